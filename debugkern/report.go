@@ -1,0 +1,248 @@
+package debugkern
+
+import (
+	"encoding/json"
+	"math"
+
+	"tilescope/probes"
+)
+
+// RunSchema names the document that run prints. A field here is never renamed or dropped without a new number.
+const RunSchema = "tilescope.run/1"
+
+// Number is a float64 that JSON can hold: NaN and infinities are written as the strings "NaN", "+Inf", "-Inf".
+type Number float64
+
+// MarshalJSON implements json.Marshaler.
+func (n Number) MarshalJSON() ([]byte, error) {
+	switch v := float64(n); {
+	case math.IsNaN(v):
+		return []byte(`"NaN"`), nil
+	case math.IsInf(v, 1):
+		return []byte(`"+Inf"`), nil
+	case math.IsInf(v, -1):
+		return []byte(`"-Inf"`), nil
+	default:
+		return json.Marshal(v)
+	}
+}
+
+// Report is the document tilescope.run/1: everything one run found, in the contract's names and units.
+type Report struct {
+	Schema string         `json:"schema"`
+	Target string         `json:"target"`
+	Kernel string         `json:"kernel"`
+	Flags  map[string]int `json:"flags"`
+	Faults []string       `json:"faults"`
+	Gate   string         `json:"gate"`
+	Inject string         `json:"inject"`
+	Shape  ShapeDoc       `json:"shape"`
+	Seed   uint64         `json:"seed"`
+
+	Backend   BackendDoc    `json:"backend"`
+	Verdict   string        `json:"verdict"` // agree, diverge, failed
+	Guilty    []Guilty      `json:"guilty"`
+	Stages    []StageDoc    `json:"stages"`
+	Output    *OutputDoc    `json:"output"`
+	Findings  []FindingDoc  `json:"findings"`
+	Cross     *CrossDoc     `json:"cross"`
+	Resources *ResourcesDoc `json:"resources"`
+	Cost      CostDoc       `json:"cost"`
+	Digest    string        `json:"digest"`
+	Error     *ErrorDoc     `json:"error"`
+}
+
+// Verdicts of a run, of a stage and of the output.
+const (
+	Agree   = "agree"
+	Diverge = "diverge"
+	Failed  = "failed"
+
+	OK      = "ok"
+	Wrong   = "wrong"
+	Tainted = "tainted"
+	Off     = "off"
+	Fail    = "fail"
+)
+
+// ShapeDoc is a shape in documents.
+type ShapeDoc struct {
+	B, H, S, D int
+}
+
+// BackendDoc says what executed, and how it was built.
+type BackendDoc struct {
+	Name     string `json:"name"`
+	Device   string `json:"device"`
+	Builder  string `json:"builder"`
+	Arch     string `json:"arch"`
+	Schedule string `json:"schedule"`
+}
+
+// Guilty is a wrong stage where it first went wrong.
+type Guilty struct {
+	Stage  string      `json:"stage"`
+	Block  probes.Dim3 `json:"block"`
+	KVTile int         `json:"kv_tile"` // Q: -1; O: the number of tiles
+}
+
+// StageDoc is one stage's verdict.
+type StageDoc struct {
+	Name         string           `json:"name"`
+	Probe        string           `json:"probe"` // how it was captured
+	Verdict      string           `json:"verdict"`
+	Tiles        int              `json:"tiles"`
+	Local        ErrorStats       `json:"local"`
+	Global       ErrorStats       `json:"global"`
+	FirstBad     *BadCell         `json:"first_bad"`
+	Fingerprints []FingerprintDoc `json:"fingerprints"`
+}
+
+// ErrorStats are errors over a stage's compared cells. MaxULP counts representable values of the stage's dtype; Bound is
+// the bound of the worst cell; Bad counts cells above their own bound.
+type ErrorStats struct {
+	MaxAbs     Number `json:"max_abs"`
+	MaxULP     int64  `json:"max_ulp"`
+	Bound      Number `json:"bound"`
+	Derivation string `json:"derivation,omitempty"` // how Bound came about
+	Bad        int    `json:"bad"`
+	Cells      int    `json:"cells"`
+	Nonfinite  int    `json:"nonfinite"`
+}
+
+// BadCell is a cell above its bound. Warp, Lane and Source are who wrote it last, where the backend can tell.
+type BadCell struct {
+	Block  probes.Dim3 `json:"block"`
+	KVTile int         `json:"kv_tile"`
+	Row    int         `json:"row"`
+	Col    int         `json:"col"`
+	Got    Number      `json:"got"`
+	Want   Number      `json:"want"`
+	Warp   *int        `json:"warp"`
+	Lane   *int        `json:"lane"`
+	Source *SourceDoc  `json:"source"`
+}
+
+// SourceDoc is a place in the CUDA source.
+type SourceDoc struct {
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Function string `json:"function,omitempty"`
+}
+
+// FingerprintDoc is a transform of the right tile that equals the wrong one.
+type FingerprintDoc struct {
+	Name     string `json:"name"`
+	Value    string `json:"value"`
+	Evidence string `json:"evidence"`
+	Explains Number `json:"explains"` // share of the stage's locally bad cells
+}
+
+// OutputDoc compares O with attention on the un-quantised inputs.
+type OutputDoc struct {
+	MaxAbs      Number `json:"max_abs"`
+	MeanAbs     Number `json:"mean_abs"`
+	BadFraction Number `json:"bad_fraction"`
+	Cosine      Number `json:"cosine"`
+	Verdict     string `json:"verdict"` // ok, fail: the manifest's gate
+	// Beside the verdict, never part of it.
+	FlashRule *RuleDoc `json:"flash_rule,omitempty"`
+	PyTorch   *RuleDoc `json:"pytorch,omitempty"`
+	Triton    *RuleDoc `json:"triton,omitempty"`
+	Histogram []int    `json:"histogram,omitempty"` // |error| counts by decade: <1e-6, <1e-5, … <1, rest
+}
+
+// RuleDoc is somebody else's acceptance rule, evaluated.
+type RuleDoc struct {
+	Error Number `json:"error"`
+	Limit Number `json:"limit"`
+	Holds bool   `json:"holds"`
+}
+
+// FindingDoc is target.Finding as documents spell it.
+type FindingDoc struct {
+	Kind        string      `json:"kind"`
+	Severity    string      `json:"severity"`
+	Message     string      `json:"message"`
+	Variable    string      `json:"variable"`
+	Index       []int       `json:"index"`
+	Space       string      `json:"space"`
+	Block       probes.Dim3 `json:"block"`
+	Warps       []int       `json:"warps"`
+	Lanes       []int       `json:"lanes"`
+	KVTile      int         `json:"kv_tile"`
+	Source      *SourceDoc  `json:"source"`
+	Other       *SourceDoc  `json:"other"`
+	Missing     *string     `json:"missing"`
+	Neighbour   string      `json:"neighbour"`
+	Consequence string      `json:"consequence"`
+	Count       int         `json:"count"`
+}
+
+// CrossDoc compares two backends on the same PTX.
+type CrossDoc struct {
+	Tiles     int          `json:"tiles"`
+	Cells     int          `json:"cells"`
+	Differing int          `json:"differing"`
+	ByStage   []CrossStage `json:"by_stage"`
+	Class     string       `json:"class"`
+}
+
+// CrossStage is one stage's share of the differing cells.
+type CrossStage struct {
+	Stage     string `json:"stage"`
+	Differing int    `json:"differing"`
+}
+
+// ResourcesDoc is what ptxas allotted.
+type ResourcesDoc struct {
+	Registers       int    `json:"registers"`
+	SharedBytes     int    `json:"shared_bytes"`
+	SpillStoreBytes int    `json:"spill_store_bytes"`
+	SpillLoadBytes  int    `json:"spill_load_bytes"`
+	LocalBytes      int    `json:"local_bytes"`
+	Arch            string `json:"arch"`
+}
+
+// CostDoc is what the run took. Counts are one launch of the instrumented build; RunMS all launches of all builds.
+type CostDoc struct {
+	BuildMS          Number `json:"build_ms"`
+	RunMS            Number `json:"run_ms"`
+	CompareMS        Number `json:"compare_ms"`
+	WarpInstructions uint64 `json:"warp_instructions"`
+	MMAOutputs       uint64 `json:"mma_outputs"`
+	Launches         int    `json:"launches"`
+}
+
+// ErrorDoc says why a kernel did not build, load or run.
+type ErrorDoc struct {
+	Stage   string     `json:"stage"` // build, load, launch, run
+	Message string     `json:"message"`
+	Source  *SourceDoc `json:"source"`
+}
+
+// ExitCode is the contract's exit code of this report: 0 agreed, 1 diverged or a finding of severity error, 4 failed.
+func (r *Report) ExitCode() int {
+	if r.Verdict == Failed {
+		return 4
+	}
+	if r.Verdict != Agree {
+		return 1
+	}
+	for _, f := range r.Findings {
+		if f.Severity == "error" {
+			return 1
+		}
+	}
+	return 0
+}
+
+// Stage returns the stage of that name, or nil.
+func (r *Report) Stage(name string) *StageDoc {
+	for i := range r.Stages {
+		if r.Stages[i].Name == name {
+			return &r.Stages[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package target
+
+import (
+	"context"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/probes"
+)
+
+// Block is one thread block that can be executed step by step. It is not safe for concurrent use.
+type Block interface {
+	ID() probes.Dim3
+	// Step executes until the unit is complete and returns what stopped it.
+	Step(ctx context.Context, u Unit) (Stop, error)
+	// Run executes until the block ends, a breakpoint is hit, or ctx is cancelled.
+	Run(ctx context.Context, stop func(*Event) bool) (Stop, error)
+	// Observe adds an observer; it receives events from the next instruction on.
+	Observe(Observer)
+	// Steps is the number of warp instructions executed: the block's clock.
+	Steps() uint64
+	Snapshot() Snapshot
+	Restore(Snapshot)
+	Warps() []Warp
+	// Shared returns the block's shared memory (live, read-only) and which bytes were written.
+	Shared() (data, written []byte)
+	// Register returns a register of one lane.
+	Register(warp, lane, reg int) uint64
+	Findings() []Finding
+}
+
+// Snapshot is an opaque copy of a block's whole state.
+type Snapshot interface{ Steps() uint64 }
+
+// Unit is a step's size.
+type Unit uint8
+
+const (
+	StepInstruction Unit = iota
+	StepLine             // until the current warp's source line changes
+	StepBarrier          // until a block barrier completes
+	StepProbe            // until a probe has filled a slot
+	StepEnd
+)
+
+// Stop says why execution paused.
+type Stop struct {
+	Reason string // "step", "breakpoint", "barrier", "probe", "end", "deadlock"
+	Warp   int
+	PC     int
+}
+
+// Warp is a warp's state on screen: groups of lanes and where each stands.
+type Warp struct {
+	Index  int
+	Groups []Group
+	Wait   string // what it waits for, "" when runnable
+	Exited uint32
+}
+
+// Group is the lanes that share a PC.
+type Group struct {
+	PC   int
+	Mask uint32
+}
+
+// Observer receives one event per warp instruction, in execution order. The event and all it points to are valid only
+// during the call.
+type Observer interface{ Event(*Event) }
+
+// Class sorts events by what an observer may care about; an instruction has exactly one.
+type Class uint8
+
+const (
+	ClassALU       Class = iota
+	ClassLoad            // ld, wmma.load, ldmatrix: reads memory
+	ClassStore           // st, wmma.store: writes memory
+	ClassAtomic          // atom, red: both
+	ClassAsync           // cp.async issue: Addr is the shared destination, Addr2 the global source
+	ClassAsyncLand       // bytes of an earlier cp.async become visible to their issuer (no instruction of its own: PC is the issue's)
+	ClassAsyncCommit
+	ClassAsyncWait   // Value is N of wait_group N
+	ClassBarrier     // bar.sync and family, on arrival
+	ClassBarrierDone // the barrier completed: Mask is meaningless, Warps says who took part
+	ClassWarpSync
+	ClassShuffle // shfl, vote, match: order nothing in memory
+	ClassFence
+	ClassBranch
+	ClassMMA
+	ClassExit
+)
+
+// Event is one warp instruction.
+type Event struct {
+	Class Class
+	Step  uint64 // block clock
+	Warp  int
+	PC    int // index into the function's body
+	Instr *ptx.Instr
+	Mask  uint32 // lanes that execute it (guard applied)
+	// Memory: per lane in Mask. Space after generic addresses are resolved. Bytes is the access size of a lane; a warp-wide
+	// wmma access is several Events, one a row segment of a lane.
+	Space Space
+	Addr  *[32]uint64
+	Addr2 *[32]uint64
+	Bytes int
+	// Barrier: id and expected threads; BarrierDone: bit mask of warps.
+	Barrier, Threads int
+	Warps            uint32
+	Value            uint64
+	Probe            bool // the instruction belongs to tilescope.cuh: never a finding
+}
+
+// Space is a PTX state space.
+type Space uint8
+
+const (
+	SpaceNone Space = iota
+	SpaceGlobal
+	SpaceShared
+	SpaceLocal
+	SpaceParam
+	SpaceConst
+)
+
+func (s Space) String() string {
+	return [...]string{"", "global", "shared", "local", "param", "const"}[s]
+}

@@ -1,0 +1,91 @@
+package target
+
+import (
+	"fmt"
+
+	"tilescope/probes"
+)
+
+// Kind is a finding's kind, spelled as documents spell it.
+type Kind string
+
+// The kinds of CONTRACT.md.
+const (
+	Race               Kind = "race"
+	Uninitialised      Kind = "uninitialised"
+	OutOfBounds        Kind = "out-of-bounds"
+	Misaligned         Kind = "misaligned"
+	Barrier            Kind = "barrier"
+	Deadlock           Kind = "deadlock"
+	CpAsync            Kind = "cp-async"
+	NaNOrigin          Kind = "nan-origin"
+	Unwritten          Kind = "unwritten"
+	Overlap            Kind = "overlap"
+	QuantiserMismatch  Kind = "quantiser"
+	Varies             Kind = "varies"
+	BackendDifference  Kind = "backend-difference"
+	ProbeChangedResult Kind = "probe-changed-result"
+	BankConflict       Kind = "bank-conflict"
+	Uncoalesced        Kind = "uncoalesced"
+	RedundantBarrier   Kind = "redundant-barrier"
+	NotModelled        Kind = "not-modelled"
+)
+
+// Severity is error or advice; advice never changes an exit code.
+type Severity string
+
+const (
+	SeverityError  Severity = "error"
+	SeverityAdvice Severity = "advice"
+)
+
+// Severity returns the kind's fixed severity; varies, backend-difference and probe-changed-result start as errors and may
+// be lowered by whoever can explain them.
+func (k Kind) Severity() Severity {
+	switch k {
+	case BankConflict, Uncoalesced, RedundantBarrier, NotModelled:
+		return SeverityAdvice
+	}
+	return SeverityError
+}
+
+// Finding is one thing wrong, or worth saying, about an execution. One cause is one finding: Count says how often.
+type Finding struct {
+	Kind     Kind
+	Severity Severity
+	Message  string
+	Variable string // shared array, argument or local array; "" where none
+	Index    []int  // element of Variable
+	Space    string // "shared", "global", "local", "param", "const", ""
+	Block    probes.Dim3
+	Warps    []int
+	Lanes    []int
+	KVTile   int // -1 where unknown
+	Source   *Source
+	Other    *Source
+	// Missing names the synchronisation that would order a race, and between which lines; or "exclusive: …".
+	Missing     string
+	Neighbour   string // what an out-of-bounds access hit instead
+	Consequence string
+	Count       int
+}
+
+// Fault ends a launch: something execution cannot go on after.
+type Fault struct {
+	Kind   string // "budget", "unmodelled", "illegal-instruction", "trap", "timeout"
+	Msg    string
+	Pos    string // file:line:col in the PTX
+	Source *Source
+	Block  probes.Dim3
+	Warp   int
+	Lane   int
+	Addr   uint64
+}
+
+func (f *Fault) Error() string {
+	s := fmt.Sprintf("%s: block %s warp %d: %s", f.Pos, f.Block, f.Warp, f.Msg)
+	if f.Source != nil {
+		s += fmt.Sprintf(" (%s:%d)", f.Source.File, f.Source.Line)
+	}
+	return s
+}

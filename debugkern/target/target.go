@@ -1,0 +1,151 @@
+// Package target is the seam between the debugger and whatever executes a kernel: what a backend owes, and what it may
+// offer beyond that.
+//
+// A backend owes one thing: load a module, launch it, give back memory, captured tiles, counts and findings. Everything
+// else is a small interface of its own that a backend may offer and a caller asks for by type assertion (Stepper): nobody
+// above this package asks which backend it has.
+//
+// It must not know manifests, references or verdicts: a launch is numbers (probes.Plan) and bytes.
+package target
+
+import (
+	"context"
+	"time"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/probes"
+)
+
+// Backend executes kernels. Its methods may be called from several goroutines; a backend bound to a thread serialises
+// inside.
+type Backend interface {
+	Info() Info
+	// Load prepares a module for launching its entry. What the backend cannot execute is an error here, located in the
+	// PTX, never at launch: *ptx.Error for malformed or unmodelled text.
+	Load(ctx context.Context, m *ptx.Module, entry string) (Kernel, error)
+	Close() error
+}
+
+// Info identifies a backend in documents and on screen.
+type Info struct {
+	Name   string // "emu", "cuda"
+	Device string // "emulator (sm_90 numerics)", "NVIDIA H200"
+	Arch   string // "sm_90"
+}
+
+// Kernel is one loaded entry.
+type Kernel interface {
+	// Launch executes the whole grid, or the blocks that l.Only names, and waits. It honours ctx within 50 ms.
+	// A *Fault is an execution that could not go on; findings that execution survives are in the Result.
+	Launch(ctx context.Context, l *Launch) (*Result, error)
+	// Resources reports what the compiler allotted, or nil where this backend's code was never through ptxas.
+	Resources() *Resources
+}
+
+// Stepper is offered by kernels whose execution can be watched: one block, instruction by instruction.
+type Stepper interface {
+	// Open prepares block id of a launch without executing anything. Memory is private to the Block: other blocks'
+	// writes are not seen, which is what re-executing one block of a data-parallel kernel needs.
+	Open(l *Launch, id probes.Dim3) (Block, error)
+}
+
+// Launch is everything one execution needs. It is read-only to backends.
+type Launch struct {
+	Grid, Block probes.Dim3
+	DynShared   int
+	Args        []Arg
+	Shared      []probes.SharedArray // the manifest's names for shared memory, to report by
+	Probe       *Probe               // nil for a plain build
+	Only        []probes.Dim3        // nil: every block
+	Schedule    Schedule
+	Budget      uint64                     // warp instructions a block may execute before it is called endless; 0: the backend's default
+	Observe     func(probes.Dim3) Observer // per block, may be nil; a backend that cannot be observed ignores it
+	Parallel    int                        // blocks in flight; 0: all cores
+}
+
+// Arg is one kernel parameter: a scalar's bytes, or a buffer.
+type Arg struct {
+	Name   string
+	Scalar []byte // little endian; nil for a buffer
+	Buffer *Buffer
+}
+
+// Buffer is global memory behind a pointer parameter.
+type Buffer struct {
+	DType  probes.DType
+	Dims   []int  // for reporting an index; product·size = length
+	Init   []byte // contents before the launch; nil: Bytes of unwritten memory
+	Bytes  int
+	Output bool // returned in Result.Outputs
+}
+
+// Probe is the launch's capture: the backend allocates both buffers, passes the control block as the last parameter, and
+// returns the capture buffer. Stages whose Capture is CaptureShared are taken by the backend itself (the emulator), into
+// the same slots, and need no probes in the module; Control false then leaves the parameter out.
+type Probe struct {
+	Layout  *probes.Layout
+	Inject  []byte // contents of the injection buffer, Layout.InjectBytes long; nil: nothing injected
+	Control bool   // the module was built with TS_PROBES
+	Watch   []Watch
+}
+
+// Watch asks a backend to capture a shared array without a probe.
+type Watch struct {
+	Stage      probes.Stage
+	Array      probes.SharedArray
+	Transposed bool
+	Rows, Cols int
+	PerTile    bool
+	File       string // base name of the CUDA source the lines are in
+	AtLine     int    // when the last warp has passed it; 0: AtBarrier
+	AtBarrier  int    // after the N-th block barrier completed since TileLine was last reached
+	TileLine   int    // kv tile: how often the block has reached it, less one; 0: always tile 0
+}
+
+// Schedule is a seeded policy for everything the machine leaves open: the order of warps, of lanes between sync points,
+// and when a cp.async lands. The same schedule on the same launch executes identically.
+type Schedule struct {
+	Policy string // "in-order" (default), "reverse", "random", "ahead", "priority"
+	Seed   uint64
+	Async  string // when a cp.async lands: "latest" (default: at the wait), "earliest", "random"
+}
+
+// Result is what a launch leaves.
+type Result struct {
+	Outputs   map[string][]byte // by argument name
+	Unwritten map[string]int    // elements of each output never written
+	Capture   []byte            // the capture buffer; nil without a Probe
+	Findings  []Finding
+	Counts    Counts
+	Elapsed   time.Duration
+	Reached   bool // every block ran to its end (no deadlock or barrier finding cut one short)
+}
+
+// Counts are deterministic costs, summed over blocks.
+type Counts struct {
+	WarpInstructions                         uint64
+	MMAOutputs                               uint64 // accumulator elements produced by 16-product tensor-core steps
+	SharedAccesses, GlobalAccesses, Barriers uint64 // warp instructions of those kinds
+}
+
+// Add adds o to c.
+func (c *Counts) Add(o Counts) {
+	c.WarpInstructions += o.WarpInstructions
+	c.MMAOutputs += o.MMAOutputs
+	c.SharedAccesses += o.SharedAccesses
+	c.GlobalAccesses += o.GlobalAccesses
+	c.Barriers += o.Barriers
+}
+
+// Resources are what ptxas allotted for an architecture.
+type Resources struct {
+	Registers, SharedBytes, SpillStoreBytes, SpillLoadBytes, LocalBytes int
+	Arch                                                                string
+}
+
+// Source is a place in the CUDA source (or, where there are no debug lines, in the PTX).
+type Source struct {
+	File     string
+	Line     int
+	Function string
+}

@@ -1,0 +1,94 @@
+package debugkern
+
+import (
+	"context"
+
+	"tilescope/configs"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// Run is one finished execution and everything known about it. It is immutable and safe for concurrent use; its methods
+// that take a context may execute a block again.
+type Run struct {
+	Request   Request
+	Report    *Report
+	Plan      *probes.Plan
+	Range     probes.Range       // what was captured
+	Selection *configs.Selection // manifest, variant, flags, faults, gate
+
+	state *runState
+}
+
+// Place is a tile: a stage at a block and kv tile (0 for stages taken once a block).
+type Place struct {
+	Stage  probes.Stage
+	Block  probes.Dim3
+	KVTile int
+}
+
+// Cell is one cell of a tile.
+type Cell struct {
+	Place
+	Row, Col int
+}
+
+// TileVerdict is one tile at a glance: what the Pipe view paints.
+type TileVerdict struct {
+	Verdict   string  // ok, wrong, tainted, off
+	Bad       int     // cells above their local bound
+	Tainted   int     // cells above their global bound
+	Cells     int     // compared cells
+	MaxAbs    float64 // largest local error
+	Nonfinite int
+}
+
+// TileView is one tile laid beside its references, row-major, Rows×Cols. Slices are shared and read-only.
+type TileView struct {
+	Place
+	Plan *probes.StagePlan
+	Got  probes.Tile
+	// Local is the exact reference from the kernel's own earlier stages, Global from the true inputs, Mirrored the
+	// reference rounded where the kernel rounds (from the true inputs).
+	Local, Global, Mirrored []float64
+	LocalBound, GlobalBound []float64
+	ValidRows, ValidCols    int
+	Verdict                 TileVerdict
+}
+
+// Valid reports whether a cell is compared.
+func (v *TileView) Valid(row, col int) bool { return row < v.ValidRows && col < v.ValidCols }
+
+// Writer is who wrote a cell last before it was captured.
+type Writer struct {
+	Warp, Lane int
+	Source     *target.Source
+	PTXLine    int
+	Step       uint64 // the block's clock
+	Instr      string // the PTX instruction's text
+	Space      target.Space
+	Addr       uint64 // in that space; for shared memory the offset, so bank = Addr/4%32
+	Fragment   string // "acc[5] of mma #4" where the cell came out of a fragment store, else ""
+}
+
+// Viewer is what the terminal's panes may ask of a run. *Run implements it; tests make their own.
+type Viewer interface {
+	// Blocks lists the captured blocks in launch order.
+	Blocks() []probes.Dim3
+	// Tiles is the number of kv tiles captured for the block, and the first of them.
+	Tiles(block probes.Dim3) (lo, n int)
+	// Tile returns the verdict of one tile. Cheap.
+	Tile(p Place) TileVerdict
+	// View lays one tile beside its references. It computes them at the first call for a block and may take
+	// milliseconds then: call it from a command, not from Update.
+	View(p Place) (*TileView, error)
+	// NextBad finds the nearest bad cell after (dir 1) or before (dir -1) a cell, first within the stage in the
+	// contract's order (kv tile, block, row, column), wrapping; ok is false where the stage has none.
+	NextBad(from Cell, dir int) (Cell, bool)
+	// Writer executes the cell's block again and tells who wrote it.
+	Writer(ctx context.Context, c Cell) (*Writer, error)
+	// Source returns the text of a CUDA source file of this run by base name, nil where it is not at hand.
+	Source(file string) []string
+}
+
+var _ Viewer = (*Run)(nil)

@@ -1,0 +1,196 @@
+package probes
+
+// Plan is a manifest resolved for one variant, shape and gate: numbers only. configs makes it; nobody else evaluates an
+// expression. It is immutable once made.
+type Plan struct {
+	Kernel string // manifest name
+	Entry  string // entry function in the module
+	Shape  Shape
+	Gate   Gate
+	Consts map[string]int // tile constants (TILE_M, …) and flag values
+
+	Grid, Block Dim3
+	DynShared   int // dynamic shared bytes
+
+	Args   []Arg
+	Shared []SharedArray
+	Stages []StagePlan // in contract order; those the kernel has
+	Work   Work
+	Scale  float64 // softmax_scale as float32 widened: what the kernel is given
+	Quant  *Quantiser
+	Limits Limits
+}
+
+// Stage returns the plan of stage s, or nil where the kernel has none.
+func (p *Plan) Stage(s Stage) *StagePlan {
+	for i := range p.Stages {
+		if p.Stages[i].Stage == s {
+			return &p.Stages[i]
+		}
+	}
+	return nil
+}
+
+// Arg is one kernel parameter, in signature order (the probe parameter, always last, is not listed).
+type Arg struct {
+	Name  string
+	DType DType
+	// Pointer arguments: Dims is the tensor's extent and Role what the host does with it.
+	Pointer bool
+	Dims    []int
+	Role    Role
+	Tensor  string // which tensor: "Q" "K" "V" (values) or "Qs" "Ks" "Vs" (scales), "O"
+	// Scalars: the value, in DType's bits.
+	Bits uint64
+}
+
+// Elems returns the number of elements behind a pointer argument.
+func (a Arg) Elems() int {
+	n := 1
+	for _, d := range a.Dims {
+		n *= d
+	}
+	return n
+}
+
+// Role says what a pointer argument is for.
+type Role uint8
+
+const (
+	RoleNone   Role = iota
+	RoleInput       // filled from the inputs before a launch
+	RoleOutput      // unwritten before a launch, read after it
+)
+
+// SharedArray is a shared variable, or a part of a dynamic shared one, as the manifest names it.
+type SharedArray struct {
+	Name   string
+	DType  DType
+	Dims   []int
+	Within string // the extern symbol it is a part of, "" for a variable of its own
+	Offset int    // bytes from the start of Within
+	Bytes  int
+}
+
+// Extent is a number that may depend on block and kv tile. Missing dependencies have length 1.
+type Extent struct {
+	Dims   [4]int // bx, by, bz, kv: 1 where the value does not depend on it
+	Values []int  // bx fastest
+}
+
+// At returns the value for a block and kv tile.
+func (e Extent) At(block Dim3, kv int) int {
+	i := 0
+	for d, x := range [4]int{kv, block[2], block[1], block[0]} {
+		n := e.Dims[3-d]
+		i *= n
+		if n > 1 {
+			i += x
+		}
+	}
+	return e.Values[i]
+}
+
+// Fixed returns an Extent that is v everywhere.
+func Fixed(v int) Extent { return Extent{Dims: [4]int{1, 1, 1, 1}, Values: []int{v}} }
+
+// Work says which part of the problem a block and kv tile compute.
+type Work struct {
+	Batch, Head Extent
+	Query       Extent // first query row of the block
+	Key         Extent // first key of kv tile kv
+	Tiles       Extent // kv tiles the block visits (kv ignored)
+	MaxTiles    int    // the largest of them
+	// FirstKey is the first key visible to a query row, for kernels that hide leading tiles from some rows
+	// (row is relative to the block: Hidden rows see keys from FirstKey on). Zero rows: all visible.
+	HiddenRows, FirstKey Extent
+}
+
+// Outside says what stands in a tile's cells beyond the valid ones.
+type Outside uint8
+
+const (
+	OutsideUnspecified Outside = iota
+	OutsideZero
+	OutsideNegInf
+)
+
+// StagePlan describes one captured stage.
+type StagePlan struct {
+	Stage                Stage
+	DType                DType
+	Rows, Cols           int
+	PerTile              bool // one tile for each kv tile, else one a block
+	ValidRows, ValidCols Extent
+	Outside              Outside
+	Meaning              Meaning
+	From                 StageSet // the earlier stages it is computed from (m, l, U: their own previous tile too)
+	Compute              Compute
+	Capture              Capture
+	Array                string // shared array that holds it, "" for registers or global memory
+	Transposed           bool   // the array holds [cols][rows]
+}
+
+// Meaning fixes what a stage's numbers mean.
+type Meaning struct {
+	Scaled     bool // S: softmax_scale already applied
+	Log2       bool // m: in the log2 domain (scores multiplied by log2 e)
+	Normalised bool // P: divided by l
+}
+
+// Unit is what computes a stage's sums of products.
+type Unit uint8
+
+const (
+	UnitNone    Unit = iota // elementwise
+	UnitFMA                 // a chain of fused multiply-adds
+	UnitMulAdd              // separate mul and add
+	UnitTensor              // tensor core, blocks of K products
+	UnitShuffle             // tree over lanes
+)
+
+// Compute describes how the kernel evaluates a stage, for the mirrored reference and for error bounds.
+type Compute struct {
+	Unit  Unit
+	Acc   DType  // accumulator
+	Block int    // products per tensor-core instruction (16)
+	Split int    // independent partial sums merged at the end (1: none)
+	Exp   string // "ex2.approx" (mul by log2 e, then ex2), "expf", … ; "" where the stage has no exponential
+}
+
+// CaptureKind says how a stage is taken.
+type CaptureKind uint8
+
+const (
+	CaptureNone   CaptureKind = iota
+	CaptureProbe              // TS_TILE, TS_VEC, TS_OWN in the source
+	CaptureFrag               // TS_FRAG: raw fragment, mapped on the host
+	CaptureShared             // the emulator copies a shared array at a place
+	CaptureOutput             // cut out of an output argument after the launch
+)
+
+// Capture is a manifest's `capture`, resolved. Lines are in the kernel's own source file.
+type Capture struct {
+	Kind      CaptureKind
+	Shared    string // CaptureShared: which array
+	AtLine    int    // when the last warp has passed this line
+	AtBarrier int    // or: after N (from 1) block barriers since TileLine was reached
+	TileLine  int    // the kv tile is how often the block has reached this line, less one
+	Output    string // CaptureOutput: which argument
+}
+
+// Quantiser is the host's encoding of the inputs.
+type Quantiser struct {
+	Kind         string  // "sim-fp8"
+	Levels       float64 // 127: codes on each side of Zero
+	Zero         int     // 128
+	Max          float64 // 448
+	EncodeLevels float64 // the multiplier the encoder uses: Levels, but for fault quant-127.5
+}
+
+// Limits are the manifest's gates.
+type Limits struct {
+	MaxAbs, MeanAbs, BadFraction   float64
+	Registers, SharedBytes, Spills int
+	MinSpeedup                     float64
+}
