@@ -1,0 +1,499 @@
+// sdpa_fp8_stage_c_wmma: fused attention O = softmax(Q·Kᵀ · softmax_scale) · V on 8-bit inputs ("simulated FP8"), the scores
+// on the tensor core (WMMA 16x16x16), one pass over the keys with an online softmax.
+//
+// Launch    grid (ceil(S / 32), H, B), block 128 threads = 4 warps, no dynamic shared memory. D must be 64.
+//           A block computes 32 query rows of one head and walks over the keys, 32 at a time (a "kv tile").
+// Arguments Q, K, V u8 [B,H,S,D], 16-byte aligned; Qs, Ks, Vs f32 [H], one scale a head; O f16 [B,H,S,D].
+//           A byte u stands for (u - 128) / 127 · 448 · scale, so 128 is exactly zero.
+//
+// Flags     USE_CP_ASYNC  K and V bytes of the next kv tile are copied by cp.async while this one is computed (Stage 1)
+//           USE_WMMA_PV   P·V on the tensor core too, merged into U through sPV_frag (Stage 2)
+// Gates     DEBUG_QK_ONLY, DEBUG_SOFTMAX_ONLY, DEBUG_PV_ONLY: compile one part only, its inputs injected
+// Faults    FAULT_…: planted mistakes, one #if each; they are described in the kernel's manifest
+//
+// Shared memory, in bytes                       always   USE_CP_ASYNC   USE_WMMA_PV
+//   sQ        half  [32][64]                      4096
+//   sKT       half  [32][64]  as [key][d]         4096
+//   sV        half  [32][64]  as [key][d]         4096
+//   sK_u8     u8    [2][32][64]                                  4096
+//   sV_u8     u8    [2][32][64]                                  4096
+//   sS        half  [32][32]  as [query][key]     2048
+//   sP        half  [32][32]  as [query][key]     2048
+//   m_smem    float [32]                           128
+//   l_smem    float [32]                           128
+//   U_smem    float [32][64]                      8192
+//   sPV_frag  float [4][16][16]                                                 4096
+//   Stage 2 has all of them: 37,120 bytes.
+//
+// Who owns what   S       warp w: the 16x16 quadrant in row w / 2, column w % 2
+//                 softmax warp w: query rows 8w … 8w+7, a lane a column; m, l and the rescaling of U go with the row
+//                 P·V     on the tensor core warp w: U rows 16·(w / 2) …+15, columns 32·(w % 2) …+31; else the softmax's rows
+//                 K, V    a thread decodes the same 16 bytes that it copied itself, so its own wait is all they need
+//
+// Block barriers of a kv tile: A  the decoded tile is there for all warps
+//                              B  S is complete: softmax reads rows that two warps have written
+//                              C  P is complete, U is rescaled
+//                              D  sKT and sV have been read for the last time, U is complete
+//
+// Probes    Q, K, V after A · S after B · m, l, P after C · U after D · O is the output itself.
+//
+// Departures from the reference, on purpose: S is accumulated, scaled and kept in half; P is rounded to half for P·V while l
+// sums it unrounded; exp(x) is ex2.approx(x · log2 e); the products P·V of a tile are summed on their own and added to U.
+// All float and half arithmetic is spelled with its rounding (.rn), so that no compiler may fuse it in one build and not in
+// another: a kernel with probes computes the same bits as one without.
+#include <cuda_fp16.h>
+#include <mma.h>
+
+#include "tilescope.cuh"
+
+#ifndef USE_CP_ASYNC
+#define USE_CP_ASYNC 0
+#endif
+#ifndef USE_WMMA_PV
+#define USE_WMMA_PV 0
+#endif
+#ifndef DEBUG_QK_ONLY
+#define DEBUG_QK_ONLY 0
+#endif
+#ifndef DEBUG_SOFTMAX_ONLY
+#define DEBUG_SOFTMAX_ONLY 0
+#endif
+#ifndef DEBUG_PV_ONLY
+#define DEBUG_PV_ONLY 0
+#endif
+#if DEBUG_QK_ONLY + DEBUG_SOFTMAX_ONLY + DEBUG_PV_ONLY > 1
+#error "DEBUG_QK_ONLY, DEBUG_SOFTMAX_ONLY and DEBUG_PV_ONLY exclude each other"
+#endif
+
+namespace {
+
+namespace wmma = nvcuda::wmma;
+
+constexpr int TILE_M = 32;    // query rows a block
+constexpr int TILE_N = 32;    // keys a kv tile
+constexpr int HEAD_DIM = 64;
+constexpr int WARPS = 4;
+constexpr int THREADS = 32 * WARPS;
+constexpr int ROWS_PER_WARP = TILE_M / WARPS;
+constexpr int CHUNK = 16;                       // bytes that a thread loads, copies and decodes at a time
+constexpr int CHUNKS_PER_ROW = HEAD_DIM / CHUNK;
+static_assert(TILE_M * CHUNKS_PER_ROW == THREADS && TILE_N * CHUNKS_PER_ROW == THREADS, "one chunk a thread and tile");
+static_assert(TILE_N == 32, "softmax: one lane a column");
+
+constexpr bool RUN_QK = !DEBUG_SOFTMAX_ONLY && !DEBUG_PV_ONLY;
+constexpr bool RUN_SOFTMAX = !DEBUG_QK_ONLY && !DEBUG_PV_ONLY;
+constexpr bool RUN_PV = !DEBUG_QK_ONLY && !DEBUG_SOFTMAX_ONLY;
+
+constexpr unsigned FULL_WARP = 0xffffffffu;
+constexpr float LOG2_E = 1.4426950408889634f;
+constexpr float DECODE = 448.0f / 127.0f;
+
+__device__ __forceinline__ float neg_inf() { return __int_as_float(0xff800000); }
+
+// exp(x), as the special function unit approximates it.
+__device__ __forceinline__ float exp_approx(float x) {
+    float y;
+    asm("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(__fmul_rn(x, LOG2_E)));
+    return y;
+}
+
+// exp(x - m) for x <= m. Where m is still -inf, x is too: measured from 0 instead, it contributes 0 and not NaN.
+__device__ __forceinline__ float exp_below(float x, float m) {
+    return exp_approx(__fsub_rn(x, m == neg_inf() ? 0.0f : m));
+}
+
+// Butterflies over the whole warp: every lane ends up with the result.
+__device__ __forceinline__ float warp_max(float v) {
+#pragma unroll
+    for (int o = 16; o > 0; o /= 2) {
+#if FAULT_REDUCE_LANE0
+        v = fmaxf(v, __shfl_down_sync(FULL_WARP, v, o));
+#else
+        v = fmaxf(v, __shfl_xor_sync(FULL_WARP, v, o));
+#endif
+    }
+    return v;
+}
+
+__device__ __forceinline__ float warp_sum(float v) {
+#pragma unroll
+    for (int o = 16; o > 0; o /= 2) v = __fadd_rn(v, __shfl_xor_sync(FULL_WARP, v, o));
+    return v;
+}
+
+// The maximum of a row of cols scores, of which each lane holds its own column's.
+__device__ __forceinline__ float row_max(float s, int lane, int cols) {
+#if FAULT_SCORE_UNINIT
+    float row[TILE_N];
+#pragma unroll 1
+    for (int c = lane; c < cols; c += 32) row[c] = s;
+    float mx = neg_inf();
+#pragma unroll 1
+    for (int c = 0; c < cols; c++) mx = fmaxf(mx, row[c]);
+    return mx;
+#else
+    return warp_max(s);
+#endif
+}
+
+__device__ __forceinline__ unsigned decode_pair(unsigned word, int byte, float zero, float k) {
+    float lo = __fmul_rn(__fsub_rn(static_cast<float>(word >> 8 * byte & 0xffu), zero), k);
+    float hi = __fmul_rn(__fsub_rn(static_cast<float>(word >> 8 * (byte + 1) & 0xffu), zero), k);
+    return __half_as_ushort(__float2half_rn(lo)) | static_cast<unsigned>(__half_as_ushort(__float2half_rn(hi))) << 16;
+}
+
+// 16 bytes to 16 halves: (u - zero) · k, k = 448/127 · scale.
+__device__ __forceinline__ void decode_chunk(half* dst, uint4 bytes, float zero, float k) {
+    uint4* out = reinterpret_cast<uint4*>(dst);
+    out[0] = make_uint4(decode_pair(bytes.x, 0, zero, k), decode_pair(bytes.x, 2, zero, k),
+                        decode_pair(bytes.y, 0, zero, k), decode_pair(bytes.y, 2, zero, k));
+    out[1] = make_uint4(decode_pair(bytes.z, 0, zero, k), decode_pair(bytes.z, 2, zero, k),
+                        decode_pair(bytes.w, 0, zero, k), decode_pair(bytes.w, 2, zero, k));
+}
+
+__device__ __forceinline__ void zero_chunk(half* dst) {
+    uint4* out = reinterpret_cast<uint4*>(dst);
+    out[0] = make_uint4(0, 0, 0, 0);
+    out[1] = make_uint4(0, 0, 0, 0);
+}
+
+__device__ __forceinline__ uint4 load_chunk(const unsigned char* src) { return *reinterpret_cast<const uint4*>(src); }
+
+// Starts the copy of one chunk. A chunk past the last key is filled with zero bytes and its source not touched.
+__device__ __forceinline__ void copy_chunk_async(unsigned char* dst, const unsigned char* src, bool valid) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                     static_cast<unsigned>(__cvta_generic_to_shared(dst))),
+                 "l"(__cvta_generic_to_global(src)), "r"(valid ? CHUNK : 0)
+                 : "memory");
+}
+
+__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+// Waits until at most Pending of this thread's groups are still under way.
+template <int Pending>
+__device__ __forceinline__ void wait_copies() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
+}
+
+}  // namespace
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+sdpa_fp8_stage_c_wmma(const unsigned char* __restrict__ Q, const unsigned char* __restrict__ K,
+                      const unsigned char* __restrict__ V, const float* __restrict__ Qs, const float* __restrict__ Ks,
+                      const float* __restrict__ Vs, half* __restrict__ O, int B, int H, int S, int D,
+                      float softmax_scale TS_PARAM) {
+    __shared__ __align__(128) half sQ[TILE_M][HEAD_DIM];
+    __shared__ __align__(128) half sKT[TILE_N][HEAD_DIM];
+    __shared__ __align__(128) half sV[TILE_N][HEAD_DIM];
+    __shared__ __align__(128) unsigned char sK_u8[2][TILE_N][HEAD_DIM];
+    __shared__ __align__(128) unsigned char sV_u8[2][TILE_N][HEAD_DIM];
+    __shared__ __align__(128) half sS[TILE_M][TILE_N];
+    __shared__ __align__(128) half sP[TILE_M][TILE_N];
+    __shared__ __align__(128) float m_smem[TILE_M];
+    __shared__ __align__(128) float l_smem[TILE_M];
+    __shared__ __align__(128) float U_smem[TILE_M][HEAD_DIM];
+    __shared__ __align__(128) float sPV_frag[WARPS][16][16];
+
+    const int warp = threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
+    const int first_row = warp * ROWS_PER_WARP;            // of the softmax rows that this warp owns
+    const int chunk_row = threadIdx.x / CHUNKS_PER_ROW;    // the 16 bytes of a tile that this thread owns
+    const int chunk_col = threadIdx.x % CHUNKS_PER_ROW * CHUNK;
+
+    const int head = blockIdx.y;
+    const int query0 = blockIdx.x * TILE_M;
+    const int tiles = (S + TILE_N - 1) / TILE_N;
+    const size_t base = (static_cast<size_t>(blockIdx.z) * H + head) * S * HEAD_DIM;  // of this head in Q, K, V and O
+
+#if FAULT_K_SCALE_HEAD
+    const float k_scale = __fmul_rn(DECODE, Ks[(head + 1) % H]);
+#else
+    const float k_scale = __fmul_rn(DECODE, Ks[head]);
+#endif
+#if FAULT_V_SCALE_HEAD
+    const float v_scale = __fmul_rn(DECODE, Vs[(head + 1) % H]);
+#else
+    const float v_scale = __fmul_rn(DECODE, Vs[head]);
+#endif
+#if FAULT_V_MIDPOINT
+    const float v_zero = 0.0f;
+#else
+    const float v_zero = 128.0f;
+#endif
+
+    // Starts copying kv tile kv into the staging buffer of its parity.
+    auto prefetch = [&](int kv) {
+        const int key = kv * TILE_N + chunk_row;
+        const size_t src = key < S ? base + static_cast<size_t>(key) * HEAD_DIM + chunk_col : base;
+        if (RUN_QK) copy_chunk_async(&sK_u8[kv % 2][chunk_row][chunk_col], K + src, key < S);
+        if (RUN_PV) copy_chunk_async(&sV_u8[kv % 2][chunk_row][chunk_col], V + src, key < S);
+        commit_copies();
+    };
+
+    if (USE_CP_ASYNC && (RUN_QK || RUN_PV)) prefetch(0);
+
+    if (RUN_QK) {
+        const int row = query0 + chunk_row;
+        half* dst = &sQ[chunk_row][chunk_col];
+#if FAULT_Q_OVERREAD
+        const bool valid = true;
+#else
+        const bool valid = row < S;
+#endif
+        if (valid) {
+            const uint4 bytes = load_chunk(Q + base + static_cast<size_t>(row) * HEAD_DIM + chunk_col);
+            decode_chunk(dst, bytes, 128.0f, __fmul_rn(DECODE, Qs[head]));
+        } else {
+            zero_chunk(dst);
+        }
+    }
+    if (lane < ROWS_PER_WARP) {
+        m_smem[first_row + lane] = neg_inf();
+        l_smem[first_row + lane] = 0.0f;
+    }
+    for (int r = 0; r < ROWS_PER_WARP; r++) {
+        U_smem[first_row + r][lane] = 0.0f;
+        U_smem[first_row + r][lane + 32] = 0.0f;
+    }
+
+#pragma unroll 1
+    for (int kv = 0; kv < tiles; kv++) {
+        const int cols = min(TILE_N, S - kv * TILE_N);  // keys of this tile
+
+        // K and V. The copy of the next tile overwrites the buffer that was decoded one tile ago, before that tile's A.
+        if (USE_CP_ASYNC && (RUN_QK || RUN_PV)) {
+            if (kv + 1 < tiles) {
+                prefetch(kv + 1);
+                wait_copies<1>();
+            } else {
+#if FAULT_CP_ASYNC_WAIT
+                wait_copies<1>();
+#else
+                wait_copies<0>();
+#endif
+            }
+        }
+        const size_t chunk = base + static_cast<size_t>(kv * TILE_N + chunk_row) * HEAD_DIM + chunk_col;
+        if (RUN_QK) {
+            if (chunk_row < cols) {
+                const uint4 bytes = load_chunk(USE_CP_ASYNC ? &sK_u8[kv % 2][chunk_row][chunk_col] : K + chunk);
+                decode_chunk(&sKT[chunk_row][chunk_col], bytes, 128.0f, k_scale);
+            } else {
+                zero_chunk(&sKT[chunk_row][chunk_col]);
+            }
+        }
+        if (RUN_PV) {
+            if (chunk_row < cols) {
+                const uint4 bytes = load_chunk(USE_CP_ASYNC ? &sV_u8[kv % 2][chunk_row][chunk_col] : V + chunk);
+                decode_chunk(&sV[chunk_row][chunk_col], bytes, v_zero, v_scale);
+            } else {
+                zero_chunk(&sV[chunk_row][chunk_col]);
+            }
+        }
+
+        float m_carried = 0.0f;  // under the P·V gate: lane r keeps row r's m of the previous tile
+        if (DEBUG_PV_ONLY && lane < ROWS_PER_WARP) m_carried = m_smem[first_row + lane];
+        if (DEBUG_SOFTMAX_ONLY) {
+            TS_INJECT_TILE(TS_S, kv, &sS[0][0], TILE_M, TILE_N, TILE_N);
+        }
+        __syncthreads();  // A
+        if (RUN_QK) {
+            if (kv == 0) {
+                TS_TILE(TS_Q, kv, &sQ[0][0], TILE_M, HEAD_DIM, HEAD_DIM);
+            }
+            TS_TILE(TS_K, kv, &sKT[0][0], TILE_N, HEAD_DIM, HEAD_DIM);
+        }
+        if (RUN_PV) {
+            TS_TILE(TS_V, kv, &sV[0][0], TILE_N, HEAD_DIM, HEAD_DIM);
+        }
+
+        // S = Q·Kᵀ · softmax_scale
+        if (RUN_QK) {
+            const int row16 = warp / 2 * 16, col16 = warp % 2 * 16;
+#if FAULT_KT_LD
+            constexpr unsigned kt_ld = 72;
+#else
+            constexpr unsigned kt_ld = HEAD_DIM;
+#endif
+#if FAULT_KT_ROWMAJOR
+            using KTLayout = wmma::row_major;
+#else
+            using KTLayout = wmma::col_major;
+#endif
+            wmma::fragment<wmma::accumulator, 16, 16, 16, half> s_frag;
+            wmma::fill_fragment(s_frag, __ushort_as_half(0));
+#pragma unroll
+            for (int d = 0; d < HEAD_DIM; d += 16) {
+                wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> q_frag;
+                wmma::fragment<wmma::matrix_b, 16, 16, 16, half, KTLayout> k_frag;
+                wmma::load_matrix_sync(q_frag, &sQ[row16][d], HEAD_DIM);
+                wmma::load_matrix_sync(k_frag, &sKT[col16][d], kt_ld);
+                wmma::mma_sync(s_frag, q_frag, k_frag, s_frag);
+            }
+            const half scale = __float2half_rn(softmax_scale);
+#pragma unroll
+            for (int e = 0; e < s_frag.num_elements; e++) {
+                s_frag.x[e] = __hmul_rn(s_frag.x[e], scale);
+#if FAULT_SCALE_TWICE
+                s_frag.x[e] = __hmul_rn(s_frag.x[e], scale);
+#endif
+            }
+#if FAULT_S_OVERRUN
+            constexpr unsigned s_ld = 40;
+#else
+            constexpr unsigned s_ld = TILE_N;
+#endif
+            wmma::store_matrix_sync(&sS[0][0] + row16 * s_ld + col16, s_frag, s_ld, wmma::mem_row_major);
+        }
+        if (DEBUG_PV_ONLY) {
+            TS_INJECT_TILE(TS_P, kv, &sP[0][0], TILE_M, TILE_N, TILE_N);
+            TS_INJECT_VEC(TS_M, kv, m_smem, TILE_M);
+            TS_INJECT_VEC(TS_L, kv, l_smem, TILE_M);
+        }
+        if (!DEBUG_SOFTMAX_ONLY) {
+#if !FAULT_SYNC_S
+            __syncthreads();  // B
+#endif
+        }
+        if (RUN_QK) {
+            TS_TILE(TS_S, kv, &sS[0][0], TILE_M, TILE_N, TILE_N);
+        }
+        if (DEBUG_QK_ONLY) continue;
+
+        // Online softmax: m, l and P of the warp's rows, and their U rescaled to the new m.
+#pragma unroll 4
+        for (int r = 0; r < ROWS_PER_WARP; r++) {
+            const int row = first_row + r;
+            const float m_old = RUN_SOFTMAX ? m_smem[row] : __shfl_sync(FULL_WARP, m_carried, r);
+            float m_new, s;
+            if (RUN_SOFTMAX) {
+                s = __half2float(sS[row][lane]);
+#if FAULT_MASK_ZERO
+                if (lane >= cols) s = 0.0f;
+#elif !FAULT_MASK_MISSING
+                if (lane >= cols) s = neg_inf();
+#endif
+                m_new = fmaxf(m_old, row_max(s, lane, cols));
+            } else {
+                m_new = m_smem[row];
+            }
+            const float rescale = exp_below(m_old, m_new);
+            if (RUN_SOFTMAX) {
+                const float p = exp_below(s, m_new);
+#if FAULT_L_NO_RESCALE
+                const float l_new = __fadd_rn(l_smem[row], warp_sum(p));
+#else
+                const float l_new = __fadd_rn(__fmul_rn(l_smem[row], rescale), warp_sum(p));
+#endif
+#if FAULT_P_STALE_M
+                const float p_stored = kv > 0 ? exp_below(s, m_old) : p;
+#elif FAULT_P_NORMALISED
+                const float p_stored = __fdiv_rn(p, l_new);
+#else
+                const float p_stored = p;
+#endif
+#if FAULT_P_STALE_COLUMNS
+                if (lane < cols) sP[row][lane] = __float2half_rn(p_stored);
+#else
+                sP[row][lane] = __float2half_rn(p_stored);
+#endif
+                __syncwarp();  // all lanes have read m and l
+                if (lane == 0) {
+                    m_smem[row] = m_new;
+                    l_smem[row] = l_new;
+                }
+            }
+            if (RUN_PV) {
+#if FAULT_U_NO_RESCALE
+                constexpr int times = 0;
+#elif FAULT_U_RESCALE_TWICE
+                constexpr int times = 2;
+#else
+                constexpr int times = 1;
+#endif
+#pragma unroll
+                for (int i = 0; i < times; i++) {
+                    U_smem[row][lane] = __fmul_rn(U_smem[row][lane], rescale);
+                    U_smem[row][lane + 32] = __fmul_rn(U_smem[row][lane + 32], rescale);
+                }
+            }
+        }
+#if FAULT_BARRIER_DIVERGENT
+        if (query0 + first_row < S) __syncthreads();
+#elif !FAULT_SYNC_P
+        __syncthreads();  // C
+#endif
+        if (RUN_SOFTMAX) {
+            TS_VEC(TS_M, kv, m_smem, TILE_M);
+            TS_VEC(TS_L, kv, l_smem, TILE_M);
+            TS_TILE(TS_P, kv, &sP[0][0], TILE_M, TILE_N, TILE_N);
+        }
+        if (DEBUG_SOFTMAX_ONLY) continue;
+
+        // U += P·V
+        if (USE_WMMA_PV) {
+            const int row16 = warp / 2 * 16;
+            wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> p_frag[TILE_N / 16];
+#pragma unroll
+            for (int n = 0; n < TILE_N / 16; n++) wmma::load_matrix_sync(p_frag[n], &sP[row16][16 * n], TILE_N);
+#pragma unroll
+            for (int t = 0; t < 2; t++) {
+                const int col16 = warp % 2 * 32 + t * 16;
+                wmma::fragment<wmma::accumulator, 16, 16, 16, float> pv_frag;
+                wmma::fill_fragment(pv_frag, 0.0f);
+#pragma unroll
+                for (int n = 0; n < TILE_N / 16; n++) {
+                    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> v_frag;
+                    wmma::load_matrix_sync(v_frag, &sV[16 * n][col16], HEAD_DIM);
+                    wmma::mma_sync(pv_frag, p_frag[n], v_frag, pv_frag);
+                }
+                wmma::store_matrix_sync(&sPV_frag[warp][0][0], pv_frag, 16, wmma::mem_row_major);
+#if !FAULT_SYNC_FRAG
+                __syncwarp();  // the fragment is there for all lanes
+#endif
+#pragma unroll
+                for (int i = 0; i < 8; i++) {
+                    const int row = i * 2 + lane / 16, col = lane % 16;
+                    float* u = &U_smem[row16 + row][col16 + col];
+                    *u = __fadd_rn(*u, sPV_frag[warp][row][col]);
+                }
+                __syncwarp();  // all lanes have read it
+            }
+        } else {
+            float2 sum[ROWS_PER_WARP] = {};  // columns 2·lane and 2·lane + 1 of the warp's rows
+#pragma unroll 4
+            for (int n = 0; n < TILE_N; n++) {
+                const float2 v = __half22float2(*reinterpret_cast<const half2*>(&sV[n][2 * lane]));
+#pragma unroll
+                for (int r = 0; r < ROWS_PER_WARP; r++) {
+                    const float p = __half2float(sP[first_row + r][n]);
+                    sum[r].x = __fmaf_rn(p, v.x, sum[r].x);
+                    sum[r].y = __fmaf_rn(p, v.y, sum[r].y);
+                }
+            }
+#pragma unroll
+            for (int r = 0; r < ROWS_PER_WARP; r++) {
+                float* u = &U_smem[first_row + r][2 * lane];
+                u[0] = __fadd_rn(u[0], sum[r].x);
+                u[1] = __fadd_rn(u[1], sum[r].y);
+            }
+        }
+#if FAULT_SYNC_KV
+        if (kv + 1 == tiles) __syncthreads();
+#else
+        __syncthreads();  // D
+#endif
+        TS_TILE(TS_U, kv, &U_smem[0][0], TILE_M, HEAD_DIM, HEAD_DIM);
+    }
+
+    if (RUN_PV) {
+        for (int r = 0; r < ROWS_PER_WARP; r++) {
+            const int row = first_row + r;
+            if (query0 + row >= S) break;
+            const float l = l_smem[row];
+            const half2 out = __halves2half2(__float2half_rn(__fdiv_rn(U_smem[row][2 * lane], l)),
+                                             __float2half_rn(__fdiv_rn(U_smem[row][2 * lane + 1], l)));
+            *reinterpret_cast<half2*>(&O[base + static_cast<size_t>(query0 + row) * HEAD_DIM + 2 * lane]) = out;
+        }
+    }
+}
