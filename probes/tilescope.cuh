@@ -100,8 +100,8 @@ __device__ __forceinline__ char* ts_address(const ts_stage& st, unsigned long lo
     if ((st.flags & 1u) == 0) return nullptr;
     unsigned int tile = (st.flags & 2u) ? 0u : static_cast<unsigned int>(kv_tile) - st.tile_lo;
     if (tile >= st.tiles) return nullptr;
-    return reinterpret_cast<char*>(buffer + st.offset +
-                                   (static_cast<unsigned long long>(block) * st.tiles + tile) * st.stride);
+    return static_cast<char*>(__cvta_global_to_generic(
+        buffer + st.offset + (static_cast<unsigned long long>(block) * st.tiles + tile) * st.stride));
 }
 
 // Slot that this block fills for the stage and kv tile, or null where it is not captured.
