@@ -9,11 +9,82 @@
 package debugkern
 
 import (
+	"context"
 	"fmt"
+	"sync"
 	"time"
 
+	"tilescope/configs"
+	"tilescope/debugkern/attn"
+	"tilescope/debugkern/cuda"
+	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
+
+// Options open a session.
+type Options struct {
+	Config  *configs.Config
+	Version string // of the program, for documents
+}
+
+// Session is an opened debugger: catalogue, compiled modules, inputs, backends. It is safe for concurrent use.
+type Session struct {
+	catalogue *configs.Catalogue
+	config    *configs.Config
+	limit     int64 // bytes a capture may take
+
+	mu       sync.Mutex
+	builds   map[string]*Build
+	kernels  map[string]target.Kernel
+	inputs   *cachedInputs
+	refs     map[string]*attn.Reference
+	tools    *cuda.Toolchain
+	toolsErr error
+	toolsSet bool
+}
+
+// cachedInputs are the last inputs made: a flag toggled live keeps them.
+type cachedInputs struct {
+	key string
+	in  *attn.Inputs
+}
+
+// Open opens a session on the embedded catalogue. It does nothing slow: builds, inputs and backends are made when a run
+// needs them.
+func Open(_ context.Context, o Options) (*Session, error) {
+	cat, err := configs.Kernels()
+	if err != nil {
+		return nil, fmt.Errorf("open the catalogue: %w", err)
+	}
+	s := &Session{
+		catalogue: cat, config: o.Config, builds: map[string]*Build{}, kernels: map[string]target.Kernel{},
+		refs: map[string]*attn.Reference{},
+	}
+	if o.Config != nil {
+		s.limit = o.Config.CaptureMax
+	}
+	return s, nil
+}
+
+// Catalogue returns the embedded kernels.
+func (s *Session) Catalogue() *configs.Catalogue { return s.catalogue }
+
+// Check resolves a request without running it: what Run would refuse with CodeUsage, it refuses.
+func (s *Session) Check(req Request) error {
+	_, err := s.resolve(req, nil)
+	return err
+}
+
+// toolchain finds NVRTC and its headers, once.
+func (s *Session) toolchain() (*cuda.Toolchain, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.toolsSet {
+		s.tools, s.toolsErr = cuda.FindToolchain(s.toolchainConfig())
+		s.toolsSet = true
+	}
+	return s.tools, s.toolsErr
+}
 
 // Request says what to run: the options of the command line, parsed but not yet checked against a manifest.
 type Request struct {

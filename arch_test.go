@@ -1,0 +1,114 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// imports says which packages of ours each room may import: arrows point down only. A key ending in /* stands for every
+// package below it.
+var imports = map[string][]string{
+	"debugkern/fp":  {},
+	"debugkern/ptx": {},
+	"probes":        {},
+	"kernels":       {},
+	"tui/theme":     {},
+	"tui/keymap":    {},
+
+	"configs":          {"probes"},
+	"debugkern/target": {"probes", "debugkern/ptx"},
+
+	"debugkern/emu":              {"debugkern/target", "debugkern/ptx", "debugkern/fp", "probes"},
+	"debugkern/cuda":             {"debugkern/target", "probes", "debugkern/cuda/internal/dl"},
+	"debugkern/cuda/internal/dl": {},
+	"debugkern/attn":             {"debugkern/fp", "probes"},
+	"debugkern/check":            {"debugkern/target", "debugkern/ptx", "debugkern/fp", "probes"},
+
+	"debugkern/diff": {"debugkern/attn", "debugkern/fp", "probes"},
+
+	"debugkern": {"debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs", "debugkern/target", "debugkern/emu",
+		"debugkern/cuda", "debugkern/attn", "debugkern/check", "debugkern/diff"},
+
+	"debugkern/gates": {"debugkern", "probes"},
+	"debugkern/cli":   {"debugkern", "debugkern/gates", "configs", "probes", "debugkern/cuda"},
+	"tui/pane/*":      {"debugkern", "debugkern/gates", "probes", "debugkern/fp", "tui/theme", "tui/keymap"},
+	"tui":             {"tui/pane/*", "debugkern", "debugkern/gates", "configs", "tui/theme", "tui/keymap", "probes"},
+
+	"kernels/internal/ptxgen": {"kernels", "probes", "configs", "debugkern/cuda"},
+	"":                        {"debugkern/cli", "tui"},
+}
+
+func match(pattern, pkg string) bool {
+	if base, ok := strings.CutSuffix(pattern, "/*"); ok {
+		return strings.HasPrefix(pkg, base+"/")
+	}
+	return pattern == pkg
+}
+
+// TestImportsPointDown reads the real import graph and compares it with the layering that ARCHITECTURE.md draws.
+func TestImportsPointDown(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	dec := json.NewDecoder(strings.NewReader(string(out)))
+	seen := 0
+	for dec.More() {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := dec.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		room := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, "tilescope"), "/")
+		allowed, known := rule(room)
+		if !known {
+			t.Errorf("package %q has no place in the layering: add it to arch_test.go and ARCHITECTURE.md", room)
+			continue
+		}
+		seen++
+		for _, imp := range p.Imports {
+			dep, ours := strings.CutPrefix(imp, "tilescope/")
+			if ours && !slices.ContainsFunc(allowed, func(a string) bool { return match(a, dep) }) {
+				t.Errorf("%s imports %s: not below it", room, dep)
+			}
+			if imp == "unsafe" && room != "debugkern/cuda/internal/dl" {
+				t.Errorf("%s imports unsafe: only debugkern/cuda/internal/dl may", room)
+			}
+		}
+	}
+	if seen < 10 {
+		t.Fatalf("only %d packages seen: the test looked at the wrong place", seen)
+	}
+}
+
+func rule(room string) ([]string, bool) {
+	for pattern, allowed := range imports {
+		if match(pattern, room) {
+			return allowed, true
+		}
+	}
+	return nil, false
+}
+
+// TestTopLevel keeps the top level to the rooms that README names.
+func TestTopLevel(t *testing.T) {
+	allowed := []string{"tui", "debugkern", "probes", "kernels", "configs", "main.go", "go.mod", "go.sum", "Makefile",
+		"README.md", "ARCHITECTURE.md", "RATIONALE.md", "LICENSE", "arch_test.go", ".gitignore", "docs", ".ci"}
+	out, err := exec.Command("git", "ls-files").Output()
+	if err != nil {
+		t.Skipf("git ls-files: %v: not a git checkout", err)
+	}
+	for _, f := range strings.Fields(string(out)) {
+		top, _, _ := strings.Cut(f, "/")
+		if _, err := os.Stat(f); err == nil && !slices.Contains(allowed, top) {
+			t.Errorf("%s: %s does not belong at the top level", path.Clean(f), top)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package debugkern
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tilescope/configs"
+	"tilescope/debugkern/cuda"
+	"tilescope/debugkern/ptx"
+	"tilescope/kernels"
+	"tilescope/probes"
+)
+
+// Build is a kernel compiled for one selection: the module both backends execute.
+type Build struct {
+	Module  *ptx.Module
+	Text    []byte // the PTX
+	Builder string // embedded, nvrtc, nvcc, none
+}
+
+// builders are the values of --builder.
+var builders = []string{"auto", "embedded", "nvrtc", "nvcc"}
+
+// defaultArch is what the embedded archive is built for: every GPU from Ampere up loads it.
+const defaultArch = "sm_80"
+
+// build returns the module of a selection, with or without probes, from the first builder that has it.
+func (s *Session) build(ctx context.Context, sel *configs.Selection, builder, arch string, instrumented bool) (*Build, error) {
+	key := buildKey(sel, builder, arch, instrumented)
+	s.mu.Lock()
+	b := s.builds[key]
+	s.mu.Unlock()
+	if b != nil {
+		return b, nil
+	}
+	b, err := s.buildFresh(ctx, sel, builder, arch, instrumented)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.builds[key] = b
+	s.mu.Unlock()
+	return b, nil
+}
+
+func buildKey(sel *configs.Selection, builder, arch string, instrumented bool) string {
+	return fmt.Sprint(sel.Manifest.Name, sel.Manifest.Dir, defines(sel, instrumented), builder, arch)
+}
+
+func defines(sel *configs.Selection, instrumented bool) []string {
+	d := slices.Clone(sel.Defines())
+	if instrumented {
+		d = append(d, "TS_PROBES=1")
+	}
+	slices.Sort(d)
+	return d
+}
+
+func (s *Session) buildFresh(ctx context.Context, sel *configs.Selection, builder, arch string, instrumented bool) (*Build, error) {
+	if !slices.Contains(builders, builder) {
+		return nil, usage("--builder %s: expected %s", builder, strings.Join(builders, ", "))
+	}
+	m := sel.Manifest
+	if m.PTX != "" {
+		return buildFromFile(filepath.Join(m.Dir, m.PTX))
+	}
+	key := kernels.Key{Kernel: m.Name, Defines: defines(sel, instrumented)}
+	if embeddable := m.Embedded() && (arch == "" || arch == defaultArch); embeddable && (builder == "auto" || builder == "embedded") {
+		entry, ok, err := kernels.Find(key)
+		if err != nil {
+			return nil, fmt.Errorf("embedded PTX archive: %w", err)
+		}
+		if ok {
+			return parseBuild(entry.Name, entry.PTX, "embedded")
+		}
+	}
+	if builder == "embedded" {
+		return nil, unavailable("%s is not in the embedded archive; use --builder nvrtc, or a combination that is (tilescope kernels)", key)
+	}
+	if builder == "nvcc" {
+		return nil, unavailable("builder nvcc is not supported by this build of tilescope; use --builder nvrtc or embedded")
+	}
+	return s.buildNVRTC(ctx, m, key, arch)
+}
+
+func unavailable(format string, args ...any) error {
+	return &Error{Code: CodeUnavailable, Err: fmt.Errorf(format, args...)}
+}
+
+func buildFromFile(path string) (*Build, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &Error{Code: CodeUsage, Err: fmt.Errorf("read the manifest's ptx: %w", err)}
+	}
+	return parseBuild(path, text, "none")
+}
+
+// parseBuild parses and validates PTX: what is malformed is a failed run (exit 4), located.
+func parseBuild(name string, text []byte, builder string) (*Build, error) {
+	m, err := ptx.Parse(name, text)
+	if err == nil {
+		err = ptx.Validate(m)
+	}
+	if err != nil {
+		return nil, &runError{stage: "load", err: err}
+	}
+	return &Build{Module: m, Text: text, Builder: builder}, nil
+}
+
+func (s *Session) buildNVRTC(ctx context.Context, m *configs.Manifest, key kernels.Key, arch string) (*Build, error) {
+	tc, err := s.toolchain()
+	if err != nil {
+		return nil, unavailable("%s is not in the embedded archive and no NVRTC was found to build it: %w (tilescope doctor says what to install)", key, err)
+	}
+	src, err := m.ReadSource()
+	if err != nil {
+		return nil, &Error{Code: CodeUsage, Err: err}
+	}
+	if arch == "" {
+		arch = defaultArch
+	}
+	out, err := tc.Compile(ctx, cuda.Build{
+		Name: filepath.Base(m.Source), Source: string(src), Headers: s.headers(m), Defines: key.Defines, Arch: arch,
+	})
+	if err != nil {
+		return nil, compileError(err)
+	}
+	return parseBuild(key.String()+".ptx", []byte(out.Text), "nvrtc")
+}
+
+// compileError keeps cancellation as it is and makes the rest a failed run.
+func compileError(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	re := &runError{stage: "build", err: err}
+	if ce := (*cuda.CompileError)(nil); errors.As(err, &ce) && len(ce.Diagnostics) > 0 {
+		d := ce.Diagnostics[0]
+		re.source = &SourceDoc{File: d.File, Line: d.Line}
+	}
+	return re
+}
+
+// headers are the includes a source may name: tilescope.cuh and the embedded kernels' own.
+func (s *Session) headers(m *configs.Manifest) map[string]string {
+	h := map[string]string{"tilescope.cuh": probes.Header}
+	for _, name := range kernels.Headers() {
+		if text, ok := kernels.Source(name); ok {
+			h[name] = string(text)
+		}
+	}
+	return h
+}
+
+// runError is a kernel that did not build, load, launch or run: it becomes a document with verdict failed.
+type runError struct {
+	stage  string
+	err    error
+	source *SourceDoc
+}
+
+func (e *runError) Error() string { return e.stage + ": " + e.err.Error() }
+func (e *runError) Unwrap() error { return e.err }

@@ -1,0 +1,195 @@
+// Package cli is the command line: arguments and writers in, exit code out.
+//
+// The one idea: a command parses, calls one method of debugkern.Session, and prints what came back, as text or as the
+// document of CONTRACT.md. Nothing is decided here. It must not know how a kernel is run or compared, nor anything of
+// screens: the terminal is a function handed in by main.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"syscall"
+
+	"charm.land/fang/v2"
+	"github.com/spf13/cobra"
+
+	"tilescope/configs"
+	"tilescope/debugkern"
+)
+
+// Exit codes of the contract that no debugkern.Code stands for.
+const (
+	exitOK        = 0
+	exitDiverged  = 1
+	exitUsage     = 2
+	exitInternal  = 70
+	exitCancelled = 130
+	exitPipe      = 141
+)
+
+// Terminal is what the terminal is opened with.
+type Terminal struct {
+	Session  *debugkern.Session
+	Config   *configs.Config
+	Sources  *configs.Sources
+	Request  debugkern.Request
+	Explicit bool // a target was named: it wins over the remembered one
+	Stdin    io.Reader
+	Stdout   io.Writer
+}
+
+// Program is one invocation.
+type Program struct {
+	Version        string
+	Args           []string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	OpenTerminal   func(context.Context, Terminal) error
+}
+
+// exit carries a code that needs no message.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// Main runs one command and returns its exit code. It never panics: a bug of ours is exit 70, in one line.
+func Main(ctx context.Context, p Program) (code int) {
+	defer func() {
+		if v := recover(); v != nil {
+			fmt.Fprintf(p.Stderr, "tilescope: a bug of ours: %v; please report it, with this command line, on the issue tracker named in README (TILESCOPE_TRACE=1 prints the stack)\n", v)
+			if os.Getenv("TILESCOPE_TRACE") != "" {
+				p.Stderr.Write(debug.Stack())
+			}
+			code = exitInternal
+		}
+	}()
+	out := &pipeWriter{w: p.Stdout}
+	p.Stdout = out
+	err := (&app{Program: p}).execute(ctx)
+	switch {
+	case out.broken:
+		return exitPipe
+	case err != nil && ctx.Err() != nil:
+		fmt.Fprintln(p.Stderr, "tilescope: cancelled")
+		return exitCancelled
+	}
+	return report(p.Stderr, err)
+}
+
+// report prints an error and returns the code it stands for.
+func report(w io.Writer, err error) int {
+	var quiet exit
+	var coded *debugkern.Error
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &quiet):
+		return int(quiet)
+	case errors.As(err, &coded):
+		fmt.Fprintf(w, "tilescope: %v\n", err)
+		return int(coded.Code)
+	}
+	fmt.Fprintf(w, "tilescope: %v\n", err)
+	return exitUsage
+}
+
+// pipeWriter remembers that the reader went away, so that a closed pipe is exit 141 and not a message.
+type pipeWriter struct {
+	w      io.Writer
+	broken bool
+}
+
+func (p *pipeWriter) Write(b []byte) (int, error) {
+	n, err := p.w.Write(b)
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+		p.broken = true
+	}
+	return n, err
+}
+
+// Unwrap returns what is written to: the terminal needs the file itself.
+func (p *pipeWriter) Unwrap() io.Writer { return p.w }
+
+// app is the command tree over one invocation.
+type app struct {
+	Program
+	config  *configs.Config
+	sources *configs.Sources
+	json    bool
+}
+
+func (a *app) execute(ctx context.Context) error {
+	root := a.root()
+	root.SetArgs(a.Args)
+	root.SetIn(a.Stdin)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	return fang.Execute(ctx, root, fang.WithoutVersion(), fang.WithErrorHandler(func(io.Writer, fang.Styles, error) {}))
+}
+
+// planned are commands of CONTRACT.md that this version does not have; as a target they would only confuse.
+var planned = []string{"diagnose", "gates", "bisect", "compare", "init", "lut"}
+
+func (a *app) root() *cobra.Command {
+	var opt runOptions
+	root := &cobra.Command{
+		Use:   "tilescope [TARGET]",
+		Short: "A terminal debugger for fused attention kernels on CUDA",
+		Long: "tilescope runs a fused attention kernel stage by stage, lays every tile beside a reference, and says which stage,\n" +
+			"tile, cell, lane and source line went wrong, and why: on a GPU, or without one by executing the same PTX in an emulator.\n\n" +
+			"Without a command it opens the terminal on TARGET: a variant or kernel of the catalogue, or the path of a manifest.",
+		Example:           "  tilescope\n  tilescope run stage2 --fault p-stale-m\n  tilescope kernels",
+		Args:              cobra.MaximumNArgs(1),
+		PersistentPreRunE: func(*cobra.Command, []string) error { return a.load() },
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.open(cmd, &opt, args) },
+		SilenceErrors:     true, SilenceUsage: true,
+	}
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the document of this command on standard output, and nothing else")
+	opt.bind(root)
+	root.AddCommand(a.runCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand())
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return &debugkern.Error{Code: debugkern.CodeUsage, Err: fmt.Errorf("%w (%s --help lists the options)", err, c.CommandPath())}
+	})
+	return root
+}
+
+func (a *app) load() error {
+	var err error
+	if a.config, a.sources, err = configs.Load(configs.LoadOptions{}); err != nil {
+		return &debugkern.Error{Code: debugkern.CodeUsage, Err: err}
+	}
+	return nil
+}
+
+func (a *app) session(ctx context.Context) (*debugkern.Session, error) {
+	return debugkern.Open(ctx, debugkern.Options{Config: a.config, Version: a.Version})
+}
+
+// open is the command without a name: the terminal.
+func (a *app) open(cmd *cobra.Command, opt *runOptions, args []string) error {
+	if len(args) == 1 && slices.Contains(planned, args[0]) {
+		return &debugkern.Error{Code: debugkern.CodeUsage, Err: fmt.Errorf("command %s is not part of this version (there are: run, kernels, doctor, config, version)", args[0])}
+	}
+	if a.json {
+		return &debugkern.Error{Code: debugkern.CodeUsage, Err: errors.New("--json belongs to a command: tilescope run TARGET --json")}
+	}
+	s, err := a.session(cmd.Context())
+	if err != nil {
+		return err
+	}
+	req := opt.request(cmd, a.config, strings.Join(args, ""))
+	if len(args) == 1 {
+		if err := s.Check(req); err != nil {
+			return err
+		}
+	}
+	return a.OpenTerminal(cmd.Context(), Terminal{
+		Session: s, Config: a.config, Sources: a.sources, Request: req, Explicit: len(args) == 1, Stdin: a.Stdin, Stdout: a.Stdout.(*pipeWriter).Unwrap(),
+	})
+}

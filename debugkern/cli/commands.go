@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"tilescope/configs"
+	"tilescope/debugkern"
+)
+
+// versionDoc is the document tilescope.version/1.
+type versionDoc struct {
+	Schema  string `json:"schema"`
+	Version string `json:"version"`
+	Commit  string `json:"commit"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Version, commit, Go and platform", Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			d := versionDoc{Schema: "tilescope.version/1", Version: a.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+			if info, ok := debug.ReadBuildInfo(); ok {
+				if d.Version == "" {
+					d.Version = info.Main.Version
+				}
+				for _, s := range info.Settings {
+					if s.Key == "vcs.revision" {
+						d.Commit = s.Value
+					}
+				}
+			}
+			return a.print(d, func(w io.Writer) {
+				fmt.Fprintf(w, "tilescope %s (%s, %s/%s)\n", d.Version, d.Go, d.OS, d.Arch)
+			})
+		},
+	}
+}
+
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError("%s takes no arguments; it was given %q", c.CommandPath(), args)
+	}
+	return nil
+}
+
+func (a *app) kernelsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "kernels", Short: "The catalogue: kernels, variants, flags, faults, shapes", Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			cat, err := configs.Kernels()
+			if err != nil {
+				return fmt.Errorf("catalogue: %w", err)
+			}
+			return a.print(cat.Doc(), func(w io.Writer) { printCatalogue(w, cat.Doc()) })
+		},
+	}
+}
+
+func printCatalogue(w io.Writer, d configs.CatalogueDoc) {
+	for i, k := range d.Kernels {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "%s: %s\n", k.Name, k.Title)
+		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(tw, "  variants")
+		for _, v := range k.Variants {
+			var on []string
+			for _, f := range k.Flags {
+				if n := v.Flags[f.Name]; n != 0 {
+					on = append(on, f.Name)
+				}
+			}
+			fmt.Fprintf(tw, "    %s\t%s\n", v.Name, strings.Join(append(on, v.Faults...), " "))
+		}
+		fmt.Fprintln(tw, "  flags")
+		for _, f := range k.Flags {
+			fmt.Fprintf(tw, "    %s\t%s\n", f.Name, f.Help)
+		}
+		fmt.Fprintln(tw, "  faults\t\t(base, shape)")
+		for _, f := range k.Faults {
+			fmt.Fprintf(tw, "    %s\t%s\t(%s, %s)\n", f.Name, f.Help, f.Base, f.Shape)
+		}
+		fmt.Fprintln(tw, "  shapes B,H,S,D")
+		for _, s := range k.Shapes {
+			fmt.Fprintf(tw, "    %s\t%s\n", s.Name, s.Shape)
+		}
+		tw.Flush()
+	}
+}
+
+func (a *app) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "doctor", Short: "What works on this machine, what does not, and what to install", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := a.session(cmd.Context())
+			if err != nil {
+				return err
+			}
+			d := s.Doctor(cmd.Context())
+			return a.print(d, func(w io.Writer) { printDoctor(w, d) })
+		},
+	}
+}
+
+func printDoctor(w io.Writer, d *debugkern.DoctorDoc) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, c := range d.Checks {
+		mark := "yes"
+		if !c.OK {
+			mark = "no"
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\n", mark, c.Name, strings.TrimSpace(c.Version+" "+c.Path+" "+c.Detail))
+		if c.Enables != "" {
+			fmt.Fprintf(tw, "\t\t%s\n", c.Enables)
+		}
+		if !c.OK && c.Install != "" {
+			fmt.Fprintf(tw, "\t\tto have it: %s\n", c.Install)
+		}
+	}
+	tw.Flush()
+}
+
+func (a *app) configCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "config", Short: "Show and change the configuration",
+		Args: noArgs,
+		RunE: func(*cobra.Command, []string) error { return a.configShow() },
+	}
+	c.AddCommand(
+		&cobra.Command{Use: "show", Short: "Every key, its value, and where it comes from", Args: noArgs,
+			RunE: func(*cobra.Command, []string) error { return a.configShow() }},
+		&cobra.Command{Use: "init", Short: "Write a commented configuration file for this user", Args: noArgs,
+			RunE: func(*cobra.Command, []string) error { return a.configPath(configs.Init(configs.LoadOptions{})) }},
+		&cobra.Command{Use: "path", Short: "Where the user's configuration file is", Args: noArgs,
+			RunE: func(*cobra.Command, []string) error { return a.configPath(configs.Path(configs.LoadOptions{})) }},
+		&cobra.Command{Use: "get KEY", Short: "Print one value", Args: cobra.ExactArgs(1),
+			RunE: func(_ *cobra.Command, args []string) error {
+				v, err := configs.Get(configs.LoadOptions{}, args[0])
+				if err != nil {
+					return usageError("%w", err)
+				}
+				return a.print(map[string]any{"schema": "tilescope.config/1", args[0]: v}, func(w io.Writer) { fmt.Fprintln(w, v) })
+			}},
+		&cobra.Command{Use: "set KEY VALUE", Short: "Change one value in the user's configuration file", Args: cobra.ExactArgs(2),
+			RunE: func(_ *cobra.Command, args []string) error {
+				return a.configPath(configs.Set(configs.LoadOptions{}, args[0], args[1]))
+			}},
+	)
+	return c
+}
+
+func (a *app) configPath(path string, err error) error {
+	if err != nil {
+		return usageError("%w", err)
+	}
+	return a.print(map[string]string{"schema": "tilescope.config/1", "path": path}, func(w io.Writer) { fmt.Fprintln(w, path) })
+}
+
+func (a *app) configShow() error {
+	return a.print(a.sources.Doc(), func(w io.Writer) {
+		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		for _, k := range a.sources.Doc().Keys {
+			fmt.Fprintf(tw, "%s\t%v\t%s\n", k.Key, k.Value, k.From)
+		}
+		tw.Flush()
+	})
+}

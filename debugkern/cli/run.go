@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tilescope/configs"
+	"tilescope/debugkern"
+	"tilescope/probes"
+)
+
+// runOptions are the options shared by the commands that run a kernel.
+type runOptions struct {
+	shape, gate, inject, backend, builder, arch, inputs, dump, schedule, blocks, tiles, stages string
+	seed                                                                                       uint64
+	set, faults                                                                                []string
+	timeout                                                                                    time.Duration
+	device, repeat                                                                             int
+}
+
+func (o *runOptions) bind(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&o.shape, "shape", "", "shape by name or B,H,S,D (default validation)")
+	f.Uint64Var(&o.seed, "seed", 0, "seed of the inputs")
+	f.StringArrayVar(&o.set, "set", nil, "FLAG[=VALUE], repeatable")
+	f.StringArrayVar(&o.faults, "fault", nil, "planted fault NAME, repeatable")
+	f.StringVar(&o.gate, "gate", "none", "none, qk, softmax or pv")
+	f.StringVar(&o.inject, "inject", "reference", "what gate pv feeds in: reference or uniform")
+	f.StringVar(&o.backend, "backend", "", "auto, emu, cuda or both (default auto)")
+	f.StringVar(&o.builder, "builder", "", "auto, embedded, nvrtc or nvcc (default auto)")
+	f.StringVar(&o.arch, "arch", "", "architecture to compile for, such as sm_80")
+	f.StringVar(&o.inputs, "inputs", "", "FILE.npz with Qx Kx Vx, or Q K V Qs Ks Vs")
+	f.StringVar(&o.dump, "dump", "", "write inputs, tiles and references to FILE.npz")
+	f.DurationVar(&o.timeout, "timeout", 0, "give up after this long")
+	f.IntVar(&o.device, "device", 0, "GPU index")
+	f.IntVar(&o.repeat, "repeat", 10, "launches compared bit for bit (GPU)")
+	f.StringVar(&o.schedule, "schedule", "", "POLICY:SEED of the emulator: in-order, reverse, random, ahead, priority")
+	f.StringVar(&o.blocks, "blocks", "", "X,Y,Z of the captured blocks, each N, A-B or *")
+	f.StringVar(&o.tiles, "tiles", "", "A-B: captured kv tiles")
+	f.StringVar(&o.stages, "stages", "", "captured stages, comma-separated")
+}
+
+// request merges options over configuration. Malformed values are left for the session to refuse.
+func (o *runOptions) request(c *cobra.Command, cfg *configs.Config, target string) debugkern.Request {
+	req := debugkern.Request{
+		Target: target, Shape: cfg.Shape, Seed: cfg.Seed, Backend: cfg.Backend, Builder: cfg.Builder, Arch: cfg.Arch,
+		Timeout: cfg.Timeout, Schedule: cfg.Schedule, Faults: o.faults, Inject: o.inject, Inputs: o.inputs, Device: o.device,
+		Repeat: o.repeat, Blocks: o.blocks, Tiles: o.tiles, Stages: o.stages, Set: map[string]string{},
+	}
+	over := func(name string, dst *string, v string) {
+		if c.Flags().Changed(name) {
+			*dst = v
+		}
+	}
+	over("shape", &req.Shape, o.shape)
+	over("backend", &req.Backend, o.backend)
+	over("builder", &req.Builder, o.builder)
+	over("arch", &req.Arch, o.arch)
+	over("schedule", &req.Schedule, o.schedule)
+	if c.Flags().Changed("seed") {
+		req.Seed = o.seed
+	}
+	if c.Flags().Changed("timeout") {
+		req.Timeout = o.timeout
+	}
+	for _, s := range o.set {
+		name, value, ok := strings.Cut(s, "=")
+		if !ok {
+			value = "1"
+		}
+		req.Set[name] = value
+	}
+	return req
+}
+
+// applyGate folds --gate and gates set as flags (--set DEBUG_QK_ONLY) into one gate; two at once are refused.
+func (o *runOptions) applyGate(req *debugkern.Request) error {
+	gate, ok := probes.ParseGate(o.gate)
+	if !ok {
+		return usageError("--gate %q: expected none, qk, softmax or pv", o.gate)
+	}
+	for name, value := range req.Set {
+		g, ok := probes.ParseGate(name)
+		if !ok || g == probes.GateNone || g.Define() != name {
+			continue
+		}
+		delete(req.Set, name)
+		if value == "0" {
+			continue
+		}
+		if gate != probes.GateNone && gate != g {
+			return usageError("gates %s and %s exclude each other: ask for one", gate, g)
+		}
+		gate = g
+	}
+	req.Gate = gate
+	return nil
+}
+
+func usageError(format string, args ...any) error {
+	return &debugkern.Error{Code: debugkern.CodeUsage, Err: fmt.Errorf(format, args...)}
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var opt runOptions
+	c := &cobra.Command{
+		Use:   "run TARGET",
+		Short: "Build, execute, compare, print the verdict",
+		Long: "run builds a kernel, executes it, compares every captured tile with the reference and prints the verdict.\n\n" +
+			"Exit code: 0 agreed, 1 a divergence or a finding of severity error, 2 bad input, 3 backend or compiler not available,\n" +
+			"4 the kernel did not build, load or run.",
+		Example: "  tilescope run stage2\n  tilescope run stage2 --fault kt-rowmajor --json\n  tilescope run stage2 --shape mission --seed 3 --dump tiles.npz",
+		Args:    oneTarget,
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.run(cmd, &opt, args[0]) },
+	}
+	opt.bind(c)
+	return c
+}
+
+func oneTarget(c *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usageError("%s takes one TARGET, a name of the catalogue (tilescope kernels) or the path of a manifest; it was given %d", c.CommandPath(), len(args))
+	}
+	return nil
+}
+
+func (a *app) run(cmd *cobra.Command, opt *runOptions, target string) error {
+	req := opt.request(cmd, a.config, target)
+	if err := opt.applyGate(&req); err != nil {
+		return err
+	}
+	dump, err := createDump(opt.dump)
+	if err != nil {
+		return err
+	}
+	defer dump.abandon()
+	s, err := a.session(cmd.Context())
+	if err != nil {
+		return err
+	}
+	meter := newMeter(a.Stderr, a.json)
+	r, err := s.Run(cmd.Context(), req, meter.report)
+	meter.clear()
+	if err != nil {
+		return a.failed(err)
+	}
+	if dump != nil {
+		if err := r.Dump(cmd.Context(), dump); err != nil {
+			return usageError("--dump %s: %w", opt.dump, err)
+		}
+		if err := dump.commit(); err != nil {
+			return usageError("--dump %s: %w", opt.dump, err)
+		}
+	}
+	if err := a.print(r.Report, func(w io.Writer) { printReport(w, r.Report) }); err != nil {
+		return err
+	}
+	return exitFor(r.Report.ExitCode())
+}
+
+// failed prints the document of a run that has one (exit 4) and passes the error on.
+func (a *app) failed(err error) error {
+	var e *debugkern.Error
+	if errors.As(err, &e) && e.Report != nil && a.json {
+		if perr := a.print(e.Report, nil); perr != nil {
+			return perr
+		}
+	}
+	return err
+}
+
+func exitFor(code int) error {
+	if code == exitOK {
+		return nil
+	}
+	return exit(code)
+}
+
+// print writes doc as JSON under --json, else calls text.
+func (a *app) print(doc any, text func(io.Writer)) error {
+	if !a.json {
+		text(a.Stdout)
+		return nil
+	}
+	b, err := json.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode the document: %w", err)
+	}
+	_, err = a.Stdout.Write(append(b, '\n'))
+	return err
+}
+
+// dumpFile is written beside its destination and renamed into place, so that a failed run leaves nothing half-written.
+type dumpFile struct {
+	*os.File
+	path string
+	done bool
+}
+
+// createDump opens the destination before anything runs: an unwritable output is bad input.
+func createDump(path string) (*dumpFile, error) {
+	if path == "" {
+		return nil, nil
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, usageError("--dump %s: is a directory; name a file", path)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".tilescope-*.npz")
+	if err != nil {
+		return nil, usageError("--dump %s: cannot write there: %w", path, err)
+	}
+	return &dumpFile{File: f, path: path}, nil
+}
+
+func (d *dumpFile) commit() error {
+	if err := d.Chmod(0o644); err != nil {
+		return err
+	}
+	if err := d.Close(); err != nil {
+		return err
+	}
+	d.done = true
+	return os.Rename(d.Name(), d.path)
+}
+
+func (d *dumpFile) abandon() {
+	if d != nil && !d.done {
+		d.Close()
+		os.Remove(d.Name())
+	}
+}

@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"golang.org/x/term"
+
+	"tilescope/debugkern"
+)
+
+// printReport prints a run for people: the verdict first, then why.
+func printReport(w io.Writer, r *debugkern.Report) {
+	fmt.Fprintf(w, "%s: %s\n", title(r), headline(r))
+	for _, g := range r.Guilty {
+		if st := r.Stage(g.Stage); st != nil {
+			printGuilty(w, st, g)
+		}
+	}
+	printStages(w, r)
+	if o := r.Output; o != nil {
+		fmt.Fprintf(w, "\noutput against attention on the un-quantised inputs: %s: max_abs %.4g, mean_abs %.4g, over the gate %.2f %%, cosine %.6f\n",
+			o.Verdict, o.MaxAbs, o.MeanAbs, 100*o.BadFraction, o.Cosine)
+	}
+	for _, f := range r.Findings {
+		printFinding(w, f)
+	}
+	c := r.Cost
+	fmt.Fprintf(w, "\n%s, %s build: %d warp instructions, %d mma outputs; build %.0f ms, run %.0f ms, compare %.0f ms\n",
+		r.Backend.Device, r.Backend.Builder, c.WarpInstructions, c.MMAOutputs, c.BuildMS, c.RunMS, c.CompareMS)
+}
+
+func title(r *debugkern.Report) string {
+	t := fmt.Sprintf("%s %d,%d,%d,%d seed %d", r.Target, r.Shape.B, r.Shape.H, r.Shape.S, r.Shape.D, r.Seed)
+	if len(r.Faults) > 0 {
+		t += " with " + strings.Join(r.Faults, ", ")
+	}
+	if r.Gate != "none" {
+		t += " under gate " + r.Gate
+	}
+	return t
+}
+
+func headline(r *debugkern.Report) string {
+	switch {
+	case r.Verdict == debugkern.Failed && r.Error != nil:
+		return "failed at " + r.Error.Stage + ": " + r.Error.Message
+	case len(r.Guilty) > 0:
+		return fmt.Sprintf("diverges: stage %s is wrong first", r.Guilty[0].Stage)
+	case r.ExitCode() != 0:
+		return r.Verdict + ", with findings"
+	}
+	return r.Verdict
+}
+
+func printGuilty(w io.Writer, st *debugkern.StageDoc, g debugkern.Guilty) {
+	fmt.Fprintf(w, "\n  %s wrong first in block %s, kv tile %d: %d of %d cells over their bound\n", st.Name, g.Block, g.KVTile, st.Local.Bad, st.Local.Cells)
+	if b := st.FirstBad; b != nil {
+		fmt.Fprintf(w, "    cell (%d,%d): got %v, want %v", b.Row, b.Col, float64(b.Got), float64(b.Want))
+		if b.Source != nil && b.Warp != nil && b.Lane != nil {
+			fmt.Fprintf(w, ", written by warp %d lane %d at %s:%d", *b.Warp, *b.Lane, b.Source.File, b.Source.Line)
+		}
+		fmt.Fprintln(w)
+	}
+	for _, f := range st.Fingerprints {
+		fmt.Fprintf(w, "    looks like %s %s: %s (explains %.0f %%)\n", f.Name, f.Value, f.Evidence, 100*f.Explains)
+	}
+}
+
+func printStages(w io.Writer, r *debugkern.Report) {
+	if len(r.Stages) == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "  stage\tverdict\ttiles\tlocal max_abs\tulp\tbound\tbad\tglobal max_abs\tbound\tbad\t")
+	for _, s := range r.Stages {
+		if s.Verdict == debugkern.Off {
+			fmt.Fprintf(tw, "  %s\toff\t\t\t\t\t\t\t\t\t\n", s.Name)
+			continue
+		}
+		fmt.Fprintf(tw, "  %s\t%s\t%d\t%.3g\t%d\t%.3g\t%d/%d\t%.3g\t%.3g\t%d\t\n", s.Name, s.Verdict, s.Tiles, float64(s.Local.MaxAbs), s.Local.MaxULP,
+			float64(s.Local.Bound), s.Local.Bad, s.Local.Cells, float64(s.Global.MaxAbs), float64(s.Global.Bound), s.Global.Bad)
+	}
+	tw.Flush()
+}
+
+func printFinding(w io.Writer, f debugkern.FindingDoc) {
+	fmt.Fprintf(w, "\n  %s (%s): %s", f.Kind, f.Severity, f.Message)
+	if f.Source != nil {
+		fmt.Fprintf(w, "\n    at %s:%d", f.Source.File, f.Source.Line)
+		if f.Other != nil {
+			fmt.Fprintf(w, " and %s:%d", f.Other.File, f.Other.Line)
+		}
+	}
+	if f.Count > 1 {
+		fmt.Fprintf(w, "\n    %d times, first in block %s", f.Count, f.Block)
+	}
+	fmt.Fprintln(w)
+}
+
+// meter shows progress on standard error, on one line, where that is a terminal and the run takes longer than a moment.
+type meter struct {
+	w       io.Writer
+	start   time.Time
+	last    time.Time
+	visible bool
+	on      bool
+}
+
+func newMeter(w io.Writer, quiet bool) *meter {
+	f, ok := w.(*os.File)
+	return &meter{w: w, start: time.Now(), on: ok && !quiet && term.IsTerminal(int(f.Fd()))}
+}
+
+func (m *meter) report(p debugkern.Progress) {
+	now := time.Now()
+	if !m.on || now.Sub(m.start) < 400*time.Millisecond || now.Sub(m.last) < 50*time.Millisecond {
+		return
+	}
+	m.last, m.visible = now, true
+	line := p.Phase + " " + p.Detail
+	if p.Total > 0 {
+		line += fmt.Sprintf(" %d/%d", p.Done, p.Total)
+	}
+	fmt.Fprintf(m.w, "\r\x1b[K%s (Ctrl-C cancels)", line)
+}
+
+func (m *meter) clear() {
+	if m.visible {
+		fmt.Fprint(m.w, "\r\x1b[K")
+	}
+}

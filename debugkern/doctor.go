@@ -1,0 +1,94 @@
+package debugkern
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"tilescope/kernels"
+)
+
+// DoctorDoc is the document tilescope.doctor/1: what works on this machine.
+type DoctorDoc struct {
+	Schema string        `json:"schema"`
+	Checks []DoctorCheck `json:"checks"`
+}
+
+// DoctorCheck is one thing looked for.
+type DoctorCheck struct {
+	Name    string `json:"name"`
+	OK      bool   `json:"ok"`
+	Version string `json:"version"`
+	Path    string `json:"path"`
+	Detail  string `json:"detail"`
+	Enables string `json:"enables"` // what it makes possible
+	Install string `json:"install"` // what to install to have it
+}
+
+// Doctor looks for everything tilescope can use. It changes nothing and downloads nothing.
+func (s *Session) Doctor(ctx context.Context) *DoctorDoc {
+	d := &DoctorDoc{Schema: "tilescope.doctor/1"}
+	d.add(DoctorCheck{
+		Name: "emulator", OK: true, Detail: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
+		Enables: "runs every kernel without a GPU, with every lane visible",
+	})
+	d.add(archiveCheck())
+	s.toolchainChecks(ctx, d)
+	d.add(DoctorCheck{
+		Name: "CUDA backend", Detail: "launching on a GPU is not part of this version", Enables: "runs kernels on the GPU",
+	})
+	d.add(terminalCheck())
+	return d
+}
+
+func (d *DoctorDoc) add(c DoctorCheck) { d.Checks = append(d.Checks, c) }
+
+func archiveCheck() DoctorCheck {
+	c := DoctorCheck{Name: "embedded PTX", Enables: "runs the kernels of the catalogue with no compiler"}
+	n, compiler, err := kernels.Contents()
+	if err != nil {
+		c.Detail = err.Error()
+		return c
+	}
+	c.OK, c.Version, c.Detail = true, compiler, fmt.Sprintf("%d builds", n)
+	return c
+}
+
+func (s *Session) toolchainChecks(ctx context.Context, d *DoctorDoc) {
+	tc, err := s.toolchain()
+	nvrtc := DoctorCheck{
+		Name: "NVRTC", Enables: "builds any flag combination, and kernels of your own, in-process",
+		Install: "the CUDA toolkit, or pip install nvidia-cuda-nvrtc-cu12 nvidia-cuda-runtime-cu12 nvidia-cuda-nvcc-cu12",
+	}
+	ptxas := DoctorCheck{Name: "ptxas", Enables: "reports registers, shared memory and spills", Install: "the CUDA toolkit, or pip install nvidia-cuda-nvcc-cu12"}
+	if err != nil {
+		nvrtc.Detail, ptxas.Detail = err.Error(), "not found"
+		d.add(nvrtc)
+		d.add(ptxas)
+		return
+	}
+	nvrtc.OK, nvrtc.Version, nvrtc.Path = true, tc.NVRTCVersion, tc.NVRTC
+	d.add(nvrtc)
+	if ptxas.OK = tc.PTXAS != ""; ptxas.OK {
+		ptxas.Path, ptxas.Version = tc.PTXAS, tc.PTXASVersion(ctx)
+	}
+	d.add(ptxas)
+	d.add(DoctorCheck{
+		Name: "CUDA headers", OK: len(tc.IncludeDirs) > 0, Path: strings.Join(tc.IncludeDirs, " "),
+		Enables: "sources that include mma.h and cuda_fp16.h", Install: nvrtc.Install,
+	})
+}
+
+func terminalCheck() DoctorCheck {
+	term := os.Getenv("TERM")
+	c := DoctorCheck{Name: "terminal", OK: term != "" && term != "dumb", Detail: "TERM=" + term, Enables: "colours, box drawing"}
+	if v := os.Getenv("COLORTERM"); v != "" {
+		c.Detail += " COLORTERM=" + v
+	}
+	if os.Getenv("NO_COLOR") != "" {
+		c.Detail += " NO_COLOR: no colours"
+	}
+	return c
+}

@@ -1,0 +1,146 @@
+package debugkern
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"tilescope/debugkern/attn"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// launch makes the backend's launch of a plan: arguments filled from the inputs, captures placed, injected tiles written.
+func (r *resolved) launch(in *attn.Inputs, ref *attn.Reference, instrumented bool) (*target.Launch, error) {
+	p := r.plan
+	l := &target.Launch{
+		Grid: p.Grid, Block: p.Block, DynShared: p.DynShared, Shared: p.Shared, Schedule: r.schedule,
+	}
+	for _, a := range p.Args {
+		arg, err := argument(a, in)
+		if err != nil {
+			return nil, err
+		}
+		l.Args = append(l.Args, arg)
+	}
+	if err := r.placeCaptures(l, instrumented); err != nil {
+		return nil, err
+	}
+	if l.Probe != nil && instrumented {
+		inject, err := r.injection(ref)
+		if err != nil {
+			return nil, err
+		}
+		l.Probe.Inject = inject
+	}
+	return l, nil
+}
+
+// placeCaptures fills l.Probe: probes in the source where the build has them, watches for stages the backend takes itself.
+func (r *resolved) placeCaptures(l *target.Launch, instrumented bool) error {
+	probe := &target.Probe{Layout: r.layout, Control: instrumented}
+	for i := range r.plan.Stages {
+		sp := &r.plan.Stages[i]
+		if sp.Capture.Kind != probes.CaptureShared || !r.stages.Has(sp.Stage) {
+			continue
+		}
+		w, err := watch(r.plan, sp, r.sel.Manifest.SourceName())
+		if err != nil {
+			return err
+		}
+		probe.Watch = append(probe.Watch, w)
+	}
+	if instrumented || len(probe.Watch) > 0 {
+		l.Probe = probe
+	}
+	return nil
+}
+
+func watch(p *probes.Plan, sp *probes.StagePlan, file string) (target.Watch, error) {
+	for _, a := range p.Shared {
+		if a.Name == sp.Capture.Shared {
+			return target.Watch{
+				Stage: sp.Stage, Array: a, Transposed: sp.Transposed, Rows: sp.Rows, Cols: sp.Cols, PerTile: sp.PerTile, File: file,
+				AtLine: sp.Capture.AtLine, AtBarrier: sp.Capture.AtBarrier, TileLine: sp.Capture.TileLine,
+			}, nil
+		}
+	}
+	return target.Watch{}, usage("stage %s is captured from shared array %q, which this variant does not have", sp.Stage, sp.Capture.Shared)
+}
+
+// injection is the buffer of tiles the gate feeds in.
+func (r *resolved) injection(ref *attn.Reference) ([]byte, error) {
+	set := r.plan.Gate.Injected()
+	if set == 0 || r.layout.InjectBytes == 0 {
+		return nil, nil
+	}
+	buf := make([]byte, r.layout.InjectBytes)
+	for i := range r.plan.Grid.Count() {
+		block := r.plan.Grid.At(i)
+		for j := range r.plan.Stages {
+			sp := &r.plan.Stages[j]
+			if !set.Has(sp.Stage) {
+				continue
+			}
+			tiles := 1
+			if sp.PerTile {
+				tiles = r.plan.Work.Tiles.At(block, 0)
+			}
+			for kv := range tiles {
+				if err := r.layout.PutInjected(buf, sp.Stage, block, kv, ref.Injected(sp.Stage, block, kv).Data); err != nil {
+					return nil, fmt.Errorf("inject: %w", err)
+				}
+			}
+		}
+	}
+	return buf, nil
+}
+
+// argument fills one kernel parameter.
+func argument(a probes.Arg, in *attn.Inputs) (target.Arg, error) {
+	if !a.Pointer {
+		b := binary.LittleEndian.AppendUint64(nil, a.Bits)
+		return target.Arg{Name: a.Name, Scalar: b[:a.DType.Size()]}, nil
+	}
+	buf := &target.Buffer{DType: a.DType, Dims: a.Dims, Bytes: a.Elems() * a.DType.Size(), Output: a.Role == probes.RoleOutput}
+	if a.Role == probes.RoleInput {
+		init, err := tensor(a, in)
+		if err != nil {
+			return target.Arg{}, err
+		}
+		if len(init) != buf.Bytes {
+			return target.Arg{}, usage("argument %s: tensor %s has %d bytes, the manifest's dims %v of %s want %d", a.Name, a.Tensor, len(init), a.Dims, a.DType, buf.Bytes)
+		}
+		buf.Init = init
+	}
+	return target.Arg{Name: a.Name, Buffer: buf}, nil
+}
+
+// tensor returns the bytes of the tensor an input argument names, in the argument's type.
+func tensor(a probes.Arg, in *attn.Inputs) ([]byte, error) {
+	for i, name := range []string{"Q", "K", "V"} {
+		switch {
+		case a.Tensor == name && a.DType == probes.U8:
+			return in.Bytes[i], nil
+		case a.Tensor == name && a.DType == probes.F16:
+			b := make([]byte, 0, 2*len(in.Half[i]))
+			for _, h := range in.Half[i] {
+				b = binary.LittleEndian.AppendUint16(b, h)
+			}
+			return b, nil
+		case a.Tensor == name && a.DType == probes.F32:
+			return f32Bytes(in.X[i]), nil
+		case a.Tensor == name+"s" && a.DType == probes.F32:
+			return f32Bytes(in.Scales[i]), nil
+		}
+	}
+	return nil, usage("argument %s: no tensor %q of type %s (expected Q, K or V as u8, f16 or f32, or Qs, Ks or Vs as f32)", a.Name, a.Tensor, a.DType)
+}
+
+func f32Bytes(v []float32) []byte {
+	b := make([]byte, 0, 4*len(v))
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+	}
+	return b
+}

@@ -1,0 +1,240 @@
+package debugkern
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tilescope/configs"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// resolved is a request checked against its manifest: nothing in it can be refused any more.
+type resolved struct {
+	req      Request
+	sel      *configs.Selection
+	plan     *probes.Plan
+	stages   probes.StageSet
+	rng      probes.Range
+	layout   *probes.Layout
+	schedule target.Schedule
+	uniform  bool
+}
+
+// manifest finds the manifest and variant a target names: a catalogue name, or the path of a manifest.
+func (s *Session) manifest(name string) (*configs.Manifest, string, error) {
+	if isPath(name) {
+		m, err := configs.LoadManifest(name)
+		if err != nil {
+			return nil, "", &Error{Code: CodeUsage, Err: err}
+		}
+		return m, m.Default, nil
+	}
+	m, variant, err := s.catalogue.Lookup(name)
+	if err != nil {
+		return nil, "", &Error{Code: CodeUsage, Err: err}
+	}
+	return m, variant, nil
+}
+
+// isPath tells a manifest's path from a catalogue name: it has a separator or a YAML suffix, or is a file.
+func isPath(name string) bool {
+	if strings.ContainsRune(name, '/') || strings.ContainsRune(name, filepath.Separator) {
+		return true
+	}
+	if ext := filepath.Ext(name); ext == ".yaml" || ext == ".yml" {
+		return true
+	}
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular() && filepath.Ext(name) != ""
+}
+
+// resolve checks a request. shape overrides the request's where the inputs bring their own.
+func (s *Session) resolve(req Request, shape *probes.Shape) (*resolved, error) {
+	m, variant, err := s.manifest(req.Target)
+	if err != nil {
+		return nil, err
+	}
+	r := &resolved{req: req}
+	if r.sel, err = m.Select(variant, req.Set, req.Faults, req.Gate); err != nil {
+		return nil, &Error{Code: CodeUsage, Err: err}
+	}
+	switch req.Inject {
+	case "", "reference":
+	case "uniform":
+		if r.uniform = true; r.sel.Gate != probes.GatePV {
+			return nil, usage("--inject uniform feeds P, m and l of gate pv; the gate is %s (use --gate pv, or --inject reference)", r.sel.Gate)
+		}
+	default:
+		return nil, usage("--inject %q: expected reference or uniform", req.Inject)
+	}
+	if shape == nil {
+		name := req.Shape
+		if name == "" {
+			name = "validation"
+		}
+		sh, err := m.ParseShape(name)
+		if err != nil {
+			return nil, &Error{Code: CodeUsage, Err: err}
+		}
+		shape = &sh
+	}
+	if r.plan, err = r.sel.Resolve(*shape); err != nil {
+		return nil, &Error{Code: CodeUsage, Err: err}
+	}
+	if r.schedule, err = parseSchedule(req.Schedule); err != nil {
+		return nil, err
+	}
+	return r, r.capture(s.limit)
+}
+
+// capture decides what is captured, and refuses what does not fit.
+func (r *resolved) capture(limit int64) error {
+	var err error
+	if r.rng, err = parseRange(r.plan, r.req.Blocks, r.req.Tiles); err != nil {
+		return err
+	}
+	if r.stages, err = parseStages(r.plan, r.req.Stages); err != nil {
+		return err
+	}
+	r.layout = probes.NewLayout(r.plan, r.stages, r.rng)
+	if limit > 0 && r.layout.CaptureBytes > uint64(limit) {
+		return usage("capturing %s blocks × %d kv tiles takes %s, over capture.max (%s): %s", r.rng.N, r.rng.TileN,
+			bytesText(r.layout.CaptureBytes), bytesText(uint64(limit)), r.fitting(uint64(limit)))
+	}
+	return nil
+}
+
+// fitting names a --blocks or --tiles that stays under the limit.
+func (r *resolved) fitting(limit uint64) string {
+	one := probes.NewLayout(r.plan, r.stages, probes.Range{Lo: r.rng.Lo, N: probes.Dim3{1, 1, 1}, TileLo: r.rng.TileLo, TileN: r.rng.TileN})
+	if n := int(limit / max(one.CaptureBytes, 1)); n >= 1 {
+		n = min(n, r.rng.N[0])
+		return fmt.Sprintf("--blocks %d-%d,%d,%d would fit", r.rng.Lo[0], r.rng.Lo[0]+n-1, r.rng.Lo[1], r.rng.Lo[2])
+	}
+	tile := one.CaptureBytes / uint64(max(r.rng.TileN, 1))
+	n := max(1, int(limit/max(tile, 1))-1)
+	return fmt.Sprintf("--blocks %d,%d,%d --tiles %d-%d would fit", r.rng.Lo[0], r.rng.Lo[1], r.rng.Lo[2], r.rng.TileLo, r.rng.TileLo+n-1)
+}
+
+func bytesText(n uint64) string {
+	const units = "KMGTPE"
+	v, u := float64(n), -1
+	for v >= 1024 && u < len(units)-1 {
+		v, u = v/1024, u+1
+	}
+	if u < 0 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f %ciB", v, units[u])
+}
+
+// parseRange reads --blocks X,Y,Z (each a number, A-B or *) and --tiles A-B.
+func parseRange(p *probes.Plan, blocks, tiles string) (probes.Range, error) {
+	r := probes.Range{N: p.Grid, TileN: p.Work.MaxTiles}
+	if blocks != "" && blocks != "*" {
+		parts := strings.Split(blocks, ",")
+		if len(parts) > 3 {
+			return r, usage("--blocks %s: expected X,Y,Z, each a number, a range A-B, or *", blocks)
+		}
+		for i, part := range parts {
+			lo, n, err := span(part, p.Grid[i])
+			if err != nil {
+				return r, usage("--blocks %s: %c: %w", blocks, "xyz"[i], err)
+			}
+			r.Lo[i], r.N[i] = lo, n
+		}
+	}
+	if tiles != "" && tiles != "*" {
+		lo, n, err := span(tiles, p.Work.MaxTiles)
+		if err != nil {
+			return r, usage("--tiles %s: %w", tiles, err)
+		}
+		r.TileLo, r.TileN = lo, n
+	}
+	return r, nil
+}
+
+// span reads "*", "A" or "A-B" (both ends included) within [0, limit).
+func span(s string, limit int) (lo, n int, err error) {
+	s = strings.TrimSpace(s)
+	if s == "*" {
+		return 0, limit, nil
+	}
+	a, b, ranged := strings.Cut(s, "-")
+	if lo, err = strconv.Atoi(a); err != nil {
+		return 0, 0, fmt.Errorf("%q is not a number, a range A-B, or *", s)
+	}
+	hi := lo
+	if ranged {
+		if hi, err = strconv.Atoi(b); err != nil {
+			return 0, 0, fmt.Errorf("%q is not a number, a range A-B, or *", s)
+		}
+	}
+	if lo < 0 || hi < lo || hi >= limit {
+		return 0, 0, fmt.Errorf("%q lies outside 0-%d", s, limit-1)
+	}
+	return lo, hi - lo + 1, nil
+}
+
+func parseStages(p *probes.Plan, list string) (probes.StageSet, error) {
+	judged := p.Gate.Judged()
+	var have probes.StageSet
+	for i := range p.Stages {
+		have |= probes.StagesOf(p.Stages[i].Stage)
+	}
+	if list == "" || list == "*" {
+		return have & judged, nil
+	}
+	var set probes.StageSet
+	for name := range strings.SplitSeq(list, ",") {
+		st, ok := probes.ParseStage(strings.TrimSpace(name))
+		if !ok || !have.Has(st) {
+			return 0, usage("--stages %s: kernel %s has no stage %q (stages are Q K V S m l P U O)", list, p.Kernel, name)
+		}
+		set |= probes.StagesOf(st)
+	}
+	return set & judged, nil
+}
+
+// schedulePolicies are the orders a backend must know; asyncs when a cp.async may land.
+var schedulePolicies = []string{"in-order", "reverse", "random", "ahead", "priority"}
+
+// parseSchedule reads POLICY[:SEED][:ASYNC].
+func parseSchedule(s string) (target.Schedule, error) {
+	sch := target.Schedule{Policy: "in-order", Async: "latest"}
+	if s == "" {
+		return sch, nil
+	}
+	parts := strings.Split(s, ":")
+	sch.Policy = parts[0]
+	if !slices.Contains(schedulePolicies, sch.Policy) || len(parts) > 3 {
+		return sch, usage("--schedule %s: expected POLICY[:SEED[:ASYNC]] with a policy of %s and async latest, earliest or random",
+			s, strings.Join(schedulePolicies, ", "))
+	}
+	if len(parts) > 1 {
+		seed, err := strconv.ParseUint(parts[1], 10, 64)
+		if err != nil {
+			return sch, usage("--schedule %s: seed %q is not a number", s, parts[1])
+		}
+		sch.Seed = seed
+	}
+	if len(parts) > 2 {
+		if sch.Async = parts[2]; !slices.Contains([]string{"latest", "earliest", "random"}, sch.Async) {
+			return sch, usage("--schedule %s: async %q: expected latest, earliest or random", s, parts[2])
+		}
+	}
+	return sch, nil
+}
+
+func scheduleText(s target.Schedule) string {
+	text := fmt.Sprintf("%s:%d", s.Policy, s.Seed)
+	if s.Async != "" && s.Async != "latest" {
+		text += ":" + s.Async
+	}
+	return text
+}
