@@ -1,0 +1,94 @@
+package theme
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Glyphs are the marks and borders, each one column wide.
+type Glyphs struct {
+	OK, Wrong, Taint, Off             string // verdicts
+	Above, Below, Equal, Within       string // an error against its bound
+	NaN, Inf                          string
+	Crumb, Dot, Ring, Check, Ellipsis string
+	Left, Right                       string // the cursor's brackets
+	Pointer                           string
+	Spark                             []string // empty to full
+	Shade                             []string // light to dark, for heat without colours
+
+	H, V, TL, TR, BL, BR, TeeL, TeeR, TeeT, TeeB, Cross string
+}
+
+func unicodeGlyphs() Glyphs {
+	return Glyphs{
+		OK: "✓", Wrong: "✗", Taint: "~", Off: "–", Above: "▲", Below: "▼", Equal: "·", Within: " ", NaN: "N", Inf: "I",
+		Crumb: "▸", Dot: "●", Ring: "○", Check: "x", Ellipsis: "…", Left: "[", Right: "]", Pointer: "▸",
+		Spark: strings.Split(" ▁▂▃▄▅▆▇█", ""), Shade: strings.Split(" ░▒▓█", ""),
+		H: "─", V: "│", TL: "┌", TR: "┐", BL: "└", BR: "┘", TeeL: "├", TeeR: "┤", TeeT: "┬", TeeB: "┴", Cross: "┼",
+	}
+}
+
+func asciiGlyphs() Glyphs {
+	return Glyphs{
+		OK: "+", Wrong: "x", Taint: "~", Off: "-", Above: "^", Below: "v", Equal: ".", Within: " ", NaN: "N", Inf: "I",
+		Crumb: ">", Dot: "*", Ring: "o", Check: "x", Ellipsis: "~", Left: "[", Right: "]", Pointer: ">",
+		Spark: strings.Split(" .:-=+*#@", ""), Shade: strings.Split(" .:*#", ""),
+		H: "-", V: "|", TL: "+", TR: "+", BL: "+", BR: "+", TeeL: "+", TeeR: "+", TeeT: "+", TeeB: "+", Cross: "+",
+	}
+}
+
+// spelled is how the program's own non-ASCII characters are written where only ASCII is to be had; one for one.
+var spelled = map[rune]byte{
+	'·': '.', '–': '-', '—': '-', '−': '-', '→': '>', '←': '<', '↑': '^', '↓': 'v', '▸': '>', '●': '*', '○': 'o', '…': '~',
+	'✓': '+', '✗': 'x', '▲': '^', '▼': 'v', 'Δ': 'd', 'ᵀ': 'T', '×': 'x', '≤': '<', '≥': '>', '≠': '!', 'Σ': 'S', '±': '+',
+	'²': '2', '³': '3', 'µ': 'u', 'μ': 'u', '∞': 'I', '“': '"', '”': '"', '’': '\'', '‘': '\'', '│': '|', '─': '-',
+	'┌': '+', '┐': '+', '└': '+', '┘': '+', '├': '+', '┤': '+', '┬': '+', '┴': '+', '┼': '+',
+}
+
+// glyph returns r as the terminal may show it: itself, its ASCII spelling, or '?'; ok is false for what takes no column.
+func (t *Theme) glyph(r rune) (rune, bool) {
+	switch {
+	case r == '\t':
+		return ' ', true
+	case r < 0x20 || r == 0x7f:
+		return '?', true
+	case r < 0x7f:
+		return r, true
+	case t.ASCII:
+		if b, ok := spelled[r]; ok {
+			return rune(b), true
+		}
+		return '?', !unicode.Is(unicode.Mn, r)
+	case single(r):
+		return r, true
+	}
+	switch ansi.StringWidth(string(r)) {
+	case 0:
+		return 0, false
+	case 1:
+		return r, true
+	}
+	return '?', true
+}
+
+// single holds for the blocks whose every printable character takes one column.
+func single(r rune) bool {
+	return r >= 0xa1 && r < 0x300 && r != 0xad || r >= 0x370 && r < 0x400 || r >= 0x2010 && r < 0x2028 ||
+		r >= 0x2070 && r < 0x20d0 || r >= 0x2190 && r < 0x231a || r >= 0x2500 && r < 0x25fd || r == '✓' || r == '✗'
+}
+
+// Width is the number of columns s takes when a Line writes it.
+func (t *Theme) Width(s string) int {
+	n := 0
+	for _, r := range s {
+		if r < utf8.RuneSelf {
+			n++
+		} else if _, ok := t.glyph(r); ok {
+			n++
+		}
+	}
+	return n
+}
