@@ -203,13 +203,13 @@ type Var struct {
 }
 
 // Reloc is an address inside initial data: Size bytes at Offset hold the address of Sym plus Addend, as a generic
-// address where Generic is set. Shift > 0 takes byte Shift/8 only (`0xFF00(sym)`).
+// address where Generic is set. Mask is that of the `0xFF00(sym)` form, which takes one byte of the address.
 type Reloc struct {
 	Offset, Size int
 	Sym          string
 	Addend       int64
 	Generic      bool
-	Mask         uint64 // 0, or the mask of the `mask(sym)` form
+	Mask         uint64 // 0 where there is none
 }
 
 // Instr is one instruction.
