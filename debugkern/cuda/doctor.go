@@ -1,0 +1,77 @@
+package cuda
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"tilescope/debugkern/cuda/internal/dl"
+)
+
+// Wheels are the packages that give a machine without CUDA everything a build needs, as pip names them.
+var Wheels = []string{"nvidia-cuda-nvrtc-cu12==12.0.140", "nvidia-cuda-runtime-cu12==12.0.146", "nvidia-cuda-nvcc-cu12==12.0.140"}
+
+// Part is one piece of a toolchain, as doctor shows it.
+type Part struct {
+	Name    string // "NVRTC", "headers", "ptxas"
+	Found   bool
+	Path    string // where; several directories joined by the system's list separator
+	Version string
+	Detail  string // what was looked for in vain, or what is wrong
+	Install string // what would give it; "" where it is found
+}
+
+// Inspect reports what a toolchain would be made of on this machine. It never fails: what is missing is in the report.
+func Inspect(ctx context.Context, cfg Config) []Part {
+	places := searchList(cfg)
+	install := "pip install --target .toolchain " + strings.Join(Wheels, " ")
+	rtc := Part{Name: "NVRTC", Install: install}
+	lib, tried, err := findNVRTC(cfg, places)
+	switch {
+	case err == nil:
+		places = nearest(places, lib.path)
+		rtc = Part{Name: "NVRTC", Found: true, Path: lib.path, Version: strings.TrimPrefix(compilerName(lib), "NVRTC ")}
+	case errors.Is(err, dl.ErrUnsupported):
+		rtc.Detail, rtc.Install = dl.ErrUnsupported.Error(), "a build without tag nogpu"
+	default:
+		rtc.Detail = "tried " + strings.Join(tried, ", ")
+	}
+	headers := Part{Name: "headers", Install: install, Detail: "mma.h or crt/mma.h not found"}
+	if dirs := includes(places); dirs != nil {
+		headers = Part{Name: "headers", Found: true, Path: strings.Join(dirs, string(os.PathListSeparator)), Version: headerVersion(dirs[0])}
+	}
+	as := Part{Name: "ptxas", Install: install, Detail: "not found"}
+	if path := findPTXAS(places); path != "" {
+		as = Part{Name: "ptxas", Found: true, Path: path, Version: ptxasVersion(ctx, path)}
+	}
+	return []Part{rtc, headers, as}
+}
+
+var (
+	ptxasRelease = regexp.MustCompile(`V(\d+\.\d+\.\d+)`)
+	cudaVersion  = regexp.MustCompile(`#define CUDA_VERSION (\d+)`)
+	libVersion   = regexp.MustCompile(`\d+\.\d+\.\d+`)
+)
+
+func ptxasVersion(ctx context.Context, path string) string {
+	out, err := exec.CommandContext(ctx, path, "--version").Output()
+	if m := ptxasRelease.FindSubmatch(out); err == nil && m != nil {
+		return string(m[1])
+	}
+	return "unknown"
+}
+
+// headerVersion reads CUDA_VERSION out of cuda.h: 12000 is 12.0.
+func headerVersion(dir string) string {
+	text, err := os.ReadFile(filepath.Join(dir, "cuda.h"))
+	m := cudaVersion.FindSubmatch(text)
+	if err != nil || m == nil {
+		return "unknown"
+	}
+	n := number(m[1])
+	return versionString(n/1000, n%1000/10)
+}
