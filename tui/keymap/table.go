@@ -1,0 +1,110 @@
+package keymap
+
+// Default is the table of UI.md.
+func Default() *Map {
+	var all []Binding
+	for _, part := range [][]Binding{moving(), looking(), acting(), flags(), later(), general()} {
+		all = append(all, part...)
+	}
+	return New(all)
+}
+
+func moving() []Binding {
+	const g = "Moving"
+	return []Binding{
+		{Action: Left, Keys: []string{"h", "left"}, Label: "h ←", Help: "left", Group: g},
+		{Action: Down, Keys: []string{"j", "down"}, Label: "j ↓", Help: "down", Group: g},
+		{Action: Up, Keys: []string{"k", "up"}, Label: "k ↑", Help: "up", Group: g},
+		{Action: Right, Keys: []string{"l", "right"}, Label: "l →", Help: "right", Group: g},
+		{Action: NextStage, Keys: []string{"J"}, Label: "J", Help: "next stage", Group: g},
+		{Action: PrevStage, Keys: []string{"K"}, Label: "K", Help: "previous stage", Group: g},
+		{Action: PrevTile, Keys: []string{"H"}, Label: "H", Help: "previous kv tile", Group: g},
+		{Action: NextTile, Keys: []string{"L"}, Label: "L", Help: "next kv tile", Group: g},
+		{Action: PrevBlock, Keys: []string{"{"}, Label: "{", Help: "previous block", Group: g},
+		{Action: NextBlock, Keys: []string{"}"}, Label: "}", Help: "next block", Group: g},
+		{Action: NextBad, Keys: []string{"n"}, Label: "n", Help: "next bad cell (next match while a search is active)", Hint: "next bad", Group: g, In: []Scope{Pipe, Tile, Flags}},
+		{Action: PrevBad, Keys: []string{"N"}, Label: "N", Help: "previous bad cell (or match)", Group: g, In: []Scope{Pipe, Tile, Flags}},
+		{Action: Top, Keys: []string{"g g", "home"}, Label: "gg", Help: "first row", Group: g},
+		{Action: Bottom, Keys: []string{"G", "end"}, Label: "G", Help: "last row", Group: g},
+		{Action: RowStart, Keys: []string{"0"}, Label: "0", Help: "first column", Group: g},
+		{Action: RowEnd, Keys: []string{"$"}, Label: "$", Help: "last column", Group: g},
+		{Action: PageDown, Keys: []string{"ctrl+d", "pgdown"}, Label: "Ctrl-d", Help: "half a page down", Group: g},
+		{Action: PageUp, Keys: []string{"ctrl+u", "pgup"}, Label: "Ctrl-u", Help: "half a page up", Group: g},
+		{Action: SetMark, Keys: []string{"m *"}, Label: "m a", Help: "set bookmark a", Group: g},
+		{Action: GoMark, Keys: []string{"' *"}, Label: "' a", Help: "go to bookmark a", Group: g},
+		{Action: Back, Keys: []string{"u"}, Label: "u", Help: "cursor back", Group: g},
+		{Action: Forward, Keys: []string{"ctrl+r"}, Label: "Ctrl-r", Help: "cursor forward", Group: g},
+	}
+}
+
+func looking() []Binding {
+	const g = "Looking"
+	tile := []Scope{Tile}
+	return []Binding{
+		{Action: Heat, Keys: []string{"z"}, Label: "z", Help: "heat: tinted numbers, map of the tile, off", Hint: "heat", Group: g, In: tile},
+		{Action: Format, Keys: []string{"v"}, Label: "v", Help: "number format: fixed, sci, hex, bits, ulp", Hint: "format", Group: g, In: tile},
+		{Action: Diff, Keys: []string{"d"}, Label: "d", Help: "error as abs, rel, ulp, off", Hint: "diff", Group: g, In: tile},
+		{Action: BoundUp, Keys: []string{"t"}, Label: "t", Help: "wider bound: derived, 1 ulp, 2 ulp, …", Group: g, In: tile},
+		{Action: BoundDown, Keys: []string{"T"}, Label: "T", Help: "narrower bound", Group: g, In: tile},
+		{Action: Follow, Keys: []string{"f"}, Label: "f", Help: "source follows the cell's writer", Group: g, In: []Scope{Tile, Source}},
+		{Action: Who, Keys: []string{"w"}, Label: "w", Help: "who wrote this cell", Group: g, In: tile},
+		{Action: Columns, Keys: []string{"D"}, Label: "D", Help: "columns: GPU, emulator, reference, error", Group: g, In: tile, Later: "two backends side by side come with the GPU"},
+		{Action: Search, Keys: []string{"/"}, Label: "/", Help: "search: text, nan, inf, bad, >1.5, 0x4140", Group: g, In: []Scope{Pipe, Tile, Flags}},
+		{Action: Filter, Keys: []string{"&"}, Label: "&", Help: "show only what matches", Group: g, In: []Scope{Pipe, Tile, Flags}},
+		{Action: Palette, Keys: []string{"c"}, Label: "c", Help: "next palette: cividis, viridis, grey", Group: g},
+		{Action: Grow, Keys: []string{"+"}, Label: "+", Help: "focused pane larger", Group: g},
+		{Action: Shrink, Keys: []string{"_"}, Label: "_", Help: "focused pane smaller", Group: g},
+	}
+}
+
+func acting() []Binding {
+	const g = "Acting"
+	return []Binding{
+		{Action: Open, Keys: []string{"enter"}, Label: "Enter", Help: "open the cell in Tile; in Flags as space", Hint: "open", Group: g, In: []Scope{Pipe, Flags, Races}},
+		{Action: Toggle, Keys: []string{"space"}, Label: "Space", Help: "toggle and run again", Hint: "toggle", Group: g, In: []Scope{Flags}},
+		{Action: Again, Keys: []string{"x"}, Label: "x", Help: "run again", Group: g},
+		{Action: AgainEmu, Keys: []string{"X"}, Label: "X", Help: "run the same on the emulator", Group: g},
+		{Action: Yank, Keys: []string{"y"}, Label: "y", Help: "copy what is under the cursor (OSC 52)", Group: g},
+		{Action: Edit, Keys: []string{"e"}, Label: "e", Help: "open the source line in $EDITOR", Group: g},
+	}
+}
+
+func flags() []Binding {
+	const g = "Comparing"
+	in := []Scope{Flags}
+	return []Binding{
+		{Action: Pin, Keys: []string{"a"}, Label: "a", Help: "pin this run as A; every later run is B beside it", Hint: "pin A", Group: g, In: in},
+		{Action: Unpin, Keys: []string{"A"}, Label: "A", Help: "unpin A", Group: g, In: in},
+		{Action: Bisect, Keys: []string{"B"}, Label: "B", Help: "smallest set of flags between A and B that matters", Group: g, In: in, Later: "it comes with the bisect command"},
+	}
+}
+
+func later() []Binding {
+	source, races := []Scope{Source}, []Scope{Races}
+	const stepping, racing = "stepping comes with the Source view's time travel", "it comes with the race checker"
+	return []Binding{
+		{Action: Step, Keys: []string{"s"}, Label: "s", Help: "step", Group: "Stepping", In: source, Later: stepping},
+		{Action: StepOver, Keys: []string{"S"}, Label: "S", Help: "step over", Group: "Stepping", In: source, Later: stepping},
+		{Action: RunOn, Keys: []string{"r"}, Label: "r", Help: "run on", Group: "Stepping", In: source, Later: stepping},
+		{Action: RunBack, Keys: []string{"R"}, Label: "R", Help: "run backwards", Group: "Stepping", In: source, Later: stepping},
+		{Action: Breakpoint, Keys: []string{"b"}, Label: "b", Help: "breakpoint", Group: "Stepping", In: source, Later: stepping},
+		{Action: WhatIf, Keys: []string{"i"}, Label: "i", Help: "what if this barrier were there", Group: "Races", In: races, Later: racing},
+		{Action: Replay, Keys: []string{"p"}, Label: "p", Help: "replay the worst schedule", Group: "Races", In: races, Later: racing},
+	}
+}
+
+func general() []Binding {
+	const g = "General"
+	return []Binding{
+		{Action: NextPane, Keys: []string{"tab"}, Label: "Tab", Help: "next pane", Hint: "pane", Group: g},
+		{Action: PrevPane, Keys: []string{"shift+tab"}, Label: "S-Tab", Help: "previous pane", Group: g},
+		{Action: View, Keys: []string{"1", "2", "3", "4", "5", "6", "7", "8"}, Label: "1-8", Help: "view: Pipe Tile Frag Flags Races Gates GPU Source", Group: g},
+		{Action: PrevView, Keys: []string{"["}, Label: "[", Help: "previous view", Group: g},
+		{Action: NextView, Keys: []string{"]"}, Label: "]", Help: "next view", Group: g},
+		{Action: Command, Keys: []string{":", "ctrl+p"}, Label: ":", Help: "command (also Ctrl-p); Tab completes", Hint: "command", Group: g},
+		{Action: Help, Keys: []string{"?"}, Label: "?", Help: "this help", Hint: "help", Group: g},
+		{Action: Cancel, Keys: []string{"esc"}, Label: "Esc", Help: "cancel a run, a search, a filter; back", Group: g},
+		{Action: Interrupt, Keys: []string{"ctrl+c"}, Label: "Ctrl-C", Help: "cancel running work, else quit", Group: g},
+		{Action: Quit, Keys: []string{"q"}, Label: "q", Help: "quit", Hint: "quit", Group: g},
+	}
+}
