@@ -1,0 +1,107 @@
+package configs
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+//go:embed kernels/*.yaml
+var embedded embed.FS
+
+// Catalogue is a set of manifests whose kernel and variant names do not clash.
+type Catalogue struct{ Manifests []*Manifest }
+
+// Kernels returns the embedded catalogue, in file name order. An error is a defect of this repository.
+func Kernels() (*Catalogue, error) {
+	dir, err := fs.Sub(embedded, "kernels")
+	if err != nil {
+		return nil, fmt.Errorf("load catalogue: %w", err)
+	}
+	return LoadCatalogue(dir)
+}
+
+// LoadCatalogue reads every *.yaml of a directory. The mistakes of all files come together, as *Errors.
+func LoadCatalogue(dir fs.FS) (*Catalogue, error) {
+	files, err := fs.Glob(dir, "*.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("load catalogue: %w", err)
+	}
+	c := &Catalogue{}
+	var errs []*Error
+	for _, f := range files {
+		text, err := fs.ReadFile(dir, f)
+		if err != nil {
+			return nil, fmt.Errorf("load catalogue: %w", err)
+		}
+		m, err := ParseManifest(f, text)
+		if err != nil {
+			errs = append(errs, err.(*Errors).List...)
+			continue
+		}
+		c.Manifests = append(c.Manifests, m)
+	}
+	errs = append(errs, c.clashes()...)
+	return c, errorsOf(errs)
+}
+
+// clashes reports names given twice. A kernel may have a variant of its own name.
+func (c *Catalogue) clashes() []*Error {
+	var errs []*Error
+	owner := map[string]*Manifest{}
+	take := func(m *Manifest, name string, at place) {
+		if o := owner[name]; o != nil && o != m {
+			errs = append(errs, m.errorAt(at, "the name %s is taken by %s; names are unique in the catalogue", name, o.File))
+			return
+		}
+		owner[name] = m
+	}
+	for _, m := range c.Manifests {
+		take(m, m.Name, place{field: "name"})
+		for _, v := range m.Variants {
+			take(m, v.Name, v.at)
+		}
+	}
+	return errs
+}
+
+// Lookup finds a target by variant name, or by kernel name for its default variant.
+func (c *Catalogue) Lookup(target string) (m *Manifest, variant string, err error) {
+	for _, m := range c.Manifests {
+		if m.Variant(target) != nil {
+			return m, target, nil
+		}
+	}
+	for _, m := range c.Manifests {
+		if m.Name == target {
+			return m, m.Default, nil
+		}
+	}
+	return nil, "", fmt.Errorf("unknown target %q%s", clip(target), suggest(target, c.Targets()))
+}
+
+// Targets lists every name that Lookup takes: variants, then kernels.
+func (c *Catalogue) Targets() []string {
+	var out, kernels []string
+	for _, m := range c.Manifests {
+		out = append(out, m.variantNames()...)
+		if m.Variant(m.Name) == nil {
+			kernels = append(kernels, m.Name)
+		}
+	}
+	return append(out, kernels...)
+}
+
+// Open is Lookup for a name and LoadManifest for a path (anything with a separator or ending in .yaml or .yml).
+func (c *Catalogue) Open(target string) (m *Manifest, variant string, err error) {
+	ext := path.Ext(target)
+	if !strings.ContainsAny(target, `/\`) && ext != ".yaml" && ext != ".yml" {
+		return c.Lookup(target)
+	}
+	if m, err = LoadManifest(target); err != nil {
+		return nil, "", err
+	}
+	return m, m.Default, nil
+}

@@ -1,0 +1,299 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// value is a number: an integer as long as the arithmetic allows it, else a float64. Truth is "not zero".
+type value struct {
+	i     int64
+	f     float64
+	float bool
+}
+
+func intValue(i int64) value     { return value{i: i} }
+func floatValue(f float64) value { return value{f: f, float: true} }
+func boolValue(b bool) value {
+	if b {
+		return value{i: 1}
+	}
+	return value{}
+}
+
+func (v value) truth() bool { return v.i != 0 || v.float && v.f != 0 }
+
+func (v value) real() float64 {
+	if v.float {
+		return v.f
+	}
+	return float64(v.i)
+}
+
+func (v value) String() string {
+	if v.float {
+		return fmt.Sprint(v.f)
+	}
+	return fmt.Sprint(v.i)
+}
+
+// whole returns v as an integer; a float that is one counts.
+func (v value) whole() (int64, bool) {
+	if !v.float {
+		return v.i, true
+	}
+	if v.f != math.Trunc(v.f) || math.Abs(v.f) > 1<<53 {
+		return 0, false
+	}
+	return int64(v.f), true
+}
+
+// eval computes an expression. A mistake (overflow, division by zero) is kept in the environment, the first one.
+type eval func(*env) value
+
+type env struct {
+	vars []value
+	err  error
+}
+
+func (e *env) fail(format string, args ...any) value {
+	if e.err == nil {
+		e.err = fmt.Errorf(format, args...)
+	}
+	return value{}
+}
+
+var errOverflow = errors.New("the result does not fit 64 bits")
+
+func (e *env) overflow() value {
+	if e.err == nil {
+		e.err = errOverflow
+	}
+	return value{}
+}
+
+// arith applies an arithmetic operator. Integers stay integers; a quotient is one if it is exact.
+func (e *env) arith(op string, a, b value) value {
+	if op == "**" {
+		return e.power(a, b)
+	}
+	if !a.float && !b.float {
+		return e.whole(op, a.i, b.i)
+	}
+	x, y := a.real(), b.real()
+	switch op {
+	case "+":
+		return floatValue(x + y)
+	case "-":
+		return floatValue(x - y)
+	case "*":
+		return floatValue(x * y)
+	case "/":
+		if y == 0 {
+			return e.fail("division by zero")
+		}
+		return floatValue(x / y)
+	}
+	return e.fail("%% wants whole numbers, not %v and %v", a, b)
+}
+
+func (e *env) whole(op string, a, b int64) value {
+	switch op {
+	case "+":
+		if s := a + b; (s > a) == (b > 0) {
+			return intValue(s)
+		}
+		return e.overflow()
+	case "-":
+		if s := a - b; (s < a) == (b > 0) {
+			return intValue(s)
+		}
+		return e.overflow()
+	case "*":
+		return e.product(a, b)
+	}
+	switch {
+	case b == 0:
+		return e.fail("division by zero")
+	case b == -1 && a == math.MinInt64:
+		return e.overflow()
+	case op == "%":
+		return intValue(a % b)
+	case a%b == 0:
+		return intValue(a / b)
+	}
+	return floatValue(float64(a) / float64(b))
+}
+
+func (e *env) product(a, b int64) value {
+	hi, lo := bits.Mul64(magnitude(a), magnitude(b))
+	if hi != 0 || lo > math.MaxInt64 {
+		return e.overflow()
+	}
+	if (a < 0) != (b < 0) {
+		return intValue(-int64(lo))
+	}
+	return intValue(int64(lo))
+}
+
+func magnitude(a int64) uint64 {
+	if a < 0 {
+		return -uint64(a)
+	}
+	return uint64(a)
+}
+
+func (e *env) power(a, b value) value {
+	if a.float || b.float || b.i < 0 {
+		return floatValue(math.Pow(a.real(), b.real()))
+	}
+	out := intValue(1)
+	if a.i >= -1 && a.i <= 1 { // no overflow, so no other end to the loop
+		b.i = min(b.i, 2+b.i&1)
+	}
+	for range b.i {
+		if out = e.product(out.i, a.i); e.err != nil {
+			return value{}
+		}
+	}
+	return out
+}
+
+func compare(op string, a, b value) bool {
+	c := 0
+	if !a.float && !b.float {
+		c = cmp(a.i, b.i)
+	} else {
+		c = cmp(a.real(), b.real())
+	}
+	switch op {
+	case "==":
+		return c == 0
+	case "!=":
+		return c != 0
+	case "<":
+		return c < 0
+	case "<=":
+		return c <= 0
+	case ">":
+		return c > 0
+	}
+	return c >= 0
+}
+
+func cmp[T int64 | float64](a, b T) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// function is what an expression may call; args is -1 for any number from one on.
+type function struct {
+	args int
+	do   func(e *env, a []value) value
+}
+
+var functions = map[string]function{
+	"ceil_div": {2, func(e *env, a []value) value { return e.divide(a[0], a[1], true) }},
+	"div":      {2, func(e *env, a []value) value { return e.divide(a[0], a[1], false) }},
+	"min":      {-1, func(_ *env, a []value) value { return pick(a, "<") }},
+	"max":      {-1, func(_ *env, a []value) value { return pick(a, ">") }},
+	"abs": {1, func(e *env, a []value) value {
+		if a[0].real() < 0 {
+			return e.arith("-", intValue(0), a[0])
+		}
+		return a[0]
+	}},
+	"sqrt":  {1, func(_ *env, a []value) value { return floatValue(math.Sqrt(a[0].real())) }},
+	"pow":   {2, func(e *env, a []value) value { return e.power(a[0], a[1]) }},
+	"log2":  {1, func(_ *env, a []value) value { return floatValue(math.Log2(a[0].real())) }},
+	"ceil":  {1, rounding(math.Ceil)},
+	"floor": {1, rounding(math.Floor)},
+	"round": {1, rounding(math.RoundToEven)},
+}
+
+func functionNames() []string {
+	out := make([]string, 0, len(functions))
+	for n := range functions {
+		out = append(out, n)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func pick(a []value, op string) value {
+	best := a[0]
+	for _, v := range a[1:] {
+		if compare(op, v, best) {
+			best = v
+		}
+	}
+	return best
+}
+
+func rounding(f func(float64) float64) func(*env, []value) value {
+	return func(_ *env, a []value) value {
+		if !a[0].float {
+			return a[0]
+		}
+		return floatValue(f(a[0].f))
+	}
+}
+
+// divide is the integer quotient rounded up or down.
+func (e *env) divide(a, b value, up bool) value {
+	x, okx := a.whole()
+	y, oky := b.whole()
+	switch {
+	case !okx || !oky:
+		return e.fail("a whole quotient wants whole numbers, not %v and %v", a, b)
+	case y == 0:
+		return e.fail("division by zero")
+	case y == -1 && x == math.MinInt64:
+		return e.overflow()
+	}
+	q, r := x/y, x%y
+	switch {
+	case r != 0 && up && (r < 0) == (y < 0):
+		q++
+	case r != 0 && !up && (r < 0) != (y < 0):
+		q--
+	}
+	return intValue(q)
+}
+
+// value evaluates the expression in e, clearing the environment's error.
+func (x *Expr) value(e *env) (value, *Error) {
+	e.err = nil
+	v := x.eval(e)
+	if e.err != nil {
+		return value{}, x.fail("%q: %v", clip(x.Text), e.err)
+	}
+	if v.float && (math.IsNaN(v.f) || math.IsInf(v.f, 0)) {
+		return value{}, x.fail("%q is %v, not a finite number", clip(x.Text), v)
+	}
+	return v, nil
+}
+
+// integer evaluates to a whole number within [lo, hi].
+func (x *Expr) integer(e *env, lo, hi int64) (int, *Error) {
+	v, err := x.value(e)
+	if err != nil {
+		return 0, err
+	}
+	i, ok := v.whole()
+	if !ok {
+		return 0, x.fail("%q is %v; expected a whole number", clip(x.Text), v)
+	}
+	if i < lo || i > hi {
+		return 0, x.fail("%q is %d; expected %d to %d", clip(x.Text), i, lo, hi)
+	}
+	return int(i), nil
+}

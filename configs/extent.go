@@ -1,0 +1,212 @@
+package configs
+
+import (
+	"fmt"
+	"math"
+
+	"tilescope/probes"
+)
+
+// extent evaluates an expression for every block and kv tile that it depends on, and only those: a value that mentions
+// bx alone costs grid.x evaluations. With corners only the ends of each axis are evaluated, and the result is good for
+// its errors and its largest value, nothing else. nil is the constant def.
+func (r *resolver) extent(x *Expr, kv int, lo, hi int64, def int) (probes.Extent, error) {
+	if x == nil {
+		return probes.Fixed(def), nil
+	}
+	dims := [4]int{1, 1, 1, 1}
+	total := 1
+	for d, n := range [4]int{r.plan.Grid[0], r.plan.Grid[1], r.plan.Grid[2], kv} {
+		if x.uses[d] {
+			dims[d] = n
+		}
+		count := dims[d]
+		if r.corners {
+			count = min(count, 2)
+		}
+		if total > maxExtent/max(count, 1) {
+			return probes.Extent{}, &ShapeError{Kernel: r.m.Name, Shape: r.shape,
+				Say: fmt.Sprintf("%s has more than %d values over the grid", x.Field, maxExtent)}
+		}
+		total *= count
+	}
+	return r.fill(x, dims, make([]int, 0, total), lo, hi)
+}
+
+// fill evaluates over dims, bx fastest.
+func (r *resolver) fill(x *Expr, dims [4]int, values []int, lo, hi int64) (probes.Extent, error) {
+	step := [4]int{1, 1, 1, 1}
+	if r.corners {
+		for d, n := range dims {
+			step[d] = max(1, n-1)
+		}
+	}
+	vars := r.env.vars[slotBX : slotKV+1]
+	for kv := 0; kv < dims[3]; kv += step[3] {
+		vars[3] = intValue(int64(kv))
+		for z := 0; z < dims[2]; z += step[2] {
+			vars[2] = intValue(int64(z))
+			for y := 0; y < dims[1]; y += step[1] {
+				vars[1] = intValue(int64(y))
+				for b := 0; b < dims[0]; b += step[0] {
+					vars[0] = intValue(int64(b))
+					v, err := x.integer(r.env, math.MinInt64, math.MaxInt64)
+					if err == nil && (int64(v) < lo || int64(v) > hi) {
+						err = x.fail("%q is %d; expected %d to %d", clip(x.Text), v, lo, hi)
+					}
+					if err != nil {
+						err.Msg += fmt.Sprintf(" (shape %s%s)", r.shape, at(x, vars))
+						return probes.Extent{}, err
+					}
+					values = append(values, v)
+				}
+			}
+		}
+	}
+	return probes.Extent{Dims: dims, Values: values}, nil
+}
+
+// at says for which block and tile an expression failed.
+func at(x *Expr, vars []value) string {
+	s := ""
+	for d, name := range [4]string{"bx", "by", "bz", "kv"} {
+		if x.uses[d] {
+			s += fmt.Sprintf(", %s = %v", name, vars[d])
+		}
+	}
+	return s
+}
+
+func largest(e probes.Extent) int {
+	m := e.Values[0]
+	for _, v := range e.Values {
+		m = max(m, v)
+	}
+	return m
+}
+
+// workOf resolves which part of the problem each block computes.
+func (r *resolver) workOf() error {
+	w := r.work
+	if w == nil {
+		r.plan.Work = probes.Work{
+			Batch: probes.Fixed(0), Head: probes.Fixed(0), Query: probes.Fixed(0), Key: probes.Fixed(0), Tiles: probes.Fixed(1), MaxTiles: 1,
+			HiddenRows: probes.Fixed(0), FirstKey: probes.Fixed(0),
+		}
+		return nil
+	}
+	out := &r.plan.Work
+	var err error
+	if out.Tiles, err = r.extent(w.Tiles, 1, 0, math.MaxInt32, 0); err != nil {
+		return err
+	}
+	out.MaxTiles = max(1, largest(out.Tiles))
+	s := r.shape
+	for _, f := range []struct {
+		to *probes.Extent
+		x  *Expr
+		hi int
+	}{
+		{&out.Batch, w.Batch, s.B - 1}, {&out.Head, w.Head, s.H - 1}, {&out.Query, w.Query, s.S - 1}, {&out.Key, w.Key, math.MaxInt32},
+		{&out.HiddenRows, w.HiddenRows, math.MaxInt32}, {&out.FirstKey, w.HiddenFirst, math.MaxInt32},
+	} {
+		if *f.to, err = r.extent(f.x, out.MaxTiles, 0, int64(f.hi), 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stages resolves the stages that this build has: of several entries for one the first whose condition holds.
+func (r *resolver) stages() error {
+	var present probes.StageSet
+	for i := range r.m.Stages {
+		s := &r.m.Stages[i]
+		if present.Has(s.Stage) {
+			continue
+		}
+		there, err := r.holds(s.When)
+		if err != nil {
+			return err
+		}
+		if !there {
+			continue
+		}
+		sp, err := r.stage(s)
+		if err != nil {
+			return err
+		}
+		present |= probes.StagesOf(s.Stage)
+		r.plan.Stages = append(r.plan.Stages, sp)
+		if missing := s.From &^ present; missing != 0 {
+			return r.m.errorAt(s.at, "stage %s is computed from a stage that this build does not have; its when: excludes it", s.Stage)
+		}
+	}
+	return nil
+}
+
+func (r *resolver) stage(s *Stage) (probes.StagePlan, error) {
+	sp := probes.StagePlan{
+		Stage: s.Stage, DType: s.DType, PerTile: s.PerTile, Outside: s.Outside, Meaning: s.Meaning, From: s.From,
+		Capture: s.Capture, Array: s.Array, Transposed: s.Transposed,
+		Compute: probes.Compute{Acc: s.DType, Split: 1},
+	}
+	dims, err := r.integers([]*Expr{s.Rows, s.Cols}, 1, maxTileSide)
+	if err != nil {
+		return sp, err
+	}
+	sp.Rows, sp.Cols = dims[0], dims[1]
+	tiles := 1
+	if s.PerTile {
+		tiles = r.plan.Work.MaxTiles
+	}
+	if sp.ValidRows, err = r.valid(s.ValidRows, tiles, sp.Rows); err != nil {
+		return sp, err
+	}
+	if sp.ValidCols, err = r.valid(s.ValidCols, tiles, sp.Cols); err != nil {
+		return sp, err
+	}
+	for _, c := range s.Compute {
+		ok, err := r.holds(c.When)
+		if err != nil {
+			return sp, err
+		}
+		if ok {
+			sp.Compute = c.Compute
+			break
+		}
+	}
+	return sp, r.fits(s, &sp)
+}
+
+// valid resolves how many rows or columns count; below zero (a tile past the end) is none.
+func (r *resolver) valid(x *Expr, tiles, side int) (probes.Extent, error) {
+	e, err := r.extent(x, tiles, math.MinInt64, int64(side), side)
+	for i, v := range e.Values {
+		e.Values[i] = max(0, v)
+	}
+	return e, err
+}
+
+// fits holds a stage that lies in a shared array to that array: it must be there and hold the tile.
+func (r *resolver) fits(s *Stage, sp *probes.StagePlan) error {
+	for _, name := range []string{sp.Array, sp.Capture.Shared} {
+		if name == "" {
+			continue
+		}
+		found := false
+		for _, a := range r.plan.Shared {
+			if a.Name != name {
+				continue
+			}
+			found = true
+			if need := sp.Rows * sp.Cols * sp.DType.Size(); a.Bytes < need {
+				return r.m.errorAt(s.at, "stage %s is %d bytes, but its array %s has %d", s.Stage, need, name, a.Bytes)
+			}
+		}
+		if !found {
+			return r.m.errorAt(s.at, "stage %s lies in %s, an array that this build does not have; its when: excludes it", s.Stage, name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,261 @@
+package configs
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"tilescope/probes"
+)
+
+// Schema is the manifest format this package reads.
+const Schema = "tilescope.kernel/1"
+
+// Manifest is everything known about one kernel. It is immutable and may be shared.
+type Manifest struct {
+	File string // as given: for messages
+	Dir  string // the manifest's directory; "" for an embedded one, whose Source is looked up among the kernels
+
+	Name, Title string
+	Source      string // CUDA C++, relative to Dir; "" where PTX is given
+	PTX         string // the user's own PTX, relative to Dir; "" where Source is given
+	Entry       string
+
+	Constants  []Constant
+	Requires   []Requirement
+	Launch     Launch
+	Args       []Arg
+	Scale      *Expr // what scores are multiplied by, where no argument says it; nil: see Selection.Resolve
+	Quantiser  *probes.Quantiser
+	Work       *Work // nil for a kernel without stages
+	Shared     []Shared
+	Flags      []Flag
+	Variants   []Variant // never empty
+	Default    string    // a variant's name
+	Gates      []probes.Gate
+	Stages     []Stage // in contract order; of several entries for one stage the first whose When holds counts
+	Shapes     []NamedShape
+	Thresholds probes.Limits
+	Faults     []Fault
+
+	scope *scope
+}
+
+// Constant is a tile constant: a number, or an expression over flags and earlier constants.
+type Constant struct {
+	Name  string
+	Value *Expr
+	slot  int
+}
+
+// Requirement is a condition on the shape, and what to say where it does not hold.
+type Requirement struct {
+	That *Expr
+	Say  string
+}
+
+// Launch is the geometry; Shared the dynamic shared bytes.
+type Launch struct {
+	Grid, Block [3]*Expr
+	Shared      *Expr
+}
+
+// Arg is a kernel parameter as written.
+type Arg struct {
+	Name    string
+	DType   probes.DType
+	Pointer bool
+	Dims    []*Expr
+	Role    probes.Role
+	Tensor  string
+	Value   *Expr // scalars
+	IsScale bool  // the scalar that scores are multiplied by
+	at      place
+}
+
+// Work is which part of the problem a block and a kv tile compute.
+type Work struct {
+	Batch, Head, Query, Key, Tiles *Expr
+	HiddenRows, HiddenFirst        *Expr // nil: every row sees every key
+}
+
+// Shared is a shared array, or a part (Within, Offset) of another symbol.
+type Shared struct {
+	Name   string
+	DType  probes.DType
+	Dims   []*Expr
+	When   *Expr // nil: always there
+	Within string
+	Offset *Expr
+	at     place
+}
+
+// Flag is a preprocessor symbol with the values it may take.
+type Flag struct {
+	Name      string
+	Values    []int
+	Default   int
+	Help      string
+	Requires  []*Expr // must hold where the flag is not 0
+	Conflicts []*Expr // must not hold where the flag is not 0
+	slot      int
+}
+
+// Variant is a named set of flags; it may carry faults.
+type Variant struct {
+	Name   string
+	Help   string
+	Flags  map[string]int // those that differ from the flags' defaults
+	Faults []string
+	at     place
+}
+
+// Stage is one captured stage as written.
+type Stage struct {
+	Stage        probes.Stage
+	When         *Expr // nil: always
+	DType        probes.DType
+	Rows, Cols   *Expr
+	ValidRows    *Expr
+	ValidCols    *Expr
+	PerTile      bool
+	Outside      probes.Outside
+	Meaning      probes.Meaning
+	From         probes.StageSet
+	Compute      []Compute // the first whose When holds counts; empty: elementwise
+	Capture      probes.Capture
+	Array        string
+	Transposed   bool
+	at           place
+	captureField string
+}
+
+// Compute says how the stage is evaluated, under a condition.
+type Compute struct {
+	When *Expr
+	probes.Compute
+}
+
+// NamedShape is a problem size with a name.
+type NamedShape struct {
+	Name  string
+	Shape probes.Shape
+	at    place
+}
+
+// Fault is a planted fault.
+type Fault struct {
+	Name         string
+	Define       string // "" for a host fault
+	Base         string // variant whose flags it needs
+	Shape        string // name of a shape on which it shows
+	Needs        *Expr  // nil: nothing
+	Help         string
+	Host         bool
+	EncodeLevels float64 // 0: the quantiser's own
+	Work         *Work   // overrides; nil fields keep the manifest's
+	slot         int     // of Define; 0 for none
+	at           place
+}
+
+// place is where something stands, for mistakes found after reading.
+type place struct {
+	line, col int
+	field     string
+}
+
+func (m *Manifest) errorAt(p place, format string, args ...any) *Error {
+	return &Error{m.File, p.line, p.col, p.field, fmt.Sprintf(format, args...)}
+}
+
+// LoadManifest reads the user's manifest. Mistakes come as *Errors.
+func LoadManifest(path string) (*Manifest, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("load manifest: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("load manifest: %s is not a file", path)
+	}
+	if info.Size() > maxFile {
+		return nil, fmt.Errorf("load manifest: %s has %d bytes; at most %d are read", path, info.Size(), maxFile)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("load manifest: %w", err)
+	}
+	m, err := ParseManifest(path, text)
+	if err != nil {
+		return nil, err
+	}
+	m.Dir = filepath.Dir(path)
+	return m, nil
+}
+
+// Flag returns the flag of that name, or nil.
+func (m *Manifest) Flag(name string) *Flag {
+	for i := range m.Flags {
+		if m.Flags[i].Name == name {
+			return &m.Flags[i]
+		}
+	}
+	return nil
+}
+
+// Variant returns the variant of that name, or nil.
+func (m *Manifest) Variant(name string) *Variant {
+	for i := range m.Variants {
+		if m.Variants[i].Name == name {
+			return &m.Variants[i]
+		}
+	}
+	return nil
+}
+
+// Fault returns the fault of that name, or nil.
+func (m *Manifest) Fault(name string) *Fault {
+	for i := range m.Faults {
+		if m.Faults[i].Name == name {
+			return &m.Faults[i]
+		}
+	}
+	return nil
+}
+
+// Shape returns the named shape.
+func (m *Manifest) Shape(name string) (probes.Shape, bool) {
+	for _, s := range m.Shapes {
+		if s.Name == name {
+			return s.Shape, true
+		}
+	}
+	return probes.Shape{}, false
+}
+
+// SourcePath returns where the kernel's text is (Source or PTX): below Dir, or the bare name of an embedded source.
+func (m *Manifest) SourcePath() string {
+	p := m.Source + m.PTX
+	if m.Dir == "" || filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(m.Dir, p)
+}
+
+func names[T any](list []T, name func(T) string) []string {
+	out := make([]string, len(list))
+	for i, x := range list {
+		out[i] = name(x)
+	}
+	return out
+}
+
+func (m *Manifest) flagNames() []string { return names(m.Flags, func(f Flag) string { return f.Name }) }
+func (m *Manifest) variantNames() []string {
+	return names(m.Variants, func(v Variant) string { return v.Name })
+}
+func (m *Manifest) faultNames() []string {
+	return names(m.Faults, func(f Fault) string { return f.Name })
+}
+func (m *Manifest) shapeNames() []string {
+	return names(m.Shapes, func(s NamedShape) string { return s.Name })
+}

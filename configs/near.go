@@ -1,0 +1,74 @@
+package configs
+
+import (
+	"sort"
+	"strings"
+)
+
+// near returns the known names that a mistyped one probably meant, best first, at most three.
+func near(name string, known []string) []string {
+	type scored struct {
+		name string
+		d    int
+	}
+	var found []scored
+	low := strings.ToLower(name)
+	for _, k := range known {
+		kl := strings.ToLower(k)
+		d := distance(low, kl)
+		if len(low) >= 3 && (strings.Contains(kl, low) || strings.Contains(low, kl) && len(kl) >= 3) {
+			d = min(d, 2)
+		}
+		if d <= max(1, min(len(low), len(kl))/3) || d <= 2 && len(low) >= 3 {
+			found = append(found, scored{k, d})
+		}
+	}
+	sort.SliceStable(found, func(i, j int) bool {
+		return found[i].d < found[j].d || found[i].d == found[j].d && found[i].name < found[j].name
+	})
+	var out []string
+	for _, f := range found {
+		if len(out) < 3 && (len(out) == 0 || f.name != out[len(out)-1]) {
+			out = append(out, f.name)
+		}
+	}
+	return out
+}
+
+// suggest words the near names as a tail for a message, or lists what is known when nothing is near.
+func suggest(name string, known []string) string {
+	if n := near(name, known); len(n) > 0 {
+		return ": did you mean " + strings.Join(n, " or ") + "?"
+	}
+	if len(known) == 0 {
+		return " (there are none)"
+	}
+	return " (known: " + strings.Join(known, " ") + ")"
+}
+
+// distance is the optimal string alignment distance: edits and swaps of neighbours. Names are cut at 64 bytes.
+func distance(a, b string) int {
+	a, b = a[:min(len(a), 64)], b[:min(len(b), 64)]
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			d := min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d = min(d, rows[i-2][j-2]+1)
+			}
+			rows[i][j] = d
+		}
+	}
+	return rows[len(a)][len(b)]
+}

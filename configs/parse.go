@@ -1,0 +1,521 @@
+package configs
+
+import (
+	"fmt"
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"tilescope/probes"
+)
+
+// ParseManifest reads a manifest; name is the file's name in messages. Every mistake is reported at once, as *Errors.
+func ParseManifest(name string, text []byte) (*Manifest, error) {
+	p := &manifestParser{reader: reader{file: name}, m: &Manifest{File: name, scope: newScope()}}
+	root := p.document(text)
+	if root != nil {
+		p.root(root)
+	}
+	if len(p.errs) == 0 {
+		p.errs = p.m.check()
+	}
+	if err := errorsOf(p.errs); err != nil {
+		return nil, err
+	}
+	return p.m, nil
+}
+
+// manifestParser fills m. Names that expressions may use are declared before any expression is read.
+type manifestParser struct {
+	reader
+	m     *Manifest
+	works []*Work
+}
+
+func (p *manifestParser) root(n *yaml.Node) {
+	o := p.object(n, "", "schema", "name", "title", "source", "ptx", "entry", "constants", "requires", "launch", "args", "scale",
+		"quantiser", "work", "shared", "flags", "variants", "default", "gates", "stages", "shapes", "thresholds", "faults")
+	if o == nil {
+		return
+	}
+	o.need("schema", "name", "entry", "launch", "args")
+	if o.has("schema") && o.str("schema") != Schema {
+		o.fail("schema", "expected %s", Schema)
+	}
+	m := p.m
+	m.Name = o.name("name", dashed, "a name (letters, digits, _ - . +)")
+	m.Title, m.Entry = o.str("title"), o.ident("entry")
+	p.files(o)
+	p.flags(o)
+	p.declare(o)
+	p.constants(o)
+	p.flagRules(o)
+	p.requires(o)
+	p.launch(o)
+	p.args(o)
+	m.Scale = o.expr("scale", m.scope, inShape)
+	p.quantiser(o)
+	if o.has("work") {
+		m.Work = p.work(o.vals["work"], "work", true)
+	}
+	p.shared(o)
+	p.shapes(o)
+	p.gates(o)
+	p.stages(o)
+	p.thresholds(o)
+	p.variants(o)
+	p.faults(o)
+	if len(m.Stages) > 0 {
+		o.need("work", "shapes")
+	}
+	p.references(o)
+}
+
+func (p *manifestParser) files(o *object) {
+	m := p.m
+	m.Source, m.PTX = o.str("source"), o.str("ptx")
+	switch {
+	case o.has("source") && o.has("ptx"):
+		o.fail("ptx", "source is given too; keep one of them")
+	case !o.has("source") && !o.has("ptx"):
+		o.fail("source", "missing; give source: FILE.cu or ptx: FILE.ptx")
+	case m.Source != "" && path.Ext(m.Source) == ".ptx":
+		o.fail("source", "%s is PTX; write ptx: %s", m.Source, m.Source)
+	}
+}
+
+// flags reads names and values; what flags require may mention every flag and is read later.
+func (p *manifestParser) flags(o *object) {
+	for i, n := range o.list("flags") {
+		f := p.object(n, fmt.Sprintf("flags[%d]", i), "name", "values", "default", "help", "requires", "conflicts")
+		if f == nil {
+			continue
+		}
+		f.need("name")
+		flag := Flag{Name: f.ident("name"), Help: f.str("help"), Values: []int{0, 1}}
+		if f.has("values") {
+			flag.Values = nil
+			for j, v := range f.list("values") {
+				x := p.integer(v, fmt.Sprintf("%s[%d]", f.field("values"), j), math.MinInt32, math.MaxInt32, 0)
+				if slices.Contains(flag.Values, x) {
+					p.fail(v, f.field("values"), "%d is listed twice", x)
+				}
+				flag.Values = append(flag.Values, x)
+			}
+			if len(flag.Values) < 2 {
+				f.fail("values", "expected at least two values, found %d", len(flag.Values))
+			}
+		}
+		if len(flag.Values) > 0 {
+			def := flag.Values[0]
+			if slices.Contains(flag.Values, 0) {
+				def = 0
+			}
+			if flag.Default = f.integer("default", math.MinInt32, math.MaxInt32, def); !slices.Contains(flag.Values, flag.Default) {
+				f.fail("default", "%d is none of the flag's values %v", flag.Default, flag.Values)
+			}
+		}
+		if flag.Name == "" {
+			continue
+		}
+		if g, ok := probes.ParseGate(flag.Name); ok {
+			f.fail("name", "%s is a gate; list it under gates: [%s]", flag.Name, g)
+			continue
+		}
+		if flag.slot = p.name(f.at("name"), f.field("name"), flag.Name, classFlag); flag.slot > 0 {
+			p.m.Flags = append(p.m.Flags, flag)
+		}
+	}
+}
+
+// name declares a variable for expressions; 0 where the name is taken.
+func (p *manifestParser) name(at *yaml.Node, field, name string, c class) int {
+	if _, ok := functions[name]; ok {
+		p.fail(at, field, "%s is the name of a function; choose another", name)
+		return 0
+	}
+	if _, ok := p.m.scope.slots[name]; ok {
+		p.fail(at, field, "the name %s is already taken; choose another or remove one", name)
+		return 0
+	}
+	return p.m.scope.add(name, c)
+}
+
+// declare makes fault and gate symbols known to expressions.
+func (p *manifestParser) declare(o *object) {
+	for g := range probes.NumGates {
+		if g != probes.GateNone {
+			p.m.scope.add(g.Define(), classFlag)
+		}
+	}
+	if n := o.vals["faults"]; n != nil && deref(n).Kind == yaml.SequenceNode {
+		for _, f := range deref(n).Content {
+			f = deref(f)
+			for i := 0; f.Kind == yaml.MappingNode && i+1 < len(f.Content); i += 2 {
+				d := deref(f.Content[i+1]).Value
+				if _, taken := p.m.scope.slots[d]; f.Content[i].Value == "define" && !taken && identifier.MatchString(d) {
+					p.m.scope.add(d, classFlag)
+				}
+			}
+		}
+	}
+}
+
+func (p *manifestParser) constants(o *object) {
+	if !o.has("constants") {
+		return
+	}
+	c := p.object(o.vals["constants"], "constants")
+	if c == nil {
+		return
+	}
+	for _, k := range c.keys {
+		if !identifier.MatchString(k) {
+			c.fail(k, "%q is not an identifier (letters, digits and _)", clip(k))
+			continue
+		}
+		e := c.expr(k, p.m.scope, inConst)
+		if slot := p.name(c.at(k), c.field(k), k, classConst); slot > 0 && e != nil {
+			p.m.Constants = append(p.m.Constants, Constant{k, e, slot})
+		}
+	}
+}
+
+func (p *manifestParser) flagRules(o *object) {
+	for i, n := range o.list("flags") {
+		if deref(n).Kind != yaml.MappingNode {
+			continue
+		}
+		quiet := reader{file: p.file} // the mapping itself was judged by flags
+		f := quiet.object(n, fmt.Sprintf("flags[%d]", i))
+		f.r = &p.reader
+		flag := p.m.Flag(deref(f.at("name")).Value)
+		if flag == nil {
+			continue
+		}
+		for j, v := range f.list("requires") {
+			if e := p.expr(v, fmt.Sprintf("%s[%d]", f.field("requires"), j), p.m.scope, inFlags); e != nil {
+				flag.Requires = append(flag.Requires, e)
+			}
+		}
+		for j, v := range f.list("conflicts") {
+			if e := p.expr(v, fmt.Sprintf("%s[%d]", f.field("conflicts"), j), p.m.scope, inFlags); e != nil {
+				flag.Conflicts = append(flag.Conflicts, e)
+			}
+		}
+	}
+}
+
+func (p *manifestParser) requires(o *object) {
+	for i, n := range o.list("requires") {
+		q := p.object(n, fmt.Sprintf("requires[%d]", i), "that", "say")
+		if q == nil {
+			continue
+		}
+		q.need("that", "say")
+		if e := q.expr("that", p.m.scope, inShape); e != nil {
+			p.m.Requires = append(p.m.Requires, Requirement{e, q.str("say")})
+		}
+	}
+}
+
+func (p *manifestParser) launch(o *object) {
+	if !o.has("launch") {
+		return
+	}
+	l := p.object(o.vals["launch"], "launch", "grid", "block", "shared")
+	if l == nil {
+		return
+	}
+	l.need("grid", "block")
+	copy(p.m.Launch.Grid[:], l.exprs("grid", 3, p.m.scope, inShape))
+	copy(p.m.Launch.Block[:], l.exprs("block", 3, p.m.scope, inShape))
+	p.m.Launch.Shared = l.expr("shared", p.m.scope, inShape)
+}
+
+// dtype reads an element type.
+func (o *object) dtype(key string) probes.DType {
+	s := o.str(key)
+	if s == "" {
+		return 0
+	}
+	t, err := probes.ParseDType(s)
+	if err != nil {
+		o.fail(key, "%v", err)
+	}
+	return t
+}
+
+// place returns where a key stands.
+func (o *object) place(key string) place {
+	n := o.at(key)
+	return place{n.Line, n.Column, o.field(key)}
+}
+
+func (o *object) here() place { return place{o.node.Line, o.node.Column, o.path} }
+
+func (p *manifestParser) quantiser(o *object) {
+	if !o.has("quantiser") {
+		for _, a := range p.m.Args {
+			if a.Role == probes.RoleInput && slices.Contains([]string{"Q", "K", "V"}, a.Tensor) && !a.DType.Float() {
+				o.fail("quantiser", "missing; input %s is %s, so the host has to know how to encode it", a.Tensor, a.DType)
+				return
+			}
+		}
+		return
+	}
+	q := p.object(o.vals["quantiser"], "quantiser", "kind", "zero", "levels", "max")
+	if q == nil {
+		return
+	}
+	q.need("kind", "zero", "levels", "max")
+	out := &probes.Quantiser{Kind: q.oneOf("kind", "sim-fp8"), Zero: q.integer("zero", 0, 255, 128)}
+	out.Levels, out.Max = q.positive("levels", 127), q.positive("max", 448)
+	out.EncodeLevels = out.Levels
+	p.m.Quantiser = out
+}
+
+// positive reads a number above zero.
+func (o *object) positive(key string, def float64) float64 {
+	v := o.number(key, def)
+	if v <= 0 {
+		o.fail(key, "expected a number above 0, found %v", v)
+		return def
+	}
+	return v
+}
+
+// work reads the work mapping; a fault's overrides are a part of one.
+func (p *manifestParser) work(n *yaml.Node, field string, whole bool) *Work {
+	o := p.object(n, field, "batch", "head", "query", "key", "tiles", "hidden")
+	if o == nil {
+		return nil
+	}
+	if whole {
+		o.need("batch", "head", "query", "key", "tiles")
+	}
+	w := &Work{
+		Batch: o.expr("batch", p.m.scope, inBlock), Head: o.expr("head", p.m.scope, inBlock),
+		Query: o.expr("query", p.m.scope, inBlock), Key: o.expr("key", p.m.scope, inTile),
+		Tiles: o.expr("tiles", p.m.scope, inBlock),
+	}
+	if o.has("hidden") {
+		if h := p.object(o.vals["hidden"], o.field("hidden"), "rows", "first_key"); h != nil {
+			h.need("rows", "first_key")
+			w.HiddenRows = h.expr("rows", p.m.scope, inBlock)
+			w.HiddenFirst = h.expr("first_key", p.m.scope, inBlock)
+		}
+	}
+	return w
+}
+
+func (p *manifestParser) gates(o *object) {
+	p.m.Gates = []probes.Gate{probes.GateNone}
+	for i, n := range o.list("gates") {
+		field := fmt.Sprintf("gates[%d]", i)
+		s := p.str(n, field)
+		g, ok := probes.ParseGate(s)
+		switch {
+		case s == "":
+		case !ok:
+			p.fail(n, field, "unknown gate %q; expected none, qk, softmax or pv", clip(s))
+		case g != probes.GateNone && slices.Contains(p.m.Gates, g):
+			p.fail(n, field, "gate %s is listed twice", g)
+		case g != probes.GateNone:
+			p.m.Gates = append(p.m.Gates, g)
+		}
+	}
+}
+
+func (p *manifestParser) shapes(o *object) {
+	if !o.has("shapes") {
+		return
+	}
+	s := p.object(o.vals["shapes"], "shapes")
+	if s == nil {
+		return
+	}
+	for _, k := range s.keys {
+		if !dashed.MatchString(k) || k[0] >= '0' && k[0] <= '9' {
+			s.fail(k, "%q is not a name (a letter, then letters, digits, _ - . +)", clip(k))
+		}
+		list := s.list(k)
+		if len(list) != 4 {
+			if deref(s.vals[k]).Kind == yaml.SequenceNode {
+				s.fail(k, "expected [B, H, S, D], found %d elements", len(list))
+			}
+			continue
+		}
+		var v [4]int
+		for i, n := range list {
+			v[i] = p.integer(n, fmt.Sprintf("%s[%d]", s.field(k), i), 1, math.MaxInt32, 1)
+		}
+		p.m.Shapes = append(p.m.Shapes, NamedShape{k, probes.Shape{B: v[0], H: v[1], S: v[2], D: v[3]}, s.place(k)})
+	}
+}
+
+// DefaultLimits are the gates where a manifest states none.
+func DefaultLimits() probes.Limits {
+	return probes.Limits{MaxAbs: 0.06, MeanAbs: 0.02, BadFraction: 0.01, Registers: 128, SharedBytes: 49152, MinSpeedup: 1.10}
+}
+
+func (p *manifestParser) thresholds(o *object) {
+	p.m.Thresholds = DefaultLimits()
+	if !o.has("thresholds") {
+		return
+	}
+	t := p.object(o.vals["thresholds"], "thresholds", "output", "ptxas", "performance")
+	if t == nil {
+		return
+	}
+	l := &p.m.Thresholds
+	if x := t.sub("output", "max_abs", "mean_abs", "bad_fraction"); x != nil {
+		l.MaxAbs, l.MeanAbs = x.atLeastZero("max_abs", l.MaxAbs), x.atLeastZero("mean_abs", l.MeanAbs)
+		l.BadFraction = x.atLeastZero("bad_fraction", l.BadFraction)
+	}
+	if x := t.sub("ptxas", "registers", "shared_bytes", "spills"); x != nil {
+		l.Registers = x.integer("registers", 0, 255, l.Registers)
+		l.SharedBytes = x.integer("shared_bytes", 0, 1<<20, l.SharedBytes)
+		l.Spills = x.integer("spills", 0, math.MaxInt32, l.Spills)
+	}
+	if x := t.sub("performance", "min_speedup"); x != nil {
+		l.MinSpeedup = x.atLeastZero("min_speedup", l.MinSpeedup)
+	}
+}
+
+// sub reads a nested mapping; nil where absent or wrong.
+func (o *object) sub(key string, known ...string) *object {
+	if !o.has(key) {
+		return nil
+	}
+	return o.r.object(o.vals[key], o.field(key), known...)
+}
+
+func (o *object) atLeastZero(key string, def float64) float64 {
+	v := o.number(key, def)
+	if v < 0 {
+		o.fail(key, "expected a number from 0 on, found %v", v)
+		return def
+	}
+	return v
+}
+
+// tensors are what a pointer argument may stand for.
+var tensors = []string{"Q", "K", "V", "Qs", "Ks", "Vs", "O"}
+
+func (p *manifestParser) args(o *object) {
+	seen := map[string]bool{}
+	for i, n := range o.list("args") {
+		a := p.object(n, fmt.Sprintf("args[%d]", i), "name", "type", "dims", "role", "tensor", "value")
+		if a == nil {
+			continue
+		}
+		a.need("name", "type")
+		arg := Arg{Name: a.ident("name"), at: a.here()}
+		if arg.Name != "" && seen[arg.Name] {
+			a.fail("name", "a second argument named %s", arg.Name)
+		}
+		seen[arg.Name] = true
+		t := a.str("type")
+		arg.Pointer = strings.HasSuffix(t, "*")
+		if t != "" {
+			var err error
+			if arg.DType, err = probes.ParseDType(strings.TrimSuffix(t, "*")); err != nil {
+				a.fail("type", "%v, with * for a pointer", err)
+			}
+		}
+		if arg.Pointer {
+			p.pointer(a, &arg)
+		} else if t != "" {
+			p.scalar(a, &arg)
+		}
+		p.m.Args = append(p.m.Args, arg)
+	}
+	p.tensorsOnce(o)
+}
+
+func (p *manifestParser) pointer(a *object, arg *Arg) {
+	a.need("dims", "role")
+	if a.has("value") {
+		a.fail("value", "a pointer has dims and a role, not a value")
+	}
+	arg.Dims = a.exprs("dims", -1, p.m.scope, inShape)
+	switch a.oneOf("role", "input", "output", "scratch") {
+	case "input":
+		arg.Role = probes.RoleInput
+		a.need("tensor")
+	case "output":
+		arg.Role = probes.RoleOutput
+	}
+	arg.Tensor = a.oneOf("tensor", tensors...)
+	if arg.Tensor != "" && (arg.Tensor == "O") != (arg.Role == probes.RoleOutput) {
+		a.fail("tensor", "tensor %s does not go with role %s", arg.Tensor, deref(a.at("role")).Value)
+	}
+	if strings.HasSuffix(arg.Tensor, "s") && arg.DType != 0 && arg.DType != probes.F32 {
+		a.fail("type", "the scales %s are f32*", arg.Tensor)
+	}
+}
+
+func (p *manifestParser) scalar(a *object, arg *Arg) {
+	a.need("value")
+	for _, k := range []string{"dims", "tensor"} {
+		if a.has(k) {
+			a.fail(k, "a scalar has a value only; write the type with * for a pointer")
+		}
+	}
+	arg.Value = a.expr("value", p.m.scope, inShape)
+	arg.IsScale = a.oneOf("role", "scale") == "scale" || arg.Name == "softmax_scale"
+	switch arg.DType {
+	case probes.F16, probes.BF16, probes.E4M3, probes.E5M2:
+		a.fail("type", "a scalar of type %s is not supported; expected an integer, f32 or f64", arg.DType)
+	}
+}
+
+func (p *manifestParser) tensorsOnce(o *object) {
+	seen := map[string]string{}
+	scale := ""
+	for _, a := range p.m.Args {
+		at := &yaml.Node{Line: a.at.line, Column: a.at.col}
+		if a.Tensor != "" && seen[a.Tensor] != "" {
+			p.fail(at, a.at.field+".tensor", "%s is argument %s already", a.Tensor, seen[a.Tensor])
+		}
+		seen[a.Tensor] = a.Name
+		if a.IsScale && scale != "" {
+			p.fail(at, a.at.field+".role", "the scale is argument %s already", scale)
+		}
+		if a.IsScale {
+			scale = a.Name
+		}
+	}
+	if scale != "" && o.has("scale") {
+		o.fail("scale", "argument %s is the scale already; remove one", scale)
+	}
+}
+
+func (p *manifestParser) shared(o *object) {
+	for i, n := range o.list("shared") {
+		s := p.object(n, fmt.Sprintf("shared[%d]", i), "name", "type", "dims", "when", "within", "offset")
+		if s == nil {
+			continue
+		}
+		s.need("name", "type", "dims")
+		sh := Shared{
+			Name: s.ident("name"), DType: s.dtype("type"), Dims: s.exprs("dims", -1, p.m.scope, inShape),
+			When: s.expr("when", p.m.scope, inShape), Within: s.ident("within"),
+			Offset: s.expr("offset", p.m.scope, inShape), at: s.here(),
+		}
+		if s.has("offset") && !s.has("within") {
+			s.fail("within", "missing; an offset needs the symbol that it is an offset into")
+		}
+		for _, other := range p.m.Shared {
+			if sh.Name != "" && other.Name == sh.Name && (sh.When == nil || other.When == nil) {
+				s.fail("name", "a second array named %s; give both a when:, or remove one", sh.Name)
+				break
+			}
+		}
+		p.m.Shared = append(p.m.Shared, sh)
+	}
+}

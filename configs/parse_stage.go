@@ -1,0 +1,339 @@
+package configs
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"tilescope/probes"
+)
+
+var stageKeys = []string{"name", "when", "dtype", "dims", "valid", "outside", "per", "from", "scaled", "domain", "normalised",
+	"compute", "array", "transposed", "capture"}
+
+func (p *manifestParser) stages(o *object) {
+	for i, n := range o.list("stages") {
+		s := p.object(n, fmt.Sprintf("stages[%d]", i), stageKeys...)
+		if s == nil {
+			continue
+		}
+		s.need("name", "dtype", "dims", "valid", "per", "capture")
+		st := Stage{
+			When: s.expr("when", p.m.scope, inShape), DType: s.dtype("dtype"), PerTile: s.oneOf("per", "block", "tile") == "tile",
+			Array: s.ident("array"), Transposed: s.truth("transposed"), at: s.here(), captureField: s.field("capture"),
+		}
+		known := p.stageName(s, &st)
+		if d := s.exprs("dims", 2, p.m.scope, inShape); d != nil {
+			st.Rows, st.Cols = d[0], d[1]
+		}
+		allowed := inTile
+		if !st.PerTile {
+			allowed = inBlock
+		}
+		if v := s.exprs("valid", 2, p.m.scope, allowed); v != nil {
+			st.ValidRows, st.ValidCols = v[0], v[1]
+		}
+		switch s.oneOf("outside", "zero", "neg-inf", "unspecified") {
+		case "zero":
+			st.Outside = probes.OutsideZero
+		case "neg-inf":
+			st.Outside = probes.OutsideNegInf
+		}
+		p.meaning(s, &st, known)
+		p.from(s, &st, known)
+		p.compute(s, &st)
+		p.capture(s, &st)
+		if known {
+			p.m.Stages = append(p.m.Stages, st)
+		}
+	}
+}
+
+// stageName reads the name and holds it to the contract's order.
+func (p *manifestParser) stageName(s *object, st *Stage) bool {
+	name := s.str("name")
+	if name == "" {
+		return false
+	}
+	var ok bool
+	if st.Stage, ok = probes.ParseStage(name); !ok {
+		s.fail("name", "unknown stage %q; expected one of Q K V S m l P U O", clip(name))
+		return false
+	}
+	if len(p.m.Stages) == 0 {
+		return true
+	}
+	switch last := p.m.Stages[len(p.m.Stages)-1]; {
+	case last.Stage > st.Stage:
+		s.fail("name", "stage %s comes after %s; the order is Q K V S m l P U O", name, last.Stage)
+	case last.Stage == st.Stage && last.When == nil:
+		s.fail("name", "a second entry for stage %s, and the first has no when:; give it one, or remove this", name)
+	}
+	return true
+}
+
+// meaning reads the keys that only one stage has.
+func (p *manifestParser) meaning(s *object, st *Stage, known bool) {
+	st.Meaning.Scaled, st.Meaning.Normalised = s.truth("scaled"), s.truth("normalised")
+	st.Meaning.Log2 = s.oneOf("domain", "natural", "log2") == "log2"
+	for key, of := range map[string]probes.Stage{"scaled": probes.StageS, "domain": probes.StageM, "normalised": probes.StageP} {
+		if known && s.has(key) && st.Stage != of {
+			s.fail(key, "only stage %s has it; remove it from %s", of, st.Stage)
+		}
+	}
+}
+
+// from reads the earlier stages; m, l and U may name themselves: their own value after the previous kv tile.
+func (p *manifestParser) from(s *object, st *Stage, known bool) {
+	for i, n := range s.list("from") {
+		field := fmt.Sprintf("%s[%d]", s.field("from"), i)
+		name := p.str(n, field)
+		if name == "" {
+			continue
+		}
+		f, ok := probes.ParseStage(name)
+		carried := probes.StagesOf(probes.StageM, probes.StageL, probes.StageU)
+		switch {
+		case !ok:
+			p.fail(n, field, "unknown stage %q; expected one of Q K V S m l P U O", clip(name))
+		case known && f > st.Stage:
+			p.fail(n, field, "stage %s is not earlier than %s", f, st.Stage)
+		case known && f == st.Stage && !carried.Has(f):
+			p.fail(n, field, "stage %s does not carry over from tile to tile; only m, l and U do", f)
+		default:
+			st.From |= probes.StagesOf(f)
+		}
+	}
+}
+
+func (p *manifestParser) compute(s *object, st *Stage) {
+	if !s.has("compute") {
+		return
+	}
+	n := deref(s.vals["compute"])
+	if n.Kind != yaml.SequenceNode {
+		p.computeOne(s.vals["compute"], s.field("compute"), st)
+		return
+	}
+	for i, c := range n.Content {
+		p.computeOne(c, fmt.Sprintf("%s[%d]", s.field("compute"), i), st)
+		if k := len(st.Compute); k > 1 && st.Compute[k-2].When == nil {
+			p.fail(c, fmt.Sprintf("%s[%d]", s.field("compute"), i), "is never reached: the entry before has no when:")
+		}
+	}
+}
+
+var units = map[string]probes.Unit{
+	"none": probes.UnitNone, "fma": probes.UnitFMA, "mul-add": probes.UnitMulAdd, "tensor": probes.UnitTensor,
+	"shuffle": probes.UnitShuffle,
+}
+
+// exponentials that a stage may say it uses: see probes.Compute.
+var exponentials = []string{"ex2.approx", "ex2.approx.ftz", "expf", "exp2f"}
+
+func (p *manifestParser) computeOne(n *yaml.Node, field string, st *Stage) {
+	c := p.object(n, field, "when", "unit", "acc", "block", "split", "exp")
+	if c == nil {
+		return
+	}
+	c.need("unit", "acc")
+	unit := c.oneOf("unit", "none", "fma", "mul-add", "tensor", "shuffle")
+	out := Compute{When: c.expr("when", p.m.scope, inShape)}
+	out.Unit, out.Acc = units[unit], c.dtype("acc")
+	out.Exp = c.oneOf("exp", exponentials...)
+	out.Split = c.integer("split", 1, 1024, 1)
+	out.Block = c.integer("block", 1, 1024, 0)
+	switch {
+	case unit == "tensor" && !c.has("block"):
+		c.fail("block", "missing; say how many products one tensor-core instruction sums (16)")
+	case unit != "" && unit != "tensor" && c.has("block"):
+		c.fail("block", "only unit tensor has it; remove it")
+	}
+	if out.Acc != 0 && !out.Acc.Float() {
+		c.fail("acc", "%s cannot hold a sum of products; expected a floating-point type", out.Acc)
+	}
+	st.Compute = append(st.Compute, out)
+}
+
+func (p *manifestParser) capture(s *object, st *Stage) {
+	if !s.has("capture") {
+		return
+	}
+	n := deref(s.vals["capture"])
+	if n.Kind == yaml.ScalarNode {
+		switch s.oneOf("capture", "probe", "frag", "none") {
+		case "probe":
+			st.Capture.Kind = probes.CaptureProbe
+		case "frag":
+			st.Capture.Kind = probes.CaptureFrag
+		}
+		return
+	}
+	c := p.object(s.vals["capture"], s.field("capture"), "shared", "at", "tile_at", "output")
+	if c == nil {
+		return
+	}
+	switch {
+	case c.has("output") && c.has("shared"):
+		c.fail("output", "shared is given too; keep one of them")
+	case c.has("output"):
+		st.Capture.Kind, st.Capture.Output = probes.CaptureOutput, c.ident("output")
+		for _, k := range []string{"at", "tile_at"} {
+			if c.has(k) {
+				c.fail(k, "goes with shared only; an output is read after the launch")
+			}
+		}
+	case c.has("shared"):
+		p.captureShared(c, st)
+	default:
+		s.fail("capture", "expected probe, frag, none, {shared: ARRAY, at: ..., tile_at: ...} or {output: ARGUMENT}")
+	}
+}
+
+func (p *manifestParser) captureShared(c *object, st *Stage) {
+	k := &st.Capture
+	k.Kind, k.Shared = probes.CaptureShared, c.ident("shared")
+	c.need("at")
+	if at := c.sub("at", "barrier", "line"); at != nil {
+		switch {
+		case at.has("barrier") == at.has("line"):
+			c.fail("at", "expected {barrier: N} or {line: L}, one of them")
+		case at.has("barrier"):
+			k.AtBarrier = at.integer("barrier", 1, math.MaxInt32, 1)
+		default:
+			k.AtLine = at.integer("line", 1, math.MaxInt32, 1)
+		}
+	}
+	if st.PerTile {
+		c.need("tile_at")
+	}
+	if t := c.sub("tile_at", "line"); t != nil {
+		t.need("line")
+		k.TileLine = t.integer("line", 1, math.MaxInt32, 0)
+	}
+}
+
+// variants reads flag sets: {FLAG: VALUE, ...}, or {flags: {...}, faults: [...], help: TEXT}.
+func (p *manifestParser) variants(o *object) {
+	if o.has("variants") {
+		if v := p.object(o.vals["variants"], "variants"); v != nil {
+			for _, k := range v.keys {
+				p.variant(v, k)
+			}
+			if len(v.keys) == 0 {
+				o.fail("variants", "empty; name at least one, or leave it out")
+			}
+		}
+	} else {
+		p.m.Variants = []Variant{{Name: p.m.Name, Flags: map[string]int{}, at: place{o.node.Line, o.node.Column, "variants"}}}
+	}
+	if p.m.Default = o.str("default"); p.m.Default == "" && len(p.m.Variants) > 0 {
+		p.m.Default = p.m.Variants[0].Name
+	}
+	if o.has("default") && p.m.Default != "" && p.m.Variant(p.m.Default) == nil {
+		o.fail("default", "unknown variant %q%s", clip(p.m.Default), suggest(p.m.Default, p.m.variantNames()))
+	}
+}
+
+func (p *manifestParser) variant(v *object, name string) {
+	if !dashed.MatchString(name) {
+		v.fail(name, "%q is not a name (letters, digits, _ - . +)", clip(name))
+		return
+	}
+	set := p.object(v.vals[name], v.field(name))
+	if set == nil {
+		return
+	}
+	out := Variant{Name: name, Flags: map[string]int{}, at: v.place(name)}
+	if set.has("flags") || set.has("faults") || set.has("help") {
+		whole := p.object(v.vals[name], v.field(name), "flags", "faults", "help")
+		out.Help, out.Faults = whole.str("help"), whole.strs("faults")
+		set = whole.sub("flags")
+	}
+	if set != nil {
+		for _, k := range set.keys {
+			p.variantFlag(set, k, &out)
+		}
+	}
+	p.m.Variants = append(p.m.Variants, out)
+}
+
+func (p *manifestParser) variantFlag(set *object, k string, out *Variant) {
+	flag := p.m.Flag(k)
+	if flag == nil {
+		set.fail(k, "unknown flag %s%s", clip(k), suggest(k, p.m.flagNames()))
+		return
+	}
+	value := 1
+	if deref(set.vals[k]).Tag != "!!bool" {
+		value = set.integer(k, math.MinInt32, math.MaxInt32, flag.Default)
+	} else if !set.truth(k) {
+		value = 0
+	}
+	if !slices.Contains(flag.Values, value) {
+		set.fail(k, "%d is none of the flag's values %v", value, flag.Values)
+		return
+	}
+	out.Flags[k] = value
+}
+
+func (p *manifestParser) faults(o *object) {
+	for i, n := range o.list("faults") {
+		f := p.object(n, fmt.Sprintf("faults[%d]", i), "name", "define", "base", "shape", "needs", "help", "host", "quantiser", "work")
+		if f == nil {
+			continue
+		}
+		f.need("name", "base", "help")
+		if len(p.m.Shapes) > 0 {
+			f.need("shape")
+		}
+		fault := Fault{
+			Name: f.name("name", dashed, "a name (letters, digits, _ - . +)"), Define: f.ident("define"), Base: f.str("base"),
+			Shape: f.str("shape"), Needs: f.expr("needs", p.m.scope, inShape), Help: f.str("help"), Host: f.truth("host"), at: f.here(),
+		}
+		p.faultKind(f, &fault)
+		if fault.Name != "" && p.m.Fault(fault.Name) != nil {
+			f.fail("name", "a second fault named %s", fault.Name)
+		}
+		if fault.Base != "" && p.m.Variant(fault.Base) == nil {
+			f.fail("base", "unknown variant %q%s", clip(fault.Base), suggest(fault.Base, p.m.variantNames()))
+		}
+		if _, ok := p.m.Shape(fault.Shape); fault.Shape != "" && !ok {
+			f.fail("shape", "unknown shape %q%s", clip(fault.Shape), suggest(fault.Shape, p.m.shapeNames()))
+		}
+		p.m.Faults = append(p.m.Faults, fault)
+	}
+}
+
+// faultKind reads what the fault changes: the kernel by a symbol, or the host's side.
+func (p *manifestParser) faultKind(f *object, fault *Fault) {
+	switch {
+	case fault.Host && f.has("define"):
+		f.fail("define", "a host fault has none; remove host: true or this")
+	case !fault.Host && !f.has("define"):
+		f.fail("define", "missing; name the source's preprocessor symbol, or say host: true")
+	case fault.Host && !f.has("quantiser") && !f.has("work"):
+		f.fail("host", "a host fault needs quantiser: or work:, else it changes nothing")
+	}
+	if fault.Define != "" {
+		fault.slot = p.m.scope.slots[fault.Define]
+		taken := p.m.scope.classes[fault.slot] != classFlag || p.m.Flag(fault.Define) != nil
+		for _, other := range p.m.Faults {
+			taken = taken || other.Define == fault.Define
+		}
+		if taken {
+			f.fail("define", "the symbol %s is already taken", fault.Define)
+		}
+	}
+	if q := f.sub("quantiser", "encode_levels"); q != nil {
+		q.need("encode_levels")
+		if fault.EncodeLevels = q.positive("encode_levels", 1); p.m.Quantiser == nil {
+			f.fail("quantiser", "the kernel has no quantiser to change")
+		}
+	}
+	if f.has("work") {
+		fault.Work = p.work(f.vals["work"], f.field("work"), false)
+	}
+}

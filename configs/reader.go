@@ -1,0 +1,333 @@
+package configs
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const maxFile = 1 << 20 // bytes of YAML we are willing to read
+
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var dashed = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
+
+// reader walks YAML nodes and collects every mistake instead of stopping at the first.
+type reader struct {
+	file string
+	errs []*Error
+}
+
+func (r *reader) fail(n *yaml.Node, field, format string, args ...any) {
+	e := &Error{File: r.file, Field: field, Msg: fmt.Sprintf(format, args...)}
+	if n != nil {
+		e.Line, e.Col = n.Line, n.Column
+	}
+	r.errs = append(r.errs, e)
+}
+
+var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?(.*)`)
+
+// document parses the one YAML document of a file; nil after a syntax error.
+func (r *reader) document(text []byte) *yaml.Node {
+	if len(text) > maxFile {
+		r.fail(nil, "", "the file has %d bytes; at most %d are read", len(text), maxFile)
+		return nil
+	}
+	dec := yaml.NewDecoder(strings.NewReader(string(text)))
+	var doc, more yaml.Node
+	if err := dec.Decode(&doc); err != nil {
+		r.syntax(err)
+		return nil
+	}
+	if dec.Decode(&more) == nil {
+		r.fail(&more, "", "a second YAML document; expected one, remove the line ---")
+	}
+	if len(doc.Content) == 0 {
+		r.fail(nil, "", "the file is empty")
+		return nil
+	}
+	return doc.Content[0]
+}
+
+func (r *reader) syntax(err error) {
+	if err.Error() == "EOF" {
+		r.fail(nil, "", "the file is empty")
+		return
+	}
+	m := yamlLine.FindStringSubmatch(strings.SplitN(err.Error(), "\n", 2)[0])
+	e := &Error{File: r.file, Msg: "not valid YAML: " + m[2]}
+	e.Line, _ = strconv.Atoi(m[1])
+	r.errs = append(r.errs, e)
+}
+
+// deref follows an alias to its anchor.
+func deref(n *yaml.Node) *yaml.Node {
+	for i := 0; n.Kind == yaml.AliasNode && n.Alias != nil && i < 8; i++ {
+		n = n.Alias
+	}
+	return n
+}
+
+// kindOf names what stands there, for a message.
+func kindOf(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.ScalarNode:
+		switch n.Tag {
+		case "!!null":
+			return "nothing"
+		case "!!int":
+			return "the number " + n.Value
+		case "!!float":
+			return "the number " + n.Value
+		case "!!bool":
+			return n.Value
+		}
+		return strconv.Quote(clip(n.Value))
+	}
+	return "something else"
+}
+
+func clip(s string) string {
+	if len(s) > 80 {
+		return s[:77] + "..."
+	}
+	return s
+}
+
+// open counts the parentheses that a plain scalar leaves open.
+func open(n *yaml.Node) int {
+	if n.Kind != yaml.ScalarNode || n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
+		return 0
+	}
+	return strings.Count(n.Value, "(") - strings.Count(n.Value, ")")
+}
+
+// rejoin undoes what YAML does to a call in a flow list: [ceil_div(S, TILE_M), H] has the elements "ceil_div(S" and
+// "TILE_M)". Elements are joined while a parenthesis is open.
+func rejoin(list []*yaml.Node) []*yaml.Node {
+	var out []*yaml.Node
+	for _, n := range list {
+		if k := len(out) - 1; k >= 0 && open(out[k]) > 0 && n.Kind == yaml.ScalarNode {
+			out[k] = joined(out[k], n)
+		} else {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func joined(a, b *yaml.Node) *yaml.Node {
+	c := *a
+	c.Value += ", " + b.Value
+	c.Tag = "!!str"
+	return &c
+}
+
+// pairs are a mapping's keys and values, calls in a flow mapping rejoined: {value: max(B, H)} has a key "H)" without value.
+func pairs(n *yaml.Node) []*yaml.Node {
+	var out []*yaml.Node
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k, v := n.Content[i], n.Content[i+1]
+		last := len(out) - 1
+		if n.Style&yaml.FlowStyle != 0 && last > 0 && open(out[last]) > 0 && k.Kind == yaml.ScalarNode && v.Tag == "!!null" {
+			out[last] = joined(out[last], k)
+		} else {
+			out = append(out, k, v)
+		}
+	}
+	return out
+}
+
+// object is a mapping being read: its fields by name, and where it is.
+type object struct {
+	r    *reader
+	node *yaml.Node
+	path string
+	vals map[string]*yaml.Node
+	keys []string // in file order, duplicates dropped
+}
+
+// object reads a mapping whose keys must be among known; with none known every key is accepted. A node that is no mapping
+// is reported and gives nil.
+func (r *reader) object(n *yaml.Node, path string, known ...string) *object {
+	at := n
+	n = deref(n)
+	if n.Kind != yaml.MappingNode {
+		r.fail(at, path, "expected a mapping, found %s", kindOf(n))
+		return nil
+	}
+	o := &object{r: r, node: at, path: path, vals: map[string]*yaml.Node{}}
+	content := pairs(n)
+	for i := 0; i < len(content); i += 2 {
+		k, v := content[i], content[i+1]
+		switch {
+		case k.Kind != yaml.ScalarNode:
+			r.fail(k, path, "expected a name as key, found %s", kindOf(deref(k)))
+		case o.vals[k.Value] != nil:
+			r.fail(k, o.field(k.Value), "given twice (first on line %d); remove one", o.vals[k.Value].Line)
+		case len(known) > 0 && !slices.Contains(known, k.Value):
+			r.fail(k, o.field(k.Value), "unknown key%s", suggest(k.Value, known))
+		default:
+			o.vals[k.Value] = v
+			o.keys = append(o.keys, k.Value)
+		}
+	}
+	return o
+}
+
+func (o *object) field(key string) string {
+	key = clip(key)
+	if o.path == "" {
+		return key
+	}
+	return o.path + "." + key
+}
+
+func (o *object) has(key string) bool { return o.vals[key] != nil }
+
+// at returns the node to blame for a key: its value, or the mapping that lacks it.
+func (o *object) at(key string) *yaml.Node {
+	if v := o.vals[key]; v != nil {
+		return v
+	}
+	return o.node
+}
+
+func (o *object) fail(key, format string, args ...any) {
+	o.r.fail(o.at(key), o.field(key), format, args...)
+}
+
+// need reports the keys that are missing.
+func (o *object) need(keys ...string) {
+	for _, k := range keys {
+		if !o.has(k) {
+			o.fail(k, "missing; it is required")
+		}
+	}
+}
+
+// str reads a non-empty string, "" where it is absent or wrong.
+func (o *object) str(key string) string {
+	if !o.has(key) {
+		return ""
+	}
+	return o.r.str(o.vals[key], o.field(key))
+}
+
+func (r *reader) str(at *yaml.Node, field string) string {
+	n := deref(at)
+	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" || n.Value == "" {
+		r.fail(at, field, "expected text, found %s", kindOf(n))
+		return ""
+	}
+	return n.Value
+}
+
+// name reads a string that matches pattern.
+func (o *object) name(key string, pattern *regexp.Regexp, what string) string {
+	s := o.str(key)
+	if s != "" && !pattern.MatchString(s) {
+		o.fail(key, "%q is not %s", clip(s), what)
+		return ""
+	}
+	return s
+}
+
+func (o *object) ident(key string) string {
+	return o.name(key, identifier, "an identifier (letters, digits and _)")
+}
+
+// oneOf reads one of the words; "" where absent or wrong.
+func (o *object) oneOf(key string, words ...string) string {
+	s := o.str(key)
+	if s != "" && !slices.Contains(words, s) {
+		o.fail(key, "%q is none of %s", clip(s), strings.Join(words, ", "))
+		return ""
+	}
+	return s
+}
+
+// integer reads a whole number within [lo, hi]; absent gives def.
+func (o *object) integer(key string, lo, hi, def int) int {
+	if !o.has(key) {
+		return def
+	}
+	return o.r.integer(o.vals[key], o.field(key), lo, hi, def)
+}
+
+func (r *reader) integer(at *yaml.Node, field string, lo, hi, def int) int {
+	n := deref(at)
+	v, err := strconv.ParseInt(n.Value, 0, 64)
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || err != nil {
+		r.fail(at, field, "expected a whole number, found %s", kindOf(n))
+		return def
+	}
+	if v < int64(lo) || v > int64(hi) {
+		r.fail(at, field, "%d is out of range (%d to %d)", v, lo, hi)
+		return def
+	}
+	return int(v)
+}
+
+// number reads a finite number; absent gives def.
+func (o *object) number(key string, def float64) float64 {
+	if !o.has(key) {
+		return def
+	}
+	n := deref(o.vals[key])
+	v, err := strconv.ParseFloat(n.Value, 64)
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" && n.Tag != "!!float" || err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
+		o.fail(key, "expected a number, found %s", kindOf(n))
+		return def
+	}
+	return v
+}
+
+// truth reads true or false; absent gives false.
+func (o *object) truth(key string) bool {
+	if !o.has(key) {
+		return false
+	}
+	n := deref(o.vals[key])
+	if n.Kind != yaml.ScalarNode || n.Tag != "!!bool" {
+		o.fail(key, "expected true or false, found %s", kindOf(n))
+		return false
+	}
+	return strings.EqualFold(n.Value, "true")
+}
+
+// list reads a sequence's elements; absent gives nil.
+func (o *object) list(key string) []*yaml.Node {
+	if !o.has(key) {
+		return nil
+	}
+	n := deref(o.vals[key])
+	if n.Kind != yaml.SequenceNode {
+		o.fail(key, "expected a list, found %s", kindOf(n))
+		return nil
+	}
+	if n.Style&yaml.FlowStyle != 0 {
+		return rejoin(n.Content)
+	}
+	return n.Content
+}
+
+// strs reads a list of strings.
+func (o *object) strs(key string) []string {
+	var out []string
+	for i, n := range o.list(key) {
+		if s := o.r.str(n, fmt.Sprintf("%s[%d]", o.field(key), i)); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,353 @@
+package configs
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"tilescope/probes"
+)
+
+// ShapeError refuses a shape: the kernel's requires, a fault's needs, or its size. Nothing was run.
+type ShapeError struct {
+	Kernel  string
+	Shape   probes.Shape
+	Fault   string // the fault whose condition fails; ""
+	That    string // the condition
+	Say     string // the manifest's words for it, or the size
+	Suggest string // name of a shape that would do; "" where none is known
+}
+
+func (e *ShapeError) Error() string {
+	var b strings.Builder
+	if e.Fault != "" {
+		fmt.Fprintf(&b, "fault %s can do nothing on shape %s: it needs %s", e.Fault, e.Shape, e.That)
+	} else {
+		fmt.Fprintf(&b, "kernel %s cannot take shape %s: %s", e.Kernel, e.Shape, e.Say)
+		if e.That != "" {
+			fmt.Fprintf(&b, " (it requires %s)", e.That)
+		}
+	}
+	if e.Suggest != "" {
+		fmt.Fprintf(&b, "; try --shape %s", e.Suggest)
+	}
+	return b.String()
+}
+
+// Resolve evaluates the manifest for a shape. Errors are *ShapeError for a shape that is refused, *Error for an expression
+// that does not give what its field needs.
+func (s *Selection) Resolve(shape probes.Shape) (*probes.Plan, error) { return s.resolve(shape, false) }
+
+// resolver is one evaluation.
+type resolver struct {
+	m       *Manifest
+	sel     *Selection
+	env     *env
+	shape   probes.Shape
+	corners bool // evaluate extents at the ends of each axis only
+	plan    *probes.Plan
+	work    *Work
+}
+
+func (s *Selection) resolve(shape probes.Shape, corners bool) (*probes.Plan, error) {
+	r := &resolver{m: s.Manifest, sel: s, shape: shape, corners: corners, plan: &probes.Plan{
+		Kernel: s.Manifest.Name, Entry: s.Manifest.Entry, Shape: shape, Gate: s.Gate, Limits: s.Manifest.Thresholds,
+	}}
+	for _, step := range []func() error{r.variables, r.conditions, r.args, r.geometry, r.shared, r.faults, r.workOf, r.stages} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return r.plan, nil
+}
+
+// variables fills the environment: shape, flags, fault and gate symbols, constants.
+func (r *resolver) variables() error {
+	if r.shape.B < 1 || r.shape.H < 1 || r.shape.S < 1 || r.shape.D < 1 {
+		return &ShapeError{Kernel: r.m.Name, Shape: r.shape, Say: "every dimension must be at least 1"}
+	}
+	r.env = r.m.flagEnv(r.sel.Flags)
+	v := r.env.vars
+	for i, x := range [4]int{r.shape.B, r.shape.H, r.shape.S, r.shape.D} {
+		v[slotB+i] = intValue(int64(x))
+	}
+	for _, name := range r.sel.Faults {
+		if f := r.m.Fault(name); f.slot > 0 {
+			v[f.slot] = intValue(1)
+		}
+	}
+	if d := r.sel.Gate.Define(); d != "" {
+		v[r.m.scope.slots[d]] = intValue(1)
+	}
+	r.plan.Consts = make(map[string]int, len(r.m.Constants)+len(r.sel.Flags))
+	for name, x := range r.sel.Flags {
+		r.plan.Consts[name] = x
+	}
+	for _, c := range r.m.Constants {
+		x, err := c.Value.integer(r.env, math.MinInt32, math.MaxInt32)
+		if err != nil {
+			return err
+		}
+		v[c.slot] = intValue(int64(x))
+		r.plan.Consts[c.Name] = x
+	}
+	return nil
+}
+
+func (r *resolver) conditions() error {
+	for _, q := range r.m.Requires {
+		ok, err := r.holds(q.That)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return &ShapeError{Kernel: r.m.Name, Shape: r.shape, That: q.That.Text, Say: q.Say}
+		}
+	}
+	for _, name := range r.sel.Faults {
+		f := r.m.Fault(name)
+		ok, err := r.holds(f.Needs)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return &ShapeError{Kernel: r.m.Name, Shape: r.shape, Fault: f.Name, That: f.Needs.Text, Suggest: f.Shape}
+		}
+	}
+	return nil
+}
+
+// holds evaluates a condition; a missing one holds.
+func (r *resolver) holds(x *Expr) (bool, error) {
+	if x == nil {
+		return true, nil
+	}
+	v, err := x.value(r.env)
+	if err != nil {
+		return false, err
+	}
+	return v.truth(), nil
+}
+
+// integers evaluates dimensions.
+func (r *resolver) integers(list []*Expr, lo, hi int64) ([]int, error) {
+	out := make([]int, len(list))
+	for i, x := range list {
+		v, err := x.integer(r.env, lo, hi)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+// Limits of CUDA: grid and block extents, threads a block.
+var (
+	maxGrid  = [3]int64{math.MaxInt32, 65535, 65535}
+	maxBlock = [3]int64{1024, 1024, 64}
+)
+
+const (
+	maxThreads   = 1024
+	maxDynShared = 1 << 20 // bytes, above any GPU's
+	maxExtent    = 1 << 24 // values one Extent may have
+	maxTileSide  = 65535   // rows or columns of a stage: what a slot header can say
+)
+
+func (r *resolver) geometry() error {
+	p, l := r.plan, r.m.Launch
+	for i := range 3 {
+		var err *Error
+		if p.Grid[i], err = l.Grid[i].integer(r.env, 1, maxGrid[i]); err != nil {
+			return err
+		}
+		if p.Block[i], err = l.Block[i].integer(r.env, 1, maxBlock[i]); err != nil {
+			return err
+		}
+	}
+	if n := p.Block.Count(); n > maxThreads {
+		return l.Block[0].fail("a block of %d threads; at most %d are possible", n, maxThreads)
+	}
+	if l.Shared != nil {
+		var err *Error
+		if p.DynShared, err = l.Shared.integer(r.env, 0, maxDynShared); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *resolver) args() error {
+	limit := r.sel.MaxBytes
+	if limit == 0 {
+		limit = DefaultMaxBytes
+	}
+	total := 0.0 // a float cannot overflow; the exact count matters only below the limit, where it is exact
+	r.plan.Scale = float64(float32(1 / math.Sqrt(float64(r.shape.D))))
+	for _, a := range r.m.Args {
+		out := probes.Arg{Name: a.Name, DType: a.DType, Pointer: a.Pointer, Role: a.Role, Tensor: a.Tensor}
+		if a.Pointer {
+			dims, err := r.integers(a.Dims, 1, math.MaxInt64)
+			if err != nil {
+				return err
+			}
+			bytes := float64(a.DType.Size())
+			for _, d := range dims {
+				bytes *= float64(d)
+			}
+			total += bytes
+			out.Dims = dims
+		} else if err := r.scalar(a, &out); err != nil {
+			return err
+		}
+		r.plan.Args = append(r.plan.Args, out)
+	}
+	if total > float64(limit) {
+		return &ShapeError{Kernel: r.m.Name, Shape: r.shape, Say: fmt.Sprintf("its arguments would take %s, and the limit is %s",
+			Bytes(total), Bytes(float64(limit)))}
+	}
+	if r.m.Scale != nil {
+		v, err := r.m.Scale.value(r.env)
+		if err != nil {
+			return err
+		}
+		r.plan.Scale = float64(float32(v.real()))
+	}
+	return nil
+}
+
+// Bytes prints a size in binary units, three digits.
+func Bytes(n float64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"}
+	i := 0
+	for n >= 1024 && i < len(units)-1 {
+		n /= 1024
+		i++
+	}
+	if i == 0 || n >= 100 {
+		return fmt.Sprintf("%.0f %s", n, units[i])
+	}
+	return fmt.Sprintf("%.3g %s", n, units[i])
+}
+
+// ranges of the integer scalars.
+var ranges = map[probes.DType][2]int64{
+	probes.U8: {0, math.MaxUint8}, probes.I8: {math.MinInt8, math.MaxInt8}, probes.U16: {0, math.MaxUint16},
+	probes.U32: {0, math.MaxUint32}, probes.I32: {math.MinInt32, math.MaxInt32}, probes.U64: {0, math.MaxInt64},
+	probes.I64: {math.MinInt64, math.MaxInt64},
+}
+
+// scalar encodes a scalar argument. Real values are rounded to the argument's type; integers must be whole and fit.
+func (r *resolver) scalar(a Arg, out *probes.Arg) error {
+	v, err := a.Value.value(r.env)
+	if err != nil {
+		return err
+	}
+	switch a.DType {
+	case probes.F32:
+		out.Bits = uint64(math.Float32bits(float32(v.real())))
+	case probes.F64:
+		out.Bits = math.Float64bits(v.real())
+	default:
+		i, err := a.Value.integer(r.env, ranges[a.DType][0], ranges[a.DType][1])
+		if err != nil {
+			return err
+		}
+		out.Bits = uint64(i)
+		if n := a.DType.Size(); n < 8 {
+			out.Bits &= 1<<(8*n) - 1
+		}
+	}
+	if a.IsScale {
+		r.plan.Scale = float64(float32(v.real()))
+	}
+	return nil
+}
+
+// shared resolves the arrays that this build has.
+func (r *resolver) shared() error {
+	byName := map[string]probes.SharedArray{}
+	for _, s := range r.m.Shared {
+		there, err := r.holds(s.When)
+		if err != nil {
+			return err
+		}
+		if !there {
+			continue
+		}
+		dims, err := r.integers(s.Dims, 1, maxDynShared)
+		if err != nil {
+			return err
+		}
+		out := probes.SharedArray{Name: s.Name, DType: s.DType, Dims: dims, Within: s.Within, Bytes: s.DType.Size()}
+		for _, d := range dims {
+			if out.Bytes *= d; out.Bytes > maxDynShared {
+				return r.m.errorAt(s.at, "%s takes more than %d bytes of shared memory", s.Name, maxDynShared)
+			}
+		}
+		if s.Offset != nil {
+			var bad *Error
+			if out.Offset, bad = s.Offset.integer(r.env, 0, maxDynShared); bad != nil {
+				return bad
+			}
+		}
+		if _, twice := byName[s.Name]; twice {
+			return r.m.errorAt(s.at, "two arrays named %s are there at once: their when: conditions overlap", s.Name)
+		}
+		byName[s.Name] = out
+		r.plan.Shared = append(r.plan.Shared, out)
+		if err := r.inside(s, out, byName); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inside holds a part to the symbol that it lies in: a declared array, or the dynamic shared memory.
+func (r *resolver) inside(s Shared, part probes.SharedArray, byName map[string]probes.SharedArray) error {
+	if part.Within == "" {
+		return nil
+	}
+	room, what := r.plan.DynShared, "launch.shared"
+	if whole, ok := byName[part.Within]; ok {
+		room, what = whole.Bytes, part.Within
+	}
+	if end := part.Offset + part.Bytes; end > room {
+		return r.m.errorAt(s.at, "%s ends at byte %d, but %s is %d bytes", s.Name, end, what, room)
+	}
+	if part.Offset%part.DType.Size() != 0 {
+		return r.m.errorAt(s.at, "%s starts at byte %d, which is not aligned for %s", s.Name, part.Offset, part.DType)
+	}
+	return nil
+}
+
+// faults applies what the selected faults change on the host's side.
+func (r *resolver) faults() error {
+	if q := r.m.Quantiser; q != nil {
+		c := *q
+		r.plan.Quant = &c
+	}
+	if r.m.Work != nil {
+		w := *r.m.Work
+		r.work = &w
+	}
+	for _, name := range r.sel.Faults {
+		f := r.m.Fault(name)
+		if f.EncodeLevels != 0 && r.plan.Quant != nil {
+			r.plan.Quant.EncodeLevels = f.EncodeLevels
+		}
+		if f.Work == nil || r.work == nil {
+			continue
+		}
+		for _, o := range []struct{ to, from **Expr }{
+			{&r.work.Batch, &f.Work.Batch}, {&r.work.Head, &f.Work.Head}, {&r.work.Query, &f.Work.Query}, {&r.work.Key, &f.Work.Key},
+			{&r.work.Tiles, &f.Work.Tiles}, {&r.work.HiddenRows, &f.Work.HiddenRows}, {&r.work.HiddenFirst, &f.Work.HiddenFirst},
+		} {
+			if *o.from != nil {
+				*o.to = *o.from
+			}
+		}
+	}
+	return nil
+}

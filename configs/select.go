@@ -1,0 +1,281 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"tilescope/probes"
+)
+
+// DefaultMaxBytes is how large a kernel's arguments may be together before a shape is refused: above any GPU's memory.
+const DefaultMaxBytes = 256 << 30
+
+// Selection is one kernel to build: a variant with flags, faults and gate settled.
+type Selection struct {
+	Manifest *Manifest
+	Variant  string
+	Flags    map[string]int // every flag of the manifest
+	Faults   []string       // in the manifest's order, no duplicates
+	Gate     probes.Gate
+	MaxBytes int64 // limit of Resolve on the arguments' total size; 0: DefaultMaxBytes
+}
+
+// Select settles a variant ("" is the default one), flags set on top of it ("" means on), faults added to the variant's
+// own, and a gate. A gate may also be set by its symbol (DEBUG_QK_ONLY). Everything wrong is reported together.
+func (m *Manifest) Select(variant string, set map[string]string, faults []string, gate probes.Gate) (*Selection, error) {
+	if variant == "" {
+		variant = m.Default
+	}
+	v := m.Variant(variant)
+	if v == nil {
+		return nil, fmt.Errorf("kernel %s: unknown variant %q%s", m.Name, clip(variant), suggest(variant, m.variantNames()))
+	}
+	s := &Selection{Manifest: m, Variant: variant, Flags: m.complete(v.Flags), Gate: gate}
+	var errs []error
+	for _, name := range sortedKeys(set) {
+		if err := s.set(name, set[name]); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) == 0 {
+		for _, e := range m.flagErrors(m.flagEnv(s.Flags)) {
+			errs = append(errs, fmt.Errorf("variant %s: %s", variant, e))
+		}
+	}
+	if !slices.Contains(m.Gates, s.Gate) {
+		errs = append(errs, fmt.Errorf("kernel %s has no gate %s (it has: %s)", m.Name, s.Gate, joinGates(m.Gates)))
+	}
+	errs = append(errs, s.addFaults(append(slices.Clone(v.Faults), faults...))...)
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return s, nil
+}
+
+func joinGates(gates []probes.Gate) string {
+	return strings.Join(names(gates, probes.Gate.String), " ")
+}
+
+func sortedKeys[T any](m map[string]T) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// set puts one flag, or a gate by its symbol.
+func (s *Selection) set(name, text string) error {
+	value, err := flagValue(text)
+	if g, ok := probes.ParseGate(name); ok && g != probes.GateNone && g.Define() == name {
+		switch {
+		case err != nil || value != 0 && value != 1:
+			return fmt.Errorf("gate %s: expected 0 or 1, found %q", name, clip(text))
+		case value == 1 && s.Gate != probes.GateNone && s.Gate != g:
+			return fmt.Errorf("gates %s and %s exclude each other: ask for one", s.Gate, g)
+		case value == 1:
+			s.Gate = g
+		}
+		return nil
+	}
+	flag := s.Manifest.Flag(name)
+	if flag == nil {
+		return fmt.Errorf("kernel %s: unknown flag %q%s", s.Manifest.Name, clip(name), suggest(name, s.Manifest.flagNames()))
+	}
+	if err != nil || !slices.Contains(flag.Values, value) {
+		return fmt.Errorf("flag %s: expected one of %v, found %q", name, flag.Values, clip(text))
+	}
+	s.Flags[name] = value
+	return nil
+}
+
+func flagValue(text string) (int, error) {
+	switch strings.ToLower(text) {
+	case "", "on", "true", "yes":
+		return 1, nil
+	case "off", "false", "no":
+		return 0, nil
+	}
+	return strconv.Atoi(text)
+}
+
+// complete fills in the defaults of the flags not named.
+func (m *Manifest) complete(flags map[string]int) map[string]int {
+	out := make(map[string]int, len(m.Flags))
+	for _, f := range m.Flags {
+		out[f.Name] = f.Default
+	}
+	for k, v := range flags {
+		out[k] = v
+	}
+	return out
+}
+
+// flagEnv is an environment with only flags set, the rest at their defaults.
+func (m *Manifest) flagEnv(flags map[string]int) *env {
+	e := &env{vars: make([]value, len(m.scope.classes))}
+	for _, f := range m.Flags {
+		v, ok := flags[f.Name]
+		if !ok {
+			v = f.Default
+		}
+		e.vars[f.slot] = intValue(int64(v))
+	}
+	return e
+}
+
+// flagErrors lists the requirements and conflicts that the flags in e break.
+func (m *Manifest) flagErrors(e *env) []string {
+	var out []string
+	for _, f := range m.Flags {
+		if !e.vars[f.slot].truth() {
+			continue
+		}
+		for _, x := range f.Requires {
+			switch v, err := x.value(e); {
+			case err != nil:
+				out = append(out, err.Error())
+			case !v.truth():
+				out = append(out, fmt.Sprintf("flag %s requires %s, which does not hold; set it too, or leave %s off", f.Name, x, f.Name))
+			}
+		}
+		for _, x := range f.Conflicts {
+			switch v, err := x.value(e); {
+			case err != nil:
+				out = append(out, err.Error())
+			case v.truth():
+				out = append(out, fmt.Sprintf("flag %s conflicts with %s; leave one of them off", f.Name, x))
+			}
+		}
+	}
+	return out
+}
+
+// addFaults validates the names and their bases and keeps them in the manifest's order.
+func (s *Selection) addFaults(list []string) []error {
+	var errs []error
+	m := s.Manifest
+	for _, name := range list {
+		f := m.Fault(name)
+		if f == nil {
+			errs = append(errs, fmt.Errorf("kernel %s: unknown fault %q%s", m.Name, clip(name), suggest(name, m.faultNames())))
+			continue
+		}
+		if err := m.baseError(f, s.Flags); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	for _, f := range m.Faults {
+		if slices.Contains(list, f.Name) {
+			s.Faults = append(s.Faults, f.Name)
+		}
+	}
+	return errs
+}
+
+// baseError says which flags of the fault's base are missing; nil where none is.
+func (m *Manifest) baseError(f *Fault, flags map[string]int) error {
+	base := m.Variant(f.Base)
+	var lack []string
+	for _, name := range sortedKeys(base.Flags) {
+		if flags[name] != base.Flags[name] {
+			lack = append(lack, fmt.Sprintf("%s=%d", name, base.Flags[name]))
+		}
+	}
+	if lack == nil {
+		return nil
+	}
+	return fmt.Errorf("fault %s is planted in %s and needs %s; take target %s, or set the flags", f.Name, f.Base,
+		strings.Join(lack, " "), f.Base)
+}
+
+// Defines returns the preprocessor symbols of the build, sorted, as NAME=VALUE: flags that are not 0, faults, the gate. A
+// host fault has none.
+func (s *Selection) Defines() []string {
+	var out []string
+	for name, v := range s.Flags {
+		if v != 0 {
+			out = append(out, fmt.Sprintf("%s=%d", name, v))
+		}
+	}
+	for _, name := range s.Faults {
+		if f := s.Manifest.Fault(name); f.Define != "" {
+			out = append(out, f.Define+"=1")
+		}
+	}
+	if d := s.Gate.Define(); d != "" {
+		out = append(out, d+"=1")
+	}
+	sort.Strings(out)
+	return out
+}
+
+// ParseShape reads a shape's name or four numbers B,H,S,D.
+func (m *Manifest) ParseShape(text string) (probes.Shape, error) {
+	if s, ok := m.Shape(text); ok {
+		return s, nil
+	}
+	if !strings.Contains(text, ",") {
+		return probes.Shape{}, fmt.Errorf("unknown shape %q%s; or give four numbers B,H,S,D", clip(text), suggest(text, m.shapeNames()))
+	}
+	return ParseShape(text)
+}
+
+// ParseShape is Manifest.ParseShape for the selected kernel.
+func (s *Selection) ParseShape(text string) (probes.Shape, error) { return s.Manifest.ParseShape(text) }
+
+// ParseShape reads four numbers B,H,S,D, each from 1 to 2147483647.
+func ParseShape(text string) (probes.Shape, error) {
+	parts := strings.Split(text, ",")
+	if len(parts) != 4 {
+		return probes.Shape{}, fmt.Errorf("shape %q: expected four numbers B,H,S,D, found %d", clip(text), len(parts))
+	}
+	var v [4]int
+	for i, part := range parts {
+		name := string("BHSD"[i])
+		n, err := strconv.ParseInt(strings.TrimSpace(part), 10, 64)
+		switch {
+		case errors.Is(err, strconv.ErrRange), err == nil && n > math.MaxInt32:
+			return probes.Shape{}, fmt.Errorf("shape %q: %s = %s is too large (at most %d)", clip(text), name, clip(part), math.MaxInt32)
+		case err != nil:
+			return probes.Shape{}, fmt.Errorf("shape %q: %s = %q is not a number", clip(text), name, clip(part))
+		case n < 1:
+			return probes.Shape{}, fmt.Errorf("shape %q: %s is %d; each must be at least 1", clip(text), name, n)
+		}
+		v[i] = int(n)
+	}
+	return probes.Shape{B: v[0], H: v[1], S: v[2], D: v[3]}, nil
+}
+
+const maxCombinations = 1 << 16 // candidates looked at by Combinations
+
+// Combinations returns every complete flag set that requires and conflicts allow; flags named first change slowest. nil
+// where there are more than 65536 to look at.
+func (m *Manifest) Combinations() []map[string]int {
+	total := 1
+	for _, f := range m.Flags {
+		if total *= len(f.Values); total > maxCombinations {
+			return nil
+		}
+	}
+	var out []map[string]int
+	for i := range total {
+		flags := make(map[string]int, len(m.Flags))
+		rest := i
+		for j := len(m.Flags) - 1; j >= 0; j-- {
+			f := m.Flags[j]
+			flags[f.Name] = f.Values[rest%len(f.Values)]
+			rest /= len(f.Values)
+		}
+		if len(m.flagErrors(m.flagEnv(flags))) == 0 {
+			out = append(out, flags)
+		}
+	}
+	return out
+}
