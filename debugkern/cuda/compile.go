@@ -61,7 +61,7 @@ func (t *Toolchain) Compile(ctx context.Context, b Build) (*PTX, error) {
 
 func (t *Toolchain) compile(b Build) (*PTX, error) {
 	options := append(Options(b.Arch), b.Options...)
-	for _, dir := range append(slices.Clone(b.Include), t.Include...) {
+	for _, dir := range append(slices.Clone(b.Include), t.IncludeDirs...) {
 		options = append(options, "--include-path="+dir)
 	}
 	for _, d := range b.Defines {
@@ -74,7 +74,7 @@ func (t *Toolchain) compile(b Build) (*PTX, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile %s: %w%s", b.Name, err, indent(log))
 	}
-	return &PTX{Text: t.relativeFiles(text), Log: log, Compiler: t.Compiler}, nil
+	return &PTX{Text: t.relativeFiles(text), Log: log, Compiler: t.Compiler()}, nil
 }
 
 func indent(log string) string {
@@ -132,7 +132,7 @@ func (e *CompileError) errors() int {
 }
 
 // NVRTC writes `file(line): error: message`, a warning's number between, and may continue the message on indented lines.
-var diagnosticLine = regexp.MustCompile(`^(?:(.+)\((\d+)\): )?(catastrophic error|error|warning)(?: #\S+)?: (.*)$`)
+var diagnosticLine = regexp.MustCompile(`^(?:(.+)\((\d+)\): |nvrtc: )?(catastrophic error|error|warning)(?: #\S+)?: (.*)$`)
 
 // diagnostics reads the compiler's log, errors first.
 func (t *Toolchain) diagnostics(log string) []Diagnostic {
@@ -167,7 +167,7 @@ func (t *Toolchain) relativeFiles(text string) string {
 // NVRTC puts the working directory before a source's name and before headers given as text.
 func (t *Toolchain) relative(path string) string {
 	slashed := filepath.ToSlash(path)
-	for _, dir := range t.Include {
+	for _, dir := range t.IncludeDirs {
 		if rest, ok := strings.CutPrefix(slashed, filepath.ToSlash(dir)+"/"); ok {
 			owner := filepath.Base(filepath.Dir(dir))
 			if owner != "cuda_nvcc" {

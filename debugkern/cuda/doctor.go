@@ -34,7 +34,7 @@ func Inspect(ctx context.Context, cfg Config) []Part {
 	switch {
 	case err == nil:
 		places = nearest(places, lib.path)
-		rtc = Part{Name: "NVRTC", Found: true, Path: lib.path, Version: strings.TrimPrefix(compilerName(lib), "NVRTC ")}
+		rtc = Part{Name: "NVRTC", Found: true, Path: lib.path, Version: fullVersion(lib)}
 	case errors.Is(err, dl.ErrUnsupported):
 		rtc.Detail, rtc.Install = dl.ErrUnsupported.Error(), "a build without tag nogpu"
 	default:
@@ -45,8 +45,8 @@ func Inspect(ctx context.Context, cfg Config) []Part {
 		headers = Part{Name: "headers", Found: true, Path: strings.Join(dirs, string(os.PathListSeparator)), Version: headerVersion(dirs[0])}
 	}
 	as := Part{Name: "ptxas", Install: install, Detail: "not found"}
-	if path := findPTXAS(places); path != "" {
-		as = Part{Name: "ptxas", Found: true, Path: path, Version: ptxasVersion(ctx, path)}
+	if t := (&Toolchain{PTXAS: findPTXAS(places)}); t.PTXAS != "" {
+		as = Part{Name: "ptxas", Found: true, Path: t.PTXAS, Version: t.PTXASVersion(ctx)}
 	}
 	return []Part{rtc, headers, as}
 }
@@ -57,8 +57,12 @@ var (
 	libVersion   = regexp.MustCompile(`\d+\.\d+\.\d+`)
 )
 
-func ptxasVersion(ctx context.Context, path string) string {
-	out, err := exec.CommandContext(ctx, path, "--version").Output()
+// PTXASVersion asks ptxas, "12.0.140"; "unknown" where it does not say, "" where there is no ptxas.
+func (t *Toolchain) PTXASVersion(ctx context.Context) string {
+	if t.PTXAS == "" {
+		return ""
+	}
+	out, err := exec.CommandContext(ctx, t.PTXAS, "--version").Output()
 	if m := ptxasRelease.FindSubmatch(out); err == nil && m != nil {
 		return string(m[1])
 	}

@@ -26,13 +26,15 @@ type Config struct {
 
 // Toolchain is what was found. It is immutable and may be used from several goroutines.
 type Toolchain struct {
-	Compiler string   // "NVRTC 12.0.140"
-	Version  [2]int   // NVRTC's, {12, 0}
-	Library  string   // the libnvrtc that is loaded
-	Include  []string // directories with mma.h, cuda_fp16.h and crt/
-	PTXAS    string   // path of ptxas, "" where there is none
-	lib      *nvrtc
+	NVRTC        string   // the libnvrtc that is loaded
+	NVRTCVersion string   // "12.0.140", or "12.0" where the build number cannot be told
+	IncludeDirs  []string // directories with mma.h, cuda_fp16.h and crt/
+	PTXAS        string   // path of ptxas, "" where there is none
+	lib          *nvrtc
 }
+
+// Compiler names the compiler in digests and documents: "NVRTC 12.0.140".
+func (t *Toolchain) Compiler() string { return "NVRTC " + t.NVRTCVersion }
 
 // ErrNoToolchain is wrapped by FindToolchain's error where no libnvrtc could be loaded.
 var ErrNoToolchain = errors.New("no NVRTC found")
@@ -56,10 +58,10 @@ func FindToolchain(cfg Config) (*Toolchain, error) {
 		return nil, err
 	}
 	places = nearest(places, lib.path)
-	t := &Toolchain{lib: lib, Library: lib.path, Version: [2]int{int(lib.major), int(lib.minor)}, Compiler: compilerName(lib)}
-	t.Include = includes(places)
+	t := &Toolchain{lib: lib, NVRTC: lib.path, NVRTCVersion: fullVersion(lib)}
+	t.IncludeDirs = includes(places)
 	t.PTXAS = findPTXAS(places)
-	if t.Include == nil {
+	if t.IncludeDirs == nil {
 		return nil, fmt.Errorf("%w beside %s", ErrNoHeaders, lib.path)
 	}
 	return t, nil
