@@ -70,7 +70,7 @@ func (s *Session) buildFresh(ctx context.Context, sel *configs.Selection, builde
 		return buildFromFile(filepath.Join(m.Dir, m.PTX))
 	}
 	key := kernels.Key{Kernel: m.Name, Defines: defines(sel, instrumented)}
-	if embeddable := m.Embedded() && (arch == "" || arch == defaultArch); embeddable && (builder == "auto" || builder == "embedded") {
+	if embeddable := m.Dir == "" && (arch == "" || arch == defaultArch); embeddable && (builder == "auto" || builder == "embedded") {
 		entry, ok, err := kernels.Find(key)
 		if err != nil {
 			return nil, fmt.Errorf("embedded PTX archive: %w", err)
@@ -117,9 +117,9 @@ func (s *Session) buildNVRTC(ctx context.Context, m *configs.Manifest, key kerne
 	if err != nil {
 		return nil, unavailable("%s is not in the embedded archive and no NVRTC was found to build it: %w (tilescope doctor says what to install)", key, err)
 	}
-	src, err := m.ReadSource()
+	src, err := sourceText(m)
 	if err != nil {
-		return nil, &Error{Code: CodeUsage, Err: err}
+		return nil, err
 	}
 	if arch == "" {
 		arch = defaultArch
@@ -131,6 +131,21 @@ func (s *Session) buildNVRTC(ctx context.Context, m *configs.Manifest, key kerne
 		return nil, compileError(err)
 	}
 	return parseBuild(key.String()+".ptx", []byte(out.Text), "nvrtc")
+}
+
+// sourceText reads a manifest's CUDA source: embedded, or beside the manifest.
+func sourceText(m *configs.Manifest) ([]byte, error) {
+	if m.Dir == "" {
+		if text, ok := kernels.Source(m.Source); ok {
+			return text, nil
+		}
+		return nil, fmt.Errorf("BUG: embedded kernel %s has no source %s", m.Name, m.Source)
+	}
+	text, err := os.ReadFile(filepath.Join(m.Dir, m.Source))
+	if err != nil {
+		return nil, &Error{Code: CodeUsage, Err: fmt.Errorf("%s: source: %w", m.File, err)}
+	}
+	return text, nil
 }
 
 // compileError keeps cancellation as it is and makes the rest a failed run.

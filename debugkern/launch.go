@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"path/filepath"
 
 	"tilescope/debugkern/attn"
 	"tilescope/debugkern/target"
@@ -36,6 +37,17 @@ func (r *resolved) launch(in *attn.Inputs, ref *attn.Reference, instrumented boo
 	return l, nil
 }
 
+// instrumented reports whether any captured stage needs probes in the source.
+func (r *resolved) instrumented() bool {
+	for i := range r.plan.Stages {
+		switch r.plan.Stages[i].Capture.Kind {
+		case probes.CaptureProbe, probes.CaptureFrag:
+			return true
+		}
+	}
+	return false
+}
+
 // placeCaptures fills l.Probe: probes in the source where the build has them, watches for stages the backend takes itself.
 func (r *resolved) placeCaptures(l *target.Launch, instrumented bool) error {
 	probe := &target.Probe{Layout: r.layout, Control: instrumented}
@@ -44,7 +56,7 @@ func (r *resolved) placeCaptures(l *target.Launch, instrumented bool) error {
 		if sp.Capture.Kind != probes.CaptureShared || !r.stages.Has(sp.Stage) {
 			continue
 		}
-		w, err := watch(r.plan, sp, r.sel.Manifest.SourceName())
+		w, err := watch(r.plan, sp, filepath.Base(r.sel.Manifest.Source))
 		if err != nil {
 			return err
 		}

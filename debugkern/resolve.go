@@ -2,8 +2,6 @@ package debugkern
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,39 +23,11 @@ type resolved struct {
 	uniform  bool
 }
 
-// manifest finds the manifest and variant a target names: a catalogue name, or the path of a manifest.
-func (s *Session) manifest(name string) (*configs.Manifest, string, error) {
-	if isPath(name) {
-		m, err := configs.LoadManifest(name)
-		if err != nil {
-			return nil, "", &Error{Code: CodeUsage, Err: err}
-		}
-		return m, m.Default, nil
-	}
-	m, variant, err := s.catalogue.Lookup(name)
-	if err != nil {
-		return nil, "", &Error{Code: CodeUsage, Err: err}
-	}
-	return m, variant, nil
-}
-
-// isPath tells a manifest's path from a catalogue name: it has a separator or a YAML suffix, or is a file.
-func isPath(name string) bool {
-	if strings.ContainsRune(name, '/') || strings.ContainsRune(name, filepath.Separator) {
-		return true
-	}
-	if ext := filepath.Ext(name); ext == ".yaml" || ext == ".yml" {
-		return true
-	}
-	info, err := os.Stat(name)
-	return err == nil && info.Mode().IsRegular() && filepath.Ext(name) != ""
-}
-
 // resolve checks a request. shape overrides the request's where the inputs bring their own.
 func (s *Session) resolve(req Request, shape *probes.Shape) (*resolved, error) {
-	m, variant, err := s.manifest(req.Target)
+	m, variant, err := s.catalogue.Open(req.Target)
 	if err != nil {
-		return nil, err
+		return nil, &Error{Code: CodeUsage, Err: err}
 	}
 	r := &resolved{req: req}
 	if r.sel, err = m.Select(variant, req.Set, req.Faults, req.Gate); err != nil {

@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"tilescope/debugkern"
+)
+
+// expectation is a row of the fault table: what the debugger must say about a planted fault.
+type expectation struct {
+	base, shape string
+	guilty      string // the first guilty stage is one of these letters; "" none
+	fingerprint string // the best one names this, explaining at least 0.9; "" not said
+	finding     string // kind of a finding of severity error
+	variable    string // that its variable contains
+	tile        func(int) bool
+}
+
+func firstTile(t int) bool { return t == 0 }
+func laterTile(t int) bool { return t >= 1 }
+func lastOfTwo(t int) bool { return t == 1 }
+
+// faultTable is the positive control of every check: each fault on its base and shape, and what must come of it.
+var faultTable = map[string]expectation{
+	"kt-ld":           {base: "stage2", shape: "validation", guilty: "S", finding: "out-of-bounds", variable: "sKT", tile: firstTile},
+	"kt-rowmajor":     {base: "stage2", shape: "validation", guilty: "S", fingerprint: "operand-transposed", tile: firstTile},
+	"k-scale-head":    {base: "stage2", shape: "validation", guilty: "K", fingerprint: "factor", tile: firstTile},
+	"v-scale-head":    {base: "stage2", shape: "validation", guilty: "V", fingerprint: "factor", tile: firstTile},
+	"v-midpoint":      {base: "stage2", shape: "validation", guilty: "V", fingerprint: "offset", tile: firstTile},
+	"scale-twice":     {base: "stage2", shape: "validation", guilty: "S", fingerprint: "factor", tile: firstTile},
+	"score-uninit":    {base: "stage2", shape: "validation", guilty: "mlP", finding: "uninitialised"},
+	"u-no-rescale":    {base: "stage2", shape: "validation", guilty: "U", fingerprint: "term", tile: laterTile},
+	"u-rescale-twice": {base: "stage2", shape: "validation", guilty: "U", fingerprint: "term", tile: laterTile},
+	"l-no-rescale":    {base: "stage2", shape: "validation", guilty: "l", fingerprint: "term", tile: laterTile},
+	"p-stale-m":       {base: "stage2", shape: "validation", guilty: "P", fingerprint: "factor", tile: laterTile},
+	"reduce-lane0":    {base: "stage2", shape: "validation", guilty: "mlP"},
+	"p-normalised":    {base: "stage2", shape: "validation", guilty: "P", fingerprint: "factor", tile: firstTile},
+	"mask-missing":    {base: "stage2", shape: "partial49", guilty: "mlP", tile: lastOfTwo},
+	"mask-zero":       {base: "stage2", shape: "partial49", guilty: "mlP", tile: lastOfTwo},
+	"p-stale-columns": {base: "stage2", shape: "partial49", guilty: "P", fingerprint: "previous-tile", tile: lastOfTwo},
+	"q-overread":      {base: "stage2", shape: "partial", finding: "out-of-bounds", variable: "Q"},
+	"s-overrun":       {base: "stage2", shape: "validation", finding: "out-of-bounds", variable: "sS"},
+	"quant-127.5":     {base: "stage2", shape: "validation", finding: "quantiser"},
+}
+
+// TestFaultTable runs every planted fault through the command line and holds the document against the table: seed 0, or
+// seeds 0 to 9 with TILESCOPE_FAULTS or TILESCOPE_LONG set.
+func TestFaultTable(t *testing.T) {
+	seeds := 1
+	if os.Getenv("TILESCOPE_FAULTS") != "" || os.Getenv("TILESCOPE_LONG") != "" {
+		seeds = 10
+	}
+	names := make([]string, 0, len(faultTable))
+	for name := range faultTable {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range seeds {
+				checkFault(t, name, faultTable[name], seed)
+			}
+		})
+	}
+}
+
+func checkFault(t *testing.T, name string, want expectation, seed int) {
+	t.Helper()
+	rep, code, errText := runJSON(t, "run", want.base, "--shape", want.shape, "--fault", name, "--seed", fmt.Sprint(seed), "--backend", "emu")
+	if code != 1 {
+		t.Fatalf("seed %d: exit %d, want 1: %s", seed, code, errText)
+	}
+	got := summary(rep)
+	t.Logf("seed %d: guilty %q | %s", seed, want.guilty, got)
+	if want.guilty != "" {
+		checkGuilty(t, rep, want)
+	} else if name == "quant-127.5" && (rep.Verdict != debugkern.Agree || len(rep.Guilty) > 0) {
+		t.Errorf("a fault of the host must leave every stage in agreement: %s", got)
+	}
+	if want.finding == "" {
+		return
+	}
+	hit := slices.ContainsFunc(rep.Findings, func(f debugkern.FindingDoc) bool {
+		return f.Kind == want.finding && f.Severity == "error" && strings.Contains(f.Variable, want.variable) &&
+			(f.Kind == "quantiser" || f.Source != nil && f.Source.Line > 0)
+	})
+	if !hit {
+		t.Errorf("no finding %s on %q with a source line: %s", want.finding, want.variable, got)
+	}
+}
+
+func checkGuilty(t *testing.T, rep *debugkern.Report, want expectation) {
+	t.Helper()
+	if len(rep.Guilty) == 0 || !strings.Contains(want.guilty, rep.Guilty[0].Stage) {
+		t.Fatalf("first guilty: want one of %q: %s", want.guilty, summary(rep))
+	}
+	st := rep.Stage(rep.Guilty[0].Stage)
+	b := st.FirstBad
+	if b == nil || b.Source == nil || b.Source.Line == 0 || b.Warp == nil || b.Lane == nil {
+		t.Fatalf("stage %s: first bad cell has no writer: %+v", st.Name, b)
+	}
+	if want.tile != nil && !want.tile(b.KVTile) {
+		t.Errorf("stage %s first bad at kv tile %d", st.Name, b.KVTile)
+	}
+	var fits []string
+	for _, f := range st.Fingerprints {
+		if f.Explains >= 0.9 && !slices.Contains(fits, f.Name) {
+			fits = append(fits, f.Name)
+		}
+	}
+	if want.fingerprint != "" && (len(fits) == 0 || fits[0] != want.fingerprint || len(fits) > 2) {
+		t.Errorf("fingerprints that explain 0.9: %v, want %s first and at most one beside it", fits, want.fingerprint)
+	}
+}
+
+// summary is one line of a document: the stages guilty, the best fingerprint, the findings.
+func summary(rep *debugkern.Report) string {
+	s := rep.Verdict
+	for _, g := range rep.Guilty {
+		s += fmt.Sprintf(" %s@%d", g.Stage, g.KVTile)
+	}
+	if len(rep.Guilty) > 0 {
+		for _, f := range rep.Stage(rep.Guilty[0].Stage).Fingerprints {
+			s += fmt.Sprintf(" [%s %s %.2f]", f.Name, f.Value, float64(f.Explains))
+		}
+	}
+	for _, f := range rep.Findings {
+		s += fmt.Sprintf(" {%s %s→%s ×%d}", f.Kind, f.Variable, f.Neighbour, f.Count)
+	}
+	return s
+}
+
+// runJSON runs a command with --json and decodes its document.
+func runJSON(t *testing.T, args ...string) (*debugkern.Report, int, string) {
+	t.Helper()
+	out, errText, code := call(t, append(args, "--json")...)
+	rep := &debugkern.Report{}
+	if out != "" {
+		if err := json.Unmarshal([]byte(out), rep); err != nil {
+			t.Fatalf("%v: standard output is not one document: %v\n%s", args, err, out)
+		}
+	}
+	return rep, code, errText
+}

@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"tilescope/kernels"
+)
+
+const manifestPath = "../../configs/kernels/sdpa_fp8_stage_c_wmma.yaml"
+
+// ownManifest writes a copy of the family A manifest into a folder of its own, beside a PTX text: what a user with a kernel
+// of their own has.
+func ownManifest(t *testing.T, ptx []byte, edit func(string) string) string {
+	t.Helper()
+	text, err := os.ReadFile(manifestPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := strings.Replace(string(text), "source: sdpa_fp8_stage_c_wmma.cu", "ptx: own.ptx", 1)
+	if edit != nil {
+		s = edit(s)
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "own.yaml")
+	for name, data := range map[string][]byte{path: []byte(s), filepath.Join(dir, "own.ptx"): ptx} {
+		if err := os.WriteFile(name, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path
+}
+
+// stage2PTX returns the embedded PTX of stage2.
+func stage2PTX(t *testing.T, more ...string) []byte {
+	t.Helper()
+	e, ok, err := kernels.Find(kernels.Key{Kernel: "sdpa_fp8_stage_c_wmma", Defines: append(more, "USE_CP_ASYNC=1", "USE_WMMA_PV=1")})
+	if err != nil || !ok {
+		t.Fatalf("embedded stage2: found %t, %v", ok, err)
+	}
+	return e.PTX
+}
+
+// TestOwnPTX runs the embedded kernel as if it were a user's: instrumented PTX beside a manifest.
+func TestOwnPTX(t *testing.T) {
+	path := ownManifest(t, stage2PTX(t, "TS_PROBES=1"), nil)
+	rep, code, errText := runJSON(t, "run", path)
+	if code != 0 || rep.Backend.Builder != "none" {
+		t.Fatalf("exit %d, builder %s, %s: %s", code, rep.Backend.Builder, summary(rep), errText)
+	}
+	want, _, _ := runJSON(t, "run", "stage2")
+	if rep.Digest != want.Digest {
+		t.Errorf("digest %s, from the archive %s", rep.Digest, want.Digest)
+	}
+}
+
+// TestMalformedPTX: what cannot be loaded is exit 4 with a document that names the place.
+func TestMalformedPTX(t *testing.T) {
+	whole := stage2PTX(t, "TS_PROBES=1")
+	unmodelled := strings.Replace(string(whole), "bar.sync", "frobnicate.sync", 1)
+	for _, c := range []struct{ name, text, want string }{
+		{"truncated", string(whole[:len(whole)/2]), "own.ptx:"},
+		{"binary", "\x7fELF\x02\x01\x01\x00\x00\xff\xfe", "own.ptx:1"},
+		{"empty", "", "own.ptx"},
+		{"unmodelled", unmodelled, "frobnicate"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rep, code, errText := runJSON(t, "run", ownManifest(t, []byte(c.text), nil))
+			if code != 4 || rep.Verdict != "failed" || rep.Error == nil || rep.Error.Source == nil {
+				t.Fatalf("exit %d, error %+v, stderr %s", code, rep.Error, errText)
+			}
+			if !strings.Contains(rep.Error.Message, c.want) || !strings.Contains(errText, c.want) {
+				t.Errorf("message %q does not name %q", rep.Error.Message, c.want)
+			}
+		})
+	}
+}
+
+// TestManifestDisagreesWithPTX: a size the manifest has wrong is refused at load, by name.
+func TestManifestDisagreesWithPTX(t *testing.T) {
+	path := ownManifest(t, stage2PTX(t, "TS_PROBES=1"), func(s string) string {
+		return strings.Replace(s, "{name: sS, type: f16, dims: [TILE_M, TILE_N]}", "{name: sS, type: f32, dims: [TILE_M, TILE_N]}", 1)
+	})
+	rep, code, _ := runJSON(t, "run", path)
+	if code != 4 || rep.Error == nil || !strings.Contains(rep.Error.Message, "sS has 2048 bytes in the PTX") {
+		t.Errorf("exit %d, %+v", code, rep.Error)
+	}
+}
+
+// TestFiveMistakes: every mistake of a manifest is reported at once, each with file and line.
+func TestFiveMistakes(t *testing.T) {
+	path := ownManifest(t, nil, func(s string) string {
+		for _, r := range [][2]string{
+			{"title: fused", "titel: fused"}, {"grid: [ceil_div(S, TILE_M)", "grid: [ceil_dif(S, TILE_M)"},
+			{"- {name: Qs, type: \"f32*\"", "- {name: Qs, type: \"f33*\""}, {"default: stage2", "default: stage7"},
+			{"  - name: S\n", "  - name: X\n"},
+		} {
+			if !strings.Contains(s, r[0]) {
+				t.Fatalf("the manifest has no %q", r[0])
+			}
+			s = strings.Replace(s, r[0], r[1], 1)
+		}
+		return s
+	})
+	out, errText, code := call(t, "run", path)
+	if code != 2 || out != "" {
+		t.Fatalf("exit %d, %s", code, out)
+	}
+	located := regexp.MustCompile(`own\.yaml:\d+`).FindAllString(errText, -1)
+	if len(located) < 5 {
+		t.Errorf("%d located mistakes: %s", len(located), errText)
+	}
+	for _, want := range []string{"titel", "ceil_dif", "f33", "stage7", "X"} {
+		if !strings.Contains(errText, want) {
+			t.Errorf("%q is not named in: %s", want, errText)
+		}
+	}
+}
+
+// TestCaptureWithoutProbes takes every stage from shared memory, out of the plain build's PTX, and must see the same tiles.
+func TestCaptureWithoutProbes(t *testing.T) {
+	lines := captureLines(t)
+	path := ownManifest(t, stage2PTX(t), func(s string) string {
+		for array, at := range lines {
+			old := fmt.Sprintf("    array: %s\n    capture: probe", array)
+			if !strings.Contains(s, old) {
+				t.Fatalf("the manifest has no stage in %s captured by a probe", array)
+			}
+			s = strings.Replace(s, old, fmt.Sprintf("    array: %s\n    capture: {shared: %s, at: {line: %d}, tile_at: {line: %d}}", array, array, at, lines[""]), 1)
+		}
+		return s
+	})
+	for _, shape := range []string{"validation", "partial49"} {
+		rep, code, errText := runJSON(t, "run", path, "--shape", shape)
+		want, _, _ := runJSON(t, "run", "stage2", "--shape", shape)
+		if code != 0 || rep.Digest != want.Digest {
+			t.Errorf("%s: exit %d, digest %.12s, by probes %.12s; %s %s", shape, code, rep.Digest, want.Digest, summary(rep), errText)
+		}
+	}
+}
+
+// captureLines finds, in the source, the barrier after which each array is complete (the line of the probe's barrier), and
+// under "" a line that the kernel passes once a kv tile.
+func captureLines(t *testing.T) map[string]int {
+	t.Helper()
+	src, ok := kernels.Source("sdpa_fp8_stage_c_wmma.cu")
+	if !ok {
+		t.Fatal("no embedded source")
+	}
+	barrier := map[string]string{"sQ": "// A", "sKT": "// A", "sV": "// A", "sS": "// B", "m_smem": "// C", "l_smem": "// C", "sP": "// C", "U_smem": "// D"}
+	at := map[string]int{}
+	for i, line := range strings.Split(string(src), "\n") {
+		for array, mark := range barrier {
+			if strings.HasSuffix(line, "__syncthreads();  "+mark) {
+				at[array] = i + 1
+			}
+		}
+		if strings.HasSuffix(line, "__syncthreads();  // A") {
+			at[""] = i + 1
+		}
+	}
+	if len(at) != len(barrier)+1 {
+		t.Fatalf("barriers found: %v", at)
+	}
+	return at
+}

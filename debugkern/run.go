@@ -1,0 +1,277 @@
+package debugkern
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"tilescope/debugkern/attn"
+	"tilescope/debugkern/diff"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// runState is what a Run answers later questions from.
+type runState struct {
+	session *Session
+	r       *resolved
+	inputs  *attn.Inputs
+	ref     *attn.Reference
+	judged  *diff.Judgement
+	build   *Build
+	kernel  target.Kernel
+	launch  *target.Launch
+	result  *target.Result
+	output  []byte // the output argument after the launch
+}
+
+// Run builds, executes and compares. It returns an *Error where the request is refused (nothing was run), where a
+// backend or compiler is missing, or where the kernel did not build, load or run; then Error.Report is the document.
+func (s *Session) Run(ctx context.Context, req Request, progress func(Progress)) (*Run, error) {
+	if progress == nil {
+		progress = func(Progress) {}
+	}
+	if req.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, req.Timeout, fmt.Errorf("no result within the time limit of %s", req.Timeout))
+		defer cancel()
+	}
+	e := &execution{s: s, ctx: ctx, progress: progress, req: req}
+	run, err := e.run()
+	if err == nil {
+		return run, nil
+	}
+	return nil, e.explain(err)
+}
+
+// execution is one Run under way.
+type execution struct {
+	s        *Session
+	ctx      context.Context
+	req      Request
+	progress func(Progress)
+
+	r       *resolved
+	backend target.Backend
+	builder string
+	cost    CostDoc
+	st      *runState
+}
+
+func (e *execution) run() (*Run, error) {
+	e.progress(Progress{Phase: "resolve", Detail: e.req.Target})
+	in, err := e.inputs()
+	if err != nil {
+		return nil, err
+	}
+	if e.backend, err = e.s.backend(e.req); err != nil {
+		return nil, err
+	}
+	e.st = &runState{session: e.s, r: e.r, inputs: in}
+	if e.st.ref, err = e.s.reference(e.r, in); err != nil {
+		return nil, err
+	}
+	if err := e.build(); err != nil {
+		return nil, err
+	}
+	if err := e.launch(); err != nil {
+		return nil, err
+	}
+	return e.judge()
+}
+
+// inputs resolves the request and makes, or reads, its inputs.
+func (e *execution) inputs() (*attn.Inputs, error) {
+	if e.req.Inputs != "" {
+		file, err := readInputs(e.req.Inputs)
+		if err != nil {
+			return nil, err
+		}
+		shape := probes.Shape{B: file.dims[0], H: file.dims[1], S: file.dims[2], D: file.dims[3]}
+		if e.r, err = e.s.resolve(e.req, &shape); err != nil {
+			return nil, err
+		}
+		return file.inputs(shape, e.r.plan.Quant, e.req.Inputs)
+	}
+	var err error
+	if e.r, err = e.s.resolve(e.req, nil); err != nil {
+		return nil, err
+	}
+	e.progress(Progress{Phase: "inputs", Detail: e.r.plan.Shape.String()})
+	return e.s.normal(e.r.plan, e.req.Seed), nil
+}
+
+// normal makes seeded inputs, or returns those of the run before where nothing about them changed.
+func (s *Session) normal(p *probes.Plan, seed uint64) *attn.Inputs {
+	key := fmt.Sprint(p.Shape, seed, p.Quant)
+	if p.Quant != nil {
+		key = fmt.Sprint(p.Shape, seed, *p.Quant)
+	}
+	s.mu.Lock()
+	cached := s.inputs
+	s.mu.Unlock()
+	if cached != nil && cached.key == key {
+		return cached.in
+	}
+	in := attn.Normal(p.Shape, seed)
+	in.Quantise(p.Quant)
+	s.mu.Lock()
+	s.inputs = &cachedInputs{key, in}
+	s.mu.Unlock()
+	return in
+}
+
+// build compiles the instrumented build and loads it.
+func (e *execution) build() error {
+	start := time.Now()
+	e.progress(Progress{Phase: "build", Detail: strings.Join(e.r.sel.Defines(), " ")})
+	instrumented := e.r.instrumented()
+	b, err := e.s.build(e.ctx, e.r.sel, e.req.Builder, e.req.Arch, instrumented)
+	if err != nil {
+		return err
+	}
+	e.st.build, e.builder = b, b.Builder
+	e.progress(Progress{Phase: "load", Detail: b.Builder})
+	e.st.kernel, err = e.s.load(e.ctx, e.backend, b, e.r.plan.Entry)
+	e.cost.BuildMS = Number(time.Since(start).Seconds() * 1e3)
+	return err
+}
+
+// load prepares a module on a backend; loaded kernels are kept, so that a toggle back costs nothing.
+func (s *Session) load(ctx context.Context, be target.Backend, b *Build, entry string) (target.Kernel, error) {
+	key := loadKey{be.Info().Name, b, entry}
+	s.mu.Lock()
+	k := s.loaded[key]
+	s.mu.Unlock()
+	if k != nil {
+		return k, nil
+	}
+	k, err := be.Load(ctx, b.Module, entry)
+	if err != nil {
+		return nil, &runError{stage: "load", err: err}
+	}
+	s.mu.Lock()
+	s.loaded[key] = k
+	s.mu.Unlock()
+	return k, nil
+}
+
+// loadKey identifies a loaded kernel.
+type loadKey struct {
+	backend string
+	build   *Build
+	entry   string
+}
+
+func (e *execution) launch() error {
+	instrumented, err := agree(e.st.build.Module, e.r.plan)
+	if err != nil {
+		return &runError{stage: "load", err: err}
+	}
+	if e.st.launch, err = e.r.launch(e.st.inputs, e.st.ref, instrumented); err != nil {
+		return err
+	}
+	e.progress(Progress{Phase: "run", Detail: e.backend.Info().Device})
+	start := time.Now()
+	if e.st.result, err = e.st.kernel.Launch(e.ctx, e.st.launch); err != nil {
+		return launchError(err)
+	}
+	e.cost.RunMS = Number(time.Since(start).Seconds() * 1e3)
+	e.cost.Launches = 1
+	e.cost.WarpInstructions, e.cost.MMAOutputs = e.st.result.Counts.WarpInstructions, e.st.result.Counts.MMAOutputs
+	for _, a := range e.r.plan.Args {
+		if a.Role == probes.RoleOutput {
+			e.st.output = e.st.result.Outputs[a.Name]
+		}
+	}
+	return nil
+}
+
+// launchError makes a fault a failed run with its place.
+func launchError(err error) error {
+	var f *target.Fault
+	if errors.As(err, &f) {
+		return &runError{stage: "run", err: f, source: sourceDoc(f.Source)}
+	}
+	return err
+}
+
+// explain gives an error its exit code and, where the kernel failed, its document.
+func (e *execution) explain(err error) error {
+	var coded *Error
+	if errors.As(err, &coded) {
+		return err
+	}
+	if errors.Is(err, context.Canceled) && e.ctx.Err() != nil && !errors.Is(context.Cause(e.ctx), context.DeadlineExceeded) {
+		return err
+	}
+	var re *runError
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		re = &runError{stage: "run", err: context.Cause(e.ctx)}
+	case !errors.As(err, &re):
+		return fmt.Errorf("%s: %w", e.req.Target, err)
+	}
+	return &Error{Code: CodeFailed, Err: re, Report: e.failure(re)}
+}
+
+// failure is the document of a run that has no verdict.
+func (e *execution) failure(re *runError) *Report {
+	rep := e.header()
+	rep.Verdict = Failed
+	rep.Error = &ErrorDoc{Stage: re.stage, Message: re.err.Error(), Source: re.source}
+	var pe *ptx.Error
+	if rep.Error.Source == nil && errors.As(re.err, &pe) {
+		rep.Error.Source = &SourceDoc{File: pe.Pos.File, Line: pe.Pos.Line}
+	}
+	return rep
+}
+
+// header fills what is known before anything ran.
+func (e *execution) header() *Report {
+	rep := &Report{
+		Schema: RunSchema, Target: e.req.Target, Seed: e.req.Seed, Inject: "reference", Gate: e.req.Gate.String(), Faults: []string{},
+		Flags: map[string]int{}, Guilty: []Guilty{}, Stages: []StageDoc{}, Findings: []FindingDoc{}, Cost: e.cost,
+	}
+	if e.req.Inject != "" {
+		rep.Inject = e.req.Inject
+	}
+	if e.r != nil {
+		sh := e.r.plan.Shape
+		rep.Kernel, rep.Shape = e.r.plan.Kernel, ShapeDoc{sh.B, sh.H, sh.S, sh.D}
+		rep.Flags, rep.Faults = e.r.sel.Flags, append(rep.Faults, e.r.sel.Faults...)
+		rep.Gate = e.r.sel.Gate.String()
+		rep.Backend.Schedule = scheduleText(e.r.schedule)
+	}
+	if e.backend != nil {
+		info := e.backend.Info()
+		rep.Backend.Name, rep.Backend.Device, rep.Backend.Arch = info.Name, info.Device, info.Arch
+	}
+	rep.Backend.Builder = e.builder
+	if rep.Backend.Builder == "" {
+		rep.Backend.Builder = "none"
+	}
+	return rep
+}
+
+// digest is SHA-256 over the run's tiles in stage order (blocks in launch order, kv tiles within), then O.
+func (st *runState) digest() string {
+	h := sha256.New()
+	p := st.r.plan
+	for i := range p.Stages {
+		sp := &p.Stages[i]
+		for b := range st.r.rng.N.Count() {
+			block := st.r.rng.Block(b)
+			for kv := range tilesOf(sp, st.r.rng, p, block) {
+				h.Write(st.Tile(sp.Stage, block, kv).Data)
+			}
+		}
+	}
+	h.Write(st.output)
+	return hex.EncodeToString(h.Sum(nil))
+}
