@@ -1,0 +1,286 @@
+package attn
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"sync"
+
+	"tilescope/probes"
+)
+
+// OutputErrors compares the kernel's O with attention in float64.
+type OutputErrors struct {
+	MaxAbs, MeanAbs float64
+	BadFraction     float64 // share of elements off by more than Limits.MaxAbs (or not finite)
+	Cosine          float64
+	OK              bool  // the plan's limits hold
+	Histogram       []int // |error| by decade: < 1e-6, < 1e-5, … < 1, the rest (NaN with it)
+	Nonfinite       int
+}
+
+// histogramDecades are the bins' upper ends.
+var histogramDecades = [...]float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1}
+
+// Output compares O ([B,H,S,D], the output argument's bits widened) with attention on the inputs before quantising. It
+// uses all cores and returns ctx's error if cancelled.
+func Output(ctx context.Context, p *probes.Plan, in *Inputs, o []float64) (*OutputErrors, error) {
+	x := [3]func(dst []float64, b, h int){}
+	for t := range x {
+		x[t] = func(dst []float64, b, h int) {
+			lo := in.Shape.At(b, h, 0, 0)
+			for i, v := range in.X[t][lo : lo+len(dst)] {
+				dst[i] = float64(v)
+			}
+		}
+	}
+	ref, err := attention(ctx, p, x)
+	if err != nil {
+		return nil, err
+	}
+	return compare(o, ref, p.Limits), nil
+}
+
+func compare(o, ref []float64, lim probes.Limits) *OutputErrors {
+	e := &OutputErrors{Histogram: make([]int, len(histogramDecades)+1)}
+	var sum, dot, oo, rr float64
+	bad := 0
+	for i, got := range o {
+		want := ref[i]
+		d := math.Abs(got - want)
+		bin := 0
+		for bin < len(histogramDecades) && !(d < histogramDecades[bin]) {
+			bin++
+		}
+		e.Histogram[bin]++
+		if math.IsNaN(d) || math.IsInf(d, 0) {
+			e.Nonfinite++
+			bad++
+			continue
+		}
+		e.MaxAbs = max(e.MaxAbs, d)
+		sum += d
+		dot, oo, rr = dot+got*want, oo+got*got, rr+want*want
+		if d > lim.MaxAbs {
+			bad++
+		}
+	}
+	n := float64(max(len(o), 1))
+	e.MeanAbs, e.BadFraction = sum/n, float64(bad)/n
+	if e.Cosine = dot / math.Sqrt(oo*rr); oo == 0 && rr == 0 {
+		e.Cosine = 1
+	}
+	if e.Nonfinite > 0 {
+		e.MaxAbs, e.MeanAbs = math.Inf(1), math.Inf(1)
+	}
+	e.OK = e.MaxAbs <= lim.MaxAbs && e.MeanAbs <= lim.MeanAbs && e.BadFraction <= lim.BadFraction
+	return e
+}
+
+// Rule is somebody else's acceptance rule, evaluated: it holds where Error ≤ Limit.
+type Rule struct{ Error, Limit float64 }
+
+// Holds reports whether the rule is met.
+func (r Rule) Holds() bool { return r.Error <= r.Limit }
+
+// Rules are what other projects would say about O. They stand beside the verdict and are never part of it.
+type Rules struct {
+	// Flash is FlashAttention's: max|out − ref| ≤ 2·max|baseline − ref| + rounding of the output's dtype, ref attention on
+	// the decoded inputs, baseline the unfused computation that stores S and P in the kernel's dtypes.
+	Flash Rule
+	// PyTorch is torch.testing.assert_close for the output's dtype: |out − ref| / (atol + rtol·|ref|) ≤ 1.
+	PyTorch Rule
+	// Triton is its fused attention test's: |out − ref| ≤ 1e-2.
+	Triton Rule
+}
+
+// CheckRules evaluates the rules against attention on the decoded inputs.
+func CheckRules(ctx context.Context, p *probes.Plan, in *Inputs, o []float64) (*Rules, error) {
+	ref, err := attention(ctx, p, decoded(in))
+	if err != nil {
+		return nil, err
+	}
+	base, err := baseline(ctx, p, in)
+	if err != nil {
+		return nil, err
+	}
+	dtype := probes.F16
+	if sp := p.Stage(probes.StageO); sp != nil {
+		dtype = sp.DType
+	}
+	atol, rtol := closeTolerance(dtype)
+	var out, unfused, top, torch float64
+	for i, want := range ref {
+		d := distance(o[i], want)
+		out, unfused = max(out, d), max(unfused, distance(base[i], want))
+		top = max(top, math.Abs(want))
+		torch = max(torch, d/(atol+rtol*math.Abs(want)))
+	}
+	return &Rules{
+		Flash:   Rule{out, 2*unfused + HalfULP(dtype, top)},
+		PyTorch: Rule{torch, 1},
+		Triton:  Rule{out, 1e-2},
+	}, nil
+}
+
+// distance is |a − b|, infinite where either is NaN, so that a maximum cannot lose it.
+func distance(a, b float64) float64 {
+	d := math.Abs(a - b)
+	if math.IsNaN(d) {
+		return math.Inf(1)
+	}
+	return d
+}
+
+// closeTolerance is torch.testing.assert_close's default absolute and relative tolerance.
+func closeTolerance(t probes.DType) (atol, rtol float64) {
+	switch t {
+	case probes.F16:
+		return 1e-5, 1e-3
+	case probes.BF16:
+		return 1e-5, 1.6e-2
+	}
+	return 1e-5, 1.3e-6
+}
+
+type headReader = [3]func(dst []float64, b, h int)
+
+func decoded(in *Inputs) headReader {
+	var x headReader
+	for t := range x {
+		x[t] = func(dst []float64, b, h int) { in.DecodeRows(dst, t, b, h, 0, in.Shape.S) }
+	}
+	return x
+}
+
+// attention is softmax(Q·Kᵀ·scale)·V in float64, [B,H,S,D].
+func attention(ctx context.Context, p *probes.Plan, x headReader) ([]float64, error) {
+	exact := func(v float64) float64 { return v }
+	return unfused(ctx, p, x, exact, exact, exact)
+}
+
+// baseline is the unfused computation on the decoded inputs: Q, K, V, S, P and O are rounded to the kernel's dtypes where
+// they are stored, every product and sum between is exact.
+func baseline(ctx context.Context, p *probes.Plan, in *Inputs) ([]float64, error) {
+	rounder := func(s probes.Stage) func(float64) float64 {
+		t := probes.F16
+		if sp := p.Stage(s); sp != nil {
+			t = sp.DType
+		}
+		return func(v float64) float64 { return RoundTo(t, v) }
+	}
+	x := decoded(in)
+	for t, s := range [3]probes.Stage{probes.StageQ, probes.StageK, probes.StageV} {
+		read, round := x[t], rounder(s)
+		x[t] = func(dst []float64, b, h int) {
+			read(dst, b, h)
+			for i, v := range dst {
+				dst[i] = round(v)
+			}
+		}
+	}
+	return unfused(ctx, p, x, rounder(probes.StageS), rounder(probes.StageP), rounder(probes.StageO))
+}
+
+// unfusedRows is how many query rows are computed together: their scores stay in cache.
+const unfusedRows = 32
+
+// unfused computes attention head by head and rows by rows over all cores, storing S, P (normalised) and O through the
+// given roundings.
+func unfused(ctx context.Context, p *probes.Plan, x headReader, s, pr, o func(float64) float64) ([]float64, error) {
+	sh := p.Shape
+	out := make([]float64, sh.Elems())
+	type job struct{ b, h, first int }
+	jobs := make(chan job)
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			w := newHeadWork(p, x)
+			for j := range jobs {
+				if ctx.Err() == nil {
+					w.rows(j.b, j.h, j.first, out, s, pr, o)
+				}
+			}
+		})
+	}
+	for b := range sh.B {
+		for h := range sh.H {
+			for first := 0; first < sh.S; first += unfusedRows {
+				jobs <- job{b, h, first}
+			}
+		}
+	}
+	close(jobs)
+	wg.Wait()
+	return out, ctx.Err()
+}
+
+// headWork is one worker's memory: a whole head of Q, K, V and the scores of a few rows.
+type headWork struct {
+	p    *probes.Plan
+	x    headReader
+	b, h int
+	q, k Matrix
+	v, s Matrix
+}
+
+func newHeadWork(p *probes.Plan, x headReader) *headWork {
+	n, d := p.Shape.S, p.Shape.D
+	return &headWork{p: p, x: x, b: -1, h: -1, q: NewMatrix(n, d), k: NewMatrix(n, d), v: NewMatrix(n, d), s: NewMatrix(unfusedRows, n)}
+}
+
+func (w *headWork) rows(b, h, first int, out []float64, s, pr, o func(float64) float64) {
+	if b != w.b || h != w.h {
+		for t, m := range []Matrix{w.q, w.k, w.v} {
+			w.x[t](m.Data, b, h)
+		}
+		w.b, w.h = b, h
+	}
+	sh := w.p.Shape
+	rows := min(unfusedRows, sh.S-first)
+	q := Matrix{rows, sh.D, w.q.Data[first*sh.D : (first+rows)*sh.D]}
+	Scores(w.s, q, w.k, rows, sh.S, w.p.Scale, nil, 0)
+	for r := range rows {
+		w.softmaxRow(w.s.Row(r), first+r, s, pr)
+	}
+	lo := sh.At(b, h, first, 0)
+	res := Matrix{rows, sh.D, out[lo : lo+rows*sh.D]}
+	Accumulate(res, w.s, w.v, rows, 0, sh.S)
+	for i, v := range res.Data {
+		res.Data[i] = o(v)
+	}
+}
+
+// softmaxRow replaces scores by probabilities; keys that the plan hides from the query count as −Inf.
+func (w *headWork) softmaxRow(row []float64, query int, s, pr func(float64) float64) {
+	hidden := hiddenKeys(w.p, query)
+	top := math.Inf(-1)
+	for j := range row {
+		row[j] = s(row[j])
+		if j < hidden {
+			row[j] = math.Inf(-1)
+		}
+		if row[j] > top {
+			top = row[j]
+		}
+	}
+	sum := 0.0
+	for j := range row {
+		row[j] = Below(row[j], top)
+		sum += row[j]
+	}
+	for j := range row {
+		row[j] = pr(row[j] / sum)
+	}
+}
+
+// hiddenKeys is how many leading keys the plan hides from a query row (of every head and batch alike).
+func hiddenKeys(p *probes.Plan, query int) int {
+	for bx := range p.Grid[0] {
+		id := probes.Dim3{bx, 0, 0}
+		if r := query - at(p.Work.Query, id, 0); r >= 0 && r < at(p.Work.HiddenRows, id, 0) {
+			return at(p.Work.FirstKey, id, 0)
+		}
+	}
+	return 0
+}
