@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"tilescope/debugkern/cuda"
+	"tilescope/kernels"
+)
+
+// build compiles the jobs on all cores and packs them in the order of the plan.
+func build(ctx context.Context, tc *cuda.Toolchain, jobs []job) (*kernels.Writer, error) {
+	texts := make([]string, len(jobs))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.NumCPU())
+	for i, j := range jobs {
+		g.Go(func() error {
+			p, err := compile(ctx, tc, j)
+			if err != nil {
+				return fmt.Errorf("%s: %w", j.key, err)
+			}
+			texts[i] = p.Text
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	w := kernels.NewWriter(pinned, cuda.Options(arch))
+	for i, j := range jobs {
+		if err := w.Add(j.key, j.inputs.Digest(), texts[i]); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// compile builds one job. A warning is an error here: the catalogue's kernels have none.
+func compile(ctx context.Context, tc *cuda.Toolchain, j job) (*cuda.PTX, error) {
+	p, err := tc.Compile(ctx, cuda.Build{
+		Name: j.name, Source: string(j.inputs.Source), Headers: j.inputs.Headers, Defines: j.inputs.Defines, Arch: arch,
+	})
+	if err == nil && strings.TrimSpace(p.Log) != "" {
+		err = fmt.Errorf("the compiler warns: %s", strings.TrimSpace(p.Log))
+	}
+	return p, err
+}
+
+// costs prints what ptxas makes of the clean builds.
+func costs(ctx context.Context, out io.Writer, tc *cuda.Toolchain, jobs []job) error {
+	for _, j := range jobs {
+		if !j.clean {
+			continue
+		}
+		p, err := compile(ctx, tc, j)
+		if err != nil {
+			return fmt.Errorf("%s: %w", j.key, err)
+		}
+		for _, arch := range []string{"sm_80", "sm_86", "sm_89", "sm_90"} {
+			r, err := tc.Assemble(ctx, []byte(p.Text), j.entry, arch)
+			if err != nil {
+				return fmt.Errorf("%s: %w", j.key, err)
+			}
+			fmt.Fprintf(out, "%-58s %s %3d registers %6d B shared %d B spilled %d B local\n", j.key, arch, r.Registers, r.SharedBytes,
+				r.SpillStoreBytes+r.SpillLoadBytes, r.LocalBytes)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"tilescope/configs"
+	"tilescope/debugkern/cuda"
+	"tilescope/kernels"
+	"tilescope/probes"
+)
+
+// job is one build of the archive.
+type job struct {
+	key    kernels.Key
+	inputs kernels.Inputs
+	name   string // of the source, as the compiler is told: relative to the repository's root
+	entry  string
+	clean  bool // no fault, no gate, no probes: what a variant costs
+}
+
+// plan lists every build that the archive holds, each once, kernel by kernel. The first of a kernel is its default variant
+// with probes: of all builds the one that has most in common with the others.
+func plan(c *configs.Catalogue) ([]job, error) {
+	var jobs []job
+	for _, m := range c.Manifests {
+		if m.Source == "" {
+			continue
+		}
+		source, ok := kernels.Source(m.Source)
+		if !ok {
+			return nil, fmt.Errorf("kernel %s: source %s is not in kernels/", m.Name, m.Source)
+		}
+		p := planner{m: m, source: source, seen: map[string]bool{}}
+		if err := p.all(); err != nil {
+			return nil, fmt.Errorf("kernel %s: %w", m.Name, err)
+		}
+		jobs = append(jobs, p.jobs...)
+	}
+	return jobs, nil
+}
+
+type planner struct {
+	m      *configs.Manifest
+	source []byte
+	jobs   []job
+	seen   map[string]bool
+}
+
+func (p *planner) all() error {
+	if err := p.add(p.m.Default, nil, nil, probes.GateNone, true); err != nil {
+		return err
+	}
+	combinations := p.m.Combinations()
+	if combinations == nil {
+		return fmt.Errorf("its flags have no combination, or too many to build them all")
+	}
+	for _, flags := range combinations {
+		set := map[string]string{}
+		for name, v := range flags {
+			set[name] = strconv.Itoa(v)
+		}
+		for _, gate := range p.m.Gates {
+			for _, instrumented := range []bool{true, false} {
+				if err := p.add(p.m.Default, set, nil, gate, instrumented); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for _, f := range p.m.Faults {
+		if err := p.fault(f); err != nil {
+			return err
+		}
+	}
+	for _, v := range p.m.Variants {
+		if len(v.Faults) == 0 {
+			continue
+		}
+		for _, instrumented := range []bool{true, false} {
+			if err := p.add(v.Name, nil, nil, probes.GateNone, instrumented); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fault adds a fault alone on its base: every gate with probes, and no gate without.
+func (p *planner) fault(f configs.Fault) error {
+	if err := p.add(f.Base, nil, []string{f.Name}, probes.GateNone, false); err != nil {
+		return err
+	}
+	for _, gate := range p.m.Gates {
+		if err := p.add(f.Base, nil, []string{f.Name}, gate, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add plans one build, unless it is planned already (a fault of the host leaves the kernel as it is).
+func (p *planner) add(variant string, set map[string]string, faults []string, gate probes.Gate, instrumented bool) error {
+	sel, err := p.m.Select(variant, set, faults, gate)
+	if err != nil {
+		return err
+	}
+	defines := sel.Defines()
+	if instrumented {
+		defines = append(defines, "TS_PROBES=1")
+		slices.Sort(defines)
+	}
+	key := kernels.Key{Kernel: p.m.Name, Defines: defines}
+	if p.seen[key.String()] {
+		return nil
+	}
+	p.seen[key.String()] = true
+	headers := map[string]string{probes.HeaderName: probes.Header}
+	for _, h := range kernels.Headers() {
+		text, _ := kernels.Source(h) // Headers lists what there is
+		headers[h] = string(text)
+	}
+	p.jobs = append(p.jobs, job{
+		key: key, name: "kernels/" + p.m.Source, entry: p.m.Entry, clean: len(sel.Faults) == 0 && gate == probes.GateNone && !instrumented,
+		inputs: kernels.Inputs{Source: p.source, Headers: headers, Options: cuda.Options(arch), Defines: defines, Compiler: pinned},
+	})
+	return nil
+}
