@@ -30,6 +30,8 @@ type parser struct {
 	hasAhead bool
 	bad      bool
 	depth    int
+	braces   int  // vectors and initialisers open in the statement
+	inBody   bool // in a function body, which reports a premature end itself
 	errs     Errors
 
 	mod        *Module
@@ -114,7 +116,9 @@ func (p *parser) errorPos(pos Pos, msg string) {
 	if p.bad {
 		return
 	}
-	p.report(pos, msg)
+	if !p.inBody || p.tok.kind != tokEOF {
+		p.report(pos, msg)
+	}
 	p.bad = true
 	p.real = p.tok
 	p.tok = token{kind: tokBad, line: p.tok.line, col: p.tok.col}
@@ -257,22 +261,24 @@ func (p *parser) resume(startLine int) {
 	}
 	p.bad = false
 	p.tok = p.real
-	p.depth = 0
+	open, nest := p.braces, 0
+	p.depth, p.braces = 0, 0
 	if p.tok.line > startLine && p.prevEnd.Line < p.tok.line && p.startsStatement() {
 		return
 	}
-	open := 0
 	for p.tok.kind != tokEOF {
 		switch {
-		case p.is(';') && open == 0:
+		case p.is(';') && nest == 0:
 			p.advance()
 			return
 		case p.is('{'):
-			open++
-		case p.is('}') && open == 0:
-			return
-		case p.is('}'):
+			nest++
+		case p.is('}') && nest > 0:
+			nest--
+		case p.is('}') && open > 0:
 			open--
+		case p.is('}') && p.fn != nil:
+			return
 		case p.isDot("entry"), p.isDot("func"), p.isDot("visible"), p.isDot("section"), p.isDot("file"):
 			return
 		}
@@ -364,7 +370,10 @@ func (p *parser) topItem() {
 		p.mod.Items = append(p.mod.Items, TopItem{Kind: TopPragma, Text: p.stringLit()})
 		p.expect(';', "after .pragma")
 	case "version", "target", "address_size":
-		p.errorAt(t, "a second ."+t.text)
+		p.semantic(p.pos(t), "a second .%s", t.text)
+		for p.tok.line == t.line && p.tok.kind != tokEOF {
+			p.advance()
+		}
 	default:
 		p.declaration()
 	}

@@ -1,7 +1,6 @@
 package ptx
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
@@ -146,16 +145,17 @@ func (p *parser) body(f *Func) {
 	if p.bad {
 		return
 	}
+	p.inBody = true
+	defer func() { p.inBody = false }()
 	nest := []*scope{p.scope}
 	for {
 		switch {
 		case p.tok.kind == tokEOF:
-			p.errorPos(open, "the body of "+f.Name+" is not closed before the end of the file")
-			p.bad, p.tok = false, p.real
+			p.inBody = false
+			p.semantic(open, "the body of %s is not closed before the file ends in line %d", f.Name, p.tok.line)
 			return
 		case p.isDot("entry"), p.isDot("visible"), p.isDot("section"):
-			p.errorPos(open, "the body of "+f.Name+" is not closed before line "+strconv.Itoa(p.tok.line))
-			p.bad, p.tok = false, p.real
+			p.semantic(open, "the body of %s is not closed before line %d", f.Name, p.tok.line)
 			return
 		case p.is('}'):
 			p.closeScope()

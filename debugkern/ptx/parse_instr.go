@@ -312,6 +312,7 @@ func (p *parser) address() Operand {
 func (p *parser) vector() Operand {
 	op := Operand{Kind: OpVec, Reg: -1, Comp: -1, Pos: p.here()}
 	p.advance()
+	p.braces++
 	var buf [8]Operand
 	elems := buf[:0]
 	for !p.is('}') && !p.bad {
@@ -321,6 +322,9 @@ func (p *parser) vector() Operand {
 		}
 	}
 	p.expect('}', "after the vector")
+	if !p.bad {
+		p.braces--
+	}
 	op.Elems = p.keep(elems)
 	return op
 }

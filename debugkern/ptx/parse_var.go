@@ -233,6 +233,7 @@ func (p *parser) fill(v *Var, dims []int, off, size int) {
 		p.scalar(v, off, size)
 		return
 	}
+	p.braces++
 	if len(dims) == 0 {
 		p.errorAt(t, "too many braces for "+v.Name)
 		return
@@ -257,6 +258,9 @@ func (p *parser) fill(v *Var, dims []int, off, size int) {
 		}
 	}
 	p.expect('}', "after the initial values")
+	if !p.bad {
+		p.braces--
+	}
 }
 
 func flat(dims []int) bool { return len(dims) > 1 }
@@ -309,21 +313,23 @@ func (p *parser) scalar(v *Var, off, room int) {
 	copy(v.Init[off:off+n], buf[:])
 }
 
-// addend parses an optional `+ n` or `- n`.
+// addend parses any number of `+ n` and `- n`.
 func (p *parser) addend() int64 {
-	neg := p.is('-')
-	if !neg && !p.is('+') {
-		return 0
+	sum := int64(0)
+	for p.is('-') || p.is('+') {
+		neg := p.is('-')
+		p.advance()
+		c := p.constUnary()
+		if c.kind != OpInt {
+			p.errorAt(p.tok, "an address offset must be an integer")
+		}
+		if neg {
+			sum -= int64(c.bits)
+		} else {
+			sum += int64(c.bits)
+		}
 	}
-	p.advance()
-	c := p.constUnary()
-	if c.kind != OpInt {
-		p.errorAt(p.tok, "an address offset must be an integer")
-	}
-	if neg {
-		return -int64(c.bits)
-	}
-	return int64(c.bits)
+	return sum
 }
 
 // initBits converts a constant to the bytes of type t.

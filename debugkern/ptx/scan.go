@@ -69,7 +69,7 @@ func (s *scanner) next() token {
 		}
 		start, c := s.off, s.src[s.off]
 		switch {
-		case class[c]&clsStart != 0:
+		case class[c]&clsStart != 0 && (c != '%' || s.at(1)&clsWord != 0):
 			s.off++
 			s.word()
 			t.kind, t.text = tokIdent, s.src[start:s.off]

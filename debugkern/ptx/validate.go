@@ -57,10 +57,11 @@ func (v *validator) instr(in *Instr) {
 		if len(v.errs) == before {
 			v.types(in, &in.Args[i], r.args[i], types)
 		}
+		if len(v.errs) != before {
+			return
+		}
 	}
-	if len(v.errs) == before {
-		v.special(in)
-	}
+	v.special(in)
 }
 
 // modifiers checks that each is one of the opcode's and that a needed one is there.
@@ -145,7 +146,7 @@ func (v *validator) types(in *Instr, op *Operand, a argRule, types []Type) {
 	switch op.Kind {
 	case OpReg:
 		r := v.fn.Regs[op.Reg]
-		if r.Vec != 0 && op.Comp < 0 {
+		if r.Vec != 0 && op.Comp < 0 && (a.class != 'l' || int(r.Vec) != in.Vec()) && in.Op != "mov" {
 			v.errorf(op.Pos, "%s is a vector register: name a component", v.fn.RegName(op.Reg))
 			return
 		}
@@ -225,6 +226,8 @@ func (v *validator) special(in *Instr) {
 				v.errorf(data.Pos, "%s wants a vector of %d", in.Opcode(), in.Vec())
 			}
 		}
+	case "setp", "testp", "isspacep":
+		v.predicates(in, &in.Args[0])
 	case "mul", "mad":
 		if t := in.Type(); !t.Float() && !in.Has("lo") && !in.Has("hi") && !in.Has("wide") {
 			v.errorf(in.Pos, "%s lacks .lo, .hi or .wide", in.Opcode())
@@ -239,6 +242,17 @@ func (v *validator) special(in *Instr) {
 		}
 	case "wmma", "mma", "ldmatrix", "stmatrix":
 		v.fragments(in)
+	}
+}
+
+// predicates checks that a destination, or both of a pair, are predicate registers.
+func (v *validator) predicates(in *Instr, op *Operand) {
+	if op.Kind == OpReg && v.fn.Regs[op.Reg].Type != Pred {
+		v.errorf(op.Pos, "%s is a .%s register, not a predicate, which %s writes", v.fn.RegName(op.Reg),
+			v.fn.Regs[op.Reg].Type, in.Op)
+	}
+	for i := range op.Elems {
+		v.predicates(in, &op.Elems[i])
 	}
 }
 
