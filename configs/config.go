@@ -1,0 +1,77 @@
+package configs
+
+import (
+	_ "embed"
+	"time"
+)
+
+//go:embed default.yaml
+var defaultText []byte
+
+// Config is tilescope's configuration, every value checked. Its keys are documented in default.yaml.
+type Config struct {
+	Target   string // "": where the terminal was left, else stage2
+	Shape    string // a shape's name or B,H,S,D: which names exist is the manifest's to say
+	Seed     uint64
+	Flags    map[string]string // set on top of the target's
+	Faults   []string
+	Gate     string // none, qk, softmax, pv
+	Backend  string // auto, emu, cuda, both
+	Builder  string // auto, embedded, nvrtc, nvcc
+	Arch     string // "sm_80"; "" is the builder's choice
+	Device   int
+	Timeout  time.Duration
+	Schedule string // POLICY:SEED
+	Repeat   int
+
+	CaptureMax int64  // bytes
+	Toolchain  string // directory; "" for the usual places
+	CacheDir   string // never empty: the default is resolved
+	Palette    string // cividis, viridis, grey
+	Mouse      bool
+}
+
+// LoadOptions say where configuration comes from. The zero value is the process's own surroundings.
+type LoadOptions struct {
+	Dir      string            // directory of ./tilescope.yaml; "": the working directory
+	UserDir  string            // directory of the user's config.yaml; "": os.UserConfigDir()/tilescope
+	CacheDir string            // where Config.CacheDir points by default; "": os.UserCacheDir()/tilescope
+	Env      []string          // NAME=VALUE; nil: os.Environ()
+	Flags    map[string]string // command line options by key, highest precedence
+}
+
+// Sources says which value came from where.
+type Sources struct {
+	Files []string // configuration files read, highest precedence first
+	keys  []KeyDoc
+}
+
+// KeyDoc is one key, its value as it would be written, and where that value comes from: "default", a file, a variable's
+// name or "option".
+type KeyDoc struct {
+	Key   string `json:"key"`
+	Value any    `json:"value"`
+	From  string `json:"from"`
+}
+
+// ConfigDoc is what `tilescope config --json` prints.
+type ConfigDoc struct {
+	Schema string   `json:"schema"` // tilescope.config/1
+	Files  []string `json:"files"`
+	Keys   []KeyDoc `json:"keys"`
+}
+
+// Doc lists every key in the order of default.yaml.
+func (s *Sources) Doc() ConfigDoc {
+	return ConfigDoc{Schema: "tilescope.config/1", Files: append([]string{}, s.Files...), Keys: append([]KeyDoc{}, s.keys...)}
+}
+
+// From says where a key's value comes from; "" for an unknown key.
+func (s *Sources) From(key string) string {
+	for _, k := range s.keys {
+		if k.Key == key {
+			return k.From
+		}
+	}
+	return ""
+}

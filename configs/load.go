@@ -1,0 +1,154 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// layer is one source of values, already checked.
+type layer struct {
+	from   func(key string) string
+	values map[string]any
+}
+
+// Load reads every source. The mistakes of all of them come together, as *Errors.
+func Load(o LoadOptions) (*Config, *Sources, error) {
+	src := &Sources{}
+	var layers []layer // lowest precedence first
+	var errs []*Error
+	add := func(l layer, e []*Error) { layers = append(layers, l); errs = append(errs, e...) }
+	add(parseLayer("default", "default.yaml", defaultText))
+	for _, path := range []string{userFile(o), filepath.Join(o.Dir, "tilescope.yaml")} {
+		if path == "" {
+			continue
+		}
+		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			errs = append(errs, &Error{File: path, Msg: fmt.Sprintf("cannot be read: %v", errors.Unwrap(err))})
+			continue
+		}
+		add(parseLayer(path, path, data))
+		src.Files = append([]string{path}, src.Files...)
+	}
+	add(envLayer(o))
+	add(flagLayer(o.Flags))
+	if err := errorsOf(errs); err != nil {
+		return nil, nil, err
+	}
+	v := merge(layers)
+	for _, k := range keys() {
+		d := KeyDoc{Key: k.name, Value: v.Get(k.name)}
+		for _, l := range layers {
+			if _, ok := l.values[k.name]; ok {
+				d.From = l.from(k.name)
+			}
+		}
+		src.keys = append(src.keys, d)
+	}
+	return typed(v, o), src, nil
+}
+
+// parseLayer reads a configuration file.
+func parseLayer(from, name string, data []byte) (layer, []*Error) {
+	l := layer{from: func(string) string { return from }, values: map[string]any{}}
+	r := &reader{file: name}
+	if len(strings.TrimSpace(string(data))) == 0 {
+		return l, nil
+	}
+	root := r.document(data)
+	if root == nil && len(r.errs) == 1 && strings.HasSuffix(r.errs[0].Msg, "is empty") { // comments only
+		return l, nil
+	}
+	if root == nil {
+		return l, r.errs
+	}
+	top := map[string]bool{}
+	for _, k := range keys() {
+		group, _, _ := strings.Cut(k.name, ".")
+		top[group] = true
+	}
+	o := r.object(root, "", sortedKeys(top)...)
+	for _, k := range keys() {
+		group, rest, nested := strings.Cut(k.name, ".")
+		in := o
+		if nested && o != nil && o.has(group) {
+			in = o.sub(group, rest)
+		}
+		if in == nil || !in.has(last(k.name)) {
+			continue
+		}
+		if v, ok := k.fromNode(r, in.vals[last(k.name)]); ok {
+			l.values[k.name] = v
+		}
+	}
+	return l, r.errs
+}
+
+func last(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+
+// Variable returns the environment variable of a key: TILESCOPE_CAPTURE_MAX for capture.max.
+func Variable(key string) string {
+	return "TILESCOPE_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
+}
+
+// envLayer reads TILESCOPE_*. An empty variable counts as unset; one that is almost a key's is a mistake, any other
+// unknown one belongs to somebody else.
+func envLayer(o LoadOptions) (layer, []*Error) {
+	env := o.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	l := layer{from: Variable, values: map[string]any{}}
+	var errs []*Error
+	known := names(keys(), func(k key) string { return Variable(k.name) })
+	for _, e := range env {
+		name, value, _ := strings.Cut(e, "=")
+		if !strings.HasPrefix(name, "TILESCOPE_") || value == "" {
+			continue
+		}
+		found := false
+		for _, k := range keys() {
+			if Variable(k.name) != name {
+				continue
+			}
+			found = true
+			v, err := k.fromText(value)
+			if err != nil {
+				errs = append(errs, &Error{File: name, Field: k.name, Msg: err.Error()})
+				continue
+			}
+			l.values[k.name] = v
+		}
+		if !found {
+			for _, k := range known {
+				if distance(name, k) <= 2 {
+					errs = append(errs, &Error{File: name, Msg: "unknown variable: did you mean " + k + "?"})
+					break
+				}
+			}
+		}
+	}
+	return l, errs
+}
+
+func flagLayer(flags map[string]string) (layer, []*Error) {
+	l := layer{from: func(string) string { return "option" }, values: map[string]any{}}
+	var errs []*Error
+	for _, name := range sortedKeys(flags) {
+		k, err := findKey(name)
+		if err == nil {
+			l.values[name], err = k.fromText(flags[name])
+		}
+		if err != nil {
+			errs = append(errs, &Error{File: "--" + name, Msg: err.Error()})
+		}
+	}
+	return l, errs
+}

@@ -1,0 +1,261 @@
+package configs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// userDir returns the directory of the user's configuration.
+func userDir(o LoadOptions) (string, error) {
+	if o.UserDir != "" {
+		return o.UserDir, nil
+	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("no place for the user's configuration: %w", err)
+	}
+	return filepath.Join(dir, "tilescope"), nil
+}
+
+// userFile is the user's configuration file, "" where there is no place for one.
+func userFile(o LoadOptions) string {
+	dir, err := userDir(o)
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "config.yaml")
+}
+
+// Path returns where the user's configuration file is, whether it exists or not.
+func Path(o LoadOptions) (string, error) {
+	dir, err := userDir(o)
+	return filepath.Join(dir, "config.yaml"), err
+}
+
+// Init writes the commented defaults as the user's configuration file, and returns its path. A file that is there is left
+// alone, and is an error.
+func Init(o LoadOptions) (string, error) {
+	path, err := Path(o)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return "", fmt.Errorf("%s exists; change it with config set KEY VALUE, or remove it first", path)
+	}
+	return path, writeFile(path, defaultText)
+}
+
+// Get returns the value in force of one key.
+func Get(o LoadOptions, name string) (any, error) {
+	if _, err := findKey(name); err != nil {
+		return nil, err
+	}
+	_, src, err := Load(o)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range src.keys {
+		if k.Key == name {
+			return k.Value, nil
+		}
+	}
+	return nil, fmt.Errorf("configuration key %q has no value", name)
+}
+
+// Set checks a value and writes it into the user's configuration file, whose comments stay; it returns the file's path. A
+// flag is set by flags.NAME. A file with other mistakes can be mended this way, one that is no YAML cannot.
+func Set(o LoadOptions, name, value string) (string, error) {
+	path, err := Path(o)
+	if err != nil {
+		return "", err
+	}
+	keyPath, node, err := setting(name, value)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("set %s: %w", name, err)
+	}
+	text, err := edit(path, old, keyPath, node)
+	if err != nil {
+		return "", err
+	}
+	return path, writeFile(path, text)
+}
+
+// setting checks NAME VALUE and gives the key's path and the YAML to put there.
+func setting(name, value string) ([]string, *yaml.Node, error) {
+	if flag, ok := strings.CutPrefix(name, "flags."); ok {
+		if value == "" {
+			value = "1"
+		}
+		if err := flagPair(flag, value); err != nil {
+			return nil, nil, err
+		}
+		n, _ := flagValue(value)
+		return []string{"flags", flag}, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: fmt.Sprint(n)}, nil
+	}
+	k, err := findKey(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	v, err := k.fromText(value)
+	if err != nil {
+		return nil, nil, err
+	}
+	if k.name == "flags" {
+		m := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
+		for _, pair := range v.([]string) {
+			flag, text, _ := strings.Cut(pair, "=")
+			n, _ := flagValue(text)
+			m.Content = append(m.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: flag},
+				&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: fmt.Sprint(n)})
+		}
+		return []string{"flags"}, m, nil
+	}
+	n := &yaml.Node{}
+	if err := n.Encode(v); err != nil {
+		return nil, nil, err
+	}
+	if k.many {
+		n.Style = yaml.FlowStyle
+		n.Kind, n.Tag, n.Value = yaml.SequenceNode, "!!seq", "" // an empty list is not null
+	}
+	return strings.Split(k.name, "."), n, nil
+}
+
+// edit puts node at a key's path into a YAML text, making the mappings on the way.
+func edit(file string, old []byte, path []string, node *yaml.Node) ([]byte, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(old, &doc); err != nil {
+		r := &reader{file: file}
+		r.syntax(err)
+		return nil, errorsOf(r.errs)
+	}
+	comments := []byte(nil)
+	if len(doc.Content) == 0 || doc.Content[0].Kind == yaml.ScalarNode && doc.Content[0].Tag == "!!null" {
+		comments = bytes.TrimSpace(old) // nothing but comments: they stay on top
+		doc = yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode}}}
+	}
+	at := doc.Content[0]
+	for i, k := range path {
+		if at = deref(at); at.Kind != yaml.MappingNode {
+			return nil, &Errors{[]*Error{{file, at.Line, at.Column, strings.Join(path[:i], "."), "expected a mapping, found " + kindOf(at)}}}
+		}
+		at = child(at, k, i == len(path)-1, node)
+	}
+	var out bytes.Buffer
+	if len(comments) > 0 {
+		out.Write(append(comments, "\n\n"...))
+	}
+	enc := yaml.NewEncoder(&out)
+	enc.SetIndent(2)
+	if err := enc.Encode(&doc); err != nil {
+		return nil, fmt.Errorf("write %s: %w", file, err)
+	}
+	return out.Bytes(), enc.Close()
+}
+
+// child returns the value of key k in a mapping, made where it is missing; the last one on a path becomes node, and keeps
+// the comments of what stood there.
+func child(m *yaml.Node, k string, leaf bool, node *yaml.Node) *yaml.Node {
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		if m.Content[i].Value != k {
+			continue
+		}
+		if leaf {
+			old := m.Content[i+1]
+			node.HeadComment, node.LineComment, node.FootComment = old.HeadComment, old.LineComment, old.FootComment
+			m.Content[i+1] = node
+		}
+		return m.Content[i+1]
+	}
+	if !leaf {
+		node = &yaml.Node{Kind: yaml.MappingNode}
+	}
+	m.Style = 0 // block style: a mapping written {} would grow sideways
+	m.Content = append(m.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: k}, node)
+	return node
+}
+
+// writeFile replaces a file as a whole: a reader sees the old text or the new one. A symbolic link stays one.
+func writeFile(path string, text []byte) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".tilescope-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer os.Remove(f.Name()) // nothing left to remove once renamed
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// pollEvery is how often Watch looks at the files: soon enough for an editor's save, and no file system needs to
+// support notification for it.
+const pollEvery = 400 * time.Millisecond
+
+// Watch calls changed with the new configuration whenever one of its files has changed, appeared or gone, or with the
+// error that makes it unreadable (the old configuration then stays in force). It returns when ctx ends; changed is called
+// from the calling goroutine.
+func Watch(ctx context.Context, o LoadOptions, changed func(*Config, error)) {
+	t := time.NewTicker(pollEvery)
+	defer t.Stop()
+	watch(ctx, o, t.C, changed)
+}
+
+func watch(ctx context.Context, o LoadOptions, tick <-chan time.Time, changed func(*Config, error)) {
+	seen := contents(o)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick:
+		}
+		if now := contents(o); now != seen {
+			seen = now
+			c, _, err := Load(o)
+			changed(c, err)
+		}
+	}
+}
+
+// contents are the two files' texts: a few kilobytes, and unlike a time stamp they change exactly when it matters.
+func contents(o LoadOptions) [2]string {
+	var out [2]string
+	for i, path := range []string{userFile(o), filepath.Join(o.Dir, "tilescope.yaml")} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			out[i] = err.Error()
+			continue
+		}
+		out[i] = "=" + string(text)
+	}
+	return out
+}
