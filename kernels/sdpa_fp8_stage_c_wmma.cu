@@ -9,7 +9,7 @@
 // Flags     USE_CP_ASYNC  K and V bytes of the next kv tile are copied by cp.async while this one is computed (Stage 1)
 //           USE_WMMA_PV   P·V on the tensor core too, merged into U through sPV_frag (Stage 2)
 // Gates     DEBUG_QK_ONLY, DEBUG_SOFTMAX_ONLY, DEBUG_PV_ONLY: compile one part only, its inputs injected
-// Faults    FAULT_…: planted mistakes, one #if each; they are described in the kernel's manifest
+// Faults    FAULT_…: planted mistakes, an #if each; they are described in the kernel's manifest
 //
 // Shared memory, in bytes                       always   USE_CP_ASYNC   USE_WMMA_PV
 //   sQ        half  [32][64]                      4096
@@ -101,7 +101,11 @@ __device__ __forceinline__ float exp_approx(float x) {
 
 // exp(x - m) for x <= m. Where m is still -inf, x is too: measured from 0 instead, it contributes 0 and not NaN.
 __device__ __forceinline__ float exp_below(float x, float m) {
+#if FAULT_NAN_FIRST_TILE
+    return exp_approx(__fsub_rn(x, m));
+#else
     return exp_approx(__fsub_rn(x, m == neg_inf() ? 0.0f : m));
+#endif
 }
 
 // The maximum of a row of cols scores, of which each lane holds its own column's. A butterfly: every lane gets it.
@@ -368,6 +372,9 @@ sdpa_fp8_stage_c_wmma(const unsigned char* __restrict__ Q, const unsigned char* 
                 if (lane >= cols) s = 0.0f;
 #elif !FAULT_MASK_MISSING
                 if (lane >= cols) s = neg_inf();
+#endif
+#if FAULT_NAN_FIRST_TILE
+                if (kv == 0 && row == 0) s = neg_inf();  // the mask, which the reference has too; what it lacks is the guard
 #endif
                 m_new = fmaxf(m_old, row_max(s, lane, cols));
             } else {

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"tilescope/configs"
+	"tilescope/debugkern/cuda"
+	"tilescope/kernels"
+	"tilescope/probes"
+)
+
+func planned(t *testing.T) []job {
+	t.Helper()
+	c, err := configs.Kernels()
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs, err := plan(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return jobs
+}
+
+// The archive holds what the plan asks for, made of the sources in this tree: known by digest, with no compiler.
+func TestArchiveIsCurrent(t *testing.T) {
+	a, err := kernels.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Compiler() != pinned || !slices.Equal(a.Options(), cuda.Options(arch)) {
+		t.Errorf("built by %s with %v; run make ptx", a.Compiler(), a.Options())
+	}
+	want := map[string]bool{}
+	for _, j := range planned(t) {
+		want[j.key.String()] = true
+		switch d, ok := a.Digest(j.key); {
+		case !ok:
+			t.Errorf("%s is missing; run make ptx", j.key)
+		case d != j.inputs.Digest():
+			t.Errorf("%s is out of date; run make ptx", j.key)
+		}
+	}
+	for _, key := range a.Keys() {
+		if !want[key.String()] {
+			t.Errorf("%s is not asked for; run make ptx", key)
+		}
+	}
+}
+
+var fileDirective = regexp.MustCompile(`(?m)^\s*\.file\s+\d+\s+"([^"]*)"`)
+
+func TestEntriesAreReproducible(t *testing.T) {
+	a, err := kernels.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range a.Keys() {
+		e, _, err := a.Find(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := fileDirective.FindAllStringSubmatch(string(e.PTX), -1)
+		if len(files) == 0 {
+			t.Errorf("%s has no debug lines", key)
+		}
+		for _, m := range files {
+			if filepath.IsAbs(m[1]) || strings.Contains(m[1], "..") {
+				t.Errorf("%s: .file %q is not relative to a source root", key, m[1])
+			}
+		}
+		instrumented := slices.Contains(key.Defines, "TS_PROBES=1")
+		if has := strings.Contains(string(e.PTX), `"`+probes.HeaderName+`"`); has != instrumented {
+			t.Errorf("%s: code of %s: %v", key, probes.HeaderName, has)
+		}
+	}
+}
+
+// Each fault changes the kernel that it is planted in, and score-uninit really indexes local memory.
+func TestFaultsChangeTheKernel(t *testing.T) {
+	a, err := kernels.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := configs.Kernels()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := func(m *configs.Manifest, variant string, faults ...string) string {
+		sel, err := m.Select(variant, nil, faults, probes.GateNone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, ok, err := a.Find(kernels.Key{Kernel: m.Name, Defines: sel.Defines()})
+		if err != nil || !ok {
+			t.Fatalf("%s %s %v: %v %v", m.Name, variant, faults, ok, err)
+		}
+		return instructions(string(e.PTX))
+	}
+	for _, m := range c.Manifests {
+		for _, f := range m.Faults {
+			if same := text(m, f.Base, f.Name) == text(m, f.Base); same != f.Host {
+				t.Errorf("%s: the same instructions as %s: %v", f.Name, f.Base, same)
+			}
+			if f.Name == "score-uninit" && !strings.Contains(text(m, f.Base, f.Name), "ld.local") {
+				t.Errorf("%s: reads no local memory", f.Name)
+			}
+		}
+	}
+}
+
+// instructions drops debug lines.
+func instructions(ptx string) string {
+	var b strings.Builder
+	for line := range strings.Lines(ptx) {
+		if s := strings.TrimSpace(line); strings.HasPrefix(s, ".section") {
+			break // the debug sections end a module
+		} else if !strings.HasPrefix(s, ".loc") && !strings.HasPrefix(s, ".file") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+var probeToken = regexp.MustCompile(`(?m)^\s*TS_[A-Z_]+\(.*\);$|\s*\bTS_PARAM\b|^#include "tilescope\.cuh"$`)
+
+// Without TS_PROBES the probes leave no trace: the archive's plain builds are, byte for byte, what a source that never
+// mentions them compiles to.
+func TestProbesVanish(t *testing.T) {
+	tc, err := cuda.FindToolchain(cuda.Config{Root: filepath.Join("..", "..", "..")})
+	if err != nil || tc.Compiler() != pinned {
+		t.Skipf("the pinned compiler is not on this machine: %v", err)
+	}
+	a, err := kernels.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, j := range planned(t) {
+		if !j.clean {
+			continue
+		}
+		n++
+		source := probeToken.ReplaceAllString(string(j.inputs.Source), "")
+		if left := regexp.MustCompile(`\bTS_[A-Z_]+\b`).FindString(source); left != "" {
+			t.Fatalf("%s still mentions %s", j.name, left)
+		}
+		p, err := tc.Compile(t.Context(), cuda.Build{Name: j.name, Source: source, Defines: j.inputs.Defines, Arch: arch})
+		if err != nil {
+			t.Fatalf("%s: %v", j.key, err)
+		}
+		e, ok, err := a.Find(j.key)
+		if err != nil || !ok {
+			t.Fatalf("%s: %v %v", j.key, ok, err)
+		}
+		if p.Text != string(e.PTX) {
+			t.Errorf("%s: with the probe lines blanked the PTX is another", j.key)
+		}
+	}
+	if n == 0 {
+		t.Error("no plain build planned")
+	}
+}
+
+// Stage 2 is what its report says: 37,120 bytes of shared memory, nothing spilled, and at most 128 registers.
+func TestStage2Resources(t *testing.T) {
+	tc, err := cuda.FindToolchain(cuda.Config{Root: filepath.Join("..", "..", "..")})
+	if err != nil || tc.PTXAS == "" {
+		t.Skipf("no ptxas on this machine: %v", err)
+	}
+	e, ok, err := kernels.Find(kernels.Key{Kernel: "sdpa_fp8_stage_c_wmma", Defines: []string{"USE_CP_ASYNC=1", "USE_WMMA_PV=1"}})
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	for _, arch := range []string{"sm_80", "sm_89", "sm_90"} {
+		r, err := tc.Assemble(t.Context(), e.PTX, "sdpa_fp8_stage_c_wmma", arch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.SharedBytes != 37120 || r.SpillStoreBytes+r.SpillLoadBytes+r.LocalBytes != 0 || r.Registers > 128 {
+			t.Errorf("%s: %+v", arch, r)
+		}
+	}
+}
