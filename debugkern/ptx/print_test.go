@@ -129,11 +129,9 @@ func firstDifference(a, b []byte) string {
 // TestPtxasAcceptsPrinted feeds the printed and the pinned text to NVIDIA's assembler, where there is one. It assembles
 // the compiler's own text too: the printed one must give the same code.
 func TestPtxasAcceptsPrinted(t *testing.T) {
-	ptxas := filepath.Join("..", "..", ".toolchain", "nvidia", "cuda_nvcc", "bin", "ptxas")
-	if _, err := os.Stat(ptxas); err != nil {
-		if ptxas, err = exec.LookPath("ptxas"); err != nil {
-			t.Skip("no ptxas in .toolchain or on the path")
-		}
+	ptxas := findPtxas()
+	if ptxas == "" {
+		t.Skip("no ptxas in .toolchain or on the path")
 	}
 	for _, file := range compiled(t) {
 		src := readFile(t, file)
@@ -148,6 +146,18 @@ func TestPtxasAcceptsPrinted(t *testing.T) {
 		}
 		assemble(t, ptxas, file+" pinned", pinned)
 	}
+}
+
+func findPtxas() string {
+	ptxas := filepath.Join("..", "..", ".toolchain", "nvidia", "cuda_nvcc", "bin", "ptxas")
+	if _, err := os.Stat(ptxas); err == nil {
+		return ptxas
+	}
+	ptxas, err := exec.LookPath("ptxas")
+	if err != nil {
+		return ""
+	}
+	return ptxas
 }
 
 func assemble(t *testing.T, ptxas, what string, src []byte) []byte {

@@ -25,7 +25,7 @@ var modSets = map[string]string{
 	"int":   "u8 u16 u32 u64 s8 s16 s32 s64 u16x2 s16x2",
 	"bit":   "b8 b16 b32 b64 b128",
 	"flt":   "f16 f16x2 bf16 bf16x2 f32 f64 f32x2",
-	"mem":   "u8 u16 u32 u64 s8 s16 s32 s64 b8 b16 b32 b64 b128 f16 f16x2 bf16 bf16x2 f32 f64",
+	"mem":   "u8 u16 u32 u64 s8 s16 s32 s64 b8 b16 b32 b64 b128 f32 f64",
 	"sub":   "tf32 e4m3 e5m2 e4m3x2 e5m2x2 u4 s4 b1 e2m1 e2m3 e3m2 ue8m0 e2m1x2 e2m3x2 e3m2x2 ue8m0x2 f8f6f4",
 	"rnd":   "rn rz rm rp",
 	"rndi":  "rni rzi rmi rpi",

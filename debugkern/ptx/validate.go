@@ -158,12 +158,39 @@ func (v *validator) types(in *Instr, op *Operand, a argRule, types []Type) {
 			v.errorf(op.Pos, "%s is a .%s register, which does not fit .%s%s of %s", v.fn.RegName(op.Reg), r.Type, want,
 				note, in.Opcode())
 		}
+	case OpSpecial:
+		v.specialReg(in, op, want)
+	case OpInt:
+		if want.Float() {
+			v.errorf(op.Pos, "integer constant for the float type .%s of %s", want, in.Opcode())
+		}
 	case OpF32, OpF64:
-		if !want.Float() && a.class != 'u' && (want < B8 || want > B64) {
+		switch {
+		case !want.Float() && !bit(want):
 			v.errorf(op.Pos, "float constant for the integer type .%s of %s", want, in.Opcode())
+		case bit(want) && op.Kind == OpF64 && want.Bits() < 64:
+			v.errorf(op.Pos, "f64 constant for the %d bits of %s", want.Bits(), in.Opcode())
 		}
 	case OpVec:
 		v.vector(in, op, want)
+	}
+}
+
+// specialReg checks a special register read: by mov or cvt only, and not as 64 bits where it has 32 (ISA 10).
+func (v *validator) specialReg(in *Instr, op *Operand, want Type) {
+	if op.Name == "WARP_SZ" {
+		return
+	}
+	if in.Op != "mov" && in.Op != "cvt" {
+		v.errorf(op.Pos, "special register %s can be read by mov and cvt only, not by %s", op.Name, in.Opcode())
+		return
+	}
+	switch op.Name {
+	case "%clock64", "%globaltimer", "%gridid", "%current_graph_exec":
+		return
+	}
+	if want.Bits() == 64 && !strings.HasSuffix(op.Name, "_64") {
+		v.errorf(op.Pos, "%s has 32 bits, %s wants 64", op.Name, in.Opcode())
 	}
 }
 
@@ -265,7 +292,7 @@ func (v *validator) addressSpace(in *Instr, op *Operand) {
 		return
 	}
 	if op.Base == BaseReg {
-		if t := v.fn.Regs[op.Reg].Type; t.Bits() != 32 && t.Bits() != 64 || t.Float() {
+		if t := v.fn.Regs[op.Reg].Type; t.Bits() < 16 || t.Float() {
 			v.errorf(op.Pos, "%s is a .%s register and cannot hold an address", v.fn.RegName(op.Reg), t)
 		}
 		return
