@@ -135,11 +135,7 @@ func tensor(a probes.Arg, in *attn.Inputs) ([]byte, error) {
 		case a.Tensor == name && a.DType == probes.U8:
 			return in.Bytes[i], nil
 		case a.Tensor == name && a.DType == probes.F16:
-			b := make([]byte, 0, 2*len(in.Half[i]))
-			for _, h := range in.Half[i] {
-				b = binary.LittleEndian.AppendUint16(b, h)
-			}
-			return b, nil
+			return u16Bytes(in.Half[i]), nil
 		case a.Tensor == name && a.DType == probes.F32:
 			return f32Bytes(in.X[i]), nil
 		case a.Tensor == name+"s" && a.DType == probes.F32:

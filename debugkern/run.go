@@ -96,7 +96,7 @@ func (e *execution) inputs() (*attn.Inputs, error) {
 		if e.r, err = e.s.resolve(e.req, &shape); err != nil {
 			return nil, err
 		}
-		return file.inputs(shape, e.r.plan.Quant, e.req.Inputs)
+		return file.inputs(shape, e.r.plan, e.req.Inputs)
 	}
 	var err error
 	if e.r, err = e.s.resolve(e.req, nil); err != nil {
@@ -119,7 +119,7 @@ func (s *Session) normal(p *probes.Plan, seed uint64) *attn.Inputs {
 		return cached.in
 	}
 	in := attn.Normal(p.Shape, seed)
-	in.Quantise(p.Quant)
+	in.Prepare(p)
 	s.mu.Lock()
 	s.inputs = &cachedInputs{key, in}
 	s.mu.Unlock()
@@ -267,8 +267,9 @@ func (st *runState) digest() string {
 		sp := &p.Stages[i]
 		for b := range st.r.rng.N.Count() {
 			block := st.r.rng.Block(b)
-			for kv := range tilesOf(sp, st.r.rng, p, block) {
-				h.Write(st.Tile(sp.Stage, block, kv).Data)
+			lo, n := tilesOf(sp, st.r.rng, p, block)
+			for kv := range n {
+				h.Write(st.Tile(sp.Stage, block, lo+kv).Data)
 			}
 		}
 	}

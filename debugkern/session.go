@@ -35,9 +35,9 @@ type Session struct {
 
 	mu       sync.Mutex
 	builds   map[string]*Build
-	kernels  map[string]target.Kernel
+	loaded   map[loadKey]target.Kernel
+	emulator target.Backend
 	inputs   *cachedInputs
-	refs     map[string]*attn.Reference
 	tools    *cuda.Toolchain
 	toolsErr error
 	toolsSet bool
@@ -57,8 +57,7 @@ func Open(_ context.Context, o Options) (*Session, error) {
 		return nil, fmt.Errorf("open the catalogue: %w", err)
 	}
 	s := &Session{
-		catalogue: cat, config: o.Config, builds: map[string]*Build{}, kernels: map[string]target.Kernel{},
-		refs: map[string]*attn.Reference{},
+		catalogue: cat, config: o.Config, builds: map[string]*Build{}, loaded: map[loadKey]target.Kernel{},
 	}
 	if o.Config != nil {
 		s.limit = o.Config.CaptureMax

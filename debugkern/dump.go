@@ -1,0 +1,109 @@
+package debugkern
+
+import (
+	"archive/zip"
+	"context"
+	"io"
+
+	"tilescope/probes"
+)
+
+// Dump writes the run as a NumPy archive, in the layout of CONTRACT.md: inputs, O, and for every captured stage its
+// tiles and their exact reference, cells outside the valid range 0 in both.
+func (r *Run) Dump(ctx context.Context, w io.Writer) error {
+	z := &npzWriter{zip: zip.NewWriter(w)}
+	r.dumpInputs(z)
+	for i := range r.Plan.Stages {
+		sp := &r.Plan.Stages[i]
+		if !r.state.r.stages.Has(sp.Stage) || !r.Plan.Gate.Judged().Has(sp.Stage) {
+			continue
+		}
+		if err := r.dumpStage(ctx, z, sp); err != nil {
+			return err
+		}
+	}
+	out := z.array("blocks", probes.I32, r.Range.N.Count(), 3)
+	for _, b := range r.Blocks() {
+		out.Write([]byte{byte(b[0]), byte(b[0] >> 8), byte(b[0] >> 16), byte(b[0] >> 24), byte(b[1]), byte(b[1] >> 8), byte(b[1] >> 16),
+			byte(b[1] >> 24), byte(b[2]), byte(b[2] >> 8), byte(b[2] >> 16), byte(b[2] >> 24)})
+	}
+	if z.err != nil {
+		return z.err
+	}
+	return z.zip.Close()
+}
+
+func (r *Run) dumpInputs(z *npzWriter) {
+	in, sh := r.state.inputs, r.Plan.Shape
+	for i, name := range []string{"Q", "K", "V"} {
+		if in.Quant != nil {
+			z.array(name, probes.U8, sh.B, sh.H, sh.S, sh.D).Write(in.Bytes[i])
+			z.array(name+"s", probes.F32, sh.H).Write(f32Bytes(in.Scales[i]))
+		} else {
+			z.array(name, probes.F16, sh.B, sh.H, sh.S, sh.D).Write(u16Bytes(in.Half[i]))
+		}
+		z.array(name+"x", probes.F32, sh.B, sh.H, sh.S, sh.D).Write(f32Bytes(in.X[i]))
+	}
+	if sp := r.Plan.Stage(probes.StageO); sp != nil && r.state.output != nil && r.Plan.Gate.Judged().Has(probes.StageO) {
+		z.array("O", sp.DType, sh.B, sh.H, sh.S, sh.D).Write(r.state.output)
+	}
+}
+
+// dumpStage writes tile_X and ref_X [blocks, kv_tiles, rows, cols].
+func (r *Run) dumpStage(ctx context.Context, z *npzWriter, sp *probes.StagePlan) error {
+	tiles := 1
+	if sp.PerTile {
+		tiles = r.Range.TileN
+	}
+	blocks := r.Blocks()
+	cells := sp.Rows * sp.Cols
+	out := z.array("tile_"+sp.Stage.String(), sp.DType, len(blocks), tiles, sp.Rows, sp.Cols)
+	for _, b := range blocks {
+		for kv := range tiles {
+			t := r.state.Tile(sp.Stage, b, r.kv(sp, kv))
+			out.Write(clip(t, sp, b, r.kv(sp, kv)))
+		}
+	}
+	out = z.array("ref_"+sp.Stage.String(), probes.F64, len(blocks), tiles, sp.Rows, sp.Cols)
+	row := make([]float64, cells)
+	for _, b := range blocks {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		ref := r.state.ref.Block(b)
+		for kv := range tiles {
+			clear(row)
+			if m, ok := ref.Values(sp.Stage, r.kv(sp, kv)); ok {
+				rows, cols := sp.ValidRows.At(b, r.kv(sp, kv)), sp.ValidCols.At(b, r.kv(sp, kv))
+				for i := range rows {
+					copy(row[i*sp.Cols:i*sp.Cols+cols], m.Row(i)[:cols])
+				}
+			}
+			out.Write(f64Bytes(row))
+		}
+	}
+	return z.err
+}
+
+// kv is the kv tile of the i-th slot of a stage.
+func (r *Run) kv(sp *probes.StagePlan, i int) int {
+	if !sp.PerTile {
+		return 0
+	}
+	return r.Range.TileLo + i
+}
+
+// clip returns a tile's bytes with the cells outside the valid range 0; a tile not reached is all 0.
+func clip(t probes.Tile, sp *probes.StagePlan, b probes.Dim3, kv int) []byte {
+	size := sp.DType.Size()
+	out := make([]byte, sp.Rows*sp.Cols*size)
+	if !t.Reached() {
+		return out
+	}
+	cols := sp.ValidCols.At(b, kv)
+	for i := range sp.ValidRows.At(b, kv) {
+		at := i * sp.Cols * size
+		copy(out[at:at+cols*size], t.Data[at:])
+	}
+	return out
+}

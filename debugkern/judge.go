@@ -1,0 +1,215 @@
+package debugkern
+
+import (
+	"fmt"
+	"time"
+
+	"tilescope/debugkern/attn"
+	"tilescope/debugkern/diff"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// Tile is one captured tile of the run: what diff compares. It implements diff.Source.
+func (st *runState) Tile(s probes.Stage, block probes.Dim3, kv int) probes.Tile {
+	sp := st.r.plan.Stage(s)
+	if sp == nil || !st.r.stages.Has(s) {
+		return probes.Tile{}
+	}
+	if sp.Capture.Kind == probes.CaptureOutput {
+		return st.outputTile(sp, block)
+	}
+	if st.result.Capture == nil {
+		return probes.Tile{DType: sp.DType, Rows: sp.Rows, Cols: sp.Cols}
+	}
+	return st.r.layout.Tile(st.result.Capture, sp, block, kv)
+}
+
+// outputTile cuts a block's rows out of the output argument [B,H,S,D]. Rows past S do not exist there: they are 0.
+func (st *runState) outputTile(sp *probes.StagePlan, block probes.Dim3) probes.Tile {
+	t := probes.Tile{DType: sp.DType, Rows: sp.Rows, Cols: sp.Cols}
+	if st.output == nil || st.r.plan.Gate.Judged().Has(sp.Stage) == false {
+		return t
+	}
+	t = probes.NewTile(sp.DType, sp.Rows, sp.Cols)
+	off, rowBytes, rows := st.outputRows(sp, block)
+	copy(t.Data, st.output[off:off+rows*rowBytes])
+	return t
+}
+
+// outputRows is where a block's rows of the output lie: byte offset, bytes a row, rows that exist.
+func (st *runState) outputRows(sp *probes.StagePlan, block probes.Dim3) (off, rowBytes, rows int) {
+	p := st.r.plan
+	w := p.Work
+	first := w.Query.At(block, 0)
+	rowBytes = sp.Cols * sp.DType.Size()
+	off = p.Shape.At(w.Batch.At(block, 0), w.Head.At(block, 0), first, 0) * sp.DType.Size()
+	return off, rowBytes, min(sp.Rows, p.Shape.S-first)
+}
+
+// tilesOf is how many tiles of a stage a block has in the captured range.
+func tilesOf(sp *probes.StagePlan, r probes.Range, p *probes.Plan, block probes.Dim3) (lo, n int) {
+	if !sp.PerTile {
+		return 0, 1
+	}
+	return r.TileLo, max(0, min(r.TileN, p.Work.Tiles.At(block, 0)-r.TileLo))
+}
+
+// judge compares, explains, and makes the document.
+func (e *execution) judge() (*Run, error) {
+	start := time.Now()
+	e.progress(Progress{Phase: "compare"})
+	st := e.st
+	judged, err := diff.Judge(e.ctx, st.ref, st, diff.Options{
+		Range: e.r.rng, Stages: e.r.stages,
+		Progress: func(done, total int) {
+			e.progress(Progress{Phase: "compare", Detail: "blocks", Done: done, Total: total})
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	e.progress(Progress{Phase: "explain"})
+	if err := judged.Explain(e.ctx); err != nil {
+		return nil, err
+	}
+	st.judged = judged
+	rep := e.header()
+	rep.Backend.Builder = e.builder
+	run := &Run{Request: e.req, Report: rep, Plan: e.r.plan, Range: e.r.rng, Selection: e.r.sel, state: st}
+	e.stages(rep, run)
+	if err := e.output(rep); err != nil {
+		return nil, err
+	}
+	rep.Findings = findingDocs(e.findings())
+	rep.Resources = resourcesDoc(st.kernel.Resources())
+	rep.Digest = st.digest()
+	rep.Verdict = Agree
+	if judged.Diverges() || rep.Output != nil && rep.Output.Verdict == Fail || !st.result.Reached {
+		rep.Verdict = Diverge
+	}
+	e.cost.CompareMS = Number(time.Since(start).Seconds() * 1e3)
+	rep.Cost = e.cost
+	return run, nil
+}
+
+func (e *execution) stages(rep *Report, run *Run) {
+	for _, g := range e.st.judged.Guilty {
+		rep.Guilty = append(rep.Guilty, Guilty{Stage: g.Stage.String(), Block: g.Block, KVTile: g.KVTile})
+	}
+	for i := range e.st.judged.Stages {
+		sr := &e.st.judged.Stages[i]
+		doc := StageDoc{
+			Name: sr.Stage.String(), Probe: captureText(e.r.plan.Stage(sr.Stage)), Verdict: sr.Verdict.String(), Tiles: sr.Tiles,
+			Local: statsDoc(sr.Local), Global: statsDoc(sr.Global), Fingerprints: []FingerprintDoc{},
+		}
+		for _, f := range sr.Fingerprints {
+			doc.Fingerprints = append(doc.Fingerprints, FingerprintDoc{f.Name, f.Value, f.Evidence, Number(f.Explains)})
+		}
+		if sr.FirstBad != nil {
+			doc.FirstBad = e.badCell(sr.FirstBad, run)
+		}
+		rep.Stages = append(rep.Stages, doc)
+	}
+}
+
+// badCell adds who wrote a cell, where the backend can tell.
+func (e *execution) badCell(c *diff.Cell, run *Run) *BadCell {
+	doc := &BadCell{Block: c.Block, KVTile: c.KVTile, Row: c.Row, Col: c.Col, Got: Number(c.Got), Want: Number(c.Want)}
+	w, err := run.Writer(e.ctx, Cell{Place: placeOf(c.Place), Row: c.Row, Col: c.Col})
+	if err == nil && w != nil {
+		doc.Warp, doc.Lane, doc.Source = &w.Warp, &w.Lane, sourceDoc(w.Source)
+	}
+	return doc
+}
+
+// placeOf turns a document's place (Q at kv tile -1, O at the number of tiles) into the index a tile is found under.
+func placeOf(p diff.Place) Place {
+	if p.Stage == probes.StageQ || p.Stage == probes.StageO {
+		return Place{p.Stage, p.Block, 0}
+	}
+	return Place{p.Stage, p.Block, p.KVTile}
+}
+
+func captureText(sp *probes.StagePlan) string {
+	switch sp.Capture.Kind {
+	case probes.CaptureProbe:
+		return "probe"
+	case probes.CaptureFrag:
+		return "frag"
+	case probes.CaptureOutput:
+		return "output " + sp.Capture.Output
+	case probes.CaptureShared:
+		if sp.Capture.AtLine > 0 {
+			return fmt.Sprintf("%s at line %d", sp.Capture.Shared, sp.Capture.AtLine)
+		}
+		return fmt.Sprintf("%s at barrier %d", sp.Capture.Shared, sp.Capture.AtBarrier)
+	}
+	return "none"
+}
+
+func statsDoc(s diff.Stats) ErrorStats {
+	return ErrorStats{
+		MaxAbs: Number(s.MaxAbs), MaxULP: s.MaxULP, Bound: Number(s.Bound), Derivation: s.Derivation, Bad: s.Bad, Cells: s.Cells,
+		Nonfinite: s.Nonfinite,
+	}
+}
+
+// output judges O against attention on the un-quantised inputs; never under a gate.
+func (e *execution) output(rep *Report) error {
+	p := e.r.plan
+	sp := p.Stage(probes.StageO)
+	if p.Gate != probes.GateNone || sp == nil || e.st.output == nil {
+		return nil
+	}
+	o := attn.Widen(nil, probes.Tile{DType: sp.DType, Rows: p.Shape.B * p.Shape.H * p.Shape.S, Cols: p.Shape.D, Data: e.st.output})
+	out, err := attn.Output(e.ctx, p, e.st.inputs, o)
+	if err != nil {
+		return err
+	}
+	rules, err := attn.CheckRules(e.ctx, p, e.st.inputs, o)
+	if err != nil {
+		return err
+	}
+	rep.Output = &OutputDoc{
+		MaxAbs: Number(out.MaxAbs), MeanAbs: Number(out.MeanAbs), BadFraction: Number(out.BadFraction), Cosine: Number(out.Cosine),
+		Verdict: Fail, Histogram: out.Histogram, FlashRule: ruleDoc(rules.Flash), PyTorch: ruleDoc(rules.PyTorch), Triton: ruleDoc(rules.Triton),
+	}
+	if out.OK {
+		rep.Output.Verdict = OK
+	}
+	return nil
+}
+
+func ruleDoc(r attn.Rule) *RuleDoc {
+	return &RuleDoc{Error: Number(r.Error), Limit: Number(r.Limit), Holds: r.Holds()}
+}
+
+// findings are the backend's, and those only the host can make: the quantiser's round trip, output never written.
+func (e *execution) findings() []target.Finding {
+	all := append([]target.Finding(nil), e.st.result.Findings...)
+	if rt := attn.RoundTrip(e.st.inputs); rt != nil {
+		all = append(all, target.Finding{
+			Kind: target.QuantiserMismatch, Severity: target.SeverityError, Message: rt.Error(), Variable: rt.Tensor, Index: rt.Index[:],
+			KVTile: -1, Count: rt.Count, Consequence: "encoder and decoder are not inverse: every decoded value is off by the same factor",
+		})
+	}
+	if e.r.plan.Gate.Judged().Has(probes.StageO) && e.st.result.Reached {
+		for _, a := range e.r.plan.Args {
+			if n := e.st.result.Unwritten[a.Name]; n > 0 {
+				all = append(all, target.Finding{
+					Kind: target.Unwritten, Severity: target.SeverityError, Variable: a.Name, Space: "global", KVTile: -1, Count: n,
+					Message: fmt.Sprintf("%d of %d elements of %s were never written", n, a.Elems(), a.Name),
+				})
+			}
+		}
+	}
+	return all
+}
+
+func resourcesDoc(r *target.Resources) *ResourcesDoc {
+	if r == nil {
+		return nil
+	}
+	return &ResourcesDoc{r.Registers, r.SharedBytes, r.SpillStoreBytes, r.SpillLoadBytes, r.LocalBytes, r.Arch}
+}

@@ -1,0 +1,187 @@
+package debugkern
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tilescope/debugkern/target"
+	"tilescope/kernels"
+	"tilescope/probes"
+)
+
+// Blocks lists the captured blocks in launch order.
+func (r *Run) Blocks() []probes.Dim3 {
+	blocks := make([]probes.Dim3, r.Range.N.Count())
+	for i := range blocks {
+		blocks[i] = r.Range.Block(i)
+	}
+	return blocks
+}
+
+// Tiles is the first captured kv tile of a block and how many follow.
+func (r *Run) Tiles(block probes.Dim3) (lo, n int) {
+	return r.Range.TileLo, max(0, min(r.Range.TileN, r.Plan.Work.Tiles.At(block, 0)-r.Range.TileLo))
+}
+
+// Tile returns the verdict of one tile.
+func (r *Run) Tile(p Place) TileVerdict {
+	v := r.state.judged.Tile(p.Stage, p.Block, p.KVTile)
+	return TileVerdict{
+		Verdict: v.Verdict.String(), Bad: int(v.Bad), Tainted: int(v.Tainted), Cells: int(v.Cells), MaxAbs: v.MaxAbs, Nonfinite: int(v.Nonfinite),
+	}
+}
+
+// View lays one tile beside its references.
+func (r *Run) View(p Place) (*TileView, error) {
+	sp := r.Plan.Stage(p.Stage)
+	if sp == nil {
+		return nil, fmt.Errorf("kernel %s has no stage %s", r.Plan.Kernel, p.Stage)
+	}
+	d, err := r.state.judged.Compare(p.Stage, p.Block, p.KVTile)
+	if err != nil {
+		return nil, err
+	}
+	return &TileView{
+		Place: p, Plan: sp, Got: r.state.Tile(p.Stage, p.Block, p.KVTile), Local: d.Local, Global: d.Global, Mirrored: d.Mirrored,
+		LocalBound: d.LocalBound, GlobalBound: d.GlobalBound, ValidRows: d.ValidRows, ValidCols: d.ValidCols, Verdict: r.Tile(p),
+	}, nil
+}
+
+// NextBad finds the nearest bad cell of a stage in the contract's order: kv tile, block, row, column; it wraps.
+func (r *Run) NextBad(from Cell, dir int) (Cell, bool) {
+	places := r.places(from.Stage)
+	at := 0
+	for i, p := range places {
+		if p == from.Place {
+			at = i
+		}
+	}
+	n := len(places)
+	for step := 0; step <= n; step++ {
+		p := places[((at+dir*step)%n+n)%n]
+		if v := r.Tile(p); v.Bad == 0 && v.Tainted == 0 {
+			continue
+		}
+		if c, ok := r.badIn(p, from, dir, step); ok {
+			return c, true
+		}
+	}
+	return Cell{}, false
+}
+
+// places lists a stage's tiles in the contract's order.
+func (r *Run) places(s probes.Stage) []Place {
+	sp := r.Plan.Stage(s)
+	if sp == nil {
+		return []Place{{Stage: s}}
+	}
+	blocks, tiles := r.Blocks(), 1
+	if sp.PerTile {
+		tiles = r.Range.TileN
+	}
+	places := make([]Place, 0, tiles*len(blocks))
+	for kv := range tiles {
+		for _, b := range blocks {
+			if sp.PerTile {
+				places = append(places, Place{s, b, r.Range.TileLo + kv})
+			} else {
+				places = append(places, Place{s, b, 0})
+			}
+		}
+	}
+	return places
+}
+
+// badIn finds the first bad cell of a tile in a direction: past from where this is from's own tile (step 0), anywhere
+// else from the tile's edge; the last step comes back to from's tile for the cells on its other side.
+func (r *Run) badIn(p Place, from Cell, dir, step int) (Cell, bool) {
+	v, err := r.View(p)
+	if err != nil || !v.Got.Reached() {
+		return Cell{}, false
+	}
+	local := v.Verdict.Bad > 0
+	rows, cols := v.ValidRows, v.ValidCols
+	i := 0
+	if dir < 0 {
+		i = rows*cols - 1
+	}
+	if step == 0 {
+		i = from.Row*cols + from.Col + dir
+	}
+	for ; i >= 0 && i < rows*cols; i += dir {
+		row, col := i/cols, i%cols
+		if v.Bad(row, col, local) {
+			return Cell{p, row, col}, true
+		}
+	}
+	return Cell{}, false
+}
+
+// Bad reports whether a compared cell exceeds its local (or else its global) bound. Not-finite cells exceed every bound
+// but that of a reference that is not finite either.
+func (v *TileView) Bad(row, col int, local bool) bool {
+	i := row*v.Plan.Cols + col
+	ref, bound := v.Global, v.GlobalBound
+	if local {
+		ref, bound = v.Local, v.LocalBound
+	}
+	d := v.Got.At(row, col) - ref[i]
+	return !(d <= bound[i] && -d <= bound[i])
+}
+
+// errNoTracer is answered where the backend cannot say who wrote a cell.
+var errNoTracer = errors.New("this backend cannot tell who wrote a cell: run the same on the emulator (--backend emu)")
+
+// Writer executes the cell's block again and tells who wrote it last before it was captured.
+func (r *Run) Writer(ctx context.Context, c Cell) (*Writer, error) {
+	tracer, ok := r.state.kernel.(target.CellTracer)
+	if !ok {
+		return nil, errNoTracer
+	}
+	sp := r.Plan.Stage(c.Stage)
+	if sp == nil {
+		return nil, fmt.Errorf("kernel %s has no stage %s", r.Plan.Kernel, c.Stage)
+	}
+	size := sp.DType.Size()
+	cell := target.TracedCell{Size: size}
+	if sp.Capture.Kind == probes.CaptureOutput {
+		off, rowBytes, rows := r.state.outputRows(sp, c.Block)
+		if c.Row >= rows {
+			return nil, fmt.Errorf("row %d lies past the output", c.Row)
+		}
+		cell.Arg, cell.Offset = sp.Capture.Output, uint64(off+c.Row*rowBytes+c.Col*size)
+	} else {
+		off, ok := r.state.r.layout.Slot(c.Stage, c.Block, c.KVTile)
+		if !ok {
+			return nil, fmt.Errorf("stage %s, block %s, kv tile %d was not captured", c.Stage, c.Block, c.KVTile)
+		}
+		cell.Offset = off + uint64((c.Row*sp.Cols+c.Col)*size)
+	}
+	w, err := tracer.WhoWrote(ctx, r.state.launch, c.Block, cell)
+	if err != nil {
+		return nil, err
+	}
+	return &Writer{
+		Warp: w.Warp, Lane: w.Lane, Source: w.Source, PTXLine: w.PTXLine, Step: w.Step, Instr: w.Instr, Space: w.Space, Addr: w.Addr,
+		Fragment: w.Fragment,
+	}, nil
+}
+
+// Source returns the lines of a CUDA source of this run.
+func (r *Run) Source(file string) []string {
+	base := file[strings.LastIndexByte(file, '/')+1:]
+	if base == "tilescope.cuh" {
+		return strings.Split(probes.Header, "\n")
+	}
+	if m := r.Selection.Manifest; m.Source != "" && strings.HasSuffix(m.Source, base) {
+		if text, err := sourceText(m); err == nil {
+			return strings.Split(string(text), "\n")
+		}
+	}
+	if text, ok := kernels.Source(base); ok {
+		return strings.Split(string(text), "\n")
+	}
+	return nil
+}
