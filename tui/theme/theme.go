@@ -27,6 +27,7 @@ type Theme struct {
 	Border, Focus                     Style // pane borders; the focused pane's
 	OK, Wrong, Taint, Off             Style // verdicts
 	Mark                              Style // the cursor's brackets
+	Here                              Style // the cursor where a cell is one column
 	Bar, BarDim, BarStrong            Style // top bar
 	Tab, TabOn                        Style
 	Key, Help                         Style // hint line: key and meaning
@@ -68,6 +69,32 @@ func (t *Theme) Colours() bool { return t.Profile >= colorprofile.ANSI }
 // Rich reports whether heat maps have their full range of colours.
 func (t *Theme) Rich() bool { return t.Profile >= colorprofile.ANSI256 }
 
+// Verdict is the style of a stage's or tile's verdict: ok, wrong, tainted, off; agree, diverge, failed; fail.
+func (t *Theme) Verdict(v string) Style {
+	switch v {
+	case "ok", "agree":
+		return t.OK
+	case "wrong", "diverge", "failed", "fail", "error":
+		return t.Wrong
+	case "tainted":
+		return t.Taint
+	}
+	return t.Off
+}
+
+// VerdictMark is the glyph that says the same without colour.
+func (t *Theme) VerdictMark(v string) string {
+	switch v {
+	case "ok", "agree":
+		return t.Glyph.OK
+	case "wrong", "diverge", "failed", "fail", "error":
+		return t.Glyph.Wrong
+	case "tainted":
+		return t.Glyph.Taint
+	}
+	return t.Glyph.Off
+}
+
 // colour is one role's colour: as RGB, and its nearest among the sixteen.
 type colour struct {
 	rgb  uint32
@@ -102,6 +129,7 @@ func (t *Theme) styles() {
 	t.Taint = t.style("", amber, plain)
 	t.Off = t.style("2", grey, plain)
 	t.Mark = t.style("1", plain, plain)
+	t.Here = t.style("1;7", plain, plain)
 	t.Bar = t.style("", white, barBack)
 	t.BarDim = t.style("", grey, barBack)
 	t.BarStrong = t.style("1", sky, barBack)

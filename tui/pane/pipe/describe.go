@@ -1,0 +1,273 @@
+package pipe
+
+import (
+	"fmt"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/probes"
+	"tilescope/tui/pane/tile"
+	"tilescope/tui/theme"
+)
+
+// entry is one line of the detail part: a name, then text in a style. Wrapped lines have no name.
+type entry struct {
+	name  string
+	style theme.Style
+	plain string
+}
+
+const nameWidth = 10
+
+func (p *Pane) detailTitle() string {
+	if r := p.row(p.at.Stage); r != nil && r.doc != nil {
+		return fmt.Sprintf("%s %s %s", p.at.Stage, p.th.VerdictMark(r.doc.Verdict), r.doc.Verdict)
+	}
+	return p.at.Stage.String()
+}
+
+func (p *Pane) detailNote() string {
+	if rest := len(p.detail) - p.detailHeight(); rest > 0 {
+		return fmt.Sprintf("line %d of %d", p.scroll+1, len(p.detail))
+	}
+	return ""
+}
+
+func (p *Pane) row(s probes.Stage) *row {
+	for i := range p.rows {
+		if p.rows[i].plan.Stage == s {
+			return &p.rows[i]
+		}
+	}
+	return nil
+}
+
+func (p *Pane) detailLine(i, w int) string {
+	e := p.detail[i]
+	l := p.th.Line(w)
+	if contains(e.plain, p.match) {
+		return l.Space(1).Add(p.th.Select, e.name).Pad(nameWidth).Add(p.th.Select, e.plain).Done()
+	}
+	return l.Space(1).Add(p.th.Dim, e.name).Pad(nameWidth).Add(e.style, e.plain).Done()
+}
+
+// describe writes the detail part for the stage under the cursor, then the run.
+func (p *Pane) describe(w int) []entry {
+	var out []entry
+	say := func(name string, style theme.Style, format string, args ...any) {
+		for _, s := range p.th.Wrap(fmt.Sprintf(format, args...), w-nameWidth-1) {
+			out = append(out, entry{name, style, s})
+			name = ""
+		}
+	}
+	r := p.data.Report
+	if r == nil {
+		return nil
+	}
+	if x := p.row(p.at.Stage); x != nil && x.doc != nil {
+		p.stage(x, say)
+	}
+	for i := range r.Findings {
+		p.finding(&r.Findings[i], say)
+	}
+	if r.Error != nil {
+		say("error", p.th.Wrong, "%s: %s%s", r.Error.Stage, r.Error.Message, place(r.Error.Source))
+	}
+	p.guilty(r, say)
+	p.output(r.Output, say)
+	p.run(r, say)
+	return out
+}
+
+type sayer func(name string, style theme.Style, format string, args ...any)
+
+func (p *Pane) stage(x *row, say sayer) {
+	d := x.doc
+	if d.Verdict == debugkern.Off {
+		say("off", p.th.Off, "not judged: %s", p.whyOff(x.plan.Stage))
+		return
+	}
+	say("local", p.statsStyle(d.Local), "%s", statsText(d.Local))
+	if b := d.FirstBad; b != nil {
+		where := fmt.Sprintf("%s kv %d", b.Block, b.KVTile)
+		if !x.plan.PerTile {
+			where = b.Block.String()
+		}
+		who := ""
+		if b.Warp != nil && b.Lane != nil {
+			who = fmt.Sprintf(" · warp %d lane %d", *b.Warp, *b.Lane)
+		}
+		say("first bad", p.th.Wrong, "%s %s: got %s, want %s%s%s", where, tile.CellName(x.plan.Stage, b.Row, b.Col),
+			tile.Long(float64(b.Got)), tile.Long(float64(b.Want)), who, place(b.Source))
+	}
+	for i, f := range d.Fingerprints {
+		name := "pattern"
+		if i > 0 {
+			name = "or"
+		}
+		say(name, p.th.Accent, "%s", strings.TrimSpace(fmt.Sprintf("%s %s · explains %.0f %% · %s", f.Name, f.Value, 100*float64(f.Explains), f.Evidence)))
+	}
+	if d.Local.Derivation != "" {
+		say("bound", p.th.Text, "%s", d.Local.Derivation)
+	}
+	say("global", p.statsStyle(d.Global), "%s", statsText(d.Global))
+	say("taken", p.th.Dim, "%s · %s %d×%d · %d tiles · from %s", d.Probe, x.plan.DType, x.plan.Rows, x.plan.Cols, d.Tiles, fromText(x.plan.From))
+}
+
+func (p *Pane) whyOff(s probes.Stage) string {
+	if p.data.Plan != nil {
+		g := p.data.Plan.Gate
+		switch {
+		case g.Injected().Has(s):
+			return fmt.Sprintf("gate %s feeds it in", g)
+		case !g.Judged().Has(s):
+			return fmt.Sprintf("gate %s leaves it out", g)
+		}
+	}
+	return "execution did not reach it"
+}
+
+func fromText(set probes.StageSet) string {
+	var names []string
+	for s := probes.StageQ; s < probes.NumStages; s++ {
+		if set.Has(s) {
+			names = append(names, s.String())
+		}
+	}
+	if names == nil {
+		return "the inputs"
+	}
+	return strings.Join(names, ", ")
+}
+
+func (p *Pane) statsStyle(s debugkern.ErrorStats) theme.Style {
+	if s.Bad > 0 {
+		return p.th.Wrong
+	}
+	return p.th.Text
+}
+
+func statsText(s debugkern.ErrorStats) string {
+	text := fmt.Sprintf("bad %d/%d · max %.3g = %d ulp · bound %.3g", s.Bad, s.Cells, float64(s.MaxAbs), s.MaxULP, float64(s.Bound))
+	if s.Nonfinite > 0 {
+		text += fmt.Sprintf(" · %d not finite", s.Nonfinite)
+	}
+	return text
+}
+
+func place(s *debugkern.SourceDoc) string {
+	if s == nil {
+		return ""
+	}
+	return fmt.Sprintf(" · %s:%d", s.File, s.Line)
+}
+
+func (p *Pane) guilty(r *debugkern.Report, say sayer) {
+	for i, g := range r.Guilty {
+		name := "guilty"
+		if i > 0 {
+			name = "and"
+		}
+		text := g.Stage + " at " + guiltyPlace(g)
+		if d := r.Stage(g.Stage); d != nil {
+			if pattern := tile.Pattern(d); pattern != "" {
+				text += " · " + pattern
+			}
+		}
+		say(name, p.th.Wrong, "%s", text)
+	}
+}
+
+func (p *Pane) finding(f *debugkern.FindingDoc, say sayer) {
+	style := p.th.Wrong
+	if f.Severity != "error" {
+		style = p.th.Text
+	}
+	text := fmt.Sprintf("%s: %s%s", f.Kind, f.Message, place(f.Source))
+	if f.Other != nil {
+		text += " and" + strings.TrimPrefix(place(f.Other), " ·")
+	}
+	if f.Missing != nil {
+		text += " · missing: " + *f.Missing
+	}
+	if f.Neighbour != "" {
+		text += " · hits " + f.Neighbour
+	}
+	if f.Count > 1 {
+		text += fmt.Sprintf(" · %d times", f.Count)
+	}
+	say(f.Severity, style, "%s", text)
+	if f.Consequence != "" {
+		say("", p.th.Text, "%s", f.Consequence)
+	}
+}
+
+func (p *Pane) output(o *debugkern.OutputDoc, say sayer) {
+	if o == nil {
+		return
+	}
+	style := p.th.OK
+	if o.Verdict != debugkern.OK {
+		style = p.th.Wrong
+	}
+	say("output", style, "%s %s · max %.3g · mean %.3g · over %.3g %% · cosine %.6f", p.th.VerdictMark(o.Verdict), o.Verdict,
+		float64(o.MaxAbs), float64(o.MeanAbs), 100*float64(o.BadFraction), float64(o.Cosine))
+	for _, rule := range []struct {
+		name string
+		doc  *debugkern.RuleDoc
+	}{{"FlashAttention's rule", o.FlashRule}, {"PyTorch's", o.PyTorch}, {"Triton's", o.Triton}} {
+		if rule.doc == nil {
+			continue
+		}
+		holds := "holds"
+		if !rule.doc.Holds {
+			holds = "does not hold"
+		}
+		say("", p.th.Dim, "%s %s: %.3g ≤ %.3g", rule.name, holds, float64(rule.doc.Error), float64(rule.doc.Limit))
+	}
+	if len(o.Histogram) > 0 {
+		say("", p.th.Dim, "|error| by decade from 1e-6: %s", p.histogram(o.Histogram))
+	}
+}
+
+func (p *Pane) histogram(counts []int) string {
+	most := 1
+	for _, n := range counts {
+		most = max(most, n)
+	}
+	var b strings.Builder
+	spark := p.th.Glyph.Spark
+	for _, n := range counts {
+		i := 0
+		if n > 0 {
+			i = max(1, n*(len(spark)-1)/most)
+		}
+		b.WriteString(spark[i])
+	}
+	return b.String()
+}
+
+func (p *Pane) run(r *debugkern.Report, say sayer) {
+	b := r.Backend
+	say("ran on", p.th.Text, "%s · %s · built by %s for %s · schedule %s", b.Name, b.Device, b.Builder, b.Arch, b.Schedule)
+	c := r.Cost
+	say("cost", p.th.Text, "build %.0f ms · run %.0f ms · compare %.0f ms · %s warp instructions · %s mma outputs",
+		float64(c.BuildMS), float64(c.RunMS), float64(c.CompareMS), big(c.WarpInstructions), big(c.MMAOutputs))
+	if x := r.Resources; x != nil {
+		say("ptxas", p.th.Text, "%d registers · %d B shared · spills %d/%d B · local %d B · %s", x.Registers, x.SharedBytes,
+			x.SpillStoreBytes, x.SpillLoadBytes, x.LocalBytes, x.Arch)
+	}
+	if r.Digest != "" {
+		say("digest", p.th.Dim, "%s", r.Digest)
+	}
+}
+
+func big(n uint64) string {
+	switch {
+	case n < 10000:
+		return fmt.Sprint(n)
+	case n < 10000000:
+		return fmt.Sprintf("%.1f k", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f M", float64(n)/1e6)
+}

@@ -1,0 +1,313 @@
+package pipe
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/tui/theme"
+)
+
+// View returns the pane's lines, each of its full width.
+func (p *Pane) View() []string {
+	if p.changed {
+		p.changed = false
+		p.lines = p.draw()
+	}
+	return p.lines
+}
+
+func (p *Pane) draw() []string {
+	if p.w < 20 || p.h < 8 {
+		return p.th.Blank(p.w, p.h)
+	}
+	left := p.left(p.innerWidth()+2, p.h)
+	if m := p.mapWidth(); m > 0 {
+		return theme.Beside(left, p.blocks(m, p.h))
+	}
+	return left
+}
+
+// left is the timeline above the detail.
+func (p *Pane) left(w, h int) []string {
+	g := p.th.Glyph
+	if len(p.rows) == 0 {
+		text := p.data.Message
+		if text == "" {
+			text = "nothing has run yet"
+		}
+		var lines []string
+		for _, s := range p.th.Wrap(text, w-6) {
+			lines = append(lines, p.th.Line(w-2).Space(2).Add(p.th.Dim, s).Done())
+		}
+		return p.th.Box("PIPE", "", append(p.th.Blank(w-2, 1), lines...), w, h, p.focus == Timeline)
+	}
+	out := make([]string, 0, h)
+	out = append(out, p.th.Rule(g.TL, g.TR, "PIPE block "+p.at.Block.String(), p.note(), w, p.focus == Timeline))
+	out = append(out, p.framed(p.verdictLine(w-2), w), p.framed(p.headLine(w-2), w))
+	for _, r := range p.rows {
+		out = append(out, p.framed(p.stageLine(r, w-2), w))
+	}
+	out = append(out, p.th.Rule(g.TeeL, g.TeeR, p.detailTitle(), p.detailNote(), w, p.focus == Detail))
+	for i := len(out); i < h-1; i++ {
+		k := p.scroll + i - (p.timelineHeight() + 2)
+		if k < len(p.detail) {
+			out = append(out, p.framed(p.detailLine(k, w-2), w))
+		} else {
+			out = append(out, p.framed(p.th.Line(w-2).Done(), w))
+		}
+	}
+	return append(out[:h-1], p.th.Line(w).Glyph(p.th.Border, g.BL).Repeat(p.th.Border, g.H, w-2).Glyph(p.th.Border, g.BR).Done())
+}
+
+func (p *Pane) framed(line string, w int) string {
+	v := p.th.Glyph.V
+	return p.th.Line(w).Glyph(p.th.Border, v).Raw(line, w-2).Glyph(p.th.Border, v).Done()
+}
+
+func (p *Pane) note() string {
+	_, n := p.tiles()
+	if s := p.data.Summary; s != nil {
+		return fmt.Sprintf("%d blocks · %d kv tiles", len(s.Blocks), n)
+	}
+	return fmt.Sprintf("%d kv tiles", n)
+}
+
+// verdictLine: ✗ DIVERGE  guilty P 0,0,0 kv 1 · tainted U O · 2 findings · output ok
+func (p *Pane) verdictLine(w int) string {
+	l := p.th.Line(w)
+	r := p.data.Report
+	if r == nil {
+		return l.Add(p.th.Dim, " "+p.data.Message).Done()
+	}
+	l.Add(p.th.Verdict(r.Verdict), " "+p.th.VerdictMark(r.Verdict)+" "+strings.ToUpper(r.Verdict)+"  ")
+	if r.Error != nil {
+		return l.Add(p.th.Text, p.th.Fit(r.Error.Stage+": "+r.Error.Message, l.Left())).Done()
+	}
+	sep := ""
+	part := func(s theme.Style, text string) {
+		l.Add(p.th.Dim, sep).Add(s, p.th.Fit(text, l.Left()))
+		sep = " · "
+	}
+	for i, g := range r.Guilty {
+		text := g.Stage + " " + guiltyPlace(g)
+		if i == 0 {
+			text = "guilty " + text
+		}
+		part(p.th.Wrong, text)
+	}
+	if list := stagesOf(r, debugkern.Tainted); list != "" {
+		part(p.th.Taint, "tainted "+list)
+	}
+	if list := stagesOf(r, debugkern.Off); list != "" {
+		part(p.th.Off, "off "+list)
+	}
+	if n := len(r.Findings); n > 0 {
+		part(p.th.Wrong, plural(n, "finding"))
+	}
+	if r.Output != nil {
+		part(p.th.Verdict(r.Output.Verdict), "output "+r.Output.Verdict)
+	}
+	return l.Done()
+}
+
+func guiltyPlace(g debugkern.Guilty) string {
+	switch {
+	case g.Stage == "Q" || g.Stage == "O":
+		return g.Block.String()
+	}
+	return fmt.Sprintf("%s kv %d", g.Block, g.KVTile)
+}
+
+func stagesOf(r *debugkern.Report, verdict string) string {
+	var list []string
+	for i := range r.Stages {
+		if r.Stages[i].Verdict == verdict {
+			list = append(list, r.Stages[i].Name)
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+// headLine names the columns: in, the kv tiles, out, and the summary over all blocks.
+func (p *Pane) headLine(w int) string {
+	l := p.th.Line(w).Add(p.th.Dim, " stage").Pad(labelWidth)
+	head := func(s string) {
+		end := l.Col() + cellWidth
+		l.Space(1).Add(p.th.Dim, p.th.Fit(s, cellWidth-1)).Pad(end)
+	}
+	lo, n := p.tiles()
+	head("in")
+	last := min(p.first+p.fit(), n)
+	for kv := p.first; kv < last; kv++ {
+		name := "kv" + strconv.Itoa(lo+kv)
+		if kv == p.first && p.first > 0 || kv == last-1 && last < n {
+			name += p.th.Glyph.Ellipsis
+		}
+		head(name)
+	}
+	head("out")
+	return l.Space(2).Add(p.th.Dim, "all blocks").Pad(l.Col()+2).Right(p.th.Dim, "max error", l.Col()+11).Done()
+}
+
+// stageLine is one stage: its name, its tiles of this block, its tiles of all blocks.
+func (p *Pane) stageLine(r row, w int) string {
+	at := r.plan.Stage == p.at.Stage
+	l := p.th.Line(w)
+	name := p.th.Text
+	if at {
+		name = p.th.Strong
+		l.Glyph(p.th.Accent, p.th.Glyph.Pointer)
+	} else {
+		l.Space(1)
+	}
+	l.Add(name, r.plan.Stage.String()).Pad(4).Add(p.th.Dim, r.plan.DType.String()).Pad(labelWidth)
+	lo, n := p.tiles()
+	last := min(p.first+p.fit(), n)
+	close := false
+	slot := func(here, there bool, kv int) {
+		mark := " "
+		switch {
+		case here && at:
+			mark = p.th.Glyph.Left
+		case close:
+			mark = p.th.Glyph.Right
+		}
+		l.Glyph(p.th.Mark, mark)
+		close = here && at
+		p.slot(l, r, there, kv)
+	}
+	once := !r.plan.PerTile
+	output := once && r.plan.From != 0
+	slot(once && !output, once && !output, 0)
+	for kv := lo + p.first; kv < lo+last; kv++ {
+		slot(!once && kv == p.at.KVTile, !once, kv)
+	}
+	slot(output, output, 0)
+	if close {
+		l.Glyph(p.th.Mark, p.th.Glyph.Right)
+	} else {
+		l.Space(1)
+	}
+	p.summaryOf(l.Space(1), r)
+	return l.Done()
+}
+
+// slot writes a tile's mark and its number of bad cells.
+func (p *Pane) slot(l *theme.Line, r row, there bool, kv int) {
+	end := l.Col() + cellWidth - 1
+	if !there || p.data.Viewer == nil {
+		l.Pad(end)
+		return
+	}
+	v := p.data.Viewer.Tile(debugkern.Place{Stage: r.plan.Stage, Block: p.at.Block, KVTile: kv})
+	style := p.th.Verdict(v.Verdict)
+	l.Add(style, p.th.VerdictMark(v.Verdict))
+	switch n := v.Bad; {
+	case v.Verdict == debugkern.Tainted && v.Tainted > 0:
+		l.Add(style, count(v.Tainted))
+	case n > 0:
+		l.Add(style, count(n))
+	}
+	l.Pad(end)
+}
+
+// count writes a number in at most four columns.
+func count(n int) string {
+	switch {
+	case n < 10000:
+		return strconv.Itoa(n)
+	case n < 1000000:
+		return strconv.Itoa(n/1000) + "k"
+	}
+	return strconv.Itoa(n/1000000) + "M"
+}
+
+// summaryOf is the stage over all blocks: how many tiles are not right, and the largest error.
+func (p *Pane) summaryOf(l *theme.Line, r row) {
+	s := p.data.Summary
+	if s == nil || s.Stages[r.plan.Stage] == nil {
+		return
+	}
+	st := s.Stages[r.plan.Stage]
+	start := l.Col()
+	total := st.OK + st.Wrong + st.Tainted + st.Off
+	switch {
+	case st.Wrong > 0:
+		l.Add(p.th.Wrong, fmt.Sprintf("%s%d/%d", p.th.Glyph.Wrong, st.Wrong, total))
+	case st.Tainted > 0:
+		l.Add(p.th.Taint, fmt.Sprintf("%s%d/%d", p.th.Glyph.Taint, st.Tainted, total))
+	case st.Off == total:
+		l.Add(p.th.Off, p.th.Glyph.Off+"off")
+	default:
+		l.Add(p.th.OK, fmt.Sprintf("%s%d", p.th.Glyph.OK, st.OK))
+	}
+	l.Pad(start + 12)
+	if r.doc == nil || st.Off == total {
+		return
+	}
+	l.Right(p.th.Text, fmt.Sprintf("%.2g", float64(r.doc.Local.MaxAbs)), start+21)
+	if r.doc.Verdict == debugkern.Wrong {
+		l.Add(p.th.Wrong, " > "+fmt.Sprintf("%.1e", float64(r.doc.Local.Bound)))
+	} else {
+		l.Add(p.th.Dim, "   "+fmt.Sprintf("%.1e", float64(r.doc.Local.Bound)))
+	}
+}
+
+// blocks is the map of one stage over all blocks: a row a block, a column a kv tile.
+func (p *Pane) blocks(w, h int) []string {
+	title := "ALL BLOCKS " + p.at.Stage.String()
+	s := p.data.Summary
+	if s == nil || s.Stages[p.at.Stage] == nil {
+		return p.th.Box(title, "", nil, w, h, false)
+	}
+	st := s.Stages[p.at.Stage]
+	cols := min(st.width, w-2-9)
+	first := 0
+	if c := p.at.KVTile - s.Lo; st.width > 1 && c >= cols {
+		first = c - cols + 1
+	}
+	here := s.index[p.at.Block]
+	top := max(0, min(here-(h-2)/2, len(s.Blocks)-(h-2)))
+	var lines []string
+	for i := top; i < min(top+h-2, len(s.Blocks)); i++ {
+		l := p.th.Line(w - 2)
+		style := p.th.Dim
+		if i == here {
+			style = p.th.Strong
+			l.Glyph(p.th.Accent, p.th.Glyph.Pointer)
+		} else {
+			l.Space(1)
+		}
+		l.Add(style, p.th.Fit(s.Blocks[i].String(), 7)).Pad(9)
+		for c := first; c < first+cols; c++ {
+			l.Glyph(p.mapMark(verdicts[st.verdict[i*st.width+c]]))
+		}
+		lines = append(lines, l.Done())
+	}
+	note := fmt.Sprintf("%d-%d of %d", top+1, min(top+h-2, len(s.Blocks)), len(s.Blocks))
+	return p.th.Box(title, note, lines, w, h, false)
+}
+
+// mapMark is a tile in one column: a dot where it is right, so that the others stand out.
+func (p *Pane) mapMark(verdict string) (theme.Style, string) {
+	switch verdict {
+	case debugkern.OK:
+		return p.th.OK, p.th.Glyph.Equal
+	case "":
+		return p.th.Text, " "
+	}
+	return p.th.Verdict(verdict), p.th.VerdictMark(verdict)
+}
+
+func contains(s, sub string) bool {
+	return sub != "" && strings.Contains(strings.ToLower(s), strings.ToLower(sub))
+}

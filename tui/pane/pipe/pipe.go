@@ -1,0 +1,225 @@
+// Package pipe is the Pipe view's pane: the stages of one block as a timeline over its kv tiles, a verdict in every place,
+// the same over all blocks, and what the report says of the stage under the cursor.
+//
+// The one idea: the timeline's cells are the places of the run, so the cursor here is the cursor everywhere; Enter only
+// changes the view.
+//
+// It must not know sessions, keys or how a verdict is reached.
+package pipe
+
+import (
+	"tilescope/debugkern"
+	"tilescope/probes"
+	"tilescope/tui/theme"
+)
+
+// Data is one run.
+type Data struct {
+	Report  *debugkern.Report
+	Plan    *probes.Plan
+	Viewer  debugkern.Viewer
+	Summary *Summary
+	Message string // where there is no run
+}
+
+// Panes of the view, as focus counts them.
+const (
+	Timeline = iota
+	Detail
+)
+
+// Pane draws the view.
+type Pane struct {
+	th    *theme.Theme
+	w, h  int
+	data  Data
+	at    debugkern.Place
+	focus int
+	grow  int // extra lines of the detail part
+
+	first  int // first kv tile shown
+	scroll int // first detail line shown
+	match  string
+
+	rows    []row
+	detail  []entry
+	lines   []string
+	changed bool
+}
+
+// row is one stage of the timeline.
+type row struct {
+	plan *probes.StagePlan
+	doc  *debugkern.StageDoc
+}
+
+// New returns an empty pane.
+func New(th *theme.Theme) *Pane { return &Pane{th: th, changed: true} }
+
+// SetTheme changes colours and glyphs.
+func (p *Pane) SetTheme(th *theme.Theme) {
+	p.th = th
+	p.refresh()
+}
+
+// SetSize gives the pane its place.
+func (p *Pane) SetSize(w, h int) {
+	if w != p.w || h != p.h {
+		p.w, p.h = w, h
+		p.refresh()
+	}
+}
+
+// SetData shows another run.
+func (p *Pane) SetData(d Data) {
+	p.data = d
+	p.rows = p.rows[:0]
+	if d.Plan != nil {
+		for i := range d.Plan.Stages {
+			sp := &d.Plan.Stages[i]
+			r := row{plan: sp}
+			if d.Report != nil {
+				r.doc = d.Report.Stage(sp.Stage.String())
+			}
+			p.rows = append(p.rows, r)
+		}
+	}
+	p.scroll = 0
+	p.refresh()
+}
+
+// SetPlace moves the cursor.
+func (p *Pane) SetPlace(at debugkern.Place) {
+	if at == p.at {
+		return
+	}
+	if at.Stage != p.at.Stage {
+		p.scroll = 0
+	}
+	p.at = at
+	p.refresh()
+}
+
+// SetFocus says which part has the focus, -1 for none.
+func (p *Pane) SetFocus(part int) {
+	if part != p.focus {
+		p.focus, p.changed = part, true
+	}
+}
+
+// SetMatch marks detail lines that contain text, "" for none.
+func (p *Pane) SetMatch(text string) {
+	p.match, p.changed = text, true
+}
+
+// Grow gives the detail part n lines more or fewer.
+func (p *Pane) Grow(n int) {
+	p.grow = max(-6, min(12, p.grow+n))
+	p.refresh()
+}
+
+// Scroll moves the detail part by n lines and reports whether it moved.
+func (p *Pane) Scroll(n int) bool {
+	was := p.scroll
+	p.scroll = max(0, min(p.scroll+n, len(p.detail)-p.detailHeight()))
+	p.changed = p.changed || p.scroll != was
+	return p.scroll != was
+}
+
+// FindDetail scrolls to the next (dir 1) or previous detail line that contains text and reports whether there is one.
+func (p *Pane) FindDetail(text string, dir int) bool {
+	n := len(p.detail)
+	for k := 1; k <= n; k++ {
+		i := ((p.scroll+dir*k)%n + n) % n
+		if contains(p.detail[i].plain, text) {
+			p.scroll, p.changed = i, true
+			return true
+		}
+	}
+	return false
+}
+
+// Stages lists the stages of the timeline in order.
+func (p *Pane) Stages() []probes.Stage {
+	out := make([]probes.Stage, len(p.rows))
+	for i, r := range p.rows {
+		out[i] = r.plan.Stage
+	}
+	return out
+}
+
+func (p *Pane) refresh() {
+	p.changed = true
+	p.detail = p.describe(p.innerWidth())
+	p.scroll = max(0, min(p.scroll, len(p.detail)-p.detailHeight()))
+	lo, n := p.tiles()
+	if fit := p.fit(); n > fit {
+		at := p.at.KVTile - lo
+		if at < p.first {
+			p.first = at
+		}
+		if at >= p.first+fit {
+			p.first = at - fit + 1
+		}
+		p.first = max(0, min(p.first, n-fit))
+	} else {
+		p.first = 0
+	}
+}
+
+func (p *Pane) tiles() (lo, n int) {
+	if p.data.Viewer == nil {
+		if p.data.Plan != nil {
+			return 0, p.data.Plan.Work.MaxTiles
+		}
+		return 0, 0
+	}
+	return p.data.Viewer.Tiles(p.at.Block)
+}
+
+// Geometry of the pane.
+const (
+	labelWidth = 9 // stage name and dtype
+	cellWidth  = 6 // separator, mark, count
+	sideWidth  = 34
+	wideFrom   = 112
+)
+
+// mapWidth is the width of the all-blocks map at the right, 0 where there is none.
+func (p *Pane) mapWidth() int {
+	if p.w < wideFrom {
+		return 0
+	}
+	return p.w / 3
+}
+
+func (p *Pane) innerWidth() int { return max(0, p.w-p.mapWidth()-2) }
+
+// fit is how many kv tiles the timeline shows: what the input and output columns and the summary leave.
+func (p *Pane) fit() int {
+	return max(1, (p.innerWidth()-labelWidth-2*cellWidth-1-sideWidth+2)/cellWidth)
+}
+
+func (p *Pane) timelineHeight() int { return len(p.rows) + 2 } // verdict, heads
+
+func (p *Pane) detailHeight() int {
+	return max(1, p.h-3-p.timelineHeight()+min(0, p.grow))
+}
+
+// Hit maps a place on the pane to the timeline's cell drawn there; part is which part it lies in.
+func (p *Pane) Hit(x, y int) (at debugkern.Place, part int, ok bool) {
+	at, part = p.at, Detail
+	if y <= p.timelineHeight() && x < p.innerWidth()+2 {
+		part = Timeline
+	}
+	i := y - 3
+	if part != Timeline || i < 0 || i >= len(p.rows) {
+		return at, part, false
+	}
+	lo, n := p.tiles()
+	at.Stage = p.rows[i].plan.Stage
+	if c := (x-1-labelWidth)/cellWidth - 1; c >= 0 && c < min(n, p.fit()) {
+		at.KVTile = lo + p.first + c
+	}
+	return at, part, true
+}

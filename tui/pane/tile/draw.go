@@ -1,0 +1,375 @@
+package tile
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"tilescope/probes"
+	"tilescope/tui/theme"
+)
+
+// View returns the pane's lines, each of its full width.
+func (p *Pane) View() []string {
+	if !p.changed {
+		return p.lines
+	}
+	p.changed = false
+	p.lines = p.draw()
+	return p.lines
+}
+
+func (p *Pane) draw() []string {
+	if p.w < 10 || p.h < 3+detailLines {
+		return p.th.Blank(p.w, p.h)
+	}
+	g := p.th.Glyph
+	out := make([]string, 0, p.h)
+	out = append(out, p.heads())
+	body := p.h - 2 - detailLines
+	if v := p.data.View; v == nil || !v.Got.Reached() {
+		out = append(out, p.message(body)...)
+	} else {
+		out = append(out, p.columnHeads())
+		for i := range body - 1 {
+			out = append(out, p.rowLine(p.top+i, i < p.nrows))
+		}
+	}
+	out = append(out, p.junction(g.TeeL, g.TeeB, g.TeeR))
+	for _, l := range p.detail() {
+		out = append(out, p.th.Line(p.w).Glyph(p.th.Border, g.V).Raw(l, p.w-2).Glyph(p.th.Border, g.V).Done())
+	}
+	return append(out, p.th.Line(p.w).Glyph(p.th.Border, g.BL).Repeat(p.th.Border, g.H, p.w-2).Glyph(p.th.Border, g.BR).Done())
+}
+
+// heads is the top border with the columns' titles.
+func (p *Pane) heads() string {
+	g := p.th.Glyph
+	l := p.th.Line(p.w)
+	for i, z := range p.zones {
+		corner := g.TeeT
+		if i == 0 {
+			corner = g.TL
+		}
+		l.Glyph(p.th.Border, corner)
+		edge, title := p.th.Border, p.th.Title
+		if z.kind == p.focus {
+			edge, title = p.th.Focus, p.th.Focus
+		}
+		end := l.Col() + z.w
+		l.Add(title, p.th.Fit(p.title(z.kind), z.w))
+		l.Repeat(edge, g.H, end-l.Col())
+	}
+	return l.Glyph(p.th.Border, g.TR).Done()
+}
+
+func (p *Pane) title(kind int) string {
+	switch kind {
+	case Kernel:
+		if v := p.data.View; v != nil {
+			return fmt.Sprintf("KERNEL %s", v.Got.DType)
+		}
+		return "KERNEL"
+	case Reference:
+		if p.judge.name != "" {
+			return "REFERENCE " + p.judge.name
+		}
+		return "REFERENCE"
+	}
+	return "ERROR signed " + p.set.Diff.String()
+}
+
+func (p *Pane) junction(left, mid, right string) string {
+	g := p.th.Glyph
+	l := p.th.Line(p.w)
+	for i, z := range p.zones {
+		corner := mid
+		if i == 0 {
+			corner = left
+		}
+		l.Glyph(p.th.Border, corner).Repeat(p.th.Border, g.H, z.w)
+	}
+	return l.Glyph(p.th.Border, right).Done()
+}
+
+// message fills the tile's place with text.
+func (p *Pane) message(h int) []string {
+	text := p.data.Message
+	if v := p.data.View; v != nil && !v.Got.Reached() {
+		text = "execution did not reach this tile"
+	}
+	if text == "" {
+		text = "nothing has run yet"
+	}
+	lines := p.th.Wrap(text, p.w-6)
+	first := max(0, (h-len(lines))/2)
+	out := make([]string, h)
+	for i := range out {
+		l := p.th.Line(p.w).Glyph(p.th.Border, p.th.Glyph.V)
+		if k := i - first; k >= 0 && k < len(lines) {
+			l.Pad((p.w-p.th.Width(lines[k]))/2).Add(p.th.Dim, lines[k])
+		}
+		out[i] = l.Pad(p.w-1).Glyph(p.th.Border, p.th.Glyph.V).Done()
+	}
+	return out
+}
+
+// axes are the letters of rows and columns: q for query rows, k for keys, d for the head dimension.
+func axes(s probes.Stage) (rows, cols string) {
+	switch s {
+	case probes.StageK, probes.StageV:
+		return "k", "d"
+	case probes.StageS, probes.StageP:
+		return "q", "k"
+	case probes.StageM, probes.StageL:
+		return "q", ""
+	}
+	return "q", "d"
+}
+
+func (p *Pane) columnHeads() string {
+	l := p.th.Line(p.w)
+	_, letter := axes(p.data.Place.Stage)
+	for _, z := range p.zones {
+		l.Glyph(p.th.Border, p.th.Glyph.V)
+		start := l.Col()
+		l.Space(p.labels)
+		for c := p.left; c < p.left+p.ncols; c++ {
+			p.columnHead(l, z, letter, c)
+		}
+		l.Pad(start + z.w)
+	}
+	return l.Glyph(p.th.Border, p.th.Glyph.V).Done()
+}
+
+func (p *Pane) columnHead(l *theme.Line, z zone, letter string, c int) {
+	name := p.data.Place.Stage.String()
+	if letter != "" {
+		name = letter + strconv.Itoa(c)
+	}
+	if p.set.Heat == HeatMap { // one column a cell: every eighth is named
+		if c == p.left {
+			l.Space(1)
+		}
+		if c%8 == 0 && c+len(name) <= p.left+p.ncols {
+			l.Add(p.th.Dim, name)
+		} else if c%8 >= len(name) || c < 8*((p.left+7)/8) {
+			l.Space(1)
+		}
+		return
+	}
+	end := l.Col() + z.cell
+	l.Right(p.th.Dim, p.th.Fit(name, z.cell-1), end-1).Pad(end)
+}
+
+// rowLine draws one row of the tile in every zone.
+func (p *Pane) rowLine(row int, in bool) string {
+	l := p.th.Line(p.w)
+	letter, _ := axes(p.data.Place.Stage)
+	for _, z := range p.zones {
+		l.Glyph(p.th.Border, p.th.Glyph.V)
+		start := l.Col()
+		if in {
+			l.Add(p.th.Dim, p.th.Fit(letter+strconv.Itoa(row), p.labels)).Pad(start + p.labels)
+			if p.set.Heat == HeatMap {
+				l.Space(1)
+				for c := p.left; c < p.left+p.ncols; c++ {
+					p.mapCell(l, z.kind, row, c)
+				}
+			} else {
+				p.numberCells(l, z, row)
+			}
+		}
+		l.Pad(start + z.w)
+	}
+	return l.Glyph(p.th.Border, p.th.Glyph.V).Done()
+}
+
+// numberCells writes a row's numbers: a separator that carries the cursor's brackets, then the number on its ground. Only
+// separators change when the cursor moves.
+func (p *Pane) numberCells(l *theme.Line, z zone, row int) {
+	here := row == p.row
+	for c := p.left; c < p.left+p.ncols; c++ {
+		switch {
+		case here && c == p.col:
+			l.Glyph(p.th.Mark, p.th.Glyph.Left)
+		case here && c == p.col+1 && c > p.left:
+			l.Glyph(p.th.Mark, p.th.Glyph.Right)
+		default:
+			l.Space(1)
+		}
+		p.number(l, z, row, c)
+	}
+	if here && p.col == p.left+p.ncols-1 {
+		l.Glyph(p.th.Mark, p.th.Glyph.Right)
+	}
+}
+
+func (p *Pane) number(l *theme.Line, z zone, row, c int) {
+	end := l.Col() + z.cell - 1
+	if !p.judge.known() {
+		t := p.data.View.Got
+		if z.kind == Kernel {
+			l.Right(p.th.Text, p.set.Format.Text(t.DType, t.Bits(row, c), z.cell-1), end)
+		}
+		l.Pad(end)
+		return
+	}
+	x := p.judge.at(row, c)
+	valid := p.data.View.Valid(row, c)
+	if f := p.set.Filter; f != nil && !(valid && f.hit(x)) {
+		l.Right(p.th.Off, p.th.Glyph.Equal, end)
+		return
+	}
+	switch z.kind {
+	case Kernel, Reference:
+		bits := x.bits
+		if z.kind == Reference {
+			bits = x.refBits
+		}
+		p.right(l, p.ground(z.kind, x, valid), p.set.Format.Text(p.data.View.Got.DType, bits, z.cell-1), end)
+	case Error:
+		p.errorNumber(l, x, valid, end)
+	}
+}
+
+// right writes text right-aligned up to column end, its ground from the current column on.
+func (p *Pane) right(l *theme.Line, s theme.Style, text string, end int) {
+	l.Repeat(s, " ", end-l.Col()-p.th.Width(text)).Add(s, text)
+}
+
+// errorNumber writes the error and its mark: above, below, equal, or a blank within the bound.
+func (p *Pane) errorNumber(l *theme.Line, x cell, valid bool, end int) {
+	if !valid {
+		l.Pad(end)
+		return
+	}
+	s := p.ground(Error, x, valid)
+	if x.equal && !x.bad {
+		p.right(l, s, p.th.Glyph.Equal+" ", end)
+		return
+	}
+	mark, style := p.mark(x)
+	p.right(l, s, p.set.Diff.text(x, end-1-l.Col()), end-1)
+	if p.set.Heat == HeatTint && p.th.Colours() {
+		style = s
+	}
+	l.Glyph(style, mark)
+}
+
+// mark is an error against its bound, as a glyph.
+func (p *Pane) mark(x cell) (string, theme.Style) {
+	g := p.th.Glyph
+	switch {
+	case math.IsNaN(x.got) && x.bad:
+		return g.NaN, p.th.Wrong
+	case math.IsInf(x.got, 0) && x.bad:
+		return g.Inf, p.th.Wrong
+	case x.bad && x.delta < 0:
+		return g.Below, p.th.Wrong
+	case x.bad:
+		return g.Above, p.th.Wrong
+	case x.equal:
+		return g.Equal, p.th.Dim
+	}
+	return g.Within, p.th.Dim
+}
+
+// ground is a cell's style: the heat colour under tint, else its verdict.
+func (p *Pane) ground(kind int, x cell, valid bool) theme.Style {
+	if !valid {
+		return p.th.Off
+	}
+	if p.set.Heat != HeatOff && p.th.Colours() {
+		if kind == Error {
+			if x.equal && !x.bad {
+				return p.th.Dim
+			}
+			return p.errorHeat(x)
+		}
+		return p.valueHeat(x, kind)
+	}
+	switch {
+	case x.bad:
+		return p.th.Wrong
+	case kind == Error && !x.equal:
+		return p.th.Text
+	case kind == Error:
+		return p.th.Dim
+	}
+	return p.th.Text
+}
+
+func (p *Pane) valueHeat(x cell, kind int) theme.Style {
+	v := x.got
+	if kind == Reference {
+		v = x.want
+	}
+	return p.th.Value[p.level(v, len(p.th.Value))]
+}
+
+// level places v on the scale that kernel and reference share.
+func (p *Pane) level(v float64, n int) int {
+	span := p.stats.hi - p.stats.lo
+	if !(span > 0) || math.IsNaN(v) {
+		return 0
+	}
+	f := (v - p.stats.lo) / span
+	return min(n-1, int(max(0, min(1, f))*float64(n-1)+0.5))
+}
+
+// errorHeat places an error between blue and orange: up to its bound the pale inner half, beyond it by powers of two to
+// the full colour at 64 times the bound.
+func (p *Pane) errorHeat(x cell) theme.Style {
+	n := len(p.th.Err)
+	r := p.judge.ratio(x)
+	if math.IsNaN(r) {
+		return p.th.Err[n-1]
+	}
+	a := math.Abs(r)
+	f := a / 3
+	if a > 1 {
+		f = 1./2 + min(1, math.Log2(a)/6)/2
+	}
+	mid := float64(n-1) / 2
+	return p.th.Err[int(mid+sign(r)*f*mid+0.5)]
+}
+
+// mapCell draws a cell in one column: colour for its value or error, a glyph for what colour must not say alone.
+func (p *Pane) mapCell(l *theme.Line, kind, row, c int) {
+	if row == p.row && c == p.col {
+		l.Glyph(p.th.Here, "+")
+		return
+	}
+	if !p.judge.known() || !p.data.View.Valid(row, c) {
+		l.Glyph(p.th.Off, p.th.Glyph.Off)
+		return
+	}
+	x := p.judge.at(row, c)
+	if f := p.set.Filter; f != nil && !f.hit(x) {
+		l.Space(1)
+		return
+	}
+	mark, style := p.mark(x)
+	if p.th.Colours() {
+		style = p.ground(kind, x, true)
+	}
+	if kind == Error {
+		l.Glyph(style, mark)
+		return
+	}
+	v := x.got
+	if kind == Reference {
+		v = x.want
+	}
+	switch {
+	case math.IsNaN(v):
+		l.Glyph(style, p.th.Glyph.NaN)
+	case math.IsInf(v, 0):
+		l.Glyph(style, p.th.Glyph.Inf)
+	case !p.th.Rich():
+		l.Glyph(style, p.th.Glyph.Shade[p.level(v, len(p.th.Glyph.Shade))])
+	default:
+		l.Glyph(style, " ")
+	}
+}

@@ -1,0 +1,112 @@
+package tile
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"tilescope/debugkern"
+)
+
+// Match is a condition on a cell, from what a person typed.
+type Match struct {
+	Text string
+	hit  func(c cell) bool
+}
+
+// ParseMatch reads a condition: nan, inf, bad, equal, a comparison with a number (>1.5, <=-2, =0, !=0), an error
+// comparison (d>0.01, ulp>4), a bit pattern (0x4140), or a number (as written in fixed format).
+func ParseMatch(text string) (*Match, error) {
+	text = strings.ToLower(strings.TrimSpace(text))
+	m := &Match{Text: text}
+	switch text {
+	case "":
+		return nil, fmt.Errorf("search: nothing to look for")
+	case "nan":
+		m.hit = func(c cell) bool { return math.IsNaN(c.got) }
+		return m, nil
+	case "inf":
+		m.hit = func(c cell) bool { return math.IsInf(c.got, 0) }
+		return m, nil
+	case "bad":
+		m.hit = func(c cell) bool { return c.bad }
+		return m, nil
+	case "equal":
+		m.hit = func(c cell) bool { return c.equal }
+		return m, nil
+	}
+	if hex, ok := strings.CutPrefix(text, "0x"); ok {
+		bits, err := strconv.ParseUint(hex, 16, 64)
+		if err != nil {
+			return nil, fmt.Errorf("search: %q is not a bit pattern", text)
+		}
+		m.hit = func(c cell) bool { return c.bits == bits }
+		return m, nil
+	}
+	var err error
+	m.hit, err = comparison(text)
+	return m, err
+}
+
+// comparison reads [d|ulp] op number; without an operator the number must be met to the digits given.
+func comparison(text string) (func(c cell) bool, error) {
+	value := func(c cell) float64 { return c.got }
+	rest := text
+	if s, ok := strings.CutPrefix(text, "ulp"); ok {
+		value, rest = func(c cell) float64 { return math.Abs(float64(c.ulp)) }, s
+	} else if s, ok := strings.CutPrefix(text, "d"); ok {
+		value, rest = func(c cell) float64 { return math.Abs(c.delta) }, s
+	}
+	for _, op := range []struct {
+		text string
+		hold func(a, b float64) bool
+	}{
+		{"<=", func(a, b float64) bool { return a <= b }}, {">=", func(a, b float64) bool { return a >= b }},
+		{"!=", func(a, b float64) bool { return a != b }}, {"<", func(a, b float64) bool { return a < b }},
+		{">", func(a, b float64) bool { return a > b }}, {"=", func(a, b float64) bool { return a == b }},
+	} {
+		if s, ok := strings.CutPrefix(rest, op.text); ok {
+			n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+			if err != nil {
+				return nil, fmt.Errorf("search: %q is not a number", s)
+			}
+			return func(c cell) bool { return op.hold(value(c), n) }, nil
+		}
+	}
+	n, err := strconv.ParseFloat(rest, 64)
+	if err != nil {
+		return nil, fmt.Errorf("search: %q is none of nan, inf, bad, equal, >1.5, d>0.01, ulp>4, 0x4140, 2.63", text)
+	}
+	half := 0.5
+	if _, frac, ok := strings.Cut(rest, "."); ok {
+		half = 0.5 * math.Pow(10, -float64(len(frac)))
+	}
+	return func(c cell) bool { return math.Abs(value(c)-n) <= half }, nil
+}
+
+// Find returns the next (dir 1) or previous (dir -1) compared cell of v that matches, starting after (row, col); row -1
+// starts before the first, row Rows after the last. It does not wrap.
+func (m *Match) Find(v *debugkern.TileView, ref Ref, limit Bound, row, col, dir int) (int, int, bool) {
+	j := newJudge(v, ref, limit)
+	if !j.known() {
+		return 0, 0, false
+	}
+	cols := v.Got.Cols
+	i := row*cols + col
+	switch {
+	case row < 0:
+		i = -1
+	case row >= v.Got.Rows:
+		i = v.Got.Rows * cols
+	}
+	for i += dir; i >= 0 && i < v.Got.Rows*cols; i += dir {
+		if r, c := i/cols, i%cols; v.Valid(r, c) && m.hit(j.at(r, c)) {
+			return r, c, true
+		}
+	}
+	return 0, 0, false
+}
+
+// BadCells is the condition of a bad cell.
+func BadCells() *Match { return &Match{Text: "bad", hit: func(c cell) bool { return c.bad }} }

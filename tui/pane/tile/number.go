@@ -1,0 +1,239 @@
+package tile
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"tilescope/probes"
+)
+
+// Format is how a cell's number is written.
+type Format uint8
+
+// The number formats, in the order of their key.
+const (
+	Fixed Format = iota
+	Sci
+	Hex
+	Bits
+	ULP // the value's place in the order of its type's representable values
+	numFormats
+)
+
+var formatNames = [numFormats]string{"fixed", "sci", "hex", "bits", "ulp"}
+
+func (f Format) String() string { return formatNames[f] }
+
+// Next is the format after f.
+func (f Format) Next() Format { return (f + 1) % numFormats }
+
+// ParseFormat reads a format's name.
+func ParseFormat(name string) (Format, bool) {
+	for i, n := range formatNames {
+		if n == name {
+			return Format(i), true
+		}
+	}
+	return 0, false
+}
+
+// width is how many columns a number of type t takes in this format; wide allows more digits.
+func (f Format) width(t probes.DType, wide bool) int {
+	switch f {
+	case Sci:
+		return 8
+	case Hex:
+		return 2 * t.Size()
+	case Bits:
+		return 8 * t.Size()
+	case ULP:
+		if t.Size() <= 2 {
+			return 6
+		}
+		return 11
+	}
+	if wide {
+		return 6
+	}
+	return 4
+}
+
+// Text writes the value with bit pattern bits in at most w columns.
+func (f Format) Text(t probes.DType, bits uint64, w int) string {
+	switch f {
+	case Sci:
+		return sci(t.Value(bits), w)
+	case Hex:
+		return clip(hexText(t, bits), w)
+	case Bits:
+		s := strconv.FormatUint(bits, 2)
+		return clip(strings.Repeat("0", max(0, 8*t.Size()-len(s)))+s, w)
+	case ULP:
+		return clip(strconv.FormatInt(Ordinal(t, bits), 10), w)
+	}
+	return FixedText(t.Value(bits), w)
+}
+
+func hexText(t probes.DType, bits uint64) string {
+	s := strings.ToUpper(strconv.FormatUint(bits, 16))
+	return strings.Repeat("0", max(0, 2*t.Size()-len(s))) + s
+}
+
+func clip(s string, w int) string {
+	if len(s) <= w {
+		return s
+	}
+	return s[:max(0, w-1)] + "…"
+}
+
+// FixedText writes v in at most w columns (w ≥ 3): as many decimals as fit, no zero before the point, then k, M, G, then
+// powers of ten.
+func FixedText(v float64, w int) string {
+	switch {
+	case math.IsNaN(v):
+		return "NaN"
+	case math.IsInf(v, 1):
+		return "Inf"
+	case math.IsInf(v, -1):
+		if w < 4 {
+			return "-I"
+		}
+		return "-Inf"
+	case v == 0:
+		if math.Signbit(v) {
+			return "-0"
+		}
+		return "0"
+	}
+	if a := math.Abs(v); a < math.Pow(10, float64(-(w-2)))/2 {
+		if s := sciShort(v); len(s) <= w {
+			return s
+		}
+	}
+	for prec := max(0, w-2); prec >= 0; prec-- {
+		s := noZero(strconv.FormatFloat(v, 'f', prec, 64))
+		if len(s) <= w {
+			return s
+		}
+	}
+	return scaled(v, w)
+}
+
+// noZero drops the zero before the point: 0.41 is .41.
+func noZero(s string) string {
+	if strings.HasPrefix(s, "0.") {
+		return s[1:]
+	}
+	if strings.HasPrefix(s, "-0.") {
+		return "-" + s[2:]
+	}
+	return s
+}
+
+// scaled writes a large number with a unit, or as a power of ten.
+func scaled(v float64, w int) string {
+	units := "kMGT"
+	for i := range len(units) {
+		v /= 1000
+		if math.Abs(v) < 999.5 {
+			for prec := w; prec >= 0; prec-- {
+				if s := noZero(strconv.FormatFloat(v, 'f', prec, 64)) + units[i:i+1]; len(s) <= w {
+					return s
+				}
+			}
+			break
+		}
+	}
+	if s := sciShort(v * 1e12); len(s) <= w {
+		return s
+	}
+	if v < 0 {
+		return "-++"[:min(3, w)]
+	}
+	return "++"
+}
+
+// sciShort is one digit and a power of ten: 3e-5.
+func sciShort(v float64) string {
+	s := strconv.FormatFloat(v, 'e', 0, 64)
+	mant, exp, _ := strings.Cut(s, "e")
+	n, _ := strconv.Atoi(exp)
+	return mant + "e" + strconv.Itoa(n)
+}
+
+func sci(v float64, w int) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) || v == 0 {
+		return FixedText(v, w)
+	}
+	for prec := w; prec >= 0; prec-- {
+		if s := strconv.FormatFloat(v, 'e', prec, 64); len(s) <= w {
+			return s
+		}
+	}
+	return clip(sciShort(v), w)
+}
+
+// SignedText writes an error in at most w columns, its sign always shown.
+func SignedText(v float64, w int) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) || v == 0 {
+		return FixedText(v, w)
+	}
+	if v > 0 {
+		return "+" + FixedText(v, w-1)
+	}
+	return FixedText(v, w)
+}
+
+// Ordinal is the place of a bit pattern in the order of its type's values: neighbours differ by one, both zeros are 0.
+func Ordinal(t probes.DType, bits uint64) int64 {
+	if !t.Float() {
+		return int64(t.Value(bits))
+	}
+	sign := uint64(1) << (8*t.Size() - 1)
+	if bits&sign != 0 {
+		return -int64(bits &^ sign)
+	}
+	return int64(bits)
+}
+
+// Round returns the bit pattern of type t nearest to v, ties to even.
+func Round(t probes.DType, v float64) uint64 {
+	switch {
+	case t == probes.F64:
+		return math.Float64bits(v)
+	case t == probes.F32:
+		return uint64(math.Float32bits(float32(v)))
+	case !t.Float():
+		return uint64(int64(math.RoundToEven(v))) & (1<<(8*t.Size()) - 1)
+	}
+	return roundSmall(t, v)
+}
+
+func roundSmall(t probes.DType, v float64) uint64 {
+	expBits, fracBits := t.Format()
+	var sign uint64
+	if math.Signbit(v) {
+		sign = 1 << (expBits + fracBits)
+	}
+	inf := (uint64(1)<<expBits - 1) << fracBits
+	nan := inf | 1<<(fracBits-1)
+	if t == probes.E4M3 {
+		inf = 0x7f // no infinity: all ones is NaN
+		nan = 0x7f
+	}
+	a := math.Abs(v)
+	switch {
+	case math.IsNaN(v):
+		return sign | nan
+	case a == 0:
+		return sign
+	case math.IsInf(v, 0):
+		return sign | inf
+	}
+	emin := 2 - 1<<(expBits-1)
+	_, e := math.Frexp(a)
+	e = max(e-1, emin)
+	bits := uint64(math.RoundToEven(math.Ldexp(a, fracBits-e))) + uint64(e-emin)<<fracBits
+	return sign | min(bits, inf)
+}

@@ -1,0 +1,300 @@
+// Package tile is the Tile view's pane: the kernel's tile, its reference and the error side by side under one linked
+// cursor, and what is known of the cell below.
+//
+// The one idea: three columns are three renderings of one window onto the tile. The window (first row, first column, how
+// many of each) is computed once for all of them, so the cursor cannot come apart.
+//
+// It must not know runs, sessions or keys: it is given a tile and a cursor, and draws.
+package tile
+
+import (
+	"tilescope/debugkern"
+	"tilescope/probes"
+	"tilescope/tui/theme"
+)
+
+// Heat is how the tile's values are coloured.
+type Heat uint8
+
+// The heat modes, in the order of their key.
+const (
+	HeatTint Heat = iota // numbers on a coloured ground
+	HeatMap              // one column a cell: the tile's shape at a glance
+	HeatOff
+	numHeats
+)
+
+var heatNames = [numHeats]string{"tint", "map", "off"}
+
+func (h Heat) String() string { return heatNames[h] }
+
+// Next is the mode after h.
+func (h Heat) Next() Heat { return (h + 1) % numHeats }
+
+// ParseHeat reads a mode's name.
+func ParseHeat(name string) (Heat, bool) {
+	for i, n := range heatNames {
+		if n == name {
+			return Heat(i), true
+		}
+	}
+	return 0, false
+}
+
+// Columns of the pane, as focus counts them.
+const (
+	Kernel = iota
+	Reference
+	Error
+	numColumns
+)
+
+// Settings are what a person can change about the drawing.
+type Settings struct {
+	Format Format
+	Diff   Diff
+	Ref    Ref
+	Bound  Bound
+	Heat   Heat
+	Filter *Match
+	Weight [numColumns]int // relative widths; 0 counts as 10
+}
+
+// Data is what is shown.
+type Data struct {
+	Place   debugkern.Place
+	View    *debugkern.TileView // nil while it is being computed
+	Stage   *debugkern.StageDoc // nil where the report has none
+	Message string              // instead of a tile: loading, off, an error
+}
+
+// Pane draws one tile.
+type Pane struct {
+	th       *theme.Theme
+	w, h     int
+	data     Data
+	set      Settings
+	row, col int
+	top      int // first row shown
+	left     int // first column shown
+	focus    int // -1: elsewhere
+	writer   string
+
+	judge   judge
+	stats   stats
+	zones   []zone
+	nrows   int
+	ncols   int
+	labels  int // width of row labels
+	lines   []string
+	changed bool
+}
+
+// zone is one of the columns on screen.
+type zone struct {
+	kind int
+	x, w int // inside the borders
+	cell int // columns a cell takes, separator included
+}
+
+// New returns an empty pane.
+func New(th *theme.Theme) *Pane { return &Pane{th: th, focus: -1, changed: true} }
+
+// SetTheme changes colours and glyphs.
+func (p *Pane) SetTheme(th *theme.Theme) { p.th, p.changed = th, true }
+
+// SetSize gives the pane its place, borders included.
+func (p *Pane) SetSize(w, h int) {
+	if w != p.w || h != p.h {
+		p.w, p.h = w, h
+		p.layout()
+	}
+}
+
+// SetData shows another tile. The window moves only where the cursor needs it.
+func (p *Pane) SetData(d Data) {
+	if d == p.data {
+		return
+	}
+	p.data = d
+	p.rejudge()
+}
+
+// Settings returns what is set.
+func (p *Pane) Settings() Settings { return p.set }
+
+// Set changes the drawing.
+func (p *Pane) Set(s Settings) {
+	p.set = s
+	p.rejudge()
+}
+
+// SetFocus says which column has the focus, -1 for none.
+func (p *Pane) SetFocus(column int) {
+	if p.focus != column {
+		p.focus, p.changed = column, true
+	}
+}
+
+// SetCursor moves the cursor; it is clamped to the tile.
+func (p *Pane) SetCursor(row, col int) {
+	if row == p.row && col == p.col {
+		return
+	}
+	p.row, p.col = row, col
+	p.scroll()
+	p.changed = true
+}
+
+// SetWriter gives the line about who wrote the cell.
+func (p *Pane) SetWriter(text string) {
+	if p.writer != text {
+		p.writer, p.changed = text, true
+	}
+}
+
+// Shown is the tile on screen, or nil.
+func (p *Pane) Shown() *debugkern.TileView { return p.data.View }
+
+// Page is how many rows are visible.
+func (p *Pane) Page() int { return max(1, p.nrows) }
+
+// Columns lists which of Kernel, Reference, Error are on screen.
+func (p *Pane) Columns() []int {
+	out := make([]int, 0, numColumns)
+	for _, z := range p.zones {
+		out = append(out, z.kind)
+	}
+	return out
+}
+
+// Counts are the shown tile's bad and compared cells under the settings.
+func (p *Pane) Counts() (bad, cells int) { return p.stats.bad, p.stats.cells }
+
+func (p *Pane) rejudge() {
+	p.judge, p.stats = judge{}, stats{}
+	if p.data.View != nil {
+		p.judge = newJudge(p.data.View, p.set.Ref, p.set.Bound)
+		if p.judge.known() {
+			p.stats = p.judge.stats()
+		}
+	}
+	p.layout()
+}
+
+// detailLines is the height of the part below the tile: a rule and three lines.
+const detailLines = 4
+
+// layout computes zones and window from size and settings.
+func (p *Pane) layout() {
+	p.changed = true
+	p.labels = 3
+	kinds := []int{Kernel, Reference, Error}
+	if p.set.Diff == DiffOff {
+		kinds = kinds[:2]
+	}
+	inner := p.w - 1 - len(kinds)
+	total := 0
+	for _, k := range kinds {
+		total += p.weight(k)
+	}
+	if v := p.data.View; v != nil && v.Got.Rows > 100 {
+		p.labels = 4
+	}
+	p.zones = p.zones[:0]
+	x, used := 1, 0
+	for i, k := range kinds {
+		w := inner * p.weight(k) / total
+		if i == len(kinds)-1 {
+			w = inner - used
+		}
+		p.zones = append(p.zones, zone{kind: k, x: x, w: w, cell: p.cellWidth(k, w)})
+		x, used = x+w+1, used+w
+	}
+	p.nrows = max(0, p.h-3-detailLines) // top border, column heads, bottom border
+	p.window()
+	p.scroll()
+}
+
+func (p *Pane) weight(k int) int {
+	if w := p.set.Weight[k]; w > 0 {
+		return w
+	}
+	return 10
+}
+
+// cellWidth is a cell's columns in a zone of w columns.
+func (p *Pane) cellWidth(kind, w int) int {
+	if p.set.Heat == HeatMap {
+		return 1
+	}
+	wide := w >= 36
+	if kind == Error {
+		if wide {
+			return 8
+		}
+		return 5
+	}
+	t := probes.F16
+	if v := p.data.View; v != nil {
+		t = v.Got.DType
+	}
+	return min(p.set.Format.width(t, wide)+1, max(4, w-p.labels-2))
+}
+
+// window is how many rows and columns of the tile all zones can show.
+func (p *Pane) window() {
+	p.ncols = 1 << 20
+	for _, z := range p.zones {
+		p.ncols = min(p.ncols, (z.w-p.labels-2)/z.cell)
+	}
+	p.ncols = max(p.ncols, 1)
+	if v := p.data.View; v != nil {
+		p.nrows = min(p.nrows, v.Got.Rows)
+		p.ncols = min(p.ncols, v.Got.Cols)
+	}
+}
+
+// scroll moves the window so that the cursor is in it.
+func (p *Pane) scroll() {
+	v := p.data.View
+	if v == nil {
+		return
+	}
+	p.row = min(max(p.row, 0), v.Got.Rows-1)
+	p.col = min(max(p.col, 0), v.Got.Cols-1)
+	p.top = into(p.top, p.row, p.nrows, v.Got.Rows)
+	p.left = into(p.left, p.col, p.ncols, v.Got.Cols)
+}
+
+// into returns the first index of a window of n that shows at, moving first as little as it can.
+func into(first, at, n, total int) int {
+	n = max(n, 1)
+	if at < first {
+		first = at
+	}
+	if at >= first+n {
+		first = at - n + 1
+	}
+	return max(0, min(first, total-n))
+}
+
+// Hit maps a place on the pane to the cell drawn there; column is which of Kernel, Reference, Error it lies in, -1 for the
+// lines below. ok is false where no cell is.
+func (p *Pane) Hit(x, y int) (row, col, column int, ok bool) {
+	column = -1
+	if y >= p.h-1-detailLines {
+		return 0, 0, column, false
+	}
+	for _, z := range p.zones {
+		if x < z.x || x >= z.x+z.w {
+			continue
+		}
+		column = z.kind
+		row, col = p.top+y-2, p.left+(x-z.x-p.labels-1)/z.cell
+		v := p.data.View
+		ok = v != nil && y >= 2 && y < 2+p.nrows && x >= z.x+p.labels+1 && col < p.left+p.ncols
+		return row, col, column, ok
+	}
+	return 0, 0, column, false
+}
