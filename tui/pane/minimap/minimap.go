@@ -1,0 +1,132 @@
+// Package minimap is the pane that shows a whole tile's errors, one column or less a cell.
+//
+// The one idea: a glyph stands for a group of cells and says the worst of them, so nothing bad can hide between columns.
+//
+// It must not know runs or keys.
+package minimap
+
+import (
+	"fmt"
+
+	"tilescope/debugkern"
+	"tilescope/tui/pane/tile"
+	"tilescope/tui/theme"
+)
+
+// Pane draws the map.
+type Pane struct {
+	th       *theme.Theme
+	w, h     int
+	view     *debugkern.TileView
+	ref      tile.Ref
+	bound    tile.Bound
+	row, col int
+
+	sr, sc  int      // cells a glyph stands for, by row and column
+	marks   [][]byte // the worst of each group
+	lines   []string
+	changed bool
+}
+
+// New returns an empty pane.
+func New(th *theme.Theme) *Pane { return &Pane{th: th, changed: true} }
+
+// SetTheme changes colours and glyphs.
+func (p *Pane) SetTheme(th *theme.Theme) { p.th, p.changed = th, true }
+
+// SetSize gives the pane its place.
+func (p *Pane) SetSize(w, h int) {
+	if w != p.w || h != p.h {
+		p.w, p.h = w, h
+		p.gather()
+	}
+}
+
+// SetView shows another tile, or the same under other settings.
+func (p *Pane) SetView(v *debugkern.TileView, ref tile.Ref, bound tile.Bound) {
+	if v != p.view || ref != p.ref || bound != p.bound {
+		p.view, p.ref, p.bound = v, ref, bound
+		p.gather()
+	}
+}
+
+// SetCursor moves the cursor.
+func (p *Pane) SetCursor(row, col int) {
+	if row != p.row || col != p.col {
+		p.row, p.col, p.changed = row, col, true
+	}
+}
+
+const (
+	none = iota
+	right
+	bad
+)
+
+// gather finds the worst of each group.
+func (p *Pane) gather() {
+	p.changed = true
+	p.marks = nil
+	if p.view == nil || !p.view.Got.Reached() || p.w < 4 || p.h < 3 {
+		return
+	}
+	t := p.view.Got
+	p.sr = max(1, (t.Rows+p.h-3)/(p.h-2))
+	p.sc = max(1, (t.Cols+p.w-3)/(p.w-2))
+	p.marks = make([][]byte, (t.Rows+p.sr-1)/p.sr)
+	for i := range p.marks {
+		p.marks[i] = make([]byte, (t.Cols+p.sc-1)/p.sc)
+	}
+	for r := range p.view.ValidRows {
+		for c := range p.view.ValidCols {
+			p.marks[r/p.sr][c/p.sc] = right
+		}
+	}
+	m := tile.BadCells()
+	for r, c := -1, 0; ; {
+		var ok bool
+		if r, c, ok = m.Find(p.view, p.ref, p.bound, r, c, 1); !ok {
+			return
+		}
+		p.marks[r/p.sr][c/p.sc] = bad
+	}
+}
+
+// Hit is the cell drawn at a place.
+func (p *Pane) Hit(x, y int) (row, col int, ok bool) {
+	if p.marks == nil || y < 1 || y > len(p.marks) || x < 1 || x > len(p.marks[0]) {
+		return 0, 0, false
+	}
+	return (y - 1) * p.sr, (x - 1) * p.sc, true
+}
+
+// View returns the pane's lines, each of its full width.
+func (p *Pane) View() []string {
+	if !p.changed {
+		return p.lines
+	}
+	p.changed = false
+	var out []string
+	for i, line := range p.marks {
+		l := p.th.Line(p.w - 2)
+		for j, m := range line {
+			switch {
+			case i == p.row/p.sr && j == p.col/p.sc:
+				l.Glyph(p.th.Here, "+")
+			case m == bad:
+				l.Glyph(p.th.Wrong, p.th.Glyph.Wrong)
+			case m == right:
+				l.Glyph(p.th.Dim, p.th.Glyph.Equal)
+			default:
+				l.Space(1)
+			}
+		}
+		out = append(out, l.Done())
+	}
+	note := ""
+	if p.sr*p.sc > 1 {
+		note = fmt.Sprintf("%d×%d cells a mark", p.sr, p.sc)
+	}
+	p.lines = p.th.Box("MINIMAP", note, out, p.w, p.h, false)
+	return p.lines
+}
