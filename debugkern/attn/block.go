@@ -215,3 +215,6 @@ func (b *Block) Values(s probes.Stage, kv int) (m Matrix, ok bool) {
 	}
 	return Matrix{}, false
 }
+
+// AllVisible reports whether every query row of the block sees every existing key of kv tile t.
+func (b *Block) AllVisible(t int) bool { return b.hidden == 0 || b.Tiles[t].Key >= b.firstKey }

@@ -1,0 +1,209 @@
+package diff
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"tilescope/debugkern/attn"
+	"tilescope/probes"
+)
+
+// Judge compares every captured tile with its two references. The result does not depend on the number of cores. It returns
+// ctx's error if cancelled.
+func Judge(ctx context.Context, ref *attn.Reference, src Source, opt Options) (*Judgement, error) {
+	p := ref.Plan()
+	if opt.Range.N.Count() == 0 {
+		opt.Range = probes.Range{N: p.Grid, TileN: p.Work.MaxTiles}
+	}
+	if opt.Stages == 0 {
+		opt.Stages = 1<<probes.NumStages - 1
+	}
+	j := &Judgement{ref: ref, src: src, opt: opt}
+	j.allocate()
+	results, err := j.walkAll(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range p.Stages {
+		j.Stages = append(j.Stages, j.result(&p.Stages[i], results))
+	}
+	j.findGuilty()
+	return j, nil
+}
+
+func (j *Judgement) allocate() {
+	p, r := j.ref.Plan(), j.opt.Range
+	for i := range p.Stages {
+		n := r.N.Count()
+		if p.Stages[i].PerTile {
+			n *= r.TileN
+		}
+		j.tiles[p.Stages[i].Stage] = make([]TileVerdict, n)
+	}
+}
+
+// judge is one worker's tallies.
+type judge struct {
+	*Judgement
+	w         *walker
+	local     [probes.NumStages]tally
+	global    [probes.NumStages]tally
+	tiles     [probes.NumStages]int
+	unreached [probes.NumStages]int
+}
+
+// walkAll judges all blocks of the range, several at a time.
+func (j *Judgement) walkAll(ctx context.Context) (*judge, error) {
+	n := j.opt.Range.N.Count()
+	workers := j.opt.Parallel
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	workers = max(1, min(workers, n))
+	rl := newRules(j.ref)
+	var next atomic.Int64
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	done := 0
+	all := make([]*judge, workers)
+	for k := range all {
+		all[k] = &judge{Judgement: j, w: newWalker(rl, j.src, j.opt.Stages)}
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= n || ctx.Err() != nil {
+					return
+				}
+				all[k].block(j.opt.Range.Block(i))
+				if j.opt.Progress != nil {
+					mu.Lock()
+					done++
+					j.opt.Progress(done, n)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for _, o := range all[1:] {
+		all[0].merge(o)
+	}
+	return all[0], nil
+}
+
+func (j *judge) merge(o *judge) {
+	for s := range probes.NumStages {
+		j.local[s].merge(&o.local[s])
+		j.global[s].merge(&o.global[s])
+		j.tiles[s] += o.tiles[s]
+		j.unreached[s] += o.unreached[s]
+	}
+}
+
+// block judges all tiles of one block that were captured.
+func (j *judge) block(id probes.Dim3) {
+	w, r := j.w, j.opt.Range
+	w.begin(j.ref.Compute(id))
+	j.stage(probes.StageQ, 0)
+	for t := range min(len(w.blk.Tiles), r.TileLo+r.TileN) {
+		w.next()
+		if t < r.TileLo {
+			continue
+		}
+		for s := probes.StageK; s <= probes.StageU; s++ {
+			j.stage(s, t)
+		}
+	}
+	if w.t == len(w.blk.Tiles)-1 {
+		w.end()
+		j.stage(probes.StageO, w.t)
+	}
+}
+
+// stage judges one tile of one stage, where it is one to judge.
+func (j *judge) stage(s probes.Stage, kv int) {
+	w := j.w
+	sp := w.plan.Stage(s)
+	if sp == nil || !j.opt.Stages.Has(s) || !w.plan.Gate.Judged().Has(s) {
+		return
+	}
+	if !w.own[s].ok {
+		j.unreached[s]++
+		return
+	}
+	v := w.view(sp, kv)
+	j.tiles[s]++
+	verdict := TileVerdict{Verdict: OK, Cells: int32(v.rows * v.cols)}
+	v.local = true
+	local := w.estimateOf(s)
+	verdict.Bad, verdict.Nonfinite, verdict.MaxAbs = j.local[s].compare(v, local)
+	v.local = false
+	verdict.Tainted, _, _ = j.global[s].compare(v, w.global[s])
+	switch {
+	case verdict.Bad > 0:
+		verdict.Verdict = Wrong
+	case verdict.Tainted > 0:
+		verdict.Verdict = Tainted
+	}
+	if i, ok := j.index(s, w.blk.ID, kv); ok {
+		j.Judgement.tiles[s][i] = verdict
+	}
+}
+
+// view prepares the comparison of the current tile of a stage.
+func (w *walker) view(sp *probes.StagePlan, kv int) *view {
+	id := w.blk.ID
+	own := &w.own[sp.Stage]
+	v := &view{
+		got: own, dtype: sp.DType, block: w.plan.Grid.Linear(id), place: place(sp.Stage, id, kv, len(w.blk.Tiles)),
+		rows: clamp(sp.ValidRows.At(id, kv), own.m.Rows), cols: clamp(sp.ValidCols.At(id, kv), own.m.Cols),
+	}
+	v.kv = v.place.KVTile
+	return v
+}
+
+func clamp(v, most int) int { return min(max(v, 0), most) }
+
+// result turns the tallies of a stage into its result.
+func (j *Judgement) result(sp *probes.StagePlan, all *judge) StageResult {
+	s := sp.Stage
+	l, g := &all.local[s], &all.global[s]
+	out := StageResult{Stage: s, Tiles: all.tiles[s], Unreached: all.unreached[s], Local: l.Stats, Global: g.Stats}
+	out.Local.Bound, out.Local.Error = l.worst.bound, max(l.worst.err, 0)
+	out.Global.Bound, out.Global.Error = g.worst.bound, max(g.worst.err, 0)
+	out.Local.Derivation = all.w.derivation(sp, l.worst, true)
+	out.Global.Derivation = all.w.derivation(sp, g.worst, false)
+	switch {
+	case out.Tiles == 0:
+		out.Verdict = Off
+	case l.found:
+		out.Verdict, out.FirstBad = Wrong, &l.first
+	case g.found:
+		out.Verdict, out.FirstBad = Tainted, &g.first
+	default:
+		out.Verdict = OK
+	}
+	return out
+}
+
+// findGuilty lists every wrong stage where it first went wrong.
+func (j *Judgement) findGuilty() {
+	for i := range j.Stages {
+		if s := &j.Stages[i]; s.Verdict == Wrong {
+			j.Guilty = append(j.Guilty, s.FirstBad.Place)
+		}
+	}
+	grid := j.ref.Plan().Grid
+	slices.SortFunc(j.Guilty, func(a, b Place) int {
+		if a.less(b, grid) {
+			return -1
+		}
+		return 1
+	})
+}

@@ -1,0 +1,192 @@
+package diff
+
+import (
+	"math"
+
+	"tilescope/debugkern/attn"
+	"tilescope/probes"
+)
+
+// tally collects one stage's errors against one kind of reference, over any set of tiles. Tallies of disjoint sets merge to
+// the same result in any order.
+type tally struct {
+	Stats
+	worst    worst
+	first    Cell
+	found    bool
+	atBlock  int
+	atKV     int
+	computed bool
+}
+
+// worst is the cell with the largest error for its bound; of equals the earliest.
+type worst struct {
+	err, bound, pre float64
+	set             bool
+	kv, block, cell int
+}
+
+func (a worst) beats(b worst) bool {
+	if !a.set || !b.set {
+		return a.set
+	}
+	x, y := a.err*b.bound, b.err*a.bound
+	switch {
+	case x != y:
+		return x > y
+	case a.kv != b.kv:
+		return a.kv < b.kv
+	case a.block != b.block:
+		return a.block < b.block
+	}
+	return a.cell < b.cell
+}
+
+func (t *tally) merge(o *tally) {
+	t.MaxAbs, t.MaxULP = max(t.MaxAbs, o.MaxAbs), max(t.MaxULP, o.MaxULP)
+	t.Bad, t.Cells, t.Nonfinite = t.Bad+o.Bad, t.Cells+o.Cells, t.Nonfinite+o.Nonfinite
+	if o.worst.beats(t.worst) {
+		t.worst = o.worst
+	}
+	if o.found && (!t.found || o.earlier(t)) {
+		t.first, t.found, t.atKV, t.atBlock = o.first, true, o.atKV, o.atBlock
+	}
+}
+
+func (t *tally) earlier(o *tally) bool {
+	if t.atKV != o.atKV {
+		return t.atKV < o.atKV
+	}
+	return t.atBlock < o.atBlock
+}
+
+// view is one tile being compared.
+type view struct {
+	got        *tile
+	rows, cols int // compared
+	dtype      probes.DType
+	place      Place
+	kv, block  int // for ordering
+	local      bool
+}
+
+// compare adds one tile's cells to the tally and returns how many were bad, how many were not finite and the largest error.
+func (t *tally) compare(v *view, e *estimate) (bad, nonfinite int32, top float64) {
+	w := t.worst
+	wErr, wBound := w.err, w.bound
+	if !w.set {
+		wErr, wBound = -1, 1
+	}
+	stride := e.ref.Cols
+	for r := range v.rows {
+		got := v.got.m.Row(r)[:v.cols]
+		ref, bound := e.ref.Row(r)[:v.cols], e.bound.Row(r)[:v.cols]
+		for c, g := range got {
+			err := math.Abs(g - ref[c])
+			if !(err <= bound[c]) {
+				isBad, odd := judgeOdd(v, g, ref[c], bound[c])
+				if odd {
+					nonfinite++
+				}
+				if !isBad {
+					continue
+				}
+				if math.IsNaN(err) {
+					err = math.Inf(1)
+				}
+				if bad == 0 {
+					t.note(v, r, c, g, ref[c])
+				}
+				bad++
+			}
+			if err > top {
+				top = err
+			}
+			if err*wBound > wErr*bound[c] {
+				wErr, wBound = err, bound[c]
+				w = worst{err, bound[c], e.pre.Data[r*stride+c], true, v.kv, v.block, r*stride + c}
+			}
+		}
+	}
+	if w.set && (!t.worst.set || w.beats(t.worst)) {
+		t.worst = w
+	}
+	t.Bad += int(bad)
+	t.Nonfinite += int(nonfinite)
+	t.Cells += v.rows * v.cols
+	t.MaxAbs = max(t.MaxAbs, top)
+	t.MaxULP = max(t.MaxULP, t.ulps(v, e))
+	return bad, nonfinite, top
+}
+
+// judgeOdd decides a cell whose error is not within its bound, or is no number. A cell whose reference is not finite in the
+// stage's dtype, or may round to that, is at most tainted; any other cell that is not finite is wrong.
+func judgeOdd(v *view, got, ref, bound float64) (bad, nonfinite bool) {
+	nonfinite = math.IsNaN(got) || math.IsInf(got, 0)
+	if attn.Overflows(v.dtype, ref) {
+		// Beside a reference that is not finite, globally only another kind of value counts.
+		want := attn.RoundTo(v.dtype, ref)
+		same := got == want || math.IsNaN(got) && math.IsNaN(want)
+		return !v.local && !same, nonfinite
+	}
+	if nonfinite {
+		mayOverflow := !math.IsNaN(got) && attn.Overflows(v.dtype, math.Abs(ref)+bound) && (got > 0) == (ref > 0)
+		return !mayOverflow, true
+	}
+	return true, false
+}
+
+// note remembers the first bad cell in the contract's order: kv tile, block, row, column.
+func (t *tally) note(v *view, r, c int, got, want float64) {
+	o := tally{found: true, atKV: v.kv, atBlock: v.block, first: Cell{v.place, r, c, got, want}}
+	if !t.found || o.earlier(t) {
+		t.found, t.first, t.atKV, t.atBlock = true, o.first, o.atKV, o.atBlock
+	}
+}
+
+// ulps is the largest distance in representable values between a finite cell and its rounded reference. Cells whose
+// error cannot beat the distance already known are passed over.
+func (t *tally) ulps(v *view, e *estimate) int64 {
+	most := t.MaxULP
+	for r := range v.rows {
+		got := v.got.m.Row(r)[:v.cols]
+		ref := e.ref.Row(r)[:v.cols]
+		for c, g := range got {
+			x := ref[c]
+			if g == x {
+				continue
+			}
+			var d int64
+			switch v.dtype {
+			case probes.F32:
+				d = ordered32(float32(g)) - ordered32(float32(x))
+			default:
+				d = ordered(v.dtype, g) - ordered(v.dtype, x)
+			}
+			if d < 0 {
+				d = -d
+			}
+			if d > most && g == g && x == x {
+				most = d
+			}
+		}
+	}
+	return most
+}
+
+func ordered32(f float32) int64 {
+	b := int64(math.Float32bits(f))
+	if b >= 1<<31 {
+		return 1<<31 - b
+	}
+	return b
+}
+
+// ordered numbers the values of a type in ascending order, both zeros 0.
+func ordered(t probes.DType, x float64) int64 {
+	b := int64(attn.Round(t, x))
+	if top := int64(1) << (8*t.Size() - 1); b >= top || b < 0 {
+		return top - b
+	}
+	return b
+}

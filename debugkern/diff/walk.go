@@ -1,0 +1,246 @@
+package diff
+
+import (
+	"math"
+
+	"tilescope/debugkern/attn"
+	"tilescope/probes"
+)
+
+// walker goes through one block at a time, kv tile by kv tile, with the local and the global estimate of every stage. It
+// owns its memory, which each tile overwrites; it is not safe for concurrent use.
+type walker struct {
+	*rules
+	plan *probes.Plan
+	src  Source
+	have probes.StageSet // captured
+
+	blk *attn.Block
+	t   int
+	own [probes.NumStages]tile // the kernel's stages of this kv tile
+	was [probes.NumStages]tile // its m, l, U of the tile before
+
+	local, global [probes.NumStages]*estimate
+	rowQ, rowK    operand // the kernel's
+	rowP, colV    operand
+	refQ, refK    operand // the reference's, with their errors
+	refP, refV    operand
+	prefix        []float64
+	work          sumWork
+	carry, cerr   []float64
+	sums, errs    []float64
+	none          []float64 // m before the first tile
+	zero          attn.Matrix
+	ownP          attn.Matrix // P's errors but for the common factor of m
+	chain         chain
+}
+
+// tile is one stage's tile as the kernel left it, widened; ok is false where there is none.
+type tile struct {
+	m   attn.Matrix
+	raw probes.Tile
+	ok  bool
+	buf []float64
+}
+
+// chain is what the global bounds carry from kv tile to kv tile, in the frame of the exact maximum: a kernel's m differs
+// from it by at most dm, and all that it stores relative to its own m is off by that common factor too.
+type chain struct {
+	hi, lo []float64 // natural maximum of scores plus, minus their bounds
+	dm     []float64
+	l      []float64   // error of l, but for the factor
+	u      attn.Matrix // error of U, but for the factor
+}
+
+func newWalker(rl *rules, src Source, have probes.StageSet) *walker {
+	p, ref := rl.ref.Plan(), rl.ref
+	m, n, d := ref.TileM(), ref.TileN(), ref.Dim()
+	w := &walker{rules: rl, plan: p, src: src, have: have}
+	dims := [probes.NumStages][2]int{{m, d}, {n, d}, {n, d}, {m, n}, {m, 1}, {m, 1}, {m, n}, {m, d}, {m, d}}
+	for s, rc := range dims {
+		w.local[s], w.global[s] = newEstimate(rc[0], rc[1]), newEstimate(rc[0], rc[1])
+	}
+	w.work = sumWork{attn.NewMatrix(m, d), attn.NewMatrix(m, d)}
+	w.carry, w.cerr, w.sums, w.errs = make([]float64, m), make([]float64, m), make([]float64, m), make([]float64, m)
+	w.none, w.zero, w.ownP = make([]float64, m), attn.NewMatrix(m, d), attn.NewMatrix(m, n)
+	w.chain = chain{make([]float64, m), make([]float64, m), make([]float64, m), make([]float64, m), attn.NewMatrix(m, d)}
+	return w
+}
+
+// begin opens a block: nothing was seen, nothing is off.
+func (w *walker) begin(blk *attn.Block) {
+	w.blk, w.t = blk, -1
+	for i := range w.none {
+		w.none[i] = math.Inf(-1)
+		w.chain.hi[i], w.chain.lo[i], w.chain.dm[i], w.chain.l[i] = math.Inf(-1), math.Inf(-1), 0, 0
+	}
+	clear(w.chain.u.Data)
+	for s := range w.own {
+		w.own[s].ok, w.was[s].ok = false, false
+	}
+	w.load(probes.StageQ, 0)
+	q := w.exact(probes.StageQ)
+	w.decode(w.global[probes.StageQ], probes.StageQ, q, blk.Rows)
+}
+
+// exact is the reference's matrix of a stage at the current kv tile.
+func (w *walker) exact(s probes.Stage) attn.Matrix {
+	m, _ := w.blk.Values(s, w.t)
+	return m
+}
+
+// load fetches one of the kernel's tiles; what a gate injects is the reference's.
+func (w *walker) load(s probes.Stage, kv int) {
+	x := &w.own[s]
+	x.ok, x.raw = false, probes.Tile{}
+	if w.plan.Gate.Injected().Has(s) {
+		x.m, x.ok = w.exact(s), true
+		return
+	}
+	if !w.have.Has(s) || !w.plan.Gate.Judged().Has(s) {
+		return
+	}
+	raw := w.src.Tile(s, w.blk.ID, kv)
+	if !raw.Reached() {
+		return
+	}
+	x.buf = attn.Widen(x.buf, raw)
+	x.m, x.raw, x.ok = attn.Matrix{Rows: raw.Rows, Cols: raw.Cols, Data: x.buf}, raw, true
+}
+
+// next moves to the next kv tile and makes all its estimates.
+func (w *walker) next() {
+	w.t++
+	for _, s := range []probes.Stage{probes.StageM, probes.StageL, probes.StageU} {
+		w.own[s], w.was[s] = w.was[s], w.own[s]
+	}
+	for _, s := range []probes.Stage{probes.StageK, probes.StageV, probes.StageS, probes.StageM, probes.StageL, probes.StageP, probes.StageU} {
+		w.load(s, w.t)
+	}
+	keys := w.blk.Tiles[w.t].Keys
+	gate := w.plan.Gate
+	if gate.Judged().Has(probes.StageK) {
+		w.decode(w.global[probes.StageK], probes.StageK, w.exact(probes.StageK), keys)
+	}
+	if gate.Judged().Has(probes.StageV) {
+		w.decode(w.global[probes.StageV], probes.StageV, w.exact(probes.StageV), keys)
+	}
+	w.globalScores()
+	if gate == probes.GateQK {
+		w.localScores()
+		return
+	}
+	w.globalSoftmax()
+	if gate != probes.GateSoftmax {
+		w.globalOutput()
+	}
+	w.localScores()
+	w.localSoftmax()
+	if gate != probes.GateSoftmax {
+		w.localSums()
+	}
+}
+
+// before returns the kernel's own m, l or U of the tile before; ok is false where it is needed and was not captured.
+func (w *walker) before(s probes.Stage, first attn.Matrix) (attn.Matrix, bool) {
+	if w.t == 0 {
+		return first, true
+	}
+	return w.was[s].m, w.was[s].ok
+}
+
+// estimateOf returns the local estimate of a stage at the current tile: the one made from the kernel's own stages, or the
+// global one where what it is computed from was not captured.
+func (w *walker) estimateOf(s probes.Stage) *estimate {
+	if s <= probes.StageV || !w.fromOwn(s) {
+		return w.global[s]
+	}
+	return w.local[s]
+}
+
+// fromOwn reports whether everything a stage is computed from is at hand.
+func (w *walker) fromOwn(s probes.Stage) bool {
+	own := func(need ...probes.Stage) bool {
+		for _, n := range need {
+			if !w.own[n].ok {
+				return false
+			}
+		}
+		return true
+	}
+	was := func(n probes.Stage) bool { return w.t == 0 || w.was[n].ok }
+	switch s {
+	case probes.StageS:
+		return own(probes.StageQ, probes.StageK)
+	case probes.StageM:
+		return own(probes.StageS) && was(probes.StageM)
+	case probes.StageL:
+		return own(probes.StageS, probes.StageM) && was(probes.StageM) && was(probes.StageL)
+	case probes.StageP:
+		return own(probes.StageS, probes.StageM)
+	case probes.StageU:
+		return own(probes.StageP, probes.StageV, probes.StageM) && was(probes.StageM) && was(probes.StageU)
+	case probes.StageO:
+		return own(probes.StageU, probes.StageL)
+	}
+	return false
+}
+
+func (w *walker) localScores() {
+	if !w.fromOwn(probes.StageS) || w.plan.Gate.Injected().Has(probes.StageS) {
+		return
+	}
+	rows, keys := w.blk.Rows, w.blk.Tiles[w.t].Keys
+	if w.t == 0 {
+		w.rowOperand(&w.rowQ, w.own[probes.StageQ].m, nil, rows, w.scores)
+	}
+	w.rowOperand(&w.rowK, w.own[probes.StageK].m, nil, keys, w.scores)
+	w.prefix = w.scoresOf(w.local[probes.StageS], &w.rowQ, &w.rowK, rows, keys, w.prefix)
+}
+
+func (w *walker) localSoftmax() {
+	none := attn.Matrix{Rows: len(w.none), Cols: 1, Data: w.none}
+	zeros := attn.Matrix{Rows: len(w.none), Cols: 1, Data: w.zero.Data[:len(w.none)]}
+	if w.plan.Gate == probes.GatePV {
+		return
+	}
+	m, mok := w.before(probes.StageM, none)
+	if w.fromOwn(probes.StageM) {
+		w.maxOf(w.local[probes.StageM], w.own[probes.StageS].m, m.Data, w.blk, w.t)
+	}
+	if !w.fromOwn(probes.StageP) {
+		return
+	}
+	now := w.own[probes.StageM].m.Data
+	w.probabilitiesOf(w.local[probes.StageP], w.own[probes.StageS].m, now, w.sums, w.errs, w.blk, w.t)
+	if l, ok := w.before(probes.StageL, zeros); ok && mok {
+		w.carryOf(w.carry, w.cerr, m.Data, now, w.blk.Rows)
+		w.sumsOf(w.local[probes.StageL], l.Data, w.carry, w.cerr, w.sums, w.errs, w.blk.Rows, w.blk.Tiles[w.t].Keys)
+	}
+}
+
+func (w *walker) localSums() {
+	if !w.fromOwn(probes.StageU) {
+		return
+	}
+	none := attn.Matrix{Rows: len(w.none), Cols: 1, Data: w.none}
+	m, _ := w.before(probes.StageM, none)
+	u, _ := w.before(probes.StageU, w.zero)
+	rows, keys := w.blk.Rows, w.own[probes.StageV].m.Rows
+	w.carryOf(w.carry, w.cerr, m.Data, w.own[probes.StageM].m.Data, rows)
+	w.rowOperand(&w.rowP, w.own[probes.StageP].m, nil, rows, w.output)
+	w.columnOperand(&w.colV, w.own[probes.StageV].m, nil, keys, w.output)
+	w.weightedOf(w.local[probes.StageU], &w.rowP, &w.colV, u, w.carry, w.cerr, rows, keys, &w.work)
+}
+
+// end makes the estimates of O, after the last kv tile.
+func (w *walker) end() {
+	if !w.plan.Gate.Judged().Has(probes.StageO) || len(w.blk.Tiles) == 0 {
+		return
+	}
+	w.load(probes.StageO, 0)
+	w.globalFinal()
+	if w.fromOwn(probes.StageO) {
+		w.outputOf(w.local[probes.StageO], w.own[probes.StageU].m, w.own[probes.StageL].m.Data, w.blk.Rows)
+	}
+}
