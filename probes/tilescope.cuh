@@ -7,7 +7,7 @@
 //   TS_PARAM                                         last in the kernel's parameter list, with no comma before it
 //   TS_TILE(stage, kv_tile, ptr, rows, cols, ld)     the block copies a row-major matrix
 //   TS_VEC(stage, kv_tile, ptr, n)                   the block copies a vector: n rows of one column
-//   TS_FRAG(stage, kv_tile, frag)                    every thread copies its fragment elements, thread-major
+//   TS_FRAG(stage, kv_tile, frag)                    every thread copies its elements frag.x[…]: thread after thread
 //   TS_OWN(stage, kv_tile, row, col, value)          one thread copies one cell that it computed itself
 //   TS_INJECT_TILE, TS_INJECT_VEC, TS_INJECT_FRAG    the same arguments, the other way; a barrier of the kernel's must follow
 //
@@ -172,36 +172,35 @@ __device__ __forceinline__ bool ts_holds(const ts_stage& st, unsigned int elemen
     return (st.rows_cols >> 16) * (st.rows_cols & 0xffffu) == ts_threads() * elements && st.elem == size;
 }
 
-template <typename Frag>
-__device__ __forceinline__ void ts_frag(const ts_control* __restrict__ ctl, int stage, int kv_tile, const Frag& frag) {
+template <typename T, int N>
+__device__ __forceinline__ void ts_frag(const ts_control* __restrict__ ctl, int stage, int kv_tile, const T (&x)[N]) {
     char* slot = ts_capture_slot(ctl, stage, kv_tile);
     const ts_stage& st = ctl->stage[stage];
-    if (slot == nullptr || !ts_holds(st, frag.num_elements, sizeof(frag.x[0]))) return;
-    auto* dst = reinterpret_cast<decltype(frag.x[0] + frag.x[0])*>(slot + sizeof(ts_slot)) + ts_thread() * frag.num_elements;
+    if (slot == nullptr || !ts_holds(st, N, sizeof(T))) return;
+    T* dst = reinterpret_cast<T*>(slot + sizeof(ts_slot)) + ts_thread() * N;
 #pragma unroll
-    for (int e = 0; e < frag.num_elements; e++) dst[e] = frag.x[e];
+    for (int e = 0; e < N; e++) dst[e] = x[e];
     if (ts_thread() == 0) ts_head(slot, stage, kv_tile, st.rows_cols);
 }
 
-template <typename Frag>
-__device__ __forceinline__ void ts_inject_frag(const ts_control* __restrict__ ctl, int stage, int kv_tile, Frag& frag) {
+template <typename T, int N>
+__device__ __forceinline__ void ts_inject_frag(const ts_control* __restrict__ ctl, int stage, int kv_tile, T (&x)[N]) {
     const char* slot = ts_inject_slot(ctl, stage, kv_tile);
     const ts_stage& st = ctl->inject_stage[stage];
-    if (slot == nullptr || !ts_holds(st, frag.num_elements, sizeof(frag.x[0]))) return;
-    auto* src = reinterpret_cast<const decltype(frag.x[0] + frag.x[0])*>(slot + sizeof(ts_slot)) +
-                ts_thread() * frag.num_elements;
+    if (slot == nullptr || !ts_holds(st, N, sizeof(T))) return;
+    const T* src = reinterpret_cast<const T*>(slot + sizeof(ts_slot)) + ts_thread() * N;
 #pragma unroll
-    for (int e = 0; e < frag.num_elements; e++) frag.x[e] = src[e];
+    for (int e = 0; e < N; e++) x[e] = src[e];
 }
 
 #define TS_PARAM , const ts_control* __restrict__ ts_ctl
 #define TS_TILE(stage, kv_tile, ptr, rows, cols, ld) ts_tile(ts_ctl, stage, kv_tile, ptr, rows, cols, ld)
 #define TS_VEC(stage, kv_tile, ptr, n) ts_tile(ts_ctl, stage, kv_tile, ptr, n, 1, 1)
-#define TS_FRAG(stage, kv_tile, frag) ts_frag(ts_ctl, stage, kv_tile, frag)
+#define TS_FRAG(stage, kv_tile, frag) ts_frag(ts_ctl, stage, kv_tile, (frag).x)
 #define TS_OWN(stage, kv_tile, row, col, value) ts_own(ts_ctl, stage, kv_tile, row, col, value)
 #define TS_INJECT_TILE(stage, kv_tile, ptr, rows, cols, ld) ts_inject_tile(ts_ctl, stage, kv_tile, ptr, rows, cols, ld)
 #define TS_INJECT_VEC(stage, kv_tile, ptr, n) ts_inject_tile(ts_ctl, stage, kv_tile, ptr, n, 1, 1)
-#define TS_INJECT_FRAG(stage, kv_tile, frag) ts_inject_frag(ts_ctl, stage, kv_tile, frag)
+#define TS_INJECT_FRAG(stage, kv_tile, frag) ts_inject_frag(ts_ctl, stage, kv_tile, (frag).x)
 
 #else
 
