@@ -2,9 +2,10 @@ package ptx
 
 import (
 	"errors"
-	"os"
+	"math/rand/v2"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -118,42 +119,106 @@ func TestErrorLimit(t *testing.T) {
 	}
 }
 
-func FuzzParse(f *testing.F) {
-	for _, dir := range []string{"good", "bad", "compiled"} {
-		files, _ := filepath.Glob("testdata/" + dir + "/*.ptx")
-		for _, file := range files {
-			src, err := os.ReadFile(file)
-			if err != nil {
-				f.Fatal(err)
-			}
-			f.Add(src)
+// mustBehave is what holds for any input: a located error, or a module whose printed text reads and prints the same.
+func mustBehave(t *testing.T, src []byte) {
+	m, err := Parse("fuzz.ptx", src)
+	if err != nil {
+		var e *Error
+		if !errors.As(err, &e) || e.Pos.File != "fuzz.ptx" || e.Pos.Line < 1 || e.Pos.Col < 1 || e.Msg == "" {
+			t.Fatalf("error without a place: %v\n%s", err, src)
+		}
+		return
+	}
+	_ = Validate(m)
+	for _, e := range m.Entries() {
+		m.SharedLayout(e)
+		for i := range e.Body {
+			e.Source(i, library)
 		}
 	}
-	f.Fuzz(func(t *testing.T, src []byte) {
-		m, err := Parse("fuzz.ptx", src)
-		if err != nil {
-			var e *Error
-			if !errors.As(err, &e) || e.Pos.File != "fuzz.ptx" || e.Pos.Line < 1 || e.Pos.Col < 1 || e.Msg == "" {
-				t.Fatalf("error without a place: %v", err)
+	var a, b strings.Builder
+	if err := Print(&a, m); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Parse("fuzz.ptx", []byte(a.String()))
+	if err != nil {
+		t.Fatalf("printed text does not parse: %v\n%s", err, a.String())
+	}
+	if err := Print(&b, again); err != nil || a.String() != b.String() {
+		t.Fatalf("printing is not stable: %v\n%s", err, firstDifference([]byte(a.String()), []byte(b.String())))
+	}
+	if !same(m, again) {
+		t.Fatalf("parse, print, parse changed the module:\n%s", a.String())
+	}
+}
+
+func seeds(t testing.TB) [][]byte {
+	t.Helper()
+	var all [][]byte
+	for _, dir := range []string{"good", "bad"} {
+		files, _ := filepath.Glob("testdata/" + dir + "/*.ptx")
+		for _, file := range files {
+			all = append(all, readFile(t, file))
+		}
+	}
+	for _, line := range strings.Split(string(readFile(t, "testdata/assembler.txt")), "\n") {
+		if _, instr, ok := strings.Cut(line, "\t"); ok {
+			all = append(all, []byte(strings.Replace(oneInstruction, "INSTRUCTION", instr, 1)))
+		}
+	}
+	return all
+}
+
+// TestMutations edits good texts token by token (drop, repeat, swap, replace by one from elsewhere), in a fixed random
+// order: nearly right texts reach further than a fuzzer's bytes.
+func TestMutations(t *testing.T) {
+	var words [][]string
+	var pool []string
+	for _, src := range seeds(t) {
+		var ws []string
+		s := scanner{src: string(src), line: 1, report: func(int, int, string) {}}
+		for at := 0; ; {
+			tok := s.next()
+			if tok.kind == tokEOF {
+				break
 			}
-			return
+			ws = append(ws, string(src[at:tok.end]))
+			at = tok.end
 		}
-		_ = Validate(m)
-		for _, e := range m.Entries() {
-			m.SharedLayout(e)
+		words = append(words, ws)
+		pool = append(pool, ws...)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	n := 6000
+	if testing.Short() {
+		n = 500
+	}
+	for range n {
+		ws := slices.Clone(words[rng.IntN(len(words))])
+		for range 1 + rng.IntN(3) {
+			i, j := rng.IntN(len(ws)), rng.IntN(len(ws))
+			switch rng.IntN(5) {
+			case 0:
+				ws[i] = ""
+			case 1:
+				ws[i] += " " + ws[i]
+			case 2:
+				ws[i], ws[j] = ws[j], ws[i]
+			case 3:
+				ws[i] = " " + pool[rng.IntN(len(pool))]
+			case 4:
+				ws[i] += " " + pool[rng.IntN(len(pool))]
+			}
 		}
-		var a, b strings.Builder
-		if err := Print(&a, m); err != nil {
-			t.Fatal(err)
-		}
-		again, err := Parse("fuzz.ptx", []byte(a.String()))
-		if err != nil {
-			t.Fatalf("printed text does not parse: %v\n%s", err, a.String())
-		}
-		if err := Print(&b, again); err != nil || a.String() != b.String() {
-			t.Fatalf("printing is not stable: %v\n%s", err, firstDifference([]byte(a.String()), []byte(b.String())))
-		}
-	})
+		mustBehave(t, []byte(strings.Join(ws, "")))
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, src := range seeds(f) {
+		f.Add(src)
+	}
+	f.Fuzz(mustBehave)
 }
 
 // BenchmarkParse reads 60 KB of compiler output with debug lines.

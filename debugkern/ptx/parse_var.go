@@ -241,7 +241,7 @@ func (p *parser) fill(v *Var, dims []int, off, size int) {
 	step := size / max(dims[0], 1)
 	for i := 0; !p.is('}') && !p.bad; i++ {
 		switch {
-		case step == 0 || i >= dims[0] && !flat(dims):
+		case step == 0 || i >= dims[0] && (p.is('{') || len(dims) == 1):
 			p.errorAt(p.tok, "too many initial values for "+v.Name)
 		case p.is('{'):
 			p.fill(v, dims[1:], off+i*step, step)
@@ -262,8 +262,6 @@ func (p *parser) fill(v *Var, dims []int, off, size int) {
 		p.braces--
 	}
 }
-
-func flat(dims []int) bool { return len(dims) > 1 }
 
 // scalar parses one initial value into v.Init at off: a constant, an address, or mask(address).
 func (p *parser) scalar(v *Var, off, room int) {
