@@ -8,6 +8,8 @@ import (
 	"tilescope/probes"
 )
 
+const maxNames = 256 // variants, shapes, faults of one manifest
+
 // references holds names to what they name; run when every list has been read.
 func (p *manifestParser) references(o *object) {
 	m := p.m
@@ -39,13 +41,23 @@ func (p *manifestParser) references(o *object) {
 	for _, v := range m.Variants {
 		at := &yaml.Node{Line: v.at.line, Column: v.at.col}
 		for _, f := range v.Faults {
-			if m.Fault(f) == nil {
+			switch fault := m.Fault(f); {
+			case fault == nil:
 				p.fail(at, v.at.field+".faults", "unknown fault %q%s", clip(f), suggest(f, m.faultNames()))
+			case m.Variant(fault.Base) != nil:
+				if err := m.baseError(fault, m.complete(v.Flags)); err != nil {
+					p.fail(at, v.at.field+".faults", "%v", err)
+				}
 			}
 		}
 		e := m.flagEnv(v.Flags)
 		for _, err := range m.flagErrors(e) {
 			p.fail(at, v.at.field, "%s", err)
+		}
+	}
+	for list, n := range map[string]int{"variants": len(m.Variants), "shapes": len(m.Shapes), "faults": len(m.Faults)} {
+		if n > maxNames { // every variant is resolved for every shape
+			o.fail(list, "%d of them; at most %d are possible", n, maxNames)
 		}
 	}
 	if len(m.Stages) == 0 && len(m.Gates) > 1 {

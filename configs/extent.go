@@ -24,12 +24,13 @@ func (r *resolver) extent(x *Expr, kv int, lo, hi int64, def int) (probes.Extent
 		if r.corners {
 			count = min(count, 2)
 		}
-		if total > maxExtent/max(count, 1) {
+		if total > (maxExtents-r.values)/max(count, 1) {
 			return probes.Extent{}, &ShapeError{Kernel: r.m.Name, Shape: r.shape,
-				Say: fmt.Sprintf("%s has more than %d values over the grid", x.Field, maxExtent)}
+				Say: fmt.Sprintf("with %s there are more than %d values over the grid", x.Field, maxExtents)}
 		}
 		total *= count
 	}
+	r.values += total
 	return r.fill(x, dims, make([]int, 0, total), lo, hi)
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// near returns the known names that a mistyped one probably meant, best first, at most three.
+// near returns the known names that a mistyped one probably meant: the closest ones, at most three.
 func near(name string, known []string) []string {
 	type scored struct {
 		name string
@@ -19,7 +19,7 @@ func near(name string, known []string) []string {
 		if len(low) >= 3 && (strings.Contains(kl, low) || strings.Contains(low, kl) && len(kl) >= 3) {
 			d = min(d, 2)
 		}
-		if d <= max(1, min(len(low), len(kl))/3) || d <= 2 && len(low) >= 3 {
+		if short := min(len(low), len(kl)); d <= short/3 || d <= 2 && short >= 4 {
 			found = append(found, scored{k, d})
 		}
 	}
@@ -28,7 +28,7 @@ func near(name string, known []string) []string {
 	})
 	var out []string
 	for _, f := range found {
-		if len(out) < 3 && (len(out) == 0 || f.name != out[len(out)-1]) {
+		if len(out) < 3 && f.d == found[0].d && (len(out) == 0 || f.name != out[len(out)-1]) {
 			out = append(out, f.name)
 		}
 	}
@@ -42,6 +42,9 @@ func suggest(name string, known []string) string {
 	}
 	if len(known) == 0 {
 		return " (there are none)"
+	}
+	if len(known) > 40 {
+		known = append(known[:40:40], "...")
 	}
 	return " (known: " + strings.Join(known, " ") + ")"
 }

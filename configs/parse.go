@@ -260,7 +260,7 @@ func (o *object) here() place { return place{o.node.Line, o.node.Column, o.path}
 func (p *manifestParser) quantiser(o *object) {
 	if !o.has("quantiser") {
 		for _, a := range p.m.Args {
-			if a.Role == probes.RoleInput && slices.Contains([]string{"Q", "K", "V"}, a.Tensor) && !a.DType.Float() {
+			if a.Role == probes.RoleInput && slices.Contains([]string{"Q", "K", "V"}, a.Tensor) && a.DType != 0 && !a.DType.Float() {
 				o.fail("quantiser", "missing; input %s is %s, so the host has to know how to encode it", a.Tensor, a.DType)
 				return
 			}

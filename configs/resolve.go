@@ -45,6 +45,7 @@ type resolver struct {
 	env     *env
 	shape   probes.Shape
 	corners bool // evaluate extents at the ends of each axis only
+	values  int  // of extents so far
 	plan    *probes.Plan
 	work    *Work
 }
@@ -151,7 +152,7 @@ var (
 const (
 	maxThreads   = 1024
 	maxDynShared = 1 << 20 // bytes, above any GPU's
-	maxExtent    = 1 << 24 // values one Extent may have
+	maxExtents   = 1 << 23 // values of all Extents of a plan together: 64 MiB, under a second
 	maxTileSide  = 65535   // rows or columns of a stage: what a slot header can say
 )
 
