@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,15 +48,73 @@ func (o *runOptions) bind(c *cobra.Command) {
 	f.StringVar(&o.blocks, "blocks", "", "X,Y,Z of the captured blocks, each N, A-B or *")
 	f.StringVar(&o.tiles, "tiles", "", "A-B: captured kv tiles")
 	f.StringVar(&o.stages, "stages", "", "captured stages, comma-separated")
+	completions(c)
+}
+
+// completions lets the shell complete targets, faults, shapes, flags and the fixed words from the catalogue.
+func completions(c *cobra.Command) {
+	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return fromCatalogue((*configs.Catalogue).Targets), cobra.ShellCompDirectiveDefault
+	}
+	each := func(name string, list func() []string) {
+		// The only error is a flag that does not exist, which the tests would see.
+		_ = c.RegisterFlagCompletionFunc(name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return list(), cobra.ShellCompDirectiveNoFileComp
+		})
+	}
+	doc := func(pick func(configs.KernelDoc) []string) func() []string {
+		return func() []string {
+			return fromCatalogue(func(cat *configs.Catalogue) (all []string) {
+				for _, k := range cat.Doc().Kernels {
+					all = append(all, pick(k)...)
+				}
+				return all
+			})
+		}
+	}
+	each("fault", doc(func(k configs.KernelDoc) (names []string) {
+		for _, f := range k.Faults {
+			names = append(names, f.Name)
+		}
+		return names
+	}))
+	each("shape", doc(func(k configs.KernelDoc) (names []string) {
+		for _, s := range k.Shapes {
+			names = append(names, s.Name)
+		}
+		return names
+	}))
+	each("set", doc(func(k configs.KernelDoc) (names []string) {
+		for _, f := range k.Flags {
+			names = append(names, f.Name)
+		}
+		return names
+	}))
+	for name, words := range map[string][]string{
+		"gate": {"none", "qk", "softmax", "pv"}, "inject": {"reference", "uniform"}, "backend": {"auto", "emu", "cuda", "both"},
+		"builder": {"auto", "embedded", "nvrtc", "nvcc"},
+	} {
+		each(name, func() []string { return words })
+	}
+}
+
+func fromCatalogue(pick func(*configs.Catalogue) []string) []string {
+	cat, err := configs.Kernels()
+	if err != nil {
+		return nil
+	}
+	return pick(cat)
 }
 
 // request merges options over configuration. Malformed values are left for the session to refuse.
 func (o *runOptions) request(c *cobra.Command, cfg *configs.Config, target string) debugkern.Request {
 	req := debugkern.Request{
 		Target: target, Shape: cfg.Shape, Seed: cfg.Seed, Backend: cfg.Backend, Builder: cfg.Builder, Arch: cfg.Arch,
-		Timeout: cfg.Timeout, Schedule: cfg.Schedule, Faults: o.faults, Inject: o.inject, Inputs: o.inputs, Device: o.device,
-		Repeat: o.repeat, Blocks: o.blocks, Tiles: o.tiles, Stages: o.stages, Set: map[string]string{},
+		Timeout: cfg.Timeout, Schedule: cfg.Schedule, Faults: append(slices.Clone(cfg.Faults), o.faults...), Inject: o.inject,
+		Inputs: o.inputs, Device: cfg.Device, Repeat: cfg.Repeat, Blocks: o.blocks, Tiles: o.tiles, Stages: o.stages,
+		Set: map[string]string{},
 	}
+	maps.Copy(req.Set, cfg.Flags)
 	over := func(name string, dst *string, v string) {
 		if c.Flags().Changed(name) {
 			*dst = v
@@ -70,6 +130,15 @@ func (o *runOptions) request(c *cobra.Command, cfg *configs.Config, target strin
 	}
 	if c.Flags().Changed("timeout") {
 		req.Timeout = o.timeout
+	}
+	if c.Flags().Changed("device") {
+		req.Device = o.device
+	}
+	if c.Flags().Changed("repeat") {
+		req.Repeat = o.repeat
+	}
+	if !c.Flags().Changed("gate") {
+		o.gate = cfg.Gate
 	}
 	for _, s := range o.set {
 		name, value, ok := strings.Cut(s, "=")
@@ -198,11 +267,13 @@ func (a *app) print(doc any, text func(io.Writer)) error {
 	return err
 }
 
-// dumpFile is written beside its destination and renamed into place, so that a failed run leaves nothing half-written.
+// dumpFile is written beside its destination and renamed into place, so that a failed run leaves nothing half-written. A
+// destination that is no regular file (a device, a pipe) is written directly.
 type dumpFile struct {
 	*os.File
-	path string
-	done bool
+	path   string
+	direct bool
+	done   bool
 }
 
 // createDump opens the destination before anything runs: an unwritable output is bad input.
@@ -210,8 +281,16 @@ func createDump(path string) (*dumpFile, error) {
 	if path == "" {
 		return nil, nil
 	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
 		return nil, usageError("--dump %s: is a directory; name a file", path)
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, usageError("--dump %s: cannot write there: %w", path, err)
+		}
+		return &dumpFile{File: f, path: path, direct: true}, nil
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".tilescope-*.npz")
 	if err != nil {
@@ -221,6 +300,10 @@ func createDump(path string) (*dumpFile, error) {
 }
 
 func (d *dumpFile) commit() error {
+	if d.direct {
+		d.done = true
+		return d.Close()
+	}
 	if err := d.Chmod(0o644); err != nil {
 		return err
 	}
@@ -234,6 +317,8 @@ func (d *dumpFile) commit() error {
 func (d *dumpFile) abandon() {
 	if d != nil && !d.done {
 		d.Close()
-		os.Remove(d.Name())
+		if !d.direct {
+			os.Remove(d.Name())
+		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"golang.org/x/term"
+	"github.com/charmbracelet/x/term"
 
 	"tilescope/debugkern"
 )
@@ -114,7 +114,7 @@ type meter struct {
 
 func newMeter(w io.Writer, quiet bool) *meter {
 	f, ok := w.(*os.File)
-	return &meter{w: w, start: time.Now(), on: ok && !quiet && term.IsTerminal(int(f.Fd()))}
+	return &meter{w: w, start: time.Now(), on: ok && !quiet && term.IsTerminal(f.Fd())}
 }
 
 func (m *meter) report(p debugkern.Progress) {
