@@ -34,6 +34,7 @@ type Reference struct {
 	uniform bool
 	geo     geometry
 	blocks  *cache[*Block]
+	mirrors *cache[*Block]
 }
 
 // New checks that the plan is one this package can compute, and that the inputs fit it.
@@ -51,7 +52,7 @@ func New(p *probes.Plan, in *Inputs, opt Options) (*Reference, error) {
 		perBlock := 8 * p.Work.MaxTiles * (2*r.geo.tileN*r.geo.dim + 2*r.geo.tileM*r.geo.tileN + r.geo.tileM*r.geo.dim)
 		keep = max(2, (64<<20)/max(perBlock, 1))
 	}
-	r.blocks = newCache[*Block](keep)
+	r.blocks, r.mirrors = newCache[*Block](keep), newCache[*Block](max(2, keep/4))
 	return r, nil
 }
 

@@ -108,6 +108,9 @@ func (t *tally) compare(v *view, e *estimate) (bad, nonfinite int32, top float64
 			}
 		}
 	}
+	if !w.set && v.rows*v.cols > 0 {
+		w = worst{0, e.bound.Data[0], e.pre.Data[0], true, v.kv, v.block, 0}
+	}
 	if w.set && (!t.worst.set || w.beats(t.worst)) {
 		t.worst = w
 	}

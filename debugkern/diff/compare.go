@@ -1,0 +1,84 @@
+package diff
+
+import (
+	"fmt"
+	"slices"
+
+	"tilescope/debugkern/attn"
+	"tilescope/probes"
+)
+
+// Compare lays one captured tile beside its local, global and mirrored references, with the bounds of each cell. It walks
+// the block up to that tile: milliseconds. A tile that was not captured or not reached has Got nil.
+func (j *Judgement) Compare(s probes.Stage, block probes.Dim3, kv int) (*TileDiff, error) {
+	sp := j.ref.Plan().Stage(s)
+	if sp == nil {
+		return nil, fmt.Errorf("compare: kernel %s has no stage %s", j.ref.Plan().Kernel, s)
+	}
+	if !contains(j.ref.Plan().Grid, block) {
+		return nil, fmt.Errorf("compare: block %s lies outside the grid %s", block, j.ref.Plan().Grid)
+	}
+	w := newWalker(newRules(j.ref), j.src, j.opt.Stages)
+	w.begin(j.ref.Block(block))
+	n := len(w.blk.Tiles)
+	if sp.PerTile && (kv < 0 || kv >= n) {
+		return nil, fmt.Errorf("compare: stage %s of block %s has kv tiles 0 to %d, not %d", s, block, n-1, kv)
+	}
+	if !sp.PerTile {
+		kv = 0
+	}
+	w.goTo(sp, kv)
+	d := j.lay(w, sp, kv)
+	mirror, _ := j.ref.Mirror(block).Values(s, kv)
+	d.Mirrored = mirror.Data
+	return d, nil
+}
+
+func contains(grid, b probes.Dim3) bool {
+	for i := range 3 {
+		if b[i] < 0 || b[i] >= grid[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// goTo walks to the kv tile that a stage's estimates are made at.
+func (w *walker) goTo(sp *probes.StagePlan, kv int) {
+	last := kv
+	switch {
+	case sp.Stage == probes.StageQ:
+		last = -1
+	case !sp.PerTile:
+		last = len(w.blk.Tiles) - 1
+	}
+	for w.t < last {
+		w.next()
+	}
+	if sp.Stage == probes.StageO {
+		w.end()
+	}
+}
+
+func (j *Judgement) lay(w *walker, sp *probes.StagePlan, kv int) *TileDiff {
+	s := sp.Stage
+	local, global := w.estimateOf(s), w.global[s]
+	d := &TileDiff{Place: place(s, w.blk.ID, kv, len(w.blk.Tiles)), Rows: sp.Rows, Cols: sp.Cols, Verdict: j.Tile(s, w.blk.ID, kv)}
+	d.ValidRows = clamp(sp.ValidRows.At(w.blk.ID, kv), sp.Rows)
+	d.ValidCols = clamp(sp.ValidCols.At(w.blk.ID, kv), sp.Cols)
+	if w.own[s].ok {
+		d.Got = slices.Clone(w.own[s].m.Data)
+	}
+	d.Local, d.LocalBound = d.cut(local.ref), d.cut(local.bound)
+	d.Global, d.GlobalBound = d.cut(global.ref), d.cut(global.bound)
+	return d
+}
+
+// cut copies a matrix with zeros outside the compared cells, where an estimate's scratch is meaningless.
+func (d *TileDiff) cut(m attn.Matrix) []float64 {
+	out := make([]float64, d.Rows*d.Cols)
+	for r := range d.ValidRows {
+		copy(out[r*d.Cols:r*d.Cols+d.ValidCols], m.Row(r)[:d.ValidCols])
+	}
+	return out
+}
