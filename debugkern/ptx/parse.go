@@ -16,7 +16,7 @@ const (
 )
 
 // parser holds the state of one Parse. Once an error is reported, tok is a bad token that nothing matches and further
-// errors are dropped, until recover_ skips to the next statement.
+// errors are dropped, until resume skips to the next statement.
 type parser struct {
 	scan    scanner
 	file    string
@@ -100,37 +100,6 @@ func notText(src []byte) string {
 	return ""
 }
 
-func (p *parser) lexical(line, col int, msg string) { p.report(Pos{p.file, line, col}, msg) }
-
-func (p *parser) report(pos Pos, msg string) {
-	p.errs = append(p.errs, &Error{pos, msg})
-	if len(p.errs) >= maxErrors {
-		panic(tooMany{})
-	}
-}
-
-// errorAt reports a syntax error at t and enters recovery; in recovery it does nothing.
-func (p *parser) errorAt(t token, msg string) { p.errorPos(p.pos(t), msg) }
-
-func (p *parser) errorPos(pos Pos, msg string) {
-	if p.bad {
-		return
-	}
-	if !p.inBody || p.tok.kind != tokEOF {
-		p.report(pos, msg)
-	}
-	p.bad = true
-	p.real = p.tok
-	p.tok = token{kind: tokBad, line: p.tok.line, col: p.tok.col}
-}
-
-// semantic reports an error that leaves the parser in step, such as an undeclared name.
-func (p *parser) semantic(pos Pos, format string, args ...any) {
-	if !p.bad {
-		p.report(pos, fmt.Sprintf(format, args...))
-	}
-}
-
 func (p *parser) pos(t token) Pos { return Pos{p.file, t.line, t.col} }
 func (p *parser) here() Pos       { return p.pos(p.tok) }
 
@@ -207,14 +176,7 @@ func (p *parser) expect(ch byte, where string) {
 	if p.prevEnd.Line != 0 && p.prevEnd.Line < pos.Line {
 		pos = p.prevEnd
 	}
-	p.errorPos(pos, fmt.Sprintf("expected '%c' %s, found %s", ch, where, p.real0().describe()))
-}
-
-func (p *parser) real0() token {
-	if p.bad {
-		return p.real
-	}
-	return p.tok
+	p.errorPos(pos, fmt.Sprintf("expected '%c' %s, found %s", ch, where, p.current().describe()))
 }
 
 func (p *parser) ident(what string) string {
@@ -252,43 +214,6 @@ func (p *parser) enter() {
 }
 
 func (p *parser) leave() { p.depth-- }
-
-// resume ends recovery: it skips to just past the next ';' or to a '}' that closes an enclosing scope, whichever comes
-// first. A statement whose ';' alone was missing costs nothing but itself: the next one starts on a new line.
-func (p *parser) resume(startLine int) {
-	if !p.bad {
-		return
-	}
-	p.bad = false
-	p.tok = p.real
-	open, nest := p.braces, 0
-	p.depth, p.braces = 0, 0
-	if p.tok.line > startLine && p.prevEnd.Line < p.tok.line && p.startsStatement() {
-		return
-	}
-	for p.tok.kind != tokEOF {
-		switch {
-		case p.is(';') && nest == 0:
-			p.advance()
-			return
-		case p.is('{'):
-			nest++
-		case p.is('}') && nest > 0:
-			nest--
-		case p.is('}') && open > 0:
-			open--
-		case p.is('}') && p.fn != nil:
-			return
-		case p.isDot("entry"), p.isDot("func"), p.isDot("visible"), p.isDot("section"), p.isDot("file"):
-			return
-		}
-		p.advance()
-	}
-}
-
-func (p *parser) startsStatement() bool {
-	return p.tok.kind == tokDot || p.tok.kind == tokIdent || p.is('@') || p.is('}')
-}
 
 // parseModule parses the whole text: the three leading directives, then items in any order.
 func (p *parser) parseModule() {

@@ -2,8 +2,6 @@ package ptx
 
 import (
 	"strings"
-
-	"github.com/ianlancetaylor/demangle"
 )
 
 // function parses .entry or .func with its body, or a prototype.
@@ -293,8 +291,8 @@ func (p *parser) label(t token) {
 		for !p.is(';') && p.tok.kind != tokEOF {
 			p.advance()
 		}
-		p.item(Item{Kind: ItemProto, Text: t.text, Names: []string{strings.TrimSpace(p.scan.src[start : p.tok.end-len(p.tok.text)])},
-			Pos: p.pos(t)})
+		raw := strings.TrimSpace(p.scan.src[start : p.tok.end-len(p.tok.text)])
+		p.item(Item{Kind: ItemProto, Text: t.text, Names: []string{raw}, Pos: p.pos(t)})
 		p.expect(';', "after .callprototype")
 		p.scope.declare(t.text, symbol{decl: p.pos(t)})
 		return
@@ -336,36 +334,4 @@ func (p *parser) targets(it *Item) {
 	if _, ok := p.scope.declare(it.Text, symbol{list: list, decl: it.Pos}); !ok {
 		p.semantic(it.Pos, "%s is declared twice", it.Text)
 	}
-}
-
-// sourceName returns the last component of a mangled name and the whole of it without parameters; name itself twice
-// where it is not mangled.
-func sourceName(name string) (own, full string) {
-	if len(name) < 3 || name[0] != '_' || name[1] != 'Z' {
-		return name, name
-	}
-	ast, err := demangle.ToAST(name, demangle.NoParams, demangle.NoTemplateParams)
-	if err != nil {
-		return name, name
-	}
-	full = demangle.ASTToString(ast, demangle.NoParams, demangle.NoTemplateParams)
-	return lastComponent(full), full
-}
-
-// lastComponent cuts a C++ name after its last top-level "::".
-func lastComponent(full string) string {
-	depth := 0
-	for i := len(full) - 1; i > 0; i-- {
-		switch full[i] {
-		case ')', '>':
-			depth++
-		case '(', '<':
-			depth--
-		case ':':
-			if depth == 0 && full[i-1] == ':' {
-				return full[i+1:]
-			}
-		}
-	}
-	return full
 }

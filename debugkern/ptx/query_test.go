@@ -59,8 +59,7 @@ func TestCompilerLines(t *testing.T) {
 			if in.Op != "wmma" {
 				continue
 			}
-			if in.Loc.Name != "include/crt/mma.hpp" || !strings.HasPrefix(in.Loc.Func, "_INTERNAL") &&
-				!strings.Contains(in.Loc.Func, "nvcuda::wmma::") {
+			if in.Loc.Name != "include/crt/mma.hpp" || !strings.HasPrefix(in.Loc.Func, "nvcuda::wmma::") {
 				t.Errorf("%s: %s is at %+v", in.Pos, in.Opcode(), in.Loc)
 			}
 			l := f.Source(i, library)

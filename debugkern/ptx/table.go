@@ -5,21 +5,6 @@ import (
 	"sync"
 )
 
-// form is what the validator knows about an opcode.
-//
-// args lists the operands, destination first, each as a kind and a type class. Kinds: d destination register (or _), P
-// destination predicate or pair of them, s source (register, special register, constant, symbol), p source predicate, m
-// address, v register or vector for .vN, D and S like d and s but a vector is allowed too, V vector, i integer constant, l
-// label, x anything. Type classes: t the instruction's type, w twice its width, 1 and 2 its first and second type, l at
-// least as wide as the type, u 32 bits, - unchecked. A '?' marks operands that may be left out.
-//
-// mods lists the modifiers, sets of them by @name. need lists sets of which one member must be there.
-type form struct {
-	args string
-	mods string
-	need string
-}
-
 // modSets are the named sets of modifiers in forms.
 var modSets = map[string]string{
 	"int":   "u8 u16 u32 u64 s8 s16 s32 s64 u16x2 s16x2",
@@ -41,7 +26,15 @@ var modSets = map[string]string{
 	"any":   "", // filled by hand: no check
 }
 
-// formRow is one line of the table: several opcodes share a form.
+// formRow is what the validator knows about some opcodes: one line of the table.
+//
+// args lists the operands, destination first, each as a kind and a type class. Kinds: d destination register (or _), P
+// destination predicate or pair of them, s source (register, special register, constant, symbol), p source predicate, m
+// address, v register or vector for .vN, D and S like d and s but a vector is allowed too, V vector, i integer constant, l
+// label, x anything. Type classes: t the instruction's type, w twice its width, 1 and 2 its first and second type, l at
+// least as wide as the type, u 32 bits, - unchecked. A '?' marks operands that may be left out.
+//
+// mods lists the modifiers, sets of them by @name. need lists sets of which one member must be there.
 type formRow struct{ ops, args, mods, need string }
 
 var formRows = []formRow{
