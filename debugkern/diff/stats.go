@@ -147,30 +147,26 @@ func (t *tally) note(v *view, r, c int, got, want float64) {
 	}
 }
 
-// ulps is the largest distance in representable values between a finite cell and its rounded reference. Cells whose
-// error cannot beat the distance already known are passed over.
+// ulps is the largest distance in representable values between a cell and its rounded reference, NaN aside.
 func (t *tally) ulps(v *view, e *estimate) int64 {
-	most := t.MaxULP
+	most, number := t.MaxULP, ordering(v.dtype)
+	step := unitRoundoff(v.dtype)
+	near := float64(most) * step // closer than this times its size, a cell cannot be further than most
 	for r := range v.rows {
 		got := v.got.m.Row(r)[:v.cols]
 		ref := e.ref.Row(r)[:v.cols]
 		for c, g := range got {
 			x := ref[c]
-			if g == x {
+			if g == x || math.Abs(g-x) < near*min(math.Abs(g), math.Abs(x)) {
 				continue
 			}
-			var d int64
-			switch v.dtype {
-			case probes.F32:
-				d = ordered32(float32(g)) - ordered32(float32(x))
-			default:
-				d = ordered(v.dtype, g) - ordered(v.dtype, x)
-			}
+			d := number(v.dtype, g) - number(v.dtype, x)
 			if d < 0 {
 				d = -d
 			}
 			if d > most && g == g && x == x {
 				most = d
+				near = float64(most) * step
 			}
 		}
 	}
@@ -185,11 +181,17 @@ func ordered32(f float32) int64 {
 	return b
 }
 
-// ordered numbers the values of a type in ascending order, both zeros 0.
-func ordered(t probes.DType, x float64) int64 {
-	b := int64(attn.Round(t, x))
-	if top := int64(1) << (8*t.Size() - 1); b >= top || b < 0 {
-		return top - b
+// ordering returns a function that numbers the values of a type in ascending order, both zeros 0, after rounding to it.
+func ordering(t probes.DType) func(t probes.DType, x float64) int64 {
+	if t == probes.F32 {
+		return func(_ probes.DType, x float64) int64 { return ordered32(float32(x)) }
 	}
-	return b
+	top := int64(1) << (8*t.Size() - 1)
+	return func(t probes.DType, x float64) int64 {
+		b := int64(attn.Round(t, x))
+		if b >= top || b < 0 {
+			return top - b
+		}
+		return b
+	}
 }
