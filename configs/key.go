@@ -132,7 +132,7 @@ func (k key) fromText(s string) (any, error) {
 		}
 		return v, nil
 	}
-	var out []string
+	out := []string{} // empty, not null, in documents
 	for part := range strings.SplitSeq(s, ",") {
 		if part = strings.TrimSpace(part); part == "" {
 			continue
@@ -177,7 +177,7 @@ func (k key) fromNode(r *reader, at *yaml.Node) (v any, ok bool) {
 			r.fail(at, k.name, "expected %s, found %s", k.want, kindOf(n))
 			return nil, false
 		}
-		var out []string
+		out := []string{}
 		ok = true
 		for i, x := range n.Content {
 			d := deref(x)
@@ -204,7 +204,7 @@ func flagsNode(r *reader, at *yaml.Node) (any, bool) {
 	if o == nil {
 		return nil, false
 	}
-	var out []string
+	out := []string{} // empty, not null, in documents
 	for _, name := range o.keys {
 		n := deref(o.vals[name])
 		value := n.Value

@@ -4,35 +4,24 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
+
+	"github.com/spf13/viper"
 )
 
-type settings map[string]any
-
-func merge(layers []layer) settings {
-	v := settings{}
+// merge lays the layers over one another, lowest precedence first. They are laid over each other key by key in one viper
+// rather than read by viper's own sources, because a mistake has to be blamed on a file and line, which viper forgets.
+func merge(layers []layer) *viper.Viper {
+	v := viper.New()
 	for _, l := range layers {
 		for k, x := range l.values {
-			v[k] = x
+			v.Set(k, x)
 		}
 	}
 	return v
 }
 
-func (v settings) Get(k string) any                 { return v[k] }
-func (v settings) GetString(k string) string        { s, _ := v[k].(string); return s }
-func (v settings) GetBool(k string) bool            { s, _ := v[k].(bool); return s }
-func (v settings) GetInt(k string) int              { s, _ := v[k].(int64); return int(s) }
-func (v settings) GetUint64(k string) uint64        { s, _ := v[k].(int64); return uint64(s) }
-func (v settings) GetStringSlice(k string) []string { s, _ := v[k].([]string); return s }
-func (v settings) GetDuration(k string) time.Duration {
-	s, _ := v[k].(string)
-	d, _ := time.ParseDuration(s)
-	return d
-}
-
 // typed reads the merged values, each checked by its layer.
-func typed(v settings, o LoadOptions) *Config {
+func typed(v *viper.Viper, o LoadOptions) *Config {
 	c := &Config{
 		Target: v.GetString("target"), Shape: v.GetString("shape"), Seed: v.GetUint64("seed"), Flags: map[string]string{},
 		Faults: v.GetStringSlice("faults"), Gate: v.GetString("gate"), Backend: v.GetString("backend"), Builder: v.GetString("builder"),

@@ -232,17 +232,20 @@ func Watch(ctx context.Context, o LoadOptions, changed func(*Config, error)) {
 
 func watch(ctx context.Context, o LoadOptions, tick <-chan time.Time, changed func(*Config, error)) {
 	seen := contents(o)
+	last := seen
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick:
 		}
-		if now := contents(o); now != seen {
+		now := contents(o)
+		if now != seen && now == last { // the same twice: not in the middle of somebody's write
 			seen = now
 			c, _, err := Load(o)
 			changed(c, err)
 		}
+		last = now
 	}
 }
 
