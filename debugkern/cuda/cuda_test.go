@@ -175,3 +175,20 @@ func TestInspect(t *testing.T) {
 		}
 	}
 }
+
+func TestBuildNumberAmongSeveralWheels(t *testing.T) {
+	site := t.TempDir()
+	for _, dir := range []string{"nvidia_cuda_nvrtc-13.0.88.dist-info", "nvidia_cuda_nvrtc_cu12-12.0.140.dist-info", "nvidia/cuda_nvrtc/lib"} {
+		if err := os.MkdirAll(filepath.Join(site, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lib := &nvrtc{path: filepath.Join(site, "nvidia", "cuda_nvrtc", "lib", "libnvrtc.so.12"), major: 12, minor: 0}
+	if v := fullVersion(lib); v != "12.0.140" {
+		t.Errorf("version %s", v)
+	}
+	lib.minor = 4
+	if v := fullVersion(lib); v != "12.4" {
+		t.Errorf("version %s where no build number fits", v)
+	}
+}

@@ -22,8 +22,6 @@ type nvrtc struct {
 	log         func(prog uintptr, text []byte) int32
 	ptxSize     func(prog uintptr, n *uint) int32
 	ptx         func(prog uintptr, text []byte) int32
-	archCount   func(n *int32) int32
-	archs       func(list []int32) int32
 }
 
 // openNVRTC loads the library and asks for its version, which proves that it is one.
@@ -40,7 +38,6 @@ func openNVRTC(path string) (*nvrtc, error) {
 		{&n.version, "nvrtcVersion"}, {&n.errorString, "nvrtcGetErrorString"}, {&n.create, "nvrtcCreateProgram"},
 		{&n.compile, "nvrtcCompileProgram"}, {&n.destroy, "nvrtcDestroyProgram"}, {&n.logSize, "nvrtcGetProgramLogSize"},
 		{&n.log, "nvrtcGetProgramLog"}, {&n.ptxSize, "nvrtcGetPTXSize"}, {&n.ptx, "nvrtcGetPTX"},
-		{&n.archCount, "nvrtcGetNumSupportedArchs"}, {&n.archs, "nvrtcGetSupportedArchs"},
 	} {
 		if err := lib.Bind(f.fn, f.name); err != nil {
 			return nil, err
@@ -115,23 +112,6 @@ func (n *nvrtc) text(call string, prog uintptr, size func(uintptr, *uint) int32,
 		return "", err
 	}
 	return string(bytes.TrimRight(buf, "\x00")), nil
-}
-
-// supported returns the compute capabilities this NVRTC compiles for, as 80 for 8.0.
-func (n *nvrtc) supported() ([]int, error) {
-	var count int32
-	if err := n.check("nvrtcGetNumSupportedArchs", n.archCount(&count)); err != nil || count == 0 {
-		return nil, err
-	}
-	list := make([]int32, count)
-	if err := n.check("nvrtcGetSupportedArchs", n.archs(list)); err != nil {
-		return nil, err
-	}
-	out := make([]int, count)
-	for i, a := range list {
-		out[i] = int(a)
-	}
-	return out, nil
 }
 
 // cstring returns the first byte of a zero-terminated copy.

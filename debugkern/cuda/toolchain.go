@@ -16,6 +16,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"tilescope/debugkern/cuda/internal/dl"
 )
 
 // Config says where to look before looking where CUDA usually is. The zero value looks in the usual places only.
@@ -67,18 +69,21 @@ func FindToolchain(cfg Config) (*Toolchain, error) {
 	return t, nil
 }
 
-// findNVRTC opens the first library of the list that opens; note tells what happened to each.
+// findNVRTC opens the first library of the list that opens; tried lists those looked at.
 func findNVRTC(cfg Config, places []place) (lib *nvrtc, tried []string, err error) {
-	var failures []error
+	var failures []string
 	for _, path := range candidates(cfg, places) {
 		tried = append(tried, path)
 		lib, err := openNVRTC(path)
 		if err == nil {
 			return lib, tried, nil
 		}
-		failures = append(failures, err)
+		if errors.Is(err, dl.ErrUnsupported) {
+			return nil, tried, fmt.Errorf("%w: %w", ErrNoToolchain, dl.ErrUnsupported)
+		}
+		failures = append(failures, err.Error())
 	}
-	return nil, tried, fmt.Errorf("%w: %w", ErrNoToolchain, errors.Join(failures...))
+	return nil, tried, fmt.Errorf("%w (%s)", ErrNoToolchain, strings.Join(failures, "; "))
 }
 
 // candidates lists the libraries to try: files that exist, then bare names for the loader to find.

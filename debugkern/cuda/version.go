@@ -16,28 +16,30 @@ var distInfo = regexp.MustCompile(`^nvidia_cuda_nvrtc(?:_cu\d+)?-(\d+(?:\.\d+)+)
 // stands in the version script's real file name (libnvrtc.so.12.0.140) or in the wheel's metadata beside it.
 func fullVersion(n *nvrtc) string {
 	v := versionString(int(n.major), int(n.minor))
-	if full := buildNumber(n.path); strings.HasPrefix(full, v+".") {
-		v = full
+	for _, full := range buildNumbers(n.path) {
+		if strings.HasPrefix(full, v+".") {
+			return full
+		}
 	}
 	return v
 }
 
-func buildNumber(library string) string {
+// buildNumbers lists the versions that a library's surroundings speak of: several where wheels of two CUDA versions share
+// a folder.
+func buildNumbers(library string) []string {
+	var out []string
 	if real, err := filepath.EvalSymlinks(library); err == nil {
-		if v := libVersion.FindString(filepath.Base(real)); v != "" {
-			return v
-		}
+		out = append(out, libVersion.FindString(filepath.Base(real)))
 	}
 	// nvidia/cuda_nvrtc/lib/libnvrtc.so.12 and nvidia_cuda_nvrtc_cu12-12.0.140.dist-info share a parent
-	site := filepath.Join(filepath.Dir(library), "..", "..", "..")
-	entries, err := os.ReadDir(site)
+	entries, err := os.ReadDir(filepath.Join(filepath.Dir(library), "..", "..", ".."))
 	if err != nil {
-		return ""
+		return out
 	}
 	for _, e := range entries {
 		if m := distInfo.FindStringSubmatch(e.Name()); m != nil {
-			return m[1]
+			out = append(out, m[1])
 		}
 	}
-	return ""
+	return out
 }
