@@ -1,0 +1,127 @@
+package configs
+
+import (
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"tilescope/probes"
+)
+
+// tensors are what a pointer argument may stand for.
+var tensors = []string{"Q", "K", "V", "Qs", "Ks", "Vs", "O"}
+
+func (p *manifestParser) args(o *object) {
+	seen := map[string]bool{}
+	for i, n := range o.list("args") {
+		a := p.object(n, fmt.Sprintf("args[%d]", i), "name", "type", "dims", "role", "tensor", "value")
+		if a == nil {
+			continue
+		}
+		a.need("name", "type")
+		arg := Arg{Name: a.ident("name"), at: a.here()}
+		if arg.Name != "" && seen[arg.Name] {
+			a.fail("name", "a second argument named %s", arg.Name)
+		}
+		seen[arg.Name] = true
+		t := a.str("type")
+		arg.Pointer = strings.HasSuffix(t, "*")
+		if t != "" {
+			var err error
+			if arg.DType, err = probes.ParseDType(strings.TrimSuffix(t, "*")); err != nil {
+				a.fail("type", "%v, with * for a pointer", err)
+			}
+		}
+		if arg.Pointer {
+			p.pointer(a, &arg)
+		} else if t != "" {
+			p.scalar(a, &arg)
+		}
+		p.m.Args = append(p.m.Args, arg)
+	}
+	p.tensorsOnce(o)
+}
+
+func (p *manifestParser) pointer(a *object, arg *Arg) {
+	a.need("dims", "role")
+	if a.has("value") {
+		a.fail("value", "a pointer has dims and a role, not a value")
+	}
+	arg.Dims = a.exprs("dims", -1, p.m.scope, inShape)
+	switch a.oneOf("role", "input", "output", "scratch") {
+	case "input":
+		arg.Role = probes.RoleInput
+		a.need("tensor")
+	case "output":
+		arg.Role = probes.RoleOutput
+	}
+	arg.Tensor = a.oneOf("tensor", tensors...)
+	if arg.Tensor != "" && (arg.Tensor == "O") != (arg.Role == probes.RoleOutput) {
+		a.fail("tensor", "tensor %s does not go with role %s", arg.Tensor, deref(a.at("role")).Value)
+	}
+	if strings.HasSuffix(arg.Tensor, "s") && arg.DType != 0 && arg.DType != probes.F32 {
+		a.fail("type", "the scales %s are f32*", arg.Tensor)
+	}
+}
+
+func (p *manifestParser) scalar(a *object, arg *Arg) {
+	a.need("value")
+	for _, k := range []string{"dims", "tensor"} {
+		if a.has(k) {
+			a.fail(k, "a scalar has a value only; write the type with * for a pointer")
+		}
+	}
+	arg.Value = a.expr("value", p.m.scope, inShape)
+	arg.IsScale = a.oneOf("role", "scale") == "scale" || arg.Name == "softmax_scale"
+	switch arg.DType {
+	case probes.F16, probes.BF16, probes.E4M3, probes.E5M2:
+		a.fail("type", "a scalar of type %s is not supported; expected an integer, f32 or f64", arg.DType)
+	}
+}
+
+func (p *manifestParser) tensorsOnce(o *object) {
+	seen := map[string]string{}
+	scale := ""
+	for _, a := range p.m.Args {
+		at := &yaml.Node{Line: a.at.line, Column: a.at.col}
+		if a.Tensor != "" && seen[a.Tensor] != "" {
+			p.fail(at, a.at.field+".tensor", "%s is argument %s already", a.Tensor, seen[a.Tensor])
+		}
+		seen[a.Tensor] = a.Name
+		if a.IsScale && scale != "" {
+			p.fail(at, a.at.field+".role", "the scale is argument %s already", scale)
+		}
+		if a.IsScale {
+			scale = a.Name
+		}
+	}
+	if scale != "" && o.has("scale") {
+		o.fail("scale", "argument %s is the scale already; remove one", scale)
+	}
+}
+
+func (p *manifestParser) shared(o *object) {
+	for i, n := range o.list("shared") {
+		s := p.object(n, fmt.Sprintf("shared[%d]", i), "name", "type", "dims", "when", "within", "offset")
+		if s == nil {
+			continue
+		}
+		s.need("name", "type", "dims")
+		sh := Shared{
+			Name: s.ident("name"), DType: s.dtype("type"), Dims: s.exprs("dims", -1, p.m.scope, inShape),
+			When: s.expr("when", p.m.scope, inShape), Within: s.ident("within"),
+			Offset: s.expr("offset", p.m.scope, inShape), at: s.here(),
+		}
+		if s.has("offset") && !s.has("within") {
+			s.fail("within", "missing; an offset needs the symbol that it is an offset into")
+		}
+		for _, other := range p.m.Shared {
+			if sh.Name != "" && other.Name == sh.Name && (sh.When == nil || other.When == nil) {
+				s.fail("name", "a second array named %s; give both a when:, or remove one", sh.Name)
+				break
+			}
+		}
+		p.m.Shared = append(p.m.Shared, sh)
+	}
+}
