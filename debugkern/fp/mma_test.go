@@ -22,62 +22,62 @@ func (d drawer) bits(field, frac uint16) uint16 {
 
 func (d drawer) operand(i int) uint16 {
 	l := &layouts[d.f]
-	any := uint16(d.Uint32())
+	frac := uint16(d.Uint32())
 	top := int(l.inf >> l.frac) // the field of infinity
 	field := uint16(d.IntN(top))
 	switch d.class {
 	case 0: // uniform over finite encodings
-		return d.bits(field, any)
+		return d.bits(field, frac)
 	case 1: // normal-like
 		return uint16(narrow(d.NormFloat64(), d.f, RN, false))
 	case 2: // few-bit mantissas
-		return d.bits(uint16(l.bias-4+d.IntN(8)), any&(3<<(l.frac-2)))
+		return d.bits(uint16(l.bias-4+d.IntN(8)), frac&(3<<(l.frac-2)))
 	case 3: // subnormal times any
 		if i&1 == 0 {
-			return d.bits(0, any)
+			return d.bits(0, frac)
 		}
-		return d.bits(field, any)
+		return d.bits(field, frac)
 	case 4: // specials sprinkled in
 		switch d.IntN(24) {
 		case 0:
 			return d.bits(uint16(top), 0)
 		case 1:
-			return d.bits(uint16(top), any|1)
+			return d.bits(uint16(top), frac|1)
 		case 2, 3:
 			return d.bits(0, 0)
 		}
-		return d.bits(uint16(l.bias-2+d.IntN(4)), any)
+		return d.bits(uint16(l.bias-2+d.IntN(4)), frac)
 	case 5: // three quarters signed zeros
 		if d.IntN(4) != 0 {
 			return d.bits(0, 0)
 		}
-		return d.bits(field, any)
+		return d.bits(field, frac)
 	case 6: // one dominant product over tails
 		if i%16 == 3 {
-			return d.bits(uint16(l.bias+10), any)
+			return d.bits(uint16(l.bias+10), frac)
 		}
-		return d.bits(uint16(l.bias-d.IntN(12)), any)
+		return d.bits(uint16(l.bias-d.IntN(12)), frac)
 	case 7: // all-ones and single-bit mantissas
 		return d.bits(field, uint16(1)<<d.IntN(l.frac+1)-uint16(d.IntN(2)))
 	case 8: // largest exponents
-		return d.bits(uint16(top-1-d.IntN(2)), any)
+		return d.bits(uint16(top-1-d.IntN(2)), frac)
 	case 9: // subnormal operands
-		return d.bits(0, any)
+		return d.bits(0, frac)
 	case 10: // a single product
 		if i%16 == 5 {
-			return d.bits(field, any)
+			return d.bits(field, frac)
 		}
 		return d.bits(0, 0)
 	case 11: // products around and below the smallest normal f32
-		return d.bits(uint16(max(1, l.bias-60-d.IntN(14))), any)
+		return d.bits(uint16(max(1, l.bias-60-d.IntN(14))), frac)
 	case 12: // two exponent groups
-		return d.bits(uint16(l.bias-7+14*d.IntN(2)), any)
+		return d.bits(uint16(l.bias-7+14*d.IntN(2)), frac)
 	}
 	// zeros beside large operands
 	if d.IntN(2) == 0 {
 		return d.bits(0, 0)
 	}
-	return d.bits(uint16(top-1-d.IntN(3)), any)
+	return d.bits(uint16(top-1-d.IntN(3)), frac)
 }
 
 // addend makes a C: zero, random, near minus the product sum, large or special.

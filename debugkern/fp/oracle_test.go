@@ -228,7 +228,7 @@ func TestArithmeticAgainstOracle(t *testing.T) {
 	for f, op := range formats {
 		o := operands{rand.New(rand.NewPCG(1, uint64(f))), f}
 		sign := layouts[f].sign()
-		for range 2500 {
+		for range 1500 {
 			a, b, c := o.draw(), o.draw(), o.draw()
 			switch o.IntN(6) {
 			case 0: // c cancels the product up to its last bits
@@ -356,7 +356,7 @@ func TestFlushBoundary(t *testing.T) {
 func TestDivideAndRootAgainstOracle(t *testing.T) {
 	o := operands{rand.New(rand.NewPCG(4, 0)), F32}
 	d := operands{rand.New(rand.NewPCG(5, 0)), F64}
-	for range 2500 {
+	for range 1500 {
 		a, b := o.draw(), o.draw()
 		x, y := d.draw(), d.draw()
 		for _, m := range allModes {
