@@ -183,13 +183,32 @@ func (a *app) open(cmd *cobra.Command, opt *runOptions, args []string) error {
 	if err != nil {
 		return err
 	}
-	req := opt.request(cmd, a.config, strings.Join(args, ""))
-	if len(args) == 1 {
+	named := strings.Join(args, "")
+	if named == "" {
+		named = a.config.Target
+	}
+	explicit := named != "" || cmd.Flags().NFlag() > 0
+	if named == "" {
+		named = defaultTarget
+	}
+	req := opt.request(cmd, a.config, named)
+	if err := opt.applyGate(&req); err != nil {
+		return err
+	}
+	if explicit {
 		if err := s.Check(req); err != nil {
 			return err
 		}
 	}
+	stateDir, err := configs.StateDir(os.Environ())
+	if err != nil {
+		fmt.Fprintf(a.Stderr, "tilescope: nothing will be remembered: %v\n", err)
+	}
 	return a.OpenTerminal(cmd.Context(), Terminal{
-		Session: s, Config: a.config, Sources: a.sources, Request: req, Explicit: len(args) == 1, Stdin: a.Stdin, Stdout: a.Stdout.(*pipeWriter).Unwrap(),
+		Session: s, Config: a.config, StateDir: stateDir, Request: req, Explicit: explicit, Stdin: a.Stdin,
+		Stdout: a.Stdout.(*pipeWriter).Unwrap(),
 	})
 }
+
+// defaultTarget is what the terminal opens on the first time.
+const defaultTarget = "stage2"
