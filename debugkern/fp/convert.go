@@ -79,7 +79,7 @@ func F32ToBF16x2(a, b uint32, m Mode) uint32 {
 
 // F32ToTF32 is cvt{.rna,.rn,.rz}{.relu}.tf32.f32: an f32 with the low 13 bits
 // clear. The .rna form works on the bits, so NaN and infinity are kept and the
-// largest values overflow to infinity.
+// largest values overflow to infinity; the others make NaN 0x7fffe000.
 func F32ToTF32(a uint32, m Mode) uint32 {
 	mag := a &^ sign32
 	switch {
@@ -88,11 +88,14 @@ func F32ToTF32(a uint32, m Mode) uint32 {
 	case m.Rnd == RNA:
 		a = (a + 0x1000) &^ 0x1fff
 	case mag > inf32:
-		return NaN32
+		return NaN32 &^ 0x1fff
 	default:
 		a = uint32(narrow(float64(Float32(a)), TF32, m.Rnd, false) << 13)
 	}
-	return finish32(a, Mode{Relu: m.Relu})
+	if m.Relu && a >= sign32 {
+		return 0
+	}
+	return a
 }
 
 // Cvt32 is cvt{.ftz}{.sat}.f32.f32: NaN becomes canonical.
@@ -133,33 +136,4 @@ func integral(x float64, rnd Round) float64 {
 		return math.Round(x)
 	}
 	return math.RoundToEven(x)
-}
-
-// F32ToF64 is cvt{.ftz}.f64.f32.
-func F32ToF64(a uint32, ftz bool) uint64 {
-	if ftz {
-		a = Flush32(a)
-	}
-	return Bits64(float64(Float32(a)))
-}
-
-// F64ToF32 is cvt{.rn,.rz,.rm,.rp}{.ftz}{.sat}.f32.f64; ftz flushes the result.
-func F64ToF32(a uint64, m Mode) uint32 {
-	return finish32(uint32(narrow(math.Float64frombits(a), F32, m.Rnd, m.Ftz)), m)
-}
-
-// F16ToF64 is cvt.f64.f16.
-func F16ToF64(a uint16) uint64 { return Bits64(F16ToFloat64(a)) }
-
-// BF16ToF64 is cvt.f64.bf16.
-func BF16ToF64(a uint16) uint64 { return Bits64(BF16ToFloat64(a)) }
-
-// F64ToF16 is cvt{.rn,.rz,.rm,.rp}.f16.f64.
-func F64ToF16(a uint64, m Mode) uint16 {
-	return finishHalf(F16, uint16(narrow(math.Float64frombits(a), F16, m.Rnd, false)), m)
-}
-
-// F64ToBF16 is cvt{.rn,.rz,.rm,.rp}.bf16.f64.
-func F64ToBF16(a uint64, m Mode) uint16 {
-	return finishHalf(BF16, uint16(narrow(math.Float64frombits(a), BF16, m.Rnd, false)), m)
 }

@@ -10,12 +10,20 @@ const sign64 = 1 << 63
 // Float64 returns the value of f64 bits.
 func Float64(b uint64) float64 { return math.Float64frombits(b) }
 
-// Bits64 returns the bits of f, with any NaN made canonical.
-func Bits64(f float64) uint64 {
-	if f != f {
-		return NaN64
+const quiet64 = 1 << 51
+
+// settle64 returns the bits of r. If r is NaN it is the first NaN among the
+// operands, made quiet, or the NaN of an invalid operation.
+func settle64(r float64, operands ...uint64) uint64 {
+	if r == r {
+		return math.Float64bits(r)
 	}
-	return math.Float64bits(f)
+	for _, a := range operands {
+		if isNaN64(a) {
+			return a | quiet64
+		}
+	}
+	return NaN64
 }
 
 func isNaN64(b uint64) bool { return b&^sign64 > 0x7ff<<52 }
@@ -24,7 +32,7 @@ func isNaN64(b uint64) bool { return b&^sign64 > 0x7ff<<52 }
 func Add64(a, b uint64, rnd Round) uint64 {
 	r := Float64(a) + Float64(b)
 	if rnd == RN || special64(r, Float64(a), Float64(b)) {
-		return Bits64(r)
+		return settle64(r, a, b)
 	}
 	return fma64(a, 0x3ff<<52, b, rnd)
 }
@@ -36,7 +44,7 @@ func Sub64(a, b uint64, rnd Round) uint64 { return Add64(a, b^sign64, rnd) }
 func Mul64(a, b uint64, rnd Round) uint64 {
 	r := Float64(a) * Float64(b)
 	if rnd == RN || special64(r, Float64(a), Float64(b)) || Float64(a) == 0 || Float64(b) == 0 {
-		return Bits64(r)
+		return settle64(r, a, b)
 	}
 	neg, hi, lo, e := product64(a, b)
 	return round128(neg, hi, lo, e, rnd)
@@ -46,7 +54,7 @@ func Mul64(a, b uint64, rnd Round) uint64 {
 func Fma64(a, b, c uint64, rnd Round) uint64 {
 	r := math.FMA(Float64(a), Float64(b), Float64(c))
 	if rnd == RN || special64(r, Float64(a), Float64(b)) || special64(r, Float64(c), 0) {
-		return Bits64(r)
+		return settle64(r, a, b, c)
 	}
 	return fma64(a, b, c, rnd)
 }
@@ -172,7 +180,7 @@ func Div64(a, b uint64, rnd Round) uint64 {
 	x, y := Float64(a), Float64(b)
 	r := x / y
 	if rnd == RN || special64(r, x, y) || x == 0 || y == 0 {
-		return Bits64(r)
+		return settle64(r, a, b)
 	}
 	na, ma, ea := parts64(a)
 	nb, mb, eb := parts64(b)
@@ -193,7 +201,7 @@ func Sqrt64(a uint64, rnd Round) uint64 {
 	x := Float64(a)
 	r := math.Sqrt(x)
 	if rnd == RN || special64(r, x, 0) || x == 0 {
-		return Bits64(r)
+		return settle64(r, a)
 	}
 	// Scaled into [1, 4) the residual x - r*r is exact and cannot underflow.
 	_, m, e := parts64(a)
@@ -217,7 +225,7 @@ func Sqrt64(a uint64, rnd Round) uint64 {
 func Min64(a, b uint64) uint64 {
 	switch {
 	case isNaN64(a) && isNaN64(b):
-		return NaN64
+		return b | quiet64
 	case isNaN64(b) || !isNaN64(a) && key64(a) < key64(b):
 		return a
 	}
@@ -228,7 +236,7 @@ func Min64(a, b uint64) uint64 {
 func Max64(a, b uint64) uint64 {
 	switch {
 	case isNaN64(a) && isNaN64(b):
-		return NaN64
+		return b | quiet64
 	case isNaN64(b) || !isNaN64(a) && key64(a) > key64(b):
 		return a
 	}
@@ -240,9 +248,21 @@ func key64(b uint64) int64 {
 	return s ^ int64(uint64(s>>63)>>1)
 }
 
-// Neg64 and Abs64 change only the sign bit, of a NaN too.
-func Neg64(a uint64) uint64 { return a ^ sign64 }
-func Abs64(a uint64) uint64 { return a &^ sign64 }
+// Neg64 is neg.f64; a NaN keeps its sign and becomes quiet.
+func Neg64(a uint64) uint64 {
+	if isNaN64(a) {
+		return a | quiet64
+	}
+	return a ^ sign64
+}
+
+// Abs64 is abs.f64; a NaN keeps its sign and becomes quiet.
+func Abs64(a uint64) uint64 {
+	if isNaN64(a) {
+		return a | quiet64
+	}
+	return a &^ sign64
+}
 
 // RoundInt64 is cvt{.rni,.rzi,.rmi,.rpi}.f64.f64.
-func RoundInt64(a uint64, rnd Round) uint64 { return Bits64(integral(Float64(a), rnd)) }
+func RoundInt64(a uint64, rnd Round) uint64 { return settle64(integral(Float64(a), rnd), a) }

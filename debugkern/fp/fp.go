@@ -56,9 +56,9 @@ type Mode struct {
 // The NaN that arithmetic produces, whatever its operands' payloads.
 const (
 	NaN32 uint32 = 0x7fffffff
-	NaN16 uint16 = 0x7fff // both f16 and bf16
-	NaN64 uint64 = 0x7fffffffffffffff
-	NaN8  uint8  = 0x7f // both e4m3 and e5m2
+	NaN16 uint16 = 0x7fff             // both f16 and bf16
+	NaN64 uint64 = 0xfff8000000000000 // of invalid operations; a NaN operand is kept
+	NaN8  uint8  = 0x7f               // both e4m3 and e5m2
 )
 
 // Format names a floating-point format.
