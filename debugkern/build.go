@@ -62,6 +62,9 @@ func defines(sel *configs.Selection, instrumented bool) []string {
 }
 
 func (s *Session) buildFresh(ctx context.Context, sel *configs.Selection, builder, arch string, instrumented bool) (*Build, error) {
+	if builder == "" {
+		builder = "auto"
+	}
 	if !slices.Contains(builders, builder) {
 		return nil, usage("--builder %s: expected %s", builder, strings.Join(builders, ", "))
 	}
@@ -125,12 +128,20 @@ func (s *Session) buildNVRTC(ctx context.Context, m *configs.Manifest, key kerne
 		arch = defaultArch
 	}
 	out, err := tc.Compile(ctx, cuda.Build{
-		Name: filepath.Base(m.Source), Source: string(src), Headers: s.headers(m), Defines: key.Defines, Arch: arch,
+		Name: sourceName(m), Source: string(src), Headers: s.headers(m), Defines: key.Defines, Arch: arch,
 	})
 	if err != nil {
 		return nil, compileError(err)
 	}
 	return parseBuild(key.String()+".ptx", []byte(out.Text), "nvrtc")
+}
+
+// sourceName is how debug lines name a manifest's source: as the archive does for an embedded one.
+func sourceName(m *configs.Manifest) string {
+	if m.Dir == "" {
+		return "kernels/" + m.Source
+	}
+	return m.Source
 }
 
 // sourceText reads a manifest's CUDA source: embedded, or beside the manifest.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"strings"
 
+	"tilescope/debugkern/cuda"
 	"tilescope/kernels"
 )
 
@@ -56,29 +56,19 @@ func archiveCheck() DoctorCheck {
 	return c
 }
 
+// toolchainEnables says what each part of a toolchain makes possible.
+var toolchainEnables = map[string]string{
+	"NVRTC":   "builds any flag combination, and kernels of your own, in-process",
+	"headers": "sources that include mma.h and cuda_fp16.h",
+	"ptxas":   "reports registers, shared memory and spills",
+}
+
 func (s *Session) toolchainChecks(ctx context.Context, d *DoctorDoc) {
-	tc, err := s.toolchain()
-	nvrtc := DoctorCheck{
-		Name: "NVRTC", Enables: "builds any flag combination, and kernels of your own, in-process",
-		Install: "the CUDA toolkit, or pip install nvidia-cuda-nvrtc-cu12 nvidia-cuda-runtime-cu12 nvidia-cuda-nvcc-cu12",
+	for _, p := range cuda.Inspect(ctx, s.toolchainConfig()) {
+		d.add(DoctorCheck{
+			Name: p.Name, OK: p.Found, Version: p.Version, Path: p.Path, Detail: p.Detail, Enables: toolchainEnables[p.Name], Install: p.Install,
+		})
 	}
-	ptxas := DoctorCheck{Name: "ptxas", Enables: "reports registers, shared memory and spills", Install: "the CUDA toolkit, or pip install nvidia-cuda-nvcc-cu12"}
-	if err != nil {
-		nvrtc.Detail, ptxas.Detail = err.Error(), "not found"
-		d.add(nvrtc)
-		d.add(ptxas)
-		return
-	}
-	nvrtc.OK, nvrtc.Version, nvrtc.Path = true, tc.NVRTCVersion, tc.NVRTC
-	d.add(nvrtc)
-	if ptxas.OK = tc.PTXAS != ""; ptxas.OK {
-		ptxas.Path, ptxas.Version = tc.PTXAS, tc.PTXASVersion(ctx)
-	}
-	d.add(ptxas)
-	d.add(DoctorCheck{
-		Name: "CUDA headers", OK: len(tc.IncludeDirs) > 0, Path: strings.Join(tc.IncludeDirs, " "),
-		Enables: "sources that include mma.h and cuda_fp16.h", Install: nvrtc.Install,
-	})
 }
 
 func terminalCheck() DoctorCheck {
