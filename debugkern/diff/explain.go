@@ -1,0 +1,319 @@
+package diff
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"tilescope/debugkern/attn"
+	"tilescope/probes"
+)
+
+// Thresholds of what is worth saying.
+const (
+	sampleTiles   = 6     // wrong tiles that all hypotheses are tried on first
+	samplePasses  = 0.2   // share of a sample's bad cells below which a hypothesis is not tried on the rest
+	leastExplains = 0.3   // below this an explanation is not reported
+	asWell        = 0.005 // shares closer than this count as equal
+	mostReported  = 4
+	cellsPerFit   = 8 // bad cells that a fitted number needs
+)
+
+// Explain fills the fingerprints of every wrong stage: transforms of the right tile, tried on all of the stage's wrong
+// tiles. It walks the blocks again and may be called once, after Judge; it returns ctx's error if cancelled.
+func (j *Judgement) Explain(ctx context.Context) error {
+	for i := range j.Stages {
+		s := &j.Stages[i]
+		if s.Verdict != Wrong {
+			continue
+		}
+		tiles := j.wrongTiles(s.Stage)
+		sample := pick(tiles, sampleTiles)
+		trial, err := j.try(ctx, s.Stage, sample, hypotheses(j.ref, s.Stage))
+		if err != nil {
+			return err
+		}
+		trial.keep(samplePasses)
+		all := trial
+		if len(sample) < len(tiles) && len(trial.runs) > 0 {
+			if all, err = j.try(ctx, s.Stage, tiles, trial.survivors()); err != nil {
+				return err
+			}
+		}
+		s.Fingerprints = all.report(s.Local.Bad)
+	}
+	return nil
+}
+
+// spot is a wrong tile.
+type spot struct {
+	block int // in the range
+	kv    int
+}
+
+func (j *Judgement) wrongTiles(s probes.Stage) []spot {
+	var out []spot
+	per := 1
+	if sp := j.ref.Plan().Stage(s); sp.PerTile {
+		per = j.opt.Range.TileN
+	}
+	for i, v := range j.tiles[s] {
+		if v.Bad > 0 {
+			out = append(out, spot{i / per, j.opt.Range.TileLo + i%per})
+		}
+	}
+	return out
+}
+
+// pick chooses n of the tiles, spread over all of them.
+func pick(tiles []spot, n int) []spot {
+	if len(tiles) <= n {
+		return tiles
+	}
+	out := make([]spot, n)
+	for i := range out {
+		out[i] = tiles[i*(len(tiles)-1)/(n-1)]
+	}
+	return out
+}
+
+// hypothesis is one transform. predict fills what the stage's bad cells would be, and how far a kernel with that mistake may
+// be from it before the last rounding; it returns how many numbers it fitted to the tile, and false where it says nothing
+// about this tile.
+type hypothesis struct {
+	name, value string
+	fitted      int // numbers fitted beforehand
+	predict     func(sc *scene, v, pre []float64) (fitted int, ok bool)
+}
+
+// run is a hypothesis and how it did.
+type run struct {
+	hypothesis
+	hits, fits int
+	example    string
+	at         spot
+}
+
+// trial is a set of hypotheses tried on tiles.
+type trial struct {
+	runs []run
+	bad  int
+}
+
+func (t *trial) keep(share float64) {
+	t.runs = slices.DeleteFunc(t.runs, func(r run) bool { return float64(r.hits) < share*float64(t.bad) })
+}
+
+func (t *trial) survivors() []hypothesis {
+	out := make([]hypothesis, len(t.runs))
+	for i, r := range t.runs {
+		out[i] = r.hypothesis
+	}
+	return out
+}
+
+// try evaluates hypotheses on some wrong tiles of a stage, blocks in parallel. Numbers that hold for all tiles are fitted
+// to the first of them.
+func (j *Judgement) try(ctx context.Context, s probes.Stage, tiles []spot, hs []hypothesis) (*trial, error) {
+	byBlock := map[int][]int{}
+	for _, p := range tiles {
+		byBlock[p.block] = append(byBlock[p.block], p.kv)
+	}
+	blocks := make([]int, 0, len(byBlock))
+	for b := range byBlock {
+		blocks = append(blocks, b)
+	}
+	slices.Sort(blocks)
+	workers := j.opt.Parallel
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	workers = min(workers, len(blocks))
+	parts := make([]*trial, workers)
+	rl := newRules(j.ref)
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for k := range parts {
+		parts[k] = newTrial(hs)
+		wg.Go(func() {
+			w := newWalker(rl, j.src, j.opt.Stages)
+			for i := int(next.Add(1)) - 1; i < len(blocks) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				parts[k].block(j, w, s, blocks[i], byBlock[blocks[i]])
+			}
+		})
+	}
+	wg.Wait()
+	for _, p := range parts[1:] {
+		parts[0].merge(p)
+	}
+	return parts[0], ctx.Err()
+}
+
+func newTrial(hs []hypothesis) *trial {
+	t := &trial{runs: make([]run, len(hs))}
+	for i, h := range hs {
+		t.runs[i] = run{hypothesis: h, fits: h.fitted}
+	}
+	return t
+}
+
+func (t *trial) merge(o *trial) {
+	t.bad += o.bad
+	for i := range t.runs {
+		a, b := &t.runs[i], &o.runs[i]
+		a.hits += b.hits
+		a.fits += b.fits - b.fitted
+		if b.example != "" && (a.example == "" || b.at.before(a.at)) {
+			a.example, a.at = b.example, b.at
+		}
+	}
+}
+
+func (p spot) before(q spot) bool {
+	if p.kv != q.kv {
+		return p.kv < q.kv
+	}
+	return p.block < q.block
+}
+
+// block walks one block and tries every hypothesis on its wrong tiles.
+func (t *trial) block(j *Judgement, w *walker, s probes.Stage, block int, kvs []int) {
+	sp := w.plan.Stage(s)
+	w.begin(j.ref.Compute(j.opt.Range.Block(block)))
+	sc := newScene(w, sp)
+	last := slices.Max(kvs)
+	if !sp.PerTile {
+		w.goTo(sp, 0)
+		sc.open(0)
+		t.scene(sc, spot{block, kvs[0]})
+		return
+	}
+	for kv := range last + 1 {
+		w.next()
+		if slices.Contains(kvs, kv) {
+			sc.open(kv)
+			t.scene(sc, spot{block, kv})
+		}
+		sc.remember()
+	}
+}
+
+func (t *trial) scene(sc *scene, at spot) {
+	t.bad += len(sc.bad)
+	n := len(sc.bad)
+	v, pre := make([]float64, n), make([]float64, n)
+	for i := range t.runs {
+		r := &t.runs[i]
+		fits, ok := r.predict(sc, v, pre)
+		if !ok {
+			continue
+		}
+		r.fits += fits
+		for k, c := range sc.bad {
+			if !sc.within(c, v[k], pre[k]) {
+				continue
+			}
+			r.hits++
+			if r.example == "" || at.before(r.at) {
+				r.at = at
+				r.example = fmt.Sprintf("block %s kv tile %d (%d,%d): predicted %.6g, got %.6g, right %.6g",
+					sc.blk.ID, at.kv, c/sc.stride, c%sc.stride, v[k], sc.got.Data[c], sc.e.ref.Data[c])
+			}
+		}
+	}
+}
+
+// report turns runs into fingerprints: best first; of those that do as well the one with fewer fitted numbers stands.
+func (t *trial) report(bad int) []Fingerprint {
+	share := func(r run) float64 { return float64(r.hits) / float64(max(bad, 1)) }
+	t.runs = slices.DeleteFunc(t.runs, func(r run) bool { return share(r) < leastExplains || r.fits*cellsPerFit > bad })
+	slices.SortStableFunc(t.runs, func(a, b run) int {
+		if d := share(b) - share(a); math.Abs(d) > asWell {
+			return cmp.Compare(share(b), share(a))
+		}
+		return cmp.Compare(a.fits, b.fits)
+	})
+	var out []Fingerprint
+	var kept []run
+	for _, r := range t.runs {
+		beaten := func(k run) bool {
+			return share(k) >= share(r)-asWell && (k.fits < r.fits || k.name == r.name) || k.name == r.name && k.fits <= r.fits
+		}
+		if slices.ContainsFunc(kept, beaten) || len(kept) == mostReported {
+			continue
+		}
+		kept = append(kept, r)
+		out = append(out, Fingerprint{
+			Name: r.name, Value: r.value, Explains: share(r), Fitted: r.fits,
+			Evidence: fmt.Sprintf("%d of %d wrong cells lie within the bound of it; %s", r.hits, bad, r.example),
+		})
+	}
+	return out
+}
+
+// scene is one wrong tile, with all that hypotheses are made of: the walker's operands, the stage's local estimate, and
+// that of the tile before.
+type scene struct {
+	*walker
+	sp         *probes.StagePlan
+	s          probes.Stage
+	e          *estimate
+	got        attn.Matrix
+	rows, cols int // compared
+	stride     int
+	bad        []int // cells above their local bound, row-major
+	rnd        rounding
+	before     estimate // of the previous kv tile; Rows 0 at the first
+	spare      [2]attn.Matrix
+}
+
+func newScene(w *walker, sp *probes.StagePlan) *scene {
+	sc := &scene{walker: w, sp: sp, s: sp.Stage, stride: sp.Cols, rnd: rounding{dtype: sp.DType}}
+	return sc
+}
+
+// open collects the bad cells of the walker's current tile.
+func (sc *scene) open(kv int) {
+	sc.e, sc.got = sc.estimateOf(sc.s), sc.own[sc.s].m
+	sc.rows = clamp(sc.sp.ValidRows.At(sc.blk.ID, kv), sc.got.Rows)
+	sc.cols = clamp(sc.sp.ValidCols.At(sc.blk.ID, kv), sc.got.Cols)
+	sc.bad = sc.bad[:0]
+	v := &view{dtype: sc.sp.DType, local: true}
+	for r := range sc.rows {
+		for c := range sc.cols {
+			i := r*sc.stride + c
+			g, ref, bound := sc.got.Data[i], sc.e.ref.Data[i], sc.e.bound.Data[i]
+			if math.Abs(g-ref) <= bound {
+				continue
+			}
+			if isBad, _ := judgeOdd(v, g, ref, bound); isBad {
+				sc.bad = append(sc.bad, i)
+			}
+		}
+	}
+}
+
+// remember keeps this tile's local estimate for the next one.
+func (sc *scene) remember() {
+	e := sc.estimateOf(sc.s)
+	if sc.before.ref.Rows == 0 {
+		sc.before = *newEstimate(e.ref.Rows, e.ref.Cols)
+	}
+	copy(sc.before.ref.Data, e.ref.Data)
+	copy(sc.before.pre.Data, e.pre.Data)
+}
+
+// within reports whether a cell is what was predicted, within the stage's bound taken at the predicted value.
+func (sc *scene) within(cell int, v, pre float64) bool {
+	got := sc.got.Data[cell]
+	if math.IsNaN(got) || math.IsInf(got, 0) {
+		want := attn.RoundTo(sc.rnd.dtype, v)
+		return got == want || math.IsNaN(got) && math.IsNaN(want)
+	}
+	return math.Abs(got-v) <= sc.rnd.bound(v, pre)
+}
