@@ -8,6 +8,9 @@
 package pipe
 
 import (
+	"slices"
+	"strings"
+
 	"tilescope/debugkern"
 	"tilescope/probes"
 	"tilescope/tui/theme"
@@ -40,6 +43,7 @@ type Pane struct {
 	first  int // first kv tile shown
 	scroll int // first detail line shown
 	match  string
+	filter string
 
 	rows    []row
 	detail  []entry
@@ -112,6 +116,29 @@ func (p *Pane) SetMatch(text string) {
 	p.match, p.changed = text, true
 }
 
+// SetFilter shows only detail lines that contain text, "" for all.
+func (p *Pane) SetFilter(text string) {
+	p.filter = text
+	p.refresh()
+}
+
+// SetMessage says why there is no run.
+func (p *Pane) SetMessage(text string) {
+	if p.data.Message != text {
+		p.data.Message, p.changed = text, true
+	}
+}
+
+// Text is the detail part as plain text, for copying.
+func (p *Pane) Text() string {
+	var b strings.Builder
+	b.WriteString(p.detailTitle() + "\n")
+	for _, e := range p.detail {
+		b.WriteString(strings.TrimRight(e.name+"\t"+e.plain, "\t") + "\n")
+	}
+	return b.String()
+}
+
 // Grow gives the detail part n lines more or fewer.
 func (p *Pane) Grow(n int) {
 	p.grow = max(-6, min(12, p.grow+n))
@@ -151,6 +178,9 @@ func (p *Pane) Stages() []probes.Stage {
 func (p *Pane) refresh() {
 	p.changed = true
 	p.detail = p.describe(p.innerWidth())
+	if p.filter != "" {
+		p.detail = slices.DeleteFunc(p.detail, func(e entry) bool { return !contains(e.name+" "+e.plain, p.filter) })
+	}
 	p.scroll = max(0, min(p.scroll, len(p.detail)-p.detailHeight()))
 	lo, n := p.tiles()
 	if fit := p.fit(); n > fit {

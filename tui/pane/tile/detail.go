@@ -37,6 +37,16 @@ func (p *Pane) cellLine(w int) string {
 	return p.verdict(l, x).Done()
 }
 
+// CellText is the cell under the cursor in words, for copying.
+func (p *Pane) CellText() string {
+	if p.data.View == nil || !p.judge.known() {
+		return ""
+	}
+	x, t := p.judge.at(p.row, p.col), p.data.View.Got.DType
+	return fmt.Sprintf("%s (0x%s), reference %s %s (0x%s), error %s = %+d ulp, bound %s", Long(x.got), hexText(t, x.bits), p.judge.name,
+		Long(x.want), hexText(t, x.refBits), signed(x.delta), x.ulp, strconv.FormatFloat(x.bound, 'e', 3, 64))
+}
+
 func (p *Pane) verdict(l *theme.Line, x cell) *theme.Line {
 	g := p.th.Glyph
 	if x.equal && !x.bad {

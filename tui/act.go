@@ -1,0 +1,395 @@
+package tui
+
+import (
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/debugkern"
+	"tilescope/tui/keymap"
+	"tilescope/tui/pane/flags"
+	"tilescope/tui/pane/tile"
+	"tilescope/tui/theme"
+)
+
+// move is hjkl: what it moves is the focused pane's affair.
+func (m *Model) move(rows, cols int) tea.Cmd {
+	switch m.focused() {
+	case partTimeline:
+		if rows != 0 {
+			return m.stage(rows)
+		}
+		return m.kv(cols)
+	case partDetail:
+		return m.scrolled(m.pane.pipe.Scroll(rows + cols))
+	case partSource:
+		return m.scrolled(m.pane.source.Scroll(rows + cols))
+	case partRail:
+		return m.stage(rows + cols)
+	case partList:
+		if cols != 0 {
+			return m.change(cols)
+		}
+		return m.scrolled(m.pane.flags.Move(rows))
+	case partAbout:
+		return m.scrolled(m.pane.flags.Move(rows + cols))
+	case partKernel, partReference, partError:
+		return m.nudge(rows, cols)
+	}
+	return m.nothingHere()
+}
+
+func (m *Model) nothingHere() tea.Cmd {
+	m.say(fmt.Sprintf("nothing to move in %s yet", m.view))
+	return nil
+}
+
+// scrolled says so where a pane is at its end.
+func (m *Model) scrolled(moved bool) tea.Cmd {
+	if !moved {
+		m.say("nothing further that way")
+	}
+	return nil
+}
+
+// edge goes to the first or last row or column.
+func (m *Model) edge(rows, cols int) tea.Cmd {
+	const far = 1 << 20
+	switch m.focused() {
+	case partTimeline:
+		if m.run == nil || m.run.plan == nil {
+			return m.nothingYet()
+		}
+		c := m.cursor
+		list := m.pane.pipe.Stages()
+		switch {
+		case rows < 0:
+			c.Stage = list[0]
+		case rows > 0:
+			c.Stage = list[len(list)-1]
+		default:
+			c.KVTile = far * cols
+		}
+		return m.goTo(c)
+	case partKernel, partReference, partError:
+		c := m.cursor
+		if rows != 0 {
+			c.Row = far * rows
+		}
+		if cols != 0 {
+			c.Col = far * cols
+		}
+		return m.goTo(c)
+	case partRail:
+		return m.nothingHere()
+	}
+	return m.move(far*(rows+cols), 0)
+}
+
+// page goes half a page down or up.
+func (m *Model) page(dir int) tea.Cmd {
+	switch m.focused() {
+	case partKernel, partReference, partError:
+		return m.nudge(dir*max(1, m.pane.tile.Page()/2), 0)
+	case partTimeline:
+		return m.block(dir)
+	}
+	return m.move(dir*max(1, m.frame.body/2), 0)
+}
+
+// next is n and N: a match while a search is active, else a bad cell.
+func (m *Model) next(dir int) tea.Cmd {
+	text := m.search[m.view]
+	switch {
+	case m.view == keymap.Flags && text == "":
+		m.say("nothing is searched for: / starts a search")
+	case m.view == keymap.Flags:
+		if !m.pane.flags.Find(text, dir) {
+			m.complain("no match for " + text)
+		}
+	case m.view == keymap.Pipe && text != "":
+		if !m.pane.pipe.FindDetail(text, dir) {
+			m.complain("no match for " + text)
+		}
+	case m.match != nil && m.view == keymap.Tile:
+		return m.searchCells(m.match, dir)
+	default:
+		return m.nextBad(dir)
+	}
+	return nil
+}
+
+// retrace goes where the history says.
+func (m *Model) retrace(c debugkern.Cell, ok bool) tea.Cmd {
+	if !ok {
+		m.say("no further in the cursor's history")
+		return nil
+	}
+	if m.run == nil {
+		return m.nothingYet()
+	}
+	m.cursor = m.run.nearest(c)
+	return m.moved()
+}
+
+// show changes the view.
+func (m *Model) show(s keymap.Scope) tea.Cmd {
+	m.view = s
+	m.resize(m.w, m.h)
+	return tea.Batch(m.askWriter(), m.changed())
+}
+
+// turn moves the focus to the next pane of the view.
+func (m *Model) turn(n int) tea.Cmd {
+	parts := m.parts()
+	if len(parts) < 2 {
+		m.say(fmt.Sprintf("%s has one pane", m.view))
+		return nil
+	}
+	m.focus[m.view] = ((m.focus[m.view]+n)%len(parts) + len(parts)) % len(parts)
+	m.applyFocus()
+	m.say("focus: " + string(m.focused()))
+	return nil
+}
+
+// set changes the Tile view's drawing.
+func (m *Model) set(change func(*tile.Settings)) tea.Cmd {
+	s := m.pane.tile.Settings()
+	change(&s)
+	m.pane.tile.Set(s)
+	m.showTile()
+	m.applyFocus()
+	return m.changed()
+}
+
+func (m *Model) nextHeat(string) tea.Cmd {
+	return m.set(func(s *tile.Settings) {
+		s.Heat = s.Heat.Next()
+		m.say("heat: " + s.Heat.String())
+	})
+}
+
+func (m *Model) nextFormat(string) tea.Cmd {
+	return m.set(func(s *tile.Settings) {
+		s.Format = s.Format.Next()
+		m.say("numbers: " + s.Format.String())
+	})
+}
+
+func (m *Model) nextDiff(string) tea.Cmd {
+	return m.set(func(s *tile.Settings) {
+		s.Diff = s.Diff.Next()
+		m.say("error: " + s.Diff.String())
+	})
+}
+
+func (m *Model) bound(b tile.Bound) tea.Cmd {
+	return m.set(func(s *tile.Settings) {
+		s.Bound = b
+		m.say("bound: " + b.String())
+	})
+}
+
+func (m *Model) toggleFollow(string) tea.Cmd {
+	m.follow = !m.follow
+	m.say("source follows the cell's writer: " + onOff(m.follow))
+	return m.changed()
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+// askWho tells who wrote the cell, in full.
+func (m *Model) askWho(string) tea.Cmd {
+	if m.run == nil || m.run.plan == nil {
+		return m.nothingYet()
+	}
+	if m.showWriter() {
+		m.sayWriter()
+		return nil
+	}
+	m.who.seq++
+	m.who.loud = true
+	m.say("executing block " + m.cursor.Block.String() + " again to see who wrote this cell")
+	return m.fetchWriter()
+}
+
+func (m *Model) nextPalette(string) tea.Cmd { return m.setPalette(theme.NextPalette(m.th.Palette)) }
+
+// setPalette makes a new theme and gives it to the panes.
+func (m *Model) setPalette(name string) tea.Cmd {
+	m.th = m.theme(name)
+	m.pane.pipe.SetTheme(m.th)
+	m.pane.tile.SetTheme(m.th)
+	m.pane.flags.SetTheme(m.th)
+	m.pane.rail.SetTheme(m.th)
+	m.pane.source.SetTheme(m.th)
+	m.pane.mini.SetTheme(m.th)
+	m.pane.help.SetTheme(m.th)
+	m.pane.prompt.SetTheme(m.th)
+	m.say("palette: " + m.th.Palette)
+	return m.changed()
+}
+
+// grow makes the focused pane larger or smaller.
+func (m *Model) grow(n int) tea.Cmd {
+	switch at := m.focused(); at {
+	case partTimeline:
+		m.pane.pipe.Grow(-n)
+	case partDetail:
+		m.pane.pipe.Grow(n)
+	case partList:
+		m.pane.flags.Grow(n)
+	case partAbout:
+		m.pane.flags.Grow(-n)
+	case partRail:
+		m.sizes.rail = max(-6, min(16, m.sizes.rail+2*n))
+	case partSource:
+		m.sizes.source = max(-6, min(20, m.sizes.source+2*n))
+	case partKernel, partReference, partError:
+		return tea.Batch(m.set(func(s *tile.Settings) {
+			i := map[part]int{partKernel: tile.Kernel, partReference: tile.Reference, partError: tile.Error}[at]
+			w := s.Weight[i]
+			if w == 0 {
+				w = 10
+			}
+			s.Weight[i] = max(5, min(30, w+2*n))
+			m.say(fmt.Sprintf("%s: width %d", at, s.Weight[i]))
+		}))
+	default:
+		m.say(fmt.Sprintf("%s has one pane", m.view))
+		return nil
+	}
+	m.resize(m.w, m.h)
+	m.say(fmt.Sprintf("%s: %s", m.focused(), map[bool]string{true: "larger", false: "smaller"}[n > 0]))
+	return m.changed()
+}
+
+// open is Enter: the cell in Tile, or a switch.
+func (m *Model) open(string) tea.Cmd {
+	switch m.view {
+	case keymap.Flags:
+		return m.toggle()
+	case keymap.Races:
+		m.say("no findings to open: the race checker is to come; findings of the run stand in Pipe [1]")
+		return nil
+	}
+	if m.run == nil || m.run.plan == nil {
+		return m.nothingYet()
+	}
+	c := m.placeOf(m.cursor)
+	if first, ok := m.firstBadIn(c.Place); ok {
+		return tea.Batch(m.show(keymap.Tile), m.goTo(first))
+	}
+	return m.show(keymap.Tile)
+}
+
+// firstBadIn is the stage's first bad cell where it lies in that very tile.
+func (m *Model) firstBadIn(p debugkern.Place) (debugkern.Cell, bool) {
+	c, ok := m.run.badOf(p.Stage.String())
+	return c, ok && m.placeOf(c).Place == p
+}
+
+// again runs the request on screen once more.
+func (m *Model) again(backend string) tea.Cmd {
+	req := clone(m.req)
+	if req.Backend != backend {
+		req.Backend = backend
+	}
+	m.say("running " + title(req) + map[bool]string{true: " on the emulator", false: ""}[backend == "emu"])
+	return m.start(req)
+}
+
+// pin remembers the run on screen as A.
+func (m *Model) pin(string) tea.Cmd {
+	if m.run == nil || m.run.report == nil {
+		return m.nothingYet()
+	}
+	m.a = &flags.Pinned{Name: m.run.name, Report: m.run.report}
+	setup := setupOf(m.run.request)
+	m.pinned = &setup
+	m.say("A is " + m.run.name + ": switch something, and B stands beside it")
+	m.refreshFlags()
+	return m.changed()
+}
+
+func (m *Model) unpin(string) tea.Cmd {
+	if m.a == nil && m.pinned == nil {
+		m.say("no run is pinned: a pins this one")
+		return nil
+	}
+	m.a, m.pinned = nil, nil
+	m.say("A unpinned")
+	m.refreshFlags()
+	return m.changed()
+}
+
+// setSearch sets what n and N look for in this view.
+func (m *Model) setSearch(text string) {
+	m.search[m.view] = text
+	switch m.view {
+	case keymap.Flags:
+		m.pane.flags.SetMatch(text)
+	case keymap.Pipe:
+		m.pane.pipe.SetMatch(text)
+	case keymap.Tile:
+		if text == "" {
+			m.match = nil
+		}
+	}
+}
+
+// setFilter shows only what matches in this view.
+func (m *Model) setFilter(text string) {
+	m.filter[m.view] = text
+	switch m.view {
+	case keymap.Flags:
+		m.pane.flags.SetFilter(text)
+	case keymap.Pipe:
+		m.pane.pipe.SetFilter(text)
+	case keymap.Tile:
+		if text == "" {
+			m.set(func(s *tile.Settings) { s.Filter = nil })
+		}
+	}
+}
+
+// startSearch begins a search typed at the prompt.
+func (m *Model) startSearch(text string) tea.Cmd {
+	if m.view == keymap.Tile && text != "" {
+		match, err := tile.ParseMatch(text)
+		if err != nil {
+			m.complain(err.Error())
+			return nil
+		}
+		m.match = match
+	}
+	m.setSearch(text)
+	if text == "" {
+		m.say("search cleared")
+		return nil
+	}
+	return m.next(1)
+}
+
+// startFilter begins a filter typed at the prompt.
+func (m *Model) startFilter(text string) tea.Cmd {
+	var match *tile.Match
+	if m.view == keymap.Tile && text != "" {
+		var err error
+		if match, err = tile.ParseMatch(text); err != nil {
+			m.complain(err.Error())
+			return nil
+		}
+	}
+	m.setFilter(text)
+	if m.view == keymap.Tile {
+		m.set(func(s *tile.Settings) { s.Filter = match })
+	}
+	m.say(map[bool]string{true: "filter cleared", false: "only " + text + " is shown; Esc shows all"}[text == ""])
+	return nil
+}

@@ -1,0 +1,234 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+
+	"tilescope/configs"
+	"tilescope/debugkern"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+	"tilescope/tui/pane/tile"
+)
+
+// fakeEngine answers runs without executing anything: tiles are a formula of their place, and a fault spoils stage P from
+// the second kv tile on, and with it U and O.
+type fakeEngine struct {
+	cat *configs.Catalogue
+
+	mu       sync.Mutex
+	requests []debugkern.Request
+	hold     chan struct{} // runs wait for it where it is there
+	fail     error
+}
+
+func newEngine(t testing.TB) *fakeEngine {
+	t.Helper()
+	cat, err := configs.Kernels()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &fakeEngine{cat: cat}
+}
+
+func (e *fakeEngine) Catalogue() *configs.Catalogue { return e.cat }
+
+func (e *fakeEngine) asked() []debugkern.Request {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]debugkern.Request{}, e.requests...)
+}
+
+func (e *fakeEngine) Run(ctx context.Context, req debugkern.Request, progress func(debugkern.Progress)) (*debugkern.Run, error) {
+	e.mu.Lock()
+	e.requests = append(e.requests, req)
+	hold, fail := e.hold, e.fail
+	e.mu.Unlock()
+	progress(debugkern.Progress{Phase: "run", Detail: "emu", Done: 3, Total: 16})
+	if hold != nil {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	if fail != nil {
+		return nil, fail
+	}
+	m, variant, err := e.cat.Lookup(req.Target)
+	if err != nil {
+		return nil, err
+	}
+	sel, err := m.Select(variant, req.Set, req.Faults, req.Gate)
+	if err != nil {
+		return nil, err
+	}
+	shape, err := m.ParseShape(shapeName(req))
+	if err != nil {
+		return nil, err
+	}
+	plan, err := sel.Resolve(shape)
+	if err != nil {
+		return nil, err
+	}
+	return &debugkern.Run{Request: req, Plan: plan, Selection: sel, Report: fakeReport(req, plan)}, nil
+}
+
+func fakeReport(req debugkern.Request, plan *probes.Plan) *debugkern.Report {
+	r := &debugkern.Report{
+		Target: req.Target, Kernel: plan.Kernel, Faults: req.Faults, Gate: req.Gate.String(), Seed: req.Seed, Verdict: debugkern.Agree,
+		Backend: debugkern.BackendDoc{Name: "emu", Device: "emulator (sm_90 numerics)", Builder: "embedded", Arch: "sm_80", Schedule: "in-order:0"},
+		Output:  &debugkern.OutputDoc{MaxAbs: 0.0213, MeanAbs: 0.0014, Cosine: 0.99998, Verdict: debugkern.OK, Histogram: []int{0, 0, 31, 512, 2048, 900, 0, 0}},
+		Cost:    debugkern.CostDoc{BuildMS: 3, RunMS: 142, CompareMS: 61, WarpInstructions: 1234567, MMAOutputs: 524288, Launches: 1},
+		Digest:  "3f786850e387550fdab836ed7e6dc881de23001b3f786850e387550fdab836ed",
+	}
+	faulty := len(req.Faults) > 0
+	for i := range plan.Stages {
+		sp := &plan.Stages[i]
+		d := debugkern.StageDoc{Name: sp.Stage.String(), Probe: "probe", Verdict: debugkern.OK, Tiles: 64}
+		d.Local = debugkern.ErrorStats{MaxAbs: 2.4e-4, MaxULP: 1, Bound: 9.8e-4, Cells: 65536,
+			Derivation: "64 products in f16 (u = 2^-11): 4 blocks of 16, each truncated, then rounded once: (4+1)·2^-11·Σ|q||k|"}
+		d.Global = d.Local
+		switch {
+		case !plan.Gate.Judged().Has(sp.Stage):
+			d.Verdict, d.Local, d.Global = debugkern.Off, debugkern.ErrorStats{}, debugkern.ErrorStats{}
+		case faulty && sp.Stage == probes.StageP:
+			spoil(&d)
+		case faulty && sp.Stage > probes.StageP:
+			d.Verdict, d.Global.Bad, d.Global.MaxAbs = debugkern.Tainted, 812, 0.83
+		}
+		r.Stages = append(r.Stages, d)
+	}
+	if faulty {
+		r.Verdict = debugkern.Diverge
+		r.Guilty = []debugkern.Guilty{{Stage: "P", KVTile: 1}}
+		r.Findings = []debugkern.FindingDoc{{Kind: "uninitialised", Severity: "error", Message: "sP read before it was written", Variable: "sP",
+			Source: &debugkern.SourceDoc{File: "sdpa_fp8_stage_c_wmma.cu", Line: 88}, Count: 12, Consequence: "rows 0 to 15 of P hold the previous tile's values"}}
+	}
+	return r
+}
+
+func spoil(d *debugkern.StageDoc) {
+	warp, lane := 2, 4
+	d.Verdict, d.Local.Bad, d.Local.MaxAbs, d.Local.MaxULP = debugkern.Wrong, 137, 1.3125, 1024
+	d.FirstBad = &debugkern.BadCell{KVTile: 1, Row: 4, Col: 9, Got: 2.625, Want: 1.3125, Warp: &warp, Lane: &lane,
+		Source: &debugkern.SourceDoc{File: "sdpa_fp8_stage_c_wmma.cu", Line: 88}}
+	d.Fingerprints = []debugkern.FingerprintDoc{{Name: "factor", Value: "exp(m_new-m_old) by row", Evidence: "32 rows fit within 1e-4", Explains: 0.98}}
+}
+
+// fakeViewer serves a fake run's tiles.
+type fakeViewer struct {
+	run    *debugkern.Run
+	faulty bool
+}
+
+func view(r *debugkern.Run) debugkern.Viewer {
+	return &fakeViewer{run: r, faulty: len(r.Request.Faults) > 0}
+}
+
+func (v *fakeViewer) Blocks() []probes.Dim3 {
+	out := make([]probes.Dim3, v.run.Plan.Grid.Count())
+	for i := range out {
+		out[i] = v.run.Plan.Grid.At(i)
+	}
+	return out
+}
+
+func (v *fakeViewer) Tiles(b probes.Dim3) (int, int) { return 0, v.run.Plan.Work.Tiles.At(b, 0) }
+
+// bad tells the fake's bad cells: in P from kv tile 1 on, every 37th cell from (4, 9).
+func (v *fakeViewer) bad(p debugkern.Place, row, col, cols int) bool {
+	i := row*cols + col - (4*cols + 9)
+	return v.faulty && p.Stage == probes.StageP && p.KVTile > 0 && i >= 0 && i%37 == 0
+}
+
+func (v *fakeViewer) Tile(p debugkern.Place) debugkern.TileVerdict {
+	out := debugkern.TileVerdict{Verdict: debugkern.OK, Cells: 1024, MaxAbs: 2.4e-4}
+	switch {
+	case !v.run.Plan.Gate.Judged().Has(p.Stage):
+		out = debugkern.TileVerdict{Verdict: debugkern.Off}
+	case v.faulty && p.Stage == probes.StageP && p.KVTile > 0:
+		out.Verdict, out.Bad, out.MaxAbs = debugkern.Wrong, 24, 1.3125
+	case v.faulty && p.Stage > probes.StageP && (p.KVTile > 0 || p.Stage == probes.StageO):
+		out.Verdict, out.Tainted = debugkern.Tainted, 812
+	}
+	return out
+}
+
+func (v *fakeViewer) View(p debugkern.Place) (*debugkern.TileView, error) {
+	sp := v.run.Plan.Stage(p.Stage)
+	if sp == nil {
+		return nil, fmt.Errorf("no stage %s", p.Stage)
+	}
+	if !v.run.Plan.Gate.Judged().Has(p.Stage) {
+		return &debugkern.TileView{Place: p, Plan: sp, Got: probes.Tile{DType: sp.DType, Rows: sp.Rows, Cols: sp.Cols}}, nil
+	}
+	n := sp.Rows * sp.Cols
+	out := &debugkern.TileView{Place: p, Plan: sp, Got: probes.NewTile(sp.DType, sp.Rows, sp.Cols), Local: make([]float64, n),
+		LocalBound: make([]float64, n), ValidRows: sp.ValidRows.At(p.Block, p.KVTile), ValidCols: sp.ValidCols.At(p.Block, p.KVTile), Verdict: v.Tile(p)}
+	for i := range n {
+		row, col := i/sp.Cols, i%sp.Cols
+		x := 1.6 * math.Sin(float64(row)*0.37+float64(col)*0.91+float64(p.KVTile)) * math.Cos(float64(col)*0.13+float64(p.Stage))
+		if p.Stage == probes.StageP {
+			x = math.Exp(x - 1.6)
+		}
+		out.Local[i] = x
+		out.LocalBound[i] = 1e-3
+		if v.bad(p, row, col, sp.Cols) {
+			x = 2*x + 0.25
+		}
+		bits := tile.Round(sp.DType, x)
+		if i%5 == 0 {
+			bits++
+		}
+		out.Got.SetBits(row, col, bits)
+	}
+	out.Global, out.Mirrored, out.GlobalBound = out.Local, out.Local, out.LocalBound
+	return out, nil
+}
+
+func (v *fakeViewer) NextBad(from debugkern.Cell, dir int) (debugkern.Cell, bool) {
+	sp := v.run.Plan.Stage(from.Stage)
+	if !v.faulty || from.Stage != probes.StageP {
+		return from, false
+	}
+	s := &shown{plan: v.run.Plan, viewer: v, report: v.run.Report}
+	places := s.places(from.Stage)
+	at := 0
+	for i, p := range places {
+		if p == from.Place {
+			at = i
+		}
+	}
+	n := sp.Rows * sp.Cols
+	i := at*n + from.Row*sp.Cols + from.Col
+	for k := 1; k <= len(places)*n; k++ {
+		j := ((i+dir*k)%(len(places)*n) + len(places)*n) % (len(places) * n)
+		c := debugkern.Cell{Place: places[j/n], Row: j % n / sp.Cols, Col: j % sp.Cols}
+		if v.bad(c.Place, c.Row, c.Col, sp.Cols) {
+			return c, true
+		}
+	}
+	return from, false
+}
+
+func (v *fakeViewer) Writer(_ context.Context, c debugkern.Cell) (*debugkern.Writer, error) {
+	return &debugkern.Writer{
+		Warp: 2 * (c.Row / 16), Lane: c.Row%16/2*4 + c.Col%4, Source: &target.Source{File: "sdpa_fp8_stage_c_wmma.cu", Line: 60 + c.Row}, PTXLine: 412,
+		Step: 1203, Instr: "st.shared.b16 [%rd4+64], %rs12;", Space: target.SpaceShared, Addr: uint64(2 * (c.Row*32 + c.Col)), Fragment: "acc[5] of mma #4",
+	}, nil
+}
+
+func (v *fakeViewer) Source(file string) []string {
+	if file != "sdpa_fp8_stage_c_wmma.cu" {
+		return nil
+	}
+	out := make([]string, 240)
+	for i := range out {
+		out[i] = fmt.Sprintf("\tfloat s%d = __half2float(sS[row * TILE_N + %d]);  // scores of one row", i, i)
+	}
+	return out
+}

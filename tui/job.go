@@ -1,0 +1,229 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/debugkern"
+	"tilescope/probes"
+	"tilescope/tui/pane/pipe"
+)
+
+// job is the run in the background. A new one supersedes it: its context is cancelled and its messages, which carry its
+// generation, are dropped.
+type job struct {
+	gen     int
+	active  bool
+	ctx     context.Context
+	cancel  context.CancelFunc
+	updates chan debugkern.Progress
+	last    debugkern.Progress
+}
+
+func (j *job) stop() {
+	if j.cancel != nil {
+		j.cancel()
+	}
+	j.active = false
+}
+
+// progressMsg tells how far a run has come.
+type progressMsg struct {
+	gen int
+	p   debugkern.Progress
+}
+
+// ranMsg is a run that ended.
+type ranMsg struct {
+	gen  int
+	run  *shown
+	err  error
+	stop bool // cancelled
+}
+
+// start runs a request in the background in place of whatever runs now.
+func (m *Model) start(req debugkern.Request) tea.Cmd {
+	m.job.stop()
+	m.req = req
+	ctx, cancel := context.WithCancel(m.ctx)
+	m.job = job{gen: m.job.gen + 1, active: true, ctx: ctx, cancel: cancel, updates: make(chan debugkern.Progress, 1)}
+	m.refreshFlags()
+	return tea.Batch(runCmd(m.opt, m.job, clone(req)), listen(m.job), m.changed())
+}
+
+// clone copies what a request shares with the model.
+func clone(req debugkern.Request) debugkern.Request {
+	req.Set = maps.Clone(req.Set)
+	req.Faults = slices.Clone(req.Faults)
+	return req
+}
+
+// runCmd executes and gathers what the first frame of the result needs.
+func runCmd(o Options, j job, req debugkern.Request) tea.Cmd {
+	return func() tea.Msg {
+		defer j.cancel()
+		ctx := j.ctx
+		run, err := o.Engine.Run(ctx, req, func(p debugkern.Progress) { latest(j.updates, p) })
+		if ctx.Err() != nil {
+			return ranMsg{gen: j.gen, err: ctx.Err(), stop: true}
+		}
+		s := &shown{name: title(req), request: req}
+		var failed *debugkern.Error
+		switch {
+		case errors.As(err, &failed) && failed.Report != nil:
+			s.report = failed.Report
+			return ranMsg{gen: j.gen, run: s, err: err}
+		case err != nil:
+			return ranMsg{gen: j.gen, err: err}
+		}
+		s.report, s.plan, s.viewer = run.Report, run.Plan, o.viewer(run)
+		s.summary = pipe.Summarise(ctx, s.viewer, s.plan)
+		return ranMsg{gen: j.gen, run: s}
+	}
+}
+
+// latest puts p into a channel of one, in place of what nobody has read yet.
+func latest(ch chan debugkern.Progress, p debugkern.Progress) {
+	for {
+		select {
+		case ch <- p:
+			return
+		default:
+		}
+		select {
+		case <-ch:
+		default:
+		}
+	}
+}
+
+// listen waits for a run's next progress, or its end.
+func listen(j job) tea.Cmd {
+	return func() tea.Msg {
+		select {
+		case p := <-j.updates:
+			return progressMsg{j.gen, p}
+		case <-j.ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (m *Model) progressed(msg progressMsg) tea.Cmd {
+	if msg.gen != m.job.gen || !m.job.active {
+		return nil
+	}
+	m.job.last = msg.p
+	return listen(m.job)
+}
+
+// ran shows a run that ended, unless another was asked for since.
+func (m *Model) ran(msg ranMsg) tea.Cmd {
+	if msg.gen != m.job.gen {
+		return nil
+	}
+	m.job.stop()
+	switch {
+	case msg.stop:
+		m.say("cancelled; x runs again")
+		return nil
+	case msg.run == nil:
+		m.complain(msg.err.Error())
+		m.showRun()
+		return nil
+	}
+	m.run = msg.run
+	m.loaded = tiles{gen: msg.gen}
+	m.who.reset()
+	m.place()
+	m.showRun()
+	if msg.err != nil {
+		m.complain(msg.err.Error())
+		return nil
+	}
+	return tea.Batch(m.moved(), m.changed())
+}
+
+// place puts the cursor where the run asks for it: on its first bad cell, or as near as possible to where it was.
+func (m *Model) place() {
+	kept := m.restored
+	m.restored, m.fresh = false, false
+	if m.run.plan == nil {
+		return
+	}
+	if c, ok := m.run.firstBad(); ok && !kept {
+		if c != m.cursor {
+			m.past.push(m.cursor)
+		}
+		m.cursor, m.fresh = c, true
+	}
+	m.cursor = m.run.nearest(m.cursor)
+}
+
+// firstBad is the first bad cell of the first guilty stage.
+func (s *shown) firstBad() (debugkern.Cell, bool) {
+	for _, g := range s.report.Guilty {
+		if c, ok := s.badOf(g.Stage); ok {
+			return c, true
+		}
+	}
+	return debugkern.Cell{}, false
+}
+
+// badOf is the first bad cell that the report names for a stage.
+func (s *shown) badOf(stage string) (debugkern.Cell, bool) {
+	d := s.report.Stage(stage)
+	st, ok := probes.ParseStage(stage)
+	if d == nil || d.FirstBad == nil || !ok {
+		return debugkern.Cell{}, false
+	}
+	b := d.FirstBad
+	return s.nearest(debugkern.Cell{Place: debugkern.Place{Stage: st, Block: b.Block, KVTile: b.KVTile}, Row: b.Row, Col: b.Col}), true
+}
+
+// nearest is the cell of this run closest to c: its stage if the kernel has it, its block if it was captured, and so on.
+func (s *shown) nearest(c debugkern.Cell) debugkern.Cell {
+	if s.plan == nil || len(s.plan.Stages) == 0 {
+		return c
+	}
+	sp := s.plan.Stage(c.Stage)
+	if sp == nil {
+		sp = &s.plan.Stages[0]
+		c.Stage = sp.Stage
+	}
+	blocks := s.viewer.Blocks()
+	if len(blocks) > 0 && !slices.Contains(blocks, c.Block) {
+		c.Block = blocks[0]
+	}
+	lo, n := s.viewer.Tiles(c.Block)
+	c.KVTile = max(lo, min(c.KVTile, lo+n-1))
+	c.Row = max(0, min(c.Row, sp.Rows-1))
+	c.Col = max(0, min(c.Col, sp.Cols-1))
+	return c
+}
+
+// title names a run in a few words: stage2 USE_CP_ASYNC=0 gate pv p-stale-m partial49 seed 3.
+func title(req debugkern.Request) string {
+	out := req.Target
+	for _, k := range slices.Sorted(maps.Keys(req.Set)) {
+		out += fmt.Sprintf(" %s=%s", k, req.Set[k])
+	}
+	if req.Gate != probes.GateNone {
+		out += " gate " + req.Gate.String()
+	}
+	for _, f := range req.Faults {
+		out += " " + f
+	}
+	if req.Shape != "" {
+		out += " " + req.Shape
+	}
+	if req.Seed != 0 {
+		out += fmt.Sprintf(" seed %d", req.Seed)
+	}
+	return out
+}

@@ -1,0 +1,147 @@
+package tui
+
+import (
+	"slices"
+
+	"tilescope/tui/keymap"
+	"tilescope/tui/pane/flags"
+	"tilescope/tui/pane/pipe"
+	"tilescope/tui/pane/tile"
+)
+
+// Smallest terminal that the views are made for.
+const (
+	minWidth  = 80
+	minHeight = 24
+)
+
+// part is a pane that can have the focus.
+type part string
+
+const (
+	partTimeline  part = "timeline"
+	partDetail    part = "detail"
+	partKernel    part = "kernel"
+	partReference part = "reference"
+	partError     part = "error"
+	partRail      part = "stages"
+	partSource    part = "source"
+	partList      part = "list"
+	partAbout     part = "about"
+	partNone      part = "view"
+)
+
+// sizes are what a person added to the computed sizes.
+type sizes struct{ rail, source int }
+
+// layout is where the Tile view's panes stand, computed from the terminal's size. A width or height of 0 leaves a pane out.
+type layout struct {
+	body   int // lines between the two at the top and the one at the bottom
+	rail   int // columns at the left
+	tile   int // columns in the middle
+	tileH  int // lines of the tile
+	source int // lines of source below it
+	side   int // columns at the right: minimap and facts
+}
+
+// Lines around the body.
+const (
+	topLines    = 2
+	bottomLines = 1
+)
+
+// compute lays out a terminal of w×h.
+func compute(w, h int, s sizes) layout {
+	l := layout{body: max(0, h-topLines-bottomLines), tile: w}
+	if w >= 112 {
+		l.rail = max(20, 24+s.rail)
+	}
+	if w >= 176 && h >= 40 {
+		l.side = 52
+	}
+	l.tile = w - l.rail - l.side
+	l.tileH = l.body
+	if h >= 34 {
+		l.source = max(5, min(l.body/3+s.source, l.body-16))
+		l.tileH = l.body - l.source
+	}
+	return l
+}
+
+// small reports whether the terminal is too small for the views.
+func (m *Model) small() bool { return m.w < minWidth || m.h < minHeight }
+
+// resize gives every pane its size.
+func (m *Model) resize(w, h int) {
+	m.w, m.h = w, h
+	if m.small() {
+		return
+	}
+	m.frame = compute(w, h, m.sizes)
+	f := m.frame
+	m.pane.pipe.SetSize(w, f.body)
+	m.pane.flags.SetSize(w, f.body)
+	m.pane.tile.SetSize(f.tile, f.tileH)
+	m.pane.rail.SetSize(f.rail, f.body)
+	m.pane.source.SetSize(f.tile, f.source)
+	if f.side > 0 {
+		m.pane.mini.SetSize(f.side, m.miniHeight())
+	}
+	m.applyFocus()
+}
+
+// miniHeight is the minimap's share of the right column.
+func (m *Model) miniHeight() int { return min(34, m.frame.body*3/5) }
+
+// parts lists the focusable panes of the view, in the order of the focus key.
+func (m *Model) parts() []part {
+	switch m.view {
+	case keymap.Pipe:
+		return []part{partTimeline, partDetail}
+	case keymap.Flags:
+		return []part{partList, partAbout}
+	case keymap.Tile:
+		out := []part{}
+		for _, c := range m.pane.tile.Columns() {
+			out = append(out, map[int]part{tile.Kernel: partKernel, tile.Reference: partReference, tile.Error: partError}[c])
+		}
+		if m.frame.source > 0 {
+			out = append(out, partSource)
+		}
+		if m.frame.rail > 0 {
+			out = append(out, partRail)
+		}
+		return out
+	}
+	return []part{partNone}
+}
+
+// focused is the pane that has the focus.
+func (m *Model) focused() part {
+	parts := m.parts()
+	return parts[min(m.focus[m.view], len(parts)-1)]
+}
+
+// focusOn gives a pane of the view the focus.
+func (m *Model) focusOn(p part) {
+	if i := slices.Index(m.parts(), p); i >= 0 {
+		m.focus[m.view] = i
+		m.applyFocus()
+	}
+}
+
+// applyFocus tells the panes which of them has the focus.
+func (m *Model) applyFocus() {
+	at := m.focused()
+	index := func(p part, n int) int {
+		if at == p {
+			return n
+		}
+		return -1
+	}
+	m.pane.pipe.SetFocus(max(index(partTimeline, pipe.Timeline), index(partDetail, pipe.Detail)))
+	m.pane.flags.SetFocus(max(index(partList, flags.List), index(partAbout, flags.About)))
+	m.pane.tile.SetFocus(max(index(partKernel, tile.Kernel), index(partReference, tile.Reference), index(partError, tile.Error)))
+	m.pane.rail.SetFocus(at == partRail)
+	m.pane.source.SetFocus(at == partSource)
+}

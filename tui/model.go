@@ -1,0 +1,186 @@
+package tui
+
+import (
+	"context"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/configs"
+	"tilescope/debugkern"
+	"tilescope/probes"
+	"tilescope/tui/keymap"
+	"tilescope/tui/pane/flags"
+	"tilescope/tui/pane/help"
+	"tilescope/tui/pane/minimap"
+	"tilescope/tui/pane/pipe"
+	"tilescope/tui/pane/prompt"
+	"tilescope/tui/pane/rail"
+	"tilescope/tui/pane/source"
+	"tilescope/tui/pane/tile"
+	"tilescope/tui/theme"
+)
+
+// Model is the root: it routes messages, keeps the cursor, and lays out panes.
+type Model struct {
+	ctx      context.Context
+	opt      Options
+	look     Look
+	th       *theme.Theme
+	keys     *keymap.Map
+	handlers map[keymap.Action]handler
+
+	w, h   int
+	frame  layout
+	view   keymap.Scope
+	focus  map[keymap.Scope]int
+	sizes  sizes
+	mouse  bool
+	help   bool
+	follow bool
+
+	req    debugkern.Request
+	job    job
+	run    *shown
+	loaded tiles
+	who    writer
+	hunt   hunt
+
+	cursor  debugkern.Cell
+	fresh   bool // the run put the cursor on its first bad cell and nobody has moved it
+	past    history
+	marks   map[string]configs.Bookmark
+	pending string // first key of a sequence
+	status  status
+	search  map[keymap.Scope]string
+	filter  map[keymap.Scope]string
+	match   *tile.Match // the Tile view's search
+
+	restored bool   // the cursor comes from remembered state
+	before   string // the shape before a fault asked for another
+	pinned   *configs.Setup
+	a        *flags.Pinned
+	mine     *configs.Manifest // of a target given by its path
+	saved    int               // generation of the last change to what is remembered
+
+	pane panes
+}
+
+// panes are the views' parts.
+type panes struct {
+	pipe   *pipe.Pane
+	tile   *tile.Pane
+	flags  *flags.Pane
+	rail   *rail.Pane
+	source *source.Pane
+	mini   *minimap.Pane
+	help   *help.Pane
+	prompt *prompt.Pane
+}
+
+// shown is a run on screen.
+type shown struct {
+	name    string
+	request debugkern.Request
+	report  *debugkern.Report
+	plan    *probes.Plan // nil for a run that failed
+	viewer  debugkern.Viewer
+	summary *pipe.Summary
+}
+
+// status is the line at the bottom.
+type status struct {
+	text string
+	bad  bool
+}
+
+// New makes the model. Nothing slow happens before its first View.
+func New(ctx context.Context, o Options, look Look) *Model {
+	m := &Model{
+		ctx: ctx, opt: o, look: look, keys: keymap.Default(), handlers: handlers(), view: keymap.Pipe,
+		focus: map[keymap.Scope]int{}, mouse: true, follow: true, marks: map[string]configs.Bookmark{},
+		search: map[keymap.Scope]string{}, filter: map[keymap.Scope]string{}, req: o.Request,
+	}
+	if m.opt.viewer == nil {
+		m.opt.viewer = func(r *debugkern.Run) debugkern.Viewer { return r }
+	}
+	palette := ""
+	if o.Config != nil {
+		palette, m.mouse = o.Config.Palette, o.Config.Mouse
+	}
+	m.th = m.theme(palette)
+	m.pane = panes{
+		pipe: pipe.New(m.th), tile: tile.New(m.th), flags: flags.New(m.th), rail: rail.New(m.th), source: source.New(m.th),
+		mini: minimap.New(m.th), help: help.New(m.th), prompt: prompt.New(m.th),
+	}
+	m.restore(o.State)
+	if m.req.Target == "" {
+		m.req.Target = "stage2"
+	}
+	if _, _, err := o.Engine.Catalogue().Lookup(m.req.Target); err != nil {
+		if mine, _, err := o.Engine.Catalogue().Open(m.req.Target); err == nil {
+			m.mine = mine
+		}
+	}
+	m.showRun()
+	return m
+}
+
+func (m *Model) theme(palette string) *theme.Theme {
+	levels := 32
+	if m.look.Remote {
+		levels = 16
+	}
+	return theme.New(theme.Options{Profile: m.look.Profile, ASCII: m.look.ASCII, Palette: palette, Levels: levels})
+}
+
+// Init starts the first run.
+func (m *Model) Init() tea.Cmd { return m.start(m.req) }
+
+// Update routes one message: size, keys, mouse, paste, then what commands report.
+func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.resize(msg.Width, msg.Height)
+	case tea.KeyPressMsg:
+		cmd = m.key(msg)
+	case tea.PasteMsg:
+		cmd = m.paste(msg.Content)
+	case tea.MouseClickMsg:
+		cmd = m.click(tea.Mouse(msg))
+	case tea.MouseWheelMsg:
+		cmd = m.wheel(tea.Mouse(msg))
+	case progressMsg:
+		cmd = m.progressed(msg)
+	case ranMsg:
+		cmd = m.ran(msg)
+	case tileMsg:
+		m.tileLoaded(msg)
+	case writerDueMsg:
+		cmd = m.writerDue(msg)
+	case writerMsg:
+		m.writerFound(msg)
+	case foundMsg:
+		cmd = m.found(msg)
+	case saveDueMsg:
+		cmd = m.saveDue(msg)
+	case savedMsg:
+		m.savedState(msg)
+	case editedMsg:
+		m.edited(msg)
+	}
+	return m, cmd
+}
+
+// say writes to the status line.
+func (m *Model) say(text string) { m.status = status{text: text} }
+
+// complain writes a refusal to the status line.
+func (m *Model) complain(text string) { m.status = status{text: text, bad: true} }
+
+// stop ends whatever runs in the background.
+func (m *Model) stop() {
+	m.job.stop()
+	m.who.stop()
+	m.hunt.stop()
+}

@@ -1,0 +1,181 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/tui/keymap"
+	"tilescope/tui/pane/flags"
+	"tilescope/tui/pane/pipe"
+	"tilescope/tui/pane/tile"
+)
+
+// click focuses the pane under the mouse and moves the cursor to what is drawn there. Places are worked out here from the
+// layout, so a click is never judged by an older frame.
+func (m *Model) click(e tea.Mouse) tea.Cmd {
+	if m.small() || e.Button != tea.MouseLeft {
+		return nil
+	}
+	if m.help {
+		m.help = false
+		return nil
+	}
+	if e.Y == 1 {
+		return m.clickTab(e.X)
+	}
+	y := e.Y - topLines
+	if y < 0 || y >= m.frame.body {
+		return nil
+	}
+	m.status = status{}
+	switch m.view {
+	case keymap.Pipe:
+		return m.clickPipe(e.X, y)
+	case keymap.Flags:
+		return m.clickFlags(e.X, y)
+	case keymap.Tile:
+		return m.clickTile(e.X, y)
+	}
+	return nil
+}
+
+// clickTab changes the view.
+func (m *Model) clickTab(x int) tea.Cmd {
+	col := 0
+	for _, s := range keymap.Scopes() {
+		w := 1 + len(s.Tab())
+		if m.w >= 120 {
+			w = 2 + len(s.String())
+		}
+		if col += w + 2; x < col {
+			return m.show(s)
+		}
+	}
+	return nil
+}
+
+func (m *Model) clickPipe(x, y int) tea.Cmd {
+	at, where, ok := m.pane.pipe.Hit(x, y)
+	if where == pipe.Timeline {
+		m.focusOn(partTimeline)
+	} else {
+		m.focusOn(partDetail)
+	}
+	if !ok {
+		return nil
+	}
+	if at == m.at() { // a second click on the same place opens it
+		return m.open("")
+	}
+	c := m.cursor
+	kv := c.KVTile
+	c.Place = at
+	if sp := m.run.plan.Stage(at.Stage); !sp.PerTile {
+		c.KVTile = kv
+	}
+	return m.goTo(c)
+}
+
+func (m *Model) clickFlags(x, y int) tea.Cmd {
+	was := m.pane.flags.Selected()
+	where, ok := m.pane.flags.Hit(x, y)
+	if where == flags.About {
+		m.focusOn(partAbout)
+		return nil
+	}
+	m.focusOn(partList)
+	if ok && was == m.pane.flags.Selected() {
+		return m.toggle()
+	}
+	return nil
+}
+
+func (m *Model) clickTile(x, y int) tea.Cmd {
+	f := m.frame
+	switch {
+	case x < f.rail:
+		m.focusOn(partRail)
+		if s, ok := m.pane.rail.Hit(y); ok {
+			c := m.cursor
+			c.Stage = s
+			return m.goTo(c)
+		}
+		return nil
+	case x >= f.rail+f.tile:
+		if row, col, ok := m.pane.mini.Hit(x-f.rail-f.tile, y); ok {
+			return m.goToCell(row, col)
+		}
+		return nil
+	case y >= f.tileH:
+		m.focusOn(partSource)
+		return nil
+	}
+	row, col, column, ok := m.pane.tile.Hit(x-f.rail, y)
+	switch column {
+	case tile.Kernel:
+		m.focusOn(partKernel)
+	case tile.Reference:
+		m.focusOn(partReference)
+	case tile.Error:
+		m.focusOn(partError)
+	}
+	if ok {
+		return m.goToCell(row, col)
+	}
+	return nil
+}
+
+func (m *Model) goToCell(row, col int) tea.Cmd {
+	c := m.cursor
+	c.Row, c.Col = row, col
+	return m.goTo(c)
+}
+
+// wheel scrolls what is under the mouse; in a tile it moves the cursor.
+func (m *Model) wheel(e tea.Mouse) tea.Cmd {
+	rows, cols := 0, 0
+	switch e.Button {
+	case tea.MouseWheelUp:
+		rows = -3
+	case tea.MouseWheelDown:
+		rows = 3
+	case tea.MouseWheelLeft:
+		cols = -1
+	case tea.MouseWheelRight:
+		cols = 1
+	}
+	if e.Mod.Contains(tea.ModShift) {
+		rows, cols = 0, rows/3
+	}
+	if m.help {
+		m.pane.help.Scroll(rows)
+		return nil
+	}
+	if m.small() || m.run == nil {
+		return nil
+	}
+	y := e.Y - topLines
+	switch {
+	case m.view == keymap.Pipe:
+		if _, where, _ := m.pane.pipe.Hit(e.X, y); where == pipe.Timeline {
+			return m.quietly(func() tea.Cmd { return m.move(sign(rows), cols) })
+		}
+		m.pane.pipe.Scroll(rows)
+	case m.view == keymap.Flags:
+		m.pane.flags.Move(sign(rows))
+	case m.view == keymap.Tile && y >= m.frame.tileH && m.frame.source > 0 && e.X >= m.frame.rail && e.X < m.frame.rail+m.frame.tile:
+		m.pane.source.Scroll(rows)
+	case m.view == keymap.Tile:
+		return m.quietly(func() tea.Cmd { return m.nudge(rows, cols) })
+	}
+	return nil
+}
+
+// quietly does something without leaving a word in the status line.
+func (m *Model) quietly(do func() tea.Cmd) tea.Cmd {
+	was := m.status
+	cmd := do()
+	m.status = was
+	return cmd
+}
+
+func sign(n int) int { return max(-1, min(1, n)) }

@@ -1,0 +1,193 @@
+package tui
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/tui/keymap"
+	"tilescope/tui/pane/pipe"
+	"tilescope/tui/pane/tile"
+)
+
+// pipeData is what the Pipe view shows of a run.
+func pipeData(s *shown) pipe.Data {
+	return pipe.Data{Report: s.report, Plan: s.plan, Viewer: s.viewer, Summary: s.summary, Message: failure(s.report)}
+}
+
+// sourcePlace is the source line that the cursor stands for: its cell's writer, else where the stage first went wrong,
+// else a finding, else the file's beginning.
+func (m *Model) sourcePlace() (file string, line int) {
+	if m.run == nil {
+		return "", 0
+	}
+	if w := m.who.known[m.placeOf(m.cursor)]; w != nil && w.Source != nil {
+		return w.Source.File, w.Source.Line
+	}
+	r := m.run.report
+	if d := r.Stage(m.cursor.Stage.String()); d != nil && d.FirstBad != nil && d.FirstBad.Source != nil {
+		return d.FirstBad.Source.File, d.FirstBad.Source.Line
+	}
+	for _, f := range r.Findings {
+		if f.Source != nil {
+			return f.Source.File, f.Source.Line
+		}
+	}
+	if man, _ := m.manifest(); man != nil {
+		return filepath.Base(man.SourcePath()), 0
+	}
+	return "", 0
+}
+
+// yank copies what is under the cursor by OSC 52, which the terminal may or may not allow.
+func (m *Model) yank(string) tea.Cmd {
+	text := m.yanked()
+	if text == "" {
+		m.say("nothing to copy here")
+		return nil
+	}
+	m.say(fmt.Sprintf("copied by OSC 52 (%d bytes), if the terminal allows it: %s", len(text), firstLine(text)))
+	return tea.SetClipboard(text)
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return s
+}
+
+func (m *Model) yanked() string {
+	switch {
+	case m.view == keymap.Flags:
+		return commandLine(m)
+	case m.run == nil || m.run.report == nil:
+		return ""
+	case m.view == keymap.Pipe:
+		return m.pane.pipe.Text()
+	}
+	c := m.placeOf(m.cursor)
+	v := m.pane.tile.Shown()
+	if v == nil || !v.Got.Reached() {
+		return where(c)
+	}
+	return fmt.Sprintf("%s %s = %s", where(c), tile.CellName(c.Stage, c.Row, c.Col), m.pane.tile.CellText())
+}
+
+// commandLine is the request as it is typed at a shell.
+func commandLine(m *Model) string {
+	out := "tilescope run " + m.req.Target + " --shape " + shapeName(m.req) + " --seed " + strconv.FormatUint(m.req.Seed, 10)
+	for k, v := range m.req.Set {
+		out += " --set " + k + "=" + v
+	}
+	for _, f := range m.req.Faults {
+		out += " --fault " + f
+	}
+	if g := m.req.Gate.String(); g != "none" {
+		out += " --gate " + g
+	}
+	return out
+}
+
+// editedMsg says that the editor was closed.
+type editedMsg struct {
+	file string
+	err  error
+}
+
+func (m *Model) edited(msg editedMsg) {
+	if msg.err != nil {
+		m.complain("editor: " + msg.err.Error())
+		return
+	}
+	m.say(msg.file + " closed; x runs again")
+}
+
+// edit opens the source line in the user's editor. A source that is part of the program is shown as a copy.
+func (m *Model) edit(string) tea.Cmd {
+	file, line := m.sourcePlace()
+	if m.focused() == partSource {
+		if f, l := m.pane.source.Pointed(); f != "" && l > 0 {
+			file, line = f, l
+		}
+	}
+	if file == "" || m.run == nil || m.run.viewer == nil {
+		m.say("no source to open yet")
+		return nil
+	}
+	editor := os.Getenv("VISUAL")
+	if editor == "" {
+		editor = os.Getenv("EDITOR")
+	}
+	if editor == "" {
+		m.complain("no editor: set $EDITOR")
+		return nil
+	}
+	job := &editJob{editor: editor, name: file, line: max(1, line), text: m.run.viewer.Source(file)}
+	if man, _ := m.manifest(); man != nil && man.Dir != "" && filepath.Base(man.SourcePath()) == file {
+		job.path = man.SourcePath()
+	}
+	return tea.Exec(job, func(err error) tea.Msg { return editedMsg{file, err} })
+}
+
+// editJob runs the editor. It takes at least as long as the renderer needs to let go of the screen: an editor that returns
+// at once would otherwise leave it frozen.
+type editJob struct {
+	editor, name, path string
+	line               int
+	text               []string
+
+	in       io.Reader
+	out, err io.Writer
+}
+
+// SetStdin, SetStdout and SetStderr implement tea.ExecCommand.
+func (j *editJob) SetStdin(r io.Reader)  { j.in = r }
+func (j *editJob) SetStdout(w io.Writer) { j.out = w }
+func (j *editJob) SetStderr(w io.Writer) { j.err = w }
+
+const editorPad = 80 * time.Millisecond
+
+// Run implements tea.ExecCommand.
+func (j *editJob) Run() error {
+	started := time.Now()
+	path := j.path
+	if path == "" {
+		dir, err := os.MkdirTemp("", "tilescope")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		path = filepath.Join(dir, j.name)
+		if err := os.WriteFile(path, []byte(strings.Join(j.text, "\n")+"\n"), 0o400); err != nil {
+			return err
+		}
+	}
+	words := strings.Fields(j.editor)
+	args := append(words[1:], editorArgs(filepath.Base(words[0]), path, j.line)...)
+	cmd := exec.Command(words[0], args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = j.in, j.out, j.err
+	err := cmd.Run()
+	if d := editorPad - time.Since(started); d > 0 {
+		time.Sleep(d)
+	}
+	return err
+}
+
+// editorArgs is how an editor is told a line.
+func editorArgs(editor, path string, line int) []string {
+	switch editor {
+	case "code", "codium", "cursor":
+		return []string{"--wait", "--goto", fmt.Sprintf("%s:%d", path, line)}
+	case "hx", "helix", "subl", "zed":
+		return []string{fmt.Sprintf("%s:%d", path, line)}
+	case "vi", "vim", "nvim", "nano", "emacs", "emacsclient", "kak", "micro", "joe", "ne", "mg":
+		return []string{"+" + strconv.Itoa(line), path}
+	}
+	return []string{path}
+}

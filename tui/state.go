@@ -1,0 +1,137 @@
+package tui
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/configs"
+	"tilescope/debugkern"
+	"tilescope/probes"
+	"tilescope/tui/keymap"
+	"tilescope/tui/pane/tile"
+)
+
+// saveDueMsg says that what is remembered has not changed for a while.
+type saveDueMsg struct{ seq int }
+
+// savedMsg says that state was written, or why not.
+type savedMsg struct{ err error }
+
+const saveAfter = time.Second
+
+// changed notes that something remembered changed; it is saved once things are quiet.
+func (m *Model) changed() tea.Cmd {
+	m.saved++
+	if m.opt.StateDir == "" {
+		return nil
+	}
+	seq := m.saved
+	return tea.Tick(saveAfter, func(time.Time) tea.Msg { return saveDueMsg{seq} })
+}
+
+func (m *Model) saveDue(msg saveDueMsg) tea.Cmd {
+	if msg.seq != m.saved || m.opt.StateDir == "" {
+		return nil
+	}
+	s, dir := m.remembered(), m.opt.StateDir
+	return func() tea.Msg { return savedMsg{configs.SaveState(dir, s)} }
+}
+
+func (m *Model) savedState(msg savedMsg) {
+	if msg.err != nil {
+		m.complain("state is not remembered: " + msg.err.Error())
+	}
+}
+
+// saveNow writes the state when the terminal closes.
+func (m *Model) saveNow() error {
+	if m.opt.StateDir == "" {
+		return nil
+	}
+	return configs.SaveState(m.opt.StateDir, m.remembered())
+}
+
+// remembered is a snapshot of what the next session takes up.
+func (m *Model) remembered() *configs.State {
+	s := &configs.State{
+		Setup: setupOf(m.req), View: strings.ToLower(m.view.String()), Cursor: remember(m.cursor),
+		Bookmarks: maps.Clone(m.marks), Display: map[string]string{},
+	}
+	if m.pinned != nil {
+		p := *m.pinned
+		s.Pinned = &p
+	}
+	t := m.pane.tile.Settings()
+	s.Display["format"], s.Display["diff"], s.Display["reference"] = t.Format.String(), t.Diff.String(), t.Ref.String()
+	s.Display["heat"], s.Display["palette"], s.Display["follow"] = t.Heat.String(), m.th.Palette, onOff(m.follow)
+	return s
+}
+
+func setupOf(req debugkern.Request) configs.Setup {
+	return configs.Setup{
+		Target: req.Target, Shape: shapeName(req), Seed: req.Seed, Gate: req.Gate.String(), Inject: req.Inject,
+		Backend: req.Backend, Flags: maps.Clone(req.Set), Faults: slices.Clone(req.Faults),
+	}
+}
+
+// restore takes up what was remembered. The request is, unless one was asked for; the cursor only with it.
+func (m *Model) restore(s *configs.State) {
+	if s == nil {
+		return
+	}
+	m.restoreDisplay(s.Display)
+	maps.Copy(m.marks, s.Bookmarks)
+	if s.Pinned != nil {
+		p := *s.Pinned
+		m.pinned = &p
+	}
+	if v, ok := keymap.ParseScope(s.View); ok {
+		m.view = v
+	}
+	if m.opt.Explicit || s.Target == "" || asked(m.opt.Request) {
+		return
+	}
+	if _, _, err := m.opt.Engine.Catalogue().Lookup(s.Target); err != nil {
+		return
+	}
+	g, _ := probes.ParseGate(s.Gate)
+	m.req.Target, m.req.Shape, m.req.Seed, m.req.Gate, m.req.Inject = s.Target, s.Shape, s.Seed, g, s.Inject
+	m.req.Set, m.req.Faults = maps.Clone(s.Flags), slices.Clone(s.Faults)
+	if c, ok := recall(s.Cursor); ok {
+		m.cursor, m.restored = c, true
+	}
+}
+
+// asked reports whether a request differs from one that nobody made.
+func asked(r debugkern.Request) bool {
+	return r.Target != "" || r.Shape != "" && r.Shape != "validation" || r.Seed != 0 || len(r.Set) > 0 || len(r.Faults) > 0 ||
+		r.Gate != probes.GateNone || r.Inputs != ""
+}
+
+func (m *Model) restoreDisplay(d map[string]string) {
+	s := m.pane.tile.Settings()
+	if f, ok := tile.ParseFormat(d["format"]); ok {
+		s.Format = f
+	}
+	if x, ok := tile.ParseDiff(d["diff"]); ok {
+		s.Diff = x
+	}
+	if r, ok := tile.ParseRef(d["reference"]); ok {
+		s.Ref = r
+	}
+	if h, ok := tile.ParseHeat(d["heat"]); ok {
+		s.Heat = h
+	}
+	m.pane.tile.Set(s)
+	if p := d["palette"]; p != "" {
+		m.setPalette(p)
+		m.status = status{}
+	}
+	if d["follow"] == "off" {
+		m.follow = false
+	}
+}

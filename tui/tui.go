@@ -1,0 +1,138 @@
+// Package tui is the terminal: views over a run, one cursor, and the switches that make the next run.
+//
+// The one idea: the root model only routes. A message becomes a change of the cursor, the request or a setting; panes are
+// given what changed and keep their lines until then; everything slow (a run, a reference, a cell's writer, the state
+// file) is a command that captures what it needs and answers with a past-tense message carrying the generation it
+// belongs to, so that whatever was superseded is dropped on arrival.
+//
+// It must not know how a kernel is built, executed or judged.
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/term"
+
+	"tilescope/configs"
+	"tilescope/debugkern"
+)
+
+// Engine is what the terminal needs of a session. *debugkern.Session is one.
+type Engine interface {
+	// Run executes and judges a request. progress may be called from any goroutine until Run returns.
+	Run(ctx context.Context, req debugkern.Request, progress func(debugkern.Progress)) (*debugkern.Run, error)
+	Catalogue() *configs.Catalogue
+}
+
+// Options open the terminal.
+type Options struct {
+	Engine   Engine
+	Config   *configs.Config // nil: the built-in defaults
+	State    *configs.State  // where one was; nil reads StateDir
+	StateDir string          // where state is kept; "" keeps none
+	Request  debugkern.Request
+	Explicit bool // the request was asked for: it wins over the remembered one
+	Input    io.Reader
+	Output   io.Writer
+	Environ  []string // nil: the process's
+
+	viewer func(*debugkern.Run) debugkern.Viewer // tests show runs of their own making
+}
+
+// ErrNoTerminal says that output is not a terminal.
+var ErrNoTerminal = errors.New("standard output is not a terminal: use `tilescope run TARGET` for text, or `tilescope run TARGET --json`")
+
+// Run opens the terminal and returns when it is closed. Without a terminal on Output it returns ErrNoTerminal.
+func Run(ctx context.Context, o Options) error {
+	if o.Output == nil {
+		o.Output = os.Stdout
+	}
+	if o.Input == nil {
+		o.Input = os.Stdin
+	}
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	out, ok := o.Output.(term.File)
+	if !ok || !term.IsTerminal(out.Fd()) {
+		return ErrNoTerminal
+	}
+	if o.State == nil && o.StateDir != "" {
+		o.State, _ = configs.LoadState(o.StateDir) // a state that cannot be read starts afresh
+	}
+	look := LookOf(o.Output, o.Environ)
+	m := New(ctx, o, look)
+	if w, h, err := term.GetSize(out.Fd()); err == nil {
+		m.resize(w, h)
+	}
+	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.Input), tea.WithOutput(o.Output),
+		tea.WithEnvironment(o.Environ), tea.WithColorProfile(look.Profile), tea.WithFilter(suspendFilter))
+	_, err := program.Run()
+	m.stop()
+	if saved := m.saveNow(); saved != nil && err == nil {
+		err = saved
+	}
+	if errors.Is(err, tea.ErrInterrupted) || errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("terminal: %w", err)
+	}
+	return nil
+}
+
+// suspendFilter drops a request to suspend where nobody could resume the program.
+func suspendFilter(_ tea.Model, msg tea.Msg) tea.Msg {
+	if _, ok := msg.(tea.SuspendMsg); ok && sessionLeader() {
+		return nil
+	}
+	return msg
+}
+
+// Look is what a terminal can show.
+type Look struct {
+	Profile colorprofile.Profile
+	ASCII   bool
+	Remote  bool // over SSH: fewer colours, fewer bytes
+}
+
+// LookOf reads the environment. NO_COLOR with any value but the empty one takes colours away but leaves bold and reverse;
+// TERM=dumb takes everything away; a locale that is not UTF-8 gets ASCII.
+func LookOf(out io.Writer, environ []string) Look {
+	env := func(name string) string {
+		for i := len(environ) - 1; i >= 0; i-- {
+			if v, ok := strings.CutPrefix(environ[i], name+"="); ok {
+				return v
+			}
+		}
+		return ""
+	}
+	look := Look{Profile: colorprofile.Detect(out, environ), Remote: env("SSH_CONNECTION") != "" || env("SSH_TTY") != ""}
+	dumb := env("TERM") == "dumb"
+	switch {
+	case dumb:
+		look.Profile = colorprofile.NoTTY
+	case env("NO_COLOR") != "":
+		look.Profile = colorprofile.ASCII
+	case look.Profile < colorprofile.ASCII:
+		look.Profile = colorprofile.ASCII
+	}
+	locale := env("LC_ALL")
+	if locale == "" {
+		locale = env("LC_CTYPE")
+	}
+	if locale == "" {
+		locale = env("LANG")
+	}
+	locale = strings.ToLower(locale)
+	utf8 := strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
+	look.ASCII = dumb || !utf8 && unixLocale()
+	return look
+}
