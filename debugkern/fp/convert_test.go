@@ -337,3 +337,38 @@ func TestMinMaxHalfExhaustive(t *testing.T) {
 		}
 	}
 }
+
+// TestNaN64 holds NaN results of f64 instructions as an H200 gave them.
+func TestNaN64(t *testing.T) {
+	const zero, inf, one = 0, 0x7ff << 52, 0x3ff << 52
+	for _, c := range []struct {
+		name      string
+		got, want uint64
+	}{
+		{"add", Add64(0xfff1000000000965, 0xfff20000000005f9, RN), 0xfffa0000000005f9},
+		{"add inf-inf", Add64(inf, inf|sign64, RZ), 0xfff8000000000000},
+		{"sub", Sub64(0x3ff0000000000000, 0xfff2000000000edf, RP), 0xfffa000000000edf},
+		{"mul", Mul64(0x7ff90000000004c3, 0xfff20000000009fb, RN), 0xfffa0000000009fb},
+		{"mul 0*inf", Mul64(zero, inf, RM), 0xfff8000000000000},
+		{"fma b c", Fma64(0xfff900000000076d, 0x7ff2000000000ad3, 0xfff3000000000d3d, RN), 0x7ffa000000000ad3},
+		{"fma a c", Fma64(0xfff90000000000bd, 0x40db68b524f98000, 0x7ff3000000000e1b, RN), 0x7ffb000000000e1b},
+		{"div", Div64(0x6b41460000000000, 0x7ffba1444c0ffe6b, RM), 0x7ffba1444c0ffe6b},
+		{"sqrt", Sqrt64(0xbff0000000000000, RN), 0xfff8000000000000},
+		{"rni", RoundInt64(0xfff5880424eac453, RM), 0xfffd880424eac453},
+		{"min", Min64(0x7ffced0c5bf3cb79, 0x7ff361b45858a75f), 0x7ffb61b45858a75f},
+		{"max", Max64(0x7ffffcb5b2f1aa9f, 0xfff6bb2536565c19), 0xfffebb2536565c19},
+		{"min one", Min64(one, 0x7ff361b45858a75f), one},
+		{"neg", Neg64(0x7ff78c6d0f5363c3), 0x7fff8c6d0f5363c3},
+		{"abs", Abs64(0xfff51dd259a05aeb), 0xfffd1dd259a05aeb},
+		{"f64.f32", F32ToF64(0xffe6d773, false), 0xfffcdaee60000000},
+		{"ftz.f64.f32", F32ToF64(0xffc51733, true), 0x7fffffffe0000000},
+		{"f64.f16", F16ToF64(0xfcdd), 0xfffb740000000000},
+		{"f32.f64", uint64(F64ToF32(0x7ff361f0fe0a522b, Mode{Rnd: RP})), 0x7fdb0f87},
+		{"f16.f64", uint64(F64ToF16(0xfff72eb007f144a5, Mode{Rnd: RP})), 0xffcb},
+		{"tf32", uint64(F32ToTF32(0xffdac0a9, Mode{})), 0x7fffe000},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s = %#x, want %#x", c.name, c.got, c.want)
+		}
+	}
+}

@@ -96,8 +96,10 @@ func Mul32M(a, b uint32, m Mode) uint32 {
 	if m.Ftz {
 		a, b = Flush32(a), Flush32(b)
 	}
-	if m.Rnd == RN && !m.Ftz {
-		return finish32(Mul32(a, b), m)
+	if m.Rnd == RN {
+		if r := Mul32(a, b); !m.Ftz || r&inf32 > tiny32 {
+			return finish32(r, m) // clear of the flush boundary
+		}
 	}
 	return narrow32(float64(Float32(a))*float64(Float32(b)), m)
 }
@@ -107,8 +109,10 @@ func Fma32M(a, b, c uint32, m Mode) uint32 {
 	if m.Ftz {
 		a, b, c = Flush32(a), Flush32(b), Flush32(c)
 	}
-	if m.Rnd == RN && !m.Ftz {
-		return finish32(Fma32(a, b, c), m)
+	if m.Rnd == RN {
+		if r := Fma32(a, b, c); !m.Ftz || r&inf32 > tiny32 {
+			return finish32(r, m) // clear of the flush boundary
+		}
 	}
 	p := float64(float64(Float32(a)) * float64(Float32(b)))
 	z := float64(Float32(c))

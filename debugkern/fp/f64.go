@@ -13,7 +13,8 @@ func Float64(b uint64) float64 { return math.Float64frombits(b) }
 const quiet64 = 1 << 51
 
 // settle64 returns the bits of r. If r is NaN it is the first NaN among the
-// operands, made quiet, or the NaN of an invalid operation.
+// operands, made quiet, or the NaN of an invalid operation. An H200 prefers the
+// second operand of add, sub and mul, then C of fma; the first of div.
 func settle64(r float64, operands ...uint64) uint64 {
 	if r == r {
 		return math.Float64bits(r)
@@ -32,19 +33,24 @@ func isNaN64(b uint64) bool { return b&^sign64 > 0x7ff<<52 }
 func Add64(a, b uint64, rnd Round) uint64 {
 	r := Float64(a) + Float64(b)
 	if rnd == RN || special64(r, Float64(a), Float64(b)) {
-		return settle64(r, a, b)
+		return settle64(r, b, a)
 	}
 	return fma64(a, 0x3ff<<52, b, rnd)
 }
 
 // Sub64 is sub{.rn,.rz,.rm,.rp}.f64.
-func Sub64(a, b uint64, rnd Round) uint64 { return Add64(a, b^sign64, rnd) }
+func Sub64(a, b uint64, rnd Round) uint64 {
+	if isNaN64(b) {
+		return b | quiet64
+	}
+	return Add64(a, b^sign64, rnd)
+}
 
 // Mul64 is mul{.rn,.rz,.rm,.rp}.f64.
 func Mul64(a, b uint64, rnd Round) uint64 {
 	r := Float64(a) * Float64(b)
 	if rnd == RN || special64(r, Float64(a), Float64(b)) || Float64(a) == 0 || Float64(b) == 0 {
-		return settle64(r, a, b)
+		return settle64(r, b, a)
 	}
 	neg, hi, lo, e := product64(a, b)
 	return round128(neg, hi, lo, e, rnd)
@@ -54,7 +60,7 @@ func Mul64(a, b uint64, rnd Round) uint64 {
 func Fma64(a, b, c uint64, rnd Round) uint64 {
 	r := math.FMA(Float64(a), Float64(b), Float64(c))
 	if rnd == RN || special64(r, Float64(a), Float64(b)) || special64(r, Float64(c), 0) {
-		return settle64(r, a, b, c)
+		return settle64(r, b, c, a)
 	}
 	return fma64(a, b, c, rnd)
 }

@@ -18,8 +18,8 @@
 //
 // The package knows no instruction, register or kernel. Its results are the
 // same on every platform: no product feeds a sum without an explicit rounding,
-// and no function of package math is used but the exactly specified FMA, Sqrt
-// and the bit casts.
+// and of package math only what is specified exactly is used (FMA, Sqrt, Trunc
+// and their kin, bit casts).
 package fp
 
 // Round is a rounding mode of the PTX ISA.

@@ -27,8 +27,8 @@ func (m *Model) MMA16x8(t MMA, k int, d, c *[128]uint32, a, b []uint16) {
 // tile is a decoded operand: up to 16 rows (of A, or columns of B) of 16.
 type tile struct {
 	val     [16][16]float64
-	code    [16][16]uint16
-	special [16]bool // the row holds a NaN or an infinity
+	code    [16][16]uint64 // the exponent code in every lane
+	special [16]bool       // the row holds a NaN or an infinity
 }
 
 // lanes is the layout of exponent codes in words, for one operand format: a
@@ -54,12 +54,11 @@ func (m *Model) multiply(t MMA, n, k int, d, c []uint32, a, b []uint16) {
 	var ta, tb tile
 	ta.decode(t.AB, ln, a, 16, k)
 	tb.decode(t.AB, ln, b, n, k)
-	var cols [16][4]uint64
+	var cols [4][16]uint64
 	tb.columns(ln, n, k, &cols)
 	perWord := int(64 / ln.width)
 	for row := range 16 {
-		var best [4]uint64
-		ta.largest(ln, row, k, n/perWord, &cols, &best)
+		best := largest(ln, &ta.code[row], k, n/perWord, &cols)
 		va := &ta.val[row]
 		for col := range n {
 			i := row*n + col
@@ -84,54 +83,62 @@ func (m *Model) multiply(t MMA, n, k int, d, c []uint32, a, b []uint16) {
 	}
 }
 
-// decode fills the tile from rows of k operands.
+// decode fills the tile from rows of k operands. The value of a NaN or infinity
+// is of no use: its row is special.
 func (t *tile) decode(f Format, ln *lanes, x []uint16, rows, k int) {
-	frac := uint(layouts[f].frac)
-	inf := inf16(f)
+	frac, inf := uint(layouts[f].frac)&15, inf16(f)
+	// Both formats are widened by shifts: f16 lacks 3 exponent bits and so needs
+	// rebiasing by 2^112, a multiplication that also normalises its subnormals.
+	shift, scale := uint(13), 0x1p112
+	if f == BF16 {
+		shift, scale = 16, 1
+	}
 	for r := range rows {
 		val, code := &t.val[r], &t.code[r]
 		special := false
 		for i, h := range x[r*k : r*k+k] {
 			mag := h & 0x7fff
 			special = special || mag >= inf
-			val[i&15] = wide(f, h)
+			val[i&15] = float64(math.Float32frombits(uint32(h&0x8000)<<16|uint32(mag)<<shift)) * scale
 			e := max(mag>>frac, 1) + ln.base
 			if mag == 0 {
 				e = 0
 			}
-			code[i&15] = e
+			code[i&15] = uint64(e) * ln.ones
 		}
 		t.special[r] = special
 	}
 }
 
-// columns packs the codes of n rows of the tile into lanes, by k.
-func (t *tile) columns(ln *lanes, n, k int, cols *[16][4]uint64) {
+// columns packs the codes of n rows of the tile into lanes: cols[word][k].
+func (t *tile) columns(ln *lanes, n, k int, cols *[4][16]uint64) {
 	perWord := int(64 / ln.width)
-	for i := range k {
-		for w := range n / perWord {
-			var word uint64
-			for j := perWord - 1; j >= 0; j-- {
-				word = word<<ln.width | uint64(t.code[(w*perWord+j)&15][i&15])
-			}
-			cols[i&15][w&3] = word
+	lane := uint64(1)<<ln.width - 1
+	for row := range n {
+		word := &cols[row/perWord&3]
+		keep := lane << (uint(row%perWord) * ln.width)
+		for i := range k {
+			word[i&15] |= t.code[row&15][i&15] & keep
 		}
 	}
 }
 
-// largest returns in best, lane by lane, the largest code sum of a row with
-// every column.
-func (t *tile) largest(ln *lanes, row, k, words int, cols *[16][4]uint64, best *[4]uint64) {
+// largest returns, lane by lane, the largest code sum of a row with every column.
+func largest(ln *lanes, row *[16]uint64, k, words int, cols *[4][16]uint64) (best [4]uint64) {
 	high, low := ln.high, ln.width-1
-	for i := range k {
-		e := uint64(t.code[row&15][i&15]) * ln.ones
-		col := &cols[i&15]
-		for w := range words {
-			x, y := e+col[w&3], best[w&3]
-			ge := ((x | high) - y) & high // lanes with x >= y
-			best[w&3] = y ^ (x^y)&(ge-ge>>low)
+	for w := 0; w < words; w += 2 {
+		c0, c1 := &cols[w&3], &cols[(w+1)&3]
+		var y0, y1 uint64
+		for i := range k {
+			e := row[i&15]
+			x0, x1 := e+c0[i&15], e+c1[i&15]
+			ge0, ge1 := ((x0|high)-y0)&high, ((x1|high)-y1)&high // lanes with x >= y
+			y0 ^= (x0 ^ y0) & (ge0 - ge0>>low)
+			y1 ^= (x1 ^ y1) & (ge1 - ge1>>low)
 		}
+		best[w&3], best[(w+1)&3] = y0, y1
 	}
+	return best
 }
 
 // decodeC returns C's value and its exponent, or a very small one for zero; ok
@@ -172,14 +179,19 @@ func sum16(a, b *[16]float64, scale, c float64) int64 {
 
 // finishDot is roundSum for the forms of t, with the common cases inline.
 func finishDot(t MMA, sum int64, e int) uint32 {
+	// The sum has at most 33 bits: the float64 is exact.
+	x := float64(sum) * exp2(e)
+	v := math.Float64bits(x)
+	mag := v &^ sign64
 	if t.C == F16 && t.D == F16 {
+		if mag-(1023-14)<<52 < 29<<52 {
+			return uint32(RoundF16(x))
+		}
 		return roundSum(sum, e, F16)
 	}
-	// The sum has at most 33 bits: the float64 is exact.
-	v := math.Float64bits(float64(sum) * exp2(e))
 	var r uint32
-	if x := v &^ sign64; x-897<<52 < 254<<52 {
-		r = uint32(v>>32&sign32) | uint32((x-896<<52)>>29)
+	if mag-897<<52 < 254<<52 {
+		r = uint32(v>>32&sign32) | uint32((mag-896<<52)>>29)
 	} else {
 		r = roundSum(sum, e, F32)
 	}
