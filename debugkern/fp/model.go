@@ -33,7 +33,7 @@ func SM90() *Model {
 	return &Model{
 		name: "sm_90",
 		unit: unit{
-			ex2: ex2SM90, rcp: rcp90, rsqrt: rsqrtSM90, sqrt: sqrtSM90,
+			ex2: ex2SM90, rcp: rcpSM90, rsqrt: rsqrtSM90, sqrt: sqrtSM90,
 			lg2: lg2SM90, sin: sinSM90, cos: cosSM90, tanh: tanhSM90,
 		},
 		mma: accumulator{frac: 25, floor: -133},

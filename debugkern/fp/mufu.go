@@ -58,8 +58,8 @@ func ex2SM90(a uint32) uint32 {
 	return uint32(i+126)<<23 + uint32(y)
 }
 
-// rcp90 is MUFU.RCP (rcp.approx.ftz.f32).
-func rcp90(a uint32) uint32 {
+// rcpSM90 is MUFU.RCP (rcp.approx.ftz.f32).
+func rcpSM90(a uint32) uint32 {
 	mag, sign := a&^sign32, a&sign32
 	switch {
 	case mag > inf32:
