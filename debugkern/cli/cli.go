@@ -37,9 +37,9 @@ const (
 type Terminal struct {
 	Session  *debugkern.Session
 	Config   *configs.Config
-	Sources  *configs.Sources
+	StateDir string // where the terminal remembers; "" where it cannot
 	Request  debugkern.Request
-	Explicit bool // a target was named: it wins over the remembered one
+	Explicit bool // a target or option was given: it wins over what is remembered
 	Stdin    io.Reader
 	Stdout   io.Writer
 }
