@@ -82,7 +82,7 @@ func (m *Model) suit(man *configs.Manifest, sel *configs.Selection, req *debugke
 		m.before = shapeName(*req)
 	}
 	req.Shape = other
-	return fmt.Sprintf(" · shape %s: %s needs %s", other, refused.Fault, refused.That), nil
+	return fmt.Sprintf(" · shape %s (it needs %s)", other, refused.That), nil
 }
 
 func shapeName(req debugkern.Request) string {
@@ -374,11 +374,51 @@ func (m *Model) faultItem(man *configs.Manifest, variant string, f *configs.Faul
 		it.Refused = oneLine(err)
 		note = append(note, "Switching it on goes to target "+f.Base+".")
 	}
-	if f.Needs != nil && !it.On && f.Shape != "" && f.Shape != shapeName(m.req) {
-		note = append(note, "Where this shape does not do, switching it on goes to "+f.Shape+".")
+	if sel, err := man.Select(variant, m.req.Set, []string{f.Name}, probes.GateNone); err == nil && !it.On {
+		if to := m.unsuited(man, sel); to != "" {
+			it.Refused = "it can do nothing on shape " + shapeName(m.req) + "."
+			note = append(note, "Switching it on goes to shape "+to+".")
+		}
 	}
 	it.Note = strings.Join(note, " ")
 	return it
+}
+
+// unsuited names the shape that a selection's fault asks for where the requested one does not do, else "".
+func (m *Model) unsuited(man *configs.Manifest, sel *configs.Selection) string {
+	shape, err := man.ParseShape(shapeName(m.req))
+	if err != nil {
+		return ""
+	}
+	var refused *configs.ShapeError
+	if _, err = sel.Resolve(shape); !errors.As(err, &refused) || refused.Fault == "" {
+		return ""
+	}
+	if f := man.Fault(refused.Fault); f != nil && f.Shape != "" {
+		return f.Shape
+	}
+	return refused.Suggest
+}
+
+// outline is the plan of the request, to draw the timeline before anything has run; nil where there is none.
+func (m *Model) outline() *probes.Plan {
+	man, variant := m.manifest()
+	if man == nil {
+		return nil
+	}
+	sel, err := man.Select(variant, m.req.Set, m.req.Faults, m.req.Gate)
+	if err != nil {
+		return nil
+	}
+	shape, err := man.ParseShape(shapeName(m.req))
+	if err != nil {
+		return nil
+	}
+	plan, err := sel.Resolve(shape)
+	if err != nil {
+		return nil
+	}
+	return plan
 }
 
 func gateHelp(g probes.Gate) string {

@@ -52,6 +52,9 @@ func (m *Model) start(req debugkern.Request) tea.Cmd {
 	m.req = req
 	ctx, cancel := context.WithCancel(m.ctx)
 	m.job = job{gen: m.job.gen + 1, active: true, ctx: ctx, cancel: cancel, updates: make(chan debugkern.Progress, 1)}
+	if m.run == nil {
+		m.showRun()
+	}
 	m.refreshFlags()
 	return tea.Batch(runCmd(m.opt, m.job, clone(req)), listen(m.job), m.changed())
 }

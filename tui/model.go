@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -102,6 +103,9 @@ func New(ctx context.Context, o Options, look Look) *Model {
 	}
 	if m.opt.viewer == nil {
 		m.opt.viewer = func(r *debugkern.Run) debugkern.Viewer { return r }
+	}
+	if o.quiet == 0 {
+		m.opt.quiet, m.opt.settle = 60*time.Millisecond, time.Second
 	}
 	palette := ""
 	if o.Config != nil {

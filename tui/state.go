@@ -21,8 +21,6 @@ type saveDueMsg struct{ seq int }
 // savedMsg says that state was written, or why not.
 type savedMsg struct{ err error }
 
-const saveAfter = time.Second
-
 // changed notes that something remembered changed; it is saved once things are quiet.
 func (m *Model) changed() tea.Cmd {
 	m.saved++
@@ -30,7 +28,7 @@ func (m *Model) changed() tea.Cmd {
 		return nil
 	}
 	seq := m.saved
-	return tea.Tick(saveAfter, func(time.Time) tea.Msg { return saveDueMsg{seq} })
+	return tea.Tick(m.opt.settle, func(time.Time) tea.Msg { return saveDueMsg{seq} })
 }
 
 func (m *Model) saveDue(msg saveDueMsg) tea.Cmd {

@@ -157,8 +157,6 @@ type writerMsg struct {
 	err    error
 }
 
-const rest = 60 * time.Millisecond
-
 // askWriter shows the writer where it is known, else asks once the cursor rests.
 func (m *Model) askWriter() tea.Cmd {
 	m.who.stop()
@@ -171,7 +169,7 @@ func (m *Model) askWriter() tea.Cmd {
 		return nil
 	}
 	seq := m.who.seq
-	return tea.Tick(rest, func(time.Time) tea.Msg { return writerDueMsg{seq} })
+	return tea.Tick(m.opt.quiet, func(time.Time) tea.Msg { return writerDueMsg{seq} })
 }
 
 // showWriter puts what is known of the cell's writer on screen and reports whether that is all there will be.

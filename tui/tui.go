@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
@@ -44,6 +45,8 @@ type Options struct {
 	Environ  []string // nil: the process's
 
 	viewer func(*debugkern.Run) debugkern.Viewer // tests show runs of their own making
+	quiet  time.Duration                         // how long the cursor rests before its writer is looked for
+	settle time.Duration                         // how long until what changed is saved
 }
 
 // ErrNoTerminal says that output is not a terminal.

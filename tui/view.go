@@ -11,6 +11,7 @@ import (
 	"tilescope/probes"
 	"tilescope/tui/keymap"
 	"tilescope/tui/pane/later"
+	"tilescope/tui/pane/pipe"
 	"tilescope/tui/pane/tile"
 	"tilescope/tui/theme"
 )
@@ -330,7 +331,7 @@ func progressText(p debugkern.Progress) string {
 // showRun gives the panes the run on screen and the request.
 func (m *Model) showRun() {
 	if m.run == nil {
-		m.pane.pipe.SetMessage(m.idle())
+		m.pane.pipe.SetData(pipe.Data{Plan: m.outline(), Message: m.idle()})
 	} else {
 		d := pipeData(m.run)
 		m.pane.pipe.SetData(d)

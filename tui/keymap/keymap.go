@@ -137,6 +137,7 @@ type Binding struct {
 	Label  string   // as help and hints write the keys
 	Help   string   // what it does
 	Hint   string   // in two words, for the hint line; "" keeps it off
+	HintIn []Scope  // the views whose hint line has it; nil is all it works in
 	Group  string   // heading in the help overlay
 	In     []Scope  // the views it works in; nil is all
 	Later  string   // what it waits for; "" where it works now
@@ -208,7 +209,7 @@ func (m *Map) Hints(s Scope) []Binding {
 	var own, general []Binding
 	for _, b := range m.all {
 		switch {
-		case b.Hint == "" || !b.Works(s) || b.Later != "":
+		case b.Hint == "" || !b.Works(s) || b.Later != "" || b.HintIn != nil && !slices.Contains(b.HintIn, s):
 		case b.In != nil:
 			own = append(own, b)
 		default:

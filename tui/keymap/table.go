@@ -22,7 +22,7 @@ func moving() []Binding {
 		{Action: NextTile, Keys: []string{"L"}, Label: "L", Help: "next kv tile", Group: g},
 		{Action: PrevBlock, Keys: []string{"{"}, Label: "{", Help: "previous block", Group: g},
 		{Action: NextBlock, Keys: []string{"}"}, Label: "}", Help: "next block", Group: g},
-		{Action: NextBad, Keys: []string{"n"}, Label: "n", Help: "next bad cell (next match while a search is active)", Hint: "next bad", Group: g, In: []Scope{Pipe, Tile, Flags}},
+		{Action: NextBad, Keys: []string{"n"}, Label: "n", Help: "next bad cell (next match while a search is active)", Hint: "next bad", HintIn: []Scope{Pipe, Tile}, Group: g, In: []Scope{Pipe, Tile, Flags}},
 		{Action: PrevBad, Keys: []string{"N"}, Label: "N", Help: "previous bad cell (or match)", Group: g, In: []Scope{Pipe, Tile, Flags}},
 		{Action: Top, Keys: []string{"g g", "home"}, Label: "gg", Help: "first row", Group: g},
 		{Action: Bottom, Keys: []string{"G", "end"}, Label: "G", Help: "last row", Group: g},
@@ -60,7 +60,7 @@ func looking() []Binding {
 func acting() []Binding {
 	const g = "Acting"
 	return []Binding{
-		{Action: Open, Keys: []string{"enter"}, Label: "Enter", Help: "open the cell in Tile; in Flags as space", Hint: "open", Group: g, In: []Scope{Pipe, Flags, Races}},
+		{Action: Open, Keys: []string{"enter"}, Label: "Enter", Help: "open the cell in Tile; in Flags as space", Hint: "open", HintIn: []Scope{Pipe}, Group: g, In: []Scope{Pipe, Flags, Races}},
 		{Action: Toggle, Keys: []string{"space"}, Label: "Space", Help: "toggle and run again", Hint: "toggle", Group: g, In: []Scope{Flags}},
 		{Action: Again, Keys: []string{"x"}, Label: "x", Help: "run again", Group: g},
 		{Action: AgainEmu, Keys: []string{"X"}, Label: "X", Help: "run the same on the emulator", Group: g},
@@ -81,7 +81,7 @@ func flags() []Binding {
 
 func later() []Binding {
 	source, races := []Scope{Source}, []Scope{Races}
-	const stepping, racing = "stepping comes with the Source view's time travel", "it comes with the race checker"
+	const stepping, racing = "it is to come with the Source view", "it comes with the race checker"
 	return []Binding{
 		{Action: Step, Keys: []string{"s"}, Label: "s", Help: "step", Group: "Stepping", In: source, Later: stepping},
 		{Action: StepOver, Keys: []string{"S"}, Label: "S", Help: "step over", Group: "Stepping", In: source, Later: stepping},

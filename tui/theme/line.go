@@ -1,6 +1,7 @@
 package theme
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -187,6 +188,14 @@ func (t *Theme) wrapLine(text string, w int) []string {
 		out = append(out, line)
 	}
 	return out
+}
+
+// Count writes a number of things: 1 finding, 2 findings.
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
 }
 
 func runePrefix(s string, n int) string {

@@ -167,7 +167,7 @@ func (p *Pane) verdict(r *debugkern.Report, w int, out *[]string) {
 		l.Add(p.th.Wrong, choose(i == 0, " guilty ", " ")+g.Stage)
 	}
 	if n := len(r.Findings); n > 0 {
-		l.Add(p.th.Wrong, fmt.Sprintf(" · %d findings", n))
+		l.Add(p.th.Wrong, " · "+theme.Count(n, "finding"))
 	}
 	*out = append(*out, l.Done())
 	l = p.th.Line(w).Space(1)

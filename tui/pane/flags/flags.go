@@ -8,6 +8,7 @@
 package flags
 
 import (
+	"slices"
 	"strings"
 
 	"tilescope/debugkern"
@@ -105,6 +106,9 @@ func (p *Pane) SetData(d Data) {
 		was = *it
 	}
 	p.data, p.changed = d, true
+	if was.Name == "" { // the first list: start on the variant that is on
+		p.sel = max(0, slices.IndexFunc(d.Items, func(it Item) bool { return it.On }))
+	}
 	for i, it := range d.Items {
 		if it.Kind == was.Kind && (it.Name == was.Name || it.Kind == Seed) {
 			p.sel = i

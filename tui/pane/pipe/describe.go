@@ -17,7 +17,7 @@ type entry struct {
 	plain string
 }
 
-const nameWidth = 10
+const nameWidth = 11
 
 func (p *Pane) detailTitle() string {
 	if r := p.row(p.at.Stage); r != nil && r.doc != nil {

@@ -68,6 +68,9 @@ func (p *Pane) framed(line string, w int) string {
 
 func (p *Pane) note() string {
 	_, n := p.tiles()
+	if p.data.Summary == nil && p.data.Plan != nil {
+		return fmt.Sprintf("%d blocks · %d kv tiles", p.data.Plan.Grid.Count(), n)
+	}
 	if s := p.data.Summary; s != nil {
 		return fmt.Sprintf("%d blocks · %d kv tiles", len(s.Blocks), n)
 	}
@@ -104,7 +107,7 @@ func (p *Pane) verdictLine(w int) string {
 		part(p.th.Off, "off "+list)
 	}
 	if n := len(r.Findings); n > 0 {
-		part(p.th.Wrong, plural(n, "finding"))
+		part(p.th.Wrong, theme.Count(n, "finding"))
 	}
 	if r.Output != nil {
 		part(p.th.Verdict(r.Output.Verdict), "output "+r.Output.Verdict)
@@ -128,13 +131,6 @@ func stagesOf(r *debugkern.Report, verdict string) string {
 		}
 	}
 	return strings.Join(list, " ")
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
 }
 
 // headLine names the columns: in, the kv tiles, out, and the summary over all blocks.

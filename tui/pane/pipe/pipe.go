@@ -122,13 +122,6 @@ func (p *Pane) SetFilter(text string) {
 	p.refresh()
 }
 
-// SetMessage says why there is no run.
-func (p *Pane) SetMessage(text string) {
-	if p.data.Message != text {
-		p.data.Message, p.changed = text, true
-	}
-}
-
 // Text is the detail part as plain text, for copying.
 func (p *Pane) Text() string {
 	var b strings.Builder

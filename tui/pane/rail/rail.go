@@ -92,7 +92,7 @@ func (p *Pane) draw() []string {
 				Right(p.th.Dim, fmt.Sprintf("%.2g", float64(r.Output.MaxAbs)), w-1).Done())
 		}
 		if n := len(r.Findings); n > 0 {
-			out = append(out, p.th.Line(w).Space(1).Add(p.th.Wrong, fmt.Sprintf("%s %d findings", p.th.Glyph.Wrong, n)).Done())
+			out = append(out, p.th.Line(w).Space(1).Add(p.th.Wrong, p.th.Glyph.Wrong+" "+theme.Count(n, "finding")).Done())
 		}
 	}
 	out = append(out, p.th.Line(w).Done())

@@ -52,7 +52,7 @@ func (p *Pane) verdict(l *theme.Line, x cell) *theme.Line {
 	if x.equal && !x.bad {
 		return l.Add(p.th.OK, "equal "+g.OK)
 	}
-	limit := "bound " + strconv.FormatFloat(x.bound, 'e', 1, 64)
+	limit := strconv.FormatFloat(x.bound, 'e', 1, 64)
 	if p.set.Bound > 0 {
 		limit = p.set.Bound.String()
 	}
@@ -61,10 +61,14 @@ func (p *Pane) verdict(l *theme.Line, x cell) *theme.Line {
 		text = "Δ not finite  "
 	}
 	l.Add(p.th.Text, text)
+	style, mark := p.th.OK, g.OK+" ≤ "
 	if x.bad {
-		return l.Add(p.th.Wrong, g.Wrong+" > "+limit)
+		style, mark = p.th.Wrong, g.Wrong+" > "
 	}
-	return l.Add(p.th.OK, g.OK+" within "+limit)
+	if p.th.Width(mark)+len("bound ")+len(limit) <= l.Left() {
+		mark += "bound "
+	}
+	return l.Add(style, mark+limit)
 }
 
 func signed(v float64) string {

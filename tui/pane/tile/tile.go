@@ -228,7 +228,7 @@ func (p *Pane) cellWidth(kind, w int) int {
 	if p.set.Heat == HeatMap {
 		return 1
 	}
-	wide := w >= 36
+	wide := w >= 56
 	if kind == Error {
 		if wide {
 			return 8

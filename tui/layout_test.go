@@ -1,0 +1,87 @@
+package tui
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"tilescope/tui/keymap"
+	"tilescope/tui/pane/tile"
+)
+
+// fits fails unless the screen has h lines of w columns, measured by the library that will draw it.
+func fits(t *testing.T, d *driver, what string) {
+	t.Helper()
+	lines := d.m.screen()
+	if len(lines) != d.m.h {
+		t.Fatalf("%dx%d %s: %d lines", d.m.w, d.m.h, what, len(lines))
+	}
+	for i, l := range lines {
+		if n := ansi.StringWidth(l); n != d.m.w {
+			t.Fatalf("%dx%d %s: line %d is %d columns wide: %q", d.m.w, d.m.h, what, i, n, ansi.Strip(l))
+		}
+	}
+}
+
+// TestEverySizeFits draws every view at every size around the layout's breaks.
+func TestEverySizeFits(t *testing.T) {
+	widths := []int{1, 9, 40, 79, 80, 81, 87, 99, 111, 112, 113, 119, 120, 137, 160, 175, 176, 177, 200, 233, 320}
+	heights := []int{1, 5, 23, 24, 25, 29, 33, 34, 35, 39, 40, 41, 51, 60, 75, 110}
+	d := started(t, 80, 24, Look{Profile: colorprofile.TrueColor}, withRequest(faulty))
+	for _, w := range widths {
+		for _, h := range heights {
+			d.m.resize(w, h)
+			for _, s := range keymap.Scopes() {
+				d.m.view = s
+				d.m.resize(w, h)
+				fits(t, d, s.String())
+			}
+		}
+	}
+}
+
+// TestEveryTileSettingFits draws the Tile view in every format, measure and heat mode, on tiles of both widths.
+func TestEveryTileSettingFits(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
+		d := started(t, size[0], size[1], plainLook, withRequest(faulty)).press("2")
+		for _, stage := range []string{"Q", "S", "m", "P", "U"} {
+			d.command("stage "+stage).press("$", "G")
+			for f := range 5 {
+				for x := range 4 {
+					for z := range 3 {
+						s := d.m.pane.tile.Settings()
+						s.Format, s.Diff, s.Heat = tile.Format(f), tile.Diff(x), tile.Heat(z)
+						d.m.pane.tile.Set(s)
+						fits(t, d, fmt.Sprintf("stage %s format %s diff %s heat %s", stage, s.Format, s.Diff, s.Heat))
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestOverlaysFit(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
+		for _, s := range keymap.Scopes() {
+			d := started(t, size[0], size[1], plainLook).press(fmt.Sprint(int(s)), "?")
+			fits(t, d, "help of "+s.String())
+			d.press("j", "j", "esc", ":")
+			fits(t, d, "palette")
+			d.typed("fault ").press("tab", "tab", "tab")
+			fits(t, d, "completion")
+		}
+	}
+}
+
+func TestTooSmall(t *testing.T) {
+	d := started(t, 79, 24, plainLook)
+	if s := d.text(); !contains(s, "79×24 is too small") || !contains(s, "80×24") {
+		t.Errorf("card:\n%s", s)
+	}
+	d.press("2", "j").send(resizeTo(80, 24))
+	if s := d.text(); !contains(s, "KERNEL") {
+		t.Errorf("after growing:\n%s", s)
+	}
+}
