@@ -1,60 +1,31 @@
 package tui
 
 import (
-	"bytes"
+	"io"
 	"strings"
 	"testing"
-
-	uv "github.com/charmbracelet/ultraviolet"
 
 	"github.com/charmbracelet/colorprofile"
 )
 
-// wire is the renderer that the program draws with, writing into a buffer that counts.
-type wire struct {
-	out    bytes.Buffer
-	screen *uv.TerminalRenderer
-	cells  uv.ScreenBuffer
-}
-
-func newWire(w, h int) *wire {
-	x := &wire{cells: uv.NewScreenBuffer(w, h)}
-	x.screen = uv.NewTerminalRenderer(&x.out, []string{"TERM=xterm-256color", "COLORTERM=truecolor"})
-	x.screen.SetColorProfile(colorprofile.TrueColor)
-	x.screen.SetFullscreen(true)
-	x.screen.SetRelativeCursor(false)
-	x.screen.SetTabStops(w)
-	x.screen.SetBackspace(true)
-	return x
-}
-
 // draw returns the number of bytes that bring the terminal up to date.
-func (x *wire) draw(t testing.TB, m *Model) int {
-	x.out.Reset()
-	uv.NewStyledString(m.View().Content).Draw(x.cells, x.cells.Bounds())
-	x.screen.Render(x.cells.RenderBuffer)
-	if err := x.screen.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	return x.out.Len()
-}
+func draw(p *painter, m *Model) int { return len(p.diff(m.frameNow())) }
 
-// TestCursorMoveIsCheap holds a one-cell move at 200×60 to 200 bytes, before and after its writer is known. At the window's
-// edges it scrolls, which costs more.
+// TestCursorMoveIsCheap holds a one-cell move at 200×60 to 200 bytes. Its writer arrives later, in a frame of its own; at
+// the window's edges a move scrolls, which costs more.
 func TestCursorMoveIsCheap(t *testing.T) {
 	d := started(t, 200, 60, Look{Profile: colorprofile.TrueColor}, withRequest(faulty))
 	d.press("2").command("goto 12,6")
 	d.m.follow = false
-	x := newWire(200, 60)
-	full := x.draw(t, d.m)
-	for _, key := range strings.Fields("j l k h j j l") {
+	x := newPainter(io.Discard)
+	full := draw(x, d.m)
+	for _, key := range strings.Fields("j l k j j l k") {
 		d.manual = true
 		d.press(key)
-		n := x.draw(t, d.m)
+		n := draw(x, d.m)
 		d.manual = false
 		d.do(d.m.fetchWriter())
-		after := x.draw(t, d.m)
-		t.Logf("%s: %d bytes, then %d for the writer (a full frame is %d)", key, n, after, full)
+		t.Logf("%s: %d bytes, then %d for the writer (a full frame is %d)", key, n, draw(x, d.m), full)
 		if n > 200 {
 			t.Errorf("moving by %s: %d bytes, expected at most 200", key, n)
 		}
@@ -90,13 +61,13 @@ func BenchmarkCursorMove(b *testing.B) {
 	d := started(b, 200, 60, Look{Profile: colorprofile.TrueColor}, withRequest(faulty)).press("2")
 	d.command("goto 12,6")
 	d.manual = true
-	x := newWire(200, 60)
-	x.draw(b, d.m)
+	x := newPainter(io.Discard)
+	draw(x, d.m)
 	total := 0
 	for i := range b.N {
 		d.kept = nil
 		d.press([]string{"j", "k"}[i%2])
-		total += x.draw(b, d.m)
+		total += draw(x, d.m)
 	}
 	b.ReportMetric(float64(total)/float64(b.N), "bytes/move")
 }

@@ -63,7 +63,8 @@ type Model struct {
 	mine     *configs.Manifest // of a target given by its path
 	saved    int               // generation of the last change to what is remembered
 
-	pane panes
+	pane  panes
+	paint *painter // nil in tests
 }
 
 // panes are the views' parts.

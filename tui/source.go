@@ -128,7 +128,7 @@ func (m *Model) edit(string) tea.Cmd {
 		m.complain("no editor: set $EDITOR")
 		return nil
 	}
-	job := &editJob{editor: editor, name: file, line: max(1, line), text: m.run.viewer.Source(file)}
+	job := &editJob{paint: m.paint, editor: editor, name: file, line: max(1, line), text: m.run.viewer.Source(file)}
 	if man, _ := m.manifest(); man != nil && man.Dir != "" && filepath.Base(man.SourcePath()) == file {
 		job.path = man.SourcePath()
 	}
@@ -142,6 +142,7 @@ type editJob struct {
 	line               int
 	text               []string
 
+	paint    *painter
 	in       io.Reader
 	out, err io.Writer
 }
@@ -156,6 +157,10 @@ const editorPad = 80 * time.Millisecond
 // Run implements tea.ExecCommand.
 func (j *editJob) Run() error {
 	started := time.Now()
+	if j.paint != nil {
+		j.paint.leave()
+		defer j.paint.resume()
+	}
 	path := j.path
 	if path == "" {
 		dir, err := os.MkdirTemp("", "tilescope")

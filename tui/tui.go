@@ -75,9 +75,12 @@ func Run(ctx context.Context, o Options) error {
 	if w, h, err := term.GetSize(out.Fd()); err == nil {
 		m.resize(w, h)
 	}
-	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.Input), tea.WithOutput(o.Output),
-		tea.WithEnvironment(o.Environ), tea.WithColorProfile(look.Profile), tea.WithFilter(suspendFilter))
+	m.paint = newPainter(o.Output)
+	program := tea.NewProgram(painted{m, m.paint}, tea.WithContext(ctx), tea.WithInput(o.Input), tea.WithOutput(o.Output),
+		tea.WithEnvironment(o.Environ), tea.WithColorProfile(look.Profile), tea.WithFilter(suspendFilter), tea.WithoutRenderer())
+	m.paint.start()
 	_, err := program.Run()
+	m.paint.close()
 	m.stop()
 	if saved := m.saveNow(); saved != nil && err == nil {
 		err = saved

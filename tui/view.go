@@ -31,17 +31,35 @@ func (m *Model) View() tea.View {
 		}
 		b.WriteString(l)
 	}
-	v := tea.NewView(b.String())
-	v.AltScreen = true
-	v.WindowTitle = "tilescope " + m.req.Target
-	if m.mouse {
-		v.MouseMode = tea.MouseModeCellMotion
-	}
+	return tea.NewView(b.String())
+}
+
+// frameNow is the screen as the painter wants it.
+func (m *Model) frameNow() frame {
+	f := frame{lines: m.screen(), w: m.w, modes: modes{title: "tilescope " + m.req.Target, mouse: m.mouse, cursorX: -1}}
 	if _, open := m.pane.prompt.Active(); open && !m.small() {
-		_, col := m.pane.prompt.Line(m.w)
-		v.Cursor = tea.NewCursor(col, m.h-1)
+		_, f.cursorX = m.pane.prompt.Line(m.w)
+		f.cursorY = m.h - 1
 	}
-	return v
+	return f
+}
+
+// painted is the model with a painter in place of the library's renderer: its View is what the painter is shown.
+type painted struct {
+	*Model
+	painter *painter
+}
+
+// Update implements tea.Model.
+func (p painted) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	_, cmd := p.Model.Update(msg)
+	return p, cmd
+}
+
+// View implements tea.Model.
+func (p painted) View() tea.View {
+	p.painter.show(p.frameNow())
+	return tea.View{}
 }
 
 // screen is every line of the terminal, each of its full width.

@@ -151,13 +151,17 @@ func Pattern(s *debugkern.StageDoc) string {
 // WriterText is the line about a cell's writer. instr adds the PTX instruction where there is room for it.
 func WriterText(w *debugkern.Writer, instr bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "warp %d lane %d", w.Warp, w.Lane)
+	number := "%d"
+	if instr {
+		number = "%2d" // the line changes least from cell to cell where its fields keep their places
+	}
+	fmt.Fprintf(&b, "warp %d lane "+number, w.Warp, w.Lane)
 	if w.Fragment != "" {
 		b.WriteString(" " + w.Fragment)
 	}
 	switch space := w.Space.String(); space {
 	case "shared":
-		fmt.Fprintf(&b, " · smem 0x%04x bank %d", w.Addr, w.Addr/4%32)
+		fmt.Fprintf(&b, " · smem 0x%04x bank "+number, w.Addr, w.Addr/4%32)
 	case "":
 	default:
 		fmt.Fprintf(&b, " · %s 0x%x", space, w.Addr)

@@ -1,0 +1,367 @@
+package tui
+
+import (
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// painter brings a terminal up to date with as few bytes as it can, in place of the library's renderer. That one rewrites
+// a line from its first to its last changed cell, and the linked cursor changes three places of a line, the width of the
+// screen apart: 1,800 bytes a move at 200×60, where the cells themselves are 150.
+//
+// The one idea: every line that it is given is made of SGR sequences and characters of one column, so a cell is a
+// character and an index into the styles seen so far, and a frame is the cells that differ.
+type painter struct {
+	out io.Writer
+
+	mu     sync.Mutex
+	next   frame // to be drawn at the next tick
+	dirty  bool
+	active bool
+	last   modes    // what the terminal was told besides cells
+	lines  []string // on the terminal
+	cells  [][]glyph
+	styles map[string]uint16
+	sgr    []string
+	unseen []bool  // a blank in this style looks like any other
+	row    []glyph // scratch
+	pen    uint16
+	x, y   int // of the terminal's cursor; x -1 where it is not known
+	buf    []byte
+
+	stop chan struct{}
+	done chan struct{}
+}
+
+// glyph is one cell on the terminal.
+type glyph struct {
+	r     rune
+	style uint16
+}
+
+// frame is one screen.
+type frame struct {
+	lines []string
+	w     int
+	modes
+}
+
+// modes are a frame's terminal settings.
+type modes struct {
+	title   string
+	mouse   bool
+	cursorX int // where the text cursor stands, -1 hides it
+	cursorY int
+}
+
+const frameTime = time.Second / 60
+
+// newPainter returns a painter that draws nothing until start.
+func newPainter(out io.Writer) *painter {
+	return &painter{out: out, styles: map[string]uint16{"": 0}, sgr: []string{"\x1b[m"}, unseen: []bool{true}}
+}
+
+// start takes the alternate screen and draws frames as they come.
+func (p *painter) start() {
+	p.mu.Lock()
+	p.enter()
+	p.mu.Unlock()
+	p.stop, p.done = make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(p.done)
+		tick := time.NewTicker(frameTime)
+		defer tick.Stop()
+		for {
+			select {
+			case <-p.stop:
+				return
+			case <-tick.C:
+				p.flush()
+			}
+		}
+	}()
+}
+
+// close draws nothing more and gives the screen back.
+func (p *painter) close() {
+	if p.stop == nil {
+		return
+	}
+	close(p.stop)
+	<-p.done
+	p.leave()
+}
+
+// enter and leave take and give back the screen; an editor runs in between.
+func (p *painter) enter() {
+	p.active = true
+	p.last = modes{cursorX: -1}
+	p.lines, p.cells, p.pen, p.x = nil, nil, 0, -1
+	p.write(ansi.SetModeAltScreenSaveCursor + ansi.ResetModeTextCursorEnable + ansi.SetModeBracketedPaste + "\x1b[m" + ansi.EraseEntireScreen)
+	p.dirty = len(p.next.lines) > 0
+}
+
+func (p *painter) resume() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.enter()
+}
+
+func (p *painter) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.active {
+		return
+	}
+	p.active = false
+	out := "\x1b[m"
+	if p.last.mouse {
+		out += mouseOff
+	}
+	p.write(out + ansi.ResetModeBracketedPaste + ansi.SetModeTextCursorEnable + ansi.ResetModeAltScreenSaveCursor)
+}
+
+const (
+	mouseOn  = ansi.SetModeMouseButtonEvent + ansi.SetModeMouseExtSgr
+	mouseOff = ansi.ResetModeMouseButtonEvent + ansi.ResetModeMouseExtSgr
+)
+
+// write ignores errors: a terminal that is gone ends the program through its input.
+func (p *painter) write(s string) { _, _ = io.WriteString(p.out, s) }
+
+// show takes a frame to be drawn. The first is drawn at once.
+func (p *painter) show(f frame) {
+	p.mu.Lock()
+	first := p.active && p.lines == nil
+	p.next, p.dirty = f, true
+	p.mu.Unlock()
+	if first {
+		p.flush()
+	}
+}
+
+// flush draws what has changed, in one write.
+func (p *painter) flush() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.dirty || !p.active || len(p.next.lines) == 0 {
+		return
+	}
+	p.dirty = false
+	if b := p.diff(p.next); len(b) > 0 {
+		_, _ = p.out.Write(b)
+	}
+}
+
+// diff returns the bytes that turn what is on the terminal into f.
+func (p *painter) diff(f frame) []byte {
+	p.buf = p.buf[:0]
+	if len(p.cells) != len(f.lines) || len(p.cells) > 0 && len(p.cells[0]) != f.w {
+		p.clear(f.w, len(f.lines))
+	}
+	for y, line := range f.lines {
+		if p.lines[y] != line {
+			p.line(y, line)
+			p.lines[y] = line
+		}
+	}
+	p.settings(f.modes)
+	if len(p.buf) > 1000 { // a large change is shown whole: terminals that do not know the mode ignore it
+		return append(append([]byte(ansi.SetModeSynchronizedOutput), p.buf...), ansi.ResetModeSynchronizedOutput...)
+	}
+	return p.buf
+}
+
+// clear starts over on an empty screen.
+func (p *painter) clear(w, h int) {
+	p.buf = append(p.buf, "\x1b[m"+ansi.EraseEntireScreen...)
+	p.pen, p.x = 0, -1
+	p.lines = make([]string, h)
+	p.cells = make([][]glyph, h)
+	for i := range p.cells {
+		p.cells[i] = make([]glyph, w)
+		for x := range p.cells[i] {
+			p.cells[i][x].r = ' '
+		}
+	}
+}
+
+// line draws the cells of a line that differ.
+func (p *painter) line(y int, text string) {
+	row, want := p.cells[y], p.parse(text, len(p.cells[y]))
+	for x := 0; x < len(row); x++ {
+		if row[x] == want[x] {
+			continue
+		}
+		if n := blanks(want[x:]); n > 8 && row[x] != want[x] {
+			p.erase(x, y, n)
+			x += n - 1
+			continue
+		}
+		p.put(x, y, want[x])
+	}
+	copy(row, want)
+}
+
+// parse makes cells of a line; the result is valid until the next call.
+func (p *painter) parse(text string, w int) []glyph {
+	out := p.row[:0]
+	var style uint16
+	for i := 0; i < len(text) && len(out) < w; {
+		if text[i] == '\x1b' {
+			n := strings.IndexByte(text[i:], 'm') + 1
+			if n == 0 {
+				break
+			}
+			style = p.style(text[i : i+n])
+			i += n
+			continue
+		}
+		r, n := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, n = utf8.DecodeRuneInString(text[i:])
+		}
+		i += n
+		g := glyph{r, style}
+		if r == ' ' && p.unseen[style] {
+			g.style = 0 // a blank looks the same in every style without a ground
+		}
+		out = append(out, g)
+	}
+	for len(out) < w {
+		out = append(out, glyph{' ', 0})
+	}
+	p.row = out
+	return out
+}
+
+// blanks counts the plain blanks that cells begin with.
+func blanks(cells []glyph) int {
+	for i, g := range cells {
+		if g != (glyph{' ', 0}) {
+			return i
+		}
+	}
+	return len(cells)
+}
+
+// erase blanks n cells.
+func (p *painter) erase(x, y, n int) {
+	if p.x != x || p.y != y {
+		p.move(x, y)
+	}
+	if p.pen != 0 {
+		p.buf = append(p.buf, p.sgr[0]...)
+		p.pen = 0
+	}
+	p.buf = append(strconv.AppendInt(append(p.buf, "\x1b["...), int64(n), 10), 'X')
+}
+
+// style numbers a sequence. The resets are one style.
+func (p *painter) style(seq string) uint16 {
+	if seq == "\x1b[0m" || seq == "\x1b[m" {
+		return 0
+	}
+	if i, ok := p.styles[seq]; ok {
+		return i
+	}
+	i := uint16(len(p.sgr))
+	p.styles[seq] = i
+	p.unseen = append(p.unseen, !grounded(seq))
+	p.sgr = append(p.sgr, seq)
+	return i
+}
+
+// grounded reports whether a blank in this style can be seen: it has a background, is reversed or underlined.
+func grounded(seq string) bool {
+	params := strings.Split(strings.TrimSuffix(strings.TrimPrefix(seq, "\x1b["), "m"), ";")
+	for i := 0; i < len(params); i++ {
+		switch n, _ := strconv.Atoi(params[i]); {
+		case n == 38 && i+1 < len(params): // skip the foreground's own numbers
+			i += map[string]int{"2": 4, "5": 2}[params[i+1]]
+		case n == 4, n == 7, n >= 40 && n < 49, n >= 100 && n < 108:
+			return true
+		}
+	}
+	return false
+}
+
+// put writes one cell. A short way to it on its line is written over rather than jumped.
+func (p *painter) put(x, y int, g glyph) {
+	if p.x != x || p.y != y {
+		p.move(x, y)
+	}
+	if p.pen != g.style && (g != glyph{' ', 0} || !p.unseen[p.pen]) {
+		p.buf = append(p.buf, p.sgr[g.style]...)
+		p.pen = g.style
+	}
+	p.buf = utf8.AppendRune(p.buf, g.r)
+	p.x++
+	if p.x >= len(p.cells[y]) {
+		p.x = -1 // where the cursor goes after the last column is the terminal's secret
+	}
+}
+
+// move brings the cursor to a cell by the shortest way.
+func (p *painter) move(x, y int) {
+	gap := x - p.x
+	if p.y == y && p.x >= 0 && gap > 0 {
+		if gap <= 4 && p.same(p.x, x, y) {
+			for ; p.x < x; p.x++ {
+				p.buf = utf8.AppendRune(p.buf, p.cells[y][p.x].r)
+			}
+			return
+		}
+		p.buf = append(strconv.AppendInt(append(p.buf, "\x1b["...), int64(gap), 10), 'C')
+		p.x = x
+		return
+	}
+	p.buf = append(p.buf, "\x1b["...)
+	p.buf = strconv.AppendInt(p.buf, int64(y+1), 10)
+	p.buf = append(p.buf, ';')
+	p.buf = strconv.AppendInt(p.buf, int64(x+1), 10)
+	p.buf = append(p.buf, 'H')
+	p.x, p.y = x, y
+}
+
+// same reports whether the cells of a line from x0 up to x1 are in the pen's style.
+func (p *painter) same(x0, x1, y int) bool {
+	for _, g := range p.cells[y][x0:x1] {
+		if g.style != p.pen {
+			return false
+		}
+	}
+	return true
+}
+
+// settings tells the terminal what changed besides cells.
+func (p *painter) settings(m modes) {
+	if m.title != p.last.title {
+		p.buf = append(p.buf, ansi.SetWindowTitle(m.title)...)
+	}
+	if m.mouse != p.last.mouse {
+		seq := mouseOff
+		if m.mouse {
+			seq = mouseOn
+		}
+		p.buf = append(p.buf, seq...)
+	}
+	switch {
+	case m.cursorX >= 0:
+		if p.x != m.cursorX || p.y != m.cursorY {
+			p.move(m.cursorX, m.cursorY)
+		}
+		if p.last.cursorX < 0 {
+			p.buf = append(p.buf, ansi.SetModeTextCursorEnable...)
+		}
+	case p.last.cursorX >= 0:
+		p.buf = append(p.buf, ansi.ResetModeTextCursorEnable...)
+	}
+	p.last = m
+}
