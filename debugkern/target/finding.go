@@ -72,9 +72,9 @@ type Finding struct {
 
 // Fault ends a launch: something execution cannot go on after.
 type Fault struct {
-	Kind   string // "budget", "unmodelled", "illegal-instruction", "trap", "timeout"
+	Kind   string // "budget", "unmodelled", "illegal-instruction", "illegal-address", "misaligned", "assert", "trap", "timeout", "died"
 	Msg    string
-	Pos    string // file:line:col in the PTX
+	Pos    string // file:line:col in the PTX; "" where the backend cannot say where (a GPU)
 	Source *Source
 	Block  probes.Dim3
 	Warp   int
@@ -83,6 +83,9 @@ type Fault struct {
 }
 
 func (f *Fault) Error() string {
+	if f.Pos == "" {
+		return f.Msg
+	}
 	s := fmt.Sprintf("%s: block %s warp %d: %s", f.Pos, f.Block, f.Warp, f.Msg)
 	if f.Source != nil {
 		s += fmt.Sprintf(" (%s:%d)", f.Source.File, f.Source.Line)

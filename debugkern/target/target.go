@@ -61,6 +61,8 @@ type Launch struct {
 	Budget      uint64                     // warp instructions a block may execute before it is called endless; 0: the backend's default
 	Observe     func(probes.Dim3) Observer // per block, may be nil; a backend that cannot be observed ignores it
 	Parallel    int                        // blocks in flight; 0: all cores
+	Repeat      int                        // launches compared bit for bit where execution is not deterministic; 0: one
+	Label       string                     // what the user calls this launch ("stage2 at 1,4,128,64"), to report faults by
 }
 
 // Arg is one kernel parameter: a scalar's bytes, or a buffer.
@@ -115,6 +117,7 @@ type Result struct {
 	Outputs   map[string][]byte // by argument name
 	Unwritten map[string]int    // elements of each output never written
 	Capture   []byte            // the capture buffer; nil without a Probe
+	Printed   []byte            // what the kernel printed, by block; nil where the backend does not collect it
 	Findings  []Finding
 	Counts    Counts
 	Elapsed   time.Duration
@@ -141,6 +144,7 @@ func (c *Counts) Add(o Counts) {
 type Resources struct {
 	Registers, SharedBytes, SpillStoreBytes, SpillLoadBytes, LocalBytes int
 	Arch                                                                string
+	SpillsUnknown                                                       bool // local memory is used, and no compiler log says for what
 }
 
 // Source is a place in the CUDA source (or, where there are no debug lines, in the PTX).
