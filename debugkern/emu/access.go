@@ -1,0 +1,275 @@
+package emu
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"tilescope/debugkern/target"
+)
+
+var le = binary.LittleEndian
+
+// access is the memory side of an instruction.
+type access struct {
+	space  target.Space // SpaceNone: generic
+	base   int32        // slot of the address, -1: none
+	wide   bool         // the address register has 64 bits
+	off    uint64
+	size   int  // bytes of an element
+	n      int  // elements
+	signed bool // of fewer than 64 bits, widened with their sign
+	regs   [8]int32
+	banks  [8]bank
+	short  [8]bool // a 16-bit register
+	set    int     // index in program.sets
+	second *access
+	aop    *atomOp
+	async  *asyncOp
+}
+
+// total is the bytes of one lane's access.
+func (x *access) total() int { return x.size * x.n }
+
+// region is where an access with known provenance must stay. data is nil where provenance does not settle it, and the
+// general path decides.
+type region struct {
+	lo      uint64
+	data    []byte
+	written []byte // nil: all written
+	alloc   *alloc
+}
+
+// resolve fills in the block's regions.
+func (b *block) resolve() {
+	b.regions = make([]region, len(b.p.sets))
+	for i, set := range b.p.sets {
+		if bits.OnesCount64(uint64(set)) != 1 {
+			set = b.pointers(set)
+		}
+		if bits.OnesCount64(uint64(set)) != 1 {
+			continue
+		}
+		s := b.p.syms[bits.TrailingZeros64(uint64(set))]
+		switch s.space {
+		case target.SpaceShared:
+			lo, size := s.addr, s.size
+			if s.v.Dynamic() {
+				size = b.l.DynShared
+			}
+			if int(lo)+size <= len(b.shared) && size > 0 {
+				b.regions[i] = region{lo: lo, data: b.shared[lo : int(lo)+size], written: b.swrit[lo : int(lo)+size]}
+			}
+		case target.SpaceGlobal, target.SpaceConst:
+			if a := b.symAlloc(s); a != nil && len(a.data) < 1<<32 {
+				b.regions[i] = region{lo: a.base, data: a.data, written: a.written, alloc: a}
+			}
+		}
+	}
+}
+
+// pointers drops from a set the parameters that turned out to be scalars.
+func (b *block) pointers(set symSet) symSet {
+	out := symSet(0)
+	for m := uint64(set); m != 0; m &= m - 1 {
+		i := bits.TrailingZeros64(m)
+		if s := b.p.syms[i]; s.param < 0 || b.symAlloc(s) != nil {
+			out |= 1 << i
+		}
+	}
+	return out
+}
+
+// symAlloc is the allocation behind a global symbol or a pointer parameter, nil for a scalar.
+func (b *block) symAlloc(s *symbol) *alloc {
+	i := s.alloc
+	if s.param >= 0 {
+		j, ok := b.mem.byParam[s.param]
+		if !ok {
+			return nil
+		}
+		i = j
+	}
+	if i < 0 || i >= len(b.mem.allocs) {
+		return nil
+	}
+	return b.mem.allocs[i]
+}
+
+// place is where one lane's access landed.
+type place struct {
+	data    []byte // from the address on, total bytes; nil: nowhere
+	written []byte // nil: all written
+	alloc   *alloc
+	off     int
+	space   target.Space
+	addr    uint64 // in its space
+}
+
+// locate finds the memory of one lane's access and reports what is wrong with it. size is the bytes, align what the
+// address must be a multiple of.
+func (b *block) locate(w *warp, in *inst, x *access, lane int, addr uint64, size, align int) place {
+	space := x.space
+	if space == target.SpaceNone {
+		space, addr = ungeneric(addr)
+	}
+	if space == target.SpaceShared {
+		addr &= windowSize - 1
+	}
+	p := place{space: space, addr: addr}
+	if addr%uint64(align) != 0 {
+		b.misaligned(w, in, x, lane, p, align)
+		return p
+	}
+	b.bounds(w, x, lane, &p, size)
+	if p.data == nil {
+		b.outOfBounds(w, in, x, lane, p, size)
+	}
+	return p
+}
+
+// bounds sets p.data where an access of size bytes stays inside what it may touch.
+func (b *block) bounds(w *warp, x *access, lane int, p *place, size int) {
+	set := b.pointers(b.p.sets[x.set])
+	inside := set == 0
+	for m := uint64(set); m != 0; m &= m - 1 {
+		s := b.p.syms[bits.TrailingZeros64(m)]
+		lo, n, ok := b.extent(s)
+		if !ok || s.space != p.space && !(s.space == target.SpaceConst && p.space == target.SpaceGlobal) &&
+			!(s.space == target.SpaceGlobal && p.space == target.SpaceConst) {
+			inside = inside || s.space != p.space && onlySpace(b, set, p.space)
+			continue
+		}
+		if p.addr >= lo && p.addr-lo+uint64(size) <= uint64(n) {
+			inside = true
+		}
+	}
+	if !inside {
+		return
+	}
+	end := p.addr + uint64(size)
+	switch p.space {
+	case target.SpaceShared:
+		if end <= uint64(len(b.shared)) {
+			p.data, p.written, p.off = b.shared[p.addr:end], b.swrit[p.addr:end], int(p.addr)
+		}
+	case target.SpaceLocal:
+		if data, written := b.frame(w.id*32 + lane); end <= uint64(len(data)) && end >= p.addr {
+			p.data, p.written, p.off = data[p.addr:end], written[p.addr:end], int(p.addr)
+		}
+	case target.SpaceParam:
+		if end <= uint64(len(b.mem.params)) && end >= p.addr {
+			p.data, p.off = b.mem.params[p.addr:end], int(p.addr)
+		}
+	default:
+		if a, off := b.mem.at(p.addr); a != nil && off < uint64(len(a.data)) && off+uint64(size) <= uint64(len(a.data)) {
+			p.data, p.alloc, p.off = a.data[off:off+uint64(size)], a, int(off)
+			if a.written != nil {
+				p.written = a.written[off : off+uint64(size)]
+			}
+		}
+	}
+}
+
+// onlySpace reports whether no symbol of the set lies in the space: a pointer that was converted in a way that dataflow
+// does not follow, so provenance says nothing.
+func onlySpace(b *block, set symSet, space target.Space) bool {
+	for m := uint64(set); m != 0; m &= m - 1 {
+		if b.p.syms[bits.TrailingZeros64(m)].space == space {
+			return false
+		}
+	}
+	return true
+}
+
+// extent is a symbol's address and size in its own space.
+func (b *block) extent(s *symbol) (lo uint64, n int, ok bool) {
+	if s.space == target.SpaceShared && s.v.Dynamic() {
+		return s.addr, b.l.DynShared, true
+	}
+	if s.space == target.SpaceGlobal || s.space == target.SpaceConst {
+		a := b.symAlloc(s)
+		if a == nil {
+			return 0, 0, false
+		}
+		return a.base, len(a.data), true
+	}
+	return s.addr, s.size, true
+}
+
+// address is the address operand of one lane.
+func (w *warp) address(x *access, lane int) uint64 {
+	switch {
+	case x.base < 0:
+		return x.off
+	case x.wide:
+		return w.lane64(x.base, lane) + x.off
+	}
+	return uint64(w.lane32(x.base, lane) + uint32(x.off))
+}
+
+// uniformAddress reports whether all lanes have the same address, and it.
+func (w *warp) uniformAddress(x *access) (uint64, bool) {
+	switch {
+	case x.base < 0:
+		return x.off, true
+	case x.wide:
+		return w.r64[x.base][0] + x.off, w.u64[x.base]&stUniform != 0
+	}
+	return uint64(w.r32[x.base][0] + uint32(x.off)), w.u32[x.base]&stUniform != 0
+}
+
+// offsets computes each lane's offset in a region, for lanes of mask; the others get that of some lane in mask. ok is
+// false where a lane leaves the region or breaks alignment. contiguous: lane i lies i elements after lane 0.
+func (w *warp) offsets(x *access, r *region, mask uint32, rel *row32) (ok, contiguous bool) {
+	total := uint64(x.size * x.n)
+	if uint64(len(r.data)) < total || r.lo&(total-1) != 0 {
+		return false, false
+	}
+	lo := r.lo - x.off
+	var most, low uint64
+	if x.wide {
+		for i, v := range w.full64(x.base) {
+			v -= lo
+			rel[i] = uint32(v)
+			if v > most {
+				most = v
+			}
+			low |= v
+		}
+	} else {
+		lo32 := uint32(lo)
+		for i, v := range w.full32(x.base) {
+			v -= lo32
+			rel[i] = v
+			if uint64(v) > most {
+				most = uint64(v)
+			}
+			low |= uint64(v)
+		}
+	}
+	if (most > uint64(len(r.data))-total || low&(total-1) != 0) && mask != allLanes {
+		most, low = 0, 0
+		one := rel[bits.TrailingZeros32(mask)&31]
+		for i := range rel {
+			v := w.address(x, i) - r.lo
+			if !x.wide {
+				v = uint64(uint32(v))
+			}
+			if mask>>i&1 == 0 {
+				rel[i] = one
+				continue
+			}
+			most = max(most, v)
+			low |= v
+		}
+	}
+	if most > uint64(len(r.data))-total || low&(total-1) != 0 {
+		return false, false
+	}
+	step, at, bad := uint32(total), rel[0], uint32(0)
+	for i := range rel {
+		bad |= rel[i] ^ at
+		at += step
+	}
+	return true, bad == 0
+}

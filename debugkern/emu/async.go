@@ -1,0 +1,183 @@
+package emu
+
+import (
+	"math/bits"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+)
+
+// asyncOp is a cp.async: the instruction's access is the shared destination, its second the global source.
+type asyncOp struct {
+	source  bool  // this access is the source
+	srcSize int32 // slot of the bytes to copy, the rest is zeroes; -1: all
+	ignore  predSource
+	ignores bool
+}
+
+// asyncCopy is the part of one warp's cp.async that has not landed yet: bytes already read, not yet visible.
+type asyncCopy struct {
+	in    *inst
+	mask  uint32
+	dst   [32]uint64
+	group [32]uint32 // the lane's group that the copy belongs to
+	data  []byte     // size bytes a lane
+}
+
+// asyncQueue is a warp's copies under way. A lane's groups are numbered; open is the one that its next commit closes.
+type asyncQueue struct {
+	copies   []asyncCopy
+	open     [32]uint32
+	random   bool // copies may land at any load
+	earliest bool
+}
+
+// cp decodes cp.async and its commits and waits.
+func (d *decoder) cp() {
+	o := d.out
+	if !d.has("async") || d.has("bulk") || d.has("mbarrier") || d.has("tensor") {
+		d.unmodelled()
+	}
+	switch {
+	case d.has("commit_group"):
+		o.class, o.run = target.ClassAsyncCommit, func(w *warp, _ *inst, mask uint32) {
+			for m := mask; m != 0; m &= m - 1 {
+				w.async.open[bits.TrailingZeros32(m)&31]++
+			}
+		}
+	case d.has("wait_group"):
+		op := d.arg(0)
+		if op.Kind != ptx.OpInt {
+			d.unmodelled()
+		}
+		o.imm = op.Imm
+		o.class, o.run = target.ClassAsyncWait, func(w *warp, in *inst, mask uint32) { w.land(mask, uint32(in.imm), false) }
+	case d.has("wait_all"):
+		o.class, o.run = target.ClassAsyncWait, func(w *warp, _ *inst, mask uint32) { w.land(mask, 0, true) }
+	default:
+		d.copyAsync()
+	}
+}
+
+// copyAsync decodes cp.async.{ca,cg}.shared.global [dst], [src], size{, src-size}{, ignore-src}.
+func (d *decoder) copyAsync() {
+	size := d.arg(2)
+	if size.Kind != ptx.OpInt || size.Imm != 4 && size.Imm != 8 && size.Imm != 16 {
+		d.fail("cp.async copies 4, 8 or 16 bytes")
+	}
+	x := d.access(d.arg(0), target.SpaceShared)
+	y := d.access(d.arg(1), target.SpaceGlobal)
+	x.async = &asyncOp{srcSize: -1}
+	y.async = &asyncOp{source: true}
+	x.size, x.n, x.second = int(size.Imm), 1, y
+	y.size, y.n = x.size, 1
+	for i := 3; i < len(d.in.Args); i++ {
+		op := d.arg(i)
+		switch {
+		case op.Kind == ptx.OpReg && d.reg(op).bank == bankPred:
+			d.srcPred(i)
+			x.async.ignore, x.async.ignores = predSource{d.out.pc, d.out.negC}, true
+		case op.Kind == ptx.OpReg && d.reg(op).bank == bank64: // a cache policy
+		default:
+			x.async.srcSize = d.source(op, bank32, 32)
+		}
+	}
+	d.out.mem, d.out.class, d.out.run = x, target.ClassAsync, runAsync
+}
+
+// runAsync reads the source and queues the bytes. The source of a lane that copies nothing is not looked at.
+func runAsync(w *warp, in *inst, mask uint32) {
+	x, b := in.mem, w.blk
+	y := x.second
+	b.count(target.SpaceShared)
+	b.count(target.SpaceGlobal)
+	c := asyncCopy{in: in, mask: mask, group: w.async.open, data: make([]byte, 32*x.size)}
+	ignored := uint32(0)
+	if x.async.ignores {
+		ignored = x.async.ignore.read(w)
+	}
+	for m := mask; m != 0; m &= m - 1 {
+		lane := bits.TrailingZeros32(m) & 31
+		n := x.size
+		if x.async.srcSize >= 0 {
+			n = min(n, int(w.lane32(x.async.srcSize, lane)))
+		}
+		if ignored>>lane&1 != 0 {
+			n = 0
+		}
+		dst := b.locate(w, in, x, lane, w.address(x, lane), x.size, x.size)
+		if dst.data == nil {
+			c.mask &^= 1 << lane
+			continue
+		}
+		c.dst[lane] = dst.addr
+		if n == 0 {
+			continue
+		}
+		to := c.data[lane*x.size:][:n]
+		src := b.locate(w, in, y, lane, w.address(y, lane), n, x.size)
+		if src.data == nil {
+			fill(to, 0xff)
+			continue
+		}
+		if src.written != nil && !allWritten(src.written) {
+			b.uninitialised(w, in, y, lane, src)
+		}
+		copy(to, src.data)
+	}
+	w.async.copies = append(w.async.copies, c)
+	if w.async.earliest {
+		w.landCopy(&w.async.copies[len(w.async.copies)-1], mask)
+		w.async.copies = w.async.copies[:len(w.async.copies)-1]
+	}
+}
+
+// land makes visible what the lanes of mask wait for: all but the last pending groups that they committed, or everything
+// that they issued.
+func (w *warp) land(mask uint32, pending uint32, all bool) {
+	kept := w.async.copies[:0]
+	for i := range w.async.copies {
+		c := &w.async.copies[i]
+		var now uint32
+		for m := c.mask & mask; m != 0; m &= m - 1 {
+			lane := bits.TrailingZeros32(m) & 31
+			if all || c.group[lane]+pending < w.async.open[lane] {
+				now |= 1 << lane
+			}
+		}
+		w.landCopy(c, now)
+		if c.mask &^= now; c.mask != 0 {
+			kept = append(kept, *c)
+		}
+	}
+	w.async.copies = kept
+}
+
+// landCopy writes the lanes' bytes.
+func (w *warp) landCopy(c *asyncCopy, lanes uint32) {
+	if lanes == 0 {
+		return
+	}
+	b := w.blk
+	size := c.in.mem.size
+	for m := lanes & c.mask; m != 0; m &= m - 1 {
+		lane := bits.TrailingZeros32(m) & 31
+		at := int(c.dst[lane])
+		copy(b.shared[at:at+size], c.data[lane*size:(lane+1)*size])
+		fill(b.swrit[at:at+size], 0xff)
+	}
+	if b.watched {
+		w.landed(c, lanes&c.mask)
+	}
+}
+
+// landRandom lets a copy land before anybody waits for it, once in a while.
+func (w *warp) landRandom() {
+	if !w.async.random || len(w.async.copies) == 0 || w.blk.sched.rng.IntN(4) != 0 {
+		return
+	}
+	i := w.blk.sched.rng.IntN(len(w.async.copies))
+	c := w.async.copies[i]
+	w.landCopy(&c, c.mask)
+	w.async.copies = append(w.async.copies[:i:i], w.async.copies[i+1:]...)
+}

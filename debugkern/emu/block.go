@@ -1,0 +1,261 @@
+package emu
+
+import (
+	"context"
+	"math/bits"
+	"sync/atomic"
+
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// defaultBudget is how many warp instructions a block may execute where the launch does not say.
+const defaultBudget = 100_000_000
+
+// block is one thread block in execution. A worker of a launch reuses one for block after block.
+type block struct {
+	p      *program
+	l      *target.Launch
+	mem    *memory
+	id     probes.Dim3
+	warps  []*warp
+	shared []byte
+	swrit  []byte
+	local  []byte
+	lwrit  []byte
+	params []byte
+
+	regions  []region // by access set
+	wild     region   // what an access without provenance resolves to: nothing
+	barriers [16]barrierState
+
+	clock, limit, budget uint64
+	counts               target.Counts
+	found                findings
+	err                  *target.Fault
+	broken               bool // a barrier or deadlock finding ended the block
+	released             bool // a barrier completed: warps that waited can run
+
+	stop    *atomic.Bool
+	ctx     context.Context
+	sched   scheduler
+	printed []byte
+	watched bool
+	obs     []target.Observer
+	watch   *watcher
+	last    int // warp that ran last
+	event   target.Event
+	addr    [32]uint64
+	addr2   [32]uint64
+	halt    func(*target.Event) bool
+	halted  bool
+	resume  uint64 // clock at which halt is not asked again
+	stepTo  uint64 // end of the step under way, 0: none
+}
+
+// newBlock makes a block for a launch, without an identity yet.
+func newBlock(p *program, l *target.Launch, mem *memory) *block {
+	b := &block{p: p, l: l, mem: mem, budget: l.Budget}
+	if b.budget == 0 {
+		b.budget = defaultBudget
+	}
+	n := p.nstatic
+	if p.dynBase >= 0 {
+		n = max(n, p.dynBase+l.DynShared)
+	} else {
+		n += l.DynShared
+	}
+	b.shared, b.swrit = make([]byte, n), make([]byte, n)
+	threads := l.Block.Count()
+	warps := (threads + 31) / 32
+	b.local, b.lwrit = make([]byte, warps*32*p.frame), make([]byte, warps*32*p.frame)
+	for i := range warps {
+		w := &warp{
+			blk: b, id: i, r32: make([]row32, p.n32), r64: make([]row64, p.n64), u32: make([]uint8, p.n32),
+			u64: make([]uint8, p.n64), pred: make([]uint32, p.npred), loops: make([]int32, p.nloops),
+		}
+		w.exists = allLanes
+		if rest := threads - 32*i; rest < 32 {
+			w.exists = 1<<rest - 1
+		}
+		b.warps = append(b.warps, w)
+	}
+	b.resolve()
+	b.limit = b.budget
+	return b
+}
+
+// begin makes b block id, before its first instruction.
+func (b *block) begin(id probes.Dim3) {
+	b.id = id
+	fill(b.shared, 0xff)
+	clear(b.swrit)
+	fill(b.local, 0xff)
+	clear(b.lwrit)
+	b.barriers = [16]barrierState{}
+	b.clock, b.limit = 0, b.budget
+	b.counts = target.Counts{}
+	b.found = findings{}
+	b.err, b.broken, b.released = nil, false, false
+	b.halted, b.resume, b.stepTo, b.last = false, ^uint64(0), 0, 0
+	b.printed = nil
+	for _, w := range b.warps {
+		w.begin()
+	}
+	b.sched.begin(b.l.Schedule, b)
+	b.obs, b.halt, b.watched = nil, nil, false
+	if b.l.Observe != nil {
+		if o := b.l.Observe(id); o != nil {
+			b.observe(o)
+		}
+	}
+	if o := newWatcher(b); o != nil {
+		b.observe(o)
+	}
+}
+
+func fill(p []byte, v byte) {
+	for i := range p {
+		p[i] = v
+	}
+}
+
+// begin puts every lane at the entry with fresh registers.
+func (w *warp) begin() {
+	p := w.blk.p
+	for i := range w.u32 {
+		w.u32[i] = stUniform
+		w.r32[i][0] = 0
+	}
+	for i := range w.u64 {
+		w.u64[i] = stUniform
+		w.r64[i][0] = 0
+	}
+	for _, c := range p.consts {
+		if c.bank == bank64 {
+			w.r64[c.slot][0] = c.value
+		} else {
+			w.r32[c.slot][0] = uint32(c.value)
+		}
+	}
+	clear(w.pred)
+	clear(w.loops)
+	w.alive = w.exists
+	w.groups = append(w.groups[:0], group{mask: w.exists})
+	w.cur, w.spins = 0, 0
+	w.async = asyncQueue{}
+	w.specials()
+	w.fill32(0)
+	w.fill64(0)
+	for _, c := range p.consts {
+		if c.bank == bank64 {
+			w.fill64(c.slot)
+		} else {
+			w.fill32(c.slot)
+		}
+	}
+}
+
+// observe attaches an observer.
+func (b *block) observe(o target.Observer) {
+	b.obs = append(b.obs, o)
+	b.watched = true
+}
+
+// cancelled reports whether the launch was called off.
+func (b *block) cancelled() bool { return b.stop != nil && b.stop.Load() }
+
+// frame is the local memory of one thread and its written state.
+func (b *block) frame(thread int) (data, written []byte) {
+	n := b.p.frame
+	return b.local[thread*n : (thread+1)*n], b.lwrit[thread*n : (thread+1)*n]
+}
+
+// run executes until the block ends, cannot go on, or its clock reaches its limit.
+func (b *block) run() {
+	for b.err == nil && !b.broken && !b.halted {
+		w := b.sched.next(b)
+		if w == nil {
+			if !b.ended() {
+				b.stuck()
+			}
+			return
+		}
+		b.released = false
+		w.run()
+		b.sched.ran(b, w)
+		b.last = w.id
+		if b.cancelled() {
+			return
+		}
+		if b.clock >= b.limit && !b.sched.quantum(b) {
+			if b.clock >= b.budget && !b.ended() {
+				b.overBudget(w)
+			}
+			return
+		}
+	}
+}
+
+// ended reports whether every thread has exited.
+func (b *block) ended() bool {
+	for _, w := range b.warps {
+		if w.alive != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// runnable reports whether the warp has a group that can go on.
+func (w *warp) runnable() bool {
+	for i := range w.groups {
+		g := &w.groups[i]
+		if g.wait == waitNone || g.wait == waitLanes && g.need&w.alive&^g.mask == 0 {
+			return true
+		}
+		if g.wait == waitLanes && w.together(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// together reports whether a group that waits for lanes would merge with another that stands at the same place.
+func (w *warp) together(i int) bool {
+	g := &w.groups[i]
+	for j := range w.groups {
+		h := &w.groups[j]
+		if j != i && h.pc == g.pc && h.wait != waitBarrier && sameStack(g.stack, h.stack) {
+			return true
+		}
+	}
+	return false
+}
+
+// overBudget ends an endless block.
+func (b *block) overBudget(w *warp) {
+	if len(w.groups) > 0 {
+		w.cur = min(w.cur, len(w.groups)-1)
+	}
+	b.fault("budget", "the instruction budget is used up: the kernel does not end", w, allLanes)
+}
+
+// fault ends the launch at the current instruction of a warp.
+func (b *block) fault(kind, msg string, w *warp, mask uint32) {
+	f := &target.Fault{Kind: kind, Msg: msg, Block: b.id, Warp: w.id}
+	if len(w.groups) > 0 {
+		in := &b.p.code[w.groups[w.cur].pc]
+		f.Pos = in.src.Pos.String()
+		f.Source = in.source()
+		f.Lane = bits.TrailingZeros32(mask & w.groups[w.cur].mask)
+	}
+	b.err = f
+}
+
+// result adds up what the block left, after it ended.
+func (b *block) finished() target.Counts {
+	c := b.counts
+	c.WarpInstructions = b.clock
+	return c
+}

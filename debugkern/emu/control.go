@@ -1,0 +1,385 @@
+package emu
+
+import (
+	"math/bits"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+)
+
+// control executes an instruction that changes the flow of the current group, whose pc stands at it. m is the lanes that
+// execute it. It reports whether the warp has to stop for now.
+func (w *warp) control(in *inst, m uint32) (stop bool) {
+	g := &w.groups[w.cur]
+	switch in.flow {
+	case flowSync:
+		return w.syncLanes(in, m)
+	case flowBranch:
+		return w.branch(in, m, in.target)
+	case flowBrx:
+		return w.brx(in, m)
+	case flowBarrier:
+		if m == 0 {
+			g.pc++
+			return false
+		}
+		return w.arrive(in, m)
+	case flowExit:
+		g.pc++
+		w.exit(m)
+		return w.alive == 0 || w.blk.released
+	case flowCall:
+		w.callFunc(in, m)
+	case flowRet:
+		w.ret(m)
+		return w.alive == 0
+	case flowTrap:
+		if m != 0 {
+			w.blk.fault("trap", "trap", w, m)
+			return true
+		}
+		g.pc++
+	}
+	return false
+}
+
+// syncLanes runs a .sync instruction once every lane that it names is here.
+func (w *warp) syncLanes(in *inst, m uint32) bool {
+	g := &w.groups[w.cur]
+	if m != 0 {
+		need := w.named(in, m) & w.alive
+		if need&^g.mask != 0 {
+			if in.bar != nil && in.bar.op == barWarp && w.joinWarpSync(need) {
+				return false
+			}
+			g.wait, g.need = waitLanes, need
+			w.blk.clock-- // counted when it executes
+			return false
+		}
+		in.run(w, in, m)
+	}
+	g.pc++
+	if w.blk.sched.apart {
+		w.scatter()
+	}
+	return false
+}
+
+// named is the lanes that a .sync instruction names, over the executing lanes.
+func (w *warp) named(in *inst, m uint32) uint32 {
+	s := in.c
+	if w.u32[s]&stUniform != 0 {
+		return w.r32[s][0]
+	}
+	var need uint32
+	r := w.full32(s)
+	for ; m != 0; m &= m - 1 {
+		need |= r[bits.TrailingZeros32(m)&31]
+	}
+	return need
+}
+
+// joinWarpSync lets lanes that wait at different bar.warp.sync instructions for each other go on together.
+func (w *warp) joinWarpSync(need uint32) bool {
+	code := w.blk.p.code
+	here := w.groups[w.cur].mask
+	for i := range w.groups {
+		g := &w.groups[i]
+		if bar := code[g.pc].bar; i != w.cur && g.wait == waitLanes && bar != nil && bar.op == barWarp {
+			here |= g.mask
+		}
+	}
+	if need&^here != 0 {
+		return false
+	}
+	for i := range w.groups {
+		g := &w.groups[i]
+		bar := code[g.pc].bar
+		if bar != nil && bar.op == barWarp && (i == w.cur || g.wait == waitLanes) {
+			g.wait = waitNone
+			g.pc++
+		}
+	}
+	return true
+}
+
+// branch sends the lanes of m to target and the others on.
+func (w *warp) branch(in *inst, m uint32, to int32) bool {
+	g := &w.groups[w.cur]
+	if m == 0 {
+		g.pc++
+		return false
+	}
+	back := to <= g.pc
+	if back && in.loop >= 0 && m != 0 {
+		w.loops[in.loop]++
+	}
+	if m == g.mask {
+		g.pc = to
+	} else {
+		// g stays the part that goes on; the taken part is new.
+		taken := group{pc: to, mask: m, back: g.back, stack: append([]int32(nil), g.stack...)}
+		g.mask &^= m
+		g.pc++
+		w.groups = append(w.groups, taken)
+		if back {
+			w.cur = len(w.groups) - 1
+		}
+		g = &w.groups[len(w.groups)-1]
+	}
+	if !back {
+		return false
+	}
+	if g.back++; g.back >= yieldAfter {
+		g.back, g.yielded = 0, true
+	}
+	if w.spins++; w.spins >= yieldAfter {
+		return true
+	}
+	return w.blk.cancelled()
+}
+
+// brx branches each lane by its index.
+func (w *warp) brx(in *inst, m uint32) bool {
+	g := &w.groups[w.cur]
+	if m == 0 {
+		g.pc++
+		return false
+	}
+	idx := w.full32(in.a)
+	rest := g.mask &^ m
+	here := g.pc
+	stack := g.stack
+	parts := map[int32]uint32{}
+	var order []int32
+	for l := m; l != 0; l &= l - 1 {
+		i := bits.TrailingZeros32(l) & 31
+		k := min(idx[i], uint32(len(in.targets)-1))
+		to := in.targets[k]
+		if parts[to] == 0 {
+			order = append(order, to)
+		}
+		parts[to] |= 1 << i
+	}
+	g.mask, g.pc = parts[order[0]], order[0]
+	for _, to := range order[1:] {
+		w.groups = append(w.groups, group{pc: to, mask: parts[to], stack: append([]int32(nil), stack...)})
+	}
+	if rest != 0 {
+		w.groups = append(w.groups, group{pc: here + 1, mask: rest, stack: append([]int32(nil), stack...)})
+	}
+	if w.spins++; w.spins >= yieldAfter {
+		return true
+	}
+	return w.blk.cancelled()
+}
+
+// exit ends lanes.
+func (w *warp) exit(m uint32) {
+	if m == 0 {
+		return
+	}
+	w.alive &^= m
+	for i := 0; i < len(w.groups); {
+		if w.groups[i].mask &^= m; w.groups[i].mask == 0 {
+			w.groups = append(w.groups[:i], w.groups[i+1:]...)
+			continue
+		}
+		i++
+	}
+	w.cur = 0
+	w.blk.exited()
+}
+
+// callOp is a call of a function of the module, or of one that the emulator provides.
+type callOp struct {
+	provided func(w *warp, in *inst, m uint32)
+	copies   []paramCopy // arguments into the callee's parameters
+	results  []paramCopy // and its results back; at the call's return
+}
+
+// paramCopy copies bytes within the lane's frame.
+type paramCopy struct{ to, from, size int }
+
+func (w *warp) callFunc(in *inst, m uint32) {
+	g := &w.groups[w.cur]
+	if in.call.provided != nil {
+		if m != 0 {
+			in.call.provided(w, in, m)
+		}
+		g.pc++
+		return
+	}
+	if m == 0 {
+		g.pc++
+		return
+	}
+	w.copyParams(in.call.copies, m)
+	here := g.pc
+	stack := append(append([]int32(nil), g.stack...), here)
+	if m == g.mask {
+		g.pc, g.stack = in.target, stack
+		return
+	}
+	g.mask &^= m
+	g.pc++
+	w.groups = append(w.groups, group{pc: in.target, mask: m, stack: stack})
+}
+
+func (w *warp) ret(m uint32) {
+	g := &w.groups[w.cur]
+	if len(g.stack) == 0 {
+		g.pc++
+		w.exit(m)
+		return
+	}
+	if m == 0 {
+		g.pc++
+		return
+	}
+	from := g.stack[len(g.stack)-1]
+	w.copyParams(w.blk.p.code[from].call.results, m)
+	stack := append([]int32(nil), g.stack[:len(g.stack)-1]...)
+	if m == g.mask {
+		g.pc, g.stack = from+1, stack
+		return
+	}
+	g.mask &^= m
+	g.pc++
+	w.groups = append(w.groups, group{pc: from + 1, mask: m, stack: stack})
+}
+
+func (w *warp) copyParams(cs []paramCopy, m uint32) {
+	for ; m != 0; m &= m - 1 {
+		data, written := w.blk.frame(w.id*32 + bits.TrailingZeros32(m))
+		for _, c := range cs {
+			copy(data[c.to:c.to+c.size], data[c.from:c.from+c.size])
+			copy(written[c.to:c.to+c.size], written[c.from:c.from+c.size])
+		}
+	}
+}
+
+func (d *decoder) bra() {
+	d.out.flow, d.out.class = flowBranch, target.ClassBranch
+	op := d.arg(0)
+	if op.Kind != ptx.OpLabel {
+		d.unmodelled()
+	}
+	d.out.target = int32(d.base) + op.Target
+}
+
+func (d *decoder) brx() {
+	d.out.flow, d.out.class = flowBrx, target.ClassBranch
+	d.out.a = d.src32(0, 32)
+	for _, t := range d.arg(1).Targets {
+		d.out.targets = append(d.out.targets, int32(d.base)+t)
+	}
+	if len(d.out.targets) == 0 {
+		d.fail("brx.idx: its .branchtargets are not known")
+	}
+}
+
+func (d *decoder) exit() { d.out.flow, d.out.class = flowExit, target.ClassExit }
+
+func (d *decoder) ret() {
+	d.out.flow, d.out.class = flowRet, target.ClassBranch
+	if d.fn.Entry {
+		d.out.class = target.ClassExit
+	}
+}
+
+func (d *decoder) trap() { d.out.flow, d.out.class = flowTrap, target.ClassExit }
+
+func (d *decoder) nothing() {
+	d.out.run = func(*warp, *inst, uint32) {}
+}
+
+// callOp decodes a call: the module's own function, or vprintf and its like.
+func (d *decoder) callOp() {
+	d.out.flow, d.out.class = flowCall, target.ClassBranch
+	callee := d.arg(1)
+	if callee.Func == nil {
+		d.fail("an indirect call is not modelled")
+	}
+	c := &callOp{}
+	d.out.call = c
+	args, rets := d.arg(2).Elems, d.arg(0).Elems
+	f := definition(d.p.module, callee.Func)
+	if f.Proto {
+		if c.provided = provided(f.Name); c.provided == nil {
+			d.fail("call of %s, which the module does not define, is not modelled", f.Name)
+		}
+		for i := range args {
+			c.copies = append(c.copies, paramCopy{from: d.argument(&args[i]), size: args[i].Var.Size})
+		}
+		for i := range rets {
+			c.results = append(c.results, paramCopy{to: d.argument(&rets[i]), size: rets[i].Var.Size})
+		}
+		return
+	}
+	if len(args) != len(f.Params) || len(rets) != len(f.Return) {
+		d.fail("call of %s with %d arguments and %d results; it has %d and %d", f.Name, len(args), len(rets), len(f.Params), len(f.Return))
+	}
+	for i := range args {
+		c.copies = append(c.copies, paramCopy{d.localAddr(f.Params[i]), d.argument(&args[i]), min(args[i].Var.Size, f.Params[i].Size)})
+	}
+	for i := range rets {
+		c.results = append(c.results, paramCopy{d.argument(&rets[i]), d.localAddr(f.Return[i]), min(rets[i].Var.Size, f.Return[i].Size)})
+	}
+	for _, g := range d.order {
+		if g == f && recursive(d.p.module, f) {
+			d.fail("recursive function %s is not modelled", f.Name)
+		}
+	}
+	d.require(f)
+	d.calls = append(d.calls, pendingCall{d.base + d.in.Index, f})
+}
+
+// argument returns the frame offset of a call's .param operand.
+func (d *decoder) argument(op *ptx.Operand) int {
+	if op.Var == nil {
+		d.fail("a call argument that is no .param variable is not modelled")
+	}
+	return d.localAddr(op.Var)
+}
+
+func definition(m *ptx.Module, f *ptx.Func) *ptx.Func {
+	if f.Proto {
+		for _, a := range m.Aliases {
+			if a.Name == f.Name {
+				if t := m.Func(a.Target); t != nil {
+					return t
+				}
+			}
+		}
+		if t := m.Func(f.Name); t != nil {
+			return t
+		}
+	}
+	return f
+}
+
+// recursive reports whether f can reach itself.
+func recursive(m *ptx.Module, f *ptx.Func) bool {
+	seen := map[*ptx.Func]bool{}
+	var reaches func(g *ptx.Func) bool
+	reaches = func(g *ptx.Func) bool {
+		for _, in := range g.Body {
+			if in.Op != "call" || len(in.Args) < 2 || in.Args[1].Func == nil {
+				continue
+			}
+			h := definition(m, in.Args[1].Func)
+			if h == f {
+				return true
+			}
+			if !seen[h] {
+				seen[h] = true
+				if reaches(h) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	return reaches(f)
+}

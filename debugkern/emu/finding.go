@@ -1,0 +1,328 @@
+package emu
+
+import (
+	"fmt"
+	"path"
+	"sort"
+	"strings"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// findingKey is what makes two bad accesses one cause.
+type findingKey struct {
+	kind   target.Kind
+	pc     int32  // where there are no debug lines
+	source string // file:line
+	name   string
+}
+
+// findings collects one block's, or one launch's, by cause.
+type findings struct {
+	byKey map[findingKey]*target.Finding
+	order []findingKey
+}
+
+// add counts a finding, or makes it the first of its cause.
+func (fs *findings) add(k findingKey, f target.Finding) *target.Finding {
+	if fs.byKey == nil {
+		fs.byKey = map[findingKey]*target.Finding{}
+	}
+	if old := fs.byKey[k]; old != nil {
+		old.Count += f.Count
+		return old
+	}
+	fs.byKey[k] = &f
+	fs.order = append(fs.order, k)
+	return &f
+}
+
+// merge adds the findings of a later block.
+func (fs *findings) merge(o *findings) {
+	for _, k := range o.order {
+		fs.add(k, *o.byKey[k])
+	}
+}
+
+// list returns the findings by block, source and kind.
+func (fs *findings) list(grid probes.Dim3) []target.Finding {
+	out := make([]target.Finding, 0, len(fs.order))
+	for _, k := range fs.order {
+		out = append(out, *fs.byKey[k])
+	}
+	line := func(f *target.Finding) (string, int) {
+		if f.Source == nil {
+			return "", 0
+		}
+		return f.Source.File, f.Source.Line
+	}
+	sort.SliceStable(out, func(i, j int) bool {
+		a, b := &out[i], &out[j]
+		if x, y := grid.Linear(a.Block), grid.Linear(b.Block); x != y {
+			return x < y
+		}
+		fa, la := line(a)
+		fb, lb := line(b)
+		if fa != fb {
+			return fa < fb
+		}
+		if la != lb {
+			return la < lb
+		}
+		if a.Kind != b.Kind {
+			return a.Kind < b.Kind
+		}
+		return a.Variable < b.Variable
+	})
+	return out
+}
+
+// source is the instruction's place in the CUDA source, blamed on the caller of library code.
+func (in *inst) source() *target.Source {
+	l := in.fn.Source(int(min(in.index, int32(len(in.fn.Body)-1))), isLibrary)
+	if len(in.fn.Body) == 0 || l == nil {
+		return &target.Source{File: in.src.Pos.File, Line: in.src.Pos.Line, Function: in.fn.Demangled}
+	}
+	name := l.Func
+	if name == "" {
+		name = in.fn.Demangled
+	}
+	return &target.Source{File: l.Name, Line: l.Line, Function: name}
+}
+
+// where writes source() for a message.
+func (in *inst) where() string {
+	s := in.source()
+	return fmt.Sprintf("%s:%d", path.Base(strings.ReplaceAll(s.File, `\`, "/")), s.Line)
+}
+
+// report adds one lane's bad access.
+func (b *block) report(w *warp, in *inst, lane int, kind target.Kind, v variable, p place, msg string, neighbour string) {
+	if in.probe {
+		return
+	}
+	src := in.source()
+	k := findingKey{kind: kind, source: fmt.Sprintf("%s:%d", src.File, src.Line), name: v.name}
+	if old := b.found.byKey[k]; old != nil {
+		old.Count++
+		old.Warps = addInt(old.Warps, w.id)
+		old.Lanes = addInt(old.Lanes, lane)
+		return
+	}
+	b.found.add(k, target.Finding{
+		Kind: kind, Severity: kind.Severity(), Message: msg, Variable: v.name, Index: v.index, Space: p.space.String(),
+		Block: b.id, Warps: []int{w.id}, Lanes: []int{lane}, KVTile: w.tile(in), Source: src, Neighbour: neighbour, Count: 1,
+	})
+}
+
+func addInt(s []int, v int) []int {
+	i := sort.SearchInts(s, v)
+	if i < len(s) && s[i] == v {
+		return s
+	}
+	s = append(s, 0)
+	copy(s[i+1:], s[i:])
+	s[i] = v
+	return s
+}
+
+func sortInts(s []int) { sort.Ints(s) }
+
+func lanesOf(mask uint32) []int {
+	var ls []int
+	for i := range 32 {
+		if mask>>i&1 != 0 {
+			ls = append(ls, i)
+		}
+	}
+	return ls
+}
+
+// variable is what a finding names: an array and the element touched.
+type variable struct {
+	name  string
+	index []int
+}
+
+func (v variable) String() string {
+	s := v.name
+	for _, i := range v.index {
+		s += fmt.Sprintf("[%d]", i)
+	}
+	return s
+}
+
+func verb(in *inst) string {
+	switch in.class {
+	case target.ClassStore:
+		return "write"
+	case target.ClassAtomic:
+		return "atomic access"
+	}
+	return "read"
+}
+
+func (b *block) misaligned(w *warp, in *inst, x *access, lane int, p place, align int) {
+	v := b.variableOf(x, p, align)
+	b.report(w, in, lane, target.Misaligned, v, p,
+		fmt.Sprintf("%s of %s at %s: address %#x is no multiple of %d", verb(in), in.src.Opcode(), v, p.addr, align), "")
+}
+
+func (b *block) uninitialised(w *warp, in *inst, x *access, lane int, p place) {
+	for i, ok := range p.written { // name the first byte that was not written
+		if ok == 0 {
+			p.addr += uint64(i)
+			break
+		}
+	}
+	v := b.variableAt(p.space, p.addr)
+	if v.name == "" {
+		v = b.variableOf(x, p, x.size)
+	}
+	b.report(w, in, lane, target.Uninitialised, v, p, fmt.Sprintf("%s is read before it is written", v), "")
+}
+
+func (b *block) outOfBounds(w *warp, in *inst, x *access, lane int, p place, size int) {
+	v := b.variableOf(x, p, size)
+	hit := b.variableAt(p.space, p.addr)
+	if hit.name == "" { // the access begins before the neighbour that it reaches into
+		hit = b.variableAt(p.space, p.addr+uint64(size)-1)
+	}
+	if hit.name == v.name {
+		if hit = b.variableAt(p.space, p.addr+uint64(size)-1); hit.name == v.name {
+			hit.name = ""
+		}
+	}
+	msg := fmt.Sprintf("%s of %d bytes outside %s", verb(in), size, v)
+	if v.name == "" {
+		msg = fmt.Sprintf("%s of %d bytes at %s address %#x, where nothing is", verb(in), size, p.space, p.addr)
+	}
+	if hit.name != "" {
+		msg = fmt.Sprintf("%s of %d bytes outside %s, in %s", verb(in), size, v, hit)
+	}
+	b.report(w, in, lane, target.OutOfBounds, v, p, msg, hit.name)
+}
+
+// variableOf names the symbol that an access started from, with the element that its address would be.
+func (b *block) variableOf(x *access, p place, size int) variable {
+	best, dist := variable{}, ^uint64(0)
+	set := b.pointers(b.p.sets[x.set])
+	for i, s := range b.p.syms {
+		lo, n, ok := b.extent(s)
+		if set>>i&1 == 0 || !ok {
+			continue
+		}
+		off := int64(p.addr - lo)
+		d := uint64(max(-off, off-int64(n), 0))
+		if d < dist {
+			best, dist = b.element(s, off), d
+		}
+	}
+	if best.name == "" {
+		return b.variableAt(p.space, p.addr)
+	}
+	return best
+}
+
+// element names an element of a symbol by byte offset.
+func (b *block) element(s *symbol, off int64) variable {
+	if s.space == target.SpaceShared {
+		var part *probes.SharedArray
+		for i := range b.l.Shared {
+			a := &b.l.Shared[i]
+			switch {
+			case a.Within == "" && a.Name == s.name:
+				return variable{a.Name, index(off, a.DType.Size(), a.Dims)}
+			case a.Within == s.name && off >= int64(a.Offset) && (part == nil || a.Offset >= part.Offset):
+				part = a
+			}
+		}
+		if part != nil {
+			return variable{part.Name, index(off-int64(part.Offset), part.DType.Size(), part.Dims)}
+		}
+	}
+	if a := b.symAlloc(s); s.space == target.SpaceGlobal && a != nil {
+		return a.element(off)
+	}
+	return variable{s.name, index(off, elemSize(s.v), dimsOf(s.v))}
+}
+
+func (a *alloc) element(off int64) variable {
+	if a.arg != nil {
+		return variable{a.name, index(off, a.arg.Buffer.DType.Size(), a.arg.Buffer.Dims)}
+	}
+	return variable{a.name, []int{int(off)}}
+}
+
+func elemSize(v *ptx.Var) int {
+	if v == nil {
+		return 1
+	}
+	return max(v.Type.Bytes(), 1)
+}
+
+func dimsOf(v *ptx.Var) []int {
+	if v == nil {
+		return nil
+	}
+	return v.Dims
+}
+
+// index splits a byte offset into the indices of an array; the first runs over its end, or below 0, where the offset does.
+func index(off int64, size int, dims []int) []int {
+	size = max(size, 1)
+	n := int(off) / size
+	if off < 0 && int(off)%size != 0 {
+		n--
+	}
+	if len(dims) == 0 {
+		return []int{n}
+	}
+	out := make([]int, len(dims))
+	for i := len(dims) - 1; i > 0; i-- {
+		d := max(dims[i], 1)
+		q := n / d
+		if n%d < 0 {
+			q--
+		}
+		out[i], n = n-q*d, q
+	}
+	out[0] = n
+	return out
+}
+
+// variableAt names what lies at an address, with an empty name where nothing does.
+func (b *block) variableAt(space target.Space, addr uint64) variable {
+	switch space {
+	case target.SpaceShared:
+		for _, s := range b.p.shared {
+			n := s.Size
+			if s.Dynamic {
+				n = b.l.DynShared
+			}
+			if addr >= uint64(s.Addr) && addr < uint64(s.Addr+n) {
+				sym := &symbol{name: s.Demangled, space: space, v: s.Var, addr: uint64(s.Addr), size: n, param: -1, alloc: -1}
+				return b.element(sym, int64(addr)-int64(s.Addr))
+			}
+		}
+	case target.SpaceLocal:
+		for _, v := range b.p.locals {
+			if addr >= uint64(v.off) && addr < uint64(v.off+v.size) {
+				return variable{v.v.Demangled, index(int64(addr)-int64(v.off), elemSize(v.v), dimsOf(v.v))}
+			}
+		}
+	case target.SpaceGlobal, target.SpaceConst:
+		if a, off := b.mem.at(addr); a != nil && off < uint64(len(a.data)) {
+			return a.element(int64(off))
+		}
+	}
+	return variable{}
+}
+
+func (b *block) badStride(w *warp, in *inst, x *access, lane int, p place, bytes int) {
+	v := b.variableOf(x, p, bytes)
+	b.report(w, in, lane, target.Misaligned, v, p,
+		fmt.Sprintf("%s of %s with rows %d bytes apart: no multiple of %d", in.src.Opcode(), v, bytes, wmmaRowAlign), "")
+}

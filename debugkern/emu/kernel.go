@@ -1,0 +1,204 @@
+package emu
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// Kernel is one decoded entry. It is immutable and may be launched from several goroutines.
+type Kernel struct {
+	p *program
+}
+
+func newKernel(p *program) *Kernel { return &Kernel{p} }
+
+// Resources are not known: the code was never through ptxas.
+func (k *Kernel) Resources() *target.Resources { return nil }
+
+// sharedLimit is the most shared memory that a launch may ask for (an H200 has 227 KiB a block).
+const sharedLimit = 227 << 10
+
+// check refuses a launch that no device would take.
+func (k *Kernel) check(l *target.Launch) error {
+	fail := func(format string, args ...any) error {
+		return fmt.Errorf("launch %s: "+format, append([]any{k.p.entry.Name}, args...)...)
+	}
+	for i := range 3 {
+		if l.Grid[i] < 1 || l.Block[i] < 1 {
+			return fail("grid %s, block %s: every extent must be positive", l.Grid, l.Block)
+		}
+	}
+	if n := l.Block.Count(); n > 1024 {
+		return fail("%d threads a block, at most 1024", n)
+	}
+	if n := max(k.p.nstatic, k.p.dynBase) + l.DynShared; l.DynShared < 0 || n > sharedLimit {
+		return fail("%d bytes of shared memory a block, at most %d", n, sharedLimit)
+	}
+	for _, id := range l.Only {
+		for i := range 3 {
+			if id[i] < 0 || id[i] >= l.Grid[i] {
+				return fail("block %s lies outside the grid %s", id, l.Grid)
+			}
+		}
+	}
+	switch l.Schedule.Policy {
+	case "", "in-order", "reverse", "random", "ahead", "priority":
+	default:
+		return fail("unknown schedule policy %q", l.Schedule.Policy)
+	}
+	switch l.Schedule.Async {
+	case "", "latest", "earliest", "random":
+	default:
+		return fail("unknown time for cp.async to land: %q", l.Schedule.Async)
+	}
+	return nil
+}
+
+// launch is one execution of the grid.
+type launch struct {
+	k     *Kernel
+	l     *target.Launch
+	mem   *memory
+	ids   []probes.Dim3
+	next  atomic.Int64
+	stop  atomic.Bool
+	done  []outcome // by index in ids
+	limit atomic.Int64
+}
+
+// outcome is what one block left.
+type outcome struct {
+	counts  target.Counts
+	found   findings
+	err     *target.Fault
+	broken  bool
+	printed []byte
+}
+
+// Launch executes the blocks over the cores. Blocks of a kernel that changes global memory by atomics run in order on one,
+// so that sums of floats do not depend on the number of cores.
+func (k *Kernel) Launch(ctx context.Context, l *target.Launch) (*target.Result, error) {
+	start := time.Now()
+	if err := k.check(l); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	mem, err := newMemory(k.p, l, false)
+	if err != nil {
+		return nil, err
+	}
+	r := &launch{k: k, l: l, mem: mem, ids: l.Only}
+	if r.ids == nil {
+		r.ids = make([]probes.Dim3, l.Grid.Count())
+		for i := range r.ids {
+			r.ids[i] = l.Grid.At(i)
+		}
+	}
+	r.done = make([]outcome, len(r.ids))
+	r.limit.Store(int64(len(r.ids)))
+	defer context.AfterFunc(ctx, func() { r.stop.Store(true) })()
+	r.run()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	res, fault := r.result()
+	if fault != nil {
+		return nil, fault
+	}
+	res.Elapsed = time.Since(start)
+	return res, nil
+}
+
+// run executes every block.
+func (r *launch) run() {
+	n := r.l.Parallel
+	if n <= 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	n = min(n, len(r.ids))
+	if r.k.p.atomics {
+		n = 1
+	}
+	if n <= 1 {
+		r.work()
+		return
+	}
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(r.work)
+	}
+	wg.Wait()
+}
+
+// work takes blocks until there are none. A fault keeps later blocks from starting; those before it finish, so that the
+// fault reported is always the first block's.
+func (r *launch) work() {
+	b := newBlock(r.k.p, r.l, r.mem)
+	b.stop = &r.stop
+	for {
+		i := r.next.Add(1) - 1
+		if i >= r.limit.Load() || r.stop.Load() {
+			return
+		}
+		b.begin(r.ids[i])
+		b.run()
+		r.done[i] = outcome{b.finished(), b.found, b.err, b.broken, b.printed}
+		if b.err != nil {
+			for {
+				old := r.limit.Load()
+				if i+1 >= old || r.limit.CompareAndSwap(old, i+1) {
+					break
+				}
+			}
+		}
+	}
+}
+
+// result puts together what the blocks left.
+func (r *launch) result() (*target.Result, *target.Fault) {
+	res := &target.Result{Outputs: map[string][]byte{}, Unwritten: map[string]int{}, Reached: true}
+	var all findings
+	for i := range r.done {
+		o := &r.done[i]
+		if o.err != nil {
+			return nil, o.err
+		}
+		res.Counts.Add(o.counts)
+		all.merge(&o.found)
+		res.Reached = res.Reached && !o.broken
+		res.Printed = append(res.Printed, o.printed...)
+	}
+	res.Findings = all.list(r.l.Grid)
+	for _, a := range r.mem.allocs {
+		if a.arg == nil || !a.arg.Buffer.Output {
+			continue
+		}
+		res.Outputs[a.name] = a.data
+		res.Unwritten[a.name] = a.unwritten()
+	}
+	if r.mem.capture != nil {
+		res.Capture = r.mem.capture.data
+	}
+	return res, nil
+}
+
+// unwritten counts the elements with a byte that was never written.
+func (a *alloc) unwritten() int {
+	size := max(a.arg.Buffer.DType.Size(), 1)
+	n := 0
+	for i := 0; i+size <= len(a.written); i += size {
+		if !allWritten(a.written[i : i+size]) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,194 @@
+package emu
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// alloc is one global allocation. written is nil where every byte counts as written.
+type alloc struct {
+	base    uint64
+	data    []byte
+	written []byte
+	name    string
+	arg     *target.Arg
+	capture bool
+	space   target.Space
+	initial []byte           // contents before the launch; nil: unwritten
+	dirty   map[int]struct{} // pages changed since Open; nil where nobody asks
+}
+
+// pageBits is the size of what a snapshot saves of global memory.
+const pageBits = 12
+
+// touch notes that bytes changed.
+func (a *alloc) touch(off, n int) {
+	for p := off >> pageBits; p <= (off+n-1)>>pageBits; p++ {
+		a.dirty[p] = struct{}{}
+	}
+}
+
+// memory is the global memory of a launch.
+type memory struct {
+	allocs  []*alloc
+	params  []byte
+	byParam map[int]int // byte offset in the parameter block -> allocation
+	capture *alloc
+}
+
+// newMemory allocates and fills global memory and the parameter block. Inputs are copied only where the kernel may write
+// them, or where the memory is private.
+func newMemory(p *program, l *target.Launch, private bool) (*memory, error) {
+	m := &memory{params: make([]byte, p.params), byParam: map[int]int{}}
+	for i, v := range p.globals {
+		a := &alloc{base: allocBase(i), name: v.Demangled, space: spaceOf(v.Space), data: make([]byte, v.Size)}
+		copy(a.data, v.Init)
+		m.allocs = append(m.allocs, a)
+	}
+	for i, v := range p.globals {
+		if err := m.relocate(p, m.allocs[i], v); err != nil {
+			return nil, err
+		}
+	}
+	params := p.entry.Params
+	n := len(l.Args)
+	if l.Probe != nil && l.Probe.Control {
+		n++
+	}
+	if n != len(params) {
+		return nil, fmt.Errorf("launch %s: %d arguments for %d parameters", p.entry.Name, n, len(params))
+	}
+	for i := range l.Args {
+		if err := m.argument(p, &l.Args[i], params[i], private); err != nil {
+			return nil, fmt.Errorf("launch %s: argument %s: %w", p.entry.Name, l.Args[i].Name, err)
+		}
+	}
+	if l.Probe != nil {
+		m.probe(l, params)
+	}
+	if private {
+		for _, a := range m.allocs {
+			a.dirty = map[int]struct{}{}
+			if a.arg != nil {
+				a.initial = a.arg.Buffer.Init
+			} else if !a.capture {
+				a.initial = append([]byte(nil), a.data...)
+			}
+		}
+	}
+	return m, nil
+}
+
+// add appends an allocation.
+func (m *memory) add(a *alloc) *alloc {
+	a.base = allocBase(len(m.allocs))
+	a.space = target.SpaceGlobal
+	m.allocs = append(m.allocs, a)
+	return a
+}
+
+func (m *memory) argument(p *program, arg *target.Arg, v *ptx.Var, private bool) error {
+	if arg.Buffer == nil {
+		if len(arg.Scalar) != v.Size {
+			return fmt.Errorf("%d bytes for a parameter of %d", len(arg.Scalar), v.Size)
+		}
+		copy(m.params[v.Offset:], arg.Scalar)
+		return nil
+	}
+	if v.Size != 8 {
+		return fmt.Errorf("a buffer for a parameter of %d bytes", v.Size)
+	}
+	buf := arg.Buffer
+	a := &alloc{name: arg.Name, arg: arg}
+	switch {
+	case buf.Init != nil && !private && !buf.Output && !p.writes(v.Offset):
+		a.data = buf.Init
+	case buf.Init != nil:
+		a.data = append([]byte(nil), buf.Init...)
+	default:
+		if buf.Bytes < 0 || buf.Bytes > 1<<windowBits-2<<32 {
+			return fmt.Errorf("a buffer of %d bytes", buf.Bytes)
+		}
+		a.data, a.written = make([]byte, buf.Bytes), make([]byte, buf.Bytes)
+		fill(a.data, 0xff)
+	}
+	m.byParam[v.Offset] = len(m.allocs)
+	m.add(a)
+	binary.LittleEndian.PutUint64(m.params[v.Offset:], a.base)
+	return nil
+}
+
+// probe allocates capture and inject buffers and the control block.
+func (m *memory) probe(l *target.Launch, params []*ptx.Var) {
+	lay := l.Probe.Layout
+	m.capture = m.add(&alloc{name: "capture", data: make([]byte, lay.CaptureBytes), capture: true})
+	inject := l.Probe.Inject
+	if inject == nil {
+		inject = make([]byte, lay.InjectBytes)
+	}
+	inj := m.add(&alloc{name: "inject", data: append([]byte(nil), inject...)})
+	if !l.Probe.Control {
+		return
+	}
+	ctl := m.add(&alloc{name: probes.ParamName, data: lay.Control(m.capture.base, inj.base)})
+	v := params[len(params)-1]
+	m.byParam[v.Offset] = len(m.allocs) - 1
+	binary.LittleEndian.PutUint64(m.params[v.Offset:], ctl.base)
+}
+
+// relocate fills in the addresses that a variable is initialised with.
+func (m *memory) relocate(p *program, a *alloc, v *ptx.Var) error {
+	for _, r := range v.Relocs {
+		var addr uint64
+		found := false
+		for i, g := range p.globals {
+			if g.Name == r.Sym {
+				addr, found = allocBase(i)+uint64(r.Addend), true
+			}
+		}
+		if !found || r.Size > 8 {
+			return fmt.Errorf("%s: the address of %s in an initialiser is not modelled", v.Pos, r.Sym)
+		}
+		var b [8]byte
+		binary.LittleEndian.PutUint64(b[:], addr)
+		copy(a.data[r.Offset:r.Offset+r.Size], b[:])
+	}
+	return nil
+}
+
+// writes reports whether the kernel may store through the pointer in a parameter: a store with that provenance, or one
+// whose provenance is not known.
+func (p *program) writes(param int) bool {
+	for i := range p.code {
+		in := &p.code[i]
+		if in.mem == nil || in.class != target.ClassStore && in.class != target.ClassAtomic {
+			continue
+		}
+		if in.mem.space != target.SpaceGlobal && in.mem.space != target.SpaceNone {
+			continue
+		}
+		set := p.sets[in.mem.set]
+		if set == 0 && !in.probe {
+			return true
+		}
+		for s := range p.syms {
+			if set>>s&1 != 0 && p.syms[s].param == param {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// at returns the allocation that holds addr, and the offset in it.
+func (m *memory) at(addr uint64) (*alloc, uint64) {
+	i := allocOf(addr)
+	if i < 0 || i >= len(m.allocs) {
+		return nil, 0
+	}
+	return m.allocs[i], addr - m.allocs[i].base
+}

@@ -1,0 +1,417 @@
+package emu
+
+import (
+	"math"
+
+	"tilescope/debugkern/fp"
+	"tilescope/debugkern/ptx"
+)
+
+// Every float result that is NaN has the one canonical pattern; the hot loops below say so themselves (as fp.Add32 and its
+// like do), so that nothing is called per lane.
+
+func addF32(n int, d, a, b, _ *row32) {
+	dd, aa, bb := d[:n], a[:n], b[:n]
+	for i := range dd {
+		r := float32(math.Float32frombits(aa[i]) + math.Float32frombits(bb[i]))
+		v := math.Float32bits(r)
+		if r != r {
+			v = fp.NaN32
+		}
+		dd[i] = v
+	}
+}
+
+func subF32(n int, d, a, b, _ *row32) {
+	dd, aa, bb := d[:n], a[:n], b[:n]
+	for i := range dd {
+		r := float32(math.Float32frombits(aa[i]) - math.Float32frombits(bb[i]))
+		v := math.Float32bits(r)
+		if r != r {
+			v = fp.NaN32
+		}
+		dd[i] = v
+	}
+}
+
+func mulF32(n int, d, a, b, _ *row32) {
+	dd, aa, bb := d[:n], a[:n], b[:n]
+	for i := range dd {
+		r := float32(math.Float32frombits(aa[i]) * math.Float32frombits(bb[i]))
+		v := math.Float32bits(r)
+		if r != r {
+			v = fp.NaN32
+		}
+		dd[i] = v
+	}
+}
+
+func fmaF32(n int, d, a, b, c *row32) {
+	dd, aa, bb, cc := d[:n], a[:n], b[:n], c[:n]
+	for i := range dd {
+		dd[i] = fp.Fma32(aa[i], bb[i], cc[i])
+	}
+}
+
+// maxF32 and minF32 order non-NaN patterns as integers, -0 below +0.
+func maxF32(n int, d, a, b, _ *row32) {
+	dd, aa, bb := d[:n], a[:n], b[:n]
+	for i := range dd {
+		x, y := aa[i], bb[i]
+		if x&0x7fffffff > 0x7f800000 || y&0x7fffffff > 0x7f800000 {
+			dd[i] = fp.Max32(x, y)
+			continue
+		}
+		if order(x) < order(y) {
+			x = y
+		}
+		dd[i] = x
+	}
+}
+
+func minF32(n int, d, a, b, _ *row32) {
+	dd, aa, bb := d[:n], a[:n], b[:n]
+	for i := range dd {
+		x, y := aa[i], bb[i]
+		if x&0x7fffffff > 0x7f800000 || y&0x7fffffff > 0x7f800000 {
+			dd[i] = fp.Min32(x, y)
+			continue
+		}
+		if order(y) < order(x) {
+			x = y
+		}
+		dd[i] = x
+	}
+}
+
+func order(b uint32) int32 { return int32(b) ^ int32(uint32(int32(b)>>31)>>1) }
+
+func cvtF32U32(n int, d, a, _, _ *row32) {
+	dd, aa := d[:n], a[:n]
+	for i := range dd {
+		dd[i] = math.Float32bits(float32(aa[i]))
+	}
+}
+
+func cvtF32S32(n int, d, a, _, _ *row32) {
+	dd, aa := d[:n], a[:n]
+	for i := range dd {
+		dd[i] = math.Float32bits(float32(int32(aa[i])))
+	}
+}
+
+func cvtF16F32(n int, d, a, _, _ *row32) {
+	dd, aa := d[:n], a[:n]
+	for i := range dd {
+		x := aa[i]
+		if m := x & 0x7fffffff; m-0x38800000 < 0x47800000-0x38800000 { // normal f16 results: fp.F32ToF16's common case
+			dd[i] = x>>16&0x8000 | (m+0xfff+m>>13&1-0x38000000)>>13
+			continue
+		}
+		dd[i] = uint32(fp.F32ToF16(x))
+	}
+}
+
+func cvtF32F16(n int, d, a, _, _ *row32) {
+	dd, aa := d[:n], a[:n]
+	for i := range dd {
+		x := aa[i]
+		if m := x & 0x7fff; m-0x400 < 0x7c00-0x400 { // normal
+			dd[i] = x&0x8000<<16 | (m<<13 + 0x38000000)
+			continue
+		}
+		dd[i] = fp.F16ToF32(uint16(x))
+	}
+}
+
+// mode collects the modifiers of a float instruction.
+func (d *decoder) mode() fp.Mode {
+	m := fp.Mode{Ftz: d.has("ftz"), Sat: d.has("sat"), Relu: d.has("relu"), NaN: d.has("NaN")}
+	for _, mod := range d.in.Mods {
+		switch mod {
+		case "rz", "rzi":
+			m.Rnd = fp.RZ
+		case "rm", "rmi":
+			m.Rnd = fp.RM
+		case "rp", "rpi":
+			m.Rnd = fp.RP
+		case "rna":
+			m.Rnd = fp.RNA
+		case "rs":
+			d.unmodelled()
+		}
+	}
+	return m
+}
+
+// floatOp is an arithmetic instruction on 16- or 32-bit floats.
+func (d *decoder) floatOp(t ptx.Type) fn32 {
+	for _, m := range []string{"xorsign", "oob", "f32x2"} {
+		if d.has(m) {
+			d.unmodelled()
+		}
+	}
+	if len(d.in.Args) > 3 && (d.in.Op == "min" || d.in.Op == "max") {
+		d.unmodelled()
+	}
+	if t == ptx.F32 {
+		return d.floatOp32()
+	}
+	return d.halfOp(t)
+}
+
+func (d *decoder) floatOp32() fn32 {
+	m, model := d.mode(), d.p.model
+	plain := m == fp.Mode{}
+	switch d.in.Op {
+	case "add":
+		if plain {
+			return addF32
+		}
+		return lift2(func(a, b uint32) uint32 { return fp.Add32M(a, b, m) })
+	case "sub":
+		if plain {
+			return subF32
+		}
+		return lift2(func(a, b uint32) uint32 { return fp.Sub32M(a, b, m) })
+	case "mul":
+		if plain {
+			return mulF32
+		}
+		return lift2(func(a, b uint32) uint32 { return fp.Mul32M(a, b, m) })
+	case "fma", "mad":
+		if plain {
+			return fmaF32
+		}
+		return lift3(func(a, b, c uint32) uint32 { return fp.Fma32M(a, b, c, m) })
+	case "max":
+		if plain {
+			return maxF32
+		}
+		return lift2(func(a, b uint32) uint32 { return fp.Max32M(a, b, m) })
+	case "min":
+		if plain {
+			return minF32
+		}
+		return lift2(func(a, b uint32) uint32 { return fp.Min32M(a, b, m) })
+	case "abs":
+		return lift1(func(a uint32) uint32 { return fp.Abs32(flush(a, m)) })
+	case "neg":
+		return lift1(func(a uint32) uint32 { return fp.Neg32(flush(a, m)) })
+	case "div":
+		switch {
+		case d.has("approx"):
+			return lift2(func(a, b uint32) uint32 { return model.DivApprox32(a, b, m.Ftz) })
+		case d.has("full"):
+			return lift2(func(a, b uint32) uint32 { return model.DivFull32(a, b, m.Ftz) })
+		}
+		return lift2(func(a, b uint32) uint32 { return fp.Div32(a, b, m) })
+	}
+	d.unmodelled()
+	return nil
+}
+
+func flush(a uint32, m fp.Mode) uint32 {
+	if m.Ftz {
+		return fp.Flush32(a)
+	}
+	return a
+}
+
+// halfOp is an instruction on f16, bf16 or pairs of them.
+func (d *decoder) halfOp(t ptx.Type) fn32 {
+	m := d.mode()
+	bf := t == ptx.BF16 || t == ptx.BF16x2
+	pair := t == ptx.F16x2 || t == ptx.BF16x2
+	two := func(f16, bf16 func(a, b uint16, m fp.Mode) uint16) fn32 {
+		f := f16
+		if bf {
+			f = bf16
+		}
+		if pair {
+			return lift2(func(a, b uint32) uint32 {
+				return uint32(f(uint16(a>>16), uint16(b>>16), m))<<16 | uint32(f(uint16(a), uint16(b), m))
+			})
+		}
+		return lift2(func(a, b uint32) uint32 { return uint32(f(uint16(a), uint16(b), m)) })
+	}
+	one := func(f16, bf16 func(a uint16) uint16) fn32 {
+		f := f16
+		if bf {
+			f = bf16
+		}
+		if m.Ftz && !bf {
+			g := f
+			f = func(a uint16) uint16 { return g(fp.Flush16(a)) }
+		}
+		if pair {
+			return lift1(func(a uint32) uint32 { return uint32(f(uint16(a>>16)))<<16 | uint32(f(uint16(a))) })
+		}
+		return lift1(func(a uint32) uint32 { return uint32(f(uint16(a))) })
+	}
+	plain := m == fp.Mode{}
+	switch d.in.Op {
+	case "add":
+		if plain && !bf {
+			return two(func(a, b uint16, _ fp.Mode) uint16 { return fp.Add16(a, b) }, nil)
+		}
+		return two(fp.Add16M, fp.AddBF16M)
+	case "sub":
+		if plain && !bf {
+			return two(func(a, b uint16, _ fp.Mode) uint16 { return fp.Sub16(a, b) }, nil)
+		}
+		return two(fp.Sub16M, fp.SubBF16M)
+	case "mul":
+		if plain && !bf {
+			return two(func(a, b uint16, _ fp.Mode) uint16 { return fp.Mul16(a, b) }, nil)
+		}
+		return two(fp.Mul16M, fp.MulBF16M)
+	case "max":
+		return two(fp.Max16, fp.MaxBF16)
+	case "min":
+		return two(fp.Min16, fp.MinBF16)
+	case "abs":
+		return one(fp.Abs16, fp.AbsBF16)
+	case "neg":
+		return one(fp.Neg16, fp.NegBF16)
+	case "fma":
+		return d.halfFma(m, bf, pair)
+	}
+	d.unmodelled()
+	return nil
+}
+
+func (d *decoder) halfFma(m fp.Mode, bf, pair bool) fn32 {
+	f := fp.Fma16M
+	if bf {
+		f = fp.FmaBF16M
+	}
+	if pair {
+		return lift3(func(a, b, c uint32) uint32 {
+			return uint32(f(uint16(a>>16), uint16(b>>16), uint16(c>>16), m))<<16 | uint32(f(uint16(a), uint16(b), uint16(c), m))
+		})
+	}
+	return lift3(func(a, b, c uint32) uint32 { return uint32(f(uint16(a), uint16(b), uint16(c), m)) })
+}
+
+// floatOp64 is an arithmetic instruction on f64.
+func (d *decoder) floatOp64() fn64 {
+	m := d.mode()
+	switch d.in.Op {
+	case "add":
+		return lift64x2(func(a, b uint64) uint64 { return fp.Add64(a, b, m.Rnd) })
+	case "sub":
+		return lift64x2(func(a, b uint64) uint64 { return fp.Sub64(a, b, m.Rnd) })
+	case "mul":
+		return lift64x2(func(a, b uint64) uint64 { return fp.Mul64(a, b, m.Rnd) })
+	case "fma", "mad":
+		return lift64x3(func(a, b, c uint64) uint64 { return fp.Fma64(a, b, c, m.Rnd) })
+	case "div":
+		return lift64x2(func(a, b uint64) uint64 { return fp.Div64(a, b, m.Rnd) })
+	case "min":
+		return lift64x2(fp.Min64)
+	case "max":
+		return lift64x2(fp.Max64)
+	case "abs":
+		return lift64x1(fp.Abs64)
+	case "neg":
+		return lift64x1(fp.Neg64)
+	}
+	d.unmodelled()
+	return nil
+}
+
+// special1 decodes the functions of one operand: rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh; and copysign.
+func (d *decoder) special1() {
+	t := d.typ()
+	switch {
+	case d.in.Op == "copysign":
+		d.copysign(t)
+	case t == ptx.F64:
+		d.special64()
+	case t == ptx.F32:
+		d.op32(d.unary32(), 32)
+	default:
+		d.halfUnary(t)
+	}
+}
+
+func (d *decoder) unary32() fn32 {
+	m, model, ftz := d.mode(), d.p.model, d.has("ftz")
+	approx := d.has("approx")
+	switch d.in.Op {
+	case "ex2":
+		return lift1(func(a uint32) uint32 { return model.Ex232(a, ftz) })
+	case "rcp":
+		if !approx {
+			return lift1(func(a uint32) uint32 { return fp.Rcp32(a, m) })
+		}
+		return lift1(func(a uint32) uint32 { return model.Rcp32(a, ftz) })
+	case "sqrt":
+		if !approx {
+			return lift1(func(a uint32) uint32 { return fp.Sqrt32(a, m) })
+		}
+		return lift1(func(a uint32) uint32 { return model.Sqrt32(a, ftz) })
+	case "rsqrt":
+		return lift1(func(a uint32) uint32 { return model.Rsqrt32(a, ftz) })
+	case "lg2":
+		return lift1(func(a uint32) uint32 { return model.Lg232(a, ftz) })
+	case "sin":
+		return lift1(model.Sin32)
+	case "cos":
+		return lift1(model.Cos32)
+	case "tanh":
+		return lift1(model.Tanh32)
+	}
+	d.unmodelled()
+	return nil
+}
+
+func (d *decoder) halfUnary(t ptx.Type) {
+	model := d.p.model
+	bf := t == ptx.BF16 || t == ptx.BF16x2
+	var f func(uint16) uint16
+	switch {
+	case d.in.Op == "ex2" && bf:
+		f = model.Ex2BF16
+	case d.in.Op == "ex2":
+		f = model.Ex216
+	case d.in.Op == "tanh" && bf:
+		f = model.TanhBF16
+	case d.in.Op == "tanh":
+		f = model.Tanh16
+	default:
+		d.unmodelled()
+	}
+	if t.Bits() == 32 {
+		d.op32(lift1(func(a uint32) uint32 { return uint32(f(uint16(a>>16)))<<16 | uint32(f(uint16(a))) }), 32)
+	} else {
+		d.op32(lift1(func(a uint32) uint32 { return uint32(f(uint16(a))) }), 16)
+	}
+}
+
+// special64 decodes rcp and sqrt of f64; the approximations of the f64 unit are not modelled.
+func (d *decoder) special64() {
+	m := d.mode()
+	switch {
+	case d.has("approx"):
+		d.unmodelled()
+	case d.in.Op == "rcp":
+		d.op64(lift64x1(func(a uint64) uint64 { return fp.Div64(math.Float64bits(1), a, m.Rnd) }))
+	case d.in.Op == "sqrt":
+		d.op64(lift64x1(func(a uint64) uint64 { return fp.Sqrt64(a, m.Rnd) }))
+	default:
+		d.unmodelled()
+	}
+}
+
+// copysign gives b the sign of a.
+func (d *decoder) copysign(t ptx.Type) {
+	if t == ptx.F64 {
+		const sign = 1 << 63
+		d.op64(lift64x2(func(a, b uint64) uint64 { return a&sign | b&^sign }))
+		return
+	}
+	const sign = 1 << 31
+	d.op32(lift2(func(a, b uint32) uint32 { return a&sign | b&^sign }), 32)
+}

@@ -1,0 +1,458 @@
+package emu
+
+import (
+	"math/bits"
+
+	"tilescope/debugkern/fp"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+)
+
+// Fragments of wmma m16n16k16, as an H200 lays them out where that can be seen. With r = lane/4 and c = 2·(lane%4), element
+// pairs (0,1) (2,3) (4,5) (6,7) of the accumulator are the cells
+//
+//	(r,c) (r,c+1)   (r+8,c) (r+8,c+1)   (r,c+8) (r,c+9)   (r+8,c+8) (r+8,c+9)
+//
+// as read back on the hardware; f16 accumulators pack a pair into a register. Operands are opaque to PTX (a kernel must
+// not look at their elements): A has the accumulator's cells in registers 0 to 3, B the same of its transpose, and
+// registers 4 to 7 repeat them, so that 16 halves hold each cell twice.
+
+// fragKind is what a fragment holds.
+type fragKind uint8
+
+const (
+	fragA fragKind = iota
+	fragB
+	fragAcc32
+	fragAcc16
+)
+
+// regs is the number of 32-bit registers of a lane.
+func (k fragKind) regs() int {
+	if k == fragAcc16 {
+		return 4
+	}
+	return 8
+}
+
+// size is the bytes of an element in memory, align what the starting address must be a multiple of: the bytes of a lane's
+// fragment (PTX ISA, "Matrix Storage"). Rows need 16 bytes: the ISA asks for the fragment's size there too, but CUDA allows,
+// hardware takes, and padded kernels use strides of any multiple of 16 bytes.
+func (k fragKind) size() int {
+	if k == fragAcc32 {
+		return 4
+	}
+	return 2
+}
+
+func (k fragKind) align() int {
+	if k == fragAcc16 {
+		return 16
+	}
+	return 32
+}
+
+const wmmaRowAlign = 16
+
+// fragCell is the row and column of element e (0 to 7) of a lane: of the accumulator and A. B's are exchanged.
+func fragCell(lane, e int) (row, col int) {
+	return lane>>2 + e>>1&1*8, lane&3*2 + e&1 + e>>2*8
+}
+
+// cells[lane][e] is the cell as 16·row + col.
+type cellMap [32][8]uint8
+
+func fragCells(transposed bool) (m cellMap) {
+	for lane := range 32 {
+		for e := range 8 {
+			r, c := fragCell(lane, e)
+			if transposed {
+				r, c = c, r
+			}
+			m[lane][e] = uint8(16*r + c)
+		}
+	}
+	return m
+}
+
+var (
+	cellsRC = fragCells(false) // [m][k] of A, [m][n] of the accumulator
+	cellsCR = fragCells(true)  // [k][n] of B; [n][k] is cellsRC
+)
+
+// mmaOp is the fragment side of a wmma or mma instruction.
+type mmaOp struct {
+	kind    fragKind
+	col     bool  // column-major in memory
+	stride  int32 // slot, in elements
+	fixed   bool  // no stride operand: 16
+	regs    [8]int32
+	form    fp.MMA
+	a, b, c [8]int32
+	d       [8]int32
+	k       int
+	second  bool
+	matrix  int // ldmatrix: number of matrices
+	trans   bool
+}
+
+func (d *decoder) wmma() {
+	if !d.has("m16n16k16") {
+		d.unmodelled()
+	}
+	d.out.mma = &mmaOp{}
+	d.out.flow = flowNext
+	switch d.in.Mods[0] {
+	case "load":
+		d.wmmaLoad()
+	case "store":
+		d.wmmaStore()
+	case "mma":
+		d.wmmaMMA()
+	default:
+		d.unmodelled()
+	}
+}
+
+// fragment decodes a vector of registers.
+func (d *decoder) fragment(i, n int, dest bool) (regs [8]int32) {
+	op := d.arg(i)
+	if op.Kind != ptx.OpVec || len(op.Elems) != n {
+		d.fail("%s: a fragment of %d registers is expected", d.in.Opcode(), n)
+	}
+	for j := range op.Elems {
+		if dest {
+			regs[j] = d.dest(&op.Elems[j], bank32)
+		} else {
+			regs[j] = d.source(&op.Elems[j], bank32, 32)
+		}
+	}
+	return regs
+}
+
+// fragKind reads what a load or store moves.
+func (d *decoder) fragKind() fragKind {
+	t := d.typ()
+	switch {
+	case d.has("a") && t == ptx.F16:
+		return fragA
+	case d.has("b") && t == ptx.F16:
+		return fragB
+	case (d.has("c") || d.has("d")) && t == ptx.F32:
+		return fragAcc32
+	case (d.has("c") || d.has("d")) && t == ptx.F16:
+		return fragAcc16
+	}
+	d.unmodelled()
+	return 0
+}
+
+func (d *decoder) matrix(addr, frag int, dest bool) {
+	o, m := d.out, d.out.mma
+	m.kind, m.col = d.fragKind(), d.has("col")
+	x := d.access(d.arg(addr), spaceOf(d.in.Space()))
+	x.size, x.n = m.kind.size(), 1
+	o.mem = x
+	m.regs = d.fragment(frag, m.kind.regs(), dest)
+	if m.fixed = len(d.in.Args) < 3; !m.fixed {
+		m.stride = d.src32(2, 32)
+	}
+}
+
+func (d *decoder) wmmaLoad() {
+	d.matrix(1, 0, true)
+	d.out.class, d.out.run = target.ClassLoad, runWmmaLoad
+}
+
+func (d *decoder) wmmaStore() {
+	d.matrix(0, 1, false)
+	d.out.class, d.out.run = target.ClassStore, runWmmaStore
+}
+
+// wmmaMMA decodes wmma.mma.sync.aligned.alayout.blayout.m16n16k16.dtype.ctype: the layouts only say how the operands were
+// loaded.
+func (d *decoder) wmmaMMA() {
+	ts := d.in.Types()
+	if len(ts) != 2 || d.has("satfinite") {
+		d.unmodelled()
+	}
+	m := d.out.mma
+	kind := map[ptx.Type]fragKind{ptx.F32: fragAcc32, ptx.F16: fragAcc16}
+	dk, ok1 := kind[ts[0]]
+	ck, ok2 := kind[ts[1]]
+	if !ok1 || !ok2 {
+		d.unmodelled()
+	}
+	m.form = fp.MMA{AB: fp.F16, C: formatOf(ts[1]), D: formatOf(ts[0])}
+	m.d, m.a, m.b = d.fragment(0, dk.regs(), true), d.fragment(1, 8, false), d.fragment(2, 8, false)
+	m.c = d.fragment(3, ck.regs(), false)
+	d.out.class, d.out.run = target.ClassMMA, runWmma
+}
+
+func formatOf(t ptx.Type) fp.Format {
+	switch t {
+	case ptx.F16:
+		return fp.F16
+	case ptx.BF16:
+		return fp.BF16
+	}
+	return fp.F32
+}
+
+// elementOffset is the byte offset of a cell from the matrix's address.
+func (m *mmaOp) elementOffset(cell uint8, stride int) int {
+	r, c := int(cell>>4), int(cell&15)
+	if m.col {
+		r, c = c, r
+	}
+	return (r*stride + c) * m.kind.size()
+}
+
+// cells is the fragment's map from elements to cells of the matrix as it is written down: A as [m][k], B as [k][n].
+func (m *mmaOp) cells() *cellMap {
+	if m.kind == fragB {
+		return &cellsCR
+	}
+	return &cellsRC
+}
+
+func (w *warp) wmmaStride(m *mmaOp, lane int) int {
+	if m.fixed {
+		return 16
+	}
+	return int(int32(w.lane32(m.stride, lane)))
+}
+
+// tileRegion returns the part of a region that a matrix lies in, nil where the lane-by-lane path has to look.
+func (w *warp) tileRegion(in *inst, mask uint32) (at, stride int, r *region) {
+	x, m := in.mem, in.mma
+	r = &w.blk.regions[x.set]
+	addr, ok := w.uniformAddress(x)
+	if !ok || r.data == nil || mask != allLanes || w.async.random {
+		return 0, 0, nil
+	}
+	if !m.fixed && w.u32[m.stride]&stUniform == 0 {
+		return 0, 0, nil
+	}
+	stride = w.wmmaStride(m, 0)
+	last := (15*stride + 16) * m.kind.size()
+	rel := addr - r.lo
+	if stride < 16 || stride > 1<<20 || rel > uint64(len(r.data)) || rel+uint64(last) > uint64(len(r.data)) ||
+		addr%uint64(m.kind.align()) != 0 || stride*m.kind.size()%wmmaRowAlign != 0 {
+		return 0, 0, nil
+	}
+	return int(rel), stride, r
+}
+
+func runWmmaLoad(w *warp, in *inst, mask uint32) {
+	m := in.mma
+	w.blk.count(in.mem.space)
+	at, stride, r := w.tileRegion(in, mask)
+	size := m.kind.size()
+	if r != nil && r.written != nil {
+		for i := range 16 {
+			if o := at + i*stride*size; !allWritten(r.written[o : o+16*size]) {
+				r = nil
+				break
+			}
+		}
+	}
+	var tile [256]uint32 // by cell
+	if r != nil {
+		m.readTile(&tile, r.data[at:], stride)
+		w.setFragment(m, &tile, mask)
+		return
+	}
+	w.wmmaSlowLoad(in, mask)
+}
+
+// readTile reads a matrix into [row][col].
+func (m *mmaOp) readTile(tile *[256]uint32, data []byte, stride int) {
+	size := m.kind.size()
+	for i := range 16 {
+		line := data[i*stride*size:][:16*size]
+		for j := range 16 {
+			cell := 16*i + j
+			if m.col {
+				cell = 16*j + i
+			}
+			if size == 4 {
+				tile[cell] = le.Uint32(line[4*j:])
+			} else {
+				tile[cell] = uint32(le.Uint16(line[2*j:]))
+			}
+		}
+	}
+}
+
+// setFragment distributes a tile to the lanes.
+func (w *warp) setFragment(m *mmaOp, tile *[256]uint32, mask uint32) {
+	cells := m.cells()
+	for k := range m.kind.regs() {
+		var v row32
+		for lane := range v {
+			c := &cells[lane]
+			if m.kind == fragAcc32 {
+				v[lane] = tile[c[k&7]]
+			} else {
+				e := 2 * (k & 3)
+				v[lane] = tile[c[e]]&0xffff | tile[c[e+1]]<<16
+			}
+		}
+		w.store32(m.regs[k], &v, mask)
+	}
+}
+
+// wmmaSlowLoad loads element by element, with each lane's own findings.
+func (w *warp) wmmaSlowLoad(in *inst, mask uint32) {
+	m, x, b := in.mma, in.mem, w.blk
+	cells := m.cells()
+	var vals [8]row32
+	for l := mask; l != 0; l &= l - 1 {
+		lane := bits.TrailingZeros32(l) & 31
+		base, stride, ok := w.wmmaBase(in, lane)
+		for e := range 8 {
+			v := uint32(1)<<(8*m.kind.size()-1)<<1 - 1
+			if ok {
+				p := b.locate(w, in, x, lane, base+uint64(m.elementOffset(cells[lane][e], stride)), x.size, x.size)
+				if p.data != nil {
+					if p.written != nil && !allWritten(p.written) {
+						b.uninitialised(w, in, x, lane, p)
+					}
+					v = uint32(scalarAt(p.data, x.size))
+				}
+			}
+			vals[e][lane] = v
+		}
+	}
+	for k := range m.kind.regs() {
+		v := vals[k&7]
+		if m.kind != fragAcc32 {
+			lo, hi := &vals[2*(k&3)], &vals[2*(k&3)+1]
+			for i := range v {
+				v[i] = lo[i]&0xffff | hi[i]<<16
+			}
+		}
+		w.store32(m.regs[k], &v, mask)
+	}
+}
+
+// wmmaBase is one lane's address and stride; ok is false, and a finding made, where they break the alignment.
+func (w *warp) wmmaBase(in *inst, lane int) (base uint64, stride int, ok bool) {
+	m, x, b := in.mma, in.mem, w.blk
+	base, stride = w.address(x, lane), w.wmmaStride(m, lane)
+	space, addr := x.space, base
+	if space == target.SpaceNone {
+		space, addr = ungeneric(addr)
+	}
+	p := place{space: space, addr: addr}
+	if addr%uint64(m.kind.align()) != 0 {
+		b.misaligned(w, in, x, lane, p, m.kind.align())
+		return base, stride, false
+	}
+	if stride*m.kind.size()%wmmaRowAlign != 0 {
+		b.badStride(w, in, x, lane, p, stride*m.kind.size())
+		return base, stride, false
+	}
+	return base, stride, true
+}
+
+func runWmmaStore(w *warp, in *inst, mask uint32) {
+	m, x, b := in.mma, in.mem, w.blk
+	b.count(x.space)
+	cells := m.cells()
+	value := func(lane, e int) uint32 {
+		if m.kind == fragAcc32 {
+			return w.r32[m.regs[e]][lane]
+		}
+		return w.r32[m.regs[e>>1]][lane] >> (16 * (e & 1)) & 0xffff
+	}
+	for k := range m.kind.regs() {
+		w.full32(m.regs[k])
+	}
+	size := m.kind.size()
+	at, stride, r := w.tileRegion(in, mask)
+	if r != nil && (r.alloc == nil || r.alloc.dirty == nil) {
+		for lane := range 32 {
+			for e := range 8 {
+				o := at + m.elementOffset(cells[lane][e], stride)
+				putScalar(r.data[o:], size, uint64(value(lane, e)))
+				if r.written != nil {
+					putScalar(r.written[o:], size, ^uint64(0))
+				}
+			}
+		}
+		return
+	}
+	for l := mask; l != 0; l &= l - 1 {
+		lane := bits.TrailingZeros32(l) & 31
+		base, stride, ok := w.wmmaBase(in, lane)
+		for e := 0; e < 8 && ok; e++ {
+			p := b.locate(w, in, x, lane, base+uint64(m.elementOffset(cells[lane][e], stride)), size, size)
+			if p.data != nil {
+				putScalar(p.data, size, uint64(value(lane, e)))
+				p.wrote()
+			}
+		}
+	}
+}
+
+// runWmma multiplies: the fragments become whole matrices, fp multiplies them, the result goes back.
+func runWmma(w *warp, in *inst, mask uint32) {
+	m := in.mma
+	var a, b [256]uint16
+	var c, d [256]uint32
+	w.halves(&a, m.a)
+	w.halves(&b, m.b) // by cellsRC: B as [n][k]
+	w.accumulator(&c, m.c, m.form.C)
+	w.blk.p.model.MMA16x16x16(m.form, &d, &c, &a, &b)
+	w.blk.counts.MMAOutputs += 256
+	w.setAccumulator(&d, m.d, m.form.D, mask)
+}
+
+// halves gathers an operand fragment into a matrix.
+func (w *warp) halves(t *[256]uint16, regs [8]int32) {
+	for k := range 4 {
+		r := w.full32(regs[k])
+		for lane, v := range r {
+			c := &cellsRC[lane]
+			t[c[2*k]], t[c[2*k+1]] = uint16(v), uint16(v>>16)
+		}
+	}
+}
+
+func (w *warp) accumulator(t *[256]uint32, regs [8]int32, f fp.Format) {
+	if f == fp.F16 {
+		for k := range 4 {
+			for lane, v := range w.full32(regs[k]) {
+				c := &cellsRC[lane]
+				t[c[2*k]], t[c[2*k+1]] = v&0xffff, v>>16
+			}
+		}
+		return
+	}
+	for k := range 8 {
+		for lane, v := range w.full32(regs[k]) {
+			t[cellsRC[lane][k]] = v
+		}
+	}
+}
+
+func (w *warp) setAccumulator(t *[256]uint32, regs [8]int32, f fp.Format, mask uint32) {
+	n := 8
+	if f == fp.F16 {
+		n = 4
+	}
+	for k := range n {
+		var v row32
+		for lane := range v {
+			c := &cellsRC[lane]
+			if n == 4 {
+				v[lane] = t[c[2*k&7]]&0xffff | t[c[(2*k+1)&7]]<<16
+			} else {
+				v[lane] = t[c[k&7]]
+			}
+		}
+		w.store32(regs[k], &v, mask)
+	}
+}

@@ -1,0 +1,133 @@
+package emu
+
+import (
+	"tilescope/debugkern/fp"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+)
+
+type (
+	row32 = [32]uint32
+	row64 = [32]uint64
+)
+
+// Functions over n lanes. Operands may be the destination.
+type (
+	fn32   func(n int, d, a, b, c *row32)
+	fn64   func(n int, d, a, b, c *row64)
+	fnWide func(n int, d *row64, a, b *row32, c *row64)
+	fnNarr func(n int, d *row32, a, b *row64)
+	fnMix  func(n int, d, a *row64, b, c *row32)
+	fnCmp  func(n int, a, b *row32) uint32
+	fnCmp6 func(n int, a, b *row64) uint32
+)
+
+// flow is what the execution loop has to do with an instruction beyond calling run.
+type flow uint8
+
+const (
+	flowNext    flow = iota // run, then the next instruction
+	flowSync                // as flowNext, once the lanes that the instruction names are here
+	flowBranch              // to target
+	flowBrx                 // to one of targets
+	flowBarrier             // block barrier
+	flowExit
+	flowCall
+	flowRet
+	flowTrap
+)
+
+// inst is one decoded instruction. Slots not used are 0, the slot that holds zero.
+type inst struct {
+	run        func(w *warp, in *inst, mask uint32)
+	flow       flow
+	class      target.Class
+	probe      bool // belongs to the probe header
+	guardNeg   bool
+	negC       bool  // pc is a negated predicate
+	guard      int32 // predicate slot, -1: unguarded
+	d, a, b, c int32
+	pd, pc     int32 // predicate destination and source, -1: none
+	pd2        int32
+	imm        uint64
+	f32        fn32
+	f64        fn64
+	wide       fnWide
+	narrow     fnNarr
+	mix        fnMix
+	cmp        fnCmp
+	cmp64      fnCmp6
+	mem        *access
+	mma        *mmaOp
+	bar        *barOp
+	call       *callOp
+	target     int32
+	targets    []int32
+	loop       int32 // branch: the outermost loop whose back edge this is, -1
+	inLoop     int32 // outermost loop around the instruction, -1
+	src        *ptx.Instr
+	fn         *ptx.Func
+	index      int32
+}
+
+// program is a decoded entry with the functions that it calls behind it.
+type program struct {
+	model   *fp.Model
+	module  *ptx.Module
+	entry   *ptx.Func
+	code    []inst
+	n32     int // slots of each bank
+	n64     int
+	npred   int
+	consts  []constSlot
+	sregs   []sregSlot
+	regs    map[*ptx.Func][]regSlot
+	syms    []*symbol
+	sets    []symSet // provenance of accesses, by access.set
+	globals []*ptx.Var
+	shared  []ptx.Symbol
+	nstatic int // static shared bytes
+	dynBase int // where dynamic shared memory starts, -1: none
+	frame   int // bytes of local memory a lane, device function parameters included
+	locals  []localVar
+	params  int // bytes of the parameter block
+	nloops  int
+	atomics bool              // global memory is changed by atomics: blocks run in order
+	base    map[*ptx.Func]int // first instruction of each function
+}
+
+// regSlot says where a PTX register lives.
+type regSlot struct {
+	bank bank
+	slot int32
+}
+
+type bank uint8
+
+const (
+	bankNone bank = iota
+	bankPred
+	bank32
+	bank64
+)
+
+type constSlot struct {
+	bank  bank
+	slot  int32
+	value uint64
+}
+
+// sregSlot is a slot filled once a warp starts.
+type sregSlot struct {
+	slot int32
+	name string
+	comp int8
+	wide bool
+}
+
+// localVar is a .local or device-function .param variable in a lane's frame.
+type localVar struct {
+	v    *ptx.Var
+	off  int
+	size int
+}

@@ -1,0 +1,79 @@
+package emu
+
+// knownSreg reports whether a special register can be read into a bank.
+func knownSreg(name string, b bank) bool {
+	switch name {
+	case "%tid", "%ntid", "%ctaid", "%nctaid", "%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid", "%gridid",
+		"%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt", "%dynamic_smem_size",
+		"%total_smem_size", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid", "%cluster_ctarank",
+		"%cluster_nctarank":
+		return b == bank32 || name == "%gridid"
+	}
+	return false
+}
+
+// specials fills the slots of special registers. There is one multiprocessor, number 0, and no clusters.
+func (w *warp) specials() {
+	b := w.blk
+	for _, s := range b.p.sregs {
+		v, uniform := w.special(s, 0), true
+		var row row32
+		for i := range row {
+			row[i] = w.special(s, i)
+			uniform = uniform && row[i] == v
+		}
+		switch {
+		case s.wide:
+			w.r64[s.slot][0], w.u64[s.slot] = uint64(v), stUniform
+		case uniform:
+			w.r32[s.slot][0], w.u32[s.slot] = v, stUniform
+		default:
+			w.r32[s.slot], w.u32[s.slot] = row, stFilled
+		}
+	}
+}
+
+func (w *warp) special(s sregSlot, lane int) uint32 {
+	b := w.blk
+	comp := int(max(s.comp, 0))
+	at := func(d [3]int) uint32 {
+		if comp > 2 {
+			return 0
+		}
+		return uint32(d[comp])
+	}
+	switch s.name {
+	case "%tid":
+		t := b.l.Block.At(min(w.id*32+lane, b.l.Block.Count()-1))
+		return at(t)
+	case "%ntid":
+		return at(b.l.Block)
+	case "%ctaid", "%clusterid":
+		return at(b.id)
+	case "%nctaid", "%nclusterid":
+		return at(b.l.Grid)
+	case "%cluster_nctaid", "%cluster_nctarank", "%nsmid":
+		return 1
+	case "%laneid":
+		return uint32(lane)
+	case "%warpid":
+		return uint32(w.id)
+	case "%nwarpid":
+		return uint32(len(b.warps))
+	case "%lanemask_eq":
+		return 1 << lane
+	case "%lanemask_lt":
+		return 1<<lane - 1
+	case "%lanemask_le":
+		return 2<<lane - 1
+	case "%lanemask_gt":
+		return ^uint32(2<<lane - 1)
+	case "%lanemask_ge":
+		return ^uint32(1<<lane - 1)
+	case "%dynamic_smem_size":
+		return uint32(b.l.DynShared)
+	case "%total_smem_size":
+		return uint32(len(b.shared))
+	}
+	return 0
+}
