@@ -130,7 +130,10 @@ func (w *warp) branch(in *inst, m uint32, to int32) bool {
 	if !back {
 		return false
 	}
-	if g.back++; g.back >= yieldAfter {
+	switch g.back++; {
+	case len(w.groups) == 1:
+		g.back, g.yielded = 0, false
+	case g.back >= yieldAfter:
 		g.back, g.yielded = 0, true
 	}
 	if w.spins++; w.spins >= yieldAfter {

@@ -13,6 +13,7 @@ func (d *decoder) mmaSync() {
 	o := d.out
 	m := &mmaOp{k: 16}
 	o.mma, o.class, o.run = m, target.ClassMMA, runMMA
+	d.aligned()
 	switch {
 	case d.has("m16n8k8"):
 		m.k = 8
@@ -91,6 +92,7 @@ func (d *decoder) ldmatrix() {
 	o := d.out
 	m := &mmaOp{matrix: 1, trans: d.has("trans")}
 	o.mma = m
+	d.aligned()
 	if !d.has("m8n8") || d.typ() != ptx.B16 {
 		d.unmodelled()
 	}

@@ -101,7 +101,7 @@ func (d *decoder) wmma() {
 		d.unmodelled()
 	}
 	d.out.mma = &mmaOp{}
-	d.out.flow = flowNext
+	d.aligned()
 	switch d.in.Mods[0] {
 	case "load":
 		d.wmmaLoad()
@@ -112,6 +112,11 @@ func (d *decoder) wmma() {
 	default:
 		d.unmodelled()
 	}
+}
+
+// aligned makes an instruction wait for the whole warp.
+func (d *decoder) aligned() {
+	d.out.flow, d.out.c = flowSync, d.constant(bank32, uint64(allLanes))
 }
 
 // fragment decodes a vector of registers.
