@@ -27,6 +27,21 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	}
 }
 
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *Number) UnmarshalJSON(b []byte) error {
+	switch string(b) {
+	case `"NaN"`:
+		*n = Number(math.NaN())
+	case `"+Inf"`:
+		*n = Number(math.Inf(1))
+	case `"-Inf"`:
+		*n = Number(math.Inf(-1))
+	default:
+		return json.Unmarshal(b, (*float64)(n))
+	}
+	return nil
+}
+
 // Report is the document tilescope.run/1: everything one run found, in the contract's names and units.
 type Report struct {
 	Schema string         `json:"schema"`
