@@ -13,20 +13,21 @@ import (
 // decoder turns PTX functions into a program. It reports what is not modelled by panicking with a *ptx.Error, which load
 // recovers.
 type decoder struct {
-	p      *program
-	fn     *ptx.Func
-	in     *ptx.Instr
-	out    *inst
-	base   int // index in the program of the function's first instruction
-	consts map[constKey]int32
-	sregs  map[sregKey]int32
-	symIdx map[any]int // *ptx.Var or parameter offset -> index in program.syms
-	glob   map[*ptx.Var]int
-	local  map[*ptx.Var]int
-	shared map[*ptx.Var]int
-	entry  map[*ptx.Func]int // first instruction of each function
-	order  []*ptx.Func
-	calls  []pendingCall
+	p       *program
+	fn      *ptx.Func
+	in      *ptx.Instr
+	out     *inst
+	base    int // index in the program of the function's first instruction
+	consts  map[constKey]int32
+	sregs   map[sregKey]int32
+	symIdx  map[any]int // *ptx.Var or parameter offset -> index in program.syms
+	glob    map[*ptx.Var]int
+	local   map[*ptx.Var]int
+	shared  map[*ptx.Var]int
+	entry   map[*ptx.Func]int // first instruction of each function
+	order   []*ptx.Func
+	calls   []pendingCall
+	loopIDs map[loopKey]int32
 }
 
 type pendingCall struct {
@@ -66,7 +67,7 @@ func load(model *fp.Model, m *ptx.Module, name string) (k *Kernel, err error) {
 			params: f.ParamBytes(),
 		},
 		consts: map[constKey]int32{}, sregs: map[sregKey]int32{}, symIdx: map[any]int{}, glob: map[*ptx.Var]int{},
-		local: map[*ptx.Var]int{}, shared: map[*ptx.Var]int{}, entry: map[*ptx.Func]int{},
+		local: map[*ptx.Var]int{}, shared: map[*ptx.Var]int{}, entry: map[*ptx.Func]int{}, loopIDs: map[loopKey]int32{},
 	}
 	if m.AddressSize != 64 {
 		return nil, &ptx.Error{Pos: f.Pos, Msg: "32-bit addressing is not modelled"}

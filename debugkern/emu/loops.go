@@ -2,58 +2,219 @@ package emu
 
 import "tilescope/debugkern/ptx"
 
-// loops finds the natural loops of f and gives each instruction the outermost one around it, and each branch that is a
-// back edge of an outermost loop that loop's number. A loop here is the span from its header to its last back edge, which
-// for compilers' block order is the natural loop.
+// flowGraph is the control flow between the basic blocks of a function.
+type flowGraph struct {
+	start []int // first instruction of each block, and the end
+	of    []int // block of each instruction
+	succ  [][]int
+	pred  [][]int
+	order []int // reverse postorder
+	idom  []int // immediate dominator, -1 where not reachable
+}
+
+// loops finds the natural loops of f: a branch to a block that dominates it is a back edge, and the loop is what reaches the
+// branch without passing that block. Each instruction gets the outermost loop around it that holds a block barrier (a walk
+// over tiles), each back edge of an outermost loop that loop's number.
 func (d *decoder) loops(f *ptx.Func) {
-	type span struct{ head, last int }
-	var spans []span
-	for i, in := range f.Body {
-		if in.Op != "bra" || len(in.Args) == 0 || int(in.Args[0].Target) > i {
+	if len(f.Body) == 0 {
+		return
+	}
+	code := d.p.code[d.base : d.base+len(f.Body)]
+	g := newFlowGraph(code, d.base)
+	bodies := g.naturalLoops()
+	for b := range g.succ {
+		head, size := -1, 0
+		for h, body := range bodies {
+			if n := len(body); body[b] && (n > size || n == size && h < head) {
+				head, size = h, n
+			}
+		}
+		if head < 0 {
 			continue
 		}
-		spans = append(spans, span{int(in.Args[0].Target), i})
+		id, walk := int32(-1), false
+		for in := range bodies[head] {
+			for i := g.start[in]; i < g.start[in+1]; i++ {
+				walk = walk || code[i].flow == flowBarrier
+			}
+		}
+		id = d.loopNumber(f, head)
+		last := g.start[b+1] - 1
+		for i := g.start[b]; i <= last; i++ {
+			if walk {
+				code[i].inLoop = id
+			}
+		}
+		if in := &code[last]; in.flow == flowBranch && int(in.target)-d.base == g.start[head] {
+			in.loop = id
+		}
 	}
-	outer := func(s span) span { // the widest span that overlaps s, grown until nothing does
-		for grew := true; grew; {
-			grew = false
-			for _, t := range spans {
-				if t.head <= s.last && t.last >= s.head && (t.head < s.head || t.last > s.last) {
-					s.head, s.last = min(s.head, t.head), max(s.last, t.last)
-					grew = true
+}
+
+// loopNumber numbers the loop with that head block.
+func (d *decoder) loopNumber(f *ptx.Func, head int) int32 {
+	k := loopKey{f, head}
+	id, ok := d.loopIDs[k]
+	if !ok {
+		id = int32(d.p.nloops)
+		d.p.nloops++
+		d.loopIDs[k] = id
+	}
+	return id
+}
+
+type loopKey struct {
+	f    *ptx.Func
+	head int
+}
+
+func newFlowGraph(code []inst, base int) *flowGraph {
+	leader := make([]bool, len(code)+1)
+	leader[0] = true
+	targets := func(in *inst) []int32 {
+		switch in.flow {
+		case flowBranch:
+			return []int32{in.target}
+		case flowBrx:
+			return in.targets
+		}
+		return nil
+	}
+	for i := range code {
+		for _, t := range targets(&code[i]) {
+			leader[min(int(t)-base, len(code))] = true
+			leader[i+1] = true
+		}
+	}
+	g := &flowGraph{of: make([]int, len(code)+1)}
+	for i := range code {
+		if leader[i] {
+			g.start = append(g.start, i)
+		}
+		g.of[i] = len(g.start) - 1
+	}
+	n := len(g.start)
+	g.start = append(g.start, len(code))
+	g.succ, g.pred = make([][]int, n), make([][]int, n)
+	edge := func(from, to int) {
+		if to < len(code) {
+			g.succ[from] = append(g.succ[from], g.of[to])
+			g.pred[g.of[to]] = append(g.pred[g.of[to]], from)
+		}
+	}
+	for b := range n {
+		last := &code[g.start[b+1]-1]
+		for _, t := range targets(last) {
+			edge(b, int(t)-base)
+		}
+		ends := last.flow == flowBranch || last.flow == flowBrx || last.flow == flowExit || last.flow == flowRet || last.flow == flowTrap
+		if !ends || last.guard >= 0 {
+			edge(b, g.start[b+1])
+		}
+	}
+	g.dominators()
+	return g
+}
+
+// dominators is the iterative algorithm of Cooper, Harvey and Kennedy.
+func (g *flowGraph) dominators() {
+	n := len(g.succ)
+	number := make([]int, n)
+	seen := make([]bool, n)
+	type frame struct{ b, next int }
+	stack := []frame{{0, 0}}
+	seen[0] = true
+	var post []int
+	for len(stack) > 0 {
+		top := &stack[len(stack)-1]
+		if top.next < len(g.succ[top.b]) {
+			s := g.succ[top.b][top.next]
+			top.next++
+			if !seen[s] {
+				seen[s] = true
+				stack = append(stack, frame{s, 0})
+			}
+			continue
+		}
+		post = append(post, top.b)
+		stack = stack[:len(stack)-1]
+	}
+	for i := len(post) - 1; i >= 0; i-- {
+		number[post[i]] = len(g.order)
+		g.order = append(g.order, post[i])
+	}
+	g.idom = make([]int, n)
+	for i := range g.idom {
+		g.idom[i] = -1
+	}
+	g.idom[0] = 0
+	for changed := true; changed; {
+		changed = false
+		for _, b := range g.order[1:] {
+			best := -1
+			for _, p := range g.pred[b] {
+				switch {
+				case g.idom[p] < 0:
+				case best < 0:
+					best = p
+				default:
+					x, y := p, best
+					for x != y {
+						for number[x] > number[y] {
+							x = g.idom[x]
+						}
+						for number[y] > number[x] {
+							y = g.idom[y]
+						}
+					}
+					best = x
+				}
+			}
+			if best >= 0 && g.idom[b] != best {
+				g.idom[b], changed = best, true
+			}
+		}
+	}
+}
+
+func (g *flowGraph) dominates(a, b int) bool {
+	for g.idom[b] >= 0 {
+		if a == b {
+			return true
+		}
+		if b == g.idom[b] {
+			break
+		}
+		b = g.idom[b]
+	}
+	return false
+}
+
+// naturalLoops returns the blocks of each loop by its head.
+func (g *flowGraph) naturalLoops() map[int]map[int]bool {
+	loops := map[int]map[int]bool{}
+	for _, b := range g.order {
+		for _, h := range g.succ[b] {
+			if !g.dominates(h, b) {
+				continue
+			}
+			body := loops[h]
+			if body == nil {
+				body = map[int]bool{h: true}
+				loops[h] = body
+			}
+			work := []int{b}
+			for len(work) > 0 {
+				x := work[len(work)-1]
+				work = work[:len(work)-1]
+				if !body[x] {
+					body[x] = true
+					work = append(work, g.pred[x]...)
 				}
 			}
 		}
-		return s
 	}
-	ids := map[span]int32{}
-	for _, s := range spans {
-		o := outer(s)
-		id, ok := ids[o]
-		if !ok {
-			id = int32(d.p.nloops)
-			ids[o] = id
-			d.p.nloops++
-			for i := o.head; i <= o.last; i++ {
-				d.p.code[d.base+i].inLoop = id
-			}
-		}
-		if s.head == o.head {
-			d.p.code[d.base+s.last].loop = id
-		}
-	}
-	// Only a loop with a block barrier in it is a walk over tiles.
-	walks := map[int32]bool{}
-	for i := range f.Body {
-		if in := &d.p.code[d.base+i]; in.flow == flowBarrier && in.inLoop >= 0 {
-			walks[in.inLoop] = true
-		}
-	}
-	for i := range f.Body {
-		if in := &d.p.code[d.base+i]; in.inLoop >= 0 && !walks[in.inLoop] {
-			in.inLoop = -1
-		}
-	}
+	return loops
 }
 
 // tile is the iteration of the walk over tiles that the warp is in at an instruction, -1 outside one.

@@ -16,13 +16,27 @@ func run32(w *warp, in *inst, mask uint32) {
 			w.full32(in.b)
 			w.full32(in.c)
 		}
-		in.f32(32, &w.r32[in.d], &w.r32[in.a], &w.r32[in.b], &w.r32[in.c])
+		d := &w.r32[in.d]
+		in.f32(32, d, &w.r32[in.a], &w.r32[in.b], &w.r32[in.c])
 		w.u32[in.d] = stFilled
+		if d[0] == d[1] && d[0] == d[2] && mask == allLanes && equalLanes(d) {
+			w.u32[in.d] = stFilled | stUniform
+		}
 		return
 	}
 	var t row32
 	in.f32(32, &t, w.full32(in.a), w.full32(in.b), w.full32(in.c))
 	w.store32(in.d, &t, mask)
+}
+
+// equalLanes reports whether all lanes hold one value. Quotients of thread numbers and the results of reductions do, and
+// what follows from them is then computed once.
+func equalLanes(d *row32) bool {
+	v, diff := d[0], uint32(0)
+	for _, x := range d {
+		diff |= x ^ v
+	}
+	return diff == 0
 }
 
 // run64 executes a function over the 64-bit bank.

@@ -290,6 +290,29 @@ func (m *mmaOp) readTile(tile *[256]uint32, data []byte, stride int) {
 	}
 }
 
+// writeTile writes [row][col] to memory.
+func (m *mmaOp) writeTile(tile *[256]uint32, r *region, at, stride int) {
+	size := m.kind.size()
+	for i := range 16 {
+		o := at + i*stride*size
+		line := r.data[o : o+16*size]
+		for j := range 16 {
+			cell := 16*i + j
+			if m.col {
+				cell = 16*j + i
+			}
+			if size == 4 {
+				le.PutUint32(line[4*j:], tile[cell&255])
+			} else {
+				le.PutUint16(line[2*j:], uint16(tile[cell&255]))
+			}
+		}
+		if r.written != nil {
+			fill(r.written[o:o+16*size], 0xff)
+		}
+	}
+}
+
 // setFragment distributes a tile to the lanes.
 func (w *warp) setFragment(m *mmaOp, tile *[256]uint32, mask uint32) {
 	cells := m.cells()
@@ -378,15 +401,13 @@ func runWmmaStore(w *warp, in *inst, mask uint32) {
 	size := m.kind.size()
 	at, stride, r := w.tileRegion(in, mask)
 	if r != nil && (r.alloc == nil || r.alloc.dirty == nil) {
-		for lane := range 32 {
-			for e := range 8 {
-				o := at + m.elementOffset(cells[lane][e], stride)
-				putScalar(r.data[o:], size, uint64(value(lane, e)))
-				if r.written != nil {
-					putScalar(r.written[o:], size, ^uint64(0))
-				}
-			}
+		var tile [256]uint32
+		f := fp.F32
+		if m.kind == fragAcc16 {
+			f = fp.F16
 		}
+		w.accumulator(&tile, m.regs, f)
+		m.writeTile(&tile, r, at, stride)
 		return
 	}
 	for l := mask; l != 0; l &= l - 1 {
