@@ -105,7 +105,6 @@ type Request struct {
 	Blocks   string // X,Y,Z, each a number, A-B or *; "" all
 	Tiles    string // A-B; "" all
 	Stages   string // comma-separated; "" all
-	Plain    bool   // also run the build without probes and compare O
 }
 
 // Progress is told as a run goes on. Done of Total units of Phase are finished; Total 0 means unknown.

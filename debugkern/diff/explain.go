@@ -18,7 +18,7 @@ import (
 const (
 	sampleTiles   = 6     // wrong tiles that all hypotheses are tried on first
 	samplePasses  = 0.2   // share of a sample's bad cells below which a hypothesis is not tried on the rest
-	leastExplains = 0.3   // below this an explanation is not reported
+	leastExplains = 0.5   // below this an explanation is not reported
 	asWell        = 0.005 // shares closer than this count as equal
 	mostReported  = 4
 	cellsPerFit   = 8 // bad cells that a fitted number needs
@@ -315,5 +315,6 @@ func (sc *scene) within(cell int, v, pre float64) bool {
 		want := attn.RoundTo(sc.rnd.dtype, v)
 		return got == want || math.IsNaN(got) && math.IsNaN(want)
 	}
-	return math.Abs(got-v) <= sc.rnd.bound(v, pre)
+	bound := sc.rnd.bound(v, pre)
+	return math.Abs(got-v) <= bound && !math.IsInf(bound, 0)
 }
