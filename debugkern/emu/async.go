@@ -30,6 +30,7 @@ type asyncQueue struct {
 	open     [32]uint32
 	random   bool // copies may land at any load
 	earliest bool
+	spare    [][]byte // buffers of copies that have landed
 }
 
 // cp decodes cp.async and its commits and waits.
@@ -91,6 +92,9 @@ func runAsync(w *warp, in *inst, mask uint32) {
 	y := x.second
 	b.count(target.SpaceShared)
 	b.count(target.SpaceGlobal)
+	if w.copyAtOnce(in, mask) {
+		return
+	}
 	c := asyncCopy{in: in, mask: mask, group: w.async.open, data: make([]byte, 32*x.size)}
 	ignored := uint32(0)
 	if x.async.ignores {
@@ -125,11 +129,61 @@ func runAsync(w *warp, in *inst, mask uint32) {
 		}
 		copy(to, src.data)
 	}
-	w.async.copies = append(w.async.copies, c)
+	w.enqueue(c)
+}
+
+// enqueue puts a copy under way.
+func (w *warp) enqueue(c asyncCopy) {
 	if w.async.earliest {
-		w.landCopy(&w.async.copies[len(w.async.copies)-1], mask)
-		w.async.copies = w.async.copies[:len(w.async.copies)-1]
+		w.landCopy(&c, c.mask)
+		w.async.recycle(c.data)
+		return
 	}
+	w.async.copies = append(w.async.copies, c)
+}
+
+// recycle keeps a copy's buffer for the next one.
+func (q *asyncQueue) recycle(data []byte) {
+	if len(q.spare) < 16 {
+		q.spare = append(q.spare, data)
+	}
+}
+
+// buffer returns n bytes of any contents.
+func (q *asyncQueue) buffer(n int) []byte {
+	if k := len(q.spare); k > 0 && cap(q.spare[k-1]) >= n {
+		b := q.spare[k-1][:n]
+		q.spare = q.spare[:k-1]
+		return b
+	}
+	return make([]byte, n)
+}
+
+// copyAtOnce queues a copy in which every lane moves all its bytes inside the regions it may touch; ok is false, and nothing
+// done, where some lane needs a closer look.
+func (w *warp) copyAtOnce(in *inst, mask uint32) (ok bool) {
+	x := in.mem
+	y, b := x.second, w.blk
+	to, from := &b.regions[x.set], &b.regions[y.set]
+	s := x.async.srcSize
+	if mask != allLanes || to.data == nil || from.data == nil || x.base < 0 || y.base < 0 || x.async.ignores || from.written != nil ||
+		s >= 0 && (w.u32[s]&stUniform == 0 || int(w.r32[s][0]) != x.size) {
+		return false
+	}
+	var dst, src row32
+	if ok, _ := w.offsets(x, to, mask, &dst); !ok {
+		return false
+	}
+	if ok, _ := w.offsets(y, from, mask, &src); !ok {
+		return false
+	}
+	c := asyncCopy{in: in, mask: mask, group: w.async.open, data: w.async.buffer(32 * x.size)}
+	for i, at := range src {
+		c.dst[i] = to.lo + uint64(dst[i])
+		copy(c.data[i*x.size:(i+1)*x.size], from.data[at:])
+	}
+	w.enqueue(c)
+	return true
 }
 
 // land makes visible what the lanes of mask wait for: all but the last pending groups that they committed, or everything
@@ -148,6 +202,8 @@ func (w *warp) land(mask uint32, pending uint32, all bool) {
 		w.landCopy(c, now)
 		if c.mask &^= now; c.mask != 0 {
 			kept = append(kept, *c)
+		} else {
+			w.async.recycle(c.data)
 		}
 	}
 	w.async.copies = kept

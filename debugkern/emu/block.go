@@ -143,7 +143,7 @@ func (w *warp) begin() {
 	w.alive = w.exists
 	w.groups = append(w.groups[:0], group{mask: w.exists})
 	w.cur, w.spins = 0, 0
-	w.async = asyncQueue{}
+	w.async = asyncQueue{spare: w.async.spare}
 	w.specials()
 	w.fill32(0)
 	w.fill64(0)

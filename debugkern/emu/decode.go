@@ -26,6 +26,7 @@ type decoder struct {
 	shared  map[*ptx.Var]int
 	entry   map[*ptx.Func]int // first instruction of each function
 	order   []*ptx.Func
+	share   bool // registers share slots
 	calls   []pendingCall
 	loopIDs map[loopKey]int32
 }
@@ -46,8 +47,8 @@ type sregKey struct {
 	b    bank
 }
 
-// load decodes the entry of a module.
-func load(model *fp.Model, m *ptx.Module, name string) (k *Kernel, err error) {
+// load decodes the entry of a module; share lets registers share slots.
+func load(model *fp.Model, m *ptx.Module, name string, share bool) (p *program, err error) {
 	f := m.Func(name)
 	if f == nil || !f.Entry {
 		return nil, &ptx.Error{Pos: ptx.Pos{File: m.Name, Line: 1, Col: 1}, Msg: fmt.Sprintf("no entry %q", name)}
@@ -56,12 +57,13 @@ func load(model *fp.Model, m *ptx.Module, name string) (k *Kernel, err error) {
 		switch r := recover().(type) {
 		case nil:
 		case *ptx.Error:
-			k, err = nil, r
+			p, err = nil, r
 		default:
 			panic(r)
 		}
 	}()
 	d := &decoder{
+		share: share,
 		p: &program{
 			model: model, module: m, entry: f, n32: 1, n64: 1, regs: map[*ptx.Func][]regSlot{}, dynBase: -1,
 			params: f.ParamBytes(),
@@ -83,7 +85,7 @@ func load(model *fp.Model, m *ptx.Module, name string) (k *Kernel, err error) {
 	d.p.npred = max(d.p.npred, 1)
 	d.p.base = d.entry
 	d.reachGlobals()
-	return newKernel(d.p), nil
+	return d.p, nil
 }
 
 // require puts a function in the queue of those to decode.
@@ -129,24 +131,21 @@ func (d *decoder) function(f *ptx.Func) {
 	d.provenance(f)
 }
 
-// registers gives each register of f a slot.
+// registers gives each register of f a slot: its own, or one shared over time.
 func (d *decoder) registers(f *ptx.Func) {
 	slots := make([]regSlot, len(f.Regs))
 	for i, r := range f.Regs {
-		if r.Vec != 0 {
-			continue // an operand that names it is refused
-		}
-		switch bits := r.Type.Bits(); {
-		case r.Type == ptx.Pred:
-			slots[i] = regSlot{bankPred, int32(d.p.npred)}
+		slots[i].bank = bankOf(r) // an operand that names one without a bank is refused
+		switch {
+		case slots[i].bank == bankPred:
+			slots[i].slot = int32(d.p.npred)
 			d.p.npred++
-		case bits <= 32:
-			slots[i] = regSlot{bank32, int32(d.p.n32)}
-			d.p.n32++
-		case bits == 64:
-			slots[i] = regSlot{bank64, int32(d.p.n64)}
-			d.p.n64++
+		case slots[i].bank != bankNone && !d.share:
+			slots[i].slot = d.slot(slots[i].bank)
 		}
+	}
+	if d.share && len(f.Body) > 0 {
+		d.shareSlots(f, slots)
 	}
 	d.p.regs[f] = slots
 }

@@ -54,7 +54,11 @@ func (b *Backend) Load(ctx context.Context, m *ptx.Module, entry string) (target
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return load(b.model, m, entry)
+	p, err := load(b.model, m, entry, true)
+	if err != nil {
+		return nil, err
+	}
+	return &Kernel{p: p}, nil
 }
 
 // Close releases nothing: an emulator holds nothing.

@@ -14,10 +14,22 @@ import (
 
 // Kernel is one decoded entry. It is immutable and may be launched from several goroutines.
 type Kernel struct {
-	p *program
+	p     *program
+	once  sync.Once
+	exact *program // the same without shared slots, for stepping; decoded when first asked for
 }
 
-func newKernel(p *program) *Kernel { return &Kernel{p} }
+// stepped returns the program in which every register keeps a slot of its own.
+func (k *Kernel) stepped() *program {
+	k.once.Do(func() {
+		p, err := load(k.p.model, k.p.module, k.p.entry.Name, false)
+		if err != nil {
+			panic("BUG: a decoded kernel does not decode again: " + err.Error())
+		}
+		k.exact = p
+	})
+	return k.exact
+}
 
 // Resources are not known: the code was never through ptxas.
 func (k *Kernel) Resources() *target.Resources { return nil }

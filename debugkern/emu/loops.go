@@ -20,7 +20,7 @@ func (d *decoder) loops(f *ptx.Func) {
 		return
 	}
 	code := d.p.code[d.base : d.base+len(f.Body)]
-	g := newFlowGraph(code, d.base)
+	g := ptxFlow(f)
 	bodies := g.naturalLoops()
 	for b := range g.succ {
 		head, size := -1, 0
@@ -68,47 +68,42 @@ type loopKey struct {
 	head int
 }
 
-func newFlowGraph(code []inst, base int) *flowGraph {
-	leader := make([]bool, len(code)+1)
+// newFlowGraph cuts n instructions into blocks; flow gives an instruction's branch targets and whether the next one can
+// follow it.
+func newFlowGraph(n int, flow func(i int) (targets []int, falls bool)) *flowGraph {
+	leader := make([]bool, n+1)
 	leader[0] = true
-	targets := func(in *inst) []int32 {
-		switch in.flow {
-		case flowBranch:
-			return []int32{in.target}
-		case flowBrx:
-			return in.targets
+	for i := range n {
+		targets, falls := flow(i)
+		for _, t := range targets {
+			leader[min(t, n)] = true
 		}
-		return nil
-	}
-	for i := range code {
-		for _, t := range targets(&code[i]) {
-			leader[min(int(t)-base, len(code))] = true
+		if len(targets) > 0 || !falls {
 			leader[i+1] = true
 		}
 	}
-	g := &flowGraph{of: make([]int, len(code)+1)}
-	for i := range code {
+	g := &flowGraph{of: make([]int, n+1)}
+	for i := range n {
 		if leader[i] {
 			g.start = append(g.start, i)
 		}
 		g.of[i] = len(g.start) - 1
 	}
-	n := len(g.start)
-	g.start = append(g.start, len(code))
-	g.succ, g.pred = make([][]int, n), make([][]int, n)
+	blocks := len(g.start)
+	g.start = append(g.start, n)
+	g.succ, g.pred = make([][]int, blocks), make([][]int, blocks)
 	edge := func(from, to int) {
-		if to < len(code) {
+		if to < n {
 			g.succ[from] = append(g.succ[from], g.of[to])
 			g.pred[g.of[to]] = append(g.pred[g.of[to]], from)
 		}
 	}
-	for b := range n {
-		last := &code[g.start[b+1]-1]
-		for _, t := range targets(last) {
-			edge(b, int(t)-base)
+	for b := range blocks {
+		targets, falls := flow(g.start[b+1] - 1)
+		for _, t := range targets {
+			edge(b, t)
 		}
-		ends := last.flow == flowBranch || last.flow == flowBrx || last.flow == flowExit || last.flow == flowRet || last.flow == flowTrap
-		if !ends || last.guard >= 0 {
+		if falls {
 			edge(b, g.start[b+1])
 		}
 	}

@@ -276,27 +276,27 @@ func (d *decoder) floatComparison(name string, t ptx.Type) cmpFn {
 				return r
 			})
 		}
-		return compare32(each(func(a, b uint32) bool {
+		return compare32(eachLane(func(a, b uint32) bool {
 			if ftz {
 				a, b = fp.Flush32(a), fp.Flush32(b)
 			}
 			return fp.Cmp32(op, a, b)
 		}))
 	case ptx.F16:
-		return compare32(each(func(a, b uint32) bool {
+		return compare32(eachLane(func(a, b uint32) bool {
 			if ftz {
 				return fp.Cmp16(op, fp.Flush16(uint16(a)), fp.Flush16(uint16(b)))
 			}
 			return fp.Cmp16(op, uint16(a), uint16(b))
 		}))
 	case ptx.BF16:
-		return compare32(each(func(a, b uint32) bool { return fp.CmpBF16(op, uint16(a), uint16(b)) }))
+		return compare32(eachLane(func(a, b uint32) bool { return fp.CmpBF16(op, uint16(a), uint16(b)) }))
 	}
 	d.unmodelled() // packed comparisons have two results
 	return nil
 }
 
-func each(f func(a, b uint32) bool) fnCmp {
+func eachLane(f func(a, b uint32) bool) fnCmp {
 	return func(n int, a, b *row32) (r uint32) {
 		for i := range n {
 			if f(a[i&31], b[i&31]) {

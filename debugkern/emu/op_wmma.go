@@ -262,13 +262,44 @@ func runWmmaLoad(w *warp, in *inst, mask uint32) {
 			}
 		}
 	}
-	var tile [256]uint32 // by cell
-	if r != nil {
-		m.readTile(&tile, r.data[at:], stride)
-		w.setFragment(m, &tile, mask)
+	if r == nil {
+		w.wmmaSlowLoad(in, mask)
 		return
 	}
-	w.wmmaSlowLoad(in, mask)
+	if m.kind < fragAcc32 {
+		w.loadOperand(m, r.data[at:], stride)
+		return
+	}
+	var tile [256]uint32 // by cell
+	m.readTile(&tile, r.data[at:], stride)
+	w.setFragment(m, &tile, mask)
+}
+
+// loadOperand loads an A or B fragment for the whole warp. Where the pairs of a register lie side by side in memory, a
+// register is one word.
+func (w *warp) loadOperand(m *mmaOp, data []byte, stride int) {
+	pairs := m.col == (m.kind == fragB)
+	for k := range 4 {
+		d := &w.r32[m.regs[k]]
+		w.u32[m.regs[k]] = stFilled
+		for g := range 8 { // lanes 4g to 4g+3
+			if pairs {
+				line := data[2*((g+8*(k&1))*stride+8*(k>>1)):][:16]
+				q := d[4*g:][:4]
+				q[0], q[1] = le.Uint32(line), le.Uint32(line[4:])
+				q[2], q[3] = le.Uint32(line[8:]), le.Uint32(line[12:])
+				continue
+			}
+			for t := range 4 {
+				o := 2 * ((2*t+8*(k>>1))*stride + g + 8*(k&1))
+				d[4*g+t] = uint32(le.Uint16(data[o:])) | uint32(le.Uint16(data[o+2*stride:]))<<16
+			}
+		}
+	}
+	for k := 4; k < 8; k++ {
+		w.r32[m.regs[k]] = w.r32[m.regs[k-4]]
+		w.u32[m.regs[k]] = stFilled
+	}
 }
 
 // readTile reads a matrix into [row][col].

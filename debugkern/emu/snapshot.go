@@ -148,7 +148,7 @@ func (w *warp) clone() warp {
 	t.pred = append([]uint32(nil), w.pred...)
 	t.loops = append([]int32(nil), w.loops...)
 	t.groups = cloneGroups(w.groups)
-	t.async.copies = append([]asyncCopy(nil), w.async.copies...)
+	t.async = w.async.clone()
 	return t
 }
 
@@ -170,8 +170,18 @@ func (w *warp) restore(t *warp) {
 	copy(w.loops, t.loops)
 	w.alive, w.cur, w.spins = t.alive, t.cur, t.spins
 	w.groups = cloneGroups(t.groups)
-	w.async = t.async
-	w.async.copies = append([]asyncCopy(nil), t.async.copies...)
+	w.async = t.async.clone()
+}
+
+// clone copies the copies under way, with buffers of their own.
+func (q *asyncQueue) clone() asyncQueue {
+	t := *q
+	t.spare = nil
+	t.copies = append([]asyncCopy(nil), q.copies...)
+	for i := range t.copies {
+		t.copies[i].data = bytes.Clone(t.copies[i].data)
+	}
+	return t
 }
 
 // clone copies the findings.

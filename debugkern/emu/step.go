@@ -29,11 +29,12 @@ func (k *Kernel) open(l *target.Launch, id probes.Dim3) (*stepper, error) {
 	if err := k.check(&one); err != nil {
 		return nil, err
 	}
-	mem, err := newMemory(k.p, &one, true)
+	p := k.stepped()
+	mem, err := newMemory(p, &one, true)
 	if err != nil {
 		return nil, err
 	}
-	b := newBlock(k.p, &one, mem)
+	b := newBlock(p, &one, mem)
 	b.begin(id)
 	return &stepper{b}, nil
 }

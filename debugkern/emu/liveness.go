@@ -1,0 +1,217 @@
+package emu
+
+import (
+	"math/bits"
+	"sort"
+
+	"tilescope/debugkern/ptx"
+)
+
+// Slots are shared between registers that are never live at the same time, so that a warp's registers stay in the cache.
+// A register's interval runs, in the order of the text, over every place where it is live in any flow; lanes that have
+// parted write their own lanes only, so an interval that is free in the text is free for every lane.
+//
+// A block that is stepped has a program without sharing: there a register keeps its value for whoever looks.
+
+// bitset is a set of registers.
+type bitset []uint64
+
+func (s bitset) add(i int32)      { s[i>>6] |= 1 << (i & 63) }
+func (s bitset) del(i int32)      { s[i>>6] &^= 1 << (i & 63) }
+func (s bitset) has(i int32) bool { return s[i>>6]>>(i&63)&1 != 0 }
+
+// uses lists the registers that an instruction reads and writes. A guarded write keeps the old value in some lanes, so it
+// reads too.
+func uses(in *ptx.Instr, read, written *[]int32) {
+	*read, *written = (*read)[:0], (*written)[:0]
+	for i := range in.Args {
+		op := &in.Args[i]
+		if i == 0 && hasDest(in) {
+			registersOf(op, written)
+			continue
+		}
+		registersOf(op, read)
+	}
+	if in.Guard != nil {
+		*read = append(*read, *written...)
+	}
+}
+
+// hasDest reports whether the first operand is the destination.
+func hasDest(in *ptx.Instr) bool {
+	switch in.Op {
+	case "st", "red", "bra", "brx", "call", "cp", "stmatrix", "membar", "fence", "nanosleep", "prefetch", "prefetchu", "pmevent",
+		"discard", "applypriority":
+		return false
+	case "bar", "barrier":
+		return in.Has("red")
+	case "wmma":
+		return !in.Has("store")
+	}
+	return true
+}
+
+func registersOf(op *ptx.Operand, to *[]int32) {
+	if op.Kind == ptx.OpReg || op.Kind == ptx.OpAddr && op.Base == ptx.BaseReg {
+		*to = append(*to, op.Reg)
+	}
+	for i := range op.Elems {
+		registersOf(&op.Elems[i], to)
+	}
+}
+
+// interval is the places, two an instruction (before, after), at which a register is live.
+type interval struct {
+	reg      int32
+	from, to int
+}
+
+// intervals computes liveness over the flow graph and each register's interval.
+func intervals(f *ptx.Func, g *flowGraph) []interval {
+	words := (len(f.Regs) + 63) / 64
+	n := len(g.succ)
+	gen, kill, in := make([]bitset, n), make([]bitset, n), make([]bitset, n)
+	var read, written []int32
+	for b := range n {
+		gen[b], kill[b], in[b] = make(bitset, words), make(bitset, words), make(bitset, words)
+		for i := g.start[b]; i < g.start[b+1]; i++ {
+			uses(f.Body[i], &read, &written)
+			for _, r := range read {
+				if !kill[b].has(r) {
+					gen[b].add(r)
+				}
+			}
+			for _, r := range written {
+				kill[b].add(r)
+			}
+		}
+	}
+	out := func(b int) bitset {
+		s := make(bitset, words)
+		for _, t := range g.succ[b] {
+			for w, v := range in[t] {
+				s[w] |= v
+			}
+		}
+		return s
+	}
+	for changed := true; changed; {
+		changed = false
+		for b := n - 1; b >= 0; b-- {
+			for w, v := range out(b) {
+				if v = v&^kill[b][w] | gen[b][w]; v != in[b][w] {
+					in[b][w], changed = v, true
+				}
+			}
+		}
+	}
+	iv := make([]interval, len(f.Regs))
+	for r := range iv {
+		iv[r] = interval{int32(r), 1 << 30, -1}
+	}
+	grow := func(r int32, at int) {
+		iv[r].from, iv[r].to = min(iv[r].from, at), max(iv[r].to, at)
+	}
+	for b := range n {
+		each(in[b], func(r int32) { grow(r, 2*g.start[b]) })
+		each(out(b), func(r int32) { grow(r, 2*g.start[b+1]-1) })
+		for i := g.start[b]; i < g.start[b+1]; i++ {
+			uses(f.Body[i], &read, &written)
+			for _, r := range read {
+				grow(r, 2*i)
+			}
+			for _, r := range written {
+				grow(r, 2*i+1)
+			}
+		}
+	}
+	return iv
+}
+
+func each(s bitset, f func(r int32)) {
+	for w, v := range s {
+		for ; v != 0; v &= v - 1 {
+			f(int32(w<<6 + bits.TrailingZeros64(v)))
+		}
+	}
+}
+
+// shareSlots gives the registers of f slots by linear scan over their intervals.
+func (d *decoder) shareSlots(f *ptx.Func, slots []regSlot) {
+	iv := intervals(f, ptxFlow(f))
+	sort.Slice(iv, func(i, j int) bool {
+		if iv[i].from != iv[j].from {
+			return iv[i].from < iv[j].from
+		}
+		return iv[i].reg < iv[j].reg
+	})
+	type held struct {
+		to   int
+		slot int32
+	}
+	var active [3][]held // by bank
+	var free [3][]int32
+	for _, v := range iv {
+		k := bankOf(f.Regs[v.reg])
+		if k != bank32 && k != bank64 || v.to < 0 {
+			continue
+		}
+		i := int(k - bank32)
+		kept := active[i][:0]
+		for _, h := range active[i] {
+			if h.to < v.from {
+				free[i] = append(free[i], h.slot)
+			} else {
+				kept = append(kept, h)
+			}
+		}
+		active[i] = kept
+		var s int32
+		if n := len(free[i]); n > 0 {
+			s, free[i] = free[i][n-1], free[i][:n-1]
+		} else {
+			s = d.slot(k)
+		}
+		slots[v.reg].slot = s
+		active[i] = append(active[i], held{v.to, s})
+	}
+}
+
+// bankOf says which bank a register lives in.
+func bankOf(r ptx.Reg) bank {
+	switch n := r.Type.Bits(); {
+	case r.Vec != 0:
+		return bankNone
+	case r.Type == ptx.Pred:
+		return bankPred
+	case n <= 32:
+		return bank32
+	case n == 64:
+		return bank64
+	}
+	return bankNone
+}
+
+// ptxFlow is the flow graph of a function before it is decoded.
+func ptxFlow(f *ptx.Func) *flowGraph {
+	return newFlowGraph(len(f.Body), func(i int) (targets []int, falls bool) {
+		in := f.Body[i]
+		switch in.Op {
+		case "bra":
+			if len(in.Args) > 0 && in.Args[0].Kind == ptx.OpLabel {
+				targets = append(targets, int(in.Args[0].Target))
+			}
+			return targets, in.Guard != nil
+		case "brx":
+			if len(in.Args) > 1 {
+				for _, t := range in.Args[1].Targets {
+					targets = append(targets, int(t))
+				}
+			}
+			return targets, in.Guard != nil
+		case "exit", "ret", "trap":
+			return nil, in.Guard != nil
+		}
+		return nil, true
+	})
+}
