@@ -32,6 +32,7 @@ type block struct {
 	clock, limit, budget uint64
 	counts               target.Counts
 	found                findings
+	quick                map[quickKey]*target.Finding
 	err                  *target.Fault
 	broken               bool // a barrier or deadlock finding ended the block
 	released             bool // a barrier completed: warps that waited can run
@@ -95,7 +96,7 @@ func (b *block) begin(id probes.Dim3) {
 	b.barriers = [16]barrierState{}
 	b.clock, b.limit = 0, b.budget
 	b.counts = target.Counts{}
-	b.found = findings{}
+	b.found, b.quick = findings{}, nil
 	b.err, b.broken, b.released = nil, false, false
 	b.halted, b.resume, b.stepTo, b.last = false, ^uint64(0), 0, 0
 	b.printed = nil

@@ -109,12 +109,45 @@ func (b *block) report(w *warp, in *inst, lane int, kind target.Kind, v variable
 		old.Count++
 		old.Warps = addInt(old.Warps, w.id)
 		old.Lanes = addInt(old.Lanes, lane)
+		b.remember(quickKey{kind, in}, old)
 		return
 	}
-	b.found.add(k, target.Finding{
+	f := b.found.add(k, target.Finding{
 		Kind: kind, Severity: kind.Severity(), Message: msg, Variable: v.name, Index: v.index, Space: p.space.String(),
 		Block: b.id, Warps: []int{w.id}, Lanes: []int{lane}, KVTile: w.tile(in), Source: src, Neighbour: neighbour, Count: 1,
 	})
+	b.remember(quickKey{kind, in}, f)
+}
+
+// quickKey finds an instruction's finding again. An instruction that goes wrong often goes wrong in the same way: after
+// quickAfter times in a block the rest is counted without being described.
+type quickKey struct {
+	kind target.Kind
+	in   *inst
+}
+
+const quickAfter = 64
+
+// again counts a finding that was described often enough.
+func (b *block) again(kind target.Kind, w *warp, in *inst, lane int) bool {
+	q := b.quick[quickKey{kind, in}]
+	if in.probe || q != nil && q.Count >= quickAfter {
+		if q != nil {
+			q.Count++
+			q.Warps, q.Lanes = addInt(q.Warps, w.id), addInt(q.Lanes, lane)
+		}
+		return true
+	}
+	return false
+}
+
+func (b *block) remember(k quickKey, f *target.Finding) {
+	if b.quick == nil {
+		b.quick = map[quickKey]*target.Finding{}
+	}
+	if b.quick[k] == nil {
+		b.quick[k] = f
+	}
 }
 
 func addInt(s []int, v int) []int {
@@ -171,6 +204,9 @@ func (b *block) misaligned(w *warp, in *inst, x *access, lane int, p place, alig
 }
 
 func (b *block) uninitialised(w *warp, in *inst, x *access, lane int, p place) {
+	if b.again(target.Uninitialised, w, in, lane) {
+		return
+	}
 	for i, ok := range p.written { // name the first byte that was not written
 		if ok == 0 {
 			p.addr += uint64(i)
@@ -185,6 +221,9 @@ func (b *block) uninitialised(w *warp, in *inst, x *access, lane int, p place) {
 }
 
 func (b *block) outOfBounds(w *warp, in *inst, x *access, lane int, p place, size int) {
+	if b.again(target.OutOfBounds, w, in, lane) {
+		return
+	}
 	v := b.variableOf(x, p, size)
 	hit := b.variableAt(p.space, p.addr)
 	if hit.name == "" { // the access begins before the neighbour that it reaches into
