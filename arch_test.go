@@ -24,7 +24,7 @@ var imports = map[string][]string{
 	"debugkern/target": {"probes", "debugkern/ptx"},
 
 	"debugkern/emu":              {"debugkern/target", "debugkern/ptx", "debugkern/fp", "probes"},
-	"debugkern/cuda":             {"debugkern/target", "probes", "debugkern/cuda/internal/dl"},
+	"debugkern/cuda":             {"debugkern/target", "debugkern/ptx", "probes", "debugkern/cuda/internal/dl"},
 	"debugkern/cuda/internal/dl": {},
 	"debugkern/attn":             {"debugkern/fp", "probes"},
 	"debugkern/check":            {"debugkern/target", "debugkern/ptx", "debugkern/fp", "probes"},

@@ -1,0 +1,261 @@
+package cuda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"tilescope/debugkern/target"
+)
+
+// BackendConfig says which device to use, and how.
+type BackendConfig struct {
+	Device int // as the driver counts them
+	// Timeout is how long a launch, a load or a transfer may go without a sign of life before the worker is killed; 0 is
+	// DefaultTimeout.
+	Timeout time.Duration
+	// WorkerCommand starts a process that calls WorkerMain on its standard input and output and exits with its result.
+	WorkerCommand []string
+	Library       string // a driver library instead of the system's
+}
+
+// DefaultTimeout is a worker's time limit.
+const DefaultTimeout = 10 * time.Second
+
+// startTimeout is how long a worker may take until its device is open; the first one after a boot may take seconds.
+const startTimeout = 30 * time.Second
+
+// Backend launches kernels on one GPU, in a worker process: a kernel that faults, hangs or takes the driver down costs a
+// worker, and the next call starts another. It may be used from several goroutines; the device is used by one at a time.
+type Backend struct {
+	cfg     BackendConfig
+	info    target.Info
+	device  Device
+	driver  string
+	turn    chan struct{} // holds one token: whoever has it owns everything below
+	proc    *process
+	started int // workers started so far: tells kernels whether theirs is still there
+	closed  bool
+	pid     atomic.Int64
+}
+
+var (
+	_ target.Backend = (*Backend)(nil)
+	_ target.Timer   = (*Backend)(nil)
+	_ target.Pinner  = (*Backend)(nil)
+)
+
+// Open starts a worker on the device and asks what it is. Errors wrap ErrNoDriver or ErrNoDevice where this machine cannot
+// launch; nothing is left running then.
+func Open(ctx context.Context, cfg BackendConfig) (*Backend, error) {
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = DefaultTimeout
+	}
+	if len(cfg.WorkerCommand) == 0 {
+		return nil, errors.New("cuda backend: no worker command")
+	}
+	if err := DriverPresent(cfg.Library); err != nil {
+		return nil, err // without a process started
+	}
+	b := &Backend{cfg: cfg, turn: make(chan struct{}, 1)}
+	b.turn <- struct{}{}
+	if err := b.acquire(ctx); err != nil {
+		return nil, err
+	}
+	defer b.release()
+	if err := b.ensure(ctx); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// Info names the device.
+func (b *Backend) Info() target.Info { return b.info }
+
+// Device describes the device.
+func (b *Backend) Device() Device { return b.device }
+
+// Driver is the CUDA version that the driver supports, "13.0".
+func (b *Backend) Driver() string { return b.driver }
+
+// WorkerPID is the process id of the worker, 0 where none is running.
+func (b *Backend) WorkerPID() int { return int(b.pid.Load()) }
+
+// Close ends the worker. A call in flight is waited for; kernels are of no use afterwards.
+func (b *Backend) Close() error {
+	<-b.turn
+	defer b.release()
+	b.closed = true
+	if b.proc != nil {
+		b.proc.close()
+		b.forget()
+	}
+	return nil
+}
+
+func (b *Backend) acquire(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case <-b.turn:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (b *Backend) release() { b.turn <- struct{}{} }
+
+func (b *Backend) forget() {
+	b.proc = nil
+	b.pid.Store(0)
+}
+
+// drop ends a worker that is of no more use.
+func (b *Backend) drop() {
+	if b.proc != nil {
+		b.proc.kill()
+		b.forget()
+	}
+}
+
+var errClosed = errors.New("cuda backend: closed")
+
+// ensure makes a worker with the device open. The caller has the turn.
+func (b *Backend) ensure(ctx context.Context) error {
+	if b.closed {
+		return errClosed
+	}
+	if b.proc != nil {
+		select {
+		case <-b.proc.exited:
+			b.drop() // it died while nobody looked
+		default:
+			return nil
+		}
+	}
+	p, err := startProcess(b.cfg.WorkerCommand)
+	if err != nil {
+		return err
+	}
+	b.proc = p
+	b.started++
+	b.pid.Store(int64(p.cmd.Process.Pid))
+	if err := p.handshake(ctx, startTimeout); err != nil {
+		b.drop()
+		return fmt.Errorf("start the GPU worker: %w", err)
+	}
+	res, err := p.exchange(ctx, &request{Open: &openOp{Library: b.cfg.Library, Device: b.cfg.Device}}, nil, nil, startTimeout)
+	if err == nil && (res.Open == nil || len(res.Open.Devices) != 1) {
+		err = errors.New("malformed answer")
+	}
+	if err != nil {
+		b.drop()
+		return fmt.Errorf("open device %d: %w", b.cfg.Device, err)
+	}
+	b.device, b.driver = res.Open.Devices[0], res.Open.Version
+	if b.info.Name == "" {
+		b.info = target.Info{Name: "cuda", Device: b.device.Name, Arch: b.device.Arch}
+	}
+	return nil
+}
+
+// attempts is how often an exchange is tried whose worker was killed from outside.
+const attempts = 2
+
+// call runs f with a worker, and drops the worker where the exchange has cost it. A worker that somebody killed is no
+// fault of the kernel's: f runs once more then, with a fresh one.
+func (b *Backend) call(ctx context.Context, f func(p *process) error) error {
+	if err := b.acquire(ctx); err != nil {
+		return err
+	}
+	defer b.release()
+	for n := 1; ; n++ {
+		if err := b.ensure(ctx); err != nil {
+			if outside(err) && n < attempts {
+				continue
+			}
+			return err
+		}
+		err := f(b.proc)
+		if err == nil {
+			return nil
+		}
+		if useless(b.proc, err) {
+			b.drop()
+		}
+		if outside(err) && n < attempts {
+			continue
+		}
+		return err
+	}
+}
+
+// outside reports that a worker was killed by somebody else.
+func outside(err error) bool {
+	var d *errDied
+	return errors.As(err, &d) && d.killed
+}
+
+// useless reports that a worker cannot serve another request after err.
+func useless(p *process, err error) bool {
+	var remote *remoteError
+	if errors.As(err, &remote) {
+		return remote.Fatal
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.killed
+	}
+	var ours *hostError
+	return !errors.As(err, &ours)
+}
+
+// hostError is a failure found on this side; the worker has nothing to do with it.
+type hostError struct{ err error }
+
+func (e *hostError) Error() string { return e.err.Error() }
+func (e *hostError) Unwrap() error { return e.err }
+
+// FreeMemory returns the device's free and total memory in bytes.
+func (b *Backend) FreeMemory(ctx context.Context) (free, total uint64, err error) {
+	err = b.call(ctx, func(p *process) error {
+		res, err := p.exchange(ctx, &request{Memory: &memoryRequest{}}, nil, nil, b.cfg.Timeout)
+		if err == nil && res.Memory != nil {
+			free, total = res.Memory.Free, res.Memory.Total
+		}
+		return err
+	})
+	return free, total, err
+}
+
+// Devices lists the machine's GPUs, through a worker of its own that ends at once.
+func Devices(ctx context.Context, cfg BackendConfig) (devices []Device, driver string, err error) {
+	if err := DriverPresent(cfg.Library); err != nil {
+		return nil, "", err
+	}
+	if len(cfg.WorkerCommand) == 0 {
+		return nil, "", errors.New("cuda backend: no worker command")
+	}
+	p, err := startProcess(cfg.WorkerCommand)
+	if err != nil {
+		return nil, "", err
+	}
+	defer p.close()
+	if err := p.handshake(ctx, startTimeout); err != nil {
+		return nil, "", fmt.Errorf("start the GPU worker: %w", err)
+	}
+	res, err := p.exchange(ctx, &request{Devices: &devicesOp{Library: cfg.Library}}, nil, nil, startTimeout)
+	if err != nil {
+		return nil, "", err
+	}
+	if res.Devices == nil {
+		return nil, "", errors.New("malformed answer")
+	}
+	return slices.Clip(res.Devices.Devices), res.Devices.Version, nil
+}

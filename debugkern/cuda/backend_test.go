@@ -1,0 +1,397 @@
+package cuda
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// good launches a kernel that must succeed: what every failure is followed by.
+func good(t *testing.T, b *Backend) {
+	t.Helper()
+	l := floats(12)
+	r, err := load(t, b, "copy").Launch(t.Context(), l)
+	if err != nil {
+		t.Fatalf("a good launch: %v", err)
+	}
+	if !bytes.Equal(r.Outputs["out"], l.Args[0].Buffer.Init) || len(r.Findings) != 0 || r.Unwritten["out"] != 0 || !r.Reached {
+		t.Fatalf("a good launch left %v, %d unwritten, findings %v", r.Outputs["out"], r.Unwritten["out"], r.Findings)
+	}
+}
+
+func TestBackendDescribesItsDevice(t *testing.T) {
+	b := openFake(t, "")
+	if got, want := b.Info(), (target.Info{Name: "cuda", Device: "Fake GPU 0", Arch: "sm_90"}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if d := b.Device(); d.PCI != "0000:00:00.0" || d.Memory != 1<<30 || d.SharedPerBlock != 232448 || b.Driver() != "13.0" {
+		t.Errorf("device %+v, driver %s", d, b.Driver())
+	}
+	good(t, b)
+}
+
+func TestDevices(t *testing.T) {
+	cfg := fakeConfig(t)
+	t.Setenv("FAKECUDA_DEVICES", "3")
+	devs, version, err := Devices(t.Context(), cfg)
+	if err != nil || len(devs) != 3 || devs[2].Name != "Fake GPU 2" || version != "13.0" {
+		t.Errorf("got %+v, %s, %v", devs, version, err)
+	}
+	cfg.Device = 2
+	b, err := Open(t.Context(), cfg)
+	if err != nil || b.Info().Device != "Fake GPU 2" {
+		t.Fatalf("%+v, %v", b, err)
+	}
+	b.Close()
+	cfg.Device = 3
+	if _, err := Open(t.Context(), cfg); !errors.Is(err, ErrNoDevice) || !strings.Contains(err.Error(), "counts 3") {
+		t.Errorf("device 3 of 3: %v", err)
+	}
+}
+
+func TestOpenWithoutDriverOrDevice(t *testing.T) {
+	cfg := fakeConfig(t)
+	missing := cfg
+	missing.Library = filepath.Join(t.TempDir(), "libcuda.so.1")
+	if _, err := Open(t.Context(), missing); !errors.Is(err, ErrNoDriver) {
+		t.Errorf("no library: %v", err)
+	}
+	for rules, want := range map[string]string{
+		"cuInit=100": "CUDA_VISIBLE_DEVICES", "cuInit=802": "fabricmanager", "cuInit=803": "different versions",
+		"cuDevicePrimaryCtxRetain=46": "exclusive mode",
+	} {
+		t.Setenv("FAKECUDA", rules)
+		if _, err := Open(t.Context(), cfg); !errors.Is(err, ErrNoDevice) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", rules, err)
+		}
+	}
+	t.Setenv("FAKECUDA", "")
+	t.Setenv("FAKECUDA_DEVICES", "0")
+	if _, _, err := Devices(t.Context(), cfg); !errors.Is(err, ErrNoDevice) {
+		t.Errorf("no device: %v", err)
+	}
+	cfg.WorkerCommand = []string{"/bin/echo", "no worker"}
+	if _, err := Open(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "start the GPU worker") {
+		t.Errorf("a command that is no worker: %v", err)
+	}
+}
+
+func TestLaunchFindings(t *testing.T) {
+	b := openFake(t, "")
+	for _, c := range []struct {
+		entry string
+		want  target.Finding
+		text  string
+	}{
+		{"overrun", target.Finding{Kind: target.OutOfBounds, Variable: "out", Index: []int{13}, Count: 2}, "8 bytes were written past its end of out, the nearest 4 bytes beyond"},
+		{"underrun", target.Finding{Kind: target.OutOfBounds, Variable: "out", Index: []int{-2}, Count: 1}, "before its start of out"},
+		{"vary", target.Finding{Kind: target.Varies, Variable: "out", Index: []int{1, 1}, Count: 1}, "1 cells of out differ between 5 identical launches (first seen in launch 2)"},
+	} {
+		l := floats(12)
+		l.Repeat = 5
+		r, err := load(t, b, c.entry).Launch(t.Context(), l)
+		if err != nil {
+			t.Fatalf("%s: %v", c.entry, err)
+		}
+		if len(r.Findings) != 1 {
+			t.Fatalf("%s: findings %+v", c.entry, r.Findings)
+		}
+		f := r.Findings[0]
+		if f.Kind != c.want.Kind || f.Variable != c.want.Variable || !slices.Equal(f.Index, c.want.Index) || f.Count != c.want.Count ||
+			f.Severity != target.SeverityError || !strings.Contains(f.Message, c.text) {
+			t.Errorf("%s: got %+v", c.entry, f)
+		}
+		good(t, b) // the bands are whole again
+	}
+}
+
+// Elements never written are told from elements written with the bytes that stood there.
+func TestUnwritten(t *testing.T) {
+	b := openFake(t, "")
+	for entry, want := range map[string]int{"copy": 0, "partial": 6, "half": 0} {
+		for _, repeat := range []int{1, 3} {
+			l := floats(12)
+			l.Repeat = repeat
+			r, err := load(t, b, entry).Launch(t.Context(), l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Unwritten["out"] != want || len(r.Findings) != 0 {
+				t.Errorf("%s: %d unwritten, want %d; findings %v", entry, r.Unwritten["out"], want, r.Findings)
+			}
+			if tail := r.Outputs["out"][24:]; entry != "copy" && !bytes.Equal(tail, bytes.Repeat([]byte{0xff}, 24)) {
+				t.Errorf("%s: the second half is %x", entry, tail)
+			}
+		}
+	}
+	l := floats(12)
+	l.Args[1].Buffer.Init = bytes.Repeat([]byte{9}, 48)
+	r, err := load(t, b, "partial").Launch(t.Context(), l)
+	if err != nil || r.Unwritten["out"] != 6 || !bytes.Equal(r.Outputs["out"][24:], l.Args[1].Buffer.Init[24:]) {
+		t.Errorf("an output with contents: %d unwritten, %x, %v", r.Unwritten["out"], r.Outputs["out"], err)
+	}
+}
+
+func TestCapture(t *testing.T) {
+	b := openFake(t, "")
+	p := &probes.Plan{
+		Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1}, Work: probes.Work{MaxTiles: 2}, Gate: probes.GateSoftmax,
+		Stages: []probes.StagePlan{{Stage: probes.StageS, DType: probes.F16, Rows: 4, Cols: 4, PerTile: true}},
+	}
+	layout := probes.NewLayout(p, probes.StageSet(1<<probes.StageS), probes.Range{N: probes.Dim3{1, 1, 1}, TileN: 2})
+	l := floats(12)
+	l.Repeat = 3
+	l.Probe = &target.Probe{Layout: layout, Control: true, Inject: bytes.Repeat([]byte{0x5a}, int(layout.InjectBytes))}
+	r, err := load(t, b, "instrumented").Launch(t.Context(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tile := layout.Tile(r.Capture, &p.Stages[0], probes.Dim3{}, 0)
+	if tile.Data == nil || tile.Data[0] != 0x5a {
+		t.Errorf("tile %v: the kernel copies the first injected byte", tile.Data)
+	}
+	if other := layout.Tile(r.Capture, &p.Stages[0], probes.Dim3{}, 1); other.Data != nil {
+		t.Errorf("a tile that was not reached holds %v", other.Data)
+	}
+	if len(r.Findings) != 1 || r.Findings[0].Kind != target.Varies || r.Findings[0].Variable != "S" || !slices.Equal(r.Findings[0].Index, []int{0, 1}) ||
+		r.Findings[0].KVTile != 0 || r.Findings[0].Count != 1 {
+		t.Errorf("findings %+v", r.Findings)
+	}
+	l.Probe.Watch = []target.Watch{{Stage: probes.StageP}}
+	if r, err = load(t, b, "instrumented").Launch(t.Context(), l); err != nil || !slices.ContainsFunc(r.Findings, func(f target.Finding) bool {
+		return f.Kind == target.NotModelled && f.Severity == target.SeverityAdvice && strings.Contains(f.Message, "stage P")
+	}) {
+		t.Errorf("a watch: findings %+v, %v", r.Findings, err)
+	}
+}
+
+func TestFaultsCostAWorker(t *testing.T) {
+	cfg := fakeConfig(t)
+	cfg.Timeout = 300 * time.Millisecond
+	b, err := Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for entry, want := range map[string]struct{ kind, text string }{
+		"illegal":    {"illegal-address", "access to an illegal address (cuStreamSynchronize: error 700, CUDA_ERROR_ILLEGAL_ADDRESS)"},
+		"misaligned": {"misaligned", "a misaligned access"},
+		"trap":       {"trap", "the kernel trapped"},
+		"hang":       {"timeout", "no end within the time limit of 300ms"},
+		"die":        {"died", "the worker process ended (exit status 2): SIGABRT: abort"},
+	} {
+		k := load(t, b, entry)
+		for range 2 {
+			before := b.WorkerPID()
+			_, err := k.Launch(t.Context(), floats(12))
+			var f *target.Fault
+			if !errors.As(err, &f) || f.Kind != want.kind || !strings.Contains(err.Error(), want.text) {
+				t.Fatalf("%s: %v", entry, err)
+			}
+			for _, part := range []string{"kernel " + entry + " (twelve floats), launch 1 of 1: ", "--backend emu"} {
+				if !strings.Contains(f.Msg, part) {
+					t.Errorf("%s: %q lacks %q", entry, f.Msg, part)
+				}
+			}
+			good(t, b)
+			if now := b.WorkerPID(); now == before || now == 0 {
+				t.Errorf("%s: worker %d, before it %d", entry, now, before)
+			}
+		}
+	}
+}
+
+func TestNoLeak(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("counts the files in /proc")
+	}
+	b := openFake(t, "")
+	k := load(t, b, "illegal")
+	count := func() int {
+		files, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip(err)
+		}
+		return len(files)
+	}
+	good(t, b)
+	files, routines := count(), runtime.NumGoroutine()
+	for range 10 {
+		if _, err := k.Launch(t.Context(), floats(12)); err == nil {
+			t.Fatal("no fault")
+		}
+		good(t, b)
+	}
+	b.Close()
+	if now := count(); now > files {
+		t.Errorf("%d open files, before %d", now, files)
+	}
+	if now := runtime.NumGoroutine(); now > routines {
+		t.Errorf("%d goroutines, before %d", now, routines)
+	}
+}
+
+// A worker killed by somebody else is no fault of the kernel's: the launch runs again in another.
+func TestWorkerKilledFromOutside(t *testing.T) {
+	b := openFake(t, "")
+	k := load(t, b, "copy")
+	for range 5 {
+		if err := syscall.Kill(b.WorkerPID(), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := k.Launch(t.Context(), floats(12)); err != nil || r.Outputs["out"][4] != 2 {
+			t.Fatalf("got %v", err)
+		}
+	}
+	// one that dies of it every time is
+	t.Setenv("FAKECUDA", "cuLaunchKernel=kill")
+	syscall.Kill(b.WorkerPID(), syscall.SIGKILL)
+	var f *target.Fault
+	if _, err := k.Launch(t.Context(), floats(12)); !errors.As(err, &f) || f.Kind != "died" || !strings.Contains(f.Msg, "signal: killed") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// hangFile is a file that a hanging call of b's next worker makes first.
+func hangFile(t *testing.T, b *Backend) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "hanging")
+	t.Setenv("FAKECUDA_HANGING", path)
+	b.drop()
+	good(t, b)
+	return path
+}
+
+func TestCancelIsQuick(t *testing.T) {
+	b := openFake(t, "")
+	k := load(t, b, "hang")
+	hanging := hangFile(t, b)
+	pid := b.WorkerPID()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { _, err := k.Launch(ctx, floats(12)); done <- err }()
+	for _, err := os.Stat(hanging); err != nil; _, err = os.Stat(hanging) {
+		runtime.Gosched()
+	}
+	cancel()
+	start := time.Now()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	t.Logf("cancelled after %s", time.Since(start))
+	good(t, b)
+	if b.WorkerPID() == pid {
+		t.Error("the worker that hung still serves")
+	}
+	// cancelled before it starts: nothing happens to the worker
+	pid = b.WorkerPID()
+	if _, err := k.Launch(ctx, floats(12)); !errors.Is(err, context.Canceled) || b.WorkerPID() != pid {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTime(t *testing.T) {
+	b := openFake(t, "")
+	x, y := load(t, b, "copy"), load(t, b, "half")
+	times, err := b.Time(t.Context(), []target.Timed{{Kernel: x, Launch: floats(12)}, {Kernel: y, Launch: floats(12)}}, target.TimeOptions{Warmups: 2, Launches: 3, FlushL2: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// the test driver's clock advances by 250 µs a reading: A B A B A B
+	if !slices.Equal(times[0], []float64{250, 750, 1250}) || !slices.Equal(times[1], []float64{500, 1000, 1500}) {
+		t.Errorf("got %v", times)
+	}
+	one, err := target.TimeLaunches(t.Context(), b, x, floats(12), target.TimeOptions{Launches: 2})
+	if err != nil || len(one) != 2 {
+		t.Errorf("got %v, %v", one, err)
+	}
+	var f *target.Fault
+	if _, err := target.TimeLaunches(t.Context(), b, load(t, b, "illegal"), floats(12), target.TimeOptions{Launches: 2}); !errors.As(err, &f) || f.Kind != "illegal-address" {
+		t.Errorf("a fault while timing: %v", err)
+	}
+	good(t, b)
+}
+
+func TestResources(t *testing.T) {
+	const log = "ptxas info    : Compiling entry function 'copy' for 'sm_90'\nptxas info    : Function properties for copy\n" +
+		"    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\nptxas info    : Used 32 registers, 64 bytes smem\n"
+	t.Setenv("FAKECUDA_LOG", log)
+	b := openFake(t, "")
+	if r := load(t, b, "copy").Resources(); *r != (target.Resources{Registers: 32, SharedBytes: 64, Arch: "sm_90"}) {
+		t.Errorf("got %+v", r)
+	}
+	t.Setenv("FAKECUDA_LOG", strings.Replace(log, "Used 32", "Used 33", 1))
+	syscall.Kill(b.WorkerPID(), syscall.SIGKILL)
+	if _, err := b.Load(t.Context(), module(t, "copy", ""), "copy"); err == nil || !strings.Contains(err.Error(), "33 registers") {
+		t.Errorf("a log that disagrees: %v", err)
+	}
+	// from the driver's cache there is no log: spills are asked for where there is local memory
+	t.Setenv("FAKECUDA_LOG", "")
+	syscall.Kill(b.WorkerPID(), syscall.SIGKILL)
+	if r := load(t, b, "local").Resources(); *r != (target.Resources{Registers: 32, SharedBytes: 64, LocalBytes: 16, SpillStoreBytes: 12, SpillLoadBytes: 8, Arch: "sm_90"}) {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	b := openFake(t, "")
+	k := load(t, b, "copy")
+	pid := b.WorkerPID()
+	for name, c := range map[string]struct {
+		change func(*target.Launch)
+		want   string
+	}{
+		"too few arguments": {func(l *target.Launch) { l.Args = l.Args[:2] }, "2 arguments for 3 parameters"},
+		"short scalar":      {func(l *target.Launch) { l.Args[2].Scalar = l.Args[2].Scalar[:1] }, "1 bytes for a parameter of 4"},
+		"buffer for a u32":  {func(l *target.Launch) { l.Args[2] = l.Args[0] }, "a buffer for a parameter of 4 bytes"},
+		"too much shared":   {func(l *target.Launch) { l.DynShared = 1 << 20 }, "a block on Fake GPU 0 may have 232448"},
+		"no threads":        {func(l *target.Launch) { l.Block[0] = 0 }, "CUDA_ERROR_INVALID_VALUE"},
+	} {
+		l := floats(12)
+		c.change(l)
+		_, err := k.Launch(t.Context(), l)
+		var f *target.Fault
+		if err == nil || errors.As(err, &f) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	l := floats(12)
+	l.DynShared = 100 << 10 // above what needs no asking
+	if _, err := k.Launch(t.Context(), l); err != nil {
+		t.Errorf("100 KiB of dynamic shared memory: %v", err)
+	}
+	var jit *JITError
+	_, err := b.Load(t.Context(), module(t, "broken", ""), "broken")
+	if !errors.As(err, &jit) || jit.Line == 0 || !strings.Contains(jit.Text, "broken") || !strings.Contains(err.Error(), "Unknown thing") {
+		t.Errorf("refused PTX: %v", err)
+	}
+	if b.WorkerPID() != pid {
+		t.Error("a refusal cost a worker")
+	}
+	b.Close()
+	if _, err := k.Launch(t.Context(), floats(12)); !errors.Is(err, errClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+func TestPrinted(t *testing.T) {
+	b := openFake(t, "")
+	for range 2 {
+		r, err := load(t, b, "print").Launch(t.Context(), floats(12))
+		if err != nil || string(r.Printed) != "printed by the kernel\n" {
+			t.Errorf("got %q, %v", r.Printed, err)
+		}
+	}
+	good(t, b)
+}

@@ -1,0 +1,206 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"tilescope/debugkern/cuda/internal/dl"
+)
+
+// ErrNoDriver is wrapped where this machine has no CUDA driver library that could be loaded.
+var ErrNoDriver = errors.New("no CUDA driver found")
+
+// ErrNoDevice is wrapped where the driver is there and no device can be used.
+var ErrNoDevice = errors.New("no CUDA device")
+
+// driver is the CUDA driver API, as far as launching needs it. A context belongs to a thread: every call but those of
+// driverVersion and devices comes from the one OS thread that the worker has locked.
+type driver struct {
+	path string
+
+	init          func(flags uint32) int32
+	driverVersion func(v *int32) int32
+	errorName     func(code int32, text *uintptr) int32
+	errorString   func(code int32, text *uintptr) int32
+
+	deviceCount     func(n *int32) int32
+	deviceGet       func(dev *int32, ordinal int32) int32
+	deviceName      func(name []byte, n, dev int32) int32
+	deviceAttribute func(v *int32, attribute, dev int32) int32
+	deviceMemory    func(n *uint, dev int32) int32
+	devicePCI       func(id []byte, n, dev int32) int32
+
+	ctxRetain func(ctx *uintptr, dev int32) int32
+	ctxSet    func(ctx uintptr) int32
+	ctxSync   func() int32
+
+	moduleLoad     func(mod *uintptr, image []byte, n uint32, options []int32, values []uintptr) int32
+	moduleUnload   func(mod uintptr) int32
+	moduleFunction func(fn *uintptr, mod uintptr, name string) int32
+	linkCreate     func(n uint32, options []int32, values []uintptr, state *uintptr) int32
+	linkAdd        func(state uintptr, kind int32, data []byte, size uint, name string, n uint32, options []int32, values []uintptr) int32
+	linkComplete   func(state uintptr, cubin *uintptr, size *uint) int32
+	linkDestroy    func(state uintptr) int32
+	funcAttribute  func(v *int32, attribute int32, fn uintptr) int32
+	funcSet        func(fn uintptr, attribute, v int32) int32
+
+	memInfo  func(free, total *uint) int32
+	memAlloc func(p *uint64, n uint) int32
+	memFree  func(p uint64) int32
+	copyIn   func(dst uint64, src []byte, n uint) int32
+	copyOut  func(dst []byte, src uint64, n uint) int32
+	copyOver func(dst, src uint64, n uint) int32
+	set8     func(dst uint64, v uint8, n uint) int32
+
+	launch func(fn uintptr, gx, gy, gz, bx, by, bz, shared uint32, stream uintptr, params []*byte, extra []*byte) int32
+
+	streamCreate func(s *uintptr, flags uint32) int32
+	streamSync   func(s uintptr) int32
+	eventCreate  func(e *uintptr, flags uint32) int32
+	eventFree    func(e uintptr) int32
+	eventRecord  func(e, stream uintptr) int32
+	eventSync    func(e uintptr) int32
+	eventElapsed func(ms *float32, start, stop uintptr) int32
+}
+
+// driverNames lists what the driver library is called, in the order in which they are tried.
+func driverNames(library string) []string {
+	if library != "" {
+		return []string{library}
+	}
+	switch runtime.GOOS {
+	case "windows":
+		return []string{"nvcuda.dll"}
+	case "linux":
+		return []string{"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"}
+	}
+	return nil
+}
+
+// openLibrary loads the driver library without calling it.
+func openLibrary(library string) (*dl.Library, error) {
+	names := driverNames(library)
+	if names == nil {
+		return nil, fmt.Errorf("%w: CUDA has no driver for %s", ErrNoDriver, runtime.GOOS)
+	}
+	var first error
+	for _, name := range names {
+		lib, err := dl.Open(name)
+		if err == nil {
+			return lib, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, fmt.Errorf("%w: %w", ErrNoDriver, first)
+}
+
+// DriverPresent reports why no CUDA driver library can be loaded here, or nil. It calls nothing of it: a broken driver
+// can take down a worker only. library names another library than the system's; "" is that.
+func DriverPresent(library string) error {
+	_, err := openLibrary(library)
+	return err
+}
+
+// openDriver loads the library, binds its functions and initialises it.
+func openDriver(library string) (*driver, error) {
+	lib, err := openLibrary(library)
+	if err != nil {
+		return nil, err
+	}
+	d := &driver{path: lib.Path}
+	for _, f := range d.symbols() {
+		if err := lib.Bind(f.fn, f.name); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrNoDriver, err)
+		}
+	}
+	if err := d.check("cuInit", d.init(0)); err != nil {
+		return nil, fmt.Errorf("%w: %w%s", ErrNoDevice, err, initAdvice(err))
+	}
+	return d, nil
+}
+
+type symbol struct {
+	fn   any
+	name string
+}
+
+func (d *driver) symbols() []symbol {
+	return []symbol{
+		{&d.init, "cuInit"}, {&d.driverVersion, "cuDriverGetVersion"}, {&d.errorName, "cuGetErrorName"}, {&d.errorString, "cuGetErrorString"},
+		{&d.deviceCount, "cuDeviceGetCount"}, {&d.deviceGet, "cuDeviceGet"}, {&d.deviceName, "cuDeviceGetName"},
+		{&d.deviceAttribute, "cuDeviceGetAttribute"}, {&d.deviceMemory, "cuDeviceTotalMem_v2"}, {&d.devicePCI, "cuDeviceGetPCIBusId"},
+		{&d.ctxRetain, "cuDevicePrimaryCtxRetain"}, {&d.ctxSet, "cuCtxSetCurrent"},
+		{&d.ctxSync, "cuCtxSynchronize"}, {&d.moduleLoad, "cuModuleLoadDataEx"}, {&d.moduleUnload, "cuModuleUnload"},
+		{&d.moduleFunction, "cuModuleGetFunction"}, {&d.linkCreate, "cuLinkCreate_v2"}, {&d.linkAdd, "cuLinkAddData_v2"},
+		{&d.linkComplete, "cuLinkComplete"}, {&d.linkDestroy, "cuLinkDestroy"}, {&d.funcAttribute, "cuFuncGetAttribute"},
+		{&d.funcSet, "cuFuncSetAttribute"}, {&d.memInfo, "cuMemGetInfo_v2"}, {&d.memAlloc, "cuMemAlloc_v2"}, {&d.memFree, "cuMemFree_v2"},
+		{&d.copyIn, "cuMemcpyHtoD_v2"}, {&d.copyOut, "cuMemcpyDtoH_v2"}, {&d.copyOver, "cuMemcpyDtoD_v2"}, {&d.set8, "cuMemsetD8_v2"},
+		{&d.launch, "cuLaunchKernel"}, {&d.streamCreate, "cuStreamCreate"},
+		{&d.streamSync, "cuStreamSynchronize"}, {&d.eventCreate, "cuEventCreate"},
+		{&d.eventFree, "cuEventDestroy_v2"}, {&d.eventRecord, "cuEventRecord"},
+		{&d.eventSync, "cuEventSynchronize"}, {&d.eventElapsed, "cuEventElapsedTime"},
+	}
+}
+
+// Results of driver calls that are told apart.
+const (
+	cuInvalidValue   = 1
+	cuOutOfMemory    = 2
+	cuNoDevice       = 100
+	cuInvalidPTX     = 218
+	cuNoBinary       = 209
+	cuPTXVersion     = 222
+	cuNotReady       = 600
+	cuIllegalAddress = 700
+	cuTooManyRes     = 701
+	cuLaunchTimeout  = 702
+	cuAssert         = 710
+	cuHardwareStack  = 714
+	cuIllegalInstr   = 715
+	cuMisaligned     = 716
+	cuAddressSpace   = 717
+	cuInvalidPC      = 718
+	cuLaunchFailed   = 719
+)
+
+// check turns a call's result into an *Error.
+func (d *driver) check(call string, code int32) error {
+	if code == 0 {
+		return nil
+	}
+	e := &Error{Call: call, Code: int(code), Name: "unknown"}
+	var name, text uintptr
+	if d.errorName(code, &name) == 0 && name != 0 {
+		e.Name = dl.String(name)
+	}
+	if d.errorString(code, &text) == 0 && text != 0 {
+		e.Name += ": " + dl.String(text)
+	}
+	return e
+}
+
+// initAdvice says what usually stands behind a driver that does not start.
+func initAdvice(err error) string {
+	var e *Error
+	if !errors.As(err, &e) {
+		return ""
+	}
+	switch e.Code {
+	case cuNoDevice:
+		return "; is CUDA_VISIBLE_DEVICES set, or the device not passed into this container?"
+	case 801:
+		return "; this system's driver does not support the call"
+	case 802:
+		return "; the system is not ready: on NVSwitch machines nvidia-fabricmanager has to run"
+	case 803:
+		return "; the driver library and the kernel module have different versions: reboot, or reload the module"
+	case 804:
+		return "; forward compatibility was attempted on hardware that does not support it"
+	case 46, 999:
+		return "; the device is busy in an exclusive mode, or this user may not open /dev/nvidia*"
+	}
+	return ""
+}

@@ -1,0 +1,133 @@
+package cuda
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// The worker protocol, version 1.
+//
+// Two streams of frames, one each way; standard input and output here, any pair of byte streams elsewhere. A frame is a
+// header of 16 bytes, little endian, and a body:
+//
+//	length u32   bytes of the body, at most 4 MiB
+//	kind   u16
+//	stream u16   of frameData: which of the request's buffers the bytes belong to
+//	id     u64   the request that the frame belongs to
+//
+// The worker opens with frameHello (JSON hello). Then the parent sends one request at a time: frameRequest (JSON request,
+// which says how many bytes each of its buffers has), followed by the buffers as frameData, stream by stream, in order.
+// The worker answers with any number of frameProgress (JSON progress; it also says "still alive") and frameData, and ends
+// the request with frameResult (JSON result) or frameError (JSON failure). How many bytes each answered stream has follows
+// from the request. frameCancel asks the worker to end the request early, with a failure that says cancelled.
+//
+// After a failure that says fatal the device's context is lost: the worker ends. Where the parent's stream ends, the worker
+// ends at once, whatever the device is doing.
+const protocolVersion = 1
+
+type frameKind uint16
+
+const (
+	frameHello frameKind = iota + 1
+	frameRequest
+	frameData
+	frameProgress
+	frameResult
+	frameError
+	frameCancel
+)
+
+const (
+	frameHeader = 16
+	frameMax    = 4 << 20
+	chunkBytes  = 1 << 20 // of streamed buffers
+)
+
+type header struct {
+	length uint32
+	kind   frameKind
+	stream uint16
+	id     uint64
+}
+
+// frameWriter writes whole frames; it may be used from several goroutines.
+type frameWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (f *frameWriter) write(kind frameKind, stream uint16, id uint64, body []byte) error {
+	if len(body) > frameMax {
+		return fmt.Errorf("BUG: frame of %d bytes", len(body))
+	}
+	var h [frameHeader]byte
+	le := binary.LittleEndian
+	le.PutUint32(h[0:], uint32(len(body)))
+	le.PutUint16(h[4:], uint16(kind))
+	le.PutUint16(h[6:], stream)
+	le.PutUint64(h[8:], id)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, err := f.w.Write(h[:]); err != nil {
+		return err
+	}
+	if len(body) == 0 {
+		return nil
+	}
+	_, err := f.w.Write(body)
+	return err
+}
+
+func (f *frameWriter) json(kind frameKind, id uint64, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode frame: %w", err)
+	}
+	return f.write(kind, 0, id, body)
+}
+
+// data streams one buffer in chunks; each is told to sent, where that is given.
+func (f *frameWriter) data(stream int, id uint64, buf []byte, sent func() error) error {
+	for len(buf) > 0 {
+		n := min(len(buf), chunkBytes)
+		if err := f.write(frameData, uint16(stream), id, buf[:n]); err != nil {
+			return err
+		}
+		buf = buf[n:]
+		if sent != nil {
+			if err := sent(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readHeader reads a frame's header; the body is still to be read. io.EOF between frames is the end of the stream.
+func readHeader(r io.Reader) (header, error) {
+	var b [frameHeader]byte
+	if _, err := io.ReadFull(r, b[:]); err != nil {
+		return header{}, err
+	}
+	le := binary.LittleEndian
+	h := header{le.Uint32(b[0:]), frameKind(le.Uint16(b[4:])), le.Uint16(b[6:]), le.Uint64(b[8:])}
+	if h.length > frameMax || h.kind < frameHello || h.kind > frameCancel {
+		return header{}, fmt.Errorf("malformed frame: kind %d, %d bytes", h.kind, h.length)
+	}
+	return h, nil
+}
+
+// readJSON reads the body of a frame into v.
+func readJSON(r io.Reader, h header, v any) error {
+	body := make([]byte, h.length)
+	if _, err := io.ReadFull(r, body); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, v); err != nil {
+		return fmt.Errorf("malformed frame of kind %d: %w", h.kind, err)
+	}
+	return nil
+}

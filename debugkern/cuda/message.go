@@ -1,0 +1,167 @@
+package cuda
+
+// hello is the worker's first word.
+type hello struct {
+	Protocol int `json:"protocol"`
+	PID      int `json:"pid"`
+}
+
+// request is one of the worker's operations; the member of that name is set.
+type request struct {
+	Buffers []int64        `json:"buffers,omitempty"` // bytes of each buffer that follows
+	Devices *devicesOp     `json:"devices,omitempty"`
+	Open    *openOp        `json:"open,omitempty"`
+	Load    *loadOp        `json:"load,omitempty"`
+	Launch  *launchOp      `json:"launch,omitempty"`
+	Time    *timeOp        `json:"time,omitempty"`
+	Memory  *memoryRequest `json:"memory,omitempty"`
+}
+
+// devicesOp asks which devices there are.
+type devicesOp struct {
+	Library string `json:"library,omitempty"`
+}
+
+// openOp makes the worker use one device. Everything below needs it first.
+type openOp struct {
+	Library string `json:"library,omitempty"`
+	Device  int    `json:"device"`
+}
+
+// loadOp loads the module that follows as buffer 0.
+type loadOp struct {
+	Entry string `json:"entry"`
+}
+
+// memoryRequest asks how much device memory is free.
+type memoryRequest struct{}
+
+// launchSpec is one kernel and what it is launched with. Buffers of the request are named by number, -1 for none.
+type launchSpec struct {
+	Kernel    int        `json:"kernel"`
+	Dims      [6]int     `json:"dims"` // grid x, y, z, block x, y, z
+	DynShared int        `json:"dyn_shared"`
+	Args      []argSpec  `json:"args"`
+	Probe     *probeSpec `json:"probe,omitempty"`
+}
+
+// argSpec is a scalar's bytes, or a device buffer between guard bands.
+type argSpec struct {
+	Name   string `json:"name"`
+	Scalar []byte `json:"scalar,omitempty"`
+	Bytes  int64  `json:"bytes,omitempty"`
+	Init   int    `json:"init"` // the request's buffer that it starts as; -1: bytes 0xFF
+	Elem   int    `json:"elem,omitempty"`
+	Output bool   `json:"output,omitempty"`
+	// Probing says that the output's initial contents may be replaced to see which elements are written.
+	Probing bool `json:"probing,omitempty"`
+}
+
+// probeSpec is the capture: the control block is the request's buffer Control with two addresses to be filled in.
+type probeSpec struct {
+	Capture   int64 `json:"capture"` // bytes of the capture buffer, zero at the start
+	Inject    int64 `json:"inject"`
+	Injected  int   `json:"injected"` // the request's buffer with the injected tiles; -1: zeros
+	Control   int   `json:"control"`
+	CaptureAt int   `json:"capture_at"` // offsets of the addresses in the control block
+	InjectAt  int   `json:"inject_at"`
+	Pass      bool  `json:"pass"` // the control block is the last parameter
+}
+
+// launchOp launches one kernel Repeat times. The answer streams the outputs, in the order of the arguments, then the
+// capture buffer.
+type launchOp struct {
+	Spec   launchSpec `json:"spec"`
+	Repeat int        `json:"repeat"`
+}
+
+// timeOp times launches, interleaved.
+type timeOp struct {
+	Specs    []launchSpec `json:"specs"`
+	Warmups  int          `json:"warmups"`
+	Launches int          `json:"launches"`
+	FlushL2  bool         `json:"flush_l2"`
+}
+
+// progress says what the worker has just done.
+type progress struct {
+	Step string `json:"step"` // "load", "launch", "read", "time"
+	N    int    `json:"n"`    // launches finished
+}
+
+// result ends a request that succeeded; the member of the operation's name is set.
+type result struct {
+	Devices *devicesResult `json:"devices,omitempty"`
+	Open    *devicesResult `json:"open,omitempty"` // one device
+	Load    *loadResult    `json:"load,omitempty"`
+	Launch  *launchResult  `json:"launch,omitempty"`
+	Time    [][]float64    `json:"time,omitempty"`
+	Memory  *memoryResult  `json:"memory,omitempty"`
+}
+
+type devicesResult struct {
+	Library string   `json:"library"`
+	Version string   `json:"version"`
+	Devices []Device `json:"devices"`
+}
+
+type functionInfo struct {
+	Registers  int `json:"registers"`
+	Shared     int `json:"shared"`
+	Local      int `json:"local"`
+	MaxThreads int `json:"max_threads"`
+	Binary     int `json:"binary"` // architecture of the code, 90
+}
+
+type loadResult struct {
+	Kernel int          `json:"kernel"`
+	Info   functionInfo `json:"info"`
+	Log    string       `json:"log"` // the compiler's
+}
+
+type memoryResult struct {
+	Free  uint64 `json:"free"`
+	Total uint64 `json:"total"`
+}
+
+// launchResult is what the launches showed; buffer numbers are those of the arguments, len(args) for the capture buffer.
+type launchResult struct {
+	Micros     float64        `json:"micros"`              // device time of the first launch
+	Unwritten  map[string]int `json:"unwritten,omitempty"` // elements by output
+	Overruns   []overrun      `json:"overruns,omitempty"`
+	Varied     []variation    `json:"varied,omitempty"`
+	Uncompared []int          `json:"uncompared,omitempty"` // buffers that the device had no room to keep a copy of
+	Printed    []byte         `json:"printed,omitempty"`
+}
+
+// overrun is a guard band that was written to.
+type overrun struct {
+	Buffer int   `json:"buffer"`
+	After  bool  `json:"after"` // the band behind the buffer, else the one before it
+	First  int64 `json:"first"` // of the bytes changed, the nearest to the buffer: its distance from the buffer's edge, 0 adjoins
+	Bytes  int   `json:"bytes"`
+	Launch int   `json:"launch"`
+}
+
+// variation is a buffer that a later launch left different.
+type variation struct {
+	Buffer int     `json:"buffer"`
+	Words  []int64 `json:"words"` // 32-bit words that differ in any launch, ascending: index·16 + a bit for each byte; at most maxVaried
+	Total  int64   `json:"total"` // words, in the launch where most differ
+	Launch int     `json:"launch"`
+}
+
+// failure ends a request that failed.
+type failure struct {
+	Call      string `json:"call,omitempty"`
+	Code      int    `json:"code,omitempty"`
+	Name      string `json:"name,omitempty"`
+	Message   string `json:"message,omitempty"` // where no call failed
+	Log       string `json:"log,omitempty"`     // of a compilation
+	Line      int    `json:"line,omitempty"`
+	Text      string `json:"text,omitempty"`
+	Launch    int    `json:"launch,omitempty"` // which of the launches, counted from 1; 0: none had started
+	Kind      string `json:"kind,omitempty"`   // "no-driver", "no-device"
+	Fatal     bool   `json:"fatal,omitempty"`
+	Cancelled bool   `json:"cancelled,omitempty"`
+}

@@ -1,0 +1,167 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"tilescope/debugkern/cuda/internal/dl"
+	"tilescope/debugkern/target"
+)
+
+// Options of the driver's compiler (CUjit_option).
+const (
+	jitInfoLog       = 3
+	jitInfoLogBytes  = 4
+	jitErrorLog      = 5
+	jitErrorLogBytes = 6
+	jitLogVerbose    = 12
+	jitInputPTX      = 1 // CU_JIT_INPUT_PTX
+	jitLogSize       = 64 << 10
+)
+
+// Attributes of a function (CUfunction_attribute).
+const (
+	funcMaxThreads = 0
+	funcShared     = 1
+	funcLocal      = 3
+	funcRegisters  = 4
+	funcPTX        = 5
+	funcBinary     = 6
+	funcDynShared  = 8
+)
+
+// JITError is PTX that the driver's compiler refused.
+type JITError struct {
+	Err *Error
+	Log string // the compiler's words
+	// Line is the line of the module as it was handed to the driver, Text what stands there; 0 and "" where the log names
+	// none.
+	Line int
+	Text string
+}
+
+func (e *JITError) Error() string {
+	s := "driver JIT: " + e.Err.Error()
+	if e.Line > 0 {
+		s += fmt.Sprintf(": at `%s`", strings.TrimSpace(e.Text))
+	}
+	if log := strings.TrimSpace(e.Log); log != "" {
+		s += ": " + strings.Join(strings.Fields(log), " ")
+	}
+	return s
+}
+
+func (e *JITError) Unwrap() error { return e.Err }
+
+// jitLogs are the two logs of a compilation, as options hold them.
+type jitLogs struct {
+	info, fail []byte
+	options    []int32
+	values     []uintptr
+	release    []func()
+}
+
+func newJITLogs() *jitLogs {
+	l := &jitLogs{info: make([]byte, jitLogSize), fail: make([]byte, jitLogSize)}
+	infoAt, releaseInfo := dl.Pin(l.info)
+	failAt, releaseFail := dl.Pin(l.fail)
+	l.options = []int32{jitInfoLog, jitInfoLogBytes, jitErrorLog, jitErrorLogBytes, jitLogVerbose}
+	l.values = []uintptr{infoAt, jitLogSize, failAt, jitLogSize, 1}
+	l.release = []func(){releaseInfo, releaseFail}
+	return l
+}
+
+func (l *jitLogs) close() {
+	for _, f := range l.release {
+		f()
+	}
+	runtime.KeepAlive(l)
+}
+
+// loadModule loads PTX (compiled by the driver) or a cubin. log is the compiler's, empty where the driver took the code
+// from its own cache.
+func (d *driver) loadModule(image []byte) (mod uintptr, log string, err error) {
+	text := append(append([]byte(nil), image...), 0) // PTX is handed over as a C string
+	logs := newJITLogs()
+	defer logs.close()
+	code := d.moduleLoad(&mod, text, uint32(len(logs.options)), logs.options, logs.values)
+	if err := d.check("cuModuleLoadDataEx", code); err != nil {
+		var e *Error
+		errors.As(err, &e)
+		return 0, "", newJITError(e, untilZero(logs.fail), image)
+	}
+	return mod, untilZero(logs.info), nil
+}
+
+// compilerLog compiles the module again only to have the compiler's log: linking never takes code from the cache.
+func (d *driver) compilerLog(image []byte) (string, error) {
+	logs := newJITLogs()
+	defer logs.close()
+	var state uintptr
+	if err := d.check("cuLinkCreate", d.linkCreate(uint32(len(logs.options)), logs.options, logs.values, &state)); err != nil {
+		return "", err
+	}
+	defer d.linkDestroy(state)
+	text := append(append([]byte(nil), image...), 0)
+	if err := d.check("cuLinkAddData", d.linkAdd(state, jitInputPTX, text, uint(len(text)), "module", 0, nil, nil)); err != nil {
+		return "", err
+	}
+	var cubin uintptr
+	var size uint
+	if err := d.check("cuLinkComplete", d.linkComplete(state, &cubin, &size)); err != nil {
+		return "", err
+	}
+	return untilZero(logs.info), nil
+}
+
+var jitLine = regexp.MustCompile(`line (\d+)`)
+
+// newJITError finds the line that the compiler's log speaks of: "ptxas application ptx input, line 12; error : …".
+func newJITError(e *Error, log string, image []byte) *JITError {
+	out := &JITError{Err: e, Log: log}
+	if m := jitLine.FindStringSubmatch(log); m != nil {
+		n := number([]byte(m[1]))
+		if lines := strings.Split(string(image), "\n"); n >= 1 && n <= len(lines) {
+			out.Line, out.Text = n, lines[n-1]
+		}
+	}
+	return out
+}
+
+// attributes reads what the compiler allotted to a function.
+func (d *driver) attributes(fn uintptr) (functionInfo, error) {
+	var info functionInfo
+	for _, a := range []struct {
+		to *int
+		id int32
+	}{
+		{&info.Registers, funcRegisters}, {&info.Shared, funcShared}, {&info.Local, funcLocal}, {&info.MaxThreads, funcMaxThreads}, {&info.Binary, funcBinary},
+	} {
+		var v int32
+		if err := d.check("cuFuncGetAttribute", d.funcAttribute(&v, a.id, fn)); err != nil {
+			return info, err
+		}
+		*a.to = int(v)
+	}
+	return info, nil
+}
+
+// resources puts the loaded function's attributes beside the compiler's log. They must agree: a disagreement is an error.
+// Where there is no log, spills are known only if there is no local memory at all.
+func resources(info functionInfo, log, entry, arch string) (*target.Resources, error) {
+	r := &target.Resources{Registers: info.Registers, SharedBytes: info.Shared, LocalBytes: info.Local, Arch: arch}
+	said, err := parseResources([]byte(log), entry, arch)
+	if err != nil {
+		r.SpillsUnknown = info.Local > 0
+		return r, nil
+	}
+	if said.Registers != info.Registers || said.SharedBytes != info.Shared {
+		return nil, fmt.Errorf("%s: the compiler's log says %d registers and %d bytes of shared memory, the loaded function %d and %d",
+			entry, said.Registers, said.SharedBytes, info.Registers, info.Shared)
+	}
+	r.SpillStoreBytes, r.SpillLoadBytes = said.SpillStoreBytes, said.SpillLoadBytes
+	return r, nil
+}

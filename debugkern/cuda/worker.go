@@ -1,0 +1,322 @@
+package cuda
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync/atomic"
+)
+
+// WorkerMain is the worker process: it serves the protocol of frame.go on r and w until r ends, and returns the process's
+// exit code. The caller must exit with it at once: a thread may still be stuck inside the driver. Where w is the
+// process's standard output it is taken away from everybody else, so that a kernel's printf cannot break the protocol.
+func WorkerMain(ctx context.Context, r io.Reader, w io.Writer) int {
+	w, printed := claimStdout(w)
+	wk := &worker{out: &frameWriter{w: w}, printed: printed, kernels: map[int]*loadedKernel{}, pool: map[int64][]uint64{}}
+	if err := wk.out.json(frameHello, 0, hello{Protocol: protocolVersion, PID: os.Getpid()}); err != nil {
+		return 1
+	}
+	requests := make(chan *incoming)
+	ended := make(chan error, 1)
+	go func() { ended <- wk.read(bufio.NewReaderSize(r, 64<<10), requests) }()
+	served := make(chan int, 1)
+	go func() { served <- wk.serve(requests) }()
+	select {
+	case code := <-served:
+		return code
+	case err := <-ended:
+		if err != nil && !errors.Is(err, io.EOF) {
+			fmt.Fprintln(os.Stderr, "worker:", err)
+			return 1
+		}
+		return 0
+	case <-ctx.Done():
+		return 1
+	}
+}
+
+// worker is the state of the process. Only the serving goroutine, on its locked thread, calls the driver.
+type worker struct {
+	out       *frameWriter
+	cancelled atomic.Uint64 // the request that was cancelled last
+	printed   *printed
+
+	drv     *driver
+	dev     Device
+	ctx     uintptr
+	stream  uintptr
+	version string
+	kernels map[int]*loadedKernel
+	last    int // kernel number given out last
+	compare *loadedKernel
+	pool    map[int64][]uint64 // allocations with whole guard bands, by the buffer's size
+	pooled  int64              // bytes in the pool
+}
+
+// loadedKernel is one entry of one module in the context.
+type loadedKernel struct {
+	mod, fn   uintptr
+	entry     string
+	info      functionInfo
+	dynShared int // what the function has been allowed so far
+}
+
+// incoming is a request with all of its buffers.
+type incoming struct {
+	request
+	id      uint64
+	buffers [][]byte
+}
+
+// read takes frames off the stream until it ends. Requests are handed over whole, so the stream's end is seen at any
+// time, a kernel that never ends included.
+func (w *worker) read(r io.Reader, requests chan<- *incoming) error {
+	for {
+		h, err := readHeader(r)
+		if err != nil {
+			return err
+		}
+		switch h.kind {
+		case frameCancel:
+			w.cancelled.Store(h.id)
+		case frameRequest:
+			in := &incoming{id: h.id}
+			if err := readJSON(r, h, &in.request); err != nil {
+				return err
+			}
+			if err := w.readBuffers(r, in); err != nil {
+				return err
+			}
+			requests <- in
+		default:
+			return fmt.Errorf("frame of kind %d out of turn", h.kind)
+		}
+	}
+}
+
+func (w *worker) readBuffers(r io.Reader, in *incoming) error {
+	for i, n := range in.request.Buffers {
+		if n < 0 || n > 1<<40 {
+			return fmt.Errorf("buffer of %d bytes", n)
+		}
+		buf := make([]byte, n)
+		for at := int64(0); at < n; {
+			h, err := readHeader(r)
+			if err != nil {
+				return err
+			}
+			if h.kind == frameCancel {
+				w.cancelled.Store(h.id)
+				continue
+			}
+			if h.kind != frameData || h.id != in.id || int(h.stream) != i || int64(h.length) > n-at {
+				return fmt.Errorf("frame of kind %d within buffer %d", h.kind, i)
+			}
+			if _, err := io.ReadFull(r, buf[at:at+int64(h.length)]); err != nil {
+				return err
+			}
+			at += int64(h.length)
+		}
+		in.buffers = append(in.buffers, buf)
+	}
+	return nil
+}
+
+// serve answers requests one after the other on one OS thread. It ends after a failure that lost the context.
+func (w *worker) serve(requests <-chan *incoming) int {
+	runtime.LockOSThread() // never unlocked: the driver's context is bound to this thread
+	for in := range requests {
+		out, err := w.handle(in)
+		if err == nil {
+			if err := w.out.json(frameResult, in.id, out); err != nil {
+				return 1
+			}
+			continue
+		}
+		f := w.failure(err)
+		if w.out.json(frameError, in.id, f) != nil || f.Fatal {
+			return 1
+		}
+	}
+	return 0
+}
+
+func (w *worker) handle(in *incoming) (*result, error) {
+	if w.isCancelled(in.id) {
+		return nil, errCancelled
+	}
+	switch {
+	case in.Devices != nil:
+		r, err := w.devices(in.Devices)
+		return &result{Devices: r}, err
+	case in.Open != nil:
+		r, err := w.open(in.Open)
+		return &result{Open: r}, err
+	case w.drv == nil || w.ctx == 0:
+		return nil, errors.New("no device is open")
+	case in.Load != nil && len(in.buffers) == 1:
+		r, err := w.load(in.Load.Entry, in.buffers[0])
+		return &result{Load: r}, err
+	case in.Launch != nil:
+		r, err := w.launches(in)
+		return &result{Launch: r}, err
+	case in.Time != nil:
+		times, err := w.time(in)
+		return &result{Time: times}, err
+	case in.Memory != nil:
+		r, err := w.memory()
+		return &result{Memory: r}, err
+	}
+	return nil, errors.New("malformed request")
+}
+
+var errCancelled = errors.New("cancelled")
+
+func (w *worker) isCancelled(id uint64) bool { return w.cancelled.Load() == id }
+
+// step is told between two steps of a request: it says that the worker lives, and learns whether to go on.
+func (w *worker) step(id uint64, step string, n int) error {
+	if w.isCancelled(id) {
+		return errCancelled
+	}
+	return w.out.json(frameProgress, id, progress{step, n})
+}
+
+// launchError is a driver error during launch N, counted from 1.
+type launchError struct {
+	N   int
+	Err error
+}
+
+func (e *launchError) Error() string { return fmt.Sprintf("launch %d: %v", e.N, e.Err) }
+func (e *launchError) Unwrap() error { return e.Err }
+
+// failure describes an error for the parent; it is fatal where the context did not survive it.
+func (w *worker) failure(err error) failure {
+	f := failure{Message: err.Error(), Cancelled: errors.Is(err, errCancelled)}
+	var le *launchError
+	if errors.As(err, &le) {
+		f.Launch = le.N
+	}
+	var je *JITError
+	if errors.As(err, &je) {
+		f.Log, f.Line, f.Text = je.Log, je.Line, je.Text
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		f.Call, f.Code, f.Name = e.Call, e.Code, e.Name
+		f.Fatal = w.ctx != 0 && w.drv.ctxSync() != 0
+	}
+	switch {
+	case errors.Is(err, ErrNoDriver):
+		f.Kind = "no-driver"
+	case errors.Is(err, ErrNoDevice):
+		f.Kind = "no-device"
+	}
+	return f
+}
+
+func (w *worker) driver(library string) error {
+	if w.drv != nil {
+		return nil
+	}
+	d, err := openDriver(library)
+	if err != nil {
+		return err
+	}
+	if w.version, err = d.version(); err != nil {
+		return err
+	}
+	w.drv = d
+	return nil
+}
+
+func (w *worker) devices(op *devicesOp) (*devicesResult, error) {
+	if err := w.driver(op.Library); err != nil {
+		return nil, err
+	}
+	devs, err := w.drv.devices()
+	if err != nil {
+		return nil, err
+	}
+	return &devicesResult{Library: w.drv.path, Version: w.version, Devices: devs}, nil
+}
+
+// open makes the device's primary context current on this thread.
+func (w *worker) open(op *openOp) (*devicesResult, error) {
+	if w.ctx != 0 {
+		return nil, errors.New("a device is open already")
+	}
+	if err := w.driver(op.Library); err != nil {
+		return nil, err
+	}
+	d := w.drv
+	n, err := d.count()
+	if err != nil {
+		return nil, err
+	}
+	if op.Device < 0 || op.Device >= n {
+		return nil, fmt.Errorf("%w %d: the driver counts %d%s", ErrNoDevice, op.Device, n, hiddenDevices())
+	}
+	if w.dev, err = d.device(op.Device); err != nil {
+		return nil, err
+	}
+	var handle int32
+	if err := d.check("cuDeviceGet", d.deviceGet(&handle, int32(op.Device))); err != nil {
+		return nil, err
+	}
+	var ctx uintptr
+	if err := d.check("cuDevicePrimaryCtxRetain", d.ctxRetain(&ctx, handle)); err != nil {
+		return nil, fmt.Errorf("%w: %w%s", ErrNoDevice, err, initAdvice(err))
+	}
+	if err := d.check("cuCtxSetCurrent", d.ctxSet(ctx)); err != nil {
+		return nil, err
+	}
+	w.ctx = ctx
+	if err := d.check("cuStreamCreate", d.streamCreate(&w.stream, 0)); err != nil {
+		return nil, err
+	}
+	return &devicesResult{Library: d.path, Version: w.version, Devices: []Device{w.dev}}, nil
+}
+
+func (w *worker) memory() (*memoryResult, error) {
+	var free, total uint
+	err := w.drv.check("cuMemGetInfo", w.drv.memInfo(&free, &total))
+	return &memoryResult{uint64(free), uint64(total)}, err
+}
+
+func (w *worker) load(entry string, image []byte) (*loadResult, error) {
+	k, log, err := w.loadKernel(entry, image)
+	if err != nil {
+		return nil, err
+	}
+	if log == "" && k.info.Local > 0 {
+		if log, err = w.drv.compilerLog(image); err != nil {
+			log = "" // it only says what local memory is used for
+		}
+	}
+	w.last++
+	w.kernels[w.last] = k
+	return &loadResult{Kernel: w.last, Info: k.info, Log: log}, nil
+}
+
+func (w *worker) loadKernel(entry string, image []byte) (*loadedKernel, string, error) {
+	mod, log, err := w.drv.loadModule(image)
+	if err != nil {
+		return nil, "", err
+	}
+	k := &loadedKernel{mod: mod, entry: entry}
+	err = w.drv.check("cuModuleGetFunction", w.drv.moduleFunction(&k.fn, mod, entry))
+	if err == nil {
+		k.info, err = w.drv.attributes(k.fn)
+	}
+	if err != nil {
+		w.drv.moduleUnload(mod)
+		return nil, "", fmt.Errorf("entry %s: %w", entry, err)
+	}
+	return k, log, nil
+}
