@@ -33,7 +33,66 @@ func agree(m *ptx.Module, p *probes.Plan) (instrumented bool, err error) {
 			return false, fmt.Errorf("%s: parameter %d has %d bytes, the manifest's arg %s has %d", position(entry.Params[i].Pos), i, got, a.Name, want)
 		}
 	}
-	return instrumented, agreeShared(m, entry, p)
+	if err := agreeShared(m, entry, p); err != nil {
+		return false, err
+	}
+	return instrumented, agreeLines(entry, p)
+}
+
+// agreeLines refuses a capture at a line that no instruction stems from: it would never happen.
+func agreeLines(entry *ptx.Func, p *probes.Plan) error {
+	var lines map[int]bool
+	for i := range p.Stages {
+		c := p.Stages[i].Capture
+		if c.Kind != probes.CaptureShared {
+			continue
+		}
+		if lines == nil {
+			lines = sourceLines(entry)
+		}
+		for _, at := range []struct {
+			field string
+			line  int
+		}{{"at", c.AtLine}, {"tile_at", c.TileLine}} {
+			if at.line > 0 && !lines[at.line] {
+				return fmt.Errorf("%s: stage %s is captured with %s: {line: %d}, but no instruction of %s stems from that line%s",
+					entry.Pos.File, p.Stages[i].Stage, at.field, at.line, p.Entry, nearestLine(lines, at.line))
+			}
+		}
+	}
+	return nil
+}
+
+// sourceLines is every line of the CUDA source that an instruction, or a call it was inlined through, stems from.
+func sourceLines(entry *ptx.Func) map[int]bool {
+	lines := map[int]bool{}
+	for _, in := range entry.Body {
+		for l := in.Loc; l != nil; l = l.InlinedAt {
+			lines[l.Line] = true
+		}
+	}
+	delete(lines, 0)
+	return lines
+}
+
+func nearestLine(lines map[int]bool, line int) string {
+	if len(lines) == 0 {
+		return ": the PTX has no debug lines (compile with -lineinfo)"
+	}
+	best := 0
+	for l := range lines {
+		if d, b := abs(l-line), abs(best-line); best == 0 || d < b || d == b && l < best {
+			best = l
+		}
+	}
+	return fmt.Sprintf("; the nearest is %d", best)
+}
+
+func abs(x int) int {
+	if x < 0 {
+		return -x
+	}
+	return x
 }
 
 // agreeShared compares sizes of the shared arrays that both know. An array of the manifest that the compiler left out

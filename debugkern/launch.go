@@ -56,7 +56,7 @@ func (r *resolved) placeCaptures(l *target.Launch, instrumented bool) error {
 		if sp.Capture.Kind != probes.CaptureShared || !r.stages.Has(sp.Stage) {
 			continue
 		}
-		w, err := watch(r.plan, sp, filepath.Base(r.sel.Manifest.Source))
+		w, err := watch(r.plan, sp, r.sourceFile())
 		if err != nil {
 			return err
 		}
@@ -66,6 +66,15 @@ func (r *resolved) placeCaptures(l *target.Launch, instrumented bool) error {
 		l.Probe = probe
 	}
 	return nil
+}
+
+// sourceFile is the base name of the CUDA source that a manifest's lines are in, "" where it names PTX alone: then the
+// lines are in whichever file of the kernel's own they are found.
+func (r *resolved) sourceFile() string {
+	if r.sel.Manifest.Source == "" {
+		return ""
+	}
+	return filepath.Base(r.sel.Manifest.Source)
 }
 
 func watch(p *probes.Plan, sp *probes.StagePlan, file string) (target.Watch, error) {

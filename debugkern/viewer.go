@@ -134,6 +134,9 @@ func (v *TileView) Bad(row, col int, local bool) bool {
 // errNoTracer is answered where the backend cannot say who wrote a cell.
 var errNoTracer = errors.New("this backend cannot tell who wrote a cell: run the same on the emulator (--backend emu)")
 
+// errNeverWritten is answered for a cell that holds what was there before the kernel.
+var errNeverWritten = errors.New("nothing wrote this cell before it was captured")
+
 // Writer executes the cell's block again and tells who wrote it last before it was captured.
 func (r *Run) Writer(ctx context.Context, c Cell) (*Writer, error) {
 	tracer, ok := r.state.kernel.(target.CellTracer)
@@ -162,6 +165,9 @@ func (r *Run) Writer(ctx context.Context, c Cell) (*Writer, error) {
 	w, err := tracer.WhoWrote(ctx, r.state.launch, c.Block, cell)
 	if err != nil {
 		return nil, err
+	}
+	if w == nil {
+		return nil, errNeverWritten
 	}
 	return &Writer{
 		Warp: w.Warp, Lane: w.Lane, Source: w.Source, PTXLine: w.PTXLine, Step: w.Step, Instr: w.Instr, Space: w.Space, Addr: w.Addr,

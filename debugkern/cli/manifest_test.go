@@ -142,6 +142,9 @@ func TestCaptureWithoutProbes(t *testing.T) {
 		want, _, _ := runJSON(t, "run", "stage2", "--shape", shape)
 		if code != 0 || rep.Digest != want.Digest {
 			t.Errorf("%s: exit %d, digest %.12s, by probes %.12s; %s %s", shape, code, rep.Digest, want.Digest, summary(rep), errText)
+			for _, st := range rep.Stages {
+				t.Logf("stage %s (%s): %s, %d tiles", st.Name, st.Probe, st.Verdict, st.Tiles)
+			}
 		}
 	}
 }

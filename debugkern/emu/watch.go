@@ -2,6 +2,7 @@ package emu
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"tilescope/debugkern/target"
@@ -114,12 +115,24 @@ func (w *watcher) Event(e *target.Event) {
 		if e.Class == target.ClassAsyncLand {
 			continue
 		}
-		w.line(p, e)
-		if int32(e.PC) == p.tilePC {
-			if p.tiles[e.Warp]++; p.tiles[e.Warp]-1 > p.tile {
-				p.tile, p.barriers = p.tiles[e.Warp]-1, 0
-			}
+		// A line that both begins a kv tile and is awaited belongs to the tile it begins; any other instruction that begins a
+		// tile may be the one that shows the awaited line of the tile before to be passed.
+		begins := int32(e.PC) == p.tilePC
+		both := slices.Contains(p.lines, p.tilePC)
+		if begins && both {
+			p.begin(e.Warp)
 		}
+		w.line(p, e)
+		if begins && !both {
+			p.begin(e.Warp)
+		}
+	}
+}
+
+// begin counts a kv tile that a warp has come to.
+func (p *watchPlace) begin(warp int) {
+	if p.tiles[warp]++; p.tiles[warp]-1 > p.tile {
+		p.tile, p.barriers = p.tiles[warp]-1, 0
 	}
 }
 
