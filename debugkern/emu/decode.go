@@ -26,7 +26,9 @@ type decoder struct {
 	shared  map[*ptx.Var]int
 	entry   map[*ptx.Func]int // first instruction of each function
 	order   []*ptx.Func
-	share   bool // registers share slots
+	share   bool             // registers share slots
+	moved   map[int32]uint32 // see movedConstants
+	movedOf *ptx.Func
 	calls   []pendingCall
 	loopIDs map[loopKey]int32
 }
@@ -184,7 +186,7 @@ func (d *decoder) instruction(i int, in *ptx.Instr) {
 	if g := in.Guard; g != nil {
 		d.out.guard, d.out.guardNeg = d.p.regs[d.fn][g.Reg].slot, g.Neg
 	}
-	decode := decoderOf(in.Op)
+	decode := decoders[in.Op]
 	if decode == nil {
 		d.unmodelled()
 	}

@@ -1,66 +1,47 @@
 package emu
 
-// decoderOf returns the decoder of an opcode's first component, nil where it is not modelled.
-func decoderOf(op string) func(*decoder) {
-	switch op {
-	case "add", "sub", "mul", "mul24", "mad", "mad24", "sad", "div", "rem", "abs", "neg", "min", "max", "fma":
-		return (*decoder).arith
-	case "and", "or", "xor", "not", "cnot", "shl", "shr":
-		return (*decoder).logic
-	case "lop3", "shf", "prmt", "bfe", "bfi", "bfind", "popc", "clz", "brev", "bmsk", "szext", "dp4a", "dp2a", "fns":
-		return (*decoder).bitField
-	case "setp", "set":
-		return (*decoder).compare
-	case "testp":
-		return (*decoder).testp
-	case "selp", "slct":
-		return (*decoder).selects
-	case "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh", "copysign":
-		return (*decoder).special1
-	case "mov":
-		return (*decoder).mov
-	case "cvt":
-		return (*decoder).cvt
-	case "cvta":
-		return (*decoder).cvta
-	case "isspacep":
-		return (*decoder).isspacep
-	case "ld", "ldu":
-		return (*decoder).ld
-	case "st":
-		return (*decoder).st
-	case "atom", "red":
-		return (*decoder).atom
-	case "bra":
-		return (*decoder).bra
-	case "brx":
-		return (*decoder).brx
-	case "call":
-		return (*decoder).callOp
-	case "ret":
-		return (*decoder).ret
-	case "exit":
-		return (*decoder).exit
-	case "trap", "brkpt":
-		return (*decoder).trap
-	case "bar", "barrier":
-		return (*decoder).barrier
-	case "membar", "fence":
-		return (*decoder).fence
-	case "shfl":
-		return (*decoder).shfl
-	case "vote", "match", "activemask", "redux", "elect":
-		return (*decoder).vote
-	case "cp":
-		return (*decoder).cp
-	case "wmma":
-		return (*decoder).wmma
-	case "mma":
-		return (*decoder).mmaSync
-	case "ldmatrix", "stmatrix":
-		return (*decoder).ldmatrix
-	case "nanosleep", "prefetch", "prefetchu", "pmevent", "discard", "applypriority":
-		return (*decoder).nothing
+import "strings"
+
+// decoders decode an instruction by the first component of its opcode. It is never changed.
+var decoders = table(map[string]func(*decoder){
+	"add sub mul mul24 mad mad24 sad div rem abs neg min max fma":    (*decoder).arith,
+	"and or xor not cnot shl shr":                                    (*decoder).logic,
+	"lop3 shf prmt bfe bfi bfind popc clz brev bmsk szext dp4a dp2a": (*decoder).bitField,
+	"setp set":  (*decoder).compare,
+	"testp":     (*decoder).testp,
+	"selp slct": (*decoder).selects,
+	"rcp sqrt rsqrt sin cos lg2 ex2 tanh copysign": (*decoder).special1,
+	"mov":                               (*decoder).mov,
+	"cvt":                               (*decoder).cvt,
+	"cvta":                              (*decoder).cvta,
+	"isspacep":                          (*decoder).isspacep,
+	"ld ldu":                            (*decoder).ld,
+	"st":                                (*decoder).st,
+	"atom red":                          (*decoder).atom,
+	"bra":                               (*decoder).bra,
+	"brx":                               (*decoder).brx,
+	"call":                              (*decoder).callOp,
+	"ret":                               (*decoder).ret,
+	"exit":                              (*decoder).exit,
+	"trap brkpt":                        (*decoder).trap,
+	"bar barrier":                       (*decoder).barrier,
+	"membar fence":                      (*decoder).fence,
+	"shfl":                              (*decoder).shfl,
+	"vote match activemask redux elect": (*decoder).vote,
+	"cp":                                (*decoder).cp,
+	"wmma":                              (*decoder).wmma,
+	"mma":                               (*decoder).mmaSync,
+	"ldmatrix stmatrix":                 (*decoder).ldmatrix,
+	"nanosleep prefetch prefetchu pmevent discard applypriority": (*decoder).nothing,
+})
+
+// table splits keys that name several opcodes.
+func table(rows map[string]func(*decoder)) map[string]func(*decoder) {
+	t := map[string]func(*decoder){}
+	for ops, f := range rows {
+		for _, op := range strings.Fields(ops) {
+			t[op] = f
+		}
 	}
-	return nil
+	return t
 }

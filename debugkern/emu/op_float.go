@@ -203,6 +203,9 @@ func (d *decoder) floatOp32() fn32 {
 		case d.has("approx"):
 			return lift2(func(a, b uint32) uint32 { return model.DivApprox32(a, b, m.Ftz) })
 		case d.has("full"):
+			if f := d.foldDivision(m); f != nil {
+				return f
+			}
 			return lift2(func(a, b uint32) uint32 { return model.DivFull32(a, b, m.Ftz) })
 		}
 		return lift2(func(a, b uint32) uint32 { return fp.Div32(a, b, m) })
@@ -345,6 +348,9 @@ func (d *decoder) unary32() fn32 {
 	case "rcp":
 		if !approx {
 			return lift1(func(a uint32) uint32 { return fp.Rcp32(a, m) })
+		}
+		if f := d.foldReciprocal(); f != nil {
+			return f
 		}
 		return lift1(func(a uint32) uint32 { return model.Rcp32(a, ftz) })
 	case "sqrt":

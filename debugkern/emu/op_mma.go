@@ -142,6 +142,7 @@ func (m *mmaOp) matrixElement(lane, h int) (row, col int) {
 func runLdmatrix(w *warp, in *inst, mask uint32) {
 	m, x, b := in.mma, in.mem, w.blk
 	b.count(target.SpaceShared)
+	var vals [4]row32 // a destination may be the address register
 	for k := range m.matrix {
 		var rows [8][8]uint16
 		for r := range rows {
@@ -158,13 +159,15 @@ func runLdmatrix(w *warp, in *inst, mask uint32) {
 				rows[r][i] = le.Uint16(p.data[2*i:])
 			}
 		}
-		var v row32
+		v := &vals[k]
 		for lane := range v {
 			r0, c0 := m.matrixElement(lane, 0)
 			r1, c1 := m.matrixElement(lane, 1)
 			v[lane] = uint32(rows[r0][c0]) | uint32(rows[r1][c1])<<16
 		}
-		w.store32(m.regs[k], &v, mask)
+	}
+	for k := range m.matrix {
+		w.store32(m.regs[k], &vals[k], mask)
 	}
 }
 
