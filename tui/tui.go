@@ -76,8 +76,8 @@ func Run(ctx context.Context, o Options) error {
 		m.resize(w, h)
 	}
 	m.paint = newPainter(o.Output)
-	program := tea.NewProgram(painted{m, m.paint}, tea.WithContext(ctx), tea.WithInput(o.Input), tea.WithOutput(o.Output),
-		tea.WithEnvironment(o.Environ), tea.WithColorProfile(look.Profile), tea.WithFilter(suspendFilter), tea.WithoutRenderer())
+	program := tea.NewProgram(painted{m, m.paint}, tea.WithContext(ctx), tea.WithInput(o.Input), tea.WithOutput(mute{out}),
+		tea.WithEnvironment(o.Environ), tea.WithColorProfile(look.Profile), tea.WithFilter(suspendFilter))
 	m.paint.start()
 	_, err := program.Run()
 	m.paint.close()
@@ -93,6 +93,12 @@ func Run(ctx context.Context, o Options) error {
 	}
 	return nil
 }
+
+// mute is the terminal for everything but drawing: the library puts it into raw mode, asks its size and follows it, while
+// the painter alone writes to it. (Without a renderer the library would do none of that.)
+type mute struct{ term.File }
+
+func (mute) Write(b []byte) (int, error) { return len(b), nil }
 
 // suspendFilter drops a request to suspend where nobody could resume the program.
 func suspendFilter(_ tea.Model, msg tea.Msg) tea.Msg {
