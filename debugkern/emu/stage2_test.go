@@ -1,10 +1,15 @@
 package emu
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
+	"strings"
 	"testing"
 
 	"tilescope/debugkern/ptx"
@@ -91,4 +96,231 @@ func BenchmarkStage2Mission(b *testing.B) {
 
 func BenchmarkStage2Core(b *testing.B) {
 	benchmarkLaunch(b, stage2Flags, probes.Shape{B: 1, H: 4, S: 128, D: 64}, 1)
+}
+
+var partial49 = probes.Shape{B: 1, H: 2, S: 49, D: 64}
+
+func sameResult(t *testing.T, what string, a, b *target.Result) {
+	t.Helper()
+	if !bytes.Equal(a.Outputs["O"], b.Outputs["O"]) {
+		t.Errorf("%s: another output", what)
+	}
+	if !reflect.DeepEqual(a.Findings, b.Findings) || a.Reached != b.Reached || !reflect.DeepEqual(a.Unwritten, b.Unwritten) {
+		t.Errorf("%s: other findings: %v, %v", what, a.Findings, b.Findings)
+	}
+}
+
+// TestStage2SchedulesAgree: the kernel has no races, so every schedule, any number of cores and any time for copies to land
+// give the same output.
+func TestStage2SchedulesAgree(t *testing.T) {
+	k := stage2Kernel(t, stage2Flags)
+	l := stage2Launch(partial49)
+	l.Parallel = 1
+	want := launchTB(t, k, l)
+	if len(want.Findings) > 0 || want.Unwritten["O"] != 0 || !want.Reached {
+		t.Fatalf("%+v", want)
+	}
+	l = stage2Launch(partial49)
+	l.Parallel = 4
+	got := launchTB(t, k, l)
+	sameResult(t, "4 cores", want, got)
+	if got.Counts != want.Counts {
+		t.Errorf("counts %+v on 4 cores, %+v on one", got.Counts, want.Counts)
+	}
+	for i, s := range []target.Schedule{
+		{Policy: "reverse"}, {Policy: "random", Seed: 1}, {Policy: "random", Seed: 2, Async: "random"}, {Policy: "ahead", Seed: 3},
+		{Policy: "priority", Seed: 4, Async: "earliest"},
+	} {
+		l := stage2Launch(partial49)
+		l.Schedule = s
+		sameResult(t, fmt.Sprint(i, s), want, launchTB(t, k, l))
+	}
+}
+
+// TestStage2Faults: findings are the same on one core and on several, and name what they should.
+func TestStage2Faults(t *testing.T) {
+	for _, c := range []struct {
+		fault, variable, neighbour string
+		kind                       target.Kind
+		shape                      probes.Shape
+		tile                       int
+	}{
+		{"KT_LD", "sKT", "sV", target.OutOfBounds, partial49, 0},
+		{"S_OVERRUN", "sS", "sP", target.OutOfBounds, partial49, 0},
+		{"Q_OVERREAD", "Q", "", target.OutOfBounds, probes.Shape{B: 1, H: 2, S: 17, D: 64}, -1},
+		{"SCORE_UNINIT", "__local_depot0", "", target.Uninitialised, partial49, 0},
+		{"BARRIER_DIVERGENT", "", "", target.Barrier, probes.Shape{B: 1, H: 2, S: 17, D: 64}, 0},
+	} {
+		k := stage2Kernel(t, append([]string{"FAULT_" + c.fault + "=1"}, stage2Flags...))
+		l := stage2Launch(c.shape)
+		l.Parallel = 1
+		one := launchTB(t, k, l)
+		l.Parallel = 4
+		sameResult(t, c.fault, one, launchTB(t, k, l))
+		found := false
+		for _, f := range one.Findings {
+			if f.Kind == c.kind && f.Variable == c.variable {
+				found = true
+				if f.Neighbour != c.neighbour || f.KVTile != c.tile || f.Source == nil || f.Source.Line == 0 || f.Count == 0 {
+					t.Errorf("%s: %+v", c.fault, f)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%s: no %s of %q in %+v", c.fault, c.kind, c.variable, one.Findings)
+		}
+	}
+}
+
+// TestStage2Cancel: a launch that is called off returns the context's error and leaves no goroutine behind it.
+func TestStage2Cancel(t *testing.T) {
+	k := stage2Kernel(t, stage2Flags)
+	l := stage2Launch(probes.Shape{B: 1, H: 2, S: 256, D: 64})
+	ctx, cancel := context.WithCancel(context.Background())
+	l.Observe = func(probes.Dim3) target.Observer { return &canceller{cancel: cancel, at: 1000} }
+	if _, err := k.Launch(ctx, l); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+}
+
+// canceller calls a launch off after some events.
+type canceller struct {
+	cancel func()
+	at     int
+}
+
+func (c *canceller) Event(*target.Event) {
+	if c.at--; c.at == 0 {
+		c.cancel()
+	}
+}
+
+// TestEvents: what the observer is told matches what the counts say, and every memory event has a space.
+func TestEvents(t *testing.T) {
+	k := stage2Kernel(t, stage2Flags)
+	l := stage2Launch(probes.Shape{B: 1, H: 1, S: 32, D: 64})
+	c := &counter{}
+	l.Observe = func(probes.Dim3) target.Observer { return c }
+	r := launchTB(t, k, l)
+	if uint64(c.steps) > r.Counts.WarpInstructions || c.steps == 0 {
+		t.Errorf("%d instructions seen of %d", c.steps, r.Counts.WarpInstructions)
+	}
+	if c.class[target.ClassMMA]*256 != int(r.Counts.MMAOutputs) {
+		t.Errorf("%d mma events for %d outputs", c.class[target.ClassMMA], r.Counts.MMAOutputs)
+	}
+	if c.class[target.ClassBarrier] != int(r.Counts.Barriers) || c.class[target.ClassBarrierDone]*4 != int(r.Counts.Barriers) {
+		t.Errorf("%d arrivals, %d completions, counted %d", c.class[target.ClassBarrier], c.class[target.ClassBarrierDone], r.Counts.Barriers)
+	}
+	if c.class[target.ClassAsync] == 0 || c.class[target.ClassAsync] != c.class[target.ClassAsyncLand] {
+		t.Errorf("%d copies, %d landings", c.class[target.ClassAsync], c.class[target.ClassAsyncLand])
+	}
+	if c.nowhere > 0 {
+		t.Errorf("%d memory events without a space", c.nowhere)
+	}
+}
+
+type counter struct {
+	class   [32]int
+	steps   int
+	last    uint64
+	nowhere int
+}
+
+func (c *counter) Event(e *target.Event) {
+	c.class[e.Class]++
+	if e.Class != target.ClassBarrierDone && e.Class != target.ClassAsyncLand && (c.steps == 0 || e.Step != c.last) {
+		c.steps, c.last = c.steps+1, e.Step
+	}
+	switch e.Class {
+	case target.ClassLoad, target.ClassStore, target.ClassAtomic, target.ClassAsync, target.ClassAsyncLand:
+		if e.Space == target.SpaceNone || e.Addr == nil || e.Bytes == 0 || e.Mask == 0 {
+			c.nowhere++
+		}
+	}
+}
+
+// TestWatchAndWriter captures S without probes and asks who wrote cells of it: the wmma store of the warp that owns the
+// quadrant, from the element that the accumulator's layout puts there.
+func TestWatchAndWriter(t *testing.T) {
+	k := stage2Kernel(t, stage2Flags)
+	sh := probes.Shape{B: 1, H: 1, S: 64, D: 64}
+	l := stage2Launch(sh)
+	sp := probes.StagePlan{Stage: probes.StageS, DType: probes.F16, Rows: 32, Cols: 32, PerTile: true, Capture: probes.Capture{Kind: probes.CaptureShared}}
+	plan := &probes.Plan{Grid: l.Grid, Work: probes.Work{MaxTiles: 2}, Stages: []probes.StagePlan{sp}}
+	lay := probes.NewLayout(plan, probes.StagesOf(probes.StageS), probes.Range{N: l.Grid, TileN: 2})
+	tile := 0
+	for _, in := range k.p.code { // the line of the first barrier's walk begins a tile
+		if in.inLoop >= 0 {
+			tile = in.source().Line
+			break
+		}
+	}
+	array := probes.SharedArray{Name: "sS", DType: probes.F16, Dims: []int{32, 32}, Bytes: 2048}
+	l.Probe = &target.Probe{Layout: lay, Watch: []target.Watch{{
+		Stage: probes.StageS, Array: array, Rows: 32, Cols: 32, PerTile: true, File: stage2 + ".cu", AtBarrier: 2, TileLine: tile,
+	}}}
+	r := launchTB(t, k, l)
+	block := probes.Dim3{1, 0, 0}
+	for kv := range 2 {
+		got := lay.Tile(r.Capture, &sp, block, kv)
+		if !got.Reached() {
+			t.Fatalf("kv tile %d was not captured", kv)
+		}
+		off, _ := lay.Slot(probes.StageS, block, kv)
+		for _, cell := range [][2]int{{0, 0}, {9, 17}, {24, 3}, {31, 31}} {
+			w, err := k.WhoWrote(context.Background(), l, block, target.TracedCell{Offset: off + uint64(2*(32*cell[0]+cell[1])), Size: 2})
+			if err != nil || w == nil {
+				t.Fatal(w, err)
+			}
+			r, c := cell[0]%16, cell[1]%16
+			warp, lane, e := cell[0]/16*2+cell[1]/16, r%8*4+c%8/2, c%2+r/8*2+c/8*4
+			if w.Warp != warp || w.Lane != lane || !strings.HasPrefix(w.Fragment, fmt.Sprintf("acc[%d] of mma #", e)) ||
+				!strings.HasPrefix(w.Instr, "wmma.store") {
+				t.Errorf("kv %d cell %v: %+v, want warp %d lane %d element %d", kv, cell, w, warp, lane, e)
+			}
+		}
+	}
+	if w, err := k.WhoWrote(context.Background(), l, block, target.TracedCell{Arg: "O", Offset: 2 * 32 * 64, Size: 2}); err != nil || w == nil || w.Space != target.SpaceGlobal {
+		t.Errorf("writer of O: %+v, %v", w, err)
+	}
+}
+
+// TestStage2Snapshot steps to the second barrier, saves, runs on, restores, and must come out as the launch did.
+func TestStage2Snapshot(t *testing.T) {
+	k := stage2Kernel(t, stage2Flags)
+	l := stage2Launch(partial49)
+	l.Schedule = target.Schedule{Policy: "random", Seed: 9}
+	want := launchTB(t, k, l)
+	id := probes.Dim3{1, 1, 0}
+	b, err := k.Open(l, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	for range 2 {
+		if stop, err := b.Step(ctx, target.StepBarrier); err != nil || stop.Reason != "barrier" {
+			t.Fatal(stop, err)
+		}
+	}
+	snap := b.Snapshot()
+	for round := range 2 {
+		if stop, err := b.Step(ctx, target.StepLine); err != nil || stop.Reason != "step" {
+			t.Fatal(stop, err)
+		}
+		if stop, err := b.Run(ctx, nil); err != nil || stop.Reason != "end" {
+			t.Fatal(stop, err)
+		}
+		out := b.(*stepper).b.mem.allocs
+		for _, a := range out {
+			if a.name != "O" {
+				continue
+			}
+			for i := range a.data {
+				if a.written[i] != 0 && a.data[i] != want.Outputs["O"][i] {
+					t.Fatalf("round %d: byte %d of O differs", round, i)
+				}
+			}
+		}
+		b.Restore(snap)
+	}
 }
