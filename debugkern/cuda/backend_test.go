@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -242,12 +243,21 @@ func TestNoLeak(t *testing.T) {
 	}
 }
 
+// killWorker does to the worker what a user, or a system short of memory, may do.
+func killWorker(b *Backend) error {
+	p, err := os.FindProcess(b.WorkerPID())
+	if err != nil {
+		return err
+	}
+	return p.Kill()
+}
+
 // A worker killed by somebody else is no fault of the kernel's: the launch runs again in another.
 func TestWorkerKilledFromOutside(t *testing.T) {
 	b := openFake(t, "")
 	k := load(t, b, "copy")
 	for range 5 {
-		if err := syscall.Kill(b.WorkerPID(), syscall.SIGKILL); err != nil {
+		if err := killWorker(b); err != nil {
 			t.Fatal(err)
 		}
 		if r, err := k.Launch(t.Context(), floats(12)); err != nil || r.Outputs["out"][4] != 2 {
@@ -256,11 +266,56 @@ func TestWorkerKilledFromOutside(t *testing.T) {
 	}
 	// one that dies of it every time is
 	t.Setenv("FAKECUDA", "cuLaunchKernel=kill")
-	syscall.Kill(b.WorkerPID(), syscall.SIGKILL)
+	killWorker(b)
 	var f *target.Fault
 	if _, err := k.Launch(t.Context(), floats(12)); !errors.As(err, &f) || f.Kind != "died" || !strings.Contains(f.Msg, "signal: killed") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// killAtRandom kills the worker once in each of n launches, within the first moments of it. A launch that lost two workers
+// is a fault; anything else must be right.
+func killAtRandom(t *testing.T, b *Backend, n int, within time.Duration, launch func() error) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 2))
+	faults := 0
+	for range n {
+		killed := make(chan struct{})
+		at := time.Now().Add(time.Duration(rng.Int64N(int64(within))))
+		go func() {
+			defer close(killed)
+			for time.Now().Before(at) {
+				runtime.Gosched()
+			}
+			if b.WorkerPID() != 0 {
+				killWorker(b)
+			}
+		}()
+		err := launch()
+		<-killed
+		var f *target.Fault
+		switch {
+		case errors.As(err, &f) && f.Kind == "died":
+			faults++
+		case err != nil:
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d launches, %d of them reported as faults", n, faults)
+}
+
+func TestWorkerKilledAtRandom(t *testing.T) {
+	b := openFake(t, "")
+	k, l := load(t, b, "copy"), floats(12)
+	l.Repeat = 3
+	killAtRandom(t, b, 60, time.Millisecond, func() error {
+		r, err := k.Launch(t.Context(), l)
+		if err == nil && (!bytes.Equal(r.Outputs["out"], l.Args[0].Buffer.Init) || len(r.Findings) != 0) {
+			return fmt.Errorf("wrong: %+v", r)
+		}
+		return err
+	})
+	good(t, b)
 }
 
 // hangFile is a file that a hanging call of b's next worker makes first.
@@ -332,13 +387,13 @@ func TestResources(t *testing.T) {
 		t.Errorf("got %+v", r)
 	}
 	t.Setenv("FAKECUDA_LOG", strings.Replace(log, "Used 32", "Used 33", 1))
-	syscall.Kill(b.WorkerPID(), syscall.SIGKILL)
+	killWorker(b)
 	if _, err := b.Load(t.Context(), module(t, "copy", ""), "copy"); err == nil || !strings.Contains(err.Error(), "33 registers") {
 		t.Errorf("a log that disagrees: %v", err)
 	}
 	// from the driver's cache there is no log: spills are asked for where there is local memory
 	t.Setenv("FAKECUDA_LOG", "")
-	syscall.Kill(b.WorkerPID(), syscall.SIGKILL)
+	killWorker(b)
 	if r := load(t, b, "local").Resources(); *r != (target.Resources{Registers: 32, SharedBytes: 64, LocalBytes: 16, SpillStoreBytes: 12, SpillLoadBytes: 8, Arch: "sm_90"}) {
 		t.Errorf("got %+v", r)
 	}

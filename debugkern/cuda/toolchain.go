@@ -1,8 +1,10 @@
-// Package cuda finds and drives NVIDIA's compilers: NVRTC, loaded at run time, and ptxas, run as a command. Neither
-// needs a GPU or a driver.
+// Package cuda finds and drives what NVIDIA provides: the compilers NVRTC and ptxas, which need no GPU, and the driver,
+// which launches kernels.
 //
-// The one idea: a compiler is something found on this machine, never something linked. FindToolchain says what is there
-// and where; Compile turns source text into PTX; Assemble asks ptxas what that PTX costs.
+// The one idea: all of it is found on this machine at run time, never linked. FindToolchain says which compilers are there
+// and where; Compile turns source text into PTX; Assemble asks ptxas what that PTX costs. Open launches on a GPU: a
+// target.Backend whose driver calls all happen in a worker process (WorkerMain, the protocol in frame.go), on one thread,
+// so that whatever a kernel does to the device costs a worker and nothing else.
 //
 // It must not know manifests, flags or faults: a build is text, macro definitions and an architecture.
 package cuda

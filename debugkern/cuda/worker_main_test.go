@@ -21,6 +21,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == workerArg {
 		os.Exit(WorkerMain(context.Background(), os.Stdin, os.Stdout))
 	}
+	if len(os.Args) == 4 && os.Args[1] == orphanArg {
+		os.Exit(orphanMain(os.Args[2]))
+	}
 	code := m.Run()
 	if fakeDir != "" {
 		os.RemoveAll(fakeDir)

@@ -1,0 +1,130 @@
+package cuda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"tilescope/debugkern/cuda/internal/dl"
+)
+
+// inspectLimit bounds every question that InspectGPU asks of another process.
+const inspectLimit = 10 * time.Second
+
+// InspectGPU reports what of a GPU's side there is on this machine: the driver, one part for each device, NVML,
+// compute-sanitizer and nvcc. It never fails: what is missing is in the report. Devices are asked for in a worker, so a
+// broken driver cannot take the program down; without a worker command they are not asked for.
+func InspectGPU(ctx context.Context, cfg BackendConfig, tools Config) []Part {
+	ctx, cancel := context.WithTimeout(ctx, inspectLimit)
+	defer cancel()
+	parts := inspectDriver(ctx, cfg)
+	parts = append(parts, inspectNVML())
+	places := searchList(tools)
+	for _, tool := range []struct {
+		name, install string
+		dirs          []string
+		version       *regexp.Regexp
+	}{
+		{"compute-sanitizer", "the CUDA toolkit (package cuda-sanitizer)", []string{"bin", "compute-sanitizer", "extras/compute-sanitizer"}, regexp.MustCompile(`Version (\d+\.\d+(?:\.\d+)*)`)},
+		{"nvcc", "the CUDA toolkit, or pip install nvidia-cuda-nvcc nvidia-cuda-crt nvidia-cuda-runtime nvidia-nvvm", []string{"bin", "nvidia/cu13/bin", "nvidia/cu12/bin", "nvidia/cuda_nvcc/bin"}, ptxasRelease},
+	} {
+		p := Part{Name: tool.name, Install: tool.install, Detail: "not found"}
+		if path := findTool(places, tool.name, tool.dirs); path != "" {
+			p = Part{Name: tool.name, Found: true, Path: path, Version: toolVersion(ctx, path, tool.version)}
+		}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+// inspectDriver reports the driver and its devices.
+func inspectDriver(ctx context.Context, cfg BackendConfig) []Part {
+	driver := Part{Name: "driver", Install: "an NVIDIA driver, 525 or newer"}
+	lib, err := openLibrary(cfg.Library)
+	switch {
+	case errors.Is(err, dl.ErrUnsupported):
+		driver.Detail, driver.Install = dl.ErrUnsupported.Error(), "a build without tag nogpu"
+		return []Part{driver}
+	case err != nil:
+		driver.Detail = err.Error()
+		return []Part{driver}
+	}
+	driver.Path = lib.Path
+	if len(cfg.WorkerCommand) == 0 {
+		driver.Found, driver.Install, driver.Detail = true, "", "its devices were not asked for"
+		return []Part{driver}
+	}
+	devices, version, err := Devices(ctx, cfg)
+	if err != nil {
+		driver.Detail = err.Error()
+		return []Part{driver}
+	}
+	driver.Found, driver.Install, driver.Version = true, "", "CUDA "+version
+	if kernel, _, err := nvmlVersions(); err == nil {
+		driver.Version = kernel + " (CUDA " + version + ")"
+	}
+	parts := []Part{driver}
+	for _, d := range devices {
+		parts = append(parts, inspectDevice(d))
+	}
+	return parts
+}
+
+// firstArch is the oldest architecture that the embedded PTX is for.
+const firstArch = 80
+
+func inspectDevice(d Device) Part {
+	p := Part{
+		Name: fmt.Sprintf("GPU %d", d.Ordinal), Found: true, Path: d.PCI, Version: d.Arch,
+		Detail: fmt.Sprintf("%s, %d MiB, %d multiprocessors, %d KiB of shared memory a block", d.Name, d.Memory>>20, d.SMs, d.SharedPerBlock>>10),
+	}
+	if n := number([]byte(strings.TrimPrefix(d.Arch, "sm_"))); n < firstArch {
+		p.Found = false
+		p.Detail += fmt.Sprintf("; the kernels need sm_%d or newer", firstArch)
+	}
+	if strings.Contains(d.Name, " MIG ") {
+		p.Detail += "; a MIG instance: telemetry is that of the whole card"
+	}
+	return p
+}
+
+func inspectNVML() Part {
+	_, version, err := nvmlVersions()
+	if err != nil {
+		return Part{Name: "NVML", Detail: err.Error(), Install: "the NVIDIA driver's libnvidia-ml.so.1, and a build with cgo on Linux"}
+	}
+	return Part{Name: "NVML", Found: true, Path: "libnvidia-ml.so.1", Version: version}
+}
+
+// findTool looks for a command in the places of the toolkits, then along PATH.
+func findTool(places []place, name string, dirs []string) string {
+	exe := name
+	if os.PathSeparator == '\\' {
+		exe += ".exe"
+	}
+	for _, p := range places {
+		for _, dir := range dirs {
+			if path := filepath.Join(p.dir, filepath.FromSlash(dir), exe); isFile(path) {
+				return path
+			}
+		}
+	}
+	if path, err := exec.LookPath(exe); err == nil {
+		return path
+	}
+	return ""
+}
+
+func toolVersion(ctx context.Context, path string, version *regexp.Regexp) string {
+	out, err := exec.CommandContext(ctx, path, "--version").Output()
+	if m := version.FindSubmatch(out); err == nil && m != nil {
+		return string(m[1])
+	}
+	return "unknown"
+}
