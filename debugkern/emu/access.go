@@ -218,6 +218,44 @@ func (w *warp) uniformAddress(x *access) (uint64, bool) {
 	return uint64(w.r32[x.base][0] + uint32(x.off)), w.u32[x.base]&stUniform != 0
 }
 
+// ones is what marks bytes as written.
+var ones = func() (p [512]byte) {
+	fill(p[:], 0xff)
+	return p
+}()
+
+// span returns the offset in a region of a whole warp's access whose lanes lie side by side, in order; ok is false where
+// they do not, or leave the region, or break alignment.
+func (w *warp) span(x *access, r *region) (at int, ok bool) {
+	total := uint64(x.size * x.n)
+	var first, bad uint64
+	if x.wide {
+		a := w.full64(x.base)
+		first = a[0]
+		next := first
+		for _, v := range a {
+			bad |= v ^ next
+			next += total
+		}
+		first += x.off - r.lo
+	} else {
+		a := w.full32(x.base)
+		next := a[0]
+		var b uint32
+		for _, v := range a {
+			b |= v ^ next
+			next += uint32(total)
+		}
+		bad = uint64(b)
+		first = uint64(a[0] + uint32(x.off) - uint32(r.lo))
+	}
+	size := uint64(len(r.data))
+	if bad != 0 || size < 32*total || first > size-32*total || (first+r.lo)&(total-1) != 0 {
+		return 0, false
+	}
+	return int(first), true
+}
+
 // offsets computes each lane's offset in a region, for lanes of mask; the others get that of some lane in mask. ok is
 // false where a lane leaves the region or breaks alignment. contiguous: lane i lies i elements after lane 0.
 func (w *warp) offsets(x *access, r *region, mask uint32, rel *row32) (ok, contiguous bool) {

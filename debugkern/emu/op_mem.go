@@ -218,6 +218,12 @@ func runLoad(w *warp, in *inst, mask uint32) {
 		}
 		return
 	}
+	if mask == allLanes && x.n == 1 && x.size <= 4 && x.banks[0] == bank32 {
+		if at, ok := w.span(x, r); ok && (r.written == nil || allWritten(r.written[at:at+32*x.size])) {
+			w.loadSpan(x, r.data[at:])
+			return
+		}
+	}
 	var rel row32
 	ok, contiguous := w.offsets(x, r, mask, &rel)
 	if !ok || r.written != nil && !written(r.written, &rel, x.total(), contiguous) {
@@ -226,6 +232,54 @@ func runLoad(w *warp, in *inst, mask uint32) {
 	}
 	for e := range x.n {
 		w.gather(x, e, r.data, &rel, mask)
+	}
+}
+
+// loadSpan loads 32 elements that lie side by side.
+func (w *warp) loadSpan(x *access, data []byte) {
+	d := &w.r32[x.regs[0]]
+	w.u32[x.regs[0]] = stFilled
+	switch {
+	case x.size == 4:
+		data = data[:128]
+		for i := range d {
+			d[i] = le.Uint32(data[4*i : 4*i+4])
+		}
+	case x.size == 2 && !x.signed:
+		data = data[:64]
+		for i := range d {
+			d[i] = uint32(le.Uint16(data[2*i : 2*i+2]))
+		}
+	default:
+		for i := range d {
+			d[i] = uint32(x.widen(scalarAt(data[i*x.size:], x.size), 0))
+		}
+	}
+}
+
+// storeSpan stores 32 elements side by side.
+func (w *warp) storeSpan(x *access, r *region, at int) {
+	v := w.full32(x.regs[0])
+	n := 32 * x.size
+	data := r.data[at : at+n]
+	switch x.size {
+	case 4:
+		data = data[:128]
+		for i, u := range v {
+			le.PutUint32(data[4*i:4*i+4], u)
+		}
+	case 2:
+		data = data[:64]
+		for i, u := range v {
+			le.PutUint16(data[2*i:2*i+2], uint16(u))
+		}
+	default:
+		for i, u := range v {
+			data[i] = byte(u)
+		}
+	}
+	if r.written != nil {
+		copy(r.written[at:at+n], ones[:n])
 	}
 }
 
@@ -360,6 +414,15 @@ func runStore(w *warp, in *inst, mask uint32) {
 		}
 		mask = 1 << (31 - bits.LeadingZeros32(mask)) // the last lane wins
 		rel[31-bits.LeadingZeros32(mask)] = uint32(at)
+	} else if at, ok := 0, mask == allLanes && x.n == 1 && x.size <= 4 && x.banks[0] == bank32; ok {
+		if at, ok = w.span(x, r); ok {
+			w.storeSpan(x, r, at)
+			return
+		}
+		if ok, _ := w.offsets(x, r, mask, &rel); !ok {
+			storeSlowly(w, in, mask)
+			return
+		}
 	} else if ok, _ := w.offsets(x, r, mask, &rel); !ok {
 		storeSlowly(w, in, mask)
 		return
@@ -371,6 +434,10 @@ func runStore(w *warp, in *inst, mask uint32) {
 
 // scatterElement stores element e of the lanes of mask.
 func (w *warp) scatterElement(x *access, e int, r *region, rel *row32, mask uint32) {
+	if x.size == 4 && x.n == 4 && mask == allLanes && x.banks[e] == bank32 {
+		w.scatterWord(x, e, r, rel)
+		return
+	}
 	off := e * x.size
 	data := r.data[off:]
 	wr := r.written
@@ -416,6 +483,23 @@ func (w *warp) scatterElement(x *access, e int, r *region, rel *row32, mask uint
 				putScalar(wr[rel[i]:], x.size, ^uint64(0))
 			}
 		}
+	}
+}
+
+// scatterWord stores a word of a vector of four for every lane; the last one marks them all as written.
+func (w *warp) scatterWord(x *access, e int, r *region, rel *row32) {
+	v := w.full32(x.regs[e])
+	data := r.data[4*e:]
+	for i, at := range rel {
+		le.PutUint32(data[at:], v[i])
+	}
+	if r.written == nil || e < 3 {
+		return
+	}
+	for _, at := range rel {
+		p := r.written[at:][:16]
+		le.PutUint64(p, ^uint64(0))
+		le.PutUint64(p[8:], ^uint64(0))
 	}
 }
 
