@@ -150,7 +150,7 @@ func captureText(sp *probes.StagePlan) string {
 
 func statsDoc(s diff.Stats) ErrorStats {
 	return ErrorStats{
-		MaxAbs: Number(s.MaxAbs), MaxULP: s.MaxULP, Bound: Number(s.Bound), Derivation: s.Derivation, Bad: s.Bad, Cells: s.Cells,
+		MaxAbs: Number(s.MaxAbs), MaxULP: s.MaxULP, Error: Number(s.Error), Bound: Number(s.Bound), Derivation: s.Derivation, Bad: s.Bad, Cells: s.Cells,
 		Nonfinite: s.Nonfinite,
 	}
 }

@@ -113,11 +113,13 @@ type StageDoc struct {
 	Fingerprints []FingerprintDoc `json:"fingerprints"`
 }
 
-// ErrorStats are errors over a stage's compared cells. MaxULP counts representable values of the stage's dtype; Bound is
-// the bound of the worst cell; Bad counts cells above their own bound.
+// ErrorStats are errors over a stage's compared cells. MaxULP counts representable values of the stage's dtype; Error and
+// Bound are those of the worst cell, the one whose error is largest for its bound (MaxAbs may be another cell's); Bad counts
+// cells above their own bound.
 type ErrorStats struct {
 	MaxAbs     Number `json:"max_abs"`
 	MaxULP     int64  `json:"max_ulp"`
+	Error      Number `json:"error"`
 	Bound      Number `json:"bound"`
 	Derivation string `json:"derivation,omitempty"` // how Bound came about
 	Bad        int    `json:"bad"`

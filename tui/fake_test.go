@@ -89,7 +89,7 @@ func fakeReport(req debugkern.Request, plan *probes.Plan) *debugkern.Report {
 	for i := range plan.Stages {
 		sp := &plan.Stages[i]
 		d := debugkern.StageDoc{Name: sp.Stage.String(), Probe: "probe", Verdict: debugkern.OK, Tiles: 64}
-		d.Local = debugkern.ErrorStats{MaxAbs: 2.4e-4, MaxULP: 1, Bound: 9.8e-4, Cells: 65536,
+		d.Local = debugkern.ErrorStats{MaxAbs: 2.4e-4, Error: 2.4e-4, MaxULP: 1, Bound: 9.8e-4, Cells: 65536,
 			Derivation: "64 products in f16 (u = 2^-11): 4 blocks of 16, each truncated, then rounded once: (4+1)·2^-11·Σ|q||k|"}
 		d.Global = d.Local
 		switch {
@@ -113,7 +113,7 @@ func fakeReport(req debugkern.Request, plan *probes.Plan) *debugkern.Report {
 
 func spoil(d *debugkern.StageDoc) {
 	warp, lane := 2, 4
-	d.Verdict, d.Local.Bad, d.Local.MaxAbs, d.Local.MaxULP = debugkern.Wrong, 137, 1.3125, 1024
+	d.Verdict, d.Local.Bad, d.Local.MaxAbs, d.Local.Error, d.Local.MaxULP = debugkern.Wrong, 137, 1.3125, 1.3125, 1024
 	d.FirstBad = &debugkern.BadCell{KVTile: 1, Row: 4, Col: 9, Got: 2.625, Want: 1.3125, Warp: &warp, Lane: &lane,
 		Source: &debugkern.SourceDoc{File: "sdpa_fp8_stage_c_wmma.cu", Line: 88}}
 	d.Fingerprints = []debugkern.FingerprintDoc{{Name: "factor", Value: "exp(m_new-m_old) by row", Evidence: "32 rows fit within 1e-4", Explains: 0.98}}

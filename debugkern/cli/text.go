@@ -77,14 +77,15 @@ func printStages(w io.Writer, r *debugkern.Report) {
 	}
 	fmt.Fprintln(w)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "  stage\tverdict\ttiles\tlocal max_abs\tulp\tbound\tbad\tglobal max_abs\tbound\tbad\t")
+	fmt.Fprintln(tw, "  stage\tverdict\ttiles\tlocal max\tulp\tworst error\tits bound\tbad\tglobal max\tworst error\tits bound\tbad\t")
 	for _, s := range r.Stages {
 		if s.Verdict == debugkern.Off {
-			fmt.Fprintf(tw, "  %s\toff\t\t\t\t\t\t\t\t\t\n", s.Name)
+			fmt.Fprintf(tw, "  %s\toff\t\t\t\t\t\t\t\t\t\t\t\n", s.Name)
 			continue
 		}
-		fmt.Fprintf(tw, "  %s\t%s\t%d\t%.3g\t%d\t%.3g\t%d/%d\t%.3g\t%.3g\t%d\t\n", s.Name, s.Verdict, s.Tiles, float64(s.Local.MaxAbs), s.Local.MaxULP,
-			float64(s.Local.Bound), s.Local.Bad, s.Local.Cells, float64(s.Global.MaxAbs), float64(s.Global.Bound), s.Global.Bad)
+		fmt.Fprintf(tw, "  %s\t%s\t%d\t%.3g\t%d\t%.3g\t%.3g\t%d/%d\t%.3g\t%.3g\t%.3g\t%d\t\n", s.Name, s.Verdict, s.Tiles, float64(s.Local.MaxAbs), s.Local.MaxULP,
+			float64(s.Local.Error), float64(s.Local.Bound), s.Local.Bad, s.Local.Cells,
+			float64(s.Global.MaxAbs), float64(s.Global.Error), float64(s.Global.Bound), s.Global.Bad)
 	}
 	tw.Flush()
 }

@@ -151,7 +151,7 @@ func (p *Pane) headLine(w int) string {
 		head(name)
 	}
 	head("out")
-	return l.Space(2).Add(p.th.Dim, "all blocks").Pad(l.Col()+2).Right(p.th.Dim, "max error", l.Col()+11).Done()
+	return l.Space(2).Add(p.th.Dim, "all blocks").Pad(l.Col()+2).Right(p.th.Dim, "worst", l.Col()+11).Add(p.th.Dim, "   bound").Done()
 }
 
 // stageLine is one stage: its name, its tiles of this block, its tiles of all blocks.
@@ -250,7 +250,7 @@ func (p *Pane) summaryOf(l *theme.Line, r row) {
 	if r.doc == nil || st.Off == total {
 		return
 	}
-	l.Right(p.th.Text, fmt.Sprintf("%.2g", float64(r.doc.Local.MaxAbs)), start+21)
+	l.Right(p.th.Text, fmt.Sprintf("%.2g", float64(r.doc.Local.Error)), start+21)
 	if r.doc.Verdict == debugkern.Wrong {
 		l.Add(p.th.Wrong, " > "+fmt.Sprintf("%.1e", float64(r.doc.Local.Bound)))
 	} else {

@@ -196,11 +196,15 @@ func (d Diff) text(c cell, w int) string {
 	return CountText(c.ulp, w)
 }
 
-// CountText writes a signed whole number in at most w columns, in thousands where it must.
+// CountText writes a signed whole number in at most w columns: without its sign where that helps (the mark beside it has
+// it), in thousands where it must.
 func CountText(n int64, w int) string {
 	s := fmt.Sprintf("%+d", n)
 	if len(s) <= w {
 		return s
+	}
+	if len(s) == w+1 {
+		return s[1:]
 	}
 	v := float64(n)
 	for _, unit := range "kMGTP" {
@@ -210,7 +214,7 @@ func CountText(n int64, w int) string {
 		}
 		s = fmt.Sprintf("%+.0f%c", v, unit)
 		if len(s) > w {
-			s = s[1:] // the mark beside it has the sign
+			s = s[1:]
 		}
 		if len(s) <= w {
 			return s
