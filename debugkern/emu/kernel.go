@@ -83,6 +83,7 @@ type launch struct {
 	stop  atomic.Bool
 	done  []outcome // by index in ids
 	limit atomic.Int64
+	bug   atomic.Pointer[any] // what a worker panicked with
 }
 
 // outcome is what one block left.
@@ -119,6 +120,9 @@ func (k *Kernel) Launch(ctx context.Context, l *target.Launch) (*target.Result, 
 	r.limit.Store(int64(len(r.ids)))
 	defer context.AfterFunc(ctx, func() { r.stop.Store(true) })()
 	r.run()
+	if v := r.bug.Load(); v != nil {
+		panic(*v)
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -154,6 +158,12 @@ func (r *launch) run() {
 // work takes blocks until there are none. A fault keeps later blocks from starting; those before it finish, so that the
 // fault reported is always the first block's.
 func (r *launch) work() {
+	defer func() {
+		if v := recover(); v != nil { // raised again where the caller can see it
+			r.bug.CompareAndSwap(nil, &v)
+			r.stop.Store(true)
+		}
+	}()
 	b := newBlock(r.k.p, r.l, r.mem)
 	b.stop = &r.stop
 	for {
