@@ -1,6 +1,9 @@
 package debugkern
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
 
 	"tilescope/debugkern/attn"
@@ -13,25 +16,80 @@ import (
 // backends are the values of --backend.
 var backends = []string{"auto", "emu", "cuda", "both"}
 
-// backend returns what a request executes on: auto is the emulator, until a GPU backend answers.
-func (s *Session) backend(req Request) (target.Backend, error) {
+// backend returns what a request executes on, and, for both, the emulator beside it. auto is a GPU where one answers,
+// else the emulator.
+func (s *Session) backend(ctx context.Context, req Request) (primary, beside target.Backend, err error) {
 	switch req.Backend {
-	case "", "auto", "emu":
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.emulator == nil {
-			s.emulator = emu.New()
+	case "emu":
+		return s.emulator(), nil, nil
+	case "", "auto":
+		if gpu, err := s.gpu(ctx, req); err == nil {
+			return gpu, nil, nil
 		}
-		return s.emulator, nil
+		return s.emulator(), nil, nil
 	case "cuda", "both":
-		return nil, unavailable("backend %s: this version does not launch on a GPU; use --backend emu", req.Backend)
+		gpu, err := s.gpu(ctx, req)
+		if err != nil {
+			return nil, nil, unavailable("backend %s: %w (tilescope doctor says what is missing; --backend emu runs without a GPU)", req.Backend, err)
+		}
+		if req.Backend == "both" {
+			beside = s.emulator()
+		}
+		return gpu, beside, nil
 	}
-	return nil, usage("--backend %s: expected %s", req.Backend, strings.Join(backends, ", "))
+	return nil, nil, usage("--backend %s: expected %s", req.Backend, strings.Join(backends, ", "))
 }
 
-// reference returns the reference of a plan and inputs; the last is kept, so that a flag toggled live does not compute
-// the same reference again.
-func (s *Session) reference(r *resolved, in *attn.Inputs) (*attn.Reference, error) {
+func (s *Session) emulator() target.Backend {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.emu == nil {
+		s.emu = emu.New()
+	}
+	return s.emu
+}
+
+// errNoWorker is answered where the program did not say how to start a worker: a test, or another program.
+var errNoWorker = errors.New("this program cannot start a GPU worker")
+
+// gpu opens a device, once for each; where there is no driver the answer is immediate, and remembered.
+func (s *Session) gpu(ctx context.Context, req Request) (target.Backend, error) {
+	s.gpuMu.Lock()
+	defer s.gpuMu.Unlock()
+	if len(s.worker) == 0 {
+		return nil, errNoWorker
+	}
+	if be := s.gpus[req.Device]; be != nil {
+		return be, nil
+	}
+	if s.gpuErr != nil {
+		return nil, s.gpuErr
+	}
+	be, err := cuda.Open(ctx, cuda.BackendConfig{Device: req.Device, WorkerCommand: s.worker})
+	if err != nil {
+		if errors.Is(err, cuda.ErrNoDriver) {
+			s.gpuErr = err
+		}
+		return nil, err
+	}
+	s.gpus[req.Device] = be
+	return be, nil
+}
+
+// Close ends what the session has running: GPU workers.
+func (s *Session) Close() error {
+	s.gpuMu.Lock()
+	defer s.gpuMu.Unlock()
+	var errs []error
+	for _, be := range s.gpus {
+		errs = append(errs, be.Close())
+	}
+	clear(s.gpus)
+	return errors.Join(errs...)
+}
+
+// reference returns the reference of a plan and inputs.
+func reference(r *resolved, in *attn.Inputs) (*attn.Reference, error) {
 	ref, err := attn.New(r.plan, in, attn.Options{Uniform: r.uniform})
 	if err != nil {
 		return nil, usage("%w", err)
@@ -60,4 +118,13 @@ func (s *Session) toolchainConfig() cuda.Config {
 		return cuda.Config{}
 	}
 	return cuda.Config{Path: s.config.Toolchain}
+}
+
+// label is what a launch is called in a fault.
+func (r *resolved) label() string {
+	text := fmt.Sprintf("%s at %s", r.req.Target, r.plan.Shape)
+	if len(r.sel.Faults) > 0 {
+		text += " with " + strings.Join(r.sel.Faults, ", ")
+	}
+	return text
 }

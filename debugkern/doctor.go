@@ -36,9 +36,7 @@ func (s *Session) Doctor(ctx context.Context) *DoctorDoc {
 	})
 	d.add(archiveCheck())
 	s.toolchainChecks(ctx, d)
-	d.add(DoctorCheck{
-		Name: "CUDA backend", Detail: "launching on a GPU is not part of this version", Enables: "runs kernels on the GPU",
-	})
+	s.gpuChecks(ctx, d)
 	d.add(terminalCheck())
 	return d
 }
@@ -67,6 +65,22 @@ func (s *Session) toolchainChecks(ctx context.Context, d *DoctorDoc) {
 	for _, p := range cuda.Inspect(ctx, s.toolchainConfig()) {
 		d.add(DoctorCheck{
 			Name: p.Name, OK: p.Found, Version: p.Version, Path: p.Path, Detail: p.Detail, Enables: toolchainEnables[p.Name], Install: p.Install,
+		})
+	}
+}
+
+// gpuEnables says what each part of a GPU machine makes possible.
+var gpuEnables = map[string]string{
+	"driver":            "runs kernels on the GPU",
+	"NVML":              "clocks, power, temperature and throttle reasons beside a run",
+	"nvcc":              "compiles sources with host code",
+	"compute-sanitizer": "NVIDIA's own memory and race checks",
+}
+
+func (s *Session) gpuChecks(ctx context.Context, d *DoctorDoc) {
+	for _, p := range cuda.InspectGPU(ctx, cuda.BackendConfig{WorkerCommand: s.worker}, s.toolchainConfig()) {
+		d.add(DoctorCheck{
+			Name: p.Name, OK: p.Found, Version: p.Version, Path: p.Path, Detail: p.Detail, Enables: gpuEnables[p.Name], Install: p.Install,
 		})
 	}
 }

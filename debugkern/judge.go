@@ -2,6 +2,7 @@ package debugkern
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"tilescope/debugkern/attn"
@@ -56,7 +57,7 @@ func tilesOf(sp *probes.StagePlan, r probes.Range, p *probes.Plan, block probes.
 }
 
 // judge compares, explains, and makes the document.
-func (e *execution) judge() (*Run, error) {
+func (e *execution) judge(cross *CrossDoc) (*Run, error) {
 	start := time.Now()
 	e.progress(Progress{Phase: "compare"})
 	st := e.st
@@ -75,14 +76,14 @@ func (e *execution) judge() (*Run, error) {
 	}
 	st.judged = judged
 	rep := e.header()
-	rep.Backend.Builder = e.builder
+	rep.Cross = cross
 	run := &Run{Request: e.req, Report: rep, Plan: e.r.plan, Range: e.r.rng, Selection: e.r.sel, state: st}
 	e.stages(rep, run)
 	if err := e.output(rep); err != nil {
 		return nil, err
 	}
 	rep.Findings = findingDocs(e.findings())
-	rep.Resources = resourcesDoc(st.kernel.Resources())
+	rep.Resources = resourcesDoc(st.resources)
 	rep.Digest = st.digest()
 	rep.Verdict = Agree
 	if judged.Diverges() || rep.Output != nil && rep.Output.Verdict == Fail || !st.result.Reached {
@@ -187,7 +188,7 @@ func ruleDoc(r attn.Rule) *RuleDoc {
 
 // findings are the backend's, and those only the host can make: the quantiser's round trip, output never written.
 func (e *execution) findings() []target.Finding {
-	all := append([]target.Finding(nil), e.st.result.Findings...)
+	all := append(slices.Clone(e.st.result.Findings), e.st.extra...)
 	if rt := attn.RoundTrip(e.st.inputs); rt != nil {
 		all = append(all, target.Finding{
 			Kind: target.QuantiserMismatch, Severity: target.SeverityError, Message: rt.Error(), Variable: rt.Tensor, Index: rt.Index[:],

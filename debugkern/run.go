@@ -28,6 +28,12 @@ type runState struct {
 	launch  *target.Launch
 	result  *target.Result
 	output  []byte // the output argument after the launch
+
+	beside    target.Backend    // the emulator, with --backend both
+	tracer    target.Kernel     // executes blocks again, where the backend itself cannot
+	traced    *runState         // its tiles: a writer holds where the bits are equal
+	resources *target.Resources // the plain build's
+	extra     []target.Finding  // found beside the instrumented launch
 }
 
 // Run builds, executes and compares. It returns an *Error where the request is refused (nothing was run), where a
@@ -69,20 +75,23 @@ func (e *execution) run() (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.backend, err = e.s.backend(e.req); err != nil {
-		return nil, err
-	}
 	e.st = &runState{session: e.s, r: e.r, inputs: in}
-	if e.st.ref, err = e.s.reference(e.r, in); err != nil {
+	if e.backend, e.st.beside, err = e.s.backend(e.ctx, e.req); err != nil {
 		return nil, err
 	}
-	if err := e.build(); err != nil {
+	if e.st.ref, err = reference(e.r, in); err != nil {
 		return nil, err
 	}
-	if err := e.launch(); err != nil {
+	for _, step := range []func() error{e.build, e.launch, e.plain} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	cross, err := e.cross()
+	if err != nil {
 		return nil, err
 	}
-	return e.judge()
+	return e.judge(cross)
 }
 
 // inputs resolves the request and makes, or reads, its inputs.
@@ -137,21 +146,27 @@ func (e *execution) build() error {
 	}
 	e.st.build, e.builder = b, b.Builder
 	e.progress(Progress{Phase: "load", Detail: b.Builder})
-	e.st.kernel, err = e.s.load(e.ctx, e.backend, b, e.r.plan.Entry)
+	e.st.kernel, err = e.load(e.backend, b)
 	e.cost.BuildMS = Number(time.Since(start).Seconds() * 1e3)
 	return err
 }
 
-// load prepares a module on a backend; loaded kernels are kept, so that a toggle back costs nothing.
-func (s *Session) load(ctx context.Context, be target.Backend, b *Build, entry string) (target.Kernel, error) {
-	key := loadKey{be.Info().Name, b, entry}
+// load prepares a module on a backend; loaded kernels are kept, so that a toggle back costs nothing. With --backend both the
+// GPU gets every rounding written out, so that its compiler cannot fuse what the emulator does not.
+func (e *execution) load(be target.Backend, b *Build) (target.Kernel, error) {
+	key := loadKey{be, b, e.r.plan.Entry, e.st.beside != nil}
+	s := e.s
 	s.mu.Lock()
 	k := s.loaded[key]
 	s.mu.Unlock()
 	if k != nil {
 		return k, nil
 	}
-	k, err := be.Load(ctx, b.Module, entry)
+	prepare := be.Load
+	if pinner, ok := be.(target.Pinner); ok && key.pinned {
+		prepare = pinner.LoadPinned
+	}
+	k, err := prepare(e.ctx, b.Module, e.r.plan.Entry)
 	if err != nil {
 		return nil, &runError{stage: "load", err: err}
 	}
@@ -163,9 +178,10 @@ func (s *Session) load(ctx context.Context, be target.Backend, b *Build, entry s
 
 // loadKey identifies a loaded kernel.
 type loadKey struct {
-	backend string
+	backend target.Backend
 	build   *Build
 	entry   string
+	pinned  bool
 }
 
 func (e *execution) launch() error {
@@ -176,6 +192,7 @@ func (e *execution) launch() error {
 	if e.st.launch, err = e.r.launch(e.st.inputs, e.st.ref, instrumented); err != nil {
 		return err
 	}
+	e.st.launch.Repeat, e.st.launch.Label = e.req.Repeat, e.r.label()
 	e.progress(Progress{Phase: "run", Detail: e.backend.Info().Device})
 	start := time.Now()
 	if e.st.result, err = e.st.kernel.Launch(e.ctx, e.st.launch); err != nil {
@@ -184,12 +201,21 @@ func (e *execution) launch() error {
 	e.cost.RunMS = Number(time.Since(start).Seconds() * 1e3)
 	e.cost.Launches = 1
 	e.cost.WarpInstructions, e.cost.MMAOutputs = e.st.result.Counts.WarpInstructions, e.st.result.Counts.MMAOutputs
+	if e.backend.Info().Name != "emu" {
+		e.cost.Launches = max(1, e.req.Repeat)
+	}
+	e.st.output = e.st.result.Outputs[e.outputArg()]
+	return nil
+}
+
+// outputArg is the argument that stage O is.
+func (e *execution) outputArg() string {
 	for _, a := range e.r.plan.Args {
 		if a.Role == probes.RoleOutput {
-			e.st.output = e.st.result.Outputs[a.Name]
+			return a.Name
 		}
 	}
-	return nil
+	return ""
 }
 
 // launchError makes a fault a failed run with its place.
@@ -251,6 +277,9 @@ func (e *execution) header() *Report {
 	if e.backend != nil {
 		info := e.backend.Info()
 		rep.Backend.Name, rep.Backend.Device, rep.Backend.Arch = info.Name, info.Device, info.Arch
+		if e.st != nil && e.st.beside != nil {
+			rep.Backend.Name = "both"
+		}
 	}
 	rep.Backend.Builder = e.builder
 	if rep.Backend.Builder == "" {

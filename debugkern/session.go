@@ -23,8 +23,9 @@ import (
 
 // Options open a session.
 type Options struct {
-	Config  *configs.Config
-	Version string // of the program, for documents
+	Config *configs.Config
+	// Worker starts a process that serves a GPU (cuda.WorkerMain); nil: only the emulator.
+	Worker []string
 }
 
 // Session is an opened debugger: catalogue, compiled modules, inputs, backends. It is safe for concurrent use.
@@ -36,11 +37,16 @@ type Session struct {
 	mu       sync.Mutex
 	builds   map[string]*Build
 	loaded   map[loadKey]target.Kernel
-	emulator target.Backend
+	emu      target.Backend
 	inputs   *cachedInputs
 	tools    *cuda.Toolchain
 	toolsErr error
 	toolsSet bool
+
+	gpuMu  sync.Mutex // held while a device is opened
+	worker []string
+	gpus   map[int]target.Backend
+	gpuErr error // there is no driver
 }
 
 // cachedInputs are the last inputs made: a flag toggled live keeps them.
@@ -57,7 +63,8 @@ func Open(_ context.Context, o Options) (*Session, error) {
 		return nil, fmt.Errorf("open the catalogue: %w", err)
 	}
 	s := &Session{
-		catalogue: cat, config: o.Config, builds: map[string]*Build{}, loaded: map[loadKey]target.Kernel{},
+		catalogue: cat, config: o.Config, builds: map[string]*Build{}, loaded: map[loadKey]target.Kernel{}, worker: o.Worker,
+		gpus: map[int]target.Backend{},
 	}
 	if o.Config != nil {
 		s.limit = o.Config.CaptureMax

@@ -134,12 +134,21 @@ func (v *TileView) Bad(row, col int, local bool) bool {
 // errNoTracer is answered where the backend cannot say who wrote a cell.
 var errNoTracer = errors.New("this backend cannot tell who wrote a cell: run the same on the emulator (--backend emu)")
 
+// sameBits reports whether the emulator, run beside the GPU, has the same bits in a cell: then its writer is the GPU's.
+func (r *Run) sameBits(c Cell) bool {
+	a, b := r.state.Tile(c.Stage, c.Block, c.KVTile), r.state.traced.Tile(c.Stage, c.Block, c.KVTile)
+	return a.Reached() && b.Reached() && a.Bits(c.Row, c.Col) == b.Bits(c.Row, c.Col)
+}
+
 // errNeverWritten is answered for a cell that holds what was there before the kernel.
 var errNeverWritten = errors.New("nothing wrote this cell before it was captured")
 
 // Writer executes the cell's block again and tells who wrote it last before it was captured.
 func (r *Run) Writer(ctx context.Context, c Cell) (*Writer, error) {
 	tracer, ok := r.state.kernel.(target.CellTracer)
+	if !ok && r.state.tracer != nil && r.sameBits(c) {
+		tracer, ok = r.state.tracer.(target.CellTracer)
+	}
 	if !ok {
 		return nil, errNoTracer
 	}

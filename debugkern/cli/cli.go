@@ -21,6 +21,7 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern"
+	"tilescope/debugkern/cuda"
 )
 
 // Exit codes of the contract that no debugkern.Code stands for.
@@ -32,6 +33,9 @@ const (
 	exitCancelled = 130
 	exitPipe      = 141
 )
+
+// workerCommand is the hidden command that serves a GPU on standard input and output (see debugkern/cuda).
+const workerCommand = "__worker"
 
 // Terminal is what the terminal is opened with.
 type Terminal struct {
@@ -69,6 +73,9 @@ func Main(ctx context.Context, p Program) (code int) {
 			code = exitInternal
 		}
 	}()
+	if len(p.Args) == 1 && p.Args[0] == workerCommand {
+		return cuda.WorkerMain(ctx, p.Stdin, p.Stdout)
+	}
 	out := &pipeWriter{w: p.Stdout}
 	p.Stdout = out
 	err := (&app{Program: p}).execute(ctx)
@@ -168,7 +175,11 @@ func (a *app) load() error {
 }
 
 func (a *app) session(ctx context.Context) (*debugkern.Session, error) {
-	return debugkern.Open(ctx, debugkern.Options{Config: a.config, Version: a.Version})
+	var worker []string
+	if exe, err := os.Executable(); err == nil {
+		worker = []string{exe, workerCommand}
+	}
+	return debugkern.Open(ctx, debugkern.Options{Config: a.config, Worker: worker})
 }
 
 // open is the command without a name: the terminal.
@@ -183,6 +194,7 @@ func (a *app) open(cmd *cobra.Command, opt *runOptions, args []string) error {
 	if err != nil {
 		return err
 	}
+	defer s.Close()
 	named := strings.Join(args, "")
 	if named == "" {
 		named = a.config.Target

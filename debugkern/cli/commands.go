@@ -107,6 +107,7 @@ func (a *app) doctorCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			defer s.Close()
 			d := s.Doctor(cmd.Context())
 			return a.print(d, func(w io.Writer) { printDoctor(w, d) })
 		},

@@ -215,6 +215,7 @@ func (a *app) run(cmd *cobra.Command, opt *runOptions, target string) error {
 	if err != nil {
 		return err
 	}
+	defer s.Close()
 	meter := newMeter(a.Stderr, a.json)
 	r, err := s.Run(cmd.Context(), req, meter.report)
 	meter.clear()

@@ -1,0 +1,178 @@
+package debugkern
+
+import (
+	"bytes"
+	"fmt"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// Classes of a difference between two backends on the same PTX and inputs.
+const (
+	crossEqual       = "equal"
+	crossSchedule    = "schedule"    // the GPU's own result varies from launch to launch
+	crossAtomics     = "atomics"     // floats are added in an order nobody fixes
+	crossModel       = "model"       // another chip than the emulator's
+	crossUnexplained = "unexplained" // a bug of ours
+)
+
+// plain launches the build without probes beside the instrumented one and compares the output bit for bit: an
+// instrumented kernel that computes something else debugs another kernel.
+func (e *execution) plain() error {
+	if e.st.beside == nil && e.backend.Info().Name == "emu" {
+		return nil
+	}
+	b, err := e.s.build(e.ctx, e.r.sel, e.req.Builder, e.req.Arch, false)
+	if err != nil {
+		return err
+	}
+	k, err := e.load(e.backend, b)
+	if err != nil {
+		return err
+	}
+	e.st.resources = k.Resources()
+	l, err := e.r.launch(e.st.inputs, e.st.ref, false)
+	if err != nil {
+		return err
+	}
+	l.Repeat, l.Label = e.req.Repeat, e.r.label()+", plain build"
+	e.progress(Progress{Phase: "run", Detail: "plain build"})
+	res, err := k.Launch(e.ctx, l)
+	if err != nil {
+		return launchError(err)
+	}
+	e.cost.Launches += max(1, e.req.Repeat)
+	e.st.extra = append(e.st.extra, res.Findings...)
+	out := res.Outputs[e.outputArg()]
+	if e.r.plan.Gate != probes.GateNone || bytes.Equal(out, e.st.output) {
+		return nil
+	}
+	e.st.extra = append(e.st.extra, e.probeChanged(b.Module, out))
+	return nil
+}
+
+// probeChanged words the difference between both builds' outputs: advice where the compiler may have fused what the
+// source left open, an error otherwise.
+func (e *execution) probeChanged(m *ptx.Module, out []byte) target.Finding {
+	size := 1
+	if sp := e.r.plan.Stage(probes.StageO); sp != nil {
+		size = sp.DType.Size()
+	}
+	n := 0
+	for i := 0; i+size <= len(out); i += size {
+		if !bytes.Equal(out[i:i+size], e.st.output[i:i+size]) {
+			n++
+		}
+	}
+	f := target.Finding{
+		Kind: target.ProbeChangedResult, Severity: target.SeverityError, Variable: e.outputArg(), Space: "global", KVTile: -1, Count: n,
+		Message: fmt.Sprintf("%d elements of %s differ between the builds with and without probes", n, e.outputArg()),
+	}
+	if entry := m.Func(e.r.plan.Entry); entry != nil {
+		for _, in := range entry.Body {
+			if ptx.Unpinned(in) {
+				f.Severity = target.SeverityAdvice
+				f.Consequence = "the PTX leaves roundings open, and the compiler may fuse them differently in the two builds"
+				break
+			}
+		}
+	}
+	return f
+}
+
+// cross executes the instrumented build on the emulator beside the GPU and compares every captured tile.
+func (e *execution) cross() (*CrossDoc, error) {
+	be := e.st.beside
+	if be == nil {
+		return nil, nil
+	}
+	k, err := e.load(be, e.st.build)
+	if err != nil {
+		return nil, err
+	}
+	e.progress(Progress{Phase: "run", Detail: be.Info().Device})
+	res, err := k.Launch(e.ctx, e.st.launch)
+	if err != nil {
+		return nil, launchError(err)
+	}
+	e.cost.Launches++
+	e.st.extra = append(e.st.extra, res.Findings...)
+	other := *e.st
+	other.result, other.output = res, res.Outputs[e.outputArg()]
+	e.st.tracer, e.st.traced = k, &other
+	doc := compareTiles(e.st, &other)
+	doc.Class = e.classify(doc)
+	if doc.Class == crossSchedule || doc.Class == crossUnexplained {
+		e.st.extra = append(e.st.extra, target.Finding{
+			Kind: target.BackendDifference, Severity: target.SeverityError, KVTile: -1, Count: doc.Differing,
+			Message: fmt.Sprintf("%d of %d cells differ between %s and the emulator (%s)", doc.Differing, doc.Cells, e.backend.Info().Device, doc.Class),
+		})
+	}
+	return doc, nil
+}
+
+func compareTiles(a, b *runState) *CrossDoc {
+	doc := &CrossDoc{ByStage: []CrossStage{}}
+	p := a.r.plan
+	for i := range p.Stages {
+		sp := &p.Stages[i]
+		differing := 0
+		for j := range a.r.rng.N.Count() {
+			block := a.r.rng.Block(j)
+			lo, n := tilesOf(sp, a.r.rng, p, block)
+			for kv := lo; kv < lo+n; kv++ {
+				x, y := a.Tile(sp.Stage, block, kv), b.Tile(sp.Stage, block, kv)
+				if !x.Reached() && !y.Reached() {
+					continue
+				}
+				doc.Tiles++
+				for row := range sp.ValidRows.At(block, kv) {
+					for col := range sp.ValidCols.At(block, kv) {
+						doc.Cells++
+						if x.Reached() != y.Reached() || x.Bits(row, col) != y.Bits(row, col) {
+							differing++
+						}
+					}
+				}
+			}
+		}
+		if differing > 0 {
+			doc.ByStage = append(doc.ByStage, CrossStage{sp.Stage.String(), differing})
+		}
+		doc.Differing += differing
+	}
+	return doc
+}
+
+// classify says why two backends differ.
+func (e *execution) classify(doc *CrossDoc) string {
+	if doc.Differing == 0 {
+		return crossEqual
+	}
+	for _, f := range append(e.st.result.Findings, e.st.extra...) {
+		if f.Kind == target.Varies {
+			return crossSchedule
+		}
+	}
+	if floatAtomics(e.st.build.Module.Func(e.r.plan.Entry)) {
+		return crossAtomics
+	}
+	if e.backend.Info().Arch != e.st.beside.Info().Arch {
+		return crossModel
+	}
+	return crossUnexplained
+}
+
+func floatAtomics(entry *ptx.Func) bool {
+	if entry == nil {
+		return false
+	}
+	for _, in := range entry.Body {
+		if (in.Op == "atom" || in.Op == "red") && in.Has("add") && (in.Has("f32") || in.Has("f16") || in.Has("f16x2") || in.Has("f64")) {
+			return true
+		}
+	}
+	return false
+}
