@@ -19,6 +19,7 @@ var imports = map[string][]string{
 	"kernels":       {},
 	"tui/theme":     {},
 	"tui/keymap":    {},
+	"tui/cell":      {"debugkern", "probes", "debugkern/fp"},
 
 	"configs":          {"probes"},
 	"debugkern/target": {"probes", "debugkern/ptx"},
@@ -36,8 +37,8 @@ var imports = map[string][]string{
 
 	"debugkern/gates": {"debugkern", "probes"},
 	"debugkern/cli":   {"debugkern", "debugkern/gates", "configs", "probes", "debugkern/cuda"},
-	"tui/pane/*":      {"debugkern", "debugkern/gates", "probes", "debugkern/fp", "tui/theme", "tui/keymap"},
-	"tui":             {"tui/pane/*", "debugkern", "debugkern/gates", "configs", "tui/theme", "tui/keymap", "probes"},
+	"tui/pane/*":      {"debugkern", "debugkern/gates", "probes", "debugkern/fp", "tui/theme", "tui/keymap", "tui/cell"},
+	"tui":             {"tui/pane/*", "debugkern", "debugkern/gates", "configs", "tui/theme", "tui/keymap", "tui/cell", "probes"},
 
 	"kernels/internal/ptxgen": {"kernels", "probes", "configs", "debugkern/cuda"},
 	"":                        {"debugkern/cli", "tui"},

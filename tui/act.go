@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern"
+	"tilescope/tui/cell"
 	"tilescope/tui/keymap"
 	"tilescope/tui/pane/flags"
 	"tilescope/tui/pane/tile"
@@ -183,7 +184,7 @@ func (m *Model) nextDiff(string) tea.Cmd {
 	})
 }
 
-func (m *Model) bound(b tile.Bound) tea.Cmd {
+func (m *Model) bound(b cell.Bound) tea.Cmd {
 	return m.set(func(s *tile.Settings) {
 		s.Bound = b
 		m.say("bound: " + b.String())
@@ -361,7 +362,7 @@ func (m *Model) setFilter(text string) {
 // startSearch begins a search typed at the prompt.
 func (m *Model) startSearch(text string) tea.Cmd {
 	if m.view == keymap.Tile && text != "" {
-		match, err := tile.ParseMatch(text)
+		match, err := cell.ParseMatch(text)
 		if err != nil {
 			m.complain(err.Error())
 			return nil
@@ -378,10 +379,10 @@ func (m *Model) startSearch(text string) tea.Cmd {
 
 // startFilter begins a filter typed at the prompt.
 func (m *Model) startFilter(text string) tea.Cmd {
-	var match *tile.Match
+	var match *cell.Match
 	if m.view == keymap.Tile && text != "" {
 		var err error
-		if match, err = tile.ParseMatch(text); err != nil {
+		if match, err = cell.ParseMatch(text); err != nil {
 			m.complain(err.Error())
 			return nil
 		}

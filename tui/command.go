@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/probes"
+	"tilescope/tui/cell"
 	"tilescope/tui/keymap"
 	"tilescope/tui/pane/prompt"
 	"tilescope/tui/pane/tile"
@@ -96,15 +97,15 @@ func displayCommands() []command {
 			return m.show(s)
 		}},
 		{"format", "NAME", "how numbers are written", list("fixed", "sci", "hex", "bits", "ulp"), pick("format", func(_ *Model, a string) (func(*tile.Settings), bool) {
-			f, ok := tile.ParseFormat(a)
+			f, ok := cell.ParseFormat(a)
 			return func(s *tile.Settings) { s.Format = f }, ok
 		})},
 		{"diff", "NAME", "how errors are measured", list("abs", "rel", "ulp", "off"), pick("diff", func(_ *Model, a string) (func(*tile.Settings), bool) {
-			d, ok := tile.ParseDiff(a)
+			d, ok := cell.ParseDiff(a)
 			return func(s *tile.Settings) { s.Diff = d }, ok
 		})},
 		{"ref", "NAME", "which reference: auto, local, global, mirrored", list("auto", "local", "global", "mirrored"), pick("reference", func(_ *Model, a string) (func(*tile.Settings), bool) {
-			r, ok := tile.ParseRef(a)
+			r, ok := cell.ParseRef(a)
 			return func(s *tile.Settings) { s.Ref = r }, ok
 		})},
 		{"heat", "NAME", "colour of values: tint, map, off", list("tint", "map", "off"), pick("heat", func(_ *Model, a string) (func(*tile.Settings), bool) {
@@ -116,7 +117,7 @@ func displayCommands() []command {
 			if a == "derived" {
 				n, err = 0, nil
 			}
-			return func(s *tile.Settings) { s.Bound = tile.Bound(n) }, err == nil && n >= 0 && n <= 1<<20
+			return func(s *tile.Settings) { s.Bound = cell.Bound(n) }, err == nil && n >= 0 && n <= 1<<20
 		})},
 		{"palette", "NAME", "colours of values", func(*Model) []string { return theme.Palettes() }, func(m *Model, arg string) tea.Cmd {
 			if !slices.Contains(theme.Palettes(), arg) {

@@ -11,7 +11,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
-	"tilescope/tui/pane/tile"
+	"tilescope/tui/cell"
 )
 
 // fakeEngine answers runs without executing anything: tiles are a formula of their place, and a fault spoils stage P from
@@ -180,7 +180,7 @@ func (v *fakeViewer) View(p debugkern.Place) (*debugkern.TileView, error) {
 		if v.bad(p, row, col, sp.Cols) {
 			x = 2*x + 0.25
 		}
-		bits := tile.Round(sp.DType, x)
+		bits := cell.Round(sp.DType, x)
 		if i%5 == 0 {
 			bits++
 		}

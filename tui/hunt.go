@@ -9,6 +9,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/probes"
+	"tilescope/tui/cell"
 	"tilescope/tui/pane/tile"
 )
 
@@ -49,7 +50,7 @@ func (m *Model) nextBad(dir int) tea.Cmd {
 	}
 	set := m.pane.tile.Settings()
 	if set.Bound > 0 { // the bound on screen is not the verdict's
-		return m.searchCells(tile.BadCells(), dir)
+		return m.searchCells(cell.BadCells(), dir)
 	}
 	from, run := m.placeOf(m.cursor), m.run
 	return m.launch(func(ctx context.Context, msg foundMsg) foundMsg {
@@ -80,7 +81,7 @@ func (m *Model) launch(find func(context.Context, foundMsg) foundMsg) tea.Cmd {
 }
 
 // searchCells goes to the next or previous cell of the stage that matches.
-func (m *Model) searchCells(match *tile.Match, dir int) tea.Cmd {
+func (m *Model) searchCells(match *cell.Match, dir int) tea.Cmd {
 	if m.run == nil || m.run.plan == nil {
 		return m.nothingYet()
 	}
@@ -93,7 +94,7 @@ func (m *Model) searchCells(match *tile.Match, dir int) tea.Cmd {
 }
 
 // find looks through the stage's tiles in the contract's order (kv tile, block, row, column), from a cell on and around.
-func (s *shown) find(ctx context.Context, match *tile.Match, set tile.Settings, from debugkern.Cell, dir int) (debugkern.Cell, bool) {
+func (s *shown) find(ctx context.Context, match *cell.Match, set tile.Settings, from debugkern.Cell, dir int) (debugkern.Cell, bool) {
 	places := s.places(from.Stage)
 	first := slices.Index(places, from.Place)
 	if first < 0 {

@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
+	"tilescope/tui/cell"
 	"tilescope/tui/keymap"
 	"tilescope/tui/pane/tile"
 )
@@ -52,7 +53,7 @@ func TestEveryTileSettingFits(t *testing.T) {
 				for x := range 4 {
 					for z := range 3 {
 						s := d.m.pane.tile.Settings()
-						s.Format, s.Diff, s.Heat = tile.Format(f), tile.Diff(x), tile.Heat(z)
+						s.Format, s.Diff, s.Heat = cell.Format(f), cell.Diff(x), tile.Heat(z)
 						d.m.pane.tile.Set(s)
 						fits(t, d, fmt.Sprintf("stage %s format %s diff %s heat %s", stage, s.Format, s.Diff, s.Heat))
 					}

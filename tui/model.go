@@ -9,6 +9,7 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/probes"
+	"tilescope/tui/cell"
 	"tilescope/tui/keymap"
 	"tilescope/tui/pane/flags"
 	"tilescope/tui/pane/help"
@@ -54,7 +55,7 @@ type Model struct {
 	status  status
 	search  map[keymap.Scope]string
 	filter  map[keymap.Scope]string
-	match   *tile.Match // the Tile view's search
+	match   *cell.Match // the Tile view's search
 
 	restored bool   // the cursor comes from remembered state
 	before   string // the shape before a fault asked for another

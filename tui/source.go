@@ -12,9 +12,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"tilescope/tui/cell"
 	"tilescope/tui/keymap"
 	"tilescope/tui/pane/pipe"
-	"tilescope/tui/pane/tile"
 )
 
 // pipeData is what the Pipe view shows of a run.
@@ -76,7 +76,7 @@ func (m *Model) yanked() string {
 	if v == nil || !v.Got.Reached() {
 		return where(c)
 	}
-	return fmt.Sprintf("%s %s = %s", where(c), tile.CellName(c.Stage, c.Row, c.Col), m.pane.tile.CellText())
+	return fmt.Sprintf("%s %s = %s", where(c), cell.Name(c.Stage, c.Row, c.Col), m.pane.tile.CellText())
 }
 
 // commandLine is the request as it is typed at a shell.

@@ -11,6 +11,7 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/probes"
+	"tilescope/tui/cell"
 	"tilescope/tui/keymap"
 	"tilescope/tui/pane/tile"
 )
@@ -112,13 +113,13 @@ func asked(r debugkern.Request) bool {
 
 func (m *Model) restoreDisplay(d map[string]string) {
 	s := m.pane.tile.Settings()
-	if f, ok := tile.ParseFormat(d["format"]); ok {
+	if f, ok := cell.ParseFormat(d["format"]); ok {
 		s.Format = f
 	}
-	if x, ok := tile.ParseDiff(d["diff"]); ok {
+	if x, ok := cell.ParseDiff(d["diff"]); ok {
 		s.Diff = x
 	}
-	if r, ok := tile.ParseRef(d["reference"]); ok {
+	if r, ok := cell.ParseRef(d["reference"]); ok {
 		s.Ref = r
 	}
 	if h, ok := tile.ParseHeat(d["heat"]); ok {

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern"
+	"tilescope/tui/cell"
 	"tilescope/tui/keymap"
 	"tilescope/tui/pane/tile"
 )
@@ -178,7 +179,7 @@ func (m *Model) showWriter() bool {
 	if w := m.who.known[c]; w != nil {
 		m.pane.tile.SetWriter(tile.WriterText(w, m.w >= 160))
 		if m.follow && w.Source != nil {
-			m.pane.source.Show(w.Source.File, m.run.viewer.Source(w.Source.File), w.Source.Line, "wrote "+tile.CellName(c.Stage, c.Row, c.Col))
+			m.pane.source.Show(w.Source.File, m.run.viewer.Source(w.Source.File), w.Source.Line, "wrote "+cell.Name(c.Stage, c.Row, c.Col))
 		}
 		return true
 	}

@@ -9,10 +9,10 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/probes"
+	"tilescope/tui/cell"
 	"tilescope/tui/keymap"
 	"tilescope/tui/pane/later"
 	"tilescope/tui/pane/pipe"
-	"tilescope/tui/pane/tile"
 	"tilescope/tui/theme"
 )
 
@@ -272,7 +272,7 @@ func (m *Model) facts() [][2]string {
 	out := [][2]string{}
 	if d := r.Stage(m.cursor.Stage.String()); d != nil {
 		out = append(out, [2]string{"stage", fmt.Sprintf("%s %s, bad %d/%d", d.Name, d.Verdict, d.Local.Bad, d.Local.Cells)})
-		if p := tile.Pattern(d); p != "" {
+		if p := cell.Pattern(d); p != "" {
 			out = append(out, [2]string{"pattern", p})
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"fmt"
 
 	"tilescope/debugkern"
-	"tilescope/tui/pane/tile"
+	"tilescope/tui/cell"
 	"tilescope/tui/theme"
 )
 
@@ -18,8 +18,8 @@ type Pane struct {
 	th       *theme.Theme
 	w, h     int
 	view     *debugkern.TileView
-	ref      tile.Ref
-	bound    tile.Bound
+	ref      cell.Ref
+	bound    cell.Bound
 	row, col int
 
 	sr, sc  int      // cells a glyph stands for, by row and column
@@ -43,7 +43,7 @@ func (p *Pane) SetSize(w, h int) {
 }
 
 // SetView shows another tile, or the same under other settings.
-func (p *Pane) SetView(v *debugkern.TileView, ref tile.Ref, bound tile.Bound) {
+func (p *Pane) SetView(v *debugkern.TileView, ref cell.Ref, bound cell.Bound) {
 	if v != p.view || ref != p.ref || bound != p.bound {
 		p.view, p.ref, p.bound = v, ref, bound
 		p.gather()
@@ -82,7 +82,7 @@ func (p *Pane) gather() {
 			p.marks[r/p.sr][c/p.sc] = right
 		}
 	}
-	m := tile.BadCells()
+	m := cell.BadCells()
 	for r, c := -1, 0; ; {
 		var ok bool
 		if r, c, ok = m.Find(p.view, p.ref, p.bound, r, c, 1); !ok {

@@ -6,7 +6,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/probes"
-	"tilescope/tui/pane/tile"
+	"tilescope/tui/cell"
 	"tilescope/tui/theme"
 )
 
@@ -97,8 +97,8 @@ func (p *Pane) stage(x *row, say sayer) {
 		if b.Warp != nil && b.Lane != nil {
 			who = fmt.Sprintf(" · warp %d lane %d", *b.Warp, *b.Lane)
 		}
-		say("first bad", p.th.Wrong, "%s %s: got %s, want %s%s%s", where, tile.CellName(x.plan.Stage, b.Row, b.Col),
-			tile.Long(float64(b.Got)), tile.Long(float64(b.Want)), who, place(b.Source))
+		say("first bad", p.th.Wrong, "%s %s: got %s, want %s%s%s", where, cell.Name(x.plan.Stage, b.Row, b.Col),
+			cell.Long(float64(b.Got)), cell.Long(float64(b.Want)), who, place(b.Source))
 	}
 	for i, f := range d.Fingerprints {
 		name := "pattern"
@@ -171,7 +171,7 @@ func (p *Pane) guilty(r *debugkern.Report, say sayer) {
 		}
 		text := g.Stage + " at " + guiltyPlace(g)
 		if d := r.Stage(g.Stage); d != nil {
-			if pattern := tile.Pattern(d); pattern != "" {
+			if pattern := cell.Pattern(d); pattern != "" {
 				text += " · " + pattern
 			}
 		}

@@ -7,14 +7,14 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
-	"tilescope/probes"
+	"tilescope/tui/cell"
 	"tilescope/tui/theme"
 )
 
 // detail is the three lines below the tile: the cell, its writer, the tile.
 func (p *Pane) detail() []string {
 	w := p.w - 2
-	if p.data.View == nil || !p.judge.known() {
+	if p.data.View == nil || !p.judge.Known() {
 		return p.th.Blank(w, detailLines-1)
 	}
 	return []string{p.cellLine(w), p.th.Line(w).Add(p.th.Text, p.writer).Done(), p.tileLine(w)}
@@ -22,14 +22,14 @@ func (p *Pane) detail() []string {
 
 // cellLine: q17,k9  k 2.6250 0x4140 │ r 1.3125 0x3D40 │ Δ +1.3125 = +1024 ulp  ✗ > bound 4.9e-04
 func (p *Pane) cellLine(w int) string {
-	x := p.judge.at(p.row, p.col)
+	x := p.judge.At(p.row, p.col)
 	t := p.data.View.Got.DType
 	l := p.th.Line(w)
-	l.Add(p.th.Strong, CellName(p.data.Place.Stage, p.row, p.col))
+	l.Add(p.th.Strong, cell.Name(p.data.Place.Stage, p.row, p.col))
 	bar := " " + p.th.Glyph.V + " "
-	l.Add(p.th.Text, "  k "+Long(x.got)+" 0x"+hexText(t, x.bits))
+	l.Add(p.th.Text, "  k "+cell.Long(x.Got)+" 0x"+cell.HexText(t, x.Bits))
 	l.Add(p.th.Border, bar)
-	l.Add(p.th.Text, "r "+Long(x.want)+" 0x"+hexText(t, x.refBits))
+	l.Add(p.th.Text, "r "+cell.Long(x.Want)+" 0x"+cell.HexText(t, x.RefBits))
 	if !p.data.View.Valid(p.row, p.col) {
 		return l.Add(p.th.Border, bar).Add(p.th.Dim, "outside the compared cells").Done()
 	}
@@ -39,30 +39,30 @@ func (p *Pane) cellLine(w int) string {
 
 // CellText is the cell under the cursor in words, for copying.
 func (p *Pane) CellText() string {
-	if p.data.View == nil || !p.judge.known() {
+	if p.data.View == nil || !p.judge.Known() {
 		return ""
 	}
-	x, t := p.judge.at(p.row, p.col), p.data.View.Got.DType
-	return fmt.Sprintf("%s (0x%s), reference %s %s (0x%s), error %s = %+d ulp, bound %s", Long(x.got), hexText(t, x.bits), p.judge.name,
-		Long(x.want), hexText(t, x.refBits), signed(x.delta), x.ulp, strconv.FormatFloat(x.bound, 'e', 3, 64))
+	x, t := p.judge.At(p.row, p.col), p.data.View.Got.DType
+	return fmt.Sprintf("%s (0x%s), reference %s %s (0x%s), error %s = %+d ulp, bound %s", cell.Long(x.Got), cell.HexText(t, x.Bits), p.judge.Name(),
+		cell.Long(x.Want), cell.HexText(t, x.RefBits), cell.Signed(x.Delta), x.ULP, strconv.FormatFloat(x.Bound, 'e', 3, 64))
 }
 
-func (p *Pane) verdict(l *theme.Line, x cell) *theme.Line {
+func (p *Pane) verdict(l *theme.Line, x cell.Cell) *theme.Line {
 	g := p.th.Glyph
-	if x.equal && !x.bad {
+	if x.Equal && !x.Bad {
 		return l.Add(p.th.OK, "equal "+g.OK)
 	}
-	limit := strconv.FormatFloat(x.bound, 'e', 1, 64)
+	limit := strconv.FormatFloat(x.Bound, 'e', 1, 64)
 	if p.set.Bound > 0 {
 		limit = p.set.Bound.String()
 	}
-	text := fmt.Sprintf("Δ %s = %+d ulp  ", signed(x.delta), x.ulp)
-	if math.IsNaN(x.delta) || math.IsInf(x.delta, 0) {
+	text := fmt.Sprintf("Δ %s = %+d ulp  ", cell.Signed(x.Delta), x.ULP)
+	if math.IsNaN(x.Delta) || math.IsInf(x.Delta, 0) {
 		text = "Δ not finite  "
 	}
 	l.Add(p.th.Text, text)
 	style, mark := p.th.OK, g.OK+" ≤ "
-	if x.bad {
+	if x.Bad {
 		style, mark = p.th.Wrong, g.Wrong+" > "
 	}
 	if p.th.Width(mark)+len("bound ")+len(limit) <= l.Left() {
@@ -71,61 +71,24 @@ func (p *Pane) verdict(l *theme.Line, x cell) *theme.Line {
 	return l.Add(style, mark+limit)
 }
 
-func signed(v float64) string {
-	s := Long(v)
-	if v > 0 {
-		return "+" + s
-	}
-	return s
-}
-
-// Long writes a value with five significant digits, plainly where that is short.
-func Long(v float64) string {
-	a := math.Abs(v)
-	switch {
-	case math.IsNaN(v):
-		return "NaN"
-	case math.IsInf(v, 0):
-		return fmt.Sprintf("%+f", v)
-	case v == 0:
-		return "0"
-	case a >= 1e5 || a < 1e-3:
-		return strconv.FormatFloat(v, 'e', 3, 64)
-	}
-	prec := 4
-	if a >= 1000 {
-		prec = 1
-	}
-	return strconv.FormatFloat(v, 'f', prec, 64)
-}
-
-// CellName is how a cell is called: q17,k9.
-func CellName(s probes.Stage, row, col int) string {
-	r, c := axes(s)
-	if c == "" {
-		return r + strconv.Itoa(row)
-	}
-	return r + strconv.Itoa(row) + "," + c + strconv.Itoa(col)
-}
-
 // tileLine: bad 37/1024 ▁▂▃█▃▁ · factor exp(m_new-m_old) by row explains 98 %
 func (p *Pane) tileLine(w int) string {
 	l := p.th.Line(w)
 	style := p.th.OK
-	if p.stats.bad > 0 {
+	if p.stats.Bad > 0 {
 		style = p.th.Wrong
 	}
-	l.Add(style, fmt.Sprintf("bad %d/%d ", p.stats.bad, p.stats.cells))
-	for _, n := range p.stats.bins {
-		l.Glyph(p.th.Accent, p.th.Glyph.Spark[spark(n, p.stats.cells, len(p.th.Glyph.Spark))])
+	l.Add(style, fmt.Sprintf("bad %d/%d ", p.stats.Bad, p.stats.Cells))
+	for _, n := range p.stats.Bins {
+		l.Glyph(p.th.Accent, p.th.Glyph.Spark[spark(n, p.stats.Cells, len(p.th.Glyph.Spark))])
 	}
 	verdict := p.data.View.Verdict.Verdict
 	l.Add(p.th.Dim, " · ")
 	l.Add(p.th.Verdict(verdict), p.th.VerdictMark(verdict)+" "+verdict)
-	if note := Pattern(p.data.Stage); note != "" {
+	if note := cell.Pattern(p.data.Stage); note != "" {
 		l.Add(p.th.Dim, " · ").Add(p.th.Text, p.th.Fit(note, l.Left()))
 	} else if d := p.data.View.Verdict; d.MaxAbs > 0 {
-		l.Add(p.th.Dim, " · max ").Add(p.th.Text, Long(d.MaxAbs))
+		l.Add(p.th.Dim, " · max ").Add(p.th.Text, cell.Long(d.MaxAbs))
 	}
 	return l.Done()
 }
@@ -137,15 +100,6 @@ func spark(n, total, levels int) int {
 	}
 	f := math.Log1p(float64(n)) / math.Log1p(float64(total))
 	return max(1, min(levels-1, int(f*float64(levels-1)+0.5)))
-}
-
-// Pattern is a stage's best fingerprint in one line, or "".
-func Pattern(s *debugkern.StageDoc) string {
-	if s == nil || len(s.Fingerprints) == 0 {
-		return ""
-	}
-	f := s.Fingerprints[0]
-	return strings.TrimSpace(fmt.Sprintf("%s %s, explains %.0f %%", f.Name, f.Value, 100*float64(f.Explains)))
 }
 
 // WriterText is the line about a cell's writer. instr adds the PTX instruction where there is room for it.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"tilescope/probes"
+	"tilescope/tui/cell"
 	"tilescope/tui/theme"
 )
 
@@ -71,8 +71,8 @@ func (p *Pane) title(kind int) string {
 		}
 		return "KERNEL"
 	case Reference:
-		if p.judge.name != "" {
-			return "REFERENCE " + p.judge.name
+		if p.judge.Name() != "" {
+			return "REFERENCE " + p.judge.Name()
 		}
 		return "REFERENCE"
 	}
@@ -114,22 +114,9 @@ func (p *Pane) message(h int) []string {
 	return out
 }
 
-// axes are the letters of rows and columns: q for query rows, k for keys, d for the head dimension.
-func axes(s probes.Stage) (rows, cols string) {
-	switch s {
-	case probes.StageK, probes.StageV:
-		return "k", "d"
-	case probes.StageS, probes.StageP:
-		return "q", "k"
-	case probes.StageM, probes.StageL:
-		return "q", ""
-	}
-	return "q", "d"
-}
-
 func (p *Pane) columnHeads() string {
 	l := p.th.Line(p.w)
-	_, letter := axes(p.data.Place.Stage)
+	_, letter := cell.Axes(p.data.Place.Stage)
 	for _, z := range p.zones {
 		l.Glyph(p.th.Border, p.th.Glyph.V)
 		start := l.Col()
@@ -165,7 +152,7 @@ func (p *Pane) columnHead(l *theme.Line, z zone, letter string, c int) {
 // rowLine draws one row of the tile in every zone.
 func (p *Pane) rowLine(row int, in bool) string {
 	l := p.th.Line(p.w)
-	letter, _ := axes(p.data.Place.Stage)
+	letter, _ := cell.Axes(p.data.Place.Stage)
 	for _, z := range p.zones {
 		l.Glyph(p.th.Border, p.th.Glyph.V)
 		start := l.Col()
@@ -207,7 +194,7 @@ func (p *Pane) numberCells(l *theme.Line, z zone, row int) {
 
 func (p *Pane) number(l *theme.Line, z zone, row, c int) {
 	end := l.Col() + z.cell - 1
-	if !p.judge.known() {
+	if !p.judge.Known() {
 		t := p.data.View.Got
 		if z.kind == Kernel {
 			l.Right(p.th.Text, p.set.Format.Text(t.DType, t.Bits(row, c), z.cell-1), end)
@@ -215,17 +202,17 @@ func (p *Pane) number(l *theme.Line, z zone, row, c int) {
 		l.Pad(end)
 		return
 	}
-	x := p.judge.at(row, c)
+	x := p.judge.At(row, c)
 	valid := p.data.View.Valid(row, c)
-	if f := p.set.Filter; f != nil && !(valid && f.hit(x)) {
+	if f := p.set.Filter; f != nil && !(valid && f.Hit(x)) {
 		l.Right(p.th.Off, p.th.Glyph.Equal, end)
 		return
 	}
 	switch z.kind {
 	case Kernel, Reference:
-		bits := x.bits
+		bits := x.Bits
 		if z.kind == Reference {
-			bits = x.refBits
+			bits = x.RefBits
 		}
 		p.right(l, p.ground(z.kind, x, valid), p.set.Format.Text(p.data.View.Got.DType, bits, z.cell-1), end)
 	case Error:
@@ -239,18 +226,18 @@ func (p *Pane) right(l *theme.Line, s theme.Style, text string, end int) {
 }
 
 // errorNumber writes the error and its mark: above, below, equal, or a blank within the bound.
-func (p *Pane) errorNumber(l *theme.Line, x cell, valid bool, end int) {
+func (p *Pane) errorNumber(l *theme.Line, x cell.Cell, valid bool, end int) {
 	if !valid {
 		l.Pad(end)
 		return
 	}
 	s := p.ground(Error, x, valid)
-	if x.equal && !x.bad {
+	if x.Equal && !x.Bad {
 		p.right(l, s, p.th.Glyph.Equal+" ", end)
 		return
 	}
 	mark, style := p.mark(x)
-	p.right(l, s, p.set.Diff.text(x, end-1-l.Col()), end-1)
+	p.right(l, s, p.set.Diff.ErrorText(x, end-1-l.Col()), end-1)
 	if p.set.Heat == HeatTint && p.th.Colours() {
 		style = s
 	}
@@ -258,31 +245,31 @@ func (p *Pane) errorNumber(l *theme.Line, x cell, valid bool, end int) {
 }
 
 // mark is an error against its bound, as a glyph.
-func (p *Pane) mark(x cell) (string, theme.Style) {
+func (p *Pane) mark(x cell.Cell) (string, theme.Style) {
 	g := p.th.Glyph
 	switch {
-	case math.IsNaN(x.got) && x.bad:
+	case math.IsNaN(x.Got) && x.Bad:
 		return g.NaN, p.th.Wrong
-	case math.IsInf(x.got, 0) && x.bad:
+	case math.IsInf(x.Got, 0) && x.Bad:
 		return g.Inf, p.th.Wrong
-	case x.bad && x.delta < 0:
+	case x.Bad && x.Delta < 0:
 		return g.Below, p.th.Wrong
-	case x.bad:
+	case x.Bad:
 		return g.Above, p.th.Wrong
-	case x.equal:
+	case x.Equal:
 		return g.Equal, p.th.Dim
 	}
 	return g.Within, p.th.Dim
 }
 
 // ground is a cell's style: the heat colour under tint, else its verdict.
-func (p *Pane) ground(kind int, x cell, valid bool) theme.Style {
+func (p *Pane) ground(kind int, x cell.Cell, valid bool) theme.Style {
 	if !valid {
 		return p.th.Off
 	}
 	if p.set.Heat != HeatOff && p.th.Colours() {
 		if kind == Error {
-			if x.equal && !x.bad {
+			if x.Equal && !x.Bad {
 				return p.th.Dim
 			}
 			return p.errorHeat(x)
@@ -290,9 +277,9 @@ func (p *Pane) ground(kind int, x cell, valid bool) theme.Style {
 		return p.valueHeat(x, kind)
 	}
 	switch {
-	case x.bad:
+	case x.Bad:
 		return p.th.Wrong
-	case kind == Error && !x.equal:
+	case kind == Error && !x.Equal:
 		return p.th.Text
 	case kind == Error:
 		return p.th.Dim
@@ -300,29 +287,29 @@ func (p *Pane) ground(kind int, x cell, valid bool) theme.Style {
 	return p.th.Text
 }
 
-func (p *Pane) valueHeat(x cell, kind int) theme.Style {
-	v := x.got
+func (p *Pane) valueHeat(x cell.Cell, kind int) theme.Style {
+	v := x.Got
 	if kind == Reference {
-		v = x.want
+		v = x.Want
 	}
 	return p.th.Value[p.level(v, len(p.th.Value))]
 }
 
 // level places v on the scale that kernel and reference share.
 func (p *Pane) level(v float64, n int) int {
-	span := p.stats.hi - p.stats.lo
+	span := p.stats.Hi - p.stats.Lo
 	if !(span > 0) || math.IsNaN(v) {
 		return 0
 	}
-	f := (v - p.stats.lo) / span
+	f := (v - p.stats.Lo) / span
 	return min(n-1, int(max(0, min(1, f))*float64(n-1)+0.5))
 }
 
 // errorHeat places an error between blue and orange: up to its bound the pale inner half, beyond it by powers of two to
 // the full colour at 64 times the bound.
-func (p *Pane) errorHeat(x cell) theme.Style {
+func (p *Pane) errorHeat(x cell.Cell) theme.Style {
 	n := len(p.th.Err)
-	r := p.judge.ratio(x)
+	r := p.judge.Ratio(x)
 	if math.IsNaN(r) {
 		return p.th.Err[n-1]
 	}
@@ -332,7 +319,7 @@ func (p *Pane) errorHeat(x cell) theme.Style {
 		f = 1./2 + min(1, math.Log2(a)/6)/2
 	}
 	mid := float64(n-1) / 2
-	return p.th.Err[int(mid+sign(r)*f*mid+0.5)]
+	return p.th.Err[int(mid+math.Copysign(f, r)*mid+0.5)]
 }
 
 // mapCell draws a cell in one column: colour for its value or error, a glyph for what colour must not say alone.
@@ -341,12 +328,12 @@ func (p *Pane) mapCell(l *theme.Line, kind, row, c int) {
 		l.Glyph(p.th.Here, "+")
 		return
 	}
-	if !p.judge.known() || !p.data.View.Valid(row, c) {
+	if !p.judge.Known() || !p.data.View.Valid(row, c) {
 		l.Glyph(p.th.Off, p.th.Glyph.Off)
 		return
 	}
-	x := p.judge.at(row, c)
-	if f := p.set.Filter; f != nil && !f.hit(x) {
+	x := p.judge.At(row, c)
+	if f := p.set.Filter; f != nil && !f.Hit(x) {
 		l.Space(1)
 		return
 	}
@@ -358,9 +345,9 @@ func (p *Pane) mapCell(l *theme.Line, kind, row, c int) {
 		l.Glyph(style, mark)
 		return
 	}
-	v := x.got
+	v := x.Got
 	if kind == Reference {
-		v = x.want
+		v = x.Want
 	}
 	switch {
 	case math.IsNaN(v):

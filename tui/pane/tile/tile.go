@@ -10,6 +10,7 @@ package tile
 import (
 	"tilescope/debugkern"
 	"tilescope/probes"
+	"tilescope/tui/cell"
 	"tilescope/tui/theme"
 )
 
@@ -51,12 +52,12 @@ const (
 
 // Settings are what a person can change about the drawing.
 type Settings struct {
-	Format Format
-	Diff   Diff
-	Ref    Ref
-	Bound  Bound
+	Format cell.Format
+	Diff   cell.Diff
+	Ref    cell.Ref
+	Bound  cell.Bound
 	Heat   Heat
-	Filter *Match
+	Filter *cell.Match
 	Weight [numColumns]int // relative widths; 0 counts as 10
 }
 
@@ -80,8 +81,8 @@ type Pane struct {
 	focus    int // -1: elsewhere
 	writer   string
 
-	judge   judge
-	stats   stats
+	judge   cell.Judge
+	stats   cell.Stats
 	zones   []zone
 	nrows   int
 	ncols   int
@@ -169,14 +170,14 @@ func (p *Pane) Columns() []int {
 }
 
 // Counts are the shown tile's bad and compared cells under the settings.
-func (p *Pane) Counts() (bad, cells int) { return p.stats.bad, p.stats.cells }
+func (p *Pane) Counts() (bad, cells int) { return p.stats.Bad, p.stats.Cells }
 
 func (p *Pane) rejudge() {
-	p.judge, p.stats = judge{}, stats{}
+	p.judge, p.stats = cell.Judge{}, cell.Stats{}
 	if p.data.View != nil {
-		p.judge = newJudge(p.data.View, p.set.Ref, p.set.Bound)
-		if p.judge.known() {
-			p.stats = p.judge.stats()
+		p.judge = cell.NewJudge(p.data.View, p.set.Ref, p.set.Bound)
+		if p.judge.Known() {
+			p.stats = p.judge.Stats()
 		}
 	}
 	p.layout()
@@ -190,7 +191,7 @@ func (p *Pane) layout() {
 	p.changed = true
 	p.labels = 3
 	kinds := []int{Kernel, Reference, Error}
-	if p.set.Diff == DiffOff {
+	if p.set.Diff == cell.DiffOff {
 		kinds = kinds[:2]
 	}
 	inner := p.w - 1 - len(kinds)
@@ -239,7 +240,7 @@ func (p *Pane) cellWidth(kind, w int) int {
 	if v := p.data.View; v != nil {
 		t = v.Got.DType
 	}
-	return min(p.set.Format.width(t, wide)+1, max(4, w-p.labels-2))
+	return min(p.set.Format.Width(t, wide)+1, max(4, w-p.labels-2))
 }
 
 // window is how many rows and columns of the tile all zones can show.

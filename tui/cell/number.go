@@ -1,4 +1,4 @@
-package tile
+package cell
 
 import (
 	"math"
@@ -38,8 +38,8 @@ func ParseFormat(name string) (Format, bool) {
 	return 0, false
 }
 
-// width is how many columns a number of type t takes in this format; wide allows more digits.
-func (f Format) width(t probes.DType, wide bool) int {
+// Width is how many columns a number of type t takes in this format; wide allows more digits.
+func (f Format) Width(t probes.DType, wide bool) int {
 	switch f {
 	case Sci:
 		return 8
@@ -65,7 +65,7 @@ func (f Format) Text(t probes.DType, bits uint64, w int) string {
 	case Sci:
 		return sci(t.Value(bits), w)
 	case Hex:
-		return clip(hexText(t, bits), w)
+		return clip(HexText(t, bits), w)
 	case Bits:
 		s := strconv.FormatUint(bits, 2)
 		return clip(strings.Repeat("0", max(0, 8*t.Size()-len(s)))+s, w)
@@ -75,7 +75,8 @@ func (f Format) Text(t probes.DType, bits uint64, w int) string {
 	return FixedText(t.Value(bits), w)
 }
 
-func hexText(t probes.DType, bits uint64) string {
+// HexText writes a bit pattern in all its digits.
+func HexText(t probes.DType, bits uint64) string {
 	s := strings.ToUpper(strconv.FormatUint(bits, 16))
 	return strings.Repeat("0", max(0, 2*t.Size()-len(s))) + s
 }

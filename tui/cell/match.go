@@ -1,4 +1,4 @@
-package tile
+package cell
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 // Match is a condition on a cell, from what a person typed.
 type Match struct {
 	Text string
-	hit  func(c cell) bool
+	hit  func(c Cell) bool
 }
 
 // ParseMatch reads a condition: nan, inf, bad, equal, a comparison with a number (>1.5, <=-2, =0, !=0), an error
@@ -24,16 +24,16 @@ func ParseMatch(text string) (*Match, error) {
 	case "":
 		return nil, fmt.Errorf("search: nothing to look for")
 	case "nan":
-		m.hit = func(c cell) bool { return math.IsNaN(c.got) }
+		m.hit = func(c Cell) bool { return math.IsNaN(c.Got) }
 		return m, nil
 	case "inf":
-		m.hit = func(c cell) bool { return math.IsInf(c.got, 0) }
+		m.hit = func(c Cell) bool { return math.IsInf(c.Got, 0) }
 		return m, nil
 	case "bad":
-		m.hit = func(c cell) bool { return c.bad }
+		m.hit = func(c Cell) bool { return c.Bad }
 		return m, nil
 	case "equal":
-		m.hit = func(c cell) bool { return c.equal }
+		m.hit = func(c Cell) bool { return c.Equal }
 		return m, nil
 	}
 	if hex, ok := strings.CutPrefix(text, "0x"); ok {
@@ -41,7 +41,7 @@ func ParseMatch(text string) (*Match, error) {
 		if err != nil {
 			return nil, fmt.Errorf("search: %q is not a bit pattern", text)
 		}
-		m.hit = func(c cell) bool { return c.bits == bits }
+		m.hit = func(c Cell) bool { return c.Bits == bits }
 		return m, nil
 	}
 	var err error
@@ -50,13 +50,13 @@ func ParseMatch(text string) (*Match, error) {
 }
 
 // comparison reads [d|ulp] op number; without an operator the number must be met to the digits given.
-func comparison(text string) (func(c cell) bool, error) {
-	value := func(c cell) float64 { return c.got }
+func comparison(text string) (func(c Cell) bool, error) {
+	value := func(c Cell) float64 { return c.Got }
 	rest := text
 	if s, ok := strings.CutPrefix(text, "ulp"); ok {
-		value, rest = func(c cell) float64 { return math.Abs(float64(c.ulp)) }, s
+		value, rest = func(c Cell) float64 { return math.Abs(float64(c.ULP)) }, s
 	} else if s, ok := strings.CutPrefix(text, "d"); ok {
-		value, rest = func(c cell) float64 { return math.Abs(c.delta) }, s
+		value, rest = func(c Cell) float64 { return math.Abs(c.Delta) }, s
 	}
 	for _, op := range []struct {
 		text string
@@ -71,7 +71,7 @@ func comparison(text string) (func(c cell) bool, error) {
 			if err != nil {
 				return nil, fmt.Errorf("search: %q is not a number", s)
 			}
-			return func(c cell) bool { return op.hold(value(c), n) }, nil
+			return func(c Cell) bool { return op.hold(value(c), n) }, nil
 		}
 	}
 	n, err := strconv.ParseFloat(rest, 64)
@@ -82,14 +82,17 @@ func comparison(text string) (func(c cell) bool, error) {
 	if _, frac, ok := strings.Cut(rest, "."); ok {
 		half = 0.5 * math.Pow(10, -float64(len(frac)))
 	}
-	return func(c cell) bool { return math.Abs(value(c)-n) <= half }, nil
+	return func(c Cell) bool { return math.Abs(value(c)-n) <= half }, nil
 }
+
+// Hit reports whether the condition holds for a cell.
+func (m *Match) Hit(c Cell) bool { return m.hit(c) }
 
 // Find returns the next (dir 1) or previous (dir -1) compared cell of v that matches, starting after (row, col); row -1
 // starts before the first, row Rows after the last. It does not wrap.
 func (m *Match) Find(v *debugkern.TileView, ref Ref, limit Bound, row, col, dir int) (int, int, bool) {
-	j := newJudge(v, ref, limit)
-	if !j.known() {
+	j := NewJudge(v, ref, limit)
+	if !j.Known() {
 		return 0, 0, false
 	}
 	cols := v.Got.Cols
@@ -101,7 +104,7 @@ func (m *Match) Find(v *debugkern.TileView, ref Ref, limit Bound, row, col, dir 
 		i = v.Got.Rows * cols
 	}
 	for i += dir; i >= 0 && i < v.Got.Rows*cols; i += dir {
-		if r, c := i/cols, i%cols; v.Valid(r, c) && m.hit(j.at(r, c)) {
+		if r, c := i/cols, i%cols; v.Valid(r, c) && m.Hit(j.At(r, c)) {
 			return r, c, true
 		}
 	}
@@ -109,4 +112,4 @@ func (m *Match) Find(v *debugkern.TileView, ref Ref, limit Bound, row, col, dir 
 }
 
 // BadCells is the condition of a bad cell.
-func BadCells() *Match { return &Match{Text: "bad", hit: func(c cell) bool { return c.bad }} }
+func BadCells() *Match { return &Match{Text: "bad", hit: func(c Cell) bool { return c.Bad }} }

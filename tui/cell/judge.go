@@ -1,4 +1,10 @@
-package tile
+// Package cell is one cell of a tile against its reference: how it is judged under a person's settings, how its numbers are
+// written, how it is called.
+//
+// The one idea: every pane that shows a cell, however small, asks here, so no two of them can disagree about it.
+//
+// It must not know panes, colours or keys.
+package cell
 
 import (
 	"fmt"
@@ -88,17 +94,18 @@ func (b Bound) Wider() Bound {
 // Narrower undoes Wider.
 func (b Bound) Narrower() Bound { return b / 2 }
 
-// judge compares one tile's cells as the pane's settings say.
-type judge struct {
+// Judge compares one tile's cells as the settings say.
+type Judge struct {
 	v     *debugkern.TileView
 	ref   []float64
 	bound []float64
 	limit Bound
-	name  string // of the reference
+	name  string
 }
 
-func newJudge(v *debugkern.TileView, r Ref, limit Bound) judge {
-	j := judge{v: v, limit: limit}
+// NewJudge picks the reference r of a tile; limit replaces its derived bounds unless it is 0.
+func NewJudge(v *debugkern.TileView, r Ref, limit Bound) Judge {
+	j := Judge{v: v, limit: limit}
 	if r == Auto {
 		r = Local
 		if v.Verdict.Verdict == debugkern.Tainted {
@@ -117,58 +124,63 @@ func newJudge(v *debugkern.TileView, r Ref, limit Bound) judge {
 	return j
 }
 
-// cell is one comparison.
-type cell struct {
-	bits, refBits uint64
-	got, want     float64
-	delta         float64 // got - want, unrounded
-	ulp           int64   // after rounding the reference to the type
-	bound         float64
-	equal, bad    bool
+// Cell is one comparison.
+type Cell struct {
+	Bits, RefBits uint64
+	Got, Want     float64
+	Delta         float64 // Got - Want, unrounded
+	ULP           int64   // after rounding the reference to the type
+	Bound         float64
+	Equal, Bad    bool
 }
 
-func (j *judge) known() bool { return j.v != nil && j.v.Got.Reached() && len(j.ref) > 0 }
+// Name is the reference's: local, global or mirrored.
+func (j *Judge) Name() string { return j.name }
 
-func (j *judge) at(row, col int) cell {
+// Known reports whether there is a tile and a reference to compare.
+func (j *Judge) Known() bool { return j.v != nil && j.v.Got.Reached() && len(j.ref) > 0 }
+
+// At compares one cell.
+func (j *Judge) At(row, col int) Cell {
 	t := j.v.Got
 	i := row*t.Cols + col
-	c := cell{bits: t.Bits(row, col), want: j.ref[i]}
-	c.got = t.DType.Value(c.bits)
-	c.refBits = Round(t.DType, c.want)
-	c.delta = c.got - c.want
+	c := Cell{Bits: t.Bits(row, col), Want: j.ref[i]}
+	c.Got = t.DType.Value(c.Bits)
+	c.RefBits = Round(t.DType, c.Want)
+	c.Delta = c.Got - c.Want
 	if i < len(j.bound) {
-		c.bound = j.bound[i]
+		c.Bound = j.bound[i]
 	}
-	c.ulp = Ordinal(t.DType, c.bits) - Ordinal(t.DType, c.refBits)
-	both := c.got == c.want || math.IsNaN(c.got) && math.IsNaN(c.want)
-	if c.equal = both || c.ulp == 0 && !math.IsNaN(c.got); both {
-		c.delta, c.ulp = 0, 0
+	c.ULP = Ordinal(t.DType, c.Bits) - Ordinal(t.DType, c.RefBits)
+	both := c.Got == c.Want || math.IsNaN(c.Got) && math.IsNaN(c.Want)
+	if c.Equal = both || c.ULP == 0 && !math.IsNaN(c.Got); both {
+		c.Delta, c.ULP = 0, 0
 	}
 	if !j.v.Valid(row, col) || both {
 		return c
 	}
 	switch {
-	case math.IsNaN(c.delta) || math.IsInf(c.delta, 0):
-		c.bad = true
+	case math.IsNaN(c.Delta) || math.IsInf(c.Delta, 0):
+		c.Bad = true
 	case j.limit > 0:
-		c.bad = c.ulp > int64(j.limit) || c.ulp < -int64(j.limit)
+		c.Bad = c.ULP > int64(j.limit) || c.ULP < -int64(j.limit)
 	default:
-		c.bad = math.Abs(c.delta) > c.bound
+		c.Bad = math.Abs(c.Delta) > c.Bound
 	}
 	return c
 }
 
-// ratio is the error as a multiple of the bound, signed.
-func (j *judge) ratio(c cell) float64 {
+// Ratio is the error as a multiple of the bound, signed.
+func (j *Judge) Ratio(c Cell) float64 {
 	switch {
-	case c.delta == 0:
+	case c.Delta == 0:
 		return 0
 	case j.limit > 0:
-		return float64(c.ulp) / float64(j.limit)
-	case c.bound > 0:
-		return c.delta / c.bound
+		return float64(c.ULP) / float64(j.limit)
+	case c.Bound > 0:
+		return c.Delta / c.Bound
 	}
-	return math.Inf(1) * sign(c.delta)
+	return math.Inf(1) * sign(c.Delta)
 }
 
 func sign(v float64) float64 {
@@ -178,22 +190,22 @@ func sign(v float64) float64 {
 	return 1
 }
 
-// text writes the error in at most w columns.
-func (d Diff) text(c cell, w int) string {
+// ErrorText writes the error in at most w columns.
+func (d Diff) ErrorText(c Cell, w int) string {
 	switch {
-	case math.IsNaN(c.got):
+	case math.IsNaN(c.Got):
 		return "NaN"
-	case math.IsInf(c.got, 0):
+	case math.IsInf(c.Got, 0):
 		return "Inf"
 	case d == DiffAbs:
-		return SignedText(c.delta, w)
+		return SignedText(c.Delta, w)
 	case d == DiffRel:
-		if c.want == 0 {
+		if c.Want == 0 {
 			return "/0"
 		}
-		return SignedText(c.delta/math.Abs(c.want), w)
+		return SignedText(c.Delta/math.Abs(c.Want), w)
 	}
-	return CountText(c.ulp, w)
+	return CountText(c.ULP, w)
 }
 
 // CountText writes a signed whole number in at most w columns: without its sign where that helps (the mark beside it has
@@ -223,31 +235,32 @@ func CountText(n int64, w int) string {
 	return "++"
 }
 
-// stats are a tile's figures under the pane's settings.
-type stats struct {
-	bad, cells int
-	lo, hi     float64 // finite values of kernel and reference together
-	bins       [7]int  // signed error by multiples of the bound: < -4, -4…-1, -1…0, 0, 0…1, 1…4, > 4
+// Stats are a tile's figures under the settings.
+type Stats struct {
+	Bad, Cells int
+	Lo, Hi     float64 // finite values of kernel and reference together
+	Bins       [7]int  // signed error by multiples of the bound: < -4, -4…-1, -1…0, 0, 0…1, 1…4, > 4
 }
 
-func (j *judge) stats() stats {
-	s := stats{lo: math.Inf(1), hi: math.Inf(-1)}
+// Stats goes over every compared cell.
+func (j *Judge) Stats() Stats {
+	s := Stats{Lo: math.Inf(1), Hi: math.Inf(-1)}
 	for row := range j.v.Got.Rows {
 		for col := range j.v.Got.Cols {
 			if !j.v.Valid(row, col) {
 				continue
 			}
-			c := j.at(row, col)
-			s.cells++
-			if c.bad {
-				s.bad++
+			c := j.At(row, col)
+			s.Cells++
+			if c.Bad {
+				s.Bad++
 			}
-			for _, v := range [2]float64{c.got, c.want} {
+			for _, v := range [2]float64{c.Got, c.Want} {
 				if !math.IsNaN(v) && !math.IsInf(v, 0) {
-					s.lo, s.hi = min(s.lo, v), max(s.hi, v)
+					s.Lo, s.Hi = min(s.Lo, v), max(s.Hi, v)
 				}
 			}
-			s.bins[bin(j.ratio(c))]++
+			s.Bins[bin(j.Ratio(c))]++
 		}
 	}
 	return s

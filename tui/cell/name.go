@@ -1,0 +1,71 @@
+package cell
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/probes"
+)
+
+// Axes are the letters of rows and columns: q for query rows, k for keys, d for the head dimension.
+func Axes(s probes.Stage) (rows, cols string) {
+	switch s {
+	case probes.StageK, probes.StageV:
+		return "k", "d"
+	case probes.StageS, probes.StageP:
+		return "q", "k"
+	case probes.StageM, probes.StageL:
+		return "q", ""
+	}
+	return "q", "d"
+}
+
+// Name is how a cell is called: q17,k9.
+func Name(s probes.Stage, row, col int) string {
+	r, c := Axes(s)
+	if c == "" {
+		return r + strconv.Itoa(row)
+	}
+	return r + strconv.Itoa(row) + "," + c + strconv.Itoa(col)
+}
+
+// Long writes a value with five significant digits, plainly where that is short.
+func Long(v float64) string {
+	a := math.Abs(v)
+	switch {
+	case math.IsNaN(v):
+		return "NaN"
+	case math.IsInf(v, 0):
+		return fmt.Sprintf("%+f", v)
+	case v == 0:
+		return "0"
+	case a >= 1e5 || a < 1e-3:
+		return strconv.FormatFloat(v, 'e', 3, 64)
+	}
+	prec := 4
+	if a >= 1000 {
+		prec = 1
+	}
+	return strconv.FormatFloat(v, 'f', prec, 64)
+}
+
+// Signed is Long with a sign above zero too.
+func Signed(v float64) string {
+	s := Long(v)
+	if v > 0 {
+		return "+" + s
+	}
+	return s
+}
+
+// Pattern is a stage's best fingerprint in one line, or "".
+func Pattern(s *debugkern.StageDoc) string {
+	if s == nil || len(s.Fingerprints) == 0 {
+		return ""
+	}
+	f := s.Fingerprints[0]
+	return strings.TrimSpace(fmt.Sprintf("%s %s, explains %.0f %%", f.Name, f.Value, 100*float64(f.Explains)))
+}
