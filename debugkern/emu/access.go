@@ -50,6 +50,13 @@ func (b *block) resolve() {
 			continue
 		}
 		s := b.p.syms[bits.TrailingZeros64(uint64(set))]
+		switch space := b.p.spaces[i]; {
+		case space == s.space:
+		case space == target.SpaceNone && s.space != target.SpaceShared:
+		case s.space == target.SpaceConst && space == target.SpaceGlobal:
+		default:
+			continue // an address of another space: the general path says what is wrong
+		}
 		switch s.space {
 		case target.SpaceShared:
 			lo, size := s.addr, s.size
@@ -112,7 +119,7 @@ func (b *block) locate(w *warp, in *inst, x *access, lane int, addr uint64, size
 	if space == target.SpaceNone {
 		space, addr = ungeneric(addr)
 	}
-	if space == target.SpaceShared {
+	if space == target.SpaceShared && addr&^(windowSize-1) == sharedWindow {
 		addr &= windowSize - 1
 	}
 	p := place{space: space, addr: addr}

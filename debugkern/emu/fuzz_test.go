@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -60,9 +61,12 @@ func fuzzLaunch(t *testing.T, k *Kernel, e *ptx.Func) {
 			return
 		}
 	}
-	for _, policy := range []string{"", "random"} {
-		l.Schedule.Policy = policy
-		_, _ = k.Launch(context.Background(), l)
+	l.Schedule.Policy = "random"
+	_, _ = k.Launch(context.Background(), l)
+	l.Schedule.Policy = ""
+	r, err := k.Launch(context.Background(), l)
+	if err == nil {
+		fuzzCompare(t, k, l, r)
 	}
 	s, err := k.open(l, probes.Dim3{})
 	if err != nil {
@@ -154,4 +158,30 @@ func randomProgram(rng *rand.Rand, templates []string, n int) string {
 	}
 	b.WriteString("\tret;\n}\n")
 	return b.String()
+}
+
+// fuzzCompare holds the program whose registers share slots to the one where each has its own.
+func fuzzCompare(t *testing.T, k *Kernel, l *target.Launch, want *target.Result) {
+	s, err := k.open(l, probes.Dim3{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Step(context.Background(), target.StepEnd); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range s.b.mem.allocs {
+		if out := want.Outputs[a.name]; a.arg != nil && !bytes.Equal(out, a.data) {
+			t.Fatalf("%s differs between a launch and a stepped block", a.name)
+		}
+	}
+	if got := s.Findings(); fmt.Sprint(messages(got)) != fmt.Sprint(messages(want.Findings)) {
+		t.Fatalf("findings %v when stepped, %v when launched", messages(got), messages(want.Findings))
+	}
+}
+
+func messages(fs []target.Finding) (out []string) {
+	for _, f := range fs {
+		out = append(out, f.Message)
+	}
+	return out
 }

@@ -44,13 +44,13 @@ func runMMA(w *warp, in *inst, mask uint32) {
 	var b [128]uint16
 	var c, d [128]uint32
 	for j := range m.k / 4 { // register j: row half j&1, k half j>>1
-		for lane, v := range w.full32(m.a[j]) {
+		for lane, v := range w.present(m.a[j], mask) {
 			at := (lane>>2+8*(j&1))*m.k + lane&3*2 + 8*(j>>1)
 			a[at&255], a[(at+1)&255] = uint16(v), uint16(v>>16)
 		}
 	}
 	for j := range m.k / 8 {
-		for lane, v := range w.full32(m.b[j]) {
+		for lane, v := range w.present(m.b[j], mask) {
 			at := lane>>2*m.k + lane&3*2 + 8*j
 			b[at&127], b[(at+1)&127] = uint16(v), uint16(v>>16)
 		}
@@ -59,12 +59,12 @@ func runMMA(w *warp, in *inst, mask uint32) {
 	cell := func(lane, e int) int { return (lane>>2+8*(e>>1))*8 + lane&3*2 + e&1 }
 	for e := range 4 {
 		if half {
-			for lane, v := range w.full32(m.c[e>>1]) {
+			for lane, v := range w.present(m.c[e>>1], mask) {
 				c[cell(lane, e)] = v >> (16 * (e & 1)) & 0xffff
 			}
 			continue
 		}
-		for lane, v := range w.full32(m.c[e]) {
+		for lane, v := range w.present(m.c[e], mask) {
 			c[cell(lane, e)] = v
 		}
 	}

@@ -30,7 +30,7 @@ func (d *decoder) shfl() {
 	}
 	if mode == "bfly" {
 		o.run = func(w *warp, in *inst, mask uint32) {
-			if w.r32[clamp][0] == 0x1f && w.u32[clamp]&w.u32[in.b]&stUniform != 0 && mask == allLanes {
+			if w.r32[clamp][0] == 0x1f && w.u32[clamp]&w.u32[in.b]&stUniform != 0 && mask == allLanes && w.alive == allLanes {
 				w.butterfly(in, w.r32[in.b][0]&31)
 				return
 			}
@@ -92,7 +92,11 @@ func (w *warp) shuffle(in *inst, mode string, clamp int32, mask uint32) {
 		} else {
 			valid |= 1 << i
 		}
-		t[i] = a[j&31]
+		if mask>>j&1 != 0 {
+			t[i] = a[j&31]
+		} else {
+			t[i] = allLanes // of a lane that is not here: undefined in the ISA, ones like all that was never written
+		}
 	}
 	w.setPred(in.pd, valid, mask)
 	w.store32(in.d, &t, mask)

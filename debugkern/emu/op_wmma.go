@@ -437,7 +437,7 @@ func runWmmaStore(w *warp, in *inst, mask uint32) {
 		if m.kind == fragAcc16 {
 			f = fp.F16
 		}
-		w.accumulator(&tile, m.regs, f)
+		w.accumulator(&tile, m.regs, f, mask)
 		m.writeTile(&tile, r, at, stride)
 		return
 	}
@@ -459,18 +459,18 @@ func runWmma(w *warp, in *inst, mask uint32) {
 	m := in.mma
 	var a, b [256]uint16
 	var c, d [256]uint32
-	w.halves(&a, m.a)
-	w.halves(&b, m.b) // by cellsRC: B as [n][k]
-	w.accumulator(&c, m.c, m.form.C)
+	w.halves(&a, m.a, mask)
+	w.halves(&b, m.b, mask) // by cellsRC: B as [n][k]
+	w.accumulator(&c, m.c, m.form.C, mask)
 	w.blk.p.model.MMA16x16x16(m.form, &d, &c, &a, &b)
 	w.blk.counts.MMAOutputs += 256
 	w.setAccumulator(&d, m.d, m.form.D, mask)
 }
 
 // halves gathers an operand fragment into a matrix.
-func (w *warp) halves(t *[256]uint16, regs [8]int32) {
+func (w *warp) halves(t *[256]uint16, regs [8]int32, mask uint32) {
 	for k := range 4 {
-		r := w.full32(regs[k])
+		r := w.present(regs[k], mask)
 		for lane, v := range r {
 			c := &cellsRC[lane]
 			t[c[2*k]], t[c[2*k+1]] = uint16(v), uint16(v>>16)
@@ -478,10 +478,10 @@ func (w *warp) halves(t *[256]uint16, regs [8]int32) {
 	}
 }
 
-func (w *warp) accumulator(t *[256]uint32, regs [8]int32, f fp.Format) {
+func (w *warp) accumulator(t *[256]uint32, regs [8]int32, f fp.Format, mask uint32) {
 	if f == fp.F16 {
 		for k := range 4 {
-			for lane, v := range w.full32(regs[k]) {
+			for lane, v := range w.present(regs[k], mask) {
 				c := &cellsRC[lane]
 				t[c[2*k]], t[c[2*k+1]] = v&0xffff, v>>16
 			}
@@ -489,7 +489,7 @@ func (w *warp) accumulator(t *[256]uint32, regs [8]int32, f fp.Format) {
 		return
 	}
 	for k := range 8 {
-		for lane, v := range w.full32(regs[k]) {
+		for lane, v := range w.present(regs[k], mask) {
 			t[cellsRC[lane][k]] = v
 		}
 	}

@@ -83,7 +83,8 @@ type program struct {
 	sregs   []sregSlot
 	regs    map[*ptx.Func][]regSlot
 	syms    []*symbol
-	sets    []symSet // provenance of accesses, by access.set
+	sets    []symSet       // provenance of accesses, by access.set
+	spaces  []target.Space // the space of the accesses that use each set
 	globals []*ptx.Var
 	shared  []ptx.Symbol
 	nstatic int // static shared bytes

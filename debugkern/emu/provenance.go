@@ -33,19 +33,20 @@ func (d *decoder) provenance(f *ptx.Func) {
 		out := &d.p.code[d.base+i]
 		d.in = in
 		for x := out.mem; x != nil; x = x.second {
-			x.set = d.setIndex(d.addressSet(in, x, sets))
+			x.set = d.setIndex(d.addressSet(in, x, sets), x.space)
 		}
 	}
 }
 
-// setIndex interns a set.
-func (d *decoder) setIndex(s symSet) int {
+// setIndex interns a set as it is used by instructions of one space.
+func (d *decoder) setIndex(s symSet, space target.Space) int {
 	for i, t := range d.p.sets {
-		if t == s {
+		if t == s && d.p.spaces[i] == space {
 			return i
 		}
 	}
 	d.p.sets = append(d.p.sets, s)
+	d.p.spaces = append(d.p.spaces, space)
 	return len(d.p.sets) - 1
 }
 

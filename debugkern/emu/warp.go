@@ -85,6 +85,21 @@ func (w *warp) full64(s int32) *row64 {
 	return &w.r64[s]
 }
 
+// present is a slot with zeroes in the lanes that are not in mask, for instructions that look across lanes: what a lane
+// holds that is not there is undefined.
+func (w *warp) present(s int32, mask uint32) *row32 {
+	r := w.full32(s)
+	if mask == allLanes {
+		return r
+	}
+	var t row32
+	for m := mask; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros32(m) & 31
+		t[i] = r[i]
+	}
+	return &t
+}
+
 // store32 merges v into the lanes of mask.
 func (w *warp) store32(s int32, v *row32, mask uint32) {
 	d := w.full32(s)
