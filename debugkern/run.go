@@ -241,7 +241,7 @@ func (e *execution) explain(err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		re = &runError{stage: "run", err: context.Cause(e.ctx)}
 	case !errors.As(err, &re):
-		return fmt.Errorf("%s: %w", e.req.Target, err)
+		re = &runError{stage: "launch", err: err}
 	}
 	return &Error{Code: CodeFailed, Err: re, Report: e.failure(re)}
 }
