@@ -125,9 +125,8 @@ func (d *decoder) function(f *ptx.Func) {
 	}
 	// Falling off the end is a return.
 	end := &d.p.code[d.base+len(f.Body)]
-	*end = inst{guard: -1, pd: -1, pd2: -1, pc: -1, loop: -1, inLoop: -1, fn: f, index: int32(len(f.Body))}
 	d.in, d.out = &ptx.Instr{Pos: f.End, Op: "ret", Index: len(f.Body)}, end
-	end.src = d.in
+	*end = newInst(d.in, f, len(f.Body))
 	d.ret()
 	d.loops(f)
 	d.provenance(f)
@@ -181,7 +180,7 @@ func (d *decoder) localAddr(v *ptx.Var) int {
 // instruction decodes body index i.
 func (d *decoder) instruction(i int, in *ptx.Instr) {
 	d.in, d.out = in, &d.p.code[d.base+i]
-	*d.out = inst{guard: -1, pd: -1, pd2: -1, pc: -1, loop: -1, inLoop: -1, src: in, fn: d.fn, index: int32(i)}
+	*d.out = newInst(in, d.fn, i)
 	d.out.probe = isProbe(in.Loc)
 	if g := in.Guard; g != nil {
 		d.out.guard, d.out.guardNeg = d.p.regs[d.fn][g.Reg].slot, g.Neg

@@ -37,7 +37,8 @@ const (
 	flowTrap
 )
 
-// inst is one decoded instruction. Slots not used are 0, the slot that holds zero.
+// inst is one decoded instruction. Slots not used are 0, the slot that holds zero. What the loop does not need for every
+// instruction is in instInfo, to keep the program in the cache.
 type inst struct {
 	run        func(w *warp, in *inst, mask uint32)
 	flow       flow
@@ -48,26 +49,34 @@ type inst struct {
 	guard      int32 // predicate slot, -1: unguarded
 	d, a, b, c int32
 	pd, pc     int32 // predicate destination and source, -1: none
-	pd2        int32
-	imm        uint64
+	pd2        int32 // second predicate destination
 	f32        fn32
+	mem        *access
+	mma        *mmaOp
 	f64        fn64
 	wide       fnWide
 	narrow     fnNarr
 	mix        fnMix
-	cmp        fnCmp
-	cmp64      fnCmp6
-	mem        *access
-	mma        *mmaOp
-	bar        *barOp
-	call       *callOp
 	target     int32
-	targets    []int32
 	loop       int32 // branch: the outermost loop whose back edge this is, -1
-	inLoop     int32 // outermost loop around the instruction, -1
-	src        *ptx.Instr
-	fn         *ptx.Func
-	index      int32
+	*instInfo
+}
+
+// instInfo is the rest of an instruction.
+type instInfo struct {
+	imm     uint64
+	bar     *barOp
+	call    *callOp
+	targets []int32
+	inLoop  int32 // outermost loop around the instruction, -1
+	src     *ptx.Instr
+	fn      *ptx.Func
+	index   int32 // in the function's body
+}
+
+// newInst is an instruction that does nothing yet.
+func newInst(src *ptx.Instr, fn *ptx.Func, index int) inst {
+	return inst{guard: -1, pd: -1, pd2: -1, pc: -1, loop: -1, instInfo: &instInfo{inLoop: -1, src: src, fn: fn, index: int32(index)}}
 }
 
 // program is a decoded entry with the functions that it calls behind it.

@@ -324,3 +324,7 @@ func TestStage2Snapshot(t *testing.T) {
 		b.Restore(snap)
 	}
 }
+
+func BenchmarkStage2MissionCore(b *testing.B) {
+	benchmarkLaunch(b, stage2Flags, probes.Shape{B: 1, H: 8, S: 512, D: 64}, 1)
+}
