@@ -51,12 +51,11 @@ func (t *Theme) heat(levels int) {
 func (t *Theme) ansiRamp(back ...int) []Style {
 	out := make([]Style, len(back))
 	for i, b := range back {
-		fore := colour{0, 15}
+		fore := colour{rgb: 1, ansi: 15}
 		if b == 7 || b == 11 || b == 3 || b == 6 {
-			fore = colour{0, 0}
+			fore = colour{rgb: 1}
 		}
-		fore.rgb = 1 // chosen, not the terminal's own
-		out[i] = t.style("", fore, colour{1, b})
+		out[i] = t.style("", fore, colour{rgb: 1, ansi: b})
 	}
 	return out
 }
@@ -69,7 +68,7 @@ func (t *Theme) ramp(at []uint32, levels int) []Style {
 		if luma(back) > 0.5 {
 			fore = ink
 		}
-		out[i] = t.style("", fore, colour{back, 0})
+		out[i] = t.style("", fore, colour{rgb: back, full: true})
 	}
 	return out
 }

@@ -95,24 +95,26 @@ func (t *Theme) VerdictMark(v string) string {
 	return t.Glyph.Off
 }
 
-// colour is one role's colour: as RGB, and its nearest among the sixteen.
+// colour is one role's colour: as RGB, and its nearest among the sixteen. A role is written as one of 256 colours, which
+// is half the bytes and close enough; a heat map's levels are written as they are.
 type colour struct {
 	rgb  uint32
 	ansi int // 0-15, -1 for the terminal's own
+	full bool
 }
 
 var (
-	plain    = colour{0, -1}
-	grey     = colour{0x8b93a1, 8}
-	slate    = colour{0x4b5567, 8}
-	sky      = colour{0x6cb6ff, 12}
-	teal     = colour{0x4cc2a0, 10}
-	coral    = colour{0xff7a59, 9}
-	amber    = colour{0xe8bf3f, 11}
-	white    = colour{0xf2f4f8, 15}
-	ink      = colour{0x10141c, 0}
-	barBack  = colour{0x1d2635, 4}
-	pickBack = colour{0x2b3a52, 4}
+	plain    = colour{rgb: 0, ansi: -1}
+	grey     = colour{rgb: 0x8b93a1, ansi: 8}
+	slate    = colour{rgb: 0x4b5567, ansi: 8}
+	sky      = colour{rgb: 0x6cb6ff, ansi: 12}
+	teal     = colour{rgb: 0x4cc2a0, ansi: 10}
+	coral    = colour{rgb: 0xff7a59, ansi: 9}
+	amber    = colour{rgb: 0xe8bf3f, ansi: 11}
+	white    = colour{rgb: 0xf2f4f8, ansi: 15}
+	ink      = colour{rgb: 0x10141c, ansi: 0}
+	barBack  = colour{rgb: 0x1d2635, ansi: 4}
+	pickBack = colour{rgb: 0x2b3a52, ansi: 4}
 )
 
 // styles fills every role.
@@ -145,7 +147,7 @@ func (t *Theme) styles() {
 	t.SourceLine = t.style("", plain, plain)
 	t.SourceNum = t.style("2", grey, plain)
 	if t.Profile == colorprofile.ANSI { // a blue bar needs white text on sixteen colours
-		t.BarDim = t.style("", colour{0, 7}, barBack)
+		t.BarDim = t.style("", colour{rgb: 0, ansi: 7}, barBack)
 		t.BarStrong = t.style("1", white, barBack)
 	}
 	if t.Profile < colorprofile.ANSI { // bars and chosen rows are told by attributes where there are no colours
@@ -186,7 +188,7 @@ func (t *Theme) sgr(c colour, back bool) []string {
 		}
 		return []string{fmt.Sprint(base + c.ansi)}
 	}
-	if t.Profile == colorprofile.ANSI256 {
+	if t.Profile == colorprofile.ANSI256 || !c.full {
 		return []string{fmt.Sprintf("%d;5;%d", base+8, nearest256(c.rgb))}
 	}
 	return []string{fmt.Sprintf("%d;2;%d;%d;%d", base+8, c.rgb>>16, c.rgb>>8&255, c.rgb&255)}

@@ -116,7 +116,7 @@ func (p *Pane) View() []string {
 			case m == bad:
 				l.Glyph(p.th.Wrong, p.th.Glyph.Wrong)
 			case m == right:
-				l.Glyph(p.th.Dim, p.th.Glyph.Equal)
+				l.Glyph(p.th.Text, p.th.Glyph.Equal)
 			default:
 				l.Space(1)
 			}
