@@ -2,6 +2,7 @@ package tui
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,24 +12,40 @@ import (
 // draw returns the number of bytes that bring the terminal up to date.
 func draw(p *painter, m *Model) int { return len(p.diff(m.frameNow())) }
 
-// TestCursorMoveIsCheap holds a one-cell move at 200×60 to 200 bytes. Its writer arrives later, in a frame of its own; at
-// the window's edges a move scrolls, which costs more.
+// TestCursorMoveIsCheap walks the cursor over a tile at 200×60 and counts the bytes of each one-cell move: 200 is what a
+// move may cost. A move between a right and a wrong cell may cost 220: there the verdict's mark changes its colour as well.
+// The writer arrives later, in a frame of its own; at the window's edges a move scrolls and is not counted.
 func TestCursorMoveIsCheap(t *testing.T) {
 	d := started(t, 200, 60, Look{Profile: colorprofile.TrueColor}, withRequest(faulty))
-	d.press("2").command("goto 12,6")
+	d.press("2").command("goto 3,2")
 	d.m.follow = false
 	x := newPainter(io.Discard)
 	full := draw(x, d.m)
-	for _, key := range strings.Fields("j l k j j l k") {
+	steps := strings.Repeat("j l k j j h ", 4) + strings.Repeat("j l k l ", 3)
+	kept, crossed := []int{}, []int{}
+	for _, key := range strings.Fields(steps) {
+		was := d.m.pane.tile.OnBad()
 		d.manual = true
 		d.press(key)
 		n := draw(x, d.m)
 		d.manual = false
 		d.do(d.m.fetchWriter())
-		t.Logf("%s: %d bytes, then %d for the writer (a full frame is %d)", key, n, draw(x, d.m), full)
-		if n > 200 {
-			t.Errorf("moving by %s: %d bytes, expected at most 200", key, n)
+		draw(x, d.m)
+		if d.m.pane.tile.OnBad() == was {
+			kept = append(kept, n)
+		} else {
+			crossed = append(crossed, n)
 		}
+	}
+	t.Logf("bytes a move: %v; between right and wrong: %v; a full frame: %d", kept, crossed, full)
+	if len(kept) < 10 || len(crossed) < 2 {
+		t.Fatalf("%d moves among alike cells, %d between right and wrong: the walk looks at too little", len(kept), len(crossed))
+	}
+	if n := slices.Max(kept); n > 200 {
+		t.Errorf("a move costs %d bytes, expected at most 200", n)
+	}
+	if n := slices.Max(crossed); n > 220 {
+		t.Errorf("a move between a right and a wrong cell costs %d bytes, expected at most 220", n)
 	}
 }
 

@@ -64,7 +64,7 @@ const frameTime = time.Second / 60
 
 // newPainter returns a painter that draws nothing until start.
 func newPainter(out io.Writer) *painter {
-	return &painter{out: out, styles: map[string]uint16{"": 0}, sgr: []string{"\x1b[m"}, unseen: []bool{true}}
+	return &painter{out: out, styles: map[string]uint16{"": 0}, sgr: []string{"\x1b[0m"}, unseen: []bool{true}}
 }
 
 // start takes the alternate screen and draws frames as they come.
@@ -256,9 +256,8 @@ func (p *painter) erase(x, y, n int) {
 	if p.x != x || p.y != y {
 		p.move(x, y)
 	}
-	if p.pen != 0 {
-		p.buf = append(p.buf, p.sgr[0]...)
-		p.pen = 0
+	if !p.unseen[p.pen] {
+		p.use(0)
 	}
 	p.buf = append(strconv.AppendInt(append(p.buf, "\x1b["...), int64(n), 10), 'X')
 }
@@ -298,14 +297,29 @@ func (p *painter) put(x, y int, g glyph) {
 		p.move(x, y)
 	}
 	if p.pen != g.style && (g != glyph{' ', 0} || !p.unseen[p.pen]) {
-		p.buf = append(p.buf, p.sgr[g.style]...)
-		p.pen = g.style
+		p.use(g.style)
 	}
 	p.buf = utf8.AppendRune(p.buf, g.r)
 	p.x++
 	if p.x >= len(p.cells[y]) {
 		p.x = -1 // where the cursor goes after the last column is the terminal's secret
 	}
+}
+
+// use changes the pen. What the pen's sequence has already said is not said again: a reset before bold is left out after a
+// reset, and so on.
+func (p *painter) use(style uint16) {
+	if style == p.pen {
+		return
+	}
+	want := p.sgr[style]
+	if style == 0 {
+		want = "\x1b[m"
+	} else if more, ok := strings.CutPrefix(want, strings.TrimSuffix(p.sgr[p.pen], "m")+";"); ok {
+		want = "\x1b[" + more
+	}
+	p.buf = append(p.buf, want...)
+	p.pen = style
 }
 
 // move brings the cursor to a cell by the shortest way.

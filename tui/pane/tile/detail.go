@@ -20,21 +20,29 @@ func (p *Pane) detail() []string {
 	return []string{p.cellLine(w), p.th.Line(w).Add(p.th.Text, p.writer).Done(), p.tileLine(w)}
 }
 
+// alignedFrom is the width from which the cell's line keeps its fields in their columns, so that a move changes digits and
+// little else.
+const alignedFrom = 112
+
 // cellLine: q17,k9  k 2.6250 0x4140 │ r 1.3125 0x3D40 │ Δ +1.3125 = +1024 ulp  ✗ > bound 4.9e-04
 func (p *Pane) cellLine(w int) string {
 	x := p.judge.At(p.row, p.col)
 	t := p.data.View.Got.DType
 	l := p.th.Line(w)
-	l.Add(p.th.Strong, cell.Name(p.data.Place.Stage, p.row, p.col))
+	name, digits := 0, 0
+	if w >= alignedFrom {
+		name, digits = 8, 10
+	}
+	l.Add(p.th.Strong, fmt.Sprintf("%-*s", name, cell.Name(p.data.Place.Stage, p.row, p.col)))
 	bar := " " + p.th.Glyph.V + " "
-	l.Add(p.th.Text, "  k "+cell.Long(x.Got)+" 0x"+cell.HexText(t, x.Bits))
+	l.Add(p.th.Text, fmt.Sprintf("  k %*s 0x%s", digits, cell.Long(x.Got), cell.HexText(t, x.Bits)))
 	l.Add(p.th.Border, bar)
-	l.Add(p.th.Text, "r "+cell.Long(x.Want)+" 0x"+cell.HexText(t, x.RefBits))
+	l.Add(p.th.Text, fmt.Sprintf("r %*s 0x%s", digits, cell.Long(x.Want), cell.HexText(t, x.RefBits)))
 	if !p.data.View.Valid(p.row, p.col) {
 		return l.Add(p.th.Border, bar).Add(p.th.Dim, "outside the compared cells").Done()
 	}
 	l.Add(p.th.Border, bar)
-	return p.verdict(l, x).Done()
+	return p.verdict(l, x, digits).Done()
 }
 
 // CellText is the cell under the cursor in words, for copying.
@@ -47,28 +55,29 @@ func (p *Pane) CellText() string {
 		cell.Long(x.Want), cell.HexText(t, x.RefBits), cell.Signed(x.Delta), x.ULP, strconv.FormatFloat(x.Bound, 'e', 3, 64))
 }
 
-func (p *Pane) verdict(l *theme.Line, x cell.Cell) *theme.Line {
+func (p *Pane) verdict(l *theme.Line, x cell.Cell, digits int) *theme.Line {
 	g := p.th.Glyph
-	if x.Equal && !x.Bad {
+	if x.Equal && !x.Bad && digits == 0 {
 		return l.Add(p.th.OK, "equal "+g.OK)
 	}
 	limit := strconv.FormatFloat(x.Bound, 'e', 1, 64)
 	if p.set.Bound > 0 {
 		limit = p.set.Bound.String()
 	}
-	text := fmt.Sprintf("Δ %s = %+d ulp  ", cell.Signed(x.Delta), x.ULP)
 	if math.IsNaN(x.Delta) || math.IsInf(x.Delta, 0) {
-		text = "Δ not finite  "
+		l.Add(p.th.Text, "Δ not finite  ")
+	} else {
+		l.Add(p.th.Text, fmt.Sprintf("Δ %*s = %+*d ulp  ", digits, cell.Signed(x.Delta), digits/2, x.ULP))
 	}
-	l.Add(p.th.Text, text)
 	style, mark := p.th.OK, g.OK+" ≤ "
 	if x.Bad {
 		style, mark = p.th.Wrong, g.Wrong+" > "
 	}
-	if p.th.Width(mark)+len("bound ")+len(limit) <= l.Left() {
-		mark += "bound "
+	l.Add(style, mark)
+	if p.th.Width("bound "+limit) <= l.Left() {
+		l.Add(p.th.Text, "bound ")
 	}
-	return l.Add(style, mark+limit)
+	return l.Add(p.th.Text, limit)
 }
 
 // tileLine: bad 37/1024 ▁▂▃█▃▁ · factor exp(m_new-m_old) by row explains 98 %

@@ -169,6 +169,9 @@ func (p *Pane) Columns() []int {
 	return out
 }
 
+// OnBad reports whether the cell under the cursor is bad.
+func (p *Pane) OnBad() bool { return p.judge.Known() && p.judge.At(p.row, p.col).Bad }
+
 // Counts are the shown tile's bad and compared cells under the settings.
 func (p *Pane) Counts() (bad, cells int) { return p.stats.Bad, p.stats.Cells }
 
