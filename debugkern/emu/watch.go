@@ -165,7 +165,7 @@ func (w *watcher) line(p *watchPlace, e *target.Event) {
 // take copies the array into its slot. A kv tile that the layout has no slot for is not captured.
 func (w *watcher) take(p *watchPlace, kv int) {
 	wa := p.w
-	if p.tilePC == -2 {
+	if p.tilePC == -2 || !wa.PerTile && kv > 0 { // a stage taken once a block is taken in its first tile
 		return
 	}
 	lay := w.b.l.Probe.Layout
