@@ -10,7 +10,7 @@ WHEELS    := nvidia-cuda-nvrtc-cu12==12.0.140 nvidia-cuda-runtime-cu12==12.0.146
 FUZZTIME  ?= 2m
 
 .DEFAULT_GOAL := help
-.PHONY: help run build install test test-long race faults golden ptx toolchain fuzz bench cover lint check crossbuild clean
+.PHONY: help run build install test test-long test-gpu race faults golden ptx toolchain fuzz bench cover lint check crossbuild clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ test: ## every test that needs no GPU
 test-long: ## the exhaustive ones too: all 2^32 inputs of each approximation, every fault on ten seeds
 	TILESCOPE_LONG=1 $(GO) test -timeout 120m ./...
 
+test-gpu: ## on a machine with an NVIDIA GPU: launches, faults, recovery, and every kernel against the emulator
+	TILESCOPE_GPU=1 $(GO) test -count=1 -v -run GPU ./debugkern/cuda ./debugkern/cli
+
 race: ## the tests under the race detector
 	$(GO) test -race ./...
 
@@ -47,9 +50,9 @@ ptx: toolchain ## rebuild the embedded PTX archive
 	$(GO) run ./kernels/internal/ptxgen
 
 fuzz: ## fuzz the PTX parser, the executor and the manifest loader, FUZZTIME each
-	$(GO) test -run '^$$' -fuzz FuzzParse -fuzztime $(FUZZTIME) ./debugkern/ptx
-	$(GO) test -run '^$$' -fuzz FuzzExec -fuzztime $(FUZZTIME) ./debugkern/emu
-	$(GO) test -run '^$$' -fuzz FuzzManifest -fuzztime $(FUZZTIME) ./configs
+	$(GO) test -run '^$$' -fuzz '^FuzzParse$$' -fuzztime $(FUZZTIME) ./debugkern/ptx
+	$(GO) test -run '^$$' -fuzz '^FuzzExec$$' -fuzztime $(FUZZTIME) ./debugkern/emu
+	$(GO) test -run '^$$' -fuzz '^FuzzManifest$$' -fuzztime $(FUZZTIME) ./configs
 
 bench: ## the figures of README and RATIONALE
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./debugkern/fp ./debugkern/ptx ./debugkern/emu ./debugkern ./tui

@@ -29,7 +29,7 @@ func (st *runState) Tile(s probes.Stage, block probes.Dim3, kv int) probes.Tile 
 // outputTile cuts a block's rows out of the output argument [B,H,S,D]. Rows past S do not exist there: they are 0.
 func (st *runState) outputTile(sp *probes.StagePlan, block probes.Dim3) probes.Tile {
 	t := probes.Tile{DType: sp.DType, Rows: sp.Rows, Cols: sp.Cols}
-	if st.output == nil || st.r.plan.Gate.Judged().Has(sp.Stage) == false {
+	if st.output == nil || !st.r.plan.Gate.Judged().Has(sp.Stage) {
 		return t
 	}
 	t = probes.NewTile(sp.DType, sp.Rows, sp.Cols)
