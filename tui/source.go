@@ -11,6 +11,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"tilescope/tui/cell"
 	"tilescope/tui/keymap"
@@ -54,7 +55,23 @@ func (m *Model) yank(string) tea.Cmd {
 		return nil
 	}
 	m.say(fmt.Sprintf("copied by OSC 52 (%d bytes), if the terminal allows it: %s", len(text), firstLine(text)))
-	return tea.SetClipboard(text)
+	paint := m.paint
+	return func() tea.Msg {
+		if paint != nil {
+			paint.clipboard(text)
+		}
+		return copiedMsg{text}
+	}
+}
+
+// copiedMsg says what was sent to the terminal's clipboard.
+type copiedMsg struct{ text string }
+
+// clipboard sets the terminal's clipboard by OSC 52. The terminal does not say whether it did.
+func (p *painter) clipboard(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.write(ansi.SetSystemClipboard(text))
 }
 
 func firstLine(s string) string {
@@ -120,16 +137,16 @@ func (m *Model) edit(string) tea.Cmd {
 		m.say("no source to open yet")
 		return nil
 	}
-	editor := os.Getenv("VISUAL")
+	editor := variable(m.opt.Environ, "VISUAL")
 	if editor == "" {
-		editor = os.Getenv("EDITOR")
+		editor = variable(m.opt.Environ, "EDITOR")
 	}
-	if editor == "" {
+	if strings.TrimSpace(editor) == "" {
 		m.complain("no editor: set $EDITOR")
 		return nil
 	}
-	job := &editJob{paint: m.paint, editor: editor, name: file, line: max(1, line), text: m.run.viewer.Source(file)}
-	if man, _ := m.manifest(); man != nil && man.Dir != "" && filepath.Base(man.SourcePath()) == file {
+	job := &editJob{paint: m.paint, out: m.opt.Output, editor: editor, name: file, line: max(1, line), text: m.run.viewer.Source(file)}
+	if man, _ := m.manifest(); man != nil && man.Dir != "" && filepath.Base(man.SourcePath()) == filepath.Base(file) {
 		job.path = man.SourcePath()
 	}
 	return tea.Exec(job, func(err error) tea.Msg { return editedMsg{file, err} })
@@ -149,7 +166,7 @@ type editJob struct {
 
 // SetStdin, SetStdout and SetStderr implement tea.ExecCommand.
 func (j *editJob) SetStdin(r io.Reader)  { j.in = r }
-func (j *editJob) SetStdout(w io.Writer) { j.out = w }
+func (j *editJob) SetStdout(io.Writer)   {} // the library's output is mute: the editor has the terminal itself
 func (j *editJob) SetStderr(w io.Writer) { j.err = w }
 
 const editorPad = 80 * time.Millisecond
@@ -168,7 +185,7 @@ func (j *editJob) Run() error {
 			return err
 		}
 		defer os.RemoveAll(dir)
-		path = filepath.Join(dir, j.name)
+		path = filepath.Join(dir, filepath.Base(j.name))
 		if err := os.WriteFile(path, []byte(strings.Join(j.text, "\n")+"\n"), 0o400); err != nil {
 			return err
 		}

@@ -108,6 +108,16 @@ func suspendFilter(_ tea.Model, msg tea.Msg) tea.Msg {
 	return msg
 }
 
+// variable is an environment variable's value, the last where there are several.
+func variable(environ []string, name string) string {
+	for i := len(environ) - 1; i >= 0; i-- {
+		if v, ok := strings.CutPrefix(environ[i], name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
 // Look is what a terminal can show.
 type Look struct {
 	Profile colorprofile.Profile
@@ -118,14 +128,7 @@ type Look struct {
 // LookOf reads the environment. NO_COLOR with any value but the empty one takes colours away but leaves bold and reverse;
 // TERM=dumb takes everything away; a locale that is not UTF-8 gets ASCII.
 func LookOf(out io.Writer, environ []string) Look {
-	env := func(name string) string {
-		for i := len(environ) - 1; i >= 0; i-- {
-			if v, ok := strings.CutPrefix(environ[i], name+"="); ok {
-				return v
-			}
-		}
-		return ""
-	}
+	env := func(name string) string { return variable(environ, name) }
 	look := Look{Profile: colorprofile.Detect(out, environ), Remote: env("SSH_CONNECTION") != "" || env("SSH_TTY") != ""}
 	dumb := env("TERM") == "dumb"
 	switch {

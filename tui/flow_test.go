@@ -1,0 +1,431 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/configs"
+	"tilescope/debugkern"
+	"tilescope/probes"
+	"tilescope/tui/keymap"
+	"tilescope/tui/pane/flags"
+)
+
+// last is the request that ran last.
+func (d *driver) last() debugkern.Request {
+	d.t.Helper()
+	all := d.e.asked()
+	if len(all) == 0 {
+		d.t.Fatal("nothing ran")
+	}
+	return all[len(all)-1]
+}
+
+func TestFaultShowsGuiltyTaintedAndFirstBad(t *testing.T) {
+	d := started(t, 80, 24, plainLook)
+	d.press("4").typed("/p-stale-m").press("enter", "space")
+	if got := d.last(); !reflect.DeepEqual(got.Faults, []string{"p-stale-m"}) || got.Target != "stage2" {
+		t.Fatalf("ran %+v", got)
+	}
+	d.press("1")
+	for _, want := range []string{"DIVERGE  guilty P", "tainted U O", "[✗24"} {
+		if !contains(d.text(), want) {
+			t.Errorf("Pipe does not say %q:\n%s", want, d.text())
+		}
+	}
+	first := debugkern.Cell{Place: debugkern.Place{Stage: probes.StageP, KVTile: 1}, Row: 4, Col: 9}
+	if d.m.cursor != first {
+		t.Errorf("cursor on %+v, expected the first bad cell %+v", d.m.cursor, first)
+	}
+	d.press("2", "n")
+	if d.m.cursor != first {
+		t.Errorf("the first n went to %+v", d.m.cursor)
+	}
+	d.press("n")
+	if want := (debugkern.Cell{Place: first.Place, Row: 5, Col: 14}); d.m.cursor != want {
+		t.Errorf("the second n went to %+v, expected %+v", d.m.cursor, want)
+	}
+	d.press("N")
+	if d.m.cursor != first {
+		t.Errorf("N went to %+v", d.m.cursor)
+	}
+	d.press("4", "space")
+	if got := d.last(); len(got.Faults) != 0 {
+		t.Errorf("after switching it off: %+v", got)
+	}
+}
+
+func TestNextBadFromAnotherStageGoesToTheGuiltyOne(t *testing.T) {
+	d := started(t, 80, 24, plainLook, withRequest(faulty)).press("2").command("stage S").press("n")
+	if d.m.cursor.Stage != probes.StageP {
+		t.Errorf("cursor in %s", d.m.cursor.Stage)
+	}
+	d.hasStatus("guilty is P")
+	clean := started(t, 80, 24, plainLook).press("2", "n")
+	clean.hasStatus("no bad cell")
+}
+
+func TestFaultBringsItsShapeAndGivesItBack(t *testing.T) {
+	d := started(t, 80, 24, plainLook).command("fault p-stale-columns")
+	if got := d.last(); got.Shape != "partial49" {
+		t.Fatalf("shape %q", got.Shape)
+	}
+	d.hasStatus("shape partial49 (it needs")
+	d.command("fault p-stale-columns").hasStatus("shape validation again")
+	if got := d.last(); got.Shape != "validation" {
+		t.Errorf("shape %q", got.Shape)
+	}
+}
+
+func TestFaultBringsItsVariant(t *testing.T) {
+	d := started(t, 80, 24, plainLook, withRequest(debugkern.Request{Target: "scalar"})).command("fault p-stale-m")
+	if got := d.last(); got.Target != "stage2" || len(got.Faults) != 1 {
+		t.Errorf("ran %+v", got)
+	}
+	d.hasStatus("target stage2: it is planted there")
+}
+
+func TestFlagOffAFaultsBaseIsRefused(t *testing.T) {
+	d := started(t, 80, 24, plainLook, withRequest(faulty))
+	n := len(d.e.asked())
+	d.press("4")
+	if !d.m.pane.flags.Select(flags.Flag, "USE_WMMA_PV") {
+		t.Fatal("no such flag")
+	}
+	d.press("space").hasStatus("p-stale-m is planted in stage2 and needs USE_WMMA_PV=1")
+	if len(d.e.asked()) != n {
+		t.Error("it ran all the same")
+	}
+	if !contains(d.text(), "is planted in") {
+		t.Errorf("the view does not say why:\n%s", d.text())
+	}
+}
+
+func TestFlagOnTopOfTheVariant(t *testing.T) {
+	d := started(t, 80, 24, plainLook).command("set USE_WMMA_PV=0")
+	if got := d.last().Set; !reflect.DeepEqual(got, map[string]string{"USE_WMMA_PV": "0"}) {
+		t.Fatalf("set %v", got)
+	}
+	d.command("set USE_WMMA_PV=1")
+	if got := d.last().Set; len(got) != 0 {
+		t.Errorf("the variant's own value is still set: %v", got)
+	}
+	d.command("set USE_NOTHING=1").hasStatus("unknown flag")
+	d.command("set USE_WMMA_PV=7").hasStatus("expected one of")
+}
+
+func TestGatesExcludeEachOther(t *testing.T) {
+	d := started(t, 80, 24, plainLook).command("gate qk").command("gate pv")
+	if d.last().Gate != probes.GatePV {
+		t.Errorf("gate %s", d.last().Gate)
+	}
+	if !contains(d.text(), "off Q K S m l P") {
+		t.Errorf("Pipe does not say what is off:\n%s", d.text())
+	}
+	d.command("gate none")
+	if d.last().Gate != probes.GateNone {
+		t.Errorf("gate %s", d.last().Gate)
+	}
+}
+
+func TestASecondToggleSupersedesTheFirst(t *testing.T) {
+	d := started(t, 80, 24, plainLook)
+	d.manual = true
+	d.command("seed 5")
+	first := d.kept
+	d.kept = nil
+	d.command("seed 6")
+	second := d.kept
+	d.manual = false
+	for _, c := range append(second, first...) { // the first ends after the second
+		d.do(c)
+	}
+	if d.m.run.request.Seed != 6 || d.m.req.Seed != 6 {
+		t.Errorf("on screen is seed %d, asked for is %d", d.m.run.request.Seed, d.m.req.Seed)
+	}
+	if d.m.job.active {
+		t.Error("something still seems to run")
+	}
+}
+
+func TestProgressAndCancel(t *testing.T) {
+	d := started(t, 80, 24, plainLook)
+	d.manual = true
+	d.command("seed 5")
+	d.m.Update(progressMsg{d.m.job.gen, debugkern.Progress{Phase: "run", Detail: "emu", Done: 3, Total: 16}})
+	if !contains(d.text(), "run emu 3/16 · Esc cancels") {
+		t.Errorf("no progress:\n%s", d.text())
+	}
+	runs := d.kept
+	d.press("esc").hasStatus("cancelled")
+	if contains(d.text(), "3/16") {
+		t.Errorf("still running:\n%s", d.text())
+	}
+	d.manual = false
+	for _, c := range runs {
+		d.do(c)
+	}
+	if d.m.run.request.Seed != 0 {
+		t.Errorf("a cancelled run came on screen: seed %d", d.m.run.request.Seed)
+	}
+	d.manual = true
+	d.command("seed 7").press("ctrl+c")
+	if d.quit || d.m.job.active {
+		t.Error("Ctrl-C should cancel the run and not quit")
+	}
+	d.manual = false
+	if d.press("ctrl+c"); !d.quit {
+		t.Error("Ctrl-C should quit where nothing runs")
+	}
+}
+
+func TestARunHearsThatItIsCancelled(t *testing.T) {
+	d := newDriver(t, 80, 24, plainLook)
+	d.e.hold = make(chan struct{})
+	ended := make(chan tea.Msg, 1)
+	cmd := d.m.Init()
+	go func() { ended <- runOf(cmd)() }()
+	d.press("esc")
+	if msg, ok := (<-ended).(ranMsg); !ok || !msg.stop {
+		t.Errorf("the run ended with %+v", msg)
+	}
+}
+
+// runOf is the command of a batch that executes.
+func runOf(cmd tea.Cmd) tea.Cmd { return cmd().(tea.BatchMsg)[0] }
+
+func TestFailedRunsSayWhy(t *testing.T) {
+	d := newDriver(t, 80, 24, plainLook)
+	report := &debugkern.Report{Target: "stage2", Verdict: debugkern.Failed, Error: &debugkern.ErrorDoc{Stage: "build", Message: "expected a ;",
+		Source: &debugkern.SourceDoc{File: "k.cu", Line: 12}}}
+	d.e.fail = &debugkern.Error{Code: debugkern.CodeFailed, Err: errors.New("build k.cu: expected a ;"), Report: report}
+	d.do(d.m.Init())
+	d.hasStatus("expected a ;")
+	if !contains(d.text(), "build failed: expected a ; (k.cu:12)") {
+		t.Errorf("screen:\n%s", d.text())
+	}
+	d.press("2", "j", "n", "x")
+	d.e.fail = &debugkern.Error{Code: debugkern.CodeUnavailable, Err: errors.New("no GPU answers")}
+	d.press("x").hasStatus("no GPU answers")
+	d.e.fail = nil
+	if d.press("x", "1"); !contains(d.text(), "AGREE") {
+		t.Errorf("after it was mended:\n%s", d.text())
+	}
+}
+
+func TestCursorThroughStagesTilesAndBlocks(t *testing.T) {
+	d := started(t, 80, 24, plainLook).press("2", "J", "J", "J", "L", "L", "}", "j", "l")
+	want := debugkern.Cell{Place: debugkern.Place{Stage: probes.StageS, Block: probes.Dim3{1, 0, 0}, KVTile: 2}, Row: 1, Col: 1}
+	if d.m.cursor != want {
+		t.Fatalf("cursor %+v, expected %+v", d.m.cursor, want)
+	}
+	d.command("stage O").command("stage P")
+	if d.m.cursor.KVTile != 2 {
+		t.Errorf("the kv tile was lost on the way through O: %+v", d.m.cursor)
+	}
+	d.command("cta 3,2,0").command("kv 3").command("goto 31,31")
+	want = debugkern.Cell{Place: debugkern.Place{Stage: probes.StageP, Block: probes.Dim3{3, 2, 0}, KVTile: 3}, Row: 31, Col: 31}
+	if d.m.cursor != want {
+		t.Fatalf("cursor %+v, expected %+v", d.m.cursor, want)
+	}
+	d.press("u", "u")
+	if d.m.cursor.KVTile != 2 || d.m.cursor.Block != (probes.Dim3{3, 2, 0}) {
+		t.Errorf("two steps back: %+v", d.m.cursor)
+	}
+	if d.press("ctrl+r", "ctrl+r"); d.m.cursor != want {
+		t.Errorf("and forward again: %+v", d.m.cursor)
+	}
+	d.press("m", "a", "g", "g", "0", "{", "'", "a")
+	if d.m.cursor != want {
+		t.Errorf("bookmark: %+v", d.m.cursor)
+	}
+	d.press("'", "z").hasStatus("no bookmark z")
+	d.command("cta 9,9,9").hasStatus("was not captured")
+	d.command("kv 99").hasStatus("kv tiles 0 to 3")
+	d.command("cta x").hasStatus("expected X,Y,Z")
+}
+
+func TestSearchAndFilter(t *testing.T) {
+	d := started(t, 80, 24, plainLook, withRequest(faulty)).press("2").command("kv 1").press("g", "g", "0")
+	d.typed("/>1.9").press("enter")
+	v := d.m.pane.tile.Shown()
+	if got := v.Got.At(d.m.cursor.Row, d.m.cursor.Col); got <= 1.9 {
+		t.Fatalf("search stopped on %g at %+v", got, d.m.cursor)
+	}
+	was := d.m.cursor
+	if d.press("n"); d.m.cursor == was {
+		t.Error("n stayed")
+	}
+	d.typed("&bad").press("enter")
+	if rows := strings.Count(d.text(), "▲"); rows == 0 || !contains(d.text(), "&bad") {
+		t.Errorf("filter:\n%s", d.text())
+	}
+	d.press("esc").hasStatus("cleared")
+	d.typed("/nonsense").press("enter").hasStatus("none of nan, inf")
+	d.press("4").typed("&stale").press("enter")
+	if s := d.text(); contains(s, "kt-ld") || !contains(s, "p-stale-m") {
+		t.Errorf("filter of switches:\n%s", s)
+	}
+	d.press("1").typed("/digest").press("enter")
+	if !contains(d.text(), "digest") {
+		t.Errorf("search in Pipe:\n%s", d.text())
+	}
+}
+
+func TestPinnedRunStandsBesideTheNext(t *testing.T) {
+	d := started(t, 120, 40, plainLook).press("4", "a").command("fault p-stale-m").press("4")
+	for _, want := range []string{"A stage2", "B stage2 p-stale-m", "✓ agree", "✗ diverge"} {
+		if !contains(d.text(), want) {
+			t.Errorf("no %q:\n%s", want, d.text())
+		}
+	}
+	if d.press("A"); contains(d.text(), "A stage2") {
+		t.Error("still pinned")
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	d := started(t, 80, 24, plainLook).press(":").typed("fa").press("tab")
+	if got := d.m.pane.prompt.Text(); got != "fault " {
+		t.Fatalf("completed to %q", got)
+	}
+	if d.typed("p-st").press("tab"); d.m.pane.prompt.Text() != "fault p-stale-" {
+		t.Errorf("completed to %q", d.m.pane.prompt.Text())
+	}
+	if !contains(d.text(), "p-stale-columns") {
+		t.Errorf("no candidates:\n%s", d.text())
+	}
+	d.press("tab").press("enter")
+	if len(d.last().Faults) != 1 {
+		t.Errorf("ran %+v", d.last())
+	}
+	d.press(":").typed("xyz").press("enter").hasStatus("no command")
+	d.press(":").typed("seed").press("enter").hasStatus("wants N")
+	d.press(":", "up")
+	if d.m.pane.prompt.Text() != "seed" {
+		t.Errorf("history gave %q", d.m.pane.prompt.Text())
+	}
+	d.press("esc")
+	if d.press(":").typed("q").press("enter"); !d.quit {
+		t.Error(":q did not quit")
+	}
+}
+
+func TestStateSurvives(t *testing.T) {
+	dir := t.TempDir()
+	keep := func(o *Options) { o.StateDir = dir }
+	d := started(t, 120, 40, plainLook, keep).command("fault p-stale-m").command("seed 3")
+	d.press("2", "v", "c", "J", "L", "j", "m", "x")
+	if err := d.m.saveNow(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := configs.LoadState(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := started(t, 120, 40, plainLook, keep, withState(s))
+	if again.m.cursor != d.m.cursor || again.m.view != keymap.Tile || again.m.th.Palette != "viridis" {
+		t.Errorf("came back to %+v in %s with %s", again.m.cursor, again.m.view, again.m.th.Palette)
+	}
+	if got := again.last(); got.Seed != 3 || !reflect.DeepEqual(got.Faults, []string{"p-stale-m"}) {
+		t.Errorf("ran %+v", got)
+	}
+	if !reflect.DeepEqual(again.m.remembered(), d.m.remembered()) {
+		t.Errorf("remembered\n%+v\nexpected\n%+v", again.m.remembered(), d.m.remembered())
+	}
+	named := started(t, 120, 40, plainLook, withState(s), withRequest(debugkern.Request{Target: "scalar"}), func(o *Options) { o.Explicit = true })
+	if got := named.last(); got.Target != "scalar" || got.Seed != 0 {
+		t.Errorf("a named target should win: ran %+v", got)
+	}
+}
+
+func TestStateIsSavedOnceQuiet(t *testing.T) {
+	dir := t.TempDir()
+	d := started(t, 80, 24, plainLook, func(o *Options) { o.StateDir = dir })
+	d.command("seed 9")
+	if s, err := configs.LoadState(dir); err != nil || s.Seed != 9 {
+		t.Errorf("state %+v, %v", s, err)
+	}
+	if cmd := d.m.saveDue(saveDueMsg{d.m.saved - 1}); cmd != nil {
+		t.Error("a superseded change was saved")
+	}
+}
+
+func TestWriterIsAskedForOnceTheCursorRests(t *testing.T) {
+	d := started(t, 80, 24, plainLook, withRequest(faulty)).press("2")
+	if !contains(d.text(), "warp 0 lane 9 acc[5] of mma #4 · smem 0x0112 bank 4 · line 64") {
+		t.Errorf("no writer:\n%s", d.text())
+	}
+	d.manual = true
+	d.press("j")
+	old := d.m.who.seq
+	d.press("j")
+	if cmd := d.m.writerDue(writerDueMsg{old}); cmd != nil {
+		t.Error("the writer of a cell that was passed over was looked for")
+	}
+	if contains(d.text(), "line 64") {
+		t.Error("the old cell's writer is still there")
+	}
+	d.manual = false
+	d.press("w").hasStatus("st.shared.b16")
+}
+
+func TestMouse(t *testing.T) {
+	d := started(t, 120, 40, plainLook, withRequest(faulty))
+	d.send(tea.MouseClickMsg{X: 10, Y: 1, Button: tea.MouseLeft})
+	if d.m.view != keymap.Tile {
+		t.Fatalf("a click on the second tab shows %s", d.m.view)
+	}
+	lines := strings.Split(d.text(), "\n")
+	x := len([]rune(lines[9][:strings.Index(lines[9], "q5")])) + 4
+	d.send(tea.MouseClickMsg{X: x, Y: 9, Button: tea.MouseLeft})
+	if d.m.cursor.Row != 5 || d.m.focused() != partKernel {
+		t.Errorf("cursor %+v, focus %s", d.m.cursor, d.m.focused())
+	}
+	d.send(tea.MouseWheelMsg{X: x, Y: 9, Button: tea.MouseWheelDown})
+	if d.m.cursor.Row != 8 {
+		t.Errorf("the wheel went to row %d", d.m.cursor.Row)
+	}
+	d.send(tea.MouseClickMsg{X: 3, Y: 3, Button: tea.MouseLeft})
+	if d.m.cursor.Stage != probes.StageQ || d.m.focused() != partRail {
+		t.Errorf("a click on the rail: %+v, focus %s", d.m.cursor, d.m.focused())
+	}
+	d.command("mouse off")
+	if d.m.frameNow().mouse {
+		t.Error("the mouse is still captured")
+	}
+	d.press("1")
+	d.send(tea.MouseClickMsg{X: 24, Y: 11, Button: tea.MouseLeft})
+	if d.m.cursor.Stage != probes.StageP || d.m.cursor.KVTile != 1 {
+		t.Errorf("a click on the timeline: %+v", d.m.cursor)
+	}
+}
+
+func TestYankSaysHow(t *testing.T) {
+	d := started(t, 80, 24, plainLook, withRequest(faulty)).press("2", "y")
+	d.hasStatus("OSC 52")
+	got, ok := d.msgs[len(d.msgs)-1].(copiedMsg)
+	if !ok || !contains(got.text, "P block 0,0,0 kv 1 cell 4,9") || !contains(got.text, "0x367B") {
+		t.Errorf("copied %+v", got)
+	}
+	d.press("4", "y")
+	if got := d.msgs[len(d.msgs)-1].(copiedMsg); got.text != "tilescope run stage2 --shape validation --seed 0 --fault p-stale-m" {
+		t.Errorf("copied %q", got.text)
+	}
+}
+
+func TestNoTerminal(t *testing.T) {
+	var out strings.Builder
+	err := Run(context.Background(), Options{Engine: newEngine(t), Output: &out})
+	if !errors.Is(err, ErrNoTerminal) || !contains(err.Error(), "tilescope run") {
+		t.Errorf("error %v", err)
+	}
+	if out.Len() > 0 {
+		t.Errorf("wrote %q", out.String())
+	}
+}
