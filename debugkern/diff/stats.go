@@ -30,7 +30,7 @@ func (a worst) beats(b worst) bool {
 	if !a.set || !b.set {
 		return a.set
 	}
-	x, y := a.err*b.bound, b.err*a.bound
+	x, y := a.ratio(), b.ratio()
 	switch {
 	case x != y:
 		return x > y
@@ -40,6 +40,14 @@ func (a worst) beats(b worst) bool {
 		return a.block < b.block
 	}
 	return a.cell < b.cell
+}
+
+// ratio is the error in units of its bound.
+func (a worst) ratio() float64 {
+	if a.err == 0 {
+		return 0
+	}
+	return a.err / a.bound
 }
 
 func (t *tally) merge(o *tally) {
@@ -72,11 +80,8 @@ type view struct {
 
 // compare adds one tile's cells to the tally and returns how many were bad, how many were not finite and the largest error.
 func (t *tally) compare(v *view, e *estimate) (bad, nonfinite int32, top float64) {
-	w := t.worst
-	wErr, wBound := w.err, w.bound
-	if !w.set {
-		wErr, wBound = -1, 1
-	}
+	var w worst
+	wErr, wBound := 0.0, 1.0
 	stride := e.ref.Cols
 	for r := range v.rows {
 		got := v.got.m.Row(r)[:v.cols]
@@ -111,7 +116,7 @@ func (t *tally) compare(v *view, e *estimate) (bad, nonfinite int32, top float64
 	if !w.set && v.rows*v.cols > 0 {
 		w = worst{0, e.bound.Data[0], e.pre.Data[0], true, v.kv, v.block, 0}
 	}
-	if w.set && (!t.worst.set || w.beats(t.worst)) {
+	if w.beats(t.worst) {
 		t.worst = w
 	}
 	t.Bad += int(bad)
@@ -151,13 +156,13 @@ func (t *tally) note(v *view, r, c int, got, want float64) {
 func (t *tally) ulps(v *view, e *estimate) int64 {
 	most, number := t.MaxULP, ordering(v.dtype)
 	step := unitRoundoff(v.dtype)
-	near := float64(most) * step // closer than this times its size, a cell cannot be further than most
+	near := float64(most) * step // closer than this times its size, a cell of the right sign is no further than most
 	for r := range v.rows {
 		got := v.got.m.Row(r)[:v.cols]
 		ref := e.ref.Row(r)[:v.cols]
 		for c, g := range got {
 			x := ref[c]
-			if g == x || math.Abs(g-x) < near*min(math.Abs(g), math.Abs(x)) {
+			if g == x || g*x > 0 && math.Abs(g-x) < near*min(math.Abs(g), math.Abs(x)) {
 				continue
 			}
 			d := number(v.dtype, g) - number(v.dtype, x)

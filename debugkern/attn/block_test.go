@@ -1,0 +1,222 @@
+package attn
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"tilescope/configs"
+	"tilescope/probes"
+)
+
+func planOf(t testing.TB, target, shape string, gate probes.Gate) *probes.Plan {
+	t.Helper()
+	c, err := configs.Kernels()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, variant, err := c.Lookup(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sel, err := m.Select(variant, nil, nil, gate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.ParseShape(shape)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := sel.Resolve(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func referenceOf(t testing.TB, p *probes.Plan, opt Options) *Reference {
+	t.Helper()
+	in := Normal(p.Shape, 5)
+	in.Prepare(p)
+	r, err := New(p, in, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// naive is attention for one query by its definition: all scores, one softmax, one weighted mean.
+func naive(q, k, v []float64, keys, d int, scale float64) (o []float64, m, l float64) {
+	s := make([]float64, keys)
+	m = math.Inf(-1)
+	for j := range s {
+		for c := range d {
+			s[j] += q[c] * k[j*d+c]
+		}
+		s[j] *= scale
+		m = max(m, s[j])
+	}
+	o = make([]float64, d)
+	for j := range s {
+		p := math.Exp(s[j] - m)
+		l += p
+		for c := range d {
+			o[c] += p * v[j*d+c]
+		}
+	}
+	for c := range o {
+		o[c] /= l
+	}
+	return o, m, l
+}
+
+// TestBlockIsAttention: the tiled, online computation ends where the definition does, on whole and partial tiles.
+func TestBlockIsAttention(t *testing.T) {
+	for _, shape := range []string{"validation", "partial49", "single16"} {
+		p := planOf(t, "stage2", shape, probes.GateNone)
+		r := referenceOf(t, p, Options{})
+		s, d := p.Shape, p.Shape.D
+		q, k, v := r.in.Decoded(0), r.in.Decoded(1), r.in.Decoded(2)
+		for i := range p.Grid.Count() {
+			b := r.Block(p.Grid.At(i))
+			lo := s.At(b.Batch, b.Head, 0, 0)
+			for row := range b.Rows {
+				o, m, l := naive(q[lo+(b.Query+row)*d:], k[lo:], v[lo:], s.S, d, p.Scale)
+				last := b.Tiles[len(b.Tiles)-1]
+				if math.Abs(last.M[row]-m) > 1e-12 || math.Abs(last.L[row]-l) > 1e-11*l {
+					t.Fatalf("%s block %s row %d: m %g l %g, want %g %g", shape, b.ID, row, last.M[row], last.L[row], m, l)
+				}
+				for c := range d {
+					if math.Abs(b.O.At(row, c)-o[c]) > 1e-12 {
+						t.Fatalf("%s block %s O[%d][%d] = %g, want %g", shape, b.ID, row, c, b.O.At(row, c), o[c])
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestUniformInjectionIsTheMean: with P = 1/TILE_N on the keys there are, O is the mean of V.
+func TestUniformInjectionIsTheMean(t *testing.T) {
+	p := planOf(t, "stage2", "partial49", probes.GatePV)
+	r := referenceOf(t, p, Options{Uniform: true})
+	v, s := r.in.Decoded(2), p.Shape
+	for i := range p.Grid.Count() {
+		b := r.Block(p.Grid.At(i))
+		for c := range s.D {
+			mean := 0.0
+			for k := range s.S {
+				mean += v[s.At(b.Batch, b.Head, k, c)] / float64(s.S)
+			}
+			if math.Abs(b.O.At(0, c)-mean) > 1e-12 {
+				t.Fatalf("O[0][%d] = %g, the mean of V is %g", c, b.O.At(0, c), mean)
+			}
+		}
+		if l := r.Injected(probes.StageL, b.ID, 1); l.At(0, 0) != 49.0/32 || l.At(b.Rows%32, 0) == 0 {
+			t.Errorf("injected l %g", l.At(0, 0))
+		}
+	}
+	if r.Injected(probes.StageS, probes.Dim3{}, 0).Reached() {
+		t.Error("S is not injected under the P·V gate")
+	}
+}
+
+// TestInjectedIsWhatIsJudged: what the kernel is fed is, to the bit, what the reference goes on from.
+func TestInjectedIsWhatIsJudged(t *testing.T) {
+	p := planOf(t, "stage2", "partial49", probes.GateSoftmax)
+	r := referenceOf(t, p, Options{})
+	for i := range p.Grid.Count() {
+		b := r.Block(p.Grid.At(i))
+		for kv := range b.Tiles {
+			s := r.Injected(probes.StageS, b.ID, kv)
+			top := math.Inf(-1)
+			for j := range b.Tiles[kv].Keys {
+				if s.At(0, j) != b.Tiles[kv].S.At(0, j) {
+					t.Fatalf("S[0][%d] is fed as %g and judged by %g", j, s.At(0, j), b.Tiles[kv].S.At(0, j))
+				}
+				top = max(top, s.At(0, j))
+			}
+			if kv == 0 && b.Tiles[0].M[0] != top {
+				t.Errorf("m is %g, the maximum of what is fed %g", b.Tiles[0].M[0], top)
+			}
+		}
+	}
+}
+
+// TestMirrorIsCloseToExact: the mirrored reference differs by roundings only, and every number is one of its dtype.
+func TestMirrorIsCloseToExact(t *testing.T) {
+	for _, target := range []string{"stage2", "scalar"} {
+		p := planOf(t, target, "partial49", probes.GateNone)
+		r := referenceOf(t, p, Options{})
+		for i := range p.Grid.Count() {
+			x, m := r.Block(p.Grid.At(i)), r.Mirror(p.Grid.At(i))
+			for k := range p.Stages {
+				sp := &p.Stages[k]
+				a, _ := x.Values(sp.Stage, 1)
+				b, _ := m.Values(sp.Stage, 1)
+				for c, v := range b.Data {
+					if RoundTo(sp.DType, v) != v && !math.IsNaN(v) {
+						t.Fatalf("%s: %g is no %s", sp.Stage, v, sp.DType)
+					}
+					if math.Abs(v-a.Data[c]) > 0.02*max(1, math.Abs(a.Data[c])) {
+						t.Fatalf("%s %s cell %d: mirrored %g, exact %g", target, sp.Stage, c, v, a.Data[c])
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestOutput: O of the mirrored reference passes the gate, within what quantising alone costs, and the rules of others are
+// evaluated; a spoilt O fails.
+func TestOutput(t *testing.T) {
+	p := planOf(t, "stage2", "validation", probes.GateNone)
+	r := referenceOf(t, p, Options{})
+	o := make([]float64, p.Shape.Elems())
+	for i := range p.Grid.Count() {
+		b := r.Mirror(p.Grid.At(i))
+		copy(o[p.Shape.At(b.Batch, b.Head, b.Query, 0):], b.O.Data[:b.Rows*p.Shape.D])
+	}
+	e, err := Output(context.Background(), p, r.in, o)
+	if err != nil || !e.OK || e.MaxAbs > 0.04 || e.MeanAbs > 0.006 || e.MaxAbs == 0 || e.Cosine < 0.999 {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	sum := 0
+	for _, n := range e.Histogram {
+		sum += n
+	}
+	if sum != len(o) {
+		t.Errorf("the histogram holds %d of %d errors", sum, len(o))
+	}
+	rules, err := CheckRules(context.Background(), p, r.in, o)
+	if err != nil || !rules.Flash.Holds() || !rules.Triton.Holds() || rules.Flash.Error == 0 {
+		t.Errorf("%+v, %v", rules, err)
+	}
+	o[77] = math.NaN()
+	if e, _ = Output(context.Background(), p, r.in, o); e.OK || e.Nonfinite != 1 {
+		t.Errorf("a NaN in O: %+v", e)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err = Output(ctx, p, r.in, o); err == nil {
+		t.Error("cancelled, yet no error")
+	}
+}
+
+// TestHiddenKeys: rows that a plan hides leading keys from start later, and stay untouched until then.
+func TestHiddenKeys(t *testing.T) {
+	p := *planOf(t, "stage2", "validation", probes.GateNone)
+	p.Work.HiddenRows, p.Work.FirstKey = probes.Fixed(1), probes.Fixed(32)
+	r := referenceOf(t, &p, Options{})
+	b := r.Block(probes.Dim3{})
+	if !math.IsInf(b.Tiles[0].M[0], -1) || b.Tiles[0].L[0] != 0 || b.Tiles[0].U.At(0, 3) != 0 || math.IsInf(b.Tiles[0].M[1], -1) {
+		t.Errorf("tile 0: m %v l %v", b.Tiles[0].M[:2], b.Tiles[0].L[:2])
+	}
+	q, k, v := r.in.Decoded(0), r.in.Decoded(1), r.in.Decoded(2)
+	o, _, _ := naive(q, k[32*64:], v[32*64:], p.Shape.S-32, 64, p.Scale)
+	for c := range o {
+		if math.Abs(b.O.At(0, c)-o[c]) > 1e-12 {
+			t.Fatalf("O[0][%d] = %g, want %g", c, b.O.At(0, c), o[c])
+		}
+	}
+}
