@@ -40,7 +40,7 @@ func TestNoDeadKey(t *testing.T) {
 			for _, k := range b.Keys {
 				d := started(t, 120, 40, plainLook, withRequest(faulty)).press(fmt.Sprint(int(s)))
 				before, state := d.text(), d.m.remembered()
-				d.press(strings.Fields(strings.ReplaceAll(k, keymap.Any, "q"))...)
+				d.press(keySequence(k)...)
 				after := d.text()
 				if before == after && reflect.DeepEqual(state, d.m.remembered()) && d.m.status.text == "" && !d.quit {
 					if b.Action == keymap.View && k == fmt.Sprint(int(s)) {
@@ -75,3 +75,6 @@ func TestOtherViewsSayWhatWillBeThere(t *testing.T) {
 		}
 	}
 }
+
+// keySequence is the keys of a table's entry, with a letter for any.
+func keySequence(k string) []string { return strings.Fields(strings.ReplaceAll(k, keymap.Any, "q")) }
