@@ -429,3 +429,36 @@ func TestNoTerminal(t *testing.T) {
 		t.Errorf("wrote %q", out.String())
 	}
 }
+
+func TestChangedConfigurationRunsLikeAKey(t *testing.T) {
+	old := &configs.Config{Shape: "validation", Gate: "none", Palette: "cividis", Mouse: true}
+	d := started(t, 80, 24, plainLook, func(o *Options) { o.Config = old })
+	d.command("seed 4")
+	now := *old
+	now.Faults, now.Palette = []string{"p-stale-m"}, "grey"
+	d.send(configMsg{config: &now})
+	if got := d.last(); !reflect.DeepEqual(got.Faults, now.Faults) || got.Seed != 4 {
+		t.Errorf("ran %+v", got)
+	}
+	if d.m.th.Palette != "grey" {
+		t.Errorf("palette %s", d.m.th.Palette)
+	}
+	d.hasStatus("configuration: palette grey, faults p-stale-m")
+	n := len(d.e.asked())
+	d.send(configMsg{config: &now})
+	d.send(configMsg{err: errors.New("tilescope.yaml:3:1: no such key")})
+	d.hasStatus("tilescope.yaml:3:1")
+	if len(d.e.asked()) != n {
+		t.Error("nothing changed, and yet it ran")
+	}
+}
+
+func TestPinnedRunComesBack(t *testing.T) {
+	d := started(t, 120, 40, plainLook).press("4", "a").command("fault p-stale-m")
+	again := started(t, 120, 40, plainLook, withState(d.m.remembered())).press("4")
+	for _, want := range []string{"A stage2 validation", "B stage2 p-stale-m"} {
+		if !contains(again.text(), want) {
+			t.Errorf("no %q:\n%s", want, again.text())
+		}
+	}
+}

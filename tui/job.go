@@ -149,7 +149,7 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 		m.complain(msg.err.Error())
 		return nil
 	}
-	return tea.Batch(m.moved(), m.changed())
+	return tea.Batch(m.moved(), m.changed(), m.repin())
 }
 
 // place puts the cursor where the run asks for it: on its first bad cell, or as near as possible to where it was.

@@ -61,6 +61,7 @@ type Model struct {
 	before   string // the shape before a fault asked for another
 	pinned   *configs.Setup
 	a        *flags.Pinned
+	repinned bool              // what was pinned earlier has been run again
 	mine     *configs.Manifest // of a target given by its path
 	saved    int               // generation of the last change to what is remembered
 
@@ -174,6 +175,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.savedState(msg)
 	case editedMsg:
 		m.edited(msg)
+	case configMsg:
+		cmd = m.configured(msg)
+	case pinnedMsg:
+		m.repinnedRun(msg)
 	}
 	return m, cmd
 }

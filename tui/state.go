@@ -97,9 +97,7 @@ func (m *Model) restore(s *configs.State) {
 	if _, _, err := m.opt.Engine.Catalogue().Lookup(s.Target); err != nil {
 		return
 	}
-	g, _ := probes.ParseGate(s.Gate)
-	m.req.Target, m.req.Shape, m.req.Seed, m.req.Gate, m.req.Inject = s.Target, s.Shape, s.Seed, g, s.Inject
-	m.req.Set, m.req.Faults = maps.Clone(s.Flags), slices.Clone(s.Faults)
+	m.req = requestOf(m.req, &s.Setup)
 	if c, ok := recall(s.Cursor); ok {
 		m.cursor, m.restored = c, true
 	}

@@ -79,7 +79,15 @@ func Run(ctx context.Context, o Options) error {
 	program := tea.NewProgram(painted{m, m.paint}, tea.WithContext(ctx), tea.WithInput(o.Input), tea.WithOutput(mute{out}),
 		tea.WithEnvironment(o.Environ), tea.WithColorProfile(look.Profile), tea.WithFilter(suspendFilter))
 	m.paint.start()
+	watched, unwatch := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		watch(watched, o.Environ, program)
+	}()
 	_, err := program.Run()
+	unwatch()
+	<-ended
 	m.paint.close()
 	m.stop()
 	if saved := m.saveNow(); saved != nil && err == nil {

@@ -271,7 +271,11 @@ func (m *Model) facts() [][2]string {
 	r := m.run.report
 	out := [][2]string{}
 	if d := r.Stage(m.cursor.Stage.String()); d != nil {
-		out = append(out, [2]string{"stage", fmt.Sprintf("%s %s, bad %d/%d", d.Name, d.Verdict, d.Local.Bad, d.Local.Cells)})
+		bad := d.Local.Bad
+		if d.Verdict == debugkern.Tainted {
+			bad = d.Global.Bad
+		}
+		out = append(out, [2]string{"stage", fmt.Sprintf("%s %s, bad %d/%d", d.Name, d.Verdict, bad, d.Local.Cells)})
 		if p := cell.Pattern(d); p != "" {
 			out = append(out, [2]string{"pattern", p})
 		}

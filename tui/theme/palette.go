@@ -1,6 +1,7 @@
 package theme
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/charmbracelet/colorprofile"
@@ -13,6 +14,9 @@ var anchors = map[string][]uint32{
 	"viridis": {0x440154, 0x482878, 0x3e4989, 0x31688e, 0x26828e, 0x1f9e89, 0x35b779, 0x6dcd59, 0xb4de2c, 0xfde725},
 	"grey":    {0x1a1a1a, 0xe6e6e6},
 }
+
+// cube is cividis among the 256 colours: the nearest of each level would lose its hue.
+var cube = []int{17, 18, 60, 242, 102, 101, 143, 179, 185, 221, 227}
 
 // errorAnchors diverge blue, white, orange.
 var errorAnchors = []uint32{0x08489c, 0x2f79c4, 0x8bbbe6, 0xf4f4f4, 0xf8b77a, 0xe67a1e, 0xa84400}
@@ -43,7 +47,9 @@ func (t *Theme) heat(levels int) {
 		t.Value = t.ansiRamp(0, 4, 8, 7, 11)
 		t.Err = t.ansiRamp(4, 6, 7, 3, 1)
 	default:
-		t.Value = t.ramp(anchors[t.Palette], levels)
+		if t.Value = t.ramp(anchors[t.Palette], levels); t.Profile == colorprofile.ANSI256 && t.Palette == "cividis" {
+			t.Value = t.cubeRamp()
+		}
 		t.Err = t.ramp(errorAnchors, levels|1)
 	}
 }
@@ -56,6 +62,18 @@ func (t *Theme) ansiRamp(back ...int) []Style {
 			fore = colour{rgb: 1}
 		}
 		out[i] = t.style("", fore, colour{rgb: 1, ansi: b})
+	}
+	return out
+}
+
+func (t *Theme) cubeRamp() []Style {
+	out := make([]Style, len(cube))
+	for i, c := range cube {
+		fore := 231
+		if i >= len(cube)/2 {
+			fore = 16
+		}
+		out[i] = Style(fmt.Sprintf("\x1b[0;38;5;%d;48;5;%dm", fore, c))
 	}
 	return out
 }

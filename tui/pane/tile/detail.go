@@ -96,7 +96,7 @@ func (p *Pane) tileLine(w int) string {
 	l.Add(p.th.Verdict(verdict), p.th.VerdictMark(verdict)+" "+verdict)
 	if note := cell.Pattern(p.data.Stage); note != "" {
 		l.Add(p.th.Dim, " · ").Add(p.th.Text, p.th.Fit(note, l.Left()))
-	} else if d := p.data.View.Verdict; d.MaxAbs > 0 {
+	} else if d := p.data.View.Verdict; d.MaxAbs > 0 && verdict != debugkern.Tainted {
 		l.Add(p.th.Dim, " · max ").Add(p.th.Text, cell.Long(d.MaxAbs))
 	}
 	return l.Done()
