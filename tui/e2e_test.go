@@ -1,0 +1,212 @@
+//go:build unix
+
+package tui
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestProgram drives the built program through a pseudo-terminal: a real kernel, executed, judged and drawn.
+func TestProgram(t *testing.T) {
+	program := build(t)
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) { firstLight(t, program, size[0], size[1]) })
+	}
+	for _, c := range []struct {
+		name string
+		run  func(*testing.T, string)
+	}{
+		{"small", tooSmall}, {"resized", resized}, {"no colour", noColour}, {"ascii", asciiOnly}, {"superseded", superseded},
+		{"cancelled", cancelled}, {"mouse", mouseMoves}, {"remembered", remembers}, {"editor", editorReturns}, {"watched", watched},
+		{"interrupted", interrupted},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(t, program) })
+	}
+}
+
+// firstLight is what a stranger sees: a first frame, the verdict, a fault's effect, its first bad cell.
+func firstLight(t *testing.T, program string, w, h int) {
+	x := open(t, program, w, h, nil)
+	x.shows("ts▸stage2", "1", "Pipe", "? help")
+	x.shows("✓ AGREE", "output ok", "16 blocks", "4 kv tiles")
+	x.press("4/p-stale-m\r ")
+	x.shows("[x] p-stale-m", "✗ diverge P")
+	x.press("1")
+	x.shows("✗ DIVERGE  guilty P 0,0,0 kv 1 · tainted U O")
+	x.line("P  f16", "✗544", "✗48/64")
+	x.line("U  f32", "~", "~48/64")
+	x.line("O  f16", "~16/16")
+	x.press("2")
+	x.shows("KERNEL f16")
+	x.press("n")
+	x.shows("P block 0,0,0 kv 1 cell 1,0")
+	x.line("q1,k0", "k ", "0.4883 0x37D0", "✗ >")
+	x.line("warp 0 lane", "smem 0x", "line ")
+	x.press("?")
+	x.shows("HELP")
+	x.press("?")
+	x.shows("KERNEL f16")
+	x.press("q")
+	x.quits()
+}
+
+func tooSmall(t *testing.T, program string) {
+	x := open(t, program, 20, 5, nil)
+	x.shows("20×5 is too small", "80×24", "q quits")
+	x.press("q")
+	x.quits()
+}
+
+func resized(t *testing.T, program string) {
+	x := open(t, program, 80, 24, nil)
+	x.shows("✓ AGREE")
+	x.resize(200, 60)
+	x.until("frame of 200×60", func(l []string) bool { return len(l) == 60 && strings.Contains(l[59], "q quit") })
+	x.resize(60, 20)
+	x.shows("60×20 is too small")
+	x.resize(120, 40)
+	x.shows("✓ AGREE", "ALL BLOCKS")
+	x.press("q")
+	x.quits()
+}
+
+// coloured matches an SGR sequence with a foreground or background.
+var coloured = regexp.MustCompile(`\x1b\[([0-9;:]*;)?(3[0-8]|4[0-8]|9[0-7]|10[0-7])[;:m]`)
+
+func noColour(t *testing.T, program string) {
+	for _, c := range []struct {
+		env     string
+		colours bool
+	}{{"NO_COLOR=1", false}, {"NO_COLOR=yes", false}, {"NO_COLOR=", true}} {
+		x := open(t, program, 80, 24, []string{c.env}, "--fault", "p-stale-m")
+		x.shows("✗ DIVERGE")
+		x.press("2z")
+		x.shows("heat: map")
+		x.press("q")
+		x.quits()
+		if got := coloured.FindString(x.output()); (got != "") != c.colours {
+			t.Errorf("%s: colour sequence %q, expected any: %t", c.env, got, c.colours)
+		}
+	}
+}
+
+func asciiOnly(t *testing.T, program string) {
+	for _, env := range []string{"TERM=dumb", "LANG=C"} {
+		x := open(t, program, 80, 24, []string{env}, "--fault", "p-stale-m")
+		x.shows("DIVERGE", "guilty P 0,0,0 kv 1")
+		x.press("2n")
+		x.shows("KERNEL f16", "q1,k0")
+		x.press("q")
+		x.quits()
+		if i := strings.IndexFunc(x.output(), func(r rune) bool { return r > 0x7e }); i >= 0 {
+			t.Errorf("%s: wrote %q", env, x.output()[i:min(len(x.output()), i+12)])
+		}
+	}
+}
+
+// superseded toggles two faults without waiting: the verdict is that of what is on in the end, whatever ran in between.
+func superseded(t *testing.T, program string) {
+	x := open(t, program, 120, 40, nil)
+	x.shows("? help")
+	x.press("4/u-no-rescale\r ")
+	x.shows("[x] u-no-rescale")
+	x.press(" /p-stale-m\r ")
+	x.shows("[ ] u-no-rescale", "[x] p-stale-m", "✗ diverge P")
+	x.press("1")
+	x.shows("guilty P 0,0,0 kv 1")
+	x.press("q")
+	x.quits()
+}
+
+func cancelled(t *testing.T, program string) {
+	x := open(t, program, 120, 40, nil)
+	x.shows("✓ AGREE")
+	x.press(":shape long\r")
+	x.shows("long", "Esc cancels")
+	x.press("\x1b")
+	x.shows("cancelled; x runs again")
+	x.press("q")
+	x.quits()
+}
+
+// mouseMoves clicks a tab and a cell, and turns the wheel.
+func mouseMoves(t *testing.T, program string) {
+	x := open(t, program, 80, 24, nil, "--fault", "p-stale-m")
+	x.shows("✗ DIVERGE")
+	x.press("\x1b[<0;10;2M\x1b[<0;10;2m") // on 2Tile
+	x.shows("KERNEL f16", "q1,k0")
+	x.press("\x1b[<0;13;9M\x1b[<0;13;9m") // on row 4, column 1
+	x.line("q4,k1")
+	x.press("\x1b[<65;13;9M") // the wheel, downwards
+	x.line("q7,k1")
+	x.press("q")
+	x.quits()
+}
+
+// remembers leaves in the Tile view on a cell and comes back there.
+func remembers(t *testing.T, program string) {
+	state := "XDG_STATE_HOME=" + t.TempDir()
+	x := open(t, program, 80, 24, []string{state})
+	x.shows("✓ AGREE")
+	x.press(":fault p-stale-m\r")
+	x.shows("✗ DIVERGE")
+	x.press("2:goto 5,3\r")
+	x.line("q5,k3")
+	x.press("q")
+	x.quits()
+	x = open(t, program, 80, 24, []string{state})
+	x.shows("KERNEL f16", "✗ diverge P")
+	x.line("q5,k3")
+	x.press("q")
+	x.quits()
+}
+
+// editorReturns hands the terminal to an editor and takes it back.
+func editorReturns(t *testing.T, program string) {
+	script := filepath.Join(t.TempDir(), "editor")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\necho \"editing $*\"\nread line\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	x := open(t, program, 120, 40, []string{"EDITOR=" + script, "VISUAL=" + script})
+	x.shows("✓ AGREE")
+	x.press("e")
+	x.shows("editing ")
+	x.press("\r")
+	x.shows("✓ AGREE", "ALL BLOCKS")
+	x.press("2")
+	x.shows("KERNEL f16")
+	x.press("q")
+	x.quits()
+}
+
+// watched changes the configuration under the running program, which runs again as if a key had been pressed.
+func watched(t *testing.T, program string) {
+	x := open(t, program, 120, 40, nil)
+	x.shows("✓ AGREE")
+	write := func(text string) {
+		if err := os.WriteFile(filepath.Join(x.cmd.Dir, "tilescope.yaml"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("faults: [p-stale-m]\n")
+	x.shows("✗ DIVERGE  guilty P 0,0,0 kv 1")
+	write("faults: [p-stale-m\n")
+	x.shows("tilescope.yaml:")
+	write("shape: small\n")
+	x.shows("small", "✓ AGREE", "1 blocks")
+	x.press("q")
+	x.quits()
+}
+
+// interrupted ends by Ctrl-C when nothing runs.
+func interrupted(t *testing.T, program string) {
+	x := open(t, program, 80, 24, nil)
+	x.shows("✓ AGREE")
+	x.press("\x03")
+	x.quits()
+}
