@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"tilescope/debugkern"
+	"tilescope/probes"
+)
+
+// pairOptions are the options of the commands that take two targets: --set and --fault are B's, --set-a and --fault-a A's,
+// everything else is common to both.
+type pairOptions struct {
+	runOptions
+	setA, faultsA []string
+}
+
+func (o *pairOptions) bind(c *cobra.Command) {
+	o.runOptions.bind(c)
+	f := c.Flags()
+	f.StringArrayVar(&o.setA, "set-a", nil, "FLAG[=VALUE] of A, repeatable")
+	f.StringArrayVar(&o.faultsA, "fault-a", nil, "planted fault NAME of A, repeatable")
+	f.Lookup("set").Usage = "FLAG[=VALUE] of B, repeatable (a gate is both's)"
+	f.Lookup("fault").Usage = "planted fault NAME of B, repeatable"
+}
+
+// requests makes both requests; a gate set for one of them is both's.
+func (o *pairOptions) requests(c *cobra.Command, a *app, args []string) (first, second debugkern.Request, err error) {
+	if o.dump != "" {
+		return first, second, usageError("--dump writes the tiles of one run: tilescope run %s --dump FILE", args[0])
+	}
+	left, right := o.runOptions, o.runOptions
+	left.set, left.faults = o.setA, o.faultsA
+	first, second = left.request(c, a.config, args[0]), right.request(c, a.config, args[1])
+	if err := left.applyGate(&first); err != nil {
+		return first, second, err
+	}
+	if err := right.applyGate(&second); err != nil {
+		return first, second, err
+	}
+	switch {
+	case first.Gate == probes.GateNone:
+		first.Gate = second.Gate
+	case second.Gate == probes.GateNone:
+		second.Gate = first.Gate
+	case first.Gate != second.Gate:
+		return first, second, usageError("gate %s for A and %s for B: both run under the same gate", first.Gate, second.Gate)
+	}
+	return first, second, nil
+}
+
+func twoTargets(c *cobra.Command, args []string) error {
+	if len(args) != 2 {
+		return usageError("%s takes two targets, A and B, each a name of the catalogue (tilescope kernels) or the path of a manifest; it was given %d", c.CommandPath(), len(args))
+	}
+	return nil
+}
+
+func (a *app) compareCommand() *cobra.Command {
+	var opt pairOptions
+	c := &cobra.Command{
+		Use:   "compare A B",
+		Short: "Two variants tile by tile, kernel against kernel",
+		Long: "compare executes A and B on the same inputs and lays every tile that both capture over the other, bit for bit. It says where\n" +
+			"two kernels part, not which of them is right: run says that. --set and --fault are B's, --set-a and --fault-a A's, all other\n" +
+			"options are common to both.\n\n" +
+			"Exit code: 0 equal bits, 1 not, 2 bad input, 3 backend or compiler not available, 4 a kernel did not build, load or run.",
+		Example: "  tilescope compare stage1 stage2\n  tilescope compare stage2 stage2 --fault p-stale-m\n  tilescope compare scalar stage2 --stages O --seed 3 --json",
+		Args:    twoTargets,
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.compare(cmd, &opt, args) },
+	}
+	opt.bind(c)
+	return c
+}
+
+func (a *app) compare(cmd *cobra.Command, opt *pairOptions, args []string) error {
+	first, second, err := opt.requests(cmd, a, args)
+	if err != nil {
+		return err
+	}
+	s, err := a.session(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	meter := newMeter(a.Stderr, a.json)
+	doc, err := s.Compare(cmd.Context(), first, second, meter.report)
+	meter.clear()
+	if err != nil {
+		if doc != nil && doc.Verdict == debugkern.Failed && a.json {
+			if perr := a.print(doc, nil); perr != nil {
+				return perr
+			}
+		}
+		return err
+	}
+	if err := a.print(doc, func(w io.Writer) { printComparison(w, doc) }); err != nil {
+		return err
+	}
+	return exitFor(doc.ExitCode())
+}
+
+func sideTitle(d debugkern.SideDoc) string {
+	if len(d.Faults) == 0 {
+		return d.Target
+	}
+	return d.Target + " with " + strings.Join(d.Faults, ", ")
+}
+
+func printComparison(w io.Writer, c *debugkern.Comparison) {
+	gate := ""
+	if c.Gate != "none" {
+		gate = " under gate " + c.Gate
+	}
+	verdict := "equal bits"
+	if c.Verdict == debugkern.Differ {
+		verdict = "differ"
+		if c.First != "" {
+			verdict += ": stage " + c.First + " first"
+		}
+	}
+	fmt.Fprintf(w, "%s against %s, %d,%d,%d,%d seed %d%s: %s\n\n", sideTitle(c.Targets[0]), sideTitle(c.Targets[1]), c.Shape.B, c.Shape.H, c.Shape.S,
+		c.Shape.D, c.Seed, gate, verdict)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "  stage\tverdict\ttiles\tdiffering\tmax abs\tulp\tfirst")
+	for _, s := range c.Stages {
+		if s.Verdict == debugkern.Incomparable {
+			fmt.Fprintf(tw, "  %s\tnot compared: %s\n", s.Name, s.Reason)
+			continue
+		}
+		fmt.Fprintf(tw, "  %s\t%s\t%d\t%d/%d\t%.3g\t%d\t%s\n", s.Name, s.Verdict, s.Tiles, s.Differing, s.Cells, float64(s.MaxAbs), s.MaxULP, firstText(s.First))
+	}
+	if o := c.Output; o != nil && o.Verdict == debugkern.Incomparable {
+		fmt.Fprintf(tw, "  output\tnot compared: %s\n", o.Reason)
+	} else if o != nil {
+		first := ""
+		if o.First != nil {
+			first = fmt.Sprintf("batch %d head %d row %d column %d", o.First[0], o.First[1], o.First[2], o.First[3])
+		}
+		fmt.Fprintf(tw, "  output\t%s\t\t%d/%d\t%.3g\t%d\t%s\n", o.Verdict, o.Differing, o.Cells, float64(o.MaxAbs), o.MaxULP, first)
+	}
+	tw.Flush()
+	for i, only := range [][]string{c.OnlyA, c.OnlyB} {
+		if len(only) > 0 {
+			fmt.Fprintf(w, "\nonly %s (%s) captures: %s\n", "AB"[i:i+1], sideTitle(c.Targets[i]), strings.Join(only, " "))
+		}
+	}
+	for _, n := range c.Notes {
+		fmt.Fprintf(w, "\nnote: %s\n", n)
+	}
+}
+
+func firstText(f *debugkern.DifferingCell) string {
+	if f == nil {
+		return ""
+	}
+	side := func(v debugkern.Number, bits string) string {
+		if bits == "" {
+			return "not reached"
+		}
+		return fmt.Sprintf("%.9g (%s)", float64(v), bits)
+	}
+	return fmt.Sprintf("block %s kv tile %d cell (%d,%d): %s, %s", f.Block, f.KVTile, f.Row, f.Col, side(f.A, f.BitsA), side(f.B, f.BitsB))
+}

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"tilescope/debugkern"
+)
+
+// documentOf runs a command with --json and decodes its document into doc.
+func documentOf(t *testing.T, doc any, args ...string) (code int, errText string) {
+	t.Helper()
+	out, errText, code := call(t, append(args, "--json")...)
+	if out != "" {
+		if err := json.Unmarshal([]byte(out), doc); err != nil {
+			t.Fatalf("%v: standard output is not one document: %v\n%s", args, err, out)
+		}
+	}
+	return code, errText
+}
+
+func TestCompare(t *testing.T) {
+	for _, c := range []struct {
+		args  string
+		code  int
+		first string
+		same  string // stages that must be equal
+	}{
+		{"stage2 stage2", 0, "", "Q K V S m l P U O"},
+		{"scalar stage1", 0, "", "Q K V S m l P U O"},
+		{"stage1 stage2", 1, "U", "Q K V S m l P"},
+		{"stage1 stage2 --stages Q,S,P", 0, "", "Q S P"},
+		{"stage2 stage2 --fault p-stale-m", 1, "P", "Q K V S m l"},
+		{"stage2 stage2 --fault-a p-stale-m", 1, "P", "Q K V S m l"},
+		{"stage2 stage2 --fault-a v-midpoint --fault v-midpoint", 0, "", "Q K V S m l P U O"},
+		{"stage2 stage2 --set USE_WMMA_PV=0", 1, "U", "S P"},
+		{"stage1 stage2 --set-a USE_WMMA_PV", 0, "", "U O"},
+		{"stage1 stage2 --gate qk", 0, "", "Q K S"},
+		{"stage2 stage2 --gate pv --fault u-no-rescale", 1, "U", "V"},
+		{"stage2 stage2 --shape partial49 --fault mask-missing --blocks 0,0,0", 1, "l", "Q K V S"},
+		{"scalar stage1 --shape 1,1,40,64 --seed 7 --tiles 1-1", 0, "", "S P"},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			t.Parallel()
+			var doc debugkern.Comparison
+			code, errText := documentOf(t, &doc, append([]string{"compare", "--backend", "emu"}, strings.Fields(c.args)...)...)
+			if code != c.code || doc.First != c.first || doc.Schema != debugkern.CompareSchema {
+				t.Fatalf("exit %d, first %q, schema %q: %s", code, doc.First, doc.Schema, errText)
+			}
+			verdicts := map[string]debugkern.StageComparison{}
+			for _, s := range doc.Stages {
+				verdicts[s.Name] = s
+				if s.Tiles == 0 || s.Cells == 0 || (s.Differing > 0) != (s.First != nil) || (s.Differing > 0) != (s.Verdict == debugkern.Differ) {
+					t.Errorf("stage %s: %+v", s.Name, s)
+				}
+			}
+			for name := range strings.FieldsSeq(c.same) {
+				if verdicts[name].Verdict != debugkern.Equal {
+					t.Errorf("stage %s: %+v", name, verdicts[name])
+				}
+			}
+			gated := strings.Contains(c.args, "--gate") || strings.Contains(c.args, "--stages")
+			if (doc.Output == nil) != gated {
+				t.Errorf("output %+v", doc.Output)
+			}
+		})
+	}
+}
+
+// TestCompareOwnManifest: a stage that only one of them has is named, and a kernel that does not load is a failed document.
+func TestCompareOwnManifest(t *testing.T) {
+	ptx := stage2PTX(t, "TS_PROBES=1")
+	own := ownManifest(t, ptx, func(s string) string {
+		return strings.Replace(s, "    array: sS\n    capture: probe", "    array: sS\n    capture: none", 1)
+	})
+	var doc debugkern.Comparison
+	if code, errText := documentOf(t, &doc, "compare", own, "stage2", "--backend", "emu"); code != 0 || len(doc.OnlyB) != 1 || doc.OnlyB[0] != "S" || len(doc.OnlyA) != 0 {
+		t.Errorf("exit %d, only A %v, only B %v: %s", code, doc.OnlyA, doc.OnlyB, errText)
+	}
+	broken := ownManifest(t, ptx[:len(ptx)/2], nil)
+	doc = debugkern.Comparison{}
+	code, errText := documentOf(t, &doc, "compare", "stage2", broken, "--backend", "emu")
+	if code != 4 || doc.Verdict != debugkern.Failed || doc.Error == nil || doc.Error.Side != "b" || !strings.Contains(errText, "own.ptx:") {
+		t.Errorf("exit %d, error %+v: %s", code, doc.Error, errText)
+	}
+}
+
+func TestCompareText(t *testing.T) {
+	out, _, code := call(t, "compare", "stage2", "stage2", "--fault", "kt-ld", "--shape", "small", "--backend", "emu")
+	for _, want := range []string{"stage2 against stage2 with kt-ld", "differ: stage S first", "block 0,0,0 kv tile 0 cell"} {
+		if code != 1 || !strings.Contains(out, want) {
+			t.Errorf("exit %d; %q is missing in:\n%s", code, want, out)
+		}
+	}
+}
+
+func TestPairBadInput(t *testing.T) {
+	own := ownManifest(t, stage2PTX(t, "TS_PROBES=1"), func(s string) string {
+		return strings.Replace(s, "  validation: [1, 4, 128, 64]", "  validation: [1, 2, 64, 64]", 1)
+	})
+	for _, c := range []struct{ name, args, want string }{
+		{"one target", "compare stage2", "two targets"},
+		{"unknown target", "compare stage2 stage22", "stage2"},
+		{"unknown fault of A", "compare stage2 stage2 --fault-a kt-lda", "kt-ld"},
+		{"dump", "compare stage1 stage2 --dump x.npz", "tilescope run"},
+		{"two gates", "compare stage1 stage2 --set-a DEBUG_QK_ONLY --gate pv", "exclude each other"},
+		{"shape by name", "compare stage2 " + own, "--shape B,H,S,D"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			out, errText, code := call(t, strings.Fields(c.args)...)
+			if code != 2 || out != "" || !strings.Contains(errText, c.want) {
+				t.Errorf("exit %d, want 2 naming %q: %s%s", code, c.want, out, errText)
+			}
+		})
+	}
+}

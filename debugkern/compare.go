@@ -1,0 +1,476 @@
+package debugkern
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// CompareSchema names the document that compare prints.
+const CompareSchema = "tilescope.compare/1"
+
+// Verdicts of a comparison and of its stages.
+const (
+	Equal        = "equal"
+	Differ       = "differ"
+	Incomparable = "incomparable" // a stage that both capture, but not as the same tiles; see Reason
+)
+
+// Comparison is the document tilescope.compare/1: kernel A against kernel B on the same inputs, bit against bit. No
+// reference is asked: it says where two kernels part, not which of them is right.
+type Comparison struct {
+	Schema  string     `json:"schema"`
+	Targets [2]SideDoc `json:"targets"` // A, B
+	Gate    string     `json:"gate"`
+	Inject  string     `json:"inject"`
+	Shape   ShapeDoc   `json:"shape"`
+	Seed    uint64     `json:"seed"`
+	Backend BackendDoc `json:"backend"`
+
+	Verdict string            `json:"verdict"` // equal, differ, failed
+	First   string            `json:"first"`   // the stage that differs first, by kv tile, stage, block; "" for none
+	Stages  []StageComparison `json:"stages"`  // those that both capture
+	OnlyA   []string          `json:"only_a"`  // stages that A alone captures
+	OnlyB   []string          `json:"only_b"`
+	Output  *OutputComparison `json:"output"` // null under a gate, or where one of them has none
+	Notes   []string          `json:"notes"`
+	Error   *SideError        `json:"error"`
+}
+
+// SideDoc is one of two kernels.
+type SideDoc struct {
+	Target  string         `json:"target"`
+	Kernel  string         `json:"kernel"`
+	Flags   map[string]int `json:"flags"`
+	Faults  []string       `json:"faults"`
+	Builder string         `json:"builder"`
+	Cross   *CrossDoc      `json:"cross"` // with --backend both: this kernel on the emulator
+}
+
+// SideError says which of two kernels did not build, load or run.
+type SideError struct {
+	Side string `json:"side"` // "a", "b"
+	ErrorDoc
+}
+
+// CellStats count the cells that differ. MaxAbs and MaxULP (representable values of the dtype) are over differing cells that
+// are finite in both; Nonfinite counts the others.
+type CellStats struct {
+	Cells     int    `json:"cells"`
+	Differing int    `json:"differing"`
+	MaxAbs    Number `json:"max_abs"`
+	MaxULP    int64  `json:"max_ulp"`
+	Nonfinite int    `json:"nonfinite"`
+}
+
+// StageComparison is one stage that both capture.
+type StageComparison struct {
+	Name    string `json:"name"`
+	Verdict string `json:"verdict"` // equal, differ, incomparable
+	Reason  string `json:"reason"`  // why it is incomparable
+	Tiles   int    `json:"tiles"`
+	CellStats
+	First *DifferingCell `json:"first"` // by kv tile, block, row, column
+}
+
+// DifferingCell is a cell with other bits in B. Block is A's; Q has kv tile -1, O the number of tiles.
+type DifferingCell struct {
+	Block  probes.Dim3 `json:"block"`
+	KVTile int         `json:"kv_tile"`
+	Row    int         `json:"row"`
+	Col    int         `json:"col"`
+	A      Number      `json:"a"`
+	B      Number      `json:"b"`
+	BitsA  string      `json:"bits_a"` // "" where A did not reach the tile
+	BitsB  string      `json:"bits_b"`
+}
+
+// OutputComparison compares the whole output argument [B,H,S,D].
+type OutputComparison struct {
+	Verdict string `json:"verdict"`
+	Reason  string `json:"reason"`
+	CellStats
+	First *[4]int `json:"first"` // batch, head, row, column of the first differing element
+}
+
+// ExitCode is the contract's exit code: 0 equal bits, 1 not, 4 failed.
+func (c *Comparison) ExitCode() int {
+	switch c.Verdict {
+	case Equal:
+		return 0
+	case Failed:
+		return 4
+	}
+	return 1
+}
+
+// Compare executes a and b on the same inputs and compares every tile that both capture, bit for bit. It returns an *Error
+// as Run does; where a kernel did not build, load or run there is a document beside the error.
+func (s *Session) Compare(ctx context.Context, a, b Request, progress func(Progress)) (*Comparison, error) {
+	if progress == nil {
+		progress = func(Progress) {}
+	}
+	if err := s.sameProblem(a, b); err != nil {
+		return nil, err
+	}
+	c := newComparison(a, b)
+	var sides [2]*execution
+	for i, req := range []Request{a, b} {
+		e := &execution{s: s, req: req, progress: progress}
+		cross, err := e.capture(ctx)
+		c.Targets[i].describe(e, cross)
+		if err != nil {
+			return c.failed(i, err), err
+		}
+		sides[i] = e
+	}
+	c.Backend = sides[0].header().Backend
+	for i, e := range sides {
+		if slices.ContainsFunc(e.st.result.Findings, func(f target.Finding) bool { return f.Kind == target.Varies }) {
+			c.note("%s varies from launch to launch: what differs may be chance", "AB"[i:i+1])
+		}
+	}
+	return c, c.compare(sides[0].st, sides[1].st)
+}
+
+// CompareRuns compares two finished runs of the same shape and seed without executing anything.
+func CompareRuns(a, b *Run) (*Comparison, error) {
+	if a.Plan.Shape != b.Plan.Shape || a.Request.Seed != b.Request.Seed || a.Request.Inputs != b.Request.Inputs || a.Plan.Gate != b.Plan.Gate {
+		return nil, usage("the two runs have different shapes, inputs or gates: run both on the same")
+	}
+	c := newComparison(a.Request, b.Request)
+	for i, r := range []*Run{a, b} {
+		c.Targets[i] = SideDoc{r.Request.Target, r.Plan.Kernel, r.Selection.Flags, r.Report.Faults, r.Report.Backend.Builder, r.Report.Cross}
+	}
+	c.Backend = a.Report.Backend
+	return c, c.compare(a.state, b.state)
+}
+
+func newComparison(a, b Request) *Comparison {
+	c := &Comparison{
+		Schema: CompareSchema, Gate: a.Gate.String(), Inject: a.Inject, Seed: a.Seed, Verdict: Equal,
+		Stages: []StageComparison{}, OnlyA: []string{}, OnlyB: []string{}, Notes: []string{},
+	}
+	if c.Inject == "" {
+		c.Inject = "reference"
+	}
+	for i, t := range []string{a.Target, b.Target} {
+		c.Targets[i] = SideDoc{Target: t, Flags: map[string]int{}, Faults: []string{}, Builder: "none"}
+	}
+	return c
+}
+
+func (c *Comparison) note(format string, args ...any) {
+	c.Notes = append(c.Notes, fmt.Sprintf(format, args...))
+}
+
+// failed makes the comparison the document of a run that has no verdict.
+func (c *Comparison) failed(side int, err error) *Comparison {
+	var coded *Error
+	if !errors.As(err, &coded) || coded.Report == nil || coded.Report.Error == nil {
+		return nil
+	}
+	c.Verdict, c.Shape, c.Backend = Failed, coded.Report.Shape, coded.Report.Backend
+	c.Error = &SideError{Side: "ab"[side : side+1], ErrorDoc: *coded.Report.Error}
+	return c
+}
+
+func (d *SideDoc) describe(e *execution, cross *CrossDoc) {
+	d.Cross = cross
+	if e.builder != "" {
+		d.Builder = e.builder
+	}
+	if e.r != nil {
+		d.Kernel, d.Flags, d.Faults = e.r.plan.Kernel, e.r.sel.Flags, append(d.Faults, e.r.sel.Faults...)
+	}
+}
+
+// sameProblem checks both requests, and that a shape's name means the same in both manifests.
+func (s *Session) sameProblem(a, b Request) error {
+	if a.Inputs != "" { // the file says the shape, and is read later
+		return nil
+	}
+	ra, err := s.resolve(a, nil)
+	if err != nil {
+		return err
+	}
+	rb, err := s.resolve(b, nil)
+	if err != nil {
+		return err
+	}
+	if x, y := ra.plan.Shape, rb.plan.Shape; x != y {
+		return usage("shape %s is %s for %s and %s for %s: give --shape B,H,S,D", a.Shape, x, a.Target, y, b.Target)
+	}
+	return nil
+}
+
+// capture executes a request as Run does, up to its tiles: nothing is judged.
+func (e *execution) capture(ctx context.Context) (cross *CrossDoc, err error) {
+	if d := e.req.Timeout; d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, d, fmt.Errorf("no result within the time limit of %s", d))
+		defer cancel()
+	}
+	e.ctx = ctx
+	if cross, err = e.tiles(); err != nil {
+		return nil, e.explain(err)
+	}
+	return cross, nil
+}
+
+func (e *execution) tiles() (*CrossDoc, error) {
+	e.progress(Progress{Phase: "resolve", Detail: e.req.Target})
+	in, err := e.inputs()
+	if err != nil {
+		return nil, err
+	}
+	e.st = &runState{session: e.s, r: e.r, inputs: in}
+	if e.backend, e.st.beside, err = e.s.backend(e.ctx, e.req); err != nil {
+		return nil, err
+	}
+	if e.st.ref, err = reference(e.r, in); err != nil { // a gate injects its tiles
+		return nil, err
+	}
+	if err := e.build(); err != nil {
+		return nil, err
+	}
+	if err := e.launch(); err != nil {
+		return nil, err
+	}
+	return e.cross()
+}
+
+// compare fills the document from two executions.
+func (c *Comparison) compare(a, b *runState) error {
+	pa, pb := a.r.plan, b.r.plan
+	c.Shape = ShapeDoc{pa.Shape.B, pa.Shape.H, pa.Shape.S, pa.Shape.D}
+	if (pa.Quant == nil) != (pb.Quant == nil) || pa.Quant != nil && *pa.Quant != *pb.Quant {
+		c.note("the two encode the same inputs differently: their tiles cannot be equal to the bit but by chance")
+	}
+	var first *DifferingCell
+	for s := range probes.NumStages {
+		inA, inB := captures(a, s), captures(b, s)
+		switch {
+		case inA && inB:
+			doc := compareStage(a, b, s)
+			if doc.First != nil && (first == nil || doc.First.KVTile < first.KVTile) {
+				first, c.First = doc.First, doc.Name
+			}
+			c.Stages = append(c.Stages, doc)
+		case inA:
+			c.OnlyA = append(c.OnlyA, s.String())
+		case inB:
+			c.OnlyB = append(c.OnlyB, s.String())
+		}
+	}
+	c.Output = compareOutput(a, b)
+	return c.conclude()
+}
+
+// conclude settles the verdict over what could be compared; nothing at all is bad input.
+func (c *Comparison) conclude() error {
+	verdicts := []string{}
+	for i := range c.Stages {
+		verdicts = append(verdicts, c.Stages[i].Verdict)
+	}
+	if c.Output != nil {
+		verdicts = append(verdicts, c.Output.Verdict)
+	}
+	switch {
+	case slices.Contains(verdicts, Differ):
+		c.Verdict = Differ
+	case slices.Contains(verdicts, Equal):
+		c.Verdict = Equal
+	default:
+		return usage("%s and %s capture no stage that could be compared", c.Targets[0].Target, c.Targets[1].Target)
+	}
+	return nil
+}
+
+func captures(st *runState, s probes.Stage) bool {
+	sp := st.r.plan.Stage(s)
+	return sp != nil && sp.Capture.Kind != probes.CaptureNone && st.r.stages.Has(s)
+}
+
+// part is what a tile computes, in coordinates of the problem: kernels may walk it in different orders.
+type part struct{ batch, head, query, key int }
+
+func partOf(p *probes.Plan, sp *probes.StagePlan, block probes.Dim3, kv int) part {
+	w := p.Work
+	at := part{w.Batch.At(block, 0), w.Head.At(block, 0), w.Query.At(block, 0), -1}
+	if sp.PerTile {
+		at.key = w.Key.At(block, kv)
+	}
+	return at
+}
+
+// eachTile visits a stage's captured tiles in the contract's order: kv tile, then block.
+func eachTile(st *runState, sp *probes.StagePlan, visit func(block probes.Dim3, kv int)) {
+	r, kvs := st.r.rng, 1
+	if sp.PerTile {
+		kvs = r.TileN
+	}
+	for i := range kvs {
+		for j := range r.N.Count() {
+			block := r.Block(j)
+			if lo, n := tilesOf(sp, r, st.r.plan, block); i < n {
+				visit(block, lo+i)
+			}
+		}
+	}
+}
+
+// compareStage compares the tiles of a stage that compute the same part of the problem in both.
+func compareStage(a, b *runState, s probes.Stage) StageComparison {
+	pa, pb := a.r.plan.Stage(s), b.r.plan.Stage(s)
+	doc := StageComparison{Name: s.String(), Verdict: Equal, Reason: unlike(pa, pb)}
+	if doc.Reason != "" {
+		doc.Verdict = Incomparable
+		return doc
+	}
+	others := map[part]Place{}
+	eachTile(b, pb, func(block probes.Dim3, kv int) {
+		others[partOf(b.r.plan, pb, block, kv)] = Place{s, block, kv}
+	})
+	eachTile(a, pa, func(block probes.Dim3, kv int) {
+		if o, ok := others[partOf(a.r.plan, pa, block, kv)]; ok {
+			doc.tile(a, b, Place{s, block, kv}, o)
+		}
+	})
+	switch {
+	case doc.Tiles == 0:
+		doc.Verdict, doc.Reason = Incomparable, "no captured tile is the same part of the problem in both"
+	case doc.Differing > 0:
+		doc.Verdict = Differ
+	}
+	return doc
+}
+
+// unlike says why two stages' tiles cannot be laid over each other; "" where they can.
+func unlike(a, b *probes.StagePlan) string {
+	switch {
+	case a.Rows != b.Rows || a.Cols != b.Cols:
+		return fmt.Sprintf("tiles of %d×%d in A, %d×%d in B", a.Rows, a.Cols, b.Rows, b.Cols)
+	case a.DType != b.DType:
+		return fmt.Sprintf("%s in A, %s in B", a.DType, b.DType)
+	case a.PerTile != b.PerTile:
+		return "once a kv tile in one, once a block in the other"
+	case a.Meaning != b.Meaning:
+		return "its numbers mean different things (scaled, domain or normalised differ)"
+	}
+	return ""
+}
+
+// tile compares the cells valid in both. A tile that only one kernel reached differs in every cell.
+func (d *StageComparison) tile(a, b *runState, pa, pb Place) {
+	x, y := a.Tile(pa.Stage, pa.Block, pa.KVTile), b.Tile(pb.Stage, pb.Block, pb.KVTile)
+	if !x.Reached() && !y.Reached() {
+		return
+	}
+	d.Tiles++
+	sa, sb := a.r.plan.Stage(pa.Stage), b.r.plan.Stage(pb.Stage)
+	rows := min(sa.Rows, sa.ValidRows.At(pa.Block, pa.KVTile), sb.ValidRows.At(pb.Block, pb.KVTile))
+	cols := min(sa.Cols, sa.ValidCols.At(pa.Block, pa.KVTile), sb.ValidCols.At(pb.Block, pb.KVTile))
+	for row := range max(0, rows) {
+		for col := range max(0, cols) {
+			if !d.cell(x, y, row, col) || d.First != nil {
+				continue
+			}
+			d.First = &DifferingCell{Block: pa.Block, KVTile: documentTile(a, pa), Row: row, Col: col, A: Number(math.NaN()), B: Number(math.NaN())}
+			if x.Reached() {
+				d.First.A, d.First.BitsA = Number(x.At(row, col)), bitsText(x, row, col)
+			}
+			if y.Reached() {
+				d.First.B, d.First.BitsB = Number(y.At(row, col)), bitsText(y, row, col)
+			}
+		}
+	}
+}
+
+// documentTile is a tile's kv tile as documents say it: Q comes before the first, O after the last.
+func documentTile(st *runState, p Place) int {
+	switch p.Stage {
+	case probes.StageQ:
+		return -1
+	case probes.StageO:
+		return st.r.plan.Work.Tiles.At(p.Block, 0)
+	}
+	return p.KVTile
+}
+
+func bitsText(t probes.Tile, row, col int) string {
+	return fmt.Sprintf("0x%0*x", 2*t.DType.Size(), t.Bits(row, col))
+}
+
+// cell counts one cell and reports whether it differs.
+func (c *CellStats) cell(x, y probes.Tile, row, col int) bool {
+	c.Cells++
+	if !x.Reached() || !y.Reached() {
+		c.Differing++
+		c.Nonfinite++
+		return true
+	}
+	p, q := x.Bits(row, col), y.Bits(row, col)
+	if p == q {
+		return false
+	}
+	c.Differing++
+	d := x.DType.Value(p) - y.DType.Value(q)
+	if math.IsNaN(d) || math.IsInf(d, 0) {
+		c.Nonfinite++
+		return true
+	}
+	c.MaxAbs = max(c.MaxAbs, Number(math.Abs(d)))
+	c.MaxULP = max(c.MaxULP, ulpsApart(x.DType, p, q))
+	return true
+}
+
+// ulpsApart is how many representable values two finite bit patterns of a type are apart; both zeros are one value.
+func ulpsApart(t probes.DType, p, q uint64) int64 {
+	if !t.Float() {
+		return int64(min(math.Abs(t.Value(p)-t.Value(q)), math.MaxInt64/2))
+	}
+	top := uint64(1) << (8*t.Size() - 1)
+	order := func(b uint64) int64 {
+		if b&top != 0 {
+			return -int64(b &^ top)
+		}
+		return int64(b)
+	}
+	d := order(p) - order(q)
+	if d < 0 {
+		d = -d
+	}
+	return max(d, 0)
+}
+
+// compareOutput compares the output arguments element by element, whatever the grids; nil under a gate, or where
+// O is not among the stages.
+func compareOutput(a, b *runState) *OutputComparison {
+	sa, sb := a.r.plan.Stage(probes.StageO), b.r.plan.Stage(probes.StageO)
+	if a.r.plan.Gate != probes.GateNone || !captures(a, probes.StageO) || !captures(b, probes.StageO) || a.output == nil || b.output == nil {
+		return nil
+	}
+	doc := &OutputComparison{Verdict: Equal}
+	if sa.DType != sb.DType || len(a.output) != len(b.output) {
+		doc.Verdict, doc.Reason = Incomparable, fmt.Sprintf("%d bytes of %s in A, %d of %s in B", len(a.output), sa.DType, len(b.output), sb.DType)
+		return doc
+	}
+	sh, n := a.r.plan.Shape, len(a.output)/sa.DType.Size()
+	x := probes.Tile{DType: sa.DType, Rows: 1, Cols: n, Data: a.output}
+	y := probes.Tile{DType: sa.DType, Rows: 1, Cols: n, Data: b.output}
+	for i := range n {
+		if doc.cell(x, y, 0, i) && doc.First == nil {
+			doc.First = &[4]int{i / sh.D / sh.S / sh.H, i / sh.D / sh.S % sh.H, i / sh.D % sh.S, i % sh.D}
+		}
+	}
+	if doc.Differing > 0 {
+		doc.Verdict = Differ
+	}
+	return doc
+}

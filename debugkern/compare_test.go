@@ -1,0 +1,92 @@
+package debugkern
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+
+	"tilescope/probes"
+)
+
+func TestULPsApart(t *testing.T) {
+	for _, c := range []struct {
+		dtype probes.DType
+		p, q  uint64
+		want  int64
+	}{
+		{probes.F16, 0x3c00, 0x3c01, 1}, {probes.F16, 0x0000, 0x8000, 0}, {probes.F16, 0x0001, 0x8001, 2},
+		{probes.F32, uint64(math.Float32bits(1)), uint64(math.Float32bits(2)), 1 << 23}, {probes.F32, 0x80000003, 0x80000001, 2},
+		{probes.U8, 3, 250, 247}, {probes.I8, 0xff, 1, 2}, {probes.F64, math.Float64bits(1), math.Float64bits(math.Nextafter(1, 2)), 1},
+	} {
+		if got := ulpsApart(c.dtype, c.p, c.q); got != c.want || ulpsApart(c.dtype, c.q, c.p) != c.want {
+			t.Errorf("%s %#x %#x: %d, want %d both ways", c.dtype, c.p, c.q, got, c.want)
+		}
+	}
+}
+
+func TestUnlike(t *testing.T) {
+	base := probes.StagePlan{Rows: 32, Cols: 64, DType: probes.F16, PerTile: true}
+	for _, c := range []struct {
+		edit func(*probes.StagePlan)
+		want string
+	}{
+		{func(*probes.StagePlan) {}, ""},
+		{func(p *probes.StagePlan) { p.Rows = 16 }, "32×64 in A, 16×64 in B"},
+		{func(p *probes.StagePlan) { p.DType = probes.F32 }, "f16 in A, f32 in B"},
+		{func(p *probes.StagePlan) { p.PerTile = false }, "once a block"},
+		{func(p *probes.StagePlan) { p.Meaning.Normalised = true }, "mean different things"},
+	} {
+		other := base
+		c.edit(&other)
+		if got := unlike(&base, &other); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// TestCellStats: NaN against NaN of the same bits is equal; a cell that is no number in one is counted apart.
+func TestCellStats(t *testing.T) {
+	tile := func(bits ...uint64) probes.Tile {
+		x := probes.NewTile(probes.F16, 1, len(bits))
+		for i, b := range bits {
+			x.SetBits(0, i, b)
+		}
+		return x
+	}
+	a, b := tile(0x7e00, 0x3c00, 0x3c00, 0x7c00), tile(0x7e00, 0x3c00, 0x4000, 0x3c00)
+	var s CellStats
+	for i := range 4 {
+		s.cell(a, b, 0, i)
+	}
+	if want := (CellStats{Cells: 4, Differing: 2, MaxAbs: 1, MaxULP: 1024, Nonfinite: 1}); s != want {
+		t.Errorf("%+v, want %+v", s, want)
+	}
+}
+
+// TestCompareRuns: runs that exist already are compared without executing anything, and only where they had the same inputs.
+func TestCompareRuns(t *testing.T) {
+	s, err := Open(context.Background(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	run := func(seed uint64, faults ...string) *Run {
+		t.Helper()
+		r, err := s.Run(context.Background(), Request{Target: "stage2", Shape: "small", Backend: "emu", Seed: seed, Faults: faults}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	clean, broken := run(0), run(0, "v-midpoint")
+	if c, err := CompareRuns(clean, clean); err != nil || c.Verdict != Equal || c.ExitCode() != 0 || len(c.Stages) != int(probes.NumStages) {
+		t.Errorf("a run against itself: %+v, %v", c, err)
+	}
+	if c, err := CompareRuns(clean, broken); err != nil || c.First != "V" || c.ExitCode() != 1 || c.Targets[1].Faults[0] != "v-midpoint" {
+		t.Errorf("against v-midpoint: %+v, %v", c, err)
+	}
+	if _, err := CompareRuns(clean, run(1)); err == nil || !strings.Contains(err.Error(), "inputs") {
+		t.Errorf("other seed: %v", err)
+	}
+}
