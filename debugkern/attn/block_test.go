@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tilescope/configs"
+	"tilescope/debugkern/fp"
 	"tilescope/probes"
 )
 
@@ -217,6 +218,27 @@ func TestHiddenKeys(t *testing.T) {
 	for c := range o {
 		if math.Abs(b.O.At(0, c)-o[c]) > 1e-12 {
 			t.Fatalf("O[0][%d] = %g, want %g", c, b.O.At(0, c), o[c])
+		}
+	}
+}
+
+// TestTilesAreDots: the mirrored product by whole tensor-core tiles is the one output by output.
+func TestTilesAreDots(t *testing.T) {
+	p := planOf(t, "stage2", "partial49", probes.GateNone)
+	r := referenceOf(t, p, Options{})
+	b := r.Mirror(probes.Dim3{1, 1, 0})
+	m := mirror{r: r, b: b, chip: fp.SM90()}
+	for _, acc := range []probes.DType{probes.F16, probes.F32} {
+		c := probes.Compute{Unit: probes.UnitTensor, Acc: acc, Block: 16}
+		x := b.Tiles[1]
+		right := func(j, k int) float64 { return x.K.At(j, k) }
+		got := m.tiles(c, b.Q, b.Rows, x.Keys, 64, right)
+		for i := range b.Rows {
+			for j := range x.Keys {
+				if want := m.tensor(c, b.Q.Row(i), func(k int) float64 { return right(j, k) }); got.At(i, j) != want {
+					t.Fatalf("%s (%d,%d): %g by tiles, %g alone", acc, i, j, got.At(i, j), want)
+				}
+			}
 		}
 	}
 }

@@ -114,8 +114,11 @@ func (m *mirror) scores(x *Tile) {
 // product is rows×cols sums of n products in the unit's order and accumulator; b(j, k) is the right operand's k-th element
 // of column j.
 func (m *mirror) product(c probes.Compute, a Matrix, rows, cols, n int, b func(j, k int) float64) Matrix {
-	out := NewMatrix(a.Rows, max(cols, 1))
 	split := max(1, c.Split)
+	if c.Unit == probes.UnitTensor && split == 1 && c.Block == 16 && n%16 == 0 && a.Rows%16 == 0 {
+		return m.tiles(c, a, rows, cols, n, b)
+	}
+	out := NewMatrix(a.Rows, max(cols, 1))
 	each := (n + split - 1) / split
 	for i := range rows {
 		for j := range cols {
@@ -129,6 +132,47 @@ func (m *mirror) product(c probes.Compute, a Matrix, rows, cols, n int, b func(j
 		}
 	}
 	return out
+}
+
+// tiles is product on the tensor core, 16×16 outputs at a time; rows and columns past the end are zeros that go nowhere.
+func (m *mirror) tiles(c probes.Compute, a Matrix, rows, cols, n int, b func(j, k int) float64) Matrix {
+	form := fp.MMAF32F16
+	if c.Acc == probes.F16 {
+		form = fp.MMAF16F16
+	}
+	wide := (cols + 15) &^ 15
+	out, right := NewMatrix(a.Rows, max(wide, 1)), make([]uint16, wide*n)
+	for j := range cols {
+		for k := range n {
+			right[j*n+k] = half(b(j, k))
+		}
+	}
+	var x, y [256]uint16
+	for i := 0; i < rows; i += 16 {
+		for j := 0; j < cols; j += 16 {
+			var acc [256]uint32
+			for k := 0; k < n; k += 16 {
+				for r := range 16 {
+					copy(y[16*r:16*r+16], right[(j+r)*n+k:])
+					for q := range 16 {
+						x[16*r+q] = half(a.At(i+r, k+q))
+					}
+				}
+				m.chip.MMA16x16x16(form, &acc, &acc, &x, &y)
+			}
+			for e, v := range acc {
+				out.Row(i + e/16)[j+e%16] = widenAcc(c.Acc, v)
+			}
+		}
+	}
+	return out
+}
+
+func widenAcc(t probes.DType, v uint32) float64 {
+	if t == probes.F16 {
+		return fp.F16ToFloat64(uint16(v))
+	}
+	return fp.F32ToFloat64(v)
 }
 
 // sum is one chain of products.
@@ -170,10 +214,7 @@ func (m *mirror) tensor(c probes.Compute, a []float64, b func(k int) float64) fl
 		}
 		acc = m.chip.Dot(form, x[:n], y[:n], acc)
 	}
-	if c.Acc == probes.F16 {
-		return fp.F16ToFloat64(uint16(acc))
-	}
-	return fp.F32ToFloat64(acc)
+	return widenAcc(c.Acc, acc)
 }
 
 // running32 is the online softmax's state as the kernel keeps it: m in the stage's domain.

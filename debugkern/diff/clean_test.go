@@ -101,7 +101,7 @@ func judged(t testing.TB, ref *attn.Reference, src Source) *Judgement {
 // TestCleanIsWithinBounds is the silence half of the judgement: what rounds where the manifest says never exceeds a bound,
 // whatever the variant, shape, gate and seed, and every stage that the gate leaves on is judged.
 func TestCleanIsWithinBounds(t *testing.T) {
-	for _, target := range []string{"stage2", "stage1", "scalar"} {
+	for _, target := range []string{"stage2", "scalar"} { // stage1 computes what scalar does
 		for _, shape := range []string{"small", "validation", "single16", "single32", "partial", "partial49"} {
 			for gate := range probes.NumGates {
 				for seed := range uint64(2) {

@@ -38,13 +38,14 @@ func TestFaultsAreExplained(t *testing.T) {
 		{"merge-double", "validation", "U", 0, Term},
 		{"pv-gap", "validation", "U", 0, HalfMissing},
 	} {
-		for seed := range uint64(2) {
+		t.Run(x.fault, func(t *testing.T) {
+			seed := uint64(len(x.fault))
 			p := planOf(t, "stage2", x.shape, probes.GateNone)
 			ref := reference(t, p, seed, attn.Options{})
 			j := judged(t, ref, toy{ref.Inputs(), ref, x.fault}.run())
 			if len(j.Guilty) == 0 {
 				t.Errorf("%s seed %d: no stage is guilty", x.fault, seed)
-				continue
+				return
 			}
 			if err := j.Explain(context.Background()); err != nil {
 				t.Fatal(err)
@@ -73,6 +74,6 @@ func TestFaultsAreExplained(t *testing.T) {
 			case x.want == "" && len(fits) > 1, x.want != "" && (len(fits) == 0 || fits[0] != x.want || len(fits) > 2):
 				t.Errorf("%s seed %d: explanations %v, want %q", x.fault, seed, fits, x.want)
 			}
-		}
+		})
 	}
 }
