@@ -18,7 +18,7 @@ struct Operand16 {
 // A 16x16 accumulator: the left 16x8 tile in x[0…3], the right one in x[4…7].
 template <typename T>
 struct alignas(16) Accumulator16 {
-    static constexpr int num_elements = 8;
+    enum { num_elements = 8 };
     T x[8];
 };
 

@@ -57,7 +57,9 @@
 #include <cuda_fp16.h>
 #include <mma.h>
 
+#include "cp_async.cuh"
 #include "m16n8k16.cuh"
+#include "simulated_fp8.cuh"
 #include "tilescope.cuh"
 #if FAULT_LUT_ORDER
 #include "wmma16x16_accum_lut_order.h"
@@ -127,7 +129,6 @@ constexpr int HEAD_DIM = 64;
 constexpr int WARPS = 4;
 constexpr int THREADS = 32 * WARPS;
 constexpr int ROWS_PER_WARP = TILE_M / WARPS;
-constexpr int CHUNK = 16;                       // bytes that a thread loads, copies and decodes at a time
 constexpr int CHUNKS_PER_ROW = HEAD_DIM / CHUNK;
 constexpr int BUFFERS = USE_CP_ASYNC_3STAGE ? 3 : 2;  // staging buffers; as many kv tiles less one are copied ahead
 static_assert(TILE_M * CHUNKS_PER_ROW == THREADS && TILE_N * CHUNKS_PER_ROW == THREADS, "one chunk a thread and tile");
@@ -139,7 +140,6 @@ constexpr bool RUN_PV = !DEBUG_QK_ONLY && !DEBUG_SOFTMAX_ONLY;
 
 constexpr unsigned FULL_WARP = 0xffffffffu;
 constexpr float LOG2_E = 1.4426950408889634f;
-constexpr float DECODE = 448.0f / 127.0f;
 
 __device__ __forceinline__ float neg_inf() { return __int_as_float(0xff800000); }
 
@@ -184,71 +184,6 @@ __device__ __forceinline__ float row_sum(float p) {
 #pragma unroll
     for (int o = 16; o > 0; o /= 2) p = __fadd_rn(p, __shfl_xor_sync(FULL_WARP, p, o));
     return p;
-}
-
-// One byte's value: (u - zero) · k, k = 448/127 · scale.
-__device__ __forceinline__ unsigned decode(unsigned byte, float zero, float k) {
-    return __half_as_ushort(__float2half_rn(__fmul_rn(__fsub_rn(static_cast<float>(byte), zero), k)));
-}
-
-__device__ __forceinline__ unsigned decode_pair(unsigned word, int byte, float zero, float k) {
-    return decode(word >> 8 * byte & 0xffu, zero, k) | decode(word >> 8 * (byte + 1) & 0xffu, zero, k) << 16;
-}
-
-__device__ __forceinline__ unsigned look_up_pair(unsigned word, int byte, const half* table) {
-    return __half_as_ushort(table[word >> 8 * byte & 0xffu]) |
-           static_cast<unsigned>(__half_as_ushort(table[word >> 8 * (byte + 1) & 0xffu])) << 16;
-}
-
-// Sixteen halves, as two vectors: what a thread stores of a tile's row. Exchanged on odd rows of a swizzled tile.
-struct Halves16 {
-    uint4 half8[2];
-};
-
-__device__ __forceinline__ void store_chunk(half* row, int col, const Halves16& v, bool exchange) {
-    uint4* out = reinterpret_cast<uint4*>(row + col);
-    out[exchange ? 1 : 0] = v.half8[0];
-    out[exchange ? 0 : 1] = v.half8[1];
-}
-
-// 16 bytes to 16 halves: (u - zero) · k, k = 448/127 · scale.
-__device__ __forceinline__ Halves16 decode_chunk(uint4 bytes, float zero, float k) {
-    return {{make_uint4(decode_pair(bytes.x, 0, zero, k), decode_pair(bytes.x, 2, zero, k), decode_pair(bytes.y, 0, zero, k),
-                        decode_pair(bytes.y, 2, zero, k)),
-             make_uint4(decode_pair(bytes.z, 0, zero, k), decode_pair(bytes.z, 2, zero, k), decode_pair(bytes.w, 0, zero, k),
-                        decode_pair(bytes.w, 2, zero, k))}};
-}
-
-// The same out of a table of all 256 values.
-__device__ __forceinline__ Halves16 look_up_chunk(uint4 bytes, const half* table) {
-    return {{make_uint4(look_up_pair(bytes.x, 0, table), look_up_pair(bytes.x, 2, table), look_up_pair(bytes.y, 0, table),
-                        look_up_pair(bytes.y, 2, table)),
-             make_uint4(look_up_pair(bytes.z, 0, table), look_up_pair(bytes.z, 2, table), look_up_pair(bytes.w, 0, table),
-                        look_up_pair(bytes.w, 2, table))}};
-}
-
-__device__ __forceinline__ void zero_chunk(half* dst) {
-    uint4* out = reinterpret_cast<uint4*>(dst);
-    out[0] = make_uint4(0, 0, 0, 0);
-    out[1] = make_uint4(0, 0, 0, 0);
-}
-
-__device__ __forceinline__ uint4 load_chunk(const unsigned char* src) { return *reinterpret_cast<const uint4*>(src); }
-
-// Starts the copy of one chunk. A chunk past the last key is filled with zero bytes and its source not touched.
-__device__ __forceinline__ void copy_chunk_async(unsigned char* dst, const unsigned char* src, bool valid) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
-                     static_cast<unsigned>(__cvta_generic_to_shared(dst))),
-                 "l"(__cvta_generic_to_global(src)), "r"(valid ? CHUNK : 0)
-                 : "memory");
-}
-
-__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-
-// Waits until at most Pending of this thread's groups are still under way.
-template <int Pending>
-__device__ __forceinline__ void wait_copies() {
-    asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
 }
 
 // The maximum and the sum over the four lanes that hold the same two rows of a 16x16 accumulator. Every one of them gets it.
@@ -629,9 +564,9 @@ sdpa_fp8_stage_c_wmma(const unsigned char* __restrict__ Q, const unsigned char* 
             float m_new, s = 0.0f;
             if (RUN_SOFTMAX) {
                 s = __half2float(sS[row][lane]);
-                if (USE_FUSED_SOFTMAX_PV && RUN_QK) {
-                    TS_OWN(TS_S, kv, row, lane, sS[row][lane]);
-                }
+#if USE_FUSED_SOFTMAX_PV && !DEBUG_SOFTMAX_ONLY
+                TS_OWN(TS_S, kv, row, lane, sS[row][lane]);
+#endif
 #if FAULT_MASK_ZERO
                 if (lane >= cols) s = 0.0f;
 #elif !FAULT_MASK_MISSING

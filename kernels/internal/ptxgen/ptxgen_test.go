@@ -149,7 +149,7 @@ func TestProbesVanish(t *testing.T) {
 		if left := regexp.MustCompile(`\bTS_[A-Z_]+\b`).FindString(source); left != "" {
 			t.Fatalf("%s still mentions %s", j.name, left)
 		}
-		p, err := tc.Compile(t.Context(), cuda.Build{Name: j.name, Source: source, Defines: j.inputs.Defines, Arch: arch})
+		p, err := tc.Compile(t.Context(), cuda.Build{Name: j.name, Source: source, Headers: j.inputs.Headers, Defines: j.inputs.Defines, Arch: arch})
 		if err != nil {
 			t.Fatalf("%s: %v", j.key, err)
 		}
