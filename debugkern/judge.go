@@ -23,7 +23,7 @@ func (st *runState) Tile(s probes.Stage, block probes.Dim3, kv int) probes.Tile 
 	if st.result.Capture == nil {
 		return probes.Tile{DType: sp.DType, Rows: sp.Rows, Cols: sp.Cols}
 	}
-	return st.r.layout.Tile(st.result.Capture, sp, block, kv)
+	return st.r.fromFragment(s, st.r.layout.Tile(st.result.Capture, sp, block, kv))
 }
 
 // outputTile cuts a block's rows out of the output argument [B,H,S,D]. Rows past S do not exist there: they are 0.
