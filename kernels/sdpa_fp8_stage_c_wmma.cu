@@ -307,7 +307,7 @@ sdpa_fp8_stage_c_wmma(const unsigned char* __restrict__ Q, const unsigned char* 
 
     if (RUN_QK) {
         const int row = query0 + chunk_row;
-        half* dst = &sQ[chunk_row][chunk_col];
+        Halves16 q = {};  // zeros past the last query
 #if FAULT_Q_OVERREAD
         const bool valid = true;
 #else
@@ -315,10 +315,9 @@ sdpa_fp8_stage_c_wmma(const unsigned char* __restrict__ Q, const unsigned char* 
 #endif
         if (valid) {
             const uint4 bytes = load_chunk(Q + base + static_cast<size_t>(row) * HEAD_DIM + chunk_col);
-            store_chunk(dst, 0, decode_chunk(bytes, 128.0f, __fmul_rn(DECODE, Qs[head])), false);
-        } else {
-            zero_chunk(dst);
+            q = decode_chunk(bytes, 128.0f, __fmul_rn(DECODE, Qs[head]));
         }
+        store_chunk(sQ[chunk_row], chunk_col, q, false);
     }
     if (lane < ROWS_PER_WARP) {
         m_smem[first_row + lane] = neg_inf();
@@ -370,22 +369,20 @@ sdpa_fp8_stage_c_wmma(const unsigned char* __restrict__ Q, const unsigned char* 
         }
         const size_t chunk = base + static_cast<size_t>(kv * TILE_N + chunk_row) * HEAD_DIM + chunk_col;
         if (RUN_QK) {
+            Halves16 k = {};  // zeros past the last key
             if (chunk_row < cols) {
                 const uint4 bytes = load_chunk(USE_CP_ASYNC ? &sK_u8[kv % BUFFERS][chunk_row][chunk_col] : K + chunk);
-                store_chunk(sKT[chunk_row], chunk_col,
-                            USE_KV_LUT ? look_up_chunk(bytes, kv_lut[0]) : decode_chunk(bytes, 128.0f, k_scale), exchange);
-            } else {
-                zero_chunk(&sKT[chunk_row][chunk_col]);
+                k = USE_KV_LUT ? look_up_chunk(bytes, kv_lut[0]) : decode_chunk(bytes, 128.0f, k_scale);
             }
+            store_chunk(sKT[chunk_row], chunk_col, k, exchange);
         }
         if (RUN_PV) {
+            Halves16 v = {};
             if (chunk_row < cols) {
                 const uint4 bytes = load_chunk(USE_CP_ASYNC ? &sV_u8[kv % BUFFERS][chunk_row][chunk_col] : V + chunk);
-                store_chunk(sV[chunk_row], chunk_col,
-                            USE_KV_LUT ? look_up_chunk(bytes, kv_lut[1]) : decode_chunk(bytes, v_zero, v_scale), exchange);
-            } else {
-                zero_chunk(&sV[chunk_row][chunk_col]);
+                v = USE_KV_LUT ? look_up_chunk(bytes, kv_lut[1]) : decode_chunk(bytes, v_zero, v_scale);
             }
+            store_chunk(sV[chunk_row], chunk_col, v, exchange);
         }
 
         float m_carried = 0.0f;  // under the P·V gate: lane r keeps row r's m of the previous tile

@@ -50,10 +50,4 @@ __device__ __forceinline__ Halves16 look_up_chunk(uint4 bytes, const half* table
                         look_up_pair(bytes.w, 2, table))}};
 }
 
-__device__ __forceinline__ void zero_chunk(half* dst) {
-    uint4* out = reinterpret_cast<uint4*>(dst);
-    out[0] = make_uint4(0, 0, 0, 0);
-    out[1] = make_uint4(0, 0, 0, 0);
-}
-
 __device__ __forceinline__ uint4 load_chunk(const unsigned char* src) { return *reinterpret_cast<const uint4*>(src); }
