@@ -177,8 +177,8 @@ func (r *Run) Writer(ctx context.Context, c Cell) (*Writer, error) {
 		cell.Offset = off + uint64(at*size)
 	}
 	w, err := tracer.WhoWrote(ctx, r.state.launch, c.Block, cell)
-	if err != nil {
-		return nil, err
+	if err != nil || w == nil {
+		return nil, err // nobody wrote it
 	}
 	if w == nil {
 		return nil, errNeverWritten
