@@ -112,6 +112,7 @@ func exchange(text string) string {
 	for i, l := range lines {
 		if strings.HasSuffix(l, "// lane 0") {
 			lines[i], lines[i+1] = lines[i+1], l
+			break
 		}
 	}
 	return strings.Join(lines, "\n")
