@@ -34,7 +34,7 @@ func (m FragmentMaps) accumulator(t probes.DType) (*probes.Fragment, error) {
 
 // FragmentMaps executes the introspection kernel on the request's backend, once.
 func (s *Session) FragmentMaps(ctx context.Context, req Request) (FragmentMaps, error) {
-	be, err := s.backend(req)
+	be, _, err := s.backend(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (s *Session) introspect(ctx context.Context, be target.Backend) (FragmentMa
 	if err != nil {
 		return nil, err
 	}
-	kernel, err := s.load(ctx, be, b, plan.Entry)
+	kernel, err := be.Load(ctx, b.Module, plan.Entry)
 	if err != nil {
 		return nil, err
 	}

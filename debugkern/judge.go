@@ -3,6 +3,7 @@ package debugkern
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"tilescope/debugkern/attn"
@@ -85,6 +86,9 @@ func (e *execution) judge(cross *CrossDoc) (*Run, error) {
 	rep.Findings = findingDocs(e.findings())
 	rep.Resources = resourcesDoc(st.resources)
 	rep.Digest = st.digest()
+	if p := strings.TrimRight(string(st.result.Printed), "\n"); p != "" {
+		rep.Printed = strings.Split(p, "\n")
+	}
 	rep.Verdict = Agree
 	if judged.Diverges() || rep.Output != nil && rep.Output.Verdict == Fail || !st.result.Reached {
 		rep.Verdict = Diverge

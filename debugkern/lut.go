@@ -59,7 +59,7 @@ var fragmentArgs = []struct{ arg, kind, dtype, layout string }{
 
 // Lut returns the fragment maps of the request's backend that the filter picks. A filter that picks none is refused.
 func (s *Session) Lut(ctx context.Context, req Request, pick LutFilter) (*LutDoc, error) {
-	be, err := s.backend(req)
+	be, _, err := s.backend(ctx, req)
 	if err != nil {
 		return nil, err
 	}
