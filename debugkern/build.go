@@ -21,6 +21,9 @@ type Build struct {
 	Module  *ptx.Module
 	Text    []byte // the PTX
 	Builder string // embedded, nvrtc, nvcc, none
+
+	Compiler string // "NVRTC 12.0.140"; "" where a manifest brings its own PTX
+	Options  []string
 }
 
 // builders are the values of --builder.
@@ -79,7 +82,7 @@ func (s *Session) buildFresh(ctx context.Context, sel *configs.Selection, builde
 			return nil, fmt.Errorf("embedded PTX archive: %w", err)
 		}
 		if ok {
-			return parseBuild(entry.Name, entry.PTX, "embedded")
+			return compiled(entry.Compiler, entry.Options)(parseBuild(entry.Name, entry.PTX, "embedded"))
 		}
 	}
 	if builder == "embedded" {
@@ -133,7 +136,17 @@ func (s *Session) buildNVRTC(ctx context.Context, m *configs.Manifest, key kerne
 	if err != nil {
 		return nil, compileError(err)
 	}
-	return parseBuild(key.String()+".ptx", []byte(out.Text), "nvrtc")
+	return compiled(out.Compiler, cuda.Options(arch))(parseBuild(key.String()+".ptx", []byte(out.Text), "nvrtc"))
+}
+
+// compiled notes on a build who compiled it, and how.
+func compiled(compiler string, options []string) func(*Build, error) (*Build, error) {
+	return func(b *Build, err error) (*Build, error) {
+		if err == nil {
+			b.Compiler, b.Options = compiler, options
+		}
+		return b, err
+	}
 }
 
 // sourceName is how debug lines name a manifest's source: as the archive does for an embedded one.

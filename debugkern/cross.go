@@ -3,6 +3,7 @@ package debugkern
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
@@ -21,8 +22,13 @@ const (
 // plain launches the build without probes beside the instrumented one and compares the output bit for bit: an
 // instrumented kernel that computes something else debugs another kernel.
 func (e *execution) plain() error {
-	if e.st.beside == nil && e.backend.Info().Name == "emu" {
-		return nil
+	emulated := e.st.beside == nil && e.backend.Info().Name == "emu"
+	if emulated && (!e.req.Plain || e.r.plan.Gate != probes.GateNone) {
+		return nil // under a gate it would have nothing to start from: only the build with probes is fed
+	}
+	if emulated && !e.r.instrumented() {
+		e.st.plain = plainDoc(e.st.result, e.st.output)
+		return nil // there is one build
 	}
 	b, err := e.s.build(e.ctx, e.r.sel, e.req.Builder, e.req.Arch, false)
 	if err != nil {
@@ -37,20 +43,34 @@ func (e *execution) plain() error {
 	if err != nil {
 		return err
 	}
-	l.Repeat, l.Label = e.req.Repeat, e.r.label()+", plain build"
+	l.Repeat, l.Label, l.Probe = e.req.Repeat, e.r.label()+", plain build", nil
 	e.progress(Progress{Phase: "run", Detail: "plain build"})
 	res, err := k.Launch(e.ctx, l)
 	if err != nil {
 		return launchError(err)
 	}
-	e.cost.Launches += max(1, e.req.Repeat)
-	e.st.extra = append(e.st.extra, res.Findings...)
+	launches := max(1, e.req.Repeat)
+	if emulated {
+		launches = 1
+	}
+	e.cost.Launches += launches
+	e.st.extra = append(e.st.extra, e.unseen(res.Findings)...)
 	out := res.Outputs[e.outputArg()]
+	e.st.plain = plainDoc(res, out)
 	if e.r.plan.Gate != probes.GateNone || bytes.Equal(out, e.st.output) {
 		return nil
 	}
 	e.st.extra = append(e.st.extra, e.probeChanged(b.Module, out))
 	return nil
+}
+
+// unseen are the findings of the plain build that the instrumented one did not have: the same cause is told once.
+func (e *execution) unseen(findings []target.Finding) []target.Finding {
+	return slices.DeleteFunc(slices.Clone(findings), func(f target.Finding) bool {
+		return slices.ContainsFunc(e.st.result.Findings, func(g target.Finding) bool {
+			return f.Kind == g.Kind && f.Variable == g.Variable && f.Message == g.Message
+		})
+	})
 }
 
 // probeChanged words the difference between both builds' outputs: advice where the compiler may have fused what the

@@ -78,7 +78,7 @@ func (e *execution) judge(cross *CrossDoc) (*Run, error) {
 	st.judged = judged
 	rep := e.header()
 	rep.Cross = cross
-	run := &Run{Request: e.req, Report: rep, Plan: e.r.plan, Range: e.r.rng, Selection: e.r.sel, state: st}
+	run := &Run{Request: e.req, Report: rep, Plan: e.r.plan, Range: e.r.rng, Selection: e.r.sel, Plain: st.plain, state: st}
 	e.stages(rep, run)
 	if err := e.output(rep); err != nil {
 		return nil, err

@@ -33,6 +33,7 @@ type runState struct {
 	tracer    target.Kernel     // executes blocks again, where the backend itself cannot
 	traced    *runState         // its tiles: a writer holds where the bits are equal
 	resources *target.Resources // the plain build's
+	plain     *PlainDoc         // where it ran
 	extra     []target.Finding  // found beside the instrumented launch
 }
 

@@ -113,6 +113,7 @@ type Request struct {
 	Blocks   string // X,Y,Z, each a number, A-B or *; "" all
 	Tiles    string // A-B; "" all
 	Stages   string // comma-separated; "" all
+	Plain    bool   // the build without probes runs on the emulator too, its O compared bit for bit (on a GPU it always does)
 }
 
 // Progress is told as a run goes on. Done of Total units of Phase are finished; Total 0 means unknown.

@@ -16,6 +16,7 @@ type Run struct {
 	Plan      *probes.Plan
 	Range     probes.Range       // what was captured
 	Selection *configs.Selection // manifest, variant, flags, faults, gate
+	Plain     *PlainDoc          // the build without probes, where it ran
 
 	state *runState
 }

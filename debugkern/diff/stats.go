@@ -11,12 +11,11 @@ import (
 // the same result in any order.
 type tally struct {
 	Stats
-	worst    worst
-	first    Cell
-	found    bool
-	atBlock  int
-	atKV     int
-	computed bool
+	worst   worst
+	first   Cell
+	found   bool
+	atBlock int
+	atKV    int
 }
 
 // worst is the cell with the largest error for its bound; of equals the earliest.

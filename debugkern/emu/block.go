@@ -1,7 +1,6 @@
 package emu
 
 import (
-	"context"
 	"math/bits"
 	"sync/atomic"
 
@@ -23,10 +22,8 @@ type block struct {
 	swrit  []byte
 	local  []byte
 	lwrit  []byte
-	params []byte
 
 	regions  []region // by access set
-	wild     region   // what an access without provenance resolves to: nothing
 	barriers [16]barrierState
 
 	clock, limit, budget uint64
@@ -38,7 +35,6 @@ type block struct {
 	released             bool // a barrier completed: warps that waited can run
 
 	stop    *atomic.Bool
-	ctx     context.Context
 	sched   scheduler
 	printed []byte
 	watched bool

@@ -17,7 +17,6 @@ import (
 type bitset []uint64
 
 func (s bitset) add(i int32)      { s[i>>6] |= 1 << (i & 63) }
-func (s bitset) del(i int32)      { s[i>>6] &^= 1 << (i & 63) }
 func (s bitset) has(i int32) bool { return s[i>>6]>>(i&63)&1 != 0 }
 
 // uses lists the registers that an instruction reads and writes. A guarded write keeps the old value in some lanes, so it

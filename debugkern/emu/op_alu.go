@@ -239,8 +239,7 @@ func runSelect32(w *warp, in *inst, mask uint32) {
 		w.u32[in.d] = stFilled
 		return
 	}
-	var t row32
-	t = *w.full32(in.b)
+	t := *w.full32(in.b)
 	a := w.full32(in.a)
 	for m := p; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros32(m) & 31

@@ -95,7 +95,6 @@ type mmaOp struct {
 	a, b, c [8]int32
 	d       [8]int32
 	k       int
-	second  bool
 	matrix  int // ldmatrix: number of matrices
 	trans   bool
 }

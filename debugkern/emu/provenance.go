@@ -9,6 +9,9 @@ import (
 // that hand an address on; the sets are grown until nothing changes. They do not depend on the flow: a register that is
 // assigned twice has the union. What is loaded from memory starts from nowhere, which is also what an index is made of, so
 // the sum of a symbol and a loaded number still belongs to the symbol.
+//
+// The parts that a manifest names inside one dynamic shared array are one symbol: an access from one part into another is
+// named after the part it lies in, and is not out of bounds.
 
 // provenance gives every access of f its set of symbols.
 func (d *decoder) provenance(f *ptx.Func) {

@@ -349,6 +349,3 @@ func sameStack(a, b []int32) bool {
 	}
 	return true
 }
-
-// done reports whether every lane has exited.
-func (w *warp) done() bool { return w.alive == 0 }

@@ -12,10 +12,9 @@ import (
 // watcher captures shared arrays without probes: it counts how often the block has come to the line that begins a kv tile,
 // and the block barriers since, and copies an array out where its Watch says.
 type watcher struct {
-	b       *block
-	places  []watchPlace
-	onTake  func(p *watchPlace, kv int) // who-wrote asks
-	pending []bool                      // by warp: an instruction of an awaited line is under way
+	b      *block
+	places []watchPlace
+	onTake func(p *watchPlace, kv int) // who-wrote asks
 }
 
 // watchPlace is one Watch with what it has seen.

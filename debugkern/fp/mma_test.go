@@ -93,7 +93,7 @@ func (d drawer) addend(m *Model, t MMA, a, b []uint16) uint32 {
 	case 1:
 		return d.Uint32() & mask
 	case 2, 3: // cancels the sum, or half of it, up to a few units
-		sum := m.Dot(MMA{t.AB, t.C, t.C}, a[:len(a)/(1+d.IntN(2))], b[:len(b)], 0)
+		sum := m.Dot(MMA{t.AB, t.C, t.C}, a[:len(a)/(1+d.IntN(2))], b, 0)
 		return (sum ^ sign + uint32(d.IntN(9)) - 4) & mask
 	case 4:
 		return d.Uint32() & mask & (sign | 1<<l.frac - 1)

@@ -1,0 +1,207 @@
+package debugkern
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern/cuda"
+	"tilescope/probes"
+)
+
+// Subject is a request checked against its manifest: what has to be known of a kernel before it runs.
+type Subject struct {
+	Kernel, Variant, Entry string
+	Flags                  map[string]int
+	Faults                 []string
+	Limits                 probes.Limits
+	Shape                  probes.Shape // of the request
+	Shapes                 []string     // the manifest's names, in its order
+}
+
+// Describe resolves a request without running it; what Run would refuse with CodeUsage, it refuses.
+func (s *Session) Describe(req Request) (*Subject, error) {
+	r, err := s.resolve(req, nil)
+	if err != nil {
+		return nil, err
+	}
+	sub := &Subject{
+		Kernel: r.plan.Kernel, Variant: r.sel.Variant, Entry: r.plan.Entry, Flags: r.sel.Flags, Faults: append([]string{}, r.sel.Faults...),
+		Limits: r.plan.Limits, Shape: r.plan.Shape, Shapes: []string{},
+	}
+	for _, sh := range r.sel.Manifest.Shapes {
+		sub.Shapes = append(sub.Shapes, sh.Name)
+	}
+	return sub, nil
+}
+
+// BuildDoc says how a kernel was built: enough to build it again and to see that it is the same.
+type BuildDoc struct {
+	Entry              string   `json:"entry"`
+	Builder            string   `json:"builder"`
+	Compiler           string   `json:"compiler"` // "" for PTX that somebody else compiled
+	Options            []string `json:"options"`
+	Defines            []string `json:"defines"`
+	PTXSHA256          string   `json:"ptx_sha256"`
+	InstrumentedSHA256 string   `json:"instrumented_ptx_sha256"` // of the build with probes
+}
+
+// BuildInfo builds a request's kernel, plain and instrumented, without running it. A kernel that does not build is an
+// *Error with CodeFailed, a missing compiler one with CodeUnavailable.
+func (s *Session) BuildInfo(ctx context.Context, req Request) (*BuildDoc, error) {
+	r, err := s.resolve(req, nil)
+	if err != nil {
+		return nil, err
+	}
+	doc := &BuildDoc{Entry: r.plan.Entry, Defines: defines(r.sel, false), Options: []string{}}
+	for _, instrumented := range []bool{false, r.instrumented()} {
+		b, err := s.build(ctx, r.sel, req.Builder, req.Arch, instrumented)
+		if err != nil {
+			return nil, failedBuild(err)
+		}
+		sum := sha256.Sum256(b.Text)
+		doc.InstrumentedSHA256 = hex.EncodeToString(sum[:])
+		if doc.PTXSHA256 == "" {
+			doc.PTXSHA256 = doc.InstrumentedSHA256
+			doc.Builder, doc.Compiler, doc.Options = b.Builder, b.Compiler, append(doc.Options, b.Options...)
+		}
+	}
+	return doc, nil
+}
+
+// failedBuild gives a build's error its exit code.
+func failedBuild(err error) error {
+	var re *runError
+	if errors.As(err, &re) {
+		return &Error{Code: CodeFailed, Err: err}
+	}
+	return err
+}
+
+// Resources says what the plain build of a request is allotted on an architecture, dynamic shared memory included: by ptxas
+// or, where there is none, as the driver loaded it for the device's own architecture. reason is why it cannot be known
+// here; then there is no document and no error. A kernel that ptxas refuses is an *Error with CodeFailed.
+func (s *Session) Resources(ctx context.Context, req Request, arch string) (doc *ResourcesDoc, reason string, err error) {
+	r, err := s.resolve(req, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	b, err := s.build(ctx, r.sel, req.Builder, req.Arch, false)
+	if err != nil {
+		return nil, "", failedBuild(err)
+	}
+	tools, err := s.toolchain()
+	if err == nil {
+		res, aerr := tools.Assemble(ctx, b.Text, r.plan.Entry, arch)
+		if aerr == nil {
+			doc := resourcesDoc(res)
+			doc.SharedBytes += r.plan.DynShared
+			return doc, "", nil
+		}
+		err = aerr
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, "", ctx.Err()
+	case tools == nil || errors.Is(err, cuda.ErrNoPTXAS):
+		doc, err = s.loadedResources(ctx, req, r, b, arch, err)
+	case strings.Contains(err.Error(), "gpu-name"):
+		err = fmt.Errorf("this ptxas does not know %s", arch)
+	default:
+		return nil, "", &Error{Code: CodeFailed, Err: err}
+	}
+	if err != nil {
+		return nil, err.Error(), nil
+	}
+	return doc, "", nil
+}
+
+// loadedResources asks the driver, which knows them for its own device. The error is the reason why it cannot be asked.
+func (s *Session) loadedResources(ctx context.Context, req Request, r *resolved, b *Build, arch string, none error) (*ResourcesDoc, error) {
+	be, err := s.gpu(ctx, req)
+	if err != nil {
+		return nil, none
+	}
+	if own := be.Info().Arch; own != arch {
+		return nil, fmt.Errorf("%w, and %s is %s", none, be.Info().Device, own)
+	}
+	e := &execution{s: s, ctx: ctx, req: req, r: r, st: &runState{}}
+	k, err := e.load(be, b)
+	if err != nil {
+		return nil, err
+	}
+	res := k.Resources()
+	if res == nil || res.SpillsUnknown {
+		return nil, errors.New("the driver does not tell what the kernel spills")
+	}
+	doc := resourcesDoc(res)
+	doc.SharedBytes += r.plan.DynShared
+	return doc, nil
+}
+
+// EnvironmentDoc says what executes, as far as it can be told before anything does.
+type EnvironmentDoc struct {
+	Backend string     `json:"backend"`
+	Device  string     `json:"device"`
+	Arch    string     `json:"arch"`
+	Driver  string     `json:"driver"` // the CUDA version that the driver supports; "" without a GPU
+	Clocks  *ClocksDoc `json:"clocks"`
+}
+
+// ClocksDoc is a device's state at one moment; a number the driver does not tell is left out.
+type ClocksDoc struct {
+	SM          int      `json:"sm_mhz,omitempty"`
+	MaxSM       int      `json:"max_sm_mhz,omitempty"`
+	Memory      int      `json:"memory_mhz,omitempty"`
+	Power       int      `json:"power_mw,omitempty"`
+	Temperature int      `json:"temperature_c,omitempty"`
+	Throttle    []string `json:"throttle"`
+	Slowed      bool     `json:"slowed"`
+}
+
+// deviceTeller is offered by backends of real devices.
+type deviceTeller interface {
+	Device() cuda.Device
+	Driver() string
+}
+
+// Environment opens the backend that a request asks for and describes it.
+func (s *Session) Environment(ctx context.Context, req Request) (*EnvironmentDoc, error) {
+	be, beside, err := s.backend(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	info := be.Info()
+	doc := &EnvironmentDoc{Backend: info.Name, Device: info.Device, Arch: info.Arch}
+	if beside != nil {
+		doc.Backend = "both"
+	}
+	if t, ok := be.(deviceTeller); ok {
+		doc.Driver, doc.Clocks = t.Driver(), clocks(t.Device())
+	}
+	return doc, nil
+}
+
+// clocks samples a device, or returns nil where nothing can be asked.
+func clocks(d cuda.Device) *ClocksDoc {
+	m, err := cuda.OpenMonitor(d)
+	if err != nil {
+		return nil
+	}
+	defer m.Close()
+	t := m.Sample()
+	known := func(n int) int {
+		if n == cuda.Unknown {
+			return 0
+		}
+		return n
+	}
+	return &ClocksDoc{
+		SM: known(t.SMClock), MaxSM: known(t.MaxSMClock), Memory: known(t.MemClock), Power: known(t.Power), Temperature: known(t.Temperature),
+		Throttle: append([]string{}, slices.Clone(t.Throttle)...), Slowed: t.Slowed,
+	}
+}

@@ -1,0 +1,160 @@
+package debugkern
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tilescope/debugkern/target"
+)
+
+// PlainDoc is the build without probes, executed beside the instrumented one.
+type PlainDoc struct {
+	OutputSHA256 string    `json:"output_sha256"`
+	Counts       CountsDoc `json:"counts"`
+}
+
+// CountsDoc is what one launch of a kernel without probes executes, in warp instructions: the emulator's figures, zero
+// where a GPU ran it. They are no time.
+type CountsDoc struct {
+	WarpInstructions uint64 `json:"warp_instructions"`
+	MMAOutputs       uint64 `json:"mma_outputs"`
+	SharedAccesses   uint64 `json:"shared_accesses"`
+	GlobalAccesses   uint64 `json:"global_accesses"`
+	Barriers         uint64 `json:"barriers"`
+}
+
+func plainDoc(res *target.Result, out []byte) *PlainDoc {
+	sum := sha256.Sum256(out)
+	return &PlainDoc{OutputSHA256: hex.EncodeToString(sum[:]), Counts: CountsDoc(res.Counts)}
+}
+
+// TimeOptions say how launches are timed.
+type TimeOptions struct {
+	Warmups, Launches int
+	FlushL2           bool // overwrite the second-level cache before each launch, outside the time measured
+}
+
+// Timing is the time of every launch: Micros[i][j] is launch j of request i. Requests were interleaved.
+type Timing struct {
+	Micros      [][]float64
+	Environment EnvironmentDoc // clocks before
+	ClocksAfter *ClocksDoc
+}
+
+// Time launches the plain builds of the requests on the GPU of the first, interleaved. reason says why nothing was timed:
+// there is no GPU, or the emulator was asked for; then there is no timing and no error. With --backend cuda a missing GPU
+// is an *Error with CodeUnavailable; a kernel that faults one with CodeFailed.
+func (s *Session) Time(ctx context.Context, reqs []Request, o TimeOptions) (t *Timing, reason string, err error) {
+	if len(reqs) == 0 {
+		return nil, "", errors.New("nothing to time")
+	}
+	be, reason, err := s.timed(ctx, reqs[0])
+	if err != nil || reason != "" {
+		return nil, reason, err
+	}
+	timer, ok := be.(target.Timer)
+	if !ok {
+		return nil, be.Info().Device + " cannot time launches", nil
+	}
+	var runs []target.Timed
+	for _, req := range reqs {
+		run, err := s.prepare(ctx, req, be)
+		if err != nil {
+			return nil, "", failedBuild(err)
+		}
+		runs = append(runs, run)
+	}
+	info := be.Info()
+	t = &Timing{Environment: EnvironmentDoc{Backend: info.Name, Device: info.Device, Arch: info.Arch}}
+	teller, tells := be.(deviceTeller)
+	if tells {
+		t.Environment.Driver, t.Environment.Clocks = teller.Driver(), clocks(teller.Device())
+	}
+	if t.Micros, err = timer.Time(ctx, runs, target.TimeOptions(o)); err != nil {
+		return nil, "", timingError(ctx, err)
+	}
+	if tells {
+		t.ClocksAfter = clocks(teller.Device())
+	}
+	return t, "", nil
+}
+
+// timed is the backend to time on, or why there is none.
+func (s *Session) timed(ctx context.Context, req Request) (target.Backend, string, error) {
+	switch req.Backend {
+	case "emu":
+		return nil, "the emulator was asked for, and it has no time", nil
+	case "", "auto":
+		be, err := s.gpu(ctx, req)
+		if ctx.Err() != nil {
+			return nil, "", ctx.Err()
+		}
+		if err != nil {
+			return nil, "no GPU: " + err.Error(), nil
+		}
+		return be, "", nil
+	}
+	be, _, err := s.backend(ctx, req)
+	return be, "", err
+}
+
+func timingError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &Error{Code: CodeFailed, Err: fmt.Errorf("time: %w", err)}
+}
+
+// prepare loads the plain build of a request and makes its launch, capturing nothing.
+func (s *Session) prepare(ctx context.Context, req Request, be target.Backend) (target.Timed, error) {
+	e := &execution{s: s, ctx: ctx, req: req, progress: func(Progress) {}, st: &runState{}}
+	in, err := e.inputs()
+	if err != nil {
+		return target.Timed{}, err
+	}
+	b, err := s.build(ctx, e.r.sel, req.Builder, req.Arch, false)
+	if err != nil {
+		return target.Timed{}, err
+	}
+	k, err := e.load(be, b)
+	if err != nil {
+		return target.Timed{}, err
+	}
+	l, err := e.r.launch(in, nil, false)
+	if err != nil {
+		return target.Timed{}, err
+	}
+	l.Probe, l.Label = nil, e.r.label()+", plain build"
+	return target.Timed{Kernel: k, Launch: l}, nil
+}
+
+// Count launches the plain build of a request once on the emulator and returns what it executed.
+func (s *Session) Count(ctx context.Context, req Request) (*CountsDoc, error) {
+	run, err := s.prepare(ctx, req, s.emulator())
+	if err != nil {
+		return nil, failedBuild(err)
+	}
+	res, err := run.Kernel.Launch(ctx, run.Launch)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, &Error{Code: CodeFailed, Err: launchError(err)}
+	}
+	counts := CountsDoc(res.Counts)
+	return &counts, nil
+}
+
+// Summary puts the counts on one line.
+func (c CountsDoc) Summary() string {
+	parts := []string{fmt.Sprintf("%d warp instructions", c.WarpInstructions)}
+	if c.MMAOutputs > 0 {
+		parts = append(parts, fmt.Sprintf("%d mma outputs", c.MMAOutputs))
+	}
+	return strings.Join(append(parts, fmt.Sprintf("%d shared accesses, %d global accesses, %d barriers",
+		c.SharedAccesses, c.GlobalAccesses, c.Barriers)), ", ")
+}
