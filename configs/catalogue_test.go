@@ -52,7 +52,7 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`{"schema":"tilescope.kernels/1"`, `{"name":"stage1","flags":{"USE_CP_ASYNC":1,"USE_WMMA_PV":0},"faults":[]}`,
+		`{"schema":"tilescope.kernels/1"`, `{"name":"stage1","flags":{"DEBUG_PRINT":0,"USE_CP_ASYNC":1,`, `"USE_WMMA_PV":0},"faults":[]}`,
 		`{"name":"partial49","shape":{"B":1,"H":2,"S":49,"D":64}}`, `"gates":["none","qk","softmax","pv"]`, `"stages":["Q","K","V","S","m","l","P","U","O"]`,
 		`"min_speedup":1.1`, `"needs":"S \u003e TILE_N`,
 	} {

@@ -3,6 +3,7 @@ package debugkern
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"tilescope/debugkern/attn"
@@ -23,7 +24,7 @@ func (st *runState) Tile(s probes.Stage, block probes.Dim3, kv int) probes.Tile 
 	if st.result.Capture == nil {
 		return probes.Tile{DType: sp.DType, Rows: sp.Rows, Cols: sp.Cols}
 	}
-	return st.r.layout.Tile(st.result.Capture, sp, block, kv)
+	return st.r.fromFragment(s, st.r.layout.Tile(st.result.Capture, sp, block, kv))
 }
 
 // outputTile cuts a block's rows out of the output argument [B,H,S,D]. Rows past S do not exist there: they are 0.
@@ -85,6 +86,9 @@ func (e *execution) judge(cross *CrossDoc) (*Run, error) {
 	rep.Findings = findingDocs(e.findings())
 	rep.Resources = resourcesDoc(st.resources)
 	rep.Digest = st.digest()
+	if p := strings.TrimRight(string(st.result.Printed), "\n"); p != "" {
+		rep.Printed = strings.Split(p, "\n")
+	}
 	rep.Verdict = Agree
 	if judged.Diverges() || rep.Output != nil && rep.Output.Verdict == Fail || !st.result.Reached {
 		rep.Verdict = Diverge

@@ -108,7 +108,7 @@ func (r *resolved) injection(ref *attn.Reference) ([]byte, error) {
 				tiles = r.plan.Work.Tiles.At(block, 0)
 			}
 			for kv := range tiles {
-				if err := r.layout.PutInjected(buf, sp.Stage, block, kv, ref.Injected(sp.Stage, block, kv).Data); err != nil {
+				if err := r.layout.PutInjected(buf, sp.Stage, block, kv, r.toFragment(sp.Stage, ref.Injected(sp.Stage, block, kv))); err != nil {
 					return nil, fmt.Errorf("inject: %w", err)
 				}
 			}

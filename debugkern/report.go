@@ -64,6 +64,7 @@ type Report struct {
 	Resources *ResourcesDoc `json:"resources"`
 	Cost      CostDoc       `json:"cost"`
 	Digest    string        `json:"digest"`
+	Printed   []string      `json:"printed,omitempty"` // lines that the kernel printed, by block
 	Error     *ErrorDoc     `json:"error"`
 }
 

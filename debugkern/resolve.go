@@ -21,6 +21,7 @@ type resolved struct {
 	layout   *probes.Layout
 	schedule target.Schedule
 	uniform  bool
+	cells    map[probes.Stage][]int // stages captured as raw fragments: the cell of each element
 }
 
 // resolve checks a request. shape overrides the request's where the inputs bring their own.

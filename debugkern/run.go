@@ -190,6 +190,9 @@ func (e *execution) launch() error {
 	if err != nil {
 		return &runError{stage: "load", err: err}
 	}
+	if err := e.mapFragments(); err != nil {
+		return err
+	}
 	if e.st.launch, err = e.r.launch(e.st.inputs, e.st.ref, instrumented); err != nil {
 		return err
 	}

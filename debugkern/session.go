@@ -38,6 +38,7 @@ type Session struct {
 	builds   map[string]*Build
 	loaded   map[loadKey]target.Kernel
 	emu      target.Backend
+	maps     map[string]FragmentMaps // by backend
 	inputs   *cachedInputs
 	tools    *cuda.Toolchain
 	toolsErr error
@@ -64,7 +65,7 @@ func Open(_ context.Context, o Options) (*Session, error) {
 	}
 	s := &Session{
 		catalogue: cat, config: o.Config, builds: map[string]*Build{}, loaded: map[loadKey]target.Kernel{}, worker: o.Worker,
-		gpus: map[int]target.Backend{},
+		gpus: map[int]target.Backend{}, maps: map[string]FragmentMaps{},
 	}
 	if o.Config != nil {
 		s.limit = o.Config.CaptureMax

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tilescope/debugkern/target"
@@ -169,11 +170,15 @@ func (r *Run) Writer(ctx context.Context, c Cell) (*Writer, error) {
 		if !ok {
 			return nil, fmt.Errorf("stage %s, block %s, kv tile %d was not captured", c.Stage, c.Block, c.KVTile)
 		}
-		cell.Offset = off + uint64((c.Row*sp.Cols+c.Col)*size)
+		at := c.Row*sp.Cols + c.Col
+		if cells := r.state.r.cells[c.Stage]; cells != nil {
+			at = slices.Index(cells, at)
+		}
+		cell.Offset = off + uint64(at*size)
 	}
 	w, err := tracer.WhoWrote(ctx, r.state.launch, c.Block, cell)
-	if err != nil {
-		return nil, err
+	if err != nil || w == nil {
+		return nil, err // nobody wrote it
 	}
 	if w == nil {
 		return nil, errNeverWritten

@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-//go:embed *.cu
+//go:embed *.cu *.cuh *.h
 var sources embed.FS
 
 // Source returns the text of a source or header by its name ("sdpa_fp8_stage_c_wmma.cu").

@@ -6,6 +6,7 @@
 //
 //   TS_PARAM                                         last in the kernel's parameter list, with no comma before it
 //   TS_TILE(stage, kv_tile, ptr, rows, cols, ld)     the block copies a row-major matrix
+//   TS_TILE_AT(stage, kv_tile, rows, cols, address)  the same of a tile that lies otherwise: address(row, col) points at a cell
 //   TS_VEC(stage, kv_tile, ptr, n)                   the block copies a vector: n rows of one column
 //   TS_FRAG(stage, kv_tile, frag)                    every thread copies its elements frag.x[…]: thread after thread
 //   TS_OWN(stage, kv_tile, row, col, value)          one thread copies one cell that it computed itself
@@ -13,7 +14,7 @@
 //
 // Without TS_PROBES all of them vanish: signature and PTX are exactly those of a kernel that never heard of probes.
 //
-// TS_TILE, TS_VEC and their injections must be reached by all threads of the block. They have no barrier of their own,
+// TS_TILE, TS_TILE_AT, TS_VEC and their injections must be reached by all threads of the block. They have no barrier of their own,
 // because one would hide the very race that is looked for: a probe stands after the next barrier that is there anyway.
 // A probe outside the captured blocks, kv tiles or stages, or whose shape is not the slot's, stores nothing.
 #pragma once
@@ -123,12 +124,19 @@ __device__ __forceinline__ void ts_head(char* slot, int stage, int kv_tile, unsi
     *reinterpret_cast<uint4*>(slot) = make_uint4(TS_SLOT_MAGIC, stage, kv_tile, rows_cols);
 }
 
+// What a pointer points at, without const.
+template <typename T> struct ts_pointee;
+template <typename T> struct ts_pointee<T*> { using type = T; };
+template <typename T> struct ts_pointee<const T*> { using type = T; };
+template <typename T> using ts_cell = typename ts_pointee<T>::type;
+
 // Each cell is loaded and stored by the same thread, one element at a time, the load directly before its store: a machine
 // that watches every access can then tell, for each captured cell, which address of the kernel's it was copied from. Hence
 // no vector accesses and no unrolling.
-template <typename T>
-__device__ __forceinline__ void ts_tile(const ts_control* __restrict__ ctl, int stage, int kv_tile, const T* src, int rows,
-                                        int cols, int ld) {
+template <typename Address>
+__device__ __forceinline__ void ts_tile_at(const ts_control* __restrict__ ctl, int stage, int kv_tile, int rows, int cols,
+                                           Address address) {
+    using T = ts_cell<decltype(address(0, 0))>;
     char* slot = ts_capture_slot(ctl, stage, kv_tile);
     const ts_stage& st = ctl->stage[stage];
     unsigned int shape = static_cast<unsigned int>(rows) << 16 | cols;
@@ -136,9 +144,15 @@ __device__ __forceinline__ void ts_tile(const ts_control* __restrict__ ctl, int 
     T* dst = reinterpret_cast<T*>(slot + sizeof(ts_slot));
 #pragma unroll 1
     for (unsigned int i = ts_thread(); i < rows * cols; i += ts_threads()) {
-        dst[i] = src[i / cols * ld + i % cols];
+        dst[i] = *address(i / cols, i % cols);
     }
     if (ts_thread() == 0) ts_head(slot, stage, kv_tile, shape);
+}
+
+template <typename T>
+__device__ __forceinline__ void ts_tile(const ts_control* __restrict__ ctl, int stage, int kv_tile, const T* src, int rows,
+                                        int cols, int ld) {
+    ts_tile_at(ctl, stage, kv_tile, rows, cols, [=](int row, int col) { return src + row * ld + col; });
 }
 
 template <typename T>
@@ -195,6 +209,7 @@ __device__ __forceinline__ void ts_inject_frag(const ts_control* __restrict__ ct
 
 #define TS_PARAM , const ts_control* __restrict__ ts_ctl
 #define TS_TILE(stage, kv_tile, ptr, rows, cols, ld) ts_tile(ts_ctl, stage, kv_tile, ptr, rows, cols, ld)
+#define TS_TILE_AT(stage, kv_tile, rows, cols, ...) ts_tile_at(ts_ctl, stage, kv_tile, rows, cols, __VA_ARGS__)
 #define TS_VEC(stage, kv_tile, ptr, n) ts_tile(ts_ctl, stage, kv_tile, ptr, n, 1, 1)
 #define TS_FRAG(stage, kv_tile, frag) ts_frag(ts_ctl, stage, kv_tile, (frag).x)
 #define TS_OWN(stage, kv_tile, row, col, value) ts_own(ts_ctl, stage, kv_tile, row, col, value)
@@ -206,6 +221,7 @@ __device__ __forceinline__ void ts_inject_frag(const ts_control* __restrict__ ct
 
 #define TS_PARAM
 #define TS_TILE(stage, kv_tile, ptr, rows, cols, ld) ((void)0)
+#define TS_TILE_AT(stage, kv_tile, rows, cols, ...) ((void)0)
 #define TS_VEC(stage, kv_tile, ptr, n) ((void)0)
 #define TS_FRAG(stage, kv_tile, frag) ((void)0)
 #define TS_OWN(stage, kv_tile, row, col, value) ((void)0)

@@ -141,7 +141,7 @@ func (a *app) execute(ctx context.Context) error {
 }
 
 // planned are commands of CONTRACT.md that this version does not have; as a target they would only confuse.
-var planned = []string{"diagnose", "gates", "bisect", "init", "lut"}
+var planned = []string{"diagnose", "gates", "bisect", "init"}
 
 func (a *app) root() *cobra.Command {
 	var opt runOptions
@@ -159,7 +159,7 @@ func (a *app) root() *cobra.Command {
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the document of this command on standard output, and nothing else")
 	opt.bind(root)
-	root.AddCommand(a.runCommand(), a.compareCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.compareCommand(), a.lutCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &debugkern.Error{Code: debugkern.CodeUsage, Err: fmt.Errorf("%w (%s --help lists the options)", err, c.CommandPath())}
 	})
@@ -185,7 +185,7 @@ func (a *app) session(ctx context.Context) (*debugkern.Session, error) {
 // open is the command without a name: the terminal.
 func (a *app) open(cmd *cobra.Command, opt *runOptions, args []string) error {
 	if len(args) == 1 && slices.Contains(planned, args[0]) {
-		return &debugkern.Error{Code: debugkern.CodeUsage, Err: fmt.Errorf("command %s is not part of this version (there are: run, compare, kernels, doctor, config, version)", args[0])}
+		return &debugkern.Error{Code: debugkern.CodeUsage, Err: fmt.Errorf("command %s is not part of this version (%s --help lists those that are)", args[0], cmd.Root().Name())}
 	}
 	if a.json {
 		return &debugkern.Error{Code: debugkern.CodeUsage, Err: errors.New("--json belongs to a command: tilescope run TARGET --json")}

@@ -163,3 +163,48 @@ func TestClosedPipe(t *testing.T) {
 		t.Errorf("exit %d, stderr %q; want 141 and silence", code, errOut.String())
 	}
 }
+
+// TestDebugPrint: what a kernel prints is in the document, with block, warp and lane.
+func TestDebugPrint(t *testing.T) {
+	rep, code, errText := runJSON(t, "run", "stage3b", "--shape", "small", "--set", "DEBUG_PRINT")
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, errText)
+	}
+	want := map[string]int{"m[0]": 1, "l[16]": 1, "U[24]": 1}
+	for _, line := range rep.Printed {
+		for what := range want {
+			if strings.Contains(line, ": "+what+" = ") && strings.HasPrefix(line, "block (0,0,0) warp ") && strings.Contains(line, " lane 0 kv 0") {
+				want[what]--
+			}
+		}
+	}
+	for what, n := range want {
+		if n != 0 {
+			t.Errorf("%s printed %d times: %q", what, 1-n, rep.Printed)
+		}
+	}
+	if rep, _, _ := runJSON(t, "run", "stage3b", "--shape", "small"); len(rep.Printed) != 0 {
+		t.Errorf("without the flag it prints %q", rep.Printed)
+	}
+}
+
+// TestLut: the exit codes and the document of the fragment maps.
+func TestLut(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"lut", "../../kernels/wmma16x16_accum_lut.h"}, 0, `"ordered": true`},
+		{[]string{"lut", "../../kernels/wmma16x16_accum_lut_order.h"}, 1, `covers every cell, order wrong: sorted by row`},
+		{[]string{"lut", "../../kernels/wmma16x16_accum_lut_hole.h"}, 1, `"covered": false`},
+		{[]string{"lut", "../../kernels/accum_lut.cu"}, 2, ""},
+		{[]string{"lut", "--kind", "b", "--layout", "col"}, 0, `"kind": "b"`},
+		{[]string{"lut", "--kind", "c"}, 2, ""},
+	} {
+		out, errText, code := call(t, append(c.args, "--json")...)
+		if code != c.code || !strings.Contains(out, c.want) || c.code == 2 && (out != "" || errText == "") {
+			t.Errorf("%v: exit %d, want %d\n%s%s", c.args, code, c.code, out, errText)
+		}
+	}
+}

@@ -46,6 +46,12 @@ var faultTable = map[string]expectation{
 	"q-overread":      {base: "stage2", shape: "partial", finding: "out-of-bounds", variable: "Q"},
 	"s-overrun":       {base: "stage2", shape: "validation", finding: "out-of-bounds", variable: "sS"},
 	"quant-127.5":     {base: "stage2", shape: "validation", finding: "quantiser"},
+	"kv-lut-overlap":  {base: "kvlut", shape: "validation", guilty: "K", tile: lastOfTwo},
+	"lut-order":       {base: "stage3b", shape: "validation", guilty: "mlP", tile: firstTile},
+	"lut-hole":        {base: "stage3b", shape: "validation", guilty: "mlP", tile: firstTile},
+	"softmax-race":    {base: "stage3b", shape: "validation", guilty: "mlPU"},
+	"merge-double":    {base: "flashcore_fused_wmma", shape: "validation", guilty: "U", fingerprint: "term", tile: firstTile},
+	"pv-gap":          {base: "flashcore_fused_wmma", shape: "validation", guilty: "U", fingerprint: "half-missing", tile: firstTile},
 }
 
 // TestFaultTable runs every planted fault through the command line and holds the document against the table: seed 0, or

@@ -83,7 +83,7 @@ func TestMalformedPTX(t *testing.T) {
 // TestManifestDisagreesWithPTX: a size the manifest has wrong is refused at load, by name.
 func TestManifestDisagreesWithPTX(t *testing.T) {
 	path := ownManifest(t, stage2PTX(t, "TS_PROBES=1"), func(s string) string {
-		return strings.Replace(s, "{name: sS, type: f16, dims: [TILE_M, TILE_N]}", "{name: sS, type: f32, dims: [TILE_M, TILE_N]}", 1)
+		return strings.Replace(s, "{name: sS, type: f16,", "{name: sS, type: f32,", 1)
 	})
 	rep, code, _ := runJSON(t, "run", path)
 	if code != 4 || rep.Error == nil || !strings.Contains(rep.Error.Message, "sS has 2048 bytes in the PTX") {

@@ -29,6 +29,12 @@ func printReport(w io.Writer, r *debugkern.Report) {
 	for _, f := range r.Findings {
 		printFinding(w, f)
 	}
+	for i, line := range r.Printed {
+		if i == 0 {
+			fmt.Fprintln(w, "\nprinted by the kernel:")
+		}
+		fmt.Fprintln(w, "  "+line)
+	}
 	c := r.Cost
 	fmt.Fprintf(w, "\n%s, %s build: %d warp instructions, %d mma outputs; build %.0f ms, run %.0f ms, compare %.0f ms\n",
 		r.Backend.Device, r.Backend.Builder, c.WarpInstructions, c.MMAOutputs, c.BuildMS, c.RunMS, c.CompareMS)

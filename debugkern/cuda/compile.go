@@ -74,7 +74,7 @@ func (t *Toolchain) compile(b Build) (*PTX, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compile %s: %w%s", b.Name, err, indent(log))
 	}
-	return &PTX{Text: t.relativeFiles(text), Log: log, Compiler: t.Compiler()}, nil
+	return &PTX{Text: t.settle(text), Log: log, Compiler: t.Compiler()}, nil
 }
 
 func indent(log string) string {
@@ -155,8 +155,13 @@ func (t *Toolchain) diagnostics(log string) []Diagnostic {
 
 var fileDirective = regexp.MustCompile(`(?m)^(\s*\.file\s+\d+\s+")([^"]*)(")`)
 
-// relativeFiles rewrites the paths of a module's .file directives, so that PTX does not depend on where it was built.
-func (t *Toolchain) relativeFiles(text string) string {
+// callNumber is NVRTC's count of calls, which goes on from one compilation of a process to the next.
+var callNumber = regexp.MustCompile(`(?m) // callseq \d+(, \d+)?$`)
+
+// settle makes PTX depend on the source alone: the paths of .file directives become relative, so that it does not matter
+// where it was built, and calls lose their number, so that it does not matter what was built before.
+func (t *Toolchain) settle(text string) string {
+	text = callNumber.ReplaceAllString(text, "")
 	return fileDirective.ReplaceAllStringFunc(text, func(d string) string {
 		m := fileDirective.FindStringSubmatch(d)
 		return m[1] + t.relative(m[2]) + m[3]

@@ -14,8 +14,8 @@ import (
 //	(r,c) (r,c+1)   (r+8,c) (r+8,c+1)   (r,c+8) (r,c+9)   (r+8,c+8) (r+8,c+9)
 //
 // as read back on the hardware; f16 accumulators pack a pair into a register. Operands are opaque to PTX (a kernel must
-// not look at their elements): A has the accumulator's cells in registers 0 to 3, B the same of its transpose, and
-// registers 4 to 7 repeat them, so that 16 halves hold each cell twice.
+// not look at their elements), but loading an index shows them: A has the accumulator's cells in registers 0 to 3; B, written
+// as [n][k], has them with registers 1 and 2 exchanged; registers 4 to 7 repeat them, so that 16 halves hold each cell twice.
 
 // fragKind is what a fragment holds.
 type fragKind uint8
@@ -54,18 +54,21 @@ func (k fragKind) align() int {
 
 const wmmaRowAlign = 16
 
-// fragCell is the row and column of element e (0 to 7) of a lane: of the accumulator and A. B's are exchanged.
+// fragCell is the row and column of element e (0 to 7) of a lane, of the accumulator and A.
 func fragCell(lane, e int) (row, col int) {
 	return lane>>2 + e>>1&1*8, lane&3*2 + e&1 + e>>2*8
 }
 
+// fragCellB is the row n and column k of element e of a lane's B, as [n][k].
+func fragCellB(lane, e int) (n, k int) { return fragCell(lane, e&1|e>>1&1<<2|e>>2&1<<1) }
+
 // cells[lane][e] is the cell as 16·row + col.
 type cellMap [32][8]uint8
 
-func fragCells(transposed bool) (m cellMap) {
+func fragCells(of func(lane, e int) (row, col int), transposed bool) (m cellMap) {
 	for lane := range 32 {
 		for e := range 8 {
-			r, c := fragCell(lane, e)
+			r, c := of(lane, e)
 			if transposed {
 				r, c = c, r
 			}
@@ -76,8 +79,9 @@ func fragCells(transposed bool) (m cellMap) {
 }
 
 var (
-	cellsRC = fragCells(false) // [m][k] of A, [m][n] of the accumulator
-	cellsCR = fragCells(true)  // [k][n] of B; [n][k] is cellsRC
+	cellsRC = fragCells(fragCell, false)  // [m][k] of A, [m][n] of the accumulator
+	cellsNK = fragCells(fragCellB, false) // [n][k] of B
+	cellsKN = fragCells(fragCellB, true)  // [k][n] of B
 )
 
 // mmaOp is the fragment side of a wmma or mma instruction.
@@ -215,7 +219,7 @@ func (m *mmaOp) elementOffset(cell uint8, stride int) int {
 // cells is the fragment's map from elements to cells of the matrix as it is written down: A as [m][k], B as [k][n].
 func (m *mmaOp) cells() *cellMap {
 	if m.kind == fragB {
-		return &cellsCR
+		return &cellsKN
 	}
 	return &cellsRC
 }
@@ -281,16 +285,20 @@ func (w *warp) loadOperand(m *mmaOp, data []byte, stride int) {
 	for k := range 4 {
 		d := &w.r32[m.regs[k]]
 		w.u32[m.regs[k]] = stFilled
+		down, right := 8*(k&1), 8*(k>>1)
+		if m.kind == fragB {
+			down, right = right, down
+		}
 		for g := range 8 { // lanes 4g to 4g+3
 			if pairs {
-				line := data[2*((g+8*(k&1))*stride+8*(k>>1)):][:16]
+				line := data[2*((g+down)*stride+right):][:16]
 				q := d[4*g:][:4]
 				q[0], q[1] = le.Uint32(line), le.Uint32(line[4:])
 				q[2], q[3] = le.Uint32(line[8:]), le.Uint32(line[12:])
 				continue
 			}
 			for t := range 4 {
-				o := 2 * ((2*t+8*(k>>1))*stride + g + 8*(k&1))
+				o := 2 * ((2*t+right)*stride + g + down)
 				d[4*g+t] = uint32(le.Uint16(data[o:])) | uint32(le.Uint16(data[o+2*stride:]))<<16
 			}
 		}
@@ -458,8 +466,8 @@ func runWmma(w *warp, in *inst, mask uint32) {
 	m := in.mma
 	var a, b [256]uint16
 	var c, d [256]uint32
-	w.halves(&a, m.a, mask)
-	w.halves(&b, m.b, mask) // by cellsRC: B as [n][k]
+	w.halves(&a, m.a, &cellsRC, mask)
+	w.halves(&b, m.b, &cellsNK, mask)
 	w.accumulator(&c, m.c, m.form.C, mask)
 	w.blk.p.model.MMA16x16x16(m.form, &d, &c, &a, &b)
 	w.blk.counts.MMAOutputs += 256
@@ -467,11 +475,11 @@ func runWmma(w *warp, in *inst, mask uint32) {
 }
 
 // halves gathers an operand fragment into a matrix.
-func (w *warp) halves(t *[256]uint16, regs [8]int32, mask uint32) {
+func (w *warp) halves(t *[256]uint16, regs [8]int32, cells *cellMap, mask uint32) {
 	for k := range 4 {
 		r := w.present(regs[k], mask)
 		for lane, v := range r {
-			c := &cellsRC[lane]
+			c := &cells[lane]
 			t[c[2*k]], t[c[2*k+1]] = uint16(v), uint16(v>>16)
 		}
 	}

@@ -209,7 +209,7 @@ func (d Diff) ErrorText(c Cell, w int) string {
 }
 
 // CountText writes a signed whole number in at most w columns: without its sign where that helps (the mark beside it has
-// it), in thousands where it must.
+// it), in thousands or as a power of ten where it must.
 func CountText(n int64, w int) string {
 	s := fmt.Sprintf("%+d", n)
 	if len(s) <= w {
@@ -231,6 +231,10 @@ func CountText(n int64, w int) string {
 		if len(s) <= w {
 			return s
 		}
+		break
+	}
+	if s = sciShort(math.Abs(float64(n))); len(s) <= w {
+		return s
 	}
 	return "++"
 }

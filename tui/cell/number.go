@@ -134,7 +134,7 @@ func noZero(s string) string {
 
 // scaled writes a large number with a unit, or as a power of ten.
 func scaled(v float64, w int) string {
-	units := "kMGT"
+	units, whole := "kMGT", v
 	for i := range len(units) {
 		v /= 1000
 		if math.Abs(v) < 999.5 {
@@ -146,7 +146,7 @@ func scaled(v float64, w int) string {
 			break
 		}
 	}
-	if s := sciShort(v * 1e12); len(s) <= w {
+	if s := sciShort(whole); len(s) <= w {
 		return s
 	}
 	if v < 0 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -17,7 +18,7 @@ type job struct {
 	inputs kernels.Inputs
 	name   string // of the source, as the compiler is told: relative to the repository's root
 	entry  string
-	clean  bool // no fault, no gate, no probes: what a variant costs
+	clean  bool // a catalogue variant without fault, gate and probes: what it costs
 }
 
 // plan lists every build that the archive holds, each once, kernel by kernel. The first of a kernel is its default variant
@@ -48,8 +49,16 @@ type planner struct {
 	seen   map[string]bool
 }
 
+// builds lists whether probes are on: both ways, but never for a kernel that has no stages to probe.
+func (p *planner) builds() []bool {
+	if len(p.m.Stages) == 0 {
+		return []bool{false}
+	}
+	return []bool{true, false}
+}
+
 func (p *planner) all() error {
-	if err := p.add(p.m.Default, nil, nil, probes.GateNone, true); err != nil {
+	if err := p.add(p.m.Default, nil, nil, probes.GateNone, p.builds()[0]); err != nil {
 		return err
 	}
 	combinations := p.m.Combinations()
@@ -62,7 +71,7 @@ func (p *planner) all() error {
 			set[name] = strconv.Itoa(v)
 		}
 		for _, gate := range p.m.Gates {
-			for _, instrumented := range []bool{true, false} {
+			for _, instrumented := range p.builds() {
 				if err := p.add(p.m.Default, set, nil, gate, instrumented); err != nil {
 					return err
 				}
@@ -78,13 +87,24 @@ func (p *planner) all() error {
 		if len(v.Faults) == 0 {
 			continue
 		}
-		for _, instrumented := range []bool{true, false} {
+		for _, instrumented := range p.builds() {
 			if err := p.add(v.Name, nil, nil, probes.GateNone, instrumented); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// named reports whether a selection is a clean variant of the catalogue.
+func (p *planner) named(sel *configs.Selection) bool {
+	if len(sel.Faults) > 0 {
+		return false
+	}
+	return slices.ContainsFunc(p.m.Variants, func(v configs.Variant) bool {
+		want, err := p.m.Select(v.Name, nil, nil, probes.GateNone)
+		return err == nil && len(want.Faults) == 0 && maps.Equal(want.Flags, sel.Flags)
+	})
 }
 
 // fault adds a fault alone on its base: every gate with probes, and no gate without.
@@ -122,7 +142,7 @@ func (p *planner) add(variant string, set map[string]string, faults []string, ga
 		headers[h] = string(text)
 	}
 	p.jobs = append(p.jobs, job{
-		key: key, name: "kernels/" + p.m.Source, entry: p.m.Entry, clean: len(sel.Faults) == 0 && gate == probes.GateNone && !instrumented,
+		key: key, name: "kernels/" + p.m.Source, entry: p.m.Entry, clean: gate == probes.GateNone && !instrumented && p.named(sel),
 		inputs: kernels.Inputs{Source: p.source, Headers: headers, Options: cuda.Options(arch), Defines: defines, Compiler: pinned},
 	})
 	return nil

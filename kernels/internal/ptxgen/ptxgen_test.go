@@ -149,7 +149,7 @@ func TestProbesVanish(t *testing.T) {
 		if left := regexp.MustCompile(`\bTS_[A-Z_]+\b`).FindString(source); left != "" {
 			t.Fatalf("%s still mentions %s", j.name, left)
 		}
-		p, err := tc.Compile(t.Context(), cuda.Build{Name: j.name, Source: source, Defines: j.inputs.Defines, Arch: arch})
+		p, err := tc.Compile(t.Context(), cuda.Build{Name: j.name, Source: source, Headers: j.inputs.Headers, Defines: j.inputs.Defines, Arch: arch})
 		if err != nil {
 			t.Fatalf("%s: %v", j.key, err)
 		}
@@ -166,23 +166,45 @@ func TestProbesVanish(t *testing.T) {
 	}
 }
 
-// Stage 2 is what its report says: 37,120 bytes of shared memory, nothing spilled, and at most 128 registers.
-func TestStage2Resources(t *testing.T) {
+// sharedBytes is what each rung's table of shared memory adds up to.
+var sharedBytes = map[string]int{
+	"scalar": 24832, "stage1": 33024, "stage2": 37120, "stage3a": 35072, "swizzle": 37120, "swizzle3a": 35072, "stage3b": 35712, "pipe3": 41216,
+	"kvlut": 38144, "flashcore_vec": 27392, "flashcore_fused_wmma": 30976, "accum_lut": 1536,
+}
+
+// Every rung passes the PTXAS gate on the oldest and the newest architecture, and Stage 2 and 3A take the shared memory of their reports.
+func TestResources(t *testing.T) {
 	tc, err := cuda.FindToolchain(cuda.Config{Root: filepath.Join("..", "..", "..")})
 	if err != nil || tc.PTXAS == "" {
 		t.Skipf("no ptxas on this machine: %v", err)
 	}
-	e, ok, err := kernels.Find(kernels.Key{Kernel: "sdpa_fp8_stage_c_wmma", Defines: []string{"USE_CP_ASYNC=1", "USE_WMMA_PV=1"}})
-	if err != nil || !ok {
-		t.Fatal(ok, err)
+	c, err := configs.Kernels()
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, arch := range []string{"sm_80", "sm_89", "sm_90"} {
-		r, err := tc.Assemble(t.Context(), e.PTX, "sdpa_fp8_stage_c_wmma", arch)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.SharedBytes != 37120 || r.SpillStoreBytes+r.SpillLoadBytes+r.LocalBytes != 0 || r.Registers > 128 {
-			t.Errorf("%s: %+v", arch, r)
+	for _, m := range c.Manifests {
+		for _, v := range m.Variants {
+			if len(v.Faults) > 0 {
+				continue
+			}
+			sel, err := m.Select(v.Name, nil, nil, probes.GateNone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, ok, err := kernels.Find(kernels.Key{Kernel: m.Name, Defines: sel.Defines()})
+			if err != nil || !ok {
+				t.Fatalf("%s: %v %v", v.Name, ok, err)
+			}
+			for _, arch := range []string{"sm_80", "sm_90"} {
+				r, err := tc.Assemble(t.Context(), e.PTX, m.Entry, arch)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.SharedBytes != sharedBytes[v.Name] || r.SpillStoreBytes+r.SpillLoadBytes+r.LocalBytes > 0 || r.Registers > m.Thresholds.Registers ||
+					r.SharedBytes > m.Thresholds.SharedBytes {
+					t.Errorf("%s on %s: %+v, want %d bytes of shared memory, no spills", v.Name, arch, r, sharedBytes[v.Name])
+				}
+			}
 		}
 	}
 }

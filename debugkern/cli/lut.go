@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tilescope/debugkern"
+)
+
+func (a *app) lutCommand() *cobra.Command {
+	var pick debugkern.LutFilter
+	var req debugkern.Request
+	var header bool
+	c := &cobra.Command{
+		Use: "lut [FILE]", Short: "Fragment maps; with FILE, judge that header's WMMA_ACCUM_LUT against the accumulator's", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.session(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				return a.judgeLut(cmd, s, req, args[0])
+			}
+			if header {
+				maps, err := s.FragmentMaps(cmd.Context(), req)
+				if err != nil {
+					return err
+				}
+				text, err := maps.AccumulatorHeader()
+				if err != nil {
+					return err
+				}
+				_, err = io.WriteString(a.Stdout, text)
+				return err
+			}
+			doc, err := s.Lut(cmd.Context(), req, pick)
+			if err != nil {
+				return err
+			}
+			return a.print(doc, func(w io.Writer) { printMaps(w, doc) })
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&pick.Kind, "kind", "", "a, b or acc (default all)")
+	f.StringVar(&pick.DType, "dtype", "", "f16 or f32 (default all)")
+	f.StringVar(&pick.Layout, "layout", "", "row or col, of a and b (default both)")
+	f.StringVar(&req.Backend, "backend", "", "auto, emu or cuda (default auto)")
+	f.BoolVar(&header, "header", false, "print the accumulator's map as a C++ header")
+	return c
+}
+
+// judgeLut exits 1 where the header is wrong.
+func (a *app) judgeLut(cmd *cobra.Command, s *debugkern.Session, req debugkern.Request, file string) error {
+	doc, err := s.JudgeLut(cmd.Context(), req, file)
+	if err != nil {
+		return err
+	}
+	if err := a.print(doc, func(w io.Writer) { printJudgement(w, doc) }); err != nil {
+		return err
+	}
+	if !*doc.Covered || !*doc.Ordered {
+		return exit(exitDiverged)
+	}
+	return nil
+}
+
+func printMaps(w io.Writer, doc *debugkern.LutDoc) {
+	for i, m := range doc.Maps {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		layout := ""
+		if m.Layout != "" {
+			layout = ", " + m.Layout + " major"
+		}
+		fmt.Fprintf(w, "%s of %s%s on %s: lane, then row,column of each element\n", m.Kind, m.DType, layout, doc.Backend.Device)
+		for l, cells := range m.Lanes {
+			fmt.Fprintf(w, "  %2d ", l)
+			for _, c := range cells {
+				fmt.Fprintf(w, " %5s", fmt.Sprintf("%d,%d", c[0], c[1]))
+			}
+			fmt.Fprintln(w)
+		}
+	}
+}
+
+func printJudgement(w io.Writer, doc *debugkern.LutDoc) {
+	fmt.Fprintf(w, "%s: %s\n", doc.File, doc.Explanation)
+	const most = 8
+	for i, e := range doc.Wrong {
+		if i == most {
+			fmt.Fprintf(w, "  and %d entries more\n", len(doc.Wrong)-most)
+			break
+		}
+		fmt.Fprintf(w, "  lane %d element %d is %s on %s, the table says %s\n", e.Lane, e.Element, e.Want, strings.TrimSpace(doc.Backend.Device), e.Got)
+	}
+}

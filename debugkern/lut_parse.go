@@ -1,0 +1,101 @@
+package debugkern
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+)
+
+// lutName is the table that a header must define.
+const lutName = "WMMA_ACCUM_LUT"
+
+var (
+	lutComment = regexp.MustCompile(`(?s)//[^\n]*|/\*.*?\*/`)
+	lutHead    = regexp.MustCompile(`\b` + lutName + `\s*\[\s*32\s*\]\s*\[\s*8\s*\]\s*\[\s*2\s*\][^={;]*=\s*`)
+	lutToken   = regexp.MustCompile(`^\s*([{},]|[-+]?(?:0[xX][0-9a-fA-F]+|\d+)[uUlL]*)`)
+	lutSuffix  = regexp.MustCompile(`[uUlL]+$`)
+)
+
+// parseLut reads the initialiser of WMMA_ACCUM_LUT[32][8][2] out of a C or C++ header: 32 lanes of 8 pairs, all of them.
+func parseLut(text string) ([][]Cell16, error) {
+	text = lutComment.ReplaceAllString(text, " ")
+	at := lutHead.FindStringIndex(text)
+	if at == nil {
+		return nil, fmt.Errorf("no initialised %s[32][8][2] in it", lutName)
+	}
+	p := &lutParser{text: text[at[1]:]}
+	p.next()
+	var lanes [][]Cell16
+	err := p.braced(func() error {
+		var elems []Cell16
+		if err := p.braced(func() error {
+			c, err := p.pair()
+			elems = append(elems, c)
+			return err
+		}); err != nil {
+			return fmt.Errorf("%s[%d]: %w", lutName, len(lanes), err)
+		}
+		if len(elems) != 8 {
+			return fmt.Errorf("%s[%d] has %d pairs, expected 8", lutName, len(lanes), len(elems))
+		}
+		lanes = append(lanes, elems)
+		return nil
+	})
+	if err == nil && len(lanes) != 32 {
+		err = fmt.Errorf("%s has %d lanes, expected 32", lutName, len(lanes))
+	}
+	return lanes, err
+}
+
+// lutParser reads nested braces of integers; tok is the token in hand, "" past the last one that can be read.
+type lutParser struct{ text, tok string }
+
+func (p *lutParser) next() {
+	m := lutToken.FindStringSubmatch(p.text)
+	if p.tok = ""; m != nil {
+		p.tok, p.text = m[1], p.text[len(m[0]):]
+	}
+}
+
+// braced reads {item, item, …}, a last comma allowed.
+func (p *lutParser) braced(item func() error) error {
+	if p.tok != "{" {
+		return fmt.Errorf("expected {, found %q", p.tok)
+	}
+	p.next()
+	for p.tok != "}" {
+		if err := item(); err != nil {
+			return err
+		}
+		switch p.tok {
+		case ",":
+			p.next()
+		case "}":
+		default:
+			return fmt.Errorf("expected , or }, found %q", p.tok)
+		}
+	}
+	p.next()
+	return nil
+}
+
+func (p *lutParser) pair() (Cell16, error) {
+	var c []int
+	err := p.braced(func() error {
+		v, err := strconv.ParseInt(lutSuffix.ReplaceAllString(p.tok, ""), 0, 32)
+		if err != nil {
+			return fmt.Errorf("expected an integer, found %q", p.tok)
+		}
+		c = append(c, int(v))
+		p.next()
+		return nil
+	})
+	if err == nil && len(c) != 2 {
+		err = errors.New("expected a pair {row, column}")
+	}
+	if err != nil {
+		return Cell16{}, err
+	}
+	return Cell16(c), nil
+}

@@ -1,0 +1,139 @@
+package debugkern_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tilescope/debugkern"
+	"tilescope/kernels"
+)
+
+func openSession(t *testing.T) *debugkern.Session {
+	t.Helper()
+	s, err := debugkern.Open(t.Context(), debugkern.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// The checked-in table is what introspection finds: `tilescope lut --header` writes it.
+func TestAccumulatorHeaderIsCurrent(t *testing.T) {
+	maps, err := openSession(t).FragmentMaps(t.Context(), debugkern.Request{Backend: "emu"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := maps.AccumulatorHeader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if have, ok := kernels.Source("wmma16x16_accum_lut.h"); !ok || string(have) != text {
+		t.Errorf("kernels/wmma16x16_accum_lut.h is not what the emulator gives:\n%s", text)
+	}
+}
+
+// Every map that introspection makes is as it was read back on an H200: lane 1, which tells rows from columns, and how often
+// a cell occurs.
+func TestFragmentMaps(t *testing.T) {
+	maps, err := openSession(t).FragmentMaps(t.Context(), debugkern.Request{Backend: "emu"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	acc := []int{2, 3, 130, 131, 10, 11, 138, 139}
+	b := []int{32, 48, 160, 176, 40, 56, 168, 184}
+	for name, want := range map[string][]int{"acc_f32": acc, "acc_f16": acc, "a_row": acc, "a_col": acc, "b_row": b, "b_col": b} {
+		lanes := maps[name]
+		if len(lanes) != 32 || !slices.Equal(lanes[1][:8], want) {
+			t.Errorf("%s: lane 1 of %d is %v, want %v", name, len(lanes), lanes[1], want)
+			continue
+		}
+		count := map[int]int{}
+		for _, cells := range lanes {
+			for _, c := range cells {
+				count[c]++
+			}
+		}
+		for c := range 256 {
+			if count[c] != len(lanes[0])/8 {
+				t.Fatalf("%s: cell %d occurs %d times", name, c, count[c])
+			}
+		}
+	}
+}
+
+func TestJudgeLut(t *testing.T) {
+	s := openSession(t)
+	right, _ := kernels.Source("wmma16x16_accum_lut.h")
+	dir := t.TempDir()
+	for _, c := range []struct {
+		name, text       string
+		covered, ordered bool
+		wrong            int
+		explanation      string
+	}{
+		{"right", string(right), true, true, 0, "right"},
+		{"sorted", source(t, "wmma16x16_accum_lut_order.h"), true, false, 128, "covers every cell, order wrong: sorted by row"},
+		{"hole", source(t, "wmma16x16_accum_lut_hole.h"), false, false, 1, "never (10,10); more than once (2,10)"},
+		{"outside", strings.Replace(string(right), "{0, 0}", "{16, 0}", 1), false, false, 1, "never (0,0)"},
+		{"plain C", strings.ReplaceAll(strings.Replace(string(right), "static __device__ const unsigned char", "static const int", 1), "{8, ", "{0x8u, "), true, true, 0, "right"},
+		{"two lanes exchanged", exchange(string(right)), true, false, 16, "no single permutation"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(dir, c.name+".h")
+			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			doc, err := s.JudgeLut(t.Context(), debugkern.Request{}, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if *doc.Covered != c.covered || *doc.Ordered != c.ordered || len(doc.Wrong) != c.wrong || !strings.Contains(doc.Explanation, c.explanation) {
+				t.Errorf("covered %v, ordered %v, %d wrong: %s", *doc.Covered, *doc.Ordered, len(doc.Wrong), doc.Explanation)
+			}
+		})
+	}
+}
+
+func source(t *testing.T, name string) string {
+	t.Helper()
+	text, ok := kernels.Source(name)
+	if !ok {
+		t.Fatalf("no %s", name)
+	}
+	return string(text)
+}
+
+// exchange swaps the first two lanes of a table.
+func exchange(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		if strings.HasSuffix(l, "// lane 0") {
+			lines[i], lines[i+1] = lines[i+1], l
+			break
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// What has no full table is refused, with the file's name: that is exit 2.
+func TestMalformedLut(t *testing.T) {
+	s := openSession(t)
+	right := source(t, "wmma16x16_accum_lut.h")
+	last := strings.LastIndex(right, "    {")
+	for name, text := range map[string]string{
+		"empty": "", "other": "int x[3];", "short lane": strings.Replace(right, "{0, 0}, ", "", 1), "missing lane": right[:last] + "};",
+		"words": strings.Replace(right, "{0, 0}", "{a, b}", 1), "cut": right[:last], "triple": strings.Replace(right, "{0, 0}", "{0, 0, 0}", 1),
+	} {
+		path := filepath.Join(t.TempDir(), "broken.h")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.JudgeLut(t.Context(), debugkern.Request{}, path)
+		if e, ok := err.(*debugkern.Error); !ok || e.Code != debugkern.CodeUsage || !strings.Contains(err.Error(), "broken.h") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

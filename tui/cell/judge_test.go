@@ -1,0 +1,110 @@
+package cell
+
+import (
+	"math"
+	"testing"
+
+	"tilescope/debugkern"
+	"tilescope/probes"
+)
+
+// view is a 2×4 tile of f16 with a reference of ones and a bound of 0.01; the last column is not compared.
+func view(values ...float64) *debugkern.TileView {
+	v := &debugkern.TileView{Got: probes.NewTile(probes.F16, 2, 4), Local: make([]float64, 8), LocalBound: make([]float64, 8), ValidRows: 2, ValidCols: 3}
+	for i := range 8 {
+		v.Local[i], v.LocalBound[i] = 1, 0.01
+		v.Got.SetBits(i/4, i%4, Round(probes.F16, values[i]))
+	}
+	return v
+}
+
+func TestJudge(t *testing.T) {
+	v := view(1, 1.005, 1.5, 9, 0.5, math.NaN(), math.Inf(1), 9)
+	j := NewJudge(v, Auto, 0)
+	for i, want := range []struct{ bad, equal bool }{{false, true}, {false, false}, {true, false}, {false, false}, {true, false}, {true, false}, {true, false}, {false, false}} {
+		if c := j.At(i/4, i%4); c.Bad != want.bad || c.Equal != want.equal {
+			t.Errorf("cell %d: bad %v equal %v", i, c.Bad, c.Equal)
+		}
+	}
+	if s := j.Stats(); s.Bad != 4 || s.Cells != 6 {
+		t.Errorf("bad %d of %d", s.Bad, s.Cells)
+	}
+	loose := NewJudge(v, Local, 4)
+	if c := loose.At(0, 1); !c.Bad || c.ULP != 5 {
+		t.Errorf("1.005 against 1 with a bound of 4 ulp: bad %v, %d ulp", c.Bad, c.ULP)
+	}
+	if r := j.Ratio(j.At(0, 2)); math.Abs(r-50) > 1e-9 {
+		t.Errorf("an error of 0.5 is %g bounds of 0.01", r)
+	}
+}
+
+func TestAutoTakesTheReferenceOfTheVerdict(t *testing.T) {
+	v := view(1, 1, 1, 1, 1, 1, 1, 1)
+	v.Global, v.GlobalBound = make([]float64, 8), make([]float64, 8)
+	v.Verdict.Verdict = debugkern.Tainted
+	if j := NewJudge(v, Auto, 0); j.Name() != "global" || j.At(0, 0).Want != 0 {
+		t.Errorf("a tainted tile is laid beside the %s reference", j.Name())
+	}
+	v.Verdict.Verdict = debugkern.Wrong
+	if j := NewJudge(v, Auto, 0); j.Name() != "local" {
+		t.Errorf("a wrong tile is laid beside the %s reference", j.Name())
+	}
+}
+
+func TestMatches(t *testing.T) {
+	v := view(1, 1.005, 1.5, 9, 0.5, math.NaN(), math.Inf(1), 9)
+	tests := []struct {
+		text string
+		cell []int // in order; -1 ends
+	}{
+		{"nan", []int{5}}, {"INF", []int{6}}, {"bad", []int{2, 4, 5, 6}}, {"equal", []int{0}}, {">1.2", []int{2, 6}}, {"<=0.5", []int{4}},
+		{"=1", []int{0}}, {"d>0.4", []int{2, 4, 6}}, {"0x3c00", []int{0}}, {"1.50", []int{2}}, {"ulp>400", []int{2, 4, 5, 6}},
+	}
+	for _, tt := range tests {
+		m, err := ParseMatch(tt.text)
+		if err != nil {
+			t.Errorf("%s: %v", tt.text, err)
+			continue
+		}
+		var found []int
+		for row, col := -1, 0; ; {
+			var ok bool
+			if row, col, ok = m.Find(v, Auto, 0, row, col, 1); !ok {
+				break
+			}
+			found = append(found, row*4+col)
+		}
+		if len(found) != len(tt.cell) {
+			t.Errorf("%s: found %v, expected %v", tt.text, found, tt.cell)
+			continue
+		}
+		for i := range found {
+			if found[i] != tt.cell[i] {
+				t.Errorf("%s: found %v, expected %v", tt.text, found, tt.cell)
+			}
+		}
+	}
+	for _, text := range []string{"", "hello", "0xzz", ">", "ulp>x"} {
+		if _, err := ParseMatch(text); err == nil {
+			t.Errorf("%q was taken for a condition", text)
+		}
+	}
+	if r, c, ok := BadCells().Find(v, Auto, 0, 2, 0, -1); !ok || r != 1 || c != 2 {
+		t.Errorf("backwards from the end: %d,%d %v", r, c, ok)
+	}
+}
+
+func TestBoundSteps(t *testing.T) {
+	b := Bound(0)
+	for _, want := range []Bound{1, 2, 4, 8} {
+		if b = b.Wider(); b != want {
+			t.Fatalf("%d, expected %d", b, want)
+		}
+	}
+	for b > 0 {
+		b = b.Narrower()
+	}
+	if b.String() != "derived" {
+		t.Errorf("the narrowest is %s", b)
+	}
+}
