@@ -37,7 +37,7 @@ race: ## the tests under the race detector
 	$(GO) test -race ./...
 
 faults: ## every planted fault on seeds 0-9: expected, got
-	TILESCOPE_FAULTS=1 $(GO) test -count=1 -run TestFaultTable -v ./debugkern/cli
+	TILESCOPE_FAULT_SEEDS=1 $(GO) test -count=1 -run TestFaultTable -v ./debugkern/cli
 
 golden: ## rewrite the golden screens and documents
 	$(GO) test ./tui/... -update

@@ -171,13 +171,13 @@ func (e *execution) classify(doc *CrossDoc) string {
 	if doc.Differing == 0 {
 		return crossEqual
 	}
+	if floatAtomics(e.st.build.Module.Func(e.r.plan.Entry)) {
+		return crossAtomics
+	}
 	for _, f := range append(e.st.result.Findings, e.st.extra...) {
 		if f.Kind == target.Varies {
 			return crossSchedule
 		}
-	}
-	if floatAtomics(e.st.build.Module.Func(e.r.plan.Entry)) {
-		return crossAtomics
 	}
 	if e.backend.Info().Arch != e.st.beside.Info().Arch {
 		return crossModel

@@ -83,7 +83,7 @@ func (e *execution) judge(cross *CrossDoc) (*Run, error) {
 	if err := e.output(rep); err != nil {
 		return nil, err
 	}
-	rep.Findings = findingDocs(e.findings())
+	rep.Findings = findingDocs(e.unordered(e.findings()))
 	rep.Resources = resourcesDoc(st.resources)
 	rep.Digest = st.digest()
 	if p := strings.TrimRight(string(st.result.Printed), "\n"); p != "" {
@@ -188,6 +188,30 @@ func (e *execution) output(rep *Report) error {
 
 func ruleDoc(r attn.Rule) *RuleDoc {
 	return &RuleDoc{Error: Number(r.Error), Limit: Number(r.Limit), Holds: r.Holds()}
+}
+
+// unordered lowers what varies to advice where the kernel adds floats by atomics, in an order nobody fixes, and every stage
+// behind the additions is within its bound: that bound holds for any order, so it is the spread over the orders.
+func (e *execution) unordered(fs []target.Finding) []target.Finding {
+	if !floatAtomics(e.st.build.Module.Func(e.r.plan.Entry)) {
+		return fs
+	}
+	bound := 0.0
+	for i := range e.st.judged.Stages {
+		switch st := &e.st.judged.Stages[i]; {
+		case st.Verdict == diff.Wrong || st.Verdict == diff.Tainted:
+			return fs
+		case st.Stage == probes.StageO:
+			bound = st.Global.Bound
+		}
+	}
+	for i := range fs {
+		if k := fs[i].Kind; k == target.Varies || k == target.ProbeChangedResult || k == target.BackendDifference {
+			fs[i].Severity = target.SeverityAdvice
+			fs[i].Consequence = fmt.Sprintf("the kernel adds floats by atomics, in no fixed order; every stage is within its bound, which holds for any order (O: %.3g)", bound)
+		}
+	}
+	return fs
 }
 
 // findings are the backend's, and those only the host can make: the quantiser's round trip, output never written.

@@ -55,10 +55,10 @@ var faultTable = map[string]expectation{
 }
 
 // TestFaultTable runs every planted fault through the command line and holds the document against the table: seed 0, or
-// seeds 0 to 9 with TILESCOPE_FAULTS or TILESCOPE_LONG set.
+// seeds 0 to 9 with TILESCOPE_FAULT_SEEDS or TILESCOPE_LONG set.
 func TestFaultTable(t *testing.T) {
 	seeds := 1
-	if os.Getenv("TILESCOPE_FAULTS") != "" || os.Getenv("TILESCOPE_LONG") != "" {
+	if os.Getenv("TILESCOPE_FAULT_SEEDS") != "" || os.Getenv("TILESCOPE_LONG") != "" {
 		seeds = 10
 	}
 	names := make([]string, 0, len(faultTable))
