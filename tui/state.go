@@ -103,9 +103,9 @@ func (m *Model) restore(s *configs.State) {
 	}
 }
 
-// asked reports whether a request differs from one that nobody made.
+// asked reports whether a request differs from one that nobody made. Its target says nothing: somebody's is Explicit.
 func asked(r debugkern.Request) bool {
-	return r.Target != "" || r.Shape != "" && r.Shape != "validation" || r.Seed != 0 || len(r.Set) > 0 || len(r.Faults) > 0 ||
+	return r.Shape != "" && r.Shape != "validation" || r.Seed != 0 || len(r.Set) > 0 || len(r.Faults) > 0 ||
 		r.Gate != probes.GateNone || r.Inputs != ""
 }
 
