@@ -24,7 +24,8 @@ const (
 	E5M2
 )
 
-var dtypes = map[DType]struct {
+// dtypes is indexed by DType: Size and Value are called for every cell.
+var dtypes = [...]struct {
 	name      string
 	size      int
 	exp, frac int // floats only
@@ -48,8 +49,8 @@ func (t DType) Format() (exp, frac int) { return dtypes[t].exp, dtypes[t].frac }
 // ParseDType accepts the names that manifests use: u8, i32, f16, bf16, f32, f64, e4m3, e5m2, ….
 func ParseDType(name string) (DType, error) {
 	for t, d := range dtypes {
-		if d.name == name {
-			return t, nil
+		if d.name == name && name != "" {
+			return DType(t), nil
 		}
 	}
 	return 0, fmt.Errorf("unknown element type %q (expected u8 i8 u16 u32 i32 u64 i64 f16 bf16 f32 f64 e4m3 or e5m2)", name)
