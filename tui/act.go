@@ -64,6 +64,8 @@ func (m *Model) edge(rows, cols int) tea.Cmd {
 		c := m.cursor
 		list := m.pane.pipe.Stages()
 		switch {
+		case len(list) == 0:
+			return m.nothingHere()
 		case rows < 0:
 			c.Stage = list[0]
 		case rows > 0:
