@@ -220,11 +220,11 @@ func (p *Pane) output(o *debugkern.OutputDoc, say sayer) {
 		if rule.doc == nil {
 			continue
 		}
-		holds := "holds"
+		holds, sign := "holds", "≤"
 		if !rule.doc.Holds {
-			holds = "does not hold"
+			holds, sign = "does not hold", ">"
 		}
-		say("", p.th.Dim, "%s %s: %.3g ≤ %.3g", rule.name, holds, float64(rule.doc.Error), float64(rule.doc.Limit))
+		say("", p.th.Dim, "%s %s: %.3g %s %.3g", rule.name, holds, float64(rule.doc.Error), sign, float64(rule.doc.Limit))
 	}
 	if len(o.Histogram) > 0 {
 		say("", p.th.Dim, "|error| by decade from 1e-6: %s", p.histogram(o.Histogram))

@@ -7,6 +7,7 @@ package rail
 
 import (
 	"fmt"
+	"strings"
 
 	"tilescope/debugkern"
 	"tilescope/probes"
@@ -18,7 +19,7 @@ type Data struct {
 	Report *debugkern.Report
 	Stage  probes.Stage // under the cursor
 	Facts  [][2]string  // name and value, such as shape and seed
-	Flags  []string     // as NAME=VALUE
+	Flags  []string     // as NAME VALUE
 	Faults []string
 }
 
@@ -101,12 +102,22 @@ func (p *Pane) draw() []string {
 	}
 	out = append(out, p.th.Line(w).Done())
 	for _, f := range p.data.Flags {
-		out = append(out, p.th.Line(w).Space(1).Add(p.th.Text, p.th.Fit(f, w-1)).Done())
+		out = append(out, p.flag(f, w))
 	}
 	for _, f := range p.data.Faults {
 		out = append(out, p.th.Line(w).Space(1).Add(p.th.Wrong, p.th.Fit(p.th.Glyph.Wrong+" "+f, w-1)).Done())
 	}
 	return p.th.Box("STAGES", "", out, p.w, p.h, p.focus)
+}
+
+// flag writes NAME VALUE, what is off in grey. A name is cut before its value is.
+func (p *Pane) flag(text string, w int) string {
+	name, value, _ := strings.Cut(text, " ")
+	style := p.th.Text
+	if value == "0" {
+		style = p.th.Off
+	}
+	return p.th.Line(w).Space(1).Add(style, p.th.Fit(name, w-3-p.th.Width(value))).Right(style, value, w-1).Done()
 }
 
 func (p *Pane) stage(s *debugkern.StageDoc, w int) string {
