@@ -129,7 +129,7 @@ func cancelled(t *testing.T, program string) {
 	x.press(":shape long\r")
 	x.shows("long", "Esc cancels")
 	x.press("\x1b")
-	x.shows("cancelled; x runs again")
+	x.shows("cancelled; x runs again", "long seed 0  not run")
 	x.press("q")
 	x.quits()
 }

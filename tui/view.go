@@ -141,6 +141,12 @@ func (m *Model) machine() string {
 	if m.w < 100 {
 		out = shapeName(m.req)
 	}
+	switch { // what is on screen is an earlier run's
+	case m.job.active:
+		verdict = "running"
+	case m.run.name != title(m.req):
+		verdict = "not run"
+	}
 	return out + "  " + verdict + "  " + m.th.Glyph.Dot + name
 }
 
