@@ -1,0 +1,190 @@
+package gates
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"tilescope/debugkern"
+)
+
+// compare is COMPARE.md: the sweep for people, every figure with where it comes from.
+func (d *Doc) compare() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Gates: %s\n\n", d.Verdict)
+	d.compareProvenance(&b)
+	fmt.Fprintf(&b, "\n## Verdicts\n\n| target | all three | PTXAS | correctness | performance |\n|---|---|---|---|---|\n")
+	for i := range d.Targets {
+		t := &d.Targets[i]
+		merge := "not green"
+		if t.Mergeable {
+			merge = "green"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s %d/%d | %s |\n", t.Target, merge, t.PTXAS.Verdict, t.Correctness.Verdict, t.Correctness.Passed,
+			t.Correctness.Total, t.Performance.Verdict)
+	}
+	d.compareResources(&b)
+	d.compareOutput(&b)
+	d.compareSpeed(&b)
+	return b.String()
+}
+
+func (d *Doc) compareProvenance(b *strings.Builder) {
+	p := &d.Provenance
+	commit := p.Tool.Commit
+	if commit == "" {
+		commit = "not recorded"
+	} else if p.Tool.Modified {
+		commit += " with changes"
+	}
+	fmt.Fprintf(b, "- tilescope %s, commit %s, %s %s/%s, executable %s\n", p.Tool.Version, commit, p.Tool.Go, p.Tool.OS, p.Tool.Arch, short(p.Tool.Executable))
+	fmt.Fprintf(b, "- executed on %s (%s)", p.Environment.Device, p.Environment.Arch)
+	if p.Environment.Driver != "" {
+		fmt.Fprintf(b, ", driver for CUDA %s", p.Environment.Driver)
+	}
+	if c := p.Environment.Clocks; c != nil {
+		fmt.Fprintf(b, ", SM clock %d of %d MHz", c.SM, c.MaxSM)
+	}
+	fmt.Fprintf(b, "\n- seeds %v; %d warm-ups, %d timed launches, second-level cache flushed: %v\n", p.Seeds, p.Warmups, p.Launches, p.FlushL2)
+	for i := range d.Targets {
+		if t := &d.Targets[i]; t.Build != nil {
+			fmt.Fprintf(b, "- %s: %s build by %s, `%s`, PTX %s\n", t.Target, t.Build.Builder, orDash(t.Build.Compiler),
+				strings.Join(append(append([]string{}, t.Build.Options...), t.Build.Defines...), " "), short(t.Build.PTXSHA256))
+		}
+	}
+}
+
+func (d *Doc) compareResources(b *strings.Builder) {
+	fmt.Fprintf(b, "\n## PTXAS\n\n| target | architecture | verdict | registers | shared bytes | spilled bytes | limits | why |\n|---|---|---|---|---|---|---|---|\n")
+	for i := range d.Targets {
+		t := &d.Targets[i]
+		l := t.PTXAS.Limits
+		limits := fmt.Sprintf("%d, %d, %d", l.Registers, l.SharedBytes, l.Spills)
+		for _, a := range t.PTXAS.Archs {
+			r := [3]string{"-", "-", "-"}
+			if a.Resources != nil {
+				r = [3]string{fmt.Sprint(a.Resources.Registers), fmt.Sprint(a.Resources.SharedBytes), fmt.Sprint(a.Resources.SpillStoreBytes + a.Resources.SpillLoadBytes)}
+			}
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", t.Target, a.Arch, a.Verdict, r[0], r[1], r[2], limits, line(a.Reason))
+		}
+		if len(t.PTXAS.Archs) == 0 {
+			fmt.Fprintf(b, "| %s | - | %s | - | - | - | - | %s |\n", t.Target, t.PTXAS.Verdict, line(t.PTXAS.Reason))
+		}
+	}
+}
+
+func (d *Doc) compareOutput(b *strings.Builder) {
+	fmt.Fprintf(b, "\n## Correctness\n\nAgainst attention on the un-quantised inputs; every stage is held to its derived bound beside.\n\n"+
+		"| target | shape | seed | verdict | max abs | mean abs | over | plain build | O | why |\n|---|---|---|---|---|---|---|---|---|---|\n")
+	for i := range d.Targets {
+		t := &d.Targets[i]
+		for _, c := range t.Correctness.Cells {
+			o := [3]string{"-", "-", "-"}
+			if c.Output != nil {
+				o = [3]string{fmt.Sprintf("%.4g", float64(c.Output.MaxAbs)), fmt.Sprintf("%.4g", float64(c.Output.MeanAbs)), fmt.Sprintf("%.2f %%", 100*float64(c.Output.BadFraction))}
+			}
+			fmt.Fprintf(b, "| %s | %s | %d | %s | %s | %s | %s | %s | %s | %s |\n", t.Target, c.Label(), c.Seed, c.Verdict, o[0], o[1], o[2],
+				orDash(c.Plain), orDash(short(c.OutputSHA256)), line(c.Reason))
+		}
+	}
+}
+
+func (d *Doc) compareSpeed(b *strings.Builder) {
+	fmt.Fprintf(b, "\n## Performance\n\n")
+	timed := false
+	for i := range d.Targets {
+		timed = timed || d.Targets[i].Performance.Times != nil
+	}
+	if timed {
+		d.compareTimes(b)
+	}
+	for i := range d.Targets {
+		t := &d.Targets[i]
+		if p := &t.Performance; p.Reason != "" {
+			fmt.Fprintf(b, "- %s: %s: %s\n", t.Target, p.Verdict, line(p.Reason))
+		}
+	}
+	d.compareCounts(b)
+}
+
+// compareTimes writes each target's times, its baseline's below them: they were measured together.
+func (d *Doc) compareTimes(b *strings.Builder) {
+	fmt.Fprintf(b, "Microseconds, launches interleaved with the baseline's.\n\n"+
+		"| target | shape | p50 | p90 | mean | std | min | max | speedup | p | effect | verdict |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+	for i := range d.Targets {
+		t := &d.Targets[i]
+		p := &t.Performance
+		if p.Times == nil {
+			continue
+		}
+		test := [3]string{"-", "-", "-"}
+		if p.Test != nil {
+			test = [3]string{fmt.Sprintf("%.3f", p.Speedup), fmt.Sprintf("%.2g", p.Test.P), fmt.Sprintf("%+.2f", p.Test.Effect)}
+		}
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", t.Target, p.Shape, p.Times.row(), test[0], test[1], test[2], p.Verdict)
+		if p.Baseline != nil {
+			fmt.Fprintf(b, "| (%s) | %s | %s | 1 | - | - | - |\n", p.Against, p.Shape, p.Baseline.row())
+		}
+	}
+	b.WriteString("\n")
+}
+
+func (t *Times) row() string {
+	return fmt.Sprintf("%.2f | %.2f | %.2f | %.2f | %.2f | %.2f", t.P50, t.P90, t.Mean, t.Std, t.Min, t.Max)
+}
+
+func (d *Doc) compareCounts(b *strings.Builder) {
+	first := true
+	row := func(name string, p *PerformanceDoc, c *debugkern.CountsDoc) {
+		if c == nil {
+			return
+		}
+		if first {
+			first = false
+			fmt.Fprintf(b, "\nWhat the emulator executes in one launch of the plain build. These are counts, not times.\n\n"+
+				"| target | shape | warp instructions | mma outputs | shared accesses | global accesses | barriers |\n|---|---|---|---|---|---|---|\n")
+		}
+		fmt.Fprintf(b, "| %s | %s | %d | %d | %d | %d | %d |\n", name, p.Shape, c.WarpInstructions, c.MMAOutputs, c.SharedAccesses, c.GlobalAccesses, c.Barriers)
+	}
+	for i := range d.Targets {
+		row(d.Targets[i].Target, &d.Targets[i].Performance, d.Targets[i].Performance.Counts)
+	}
+	for i := range d.Targets {
+		if p := &d.Targets[i].Performance; p.BaselineCounts != nil {
+			row("("+d.Against+")", p, p.BaselineCounts)
+			return // the baseline is one
+		}
+	}
+}
+
+// Label is the shape's name, or its numbers.
+func (c *CellDoc) Label() string {
+	if c.Shape == "" || strings.Contains(c.Shape, ",") {
+		return c.Dims.String()
+	}
+	return c.Shape
+}
+
+// Worst is the largest max_abs and mean_abs over the cells, NaN where one is; ok is false where no cell has an output.
+func (c *CorrectnessDoc) Worst() (maxAbs, meanAbs float64, ok bool) {
+	for _, cell := range c.Cells {
+		if cell.Output != nil {
+			maxAbs, meanAbs, ok = math.Max(maxAbs, float64(cell.Output.MaxAbs)), math.Max(meanAbs, float64(cell.Output.MeanAbs)), true
+		}
+	}
+	return maxAbs, meanAbs, ok
+}
+
+// line keeps text within a table's cell.
+func line(s string) string {
+	return strings.NewReplacer("\n", " ", "|", "\\|").Replace(s)
+}
+
+func short(digest string) string { return digest[:min(12, len(digest))] }
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

@@ -1,0 +1,330 @@
+// Package gates decides what may be merged: registers, shared memory and spills by ptxas; correctness over shapes and seeds;
+// speed against another variant. It returns one document and writes it as four files.
+//
+// The one idea: a gate is green, red or not run. What could not be measured here (no GPU, no ptxas) is said with its reason
+// and changes nothing; it is never replaced by something else: an emulator's counts stand beside as what they are, and are no
+// time.
+//
+// It must not know how a kernel is built, run or compared: it asks a Runner, which debugkern.Session is. Nor does it know
+// manifests: thresholds and shapes come with a debugkern.Subject.
+package gates
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern"
+)
+
+// Runner is what gates need of a session.
+type Runner interface {
+	Describe(req debugkern.Request) (*debugkern.Subject, error)
+	Environment(ctx context.Context, req debugkern.Request) (*debugkern.EnvironmentDoc, error)
+	BuildInfo(ctx context.Context, req debugkern.Request) (*debugkern.BuildDoc, error)
+	Resources(ctx context.Context, req debugkern.Request, arch string) (doc *debugkern.ResourcesDoc, reason string, err error)
+	Run(ctx context.Context, req debugkern.Request, progress func(debugkern.Progress)) (*debugkern.Run, error)
+	Time(ctx context.Context, reqs []debugkern.Request, o debugkern.TimeOptions) (t *debugkern.Timing, reason string, err error)
+	Count(ctx context.Context, req debugkern.Request) (*debugkern.CountsDoc, error)
+}
+
+// DefaultArchs are the architectures that ptxas assembles for unless others are named.
+var DefaultArchs = []string{"sm_80", "sm_86", "sm_89", "sm_90"}
+
+// DefaultSeeds are the seeds of the correctness gate.
+var DefaultSeeds = []uint64{0, 1, 2}
+
+// longShape is left out of the default shapes: it takes as long as all others together.
+const longShape = "long"
+
+// timedShape is what speed is measured on, unless Request.Shape says otherwise.
+const timedShape = "mission"
+
+// Options say what is judged.
+type Options struct {
+	Targets []string
+	Against string            // what speed is compared with; "" measures without a comparison
+	Request debugkern.Request // the rest of every run; Target, Seed and Shape are set for each, but see Shape below
+	// Shape is what speed is measured on; "" is mission.
+	Shape  string
+	Shapes []string // of the correctness gate; nil: the manifest's, but long
+	Seeds  []uint64 // nil: DefaultSeeds
+	Archs  []string // nil: DefaultArchs
+
+	Warmups, Launches int
+	FlushL2           bool
+
+	Out  string // directory of the artefacts and of what a killed sweep has finished; "" writes nothing
+	Tool Tool
+	// Ran is told of every run that the correctness gate executed; nothing is taken from an earlier sweep then. May be nil.
+	Ran func(*debugkern.Run) error
+}
+
+// Progress is told as a sweep goes on.
+type Progress struct {
+	Target, Gate, Detail string
+	Done, Total          int
+	Verdict              string // set once a gate of a target is decided
+}
+
+// Run judges every target. The error is an *debugkern.Error where the request is refused or a backend or compiler that was
+// asked for is missing (nothing was judged then), or the context's: what was finished is in Out, and the same call goes on
+// from there.
+func Run(ctx context.Context, r Runner, o Options, progress func(Progress)) (*Doc, error) {
+	if progress == nil {
+		progress = func(Progress) {}
+	}
+	s := &sweep{r: r, o: o, tell: progress, counts: map[string]*debugkern.CountsDoc{}}
+	if err := s.open(ctx); err != nil {
+		return nil, err
+	}
+	for i := range s.subjects {
+		t, err := s.judge(ctx, &s.subjects[i])
+		if err != nil {
+			return nil, err
+		}
+		s.doc.Targets = append(s.doc.Targets, *t)
+	}
+	s.doc.Verdict = overall(s.doc.Targets)
+	s.doc.Resumed = s.store.reused
+	if o.Out == "" {
+		return s.doc, nil
+	}
+	if err := s.doc.write(o.Out); err != nil {
+		return nil, &debugkern.Error{Code: debugkern.CodeUsage, Err: fmt.Errorf("--out %s: %w", o.Out, err)}
+	}
+	return s.doc, s.store.finish()
+}
+
+// sweep is one Run under way.
+type sweep struct {
+	r        Runner
+	o        Options
+	tell     func(Progress)
+	doc      *Doc
+	subjects []subject
+	baseline *subject // nil without Against
+	store    *store
+	done     int
+	total    int
+	counts   map[string]*debugkern.CountsDoc // by PTX and shape
+}
+
+// subject is a target with everything known before it runs.
+type subject struct {
+	name   string
+	about  *debugkern.Subject
+	build  *debugkern.BuildDoc
+	broken string // why it does not build
+	shapes []string
+	file   string // digest of the manifest at a path, "" for the catalogue's
+}
+
+// open checks everything that can be refused, builds every target, and finds what an earlier sweep has left.
+func (s *sweep) open(ctx context.Context) error {
+	if len(s.o.Targets) == 0 {
+		return usage("gates takes at least one TARGET")
+	}
+	if s.o.Seeds == nil {
+		s.o.Seeds = DefaultSeeds
+	}
+	if s.o.Archs == nil {
+		s.o.Archs = DefaultArchs
+	}
+	if s.o.Launches < 2 || s.o.Warmups < 0 {
+		return usage("--launches %d, --warmups %d: at least two launches are needed for a spread, and no fewer than 0 warm-ups", s.o.Launches, s.o.Warmups)
+	}
+	for _, name := range s.o.Targets {
+		sub, err := s.subject(name, s.o.Shapes)
+		if err != nil {
+			return err
+		}
+		s.subjects = append(s.subjects, *sub)
+	}
+	if s.o.Against != "" {
+		sub, err := s.subject(s.o.Against, nil)
+		if err != nil {
+			return fmt.Errorf("--against: %w", err)
+		}
+		s.baseline = sub
+	}
+	var err error
+	if s.store, err = openStore(s.o.Out); err != nil {
+		return &debugkern.Error{Code: debugkern.CodeUsage, Err: fmt.Errorf("--out %s: cannot write there: %w", s.o.Out, err)}
+	}
+	env, err := s.r.Environment(ctx, s.o.Request)
+	if err != nil {
+		return err
+	}
+	s.doc = s.document(env)
+	return s.build(ctx)
+}
+
+// subject describes a target and settles its shapes: those named must all do, of the manifest's own those that do.
+func (s *sweep) subject(name string, shapes []string) (*subject, error) {
+	sub := &subject{name: name, shapes: shapes}
+	req := s.request(name)
+	var err error
+	if len(shapes) > 0 {
+		for _, shape := range shapes {
+			req.Shape = shape
+			if sub.about, err = s.r.Describe(req); err != nil {
+				return nil, err
+			}
+		}
+	} else if err := s.describe(sub, req); err != nil {
+		return nil, err
+	}
+	if s.o.Shape != "" {
+		req.Shape = s.o.Shape
+		if _, err := s.r.Describe(req); err != nil {
+			return nil, err
+		}
+	}
+	sub.file, err = fileDigest(name)
+	return sub, err
+}
+
+// describe fills in the manifest's shapes; those that the target refuses (a fault that cannot show there) are left out.
+func (s *sweep) describe(sub *subject, req debugkern.Request) error {
+	first, err := s.r.Describe(req)
+	if err == nil {
+		sub.about = first
+	}
+	names := []string{"validation", timedShape}
+	if first != nil {
+		names = first.Shapes
+	}
+	for _, shape := range names {
+		if shape == longShape {
+			continue
+		}
+		req.Shape = shape
+		about, derr := s.r.Describe(req)
+		if derr != nil {
+			continue
+		}
+		if sub.about == nil {
+			sub.about = about
+		}
+		sub.shapes = append(sub.shapes, shape)
+	}
+	if sub.about == nil {
+		return err
+	}
+	if s.o.Request.Inputs != "" {
+		sub.shapes = []string{""} // the file's own
+	}
+	if len(sub.shapes) == 0 {
+		return usage("%s: its manifest names no shapes; give --shapes B,H,S,D", sub.name)
+	}
+	return nil
+}
+
+// build builds every target once, so that a missing compiler is told before anything ran.
+func (s *sweep) build(ctx context.Context) error {
+	all := make([]*subject, 0, len(s.subjects)+1)
+	for i := range s.subjects {
+		all = append(all, &s.subjects[i])
+	}
+	if s.baseline != nil {
+		all = append(all, s.baseline)
+	}
+	for _, sub := range all {
+		s.tell(Progress{Target: sub.name, Gate: "build", Total: s.total})
+		req := s.request(sub.name)
+		if sub.shapes[0] != "" {
+			req.Shape = sub.shapes[0]
+		}
+		var err error
+		if sub.build, err = s.r.BuildInfo(ctx, req); err != nil {
+			if !failed(err) {
+				return err
+			}
+			sub.broken = err.Error()
+		}
+	}
+	for i := range s.subjects {
+		s.total += len(s.o.Archs) + len(s.subjects[i].shapes)*len(s.o.Seeds) + 1
+	}
+	return nil
+}
+
+// request is the run of a target on the default shape.
+func (s *sweep) request(name string) debugkern.Request {
+	req := s.o.Request
+	req.Target, req.Shape, req.Plain = name, "", true
+	return req
+}
+
+// judge runs the three gates of a target.
+func (s *sweep) judge(ctx context.Context, sub *subject) (*TargetDoc, error) {
+	t := &TargetDoc{
+		Target: sub.name, Kernel: sub.about.Kernel, Variant: sub.about.Variant, Flags: sub.about.Flags, Faults: sub.about.Faults, Build: sub.build,
+	}
+	if sub.broken != "" {
+		t.PTXAS = PTXASDoc{Verdict: Red, Reason: sub.broken, Archs: []ArchDoc{}}
+		t.Correctness = CorrectnessDoc{Verdict: Red, Reason: sub.broken, Cells: []CellDoc{}}
+		t.Performance = PerformanceDoc{Verdict: NotRun, Reason: "the kernel does not build"}
+		t.settle()
+		return t, nil
+	}
+	for _, gate := range []struct {
+		name    string
+		run     func(context.Context, *subject, *TargetDoc) error
+		verdict *string
+	}{
+		{"ptxas", s.ptxas, &t.PTXAS.Verdict}, {"correctness", s.correctness, &t.Correctness.Verdict},
+		{"performance", s.performance, &t.Performance.Verdict},
+	} {
+		if err := gate.run(ctx, sub, t); err != nil {
+			return nil, err
+		}
+		s.tell(Progress{Target: sub.name, Gate: gate.name, Done: s.done, Total: s.total, Verdict: *gate.verdict})
+	}
+	t.settle()
+	return t, nil
+}
+
+// step says that one more unit of work begins.
+func (s *sweep) step(sub *subject, gate, detail string) {
+	s.tell(Progress{Target: sub.name, Gate: gate, Detail: detail, Done: s.done, Total: s.total})
+	s.done++
+}
+
+// failed reports an error that is the kernel's: it does not build, load or run.
+func failed(err error) bool {
+	var e *debugkern.Error
+	return errors.As(err, &e) && e.Code == debugkern.CodeFailed
+}
+
+func usage(format string, args ...any) error {
+	return &debugkern.Error{Code: debugkern.CodeUsage, Err: fmt.Errorf(format, args...)}
+}
+
+// fileDigest is the SHA-256 of a target that is a file, "" for a name of the catalogue.
+func fileDigest(path string) (string, error) {
+	if path == "" || !strings.ContainsAny(path, `./\`) {
+		return "", nil
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", &debugkern.Error{Code: debugkern.CodeUsage, Err: err}
+	}
+	return digest(string(b)), nil
+}
+
+// document is the frame that verdicts are filled into.
+func (s *sweep) document(env *debugkern.EnvironmentDoc) *Doc {
+	seeds := slices.Clone(s.o.Seeds)
+	return &Doc{
+		Schema: Schema, Against: s.o.Against, Targets: []TargetDoc{},
+		Provenance: Provenance{
+			Tool: s.o.Tool, Environment: *env, Seeds: seeds, Warmups: s.o.Warmups, Launches: s.o.Launches, FlushL2: s.o.FlushL2,
+			Gate: s.o.Request.Gate.String(), Schedule: s.o.Request.Schedule, Inputs: s.o.Request.Inputs,
+		},
+	}
+}

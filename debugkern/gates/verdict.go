@@ -1,0 +1,170 @@
+package gates
+
+import (
+	"fmt"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/probes"
+)
+
+// alpha is the level of significance.
+const alpha = 0.05
+
+// combine is the verdict over parts: red if any is red, not run if none ran.
+func combine(parts ...string) string {
+	v := NotRun
+	for _, p := range parts {
+		switch p {
+		case Red:
+			return Red
+		case Green:
+			v = Green
+		}
+	}
+	return v
+}
+
+func overall(targets []TargetDoc) string {
+	var parts []string
+	for i := range targets {
+		parts = append(parts, targets[i].Verdict)
+	}
+	return combine(parts...)
+}
+
+// settle draws the target's verdict from its gates.
+func (t *TargetDoc) settle() {
+	t.Verdict = combine(t.PTXAS.Verdict, t.Correctness.Verdict, t.Performance.Verdict)
+	t.Mergeable = t.PTXAS.Verdict == Green && t.Correctness.Verdict == Green && t.Performance.Verdict == Green
+}
+
+// settle draws the verdict over architectures, and says what decided it.
+func (p *PTXASDoc) settle() {
+	var parts, red, missing []string
+	for _, a := range p.Archs {
+		parts = append(parts, a.Verdict)
+		switch a.Verdict {
+		case Red:
+			red = append(red, a.Arch+": "+a.Reason)
+		case NotRun:
+			missing = append(missing, a.Arch+": "+a.Reason)
+		}
+	}
+	if p.Verdict = combine(parts...); p.Verdict == Red {
+		p.Reason = strings.Join(red, "; ")
+	} else {
+		p.Reason = strings.Join(missing, "; ")
+	}
+}
+
+// judgeResources lists the limits that an allotment is over.
+func judgeResources(r *debugkern.ResourcesDoc, l probes.Limits) (verdict, reason string) {
+	var over []string
+	check := func(got, limit int, what string) {
+		if got > limit {
+			over = append(over, fmt.Sprintf("%d %s, limit %d", got, what, limit))
+		}
+	}
+	check(r.Registers, l.Registers, "registers")
+	check(r.SharedBytes, l.SharedBytes, "shared bytes")
+	check(r.SpillStoreBytes+r.SpillLoadBytes, l.Spills, "spilled bytes")
+	if len(over) > 0 {
+		return Red, strings.Join(over, ", ")
+	}
+	return Green, ""
+}
+
+// judgeCell is a run's verdict. It is red where the run's exit code would not be 0: O over the gate, a stage over its bound, or
+// a finding of severity error, O differing between the builds with and without probes among them.
+func judgeCell(run *debugkern.Run) CellDoc {
+	rep := run.Report
+	c := CellDoc{
+		Dims: probes.Shape(rep.Shape), Seed: rep.Seed, Verdict: Green, Backend: rep.Backend, Output: rep.Output, Guilty: []string{},
+		Findings: countFindings(rep.Findings), Digest: rep.Digest,
+	}
+	for _, g := range rep.Guilty {
+		c.Guilty = append(c.Guilty, g.Stage)
+	}
+	if run.Plain != nil && rep.Gate == probes.GateNone.String() {
+		c.Plain, c.OutputSHA256 = "equal", run.Plain.OutputSHA256
+		for _, f := range c.Findings {
+			if f.Kind == "probe-changed-result" {
+				c.Plain = "differs"
+			}
+		}
+	}
+	if rep.ExitCode() != 0 {
+		c.Verdict, c.Reason = Red, whyRed(rep, &c)
+	}
+	return c
+}
+
+func whyRed(rep *debugkern.Report, c *CellDoc) string {
+	var why []string
+	if len(c.Guilty) > 0 {
+		why = append(why, "wrong: "+strings.Join(c.Guilty, " "))
+	}
+	if o := rep.Output; o != nil && o.Verdict != debugkern.OK {
+		why = append(why, fmt.Sprintf("output: max_abs %.3g, mean_abs %.3g, %.2g %% over the limit", float64(o.MaxAbs), float64(o.MeanAbs), 100*float64(o.BadFraction)))
+	}
+	for _, f := range c.Findings {
+		if f.Severity == "error" {
+			why = append(why, f.Kind+": "+f.Message)
+		}
+	}
+	if len(why) == 0 {
+		why = append(why, rep.Verdict)
+	}
+	return strings.Join(why, "; ")
+}
+
+// countFindings gathers findings by kind and severity, in order of first appearance.
+func countFindings(all []debugkern.FindingDoc) []FindingCount {
+	out := []FindingCount{}
+next:
+	for _, f := range all {
+		for i := range out {
+			if out[i].Kind == f.Kind && out[i].Severity == f.Severity {
+				out[i].Count += max(1, f.Count)
+				continue next
+			}
+		}
+		out = append(out, FindingCount{f.Kind, f.Severity, max(1, f.Count), f.Message})
+	}
+	return out
+}
+
+// settle counts the cells.
+func (c *CorrectnessDoc) settle() {
+	var parts []string
+	for _, cell := range c.Cells {
+		parts = append(parts, cell.Verdict)
+		if cell.Verdict == Green {
+			c.Passed++
+		}
+	}
+	c.Total = len(c.Cells)
+	if c.Verdict = combine(parts...); c.Verdict == Red {
+		c.Reason = fmt.Sprintf("%d of %d fail", c.Total-c.Passed, c.Total)
+	}
+}
+
+// settle compares both times: green where the median is faster by more than the threshold, and significantly so.
+func (p *PerformanceDoc) settle() {
+	if p.Times == nil || p.Baseline == nil {
+		return
+	}
+	p.Speedup = p.Baseline.P50 / p.Times.P50
+	test := mannWhitney(p.Times.Samples, p.Baseline.Samples)
+	p.Test = &test
+	p.Verdict = Red
+	switch {
+	case p.Speedup <= p.MinSpeedup:
+		p.Reason = fmt.Sprintf("%.3f times as fast as %s, and more than %.2f is asked for", p.Speedup, p.Against, p.MinSpeedup)
+	case test.P >= alpha:
+		p.Reason = fmt.Sprintf("%.3f times as fast as %s, but p = %.3g: not significant", p.Speedup, p.Against, test.P)
+	default:
+		p.Verdict = Green
+	}
+}
