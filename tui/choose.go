@@ -166,6 +166,10 @@ func (m *Model) chooseVariant(name string) tea.Cmd {
 		said += " · off, not planted in it: " + strings.Join(dropped, " ")
 		m.shapeBack(&req)
 	}
+	if _, err := man.ParseShape(shapeName(req)); err != nil && len(man.Shapes) > 0 {
+		req.Shape = man.Shapes[0].Name
+		said += " · shape " + req.Shape + ": it has no " + shapeName(m.req)
+	}
 	return m.choose(req, said)
 }
 

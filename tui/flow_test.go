@@ -462,3 +462,15 @@ func TestPinnedRunComesBack(t *testing.T) {
 		}
 	}
 }
+
+func TestVariantWithoutTheShapeBringsOne(t *testing.T) {
+	d := started(t, 80, 24, plainLook, withRequest(debugkern.Request{Target: "stage2", Shape: "1,1,32,64"})).command("variant stage1")
+	if got := d.last(); got.Target != "stage1" || got.Shape != "1,1,32,64" {
+		t.Errorf("a shape in numbers should stay: ran %+v", got)
+	}
+	d.m.req.Shape = "huge"
+	d.command("variant scalar").hasStatus("it has no huge")
+	if got := d.last(); got.Target != "scalar" || got.Shape != "small" {
+		t.Errorf("ran %+v", got)
+	}
+}
