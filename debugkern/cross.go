@@ -39,6 +39,9 @@ func (e *execution) plain() error {
 		return err
 	}
 	e.st.resources = k.Resources()
+	if e.r.plan.Gate != probes.GateNone {
+		return nil // nothing is injected into a build without probes: what it would compute means nothing
+	}
 	l, err := e.r.launch(e.st.inputs, e.st.ref, false)
 	if err != nil {
 		return err
@@ -57,7 +60,7 @@ func (e *execution) plain() error {
 	e.st.extra = append(e.st.extra, e.unseen(res.Findings)...)
 	out := res.Outputs[e.outputArg()]
 	e.st.plain = plainDoc(res, out)
-	if e.r.plan.Gate != probes.GateNone || bytes.Equal(out, e.st.output) {
+	if bytes.Equal(out, e.st.output) {
 		return nil
 	}
 	e.st.extra = append(e.st.extra, e.probeChanged(b.Module, out))

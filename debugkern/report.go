@@ -220,6 +220,7 @@ type ResourcesDoc struct {
 	SpillLoadBytes  int    `json:"spill_load_bytes"`
 	LocalBytes      int    `json:"local_bytes"`
 	Arch            string `json:"arch"`
+	SpillsUnknown   bool   `json:"spills_unknown,omitempty"` // local memory is used, and no compiler log says for what
 }
 
 // CostDoc is what the run took. Counts are one launch of the instrumented build; RunMS all launches of all builds.

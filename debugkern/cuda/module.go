@@ -149,6 +149,12 @@ func (d *driver) attributes(fn uintptr) (functionInfo, error) {
 	return info, nil
 }
 
+// agrees reports whether a compiler's log speaks of code like the loaded function's.
+func agrees(info functionInfo, log, entry string) bool {
+	said, err := parseResources([]byte(log), entry, "")
+	return err == nil && said.Registers == info.Registers && said.SharedBytes == info.Shared
+}
+
 // resources puts the loaded function's attributes beside the compiler's log. They must agree: a disagreement is an error.
 // Where there is no log, spills are known only if there is no local memory at all.
 func resources(info functionInfo, log, entry, arch string) (*target.Resources, error) {

@@ -295,8 +295,11 @@ func (w *worker) load(entry string, image []byte) (*loadResult, error) {
 		return nil, err
 	}
 	if log == "" && k.info.Local > 0 {
-		if log, err = w.drv.compilerLog(image); err != nil {
-			log = "" // it only says what local memory is used for
+		// Another compilation, only to know what local memory is used for: where it cannot be had, or came out differently
+		// (the driver may optimise linked code otherwise than loaded code), it says nothing about this function.
+		again, err := w.drv.compilerLog(image)
+		if err == nil && agrees(k.info, again, entry) {
+			log = again
 		}
 	}
 	w.last++
