@@ -14,18 +14,13 @@ import (
 	"tilescope/tui/keymap"
 )
 
-// emulated is a virtual terminal whose answers are read away.
-func emulated(w, h int) *vt.Emulator {
-	e := vt.NewEmulator(w, h)
-	go io.Copy(io.Discard, e)
-	return e
-}
+// emulated is a virtual terminal. The painter asks it nothing, so its answers need no reader.
+func emulated(w, h int) *vt.Emulator { return vt.NewEmulator(w, h) }
 
 // shows fails unless the terminal that was painted step by step shows what a fresh one shows that is given the frame alone.
 func shows(t *testing.T, screen *vt.Emulator, f frame, what string) {
 	t.Helper()
 	fresh := emulated(f.w, len(f.lines))
-	defer fresh.Close()
 	for y, l := range f.lines {
 		fmt.Fprintf(fresh, "\x1b[%d;1H%s", y+1, l)
 	}
@@ -73,7 +68,6 @@ func TestPainterAgainstATerminal(t *testing.T) {
 			out.Reset()
 			shows(t, screen, f, fmt.Sprintf("%s, step %d, view %s", p, i, d.m.view))
 		}
-		screen.Close()
 	}
 }
 
@@ -94,8 +88,6 @@ func TestPainterGivesTheScreenBack(t *testing.T) {
 	paint.start()
 	paint.show(frame{lines: []string{"hello"}, w: 5, modes: modes{title: "x", mouse: true, cursorX: 2}})
 	paint.close()
-	screen := emulated(5, 1)
-	defer screen.Close()
 	for _, want := range []string{"\x1b[?1049h", "hello", "\x1b[?1006h", "\x1b[?1006l", "\x1b[?25h", "\x1b[?1049l"} {
 		i := bytes.Index(out.Bytes(), []byte(want))
 		if i < 0 {
