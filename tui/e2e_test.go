@@ -5,6 +5,7 @@ package tui
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -23,7 +24,7 @@ func TestProgram(t *testing.T) {
 	}{
 		{"small", tooSmall}, {"resized", resized}, {"no colour", noColour}, {"ascii", asciiOnly}, {"superseded", superseded},
 		{"cancelled", cancelled}, {"mouse", mouseMoves}, {"remembered", remembers}, {"editor", editorReturns}, {"watched", watched},
-		{"interrupted", interrupted},
+		{"interrupted", interrupted}, {"suspended", suspended},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, program) })
 	}
@@ -208,5 +209,34 @@ func interrupted(t *testing.T, program string) {
 	x := open(t, program, 80, 24, nil)
 	x.shows("✓ AGREE")
 	x.press("\x03")
+	x.quits()
+}
+
+// suspended stops under a shell with job control and comes back; without one, as a session's leader, it refuses.
+func suspended(t *testing.T, program string) {
+	x := open(t, program, 80, 24, nil)
+	x.shows("✓ AGREE")
+	x.press("\x1a")
+	x.shows("nobody could resume")
+	x.press("q")
+	x.quits()
+
+	shell, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash here: job control is not tried")
+	}
+	x = open(t, shell, 80, 24, []string{"PS1=shell> "}, "--norc", "--noprofile", "-i")
+	x.shows("shell>")
+	x.press(program + "\r")
+	x.shows("✓ AGREE")
+	x.press("\x1a")
+	x.shows("Stopped")
+	x.press("fg\r")
+	x.shows("✓ AGREE", "resumed")
+	x.press("2")
+	x.shows("KERNEL f16")
+	x.press("q")
+	x.shows("shell>")
+	x.press("exit\r")
 	x.quits()
 }

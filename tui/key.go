@@ -168,6 +168,7 @@ func acting() map[keymap.Action]handler {
 		keymap.Unpin:     (*Model).unpin,
 		keymap.Cancel:    (*Model).cancel,
 		keymap.Interrupt: (*Model).interrupt,
+		keymap.Suspend:   (*Model).suspend,
 		keymap.Quit:      func(*Model, string) tea.Cmd { return tea.Quit },
 	}
 }

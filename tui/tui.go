@@ -77,7 +77,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	m.paint = newPainter(o.Output)
 	program := tea.NewProgram(painted{m, m.paint}, tea.WithContext(ctx), tea.WithInput(o.Input), tea.WithOutput(mute{out}),
-		tea.WithEnvironment(o.Environ), tea.WithColorProfile(look.Profile), tea.WithFilter(suspendFilter))
+		tea.WithEnvironment(o.Environ), tea.WithColorProfile(look.Profile))
 	m.paint.start()
 	watched, unwatch := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -107,14 +107,6 @@ func Run(ctx context.Context, o Options) error {
 type mute struct{ term.File }
 
 func (mute) Write(b []byte) (int, error) { return len(b), nil }
-
-// suspendFilter drops a request to suspend where nobody could resume the program.
-func suspendFilter(_ tea.Model, msg tea.Msg) tea.Msg {
-	if _, ok := msg.(tea.SuspendMsg); ok && sessionLeader() {
-		return nil
-	}
-	return msg
-}
 
 // variable is an environment variable's value, the last where there are several.
 func variable(environ []string, name string) string {

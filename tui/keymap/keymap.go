@@ -77,6 +77,7 @@ const (
 	Breakpoint Action = "breakpoint"
 	Cancel     Action = "cancel"
 	Interrupt  Action = "interrupt"
+	Suspend    Action = "suspend"
 	Quit       Action = "quit"
 )
 

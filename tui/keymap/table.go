@@ -105,6 +105,7 @@ func general() []Binding {
 		{Action: Help, Keys: []string{"?"}, Label: "?", Help: "this help", Hint: "help", Group: g},
 		{Action: Cancel, Keys: []string{"esc"}, Label: "Esc", Help: "cancel a run, a search, a filter; back", Group: g},
 		{Action: Interrupt, Keys: []string{"ctrl+c"}, Label: "Ctrl-C", Help: "cancel running work, else quit", Group: g},
+		{Action: Suspend, Keys: []string{"ctrl+z"}, Label: "Ctrl-Z", Help: "back to the shell; fg resumes", Group: g},
 		{Action: Quit, Keys: []string{"q"}, Label: "q", Help: "quit", Hint: "quit", Group: g},
 	}
 }
