@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"tilescope/debugkern"
+)
+
+func (a *app) bisectCommand() *cobra.Command {
+	var opt pairOptions
+	var until string
+	c := &cobra.Command{
+		Use:   "bisect A B",
+		Short: "The smallest set of differing flags that turns the verdict",
+		Long: "bisect runs A and B, two variants of one manifest, and where one of them agrees and the other does not it finds the smallest\n" +
+			"set of the flags and faults by which they differ that turns the verdict, then prints the pair to compare. Combinations that the\n" +
+			"manifest refuses, or that do not run, decide nothing. --set and --fault are B's, --set-a and --fault-a A's, all other options are\n" +
+			"common; --timeout is each run's. Changes are applied to A, or, with --until, to the one that has the other verdict.\n\n" +
+			"Exit code: 0 found, 1 the two do not differ in verdict, 2 bad input, 3 backend or compiler not available, 4 A or B did not run.",
+		Example: "  tilescope bisect stage2 stage2 --fault kt-ld --fault quant-127.5\n  tilescope bisect scalar stage2 --fault v-midpoint --until agree",
+		Args:    twoTargets,
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.bisect(cmd, &opt, until, args) },
+	}
+	opt.bind(c)
+	c.Flags().StringVar(&until, "until", "", "agree or diverge: the verdict sought (default B's)")
+	return c
+}
+
+func (a *app) bisect(cmd *cobra.Command, opt *pairOptions, until string, args []string) error {
+	first, second, err := opt.requests(cmd, a, args)
+	if err != nil {
+		return err
+	}
+	s, err := a.session(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	meter := newMeter(a.Stderr, a.json)
+	doc, err := s.Bisect(cmd.Context(), first, second, until, meter.report)
+	meter.clear()
+	if err != nil {
+		if doc != nil && doc.Verdict == debugkern.Failed && a.json {
+			if perr := a.print(doc, nil); perr != nil {
+				return perr
+			}
+		}
+		return err
+	}
+	if err := a.print(doc, func(w io.Writer) { printBisection(w, doc) }); err != nil {
+		return err
+	}
+	return exitFor(doc.ExitCode())
+}
+
+func printBisection(w io.Writer, b *debugkern.Bisection) {
+	var ends [2]string
+	for i, t := range b.Targets {
+		ends[i] = sideTitle(debugkern.SideDoc{Target: t.Target, Faults: t.Faults})
+		switch t.Verdict {
+		case debugkern.Unresolved:
+			ends[i] += " is not built"
+		case debugkern.Diverge:
+			ends[i] += " diverges (" + t.Because + ")"
+		default:
+			ends[i] += " agrees"
+		}
+	}
+	fmt.Fprintf(w, "%d,%d,%d,%d seed %d: %s, %s", b.Shape.B, b.Shape.H, b.Shape.S, b.Shape.D, b.Seed, ends[0], ends[1])
+	if b.Verdict != debugkern.Found {
+		fmt.Fprintln(w, ": the two do not differ in verdict, there is nothing to bisect")
+		return
+	}
+	fmt.Fprintf(w, "; they differ in %s\n\n", changesText(b.Differences))
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for i, s := range b.Steps {
+		because, _, _ := strings.Cut(s.Because, "\n")
+		fmt.Fprintf(tw, "  %d\t%s\t%s\t%s\n", i+1, changesText(s.Changes), s.Verdict, because)
+	}
+	tw.Flush()
+	if len(b.Steps) > 0 {
+		fmt.Fprintln(w)
+	}
+	proof := "every smaller set was tried"
+	if b.Proof != "smallest" {
+		proof = "none of it can be left out"
+	}
+	from := b.Targets[0]
+	if b.From == "b" {
+		from = b.Targets[1]
+	}
+	fmt.Fprintf(w, "%s makes %s %s (%s)\n", changesText(b.Minimal), sideTitle(debugkern.SideDoc{Target: from.Target, Faults: from.Faults}), b.Until, proof)
+	fmt.Fprintf(w, "the nearest pair, apart by %s:\n  %s\n", changesText(b.Pair.Changes), b.Pair.Compare)
+}
+
+func changesText(list []debugkern.Change) string {
+	words := make([]string, len(list))
+	for i, c := range list {
+		words[i] = c.String()
+	}
+	return strings.Join(words, " ")
+}
