@@ -39,8 +39,8 @@ race: ## the tests under the race detector
 faults: ## every planted fault on seeds 0-9: expected, got
 	TILESCOPE_FAULT_SEEDS=1 $(GO) test -count=1 -run TestFaultTable -v ./debugkern/cli
 
-golden: ## rewrite the golden screens and documents
-	$(GO) test ./tui/... -update
+golden: ## rewrite the golden screens, pictures and documents
+	$(GO) test ./tui -update
 	$(GO) test ./debugkern/cli -update
 
 toolchain: ## fetch the pinned NVRTC, headers and ptxas into .toolchain
