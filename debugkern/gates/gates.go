@@ -120,6 +120,7 @@ type subject struct {
 	build  *debugkern.BuildDoc
 	broken string // why it does not build
 	shapes []string
+	clean  bool   // flags and faults of the request are not for it: it is what they are compared with
 	file   string // digest of the manifest at a path, "" for the catalogue's
 }
 
@@ -131,6 +132,9 @@ func (s *sweep) open(ctx context.Context) error {
 	if s.o.Seeds == nil {
 		s.o.Seeds = DefaultSeeds
 	}
+	if s.o.Request.Inputs != "" {
+		s.o.Seeds = s.o.Seeds[:1] // inputs are no seed's
+	}
 	if s.o.Archs == nil {
 		s.o.Archs = DefaultArchs
 	}
@@ -138,14 +142,14 @@ func (s *sweep) open(ctx context.Context) error {
 		return usage("--launches %d, --warmups %d: at least two launches are needed for a spread, and no fewer than 0 warm-ups", s.o.Launches, s.o.Warmups)
 	}
 	for _, name := range s.o.Targets {
-		sub, err := s.subject(name, s.o.Shapes)
+		sub, err := s.subject(&subject{name: name, shapes: s.o.Shapes})
 		if err != nil {
 			return err
 		}
 		s.subjects = append(s.subjects, *sub)
 	}
 	if s.o.Against != "" {
-		sub, err := s.subject(s.o.Against, nil)
+		sub, err := s.subject(&subject{name: s.o.Against, clean: true})
 		if err != nil {
 			return fmt.Errorf("--against: %w", err)
 		}
@@ -164,12 +168,11 @@ func (s *sweep) open(ctx context.Context) error {
 }
 
 // subject describes a target and settles its shapes: those named must all do, of the manifest's own those that do.
-func (s *sweep) subject(name string, shapes []string) (*subject, error) {
-	sub := &subject{name: name, shapes: shapes}
-	req := s.request(name)
+func (s *sweep) subject(sub *subject) (*subject, error) {
+	req := s.request(sub)
 	var err error
-	if len(shapes) > 0 {
-		for _, shape := range shapes {
+	if len(sub.shapes) > 0 {
+		for _, shape := range sub.shapes {
 			req.Shape = shape
 			if sub.about, err = s.r.Describe(req); err != nil {
 				return nil, err
@@ -178,13 +181,16 @@ func (s *sweep) subject(name string, shapes []string) (*subject, error) {
 	} else if err := s.describe(sub, req); err != nil {
 		return nil, err
 	}
+	if s.o.Request.Inputs != "" {
+		sub.shapes = []string{""} // the file's own
+	}
 	if s.o.Shape != "" {
 		req.Shape = s.o.Shape
 		if _, err := s.r.Describe(req); err != nil {
 			return nil, err
 		}
 	}
-	sub.file, err = fileDigest(name)
+	sub.file, err = fileDigest(sub.name)
 	return sub, err
 }
 
@@ -215,10 +221,7 @@ func (s *sweep) describe(sub *subject, req debugkern.Request) error {
 	if sub.about == nil {
 		return err
 	}
-	if s.o.Request.Inputs != "" {
-		sub.shapes = []string{""} // the file's own
-	}
-	if len(sub.shapes) == 0 {
+	if len(sub.shapes) == 0 && s.o.Request.Inputs == "" {
 		return usage("%s: its manifest names no shapes; give --shapes B,H,S,D", sub.name)
 	}
 	return nil
@@ -235,7 +238,7 @@ func (s *sweep) build(ctx context.Context) error {
 	}
 	for _, sub := range all {
 		s.tell(Progress{Target: sub.name, Gate: "build", Total: s.total})
-		req := s.request(sub.name)
+		req := s.request(sub)
 		if sub.shapes[0] != "" {
 			req.Shape = sub.shapes[0]
 		}
@@ -254,9 +257,12 @@ func (s *sweep) build(ctx context.Context) error {
 }
 
 // request is the run of a target on the default shape.
-func (s *sweep) request(name string) debugkern.Request {
+func (s *sweep) request(sub *subject) debugkern.Request {
 	req := s.o.Request
-	req.Target, req.Shape, req.Plain = name, "", true
+	req.Target, req.Shape, req.Plain = sub.name, "", true
+	if sub.clean {
+		req.Set, req.Faults = nil, nil
+	}
 	return req
 }
 

@@ -15,7 +15,7 @@ func (s *sweep) ptxas(ctx context.Context, sub *subject, t *TargetDoc) error {
 	for _, arch := range s.o.Archs {
 		s.step(sub, "ptxas", arch)
 		a := ArchDoc{Arch: arch}
-		req := s.request(sub.name)
+		req := s.request(sub)
 		req.Shape = sub.shapes[0]
 		res, reason, err := s.r.Resources(ctx, req, arch)
 		switch {
@@ -57,7 +57,7 @@ func (s *sweep) correctness(ctx context.Context, sub *subject, t *TargetDoc) err
 func (s *sweep) cell(ctx context.Context, sub *subject, shape string, seed uint64) (*CellDoc, error) {
 	detail := fmt.Sprintf("%s seed %d", shape, seed)
 	s.step(sub, "correctness", detail)
-	req := s.request(sub.name)
+	req := s.request(sub)
 	req.Shape, req.Seed = shape, seed
 	var dims probes.Shape
 	if req.Inputs == "" {
@@ -129,7 +129,7 @@ func (s *sweep) performance(ctx context.Context, sub *subject, t *TargetDoc) err
 		base = nil
 	} else if base != nil {
 		against := req
-		against.Target = base.name
+		against.Target, against.Set, against.Faults = base.name, nil, nil
 		reqs = append(reqs, against)
 	} else {
 		p.Reason = "nothing to compare with (--against TARGET)"
@@ -150,7 +150,7 @@ func (s *sweep) performance(ctx context.Context, sub *subject, t *TargetDoc) err
 
 // timedRequest is what speed is measured with: mission, or the shape asked for, or the target's first.
 func (s *sweep) timedRequest(sub *subject) (debugkern.Request, probes.Shape, error) {
-	req := s.request(sub.name)
+	req := s.request(sub)
 	req.Seed = s.o.Seeds[0]
 	if req.Shape = s.o.Shape; req.Shape == "" {
 		req.Shape = timedShape
