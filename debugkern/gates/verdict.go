@@ -106,7 +106,7 @@ func whyRed(rep *debugkern.Report, c *CellDoc) string {
 		why = append(why, "wrong: "+strings.Join(c.Guilty, " "))
 	}
 	if o := rep.Output; o != nil && o.Verdict != debugkern.OK {
-		why = append(why, fmt.Sprintf("output: max_abs %.3g, mean_abs %.3g, %.2g %% over the limit", float64(o.MaxAbs), float64(o.MeanAbs), 100*float64(o.BadFraction)))
+		why = append(why, fmt.Sprintf("output: max_abs %.3g, mean_abs %.3g, %.1f %% over the limit", float64(o.MaxAbs), float64(o.MeanAbs), 100*float64(o.BadFraction)))
 	}
 	for _, f := range c.Findings {
 		if f.Severity == "error" {
