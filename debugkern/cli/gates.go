@@ -163,7 +163,7 @@ func shapeList(text string) ([]string, error) {
 			if i+4 > len(parts) {
 				return nil, usageError("--shapes %s: expected four numbers B,H,S,D, found %d", text, len(parts)-i)
 			}
-			part = strings.Join(parts[i:i+4], ",")
+			part = strings.ReplaceAll(strings.Join(parts[i:i+4], ","), " ", "")
 			i += 3
 		}
 		if !slices.Contains(out, part) {
