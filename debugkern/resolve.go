@@ -156,7 +156,9 @@ func parseStages(p *probes.Plan, list string) (probes.StageSet, error) {
 	judged := p.Gate.Judged()
 	var have probes.StageSet
 	for i := range p.Stages {
-		have |= probes.StagesOf(p.Stages[i].Stage)
+		if p.Stages[i].Capture.Kind != probes.CaptureNone { // a stage described and not taken is nobody's to miss
+			have |= probes.StagesOf(p.Stages[i].Stage)
+		}
 	}
 	if list == "" || list == "*" {
 		return have & judged, nil
@@ -165,7 +167,7 @@ func parseStages(p *probes.Plan, list string) (probes.StageSet, error) {
 	for name := range strings.SplitSeq(list, ",") {
 		st, ok := probes.ParseStage(strings.TrimSpace(name))
 		if !ok || !have.Has(st) {
-			return 0, usage("--stages %s: kernel %s has no stage %q (stages are Q K V S m l P U O)", list, p.Kernel, name)
+			return 0, usage("--stages %s: kernel %s captures no stage %q (stages are Q K V S m l P U O)", list, p.Kernel, name)
 		}
 		set |= probes.StagesOf(st)
 	}

@@ -141,7 +141,7 @@ func (a *app) execute(ctx context.Context) error {
 }
 
 // planned are commands of CONTRACT.md that this version does not have; as a target they would only confuse.
-var planned = []string{"diagnose", "init"}
+var planned = []string{"diagnose"}
 
 func (a *app) root() *cobra.Command {
 	var opt runOptions
@@ -159,7 +159,7 @@ func (a *app) root() *cobra.Command {
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the document of this command on standard output, and nothing else")
 	opt.bind(root)
-	root.AddCommand(a.runCommand(), a.gatesCommand(), a.compareCommand(), a.bisectCommand(), a.lutCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.gatesCommand(), a.compareCommand(), a.bisectCommand(), a.initCommand(), a.lutCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &debugkern.Error{Code: debugkern.CodeUsage, Err: fmt.Errorf("%w (%s --help lists the options)", err, c.CommandPath())}
 	})

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tilescope/debugkern"
+)
+
+func (a *app) initCommand() *cobra.Command {
+	var req debugkern.ScaffoldRequest
+	c := &cobra.Command{
+		Use:   "init FILE.ptx|FILE.cu",
+		Short: "A commented manifest from a kernel alone",
+		Long: "init reads the parameters and shared arrays of a kernel's entry and writes a commented manifest that loads. What PTX cannot\n" +
+			"show has a usual value and is marked with \"# ?\". A .cu is compiled by NVRTC first; it has names, which PTX has not. An existing\n" +
+			"file is never overwritten.\n\n" +
+			"Exit code: 0 written, 2 bad input, 3 no NVRTC for a .cu, 4 the kernel does not compile or parse.",
+		Example: "  tilescope init my_attention.ptx\n  tilescope init my_attention.cu --entry attention_fwd --out kernels/mine.yaml",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError("%s takes one FILE.ptx or FILE.cu; it was given %d", cmd.CommandPath(), len(args))
+			}
+			req.File = args[0]
+			return a.init(cmd, req)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&req.Out, "out", "", "where the manifest goes (default beside FILE, as .yaml)")
+	f.StringVar(&req.Entry, "entry", "", "which kernel of FILE (default the first)")
+	f.StringVar(&req.Arch, "arch", "", "architecture to compile a .cu for, such as sm_80")
+	return c
+}
+
+func (a *app) init(cmd *cobra.Command, req debugkern.ScaffoldRequest) error {
+	if req.Out == "" {
+		req.Out = strings.TrimSuffix(req.File, filepath.Ext(req.File)) + ".yaml"
+	}
+	if _, err := os.Lstat(req.Out); err == nil {
+		return usageError("%s exists already and is not overwritten: remove it, or name another with --out", req.Out)
+	}
+	if dir, err := os.Stat(filepath.Dir(req.Out)); err != nil || !dir.IsDir() {
+		return usageError("--out %s: there is no directory %s", req.Out, filepath.Dir(req.Out))
+	}
+	s, err := a.session(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	doc, err := s.Scaffold(cmd.Context(), req)
+	if err != nil {
+		if doc != nil && a.json {
+			if perr := a.print(doc, nil); perr != nil {
+				return perr
+			}
+		}
+		return err
+	}
+	if err := writeNew(req.Out, doc.Text); err != nil {
+		return usageError("--out %s: %w", req.Out, err)
+	}
+	return a.print(doc, func(w io.Writer) {
+		fmt.Fprintf(w, "wrote %s: entry %s, %d guesses marked with \"# ?\"\n", doc.Out, doc.Entry, len(doc.Unknown))
+		for _, n := range doc.Notes {
+			fmt.Fprintf(w, "note: %s\n", n)
+		}
+		fmt.Fprintf(w, "hold them to your kernel, then: tilescope run %s\n", runnable(doc.Out))
+	})
+}
+
+// runnable is a manifest's path as a target: without a separator or .yaml it would be taken for a name of the catalogue.
+func runnable(path string) string {
+	if ext := filepath.Ext(path); strings.ContainsAny(path, `/\`) || ext == ".yaml" || ext == ".yml" {
+		return path
+	}
+	return "./" + path
+}
+
+// writeNew writes a file that does not exist yet; a failed write leaves none.
+func writeNew(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return errors.New("exists already and is not overwritten")
+	}
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(f, text)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		os.Remove(path)
+	}
+	return err
+}

@@ -1,0 +1,180 @@
+package debugkern
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"tilescope/configs"
+	"tilescope/debugkern/cuda"
+	"tilescope/debugkern/ptx"
+	"tilescope/probes"
+)
+
+// ScaffoldSchema names the document that init prints.
+const ScaffoldSchema = "tilescope.init/1"
+
+// Scaffold is the document tilescope.init/1: a manifest made from a kernel alone.
+type Scaffold struct {
+	Schema  string    `json:"schema"`
+	File    string    `json:"file"`
+	Out     string    `json:"out"`
+	Entry   string    `json:"entry"`
+	Entries []string  `json:"entries"` // all that the module has
+	Unknown []string  `json:"unknown"` // what the manifest marks with "# ?"
+	Notes   []string  `json:"notes"`
+	Error   *ErrorDoc `json:"error"`
+	Text    string    `json:"-"` // the manifest
+	kernel  *ptx.Func // what it describes
+	module  *ptx.Module
+}
+
+// ExitCode is the contract's exit code: 0 written, 4 the kernel did not build or parse.
+func (s *Scaffold) ExitCode() int {
+	if s.Error != nil {
+		return int(CodeFailed)
+	}
+	return 0
+}
+
+// ScaffoldRequest asks for a manifest of File (.ptx or .cu), to stand at Out. Entry "" is the first.
+type ScaffoldRequest struct{ File, Out, Entry, Arch string }
+
+// Scaffold reads a kernel and writes down, as the text of a manifest that loads, what it shows of itself; what it cannot
+// show is given a usual value and marked. Nothing is written to a file. It returns an *Error as Run does.
+func (s *Session) Scaffold(ctx context.Context, req ScaffoldRequest) (*Scaffold, error) {
+	doc := &Scaffold{Schema: ScaffoldSchema, File: req.File, Out: req.Out, Entries: []string{}, Unknown: []string{}, Notes: []string{}}
+	module, source, err := s.readKernel(ctx, req)
+	if err != nil {
+		err = (&execution{s: s, ctx: ctx}).explain(err)
+		if coded, ok := err.(*Error); ok && coded.Report != nil {
+			doc.Error, coded.Report = coded.Report.Error, nil
+			return doc, err
+		}
+		return nil, err
+	}
+	doc.module = module
+	if err := doc.choose(req.Entry); err != nil {
+		return nil, err
+	}
+	doc.Text = doc.manifest(req, source)
+	if _, err := configs.ParseManifest(req.Out, []byte(doc.Text)); err != nil {
+		return nil, fmt.Errorf("BUG: the manifest made of %s does not load: %w", req.File, err)
+	}
+	return doc, nil
+}
+
+// readKernel parses PTX, or compiles CUDA source; source is its text, "" for PTX.
+func (s *Session) readKernel(ctx context.Context, req ScaffoldRequest) (m *ptx.Module, source string, err error) {
+	text, err := os.ReadFile(req.File)
+	if err != nil {
+		return nil, "", usage("read the kernel: %w", err)
+	}
+	switch filepath.Ext(req.File) {
+	case ".ptx":
+		b, err := parseBuild(req.File, text, "none")
+		if err != nil {
+			return nil, "", err
+		}
+		return b.Module, "", nil
+	case ".cu":
+	default:
+		return nil, "", usage("%s: expected a .ptx or a .cu file", req.File)
+	}
+	tc, err := s.toolchain()
+	if err != nil {
+		return nil, "", unavailable("%s has to be compiled, and no NVRTC was found: %w (tilescope doctor says what to install; a .ptx needs none)", req.File, err)
+	}
+	if req.Arch == "" {
+		req.Arch = defaultArch
+	}
+	out, err := tc.Compile(ctx, cuda.Build{
+		Name: filepath.Base(req.File), Source: string(text), Headers: s.headers(nil), Arch: req.Arch, Include: []string{filepath.Dir(req.File)},
+	})
+	if err != nil {
+		return nil, "", compileError(err)
+	}
+	b, err := parseBuild(req.File+".ptx", []byte(out.Text), "nvrtc")
+	if err != nil {
+		return nil, "", err
+	}
+	return b.Module, string(text), nil
+}
+
+// choose settles the entry: by its name, mangled or not, or the first.
+func (d *Scaffold) choose(name string) error {
+	for _, e := range d.module.Entries() {
+		d.Entries = append(d.Entries, e.Name)
+		if d.kernel == nil && (name == "" || e.Name == name || e.Demangled == name) {
+			d.kernel = e
+		}
+	}
+	switch {
+	case len(d.Entries) == 0:
+		return usage("%s has no kernel (.entry)", d.File)
+	case d.kernel == nil:
+		return usage("%s has no entry %q (it has %s)", d.File, name, strings.Join(d.Entries, ", "))
+	case name == "" && len(d.Entries) > 1:
+		d.Notes = append(d.Notes, fmt.Sprintf("%s has %d entries, this is the first; the others: %s (--entry takes one)", d.File, len(d.Entries), strings.Join(d.Entries[1:], ", ")))
+	}
+	d.Entry = d.kernel.Name
+	return nil
+}
+
+var notInName = regexp.MustCompile(`[^A-Za-z0-9_.+-]+`)
+
+// manifest writes the text.
+func (d *Scaffold) manifest(req ScaffoldRequest, source string) string {
+	w := &manifestText{doc: d}
+	name := strings.Trim(notInName.ReplaceAllString(strings.TrimSuffix(filepath.Base(d.File), filepath.Ext(d.File)), "_"), ".+-")
+	if name == "" || name[0] >= '0' && name[0] <= '9' {
+		name = "kernel_" + name
+	}
+	w.line("# A manifest of %s, made from the kernel alone. What it could not show has a usual value and is marked with \"# ?\":", filepath.Base(d.File))
+	w.line("# hold each of those to your kernel, then remove the mark. Expressions may use the shape (B, H, S, D), constants, flags, and,")
+	w.line("# where a block or a kv tile is meant, bx, by, bz and kv.")
+	for _, n := range d.Notes {
+		w.line("# %s.", n)
+	}
+	kind := "source"
+	if source == "" {
+		kind = "ptx"
+	}
+	w.line("schema: %s\nname: %s\ntitle: %q\n%s: %q\nentry: %s", configs.Schema, name, name, kind, d.relative(req), d.Entry)
+	params := parameters(d.kernel, declaredParameters(source, d.kernel.Demangled))
+	if n := len(params); n > 0 && d.instrumented() {
+		params = params[:n-1]
+		w.line("# built with probes: its last parameter is tilescope's own and is not listed below")
+	}
+	w.constants(d.module)
+	w.launch(d.kernel)
+	w.args(meanings(params))
+	w.work()
+	w.shared(d.module.SharedLayout(d.kernel))
+	w.tail(name)
+	return w.String()
+}
+
+// instrumented reports whether the build has probes: the header is among its files.
+func (d *Scaffold) instrumented() bool {
+	last := len(d.kernel.Params) - 1
+	return last >= 0 && d.kernel.Params[last].Size == 8 && slices.ContainsFunc(d.module.Files, func(f ptx.File) bool {
+		return filepath.Base(f.Name) == probes.HeaderName
+	})
+}
+
+// relative is the kernel's file as the manifest must name it.
+func (d *Scaffold) relative(req ScaffoldRequest) string {
+	from, errFrom := filepath.Abs(filepath.Dir(req.Out))
+	to, errTo := filepath.Abs(req.File)
+	if errFrom == nil && errTo == nil {
+		if rel, err := filepath.Rel(from, to); err == nil {
+			return filepath.ToSlash(rel)
+		}
+	}
+	return filepath.ToSlash(req.File)
+}

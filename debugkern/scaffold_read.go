@@ -1,0 +1,217 @@
+package debugkern
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/probes"
+)
+
+// parameter is what can be told of one kernel parameter from its PTX, and from the CUDA source where there is one.
+type parameter struct {
+	name    string // "" where only the PTX is known: it has none
+	dtype   probes.DType
+	guessed bool // the type is a guess
+	pointer bool
+	read    bool
+	written bool
+}
+
+// parameters describes an entry's parameters in order. A pointer is known by its use: global memory is reached through it.
+func parameters(f *ptx.Func, declared []parameter) []parameter {
+	list := make([]parameter, len(f.Params))
+	uses := pointerUses(f)
+	for i, p := range f.Params {
+		q := &list[i]
+		u := uses[i]
+		q.read, q.written = u.read, u.written
+		q.pointer = p.Size == 8 && (p.Ptr || u.read || u.written || !p.Type.Signed() && !p.Type.Float())
+		if q.pointer {
+			q.dtype, q.guessed = u.element()
+		} else {
+			q.dtype, q.guessed = scalarType(p)
+		}
+		if i < len(declared) && len(declared) >= len(f.Params)-1 {
+			d := declared[i]
+			q.name = d.name
+			if d.dtype != 0 && d.pointer == q.pointer {
+				q.dtype, q.guessed = d.dtype, false
+			}
+		}
+	}
+	return list
+}
+
+func scalarType(p *ptx.Var) (probes.DType, bool) {
+	switch {
+	case p.Type == ptx.F32:
+		return probes.F32, false
+	case p.Type == ptx.F64:
+		return probes.F64, false
+	case p.Size == 8:
+		return probes.I64, true
+	case p.Size == 2:
+		return probes.U16, true
+	case p.Size == 1:
+		return probes.U8, true
+	}
+	return probes.I32, p.Size != 4
+}
+
+// pointerUse is how global memory is reached through a pointer parameter.
+type pointerUse struct {
+	read, written bool
+	types         []ptx.Type // of accesses one element wide
+}
+
+// element guesses the type behind a pointer: what single elements are accessed as; 0 where only vectors are.
+func (u pointerUse) element() (t probes.DType, guessed bool) {
+	smallest := ptx.TypeNone
+	for _, t := range u.types {
+		if smallest == ptx.TypeNone || t.Bytes() < smallest.Bytes() {
+			smallest = t
+		}
+	}
+	switch {
+	case smallest == ptx.F32:
+		return probes.F32, false
+	case smallest == ptx.F64:
+		return probes.F64, false
+	case smallest == ptx.TypeNone:
+		return 0, true
+	case smallest.Bytes() == 1:
+		return probes.U8, true
+	case smallest.Bytes() == 2:
+		return probes.F16, true
+	case smallest.Bytes() == 4 && u.written: // halves are often stored in pairs
+		return probes.F16, true
+	}
+	return 0, true
+}
+
+// pointerUses follows the addresses made of each 8-byte parameter through moves and additions to the accesses of memory.
+func pointerUses(f *ptx.Func) []pointerUse {
+	origin := addressOrigins(f)
+	uses := make([]pointerUse, len(f.Params))
+	for _, in := range f.Body {
+		read, written := accesses(in)
+		if !read && !written {
+			continue
+		}
+		for _, a := range in.Args {
+			if a.Kind != ptx.OpAddr || a.Base != ptx.BaseReg {
+				continue
+			}
+			for i := range uses {
+				if i >= 64 || origin[a.Reg]>>i&1 == 0 {
+					continue
+				}
+				uses[i].read, uses[i].written = uses[i].read || read, uses[i].written || written
+				if in.Vec() < 2 && in.Op != "cp" {
+					uses[i].types = append(uses[i].types, in.Type())
+				}
+			}
+		}
+	}
+	return uses
+}
+
+// accesses says how an instruction touches memory that a parameter's address may lie in.
+func accesses(in *ptx.Instr) (read, written bool) {
+	if s := in.Space(); s == ptx.SpaceParam || s == ptx.SpaceLocal || s == ptx.SpaceConst || s == ptx.SpaceShared && in.Op != "cp" {
+		return false, false
+	}
+	switch in.Op {
+	case "ld", "ldu", "cp":
+		return true, false
+	case "st":
+		return false, true
+	case "atom", "red":
+		return true, true
+	}
+	return false, false
+}
+
+// addressOrigins is, for each register, the set of parameters whose value it is an address from.
+func addressOrigins(f *ptx.Func) []uint64 {
+	origin := make([]uint64, len(f.Regs))
+	for changed := true; changed; {
+		changed = false
+		for _, in := range f.Body {
+			if len(in.Args) < 2 || in.Args[0].Kind != ptx.OpReg || in.Args[0].Reg < 0 {
+				continue
+			}
+			from := uint64(0)
+			switch in.Op {
+			case "ld":
+				if v := in.Args[1].Var; v != nil && in.Space() == ptx.SpaceParam {
+					if i := slices.Index(f.Params, v); i >= 0 && i < 64 && v.Size == 8 {
+						from = 1 << i
+					}
+				}
+			case "mov", "cvta", "add", "sub", "mad", "selp":
+				for _, a := range in.Args[1:] {
+					if a.Kind == ptx.OpReg && a.Reg >= 0 {
+						from |= origin[a.Reg]
+					}
+				}
+			}
+			if to := &origin[in.Args[0].Reg]; *to|from != *to {
+				*to, changed = *to|from, true
+			}
+		}
+	}
+	return origin
+}
+
+var (
+	comments  = regexp.MustCompile(`(?s)//[^\n]*|/\*.*?\*/`)
+	qualifier = regexp.MustCompile(`\b(const|volatile|struct|__restrict__|__restrict|restrict|__grid_constant__)\b`)
+	cName     = regexp.MustCompile(`[A-Za-z_]\w*`)
+)
+
+// cTypes are the element types that CUDA sources spell.
+var cTypes = map[string]probes.DType{
+	"float": probes.F32, "double": probes.F64, "int": probes.I32, "int32_t": probes.I32, "unsigned int": probes.U32, "unsigned": probes.U32,
+	"uint32_t": probes.U32, "half": probes.F16, "__half": probes.F16, "__nv_bfloat16": probes.BF16, "nv_bfloat16": probes.BF16,
+	"unsigned char": probes.U8, "uint8_t": probes.U8, "signed char": probes.I8, "int8_t": probes.I8, "__nv_fp8_e4m3": probes.E4M3,
+	"__nv_fp8_e5m2": probes.E5M2, "long long": probes.I64, "int64_t": probes.I64, "size_t": probes.U64, "uint64_t": probes.U64,
+	"unsigned long long": probes.U64, "unsigned short": probes.U16, "uint16_t": probes.U16,
+}
+
+// declaredParameters reads the parameter list of a kernel out of its CUDA source: names, and the types that it knows. nil
+// where the source does not show it plainly.
+func declaredParameters(source, kernel string) []parameter {
+	text := comments.ReplaceAllString(source, " ")
+	at := regexp.MustCompile(`__global__[^;{}]*?\b` + regexp.QuoteMeta(kernel) + `\s*\(`).FindStringIndex(text)
+	if at == nil {
+		return nil
+	}
+	rest := text[at[1]:]
+	end := strings.IndexAny(rest, "){")
+	if end < 0 {
+		return nil
+	}
+	var list []parameter
+	for p := range strings.SplitSeq(rest[:end], ",") {
+		p = qualifier.ReplaceAllString(p, " ")
+		kind, name, pointer := p, "", strings.Contains(p, "*")
+		if pointer {
+			i := strings.LastIndexByte(p, '*')
+			kind, name = p[:i], cName.FindString(p[i:])
+		} else if words := strings.Fields(p); len(words) > 1 {
+			last := 1
+			for last < len(words)-1 && cTypes[strings.Join(words[:last], " ")] == 0 { // a macro may follow the name
+				last++
+			}
+			kind, name = strings.Join(words[:last], " "), words[last]
+			if _, more := cTypes[strings.Join(words[:min(last+1, len(words)-1)], " ")]; more && last < len(words)-1 {
+				kind, name = strings.Join(words[:last+1], " "), words[last+1]
+			}
+		}
+		list = append(list, parameter{name: name, dtype: cTypes[strings.Join(strings.Fields(kind), " ")], pointer: pointer})
+	}
+	return list
+}

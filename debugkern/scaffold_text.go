@@ -1,0 +1,196 @@
+package debugkern
+
+import (
+	"encoding/binary"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/probes"
+)
+
+// manifestText collects the lines of a manifest and what they leave open.
+type manifestText struct {
+	strings.Builder
+	doc    *Scaffold
+	rows   string       // constant: query rows of a block
+	keys   string       // keys of a kv tile
+	output probes.DType // type of O; 0 where no parameter is it
+	result string       // the parameter that is
+}
+
+func (w *manifestText) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+
+// open writes a line whose value is a guess.
+func (w *manifestText) open(field, why, format string, args ...any) {
+	w.doc.Unknown = append(w.doc.Unknown, field)
+	w.line(format+"   # ? %s", append(args, why)...)
+}
+
+var constantName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+
+// reserved are names that a constant cannot take.
+var reserved = []string{"B", "H", "S", "D"}
+
+// constants lists the integer constants that the compiler left in the module, and settles which are the tile's sides.
+func (w *manifestText) constants(m *ptx.Module) {
+	values, names := map[string]int32{}, []string{}
+	for _, v := range m.Vars {
+		n := v.Demangled
+		if _, twice := values[n]; twice || v.Space == ptx.SpaceShared || len(v.Dims) > 0 || len(v.Init) != 4 || v.Type.Float() || !constantName.MatchString(n) || slices.Contains(reserved, n) {
+			continue
+		}
+		values[n] = int32(binary.LittleEndian.Uint32(v.Init))
+		names = append(names, n)
+	}
+	pick := func(candidates ...string) string {
+		for _, c := range candidates {
+			if values[c] > 0 {
+				return c
+			}
+		}
+		return ""
+	}
+	w.rows, w.keys = pick("TILE_M", "BR", "BLOCK_M", "BM"), pick("TILE_N", "BC", "BLOCK_N", "BN")
+	w.line("\nconstants:")
+	for _, n := range names {
+		w.line("  %s: %d", n, values[n])
+	}
+	for _, side := range []struct {
+		name *string
+		def  string
+		why  string
+	}{{&w.rows, "TILE_M", "query rows of a block"}, {&w.keys, "TILE_N", "keys of a kv tile"}} {
+		if *side.name == "" {
+			*side.name = side.def
+			w.open("constants."+side.def, side.why, "  %s: 32", side.def)
+		}
+	}
+	w.line("# requires:\n#   - {that: D == 64, say: \"the kernel is compiled for D = 64\"}")
+}
+
+func (w *manifestText) launch(f *ptx.Func) {
+	w.line("\nlaunch:")
+	w.open("launch.grid", "which block computes what is the caller's choice", "  grid: [ceil_div(S, %s), H, B]", w.rows)
+	block := [3]uint64{128, 1, 1}
+	known, bound := f.Directive("reqntid")
+	if !bound {
+		known, bound = f.Directive("maxntid")
+	}
+	for i := range min(len(known.Args), 3) {
+		block[i] = max(1, known.Args[i])
+	}
+	text := fmt.Sprintf("  block: [%d, %d, %d]", block[0], block[1], block[2])
+	if bound && known.Name == "reqntid" {
+		w.line("%s", text)
+	} else if bound {
+		w.open("launch.block", "the most that __launch_bounds__ allows", "%s", text)
+	} else {
+		w.open("launch.block", "threads of a block", "%s", text)
+	}
+	if slices.ContainsFunc(w.doc.module.SharedLayout(f), func(s ptx.Symbol) bool { return s.Dynamic }) {
+		w.open("launch.shared", "dynamic shared bytes that the caller asks for", "  shared: 49152")
+	} else {
+		w.line("  shared: 0")
+	}
+}
+
+func (w *manifestText) args(list []meantParameter) {
+	w.line("\n# name, type (* for a pointer), and for pointers the extent and what the host does with it.\nargs:")
+	quantised := false
+	for i, a := range list {
+		field := fmt.Sprintf("args[%d]", i)
+		switch {
+		case !a.pointer:
+			role := ""
+			if a.scale && a.name != "softmax_scale" {
+				role = ", role: scale"
+			}
+			text := fmt.Sprintf("  - {name: %s, type: %s, value: %s%s}", a.name, a.dtype, a.value, role)
+			w.mark(a.why, field, text)
+		case a.tensor == "":
+			w.open(field, "which tensor is it, and how large?", "  - {name: %s, type: \"%s*\", dims: [B, H, S, D], role: scratch}", a.name, a.dtype)
+		default:
+			role, dims := "input", "[B, H, S, D]"
+			if a.tensor == "O" {
+				role, w.output, w.result = "output", a.dtype, a.name
+			}
+			if len(a.tensor) == 2 {
+				dims = "[H]"
+			}
+			quantised = quantised || len(a.tensor) == 1 && role == "input" && !a.dtype.Float()
+			w.mark(a.why, field, fmt.Sprintf("  - {name: %s, type: \"%s*\", dims: %s, role: %s, tensor: %s}", a.name, a.dtype, dims, role, a.tensor))
+		}
+	}
+	if quantised {
+		w.line("\n# How the host encodes the inputs: per head scale = absmax / max, byte = zero + round(x / scale / max * levels).")
+		w.open("quantiser", "what the kernel decodes", "quantiser: {kind: sim-fp8, zero: 128, levels: 127, max: 448}")
+	}
+}
+
+func (w *manifestText) mark(why, field, text string) {
+	if why == "" {
+		w.line("%s", text)
+		return
+	}
+	w.open(field, why, "%s", text)
+}
+
+func (w *manifestText) work() {
+	if w.output == 0 {
+		return
+	}
+	w.line("\n# Which part of the problem a block (bx, by, bz) and a kv tile compute.\nwork:")
+	for _, e := range [][2]string{{"batch", "bz"}, {"head", "by"}, {"query", "bx * " + w.rows}, {"key", "kv * " + w.keys}, {"tiles", "ceil_div(S, " + w.keys + ")"}} {
+		w.open("work."+e[0], "guessed", "  %s: %s", e[0], e[1])
+	}
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// shared lists the static shared arrays, as bytes where the PTX knows no type.
+func (w *manifestText) shared(symbols []ptx.Symbol) {
+	seen, head := map[string]bool{}, false
+	for _, s := range symbols {
+		if s.Dynamic || s.Size == 0 || seen[s.Demangled] || !plainName.MatchString(s.Demangled) {
+			continue
+		}
+		if seen[s.Demangled] = true; !head {
+			head = true
+			w.line("\n# PTX knows an array's bytes, not its type and sides; the product must stay the same.\nshared:")
+		}
+		dtype, known := probes.U8, false
+		switch s.Type {
+		case ptx.F32:
+			dtype, known = probes.F32, true
+		case ptx.F64:
+			dtype, known = probes.F64, true
+		}
+		text := fmt.Sprintf("  - {name: %s, type: %s, dims: [%d]}", s.Demangled, dtype, s.Size/dtype.Size())
+		if known {
+			w.line("%s", text)
+		} else {
+			w.open("shared."+s.Demangled, "type and sides", "%s", text)
+		}
+	}
+}
+
+// tail writes what a manifest has besides: one variant, the output as the only stage judged, shapes, limits.
+func (w *manifestText) tail(name string) {
+	w.line("\n# flags:\n#   - {name: USE_SOMETHING, help: \"a preprocessor symbol of the source\"}\nvariants:\n  %s: {}\ndefault: %s\ngates: []", name, name)
+	if w.output == 0 {
+		w.line("\n# No parameter looks like the output O: name one (role: output, tensor: O) and add work, stages and shapes to judge it.")
+	} else {
+		w.line("\n# Only the output is judged so far. A stage seen in a shared array, once it has its type and sides:\n" +
+			"#   - {name: S, dtype: f16, dims: [ROWS, KEYS], valid: [...], per: tile, from: [Q, K], scaled: true,\n" +
+			"#      compute: {unit: tensor, acc: f16, block: 16}, array: sS, capture: {shared: sS, at: {line: L}, tile_at: {line: L}}}\nstages:")
+		w.line("  - {name: P, dtype: f16, dims: [%[1]s, %[2]s], valid: [min(%[1]s, S - bx * %[1]s), %[2]s], per: tile, capture: none}   # says a tile's sides", w.rows, w.keys)
+		w.line("  - {name: O, dtype: %s, dims: [%s, D], valid: [min(%s, S - bx * %s), D], per: block, capture: {output: %s}}", w.output, w.rows, w.rows, w.rows, w.result)
+	}
+	w.line("\nshapes:   # B, H, S, D")
+	w.open("shapes", "does the kernel take D = 64?", "  validation: [1, 4, 128, 64]")
+	w.line("  small: [1, 1, 32, 64]\n\nthresholds:")
+	w.open("thresholds.output", "the error of the output that you accept", "  output: {max_abs: 0.06, mean_abs: 0.02, bad_fraction: 0.01}")
+}
