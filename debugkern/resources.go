@@ -20,7 +20,6 @@ type Subject struct {
 	Faults                 []string
 	Limits                 probes.Limits
 	Shape                  probes.Shape // of the request
-	Shapes                 []string     // the manifest's names, in its order
 }
 
 // Describe resolves a request without running it; what Run would refuse with CodeUsage, it refuses.
@@ -29,14 +28,23 @@ func (s *Session) Describe(req Request) (*Subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	sub := &Subject{
+	return &Subject{
 		Kernel: r.plan.Kernel, Variant: r.sel.Variant, Entry: r.plan.Entry, Flags: r.sel.Flags, Faults: append([]string{}, r.sel.Faults...),
-		Limits: r.plan.Limits, Shape: r.plan.Shape, Shapes: []string{},
+		Limits: r.plan.Limits, Shape: r.plan.Shape,
+	}, nil
+}
+
+// Shapes lists the shapes that a target's manifest names, in its order.
+func (s *Session) Shapes(name string) ([]string, error) {
+	m, _, err := s.catalogue.Open(name)
+	if err != nil {
+		return nil, &Error{Code: CodeUsage, Err: err}
 	}
-	for _, sh := range r.sel.Manifest.Shapes {
-		sub.Shapes = append(sub.Shapes, sh.Name)
+	var names []string
+	for _, sh := range m.Shapes {
+		names = append(names, sh.Name)
 	}
-	return sub, nil
+	return names, nil
 }
 
 // BuildDoc says how a kernel was built: enough to build it again and to see that it is the same.
@@ -95,7 +103,9 @@ func (s *Session) Resources(ctx context.Context, req Request, arch string) (doc 
 		return nil, "", failedBuild(err)
 	}
 	tools, err := s.toolchain()
-	if err == nil {
+	if err != nil {
+		err = errNoTools
+	} else {
 		res, aerr := tools.Assemble(ctx, b.Text, r.plan.Entry, arch)
 		if aerr == nil {
 			doc := resourcesDoc(res)
@@ -107,7 +117,7 @@ func (s *Session) Resources(ctx context.Context, req Request, arch string) (doc 
 	switch {
 	case ctx.Err() != nil:
 		return nil, "", ctx.Err()
-	case tools == nil || errors.Is(err, cuda.ErrNoPTXAS):
+	case errors.Is(err, errNoTools) || errors.Is(err, cuda.ErrNoPTXAS):
 		doc, err = s.loadedResources(ctx, req, r, b, arch, err)
 	case strings.Contains(err.Error(), "gpu-name"):
 		err = fmt.Errorf("this ptxas does not know %s", arch)
@@ -119,6 +129,8 @@ func (s *Session) Resources(ctx context.Context, req Request, arch string) (doc 
 	}
 	return doc, "", nil
 }
+
+var errNoTools = errors.New("no toolchain with ptxas found (tilescope doctor says what to install)")
 
 // loadedResources asks the driver, which knows them for its own device. The error is the reason why it cannot be asked.
 func (s *Session) loadedResources(ctx context.Context, req Request, r *resolved, b *Build, arch string, none error) (*ResourcesDoc, error) {

@@ -95,6 +95,28 @@ func TestStage3AEqualsStage2(t *testing.T) {
 	}
 }
 
+// TestGatesShapes leaves out the shapes on which a fault can do nothing.
+func TestGatesShapes(t *testing.T) {
+	out, errText, code := call(t, "gates", "stage2", "--fault", "mask-missing", "--seeds", "0", "--backend", "emu", "--json")
+	if code != 1 {
+		t.Fatalf("exit %d: %s", code, errText)
+	}
+	var doc gates.Doc
+	if err := json.Unmarshal([]byte(out), &doc); err != nil {
+		t.Fatal(err)
+	}
+	var shapes []string
+	for _, c := range doc.Targets[0].Correctness.Cells {
+		shapes = append(shapes, c.Shape)
+		if c.Verdict != gates.Red {
+			t.Errorf("%s is %s with a fault planted", c.Shape, c.Verdict)
+		}
+	}
+	if want := []string{"single16", "partial", "partial49"}; !slices.Equal(shapes, want) {
+		t.Errorf("shapes %v, want %v", shapes, want)
+	}
+}
+
 func TestGatesRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
 		"at least one TARGET": {}, `"nix"`: {"stage2", "--shapes", "nix"}, "unknown target": {"nix"}, "--against": {"stage2", "--against", "nix"},

@@ -22,6 +22,7 @@ import (
 
 // Runner is what gates need of a session.
 type Runner interface {
+	Shapes(target string) ([]string, error)
 	Describe(req debugkern.Request) (*debugkern.Subject, error)
 	Environment(ctx context.Context, req debugkern.Request) (*debugkern.EnvironmentDoc, error)
 	BuildInfo(ctx context.Context, req debugkern.Request) (*debugkern.BuildDoc, error)
@@ -196,21 +197,21 @@ func (s *sweep) subject(sub *subject) (*subject, error) {
 
 // describe fills in the manifest's shapes; those that the target refuses (a fault that cannot show there) are left out.
 func (s *sweep) describe(sub *subject, req debugkern.Request) error {
-	first, err := s.r.Describe(req)
-	if err == nil {
-		sub.about = first
+	names, err := s.r.Shapes(sub.name)
+	if err != nil {
+		return err
 	}
-	names := []string{"validation", timedShape}
-	if first != nil {
-		names = first.Shapes
+	if s.o.Request.Inputs != "" || len(names) == 0 {
+		names = append(names, "") // what a request without a shape means
 	}
 	for _, shape := range names {
-		if shape == longShape {
+		if shape == longShape && len(names) > 1 {
 			continue
 		}
 		req.Shape = shape
-		about, derr := s.r.Describe(req)
-		if derr != nil {
+		about, refused := s.r.Describe(req)
+		if refused != nil {
+			err = refused
 			continue
 		}
 		if sub.about == nil {
@@ -219,10 +220,7 @@ func (s *sweep) describe(sub *subject, req debugkern.Request) error {
 		sub.shapes = append(sub.shapes, shape)
 	}
 	if sub.about == nil {
-		return err
-	}
-	if len(sub.shapes) == 0 && s.o.Request.Inputs == "" {
-		return usage("%s: its manifest names no shapes; give --shapes B,H,S,D", sub.name)
+		return err // of the last shape: none will do
 	}
 	return nil
 }

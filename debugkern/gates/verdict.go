@@ -41,21 +41,30 @@ func (t *TargetDoc) settle() {
 
 // settle draws the verdict over architectures, and says what decided it.
 func (p *PTXASDoc) settle() {
-	var parts, red, missing []string
+	var parts []string
 	for _, a := range p.Archs {
 		parts = append(parts, a.Verdict)
-		switch a.Verdict {
-		case Red:
-			red = append(red, a.Arch+": "+a.Reason)
-		case NotRun:
-			missing = append(missing, a.Arch+": "+a.Reason)
+	}
+	p.Verdict = combine(parts...)
+	decisive := p.Verdict
+	if decisive == Green {
+		decisive = NotRun // what is missing
+	}
+	var reasons []string
+	archs := map[string][]string{}
+	for _, a := range p.Archs {
+		if a.Verdict != decisive {
+			continue
 		}
+		if archs[a.Reason] == nil {
+			reasons = append(reasons, a.Reason)
+		}
+		archs[a.Reason] = append(archs[a.Reason], a.Arch)
 	}
-	if p.Verdict = combine(parts...); p.Verdict == Red {
-		p.Reason = strings.Join(red, "; ")
-	} else {
-		p.Reason = strings.Join(missing, "; ")
+	for i, r := range reasons {
+		reasons[i] = strings.Join(archs[r], " ") + ": " + r
 	}
+	p.Reason = strings.Join(reasons, "; ")
 }
 
 // judgeResources lists the limits that an allotment is over.
