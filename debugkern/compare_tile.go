@@ -1,0 +1,186 @@
+package debugkern
+
+import (
+	"fmt"
+	"math"
+
+	"tilescope/probes"
+)
+
+// part is what a tile computes, in coordinates of the problem: kernels may walk it in different orders.
+type part struct{ batch, head, query, key int }
+
+func partOf(p *probes.Plan, sp *probes.StagePlan, block probes.Dim3, kv int) part {
+	w := p.Work
+	at := part{w.Batch.At(block, 0), w.Head.At(block, 0), w.Query.At(block, 0), -1}
+	if sp.PerTile {
+		at.key = w.Key.At(block, kv)
+	}
+	return at
+}
+
+// eachTile visits a stage's captured tiles in the contract's order: kv tile, then block.
+func eachTile(st *runState, sp *probes.StagePlan, visit func(block probes.Dim3, kv int)) {
+	r, kvs := st.r.rng, 1
+	if sp.PerTile {
+		kvs = r.TileN
+	}
+	for i := range kvs {
+		for j := range r.N.Count() {
+			block := r.Block(j)
+			if lo, n := tilesOf(sp, r, st.r.plan, block); i < n {
+				visit(block, lo+i)
+			}
+		}
+	}
+}
+
+// compareStage compares the tiles of a stage that compute the same part of the problem in both.
+func compareStage(a, b *runState, s probes.Stage) StageComparison {
+	pa, pb := a.r.plan.Stage(s), b.r.plan.Stage(s)
+	doc := StageComparison{Name: s.String(), Verdict: Equal, Reason: unlike(pa, pb)}
+	if doc.Reason != "" {
+		doc.Verdict = Incomparable
+		return doc
+	}
+	others := map[part]Place{}
+	eachTile(b, pb, func(block probes.Dim3, kv int) {
+		others[partOf(b.r.plan, pb, block, kv)] = Place{s, block, kv}
+	})
+	eachTile(a, pa, func(block probes.Dim3, kv int) {
+		if o, ok := others[partOf(a.r.plan, pa, block, kv)]; ok {
+			doc.tile(a, b, Place{s, block, kv}, o)
+		}
+	})
+	switch {
+	case doc.Tiles == 0:
+		doc.Verdict, doc.Reason = Incomparable, "no captured tile is the same part of the problem in both"
+	case doc.Differing > 0:
+		doc.Verdict = Differ
+	}
+	return doc
+}
+
+// unlike says why two stages' tiles cannot be laid over each other; "" where they can.
+func unlike(a, b *probes.StagePlan) string {
+	switch {
+	case a.Rows != b.Rows || a.Cols != b.Cols:
+		return fmt.Sprintf("tiles of %d×%d in A, %d×%d in B", a.Rows, a.Cols, b.Rows, b.Cols)
+	case a.DType != b.DType:
+		return fmt.Sprintf("%s in A, %s in B", a.DType, b.DType)
+	case a.PerTile != b.PerTile:
+		return "once a kv tile in one, once a block in the other"
+	case a.Meaning != b.Meaning:
+		return "its numbers mean different things (scaled, domain or normalised differ)"
+	}
+	return ""
+}
+
+// tile compares the cells valid in both. A tile that only one kernel reached differs in every cell.
+func (d *StageComparison) tile(a, b *runState, pa, pb Place) {
+	x, y := a.Tile(pa.Stage, pa.Block, pa.KVTile), b.Tile(pb.Stage, pb.Block, pb.KVTile)
+	if !x.Reached() && !y.Reached() {
+		return
+	}
+	d.Tiles++
+	sa, sb := a.r.plan.Stage(pa.Stage), b.r.plan.Stage(pb.Stage)
+	rows := min(sa.Rows, sa.ValidRows.At(pa.Block, pa.KVTile), sb.ValidRows.At(pb.Block, pb.KVTile))
+	cols := min(sa.Cols, sa.ValidCols.At(pa.Block, pa.KVTile), sb.ValidCols.At(pb.Block, pb.KVTile))
+	for row := range max(0, rows) {
+		for col := range max(0, cols) {
+			if !d.cell(x, y, row, col) || d.First != nil {
+				continue
+			}
+			d.First = &DifferingCell{Block: pa.Block, KVTile: documentTile(a, pa), Row: row, Col: col, A: Number(math.NaN()), B: Number(math.NaN())}
+			if x.Reached() {
+				d.First.A, d.First.BitsA = Number(x.At(row, col)), bitsText(x, row, col)
+			}
+			if y.Reached() {
+				d.First.B, d.First.BitsB = Number(y.At(row, col)), bitsText(y, row, col)
+			}
+		}
+	}
+}
+
+// documentTile is a tile's kv tile as documents say it: Q comes before the first, O after the last.
+func documentTile(st *runState, p Place) int {
+	switch p.Stage {
+	case probes.StageQ:
+		return -1
+	case probes.StageO:
+		return st.r.plan.Work.Tiles.At(p.Block, 0)
+	}
+	return p.KVTile
+}
+
+func bitsText(t probes.Tile, row, col int) string {
+	return fmt.Sprintf("0x%0*x", 2*t.DType.Size(), t.Bits(row, col))
+}
+
+// cell counts one cell and reports whether it differs.
+func (c *CellStats) cell(x, y probes.Tile, row, col int) bool {
+	c.Cells++
+	if !x.Reached() || !y.Reached() {
+		c.Differing++
+		c.Nonfinite++
+		return true
+	}
+	p, q := x.Bits(row, col), y.Bits(row, col)
+	if p == q {
+		return false
+	}
+	c.Differing++
+	d := x.DType.Value(p) - y.DType.Value(q)
+	if math.IsNaN(d) || math.IsInf(d, 0) {
+		c.Nonfinite++
+		return true
+	}
+	c.MaxAbs = max(c.MaxAbs, Number(math.Abs(d)))
+	c.MaxULP = max(c.MaxULP, ulpsApart(x.DType, p, q))
+	return true
+}
+
+// ulpsApart is how many representable values two finite bit patterns of a type are apart; both zeros are one value.
+func ulpsApart(t probes.DType, p, q uint64) int64 {
+	if !t.Float() {
+		return int64(min(math.Abs(t.Value(p)-t.Value(q)), math.MaxInt64/2))
+	}
+	top := uint64(1) << (8*t.Size() - 1)
+	order := func(b uint64) int64 {
+		if b&top != 0 {
+			return -int64(b &^ top)
+		}
+		return int64(b)
+	}
+	d := order(p) - order(q)
+	if d < 0 {
+		d = -d
+	}
+	return max(d, 0)
+}
+
+// compareOutput compares the output arguments element by element, whatever the grids; nil under a gate, or where
+// O is not among the stages.
+func compareOutput(a, b *runState) *OutputComparison {
+	sa, sb := a.r.plan.Stage(probes.StageO), b.r.plan.Stage(probes.StageO)
+	if a.r.plan.Gate != probes.GateNone || !captures(a, probes.StageO) || !captures(b, probes.StageO) || a.output == nil || b.output == nil {
+		return nil
+	}
+	doc := &OutputComparison{Verdict: Equal}
+	if sa.DType != sb.DType || len(a.output) != len(b.output) {
+		doc.Verdict, doc.Reason = Incomparable, fmt.Sprintf("%d bytes of %s in A, %d of %s in B", len(a.output), sa.DType, len(b.output), sb.DType)
+		return doc
+	}
+	sh, n := a.r.plan.Shape, len(a.output)/sa.DType.Size()
+	x := probes.Tile{DType: sa.DType, Rows: 1, Cols: n, Data: a.output}
+	y := probes.Tile{DType: sa.DType, Rows: 1, Cols: n, Data: b.output}
+	for i := range n {
+		if doc.cell(x, y, 0, i) && doc.First == nil {
+			doc.First = &[4]int{i / sh.D / sh.S / sh.H, i / sh.D / sh.S % sh.H, i / sh.D % sh.S, i % sh.D}
+		}
+	}
+	if doc.Differing > 0 {
+		doc.Verdict = Differ
+	}
+	return doc
+}

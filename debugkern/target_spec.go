@@ -1,0 +1,86 @@
+package debugkern
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// spec names a combination by the target that leaves the fewest options; a fault of a variant's own cannot be taken away.
+func (w *bisector) spec(c combination) (TargetSpec, error) {
+	best, cost := TargetSpec{}, -1
+	for _, v := range w.named {
+		if slices.ContainsFunc(v.faults, func(f string) bool { return !slices.Contains(c.faults, f) }) {
+			continue
+		}
+		t := TargetSpec{Target: v.target, Set: map[string]int{}, Faults: []string{}}
+		for name, value := range c.flags {
+			if v.flags[name] != value {
+				t.Set[name] = value
+			}
+		}
+		for _, f := range c.faults {
+			if !slices.Contains(v.faults, f) {
+				t.Faults = append(t.Faults, f)
+			}
+		}
+		if n := len(t.Set) + len(t.Faults); cost < 0 || n < cost {
+			best, cost = t, n
+		}
+	}
+	if cost < 0 {
+		return best, usage("every target of the manifest carries a fault that this combination lacks")
+	}
+	return best, nil
+}
+
+// request is common with this combination in place of its own.
+func (t TargetSpec) request(common Request) Request {
+	common.Target, common.Faults, common.Set = t.Target, t.Faults, map[string]string{}
+	for name, value := range t.Set {
+		common.Set[name] = fmt.Sprint(value)
+	}
+	return common
+}
+
+// command is the compare of two combinations under the common options.
+func (w *bisector) command(from, to TargetSpec) string {
+	words := []string{"tilescope", "compare", from.Target, to.Target}
+	for _, side := range []struct {
+		TargetSpec
+		suffix string
+	}{{from, "-a"}, {to, ""}} {
+		for _, name := range slices.Sorted(maps.Keys(side.Set)) {
+			words = append(words, "--set"+side.suffix, fmt.Sprintf("%s=%d", name, side.Set[name]))
+		}
+		for _, f := range side.Faults {
+			words = append(words, "--fault"+side.suffix, f)
+		}
+	}
+	r := w.request
+	for _, o := range []struct{ name, value, usual string }{
+		{"shape", r.Shape, "validation"}, {"seed", fmt.Sprint(r.Seed), "0"}, {"gate", r.Gate.String(), "none"}, {"inject", r.Inject, "reference"},
+		{"backend", r.Backend, "auto"}, {"builder", r.Builder, "auto"}, {"arch", r.Arch, ""}, {"inputs", r.Inputs, ""},
+		{"schedule", r.Schedule, "in-order:0"}, {"blocks", r.Blocks, ""}, {"tiles", r.Tiles, ""}, {"stages", r.Stages, ""}, {"device", fmt.Sprint(r.Device), "0"},
+	} {
+		if o.value != "" && o.value != o.usual {
+			words = append(words, "--"+o.name, o.value)
+		}
+	}
+	for i, word := range words {
+		words[i] = shellWord(word)
+	}
+	return strings.Join(words, " ")
+}
+
+// shellWord quotes a word that a shell would not take as it is.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./,=:+@%", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
