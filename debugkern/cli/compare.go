@@ -129,13 +129,13 @@ func printComparison(w io.Writer, c *debugkern.Comparison) {
 	fmt.Fprintln(tw, "  stage\tverdict\ttiles\tdiffering\tmax abs\tulp\tfirst")
 	for _, s := range c.Stages {
 		if s.Verdict == debugkern.Incomparable {
-			fmt.Fprintf(tw, "  %s\tnot compared: %s\n", s.Name, s.Reason)
+			fmt.Fprintf(tw, "  %s\tnot compared\t\t\t\t\t%s\n", s.Name, s.Reason)
 			continue
 		}
 		fmt.Fprintf(tw, "  %s\t%s\t%d\t%d/%d\t%.3g\t%d\t%s\n", s.Name, s.Verdict, s.Tiles, s.Differing, s.Cells, float64(s.MaxAbs), s.MaxULP, firstText(s.First))
 	}
 	if o := c.Output; o != nil && o.Verdict == debugkern.Incomparable {
-		fmt.Fprintf(tw, "  output\tnot compared: %s\n", o.Reason)
+		fmt.Fprintf(tw, "  output\tnot compared\t\t\t\t\t%s\n", o.Reason)
 	} else if o != nil {
 		first := ""
 		if o.First != nil {
