@@ -240,5 +240,5 @@ func resourcesDoc(r *target.Resources) *ResourcesDoc {
 	if r == nil {
 		return nil
 	}
-	return &ResourcesDoc{r.Registers, r.SharedBytes, r.SpillStoreBytes, r.SpillLoadBytes, r.LocalBytes, r.Arch, r.SpillsUnknown}
+	return &ResourcesDoc{r.Registers, r.SharedBytes, r.SpillStoreBytes, r.SpillLoadBytes, r.LocalBytes, r.Arch, r.SpillsUnknown, ""}
 }

@@ -221,6 +221,7 @@ type ResourcesDoc struct {
 	LocalBytes      int    `json:"local_bytes"`
 	Arch            string `json:"arch"`
 	SpillsUnknown   bool   `json:"spills_unknown,omitempty"` // local memory is used, and no compiler log says for what
+	By              string `json:"by,omitempty"`             // who says so, where gates asked: "ptxas 12.0.140", "driver"
 }
 
 // CostDoc is what the run took. Counts are one launch of the instrumented build; RunMS all launches of all builds.

@@ -110,6 +110,7 @@ func (s *Session) Resources(ctx context.Context, req Request, arch string) (doc 
 		if aerr == nil {
 			doc := resourcesDoc(res)
 			doc.SharedBytes += r.plan.DynShared
+			doc.By = s.assembler(ctx)
 			return doc, "", nil
 		}
 		err = aerr
@@ -152,7 +153,18 @@ func (s *Session) loadedResources(ctx context.Context, req Request, r *resolved,
 	}
 	doc := resourcesDoc(res)
 	doc.SharedBytes += r.plan.DynShared
+	doc.By = "driver"
 	return doc, nil
+}
+
+// assembler names the ptxas that Resources asks: two versions allot differently.
+func (s *Session) assembler(ctx context.Context) string {
+	for _, p := range cuda.Inspect(ctx, s.toolchainConfig()) {
+		if p.Name == "ptxas" {
+			return strings.TrimSpace("ptxas " + p.Version)
+		}
+	}
+	return "ptxas"
 }
 
 // EnvironmentDoc says what executes, as far as it can be told before anything does.

@@ -55,20 +55,20 @@ func (d *Doc) compareProvenance(b *strings.Builder) {
 }
 
 func (d *Doc) compareResources(b *strings.Builder) {
-	fmt.Fprintf(b, "\n## PTXAS\n\n| target | architecture | verdict | registers | shared bytes | spilled bytes | limits | why |\n|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprintf(b, "\n## PTXAS\n\n| target | architecture | verdict | registers | shared bytes | spilled bytes | limits | by | why |\n|---|---|---|---|---|---|---|---|---|\n")
 	for i := range d.Targets {
 		t := &d.Targets[i]
 		l := t.PTXAS.Limits
 		limits := fmt.Sprintf("%d, %d, %d", l.Registers, l.SharedBytes, l.Spills)
 		for _, a := range t.PTXAS.Archs {
-			r := [3]string{"-", "-", "-"}
+			r := [4]string{"-", "-", "-", "-"}
 			if a.Resources != nil {
-				r = [3]string{fmt.Sprint(a.Resources.Registers), fmt.Sprint(a.Resources.SharedBytes), fmt.Sprint(a.Resources.SpillStoreBytes + a.Resources.SpillLoadBytes)}
+				r = [4]string{fmt.Sprint(a.Resources.Registers), fmt.Sprint(a.Resources.SharedBytes), fmt.Sprint(a.Resources.SpillStoreBytes + a.Resources.SpillLoadBytes), orDash(a.Resources.By)}
 			}
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s |\n", t.Target, a.Arch, a.Verdict, r[0], r[1], r[2], limits, line(a.Reason))
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", t.Target, a.Arch, a.Verdict, r[0], r[1], r[2], limits, r[3], line(a.Reason))
 		}
 		if len(t.PTXAS.Archs) == 0 {
-			fmt.Fprintf(b, "| %s | - | %s | - | - | - | - | %s |\n", t.Target, t.PTXAS.Verdict, line(t.PTXAS.Reason))
+			fmt.Fprintf(b, "| %s | - | %s | - | - | - | - | - | %s |\n", t.Target, t.PTXAS.Verdict, line(t.PTXAS.Reason))
 		}
 	}
 }
