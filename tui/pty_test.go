@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -221,13 +220,6 @@ func (x *terminal) quits() {
 	}
 	if x.screen.IsAltScreen() {
 		x.t.Error("the alternate screen was not given back")
-	}
-}
-
-// signal sends the program a signal.
-func (x *terminal) signal(s syscall.Signal) {
-	if err := x.cmd.Process.Signal(s); err != nil {
-		x.t.Fatalf("signal: %v", err)
 	}
 }
 
