@@ -30,6 +30,9 @@ func (s *Session) resolve(req Request, shape *probes.Shape) (*resolved, error) {
 	if err != nil {
 		return nil, &Error{Code: CodeUsage, Err: err}
 	}
+	if len(m.Stages) == 0 {
+		return nil, usage("kernel %s has no stages: there is nothing to run and compare (a fragment map is what tilescope lut shows)", m.Name)
+	}
 	r := &resolved{req: req}
 	if r.sel, err = m.Select(variant, req.Set, req.Faults, req.Gate); err != nil {
 		return nil, &Error{Code: CodeUsage, Err: err}
