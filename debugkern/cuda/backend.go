@@ -164,11 +164,12 @@ func (b *Backend) ensure(ctx context.Context) error {
 	return nil
 }
 
-// attempts is how often an exchange is tried whose worker was killed from outside.
-const attempts = 2
+// attempts is how often an exchange is tried whose worker was killed from outside: once more for a worker that was already
+// dead when the exchange began, and once more for one killed during it.
+const attempts = 3
 
 // call runs f with a worker, and drops the worker where the exchange has cost it. A worker that somebody killed is no
-// fault of the kernel's: f runs once more then, with a fresh one.
+// fault of the kernel's: f runs again then, with a fresh one.
 func (b *Backend) call(ctx context.Context, f func(p *process) error) error {
 	if err := b.acquire(ctx); err != nil {
 		return err
