@@ -54,6 +54,11 @@ func tilesOf(sp *probes.StagePlan, r probes.Range, p *probes.Plan, block probes.
 	if !sp.PerTile {
 		return 0, 1
 	}
+	return capturedTiles(r, p, block)
+}
+
+// capturedTiles is the first captured kv tile of a block and how many follow.
+func capturedTiles(r probes.Range, p *probes.Plan, block probes.Dim3) (lo, n int) {
 	return r.TileLo, max(0, min(r.TileN, p.Work.Tiles.At(block, 0)-r.TileLo))
 }
 

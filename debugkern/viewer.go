@@ -23,7 +23,7 @@ func (r *Run) Blocks() []probes.Dim3 {
 
 // Tiles is the first captured kv tile of a block and how many follow.
 func (r *Run) Tiles(block probes.Dim3) (lo, n int) {
-	return r.Range.TileLo, max(0, min(r.Range.TileN, r.Plan.Work.Tiles.At(block, 0)-r.Range.TileLo))
+	return capturedTiles(r.Range, r.Plan, block)
 }
 
 // Tile returns the verdict of one tile.

@@ -108,7 +108,7 @@ func TestBadInput(t *testing.T) {
 		{"unknown fault", []string{"run", "stage2", "--fault", "kt-rowmajr"}, 2, "kt-rowmajor"},
 		{"unknown shape", []string{"run", "stage2", "--shape", "validaton"}, 2, "validation"},
 		{"zero dimension", []string{"run", "stage2", "--shape", "1,8,0,64"}, 2, "S is 0"},
-		{"terabytes", []string{"run", "stage2", "--shape", "1024,1024,1048576,64"}, 2, "B"},
+		{"terabytes", []string{"run", "stage2", "--shape", "1024,1024,1048576,64"}, 2, "the limit is 256 GiB"},
 		{"D", []string{"run", "stage2", "--shape", "1,1,32,128"}, 2, "D = 64"},
 		{"two gates", []string{"run", "stage2", "--gate", "qk", "--set", "DEBUG_PV_ONLY"}, 2, "exclude"},
 		{"unknown gate", []string{"run", "stage2", "--gate", "kq"}, 2, "softmax"},

@@ -36,8 +36,11 @@ func printReport(w io.Writer, r *debugkern.Report) {
 		fmt.Fprintln(w, "  "+line)
 	}
 	c := r.Cost
-	fmt.Fprintf(w, "\n%s, %s build: %d warp instructions, %d mma outputs; build %.0f ms, run %.0f ms, compare %.0f ms\n",
-		r.Backend.Device, r.Backend.Builder, c.WarpInstructions, c.MMAOutputs, c.BuildMS, c.RunMS, c.CompareMS)
+	fmt.Fprintf(w, "\n%s, %s build: ", r.Backend.Device, r.Backend.Builder)
+	if c.WarpInstructions > 0 { // a GPU does not count them
+		fmt.Fprintf(w, "%d warp instructions, %d mma outputs; ", c.WarpInstructions, c.MMAOutputs)
+	}
+	fmt.Fprintf(w, "build %.0f ms, run %.0f ms, compare %.0f ms\n", c.BuildMS, c.RunMS, c.CompareMS)
 }
 
 func title(r *debugkern.Report) string {
