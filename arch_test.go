@@ -35,10 +35,13 @@ var imports = map[string][]string{
 	"debugkern": {"debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs", "debugkern/target", "debugkern/emu",
 		"debugkern/cuda", "debugkern/attn", "debugkern/check", "debugkern/diff"},
 
-	"debugkern/gates": {"debugkern", "probes"},
-	"debugkern/cli":   {"debugkern", "debugkern/gates", "configs", "probes", "debugkern/cuda"},
-	"tui/pane/*":      {"debugkern", "debugkern/gates", "probes", "debugkern/fp", "tui/theme", "tui/keymap", "tui/cell"},
-	"tui":             {"tui/pane/*", "debugkern", "debugkern/gates", "configs", "tui/theme", "tui/keymap", "tui/cell", "probes"},
+	"debugkern/gates":    {"debugkern", "probes"},
+	"debugkern/diagnose": {"debugkern", "debugkern/check", "debugkern/target", "debugkern/ptx", "probes"},
+	"debugkern/cli":      {"debugkern", "debugkern/gates", "debugkern/diagnose", "configs", "probes", "debugkern/cuda"},
+	"tui/pane/*": {"debugkern", "debugkern/gates", "debugkern/diagnose", "debugkern/target", "probes", "debugkern/fp", "tui/theme",
+		"tui/keymap", "tui/cell"},
+	"tui": {"tui/pane/*", "debugkern", "debugkern/gates", "debugkern/diagnose", "debugkern/target", "configs", "tui/theme",
+		"tui/keymap", "tui/cell", "probes"},
 
 	"kernels/internal/ptxgen": {"kernels", "probes", "configs", "debugkern/cuda"},
 	"":                        {"debugkern/cli", "tui"},

@@ -1,0 +1,96 @@
+// Package diagnose goes from "wrong" to the guilty line: it runs a kernel with every checker and several schedules, tries
+// what would put it right, and tells causes apart, each with its proof.
+//
+// The one idea: nothing is said that was not tried. A cause is a hypothesis that survived an experiment: a synchronisation
+// inserted virtually that makes the finding go, a stage replaced by the reference after which later stages are right, a
+// table replaced by what the hardware does. Every experiment is a debugkern.Trial.
+package diagnose
+
+import (
+	"context"
+	"errors"
+
+	"tilescope/debugkern"
+	"tilescope/probes"
+)
+
+// Schema names the document.
+const Schema = "tilescope.diagnose/1"
+
+// Options of a diagnosis.
+type Options struct {
+	Schedules int // schedules explored where outcomes could vary; 0: the default
+	Perturb   int // seeds of delays on a GPU; 0: none
+	// Tell is called as things become known, in order and from one goroutine at a time; may be nil. What it is given is
+	// never changed afterwards.
+	Tell func(Event)
+}
+
+// Event is one thing that became known before the end.
+type Event struct {
+	Progress *debugkern.Progress
+	Finding  *debugkern.FindingDoc
+	Cause    *Cause
+}
+
+// Diagnosis is what diagnose found: the document tilescope.diagnose/1 (run/1 plus causes and story) and the run behind it.
+type Diagnosis struct {
+	debugkern.Report
+	Causes    []Cause       `json:"causes"` // in the order in which a person should look at them
+	Story     []string      `json:"story"`  // at most twelve lines
+	Schedules []ScheduleDoc `json:"schedules"`
+	Barriers  []BarrierDoc  `json:"barriers"` // why each synchronisation is there
+
+	Run *debugkern.Run `json:"-"`
+}
+
+// Cause is one independent reason why the kernel is wrong.
+type Cause struct {
+	Kind    string `json:"kind"`    // "stage" (arithmetic) or the kind of the finding
+	Title   string `json:"title"`   // one line, for lists
+	Stage   string `json:"stage"`   // the stage that it spoils first, "" where none
+	Finding int    `json:"finding"` // index in Findings, -1 where none
+	Place   Place  `json:"place"`
+	// Share is the part of the error that goes when this cause alone is put right, 0 to 1; null where that cannot be tried.
+	// Causes that hide each other can each have a share near 0: Alone says so.
+	Share  *debugkern.Number `json:"share_of_error"`
+	Alone  string            `json:"alone"`
+	Proof  []string          `json:"proof"`  // what was tried, and what came of it
+	Advice string            `json:"advice"` // what to change, and where
+	Again  string            `json:"again"`  // command that shows it again
+}
+
+// Place is where a cause is.
+type Place struct {
+	Block    probes.Dim3          `json:"block"`
+	KVTile   int                  `json:"kv_tile"` // -1 where unknown
+	Row      int                  `json:"row"`     // -1 where none
+	Col      int                  `json:"col"`
+	Variable string               `json:"variable"`
+	Index    []int                `json:"index"`
+	Source   *debugkern.SourceDoc `json:"source"`
+	Other    *debugkern.SourceDoc `json:"other"`
+}
+
+// ScheduleDoc is what exploring schedules showed.
+type ScheduleDoc struct {
+	Finding int              `json:"finding"` // the race it is about, -1: the kernel as a whole
+	Tried   int              `json:"tried"`
+	Varied  int              `json:"varied"` // schedules whose output differs from the first
+	Worst   string           `json:"worst"`  // POLICY:SEED with the largest change, "" where none
+	MaxAbs  debugkern.Number `json:"max_abs"`
+}
+
+// BarrierDoc says what a synchronisation of the kernel is for: what would race without it.
+type BarrierDoc struct {
+	Source    *debugkern.SourceDoc `json:"source"`
+	Instr     string               `json:"instr"`
+	Needed    bool                 `json:"needed"`
+	Because   string               `json:"because"` // "without it sKT races between lines 212 and 140"
+	Variables []string             `json:"variables"`
+}
+
+// Diagnose runs and explains. Errors are those of Session.Run; a kernel that failed to run has no diagnosis.
+func Diagnose(ctx context.Context, s *debugkern.Session, req debugkern.Request, o Options) (*Diagnosis, error) {
+	return nil, errors.New("diagnose: not available")
+}

@@ -1,0 +1,93 @@
+package debugkern
+
+import (
+	"context"
+	"errors"
+
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// Walk is one block of a run under a person's hand: it steps forwards and backwards (snapshots at barriers, deterministic
+// re-execution between), stops at breakpoints, and says who wrote a cell. Not safe for concurrent use; methods that
+// execute may take long and honour ctx.
+type Walk interface {
+	// Position is where the block stands. Cheap.
+	Position() Position
+	// Step executes n units forwards, or backwards where n is negative. The unit is the current warp's: it stays the same
+	// warp until SetWarp, a barrier, or its end.
+	Step(ctx context.Context, u target.Unit, n int) (Position, error)
+	// StepOver is StepLine that treats inlined and called functions as part of the line that calls them.
+	StepOver(ctx context.Context, n int) (Position, error)
+	// Continue runs to the next breakpoint or the end; Reverse to the one before or the start.
+	Continue(ctx context.Context) (Position, error)
+	Reverse(ctx context.Context) (Position, error)
+	// Seek goes to a moment of the block's clock.
+	Seek(ctx context.Context, step uint64) (Position, error)
+	SetWarp(warp int)
+	SetBreakpoints([]Breakpoint)
+
+	Warps() []target.Warp
+	// Registers lists the current warp's registers that the instruction at hand names first, then the others live there.
+	Registers() []Register
+	// Listing is the entry's PTX, one line an instruction, label or .loc; it never changes.
+	Listing() []Listing
+	// Shared reads a shared array as a tile of values.
+	Shared(name string) (SharedView, bool)
+	// Writes tells every write so far to the bytes of a shared cell, oldest first.
+	Writes(ctx context.Context, array string, row, col int) ([]Writer, error)
+	Close()
+}
+
+// Position is a moment of a block.
+type Position struct {
+	Block   probes.Dim3
+	Step    uint64 // the block's clock
+	Warp    int
+	PC      int // index in the entry's instructions
+	Listing int // index in Listing
+	Source  *target.Source
+	KVTile  int
+	Stop    string // "step", "breakpoint", "barrier", "probe", "end", "start", "deadlock"
+}
+
+// Breakpoint stops Continue and Reverse. Exactly one of Line, Stage and Array is set.
+type Breakpoint struct {
+	File  string // base name, with Line
+	Line  int
+	Stage string // when the stage's tile has been captured
+	Array string // when a cell of a shared array changes
+	Row   int
+	Col   int
+}
+
+// Register is one register of the current warp: a value a lane.
+type Register struct {
+	Name   string // as in the PTX
+	Type   string // "f32", "b16", "pred"
+	Bits   [32]uint64
+	Named  bool // the instruction at hand reads or writes it
+	Active uint32
+}
+
+// Listing is one line of PTX.
+type Listing struct {
+	Text   string
+	PC     int // -1: no instruction
+	File   string
+	Line   int // in the CUDA source, 0 where unknown
+	Probe  bool
+	Target int // PC a branch goes to, -1 where none
+}
+
+// SharedView is a shared array at a moment.
+type SharedView struct {
+	Array   probes.SharedArray
+	Tile    probes.Tile
+	Written []bool // by cell
+}
+
+// Walk opens a block for stepping, at its start. The block must be one of the launch's.
+func (r *Run) Walk(ctx context.Context, block probes.Dim3) (Walk, error) {
+	return nil, errors.New("walk: not available")
+}
