@@ -1,6 +1,9 @@
 package ptx
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+)
 
 // EditKind says what an Edit does.
 type EditKind uint8
@@ -12,9 +15,17 @@ const (
 	InsertWaitAll                  // cp.async.wait_all before At
 	InsertDelay                    // nanosleep.u32 N before At
 	Remove                         // instruction At is gone
-	SetWait                        // cp.async.wait_group At waits for all but N groups
+	SetWait                        // cp.async.wait_group (or wait_all) At waits for all but N groups
 	SetData                        // variable Var starts with Data
 )
+
+func (k EditKind) String() string {
+	names := [...]string{"insert bar.sync", "insert bar.warp.sync", "insert cp.async.wait_all", "insert nanosleep", "remove", "set wait", "set data"}
+	if int(k) < len(names) {
+		return names[k]
+	}
+	return fmt.Sprintf("edit kind %d", k)
+}
 
 // Edit is one virtual change to a module: what a what-if, a mutant or a perturbation applies to the parsed PTX, with no
 // compiler in between. At indexes Func.Body of the unedited function, so that several edits can be given together.
@@ -27,12 +38,131 @@ type Edit struct {
 	Data []byte // SetData: as many bytes as the variable has
 }
 
-// Edited returns a copy of m with edits applied; m is unchanged. Inserted instructions take the Loc of instruction At, and a
-// label in front of At stays in front of what is inserted. An edit that does not fit (no such function, index out of
-// range, not a wait, wrong size) is an error.
+// Edited returns a copy of m with edits applied; m is unchanged, and what no edit touches is shared with it. Inserted
+// instructions take the Loc of instruction At, and a label in front of At stays in front of what is inserted; several
+// insertions at one place stand in the order given. Labels of a removed instruction pass to the next. An edit that does
+// not fit (no such function, index out of range, not a wait, wrong size) is an error.
 func (m *Module) Edited(edits []Edit) (*Module, error) {
 	if len(edits) == 0 {
 		return m, nil
 	}
-	return nil, fmt.Errorf("edit %s: not available", m.Name)
+	w := &rewrite{changes: map[*Func]*change{}, data: map[*Var][]byte{}}
+	for _, e := range edits {
+		if err := w.add(m, e); err != nil {
+			return nil, fmt.Errorf("edit %s: %s: %w", m.Name, e.Kind, err)
+		}
+	}
+	return w.apply(m), nil
+}
+
+// add notes one edit, after checking that it fits.
+func (w *rewrite) add(m *Module, e Edit) error {
+	if e.Kind == SetData {
+		return w.setData(m, e)
+	}
+	f := m.Func(e.Func)
+	if f == nil || f.Proto {
+		return fmt.Errorf("no function %q with a body", e.Func)
+	}
+	if e.At < 0 || e.At >= len(f.Body) {
+		return fmt.Errorf("%s has instructions 0 to %d, not %d", f.Name, len(f.Body)-1, e.At)
+	}
+	c := w.change(f)
+	at := f.Body[e.At]
+	switch e.Kind {
+	case InsertBarrier:
+		c.insert(e.At, &Instr{Op: "bar", Mods: []string{"sync"}, Args: []Operand{integer(0)}})
+	case InsertWarpSync:
+		c.insert(e.At, &Instr{Op: "bar", Mods: []string{"warp", "sync"}, Args: []Operand{integer(^uint64(0))}}) // −1, as compilers write it
+	case InsertWaitAll:
+		c.insert(e.At, &Instr{Op: "cp", Mods: []string{"async", "wait_all"}})
+	case InsertDelay:
+		if e.N > maxDelay {
+			return fmt.Errorf("%d ns: a thread sleeps at most %d (ISA 9.7.13, nanosleep)", e.N, uint64(maxDelay))
+		}
+		c.insert(e.At, &Instr{Op: "nanosleep", Mods: []string{"u32"}, Args: []Operand{integer(e.N)}})
+	case Remove:
+		c.gone[e.At] = true
+	case SetWait:
+		if !at.asyncWait() {
+			return fmt.Errorf("instruction %d of %s is %s, not a wait for cp.async", e.At, f.Name, at.Opcode())
+		}
+		if e.N > 1<<31-1 {
+			return fmt.Errorf("%d groups: out of range", e.N)
+		}
+		n := *at
+		n.Mods, n.Args = []string{"async", "wait_group"}, []Operand{integer(e.N)}
+		c.swap[e.At] = &n
+	default:
+		return fmt.Errorf("unknown kind")
+	}
+	return nil
+}
+
+// maxDelay is the longest sleep that nanosleep takes, in nanoseconds.
+const maxDelay = 1_000_000
+
+// setData notes new initial data, after checking that the variable can have it.
+func (w *rewrite) setData(m *Module, e Edit) error {
+	v := m.variable(e.Var)
+	switch {
+	case v == nil:
+		return fmt.Errorf("no variable %q", e.Var)
+	case v.Space != SpaceGlobal && v.Space != SpaceConst:
+		return fmt.Errorf("%s lies in .%s, which has no initial data", v.Name, v.Space)
+	case v.Linkage == LinkExtern:
+		return fmt.Errorf("%s is defined elsewhere", v.Name)
+	case len(v.Relocs) > 0:
+		return fmt.Errorf("%s holds addresses", v.Name)
+	case len(e.Data) != v.Size:
+		return fmt.Errorf("%s has %d bytes, not %d", v.Name, v.Size, len(e.Data))
+	}
+	w.data[v] = bytes.Clone(e.Data)
+	return nil
+}
+
+// variable finds a variable that may have initial data: of the module, or declared in a function's body.
+func (m *Module) variable(name string) *Var {
+	if v := m.Var(name); v != nil {
+		return v
+	}
+	for _, f := range m.Funcs {
+		for _, v := range f.Vars {
+			if v.Name == name {
+				return v
+			}
+		}
+	}
+	return nil
+}
+
+// integer is a constant operand.
+func integer(v uint64) Operand { return Operand{Kind: OpInt, Imm: v, Reg: -1, Comp: -1} }
+
+// asyncWait reports whether in waits for groups of cp.async.
+func (in *Instr) asyncWait() bool {
+	return in.Op == "cp" && in.Has("async") && (in.Has("wait_group") || in.Has("wait_all")) && !in.Has("bulk")
+}
+
+// Syncs lists the body indices of the instructions that f's threads synchronise by: block barriers, warp barriers, waits
+// for cp.async. Those that come from a file that skip claims (a probe's) are left out; skip may be nil.
+func (f *Func) Syncs(skip func(file string) bool) []int {
+	var at []int
+	for i, in := range f.Body {
+		sync := in.asyncWait() || (in.Op == "bar" || in.Op == "barrier") && !in.Has("cluster")
+		if sync && !in.Loc.within(skip) {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// within reports whether the place, or one that it was inlined into, lies in a file that is claims.
+func (l *Loc) within(is func(file string) bool) bool {
+	for ; l != nil && is != nil; l = l.InlinedAt {
+		if is(l.Name) {
+			return true
+		}
+	}
+	return false
 }
