@@ -68,7 +68,7 @@ func (e *execution) judge(cross *CrossDoc) (*Run, error) {
 	e.progress(Progress{Phase: "compare"})
 	st := e.st
 	judged, err := diff.Judge(e.ctx, st.ref, st, diff.Options{
-		Range: e.r.rng, Stages: e.r.stages,
+		Range: e.r.rng, Stages: e.r.stages, Blocks: st.only, Replaced: st.replaced,
 		Progress: func(done, total int) {
 			e.progress(Progress{Phase: "compare", Detail: "blocks", Done: done, Total: total})
 		},
@@ -76,11 +76,13 @@ func (e *execution) judge(cross *CrossDoc) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.progress(Progress{Phase: "explain"})
-	if err := judged.Explain(e.ctx); err != nil {
-		return nil, err
+	if !e.trial {
+		e.progress(Progress{Phase: "explain"})
+		if err := judged.Explain(e.ctx); err != nil {
+			return nil, err
+		}
 	}
-	st.judged = judged
+	st.judged, st.replaceable = judged, &replaceable{}
 	rep := e.header()
 	rep.Cross = cross
 	run := &Run{Request: e.req, Report: rep, Plan: e.r.plan, Range: e.r.rng, Selection: e.r.sel, Plain: st.plain, state: st}
@@ -126,6 +128,9 @@ func (e *execution) stages(rep *Report, run *Run) {
 // badCell adds who wrote a cell, where the backend can tell.
 func (e *execution) badCell(c *diff.Cell, run *Run) *BadCell {
 	doc := &BadCell{Block: c.Block, KVTile: c.KVTile, Row: c.Row, Col: c.Col, Got: Number(c.Got), Want: Number(c.Want)}
+	if e.trial {
+		return doc
+	}
 	w, err := run.Writer(e.ctx, Cell{Place: placeOf(c.Place), Row: c.Row, Col: c.Col})
 	if err == nil && w != nil {
 		doc.Warp, doc.Lane, doc.Source = &w.Warp, &w.Lane, sourceDoc(w.Source)
@@ -169,7 +174,7 @@ func statsDoc(s diff.Stats) ErrorStats {
 func (e *execution) output(rep *Report) error {
 	p := e.r.plan
 	sp := p.Stage(probes.StageO)
-	if p.Gate != probes.GateNone || sp == nil || e.st.output == nil {
+	if p.Gate != probes.GateNone || sp == nil || e.st.output == nil || e.st.only != nil {
 		return nil
 	}
 	o := attn.Widen(nil, probes.Tile{DType: sp.DType, Rows: p.Shape.B * p.Shape.H * p.Shape.S, Cols: p.Shape.D, Data: e.st.output})
@@ -228,7 +233,7 @@ func (e *execution) findings() []target.Finding {
 			KVTile: -1, Count: rt.Count, Consequence: "encoder and decoder are not inverse: every decoded value is off by the same factor",
 		})
 	}
-	if e.r.plan.Gate.Judged().Has(probes.StageO) && e.st.result.Reached {
+	if e.r.plan.Gate.Judged().Has(probes.StageO) && e.st.result.Reached && e.st.only == nil {
 		for _, a := range e.r.plan.Args {
 			if n := e.st.result.Unwritten[a.Name]; n > 0 {
 				all = append(all, target.Finding{

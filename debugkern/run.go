@@ -35,6 +35,22 @@ type runState struct {
 	resources *target.Resources // the plain build's
 	plain     *PlainDoc         // where it ran
 	extra     []target.Finding  // found beside the instrumented launch
+
+	only        []probes.Dim3 // executed, in launch order; nil: the whole grid
+	replaced    diff.Replaced // what a trial put in place of captured tiles; nil: nothing
+	replaceable *replaceable
+}
+
+// blocks lists the blocks that were executed and captured, in launch order.
+func (st *runState) blocks() []probes.Dim3 {
+	if st.only != nil {
+		return st.only
+	}
+	all := make([]probes.Dim3, st.r.rng.N.Count())
+	for i := range all {
+		all[i] = st.r.rng.Block(i)
+	}
+	return all
 }
 
 // Run builds, executes and compares. It returns an *Error where the request is refused (nothing was run), where a
@@ -68,6 +84,7 @@ type execution struct {
 	builder string
 	cost    CostDoc
 	st      *runState
+	trial   bool // judged without what nobody asks of a trial: fingerprints, who wrote the first bad cell
 }
 
 func (e *execution) run() (*Run, error) {
@@ -298,8 +315,7 @@ func (st *runState) digest() string {
 	p := st.r.plan
 	for i := range p.Stages {
 		sp := &p.Stages[i]
-		for b := range st.r.rng.N.Count() {
-			block := st.r.rng.Block(b)
+		for _, block := range st.blocks() {
 			lo, n := tilesOf(sp, st.r.rng, p, block)
 			for kv := range n {
 				h.Write(st.Tile(sp.Stage, block, lo+kv).Data)

@@ -3,31 +3,307 @@ package debugkern
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"sync"
 
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
 // Trial is a run's launch with something changed virtually: nothing is compiled again, and it always executes on the
 // emulator. It is what a what-if, a schedule, a mutant and a counterfactual have in common.
 type Trial struct {
-	Plain    bool          // the build without probes: no stage is judged, only output and findings
+	Plain    bool          // the build without probes: of the stages only O is judged, from the true inputs
 	Edits    []ptx.Edit    // applied to the module before it is loaded
 	Schedule string        // POLICY:SEED; "" as the run's
 	Blocks   []probes.Dim3 // executed and judged; nil: those that the run captured. Output is nil unless all are executed
 	// Substitute puts the exact reference's tile in place of the kernel's as soon as the block has captured it, for each of
 	// these stages and every kv tile, and lets the block go on from there: which later stages become right? Only stages that
-	// lie in a shared array (Substitutable).
+	// lie in a shared array (Substitutable). The tile that the kernel left is what is captured and judged; what later stages
+	// are computed from is the reference's.
 	Substitute []probes.Stage
 	Check      check.Set
 }
 
-// Try executes a trial and judges it: a Run like any other, whose findings are the checkers' too. The run must not have
-// failed. Safe for concurrent use.
+// Try executes a trial and judges it: a Run like any other, whose findings are the checkers' too. It has no fingerprints,
+// and its first bad cells do not say who wrote them (Writer does). The run must not have failed. Errors are those of
+// Session.Run. Safe for concurrent use.
 func (r *Run) Try(ctx context.Context, t Trial) (*Run, error) {
-	return nil, errors.New("trial: not available")
+	a, err := r.prepare(ctx, t)
+	if err != nil {
+		return nil, a.e.explain(err)
+	}
+	if err := a.execute(); err != nil {
+		return nil, a.e.explain(err)
+	}
+	run, err := a.e.judge(nil)
+	if err != nil {
+		return nil, a.e.explain(err)
+	}
+	return run, nil
 }
 
-// Substitutable reports whether a trial can replace the stage's tiles.
-func (r *Run) Substitutable(s probes.Stage) bool { return false }
+// Entry is the entry that the run's instrumented build executes: what the edits of a trial index. It is nil for a run that
+// was not made by a session.
+func (r *Run) Entry() *ptx.Func {
+	if r.state == nil {
+		return nil
+	}
+	return r.state.build.Module.Func(r.Plan.Entry)
+}
+
+// PlainEntry is the entry of the build without probes, which the edits of a plain trial index.
+func (r *Run) PlainEntry(ctx context.Context) (*ptx.Func, error) {
+	b, err := r.plainBuild(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return b.Module.Func(r.Plan.Entry), nil
+}
+
+func (r *Run) plainBuild(ctx context.Context) (*Build, error) {
+	st := r.state
+	if !st.r.instrumented() {
+		return st.build, nil
+	}
+	return st.session.build(ctx, st.r.sel, r.Request.Builder, r.Request.Arch, false)
+}
+
+// attempt is one trial under way.
+type attempt struct {
+	run    *Run
+	trial  Trial
+	e      *execution
+	kernel target.Kernel
+	launch *target.Launch
+}
+
+var errNoState = errors.New("trial: this run was not made by a session")
+
+// prepare makes everything that a trial launches.
+func (r *Run) prepare(ctx context.Context, t Trial) (*attempt, error) {
+	a := &attempt{run: r, trial: t, e: &execution{ctx: ctx, req: r.Request, progress: func(Progress) {}, trial: true}}
+	if r.state == nil {
+		return a, errNoState
+	}
+	base := r.state
+	rs := *base.r
+	a.e.s, a.e.r, a.e.backend = base.session, &rs, base.session.emulator()
+	a.e.req.Backend, a.e.builder = "emu", base.build.Builder
+	a.e.st = &runState{session: base.session, r: &rs, inputs: base.inputs, ref: base.ref, build: base.build}
+	for _, step := range []func() error{a.schedule, a.blocks, a.load, a.place, a.substitute} {
+		if err := step(); err != nil {
+			return a, err
+		}
+	}
+	return a, nil
+}
+
+func (a *attempt) schedule() error {
+	if a.trial.Schedule == "" {
+		return nil
+	}
+	var err error
+	a.e.req.Schedule = a.trial.Schedule
+	a.e.r.schedule, err = parseSchedule(a.trial.Schedule)
+	return err
+}
+
+// blocks narrows what is captured to the blocks that are executed.
+func (a *attempt) blocks() error {
+	rs, st, p := a.e.r, a.e.st, a.e.r.plan
+	ids := slices.Clone(a.trial.Blocks)
+	if ids == nil {
+		ids = a.run.Blocks()
+	}
+	for _, id := range ids {
+		if !(probes.Range{N: p.Grid}).Contains(id) {
+			return usage("trial: block %s lies outside the grid %s", id, p.Grid)
+		}
+	}
+	slices.SortFunc(ids, func(x, y probes.Dim3) int { return p.Grid.Linear(x) - p.Grid.Linear(y) })
+	ids = slices.Compact(ids)
+	if len(ids) == 0 {
+		return usage("trial: no block to execute")
+	}
+	if len(ids) < p.Grid.Count() {
+		st.only = ids
+	}
+	hi := ids[0]
+	rs.rng.Lo = ids[0]
+	for _, id := range ids {
+		for i := range 3 {
+			rs.rng.Lo[i], hi[i] = min(rs.rng.Lo[i], id[i]), max(hi[i], id[i])
+		}
+	}
+	for i := range 3 {
+		rs.rng.N[i] = hi[i] - rs.rng.Lo[i] + 1
+	}
+	if a.trial.Plain {
+		if rs.sel.Gate != probes.GateNone {
+			return usage("trial: nothing is injected into a build without probes: it has no meaning under gate %s", rs.sel.Gate)
+		}
+		rs.stages = probes.StagesOf(probes.StageO)
+	}
+	rs.layout = probes.NewLayout(p, rs.stages, rs.rng)
+	return nil
+}
+
+// load finds the build, edits it, and loads it. What is edited is not kept.
+func (a *attempt) load() error {
+	st, ctx := a.e.st, a.e.ctx
+	if a.trial.Plain {
+		b, err := a.run.plainBuild(ctx)
+		if err != nil {
+			return err
+		}
+		st.build = b
+	}
+	var err error
+	if len(a.trial.Edits) == 0 {
+		a.kernel, err = a.e.load(a.e.backend, st.build)
+	} else {
+		b := *st.build
+		if b.Module, err = b.Module.Edited(a.trial.Edits); err != nil {
+			return usage("trial: %w", err)
+		}
+		b.Text, st.build = nil, &b
+		if a.kernel, err = a.e.backend.Load(ctx, b.Module, a.e.r.plan.Entry); err != nil {
+			err = &runError{stage: "load", err: err}
+		}
+	}
+	st.kernel = a.kernel
+	return err
+}
+
+// place makes the launch: the run's own, with its captures placed anew.
+func (a *attempt) place() error {
+	base, rs := a.run.state, a.e.r
+	rs.cells = nil
+	if err := a.e.mapFragments(); err != nil {
+		return err
+	}
+	l := *base.launch
+	l.Schedule, l.Only, l.Observe, l.Repeat, l.Probe = rs.schedule, a.e.st.only, nil, 0, nil
+	l.Label = rs.label() + ", trial"
+	a.launch, a.e.st.launch = &l, &l
+	if a.trial.Plain {
+		return nil
+	}
+	entry := a.e.st.build.Module.Func(rs.plan.Entry)
+	if err := rs.placeCaptures(&l, len(entry.Params) > len(rs.plan.Args)); err != nil || l.Probe == nil {
+		return err
+	}
+	if was := base.launch.Probe; was != nil && len(rs.cells) == 0 {
+		l.Probe.Inject = was.Inject // the inject buffer is laid out over the whole grid, whatever is captured
+		return nil
+	}
+	var err error
+	l.Probe.Inject, err = rs.injection(base.ref)
+	return err
+}
+
+// substitute asks the backend to put references in place.
+func (a *attempt) substitute() error {
+	var set probes.StageSet
+	for _, s := range a.trial.Substitute {
+		if !a.run.Substitutable(s) || a.trial.Plain {
+			return usage("trial: stage %s cannot be replaced: it does not lie in shared memory when it is captured", s)
+		}
+		set |= probes.StagesOf(s)
+	}
+	if set == 0 {
+		return nil
+	}
+	st, ref := a.e.st, a.e.st.ref
+	for i := range a.e.r.plan.Stages {
+		sp := &a.e.r.plan.Stages[i]
+		if !set.Has(sp.Stage) {
+			continue
+		}
+		a.launch.Probe.Replace = append(a.launch.Probe.Replace, target.Replace{
+			Plan: sp,
+			Tile: func(block probes.Dim3, kv int) (probes.Tile, int, int) {
+				return ref.Rounded(sp.Stage, block, kv), sp.ValidRows.At(block, kv), sp.ValidCols.At(block, kv)
+			},
+		})
+	}
+	st.replaced = func(s probes.Stage, block probes.Dim3, kv int) (probes.Tile, bool) {
+		if !set.Has(s) {
+			return probes.Tile{}, false
+		}
+		sp, t := st.r.plan.Stage(s), st.Tile(s, block, kv)
+		put := ref.Rounded(s, block, kv)
+		return overlay(t, put, sp.ValidRows.At(block, kv), sp.ValidCols.At(block, kv))
+	}
+	return nil
+}
+
+// overlay returns a copy of t whose first rows × cols cells are put's; false where either does not exist.
+func overlay(t, put probes.Tile, rows, cols int) (probes.Tile, bool) {
+	if !t.Reached() || !put.Reached() {
+		return probes.Tile{}, false
+	}
+	out := t
+	out.Data = slices.Clone(t.Data)
+	size := t.DType.Size()
+	for r := range min(rows, t.Rows) {
+		from := r * t.Cols * size
+		copy(out.Data[from:from+min(cols, t.Cols)*size], put.Data[from:])
+	}
+	return out, true
+}
+
+// execute launches the trial.
+func (a *attempt) execute() error {
+	st := a.e.st
+	var err error
+	if st.result, err = a.kernel.Launch(a.e.ctx, a.launch); err != nil {
+		return launchError(err)
+	}
+	st.output = st.result.Outputs[a.e.outputArg()]
+	c := st.result.Counts
+	a.e.cost.Launches, a.e.cost.WarpInstructions, a.e.cost.MMAOutputs = 1, c.WarpInstructions, c.MMAOutputs
+	a.e.cost.RunMS = Number(st.result.Elapsed.Seconds() * 1e3)
+	return nil
+}
+
+// replaceable remembers which stages a trial can replace.
+type replaceable struct {
+	once sync.Once
+	set  probes.StageSet
+}
+
+// Substitutable reports whether a trial can replace the stage's tiles: whether they lie in shared memory when the block
+// captures them. The first question executes a block.
+func (r *Run) Substitutable(s probes.Stage) bool {
+	if r.state == nil || r.state.replaceable == nil {
+		return false
+	}
+	c := r.state.replaceable
+	c.once.Do(func() { c.set, _ = r.substitutable(context.Background()) })
+	return c.set.Has(s)
+}
+
+func (r *Run) substitutable(ctx context.Context) (probes.StageSet, error) {
+	id := r.Blocks()[0]
+	a, err := r.prepare(ctx, Trial{Blocks: []probes.Dim3{id}})
+	if err != nil {
+		return 0, err
+	}
+	k, ok := a.kernel.(target.Replacer)
+	if !ok || a.launch.Probe == nil {
+		return 0, fmt.Errorf("trial: %s cannot replace tiles", a.e.backend.Info().Device)
+	}
+	judged := r.Plan.Gate.Judged()
+	var stages []*probes.StagePlan
+	for i := range r.Plan.Stages {
+		if sp := &r.Plan.Stages[i]; judged.Has(sp.Stage) && r.state.r.stages.Has(sp.Stage) {
+			stages = append(stages, sp)
+		}
+	}
+	return k.Replaceable(ctx, a.launch, id, stages)
+}

@@ -13,13 +13,7 @@ import (
 )
 
 // Blocks lists the captured blocks in launch order.
-func (r *Run) Blocks() []probes.Dim3 {
-	blocks := make([]probes.Dim3, r.Range.N.Count())
-	for i := range blocks {
-		blocks[i] = r.Range.Block(i)
-	}
-	return blocks
-}
+func (r *Run) Blocks() []probes.Dim3 { return slices.Clone(r.state.blocks()) }
 
 // Tiles is the first captured kv tile of a block and how many follow.
 func (r *Run) Tiles(block probes.Dim3) (lo, n int) {

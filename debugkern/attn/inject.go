@@ -59,6 +59,22 @@ func (r *Reference) Injected(s probes.Stage, id probes.Dim3, kv int) probes.Tile
 	if sp == nil || !r.plan.Gate.Injected().Has(s) {
 		return probes.Tile{}
 	}
+	return r.bits(sp, id, kv)
+}
+
+// Rounded returns the exact reference of a tile in its stage's bits: what a kernel without any error but the last rounding
+// leaves. It is not reached where the plan has no such tile.
+func (r *Reference) Rounded(s probes.Stage, id probes.Dim3, kv int) probes.Tile {
+	sp := r.plan.Stage(s)
+	if sp == nil {
+		return probes.Tile{}
+	}
+	return r.bits(sp, id, kv)
+}
+
+// bits rounds a tile of the reference to its stage's dtype.
+func (r *Reference) bits(sp *probes.StagePlan, id probes.Dim3, kv int) probes.Tile {
+	s := sp.Stage
 	b := r.Block(id)
 	m, ok := b.Values(s, kv)
 	t := probes.NewTile(sp.DType, sp.Rows, sp.Cols)

@@ -117,6 +117,9 @@ func (u *upload) add(b []byte) int {
 
 // spec describes a launch for the worker; parameters must agree with the entry's, or the driver reads past them.
 func (k *kernel) spec(l *target.Launch, u *upload) (*launchSpec, error) {
+	if l.Probe != nil && len(l.Probe.Replace) > 0 {
+		return nil, fmt.Errorf("launch %s: a GPU cannot replace tiles while a block runs", k.entry.Name)
+	}
 	s := &launchSpec{Dims: [6]int{l.Grid[0], l.Grid[1], l.Grid[2], l.Block[0], l.Block[1], l.Block[2]}, DynShared: l.DynShared}
 	params := len(l.Args)
 	if l.Probe != nil && l.Probe.Control {

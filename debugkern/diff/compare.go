@@ -18,7 +18,7 @@ func (j *Judgement) Compare(s probes.Stage, block probes.Dim3, kv int) (*TileDif
 	if !contains(j.ref.Plan().Grid, block) {
 		return nil, fmt.Errorf("compare: block %s lies outside the grid %s", block, j.ref.Plan().Grid)
 	}
-	w := newWalker(newRules(j.ref), j.src, j.opt.Stages)
+	w := newWalker(newRules(j.ref), j.src, j.opt)
 	w.begin(j.ref.Block(block))
 	n := len(w.blk.Tiles)
 	if sp.PerTile && (kv < 0 || kv >= n) {
@@ -66,8 +66,8 @@ func (j *Judgement) lay(w *walker, sp *probes.StagePlan, kv int) *TileDiff {
 	d := &TileDiff{Place: place(s, w.blk.ID, kv, len(w.blk.Tiles)), Rows: sp.Rows, Cols: sp.Cols, Verdict: j.Tile(s, w.blk.ID, kv)}
 	d.ValidRows = clamp(sp.ValidRows.At(w.blk.ID, kv), sp.Rows)
 	d.ValidCols = clamp(sp.ValidCols.At(w.blk.ID, kv), sp.Cols)
-	if w.own[s].ok {
-		d.Got = slices.Clone(w.own[s].m.Data)
+	if got := w.left(s); got.ok {
+		d.Got = slices.Clone(got.m.Data)
 	}
 	d.Local, d.LocalBound = d.cut(local.ref), d.cut(local.bound)
 	d.Global, d.GlobalBound = d.cut(global.ref), d.cut(global.bound)

@@ -38,10 +38,16 @@ func (v Verdict) String() string { return [...]string{"off", "ok", "tainted", "w
 // Options say what was captured and how to go about it.
 type Options struct {
 	Range    probes.Range          // what was captured; a zero Range: everything
+	Blocks   []probes.Dim3         // of the range, those that were executed and are judged; nil: all
 	Stages   probes.StageSet       // which stages were captured; 0: all that the plan has
+	Replaced Replaced              // what was put in place of tiles as soon as they were captured; nil: nothing
 	Progress func(done, total int) // blocks; called from one goroutine at a time, may be nil
 	Parallel int                   // blocks in flight; 0: all cores
 }
+
+// Replaced tells what execution went on from where a tile was replaced as soon as it was captured: the tile itself is judged
+// as the source has it, what is computed from it as computed from this. It must be safe for concurrent use.
+type Replaced func(s probes.Stage, block probes.Dim3, kv int) (probes.Tile, bool)
 
 // Place is a tile as documents name it: kv_tile is -1 for Q and the number of tiles for O.
 type Place struct {

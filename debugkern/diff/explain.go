@@ -141,7 +141,7 @@ func (j *Judgement) try(ctx context.Context, s probes.Stage, tiles []spot, hs []
 	for k := range parts {
 		parts[k] = newTrial(hs)
 		wg.Go(func() {
-			w := newWalker(rl, j.src, j.opt.Stages)
+			w := newWalker(rl, j.src, j.opt)
 			for i := int(next.Add(1)) - 1; i < len(blocks) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				parts[k].block(j, w, s, blocks[i], byBlock[blocks[i]])
 			}
@@ -279,7 +279,7 @@ func newScene(w *walker, sp *probes.StagePlan) *scene {
 
 // open collects the bad cells of the walker's current tile.
 func (sc *scene) open(kv int) {
-	sc.e, sc.got = sc.estimateOf(sc.s), sc.own[sc.s].m
+	sc.e, sc.got = sc.estimateOf(sc.s), sc.left(sc.s).m
 	sc.rows = clamp(sc.sp.ValidRows.At(sc.blk.ID, kv), sc.got.Rows)
 	sc.cols = clamp(sc.sp.ValidCols.At(sc.blk.ID, kv), sc.got.Cols)
 	sc.bad = sc.bad[:0]

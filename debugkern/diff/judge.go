@@ -70,14 +70,16 @@ func (j *Judgement) walkAll(ctx context.Context) (*judge, error) {
 	done := 0
 	all := make([]*judge, workers)
 	for k := range all {
-		all[k] = &judge{Judgement: j, w: newWalker(rl, j.src, j.opt.Stages)}
+		all[k] = &judge{Judgement: j, w: newWalker(rl, j.src, j.opt)}
 		wg.Go(func() {
 			for {
 				i := int(next.Add(1)) - 1
 				if i >= n || ctx.Err() != nil {
 					return
 				}
-				all[k].block(j.opt.Range.Block(i))
+				if id := j.opt.Range.Block(i); j.opt.Blocks == nil || slices.Contains(j.opt.Blocks, id) {
+					all[k].block(id)
+				}
 				if j.opt.Progress != nil {
 					mu.Lock()
 					done++
@@ -133,7 +135,7 @@ func (j *judge) stage(s probes.Stage, kv int) {
 	if sp == nil || !j.opt.Stages.Has(s) || !w.plan.Gate.Judged().Has(s) {
 		return
 	}
-	if !w.own[s].ok {
+	if !w.left(s).ok {
 		j.unreached[s]++
 		return
 	}
@@ -159,7 +161,7 @@ func (j *judge) stage(s probes.Stage, kv int) {
 // view prepares the comparison of the current tile of a stage.
 func (w *walker) view(sp *probes.StagePlan, kv int) *view {
 	id := w.blk.ID
-	own := &w.own[sp.Stage]
+	own := w.left(sp.Stage)
 	v := &view{
 		got: own, dtype: sp.DType, block: w.plan.Grid.Linear(id), place: place(sp.Stage, id, kv, len(w.blk.Tiles)),
 		rows: clamp(sp.ValidRows.At(id, kv), own.m.Rows), cols: clamp(sp.ValidCols.At(id, kv), own.m.Cols),

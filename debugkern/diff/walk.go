@@ -14,11 +14,15 @@ type walker struct {
 	plan *probes.Plan
 	src  Source
 	have probes.StageSet // captured
+	put  Replaced        // nil: nothing was put in place of a captured tile
 
 	blk *attn.Block
 	t   int
 	own [probes.NumStages]tile // the kernel's stages of this kv tile
 	was [probes.NumStages]tile // its m, l, U of the tile before
+	// Where a tile was replaced as soon as it was captured, own is what later stages saw, and taken what is judged.
+	taken [probes.NumStages]tile
+	late  tile // the replaced m of this kv tile, which only the next one sees: P, l and U of its own were made before
 
 	local, global [probes.NumStages]*estimate
 	rowQ, rowK    operand // the kernel's
@@ -52,10 +56,10 @@ type chain struct {
 	u      attn.Matrix // error of U, but for the factor
 }
 
-func newWalker(rl *rules, src Source, have probes.StageSet) *walker {
+func newWalker(rl *rules, src Source, opt Options) *walker {
 	p, ref := rl.ref.Plan(), rl.ref
 	m, n, d := ref.TileM(), ref.TileN(), ref.Dim()
-	w := &walker{rules: rl, plan: p, src: src, have: have}
+	w := &walker{rules: rl, plan: p, src: src, have: opt.Stages, put: opt.Replaced}
 	dims := [probes.NumStages][2]int{{m, d}, {n, d}, {n, d}, {m, n}, {m, 1}, {m, 1}, {m, n}, {m, d}, {m, d}}
 	for s, rc := range dims {
 		w.local[s], w.global[s] = newEstimate(rc[0], rc[1]), newEstimate(rc[0], rc[1])
@@ -76,8 +80,9 @@ func (w *walker) begin(blk *attn.Block) {
 	}
 	clear(w.chain.u.Data)
 	for s := range w.own {
-		w.own[s].ok, w.was[s].ok = false, false
+		w.own[s].ok, w.was[s].ok, w.taken[s].ok = false, false, false
 	}
+	w.late.ok = false
 	w.load(probes.StageQ, 0)
 	q := w.exact(probes.StageQ)
 	w.decode(w.global[probes.StageQ], probes.StageQ, q, blk.Rows)
@@ -92,7 +97,7 @@ func (w *walker) exact(s probes.Stage) attn.Matrix {
 // load fetches one of the kernel's tiles; what a gate injects is the reference's.
 func (w *walker) load(s probes.Stage, kv int) {
 	x := &w.own[s]
-	x.ok, x.raw = false, probes.Tile{}
+	x.ok, x.raw, w.taken[s].ok = false, probes.Tile{}, false
 	if w.plan.Gate.Injected().Has(s) {
 		x.m, x.ok = w.exact(s), true
 		return
@@ -104,8 +109,34 @@ func (w *walker) load(s probes.Stage, kv int) {
 	if !raw.Reached() {
 		return
 	}
+	if w.put == nil {
+		x.set(raw)
+		return
+	}
+	put, ok := w.put(s, w.blk.ID, kv)
+	switch {
+	case !ok:
+		x.set(raw)
+	case s == probes.StageM:
+		x.set(raw)
+		w.late.set(put)
+	default:
+		x.set(put)
+		w.taken[s].set(raw)
+	}
+}
+
+func (x *tile) set(raw probes.Tile) {
 	x.buf = attn.Widen(x.buf, raw)
 	x.m, x.raw, x.ok = attn.Matrix{Rows: raw.Rows, Cols: raw.Cols, Data: x.buf}, raw, true
+}
+
+// left is the current tile of a stage as the kernel left it.
+func (w *walker) left(s probes.Stage) *tile {
+	if w.taken[s].ok {
+		return &w.taken[s]
+	}
+	return &w.own[s]
 }
 
 // next moves to the next kv tile and makes all its estimates.
@@ -113,6 +144,10 @@ func (w *walker) next() {
 	w.t++
 	for _, s := range []probes.Stage{probes.StageM, probes.StageL, probes.StageU} {
 		w.own[s], w.was[s] = w.was[s], w.own[s]
+	}
+	if w.late.ok {
+		w.was[probes.StageM], w.late = w.late, w.was[probes.StageM]
+		w.late.ok = false
 	}
 	for _, s := range []probes.Stage{probes.StageK, probes.StageV, probes.StageS, probes.StageM, probes.StageL, probes.StageP, probes.StageU} {
 		w.load(s, w.t)

@@ -40,6 +40,7 @@ type block struct {
 	watched bool
 	obs     []target.Observer
 	watch   *watcher
+	replace *replacer
 	last    int // warp that ran last
 	event   target.Event
 	addr    [32]uint64
@@ -108,6 +109,9 @@ func (b *block) begin(id probes.Dim3) {
 	}
 	if o := newWatcher(b); o != nil {
 		b.observe(o)
+	}
+	if b.replace = newReplacer(b); b.replace != nil {
+		b.observe(b.replace)
 	}
 }
 

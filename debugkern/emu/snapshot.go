@@ -27,6 +27,7 @@ type snapshot struct {
 	last     int
 	pages    []map[int]page // by allocation
 	watcher  *watcher
+	replaced [][]byte // by site of the replacer: what its slot held
 }
 
 type page struct{ data, written []byte }
@@ -56,6 +57,7 @@ func (s *stepper) Snapshot() target.Snapshot {
 	if b.watch != nil {
 		t.watcher = b.watch.clone()
 	}
+	t.replaced = b.replace.state()
 	return t
 }
 
@@ -98,6 +100,7 @@ func (s *stepper) Restore(from target.Snapshot) {
 	if t.watcher != nil {
 		b.watch.restore(t.watcher)
 	}
+	b.replace.restore(t.replaced)
 }
 
 // restore puts pages back, and those changed since to what the allocation began with.

@@ -186,6 +186,7 @@ func (w *watcher) take(p *watchPlace, kv int) {
 	}
 	// The slot exists and the data has its size by construction of the layout; a stage declared otherwise stays empty.
 	_ = lay.Put(w.b.mem.capture.data, wa.Stage, w.b.id, kv, data)
+	w.b.replace.taken(p, kv)
 }
 
 // cell is the shared address of a cell of the tile.

@@ -89,6 +89,23 @@ type Probe struct {
 	Inject  []byte // contents of the injection buffer, Layout.InjectBytes long; nil: nothing injected
 	Control bool   // the module was built with TS_PROBES
 	Watch   []Watch
+	Replace []Replace // only for kernels that are a Replacer
+}
+
+// Replace puts other contents in the place of what a stage left, in the moment in which the block captures it, and lets the
+// block go on from there. What is captured stays what the kernel left.
+type Replace struct {
+	Plan *probes.StagePlan
+	// Tile gives the contents for a block and kv tile, in the stage's layout: of these the first rows × cols cells are put in
+	// place, the others keep what they hold. It must be safe for concurrent use.
+	Tile func(block probes.Dim3, kv int) (t probes.Tile, rows, cols int)
+}
+
+// Replacer is offered by kernels that honour Probe.Replace.
+type Replacer interface {
+	// Replaceable executes block id of l and returns those of the stages whose tiles it copies out of shared memory, cell by
+	// cell, when it captures them: a value that a thread hands to a probe itself lies nowhere else.
+	Replaceable(ctx context.Context, l *Launch, id probes.Dim3, stages []*probes.StagePlan) (probes.StageSet, error)
 }
 
 // Watch asks a backend to capture a shared array without a probe.

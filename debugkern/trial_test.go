@@ -1,0 +1,144 @@
+package debugkern
+
+import (
+	"context"
+	"testing"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/probes"
+)
+
+// ran executes a request on the emulator.
+func ran(t *testing.T, req Request) *Run {
+	t.Helper()
+	s, err := Open(context.Background(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Backend = "emu"
+	run, err := s.Run(context.Background(), req, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+func tried(t *testing.T, r *Run, tr Trial) *Run {
+	t.Helper()
+	out, err := r.Try(context.Background(), tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// verdicts is one letter a stage: o ok, w wrong, t tainted, - off.
+func verdicts(r *Run) map[string]string {
+	out := map[string]string{}
+	for _, s := range r.Report.Stages {
+		out[s.Name] = s.Verdict
+	}
+	return out
+}
+
+func expect(t *testing.T, what string, r *Run, want map[string]string) {
+	t.Helper()
+	got := verdicts(r)
+	for s, v := range want {
+		if got[s] != v {
+			t.Errorf("%s: stage %s is %s, want %s (all: %v)", what, s, got[s], v, got)
+		}
+	}
+}
+
+// TestTrialOfNothing holds a trial that changes nothing to the run that it comes from, as a whole and for one block.
+func TestTrialOfNothing(t *testing.T) {
+	run := ran(t, Request{Target: "stage2", Shape: "validation"})
+	all := tried(t, run, Trial{})
+	if all.Report.Digest != run.Report.Digest || all.Report.Output == nil {
+		t.Errorf("the same launch gives digest %s, was %s", all.Report.Digest, run.Report.Digest)
+	}
+	id := probes.Dim3{1, 2, 0}
+	one := tried(t, run, Trial{Blocks: []probes.Dim3{id}})
+	if n := len(one.Blocks()); n != 1 || one.Report.Verdict != Agree || one.Report.Output != nil {
+		t.Errorf("%d blocks, verdict %s, output %v", n, one.Report.Verdict, one.Report.Output)
+	}
+	for s := probes.StageQ; s <= probes.StageO; s++ {
+		a, b := run.state.Tile(s, id, 0), one.state.Tile(s, id, 0)
+		if !b.Reached() || string(a.Data) != string(b.Data) {
+			t.Errorf("stage %s of block %s differs", s, id)
+		}
+	}
+	plain := tried(t, run, Trial{Plain: true})
+	if string(plain.state.output) != string(run.state.output) || plain.Report.Verdict != Agree {
+		t.Errorf("the plain build's output differs, verdict %s", plain.Report.Verdict)
+	}
+}
+
+// TestSubstitution puts references in the place of what faults spoil.
+func TestSubstitution(t *testing.T) {
+	blocks := []probes.Dim3{{1, 1, 0}, {0, 2, 0}}
+	run := ran(t, Request{Target: "stage2", Faults: []string{"u-no-rescale"}})
+	expect(t, "u-no-rescale", tried(t, run, Trial{Blocks: blocks}), map[string]string{"U": Wrong, "O": Tainted})
+	expect(t, "u-no-rescale with U", tried(t, run, Trial{Blocks: blocks, Substitute: []probes.Stage{probes.StageU}}),
+		map[string]string{"S": OK, "P": OK, "U": Wrong, "O": OK})
+
+	run = ran(t, Request{Target: "stage2", Faults: []string{"kt-ld"}})
+	expect(t, "kt-ld", tried(t, run, Trial{Blocks: blocks}), map[string]string{"S": Wrong, "m": Tainted, "U": Tainted, "O": Tainted})
+	expect(t, "kt-ld with S", tried(t, run, Trial{Blocks: blocks, Substitute: []probes.Stage{probes.StageS}}),
+		map[string]string{"S": Wrong, "m": OK, "l": OK, "P": OK, "U": OK, "O": OK})
+}
+
+// TestSubstitutionOnCleanRuns replaces every stage that can be replaced, alone and all together: no verdict changes.
+func TestSubstitutionOnCleanRuns(t *testing.T) {
+	for target, want := range map[string]string{"stage2": "Q K V S m l P U", "stage3a": "Q K V m l P U", "stage3b": "Q K V m l P U",
+		"swizzle3a": "Q K V m l P U", "flashcore_vec": "Q K V S m l P U", "flashcore_fused_wmma": "Q K V S m l P U"} {
+		t.Run(target, func(t *testing.T) {
+			run := ran(t, Request{Target: target, Shape: "partial49"})
+			var all []probes.Stage
+			var names string
+			for s := probes.StageQ; s <= probes.StageO; s++ {
+				if run.Substitutable(s) {
+					all = append(all, s)
+					names += " " + s.String()
+				}
+			}
+			if names[1:] != want {
+				t.Errorf("can replace%s, want %s", names, want)
+			}
+			for _, s := range all {
+				if r := tried(t, run, Trial{Blocks: run.Blocks()[:2], Substitute: []probes.Stage{s}}); r.Report.Verdict != Agree {
+					t.Errorf("with %s replaced: %v", s, verdicts(r))
+				}
+			}
+			if r := tried(t, run, Trial{Substitute: all}); r.Report.Verdict != Agree {
+				t.Errorf("with all replaced: %v", verdicts(r))
+			}
+		})
+	}
+}
+
+// TestTrialRemovesBarrier takes the barrier after P away: the edit reaches the emulator, and only the trial.
+func TestTrialRemovesBarrier(t *testing.T) {
+	run := ran(t, Request{Target: "stage2", Shape: "small"})
+	entry := run.Entry()
+	var edits []ptx.Edit
+	for _, at := range entry.Syncs(nil) {
+		if entry.Body[at].Op == "bar" && !entry.Body[at].Has("warp") {
+			edits = append(edits, ptx.Edit{Kind: ptx.Remove, Func: entry.Name, At: at})
+		}
+	}
+	broken := tried(t, run, Trial{Edits: edits})
+	if broken.Report.Verdict != Diverge {
+		t.Error("without any barrier the kernel agrees")
+	}
+	if n := run.state.result.Counts.Barriers; n == 0 || broken.state.result.Counts.Barriers != 0 {
+		t.Errorf("%d barriers before, %d after", n, broken.state.result.Counts.Barriers)
+	}
+	if again := tried(t, run, Trial{}); again.Report.Digest != run.Report.Digest {
+		t.Error("the trial changed the run")
+	}
+	if _, err := run.Try(context.Background(), Trial{Substitute: []probes.Stage{probes.StageO}}); err == nil {
+		t.Error("O is substituted")
+	}
+}
