@@ -13,19 +13,20 @@ import (
 // imports says which packages of ours each room may import: arrows point down only. A key ending in /* stands for every
 // package below it.
 var imports = map[string][]string{
-	"debugkern/fp":  {},
-	"debugkern/ptx": {},
-	"probes":        {},
-	"kernels":       {},
-	"tui/theme":     {},
-	"tui/keymap":    {},
-	"tui/cell":      {"debugkern", "probes", "debugkern/fp"},
+	"debugkern/fp":    {},
+	"debugkern/ptx":   {},
+	"debugkern/cache": {},
+	"probes":          {},
+	"kernels":         {},
+	"tui/theme":       {},
+	"tui/keymap":      {},
+	"tui/cell":        {"debugkern", "probes", "debugkern/fp"},
 
 	"configs":          {"probes"},
 	"debugkern/target": {"probes", "debugkern/ptx"},
 
 	"debugkern/emu":              {"debugkern/target", "debugkern/ptx", "debugkern/fp", "probes"},
-	"debugkern/cuda":             {"debugkern/target", "debugkern/ptx", "probes", "debugkern/cuda/internal/dl"},
+	"debugkern/cuda":             {"debugkern/target", "debugkern/ptx", "probes", "debugkern/cache", "debugkern/cuda/internal/dl"},
 	"debugkern/cuda/internal/dl": {},
 	"debugkern/attn":             {"debugkern/fp", "probes"},
 	"debugkern/check":            {"debugkern/target", "debugkern/ptx", "debugkern/fp", "probes"},
@@ -33,7 +34,7 @@ var imports = map[string][]string{
 	"debugkern/diff": {"debugkern/attn", "debugkern/fp", "probes"},
 
 	"debugkern": {"debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs", "debugkern/target", "debugkern/emu",
-		"debugkern/cuda", "debugkern/attn", "debugkern/check", "debugkern/diff"},
+		"debugkern/cache", "debugkern/cuda", "debugkern/attn", "debugkern/check", "debugkern/diff"},
 
 	"debugkern/gates":    {"debugkern", "probes"},
 	"debugkern/diagnose": {"debugkern", "debugkern/check", "debugkern/target", "debugkern/ptx", "probes"},

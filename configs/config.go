@@ -27,6 +27,7 @@ type Config struct {
 	CaptureMax int64  // bytes
 	Toolchain  string // directory; "" for the usual places
 	CacheDir   string // never empty: the default is resolved
+	CacheMax   int64  // bytes; 0: nothing is kept
 	Palette    string // cividis, viridis, grey
 	Mouse      bool
 }

@@ -46,7 +46,7 @@ func TestDefaults(t *testing.T) {
 	o := surroundings(t)
 	c, src := load(t, o)
 	if c.Shape != "validation" || c.Backend != "auto" || c.Timeout != 2*time.Minute || c.CaptureMax != 2<<30 || !c.Mouse ||
-		c.CacheDir != o.CacheDir || c.Repeat != 10 || c.Schedule != "in-order:0" || len(c.Flags) != 0 || c.Palette != "cividis" {
+		c.CacheDir != o.CacheDir || c.CacheMax != 256<<20 || c.Repeat != 10 || c.Schedule != "in-order:0" || len(c.Flags) != 0 || c.Palette != "cividis" {
 		t.Errorf("%+v", c)
 	}
 	for _, k := range src.Doc().Keys {

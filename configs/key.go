@@ -42,7 +42,8 @@ func keys() []key {
 		whole("repeat", "a whole number from 1 to 100000", 1, 100000),
 		{name: "capture.max", want: "a size such as 2GiB or 500MB", parse: size},
 		text("toolchain", "a directory", nil),
-		text("cache", "a directory", nil),
+		text("cache.dir", "a directory", nil),
+		{name: "cache.max", want: "a size such as 256MiB, or 0 for no cache", parse: sizeOrNone},
 		choice("palette", "cividis", "viridis", "grey"),
 		{name: "mouse", want: "true or false", parse: truth},
 	}
@@ -102,6 +103,12 @@ func duration(s, tag string) (any, bool) {
 func size(s, _ string) (any, bool) {
 	n, ok := bytesOf(s)
 	return s, ok && n > 0
+}
+
+// sizeOrNone is size with 0 allowed: nothing is kept then.
+func sizeOrNone(s, _ string) (any, bool) {
+	_, ok := bytesOf(s)
+	return s, ok
 }
 
 func bytesOf(s string) (int64, bool) {

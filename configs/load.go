@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -69,17 +71,25 @@ func parseLayer(from, name string, data []byte) (layer, []*Error) {
 	if root == nil {
 		return l, r.errs
 	}
-	top := map[string]bool{}
-	for _, k := range keys() {
-		group, _, _ := strings.Cut(k.name, ".")
-		top[group] = true
-	}
-	o := r.object(root, "", sortedKeys(top)...)
+	top, below := map[string]bool{}, map[string][]string{}
 	for _, k := range keys() {
 		group, rest, nested := strings.Cut(k.name, ".")
+		top[group] = true
+		if nested {
+			below[group] = append(below[group], rest)
+		}
+	}
+	o := r.object(root, "", sortedKeys(top)...)
+	groups := map[string]*object{}
+	for _, group := range slices.Sorted(maps.Keys(below)) {
+		if o != nil && o.has(group) {
+			groups[group] = o.sub(group, below[group]...)
+		}
+	}
+	for _, k := range keys() {
 		in := o
-		if nested && o != nil && o.has(group) {
-			in = o.sub(group, rest)
+		if group, _, nested := strings.Cut(k.name, "."); nested {
+			in = groups[group]
 		}
 		if in == nil || !in.has(last(k.name)) {
 			continue

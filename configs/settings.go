@@ -26,10 +26,11 @@ func typed(v *viper.Viper, o LoadOptions) *Config {
 		Target: v.GetString("target"), Shape: v.GetString("shape"), Seed: v.GetUint64("seed"), Flags: map[string]string{},
 		Faults: v.GetStringSlice("faults"), Gate: v.GetString("gate"), Backend: v.GetString("backend"), Builder: v.GetString("builder"),
 		Arch: v.GetString("arch"), Device: v.GetInt("device"), Timeout: v.GetDuration("timeout"), Schedule: v.GetString("schedule"),
-		Repeat: v.GetInt("repeat"), Toolchain: v.GetString("toolchain"), CacheDir: v.GetString("cache"), Palette: v.GetString("palette"),
+		Repeat: v.GetInt("repeat"), Toolchain: v.GetString("toolchain"), CacheDir: v.GetString("cache.dir"), Palette: v.GetString("palette"),
 		Mouse: v.GetBool("mouse"),
 	}
 	c.CaptureMax, _ = bytesOf(v.GetString("capture.max"))
+	c.CacheMax, _ = bytesOf(v.GetString("cache.max"))
 	for _, f := range v.GetStringSlice("flags") {
 		name, value, _ := strings.Cut(f, "=")
 		c.Flags[name] = value

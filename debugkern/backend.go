@@ -117,7 +117,7 @@ func (s *Session) toolchainConfig() cuda.Config {
 	if s.config == nil {
 		return cuda.Config{}
 	}
-	return cuda.Config{Path: s.config.Toolchain}
+	return cuda.Config{Path: s.config.Toolchain, Cache: s.cache}
 }
 
 // label is what a launch is called in a fault.

@@ -37,6 +37,7 @@ func (s *Session) Doctor(ctx context.Context) *DoctorDoc {
 	d.add(archiveCheck())
 	s.toolchainChecks(ctx, d)
 	s.gpuChecks(ctx, d)
+	d.add(s.cacheCheck())
 	d.add(terminalCheck())
 	return d
 }
@@ -83,6 +84,27 @@ func (s *Session) gpuChecks(ctx context.Context, d *DoctorDoc) {
 			Name: p.Name, OK: p.Found, Version: p.Version, Path: p.Path, Detail: p.Detail, Enables: gpuEnables[p.Name], Install: p.Install,
 		})
 	}
+}
+
+// cacheCheck says where compiled kernels are kept, and whether they can be.
+func (s *Session) cacheCheck() DoctorCheck {
+	c := DoctorCheck{Name: "cache", Path: s.cache.Dir(), Enables: "what was compiled once is not compiled again"}
+	if s.cache.Max() == 0 {
+		c.Detail, c.Install = "switched off", "tilescope config set cache.max 256MiB"
+		return c
+	}
+	if err := s.cache.Probe(); err != nil {
+		c.Detail, c.Install = err.Error(), "a directory that can be written to: tilescope config set cache.dir DIR"
+		return c
+	}
+	u, err := s.cache.Usage()
+	if err != nil {
+		c.Detail = err.Error()
+		return c
+	}
+	c.OK = true
+	c.Detail = fmt.Sprintf("%d entries, %.1f of %.0f MiB", u.Entries, float64(u.Bytes)/(1<<20), float64(s.cache.Max())/(1<<20))
+	return c
 }
 
 func terminalCheck() DoctorCheck {

@@ -11,11 +11,13 @@ package debugkern
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"tilescope/configs"
 	"tilescope/debugkern/attn"
+	"tilescope/debugkern/cache"
 	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -32,7 +34,8 @@ type Options struct {
 type Session struct {
 	catalogue *configs.Catalogue
 	config    *configs.Config
-	limit     int64 // bytes a capture may take
+	limit     int64        // bytes a capture may take
+	cache     *cache.Cache // of compiled kernels
 
 	mu       sync.Mutex
 	builds   map[string]*Build
@@ -69,12 +72,17 @@ func Open(_ context.Context, o Options) (*Session, error) {
 	}
 	if o.Config != nil {
 		s.limit = o.Config.CaptureMax
+		s.cache = cache.Open(filepath.Join(o.Config.CacheDir, "builds"), o.Config.CacheMax)
 	}
 	return s, nil
 }
 
 // Catalogue returns the embedded kernels.
 func (s *Session) Catalogue() *configs.Catalogue { return s.catalogue }
+
+// Trouble says what the session goes on without, once known: a cache that cannot be written to. It is worth telling a person
+// once; nil while nothing is wrong.
+func (s *Session) Trouble() error { return s.cache.Trouble() }
 
 // Check resolves a request without running it: what Run would refuse with CodeUsage, it refuses.
 func (s *Session) Check(req Request) error {

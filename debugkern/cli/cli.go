@@ -78,7 +78,13 @@ func Main(ctx context.Context, p Program) (code int) {
 	}
 	out := &pipeWriter{w: p.Stdout}
 	p.Stdout = out
-	err := (&app{Program: p}).execute(ctx)
+	a := &app{Program: p}
+	err := a.execute(ctx)
+	if a.opened != nil {
+		if trouble := a.opened.Trouble(); trouble != nil {
+			fmt.Fprintf(p.Stderr, "tilescope: %v\n", trouble)
+		}
+	}
 	switch {
 	case out.broken:
 		return exitPipe
@@ -129,6 +135,7 @@ type app struct {
 	config  *configs.Config
 	sources *configs.Sources
 	json    bool
+	opened  *debugkern.Session // the command's session, once it has one
 }
 
 func (a *app) execute(ctx context.Context) error {
@@ -179,7 +186,9 @@ func (a *app) session(ctx context.Context) (*debugkern.Session, error) {
 	if exe, err := os.Executable(); err == nil {
 		worker = []string{exe, workerCommand}
 	}
-	return debugkern.Open(ctx, debugkern.Options{Config: a.config, Worker: worker})
+	s, err := debugkern.Open(ctx, debugkern.Options{Config: a.config, Worker: worker})
+	a.opened = s
+	return s, err
 }
 
 // open is the command without a name: the terminal.

@@ -28,6 +28,7 @@ type PTX struct {
 	Text     string // paths in .file relative: "mma.hpp" is "cuda_runtime/mma.hpp", headers given as text keep their name
 	Log      string // warnings
 	Compiler string // "NVRTC 12.0.140"
+	Cached   bool   `json:"-"` // it came from the cache: nothing was compiled
 }
 
 // Options returns what every build is compiled with, for an architecture: debug lines, no contraction of mul and add
@@ -46,9 +47,16 @@ func (t *Toolchain) Compile(ctx context.Context, b Build) (*PTX, error) {
 		ptx *PTX
 		err error
 	}
+	key := t.key(b)
+	if p := cachedPTX(t.cache, key); p != nil {
+		return p, nil
+	}
 	done := make(chan outcome, 1) // buffered: the compiler's goroutine ends whether or not anybody still waits
 	go func() {
 		p, err := t.compile(b)
+		if err == nil {
+			keepPTX(t.cache, key, p)
+		}
 		done <- outcome{p, err}
 	}()
 	select {
@@ -59,7 +67,8 @@ func (t *Toolchain) Compile(ctx context.Context, b Build) (*PTX, error) {
 	}
 }
 
-func (t *Toolchain) compile(b Build) (*PTX, error) {
+// options are all that a build is compiled with.
+func (t *Toolchain) options(b Build) []string {
 	options := append(Options(b.Arch), b.Options...)
 	for _, dir := range append(slices.Clone(b.Include), t.IncludeDirs...) {
 		options = append(options, "--include-path="+dir)
@@ -67,7 +76,11 @@ func (t *Toolchain) compile(b Build) (*PTX, error) {
 	for _, d := range b.Defines {
 		options = append(options, "--define-macro="+d)
 	}
-	text, log, err := t.lib.build(b.Name, b.Source, b.Headers, options)
+	return options
+}
+
+func (t *Toolchain) compile(b Build) (*PTX, error) {
+	text, log, err := t.lib.build(b.Name, b.Source, b.Headers, t.options(b))
 	if e := (*Error)(nil); errors.As(err, &e) && e.Code == nvrtcCompilation {
 		return nil, &CompileError{Name: b.Name, Diagnostics: t.diagnostics(log), Log: log}
 	}

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 
+	"tilescope/debugkern/cache"
 	"tilescope/debugkern/cuda/internal/dl"
 )
 
@@ -26,6 +27,8 @@ import (
 type Config struct {
 	Root string // directory whose .toolchain holds the wheels; "": the working directory
 	Path string // a libnvrtc, or a directory that holds one: a CUDA tree, or a folder that pip installed the wheels into
+	// Cache keeps what was compiled; nil: every build is compiled.
+	Cache *cache.Cache
 }
 
 // Toolchain is what was found. It is immutable and may be used from several goroutines.
@@ -35,6 +38,8 @@ type Toolchain struct {
 	IncludeDirs  []string // directories with mma.h, cuda_fp16.h and crt/
 	PTXAS        string   // path of ptxas, "" where there is none
 	lib          *nvrtc
+	cache        *cache.Cache
+	headers      []string // what tells the toolkit's headers from another version's
 }
 
 // Compiler names the compiler in digests and documents: "NVRTC 12.0.140".
@@ -68,6 +73,7 @@ func FindToolchain(cfg Config) (*Toolchain, error) {
 	if t.IncludeDirs == nil {
 		return nil, fmt.Errorf("%w beside %s", ErrNoHeaders, lib.path)
 	}
+	t.cache, t.headers = cfg.Cache, headerStamps(t.IncludeDirs)
 	return t, nil
 }
 

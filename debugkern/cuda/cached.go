@@ -1,0 +1,72 @@
+package cuda
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"tilescope/debugkern/cache"
+)
+
+// ptxFormat changes whenever the same inputs give other PTX than before: what we do to a compiler's output included.
+const ptxFormat = "ptx/1"
+
+// key identifies a build by its content: source, every header handed over or found beside it, options, the compiler's
+// version and the toolkit's headers.
+func (t *Toolchain) key(b Build) cache.Key {
+	return buildKey(t.Compiler(), b, t.options(b), t.headers)
+}
+
+func buildKey(compiler string, b Build, options, headers []string) cache.Key {
+	var h cache.Hasher
+	h.Add(ptxFormat, compiler, b.Name, b.Source)
+	h.List(options)
+	h.List(headers)
+	for _, name := range sortedKeys(b.Headers) {
+		h.Add(name, b.Headers[name])
+	}
+	h.List(nil) // the end of the headers
+	for _, f := range reached(b) {
+		h.Add(f.path, f.text)
+	}
+	return h.Key()
+}
+
+// headerStamps tells one version of the toolkit's headers from another without reading megabytes: where they are, the
+// version that cuda.h gives, and size and time of those that kernels include.
+func headerStamps(dirs []string) []string {
+	var out []string
+	for _, dir := range dirs {
+		out = append(out, dir, headerVersion(dir))
+		for _, name := range []string{"cuda.h", "cuda_runtime.h", "cuda_fp16.h", "cuda_fp16.hpp", "cuda_bf16.h", "cuda_bf16.hpp", "cuda_fp8.h", "mma.h", "crt/mma.h", "crt/mma.hpp"} {
+			if st, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err == nil {
+				out = append(out, fmt.Sprintf("%s %d %d", name, st.Size(), st.ModTime().UnixNano()))
+			}
+		}
+	}
+	return out
+}
+
+// cachedPTX returns a build of the cache, nil where it has none.
+func cachedPTX(c *cache.Cache, key cache.Key) *PTX {
+	data, ok := c.Get(key)
+	if !ok {
+		return nil
+	}
+	p := &PTX{}
+	if json.Unmarshal(data, p) != nil || p.Text == "" {
+		return nil // another version's: it will be written anew
+	}
+	p.Cached = true
+	return p
+}
+
+func keepPTX(c *cache.Cache, key cache.Key, p *PTX) {
+	if c.Max() == 0 {
+		return
+	}
+	if data, err := json.Marshal(p); err == nil { // three strings: it cannot fail
+		c.Put(key, data)
+	}
+}
