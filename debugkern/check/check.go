@@ -5,6 +5,10 @@
 // The one idea: a checker is a target.Observer. It sees the emulator's event stream of one block and nothing else, so it
 // cannot change what it watches, and every checker can be attached alone.
 //
+// A Checker is attached to a launch and gives each block an observer of its own; what kinds of checkers there are is listed
+// in kinds (checker.go), and a kind is two functions: one makes the unit that watches a block, one makes findings of what the
+// units of all blocks saw.
+//
 // It must not know manifests, references or verdicts; it speaks of instructions, addresses, and the names a launch gives
 // to shared arrays and arguments.
 package check

@@ -38,11 +38,15 @@ type block struct {
 	sched   scheduler
 	printed []byte
 	watched bool
-	obs     []target.Observer
+	heeded  target.ClassSet // what observers, or a breakpoint, want to hear of
+	obs     []observer
 	watch   *watcher
 	replace *replacer
 	last    int // warp that ran last
 	event   target.Event
+	emit    func(*target.Event) // deliver, bound once
+	told    *inst               // the instruction of the event under way
+	teller  *warp
 	addr    [32]uint64
 	addr2   [32]uint64
 	halt    func(*target.Event) bool
@@ -78,6 +82,7 @@ func newBlock(p *program, l *target.Launch, mem *memory) *block {
 		}
 		b.warps = append(b.warps, w)
 	}
+	b.emit = b.deliver
 	b.resolve()
 	b.limit = b.budget
 	return b
@@ -101,7 +106,7 @@ func (b *block) begin(id probes.Dim3) {
 		w.begin()
 	}
 	b.sched.begin(b.l.Schedule, b)
-	b.obs, b.halt, b.watched = nil, nil, false
+	b.obs, b.halt, b.watched, b.heeded = nil, nil, false, 0
 	if b.l.Observe != nil {
 		if o := b.l.Observe(id); o != nil {
 			b.observe(o)
@@ -155,12 +160,6 @@ func (w *warp) begin() {
 			w.fill32(c.slot)
 		}
 	}
-}
-
-// observe attaches an observer.
-func (b *block) observe(o target.Observer) {
-	b.obs = append(b.obs, o)
-	b.watched = true
 }
 
 // cancelled reports whether the launch was called off.

@@ -49,7 +49,7 @@ func (w *warp) syncLanes(in *inst, m uint32) bool {
 	if m != 0 {
 		need := w.named(in, m) & w.alive
 		if need&^g.mask != 0 {
-			if in.bar != nil && in.bar.op == barWarp && w.joinWarpSync(need) {
+			if in.bar != nil && in.bar.op == barWarp && w.joinWarpSync(in, need) {
 				return false
 			}
 			g.wait, g.need = waitLanes, need
@@ -80,7 +80,7 @@ func (w *warp) named(in *inst, m uint32) uint32 {
 }
 
 // joinWarpSync lets lanes that wait at different bar.warp.sync instructions for each other go on together.
-func (w *warp) joinWarpSync(need uint32) bool {
+func (w *warp) joinWarpSync(in *inst, need uint32) bool {
 	code := w.blk.p.code
 	here := w.groups[w.cur].mask
 	for i := range w.groups {
@@ -91,6 +91,9 @@ func (w *warp) joinWarpSync(need uint32) bool {
 	}
 	if need&^here != 0 {
 		return false
+	}
+	if w.blk.watched {
+		w.joined(in, here)
 	}
 	for i := range w.groups {
 		g := &w.groups[i]

@@ -85,7 +85,7 @@ func load(model *fp.Model, m *ptx.Module, name string, share bool) (p *program, 
 		d.p.code[c.at].target = int32(d.entry[c.callee])
 	}
 	d.p.npred = max(d.p.npred, 1)
-	d.p.base = d.entry
+	d.p.base, d.p.funcs = d.entry, d.order
 	d.reachGlobals()
 	return d.p, nil
 }
@@ -365,20 +365,6 @@ func isProbe(l *ptx.Loc) bool {
 		if strings.HasSuffix(l.Name, "tilescope.cuh") {
 			return true
 		}
-	}
-	return false
-}
-
-// isLibrary says which files blame passes through to their caller.
-func isLibrary(file string) bool {
-	if i := strings.LastIndexAny(file, `/\`); i >= 0 {
-		file = file[i+1:]
-	}
-	switch {
-	case file == "tilescope.cuh", strings.HasPrefix(file, "cuda_"), strings.HasPrefix(file, "mma.h"),
-		strings.HasPrefix(file, "sm_"), strings.HasSuffix(file, "_functions.hpp"), strings.HasSuffix(file, "_functions.h"),
-		strings.HasPrefix(file, "device_"), strings.HasPrefix(file, "pipeline"):
-		return true
 	}
 	return false
 }

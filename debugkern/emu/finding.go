@@ -2,9 +2,7 @@ package emu
 
 import (
 	"fmt"
-	"path"
 	"sort"
-	"strings"
 
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
@@ -80,23 +78,10 @@ func (fs *findings) list(grid probes.Dim3) []target.Finding {
 }
 
 // source is the instruction's place in the CUDA source, blamed on the caller of library code.
-func (in *inst) source() *target.Source {
-	l := in.fn.Source(int(min(in.index, int32(len(in.fn.Body)-1))), isLibrary)
-	if len(in.fn.Body) == 0 || l == nil {
-		return &target.Source{File: in.src.Pos.File, Line: in.src.Pos.Line, Function: in.fn.Demangled}
-	}
-	name := l.Func
-	if name == "" {
-		name = in.fn.Demangled
-	}
-	return &target.Source{File: l.Name, Line: l.Line, Function: name}
-}
+func (in *inst) source() *target.Source { return target.Blame(in.fn, int(in.index)) }
 
 // where writes source() for a message.
-func (in *inst) where() string {
-	s := in.source()
-	return fmt.Sprintf("%s:%d", path.Base(strings.ReplaceAll(s.File, `\`, "/")), s.Line)
-}
+func (in *inst) where() string { return in.source().String() }
 
 // report adds one lane's bad access.
 func (b *block) report(w *warp, in *inst, lane int, kind target.Kind, v variable, p place, msg string, neighbour string) {

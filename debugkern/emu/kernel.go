@@ -174,6 +174,7 @@ func (r *launch) work() {
 		b.begin(r.ids[i])
 		b.run()
 		b.replace.finish()
+		b.end()
 		r.done[i] = outcome{b.finished(), b.found, b.err, b.broken, b.printed}
 		if b.err != nil {
 			for {

@@ -41,6 +41,7 @@ func (d *decoder) loops(f *ptx.Func) {
 		id = d.loopNumber(f, head)
 		last := g.start[b+1] - 1
 		for i := g.start[b]; i <= last; i++ {
+			code[i].around = id
 			if walk {
 				code[i].inLoop = id
 			}
@@ -218,4 +219,12 @@ func (w *warp) tile(in *inst) int {
 		return -1
 	}
 	return int(w.loops[in.inLoop])
+}
+
+// iteration is how often the outermost loop around an instruction has gone round, -1 outside one.
+func (w *warp) iteration(in *inst) int {
+	if in.around < 0 {
+		return -1
+	}
+	return int(w.loops[in.around])
 }

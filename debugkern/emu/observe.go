@@ -6,6 +6,45 @@ import (
 	"tilescope/debugkern/target"
 )
 
+// observer is an attached observer with what it wants to hear of.
+type observer struct {
+	target.Observer
+	wants target.ClassSet
+}
+
+// observe attaches an observer.
+func (b *block) observe(o target.Observer) {
+	if v, ok := o.(target.Viewer); ok {
+		v.View(&view{b})
+	}
+	wants := target.AllClasses
+	if i, ok := o.(target.Interested); ok {
+		wants = i.Interests()
+	}
+	b.obs = append(b.obs, observer{o, wants})
+	b.attend()
+}
+
+// attend works out which instructions have to be told of.
+func (b *block) attend() {
+	b.watched, b.heeded = b.halt != nil || len(b.obs) > 0, 0
+	if b.halt != nil {
+		b.heeded = target.AllClasses
+	}
+	for _, o := range b.obs {
+		b.heeded |= o.wants
+	}
+}
+
+// end tells the observers that the block is over.
+func (b *block) end() {
+	for _, o := range b.obs {
+		if e, ok := o.Observer.(target.Ender); ok {
+			e.End()
+		}
+	}
+}
+
 // observe tells the observers about an instruction that is about to execute for the lanes m. It reports false where a
 // breakpoint stops the block before it.
 func (w *warp) observe(in *inst, m uint32, pc int32) bool {
@@ -26,14 +65,24 @@ func (w *warp) observe(in *inst, m uint32, pc int32) bool {
 		}
 	}
 	if len(b.obs) > 0 {
-		w.events(in, m, pc, b.deliver)
+		w.events(in, m, pc, b.emit)
 	}
 	return true
 }
 
 func (b *block) deliver(e *target.Event) {
-	for _, o := range b.obs {
-		o.Event(e)
+	for i := range b.obs {
+		if o := &b.obs[i]; o.wants.Has(e.Class) {
+			o.Event(e)
+		}
+	}
+}
+
+// describe fills in what every event has.
+func (w *warp) describe(e *target.Event, in *inst, pc int, m uint32) {
+	*e = target.Event{
+		Class: in.class, Step: w.blk.clock, Warp: w.id, PC: pc, Func: in.fn, Instr: in.src, Mask: m, Probe: in.probe,
+		KVTile: w.tile(in), Iteration: w.iteration(in),
 	}
 }
 
@@ -41,9 +90,8 @@ func (b *block) deliver(e *target.Event) {
 func (w *warp) events(in *inst, m uint32, pc int32, emit func(*target.Event)) {
 	b := w.blk
 	e := &b.event
-	*e = target.Event{
-		Class: in.class, Step: b.clock, Warp: w.id, PC: int(pc), Instr: in.src, Mask: m, Probe: in.probe,
-	}
+	w.describe(e, in, int(pc), m)
+	b.told, b.teller = in, w
 	lane := bits.TrailingZeros32(m)
 	switch in.class {
 	case target.ClassBarrier:
@@ -52,6 +100,10 @@ func (w *warp) events(in *inst, m uint32, pc int32, emit func(*target.Event)) {
 		if in.bar.count {
 			e.Threads = int(w.lane32(in.b, lane))
 		}
+	case target.ClassWarpSync:
+		w.syncEvents(in, m, e, emit)
+		b.told = nil
+		return
 	case target.ClassAsyncWait:
 		e.Value = in.imm
 	}
@@ -65,22 +117,71 @@ func (w *warp) events(in *inst, m uint32, pc int32, emit func(*target.Event)) {
 	case in.mem.second != nil:
 		w.copyEvent(in, m, e, emit)
 	default:
-		w.memoryEvent(in.mem, m, e, func(lane int) uint64 { return w.address(in.mem, lane) }, in.mem.total(), emit)
+		w.addresses(in.mem, m)
+		w.memoryEvent(in.mem, m, e, in.mem.total(), emit)
+	}
+	b.told = nil
+}
+
+// syncEvents tells of a bar.warp.sync, once for each set of lanes that is named.
+func (w *warp) syncEvents(in *inst, m uint32, e *target.Event, emit func(*target.Event)) {
+	for m != 0 {
+		e.Members = w.lane32(in.c, bits.TrailingZeros32(m))
+		e.Mask = 0
+		for l := m; l != 0; l &= l - 1 {
+			if lane := bits.TrailingZeros32(l); w.lane32(in.c, lane) == e.Members {
+				e.Mask |= 1 << lane
+			}
+		}
+		m &^= e.Mask
+		emit(e)
 	}
 }
 
-// memoryEvent fills in addresses. Lanes whose generic addresses lie in different spaces get an event each.
-func (w *warp) memoryEvent(x *access, m uint32, e *target.Event, at func(lane int) uint64, size int, emit func(*target.Event)) {
+// joined tells that lanes which waited at several bar.warp.sync instructions went on together.
+func (w *warp) joined(in *inst, here uint32) {
+	var e target.Event
+	w.describe(&e, in, w.pcOf(in), here)
+	e.Members = here
+	w.blk.notify(&e)
+}
+
+// addresses fills in the address operand of the lanes of m.
+func (w *warp) addresses(x *access, m uint32) {
+	a := &w.blk.addr
+	switch {
+	case x.base < 0:
+		for i := range a {
+			a[i] = x.off
+		}
+	case x.wide:
+		for i, v := range w.full64(x.base) {
+			a[i] = v + x.off
+		}
+	default:
+		off := uint32(x.off)
+		for i, v := range w.full32(x.base) {
+			a[i] = uint64(v + off)
+		}
+	}
+}
+
+// memoryEvent tells of an access to the addresses in b.addr. Lanes whose generic addresses lie in different spaces get an
+// event each.
+func (w *warp) memoryEvent(x *access, m uint32, e *target.Event, size int, emit func(*target.Event)) {
 	b := w.blk
 	e.Addr, e.Bytes = &b.addr, size
+	if e.Space = x.space; x.space != target.SpaceNone {
+		e.Mask = m
+		emit(e)
+		return
+	}
+	generic := b.addr
 	for m != 0 {
 		e.Mask, e.Space = 0, target.SpaceNone
 		for l := m; l != 0; l &= l - 1 {
 			lane := bits.TrailingZeros32(l) & 31
-			space, addr := x.space, at(lane)
-			if space == target.SpaceNone {
-				space, addr = ungeneric(addr)
-			}
+			space, addr := ungeneric(generic[lane])
 			if e.Space == target.SpaceNone {
 				e.Space = space
 			}
@@ -118,10 +219,12 @@ func (w *warp) fragmentEvents(in *inst, m uint32, e *target.Event, emit func(*ta
 	}
 	for k := 0; k < 8; k += step {
 		e.Value = uint64(k)
-		at := func(lane int) uint64 {
-			return w.address(in.mem, lane) + uint64(op.elementOffset(cells[lane][k], w.wmmaStride(op, lane)))
+		w.addresses(in.mem, m)
+		for l := m; l != 0; l &= l - 1 {
+			lane := bits.TrailingZeros32(l) & 31
+			w.blk.addr[lane] += uint64(op.elementOffset(cells[lane][k&7], w.wmmaStride(op, lane)))
 		}
-		w.memoryEvent(in.mem, m, e, at, step*op.kind.size(), emit)
+		w.memoryEvent(in.mem, m, e, step*op.kind.size(), emit)
 	}
 }
 
@@ -131,17 +234,20 @@ func (w *warp) matrixEvents(in *inst, m uint32, e *target.Event, emit func(*targ
 	if n := 8 * in.mma.matrix; n < 32 {
 		rows &= 1<<n - 1
 	}
-	w.memoryEvent(in.mem, rows, e, func(lane int) uint64 { return w.address(in.mem, lane) }, 16, emit)
+	w.addresses(in.mem, m)
+	w.memoryEvent(in.mem, rows, e, 16, emit)
 }
 
 // landed tells that bytes of a cp.async became visible.
 func (w *warp) landed(c *asyncCopy, lanes uint32) {
-	b := w.blk
+	if !w.blk.heeded.Has(target.ClassAsyncLand) {
+		return
+	}
 	addr := c.dst
-	b.notify(&target.Event{
-		Class: target.ClassAsyncLand, Step: b.clock, Warp: w.id, PC: w.pcOf(c.in), Instr: c.in.src, Mask: lanes,
-		Space: target.SpaceShared, Addr: &addr, Bytes: c.in.mem.size, Probe: c.in.probe,
-	})
+	var e target.Event
+	w.describe(&e, c.in, w.pcOf(c.in), lanes)
+	e.Class, e.Space, e.Addr, e.Bytes = target.ClassAsyncLand, target.SpaceShared, &addr, c.in.mem.size
+	w.blk.notify(&e)
 }
 
 // pcOf is an instruction's index in the program.
@@ -150,8 +256,8 @@ func (w *warp) pcOf(in *inst) int { return w.blk.p.base[in.fn] + int(in.index) }
 // barrierDone tells that a barrier completed.
 func (b *block) barrierDone(id int, s barrierState) {
 	b.notify(&target.Event{
-		Class: target.ClassBarrierDone, Step: b.clock, PC: int(s.pc), Instr: b.p.code[s.pc].src, Barrier: id,
-		Threads: s.arrived, Warps: s.warps,
+		Class: target.ClassBarrierDone, Step: b.clock, PC: int(s.pc), Func: b.p.code[s.pc].fn, Instr: b.p.code[s.pc].src,
+		Barrier: id, Threads: s.arrived, Warps: s.warps, KVTile: -1, Iteration: -1,
 	})
 }
 

@@ -68,7 +68,8 @@ type instInfo struct {
 	bar     *barOp
 	call    *callOp
 	targets []int32
-	inLoop  int32 // outermost loop around the instruction, -1
+	around  int32 // outermost loop around the instruction, -1
+	inLoop  int32 // the same where it is a walk over tiles, else -1
 	src     *ptx.Instr
 	fn      *ptx.Func
 	index   int32 // in the function's body
@@ -76,7 +77,7 @@ type instInfo struct {
 
 // newInst is an instruction that does nothing yet.
 func newInst(src *ptx.Instr, fn *ptx.Func, index int) inst {
-	return inst{guard: -1, pd: -1, pd2: -1, pc: -1, loop: -1, instInfo: &instInfo{inLoop: -1, src: src, fn: fn, index: int32(index)}}
+	return inst{guard: -1, pd: -1, pd2: -1, pc: -1, loop: -1, instInfo: &instInfo{around: -1, inLoop: -1, src: src, fn: fn, index: int32(index)}}
 }
 
 // program is a decoded entry with the functions that it calls behind it.
@@ -104,6 +105,7 @@ type program struct {
 	nloops  int
 	atomics bool              // global memory is changed by atomics: blocks run in order
 	base    map[*ptx.Func]int // first instruction of each function
+	funcs   []*ptx.Func       // the functions, in that order
 }
 
 // regSlot says where a PTX register lives.

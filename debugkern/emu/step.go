@@ -143,11 +143,11 @@ func (s *stepper) execute(ctx context.Context, halt func(*target.Event) bool, re
 	defer context.AfterFunc(ctx, func() { flag.Store(true) })()
 	b.stop = &flag
 	b.halt, b.halted = halt, false
-	b.watched = halt != nil || len(b.obs) > 0
+	b.attend()
 	b.run()
 	halted := b.halted
 	b.halt, b.halted, b.stop = nil, false, nil
-	b.watched = len(b.obs) > 0
+	b.attend()
 	switch {
 	case b.err != nil:
 		return s.stopped("end"), b.err

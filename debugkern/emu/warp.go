@@ -214,7 +214,7 @@ func (w *warp) run() {
 				}
 				m &= p
 			}
-			if b.watched && !w.observe(in, m, pc) {
+			if b.watched && b.heeded.Has(in.class) && !w.observe(in, m, pc) {
 				g.pc = pc
 				return
 			}

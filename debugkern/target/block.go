@@ -63,10 +63,6 @@ type Group struct {
 	Mask uint32
 }
 
-// Observer receives one event per warp instruction, in execution order. The event and all it points to are valid only
-// during the call.
-type Observer interface{ Event(*Event) }
-
 // Class sorts events by what an observer may care about; an instruction has exactly one.
 type Class uint8
 
@@ -81,24 +77,29 @@ const (
 	ClassAsyncWait   // Value is N of wait_group N
 	ClassBarrier     // bar.sync and family, on arrival
 	ClassBarrierDone // the barrier completed: Mask is meaningless, Warps says who took part
-	ClassWarpSync
-	ClassShuffle // shfl, vote, match: order nothing in memory
+	ClassWarpSync    // bar.warp.sync, when it completes: Mask is the lanes that went on together, Members those each of them named
+	ClassShuffle     // shfl, vote, match: order nothing in memory
 	ClassFence
 	ClassBranch
 	ClassMMA
 	ClassExit
+	classes
 )
 
-// Event is one warp instruction.
+// Event is one warp instruction, told before it executes.
 type Event struct {
 	Class Class
 	Step  uint64 // block clock
 	Warp  int
-	PC    int // index into the function's body
+	PC    int       // index into the program: the entry's body, then the functions it calls
+	Func  *ptx.Func // the function that Instr belongs to
 	Instr *ptx.Instr
 	Mask  uint32 // lanes that execute it (guard applied)
+	// KVTile is the iteration of the walk over tiles (the outermost loop around the instruction, where it holds a block
+	// barrier), Iteration that of the outermost loop of any kind; -1 outside one.
+	KVTile, Iteration int
 	// Memory: per lane in Mask. Space after generic addresses are resolved. Bytes is the access size of a lane; a warp-wide
-	// wmma access is several Events, one a row segment of a lane.
+	// wmma access is several Events, one a row segment of a lane, and Value the number of its first element.
 	Space Space
 	Addr  *[32]uint64
 	Addr2 *[32]uint64
@@ -106,6 +107,7 @@ type Event struct {
 	// Barrier: id and expected threads; BarrierDone: bit mask of warps.
 	Barrier, Threads int
 	Warps            uint32
+	Members          uint32 // WarpSync; lanes with other members are told in an Event of their own
 	Value            uint64
 	Probe            bool // the instruction belongs to tilescope.cuh: never a finding
 }

@@ -1,0 +1,244 @@
+package check
+
+import (
+	"slices"
+	"sort"
+	"sync"
+
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// Options say what a Checker watches.
+type Options struct {
+	Set Set
+	// Ignore lists synchronisation instructions (target.Event.PC) that are taken to order nothing: what a barrier is needed
+	// for is what becomes a finding without it.
+	Ignore []int
+	// Block is the one block that Precision studies; the other checkers watch every block.
+	Block probes.Dim3
+}
+
+// Checker watches one launch, on as many cores as it has: Observer goes into target.Launch.Observe, or its result into
+// target.Block.Observe. A Checker is used for one launch only.
+type Checker struct {
+	options Options
+	ignored map[int]bool
+
+	mu     sync.Mutex
+	blocks []*block
+}
+
+// kind is one family of checkers: it watches with one unit a block, and makes findings of what the units of all blocks saw.
+type kind struct {
+	set Set // any of these switches it on
+	// start makes the unit of a block, once the block's view is there. It may return nil: nothing to watch in this block.
+	start func(b *block) unit
+	// findings is called when the launch is over, or for what was seen so far, with the units of all blocks in the order of
+	// their linear block index, on one goroutine. What it returns must depend on nothing else.
+	findings func(c *Checker, us []unit) []target.Finding
+}
+
+// unit watches one block, for one kind. Event is called for the classes of Interests only, those of the probe header
+// (Event.Probe) among them.
+type unit interface {
+	target.Observer
+	target.Interested
+}
+
+// Units that implement target.Ender are told when their block is over; from then on the view must not be used.
+
+// kinds lists every kind of checker there is, in the order in which their findings stand where nothing else tells them apart.
+func kinds() []kind {
+	return []kind{raceKind()}
+}
+
+// New makes a checker for one launch.
+func New(o Options) *Checker {
+	c := &Checker{options: o, ignored: map[int]bool{}}
+	for _, pc := range o.Ignore {
+		c.ignored[pc] = true
+	}
+	return c
+}
+
+// Observer returns the observer of one block, nil where nothing is to be watched. It may be called from several goroutines,
+// for different blocks.
+func (c *Checker) Observer(id probes.Dim3) target.Observer {
+	if c.options.Set == 0 {
+		return nil
+	}
+	b := &block{id: id, checker: c}
+	c.mu.Lock()
+	c.blocks = append(c.blocks, b)
+	c.mu.Unlock()
+	return b
+}
+
+// Findings returns what is wrong with the blocks watched so far, one finding a cause, in an order and with contents that
+// depend on the launch alone and not on the number of cores. It must not be called while a block executes.
+func (c *Checker) Findings() []target.Finding {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	blocks := make([]*block, 0, len(c.blocks))
+	for _, b := range c.blocks {
+		if b.view != nil {
+			blocks = append(blocks, b)
+		}
+	}
+	sort.SliceStable(blocks, func(i, j int) bool {
+		grid := blocks[i].grid
+		return grid.Linear(blocks[i].id) < grid.Linear(blocks[j].id)
+	})
+	var out []target.Finding
+	for i, k := range kinds() {
+		var us []unit
+		for _, b := range blocks {
+			if u := b.units[i]; u != nil {
+				us = append(us, u)
+			}
+		}
+		if len(us) > 0 {
+			out = append(out, k.findings(c, us)...)
+		}
+	}
+	if len(blocks) > 0 {
+		order(out, blocks[0].grid)
+	}
+	return out
+}
+
+// order sorts findings: errors before advice, then by block, place and kind.
+func order(fs []target.Finding, grid probes.Dim3) {
+	place := func(s *target.Source) (string, int) {
+		if s == nil {
+			return "", 0
+		}
+		return s.File, s.Line
+	}
+	sort.SliceStable(fs, func(i, j int) bool {
+		a, b := &fs[i], &fs[j]
+		if a.Severity != b.Severity {
+			return a.Severity == target.SeverityError
+		}
+		if x, y := grid.Linear(a.Block), grid.Linear(b.Block); x != y {
+			return x < y
+		}
+		fa, la := place(a.Source)
+		fb, lb := place(b.Source)
+		switch {
+		case fa != fb:
+			return fa < fb
+		case la != lb:
+			return la < lb
+		case a.Kind != b.Kind:
+			return a.Kind < b.Kind
+		}
+		return a.Variable < b.Variable
+	})
+}
+
+// block is one block under observation: what its units share. It is a target.Observer and hands events on.
+type block struct {
+	id   probes.Dim3
+	view target.View // nil before the block begins; units must not use it once the block has ended
+
+	checker *Checker
+	grid    probes.Dim3
+	units   []unit // by index in kinds; nil where the kind is off
+	by      [32][]unit
+	wants   target.ClassSet
+}
+
+// View implements target.Viewer: the block begins.
+func (b *block) View(v target.View) {
+	b.view, b.grid = v, v.Launch().Grid
+	for _, k := range kinds() {
+		var u unit
+		if b.checker.options.Set&k.set != 0 {
+			u = k.start(b)
+		}
+		b.units = append(b.units, u)
+		if u == nil {
+			continue
+		}
+		b.wants |= u.Interests()
+		for c := range b.by {
+			if u.Interests().Has(target.Class(c)) {
+				b.by[c] = append(b.by[c], u)
+			}
+		}
+	}
+}
+
+// Interests implements target.Interested.
+func (b *block) Interests() target.ClassSet { return b.wants }
+
+// Event implements target.Observer.
+func (b *block) Event(e *target.Event) {
+	for _, u := range b.by[e.Class] {
+		u.Event(e)
+	}
+}
+
+// End implements target.Ender.
+func (b *block) End() {
+	for _, u := range b.units {
+		if e, ok := u.(target.Ender); ok {
+			e.End()
+		}
+	}
+}
+
+// causes collects the findings of one kind, one a cause: the first of a key is the finding, those after it only count and
+// add their warps and lanes. Units that need no more than this keep one each and hand them to mergeCauses.
+type causes struct {
+	byKey map[any]*target.Finding
+	order []any
+}
+
+// add counts a finding, or makes it the first of its cause. f.Count 0 counts as 1.
+func (cs *causes) add(key any, f target.Finding) {
+	f.Count = max(f.Count, 1)
+	if f.Severity == "" {
+		f.Severity = f.Kind.Severity()
+	}
+	old := cs.byKey[key]
+	if old == nil {
+		if cs.byKey == nil {
+			cs.byKey = map[any]*target.Finding{}
+		}
+		cs.byKey[key] = &f
+		cs.order = append(cs.order, key)
+		return
+	}
+	old.Count += f.Count
+	old.Warps, old.Lanes = union(old.Warps, f.Warps), union(old.Lanes, f.Lanes)
+}
+
+// seen returns the finding of a cause so far, nil for a new one: a cheap way to only count what was described before.
+func (cs *causes) seen(key any) *target.Finding { return cs.byKey[key] }
+
+// mergeCauses adds up the causes of blocks, in order.
+func mergeCauses(blocks []*causes) []target.Finding {
+	var all causes
+	for _, cs := range blocks {
+		for _, key := range cs.order {
+			f := *cs.byKey[key]
+			f.Warps, f.Lanes = union(nil, f.Warps), union(nil, f.Lanes)
+			all.add(key, f)
+		}
+	}
+	out := make([]target.Finding, 0, len(all.order))
+	for _, key := range all.order {
+		out = append(out, *all.byKey[key])
+	}
+	return out
+}
+
+// union merges sorted lists.
+func union(a, b []int) []int {
+	out := append(append([]int{}, a...), b...)
+	sort.Ints(out)
+	return slices.Compact(out)
+}

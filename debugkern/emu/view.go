@@ -1,0 +1,103 @@
+package emu
+
+import (
+	"math/bits"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// view lets observers look at a block. It implements target.View.
+type view struct{ b *block }
+
+func (v *view) Launch() *target.Launch { return v.b.l }
+
+func (v *view) Program() []*ptx.Func { return v.b.p.funcs }
+
+func (v *view) Block() probes.Dim3 { return v.b.id }
+
+func (v *view) SharedBytes() int { return len(v.b.shared) }
+
+func (v *view) InOrder() bool { return v.b.p.atomics }
+
+func (v *view) Name(space target.Space, addr uint64) (string, []int) {
+	n := v.b.variableAt(space, addr)
+	return n.name, n.index
+}
+
+// bytes is the memory at an address, to the end of what it lies in; written is nil where all of it was.
+func (v *view) bytes(space target.Space, addr uint64, warp, lane int) (data, written []byte) {
+	b := v.b
+	switch space {
+	case target.SpaceShared:
+		data, written = b.shared, b.swrit
+	case target.SpaceLocal:
+		if thread := warp*32 + lane; warp >= 0 && warp < len(b.warps) && lane >= 0 && lane < 32 {
+			data, written = b.frame(thread)
+		}
+	case target.SpaceParam:
+		data = b.mem.params
+	case target.SpaceGlobal, target.SpaceConst:
+		a, off := b.mem.at(addr)
+		if a == nil {
+			return nil, nil
+		}
+		data, written, addr = a.data, a.written, off
+	}
+	if addr >= uint64(len(data)) {
+		return nil, nil
+	}
+	if written != nil {
+		written = written[addr:]
+	}
+	return data[addr:], written
+}
+
+func (v *view) Memory(space target.Space, addr uint64, warp, lane int, to []byte) int {
+	data, _ := v.bytes(space, addr, warp, lane)
+	return copy(to, data)
+}
+
+func (v *view) Written(space target.Space, addr uint64, warp, lane, n int) bool {
+	data, written := v.bytes(space, addr, warp, lane)
+	return n <= len(data) && (written == nil || allWritten(written[:n]))
+}
+
+func (v *view) Stored(lane int, to []byte) int {
+	in, w := v.b.told, v.b.teller
+	if in == nil || in.class != target.ClassStore || in.mma != nil || in.mem == nil || lane < 0 || lane > 31 {
+		return 0
+	}
+	x := in.mem
+	var p [64]byte
+	for e := range x.n {
+		if x.banks[e] == bank64 {
+			putScalar(p[e*x.size:], x.size, w.lane64(x.regs[e], lane))
+		} else {
+			putScalar(p[e*x.size:], x.size, uint64(w.lane32(x.regs[e], lane)))
+		}
+	}
+	return copy(to, p[:x.total()])
+}
+
+func (v *view) Register(warp int, f *ptx.Func, reg int32) (out [32]uint64) {
+	regs := v.b.p.regs[f]
+	if warp < 0 || warp >= len(v.b.warps) || reg < 0 || int(reg) >= len(regs) {
+		return out
+	}
+	w := v.b.warps[warp]
+	switch r := regs[reg]; r.bank {
+	case bankPred:
+		for m := w.pred[r.slot]; m != 0; m &= m - 1 {
+			out[bits.TrailingZeros32(m)] = 1
+		}
+	case bank32:
+		for i, u := range w.full32(r.slot) {
+			out[i] = uint64(u)
+		}
+	case bank64:
+		out = *w.full64(r.slot)
+	}
+	return out
+}

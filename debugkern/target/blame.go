@@ -1,0 +1,47 @@
+package target
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"tilescope/debugkern/ptx"
+)
+
+// Blame is the place in the CUDA source that body index i of f is blamed on: the caller's line, where the code was inlined
+// from a library (IsLibrary). Where there are no debug lines it is the place in the PTX.
+func Blame(f *ptx.Func, i int) *Source {
+	if n := len(f.Body); n > 0 {
+		if l := f.Source(min(i, n-1), IsLibrary); l != nil {
+			name := l.Func
+			if name == "" {
+				name = f.Demangled
+			}
+			return &Source{File: l.Name, Line: l.Line, Function: name}
+		}
+	}
+	pos := f.End
+	if i < len(f.Body) {
+		pos = f.Body[i].Pos
+	}
+	return &Source{File: pos.File, Line: pos.Line, Function: f.Demangled}
+}
+
+// String is the place for a message: "k.cu:12", without directories.
+func (s *Source) String() string {
+	return fmt.Sprintf("%s:%d", path.Base(strings.ReplaceAll(s.File, `\`, "/")), s.Line)
+}
+
+// IsLibrary says which files blame passes through to their caller.
+func IsLibrary(file string) bool {
+	if i := strings.LastIndexAny(file, `/\`); i >= 0 {
+		file = file[i+1:]
+	}
+	switch {
+	case file == "tilescope.cuh", strings.HasPrefix(file, "cuda_"), strings.HasPrefix(file, "mma.h"),
+		strings.HasPrefix(file, "sm_"), strings.HasSuffix(file, "_functions.hpp"), strings.HasSuffix(file, "_functions.h"),
+		strings.HasPrefix(file, "device_"), strings.HasPrefix(file, "pipeline"):
+		return true
+	}
+	return false
+}

@@ -1,0 +1,67 @@
+package target
+
+import (
+	"tilescope/debugkern/ptx"
+	"tilescope/probes"
+)
+
+// Observer receives one event per warp instruction, in execution order. The event and all it points to are valid only
+// during the call.
+type Observer interface{ Event(*Event) }
+
+// ClassSet is a set of event classes.
+type ClassSet uint32
+
+// AllClasses is every event.
+const AllClasses ClassSet = 1<<classes - 1
+
+// Classes makes a set.
+func Classes(cs ...Class) ClassSet {
+	var s ClassSet
+	for _, c := range cs {
+		s |= 1 << c
+	}
+	return s
+}
+
+// Has reports whether c is in the set.
+func (s ClassSet) Has(c Class) bool { return s>>c&1 != 0 }
+
+// Interested is an Observer that wants some classes of events only: no others are made for it, so what it does not ask for
+// costs nothing. Interests is asked once, when the observer is attached, after View.
+type Interested interface{ Interests() ClassSet }
+
+// Viewer is an Observer that looks at the block it observes, beyond the events. View is called once, before the first event;
+// the view is valid until the block ends.
+type Viewer interface{ View(View) }
+
+// Ender is an Observer that is told when its block has ended, by finishing or by a finding that ended it. No event follows.
+// A block that is stepped by hand does not end.
+type Ender interface{ End() }
+
+// View is the state of an observed block at the moment of an event: before the instruction executes. What it returns is
+// copied; nothing can be changed through it.
+type View interface {
+	// Launch is what is being executed, and Program the entry and functions, in the order of Event.PC.
+	Launch() *Launch
+	Program() []*ptx.Func
+	Block() probes.Dim3
+	// SharedBytes is the size of the block's shared memory.
+	SharedBytes() int
+	// InOrder: the blocks of the launch run one after another on one core, so that one may see what another wrote.
+	InOrder() bool
+	// Name says what lies at an address: a shared variable (or the part of a dynamic one that the launch names), a global
+	// variable, an argument, a local array, and which element. "" where nothing is.
+	Name(space Space, addr uint64) (variable string, index []int)
+	// Memory copies the bytes at an address into to and returns how many are there. Local memory belongs to a thread: warp
+	// and lane are looked at for it alone.
+	Memory(space Space, addr uint64, warp, lane int, to []byte) int
+	// Written reports whether all n bytes at an address were written, and are there.
+	Written(space Space, addr uint64, warp, lane, n int) bool
+	// Stored copies the bytes that one lane is about to write, during the event of a store that is no wmma or cp.async, into
+	// to and returns their number; 0 for any other event.
+	Stored(lane int, to []byte) int
+	// Register is what the lanes of a warp hold in register reg (an index in f.Regs); predicates are 0 or 1. Only registers
+	// that the instruction of the event reads are certain to hold their own value: others may share a place with them.
+	Register(warp int, f *ptx.Func, reg int32) [32]uint64
+}
