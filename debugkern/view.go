@@ -55,6 +55,10 @@ type TileView struct {
 	LocalBound, GlobalBound []float64
 	ValidRows, ValidCols    int
 	Verdict                 TileVerdict
+
+	// Beside is the same tile as the emulator computed it, where Got is a GPU's and both executed (Crossed); else its Rows
+	// are 0.
+	Beside probes.Tile
 }
 
 // Valid reports whether a cell is compared.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
+	"tilescope/configs"
 	"tilescope/debugkern/target"
 	"tilescope/kernels"
 	"tilescope/probes"
@@ -38,8 +40,10 @@ func (r *Run) View(p Place) (*TileView, error) {
 	if err != nil {
 		return nil, err
 	}
+	beside, _ := r.Beside(p)
 	return &TileView{
-		Place: p, Plan: sp, Got: r.state.Tile(p.Stage, p.Block, p.KVTile), Local: d.Local, Global: d.Global, Mirrored: d.Mirrored,
+		Beside: beside,
+		Place:  p, Plan: sp, Got: r.state.Tile(p.Stage, p.Block, p.KVTile), Local: d.Local, Global: d.Global, Mirrored: d.Mirrored,
 		LocalBound: d.LocalBound, GlobalBound: d.GlobalBound, ValidRows: d.ValidRows, ValidCols: d.ValidCols, Verdict: r.Tile(p),
 	}, nil
 }
@@ -184,13 +188,33 @@ func (r *Run) Writer(ctx context.Context, c Cell) (*Writer, error) {
 }
 
 // Source returns the lines of a CUDA source of this run.
-func (r *Run) Source(file string) []string {
+func (r *Run) Source(file string) []string { return textOf(r.Selection.Manifest, file) }
+
+// SourceText returns the lines of a target's source, "" standing for the manifest's own, by base name: for a run that
+// failed and so has no Run to ask. nil where it is not at hand.
+func (s *Session) SourceText(target, file string) []string {
+	m, _, err := s.catalogue.Open(target)
+	if err != nil {
+		return nil
+	}
+	if file == "" {
+		file = m.SourcePath()
+	}
+	return textOf(m, file)
+}
+
+func textOf(m *configs.Manifest, file string) []string {
 	base := file[strings.LastIndexByte(file, '/')+1:]
 	if base == "tilescope.cuh" {
 		return strings.Split(probes.Header, "\n")
 	}
-	if m := r.Selection.Manifest; m.Source != "" && strings.HasSuffix(m.Source, base) {
+	if m.Source != "" && strings.HasSuffix(m.Source, base) {
 		if text, err := sourceText(m); err == nil {
+			return strings.Split(string(text), "\n")
+		}
+	}
+	if m.PTX != "" && strings.HasSuffix(m.PTX, base) {
+		if text, err := os.ReadFile(m.SourcePath()); err == nil {
 			return strings.Split(string(text), "\n")
 		}
 	}

@@ -16,6 +16,10 @@ import (
 // move is hjkl: what it moves is the focused pane's affair.
 func (m *Model) move(rows, cols int) tea.Cmd {
 	switch m.focused() {
+	case partDevices, partProcesses, partChecks:
+		return m.moveGPU(rows + cols)
+	case partReasons, partFailing:
+		return m.moveReason(rows + cols)
 	case partTimeline:
 		if rows != 0 {
 			return m.stage(rows)
@@ -34,7 +38,7 @@ func (m *Model) move(rows, cols int) tea.Cmd {
 		return m.scrolled(m.pane.flags.Move(rows))
 	case partAbout:
 		return m.scrolled(m.pane.flags.Move(rows + cols))
-	case partKernel, partReference, partError:
+	case partKernel, partReference, partError, partEmulator:
 		return m.nudge(rows, cols)
 	}
 	return m.nothingHere()
@@ -74,7 +78,7 @@ func (m *Model) edge(rows, cols int) tea.Cmd {
 			c.KVTile = far * cols
 		}
 		return m.goTo(c)
-	case partKernel, partReference, partError:
+	case partKernel, partReference, partError, partEmulator:
 		c := m.cursor
 		if rows != 0 {
 			c.Row = far * rows
@@ -92,7 +96,7 @@ func (m *Model) edge(rows, cols int) tea.Cmd {
 // page goes half a page down or up.
 func (m *Model) page(dir int) tea.Cmd {
 	switch m.focused() {
-	case partKernel, partReference, partError:
+	case partKernel, partReference, partError, partEmulator:
 		return m.nudge(dir*max(1, m.pane.tile.Page()/2), 0)
 	case partTimeline:
 		return m.block(dir)
@@ -116,6 +120,10 @@ func (m *Model) next(dir int) tea.Cmd {
 		}
 	case m.match != nil && m.view == keymap.Tile:
 		return m.searchCells(m.match, dir)
+	case m.failing():
+		return m.moveReason(dir)
+	case m.crossing():
+		return m.nextDiffering(dir)
 	default:
 		return m.nextBad(dir)
 	}
@@ -139,7 +147,7 @@ func (m *Model) retrace(c debugkern.Cell, ok bool) tea.Cmd {
 func (m *Model) show(s keymap.Scope) tea.Cmd {
 	m.view = s
 	m.resize(m.w, m.h)
-	return tea.Batch(m.askWriter(), m.changed())
+	return tea.Batch(m.askWriter(), m.watchGPU(), m.changed())
 }
 
 // turn moves the focus to the next pane of the view.
@@ -193,6 +201,26 @@ func (m *Model) bound(b cell.Bound) tea.Cmd {
 	})
 }
 
+// nextColumns lays what two backends computed side by side, where two did.
+func (m *Model) nextColumns(string) tea.Cmd {
+	if m.run == nil || m.run.plan == nil {
+		return m.nothingYet()
+	}
+	if m.run.report.Cross == nil {
+		m.say("one backend ran: `:backend both` runs GPU and emulator on the same PTX and lays them side by side here")
+		return nil
+	}
+	return m.set(func(s *tile.Settings) {
+		s.Choice = s.Choice.Next()
+		m.say("columns: " + s.Choice.String())
+	})
+}
+
+// crossing reports whether the Tile view shows two backends' tiles: then the next cell is one where they differ.
+func (m *Model) crossing() bool {
+	return m.view == keymap.Tile && m.run != nil && m.run.report.Cross != nil && m.pane.tile.Settings().Choice != tile.Usual
+}
+
 func (m *Model) toggleFollow(string) tea.Cmd {
 	m.follow = !m.follow
 	m.say("source follows the cell's writer: " + onOff(m.follow))
@@ -234,6 +262,9 @@ func (m *Model) setPalette(name string) tea.Cmd {
 	m.pane.mini.SetTheme(m.th)
 	m.pane.help.SetTheme(m.th)
 	m.pane.prompt.SetTheme(m.th)
+	m.pane.gpu.SetTheme(m.th)
+	m.pane.fail.SetTheme(m.th)
+	m.pane.failSource.SetTheme(m.th)
 	m.say("palette: " + m.th.Palette)
 	return m.changed()
 }
@@ -253,9 +284,9 @@ func (m *Model) grow(n int) tea.Cmd {
 		m.sizes.rail = max(-6, min(16, m.sizes.rail+2*n))
 	case partSource:
 		m.sizes.source = max(-6, min(20, m.sizes.source+2*n))
-	case partKernel, partReference, partError:
+	case partKernel, partReference, partError, partEmulator:
 		return tea.Batch(m.set(func(s *tile.Settings) {
-			i := map[part]int{partKernel: tile.Kernel, partReference: tile.Reference, partError: tile.Error}[at]
+			i := map[part]int{partKernel: tile.Kernel, partReference: tile.Reference, partError: tile.Error, partEmulator: tile.Emulator}[at]
 			w := s.Weight[i]
 			if w == 0 {
 				w = 10
@@ -275,6 +306,8 @@ func (m *Model) grow(n int) tea.Cmd {
 // open is Enter: the cell in Tile, or a switch.
 func (m *Model) open(string) tea.Cmd {
 	switch m.view {
+	case keymap.GPU:
+		return m.openGPU()
 	case keymap.Flags:
 		return m.toggle()
 	case keymap.Races:
@@ -300,10 +333,17 @@ func (m *Model) firstBadIn(p debugkern.Place) (debugkern.Cell, bool) {
 // again runs the request on screen once more.
 func (m *Model) again(backend string) tea.Cmd {
 	req := clone(m.req)
-	if req.Backend != backend {
-		req.Backend = backend
+	said := "running " + title(req)
+	if was := req.Backend; backend == "emu" && was != "emu" {
+		if was == "" {
+			was = "auto"
+		}
+		said += " on the emulator (:backend " + was + " goes back)"
+	} else if backend == "emu" {
+		said += " on the emulator, as before"
 	}
-	m.say("running " + title(req) + map[bool]string{true: " on the emulator", false: ""}[backend == "emu"])
+	req.Backend = backend
+	m.say(said)
 	return m.start(req)
 }
 

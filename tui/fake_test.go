@@ -24,6 +24,7 @@ type fakeEngine struct {
 	requests []debugkern.Request
 	hold     chan struct{} // runs wait for it where it is there
 	fail     error
+	gpu      fakeGPU
 }
 
 func newEngine(t testing.TB) *fakeEngine {
@@ -85,6 +86,12 @@ func fakeReport(req debugkern.Request, plan *probes.Plan) *debugkern.Report {
 		Output:  &debugkern.OutputDoc{MaxAbs: 0.0213, MeanAbs: 0.0014, Cosine: 0.99998, Verdict: debugkern.OK, Histogram: []int{0, 0, 31, 512, 2048, 900, 0, 0}},
 		Cost:    debugkern.CostDoc{BuildMS: 3, RunMS: 142, CompareMS: 61, WarpInstructions: 1234567, MMAOutputs: 524288, Launches: 1},
 		Digest:  "3f786850e387550fdab836ed7e6dc881de23001b3f786850e387550fdab836ed",
+	}
+	if req.Backend == "cuda" || req.Backend == "both" {
+		r.Backend.Name, r.Backend.Device, r.Backend.Arch = req.Backend, fmt.Sprintf("NVIDIA H200 %d", req.Device), "sm_90"
+	}
+	if req.Backend == "both" {
+		r.Cross = &debugkern.CrossDoc{Tiles: 64, Cells: 65536, Differing: 25, ByStage: []debugkern.CrossStage{{Stage: "P", Differing: 25}}, Class: "model"}
 	}
 	faulty := len(req.Faults) > 0
 	for i := range plan.Stages {
@@ -188,7 +195,53 @@ func (v *fakeViewer) View(p debugkern.Place) (*debugkern.TileView, error) {
 		out.Got.SetBits(row, col, bits)
 	}
 	out.Global, out.Mirrored, out.GlobalBound = out.Local, out.Local, out.LocalBound
+	out.Beside, _ = v.beside(out.Got, p)
 	return out, nil
+}
+
+// differs tells the cells that the fake's emulator computes differently: in P at kv tile 1, every 41st from (0, 3).
+func (v *fakeViewer) differs(p debugkern.Place, i int) bool {
+	return v.run.Report.Cross != nil && p.Stage == probes.StageP && p.KVTile == 1 && i >= 3 && (i-3)%41 == 0
+}
+
+func (v *fakeViewer) beside(got probes.Tile, p debugkern.Place) (probes.Tile, bool) {
+	if v.run.Report.Cross == nil || !got.Reached() {
+		return probes.Tile{}, false
+	}
+	t := probes.NewTile(got.DType, got.Rows, got.Cols)
+	for i := range got.Rows * got.Cols {
+		bits := got.Bits(i/got.Cols, i%got.Cols)
+		if v.differs(p, i) {
+			bits--
+		}
+		t.SetBits(i/got.Cols, i%got.Cols, bits)
+	}
+	return t, true
+}
+
+// Beside implements debugkern.Crossed.
+func (v *fakeViewer) Beside(p debugkern.Place) (probes.Tile, bool) {
+	t, err := v.View(p)
+	if err != nil {
+		return probes.Tile{}, false
+	}
+	return t.Beside, t.Beside.Rows > 0
+}
+
+// NextDiffering implements debugkern.Crossed within kv tile 1.
+func (v *fakeViewer) NextDiffering(from debugkern.Cell, dir int) (debugkern.Cell, bool) {
+	sp := v.run.Plan.Stage(from.Stage)
+	at := from.Place
+	i, n := from.Row*sp.Cols+from.Col, sp.Rows*sp.Cols
+	if at.KVTile != 1 {
+		at.KVTile, i = 1, -dir
+	}
+	for range n {
+		if i = ((i+dir)%n + n) % n; v.differs(at, i) {
+			return debugkern.Cell{Place: at, Row: i / sp.Cols, Col: i % sp.Cols}, true
+		}
+	}
+	return from, false
 }
 
 func (v *fakeViewer) NextBad(from debugkern.Cell, dir int) (debugkern.Cell, bool) {

@@ -158,7 +158,7 @@ func TestProgressAndCancel(t *testing.T) {
 	d.manual = true
 	d.command("seed 5")
 	d.m.Update(progressMsg{d.m.job.gen, debugkern.Progress{Phase: "run", Detail: "emu", Done: 3, Total: 16}})
-	if !contains(d.text(), "run emu 3/16 · Esc cancels") {
+	if !contains(d.text(), "✓build ▸ ●launch emu 3/16 ▸ ○compare · Esc cancels") {
 		t.Errorf("no progress:\n%s", d.text())
 	}
 	runs := d.kept
@@ -206,7 +206,7 @@ func TestFailedRunsSayWhy(t *testing.T) {
 	d.e.fail = &debugkern.Error{Code: debugkern.CodeFailed, Err: errors.New("build k.cu: expected a ;"), Report: report}
 	d.do(d.m.Init())
 	d.hasStatus("expected a ;")
-	if !contains(d.text(), "build failed: expected a ; (k.cu:12)") {
+	if !contains(d.text(), "BUILD FAILED") || !contains(d.text(), "k.cu:12: expected a ;") {
 		t.Errorf("screen:\n%s", d.text())
 	}
 	d.press("2", "j", "n", "x")

@@ -31,7 +31,7 @@ var plainLook = Look{Profile: colorprofile.ASCII}
 func newDriver(t testing.TB, w, h int, look Look, change ...func(*Options)) *driver {
 	t.Helper()
 	e := newEngine(t)
-	o := Options{Engine: e, viewer: view, quiet: 1, settle: 1}
+	o := Options{Engine: e, viewer: view, quiet: 1, settle: 1, pulse: -1}
 	for _, c := range change {
 		c(&o)
 	}
@@ -144,5 +144,5 @@ func withState(s *configs.State) func(*Options) {
 
 var faulty = debugkern.Request{Target: "stage2", Faults: []string{"p-stale-m"}}
 
-// allViews are the three views that are complete.
-var allViews = []keymap.Scope{keymap.Pipe, keymap.Tile, keymap.Flags}
+// allViews are the views that are complete.
+var allViews = []keymap.Scope{keymap.Pipe, keymap.Tile, keymap.Flags, keymap.GPU}

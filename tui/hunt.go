@@ -68,6 +68,20 @@ func (m *Model) nextBad(dir int) tea.Cmd {
 	})
 }
 
+// nextDiffering goes to the next or previous cell of the stage that two backends computed differently.
+func (m *Model) nextDiffering(dir int) tea.Cmd {
+	from, run := m.placeOf(m.cursor), m.run
+	crossed, ok := run.viewer.(debugkern.Crossed)
+	if !ok {
+		return m.nextBad(dir)
+	}
+	return m.launch(func(_ context.Context, msg foundMsg) foundMsg {
+		msg.what = "cell where GPU and emulator differ"
+		msg.cell, msg.ok = crossed.NextDiffering(from, dir)
+		return msg
+	})
+}
+
 // launch starts a hunt in place of the one before.
 func (m *Model) launch(find func(context.Context, foundMsg) foundMsg) tea.Cmd {
 	m.hunt.stop()

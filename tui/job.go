@@ -80,6 +80,7 @@ func runCmd(o Options, j job, req debugkern.Request) tea.Cmd {
 		switch {
 		case errors.As(err, &failed) && failed.Report != nil:
 			s.report = failed.Report
+			s.text = gatherText(o, req, s.report)
 			return ranMsg{gen: j.gen, run: s, err: err}
 		case err != nil:
 			return ranMsg{gen: j.gen, err: err}
@@ -138,7 +139,7 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 	case msg.run == nil:
 		m.complain(msg.err.Error())
 		m.showRun()
-		return nil
+		return m.watchSource()
 	}
 	m.run = msg.run
 	m.loaded = tiles{gen: msg.gen}
@@ -146,10 +147,10 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 	m.place()
 	m.showRun()
 	if msg.err != nil {
-		m.complain(msg.err.Error())
-		return nil
+		m.complain(firstLine(msg.err.Error()))
+		return tea.Batch(m.watchGPU(), m.watchSource())
 	}
-	return tea.Batch(m.moved(), m.changed(), m.repin())
+	return tea.Batch(m.moved(), m.changed(), m.repin(), m.watchGPU(), m.watchSource())
 }
 
 // place puts the cursor where the run asks for it: on its first bad cell, or as near as possible to where it was.

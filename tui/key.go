@@ -138,6 +138,7 @@ func looking() map[keymap.Action]handler {
 		keymap.Heat:      (*Model).nextHeat,
 		keymap.Format:    (*Model).nextFormat,
 		keymap.Diff:      (*Model).nextDiff,
+		keymap.Columns:   (*Model).nextColumns,
 		keymap.BoundUp:   func(m *Model, _ string) tea.Cmd { return m.bound(m.pane.tile.Settings().Bound.Wider()) },
 		keymap.BoundDown: func(m *Model, _ string) tea.Cmd { return m.bound(m.pane.tile.Settings().Bound.Narrower()) },
 		keymap.Follow:    (*Model).toggleFollow,

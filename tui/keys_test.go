@@ -61,14 +61,14 @@ func TestKeysOfOtherViews(t *testing.T) {
 	d.press("a").hasStatus("Flags [4]")
 	d.press("8", "s").hasStatus("to come")
 	d.press("4", "B").hasStatus("bisect")
-	d.press("2", "D").hasStatus("GPU")
+	d.press("2", "D").hasStatus("one backend ran")
 	d.press("Q").hasStatus("no meaning")
 	d.press("g", "x").hasStatus("g x means nothing")
 }
 
 func TestOtherViewsSayWhatWillBeThere(t *testing.T) {
 	d := started(t, 80, 24, plainLook)
-	for _, s := range []keymap.Scope{keymap.Frag, keymap.Races, keymap.Gates, keymap.GPU, keymap.Source} {
+	for _, s := range []keymap.Scope{keymap.Frag, keymap.Races, keymap.Gates, keymap.Source} {
 		d.press(fmt.Sprint(int(s)))
 		if !contains(d.text(), s.String()+": ") {
 			t.Errorf("%s says nothing:\n%s", s, d.text())

@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"tilescope/tui/keymap"
+	"tilescope/tui/pane/failure"
 	"tilescope/tui/pane/flags"
+	"tilescope/tui/pane/gpu"
 	"tilescope/tui/pane/pipe"
 	"tilescope/tui/pane/tile"
 )
@@ -24,10 +26,16 @@ const (
 	partKernel    part = "kernel"
 	partReference part = "reference"
 	partError     part = "error"
+	partEmulator  part = "emulator"
 	partRail      part = "stages"
 	partSource    part = "source"
 	partList      part = "list"
 	partAbout     part = "about"
+	partDevices   part = "devices"
+	partProcesses part = "processes"
+	partChecks    part = "doctor"
+	partReasons   part = "reasons"
+	partFailing   part = "failing source"
 	partNone      part = "view"
 )
 
@@ -81,6 +89,9 @@ func (m *Model) resize(w, h int) {
 	f := m.frame
 	m.pane.pipe.SetSize(w, f.body)
 	m.pane.flags.SetSize(w, f.body)
+	m.pane.gpu.SetSize(w, f.body)
+	m.pane.fail.SetSize(w, failureHeight(f.body))
+	m.pane.failSource.SetSize(w, f.body-failureHeight(f.body))
 	m.pane.tile.SetSize(f.tile, f.tileH)
 	m.pane.rail.SetSize(f.rail, f.body)
 	m.pane.source.SetSize(f.tile, f.source)
@@ -93,17 +104,28 @@ func (m *Model) resize(w, h int) {
 // miniHeight is the minimap's share of the right column.
 func (m *Model) miniHeight() int { return min(34, m.frame.body*3/5) }
 
+// tileParts names the Tile view's columns.
+var tileParts = map[int]part{tile.Kernel: partKernel, tile.Reference: partReference, tile.Error: partError, tile.Emulator: partEmulator}
+
 // parts lists the focusable panes of the view, in the order of the focus key.
 func (m *Model) parts() []part {
+	if m.failing() {
+		return []part{partReasons, partFailing}
+	}
 	switch m.view {
 	case keymap.Pipe:
 		return []part{partTimeline, partDetail}
+	case keymap.GPU:
+		if m.gpu.list == nil {
+			return []part{partChecks}
+		}
+		return []part{partDevices, partProcesses}
 	case keymap.Flags:
 		return []part{partList, partAbout}
 	case keymap.Tile:
 		out := []part{}
 		for _, c := range m.pane.tile.Columns() {
-			out = append(out, map[int]part{tile.Kernel: partKernel, tile.Reference: partReference, tile.Error: partError}[c])
+			out = append(out, tileParts[c])
 		}
 		if m.frame.source > 0 {
 			out = append(out, partSource)
@@ -141,7 +163,10 @@ func (m *Model) applyFocus() {
 	}
 	m.pane.pipe.SetFocus(max(index(partTimeline, pipe.Timeline), index(partDetail, pipe.Detail)))
 	m.pane.flags.SetFocus(max(index(partList, flags.List), index(partAbout, flags.About)))
-	m.pane.tile.SetFocus(max(index(partKernel, tile.Kernel), index(partReference, tile.Reference), index(partError, tile.Error)))
+	m.pane.tile.SetFocus(max(index(partKernel, tile.Kernel), index(partReference, tile.Reference), index(partError, tile.Error), index(partEmulator, tile.Emulator)))
 	m.pane.rail.SetFocus(at == partRail)
 	m.pane.source.SetFocus(at == partSource)
+	m.pane.gpu.SetFocus(max(index(partDevices, gpu.Devices), index(partProcesses, gpu.Processes), index(partChecks, gpu.Checks)))
+	m.pane.fail.SetFocus(max(index(partReasons, failure.Reasons), index(partFailing, failure.Source)))
+	m.pane.failSource.SetFocus(at == partFailing)
 }

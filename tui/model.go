@@ -11,7 +11,9 @@ import (
 	"tilescope/probes"
 	"tilescope/tui/cell"
 	"tilescope/tui/keymap"
+	"tilescope/tui/pane/failure"
 	"tilescope/tui/pane/flags"
+	"tilescope/tui/pane/gpu"
 	"tilescope/tui/pane/help"
 	"tilescope/tui/pane/minimap"
 	"tilescope/tui/pane/pipe"
@@ -46,6 +48,8 @@ type Model struct {
 	loaded tiles
 	who    writer
 	hunt   hunt
+	gpu    telemetry
+	file   sourceFile
 
 	cursor  debugkern.Cell
 	fresh   bool // the run put the cursor on its first bad cell and nobody has moved it
@@ -79,6 +83,10 @@ type panes struct {
 	mini   *minimap.Pane
 	help   *help.Pane
 	prompt *prompt.Pane
+	gpu    *gpu.Pane
+	fail   *failure.Pane
+
+	failSource *source.Pane // below fail
 }
 
 // shown is a run on screen.
@@ -89,6 +97,7 @@ type shown struct {
 	plan    *probes.Plan // nil for a run that failed
 	viewer  debugkern.Viewer
 	summary *pipe.Summary
+	text    func(file string) []string // the target's source, for a run that failed
 }
 
 // status is the line at the bottom.
@@ -117,7 +126,8 @@ func New(ctx context.Context, o Options, look Look) *Model {
 	m.th = m.theme(palette)
 	m.pane = panes{
 		pipe: pipe.New(m.th), tile: tile.New(m.th), flags: flags.New(m.th), rail: rail.New(m.th), source: source.New(m.th),
-		mini: minimap.New(m.th), help: help.New(m.th), prompt: prompt.New(m.th),
+		mini: minimap.New(m.th), help: help.New(m.th), prompt: prompt.New(m.th), gpu: gpu.New(m.th), fail: failure.New(m.th),
+		failSource: source.New(m.th),
 	}
 	m.restore(o.State)
 	if m.req.Target == "" {
@@ -179,6 +189,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd = m.configured(msg)
 	case pinnedMsg:
 		m.repinnedRun(msg)
+	case devicesMsg, checkedMsg, monitorMsg, sampledMsg, pulseMsg:
+		cmd = m.gpuMsg(msg)
+	case sourceMsg:
+		cmd = m.sourceLooked(msg)
 	}
 	return m, cmd
 }
@@ -194,4 +208,5 @@ func (m *Model) stop() {
 	m.job.stop()
 	m.who.stop()
 	m.hunt.stop()
+	m.gpu.stop()
 }

@@ -5,6 +5,7 @@ import (
 
 	"tilescope/tui/keymap"
 	"tilescope/tui/pane/flags"
+	"tilescope/tui/pane/gpu"
 	"tilescope/tui/pane/pipe"
 	"tilescope/tui/pane/tile"
 )
@@ -27,7 +28,12 @@ func (m *Model) click(e tea.Mouse) tea.Cmd {
 		return nil
 	}
 	m.status = status{}
+	if m.failing() {
+		return m.clickFailure(y)
+	}
 	switch m.view {
+	case keymap.GPU:
+		return m.clickGPU(e.X, y)
 	case keymap.Pipe:
 		return m.clickPipe(e.X, y)
 	case keymap.Flags:
@@ -75,6 +81,30 @@ func (m *Model) clickPipe(x, y int) tea.Cmd {
 	return m.goTo(c)
 }
 
+// clickFailure chooses a reason, or the source below.
+func (m *Model) clickFailure(y int) tea.Cmd {
+	if y >= failureHeight(m.frame.body) {
+		m.focusOn(partFailing)
+		return nil
+	}
+	m.focusOn(partReasons)
+	if m.pane.fail.Hit(y) {
+		m.followReason()
+	}
+	return nil
+}
+
+// clickGPU chooses a device; a second click on the same one runs there.
+func (m *Model) clickGPU(x, y int) tea.Cmd {
+	was, _ := m.pane.gpu.Selected()
+	where, ok := m.pane.gpu.Hit(x, y)
+	m.focusOn(map[int]part{gpu.Devices: partDevices, gpu.Processes: partProcesses, gpu.Checks: partChecks}[where])
+	if now, _ := m.pane.gpu.Selected(); ok && was == now {
+		return m.openGPU()
+	}
+	return m.watchGPU()
+}
+
 func (m *Model) clickFlags(x, y int) tea.Cmd {
 	was := m.pane.flags.Selected()
 	where, ok := m.pane.flags.Hit(x, y)
@@ -117,6 +147,8 @@ func (m *Model) clickTile(x, y int) tea.Cmd {
 		m.focusOn(partReference)
 	case tile.Error:
 		m.focusOn(partError)
+	case tile.Emulator:
+		m.focusOn(partEmulator)
 	}
 	if ok {
 		return m.goToCell(row, col)
@@ -155,6 +187,12 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 	}
 	y := e.Y - topLines
 	switch {
+	case m.failing() && y >= failureHeight(m.frame.body):
+		m.pane.failSource.Scroll(rows)
+	case m.failing():
+		return m.quietly(func() tea.Cmd { m.pane.fail.Move(sign(rows)); m.followReason(); return nil })
+	case m.view == keymap.GPU:
+		m.pane.gpu.Scroll(rows)
 	case m.view == keymap.Pipe:
 		if _, where, _ := m.pane.pipe.Hit(e.X, y); where == pipe.Timeline {
 			return m.quietly(func() tea.Cmd { return m.move(sign(rows), cols) })

@@ -20,7 +20,7 @@ import (
 
 // pipeData is what the Pipe view shows of a run.
 func pipeData(s *shown) pipe.Data {
-	return pipe.Data{Report: s.report, Plan: s.plan, Viewer: s.viewer, Summary: s.summary, Message: failure(s.report)}
+	return pipe.Data{Report: s.report, Plan: s.plan, Viewer: s.viewer, Summary: s.summary, Message: failureText(s.report)}
 }
 
 // sourcePlace is the source line that the cursor stands for: its cell's writer, else where the stage first went wrong,
@@ -28,6 +28,9 @@ func pipeData(s *shown) pipe.Data {
 func (m *Model) sourcePlace() (file string, line int) {
 	if m.run == nil {
 		return "", 0
+	}
+	if r, ok := m.pane.fail.Selected(); ok && m.run.plan == nil && r.Line > 0 {
+		return r.File, r.Line
 	}
 	if w := m.who.known[m.placeOf(m.cursor)]; w != nil && w.Source != nil {
 		return w.Source.File, w.Source.Line
@@ -85,6 +88,8 @@ func (m *Model) yanked() string {
 		return commandLine(m)
 	case m.run == nil || m.run.report == nil:
 		return ""
+	case m.failing():
+		return m.pane.fail.Text()
 	case m.view == keymap.Pipe:
 		return m.pane.pipe.Text()
 	}
@@ -133,7 +138,7 @@ func (m *Model) edit(string) tea.Cmd {
 			file, line = f, l
 		}
 	}
-	if file == "" || m.run == nil || m.run.viewer == nil {
+	if file == "" || m.run == nil || m.sourceOf(file) == nil {
 		m.say("no source to open yet")
 		return nil
 	}
@@ -145,7 +150,7 @@ func (m *Model) edit(string) tea.Cmd {
 		m.complain("no editor: set $EDITOR")
 		return nil
 	}
-	job := &editJob{paint: m.paint, out: m.opt.Output, editor: editor, name: file, line: max(1, line), text: m.run.viewer.Source(file)}
+	job := &editJob{paint: m.paint, out: m.opt.Output, editor: editor, name: file, line: max(1, line), text: m.sourceOf(file)}
 	if man, _ := m.manifest(); man != nil && man.Dir != "" && filepath.Base(man.SourcePath()) == filepath.Base(file) {
 		job.path = man.SourcePath()
 	}

@@ -89,7 +89,7 @@ func (m *Model) showTile() {
 	case m.run == nil:
 		d.Message = m.idle()
 	case m.run.plan == nil:
-		d.Message = failure(m.run.report)
+		d.Message = failureText(m.run.report)
 	case m.loaded.views[p] != nil:
 		d.View = m.loaded.views[p]
 		d.Stage = m.run.report.Stage(p.Stage.String())
@@ -114,7 +114,7 @@ func (m *Model) idle() string {
 	return "nothing has run yet: x runs"
 }
 
-func failure(r *debugkern.Report) string {
+func failureText(r *debugkern.Report) string {
 	if r != nil && r.Error != nil {
 		text := fmt.Sprintf("%s failed: %s", r.Error.Stage, r.Error.Message)
 		if s := r.Error.Source; s != nil {

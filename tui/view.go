@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -115,31 +116,31 @@ func (m *Model) crumbs() string {
 			add(m.th.Bar, "kv "+strconv.Itoa(at.KVTile))
 		}
 	}
-	right := m.machine()
-	if n := m.th.Width(right); n+1 < l.Left() {
-		l.Repeat(m.th.Bar, " ", l.Left()-n-1)
-		l.Add(m.th.Bar, right)
+	for _, right := range m.machine() {
+		if n := m.th.Width(right); n+1 < l.Left() {
+			l.Repeat(m.th.Bar, " ", l.Left()-n-1)
+			l.Add(m.th.Bar, right)
+			break
+		}
 	}
 	return l.DoneIn(m.th.Bar)
 }
 
-// machine is the right end of the first line: verdict, problem, backend.
-func (m *Model) machine() string {
-	out := shapeName(m.req) + " seed " + strconv.FormatUint(m.req.Seed, 10)
+// machine is the right end of the first line, from its longest form to its shortest: what runs, verdict, backend, device
+// and its state.
+func (m *Model) machine() []string {
+	shape := shapeName(m.req)
+	long := shape + " seed " + strconv.FormatUint(m.req.Seed, 10)
 	if m.run == nil || m.run.report == nil {
-		return out
+		return []string{long, shape}
+	}
+	if m.w < 100 {
+		long = shape
 	}
 	r := m.run.report
 	verdict := m.th.VerdictMark(r.Verdict) + " " + r.Verdict
 	if len(r.Guilty) > 0 {
 		verdict += " " + r.Guilty[0].Stage
-	}
-	name := r.Backend.Name
-	if m.w >= 110 && r.Backend.Device != "" {
-		name += " " + r.Backend.Device
-	}
-	if m.w < 100 {
-		out = shapeName(m.req)
 	}
 	switch { // what is on screen is an earlier run's
 	case m.job.active:
@@ -147,7 +148,23 @@ func (m *Model) machine() string {
 	case m.run.name != title(m.req):
 		verdict = "not run"
 	}
-	return out + "  " + verdict + "  " + m.th.Glyph.Dot + name
+	backend := m.th.Glyph.Dot + r.Backend.Name
+	device, state := m.deviceText()
+	join := func(parts ...string) string {
+		return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "  ")
+	}
+	whole := join(strings.TrimSpace(device + " " + state))
+	if !m.onGPU() { // the emulator's name is long, and says nothing that its mark does not
+		out := []string{join(long, verdict, backend), join(shape, verdict, backend), join(verdict, backend)}
+		if m.w >= 110 {
+			out = append([]string{join(long, verdict, backend+" "+device)}, out...)
+		}
+		return out
+	}
+	return []string{
+		join(long, verdict, backend, whole), join(shape, verdict, backend, whole), join(verdict, backend, whole), join(verdict, backend, state),
+		join(verdict, backend), backend,
+	}
 }
 
 func shortBlock(b, grid probes.Dim3) string {
@@ -212,7 +229,12 @@ func (m *Model) body() []string {
 	if m.help {
 		return m.pane.help.View(m.keys, m.view, m.w, m.frame.body)
 	}
+	if m.failing() {
+		return m.failureView()
+	}
 	switch m.view {
+	case keymap.GPU:
+		return m.pane.gpu.View()
 	case keymap.Pipe:
 		return m.pane.pipe.View()
 	case keymap.Tile:
@@ -232,8 +254,6 @@ func toCome(s keymap.Scope) string {
 		return "Races: findings of the race checker, each with its two source lines and the missing synchronisation; Enter jumps there."
 	case keymap.Gates:
 		return "Gates: PTXAS, correctness and performance by variant, green or red, with the figures behind them."
-	case keymap.GPU:
-		return "GPU: clocks, power, temperature and throttle reasons while a kernel runs."
 	case keymap.Source:
 		return "Source: CUDA, PTX, registers by lane and warps with their masks, stepping forwards and backwards."
 	}
@@ -305,7 +325,7 @@ func (m *Model) bottom() string {
 	l := m.th.Line(m.w)
 	running := ""
 	if m.job.active {
-		running = progressText(m.job.last) + " · " + m.keys.Label(keymap.Cancel) + " cancels"
+		running = progressText(m.th, m.job.last) + " · " + m.keys.Label(keymap.Cancel) + " cancels"
 	} else if m.hunt.active {
 		running = "searching · " + m.keys.Label(keymap.Cancel) + " cancels"
 	}
@@ -341,21 +361,6 @@ func (m *Model) hints(l *theme.Line) {
 	}
 }
 
-// progressText: running: build nvrtc sm_80 · 12/64
-func progressText(p debugkern.Progress) string {
-	out := "running"
-	if p.Phase != "" {
-		out = p.Phase
-	}
-	if p.Detail != "" {
-		out += " " + p.Detail
-	}
-	if p.Total > 0 {
-		out += fmt.Sprintf(" %d/%d", p.Done, p.Total)
-	}
-	return out
-}
-
 // showRun gives the panes the run on screen and the request.
 func (m *Model) showRun() {
 	if m.run == nil {
@@ -368,6 +373,8 @@ func (m *Model) showRun() {
 	m.refreshFlags()
 	m.showTile()
 	m.showSource()
+	m.showFailure()
+	m.applyFocus()
 }
 
 // showSource opens the kernel's source where no writer points into it yet.

@@ -132,6 +132,9 @@ type Cell struct {
 	ULP           int64   // after rounding the reference to the type
 	Bound         float64
 	Equal, Bad    bool
+
+	Other   uint64 // the other backend's bits, where both executed
+	Differs bool   // they are not this one's
 }
 
 // Name is the reference's: local, global or mirrored.
@@ -152,6 +155,12 @@ func (j *Judge) At(row, col int) Cell {
 		c.Bound = j.bound[i]
 	}
 	c.ULP = Ordinal(t.DType, c.Bits) - Ordinal(t.DType, c.RefBits)
+	if b := &j.v.Beside; b.Rows > 0 {
+		if c.Differs = true; b.Reached() {
+			c.Other = b.Bits(row, col)
+			c.Differs = c.Other != c.Bits
+		}
+	}
 	both := c.Got == c.Want || math.IsNaN(c.Got) && math.IsNaN(c.Want)
 	if c.Equal = both || c.ULP == 0 && !math.IsNaN(c.Got); both {
 		c.Delta, c.ULP = 0, 0
@@ -166,6 +175,22 @@ func (j *Judge) At(row, col int) Cell {
 		c.Bad = c.ULP > int64(j.limit) || c.ULP < -int64(j.limit)
 	default:
 		c.Bad = math.Abs(c.Delta) > c.Bound
+	}
+	return c
+}
+
+// Crossed reports whether another backend's tile lies beside this one.
+func (j *Judge) Crossed() bool { return j.v != nil && j.v.Beside.Rows > 0 }
+
+// Beside compares one cell with the other backend's instead of the reference: not a bit may differ.
+func (j *Judge) Beside(row, col int) Cell {
+	c := j.At(row, col)
+	t := j.v.Got.DType
+	c.Want, c.RefBits, c.Bound = t.Value(c.Other), c.Other, 0
+	c.Delta, c.ULP = c.Got-c.Want, Ordinal(t, c.Bits)-Ordinal(t, c.Other)
+	c.Equal, c.Bad = !c.Differs, c.Differs && j.v.Valid(row, col)
+	if c.Equal {
+		c.Delta, c.ULP = 0, 0
 	}
 	return c
 }
@@ -243,6 +268,7 @@ func CountText(n int64, w int) string {
 type Stats struct {
 	Bad, Cells int
 	Lo, Hi     float64 // finite values of kernel and reference together
+	Differing  int     // cells that the other backend computed differently, where both executed
 	Bins       [7]int  // signed error by multiples of the bound: < -4, -4…-1, -1…0, 0, 0…1, 1…4, > 4
 }
 
@@ -258,6 +284,9 @@ func (j *Judge) Stats() Stats {
 			s.Cells++
 			if c.Bad {
 				s.Bad++
+			}
+			if c.Differs {
+				s.Differing++
 			}
 			for _, v := range [2]float64{c.Got, c.Want} {
 				if !math.IsNaN(v) && !math.IsInf(v, 0) {

@@ -48,7 +48,7 @@ func looking() []Binding {
 		{Action: BoundDown, Keys: []string{"T"}, Label: "T", Help: "narrower bound", Group: g, In: tile},
 		{Action: Follow, Keys: []string{"f"}, Label: "f", Help: "source follows the cell's writer", Group: g, In: []Scope{Tile, Source}},
 		{Action: Who, Keys: []string{"w"}, Label: "w", Help: "who wrote this cell", Group: g, In: tile},
-		{Action: Columns, Keys: []string{"D"}, Label: "D", Help: "columns: GPU, emulator, reference, error", Group: g, In: tile, Later: "two backends side by side come with the GPU"},
+		{Action: Columns, Keys: []string{"D"}, Label: "D", Help: "columns after --backend both: GPU, emulator, reference, error", Group: g, In: tile},
 		{Action: Search, Keys: []string{"/"}, Label: "/", Help: "search: text, nan, inf, bad, >1.5, 0x4140", Group: g, In: []Scope{Pipe, Tile, Flags}},
 		{Action: Filter, Keys: []string{"&"}, Label: "&", Help: "show only what matches", Group: g, In: []Scope{Pipe, Tile, Flags}},
 		{Action: Palette, Keys: []string{"c"}, Label: "c", Help: "next palette: cividis, viridis, grey", Group: g},
@@ -60,7 +60,7 @@ func looking() []Binding {
 func acting() []Binding {
 	const g = "Acting"
 	return []Binding{
-		{Action: Open, Keys: []string{"enter"}, Label: "Enter", Help: "open the cell in Tile; in Flags as space", Hint: "open", HintIn: []Scope{Pipe}, Group: g, In: []Scope{Pipe, Flags, Races}},
+		{Action: Open, Keys: []string{"enter"}, Label: "Enter", Help: "open the cell in Tile; in Flags as space; in GPU run on the device", Hint: "open", HintIn: []Scope{Pipe, GPU}, Group: g, In: []Scope{Pipe, Flags, Races, GPU}},
 		{Action: Toggle, Keys: []string{"space"}, Label: "Space", Help: "toggle and run again", Hint: "toggle", Group: g, In: []Scope{Flags}},
 		{Action: Again, Keys: []string{"x"}, Label: "x", Help: "run again", Group: g},
 		{Action: AgainEmu, Keys: []string{"X"}, Label: "X", Help: "run the same on the emulator", Group: g},

@@ -1,6 +1,7 @@
 package theme
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -16,6 +17,7 @@ type Glyphs struct {
 	Crumb, Dot, Ring, Check, Ellipsis string
 	Left, Right                       string // the cursor's brackets
 	Pointer                           string
+	Differs                           string   // a cell that two backends computed differently
 	Spark                             []string // empty to full
 	Shade                             []string // light to dark, for heat without colours
 
@@ -25,7 +27,7 @@ type Glyphs struct {
 func unicodeGlyphs() Glyphs {
 	return Glyphs{
 		OK: "✓", Wrong: "✗", Taint: "~", Off: "–", Above: "▲", Below: "▼", Equal: "·", Within: " ", NaN: "N", Inf: "I",
-		Crumb: "▸", Dot: "●", Ring: "○", Check: "x", Ellipsis: "…", Left: "[", Right: "]", Pointer: "▸",
+		Crumb: "▸", Dot: "●", Ring: "○", Check: "x", Ellipsis: "…", Left: "[", Right: "]", Pointer: "▸", Differs: "≠",
 		Spark: strings.Split(" ▁▂▃▄▅▆▇█", ""), Shade: strings.Split(" ░▒▓█", ""),
 		H: "─", V: "│", TL: "┌", TR: "┐", BL: "└", BR: "┘", TeeL: "├", TeeR: "┤", TeeT: "┬", TeeB: "┴", Cross: "┼",
 	}
@@ -34,7 +36,7 @@ func unicodeGlyphs() Glyphs {
 func asciiGlyphs() Glyphs {
 	return Glyphs{
 		OK: "+", Wrong: "x", Taint: "~", Off: "-", Above: "^", Below: "v", Equal: ".", Within: " ", NaN: "N", Inf: "I",
-		Crumb: ">", Dot: "*", Ring: "o", Check: "x", Ellipsis: "~", Left: "[", Right: "]", Pointer: ">",
+		Crumb: ">", Dot: "*", Ring: "o", Check: "x", Ellipsis: "~", Left: "[", Right: "]", Pointer: ">", Differs: "!",
 		Spark: strings.Split(" .:-=+*#@", ""), Shade: strings.Split(" .:*#", ""),
 		H: "-", V: "|", TL: "+", TR: "+", BL: "+", BR: "+", TeeL: "+", TeeR: "+", TeeT: "+", TeeB: "+", Cross: "+",
 	}
@@ -78,6 +80,14 @@ func (t *Theme) glyph(r rune) (rune, bool) {
 func single(r rune) bool {
 	return r >= 0xa1 && r < 0x300 && r != 0xad || r >= 0x370 && r < 0x400 || r >= 0x2010 && r < 0x2028 ||
 		r >= 0x2070 && r < 0x20d0 || r >= 0x2190 && r < 0x231a || r >= 0x2500 && r < 0x25fd || r == '✓' || r == '✗'
+}
+
+// Celsius writes a temperature: 61°C, 61C where only ASCII is to be had.
+func (t *Theme) Celsius(degrees int) string {
+	if t.ASCII {
+		return strconv.Itoa(degrees) + "C"
+	}
+	return strconv.Itoa(degrees) + "°C"
 }
 
 // Width is the number of columns s takes when a Line writes it.

@@ -35,6 +35,9 @@ func (p *Pane) cellLine(w int) string {
 	}
 	l.Add(p.th.Strong, fmt.Sprintf("%-*s", name, cell.Name(p.data.Place.Stage, p.row, p.col)))
 	bar := " " + p.th.Glyph.V + " "
+	if p.choice() != Usual {
+		return p.crossLine(l, x).Done()
+	}
 	l.Add(p.th.Text, fmt.Sprintf("  k %*s 0x%s", digits, cell.Long(x.Got), cell.HexText(t, x.Bits)))
 	l.Add(p.th.Border, bar)
 	l.Add(p.th.Text, fmt.Sprintf("r %*s 0x%s", digits, cell.Long(x.Want), cell.HexText(t, x.RefBits)))
@@ -43,6 +46,31 @@ func (p *Pane) cellLine(w int) string {
 	}
 	l.Add(p.th.Border, bar)
 	return p.verdict(l, x, digits).Done()
+}
+
+// crossLine: q17,k9  g 2.6250 0x4140 │ e 2.6250 0x4140 ✓ equal │ r 1.3125 0x3D40 │ ✗ > 4.9e-04
+func (p *Pane) crossLine(l *theme.Line, x cell.Cell) *theme.Line {
+	t := p.data.View.Got.DType
+	bar := " " + p.th.Glyph.V + " "
+	l.Add(p.th.Text, fmt.Sprintf("  g %s 0x%s", cell.Long(x.Got), cell.HexText(t, x.Bits))).Add(p.th.Border, bar)
+	if !p.data.View.Beside.Reached() {
+		l.Add(p.th.Taint, "e not reached")
+	} else {
+		l.Add(p.th.Text, fmt.Sprintf("e %s 0x%s ", cell.Long(t.Value(x.Other)), cell.HexText(t, x.Other)))
+		if x.Differs {
+			l.Add(p.th.Taint, fmt.Sprintf("%s %+d ulp", p.th.Glyph.Differs, p.judge.Beside(p.row, p.col).ULP))
+		} else {
+			l.Add(p.th.OK, p.th.Glyph.OK+" equal")
+		}
+	}
+	l.Add(p.th.Border, bar).Add(p.th.Text, fmt.Sprintf("r %s 0x%s", cell.Long(x.Want), cell.HexText(t, x.RefBits))).Add(p.th.Border, bar)
+	switch {
+	case !p.data.View.Valid(p.row, p.col):
+		return l.Add(p.th.Dim, "not compared")
+	case x.Bad:
+		return l.Add(p.th.Wrong, p.th.Glyph.Wrong+" > bound")
+	}
+	return l.Add(p.th.OK, p.th.Glyph.OK+" in bound")
 }
 
 // CellText is the cell under the cursor in words, for copying.
@@ -92,6 +120,9 @@ func (p *Pane) tileLine(w int) string {
 		l.Glyph(p.th.Accent, p.th.Glyph.Spark[spark(n, p.stats.Cells, len(p.th.Glyph.Spark))])
 	}
 	verdict := p.data.View.Verdict.Verdict
+	if p.judge.Crossed() && p.stats.Differing > 0 {
+		l.Add(p.th.Dim, " · ").Add(p.th.Taint, fmt.Sprintf("%s%d/%d from the emulator", p.th.Glyph.Differs, p.stats.Differing, p.stats.Cells))
+	}
 	l.Add(p.th.Dim, " · ")
 	l.Add(p.th.Verdict(verdict), p.th.VerdictMark(verdict)+" "+verdict)
 	if note := cell.Pattern(p.data.Stage); note != "" {

@@ -66,15 +66,27 @@ func (p *Pane) heads() string {
 func (p *Pane) title(kind int) string {
 	switch kind {
 	case Kernel:
-		if v := p.data.View; v != nil {
-			return fmt.Sprintf("KERNEL %s", v.Got.DType)
+		name := "KERNEL"
+		if p.choice() != Usual {
+			name = "GPU"
 		}
-		return "KERNEL"
+		if v := p.data.View; v != nil {
+			return fmt.Sprintf("%s %s", name, v.Got.DType)
+		}
+		return name
+	case Emulator:
+		if n := p.stats.Differing; n > 0 {
+			return fmt.Sprintf("EMULATOR %s%d", p.th.Glyph.Differs, n)
+		}
+		return "EMULATOR " + p.th.Glyph.OK + " equal"
 	case Reference:
 		if p.judge.Name() != "" {
 			return "REFERENCE " + p.judge.Name()
 		}
 		return "REFERENCE"
+	}
+	if p.choice() == Crosswise {
+		return "GPU - EMULATOR " + p.set.Diff.String()
 	}
 	return "ERROR signed " + p.set.Diff.String()
 }
@@ -182,6 +194,8 @@ func (p *Pane) numberCells(l *theme.Line, z zone, row int) {
 			l.Glyph(p.th.Mark, p.th.Glyph.Left)
 		case here && c == p.col+1 && c > p.left:
 			l.Glyph(p.th.Mark, p.th.Glyph.Right)
+		case z.kind == Emulator && p.judge.Known() && p.data.View.Valid(row, c) && p.judge.At(row, c).Differs:
+			l.Glyph(p.th.Taint, p.th.Glyph.Differs)
 		default:
 			l.Space(1)
 		}
@@ -209,6 +223,8 @@ func (p *Pane) number(l *theme.Line, z zone, row, c int) {
 		return
 	}
 	switch z.kind {
+	case Emulator:
+		p.emulated(l, x, valid, z.cell-1, end)
 	case Kernel, Reference:
 		bits := x.Bits
 		if z.kind == Reference {
@@ -216,8 +232,28 @@ func (p *Pane) number(l *theme.Line, z zone, row, c int) {
 		}
 		p.right(l, p.ground(z.kind, x, valid), p.set.Format.Text(p.data.View.Got.DType, bits, z.cell-1), end)
 	case Error:
+		if p.choice() == Crosswise {
+			x = p.judge.Beside(row, c)
+		}
 		p.errorNumber(l, x, valid, end)
 	}
+}
+
+// emulated writes what the emulator has where the GPU has something. That it is not the same is told by the mark before it,
+// and by its style.
+func (p *Pane) emulated(l *theme.Line, x cell.Cell, valid bool, w, end int) {
+	if !p.data.View.Beside.Reached() {
+		l.Right(p.th.Off, p.th.Glyph.Off, end)
+		return
+	}
+	t := p.data.View.Got.DType
+	o := x
+	o.Got, o.Bits = t.Value(x.Other), x.Other
+	style := p.ground(Emulator, o, valid)
+	if x.Differs && valid && (p.set.Heat == HeatOff || !p.th.Colours()) {
+		style = p.th.Taint
+	}
+	p.right(l, style, p.set.Format.Text(t, x.Other, w), end)
 }
 
 // right writes text right-aligned up to column end, its ground from the current column on.
@@ -336,6 +372,15 @@ func (p *Pane) mapCell(l *theme.Line, kind, row, c int) {
 	if f := p.set.Filter; f != nil && !f.Hit(x) {
 		l.Space(1)
 		return
+	}
+	switch {
+	case kind == Emulator && x.Differs:
+		l.Glyph(p.th.Taint, p.th.Glyph.Differs)
+		return
+	case kind == Emulator:
+		x.Got = p.data.View.Got.DType.Value(x.Other)
+	case kind == Error && p.choice() == Crosswise:
+		x = p.judge.Beside(row, c)
 	}
 	mark, style := p.mark(x)
 	if p.th.Colours() {

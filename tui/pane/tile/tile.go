@@ -47,8 +47,27 @@ const (
 	Kernel = iota
 	Reference
 	Error
+	Emulator
 	numColumns
 )
+
+// Choice is which columns stand side by side. Those with the emulator are there where two backends executed.
+type Choice uint8
+
+// The choices, in the order of their key.
+const (
+	Usual     Choice = iota // kernel, reference, error
+	All                     // GPU, emulator, reference, error
+	Crosswise               // GPU, emulator, difference between them
+	numChoices
+)
+
+// Next is the choice after c.
+func (c Choice) Next() Choice { return (c + 1) % numChoices }
+
+func (c Choice) String() string {
+	return [numChoices]string{"kernel, reference, error", "GPU, emulator, reference, error", "GPU, emulator, difference"}[c]
+}
 
 // Settings are what a person can change about the drawing.
 type Settings struct {
@@ -58,6 +77,7 @@ type Settings struct {
 	Bound  cell.Bound
 	Heat   Heat
 	Filter *cell.Match
+	Choice Choice
 	Weight [numColumns]int // relative widths; 0 counts as 10
 }
 
@@ -193,9 +213,11 @@ const detailLines = 4
 func (p *Pane) layout() {
 	p.changed = true
 	p.labels = 3
-	kinds := []int{Kernel, Reference, Error}
+	kinds := map[Choice][]int{
+		Usual: {Kernel, Reference, Error}, All: {Kernel, Emulator, Reference, Error}, Crosswise: {Kernel, Emulator, Error},
+	}[p.choice()]
 	if p.set.Diff == cell.DiffOff {
-		kinds = kinds[:2]
+		kinds = kinds[:len(kinds)-1]
 	}
 	inner := p.w - 1 - len(kinds)
 	total := 0
@@ -218,6 +240,14 @@ func (p *Pane) layout() {
 	p.nrows = max(0, p.h-3-detailLines) // top border, column heads, bottom border
 	p.window()
 	p.scroll()
+}
+
+// choice is which columns are shown: the usual ones where only one backend executed.
+func (p *Pane) choice() Choice {
+	if !p.judge.Crossed() {
+		return Usual
+	}
+	return p.set.Choice
 }
 
 func (p *Pane) weight(k int) int {

@@ -1,0 +1,60 @@
+package debugkern
+
+import "tilescope/probes"
+
+// Crossed is offered by runs that two backends executed on the same PTX and inputs (--backend both): the run's own tiles
+// are the GPU's, those beside it the emulator's.
+type Crossed interface {
+	// Beside is the emulator's tile at a place; ok is false where only one backend executed.
+	Beside(p Place) (t probes.Tile, ok bool)
+	// NextDiffering finds the nearest compared cell of the stage whose bits differ between both, after (dir 1) or before
+	// (dir -1) a cell, in NextBad's order, wrapping; ok is false where there is none.
+	NextDiffering(from Cell, dir int) (c Cell, ok bool)
+}
+
+var _ Crossed = (*Run)(nil)
+
+// Beside implements Crossed.
+func (r *Run) Beside(p Place) (probes.Tile, bool) {
+	if r.state == nil || r.state.traced == nil {
+		return probes.Tile{}, false
+	}
+	return r.state.traced.Tile(p.Stage, p.Block, p.KVTile), true
+}
+
+// NextDiffering implements Crossed.
+func (r *Run) NextDiffering(from Cell, dir int) (Cell, bool) {
+	sp := r.Plan.Stage(from.Stage)
+	if sp == nil || r.state == nil || r.state.traced == nil {
+		return Cell{}, false
+	}
+	places := r.places(from.Stage)
+	at := 0
+	for i, p := range places {
+		if p == from.Place {
+			at = i
+		}
+	}
+	n := len(places)
+	for step := 0; step <= n; step++ {
+		p := places[((at+dir*step)%n+n)%n]
+		rows, cols := sp.ValidRows.At(p.Block, p.KVTile), sp.ValidCols.At(p.Block, p.KVTile)
+		x, y := r.state.Tile(p.Stage, p.Block, p.KVTile), r.state.traced.Tile(p.Stage, p.Block, p.KVTile)
+		if rows <= 0 || cols <= 0 || !x.Reached() && !y.Reached() {
+			continue
+		}
+		i := 0
+		if dir < 0 {
+			i = rows*cols - 1
+		}
+		if step == 0 {
+			i = from.Row*cols + min(from.Col, cols-1) + dir
+		}
+		for ; i >= 0 && i < rows*cols; i += dir {
+			if row, col := i/cols, i%cols; x.Reached() != y.Reached() || x.Bits(row, col) != y.Bits(row, col) {
+				return Cell{p, row, col}, true
+			}
+		}
+	}
+	return Cell{}, false
+}

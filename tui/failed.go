@@ -1,0 +1,219 @@
+package tui
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/debugkern"
+	"tilescope/tui/keymap"
+	"tilescope/tui/pane/failure"
+	"tilescope/tui/theme"
+)
+
+// textEngine is what an engine may know of sources that no run can be asked for.
+type textEngine interface {
+	SourceText(target, file string) []string
+}
+
+var _ textEngine = (*debugkern.Session)(nil)
+
+// failing reports whether the view shows why a run has no verdict instead of its tiles.
+func (m *Model) failing() bool {
+	return m.run != nil && m.run.plan == nil && m.run.report != nil && m.run.report.Error != nil && (m.view == keymap.Pipe || m.view == keymap.Tile)
+}
+
+// reasons are what a failed run's document complains of.
+func reasons(e *debugkern.ErrorDoc) []failure.Reason {
+	r := failure.Reason{Text: e.Message}
+	if e.Source != nil {
+		r.File, r.Line = e.Source.File, e.Source.Line
+	}
+	return []failure.Reason{r}
+}
+
+// gatherText reads, while nobody waits, the sources that a failed run points into.
+func gatherText(o Options, req debugkern.Request, r *debugkern.Report) func(string) []string {
+	e, ok := o.Engine.(textEngine)
+	if !ok || r == nil || r.Error == nil {
+		return nil
+	}
+	known := map[string][]string{"": e.SourceText(req.Target, "")}
+	for _, x := range reasons(r.Error) {
+		if _, ok := known[x.File]; !ok {
+			known[x.File] = e.SourceText(req.Target, x.File)
+		}
+	}
+	return func(file string) []string { return known[file] }
+}
+
+// sourceOf is a source's text as the run on screen knows it.
+func (m *Model) sourceOf(file string) []string {
+	switch {
+	case m.run == nil:
+		return nil
+	case m.run.viewer != nil:
+		return m.run.viewer.Source(file)
+	case m.run.text != nil:
+		return m.run.text(file)
+	}
+	return nil
+}
+
+// showFailure gives the panes a run that failed.
+func (m *Model) showFailure() {
+	if m.run == nil || m.run.report == nil || m.run.report.Error == nil {
+		return
+	}
+	e := m.run.report.Error
+	d := failure.Data{Stage: e.Stage, Reasons: reasons(e)}
+	again := fmt.Sprintf("%s opens the editor at the line · %s runs again", m.keys.Label(keymap.Edit), m.keys.Label(keymap.Again))
+	if m.onGPU() && e.Stage != "build" {
+		again = fmt.Sprintf("%s runs the same launch on the emulator, which can show where · %s runs again", m.keys.Label(keymap.AgainEmu), m.keys.Label(keymap.Again))
+	}
+	d.Hints = append(d.Hints, again)
+	m.pane.fail.SetData(d)
+	m.followReason()
+}
+
+// followReason points the source at the reason under the cursor.
+func (m *Model) followReason() {
+	r, ok := m.pane.fail.Selected()
+	if !ok {
+		return
+	}
+	note := "failed here"
+	if r.File == "" {
+		note = ""
+	}
+	m.pane.failSource.Show(r.File, m.sourceOf(r.File), r.Line, note)
+}
+
+// moveReason moves through what went wrong, or the source below.
+func (m *Model) moveReason(n int) tea.Cmd {
+	if m.focused() == partFailing {
+		return m.scrolled(m.pane.failSource.Scroll(n))
+	}
+	moved := m.pane.fail.Move(n)
+	m.followReason()
+	return m.scrolled(moved)
+}
+
+// failureView is the reasons above the source.
+func (m *Model) failureView() []string {
+	return append(append(make([]string, 0, m.frame.body), m.pane.fail.View()...), m.pane.failSource.View()...)
+}
+
+// failureHeight is the height of the reasons: as much as they take, up to half.
+func failureHeight(body int) int { return max(5, body*2/5) }
+
+// sourceFile is a person's own source: when it changes, the run on screen is out of date.
+type sourceFile struct {
+	path  string
+	stamp string // when it was last seen to be settled
+	last  string
+	going bool
+}
+
+// sourceMsg is how a file was found.
+type sourceMsg struct{ path, stamp string }
+
+// watchSource looks at the target's own source from time to time. A source that is part of the program does not change.
+func (m *Model) watchSource() tea.Cmd {
+	path := ""
+	if man, _ := m.manifest(); man != nil && man.Dir != "" {
+		path = man.SourcePath()
+	}
+	if path != m.file.path {
+		m.file = sourceFile{path: path}
+	}
+	if path == "" || m.file.going {
+		return nil
+	}
+	every := viewPulse
+	if m.opt.pulse != 0 {
+		every = m.opt.pulse
+	}
+	if every < 0 {
+		return nil
+	}
+	m.file.going = true
+	return tea.Tick(every, func(time.Time) tea.Msg { return lookAt(path) })
+}
+
+func lookAt(path string) sourceMsg {
+	info, err := os.Stat(path)
+	if err != nil {
+		return sourceMsg{path, err.Error()}
+	}
+	return sourceMsg{path, fmt.Sprint(info.ModTime().UnixNano(), info.Size())}
+}
+
+// sourceLooked runs again where a source has changed and rests: the same twice, so not in the middle of a write.
+func (m *Model) sourceLooked(msg sourceMsg) tea.Cmd {
+	m.file.going = false
+	if msg.path != m.file.path {
+		return m.watchSource()
+	}
+	settled := msg.stamp == m.file.last
+	m.file.last = msg.stamp
+	var cmd tea.Cmd
+	switch {
+	case !settled || msg.stamp == m.file.stamp:
+	case m.file.stamp == "":
+		m.file.stamp = msg.stamp
+	default:
+		m.file.stamp = msg.stamp
+		m.say(msg.path[strings.LastIndexAny(msg.path, `/\`)+1:] + " changed: running again")
+		cmd = m.start(clone(m.req))
+	}
+	return tea.Batch(cmd, m.watchSource())
+}
+
+// stages of a run as the progress line shows them, and the phases that each is made of.
+var progressStages = []struct {
+	name   string
+	phases []string
+}{
+	{"build", []string{"", "resolve", "inputs", "build", "load"}}, {"launch", []string{"run", "launch", "plain"}}, {"compare", []string{"compare", "explain"}},
+}
+
+// progressText: ✓build ▸ ●launch emu 3/16 ▸ ○compare
+func progressText(th *theme.Theme, p debugkern.Progress) string {
+	at := -1
+	for i, s := range progressStages {
+		for _, phase := range s.phases {
+			if phase == p.Phase {
+				at = i
+			}
+		}
+	}
+	detail := p.Detail
+	if p.Total > 0 {
+		detail = strings.TrimSpace(detail + fmt.Sprintf(" %d/%d", p.Done, p.Total))
+	}
+	if at < 0 { // something this line does not know
+		return strings.TrimSpace(p.Phase + " " + detail)
+	}
+	var b strings.Builder
+	for i, s := range progressStages {
+		mark := th.Glyph.Ring
+		switch {
+		case i < at:
+			mark = th.Glyph.OK
+		case i == at:
+			mark = th.Glyph.Dot
+		}
+		if i > 0 {
+			b.WriteString(" " + th.Glyph.Crumb + " ")
+		}
+		b.WriteString(mark + s.name)
+		if i == at && detail != "" {
+			b.WriteString(" " + th.Fit(detail, 28))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,214 @@
+// Package failure is the pane of a run that has no verdict: what did not build, load or run, one reason a line, in the
+// words of whoever refused.
+//
+// The one idea: a reason is a place, so the list is a list of places and whoever shows sources follows its cursor.
+//
+// It must not know compilers, sessions or keys.
+package failure
+
+import (
+	"fmt"
+	"strings"
+
+	"tilescope/tui/theme"
+)
+
+// Reason is one complaint. Line 0 stands for no place, Col 0 for none told.
+type Reason struct {
+	File      string
+	Line, Col int
+	Severity  string // "error", "warning"; "" is an error
+	Text      string
+}
+
+// Place writes file:line:col, as far as they are known.
+func (r *Reason) Place() string {
+	switch {
+	case r.File == "" || r.Line <= 0:
+		return r.File
+	case r.Col > 0:
+		return fmt.Sprintf("%s:%d:%d", r.File, r.Line, r.Col)
+	}
+	return fmt.Sprintf("%s:%d", r.File, r.Line)
+}
+
+func (r *Reason) warning() bool { return strings.Contains(r.Severity, "warning") }
+
+// Panes of the view, as focus counts them.
+const (
+	Reasons = iota
+	Source  // drawn by somebody else
+)
+
+// Data is what is shown.
+type Data struct {
+	Stage   string // build, load, launch, run
+	Reasons []Reason
+	Hints   []string // what can be done, a line each
+}
+
+// Pane draws the list.
+type Pane struct {
+	th    *theme.Theme
+	w, h  int
+	data  Data
+	at    int
+	top   int // first line shown
+	focus int
+
+	drawn   []string
+	owner   []int // the reason that a drawn line belongs to
+	lines   []string
+	changed bool
+}
+
+// New returns an empty pane.
+func New(th *theme.Theme) *Pane { return &Pane{th: th, changed: true} }
+
+// SetTheme changes colours and glyphs.
+func (p *Pane) SetTheme(th *theme.Theme) { p.th, p.changed = th, true }
+
+// SetSize gives the pane its place.
+func (p *Pane) SetSize(w, h int) {
+	if w != p.w || h != p.h {
+		p.w, p.h, p.changed = w, h, true
+	}
+}
+
+// SetData shows another failure, from its first reason on.
+func (p *Pane) SetData(d Data) {
+	p.data, p.at, p.top, p.changed = d, 0, 0, true
+}
+
+// SetFocus says which part has the focus, -1 for none.
+func (p *Pane) SetFocus(part int) {
+	if part != p.focus {
+		p.focus, p.changed = part, true
+	}
+}
+
+// Selected is the reason under the cursor.
+func (p *Pane) Selected() (Reason, bool) {
+	if p.at < len(p.data.Reasons) {
+		return p.data.Reasons[p.at], true
+	}
+	return Reason{}, false
+}
+
+// Move moves the cursor through the reasons and reports whether it moved.
+func (p *Pane) Move(n int) bool {
+	to := max(0, min(p.at+n, len(p.data.Reasons)-1))
+	moved := to != p.at
+	p.at, p.changed = to, p.changed || moved
+	return moved
+}
+
+// Hit selects the reason drawn on line y and reports whether there is one.
+func (p *Pane) Hit(y int) bool {
+	p.View()
+	i := p.top + y - 1
+	if y < 1 || y >= p.h-1 || i >= len(p.owner) || p.owner[i] < 0 {
+		return false
+	}
+	p.at, p.changed = p.owner[i], true
+	return true
+}
+
+// Text is the list as plain text, for copying.
+func (p *Pane) Text() string {
+	var b strings.Builder
+	for _, r := range p.data.Reasons {
+		if at := r.Place(); at != "" {
+			b.WriteString(at + ": ")
+		}
+		b.WriteString(r.Text + "\n")
+	}
+	return b.String()
+}
+
+// View returns the pane's lines, each of its full width.
+func (p *Pane) View() []string {
+	if p.changed {
+		p.changed = false
+		p.lines = p.draw()
+	}
+	return p.lines
+}
+
+func (p *Pane) draw() []string {
+	if p.w < 20 || p.h < 3 {
+		return p.th.Blank(p.w, p.h)
+	}
+	p.write()
+	first, last := 0, 0 // the lines of the reason under the cursor
+	for i, o := range p.owner {
+		if o == p.at {
+			if last == 0 {
+				first = i
+			}
+			last = i + 1
+		}
+	}
+	h := p.h - 2
+	p.top = max(min(p.top, first), last-h)
+	p.top = max(0, min(p.top, len(p.drawn)-h))
+	note := ""
+	if n := len(p.data.Reasons); n > 1 {
+		note = fmt.Sprintf("%d of %d", p.at+1, n)
+	}
+	return p.th.Box(p.title(), note, p.drawn[p.top:], p.w, p.h, p.focus == Reasons)
+}
+
+func (p *Pane) title() string {
+	bad := 0
+	for i := range p.data.Reasons {
+		if !p.data.Reasons[i].warning() {
+			bad++
+		}
+	}
+	return fmt.Sprintf("%s %s FAILED: %s", p.th.Glyph.Wrong, strings.ToUpper(p.data.Stage), theme.Count(bad, "error"))
+}
+
+// write fills drawn and owner: every reason in full, then the hints.
+func (p *Pane) write() {
+	p.drawn, p.owner = p.drawn[:0], p.owner[:0]
+	w := p.w - 2
+	add := func(line string, owner int) {
+		p.drawn, p.owner = append(p.drawn, line), append(p.owner, owner)
+	}
+	for i := range p.data.Reasons {
+		r := &p.data.Reasons[i]
+		mark, style := p.th.Glyph.Wrong, p.th.Wrong
+		if r.warning() {
+			mark, style = p.th.Glyph.Taint, p.th.Taint
+		}
+		text := r.Text
+		if at := r.Place(); at != "" && !strings.HasPrefix(text, at) {
+			text = at + ": " + text
+		}
+		for k, s := range p.th.Wrap(text, w-5) {
+			l := p.th.Line(w)
+			body := p.th.Text
+			if i == p.at {
+				body = p.th.Strong
+			}
+			switch {
+			case k > 0:
+				l.Space(4)
+			case i == p.at:
+				l.Glyph(p.th.Accent, p.th.Glyph.Pointer).Space(1).Glyph(style, mark).Space(1)
+			default:
+				l.Space(2).Glyph(style, mark).Space(1)
+			}
+			add(l.Add(body, s).Done(), i)
+		}
+	}
+	if len(p.data.Hints) > 0 {
+		add(p.th.Line(w).Done(), -1)
+	}
+	for _, h := range p.data.Hints {
+		for _, s := range p.th.Wrap(h, w-5) {
+			add(p.th.Line(w).Space(4).Add(p.th.Dim, s).Done(), -1)
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package gpu
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/tui/theme"
+)
+
+// View returns the pane's lines, each of its full width.
+func (p *Pane) View() []string {
+	if p.changed {
+		p.changed = false
+		p.lines = p.draw()
+	}
+	return p.lines
+}
+
+func (p *Pane) draw() []string {
+	switch {
+	case p.w < 20 || p.h < 8:
+		return p.th.Blank(p.w, p.h)
+	case len(p.data.Devices) == 0:
+		return p.without()
+	case p.w < wideFrom:
+		out := p.list(p.w, p.listHeight())
+		out = append(out, p.state(p.w, min(stateLines+2, p.h-len(out)))...)
+		return append(out, p.procs(p.w, p.h-len(out))...)
+	}
+	left := p.list(p.listWidth(), p.listHeight())
+	left = append(left, p.about(p.listWidth(), p.h-len(left))...)
+	right := p.state(p.w-p.listWidth(), min(stateLines+2, p.h))
+	right = append(right, p.procs(p.w-p.listWidth(), p.h-len(right))...)
+	return theme.Beside(left, right)
+}
+
+// list is the devices, the one that runs go to marked.
+func (p *Pane) list(w, h int) []string {
+	var lines []string
+	first := p.first()
+	for i := first; i < min(first+h-2, len(p.data.Devices)); i++ {
+		d := p.data.Devices[i]
+		l := p.th.Line(w - 2)
+		style := p.th.Text
+		if i == p.at {
+			style = p.th.Strong
+			l.Glyph(p.th.Accent, p.th.Glyph.Pointer)
+		} else {
+			l.Space(1)
+		}
+		if d.Ordinal == p.data.Active {
+			l.Glyph(p.th.OK, p.th.Glyph.Dot)
+		} else {
+			l.Glyph(p.th.Off, p.th.Glyph.Ring)
+		}
+		l.Add(style, fmt.Sprintf(" %d %s", d.Ordinal, d.Name)).Add(p.th.Dim, fmt.Sprintf("  %s  %s", d.Arch, bytesText(int64(d.Memory))))
+		if p.w < wideFrom {
+			l.Add(p.th.Dim, fmt.Sprintf("  %d SMs  %s", d.SMs, d.PCI))
+		}
+		lines = append(lines, l.Done())
+	}
+	title := fmt.Sprintf("GPUS %d", len(p.data.Devices))
+	return p.th.Box(title, p.th.Glyph.Dot+" runs go here · CUDA "+p.data.Driver, lines, w, h, p.focus == Devices)
+}
+
+// about is what does not change of the device under the cursor.
+func (p *Pane) about(w, h int) []string {
+	d, _ := p.Selected()
+	facts := [][2]string{
+		{"name", d.Name}, {"driver", "supports CUDA " + p.data.Driver}, {"arch", d.Arch}, {"PCI", d.PCI}, {"memory", bytesText(int64(d.Memory))},
+		{"SMs", fmt.Sprintf("%d at up to %d MHz", d.SMs, d.ClockKHz/1000)}, {"a block", fmt.Sprintf("%d threads, %d KiB of shared memory", d.ThreadsPerBlock, d.SharedPerBlock>>10)},
+		{"registers", fmt.Sprintf("%d an SM", d.RegistersPerSM)}, {"L2", bytesText(int64(d.L2))},
+	}
+	if isMIG(d, p.last()) {
+		facts = append(facts, [2]string{"MIG", migText(d)})
+	}
+	var lines []string
+	for _, f := range facts {
+		for i, s := range p.th.Wrap(f[1], w-2-12) {
+			name := f[0]
+			if i > 0 {
+				name = ""
+			}
+			lines = append(lines, p.th.Line(w-2).Space(1).Add(p.th.Dim, name).Pad(12).Add(p.th.Text, s).Done())
+		}
+	}
+	return p.th.Box(fmt.Sprintf("GPU %d", d.Ordinal), "", lines, w, h, false)
+}
+
+func isMIG(d debugkern.Device, t *debugkern.Telemetry) bool {
+	return strings.Contains(d.Name, " MIG ") || t != nil && t.MIG
+}
+
+// migText says what a card cut into instances means here.
+func migText(d debugkern.Device) string {
+	if strings.Contains(d.Name, " MIG ") {
+		return "an instance: a slice of the card. Telemetry is that of the whole card, and utilisation is not told"
+	}
+	return "is on: kernels need an instance (nvidia-smi -L lists them, CUDA_VISIBLE_DEVICES=MIG-... chooses one); telemetry is that of the whole card"
+}
+
+// procs is what runs on the device.
+func (p *Pane) procs(w, h int) []string {
+	if h < 2 {
+		return p.th.Blank(w, h)
+	}
+	all := p.processes()
+	p.scroll = max(0, min(p.scroll, len(all)-(h-2)))
+	var lines []string
+	for _, x := range all[min(p.scroll, len(all)):] {
+		memory := "-"
+		if x.Memory != debugkern.Unknown {
+			memory = bytesText(x.Memory)
+		}
+		l := p.th.Line(w-2).Right(p.th.Text, strconv.Itoa(x.PID), 9).Space(2).Add(p.th.Dim, x.Kind).Pad(20).Right(p.th.Text, memory, 30)
+		lines = append(lines, l.Space(2).Add(p.th.Text, p.th.Fit(x.Name, l.Left())).Done())
+	}
+	if t := p.last(); len(lines) == 0 && t != nil {
+		text := "none"
+		if !t.ProcessesKnown {
+			text = "the driver lists none here (in a container it may hide them)"
+		}
+		lines = append(lines, p.th.Line(w-2).Space(1).Add(p.th.Dim, text).Done())
+	}
+	return p.th.Box(fmt.Sprintf("PROCESSES %d", len(all)), "", lines, w, h, p.focus == Processes)
+}
+
+// without is the view on a machine with no device: why, what there is instead, what to install.
+func (p *Pane) without() []string {
+	w := p.w - 2
+	var why []string
+	text := p.data.None
+	if p.data.Looking {
+		text = "asking the driver for its devices"
+	}
+	for _, s := range p.th.Wrap(text, w-3) {
+		why = append(why, p.th.Line(w).Space(1).Add(p.th.Text, s).Done())
+	}
+	if p.data.Again != "" && !p.data.Looking {
+		why = append(why, p.th.Line(w).Space(1).Add(p.th.Key, p.data.Again).Add(p.th.Dim, " looks again").Done())
+	}
+	why = why[:min(len(why), max(2, p.h/4))]
+	out := p.th.Box("NO GPU", "", why, p.w, len(why)+2, false)
+	for i, s := range p.th.Wrap(emulator, w-3) {
+		if i == 0 {
+			out = append(out, p.th.Rule(p.th.Glyph.TL, p.th.Glyph.TR, "THE EMULATOR RUNS INSTEAD", "", p.w, false))
+		}
+		out = append(out, p.th.Line(p.w).Glyph(p.th.Border, p.th.Glyph.V).Raw(p.th.Line(w).Space(1).Add(p.th.Text, s).Done(), w).Glyph(p.th.Border, p.th.Glyph.V).Done())
+	}
+	out = append(out, p.th.Rule(p.th.Glyph.BL, p.th.Glyph.BR, "", "", p.w, false))
+	if h := p.h - len(out); h >= 3 {
+		return append(out, p.doctor(h)...)
+	}
+	return append(out, p.th.Blank(p.w, p.h)...)[:p.h]
+}
+
+const emulator = "It executes the kernel's own PTX, instruction by instruction, with every lane visible, and computes what an H200 " +
+	"computes, to the bit: tensor core, approximations, NaN and rounding rules. It is no model of time: no clocks, no power, nothing to sample here."
+
+// doctor is what was looked for on this machine and what it found.
+func (p *Pane) doctor(h int) []string {
+	w := p.w - 2
+	p.checks = p.checks[:0]
+	missing := 0
+	for _, c := range p.data.Checks {
+		mark, style := p.th.Glyph.OK, p.th.OK
+		if !c.OK {
+			mark, style = p.th.Glyph.Wrong, p.th.Wrong
+			missing++
+		}
+		text := slices.DeleteFunc([]string{c.Version, c.Detail}, func(s string) bool { return s == "" })
+		if !c.OK && c.Install != "" {
+			text = append(text, "install "+c.Install)
+		} else if c.Enables != "" {
+			text = append(text, c.Enables)
+		}
+		for i, s := range p.th.Wrap(strings.Join(text, " · "), w-24) {
+			l := p.th.Line(w)
+			if i == 0 {
+				l.Space(1).Glyph(style, mark).Space(1).Add(p.th.Strong, p.th.Fit(c.Name, 18))
+			}
+			p.checks = append(p.checks, l.Pad(22).Add(p.th.Text, s).Done())
+		}
+	}
+	note := ""
+	if n := len(p.data.Checks); n > 0 {
+		note = fmt.Sprintf("%d of %d found", n-missing, n)
+	}
+	if len(p.checks) == 0 {
+		p.checks = append(p.checks, p.th.Line(w).Space(1).Add(p.th.Dim, "looking").Done())
+	}
+	p.scroll = max(0, min(p.scroll, len(p.checks)-(h-2)))
+	if rest := len(p.checks) - (h - 2); rest > 0 {
+		note += fmt.Sprintf(" · line %d of %d", p.scroll+1, len(p.checks))
+	}
+	return p.th.Box("DOCTOR", note, p.checks[p.scroll:], p.w, h, p.focus == Checks)
+}
+
+// checksHeight is how many lines of checks are shown: what is left below the two boxes above them.
+func (p *Pane) checksHeight() int {
+	why := len(p.th.Wrap(p.data.None, p.w-5))
+	if p.data.Again != "" && !p.data.Looking {
+		why++
+	}
+	why = min(why, max(2, p.h/4))
+	return max(0, p.h-why-2-len(p.th.Wrap(emulator, p.w-5))-2-2)
+}
+
+// bytesText writes a size: 139.8 GiB.
+func bytesText(n int64) string {
+	switch {
+	case n < 0:
+		return "not told"
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d KiB", n>>10)
+}
