@@ -2,6 +2,7 @@ package debugkern
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -52,7 +53,19 @@ func (s *Session) build(ctx context.Context, sel *configs.Selection, builder, ar
 }
 
 func buildKey(sel *configs.Selection, builder, arch string, instrumented bool) string {
-	return fmt.Sprint(sel.Manifest.Name, sel.Manifest.Dir, defines(sel, instrumented), builder, arch)
+	return fmt.Sprint(sel.Manifest.Name, sel.Manifest.Dir, sourceDigest(sel.Manifest), defines(sel, instrumented), builder, arch)
+}
+
+// sourceDigest tells a person's own source from what it was before it was edited; what is embedded does not change.
+func sourceDigest(m *configs.Manifest) string {
+	if m.Dir == "" {
+		return ""
+	}
+	text, err := os.ReadFile(m.SourcePath())
+	if err != nil {
+		return err.Error() // whoever builds says so
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
 func defines(sel *configs.Selection, instrumented bool) []string {
