@@ -36,6 +36,7 @@ type Manifest struct {
 	Stages     []Stage // in contract order; of several entries for one stage the first whose When holds counts
 	Shapes     []NamedShape
 	Thresholds probes.Limits
+	Speedups   []Speedup // of the performance gate: the first whose When holds replaces Thresholds.MinSpeedup
 	Faults     []Fault
 
 	scope *scope
@@ -52,6 +53,12 @@ type Constant struct {
 type Requirement struct {
 	That *Expr
 	Say  string
+}
+
+// Speedup is how many times as fast as another target a variant has to be where When holds.
+type Speedup struct {
+	When *Expr // nil: always
+	Min  float64
 }
 
 // Launch is the geometry; Shared the dynamic shared bytes.

@@ -96,6 +96,9 @@ func TestFlagsChangeThePlan(t *testing.T) {
 	if len(s.Defines()) != 0 {
 		t.Errorf("defines %v", s.Defines())
 	}
+	if p, err = stage2(t, map[string]string{"USE_FUSED_SOFTMAX": "1"}).Resolve(p.Shape); err != nil || p.Limits.MinSpeedup != 1.15 {
+		t.Errorf("USE_FUSED_SOFTMAX asks for a speed of %v, %v", p.Limits.MinSpeedup, err)
+	}
 }
 
 func TestSelect(t *testing.T) {

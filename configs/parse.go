@@ -379,9 +379,38 @@ func (p *manifestParser) thresholds(o *object) {
 		l.SharedBytes = x.integer("shared_bytes", 0, 1<<20, l.SharedBytes)
 		l.Spills = x.integer("spills", 0, math.MaxInt32, l.Spills)
 	}
-	if x := t.sub("performance", "min_speedup"); x != nil {
-		l.MinSpeedup = x.atLeastZero("min_speedup", l.MinSpeedup)
+	p.performance(t)
+}
+
+// performance reads {min_speedup: N}, or a list of such with when: conditions, of which the first that holds counts.
+func (p *manifestParser) performance(t *object) {
+	if !t.has("performance") {
+		return
 	}
+	n := deref(t.vals["performance"])
+	if n.Kind != yaml.SequenceNode {
+		p.speedup(t.vals["performance"], t.field("performance"))
+		return
+	}
+	for i, c := range n.Content {
+		field := fmt.Sprintf("%s[%d]", t.field("performance"), i)
+		if k := len(p.m.Speedups); k > 0 && p.m.Speedups[k-1].When == nil {
+			p.fail(c, field, "is never reached: the entry before has no when:")
+		}
+		p.speedup(c, field)
+	}
+}
+
+func (p *manifestParser) speedup(n *yaml.Node, field string) {
+	x := p.object(n, field, "when", "min_speedup")
+	if x == nil {
+		return
+	}
+	out := Speedup{When: x.expr("when", p.m.scope, inShape), Min: x.atLeastZero("min_speedup", p.m.Thresholds.MinSpeedup)}
+	if !x.has("when") {
+		p.m.Thresholds.MinSpeedup = out.Min
+	}
+	p.m.Speedups = append(p.m.Speedups, out)
 }
 
 // sub reads a nested mapping; nil where absent or wrong.

@@ -54,7 +54,7 @@ func (s *Selection) resolve(shape probes.Shape, corners bool) (*probes.Plan, err
 	r := &resolver{m: s.Manifest, sel: s, shape: shape, corners: corners, plan: &probes.Plan{
 		Kernel: s.Manifest.Name, Entry: s.Manifest.Entry, Shape: shape, Gate: s.Gate, Limits: s.Manifest.Thresholds,
 	}}
-	for _, step := range []func() error{r.variables, r.conditions, r.args, r.geometry, r.shared, r.faults, r.workOf, r.stages} {
+	for _, step := range []func() error{r.variables, r.conditions, r.limits, r.args, r.geometry, r.shared, r.faults, r.workOf, r.stages} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -91,6 +91,21 @@ func (r *resolver) variables() error {
 		}
 		v[c.slot] = intValue(int64(x))
 		r.plan.Consts[c.Name] = x
+	}
+	return nil
+}
+
+// limits picks the speed that the performance gate asks of these flags.
+func (r *resolver) limits() error {
+	for _, s := range r.m.Speedups {
+		ok, err := r.holds(s.When)
+		if err != nil {
+			return err
+		}
+		if ok {
+			r.plan.Limits.MinSpeedup = s.Min
+			break
+		}
 	}
 	return nil
 }

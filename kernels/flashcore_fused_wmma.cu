@@ -30,7 +30,7 @@
 
 namespace wmma = nvcuda::wmma;
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
 flashcore_fused_wmma(const half* __restrict__ Q, const half* __restrict__ K, const half* __restrict__ V, half* __restrict__ O,
                      int B, int H, int S, int D, float softmax_scale TS_PARAM) {
     __shared__ __align__(128) half sQ[TILE_M][HEAD_DIM];

@@ -39,7 +39,7 @@ __device__ __forceinline__ float dot8(float acc, const uint4& a, const uint4& b)
 }
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
 flashcore_vec(const half* __restrict__ Q, const half* __restrict__ K, const half* __restrict__ V, half* __restrict__ O, int B,
               int H, int S, int D, float softmax_scale TS_PARAM) {
     __shared__ __align__(128) half sQ[TILE_M][HEAD_DIM];

@@ -222,7 +222,7 @@ using ScoreFragment = wmma::fragment<wmma::accumulator, 16, 16, 16, Score>;
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
 sdpa_fp8_stage_c_wmma(const unsigned char* __restrict__ Q, const unsigned char* __restrict__ K,
                       const unsigned char* __restrict__ V, const float* __restrict__ Qs, const float* __restrict__ Ks,
                       const float* __restrict__ Vs, half* __restrict__ O, int B, int H, int S, int D,
