@@ -178,7 +178,10 @@ func parseStages(p *probes.Plan, list string) (probes.StageSet, error) {
 }
 
 // schedulePolicies are the orders a backend must know; asyncs when a cp.async may land.
-var schedulePolicies = []string{"in-order", "reverse", "random", "ahead", "priority"}
+var (
+	schedulePolicies = []string{"in-order", "reverse", "random", "ahead", "priority"}
+	asyncTimes       = []string{"latest", "earliest", "random"}
+)
 
 // parseSchedule reads POLICY[:SEED][:ASYNC].
 func parseSchedule(s string) (target.Schedule, error) {
@@ -189,20 +192,21 @@ func parseSchedule(s string) (target.Schedule, error) {
 	parts := strings.Split(s, ":")
 	sch.Policy = parts[0]
 	if !slices.Contains(schedulePolicies, sch.Policy) || len(parts) > 3 {
-		return sch, usage("--schedule %s: expected POLICY[:SEED[:ASYNC]] with a policy of %s and async latest, earliest or random",
-			s, strings.Join(schedulePolicies, ", "))
+		return sch, usage("--schedule %s: expected POLICY[:SEED][:ASYNC] with a policy of %s and async %s",
+			s, strings.Join(schedulePolicies, ", "), strings.Join(asyncTimes, ", "))
 	}
-	if len(parts) > 1 {
+	if n := len(parts); n > 1 && slices.Contains(asyncTimes, parts[n-1]) {
+		sch.Async, parts = parts[n-1], parts[:n-1]
+	}
+	if len(parts) == 3 {
+		return sch, usage("--schedule %s: async %q: expected %s", s, parts[2], strings.Join(asyncTimes, ", "))
+	}
+	if len(parts) == 2 {
 		seed, err := strconv.ParseUint(parts[1], 10, 64)
 		if err != nil {
-			return sch, usage("--schedule %s: seed %q is not a number", s, parts[1])
+			return sch, usage("--schedule %s: %q is neither a seed nor one of %s", s, parts[1], strings.Join(asyncTimes, ", "))
 		}
 		sch.Seed = seed
-	}
-	if len(parts) > 2 {
-		if sch.Async = parts[2]; !slices.Contains([]string{"latest", "earliest", "random"}, sch.Async) {
-			return sch, usage("--schedule %s: async %q: expected latest, earliest or random", s, parts[2])
-		}
 	}
 	return sch, nil
 }

@@ -44,7 +44,7 @@ func (o *runOptions) bind(c *cobra.Command) {
 	f.DurationVar(&o.timeout, "timeout", 0, "give up after this long")
 	f.IntVar(&o.device, "device", 0, "GPU index")
 	f.IntVar(&o.repeat, "repeat", 10, "launches compared bit for bit (GPU)")
-	f.StringVar(&o.schedule, "schedule", "", "POLICY:SEED of the emulator: in-order, reverse, random, ahead, priority")
+	f.StringVar(&o.schedule, "schedule", "", "POLICY[:SEED][:ASYNC] of the emulator: in-order, reverse, random, ahead (one warp, by the seed), priority (random order and change points); ASYNC, when a cp.async lands: latest, earliest, random")
 	f.StringVar(&o.blocks, "blocks", "", "X,Y,Z of the captured blocks, each N, A-B or *")
 	f.StringVar(&o.tiles, "tiles", "", "A-B: captured kv tiles")
 	f.StringVar(&o.stages, "stages", "", "captured stages, comma-separated")

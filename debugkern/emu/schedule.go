@@ -3,6 +3,7 @@ package emu
 import (
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 
 	"tilescope/debugkern/target"
 )
@@ -19,6 +20,8 @@ type scheduler struct {
 	apart  bool // lanes that meet run on apart
 	order  []int
 	until  uint64 // end of the time slice, 0: none
+	change uint64 // priority: when the next change of importance is due
+	spun   bool   // ahead: the warp that is ahead let the others go
 }
 
 // Policies of target.Schedule:
@@ -27,14 +30,18 @@ type scheduler struct {
 //	reverse   the same from the last warp down
 //	random    a random warp for a random number of instructions; lanes split at random after .sync instructions
 //	ahead     one warp, chosen by the seed, whenever it can; the others in slices of 32 instructions
-//	priority  a random order of importance, in which random demotions happen
+//	priority  a random order of importance: the most important warp that can runs. At random moments, 16 to 16 thousand
+//	          instructions apart, it becomes the least important (Burckhardt et al., A randomized scheduler with
+//	          probabilistic guarantees of finding bugs, ASPLOS 2010)
+//
+// A warp that spins (64 backward branches in one turn) lets the others go before it, whatever the policy.
 func (s *scheduler) begin(l target.Schedule, b *block) {
 	n := len(b.warps)
 	seed := l.Seed ^ uint64(b.l.Grid.Linear(b.id))*0x9e3779b97f4a7c15
 	s.src = rand.NewPCG(seed, 0x7469_6c65_7363_6f70)
 	s.rng = rand.New(s.src)
-	s.policy, s.cur, s.until = l.Policy, 0, 0
-	s.eager, s.apart = false, false
+	s.policy, s.cur, s.until, s.change = l.Policy, 0, 0, 0
+	s.eager, s.apart, s.spun = false, false, false
 	s.order = s.order[:0]
 	for i := range n {
 		s.order = append(s.order, i)
@@ -53,6 +60,7 @@ func (s *scheduler) begin(l target.Schedule, b *block) {
 	case "priority":
 		s.eager = true
 		s.rng.Shuffle(n, func(i, j int) { s.order[i], s.order[j] = s.order[j], s.order[i] })
+		s.change = s.interval()
 	}
 	for _, w := range b.warps {
 		w.async.random = l.Async == "random"
@@ -70,16 +78,17 @@ func (s *scheduler) next(b *block) *warp {
 		start, slice = s.rng.IntN(n), 1+s.rng.IntN(48)
 	case "ahead":
 		slice = 32
-		if w := b.warps[s.order[0]]; w.runnable() {
+		if w := b.warps[s.order[0]]; w.runnable() && !s.spun {
 			return s.grant(b, w, 0)
 		}
+		start, s.spun = max(start, 1)%n, false
 	case "priority":
-		start, slice = 0, 256
-		if s.rng.IntN(8) == 0 { // demote the most important
-			first := s.order[0]
-			copy(s.order, s.order[1:])
-			s.order[n-1] = first
+		start = 0
+		if b.clock >= s.change {
+			s.demote(s.first(b))
+			s.change = b.clock + s.interval()
 		}
+		slice = int(s.change - b.clock)
 	}
 	for i := range n {
 		k := (start + i) % n
@@ -89,6 +98,29 @@ func (s *scheduler) next(b *block) *warp {
 		}
 	}
 	return nil
+}
+
+// interval is a number of instructions between 16 and 16 thousand, of any order of magnitude with equal chance.
+func (s *scheduler) interval() uint64 {
+	order := s.rng.IntN(10)
+	return 1<<(4+order) + s.rng.Uint64N(1<<(4+order))
+}
+
+// first is the place in the order of the most important warp that can run.
+func (s *scheduler) first(b *block) int {
+	for i, k := range s.order {
+		if b.warps[k].runnable() {
+			return i
+		}
+	}
+	return 0
+}
+
+// demote makes the i-th most important warp the least important.
+func (s *scheduler) demote(i int) {
+	w := s.order[i]
+	copy(s.order[i:], s.order[i+1:])
+	s.order[len(s.order)-1] = w
 }
 
 func (s *scheduler) grant(b *block, w *warp, slice int) *warp {
@@ -104,7 +136,16 @@ func (s *scheduler) grant(b *block, w *warp, slice int) *warp {
 }
 
 // ran notes that a warp had its turn.
-func (s *scheduler) ran(b *block, _ *warp) {
+func (s *scheduler) ran(b *block, w *warp) {
+	if w.spins >= yieldAfter {
+		s.spun = w.id == s.order[0]
+		if s.policy == "priority" {
+			s.demote(slices.Index(s.order, w.id))
+		}
+	}
+	if s.policy == "ahead" && w.id == s.order[0] {
+		return // whose turn it is among the others stays
+	}
 	s.cur = (s.cur + 1) % len(b.warps)
 }
 
