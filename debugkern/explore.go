@@ -1,0 +1,346 @@
+package debugkern
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// ExploreOptions say what is explored.
+type ExploreOptions struct {
+	N      int           // schedules beside the run's own; 0: 200
+	Blocks []probes.Dim3 // executed; nil: those that the run captured
+	Edits  []ptx.Edit    // of the module, as a Trial's
+	Plain  bool          // the build without probes: only the output is compared
+	First  bool          // stop at the first schedule that changes the output
+	// Tell is told how far it is, from one goroutine at a time and in no particular order; may be nil.
+	Tell func(tried, varied int)
+}
+
+// defaultSchedules is how many schedules are tried where nobody says.
+const defaultSchedules = 200
+
+// Exploration is what a run's blocks do under other schedules: the same for the same run and options, whatever the number of
+// cores.
+type Exploration struct {
+	Base   string  // the run's own schedule, which the others are compared with
+	Tried  int     // others
+	Varied int     // of those, how many change the output (under a gate without O: any captured tile)
+	MaxAbs float64 // largest change of an element of O, +Inf where one is not finite
+	Worst  string  // a schedule that makes it, "" where none varied; --schedule takes it
+
+	Stages   []Varying        // captured stages that vary, in the order in which they do first
+	Outcomes []VariedSchedule // the schedules that changed anything, in the order of trying
+}
+
+// Varying is a stage whose tiles depend on the schedule.
+type Varying struct {
+	Stage     probes.Stage
+	Schedules int   // under how many of those tried
+	First     Place // lowest kv tile, then block
+}
+
+// VariedSchedule is one schedule under which something came out differently.
+type VariedSchedule struct {
+	Schedule string
+	Output   bool    // the output differs
+	MaxAbs   float64 // by how much
+	First    *Place  // the tile that differs first: by kv tile, stage, block; nil: only the output
+	Fault    string  // the block did not end: why
+}
+
+// Explore executes blocks of the run under other schedules on the emulator, and compares captured tiles and output bit for
+// bit with what the run's own schedule gives. Errors are those of Try.
+func (r *Run) Explore(ctx context.Context, o ExploreOptions) (*Exploration, error) {
+	a, err := r.prepare(ctx, Trial{Edits: o.Edits, Blocks: o.Blocks, Plain: o.Plain})
+	if err != nil {
+		return nil, a.e.explain(err)
+	}
+	if err := a.execute(); err != nil {
+		return nil, a.e.explain(err)
+	}
+	x := &explorer{ctx: ctx, a: a, o: o, base: a.e.st}
+	x.names = scheduleNames(o, a.e.r.schedule, copies(a.e.st.build.Module.Func(r.Plan.Entry)))
+	x.stopAt = len(x.names)
+	x.results = make([]*VariedSchedule, len(x.names))
+	x.stages = make([]map[probes.Stage]Place, len(x.names))
+	if err := x.run(); err != nil {
+		return nil, a.e.explain(err)
+	}
+	return x.sum(), nil
+}
+
+// copies reports whether an entry uses cp.async, whose landing a schedule decides.
+func copies(f *ptx.Func) bool {
+	return f != nil && slices.ContainsFunc(f.Body, func(in *ptx.Instr) bool { return in.Op == "cp" && in.Has("async") })
+}
+
+// scheduleNames lists the schedules to try. All asyncs of the orders without a seed come first, then seeds, policy by policy;
+// of a policy, one async after the other.
+func scheduleNames(o ExploreOptions, base target.Schedule, async bool) []string {
+	n := o.N
+	if n <= 0 {
+		n = defaultSchedules
+	}
+	times := asyncTimes[:1]
+	if async {
+		times = asyncTimes
+	}
+	var names []string
+	add := func(s target.Schedule) {
+		if name := scheduleText(s); name != scheduleText(base) && len(names) < n {
+			names = append(names, name)
+		}
+	}
+	for _, t := range times[:min(2, len(times))] { // random is for those with a seed
+		for _, p := range []string{"in-order", "reverse"} {
+			add(target.Schedule{Policy: p, Async: t})
+		}
+	}
+	policies := []string{"random", "priority", "ahead"}
+	for k := 0; len(names) < n; k++ {
+		round := k / len(policies)
+		add(target.Schedule{Policy: policies[k%len(policies)], Seed: uint64(round), Async: times[round%len(times)]})
+	}
+	return names
+}
+
+// explorer is one exploration under way.
+type explorer struct {
+	ctx   context.Context
+	a     *attempt
+	o     ExploreOptions
+	base  *runState
+	names []string
+
+	mu            sync.Mutex
+	next, stopAt  int // indices from stopAt on do not count
+	tried, varied int
+	results       []*VariedSchedule // by index, nil: nothing differs
+	stages        []map[probes.Stage]Place
+	err           error
+}
+
+func (x *explorer) run() error {
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(x.names)) {
+		wg.Go(func() {
+			for {
+				i, ok := x.take()
+				if !ok {
+					return
+				}
+				v, stages, err := x.try(x.names[i])
+				x.note(i, v, stages, err)
+			}
+		})
+	}
+	wg.Wait()
+	return x.err
+}
+
+func (x *explorer) take() (int, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.next >= x.stopAt || x.err != nil {
+		return 0, false
+	}
+	x.next++
+	return x.next - 1, true
+}
+
+func (x *explorer) note(i int, v *VariedSchedule, stages map[probes.Stage]Place, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err != nil {
+		x.err = err
+		return
+	}
+	x.results[i], x.stages[i] = v, stages
+	x.tried++
+	if v != nil && v.Output {
+		x.varied++
+		if x.o.First {
+			x.stopAt = min(x.stopAt, i+1)
+		}
+	}
+	if x.o.Tell != nil {
+		x.o.Tell(x.tried, x.varied)
+	}
+}
+
+// try executes one schedule and compares; nil: nothing differs.
+func (x *explorer) try(name string) (*VariedSchedule, map[probes.Stage]Place, error) {
+	l := *x.a.launch
+	var err error
+	if l.Schedule, err = parseSchedule(name); err != nil {
+		return nil, nil, err
+	}
+	l.Parallel = 1
+	res, err := x.a.kernel.Launch(x.ctx, &l)
+	if f, ok := err.(*target.Fault); ok {
+		return &VariedSchedule{Schedule: name, Output: true, MaxAbs: math.Inf(1), Fault: f.Msg}, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	st := *x.base
+	st.result, st.output = res, res.Outputs[x.a.e.outputArg()]
+	v := &VariedSchedule{Schedule: name}
+	stages := differing(x.base, &st)
+	for s, at := range stages {
+		if v.First == nil || earlier(at, *v.First, x.base.r.plan.Grid) {
+			v.First = &at
+		}
+		if s == probes.StageO {
+			v.Output = true
+			v.MaxAbs = outputChange(x.base, &st)
+		}
+	}
+	if !x.base.r.plan.Gate.Judged().Has(probes.StageO) {
+		v.Output = len(stages) > 0
+	}
+	if !res.Reached && x.base.result.Reached {
+		v.Output, v.MaxAbs, v.Fault = true, math.Inf(1), "a thread waits for ever"
+	}
+	if len(stages) == 0 && !v.Output {
+		return nil, nil, nil
+	}
+	return v, stages, nil
+}
+
+// differing returns, for each stage with a tile whose compared cells differ between two executions, the first such tile.
+func differing(a, b *runState) map[probes.Stage]Place {
+	out := map[probes.Stage]Place{}
+	p := a.r.plan
+	for i := range p.Stages {
+		sp := &p.Stages[i]
+		for _, block := range a.blocks() {
+			lo, n := tilesOf(sp, a.r.rng, p, block)
+			for kv := lo; kv < lo+n; kv++ {
+				at := Place{sp.Stage, block, kv}
+				if was, ok := out[sp.Stage]; ok && !earlier(at, was, p.Grid) {
+					continue
+				}
+				if x, y := a.Tile(sp.Stage, block, kv), b.Tile(sp.Stage, block, kv); !sameCells(x, y, sp.ValidRows.At(block, kv), sp.ValidCols.At(block, kv)) {
+					out[sp.Stage] = at
+				}
+			}
+		}
+	}
+	return out
+}
+
+func sameCells(x, y probes.Tile, rows, cols int) bool {
+	if x.Reached() != y.Reached() || !x.Reached() {
+		return x.Reached() == y.Reached()
+	}
+	size := x.DType.Size()
+	for r := range min(rows, x.Rows) {
+		from := r * x.Cols * size
+		to := from + min(cols, x.Cols)*size
+		if string(x.Data[from:to]) != string(y.Data[from:to]) {
+			return false
+		}
+	}
+	return true
+}
+
+// earlier orders tiles as documents do: by kv tile (Q first, O last), then stage, then block.
+func earlier(a, b Place, grid probes.Dim3) bool {
+	key := func(p Place) int {
+		switch p.Stage {
+		case probes.StageQ:
+			return -1
+		case probes.StageO:
+			return math.MaxInt
+		}
+		return p.KVTile
+	}
+	if x, y := key(a), key(b); x != y {
+		return x < y
+	}
+	if a.Stage != b.Stage {
+		return a.Stage < b.Stage
+	}
+	return grid.Linear(a.Block) < grid.Linear(b.Block)
+}
+
+// outputChange is the largest difference between two executions' outputs over the blocks executed.
+func outputChange(a, b *runState) float64 {
+	sp := a.r.plan.Stage(probes.StageO)
+	most := 0.0
+	for _, block := range a.blocks() {
+		x, y := a.Tile(probes.StageO, block, 0), b.Tile(probes.StageO, block, 0)
+		for r := range sp.ValidRows.At(block, 0) {
+			for c := range sp.ValidCols.At(block, 0) {
+				u, v := x.At(r, c), y.At(r, c)
+				if u == v || u != u && v != v {
+					continue
+				}
+				if d := math.Abs(u - v); d <= math.MaxFloat64 {
+					most = max(most, d)
+				} else {
+					most = math.Inf(1)
+				}
+			}
+		}
+	}
+	return most
+}
+
+// sum makes the result of what counts.
+func (x *explorer) sum() *Exploration {
+	out := &Exploration{Base: scheduleText(x.a.e.r.schedule), Tried: x.stopAt}
+	grid := x.base.r.plan.Grid
+	by := map[probes.Stage]*Varying{}
+	for i := range x.stopAt {
+		v := x.results[i]
+		if v == nil {
+			continue
+		}
+		out.Outcomes = append(out.Outcomes, *v)
+		if v.Output {
+			out.Varied++
+			if out.Worst == "" || v.MaxAbs > out.MaxAbs {
+				out.Worst, out.MaxAbs = v.Schedule, v.MaxAbs
+			}
+		}
+		for s, at := range x.stages[i] {
+			w := by[s]
+			if w == nil {
+				w = &Varying{Stage: s, First: at}
+				by[s] = w
+			}
+			w.Schedules++
+			if earlier(at, w.First, grid) {
+				w.First = at
+			}
+		}
+	}
+	for _, w := range by {
+		out.Stages = append(out.Stages, *w)
+	}
+	slices.SortFunc(out.Stages, func(a, b Varying) int {
+		if earlier(a.First, b.First, grid) {
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// String words the result: "changes O by up to 3.2 in 41 of 200 schedules".
+func (x *Exploration) String() string {
+	if x.Varied == 0 {
+		return fmt.Sprintf("never observable in %d schedules", x.Tried)
+	}
+	return fmt.Sprintf("changes O by up to %.3g in %d of %d schedules (--schedule %s)", x.MaxAbs, x.Varied, x.Tried, x.Worst)
+}

@@ -1,0 +1,75 @@
+package debugkern
+
+import (
+	"context"
+	"reflect"
+	"runtime"
+	"testing"
+
+	"tilescope/probes"
+)
+
+// TestExplore finds schedules that change the outcome of racy kernels and none for clean ones, and replays the worst.
+func TestExplore(t *testing.T) {
+	for _, c := range []struct {
+		target, fault, shape string
+		block                probes.Dim3
+		varies               bool
+	}{
+		{"stage2", "", "small", probes.Dim3{0, 0, 0}, false},
+		{"stage3b", "", "validation", probes.Dim3{1, 0, 0}, false},
+		{"pipe3", "", "validation", probes.Dim3{0, 1, 0}, false},
+		{"flashcore_fused_wmma", "", "small", probes.Dim3{0, 0, 0}, false},
+		{"stage2", "sync-s", "small", probes.Dim3{0, 0, 0}, true},
+		{"stage2", "sync-p", "small", probes.Dim3{0, 0, 0}, true},
+		{"stage2", "sync-kv", "validation", probes.Dim3{0, 0, 0}, true},
+		{"stage2", "cp-async-wait", "validation", probes.Dim3{0, 0, 0}, true},
+		{"stage2", "sync-frag", "small", probes.Dim3{0, 0, 0}, false}, // a fragment is stored by all lanes at once: only the ISA allows otherwise
+		{"stage3b", "softmax-race", "small", probes.Dim3{0, 0, 0}, true},
+		{"flashcore_fused_wmma", "merge-race", "small", probes.Dim3{0, 0, 0}, true},
+	} {
+		t.Run(c.target+" "+c.fault, func(t *testing.T) {
+			req := Request{Target: c.target, Shape: c.shape}
+			if c.fault != "" {
+				req.Faults = []string{c.fault}
+			}
+			run := ran(t, req)
+			o := ExploreOptions{N: 40, Blocks: []probes.Dim3{c.block}}
+			x, err := run.Explore(context.Background(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%s; first %+v", x, x.Stages)
+			if x.Tried != 40 || x.Varied > 0 != c.varies {
+				t.Fatalf("%d of %d varied", x.Varied, x.Tried)
+			}
+			if !c.varies {
+				return
+			}
+			worst := tried(t, run, Trial{Schedule: x.Worst, Blocks: o.Blocks})
+			base := tried(t, run, Trial{Blocks: o.Blocks})
+			if d := outputChange(base.state, worst.state); d != x.MaxAbs {
+				t.Errorf("%s replayed changes O by %g, explored %g", x.Worst, d, x.MaxAbs)
+			}
+			was := runtime.GOMAXPROCS(1)
+			defer runtime.GOMAXPROCS(was)
+			o.First = true
+			first, err := run.Explore(context.Background(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first.Varied != 1 || !reflect.DeepEqual(first.Outcomes[len(first.Outcomes)-1], firstVaried(x)) {
+				t.Errorf("stopping at the first gives %+v, the whole %+v", first.Outcomes, firstVaried(x))
+			}
+		})
+	}
+}
+
+func firstVaried(x *Exploration) VariedSchedule {
+	for _, v := range x.Outcomes {
+		if v.Output {
+			return v
+		}
+	}
+	return VariedSchedule{}
+}
