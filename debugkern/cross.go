@@ -116,7 +116,7 @@ func (e *execution) cross() (*CrossDoc, error) {
 		return nil, err
 	}
 	e.progress(Progress{Phase: "run", Detail: be.Info().Device})
-	res, err := k.Launch(e.ctx, e.st.launch)
+	res, err := launchChecked(e.ctx, k, e.st.launch, e.checks(be))
 	if err != nil {
 		return nil, launchError(err)
 	}

@@ -82,7 +82,7 @@ func (e *execution) judge(cross *CrossDoc) (*Run, error) {
 			return nil, err
 		}
 	}
-	st.judged, st.replaceable = judged, &replaceable{}
+	st.judged, st.memo = judged, &memo{}
 	rep := e.header()
 	rep.Cross = cross
 	run := &Run{Request: e.req, Report: rep, Plan: e.r.plan, Range: e.r.rng, Selection: e.r.sel, Plain: st.plain, state: st}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tilescope/debugkern/attn"
+	"tilescope/debugkern/check"
 	"tilescope/debugkern/diff"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
@@ -36,9 +37,9 @@ type runState struct {
 	plain     *PlainDoc         // where it ran
 	extra     []target.Finding  // found beside the instrumented launch
 
-	only        []probes.Dim3 // executed, in launch order; nil: the whole grid
-	replaced    diff.Replaced // what a trial put in place of captured tiles; nil: nothing
-	replaceable *replaceable
+	only     []probes.Dim3 // executed, in launch order; nil: the whole grid
+	replaced diff.Replaced // what a trial put in place of captured tiles; nil: nothing
+	memo     *memo
 }
 
 // blocks lists the blocks that were executed and captured, in launch order.
@@ -216,7 +217,7 @@ func (e *execution) launch() error {
 	e.st.launch.Repeat, e.st.launch.Label = e.req.Repeat, e.r.label()
 	e.progress(Progress{Phase: "run", Detail: e.backend.Info().Device})
 	start := time.Now()
-	if e.st.result, err = e.st.kernel.Launch(e.ctx, e.st.launch); err != nil {
+	if e.st.result, err = launchChecked(e.ctx, e.st.kernel, e.st.launch, e.checks(e.backend)); err != nil {
 		return launchError(err)
 	}
 	e.cost.RunMS = Number(time.Since(start).Seconds() * 1e3)
@@ -227,6 +228,15 @@ func (e *execution) launch() error {
 	}
 	e.st.output = e.st.result.Outputs[e.outputArg()]
 	return nil
+}
+
+// checks are the checkers of a launch on a backend: a GPU cannot be observed.
+func (e *execution) checks(be target.Backend) check.Options {
+	o := check.Options{Set: e.req.Check, Block: e.st.blocks()[0]}
+	if be.Info().Name != "emu" {
+		o.Set = 0
+	}
+	return o
 }
 
 // outputArg is the argument that stage O is.

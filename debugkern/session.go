@@ -18,6 +18,7 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern/attn"
 	"tilescope/debugkern/cache"
+	"tilescope/debugkern/check"
 	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -121,7 +122,10 @@ type Request struct {
 	Blocks   string // X,Y,Z, each a number, A-B or *; "" all
 	Tiles    string // A-B; "" all
 	Stages   string // comma-separated; "" all
-	Plain    bool   // the build without probes runs on the emulator too, its O compared bit for bit (on a GPU it always does)
+	// Check is the set of checkers attached to the instrumented launch on the emulator (with both, to the emulator's beside the
+	// GPU); their findings are the run's. A GPU cannot be observed.
+	Check check.Set
+	Plain bool // the build without probes runs on the emulator too, its O compared bit for bit (on a GPU it always does)
 }
 
 // Progress is told as a run goes on. Done of Total units of Phase are finished; Total 0 means unknown.

@@ -26,6 +26,9 @@ type Trial struct {
 	// are computed from is the reference's.
 	Substitute []probes.Stage
 	Check      check.Set
+	// Ignore lists synchronisation instructions (indices of the entry's body after Edits) that the checkers take to order
+	// nothing, while execution keeps them: what each is needed for becomes a finding.
+	Ignore []int
 }
 
 // Try executes a trial and judges it: a Run like any other, whose findings are the checkers' too. It has no fingerprints,
@@ -261,7 +264,8 @@ func overlay(t, put probes.Tile, rows, cols int) (probes.Tile, bool) {
 func (a *attempt) execute() error {
 	st := a.e.st
 	var err error
-	if st.result, err = a.kernel.Launch(a.e.ctx, a.launch); err != nil {
+	o := check.Options{Set: a.trial.Check, Ignore: a.trial.Ignore, Block: st.blocks()[0]}
+	if st.result, err = launchChecked(a.e.ctx, a.kernel, a.launch, o); err != nil {
 		return launchError(err)
 	}
 	st.output = st.result.Outputs[a.e.outputArg()]
@@ -271,21 +275,25 @@ func (a *attempt) execute() error {
 	return nil
 }
 
-// replaceable remembers which stages a trial can replace.
-type replaceable struct {
-	once sync.Once
-	set  probes.StageSet
+// memo is what a run was asked before.
+type memo struct {
+	once        sync.Once
+	replaceable probes.StageSet // which stages a trial can replace
+
+	mu       sync.Mutex
+	key      string // blocks of
+	baseline *Run   // the last trial that changed nothing
 }
 
 // Substitutable reports whether a trial can replace the stage's tiles: whether they lie in shared memory when the block
 // captures them. The first question executes a block.
 func (r *Run) Substitutable(s probes.Stage) bool {
-	if r.state == nil || r.state.replaceable == nil {
+	if r.state == nil || r.state.memo == nil {
 		return false
 	}
-	c := r.state.replaceable
-	c.once.Do(func() { c.set, _ = r.substitutable(context.Background()) })
-	return c.set.Has(s)
+	m := r.state.memo
+	m.once.Do(func() { m.replaceable, _ = r.substitutable(context.Background()) })
+	return m.replaceable.Has(s)
 }
 
 func (r *Run) substitutable(ctx context.Context) (probes.StageSet, error) {

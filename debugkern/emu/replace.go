@@ -129,6 +129,11 @@ func (r *recorder) Event(e *target.Event) {
 	}
 }
 
+// Interests implements target.Interested.
+func (r *recorder) Interests() target.ClassSet {
+	return target.Classes(target.ClassLoad, target.ClassStore)
+}
+
 // replacer puts other tiles in place while a block runs. A nil one does nothing.
 type replacer struct {
 	b     *block
@@ -177,6 +182,9 @@ func (r *replacer) Event(e *target.Event) {
 	}
 	r.put(s.r, s.kv, func(row, col int) int { return int(s.from[row*s.r.Plan.Cols+col]) })
 }
+
+// Interests implements target.Interested.
+func (r *replacer) Interests() target.ClassSet { return target.Classes(target.ClassStore) }
 
 // put writes the cells of a replacement to where they lie in shared memory.
 func (r *replacer) put(rep *target.Replace, kv int, at func(row, col int) int) {

@@ -1,0 +1,127 @@
+package debugkern
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern/check"
+	"tilescope/debugkern/ptx"
+	"tilescope/probes"
+)
+
+// WhatIf is what an edit of a run's instrumented build would change: the same blocks executed without and with it, both with
+// every checker that finds errors.
+type WhatIf struct {
+	Edits         []ptx.Edit
+	Before, After *Run
+	// Findings of severity error, told apart by kind and variable: those that the edit removes, those that stay, and those
+	// that it brings.
+	Gone, Left, New []FindingDoc
+	Turned          bool // the verdict is another
+	// Cost is what the edit adds (or saves) over the blocks executed.
+	Cost Cost
+}
+
+// Cost is how many warp instructions and barrier arrivals blocks execute before and after.
+type Cost struct {
+	Instructions, InstructionsAfter uint64
+	Barriers, BarriersAfter         uint64
+}
+
+// String words a cost: "12 warp instructions more of 4096 (+0.3 %)".
+func (c Cost) String() string {
+	d := int64(c.InstructionsAfter) - int64(c.Instructions)
+	word := "more"
+	if d < 0 {
+		d, word = -d, "less"
+	}
+	pct := 100 * (float64(c.InstructionsAfter)/float64(max(c.Instructions, 1)) - 1)
+	return fmt.Sprintf("%d warp instructions %s of %d (%+.1f %%)", d, word, c.Instructions, pct)
+}
+
+// errorChecks are the checkers whose findings an edit is judged by.
+const errorChecks = check.Races | check.Async | check.Barriers | check.Registers | check.Overlap
+
+// WhatIf tries edits, of the body of Entry, on blocks (nil: those that the run captured). Errors are those of Try.
+func (r *Run) WhatIf(ctx context.Context, edits []ptx.Edit, blocks []probes.Dim3) (*WhatIf, error) {
+	before, err := r.baseline(ctx, blocks)
+	if err != nil {
+		return nil, err
+	}
+	after, err := r.Try(ctx, Trial{Edits: edits, Blocks: blocks, Check: errorChecks})
+	if err != nil {
+		return nil, err
+	}
+	w := &WhatIf{Edits: edits, Before: before, After: after, Turned: before.Report.Verdict != after.Report.Verdict}
+	was, is := errorsOf(before), errorsOf(after)
+	for _, f := range was {
+		if hasFinding(is, f.Kind, f.Variable) {
+			w.Left = append(w.Left, f)
+		} else {
+			w.Gone = append(w.Gone, f)
+		}
+	}
+	for _, f := range is {
+		if !hasFinding(was, f.Kind, f.Variable) {
+			w.New = append(w.New, f)
+		}
+	}
+	a, b := before.state.result.Counts, after.state.result.Counts
+	w.Cost = Cost{a.WarpInstructions, b.WarpInstructions, a.Barriers, b.Barriers}
+	return w, nil
+}
+
+// Removes reports whether the edit makes a finding go, and brings no other.
+func (w *WhatIf) Removes(kind, variable string) bool {
+	return hasFinding(w.Gone, kind, variable) && len(w.New) == 0
+}
+
+// String words the outcome in one line.
+func (w *WhatIf) String() string {
+	var parts []string
+	for _, g := range []struct {
+		what string
+		fs   []FindingDoc
+	}{{"gone", w.Gone}, {"left", w.Left}, {"new", w.New}} {
+		for _, f := range g.fs {
+			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s: %s on %s", g.what, f.Kind, f.Variable)))
+		}
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "no finding either way")
+	}
+	if w.Turned {
+		parts = append(parts, fmt.Sprintf("verdict %s instead of %s", w.After.Report.Verdict, w.Before.Report.Verdict))
+	}
+	return strings.Join(append(parts, w.Cost.String()), "; ")
+}
+
+func errorsOf(r *Run) []FindingDoc {
+	return slices.DeleteFunc(slices.Clone(r.Report.Findings), func(f FindingDoc) bool { return f.Severity != "error" })
+}
+
+func hasFinding(fs []FindingDoc, kind, variable string) bool {
+	return slices.ContainsFunc(fs, func(f FindingDoc) bool { return f.Kind == kind && f.Variable == variable })
+}
+
+// baseline is the trial that changes nothing; the last one is kept, for what-ifs come in rows.
+func (r *Run) baseline(ctx context.Context, blocks []probes.Dim3) (*Run, error) {
+	if r.state == nil {
+		return nil, &Error{Code: CodeInternal, Err: errNoState}
+	}
+	key := fmt.Sprint(blocks)
+	m := r.state.memo
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.baseline != nil && m.key == key {
+		return m.baseline, nil
+	}
+	run, err := r.Try(ctx, Trial{Blocks: blocks, Check: errorChecks})
+	if err != nil {
+		return nil, err
+	}
+	m.baseline, m.key = run, key
+	return run, nil
+}
