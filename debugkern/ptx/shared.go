@@ -11,7 +11,7 @@ type Symbol struct {
 // functions reachable from it. Addresses begin at 0. Static ones come in declaration order, each at its alignment; every dynamic one starts
 // where they end, aligned to the largest alignment that any of them asks for (at least 16).
 func (m *Module) SharedLayout(entry *Func) []Symbol {
-	used := m.sharedUse(entry)
+	used := m.uses(entry)
 	var syms []Symbol
 	addr, dynAlign := 0, 16
 	place := func(v *Var) {
@@ -73,9 +73,12 @@ func (m *Module) sharedInOrder() []*Var {
 	return vs
 }
 
-// sharedUse finds the variables that functions reachable from entry declare or name. An indirect call, or an address
+// Uses reports whether functions reachable from entry name the module's variable v.
+func (m *Module) Uses(entry *Func, v *Var) bool { return m.uses(entry)[v] }
+
+// uses finds the variables that functions reachable from entry declare or name. An indirect call, or an address
 // taken of a function, counts as a call.
-func (m *Module) sharedUse(entry *Func) map[*Var]bool {
+func (m *Module) uses(entry *Func) map[*Var]bool {
 	used, seen := map[*Var]bool{}, map[*Func]bool{}
 	var visit func(f *Func)
 	var walk func(ops []Operand)

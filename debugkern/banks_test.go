@@ -1,0 +1,79 @@
+package debugkern_test
+
+import (
+	"slices"
+	"testing"
+
+	"tilescope/debugkern"
+)
+
+// TestBanks: degrees worked out by hand from bank = address/4 % 32. With r = lane/4 and c = 2·(lane%4), a float accumulator's
+// pair is stored as 8 bytes, half a warp (4 rows) at a time: row r starts at bank r·LD % 32 and covers 8 banks, so rows
+// of 64 floats are all in the same banks, and 4 rows make 4 words of a bank; 72 floats shift each row by 8 banks.
+func TestBanks(t *testing.T) {
+	doc, err := openSession(t).Lut(t.Context(), debugkern.Request{Backend: "emu"}, debugkern.LutFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lanes := map[string][][]debugkern.Cell16{}
+	for _, m := range doc.Maps {
+		lanes[m.Kind+m.DType+m.Layout] = m.Lanes
+	}
+	for _, c := range []struct {
+		name    string
+		p       debugkern.BankPattern
+		degrees []int
+	}{
+		{"f32 of 64", debugkern.BankPattern{Lanes: lanes["accf32"], Size: 4, LD: 64}, []int{4, 4, 4, 4, 4, 4, 4, 4}},
+		{"f32 of 72", debugkern.BankPattern{Lanes: lanes["accf32"], Size: 4, LD: 72}, []int{1, 1, 1, 1, 1, 1, 1, 1}},
+		{"f32 of 16", debugkern.BankPattern{Lanes: lanes["accf32"], Size: 4, LD: 16}, []int{2, 2, 2, 2, 2, 2, 2, 2}},
+		{"f16 of 64", debugkern.BankPattern{Lanes: lanes["accf16"], Size: 2, LD: 64}, []int{8, 8, 8, 8}},
+		{"f16 of 72", debugkern.BankPattern{Lanes: lanes["accf16"], Size: 2, LD: 72}, []int{1, 1, 1, 1}},
+		{"rows of 64", debugkern.BankPattern{Lanes: lanes["af16row"], Size: 2, LD: 64, Matrix: true}, []int{8, 8, 8, 8}},
+		{"rows of 64, n&1", debugkern.BankPattern{Lanes: lanes["af16row"], Size: 2, LD: 64, Matrix: true, Swizzle: 1}, []int{4, 4, 4, 4}},
+		{"rows of 64, n&7", debugkern.BankPattern{Lanes: lanes["af16row"], Size: 2, LD: 64, Matrix: true, Swizzle: 7}, []int{1, 1, 1, 1}},
+		{"rows of 72", debugkern.BankPattern{Lanes: lanes["af16row"], Size: 2, LD: 72, Matrix: true}, []int{1, 1, 1, 1}},
+	} {
+		phases, err := debugkern.Banks(c.p)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		var got []int
+		words := 0
+		for _, ph := range phases {
+			got = append(got, ph.Degree)
+			for _, n := range ph.Words {
+				words += n
+			}
+		}
+		if !slices.Equal(got, c.degrees) {
+			t.Errorf("%s: degrees %v, expected %v", c.name, got, c.degrees)
+		}
+		if want := 256 * c.p.Size / 4; words != want {
+			t.Errorf("%s: %d words moved, a tile has %d", c.name, words, want)
+		}
+	}
+}
+
+// A column-major pair is not side by side: each lane moves single halves, two lanes of a column share words.
+func TestBanksOfColumns(t *testing.T) {
+	doc, err := openSession(t).Lut(t.Context(), debugkern.Request{Backend: "emu"}, debugkern.LutFilter{Kind: "acc", DType: "f16"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	phases, err := debugkern.Banks(debugkern.BankPattern{Lanes: doc.Maps[0].Lanes, Columns: true, Size: 2, LD: 64})
+	if err != nil || len(phases) != 8 {
+		t.Fatalf("%d phases, %v", len(phases), err)
+	}
+	if phases[0].Degree != 4 { // columns 0, 2, 4, 6 lie 64 words apart; rows 0 to 7 are 4 words of each
+		t.Errorf("degree %d, expected 4", phases[0].Degree)
+	}
+}
+
+func TestBanksRefuses(t *testing.T) {
+	for _, p := range []debugkern.BankPattern{{Size: 2, LD: 15}, {Size: 3, LD: 64}, {Size: 2, LD: 60, Matrix: true}} {
+		if _, err := debugkern.Banks(p); err == nil {
+			t.Errorf("%+v was taken", p)
+		}
+	}
+}
