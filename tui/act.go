@@ -40,6 +40,8 @@ func (m *Model) move(rows, cols int) tea.Cmd {
 		return m.scrolled(m.pane.flags.Move(rows + cols))
 	case partKernel, partReference, partError, partEmulator:
 		return m.nudge(rows, cols)
+	case partGrid, partCells, partBanks:
+		return m.fragMove(rows, cols)
 	}
 	return m.nothingHere()
 }
@@ -87,6 +89,8 @@ func (m *Model) edge(rows, cols int) tea.Cmd {
 			c.Col = far * cols
 		}
 		return m.goTo(c)
+	case partGrid, partCells, partBanks:
+		return m.fragEdge(rows, cols)
 	case partRail:
 		return m.nothingHere()
 	}
@@ -118,6 +122,8 @@ func (m *Model) next(dir int) tea.Cmd {
 		if !m.pane.pipe.FindDetail(text, dir) {
 			m.complain("no match for " + text)
 		}
+	case m.view == keymap.Frag:
+		return m.fragNext(dir)
 	case m.match != nil && m.view == keymap.Tile:
 		return m.searchCells(m.match, dir)
 	case m.failing():
@@ -147,7 +153,7 @@ func (m *Model) retrace(c debugkern.Cell, ok bool) tea.Cmd {
 func (m *Model) show(s keymap.Scope) tea.Cmd {
 	m.view = s
 	m.resize(m.w, m.h)
-	return tea.Batch(m.askWriter(), m.watchGPU(), m.changed())
+	return tea.Batch(m.askWriter(), m.watchGPU(), m.loadFragments(), m.changed())
 }
 
 // turn moves the focus to the next pane of the view.
@@ -166,10 +172,13 @@ func (m *Model) turn(n int) tea.Cmd {
 // set changes the Tile view's drawing.
 func (m *Model) set(change func(*tile.Settings)) tea.Cmd {
 	s := m.pane.tile.Settings()
+	heat := s.Heat
 	change(&s)
 	m.pane.tile.Set(s)
 	m.showTile()
-	m.applyFocus()
+	if m.applyFocus(); s.Heat != heat {
+		m.resize(m.w, m.h)
+	}
 	return m.changed()
 }
 
@@ -181,6 +190,10 @@ func (m *Model) nextHeat(string) tea.Cmd {
 }
 
 func (m *Model) nextFormat(string) tea.Cmd {
+	if m.view == keymap.Frag {
+		m.say("the tile shows: " + m.pane.frag.NextShow().String())
+		return nil
+	}
 	return m.set(func(s *tile.Settings) {
 		s.Format = s.Format.Next()
 		m.say("numbers: " + s.Format.String())
@@ -188,6 +201,9 @@ func (m *Model) nextFormat(string) tea.Cmd {
 }
 
 func (m *Model) nextDiff(string) tea.Cmd {
+	if m.view == keymap.Frag {
+		return m.toggleTable()
+	}
 	return m.set(func(s *tile.Settings) {
 		s.Diff = s.Diff.Next()
 		m.say("error: " + s.Diff.String())
@@ -257,6 +273,7 @@ func (m *Model) setPalette(name string) tea.Cmd {
 	m.pane.pipe.SetTheme(m.th)
 	m.pane.tile.SetTheme(m.th)
 	m.pane.flags.SetTheme(m.th)
+	m.pane.frag.SetTheme(m.th)
 	m.pane.rail.SetTheme(m.th)
 	m.pane.source.SetTheme(m.th)
 	m.pane.mini.SetTheme(m.th)
@@ -271,6 +288,9 @@ func (m *Model) setPalette(name string) tea.Cmd {
 
 // grow makes the focused pane larger or smaller.
 func (m *Model) grow(n int) tea.Cmd {
+	if m.view == keymap.Frag {
+		return m.stepLD(n)
+	}
 	switch at := m.focused(); at {
 	case partTimeline:
 		m.pane.pipe.Grow(-n)

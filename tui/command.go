@@ -25,7 +25,7 @@ type command struct {
 
 // commands is the palette, in the order it is offered.
 func commands() []command {
-	return slices.Concat(placeCommands(), runCommands(), displayCommands(), programCommands())
+	return slices.Concat(placeCommands(), runCommands(), displayCommands(), fragCommands(), programCommands())
 }
 
 func placeCommands() []command {

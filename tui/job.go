@@ -150,7 +150,7 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 		m.complain(firstLine(msg.err.Error()))
 		return tea.Batch(m.watchGPU(), m.watchSource())
 	}
-	return tea.Batch(m.moved(), m.changed(), m.repin(), m.watchGPU(), m.watchSource())
+	return tea.Batch(m.moved(), m.loadFragments(), m.changed(), m.repin(), m.watchGPU(), m.watchSource())
 }
 
 // place puts the cursor where the run asks for it: on its first bad cell, or as near as possible to where it was.

@@ -87,7 +87,7 @@ func (m *Model) helpKey(b keymap.Binding) bool {
 // handlers is what every action of the table does. A test holds it against the table.
 func handlers() map[keymap.Action]handler {
 	h := map[keymap.Action]handler{}
-	for _, part := range []map[keymap.Action]handler{moving(), looking(), acting()} {
+	for _, part := range []map[keymap.Action]handler{moving(), looking(), acting(), fragmenting()} {
 		for a, f := range part {
 			h[a] = f
 		}

@@ -36,6 +36,9 @@ const (
 	partChecks    part = "doctor"
 	partReasons   part = "reasons"
 	partFailing   part = "failing source"
+	partGrid      part = "lanes"
+	partCells     part = "tile"
+	partBanks     part = "banks"
 	partNone      part = "view"
 )
 
@@ -76,6 +79,16 @@ func compute(w, h int, s sizes) layout {
 	return l
 }
 
+// mapWidth is the width at which three heat maps of 32 columns stand beside each other, with labels and borders.
+const mapWidth = 3*(32+5) + 4
+
+// widen takes the rail away where only that leaves a heat map room for 32 columns.
+func (l *layout) widen() {
+	if l.tile < mapWidth && l.tile+l.rail >= mapWidth {
+		l.tile, l.rail = l.tile+l.rail, 0
+	}
+}
+
 // small reports whether the terminal is too small for the views.
 func (m *Model) small() bool { return m.w < minWidth || m.h < minHeight }
 
@@ -86,12 +99,16 @@ func (m *Model) resize(w, h int) {
 		return
 	}
 	m.frame = compute(w, h, m.sizes)
+	if m.pane.tile.Settings().Heat == tile.HeatMap {
+		m.frame.widen()
+	}
 	f := m.frame
 	m.pane.pipe.SetSize(w, f.body)
 	m.pane.flags.SetSize(w, f.body)
 	m.pane.gpu.SetSize(w, f.body)
 	m.pane.fail.SetSize(w, failureHeight(f.body))
 	m.pane.failSource.SetSize(w, f.body-failureHeight(f.body))
+	m.pane.frag.SetSize(w, f.body)
 	m.pane.tile.SetSize(f.tile, f.tileH)
 	m.pane.rail.SetSize(f.rail, f.body)
 	m.pane.source.SetSize(f.tile, f.source)
@@ -122,6 +139,8 @@ func (m *Model) parts() []part {
 		return []part{partDevices, partProcesses}
 	case keymap.Flags:
 		return []part{partList, partAbout}
+	case keymap.Frag:
+		return fragParts
 	case keymap.Tile:
 		out := []part{}
 		for _, c := range m.pane.tile.Columns() {
@@ -164,6 +183,7 @@ func (m *Model) applyFocus() {
 	m.pane.pipe.SetFocus(max(index(partTimeline, pipe.Timeline), index(partDetail, pipe.Detail)))
 	m.pane.flags.SetFocus(max(index(partList, flags.List), index(partAbout, flags.About)))
 	m.pane.tile.SetFocus(max(index(partKernel, tile.Kernel), index(partReference, tile.Reference), index(partError, tile.Error), index(partEmulator, tile.Emulator)))
+	m.pane.frag.SetFocus(slices.Index(fragParts, at))
 	m.pane.rail.SetFocus(at == partRail)
 	m.pane.source.SetFocus(at == partSource)
 	m.pane.gpu.SetFocus(max(index(partDevices, gpu.Devices), index(partProcesses, gpu.Processes), index(partChecks, gpu.Checks)))

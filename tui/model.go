@@ -13,6 +13,7 @@ import (
 	"tilescope/tui/keymap"
 	"tilescope/tui/pane/failure"
 	"tilescope/tui/pane/flags"
+	"tilescope/tui/pane/frag"
 	"tilescope/tui/pane/gpu"
 	"tilescope/tui/pane/help"
 	"tilescope/tui/pane/minimap"
@@ -50,6 +51,7 @@ type Model struct {
 	hunt   hunt
 	gpu    telemetry
 	file   sourceFile
+	frag   fragments
 
 	cursor  debugkern.Cell
 	fresh   bool // the run put the cursor on its first bad cell and nobody has moved it
@@ -78,6 +80,7 @@ type panes struct {
 	pipe   *pipe.Pane
 	tile   *tile.Pane
 	flags  *flags.Pane
+	frag   *frag.Pane
 	rail   *rail.Pane
 	source *source.Pane
 	mini   *minimap.Pane
@@ -125,7 +128,7 @@ func New(ctx context.Context, o Options, look Look) *Model {
 	}
 	m.th = m.theme(palette)
 	m.pane = panes{
-		pipe: pipe.New(m.th), tile: tile.New(m.th), flags: flags.New(m.th), rail: rail.New(m.th), source: source.New(m.th),
+		pipe: pipe.New(m.th), tile: tile.New(m.th), flags: flags.New(m.th), frag: frag.New(m.th), rail: rail.New(m.th), source: source.New(m.th),
 		mini: minimap.New(m.th), help: help.New(m.th), prompt: prompt.New(m.th), gpu: gpu.New(m.th), fail: failure.New(m.th),
 		failSource: source.New(m.th),
 	}
@@ -177,6 +180,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd = m.writerDue(msg)
 	case writerMsg:
 		m.writerFound(msg)
+	case mappedMsg:
+		m.mapped(msg)
+	case tableMsg:
+		m.tableFound(msg)
 	case foundMsg:
 		cmd = m.found(msg)
 	case saveDueMsg:

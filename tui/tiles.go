@@ -101,6 +101,7 @@ func (m *Model) showTile() {
 	m.pane.tile.SetData(d)
 	s := m.pane.tile.Settings()
 	m.pane.mini.SetView(d.View, s.Ref, s.Bound)
+	m.showLive()
 }
 
 // idle is what an empty screen says.
@@ -163,7 +164,7 @@ func (m *Model) askWriter() tea.Cmd {
 	m.who.stop()
 	m.who.seq++
 	m.who.loud = false
-	if m.view != keymap.Tile || m.run == nil || m.run.viewer == nil {
+	if m.view != keymap.Tile && m.view != keymap.Frag || m.run == nil || m.run.viewer == nil {
 		return nil
 	}
 	if m.showWriter() {
@@ -176,6 +177,7 @@ func (m *Model) askWriter() tea.Cmd {
 // showWriter puts what is known of the cell's writer on screen and reports whether that is all there will be.
 func (m *Model) showWriter() bool {
 	c := m.placeOf(m.cursor)
+	defer m.showLive()
 	if w := m.who.known[c]; w != nil {
 		m.pane.tile.SetWriter(tile.WriterText(w, m.w >= 160))
 		if m.follow && w.Source != nil {

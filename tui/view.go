@@ -241,6 +241,8 @@ func (m *Model) body() []string {
 		return m.tileView()
 	case keymap.Flags:
 		return m.pane.flags.View()
+	case keymap.Frag:
+		return m.pane.frag.View()
 	}
 	return later.View(m.th, strings.ToUpper(m.view.String()), toCome(m.view), m.w, m.frame.body)
 }
@@ -248,8 +250,6 @@ func (m *Model) body() []string {
 // toCome says what a view will show.
 func toCome(s keymap.Scope) string {
 	switch s {
-	case keymap.Frag:
-		return "Frag: each lane's elements of a fragment as a grid, the lookup table held against the hardware's, values and errors on the map, the 32 banks."
 	case keymap.Races:
 		return "Races: findings of the race checker, each with its two source lines and the missing synchronisation; Enter jumps there."
 	case keymap.Gates:

@@ -89,7 +89,8 @@ func clip(s string, w int) string {
 }
 
 // FixedText writes v in at most w columns (w ≥ 3): as many decimals as fit, no zero before the point, then k, M, G, then
-// powers of ten.
+// powers of ten. A number too small for its decimals is a power of ten or has a unit (m, u, n, p, f, a), so that its sign is
+// never before zeros alone.
 func FixedText(v float64, w int) string {
 	switch {
 	case math.IsNaN(v):
@@ -111,6 +112,7 @@ func FixedText(v float64, w int) string {
 		if s := sciShort(v); len(s) <= w {
 			return s
 		}
+		return small(v, w)
 	}
 	for prec := max(0, w-2); prec >= 0; prec-- {
 		s := noZero(strconv.FormatFloat(v, 'f', prec, 64))
@@ -130,6 +132,24 @@ func noZero(s string) string {
 		return "-" + s[2:]
 	}
 	return s
+}
+
+// small writes a number below the last decimal with a unit, the largest that leaves a digit; what has none is ~0.
+func small(v float64, w int) string {
+	sign := ""
+	if v < 0 {
+		sign = "-"
+	}
+	for _, unit := range "munpfa" {
+		v *= 1000
+		for prec := w - 2; prec >= 0; prec-- {
+			s := noZero(strconv.FormatFloat(v, 'f', prec, 64))
+			if len(s) < w && strings.ContainsAny(s, "123456789") {
+				return s + string(unit)
+			}
+		}
+	}
+	return sign + "~0"
 }
 
 // scaled writes a large number with a unit, or as a power of ten.

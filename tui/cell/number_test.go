@@ -88,8 +88,8 @@ func TestFixedTextFitsAndReadsBack(t *testing.T) {
 			continue
 		}
 		unit := 1.0
-		if i := strings.IndexAny(s, "kMGT"); i >= 0 {
-			unit = map[byte]float64{'k': 1e3, 'M': 1e6, 'G': 1e9, 'T': 1e12}[s[i]]
+		if i := strings.IndexAny(s, "kMGTmunpfa"); i >= 0 {
+			unit = map[byte]float64{'m': 1e-3, 'u': 1e-6, 'n': 1e-9, 'p': 1e-12, 'f': 1e-15, 'a': 1e-18, 'k': 1e3, 'M': 1e6, 'G': 1e9, 'T': 1e12}[s[i]]
 			s = s[:i]
 		}
 		back, err := strconv.ParseFloat(s, 64)
@@ -110,7 +110,7 @@ func TestTexts(t *testing.T) {
 	}{
 		{1.2, 4, "1.20"}, {-0.41, 4, "-.41"}, {0.03, 4, ".03"}, {3.09, 4, "3.09"}, {-1.314, 4, "-1.3"}, {12.34, 4, "12.3"}, {1234, 4, "1234"},
 		{12345, 4, "12k"}, {-12345, 4, "-12k"}, {0, 4, "0"}, {math.Copysign(0, -1), 4, "-0"}, {math.NaN(), 4, "NaN"}, {math.Inf(-1), 4, "-Inf"},
-		{3e-5, 4, "3e-5"}, {1.3125, 6, "1.3125"}, {999.96, 4, "1000"},
+		{3e-5, 4, "3e-5"}, {-0.003, 4, "-3m"}, {-0.0049, 4, "-5m"}, {-4.5e-5, 4, "-45u"}, {-3e-12, 4, "-3p"}, {3e-12, 4, "3.0p"}, {-1e-40, 4, "-~0"}, {1.3125, 6, "1.3125"}, {999.96, 4, "1000"},
 	}
 	for _, tt := range fixed {
 		if got := FixedText(tt.v, tt.w); got != tt.want {

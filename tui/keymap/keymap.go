@@ -66,6 +66,11 @@ const (
 	AgainEmu   Action = "again-emulator"
 	Columns    Action = "columns"
 	Pin        Action = "pin"
+	NextFrag   Action = "next-fragment"
+	PrevFrag   Action = "previous-fragment"
+	Introspect Action = "introspect"
+	Swizzle    Action = "swizzle"
+	Matrix     Action = "matrix"
 	Unpin      Action = "unpin"
 	Bisect     Action = "bisect"
 	WhatIf     Action = "what-if"
@@ -142,6 +147,8 @@ type Binding struct {
 	Group  string   // heading in the help overlay
 	In     []Scope  // the views it works in; nil is all
 	Later  string   // what it waits for; "" where it works now
+
+	Here map[Scope]string // what it does in a view where that is something else
 }
 
 // Works reports whether the binding acts in a view.
@@ -237,6 +244,9 @@ func (m *Map) Help(s Scope) []Section {
 		if i < 0 {
 			out = append(out, Section{Title: b.Group})
 			i = len(out) - 1
+		}
+		if here, ok := b.Here[s]; ok {
+			b.Help = here
 		}
 		out[i].Bindings = append(out[i].Bindings, b)
 	}

@@ -3,7 +3,7 @@ package keymap
 // Default is the table of UI.md.
 func Default() *Map {
 	var all []Binding
-	for _, part := range [][]Binding{moving(), looking(), acting(), flags(), later(), general()} {
+	for _, part := range [][]Binding{moving(), looking(), acting(), fragment(), flags(), later(), general()} {
 		all = append(all, part...)
 	}
 	return New(all)
@@ -22,8 +22,8 @@ func moving() []Binding {
 		{Action: NextTile, Keys: []string{"L"}, Label: "L", Help: "next kv tile", Group: g},
 		{Action: PrevBlock, Keys: []string{"{"}, Label: "{", Help: "previous block", Group: g},
 		{Action: NextBlock, Keys: []string{"}"}, Label: "}", Help: "next block", Group: g},
-		{Action: NextBad, Keys: []string{"n"}, Label: "n", Help: "next bad cell (next match while a search is active)", Hint: "next bad", HintIn: []Scope{Pipe, Tile}, Group: g, In: []Scope{Pipe, Tile, Flags}},
-		{Action: PrevBad, Keys: []string{"N"}, Label: "N", Help: "previous bad cell (or match)", Group: g, In: []Scope{Pipe, Tile, Flags}},
+		{Action: NextBad, Keys: []string{"n"}, Label: "n", Help: "next bad cell (next match while a search is active)", Here: map[Scope]string{Frag: "next entry that the table has wrong, else bad cell"}, Hint: "next bad", HintIn: []Scope{Pipe, Tile}, Group: g, In: []Scope{Pipe, Tile, Frag, Flags}},
+		{Action: PrevBad, Keys: []string{"N"}, Label: "N", Help: "previous bad cell (or match)", Here: map[Scope]string{Frag: "the one before"}, Group: g, In: []Scope{Pipe, Tile, Frag, Flags}},
 		{Action: Top, Keys: []string{"g g", "home"}, Label: "gg", Help: "first row", Group: g},
 		{Action: Bottom, Keys: []string{"G", "end"}, Label: "G", Help: "last row", Group: g},
 		{Action: RowStart, Keys: []string{"0"}, Label: "0", Help: "first column", Group: g},
@@ -42,18 +42,30 @@ func looking() []Binding {
 	tile := []Scope{Tile}
 	return []Binding{
 		{Action: Heat, Keys: []string{"z"}, Label: "z", Help: "heat: tinted numbers, map of the tile, off", Hint: "heat", Group: g, In: tile},
-		{Action: Format, Keys: []string{"v"}, Label: "v", Help: "number format: fixed, sci, hex, bits, ulp", Hint: "format", Group: g, In: tile},
-		{Action: Diff, Keys: []string{"d"}, Label: "d", Help: "error as abs, rel, ulp, off", Hint: "diff", Group: g, In: tile},
+		{Action: Format, Keys: []string{"v"}, Label: "v", Help: "number format: fixed, sci, hex, bits, ulp", Here: map[Scope]string{Frag: "the tile shows lane, element, value, error"}, Hint: "format", HintIn: tile, Group: g, In: []Scope{Tile, Frag}},
+		{Action: Diff, Keys: []string{"d"}, Label: "d", Help: "error as abs, rel, ulp, off", Here: map[Scope]string{Frag: "grid shows the kernel's own table, or the hardware's map"}, Hint: "diff", HintIn: tile, Group: g, In: []Scope{Tile, Frag}},
 		{Action: BoundUp, Keys: []string{"t"}, Label: "t", Help: "wider bound: derived, 1 ulp, 2 ulp, …", Group: g, In: tile},
 		{Action: BoundDown, Keys: []string{"T"}, Label: "T", Help: "narrower bound", Group: g, In: tile},
 		{Action: Follow, Keys: []string{"f"}, Label: "f", Help: "source follows the cell's writer", Group: g, In: []Scope{Tile, Source}},
-		{Action: Who, Keys: []string{"w"}, Label: "w", Help: "who wrote this cell", Group: g, In: tile},
+		{Action: Who, Keys: []string{"w"}, Label: "w", Help: "who wrote this cell", Group: g, In: []Scope{Tile, Frag}},
 		{Action: Columns, Keys: []string{"D"}, Label: "D", Help: "columns after --backend both: GPU, emulator, reference, error", Group: g, In: tile},
 		{Action: Search, Keys: []string{"/"}, Label: "/", Help: "search: text, nan, inf, bad, >1.5, 0x4140", Group: g, In: []Scope{Pipe, Tile, Flags}},
 		{Action: Filter, Keys: []string{"&"}, Label: "&", Help: "show only what matches", Group: g, In: []Scope{Pipe, Tile, Flags}},
 		{Action: Palette, Keys: []string{"c"}, Label: "c", Help: "next palette: cividis, viridis, grey", Group: g},
-		{Action: Grow, Keys: []string{"+"}, Label: "+", Help: "focused pane larger", Group: g},
-		{Action: Shrink, Keys: []string{"_"}, Label: "_", Help: "focused pane smaller", Group: g},
+		{Action: Grow, Keys: []string{"+"}, Label: "+", Help: "focused pane larger", Here: map[Scope]string{Frag: "leading dimension up"}, Group: g},
+		{Action: Shrink, Keys: []string{"_", "-"}, Label: "_ -", Help: "focused pane smaller", Here: map[Scope]string{Frag: "leading dimension down"}, Group: g},
+	}
+}
+
+func fragment() []Binding {
+	const g = "Fragment"
+	in := []Scope{Frag}
+	return []Binding{
+		{Action: NextFrag, Keys: []string{"o"}, Label: "o", Help: "next fragment: acc a b, type, row or col in memory", Hint: "fragment", Group: g, In: in},
+		{Action: PrevFrag, Keys: []string{"O"}, Label: "O", Help: "previous fragment", Group: g, In: in},
+		{Action: Introspect, Keys: []string{"I"}, Label: "I", Help: "introspect on the other backend: emulator, GPU", Group: g, In: in},
+		{Action: Swizzle, Keys: []string{"W"}, Label: "W", Help: "XOR swizzle of the bank strip: none, n&1, n&3, n&7", Hint: "swizzle", Group: g, In: in},
+		{Action: Matrix, Keys: []string{"M"}, Label: "M", Help: "moved by each lane, or as ldmatrix", Group: g, In: in},
 	}
 }
 

@@ -1,0 +1,225 @@
+package frag
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/tui/cell"
+	"tilescope/tui/theme"
+)
+
+// tileLabel is the width of a row's label.
+const tileLabel = 3
+
+// pitch is how many columns a cell of the tile takes, separator included.
+func (p *Pane) pitch() int { return max(2, min(7, (p.tile.w-tileFrame)/16)) }
+
+// firstRow is the first row of the tile on screen: all 16 fit but on the lowest screens.
+func (p *Pane) firstRow() int { return into(0, p.cell[0], max(1, p.tile.h-3), 16) }
+
+// drawTile is the 16×16 block: in each cell the lane or element that holds it, or the run's value or error.
+func (p *Pane) drawTile(a area) []string {
+	w, pitch := a.w-2, p.pitch()
+	letter, across := "", ""
+	title := "TILE: " + p.shows.String()
+	switch {
+	case pitch == 2 && p.shows == Lane:
+		title += ", a=10 v=31"
+	case pitch <= 3 && p.shows == Value:
+		title += ", 0 least 9 greatest"
+	}
+	note := fmt.Sprintf("(%d,%d)", p.cell[0], p.cell[1])
+	if v := p.live.View; v != nil {
+		letter, across = cell.Axes(v.Stage)
+		note = v.Stage.String() + " " + cell.Name(v.Stage, p.origin[0]+p.cell[0], p.origin[1]+p.cell[1])
+	}
+	if p.live.Raw {
+		title += fmt.Sprintf(" · warp %d", p.block())
+	}
+	head := p.th.Line(w).Space(tileLabel)
+	for c := range 16 {
+		name := strconv.Itoa(p.origin[1] + c)
+		if pitch >= 5 {
+			name = across + name
+		}
+		if len(strconv.Itoa(p.origin[1]+15)) >= pitch { // every fourth column, as many digits as it has
+			if c%4 != 0 {
+				head.Pad(tileLabel + pitch*(c+1))
+				continue
+			}
+			head.Pad(tileLabel+pitch*c+1).Add(p.th.Dim, name)
+			continue
+		}
+		head.Right(p.th.Dim, name, tileLabel+pitch*(c+1))
+	}
+	lines := []string{head.Done()}
+	for r := p.firstRow(); r < 16; r++ {
+		lines = append(lines, p.tileLine(letter, r, w, pitch))
+	}
+	return p.th.Box(title, note, lines, a.w, a.h, p.focus == Tile)
+}
+
+// block is the number of the 16×16 block in the stage's tile, counted row by row.
+func (p *Pane) block() int {
+	cols := 16
+	if v := p.live.View; v != nil {
+		cols = max(16, v.Got.Cols)
+	}
+	return p.origin[0]/16*(cols/16) + p.origin[1]/16
+}
+
+func (p *Pane) tileLine(letter string, row, w, pitch int) string {
+	l := p.th.Line(w).Add(p.th.Dim, p.th.Fit(letter+strconv.Itoa(p.origin[0]+row), tileLabel)).Pad(tileLabel)
+	x, _ := p.holder()
+	here := row == p.cell[0]
+	for col := range 16 {
+		c := debugkern.Cell16{row, col}
+		p.separator(l, here && col == p.cell[1], here && col == p.cell[1]+1, false)
+		text, style := p.tileCell(c, pitch-1)
+		if h := p.holders[c]; len(h) > 0 && h[0].lane == x.lane {
+			style = p.th.Select
+		}
+		l.Repeat(style, " ", pitch-1-p.th.Width(text)).Add(style, text)
+	}
+	if here && p.cell[1] == 15 {
+		l.Glyph(p.th.Mark, p.th.Glyph.Right)
+	}
+	return l.Done()
+}
+
+// tileCell is what a cell shows in n columns.
+func (p *Pane) tileCell(c debugkern.Cell16, n int) (string, theme.Style) {
+	h := p.holders[c]
+	switch {
+	case p.shows >= Value:
+		return p.number(c, n)
+	case len(h) == 0:
+		return p.th.Glyph.Wrong, p.th.Wrong
+	}
+	of, base := h[0].lane, 32
+	if p.shows == Element {
+		of, base = h[0].element, 16
+	}
+	style := p.th.Text
+	if p.bad(c) {
+		style = p.th.Wrong
+	}
+	text := strconv.Itoa(of)
+	if n == 1 {
+		text = strconv.FormatInt(int64(of), base)
+	}
+	if p.bad(c) && n >= 3 {
+		text = p.th.Glyph.Wrong + text
+	}
+	return text, style
+}
+
+// number is the run's value or error, in one column a digit from 0 (least) to 9 or the error's mark.
+func (p *Pane) number(c debugkern.Cell16, n int) (string, theme.Style) {
+	x, ok := p.value(c)
+	if !ok {
+		return p.th.Glyph.Off, p.th.Off
+	}
+	if p.shows == Error {
+		mark, style := p.mark(x)
+		if n < 4 || x.Equal && !x.Bad {
+			return mark, style
+		}
+		return cell.DiffULP.ErrorText(x, n-1) + mark, style
+	}
+	style := p.th.Text
+	if p.th.Colours() {
+		style = p.th.Value[p.level(x.Got, len(p.th.Value))]
+	}
+	switch {
+	case n >= 3:
+		return cell.FixedText(x.Got, n), style
+	case math.IsNaN(x.Got):
+		return p.th.Glyph.NaN, style
+	case math.IsInf(x.Got, 0):
+		return p.th.Glyph.Inf, style
+	}
+	return strconv.Itoa(p.level(x.Got, 10)), style
+}
+
+// mark is an error against its bound, as a glyph.
+func (p *Pane) mark(x cell.Cell) (string, theme.Style) {
+	g := p.th.Glyph
+	switch {
+	case math.IsNaN(x.Got) && x.Bad:
+		return g.NaN, p.th.Wrong
+	case math.IsInf(x.Got, 0) && x.Bad:
+		return g.Inf, p.th.Wrong
+	case x.Bad && x.Delta < 0:
+		return g.Below, p.th.Wrong
+	case x.Bad:
+		return g.Above, p.th.Wrong
+	case x.Equal:
+		return g.Equal, p.th.Dim
+	}
+	return g.Within, p.th.Dim
+}
+
+// drawLane lists the lane's elements: hardware beside table, value beside reference, error in its bound.
+func (p *Pane) drawLane(a area) []string {
+	f, held := p.fragment(), p.held()
+	x, _ := p.holder()
+	w := a.w - 2
+	head := p.th.Line(w).Add(p.th.Dim, "  el  cell")
+	if held != nil {
+		head.Pad(12).Add(p.th.Dim, "table")
+	}
+	lines := []string{head.Pad(20).Add(p.th.Dim, "    kernel reference     error").Done()}
+	cells := f.doc.Lanes[x.lane]
+	first := into(0, x.element, max(1, a.h-3), len(cells))
+	for e := first; e < len(cells); e++ {
+		pointer := " "
+		if e == x.element {
+			pointer = p.th.Glyph.Pointer
+		}
+		l := p.th.Line(w).Add(p.th.Mark, pointer).Right(p.th.Text, strconv.Itoa(e), 4).Right(p.th.Text, pair(cells[e]), 10)
+		if held != nil && e < len(held.Cells[x.lane]) {
+			l.Space(1)
+			if t := held.Cells[x.lane][e]; t == cells[e] {
+				l.Add(p.th.OK, p.th.Glyph.OK+" "+pair(t))
+			} else {
+				l.Add(p.th.Wrong, p.th.Glyph.Wrong+" "+pair(t))
+			}
+		}
+		lines = append(lines, p.laneValue(l.Pad(20), cells[e]).Done())
+	}
+	return p.th.Box(fmt.Sprintf("LANE %d", x.lane), p.names(x.lane), lines, a.w, a.h, false)
+}
+
+// names is where a lane stands: group and place in it, in the terms of the PTX ISA.
+func (p *Pane) names(lane int) string {
+	return fmt.Sprintf("group %d, thread %d of it", lane/4, lane%4)
+}
+
+func pair(c debugkern.Cell16) string { return fmt.Sprintf("%d,%d", c[0], c[1]) }
+
+func (p *Pane) laneValue(l *theme.Line, c debugkern.Cell16) *theme.Line {
+	x, ok := p.value(c)
+	if !ok {
+		return l.Right(p.th.Off, p.th.Glyph.Off, l.Col()+10)
+	}
+	at := l.Col()
+	l.Right(p.th.Text, cell.Long(x.Got), at+10).Right(p.th.Text, cell.Long(x.Want), at+20)
+	style, mark := p.th.OK, p.th.Glyph.OK
+	if x.Bad {
+		style, mark = p.th.Wrong, p.th.Glyph.Wrong
+	}
+	text := strings.TrimSpace(fmt.Sprintf("%+d ulp", x.ULP))
+	if math.IsNaN(x.Delta) || math.IsInf(x.Delta, 0) {
+		text = "not finite"
+	}
+	if x.Bad {
+		mark += " >"
+	} else {
+		mark += " ≤"
+	}
+	return l.Right(p.th.Text, text, at+32).Space(1).Add(style, mark).Add(p.th.Dim, fmt.Sprintf(" %.1e", x.Bound))
+}

@@ -1,0 +1,152 @@
+package frag
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/tui/cell"
+	"tilescope/tui/theme"
+)
+
+// detail is the lines at the bottom: the map's and the table's verdict, the cell under the cursor, who wrote it.
+func (p *Pane) detail(h int) []string {
+	lines := []string{p.verdictLine(), p.cellLine()}
+	if h > 2 {
+		lines = append(lines, p.writerLine())
+	}
+	return lines[:min(h, len(lines))]
+}
+
+// coverage says how often the map names each cell.
+func (p *Pane) coverage() string {
+	least, most := 1<<30, 0
+	for i := range 256 {
+		n := len(p.holders[debugkern.Cell16{i / 16, i % 16}])
+		least, most = min(least, n), max(most, n)
+	}
+	switch {
+	case least != most:
+		return fmt.Sprintf("%d to %d times each cell", least, most)
+	case least == 1:
+		return "each cell once"
+	case least == 2:
+		return "each cell twice"
+	}
+	return fmt.Sprintf("each cell %d times", least)
+}
+
+// roomy is the width from which the verdict is written in full.
+const roomy = 110
+
+// verdictLine: acc f32 row on emulator: each cell once · table WMMA_ACCUM_LUT ✗ covers every cell, order wrong: sorted by row
+func (p *Pane) verdictLine() string {
+	l := p.th.Line(p.w).Space(1)
+	l.Add(p.th.Strong, p.choice())
+	if device, _, _ := strings.Cut(p.data.Backend, " ("); p.w >= roomy {
+		l.Add(p.th.Text, " on "+device)
+	}
+	l.Add(p.th.Text, ": "+p.coverage())
+	l.Add(p.th.Dim, " · ")
+	t := p.data.Table
+	switch {
+	case t == nil && p.data.Target == "":
+		return l.Add(p.th.Dim, "no run yet").Done()
+	case t == nil:
+		return l.Add(p.th.Dim, p.data.Target+" has no table of its own").Done()
+	}
+	verdict := "right"
+	style, mark := p.th.OK, p.th.Glyph.OK
+	if !*t.Covered || !*t.Ordered {
+		style, mark = p.th.Wrong, p.th.Glyph.Wrong
+		verdict = strings.Replace(t.Explanation, "order wrong:", fmt.Sprintf("order wrong in %d of 256:", len(t.Wrong)), 1)
+		if p.w < roomy { // that it covers every cell goes without saying where the order is what is wrong
+			verdict = strings.Replace(strings.TrimPrefix(verdict, "covers every cell, "), " of 256", "", 1)
+		}
+	}
+	l.Add(style, mark+" ").Add(p.th.Text, t.Name+" ")
+	return l.Add(style, p.th.Fit(verdict, l.Left())).Done()
+}
+
+// cellLine: lane 4 element 5 = (9,9) · q17,k9 k 2.6250 r 1.3125 Δ +1024 ulp ✗ > bound 4.9e-04
+func (p *Pane) cellLine() string {
+	x, ok := p.holder()
+	l := p.th.Line(p.w).Space(1)
+	if !ok {
+		return l.Add(p.th.Wrong, fmt.Sprintf("no element holds (%s)", pair(p.cell))).Done()
+	}
+	holds, says := "lane %d element %d holds %s", " %s table says %s"
+	if p.w < roomy {
+		holds, says = "lane %d e%d %s", " %s table %s"
+	}
+	l.Add(p.th.Strong, fmt.Sprintf(holds, x.lane, x.element, pair(p.cell)))
+	if t := p.held(); t != nil {
+		if c := t.Cells[x.lane][x.element]; c != p.cell {
+			l.Add(p.th.Wrong, fmt.Sprintf(says, p.th.Glyph.Wrong, pair(c)))
+		}
+	}
+	v, ok := p.value(p.cell)
+	if !ok {
+		return l.Add(p.th.Dim, " · "+p.absent()).Done()
+	}
+	l.Add(p.th.Dim, " · ").Add(p.th.Text, fmt.Sprintf("k %s r %s ", cell.Long(v.Got), cell.Long(v.Want)))
+	return p.errorText(l, v).Done()
+}
+
+func (p *Pane) errorText(l *theme.Line, v cell.Cell) *theme.Line {
+	if math.IsNaN(v.Delta) || math.IsInf(v.Delta, 0) {
+		l.Add(p.th.Text, "not finite ")
+	} else {
+		l.Add(p.th.Text, fmt.Sprintf("Δ %+d ulp ", v.ULP))
+	}
+	style, mark := p.th.OK, p.th.Glyph.OK+" ≤ "
+	if v.Bad {
+		style, mark = p.th.Wrong, p.th.Glyph.Wrong+" > "
+	}
+	limit := fmt.Sprintf("%.1e", v.Bound)
+	if p.live.Bound > 0 {
+		limit = p.live.Bound.String()
+	}
+	return l.Add(style, mark).Add(p.th.Text, "bound "+limit)
+}
+
+// absent says why the cell has no value.
+func (p *Pane) absent() string {
+	v := p.live.View
+	switch {
+	case v == nil:
+		return "no tile at the cursor"
+	case !v.Got.Reached():
+		return v.Stage.String() + " was not reached"
+	}
+	return fmt.Sprintf("%s has no compared cell there (%d×%d)", v.Stage, v.ValidRows, v.ValidCols)
+}
+
+// writerLine is who wrote the cell, beside who the map says holds it.
+func (p *Pane) writerLine() string {
+	l := p.th.Line(p.w).Space(1)
+	if v := p.live.View; v != nil {
+		blocks := max(1, v.Got.Rows/16) * max(1, v.Got.Cols/16)
+		l.Add(p.th.Text, fmt.Sprintf("%s block %s kv %d: 16×16 block %d of %d", v.Stage, v.Block, v.KVTile, p.block()+1, blocks))
+		if p.live.Raw {
+			l.Add(p.th.Text, fmt.Sprintf(", the accumulator of warp %d", p.block()))
+		}
+		l.Add(p.th.Dim, " · ")
+	}
+	switch w := p.live.Writer; {
+	case w != nil:
+		l.Add(p.th.Text, fmt.Sprintf("written by warp %d lane %d", w.Warp, w.Lane))
+		if w.Fragment != "" {
+			l.Add(p.th.Text, " "+w.Fragment)
+		}
+		if w.Source != nil {
+			l.Add(p.th.Text, fmt.Sprintf(" · line %d", w.Source.Line))
+		}
+	case p.live.Note != "":
+		l.Add(p.th.Dim, p.live.Note)
+	default:
+		l.Add(p.th.Dim, "the writer is looked for once the cursor rests")
+	}
+	return l.Done()
+}

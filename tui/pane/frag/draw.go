@@ -1,0 +1,265 @@
+package frag
+
+import (
+	"fmt"
+	"math"
+
+	"tilescope/debugkern"
+	"tilescope/tui/cell"
+	"tilescope/tui/theme"
+)
+
+// Sizes of the parts: an entry of the grid and its lane's label; the tile's label and frame.
+const (
+	entryWidth = 6
+	laneLabel  = 3
+	tileFrame  = 2 + 3 + 1
+	tileLines  = 19
+	besideFrom = 170 // the width from which the table stands beside the grid
+)
+
+// layout computes the areas.
+func (p *Pane) layout() {
+	p.changed = true
+	detail := 2
+	if p.h >= 30 {
+		detail = 3
+	}
+	main := max(0, p.h-detail)
+	elements := 8
+	if f := p.fragment(); f != nil && len(f.doc.Lanes) > 0 {
+		elements = len(f.doc.Lanes[0])
+	}
+	whole := gridWidth(elements)
+	pitch := 2
+	for pitch < 7 && p.w-(16*(pitch+1)+tileFrame) >= 42 && p.w-(16*(pitch+1)+tileFrame) >= min(whole, gridWidth(8)) {
+		pitch++
+	}
+	left := p.w - (16*pitch + tileFrame)
+	p.second = area{}
+	if p.w >= besideFrom && p.held() != nil {
+		pitch = max(2, min(7, (p.w-2*gridWidth(8)-tileFrame)/16))
+		left = 2 * gridWidth(8)
+	} else {
+		left = min(left, max(whole, 42))
+	}
+	strip := min(len(p.phases)+3, max(5, main/3+3))
+	if p.refused != nil || len(p.phases) == 0 {
+		strip = 5
+	}
+	p.grid = area{0, 0, left, max(0, min(main-strip, 32+3))}
+	if p.w >= besideFrom && p.held() != nil {
+		p.grid.w = left / 2
+		p.second = area{p.grid.w, 0, left - p.grid.w, p.grid.h}
+	}
+	p.banks = area{0, p.grid.h, left, main - p.grid.h}
+	tile := main
+	if main-tileLines >= 6 {
+		tile = tileLines
+	}
+	p.tile = area{left, 0, p.w - left, tile}
+	p.lane = area{left, tile, p.w - left, main - tile}
+	p.scroll()
+}
+
+func gridWidth(elements int) int { return 2 + laneLabel + elements*entryWidth + 1 }
+
+// entries is how many elements, rows how many lanes the grid shows.
+func (p *Pane) entries() int { return max(1, (p.grid.w-2-laneLabel-1)/entryWidth) }
+
+func (p *Pane) rows() int { return max(1, p.grid.h-3) }
+
+// scroll moves the grid's window to its cursor.
+func (p *Pane) scroll() {
+	p.changed = true
+	x, ok := p.holder()
+	f := p.fragment()
+	if !ok || f == nil {
+		return
+	}
+	p.top = into(p.top, x.lane, p.rows(), len(f.doc.Lanes))
+	p.left = into(p.left, x.element, p.entries(), len(f.doc.Lanes[0]))
+}
+
+// into returns the first index of a window of n that shows at, moving first as little as it can.
+func into(first, at, n, total int) int {
+	if at < first {
+		first = at
+	}
+	if at >= first+n {
+		first = at - n + 1
+	}
+	return max(0, min(first, total-n))
+}
+
+// View returns the pane's lines, each of its full width.
+func (p *Pane) View() []string {
+	if p.changed {
+		p.changed = false
+		p.lines = p.draw()
+	}
+	return p.lines
+}
+
+func (p *Pane) draw() []string {
+	if p.w < 78 || p.h < 12 {
+		return p.th.Blank(p.w, p.h)
+	}
+	if p.fragment() == nil {
+		text := p.data.Message
+		if text == "" {
+			text = "no fragment map"
+		}
+		return p.th.Box("FRAGMENT", "", p.wrapped(text, p.w-2, p.th.Text), p.w, p.h, p.focus >= 0)
+	}
+	left := p.drawGrid(p.grid, p.table)
+	if p.second.h > 0 {
+		left = theme.Beside(p.drawGrid(p.grid, false), p.drawGrid(p.second, true))
+	}
+	left = append(left, p.drawBanks(p.banks)...)
+	right := p.drawTile(p.tile)
+	if p.lane.h > 0 {
+		right = append(right, p.drawLane(p.lane)...)
+	}
+	out := theme.Beside(left, right)
+	return append(out, p.detail(p.h-len(out))...)
+}
+
+// drawGrid is the lanes with their elements: the cells that the hardware has there, or the table's.
+func (p *Pane) drawGrid(a area, table bool) []string {
+	f, held := p.fragment(), p.held()
+	w := a.w - 2
+	title := "HARDWARE " + p.choice()
+	if table && held != nil {
+		title = "TABLE " + held.Name
+	}
+	x, _ := p.holder()
+	note := fmt.Sprintf("lane %d element %d", x.lane, x.element)
+	if table {
+		note = ""
+	}
+	head := p.th.Line(w).Space(laneLabel)
+	last := min(p.left+p.entries(), len(f.doc.Lanes[0]))
+	for e := p.left; e < last; e++ {
+		head.Right(p.th.Dim, fmt.Sprintf("e%d", e), head.Col()+entryWidth)
+	}
+	lines := []string{head.Done()}
+	for l := p.top; l < min(p.top+p.rows(), len(f.doc.Lanes)); l++ {
+		lines = append(lines, p.gridLine(l, last, w, x, table))
+	}
+	return p.th.Box(title, note, lines, a.w, a.h, p.focus == Grid)
+}
+
+func (p *Pane) gridLine(lane, last, w int, x at, table bool) string {
+	f, held := p.fragment(), p.held()
+	label := p.th.Dim
+	if lane == x.lane {
+		label = p.th.Strong
+	}
+	line := p.th.Line(w).Right(label, fmt.Sprint(lane), laneLabel-1).Space(1)
+	for e := p.left; e < last; e++ {
+		c := f.doc.Lanes[lane][e]
+		wrong := held != nil && e < len(held.Cells[lane]) && held.Cells[lane][e] != c
+		if table {
+			c = held.Cells[lane][e]
+		}
+		here := lane == x.lane && e == x.element
+		p.separator(line, here, lane == x.lane && e == x.element+1 && e > p.left, wrong)
+		line.Right(p.entryStyle(lane, e, here, wrong, c, x), fmt.Sprintf("%d,%d", c[0], c[1]), line.Col()+entryWidth-1)
+	}
+	if lane == x.lane && x.element == last-1 {
+		line.Glyph(p.th.Mark, p.th.Glyph.Right)
+	}
+	return line.Done()
+}
+
+// separator is the column before a cell: the cursor's bracket, or the mark of a disagreement.
+func (p *Pane) separator(l *theme.Line, open, closed, wrong bool) {
+	switch {
+	case open:
+		l.Glyph(p.th.Mark, p.th.Glyph.Left)
+	case closed:
+		l.Glyph(p.th.Mark, p.th.Glyph.Right)
+	case wrong:
+		l.Glyph(p.th.Wrong, p.th.Glyph.Wrong)
+	default:
+		l.Space(1)
+	}
+}
+
+func (p *Pane) entryStyle(lane, e int, here, wrong bool, c debugkern.Cell16, x at) theme.Style {
+	switch {
+	case here || c == p.cell:
+		return p.th.Select
+	case wrong:
+		return p.th.Wrong
+	case p.shows >= Value && p.bad(c):
+		return p.th.Wrong
+	case lane == x.lane:
+		return p.th.Strong
+	}
+	return p.th.Text
+}
+
+// value is the run's cell behind a cell of the map.
+func (p *Pane) value(c debugkern.Cell16) (cell.Cell, bool) {
+	row, col := p.origin[0]+c[0], p.origin[1]+c[1]
+	if !p.judge.Known() || !p.live.View.Valid(row, col) {
+		return cell.Cell{}, false
+	}
+	return p.judge.At(row, col), true
+}
+
+func (p *Pane) bad(c debugkern.Cell16) bool {
+	x, ok := p.value(c)
+	return ok && x.Bad
+}
+
+// level places v among n steps from the tile's least to its greatest value.
+func (p *Pane) level(v float64, n int) int {
+	span := p.stats.Hi - p.stats.Lo
+	if !(span > 0) || math.IsNaN(v) {
+		return 0
+	}
+	f := (v - p.stats.Lo) / span
+	return min(n-1, int(max(0, min(1, f))*float64(n-1)+0.5))
+}
+
+// Hit maps a place on the pane to what is drawn there: in Grid lane and element, in Tile row and column of the block.
+func (p *Pane) Hit(x, y int) (part, i, j int, ok bool) {
+	f := p.fragment()
+	if f == nil {
+		return Grid, 0, 0, false
+	}
+	switch {
+	case p.grid.has(x, y) || p.second.has(x, y):
+		a := p.grid
+		if p.second.has(x, y) {
+			a = p.second
+		}
+		i, j = p.top+y-a.y-2, p.left+(x-a.x-1-laneLabel)/entryWidth
+		ok = y-a.y >= 2 && y < a.y+a.h-1 && x-a.x-1 >= laneLabel && i < len(f.doc.Lanes) && j < min(p.left+p.entries(), len(f.doc.Lanes[0]))
+		return Grid, i, j, ok
+	case p.tile.has(x, y):
+		pitch := p.pitch()
+		i, j = p.firstRow()+y-2, (x-p.tile.x-1-tileLabel)/pitch
+		ok = y >= 2 && y < p.tile.h-1 && i < 16 && x-p.tile.x-1 >= tileLabel && j < 16
+		return Tile, i, j, ok
+	}
+	return Banks, 0, 0, false
+}
+
+// Go puts the grid's cursor on an element of a lane.
+func (p *Pane) Go(lane, element int) {
+	if f := p.fragment(); f != nil {
+		p.cell, p.element = f.doc.Lanes[lane][element], element
+		p.scroll()
+	}
+}
+
+// GoCell puts the cursor on a cell of the block.
+func (p *Pane) GoCell(row, col int) {
+	p.cell = debugkern.Cell16{row, col}
+	p.settle()
+	p.scroll()
+}

@@ -1,0 +1,202 @@
+package frag
+
+import (
+	"fmt"
+
+	"tilescope/debugkern"
+	"tilescope/tui/theme"
+)
+
+// size is the bytes of an element in memory.
+func (f *fragment) size() int {
+	if f.doc.DType == "f32" {
+		return 4
+	}
+	return 2
+}
+
+// rebank works the phases out anew.
+func (p *Pane) rebank() {
+	p.changed = true
+	p.phases, p.refused = nil, nil
+	f := p.fragment()
+	if f == nil {
+		return
+	}
+	p.phases, p.refused = debugkern.Banks(p.pattern(f))
+	p.phase = max(0, min(p.phase, len(p.phases)-1))
+}
+
+func (p *Pane) pattern(f *fragment) debugkern.BankPattern {
+	return debugkern.BankPattern{Lanes: f.doc.Lanes, Columns: f.columns, Size: f.size(), LD: p.ld, Swizzle: p.swizzle, Matrix: p.matrix}
+}
+
+// StepLD changes the leading dimension by n chunks of 16 bytes and returns it.
+func (p *Pane) StepLD(n int) int {
+	step := 8
+	if f := p.fragment(); f != nil {
+		step = 16 / f.size()
+	}
+	return p.SetLD((p.ld/step + n) * step)
+}
+
+// SetLD sets the leading dimension, in elements, and returns what it became.
+func (p *Pane) SetLD(n int) int {
+	p.ld = max(16, min(n, 4096))
+	p.rebank()
+	p.layout()
+	return p.ld
+}
+
+// NextSwizzle goes through none, n&1, n&3, n&7.
+func (p *Pane) NextSwizzle() string {
+	p.SetSwizzle((2*p.swizzle + 1) % 15)
+	return p.swizzleName()
+}
+
+// SetSwizzle sets which bits of a line's number exchange its 16-byte chunks; 0 none.
+func (p *Pane) SetSwizzle(mask int) {
+	p.swizzle = mask
+	p.rebank()
+}
+
+func (p *Pane) swizzleName() string {
+	if p.swizzle == 0 {
+		return "none"
+	}
+	chunk := 8
+	if f := p.fragment(); f != nil {
+		chunk = 16 / f.size()
+	}
+	return fmt.Sprintf("e^(n&%d)*%d", p.swizzle, chunk)
+}
+
+// ToggleMatrix changes between each lane's own elements and lines of 16 bytes, and says which it is.
+func (p *Pane) ToggleMatrix() string {
+	p.matrix = !p.matrix
+	p.rebank()
+	p.layout()
+	return p.moves()
+}
+
+func (p *Pane) moves() string {
+	if p.matrix {
+		return "ldmatrix"
+	}
+	return "by lane"
+}
+
+// Phases moves the window of phases by n.
+func (p *Pane) Phases(n int) bool {
+	was := p.phase
+	p.phase = max(0, min(p.phase+n, len(p.phases)-(p.banks.h-3)))
+	p.changed = true
+	return p.phase != was
+}
+
+// worst is the greatest degree, and what all phases cost against what they would free of conflicts.
+func (p *Pane) worst() (degree, cost int) {
+	for _, ph := range p.phases {
+		degree = max(degree, ph.Degree)
+		cost += ph.Degree
+	}
+	return degree, cost
+}
+
+// drawBanks is the strip: a line a phase, a column a bank, in it how many words are asked of the bank.
+func (p *Pane) drawBanks(a area) []string {
+	w := a.w - 2
+	title := fmt.Sprintf("BANKS ld %d, swizzle %s, %s", p.ld, p.swizzleName(), p.moves())
+	if p.refused != nil {
+		return p.th.Box(title, "", p.wrapped(p.refused.Error(), w, p.th.Wrong), a.w, a.h, p.focus == Banks)
+	}
+	degree, cost := p.worst()
+	var lines []string
+	head := p.th.Line(w)
+	if w >= wideStrip {
+		head.Add(p.th.Dim, "bank")
+	}
+	head.Pad(labelWidth(w))
+	for b := 0; b < 32; b += 8 {
+		head.Add(p.th.Dim, fmt.Sprintf("%-8d", b))
+	}
+	if w >= wideStrip {
+		head.Add(p.th.Dim, "  words a bank")
+	}
+	lines = append(lines, head.Done())
+	for i := p.phase; i < len(p.phases); i++ {
+		lines = append(lines, p.phaseLine(&p.phases[i], w))
+	}
+	note := fmt.Sprintf("%d-way, %d for %d", degree, cost, len(p.phases))
+	if degree == 1 {
+		note = fmt.Sprintf("%s free, %d", p.th.Glyph.OK, len(p.phases))
+	}
+	if room := a.w - 6 - p.th.Width(note); p.th.Width(title) > room {
+		if degree > 1 {
+			note = fmt.Sprintf("%d-way, %d/%d", degree, cost, len(p.phases))
+		}
+		title = p.th.Fit(fmt.Sprintf("ld %d %s %s", p.ld, p.swizzleName(), p.moves()), a.w-6-p.th.Width(note))
+	}
+	return p.th.Box(title, note, lines, a.w, a.h, p.focus == Banks)
+}
+
+// wideStrip is the width from which a phase is named in full.
+const wideStrip = 60
+
+func labelWidth(w int) int {
+	if w >= wideStrip {
+		return 24
+	}
+	return max(0, min(4, w-36))
+}
+
+func (p *Pane) phaseLine(ph *debugkern.BankPhase, w int) string {
+	l := p.th.Line(w).Add(p.th.Dim, p.th.Fit(phaseName(ph, w >= wideStrip), labelWidth(w))).Pad(labelWidth(w))
+	for _, n := range ph.Words {
+		switch {
+		case n == 0:
+			l.Glyph(p.th.Off, p.th.Glyph.Equal)
+		case n == 1:
+			l.Glyph(p.th.Text, "1")
+		default:
+			l.Glyph(p.th.Wrong, degreeDigit(n))
+		}
+	}
+	style := p.th.OK
+	if ph.Degree > 1 {
+		style = p.th.Wrong
+	}
+	return l.Right(style, fmt.Sprintf("%d×", ph.Degree), min(w, l.Col()+4)).Done()
+}
+
+func degreeDigit(n int) string {
+	if n > 9 {
+		return "+"
+	}
+	return fmt.Sprint(n)
+}
+
+func phaseName(ph *debugkern.BankPhase, full bool) string {
+	if ph.Lanes == 0 {
+		if full {
+			return fmt.Sprintf("lines %d-%d, chunk %d", ph.First, ph.Last, ph.Lane)
+		}
+		return fmt.Sprintf("%d:%d", ph.First, ph.Lane)
+	}
+	elements := fmt.Sprint(ph.First)
+	if ph.Last > ph.First {
+		elements += fmt.Sprintf("-%d", ph.Last)
+	}
+	if full {
+		return fmt.Sprintf("element %s lanes %d-%d", elements, ph.Lane, ph.Lane+ph.Lanes-1)
+	}
+	return elements
+}
+
+func (p *Pane) wrapped(text string, w int, s theme.Style) []string {
+	var out []string
+	for _, t := range p.th.Wrap(text, w-2) {
+		out = append(out, p.th.Line(w).Space(1).Add(s, t).Done())
+	}
+	return out
+}
