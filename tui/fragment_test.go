@@ -47,7 +47,7 @@ func TestFragBesideAVector(t *testing.T) {
 // Padding and swizzle change the strip: a float accumulator of 64 columns conflicts 4 ways, of 72 not at all.
 func TestFragBanks(t *testing.T) {
 	d := started(t, 120, 40, plainLook).press("3")
-	if !contains(d.text(), "4-way, 32 for 8") {
+	if !contains(d.text(), "4-way, 32") {
 		t.Fatalf("64 floats a row:\n%s", d.text())
 	}
 	d.press("+", "+").hasStatus("leading dimension 72")
@@ -56,7 +56,7 @@ func TestFragBanks(t *testing.T) {
 	}
 	d.press("-").hasStatus("leading dimension 68")
 	d.command("frag a row").command("ld 64")
-	if !contains(d.text(), "8-way, 32 for 4") {
+	if !contains(d.text(), "8-way, 32") {
 		t.Errorf("ldmatrix of 64 halves a row:\n%s", d.text())
 	}
 	d.press("W", "W", "W").hasStatus("e^(n&7)*8")
