@@ -76,6 +76,7 @@ func (m *Model) showFailure() {
 	}
 	d.Hints = append(d.Hints, again)
 	m.pane.fail.SetData(d)
+	m.sizeFailure()
 	m.followReason()
 }
 
@@ -107,8 +108,15 @@ func (m *Model) failureView() []string {
 	return append(append(make([]string, 0, m.frame.body), m.pane.fail.View()...), m.pane.failSource.View()...)
 }
 
-// failureHeight is the height of the reasons: as much as they take, up to half.
-func failureHeight(body int) int { return max(5, body*2/5) }
+// failureHeight is the height of the reasons: as much as they take, up to half of the view.
+func (m *Model) failureHeight() int { return max(5, min(m.pane.fail.Need(m.w), m.frame.body/2)) }
+
+// sizeFailure gives both parts their place.
+func (m *Model) sizeFailure() {
+	h := m.failureHeight()
+	m.pane.fail.SetSize(m.w, h)
+	m.pane.failSource.SetSize(m.w, m.frame.body-h)
+}
 
 // sourceFile is a person's own source: when it changes, the run on screen is out of date.
 type sourceFile struct {

@@ -281,6 +281,26 @@ func (m *Model) deviceText() (name, state string) {
 	return name, strings.Join(parts, " ")
 }
 
+// deviceFacts are the device's figures beside a tile.
+func (m *Model) deviceFacts() [][2]string {
+	name, state := m.deviceText()
+	out := [][2]string{{"device", name}}
+	g := &m.gpu
+	switch {
+	case state != "":
+		t := g.samples[len(g.samples)-1]
+		out = append(out, [2]string{"now", state}, [2]string{"clock", fmt.Sprintf("%d of %d MHz", t.SMClock, t.MaxSMClock)})
+		reasons := "no"
+		if t.Slowed {
+			reasons = m.th.Glyph.Wrong + " " + strings.Join(t.Throttle, ", ")
+		}
+		out = append(out, [2]string{"throttled", reasons})
+	case g.monErr != nil:
+		out = append(out, [2]string{"now", g.monErr.Error()})
+	}
+	return out
+}
+
 // shortDevice is a device's name without its maker's.
 func shortDevice(name string) string {
 	return strings.TrimPrefix(name, "NVIDIA ")

@@ -85,7 +85,7 @@ func (m *Model) clickPipe(x, y int) tea.Cmd {
 
 // clickFailure chooses a reason, or the source below.
 func (m *Model) clickFailure(y int) tea.Cmd {
-	if y >= failureHeight(m.frame.body) {
+	if y >= m.failureHeight() {
 		m.focusOn(partFailing)
 		return nil
 	}
@@ -189,7 +189,7 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 	}
 	y := e.Y - topLines
 	switch {
-	case m.failing() && y >= failureHeight(m.frame.body):
+	case m.failing() && y >= m.failureHeight():
 		m.pane.failSource.Scroll(rows)
 	case m.failing():
 		return m.quietly(func() tea.Cmd { m.pane.fail.Move(sign(rows)); m.followReason(); return nil })

@@ -101,7 +101,7 @@ func (m *Model) crumbs() string {
 	add := func(s theme.Style, text string) {
 		l.Add(m.th.BarDim, sep).Add(s, text)
 	}
-	add(m.th.Bar, m.req.Target)
+	add(m.th.Bar, shortTarget(m.req.Target))
 	for _, f := range m.req.Faults {
 		add(m.th.BarStrong, f)
 	}
@@ -165,6 +165,11 @@ func (m *Model) machine() []string {
 		join(long, verdict, backend, whole), join(shape, verdict, backend, whole), join(verdict, backend, whole), join(verdict, backend, state),
 		join(verdict, backend), backend,
 	}
+}
+
+// shortTarget is a target's name, of a path its last part.
+func shortTarget(target string) string {
+	return target[strings.LastIndexAny(target, `/\`)+1:]
 }
 
 func shortBlock(b, grid probes.Dim3) string {
@@ -283,7 +288,10 @@ func (m *Model) side() []string {
 	rest := h - len(out)
 	facts := min(rest, 12)
 	out = append(out, later.Facts(m.th, "RUN", m.facts(), m.frame.side, facts)...)
-	if rest -= facts; rest > 0 {
+	if rest -= facts; rest > 0 && m.onGPU() {
+		return append(out, later.Facts(m.th, "GPU", m.deviceFacts(), m.frame.side, rest)...)
+	}
+	if rest > 0 {
 		out = append(out, later.View(m.th, "FRAGMENT, REGISTERS, TELEMETRY", "The fragment map, PTX with registers, and the GPU's clocks come with views 3, 8 and 7.", m.frame.side, rest)...)
 	}
 	return out

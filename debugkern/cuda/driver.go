@@ -190,7 +190,11 @@ func initAdvice(err error) string {
 	}
 	switch e.Code {
 	case cuNoDevice:
-		return "; is CUDA_VISIBLE_DEVICES set, or the device not passed into this container?"
+		return "; is CUDA_VISIBLE_DEVICES set, the device not passed into this container, or MIG on without an instance (nvidia-smi -L lists them)?"
+	case 2:
+		return "; other processes hold the device's memory (nvidia-smi lists them)"
+	case 35:
+		return "; the driver is older than what this program needs: 525 or newer"
 	case 801:
 		return "; this system's driver does not support the call"
 	case 802:
@@ -199,8 +203,12 @@ func initAdvice(err error) string {
 		return "; the driver library and the kernel module have different versions: reboot, or reload the module"
 	case 804:
 		return "; forward compatibility was attempted on hardware that does not support it"
-	case 46, 999:
-		return "; the device is busy in an exclusive mode, or this user may not open /dev/nvidia*"
+	case 46:
+		return "; the device is busy in an exclusive mode (nvidia-smi -c 0 shares it), or MIG is on without an instance"
+	case 304, 800, 999:
+		return "; this user may not open /dev/nvidia* (its group, or the container's device rules), or the nvidia-uvm module is not loaded"
+	case 805, 806, 807, 808, 809:
+		return "; the MPS daemon does not serve this process: stop it, or set CUDA_MPS_PIPE_DIRECTORY to its own"
 	}
 	return ""
 }

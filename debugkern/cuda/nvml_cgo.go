@@ -25,7 +25,9 @@ func openNVML() (nvml.Interface, error) {
 		case nvml.ERROR_LIBRARY_NOT_FOUND:
 			why = "libnvidia-ml.so.1 could not be loaded"
 		case nvml.ERROR_NO_PERMISSION:
-			why = "this user may not talk to the driver"
+			why = "this user may not open /dev/nvidiactl: it needs the group that owns it, or the container the device"
+		case nvml.ERROR_DRIVER_NOT_LOADED:
+			why = "the nvidia kernel module is not loaded, or its device files are not in this container"
 		case nvml.ERROR_LIB_RM_VERSION_MISMATCH:
 			why = "library and kernel module have different versions: reboot, or reload the module"
 		}
@@ -43,9 +45,26 @@ func OpenMonitor(d Device) (*Monitor, error) {
 	dev, ret := lib.DeviceGetHandleByPciBusId(d.PCI)
 	if ret != nvml.SUCCESS {
 		lib.Shutdown()
-		return nil, fmt.Errorf("%w: device %s: %s", ErrNoNVML, d.PCI, nvml.ErrorString(ret))
+		return nil, fmt.Errorf("%w: device %s: %s", ErrNoNVML, d.PCI, deviceProblem(ret))
 	}
 	return &Monitor{lib: lib, dev: dev}, nil
+}
+
+// deviceProblem says why a device has no telemetry, and what to do.
+func deviceProblem(ret nvml.Return) string {
+	switch ret {
+	case nvml.ERROR_NOT_FOUND:
+		return "NVML does not list it: it is hidden from this container, though CUDA sees it"
+	case nvml.ERROR_NO_PERMISSION:
+		return "this user may not look at it: it needs the group that owns /dev/nvidia*"
+	case nvml.ERROR_GPU_IS_LOST:
+		return "the GPU has fallen off the bus: dmesg says when, and only a reset of the machine brings it back"
+	case nvml.ERROR_INSUFFICIENT_POWER:
+		return "its power cables are not connected"
+	case nvml.ERROR_IRQ_ISSUE:
+		return "the kernel reports an interrupt problem for it"
+	}
+	return nvml.ErrorString(ret)
 }
 
 // Close lets go of the library.

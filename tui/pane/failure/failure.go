@@ -56,6 +56,7 @@ type Pane struct {
 	top   int // first line shown
 	focus int
 
+	need    struct{ w, h int } // a width, and the height it takes
 	drawn   []string
 	owner   []int // the reason that a drawn line belongs to
 	lines   []string
@@ -78,6 +79,7 @@ func (p *Pane) SetSize(w, h int) {
 // SetData shows another failure, from its first reason on.
 func (p *Pane) SetData(d Data) {
 	p.data, p.at, p.top, p.changed = d, 0, 0, true
+	p.need.w = 0
 }
 
 // SetFocus says which part has the focus, -1 for none.
@@ -135,11 +137,20 @@ func (p *Pane) View() []string {
 	return p.lines
 }
 
+// Need is the height at which a pane of width w shows everything, borders included.
+func (p *Pane) Need(w int) int {
+	if w != p.need.w {
+		p.write(w - 2)
+		p.need.w, p.need.h = w, len(p.drawn)+2
+	}
+	return p.need.h
+}
+
 func (p *Pane) draw() []string {
 	if p.w < 20 || p.h < 3 {
 		return p.th.Blank(p.w, p.h)
 	}
-	p.write()
+	p.write(p.w - 2)
 	first, last := 0, 0 // the lines of the reason under the cursor
 	for i, o := range p.owner {
 		if o == p.at {
@@ -170,9 +181,8 @@ func (p *Pane) title() string {
 }
 
 // write fills drawn and owner: every reason in full, then the hints.
-func (p *Pane) write() {
+func (p *Pane) write(w int) {
 	p.drawn, p.owner = p.drawn[:0], p.owner[:0]
-	w := p.w - 2
 	add := func(line string, owner int) {
 		p.drawn, p.owner = append(p.drawn, line), append(p.owner, owner)
 	}

@@ -165,7 +165,9 @@ func (p *Pane) doctor(h int) []string {
 	w := p.w - 2
 	p.checks = p.checks[:0]
 	missing := 0
-	for _, c := range p.data.Checks {
+	checks := slices.Clone(p.data.Checks)
+	slices.SortStableFunc(checks, func(a, b debugkern.DoctorCheck) int { return rank(a.OK) - rank(b.OK) })
+	for _, c := range checks {
 		mark, style := p.th.Glyph.OK, p.th.OK
 		if !c.OK {
 			mark, style = p.th.Glyph.Wrong, p.th.Wrong
@@ -197,6 +199,14 @@ func (p *Pane) doctor(h int) []string {
 		note += fmt.Sprintf(" · line %d of %d", p.scroll+1, len(p.checks))
 	}
 	return p.th.Box("DOCTOR", note, p.checks[p.scroll:], p.w, h, p.focus == Checks)
+}
+
+// rank puts what is missing before what is there.
+func rank(ok bool) int {
+	if ok {
+		return 1
+	}
+	return 0
 }
 
 // checksHeight is how many lines of checks are shown: what is left below the two boxes above them.
