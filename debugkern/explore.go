@@ -276,6 +276,9 @@ func earlier(a, b Place, grid probes.Dim3) bool {
 // outputChange is the largest difference between two executions' outputs over the blocks executed.
 func outputChange(a, b *runState) float64 {
 	sp := a.r.plan.Stage(probes.StageO)
+	if sp == nil {
+		return 0
+	}
 	most := 0.0
 	for _, block := range a.blocks() {
 		x, y := a.Tile(probes.StageO, block, 0), b.Tile(probes.StageO, block, 0)

@@ -30,6 +30,7 @@ type runState struct {
 	result  *target.Result
 	output  []byte // the output argument after the launch
 
+	backend   target.Backend    // what kernel was loaded on
 	beside    target.Backend    // the emulator, with --backend both
 	tracer    target.Kernel     // executes blocks again, where the backend itself cannot
 	traced    *runState         // its tiles: a writer holds where the bits are equal
@@ -98,6 +99,7 @@ func (e *execution) run() (*Run, error) {
 	if e.backend, e.st.beside, err = e.s.backend(e.ctx, e.req); err != nil {
 		return nil, err
 	}
+	e.st.backend = e.backend
 	if e.st.ref, err = reference(e.r, in); err != nil {
 		return nil, err
 	}

@@ -96,7 +96,7 @@ func (r *Run) prepare(ctx context.Context, t Trial) (*attempt, error) {
 	rs := *base.r
 	a.e.s, a.e.r, a.e.backend = base.session, &rs, base.session.emulator()
 	a.e.req.Backend, a.e.builder = "emu", base.build.Builder
-	a.e.st = &runState{session: base.session, r: &rs, inputs: base.inputs, ref: base.ref, build: base.build}
+	a.e.st = &runState{session: base.session, backend: a.e.backend, r: &rs, inputs: base.inputs, ref: base.ref, build: base.build}
 	for _, step := range []func() error{a.schedule, a.blocks, a.load, a.place, a.substitute} {
 		if err := step(); err != nil {
 			return a, err

@@ -1,0 +1,169 @@
+package debugkern
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// Perturbation is what seeded delays did to the output of the build without probes on a GPU.
+type Perturbation struct {
+	Device   string
+	Seeds    int // launches, one a seed, seeds from 1 on
+	Places   int // instructions that a delay may stand in front of
+	Differed int // launches whose O is not the bits of the unperturbed one's
+	MaxAbs   float64
+	Worst    uint64 // the seed with the largest change, 0 where none differed
+	Elements int    // of O, that differed with it
+	Failed   int    // launches that did not end: counted as having differed
+	Failure  string // how the first of them ended
+}
+
+// Perturb runs the build without probes n times on the run's GPU, each time with other delays in front of accesses to shared
+// memory and synchronisations, and compares O bit for bit with that of the same build without delays. tell may be nil. It is
+// a usage error on the emulator, which has schedules to explore instead, and under a gate. Errors are those of Session.Run.
+func (r *Run) Perturb(ctx context.Context, n int, tell func(done, differed int)) (*Perturbation, error) {
+	e := &execution{ctx: ctx, req: r.Request, progress: func(Progress) {}}
+	if r.state == nil {
+		return nil, e.explain(errNoState)
+	}
+	st := r.state
+	e.s, e.r, e.backend, e.builder, e.st = st.session, st.r, st.backend, st.build.Builder, st
+	p := &perturber{run: r, e: e}
+	out, err := p.perturb(n, tell)
+	if err != nil {
+		return nil, e.explain(err)
+	}
+	return out, nil
+}
+
+// perturber is one perturbation under way.
+type perturber struct {
+	run    *Run
+	e      *execution
+	module *ptx.Module
+	launch *target.Launch
+	base   *runState
+}
+
+func (p *perturber) perturb(n int, tell func(done, differed int)) (*Perturbation, error) {
+	st, be := p.run.state, p.e.backend
+	if be.Info().Name == "emu" {
+		return nil, usage("--perturb needs a GPU: %s has no clock to disturb; explore its schedules instead (--schedules N)", be.Info().Device)
+	}
+	if st.r.sel.Gate != probes.GateNone {
+		return nil, usage("--perturb runs the build without probes, into which nothing is injected: it has no meaning under gate %s", st.r.sel.Gate)
+	}
+	b, err := p.run.plainBuild(p.e.ctx)
+	if err != nil {
+		return nil, err
+	}
+	l := *st.launch
+	l.Probe, l.Only, l.Observe, l.Repeat, l.Label = nil, nil, nil, 0, st.r.label()+", perturbed"
+	p.module, p.launch = b.Module, &l
+	res, err := p.execute(b.Module)
+	if err != nil {
+		return nil, err
+	}
+	p.base = p.state(res)
+	out := &Perturbation{Device: be.Info().Device}
+	for seed := uint64(1); seed <= uint64(max(n, 0)); seed++ {
+		if err := p.seed(seed, out); err != nil {
+			return nil, err
+		}
+		if tell != nil {
+			tell(out.Seeds, out.Differed)
+		}
+	}
+	return out, nil
+}
+
+// seed launches with one seed's delays and compares.
+func (p *perturber) seed(seed uint64, out *Perturbation) error {
+	m, places, err := ptx.Perturbed(p.module, p.run.Plan.Entry, seed)
+	if err != nil {
+		return usage("%w", err)
+	}
+	res, err := p.execute(m)
+	out.Seeds, out.Places = out.Seeds+1, places
+	if fault := (*target.Fault)(nil); errors.As(err, &fault) && p.e.ctx.Err() == nil {
+		out.Differed++
+		if out.Failed++; out.Failed == 1 {
+			out.Failure, out.Worst, out.MaxAbs = fault.Msg, seed, math.Inf(1)
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	st := p.state(res)
+	differing := p.elements(st)
+	if differing == 0 {
+		return nil
+	}
+	out.Differed++
+	if d := outputChange(p.base, st); out.Worst == 0 || d > out.MaxAbs {
+		out.Worst, out.MaxAbs, out.Elements = seed, d, differing
+	}
+	return nil
+}
+
+// execute loads a module, every rounding written out where the backend's compiler might fuse what delays part, and launches.
+func (p *perturber) execute(m *ptx.Module) (*target.Result, error) {
+	load := p.e.backend.Load
+	if pinner, ok := p.e.backend.(target.Pinner); ok {
+		load = pinner.LoadPinned
+	}
+	k, err := load(p.e.ctx, m, p.run.Plan.Entry)
+	if err != nil {
+		return nil, &runError{stage: "load", err: err}
+	}
+	res, err := k.Launch(p.e.ctx, p.launch)
+	if err != nil {
+		return nil, launchError(err)
+	}
+	return res, nil
+}
+
+// state is a run of the whole grid with an output and no captured tile.
+func (p *perturber) state(res *target.Result) *runState {
+	st := *p.run.state
+	rs := *st.r
+	rs.rng = probes.Range{N: rs.plan.Grid, TileN: rs.plan.Work.MaxTiles}
+	rs.stages = probes.StagesOf(probes.StageO)
+	st.r, st.only, st.result, st.output = &rs, nil, res, res.Outputs[p.e.outputArg()]
+	return &st
+}
+
+// elements counts the elements of the output that are not the unperturbed launch's.
+func (p *perturber) elements(st *runState) int {
+	a, b := p.base.output, st.output
+	size := 1
+	if sp := st.r.plan.Stage(probes.StageO); sp != nil {
+		size = sp.DType.Size()
+	}
+	n := 0
+	for i := 0; i+size <= min(len(a), len(b)); i += size {
+		if string(a[i:i+size]) != string(b[i:i+size]) {
+			n++
+		}
+	}
+	return n
+}
+
+// String words the outcome.
+func (p *Perturbation) String() string {
+	if p.Differed == 0 {
+		return fmt.Sprintf("O is the same under %d seeds of delays at %d places on %s", p.Seeds, p.Places, p.Device)
+	}
+	text := fmt.Sprintf("O differs under %d of %d seeds of delays on %s, by up to %.3g (seed %d, %d elements)", p.Differed, p.Seeds, p.Device, p.MaxAbs, p.Worst, p.Elements)
+	if p.Failed > 0 {
+		text += fmt.Sprintf("; %d launches did not end: %s", p.Failed, p.Failure)
+	}
+	return text
+}

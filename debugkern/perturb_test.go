@@ -1,0 +1,71 @@
+package debugkern
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tilescope/debugkern/ptx"
+)
+
+// TestPerturbedKernels perturbs the catalogue's kernels: they stay valid, NVIDIA's assembler takes them where there is one,
+// and on the emulator, which does not sleep, they compute what they did.
+func TestPerturbedKernels(t *testing.T) {
+	ptxas := filepath.Join("..", ".toolchain", "nvidia", "cuda_nvcc", "bin", "ptxas")
+	if _, err := os.Stat(ptxas); err != nil {
+		if ptxas, err = exec.LookPath("ptxas"); err != nil {
+			t.Log("no ptxas in .toolchain or on the path: the kernels are not assembled")
+		}
+	}
+	for _, target := range []string{"scalar", "stage2", "stage3b", "swizzle3a", "pipe3", "flashcore_vec", "flashcore_fused_wmma"} {
+		t.Run(target, func(t *testing.T) {
+			run := ran(t, Request{Target: target, Shape: "small"})
+			b, err := run.plainBuild(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, places, err := ptx.Perturbed(b.Module, run.Plan.Entry, 7)
+			if err != nil || places < 10 {
+				t.Fatalf("%d places, %v", places, err)
+			}
+			if err := ptx.Validate(m); err != nil {
+				t.Fatal(err)
+			}
+			l := *run.state.launch
+			l.Probe = nil
+			p := &perturber{run: run, e: &execution{ctx: context.Background(), backend: run.state.backend, s: run.state.session}, launch: &l}
+			res, err := p.execute(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(res.Outputs["O"], run.state.output) {
+				t.Error("the perturbed kernel computes something else")
+			}
+			if ptxas == "" {
+				return
+			}
+			in := filepath.Join(t.TempDir(), "k.ptx")
+			var text bytes.Buffer
+			if err := errors.Join(ptx.Print(&text, m), os.WriteFile(in, text.Bytes(), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+			if msg, err := exec.Command(ptxas, "-arch=sm_90", "-o", in+".cubin", in).CombinedOutput(); err != nil {
+				t.Errorf("ptxas: %v\n%s", err, msg)
+			}
+		})
+	}
+}
+
+func TestPerturbWantsAGPU(t *testing.T) {
+	run := ran(t, Request{Target: "stage2", Shape: "single16"})
+	_, err := run.Perturb(context.Background(), 3, nil)
+	var coded *Error
+	if !errors.As(err, &coded) || coded.Code != CodeUsage || !strings.Contains(err.Error(), "--schedules") {
+		t.Errorf("%v", err)
+	}
+}
