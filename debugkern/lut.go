@@ -99,7 +99,7 @@ func (s *Session) JudgeLut(ctx context.Context, req Request, path string) (*LutD
 	if err != nil {
 		return nil, &Error{Code: CodeUsage, Err: err}
 	}
-	got, err := parseLut(string(text))
+	got, err := parseLut(string(text), lutName)
 	if err != nil {
 		return nil, usage("%s: %w", filepath.Base(path), err)
 	}

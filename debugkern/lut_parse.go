@@ -12,17 +12,17 @@ const lutName = "WMMA_ACCUM_LUT"
 
 var (
 	lutComment = regexp.MustCompile(`(?s)//[^\n]*|/\*.*?\*/`)
-	lutHead    = regexp.MustCompile(`\b` + lutName + `\s*\[\s*32\s*\]\s*\[\s*8\s*\]\s*\[\s*2\s*\][^={;]*=\s*`)
+	lutShape   = `\s*\[\s*32\s*\]\s*\[\s*8\s*\]\s*\[\s*2\s*\][^={;]*=\s*`
 	lutToken   = regexp.MustCompile(`^\s*([{},]|[-+]?(?:0[xX][0-9a-fA-F]+|\d+)[uUlL]*)`)
 	lutSuffix  = regexp.MustCompile(`[uUlL]+$`)
 )
 
-// parseLut reads the initialiser of WMMA_ACCUM_LUT[32][8][2] out of a C or C++ header: 32 lanes of 8 pairs, all of them.
-func parseLut(text string) ([][]Cell16, error) {
+// parseLut reads the initialiser of name[32][8][2] out of a C or C++ header: 32 lanes of 8 pairs, all of them.
+func parseLut(text, name string) ([][]Cell16, error) {
 	text = lutComment.ReplaceAllString(text, " ")
-	at := lutHead.FindStringIndex(text)
+	at := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + lutShape).FindStringIndex(text)
 	if at == nil {
-		return nil, fmt.Errorf("no initialised %s[32][8][2] in it", lutName)
+		return nil, fmt.Errorf("no initialised %s[32][8][2] in it", name)
 	}
 	p := &lutParser{text: text[at[1]:]}
 	p.next()
@@ -34,16 +34,16 @@ func parseLut(text string) ([][]Cell16, error) {
 			elems = append(elems, c)
 			return err
 		}); err != nil {
-			return fmt.Errorf("%s[%d]: %w", lutName, len(lanes), err)
+			return fmt.Errorf("%s[%d]: %w", name, len(lanes), err)
 		}
 		if len(elems) != 8 {
-			return fmt.Errorf("%s[%d] has %d pairs, expected 8", lutName, len(lanes), len(elems))
+			return fmt.Errorf("%s[%d] has %d pairs, expected 8", name, len(lanes), len(elems))
 		}
 		lanes = append(lanes, elems)
 		return nil
 	})
 	if err == nil && len(lanes) != 32 {
-		err = fmt.Errorf("%s has %d lanes, expected 32", lutName, len(lanes))
+		err = fmt.Errorf("%s has %d lanes, expected 32", name, len(lanes))
 	}
 	return lanes, err
 }

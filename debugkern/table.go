@@ -1,8 +1,13 @@
 package debugkern
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 
 	"tilescope/debugkern/ptx"
 )
@@ -11,38 +16,70 @@ import (
 // introspection.
 type Table struct {
 	Name  string     // the variable's, in the source
+	Var   string     // as in the PTX
 	Line  int        // of its definition in the PTX
+	At    *SourceDoc // where the source declares it, nil where that was not found
 	Cells [][]Cell16 // by lane and element
+	Right []byte     // what it should hold, in its own element type: the Data of a ptx.Edit
 	*LutDoc
 }
 
 // Table finds the table by which a run's kernel takes an accumulator apart, and judges it; nil where its module has none.
 // It is told by its content, not its name: constant data of 32×8 pairs of integers that name most cells of a 16×16 tile.
 func (r *Run) Table(ctx context.Context) (*Table, error) {
-	v, cells := moduleTable(r.state.build.Module, r.Plan.Entry)
-	if v == nil {
-		return nil, nil
-	}
-	doc, err := r.state.session.Lut(ctx, r.Request, LutFilter{Kind: "acc", DType: "f32"})
-	if err != nil {
+	all, err := r.Tables(ctx)
+	if len(all) == 0 {
 		return nil, err
 	}
-	doc.judge(cells)
-	return &Table{Name: v.Demangled, Line: v.Pos.Line, Cells: cells, LutDoc: doc}, nil
+	return &all[0], err
 }
 
-func moduleTable(m *ptx.Module, entry string) (*ptx.Var, [][]Cell16) {
+// Tables is all of them, in the order of the module.
+func (r *Run) Tables(ctx context.Context) ([]Table, error) {
+	var found []Table
+	m := r.state.build.Module
 	for _, v := range m.Vars {
 		if v.Space != ptx.SpaceConst && v.Space != ptx.SpaceGlobal || len(v.Relocs) > 0 {
 			continue
 		}
 		for _, size := range []int{1, 2, 4} {
-			if cells := tableIn(v.Init, size); cells != nil && m.Uses(m.Func(entry), v) { // compilers keep what nothing reads
-				return v, cells
+			cells := tableIn(v.Init, size)
+			if cells == nil || !m.Uses(m.Func(r.Plan.Entry), v) { // compilers keep what nothing reads
+				continue
+			}
+			t, err := r.judgeTable(ctx, v, cells, size)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, *t)
+		}
+	}
+	return found, nil
+}
+
+// judgeTable holds a table to the accumulator it comes nearest to: float's and half's need not be the same.
+func (r *Run) judgeTable(ctx context.Context, v *ptx.Var, got [][]Cell16, size int) (*Table, error) {
+	var docs []*LutDoc
+	for _, dtype := range []string{"f32", "f16"} {
+		doc, err := r.state.session.Lut(ctx, r.Request, LutFilter{Kind: "acc", DType: dtype})
+		if err != nil {
+			return nil, err
+		}
+		doc.judge(got)
+		docs = append(docs, doc)
+	}
+	best := slices.MinFunc(docs, func(a, b *LutDoc) int { return cmp.Compare(len(a.Wrong), len(b.Wrong)) })
+	t := &Table{
+		Name: v.Demangled, Var: v.Name, Line: v.Pos.Line, At: r.declaration(v.Demangled, got), Cells: got, Right: make([]byte, v.Size), LutDoc: best,
+	}
+	for l, elems := range best.Maps[0].Lanes {
+		for e, cell := range elems {
+			for k, n := range cell {
+				t.Right[(2*(l*tableElements+e)+k)*size] = byte(n)
 			}
 		}
 	}
-	return nil, nil
+	return t, nil
 }
 
 // tableEntries are the pairs of WMMA_ACCUM_LUT[32][8][2].
@@ -81,4 +118,40 @@ func tableIn(data []byte, size int) [][]Cell16 {
 		return nil
 	}
 	return cells
+}
+
+var includeLine = regexp.MustCompile(`(?m)^\s*#\s*include\s*"([^"]+)"`)
+
+// declaration finds the source line that declares a table: of several headers of the same name, the one whose numbers are
+// those that were compiled.
+func (r *Run) declaration(name string, got [][]Cell16) *SourceDoc {
+	var files []string
+	seen := map[string]bool{}
+	add := func(file string) {
+		if base := filepath.Base(file); !seen[base] {
+			seen[base] = true
+			files = append(files, file)
+		}
+	}
+	for _, f := range r.state.build.Module.Files {
+		add(f.Name)
+	}
+	for i := 0; i < len(files); i++ {
+		lines := r.Source(files[i])
+		text := strings.Join(lines, "\n")
+		for _, m := range includeLine.FindAllStringSubmatch(text, -1) {
+			add(filepath.ToSlash(filepath.Join(filepath.Dir(files[i]), m[1])))
+		}
+		lanes, err := parseLut(text, name)
+		if err != nil || !slices.EqualFunc(lanes, got, slices.Equal) {
+			continue
+		}
+		head := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\s*\[\s*32\s*\].*=`)
+		for n, line := range lines {
+			if head.MatchString(line) {
+				return &SourceDoc{File: files[i], Line: n + 1}
+			}
+		}
+	}
+	return nil
 }

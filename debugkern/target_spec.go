@@ -58,7 +58,24 @@ func (w *bisector) command(from, to TargetSpec) string {
 			words = append(words, "--fault"+side.suffix, f)
 		}
 	}
-	r := w.request
+	return commandLine(append(words, w.request.options()...))
+}
+
+// Command is the command line that asks for the request again: verb is run, diagnose or gates. More words follow as given.
+func (r Request) Command(verb string, more ...string) string {
+	words := []string{"tilescope", verb, r.Target}
+	for _, name := range slices.Sorted(maps.Keys(r.Set)) {
+		words = append(words, "--set", name+"="+r.Set[name])
+	}
+	for _, f := range r.Faults {
+		words = append(words, "--fault", f)
+	}
+	return commandLine(append(append(words, r.options()...), more...))
+}
+
+// options are those beside target, flags and faults, where they are not as usual.
+func (r Request) options() []string {
+	var words []string
 	for _, o := range []struct{ name, value, usual string }{
 		{"shape", r.Shape, "validation"}, {"seed", fmt.Sprint(r.Seed), "0"}, {"gate", r.Gate.String(), "none"}, {"inject", r.Inject, "reference"},
 		{"backend", r.Backend, "auto"}, {"builder", r.Builder, "auto"}, {"arch", r.Arch, ""}, {"inputs", r.Inputs, ""},
@@ -68,6 +85,11 @@ func (w *bisector) command(from, to TargetSpec) string {
 			words = append(words, "--"+o.name, o.value)
 		}
 	}
+	return words
+}
+
+// commandLine quotes words as a shell wants them.
+func commandLine(words []string) string {
 	for i, word := range words {
 		words[i] = shellWord(word)
 	}
