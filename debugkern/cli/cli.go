@@ -12,7 +12,6 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -147,9 +146,6 @@ func (a *app) execute(ctx context.Context) error {
 	return fang.Execute(ctx, root, fang.WithoutVersion(), fang.WithErrorHandler(func(io.Writer, fang.Styles, error) {}))
 }
 
-// planned are commands of CONTRACT.md that this version does not have; as a target they would only confuse.
-var planned = []string{"diagnose"}
-
 func (a *app) root() *cobra.Command {
 	var opt runOptions
 	root := &cobra.Command{
@@ -158,7 +154,7 @@ func (a *app) root() *cobra.Command {
 		Long: "tilescope runs a fused attention kernel stage by stage, lays every tile beside a reference, and says which stage,\n" +
 			"tile, cell, lane and source line went wrong, and why: on a GPU, or without one by executing the same PTX in an emulator.\n\n" +
 			"Without a command it opens the terminal on TARGET: a variant or kernel of the catalogue, or the path of a manifest.",
-		Example:           "  tilescope\n  tilescope run stage2 --fault p-stale-m\n  tilescope kernels",
+		Example:           "  tilescope\n  tilescope run stage2 --fault p-stale-m\n  tilescope diagnose stage3b-reported\n  tilescope kernels",
 		Args:              cobra.MaximumNArgs(1),
 		PersistentPreRunE: func(*cobra.Command, []string) error { return a.load() },
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.open(cmd, &opt, args) },
@@ -166,7 +162,7 @@ func (a *app) root() *cobra.Command {
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the document of this command on standard output, and nothing else")
 	opt.bind(root)
-	root.AddCommand(a.runCommand(), a.gatesCommand(), a.compareCommand(), a.bisectCommand(), a.initCommand(), a.lutCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.diagnoseCommand(), a.gatesCommand(), a.compareCommand(), a.bisectCommand(), a.initCommand(), a.lutCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand())
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &debugkern.Error{Code: debugkern.CodeUsage, Err: fmt.Errorf("%w (%s --help lists the options)", err, c.CommandPath())}
 	})
@@ -193,9 +189,6 @@ func (a *app) session(ctx context.Context) (*debugkern.Session, error) {
 
 // open is the command without a name: the terminal.
 func (a *app) open(cmd *cobra.Command, opt *runOptions, args []string) error {
-	if len(args) == 1 && slices.Contains(planned, args[0]) {
-		return &debugkern.Error{Code: debugkern.CodeUsage, Err: fmt.Errorf("command %s is not part of this version (%s --help lists those that are)", args[0], cmd.Root().Name())}
-	}
 	if a.json {
 		return &debugkern.Error{Code: debugkern.CodeUsage, Err: errors.New("--json belongs to a command: tilescope run TARGET --json")}
 	}

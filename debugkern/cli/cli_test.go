@@ -122,7 +122,14 @@ func TestBadInput(t *testing.T) {
 		{"schedule", []string{"run", "stage2", "--schedule", "sideways"}, 2, "in-order"},
 		{"blocks", []string{"run", "stage2", "--blocks", "9,0,0"}, 2, "0-3"},
 		{"stage", []string{"run", "stage2", "--stages", "X"}, 2, "X"},
-		{"command of later", []string{"diagnose"}, 2, "diagnose"},
+		{"diagnose without a target", []string{"diagnose"}, 2, "takes one TARGET"},
+		{"no schedules", []string{"diagnose", "stage2", "--schedules", "0"}, 2, "--schedules 0"},
+		{"schedules that are no number", []string{"diagnose", "stage2", "--schedules", "many"}, 2, "--schedules"},
+		{"perturb on the emulator", []string{"diagnose", "stage2", "--backend", "emu", "--perturb"}, 2, "--perturb"},
+		{"negative perturb", []string{"diagnose", "stage2", "--perturb=-1"}, 2, "--perturb=-1"},
+		{"unwritable SARIF", []string{"diagnose", "stage2", "--sarif", "/nowhere/at/all.sarif"}, 2, "--sarif /nowhere/at/all.sarif"},
+		{"unwritable page", []string{"diagnose", "stage2", "--html", "/nowhere/at/all.html"}, 2, "--html /nowhere/at/all.html"},
+		{"two outputs in one file", []string{"diagnose", "stage2", "--sarif", "x", "--html", "x"}, 2, "different files"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out, errText, code := call(t, c.args...)

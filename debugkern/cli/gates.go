@@ -65,17 +65,14 @@ func (a *app) gates(cmd *cobra.Command, opt *gatesOptions, targets []string) err
 	if err != nil {
 		return err
 	}
-	dump, err := createDump(opt.dump)
+	dump, err := createOutput("--dump", opt.dump)
 	if err != nil {
 		return err
 	}
 	defer dump.abandon()
 	if dump != nil {
 		o.Ran = func(r *debugkern.Run) error {
-			if err := r.Dump(cmd.Context(), dump); err != nil {
-				return usageError("--dump %s: %w", opt.dump, err)
-			}
-			return dump.commit()
+			return dump.write(func(w io.Writer) error { return r.Dump(cmd.Context(), w) })
 		}
 	}
 	s, err := a.session(cmd.Context())

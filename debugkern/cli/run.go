@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -206,7 +204,7 @@ func (a *app) run(cmd *cobra.Command, opt *runOptions, target string) error {
 	if err := opt.applyGate(&req); err != nil {
 		return err
 	}
-	dump, err := createDump(opt.dump)
+	dump, err := createOutput("--dump", opt.dump)
 	if err != nil {
 		return err
 	}
@@ -223,11 +221,8 @@ func (a *app) run(cmd *cobra.Command, opt *runOptions, target string) error {
 		return a.failed(err)
 	}
 	if dump != nil {
-		if err := r.Dump(cmd.Context(), dump); err != nil {
-			return usageError("--dump %s: %w", opt.dump, err)
-		}
-		if err := dump.commit(); err != nil {
-			return usageError("--dump %s: %w", opt.dump, err)
+		if err := dump.write(func(w io.Writer) error { return r.Dump(cmd.Context(), w) }); err != nil {
+			return err
 		}
 	}
 	if err := a.print(r.Report, func(w io.Writer) { printReport(w, r.Report) }); err != nil {
@@ -266,60 +261,4 @@ func (a *app) print(doc any, text func(io.Writer)) error {
 	}
 	_, err = a.Stdout.Write(append(b, '\n'))
 	return err
-}
-
-// dumpFile is written beside its destination and renamed into place, so that a failed run leaves nothing half-written. A
-// destination that is no regular file (a device, a pipe) is written directly.
-type dumpFile struct {
-	*os.File
-	path   string
-	direct bool
-	done   bool
-}
-
-// createDump opens the destination before anything runs: an unwritable output is bad input.
-func createDump(path string) (*dumpFile, error) {
-	if path == "" {
-		return nil, nil
-	}
-	info, err := os.Stat(path)
-	if err == nil && info.IsDir() {
-		return nil, usageError("--dump %s: is a directory; name a file", path)
-	}
-	if err == nil && !info.Mode().IsRegular() {
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return nil, usageError("--dump %s: cannot write there: %w", path, err)
-		}
-		return &dumpFile{File: f, path: path, direct: true}, nil
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".tilescope-*.npz")
-	if err != nil {
-		return nil, usageError("--dump %s: cannot write there: %w", path, err)
-	}
-	return &dumpFile{File: f, path: path}, nil
-}
-
-func (d *dumpFile) commit() error {
-	if d.direct {
-		d.done = true
-		return d.Close()
-	}
-	if err := d.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := d.Close(); err != nil {
-		return err
-	}
-	d.done = true
-	return os.Rename(d.Name(), d.path)
-}
-
-func (d *dumpFile) abandon() {
-	if d != nil && !d.done {
-		d.Close()
-		if !d.direct {
-			os.Remove(d.Name())
-		}
-	}
 }

@@ -3,12 +3,16 @@
 //
 // The one idea: nothing is said that was not tried. A cause is a hypothesis that survived an experiment: a synchronisation
 // inserted virtually that makes the finding go, a stage replaced by the reference after which later stages are right, a
-// table replaced by what the hardware does. Every experiment is a debugkern.Trial.
+// table replaced by what the hardware does. Every experiment is a debugkern.Trial, or the same kernel with a planted fault
+// left out. Where nothing could be tried, the text says so.
+//
+// It must not know kernels, variants or faults by name: variables, lines, tables and faults are data of the run.
 package diagnose
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"strings"
 
 	"tilescope/debugkern"
 	"tilescope/probes"
@@ -16,6 +20,12 @@ import (
 
 // Schema names the document.
 const Schema = "tilescope.diagnose/1"
+
+// Kinds of causes that are no kind of finding.
+const (
+	kindStage = "stage" // a stage computes something else: arithmetic
+	kindTable = "table" // a fragment map that is not the hardware's
+)
 
 // Options of a diagnosis.
 type Options struct {
@@ -26,7 +36,7 @@ type Options struct {
 	Tell func(Event)
 }
 
-// Event is one thing that became known before the end.
+// Event is one thing that became known before the end. Exactly one member is set.
 type Event struct {
 	Progress *debugkern.Progress
 	Finding  *debugkern.FindingDoc
@@ -41,35 +51,45 @@ type Diagnosis struct {
 	Schedules []ScheduleDoc `json:"schedules"`
 	Barriers  []BarrierDoc  `json:"barriers"` // why each synchronisation is there
 
-	Run *debugkern.Run `json:"-"`
+	Run *debugkern.Run `json:"-"` // what was executed on the emulator, checkers attached
+
+	again string // the command that shows all of it again
 }
 
 // Cause is one independent reason why the kernel is wrong.
 type Cause struct {
-	Kind    string `json:"kind"`    // "stage" (arithmetic) or the kind of the finding
-	Title   string `json:"title"`   // one line, for lists
-	Stage   string `json:"stage"`   // the stage that it spoils first, "" where none
-	Finding int    `json:"finding"` // index in Findings, -1 where none
-	Place   Place  `json:"place"`
+	Kind     string   `json:"kind"`     // "stage" (arithmetic), "table", or the kind of the finding
+	Title    string   `json:"title"`    // one line, for lists
+	Stage    string   `json:"stage"`    // the stage that it spoils first, "" where none
+	Stages   []string `json:"stages"`   // all stages whose local error goes with it
+	Finding  int      `json:"finding"`  // index in Findings of the first finding, -1 where none
+	Findings []int    `json:"findings"` // all of them: one cause may show at several variables
+	Place    Place    `json:"place"`
 	// Share is the part of the error that goes when this cause alone is put right, 0 to 1; null where that cannot be tried.
 	// Causes that hide each other can each have a share near 0: Alone says so.
 	Share  *debugkern.Number `json:"share_of_error"`
-	Alone  string            `json:"alone"`
+	Alone  string            `json:"alone"`  // what remains when only this one is put right
 	Proof  []string          `json:"proof"`  // what was tried, and what came of it
 	Advice string            `json:"advice"` // what to change, and where
 	Again  string            `json:"again"`  // command that shows it again
 }
 
+// key identifies a cause from one run to the next: what, where in the source, on which variable.
+func (c *Cause) key() string {
+	return strings.Join([]string{c.Kind, c.Stage, c.Place.Variable, placeText(c.Place.Source), placeText(c.Place.Other)}, " ")
+}
+
 // Place is where a cause is.
 type Place struct {
-	Block    probes.Dim3          `json:"block"`
-	KVTile   int                  `json:"kv_tile"` // -1 where unknown
-	Row      int                  `json:"row"`     // -1 where none
-	Col      int                  `json:"col"`
-	Variable string               `json:"variable"`
-	Index    []int                `json:"index"`
-	Source   *debugkern.SourceDoc `json:"source"`
-	Other    *debugkern.SourceDoc `json:"other"`
+	Block     probes.Dim3          `json:"block"`
+	KVTile    int                  `json:"kv_tile"` // -1 where unknown
+	Row       int                  `json:"row"`     // -1 where none
+	Col       int                  `json:"col"`
+	Variable  string               `json:"variable"`
+	Variables []string             `json:"variables"` // every variable it shows at
+	Index     []int                `json:"index"`
+	Source    *debugkern.SourceDoc `json:"source"`
+	Other     *debugkern.SourceDoc `json:"other"`
 }
 
 // ScheduleDoc is what exploring schedules showed.
@@ -92,5 +112,33 @@ type BarrierDoc struct {
 
 // Diagnose runs and explains. Errors are those of Session.Run; a kernel that failed to run has no diagnosis.
 func Diagnose(ctx context.Context, s *debugkern.Session, req debugkern.Request, o Options) (*Diagnosis, error) {
-	return nil, errors.New("diagnose: not available")
+	if o.Tell == nil {
+		o.Tell = func(Event) {}
+	}
+	q := &inquiry{ctx: ctx, s: s, req: req, o: o, twins: map[string]*debugkern.Run{}}
+	for _, step := range []func() error{q.examine, q.suspect, q.experiment, q.arithmetic, q.schedules, q.barriers} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	q.conclude()
+	return q.doc, nil
+}
+
+// Failure is the document of a kernel that did not build, load or run: everything known, and no causes.
+func Failure(req debugkern.Request, rep *debugkern.Report) *Diagnosis {
+	d := &Diagnosis{Report: *rep, Causes: []Cause{}, Story: []string{}, Schedules: []ScheduleDoc{}, Barriers: []BarrierDoc{}, again: req.Command("diagnose")}
+	d.Schema = Schema
+	if rep.Error != nil {
+		d.Story = []string{fmt.Sprintf("%s did not run: %s: %s", subject(rep), rep.Error.Stage, rep.Error.Message)}
+	}
+	return d
+}
+
+// placeText is "file:line", "" for no place.
+func placeText(s *debugkern.SourceDoc) string {
+	if s == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", s.File, s.Line)
 }

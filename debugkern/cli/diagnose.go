@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/diagnose"
+)
+
+// diagnoseOptions are the options of diagnose beside the shared ones.
+type diagnoseOptions struct {
+	runOptions
+	schedules, perturb int
+	sarif, html        string
+}
+
+// Bounds of what can be asked for: a slip of the finger is no work of years.
+const (
+	maxSchedules   = 100000
+	maxPerturb     = 10000
+	defaultPerturb = "200" // seeds of --perturb without a number
+)
+
+func (a *app) diagnoseCommand() *cobra.Command {
+	var opt diagnoseOptions
+	c := &cobra.Command{
+		Use:   "diagnose TARGET",
+		Short: "Run with every checker and several schedules, then explain",
+		Long: "diagnose runs a kernel with every checker attached, tries what would put it right, and says why it is wrong: each cause with\n" +
+			"its place, the share of the error that goes with it, how it was proven, and what to change. Synchronisation is put in and\n" +
+			"taken out virtually, stages and tables are replaced by the reference's: nothing is compiled again. Races are explored under\n" +
+			"many schedules. What is printed last is the story: at most twelve lines to act on.\n\n" +
+			"It executes on the emulator; with --backend cuda or both the verdict is the GPU's, and --perturb launches the kernel there\n" +
+			"with seeded delays.\n\n" +
+			"Exit code: 0 agreed and no finding of severity error, 1 a divergence or such a finding, 2 bad input, 3 backend or compiler\n" +
+			"not available, 4 the kernel did not build, load or run.",
+		Example: "  tilescope diagnose stage3b-reported\n  tilescope diagnose stage2 --fault sync-s --schedules 1000\n" +
+			"  tilescope diagnose stage2 --fault sync-frag --html report.html --sarif report.sarif",
+		Args: oneTarget,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.diagnose(cmd, &opt, args[0]) },
+	}
+	opt.bind(c)
+	f := c.Flags()
+	f.IntVar(&opt.schedules, "schedules", 0, "schedules explored for each race (default 200, fewer for long blocks)")
+	f.IntVar(&opt.perturb, "perturb", 0, "seeds of delays at shared accesses and synchronisations, on a GPU (200 without a number)")
+	f.Lookup("perturb").NoOptDefVal = defaultPerturb
+	f.StringVar(&opt.sarif, "sarif", "", "write causes and findings to FILE as SARIF 2.1.0")
+	f.StringVar(&opt.html, "html", "", "write one self-contained page to FILE")
+	return c
+}
+
+// check refuses values that mean nothing.
+func (o *diagnoseOptions) check(cmd *cobra.Command, req *debugkern.Request) error {
+	changed := cmd.Flags().Changed
+	switch {
+	case changed("schedules") && (o.schedules < 1 || o.schedules > maxSchedules):
+		return usageError("--schedules %d: expected 1 to %d", o.schedules, maxSchedules)
+	case changed("perturb") && (o.perturb < 1 || o.perturb > maxPerturb):
+		return usageError("--perturb=%d: expected 1 to %d seeds", o.perturb, maxPerturb)
+	case changed("perturb") && req.Backend == "emu":
+		return usageError("--perturb delays launches on a GPU, and --backend emu asks for none: use --schedules, or --backend cuda")
+	case o.sarif != "" && o.sarif == o.html, o.dump != "" && (o.dump == o.sarif || o.dump == o.html):
+		return usageError("--dump, --sarif and --html must name different files")
+	}
+	return nil
+}
+
+func (a *app) diagnose(cmd *cobra.Command, opt *diagnoseOptions, target string) error {
+	req := opt.request(cmd, a.config, target)
+	if err := opt.applyGate(&req); err != nil {
+		return err
+	}
+	if err := opt.check(cmd, &req); err != nil {
+		return err
+	}
+	var outputs [3]*outputFile
+	for i, o := range []struct{ option, path string }{{"--dump", opt.dump}, {"--sarif", opt.sarif}, {"--html", opt.html}} {
+		var err error
+		if outputs[i], err = createOutput(o.option, o.path); err != nil {
+			return err
+		}
+		defer outputs[i].abandon()
+	}
+	s, err := a.session(cmd.Context())
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	t := &teller{w: a.Stdout, meter: newMeter(a.Stderr, a.json), quiet: a.json}
+	d, err := diagnose.Diagnose(cmd.Context(), s, req, diagnose.Options{Schedules: opt.schedules, Perturb: opt.perturb, Tell: t.tell})
+	t.meter.clear()
+	if err != nil {
+		return a.undiagnosed(req, err)
+	}
+	fill := []func(io.Writer) error{
+		func(w io.Writer) error { return d.Run.Dump(cmd.Context(), w) },
+		func(w io.Writer) error { return d.WriteSARIF(w, a.Version) },
+		func(w io.Writer) error { return d.WriteHTML(w, a.Version) },
+	}
+	for i, o := range outputs {
+		if err := o.write(fill[i]); err != nil {
+			return err
+		}
+	}
+	if err := a.print(d, func(w io.Writer) { printDiagnosis(w, d) }); err != nil {
+		return err
+	}
+	return exitFor(d.ExitCode())
+}
+
+// undiagnosed prints the document of a kernel that did not run (exit 4) and passes the error on.
+func (a *app) undiagnosed(req debugkern.Request, err error) error {
+	var e *debugkern.Error
+	if errors.As(err, &e) && e.Report != nil && a.json {
+		if perr := a.print(diagnose.Failure(req, e.Report), nil); perr != nil {
+			return perr
+		}
+	}
+	return err
+}
+
+// teller shows what becomes known before the end: findings of severity error, as they come.
+type teller struct {
+	w     io.Writer
+	meter *meter
+	quiet bool
+	mu    sync.Mutex
+}
+
+func (t *teller) tell(e diagnose.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case e.Progress != nil:
+		t.meter.report(*e.Progress)
+	case e.Finding != nil && !t.quiet:
+		t.meter.clear()
+		fmt.Fprintf(t.w, "found %s\n", findingLine(e.Finding))
+	}
+}
+
+// findingLine is a finding in one line: place, kind, what happened.
+func findingLine(f *debugkern.FindingDoc) string {
+	text := f.Kind + ": " + f.Message
+	if f.Source != nil && !strings.Contains(f.Message, fmt.Sprintf(":%d", f.Source.Line)) {
+		text = fmt.Sprintf("%s:%d: %s", f.Source.File, f.Source.Line, text)
+	}
+	return text
+}
+
+// printDiagnosis prints causes with their proof, what the synchronisations are for, advice, and last the story.
+func printDiagnosis(w io.Writer, d *diagnose.Diagnosis) {
+	if d.Verdict != debugkern.Agree {
+		printStages(w, &d.Report)
+		fmt.Fprintln(w)
+	}
+	for i := range d.Causes {
+		printCause(w, i+1, &d.Causes[i])
+	}
+	if len(d.Causes) > 0 && len(d.Barriers) > 0 {
+		printBarriers(w, d.Barriers)
+	}
+	advice := 0
+	for i := range d.Findings {
+		if f := &d.Findings[i]; f.Severity != "error" {
+			advice++
+			fmt.Fprintf(w, "advice %s\n", findingLine(f))
+		}
+	}
+	if advice > 0 || len(d.Causes) > 0 {
+		fmt.Fprintln(w)
+	}
+	for _, line := range d.Story {
+		fmt.Fprintln(w, line)
+	}
+}
+
+func printCause(w io.Writer, n int, c *diagnose.Cause) {
+	fmt.Fprintf(w, "\ncause %d: %s\n", n, c.Title)
+	if c.Share != nil {
+		fmt.Fprintf(w, "  share of the error: %.0f %%\n", 100*float64(*c.Share))
+	}
+	for _, p := range c.Proof {
+		fmt.Fprintf(w, "  - %s\n", p)
+	}
+	if c.Alone != "" {
+		fmt.Fprintf(w, "  alone: %s\n", c.Alone)
+	}
+	if c.Advice != "" {
+		fmt.Fprintf(w, "  change: %s\n", c.Advice)
+	}
+	if c.Again != "" {
+		fmt.Fprintf(w, "  see: %s\n", c.Again)
+	}
+}
+
+func printBarriers(w io.Writer, barriers []diagnose.BarrierDoc) {
+	fmt.Fprintln(w, "\nwhat each synchronisation is for:")
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for i := range barriers {
+		b := &barriers[i]
+		at := ""
+		if b.Source != nil {
+			at = fmt.Sprintf("line %d", b.Source.Line)
+		}
+		fmt.Fprintf(tw, "  %s\t%s\t%s\n", at, b.Instr, b.Because)
+	}
+	tw.Flush()
+	fmt.Fprintln(w)
+}

@@ -1,0 +1,299 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/probes"
+)
+
+// arithmetic makes a cause of every stage that is still wrong when everything that could be put right was, unless a suspect
+// that nothing could put right explains it; and proves by counterfactual what each of them spoils.
+func (q *inquiry) arithmetic() error {
+	for _, s := range q.suspects {
+		if s.remedy != nil && s.remedy.without != "" && len(s.stages) > 0 {
+			if err := q.entrance(s); err != nil {
+				return err
+			}
+		}
+	}
+	for _, group := range q.stageGroups(wrongStages(q.joint.Report)) {
+		if s := q.explains(group); s != nil {
+			s.stages = append(s.stages, group...)
+			if err := q.replaced(s, group); err != nil {
+				return err
+			}
+			continue
+		}
+		s := q.stageSuspect(group)
+		q.suspects = append(q.suspects, s)
+		if err := q.replaced(s, group); err != nil {
+			return err
+		}
+		if s.alone == nil {
+			if err := q.gated(s, group[0]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// stageGroups splits wrong stages into those with a reason of their own. A stage belongs to the group of one that it is
+// computed from where both first went wrong in the same tile and neither shows a pattern of its own: the kernel keeps such
+// values in registers, so that the stage that was captured need not be what the next was computed from.
+func (q *inquiry) stageGroups(wrong []probes.Stage) [][]probes.Stage {
+	var groups [][]probes.Stage
+	for _, s := range wrong {
+		at := slices.IndexFunc(groups, func(g []probes.Stage) bool {
+			return slices.ContainsFunc(g, func(o probes.Stage) bool { return q.related(o, s) })
+		})
+		if at < 0 {
+			groups = append(groups, []probes.Stage{s})
+		} else {
+			groups[at] = append(groups[at], s)
+		}
+	}
+	slices.SortStableFunc(groups, func(a, b []probes.Stage) int { return q.order(a[0]) - q.order(b[0]) })
+	return groups
+}
+
+// order is where a stage stands among those that are guilty: by kv tile, then stage.
+func (q *inquiry) order(s probes.Stage) int {
+	i := slices.IndexFunc(q.doc.Guilty, func(g debugkern.Guilty) bool { return g.Stage == s.String() })
+	if i < 0 {
+		return len(q.doc.Guilty)
+	}
+	return i
+}
+
+func (q *inquiry) related(first, then probes.Stage) bool {
+	sp, a, b := q.run.Plan.Stage(then), q.doc.Stage(first.String()), q.doc.Stage(then.String())
+	if sp == nil || a == nil || b == nil || a.FirstBad == nil || b.FirstBad == nil {
+		return false
+	}
+	// What is carried on shows a tile later: at the first one it is multiplied with nothing.
+	if late := b.FirstBad.KVTile - a.FirstBad.KVTile; late != 0 && !(late == 1 && sp.From.Has(then)) || a.FirstBad.Block != b.FirstBad.Block {
+		return false
+	}
+	siblings := first == probes.StageM && then == probes.StageL || first == probes.StageL && then == probes.StageP
+	return (sp.From.Has(first) || siblings) && pattern(a) == nil && pattern(b) == nil
+}
+
+// pattern is a stage's best fingerprint where it explains most of what is wrong. Cells that are no numbers fit anything that is
+// none.
+func pattern(st *debugkern.StageDoc) *debugkern.FingerprintDoc {
+	if 2*st.Local.Nonfinite > st.Local.Bad {
+		return nil
+	}
+	if len(st.Fingerprints) > 0 && st.Fingerprints[0].Explains >= 0.9 {
+		return &st.Fingerprints[0]
+	}
+	return nil
+}
+
+// explains returns the suspect without a remedy whose variable holds the stage, or what the stage is computed from, or that is
+// met while the stage is made.
+func (q *inquiry) explains(group []probes.Stage) *suspect {
+	for _, s := range q.suspects {
+		if s.remedy != nil || len(s.cause.Findings) == 0 {
+			continue
+		}
+		for _, st := range group {
+			if q.feeds(s, st) {
+				return s
+			}
+		}
+	}
+	return nil
+}
+
+// valueKinds are kinds of findings that put another value in the place of the right one.
+var valueKinds = []string{"uninitialised", "out-of-bounds", "misaligned", "nan-origin", "overlap", "race", "cp-async", "barrier", "deadlock"}
+
+func (q *inquiry) feeds(s *suspect, st probes.Stage) bool {
+	plan := q.run.Plan
+	if !slices.Contains(valueKinds, s.cause.Kind) {
+		return false
+	}
+	from := probes.StagesOf(st)
+	if sp := plan.Stage(st); sp != nil {
+		from |= sp.From
+	}
+	for i := range plan.Stages {
+		sp := &plan.Stages[i]
+		if from.Has(sp.Stage) && sp.Array != "" && q.touches(s, sp.Array) {
+			return true
+		}
+	}
+	return q.madeBy(s, st)
+}
+
+// touches reports whether a suspect's findings are on an array, or spoil it as a neighbour.
+func (q *inquiry) touches(s *suspect, array string) bool {
+	for _, i := range s.cause.Findings {
+		f := &q.doc.Findings[i]
+		if f.Variable == array || strings.Contains(f.Neighbour, array) {
+			return true
+		}
+	}
+	return false
+}
+
+// madeBy reports whether a finding lies in the code that makes the stage: between what wrote the stage before it and what
+// wrote its first bad cell, in program order.
+func (q *inquiry) madeBy(s *suspect, st probes.Stage) bool {
+	fn, doc := q.run.Entry(), q.doc.Stage(st.String())
+	if fn == nil || doc == nil || doc.FirstBad == nil || doc.FirstBad.Source == nil {
+		return false
+	}
+	to := instructionsAt(fn, doc.FirstBad.Source)
+	if len(to) == 0 {
+		return false
+	}
+	begin := q.lastBarrier(to[len(to)-1])
+	for _, i := range s.cause.Findings {
+		f := &q.doc.Findings[i]
+		if f.Source == nil || f.KVTile >= 0 && doc.FirstBad.KVTile >= 0 && f.KVTile > doc.FirstBad.KVTile {
+			continue
+		}
+		for _, at := range instructionsAt(fn, f.Source) {
+			if at >= begin && at <= to[len(to)-1] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lastBarrier is the last block barrier before a body index, 0 where there is none.
+func (q *inquiry) lastBarrier(at int) int {
+	fn := q.run.Entry()
+	for i := at - 1; i > 0; i-- {
+		if in := fn.Body[i]; in.Op == "barrier" || in.Op == "bar" && !in.Has("warp") {
+			return i
+		}
+	}
+	return 0
+}
+
+// stageSuspect is a stage, or several that go together, that are computed wrongly.
+func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
+	name := group[0].String()
+	doc := q.doc.Stage(name)
+	c := Cause{Kind: kindStage, Stage: name, Finding: -1, Findings: []int{}, Place: Place{KVTile: -1, Row: -1, Col: -1, Variables: []string{}, Index: []int{}}}
+	if sp := q.run.Plan.Stage(group[0]); sp != nil && sp.Array != "" {
+		c.Place.Variable, c.Place.Variables = sp.Array, []string{sp.Array}
+	}
+	var names []string
+	for _, s := range group {
+		names = append(names, s.String())
+	}
+	c.Title = "arithmetic of stage " + strings.Join(names, ", ")
+	if doc != nil && doc.FirstBad != nil {
+		b := doc.FirstBad
+		c.Place.Block, c.Place.KVTile, c.Place.Row, c.Place.Col, c.Place.Source = b.Block, b.KVTile, b.Row, b.Col, b.Source
+		c.Title += fmt.Sprintf(", first at kv tile %d (%d,%d): %.6g, should be %.6g", b.KVTile, b.Row, b.Col, float64(b.Got), float64(b.Want))
+		if b.Source != nil {
+			c.Title += ", written at " + placeText(b.Source)
+		}
+	}
+	for _, n := range names {
+		if st := q.doc.Stage(n); st != nil {
+			c.Proof = append(c.Proof, fmt.Sprintf("%s is wrong although what it is computed from is taken as the kernel had it: %d of %d cells over their bound (worst %.3g, allowed %.3g)",
+				n, st.Local.Bad, st.Local.Cells, float64(st.Local.Error), float64(st.Local.Bound)))
+			if p := pattern(st); p != nil {
+				c.Proof = append(c.Proof, fmt.Sprintf("%s looks like %s %s: %s (explains %.0f %% of its bad cells)", n, p.Name, p.Value, p.Evidence, 100*p.Explains))
+			}
+		}
+	}
+	c.Advice = stageAdvice(name, doc)
+	return &suspect{cause: c, stages: group}
+}
+
+// stageAdvice says where to look; what to change nobody tried.
+func stageAdvice(name string, doc *debugkern.StageDoc) string {
+	where := "where " + name + " is computed"
+	if doc != nil && doc.FirstBad != nil && doc.FirstBad.Source != nil {
+		where = "at " + placeText(doc.FirstBad.Source)
+	}
+	if doc != nil {
+		if p := pattern(doc); p != nil {
+			return fmt.Sprintf("look for %s (%s) %s", p.Name, p.Value, where)
+		}
+	}
+	return "look " + where + ", and at what its operands are"
+}
+
+// replaced puts the reference's tiles in the place of a group's, and sees what of the rest becomes right.
+func (q *inquiry) replaced(s *suspect, group []probes.Stage) error {
+	for _, st := range group {
+		if !q.run.Substitutable(st) {
+			return nil
+		}
+	}
+	r := &remedy{text: "with the reference's " + stageList(group) + " in place", substitute: group}
+	alone, err := q.apply(nil, r)
+	if err != nil {
+		return q.fatal(err)
+	}
+	if s.remedy == nil {
+		s.remedy, s.alone = r, alone
+	}
+	return nil
+}
+
+// entrance puts the reference's tile in the place of the first stage that a finding spoils: what becomes right shows that the
+// damage comes in there.
+func (q *inquiry) entrance(s *suspect) error {
+	first := s.stages[0]
+	for _, st := range s.stages {
+		if q.order(st) < q.order(first) {
+			first = st
+		}
+	}
+	if !q.run.Substitutable(first) {
+		return nil
+	}
+	r := &remedy{text: "with the reference's " + first.String() + " in place", substitute: []probes.Stage{first}}
+	run, err := q.apply(nil, r)
+	if err != nil {
+		return q.fatal(err)
+	}
+	s.cause.Proof = append(s.cause.Proof, fmt.Sprintf("%s: %s", r.text, damageOf(run.Report)))
+	return nil
+}
+
+// gated runs the stage alone, its inputs fed in: the error is made there and not before.
+func (q *inquiry) gated(s *suspect, st probes.Stage) error {
+	for _, g := range []probes.Gate{probes.GateQK, probes.GateSoftmax, probes.GatePV} {
+		if q.run.Plan.Gate != probes.GateNone || !g.Judged().Has(st) || g == probes.GateQK && st != probes.StageS {
+			continue
+		}
+		req := q.run.Request
+		req.Gate, req.Plain, req.Backend, req.Blocks, req.Tiles, req.Stages = g, false, "emu", "", "", ""
+		r, err := q.s.Run(q.ctx, req, q.progress)
+		if err != nil {
+			if err = q.fatal(err); err != nil {
+				return err
+			}
+			continue
+		}
+		if doc := r.Report.Stage(st.String()); doc != nil && doc.Verdict == debugkern.Wrong {
+			s.cause.Proof = append(s.cause.Proof, fmt.Sprintf("under gate %s, which runs only this part on the reference's inputs, %s is wrong too", g, st))
+			s.cause.Again = req.Command("run")
+		}
+		return nil
+	}
+	return nil
+}
+
+func stageList(stages []probes.Stage) string {
+	var names []string
+	for _, s := range stages {
+		names = append(names, s.String())
+	}
+	return strings.Join(names, ", ")
+}

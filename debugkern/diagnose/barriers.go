@@ -1,0 +1,116 @@
+package diagnose
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/check"
+	"tilescope/debugkern/ptx"
+	"tilescope/probes"
+)
+
+// barriers finds out what each synchronisation of the kernel is for: it is removed virtually, and one block executed again
+// under the race checker. What races then, and did not before, is what it orders.
+func (q *inquiry) barriers() error {
+	fn, err := q.run.PlainEntry(q.ctx)
+	if err != nil || fn == nil || q.run.Plan.Gate != probes.GateNone {
+		return q.fatal(err)
+	}
+	block := q.run.Blocks()[0]
+	with := debugkern.Trial{Plain: true, Blocks: []probes.Dim3{block}, Check: check.Races | check.Async | check.Barriers}
+	base, err := q.run.Try(q.ctx, with)
+	if err != nil {
+		return q.fatal(err)
+	}
+	known := map[string]bool{}
+	for _, f := range errorsOf(base.Report) {
+		known[identity(f)] = true
+	}
+	syncs := fn.Syncs(isProbe)
+	docs := make([]BarrierDoc, len(syncs))
+	return q.each(len(syncs), func(i int) error {
+		t := with
+		t.Edits = []ptx.Edit{{Kind: ptx.Remove, Func: fn.Name, At: syncs[i]}}
+		r, err := q.run.Try(q.ctx, t)
+		if err != nil && q.ctx.Err() != nil {
+			return err
+		}
+		docs[i] = barrierDoc(fn, syncs[i], r, err, known)
+		return nil
+	}, func() { q.doc.Barriers = docs })
+}
+
+// each runs n independent experiments on all cores, then done where none failed.
+func (q *inquiry) each(n int, do func(int) error, done func()) error {
+	ctx, cancel := context.WithCancelCause(q.ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	work := make(chan int)
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for i := range work {
+				if err := do(i); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	for i := 0; i < n && ctx.Err() == nil; i++ {
+		work <- i
+	}
+	close(work)
+	wg.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	done()
+	return nil
+}
+
+// isProbe says which file's synchronisation is not the kernel's.
+func isProbe(file string) bool { return strings.HasSuffix(file, probes.HeaderName) }
+
+// barrierDoc says what removing one synchronisation showed.
+func barrierDoc(fn *ptx.Func, at int, r *debugkern.Run, err error, known map[string]bool) BarrierDoc {
+	d := BarrierDoc{Source: blame(fn, at), Instr: fn.Body[at].Opcode(), Variables: []string{}}
+	if err != nil {
+		d.Needed, d.Because = true, "without it the kernel does not run: "+err.Error()
+		return d
+	}
+	var because []string
+	for _, f := range errorsOf(r.Report) {
+		if known[identity(f)] || f.Variable != "" && slices.Contains(d.Variables, f.Variable) {
+			continue
+		}
+		if f.Variable != "" {
+			d.Variables = append(d.Variables, f.Variable)
+		}
+		because = append(because, withoutText(f))
+	}
+	if d.Needed = len(because) > 0; d.Needed {
+		d.Because = "without it " + strings.Join(because, ", ")
+	} else {
+		d.Because = "nothing races without it in this block"
+	}
+	return d
+}
+
+func withoutText(f *debugkern.FindingDoc) string {
+	what := f.Variable + " is reported as " + f.Kind
+	if f.Kind == "race" {
+		what = f.Variable + " races"
+	}
+	switch {
+	case f.Source != nil && f.Other != nil:
+		a, b := min(f.Source.Line, f.Other.Line), max(f.Source.Line, f.Other.Line)
+		return fmt.Sprintf("%s between lines %d and %d", what, a, b)
+	case f.Source != nil:
+		return fmt.Sprintf("%s at line %d", what, f.Source.Line)
+	}
+	return what
+}

@@ -1,0 +1,246 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+)
+
+// blame is the place in the source that an instruction is blamed on, nil past the ends.
+func blame(fn *ptx.Func, at int) *debugkern.SourceDoc {
+	if at < 0 || at >= len(fn.Body) {
+		return nil
+	}
+	s := target.Blame(fn, at)
+	return &debugkern.SourceDoc{File: s.File, Line: s.Line, Function: s.Function}
+}
+
+// conclude turns suspects into causes, in the order in which a person should look at them, and tells the story.
+func (q *inquiry) conclude() {
+	slices.SortStableFunc(q.suspects, func(a, b *suspect) int {
+		return cmp.Or(cmp.Compare(q.when(a), q.when(b)), cmp.Compare(q.line(a), q.line(b)))
+	})
+	real := slices.DeleteFunc(slices.Clone(q.suspects), q.follows)
+	for _, s := range real {
+		q.doc.Causes = append(q.doc.Causes, q.cause(s, len(real)))
+	}
+	for i := range q.doc.Causes {
+		q.o.Tell(Event{Cause: &q.doc.Causes[i]})
+	}
+	q.doc.Story = q.story()
+}
+
+// follows reports whether a suspect is no more than a consequence of others, or a table that is wrong and changes nothing.
+func (q *inquiry) follows(s *suspect) bool {
+	if s.cause.Kind == kindTable {
+		return s.alone == nil
+	}
+	return slices.Contains(consequences, s.cause.Kind) && slices.ContainsFunc(q.suspects, func(o *suspect) bool {
+		return o != s && !slices.Contains(consequences, o.cause.Kind)
+	})
+}
+
+// when is the kv tile at which a suspect first does harm: of its stages, else of its finding; what is never seen is last.
+func (q *inquiry) when(s *suspect) int {
+	first := -1
+	for _, g := range q.doc.Guilty {
+		for _, st := range s.stages {
+			if g.Stage == st.String() && (first < 0 || g.KVTile < first) {
+				first = max(g.KVTile, 0)
+			}
+		}
+	}
+	switch {
+	case first >= 0:
+		return first
+	case s.cause.Place.KVTile >= 0:
+		return s.cause.Place.KVTile
+	}
+	return 0
+}
+
+// line is where a suspect stands in program order: its first instruction, or what was compiled from its stage's writer.
+func (q *inquiry) line(s *suspect) int {
+	fn := q.run.Entry()
+	if s.cause.Kind == kindTable || fn == nil || s.cause.Place.Source == nil {
+		return -1
+	}
+	if at := instructionsAt(fn, s.cause.Place.Source); len(at) > 0 {
+		return at[0]
+	}
+	return len(fn.Body)
+}
+
+// cause writes down what experiments showed about one of n suspects.
+func (q *inquiry) cause(s *suspect, n int) Cause {
+	c := s.cause
+	if c.Findings == nil {
+		c.Findings = []int{}
+	}
+	c.Stages = []string{}
+	for _, st := range s.stages {
+		c.Stages = append(c.Stages, st.String())
+	}
+	if c.Stage == "" && len(c.Stages) > 0 {
+		c.Stage = c.Stages[0]
+		c.Proof = slices.Clip(c.Proof)
+	}
+	if c.Kind == kindTable && len(s.stages) > 0 {
+		c.Place = q.spoilt(s, c.Place)
+	}
+	if s.alone != nil {
+		q.weigh(s, &c, n)
+	} else {
+		c.Proof = append(c.Proof, untried(s))
+	}
+	if len(c.Findings) > 0 {
+		lead := &q.doc.Findings[c.Finding]
+		q.advise(s, lead, &c)
+	}
+	if s.explored != nil {
+		c.Proof = append(c.Proof, "schedules: "+consequence(s.explored))
+		if s.explored.Worst != "" {
+			req := q.run.Request
+			req.Schedule = s.explored.Worst
+			c.Again = req.Command("run")
+		}
+	}
+	if c.Again == "" {
+		c.Again = q.again(s)
+	}
+	if c.Proof == nil {
+		c.Proof = []string{}
+	}
+	return c
+}
+
+// spoilt gives a place the block and tile at which a suspect's first stage went wrong.
+func (q *inquiry) spoilt(s *suspect, p Place) Place {
+	if doc := q.doc.Stage(s.stages[0].String()); doc != nil && doc.FirstBad != nil {
+		p.Block, p.KVTile, p.Row, p.Col = doc.FirstBad.Block, doc.FirstBad.KVTile, doc.FirstBad.Row, doc.FirstBad.Col
+	}
+	return p
+}
+
+// untried says that nothing proves a suspect but its finding.
+func untried(s *suspect) string {
+	if s.cause.Kind == kindStage {
+		return "not tried: the stage is not kept in shared memory, so that the reference cannot take its place"
+	}
+	return "not tried: nothing that can be changed without compiling puts this right"
+}
+
+// weigh compares the run in which only this suspect was put right with the one as it was.
+func (q *inquiry) weigh(s *suspect, c *Cause, n int) {
+	was, now := damageOf(q.base.Report), damageOf(s.alone.Report)
+	c.Share = was.share(now)
+	what := s.remedy.text
+	if len(c.Findings) > 0 && len(s.remedy.substitute) == 0 {
+		c.Proof = append(c.Proof, fmt.Sprintf("%s the %s is gone%s", what, kindNoun(c.Kind), q.cost(s)))
+	}
+	if was.bad > 0 {
+		c.Proof = append(c.Proof, fmt.Sprintf("%s: %s, before %s", what, now, was))
+	}
+	c.Alone = q.remains(s, what, n)
+}
+
+// remains says what is still wrong when only this suspect is put right.
+func (q *inquiry) remains(s *suspect, what string, n int) string {
+	var left []string
+	for _, st := range wrongStages(s.alone.Report) {
+		if !slices.Contains(s.remedy.substitute, st) {
+			left = append(left, st.String())
+		}
+	}
+	var findings []string
+	for _, f := range errorsOf(s.alone.Report) {
+		if text := strings.TrimSpace(f.Kind + " on " + f.Variable); !slices.Contains(findings, text) {
+			findings = append(findings, text)
+		}
+	}
+	now := damageOf(s.alone.Report)
+	switch {
+	case len(left) > 0:
+		return fmt.Sprintf("%s, %s %s still wrong: %s", what, strings.Join(left, ", "), isAre(left), now)
+	case len(findings) > 0:
+		return fmt.Sprintf("%s, still found: %s", what, strings.Join(findings, ", "))
+	case now.bad > 0:
+		return fmt.Sprintf("%s, every stage is right by itself, yet %s", what, now)
+	case n > 1:
+		return what + ", nothing else shows in this run"
+	}
+	return what + ", nothing is wrong any more"
+}
+
+func isAre(list []string) string {
+	if len(list) == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// cost is what a remedy costs, where it adds instructions.
+func (q *inquiry) cost(s *suspect) string {
+	was, now := q.base.Report.Cost.WarpInstructions, s.alone.Report.Cost.WarpInstructions
+	if s.remedy.edits == nil || was == 0 || now <= was || s.cause.Kind == kindTable {
+		return ""
+	}
+	return fmt.Sprintf(" (%d warp instructions more, %.1f %%)", now-was, 100*float64(now-was)/float64(was))
+}
+
+func kindNoun(kind string) string {
+	switch kind {
+	case "cp-async", "nan-origin", "out-of-bounds", "uninitialised", "misaligned":
+		return "finding"
+	case "barrier":
+		return "divergence"
+	}
+	return kind
+}
+
+// advise says what to change, and whether it was tried.
+func (q *inquiry) advise(s *suspect, f *debugkern.FindingDoc, c *Cause) {
+	c.Proof = append([]string{f.Message}, c.Proof...)
+	switch {
+	case c.Advice != "":
+	case s.remedy != nil && s.remedy.advice != "":
+		c.Advice = s.remedy.advice
+	case f.Missing != nil:
+		c.Advice = *f.Missing
+		if !s.exclusive {
+			c.Advice += " (not proven: no place that was tried removes it)"
+		}
+	default:
+		c.Advice = kindAdvice[c.Kind]
+	}
+}
+
+// kindAdvice is what helps against a finding that no virtual change can put right.
+var kindAdvice = map[string]string{
+	"uninitialised": "write every element before the first read, or read only what was written",
+	"out-of-bounds": "check the stride and the extent of this access, or guard it",
+	"misaligned":    "align the address to the size of the access",
+	"overlap":       "give each array bytes of its own, or synchronise where one takes over from the other",
+	"nan-origin":    "guard the operands of this operation",
+	"quantiser":     "encode and decode with the same number of levels",
+	"deadlock":      "let every thread that is waited for reach the barrier",
+	"unwritten":     "write every element of the output",
+}
+
+// again is the command that shows a cause again.
+func (q *inquiry) again(s *suspect) string {
+	req := q.run.Request
+	req.Backend = q.req.Backend
+	switch {
+	case s.cause.Kind == kindTable && s.cause.Place.Source != nil:
+		return "tilescope lut " + s.cause.Place.Source.File
+	case s.cause.Kind == kindStage:
+		return req.Command("run")
+	}
+	return req.Command("diagnose")
+}

@@ -1,0 +1,371 @@
+package diagnose
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/probes"
+)
+
+// chooseBlocks picks the blocks that experiments execute, and runs them once as they are: of a large grid those of the
+// findings and of the first bad cells, then the first ones.
+func (q *inquiry) chooseBlocks() error {
+	q.base = q.run
+	all := q.run.Blocks()
+	if len(all) <= trialBlocks || !q.troubled() {
+		return nil
+	}
+	add := func(b probes.Dim3) {
+		if len(q.blocks) < trialBlocks && slices.Contains(all, b) && !slices.Contains(q.blocks, b) {
+			q.blocks = append(q.blocks, b)
+		}
+	}
+	for _, g := range q.doc.Guilty {
+		add(g.Block)
+	}
+	for i := range q.doc.Findings {
+		if q.doc.Findings[i].Severity == severityError {
+			add(q.doc.Findings[i].Block)
+		}
+	}
+	for _, b := range all {
+		add(b)
+	}
+	base, err := q.run.Try(q.ctx, debugkern.Trial{Blocks: q.blocks, Check: checkers})
+	if err != nil {
+		q.blocks = nil
+		return q.fatal(err)
+	}
+	q.base = base
+	return nil
+}
+
+// troubled reports whether there is anything to explain.
+func (q *inquiry) troubled() bool {
+	return q.doc.Verdict != debugkern.Agree || len(errorsOf(&q.doc.Report)) > 0
+}
+
+// apply executes the kernel with remedies in place, on the given blocks (nil: those of experiments).
+func (q *inquiry) apply(blocks []probes.Dim3, remedies ...*remedy) (*debugkern.Run, error) {
+	run := q.run
+	t := debugkern.Trial{Blocks: blocks, Check: checkers}
+	if blocks == nil {
+		t.Blocks = q.blocks
+	}
+	var without []string
+	for _, r := range remedies {
+		if r.without != "" && !slices.Contains(without, r.without) {
+			without = append(without, r.without)
+		}
+	}
+	if len(without) > 0 {
+		var err error
+		if run, err = q.twin(without); err != nil || run == nil {
+			return nil, errors.Join(err, errNoTwin)
+		}
+	}
+	for _, r := range remedies {
+		if r.edits != nil {
+			t.Edits = append(t.Edits, r.edits(run)...)
+		}
+		t.Substitute = append(t.Substitute, r.substitute...)
+	}
+	if len(without) > 0 && len(t.Edits)+len(t.Substitute) == 0 && t.Blocks == nil {
+		return run, nil
+	}
+	return run.Try(q.ctx, t)
+}
+
+var errNoTwin = errors.New("the kernel without the fault cannot be built here")
+
+// twin runs the same kernel without some of its planted faults; nil where it cannot be built.
+func (q *inquiry) twin(without []string) (*debugkern.Run, error) {
+	key := strings.Join(without, " ")
+	if r, ok := q.twins[key]; ok {
+		return r, nil
+	}
+	sel := q.run.Selection
+	req := q.run.Request
+	req.Plain, req.Backend = false, "emu"
+	req.Set, req.Faults = map[string]string{}, nil
+	for name, value := range maps.All(sel.Flags) {
+		req.Set[name] = fmt.Sprint(value)
+	}
+	for _, f := range sel.Faults {
+		if !slices.Contains(without, f) {
+			req.Faults = append(req.Faults, f)
+		}
+	}
+	if req.Target = sel.Manifest.Name; sel.Manifest.Dir != "" {
+		req.Target = filepath.Join(sel.Manifest.Dir, filepath.Base(sel.Manifest.File))
+	}
+	r, err := q.s.Run(q.ctx, req, q.progress)
+	if err != nil {
+		if err = q.fatal(err); err != nil {
+			return nil, err
+		}
+		r = nil
+	}
+	q.twins[key] = r
+	return r, nil
+}
+
+// experiment tries the remedies of each suspect, merges suspects that go together, and runs what is left with everything put
+// right that can be.
+func (q *inquiry) experiment() error {
+	for _, s := range q.suspects {
+		if s.gone {
+			continue
+		}
+		if err := q.cure(s); err != nil {
+			return err
+		}
+		q.merge(s)
+	}
+	q.suspects = slices.DeleteFunc(q.suspects, func(s *suspect) bool { return s.gone })
+	return q.together()
+}
+
+// cure looks for a remedy that makes the suspect's findings go and brings no other error; a table's only has to change
+// something for the better.
+func (q *inquiry) cure(s *suspect) error {
+	one := []probes.Dim3{s.cause.Place.Block}
+	for i := range s.candidates {
+		r := &s.candidates[i]
+		if len(s.cause.Findings) > 0 {
+			quick, err := q.apply(one, r)
+			if err != nil {
+				if err = q.fatal(err); err != nil {
+					return err
+				}
+				continue
+			}
+			if !q.cured(s, quick) {
+				continue
+			}
+		}
+		alone, err := q.apply(nil, r)
+		if err != nil {
+			if err = q.fatal(err); err != nil {
+				return err
+			}
+			continue
+		}
+		if q.cured(s, alone) {
+			s.remedy, s.alone = r, alone
+			return nil
+		}
+	}
+	return q.withoutFault(s)
+}
+
+// withoutFault tries the clean twin: the same flags with one planted fault left out.
+func (q *inquiry) withoutFault(s *suspect) error {
+	for _, f := range q.run.Selection.Faults {
+		r := &remedy{text: "without fault " + f + " (all else the same)", without: f}
+		alone, err := q.apply(nil, r)
+		if err != nil {
+			if err = q.fatal(err); err != nil {
+				return err
+			}
+			continue
+		}
+		if q.cured(s, alone) {
+			s.remedy, s.alone = r, alone
+			return nil
+		}
+	}
+	return nil
+}
+
+// cured reports whether a suspect's findings are absent from a run that has no error the base has not.
+func (q *inquiry) cured(s *suspect, r *debugkern.Run) bool {
+	if len(s.cause.Findings) == 0 {
+		return q.improves(r)
+	}
+	for _, f := range errorsOf(r.Report) {
+		if !q.known(f) {
+			return false
+		}
+		for _, i := range s.cause.Findings {
+			if identity(f) == identity(&q.doc.Findings[i]) {
+				return false
+			}
+		}
+	}
+	return r.Report.Verdict != debugkern.Failed && reached(r.Report) >= reached(q.base.Report)
+}
+
+// reached counts the stages that execution got to.
+func reached(rep *debugkern.Report) int {
+	n := 0
+	for i := range rep.Stages {
+		if rep.Stages[i].Verdict != debugkern.Off {
+			n++
+		}
+	}
+	return n
+}
+
+// improves reports whether some wrong stage has fewer bad cells than in the base, and none more than it had.
+func (q *inquiry) improves(r *debugkern.Run) bool {
+	better := false
+	for i := range r.Report.Stages {
+		now := &r.Report.Stages[i]
+		was := q.base.Report.Stage(now.Name)
+		if was == nil {
+			continue
+		}
+		better = better || now.Local.Bad < was.Local.Bad
+	}
+	return better
+}
+
+// merge takes in the suspects that go with this one: the same missing synchronisation seen at another variable, or what
+// follows from this.
+func (q *inquiry) merge(s *suspect) {
+	if s.alone == nil {
+		return
+	}
+	for _, o := range q.suspects {
+		if o == s || o.gone || o.remedy != nil || len(o.cause.Findings) == 0 || !q.cured(o, s.alone) {
+			continue
+		}
+		o.gone = true
+		switch {
+		case o.cause.Kind == s.cause.Kind || o.cause.Kind == "cp-async" && s.cause.Kind == "race":
+			for _, v := range o.cause.Place.Variables {
+				if !slices.Contains(s.cause.Place.Variables, v) {
+					s.cause.Place.Variables = append(s.cause.Place.Variables, v)
+				}
+			}
+			s.cause.Findings = append(s.cause.Findings, o.cause.Findings...)
+			q.describe(s)
+		default:
+			s.cause.Findings = append(s.cause.Findings, o.cause.Findings...)
+			s.cause.Proof = append(s.cause.Proof, fmt.Sprintf("%s goes with it", o.cause.Title))
+		}
+	}
+	if s.cause.Finding < 0 && len(s.cause.Findings) > 0 {
+		s.cause.Finding = s.cause.Findings[0]
+	}
+}
+
+// together runs the kernel with everything put right that could be, and finds which stages went with which suspect.
+func (q *inquiry) together() error {
+	q.joint = q.base
+	var all []*remedy
+	for _, s := range q.suspects {
+		if s.remedy != nil {
+			all = append(all, s.remedy)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	joint := q.suspectsOnly().alone
+	if len(all) > 1 {
+		var err error
+		if joint, err = q.apply(nil, all...); err != nil {
+			if err = q.fatal(err); err != nil {
+				return err
+			}
+			return nil
+		}
+	}
+	q.joint = joint
+	for _, s := range q.suspects {
+		if err := q.attribute(s, all); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// suspectsOnly is the first suspect with a remedy.
+func (q *inquiry) suspectsOnly() *suspect {
+	return q.suspects[slices.IndexFunc(q.suspects, func(s *suspect) bool { return s.remedy != nil })]
+}
+
+// attribute finds the stages that a suspect spoils: those that are right once it alone is put right, and those still wrong
+// when everything else is.
+func (q *inquiry) attribute(s *suspect, all []*remedy) error {
+	if s.remedy == nil {
+		return nil
+	}
+	still := wrongStages(s.alone.Report)
+	for _, st := range wrongStages(q.base.Report) {
+		if !slices.Contains(still, st) {
+			s.stages = append(s.stages, st)
+		}
+	}
+	if len(all) < 2 {
+		return nil
+	}
+	others := slices.DeleteFunc(slices.Clone(all), func(r *remedy) bool { return r == s.remedy })
+	rest, err := q.apply(nil, others...)
+	if err != nil {
+		return q.fatal(err)
+	}
+	for _, st := range wrongStages(rest.Report) {
+		if !slices.Contains(s.stages, st) && !slices.Contains(wrongStages(q.joint.Report), st) {
+			s.stages = append(s.stages, st)
+		}
+	}
+	slices.Sort(s.stages)
+	return nil
+}
+
+// damage is how far a run's last judged stage is from the reference.
+type damage struct {
+	stage           string
+	max, bound      float64
+	bad, cells, nan int
+}
+
+func damageOf(rep *debugkern.Report) damage {
+	for i := len(rep.Stages) - 1; i >= 0; i-- {
+		if st := &rep.Stages[i]; st.Verdict != debugkern.Off && st.Global.Cells > 0 {
+			return damage{st.Name, float64(st.Global.MaxAbs), float64(st.Global.Bound), st.Global.Bad, st.Global.Cells, st.Global.Nonfinite}
+		}
+	}
+	return damage{}
+}
+
+// share is the part of the damage that is gone. Damage is the largest error times the number of bad cells; where some value is
+// no number, the number of bad cells alone.
+func (was damage) share(now damage) *debugkern.Number {
+	if was.bad == 0 || was.stage != now.stage {
+		return nil
+	}
+	var n float64
+	switch {
+	case now.bad == 0:
+		n = 1
+	case was.nan > 0 || now.nan > 0 || !(was.max > 0):
+		n = 1 - float64(now.bad)/float64(was.bad)
+	default:
+		n = 1 - now.max*float64(now.bad)/(was.max*float64(was.bad))
+	}
+	v := debugkern.Number(math.Min(1, math.Max(0, n)))
+	return &v
+}
+
+// String is the damage in words: "O off by up to 0.81 in 30298 of 32768 cells".
+func (d damage) String() string {
+	switch {
+	case d.stage == "":
+		return "nothing reached"
+	case d.bad == 0:
+		return d.stage + " within its bound"
+	case d.nan > 0:
+		return fmt.Sprintf("%s wrong in %d of %d cells, %d of them no numbers", d.stage, d.bad, d.cells, d.nan)
+	}
+	return fmt.Sprintf("%s off by up to %.3g in %d of %d cells", d.stage, d.max, d.bad, d.cells)
+}

@@ -1,0 +1,164 @@
+package diagnose
+
+import (
+	"context"
+	"errors"
+	"math/bits"
+	"slices"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/check"
+	"tilescope/probes"
+)
+
+// inquiry is one diagnosis under way.
+type inquiry struct {
+	ctx context.Context
+	s   *debugkern.Session
+	req debugkern.Request // as asked
+	o   Options
+
+	run    *debugkern.Run // on the emulator, every checker attached: what experiments start from
+	base   *debugkern.Run // the same on the blocks that experiments execute
+	blocks []probes.Dim3  // nil: all
+	doc    *Diagnosis
+
+	suspects []*suspect
+	joint    *debugkern.Run            // everything that could be put right, put right; base where nothing could
+	twins    map[string]*debugkern.Run // the same kernel with a planted fault left out; nil: cannot be built
+}
+
+// suspect is a hypothesis: what is wrong, and what may put it right.
+type suspect struct {
+	cause      Cause
+	exclusive  bool // no synchronisation can order it
+	remedy     *remedy
+	explored   *ScheduleDoc
+	alone      *debugkern.Run // with only this put right; nil: nothing could be tried
+	stages     []probes.Stage // locally wrong stages that go with it
+	candidates []remedy
+	gone       bool // taken in by another
+}
+
+// checkers are what experiments attach: those whose findings are errors.
+const checkers = check.Races | check.Async | check.Barriers | check.Registers | check.Overlap
+
+// checkerCount is how many checkers watched the run.
+func checkerCount() int { return bits.OnesCount16(uint16(check.All)) }
+
+// trialBlocks is how many blocks an experiment executes: it is repeated for every hypothesis.
+const trialBlocks = 16
+
+// examine executes the kernel: on a GPU where that was asked for, for its verdict, and on the emulator with every checker.
+func (q *inquiry) examine() error {
+	watched := q.req
+	watched.Backend, watched.Plain = "emu", true
+	var gpu *debugkern.Run
+	var err error
+	if q.req.Backend == "cuda" || q.req.Backend == "both" {
+		if gpu, err = q.s.Run(q.ctx, q.req, q.progress); err != nil {
+			return err
+		}
+	}
+	if q.run, err = q.s.Run(q.ctx, watched, q.progress); err != nil {
+		return err
+	}
+	rep := *q.run.Report
+	if gpu != nil {
+		rep = *gpu.Report
+		rep.Findings = slices.Clone(rep.Findings)
+		for _, f := range q.run.Report.Findings {
+			if !slices.ContainsFunc(rep.Findings, func(g debugkern.FindingDoc) bool { return identity(&f) == identity(&g) }) {
+				rep.Findings = append(rep.Findings, f)
+			}
+		}
+	}
+	rep.Schema = Schema
+	q.doc = &Diagnosis{
+		Report: rep, Causes: []Cause{}, Story: []string{}, Schedules: []ScheduleDoc{}, Barriers: []BarrierDoc{}, Run: q.run,
+		again: q.req.Command("diagnose"),
+	}
+	for i := range rep.Findings {
+		if rep.Findings[i].Severity == severityError {
+			q.o.Tell(Event{Finding: &rep.Findings[i]})
+		}
+	}
+	return q.origins()
+}
+
+const severityError = "error"
+
+// origins looks for the instruction that made the first NaN or infinity, where a stage holds one.
+func (q *inquiry) origins() error {
+	var block *probes.Dim3
+	for i := range q.doc.Stages {
+		st := &q.doc.Stages[i]
+		if st.Local.Nonfinite+st.Global.Nonfinite > 0 && st.FirstBad != nil && block == nil {
+			block = &st.FirstBad.Block
+		}
+	}
+	if block == nil {
+		return nil
+	}
+	r, err := q.run.Try(q.ctx, debugkern.Trial{Blocks: []probes.Dim3{*block}, Check: check.Origins})
+	if err != nil {
+		return q.fatal(err)
+	}
+	for _, f := range r.Report.Findings {
+		if f.Kind == "nan-origin" && !q.known(&f) {
+			q.doc.Findings = append(q.doc.Findings, f)
+			q.o.Tell(Event{Finding: &f})
+		}
+	}
+	return nil
+}
+
+// known reports whether the document has the finding already.
+func (q *inquiry) known(f *debugkern.FindingDoc) bool {
+	return slices.ContainsFunc(q.doc.Findings, func(g debugkern.FindingDoc) bool { return identity(f) == identity(&g) })
+}
+
+func (q *inquiry) progress(p debugkern.Progress) { q.o.Tell(Event{Progress: &p}) }
+
+// fatal is the error that ends the diagnosis: a cancelled one. An experiment that cannot be made is no reason to end it.
+func (q *inquiry) fatal(err error) error {
+	if q.ctx.Err() != nil {
+		return err
+	}
+	var coded *debugkern.Error
+	if errors.As(err, &coded) && coded.Code == debugkern.CodeInternal {
+		return err
+	}
+	return nil
+}
+
+// identity tells findings of two runs apart: the same thing at the same place, whatever block, cell or count came first.
+func identity(f *debugkern.FindingDoc) string {
+	a, b := placeText(f.Source), placeText(f.Other)
+	if f.Kind == "race" && b < a {
+		a, b = b, a
+	}
+	return f.Kind + " " + f.Variable + " " + a + " " + b
+}
+
+// errorsOf lists the findings of severity error.
+func errorsOf(rep *debugkern.Report) []*debugkern.FindingDoc {
+	var out []*debugkern.FindingDoc
+	for i := range rep.Findings {
+		if rep.Findings[i].Severity == severityError {
+			out = append(out, &rep.Findings[i])
+		}
+	}
+	return out
+}
+
+// wrongStages lists the stages with a local error over their bound, in the contract's order.
+func wrongStages(rep *debugkern.Report) []probes.Stage {
+	var out []probes.Stage
+	for i := range rep.Stages {
+		if s, ok := probes.ParseStage(rep.Stages[i].Name); ok && rep.Stages[i].Verdict == debugkern.Wrong {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,139 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern"
+)
+
+// storyLines is how long a story may be.
+const storyLines = 12
+
+// story is what a person reads: verdict, causes with place and reason, proof, change, command; at most twelve lines.
+func (q *inquiry) story() []string {
+	rep := &q.doc.Report
+	if len(q.doc.Causes) == 0 {
+		return q.quiet()
+	}
+	lines := []string{q.verdict()}
+	end := []string{"again: " + q.doc.again}
+	if len(q.doc.Causes) > 1 {
+		end = append([]string{together(q.doc.Causes, rep)}, end...)
+	}
+	room := storyLines - len(lines) - len(end)
+	each := max(1, min(4, room/len(q.doc.Causes)))
+	for i := range q.doc.Causes {
+		left := room - (len(lines) - 1)
+		if left == 1 && i+1 < len(q.doc.Causes) {
+			lines = append(lines, fmt.Sprintf("and %d causes more: --json lists them", len(q.doc.Causes)-i))
+			break
+		}
+		lines = append(lines, tell(i+1, &q.doc.Causes[i], each)...)
+	}
+	return append(lines, end...)
+}
+
+// subject names what was diagnosed.
+func subject(rep *debugkern.Report) string {
+	s := fmt.Sprintf("%s %d,%d,%d,%d seed %d", rep.Target, rep.Shape.B, rep.Shape.H, rep.Shape.S, rep.Shape.D, rep.Seed)
+	if len(rep.Faults) > 0 {
+		s += " with " + strings.Join(rep.Faults, ", ")
+	}
+	if rep.Gate != "none" {
+		s += " under gate " + rep.Gate
+	}
+	return s
+}
+
+// verdict is the first line: what is wrong, how much, and how many causes.
+func (q *inquiry) verdict() string {
+	rep := &q.doc.Report
+	causes := "one cause"
+	if n := len(q.doc.Causes); n > 1 {
+		causes = fmt.Sprintf("%d independent causes", n)
+	}
+	if rep.Verdict == debugkern.Agree {
+		for i := range q.doc.Causes {
+			if slices.Contains(racing, q.doc.Causes[i].Kind) {
+				return fmt.Sprintf("%s: agrees in this order of execution, and is not safe: %s", subject(rep), causes)
+			}
+		}
+		return fmt.Sprintf("%s: every stage agrees, and yet something is wrong: %s", subject(rep), causes)
+	}
+	d := damageOf(rep)
+	if d.bad == 0 {
+		return fmt.Sprintf("%s: diverges: %s", subject(rep), causes)
+	}
+	return fmt.Sprintf("%s: diverges, %s: %s", subject(rep), d, causes)
+}
+
+// tell is one cause in so many lines.
+func tell(n int, c *Cause, lines int) []string {
+	head := fmt.Sprintf("%d. %s", n, c.Title)
+	if len(c.Stages) > 0 && c.Kind != kindStage {
+		head += "; spoils " + strings.Join(c.Stages, ", ")
+	}
+	if c.Share != nil {
+		head += fmt.Sprintf(" (%.0f %% of the error)", 100*float64(*c.Share))
+	}
+	out := []string{head}
+	proof := c.Alone
+	for _, p := range c.Proof {
+		if strings.HasPrefix(p, "schedules: ") {
+			proof = strings.TrimSuffix(proof+"; "+strings.TrimPrefix(p, "schedules: "), "; ")
+		}
+	}
+	if proof == "" && len(c.Proof) > 0 {
+		proof = c.Proof[len(c.Proof)-1]
+	}
+	for _, l := range []struct{ name, text string }{{"change", c.Advice}, {"proof", strings.TrimPrefix(proof, "; ")}, {"see", c.Again}} {
+		if l.text != "" && len(out) < lines {
+			out = append(out, "   "+l.name+": "+l.text)
+		}
+	}
+	return out
+}
+
+// together says how several causes stand to each other.
+func together(causes []Cause, rep *debugkern.Report) string {
+	for i := range causes {
+		if c := &causes[i]; c.Share != nil && float64(*c.Share) >= 0.999 {
+			return fmt.Sprintf("putting %d right alone brings the output within its bound; the others stay what they are", i+1)
+		}
+	}
+	return "none of them is the cause by itself: each leaves the others' error standing"
+}
+
+// quiet is the story of a kernel in which nothing was found.
+func (q *inquiry) quiet() []string {
+	rep := &q.doc.Report
+	advice := 0
+	for i := range rep.Findings {
+		if rep.Findings[i].Severity != severityError {
+			advice++
+		}
+	}
+	if rep.Verdict != debugkern.Agree {
+		return []string{fmt.Sprintf("%s: diverges, %s: no stage is wrong by itself, and no checker found anything", subject(rep), damageOf(rep)), "again: " + q.doc.again}
+	}
+	needed := 0
+	for _, b := range q.doc.Barriers {
+		if b.Needed {
+			needed++
+		}
+	}
+	lines := []string{fmt.Sprintf("%s: agrees; %d checkers found nothing", subject(rep), checkerCount())}
+	var more []string
+	if len(q.doc.Barriers) > 0 {
+		more = append(more, fmt.Sprintf("%d of %d synchronisations are needed", needed, len(q.doc.Barriers)))
+	}
+	if advice > 0 {
+		more = append(more, fmt.Sprintf("%d pieces of advice", advice))
+	}
+	if len(more) > 0 {
+		lines = append(lines, strings.Join(more, ", "))
+	}
+	return lines
+}

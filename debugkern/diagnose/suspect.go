@@ -1,0 +1,181 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/ptx"
+)
+
+// suspect makes the hypotheses: tables that are wrong by content, then one for each group of findings. Stages follow when
+// these have been tried (arithmetic).
+func (q *inquiry) suspect() error {
+	if err := q.chooseBlocks(); err != nil {
+		return err
+	}
+	tables, err := q.run.Tables(q.ctx)
+	if err != nil {
+		if err = q.fatal(err); err != nil {
+			return err
+		}
+	}
+	for i := range tables {
+		if !*tables[i].Covered || !*tables[i].Ordered {
+			q.suspects = append(q.suspects, tableSuspect(&tables[i]))
+		}
+	}
+	q.suspects = append(q.suspects, q.findingSuspects()...)
+	return nil
+}
+
+// tableSuspect is a constant array that should be a fragment map and is another: right data in its place is the remedy.
+func tableSuspect(t *debugkern.Table) *suspect {
+	edit := ptx.Edit{Kind: ptx.SetData, Var: t.Var, Data: t.Right}
+	at := ""
+	if t.At != nil {
+		at = " (" + placeText(t.At) + ")"
+	}
+	short, _, _ := strings.Cut(t.Explanation, ";")
+	c := Cause{
+		Kind: kindTable, Title: fmt.Sprintf("fragment table %s, a lut%s: %s", t.Name, at, short), Finding: -1, Findings: []int{},
+		Place: Place{KVTile: -1, Row: -1, Col: -1, Variable: t.Name, Variables: []string{t.Name}, Index: []int{}, Source: t.At},
+	}
+	if len(t.Wrong) > 0 {
+		w := t.Wrong[0]
+		c.Place.Index = []int{w.Lane, w.Element}
+		c.Proof = append(c.Proof, fmt.Sprintf("introspection (tilescope lut) has %s at lane %d element %d, the table %s; %d of 256 entries differ: %s", w.Want, w.Lane, w.Element,
+			w.Got, len(t.Wrong), t.Explanation))
+	}
+	c.Advice = "take the table that introspection gives: tilescope lut --header writes it"
+	if t.At != nil {
+		c.Advice += " in place of " + t.At.File
+	}
+	return &suspect{cause: c, candidates: []remedy{{
+		text: "with the table right", edits: func(*debugkern.Run) []ptx.Edit { return []ptx.Edit{edit} },
+	}}}
+}
+
+// consequences are kinds that follow from another: where there is a cause that explains them, they are none.
+var consequences = []string{"unwritten", "varies", "backend-difference", "probe-changed-result"}
+
+// firstKinds orders suspects by how much else they may explain.
+var firstKinds = []string{"barrier", "deadlock", "out-of-bounds", "misaligned", "overlap", "cp-async", "race", "uninitialised", "nan-origin"}
+
+// findingSuspects groups the findings of severity error, one suspect for each group.
+func (q *inquiry) findingSuspects() []*suspect {
+	var all []*suspect
+	groups := map[string]*suspect{}
+	for i := range q.doc.Findings {
+		f := &q.doc.Findings[i]
+		if f.Severity != severityError {
+			continue
+		}
+		key := q.groupKey(f)
+		s := groups[key]
+		if s == nil {
+			s = &suspect{exclusive: f.Missing != nil && strings.HasPrefix(*f.Missing, "exclusive")}
+			s.cause = Cause{Kind: f.Kind, Finding: i, Place: findingPlace(f)}
+			groups[key] = s
+			all = append(all, s)
+		}
+		s.cause.Findings = append(s.cause.Findings, i)
+	}
+	for _, s := range all {
+		q.describe(s)
+		s.candidates = q.candidates(s)
+	}
+	rank := func(s *suspect) int {
+		if i := slices.Index(firstKinds, s.cause.Kind); i >= 0 {
+			return i
+		}
+		return len(firstKinds)
+	}
+	slices.SortStableFunc(all, func(a, b *suspect) int { return cmp.Compare(rank(a), rank(b)) })
+	return all
+}
+
+func findingPlace(f *debugkern.FindingDoc) Place {
+	return Place{Block: f.Block, KVTile: f.KVTile, Row: -1, Col: -1, Variable: f.Variable, Index: f.Index, Source: f.Source, Other: f.Other}
+}
+
+// groupKey says which findings are one cause before anything was tried: of races, those with the same missing
+// synchronisation, or of one unguarded update; of the rest, those of one kind on one variable.
+func (q *inquiry) groupKey(f *debugkern.FindingDoc) string {
+	if f.Kind != "race" || f.Missing == nil {
+		return f.Kind + " " + f.Variable
+	}
+	if strings.HasPrefix(*f.Missing, "exclusive") {
+		return fmt.Sprintf("race exclusive %d", q.interval(f.Source))
+	}
+	return "race " + *f.Missing
+}
+
+// interval is how many block barriers stand before a line in the kernel's body: accesses of one interval are one phase.
+func (q *inquiry) interval(at *debugkern.SourceDoc) int {
+	fn := q.run.Entry()
+	if fn == nil || at == nil {
+		return -1
+	}
+	n, lines := 0, instructionsAt(fn, at)
+	for i, in := range fn.Body {
+		if len(lines) > 0 && i >= lines[0] {
+			break
+		}
+		if in.Op == "bar" && in.Has("sync") && !in.Has("warp") || in.Op == "barrier" {
+			n++
+		}
+	}
+	return n
+}
+
+// instructionsAt lists the body indices that a source line, or what was inlined into it, became, in order.
+func instructionsAt(fn *ptx.Func, at *debugkern.SourceDoc) []int {
+	var out []int
+	for i, in := range fn.Body {
+		for l := in.Loc; l != nil; l = l.InlinedAt {
+			if l.Line == at.Line && path.Base(l.Name) == path.Base(at.File) {
+				out = append(out, i)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// describe gives a suspect of findings its place and its title.
+func (q *inquiry) describe(s *suspect) {
+	c := &s.cause
+	lead := &q.doc.Findings[c.Finding]
+	for _, i := range c.Findings {
+		if v := q.doc.Findings[i].Variable; v != "" && !slices.Contains(c.Place.Variables, v) {
+			c.Place.Variables = append(c.Place.Variables, v)
+		}
+	}
+	if c.Place.Variables == nil {
+		c.Place.Variables = []string{}
+	}
+	on := strings.Join(c.Place.Variables, ", ")
+	c.Title = lead.Kind
+	if on != "" {
+		c.Title += " on " + on
+	}
+	switch {
+	case lead.Source == nil:
+	case lead.Other != nil && *lead.Other != *lead.Source:
+		c.Title += fmt.Sprintf(" between %s and %s", placeText(lead.Source), lineText(lead.Other, lead.Source))
+	default:
+		c.Title += " at " + placeText(lead.Source)
+	}
+}
+
+// lineText is a place beside another: the line alone where the file is the same.
+func lineText(s, beside *debugkern.SourceDoc) string {
+	if beside != nil && s.File == beside.File {
+		return fmt.Sprintf("line %d", s.Line)
+	}
+	return placeText(s)
+}
