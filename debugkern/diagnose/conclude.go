@@ -103,7 +103,7 @@ func (q *inquiry) cause(s *suspect, n int) Cause {
 		q.advise(s, lead, &c)
 	}
 	if s.explored != nil {
-		c.Proof = append(c.Proof, "schedules: "+consequence(s.explored))
+		c.Proof = append(c.Proof, "schedules: "+s.explored.Says)
 		if s.explored.Worst != "" {
 			req := q.run.Request
 			req.Schedule = s.explored.Worst

@@ -92,7 +92,7 @@ func (q *inquiry) twin(without []string) (*debugkern.Run, error) {
 	}
 	sel := q.run.Selection
 	req := q.run.Request
-	req.Plain, req.Backend = false, "emu"
+	req.Check, req.Plain, req.Backend = checkers, false, "emu"
 	req.Set, req.Faults = map[string]string{}, nil
 	for name, value := range maps.All(sel.Flags) {
 		req.Set[name] = fmt.Sprint(value)

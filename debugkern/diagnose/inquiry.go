@@ -18,6 +18,7 @@ type inquiry struct {
 	req debugkern.Request // as asked
 	o   Options
 
+	gpu    *debugkern.Run // where a GPU was asked for: whose verdict it is
 	run    *debugkern.Run // on the emulator, every checker attached: what experiments start from
 	base   *debugkern.Run // the same on the blocks that experiments execute
 	blocks []probes.Dim3  // nil: all
@@ -51,12 +52,14 @@ const trialBlocks = 16
 
 // examine executes the kernel: on a GPU where that was asked for, for its verdict, and on the emulator with every checker.
 func (q *inquiry) examine() error {
-	watched := q.req
-	watched.Backend, watched.Plain = "emu", true
-	var gpu *debugkern.Run
+	watched, asked := q.req, q.req
+	watched.Backend, watched.Plain, watched.Check = "emu", true, check.All
+	if q.o.Perturb > 0 && asked.Backend != "both" {
+		asked.Backend = "cuda"
+	}
 	var err error
-	if q.req.Backend == "cuda" || q.req.Backend == "both" {
-		if gpu, err = q.s.Run(q.ctx, q.req, q.progress); err != nil {
+	if asked.Backend == "cuda" || asked.Backend == "both" {
+		if q.gpu, err = q.s.Run(q.ctx, asked, q.progress); err != nil {
 			return err
 		}
 	}
@@ -64,8 +67,8 @@ func (q *inquiry) examine() error {
 		return err
 	}
 	rep := *q.run.Report
-	if gpu != nil {
-		rep = *gpu.Report
+	if q.gpu != nil {
+		rep = *q.gpu.Report
 		rep.Findings = slices.Clone(rep.Findings)
 		for _, f := range q.run.Report.Findings {
 			if !slices.ContainsFunc(rep.Findings, func(g debugkern.FindingDoc) bool { return identity(&f) == identity(&g) }) {

@@ -1,172 +1,109 @@
 package diagnose
 
 import (
-	"context"
-	"fmt"
-	"math"
-	"runtime"
 	"slices"
-	"sync"
+	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/ptx"
 	"tilescope/probes"
 )
 
-// defaultSchedules is how many schedules are explored where nobody said how many, and defaultWork how many kv tiles all of
-// them together may take.
+// defaultSchedules is how many schedules are explored where nobody said how many, fewestSchedules the least of them, and
+// defaultWork how many kv tiles all of them together may take.
 const (
 	defaultSchedules = 200
+	fewestSchedules  = 20
 	defaultWork      = 6400
 )
 
 // racing are kinds of findings that leave the result to the order in which warps and copies go.
 var racing = []string{"race", "cp-async", "barrier"}
 
-// schedules explores, for each racing suspect, the block that it was found in: does the outcome depend on the order?
+// schedules explores, for each racing suspect, the block that it was found in: does the outcome depend on the order? Then,
+// where asked for, it disturbs the kernel on a GPU.
 func (q *inquiry) schedules() error {
 	explored := map[probes.Dim3]*ScheduleDoc{}
 	for _, s := range q.suspects {
-		if !slices.Contains(racing, s.cause.Kind) || q.run.Plan.Gate != probes.GateNone {
+		if !slices.Contains(racing, s.cause.Kind) {
 			continue
 		}
 		block := s.cause.Place.Block
 		doc := explored[block]
 		if doc == nil {
 			var err error
-			if doc, err = q.explore(q.run, block); err != nil {
+			if doc, err = q.explore(block); err != nil {
 				return err
 			}
 			explored[block] = doc
+		}
+		if doc.Tried == 0 {
+			continue
 		}
 		own := *doc
 		own.Finding = s.cause.Finding
 		q.doc.Schedules = append(q.doc.Schedules, own)
 		s.explored = &own
 		for _, i := range s.cause.Findings {
-			q.doc.Findings[i].Consequence = consequence(&own)
+			if f := &q.doc.Findings[i]; slices.Contains(racing, f.Kind) {
+				f.Consequence = own.Says
+			}
 		}
+	}
+	return q.perturb()
+}
+
+// explore executes one block under many schedules and compares what it leaves.
+func (q *inquiry) explore(block probes.Dim3) (*ScheduleDoc, error) {
+	n := q.o.Schedules
+	if n <= 0 {
+		_, tiles := q.run.Tiles(block)
+		n = max(fewestSchedules, min(defaultSchedules, defaultWork/max(1, tiles)))
+	}
+	x, err := q.run.Explore(q.ctx, debugkern.ExploreOptions{
+		N: n, Blocks: []probes.Dim3{block}, Plain: q.run.Plan.Gate == probes.GateNone,
+		Tell: func(tried, _ int) {
+			q.progress(debugkern.Progress{Phase: "schedules", Detail: "block " + block.String(), Done: tried, Total: n})
+		},
+	})
+	if err != nil {
+		return &ScheduleDoc{Finding: -1}, q.fatal(err)
+	}
+	return &ScheduleDoc{Finding: -1, Block: block, Tried: x.Tried, Varied: x.Varied, Worst: x.Worst, MaxAbs: debugkern.Number(x.MaxAbs), Says: x.String()}, nil
+}
+
+// perturb launches the kernel on the GPU with seeded delays, where asked for.
+func (q *inquiry) perturb() error {
+	if q.o.Perturb <= 0 || q.gpu == nil {
+		return nil
+	}
+	p, err := q.gpu.Perturb(q.ctx, q.o.Perturb, func(done, differed int) {
+		q.progress(debugkern.Progress{Phase: "perturb", Detail: "seeds", Done: done, Total: q.o.Perturb})
+	})
+	if err != nil {
+		return err
+	}
+	q.doc.Perturbed = &PerturbDoc{
+		Device: p.Device, Seeds: p.Seeds, Places: p.Places, Differed: p.Differed, MaxAbs: debugkern.Number(p.MaxAbs), Worst: p.Worst, Failed: p.Failed,
+		Says: p.String(),
+	}
+	if p.Differed > 0 {
+		q.doc.Findings = append(q.doc.Findings, q.variation(p))
 	}
 	return nil
 }
 
-// consequence is what exploring showed, in words.
-func consequence(d *ScheduleDoc) string {
-	if d.Varied == 0 {
-		return fmt.Sprintf("never observable in %d schedules", d.Tried)
+// variation is the finding that delays change the result: an error, unless the kernel adds floats by atomics in no fixed order
+// and every stage is within its bound, which holds for any order.
+func (q *inquiry) variation(p *debugkern.Perturbation) debugkern.FindingDoc {
+	f := debugkern.FindingDoc{
+		Kind: "varies", Severity: severityError, Message: p.String(), Index: []int{}, Warps: []int{}, Lanes: []int{}, KVTile: -1, Count: p.Differed,
 	}
-	return fmt.Sprintf("changes O by up to %.2g in %d of %d schedules", float64(d.MaxAbs), d.Varied, d.Tried)
-}
-
-// policies are explored in turn, each with seeds of its own, and every moment at which a cp.async may land.
-var policies = []string{"random", "reverse", "ahead", "priority"}
-var landings = []string{"", ":earliest", ":random"}
-
-// scheduleName is the i-th schedule that is explored; 0 is the reversed order.
-func scheduleName(i int) string {
-	if i == 0 {
-		return "reverse:0"
+	atomics := slices.ContainsFunc(q.run.Entry().Body, func(in *ptx.Instr) bool {
+		return (in.Op == "atom" || in.Op == "red") && in.Has("add") && slices.ContainsFunc(in.Mods, func(m string) bool { return strings.Contains(m, "f16") || m == "f32" || m == "f64" })
+	})
+	if atomics && q.doc.Verdict == debugkern.Agree && p.Failed == 0 {
+		f.Severity, f.Consequence = "advice", "the kernel adds floats by atomics, in no fixed order; every stage is within its bound, which holds for any order"
 	}
-	p := policies[i%len(policies)]
-	return fmt.Sprintf("%s:%d%s", p, i, landings[i/len(policies)%len(landings)])
-}
-
-// explore executes one block of the plain build under many schedules and compares what it leaves in O.
-func (q *inquiry) explore(run *debugkern.Run, block probes.Dim3) (*ScheduleDoc, error) {
-	n := q.o.Schedules
-	if n <= 0 {
-		_, tiles := run.Tiles(block)
-		n = max(20, min(defaultSchedules, defaultWork/max(1, tiles)))
-	}
-	first, err := q.outcome(q.ctx, run, block, "in-order:0")
-	if err != nil || first == nil {
-		return &ScheduleDoc{Finding: -1}, q.fatal(err)
-	}
-	changes := make([]float64, n) // −1: not tried
-	var mu sync.Mutex
-	var failed error
-	var wg sync.WaitGroup
-	next := 0
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			for {
-				mu.Lock()
-				i := next
-				next++
-				stop := failed != nil
-				if i < n && i%10 == 0 {
-					q.progress(debugkern.Progress{Phase: "schedules", Detail: "block " + block.String(), Done: i, Total: n})
-				}
-				mu.Unlock()
-				if stop || i >= n {
-					return
-				}
-				o, err := q.outcome(q.ctx, run, block, scheduleName(i))
-				mu.Lock()
-				switch {
-				case err != nil && q.ctx.Err() != nil:
-					failed = err
-				case err != nil || o == nil:
-					changes[i] = -1
-				default:
-					changes[i] = distance(first, o)
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	return tally(changes), failed
-}
-
-// tally sums up what schedules changed; NaN counts as the largest change.
-func tally(changes []float64) *ScheduleDoc {
-	d := &ScheduleDoc{Finding: -1}
-	for i, c := range changes {
-		if c < 0 {
-			continue
-		}
-		d.Tried++
-		if c == 0 {
-			continue
-		}
-		d.Varied++
-		if worst := float64(d.MaxAbs); d.Worst == "" || c > worst || math.IsNaN(c) && !math.IsNaN(worst) {
-			d.Worst, d.MaxAbs = scheduleName(i), debugkern.Number(c)
-		}
-	}
-	return d
-}
-
-// outcome is what a block leaves of the last stage that is judged in the plain build, under a schedule.
-func (q *inquiry) outcome(ctx context.Context, run *debugkern.Run, block probes.Dim3, schedule string) (*debugkern.TileView, error) {
-	r, err := run.Try(ctx, debugkern.Trial{Plain: true, Schedule: schedule, Blocks: []probes.Dim3{block}})
-	if err != nil {
-		return nil, err
-	}
-	return r.View(debugkern.Place{Stage: probes.StageO, Block: block})
-}
-
-// distance is the largest difference between two outcomes' valid cells: NaN where one is a number and the other none, 0 where
-// they are equal to the bit.
-func distance(a, b *debugkern.TileView) float64 {
-	worst := 0.0
-	for row := range a.ValidRows {
-		for col := range a.ValidCols {
-			if !a.Got.Reached() || !b.Got.Reached() {
-				if a.Got.Reached() != b.Got.Reached() {
-					return math.NaN()
-				}
-				return 0
-			}
-			if a.Got.Bits(row, col) == b.Got.Bits(row, col) {
-				continue
-			}
-			d := math.Abs(a.Got.At(row, col) - b.Got.At(row, col))
-			if math.IsNaN(d) {
-				return d
-			}
-			worst = max(worst, d, math.SmallestNonzeroFloat64)
-		}
-	}
-	return worst
+	return f
 }
