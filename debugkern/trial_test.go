@@ -142,3 +142,14 @@ func TestTrialRemovesBarrier(t *testing.T) {
 		t.Error("O is substituted")
 	}
 }
+
+// TestTableReplaced gives a kernel with a wrong accumulator table the right one, without compiling anything.
+func TestTableReplaced(t *testing.T) {
+	const table = "WMMA_ACCUM_LUT"
+	right := ran(t, Request{Target: "stage3b", Shape: "small"}).state.build.Module.Var(table).Init
+	run := ran(t, Request{Target: "stage3b", Shape: "small", Faults: []string{"lut-order"}})
+	fixed := tried(t, run, Trial{Edits: []ptx.Edit{{Kind: ptx.SetData, Var: table, Data: right}}})
+	if run.Report.Verdict != Diverge || fixed.Report.Verdict != Agree {
+		t.Errorf("verdict %s, with the right table %s", run.Report.Verdict, fixed.Report.Verdict)
+	}
+}

@@ -3,7 +3,6 @@ package emu
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"tilescope/debugkern/fp"
 	"tilescope/debugkern/ptx"
@@ -362,7 +361,7 @@ func (d *decoder) srcPred(i int) {
 // isProbe reports whether a place lies in the probe header, itself or inlined from it.
 func isProbe(l *ptx.Loc) bool {
 	for ; l != nil; l = l.InlinedAt {
-		if strings.HasSuffix(l.Name, "tilescope.cuh") {
+		if target.IsProbe(l.Name) {
 			return true
 		}
 	}

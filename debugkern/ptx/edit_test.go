@@ -180,3 +180,20 @@ func TestSyncs(t *testing.T) {
 		t.Errorf("got %v, want [2 3]", got)
 	}
 }
+
+func TestMutants(t *testing.T) {
+	m := mustParse(t, "m", []byte(loopPTX))
+	var what []string
+	for _, x := range m.Func("k").Mutants(nil) {
+		what = append(what, x.What)
+		e, err := m.Edited([]Edit{x.Edit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stable(t, x.What, e)
+	}
+	want := "without bar.sync 0; without cp.async.wait_group 1; cp.async.wait_group 1 for all but 2; cp.async.wait_group 1 for all but 0"
+	if got := strings.Join(what, "; "); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -45,3 +45,6 @@ func IsLibrary(file string) bool {
 	}
 	return false
 }
+
+// IsProbe says which file holds the probes, whose accesses and synchronisations are never a kernel's own.
+func IsProbe(file string) bool { return strings.HasSuffix(file, "tilescope.cuh") }

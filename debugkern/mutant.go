@@ -1,0 +1,168 @@
+package debugkern
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// Outcomes of a mutant.
+const (
+	MutantFound     = "found"     // a checker names a variable
+	MutantRedundant = "redundant" // nothing is unordered, and no schedule changes the output: the synchronisation may go
+	MutantMissed    = "missed"    // the output changes and no checker says why: a bug of ours
+	MutantUnreached = "unreached" // the blocks executed never come to it: nothing can be said
+)
+
+// MutantOptions say how mutants are tried.
+type MutantOptions struct {
+	Blocks    []probes.Dim3 // executed; nil: those that the run captured
+	Schedules int           // explored where no checker finds anything; 0: 24
+}
+
+// defaultMutantSchedules is how many schedules vouch for a synchronisation that may go.
+const defaultMutantSchedules = 24
+
+// MutantResult is what became of one mutant.
+type MutantResult struct {
+	ptx.Mutant
+	Source    *target.Source // of the synchronisation
+	Outcome   string
+	Findings  []FindingDoc // of severity error that the kernel as it is does not have
+	Schedules int          // tried beside the run's own
+	Varied    string       // the first that changes the output, "" where none does
+}
+
+// Variables lists what the findings are about, each once.
+func (m *MutantResult) Variables() []string {
+	var names []string
+	for _, f := range m.Findings {
+		if !slices.Contains(names, f.Variable) {
+			names = append(names, f.Variable)
+		}
+	}
+	return names
+}
+
+// String is a line of a table.
+func (m *MutantResult) String() string {
+	what := m.Outcome
+	switch m.Outcome {
+	case MutantFound:
+		f := m.Findings[0]
+		what = fmt.Sprintf("%s on %s", f.Kind, strings.Join(m.Variables(), ", "))
+		if f.Source != nil && f.Other != nil {
+			what += fmt.Sprintf(" (lines %d and %d)", f.Source.Line, f.Other.Line)
+		}
+	case MutantRedundant:
+		what += fmt.Sprintf(": no race, no change in %d schedules", m.Schedules)
+	case MutantMissed:
+		what += ": no finding, and the output changes under " + m.Varied
+	case MutantUnreached:
+		what += ": these blocks never come to it"
+	}
+	line := 0
+	if m.Source != nil {
+		line = m.Source.Line
+	}
+	return fmt.Sprintf("%5d  %-44s %s", line, m.What, what)
+}
+
+// Mutants changes each synchronisation of the build without probes in turn and says what the checkers make of it. Errors are
+// those of Try.
+func (r *Run) Mutants(ctx context.Context, o MutantOptions) ([]MutantResult, error) {
+	entry, err := r.PlainEntry(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.Schedules <= 0 {
+		o.Schedules = defaultMutantSchedules
+	}
+	base, err := r.Try(ctx, Trial{Plain: true, Blocks: o.Blocks, Check: errorChecks})
+	if err != nil {
+		return nil, err
+	}
+	reached, err := r.reached(ctx, o.Blocks)
+	if err != nil {
+		return nil, err
+	}
+	var out []MutantResult
+	for _, m := range entry.Mutants(target.IsProbe) {
+		res := MutantResult{Mutant: m, Source: target.Blame(entry, m.Edit.At), Outcome: MutantUnreached}
+		if !reached[m.Edit.At] {
+			out = append(out, res)
+			continue
+		}
+		if err := r.mutate(ctx, &res, base, o); err != nil {
+			return nil, fmt.Errorf("mutant %s at %s: %w", m.What, res.Source, err)
+		}
+		out = append(out, res)
+	}
+	return out, nil
+}
+
+// reached returns the synchronisations of the build without probes that some block executes, by index of its body.
+func (r *Run) reached(ctx context.Context, blocks []probes.Dim3) (map[int]bool, error) {
+	a, err := r.prepare(ctx, Trial{Plain: true, Blocks: blocks})
+	if err != nil {
+		return nil, a.e.explain(err)
+	}
+	seen := &syncSites{at: map[int]bool{}}
+	a.launch.Observe = func(probes.Dim3) target.Observer { return seen }
+	if err := a.execute(); err != nil {
+		return nil, a.e.explain(err)
+	}
+	return seen.at, nil
+}
+
+// syncSites notes which synchronisations are executed, by blocks on any number of cores.
+type syncSites struct {
+	mu sync.Mutex
+	at map[int]bool
+}
+
+// Interests implements target.Interested.
+func (s *syncSites) Interests() target.ClassSet {
+	return target.Classes(target.ClassBarrier, target.ClassWarpSync, target.ClassAsyncWait)
+}
+
+// Event implements target.Observer.
+func (s *syncSites) Event(e *target.Event) {
+	s.mu.Lock()
+	s.at[e.PC] = true
+	s.mu.Unlock()
+}
+
+// mutate tries one mutant.
+func (r *Run) mutate(ctx context.Context, m *MutantResult, base *Run, o MutantOptions) error {
+	edits := []ptx.Edit{m.Edit}
+	mutant, err := r.Try(ctx, Trial{Plain: true, Edits: edits, Blocks: o.Blocks, Check: errorChecks})
+	if err != nil {
+		return err
+	}
+	was := errorsOf(base)
+	m.Findings = slices.DeleteFunc(errorsOf(mutant), func(f FindingDoc) bool { return hasFinding(was, f.Kind, f.Variable) })
+	if len(m.Findings) > 0 {
+		m.Outcome = MutantFound
+		return nil
+	}
+	m.Outcome = MutantRedundant
+	if len(differing(base.state, mutant.state)) > 0 {
+		m.Outcome, m.Varied = MutantMissed, scheduleText(mutant.state.r.schedule)
+		return nil
+	}
+	x, err := r.Explore(ctx, ExploreOptions{N: o.Schedules, Blocks: o.Blocks, Edits: edits, Plain: true, First: true})
+	if err != nil {
+		return err
+	}
+	if m.Schedules = x.Tried; x.Varied > 0 {
+		m.Outcome, m.Varied = MutantMissed, x.Worst
+	}
+	return nil
+}

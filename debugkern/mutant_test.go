@@ -1,0 +1,57 @@
+package debugkern
+
+import (
+	"context"
+	"os"
+	"testing"
+)
+
+// TestMutants changes every synchronisation of clean kernels, one at a time: a checker names what races, or nothing does and
+// no schedule changes the output. With TILESCOPE_LONG set (make mutants) every clean variant of the catalogue is taken, at
+// validation and small.
+func TestMutants(t *testing.T) {
+	if os.Getenv("TILESCOPE_LONG") == "" {
+		t.Skip("takes every clean variant: set TILESCOPE_LONG=1 (make mutants)")
+	}
+	targets, shapes := cleanTargets(t), []string{"validation", "small"}
+	for _, target := range targets {
+		for _, shape := range shapes {
+			t.Run(target+" "+shape, func(t *testing.T) {
+				run := ran(t, Request{Target: target, Shape: shape})
+				ms, err := run.Mutants(context.Background(), MutantOptions{Blocks: run.Blocks()[:1]})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(ms) < 4 {
+					t.Errorf("only %d mutants", len(ms))
+				}
+				for i := range ms {
+					t.Log(&ms[i])
+					if ms[i].Outcome == MutantMissed {
+						t.Errorf("no checker notices: %s", &ms[i])
+					}
+				}
+			})
+		}
+	}
+}
+
+// cleanTargets are the catalogue's variants without faults that have stages.
+func cleanTargets(t *testing.T) []string {
+	t.Helper()
+	s, err := Open(context.Background(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, name := range s.Catalogue().Targets() {
+		m, variant, err := s.Catalogue().Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := m.Variant(variant); len(m.Stages) > 0 && v != nil && len(v.Faults) == 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,41 @@
+package debugkern
+
+import (
+	"context"
+	"testing"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/probes"
+)
+
+// TestWhatIf takes the barrier before the softmax away, which spoils the kernel, and adds one, which only costs.
+func TestWhatIf(t *testing.T) {
+	run := ran(t, Request{Target: "stage2", Shape: "small"})
+	entry, blocks := run.Entry(), []probes.Dim3{{0, 0, 0}}
+	var bars []int
+	for _, at := range entry.Syncs(nil) {
+		if in := entry.Body[at]; in.Op == "bar" && !in.Has("warp") {
+			bars = append(bars, at)
+		}
+	}
+	w, err := run.WhatIf(context.Background(), []ptx.Edit{{Kind: ptx.Remove, Func: entry.Name, At: bars[1]}}, blocks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(w.Gone) != 0 || len(w.Left) != 0 || !hasFinding(w.New, "uninitialised", "sS") || !w.Turned {
+		t.Errorf("without a barrier: %s", w)
+	}
+	if w.Cost.BarriersAfter >= w.Cost.Barriers || w.Cost.InstructionsAfter >= w.Cost.Instructions {
+		t.Errorf("a barrier less costs %+v", w.Cost)
+	}
+	before := w.Before
+	if w, err = run.WhatIf(context.Background(), []ptx.Edit{{Kind: ptx.InsertBarrier, Func: entry.Name, At: bars[1]}}, blocks); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.New) != 0 || w.Turned || w.Cost.BarriersAfter != w.Cost.Barriers+4*1 {
+		t.Errorf("with a barrier more: %s, %+v", w, w.Cost)
+	}
+	if w.Before != before {
+		t.Error("the launch without the edit is executed again")
+	}
+}
