@@ -26,6 +26,6 @@ func main() {
 
 func openTerminal(ctx context.Context, t cli.Terminal) error {
 	return tui.Run(ctx, tui.Options{
-		Engine: t.Session, Config: t.Config, StateDir: t.StateDir, Request: t.Request, Explicit: t.Explicit, Input: t.Stdin, Output: t.Stdout,
+		Engine: t.Session, Config: t.Config, StateDir: t.StateDir, Version: version, Request: t.Request, Explicit: t.Explicit, Input: t.Stdin, Output: t.Stdout,
 	})
 }

@@ -38,6 +38,8 @@ func (m *Model) move(rows, cols int) tea.Cmd {
 		return m.scrolled(m.pane.flags.Move(rows))
 	case partAbout:
 		return m.scrolled(m.pane.flags.Move(rows + cols))
+	case partGates, partNumbers:
+		return m.scrolled(m.pane.gates.Move(rows + cols))
 	case partKernel, partReference, partError, partEmulator:
 		return m.nudge(rows, cols)
 	case partGrid, partCells, partBanks:
@@ -112,6 +114,8 @@ func (m *Model) page(dir int) tea.Cmd {
 func (m *Model) next(dir int) tea.Cmd {
 	text := m.search[m.view]
 	switch {
+	case m.view == keymap.Gates:
+		return m.scrolled(m.pane.gates.NextRed(dir))
 	case m.view == keymap.Flags && text == "":
 		m.say("nothing is searched for: / starts a search")
 	case m.view == keymap.Flags:
@@ -274,6 +278,7 @@ func (m *Model) setPalette(name string) tea.Cmd {
 	m.pane.tile.SetTheme(m.th)
 	m.pane.flags.SetTheme(m.th)
 	m.pane.frag.SetTheme(m.th)
+	m.pane.gates.SetTheme(m.th)
 	m.pane.rail.SetTheme(m.th)
 	m.pane.source.SetTheme(m.th)
 	m.pane.mini.SetTheme(m.th)
@@ -330,6 +335,8 @@ func (m *Model) open(string) tea.Cmd {
 		return m.openGPU()
 	case keymap.Flags:
 		return m.toggle()
+	case keymap.Gates:
+		return m.openGate()
 	case keymap.Races:
 		m.say("no findings to open: the race checker is to come; findings of the run stand in Pipe [1]")
 		return nil
@@ -352,6 +359,9 @@ func (m *Model) firstBadIn(p debugkern.Place) (debugkern.Cell, bool) {
 
 // again runs the request on screen once more.
 func (m *Model) again(backend string) tea.Cmd {
+	if m.view == keymap.Gates {
+		return m.startSweep(m.gateRows(), backend)
+	}
 	req := clone(m.req)
 	said := "running " + title(req)
 	if was := req.Backend; backend == "emu" && was != "emu" {

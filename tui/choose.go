@@ -13,6 +13,7 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/probes"
+	"tilescope/tui/keymap"
 	"tilescope/tui/pane/flags"
 	"tilescope/tui/pane/rail"
 )
@@ -96,6 +97,9 @@ func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ";
 
 // toggle switches what the Flags view's cursor is on.
 func (m *Model) toggle() tea.Cmd {
+	if m.view == keymap.Gates {
+		return m.startSweep([]string{m.pane.gates.Selected().Target}, m.req.Backend)
+	}
 	it := m.pane.flags.Selected()
 	if it == nil {
 		m.say("nothing to switch")
@@ -275,6 +279,7 @@ func (m *Model) chooseShape(name string) tea.Cmd {
 
 // refreshFlags makes the Flags view's list for the request, and the rail's.
 func (m *Model) refreshFlags() {
+	m.showGates()
 	d := flags.Data{Request: title(m.req), A: m.a}
 	if m.run != nil {
 		d.Report, d.B = m.run.report, m.run.name

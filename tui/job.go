@@ -92,7 +92,7 @@ func runCmd(o Options, j job, req debugkern.Request) tea.Cmd {
 }
 
 // latest puts p into a channel of one, in place of what nobody has read yet.
-func latest(ch chan debugkern.Progress, p debugkern.Progress) {
+func latest[T any](ch chan T, p T) {
 	for {
 		select {
 		case ch <- p:

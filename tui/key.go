@@ -183,6 +183,8 @@ func (m *Model) cancel(string) tea.Cmd {
 		m.say("cancelled; x runs again")
 		m.showTile()
 		m.showRun()
+	case m.task.active:
+		m.cancelTask()
 	case m.hunt.active:
 		m.hunt.stop()
 		m.hunt.seq++
@@ -201,7 +203,7 @@ func (m *Model) cancel(string) tea.Cmd {
 
 // interrupt is Ctrl-C: running work, else the program.
 func (m *Model) interrupt(string) tea.Cmd {
-	if m.job.active || m.hunt.active {
+	if m.job.active || m.hunt.active || m.task.active {
 		return m.cancel("")
 	}
 	return tea.Quit

@@ -36,6 +36,8 @@ const (
 	partChecks    part = "doctor"
 	partReasons   part = "reasons"
 	partFailing   part = "failing source"
+	partGates     part = "gates"
+	partNumbers   part = "numbers"
 	partGrid      part = "lanes"
 	partCells     part = "tile"
 	partBanks     part = "banks"
@@ -107,6 +109,7 @@ func (m *Model) resize(w, h int) {
 	m.pane.flags.SetSize(w, f.body)
 	m.pane.gpu.SetSize(w, f.body)
 	m.pane.frag.SetSize(w, f.body)
+	m.pane.gates.SetSize(w, f.body)
 	m.sizeFailure()
 	m.pane.tile.SetSize(f.tile, f.tileH)
 	m.pane.rail.SetSize(f.rail, f.body)
@@ -140,6 +143,8 @@ func (m *Model) parts() []part {
 		return []part{partList, partAbout}
 	case keymap.Frag:
 		return fragParts
+	case keymap.Gates:
+		return gateParts
 	case keymap.Tile:
 		out := []part{}
 		for _, c := range m.pane.tile.Columns() {
@@ -182,6 +187,7 @@ func (m *Model) applyFocus() {
 	m.pane.pipe.SetFocus(max(index(partTimeline, pipe.Timeline), index(partDetail, pipe.Detail)))
 	m.pane.flags.SetFocus(max(index(partList, flags.List), index(partAbout, flags.About)))
 	m.pane.tile.SetFocus(max(index(partKernel, tile.Kernel), index(partReference, tile.Reference), index(partError, tile.Error), index(partEmulator, tile.Emulator)))
+	m.pane.gates.SetFocus(slices.Index(gateParts, at))
 	m.pane.frag.SetFocus(slices.Index(fragParts, at))
 	m.pane.rail.SetFocus(at == partRail)
 	m.pane.source.SetFocus(at == partSource)

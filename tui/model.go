@@ -14,6 +14,7 @@ import (
 	"tilescope/tui/pane/failure"
 	"tilescope/tui/pane/flags"
 	"tilescope/tui/pane/frag"
+	"tilescope/tui/pane/gates"
 	"tilescope/tui/pane/gpu"
 	"tilescope/tui/pane/help"
 	"tilescope/tui/pane/minimap"
@@ -52,6 +53,8 @@ type Model struct {
 	gpu    telemetry
 	file   sourceFile
 	frag   fragments
+	task   task
+	sweep  sweep
 
 	cursor  debugkern.Cell
 	fresh   bool // the run put the cursor on its first bad cell and nobody has moved it
@@ -81,6 +84,7 @@ type panes struct {
 	tile   *tile.Pane
 	flags  *flags.Pane
 	frag   *frag.Pane
+	gates  *gates.Pane
 	rail   *rail.Pane
 	source *source.Pane
 	mini   *minimap.Pane
@@ -128,7 +132,7 @@ func New(ctx context.Context, o Options, look Look) *Model {
 	}
 	m.th = m.theme(palette)
 	m.pane = panes{
-		pipe: pipe.New(m.th), tile: tile.New(m.th), flags: flags.New(m.th), frag: frag.New(m.th), rail: rail.New(m.th), source: source.New(m.th),
+		pipe: pipe.New(m.th), tile: tile.New(m.th), flags: flags.New(m.th), frag: frag.New(m.th), gates: gates.New(m.th), rail: rail.New(m.th), source: source.New(m.th),
 		mini: minimap.New(m.th), help: help.New(m.th), prompt: prompt.New(m.th), gpu: gpu.New(m.th), fail: failure.New(m.th),
 		failSource: source.New(m.th),
 	}
@@ -180,6 +184,14 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd = m.writerDue(msg)
 	case writerMsg:
 		m.writerFound(msg)
+	case taskMsg:
+		cmd = m.tasked(msg)
+	case sweepMsg:
+		cmd = m.sweeping(msg)
+	case judgedMsg:
+		cmd = m.judged(msg)
+	case sweptMsg:
+		m.swept(msg)
 	case mappedMsg:
 		m.mapped(msg)
 	case tableMsg:
@@ -215,5 +227,6 @@ func (m *Model) stop() {
 	m.job.stop()
 	m.who.stop()
 	m.hunt.stop()
+	m.task.stop()
 	m.gpu.stop()
 }

@@ -42,6 +42,8 @@ func (m *Model) click(e tea.Mouse) tea.Cmd {
 		return m.clickTile(e.X, y)
 	case keymap.Frag:
 		return m.clickFrag(e.X, y)
+	case keymap.Gates:
+		return m.clickGates(e.X, y)
 	}
 	return nil
 }
@@ -202,6 +204,8 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 		m.pane.pipe.Scroll(rows)
 	case m.view == keymap.Flags:
 		m.pane.flags.Move(sign(rows))
+	case m.view == keymap.Gates:
+		m.pane.gates.Move(sign(rows))
 	case m.view == keymap.Frag:
 		return m.quietly(func() tea.Cmd { return m.fragMove(sign(rows), cols) })
 	case m.view == keymap.Tile && y >= m.frame.tileH && m.frame.source > 0 && e.X >= m.frame.rail && e.X < m.frame.rail+m.frame.tile:

@@ -38,6 +38,7 @@ type Options struct {
 	Config   *configs.Config // nil: the built-in defaults
 	State    *configs.State  // where one was; nil reads StateDir
 	StateDir string          // where state is kept; "" keeps none
+	Version  string          // of the program, for what it writes
 	Request  debugkern.Request
 	Explicit bool // the request was asked for: it wins over the remembered one
 	Input    io.Reader

@@ -248,6 +248,8 @@ func (m *Model) body() []string {
 		return m.pane.flags.View()
 	case keymap.Frag:
 		return m.pane.frag.View()
+	case keymap.Gates:
+		return m.pane.gates.View()
 	}
 	return later.View(m.th, strings.ToUpper(m.view.String()), toCome(m.view), m.w, m.frame.body)
 }
@@ -257,8 +259,6 @@ func toCome(s keymap.Scope) string {
 	switch s {
 	case keymap.Races:
 		return "Races: findings of the race checker, each with its two source lines and the missing synchronisation; Enter jumps there."
-	case keymap.Gates:
-		return "Gates: PTXAS, correctness and performance by variant, green or red, with the figures behind them."
 	case keymap.Source:
 		return "Source: CUDA, PTX, registers by lane and warps with their masks, stepping forwards and backwards."
 	}
@@ -334,6 +334,8 @@ func (m *Model) bottom() string {
 	running := ""
 	if m.job.active {
 		running = progressText(m.th, m.job.last) + " · " + m.keys.Label(keymap.Cancel) + " cancels"
+	} else if m.task.active {
+		running = progressText(m.th, m.task.last) + " · " + m.keys.Label(keymap.Cancel) + " cancels"
 	} else if m.hunt.active {
 		running = "searching · " + m.keys.Label(keymap.Cancel) + " cancels"
 	}

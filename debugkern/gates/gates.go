@@ -62,6 +62,8 @@ type Options struct {
 	Tool Tool
 	// Ran is told of every run that the correctness gate executed; nothing is taken from an earlier sweep then. May be nil.
 	Ran func(*debugkern.Run) error
+	// Judged is told of every target once its three gates are decided. May be nil.
+	Judged func(TargetDoc)
 }
 
 // Progress is told as a sweep goes on.
@@ -88,6 +90,9 @@ func Run(ctx context.Context, r Runner, o Options, progress func(Progress)) (*Do
 			return nil, err
 		}
 		s.doc.Targets = append(s.doc.Targets, *t)
+		if o.Judged != nil {
+			o.Judged(*t)
+		}
 	}
 	s.doc.Verdict = overall(s.doc.Targets)
 	s.doc.Resumed = s.store.reused

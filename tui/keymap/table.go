@@ -22,8 +22,8 @@ func moving() []Binding {
 		{Action: NextTile, Keys: []string{"L"}, Label: "L", Help: "next kv tile", Group: g},
 		{Action: PrevBlock, Keys: []string{"{"}, Label: "{", Help: "previous block", Group: g},
 		{Action: NextBlock, Keys: []string{"}"}, Label: "}", Help: "next block", Group: g},
-		{Action: NextBad, Keys: []string{"n"}, Label: "n", Help: "next bad cell (next match while a search is active)", Here: map[Scope]string{Frag: "next entry that the table has wrong, else bad cell"}, Hint: "next bad", HintIn: []Scope{Pipe, Tile}, Group: g, In: []Scope{Pipe, Tile, Frag, Flags}},
-		{Action: PrevBad, Keys: []string{"N"}, Label: "N", Help: "previous bad cell (or match)", Here: map[Scope]string{Frag: "the one before"}, Group: g, In: []Scope{Pipe, Tile, Frag, Flags}},
+		{Action: NextBad, Keys: []string{"n"}, Label: "n", Help: "next bad cell (next match while a search is active)", Here: map[Scope]string{Frag: "next entry that the table has wrong, else bad cell", Gates: "next red variant or case"}, Hint: "next bad", HintIn: []Scope{Pipe, Tile}, Group: g, In: []Scope{Pipe, Tile, Frag, Flags, Gates}},
+		{Action: PrevBad, Keys: []string{"N"}, Label: "N", Help: "previous bad cell (or match)", Here: map[Scope]string{Frag: "the one before", Gates: "the one before"}, Group: g, In: []Scope{Pipe, Tile, Frag, Flags, Gates}},
 		{Action: Top, Keys: []string{"g g", "home"}, Label: "gg", Help: "first row", Group: g},
 		{Action: Bottom, Keys: []string{"G", "end"}, Label: "G", Help: "last row", Group: g},
 		{Action: RowStart, Keys: []string{"0"}, Label: "0", Help: "first column", Group: g},
@@ -72,10 +72,10 @@ func fragment() []Binding {
 func acting() []Binding {
 	const g = "Acting"
 	return []Binding{
-		{Action: Open, Keys: []string{"enter"}, Label: "Enter", Help: "open the cell in Tile; in Flags as space; in GPU run on the device", Hint: "open", HintIn: []Scope{Pipe, GPU}, Group: g, In: []Scope{Pipe, Flags, Races, GPU}},
-		{Action: Toggle, Keys: []string{"space"}, Label: "Space", Help: "toggle and run again", Hint: "toggle", Group: g, In: []Scope{Flags}},
-		{Action: Again, Keys: []string{"x"}, Label: "x", Help: "run again", Group: g},
-		{Action: AgainEmu, Keys: []string{"X"}, Label: "X", Help: "run the same on the emulator", Group: g},
+		{Action: Open, Keys: []string{"enter"}, Label: "Enter", Help: "open the cell in Tile; in Flags as space; in GPU run on the device", Here: map[Scope]string{Gates: "open the variant, or the case under the cursor, in Pipe"}, Hint: "open", HintIn: []Scope{Pipe, Gates, GPU}, Group: g, In: []Scope{Pipe, Flags, Races, Gates, GPU}},
+		{Action: Toggle, Keys: []string{"space"}, Label: "Space", Help: "toggle and run again", Here: map[Scope]string{Gates: "judge this variant"}, Hint: "toggle", HintIn: []Scope{Flags}, Group: g, In: []Scope{Flags, Gates}},
+		{Action: Again, Keys: []string{"x"}, Label: "x", Help: "run again", Here: map[Scope]string{Gates: "judge every variant, or go on where it was cancelled"}, Hint: "judge", HintIn: []Scope{Gates}, Group: g},
+		{Action: AgainEmu, Keys: []string{"X"}, Label: "X", Help: "run the same on the emulator", Here: map[Scope]string{Gates: "judge every variant on the emulator"}, Group: g},
 		{Action: Yank, Keys: []string{"y"}, Label: "y", Help: "copy what is under the cursor (OSC 52)", Group: g},
 		{Action: Edit, Keys: []string{"e"}, Label: "e", Help: "open the source line in $EDITOR", Group: g},
 	}

@@ -1,0 +1,158 @@
+package gates
+
+import (
+	"fmt"
+	"strings"
+
+	"tilescope/debugkern/gates"
+	"tilescope/tui/theme"
+)
+
+// numbers is what stands behind the selected row's verdicts.
+func (p *Pane) numbers(w, h int) []string {
+	p.first = into(p.first, p.line, h-2, len(p.facts))
+	var lines []string
+	for i := p.first; i < len(p.facts); i++ {
+		f := p.facts[i]
+		pointer, style := " ", f.style
+		if i == p.line && p.focus == Numbers {
+			pointer = p.th.Glyph.Pointer
+			if f.cell != nil {
+				style = p.th.Select
+			}
+		}
+		lines = append(lines, p.th.Line(w-2).Add(p.th.Mark, pointer).Add(style, p.th.Fit(f.text, w-3)).Done())
+	}
+	note := ""
+	if len(p.facts) > h-2 {
+		note = fmt.Sprintf("%d-%d of %d", p.first+1, min(p.first+h-2, len(p.facts)), len(p.facts))
+	}
+	return p.th.Box("NUMBERS "+p.Selected().Target, note, lines, w, h, p.focus == Numbers)
+}
+
+// explain makes the facts of the selected row.
+func (p *Pane) explain() {
+	p.changed = true
+	p.facts = p.facts[:0]
+	d := p.Selected().Doc
+	if d == nil {
+		p.unexplained()
+		return
+	}
+	style, mark := p.mark(d.Verdict)
+	switch {
+	case d.Mergeable:
+		p.say(style, "%s all three gates green: may be merged", mark)
+	case d.Verdict == gates.Red:
+		p.say(style, "%s red: may not be merged", mark)
+	default:
+		p.say(style, "%s what ran is green; not mergeable before all three gates ran", mark)
+	}
+	if b := d.Build; b != nil {
+		p.say(p.th.Dim, "built by %s %s, PTX %.12s", b.Builder, b.Compiler, b.PTXSHA256)
+	}
+	p.explainPTXAS(&d.PTXAS)
+	p.explainCorrectness(&d.Correctness)
+	p.explainPerformance(d)
+	p.line = max(0, min(p.line, len(p.facts)-1))
+}
+
+// unexplained says what the gates are while nothing is judged.
+func (p *Pane) unexplained() {
+	for _, text := range []string{
+		"PTXAS: registers, shared bytes and spills of the build without probes, by architecture, against the manifest's limits.",
+		"Correctness: every shape with every seed; output within the manifest's limits, no stage wrong, no finding of severity error.",
+		"Performance: the median launch against another variant's on a GPU, significant by Mann-Whitney; without a GPU it is not run, and the emulator's counts stand as counts.",
+		"Nothing starts by itself.",
+	} {
+		p.say(p.th.Text, "%s", text)
+	}
+}
+
+// say adds a line, or as many as the text takes.
+func (p *Pane) say(style theme.Style, format string, args ...any) {
+	all := fmt.Sprintf(format, args...)
+	indent := all[:len(all)-len(strings.TrimLeft(all, " "))]
+	for i, text := range p.th.Wrap(all, max(20, p.w-10)) {
+		if text = indent + text; i > 0 {
+			text = "    " + text
+		}
+		p.facts = append(p.facts, fact{style: style, text: text})
+	}
+}
+
+// head adds a gate's line: its verdict, its limits, its reason.
+func (p *Pane) head(name, verdict, limits, reason string) {
+	style, mark := p.mark(verdict)
+	text := fmt.Sprintf("%s %s: %s", mark, name, verdict)
+	if limits != "" {
+		text += " · limits " + limits
+	}
+	p.say(style, "%s", text)
+	if reason != "" {
+		p.say(p.th.Text, "  %s", strings.ReplaceAll(reason, "\n", " "))
+	}
+}
+
+func (p *Pane) explainPTXAS(d *gates.PTXASDoc) {
+	reason := d.Reason
+	if d.Verdict == gates.Red && len(d.Archs) > 0 {
+		reason = "" // by architecture below
+	}
+	p.head("PTXAS", d.Verdict, fmt.Sprintf("%d registers, %d shared bytes, %d spilled", d.Limits.Registers, d.Limits.SharedBytes, d.Limits.Spills), reason)
+	for _, a := range d.Archs {
+		style, mark := p.mark(a.Verdict)
+		switch x := a.Resources; {
+		case a.Verdict == gates.Red: // what is over its limit
+			p.say(style, "  %s %s: %s", mark, a.Arch, a.Reason)
+		case x != nil:
+			p.say(p.th.Text, "  %s %s: %d registers, %d shared bytes, %d spilled", mark, a.Arch, x.Registers, x.SharedBytes, x.SpillStoreBytes+x.SpillLoadBytes)
+		}
+	}
+}
+
+func (p *Pane) explainCorrectness(d *gates.CorrectnessDoc) {
+	l := d.Limits
+	p.head(fmt.Sprintf("correctness %d/%d", d.Passed, d.Total), d.Verdict, fmt.Sprintf("max_abs %g, mean_abs %g, over it %g %%", l.MaxAbs, l.MeanAbs, 100*l.BadFraction), d.Reason)
+	for i := range d.Cells {
+		c := &d.Cells[i]
+		style, mark := p.mark(c.Verdict)
+		text := fmt.Sprintf("  %s %-10s seed %-3d", mark, c.Label(), c.Seed)
+		if o := c.Output; o != nil {
+			text += fmt.Sprintf("  max_abs %.4f  mean_abs %.5f  over %.2f %%", float64(o.MaxAbs), float64(o.MeanAbs), 100*float64(o.BadFraction))
+		}
+		if c.Verdict != gates.Green && c.Reason != "" {
+			text += "  " + strings.ReplaceAll(c.Reason, "\n", " ")
+			style = p.th.Wrong
+		} else {
+			style = p.th.Text
+		}
+		p.facts = append(p.facts, fact{style, text, c})
+	}
+}
+
+func (p *Pane) explainPerformance(t *gates.TargetDoc) {
+	d := &t.Performance
+	limits := ""
+	if d.Against != "" {
+		limits = fmt.Sprintf("faster than %s by more than ×%.2f, p below %g", d.Against, d.MinSpeedup, d.Alpha)
+	}
+	p.head("performance", d.Verdict, limits, d.Reason)
+	for _, r := range []struct {
+		name  string
+		times *gates.Times
+	}{{t.Target, d.Times}, {d.Against, d.Baseline}} {
+		if x := r.times; x != nil {
+			p.say(p.th.Text, "  %s on %s, %d launches: median %.2f µs, p90 %.2f, mean %.2f ± %.2f, least %.2f, most %.2f", r.name, d.Shape, x.Launches, x.P50, x.P90, x.Mean, x.Std, x.Min, x.Max)
+		}
+	}
+	if d.Test != nil {
+		p.say(p.th.Text, "  ×%.3f, Mann-Whitney p = %.3g, effect %+.2f", d.Speedup, d.Test.P, d.Test.Effect)
+	}
+	if d.Counts != nil {
+		p.say(p.th.Text, "  counted by the emulator on %s, no time: %s", d.Shape, d.Counts.Summary())
+	}
+	if d.BaselineCounts != nil {
+		p.say(p.th.Text, "  %s: %s", d.Against, d.BaselineCounts.Summary())
+	}
+}
