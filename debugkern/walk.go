@@ -3,6 +3,7 @@ package debugkern
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -14,8 +15,9 @@ import (
 type Walk interface {
 	// Position is where the block stands. Cheap.
 	Position() Position
-	// Step executes n units forwards, or backwards where n is negative. The unit is the current warp's: it stays the same
-	// warp until SetWarp, a barrier, or its end.
+	// Step executes n units forwards, or backwards where n is negative. Instructions and lines are the current warp's, which
+	// stays the same until SetWarp, its end, or a breakpoint or Seek that leads to another; the other warps execute beside it
+	// in the launch's own order, so that a step never makes another execution than the run's.
 	Step(ctx context.Context, u target.Unit, n int) (Position, error)
 	// StepOver is StepLine that treats inlined and called functions as part of the line that calls them.
 	StepOver(ctx context.Context, n int) (Position, error)
@@ -34,8 +36,13 @@ type Walk interface {
 	Listing() []Listing
 	// Shared reads a shared array as a tile of values.
 	Shared(name string) (SharedView, bool)
-	// Writes tells every write so far to the bytes of a shared cell, oldest first.
+	// Arrays lists the shared arrays that Shared and Writes know by name.
+	Arrays() []probes.SharedArray
+	// Writes tells every write so far to the bytes of a shared cell, oldest first. A Writer's Step is the moment in front of
+	// the write: Seek goes there.
 	Writes(ctx context.Context, array string, row, col int) ([]Writer, error)
+	// RegisterWrites tells every write so far to one lane of a register of the current warp, oldest first.
+	RegisterWrites(ctx context.Context, name string, lane int) ([]Writer, error)
 	Close()
 }
 
@@ -48,15 +55,17 @@ type Position struct {
 	Listing int // index in Listing
 	Source  *target.Source
 	KVTile  int
-	Stop    string // "step", "breakpoint", "barrier", "probe", "end", "start", "deadlock"
+	Mask    uint32 // lanes of the warp that stand there
+	Stop    string // "step", "breakpoint", "barrier", "probe", "end", "start", "deadlock", "fault"
+	Note    string // which breakpoint, which stage was captured, what the fault is
 }
 
 // Breakpoint stops Continue and Reverse. Exactly one of Line, Stage and Array is set.
 type Breakpoint struct {
 	File  string // base name, with Line
 	Line  int
-	Stage string // when the stage's tile has been captured
-	Array string // when a cell of a shared array changes
+	Stage string // when one of the stage's tiles has been captured
+	Array string // when a cell of a shared array has changed
 	Row   int
 	Col   int
 }
@@ -87,7 +96,30 @@ type SharedView struct {
 	Written []bool // by cell
 }
 
-// Walk opens a block for stepping, at its start. The block must be one of the launch's.
+// Walk opens a block for stepping, at its start. It executes on the emulator, whatever the run was on: what the run itself
+// launched, probes and injected tiles included. The block must be one of the launch's.
 func (r *Run) Walk(ctx context.Context, block probes.Dim3) (Walk, error) {
-	return nil, errors.New("walk: not available")
+	st := r.state
+	if st == nil || st.launch == nil {
+		return nil, errors.New("walk: this run was not made by a session")
+	}
+	k, err := st.stepper(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return newWalk(k, st.launch, block)
+}
+
+// stepper is the run's kernel where it can be stepped, or else the same build on the emulator.
+func (st *runState) stepper(ctx context.Context) (target.Kernel, error) {
+	for _, k := range []target.Kernel{st.kernel, st.tracer} {
+		if _, ok := k.(target.Stepper); ok {
+			return k, nil
+		}
+	}
+	k, err := st.session.emulator().Load(ctx, st.build.Module, st.r.plan.Entry)
+	if err != nil {
+		return nil, fmt.Errorf("walk: %w", err)
+	}
+	return k, nil
 }

@@ -52,8 +52,15 @@ type block struct {
 	halt    func(*target.Event) bool
 	halted  bool
 	resume  uint64 // clock at which halt is not asked again
-	stepTo  uint64 // end of the step under way, 0: none
+	stepTo  uint64 // the clock to stop at, noStep: none
+	held    *warp  // the warp that was stopped within its turn: it goes on with it
+	heldAs  turn
+	tell    func(probes.Stage, int) // of captured tiles
+	filling []filled                // slots that a probe has begun to fill
 }
+
+// noStep is a clock that no block comes to.
+const noStep = ^uint64(0)
 
 // newBlock makes a block for a launch, without an identity yet.
 func newBlock(p *program, l *target.Launch, mem *memory) *block {
@@ -100,7 +107,8 @@ func (b *block) begin(id probes.Dim3) {
 	b.counts = target.Counts{}
 	b.found, b.quick = findings{}, nil
 	b.err, b.broken, b.released = nil, false, false
-	b.halted, b.resume, b.stepTo, b.last = false, ^uint64(0), 0, 0
+	b.halted, b.resume, b.stepTo, b.last = false, noStep, noStep, 0
+	b.held, b.heldAs, b.filling = nil, turnOver, nil
 	b.printed = nil
 	for _, w := range b.warps {
 		w.begin()
@@ -171,27 +179,36 @@ func (b *block) frame(thread int) (data, written []byte) {
 	return b.local[thread*n : (thread+1)*n], b.lwrit[thread*n : (thread+1)*n]
 }
 
-// run executes until the block ends, cannot go on, or its clock reaches its limit.
+// run executes until the block ends, cannot go on, or its clock reaches its limit. Stopping changes nothing about what comes
+// later: a warp that was stopped within its turn goes on with it.
 func (b *block) run() {
 	for b.err == nil && !b.broken && !b.halted {
-		w := b.sched.next(b)
-		if w == nil {
-			if !b.ended() {
-				b.stuck()
+		w, from := b.held, b.heldAs
+		b.held, b.heldAs = nil, turnOver
+		if w != nil {
+			b.limit = b.sched.limit(b)
+		} else {
+			if w = b.sched.next(b); w == nil {
+				if !b.ended() {
+					b.stuck()
+				}
+				return
 			}
-			return
+			b.released = false
 		}
-		b.released = false
-		w.run()
-		b.sched.ran(b, w)
+		t := w.run(from)
 		b.last = w.id
-		if b.cancelled() {
-			return
-		}
-		if b.clock >= b.limit && !b.sched.quantum(b) {
-			if b.clock >= b.budget && !b.ended() {
-				b.overBudget(w)
+		switch {
+		case t == turnOver, t == turnHeld && !b.halted && b.sched.quantum(b):
+			b.sched.ran(b, w)
+			if b.cancelled() {
+				return
 			}
+		case t == turnHeld && !b.halted && b.clock >= b.budget:
+			b.overBudget(w)
+			return
+		default:
+			b.held, b.heldAs = w, t
 			return
 		}
 	}

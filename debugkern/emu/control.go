@@ -79,8 +79,8 @@ func (w *warp) named(in *inst, m uint32) uint32 {
 	return need
 }
 
-// joinWarpSync lets lanes that wait at different bar.warp.sync instructions for each other go on together.
-func (w *warp) joinWarpSync(in *inst, need uint32) bool {
+// gathered is the lanes that stand at bar.warp.sync instructions, those of the current group among them.
+func (w *warp) gathered() uint32 {
 	code := w.blk.p.code
 	here := w.groups[w.cur].mask
 	for i := range w.groups {
@@ -89,6 +89,12 @@ func (w *warp) joinWarpSync(in *inst, need uint32) bool {
 			here |= g.mask
 		}
 	}
+	return here
+}
+
+// joinWarpSync lets lanes that wait at different bar.warp.sync instructions for each other go on together.
+func (w *warp) joinWarpSync(in *inst, need uint32) bool {
+	code, here := w.blk.p.code, w.gathered()
 	if need&^here != 0 {
 		return false
 	}

@@ -17,6 +17,9 @@ type Kernel struct {
 	p     *program
 	once  sync.Once
 	exact *program // the same without shared slots, for stepping; decoded when first asked for
+
+	liveOnce sync.Once
+	lives    *liveness
 }
 
 // stepped returns the program in which every register keeps a slot of its own.

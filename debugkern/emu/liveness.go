@@ -32,7 +32,7 @@ func uses(in *ptx.Instr, read, written *[]int32) {
 		registersOf(op, read)
 	}
 	if in.Guard != nil {
-		*read = append(*read, *written...)
+		*read = append(append(*read, in.Guard.Reg), *written...)
 	}
 }
 
@@ -65,14 +65,22 @@ type interval struct {
 	from, to int
 }
 
-// intervals computes liveness over the flow graph and each register's interval.
-func intervals(f *ptx.Func, g *flowGraph) []interval {
+// liveness is which registers are live where the blocks of a flow graph begin.
+type liveness struct {
+	f  *ptx.Func
+	g  *flowGraph
+	in []bitset // by block
+}
+
+// newLiveness solves the flow equations: what a block reads before it writes it, and what lives through it.
+func newLiveness(f *ptx.Func, g *flowGraph) *liveness {
 	words := (len(f.Regs) + 63) / 64
 	n := len(g.succ)
-	gen, kill, in := make([]bitset, n), make([]bitset, n), make([]bitset, n)
+	gen, kill := make([]bitset, n), make([]bitset, n)
+	l := &liveness{f: f, g: g, in: make([]bitset, n)}
 	var read, written []int32
 	for b := range n {
-		gen[b], kill[b], in[b] = make(bitset, words), make(bitset, words), make(bitset, words)
+		gen[b], kill[b], l.in[b] = make(bitset, words), make(bitset, words), make(bitset, words)
 		for i := g.start[b]; i < g.start[b+1]; i++ {
 			uses(f.Body[i], &read, &written)
 			for _, r := range read {
@@ -85,25 +93,55 @@ func intervals(f *ptx.Func, g *flowGraph) []interval {
 			}
 		}
 	}
-	out := func(b int) bitset {
-		s := make(bitset, words)
-		for _, t := range g.succ[b] {
-			for w, v := range in[t] {
-				s[w] |= v
-			}
-		}
-		return s
-	}
 	for changed := true; changed; {
 		changed = false
 		for b := n - 1; b >= 0; b-- {
-			for w, v := range out(b) {
-				if v = v&^kill[b][w] | gen[b][w]; v != in[b][w] {
-					in[b][w], changed = v, true
+			for w, v := range l.out(b) {
+				if v = v&^kill[b][w] | gen[b][w]; v != l.in[b][w] {
+					l.in[b][w], changed = v, true
 				}
 			}
 		}
 	}
+	return l
+}
+
+// out is what is live where a block ends.
+func (l *liveness) out(b int) bitset {
+	s := make(bitset, (len(l.f.Regs)+63)/64)
+	for _, t := range l.g.succ[b] {
+		for w, v := range l.in[t] {
+			s[w] |= v
+		}
+	}
+	return s
+}
+
+// before is what is live in front of the instruction at body index i.
+func (l *liveness) before(i int) bitset {
+	b := 0
+	for l.g.start[b+1] <= i {
+		b++
+	}
+	s := l.out(b)
+	var read, written []int32
+	for j := l.g.start[b+1] - 1; j >= i; j-- {
+		uses(l.f.Body[j], &read, &written)
+		for _, r := range written {
+			s[r>>6] &^= 1 << (r & 63)
+		}
+		for _, r := range read {
+			s.add(r)
+		}
+	}
+	return s
+}
+
+// intervals computes each register's interval.
+func intervals(f *ptx.Func, g *flowGraph) []interval {
+	l := newLiveness(f, g)
+	n := len(g.succ)
+	var read, written []int32
 	iv := make([]interval, len(f.Regs))
 	for r := range iv {
 		iv[r] = interval{int32(r), 1 << 30, -1}
@@ -112,8 +150,8 @@ func intervals(f *ptx.Func, g *flowGraph) []interval {
 		iv[r].from, iv[r].to = min(iv[r].from, at), max(iv[r].to, at)
 	}
 	for b := range n {
-		each(in[b], func(r int32) { grow(r, 2*g.start[b]) })
-		each(out(b), func(r int32) { grow(r, 2*g.start[b+1]-1) })
+		each(l.in[b], func(r int32) { grow(r, 2*g.start[b]) })
+		each(l.out(b), func(r int32) { grow(r, 2*g.start[b+1]-1) })
 		for i := g.start[b]; i < g.start[b+1]; i++ {
 			uses(f.Body[i], &read, &written)
 			for _, r := range read {

@@ -50,7 +50,7 @@ func (b *block) end() {
 func (w *warp) observe(in *inst, m uint32, pc int32) bool {
 	b := w.blk
 	if m == 0 {
-		return true
+		return w.skipped(in, pc)
 	}
 	if in.flow == flowSync {
 		if need := w.named(in, m) & w.alive; need&^w.groups[w.cur].mask != 0 {
@@ -68,6 +68,19 @@ func (w *warp) observe(in *inst, m uint32, pc int32) bool {
 		w.events(in, m, pc, b.emit)
 	}
 	return true
+}
+
+// skipped asks the breakpoint, which sees every instruction, about one that no lane executes.
+func (w *warp) skipped(in *inst, pc int32) bool {
+	b := w.blk
+	if b.halt == nil || b.clock == b.resume {
+		return true
+	}
+	b.event = target.Event{Class: in.class, Step: b.clock, Warp: w.id, PC: int(pc), Instr: in.src, Probe: in.probe}
+	if b.halted = b.halted || b.halt(&b.event); b.halted {
+		b.resume = b.clock
+	}
+	return !b.halted
 }
 
 func (b *block) deliver(e *target.Event) {
@@ -142,6 +155,7 @@ func (w *warp) syncEvents(in *inst, m uint32, e *target.Event, emit func(*target
 func (w *warp) joined(in *inst, here uint32) {
 	var e target.Event
 	w.describe(&e, in, w.pcOf(in), here)
+	e.Step-- // the clock counts it already
 	e.Members = here
 	w.blk.notify(&e)
 }

@@ -128,11 +128,16 @@ func (s *scheduler) grant(b *block, w *warp, slice int) *warp {
 	if slice > 0 {
 		s.until = b.clock + uint64(slice)
 	}
-	b.limit = b.stepLimit()
-	if s.until > 0 {
-		b.limit = min(b.limit, s.until)
-	}
+	b.limit = s.limit(b)
 	return w
+}
+
+// limit is the clock at which the warp that has its turn stops: the end of its time slice, or the block's.
+func (s *scheduler) limit(b *block) uint64 {
+	if s.until > 0 {
+		return min(b.stepLimit(), s.until)
+	}
+	return b.stepLimit()
 }
 
 // ran notes that a warp had its turn.
@@ -151,19 +156,11 @@ func (s *scheduler) ran(b *block, w *warp) {
 
 // quantum reports whether the limit that the block's clock reached was only the end of a time slice.
 func (s *scheduler) quantum(b *block) bool {
-	if s.until == 0 || b.clock < s.until {
-		return false
-	}
-	return b.clock < b.stepLimit()
+	return s.until > 0 && b.clock >= s.until && b.clock < b.budget
 }
 
 // stepLimit is the clock at which the block has to stop: its budget, or the end of a step.
-func (b *block) stepLimit() uint64 {
-	if b.stepTo > 0 {
-		return min(b.stepTo, b.budget)
-	}
-	return b.budget
-}
+func (b *block) stepLimit() uint64 { return min(b.stepTo, b.budget) }
 
 // scatter splits the current group at random: from here to the next .sync instruction its parts run one after the other.
 func (w *warp) scatter() {

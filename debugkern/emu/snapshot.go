@@ -28,6 +28,9 @@ type snapshot struct {
 	pages    []map[int]page // by allocation
 	watcher  *watcher
 	replaced [][]byte // by site of the replacer: what its slot held
+	held     int      // index of the held warp, -1
+	heldAs   turn
+	filling  []filled
 }
 
 type page struct{ data, written []byte }
@@ -41,6 +44,10 @@ func (s *stepper) Snapshot() target.Snapshot {
 		clock: b.clock, shared: bytes.Clone(b.shared), swrit: bytes.Clone(b.swrit), local: bytes.Clone(b.local),
 		lwrit: bytes.Clone(b.lwrit), barriers: b.barriers, counts: b.counts, found: b.found.clone(), err: b.err,
 		broken: b.broken, released: b.released, printed: bytes.Clone(b.printed), sched: b.sched, resume: b.resume, last: b.last,
+		held: -1, heldAs: b.heldAs, filling: append([]filled(nil), b.filling...),
+	}
+	if b.held != nil {
+		t.held = b.held.id
 	}
 	t.sched.order = append([]int(nil), b.sched.order...)
 	t.rng, _ = b.sched.src.MarshalBinary()
@@ -86,6 +93,10 @@ func (s *stepper) Restore(from target.Snapshot) {
 	copy(b.swrit, t.swrit)
 	copy(b.local, t.local)
 	copy(b.lwrit, t.lwrit)
+	b.held, b.heldAs, b.filling = nil, t.heldAs, append([]filled(nil), t.filling...)
+	if t.held >= 0 {
+		b.held = b.warps[t.held]
+	}
 	src, rng := b.sched.src, b.sched.rng
 	b.sched = t.sched
 	b.sched.src, b.sched.rng = src, rng

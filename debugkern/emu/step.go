@@ -96,7 +96,7 @@ func (s *stepper) Step(ctx context.Context, u target.Unit) (target.Stop, error) 
 	switch u {
 	case target.StepInstruction:
 		b.stepTo = b.clock + 1
-		defer func() { b.stepTo = 0 }()
+		defer func() { b.stepTo = noStep }()
 		return s.execute(ctx, nil, "step")
 	case target.StepLine:
 		return s.execute(ctx, s.lineEnds(), "step")

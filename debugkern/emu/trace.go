@@ -33,6 +33,14 @@ type tracer struct {
 	addr    uint64
 }
 
+func newTracer(b *block) *tracer {
+	t := &tracer{b: b, shared: make([]write, len(b.shared)), loads: map[[2]int]uint64{}, lastMMA: make([]uint32, len(b.warps))}
+	for range b.warps {
+		t.made = append(t.made, map[int32]uint32{})
+	}
+	return t
+}
+
 // WhoWrote executes the block again, up to its end, and says who wrote the cell before it was captured last.
 func (k *Kernel) WhoWrote(ctx context.Context, l *target.Launch, id probes.Dim3, cell target.TracedCell) (*target.WriteSite, error) {
 	one := *l
@@ -42,11 +50,8 @@ func (k *Kernel) WhoWrote(ctx context.Context, l *target.Launch, id probes.Dim3,
 		return nil, err
 	}
 	b := s.b
-	t := &tracer{b: b, cell: cell, shared: make([]write, len(b.shared)), loads: map[[2]int]uint64{}}
-	t.lastMMA = make([]uint32, len(b.warps))
-	for range b.warps {
-		t.made = append(t.made, map[int32]uint32{})
-	}
+	t := newTracer(b)
+	t.cell = cell
 	if err := t.locate(); err != nil {
 		return nil, err
 	}
@@ -113,6 +118,9 @@ func (t *tracer) Event(e *target.Event) {
 // record describes the write of one lane.
 func (t *tracer) record(e *target.Event, lane int) write {
 	w := write{step: e.Step, pc: int32(e.PC), warp: int16(e.Warp + 1), lane: uint8(lane)}
+	if e.Class == target.ClassAsyncLand {
+		w.step-- // the clock counts the instruction during which the bytes land
+	}
 	if in := &t.b.p.code[e.PC]; in.mma != nil && e.Class == target.ClassStore {
 		w.element = uint8(e.Value)
 		w.mma = t.lastMMA[e.Warp]
@@ -186,14 +194,18 @@ func (t *tracer) taken(p *watchPlace, kv int) {
 
 // site describes the write found, nil where there was none.
 func (t *tracer) site() *target.WriteSite {
-	w := t.found
-	if w.warp == 0 {
+	if t.found.warp == 0 {
 		return nil
 	}
-	in := &t.b.p.code[w.pc]
+	return t.b.describe(t.found, t.space, t.addr)
+}
+
+// describe says what is known of a write.
+func (b *block) describe(w write, space target.Space, addr uint64) *target.WriteSite {
+	in := &b.p.code[w.pc]
 	s := &target.WriteSite{
 		Step: w.step, Warp: int(w.warp - 1), Lane: int(w.lane), PC: int(w.pc), Instr: in.fn.InstrString(in.src),
-		PTXLine: in.src.Pos.Line, Source: in.source(), Space: t.space, Addr: t.addr,
+		PTXLine: in.src.Pos.Line, Source: in.source(), Space: space, Addr: addr,
 	}
 	if in.mma != nil && w.mma > 0 {
 		s.Fragment = fmt.Sprintf("acc[%d] of mma #%d", w.element, w.mma-1)

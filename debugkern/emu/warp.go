@@ -188,22 +188,35 @@ func (w *warp) lane64(s int32, lane int) uint64 {
 	return w.r64[s][lane&31]
 }
 
-// run executes until no group can go on, the block's clock reaches its limit, or the warp should let others go first.
-func (w *warp) run() {
+// turn says how a warp's run ended.
+type turn uint8
+
+const (
+	turnOver turn = iota // others may go first
+	turnKept             // stopped between two groups: the turn goes on with the choice of one
+	turnHeld             // stopped in front of an instruction of the current group
+)
+
+// run executes until no group can go on, the block's clock reaches its limit, or the warp should let others go first. from
+// is how its turn was interrupted, turnOver where it has a new one.
+func (w *warp) run(from turn) turn {
 	b := w.blk
 	code := b.p.code
-	w.spins = 0
+	if from == turnOver {
+		w.spins = 0
+	}
 	for {
-		if !w.pick() {
-			return
+		if from != turnHeld && !w.pick() {
+			return turnOver
 		}
+		from = turnOver
 		g := &w.groups[w.cur]
 		pc, mask := g.pc, g.mask
 		meet := w.meet()
 		for pc < meet {
-			if b.clock >= b.limit {
+			if b.clock >= b.limit && !(b.clock == b.stepTo && w.onlyWaits(&code[pc], mask)) {
 				g.pc = pc
-				return
+				return turnHeld
 			}
 			in := &code[pc]
 			m := mask
@@ -216,7 +229,7 @@ func (w *warp) run() {
 			}
 			if b.watched && b.heeded.Has(in.class) && !w.observe(in, m, pc) {
 				g.pc = pc
-				return
+				return turnHeld
 			}
 			b.clock++
 			if in.flow == flowNext {
@@ -241,7 +254,7 @@ func (w *warp) run() {
 			g.pc = pc
 			pc = -1
 			if w.control(in, m) {
-				return
+				return w.turnAfter(in)
 			}
 			break
 		}
@@ -249,6 +262,43 @@ func (w *warp) run() {
 			w.groups[w.cur].pc = pc
 		}
 	}
+}
+
+// turnAfter says whether the instruction that stopped the warp ended its turn, or only somebody who wanted to look.
+func (w *warp) turnAfter(in *inst) turn {
+	switch b := w.blk; in.flow {
+	case flowBarrier:
+		if !b.released || !b.sched.eager {
+			return turnKept
+		}
+	case flowBranch, flowBrx:
+		if w.spins < yieldAfter {
+			return turnKept
+		}
+	}
+	return turnOver
+}
+
+// onlyWaits reports whether a .sync instruction would not execute yet, but wait for lanes that are not here: it does not
+// count, and a block stops in front of one that does. A time slice ends in front of either.
+func (w *warp) onlyWaits(in *inst, mask uint32) bool {
+	s := &w.blk.sched
+	if in.flow != flowSync || s.until > 0 && w.blk.clock >= s.until {
+		return false
+	}
+	m := mask
+	if in.guard >= 0 {
+		p := w.pred[in.guard]
+		if in.guardNeg {
+			p = ^p
+		}
+		m &= p
+	}
+	if m == 0 {
+		return false
+	}
+	need := w.named(in, m) & w.alive
+	return need&^mask != 0 && !(in.bar != nil && in.bar.op == barWarp && need&^w.gathered() == 0)
 }
 
 // meet returns the PC at which the current group has to look at the others again.

@@ -174,6 +174,9 @@ func (w *watcher) take(p *watchPlace, kv int) {
 	if w.onTake != nil {
 		w.onTake(p, kv)
 	}
+	if w.b.tell != nil {
+		w.b.tell(wa.Stage, kv)
+	}
 	size := wa.Array.DType.Size()
 	data := make([]byte, wa.Rows*wa.Cols*size)
 	for r := range wa.Rows {

@@ -1,0 +1,276 @@
+package debugkern
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// walk is a block on the emulator. It stands at a moment of the block's clock, the moments between are found by executing
+// (forwards from here, backwards from snapshots taken at barriers), and every motion ends with the execution of what lies
+// between a snapshot and the moment found: so a moment's state is the same from wherever one comes.
+type walk struct {
+	block    target.Walkable
+	kernel   target.Kernel
+	program  target.Program
+	launch   *target.Launch
+	lines    []int32 // by PC: number of its source line
+	outers   []int32 // the same for the line of the function's own body
+	listing  []Listing
+	rows     []int // by PC: its row of the listing
+	marks    []mark
+	gap      uint64 // the least between two marks
+	passed   []int32
+	hand     target.Stop // the instruction that comes next
+	warp     int
+	pos      Position
+	breaks   []Breakpoint
+	captured []capture
+	fault    *target.Fault
+}
+
+// mark is a snapshot to go back to. passed is, by warp, the last instruction it had executed, -1 for none.
+type mark struct {
+	step   uint64
+	snap   target.Snapshot
+	passed []int32
+}
+
+// capture is a tile that was captured, and when.
+type capture struct {
+	stage probes.Stage
+	kv    int
+	step  uint64
+}
+
+// Snapshots are taken at barriers, and where none comes for long. Every second is dropped when there are too many.
+const (
+	maxMarks   = 40
+	firstGap   = 256
+	longestGap = 1 << 16
+)
+
+func newWalk(k target.Kernel, l *target.Launch, id probes.Dim3) (*walk, error) {
+	stepper, ok := k.(target.Stepper)
+	program, known := k.(target.Program)
+	if !ok || !known {
+		return nil, errors.New("walk: this backend cannot be stepped: run on the emulator (--backend emu)")
+	}
+	one := *l
+	one.Observe, one.Only = nil, nil
+	b, err := stepper.Open(&one, id)
+	if err != nil {
+		return nil, fmt.Errorf("walk: %w", err)
+	}
+	block, ok := b.(target.Walkable)
+	if !ok {
+		return nil, errors.New("walk: this backend's blocks do not know moments")
+	}
+	w := &walk{block: block, kernel: k, program: program, launch: &one, gap: firstGap}
+	w.list()
+	w.passed = make([]int32, len(block.Warps()))
+	for i := range w.passed {
+		w.passed[i] = -1
+	}
+	block.OnCapture(func(s probes.Stage, kv int) { w.captured = append(w.captured, capture{s, kv, block.Steps()}) })
+	if err := w.begin(); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// begin stands in front of the first instruction.
+func (w *walk) begin() error {
+	stop, err := w.block.RunTo(context.Background(), 0, nil)
+	if err != nil {
+		return fmt.Errorf("walk: %w", err)
+	}
+	w.hand, w.warp = stop, stop.Warp
+	w.marks = []mark{w.here()}
+	w.place("start", "")
+	return nil
+}
+
+// here is a mark of where the block stands.
+func (w *walk) here() mark {
+	return mark{w.block.Steps(), w.block.Snapshot(), slices.Clone(w.passed)}
+}
+
+// restore puts the block back to a mark.
+func (w *walk) restore(m mark) {
+	w.block.Restore(m.snap)
+	w.passed = append(w.passed[:0], m.passed...)
+	w.captured, w.fault = nil, nil
+}
+
+// base is the latest mark not after a moment.
+func (w *walk) base(step uint64) int {
+	i := len(w.marks) - 1
+	for i > 0 && w.marks[i].step > step {
+		i--
+	}
+	return i
+}
+
+// run executes from where the block stands up to a moment and takes marks on the way. see is told of every event, with what
+// each warp executed last still in w.passed; where it returns true execution stops there.
+func (w *walk) run(ctx context.Context, to uint64, see func(*target.Event) bool) (seen bool, err error) {
+	for {
+		last := w.marks[len(w.marks)-1].step
+		far := last + max(longestGap, w.gap)
+		limit := min(to, far)
+		var done, marking bool
+		n := 0
+		w.hand, err = w.block.RunTo(ctx, limit, func(e *target.Event) bool {
+			if n++; n&255 == 0 && ctx.Err() != nil {
+				return true
+			}
+			if see != nil && see(e) {
+				done = true
+				return true
+			}
+			if e.Class == target.ClassBarrierDone {
+				marking = e.Step >= last+w.gap
+				return marking
+			}
+			if e.Class != target.ClassAsyncLand {
+				w.passed[e.Warp] = int32(e.PC)
+			}
+			return false
+		})
+		var fault *target.Fault
+		switch {
+		case ctx.Err() != nil:
+			return false, ctx.Err()
+		case errors.As(err, &fault):
+			w.fault = fault
+			return done, nil
+		case err != nil || done:
+			return done, err
+		case marking:
+			// Behind the barrier, but not yet where the moment's own state is.
+			if w.hand, err = w.block.RunTo(ctx, w.block.Steps(), nil); err != nil {
+				return false, err
+			}
+		}
+		if !w.over() && (marking || w.block.Steps() >= far) {
+			w.mark()
+		}
+		if w.over() || w.block.Steps() >= to {
+			return false, nil
+		}
+	}
+}
+
+// over reports whether the block cannot go on.
+func (w *walk) over() bool {
+	return w.fault != nil || w.hand.Reason == "end" || w.hand.Reason == "deadlock"
+}
+
+// mark adds a snapshot behind those there are.
+func (w *walk) mark() {
+	w.marks = append(w.marks, w.here())
+	if len(w.marks) <= maxMarks {
+		return
+	}
+	kept := w.marks[:1]
+	for i := 2; i < len(w.marks); i += 2 {
+		kept = append(kept, w.marks[i])
+	}
+	clear(w.marks[len(kept):])
+	w.marks = kept
+	w.gap *= 2
+}
+
+// seek brings the block to a moment, or to its end where that is earlier. from is a mark to start from where it is nearer
+// than those kept.
+func (w *walk) seek(ctx context.Context, step uint64, from *mark) error {
+	m := w.marks[w.base(step)]
+	if from != nil && from.step <= step && from.step >= m.step {
+		m = *from
+	}
+	w.restore(m)
+	_, err := w.run(ctx, step, nil)
+	return err
+}
+
+// moving runs a motion; where it fails, or is called off, the block is put back to where it was.
+func (w *walk) moving(ctx context.Context, motion func(from mark) error) (Position, error) {
+	if err := ctx.Err(); err != nil {
+		return w.pos, err
+	}
+	from, hand, warp, fault := w.here(), w.hand, w.warp, w.fault
+	if err := motion(from); err != nil {
+		w.restore(from)
+		w.hand, w.warp, w.fault = hand, warp, fault
+		return w.pos, err
+	}
+	return w.pos, nil
+}
+
+// place fills in the position.
+func (w *walk) place(stop, note string) {
+	p := Position{Block: w.block.ID(), Step: w.block.Steps(), Warp: w.warp, PC: -1, Listing: -1, KVTile: -1, Stop: stop, Note: note}
+	switch {
+	case w.fault != nil:
+		p.Stop, p.Note = "fault", w.fault.Error()
+	case w.hand.Reason == "deadlock":
+		p.Stop = "deadlock"
+	case w.hand.Reason == "end":
+		p.Stop = "end"
+	}
+	p.PC, p.Mask = w.at(w.warp)
+	if p.PC >= 0 && p.PC < len(w.rows) {
+		p.Listing = w.rows[p.PC]
+		p.Source = w.program.Source(p.PC)
+		p.KVTile = w.block.KVTile(w.warp, p.PC)
+	}
+	w.pos = p
+}
+
+// at is where a warp stands: the group whose turn it is, else its first group that can run, else its first.
+func (w *walk) at(warp int) (pc int, mask uint32) {
+	ws := w.block.Warps()
+	if warp < 0 || warp >= len(ws) || len(ws[warp].Groups) == 0 {
+		return -1, 0
+	}
+	gs := slices.Clone(ws[warp].Groups)
+	slices.SortStableFunc(gs, func(a, b target.Group) int { return a.PC - b.PC })
+	if warp == w.hand.Warp && !w.over() {
+		for _, g := range gs {
+			if g.PC == w.hand.PC {
+				return g.PC, g.Mask
+			}
+		}
+	}
+	return gs[0].PC, gs[0].Mask
+}
+
+// Position is where the block stands.
+func (w *walk) Position() Position { return w.pos }
+
+// SetWarp changes whose instructions and lines are stepped. Nothing executes.
+func (w *walk) SetWarp(warp int) {
+	if warp >= 0 && warp < len(w.passed) {
+		w.warp = warp
+		w.place(w.pos.Stop, w.pos.Note)
+	}
+}
+
+// SetBreakpoints replaces the breakpoints.
+func (w *walk) SetBreakpoints(bs []Breakpoint) { w.breaks = slices.Clone(bs) }
+
+// Warps describes every warp.
+func (w *walk) Warps() []target.Warp { return w.block.Warps() }
+
+// Close lets the block go.
+func (w *walk) Close() { w.marks = nil }
+
+// baseName is the base name of a source file, as breakpoints name it.
+func baseName(file string) string { return path.Base(strings.ReplaceAll(file, `\`, "/")) }

@@ -1,0 +1,223 @@
+package debugkern
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"tilescope/debugkern/target"
+)
+
+// hit is a moment that a motion looks for.
+type hit struct {
+	step uint64
+	warp int // whose it is, -1: the current one's stays
+	stop string
+	note string
+}
+
+// sight looks at events, in order, and tells the hits that each shows; a hit's moment is not after the event's. A nil event
+// says that execution has stopped where the block stands.
+type sight func(e *target.Event, tell func(hit))
+
+// Step executes n units.
+func (w *walk) Step(ctx context.Context, u target.Unit, n int) (Position, error) {
+	if u == target.StepEnd {
+		to := uint64(0)
+		if n > 0 {
+			to = math.MaxUint64
+		}
+		return w.Seek(ctx, to)
+	}
+	return w.steps(ctx, func() sight { return w.unit(u, w.lines) }, n, u <= target.StepLine)
+}
+
+// StepOver steps by lines of the function's own body.
+func (w *walk) StepOver(ctx context.Context, n int) (Position, error) {
+	return w.steps(ctx, func() sight { return w.unit(target.StepLine, w.outers) }, n, true)
+}
+
+func (w *walk) steps(ctx context.Context, unit func() sight, n int, own bool) (Position, error) {
+	if n == 0 {
+		return w.pos, ctx.Err()
+	}
+	return w.moving(ctx, func(from mark) error {
+		if n > 0 {
+			return w.forward(ctx, from, unit, n, own)
+		}
+		return w.backward(ctx, from, unit, -n)
+	})
+}
+
+// unit is the beginnings of a unit.
+func (w *walk) unit(u target.Unit, lines []int32) sight {
+	warp, seen := w.warp, uint64(math.MaxUint64)
+	switch u {
+	case target.StepBarrier:
+		return func(e *target.Event, tell func(hit)) {
+			if e != nil && e.Class == target.ClassBarrierDone {
+				tell(hit{e.Step, -1, "barrier", fmt.Sprintf("barrier %d", e.Barrier)})
+			}
+		}
+	case target.StepProbe:
+		return func(_ *target.Event, tell func(hit)) { w.captures(func(c capture) bool { return true }, tell) }
+	}
+	return func(e *target.Event, tell func(hit)) {
+		if !executes(e) || e.Warp != warp || e.Step == seen {
+			return
+		}
+		seen = e.Step
+		if u == target.StepInstruction || w.enters(e, lines) {
+			tell(hit{e.Step, -1, "step", ""})
+		}
+	}
+}
+
+// executes reports whether an event is an instruction about to execute.
+func executes(e *target.Event) bool {
+	return e != nil && e.Class != target.ClassBarrierDone && e.Class != target.ClassAsyncLand
+}
+
+// enters reports whether the event's warp comes to another line with it. Where its lanes have parted, each change from one
+// group to another counts.
+func (w *walk) enters(e *target.Event, lines []int32) bool {
+	last := w.passed[e.Warp]
+	return lines[e.PC] >= 0 && (last < 0 || lines[last] != lines[e.PC])
+}
+
+// captures tells of the tiles captured since it was last asked.
+func (w *walk) captures(want func(capture) bool, tell func(hit)) {
+	for _, c := range w.captured {
+		if want(c) {
+			tell(hit{c.step, -1, "probe", fmt.Sprintf("%s of kv tile %d captured", c.stage, c.kv)})
+		}
+	}
+	w.captured = w.captured[:0]
+}
+
+// forward goes to the n-th hit after where the block stands, or to its end. Where the current warp is not the one whose
+// turn it is, its next instruction is the one it stands at already: own units count from the one after.
+func (w *walk) forward(ctx context.Context, from mark, unit func() sight, n int, own bool) error {
+	w.settle()
+	skip := own && !w.over() && w.hand.Warp != w.warp
+	sight, warp, end := unit(), w.warp, uint64(0)
+	var found *hit
+	w.captured = nil
+	tell := func(h hit) {
+		switch {
+		case found != nil || h.step <= from.step:
+		case skip:
+			skip = false
+		default:
+			if n--; n == 0 {
+				found = &h
+			}
+		}
+	}
+	_, err := w.run(ctx, math.MaxUint64, func(e *target.Event) bool {
+		sight(e, tell)
+		if executes(e) && e.Warp == warp {
+			skip, end = false, e.Step+1
+		}
+		return found != nil
+	})
+	if err != nil {
+		return err
+	}
+	sight(nil, tell)
+	switch {
+	case found != nil:
+		return w.arrive(ctx, *found, &from)
+	case own && end > 0 && end < w.block.Steps() && w.hand.Reason == "end":
+		return w.arrive(ctx, hit{end, -1, "step", fmt.Sprintf("warp %d has ended", warp)}, &from)
+	}
+	w.place("end", "")
+	return nil
+}
+
+// arrive goes to a hit's moment.
+func (w *walk) arrive(ctx context.Context, h hit, from *mark) error {
+	if err := w.seek(ctx, h.step, from); err != nil {
+		return err
+	}
+	if h.warp >= 0 {
+		w.warp = h.warp
+	}
+	w.settle()
+	w.place(h.stop, h.note)
+	return nil
+}
+
+// settle leaves a warp that has exited for the one whose turn it is.
+func (w *walk) settle() {
+	if pc, _ := w.at(w.warp); pc < 0 && !w.over() {
+		w.warp = w.hand.Warp
+	}
+}
+
+// backward goes to the n-th hit before where the block stands, or to its start: it executes from the last snapshot before,
+// then from the one before that.
+func (w *walk) backward(ctx context.Context, from mark, unit func() sight, n int) error {
+	until := from.step
+	for i := w.base(from.step); i >= 0; i-- {
+		if i > 0 && w.marks[i].step == from.step {
+			continue // nothing lies between
+		}
+		hits, err := w.between(ctx, w.marks[i], until, from.step, unit)
+		if err != nil {
+			return err
+		}
+		if n <= len(hits) {
+			return w.arrive(ctx, hits[len(hits)-n], nil)
+		}
+		n -= len(hits)
+		until = w.marks[i].step
+	}
+	if err := w.seek(ctx, 0, nil); err != nil {
+		return err
+	}
+	w.settle()
+	w.place("start", "")
+	return nil
+}
+
+// between lists the hits that executing from a mark up to a moment shows, those before a limit, each moment once.
+func (w *walk) between(ctx context.Context, m mark, to, before uint64, unit func() sight) ([]hit, error) {
+	w.restore(m)
+	sight := unit()
+	var hits []hit
+	tell := func(h hit) {
+		if h.step < before && (len(hits) == 0 || hits[len(hits)-1].step != h.step) {
+			hits = append(hits, h)
+		}
+	}
+	_, err := w.run(ctx, to, func(e *target.Event) bool {
+		sight(e, tell)
+		return false
+	})
+	if err != nil {
+		return nil, err
+	}
+	sight(nil, tell)
+	slices.SortStableFunc(hits, func(a, b hit) int { return int(int64(a.step) - int64(b.step)) })
+	return hits, nil
+}
+
+// Seek goes to a moment; the warp whose turn it is becomes the current one.
+func (w *walk) Seek(ctx context.Context, step uint64) (Position, error) {
+	return w.moving(ctx, func(from mark) error {
+		if err := w.seek(ctx, step, &from); err != nil {
+			return err
+		}
+		if !w.over() {
+			w.warp = w.hand.Warp
+		}
+		stop := "step"
+		if step == 0 {
+			stop = "start"
+		}
+		w.place(stop, "")
+		return nil
+	})
+}
