@@ -1,0 +1,186 @@
+package diagnose_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/diagnose"
+)
+
+// run diagnoses one kernel on the emulator.
+func run(t *testing.T, target, shape string, faults ...string) *diagnose.Diagnosis {
+	t.Helper()
+	s, err := debugkern.Open(t.Context(), debugkern.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := diagnose.Diagnose(t.Context(), s, debugkern.Request{Target: target, Shape: shape, Faults: faults, Backend: "emu"}, diagnose.Options{Schedules: 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// An arithmetic fault is one cause, at its stage and tile, with all of the error, proven by the reference in its place.
+func TestArithmeticIsOneCause(t *testing.T) {
+	for _, c := range []struct {
+		target, fault, shape string
+		stages               string // any of these first
+		kv                   int
+	}{
+		{"stage2", "kt-rowmajor", "validation", "S", 0}, {"stage2", "u-no-rescale", "validation", "U", 1}, {"stage2", "l-no-rescale", "validation", "l", 1},
+		{"stage2", "p-normalised", "validation", "P", 0}, {"stage2", "reduce-lane0", "validation", "mlP", 0}, {"stage2", "v-midpoint", "small", "V", 0},
+		{"flashcore_fused_wmma", "merge-double", "validation", "U", 0},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			t.Parallel()
+			d := run(t, c.target, c.shape, c.fault)
+			if len(d.Causes) != 1 {
+				t.Fatalf("%d causes:\n%s", len(d.Causes), strings.Join(d.Story, "\n"))
+			}
+			got := d.Causes[0]
+			if got.Kind != "stage" || !strings.Contains(c.stages, got.Stage) || got.Place.KVTile != c.kv || got.Place.Source == nil {
+				t.Errorf("%s %s at kv tile %d, source %v; want a stage of %q at kv tile %d", got.Kind, got.Stage, got.Place.KVTile, got.Place.Source, c.stages, c.kv)
+			}
+			if got.Share == nil || *got.Share != 1 || !strings.Contains(got.Alone, "nothing is wrong any more") {
+				t.Errorf("share %v: %s", got.Share, got.Alone)
+			}
+			if d.ExitCode() != 1 || len(d.Story) > 12 || d.Schema != diagnose.Schema {
+				t.Errorf("exit %d, %d lines of story, %s", d.ExitCode(), len(d.Story), d.Schema)
+			}
+		})
+	}
+}
+
+// A table that is wrong by content is a cause, told by what it holds, and proven by the right one in its place.
+func TestWrongTableIsACause(t *testing.T) {
+	for fault, explains := range map[string]string{"lut-order": "order wrong: sorted by row", "lut-hole": "does not cover every cell"} {
+		d := run(t, "stage3b", "validation", fault)
+		i := slices.IndexFunc(d.Causes, func(c diagnose.Cause) bool { return c.Kind == "table" })
+		if i < 0 {
+			t.Fatalf("%s: no table among %d causes:\n%s", fault, len(d.Causes), strings.Join(d.Story, "\n"))
+		}
+		c := d.Causes[i]
+		if !strings.Contains(c.Title, explains) || c.Place.Variable != "WMMA_ACCUM_LUT" || c.Place.Source == nil || len(d.Causes) != 1 {
+			t.Errorf("%s: %d causes: %s at %v", fault, len(d.Causes), c.Title, c.Place.Source)
+		}
+		if c.Share == nil || *c.Share != 1 {
+			t.Errorf("%s: share %v: %s", fault, c.Share, c.Alone)
+		}
+	}
+}
+
+// A clean kernel has no cause, and one or two lines of story.
+func TestSilence(t *testing.T) {
+	for _, target := range []string{"stage2", "stage3b", "flashcore_vec"} {
+		d := run(t, target, "small")
+		if len(d.Causes) != 0 || d.ExitCode() != 0 || len(d.Story) == 0 || len(d.Story) > 2 || !strings.Contains(d.Story[0], "agrees") {
+			t.Errorf("%s: exit %d, %d causes:\n%s", target, d.ExitCode(), len(d.Causes), strings.Join(d.Story, "\n"))
+		}
+	}
+}
+
+// The SARIF log has what the 2.1.0 schema requires, rules by kind, and relative places.
+func TestSARIF(t *testing.T) {
+	var b bytes.Buffer
+	if err := run(t, "stage2", "validation", "s-overrun").WriteSARIF(&b, "1.2"); err != nil {
+		t.Fatal(err)
+	}
+	var log struct {
+		Schema  string `json:"$schema"`
+		Version string
+		Runs    []struct {
+			Tool struct {
+				Driver struct {
+					Name, Version string
+					Rules         []struct{ ID string }
+				}
+			}
+			Results []struct {
+				RuleID    string
+				RuleIndex int
+				Level     string
+				Message   struct{ Text string }
+				Locations []struct {
+					PhysicalLocation struct {
+						ArtifactLocation struct{ URI string }
+						Region           struct{ StartLine int }
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(b.Bytes(), &log); err != nil {
+		t.Fatal(err)
+	}
+	if log.Version != "2.1.0" || !strings.Contains(log.Schema, "sarif-2.1.0") || len(log.Runs) != 1 || log.Runs[0].Tool.Driver.Name != "tilescope" {
+		t.Fatalf("not a SARIF log of tilescope: %s", b.Bytes()[:200])
+	}
+	run := log.Runs[0]
+	if len(run.Results) == 0 || run.Results[0].Level != "error" || run.Results[0].RuleID != "out-of-bounds" {
+		t.Fatalf("results %+v, want the out-of-bounds access first", run.Results)
+	}
+	for _, r := range run.Results {
+		if r.RuleIndex < 0 || r.RuleIndex >= len(run.Tool.Driver.Rules) || run.Tool.Driver.Rules[r.RuleIndex].ID != r.RuleID {
+			t.Errorf("result %s points at rule %d of %v", r.RuleID, r.RuleIndex, run.Tool.Driver.Rules)
+		}
+		if r.Message.Text == "" || !slices.Contains([]string{"error", "note"}, r.Level) {
+			t.Errorf("result %s: level %q, text %q", r.RuleID, r.Level, r.Message.Text)
+		}
+		for _, l := range r.Locations {
+			if uri := l.PhysicalLocation.ArtifactLocation.URI; uri == "" || strings.HasPrefix(uri, "/") || strings.Contains(uri, ":") || l.PhysicalLocation.Region.StartLine < 1 {
+				t.Errorf("result %s is at %q line %d", r.RuleID, uri, l.PhysicalLocation.Region.StartLine)
+			}
+		}
+	}
+}
+
+var (
+	fetched = regexp.MustCompile(`(?i)(src|href|url\()\s*=?\s*["']?\s*(https?:|//|[a-z]+\.(js|css|png))`)
+	pngData = regexp.MustCompile(`src="data:image/png;base64,[A-Za-z0-9+/=&#;]+"`)
+)
+
+// The page holds everything itself: pictures as data, no script, nothing to fetch; the guilty line is marked.
+func TestPageIsSelfContained(t *testing.T) {
+	d := run(t, "stage2", "validation", "p-normalised")
+	var b bytes.Buffer
+	if err := d.WriteHTML(&b, "1.2"); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	if m := fetched.FindString(page); m != "" || strings.Contains(page, "<script") || strings.Contains(page, "<link") || strings.Contains(page, "ZgotmplZ") {
+		t.Errorf("the page fetches %q, or has a script, a link or text that was filtered out", m)
+	}
+	if n := len(pngData.FindAllString(page, -1)); n < 3 {
+		t.Errorf("%d pictures, want kernel, reference and error of the wrong stage", n)
+	}
+	for _, want := range []string{`class="guilty"`, "prefers-color-scheme", d.Story[0], "P, wrong"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+// What is found does not depend on how often it is asked for.
+func TestSameEveryTime(t *testing.T) {
+	var first []byte
+	for range 3 {
+		d := run(t, "stage2", "small", "score-uninit")
+		d.Cost = debugkern.CostDoc{}
+		b, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = b
+		}
+		if !bytes.Equal(first, b) {
+			t.Fatalf("two diagnoses of one kernel differ:\n%s\n%s", first, b)
+		}
+	}
+}
