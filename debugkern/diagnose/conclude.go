@@ -159,6 +159,9 @@ func (q *inquiry) remains(s *suspect, what string, n int) string {
 	}
 	var findings []string
 	for _, f := range errorsOf(s.alone.Report) {
+		if own := len(s.remedy.substitute) > 0 && slices.ContainsFunc(s.cause.Findings, func(i int) bool { return identity(f) == identity(&q.doc.Findings[i]) }); own {
+			continue // the reference in place of a stage does not change what the kernel did before
+		}
 		if text := strings.TrimSpace(f.Kind + " on " + f.Variable); !slices.Contains(findings, text) {
 			findings = append(findings, text)
 		}
@@ -171,6 +174,8 @@ func (q *inquiry) remains(s *suspect, what string, n int) string {
 		return fmt.Sprintf("%s, still found: %s", what, strings.Join(findings, ", "))
 	case now.bad > 0:
 		return fmt.Sprintf("%s, every stage is right by itself, yet %s", what, now)
+	case len(s.remedy.substitute) > 0 && len(s.cause.Findings) > 0:
+		return what + ", every later stage is right: the damage comes in there"
 	case n > 1:
 		return what + ", nothing else shows in this run"
 	}

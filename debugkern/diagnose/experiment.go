@@ -128,6 +128,9 @@ func (q *inquiry) experiment() error {
 		}
 		q.merge(s)
 	}
+	for _, s := range q.suspects {
+		q.unwritten(s)
+	}
 	q.suspects = slices.DeleteFunc(q.suspects, func(s *suspect) bool { return s.gone })
 	return q.together()
 }
@@ -225,6 +228,21 @@ func (q *inquiry) improves(r *debugkern.Run) bool {
 		better = better || now.Local.Bad < was.Local.Bad
 	}
 	return better
+}
+
+// unwritten takes in the reads before a write that nothing could put right, on a variable whose writes this suspect loses.
+func (q *inquiry) unwritten(s *suspect) {
+	if s.gone || !slices.Contains([]string{"out-of-bounds", "misaligned", "barrier", "deadlock", "overlap"}, s.cause.Kind) {
+		return
+	}
+	for _, o := range q.suspects {
+		if o.gone || o.remedy != nil || o.cause.Kind != "uninitialised" || !slices.Contains(s.cause.Place.Variables, o.cause.Place.Variable) {
+			continue
+		}
+		o.gone = true
+		s.cause.Findings = append(s.cause.Findings, o.cause.Findings...)
+		s.cause.Proof = append(s.cause.Proof, o.cause.Title+": cells that it does not write")
+	}
 }
 
 // merge takes in the suspects that go with this one: the same missing synchronisation seen at another variable, or what
