@@ -22,7 +22,7 @@ type Trial struct {
 	Blocks   []probes.Dim3 // executed and judged; nil: those that the run captured. Output is nil unless all are executed
 	// Substitute puts the exact reference's tile in place of the kernel's as soon as the block has captured it, for each of
 	// these stages and every kv tile, and lets the block go on from there: which later stages become right? Only stages that
-	// lie in a shared array (Substitutable). The tile that the kernel left is what is captured and judged; what later stages
+	// are Substitutable. The tile that the kernel left is what is captured and judged; what later stages
 	// are computed from is the reference's.
 	Substitute []probes.Stage
 	Check      check.Set
@@ -214,7 +214,7 @@ func (a *attempt) substitute() error {
 	var set probes.StageSet
 	for _, s := range a.trial.Substitute {
 		if !a.run.Substitutable(s) || a.trial.Plain {
-			return usage("trial: stage %s cannot be replaced: it does not lie in shared memory when it is captured", s)
+			return usage("trial: stage %s cannot be replaced: the kernel hands a copy of it to the probe", s)
 		}
 		set |= probes.StagesOf(s)
 	}
@@ -228,7 +228,7 @@ func (a *attempt) substitute() error {
 			continue
 		}
 		a.launch.Probe.Replace = append(a.launch.Probe.Replace, target.Replace{
-			Plan: sp,
+			Plan: sp, Cells: a.e.r.cells[sp.Stage],
 			Tile: func(block probes.Dim3, kv int) (probes.Tile, int, int) {
 				return ref.Rounded(sp.Stage, block, kv), sp.ValidRows.At(block, kv), sp.ValidCols.At(block, kv)
 			},
@@ -285,8 +285,8 @@ type memo struct {
 	baseline *Run   // the last trial that changed nothing
 }
 
-// Substitutable reports whether a trial can replace the stage's tiles: whether they lie in shared memory when the block
-// captures them. The first question executes a block.
+// Substitutable reports whether a trial can replace the stage's tiles: whether they lie in shared memory, or in an
+// accumulator's registers, when the block captures them. The first question executes a block.
 func (r *Run) Substitutable(s probes.Stage) bool {
 	if r.state == nil || r.state.memo == nil {
 		return false

@@ -2,6 +2,7 @@ package debugkern
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"tilescope/debugkern/ptx"
@@ -89,9 +90,21 @@ func TestSubstitution(t *testing.T) {
 		map[string]string{"S": Wrong, "m": OK, "l": OK, "P": OK, "U": OK, "O": OK})
 }
 
+// TestSubstitutionInRegisters replaces scores that lie in accumulators: what follows is right though the first product of
+// each is missing.
+func TestSubstitutionInRegisters(t *testing.T) {
+	run := ran(t, Request{Target: "stage3b"})
+	entry := run.Entry()
+	first := slices.IndexFunc(entry.Body, func(in *ptx.Instr) bool { return in.Op == "wmma" && in.Has("mma") })
+	tr := Trial{Blocks: []probes.Dim3{{1, 1, 0}}, Edits: []ptx.Edit{{Kind: ptx.Remove, Func: entry.Name, At: first}}}
+	expect(t, "a product less", tried(t, run, tr), map[string]string{"K": OK, "S": Wrong, "m": Tainted, "P": Tainted, "O": Tainted})
+	tr.Substitute = []probes.Stage{probes.StageS}
+	expect(t, "a product less, with S", tried(t, run, tr), map[string]string{"S": Wrong, "m": OK, "l": OK, "P": OK, "U": OK, "O": OK})
+}
+
 // TestSubstitutionOnCleanRuns replaces every stage that can be replaced, alone and all together: no verdict changes.
 func TestSubstitutionOnCleanRuns(t *testing.T) {
-	for target, want := range map[string]string{"stage2": "Q K V S m l P U", "stage3a": "Q K V m l P U", "stage3b": "Q K V m l P U",
+	for target, want := range map[string]string{"stage2": "Q K V S m l P U", "stage3a": "Q K V m l P U", "stage3b": "Q K V S m l P U",
 		"swizzle3a": "Q K V m l P U", "flashcore_vec": "Q K V S m l P U", "flashcore_fused_wmma": "Q K V S m l P U"} {
 		t.Run(target, func(t *testing.T) {
 			run := ran(t, Request{Target: target, Shape: "partial49"})

@@ -1,12 +1,15 @@
 package emu
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/bits"
+	"slices"
 	"sort"
 	"sync/atomic"
 
+	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -16,15 +19,21 @@ import (
 // one can then replace the tile in that moment in which its first cell is stored. No thread may read it before: the probe
 // stands behind the barrier that publishes the tile, and what uses the tile comes after the probe.
 
-// site is one slot of the capture buffer and the shared addresses that its cells are copied from, -1 where unknown.
+// A fragment lies in registers, which no other thread reads: each is replaced when its own thread stores it.
+
+// site is one slot of the capture buffer and the shared addresses that its cells are copied from, -1 where unknown; for
+// fragments, 0 where the register that an element is stored from is read again.
 type site struct {
-	r    *target.Replace
-	kv   int
-	off  uint64 // of the first cell
-	size int    // bytes of a cell
-	from []int32
-	own  []byte // what the kernel left, once it was replaced
+	r     *target.Replace
+	kv    int
+	off   uint64 // of the first cell
+	size  int    // bytes of a cell
+	from  []int32
+	own   []byte // what the kernel left, once it was replaced
+	saved []bool // fragments: by element, whether own has it
 }
+
+func (s *site) fragment() bool { return s.r.Plan.Capture.Kind == probes.CaptureFrag }
 
 func (s *site) end() uint64 { return s.off + uint64(len(s.from)*s.size) }
 
@@ -44,7 +53,7 @@ func sites(l *target.Launch, id probes.Dim3, rs []target.Replace) []site {
 	lay := l.Probe.Layout
 	for i := range rs {
 		p := rs[i].Plan
-		if p.Capture.Kind != probes.CaptureProbe || !lay.Captures(p.Stage) {
+		if probed := p.Capture.Kind == probes.CaptureProbe || p.Capture.Kind == probes.CaptureFrag; !probed || !lay.Captures(p.Stage) {
 			continue
 		}
 		lo, n := 0, 1
@@ -81,6 +90,7 @@ type recorder struct {
 	b     *block
 	sites []site
 	loads []int32 // by thread: the shared address that its probe last read, -1
+	again map[int32]bool
 }
 
 // record executes a block of a launch with nothing replaced, and returns its sites. A block that does not end is known as
@@ -96,7 +106,7 @@ func record(p *program, l *target.Launch, id probes.Dim3, rs []target.Replace, s
 	b := newBlock(p, &one, mem)
 	b.stop = stop
 	b.begin(id)
-	r := &recorder{b: b, sites: sites(l, id, rs), loads: make([]int32, 32*len(b.warps))}
+	r := &recorder{b: b, sites: sites(l, id, rs), loads: make([]int32, 32*len(b.warps)), again: map[int32]bool{}}
 	for i := range r.loads {
 		r.loads[i] = -1
 	}
@@ -121,12 +131,53 @@ func (r *recorder) Event(e *target.Event) {
 			if a == nil || a != r.b.mem.capture {
 				continue
 			}
-			if s := find(r.sites, off); s != nil && e.Bytes == s.size {
+			switch s := find(r.sites, off); {
+			case s == nil || e.Bytes != s.size:
+			case !s.fragment():
 				s.from[int(off-s.off)/s.size] = *last
+			case r.readAgain(e):
+				s.from[int(off-s.off)/s.size] = 0
 			}
 			*last = -1
 		}
 	}
+}
+
+// readAgain reports whether an instruction of the kernel's own reads the register that a probe's store writes out.
+func (r *recorder) readAgain(e *target.Event) bool {
+	src := e.Instr.Args[len(e.Instr.Args)-1]
+	if src.Kind != ptx.OpReg || e.Instr.Op != "st" {
+		return false
+	}
+	known, ok := r.again[src.Reg]
+	if !ok {
+		for _, in := range e.Func.Body {
+			if !isProbe(in.Loc) && reads(in, src.Reg) {
+				known = true
+			}
+		}
+		r.again[src.Reg] = known
+	}
+	return known
+}
+
+// reads reports whether an instruction has a register among its sources, for what accumulators go into: anything but the
+// first operand, and all of a store.
+func reads(in *ptx.Instr, reg int32) bool {
+	var among func(ops []ptx.Operand) bool
+	among = func(ops []ptx.Operand) bool {
+		for i := range ops {
+			if ops[i].Kind == ptx.OpReg && ops[i].Reg == reg || among(ops[i].Elems) {
+				return true
+			}
+		}
+		return false
+	}
+	args := in.Args
+	if store := in.Op == "st" || in.Op == "red" || in.Op == "wmma" && in.Has("store"); !store && len(args) > 0 {
+		args = args[1:]
+	}
+	return among(args)
 }
 
 // Interests implements target.Interested.
@@ -149,7 +200,7 @@ func newReplacer(b *block) *replacer {
 	r := &replacer{b: b}
 	probed := false
 	for i := range p.Replace {
-		probed = probed || p.Replace[i].Plan.Capture.Kind == probes.CaptureProbe
+		probed = probed || p.Replace[i].Plan.Capture.Kind != probes.CaptureShared
 	}
 	if !probed {
 		return r
@@ -173,7 +224,14 @@ func (r *replacer) Event(e *target.Event) {
 		return
 	}
 	s := find(r.sites, off)
-	if s == nil || s.own != nil || !s.known() {
+	if s == nil || !s.known() {
+		return
+	}
+	if s.fragment() {
+		r.registers(s, e)
+		return
+	}
+	if s.own != nil {
 		return
 	}
 	s.own = make([]byte, len(s.from)*s.size)
@@ -185,6 +243,32 @@ func (r *replacer) Event(e *target.Event) {
 
 // Interests implements target.Interested.
 func (r *replacer) Interests() target.ClassSet { return target.Classes(target.ClassStore) }
+
+// registers replaces the elements of a fragment that the lanes are about to store, in the registers that they store from.
+func (r *replacer) registers(s *site, e *target.Event) {
+	if s.own == nil {
+		s.own, s.saved = make([]byte, len(s.from)*s.size), make([]bool, len(s.from))
+	}
+	t, rows, cols := s.r.Tile(r.b.id, s.kv)
+	x, w := r.b.p.code[e.PC].mem, r.b.warps[e.Warp]
+	if len(t.Data) != len(s.own) || len(s.r.Cells) != len(s.from) || e.Bytes != s.size {
+		return
+	}
+	for m := e.Mask; m != 0; m &= m - 1 {
+		lane := bits.TrailingZeros32(m) & 31
+		_, off := r.b.mem.at(e.Addr[lane])
+		i := int(off-s.off) / s.size
+		if x.banks[0] == bank64 {
+			putScalar(s.own[i*s.size:], s.size, w.lane64(x.regs[0], lane))
+		} else {
+			putScalar(s.own[i*s.size:], s.size, uint64(w.lane32(x.regs[0], lane)))
+		}
+		s.saved[i] = true
+		if c := s.r.Cells[i]; c/s.r.Plan.Cols < rows && c%s.r.Plan.Cols < cols {
+			w.setElement(x, 0, scalarAt(t.Data[c*s.size:], s.size), 1<<lane)
+		}
+	}
+}
 
 // put writes the cells of a replacement to where they lie in shared memory.
 func (r *replacer) put(rep *target.Replace, kv int, at func(row, col int) int) {
@@ -224,30 +308,39 @@ func (r *replacer) finish() {
 		return
 	}
 	for i := range r.sites {
-		if s := &r.sites[i]; s.own != nil {
-			copy(r.b.mem.capture.data[s.off:], s.own)
+		s := &r.sites[i]
+		for j := range len(s.own) / s.size {
+			if s.saved == nil || s.saved[j] {
+				copy(r.b.mem.capture.data[s.off+uint64(j*s.size):], s.own[j*s.size:(j+1)*s.size])
+			}
 		}
 	}
 }
 
+// siteState is what a snapshot keeps of a site.
+type siteState struct {
+	own   []byte
+	saved []bool
+}
+
 // state and restore save which slots were replaced.
-func (r *replacer) state() [][]byte {
+func (r *replacer) state() []siteState {
 	if r == nil {
 		return nil
 	}
-	own := make([][]byte, len(r.sites))
-	for i := range own {
-		own[i] = r.sites[i].own
+	out := make([]siteState, len(r.sites))
+	for i := range out {
+		out[i] = siteState{bytes.Clone(r.sites[i].own), slices.Clone(r.sites[i].saved)}
 	}
-	return own
+	return out
 }
 
-func (r *replacer) restore(own [][]byte) {
+func (r *replacer) restore(from []siteState) {
 	if r == nil {
 		return
 	}
-	for i := range own {
-		r.sites[i].own = own[i]
+	for i := range from {
+		r.sites[i].own, r.sites[i].saved = bytes.Clone(from[i].own), slices.Clone(from[i].saved)
 	}
 }
 
@@ -263,7 +356,7 @@ func (k *Kernel) Replaceable(ctx context.Context, l *target.Launch, id probes.Di
 		case !l.Probe.Layout.Captures(p.Stage):
 		case p.Capture.Kind == probes.CaptureShared:
 			set |= probes.StagesOf(p.Stage)
-		case p.Capture.Kind == probes.CaptureProbe:
+		case p.Capture.Kind == probes.CaptureProbe, p.Capture.Kind == probes.CaptureFrag:
 			rs = append(rs, target.Replace{Plan: p})
 		}
 	}

@@ -27,8 +27,8 @@ type snapshot struct {
 	last     int
 	pages    []map[int]page // by allocation
 	watcher  *watcher
-	replaced [][]byte // by site of the replacer: what its slot held
-	held     int      // index of the held warp, -1
+	replaced []siteState // by site of the replacer
+	held     int         // index of the held warp, -1
 	heldAs   turn
 	filling  []filled
 }

@@ -96,6 +96,9 @@ type Probe struct {
 // block go on from there. What is captured stays what the kernel left.
 type Replace struct {
 	Plan *probes.StagePlan
+	// Cells is, for a stage captured as raw fragments, the cell that each element of the slot is; its values are replaced in
+	// the threads' registers.
+	Cells []int
 	// Tile gives the contents for a block and kv tile, in the stage's layout: of these the first rows × cols cells are put in
 	// place, the others keep what they hold. It must be safe for concurrent use.
 	Tile func(block probes.Dim3, kv int) (t probes.Tile, rows, cols int)
@@ -103,8 +106,9 @@ type Replace struct {
 
 // Replacer is offered by kernels that honour Probe.Replace.
 type Replacer interface {
-	// Replaceable executes block id of l and returns those of the stages whose tiles it copies out of shared memory, cell by
-	// cell, when it captures them: a value that a thread hands to a probe itself lies nowhere else.
+	// Replaceable executes block id of l and returns those of the stages whose tiles can be replaced: tiles that a probe copies
+	// out of shared memory cell by cell, and fragments whose registers are read again later. Any other value that a thread
+	// hands to a probe is a copy of what it goes on with.
 	Replaceable(ctx context.Context, l *Launch, id probes.Dim3, stages []*probes.StagePlan) (probes.StageSet, error)
 }
 
