@@ -27,6 +27,9 @@ type Checker struct {
 
 	mu     sync.Mutex
 	blocks []*block
+	sites  []site // of the program, once a block has begun
+	spare  []*shadow
+	stamps []uint32 // the last stamp given out in each spare
 }
 
 // kind is one family of checkers: it watches with one unit a block, and makes findings of what the units of all blocks saw.
@@ -188,6 +191,52 @@ func (b *block) End() {
 			e.End()
 		}
 	}
+}
+
+// linear is the block's linear index in the grid.
+func (b *block) linear() int { return b.grid.Linear(b.id) }
+
+// program describes the instructions of what is executed.
+func (c *Checker) program(v target.View) []site {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sites == nil {
+		c.sites = sitesOf(v.Program())
+	}
+	return c.sites
+}
+
+// takeShadow hands out the shadow of a block that has ended, or a new one, with the last stamp that is in it.
+func (c *Checker) takeShadow() (*shadow, uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := len(c.spare)
+	if n == 0 {
+		return &shadow{}, 0
+	}
+	s, last := c.spare[n-1], c.stamps[n-1]
+	c.spare, c.stamps = c.spare[:n-1], c.stamps[:n-1]
+	if last > maxStamp {
+		return &shadow{}, 0
+	}
+	return s, last
+}
+
+// maxStamp is where a shadow is given up, long before stamps run out within a block.
+const maxStamp = 1 << 30
+
+// giveShadow takes back the shadow of a block that has ended.
+func (c *Checker) giveShadow(s *shadow, last uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.list = list{}
+	for i := range s.cells {
+		c := &s.cells[i]
+		if c.more = 0; c.w.stamp == underWay {
+			c.w = access{}
+		}
+	}
+	c.spare, c.stamps = append(c.spare, s), append(c.stamps, last)
 }
 
 // causes collects the findings of one kind, one a cause: the first of a key is the finding, those after it only count and

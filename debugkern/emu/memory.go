@@ -3,6 +3,7 @@ package emu
 import (
 	"encoding/binary"
 	"fmt"
+	"sync"
 
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
@@ -38,6 +39,8 @@ type memory struct {
 	params  []byte
 	byParam map[int]int // byte offset in the parameter block -> allocation
 	capture *alloc
+	once    sync.Once
+	stored  map[*alloc]bool // by argument: whether the kernel may store to it; made when first asked for
 }
 
 // newMemory allocates and fills global memory and the parameter block. Inputs are copied only where the kernel may write
@@ -158,6 +161,18 @@ func (m *memory) relocate(p *program, a *alloc, v *ptx.Var) error {
 		copy(a.data[r.Offset:r.Offset+r.Size], b[:])
 	}
 	return nil
+}
+
+// writable reports whether the kernel may store to an allocation. Variables are not followed: any may be.
+func (m *memory) writable(p *program, a *alloc) bool {
+	m.once.Do(func() {
+		m.stored = map[*alloc]bool{}
+		for off, i := range m.byParam {
+			m.stored[m.allocs[i]] = p.writes(off)
+		}
+	})
+	may, known := m.stored[a]
+	return may || !known && a.space != target.SpaceConst
 }
 
 // writes reports whether the kernel may store through the pointer in a parameter: a store with that provenance, or one

@@ -95,7 +95,7 @@ func (b *block) deliver(e *target.Event) {
 func (w *warp) describe(e *target.Event, in *inst, pc int, m uint32) {
 	*e = target.Event{
 		Class: in.class, Step: w.blk.clock, Warp: w.id, PC: pc, Func: in.fn, Instr: in.src, Mask: m, Probe: in.probe,
-		KVTile: w.tile(in), Iteration: w.iteration(in),
+		KVTile: w.tile(in), Iteration: w.iteration(in), Loop: int(in.around),
 	}
 }
 
@@ -271,7 +271,7 @@ func (w *warp) pcOf(in *inst) int { return w.blk.p.base[in.fn] + int(in.index) }
 func (b *block) barrierDone(id int, s barrierState) {
 	b.notify(&target.Event{
 		Class: target.ClassBarrierDone, Step: b.clock, PC: int(s.pc), Func: b.p.code[s.pc].fn, Instr: b.p.code[s.pc].src,
-		Barrier: id, Threads: s.arrived, Warps: s.warps, KVTile: -1, Iteration: -1,
+		Barrier: id, Threads: s.arrived, Warps: s.warps, KVTile: -1, Iteration: -1, Loop: -1,
 	})
 }
 

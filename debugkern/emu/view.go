@@ -26,6 +26,33 @@ func (v *view) Name(space target.Space, addr uint64) (string, []int) {
 	return n.name, n.index
 }
 
+func (v *view) Extent(addr uint64) (lo, hi uint64, writable bool) {
+	a, off := v.b.mem.at(addr)
+	if a == nil || off >= uint64(len(a.data)) {
+		return 0, 0, false
+	}
+	return a.base, a.base + uint64(len(a.data)), v.b.mem.writable(v.b.p, a)
+}
+
+func (v *view) Strays(pc int, space target.Space, addr uint64) bool {
+	b := v.b
+	if pc < 0 || pc >= len(b.p.code) || b.p.code[pc].mem == nil {
+		return false
+	}
+	x := b.p.code[pc].mem
+	set := b.pointers(b.p.sets[x.set])
+	if set == 0 || onlySpace(b, set, space) {
+		return false
+	}
+	for m := uint64(set); m != 0; m &= m - 1 {
+		lo, n, ok := b.extent(b.p.syms[bits.TrailingZeros64(m)])
+		if ok && addr >= lo && addr < lo+uint64(n) {
+			return false
+		}
+	}
+	return true
+}
+
 // bytes is the memory at an address, to the end of what it lies in; written is nil where all of it was.
 func (v *view) bytes(space target.Space, addr uint64, warp, lane int) (data, written []byte) {
 	b := v.b

@@ -96,8 +96,8 @@ type Event struct {
 	Instr *ptx.Instr
 	Mask  uint32 // lanes that execute it (guard applied)
 	// KVTile is the iteration of the walk over tiles (the outermost loop around the instruction, where it holds a block
-	// barrier), Iteration that of the outermost loop of any kind; -1 outside one.
-	KVTile, Iteration int
+	// barrier), Iteration that of the outermost loop of any kind, whose number is Loop; -1 outside one.
+	KVTile, Iteration, Loop int
 	// Memory: per lane in Mask. Space after generic addresses are resolved. Bytes is the access size of a lane; a warp-wide
 	// wmma access is several Events, one a row segment of a lane, and Value the number of its first element.
 	Space Space

@@ -53,6 +53,12 @@ type View interface {
 	// Name says what lies at an address: a shared variable (or the part of a dynamic one that the launch names), a global
 	// variable, an argument, a local array, and which element. "" where nothing is.
 	Name(space Space, addr uint64) (variable string, index []int)
+	// Extent is the allocation around a global address, [lo, hi), and whether any instruction of the kernel can write to it;
+	// 0, 0 where nothing is.
+	Extent(addr uint64) (lo, hi uint64, writable bool)
+	// Strays reports whether an access of instruction pc at an address has left the variables that its address can have
+	// started from: it is out of bounds, has its own finding, and took no effect.
+	Strays(pc int, space Space, addr uint64) bool
 	// Memory copies the bytes at an address into to and returns how many are there. Local memory belongs to a thread: warp
 	// and lane are looked at for it alone.
 	Memory(space Space, addr uint64, warp, lane int, to []byte) int

@@ -1,0 +1,307 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// A cause is what one change would put right: all pairs on a variable that one synchronisation, at one place, would order. A
+// place between two accesses is an interval of the program; pairs whose intervals have a place in common are one cause.
+// Where an access conflicts with itself, in the same iteration, there is no such place: it has to be made exclusive.
+type cause struct {
+	pairs     []*pair
+	lo, hi    int // a synchronisation belongs after instruction lo and not after hi; hi < lo: around the loop
+	warp      bool
+	exclusive bool
+}
+
+// raceFindings groups the pairs of all blocks.
+func raceFindings(c *Checker, us []unit) []target.Finding {
+	var all []*pair
+	byKey := map[pairKey]*pair{}
+	var sites []site
+	var grid probes.Dim3
+	for _, v := range us {
+		u := v.(*races)
+		sites, grid = u.sites, u.b.grid
+		for _, p := range u.order {
+			if old := byKey[p.pairKey]; old != nil {
+				old.count += p.count
+				continue
+			}
+			q := *p
+			byKey[p.pairKey] = &q
+			all = append(all, &q)
+		}
+	}
+	var out []target.Finding
+	for _, name := range variables(all) {
+		var mine []*pair
+		for _, p := range all {
+			if p.variable == name {
+				mine = append(mine, p)
+			}
+		}
+		out = append(out, spell(group(mine, sites), sites, grid)...)
+	}
+	return append(out, adviceOf(c, us, sites)...)
+}
+
+// spell makes findings of the causes on one variable. Causes that ask for the same between the same lines are one: the
+// compiler unrolled a loop.
+func spell(cs []*cause, sites []site, grid probes.Dim3) []target.Finding {
+	var out []target.Finding
+next:
+	for _, c := range cs {
+		f := c.finding(sites, grid)
+		for i := range out {
+			if out[i].Kind == f.Kind && out[i].Missing == f.Missing {
+				out[i].Count += f.Count
+				continue next
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// variables lists the variables of pairs, in the order in which they were first seen.
+func variables(ps []*pair) []string {
+	var names []string
+	for _, p := range ps {
+		if !slices.Contains(names, p.variable) {
+			names = append(names, p.variable)
+		}
+	}
+	return names
+}
+
+// group makes causes of the pairs on one variable.
+func group(ps []*pair, sites []site) []*cause {
+	var out []*cause
+	for _, kind := range []pairKind{pairEarly, pairUnpublished, pairBlocks} {
+		if some := of(ps, kind); len(some) > 0 {
+			out = append(out, &cause{pairs: some, lo: some[0].one.pc, hi: some[0].two.pc, warp: some[0].warp, exclusive: kind == pairBlocks})
+		}
+	}
+	rest := of(ps, pairRace)
+	rest, ex := exclusive(rest, sites)
+	if ex != nil {
+		out = append(out, ex)
+	}
+	sort.SliceStable(rest, func(i, j int) bool { return rest[i].before(rest[j]) })
+	var gaps []*cause
+	for _, p := range rest {
+		gaps = add(gaps, p)
+	}
+	return append(out, gaps...)
+}
+
+// of selects pairs of a kind.
+func of(ps []*pair, k pairKind) []*pair {
+	var out []*pair
+	for _, p := range ps {
+		if p.kind == k {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// before orders pairs for grouping: between warps first, so that what orders warps takes with it what it orders within
+// them; those of one iteration by where their interval ends, then those around a loop.
+func (p *pair) before(q *pair) bool {
+	switch {
+	case p.warp != q.warp:
+		return q.warp
+	case p.wrapped != q.wrapped:
+		return q.wrapped
+	case p.second != q.second:
+		return p.second < q.second
+	}
+	return p.first > q.first
+}
+
+// add puts a pair into the first cause that has a place in common with it, or a new one.
+func add(cs []*cause, p *pair) []*cause {
+	for _, c := range cs {
+		if c.take(p) {
+			c.pairs = append(c.pairs, p)
+			return cs
+		}
+	}
+	return append(cs, &cause{pairs: []*pair{p}, lo: p.one.pc, hi: p.two.pc, warp: p.warp})
+}
+
+// take narrows a cause's interval to what it shares with a pair's; false where they share nothing.
+func (c *cause) take(p *pair) bool {
+	lo, hi := p.one.pc, p.two.pc
+	if c.pairs[0].loop != p.loop && (c.hi <= c.lo || p.wrapped) {
+		return false // around different loops
+	}
+	switch {
+	case c.hi > c.lo && !p.wrapped:
+		lo, hi = max(lo, c.lo), min(hi, c.hi)
+		if lo >= hi {
+			return false
+		}
+	case c.hi <= c.lo && p.wrapped: // both around the loop: they share at least its back edge
+		lo, hi = max(lo, c.lo), min(hi, c.hi)
+		if lo < hi {
+			lo, hi = max(p.one.pc, c.lo), min(p.two.pc, c.hi)
+		}
+	default:
+		in, around := c, [2]int{lo, hi}
+		if c.hi <= c.lo {
+			in, around = &cause{lo: lo, hi: hi}, [2]int{c.lo, c.hi}
+		}
+		switch { // the part behind the first access, or the part in front of the second
+		case around[0] < in.hi:
+			lo, hi = max(in.lo, around[0]), in.hi
+		case in.lo < around[1]:
+			lo, hi = in.lo, min(in.hi, around[1])
+		default:
+			return false
+		}
+	}
+	c.lo, c.hi = lo, hi
+	return true
+}
+
+// exclusive takes out the pairs that no synchronisation between two places can order: an instruction that conflicts with
+// itself in the same iteration, and the reads before it whose value it replaces.
+func exclusive(ps []*pair, sites []site) (rest []*pair, ex *cause) {
+	lines := map[target.Source]bool{}
+	for _, p := range ps {
+		if p.symmetric(sites) {
+			lines[*sites[p.second].source()] = true
+		}
+	}
+	if len(lines) == 0 {
+		return ps, nil
+	}
+	ex = &cause{exclusive: true}
+	for _, p := range ps {
+		if p.symmetric(sites) || !p.wrapped && p.writes && lines[*sites[p.second].source()] {
+			ex.pairs = append(ex.pairs, p)
+			continue
+		}
+		rest = append(rest, p)
+	}
+	sort.SliceStable(ex.pairs, func(i, j int) bool { return ex.pairs[i].symmetric(sites) && !ex.pairs[j].symmetric(sites) })
+	ex.lo, ex.hi, ex.warp = ex.pairs[0].one.pc, ex.pairs[0].two.pc, ex.pairs[0].warp
+	return rest, ex
+}
+
+// symmetric reports whether both accesses are writes by the same line in the same iteration.
+func (p *pair) symmetric(sites []site) bool {
+	if !p.wrote || !p.writes || p.wrapped || p.kind != pairRace {
+		return false
+	}
+	return p.first == p.second || *sites[p.first].source() == *sites[p.second].source()
+}
+
+// finding describes a cause by its narrowest pair.
+func (c *cause) finding(sites []site, grid probes.Dim3) target.Finding {
+	p, count := c.pairs[0], 0
+	same := true
+	for _, q := range c.pairs {
+		count += q.count
+		same = same && q.same
+		if !c.exclusive && q.kind == pairRace && q.wrapped == p.wrapped && q.two.pc-q.one.pc < p.two.pc-p.one.pc {
+			p = q
+		}
+	}
+	first, second := sites[p.first].source(), sites[p.second].source()
+	f := target.Finding{
+		Kind: target.Race, Variable: p.variable, Index: p.index, Space: p.space.String(), Block: grid.At(p.block[1]),
+		Warps: union([]int{p.one.warp}, []int{p.two.warp}), Lanes: union([]int{p.one.lane}, []int{p.two.lane}),
+		KVTile: int(p.two.when.tile), Source: first, Other: second, Count: count,
+	}
+	if p.kind == pairEarly || p.kind == pairUnpublished {
+		f.Kind = target.CpAsync
+	}
+	f.Severity = f.Kind.Severity()
+	f.Missing = c.missing(p, sites)
+	f.Message = c.message(p, sites[p.first].place(), sites[p.second].place(), same)
+	return f
+}
+
+// hazard names the order that a pair needs.
+func (p *pair) hazard() string {
+	switch {
+	case !p.wrote:
+		return "write-after-read"
+	case !p.writes:
+		return "read-after-write"
+	}
+	return "write-after-write"
+}
+
+// element writes what a pair is about: m_smem[5].
+func (p *pair) element() string {
+	s := p.variable
+	if s == "" {
+		return p.space.String() + " memory"
+	}
+	for _, i := range p.index {
+		s += fmt.Sprintf("[%d]", i)
+	}
+	return s
+}
+
+func (s side) by() string { return fmt.Sprintf("warp %d lane %d", s.warp, s.lane) }
+
+func (s side) verb() string {
+	if s.writes {
+		return "writes"
+	}
+	return "reads"
+}
+
+// message says what is wrong.
+func (c *cause) message(p *pair, first, second string, same bool) string {
+	switch p.kind {
+	case pairEarly:
+		return fmt.Sprintf("%s: %s %s it at %s before the cp.async at %s (%s) is waited for", p.element(), p.two.by(), p.two.verb(), second, first, p.one.by())
+	case pairUnpublished:
+		return fmt.Sprintf("%s: %s reads at %s what the cp.async at %s brought; its issuer (%s) has waited for it, but no barrier stands between",
+			p.element(), p.two.by(), second, first, p.one.by())
+	}
+	s := fmt.Sprintf("%s race on %s: %s %s it at %s, %s %s it at %s, and nothing orders them", p.hazard(), p.element(),
+		p.one.by(), p.one.verb(), first, p.two.by(), p.two.verb(), second)
+	if same {
+		s += "; both write the same value"
+	}
+	return s
+}
+
+// missing names what would put it right, and where.
+func (c *cause) missing(p *pair, sites []site) string {
+	from, to := between(&sites[c.lo], &sites[c.hi])
+	between := fmt.Sprintf("between %s and %s", from, to)
+	barrier := "__syncthreads()"
+	if c.warp {
+		barrier = "__syncwarp()"
+	}
+	switch {
+	case p.kind == pairEarly && p.one.warp == p.two.warp && p.one.lane == p.two.lane:
+		return "cp.async.wait_group " + between
+	case p.kind == pairEarly:
+		return "cp.async.wait_group and " + barrier + " " + between
+	case p.kind == pairBlocks:
+		return fmt.Sprintf("exclusive: one block as the owner, an atomic, or a merge in a launch of its own: no barrier orders blocks (%s and %s)",
+			sites[p.first].source(), sites[p.second].source())
+	case c.exclusive:
+		who := fmt.Sprintf("warps %d and %d", p.one.warp, p.two.warp)
+		if p.warp {
+			who = fmt.Sprintf("lanes %d and %d of warp %d", p.one.lane, p.two.lane, p.one.warp)
+		}
+		return fmt.Sprintf("exclusive: one owner, an atomic or a merge: %s both update it at %s", who, sites[p.second].source())
+	}
+	return barrier + " " + between
+}

@@ -1,0 +1,123 @@
+package check_test
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"slices"
+	"testing"
+
+	"tilescope/configs"
+	"tilescope/debugkern/attn"
+	"tilescope/debugkern/check"
+	"tilescope/debugkern/emu"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+	"tilescope/kernels"
+	"tilescope/probes"
+)
+
+// attempt is a kernel of the catalogue, ready to be launched on the emulator.
+type attempt struct {
+	kernel target.Kernel
+	launch *target.Launch
+	plan   *probes.Plan
+}
+
+// prepare builds the launch of a target. Gates get zeros for what is injected: no checker looks at values.
+func prepare(tb testing.TB, name, shape string, faults []string, gate probes.Gate, instrumented bool) attempt {
+	tb.Helper()
+	cat, err := configs.Kernels()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	m, variant, err := cat.Lookup(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	sel, err := m.Select(variant, nil, faults, gate)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	sh, err := sel.ParseShape(shape)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	plan, err := sel.Resolve(sh)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defines := slices.Clone(sel.Defines())
+	l := &target.Launch{Grid: plan.Grid, Block: plan.Block, DynShared: plan.DynShared, Shared: plan.Shared}
+	if instrumented {
+		defines = append(defines, "TS_PROBES=1")
+		all := probes.Range{N: plan.Grid, TileN: plan.Work.MaxTiles}
+		l.Probe = &target.Probe{Layout: probes.NewLayout(plan, stagesOf(plan), all), Control: true}
+	}
+	slices.Sort(defines)
+	e, ok, err := kernels.Find(kernels.Key{Kernel: m.Name, Defines: defines})
+	if err != nil || !ok {
+		tb.Fatalf("archive: %s %v: found %v, %v", m.Name, defines, ok, err)
+	}
+	mod, err := ptx.Parse(e.Name, e.PTX)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	k, err := emu.New().Load(context.Background(), mod, plan.Entry)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	l.Args = arguments(plan, sh)
+	return attempt{k, l, plan}
+}
+
+func stagesOf(p *probes.Plan) probes.StageSet {
+	var s probes.StageSet
+	for i := range p.Stages {
+		s |= probes.StagesOf(p.Stages[i].Stage)
+	}
+	return s
+}
+
+// arguments fills the kernel's parameters from seeded inputs.
+func arguments(p *probes.Plan, sh probes.Shape) []target.Arg {
+	in := attn.Normal(sh, 1)
+	in.Prepare(p)
+	var out []target.Arg
+	for _, a := range p.Args {
+		if !a.Pointer {
+			b := binary.LittleEndian.AppendUint64(nil, a.Bits)
+			out = append(out, target.Arg{Name: a.Name, Scalar: b[:a.DType.Size()]})
+			continue
+		}
+		buf := &target.Buffer{DType: a.DType, Dims: a.Dims, Bytes: a.Elems() * a.DType.Size(), Output: a.Role == probes.RoleOutput}
+		for i, name := range []string{"Q", "K", "V"} {
+			switch {
+			case a.Tensor == name && a.DType == probes.U8:
+				buf.Init = in.Bytes[i]
+			case a.Tensor == name && a.DType == probes.F16:
+				for _, v := range in.Half[i] {
+					buf.Init = binary.LittleEndian.AppendUint16(buf.Init, v)
+				}
+			case a.Tensor == name+"s":
+				for _, v := range in.Scales[i] {
+					buf.Init = binary.LittleEndian.AppendUint32(buf.Init, math.Float32bits(v))
+				}
+			}
+		}
+		out = append(out, target.Arg{Name: a.Name, Buffer: buf})
+	}
+	return out
+}
+
+// checked launches with checkers and returns what they found.
+func (a attempt) checked(tb testing.TB, o check.Options, parallel int) []target.Finding {
+	tb.Helper()
+	c := check.New(o)
+	l := *a.launch
+	l.Observe, l.Parallel = c.Observer, parallel
+	if _, err := a.kernel.Launch(context.Background(), &l); err != nil {
+		tb.Fatal(err)
+	}
+	return c.Findings()
+}

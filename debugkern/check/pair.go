@@ -1,0 +1,137 @@
+package check
+
+import "tilescope/debugkern/target"
+
+// side is one access of a pair.
+type side struct {
+	pc, warp, lane int
+	writes         bool
+	when           moment
+}
+
+// pairKind says what is wrong with a pair of accesses.
+type pairKind uint8
+
+const (
+	pairRace        pairKind = iota // unordered
+	pairEarly                       // the first is a cp.async that was not waited for
+	pairUnpublished                 // the first is a cp.async, waited for by its issuer, and no barrier since
+	pairBlocks                      // unordered, in different blocks
+)
+
+// pairKey is what pairs have in common that differ in element, lane and block only. The first access is the one that comes
+// first in the program: the earlier iteration, then the earlier instruction; which of them executed first is chance.
+type pairKey struct {
+	kind          pairKind
+	first, second int32 // PCs
+	wrote, writes bool  // the first, the second writes
+	warp          bool  // both in one warp
+	wrapped       bool  // the second is in a later iteration of the loop around both
+	same          bool  // both write the same value
+	variable      string
+}
+
+// pair is a pair of accesses that nothing orders, and how often it was seen.
+type pair struct {
+	pairKey
+	one, two side // the first time, and where
+	index    []int
+	space    target.Space
+	block    [2]int // linear index of each side's block
+	loop     int32
+	count    int
+}
+
+// now is the access under way, of one lane.
+func (u *races) now(lane int) side {
+	return side{pc: u.e.PC, warp: u.e.Warp, lane: lane, writes: u.s.writes, when: u.clk.warps[u.e.Warp].at}
+}
+
+// found is a race of a past access of a lane with the one under way.
+func (u *races) found(a *access, other, lane int, wrote bool) {
+	past := side{pc: a.pc(), warp: a.warp(), lane: other, writes: wrote, when: u.clk.moment(a.stamp)}
+	kind := pairRace
+	if wrote && u.sites[past.pc].async && !u.s.writes {
+		kind = pairUnpublished
+	}
+	if need := u.b.checker.options.Set; kind == pairRace && !need.Has(Races) || kind == pairUnpublished && !need.Has(Async) {
+		return
+	}
+	u.record(past, u.now(lane), kind)
+}
+
+// before reports whether a comes before b in the program.
+func before(a, b side) bool {
+	if a.when.loop == b.when.loop && a.when.loop >= 0 && a.when.iteration != b.when.iteration {
+		return a.when.iteration < b.when.iteration
+	}
+	return a.pc < b.pc
+}
+
+// record counts a pair. The second side is the access under way.
+func (u *races) record(past, now side, kind pairKind) {
+	v := u.b.view
+	if v.Strays(past.pc, u.e.Space, u.addr) || v.Strays(now.pc, u.e.Space, u.addr) {
+		return
+	}
+	first, second := past, now
+	if kind == pairRace && before(now, past) {
+		first, second = now, past
+	}
+	k := pairKey{
+		kind: kind, first: int32(first.pc), second: int32(second.pc), wrote: first.writes, writes: second.writes,
+		warp: first.warp == second.warp, wrapped: first.when.loop == second.when.loop && first.when.iteration < second.when.iteration,
+		variable: u.variable(),
+	}
+	k.same = first.writes && second.writes && kind == pairRace && u.sameValue(past, now)
+	if p := u.pairs[k]; p != nil {
+		p.count++
+		return
+	}
+	p := &pair{pairKey: k, one: first, two: second, space: u.e.Space, count: 1, loop: -1}
+	p.block = [2]int{u.b.linear(), u.b.linear()}
+	if first.when.loop == second.when.loop {
+		p.loop = first.when.loop
+	}
+	_, p.index = v.Name(u.e.Space, u.addr)
+	u.pairs[k] = p
+	u.order = append(u.order, p)
+}
+
+// variable names what lies at the address under way.
+func (u *races) variable() string {
+	if u.e.Space != target.SpaceShared {
+		name, _ := u.b.view.Name(u.e.Space, u.addr)
+		return name
+	}
+	i := u.addr / 4
+	if u.names[i] == 0 {
+		name, _ := u.b.view.Name(u.e.Space, u.addr)
+		u.titles = append(u.titles, name)
+		u.names[i] = int32(len(u.titles) - 1)
+	}
+	return u.titles[u.names[i]]
+}
+
+// sameValue reports whether a store writes what the past write, the last one to these bytes, wrote.
+func (u *races) sameValue(past, now side) bool {
+	if u.e.Class != target.ClassStore || u.s.whole || u.sites[past.pc].whole {
+		return false
+	}
+	var mine, theirs [64]byte
+	n := u.b.view.Stored(now.lane, mine[:])
+	off := int(u.addr - u.e.Addr[now.lane])
+	if n == 0 || off >= n {
+		return false
+	}
+	size := n - off
+	if u.e.Space == target.SpaceShared {
+		size = min(size, 1<<u.mem.unit[u.addr>>lineBits])
+	}
+	if past.pc == now.pc && past.warp == now.warp && u.e.Mask>>past.lane&1 != 0 && u.e.Addr[past.lane] == u.e.Addr[now.lane] {
+		u.b.view.Stored(past.lane, theirs[:]) // the same instruction: nothing is written yet
+		return string(mine[off:off+size]) == string(theirs[off:off+size])
+	}
+	return u.b.view.Memory(u.e.Space, u.addr, now.warp, now.lane, theirs[:size]) == size &&
+		string(mine[off:off+size]) == string(theirs[:size])
+}

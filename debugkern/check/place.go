@@ -1,0 +1,48 @@
+package check
+
+import (
+	"fmt"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+)
+
+// frames is where an instruction stands, from the entry's own line inwards to the blamed one: a call of an inlined function is
+// a frame of its own, libraries are left out.
+func frames(s *site) []*ptx.Loc {
+	var l *ptx.Loc
+	for i := min(s.index, len(s.fn.Body)-1); i >= 0 && l == nil; i-- {
+		l = s.fn.Body[i].Loc.Caller(target.IsLibrary)
+	}
+	var out []*ptx.Loc
+	for ; l != nil; l = l.InlinedAt {
+		if l.Line != 0 && !target.IsLibrary(l.Name) {
+			out = append([]*ptx.Loc{l}, out...)
+		}
+	}
+	return out
+}
+
+// between names the two lines that something belongs between: in the innermost function that both instructions are in, so
+// that it is not put into a function that one of them merely calls.
+func between(a, b *site) (from, to string) {
+	fa, fb := frames(a), frames(b)
+	if len(fa) == 0 || len(fb) == 0 || a.fn != b.fn {
+		return a.source().String(), b.source().String()
+	}
+	i := 0
+	for i+1 < len(fa) && i+1 < len(fb) && fa[i].Line == fb[i].Line && fa[i].Name == fb[i].Name && fa[i].Col == fb[i].Col {
+		i++
+	}
+	text := func(l *ptx.Loc) string { return (&target.Source{File: l.Name, Line: l.Line}).String() }
+	return text(fa[i]), text(fb[i])
+}
+
+// place names an instruction's line for a message, with the line of the entry that called it where that is another file's.
+func (s *site) place() string {
+	src := s.source()
+	if fs := frames(s); len(fs) > 1 && fs[0].Name != src.File {
+		return fmt.Sprintf("%s (from %s)", src, &target.Source{File: fs[0].Name, Line: fs[0].Line})
+	}
+	return src.String()
+}

@@ -1,0 +1,92 @@
+package check
+
+import (
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+)
+
+// site is what a checker knows of one instruction before it executes.
+type site struct {
+	fn     *ptx.Func
+	index  int // in fn.Body
+	in     *ptx.Instr
+	writes bool
+	reads  bool
+	// strong accesses (atomics, volatile, relaxed and stronger; PTX ISA, "Memory consistency model") do not race with each
+	// other, if each lies in the other's scope.
+	strong  bool
+	scope   scope
+	acquire bool
+	release bool
+	whole   bool // an access by the warp as a whole: wmma, ldmatrix, stmatrix
+	async   bool // cp.async
+	line    int32
+}
+
+// scope is how far a strong access or a fence reaches.
+type scope uint8
+
+const (
+	scopeBlock scope = iota
+	scopeDevice
+	scopeSystem
+)
+
+// source is the place blamed for the instruction.
+func (s *site) source() *target.Source { return target.Blame(s.fn, s.index) }
+
+// sitesOf describes every instruction of a program, by event PC. The function behind each body is its implicit return.
+func sitesOf(funcs []*ptx.Func) []site {
+	var out []site
+	for _, f := range funcs {
+		for i, in := range f.Body {
+			out = append(out, siteOf(f, i, in))
+		}
+		out = append(out, site{fn: f, index: len(f.Body), in: &ptx.Instr{Op: "ret", Index: len(f.Body), Pos: f.End}})
+	}
+	return out
+}
+
+func siteOf(f *ptx.Func, i int, in *ptx.Instr) site {
+	s := site{fn: f, index: i, in: in}
+	switch in.Op {
+	case "ld", "ldu":
+		s.reads = true
+	case "st":
+		s.writes = true
+	case "atom", "red":
+		s.reads, s.writes, s.strong, s.scope = true, true, true, scopeDevice
+	case "wmma":
+		s.whole = true
+		s.reads, s.writes = in.Has("load"), in.Has("store")
+	case "ldmatrix":
+		s.whole, s.reads = true, true
+	case "stmatrix":
+		s.whole, s.writes = true, true
+	case "cp":
+		s.async, s.writes = in.Has("async"), true
+	case "fence", "membar":
+		s.scope = scopeSystem
+	}
+	for _, m := range in.Mods {
+		switch m {
+		case "volatile":
+			s.strong, s.scope = true, scopeSystem
+		case "relaxed":
+			s.strong = s.strong || s.reads || s.writes
+		case "acquire":
+			s.strong, s.acquire = true, true
+		case "release":
+			s.strong, s.release = true, true
+		case "acq_rel", "sc":
+			s.acquire, s.release = true, true
+		case "cta":
+			s.scope = scopeBlock
+		case "gl", "gpu":
+			s.scope = scopeDevice
+		case "sys":
+			s.scope = scopeSystem
+		}
+	}
+	return s
+}
