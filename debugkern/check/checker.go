@@ -81,6 +81,20 @@ func (c *Checker) Observer(id probes.Dim3) target.Observer {
 // Findings returns what is wrong with the blocks watched so far, one finding a cause, in an order and with contents that
 // depend on the launch alone and not on the number of cores. It must not be called while a block executes.
 func (c *Checker) Findings() []target.Finding {
+	var out []target.Finding
+	for _, k := range kinds() {
+		if us := c.unitsOf(k.set); len(us) > 0 {
+			out = append(out, k.findings(c, us)...)
+		}
+	}
+	if blocks := c.begun(); len(blocks) > 0 {
+		order(out, blocks[0].grid)
+	}
+	return out
+}
+
+// begun lists the blocks that have begun, by linear index.
+func (c *Checker) begun() []*block {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	blocks := make([]*block, 0, len(c.blocks))
@@ -89,26 +103,24 @@ func (c *Checker) Findings() []target.Finding {
 			blocks = append(blocks, b)
 		}
 	}
-	sort.SliceStable(blocks, func(i, j int) bool {
-		grid := blocks[i].grid
-		return grid.Linear(blocks[i].id) < grid.Linear(blocks[j].id)
-	})
-	var out []target.Finding
+	sort.SliceStable(blocks, func(i, j int) bool { return blocks[i].linear() < blocks[j].linear() })
+	return blocks
+}
+
+// unitsOf lists the units of the kind that a set switches on, by linear block index.
+func (c *Checker) unitsOf(set Set) []unit {
+	var us []unit
 	for i, k := range kinds() {
-		var us []unit
-		for _, b := range blocks {
+		if k.set != set {
+			continue
+		}
+		for _, b := range c.begun() {
 			if u := b.units[i]; u != nil {
 				us = append(us, u)
 			}
 		}
-		if len(us) > 0 {
-			out = append(out, k.findings(c, us)...)
-		}
 	}
-	if len(blocks) > 0 {
-		order(out, blocks[0].grid)
-	}
-	return out
+	return us
 }
 
 // order sorts findings: errors before advice, then by block, place and kind.

@@ -114,10 +114,18 @@ func arguments(p *probes.Plan, sh probes.Shape) []target.Arg {
 func (a attempt) checked(tb testing.TB, o check.Options, parallel int) []target.Finding {
 	tb.Helper()
 	c := check.New(o)
+	a.watch(tb, c, parallel)
+	return c.Findings()
+}
+
+// watch launches under a checker.
+func (a attempt) watch(tb testing.TB, c *check.Checker, parallel int) *target.Result {
+	tb.Helper()
 	l := *a.launch
 	l.Observe, l.Parallel = c.Observer, parallel
-	if _, err := a.kernel.Launch(context.Background(), &l); err != nil {
+	r, err := a.kernel.Launch(context.Background(), &l)
+	if err != nil {
 		tb.Fatal(err)
 	}
-	return c.Findings()
+	return r
 }

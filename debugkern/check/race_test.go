@@ -82,3 +82,25 @@ func TestClean(t *testing.T) {
 		}
 	}
 }
+
+// TestNeeds says what every barrier of Stage 2 is for; taking one away (Ignore) makes the race that it is said to prevent.
+func TestNeeds(t *testing.T) {
+	a := prepare(t, "stage2", "partial49", nil, probes.GateNone, false)
+	c := check.New(check.Options{Set: check.Races | check.Redundant})
+	a.watch(t, c, 2)
+	for _, n := range c.Needs() {
+		t.Logf("%d %s %s needed %v: %s%v %v %v", n.PC, n.Instr, n.Source, n.Needed, n.Variable, n.Element, n.First, n.Second)
+		races := a.checked(t, check.Options{Set: check.Races, Ignore: []int{n.PC}}, 2)
+		found := false
+		for _, f := range races {
+			found = found || f.Kind == target.Race && f.Variable == n.Variable
+			t.Logf("   without: %s %s; %s", f.Variable, f.Message, f.Missing)
+		}
+		if found != n.Needed || !n.Needed && len(races) > 0 {
+			t.Errorf("%s at %s: needed %v for %s; without it: %+v", n.Instr, n.Source, n.Needed, n.Variable, races)
+		}
+	}
+	if fs := c.Findings(); len(fs) > 0 {
+		t.Logf("%+v", fs)
+	}
+}

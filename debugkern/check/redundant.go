@@ -1,6 +1,11 @@
 package check
 
-import "tilescope/debugkern/target"
+import (
+	"fmt"
+	"sort"
+
+	"tilescope/debugkern/target"
+)
 
 // Which barriers are needed is found in the same pass as the races: beside the last barrier, the clocks remember the last one
 // that is another instruction (clocks.before). A pair of accesses that the one orders and the other does not is unordered
@@ -56,10 +61,96 @@ type Need struct {
 }
 
 // Needs lists the synchronisations of whole blocks and whole warps that the watched blocks executed, by PC, with what each is
-// needed for. Options.Set must contain Races or Redundant.
+// needed for: the first pair of accesses that it alone orders, in the first block where there is one. Options.Set must contain
+// Races or Redundant. It must not be called while a block executes.
 func (c *Checker) Needs() []Need {
-	return nil
+	return needsOf(c.unitsOf(raceKind().set))
 }
 
-// adviceOf lists what orders nothing.
-func adviceOf(c *Checker, us []unit, sites []site) []target.Finding { return nil }
+func needsOf(us []unit) []Need {
+	by := map[int]*Need{}
+	var pcs []int
+	for _, v := range us {
+		u := v.(*races)
+		for pc := range u.need.ran {
+			if by[pc] == nil {
+				pcs = append(pcs, pc)
+				by[pc] = &Need{PC: pc, Index: u.sites[pc].index, Func: u.sites[pc].fn.Name, Source: u.sites[pc].source(), Instr: u.sites[pc].in.Opcode()}
+			}
+			n := by[pc]
+			n.Unclear = n.Unclear || u.need.unclear[pc]
+			why := u.need.why[pc]
+			if why == nil || n.Needed {
+				continue
+			}
+			n.Needed, n.Variable, n.Element = true, why.variable, why.index
+			n.First, n.Second = u.sites[why.first].source(), u.sites[why.second].source()
+		}
+	}
+	sort.Ints(pcs)
+	out := make([]Need, 0, len(pcs))
+	for _, pc := range pcs {
+		out = append(out, *by[pc])
+	}
+	return out
+}
+
+// adviceOf lists what orders nothing: barriers, and waits for copies.
+func adviceOf(c *Checker, us []unit, sites []site) []target.Finding {
+	if !c.options.Set.Has(Redundant) || len(us) == 0 {
+		return nil
+	}
+	var out []target.Finding
+	first := us[0].(*races).b
+	tell := func(pc int, msg string) {
+		src := sites[pc].source()
+		for i := range out {
+			if *out[i].Source == *src {
+				out[i].Count++ // the compiler made several of one
+				return
+			}
+		}
+		out = append(out, target.Finding{
+			Kind: target.RedundantBarrier, Severity: target.SeverityAdvice, Message: msg, Block: first.id, KVTile: -1, Source: src, Count: 1,
+		})
+	}
+	needs := needsOf(us)
+	for _, n := range needs {
+		if !n.Needed && !n.Unclear && !sharesLine(n, needs) {
+			tell(n.PC, fmt.Sprintf("%s at %s orders nothing in this run: no pair of accesses depends on it", n.Instr, n.Source))
+		}
+	}
+	for _, pc := range idleWaits(us) {
+		tell(pc, fmt.Sprintf("%s at %s never waits for a copy, though copies are under way", sites[pc].in.Opcode(), sites[pc].source()))
+	}
+	return out
+}
+
+// sharesLine reports whether another copy of the same barrier, in an unrolled loop, is needed.
+func sharesLine(n Need, all []Need) bool {
+	for _, o := range all {
+		if o.Needed && *o.Source == *n.Source {
+			return true
+		}
+	}
+	return false
+}
+
+// idleWaits lists the waits that covered nothing in any block, although something was under way each time.
+func idleWaits(us []unit) []int {
+	sum := map[int]waitUse{}
+	for _, v := range us {
+		for pc, w := range v.(*races).async.waits {
+			s := sum[pc]
+			sum[pc] = waitUse{s.executed + w.executed, s.idle + w.idle}
+		}
+	}
+	var out []int
+	for pc, w := range sum {
+		if w.idle == w.executed {
+			out = append(out, pc)
+		}
+	}
+	sort.Ints(out)
+	return out
+}
