@@ -76,7 +76,7 @@ func (s *Session) gpu(ctx context.Context, req Request) (target.Backend, error) 
 	return be, nil
 }
 
-// Close ends what the session has running: GPU workers.
+// Close ends what the session has running, GPU workers, and removes what was for this process alone.
 func (s *Session) Close() error {
 	s.gpuMu.Lock()
 	defer s.gpuMu.Unlock()
@@ -85,6 +85,11 @@ func (s *Session) Close() error {
 		errs = append(errs, be.Close())
 	}
 	clear(s.gpus)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tools != nil {
+		errs = append(errs, s.tools.Close())
+	}
 	return errors.Join(errs...)
 }
 

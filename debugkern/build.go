@@ -101,10 +101,70 @@ func (s *Session) buildFresh(ctx context.Context, sel *configs.Selection, builde
 	if builder == "embedded" {
 		return nil, unavailable("%s is not in the embedded archive; use --builder nvrtc, or a combination that is (tilescope kernels)", key)
 	}
-	if builder == "nvcc" {
-		return nil, unavailable("builder nvcc is not supported by this build of tilescope; use --builder nvrtc or embedded")
+	return s.compile(ctx, m, key, builder, arch)
+}
+
+// compiler is what NVRTC and nvcc have in common.
+type compiler interface {
+	Compile(context.Context, cuda.Build) (*cuda.PTX, error)
+}
+
+// compile builds a manifest's source with the compiler asked for; auto is NVRTC where it is there, else nvcc, and nvcc
+// alone for a source with host code.
+func (s *Session) compile(ctx context.Context, m *configs.Manifest, key kernels.Key, builder, arch string) (*Build, error) {
+	src, err := sourceText(m)
+	if err != nil {
+		return nil, err
 	}
-	return s.buildNVRTC(ctx, m, key, arch)
+	name, c, err := s.compiler(ctx, builder, string(src))
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if m.Dir == "" {
+			return nil, unavailable("%s is not in the embedded archive and cannot be built: %w (tilescope doctor says what to install)", key, err)
+		}
+		return nil, unavailable("%s cannot be built: %w (tilescope doctor says what to install)", key, err)
+	}
+	if arch == "" {
+		arch = defaultArch
+	}
+	b := cuda.Build{Name: sourceName(m), Source: string(src), Headers: s.headers(m), Defines: key.Defines, Arch: arch}
+	if m.Dir != "" {
+		dir, err := filepath.Abs(filepath.Dir(filepath.Join(m.Dir, m.Source)))
+		if err != nil {
+			return nil, fmt.Errorf("%s: source: %w", m.File, err)
+		}
+		b.Include = []string{dir} // its own headers lie beside it
+	}
+	out, err := c.Compile(ctx, b)
+	if err != nil {
+		return nil, compileError(err)
+	}
+	return compiled(out.Compiler, cuda.Options(arch))(parseBuild(key.String()+".ptx", []byte(out.Text), name))
+}
+
+// compiler returns the compiler for a source, and the builder's name.
+func (s *Session) compiler(ctx context.Context, builder, source string) (string, compiler, error) {
+	host := cuda.HasHostCode(source)
+	if builder == "nvrtc" || builder == "auto" && !host {
+		tc, err := s.toolchain()
+		if err == nil {
+			return "nvrtc", tc, nil
+		}
+		if builder == "nvrtc" {
+			return "", nil, err
+		}
+		if n, nerr := cuda.FindNVCC(ctx, s.toolchainConfig()); nerr == nil {
+			return "nvcc", n, nil
+		}
+		return "", nil, err
+	}
+	n, err := cuda.FindNVCC(ctx, s.toolchainConfig())
+	if err != nil && host {
+		err = fmt.Errorf("the source has host code, which only nvcc compiles: %w", err)
+	}
+	return "nvcc", n, err
 }
 
 func unavailable(format string, args ...any) error {
@@ -129,27 +189,6 @@ func parseBuild(name string, text []byte, builder string) (*Build, error) {
 		return nil, &runError{stage: "load", err: err}
 	}
 	return &Build{Module: m, Text: text, Builder: builder}, nil
-}
-
-func (s *Session) buildNVRTC(ctx context.Context, m *configs.Manifest, key kernels.Key, arch string) (*Build, error) {
-	tc, err := s.toolchain()
-	if err != nil {
-		return nil, unavailable("%s is not in the embedded archive and no NVRTC was found to build it: %w (tilescope doctor says what to install)", key, err)
-	}
-	src, err := sourceText(m)
-	if err != nil {
-		return nil, err
-	}
-	if arch == "" {
-		arch = defaultArch
-	}
-	out, err := tc.Compile(ctx, cuda.Build{
-		Name: sourceName(m), Source: string(src), Headers: s.headers(m), Defines: key.Defines, Arch: arch,
-	})
-	if err != nil {
-		return nil, compileError(err)
-	}
-	return compiled(out.Compiler, cuda.Options(arch))(parseBuild(key.String()+".ptx", []byte(out.Text), "nvrtc"))
 }
 
 // compiled notes on a build who compiled it, and how.

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -80,14 +79,17 @@ func (t *Toolchain) options(b Build) []string {
 }
 
 func (t *Toolchain) compile(b Build) (*PTX, error) {
-	text, log, err := t.lib.build(b.Name, b.Source, b.Headers, t.options(b))
+	headers, options := withStandins(b.Headers), t.options(b)
+	pch, done := t.precompiled.options(t.lib, b.Source, options)
+	text, log, err := t.lib.build(b.Name, b.Source, headers, append(pch, options...))
+	done()
 	if e := (*Error)(nil); errors.As(err, &e) && e.Code == nvrtcCompilation {
-		return nil, &CompileError{Name: b.Name, Diagnostics: t.diagnostics(log), Log: log}
+		return nil, &CompileError{Name: b.Name, Diagnostics: diagnostics(log, t.paths(b), b.lines()), Log: log}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("compile %s: %w%s", b.Name, err, indent(log))
 	}
-	return &PTX{Text: t.settle(text), Log: log, Compiler: t.Compiler()}, nil
+	return &PTX{Text: settle(text, t.paths(b)), Log: log, Compiler: t.Compiler()}, nil
 }
 
 func indent(log string) string {
@@ -97,75 +99,6 @@ func indent(log string) string {
 	return ": " + strings.ReplaceAll(log, "\n", "; ")
 }
 
-// Diagnostic is one line of a compiler's complaint.
-type Diagnostic struct {
-	File      string
-	Line, Col int    // from 1; Col 0 where the compiler gives none (NVRTC does not)
-	Severity  string // "error", "catastrophic error", "warning"
-	Msg       string
-}
-
-func (d Diagnostic) String() string {
-	if d.File == "" {
-		return d.Severity + ": " + d.Msg
-	}
-	pos := fmt.Sprintf("%s:%d", d.File, d.Line)
-	if d.Col > 0 {
-		pos += ":" + strconv.Itoa(d.Col)
-	}
-	return pos + ": " + d.Msg
-}
-
-// CompileError is a source that does not compile; Diagnostics holds the errors before the warnings, in source order.
-type CompileError struct {
-	Name        string
-	Diagnostics []Diagnostic
-	Log         string // the compiler's own words
-}
-
-func (e *CompileError) Error() string {
-	if len(e.Diagnostics) == 0 {
-		return "compile " + e.Name + ": the compiler gave no reason" + indent(e.Log)
-	}
-	msg := e.Diagnostics[0].String()
-	if n := e.errors(); n > 1 {
-		msg += fmt.Sprintf(" (and %d more errors)", n-1)
-	}
-	return msg
-}
-
-func (e *CompileError) errors() int {
-	n := 0
-	for _, d := range e.Diagnostics {
-		if d.Severity != "warning" {
-			n++
-		}
-	}
-	return n
-}
-
-// NVRTC writes `file(line): error: message`, a warning's number between, and may continue the message on indented lines.
-var diagnosticLine = regexp.MustCompile(`^(?:(.+)\((\d+)\): |nvrtc: )?(catastrophic error|error|warning)(?: #\S+)?: (.*)$`)
-
-// diagnostics reads the compiler's log, errors first.
-func (t *Toolchain) diagnostics(log string) []Diagnostic {
-	var errs, warnings []Diagnostic
-	for line := range strings.Lines(log) {
-		m := diagnosticLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
-		if m == nil {
-			continue
-		}
-		n, _ := strconv.Atoi(m[2]) // absent: 0
-		d := Diagnostic{File: t.relative(m[1]), Line: n, Severity: m[3], Msg: m[4]}
-		if d.Severity == "warning" {
-			warnings = append(warnings, d)
-		} else {
-			errs = append(errs, d)
-		}
-	}
-	return append(errs, warnings...)
-}
-
 var fileDirective = regexp.MustCompile(`(?m)^(\s*\.file\s+\d+\s+")([^"]*)(")`)
 
 // callNumber is NVRTC's count of calls, which goes on from one compilation of a process to the next.
@@ -173,19 +106,28 @@ var callNumber = regexp.MustCompile(`(?m) // callseq \d+(, \d+)?$`)
 
 // settle makes PTX depend on the source alone: the paths of .file directives become relative, so that it does not matter
 // where it was built, and calls lose their number, so that it does not matter what was built before.
-func (t *Toolchain) settle(text string) string {
+func settle(text string, p paths) string {
 	text = callNumber.ReplaceAllString(text, "")
 	return fileDirective.ReplaceAllStringFunc(text, func(d string) string {
 		m := fileDirective.FindStringSubmatch(d)
-		return m[1] + t.relative(m[2]) + m[3]
+		return m[1] + p.relative(m[2]) + m[3]
 	})
 }
 
-// relative shortens the path of a toolkit header to its part below the include directory, named for what it belongs to.
-// NVRTC puts the working directory before a source's name and before headers given as text.
-func (t *Toolchain) relative(path string) string {
+// paths are the directories that names of files are told without.
+type paths struct {
+	toolkit []string // include directories of the toolkit
+	own     []string // where a build's own files are
+}
+
+func (t *Toolchain) paths(b Build) paths { return paths{t.IncludeDirs, b.Include} }
+
+// relative shortens the path of a toolkit header to its part below the include directory, named for what it belongs to, and
+// that of a build's own file to its part below the directory it was found in. NVRTC puts the working directory before a
+// source's name and before headers given as text.
+func (p paths) relative(path string) string {
 	slashed := filepath.ToSlash(path)
-	for _, dir := range t.IncludeDirs {
+	for _, dir := range p.toolkit {
 		if rest, ok := strings.CutPrefix(slashed, filepath.ToSlash(dir)+"/"); ok {
 			owner := filepath.Base(filepath.Dir(dir))
 			if owner != "cuda_nvcc" {
@@ -194,8 +136,12 @@ func (t *Toolchain) relative(path string) string {
 			return owner + "/" + rest
 		}
 	}
+	own := p.own
 	if cwd, err := filepath.Abs("."); err == nil {
-		if rest, ok := strings.CutPrefix(slashed, filepath.ToSlash(cwd)+"/"); ok {
+		own = append(slices.Clone(own), cwd)
+	}
+	for _, dir := range own {
+		if rest, ok := strings.CutPrefix(slashed, filepath.ToSlash(dir)+"/"); ok {
 			return rest
 		}
 	}

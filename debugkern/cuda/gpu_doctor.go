@@ -32,7 +32,7 @@ func InspectGPU(ctx context.Context, cfg BackendConfig, tools Config) []Part {
 		version       *regexp.Regexp
 	}{
 		{"compute-sanitizer", "the CUDA toolkit (package cuda-sanitizer)", []string{"bin", "compute-sanitizer", "extras/compute-sanitizer"}, regexp.MustCompile(`Version (\d+\.\d+(?:\.\d+)*)`)},
-		{"nvcc", "the CUDA toolkit, or pip install nvidia-cuda-nvcc nvidia-cuda-crt nvidia-cuda-runtime nvidia-nvvm", []string{"bin", "nvidia/cu13/bin", "nvidia/cu12/bin", "nvidia/cuda_nvcc/bin"}, ptxasRelease},
+		{"nvcc", "the CUDA toolkit, or pip install " + strings.Join(NVCCWheels, " "), nvccDirs, ptxasRelease},
 	} {
 		p := Part{Name: tool.name, Install: tool.install, Detail: "not found"}
 		if path := findTool(places, tool.name, tool.dirs); path != "" {

@@ -3,6 +3,7 @@ package cuda
 import (
 	"bytes"
 	"fmt"
+	"path/filepath"
 	"runtime"
 
 	"tilescope/debugkern/cuda/internal/dl"
@@ -46,8 +47,33 @@ func openNVRTC(path string) (*nvrtc, error) {
 	if err := n.check("nvrtcVersion", n.version(&n.major, &n.minor)); err != nil {
 		return nil, err
 	}
+	if !n.atLeast(11, 8) {
+		return nil, fmt.Errorf("%s: NVRTC %d.%d: 11.8 or newer is needed", path, n.major, n.minor)
+	}
+	n.loadBuiltins()
 	return n, nil
 }
+
+func (n *nvrtc) atLeast(major, minor int32) bool {
+	return n.major > major || n.major == major && n.minor >= minor
+}
+
+// loadBuiltins opens the library that NVRTC opens by its bare name when it first compiles. Where the loader would not find
+// it (a wheel's folder is not on its path, and not every NVRTC looks beside itself) the name resolves to the one that is
+// loaded. What goes wrong here NVRTC says itself, if it minds.
+func (n *nvrtc) loadBuiltins() {
+	dir := filepath.Dir(n.path)
+	if dir == "." || runtime.GOOS == "windows" {
+		return
+	}
+	path := filepath.Join(dir, fmt.Sprintf("libnvrtc-builtins.so.%d.%d", n.major, n.minor))
+	if isFile(path) {
+		_, _ = dl.Open(path)
+	}
+}
+
+// hasPCH reports precompiled headers: NVRTC 12.8 brought them.
+func (n *nvrtc) hasPCH() bool { return n.atLeast(12, 8) }
 
 // Error is a CUDA library call that failed.
 type Error struct {

@@ -39,8 +39,12 @@ type Toolchain struct {
 	PTXAS        string   // path of ptxas, "" where there is none
 	lib          *nvrtc
 	cache        *cache.Cache
+	precompiled  *precompiled
 	headers      []string // what tells the toolkit's headers from another version's
 }
+
+// Close removes what compilations have left for each other. None may be under way; later ones only take longer.
+func (t *Toolchain) Close() error { return t.precompiled.close() }
 
 // Compiler names the compiler in digests and documents: "NVRTC 12.0.140".
 func (t *Toolchain) Compiler() string { return "NVRTC " + t.NVRTCVersion }
@@ -73,7 +77,7 @@ func FindToolchain(cfg Config) (*Toolchain, error) {
 	if t.IncludeDirs == nil {
 		return nil, fmt.Errorf("%w beside %s", ErrNoHeaders, lib.path)
 	}
-	t.cache, t.headers = cfg.Cache, headerStamps(t.IncludeDirs)
+	t.cache, t.headers, t.precompiled = cfg.Cache, headerStamps(t.IncludeDirs), &precompiled{}
 	return t, nil
 }
 
@@ -128,11 +132,11 @@ func libraryPatterns() []string {
 func bareNames() []string {
 	switch runtime.GOOS {
 	case "windows":
-		return []string{"nvrtc64_130_0.dll", "nvrtc64_120_0.dll"}
+		return []string{"nvrtc64_130_0.dll", "nvrtc64_120_0.dll", "nvrtc64_112_0.dll"}
 	case "darwin":
 		return []string{"libnvrtc.dylib"}
 	}
-	return []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}
+	return []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"}
 }
 
 // searchList returns the directories that exist, in the order in which they are tried.

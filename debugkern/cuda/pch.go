@@ -1,0 +1,64 @@
+package cuda
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// precompiled decides when NVRTC may keep its parsed headers from one compilation to the next (NVRTC 12.8 and newer). Such a
+// file fits one set of options exactly, macros included, and to write it takes longer than it saves once; so it is written
+// the second time that a source is compiled with the same options, which is somebody editing it, and used from then on.
+// Files are of use to this process alone and go with it.
+type precompiled struct {
+	mu   sync.Mutex
+	dir  string
+	seen map[string]int // compilations by options and includes
+	busy bool
+	off  bool
+}
+
+// options returns what to put before a compilation's own options, and what to call when it is over. NVRTC keeps precompiled
+// headers in memory of the whole process, so only one compilation at a time uses them; another one goes without.
+func (p *precompiled) options(lib *nvrtc, source string, options []string) (extra []string, done func()) {
+	if p == nil || !lib.hasPCH() {
+		return nil, func() {}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := strings.Join(append(slices.Clone(options), includeLine.FindAllString(source, -1)...), "\x00")
+	if p.seen == nil {
+		p.seen = map[string]int{}
+	}
+	p.seen[key]++
+	if p.seen[key] < 2 || p.busy || p.off {
+		return nil, func() {}
+	}
+	if p.dir == "" {
+		dir, err := os.MkdirTemp("", "tilescope-pch-")
+		if err != nil {
+			p.off = true // a full disk: compilations take as long as without
+			return nil, func() {}
+		}
+		p.dir = dir
+	}
+	p.busy = true
+	return []string{"--pch", "--pch-dir=" + p.dir, "--pch-messages=false", "--diag-suppress=629,630"}, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.busy = false
+	}
+}
+
+// close removes the files.
+func (p *precompiled) close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	dir := p.dir
+	p.dir, p.off = "", true
+	if dir == "" {
+		return nil
+	}
+	return os.RemoveAll(dir)
+}

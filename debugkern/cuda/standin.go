@@ -1,0 +1,38 @@
+package cuda
+
+import (
+	"embed"
+	"io/fs"
+	"maps"
+	"sync"
+)
+
+// standinFiles are small headers under the names of the C and C++ libraries': NVRTC brings most of the functions, but none
+// of the headers, and a kernel's source should compile as it is.
+//
+//go:embed standin
+var standinFiles embed.FS
+
+// standins are the texts by the name a source includes them by: "cstdint".
+var standins = sync.OnceValue(func() map[string]string {
+	out := map[string]string{}
+	entries, err := fs.ReadDir(standinFiles, "standin")
+	if err != nil {
+		panic("BUG: embedded headers: " + err.Error())
+	}
+	for _, e := range entries {
+		text, err := fs.ReadFile(standinFiles, "standin/"+e.Name())
+		if err != nil {
+			panic("BUG: embedded header " + e.Name() + ": " + err.Error())
+		}
+		out[e.Name()] = string(text)
+	}
+	return out
+})
+
+// withStandins adds the stand-in headers to a build's own, which win.
+func withStandins(headers map[string]string) map[string]string {
+	all := maps.Clone(standins())
+	maps.Copy(all, headers)
+	return all
+}

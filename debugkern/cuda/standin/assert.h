@@ -1,0 +1,2 @@
+// assert is NVRTC's own.
+#pragma once

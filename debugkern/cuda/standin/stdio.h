@@ -1,0 +1,2 @@
+#pragma once
+// printf is NVRTC's own; there are no files on a device.
