@@ -2,7 +2,9 @@ package diagnose
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tilescope/debugkern"
@@ -54,8 +56,8 @@ func (q *inquiry) candidates(s *suspect) []remedy {
 func raceRemedies(fn *ptx.Func, f *debugkern.FindingDoc) []remedy {
 	var out []remedy
 	for _, ins := range named(f) {
-		for _, at := range between(fn, f) {
-			out = append(out, insert(fn, ins, at))
+		for _, g := range gaps(fn, f) {
+			out = append(out, insert(fn, g, ins))
 		}
 	}
 	return out
@@ -78,31 +80,69 @@ func named(f *debugkern.FindingDoc) []insertion {
 	return []insertion{blockSync}
 }
 
-// between lists body indices before which a synchronisation may stand to order the two sides of a finding: after the one and
-// before the other, in program order first, else round the loop; and where the branches around them meet.
-func between(fn *ptx.Func, f *debugkern.FindingDoc) []int {
-	a, b := instructionsAt(fn, f.Source), []int(nil)
-	if f.Other != nil {
-		b = instructionsAt(fn, f.Other)
+// gap is a place of the source between two lines: before each of these body indices, for a line that was unrolled or inlined
+// became several.
+type gap struct {
+	at    []int
+	where string // "between lines 461 and 474"
+}
+
+// missingPlaces are the two lines in the text of what is missing.
+var missingPlaces = regexp.MustCompile(`between ([^\s:]+):(\d+) and ([^\s:]+):(\d+)`)
+
+// gaps lists where a synchronisation may stand to order the two sides of a finding: between the lines that the finding names,
+// then between its sides; right before the second, right after the first, or where branches after it meet.
+func gaps(fn *ptx.Func, f *debugkern.FindingDoc) []gap {
+	var out []gap
+	add := func(first, then *debugkern.SourceDoc) {
+		for _, g := range gapsBetween(fn, first, then) {
+			if !slices.ContainsFunc(out, func(o gap) bool { return slices.Equal(o.at, g.at) }) {
+				out = append(out, g)
+			}
+		}
 	}
-	if len(b) == 0 {
-		b = a
+	if f.Missing != nil {
+		if m := missingPlaces.FindStringSubmatch(*f.Missing); m != nil {
+			l1, _ := strconv.Atoi(m[2])
+			l2, _ := strconv.Atoi(m[4])
+			add(&debugkern.SourceDoc{File: m[1], Line: l1}, &debugkern.SourceDoc{File: m[3], Line: l2})
+		}
 	}
-	if len(a) == 0 {
+	other := f.Other
+	if other == nil {
+		other = f.Source
+	}
+	add(f.Source, other)
+	add(other, f.Source)
+	return out
+}
+
+// gapsBetween lists the gaps from one line to another that is executed after it, the next time round a loop if it stands
+// before it.
+func gapsBetween(fn *ptx.Func, first, then *debugkern.SourceDoc) []gap {
+	a, b := instructionsAt(fn, first), instructionsAt(fn, then)
+	if len(a) == 0 || len(b) == 0 {
 		return nil
 	}
-	if b[0] < a[0] {
-		a, b = b, a
+	where := fmt.Sprintf("between lines %d and %d", first.Line, then.Line)
+	var before, after []int
+	last := -1 // instruction of the first line that none of the second has followed
+	for i := range fn.Body {
+		if slices.Contains(b, i) && last >= 0 {
+			before, after, last = append(before, i), append(after, last+1), -1
+		}
+		if slices.Contains(a, i) {
+			last = i
+		}
 	}
-	last := func(at []int) int { return at[len(at)-1] }
-	list := []int{b[0], last(a) + 1, joins(fn, last(a)), last(b) + 1, joins(fn, last(b)), a[0]}
-	if last(a) > b[0] { // unrolled into one another: the second side's first copy is no boundary
-		list = []int{last(a) + 1, b[0], joins(fn, last(a)), last(b) + 1, joins(fn, last(b)), a[0]}
+	if len(before) > 0 {
+		return []gap{{before, where}, {after, where}}
 	}
-	var out []int
-	for _, at := range list {
-		if at > 0 && at < len(fn.Body) && !slices.Contains(out, at) {
-			out = append(out, at)
+	end := a[len(a)-1]
+	var out []gap
+	for _, at := range []int{end + 1, joins(fn, end), b[0]} {
+		if at > 0 && at < len(fn.Body) {
+			out = append(out, gap{[]int{at}, where + " of the next iteration"})
 		}
 	}
 	return out
@@ -118,19 +158,20 @@ func joins(fn *ptx.Func, i int) int {
 	return -1
 }
 
-// insert is a synchronisation put before a body index.
-func insert(fn *ptx.Func, ins insertion, at int) remedy {
-	where := "there"
-	if l := blame(fn, at); l != nil {
-		where = fmt.Sprintf("before line %d", l.Line)
-		if p := blame(fn, at-1); p != nil && p.File == l.File && p.Line < l.Line {
-			where = fmt.Sprintf("between lines %d and %d", p.Line, l.Line)
+// insert is synchronisations put into a gap, one after the other.
+func insert(fn *ptx.Func, g gap, list ...insertion) remedy {
+	var names []string
+	var edits []ptx.Edit
+	for _, at := range g.at {
+		for _, ins := range list {
+			edits = append(edits, ptx.Edit{Kind: ins.kind, Func: fn.Name, At: at})
 		}
 	}
-	return remedy{
-		text: fmt.Sprintf("with %s %s", ins.source, where), advice: fmt.Sprintf("put %s %s", ins.source, where),
-		edits: func(*debugkern.Run) []ptx.Edit { return []ptx.Edit{{Kind: ins.kind, Func: fn.Name, At: at}} },
+	for _, ins := range list {
+		names = append(names, ins.source)
 	}
+	what := strings.Join(names, " and ") + " " + g.where
+	return remedy{text: "with " + what, advice: "put " + what, edits: func(*debugkern.Run) []ptx.Edit { return edits }}
 }
 
 // asyncRemedies waits for one group more at each wait, or for all before the bytes are used, alone or with a barrier.
@@ -153,16 +194,10 @@ func asyncRemedies(fn *ptx.Func, f *debugkern.FindingDoc) []remedy {
 			},
 		})
 	}
-	for _, at := range between(fn, f) {
-		out = append(out, insert(fn, waitAll, at))
-	}
-	for _, at := range between(fn, f) {
-		r := insert(fn, waitAll, at)
-		r.text, r.advice = r.text+" and a __syncthreads() after it", r.advice+" and a __syncthreads() after it"
-		r.edits = func(*debugkern.Run) []ptx.Edit {
-			return []ptx.Edit{{Kind: ptx.InsertWaitAll, Func: fn.Name, At: at}, {Kind: ptx.InsertBarrier, Func: fn.Name, At: at}}
+	for _, list := range [][]insertion{{waitAll}, {blockSync}, {waitAll, blockSync}} {
+		for _, g := range gaps(fn, f) {
+			out = append(out, insert(fn, g, list...))
 		}
-		out = append(out, r)
 	}
 	return out
 }
