@@ -13,7 +13,7 @@ import (
 // that nothing could put right explains it; and proves by counterfactual what each of them spoils.
 func (q *inquiry) arithmetic() error {
 	for _, s := range q.suspects {
-		if s.remedy != nil && s.remedy.without != "" && len(s.stages) > 0 {
+		if s.remedy != nil && s.remedy.without != "" && len(s.stages) > 0 && s.cause.Kind != "race" {
 			if err := q.entrance(s); err != nil {
 				return err
 			}
@@ -235,9 +235,9 @@ func (q *inquiry) replaced(s *suspect, group []probes.Stage) error {
 		}
 	}
 	r := &remedy{text: "with the reference's " + stageList(group) + " in place", substitute: group}
-	alone, err := q.apply(nil, r)
-	if err != nil {
-		return q.fatal(err)
+	alone, err := q.try(nil, r)
+	if err != nil || alone == nil {
+		return err
 	}
 	if s.remedy == nil {
 		s.remedy, s.alone = r, alone
@@ -258,9 +258,9 @@ func (q *inquiry) entrance(s *suspect) error {
 		return nil
 	}
 	r := &remedy{text: "with the reference's " + first.String() + " in place", substitute: []probes.Stage{first}}
-	run, err := q.apply(nil, r)
-	if err != nil {
-		return q.fatal(err)
+	run, err := q.try(nil, r)
+	if err != nil || run == nil {
+		return err
 	}
 	s.cause.Proof = append(s.cause.Proof, fmt.Sprintf("%s: %s", r.text, damageOf(run.Report)))
 	return nil

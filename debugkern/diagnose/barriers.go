@@ -3,6 +3,7 @@ package diagnose
 import (
 	"context"
 	"fmt"
+	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -106,11 +107,15 @@ func withoutText(f *debugkern.FindingDoc) string {
 		what = f.Variable + " races"
 	}
 	switch {
+	case f.Source != nil && f.Other != nil && f.Source.File == f.Other.File:
+		return fmt.Sprintf("%s between lines %d and %d", what, min(f.Source.Line, f.Other.Line), max(f.Source.Line, f.Other.Line))
 	case f.Source != nil && f.Other != nil:
-		a, b := min(f.Source.Line, f.Other.Line), max(f.Source.Line, f.Other.Line)
-		return fmt.Sprintf("%s between lines %d and %d", what, a, b)
+		return fmt.Sprintf("%s between %s and %s", what, baseText(f.Source), baseText(f.Other))
 	case f.Source != nil:
-		return fmt.Sprintf("%s at line %d", what, f.Source.Line)
+		return fmt.Sprintf("%s at %s", what, baseText(f.Source))
 	}
 	return what
 }
+
+// baseText is a place without directories.
+func baseText(s *debugkern.SourceDoc) string { return fmt.Sprintf("%s:%d", path.Base(s.File), s.Line) }

@@ -141,7 +141,9 @@ func (q *inquiry) weigh(s *suspect, c *Cause, n int) {
 	c.Share = was.share(now)
 	what := s.remedy.text
 	if len(c.Findings) > 0 && len(s.remedy.substitute) == 0 {
-		c.Proof = append(c.Proof, fmt.Sprintf("%s the %s is gone%s", what, kindNoun(c.Kind), q.cost(s)))
+		gone := fmt.Sprintf("%s the %s is gone%s", what, kindNoun(c.Kind), q.cost(s))
+		c.Proof = append(c.Proof, gone)
+		defer func() { c.short = gone + strings.TrimPrefix(c.Alone, what) }()
 	}
 	if was.bad > 0 {
 		c.Proof = append(c.Proof, fmt.Sprintf("%s: %s, before %s", what, now, was))
@@ -192,7 +194,7 @@ func isAre(list []string) string {
 // cost is what a remedy costs, where it adds instructions.
 func (q *inquiry) cost(s *suspect) string {
 	was, now := q.base.Report.Cost.WarpInstructions, s.alone.Report.Cost.WarpInstructions
-	if s.remedy.edits == nil || was == 0 || now <= was || s.cause.Kind == kindTable {
+	if s.remedy.edits == nil || was == 0 || now <= was || !slices.Contains(racing, s.cause.Kind) {
 		return ""
 	}
 	return fmt.Sprintf(" (%d warp instructions more, %.1f %%)", now-was, 100*float64(now-was)/float64(was))

@@ -74,6 +74,8 @@ type Cause struct {
 	Proof  []string          `json:"proof"`  // what was tried, and what came of it
 	Advice string            `json:"advice"` // what to change, and where
 	Again  string            `json:"again"`  // command that shows it again
+
+	short string // the proof in one line, where it is more than Alone
 }
 
 // key identifies a cause from one run to the next: what, where in the source, on which variable.

@@ -135,51 +135,66 @@ func (q *inquiry) experiment() error {
 	return q.together()
 }
 
+// maxCures is how many remedies that work are compared: the first that leaves no stage wrong is taken, else the one that
+// leaves the fewest. A synchronisation may stand at several places between two lines, and behind a probe that needs it as well
+// it makes the finding go and leaves what the probe saw wrong.
+const maxCures = 4
+
 // cure looks for a remedy that makes the suspect's findings go and brings no other error; a table's only has to change
 // something for the better.
 func (q *inquiry) cure(s *suspect) error {
 	one := []probes.Dim3{s.cause.Place.Block}
+	tried, fewest := 0, 0
 	for i := range s.candidates {
 		r := &s.candidates[i]
 		if len(s.cause.Findings) > 0 {
-			quick, err := q.apply(one, r)
+			quick, err := q.try(one, r)
 			if err != nil {
-				if err = q.fatal(err); err != nil {
-					return err
-				}
-				continue
-			}
-			if !q.cured(s, quick) {
-				continue
-			}
-		}
-		alone, err := q.apply(nil, r)
-		if err != nil {
-			if err = q.fatal(err); err != nil {
 				return err
 			}
+			if quick == nil || !q.cured(s, quick) {
+				continue
+			}
+		}
+		alone, err := q.try(nil, r)
+		if err != nil {
+			return err
+		}
+		if alone == nil || !q.cured(s, alone) {
 			continue
 		}
-		if q.cured(s, alone) {
-			s.remedy, s.alone = r, alone
-			return nil
+		wrong := len(wrongStages(alone.Report))
+		if s.remedy == nil || wrong < fewest {
+			s.remedy, s.alone, fewest = r, alone, wrong
+		}
+		if tried++; wrong == 0 || tried == maxCures || s.cause.Kind == kindTable {
+			break
 		}
 	}
+	if s.remedy != nil {
+		return nil
+	}
 	return q.withoutFault(s)
+}
+
+// try is apply whose failure is no more than an experiment that cannot be made: then there is no run.
+func (q *inquiry) try(blocks []probes.Dim3, remedies ...*remedy) (*debugkern.Run, error) {
+	r, err := q.apply(blocks, remedies...)
+	if err != nil {
+		return nil, q.fatal(err)
+	}
+	return r, nil
 }
 
 // withoutFault tries the clean twin: the same flags with one planted fault left out.
 func (q *inquiry) withoutFault(s *suspect) error {
 	for _, f := range q.run.Selection.Faults {
 		r := &remedy{text: "without fault " + f + " (all else the same)", without: f}
-		alone, err := q.apply(nil, r)
+		alone, err := q.try(nil, r)
 		if err != nil {
-			if err = q.fatal(err); err != nil {
-				return err
-			}
-			continue
+			return err
 		}
-		if q.cured(s, alone) {
+		if alone != nil && q.cured(s, alone) {
 			s.remedy, s.alone = r, alone
 			return nil
 		}
@@ -290,11 +305,8 @@ func (q *inquiry) together() error {
 	joint := q.suspectsOnly().alone
 	if len(all) > 1 {
 		var err error
-		if joint, err = q.apply(nil, all...); err != nil {
-			if err = q.fatal(err); err != nil {
-				return err
-			}
-			return nil
+		if joint, err = q.try(nil, all...); err != nil || joint == nil {
+			return err
 		}
 	}
 	q.joint = joint
@@ -327,9 +339,9 @@ func (q *inquiry) attribute(s *suspect, all []*remedy) error {
 		return nil
 	}
 	others := slices.DeleteFunc(slices.Clone(all), func(r *remedy) bool { return r == s.remedy })
-	rest, err := q.apply(nil, others...)
-	if err != nil {
-		return q.fatal(err)
+	rest, err := q.try(nil, others...)
+	if err != nil || rest == nil {
+		return err
 	}
 	for _, st := range wrongStages(rest.Report) {
 		if !slices.Contains(s.stages, st) && !slices.Contains(wrongStages(q.joint.Report), st) {

@@ -125,27 +125,58 @@ func gapsBetween(fn *ptx.Func, first, then *debugkern.SourceDoc) []gap {
 		return nil
 	}
 	where := fmt.Sprintf("between lines %d and %d", first.Line, then.Line)
-	var before, after []int
-	last := -1 // instruction of the first line that none of the second has followed
-	for i := range fn.Body {
-		if slices.Contains(b, i) && last >= 0 {
-			before, after, last = append(before, i), append(after, last+1), -1
+	isFirst, isThen := set(a), set(b)
+	var probe, before, after []int
+	last, probed := -1, -1 // the first line's last instruction that none of the second has followed; the probe behind it
+	for i, in := range fn.Body {
+		if isThen[i] && last >= 0 {
+			if probed < 0 {
+				probed = i
+			}
+			probe, before, after = append(probe, probed), append(before, i), append(after, last+1)
+			last = -1
 		}
-		if slices.Contains(a, i) {
-			last = i
+		switch {
+		case isFirst[i]:
+			last, probed = i, -1
+		case last >= 0 && probed < 0 && fromProbe(in.Loc):
+			probed = i
 		}
 	}
 	if len(before) > 0 {
-		return []gap{{before, where}, {after, where}}
+		return []gap{{probe, where}, {before, where}, {after, where}}
 	}
 	end := a[len(a)-1]
+	next := end + 1
+	for next < len(fn.Body) && !fromProbe(fn.Body[next].Loc) {
+		next++
+	}
 	var out []gap
-	for _, at := range []int{end + 1, joins(fn, end), b[0]} {
+	for _, at := range []int{next, end + 1, joins(fn, end), b[0]} {
 		if at > 0 && at < len(fn.Body) {
 			out = append(out, gap{[]int{at}, where + " of the next iteration"})
 		}
 	}
 	return out
+}
+
+// set is the set of some body indices.
+func set(at []int) map[int]bool {
+	m := map[int]bool{}
+	for _, i := range at {
+		m[i] = true
+	}
+	return m
+}
+
+// fromProbe reports whether an instruction belongs to a probe: what a probe copies must be complete as well.
+func fromProbe(l *ptx.Loc) bool {
+	for ; l != nil; l = l.InlinedAt {
+		if isProbe(l.Name) {
+			return true
+		}
+	}
+	return false
 }
 
 // joins is the first instruction after i that a branch leads to.
@@ -184,7 +215,7 @@ func asyncRemedies(fn *ptx.Func, f *debugkern.FindingDoc) []remedy {
 		}
 		n := in.Args[0].Imm - 1
 		where := ""
-		if l := blame(fn, at); l != nil {
+		if l := fn.Body[at].Loc.Outermost(); l != nil {
 			where = fmt.Sprintf(" at line %d", l.Line)
 		}
 		out = append(out, remedy{

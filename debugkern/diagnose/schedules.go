@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -18,7 +20,7 @@ const (
 )
 
 // racing are kinds of findings that leave the result to the order in which warps and copies go.
-var racing = []string{"race", "cp-async", "barrier"}
+var racing = []string{"race", "cp-async"}
 
 // schedules explores, for each racing suspect, the block that it was found in: does the outcome depend on the order? Then,
 // where asked for, it disturbs the kernel on a GPU.
@@ -69,7 +71,18 @@ func (q *inquiry) explore(block probes.Dim3) (*ScheduleDoc, error) {
 	if err != nil {
 		return &ScheduleDoc{Finding: -1}, q.fatal(err)
 	}
-	return &ScheduleDoc{Finding: -1, Block: block, Tried: x.Tried, Varied: x.Varied, Worst: x.Worst, MaxAbs: debugkern.Number(x.MaxAbs), Says: x.String()}, nil
+	return &ScheduleDoc{Finding: -1, Block: block, Tried: x.Tried, Varied: x.Varied, Worst: x.Worst, MaxAbs: debugkern.Number(x.MaxAbs), Says: says(x)}, nil
+}
+
+// says words what exploring showed.
+func says(x *debugkern.Exploration) string {
+	if x.Varied > 0 && math.IsInf(x.MaxAbs, 1) {
+		return fmt.Sprintf("changes O, up to no number at all, in %d of %d schedules", x.Varied, x.Tried)
+	}
+	if x.Varied > 0 {
+		return fmt.Sprintf("changes O by up to %.3g in %d of %d schedules", x.MaxAbs, x.Varied, x.Tried)
+	}
+	return fmt.Sprintf("never observable in %d schedules", x.Tried)
 }
 
 // perturb launches the kernel on the GPU with seeded delays, where asked for.

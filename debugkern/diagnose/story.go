@@ -30,7 +30,7 @@ func (q *inquiry) story() []string {
 			lines = append(lines, fmt.Sprintf("and %d causes more: --json lists them", len(q.doc.Causes)-i))
 			break
 		}
-		lines = append(lines, tell(i+1, &q.doc.Causes[i], each)...)
+		lines = append(lines, tell(i+1, &q.doc.Causes[i], each, q.doc.again)...)
 	}
 	return append(lines, end...)
 }
@@ -69,8 +69,8 @@ func (q *inquiry) verdict() string {
 	return fmt.Sprintf("%s: diverges, %s: %s", subject(rep), d, causes)
 }
 
-// tell is one cause in so many lines.
-func tell(n int, c *Cause, lines int) []string {
+// tell is one cause in so many lines; the command that stands at the end of the story is not repeated.
+func tell(n int, c *Cause, lines int, again string) []string {
 	head := fmt.Sprintf("%d. %s", n, c.Title)
 	if len(c.Stages) > 0 && c.Kind != kindStage {
 		head += "; spoils " + strings.Join(c.Stages, ", ")
@@ -80,6 +80,9 @@ func tell(n int, c *Cause, lines int) []string {
 	}
 	out := []string{head}
 	proof := c.Alone
+	if c.short != "" {
+		proof = c.short
+	}
 	for _, p := range c.Proof {
 		if strings.HasPrefix(p, "schedules: ") {
 			proof = strings.TrimSuffix(proof+"; "+strings.TrimPrefix(p, "schedules: "), "; ")
@@ -89,7 +92,7 @@ func tell(n int, c *Cause, lines int) []string {
 		proof = c.Proof[len(c.Proof)-1]
 	}
 	for _, l := range []struct{ name, text string }{{"change", c.Advice}, {"proof", strings.TrimPrefix(proof, "; ")}, {"see", c.Again}} {
-		if l.text != "" && len(out) < lines {
+		if l.text != "" && l.text != again && len(out) < lines {
 			out = append(out, "   "+l.name+": "+l.text)
 		}
 	}
