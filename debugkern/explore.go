@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"tilescope/debugkern/diff"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -30,11 +31,14 @@ const defaultSchedules = 200
 // Exploration is what a run's blocks do under other schedules: the same for the same run and options, whatever the number of
 // cores.
 type Exploration struct {
-	Base   string  // the run's own schedule, which the others are compared with
-	Tried  int     // others
-	Varied int     // of those, how many change the output (under a gate without O: any captured tile)
-	MaxAbs float64 // largest change of an element of O, +Inf where one is not finite
-	Worst  string  // a schedule that makes it, "" where none varied; --schedule takes it
+	Base   string // the run's own schedule, which the others are compared with
+	Tried  int    // others
+	Varied int    // of those, how many change the output (under a gate without O: any captured tile)
+	// Rounding is how many change the output within its bound, which holds for any order, in a kernel that adds floats by
+	// atomics: they do not count as Varied.
+	Rounding int
+	MaxAbs   float64 // largest change of an element of O, +Inf where one is not finite
+	Worst    string  // a schedule that makes it, "" where none varied; --schedule takes it
 
 	Stages   []Varying        // captured stages that vary, in the order in which they do first
 	Outcomes []VariedSchedule // the schedules that changed anything, in the order of trying
@@ -50,7 +54,8 @@ type Varying struct {
 // VariedSchedule is one schedule under which something came out differently.
 type VariedSchedule struct {
 	Schedule string
-	Output   bool    // the output differs
+	Output   bool    // the output differs, by more than the order of its additions explains
+	Rounding bool    // the output differs, by no more than that
 	MaxAbs   float64 // by how much
 	First    *Place  // the tile that differs first: by kv tile, stage, block; nil: only the output
 	Fault    string  // the block did not end: why
@@ -71,6 +76,9 @@ func (r *Run) Explore(ctx context.Context, o ExploreOptions) (*Exploration, erro
 	x.stopAt = len(x.names)
 	x.results = make([]*VariedSchedule, len(x.names))
 	x.stages = make([]map[probes.Stage]Place, len(x.names))
+	if x.unordered, err = a.e.st.unordered(ctx); err != nil {
+		return nil, a.e.explain(err)
+	}
 	if err := x.run(); err != nil {
 		return nil, a.e.explain(err)
 	}
@@ -119,6 +127,8 @@ type explorer struct {
 	o     ExploreOptions
 	base  *runState
 	names []string
+
+	unordered bool // floats are added in no fixed order, and the base's output is within its bound
 
 	mu            sync.Mutex
 	next, stopAt  int // indices from stopAt on do not count
@@ -204,16 +214,43 @@ func (x *explorer) try(name string) (*VariedSchedule, map[probes.Stage]Place, er
 			v.MaxAbs = outputChange(x.base, &st)
 		}
 	}
+	if v.Output && x.unordered {
+		if v.Rounding, err = st.outputWithin(x.ctx); err != nil {
+			return nil, nil, err
+		}
+		v.Output = !v.Rounding
+	}
 	if !x.base.r.plan.Gate.Judged().Has(probes.StageO) {
 		v.Output = len(stages) > 0
 	}
 	if !res.Reached && x.base.result.Reached {
 		v.Output, v.MaxAbs, v.Fault = true, math.Inf(1), "a thread waits for ever"
 	}
-	if len(stages) == 0 && !v.Output {
+	if len(stages) == 0 && !v.Output && !v.Rounding {
 		return nil, nil, nil
 	}
 	return v, stages, nil
+}
+
+// unordered reports whether the kernel adds floats by atomics, in an order nobody fixes, and its output is within its bound:
+// then so is any output that only another order makes.
+func (st *runState) unordered(ctx context.Context) (bool, error) {
+	if !st.r.plan.Gate.Judged().Has(probes.StageO) || !floatAtomics(st.build.Module.Func(st.r.plan.Entry)) {
+		return false, nil
+	}
+	return st.outputWithin(ctx)
+}
+
+// outputWithin reports whether the output of the blocks executed is within its bound from the true inputs.
+func (st *runState) outputWithin(ctx context.Context) (bool, error) {
+	j, err := diff.Judge(ctx, st.ref, st, diff.Options{
+		Range: st.r.rng, Blocks: st.only, Stages: probes.StagesOf(probes.StageO), Parallel: 1,
+	})
+	if err != nil {
+		return false, err
+	}
+	s := j.Stage(probes.StageO)
+	return s != nil && s.Verdict == diff.OK && s.Unreached == 0, nil
 }
 
 // differing returns, for each stage with a tile whose compared cells differ between two executions, the first such tile.
@@ -310,6 +347,9 @@ func (x *explorer) sum() *Exploration {
 			continue
 		}
 		out.Outcomes = append(out.Outcomes, *v)
+		if v.Rounding {
+			out.Rounding++
+		}
 		if v.Output {
 			out.Varied++
 			if out.Worst == "" || v.MaxAbs > out.MaxAbs {
@@ -342,6 +382,9 @@ func (x *explorer) sum() *Exploration {
 
 // String words the result: "changes O by up to 3.2 in 41 of 200 schedules".
 func (x *Exploration) String() string {
+	if x.Varied == 0 && x.Rounding > 0 {
+		return fmt.Sprintf("only the order of additions is observable, within the bound, in %d of %d schedules", x.Rounding, x.Tried)
+	}
 	if x.Varied == 0 {
 		return fmt.Sprintf("never observable in %d schedules", x.Tried)
 	}

@@ -55,11 +55,7 @@ func (m *MutantResult) String() string {
 	what := m.Outcome
 	switch m.Outcome {
 	case MutantFound:
-		f := m.Findings[0]
-		what = fmt.Sprintf("%s on %s", f.Kind, strings.Join(m.Variables(), ", "))
-		if f.Source != nil && f.Other != nil {
-			what += fmt.Sprintf(" (lines %d and %d)", f.Source.Line, f.Other.Line)
-		}
+		what = m.found()
 	case MutantRedundant:
 		what += fmt.Sprintf(": no race, no change in %d schedules", m.Schedules)
 	case MutantMissed:
@@ -72,6 +68,31 @@ func (m *MutantResult) String() string {
 		line = m.Source.Line
 	}
 	return fmt.Sprintf("%5d  %-44s %s", line, m.What, what)
+}
+
+// found names what the findings are about, by kind: races first, as what is missing there is what was taken away.
+func (m *MutantResult) found() string {
+	var parts []string
+	kinds := []string{string(target.Race), string(target.CpAsync), ""}
+	for _, kind := range kinds {
+		var names []string
+		lines, what := "", kind
+		for _, f := range m.Findings {
+			if f.Kind != kind && (kind != "" || slices.Contains(kinds, f.Kind)) {
+				continue
+			}
+			if what = f.Kind; !slices.Contains(names, f.Variable) {
+				names = append(names, f.Variable)
+			}
+			if lines == "" && f.Source != nil && f.Other != nil {
+				lines = fmt.Sprintf(" (lines %d and %d)", f.Source.Line, f.Other.Line)
+			}
+		}
+		if len(names) > 0 {
+			parts = append(parts, what+" on "+strings.Join(names, ", ")+lines)
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // Mutants changes each synchronisation of the build without probes in turn and says what the checkers make of it. Errors are
@@ -153,7 +174,11 @@ func (r *Run) mutate(ctx context.Context, m *MutantResult, base *Run, o MutantOp
 		return nil
 	}
 	m.Outcome = MutantRedundant
-	if len(differing(base.state, mutant.state)) > 0 {
+	unordered, err := base.state.unordered(ctx)
+	if err != nil {
+		return err
+	}
+	if len(differing(base.state, mutant.state)) > 0 && (!unordered || mutant.Report.Verdict != Agree) {
 		m.Outcome, m.Varied = MutantMissed, scheduleText(mutant.state.r.schedule)
 		return nil
 	}

@@ -10,10 +10,10 @@ import (
 // no schedule changes the output. With TILESCOPE_LONG set (make mutants) every clean variant of the catalogue is taken, at
 // validation and small.
 func TestMutants(t *testing.T) {
-	if os.Getenv("TILESCOPE_LONG") == "" {
-		t.Skip("takes every clean variant: set TILESCOPE_LONG=1 (make mutants)")
+	targets, shapes := []string{"stage2", "flashcore_fused_wmma"}, []string{"partial49"}
+	if os.Getenv("TILESCOPE_LONG") != "" {
+		targets, shapes = cleanTargets(t), []string{"validation", "small"}
 	}
-	targets, shapes := cleanTargets(t), []string{"validation", "small"}
 	for _, target := range targets {
 		for _, shape := range shapes {
 			t.Run(target+" "+shape, func(t *testing.T) {
@@ -25,11 +25,18 @@ func TestMutants(t *testing.T) {
 				if len(ms) < 4 {
 					t.Errorf("only %d mutants", len(ms))
 				}
+				found := map[string]bool{}
 				for i := range ms {
 					t.Log(&ms[i])
+					for _, v := range ms[i].Variables() {
+						found[v] = true
+					}
 					if ms[i].Outcome == MutantMissed {
 						t.Errorf("no checker notices: %s", &ms[i])
 					}
+				}
+				if !found["U_smem"] || !found["sKT"] && !found["sK"] {
+					t.Errorf("only %v need a synchronisation", found)
 				}
 			})
 		}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"testing"
 
+	"tilescope/debugkern/check"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
@@ -37,5 +39,40 @@ func TestWhatIf(t *testing.T) {
 	}
 	if w.Before != before {
 		t.Error("the launch without the edit is executed again")
+	}
+}
+
+// TestWhatIfMendsARace puts the barrier that a fault left out between the two lines that the finding names.
+func TestWhatIfMendsARace(t *testing.T) {
+	for fault, variable := range map[string]string{"sync-s": "sS", "sync-p": "sP"} {
+		t.Run(fault, func(t *testing.T) {
+			run := ran(t, Request{Target: "stage2", Shape: "small", Faults: []string{fault}, Check: check.All})
+			var race *FindingDoc
+			for i, f := range run.Report.Findings {
+				if f.Kind == "race" && f.Variable == variable {
+					race = &run.Report.Findings[i]
+				}
+			}
+			if race == nil {
+				t.Fatalf("no race on %s: %+v", variable, run.Report.Findings)
+			}
+			entry := run.Entry()
+			first := func(line int) int {
+				for i := range entry.Body {
+					if target.Blame(entry, i).Line == line {
+						return i
+					}
+				}
+				return -1
+			}
+			at := max(first(race.Source.Line), first(race.Other.Line))
+			w, err := run.WhatIf(context.Background(), []ptx.Edit{{Kind: ptx.InsertBarrier, Func: entry.Name, At: at}}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !w.Removes("race", variable) {
+				t.Errorf("with a barrier in front of instruction %d: %s", at, w)
+			}
+		})
 	}
 }
