@@ -174,3 +174,54 @@ func captureLines(t *testing.T) map[string]int {
 	}
 	return at
 }
+
+// TestRenamedKernel gives a copy of a kernel other names throughout (entry, arguments, shared arrays, tile constants), beside a
+// manifest that says so: the same tiles, the same line for a fault, and findings in the user's names. Nothing depends on a
+// kernel being ours.
+func TestRenamedKernel(t *testing.T) {
+	arrays := map[string]string{
+		"sQ": "tileQuery", "sKT": "tileKey", "sV": "tileValue", "sS": "scores", "sP": "weights", "m_smem": "row_max", "l_smem": "row_sum",
+		"U_smem": "acc", "sPV_frag": "patch", "sK_u8": "rawKey", "sV_u8": "rawValue",
+	}
+	symbol := regexp.MustCompile(`_ZZ21sdpa_fp8_stage_c_wmmaE\d+(\w+)`)
+	renamed := func(ptx []byte) []byte {
+		s := symbol.ReplaceAllStringFunc(string(ptx), func(old string) string {
+			name := arrays[symbol.FindStringSubmatch(old)[1]]
+			return fmt.Sprintf("_ZZ12my_attentionE%d%s", len(name), name)
+		})
+		return []byte(strings.ReplaceAll(s, "sdpa_fp8_stage_c_wmma(", "my_attention("))
+	}
+	manifest := func(s string) string {
+		for old, name := range arrays {
+			s = regexp.MustCompile(`\b(name|array|within): `+old+`\b`).ReplaceAllString(s, "$1: "+name)
+		}
+		s = strings.ReplaceAll(strings.ReplaceAll(s, "TILE_M", "BR"), "TILE_N", "BC")
+		s = regexp.MustCompile(`name: (Q|K|V|O)(s?), type`).ReplaceAllString(s, "name: ptr_$1$2, type")
+		s = strings.ReplaceAll(s, "{output: O}", "{output: ptr_O}")
+		return strings.NewReplacer("name: sdpa_fp8_stage_c_wmma", "name: mine", "entry: sdpa_fp8_stage_c_wmma", "entry: my_attention",
+			"{name: softmax_scale", "{name: factor").Replace(s)
+	}
+	for _, fault := range []string{"", "FAULT_KT_LD=1"} {
+		defines := []string{"TS_PROBES=1"}
+		args, ours := []string{"run"}, []string{"run", "stage2"}
+		if fault != "" {
+			defines = append(defines, fault)
+			ours = append(ours, "--fault", "kt-ld")
+		}
+		path := ownManifest(t, renamed(stage2PTX(t, defines...)), manifest)
+		got, code, errText := runJSON(t, append(args, path)...)
+		want, wantCode, _ := runJSON(t, ours...)
+		if code != wantCode || got.Digest != want.Digest || got.Verdict != want.Verdict {
+			t.Fatalf("exit %d, %s; ours %d, %s: %s", code, summary(got), wantCode, summary(want), errText)
+		}
+		for i, f := range want.Findings {
+			g := got.Findings[i]
+			if g.Kind != f.Kind || g.Variable != arrays[f.Variable] || g.Source.Line != f.Source.Line {
+				t.Errorf("finding %s on %s at line %d, ours %s on %s at %d", g.Kind, g.Variable, g.Source.Line, f.Kind, f.Variable, f.Source.Line)
+			}
+		}
+		if fault != "" && len(got.Findings) == 0 {
+			t.Error("an overrun without a finding")
+		}
+	}
+}

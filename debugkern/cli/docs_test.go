@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"tilescope/debugkern"
+)
+
+var update = flag.Bool("update", false, "write the documented experiments anew")
+
+// consoleCommand is a command of a documented experiment: `$ tilescope … | grep -E 'PATTERN'`.
+var consoleCommand = regexp.MustCompile(`^\$ tilescope (.+?)(?: \| grep -E '(.*)')?$`)
+
+// TestExperiments runs every command of docs/experiments.md and compares what it prints with what the page says; -update
+// writes the page anew. Fault combinations outside the archive need an NVRTC, and are left as they are without one.
+func TestExperiments(t *testing.T) {
+	t.Chdir(filepath.Join("..", "..")) // where a reader stands, and where .toolchain is found
+	path := filepath.Join("docs", "experiments.md")
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	ran, block := 0, false
+	lines := strings.Split(string(page), "\n")
+	for i := 0; i < len(lines); i++ {
+		line := lines[i]
+		out = append(out, line)
+		if strings.HasPrefix(line, "```") {
+			block = line == "```console"
+		}
+		m := consoleCommand.FindStringSubmatch(line)
+		if !block || m == nil {
+			continue
+		}
+		end := i + 1
+		for end < len(lines) && !strings.HasPrefix(lines[end], "$ ") && lines[end] != "```" {
+			end++
+		}
+		said := strings.Join(lines[i+1:end], "\n")
+		got, ok := documented(t, m[1], m[2])
+		if !ok {
+			got = said
+		}
+		if got != said && !*update {
+			t.Errorf("docs/experiments.md:%d: %s\nsays:\n%s\nprints:\n%s", i+1, line, said, got)
+		}
+		if got != "" {
+			out = append(out, strings.Split(got, "\n")...)
+		}
+		i = end - 1
+		ran++
+	}
+	if ran < 20 {
+		t.Errorf("%d commands found; the page has more", ran)
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(strings.Join(out, "\n")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// documented is what a command prints on standard output, of it the lines that match; ok is false where no compiler is there.
+func documented(t *testing.T, args, pattern string) (text string, ok bool) {
+	t.Helper()
+	stdout, stderr, code := call(t, strings.Fields(args)...)
+	if code == int(debugkern.CodeUnavailable) {
+		return "", false
+	}
+	if code > exitDiverged {
+		t.Errorf("tilescope %s: exit %d: %s", args, code, stderr)
+	}
+	keep := regexp.MustCompile(pattern)
+	var lines []string
+	for _, l := range strings.Split(strings.TrimRight(stdout, "\n"), "\n") {
+		if l = strings.TrimRight(l, " "); keep.MatchString(l) {
+			lines = append(lines, l)
+		}
+	}
+	return strings.Join(lines, "\n"), true
+}
