@@ -139,8 +139,8 @@ func (s *Session) Compare(ctx context.Context, a, b Request, progress func(Progr
 
 // CompareRuns compares two finished runs of the same shape and seed without executing anything.
 func CompareRuns(a, b *Run) (*Comparison, error) {
-	if a.Plan.Shape != b.Plan.Shape || a.Request.Seed != b.Request.Seed || a.Request.Inputs != b.Request.Inputs || a.Plan.Gate != b.Plan.Gate {
-		return nil, usage("the two runs have different shapes, inputs or gates: run both on the same")
+	if err := sameRuns(a, b); err != nil {
+		return nil, err
 	}
 	c := newComparison(a.Request, b.Request)
 	for i, r := range []*Run{a, b} {

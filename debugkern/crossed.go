@@ -24,8 +24,16 @@ func (r *Run) Beside(p Place) (probes.Tile, bool) {
 
 // NextDiffering implements Crossed.
 func (r *Run) NextDiffering(from Cell, dir int) (Cell, bool) {
+	if r.state == nil || r.state.traced == nil {
+		return Cell{}, false
+	}
+	return r.differing(from, dir, r.Beside)
+}
+
+// differing looks for the nearest compared cell whose bits are not those of the tile beside it.
+func (r *Run) differing(from Cell, dir int, beside func(Place) (probes.Tile, bool)) (Cell, bool) {
 	sp := r.Plan.Stage(from.Stage)
-	if sp == nil || r.state == nil || r.state.traced == nil {
+	if sp == nil {
 		return Cell{}, false
 	}
 	places := r.places(from.Stage)
@@ -39,8 +47,9 @@ func (r *Run) NextDiffering(from Cell, dir int) (Cell, bool) {
 	for step := 0; step <= n; step++ {
 		p := places[((at+dir*step)%n+n)%n]
 		rows, cols := sp.ValidRows.At(p.Block, p.KVTile), sp.ValidCols.At(p.Block, p.KVTile)
-		x, y := r.state.Tile(p.Stage, p.Block, p.KVTile), r.state.traced.Tile(p.Stage, p.Block, p.KVTile)
-		if rows <= 0 || cols <= 0 || !x.Reached() && !y.Reached() {
+		x := r.state.Tile(p.Stage, p.Block, p.KVTile)
+		y, ok := beside(p)
+		if !ok || rows <= 0 || cols <= 0 || !x.Reached() && !y.Reached() {
 			continue
 		}
 		i := 0

@@ -226,19 +226,19 @@ func (m *Model) nextColumns(string) tea.Cmd {
 	if m.run == nil || m.run.plan == nil {
 		return m.nothingYet()
 	}
-	if m.run.report.Cross == nil {
+	if m.run.report.Cross == nil && m.run.pair == nil {
 		m.say("one backend ran: `:backend both` runs GPU and emulator on the same PTX and lays them side by side here")
 		return nil
 	}
 	return m.set(func(s *tile.Settings) {
 		s.Choice = s.Choice.Next()
-		m.say("columns: " + s.Choice.String())
+		m.say("columns: " + s.Choice.Name(m.run.pair != nil))
 	})
 }
 
 // crossing reports whether the Tile view shows two backends' tiles: then the next cell is one where they differ.
 func (m *Model) crossing() bool {
-	return m.view == keymap.Tile && m.run != nil && m.run.report.Cross != nil && m.pane.tile.Settings().Choice != tile.Usual
+	return m.view == keymap.Tile && m.run != nil && m.run.plan != nil && (m.run.report.Cross != nil || m.run.pair != nil) && m.pane.tile.Settings().Choice != tile.Usual
 }
 
 func (m *Model) toggleFollow(string) tea.Cmd {
@@ -334,6 +334,9 @@ func (m *Model) open(string) tea.Cmd {
 	case keymap.GPU:
 		return m.openGPU()
 	case keymap.Flags:
+		if m.focused() == partAbout {
+			return m.openVersus()
+		}
 		return m.toggle()
 	case keymap.Gates:
 		return m.openGate()
@@ -385,6 +388,7 @@ func (m *Model) pin(string) tea.Cmd {
 	m.a = &flags.Pinned{Name: m.run.name, Report: m.run.report}
 	setup := setupOf(m.run.request)
 	m.pinned = &setup
+	m.alone()
 	m.say("A is " + m.run.name + ": switch something, and B stands beside it")
 	m.refreshFlags()
 	return m.changed()
@@ -396,9 +400,10 @@ func (m *Model) unpin(string) tea.Cmd {
 		return nil
 	}
 	m.a, m.pinned = nil, nil
+	m.alone()
 	m.say("A unpinned")
 	m.refreshFlags()
-	return m.changed()
+	return tea.Batch(m.loadTile(), m.changed())
 }
 
 // setSearch sets what n and N look for in this view.

@@ -280,7 +280,7 @@ func (m *Model) chooseShape(name string) tea.Cmd {
 // refreshFlags makes the Flags view's list for the request, and the rail's.
 func (m *Model) refreshFlags() {
 	m.showGates()
-	d := flags.Data{Request: title(m.req), A: m.a}
+	d := flags.Data{Request: title(m.req), A: m.a, Bisection: m.versus.bisection, Comparison: m.versus.comparison, Against: m.versus.name}
 	if m.run != nil {
 		d.Report, d.B = m.run.report, m.run.name
 	}

@@ -71,6 +71,8 @@ func runCommands() []command {
 		{"cancel", "", "cancel the run", nil, (*Model).cancel},
 		{"pin", "", "pin this run as A", nil, (*Model).pin},
 		{"unpin", "", "unpin A", nil, (*Model).unpin},
+		{"bisect", "", "smallest set of flags between A and B that turns the verdict", nil, (*Model).bisect},
+		{"compare", "", "A with B, kernel against kernel", nil, (*Model).compare},
 	}
 }
 

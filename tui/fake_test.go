@@ -24,6 +24,7 @@ type fakeEngine struct {
 	requests []debugkern.Request
 	hold     chan struct{} // runs wait for it where it is there
 	fail     error
+	bisected [2]debugkern.Request
 	gpu      fakeGPU
 }
 

@@ -77,6 +77,9 @@ func (m *Model) nextDiffering(dir int) tea.Cmd {
 	}
 	return m.launch(func(_ context.Context, msg foundMsg) foundMsg {
 		msg.what = "cell where GPU and emulator differ"
+		if run.pair != nil {
+			msg.what = "cell where A and B differ"
+		}
 		msg.cell, msg.ok = crossed.NextDiffering(from, dir)
 		return msg
 	})

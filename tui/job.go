@@ -85,7 +85,7 @@ func runCmd(o Options, j job, req debugkern.Request) tea.Cmd {
 		case err != nil:
 			return ranMsg{gen: j.gen, err: err}
 		}
-		s.report, s.plan, s.viewer = run.Report, run.Plan, o.viewer(run)
+		s.run, s.report, s.plan, s.viewer = run, run.Report, run.Plan, o.viewer(run)
 		s.summary = pipe.Summarise(ctx, s.viewer, s.plan)
 		return ranMsg{gen: j.gen, run: s}
 	}
@@ -142,6 +142,7 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 		return m.watchSource()
 	}
 	m.run = msg.run
+	m.versus.comparison = nil
 	m.loaded = tiles{gen: msg.gen}
 	m.who.reset()
 	m.place()
@@ -149,6 +150,10 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 	if msg.err != nil {
 		m.complain(firstLine(msg.err.Error()))
 		return tea.Batch(m.watchGPU(), m.watchSource())
+	}
+	if m.versus.after {
+		m.versus.after = false
+		return tea.Batch(m.moved(), m.changed(), m.compare(""))
 	}
 	return tea.Batch(m.moved(), m.loadFragments(), m.changed(), m.repin(), m.watchGPU(), m.watchSource())
 }

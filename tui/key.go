@@ -167,6 +167,8 @@ func acting() map[keymap.Action]handler {
 		keymap.Edit:      (*Model).edit,
 		keymap.Pin:       (*Model).pin,
 		keymap.Unpin:     (*Model).unpin,
+		keymap.Bisect:    (*Model).bisect,
+		keymap.Versus:    (*Model).compare,
 		keymap.Cancel:    (*Model).cancel,
 		keymap.Interrupt: (*Model).interrupt,
 		keymap.Suspend:   (*Model).suspend,

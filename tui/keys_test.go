@@ -60,7 +60,7 @@ func TestKeysOfOtherViews(t *testing.T) {
 	d.press("i").hasStatus("Races [5]")
 	d.press("a").hasStatus("Flags [4]")
 	d.press("8", "s").hasStatus("to come")
-	d.press("4", "B").hasStatus("bisect")
+	d.press("4", "B").hasStatus("no run is pinned")
 	d.press("2", "D").hasStatus("one backend ran")
 	d.press("Q").hasStatus("no meaning")
 	d.press("g", "x").hasStatus("g x means nothing")

@@ -54,6 +54,7 @@ type Model struct {
 	file   sourceFile
 	frag   fragments
 	task   task
+	versus versus
 	sweep  sweep
 
 	cursor  debugkern.Cell
@@ -103,6 +104,9 @@ type shown struct {
 	report  *debugkern.Report
 	plan    *probes.Plan // nil for a run that failed
 	viewer  debugkern.Viewer
+	run     *debugkern.Run // nil for a run that failed
+	pair    pairing        // it laid over A, nil where it is alone
+	against string         // A's name
 	summary *pipe.Summary
 	text    func(file string) []string // the target's source, for a run that failed
 }
@@ -122,6 +126,9 @@ func New(ctx context.Context, o Options, look Look) *Model {
 	}
 	if m.opt.viewer == nil {
 		m.opt.viewer = func(r *debugkern.Run) debugkern.Viewer { return r }
+	}
+	if m.opt.pair == nil {
+		m.opt.pair = newPair
 	}
 	if o.quiet == 0 {
 		m.opt.quiet, m.opt.settle = 60*time.Millisecond, time.Second
@@ -186,6 +193,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.writerFound(msg)
 	case taskMsg:
 		cmd = m.tasked(msg)
+	case bisectedMsg:
+		m.bisected(msg)
+	case pairedMsg:
+		cmd = m.paired(msg)
 	case sweepMsg:
 		cmd = m.sweeping(msg)
 	case judgedMsg:

@@ -85,6 +85,9 @@ func (m *Model) tileLoaded(msg tileMsg) {
 func (m *Model) showTile() {
 	p := m.at()
 	d := tile.Data{Place: p}
+	if m.run != nil && m.run.pair != nil {
+		d.A, d.B = m.run.against, m.run.name
+	}
 	switch {
 	case m.run == nil:
 		d.Message = m.idle()

@@ -46,9 +46,10 @@ type Options struct {
 	Environ  []string // nil: the process's
 
 	viewer func(*debugkern.Run) debugkern.Viewer // tests show runs of their own making
-	quiet  time.Duration                         // how long the cursor rests before its writer is looked for
-	settle time.Duration                         // how long until what changed is saved
-	pulse  time.Duration                         // how long between two looks at a device or a file; < 0: only when a test says so
+	pair   func(a, b *debugkern.Run) (pairing, error)
+	quiet  time.Duration // how long the cursor rests before its writer is looked for
+	settle time.Duration // how long until what changed is saved
+	pulse  time.Duration // how long between two looks at a device or a file; < 0: only when a test says so
 }
 
 // ErrNoTerminal says that output is not a terminal.

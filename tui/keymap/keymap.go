@@ -73,6 +73,7 @@ const (
 	Matrix     Action = "matrix"
 	Unpin      Action = "unpin"
 	Bisect     Action = "bisect"
+	Versus     Action = "compare"
 	WhatIf     Action = "what-if"
 	Replay     Action = "replay"
 	Step       Action = "step"

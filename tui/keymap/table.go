@@ -87,7 +87,8 @@ func flags() []Binding {
 	return []Binding{
 		{Action: Pin, Keys: []string{"a"}, Label: "a", Help: "pin this run as A; every later run is B beside it", Hint: "pin A", Group: g, In: in},
 		{Action: Unpin, Keys: []string{"A"}, Label: "A", Help: "unpin A", Group: g, In: in},
-		{Action: Bisect, Keys: []string{"B"}, Label: "B", Help: "smallest set of flags between A and B that matters", Group: g, In: in, Later: "it comes with the bisect command"},
+		{Action: Bisect, Keys: []string{"B"}, Label: "B", Help: "bisect: smallest set of flags and faults between A and B that turns the verdict", Hint: "bisect", Group: g, In: in},
+		{Action: Versus, Keys: []string{"C"}, Label: "C", Help: "compare A with B, kernel against kernel, tile by tile", Hint: "compare", Group: g, In: in},
 	}
 }
 

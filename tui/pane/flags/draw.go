@@ -47,6 +47,9 @@ func (p *Pane) draw() []string {
 
 	about := p.right(p.w - lw - 2)
 	p.about = len(about)
+	if p.wanted != Nothing {
+		p.scroll, p.wanted = p.marks[p.wanted], Nothing
+	}
 	p.scroll = max(0, min(p.scroll, p.about-body))
 	note = ""
 	if p.about > body {
@@ -154,10 +157,10 @@ func (p *Pane) right(w int) []string {
 	gap()
 	if p.data.A == nil {
 		say(p.th.Dim, "a pins this run as A; the next one is compared with it here")
-		return out
+	} else {
+		p.compare(w, &out)
 	}
-	p.compare(w, &out)
-	return out
+	return p.versus(w, out)
 }
 
 func (p *Pane) verdict(r *debugkern.Report, w int, out *[]string) {
@@ -181,10 +184,10 @@ func (p *Pane) verdict(r *debugkern.Report, w int, out *[]string) {
 // compare lays A beside B, stage by stage.
 func (p *Pane) compare(w int, out *[]string) {
 	a, b := p.data.A.Report, p.data.Report
-	half := (w - 4) / 2
+	half := (w - 5) / 2
 	line := func(name string, sa, sb theme.Style, ta, tb string) {
-		l := p.th.Line(w).Space(1).Add(p.th.Dim, name).Pad(4)
-		l.Add(sa, p.th.Fit(ta, half-1)).Pad(4 + half)
+		l := p.th.Line(w).Space(1).Add(p.th.Dim, name).Pad(5)
+		l.Add(sa, p.th.Fit(ta, half-1)).Pad(5 + half)
 		*out = append(*out, l.Add(sb, p.th.Fit(tb, half-1)).Done())
 	}
 	line("", p.th.Title, p.th.Title, "A "+p.data.A.Name, "B "+p.data.B)

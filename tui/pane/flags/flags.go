@@ -59,6 +59,10 @@ type Data struct {
 	Report  *debugkern.Report
 	A       *Pinned
 	B       string // name of the run on screen
+
+	Bisection  *debugkern.Bisection
+	Comparison *debugkern.Comparison // of A and B, kernel against kernel
+	Against    string                // A's name in the comparison
 }
 
 // Panes of the view, as focus counts them.
@@ -81,7 +85,9 @@ type Pane struct {
 	focus  int
 	grow   int
 
-	about   int // lines of the right part
+	about   int              // lines of the right part
+	marks   [numSections]int // where its sections begin
+	wanted  Section          // to be scrolled to at the next drawing
 	lines   []string
 	changed bool
 }
@@ -229,6 +235,20 @@ func (p *Pane) Group(dir int) bool {
 	}
 	return false
 }
+
+// Section is a part of what stands beside the list.
+type Section uint8
+
+// The sections that can be scrolled to.
+const (
+	Nothing Section = iota
+	Compared
+	Bisected
+	numSections
+)
+
+// ScrollTo brings a section into view.
+func (p *Pane) ScrollTo(s Section) { p.wanted, p.changed = s, true }
 
 // Page is how many lines a page has.
 func (p *Pane) Page() int { return max(1, p.h-2) }

@@ -52,11 +52,15 @@ func (p *Pane) cellLine(w int) string {
 func (p *Pane) crossLine(l *theme.Line, x cell.Cell) *theme.Line {
 	t := p.data.View.Got.DType
 	bar := " " + p.th.Glyph.V + " "
-	l.Add(p.th.Text, fmt.Sprintf("  g %s 0x%s", cell.Long(x.Got), cell.HexText(t, x.Bits))).Add(p.th.Border, bar)
+	own, other := "g", "e"
+	if p.data.A != "" {
+		own, other = "B", "A"
+	}
+	l.Add(p.th.Text, fmt.Sprintf("  %s %s 0x%s", own, cell.Long(x.Got), cell.HexText(t, x.Bits))).Add(p.th.Border, bar)
 	if !p.data.View.Beside.Reached() {
-		l.Add(p.th.Taint, "e not reached")
+		l.Add(p.th.Taint, other+" not reached")
 	} else {
-		l.Add(p.th.Text, fmt.Sprintf("e %s 0x%s ", cell.Long(t.Value(x.Other)), cell.HexText(t, x.Other)))
+		l.Add(p.th.Text, fmt.Sprintf("%s %s 0x%s ", other, cell.Long(t.Value(x.Other)), cell.HexText(t, x.Other)))
 		if x.Differs {
 			l.Add(p.th.Taint, fmt.Sprintf("%s %+d ulp", p.th.Glyph.Differs, p.judge.Beside(p.row, p.col).ULP))
 		} else {
@@ -121,7 +125,11 @@ func (p *Pane) tileLine(w int) string {
 	}
 	verdict := p.data.View.Verdict.Verdict
 	if p.judge.Crossed() && p.stats.Differing > 0 {
-		l.Add(p.th.Dim, " · ").Add(p.th.Taint, fmt.Sprintf("%s%d/%d from the emulator", p.th.Glyph.Differs, p.stats.Differing, p.stats.Cells))
+		from := "the emulator"
+		if p.data.A != "" {
+			from = "A"
+		}
+		l.Add(p.th.Dim, " · ").Add(p.th.Taint, fmt.Sprintf("%s%d/%d from %s", p.th.Glyph.Differs, p.stats.Differing, p.stats.Cells, from))
 	}
 	l.Add(p.th.Dim, " · ")
 	l.Add(p.th.Verdict(verdict), p.th.VerdictMark(verdict)+" "+verdict)

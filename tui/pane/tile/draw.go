@@ -70,15 +70,22 @@ func (p *Pane) title(kind int) string {
 		if p.choice() != Usual {
 			name = "GPU"
 		}
+		if p.data.A != "" {
+			name = "B " + p.data.B
+		}
 		if v := p.data.View; v != nil {
 			return fmt.Sprintf("%s %s", name, v.Got.DType)
 		}
 		return name
 	case Emulator:
-		if n := p.stats.Differing; n > 0 {
-			return fmt.Sprintf("EMULATOR %s%d", p.th.Glyph.Differs, n)
+		name := "EMULATOR"
+		if p.data.A != "" {
+			name = "A " + p.data.A
 		}
-		return "EMULATOR " + p.th.Glyph.OK + " equal"
+		if n := p.stats.Differing; n > 0 {
+			return fmt.Sprintf("%s %s%d", name, p.th.Glyph.Differs, n)
+		}
+		return name + " " + p.th.Glyph.OK + " equal"
 	case Reference:
 		if p.judge.Name() != "" {
 			return "REFERENCE " + p.judge.Name()
@@ -86,6 +93,9 @@ func (p *Pane) title(kind int) string {
 		return "REFERENCE"
 	}
 	if p.choice() == Crosswise {
+		if p.data.A != "" {
+			return "B - A " + p.set.Diff.String()
+		}
 		return "GPU - EMULATOR " + p.set.Diff.String()
 	}
 	return "ERROR signed " + p.set.Diff.String()

@@ -65,7 +65,11 @@ const (
 // Next is the choice after c.
 func (c Choice) Next() Choice { return (c + 1) % numChoices }
 
-func (c Choice) String() string {
+// Name is the choice in words, of two kernels laid over each other or of two backends.
+func (c Choice) Name(kernels bool) string {
+	if kernels {
+		return [numChoices]string{"kernel, reference, error", "kernel B, kernel A, reference, error", "kernel A, kernel B, difference"}[c]
+	}
 	return [numChoices]string{"kernel, reference, error", "GPU, emulator, reference, error", "GPU, emulator, difference"}[c]
 }
 
@@ -87,6 +91,7 @@ type Data struct {
 	View    *debugkern.TileView // nil while it is being computed
 	Stage   *debugkern.StageDoc // nil where the report has none
 	Message string              // instead of a tile: loading, off, an error
+	A, B    string              // names of two kernels laid over each other: the tile is B's, that beside it A's; else ""
 }
 
 // Pane draws one tile.
@@ -216,6 +221,9 @@ func (p *Pane) layout() {
 	kinds := map[Choice][]int{
 		Usual: {Kernel, Reference, Error}, All: {Kernel, Emulator, Reference, Error}, Crosswise: {Kernel, Emulator, Error},
 	}[p.choice()]
+	if p.choice() == Crosswise && p.data.A != "" {
+		kinds = []int{Emulator, Kernel, Error}
+	}
 	if p.set.Diff == cell.DiffOff {
 		kinds = kinds[:len(kinds)-1]
 	}

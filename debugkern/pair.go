@@ -1,0 +1,105 @@
+package debugkern
+
+import (
+	"errors"
+
+	"tilescope/probes"
+)
+
+// Pair is two finished runs of the same problem under one cursor: it views B, and beside every tile of B lies the tile of A
+// that computes the same part of the problem, however A's blocks are laid out. Like a Run it is immutable and safe for
+// concurrent use.
+type Pair struct {
+	*Run // B
+	a    *Run
+	at   map[probes.Stage]map[part]Place // where A has a part, of the stages that can be laid over each other
+}
+
+var (
+	_ Viewer  = (*Pair)(nil)
+	_ Crossed = (*Pair)(nil)
+)
+
+// NewPair lays b over a. Runs of different shapes, inputs or gates are refused.
+func NewPair(a, b *Run) (*Pair, error) {
+	if a == nil || b == nil || a.state == nil || b.state == nil {
+		return nil, errors.New("a run that failed has no tiles to compare")
+	}
+	if err := sameRuns(a, b); err != nil {
+		return nil, err
+	}
+	p := &Pair{Run: b, a: a, at: map[probes.Stage]map[part]Place{}}
+	for s := range probes.NumStages {
+		if !captures(a.state, s) || !captures(b.state, s) {
+			continue
+		}
+		sp := a.Plan.Stage(s)
+		if unlike(sp, b.Plan.Stage(s)) != "" {
+			continue
+		}
+		parts := map[part]Place{}
+		eachTile(a.state, sp, func(block probes.Dim3, kv int) {
+			parts[partOf(a.Plan, sp, block, kv)] = Place{s, block, kv}
+		})
+		p.at[s] = parts
+	}
+	return p, nil
+}
+
+// Beside is A's tile of the same part; ok is false where A has none, or one that cannot be laid over B's.
+func (p *Pair) Beside(at Place) (probes.Tile, bool) {
+	parts, sp := p.at[at.Stage], p.Plan.Stage(at.Stage)
+	if parts == nil || sp == nil {
+		return probes.Tile{}, false
+	}
+	o, ok := parts[partOf(p.Plan, sp, at.Block, at.KVTile)]
+	if !ok {
+		return probes.Tile{}, false
+	}
+	return p.a.state.Tile(o.Stage, o.Block, o.KVTile), true
+}
+
+// View is B's tile with its references, and A's beside it.
+func (p *Pair) View(at Place) (*TileView, error) {
+	v, err := p.Run.View(at)
+	if err != nil {
+		return nil, err
+	}
+	out := *v
+	out.Beside, _ = p.Beside(at)
+	return &out, nil
+}
+
+// NextDiffering finds the nearest compared cell whose bits differ between A and B. Before the first cell of a tile stands
+// column -1 of row 0.
+func (p *Pair) NextDiffering(from Cell, dir int) (Cell, bool) {
+	if p.at[from.Stage] == nil {
+		return Cell{}, false
+	}
+	return p.Run.differing(from, dir, p.Beside)
+}
+
+// First is the first cell of a stage that differs.
+func (p *Pair) First(s probes.Stage) (Cell, bool) {
+	places := p.places(s)
+	if len(places) == 0 {
+		return Cell{}, false
+	}
+	return p.NextDiffering(Cell{Place: places[0], Col: -1}, 1)
+}
+
+// Compare counts what differs, stage by stage.
+func (p *Pair) Compare() (*Comparison, error) { return CompareRuns(p.a, p.Run) }
+
+// sameRuns refuses runs of different problems.
+func sameRuns(a, b *Run) error {
+	switch {
+	case a.Plan.Shape != b.Plan.Shape:
+		return usage("A has shape %s, B %s: run both on the same", a.Plan.Shape, b.Plan.Shape)
+	case a.Request.Seed != b.Request.Seed || a.Request.Inputs != b.Request.Inputs:
+		return usage("A and B have different inputs: run both on the same")
+	case a.Plan.Gate != b.Plan.Gate:
+		return usage("A has gate %s, B %s: run both on the same", a.Plan.Gate, b.Plan.Gate)
+	}
+	return nil
+}
