@@ -53,7 +53,7 @@ type unit interface {
 
 // kinds lists every kind of checker there is, in the order in which their findings stand where nothing else tells them apart.
 func kinds() []kind {
-	return []kind{raceKind()}
+	return []kind{raceKind(), overlapKind(), bankKind(), sectorKind()}
 }
 
 // New makes a checker for one launch.
