@@ -24,6 +24,7 @@ type Options struct {
 type Checker struct {
 	options Options
 	ignored map[int]bool
+	defined definitions
 
 	mu     sync.Mutex
 	blocks []*block
@@ -53,7 +54,7 @@ type unit interface {
 
 // kinds lists every kind of checker there is, in the order in which their findings stand where nothing else tells them apart.
 func kinds() []kind {
-	return []kind{raceKind(), overlapKind(), bankKind(), sectorKind()}
+	return []kind{raceKind(), registerKind(), overlapKind(), bankKind(), sectorKind()}
 }
 
 // New makes a checker for one launch.

@@ -193,7 +193,9 @@ func (u *overlapUnit) finding(k overlapPair, a, b *sharedArray) target.Finding {
 }
 
 // overwritten names the element of b at an address of a.
-func (a *sharedArray) overwritten(b *sharedArray, addr int) string { return element(b.Name, b.index(addr)) }
+func (a *sharedArray) overwritten(b *sharedArray, addr int) string {
+	return element(b.Name, b.index(addr))
+}
 
 // element writes an array's element: "sS[17][9]".
 func element(name string, index []int) string {
@@ -202,4 +204,3 @@ func element(name string, index []int) string {
 	}
 	return name
 }
-

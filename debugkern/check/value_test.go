@@ -2,7 +2,7 @@ package check_test
 
 import (
 	"context"
-	"fmt"
+	"strings"
 	"testing"
 
 	"tilescope/debugkern"
@@ -10,6 +10,9 @@ import (
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
+
+// cheap is the checkers of values and memory that watch every block.
+const cheap = check.Registers | check.Overlap | check.Banks | check.Sectors
 
 // watched runs a kernel of the archive, and then again with checkers attached.
 func watched(t *testing.T, req debugkern.Request, tr debugkern.Trial) *debugkern.Run {
@@ -40,12 +43,49 @@ func ofKind(r *debugkern.Run, k target.Kind) []debugkern.FindingDoc {
 	return out
 }
 
-func TestShow(t *testing.T) {
-	for _, v := range []string{"stage2", "scalar", "swizzle", "kvlut", "stage3b", "flashcore_vec", "flashcore_fused_wmma"} {
-		r := watched(t, debugkern.Request{Target: v, Shape: "validation"}, debugkern.Trial{Check: check.Banks | check.Sectors | check.Overlap})
-		for _, f := range r.Report.Findings {
-			fmt.Println(v, f.Kind, f.Source.Line, f.Message, "--", f.Consequence)
+// TestOverlapOfTable: the decode table shares bytes with sS. The table is named, what was written over it, and both lines.
+func TestOverlapOfTable(t *testing.T) {
+	r := watched(t, debugkern.Request{Target: "kvlut", Faults: []string{"kv-lut-overlap"}}, debugkern.Trial{Check: check.Overlap})
+	fs := ofKind(r, target.Overlap)
+	if len(fs) != 1 {
+		t.Fatalf("%d findings of overlap: %+v", len(fs), fs)
+	}
+	f := fs[0]
+	if f.Variable != "kv_lut" || f.Neighbour != "sS" || f.Severity != "error" || f.KVTile != 1 || f.Other == nil ||
+		!strings.HasSuffix(f.Source.File, "simulated_fp8.cuh") || !strings.HasSuffix(f.Other.File, "sdpa_fp8_stage_c_wmma.cu") {
+		t.Errorf("%+v, read at %+v, overwritten at %+v", f, f.Source, f.Other)
+	}
+}
+
+// TestSilence: nothing is wrong with the values and the memory of a clean kernel, under any gate.
+func TestSilence(t *testing.T) {
+	targets := []string{"scalar", "stage1", "stage2", "stage3a", "swizzle", "swizzle3a", "stage3b", "pipe3", "kvlut", "flashcore_vec", "flashcore_fused_wmma"}
+	gates := []probes.Gate{probes.GateNone, probes.GateQK, probes.GateSoftmax, probes.GatePV}
+	shapes := []string{"small", "partial", "partial49", "single16"}
+	if !testing.Short() {
+		shapes = append(shapes, "single32")
+	}
+	s, err := debugkern.Open(context.Background(), debugkern.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range targets {
+		for _, gate := range gates {
+			for _, shape := range shapes {
+				run, err := s.Run(context.Background(), debugkern.Request{Target: target, Shape: shape, Gate: gate, Backend: "emu"}, nil)
+				if err != nil {
+					t.Fatal(target, gate, shape, err)
+				}
+				r, err := run.Try(context.Background(), debugkern.Trial{Check: cheap})
+				if err != nil {
+					t.Fatal(target, gate, shape, err)
+				}
+				for _, f := range r.Report.Findings {
+					if f.Severity == "error" {
+						t.Errorf("%s %s %s: %s %s: %s", target, gate, shape, f.Kind, f.Variable, f.Message)
+					}
+				}
+			}
 		}
 	}
-	_ = probes.GateNone
 }

@@ -25,37 +25,14 @@ func uses(in *ptx.Instr, read, written *[]int32) {
 	*read, *written = (*read)[:0], (*written)[:0]
 	for i := range in.Args {
 		op := &in.Args[i]
-		if i == 0 && hasDest(in) {
-			registersOf(op, written)
+		if i == 0 && in.HasDest() {
+			*written = op.Registers(*written)
 			continue
 		}
-		registersOf(op, read)
+		*read = op.Registers(*read)
 	}
 	if in.Guard != nil {
 		*read = append(append(*read, in.Guard.Reg), *written...)
-	}
-}
-
-// hasDest reports whether the first operand is the destination.
-func hasDest(in *ptx.Instr) bool {
-	switch in.Op {
-	case "st", "red", "bra", "brx", "call", "cp", "stmatrix", "membar", "fence", "nanosleep", "prefetch", "prefetchu", "pmevent",
-		"discard", "applypriority":
-		return false
-	case "bar", "barrier":
-		return in.Has("red")
-	case "wmma":
-		return !in.Has("store")
-	}
-	return true
-}
-
-func registersOf(op *ptx.Operand, to *[]int32) {
-	if op.Kind == ptx.OpReg || op.Kind == ptx.OpAddr && op.Base == ptx.BaseReg {
-		*to = append(*to, op.Reg)
-	}
-	for i := range op.Elems {
-		registersOf(&op.Elems[i], to)
 	}
 }
 
