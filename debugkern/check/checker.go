@@ -124,7 +124,8 @@ func (c *Checker) unitsOf(set Set) []unit {
 	return us
 }
 
-// order sorts findings: errors before advice, then by block, place and kind.
+// order sorts findings: errors before advice, then by block, place and kind. Advice of a kind keeps its order: the dearest
+// first.
 func order(fs []target.Finding, grid probes.Dim3) {
 	place := func(s *target.Source) (string, int) {
 		if s == nil {
@@ -136,6 +137,9 @@ func order(fs []target.Finding, grid probes.Dim3) {
 		a, b := &fs[i], &fs[j]
 		if a.Severity != b.Severity {
 			return a.Severity == target.SeverityError
+		}
+		if a.Severity == target.SeverityAdvice {
+			return a.Kind < b.Kind
 		}
 		if x, y := grid.Linear(a.Block), grid.Linear(b.Block); x != y {
 			return x < y

@@ -152,11 +152,10 @@ func (k *Kernel) Registers(pc int) (written, read, live []int) {
 // Written lists the registers that the entry's instruction writes.
 func (k *Kernel) Written(pc int) []int {
 	f := k.p.entry
-	if pc < 0 || pc >= len(f.Body) || len(f.Body[pc].Args) == 0 || !hasDest(f.Body[pc]) {
+	if pc < 0 || pc >= len(f.Body) || len(f.Body[pc].Args) == 0 || !f.Body[pc].HasDest() {
 		return nil
 	}
-	var regs []int32
-	registersOf(&f.Body[pc].Args[0], &regs)
+	regs := f.Body[pc].Args[0].Registers(nil)
 	out := make([]int, len(regs))
 	for i, r := range regs {
 		out[i] = int(r)
