@@ -2,7 +2,9 @@ package debugkern
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/target"
@@ -41,6 +43,7 @@ func mergeFindings(own, checked []target.Finding, grid probes.Dim3) []target.Fin
 			out[i] = f
 		}
 	}
+	out = foldUnwritten(out)
 	slices.SortStableFunc(out, func(a, b target.Finding) int {
 		if a.Severity != b.Severity && (a.Severity == target.SeverityAdvice || b.Severity == target.SeverityAdvice) {
 			if a.Severity == target.SeverityAdvice {
@@ -52,6 +55,35 @@ func mergeFindings(own, checked []target.Finding, grid probes.Dim3) []target.Fin
 	})
 	return out
 }
+
+// foldUnwritten drops findings that shared memory is read before it is written where a race, or a cp.async not waited for, on
+// the same variable has that line for its reader: the write is there and comes too late, which is told as a consequence.
+func foldUnwritten(fs []target.Finding) []target.Finding {
+	var kept []target.Finding
+	for _, f := range fs {
+		i := slices.IndexFunc(fs, func(g target.Finding) bool { return unwrittenBy(&f, &g) })
+		if i < 0 {
+			kept = append(kept, f)
+		}
+	}
+	for i := range kept {
+		for _, f := range fs {
+			if g := &kept[i]; unwrittenBy(&f, g) {
+				says := fmt.Sprintf("as executed here, the read comes first and finds bytes that nobody has written (%d times)", f.Count)
+				g.Consequence = strings.TrimPrefix(g.Consequence+"; "+says, "; ")
+			}
+		}
+	}
+	return kept
+}
+
+// unwrittenBy reports whether f, a read before any write, is what g, a finding of order, lets happen.
+func unwrittenBy(f, g *target.Finding) bool {
+	return f.Kind == target.Uninitialised && f.Space == target.SpaceShared.String() && f.Source != nil && f.Variable == g.Variable &&
+		(g.Kind == target.Race || g.Kind == target.CpAsync) && (atLine(g.Source, f.Source) || atLine(g.Other, f.Source))
+}
+
+func atLine(a, b *target.Source) bool { return a != nil && a.File == b.File && a.Line == b.Line }
 
 // sameCause compares what findings are about, not how they are worded.
 func sameCause(f, g *target.Finding) bool {

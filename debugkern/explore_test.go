@@ -34,7 +34,7 @@ func TestExplore(t *testing.T) {
 				req.Faults = []string{c.fault}
 			}
 			run := ran(t, req)
-			o := ExploreOptions{N: 40, Blocks: []probes.Dim3{c.block}}
+			o := ExploreOptions{N: 24, Blocks: []probes.Dim3{c.block}}
 			x, err := run.Explore(context.Background(), o)
 			if err != nil {
 				t.Fatal(err)
@@ -43,7 +43,7 @@ func TestExplore(t *testing.T) {
 			if x.Rounding > 0 != (c.target == "flashcore_fused_wmma" && c.fault == "") {
 				t.Errorf("%d schedules change roundings", x.Rounding)
 			}
-			if x.Tried != 40 || x.Varied > 0 != c.varies {
+			if x.Tried != 24 || x.Varied > 0 != c.varies {
 				t.Fatalf("%d of %d varied", x.Varied, x.Tried)
 			}
 			if !c.varies {

@@ -24,7 +24,7 @@ func TestWhatIf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(w.Gone) != 0 || len(w.Left) != 0 || !hasFinding(w.New, "uninitialised", "sS") || !w.Turned {
+	if len(w.Gone) != 0 || len(w.Left) != 0 || !hasFinding(w.New, "race", "sS") || !w.Turned {
 		t.Errorf("without a barrier: %s", w)
 	}
 	if w.Cost.BarriersAfter >= w.Cost.Barriers || w.Cost.InstructionsAfter >= w.Cost.Instructions {
