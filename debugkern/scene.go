@@ -1,0 +1,363 @@
+package debugkern
+
+import (
+	"context"
+	"math/bits"
+	"path"
+	"slices"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// SceneRequest asks what happened around a finding.
+type SceneRequest struct {
+	Block    probes.Dim3
+	Variable string
+	Index    []int // the element; nil: any
+	KVTile   int   // the iteration that Writers are of; -1: all of them
+	Sides    [2]*SourceDoc
+	Warps    []int  // preferred for the conflicting pair
+	Schedule string // POLICY:SEED; "" as the run's
+}
+
+// Scene is one block's execution as it can be drawn: which warp ran when, where it synchronised, which accesses of a variable
+// came from the two lines of a finding, and who wrote and read each cell of that variable.
+type Scene struct {
+	Request   SceneRequest
+	Schedule  string
+	Warps     int
+	Steps     uint64    // the block's clock at its end
+	Stretches []Stretch // in order; what one warp executed without another between
+	Syncs     []Sync    // in order
+	Accesses  []Access  // in order
+	// Pair is the conflict: indices of Accesses, the element's own where there are any, of two warps or of two lanes of
+	// one, the first of which writes or is overwritten; -1 where the two do not meet in this execution.
+	Pair    [2]int
+	Writers *Writers // nil where the variable is no shared array
+}
+
+// Stretch is warp instructions From to To (the block's clock, both included) of one warp.
+type Stretch struct {
+	Warp     int
+	From, To uint64
+}
+
+// SyncKind says what synchronised.
+type SyncKind uint8
+
+// The kinds of Sync.
+const (
+	SyncArrive SyncKind = iota // a warp arrived at a block barrier
+	SyncDone                   // a block barrier completed; Warp is -1
+	SyncWarp                   // bar.warp.sync
+	SyncWait                   // cp.async.wait
+)
+
+// Sync is one synchronisation.
+type Sync struct {
+	Kind   SyncKind
+	Step   uint64
+	Warp   int
+	KVTile int
+	Source *SourceDoc
+}
+
+// Access is one warp instruction that touched the variable from one of the two lines.
+type Access struct {
+	Step   uint64
+	Warp   int
+	Lanes  uint32
+	Write  bool
+	Async  bool    // cp.async: the bytes land later
+	Side   [2]bool // of which of the two lines
+	KVTile int
+	Phase  int  // block barriers completed before it
+	Here   bool // it touched the element
+}
+
+// Writers is who touched each cell of a shared array, in the iteration that was asked for, row-major. An array of one
+// dimension is a column.
+type Writers struct {
+	Array      probes.SharedArray
+	Rows, Cols int
+	Cells      []CellWriters
+}
+
+// CellWriters is who touched one cell. Contested: two warps did between two block barriers, one of them writing; Line is the
+// last writer's.
+type CellWriters struct {
+	Warp, Lane, Line int // the last writer; Warp -1: nobody wrote it
+	Wrote, Read      uint32
+	Contested        bool
+}
+
+// At is one cell.
+func (w *Writers) At(row, col int) *CellWriters { return &w.Cells[row*w.Cols+col] }
+
+// Scene executes one block again, on the emulator, and records what happened around a finding. Errors are those of Try.
+func (r *Run) Scene(ctx context.Context, req SceneRequest) (*Scene, error) {
+	a, err := r.prepare(ctx, Trial{Blocks: []probes.Dim3{req.Block}, Schedule: req.Schedule})
+	if err != nil {
+		return nil, a.e.explain(err)
+	}
+	rec := newRecorder(req, r.Plan)
+	a.launch.Observe = func(probes.Dim3) target.Observer { return rec }
+	if _, err := a.kernel.Launch(ctx, a.launch); err != nil {
+		return nil, a.e.explain(launchError(err))
+	}
+	rec.scene.Schedule = scheduleText(a.launch.Schedule)
+	rec.pair()
+	return rec.scene, nil
+}
+
+// recorder is the observer of a scene.
+type recorder struct {
+	scene *Scene
+	view  target.View
+	base  map[*ptx.Func]int // first PC of each function
+	lines map[int]*SourceDoc
+	names map[uint64]cellAt
+	phase int
+	seen  []phaseUse // by cell: who touched it in the phase
+}
+
+// cellAt is what lies at a shared address: a cell of the variable, or -1.
+type cellAt struct {
+	cell int
+	here bool
+}
+
+// phaseUse is who touched a cell between two block barriers.
+type phaseUse struct {
+	phase       int
+	wrote, read uint32
+}
+
+func newRecorder(req SceneRequest, p *probes.Plan) *recorder {
+	rec := &recorder{
+		scene: &Scene{Request: req, Pair: [2]int{-1, -1}, Warps: (p.Block.Count() + 31) / 32}, base: map[*ptx.Func]int{}, lines: map[int]*SourceDoc{}, names: map[uint64]cellAt{},
+	}
+	i := slices.IndexFunc(p.Shared, func(s probes.SharedArray) bool { return s.Name == req.Variable })
+	if i < 0 || len(p.Shared[i].Dims) == 0 {
+		return rec
+	}
+	w := &Writers{Array: p.Shared[i], Rows: 1, Cols: 1}
+	dims := w.Array.Dims
+	for _, d := range dims[:len(dims)-1] {
+		w.Rows *= d
+	}
+	if w.Cols = dims[len(dims)-1]; len(dims) == 1 {
+		w.Rows, w.Cols = dims[0], 1
+	}
+	w.Cells = make([]CellWriters, w.Rows*w.Cols)
+	for i := range w.Cells {
+		w.Cells[i].Warp = -1
+	}
+	rec.seen = make([]phaseUse, len(w.Cells))
+	rec.scene.Writers = w
+	return rec
+}
+
+// View implements target.Viewer.
+func (rec *recorder) View(v target.View) {
+	rec.view = v
+	n := 0
+	for _, f := range v.Program() {
+		rec.base[f] = n
+		n += len(f.Body)
+	}
+}
+
+// Event implements target.Observer.
+func (rec *recorder) Event(e *target.Event) {
+	s := rec.scene
+	s.Steps = max(s.Steps, e.Step)
+	switch e.Class {
+	case target.ClassBarrierDone:
+		s.Syncs = append(s.Syncs, Sync{SyncDone, e.Step, -1, e.KVTile, rec.source(e)})
+		rec.phase++
+		return
+	case target.ClassAsyncLand:
+		return
+	case target.ClassBarrier:
+		s.Syncs = append(s.Syncs, Sync{SyncArrive, e.Step, e.Warp, e.KVTile, rec.source(e)})
+	case target.ClassWarpSync:
+		s.Syncs = append(s.Syncs, Sync{SyncWarp, e.Step, e.Warp, e.KVTile, rec.source(e)})
+	case target.ClassAsyncWait:
+		s.Syncs = append(s.Syncs, Sync{SyncWait, e.Step, e.Warp, e.KVTile, rec.source(e)})
+	}
+	if n := len(s.Stretches); n > 0 && s.Stretches[n-1].Warp == e.Warp {
+		s.Stretches[n-1].To = e.Step
+	} else {
+		s.Stretches = append(s.Stretches, Stretch{e.Warp, e.Step, e.Step})
+	}
+	if e.Addr != nil && !e.Probe {
+		rec.touch(e)
+	}
+}
+
+// source is the line that an instruction is blamed on.
+func (rec *recorder) source(e *target.Event) *SourceDoc {
+	if at, ok := rec.lines[e.PC]; ok {
+		return at
+	}
+	var at *SourceDoc
+	if e.Func != nil {
+		at = sourceDoc(target.Blame(e.Func, e.PC-rec.base[e.Func]))
+	}
+	rec.lines[e.PC] = at
+	return at
+}
+
+// touch records an access to the variable.
+func (rec *recorder) touch(e *target.Event) {
+	var write bool
+	switch e.Class {
+	case target.ClassLoad:
+	case target.ClassStore, target.ClassAtomic, target.ClassAsync:
+		write = true
+	default:
+		return
+	}
+	at := rec.source(e)
+	acc := Access{Step: e.Step, Warp: e.Warp, Write: write, Async: e.Class == target.ClassAsync, KVTile: e.KVTile, Phase: rec.phase}
+	for i, side := range rec.scene.Request.Sides {
+		acc.Side[i] = samePlace(at, side)
+	}
+	line := 0
+	if at != nil {
+		line = at.Line
+	}
+	counted := rec.scene.Request.KVTile < 0 || e.KVTile == rec.scene.Request.KVTile || e.KVTile < 0
+	for m := e.Mask; m != 0; m &= m - 1 {
+		lane := bits.TrailingZeros32(m)
+		step := rec.element()
+		for off := 0; off < e.Bytes; off += step {
+			c := rec.cell(e.Space, e.Addr[lane]+uint64(off))
+			if c.cell == noCell {
+				break
+			}
+			acc.Lanes |= 1 << lane
+			acc.Here = acc.Here || c.here
+			if counted && c.cell >= 0 {
+				rec.use(e, c.cell, lane, line, write)
+			}
+		}
+	}
+	if acc.Lanes != 0 && (acc.Side[0] || acc.Side[1]) {
+		rec.add(acc)
+	}
+}
+
+// add appends an access; the row segments of one matrix instruction are one access.
+func (rec *recorder) add(a Access) {
+	list := &rec.scene.Accesses
+	if n := len(*list); n > 0 && (*list)[n-1].Step == a.Step && (*list)[n-1].Warp == a.Warp {
+		last := &(*list)[n-1]
+		last.Lanes |= a.Lanes
+		last.Here = last.Here || a.Here
+		return
+	}
+	*list = append(*list, a)
+}
+
+// samePlace compares lines whatever directory the compiler was told.
+func samePlace(a, b *SourceDoc) bool {
+	return a != nil && b != nil && a.Line == b.Line && path.Base(a.File) == path.Base(b.File)
+}
+
+// element is how many bytes apart an access is looked at.
+func (rec *recorder) element() int {
+	if w := rec.scene.Writers; w != nil {
+		return max(1, w.Array.DType.Size())
+	}
+	return 4
+}
+
+const noCell = -2 // another variable; -1: the variable, but no shared array of known shape
+
+// cell is what lies at an address.
+func (rec *recorder) cell(space target.Space, addr uint64) cellAt {
+	key := addr<<3 | uint64(space)
+	if c, ok := rec.names[key]; ok {
+		return c
+	}
+	c := cellAt{cell: noCell}
+	if name, index := rec.view.Name(space, addr); name == rec.scene.Request.Variable && name != "" {
+		c.cell = -1
+		c.here = len(rec.scene.Request.Index) == 0 || slices.Equal(index, rec.scene.Request.Index)
+		if w := rec.scene.Writers; w != nil && len(index) == len(w.Array.Dims) {
+			c.cell = 0
+			for i, d := range w.Array.Dims {
+				c.cell = c.cell*d + index[i]
+			}
+			if c.cell < 0 || c.cell >= len(w.Cells) {
+				c.cell = -1
+			}
+		}
+	}
+	rec.names[key] = c
+	return c
+}
+
+// use notes that a warp touched a cell.
+func (rec *recorder) use(e *target.Event, cell, lane, line int, write bool) {
+	c, u := &rec.scene.Writers.Cells[cell], &rec.seen[cell]
+	if u.phase != rec.phase+1 {
+		*u = phaseUse{phase: rec.phase + 1}
+	}
+	me := uint32(1) << (e.Warp & 31)
+	if write {
+		c.Warp, c.Lane, c.Line = e.Warp, lane, line
+		c.Wrote |= me
+		u.wrote |= me
+	}
+	if !write || e.Class == target.ClassAtomic {
+		c.Read |= me
+		u.read |= me
+	}
+	c.Contested = c.Contested || u.wrote != 0 && bits.OnesCount32(u.wrote|u.read) > 1
+}
+
+// pair finds the two accesses that conflict: of the two lines, in one phase, one of them writing, by two warps or else two
+// lanes of one; those of the element, of the iteration and of the warps that were named before others.
+func (rec *recorder) pair() {
+	s := rec.scene
+	best := -1
+	for i := range s.Accesses {
+		a := &s.Accesses[i]
+		for j := i; j < len(s.Accesses); j++ {
+			b := &s.Accesses[j]
+			if b.Phase != a.Phase {
+				break
+			}
+			if score := s.conflict(a, b); score > best {
+				best, s.Pair = score, [2]int{i, j}
+			}
+		}
+	}
+}
+
+// conflict rates two accesses as the conflict of the request, -1 where they are none.
+func (s *Scene) conflict(a, b *Access) int {
+	sides := a.Side[0] && b.Side[1] || a.Side[1] && b.Side[0]
+	if !sides || !a.Write && !b.Write || a == b && bits.OnesCount32(a.Lanes) < 2 {
+		return -1
+	}
+	score := 0
+	named := func(x *Access) bool { return slices.Contains(s.Request.Warps, x.Warp) }
+	for _, better := range []struct {
+		so     bool
+		weight int
+	}{
+		{a.Here && b.Here, 16}, {s.Request.KVTile < 0 || a.KVTile == s.Request.KVTile, 8}, {named(a) && named(b), 4},
+		{(a.Warp != b.Warp) == (len(s.Request.Warps) != 1), 2}, {a != b, 1},
+	} {
+		if better.so {
+			score += better.weight
+		}
+	}
+	return score
+}

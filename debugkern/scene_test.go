@@ -1,0 +1,101 @@
+package debugkern
+
+import (
+	"testing"
+
+	"tilescope/debugkern/check"
+)
+
+// raceOf is a run of a planted race and the first finding about it.
+func raceOf(t *testing.T, fault string) (*Run, FindingDoc) {
+	t.Helper()
+	s, err := Open(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := s.Run(t.Context(), Request{Target: "stage2", Shape: "small", Backend: "emu", Faults: []string{fault}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried, err := run.Try(t.Context(), Trial{Check: check.Races})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range tried.Report.Findings {
+		if f.Kind == "race" {
+			return run, f
+		}
+	}
+	t.Skip("no race checker finds this fault yet")
+	return nil, FindingDoc{}
+}
+
+func TestSceneOfARace(t *testing.T) {
+	run, f := raceOf(t, "sync-p")
+	sc, err := run.Scene(t.Context(), SceneRequest{Block: f.Block, Variable: f.Variable, Index: f.Index, KVTile: f.KVTile, Sides: [2]*SourceDoc{f.Source, f.Other}, Warps: f.Warps})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%+v: pair %v of %d accesses, %d syncs, %d stretches, %d steps", f.Message, sc.Pair, len(sc.Accesses), len(sc.Syncs), len(sc.Stretches), sc.Steps)
+	if sc.Pair[0] < 0 {
+		t.Fatal("the two sides do not meet")
+	}
+	a, b := sc.Accesses[sc.Pair[0]], sc.Accesses[sc.Pair[1]]
+	if !a.Write && !b.Write || a.Phase != b.Phase || a.Warp == b.Warp {
+		t.Errorf("no conflict: %+v and %+v", a, b)
+	}
+	if sc.Writers == nil || sc.Writers.Array.Name != f.Variable {
+		t.Fatalf("writers of %q: %+v", f.Variable, sc.Writers)
+	}
+	contested := 0
+	for _, c := range sc.Writers.Cells {
+		if c.Contested {
+			contested++
+		}
+	}
+	if contested == 0 {
+		t.Error("no cell is contested")
+	}
+}
+
+func TestSceneIsWholeAndOrdered(t *testing.T) {
+	s, err := Open(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := s.Run(t.Context(), Request{Target: "stage2", Shape: "small", Backend: "emu"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, schedule := range []string{"", "random:3"} {
+		sc, err := run.Scene(t.Context(), SceneRequest{Variable: "sP", KVTile: -1, Schedule: schedule})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done, last := 0, uint64(0)
+		for _, y := range sc.Syncs {
+			if y.Step < last {
+				t.Fatalf("%+v comes after step %d", y, last)
+			}
+			if last = y.Step; y.Kind == SyncDone {
+				done++
+			}
+		}
+		if done == 0 || sc.Warps != 4 && sc.Warps < 2 || sc.Steps == 0 {
+			t.Errorf("%d barriers, %d warps, %d steps", done, sc.Warps, sc.Steps)
+		}
+		for i := 1; i < len(sc.Stretches); i++ {
+			if a, b := sc.Stretches[i-1], sc.Stretches[i]; a.Warp == b.Warp || a.To > b.From || a.From > a.To {
+				t.Fatalf("stretches %+v and %+v", a, b)
+			}
+		}
+		for i, c := range sc.Writers.Cells {
+			if c.Warp < 0 || c.Wrote == 0 {
+				t.Fatalf("cell %d of sP was written by nobody", i)
+			}
+			if c.Contested {
+				t.Fatalf("cell %d of sP is contested on a clean kernel: %+v", i, c)
+			}
+		}
+	}
+}
