@@ -157,7 +157,7 @@ func (m *Model) retrace(c debugkern.Cell, ok bool) tea.Cmd {
 func (m *Model) show(s keymap.Scope) tea.Cmd {
 	m.view = s
 	m.resize(m.w, m.h)
-	return tea.Batch(m.askWriter(), m.watchGPU(), m.loadFragments(), m.changed())
+	return tea.Batch(m.askWriter(), m.watchGPU(), m.askScene(), m.loadFragments(), m.changed())
 }
 
 // turn moves the focus to the next pane of the view.
@@ -286,6 +286,7 @@ func (m *Model) setPalette(name string) tea.Cmd {
 	m.pane.prompt.SetTheme(m.th)
 	m.pane.gpu.SetTheme(m.th)
 	m.pane.fail.SetTheme(m.th)
+	m.pane.races.SetTheme(m.th)
 	m.pane.failSource.SetTheme(m.th)
 	m.say("palette: " + m.th.Palette)
 	return m.changed()
@@ -425,6 +426,8 @@ func (m *Model) setSearch(text string) {
 func (m *Model) setFilter(text string) {
 	m.filter[m.view] = text
 	switch m.view {
+	case keymap.Races:
+		m.pane.races.SetFilter(text)
 	case keymap.Flags:
 		m.pane.flags.SetFilter(text)
 	case keymap.Pipe:

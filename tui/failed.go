@@ -199,13 +199,10 @@ func progressText(th *theme.Theme, p debugkern.Progress) string {
 			}
 		}
 	}
-	detail := p.Detail
-	if p.Total > 0 {
-		detail = strings.TrimSpace(detail + fmt.Sprintf(" %d/%d", p.Done, p.Total))
-	}
 	if at < 0 { // something this line does not know
-		return strings.TrimSpace(p.Phase + " " + detail)
+		return plainProgress(p)
 	}
+	detail := plainProgress(debugkern.Progress{Detail: p.Detail, Done: p.Done, Total: p.Total})
 	var b strings.Builder
 	for i, s := range progressStages {
 		mark := th.Glyph.Ring
@@ -224,4 +221,13 @@ func progressText(th *theme.Theme, p debugkern.Progress) string {
 		}
 	}
 	return b.String()
+}
+
+// plainProgress: explore 12/200
+func plainProgress(p debugkern.Progress) string {
+	out := p.Phase + " " + p.Detail
+	if p.Total > 0 {
+		out += fmt.Sprintf(" %d/%d", p.Done, p.Total)
+	}
+	return strings.TrimSpace(strings.ReplaceAll(out, "  ", " "))
 }

@@ -234,5 +234,8 @@ func title(req debugkern.Request) string {
 	if req.Seed != 0 {
 		out += fmt.Sprintf(" seed %d", req.Seed)
 	}
+	if req.Schedule != "" {
+		out += " schedule " + req.Schedule
+	}
 	return out
 }

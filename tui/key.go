@@ -49,6 +49,9 @@ func (m *Model) act(b keymap.Binding, arg string) tea.Cmd {
 		m.say(fmt.Sprintf("%s (%s): %s", b.Label, b.Help, b.Later))
 		return nil
 	}
+	if here := racing()[b.Action]; here != nil && m.view == keymap.Races {
+		return here(m, arg)
+	}
 	return m.handlers[b.Action](m, arg)
 }
 
@@ -169,6 +172,8 @@ func acting() map[keymap.Action]handler {
 		keymap.Unpin:     (*Model).unpin,
 		keymap.Bisect:    (*Model).bisect,
 		keymap.Versus:    (*Model).compare,
+		keymap.WhatIf:    func(m *Model, _ string) tea.Cmd { return m.whatIf() },
+		keymap.Replay:    func(m *Model, _ string) tea.Cmd { return m.replay() },
 		keymap.Cancel:    (*Model).cancel,
 		keymap.Interrupt: (*Model).interrupt,
 		keymap.Suspend:   (*Model).suspend,
@@ -191,6 +196,7 @@ func (m *Model) cancel(string) tea.Cmd {
 		m.hunt.stop()
 		m.hunt.seq++
 		m.say("search cancelled")
+	case m.cancelRace():
 	case m.search[m.view] != "" || m.filter[m.view] != "":
 		m.setSearch("")
 		m.setFilter("")
@@ -205,7 +211,7 @@ func (m *Model) cancel(string) tea.Cmd {
 
 // interrupt is Ctrl-C: running work, else the program.
 func (m *Model) interrupt(string) tea.Cmd {
-	if m.job.active || m.hunt.active || m.task.active {
+	if m.job.active || m.hunt.active || m.task.active || m.race.active || m.race.trying {
 		return m.cancel("")
 	}
 	return tea.Quit

@@ -68,7 +68,7 @@ func TestKeysOfOtherViews(t *testing.T) {
 
 func TestOtherViewsSayWhatWillBeThere(t *testing.T) {
 	d := started(t, 80, 24, plainLook)
-	for _, s := range []keymap.Scope{keymap.Races, keymap.Source} {
+	for _, s := range []keymap.Scope{keymap.Source} {
 		d.press(fmt.Sprint(int(s)))
 		if !contains(d.text(), s.String()+": ") {
 			t.Errorf("%s says nothing:\n%s", s, d.text())

@@ -8,6 +8,7 @@ import (
 	"tilescope/tui/pane/flags"
 	"tilescope/tui/pane/gpu"
 	"tilescope/tui/pane/pipe"
+	"tilescope/tui/pane/races"
 	"tilescope/tui/pane/tile"
 )
 
@@ -41,6 +42,12 @@ const (
 	partGrid      part = "lanes"
 	partCells     part = "tile"
 	partBanks     part = "banks"
+	partStory     part = "story"
+	partFindings  part = "findings"
+	partFinding   part = "finding"
+	partSides     part = "both sides"
+	partWriters   part = "writers"
+	partSchedule  part = "schedule"
 	partNone      part = "view"
 )
 
@@ -108,6 +115,7 @@ func (m *Model) resize(w, h int) {
 	m.pane.pipe.SetSize(w, f.body)
 	m.pane.flags.SetSize(w, f.body)
 	m.pane.gpu.SetSize(w, f.body)
+	m.pane.races.SetSize(w, f.body)
 	m.pane.frag.SetSize(w, f.body)
 	m.pane.gates.SetSize(w, f.body)
 	m.sizeFailure()
@@ -123,6 +131,12 @@ func (m *Model) resize(w, h int) {
 // miniHeight is the minimap's share of the right column.
 func (m *Model) miniHeight() int { return min(34, m.frame.body*3/5) }
 
+// raceParts names the Races view's parts, raceOrder the order of the focus key.
+var (
+	raceParts = map[part]int{partStory: races.Story, partFindings: races.List, partFinding: races.About, partSides: races.Sides, partWriters: races.Cells, partSchedule: races.Strip}
+	raceOrder = []part{partFindings, partFinding, partSides, partWriters, partSchedule, partStory}
+)
+
 // tileParts names the Tile view's columns.
 var tileParts = map[int]part{tile.Kernel: partKernel, tile.Reference: partReference, tile.Error: partError, tile.Emulator: partEmulator}
 
@@ -134,6 +148,8 @@ func (m *Model) parts() []part {
 	switch m.view {
 	case keymap.Pipe:
 		return []part{partTimeline, partDetail}
+	case keymap.Races:
+		return raceOrder
 	case keymap.GPU:
 		if m.gpu.list == nil {
 			return []part{partChecks}
@@ -194,4 +210,7 @@ func (m *Model) applyFocus() {
 	m.pane.gpu.SetFocus(max(index(partDevices, gpu.Devices), index(partProcesses, gpu.Processes), index(partChecks, gpu.Checks)))
 	m.pane.fail.SetFocus(max(index(partReasons, failure.Reasons), index(partFailing, failure.Source)))
 	m.pane.failSource.SetFocus(at == partFailing)
+	if i, ok := raceParts[at]; ok {
+		m.pane.races.SetFocus(i)
+	}
 }

@@ -20,6 +20,7 @@ import (
 	"tilescope/tui/pane/minimap"
 	"tilescope/tui/pane/pipe"
 	"tilescope/tui/pane/prompt"
+	"tilescope/tui/pane/races"
 	"tilescope/tui/pane/rail"
 	"tilescope/tui/pane/source"
 	"tilescope/tui/pane/tile"
@@ -51,6 +52,7 @@ type Model struct {
 	who    writer
 	hunt   hunt
 	gpu    telemetry
+	race   inquiry
 	file   sourceFile
 	frag   fragments
 	task   task
@@ -93,6 +95,7 @@ type panes struct {
 	prompt *prompt.Pane
 	gpu    *gpu.Pane
 	fail   *failure.Pane
+	races  *races.Pane
 
 	failSource *source.Pane // below fail
 }
@@ -133,6 +136,9 @@ func New(ctx context.Context, o Options, look Look) *Model {
 	if o.quiet == 0 {
 		m.opt.quiet, m.opt.settle = 60*time.Millisecond, time.Second
 	}
+	if s, ok := o.Engine.(*debugkern.Session); ok && o.races == nil {
+		m.opt.races = session{s}
+	}
 	palette := ""
 	if o.Config != nil {
 		palette, m.mouse = o.Config.Palette, o.Config.Mouse
@@ -140,7 +146,7 @@ func New(ctx context.Context, o Options, look Look) *Model {
 	m.th = m.theme(palette)
 	m.pane = panes{
 		pipe: pipe.New(m.th), tile: tile.New(m.th), flags: flags.New(m.th), frag: frag.New(m.th), gates: gates.New(m.th), rail: rail.New(m.th), source: source.New(m.th),
-		mini: minimap.New(m.th), help: help.New(m.th), prompt: prompt.New(m.th), gpu: gpu.New(m.th), fail: failure.New(m.th),
+		mini: minimap.New(m.th), help: help.New(m.th), prompt: prompt.New(m.th), gpu: gpu.New(m.th), fail: failure.New(m.th), races: races.New(m.th),
 		failSource: source.New(m.th),
 	}
 	m.restore(o.State)
@@ -221,6 +227,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.repinnedRun(msg)
 	case devicesMsg, checkedMsg, monitorMsg, sampledMsg, pulseMsg:
 		cmd = m.gpuMsg(msg)
+	case toldMsg, diagnosedMsg, sceneDueMsg, sceneMsg, triedMsg:
+		cmd = m.raceMsg(msg)
 	case sourceMsg:
 		cmd = m.sourceLooked(msg)
 	}
@@ -240,4 +248,5 @@ func (m *Model) stop() {
 	m.hunt.stop()
 	m.task.stop()
 	m.gpu.stop()
+	m.race.stop()
 }

@@ -34,6 +34,8 @@ func (m *Model) click(e tea.Mouse) tea.Cmd {
 	switch m.view {
 	case keymap.GPU:
 		return m.clickGPU(e.X, y)
+	case keymap.Races:
+		return m.clickRaces(e.X, y)
 	case keymap.Pipe:
 		return m.clickPipe(e.X, y)
 	case keymap.Flags:
@@ -94,6 +96,24 @@ func (m *Model) clickFailure(y int) tea.Cmd {
 	m.focusOn(partReasons)
 	if m.pane.fail.Hit(y) {
 		m.followReason()
+	}
+	return nil
+}
+
+// clickRaces focuses the part under the mouse; in the list it chooses, and a second click opens.
+func (m *Model) clickRaces(x, y int) tea.Cmd {
+	was := m.selected()
+	where, ok := m.pane.races.Hit(x, y)
+	for name, i := range raceParts {
+		if i == where {
+			m.focusOn(name)
+		}
+	}
+	switch {
+	case ok && was != nil && was == m.selected():
+		return m.openFinding()
+	case ok:
+		return m.askScene()
 	}
 	return nil
 }
@@ -197,6 +217,8 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 		return m.quietly(func() tea.Cmd { m.pane.fail.Move(sign(rows)); m.followReason(); return nil })
 	case m.view == keymap.GPU:
 		m.pane.gpu.Scroll(rows)
+	case m.view == keymap.Races:
+		return m.quietly(func() tea.Cmd { return m.moveRaces(m.pane.races.Under(e.X, y), sign(rows)) })
 	case m.view == keymap.Pipe:
 		if _, where, _ := m.pane.pipe.Hit(e.X, y); where == pipe.Timeline {
 			return m.quietly(func() tea.Cmd { return m.move(sign(rows), cols) })

@@ -49,6 +49,7 @@ type Options struct {
 	pair   func(a, b *debugkern.Run) (pairing, error)
 	quiet  time.Duration // how long the cursor rests before its writer is looked for
 	settle time.Duration // how long until what changed is saved
+	races  investigator  // nil: the engine, where it is a session
 	pulse  time.Duration // how long between two looks at a device or a file; < 0: only when a test says so
 }
 

@@ -240,6 +240,8 @@ func (m *Model) body() []string {
 	switch m.view {
 	case keymap.GPU:
 		return m.pane.gpu.View()
+	case keymap.Races:
+		return m.pane.races.View()
 	case keymap.Pipe:
 		return m.pane.pipe.View()
 	case keymap.Tile:
@@ -257,8 +259,6 @@ func (m *Model) body() []string {
 // toCome says what a view will show.
 func toCome(s keymap.Scope) string {
 	switch s {
-	case keymap.Races:
-		return "Races: findings of the race checker, each with its two source lines and the missing synchronisation; Enter jumps there."
 	case keymap.Source:
 		return "Source: CUDA, PTX, registers by lane and warps with their masks, stepping forwards and backwards."
 	}
@@ -336,6 +336,10 @@ func (m *Model) bottom() string {
 		running = progressText(m.th, m.job.last) + " · " + m.keys.Label(keymap.Cancel) + " cancels"
 	} else if m.task.active {
 		running = progressText(m.th, m.task.last) + " · " + m.keys.Label(keymap.Cancel) + " cancels"
+	} else if m.race.active {
+		running = "diagnose " + plainProgress(m.race.last) + " · " + m.keys.Label(keymap.Cancel) + " cancels"
+	} else if m.race.trying {
+		running = "trying · " + m.keys.Label(keymap.Cancel) + " cancels"
 	} else if m.hunt.active {
 		running = "searching · " + m.keys.Label(keymap.Cancel) + " cancels"
 	}
@@ -384,6 +388,7 @@ func (m *Model) showRun() {
 	m.showTile()
 	m.showSource()
 	m.showFailure()
+	m.showRaces()
 	m.applyFocus()
 }
 

@@ -149,7 +149,8 @@ type Binding struct {
 	In     []Scope  // the views it works in; nil is all
 	Later  string   // what it waits for; "" where it works now
 
-	Here map[Scope]string // what it does in a view where that is something else
+	HintHere map[Scope]string // the hint in a view where it does something else there
+	Here     map[Scope]string // what it does in a view where that is something else
 }
 
 // Works reports whether the binding acts in a view.
@@ -217,8 +218,12 @@ func (m *Map) Label(a Action) string {
 func (m *Map) Hints(s Scope) []Binding {
 	var own, general []Binding
 	for _, b := range m.all {
+		here, special := b.HintHere[s]
+		if special {
+			b.Hint = here
+		}
 		switch {
-		case b.Hint == "" || !b.Works(s) || b.Later != "" || b.HintIn != nil && !slices.Contains(b.HintIn, s):
+		case b.Hint == "" || !b.Works(s) || b.Later != "" || !special && b.HintIn != nil && !slices.Contains(b.HintIn, s):
 		case b.In != nil:
 			own = append(own, b)
 		default:

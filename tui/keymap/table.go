@@ -22,8 +22,8 @@ func moving() []Binding {
 		{Action: NextTile, Keys: []string{"L"}, Label: "L", Help: "next kv tile", Group: g},
 		{Action: PrevBlock, Keys: []string{"{"}, Label: "{", Help: "previous block", Group: g},
 		{Action: NextBlock, Keys: []string{"}"}, Label: "}", Help: "next block", Group: g},
-		{Action: NextBad, Keys: []string{"n"}, Label: "n", Help: "next bad cell (next match while a search is active)", Here: map[Scope]string{Frag: "next entry that the table has wrong, else bad cell", Gates: "next red variant or case"}, Hint: "next bad", HintIn: []Scope{Pipe, Tile}, Group: g, In: []Scope{Pipe, Tile, Frag, Flags, Gates}},
-		{Action: PrevBad, Keys: []string{"N"}, Label: "N", Help: "previous bad cell (or match)", Here: map[Scope]string{Frag: "the one before", Gates: "the one before"}, Group: g, In: []Scope{Pipe, Tile, Frag, Flags, Gates}},
+		{Action: NextBad, Keys: []string{"n"}, Label: "n", Help: "next bad cell (next match while a search is active)", Here: map[Scope]string{Races: "next finding", Frag: "next entry that the table has wrong, else bad cell", Gates: "next red variant or case"}, Hint: "next bad", HintIn: []Scope{Pipe, Tile}, HintHere: map[Scope]string{Races: "finding"}, Group: g, In: []Scope{Pipe, Tile, Frag, Flags, Races, Gates}},
+		{Action: PrevBad, Keys: []string{"N"}, Label: "N", Help: "previous bad cell (or match)", Here: map[Scope]string{Races: "previous finding", Frag: "the one before", Gates: "the one before"}, Group: g, In: []Scope{Pipe, Tile, Frag, Flags, Races, Gates}},
 		{Action: Top, Keys: []string{"g g", "home"}, Label: "gg", Help: "first row", Group: g},
 		{Action: Bottom, Keys: []string{"G", "end"}, Label: "G", Help: "last row", Group: g},
 		{Action: RowStart, Keys: []string{"0"}, Label: "0", Help: "first column", Group: g},
@@ -43,14 +43,14 @@ func looking() []Binding {
 	return []Binding{
 		{Action: Heat, Keys: []string{"z"}, Label: "z", Help: "heat: tinted numbers, map of the tile, off", Hint: "heat", Group: g, In: tile},
 		{Action: Format, Keys: []string{"v"}, Label: "v", Help: "number format: fixed, sci, hex, bits, ulp", Here: map[Scope]string{Frag: "the tile shows lane, element, value, error"}, Hint: "format", HintIn: tile, Group: g, In: []Scope{Tile, Frag}},
-		{Action: Diff, Keys: []string{"d"}, Label: "d", Help: "error as abs, rel, ulp, off", Here: map[Scope]string{Frag: "grid shows the kernel's own table, or the hardware's map"}, Hint: "diff", HintIn: tile, Group: g, In: []Scope{Tile, Frag}},
-		{Action: BoundUp, Keys: []string{"t"}, Label: "t", Help: "wider bound: derived, 1 ulp, 2 ulp, …", Group: g, In: tile},
+		{Action: Diff, Keys: []string{"d"}, Label: "d", Help: "error as abs, rel, ulp, off", Here: map[Scope]string{Races: "diagnose: every checker, several schedules, causes with proof", Frag: "grid shows the kernel's own table, or the hardware's map"}, Hint: "diff", HintIn: tile, HintHere: map[Scope]string{Races: "diagnose"}, Group: g, In: []Scope{Tile, Frag, Races}},
+		{Action: BoundUp, Keys: []string{"t"}, Label: "t", Help: "wider bound: derived, 1 ulp, 2 ulp, …", Here: map[Scope]string{Races: "open the finding in Tile"}, HintHere: map[Scope]string{Races: "tile"}, Group: g, In: []Scope{Tile, Races}},
 		{Action: BoundDown, Keys: []string{"T"}, Label: "T", Help: "narrower bound", Group: g, In: tile},
 		{Action: Follow, Keys: []string{"f"}, Label: "f", Help: "source follows the cell's writer", Group: g, In: []Scope{Tile, Source}},
 		{Action: Who, Keys: []string{"w"}, Label: "w", Help: "who wrote this cell", Group: g, In: []Scope{Tile, Frag}},
 		{Action: Columns, Keys: []string{"D"}, Label: "D", Help: "columns after --backend both: GPU, emulator, reference, error", Group: g, In: tile},
 		{Action: Search, Keys: []string{"/"}, Label: "/", Help: "search: text, nan, inf, bad, >1.5, 0x4140", Group: g, In: []Scope{Pipe, Tile, Flags}},
-		{Action: Filter, Keys: []string{"&"}, Label: "&", Help: "show only what matches", Group: g, In: []Scope{Pipe, Tile, Flags}},
+		{Action: Filter, Keys: []string{"&"}, Label: "&", Help: "show only what matches", Here: map[Scope]string{Races: "show only what matches: race, error, advice, a variable"}, Group: g, In: []Scope{Pipe, Tile, Flags, Races}},
 		{Action: Palette, Keys: []string{"c"}, Label: "c", Help: "next palette: cividis, viridis, grey", Group: g},
 		{Action: Grow, Keys: []string{"+"}, Label: "+", Help: "focused pane larger", Here: map[Scope]string{Frag: "leading dimension up"}, Group: g},
 		{Action: Shrink, Keys: []string{"_", "-"}, Label: "_ -", Help: "focused pane smaller", Here: map[Scope]string{Frag: "leading dimension down"}, Group: g},
@@ -72,8 +72,8 @@ func fragment() []Binding {
 func acting() []Binding {
 	const g = "Acting"
 	return []Binding{
-		{Action: Open, Keys: []string{"enter"}, Label: "Enter", Help: "open the cell in Tile; in Flags as space; in GPU run on the device", Here: map[Scope]string{Gates: "open the variant, or the case under the cursor, in Pipe"}, Hint: "open", HintIn: []Scope{Pipe, Gates, GPU}, Group: g, In: []Scope{Pipe, Flags, Races, Gates, GPU}},
-		{Action: Toggle, Keys: []string{"space"}, Label: "Space", Help: "toggle and run again", Here: map[Scope]string{Gates: "judge this variant"}, Hint: "toggle", HintIn: []Scope{Flags}, Group: g, In: []Scope{Flags, Gates}},
+		{Action: Open, Keys: []string{"enter"}, Label: "Enter", Help: "open the cell in Tile; in Flags as space; in GPU run on the device", Here: map[Scope]string{Races: "the line in Source", Gates: "open the variant, or the case under the cursor, in Pipe"}, Hint: "open", HintIn: []Scope{Pipe, Gates, GPU}, HintHere: map[Scope]string{Races: "source"}, Group: g, In: []Scope{Pipe, Flags, Races, Gates, GPU}},
+		{Action: Toggle, Keys: []string{"space"}, Label: "Space", Help: "toggle and run again", Here: map[Scope]string{Races: "fold or unfold advice", Gates: "judge this variant"}, Hint: "toggle", HintIn: []Scope{Flags}, HintHere: map[Scope]string{Races: "advice"}, Group: g, In: []Scope{Flags, Races, Gates}},
 		{Action: Again, Keys: []string{"x"}, Label: "x", Help: "run again", Here: map[Scope]string{Gates: "judge every variant, or go on where it was cancelled"}, Hint: "judge", HintIn: []Scope{Gates}, Group: g},
 		{Action: AgainEmu, Keys: []string{"X"}, Label: "X", Help: "run the same on the emulator", Here: map[Scope]string{Gates: "judge every variant on the emulator"}, Group: g},
 		{Action: Yank, Keys: []string{"y"}, Label: "y", Help: "copy what is under the cursor (OSC 52)", Group: g},
@@ -94,15 +94,15 @@ func flags() []Binding {
 
 func later() []Binding {
 	source, races := []Scope{Source}, []Scope{Races}
-	const stepping, racing = "it is to come with the Source view", "it comes with the race checker"
+	const stepping = "it is to come with the Source view"
 	return []Binding{
 		{Action: Step, Keys: []string{"s"}, Label: "s", Help: "step", Group: "Stepping", In: source, Later: stepping},
 		{Action: StepOver, Keys: []string{"S"}, Label: "S", Help: "step over", Group: "Stepping", In: source, Later: stepping},
 		{Action: RunOn, Keys: []string{"r"}, Label: "r", Help: "run on", Group: "Stepping", In: source, Later: stepping},
 		{Action: RunBack, Keys: []string{"R"}, Label: "R", Help: "run backwards", Group: "Stepping", In: source, Later: stepping},
 		{Action: Breakpoint, Keys: []string{"b"}, Label: "b", Help: "breakpoint", Group: "Stepping", In: source, Later: stepping},
-		{Action: WhatIf, Keys: []string{"i"}, Label: "i", Help: "what if this barrier were there", Group: "Races", In: races, Later: racing},
-		{Action: Replay, Keys: []string{"p"}, Label: "p", Help: "replay the worst schedule", Group: "Races", In: races, Later: racing},
+		{Action: WhatIf, Keys: []string{"i"}, Label: "i", Help: "what if it were put right: applied virtually, nothing is compiled", Hint: "what if", Group: "Races", In: races},
+		{Action: Replay, Keys: []string{"p"}, Label: "p", Help: "replay the schedule that changes most", Hint: "replay", Group: "Races", In: races},
 	}
 }
 

@@ -1,0 +1,428 @@
+package races
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/tui/theme"
+)
+
+// sizes are the heights of the view's parts and the width of the list; a screen that is small shows one detail at a time.
+type sizes struct {
+	small              bool
+	story, list, sides int
+	bottom             int
+	left               int // columns of the list, and of the cells
+}
+
+// smallest screen that shows everything at once.
+const (
+	wholeWidth  = 100
+	wholeHeight = 33
+)
+
+func (p *Pane) sizes() sizes {
+	if p.w < wholeWidth || p.h < wholeHeight {
+		s := sizes{small: true, story: 5, list: 6, left: p.w}
+		s.bottom = max(3, p.h-s.story-s.list)
+		return s
+	}
+	s := sizes{left: p.w * 2 / 5}
+	s.story = max(4, min(len(p.storyLines())+2, min(14, p.h/4)))
+	s.list = max(8, min(14, p.h/4))
+	rest := p.h - s.story - s.list
+	s.sides = rest / 2
+	s.bottom = rest - s.sides
+	return s
+}
+
+// View returns the pane's lines, each of its full width.
+func (p *Pane) View() []string {
+	if p.changed {
+		p.changed = false
+		p.lines = p.draw()
+	}
+	return p.lines
+}
+
+func (p *Pane) draw() []string {
+	s := p.sizes()
+	if p.w < 40 || p.h < s.story+s.list+3 {
+		return p.th.Blank(p.w, p.h)
+	}
+	out := append(make([]string, 0, p.h), p.story(p.w, s.story)...)
+	if s.small {
+		out = append(out, p.list(p.w, s.list)...)
+		return append(out, p.detail(p.shown, p.w, s.bottom)...)
+	}
+	out = append(out, theme.Beside(p.list(s.left, s.list), p.detail(About, p.w-s.left, s.list))...)
+	out = append(out, p.detail(Sides, p.w, s.sides)...)
+	return append(out, theme.Beside(p.detail(Cells, s.left, s.bottom), p.detail(Strip, p.w-s.left, s.bottom))...)
+}
+
+// Under is the part drawn at a place of the pane.
+func (p *Pane) Under(x, y int) int {
+	s := p.sizes()
+	switch {
+	case y < s.story:
+		return Story
+	case y < s.story+s.list && x < s.left:
+		return List
+	case s.small:
+		return p.shown
+	case y < s.story+s.list:
+		return About
+	case y < s.story+s.list+s.sides:
+		return Sides
+	case x < s.left:
+		return Cells
+	}
+	return Strip
+}
+
+// Hit maps a place on the pane to the part drawn there, and moves the cursor to the row drawn there.
+func (p *Pane) Hit(x, y int) (part int, ok bool) {
+	part = p.Under(x, y)
+	if part != List {
+		return part, false
+	}
+	s := p.sizes()
+	i := p.first + y - s.story - 1
+	if ok = y > s.story && y < s.story+s.list-1 && i < len(p.rows); ok {
+		p.Move(i - p.at)
+	}
+	return part, ok
+}
+
+func (p *Pane) detail(part, w, h int) []string {
+	switch part {
+	case Sides:
+		return p.sides(w, h)
+	case Cells:
+		return p.cells(w, h)
+	case Strip:
+		return p.strip(w, h)
+	}
+	return p.aboutBox(w, h)
+}
+
+// box is a part with its scroll position clamped: top lines stay where they are.
+func (p *Pane) box(part int, title, note string, lines []string, w, h int) []string {
+	rest := max(0, len(lines)-(h-2))
+	p.scroll[part] = max(0, min(p.scroll[part], rest))
+	if rest > 0 && note == "" {
+		note = fmt.Sprintf("line %d of %d", p.scroll[part]+1, len(lines))
+	}
+	return p.th.Box(title, note, lines[p.scroll[part]:], w, h, p.focus == part)
+}
+
+func (p *Pane) storyLines() []string {
+	w := p.w - 2
+	var lines []string
+	for i, s := range p.data.Story {
+		style := p.th.Text
+		if i == 0 {
+			style = p.th.Strong
+		}
+		indent := 0
+		for indent < len(s) && s[indent] == ' ' {
+			indent++
+		}
+		for k, part := range p.th.Wrap(s, w-3-indent) {
+			pad := indent + 1
+			if k > 0 {
+				pad += 2
+			}
+			lines = append(lines, p.th.Line(w).Space(pad).Add(style, part).Done())
+		}
+	}
+	if lines == nil {
+		for _, part := range p.th.Wrap(p.data.Hint, w-2) {
+			lines = append(lines, p.th.Line(w).Space(1).Add(p.th.Dim, part).Done())
+		}
+	}
+	return lines
+}
+
+func (p *Pane) story(w, h int) []string {
+	title := "FINDINGS OF THIS RUN"
+	if p.data.Diagnosed {
+		title = "STORY"
+	}
+	return p.box(Story, title, "", p.storyLines(), w, h)
+}
+
+// list is the causes with their findings.
+func (p *Pane) list(w, h int) []string {
+	body := h - 2
+	p.first = max(0, min(max(min(p.first, p.at), p.at-body+1), len(p.rows)-body))
+	var lines []string
+	for i := p.first; i < min(p.first+body, len(p.rows)); i++ {
+		lines = append(lines, p.rowLine(i, w-2))
+	}
+	if lines == nil {
+		text := "no finding"
+		if p.filter != "" {
+			text += " matches " + p.filter
+		}
+		lines = append(lines, p.th.Line(w-2).Space(1).Add(p.th.Dim, text).Done())
+	}
+	n := 0
+	for _, f := range p.data.Findings {
+		if !isAdvice(f) {
+			n++
+		}
+	}
+	title := theme.Count(n, "finding")
+	if len(p.data.Causes) > 0 {
+		title += ", " + theme.Count(len(p.data.Causes), "cause")
+	}
+	note := ""
+	if p.filter != "" {
+		note = "&" + p.filter
+	} else if len(p.rows) > body {
+		note = fmt.Sprintf("%d of %d", p.at+1, len(p.rows))
+	}
+	return p.th.Box(title, note, lines, w, h, p.focus == List)
+}
+
+func (p *Pane) rowLine(i, w int) string {
+	r := p.rows[i]
+	l := p.th.Line(w)
+	text := p.th.Text
+	if i == p.at {
+		text = p.th.Strong
+		l.Glyph(p.th.Accent, p.th.Glyph.Pointer)
+	} else {
+		l.Space(1)
+	}
+	switch {
+	case r.fold:
+		n := 0
+		for _, f := range p.data.Findings {
+			if isAdvice(f) {
+				n++
+			}
+		}
+		mark := "+"
+		if p.open || p.filter != "" {
+			mark = "-"
+		}
+		return l.Add(p.th.Dim, fmt.Sprintf("%s advice %d", mark, n)).Done()
+	case r.finding < 0:
+		c := &p.data.Causes[r.cause]
+		l.Add(p.th.Wrong, fmt.Sprintf("%d. ", r.cause+1))
+		share := ""
+		if c.Share != nil {
+			share = fmt.Sprintf(" %.0f %%", 100*float64(*c.Share))
+		}
+		l.Add(text, p.th.Fit(c.Title, l.Left()-p.th.Width(share)))
+		return l.Right(p.th.Accent, share, w).Done()
+	}
+	f := &p.data.Findings[r.finding]
+	if r.cause >= 0 {
+		l.Space(3)
+	}
+	style, mark := p.th.Wrong, p.th.Glyph.Wrong
+	if isAdvice(*f) {
+		style, mark = p.th.Taint, p.th.Glyph.Taint
+	}
+	return l.Glyph(style, mark).Space(1).Add(text, p.th.Fit(title(f), l.Left())).Done()
+}
+
+// entry is one fact about the finding: a name, then text.
+type entry struct {
+	name  string
+	text  string
+	style theme.Style
+}
+
+// about is what is known of the finding, or of the cause where it has none.
+func (p *Pane) about() []entry {
+	var out []entry
+	say := func(name, text string, s theme.Style) {
+		if text != "" {
+			out = append(out, entry{name, text, s})
+		}
+	}
+	for i, t := range p.look.Tried {
+		name := "what if"
+		if i > 0 {
+			name = ""
+		}
+		say(name, t, p.th.Accent)
+	}
+	if i, ok := p.Finding(); ok {
+		f := &p.data.Findings[i]
+		style := p.th.Wrong
+		if isAdvice(*f) {
+			style = p.th.Taint
+		}
+		say(f.Kind, f.Message, style)
+		if f.Missing != nil {
+			say("missing", *f.Missing, p.th.Text)
+		}
+		say("so", f.Consequence, p.th.Text)
+		say("hits", f.Neighbour, p.th.Text)
+		say("where", place(f), p.th.Dim)
+	}
+	if c := p.Cause(); c != nil {
+		say("change", c.Advice, p.th.Text)
+		for i, t := range c.Proof {
+			name := "proof"
+			if i > 0 {
+				name = ""
+			}
+			say(name, t, p.th.Text)
+		}
+		say("alone", c.Alone, p.th.Text)
+		say("again", c.Again, p.th.Dim)
+	}
+	return out
+}
+
+func place(f *debugkern.FindingDoc) string {
+	s := "block " + f.Block.String()
+	if f.KVTile >= 0 {
+		s += fmt.Sprintf(", kv tile %d", f.KVTile)
+	}
+	if len(f.Warps) > 0 {
+		s += ", warps " + numbers(f.Warps)
+	}
+	if len(f.Lanes) > 0 {
+		s += ", lanes " + numbers(f.Lanes)
+	}
+	if f.Count > 1 {
+		s += fmt.Sprintf(", %d places share this cause", f.Count)
+	}
+	return s
+}
+
+func (p *Pane) aboutBox(w, h int) []string {
+	var lines []string
+	for _, e := range p.about() {
+		for k, s := range p.th.Wrap(e.text, w-2-11) {
+			name := e.name
+			if k > 0 {
+				name = ""
+			}
+			lines = append(lines, p.th.Line(w-2).Space(1).Add(p.th.Dim, p.th.Fit(name, 9)).Pad(10).Add(e.style, s).Done())
+		}
+	}
+	return p.box(About, "ABOUT", "", lines, w, h)
+}
+
+// sides is both sides' source beside each other, the two lines marked.
+func (p *Pane) sides(w, h int) []string {
+	i, ok := p.Finding()
+	var a, b *debugkern.SourceDoc
+	if ok {
+		a, b = p.data.Findings[i].Source, p.data.Findings[i].Other
+	} else if c := p.Cause(); c != nil {
+		a, b = c.Place.Source, c.Place.Other
+	}
+	if b == nil {
+		return p.side("A", a, 0, w, h)
+	}
+	left := w / 2
+	return theme.Beside(p.side("A", a, 0, left, h), p.side("B", b, 1, w-left, h))
+}
+
+// side is one side's source around its line.
+func (p *Pane) side(name string, at *debugkern.SourceDoc, k, w, h int) []string {
+	focused := p.focus == Sides
+	if at == nil {
+		return p.th.Box(name, "", []string{p.th.Line(w-2).Space(1).Add(p.th.Dim, "no source line").Done()}, w, h, focused)
+	}
+	title := fmt.Sprintf("%s %s:%d", name, path.Base(at.File), at.Line)
+	note := p.doing(k)
+	var text []string
+	if p.data.Source != nil {
+		text = p.data.Source(at.File)
+	}
+	if text == nil {
+		return p.th.Box(title, note, []string{p.th.Line(w-2).Space(1).Add(p.th.Dim, path.Base(at.File)+" is not at hand").Done()}, w, h, focused)
+	}
+	body := h - 2
+	limit := max(0, len(text)-body)
+	top := max(0, min(at.Line-1-body/2, limit))
+	p.scroll[Sides] = max(-limit, min(p.scroll[Sides], limit))
+	top = max(0, min(top+p.scroll[Sides], limit))
+	var lines []string
+	shown := dedent(text[top:min(top+body, len(text))])
+	for i := top; i < min(top+body, len(text)); i++ {
+		l := p.th.Line(w - 2)
+		num, style, mark := p.th.SourceNum, p.th.SourceLine, " "
+		if i+1 == at.Line {
+			num, style, mark = p.th.KernelLine, p.th.KernelLine, p.th.Glyph.Pointer
+		}
+		l.Add(num, mark+fmt.Sprintf("%4d ", i+1)).Add(style, shown[i-top])
+		if i+1 == at.Line {
+			lines = append(lines, l.DoneIn(style))
+		} else {
+			lines = append(lines, l.Done())
+		}
+	}
+	return p.th.Box(title, note, lines, w, h, focused)
+}
+
+// doing says what a side did in the execution that was recorded: warp 2 writes.
+func (p *Pane) doing(side int) string {
+	sc := p.look.Scene
+	if sc == nil || sc.Pair[0] < 0 {
+		return ""
+	}
+	a, b := &sc.Accesses[sc.Pair[0]], &sc.Accesses[sc.Pair[1]]
+	if !a.Side[0] {
+		a, b = b, a
+	}
+	x := [2]*debugkern.Access{a, b}[side]
+	return fmt.Sprintf("warp %d %s, step %d", x.Warp, verb(x), x.Step)
+}
+
+func verb(a *debugkern.Access) string {
+	switch {
+	case a.Async:
+		return "copies"
+	case a.Write:
+		return "writes"
+	}
+	return "reads"
+}
+
+// dedent widens tabs and takes away the blanks that all lines begin with: beside each other there is little room.
+func dedent(text []string) []string {
+	out := make([]string, len(text))
+	least := 1 << 10
+	for i, s := range text {
+		out[i] = untab(s)
+		if t := strings.TrimLeft(out[i], " "); t != "" && t[0] != '#' {
+			least = min(least, len(out[i])-len(t))
+		}
+	}
+	for i, s := range out {
+		n := 0
+		for n < least && n < len(s) && s[n] == ' ' {
+			n++
+		}
+		out[i] = s[n:]
+	}
+	return out
+}
+
+// untab widens tabs to four columns.
+func untab(s string) string {
+	out := make([]rune, 0, len(s))
+	for _, r := range s {
+		if r != '\t' {
+			out = append(out, r)
+			continue
+		}
+		for ok := true; ok; ok = len(out)%4 != 0 {
+			out = append(out, ' ')
+		}
+	}
+	return string(out)
+}

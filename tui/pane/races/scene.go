@@ -1,0 +1,351 @@
+package races
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/tui/theme"
+)
+
+// waiting fills a part for which there is no scene.
+func (p *Pane) waiting(part int, title string, w, h int) []string {
+	var lines []string
+	text := p.look.Note
+	if text == "" {
+		text = "nothing to show for this finding"
+	}
+	for _, s := range p.th.Wrap(text, w-4) {
+		lines = append(lines, p.th.Line(w-2).Space(1).Add(p.th.Dim, s).Done())
+	}
+	return p.box(part, title, "", lines, w, h)
+}
+
+// digits name warps in one column.
+const digits = "0123456789abcdefghijklmnopqrstuv"
+
+// grid is a shared array as it is laid out on screen: a long column is folded into rows.
+type grid struct {
+	w    *debugkern.Writers
+	rows int
+	cols int
+}
+
+func (g grid) cell(row, col int) *debugkern.CellWriters {
+	if i := row*g.cols + col; i < len(g.w.Cells) {
+		return &g.w.Cells[i]
+	}
+	return nil
+}
+
+// fold lays an array of one dimension out in rows of as many cells as fit, a multiple of eight.
+func fold(w *debugkern.Writers, fit int) grid {
+	if w.Cols > 1 || w.Rows < 16 {
+		return grid{w, w.Rows, w.Cols}
+	}
+	cols := 8
+	for cols*2 <= fit && cols < 32 {
+		cols *= 2
+	}
+	return grid{w, (w.Rows + cols - 1) / cols, cols}
+}
+
+const labelWidth = 5
+
+// cells is the variable: a digit for the warp that wrote each cell last, a mark where two warps touched it unordered.
+func (p *Pane) cells(w, h int) []string {
+	sc := p.look.Scene
+	if sc == nil || sc.Writers == nil {
+		name := "CELLS"
+		if sc != nil && sc.Request.Variable != "" {
+			return p.th.Box(name+" "+sc.Request.Variable, "", []string{p.th.Line(w-2).Space(1).Add(p.th.Dim, "not a shared array: no map of it").Done()}, w, h, p.focus == Cells)
+		}
+		return p.waiting(Cells, name, w, h)
+	}
+	room := w - 2 - labelWidth
+	g := fold(sc.Writers, (room-1)/2)
+	wide := 2*g.cols+1 <= room
+	fit := g.cols
+	if !wide {
+		fit = min(g.cols, room)
+	}
+	at := p.element(g)
+	left := max(0, min(at[1]-fit/2, g.cols-fit))
+	body := max(1, h-3) // a legend at the end
+	limit := max(0, g.rows-body)
+	top := max(0, min(at[0]-body/2, limit))
+	p.scroll[Cells] = max(-top, min(p.scroll[Cells], limit-top))
+	top += p.scroll[Cells]
+	var lines []string
+	for r := top; r < min(top+body, g.rows); r++ {
+		l := p.th.Line(w-2).Right(p.th.Dim, p.label(g, r), labelWidth-1).Space(1)
+		for c := left; c < left+fit; c++ {
+			if x := g.cell(r, c); x != nil {
+				p.writerCell(l, x, wide, [2]int{r, c} == at, [2]int{r, c - 1} == at && c > left)
+			}
+		}
+		if wide && at == [2]int{r, left + fit - 1} {
+			l.Glyph(p.th.Mark, p.th.Glyph.Right)
+		}
+		lines = append(lines, l.Done())
+	}
+	for len(lines) < body {
+		lines = append(lines, p.th.Line(w-2).Done())
+	}
+	lines = append(lines[:min(body, h-3)], p.legend(sc.Writers, wide, w-2))
+	note := "all kv tiles"
+	if k := sc.Request.KVTile; k >= 0 {
+		note = fmt.Sprintf("kv %d", k)
+	}
+	return p.th.Box(fmt.Sprintf("CELLS %s %s", sc.Request.Variable, shape(sc.Writers)), note, lines, w, h, p.focus == Cells)
+}
+
+func (p *Pane) label(g grid, row int) string {
+	if g.cols != g.w.Cols {
+		return strconv.Itoa(row * g.cols)
+	}
+	return strconv.Itoa(row)
+}
+
+func shape(w *debugkern.Writers) string {
+	out := make([]string, len(w.Array.Dims))
+	for i, d := range w.Array.Dims {
+		out[i] = strconv.Itoa(d)
+	}
+	return strings.Join(out, "×")
+}
+
+// element is where the finding's element lies on screen, {-1, -1} for none.
+func (p *Pane) element(g grid) [2]int {
+	index := p.look.Scene.Request.Index
+	dims := g.w.Array.Dims
+	if len(index) != len(dims) || len(dims) == 0 {
+		return [2]int{-1, -1}
+	}
+	i := 0
+	for k, d := range dims {
+		i = i*d + index[k]
+	}
+	return [2]int{i / g.cols, i % g.cols}
+}
+
+// writerCell draws one cell: a column that carries brackets or the mark of a contested cell, then its last writer.
+func (p *Pane) writerCell(l *theme.Line, x *debugkern.CellWriters, wide, here, after bool) {
+	text, style := p.th.Glyph.Equal, p.th.Off
+	if x.Warp >= 0 {
+		text, style = digits[x.Warp&31:x.Warp&31+1], p.th.Value[p.shade(x.Warp)]
+	}
+	if wide {
+		switch {
+		case here:
+			l.Glyph(p.th.Mark, p.th.Glyph.Left)
+		case after:
+			l.Glyph(p.th.Mark, p.th.Glyph.Right)
+		case x.Contested:
+			l.Glyph(p.th.Wrong, "!")
+		default:
+			l.Space(1)
+		}
+	} else if x.Contested {
+		text, style = "!", p.th.Wrong
+	}
+	if here {
+		style = p.th.Here
+	}
+	l.Glyph(style, text)
+}
+
+// shade spreads the block's warps over the palette.
+func (p *Pane) shade(warp int) int {
+	n := max(1, p.look.Scene.Warps-1)
+	return min(len(p.th.Value)-1, warp*(len(p.th.Value)-1)/n)
+}
+
+func (p *Pane) legend(w *debugkern.Writers, wide bool, width int) string {
+	contested := 0
+	for i := range w.Cells {
+		if w.Cells[i].Contested {
+			contested++
+		}
+	}
+	text := fmt.Sprintf("last writing warp · ! contested (%d) · %s none", contested, p.th.Glyph.Equal)
+	if !wide {
+		text = fmt.Sprintf("warp that wrote last, or ! contested (%d)", contested)
+	}
+	return p.th.Line(width).Space(1).Add(p.th.Dim, p.th.Fit(text, width-1)).Done()
+}
+
+// window is the part of the block's time that is drawn: the barrier interval of the conflict and a little around it.
+func window(sc *debugkern.Scene) (lo, hi uint64) {
+	if sc.Pair[0] < 0 {
+		return 0, sc.Steps
+	}
+	first, last := sc.Accesses[sc.Pair[0]].Step, sc.Accesses[sc.Pair[1]].Step
+	if last < first {
+		first, last = last, first
+	}
+	lo, hi = 0, sc.Steps
+	for _, s := range sc.Syncs {
+		if s.Kind != debugkern.SyncDone {
+			continue
+		}
+		if s.Step <= first {
+			lo = s.Step
+		}
+		if s.Step >= last {
+			hi = s.Step
+			break
+		}
+	}
+	margin := (hi - lo) / 12
+	return lo - min(lo, margin), min(sc.Steps, hi+margin)
+}
+
+// Marks of the strip, later ones over earlier ones in a column that holds several.
+const (
+	markNone = iota
+	markRun
+	markAccess
+	markWait
+	markWarp
+	markArrive
+	markDone
+	markA
+	markB
+)
+
+// strip is warps × time: who ran, where they synchronised, where the two sides meet.
+func (p *Pane) strip(w, h int) []string {
+	sc := p.look.Scene
+	if sc == nil {
+		return p.waiting(Strip, "SCHEDULE", w, h)
+	}
+	cols := w - 2 - labelWidth
+	lo, hi := window(sc)
+	span := hi - lo + 1
+	column := func(step uint64) (int, bool) {
+		if step < lo || step > hi {
+			return 0, false
+		}
+		return int((step - lo) * uint64(cols) / span), true
+	}
+	marks := p.marks(sc, cols, column)
+	body := max(1, h-2-2) // a legend of two lines
+	order := p.warpOrder(sc, body)
+	var lines []string
+	for _, warp := range order {
+		l := p.th.Line(w-2).Right(p.th.Dim, "w"+strconv.Itoa(warp), labelWidth-1).Space(1)
+		for _, m := range marks[warp] {
+			p.stripMark(l, m)
+		}
+		lines = append(lines, l.Done())
+	}
+	for len(lines) < body {
+		lines = append(lines, p.th.Line(w-2).Done())
+	}
+	g := p.th.Glyph
+	pair := "the two sides do not meet in this execution"
+	if sc.Pair[0] >= 0 {
+		pair = "A " + p.doing(0) + " · B " + p.doing(1)
+	}
+	lines = append(lines[:body], p.th.Line(w-2).Space(1).Add(p.th.Wrong, p.th.Fit(pair, w-4)).Done(),
+		p.th.Line(w-2).Space(1).Add(p.th.Dim, p.th.Fit(fmt.Sprintf("%s runs · %s barrier · > at it · : warp sync · w async wait · x access", g.H, g.V), w-4)).Done())
+	note := fmt.Sprintf("steps %d-%d of %d · %s", lo, hi, sc.Steps, sc.Schedule)
+	return p.th.Box("SCHEDULE block "+sc.Request.Block.String(), note, lines, w, h, p.focus == Strip)
+}
+
+// warpOrder is which warps are drawn: all, or those of the conflict and the first ones.
+func (p *Pane) warpOrder(sc *debugkern.Scene, n int) []int {
+	first := max(0, min(p.scroll[Strip], sc.Warps-n))
+	p.scroll[Strip] = first
+	var out []int
+	if sc.Warps > n && sc.Pair[0] >= 0 && first == 0 {
+		out = append(out, sc.Accesses[sc.Pair[0]].Warp)
+		if b := sc.Accesses[sc.Pair[1]].Warp; b != out[0] {
+			out = append(out, b)
+		}
+	}
+	pinned := len(out)
+	for warp := first; warp < sc.Warps && len(out) < n; warp++ {
+		if pinned > 0 && warp == out[0] || pinned > 1 && warp == out[1] {
+			continue
+		}
+		out = append(out, warp)
+	}
+	return out[:min(n, len(out))]
+}
+
+// marks fills a grid of warps × columns.
+func (p *Pane) marks(sc *debugkern.Scene, cols int, column func(uint64) (int, bool)) [][]uint8 {
+	marks := make([][]uint8, max(1, sc.Warps))
+	for i := range marks {
+		marks[i] = make([]uint8, cols)
+	}
+	put := func(warp int, step uint64, m uint8) {
+		if c, ok := column(step); ok && warp >= 0 && warp < len(marks) && marks[warp][c] < m {
+			marks[warp][c] = m
+		}
+	}
+	lo, hi := window(sc)
+	for _, s := range sc.Stretches {
+		if s.To < lo || s.From > hi || s.Warp >= len(marks) {
+			continue
+		}
+		a, _ := column(max(s.From, lo))
+		b, _ := column(min(s.To, hi))
+		for c := a; c <= b; c++ {
+			marks[s.Warp][c] = max(marks[s.Warp][c], markRun)
+		}
+	}
+	for _, s := range sc.Syncs {
+		switch s.Kind {
+		case debugkern.SyncDone:
+			for warp := range marks {
+				put(warp, s.Step, markDone)
+			}
+		case debugkern.SyncArrive:
+			put(s.Warp, s.Step, markArrive)
+		case debugkern.SyncWarp:
+			put(s.Warp, s.Step, markWarp)
+		case debugkern.SyncWait:
+			put(s.Warp, s.Step, markWait)
+		}
+	}
+	for i := range sc.Accesses {
+		put(sc.Accesses[i].Warp, sc.Accesses[i].Step, markAccess)
+	}
+	if sc.Pair[0] >= 0 {
+		a, b := &sc.Accesses[sc.Pair[0]], &sc.Accesses[sc.Pair[1]]
+		if !a.Side[0] {
+			a, b = b, a
+		}
+		put(a.Warp, a.Step, markA)
+		put(b.Warp, b.Step, markB)
+	}
+	return marks
+}
+
+func (p *Pane) stripMark(l *theme.Line, m uint8) {
+	g := p.th.Glyph
+	switch m {
+	case markNone:
+		l.Space(1)
+	case markRun:
+		l.Glyph(p.th.Accent, g.H)
+	case markAccess:
+		l.Glyph(p.th.Taint, "x")
+	case markWait:
+		l.Glyph(p.th.Text, "w")
+	case markWarp:
+		l.Glyph(p.th.Text, ":")
+	case markArrive:
+		l.Glyph(p.th.Dim, ">")
+	case markDone:
+		l.Glyph(p.th.Strong, g.V)
+	case markA:
+		l.Glyph(p.th.Wrong, "A")
+	case markB:
+		l.Glyph(p.th.Wrong, "B")
+	}
+}
