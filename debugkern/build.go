@@ -3,7 +3,6 @@ package debugkern
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -186,7 +185,8 @@ func parseBuild(name string, text []byte, builder string) (*Build, error) {
 		err = ptx.Validate(m)
 	}
 	if err != nil {
-		return nil, &runError{stage: "load", err: err}
+		ds := diagnosticsOf(err, text)
+		return nil, &runError{stage: "load", err: err, source: sourceOf(ds), diagnostics: ds}
 	}
 	return &Build{Module: m, Text: text, Builder: builder}, nil
 }
@@ -224,19 +224,6 @@ func sourceText(m *configs.Manifest) ([]byte, error) {
 	return text, nil
 }
 
-// compileError keeps cancellation as it is and makes the rest a failed run.
-func compileError(err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	re := &runError{stage: "build", err: err}
-	if ce := (*cuda.CompileError)(nil); errors.As(err, &ce) && len(ce.Diagnostics) > 0 {
-		d := ce.Diagnostics[0]
-		re.source = &SourceDoc{File: d.File, Line: d.Line}
-	}
-	return re
-}
-
 // headers are the includes a source may name: tilescope.cuh and the embedded kernels' own.
 func (s *Session) headers(m *configs.Manifest) map[string]string {
 	h := map[string]string{"tilescope.cuh": probes.Header}
@@ -253,6 +240,8 @@ type runError struct {
 	stage  string
 	err    error
 	source *SourceDoc
+
+	diagnostics []Diagnostic // of a compiler or parser
 }
 
 func (e *runError) Error() string { return e.stage + ": " + e.err.Error() }

@@ -146,6 +146,8 @@ type SourceDoc struct {
 	File     string `json:"file"`
 	Line     int    `json:"line"`
 	Function string `json:"function,omitempty"`
+	Col      int    `json:"col,omitempty"`  // from 1, of a compile error
+	Text     string `json:"text,omitempty"` // the source line, of a compile error
 }
 
 // FingerprintDoc is a transform of the right tile that equals the wrong one.
@@ -239,6 +241,8 @@ type ErrorDoc struct {
 	Stage   string     `json:"stage"` // build, load, launch, run
 	Message string     `json:"message"`
 	Source  *SourceDoc `json:"source"`
+
+	Diagnostics []Diagnostic `json:"diagnostics,omitempty"` // everything that the compiler had to say
 }
 
 // ExitCode is the contract's exit code of this report: 0 agreed, 1 diverged or a finding of severity error, 4 failed.

@@ -85,7 +85,7 @@ func (s *Session) BuildInfo(ctx context.Context, req Request) (*BuildDoc, error)
 func failedBuild(err error) error {
 	var re *runError
 	if errors.As(err, &re) {
-		return &Error{Code: CodeFailed, Err: err}
+		return &Error{Code: CodeFailed, Err: err, Diagnostics: re.diagnostics}
 	}
 	return err
 }

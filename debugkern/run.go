@@ -189,7 +189,8 @@ func (e *execution) load(be target.Backend, b *Build) (target.Kernel, error) {
 	}
 	k, err := prepare(e.ctx, b.Module, e.r.plan.Entry)
 	if err != nil {
-		return nil, &runError{stage: "load", err: err}
+		ds := diagnosticsOf(err, b.Text)
+		return nil, &runError{stage: "load", err: err, source: sourceOf(ds), diagnostics: ds}
 	}
 	s.mu.Lock()
 	s.loaded[key] = k
@@ -276,14 +277,14 @@ func (e *execution) explain(err error) error {
 	case !errors.As(err, &re):
 		re = &runError{stage: "launch", err: err}
 	}
-	return &Error{Code: CodeFailed, Err: re, Report: e.failure(re)}
+	return &Error{Code: CodeFailed, Err: re, Report: e.failure(re), Diagnostics: re.diagnostics}
 }
 
 // failure is the document of a run that has no verdict.
 func (e *execution) failure(re *runError) *Report {
 	rep := e.header()
 	rep.Verdict = Failed
-	rep.Error = &ErrorDoc{Stage: re.stage, Message: re.err.Error(), Source: re.source}
+	rep.Error = &ErrorDoc{Stage: re.stage, Message: re.err.Error(), Source: re.source, Diagnostics: re.diagnostics}
 	var pe *ptx.Error
 	if rep.Error.Source == nil && errors.As(re.err, &pe) {
 		rep.Error.Source = &SourceDoc{File: pe.Pos.File, Line: pe.Pos.Line}

@@ -85,20 +85,20 @@ func (s *Session) readKernel(ctx context.Context, req ScaffoldRequest) (m *ptx.M
 	default:
 		return nil, "", usage("%s: expected a .ptx or a .cu file", req.File)
 	}
-	tc, err := s.toolchain()
+	name, c, err := s.compiler(ctx, "auto", string(text))
 	if err != nil {
-		return nil, "", unavailable("%s has to be compiled, and no NVRTC was found: %w (tilescope doctor says what to install; a .ptx needs none)", req.File, err)
+		return nil, "", unavailable("%s has to be compiled, and cannot be here: %w (tilescope doctor says what to install; a .ptx needs none)", req.File, err)
 	}
 	if req.Arch == "" {
 		req.Arch = defaultArch
 	}
-	out, err := tc.Compile(ctx, cuda.Build{
+	out, err := c.Compile(ctx, cuda.Build{
 		Name: filepath.Base(req.File), Source: string(text), Headers: s.headers(nil), Arch: req.Arch, Include: []string{filepath.Dir(req.File)},
 	})
 	if err != nil {
 		return nil, "", compileError(err)
 	}
-	b, err := parseBuild(req.File+".ptx", []byte(out.Text), "nvrtc")
+	b, err := parseBuild(req.File+".ptx", []byte(out.Text), name)
 	if err != nil {
 		return nil, "", err
 	}

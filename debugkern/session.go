@@ -150,6 +150,8 @@ type Error struct {
 	Code   Code
 	Err    error
 	Report *Report
+
+	Diagnostics []Diagnostic // of a kernel that did not compile
 }
 
 func (e *Error) Error() string { return e.Err.Error() }

@@ -103,6 +103,9 @@ func report(w io.Writer, err error) int {
 		return exitOK
 	case errors.As(err, &quiet):
 		return int(quiet)
+	case errors.As(err, &coded) && len(coded.Diagnostics) > 0:
+		printDiagnostics(w, coded)
+		return int(coded.Code)
 	case errors.As(err, &coded):
 		fmt.Fprintf(w, "tilescope: %v\n", err)
 		return int(coded.Code)

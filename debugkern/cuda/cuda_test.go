@@ -63,7 +63,7 @@ func TestCompileErrorsAreLocated(t *testing.T) {
 	if !errors.As(err, &ce) {
 		t.Fatalf("want a *CompileError, got %v", err)
 	}
-	if d := ce.Diagnostics[0]; d.File != "bad.cu" || d.Line != 4 || d.Col != 11 || d.Text != "int i = nope;" || d.Severity != "error" || !strings.Contains(d.Msg, "nope") {
+	if d := ce.Diagnostics[0]; d.File != "bad.cu" || d.Line != 4 || d.Col != 11 || d.Text != "  int i = nope;" || d.Severity != "error" || !strings.Contains(d.Msg, "nope") {
 		t.Errorf("first diagnostic: %+v", d)
 	}
 	if want := "bad.cu:4:11: "; !strings.HasPrefix(ce.Error(), want) || !strings.Contains(ce.Error(), "1 more error") {

@@ -87,7 +87,7 @@ func diagnostics(log string, p paths, source func(file string) []string) []Diagn
 		full := d.File
 		d.File = p.relative(d.File)
 		text := sourceLine(source, full, d.File, d.Line)
-		d.Text = strings.TrimSpace(text)
+		d.Text = text
 		if d.Col == 0 {
 			d.Col = column(lines[i+1:], text, d.Msg)
 		}
@@ -119,7 +119,7 @@ func parseDiagnostic(line string) (Diagnostic, bool) {
 func sourceLine(source func(string) []string, full, short string, line int) string {
 	for _, name := range slices.Compact([]string{short, full}) {
 		if lines := source(name); line >= 1 && line <= len(lines) {
-			return strings.TrimRight(lines[line-1], "\r")
+			return strings.TrimRight(lines[line-1], " \t\r")
 		}
 	}
 	return ""

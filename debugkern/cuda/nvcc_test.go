@@ -81,7 +81,7 @@ exit 1`)
 		t.Fatalf("got %v", err)
 	}
 	want := []Diagnostic{
-		{"k.cu", 2, 9, "error", `identifier "nope" is undefined`, "x[0] = nope;"},
+		{"k.cu", 2, 9, "error", `identifier "nope" is undefined`, "\tx[0] = nope;"},
 		{"h.h", 1, 0, "error", `expected a ";"`, "int a"},
 		{"k.cu", 3, 10, "fatal error", "absent.h: No such file or directory", "#include <absent.h>"},
 		{"k.cu", 1, 0, "warning", `variable "y" was declared but never referenced`, "__global__ void k(float* x) {"},
