@@ -38,6 +38,11 @@ func raceFindings(c *Checker, us []unit) []target.Finding {
 			all = append(all, &q)
 		}
 	}
+	if c.options.Set.Has(Races) {
+		if all = append(all, overlaps(us)...); c.grid != nil {
+			all = append(all, c.grid.order...)
+		}
+	}
 	var out []target.Finding
 	for _, name := range variables(all) {
 		var mine []*pair
@@ -227,7 +232,7 @@ func (c *cause) finding(sites []site, grid probes.Dim3) target.Finding {
 	}
 	f.Severity = f.Kind.Severity()
 	f.Missing = c.missing(p, sites)
-	f.Message = c.message(p, sites[p.first].place(), sites[p.second].place(), same)
+	f.Message = c.message(p, sites[p.first].place(), sites[p.second].place(), same, grid)
 	return f
 }
 
@@ -264,7 +269,7 @@ func (s side) verb() string {
 }
 
 // message says what is wrong.
-func (c *cause) message(p *pair, first, second string, same bool) string {
+func (c *cause) message(p *pair, first, second string, same bool, grid probes.Dim3) string {
 	switch p.kind {
 	case pairEarly:
 		return fmt.Sprintf("%s: %s %s it at %s before the cp.async at %s (%s) is waited for", p.element(), p.two.by(), p.two.verb(), second, first, p.one.by())
@@ -272,8 +277,12 @@ func (c *cause) message(p *pair, first, second string, same bool) string {
 		return fmt.Sprintf("%s: %s reads at %s what the cp.async at %s brought; its issuer (%s) has waited for it, but no barrier stands between",
 			p.element(), p.two.by(), second, first, p.one.by())
 	}
+	one, two := p.one.by(), p.two.by()
+	if p.kind == pairBlocks {
+		one, two = fmt.Sprintf("block %s, %s", grid.At(p.block[0]), one), fmt.Sprintf("block %s, %s", grid.At(p.block[1]), two)
+	}
 	s := fmt.Sprintf("%s race on %s: %s %s it at %s, %s %s it at %s, and nothing orders them", p.hazard(), p.element(),
-		p.one.by(), p.one.verb(), first, p.two.by(), p.two.verb(), second)
+		one, p.one.verb(), first, two, p.two.verb(), second)
 	if same {
 		s += "; both write the same value"
 	}

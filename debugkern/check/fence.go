@@ -1,6 +1,8 @@
 package check
 
 import (
+	"math/bits"
+
 	"tilescope/debugkern/target"
 )
 
@@ -9,6 +11,9 @@ import (
 // consistency model": release and acquire patterns). What a location hands on is kept by address and follows the writes to it:
 // a strong read always sees the last one, since the emulator executes one access after the other. An atomic continues what it
 // reads (a release sequence), any other write ends it.
+//
+// Between blocks the fence and both accesses need a scope of the device. A fence whose thread then meets the one that writes
+// the flag at a block barrier counts for it too: __threadfence(), __syncthreads(), one atomic.
 
 // fenceKey is a location.
 type fenceKey struct {
@@ -16,44 +21,77 @@ type fenceKey struct {
 	addr  uint64
 }
 
+// released is what a thread had done and knew at its last fence.
+type released struct {
+	arrival
+	floor uint32
+	scope scope
+	reach reach
+}
+
 // fenceState is what the threads of one block have released and may acquire.
 type fenceState struct {
-	last    map[int]arrival // by thread: at its last fence
-	pending map[int][]uint32
+	last    map[int]released // by thread: at its last fence
+	pending map[int][]uint32 // by thread: what its strong reads have seen since its last fence
 	at      map[fenceKey][]uint32
+
+	// Other blocks.
+	all     reach // what every thread knows
+	reach   map[int]reach
+	awaited map[int]reach
+	met     snap // fences of threads that a block barrier has followed
+}
+
+func (f *fenceState) begin() {
+	if f.last == nil {
+		f.last, f.pending, f.at = map[int]released{}, map[int][]uint32{}, map[fenceKey][]uint32{}
+		f.reach, f.awaited = map[int]reach{}, map[int]reach{}
+	}
 }
 
 // fenced is a fence of some lanes.
 func (u *races) fenced(e *target.Event) {
-	s := &u.sites[e.PC]
-	_ = s
-	f := &u.fence
-	if f.last == nil {
-		f.last, f.pending, f.at = map[int]arrival{}, map[int][]uint32{}, map[fenceKey][]uint32{}
+	f, s := &u.fence, &u.sites[e.PC]
+	if u.b.checker.ignored[e.PC] {
+		return
 	}
-	for lane := range 32 {
-		if e.Mask>>lane&1 == 0 {
-			continue
-		}
+	f.begin()
+	for m := e.Mask; m != 0; m &= m - 1 {
+		lane := bits.TrailingZeros32(m)
 		t := 32*e.Warp + lane
 		if row := f.pending[t]; row != nil {
 			u.clk.merge(t, row)
 			delete(f.pending, t)
 		}
-		f.last[t] = u.clk.arrive(e.Warp, e.PC, 1<<lane, true)
+		if s.scope >= scopeDevice && f.awaited[t] != nil {
+			f.reach[t] = f.reach[t].join(f.awaited[t])
+			delete(f.awaited, t)
+		}
+		f.last[t] = u.release(e.Warp, lane, s.scope)
 	}
+}
+
+// release is what a thread has done and knows now.
+func (u *races) release(warp, lane int, s scope) released {
+	return released{u.clk.arrive(warp, 0, 1<<lane, true), u.clk.floor, s, u.fence.all.join(u.fence.reach[32*warp+lane])}
 }
 
 // access is a strong access of one lane to a location.
 func (f *fenceState) access(u *races, key fenceKey, lane int) {
 	s := u.s
-	if len(f.last) == 0 && !s.release && len(f.at) == 0 {
+	foreign := u.grid != nil && key.space == target.SpaceGlobal && s.scope >= scopeDevice
+	if f.last == nil && !s.release && (!foreign || len(u.grid.at) == 0) {
 		return
 	}
-	if f.last == nil {
-		f.last, f.pending, f.at = map[int]arrival{}, map[int][]uint32{}, map[fenceKey][]uint32{}
-	}
+	f.begin()
 	t := 32*u.e.Warp + lane
+	mine, ok := f.last[t]
+	if s.release {
+		mine, ok = u.release(u.e.Warp, lane, s.scope), true
+	}
+	if foreign {
+		f.between(u, key.addr, t, mine, ok)
+	}
 	seen := f.at[key]
 	if s.reads && seen != nil {
 		if s.acquire {
@@ -62,46 +100,128 @@ func (f *fenceState) access(u *races, key fenceKey, lane int) {
 			f.pending[t] = joined(f.pending[t], seen)
 		}
 	}
+	switch {
+	case !s.writes:
+	case ok:
+		row := make([]uint32, len(u.clk.rows))
+		copy(row, seen)
+		if !s.reads {
+			clear(row)
+		}
+		mine.tell(row)
+		f.at[key] = row
+	case !s.reads:
+		delete(f.at, key)
+	}
+}
+
+// between is a strong access that blocks may meet at.
+func (f *fenceState) between(u *races, addr uint64, t int, mine released, ok bool) {
+	g, s := u.grid, u.s
+	seen := g.at[addr]
+	if s.reads && seen != nil {
+		if s.acquire {
+			f.reach[t] = f.reach[t].join(seen)
+		} else {
+			f.awaited[t] = f.awaited[t].join(seen)
+		}
+	}
 	if !s.writes {
 		return
 	}
-	mine, ok := f.last[t]
-	if s.release {
-		mine, ok = u.clk.arrive(u.e.Warp, u.e.PC, 1<<lane, true), true
+	out := reach{}
+	if s.reads {
+		out = seen
 	}
-	if !ok {
-		if !s.reads {
-			delete(f.at, key)
-		}
+	own := f.met
+	if ok && mine.scope >= scopeDevice {
+		out = out.join(mine.reach)
+		row := make([]uint32, len(u.clk.rows))
+		copy(row, own.row)
+		mine.tell(row)
+		own = snap{max(mine.floor, own.floor), row}
+	}
+	if own.floor > 0 || own.row != nil {
+		out = out.join(reach{g.number[u.b]: own})
+	}
+	if len(out) == 0 {
+		delete(g.at, addr)
 		return
 	}
-	row := make([]uint32, len(u.clk.rows))
-	if s.reads && seen != nil {
-		copy(row, seen)
-	}
-	mine.tell(row)
-	f.at[key] = row
+	g.at[addr] = out
 }
 
 // joined is the union of two rows.
 func joined(a, b []uint32) []uint32 {
-	row := append([]uint32(nil), a...)
-	if row == nil {
+	if a == nil {
 		return b
 	}
+	row := append([]uint32(nil), a...)
 	maximum(row, b)
 	return row
 }
 
-// overwritten ends what weak writes to a location's bytes hide.
-func (f *fenceState) overwritten(addr uint64, n int) {
-	for k := range f.at {
-		if k.space == target.SpaceShared && k.addr+8 > addr && k.addr < addr+uint64(n) {
-			delete(f.at, k)
+// overwritten ends what a plain write to a location's bytes hides.
+func (f *fenceState) overwritten(k fenceKey, n int) {
+	if len(f.at) == 0 {
+		return
+	}
+	for a := k.addr &^ 7; a < k.addr+uint64(n); a++ {
+		delete(f.at, fenceKey{k.space, a})
+	}
+}
+
+// sync joins what the lanes of a warp know of other blocks.
+func (f *fenceState) sync(warp int, mask uint32) {
+	if len(f.reach) == 0 {
+		return
+	}
+	var r reach
+	for m := mask; m != 0; m &= m - 1 {
+		r = r.join(f.reach[32*warp+bits.TrailingZeros32(m)])
+	}
+	for m := mask; m != 0 && r != nil; m &= m - 1 {
+		f.reach[32*warp+bits.TrailingZeros32(m)] = r
+	}
+}
+
+// exchange does the same at a barrier of some threads.
+func (f *fenceState) exchange(as []arrival) {
+	if len(f.reach) == 0 {
+		return
+	}
+	var r reach
+	for i := range as {
+		for m := as[i].mask; m != 0; m &= m - 1 {
+			r = r.join(f.reach[32*as[i].warp+bits.TrailingZeros32(m)])
+		}
+	}
+	for i := range as {
+		for m := as[i].mask; m != 0 && as[i].waits && r != nil; m &= m - 1 {
+			f.reach[32*as[i].warp+bits.TrailingZeros32(m)] = r
 		}
 	}
 }
 
-func (f *fenceState) sync(u *races, warp int, mask uint32) {}
-func (f *fenceState) exchange(u *races, as []arrival)      {}
-func (f *fenceState) everyone(u *races)                    {}
+// everyone does the same at a barrier of all threads. Within the block the barrier orders all that a fence could.
+func (f *fenceState) everyone(u *races) {
+	for _, r := range f.reach {
+		f.all = f.all.join(r)
+	}
+	clear(f.reach)
+	if u.grid == nil || len(f.last) == 0 {
+		clear(f.last)
+		return
+	}
+	row := make([]uint32, len(u.clk.rows))
+	copy(row, f.met.row)
+	for _, r := range f.last {
+		if r.scope < scopeDevice {
+			continue
+		}
+		f.met.floor = max(f.met.floor, r.floor)
+		r.tell(row)
+	}
+	f.met.row = row
+	clear(f.last)
+}

@@ -17,17 +17,18 @@ type races struct {
 	sites []site
 	clk   clocks
 	mem   *shadow
-	glob  *globalShadow
-	foot  footprint
+	glob  globalShadow
+	grid  *gridState // nil where blocks run at once
 	bar   [16][]arrival
 	async asyncState
 	fence fenceState
 	need  needs
 
-	pairs  map[pairKey]*pair
-	order  []*pair
-	names  []int32 // by shared word: number of the variable, 0: not looked up yet
-	titles []string
+	pairs   map[pairKey]*pair
+	order   []*pair
+	touched []touch // global memory, for other blocks
+	names   []int32 // by shared word: number of the variable, 0: not looked up yet
+	titles  []string
 
 	// The access under way.
 	e     *target.Event
@@ -86,7 +87,7 @@ func (u *races) Event(e *target.Event) {
 		if !u.b.checker.ignored[e.PC] {
 			u.need.executed(e.PC)
 			u.clk.sync(e.Warp, e.PC, e.Mask, u.need.known(e.PC) != nil)
-			u.fence.sync(u, e.Warp, e.Mask)
+			u.fence.sync(e.Warp, e.Mask)
 		}
 	case target.ClassFence:
 		if !e.Probe {
@@ -100,9 +101,9 @@ func (u *races) Event(e *target.Event) {
 // End implements target.Ender.
 func (u *races) End() {
 	u.dropStuck()
-	u.b.checker.giveShadow(u.mem, u.clk.now)
-	u.mem, u.clk, u.names = nil, clocks{}, nil
 	u.endGlobal()
+	u.b.checker.giveShadow(u.mem, u.clk.now)
+	u.mem, u.clk, u.names, u.fence = nil, clocks{}, nil, fenceState{}
 }
 
 // dropStuck forgets what came after somebody arrived at a barrier that never completed: it is the barrier that is wrong, and
@@ -134,7 +135,7 @@ func (u *races) completed(e *target.Event) {
 		for i := range as {
 			u.need.partial(as[i].pc)
 		}
-		u.fence.exchange(u, as)
+		u.fence.exchange(as)
 		u.clk.exchange(as)
 		return
 	}
@@ -191,7 +192,7 @@ func (u *races) shared(e *target.Event) {
 			who = allLanes
 		}
 		if clearing {
-			u.fence.overwritten(addr, e.Bytes)
+			u.fence.overwritten(fenceKey{target.SpaceShared, addr}, e.Bytes)
 		}
 		for addr < end {
 			line := int(addr >> lineBits)
