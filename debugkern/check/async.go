@@ -125,9 +125,6 @@ func (s *asyncState) waited(pc int, covered, under bool) {
 
 // tooEarly is an access to bytes under way.
 func (u *races) tooEarly(a *access, who uint32) {
-	if !u.b.checker.options.Set.Has(Async) {
-		return
-	}
 	for _, c := range u.async.copies[a.warp()] {
 		if c.at != a.at {
 			continue
@@ -136,7 +133,7 @@ func (u *races) tooEarly(a *access, who uint32) {
 			lane := bits.TrailingZeros32(m) & 31
 			if u.addr >= c.dst[lane] && u.addr < c.dst[lane]+uint64(c.bytes) {
 				first := side{pc: a.pc(), warp: a.warp(), lane: lane, writes: true, when: c.when}
-				u.record(first, u.now(firstLane(who, lane, a.warp() == u.e.Warp)), pairEarly)
+				u.record(first, u.now(firstLane(who, lane, a.warp() == u.e.Warp)), true)
 				return
 			}
 		}

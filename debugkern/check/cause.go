@@ -88,9 +88,10 @@ func variables(ps []*pair) []string {
 // group makes causes of the pairs on one variable.
 func group(ps []*pair, sites []site) []*cause {
 	var out []*cause
-	for _, kind := range []pairKind{pairEarly, pairUnpublished, pairBlocks} {
-		if some := of(ps, kind); len(some) > 0 {
-			out = append(out, &cause{pairs: some, lo: some[0].one.pc, hi: some[0].two.pc, warp: some[0].warp, exclusive: kind == pairBlocks})
+	for _, some := range [][]*pair{append(of(ps, pairEarly), of(ps, pairUnpublished)...), of(ps, pairBlocks)} {
+		if len(some) > 0 {
+			p := some[0]
+			out = append(out, &cause{pairs: some, lo: p.one.pc, hi: p.two.pc, warp: p.warp, exclusive: p.kind == pairBlocks})
 		}
 	}
 	rest := of(ps, pairRace)

@@ -49,15 +49,7 @@ func (u *races) now(lane int) side {
 
 // found is a race of a past access of a lane with the one under way.
 func (u *races) found(a *access, other, lane int, wrote bool) {
-	past := side{pc: a.pc(), warp: a.warp(), lane: other, writes: wrote, when: u.clk.moment(a.stamp)}
-	kind := pairRace
-	if wrote && u.sites[past.pc].async && !u.s.writes {
-		kind = pairUnpublished
-	}
-	if need := u.b.checker.options.Set; kind == pairRace && !need.Has(Races) || kind == pairUnpublished && !need.Has(Async) {
-		return
-	}
-	u.record(past, u.now(lane), kind)
+	u.record(side{pc: a.pc(), warp: a.warp(), lane: other, writes: wrote, when: u.clk.moment(a.stamp)}, u.now(lane), false)
 }
 
 // before reports whether a comes before b in the program.
@@ -68,15 +60,24 @@ func before(a, b side) bool {
 	return a.pc < b.pc
 }
 
-// record counts a pair. The second side is the access under way.
-func (u *races) record(past, now side, kind pairKind) {
+// record counts a pair: a past access and the one under way. early: the past one is a copy that is under way.
+func (u *races) record(past, now side, early bool) {
 	v := u.b.view
 	if v.Strays(past.pc, u.e.Space, u.addr) || v.Strays(now.pc, u.e.Space, u.addr) {
 		return
 	}
-	first, second := past, now
-	if kind == pairRace && before(now, past) {
-		first, second = now, past
+	first, second, kind := past, now, pairRace
+	if before(now, past) {
+		first, second, early = now, past, false
+	}
+	switch async := first.writes && u.sites[first.pc].async; {
+	case early:
+		kind = pairEarly
+	case async && !second.writes:
+		kind = pairUnpublished
+	}
+	if set := u.b.checker.options.Set; kind == pairRace && !set.Has(Races) || kind != pairRace && !set.Has(Async) {
+		return
 	}
 	k := pairKey{
 		kind: kind, first: int32(first.pc), second: int32(second.pc), wrote: first.writes, writes: second.writes,
@@ -115,7 +116,7 @@ func (u *races) variable() string {
 
 // sameValue reports whether a store writes what the past write, the last one to these bytes, wrote.
 func (u *races) sameValue(past, now side) bool {
-	if u.e.Class != target.ClassStore || u.s.whole || u.sites[past.pc].whole {
+	if o := &u.sites[past.pc]; u.e.Class != target.ClassStore || u.s.whole || o.whole || o.reads || o.async {
 		return false
 	}
 	var mine, theirs [64]byte
