@@ -43,7 +43,34 @@ func (q *inquiry) barriers() error {
 		}
 		docs[i] = barrierDoc(fn, syncs[i], r, err, known)
 		return nil
-	}, func() { q.doc.Barriers = docs })
+	}, func() { q.doc.Barriers = byLine(docs) })
+}
+
+// byLine makes one of the copies that unrolling and inlining made of a line's synchronisation: needed where one of them is.
+func byLine(docs []BarrierDoc) []BarrierDoc {
+	out := []BarrierDoc{}
+	for _, d := range docs {
+		at := slices.IndexFunc(out, func(o BarrierDoc) bool { return *o.Source == *d.Source && o.Instr == d.Instr })
+		if at < 0 {
+			d.Copies = 1
+			out = append(out, d)
+			continue
+		}
+		o := &out[at]
+		o.Copies++
+		if d.Needed && !o.Needed {
+			o.Needed, o.Because, o.Variables = true, d.Because, d.Variables
+		}
+	}
+	return out
+}
+
+// syncPlace is the line of the kernel itself that a synchronisation stands in: a wait in a helper is told by its call.
+func syncPlace(fn *ptx.Func, at int) *debugkern.SourceDoc {
+	if l := fn.Body[at].Loc.Outermost(); l != nil && l.Line > 0 {
+		return &debugkern.SourceDoc{File: l.Name, Line: l.Line, Function: fn.Demangled}
+	}
+	return blame(fn, at)
 }
 
 // each runs n independent experiments on all cores, then done where none failed.
@@ -78,20 +105,28 @@ func isProbe(file string) bool { return strings.HasSuffix(file, probes.HeaderNam
 
 // barrierDoc says what removing one synchronisation showed.
 func barrierDoc(fn *ptx.Func, at int, r *debugkern.Run, err error, known map[string]bool) BarrierDoc {
-	d := BarrierDoc{Source: blame(fn, at), Instr: fn.Body[at].Opcode(), Variables: []string{}}
+	d := BarrierDoc{Source: syncPlace(fn, at), Instr: fn.Body[at].Opcode(), Variables: []string{}}
 	if err != nil {
 		d.Needed, d.Because = true, "without it the kernel does not run: "+err.Error()
 		return d
 	}
 	var because []string
-	for _, f := range errorsOf(r.Report) {
-		if known[identity(f)] || f.Variable != "" && slices.Contains(d.Variables, f.Variable) {
+	on := map[string][]string{} // what goes wrong: variables
+	for _, f := range newErrors(r.Report, known) {
+		if f.Variable != "" && slices.Contains(d.Variables, f.Variable) {
 			continue
 		}
+		text := withoutText(f)
+		if on[text] == nil {
+			because = append(because, text)
+		}
+		on[text] = append(on[text], f.Variable)
 		if f.Variable != "" {
 			d.Variables = append(d.Variables, f.Variable)
 		}
-		because = append(because, withoutText(f))
+	}
+	for i, text := range because {
+		because[i] = sentence(on[text], text)
 	}
 	if d.Needed = len(because) > 0; d.Needed {
 		d.Because = "without it " + strings.Join(because, ", ")
@@ -101,10 +136,43 @@ func barrierDoc(fn *ptx.Func, at int, r *debugkern.Run, err error, known map[str
 	return d
 }
 
+// newErrors lists the errors that are not known, those of order first: that a value was read before it was written follows
+// from them.
+func newErrors(rep *debugkern.Report, known map[string]bool) []*debugkern.FindingDoc {
+	var order, rest []*debugkern.FindingDoc
+	for _, f := range errorsOf(rep) {
+		switch {
+		case known[identity(f)]:
+		case slices.Contains(racing, f.Kind):
+			order = append(order, f)
+		default:
+			rest = append(rest, f)
+		}
+	}
+	return append(order, rest...)
+}
+
+// sentence says what happens to variables.
+func sentence(variables []string, text string) string {
+	names := strings.Trim(strings.Join(variables, ", "), ", ")
+	one, many, _ := strings.Cut(text, "|")
+	what, where, _ := strings.Cut(many, "|")
+	if len(variables) > 1 {
+		one = what
+	}
+	return strings.TrimSpace(names + " " + one + where)
+}
+
+// withoutText is what a finding says of its variable, of several, and where: "races|race| between lines 212 and 140".
 func withoutText(f *debugkern.FindingDoc) string {
-	what := f.Variable + " is reported as " + f.Kind
-	if f.Kind == "race" {
-		what = f.Variable + " races"
+	what := "shows " + f.Kind + "|show " + f.Kind + "|"
+	switch f.Kind {
+	case "race":
+		what = "races|race|"
+	case "cp-async":
+		what = "is used before it has arrived|are used before they have arrived|"
+	case "uninitialised":
+		what = "is read before it is written|are read before they are written|"
 	}
 	switch {
 	case f.Source != nil && f.Other != nil && f.Source.File == f.Other.File:

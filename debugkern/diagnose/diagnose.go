@@ -123,6 +123,7 @@ type PerturbDoc struct {
 type BarrierDoc struct {
 	Source    *debugkern.SourceDoc `json:"source"`
 	Instr     string               `json:"instr"`
+	Copies    int                  `json:"copies"` // instructions that this line became
 	Needed    bool                 `json:"needed"`
 	Because   string               `json:"because"` // "without it sKT races between lines 212 and 140"
 	Variables []string             `json:"variables"`

@@ -2,26 +2,47 @@ package diagnose_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/charmbracelet/x/exp/golden"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
 )
 
-// run diagnoses one kernel on the emulator.
+// diagnoses keeps what several tests look at; nobody changes it.
+var diagnoses sync.Map
+
+// run diagnoses one kernel on the emulator, once for all tests.
 func run(t *testing.T, target, shape string, faults ...string) *diagnose.Diagnosis {
 	t.Helper()
-	s, err := debugkern.Open(t.Context(), debugkern.Options{})
-	if err != nil {
-		t.Fatal(err)
+	once, _ := diagnoses.LoadOrStore(fmt.Sprint(target, shape, faults), sync.OnceValue(func() *diagnose.Diagnosis { return fresh(t, target, shape, faults...) }))
+	d := once.(func() *diagnose.Diagnosis)()
+	if d == nil {
+		t.FailNow()
 	}
-	d, err := diagnose.Diagnose(t.Context(), s, debugkern.Request{Target: target, Shape: shape, Faults: faults, Backend: "emu"}, diagnose.Options{Schedules: 20})
+	return d
+}
+
+// fresh is a diagnosis of its own.
+func fresh(t *testing.T, target, shape string, faults ...string) *diagnose.Diagnosis {
+	t.Helper()
+	s, err := debugkern.Open(context.Background(), debugkern.Options{})
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return nil
+	}
+	d, err := diagnose.Diagnose(context.Background(), s, debugkern.Request{Target: target, Shape: shape, Faults: faults, Backend: "emu"}, diagnose.Options{Schedules: 20})
+	if err != nil {
+		t.Error(err)
+		return nil
 	}
 	return d
 }
@@ -33,9 +54,9 @@ func TestArithmeticIsOneCause(t *testing.T) {
 		stages               string // any of these first
 		kv                   int
 	}{
-		{"stage2", "kt-rowmajor", "validation", "S", 0}, {"stage2", "u-no-rescale", "validation", "U", 1}, {"stage2", "l-no-rescale", "validation", "l", 1},
-		{"stage2", "p-normalised", "validation", "P", 0}, {"stage2", "reduce-lane0", "validation", "mlP", 0}, {"stage2", "v-midpoint", "small", "V", 0},
-		{"flashcore_fused_wmma", "merge-double", "validation", "U", 0},
+		{"stage2", "kt-rowmajor", "small", "S", 0}, {"stage2", "u-no-rescale", "partial49", "U", 1}, {"stage2", "l-no-rescale", "partial49", "l", 1},
+		{"stage2", "p-normalised", "small", "P", 0}, {"stage2", "reduce-lane0", "small", "mlP", 0}, {"stage2", "v-midpoint", "small", "V", 0},
+		{"flashcore_fused_wmma", "merge-double", "small", "U", 0},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			t.Parallel()
@@ -57,10 +78,89 @@ func TestArithmeticIsOneCause(t *testing.T) {
 	}
 }
 
+// What a person reads last, word for word.
+func TestStories(t *testing.T) {
+	for _, c := range []struct{ name, target, shape, fault string }{
+		{"two causes", "stage3b-reported", "validation", ""}, {"missing barrier", "stage2", "small", "sync-s"},
+		{"wait too short", "stage2", "partial49", "cp-async-wait"}, {"barrier under a condition", "stage2", "partial", "barrier-divergent"},
+		{"arithmetic", "stage2", "partial49", "u-no-rescale"}, {"clean", "stage2", "partial49", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var faults []string
+			if c.fault != "" {
+				faults = []string{c.fault}
+			}
+			d := run(t, c.target, c.shape, faults...)
+			if len(d.Story) > 12 {
+				t.Errorf("%d lines", len(d.Story))
+			}
+			golden.RequireEqual(t, strings.Join(append(d.Story, ""), "\n"))
+		})
+	}
+}
+
+// With one cause put right the other's error stands: both are named, and neither is called the cause.
+func TestTwoCauses(t *testing.T) {
+	d := run(t, "stage3b-reported", "validation")
+	if len(d.Causes) != 2 || d.Causes[0].Kind != "table" || d.Causes[1].Kind != "race" {
+		t.Fatalf("%d causes:\n%s", len(d.Causes), strings.Join(d.Story, "\n"))
+	}
+	for _, v := range []string{"m_smem", "l_smem", "U_smem"} {
+		if !slices.Contains(d.Causes[1].Place.Variables, v) {
+			t.Errorf("the race is on %v, want %s among them", d.Causes[1].Place.Variables, v)
+		}
+	}
+	for _, c := range d.Causes {
+		if c.Share == nil || *c.Share > 0.9 || !strings.Contains(c.Alone, "still wrong") {
+			t.Errorf("%s: share %v, alone %q", c.Title, c.Share, c.Alone)
+		}
+	}
+	if !strings.Contains(strings.Join(d.Story, "\n"), "none of them is the cause by itself") {
+		t.Errorf("the story does not say that neither is the cause:\n%s", strings.Join(d.Story, "\n"))
+	}
+}
+
+// Every synchronisation that is taken away is found on the variable that it ordered, and what is advised removes the finding.
+func TestAdviceIsProven(t *testing.T) {
+	for _, c := range []struct{ fault, shape, kind, variable, advice string }{
+		{"sync-s", "small", "race", "sS", "put __syncthreads()"}, {"sync-p", "small", "race", "sP", "put __syncthreads()"},
+		{"sync-kv", "partial49", "race", "sV", "put __syncthreads()"}, {"sync-frag", "small", "race", "sPV_frag", "put __syncwarp()"},
+		{"cp-async-wait", "partial49", "cp-async", "sK_u8", "wait for all but 0 groups"}, {"barrier-divergent", "partial", "barrier", "", "out of the condition"},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			t.Parallel()
+			d := run(t, "stage2", c.shape, c.fault)
+			if len(d.Causes) != 1 {
+				t.Fatalf("%d causes:\n%s", len(d.Causes), strings.Join(d.Story, "\n"))
+			}
+			got := d.Causes[0]
+			if got.Kind != c.kind || c.variable != "" && !slices.Contains(got.Place.Variables, c.variable) || !strings.Contains(got.Advice, c.advice) {
+				t.Errorf("%s on %v: %s; want %s on %s: %s", got.Kind, got.Place.Variables, got.Advice, c.kind, c.variable, c.advice)
+			}
+			if proof := strings.Join(got.Proof, "\n"); !strings.Contains(proof, "is gone") || !strings.Contains(got.Alone, "nothing is wrong any more") {
+				t.Errorf("the advice is not proven: %s\n%s", got.Alone, proof)
+			}
+		})
+	}
+}
+
+// What each synchronisation of a clean kernel is for is known, and names the variable.
+func TestBarriersAreNeeded(t *testing.T) {
+	d := run(t, "stage2", "partial49")
+	for _, want := range []struct{ instr, variable string }{{"bar.sync", "sS"}, {"bar.sync", "sP"}, {"bar.sync", "sV"}, {"bar.warp.sync", "sPV_frag"}, {"cp.async.wait_group", "sK_u8"}} {
+		if !slices.ContainsFunc(d.Barriers, func(b diagnose.BarrierDoc) bool {
+			return b.Instr == want.instr && b.Needed && slices.Contains(b.Variables, want.variable) && b.Source != nil && strings.HasPrefix(b.Because, "without it")
+		}) {
+			t.Errorf("no %s is needed for %s: %+v", want.instr, want.variable, d.Barriers)
+		}
+	}
+}
+
 // A table that is wrong by content is a cause, told by what it holds, and proven by the right one in its place.
 func TestWrongTableIsACause(t *testing.T) {
 	for fault, explains := range map[string]string{"lut-order": "order wrong: sorted by row", "lut-hole": "does not cover every cell"} {
-		d := run(t, "stage3b", "validation", fault)
+		d := run(t, "stage3b", "small", fault)
 		i := slices.IndexFunc(d.Causes, func(c diagnose.Cause) bool { return c.Kind == "table" })
 		if i < 0 {
 			t.Fatalf("%s: no table among %d causes:\n%s", fault, len(d.Causes), strings.Join(d.Story, "\n"))
@@ -88,7 +188,7 @@ func TestSilence(t *testing.T) {
 // The SARIF log has what the 2.1.0 schema requires, rules by kind, and relative places.
 func TestSARIF(t *testing.T) {
 	var b bytes.Buffer
-	if err := run(t, "stage2", "validation", "s-overrun").WriteSARIF(&b, "1.2"); err != nil {
+	if err := run(t, "stage2", "small", "s-overrun").WriteSARIF(&b, "1.2"); err != nil {
 		t.Fatal(err)
 	}
 	var log struct {
@@ -147,7 +247,7 @@ var (
 
 // The page holds everything itself: pictures as data, no script, nothing to fetch; the guilty line is marked.
 func TestPageIsSelfContained(t *testing.T) {
-	d := run(t, "stage2", "validation", "p-normalised")
+	d := run(t, "stage2", "small", "p-normalised")
 	var b bytes.Buffer
 	if err := d.WriteHTML(&b, "1.2"); err != nil {
 		t.Fatal(err)
@@ -170,7 +270,7 @@ func TestPageIsSelfContained(t *testing.T) {
 func TestSameEveryTime(t *testing.T) {
 	var first []byte
 	for range 3 {
-		d := run(t, "stage2", "small", "score-uninit")
+		d := fresh(t, "stage2", "small", "score-uninit")
 		d.Cost = debugkern.CostDoc{}
 		b, err := json.Marshal(d)
 		if err != nil {

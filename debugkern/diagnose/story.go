@@ -118,6 +118,9 @@ func (q *inquiry) quiet() []string {
 			advice++
 		}
 	}
+	if es := errorsOf(rep); rep.Verdict == debugkern.Agree && len(es) > 0 {
+		return []string{fmt.Sprintf("%s: agrees on the emulator; %s: %s", subject(rep), es[0].Kind, es[0].Message), "again: " + q.doc.again}
+	}
 	if rep.Verdict != debugkern.Agree {
 		return []string{fmt.Sprintf("%s: diverges, %s: no stage is wrong by itself, and no checker found anything", subject(rep), damageOf(rep)), "again: " + q.doc.again}
 	}
@@ -130,7 +133,7 @@ func (q *inquiry) quiet() []string {
 	lines := []string{fmt.Sprintf("%s: agrees; %d checkers found nothing", subject(rep), checkerCount())}
 	var more []string
 	if len(q.doc.Barriers) > 0 {
-		more = append(more, fmt.Sprintf("%d of %d synchronisations are needed", needed, len(q.doc.Barriers)))
+		more = append(more, fmt.Sprintf("%d of its %d synchronisations are seen to be needed in block %s", needed, len(q.doc.Barriers), q.run.Blocks()[0]))
 	}
 	if advice > 0 {
 		more = append(more, fmt.Sprintf("%d pieces of advice", advice))
