@@ -95,6 +95,15 @@ func cellsOf(lanes [][]int) [][]Cell16 {
 // JudgeLut holds a header's WMMA_ACCUM_LUT to the float accumulator of the request's backend. A file that has no full
 // table is a usage error that names it.
 func (s *Session) JudgeLut(ctx context.Context, req Request, path string) (*LutDoc, error) {
+	t, err := s.TableFile(ctx, req, path)
+	if err != nil {
+		return nil, err
+	}
+	return t.LutDoc, nil
+}
+
+// TableFile is a header's table beside what JudgeLut says of it.
+func (s *Session) TableFile(ctx context.Context, req Request, path string) (*Table, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, &Error{Code: CodeUsage, Err: err}
@@ -109,7 +118,7 @@ func (s *Session) JudgeLut(ctx context.Context, req Request, path string) (*LutD
 	}
 	doc.File = path
 	doc.judge(got)
-	return doc, nil
+	return &Table{Name: filepath.Base(path), Cells: got, LutDoc: doc}, nil
 }
 
 // judge fills what is wrong with a table: coverage, then order.

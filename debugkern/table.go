@@ -12,8 +12,8 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// Table is a kernel's own table of the accumulator's cells, as it stands in the module that was executed, judged against
-// introspection.
+// Table is a table of the accumulator's cells judged against introspection: a kernel's own, as it stands in the module that
+// was executed, or a header's (TableFile), which has a Name alone.
 type Table struct {
 	Name  string     // the variable's, in the source
 	Var   string     // as in the PTX

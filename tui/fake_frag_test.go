@@ -51,3 +51,13 @@ func (v *fakeViewer) Table(context.Context) (*debugkern.Table, error) {
 	}
 	return t, nil
 }
+
+// TableFile is the table of a faulty run, whatever the file.
+func (e *fakeEngine) TableFile(_ context.Context, _ debugkern.Request, path string) (*debugkern.Table, error) {
+	if path == "none.h" {
+		return nil, errors.New("none.h: no initialised WMMA_ACCUM_LUT[32][8][2] in it")
+	}
+	t, err := (&fakeViewer{faulty: true}).Table(context.Background())
+	t.Name = path
+	return t, err
+}

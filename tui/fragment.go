@@ -17,6 +17,7 @@ import (
 // introspector is offered by engines that can read fragment layouts back.
 type introspector interface {
 	Lut(ctx context.Context, req debugkern.Request, pick debugkern.LutFilter) (*debugkern.LutDoc, error)
+	TableFile(ctx context.Context, req debugkern.Request, path string) (*debugkern.Table, error)
 }
 
 // tabled is offered by runs whose kernel may have its own table of the accumulator.
@@ -24,12 +25,18 @@ type tabled interface {
 	Table(ctx context.Context) (*debugkern.Table, error)
 }
 
+var (
+	_ introspector = (*debugkern.Session)(nil)
+	_ tabled       = (*debugkern.Run)(nil)
+)
+
 // fragments is what the Frag view knows: maps by backend, and the table of the run on screen.
 type fragments struct {
 	backend string // what was chosen: emu or cuda; "" is the run's
 	docs    map[string]*debugkern.LutDoc
 	errs    map[string]string
 	asked   map[string]bool
+	header  *debugkern.Table // a file's, in place of the kernel's
 	table   *debugkern.Table
 	gen     int // of the run that the table is of
 }
@@ -61,7 +68,7 @@ func (m *Model) fragBackend() string {
 
 // loadFragments shows what is known in the Frag view and asks for what it lacks.
 func (m *Model) loadFragments() tea.Cmd {
-	if m.view != keymap.Frag {
+	if m.view != keymap.Frag && (m.view != keymap.Tile || m.frame.side == 0) {
 		return nil
 	}
 	m.showFragments()
@@ -115,6 +122,7 @@ func (m *Model) mapped(msg mappedMsg) {
 		m.sayAgreement(msg.backend)
 	}
 	m.showFragments()
+	m.showLane()
 }
 
 // sayAgreement tells whether two backends lay fragments out alike.
@@ -147,6 +155,7 @@ func (m *Model) tableFound(msg tableMsg) {
 		m.complain("the kernel's own table: " + oneLine(msg.err))
 	}
 	m.showFragments()
+	m.showLane()
 }
 
 // showFragments gives the pane the maps, the table, and the cursor's tile.
@@ -158,6 +167,9 @@ func (m *Model) showFragments() {
 		if m.frag.gen == m.loaded.gen {
 			d.Table = m.frag.table
 		}
+	}
+	if m.frag.header != nil {
+		d.Table = m.frag.header
 	}
 	switch doc := m.frag.docs[be]; {
 	case doc != nil:
@@ -366,6 +378,7 @@ var fragParts = []part{frag.Grid: partGrid, frag.Tile: partCells, frag.Banks: pa
 func fragCommands() []command {
 	return []command{
 		{"frag", "KIND [DTYPE] [row|col] [emu|cuda]", "choose a fragment: a, b, acc", func(m *Model) []string { return m.pane.frag.Names() }, (*Model).fragCommand},
+		{"header", "FILE|-", "hold a header's WMMA_ACCUM_LUT against the hardware; - the kernel's own again", nil, (*Model).headerCommand},
 		{"ld", "N", "leading dimension of the bank strip, in elements", nil, func(m *Model, arg string) tea.Cmd {
 			n, err := strconv.Atoi(arg)
 			if err != nil || n < 16 || n > 4096 {
@@ -386,6 +399,57 @@ func fragCommands() []command {
 			return nil
 		}},
 	}
+}
+
+// headerMsg is a header's table.
+type headerMsg struct {
+	table *debugkern.Table
+	err   error
+}
+
+// headerCommand holds a header's table against the hardware in place of the kernel's; "-" takes it away.
+func (m *Model) headerCommand(arg string) tea.Cmd {
+	if arg == "-" {
+		m.frag.header = nil
+		m.say("the kernel's own table again")
+		return m.show(keymap.Frag)
+	}
+	e, ok := m.opt.Engine.(introspector)
+	if !ok {
+		m.complain("this engine cannot introspect")
+		return nil
+	}
+	ctx, req := m.ctx, debugkern.Request{Backend: m.fragBackend(), Device: m.req.Device}
+	return func() tea.Msg {
+		t, err := e.TableFile(ctx, req, arg)
+		return headerMsg{t, err}
+	}
+}
+
+func (m *Model) headerRead(msg headerMsg) tea.Cmd {
+	if msg.err != nil {
+		m.complain(oneLine(msg.err))
+		return nil
+	}
+	m.frag.header = msg.table
+	cmd := m.show(keymap.Frag)
+	m.say(msg.table.Name + ": " + msg.table.Explanation)
+	return cmd
+}
+
+// showLane draws the lane at the cursor beside a very wide tile: only once the cursor rests, for its lines all change at once.
+func (m *Model) showLane() {
+	if m.frame.side == 0 || m.view != keymap.Tile {
+		return
+	}
+	m.showLive()
+	m.lane = m.pane.frag.Side(m.frame.side, m.laneHeight())
+}
+
+// laneHeight is what minimap and figures leave of the right column.
+func (m *Model) laneHeight() int {
+	rest := m.frame.body - m.miniHeight()
+	return rest - min(rest, factLines)
 }
 
 func (m *Model) fragCommand(arg string) tea.Cmd {

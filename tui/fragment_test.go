@@ -143,3 +143,30 @@ func TestHeatMapShowsWholeTileAt120(t *testing.T) {
 		t.Error("the rail should come back")
 	}
 }
+
+// A header's table stands in for the kernel's, and goes away again.
+func TestFragHeader(t *testing.T) {
+	d := started(t, 120, 40, plainLook).command("header none.h")
+	d.hasStatus("none.h: no initialised")
+	d.command("header my_lut.h").hasStatus("my_lut.h: covers every cell, order wrong")
+	if s := d.text(); !contains(s, "✗ my_lut.h covers every cell, order wrong in 128 of 256") {
+		t.Errorf("header:\n%s", s)
+	}
+	d.press("3", "y").hasStatus("copied")
+	d.command("header -").hasStatus("the kernel's own table again")
+	if s := d.text(); !contains(s, "stage2 has no table of its own") {
+		t.Errorf("after -:\n%s", s)
+	}
+}
+
+// Beside a very wide tile stands the lane that holds the cursor's cell, once the cursor rests.
+func TestLaneBesideTheTile(t *testing.T) {
+	d := started(t, 200, 60, plainLook).command("stage S").press("2").command("goto 9,3")
+	if s := d.text(); !contains(s, "┌LANE 5─") || !contains(s, "▸  3   9,3") {
+		t.Errorf("no lane:\n%s", s)
+	}
+	d.manual = true
+	if d.press("j", "j"); !contains(d.text(), "┌LANE 5─") {
+		t.Error("the lane should stay until the cursor rests")
+	}
+}

@@ -55,6 +55,7 @@ type Model struct {
 	race   inquiry
 	file   sourceFile
 	frag   fragments
+	lane   []string // the lane at the cursor, beside a very wide tile
 	task   task
 	versus versus
 	sweep  sweep
@@ -211,6 +212,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.swept(msg)
 	case mappedMsg:
 		m.mapped(msg)
+	case headerMsg:
+		cmd = m.headerRead(msg)
 	case tableMsg:
 		m.tableFound(msg)
 	case foundMsg:

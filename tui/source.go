@@ -3,9 +3,11 @@ package tui
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -86,6 +88,10 @@ func (m *Model) yanked() string {
 	switch {
 	case m.view == keymap.Flags:
 		return commandLine(m)
+	case m.view == keymap.Frag:
+		return m.pane.frag.CellText()
+	case m.view == keymap.Gates:
+		return "tilescope gates " + m.pane.gates.Selected().Target
 	case m.run == nil || m.run.report == nil:
 		return ""
 	case m.failing():
@@ -104,8 +110,8 @@ func (m *Model) yanked() string {
 // commandLine is the request as it is typed at a shell.
 func commandLine(m *Model) string {
 	out := "tilescope run " + m.req.Target + " --shape " + shapeName(m.req) + " --seed " + strconv.FormatUint(m.req.Seed, 10)
-	for k, v := range m.req.Set {
-		out += " --set " + k + "=" + v
+	for _, k := range slices.Sorted(maps.Keys(m.req.Set)) {
+		out += " --set " + k + "=" + m.req.Set[k]
 	}
 	for _, f := range m.req.Faults {
 		out += " --fault " + f

@@ -15,6 +15,8 @@ import (
 	gatespane "tilescope/tui/pane/gates"
 )
 
+var _ gates.Runner = (*debugkern.Session)(nil)
+
 // sweep is what the Gates view knows: the documents of the variants judged in this session, and the sweep under way.
 type sweep struct {
 	docs    map[string]*gates.TargetDoc

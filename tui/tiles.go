@@ -79,6 +79,7 @@ func (m *Model) tileLoaded(msg tileMsg) {
 	}
 	m.loaded.keep(msg.place, msg.view, msg.err)
 	m.showTile()
+	m.showLane()
 }
 
 // showTile gives the panes what is known of the cursor's tile.
@@ -170,7 +171,7 @@ func (m *Model) askWriter() tea.Cmd {
 	if m.view != keymap.Tile && m.view != keymap.Frag || m.run == nil || m.run.viewer == nil {
 		return nil
 	}
-	if m.showWriter() {
+	if m.showWriter() && (m.frame.side == 0 || m.view != keymap.Tile) {
 		return nil
 	}
 	seq := m.who.seq
@@ -194,6 +195,9 @@ func (m *Model) showWriter() bool {
 
 func (m *Model) writerDue(msg writerDueMsg) tea.Cmd {
 	if msg.seq != m.who.seq {
+		return nil
+	}
+	if m.showLane(); m.showWriter() {
 		return nil
 	}
 	return m.fetchWriter()

@@ -19,6 +19,8 @@ type bisecter interface {
 	Bisect(ctx context.Context, a, b debugkern.Request, until string, progress func(debugkern.Progress)) (*debugkern.Bisection, error)
 }
 
+var _ bisecter = (*debugkern.Session)(nil)
+
 // pairing is a run laid over another. *debugkern.Pair is one.
 type pairing interface {
 	debugkern.Viewer

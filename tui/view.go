@@ -286,16 +286,19 @@ func (m *Model) side() []string {
 	h := m.frame.body
 	out := append(make([]string, 0, h), m.pane.mini.View()...)
 	rest := h - len(out)
-	facts := min(rest, 12)
+	facts := min(rest, factLines)
 	out = append(out, later.Facts(m.th, "RUN", m.facts(), m.frame.side, facts)...)
 	if rest -= facts; rest > 0 && m.onGPU() {
 		return append(out, later.Facts(m.th, "GPU", m.deviceFacts(), m.frame.side, rest)...)
 	}
-	if rest > 0 {
-		out = append(out, later.View(m.th, "FRAGMENT, REGISTERS, TELEMETRY", "The fragment map, PTX with registers, and the GPU's clocks come with views 3, 8 and 7.", m.frame.side, rest)...)
+	if len(m.lane) == rest {
+		return append(out, m.lane...)
 	}
-	return out
+	return append(out, later.Facts(m.th, "LANE", nil, m.frame.side, rest)...)
 }
+
+// factLines is the height of the run's figures in the right column.
+const factLines = 12
 
 // facts are the run's figures beside a tile.
 func (m *Model) facts() [][2]string {
@@ -319,6 +322,9 @@ func (m *Model) facts() [][2]string {
 	}
 	if x := r.Resources; x != nil {
 		out = append(out, [2]string{"ptxas", fmt.Sprintf("%d regs, %d B shared, %d B spilled", x.Registers, x.SharedBytes, x.SpillStoreBytes)})
+	}
+	if t := m.sweep.docs[m.req.Target]; t != nil {
+		out = append(out, [2]string{"gates", fmt.Sprintf("PTXAS %s, correct %d/%d, speed %s", t.PTXAS.Verdict, t.Correctness.Passed, t.Correctness.Total, t.Performance.Verdict)})
 	}
 	out = append(out, [2]string{"cost", fmt.Sprintf("%.0f ms run, %.0f ms compare", float64(r.Cost.RunMS), float64(r.Cost.CompareMS))})
 	return append(out, [2]string{"findings", strconv.Itoa(len(r.Findings))})

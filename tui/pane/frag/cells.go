@@ -163,6 +163,14 @@ func (p *Pane) mark(x cell.Cell) (string, theme.Style) {
 	return g.Within, p.th.Dim
 }
 
+// Side is the lane at the cursor as a box of its own, empty without a map.
+func (p *Pane) Side(w, h int) []string {
+	if p.fragment() == nil || h < 4 || w < 30 {
+		return p.th.Box("LANE", "", nil, w, h, false)
+	}
+	return p.drawLane(area{w: w, h: h})
+}
+
 // drawLane lists the lane's elements: hardware beside table, value beside reference, error in its bound.
 func (p *Pane) drawLane(a area) []string {
 	f, held := p.fragment(), p.held()
