@@ -25,6 +25,9 @@ type ExploreOptions struct {
 	Tell func(tried, varied int)
 }
 
+// minBudget is the least number of warp instructions that a block may take under an explored schedule.
+const minBudget = 1 << 20
+
 // defaultSchedules is how many schedules are tried where nobody says.
 const defaultSchedules = 200
 
@@ -71,6 +74,8 @@ func (r *Run) Explore(ctx context.Context, o ExploreOptions) (*Exploration, erro
 	if err := a.execute(); err != nil {
 		return nil, a.e.explain(err)
 	}
+	// A schedule under which the blocks take far longer than under the run's own does not end for all anybody cares.
+	a.launch.Budget = max(minBudget, 64*a.e.st.result.Counts.WarpInstructions)
 	x := &explorer{ctx: ctx, a: a, o: o, base: a.e.st}
 	x.names = scheduleNames(o, a.e.r.schedule, copies(a.e.st.build.Module.Func(r.Plan.Entry)))
 	x.stopAt = len(x.names)

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,16 +16,7 @@ import (
 // equal to the bit, the same output with and without probes, and nothing found. It drives the built program, which is also
 // its own worker; TILESCOPE_BIN names one that is already built, for a machine without Go.
 func TestGPUEqualsEmulator(t *testing.T) {
-	if os.Getenv("TILESCOPE_GPU") == "" {
-		t.Skip("needs an NVIDIA GPU: set TILESCOPE_GPU=1 (make test-gpu)")
-	}
-	bin := os.Getenv("TILESCOPE_BIN")
-	if bin == "" {
-		bin = filepath.Join(t.TempDir(), "tilescope")
-		if out, err := exec.Command("go", "build", "-o", bin, "tilescope").CombinedOutput(); err != nil {
-			t.Fatalf("go build: %v\n%s", err, out)
-		}
-	}
+	bin := gpuProgram(t)
 	for _, target := range []string{"scalar", "stage1", "stage2"} {
 		for _, shape := range []string{"small", "validation", "single16", "partial", "partial49"} {
 			out, err := exec.Command(bin, "run", target, "--shape", shape, "--backend", "both", "--json").Output()
@@ -40,6 +33,64 @@ func TestGPUEqualsEmulator(t *testing.T) {
 			} else {
 				t.Logf("%s %s on %s: %d cells of %d tiles, %d differ", target, shape, rep.Backend.Device, x.Cells, x.Tiles, x.Differing)
 			}
+		}
+	}
+}
+
+// gpuProgram is the program under test; the test is skipped where nobody says that there is a GPU.
+func gpuProgram(t *testing.T) string {
+	t.Helper()
+	if os.Getenv("TILESCOPE_GPU") == "" {
+		t.Skip("needs an NVIDIA GPU: set TILESCOPE_GPU=1 (make test-gpu)")
+	}
+	bin := os.Getenv("TILESCOPE_BIN")
+	if bin == "" {
+		bin = filepath.Join(t.TempDir(), "tilescope")
+		if out, err := exec.Command("go", "build", "-o", bin, "tilescope").CombinedOutput(); err != nil {
+			t.Fatalf("go build: %v\n%s", err, out)
+		}
+	}
+	return bin
+}
+
+// TestGPUPerturb: seeded delays change what racy kernels compute, and nothing of what clean ones do. Clean ones get 200 seeds
+// each with TILESCOPE_LONG set, else 25.
+func TestGPUPerturb(t *testing.T) {
+	bin := gpuProgram(t)
+	perturb := func(seeds string, args ...string) (differed int) {
+		t.Helper()
+		args = append(append([]string{"diagnose"}, args...), "--backend", "cuda", "--schedules", "1", "--perturb="+seeds, "--json")
+		out, err := exec.Command(bin, args...).Output()
+		if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
+			t.Fatalf("%v: %v", args, err)
+		}
+		var doc struct {
+			Perturbed *struct {
+				Seeds, Differed int
+				Says            string
+			}
+		}
+		if err := json.Unmarshal(out, &doc); err != nil {
+			t.Fatal(err)
+		}
+		if doc.Perturbed == nil || fmt.Sprint(doc.Perturbed.Seeds) != seeds {
+			t.Fatalf("%v: perturbed %+v", args, doc.Perturbed)
+		}
+		t.Logf("%v: %s", args[1:3], doc.Perturbed.Says)
+		return doc.Perturbed.Differed
+	}
+	for _, racy := range [][]string{{"stage3b", "--fault", "softmax-race"}, {"stage2", "--fault", "sync-p"}} {
+		if perturb("50", racy...) == 0 {
+			t.Errorf("%v: no seed changes anything", racy)
+		}
+	}
+	seeds := "25"
+	if os.Getenv("TILESCOPE_LONG") != "" {
+		seeds = "200"
+	}
+	for _, target := range []string{"scalar", "stage1", "stage2", "stage3a", "stage3b", "swizzle", "swizzle3a", "pipe3", "kvlut", "flashcore_vec", "flashcore_fused_wmma"} {
+		if n := perturb(seeds, target); n > 0 {
+			t.Errorf("%s: %d of %s seeds change a clean kernel", target, n, seeds)
 		}
 	}
 }
