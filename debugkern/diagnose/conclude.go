@@ -29,8 +29,8 @@ func (q *inquiry) conclude() {
 	for _, s := range real {
 		q.doc.Causes = append(q.doc.Causes, q.cause(s, len(real)))
 	}
-	for i := range q.doc.Causes {
-		q.o.Tell(Event{Cause: &q.doc.Causes[i]})
+	for _, c := range q.doc.Causes {
+		q.o.Tell(Event{Cause: &c})
 	}
 	q.doc.Story = q.story()
 }

@@ -69,7 +69,9 @@ func (q *inquiry) examine() error {
 	rep := *q.run.Report
 	if q.gpu != nil {
 		rep = *q.gpu.Report
-		rep.Findings = slices.Clone(rep.Findings)
+	}
+	rep.Findings = slices.Clone(rep.Findings) // the run's own is not changed
+	if q.gpu != nil {
 		for _, f := range q.run.Report.Findings {
 			if !slices.ContainsFunc(rep.Findings, func(g debugkern.FindingDoc) bool { return identity(&f) == identity(&g) }) {
 				rep.Findings = append(rep.Findings, f)
@@ -81,9 +83,9 @@ func (q *inquiry) examine() error {
 		Report: rep, Causes: []Cause{}, Story: []string{}, Schedules: []ScheduleDoc{}, Barriers: []BarrierDoc{}, Run: q.run,
 		again: q.req.Command("diagnose"),
 	}
-	for i := range rep.Findings {
-		if rep.Findings[i].Severity == severityError {
-			q.o.Tell(Event{Finding: &rep.Findings[i]})
+	for _, f := range rep.Findings {
+		if f.Severity == severityError {
+			q.o.Tell(Event{Finding: &f})
 		}
 	}
 	return q.origins()
