@@ -257,12 +257,24 @@ func (q *inquiry) entrance(s *suspect) error {
 	if !q.run.Substitutable(first) {
 		return nil
 	}
-	r := &remedy{text: "with the reference's " + first.String() + " in place", substitute: []probes.Stage{first}}
-	run, err := q.try(nil, r)
-	if err != nil || run == nil {
-		return err
+	groups := [][]probes.Stage{{first}}
+	if len(s.stages) > 1 {
+		groups = append(groups, s.stages) // of values that stay in registers, all that they become
 	}
-	s.cause.Proof = append(s.cause.Proof, fmt.Sprintf("%s: %s", r.text, damageOf(run.Report)))
+	for _, group := range groups {
+		if slices.ContainsFunc(group, func(st probes.Stage) bool { return !q.run.Substitutable(st) }) {
+			return nil
+		}
+		r := &remedy{text: "with the reference's " + stageList(group) + " in place", substitute: group}
+		run, err := q.try(nil, r)
+		if err != nil || run == nil {
+			return err
+		}
+		if now := damageOf(run.Report); now.bad == 0 {
+			s.cause.Proof = append(s.cause.Proof, fmt.Sprintf("%s: %s: the damage comes in there", r.text, now))
+			return nil
+		}
+	}
 	return nil
 }
 

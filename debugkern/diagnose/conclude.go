@@ -104,6 +104,9 @@ func (q *inquiry) cause(s *suspect, n int) Cause {
 	}
 	if s.explored != nil {
 		c.Proof = append(c.Proof, "schedules: "+s.explored.Says)
+		if s.settled != "" {
+			c.Proof = append(c.Proof, s.settled)
+		}
 		if s.explored.Worst != "" {
 			req := q.run.Request
 			req.Schedule = s.explored.Worst

@@ -35,6 +35,7 @@ type suspect struct {
 	exclusive  bool // no synchronisation can order it
 	remedy     *remedy
 	explored   *ScheduleDoc
+	settled    string         // what schedules show when it is put right
 	alone      *debugkern.Run // with only this put right; nil: nothing could be tried
 	stages     []probes.Stage // locally wrong stages that go with it
 	candidates []remedy

@@ -46,6 +46,9 @@ func (q *inquiry) schedules() error {
 		own.Finding = s.cause.Finding
 		q.doc.Schedules = append(q.doc.Schedules, own)
 		s.explored = &own
+		if err := q.settle(s); err != nil {
+			return err
+		}
 		for _, i := range s.cause.Findings {
 			if f := &q.doc.Findings[i]; slices.Contains(racing, f.Kind) {
 				f.Consequence = own.Says
@@ -53,6 +56,24 @@ func (q *inquiry) schedules() error {
 		}
 	}
 	return q.perturb()
+}
+
+// settle explores the block again with the suspect put right: no schedule should change the result any more.
+func (q *inquiry) settle(s *suspect) error {
+	if s.explored.Varied == 0 || s.remedy == nil || s.remedy.edits == nil {
+		return nil
+	}
+	x, err := q.run.Explore(q.ctx, debugkern.ExploreOptions{
+		N: max(fewestSchedules, s.explored.Tried/4), Blocks: []probes.Dim3{s.explored.Block}, Edits: s.remedy.edits(q.run),
+	})
+	if err != nil {
+		return q.fatal(err)
+	}
+	s.settled = fmt.Sprintf("%s: O is the same in %d schedules", s.remedy.text, x.Tried)
+	if x.Varied > 0 {
+		s.settled = fmt.Sprintf("%s: O still changes in %d of %d schedules", s.remedy.text, x.Varied, x.Tried)
+	}
+	return nil
 }
 
 // explore executes one block under many schedules and compares what it leaves.

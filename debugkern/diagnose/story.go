@@ -13,14 +13,13 @@ const storyLines = 12
 
 // story is what a person reads: verdict, causes with place and reason, proof, change, command; at most twelve lines.
 func (q *inquiry) story() []string {
-	rep := &q.doc.Report
 	if len(q.doc.Causes) == 0 {
 		return q.quiet()
 	}
 	lines := []string{q.verdict()}
 	end := []string{"again: " + q.doc.again}
 	if len(q.doc.Causes) > 1 {
-		end = append([]string{together(q.doc.Causes, rep)}, end...)
+		end = append([]string{q.relation()}, end...)
 	}
 	room := storyLines - len(lines) - len(end)
 	each := max(1, min(4, room/len(q.doc.Causes)))
@@ -99,14 +98,18 @@ func tell(n int, c *Cause, lines int, again string) []string {
 	return out
 }
 
-// together says how several causes stand to each other.
-func together(causes []Cause, rep *debugkern.Report) string {
-	for i := range causes {
-		if c := &causes[i]; c.Share != nil && float64(*c.Share) >= 0.999 {
-			return fmt.Sprintf("putting %d right alone brings the output within its bound; the others stay what they are", i+1)
+// relation says how several causes stand to each other.
+func (q *inquiry) relation() string {
+	all := ""
+	if q.joint != nil && q.joint != q.base && q.joint.Report.ExitCode() == 0 {
+		all = "; with all of them put right nothing is wrong any more"
+	}
+	for i := range q.doc.Causes {
+		if c := &q.doc.Causes[i]; c.Share != nil && float64(*c.Share) >= 0.999 {
+			return fmt.Sprintf("putting %d right alone brings the output within its bound; the others stay what they are%s", i+1, all)
 		}
 	}
-	return "none of them is the cause by itself: each leaves the others' error standing"
+	return "none of them is the cause by itself: each leaves the others' error standing" + all
 }
 
 // quiet is the story of a kernel in which nothing was found.
