@@ -25,6 +25,8 @@ type investigator interface {
 	Scene(ctx context.Context, run *debugkern.Run, req debugkern.SceneRequest) (*debugkern.Scene, error)
 	// WhatIf applies virtually what would put a finding right, and words what came of it.
 	WhatIf(ctx context.Context, run *debugkern.Run, f *debugkern.FindingDoc) ([]string, error)
+	// WhatIfRight does the same for a cause that no finding told.
+	WhatIfRight(ctx context.Context, run *debugkern.Run, c *diagnose.Cause) ([]string, error)
 }
 
 // session is the investigator that a debugger's session is.
@@ -42,7 +44,20 @@ func (session) Scene(ctx context.Context, run *debugkern.Run, req debugkern.Scen
 
 // WhatIf implements investigator.
 func (session) WhatIf(ctx context.Context, run *debugkern.Run, f *debugkern.FindingDoc) ([]string, error) {
-	return nil, errors.New("what-ifs are not available")
+	a, err := diagnose.WhatIf(ctx, run, f)
+	if err != nil {
+		return nil, err
+	}
+	return a.Lines(), nil
+}
+
+// WhatIfRight implements investigator.
+func (session) WhatIfRight(ctx context.Context, run *debugkern.Run, c *diagnose.Cause) ([]string, error) {
+	a, err := diagnose.WhatIfRight(ctx, run, c)
+	if err != nil {
+		return nil, err
+	}
+	return a.Lines(), nil
 }
 
 // inquiry is the diagnosis on screen, or under way. A new one supersedes it.
@@ -324,14 +339,25 @@ func (m *Model) lookOf(key string) *races.Look {
 	return m.race.looks[key]
 }
 
-// showLook gives the pane what was looked up for the finding under the cursor.
+// lookKey is the key of what the cursor is on: a finding, or a cause without one.
+func (m *Model) lookKey() string {
+	if f := m.selected(); f != nil {
+		return m.findingKey(f)
+	}
+	if c := m.pane.races.Cause(); c != nil {
+		return "cause " + c.Title
+	}
+	return ""
+}
+
+// showLook gives the pane what was looked up for what the cursor is on.
 func (m *Model) showLook() {
-	f := m.selected()
-	if f == nil {
+	key := m.lookKey()
+	if key == "" {
 		m.pane.races.SetLook(races.Look{})
 		return
 	}
-	m.pane.races.SetLook(*m.lookOf(m.findingKey(f)))
+	m.pane.races.SetLook(*m.lookOf(key))
 }
 
 // askScene looks the finding under the cursor up once the cursor rests.
@@ -511,9 +537,9 @@ func (m *Model) stageOf(variable string) (probes.Stage, bool) {
 
 // whatIf tries, virtually, what would put the finding right.
 func (m *Model) whatIf() tea.Cmd {
-	f, run := m.selected(), m.executed()
+	f, cause, run := m.selected(), m.pane.races.Cause(), m.executed()
 	switch {
-	case f == nil:
+	case f == nil && cause == nil:
 		m.say("no finding here to put right")
 		return nil
 	case run == nil || m.opt.races == nil:
@@ -525,11 +551,17 @@ func (m *Model) whatIf() tea.Cmd {
 	}
 	ctx, cancel := context.WithCancel(m.ctx)
 	m.race.trying, m.race.stopIf = true, cancel
-	seq, key, who, doc := m.race.seq, m.findingKey(f), m.opt.races, *f
+	seq, key, who := m.race.seq, m.lookKey(), m.opt.races
 	m.say("trying what would put it right")
 	return func() tea.Msg {
 		defer cancel()
-		text, err := who.WhatIf(ctx, run, &doc)
+		var text []string
+		var err error
+		if f != nil {
+			text, err = who.WhatIf(ctx, run, f)
+		} else {
+			text, err = who.WhatIfRight(ctx, run, cause)
+		}
 		return triedMsg{seq, key, text, err}
 	}
 }

@@ -123,6 +123,11 @@ func (f *fakeRaces) WhatIf(_ context.Context, _ *debugkern.Run, d *debugkern.Fin
 	return []string{"with __syncthreads() before line 88: gone: race on sP", "12 warp instructions more of 4096 (+0.3 %)"}, nil
 }
 
+func (f *fakeRaces) WhatIfRight(_ context.Context, _ *debugkern.Run, c *diagnose.Cause) ([]string, error) {
+	f.tried++
+	return []string{"with the table right: part of the error is gone"}, nil
+}
+
 func withRaces(f *fakeRaces) func(*Options) { return func(o *Options) { o.races = f } }
 
 // diagnosedDriver is the Races view with a diagnosis.

@@ -40,14 +40,18 @@ func (q *inquiry) candidates(s *suspect) []remedy {
 	if fn == nil || s.exclusive || s.cause.Place.Source == nil {
 		return nil
 	}
-	lead := &q.doc.Findings[s.cause.Finding]
-	switch lead.Kind {
+	return remediesFor(fn, &q.doc.Findings[s.cause.Finding])
+}
+
+// remediesFor lists the changes of synchronisation that may make a finding go.
+func remediesFor(fn *ptx.Func, f *debugkern.FindingDoc) []remedy {
+	switch f.Kind {
 	case "race":
-		return raceRemedies(fn, lead)
+		return raceRemedies(fn, f)
 	case "cp-async":
-		return asyncRemedies(fn, lead)
+		return asyncRemedies(fn, f)
 	case "barrier":
-		return barrierRemedies(fn, lead)
+		return barrierRemedies(fn, f)
 	}
 	return nil
 }

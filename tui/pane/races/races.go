@@ -160,10 +160,11 @@ func (p *Pane) Select(finding int) {
 
 // of lists the findings of a cause.
 func (p *Pane) of(c *diagnose.Cause) []int {
-	if c.Finding >= 0 && c.Finding < len(p.data.Findings) {
-		return []int{c.Finding}
+	list := c.Findings
+	if len(list) == 0 && c.Finding >= 0 {
+		list = []int{c.Finding}
 	}
-	return nil
+	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return i < 0 || i >= len(p.data.Findings) })
 }
 
 // regroup makes the list: causes with their findings, errors without a cause, advice.

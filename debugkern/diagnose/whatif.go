@@ -1,0 +1,116 @@
+package diagnose
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/ptx"
+	"tilescope/probes"
+)
+
+// Attempt is what came of putting one finding, or one table, right virtually.
+type Attempt struct {
+	What    string            // "with __syncthreads() between lines 140 and 88"
+	Outcome *debugkern.WhatIf // of that
+	Gone    bool              // the finding is, and no other came; of a table: fewer cells are bad
+	Tried   int               // changes tried, this one included
+	subject string
+}
+
+// Lines words an attempt: what became of the finding, of the verdict, what it costs.
+func (a *Attempt) Lines() []string {
+	w := a.Outcome
+	head := a.What + ": "
+	switch {
+	case a.Gone:
+		head += a.subject + " is gone"
+	case len(w.New) > 0:
+		head += fmt.Sprintf("%s on %s comes in its place", w.New[0].Kind, w.New[0].Variable)
+	default:
+		head += a.subject + " stays"
+	}
+	if !a.Gone && a.Tried > 1 {
+		head += fmt.Sprintf(" (and with %d other changes too)", a.Tried-1)
+	}
+	lines := []string{head}
+	before, after := w.Before.Report.Verdict, w.After.Report.Verdict
+	if w.Turned {
+		lines = append(lines, fmt.Sprintf("verdict of these blocks: %s instead of %s", after, before))
+	} else {
+		lines = append(lines, fmt.Sprintf("verdict of these blocks: %s, as before", after))
+	}
+	if was, now := damageOf(w.Before.Report), damageOf(w.After.Report); was.bad > 0 {
+		lines = append(lines, fmt.Sprintf("%s, before %s", now, was))
+	}
+	for _, f := range w.Left {
+		if text := strings.TrimSpace(f.Kind + " on " + f.Variable); !strings.Contains(strings.Join(lines, "\n"), text) {
+			lines = append(lines, "left: "+text)
+		}
+	}
+	return append(lines, "cost: "+w.Cost.String())
+}
+
+// WhatIf puts what a finding says is missing into the run's module, at one place after another, until the finding is gone and
+// nothing else came, and executes its block again each time. It fails where no synchronisation can put the finding right.
+func WhatIf(ctx context.Context, run *debugkern.Run, f *debugkern.FindingDoc) (*Attempt, error) {
+	if f.Missing != nil && strings.HasPrefix(*f.Missing, "exclusive") {
+		return nil, fmt.Errorf("no synchronisation can order this: %s", *f.Missing)
+	}
+	fn := run.Entry()
+	var list []remedy
+	if fn != nil && f.Source != nil {
+		list = remediesFor(fn, f)
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("nothing that can be changed without compiling puts %s right: %s", f.Kind, kindAdvice[f.Kind])
+	}
+	subject := strings.TrimSuffix(fmt.Sprintf("the %s on %s", kindNoun(f.Kind), f.Variable), " on ")
+	var first *Attempt
+	for i, r := range list {
+		w, err := run.WhatIf(ctx, r.edits(run), []probes.Dim3{f.Block})
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, err
+			}
+			continue // a place where it cannot stand
+		}
+		a := &Attempt{What: r.text, Outcome: w, Gone: w.Removes(f.Kind, f.Variable), Tried: i + 1, subject: subject}
+		if a.Gone {
+			return a, nil
+		}
+		if first == nil {
+			first = a
+		}
+		first.Tried = i + 1
+	}
+	if first == nil {
+		return nil, fmt.Errorf("none of %d changes could be tried", len(list))
+	}
+	return first, nil
+}
+
+// WhatIfRight puts a cause right that is no finding's: a fragment table gets what the hardware does.
+func WhatIfRight(ctx context.Context, run *debugkern.Run, c *Cause) (*Attempt, error) {
+	if c.Kind != kindTable {
+		return nil, fmt.Errorf("a %s is arithmetic: no synchronisation changes it; the proof says what the reference in its place shows", c.Kind)
+	}
+	tables, err := run.Tables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range tables {
+		t := &tables[i]
+		if t.Name != c.Place.Variable {
+			continue
+		}
+		w, err := run.WhatIf(ctx, []ptx.Edit{{Kind: ptx.SetData, Var: t.Var, Data: t.Right}}, nil)
+		if err != nil {
+			return nil, err
+		}
+		was, now := damageOf(w.Before.Report), damageOf(w.After.Report)
+		return &Attempt{What: "with " + t.Name + " as the hardware has it", Outcome: w, Gone: now.bad < was.bad, Tried: 1, subject: "part of the error"}, nil
+	}
+	return nil, fmt.Errorf("the module has no table %s", c.Place.Variable)
+}
