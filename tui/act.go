@@ -20,6 +20,8 @@ func (m *Model) move(rows, cols int) tea.Cmd {
 		return m.moveGPU(rows + cols)
 	case partReasons, partFailing:
 		return m.moveReason(rows + cols)
+	case partStory, partFindings, partFinding, partSides, partWriters, partSchedule:
+		return m.moveRaces(raceParts[m.focused()], rows+cols)
 	case partTimeline:
 		if rows != 0 {
 			return m.stage(rows)

@@ -218,6 +218,9 @@ func TestDiagnosisTellsItsStory(t *testing.T) {
 		t.Errorf("%d scenes, the last of %+v", f.scenes, f.asked)
 	}
 	d.press("n", "N")
+	if was := d.m.selected(); d.press("k", "k").m.selected() == was || d.press("j", "j").m.selected() != was {
+		t.Errorf("j and k do not move through the list")
+	}
 	n := f.scenes
 	if d.press("n", "N", "j", "k"); f.scenes != n {
 		t.Errorf("%d scenes of findings that were looked up before", f.scenes-n)

@@ -323,21 +323,27 @@ func (p *Pane) sides(w, h int) []string {
 	} else if c := p.Cause(); c != nil {
 		a, b = c.Place.Source, c.Place.Other
 	}
-	if b == nil {
-		return p.side("A", a, 0, w, h)
+	switch {
+	case b == nil:
+		return p.side("A", a, p.doing(0), w, h)
+	case a != nil && a.File == b.File && a.Line == b.Line: // one line against itself: the room is better used
+		both := p.doing(0)
+		if both != "" {
+			both = "A " + both + ", B " + p.doing(1)
+		}
+		return p.side("A and B", a, both, w, h)
 	}
 	left := w / 2
-	return theme.Beside(p.side("A", a, 0, left, h), p.side("B", b, 1, w-left, h))
+	return theme.Beside(p.side("A", a, p.doing(0), left, h), p.side("B", b, p.doing(1), w-left, h))
 }
 
 // side is one side's source around its line.
-func (p *Pane) side(name string, at *debugkern.SourceDoc, k, w, h int) []string {
+func (p *Pane) side(name string, at *debugkern.SourceDoc, note string, w, h int) []string {
 	focused := p.focus == Sides
 	if at == nil {
 		return p.th.Box(name, "", []string{p.th.Line(w-2).Space(1).Add(p.th.Dim, "no source line").Done()}, w, h, focused)
 	}
 	title := fmt.Sprintf("%s %s:%d", name, path.Base(at.File), at.Line)
-	note := p.doing(k)
 	var text []string
 	if p.data.Source != nil {
 		text = p.data.Source(at.File)

@@ -87,12 +87,31 @@ func (p *Pane) SetSize(w, h int) {
 
 // SetData shows other findings. The cursor stays on its finding where it is still there.
 func (p *Pane) SetData(d Data) {
-	was, ok := p.Finding()
+	was, at := "", p.at
+	if p.at < len(p.rows) {
+		was = p.identity(p.rows[p.at])
+	}
 	p.data = d
 	p.regroup()
-	if ok {
-		p.Select(was)
+	for i, r := range p.rows {
+		if was != "" && p.identity(r) == was {
+			at = i
+			break
+		}
 	}
+	p.at = max(0, min(at, len(p.rows)-1))
+}
+
+// identity is what a row says: causes told one after the other change its place.
+func (p *Pane) identity(r row) string {
+	switch {
+	case r.fold:
+		return "advice"
+	case r.finding >= 0:
+		f := &p.data.Findings[r.finding]
+		return title(f) + f.Message
+	}
+	return p.data.Causes[r.cause].Title
 }
 
 // SetLook shows what was looked up for the finding under the cursor.
@@ -146,16 +165,6 @@ func (p *Pane) Cause() *diagnose.Cause {
 		return &p.data.Causes[p.rows[p.at].cause]
 	}
 	return nil
-}
-
-// Select puts the cursor on a finding.
-func (p *Pane) Select(finding int) {
-	for i, r := range p.rows {
-		if r.finding == finding {
-			p.at, p.changed = i, true
-			return
-		}
-	}
 }
 
 // of lists the findings of a cause.
