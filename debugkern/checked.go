@@ -35,7 +35,7 @@ func mergeFindings(own, checked []target.Finding, grid probes.Dim3) []target.Fin
 		if f.Severity == "" {
 			f.Severity = f.Kind.Severity()
 		}
-		i := slices.IndexFunc(out, func(g target.Finding) bool { return sameCause(&f, &g) })
+		i := slices.IndexFunc(own, func(g target.Finding) bool { return sameCause(&f, &g) }) // checkers tell causes apart themselves
 		switch {
 		case i < 0:
 			out = append(out, f)

@@ -1,6 +1,8 @@
 package debugkern
 
 import (
+	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -49,5 +51,23 @@ func TestCheckersSeeFirstRun(t *testing.T) {
 	req.Faults = nil
 	if r := ran(t, req); len(errorsOf(r)) > 0 {
 		t.Errorf("findings on a clean kernel: %+v", errorsOf(r))
+	}
+}
+
+// TestFindingsDoNotDependOnCores runs a racy kernel with every checker on one core and on several, and again.
+func TestFindingsDoNotDependOnCores(t *testing.T) {
+	req := Request{Target: "stage3b", Shape: "1,3,96,64", Faults: []string{"softmax-race"}, Check: check.All | check.Origins | check.Precision}
+	var first []FindingDoc
+	was := runtime.GOMAXPROCS(0)
+	defer runtime.GOMAXPROCS(was)
+	for _, cores := range []int{1, 2, 7, 7} {
+		runtime.GOMAXPROCS(cores)
+		got := ran(t, req).Report.Findings
+		if first == nil {
+			first = got
+		}
+		if len(got) == 0 || !reflect.DeepEqual(got, first) {
+			t.Fatalf("on %d cores: %+v, first %+v", cores, got, first)
+		}
 	}
 }

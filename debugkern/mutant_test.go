@@ -3,7 +3,10 @@ package debugkern
 import (
 	"context"
 	"os"
+	"slices"
 	"testing"
+
+	"tilescope/debugkern/ptx"
 )
 
 // TestMutants changes every synchronisation of clean kernels, one at a time: a checker names what races, or nothing does and
@@ -34,6 +37,7 @@ func TestMutants(t *testing.T) {
 					if ms[i].Outcome == MutantMissed {
 						t.Errorf("no checker notices: %s", &ms[i])
 					}
+					sameWithoutRemoving(t, run, &ms[i])
 				}
 				if !found["U_smem"] || !found["sKT"] && !found["sK"] {
 					t.Errorf("only %v need a synchronisation", found)
@@ -61,4 +65,21 @@ func cleanTargets(t *testing.T) []string {
 		}
 	}
 	return names
+}
+
+// sameWithoutRemoving holds what is found without a synchronisation to what the checkers say when the kernel keeps it and they
+// take it to order nothing: the same variables.
+func sameWithoutRemoving(t *testing.T, run *Run, m *MutantResult) {
+	t.Helper()
+	if m.Edit.Kind != ptx.Remove || m.Outcome == MutantUnreached {
+		return
+	}
+	kept := tried(t, run, Trial{Plain: true, Blocks: run.Blocks()[:1], Check: errorChecks, Ignore: []int{m.Edit.At}})
+	ignored := MutantResult{Findings: errorsOf(kept)}
+	want, got := m.Variables(), ignored.Variables()
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: taken to order nothing, findings on %v", m, got)
+	}
 }
