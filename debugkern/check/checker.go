@@ -55,7 +55,7 @@ type unit interface {
 
 // kinds lists every kind of checker there is, in the order in which their findings stand where nothing else tells them apart.
 func kinds() []kind {
-	return []kind{raceKind(), registerKind(), overlapKind(), bankKind(), sectorKind()}
+	return []kind{raceKind(), registerKind(), overlapKind(), bankKind(), sectorKind(), originKind()}
 }
 
 // New makes a checker for one launch.
@@ -169,6 +169,7 @@ type block struct {
 	units   []unit // by index in kinds; nil where the kind is off
 	by      [32][]unit
 	wants   target.ClassSet
+	follows target.ClassSet
 }
 
 // View implements target.Viewer: the block begins.
@@ -184,10 +185,25 @@ func (b *block) View(v target.View) {
 			continue
 		}
 		b.wants |= u.Interests()
+		if f, ok := u.(target.Follower); ok {
+			b.follows |= f.Follows()
+		}
 		for c := range b.by {
 			if u.Interests().Has(target.Class(c)) {
 				b.by[c] = append(b.by[c], u)
 			}
+		}
+	}
+}
+
+// Follows implements target.Follower.
+func (b *block) Follows() target.ClassSet { return b.follows }
+
+// After implements target.Follower.
+func (b *block) After(e *target.Event) {
+	for _, u := range b.units {
+		if f, ok := u.(target.Follower); ok && f.Follows().Has(e.Class) {
+			f.After(e)
 		}
 	}
 }

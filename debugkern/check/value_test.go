@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"context"
+	"os"
 	"strings"
 	"testing"
 
@@ -61,9 +62,9 @@ func TestOverlapOfTable(t *testing.T) {
 func TestSilence(t *testing.T) {
 	targets := []string{"scalar", "stage1", "stage2", "stage3a", "swizzle", "swizzle3a", "stage3b", "pipe3", "kvlut", "flashcore_vec", "flashcore_fused_wmma"}
 	gates := []probes.Gate{probes.GateNone, probes.GateQK, probes.GateSoftmax, probes.GatePV}
-	shapes := []string{"small", "partial", "partial49", "single16"}
-	if !testing.Short() {
-		shapes = append(shapes, "single32")
+	shapes := []string{"partial49"}
+	if os.Getenv("TILESCOPE_LONG") != "" {
+		shapes = []string{"small", "partial", "partial49", "single16", "single32", "validation"}
 	}
 	s, err := debugkern.Open(context.Background(), debugkern.Options{})
 	if err != nil {
@@ -76,7 +77,7 @@ func TestSilence(t *testing.T) {
 				if err != nil {
 					t.Fatal(target, gate, shape, err)
 				}
-				r, err := run.Try(context.Background(), debugkern.Trial{Check: cheap})
+				r, err := run.Try(context.Background(), debugkern.Trial{Check: cheap | check.Origins})
 				if err != nil {
 					t.Fatal(target, gate, shape, err)
 				}
@@ -85,6 +86,27 @@ func TestSilence(t *testing.T) {
 						t.Errorf("%s %s %s: %s %s: %s", target, gate, shape, f.Kind, f.Variable, f.Message)
 					}
 				}
+			}
+		}
+	}
+}
+
+// TestOriginOfNaN: the line that makes the NaN, in the first kv tile, with operands, and what became of it.
+func TestOriginOfNaN(t *testing.T) {
+	for _, blocks := range [][]probes.Dim3{nil, {{2, 1, 0}}} {
+		r := watched(t, debugkern.Request{Target: "stage2", Faults: []string{"nan-first-tile"}}, debugkern.Trial{Check: check.Origins, Blocks: blocks})
+		fs := ofKind(r, target.NaNOrigin)
+		if len(fs) != 1 {
+			t.Fatalf("%d origins: %+v", len(fs), fs)
+		}
+		f := fs[0]
+		if f.Severity != "error" || f.KVTile != 0 || f.Source.Function != "(anonymous namespace)::exp_below" || f.Other == nil ||
+			!strings.Contains(f.Message, "-inf - -inf") || f.Variable != "sP" || len(f.Warps) != 1 || f.Warps[0] != 0 || f.Index[0] != 0 {
+			t.Errorf("%+v at %+v, called at %+v", f, f.Source, f.Other)
+		}
+		for _, hop := range []string{"ex2.approx", "sP[0][*]", "wmma.mma", "U_smem[0][*]", "→ O["} {
+			if !strings.Contains(f.Consequence, hop) {
+				t.Errorf("the path %q does not come through %s", f.Consequence, hop)
 			}
 		}
 	}

@@ -34,29 +34,32 @@ type block struct {
 	broken               bool // a barrier or deadlock finding ended the block
 	released             bool // a barrier completed: warps that waited can run
 
-	stop    *atomic.Bool
-	sched   scheduler
-	printed []byte
-	watched bool
-	heeded  target.ClassSet // what observers, or a breakpoint, want to hear of
-	obs     []observer
-	watch   *watcher
-	replace *replacer
-	last    int // warp that ran last
-	event   target.Event
-	emit    func(*target.Event) // deliver, bound once
-	told    *inst               // the instruction of the event under way
-	teller  *warp
-	addr    [32]uint64
-	addr2   [32]uint64
-	halt    func(*target.Event) bool
-	halted  bool
-	resume  uint64 // clock at which halt is not asked again
-	stepTo  uint64 // the clock to stop at, noStep: none
-	held    *warp  // the warp that was stopped within its turn: it goes on with it
-	heldAs  turn
-	tell    func(probes.Stage, int) // of captured tiles
-	filling []filled                // slots that a probe has begun to fill
+	stop     *atomic.Bool
+	sched    scheduler
+	printed  []byte
+	watched  bool
+	heeded   target.ClassSet // what observers, or a breakpoint, want to hear of
+	obs      []observer
+	follows  target.ClassSet // what observers want to be told of again once it has executed
+	outcome  target.Event    // the instruction under way, where executed says that it is one of those
+	executed bool
+	watch    *watcher
+	replace  *replacer
+	last     int // warp that ran last
+	event    target.Event
+	emit     func(*target.Event) // deliver, bound once
+	told     *inst               // the instruction of the event under way
+	teller   *warp
+	addr     [32]uint64
+	addr2    [32]uint64
+	halt     func(*target.Event) bool
+	halted   bool
+	resume   uint64 // clock at which halt is not asked again
+	stepTo   uint64 // the clock to stop at, noStep: none
+	held     *warp  // the warp that was stopped within its turn: it goes on with it
+	heldAs   turn
+	tell     func(probes.Stage, int) // of captured tiles
+	filling  []filled                // slots that a probe has begun to fill
 }
 
 // noStep is a clock that no block comes to.
@@ -114,7 +117,7 @@ func (b *block) begin(id probes.Dim3) {
 		w.begin()
 	}
 	b.sched.begin(b.l.Schedule, b)
-	b.obs, b.halt, b.watched, b.heeded = nil, nil, false, 0
+	b.obs, b.halt, b.watched, b.heeded, b.follows, b.executed = nil, nil, false, 0, 0, false
 	if b.l.Observe != nil {
 		if o := b.l.Observe(id); o != nil {
 			b.observe(o)

@@ -9,7 +9,9 @@ import (
 // observer is an attached observer with what it wants to hear of.
 type observer struct {
 	target.Observer
-	wants target.ClassSet
+	wants   target.ClassSet
+	follows target.ClassSet
+	after   target.Follower
 }
 
 // observe attaches an observer.
@@ -21,23 +23,42 @@ func (b *block) observe(o target.Observer) {
 	if i, ok := o.(target.Interested); ok {
 		wants = i.Interests()
 	}
-	b.obs = append(b.obs, observer{o, wants})
+	ob := observer{Observer: o, wants: wants}
+	if f, ok := o.(target.Follower); ok {
+		ob.after, ob.follows = f, f.Follows()
+	}
+	b.obs = append(b.obs, ob)
 	b.attend()
 }
 
 // attend works out which instructions have to be told of.
 func (b *block) attend() {
-	b.watched, b.heeded = b.halt != nil || len(b.obs) > 0, 0
-	if b.halt != nil {
-		b.heeded = target.AllClasses
-	}
+	b.watched, b.heeded, b.follows = b.halt != nil || len(b.obs) > 0, 0, 0
 	for _, o := range b.obs {
 		b.heeded |= o.wants
+		b.follows |= o.follows
+	}
+	if b.halt != nil || b.follows != 0 { // who follows is told before whatever executes next
+		b.heeded = target.AllClasses
+	}
+}
+
+// follow tells what the last instruction has done, to those who asked for that.
+func (b *block) follow() {
+	if !b.executed {
+		return
+	}
+	b.executed = false
+	for i := range b.obs {
+		if o := &b.obs[i]; o.follows.Has(b.outcome.Class) {
+			o.after.After(&b.outcome)
+		}
 	}
 }
 
 // end tells the observers that the block is over.
 func (b *block) end() {
+	b.follow()
 	for _, o := range b.obs {
 		if e, ok := o.Observer.(target.Ender); ok {
 			e.End()
@@ -49,6 +70,7 @@ func (b *block) end() {
 // breakpoint stops the block before it.
 func (w *warp) observe(in *inst, m uint32, pc int32) bool {
 	b := w.blk
+	b.follow()
 	if m == 0 {
 		return w.skipped(in, pc)
 	}
@@ -66,6 +88,10 @@ func (w *warp) observe(in *inst, m uint32, pc int32) bool {
 	}
 	if len(b.obs) > 0 {
 		w.events(in, m, pc, b.emit)
+	}
+	if b.follows.Has(in.class) {
+		w.describe(&b.outcome, in, int(pc), m)
+		b.executed = true
 	}
 	return true
 }

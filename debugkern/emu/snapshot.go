@@ -86,7 +86,7 @@ func (s *stepper) Restore(from target.Snapshot) {
 	}
 	b := s.b
 	b.clock, b.barriers, b.counts, b.found = t.clock, t.barriers, t.counts, t.found.clone()
-	b.quick = nil
+	b.quick, b.executed = nil, false
 	b.err, b.broken, b.released, b.resume, b.last = t.err, t.broken, t.released, t.resume, t.last
 	b.printed = bytes.Clone(t.printed)
 	copy(b.shared, t.shared)

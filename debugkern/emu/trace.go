@@ -58,7 +58,7 @@ func (k *Kernel) WhoWrote(ctx context.Context, l *target.Launch, id probes.Dim3,
 	if b.watch != nil {
 		b.watch.onTake = t.taken
 	}
-	b.obs = append([]observer{{t, target.AllClasses}}, b.obs...) // before the watch, which captures what was written up to now
+	b.obs = append([]observer{{Observer: t, wants: target.AllClasses}}, b.obs...) // before the watch, which captures what was written up to now
 	if _, err := s.Run(ctx, nil); err != nil {
 		if _, fault := err.(*target.Fault); !fault {
 			return nil, err

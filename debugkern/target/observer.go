@@ -31,6 +31,15 @@ func (s ClassSet) Has(c Class) bool { return s>>c&1 != 0 }
 // costs nothing. Interests is asked once, when the observer is attached, after View.
 type Interested interface{ Interests() ClassSet }
 
+// Follower is an Observer that is told of an instruction again once it has executed, to look at what it wrote: After comes
+// before anything else in the block executes, with the same event less addresses, values and synchronisation, and a View
+// then tells the registers that the instruction wrote. Follows is the classes that it wants this for, asked when it is
+// attached; all instructions then cost something.
+type Follower interface {
+	Follows() ClassSet
+	After(*Event)
+}
+
 // Viewer is an Observer that looks at the block it observes, beyond the events. View is called once, before the first event;
 // the view is valid until the block ends.
 type Viewer interface{ View(View) }

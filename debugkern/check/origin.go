@@ -1,0 +1,494 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// A NaN or an infinity begins where an instruction makes one of operands that had none: inf - inf, 0 · inf, the root of a
+// negative number, a result past the largest number of its type (f32 → f16 above all), a division by zero. An infinity that
+// comes from a constant or an input is a mask and begins nowhere, nor does what is computed from it by the rules: ex2(-inf) = 0,
+// max(-inf, x), -inf - x. A NaN that no arithmetic made (an input, memory never written) begins where arithmetic first takes it.
+//
+// It is a finding only where it matters: where what came of it is still in global memory when the block ends. A NaN that a
+// maximum drops, or that lies where nobody looks, is none.
+func originKind() kind {
+	return kind{set: Origins, start: startOrigins, findings: originFindings}
+}
+
+func startOrigins(b *block) unit {
+	return &originUnit{id: b.id, view: b.view, tags: newTags[int32](), at: map[int]*origin{}, lines: map[target.Source]*origin{}}
+}
+
+// originUnit watches one block. A tag is the number of an origin, from 1.
+type originUnit struct {
+	id      probes.Dim3
+	view    target.View
+	x       executing
+	tags    *tags[int32]
+	origins []*origin
+	at      map[int]*origin // by PC: those of a source line are one
+	lines   map[target.Source]*origin
+}
+
+// origin is a source line that made values that are not finite, and what became of them.
+type origin struct {
+	number int32
+	source *target.Source
+	caller *target.Source // in the kernel's own body, where source is in a function that was inlined
+	kv     int            // the first time
+	warps  uint64
+	lanes  uint64
+	count  int
+	what   string // "NaN is made here: -inf - -inf"
+	hops   []hop
+	first  hop    // the first cell of memory that it came to
+	space  string // of it
+}
+
+// hop is an operation, or a variable, that it came through.
+type hop struct {
+	op       string
+	variable string
+	index    []int
+	all      []bool // dimensions in which several elements were reached
+}
+
+func (u *originUnit) Interests() target.ClassSet { return target.AllClasses }
+func (u *originUnit) Follows() target.ClassSet {
+	return target.Classes(target.ClassALU, target.ClassLoad, target.ClassStore, target.ClassAtomic, target.ClassAsync, target.ClassShuffle, target.ClassMMA)
+}
+
+// Event implements target.Observer.
+func (u *originUnit) Event(e *target.Event) {
+	if u.Follows().Has(e.Class) {
+		u.x.tell(u.view, e)
+	}
+}
+
+// After implements target.Follower.
+func (u *originUnit) After(*target.Event) {
+	x := &u.x
+	in := x.Instr
+	x.finish()
+	if to, from, args, ok := arithmetic(in); ok {
+		u.compute(to, from, args)
+		return
+	}
+	if acc, c, ab, ok := product(in); ok {
+		u.multiply(acc, c, ab)
+		return
+	}
+	if u.tags.move(x) {
+		if x.Class == target.ClassStore {
+			u.reached()
+		}
+		return
+	}
+	if in.Op == "red" || in.Op == "atom" {
+		u.accumulate()
+		return
+	}
+	u.mixed()
+}
+
+// compute is float arithmetic.
+func (u *originUnit) compute(to, from numberType, args []int) {
+	x := &u.x
+	if len(x.dst) == 0 {
+		return
+	}
+	var out [32][unitsMax]int32
+	tagged := false
+	each(x.Mask, func(lane int) {
+		for k := range to.n {
+			r := to.value(to.part(x.dst[0][lane], k))
+			if finite(r) {
+				continue
+			}
+			if t := u.inherit(to, from, args, lane, k, r); t > 0 {
+				out[lane][k*to.bits/16], tagged = t, true
+			}
+		}
+	})
+	u.tags.set(x, x.dests()[0], nonNil(tagged, &out))
+}
+
+func nonNil[T comparable](any bool, t *[32][unitsMax]T) *[32][unitsMax]T {
+	if any {
+		return t
+	}
+	return nil
+}
+
+// inherit says where a result that is not finite comes from: a source's origin, a new one, or 0: nowhere.
+func (u *originUnit) inherit(to, from numberType, args []int, lane, k int, r float64) int32 {
+	x := &u.x
+	tag, hadNaN, hadInf := int32(0), false, false
+	for _, a := range args {
+		if len(x.src[a]) == 0 {
+			continue
+		}
+		i := k
+		if from.n == 1 && (x.Instr.Op == "cvt" && to.n == 2) { // cvt.f16x2.f32 d, a, b: a goes to the upper half
+			if i = 0; a != len(args)-k {
+				continue
+			}
+		}
+		v := from.value(from.part(x.src[a][0][lane], i))
+		if finite(v) {
+			continue
+		}
+		hadNaN, hadInf = hadNaN || math.IsNaN(v), hadInf || math.IsInf(v, 0)
+		t := u.tags.operand(x, &x.Instr.Args[a])
+		if t == nil || t[lane][i*from.bits/16] == 0 || math.IsInf(r, 0) && math.IsNaN(v) {
+			continue
+		}
+		if o := t[lane][i*from.bits/16]; tag == 0 || o < tag {
+			tag = o
+		}
+	}
+	switch {
+	case tag > 0:
+		u.through(tag, x.Instr.Opcode())
+		return tag
+	case math.IsInf(r, 0) && (hadInf || hadNaN), math.IsNaN(r) && x.Instr.Op == "neg":
+		return 0
+	}
+	return u.begin(lane, func() string { return u.describe(to, from, args, lane, k, r, hadNaN) })
+}
+
+// begin makes this instruction an origin, or counts one more value of it.
+func (u *originUnit) begin(lane int, what func() string) int32 {
+	x := &u.x
+	o := u.at[x.PC]
+	if o == nil {
+		src := target.Blame(x.Func, x.Instr.Index)
+		if o = u.lines[*src]; o == nil {
+			o = &origin{number: int32(len(u.origins) + 1), source: src, caller: caller(&x.Event, src), kv: x.KVTile, what: what()}
+			u.lines[*src] = o
+			u.origins = append(u.origins, o)
+		}
+		u.at[x.PC] = o
+	}
+	o.count++
+	if o.kv == x.KVTile {
+		o.warps |= 1 << (x.Warp & 63)
+		o.lanes |= 1 << lane
+	}
+	return o.number
+}
+
+// caller is the place in the kernel's own body that an instruction was inlined into, nil where it was not.
+func caller(e *target.Event, src *target.Source) *target.Source {
+	l := e.Instr.Loc.Outermost()
+	if l == nil || l.Line == 0 || l.Name == src.File && l.Line == src.Line {
+		return nil
+	}
+	return &target.Source{File: l.Name, Line: l.Line, Function: e.Func.Demangled}
+}
+
+// describe writes what was made of what: "NaN is made here: -Inf - -Inf".
+func (u *originUnit) describe(to, from numberType, args []int, lane, k int, r float64, hadNaN bool) string {
+	x := &u.x
+	var vs []string
+	for _, a := range args {
+		if len(x.src[a]) > 0 {
+			i := k
+			if from.n < to.n {
+				i = 0
+			}
+			vs = append(vs, number(from.value(from.part(x.src[a][0][lane], i))))
+		}
+	}
+	op := x.Instr.Opcode()
+	expr := op + "(" + strings.Join(vs, ", ") + ")"
+	sign := map[string]string{"add": "+", "sub": "-", "mul": "·", "div": "/"}[x.Instr.Op]
+	switch {
+	case sign != "" && len(vs) == 2:
+		expr = vs[0] + " " + sign + " " + vs[1]
+	case (x.Instr.Op == "fma" || x.Instr.Op == "mad") && len(vs) == 3:
+		expr = vs[0] + " · " + vs[1] + " + " + vs[2]
+	}
+	switch {
+	case hadNaN:
+		return fmt.Sprintf("NaN comes in here, made by no arithmetic (an input, or memory never written): %s", expr)
+	case math.IsNaN(r):
+		return fmt.Sprintf("NaN is made here: %s (%s)", expr, op)
+	case x.Instr.Op == "cvt":
+		return fmt.Sprintf("infinity is made here: %s overflows %s", expr, to.of)
+	}
+	return fmt.Sprintf("infinity is made here: %s (%s)", expr, op)
+}
+
+// number writes a value for a message.
+func number(v float64) string {
+	switch {
+	case math.IsInf(v, 1):
+		return "inf"
+	case math.IsInf(v, -1):
+		return "-inf"
+	}
+	return fmt.Sprintf("%.6g", v)
+}
+
+// multiply is a matrix product. Which row and column an element comes from is not asked: what is not finite in the result
+// comes from the first origin among the operands that has a share in it at all.
+func (u *originUnit) multiply(acc, c, ab numberType) {
+	x := &u.x
+	tag, bad := int32(0), ""
+	for i := 1; i < 4 && i < len(x.src); i++ {
+		t := ab
+		if i == 3 {
+			t = c
+		}
+		regs := elements(&x.Instr.Args[i])
+		for r := range x.src[i] {
+			tags := u.tags.operand(x, regs[r])
+			each(x.Mask, func(lane int) {
+				for k := range t.n {
+					v := t.value(t.part(x.src[i][r][lane], k))
+					if finite(v) {
+						continue
+					}
+					bad = number(v)
+					if tags != nil && tags[lane][k*t.bits/16] > 0 && (tag == 0 || tags[lane][k*t.bits/16] < tag) {
+						tag = tags[lane][k*t.bits/16]
+					}
+				}
+			})
+		}
+	}
+	for r, reg := range x.dests() {
+		var out [32][unitsMax]int32
+		tagged := false
+		each(x.Mask, func(lane int) {
+			for k := range acc.n {
+				v := acc.value(acc.part(x.dst[r][lane], k))
+				if finite(v) || tag == 0 && bad != "" && math.IsInf(v, 0) {
+					continue
+				}
+				from := tag
+				if tag > 0 {
+					u.through(tag, x.Instr.Op+".mma")
+				} else {
+					from = u.begin(lane, func() string { return u.describeProduct(acc, v, bad) })
+				}
+				out[lane][k*acc.bits/16], tagged = from, true
+			}
+		})
+		u.tags.set(x, reg, nonNil(tagged, &out))
+	}
+}
+
+func (u *originUnit) describeProduct(acc numberType, v float64, bad string) string {
+	op := u.x.Instr.Op + ".mma"
+	switch {
+	case bad == "":
+		return fmt.Sprintf("infinity is made here: a sum of %s overflows %s", op, acc.of)
+	case bad == "NaN":
+		return fmt.Sprintf("NaN comes in here, made by no arithmetic (an input, or memory never written): an operand of %s", op)
+	}
+	return fmt.Sprintf("%s is made here: %s of an operand that holds %s", number(v), op, bad)
+}
+
+// accumulate is an atomic on memory: what it adds keeps its origin there.
+func (u *originUnit) accumulate() {
+	x := &u.x
+	args := x.Instr.Args
+	i := 1
+	if x.Instr.Op == "atom" {
+		i = 2
+	}
+	if i < len(args) {
+		if t := u.tags.operand(x, &args[i]); t != nil {
+			for j := range x.parts {
+				p := &x.parts[j]
+				each(p.mask, func(lane int) {
+					if o := t[lane][0]; o > 0 {
+						u.tags.put(x.at(p, lane, 0), o)
+					}
+				})
+			}
+			u.reached()
+		}
+	}
+	if x.Instr.Op == "atom" {
+		for _, r := range x.dests() {
+			u.tags.set(x, r, nil)
+		}
+	}
+}
+
+// mixed is any other instruction: where a source had an origin and a result could be read as not finite, it goes on.
+func (u *originUnit) mixed() {
+	x := &u.x
+	in := x.Instr
+	if len(x.dst) == 0 || in.Op == "setp" {
+		return
+	}
+	var from [32]int32
+	any := false
+	for i := 1; i < len(in.Args); i++ {
+		for _, op := range elements(&in.Args[i]) {
+			if t := u.tags.operand(x, op); t != nil {
+				each(x.Mask, func(lane int) {
+					for _, o := range t[lane] {
+						if o > 0 && (from[lane] == 0 || o < from[lane]) {
+							from[lane], any = o, true
+						}
+					}
+				})
+			}
+		}
+	}
+	for i, r := range x.dests() {
+		var out [32][unitsMax]int32
+		if any {
+			each(x.Mask, func(lane int) {
+				v := x.dst[i][lane]
+				if v>>23&0xff == 0xff {
+					out[lane][0] = from[lane]
+				}
+				for u := range 2 {
+					if v>>(16*u+10)&0x1f == 0x1f {
+						out[lane][u] = from[lane]
+					}
+				}
+			})
+		}
+		u.tags.set(x, r, nonNil(any, &out))
+	}
+}
+
+var _ target.Follower = (*originUnit)(nil)
+
+// shortOp is an operation's name as a path shows it: without rounding and types.
+func shortOp(op string) string {
+	parts := strings.Split(op, ".")
+	if len(parts) > 1 && (parts[1] == "approx" || parts[1] == "mma") {
+		return parts[0] + "." + parts[1]
+	}
+	return parts[0]
+}
+
+// through notes an operation that the values of an origin came through; sums, products and conversions are not worth a
+// place in the path.
+func (u *originUnit) through(tag int32, op string) {
+	o := u.origins[tag-1]
+	switch u.x.Instr.Op {
+	case "add", "sub", "mul", "cvt", "neg", "abs", "max", "min", "fma", "mad":
+		return
+	}
+	op = shortOp(op)
+	for i := range o.hops {
+		if o.hops[i].op == op {
+			return
+		}
+	}
+	o.hops = append(o.hops, hop{op: op})
+}
+
+// reached notes the variables that a store put values of an origin into.
+func (u *originUnit) reached() {
+	x := &u.x
+	for j := range x.parts {
+		p := &x.parts[j]
+		each(p.mask, func(lane int) {
+			for off := 0; off < p.bytes; off += 2 {
+				k := x.at(p, lane, off)
+				if tag := u.tags.mem[k]; tag > 0 {
+					u.origins[tag-1].reach(u.view, p.space, p.addr[lane]+uint64(off), x.Probe)
+				}
+			}
+		})
+	}
+}
+
+// reach notes a cell.
+func (o *origin) reach(v target.View, space target.Space, addr uint64, probe bool) {
+	if probe {
+		return
+	}
+	name, index := v.Name(space, addr)
+	if name == "" {
+		return
+	}
+	for i := range o.hops {
+		h := &o.hops[i]
+		if h.variable != name || len(h.index) != len(index) {
+			continue
+		}
+		for d := range index {
+			h.all[d] = h.all[d] || h.index[d] != index[d]
+		}
+		return
+	}
+	h := hop{variable: name, index: index, all: make([]bool, len(index))}
+	if o.first.variable == "" {
+		o.first, o.space = h, space.String()
+	}
+	o.hops = append(o.hops, h)
+}
+
+func (h *hop) String() string {
+	if h.op != "" {
+		return h.op
+	}
+	s := h.variable
+	for d, i := range h.index {
+		if h.all[d] {
+			s += "[*]"
+		} else {
+			s += fmt.Sprintf("[%d]", i)
+		}
+	}
+	return s
+}
+
+// hopsShown is how much of a path a message shows: its beginning, and the end that it came to.
+const hopsShown = 8
+
+func (o *origin) path() string {
+	var out []string
+	for i := range o.hops {
+		out = append(out, "→ "+o.hops[i].String())
+	}
+	if len(out) > hopsShown {
+		out = append(out[:hopsShown-1:hopsShown-1], "…", out[len(out)-1])
+	}
+	return strings.Join(out, " ")
+}
+
+func originFindings(_ *Checker, us []unit) []target.Finding {
+	var blocks []*causes
+	for _, x := range us {
+		blocks = append(blocks, x.(*originUnit).causes())
+	}
+	return mergeCauses(blocks)
+}
+
+// causes makes findings of the origins of what is left in global memory.
+func (u *originUnit) causes() *causes {
+	left := map[int32]bool{}
+	for k, o := range u.tags.mem {
+		if k.space == target.SpaceGlobal {
+			left[o] = true
+		}
+	}
+	cs := &causes{}
+	for _, o := range u.origins {
+		if !left[o.number] {
+			continue
+		}
+		cs.add(*o.source, target.Finding{
+			Kind: target.NaNOrigin, Message: o.what, Variable: o.first.variable, Index: o.first.index, Space: o.space, Block: u.id,
+			Warps: bitList(o.warps), Lanes: bitList(o.lanes), KVTile: o.kv, Source: o.source, Other: o.caller, Consequence: o.path(), Count: o.count,
+		})
+	}
+	return cs
+}

@@ -1,0 +1,385 @@
+package check
+
+import (
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+)
+
+// tags attaches something to values, and follows it through registers and memory as values are copied. A place is a unit of
+// two bytes; a value's tag is on its first unit, the others have none. The zero T is no tag.
+type tags[T comparable] struct {
+	regs map[registerAt]*[32][unitsMax]T
+	mem  map[memoryAt]T
+}
+
+// unitsMax is the units of the widest register.
+const unitsMax = 4
+
+type registerAt struct {
+	warp int
+	registerKey
+}
+
+// memoryAt is a unit of memory; local memory belongs to a thread.
+type memoryAt struct {
+	space  target.Space
+	thread int
+	addr   uint64
+}
+
+func newTags[T comparable]() *tags[T] {
+	return &tags[T]{regs: map[registerAt]*[32][unitsMax]T{}, mem: map[memoryAt]T{}}
+}
+
+// register returns the tags of a register, nil where it has none.
+func (g *tags[T]) register(x *executing, reg int32) *[32][unitsMax]T {
+	return g.regs[registerAt{x.Warp, registerKey{x.Func, reg}}]
+}
+
+// operand returns the tags of a plain operand, nil where it has none.
+func (g *tags[T]) operand(x *executing, op *ptx.Operand) *[32][unitsMax]T {
+	if op.Kind != ptx.OpReg {
+		return nil
+	}
+	return g.register(x, op.Reg)
+}
+
+// set gives the executing lanes of a register their tags; nil: none.
+func (g *tags[T]) set(x *executing, reg int32, t *[32][unitsMax]T) {
+	k := registerAt{x.Warp, registerKey{x.Func, reg}}
+	old := g.regs[k]
+	if old == nil {
+		if t == nil {
+			return
+		}
+		old = new([32][unitsMax]T)
+		g.regs[k] = old
+	}
+	each(x.Mask, func(lane int) {
+		if t == nil {
+			old[lane] = [unitsMax]T{}
+		} else {
+			old[lane] = t[lane]
+		}
+	})
+}
+
+func (x *executing) at(p *part, lane, offset int) memoryAt {
+	k := memoryAt{space: p.space, addr: (p.addr[lane] + uint64(offset)) &^ 1}
+	if p.space == target.SpaceLocal {
+		k.thread = x.Warp*32 + lane
+	}
+	return k
+}
+
+// put writes a unit of memory.
+func (g *tags[T]) put(k memoryAt, t T) {
+	var none T
+	if t == none {
+		if len(g.mem) > 0 {
+			delete(g.mem, k)
+		}
+		return
+	}
+	g.mem[k] = t
+}
+
+// move follows an instruction that only copies values. It reports false for any other, whose results then keep the tags
+// that they had.
+func (g *tags[T]) move(x *executing) bool {
+	in := x.Instr
+	switch in.Op {
+	case "ld", "ldu":
+		g.load(x)
+	case "st":
+		g.store(x)
+	case "ldmatrix":
+		g.loadMatrix(x)
+	case "wmma":
+		switch {
+		case in.Has("load"):
+			g.loadFragment(x)
+		case in.Has("store"):
+			g.storeFragment(x)
+		default:
+			return false
+		}
+	case "cp":
+		g.copy(x)
+	case "shfl":
+		g.shuffle(x)
+	case "selp":
+		g.choose(x)
+	case "mov":
+		g.mov(x)
+	default:
+		return g.rearrange(x)
+	}
+	return true
+}
+
+func (g *tags[T]) load(x *executing) {
+	size := x.Instr.Type().Bytes()
+	for i, r := range elements(&x.Instr.Args[0]) {
+		if r == nil || r.Kind != ptx.OpReg {
+			continue
+		}
+		var t [32][unitsMax]T
+		for j := range x.parts {
+			p := &x.parts[j]
+			each(p.mask, func(lane int) {
+				for u := 0; 2*u < size; u++ {
+					t[lane][u] = g.mem[x.at(p, lane, i*size+2*u)]
+				}
+			})
+		}
+		g.set(x, r.Reg, &t)
+	}
+}
+
+func (g *tags[T]) store(x *executing) {
+	size := x.Instr.Type().Bytes()
+	for i, r := range elements(&x.Instr.Args[1]) {
+		t := g.operand(x, r)
+		for j := range x.parts {
+			p := &x.parts[j]
+			each(p.mask, func(lane int) {
+				for u := 0; 2*u < size; u++ {
+					var v T
+					if t != nil && size > 1 {
+						v = t[lane][u]
+					}
+					g.put(x.at(p, lane, i*size+2*u), v)
+				}
+			})
+		}
+	}
+}
+
+// elements lists the operands of a vector, or the operand itself.
+func elements(op *ptx.Operand) []*ptx.Operand {
+	if op.Kind != ptx.OpVec {
+		return []*ptx.Operand{op}
+	}
+	out := make([]*ptx.Operand, len(op.Elems))
+	for i := range op.Elems {
+		out[i] = &op.Elems[i]
+	}
+	return out
+}
+
+// fragmentUnit says which register, and which unit of it, holds element e of a wmma fragment: operands and f16 accumulators
+// hold pairs of halves, f32 accumulators a value a register.
+func fragmentUnit(in *ptx.Instr, e int) (reg, unit, size int) {
+	if in.Type() == ptx.F32 {
+		return e, 0, 4
+	}
+	return e / 2, e % 2, 2
+}
+
+func (g *tags[T]) loadFragment(x *executing) {
+	in := x.Instr
+	regs := x.dests()
+	loaded := make([][32][unitsMax]T, len(regs))
+	for j := range x.parts {
+		p := &x.parts[j]
+		_, _, size := fragmentUnit(in, 0)
+		for k := range p.bytes / size {
+			reg, unit, _ := fragmentUnit(in, p.element+k)
+			for ; reg < len(regs); reg += 4 { // operands hold every half twice, four registers on
+				each(p.mask, func(lane int) { loaded[reg][lane][unit] = g.mem[x.at(p, lane, k*size)] })
+				if size == 4 || in.Has("c") {
+					break
+				}
+			}
+		}
+	}
+	for i, r := range regs {
+		g.set(x, r, &loaded[i])
+	}
+}
+
+func (g *tags[T]) storeFragment(x *executing) {
+	in := x.Instr
+	regs := elements(&in.Args[1])
+	for j := range x.parts {
+		p := &x.parts[j]
+		_, _, size := fragmentUnit(in, 0)
+		for k := range p.bytes / size {
+			reg, unit, _ := fragmentUnit(in, p.element+k)
+			t := g.operand(x, regs[reg])
+			each(p.mask, func(lane int) {
+				var v, none T
+				if t != nil {
+					v = t[lane][unit]
+				}
+				g.put(x.at(p, lane, k*size), v)
+				if size == 4 {
+					g.put(x.at(p, lane, k*size+2), none)
+				}
+			})
+		}
+	}
+}
+
+// loadMatrix: lane 8k + r points at row r of matrix k, of which lane l gets halves 2·(l%4) and the next of row l/4; with .trans
+// row and column change places (PTX ISA, ldmatrix).
+func (g *tags[T]) loadMatrix(x *executing) {
+	if len(x.parts) == 0 {
+		return
+	}
+	p := &x.parts[0]
+	for k, r := range x.dests() {
+		var t [32][unitsMax]T
+		for lane := range 32 {
+			for u := range 2 {
+				row, col := lane/4, lane%4*2+u
+				if x.Instr.Has("trans") {
+					row, col = col, row
+				}
+				t[lane][u] = g.mem[x.at(p, (8*k+row)&31, 2*col)]
+			}
+		}
+		g.set(x, r, &t)
+	}
+}
+
+// copy is a cp.async. What it copies lands later; nobody may look before.
+func (g *tags[T]) copy(x *executing) {
+	for j := range x.parts {
+		p := &x.parts[j]
+		each(p.mask, func(lane int) {
+			for o := 0; o < p.bytes; o += 2 {
+				from := memoryAt{space: target.SpaceGlobal, addr: (p.from[lane] + uint64(o)) &^ 1}
+				g.put(x.at(p, lane, o), g.mem[from])
+			}
+		})
+	}
+}
+
+func (g *tags[T]) shuffle(x *executing) {
+	in := x.Instr
+	t := g.operand(x, &in.Args[1])
+	dst := in.Args[0].Registers(nil)
+	if len(dst) == 0 {
+		return
+	}
+	if t == nil {
+		g.set(x, dst[0], nil)
+		return
+	}
+	var out [32][unitsMax]T
+	each(x.Mask, func(lane int) {
+		out[lane] = t[shuffleSource(in, lane, int(x.src[2][0][lane]), int(x.src[3][0][lane]))]
+	})
+	g.set(x, dst[0], &out)
+}
+
+func (g *tags[T]) choose(x *executing) {
+	in := x.Instr
+	a, b := g.operand(x, &in.Args[1]), g.operand(x, &in.Args[2])
+	var out [32][unitsMax]T
+	each(x.Mask, func(lane int) {
+		from := b
+		if (x.src[3][0][lane] != 0) != in.Args[3].Neg {
+			from = a
+		}
+		if from != nil {
+			out[lane] = from[lane]
+		}
+	})
+	g.set(x, in.Args[0].Reg, &out)
+}
+
+// mov copies registers, and packs and unpacks vectors.
+func (g *tags[T]) mov(x *executing) {
+	dst, src := elements(&x.Instr.Args[0]), elements(&x.Instr.Args[1])
+	width := max(x.Instr.Type().Bytes()/2, 1)
+	if x.Instr.Type() == ptx.Pred {
+		return
+	}
+	var whole [32][unitsMax]T
+	for i, s := range src {
+		if t := g.operand(x, s); t != nil {
+			each(x.Mask, func(lane int) { copy(whole[lane][i*width/len(src):(i+1)*width/len(src)], t[lane][:]) })
+		}
+	}
+	for i, d := range dst {
+		if d.Kind != ptx.OpReg {
+			continue
+		}
+		var t [32][unitsMax]T
+		each(x.Mask, func(lane int) { copy(t[lane][:], whole[lane][i*width/len(dst):(i+1)*width/len(dst)]) })
+		g.set(x, d.Reg, &t)
+	}
+}
+
+// rearrange follows integer instructions that move halves about: prmt and and with constants, shifts by 16, changes of width.
+func (g *tags[T]) rearrange(x *executing) bool {
+	in := x.Instr
+	if len(in.Args) < 2 || in.Args[0].Kind != ptx.OpReg {
+		return false
+	}
+	imm := func(i int) (uint64, bool) {
+		if i < len(in.Args) && in.Args[i].Kind == ptx.OpInt {
+			return in.Args[i].Imm, true
+		}
+		return 0, false
+	}
+	var out [32][unitsMax]T
+	take := func(u, arg, from int) {
+		if t := g.operand(x, &in.Args[arg]); t != nil && from < unitsMax {
+			each(x.Mask, func(lane int) { out[lane][u] = t[lane][from] })
+		}
+	}
+	units := max(in.Type().Bytes()/2, 1)
+	switch in.Op {
+	case "prmt":
+		sel, ok := imm(3)
+		if !ok || len(in.Mods) != 1 {
+			return false
+		}
+		for u := range 2 {
+			lo, hi := int(sel>>(8*u)&15), int(sel>>(8*u+4)&15)
+			if lo%2 == 0 && hi == lo+1 && hi < 8 {
+				take(u, 1+lo/4, lo%4/2)
+			}
+		}
+	case "and":
+		m, ok := imm(2)
+		if !ok {
+			return false
+		}
+		for u := range units {
+			if m>>(16*u)&0xffff == 0xffff {
+				take(u, 1, u)
+			}
+		}
+	case "shl", "shr":
+		n, ok := imm(2)
+		if !ok || n%16 != 0 {
+			return false
+		}
+		for u := range units {
+			from := u + int(n/16)
+			if in.Op == "shl" {
+				from = u - int(n/16)
+			}
+			if from >= 0 && from < units {
+				take(u, 1, from)
+			}
+		}
+	case "cvt":
+		ts := in.Types()
+		if len(ts) != 2 || isFloat(ts[0]) || isFloat(ts[1]) {
+			return false
+		}
+		for u := range max(min(ts[0].Bytes(), ts[1].Bytes())/2, 1) {
+			take(u, 1, u)
+		}
+	default:
+		return false
+	}
+	g.set(x, in.Args[0].Reg, &out)
+	return true
+}
