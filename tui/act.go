@@ -308,6 +308,10 @@ func (m *Model) grow(n int) tea.Cmd {
 		m.pane.flags.Grow(n)
 	case partAbout:
 		m.pane.flags.Grow(-n)
+	case partGates:
+		m.pane.gates.Grow(n)
+	case partNumbers:
+		m.pane.gates.Grow(-n)
 	case partRail:
 		m.sizes.rail = max(-6, min(16, m.sizes.rail+2*n))
 	case partSource:

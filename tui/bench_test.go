@@ -71,6 +71,14 @@ func BenchmarkView(b *testing.B) {
 	run("nothing", "ctrl+u")
 	d.press("1")
 	run("pipe", "J", "K")
+	d.manual = false
+	d.press("3")
+	d.manual = true
+	run("frag", "j", "k", "v")
+	d.manual = false
+	d.press("6", "x")
+	d.manual = true
+	run("gates", "j", "k")
 }
 
 // BenchmarkCursorMove counts the bytes of a one-cell move at 200×60.

@@ -24,7 +24,7 @@ func TestProgram(t *testing.T) {
 	}{
 		{"small", tooSmall}, {"resized", resized}, {"no colour", noColour}, {"ascii", asciiOnly}, {"superseded", superseded},
 		{"cancelled", cancelled}, {"mouse", mouseMoves}, {"remembered", remembers}, {"editor", editorReturns}, {"watched", watched},
-		{"interrupted", interrupted}, {"suspended", suspended},
+		{"interrupted", interrupted}, {"fragment", fragmentJudged}, {"versus", bisectedAndCompared}, {"gates", gatesCancelled}, {"suspended", suspended},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, program) })
 	}

@@ -57,7 +57,7 @@ func TestASCIIScreens(t *testing.T) {
 }
 
 func TestHelpScreen(t *testing.T) {
-	for _, s := range []keymap.Scope{keymap.Tile, keymap.Flags} {
+	for _, s := range []keymap.Scope{keymap.Tile, keymap.Frag, keymap.Flags, keymap.Gates} {
 		t.Run(s.String(), func(t *testing.T) {
 			d := started(t, 120, 40, plainLook)
 			golden.RequireEqual(t, d.press(fmt.Sprint(int(s)), "?").text()+"\n")

@@ -180,7 +180,11 @@ func (p *Pane) drawLane(a area) []string {
 	if held != nil {
 		head.Pad(12).Add(p.th.Dim, "table")
 	}
-	lines := []string{head.Pad(20).Add(p.th.Dim, "    kernel reference     error").Done()}
+	columns := "    kernel reference       error"
+	if w < wideLane {
+		columns = "   kernel     error"
+	}
+	lines := []string{head.Pad(20).Add(p.th.Dim, columns).Done()}
 	cells := f.doc.Lanes[x.lane]
 	first := into(0, x.element, max(1, a.h-3), len(cells))
 	for e := first; e < len(cells); e++ {
@@ -207,6 +211,9 @@ func (p *Pane) names(lane int) string {
 	return fmt.Sprintf("group %d, thread %d of it", lane/4, lane%4)
 }
 
+// wideLane is the width from which the reference stands beside the kernel's value.
+const wideLane = 60
+
 func pair(c debugkern.Cell16) string { return fmt.Sprintf("%d,%d", c[0], c[1]) }
 
 func (p *Pane) laneValue(l *theme.Line, c debugkern.Cell16) *theme.Line {
@@ -214,8 +221,13 @@ func (p *Pane) laneValue(l *theme.Line, c debugkern.Cell16) *theme.Line {
 	if !ok {
 		return l.Right(p.th.Off, p.th.Glyph.Off, l.Col()+10)
 	}
-	at := l.Col()
-	l.Right(p.th.Text, cell.Long(x.Got), at+10).Right(p.th.Text, cell.Long(x.Want), at+20)
+	at, end := l.Col(), 32
+	l.Right(p.th.Text, cell.Long(x.Got), at+10)
+	if l.Left() < wideLane-30 {
+		end = 21
+	} else {
+		l.Right(p.th.Text, cell.Long(x.Want), at+20)
+	}
 	style, mark := p.th.OK, p.th.Glyph.OK
 	if x.Bad {
 		style, mark = p.th.Wrong, p.th.Glyph.Wrong
@@ -229,5 +241,9 @@ func (p *Pane) laneValue(l *theme.Line, c debugkern.Cell16) *theme.Line {
 	} else {
 		mark += " ≤"
 	}
-	return l.Right(p.th.Text, text, at+32).Space(1).Add(style, mark).Add(p.th.Dim, fmt.Sprintf(" %.1e", x.Bound))
+	l.Right(p.th.Text, text, at+end).Space(1).Add(style, mark)
+	if bound := fmt.Sprintf(" %.1e", x.Bound); len(bound) <= l.Left() {
+		l.Add(p.th.Dim, bound)
+	}
+	return l
 }

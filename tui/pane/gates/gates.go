@@ -46,6 +46,7 @@ type Pane struct {
 	line  int // of the numbers
 	first int
 	focus int
+	grow  int // lines that a person gave the table
 
 	facts   []fact
 	lines   []string
@@ -157,7 +158,12 @@ func (p *Pane) NextRed(dir int) bool {
 }
 
 // tableHeight is how many lines the table takes: all rows where they leave the numbers room.
-func (p *Pane) tableHeight() int { return max(4, min(len(p.data.Rows)+3, p.h-7)) }
+func (p *Pane) tableHeight() int { return max(4, min(len(p.data.Rows)+3+p.grow, p.h-7)) }
+
+// Grow gives the table n lines more or fewer.
+func (p *Pane) Grow(n int) {
+	p.grow, p.changed = max(-20, min(20, p.grow+2*n)), true
+}
 
 // Hit maps a place to a row or a line of the numbers.
 func (p *Pane) Hit(x, y int) (part int, ok bool) {
