@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tilescope/debugkern/cache"
 	"tilescope/debugkern/target"
 )
 
@@ -20,6 +21,8 @@ type BackendConfig struct {
 	// WorkerCommand starts a process that calls WorkerMain on its standard input and output and exits with its result.
 	WorkerCommand []string
 	Library       string // a driver library instead of the system's
+	// Cache remembers what the driver's compiler said of a module; nil: modules are compiled once a process.
+	Cache *cache.Cache
 }
 
 // DefaultTimeout is a worker's time limit.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"tilescope/debugkern/cache"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -391,11 +392,68 @@ func TestResources(t *testing.T) {
 	if _, err := b.Load(t.Context(), module(t, "copy", ""), "copy"); err == nil || !strings.Contains(err.Error(), "33 registers") {
 		t.Errorf("a log that disagrees: %v", err)
 	}
-	// from the driver's cache there is no log: spills are asked for where there is local memory
+	// a driver that says nothing at all: spills are known where there is no local memory
 	t.Setenv("FAKECUDA_LOG", "")
 	killWorker(b)
-	if r := load(t, b, "local").Resources(); *r != (target.Resources{Registers: 32, SharedBytes: 64, LocalBytes: 16, SpillStoreBytes: 12, SpillLoadBytes: 8, Arch: "sm_90"}) {
+	if r := load(t, b, "copy").Resources(); r.SpillsUnknown {
 		t.Errorf("got %+v", r)
+	}
+	if r := load(t, b, "local").Resources(); !r.SpillsUnknown || r.LocalBytes != 16 {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// The driver compiles a text once and is silent from then on: what it said is kept, for the next worker and the next
+// process, and is about the very code that is loaded.
+func TestCompilerLogIsKept(t *testing.T) {
+	const log = "ptxas info    : Compiling entry function 'local' for 'sm_90'\nptxas info    : Function properties for local\n" +
+		"    16 bytes stack frame, 12 bytes spill stores, 8 bytes spill loads\nptxas info    : Used 32 registers, 64 bytes smem\n"
+	want := target.Resources{Registers: 32, SharedBytes: 64, LocalBytes: 16, SpillStoreBytes: 12, SpillLoadBytes: 8, Arch: "sm_90"}
+	compiled := filepath.Join(t.TempDir(), "compiled")
+	t.Setenv("FAKECUDA_LOG", log)
+	t.Setenv("FAKECUDA_CACHE", compiled)
+	compilations := func() int {
+		text, err := os.ReadFile(compiled)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bytes.Count(text, []byte("\n"))
+	}
+	cfg := fakeConfig(t)
+	cfg.Cache = cache.Open(t.TempDir(), 1<<20)
+	open := func() (*Backend, *kernel) {
+		t.Helper()
+		b, err := Open(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { b.Close() })
+		k := load(t, b, "local").(*kernel)
+		if r := k.Resources(); *r != want {
+			t.Errorf("got %+v", r)
+		}
+		return b, k
+	}
+	b, k := open()
+	killWorker(b)
+	if _, err := k.Launch(t.Context(), floats(12)); err != nil { // the next worker gets it from the driver's cache
+		t.Fatal(err)
+	}
+	open()
+	if n := compilations(); n != 1 {
+		t.Errorf("%d compilations", n)
+	}
+	// what is remembered is about other code: it is compiled again, not believed
+	b.remember(k.text, jitRecord{Salt: k.jit.Salt, Log: strings.Replace(log, "Used 32", "Used 40", 1)})
+	open()
+	if n := compilations(); n != 2 {
+		t.Errorf("%d compilations", n)
+	}
+	// without a cache of ours the driver is asked again
+	cfg.Cache = nil
+	open()
+	if n := compilations(); n != 3 {
+		t.Errorf("%d compilations", n)
 	}
 }
 

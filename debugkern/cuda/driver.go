@@ -38,10 +38,6 @@ type driver struct {
 	moduleLoad     func(mod *uintptr, image []byte, n uint32, options []int32, values []uintptr) int32
 	moduleUnload   func(mod uintptr) int32
 	moduleFunction func(fn *uintptr, mod uintptr, name string) int32
-	linkCreate     func(n uint32, options []int32, values []uintptr, state *uintptr) int32
-	linkAdd        func(state uintptr, kind int32, data []byte, size uint, name string, n uint32, options []int32, values []uintptr) int32
-	linkComplete   func(state uintptr, cubin *uintptr, size *uint) int32
-	linkDestroy    func(state uintptr) int32
 	funcAttribute  func(v *int32, attribute int32, fn uintptr) int32
 	funcSet        func(fn uintptr, attribute, v int32) int32
 
@@ -134,8 +130,7 @@ func (d *driver) symbols() []symbol {
 		{&d.deviceAttribute, "cuDeviceGetAttribute"}, {&d.deviceMemory, "cuDeviceTotalMem_v2"}, {&d.devicePCI, "cuDeviceGetPCIBusId"},
 		{&d.ctxRetain, "cuDevicePrimaryCtxRetain"}, {&d.ctxSet, "cuCtxSetCurrent"},
 		{&d.ctxSync, "cuCtxSynchronize"}, {&d.moduleLoad, "cuModuleLoadDataEx"}, {&d.moduleUnload, "cuModuleUnload"},
-		{&d.moduleFunction, "cuModuleGetFunction"}, {&d.linkCreate, "cuLinkCreate_v2"}, {&d.linkAdd, "cuLinkAddData_v2"},
-		{&d.linkComplete, "cuLinkComplete"}, {&d.linkDestroy, "cuLinkDestroy"}, {&d.funcAttribute, "cuFuncGetAttribute"},
+		{&d.moduleFunction, "cuModuleGetFunction"}, {&d.funcAttribute, "cuFuncGetAttribute"},
 		{&d.funcSet, "cuFuncSetAttribute"}, {&d.memInfo, "cuMemGetInfo_v2"}, {&d.memAlloc, "cuMemAlloc_v2"}, {&d.memFree, "cuMemFree_v2"},
 		{&d.copyIn, "cuMemcpyHtoD_v2"}, {&d.copyOut, "cuMemcpyDtoH_v2"}, {&d.copyOver, "cuMemcpyDtoD_v2"}, {&d.set8, "cuMemsetD8_v2"},
 		{&d.launch, "cuLaunchKernel"}, {&d.streamCreate, "cuStreamCreate"},

@@ -18,6 +18,7 @@ type kernel struct {
 	name    string // of the module, for errors
 	entry   *ptx.Func
 	text    []byte
+	jit     jitRecord
 	worker  int // which of the backend's workers has it loaded
 	number  int // what that worker calls it
 	alloted *target.Resources
@@ -54,19 +55,35 @@ func (k *kernel) ensure(ctx context.Context, p *process) error {
 	if k.worker == k.b.started {
 		return nil
 	}
-	res, err := p.exchange(ctx, &request{Load: &loadOp{Entry: k.entry.Name}}, [][]byte{k.text}, nil, max(k.b.cfg.Timeout, startTimeout))
-	if err != nil {
-		return err
+	if k.jit.Salt == "" {
+		k.jit = k.b.recall(k.text)
 	}
-	if res.Load == nil {
-		return errors.New("malformed answer")
+	for {
+		res, err := p.exchange(ctx, &request{Load: &loadOp{Entry: k.entry.Name}}, [][]byte{k.jit.salted(k.text)}, nil, max(k.b.cfg.Timeout, startTimeout))
+		if err != nil {
+			return err
+		}
+		if res.Load == nil {
+			return errors.New("malformed answer")
+		}
+		fresh := res.Load.Log != ""
+		if fresh {
+			k.jit.Log = res.Load.Log
+		}
+		r, err := resources(res.Load.Info, k.jit.Log, k.entry.Name, k.b.device.Arch)
+		switch {
+		case err != nil && !fresh && k.jit.Log != "": // what we remember is about other code: have it compiled again
+			k.jit = newJITRecord()
+			continue
+		case err != nil:
+			return &hostError{err}
+		}
+		if fresh {
+			k.b.remember(k.text, k.jit)
+		}
+		k.worker, k.number, k.alloted = k.b.started, res.Load.Kernel, r
+		return nil
 	}
-	r, err := resources(res.Load.Info, res.Load.Log, k.entry.Name, k.b.device.Arch)
-	if err != nil {
-		return &hostError{err}
-	}
-	k.worker, k.number, k.alloted = k.b.started, res.Load.Kernel, r
-	return nil
 }
 
 // Resources are those of the function as it was loaded.

@@ -18,7 +18,6 @@ const (
 	jitErrorLog      = 5
 	jitErrorLogBytes = 6
 	jitLogVerbose    = 12
-	jitInputPTX      = 1 // CU_JIT_INPUT_PTX
 	jitLogSize       = 64 << 10
 )
 
@@ -96,27 +95,6 @@ func (d *driver) loadModule(image []byte) (mod uintptr, log string, err error) {
 	return mod, untilZero(logs.info), nil
 }
 
-// compilerLog compiles the module again only to have the compiler's log: linking never takes code from the cache.
-func (d *driver) compilerLog(image []byte) (string, error) {
-	logs := newJITLogs()
-	defer logs.close()
-	var state uintptr
-	if err := d.check("cuLinkCreate", d.linkCreate(uint32(len(logs.options)), logs.options, logs.values, &state)); err != nil {
-		return "", err
-	}
-	defer d.linkDestroy(state)
-	text := append(append([]byte(nil), image...), 0)
-	if err := d.check("cuLinkAddData", d.linkAdd(state, jitInputPTX, text, uint(len(text)), "module", 0, nil, nil)); err != nil {
-		return "", err
-	}
-	var cubin uintptr
-	var size uint
-	if err := d.check("cuLinkComplete", d.linkComplete(state, &cubin, &size)); err != nil {
-		return "", err
-	}
-	return untilZero(logs.info), nil
-}
-
 var jitLine = regexp.MustCompile(`line (\d+)`)
 
 // newJITError finds the line that the compiler's log speaks of: "ptxas application ptx input, line 12; error : …".
@@ -149,14 +127,8 @@ func (d *driver) attributes(fn uintptr) (functionInfo, error) {
 	return info, nil
 }
 
-// agrees reports whether a compiler's log speaks of code like the loaded function's.
-func agrees(info functionInfo, log, entry string) bool {
-	said, err := parseResources([]byte(log), entry, "")
-	return err == nil && said.Registers == info.Registers && said.SharedBytes == info.Shared
-}
-
 // resources puts the loaded function's attributes beside the compiler's log. They must agree: a disagreement is an error.
-// Where there is no log, spills are known only if there is no local memory at all.
+// Where a driver gives no log, spills are known only if there is no local memory at all.
 func resources(info functionInfo, log, entry, arch string) (*target.Resources, error) {
 	r := &target.Resources{Registers: info.Registers, SharedBytes: info.Shared, LocalBytes: info.Local, Arch: arch}
 	said, err := parseResources([]byte(log), entry, arch)

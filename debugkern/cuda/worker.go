@@ -294,14 +294,6 @@ func (w *worker) load(entry string, image []byte) (*loadResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if log == "" && k.info.Local > 0 {
-		// Another compilation, only to know what local memory is used for: where it cannot be had, or came out differently
-		// (the driver may optimise linked code otherwise than loaded code), it says nothing about this function.
-		again, err := w.drv.compilerLog(image)
-		if err == nil && agrees(k.info, again, entry) {
-			log = again
-		}
-	}
 	w.last++
 	w.kernels[w.last] = k
 	return &loadResult{Kernel: w.last, Info: k.info, Log: log}, nil
