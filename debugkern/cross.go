@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"time"
 
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
@@ -22,9 +23,9 @@ const (
 // plain launches the build without probes beside the instrumented one and compares the output bit for bit: an
 // instrumented kernel that computes something else debugs another kernel.
 func (e *execution) plain() error {
-	emulated := e.st.beside == nil && e.backend.Info().Name == "emu"
-	if emulated && (!e.req.Plain || e.r.plan.Gate != probes.GateNone) {
-		return nil // under a gate it would have nothing to start from: only the build with probes is fed
+	emulated := e.emulated()
+	if !e.plainRuns() {
+		return nil
 	}
 	if emulated && !e.r.instrumented() {
 		e.st.plain = plainDoc(e.st.result, e.st.output)
@@ -47,11 +48,14 @@ func (e *execution) plain() error {
 		return err
 	}
 	l.Repeat, l.Label, l.Probe = e.req.Repeat, e.r.label()+", plain build", nil
+	l.Tell = e.repeated("plain build")
 	e.progress(Progress{Phase: "run", Detail: "plain build"})
+	start := time.Now()
 	res, err := k.Launch(e.ctx, l)
 	if err != nil {
 		return launchError(err)
 	}
+	e.cost.RunMS += Number(time.Since(start).Seconds() * 1e3)
 	launches := max(1, e.req.Repeat)
 	if emulated {
 		launches = 1
@@ -65,6 +69,15 @@ func (e *execution) plain() error {
 	}
 	e.st.extra = append(e.st.extra, e.probeChanged(b.Module, out))
 	return nil
+}
+
+// emulated reports that the run has no GPU.
+func (e *execution) emulated() bool { return e.st.beside == nil && e.backend.Info().Name == "emu" }
+
+// plainRuns reports that the build without probes is needed: always on a GPU, which at least tells what it is allotted, on the
+// emulator on request. Under a gate it would have nothing to start from there: only the build with probes is fed.
+func (e *execution) plainRuns() bool {
+	return !e.emulated() || e.req.Plain && e.r.plan.Gate == probes.GateNone
 }
 
 // unseen are the findings of the plain build that the instrumented one did not have: the same cause is told once.

@@ -156,12 +156,15 @@ func (s *Session) normal(p *probes.Plan, seed uint64) *attn.Inputs {
 	return in
 }
 
-// build compiles the instrumented build and loads it.
+// build compiles the instrumented build and loads it. Where the plain build runs too it is compiled at the same time.
 func (e *execution) build() error {
 	start := time.Now()
 	e.progress(Progress{Phase: "build", Detail: strings.Join(e.r.sel.Defines(), " ")})
-	instrumented := e.r.instrumented()
-	b, err := e.s.build(e.ctx, e.r.sel, e.req.Builder, e.req.Arch, instrumented)
+	beside := e.alongside(e.plainRuns() && e.r.instrumented())
+	b, err := e.s.build(e.ctx, e.r.sel, e.req.Builder, e.req.Arch, e.r.instrumented())
+	if other := beside(); err == nil {
+		err = other
+	}
 	if err != nil {
 		return err
 	}
@@ -170,6 +173,29 @@ func (e *execution) build() error {
 	e.st.kernel, err = e.load(e.backend, b)
 	e.cost.BuildMS = Number(time.Since(start).Seconds() * 1e3)
 	return err
+}
+
+// alongside starts compiling the plain build, which plain finds ready then; wait for it with what it returns.
+func (e *execution) alongside(wanted bool) (wait func() error) {
+	if !wanted {
+		return func() error { return nil }
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := e.s.build(e.ctx, e.r.sel, e.req.Builder, e.req.Arch, false)
+		done <- err
+	}()
+	return func() error { return <-done }
+}
+
+// repeated tells how many of the launches have ended, on backends that launch more than once.
+func (e *execution) repeated(detail string) func(int) {
+	if e.req.Repeat <= 1 || e.backend.Info().Name == "emu" {
+		return nil
+	}
+	return func(n int) {
+		e.progress(Progress{Phase: "run", Detail: detail, Done: min(n, e.req.Repeat), Total: e.req.Repeat})
+	}
 }
 
 // load prepares a module on a backend; loaded kernels are kept, so that a toggle back costs nothing. With --backend both the
@@ -220,7 +246,9 @@ func (e *execution) launch() error {
 	e.st.launch.Repeat, e.st.launch.Label = e.req.Repeat, e.r.label()
 	e.progress(Progress{Phase: "run", Detail: e.backend.Info().Device})
 	start := time.Now()
-	if e.st.result, err = launchChecked(e.ctx, e.st.kernel, e.st.launch, e.checks(e.backend)); err != nil {
+	l := *e.st.launch
+	l.Tell = e.repeated(e.backend.Info().Device)
+	if e.st.result, err = launchChecked(e.ctx, e.st.kernel, &l, e.checks(e.backend)); err != nil {
 		return launchError(err)
 	}
 	e.cost.RunMS = Number(time.Since(start).Seconds() * 1e3)

@@ -128,7 +128,8 @@ type Request struct {
 	Plain bool // the build without probes runs on the emulator too, its O compared bit for bit (on a GPU it always does)
 }
 
-// Progress is told as a run goes on. Done of Total units of Phase are finished; Total 0 means unknown.
+// Progress is told as a run goes on, from one goroutine. Done of Total units of Phase are finished; Total 0 means unknown. Every
+// phase ends when the run's context does.
 type Progress struct {
 	Phase       string // "resolve", "inputs", "build", "load", "run", "compare", "explain"
 	Detail      string // which builder, which block, which stage

@@ -508,3 +508,19 @@ func TestPrinted(t *testing.T) {
 	}
 	good(t, b)
 }
+
+// Repeated launches are told as they end.
+func TestLaunchTells(t *testing.T) {
+	b := openFake(t, "")
+	l := floats(12)
+	l.Repeat = 4
+	var told []int
+	l.Tell = func(n int) { told = append(told, n) }
+	if _, err := load(t, b, "copy").Launch(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) < 4 || !slices.IsSorted(told) || told[0] != 1 || !slices.Contains(told, 4) {
+		t.Errorf("told %v", told)
+	}
+	good(t, b)
+}

@@ -107,6 +107,8 @@ func (k *kernel) Launch(ctx context.Context, l *target.Launch) (*target.Result, 
 		}
 		op.Spec.Kernel = k.number
 		into := answered(l)
+		p.tell = l.Tell
+		defer func() { p.tell = nil }()
 		res, err := p.exchange(ctx, &request{Launch: op}, u.bodies, into, k.b.cfg.Timeout)
 		if err != nil {
 			return k.launchError(err, l, p.launched+1, op.Repeat)

@@ -30,6 +30,7 @@ type process struct {
 	id     uint64
 	// launched is how many launches of the last exchange are known to have ended.
 	launched int
+	tell     func(launches int) // of the last exchange, may be nil
 
 	mu     sync.Mutex
 	killed bool
@@ -183,7 +184,12 @@ func (p *process) converse(req *request, buffers [][]byte, into map[int][]byte, 
 			if err := readJSON(p.reader, h, &told); err != nil {
 				return nil, err
 			}
-			p.launched = max(p.launched, told.N)
+			if told.N > p.launched {
+				p.launched = told.N
+				if p.tell != nil {
+					p.tell(told.N)
+				}
+			}
 		case frameData:
 			s := int(h.stream)
 			if at[s]+int(h.length) > len(into[s]) {

@@ -163,6 +163,7 @@ func searchList(cfg Config) []place {
 		if filepath.Base(cfg.Path) != cfg.Path {
 			add("configured path", filepath.Dir(cfg.Path))
 			add("configured path", filepath.Join(filepath.Dir(cfg.Path), ".."))
+			add("configured path", filepath.Join(filepath.Dir(cfg.Path), "..", "..", "..")) // nvidia/cuda_nvrtc/lib among wheels
 		}
 	}
 	add(".toolchain", filepath.Join(root, ".toolchain"))

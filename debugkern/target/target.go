@@ -63,6 +63,7 @@ type Launch struct {
 	Parallel    int                        // blocks in flight; 0: all cores
 	Repeat      int                        // launches compared bit for bit where execution is not deterministic; 0: one
 	Label       string                     // what the user calls this launch ("stage2 at 1,4,128,64"), to report faults by
+	Tell        func(launches int)         // called as repeated launches end, on the goroutine that called Launch; may be nil
 }
 
 // Arg is one kernel parameter: a scalar's bytes, or a buffer.
