@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -17,7 +18,8 @@ func TestMain(m *testing.M) {
 	os.Exit(sandboxed(m))
 }
 
-// sandboxed runs the tests with a home of their own: nothing of the user's configuration and cache is read or changed.
+// sandboxed runs the tests with a home of their own: nothing of the user's configuration and cache is read or changed. The
+// compilers are those that the repository's root knows.
 func sandboxed(m *testing.M) int {
 	home, err := os.MkdirTemp("", "tilescope-cli-")
 	if err != nil {
@@ -25,8 +27,14 @@ func sandboxed(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(home)
-	for _, name := range []string{"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"} {
-		if err := os.Setenv(name, home); err != nil {
+	env := map[string]string{"XDG_CACHE_HOME": home, "XDG_CONFIG_HOME": home, "XDG_STATE_HOME": home}
+	if tools, err := filepath.Abs(filepath.Join("..", "..", ".toolchain")); err == nil && os.Getenv("TILESCOPE_TOOLCHAIN") == "" {
+		if _, err := os.Stat(tools); err == nil {
+			env["TILESCOPE_TOOLCHAIN"] = tools
+		}
+	}
+	for name, value := range env {
+		if err := os.Setenv(name, value); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

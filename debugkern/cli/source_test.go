@@ -10,17 +10,9 @@ import (
 	"tilescope/kernels"
 )
 
-// ownSource writes a copy of the family A manifest beside a copy of its source, changed by edit: a user's own kernel. The
-// compilers are those that the repository's root knows; without one for the source the test is skipped.
+// ownSource writes a copy of the family A manifest beside a copy of its source, changed by edit: a user's own kernel.
 func ownSource(t *testing.T, edit func(string) string) string {
 	t.Helper()
-	root, err := filepath.Abs(filepath.Join("..", "..", ".toolchain"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(root); err == nil {
-		t.Setenv("TILESCOPE_TOOLCHAIN", root)
-	}
 	text, err := os.ReadFile(manifestPath)
 	if err != nil {
 		t.Fatal(err)
