@@ -15,6 +15,8 @@ import (
 type Walk interface {
 	// Position is where the block stands. Cheap.
 	Position() Position
+	// Clock is the moment that a motion under way has come to, about. It may be called at any time, from any goroutine.
+	Clock() uint64
 	// Step executes n units forwards, or backwards where n is negative. Instructions and lines are the current warp's, which
 	// stays the same until SetWarp, its end, or a breakpoint or Seek that leads to another; the other warps execute beside it
 	// in the launch's own order, so that a step never makes another execution than the run's.

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -33,6 +34,7 @@ type walk struct {
 	breaks   []Breakpoint
 	captured []capture
 	fault    *target.Fault
+	clock    atomic.Uint64 // for whoever waits
 }
 
 // mark is a snapshot to go back to. passed is, by warp, the last instruction it had executed, -1 for none.
@@ -128,8 +130,11 @@ func (w *walk) run(ctx context.Context, to uint64, see func(*target.Event) bool)
 		var done, marking bool
 		n := 0
 		w.hand, err = w.block.RunTo(ctx, limit, func(e *target.Event) bool {
-			if n++; n&255 == 0 && ctx.Err() != nil {
-				return true
+			if n++; n&255 == 0 {
+				w.clock.Store(e.Step)
+				if ctx.Err() != nil {
+					return true
+				}
 			}
 			if see != nil && see(e) {
 				done = true
@@ -254,6 +259,9 @@ func (w *walk) at(warp int) (pc int, mask uint32) {
 
 // Position is where the block stands.
 func (w *walk) Position() Position { return w.pos }
+
+// Clock is about where a motion under way has come to.
+func (w *walk) Clock() uint64 { return w.clock.Load() }
 
 // SetWarp changes whose instructions and lines are stepped. Nothing executes.
 func (w *walk) SetWarp(warp int) {

@@ -46,6 +46,8 @@ func (m *Model) move(rows, cols int) tea.Cmd {
 		return m.nudge(rows, cols)
 	case partGrid, partCells, partBanks:
 		return m.fragMove(rows, cols)
+	case partCode, partPTX, partRegisters, partShared, partWarps:
+		return m.walkMove(rows, cols)
 	}
 	return m.nothingHere()
 }
@@ -95,6 +97,8 @@ func (m *Model) edge(rows, cols int) tea.Cmd {
 		return m.goTo(c)
 	case partGrid, partCells, partBanks:
 		return m.fragEdge(rows, cols)
+	case partRegisters, partShared:
+		return m.walkMove(far*rows, far*cols)
 	case partRail:
 		return m.nothingHere()
 	}
@@ -159,7 +163,7 @@ func (m *Model) retrace(c debugkern.Cell, ok bool) tea.Cmd {
 func (m *Model) show(s keymap.Scope) tea.Cmd {
 	m.view = s
 	m.resize(m.w, m.h)
-	return tea.Batch(m.askWriter(), m.watchGPU(), m.askScene(), m.loadFragments(), m.changed())
+	return tea.Batch(m.askWriter(), m.watchGPU(), m.askScene(), m.loadFragments(), m.loadWalk(), m.changed())
 }
 
 // turn moves the focus to the next pane of the view.
@@ -196,14 +200,20 @@ func (m *Model) nextHeat(string) tea.Cmd {
 }
 
 func (m *Model) nextFormat(string) tea.Cmd {
-	if m.view == keymap.Frag {
+	switch {
+	case m.view == keymap.Frag:
 		m.say("the tile shows: " + m.pane.frag.NextShow().String())
 		return nil
+	case m.view == keymap.Source && m.focused() != partShared:
+		m.say("registers: " + m.pane.regs.NextFormat().String())
+		return nil
 	}
-	return m.set(func(s *tile.Settings) {
+	cmd := m.set(func(s *tile.Settings) {
 		s.Format = s.Format.Next()
 		m.say("numbers: " + s.Format.String())
 	})
+	m.showWalk(false)
+	return cmd
 }
 
 func (m *Model) nextDiff(string) tea.Cmd {
@@ -245,6 +255,11 @@ func (m *Model) crossing() bool {
 
 func (m *Model) toggleFollow(string) tea.Cmd {
 	m.follow = !m.follow
+	if m.view == keymap.Source {
+		m.say("source, PTX and kv tile follow the warp: " + onOff(m.follow))
+		m.showWalk(m.follow)
+		return m.changed()
+	}
 	m.say("source follows the cell's writer: " + onOff(m.follow))
 	return m.changed()
 }
@@ -260,6 +275,12 @@ func onOff(on bool) string {
 func (m *Model) askWho(string) tea.Cmd {
 	if m.run == nil || m.run.plan == nil {
 		return m.nothingYet()
+	}
+	if m.view == keymap.Source {
+		return m.whoHere()
+	}
+	if c := m.placeOf(m.cursor); m.who.known[c] != nil && m.who.said == c && m.view == keymap.Tile {
+		return m.goToWriter(m.who.known[c])
 	}
 	if m.showWriter() {
 		m.sayWriter()
@@ -290,6 +311,11 @@ func (m *Model) setPalette(name string) tea.Cmd {
 	m.pane.fail.SetTheme(m.th)
 	m.pane.races.SetTheme(m.th)
 	m.pane.failSource.SetTheme(m.th)
+	m.pane.code.SetTheme(m.th)
+	m.pane.ptx.SetTheme(m.th)
+	m.pane.regs.SetTheme(m.th)
+	m.pane.shared.SetTheme(m.th)
+	m.pane.warps.SetTheme(m.th)
 	m.say("palette: " + m.th.Palette)
 	return m.changed()
 }
@@ -326,6 +352,8 @@ func (m *Model) grow(n int) tea.Cmd {
 			s.Weight[i] = max(5, min(30, w+2*n))
 			m.say(fmt.Sprintf("%s: width %d", at, s.Weight[i]))
 		}))
+	case partCode, partPTX, partRegisters, partShared, partWarps:
+		m.growWalk(at, n)
 	default:
 		m.say(fmt.Sprintf("%s has one pane", m.view))
 		return nil
@@ -347,6 +375,8 @@ func (m *Model) open(string) tea.Cmd {
 		return m.toggle()
 	case keymap.Gates:
 		return m.openGate()
+	case keymap.Source:
+		return m.openHere()
 	case keymap.Races:
 		m.say("no findings to open: the race checker is to come; findings of the run stand in Pipe [1]")
 		return nil

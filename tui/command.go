@@ -34,6 +34,10 @@ func placeCommands() []command {
 		{"stage", "NAME", "go to a stage", (*Model).stageNames, (*Model).goStage},
 		{"kv", "N", "go to a kv tile", nil, (*Model).goKV},
 		{"goto", "ROW,COL", "go to a cell of the tile", nil, (*Model).goCell},
+		{"seek", "STEP|start|end", "go to a moment of the block in Source", func(*Model) []string { return []string{"start", "end"} }, (*Model).seekWalk},
+		{"break", "LINE|STAGE|ARRAY[R][C]|list|clear", "breakpoint in Source", func(*Model) []string { return []string{"list", "clear", "S", "P", "U"} }, (*Model).breakCommand},
+		{"unit", "NAME", "what s and < step by in Source", func(*Model) []string { return []string{"line", "instruction", "barrier", "probe"} }, (*Model).setUnit},
+		{"array", "NAME", "shared array on screen in Source", (*Model).arrayNames, (*Model).chooseArray},
 	}
 }
 

@@ -104,7 +104,7 @@ func (m *Model) moved() tea.Cmd {
 	load := m.loadTile()
 	m.pane.tile.SetCursor(m.cursor.Row, m.cursor.Col)
 	m.pane.mini.SetCursor(m.cursor.Row, m.cursor.Col)
-	return tea.Batch(load, m.askWriter(), m.changed())
+	return tea.Batch(load, m.askWriter(), m.loadWalk(), m.changed())
 }
 
 func (m *Model) onFirstBad() bool {

@@ -130,6 +130,7 @@ func spoil(d *debugkern.StageDoc) {
 
 // fakeViewer serves a fake run's tiles.
 type fakeViewer struct {
+	hold   chan struct{} // its walks run on only when it is closed
 	run    *debugkern.Run
 	faulty bool
 }

@@ -145,4 +145,4 @@ func withState(s *configs.State) func(*Options) {
 var faulty = debugkern.Request{Target: "stage2", Faults: []string{"p-stale-m"}}
 
 // allViews are the views that are complete.
-var allViews = []keymap.Scope{keymap.Pipe, keymap.Tile, keymap.Frag, keymap.Flags, keymap.Gates, keymap.GPU}
+var allViews = []keymap.Scope{keymap.Pipe, keymap.Tile, keymap.Frag, keymap.Flags, keymap.Gates, keymap.GPU, keymap.Source}

@@ -145,6 +145,7 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 	m.versus.comparison = nil
 	m.loaded = tiles{gen: msg.gen}
 	m.who.reset()
+	m.walk.drop()
 	m.place()
 	m.showRun()
 	if msg.err != nil {

@@ -90,7 +90,7 @@ func (m *Model) helpKey(b keymap.Binding) bool {
 // handlers is what every action of the table does. A test holds it against the table.
 func handlers() map[keymap.Action]handler {
 	h := map[keymap.Action]handler{}
-	for _, part := range []map[keymap.Action]handler{moving(), looking(), acting(), fragmenting()} {
+	for _, part := range []map[keymap.Action]handler{moving(), looking(), acting(), fragmenting(), stepping()} {
 		for a, f := range part {
 			h[a] = f
 		}
@@ -190,6 +190,8 @@ func (m *Model) cancel(string) tea.Cmd {
 		m.say("cancelled; x runs again")
 		m.showTile()
 		m.showRun()
+	case m.walk.busy:
+		m.walk.stop() // what it answers says so
 	case m.task.active:
 		m.cancelTask()
 	case m.hunt.active:
@@ -211,7 +213,7 @@ func (m *Model) cancel(string) tea.Cmd {
 
 // interrupt is Ctrl-C: running work, else the program.
 func (m *Model) interrupt(string) tea.Cmd {
-	if m.job.active || m.hunt.active || m.task.active || m.race.active || m.race.trying {
+	if m.job.active || m.hunt.active || m.task.active || m.race.active || m.race.trying || m.walk.busy {
 		return m.cancel("")
 	}
 	return tea.Quit

@@ -59,21 +59,11 @@ func TestKeysOfOtherViews(t *testing.T) {
 	d.press("s").hasStatus("Source [8]")
 	d.press("i").hasStatus("Races [5]")
 	d.press("a").hasStatus("Flags [4]")
-	d.press("8", "s").hasStatus("to come")
+	d.press("8", "s").hasStatus("step 3")
 	d.press("4", "B").hasStatus("no run is pinned")
 	d.press("2", "D").hasStatus("one backend ran")
 	d.press("Q").hasStatus("no meaning")
 	d.press("g", "x").hasStatus("g x means nothing")
-}
-
-func TestOtherViewsSayWhatWillBeThere(t *testing.T) {
-	d := started(t, 80, 24, plainLook)
-	for _, s := range []keymap.Scope{keymap.Source} {
-		d.press(fmt.Sprint(int(s)))
-		if !contains(d.text(), s.String()+": ") {
-			t.Errorf("%s says nothing:\n%s", s, d.text())
-		}
-	}
 }
 
 // keySequence is the keys of a table's entry, with a letter for any.

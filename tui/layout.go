@@ -48,11 +48,16 @@ const (
 	partSides     part = "both sides"
 	partWriters   part = "writers"
 	partSchedule  part = "schedule"
+	partCode      part = "source of the kernel"
+	partPTX       part = "ptx"
+	partRegisters part = "registers"
+	partShared    part = "shared"
+	partWarps     part = "warps"
 	partNone      part = "view"
 )
 
 // sizes are what a person added to the computed sizes.
-type sizes struct{ rail, source int }
+type sizes struct{ rail, source, code, low int }
 
 // layout is where the Tile view's panes stand, computed from the terminal's size. A width or height of 0 leaves a pane out.
 type layout struct {
@@ -119,6 +124,7 @@ func (m *Model) resize(w, h int) {
 	m.pane.frag.SetSize(w, f.body)
 	m.pane.gates.SetSize(w, f.body)
 	m.sizeFailure()
+	m.sizeWalk()
 	m.pane.tile.SetSize(f.tile, f.tileH)
 	m.pane.rail.SetSize(f.rail, f.body)
 	m.pane.source.SetSize(f.tile, f.source)
@@ -161,6 +167,8 @@ func (m *Model) parts() []part {
 		return fragParts
 	case keymap.Gates:
 		return gateParts
+	case keymap.Source:
+		return walkParts
 	case keymap.Tile:
 		out := []part{}
 		for _, c := range m.pane.tile.Columns() {
@@ -213,4 +221,5 @@ func (m *Model) applyFocus() {
 	if i, ok := raceParts[at]; ok {
 		m.pane.races.SetFocus(i)
 	}
+	m.focusWalk(at)
 }

@@ -20,10 +20,14 @@ import (
 	"tilescope/tui/pane/minimap"
 	"tilescope/tui/pane/pipe"
 	"tilescope/tui/pane/prompt"
+	"tilescope/tui/pane/ptx"
 	"tilescope/tui/pane/races"
 	"tilescope/tui/pane/rail"
+	"tilescope/tui/pane/registers"
+	"tilescope/tui/pane/shared"
 	"tilescope/tui/pane/source"
 	"tilescope/tui/pane/tile"
+	"tilescope/tui/pane/warps"
 	"tilescope/tui/theme"
 )
 
@@ -59,6 +63,7 @@ type Model struct {
 	task   task
 	versus versus
 	sweep  sweep
+	walk   walking
 
 	cursor  debugkern.Cell
 	fresh   bool // the run put the cursor on its first bad cell and nobody has moved it
@@ -99,6 +104,12 @@ type panes struct {
 	races  *races.Pane
 
 	failSource *source.Pane // below fail
+
+	code   *source.Pane // the Source view's
+	ptx    *ptx.Pane
+	regs   *registers.Pane
+	shared *shared.Pane
+	warps  *warps.Pane
 }
 
 // shown is a run on screen.
@@ -148,7 +159,8 @@ func New(ctx context.Context, o Options, look Look) *Model {
 	m.pane = panes{
 		pipe: pipe.New(m.th), tile: tile.New(m.th), flags: flags.New(m.th), frag: frag.New(m.th), gates: gates.New(m.th), rail: rail.New(m.th), source: source.New(m.th),
 		mini: minimap.New(m.th), help: help.New(m.th), prompt: prompt.New(m.th), gpu: gpu.New(m.th), fail: failure.New(m.th), races: races.New(m.th),
-		failSource: source.New(m.th),
+		failSource: source.New(m.th), code: source.New(m.th), ptx: ptx.New(m.th), regs: registers.New(m.th), shared: shared.New(m.th),
+		warps: warps.New(m.th),
 	}
 	m.restore(o.State)
 	if m.req.Target == "" {
@@ -216,6 +228,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd = m.headerRead(msg)
 	case tableMsg:
 		m.tableFound(msg)
+	case walkedMsg:
+		cmd = m.walked(msg)
+	case walkTickMsg:
+		cmd = m.walkTicked(msg)
 	case foundMsg:
 		cmd = m.found(msg)
 	case saveDueMsg:
@@ -252,4 +268,5 @@ func (m *Model) stop() {
 	m.task.stop()
 	m.gpu.stop()
 	m.race.stop()
+	m.walk.stop()
 }

@@ -46,6 +46,8 @@ func (m *Model) click(e tea.Mouse) tea.Cmd {
 		return m.clickFrag(e.X, y)
 	case keymap.Gates:
 		return m.clickGates(e.X, y)
+	case keymap.Source:
+		return m.clickWalk(e.X, y)
 	}
 	return nil
 }
@@ -219,6 +221,8 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 		m.pane.gpu.Scroll(rows)
 	case m.view == keymap.Races:
 		return m.quietly(func() tea.Cmd { return m.moveRaces(m.pane.races.Under(e.X, y), sign(rows)) })
+	case m.view == keymap.Source:
+		return m.wheelWalk(e.X, y, rows, cols)
 	case m.view == keymap.Pipe:
 		if _, where, _ := m.pane.pipe.Hit(e.X, y); where == pipe.Timeline {
 			return m.quietly(func() tea.Cmd { return m.move(sign(rows), cols) })

@@ -461,24 +461,17 @@ func (m *Model) openFinding() tea.Cmd {
 	}
 	f := m.selected()
 	var at *debugkern.SourceDoc
+	block, kv := m.cursor.Block, -1
 	if f != nil {
-		at = f.Source
+		at, block, kv = f.Source, f.Block, f.KVTile
 	} else if c := m.pane.races.Cause(); c != nil {
-		at = c.Place.Source
+		at, block, kv = c.Place.Source, c.Place.Block, c.Place.KVTile
 	}
 	if at == nil {
 		m.say("no finding to open here")
 		return nil
 	}
-	return m.openSource(at)
-}
-
-// openSource shows a line in the Source view.
-func (m *Model) openSource(at *debugkern.SourceDoc) tea.Cmd {
-	m.pane.source.Show(at.File, m.sourceOf(at.File), at.Line, "finding")
-	cmd := m.show(keymap.Source)
-	m.say(fmt.Sprintf("%s:%d", at.File, at.Line))
-	return cmd
+	return m.goToLine(at.File, at.Line, block, kv)
 }
 
 // findingTile opens the Tile view where the finding, or its cause, shows.

@@ -98,6 +98,8 @@ func (m *Model) yanked() string {
 		return m.pane.fail.Text()
 	case m.view == keymap.Pipe:
 		return m.pane.pipe.Text()
+	case m.view == keymap.Source:
+		return m.walkText()
 	}
 	c := m.placeOf(m.cursor)
 	v := m.pane.tile.Shown()
@@ -139,6 +141,9 @@ func (m *Model) edited(msg editedMsg) {
 // edit opens the source line in the user's editor. A source that is part of the program is shown as a copy.
 func (m *Model) edit(string) tea.Cmd {
 	file, line := m.sourcePlace()
+	if f, l := m.pane.code.Cursor(); m.view == keymap.Source && f != "" && l > 0 {
+		file, line = f, l
+	}
 	if m.focused() == partSource {
 		if f, l := m.pane.source.Pointed(); f != "" && l > 0 {
 			file, line = f, l

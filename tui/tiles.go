@@ -136,7 +136,8 @@ type writer struct {
 	cancel context.CancelFunc
 	known  map[debugkern.Cell]*debugkern.Writer
 	errs   map[debugkern.Cell]string
-	loud   bool // the answer goes to the status line too
+	loud   bool           // the answer goes to the status line too
+	said   debugkern.Cell // whose writer the status line told last
 }
 
 func (w *writer) stop() {
@@ -242,7 +243,8 @@ func (m *Model) writerFound(msg writerMsg) {
 func (m *Model) sayWriter() {
 	c := m.placeOf(m.cursor)
 	if w := m.who.known[c]; w != nil {
-		m.say(tile.WriterText(w, true))
+		m.who.said = c
+		m.say(tile.WriterText(w, true) + " · w goes there")
 	} else if e := m.who.errs[c]; e != "" {
 		m.complain(e)
 	}

@@ -252,17 +252,10 @@ func (m *Model) body() []string {
 		return m.pane.frag.View()
 	case keymap.Gates:
 		return m.pane.gates.View()
-	}
-	return later.View(m.th, strings.ToUpper(m.view.String()), toCome(m.view), m.w, m.frame.body)
-}
-
-// toCome says what a view will show.
-func toCome(s keymap.Scope) string {
-	switch s {
 	case keymap.Source:
-		return "Source: CUDA, PTX, registers by lane and warps with their masks, stepping forwards and backwards."
+		return m.walkView()
 	}
-	return ""
+	return m.th.Blank(m.w, m.frame.body)
 }
 
 // tileView joins the Tile view's panes.
@@ -346,6 +339,8 @@ func (m *Model) bottom() string {
 		running = "diagnose " + plainProgress(m.race.last) + " · " + m.keys.Label(keymap.Cancel) + " cancels"
 	} else if m.race.trying {
 		running = "trying · " + m.keys.Label(keymap.Cancel) + " cancels"
+	} else if m.walk.busy {
+		running = m.walkProgress() + " · " + m.keys.Label(keymap.Cancel) + " cancels"
 	} else if m.hunt.active {
 		running = "searching · " + m.keys.Label(keymap.Cancel) + " cancels"
 	}

@@ -3,7 +3,7 @@ package keymap
 // Default is the table of UI.md.
 func Default() *Map {
 	var all []Binding
-	for _, part := range [][]Binding{moving(), looking(), acting(), fragment(), flags(), later(), general()} {
+	for _, part := range [][]Binding{moving(), looking(), acting(), fragment(), flags(), stepping(), later(), general()} {
 		all = append(all, part...)
 	}
 	return New(all)
@@ -42,12 +42,12 @@ func looking() []Binding {
 	tile := []Scope{Tile}
 	return []Binding{
 		{Action: Heat, Keys: []string{"z"}, Label: "z", Help: "heat: tinted numbers, map of the tile, off", Hint: "heat", Group: g, In: tile},
-		{Action: Format, Keys: []string{"v"}, Label: "v", Help: "number format: fixed, sci, hex, bits, ulp", Here: map[Scope]string{Frag: "the tile shows lane, element, value, error"}, Hint: "format", HintIn: tile, Group: g, In: []Scope{Tile, Frag}},
+		{Action: Format, Keys: []string{"v"}, Label: "v", Help: "number format: fixed, sci, hex, bits, ulp", Here: map[Scope]string{Frag: "the tile shows lane, element, value, error", Source: "registers: by type, hexadecimal, signed, pairs of f16"}, Hint: "format", HintIn: tile, Group: g, In: []Scope{Tile, Frag, Source}},
 		{Action: Diff, Keys: []string{"d"}, Label: "d", Help: "error as abs, rel, ulp, off", Here: map[Scope]string{Races: "diagnose: every checker, several schedules, causes with proof", Frag: "grid shows the kernel's own table, or the hardware's map"}, Hint: "diff", HintIn: tile, HintHere: map[Scope]string{Races: "diagnose"}, Group: g, In: []Scope{Tile, Frag, Races}},
 		{Action: BoundUp, Keys: []string{"t"}, Label: "t", Help: "wider bound: derived, 1 ulp, 2 ulp, …", Here: map[Scope]string{Races: "open the finding in Tile"}, HintHere: map[Scope]string{Races: "tile"}, Group: g, In: []Scope{Tile, Races}},
 		{Action: BoundDown, Keys: []string{"T"}, Label: "T", Help: "narrower bound", Group: g, In: tile},
-		{Action: Follow, Keys: []string{"f"}, Label: "f", Help: "source follows the cell's writer", Group: g, In: []Scope{Tile, Source}},
-		{Action: Who, Keys: []string{"w"}, Label: "w", Help: "who wrote this cell", Group: g, In: []Scope{Tile, Frag}},
+		{Action: Follow, Keys: []string{"f"}, Label: "f", Help: "source follows the cell's writer", Here: map[Scope]string{Source: "source, PTX and kv tile follow the warp and each other"}, Group: g, In: []Scope{Tile, Source}},
+		{Action: Who, Keys: []string{"w"}, Label: "w", Help: "who wrote this cell; again: go there", Here: map[Scope]string{Source: "who wrote this register or shared cell: go to the last write, then the one before"}, Hint: "who", HintIn: []Scope{Source}, Group: g, In: []Scope{Tile, Frag, Source}},
 		{Action: Columns, Keys: []string{"D"}, Label: "D", Help: "columns after --backend both: GPU, emulator, reference, error", Group: g, In: tile},
 		{Action: Search, Keys: []string{"/"}, Label: "/", Help: "search: text, nan, inf, bad, >1.5, 0x4140", Group: g, In: []Scope{Pipe, Tile, Flags}},
 		{Action: Filter, Keys: []string{"&"}, Label: "&", Help: "show only what matches", Here: map[Scope]string{Races: "show only what matches: race, error, advice, a variable"}, Group: g, In: []Scope{Pipe, Tile, Flags, Races}},
@@ -72,7 +72,7 @@ func fragment() []Binding {
 func acting() []Binding {
 	const g = "Acting"
 	return []Binding{
-		{Action: Open, Keys: []string{"enter"}, Label: "Enter", Help: "open the cell in Tile; in Flags as space; in GPU run on the device", Here: map[Scope]string{Races: "the line in Source", Gates: "open the variant, or the case under the cursor, in Pipe"}, Hint: "open", HintIn: []Scope{Pipe, Gates, GPU}, HintHere: map[Scope]string{Races: "source"}, Group: g, In: []Scope{Pipe, Flags, Races, Gates, GPU}},
+		{Action: Open, Keys: []string{"enter"}, Label: "Enter", Help: "open the cell in Tile; in Flags as space; in GPU run on the device", Here: map[Scope]string{Races: "the line in Source", Gates: "open the variant, or the case under the cursor, in Pipe", Source: "run to this line; step this warp; open this cell in Tile"}, Hint: "open", HintIn: []Scope{Pipe, Gates, GPU}, HintHere: map[Scope]string{Races: "source"}, Group: g, In: []Scope{Pipe, Flags, Races, Gates, GPU, Source}},
 		{Action: Toggle, Keys: []string{"space"}, Label: "Space", Help: "toggle and run again", Here: map[Scope]string{Races: "fold or unfold advice", Gates: "judge this variant"}, Hint: "toggle", HintIn: []Scope{Flags}, HintHere: map[Scope]string{Races: "advice"}, Group: g, In: []Scope{Flags, Races, Gates}},
 		{Action: Again, Keys: []string{"x"}, Label: "x", Help: "run again", Here: map[Scope]string{Gates: "judge every variant, or go on where it was cancelled"}, Hint: "judge", HintIn: []Scope{Gates}, Group: g},
 		{Action: AgainEmu, Keys: []string{"X"}, Label: "X", Help: "run the same on the emulator", Here: map[Scope]string{Gates: "judge every variant on the emulator"}, Group: g},
@@ -92,15 +92,26 @@ func flags() []Binding {
 	}
 }
 
-func later() []Binding {
-	source, races := []Scope{Source}, []Scope{Races}
-	const stepping = "it is to come with the Source view"
+func stepping() []Binding {
+	const g = "Stepping"
+	in := []Scope{Source}
 	return []Binding{
-		{Action: Step, Keys: []string{"s"}, Label: "s", Help: "step", Group: "Stepping", In: source, Later: stepping},
-		{Action: StepOver, Keys: []string{"S"}, Label: "S", Help: "step over", Group: "Stepping", In: source, Later: stepping},
-		{Action: RunOn, Keys: []string{"r"}, Label: "r", Help: "run on", Group: "Stepping", In: source, Later: stepping},
-		{Action: RunBack, Keys: []string{"R"}, Label: "R", Help: "run backwards", Group: "Stepping", In: source, Later: stepping},
-		{Action: Breakpoint, Keys: []string{"b"}, Label: "b", Help: "breakpoint", Group: "Stepping", In: source, Later: stepping},
+		{Action: Step, Keys: []string{"s", ">"}, Label: "s >", Help: "step a unit", Hint: "step", Group: g, In: in},
+		{Action: StepBack, Keys: []string{"<", "backspace"}, Label: "<", Help: "step a unit back (also Backspace)", Hint: "back", Group: g, In: in},
+		{Action: StepOver, Keys: []string{"S", ")"}, Label: "S )", Help: "step over: to the next line of the kernel's own body", Group: g, In: in},
+		{Action: OverBack, Keys: []string{"("}, Label: "(", Help: "step over, backwards", Group: g, In: in},
+		{Action: Unit, Keys: []string{"U"}, Label: "U", Help: "unit of s and <: line, instruction, barrier, probe", Hint: "unit", Group: g, In: in},
+		{Action: RunOn, Keys: []string{"r"}, Label: "r", Help: "run to the next breakpoint or the end", Hint: "run", Group: g, In: in},
+		{Action: RunBack, Keys: []string{"R"}, Label: "R", Help: "run back to the breakpoint before or the start", Hint: "reverse", Group: g, In: in},
+		{Action: Breakpoint, Keys: []string{"b"}, Label: "b", Help: "breakpoint on this line; in SHARED on a change of this cell (:break for stages)", Hint: "break", Group: g, In: in},
+		{Action: PrevWarp, Keys: []string{","}, Label: ",", Help: "step the warp before", Group: g, In: in},
+		{Action: NextWarp, Keys: []string{"."}, Label: ".", Help: "step the next warp", Group: g, In: in},
+	}
+}
+
+func later() []Binding {
+	races := []Scope{Races}
+	return []Binding{
 		{Action: WhatIf, Keys: []string{"i"}, Label: "i", Help: "what if it were put right: applied virtually, nothing is compiled", Hint: "what if", Group: "Races", In: races},
 		{Action: Replay, Keys: []string{"p"}, Label: "p", Help: "replay the schedule that changes most", Hint: "replay", Group: "Races", In: races},
 	}

@@ -1,13 +1,16 @@
 // Package source is the pane that shows the CUDA source around a line.
 //
-// The one idea: it follows a line that somebody else points at, and scrolls on its own when it has the focus.
+// The one idea: it follows a line that somebody else points at, and scrolls on its own when it has the focus. Where lines are
+// chosen in it, it has a cursor of its own.
 //
 // It must not know runs or keys.
 package source
 
 import (
 	"fmt"
+	"path"
 	"strconv"
+	"strings"
 
 	"tilescope/tui/theme"
 )
@@ -19,8 +22,10 @@ type Pane struct {
 	file    string
 	text    []string
 	line    int // from 1; 0 where nothing is pointed at
+	cur     int // the chosen line, from 1; 0 where none is
 	top     int
 	note    string
+	marks   map[int]bool
 	focus   bool
 	lines   []string
 	changed bool
@@ -56,6 +61,45 @@ func (p *Pane) Show(file string, text []string, line int, note string) {
 	p.reveal()
 }
 
+// SetMarks marks lines, as those with breakpoints.
+func (p *Pane) SetMarks(lines map[int]bool) { p.marks, p.changed = lines, true }
+
+// SetCursor chooses a line and scrolls so that it is seen.
+func (p *Pane) SetCursor(line int) {
+	p.cur, p.changed = max(1, min(line, len(p.text))), true
+	if n := p.body(); p.cur-1 < p.top+min(2, n/4) || p.cur-1 >= p.top+n-min(2, n/4) {
+		p.top = p.cur - 1 - n/2
+	}
+	p.top = max(0, min(p.top, len(p.text)-p.body()))
+}
+
+// Cursor is the file and the chosen line.
+func (p *Pane) Cursor() (string, int) { return p.file, p.cur }
+
+// Move moves the chosen line by n and reports whether it moved.
+func (p *Pane) Move(n int) bool {
+	was := p.cur
+	p.cur = max(1, min(p.cur+n, len(p.text)))
+	if p.cur-1 < p.top {
+		p.top = p.cur - 1
+	}
+	if p.cur-1 >= p.top+p.body() {
+		p.top = p.cur - p.body()
+	}
+	p.changed = true
+	return p.cur != was
+}
+
+// Hit chooses the line drawn at y.
+func (p *Pane) Hit(y int) {
+	if line := p.top + y; y >= 1 && y < p.h-1 && line <= len(p.text) {
+		p.cur, p.changed = line, true
+	}
+}
+
+// Point points at another line of the file without scrolling.
+func (p *Pane) Point(line int) { p.line, p.changed = line, true }
+
 // Pointed is the file and line pointed at.
 func (p *Pane) Pointed() (string, int) { return p.file, p.line }
 
@@ -88,7 +132,9 @@ func (p *Pane) View() []string {
 func (p *Pane) draw() []string {
 	title := "SOURCE"
 	if p.file != "" {
-		title += " " + p.file
+		if title += " " + p.file; p.cur > 0 {
+			title = "SOURCE " + path.Base(p.file)
+		}
 		if p.line > 0 {
 			title += ":" + strconv.Itoa(p.line)
 		}
@@ -102,23 +148,58 @@ func (p *Pane) draw() []string {
 		return p.th.Box(title, "", []string{p.th.Line(w).Space(1).Add(p.th.Dim, text).Done()}, p.w, p.h, p.focus)
 	}
 	digits := len(strconv.Itoa(len(p.text)))
+	indent := p.indent(w - digits - 4)
 	var out []string
 	for i := p.top; i < min(p.top+p.body(), len(p.text)); i++ {
 		l := p.th.Line(w)
 		num, text := p.th.SourceNum, p.th.SourceLine
 		mark := " "
-		if i+1 == p.line {
+		chosen := i+1 == p.cur && p.focus
+		switch {
+		case i+1 == p.line:
 			num, text, mark = p.th.KernelLine, p.th.KernelLine, p.th.Glyph.Pointer
+		case chosen:
+			num, text, mark = p.th.Select, p.th.Select, p.th.Glyph.Left
 		}
-		l.Add(num, mark).Right(num, strconv.Itoa(i+1), 1+digits).Add(num, " ")
-		l.Add(text, untab(p.text[i]))
-		if i+1 == p.line {
+		switch {
+		case p.marks[i+1]:
+			l.Glyph(p.th.Wrong, p.th.Glyph.Dot)
+		case p.cur > 0:
+			l.Space(1)
+		}
+		l.Add(num, mark).Right(num, strconv.Itoa(i+1), l.Col()+digits).Add(num, " ")
+		l.Add(text, cut(untab(p.text[i]), indent))
+		if i+1 == p.line || chosen {
 			out = append(out, l.DoneIn(text))
 		} else {
 			out = append(out, l.Done())
 		}
 	}
 	return p.th.Box(title, p.note, out, p.w, p.h, p.focus)
+}
+
+// indent is the blanks that all lines on screen begin with, where they would otherwise be cut at their end. Only a pane with a
+// cursor moves its text: one that merely points shows it as it is written.
+func (p *Pane) indent(w int) int {
+	least, longest := 1<<30, 0
+	for i := p.top; i < min(p.top+p.body(), len(p.text)); i++ {
+		s := untab(p.text[i])
+		if s = strings.TrimRight(s, " "); s != "" && s[0] != '#' {
+			least, longest = min(least, len(s)-len(strings.TrimLeft(s, " "))), max(longest, len(s))
+		}
+	}
+	if p.cur == 0 || longest <= w || least == 1<<30 {
+		return 0
+	}
+	return least
+}
+
+// cut takes up to n blanks from the beginning.
+func cut(s string, n int) string {
+	for ; n > 0 && s != "" && s[0] == ' '; n-- {
+		s = s[1:]
+	}
+	return s
 }
 
 // untab widens tabs to four columns.

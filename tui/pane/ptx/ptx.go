@@ -1,0 +1,193 @@
+// Package ptx is the pane that lists a kernel's PTX: where the warp stands, where the others do, breakpoints, branch targets.
+//
+// The one idea: the listing never changes, so a place is a row of it; what moves are marks.
+//
+// It must not know runs, walks or keys.
+package ptx
+
+import (
+	"strconv"
+
+	"tilescope/debugkern"
+	"tilescope/tui/theme"
+)
+
+// Data is what is shown.
+type Data struct {
+	Rows   []debugkern.Listing
+	At     int          // row of the current warp, -1 where it stands nowhere
+	Others map[int]int  // row → warps that stand there, besides the current one
+	Breaks map[int]bool // rows that begin a line with a breakpoint
+	File   string       // the source place whose instructions are pointed out
+	Line   int
+	Note   string
+	Empty  string // instead of rows
+}
+
+// Pane draws a listing.
+type Pane struct {
+	th      *theme.Theme
+	w, h    int
+	data    Data
+	cur     int
+	top     int
+	focus   bool
+	lines   []string
+	changed bool
+}
+
+// New returns an empty pane.
+func New(th *theme.Theme) *Pane { return &Pane{th: th, data: Data{At: -1}, changed: true} }
+
+// SetTheme changes colours and glyphs.
+func (p *Pane) SetTheme(th *theme.Theme) { p.th, p.changed = th, true }
+
+// SetSize gives the pane its place.
+func (p *Pane) SetSize(w, h int) {
+	if w != p.w || h != p.h {
+		p.w, p.h, p.changed = w, h, true
+		p.Reveal(p.cur)
+	}
+}
+
+// SetFocus says whether the pane has the focus.
+func (p *Pane) SetFocus(on bool) {
+	if on != p.focus {
+		p.focus, p.changed = on, true
+	}
+}
+
+// SetData shows another state. With follow the cursor goes where the warp stands.
+func (p *Pane) SetData(d Data, follow bool) {
+	p.data, p.changed = d, true
+	if follow && d.At >= 0 {
+		p.Reveal(d.At)
+	}
+	p.cur = max(0, min(p.cur, len(d.Rows)-1))
+}
+
+// Reveal puts the cursor on a row and scrolls so that it is seen, in the middle where it was not.
+func (p *Pane) Reveal(row int) {
+	p.cur, p.changed = row, true
+	if n := p.body(); row < p.top+min(2, n/4) || row >= p.top+n-min(2, n/4) {
+		p.top = row - n/2
+	}
+	p.top = max(0, min(p.top, len(p.data.Rows)-p.body()))
+}
+
+// Point puts the cursor on the first instruction of a source line, and points that line's instructions out.
+func (p *Pane) Point(file string, line int) {
+	p.data.File, p.data.Line, p.changed = file, line, true
+	for i, r := range p.data.Rows {
+		if r.PC >= 0 && r.Line == line && r.File == file {
+			p.Reveal(i)
+			return
+		}
+	}
+}
+
+// Current is the row under the cursor.
+func (p *Pane) Current() (debugkern.Listing, bool) {
+	if p.cur >= len(p.data.Rows) {
+		return debugkern.Listing{}, false
+	}
+	return p.data.Rows[p.cur], true
+}
+
+// Move moves the cursor by n rows and reports whether it moved.
+func (p *Pane) Move(n int) bool {
+	was := p.cur
+	p.cur = max(0, min(p.cur+n, len(p.data.Rows)-1))
+	if p.cur < p.top {
+		p.top = p.cur
+	}
+	if p.cur >= p.top+p.body() {
+		p.top = p.cur - p.body() + 1
+	}
+	p.changed = p.changed || p.cur != was
+	return p.cur != was
+}
+
+// Hit puts the cursor on the row drawn on line y.
+func (p *Pane) Hit(y int) {
+	if row := p.top + y - 1; y >= 1 && y < p.h-1 && row < len(p.data.Rows) {
+		p.cur, p.changed = row, true
+	}
+}
+
+func (p *Pane) body() int { return max(1, p.h-2) }
+
+// View returns the pane's lines, each of its full width.
+func (p *Pane) View() []string {
+	if p.changed {
+		p.changed = false
+		p.lines = p.draw()
+	}
+	return p.lines
+}
+
+func (p *Pane) draw() []string {
+	w := p.w - 2
+	if len(p.data.Rows) == 0 {
+		return p.th.Box("PTX", "", []string{p.th.Line(max(w, 0)).Space(1).Add(p.th.Dim, p.data.Empty).Done()}, p.w, p.h, p.focus)
+	}
+	digits := 1
+	for _, r := range p.data.Rows[len(p.data.Rows)-min(3, len(p.data.Rows)):] {
+		digits = max(digits, len(strconv.Itoa(r.PC)))
+	}
+	var out []string
+	for i := p.top; i < min(p.top+p.body(), len(p.data.Rows)); i++ {
+		out = append(out, p.row(i, w, digits))
+	}
+	return p.th.Box("PTX", p.data.Note, out, p.w, p.h, p.focus)
+}
+
+// row: ●▸ 851 wmma.store…        →512
+func (p *Pane) row(i, w, digits int) string {
+	r, t := &p.data.Rows[i], p.th
+	l := t.Line(w)
+	text, num := t.SourceLine, t.SourceNum
+	switch {
+	case i == p.data.At:
+		text, num = t.KernelLine, t.KernelLine
+	case i == p.cur && p.focus:
+		text, num = t.Select, t.Select
+	case r.PC < 0 || r.Probe:
+		text = t.Dim
+	}
+	switch {
+	case p.data.Breaks[i]:
+		l.Glyph(t.Wrong, t.Glyph.Dot)
+	case r.PC >= 0 && r.Line > 0 && r.Line == p.data.Line && r.File == p.data.File:
+		l.Glyph(t.Accent, t.Glyph.V)
+	default:
+		l.Space(1)
+	}
+	switch n := p.data.Others[i]; {
+	case i == p.data.At:
+		l.Glyph(num, t.Glyph.Pointer)
+	case n > 0:
+		l.Add(t.Accent, strconv.Itoa(min(n, 9)))
+	case i == p.cur && p.focus:
+		l.Glyph(t.Focus, t.Glyph.Left)
+	default:
+		l.Space(1)
+	}
+	if r.PC >= 0 {
+		l.Right(num, strconv.Itoa(r.PC), l.Col()+digits).Add(num, " ")
+	} else {
+		l.Add(num, "")
+	}
+	target := ""
+	if r.Target >= 0 {
+		target = "→" + strconv.Itoa(r.Target)
+	}
+	l.Add(text, t.Fit(r.Text, l.Left()-t.Width(target)-1))
+	if target != "" && l.Left() > t.Width(target) {
+		l.Repeat(text, " ", l.Left()-t.Width(target)).Add(t.Accent, target)
+	}
+	if i == p.data.At || i == p.cur && p.focus {
+		return l.DoneIn(text)
+	}
+	return l.Done()
+}

@@ -1,0 +1,340 @@
+// Package registers is the pane that shows a warp's registers, a value a lane.
+//
+// The one idea: a register that holds the same in every lane is one value, so that what differs by lane is what is seen.
+//
+// It must not know runs, walks or keys.
+package registers
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/probes"
+	"tilescope/tui/theme"
+)
+
+// Format is how values are written.
+type Format uint8
+
+// The formats, in the order of their key.
+const (
+	Typed  Format = iota // floats as numbers, the rest in hexadecimal
+	Hex                  // all in hexadecimal
+	Signed               // integers as signed decimals
+	Halves               // 32 bits as a pair of f16
+	numFormats
+)
+
+var formatNames = [numFormats]string{"by type", "hexadecimal", "signed", "pairs of f16"}
+
+func (f Format) String() string { return formatNames[f] }
+
+// Data is what is shown.
+type Data struct {
+	Regs    []debugkern.Register
+	Changed map[string]bool // since the stop before
+	Warp    int
+	Empty   string
+}
+
+// Pane draws registers.
+type Pane struct {
+	th        *theme.Theme
+	w, h      int
+	data      Data
+	format    Format
+	row, lane int
+	top, left int
+	focus     bool
+	lines     []string
+	changed   bool
+}
+
+// New returns an empty pane.
+func New(th *theme.Theme) *Pane { return &Pane{th: th, changed: true} }
+
+// SetTheme changes colours and glyphs.
+func (p *Pane) SetTheme(th *theme.Theme) { p.th, p.changed = th, true }
+
+// SetSize gives the pane its place.
+func (p *Pane) SetSize(w, h int) {
+	if w != p.w || h != p.h {
+		p.w, p.h, p.changed = w, h, true
+		p.scroll()
+	}
+}
+
+// SetFocus says whether the pane has the focus.
+func (p *Pane) SetFocus(on bool) {
+	if on != p.focus {
+		p.focus, p.changed = on, true
+	}
+}
+
+// SetData shows another state; the list starts at its top, with what the instruction names.
+func (p *Pane) SetData(d Data) {
+	p.data, p.changed = d, true
+	p.row, p.top = 0, 0
+	p.scroll()
+}
+
+// SetLane moves the cursor to a lane.
+func (p *Pane) SetLane(lane int) {
+	p.lane, p.changed = lane, true
+	p.scroll()
+}
+
+// Select moves the cursor to a register, where it is listed.
+func (p *Pane) Select(name string) {
+	for i, r := range p.data.Regs {
+		if r.Name == name {
+			p.row, p.changed = i, true
+			p.scroll()
+		}
+	}
+}
+
+// NextFormat changes how values are written.
+func (p *Pane) NextFormat() Format {
+	p.format, p.changed = (p.format+1)%numFormats, true
+	return p.format
+}
+
+// Current is the register and lane under the cursor.
+func (p *Pane) Current() (r debugkern.Register, lane int, ok bool) {
+	if p.row >= len(p.data.Regs) {
+		return r, 0, false
+	}
+	return p.data.Regs[p.row], p.lane, true
+}
+
+// Move moves the cursor by registers and lanes and reports whether it moved.
+func (p *Pane) Move(rows, lanes int) bool {
+	row, lane := p.row, p.lane
+	p.row = max(0, min(p.row+rows, len(p.data.Regs)-1))
+	p.lane = max(0, min(p.lane+lanes, 31))
+	p.scroll()
+	p.changed = true
+	return row != p.row || lane != p.lane
+}
+
+// Hit puts the cursor on what is drawn at x, y.
+func (p *Pane) Hit(x, y int) {
+	row := p.top + y - 2
+	if y < 2 || y >= p.h-2 || row >= len(p.data.Regs) {
+		return
+	}
+	p.row, p.changed = row, true
+	if i := (x - 1 - nameWidth) / cellWidth; x > nameWidth && i < p.lanes() {
+		p.lane = p.left + i
+	}
+}
+
+// Widths: ▸Δ%rd513 b32 and a value.
+const (
+	nameWidth = 14
+	cellWidth = 10
+)
+
+// lanes is how many lanes stand side by side.
+func (p *Pane) lanes() int { return max(1, min(32, (p.w-2-nameWidth)/cellWidth)) }
+
+func (p *Pane) body() int { return max(1, p.h-4) }
+
+func (p *Pane) scroll() {
+	p.top = into(p.top, p.row, p.body(), len(p.data.Regs))
+	p.left = into(p.left, p.lane, p.lanes(), 32)
+}
+
+// into returns the first of n shown so that at is among them, moving first as little as it can.
+func into(first, at, n, total int) int {
+	if at < first {
+		first = at
+	}
+	if at >= first+n {
+		first = at - n + 1
+	}
+	return max(0, min(first, total-n))
+}
+
+// View returns the pane's lines, each of its full width.
+func (p *Pane) View() []string {
+	if p.changed {
+		p.changed = false
+		p.lines = p.draw()
+	}
+	return p.lines
+}
+
+func (p *Pane) draw() []string {
+	w, t := max(p.w-2, 0), p.th
+	title := "REGISTERS"
+	if len(p.data.Regs) == 0 {
+		return t.Box(title, "", []string{t.Line(w).Space(1).Add(t.Dim, t.Fit(p.data.Empty, w-1)).Done()}, p.w, p.h, p.focus)
+	}
+	title = fmt.Sprintf("%s warp %d", title, p.data.Warp)
+	head := t.Line(w).Pad(nameWidth)
+	for i := range p.lanes() {
+		style := t.Dim
+		if p.left+i == p.lane {
+			style = t.Strong
+		}
+		head.Right(style, "lane "+strconv.Itoa(p.left+i), nameWidth+(i+1)*cellWidth-1)
+	}
+	out := []string{head.Done()}
+	for i := p.top; i < min(p.top+p.body(), len(p.data.Regs)); i++ {
+		out = append(out, p.register(i, w))
+	}
+	for len(out) < p.body()+1 {
+		out = append(out, t.Line(w).Done())
+	}
+	out = append(out, p.detail(w))
+	return t.Box(title, fmt.Sprintf("%d live · %s", len(p.data.Regs), p.format), out, p.w, p.h, p.focus)
+}
+
+func (p *Pane) register(i, w int) string {
+	r, t := &p.data.Regs[i], p.th
+	l := t.Line(w)
+	name := t.Dim
+	if r.Named {
+		l.Glyph(t.Accent, t.Glyph.Pointer)
+		name = t.Strong
+	} else {
+		l.Space(1)
+	}
+	if p.data.Changed[r.Name] {
+		l.Add(t.Taint, "Δ")
+	} else {
+		l.Space(1)
+	}
+	l.Add(name, t.Fit(r.Name, 7)).Pad(10).Add(t.Dim, strings.TrimSuffix(r.Type, "red")).Pad(nameWidth)
+	one := uniform(r)
+	for j := range p.lanes() {
+		lane := p.left + j
+		text := p.Text(r, lane, cellWidth-1)
+		style := t.Text
+		if p.data.Changed[r.Name] {
+			style = t.Taint
+		}
+		if r.Active>>lane&1 == 0 {
+			style = t.Off
+		}
+		if one && j > 0 {
+			style, text = t.Dim, t.Glyph.Equal
+		}
+		if i == p.row && lane == p.lane {
+			style = t.Here
+			if !p.focus {
+				style = t.Strong
+			}
+		}
+		l.Right(style, text, nameWidth+(j+1)*cellWidth-1)
+	}
+	return l.Done()
+}
+
+// uniform reports whether every active lane holds the same.
+func uniform(r *debugkern.Register) bool {
+	first, seen := uint64(0), false
+	for lane, v := range r.Bits {
+		if r.Active>>lane&1 == 0 {
+			continue
+		}
+		if seen && v != first {
+			return false
+		}
+		first, seen = v, true
+	}
+	return true
+}
+
+// size is a register's bytes, 0 for a predicate.
+func size(r *debugkern.Register) int {
+	bits, err := strconv.Atoi(strings.TrimLeft(r.Type, "bsuf"))
+	if err != nil {
+		return 0
+	}
+	return bits / 8
+}
+
+// Text is a lane's value in w columns.
+func (p *Pane) Text(r *debugkern.Register, lane, w int) string {
+	v, n := r.Bits[lane], size(r)
+	switch {
+	case n == 0:
+		return strconv.FormatUint(v, 10)
+	case p.format == Halves && n == 4:
+		return fit(half(v)+" "+half(v>>16), w)
+	case p.format == Signed && !strings.HasPrefix(r.Type, "f"):
+		return fit(strconv.FormatInt(signed(v, n), 10), w)
+	case p.format == Typed && r.Type == "f32":
+		return number(float64(math.Float32frombits(uint32(v))), w)
+	case p.format == Typed && r.Type == "f64":
+		return number(math.Float64frombits(v), w)
+	case p.format == Typed && r.Type == "f16":
+		return number(probes.F16.Value(v), w)
+	}
+	text := strconv.FormatUint(v, 16)
+	if n < 8 {
+		text = fmt.Sprintf("%0*x", 2*n, v)
+	}
+	if len(text) > w { // the high end of an address says which memory, the low end where
+		text = text[len(text)-w:]
+	}
+	return text
+}
+
+func signed(v uint64, n int) int64 { return int64(v<<(64-8*n)) >> (64 - 8*n) }
+
+func half(v uint64) string { return strconv.FormatFloat(probes.F16.Value(v&0xffff), 'g', 3, 64) }
+
+// number writes v with as many digits as fit.
+func number(v float64, w int) string {
+	for digits := 6; digits > 1; digits-- {
+		if s := strconv.FormatFloat(v, 'g', digits, 64); len(s) <= w {
+			return s
+		}
+	}
+	return fit(strconv.FormatFloat(v, 'g', 1, 64), w)
+}
+
+func fit(s string, w int) string {
+	if len(s) > w {
+		return s[:w]
+	}
+	return s
+}
+
+// detail is the value under the cursor in full: lane 14 %r513 0x3c003c00 = 1006648320 · 1 1
+func (p *Pane) detail(w int) string {
+	t := p.th
+	l := t.Line(w).Space(1)
+	r, lane, ok := p.Current()
+	if !ok {
+		return l.Done()
+	}
+	v, n := r.Bits[lane], size(&r)
+	text := fmt.Sprintf("%s lane %d ", r.Name, lane)
+	switch {
+	case n == 0:
+		text += map[bool]string{true: "true", false: "false"}[v != 0]
+	default:
+		text += fmt.Sprintf("0x%0*x", 2*n, v)
+		if !strings.HasPrefix(r.Type, "f") {
+			text += " = " + strconv.FormatInt(signed(v, n), 10)
+		}
+	}
+	switch n {
+	case 2:
+		text += " · f16 " + half(v)
+	case 4:
+		text += fmt.Sprintf(" · f32 %.7g · f16 %s, %s", math.Float32frombits(uint32(v)), half(v), half(v>>16))
+	}
+	if r.Active>>lane&1 == 0 {
+		text += " · lane not active"
+	}
+	return l.Add(t.Text, t.Fit(text, w-1)).Done()
+}

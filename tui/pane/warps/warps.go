@@ -1,0 +1,216 @@
+// Package warps is the pane that shows every warp of a block: its groups of lanes, where each stands, what it waits for.
+//
+// The one idea: one line a group, and the mask as 32 marks, so that lanes which parted are seen as a pattern.
+//
+// It must not know runs, walks or keys.
+package warps
+
+import (
+	"fmt"
+
+	"tilescope/debugkern/target"
+	"tilescope/tui/theme"
+)
+
+// Data is what is shown.
+type Data struct {
+	Warps   []target.Warp
+	Current int
+	Next    int // the warp whose turn it is, -1 for none
+	Lines   []int
+	Texts   []string // by PC
+	Note    string
+	Empty   string
+}
+
+// Pane draws warps.
+type Pane struct {
+	th      *theme.Theme
+	w, h    int
+	data    Data
+	rows    []row
+	cur     int
+	top     int
+	focus   bool
+	lines   []string
+	changed bool
+}
+
+// row is a group of a warp; pc -1 is a warp that has ended.
+type row struct {
+	warp  int
+	pc    int
+	mask  uint32
+	wait  string
+	first bool
+}
+
+// New returns an empty pane.
+func New(th *theme.Theme) *Pane { return &Pane{th: th, changed: true} }
+
+// SetTheme changes colours and glyphs.
+func (p *Pane) SetTheme(th *theme.Theme) { p.th, p.changed = th, true }
+
+// SetSize gives the pane its place.
+func (p *Pane) SetSize(w, h int) {
+	if w != p.w || h != p.h {
+		p.w, p.h, p.changed = w, h, true
+		p.scroll()
+	}
+}
+
+// SetFocus says whether the pane has the focus.
+func (p *Pane) SetFocus(on bool) {
+	if on != p.focus {
+		p.focus, p.changed = on, true
+	}
+}
+
+// SetData shows another state.
+func (p *Pane) SetData(d Data) {
+	chosen := p.Chosen()
+	same := d.Current == p.data.Current
+	p.data, p.changed = d, true
+	p.rows = p.rows[:0]
+	for _, w := range d.Warps {
+		if len(w.Groups) == 0 {
+			p.rows = append(p.rows, row{warp: w.Index, pc: -1, mask: w.Exited, wait: "ended", first: true})
+		}
+		for i, g := range w.Groups {
+			p.rows = append(p.rows, row{warp: w.Index, pc: g.PC, mask: g.Mask, wait: w.Wait, first: i == 0})
+		}
+	}
+	if !same {
+		chosen = d.Current
+	}
+	p.cur = 0
+	for i := len(p.rows) - 1; i >= 0; i-- {
+		if p.rows[i].warp == chosen {
+			p.cur = i
+		}
+	}
+	p.scroll()
+}
+
+// Chosen is the warp under the cursor.
+func (p *Pane) Chosen() int {
+	if p.cur < len(p.rows) {
+		return p.rows[p.cur].warp
+	}
+	return p.data.Current
+}
+
+// Move moves the cursor by n lines and reports whether it moved.
+func (p *Pane) Move(n int) bool {
+	was := p.cur
+	p.cur = max(0, min(p.cur+n, len(p.rows)-1))
+	p.scroll()
+	p.changed = p.changed || p.cur != was
+	return p.cur != was
+}
+
+// Hit puts the cursor on the line drawn at y.
+func (p *Pane) Hit(y int) bool {
+	i := p.top + y - 1
+	if y < 1 || y >= p.h-1 || i >= len(p.rows) {
+		return false
+	}
+	p.cur, p.changed = i, true
+	return true
+}
+
+func (p *Pane) scroll() {
+	n := max(1, p.h-2)
+	if p.cur < p.top {
+		p.top = p.cur
+	}
+	if p.cur >= p.top+n {
+		p.top = p.cur - n + 1
+	}
+	p.top = max(0, min(p.top, len(p.rows)-n))
+}
+
+// View returns the pane's lines, each of its full width.
+func (p *Pane) View() []string {
+	if p.changed {
+		p.changed = false
+		p.lines = p.draw()
+	}
+	return p.lines
+}
+
+func (p *Pane) draw() []string {
+	w := max(p.w-2, 0)
+	if len(p.rows) == 0 {
+		return p.th.Box("WARPS", "", []string{p.th.Line(w).Space(1).Add(p.th.Dim, p.data.Empty).Done()}, p.w, p.h, p.focus)
+	}
+	var out []string
+	for i := p.top; i < min(p.top+max(1, p.h-2), len(p.rows)); i++ {
+		out = append(out, p.row(i, w))
+	}
+	return p.th.Box("WARPS", p.data.Note, out, p.w, p.h, p.focus)
+}
+
+// row: ▸ 0 ████████····███ 851 :493 wmma.store…
+func (p *Pane) row(i, w int) string {
+	r, t := p.rows[i], p.th
+	l := t.Line(w)
+	style := t.Text
+	switch {
+	case i == p.cur && p.focus:
+		style = t.Select
+	case r.pc < 0:
+		style = t.Off
+	case r.warp == p.data.Current:
+		style = t.Strong
+	}
+	switch {
+	case r.warp == p.data.Current && r.first:
+		l.Glyph(t.Accent, t.Glyph.Pointer)
+	default:
+		l.Space(1)
+	}
+	name := "  "
+	if r.first {
+		name = fmt.Sprintf("%2d", r.warp)
+	}
+	l.Add(style, name)
+	if r.warp == p.data.Next && r.first {
+		l.Glyph(t.OK, t.Glyph.Dot)
+	} else {
+		l.Add(style, " ")
+	}
+	p.mask(l, style, r, w)
+	if r.pc >= 0 {
+		l.Add(style, fmt.Sprintf(" %d", r.pc))
+		if r.pc < len(p.data.Lines) && p.data.Lines[r.pc] > 0 {
+			l.Add(t.SourceNum, fmt.Sprintf(":%d", p.data.Lines[r.pc]))
+		}
+	}
+	switch {
+	case r.wait != "":
+		l.Add(style, " ").Add(t.Taint, t.Fit(r.wait, l.Left()))
+	case r.pc >= 0 && r.pc < len(p.data.Texts) && l.Left() > 8:
+		l.Add(t.Dim, " "+t.Fit(p.data.Texts[r.pc], l.Left()-1))
+	}
+	if style == t.Select {
+		return l.DoneIn(style)
+	}
+	return l.Done()
+}
+
+// mask is a mark a lane where there is room, else hexadecimal.
+func (p *Pane) mask(l *theme.Line, style theme.Style, r row, w int) {
+	if w < 60 {
+		l.Add(style, fmt.Sprintf("%08x", r.mask))
+		return
+	}
+	full, none := p.th.Glyph.Spark[len(p.th.Glyph.Spark)-1], p.th.Glyph.Equal
+	for lane := range 32 {
+		if r.mask>>lane&1 != 0 && r.pc >= 0 {
+			l.Glyph(style, full)
+		} else {
+			l.Glyph(p.th.Dim, none)
+		}
+	}
+}
