@@ -1,0 +1,233 @@
+package check
+
+import (
+	"fmt"
+	"math/bits"
+
+	"tilescope/debugkern/target"
+)
+
+// barrierKind watches how block barriers are used: with how many threads, and by whole warps. Barriers that divergent threads
+// reach at different places, and blocks in which nobody can go on, the emulator reports itself.
+func barrierKind() kind {
+	return kind{
+		set: Barriers,
+		start: func(b *block) unit {
+			u := &barriers{b: b, sites: b.checker.program(b.view)}
+			n := b.view.Launch().Block.Count()
+			for i := range u.alive {
+				u.alive[i] = uint32(1<<max(0, min(32, n-32*i)) - 1)
+			}
+			return u
+		},
+		findings: func(_ *Checker, us []unit) []target.Finding {
+			var all []*causes
+			for _, u := range us {
+				all = append(all, &u.(*barriers).found)
+			}
+			return mergeCauses(all)
+		},
+	}
+}
+
+// barriers watches one block.
+type barriers struct {
+	b     *block
+	sites []site
+	alive [32]uint32
+	came  [16][]comer
+	done  [16][]comer // who came when the barrier last completed
+	found causes
+}
+
+// comer is some lanes of a warp that wait at a barrier, or have arrived at it.
+type comer struct {
+	pc, warp, threads, tile int
+	mask                    uint32
+	counted                 bool
+}
+
+// Interests implements unit.
+func (u *barriers) Interests() target.ClassSet {
+	return target.Classes(target.ClassBarrier, target.ClassBarrierDone, target.ClassExit)
+}
+
+// Event implements unit.
+func (u *barriers) Event(e *target.Event) {
+	switch e.Class {
+	case target.ClassExit:
+		u.alive[e.Warp] &^= e.Mask
+	case target.ClassBarrier:
+		if !e.Probe {
+			u.arrive(e)
+		}
+	case target.ClassBarrierDone:
+		u.whole(u.came[e.Barrier])
+		u.done[e.Barrier], u.came[e.Barrier] = u.came[e.Barrier], u.done[e.Barrier][:0]
+	}
+}
+
+// arrive compares what an arrival expects with what those before it do.
+func (u *barriers) arrive(e *target.Event) {
+	c := comer{pc: e.PC, warp: e.Warp, threads: e.Threads, tile: e.KVTile, mask: e.Mask, counted: counted(&u.sites[e.PC])}
+	if c.counted && c.threads%32 != 0 {
+		u.add(c, c, fmt.Sprintf("barrier %d at %s is for %d threads: the number must be a multiple of 32", e.Barrier, u.place(c), c.threads))
+	}
+	for _, o := range u.came[e.Barrier] {
+		if o.counted != c.counted || c.counted && o.threads != c.threads {
+			u.mismatch(e.Barrier, o, c)
+			break
+		}
+	}
+	u.came[e.Barrier] = append(u.came[e.Barrier], c)
+}
+
+// mismatch is a barrier that two instructions use for different numbers of threads.
+func (u *barriers) mismatch(id int, a, b comer) {
+	if b.pc < a.pc {
+		a, b = b, a
+	}
+	u.add(a, b, fmt.Sprintf("barrier %d is for %s at %s (warp %d), and for %s at %s (warp %d)",
+		id, a.expects(), u.place(a), a.warp, b.expects(), u.place(b), b.warp))
+}
+
+// counted reports whether a barrier instruction names a number of threads.
+func counted(s *site) bool {
+	n := 1
+	if s.in.Has("red") {
+		n = 3
+	}
+	return len(s.in.Args) > n
+}
+
+func (c comer) expects() string {
+	if !c.counted {
+		return "all threads"
+	}
+	return fmt.Sprintf("%d threads", c.threads)
+}
+
+// whole looks for warps that came to an aligned barrier in parts, or without some of their lanes (PTX ISA, "barrier": all
+// threads of the warp must execute the same instruction).
+func (u *barriers) whole(cs []comer) {
+	for i, c := range cs {
+		if !aligned(&u.sites[c.pc]) {
+			continue
+		}
+		mask, first := c.mask, true
+		for j, o := range cs {
+			if j == i || o.warp != c.warp {
+				continue
+			}
+			first = first && j > i
+			if mask |= o.mask; o.pc != c.pc && j > i {
+				u.add(c, o, fmt.Sprintf("lanes %s of warp %d come to the barrier at %s, lanes %s at %s: all lanes of a warp must execute the same one",
+					laneText(c.mask), c.warp, u.place(c), laneText(o.mask), u.place(o)))
+				return
+			}
+		}
+		if missing := u.alive[c.warp] &^ mask; missing != 0 && first {
+			u.add(c, c, fmt.Sprintf("the barrier at %s is reached by lanes %s of warp %d only: lanes %s do not execute it",
+				u.place(c), laneText(mask), c.warp, laneText(missing)))
+			return
+		}
+	}
+}
+
+// aligned reports whether a barrier needs whole warps.
+func aligned(s *site) bool { return s.in.Op == "bar" || s.in.Has("aligned") }
+
+// End implements target.Ender: whoever still waits at a barrier for a number of threads waits for too many.
+func (u *barriers) End() {
+	for id, cs := range u.came {
+		n := 0
+		for _, c := range cs {
+			n += bits.OnesCount32(c.mask)
+		}
+		if len(cs) == 0 || !cs[0].counted {
+			continue
+		}
+		if d := u.done[id]; len(d) > 0 && (!d[0].counted || d[0].threads != cs[0].threads) {
+			u.mismatch(id, d[0], cs[0]) // some went through with another number, and the others wait for them
+		} else {
+			u.add(cs[0], cs[len(cs)-1], fmt.Sprintf("barrier %d at %s is for %d threads, and only %d come: %s",
+				id, u.place(cs[0]), cs[0].threads, n, u.whoElse(cs)))
+		}
+	}
+}
+
+// whoElse says what became of the warps that did not come.
+func (u *barriers) whoElse(cs []comer) string {
+	var came [32]bool
+	for _, c := range cs {
+		came[c.warp] = true
+	}
+	var gone, others []int
+	for w := range (u.b.view.Launch().Block.Count() + 31) / 32 {
+		switch {
+		case came[w]:
+		case u.alive[w] == 0:
+			gone = append(gone, w)
+		default:
+			others = append(others, w)
+		}
+	}
+	switch {
+	case len(gone) > 0 && len(others) > 0:
+		return fmt.Sprintf("warps %v have exited, warps %v are elsewhere", gone, others)
+	case len(gone) > 0:
+		return fmt.Sprintf("warps %v have exited", gone)
+	case len(others) > 0:
+		return fmt.Sprintf("warps %v are elsewhere", others)
+	}
+	return "the block has no more"
+}
+
+func (u *barriers) place(c comer) string { return u.sites[c.pc].place() }
+
+// add makes a finding of two arrivals.
+func (u *barriers) add(a, b comer, msg string) {
+	if b.pc < a.pc {
+		a, b = b, a
+	}
+	type key struct{ source, with target.Source } // what is wrong in two ways at one place is one cause
+	src, other := u.sites[a.pc].source(), u.sites[b.pc].source()
+	f := target.Finding{
+		Kind: target.Barrier, Message: msg, Block: u.b.id, Warps: union([]int{a.warp}, []int{b.warp}), Lanes: laneList(a.mask | b.mask),
+		KVTile: b.tile, Source: src,
+	}
+	if a.pc != b.pc {
+		f.Other = other
+	}
+	u.found.add(key{*src, *other}, f)
+}
+
+func laneList(mask uint32) []int {
+	var out []int
+	for ; mask != 0; mask &= mask - 1 {
+		out = append(out, bits.TrailingZeros32(mask))
+	}
+	return out
+}
+
+// laneText writes a mask as ranges: "0-15, 20".
+func laneText(mask uint32) string {
+	s := ""
+	for i := 0; i < 32; i++ {
+		if mask>>i&1 == 0 {
+			continue
+		}
+		j := i
+		for j < 31 && mask>>(j+1)&1 != 0 {
+			j++
+		}
+		if s != "" {
+			s += ", "
+		}
+		if s += fmt.Sprint(i); j > i {
+			s += fmt.Sprintf("-%d", j)
+		}
+		i = j
+	}
+	return s
+}
