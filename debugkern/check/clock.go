@@ -100,7 +100,6 @@ type arrival struct {
 	time     uint32
 	joined   uint32
 	rows     [32][]uint32
-	pairs    int // how many pairs were unordered before
 }
 
 // arrive notes that lanes come to a barrier.

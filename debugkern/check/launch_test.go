@@ -27,6 +27,56 @@ type attempt struct {
 // prepare builds the launch of a target. Gates get zeros for what is injected: no checker looks at values.
 func prepare(tb testing.TB, name, shape string, faults []string, gate probes.Gate, instrumented bool) attempt {
 	tb.Helper()
+	sel := selection(tb, name, faults, gate)
+	sh, err := sel.ParseShape(shape)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	plan, err := sel.Resolve(sh)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defines := slices.Clone(sel.Defines())
+	l := launchOf(plan, sh)
+	if instrumented {
+		defines = append(defines, "TS_PROBES=1")
+		all := probes.Range{N: plan.Grid, TileN: plan.Work.MaxTiles}
+		l.Probe = &target.Probe{Layout: probes.NewLayout(plan, stagesOf(plan), all), Control: true}
+	}
+	slices.Sort(defines)
+	e, ok, err := kernels.Find(kernels.Key{Kernel: sel.Manifest.Name, Defines: defines})
+	if err != nil || !ok {
+		tb.Fatalf("archive: %s %v: found %v, %v", sel.Manifest.Name, defines, ok, err)
+	}
+	mod, err := ptx.Parse(e.Name, e.PTX)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	k, err := emu.New().Load(context.Background(), mod, plan.Entry)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return attempt{k, l, plan}
+}
+
+// reshape gives an attempt the launch of another shape.
+func (a *attempt) reshape(tb testing.TB, name, shape string) *attempt {
+	tb.Helper()
+	sel := selection(tb, name, nil, probes.GateNone)
+	sh, err := sel.ParseShape(shape)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if a.plan, err = sel.Resolve(sh); err != nil {
+		tb.Fatal(err)
+	}
+	a.launch = launchOf(a.plan, sh)
+	return a
+}
+
+// selection is a target of the catalogue.
+func selection(tb testing.TB, name string, faults []string, gate probes.Gate) *configs.Selection {
+	tb.Helper()
 	cat, err := configs.Kernels()
 	if err != nil {
 		tb.Fatal(err)
@@ -39,36 +89,12 @@ func prepare(tb testing.TB, name, shape string, faults []string, gate probes.Gat
 	if err != nil {
 		tb.Fatal(err)
 	}
-	sh, err := sel.ParseShape(shape)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	plan, err := sel.Resolve(sh)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defines := slices.Clone(sel.Defines())
-	l := &target.Launch{Grid: plan.Grid, Block: plan.Block, DynShared: plan.DynShared, Shared: plan.Shared}
-	if instrumented {
-		defines = append(defines, "TS_PROBES=1")
-		all := probes.Range{N: plan.Grid, TileN: plan.Work.MaxTiles}
-		l.Probe = &target.Probe{Layout: probes.NewLayout(plan, stagesOf(plan), all), Control: true}
-	}
-	slices.Sort(defines)
-	e, ok, err := kernels.Find(kernels.Key{Kernel: m.Name, Defines: defines})
-	if err != nil || !ok {
-		tb.Fatalf("archive: %s %v: found %v, %v", m.Name, defines, ok, err)
-	}
-	mod, err := ptx.Parse(e.Name, e.PTX)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	k, err := emu.New().Load(context.Background(), mod, plan.Entry)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	l.Args = arguments(plan, sh)
-	return attempt{k, l, plan}
+	return sel
+}
+
+// launchOf is the launch of a plan without probes.
+func launchOf(p *probes.Plan, sh probes.Shape) *target.Launch {
+	return &target.Launch{Grid: p.Grid, Block: p.Block, DynShared: p.DynShared, Shared: p.Shared, Args: arguments(p, sh)}
 }
 
 func stagesOf(p *probes.Plan) probes.StageSet {

@@ -70,6 +70,9 @@ func (u *races) record(past, now side, early bool) {
 	if before(now, past) {
 		first, second, early = now, past, false
 	}
+	if first.pc == second.pc && first.when == second.when && second.warp < first.warp {
+		first, second = second, first // neither comes first
+	}
 	switch async := first.writes && u.sites[first.pc].async; {
 	case early:
 		kind = pairEarly

@@ -26,6 +26,7 @@ type races struct {
 
 	pairs   map[pairKey]*pair
 	order   []*pair
+	raised  int     // how many there were at the last barrier of all threads
 	touched []touch // global memory, for other blocks
 	names   []int32 // by shared word: number of the variable, 0: not looked up yet
 	titles  []string
@@ -77,9 +78,7 @@ func (u *races) Event(e *target.Event) {
 	case target.ClassBarrier:
 		if !u.b.checker.ignored[e.PC] {
 			waits := !e.Instr.Has("arrive")
-			a := u.clk.arrive(e.Warp, e.PC, e.Mask, waits)
-			a.pairs = len(u.order)
-			u.bar[e.Barrier] = append(u.bar[e.Barrier], a)
+			u.bar[e.Barrier] = append(u.bar[e.Barrier], u.clk.arrive(e.Warp, e.PC, e.Mask, waits))
 		}
 	case target.ClassBarrierDone:
 		u.completed(e)
@@ -106,16 +105,15 @@ func (u *races) End() {
 	u.mem, u.clk, u.names, u.fence = nil, clocks{}, nil, fenceState{}
 }
 
-// dropStuck forgets what came after somebody arrived at a barrier that never completed: it is the barrier that is wrong, and
-// the others went on without it.
+// dropStuck forgets what was first seen since the last barrier of all threads, where somebody waits at one that never
+// completed: it is the barrier that is wrong, and the others went on without it.
 func (u *races) dropStuck() {
-	keep := len(u.order)
 	for _, as := range u.bar {
 		if len(as) > 0 && as[0].waits {
-			keep = min(keep, as[0].pairs)
+			u.order = u.order[:u.raised]
+			return
 		}
 	}
-	u.order = u.order[:keep]
 }
 
 // completed is the end of a block barrier.
@@ -147,6 +145,7 @@ func (u *races) completed(e *target.Event) {
 		u.need.executed(pc)
 	}
 	u.fence.everyone(u)
+	u.raised = len(u.order)
 	u.clk.raise(pc, pc >= 0 && u.need.known(pc) != nil)
 }
 

@@ -41,6 +41,12 @@ func TestFaults(t *testing.T) {
 			if again := a.checked(t, check.Options{Set: check.Races | check.Async}, 4); !reflect.DeepEqual(fs, again) {
 				t.Errorf("on 4 cores: %+v; on one: %+v", again, fs)
 			}
+			a.launch.Schedule = target.Schedule{Policy: "random", Seed: 1, Async: "random"}
+			for i, f := range a.checked(t, check.Options{Set: check.Races | check.Async}, 2) {
+				if i >= len(fs) || f.Kind != fs[i].Kind || f.Variable != fs[i].Variable || !strings.HasPrefix(f.Missing, c.want[i].missing) {
+					t.Errorf("another schedule finds %s on %s, missing %s", f.Kind, f.Variable, f.Missing)
+				}
+			}
 			if len(fs) != len(c.want) {
 				t.Errorf("%d findings, want %d", len(fs), len(c.want))
 			}
@@ -63,44 +69,55 @@ func TestFaults(t *testing.T) {
 
 var variants = []string{"scalar", "stage1", "stage2", "stage3a", "swizzle", "swizzle3a", "stage3b", "pipe3", "kvlut", "flashcore_vec", "flashcore_fused_wmma"}
 
-// TestClean: no error on any kernel that is right, whatever the shape and the gate.
+// TestClean: no error on any kernel that is right, whatever the shape, the gate and the schedule.
 func TestClean(t *testing.T) {
-	for _, name := range variants {
-		for _, gate := range []probes.Gate{probes.GateNone, probes.GateQK, probes.GateSoftmax, probes.GatePV} {
-			shapes := []string{"small", "partial49", "single16", "single32", "partial"}
-			if gate == probes.GateNone {
-				shapes = append(shapes, "validation")
+	for i, name := range variants {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			plain := prepare(t, name, "small", nil, probes.GateNone, false)
+			for _, shape := range []string{"small", "partial49", "single16", "single32", "partial"} {
+				plain.reshape(t, name, shape).silent(t, shape)
 			}
-			for _, shape := range shapes {
-				a := prepare(t, name, shape, nil, gate, gate != probes.GateNone)
-				for _, f := range a.checked(t, check.Options{Set: check.Races | check.Async | check.Redundant}, 2) {
-					if f.Severity == target.SeverityError {
-						t.Errorf("%s %s %v: %s %s: %s; %s", name, shape, gate, f.Kind, f.Variable, f.Message, f.Missing)
-					}
-				}
+			plain.reshape(t, name, "partial49")
+			plain.launch.Schedule = target.Schedule{Policy: "random", Seed: uint64(i), Async: "random"}
+			plain.silent(t, "random schedule")
+			for _, gate := range []probes.Gate{probes.GateQK, probes.GateSoftmax, probes.GatePV} {
+				prepare(t, name, "partial49", nil, gate, true).silent(t, gate.String())
 			}
+		})
+	}
+}
+
+// silent fails where there is an error.
+func (a attempt) silent(t *testing.T, what string) {
+	t.Helper()
+	for _, f := range a.checked(t, check.Options{Set: check.Races | check.Async | check.Barriers | check.Redundant}, 2) {
+		if f.Severity == target.SeverityError {
+			t.Errorf("%s: %s %s: %s; %s", what, f.Kind, f.Variable, f.Message, f.Missing)
 		}
 	}
 }
 
-// TestNeeds says what every barrier of Stage 2 is for; taking one away (Ignore) makes the race that it is said to prevent.
+// TestNeeds says what every synchronisation is for: the finding on that variable appears when it is taken away (Ignore), and
+// none does where it is said to order nothing.
 func TestNeeds(t *testing.T) {
-	a := prepare(t, "stage2", "partial49", nil, probes.GateNone, false)
-	c := check.New(check.Options{Set: check.Races | check.Redundant})
-	a.watch(t, c, 2)
-	for _, n := range c.Needs() {
-		t.Logf("%d %s %s needed %v: %s%v %v %v", n.PC, n.Instr, n.Source, n.Needed, n.Variable, n.Element, n.First, n.Second)
-		races := a.checked(t, check.Options{Set: check.Races, Ignore: []int{n.PC}}, 2)
-		found := false
-		for _, f := range races {
-			found = found || f.Kind == target.Race && f.Variable == n.Variable
-			t.Logf("   without: %s %s; %s", f.Variable, f.Message, f.Missing)
+	for _, name := range []string{"stage2", "stage3b"} {
+		a := prepare(t, name, "partial49", nil, probes.GateNone, false)
+		c := check.New(check.Options{Set: check.Races | check.Redundant})
+		a.watch(t, c, 2)
+		needs := c.Needs()
+		if len(needs) < 8 {
+			t.Errorf("%s: only %d synchronisations", name, len(needs))
 		}
-		if found != n.Needed || !n.Needed && len(races) > 0 {
-			t.Errorf("%s at %s: needed %v for %s; without it: %+v", n.Instr, n.Source, n.Needed, n.Variable, races)
+		for _, n := range needs {
+			races := a.checked(t, check.Options{Set: check.Races, Ignore: []int{n.PC}}, 2)
+			found := false
+			for _, f := range races {
+				found = found || f.Kind == target.Race && f.Variable == n.Variable
+			}
+			if found != n.Needed || !n.Needed && len(races) > 0 || n.Unclear {
+				t.Errorf("%s: %s at %s: needed %v for %s; without it: %+v", name, n.Instr, n.Source, n.Needed, n.Variable, races)
+			}
 		}
-	}
-	if fs := c.Findings(); len(fs) > 0 {
-		t.Logf("%+v", fs)
 	}
 }

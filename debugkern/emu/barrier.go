@@ -287,7 +287,7 @@ func (b *block) endWith(kind target.Kind, msg string, ws []waiter) {
 		case 0:
 			f.Source = in.source()
 			key.pc = w.pc
-			f.KVTile = b.warps[w.warps[0]].tile(in)
+			f.KVTile = b.warps[w.warps[0]].tile(in, bits.TrailingZeros32(w.lanes))
 		case 1:
 			f.Other = in.source()
 		}

@@ -157,6 +157,7 @@ func (w *warp) begin() {
 	}
 	clear(w.pred)
 	clear(w.loops)
+	w.ahead = nil
 	w.alive = w.exists
 	w.groups = append(w.groups[:0], group{mask: w.exists})
 	w.cur, w.spins = 0, 0

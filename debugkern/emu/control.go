@@ -121,7 +121,7 @@ func (w *warp) branch(in *inst, m uint32, to int32) bool {
 	}
 	back := to <= g.pc
 	if back && in.loop >= 0 && m != 0 {
-		w.loops[in.loop]++
+		w.goRound(in.loop, m)
 	}
 	if m == g.mask {
 		g.pc = to

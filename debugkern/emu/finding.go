@@ -99,7 +99,7 @@ func (b *block) report(w *warp, in *inst, lane int, kind target.Kind, v variable
 	}
 	f := b.found.add(k, target.Finding{
 		Kind: kind, Severity: kind.Severity(), Message: msg, Variable: v.name, Index: v.index, Space: p.space.String(),
-		Block: b.id, Warps: []int{w.id}, Lanes: []int{lane}, KVTile: w.tile(in), Source: src, Neighbour: neighbour, Count: 1,
+		Block: b.id, Warps: []int{w.id}, Lanes: []int{lane}, KVTile: w.tile(in, lane), Source: src, Neighbour: neighbour, Count: 1,
 	})
 	b.remember(quickKey{kind, in}, f)
 }

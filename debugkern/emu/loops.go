@@ -1,6 +1,10 @@
 package emu
 
-import "tilescope/debugkern/ptx"
+import (
+	"math/bits"
+
+	"tilescope/debugkern/ptx"
+)
 
 // flowGraph is the control flow between the basic blocks of a function.
 type flowGraph struct {
@@ -213,18 +217,34 @@ func (g *flowGraph) naturalLoops() map[int]map[int]bool {
 	return loops
 }
 
-// tile is the iteration of the walk over tiles that the warp is in at an instruction, -1 outside one.
-func (w *warp) tile(in *inst) int {
-	if in.inLoop < 0 {
-		return -1
+// goRound counts a back edge that the lanes m take.
+func (w *warp) goRound(loop int32, m uint32) {
+	if m == w.alive {
+		w.loops[loop]++
+		return
 	}
-	return int(w.loops[in.inLoop])
+	if w.ahead == nil {
+		w.ahead = make([][32]int32, len(w.loops))
+	}
+	for ; m != 0; m &= m - 1 {
+		w.ahead[loop][bits.TrailingZeros32(m)&31]++
+	}
 }
 
-// iteration is how often the outermost loop around an instruction has gone round, -1 outside one.
-func (w *warp) iteration(in *inst) int {
-	if in.around < 0 {
+// rounds is how often a lane has gone round a loop, -1 for no loop.
+func (w *warp) rounds(loop int32, lane int) int {
+	if loop < 0 {
 		return -1
 	}
-	return int(w.loops[in.around])
+	n := int(w.loops[loop])
+	if w.ahead != nil {
+		n += int(w.ahead[loop][lane&31])
+	}
+	return n
 }
+
+// tile is the iteration of the walk over tiles that a lane is in at an instruction, -1 outside one.
+func (w *warp) tile(in *inst, lane int) int { return w.rounds(in.inLoop, lane) }
+
+// iteration is how often a lane has gone round the outermost loop around an instruction, -1 outside one.
+func (w *warp) iteration(in *inst, lane int) int { return w.rounds(in.around, lane) }

@@ -119,9 +119,10 @@ func (b *block) deliver(e *target.Event) {
 
 // describe fills in what every event has.
 func (w *warp) describe(e *target.Event, in *inst, pc int, m uint32) {
+	lane := bits.TrailingZeros32(m)
 	*e = target.Event{
 		Class: in.class, Step: w.blk.clock, Warp: w.id, PC: pc, Func: in.fn, Instr: in.src, Mask: m, Probe: in.probe,
-		KVTile: w.tile(in), Iteration: w.iteration(in), Loop: int(in.around),
+		KVTile: w.tile(in, lane), Iteration: w.iteration(in, lane), Loop: int(in.around),
 	}
 }
 

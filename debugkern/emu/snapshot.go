@@ -161,7 +161,7 @@ func (w *warp) clone() warp {
 	t.u32 = bytes.Clone(w.u32)
 	t.u64 = bytes.Clone(w.u64)
 	t.pred = append([]uint32(nil), w.pred...)
-	t.loops = append([]int32(nil), w.loops...)
+	t.loops, t.ahead = append([]int32(nil), w.loops...), append([][32]int32(nil), w.ahead...)
 	t.groups = cloneGroups(w.groups)
 	t.async = w.async.clone()
 	return t
@@ -183,6 +183,7 @@ func (w *warp) restore(t *warp) {
 	copy(w.u64, t.u64)
 	copy(w.pred, t.pred)
 	copy(w.loops, t.loops)
+	w.ahead = append([][32]int32(nil), t.ahead...)
 	w.alive, w.cur, w.spins = t.alive, t.cur, t.spins
 	w.groups = cloneGroups(t.groups)
 	w.async = t.async.clone()

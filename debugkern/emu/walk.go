@@ -34,7 +34,15 @@ func (s *stepper) KVTile(warp, pc int) int {
 	if warp < 0 || warp >= len(s.b.warps) || pc < 0 || pc >= len(s.b.p.code) {
 		return -1
 	}
-	return s.b.warps[warp].tile(&s.b.p.code[pc])
+	w, lane := s.b.warps[warp], 0
+	for i := range w.groups {
+		if g := &w.groups[i]; i == w.cur || int(g.pc) == pc {
+			if lane = bits.TrailingZeros32(g.mask); int(g.pc) == pc {
+				break
+			}
+		}
+	}
+	return w.tile(&s.b.p.code[pc], lane)
 }
 
 // Array is where a named shared array lies.

@@ -23,7 +23,8 @@ type warp struct {
 	alive  uint32 // of those, lanes that have not exited
 	groups []group
 	cur    int
-	loops  []int32 // how often the back edge of each outermost loop was taken
+	loops  []int32     // how often the back edge of each outermost loop was taken by all lanes together
+	ahead  [][32]int32 // and how often more by each lane, in a part of the warp; nil until that happens
 	async  asyncQueue
 	spins  int // backward branches since the warp was scheduled
 }
