@@ -216,3 +216,11 @@ func TestLut(t *testing.T) {
 		}
 	}
 }
+
+// A range that leaves the first kv tile out is judged from the stages that were captured.
+func TestTilesWithoutTheFirst(t *testing.T) {
+	rep, code, errText := runJSON(t, "run", "stage2", "--shape", "partial49", "--tiles", "1", "--backend", "emu")
+	if code != 0 || rep.Verdict != "agree" || rep.Stage("S").Local.Cells == 0 {
+		t.Fatalf("exit %d %s: %s", code, summary(rep), errText)
+	}
+}

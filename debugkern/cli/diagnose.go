@@ -100,7 +100,7 @@ func (a *app) diagnose(cmd *cobra.Command, opt *diagnoseOptions, target string) 
 		return a.undiagnosed(req, err)
 	}
 	fill := []func(io.Writer) error{
-		func(w io.Writer) error { return d.Run.Dump(cmd.Context(), w) },
+		func(w io.Writer) error { return d.Judged().Dump(cmd.Context(), w) },
 		func(w io.Writer) error { return d.WriteSARIF(w, a.Version) },
 		func(w io.Writer) error { return d.WriteHTML(w, a.Version) },
 	}

@@ -19,7 +19,8 @@ func (q *inquiry) arithmetic() error {
 			}
 		}
 	}
-	for _, group := range q.stageGroups(wrongStages(q.joint.Report)) {
+	groups := q.stageGroups(wrongStages(q.joint.Report))
+	for _, group := range groups {
 		if s := q.explains(group); s != nil {
 			s.stages = append(s.stages, group...)
 			if err := q.replaced(s, group); err != nil {
@@ -38,11 +39,56 @@ func (q *inquiry) arithmetic() error {
 			}
 		}
 	}
+	if len(groups) == 0 {
+		return nil
+	}
+	return q.everything()
+}
+
+// everything runs the kernel with the stages replaced too, where more than one suspect can be put right.
+func (q *inquiry) everything() error {
+	var all []*remedy
+	for _, s := range q.suspects {
+		if s.remedy != nil {
+			all = append(all, s.remedy)
+		}
+	}
+	if len(all) < 2 {
+		return nil
+	}
+	joint, err := q.try(nil, all...)
+	if err != nil || joint == nil {
+		return err
+	}
+	q.joint = joint
 	return nil
 }
 
+// rightBut reports whether nothing is wrong in the joint run but the stages that were replaced, as the kernel left them.
+func (q *inquiry) rightBut() bool {
+	replaced := map[probes.Stage]bool{}
+	for _, s := range q.suspects {
+		if s.remedy != nil {
+			for _, st := range s.remedy.substitute {
+				replaced[st] = true
+			}
+		}
+	}
+	rep := q.joint.Report
+	if q.joint == q.base || len(errorsOf(rep)) > 0 {
+		return false
+	}
+	for i := range rep.Stages {
+		st, _ := probes.ParseStage(rep.Stages[i].Name)
+		if v := rep.Stages[i].Verdict; !replaced[st] && (v == debugkern.Wrong || v == debugkern.Tainted) {
+			return false
+		}
+	}
+	return true
+}
+
 // stageGroups splits wrong stages into those with a reason of their own. A stage belongs to the group of one that it is
-// computed from where both first went wrong in the same tile and neither shows a pattern of its own: the kernel keeps such
+// computed from where both first went wrong in the same tile and neither shows a pattern of its own (or both the same): the kernel keeps such
 // values in registers, so that the stage that was captured need not be what the next was computed from.
 func (q *inquiry) stageGroups(wrong []probes.Stage) [][]probes.Stage {
 	var groups [][]probes.Stage
@@ -79,7 +125,8 @@ func (q *inquiry) related(first, then probes.Stage) bool {
 		return false
 	}
 	siblings := first == probes.StageM && then == probes.StageL || first == probes.StageL && then == probes.StageP
-	return (sp.From.Has(first) || siblings) && pattern(a) == nil && pattern(b) == nil
+	p, o := pattern(a), pattern(b)
+	return (sp.From.Has(first) || siblings) && (p == nil && o == nil || p != nil && o != nil && p.Name == o.Name && p.Value == o.Value)
 }
 
 // pattern is a stage's best fingerprint where it explains most of what is wrong. Cells that are no numbers fit anything that is

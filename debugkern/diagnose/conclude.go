@@ -9,6 +9,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
+	"tilescope/probes"
 )
 
 // blame is the place in the source that an instruction is blamed on, nil past the ends.
@@ -138,9 +139,17 @@ func untried(s *suspect) string {
 	return "not tried: nothing that can be changed without compiling puts this right"
 }
 
-// weigh compares the run in which only this suspect was put right with the one as it was.
+// weigh compares the run in which only this suspect was put right with the one as it was. A stage in whose place the
+// reference was put is captured as the kernel left it: where it is the last, nothing shows what went with it.
 func (q *inquiry) weigh(s *suspect, c *Cause, n int) {
 	was, now := damageOf(q.base.Report), damageOf(s.alone.Report)
+	if st, ok := probes.ParseStage(now.stage); ok && slices.Contains(s.remedy.substitute, st) {
+		if wrong := wrongStages(q.base.Report); !slices.ContainsFunc(wrong, func(w probes.Stage) bool { return !slices.Contains(s.remedy.substitute, w) }) {
+			all := debugkern.Number(1)
+			c.Share, c.Alone = &all, stageList(s.remedy.substitute)+" is all that is wrong, and nothing after it is judged here"
+		}
+		return
+	}
 	c.Share = was.share(now)
 	what := s.remedy.text
 	if len(c.Findings) > 0 && len(s.remedy.substitute) == 0 {

@@ -55,7 +55,8 @@ type Diagnosis struct {
 
 	Run *debugkern.Run `json:"-"` // what was executed on the emulator, checkers attached
 
-	again string // the command that shows all of it again
+	gpu   *debugkern.Run // whose verdict it is, where a GPU was asked for
+	again string         // the command that shows all of it again
 }
 
 // Cause is one independent reason why the kernel is wrong.
@@ -152,6 +153,14 @@ func Failure(req debugkern.Request, rep *debugkern.Report) *Diagnosis {
 		d.Story = []string{fmt.Sprintf("%s did not run: %s: %s", subject(rep), rep.Error.Stage, rep.Error.Message)}
 	}
 	return d
+}
+
+// Judged is the run whose tiles the stages judge: the GPU's where one was asked for, else Run.
+func (d *Diagnosis) Judged() *debugkern.Run {
+	if d.gpu != nil {
+		return d.gpu
+	}
+	return d.Run
 }
 
 // placeText is "file:line", "" for no place.

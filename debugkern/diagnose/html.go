@@ -140,7 +140,7 @@ func (p *page) addTiles(doc *debugkern.StageDoc) error {
 	if doc.Verdict != debugkern.Wrong && doc.Verdict != debugkern.Tainted {
 		return nil
 	}
-	v, local, err := firstBadTile(p.Run, doc)
+	v, local, err := firstBadTile(p.Judged(), doc)
 	if err != nil || v == nil {
 		return err
 	}

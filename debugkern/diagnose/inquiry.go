@@ -82,7 +82,7 @@ func (q *inquiry) examine() error {
 	rep.Schema = Schema
 	q.doc = &Diagnosis{
 		Report: rep, Causes: []Cause{}, Story: []string{}, Schedules: []ScheduleDoc{}, Barriers: []BarrierDoc{}, Run: q.run,
-		again: q.req.Command("diagnose"),
+		gpu: q.gpu, again: q.req.Command("diagnose"),
 	}
 	for _, f := range rep.Findings {
 		if f.Severity == severityError {

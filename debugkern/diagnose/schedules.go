@@ -100,6 +100,9 @@ func says(x *debugkern.Exploration) string {
 	if x.Varied > 0 && math.IsInf(x.MaxAbs, 1) {
 		return fmt.Sprintf("changes O, up to no number at all, in %d of %d schedules", x.Varied, x.Tried)
 	}
+	if x.Varied > 0 && x.MaxAbs == 0 {
+		return fmt.Sprintf("changes the tiles in %d of %d schedules", x.Varied, x.Tried)
+	}
 	if x.Varied > 0 {
 		return fmt.Sprintf("changes O by up to %.3g in %d of %d schedules", x.MaxAbs, x.Varied, x.Tried)
 	}

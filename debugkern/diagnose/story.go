@@ -63,7 +63,7 @@ func (q *inquiry) verdict() string {
 	}
 	d := damageOf(rep)
 	if d.bad == 0 {
-		return fmt.Sprintf("%s: diverges: %s", subject(rep), causes)
+		return fmt.Sprintf("%s: diverges, though %s: %s", subject(rep), d, causes)
 	}
 	return fmt.Sprintf("%s: diverges, %s: %s", subject(rep), d, causes)
 }
@@ -101,7 +101,7 @@ func tell(n int, c *Cause, lines int, again string) []string {
 // relation says how several causes stand to each other.
 func (q *inquiry) relation() string {
 	all := ""
-	if q.joint != nil && q.joint != q.base && q.joint.Report.ExitCode() == 0 {
+	if q.rightBut() {
 		all = "; with all of them put right nothing is wrong any more"
 	}
 	for i := range q.doc.Causes {

@@ -26,6 +26,7 @@ type walker struct {
 
 	local, global [probes.NumStages]*estimate
 	rowQ, rowK    operand // the kernel's
+	rowQMade      bool    // for this block
 	rowP, colV    operand
 	refQ, refK    operand // the reference's, with their errors
 	refP, refV    operand
@@ -73,7 +74,7 @@ func newWalker(rl *rules, src Source, opt Options) *walker {
 
 // begin opens a block: nothing was seen, nothing is off.
 func (w *walker) begin(blk *attn.Block) {
-	w.blk, w.t = blk, -1
+	w.blk, w.t, w.rowQMade = blk, -1, false
 	for i := range w.none {
 		w.none[i] = math.Inf(-1)
 		w.chain.hi[i], w.chain.lo[i], w.chain.dm[i], w.chain.l[i] = math.Inf(-1), math.Inf(-1), 0, 0
@@ -226,8 +227,9 @@ func (w *walker) localScores() {
 		return
 	}
 	rows, keys := w.blk.Rows, w.blk.Tiles[w.t].Keys
-	if w.t == 0 {
+	if !w.rowQMade { // not at kv tile 0 where that was not captured
 		w.rowOperand(&w.rowQ, w.own[probes.StageQ].m, nil, rows, w.scores)
+		w.rowQMade = true
 	}
 	w.rowOperand(&w.rowK, w.own[probes.StageK].m, nil, keys, w.scores)
 	w.prefix = w.scoresOf(w.local[probes.StageS], &w.rowQ, &w.rowK, rows, keys, w.prefix)
