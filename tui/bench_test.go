@@ -79,6 +79,19 @@ func BenchmarkView(b *testing.B) {
 	d.press("6", "x")
 	d.manual = true
 	run("gates", "j", "k")
+	r, _ := diagnosedDriver(b, 200, 60, Look{Profile: colorprofile.TrueColor})
+	r.manual = true
+	d = r
+	run("races", "j", "k")
+	g := started(b, 200, 60, Look{Profile: colorprofile.TrueColor}, twoH200, onDevice("cuda", 0)).press("7").pulses(keptPulse)
+	b.Run("gpu", func(b *testing.B) {
+		for range b.N {
+			b.StopTimer()
+			g.pulses(1)
+			b.StartTimer()
+			g.m.View()
+		}
+	})
 }
 
 // BenchmarkCursorMove counts the bytes of a one-cell move at 200×60.

@@ -28,6 +28,13 @@ func (m *Model) failing() bool {
 
 // reasons are what a failed run's document complains of.
 func reasons(e *debugkern.ErrorDoc) []failure.Reason {
+	var out []failure.Reason
+	for _, d := range e.Diagnostics {
+		out = append(out, failure.Reason{File: d.File, Line: d.Line, Col: d.Col, Severity: d.Severity, Text: d.Message})
+	}
+	if out != nil {
+		return out
+	}
 	r := failure.Reason{Text: e.Message}
 	if e.Source != nil {
 		r.File, r.Line = e.Source.File, e.Source.Line

@@ -235,6 +235,29 @@ func TestCompileErrorIsShownAtItsLine(t *testing.T) {
 	}
 }
 
+// TestEveryDiagnosticIsListed: errors and warnings, each with its place, and the source follows the cursor.
+func TestEveryDiagnosticIsListed(t *testing.T) {
+	d := newDriver(t, 80, 24, plainLook)
+	failed := failedWith("build", "mine.cu:33:9: no such thing (and 1 more errors)", "mine.cu", 33).(*debugkern.Error)
+	failed.Report.Error.Diagnostics = []debugkern.Diagnostic{
+		{File: "mine.cu", Line: 33, Col: 9, Severity: "error", Message: "no such thing"}, {File: "mine.cu", Line: 41, Severity: "error", Message: "expected a ;"},
+		{File: "mine.cu", Line: 7, Severity: "warning", Message: "unused"},
+	}
+	d.e.fail = failed
+	d.do(d.m.Init())
+	for _, want := range []string{"BUILD FAILED: 2 errors", "✗ mine.cu:33:9: no such thing", "~ mine.cu:7: unused", "line 33 of mine.cu"} {
+		if !contains(d.text(), want) {
+			t.Errorf("nothing says %q:\n%s", want, d.text())
+		}
+	}
+	if d.press("n"); !contains(d.text(), "line 41 of mine.cu") {
+		t.Errorf("the source does not follow:\n%s", d.text())
+	}
+	if file, line := d.m.sourcePlace(); file != "mine.cu" || line != 41 {
+		t.Errorf("the editor would open %s:%d", file, line)
+	}
+}
+
 // failedWith is a run that ended without a verdict.
 func failedWith(stage, message, file string, line int) error {
 	e := &debugkern.ErrorDoc{Stage: stage, Message: message}

@@ -152,6 +152,9 @@ func (p *Pane) writerCell(l *theme.Line, x *debugkern.CellWriters, wide, here, a
 	}
 	if here {
 		style = p.th.Here
+		if !wide {
+			text = "+"
+		}
 	}
 	l.Glyph(style, text)
 }
@@ -171,7 +174,7 @@ func (p *Pane) legend(w *debugkern.Writers, wide bool, width int) string {
 	}
 	text := fmt.Sprintf("last writing warp · ! contested (%d) · %s none", contested, p.th.Glyph.Equal)
 	if !wide {
-		text = fmt.Sprintf("warp that wrote last, or ! contested (%d)", contested)
+		text = fmt.Sprintf("last writing warp, ! contested (%d), + this cell", contested)
 	}
 	return p.th.Line(width).Space(1).Add(p.th.Dim, p.th.Fit(text, width-1)).Done()
 }
