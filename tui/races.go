@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -454,16 +455,18 @@ func (m *Model) foldAdvice() tea.Cmd {
 	return m.askScene()
 }
 
-// openFinding is Enter: the line in the Source view, or what is folded.
+// openFinding is Enter: the line in the Source view, at the moment of the conflict where that is known, or what is folded.
 func (m *Model) openFinding() tea.Cmd {
 	if m.pane.races.OnFold() {
 		return m.foldAdvice()
 	}
-	f := m.selected()
+	block, kv := m.cursor.Block, m.cursor.KVTile
 	var at *debugkern.SourceDoc
-	block, kv := m.cursor.Block, -1
-	if f != nil {
+	if f := m.selected(); f != nil {
 		at, block, kv = f.Source, f.Block, f.KVTile
+		if sc := m.lookOf(m.lookKey()).Scene; sc != nil && sc.Pair[0] >= 0 && m.run != nil && m.run.viewer != nil && slices.Contains(m.run.viewer.Blocks(), block) {
+			return m.openConflict(sc)
+		}
 	} else if c := m.pane.races.Cause(); c != nil {
 		at, block, kv = c.Place.Source, c.Place.Block, c.Place.KVTile
 	}
@@ -472,6 +475,33 @@ func (m *Model) openFinding() tea.Cmd {
 		return nil
 	}
 	return m.goToLine(at.File, at.Line, block, kv)
+}
+
+// openConflict steps the block to the earlier side of a conflict, in front of its access.
+func (m *Model) openConflict(sc *debugkern.Scene) tea.Cmd {
+	a := sc.Accesses[min(sc.Pair[0], sc.Pair[1])]
+	b := sc.Accesses[max(sc.Pair[0], sc.Pair[1])]
+	c := m.cursor
+	c.Block, c.KVTile = sc.Request.Block, max(0, a.KVTile)
+	m.past.push(m.cursor)
+	m.cursor = m.run.nearest(c)
+	if sc.Writers != nil {
+		m.walk.array, m.walk.row, m.walk.col = sc.Request.Variable, 0, 0
+		if index := sc.Request.Index; len(index) > 0 {
+			m.walk.row = index[0]
+			if len(index) > 1 {
+				m.walk.col = index[1]
+			}
+		}
+	}
+	said := fmt.Sprintf("in front of the conflict on %s: warp %d here, warp %d at step %d", sc.Request.Variable, a.Warp, b.Warp, b.Step)
+	return m.inSource("going to the conflict", func(ctx context.Context, w debugkern.Walk) (answer, error) {
+		if _, err := w.Seek(ctx, a.Step); err != nil {
+			return answer{lane: -1}, err
+		}
+		w.SetWarp(a.Warp)
+		return answer{said: said, lane: bits.TrailingZeros32(a.Lanes)}, nil
+	})
 }
 
 // findingTile opens the Tile view where the finding, or its cause, shows.

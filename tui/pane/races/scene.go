@@ -174,7 +174,7 @@ func (p *Pane) legend(w *debugkern.Writers, wide bool, width int) string {
 	}
 	text := fmt.Sprintf("last writing warp · ! contested (%d) · %s none", contested, p.th.Glyph.Equal)
 	if !wide {
-		text = fmt.Sprintf("last writing warp, ! contested (%d), + this cell", contested)
+		text = fmt.Sprintf("last writer, ! contested (%d), + here", contested)
 	}
 	return p.th.Line(width).Space(1).Add(p.th.Dim, p.th.Fit(text, width-1)).Done()
 }
