@@ -13,18 +13,34 @@ import (
 
 // launchChecked launches with checkers attached and merges what they found with the backend's own findings. A backend that cannot be observed finds what it finds.
 func launchChecked(ctx context.Context, k target.Kernel, l *target.Launch, o check.Options) (*target.Result, error) {
+	res, _, err := launchStudied(ctx, k, l, o)
+	return res, err
+}
+
+// launchStudied is launchChecked that also says where the block under study lost bits; nil unless the set has
+// check.Precision.
+func launchStudied(ctx context.Context, k target.Kernel, l *target.Launch, o check.Options) (*target.Result, []check.Loss, error) {
 	if o.Set == 0 {
-		return k.Launch(ctx, l)
+		res, err := k.Launch(ctx, l)
+		return res, nil, err
 	}
 	c := check.New(o)
 	watched := *l // whoever executes the launch again is not watched by these
 	watched.Observe = c.Observer
 	res, err := k.Launch(ctx, &watched)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	res.Findings = mergeFindings(res.Findings, c.Findings(), l.Grid)
-	return res, nil
+	return res, c.Losses(), nil
+}
+
+// Losses is where the first block of a trial with check.Precision lost bits, worst first; nil for any other run.
+func (r *Run) Losses() []check.Loss {
+	if r.state == nil {
+		return nil
+	}
+	return r.state.losses
 }
 
 // mergeFindings puts the findings of a backend and of its checkers together, errors first. One cause is told once: of two

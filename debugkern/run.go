@@ -28,7 +28,8 @@ type runState struct {
 	kernel  target.Kernel
 	launch  *target.Launch
 	result  *target.Result
-	output  []byte // the output argument after the launch
+	output  []byte       // the output argument after the launch
+	losses  []check.Loss // of a trial that studies precision
 
 	backend   target.Backend    // what kernel was loaded on
 	beside    target.Backend    // the emulator, with --backend both

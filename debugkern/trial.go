@@ -265,7 +265,7 @@ func (a *attempt) execute() error {
 	st := a.e.st
 	var err error
 	o := check.Options{Set: a.trial.Check, Ignore: a.trial.Ignore, Block: st.blocks()[0]}
-	if st.result, err = launchChecked(a.e.ctx, a.kernel, a.launch, o); err != nil {
+	if st.result, st.losses, err = launchStudied(a.e.ctx, a.kernel, a.launch, o); err != nil {
 		return launchError(err)
 	}
 	st.output = st.result.Outputs[a.e.outputArg()]

@@ -55,7 +55,9 @@ type unit interface {
 
 // kinds lists every kind of checker there is, in the order in which their findings stand where nothing else tells them apart.
 func kinds() []kind {
-	return []kind{raceKind(), barrierKind(), registerKind(), overlapKind(), bankKind(), sectorKind(), originKind()}
+	return []kind{
+		raceKind(), barrierKind(), registerKind(), overlapKind(), bankKind(), sectorKind(), originKind(), precisionKind(),
+	}
 }
 
 // New makes a checker for one launch.

@@ -29,6 +29,13 @@ type valueLitmus struct {
 	out    int
 	shared []probes.SharedArray
 	want   []valueWant
+	losses []valueLoss
+}
+
+type valueLoss struct {
+	line      int
+	cause     string
+	bits, out float64
 }
 
 type valueWant struct {
@@ -50,6 +57,13 @@ func parseValueLitmus(t *testing.T, text string) *valueLitmus {
 			parts := append(strings.Split(want, " | "), "", "")
 			kind, variable, _ := strings.Cut(parts[0], " ")
 			k.want = append(k.want, valueWant{i + 1, kind, variable, parts[1], parts[2]})
+		}
+		if _, loss, ok := strings.Cut(line, "// loss: "); ok {
+			f := strings.Fields(loss)
+			l := valueLoss{line: i + 1, cause: f[0]}
+			l.bits, _ = strconv.ParseFloat(f[1], 64)
+			l.out, _ = strconv.ParseFloat(f[2], 64)
+			k.losses = append(k.losses, l)
 		}
 		key, value, ok := strings.Cut(strings.TrimPrefix(line, "// "), ": ")
 		if !ok || !strings.HasPrefix(line, "// ") {
@@ -124,33 +138,40 @@ func TestValueLitmus(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".ptx"), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			k := parseValueLitmus(t, string(text))
-			if k.set == 0 {
-				t.Fatal("no checker is named")
-			}
-			m, err := ptx.Parse(filepath.Base(file), text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			kern, err := emu.New().Load(context.Background(), m, "t")
-			if err != nil {
-				t.Fatal(err)
-			}
-			c := check.New(check.Options{Set: k.set})
-			r, err := kern.Launch(context.Background(), k.launch(c))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(r.Findings) > 0 {
-				t.Errorf("the emulator itself found %+v", r.Findings)
-			}
+			k, c := runLitmus(t, file)
 			k.compare(t, c.Findings())
 		})
 	}
+}
+
+// runLitmus launches a kernel under its checkers.
+func runLitmus(t *testing.T, file string) (*valueLitmus, *check.Checker) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := parseValueLitmus(t, string(text))
+	if k.set == 0 {
+		t.Fatal("no checker is named")
+	}
+	m, err := ptx.Parse(filepath.Base(file), text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kern, err := emu.New().Load(context.Background(), m, "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := check.New(check.Options{Set: k.set})
+	r, err := kern.Launch(context.Background(), k.launch(c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Findings) > 0 {
+		t.Errorf("the emulator itself found %+v", r.Findings)
+	}
+	return k, c
 }
 
 func (k *valueLitmus) compare(t *testing.T, got []target.Finding) {
@@ -171,5 +192,35 @@ func (k *valueLitmus) compare(t *testing.T, got []target.Finding) {
 	}
 	for _, w := range k.want {
 		t.Errorf("line %d: no finding %s %s", w.line, w.kind, w.variable)
+	}
+}
+
+// TestPrecisionLitmus: "// loss: CAUSE BITS OUT" marks the line that loses at least so many bits, and spoils at least so many
+// of the output. In a file without one nothing that reaches the output is lost.
+func TestPrecisionLitmus(t *testing.T) {
+	files, err := filepath.Glob("testdata/value/precision_*.ptx")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no kernels", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".ptx"), func(t *testing.T) {
+			k, c := runLitmus(t, file)
+			losses := c.Losses()
+			if len(k.losses) == 0 {
+				for _, l := range losses {
+					if l.Out >= 1 {
+						t.Errorf("not expected: %+v at %v", l, l.Source)
+					}
+				}
+				return
+			}
+			if len(losses) == 0 {
+				t.Fatal("no loss")
+			}
+			got, want := losses[0], k.losses[0] // the worst
+			if got.Source.Line != want.line || got.Cause != want.cause || got.Bits < want.bits || got.Out < want.out || got.Variable != "out" {
+				t.Errorf("%+v at %v, want %+v", got, got.Source, want)
+			}
+		})
 	}
 }

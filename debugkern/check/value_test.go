@@ -111,3 +111,24 @@ func TestOriginOfNaN(t *testing.T) {
 		}
 	}
 }
+
+// TestPrecisionOfScores: kept in half, scores cost the output more bits than kept in float, and nothing else costs it many.
+func TestPrecisionOfScores(t *testing.T) {
+	worst := func(target string) float64 {
+		r := watched(t, debugkern.Request{Target: target}, debugkern.Trial{Check: check.Precision, Blocks: []probes.Dim3{{1, 1, 0}}})
+		ls := r.Losses()
+		if len(ls) == 0 || len(r.Report.Findings) > 0 {
+			t.Fatalf("%s: %d losses, findings %+v", target, len(ls), r.Report.Findings)
+		}
+		for _, l := range ls {
+			if l.Out > 3 || l.Source == nil || l.Operation == "" || l.Cause == "" {
+				t.Errorf("%s: %+v", target, l)
+			}
+		}
+		return ls[0].Out
+	}
+	half, single := worst("stage2"), worst("stage3b")
+	if half <= single {
+		t.Errorf("scores in half cost %.2f bits of O, in float %.2f", half, single)
+	}
+}

@@ -54,14 +54,6 @@ func (k fragKind) align() int {
 
 const wmmaRowAlign = 16
 
-// fragCell is the row and column of element e (0 to 7) of a lane, of the accumulator and A.
-func fragCell(lane, e int) (row, col int) {
-	return lane>>2 + e>>1&1*8, lane&3*2 + e&1 + e>>2*8
-}
-
-// fragCellB is the row n and column k of element e of a lane's B, as [n][k].
-func fragCellB(lane, e int) (n, k int) { return fragCell(lane, e&1|e>>1&1<<2|e>>2&1<<1) }
-
 // cells[lane][e] is the cell as 16·row + col.
 type cellMap [32][8]uint8
 
@@ -79,9 +71,9 @@ func fragCells(of func(lane, e int) (row, col int), transposed bool) (m cellMap)
 }
 
 var (
-	cellsRC = fragCells(fragCell, false)  // [m][k] of A, [m][n] of the accumulator
-	cellsNK = fragCells(fragCellB, false) // [n][k] of B
-	cellsKN = fragCells(fragCellB, true)  // [k][n] of B
+	cellsRC = fragCells(target.WMMACell, false)  // [m][k] of A, [m][n] of the accumulator
+	cellsNK = fragCells(target.WMMACellB, false) // [n][k] of B
+	cellsKN = fragCells(target.WMMACellB, true)  // [k][n] of B
 )
 
 // mmaOp is the fragment side of a wmma or mma instruction.
