@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -44,6 +45,7 @@ func raceFindings(c *Checker, us []unit) []target.Finding {
 		}
 	}
 	var out []target.Finding
+	graphs := map[*ptx.Func]*graph{}
 	for _, name := range variables(all) {
 		var mine []*pair
 		for _, p := range all {
@@ -51,21 +53,28 @@ func raceFindings(c *Checker, us []unit) []target.Finding {
 				mine = append(mine, p)
 			}
 		}
-		out = append(out, spell(group(mine, sites), sites, grid)...)
+		out = append(out, spell(group(mine, sites), sites, graphs, grid)...)
 	}
 	return append(out, adviceOf(c, us, sites)...)
 }
 
 // spell makes findings of the causes on one variable. Causes that ask for the same between the same lines are one: the
 // compiler unrolled a loop.
-func spell(cs []*cause, sites []site, grid probes.Dim3) []target.Finding {
+func spell(cs []*cause, sites []site, graphs map[*ptx.Func]*graph, grid probes.Dim3) []target.Finding {
 	var out []target.Finding
 next:
 	for _, c := range cs {
-		f := c.finding(sites, grid)
+		apart := c.apart(sites, graphs)
+		f := c.finding(sites, grid, apart)
+		if !apart {
+			f.Remedy = c.remedy(sites, graphs)
+		}
 		for i := range out {
-			if out[i].Kind == f.Kind && out[i].Missing == f.Missing {
-				out[i].Count += f.Count
+			if o := &out[i]; o.Kind == f.Kind && o.Missing == f.Missing {
+				o.Count += f.Count
+				if o.Remedy = append(o.Remedy, f.Remedy...); f.Remedy == nil {
+					o.Remedy = nil
+				}
 				continue next
 			}
 		}
@@ -212,7 +221,7 @@ func (p *pair) symmetric(sites []site) bool {
 }
 
 // finding describes a cause by its narrowest pair.
-func (c *cause) finding(sites []site, grid probes.Dim3) target.Finding {
+func (c *cause) finding(sites []site, grid probes.Dim3, apart bool) target.Finding {
 	p, count := c.pairs[0], 0
 	same := true
 	for _, q := range c.pairs {
@@ -233,6 +242,9 @@ func (c *cause) finding(sites []site, grid probes.Dim3) target.Finding {
 	}
 	f.Severity = f.Kind.Severity()
 	f.Missing = c.missing(p, sites)
+	if apart {
+		f.Missing += ", which exclude each other: a barrier that both reach, or bar.arrive after the one and bar.sync before the other"
+	}
 	f.Message = c.message(p, sites[p.first].place(), sites[p.second].place(), same, grid)
 	return f
 }

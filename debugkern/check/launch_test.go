@@ -22,6 +22,7 @@ type attempt struct {
 	kernel target.Kernel
 	launch *target.Launch
 	plan   *probes.Plan
+	module *ptx.Module
 }
 
 // prepare builds the launch of a target. Gates get zeros for what is injected: no checker looks at values.
@@ -56,7 +57,7 @@ func prepare(tb testing.TB, name, shape string, faults []string, gate probes.Gat
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return attempt{k, l, plan}
+	return attempt{k, l, plan, mod}
 }
 
 // reshape gives an attempt the launch of another shape.
@@ -154,4 +155,17 @@ func (a attempt) watch(tb testing.TB, c *check.Checker, parallel int) *target.Re
 		tb.Fatal(err)
 	}
 	return r
+}
+
+// edited is the same launch of an edited module.
+func (a attempt) edited(tb testing.TB, edits []ptx.Edit) attempt {
+	tb.Helper()
+	var err error
+	if a.module, err = a.module.Edited(edits); err != nil {
+		tb.Fatal(err)
+	}
+	if a.kernel, err = emu.New().Load(context.Background(), a.module, a.plan.Entry); err != nil {
+		tb.Fatal(err)
+	}
+	return a
 }

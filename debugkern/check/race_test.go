@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -117,6 +118,40 @@ func TestNeeds(t *testing.T) {
 			}
 			if found != n.Needed || !n.Needed && len(races) > 0 || n.Unclear {
 				t.Errorf("%s: %s at %s: needed %v for %s; without it: %+v", name, n.Instr, n.Source, n.Needed, n.Variable, races)
+			}
+		}
+	}
+}
+
+// TestRemedies takes each synchronisation out of a kernel, virtually. What is found then goes when the finding's own remedy is
+// applied, and nobody waits at a barrier that others do not reach; nothing is found only where Needs says that nothing is needed.
+func TestRemedies(t *testing.T) {
+	o := check.Options{Set: check.Races | check.Async | check.Barriers}
+	a := prepare(t, "stage2", "partial49", nil, probes.GateNone, false)
+	c := check.New(check.Options{Set: check.Redundant})
+	a.watch(t, c, 2)
+	needed := map[int]bool{}
+	for _, n := range c.Needs() {
+		needed[n.PC] = n.Needed
+	}
+	f := a.module.Func(a.plan.Entry)
+	for _, at := range f.Syncs(nil) {
+		mutant := a.edited(t, []ptx.Edit{{Kind: ptx.Remove, Func: f.Name, At: at}})
+		fs := mutant.checked(t, o, 2)
+		if barrier := f.Body[at].Op == "bar"; len(fs) == 0 && (!barrier || needed[at]) || barrier && len(fs) > 0 != needed[at] {
+			t.Errorf("without %s at %d: needed %v, found %+v", f.Body[at].Opcode(), at, needed[at], fs)
+		}
+		for _, g := range fs {
+			if len(g.Remedy) == 0 {
+				t.Errorf("without %s at %d: no remedy for %s", f.Body[at].Opcode(), at, g.Message)
+				continue
+			}
+			mended := mutant.edited(t, g.Remedy)
+			r := mended.watch(t, check.New(check.Options{}), 2)
+			for _, h := range append(mended.checked(t, o, 2), emulators(r.Findings)...) {
+				if h.Variable == g.Variable || h.Kind == target.Barrier {
+					t.Errorf("without %s at %d, with %+v: %s", f.Body[at].Opcode(), at, g.Remedy, h.Message)
+				}
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package target
 import (
 	"fmt"
 
+	"tilescope/debugkern/ptx"
 	"tilescope/probes"
 )
 
@@ -68,6 +69,9 @@ type Finding struct {
 	Neighbour   string // what an out-of-bounds access hit instead
 	Consequence string
 	Count       int
+	// Remedy is what Missing asks for as edits of the module that was executed, at a place that orders all that the finding
+	// counts; nil where there is no such place, or none is known.
+	Remedy []ptx.Edit
 }
 
 // Fault ends a launch: something execution cannot go on after.
