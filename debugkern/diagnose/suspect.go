@@ -165,6 +165,12 @@ func (q *inquiry) describe(s *suspect) {
 	}
 	switch {
 	case lead.Source == nil:
+	case lead.Kind == "nan-origin":
+		c.Title = "nan-origin at " + placeText(lead.Source)
+		if lead.Other != nil {
+			c.Title += ", " + lineText(lead.Other, lead.Source)
+		}
+		c.Title += ": " + lead.Message
 	case lead.Kind == "barrier" && lead.Other != nil:
 		c.Title = fmt.Sprintf("barrier at %s reached by a part of the block, the rest at %s", placeText(lead.Source), lineText(lead.Other, lead.Source))
 	case lead.Other != nil && *lead.Other != *lead.Source:
