@@ -18,9 +18,15 @@ var consoleCommand = regexp.MustCompile(`^\$ tilescope (.+?)(?: \| grep -E '(.*)
 
 // TestExperiments runs every command of docs/experiments.md and compares what it prints with what the page says; -update
 // writes the page anew. Fault combinations outside the archive need an NVRTC, and are left as they are without one.
-func TestExperiments(t *testing.T) {
+func TestExperiments(t *testing.T) { runPage(t, "experiments.md", 20) }
+
+// TestDiagnosePage does the same with docs/diagnose.md.
+func TestDiagnosePage(t *testing.T) { runPage(t, "diagnose.md", 4) }
+
+// runPage runs the commands of a page, at least so many.
+func runPage(t *testing.T, name string, least int) {
 	t.Chdir(filepath.Join("..", "..")) // where a reader stands, and where .toolchain is found
-	path := filepath.Join("docs", "experiments.md")
+	path := filepath.Join("docs", name)
 	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +54,7 @@ func TestExperiments(t *testing.T) {
 			got = said
 		}
 		if got != said && !*update {
-			t.Errorf("docs/experiments.md:%d: %s\nsays:\n%s\nprints:\n%s", i+1, line, said, got)
+			t.Errorf("%s:%d: %s\nsays:\n%s\nprints:\n%s", filepath.ToSlash(path), i+1, line, said, got)
 		}
 		if got != "" {
 			out = append(out, strings.Split(got, "\n")...)
@@ -56,7 +62,7 @@ func TestExperiments(t *testing.T) {
 		i = end - 1
 		ran++
 	}
-	if ran < 20 {
+	if ran < least {
 		t.Errorf("%d commands found; the page has more", ran)
 	}
 	if *update {
