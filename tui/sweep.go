@@ -105,9 +105,9 @@ func (m *Model) sweepName(targets []string) string {
 	}, name)
 }
 
-// against is what speed is compared with: the variant pinned as A.
+// against is what speed is compared with: the variant pinned as A, as long as it is that variant and nothing on top.
 func (m *Model) against() string {
-	if m.pinned == nil || len(m.pinned.Faults) > 0 {
+	if m.pinned == nil || len(m.pinned.Faults) > 0 || len(m.pinned.Flags) > 0 {
 		return ""
 	}
 	return m.pinned.Target

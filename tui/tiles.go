@@ -87,7 +87,7 @@ func (m *Model) showTile() {
 	p := m.at()
 	d := tile.Data{Place: p}
 	if m.run != nil && m.run.pair != nil {
-		d.A, d.B = m.run.against, m.run.name
+		d.A, d.B = m.run.against, kernelTitle(m.run.request)
 	}
 	switch {
 	case m.run == nil:

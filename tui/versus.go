@@ -77,6 +77,11 @@ func (m *Model) ends() (a, b debugkern.Request, ok bool) {
 	return a, b, true
 }
 
+// kernelTitle names a request's kernel without the problem, which A and B share.
+func kernelTitle(req debugkern.Request) string {
+	return title(debugkern.Request{Target: req.Target, Set: req.Set, Faults: req.Faults})
+}
+
 // bisect looks for the smallest set of flags and faults between A and B that turns the verdict.
 func (m *Model) bisect(string) tea.Cmd {
 	a, b, ok := m.ends()
@@ -141,7 +146,7 @@ func (m *Model) compare(string) tea.Cmd {
 	t, engine, b, pair, gen := m.task, m.opt.Engine, m.run.run, m.opt.pair, m.loaded.gen
 	return tea.Batch(func() tea.Msg {
 		defer t.cancel()
-		msg := pairedMsg{gen: t.gen, run: gen, name: title(a)}
+		msg := pairedMsg{gen: t.gen, run: gen, name: kernelTitle(a)}
 		run, err := engine.Run(t.ctx, a, func(p debugkern.Progress) { latest(t.updates, p) })
 		if err == nil {
 			msg.report = run.Report
