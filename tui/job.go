@@ -152,11 +152,11 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 		m.complain(firstLine(msg.err.Error()))
 		return tea.Batch(m.watchGPU(), m.watchSource())
 	}
-	if m.versus.after {
-		m.versus.after = false
-		return tea.Batch(m.moved(), m.changed(), m.compare(""))
+	cmd := tea.Batch(m.moved(), m.loadFragments(), m.changed(), m.repin(), m.watchGPU(), m.watchSource())
+	if m.versus.after == msg.gen {
+		return tea.Batch(cmd, m.compare(""))
 	}
-	return tea.Batch(m.moved(), m.loadFragments(), m.changed(), m.repin(), m.watchGPU(), m.watchSource())
+	return cmd
 }
 
 // place puts the cursor where the run asks for it: on its first bad cell, or as near as possible to where it was.

@@ -37,7 +37,7 @@ type versus struct {
 	bisection  *debugkern.Bisection
 	comparison *debugkern.Comparison
 	name       string // of A, in the comparison
-	after      bool   // compare once the run under way has ended
+	after      int    // the run after whose end A and B are compared; 0 none
 }
 
 // bisectedMsg is a bisection that ended.
@@ -229,8 +229,12 @@ func (m *Model) runPair(p *debugkern.BisectPair) tea.Cmd {
 	req := clone(m.run.request)
 	a := setupOf(withSpec(req, p.From))
 	m.pinned, m.a, m.repinned = &a, nil, true
-	m.versus = versus{bisection: m.versus.bisection, after: true}
-	return m.choose(withSpec(req, p.To), "A is "+title(withSpec(req, p.From))+"; comparing once B has run")
+	m.versus = versus{bisection: m.versus.bisection}
+	cmd := m.choose(withSpec(req, p.To), "A is "+title(withSpec(req, p.From))+"; comparing once B has run")
+	if cmd != nil {
+		m.versus.after = m.job.gen
+	}
+	return cmd
 }
 
 // withSpec is a request with a combination's target, flags and faults.
