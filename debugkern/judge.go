@@ -178,14 +178,11 @@ func (e *execution) output(rep *Report) error {
 		return nil
 	}
 	o := attn.Widen(nil, probes.Tile{DType: sp.DType, Rows: p.Shape.B * p.Shape.H * p.Shape.S, Cols: p.Shape.D, Data: e.st.output})
-	out, err := attn.Output(e.ctx, p, e.st.inputs, o)
+	whole, err := e.attention()
 	if err != nil {
 		return err
 	}
-	rules, err := attn.CheckRules(e.ctx, p, e.st.inputs, o)
-	if err != nil {
-		return err
-	}
+	out, rules := whole.Output(p, o), whole.Rules(p, o)
 	rep.Output = &OutputDoc{
 		MaxAbs: Number(out.MaxAbs), MeanAbs: Number(out.MeanAbs), BadFraction: Number(out.BadFraction), Cosine: Number(out.Cosine),
 		Verdict: Fail, Histogram: out.Histogram, FlashRule: ruleDoc(rules.Flash), PyTorch: ruleDoc(rules.PyTorch), Triton: ruleDoc(rules.Triton),

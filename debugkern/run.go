@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"tilescope/debugkern/attn"
@@ -87,6 +88,7 @@ type execution struct {
 	builder string
 	cost    CostDoc
 	st      *runState
+	whole   future[*attn.Whole]
 	trial   bool // judged without what nobody asks of a trial: fingerprints, who wrote the first bad cell
 }
 
@@ -152,9 +154,45 @@ func (s *Session) normal(p *probes.Plan, seed uint64) *attn.Inputs {
 	in := attn.Normal(p.Shape, seed)
 	in.Prepare(p)
 	s.mu.Lock()
-	s.inputs = &cachedInputs{key, in}
+	s.inputs = &cachedInputs{key, in, map[string]*attn.Whole{}}
 	s.mu.Unlock()
 	return in
+}
+
+// future is a value that is computed once, by whoever asks first.
+type future[T any] struct {
+	once  sync.Once
+	value T
+	err   error
+}
+
+func (f *future[T]) get(compute func() (T, error)) (T, error) {
+	f.once.Do(func() { f.value, f.err = compute() })
+	return f.value, f.err
+}
+
+// attention is attention over whole heads on the run's inputs.
+func (e *execution) attention() (*attn.Whole, error) {
+	return e.whole.get(func() (*attn.Whole, error) { return e.s.attention(e.ctx, e.r.plan, e.st.inputs) })
+}
+
+// attention computes it, or returns what a run on the same inputs left.
+func (s *Session) attention(ctx context.Context, p *probes.Plan, in *attn.Inputs) (*attn.Whole, error) {
+	key := attn.WholeKey(p)
+	s.mu.Lock()
+	cached := s.inputs
+	if cached != nil && cached.in == in && cached.whole[key] != nil {
+		defer s.mu.Unlock()
+		return cached.whole[key], nil
+	}
+	s.mu.Unlock()
+	w, err := attn.NewWhole(ctx, p, in)
+	if err == nil && cached != nil && cached.in == in {
+		s.mu.Lock()
+		cached.whole[key] = w
+		s.mu.Unlock()
+	}
+	return w, err
 }
 
 // build compiles the instrumented build and loads it. Where the plain build runs too it is compiled at the same time.
@@ -247,6 +285,9 @@ func (e *execution) launch() error {
 	e.st.launch.Repeat, e.st.launch.Label = e.req.Repeat, e.r.label()
 	e.progress(Progress{Phase: "run", Detail: e.backend.Info().Device})
 	start := time.Now()
+	if e.backend.Info().Name != "emu" && e.r.plan.Gate == probes.GateNone {
+		go e.attention() // nothing else needs the processor meanwhile; an error is told to who asks next
+	}
 	l := *e.st.launch
 	l.Tell = e.repeated(e.backend.Info().Device)
 	if e.st.result, err = launchChecked(e.ctx, e.st.kernel, &l, e.checks(e.backend)); err != nil {

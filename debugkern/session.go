@@ -56,8 +56,9 @@ type Session struct {
 
 // cachedInputs are the last inputs made: a flag toggled live keeps them.
 type cachedInputs struct {
-	key string
-	in  *attn.Inputs
+	key   string
+	in    *attn.Inputs
+	whole map[string]*attn.Whole // by attn.WholeKey
 }
 
 // Open opens a session on the embedded catalogue. It does nothing slow: builds, inputs and backends are made when a run

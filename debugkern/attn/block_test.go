@@ -178,9 +178,13 @@ func TestOutput(t *testing.T) {
 		b := r.Mirror(p.Grid.At(i))
 		copy(o[p.Shape.At(b.Batch, b.Head, b.Query, 0):], b.O.Data[:b.Rows*p.Shape.D])
 	}
-	e, err := Output(context.Background(), p, r.in, o)
-	if err != nil || !e.OK || e.MaxAbs > 0.04 || e.MeanAbs > 0.006 || e.MaxAbs == 0 || e.Cosine < 0.999 {
-		t.Fatalf("%+v, %v", e, err)
+	w, err := NewWhole(context.Background(), p, r.in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := w.Output(p, o)
+	if !e.OK || e.MaxAbs > 0.04 || e.MeanAbs > 0.006 || e.MaxAbs == 0 || e.Cosine < 0.999 {
+		t.Fatalf("%+v", e)
 	}
 	sum := 0
 	for _, n := range e.Histogram {
@@ -189,18 +193,23 @@ func TestOutput(t *testing.T) {
 	if sum != len(o) {
 		t.Errorf("the histogram holds %d of %d errors", sum, len(o))
 	}
-	rules, err := CheckRules(context.Background(), p, r.in, o)
-	if err != nil || !rules.Flash.Holds() || !rules.Triton.Holds() || rules.Flash.Error == 0 {
-		t.Errorf("%+v, %v", rules, err)
+	rules := w.Rules(p, o)
+	if !rules.Flash.Holds() || !rules.Triton.Holds() || rules.Flash.Error == 0 {
+		t.Errorf("%+v", rules)
 	}
 	o[77] = math.NaN()
-	if e, _ = Output(context.Background(), p, r.in, o); e.OK || e.Nonfinite != 1 {
+	if e = w.Output(p, o); e.OK || e.Nonfinite != 1 {
 		t.Errorf("a NaN in O: %+v", e)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err = Output(ctx, p, r.in, o); err == nil {
+	if _, err = NewWhole(ctx, p, r.in); err == nil {
 		t.Error("cancelled, yet no error")
+	}
+	hidden := *p
+	hidden.Work.HiddenRows, hidden.Work.FirstKey = probes.Fixed(1), probes.Fixed(32)
+	if WholeKey(p) == WholeKey(&hidden) || WholeKey(p) != WholeKey(planOf(t, "stage3a", "validation", probes.GateNone)) {
+		t.Error("plans are told apart by what attention does not depend on, or not by what it does")
 	}
 }
 

@@ -2,6 +2,7 @@ package attn
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"runtime"
 	"sync"
@@ -22,10 +23,33 @@ type OutputErrors struct {
 // histogramDecades are the bins' upper ends.
 var histogramDecades = [...]float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1}
 
-// Output compares O ([B,H,S,D], the output argument's bits widened) with attention on the inputs before quantising. It
-// uses all cores and returns ctx's error if cancelled.
-func Output(ctx context.Context, p *probes.Plan, in *Inputs, o []float64) (*OutputErrors, error) {
-	x := [3]func(dst []float64, b, h int){}
+// Whole is attention over whole heads, [B,H,S,D], which O is held against. It depends on the inputs and on little of the plan
+// (WholeKey), so that it can be kept while flags are toggled.
+type Whole struct {
+	True    []float64 // from the inputs before quantising
+	Decoded []float64 // from what the kernel was given
+	// Unfused is Decoded as a kernel that is not fused computes it: Q, K, V, S, P and O rounded to the plan's dtypes where they
+	// are stored, every product and sum between exact.
+	Unfused []float64
+}
+
+// WholeKey tells plans apart whose Whole differs on the same inputs.
+func WholeKey(p *probes.Plan) string {
+	key := fmt.Sprint(p.Shape, p.Scale)
+	for s := probes.StageQ; s <= probes.StageO; s++ {
+		key += fmt.Sprint(" ", storedAs(p, s))
+	}
+	for query := range p.Shape.S {
+		if hidden := hiddenKeys(p, query); hidden > 0 {
+			key += fmt.Sprint(" ", query, ":", hidden)
+		}
+	}
+	return key
+}
+
+// NewWhole computes attention three times, on all cores. It returns ctx's error if cancelled.
+func NewWhole(ctx context.Context, p *probes.Plan, in *Inputs) (*Whole, error) {
+	x := headReader{}
 	for t := range x {
 		x[t] = func(dst []float64, b, h int) {
 			lo := in.Shape.At(b, h, 0, 0)
@@ -34,11 +58,21 @@ func Output(ctx context.Context, p *probes.Plan, in *Inputs, o []float64) (*Outp
 			}
 		}
 	}
-	ref, err := attention(ctx, p, x)
-	if err != nil {
+	w := &Whole{}
+	var err error
+	if w.True, err = attention(ctx, p, x); err != nil {
 		return nil, err
 	}
-	return compare(o, ref, p.Limits), nil
+	if w.Decoded, err = attention(ctx, p, decoded(in)); err != nil {
+		return nil, err
+	}
+	w.Unfused, err = baseline(ctx, p, in)
+	return w, err
+}
+
+// Output compares O ([B,H,S,D], the output argument's bits widened) with attention on the inputs before quantising.
+func (w *Whole) Output(p *probes.Plan, o []float64) *OutputErrors {
+	return compare(o, w.True, p.Limits)
 }
 
 func compare(o, ref []float64, lim probes.Limits) *OutputErrors {
@@ -94,25 +128,14 @@ type Rules struct {
 	Triton Rule
 }
 
-// CheckRules evaluates the rules against attention on the decoded inputs.
-func CheckRules(ctx context.Context, p *probes.Plan, in *Inputs, o []float64) (*Rules, error) {
-	ref, err := attention(ctx, p, decoded(in))
-	if err != nil {
-		return nil, err
-	}
-	base, err := baseline(ctx, p, in)
-	if err != nil {
-		return nil, err
-	}
-	dtype := probes.F16
-	if sp := p.Stage(probes.StageO); sp != nil {
-		dtype = sp.DType
-	}
+// Rules evaluates other projects' rules on O.
+func (w *Whole) Rules(p *probes.Plan, o []float64) *Rules {
+	dtype := storedAs(p, probes.StageO)
 	atol, rtol := closeTolerance(dtype)
 	var out, unfused, top, torch float64
-	for i, want := range ref {
+	for i, want := range w.Decoded {
 		d := distance(o[i], want)
-		out, unfused = max(out, d), max(unfused, distance(base[i], want))
+		out, unfused = max(out, d), max(unfused, distance(w.Unfused[i], want))
 		top = max(top, math.Abs(want))
 		torch = max(torch, d/(atol+rtol*math.Abs(want)))
 	}
@@ -120,7 +143,7 @@ func CheckRules(ctx context.Context, p *probes.Plan, in *Inputs, o []float64) (*
 		Flash:   Rule{out, 2*unfused + HalfULP(dtype, top)},
 		PyTorch: Rule{torch, 1},
 		Triton:  Rule{out, 1e-2},
-	}, nil
+	}
 }
 
 // distance is |a − b|, infinite where either is NaN, so that a maximum cannot lose it.
@@ -130,6 +153,14 @@ func distance(a, b float64) float64 {
 		return math.Inf(1)
 	}
 	return d
+}
+
+// storedAs is the dtype that a stage's tiles are kept in: half where the kernel has no such stage.
+func storedAs(p *probes.Plan, s probes.Stage) probes.DType {
+	if sp := p.Stage(s); sp != nil {
+		return sp.DType
+	}
+	return probes.F16
 }
 
 // closeTolerance is torch.testing.assert_close's default absolute and relative tolerance.
@@ -159,14 +190,10 @@ func attention(ctx context.Context, p *probes.Plan, x headReader) ([]float64, er
 	return unfused(ctx, p, x, exact, exact, exact)
 }
 
-// baseline is the unfused computation on the decoded inputs: Q, K, V, S, P and O are rounded to the kernel's dtypes where
-// they are stored, every product and sum between is exact.
+// baseline is Whole.Unfused.
 func baseline(ctx context.Context, p *probes.Plan, in *Inputs) ([]float64, error) {
 	rounder := func(s probes.Stage) func(float64) float64 {
-		t := probes.F16
-		if sp := p.Stage(s); sp != nil {
-			t = sp.DType
-		}
+		t := storedAs(p, s)
 		return func(v float64) float64 { return RoundTo(t, v) }
 	}
 	x := decoded(in)
