@@ -174,6 +174,12 @@ func printDiagnosis(w io.Writer, d *diagnose.Diagnosis) {
 			fmt.Fprintf(w, "advice %s\n", findingLine(f))
 		}
 	}
+	for i := range d.Losses {
+		if d.Losses[i].Matters() {
+			advice++
+			fmt.Fprintf(w, "bits lost at %s\n", d.Losses[i].String())
+		}
+	}
 	if advice > 0 || len(d.Causes) > 0 {
 		fmt.Fprintln(w)
 	}

@@ -17,7 +17,13 @@ func blame(fn *ptx.Func, at int) *debugkern.SourceDoc {
 	if at < 0 || at >= len(fn.Body) {
 		return nil
 	}
-	s := target.Blame(fn, at)
+	return sourceOf(target.Blame(fn, at))
+}
+
+func sourceOf(s *target.Source) *debugkern.SourceDoc {
+	if s == nil {
+		return nil
+	}
 	return &debugkern.SourceDoc{File: s.File, Line: s.Line, Function: s.Function}
 }
 

@@ -81,7 +81,7 @@ func (q *inquiry) examine() error {
 	}
 	rep.Schema = Schema
 	q.doc = &Diagnosis{
-		Report: rep, Causes: []Cause{}, Story: []string{}, Schedules: []ScheduleDoc{}, Barriers: []BarrierDoc{}, Run: q.run,
+		Report: rep, Causes: []Cause{}, Story: []string{}, Schedules: []ScheduleDoc{}, Barriers: []BarrierDoc{}, Losses: []LossDoc{}, Run: q.run,
 		gpu: q.gpu, again: q.req.Command("diagnose"),
 	}
 	for _, f := range rep.Findings {

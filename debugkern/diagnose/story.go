@@ -125,7 +125,11 @@ func (q *inquiry) quiet() []string {
 		return []string{fmt.Sprintf("%s: agrees on the emulator; %s: %s", subject(rep), es[0].Kind, es[0].Message), "again: " + q.doc.again}
 	}
 	if rep.Verdict != debugkern.Agree {
-		return []string{fmt.Sprintf("%s: diverges, %s: no stage is wrong by itself, and no checker found anything", subject(rep), damageOf(rep)), "again: " + q.doc.again}
+		lines := []string{fmt.Sprintf("%s: diverges, %s: no stage is wrong by itself, and no checker found anything", subject(rep), damageOf(rep))}
+		if len(q.doc.Losses) > 0 {
+			lines = append(lines, "most bits are lost at "+q.doc.Losses[0].String())
+		}
+		return append(lines, "again: "+q.doc.again)
 	}
 	needed := 0
 	for _, b := range q.doc.Barriers {
