@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 
+	"tilescope/debugkern/ptx"
 	"tilescope/probes"
 )
 
@@ -197,6 +198,9 @@ type FindingDoc struct {
 	Neighbour   string      `json:"neighbour"`
 	Consequence string      `json:"consequence"`
 	Count       int         `json:"count"`
+
+	// Remedy is what Missing asks for, as edits of the module that was executed; nil where none is known.
+	Remedy []ptx.Edit `json:"-"`
 }
 
 // CrossDoc compares two backends on the same PTX.

@@ -56,6 +56,23 @@ func remediesFor(fn *ptx.Func, f *debugkern.FindingDoc) []remedy {
 	return nil
 }
 
+// checked is the remedy that the checker itself worked out: one place for all that the finding counts.
+func checked(fn *ptx.Func, f *debugkern.FindingDoc) []remedy {
+	if len(f.Remedy) == 0 || f.Remedy[0].At >= len(fn.Body) {
+		return nil
+	}
+	var names []string
+	for _, e := range f.Remedy {
+		for _, ins := range []insertion{waitAll, blockSync, warpSync} {
+			if ins.kind == e.Kind {
+				names = append(names, ins.source)
+			}
+		}
+	}
+	what := fmt.Sprintf("%s before %s", strings.Join(names, " and "), placeText(blame(fn, f.Remedy[0].At)))
+	return []remedy{{text: "with " + what, advice: "put " + what, edits: func(*debugkern.Run) []ptx.Edit { return f.Remedy }}}
+}
+
 // raceRemedies puts the synchronisation that the finding names, then the others, at the places between the two sides.
 func raceRemedies(fn *ptx.Func, f *debugkern.FindingDoc) []remedy {
 	var out []remedy
