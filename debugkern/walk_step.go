@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"tilescope/debugkern/target"
 )
@@ -86,11 +87,18 @@ func (w *walk) enters(e *target.Event, lines []int32) bool {
 	return lines[e.PC] >= 0 && (last < 0 || lines[last] != lines[e.PC])
 }
 
-// captures tells of the tiles captured since it was last asked.
+// captures tells of the tiles captured since it was last asked; those of one moment are one hit.
 func (w *walk) captures(want func(capture) bool, tell func(hit)) {
-	for _, c := range w.captured {
-		if want(c) {
-			tell(hit{c.step, -1, "probe", fmt.Sprintf("%s of kv tile %d captured", c.stage, c.kv)})
+	for i := 0; i < len(w.captured); {
+		first := w.captured[i]
+		var names []string
+		for ; i < len(w.captured) && w.captured[i].step == first.step; i++ {
+			if want(w.captured[i]) {
+				names = append(names, w.captured[i].stage.String())
+			}
+		}
+		if len(names) > 0 {
+			tell(hit{first.step, -1, "probe", fmt.Sprintf("%s of kv tile %d captured", strings.Join(names, ", "), first.kv)})
 		}
 	}
 	w.captured = w.captured[:0]

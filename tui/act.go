@@ -279,7 +279,7 @@ func (m *Model) askWho(string) tea.Cmd {
 	if m.view == keymap.Source {
 		return m.whoHere()
 	}
-	if c := m.placeOf(m.cursor); m.who.known[c] != nil && m.who.said == c && m.view == keymap.Tile {
+	if c := m.placeOf(m.cursor); m.who.known[c] != nil && m.who.told && m.view == keymap.Tile {
 		return m.goToWriter(m.who.known[c])
 	}
 	if m.showWriter() {

@@ -136,8 +136,8 @@ type writer struct {
 	cancel context.CancelFunc
 	known  map[debugkern.Cell]*debugkern.Writer
 	errs   map[debugkern.Cell]string
-	loud   bool           // the answer goes to the status line too
-	said   debugkern.Cell // whose writer the status line told last
+	loud   bool // the answer goes to the status line too
+	told   bool // the status line has told it
 }
 
 func (w *writer) stop() {
@@ -168,7 +168,7 @@ type writerMsg struct {
 func (m *Model) askWriter() tea.Cmd {
 	m.who.stop()
 	m.who.seq++
-	m.who.loud = false
+	m.who.loud, m.who.told = false, false
 	if m.view != keymap.Tile && m.view != keymap.Frag || m.run == nil || m.run.viewer == nil {
 		return nil
 	}
@@ -243,8 +243,12 @@ func (m *Model) writerFound(msg writerMsg) {
 func (m *Model) sayWriter() {
 	c := m.placeOf(m.cursor)
 	if w := m.who.known[c]; w != nil {
-		m.who.said = c
-		m.say(tile.WriterText(w, true) + " · w goes there")
+		text := tile.WriterText(w, true)
+		if m.view == keymap.Tile {
+			m.who.told = true
+			text += " · w goes there"
+		}
+		m.say(text)
 	} else if e := m.who.errs[c]; e != "" {
 		m.complain(e)
 	}

@@ -319,7 +319,7 @@ func toLast(ctx context.Context, w debugkern.Walk, ws writes, what string, err e
 	case err != nil:
 		return answer{lane: -1}, err
 	case ws.at < 0:
-		return answer{said: "nothing has written " + what + " before this moment", writes: &ws, lane: -1}, nil
+		return answer{said: "nothing has written " + what + " before this moment", lane: -1}, nil
 	}
 	x := &ws.list[ws.at]
 	if _, err := w.Seek(ctx, x.Step); err != nil {

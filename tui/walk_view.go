@@ -173,12 +173,12 @@ func (m *Model) walkStrip() string {
 	if p.KVTile >= 0 {
 		add(t.Text, fmt.Sprintf("kv %d", p.KVTile))
 	}
-	if p.Source != nil && p.Source.Line > 0 {
+	if p.Source != nil && p.Source.Line > 0 && m.w >= 100 { // narrow screens have it in the source's title
 		add(t.SourceLine, fmt.Sprintf("line %d", p.Source.Line))
 	}
 	add(t.Dim, "by "+unitNames[m.unit()])
 	if n := len(s.breaks); n > 0 {
-		add(t.Wrong, theme.Count(n, "breakpoint"))
+		add(t.Wrong, t.Glyph.Dot+strconv.Itoa(n))
 	}
 	switch p.Stop {
 	case "end", "start", "breakpoint":
@@ -187,7 +187,7 @@ func (m *Model) walkStrip() string {
 		add(t.Wrong, t.Glyph.Wrong+" "+p.Stop)
 	}
 	if p.Note != "" {
-		add(t.Text, p.Note)
+		add(t.Text, t.Fit(p.Note, l.Left()-3))
 	}
 	return l.Done()
 }
