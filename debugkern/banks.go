@@ -1,6 +1,9 @@
 package debugkern
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // BankPattern asks how a warp uses the 32 banks of shared memory (4 bytes wide each) when it moves a 16×16 fragment.
 type BankPattern struct {
@@ -60,6 +63,33 @@ func Banks(p BankPattern) ([]BankPhase, error) {
 	return out, nil
 }
 
+// Bank is the bank that holds the first byte of a cell.
+func (p *BankPattern) Bank(c Cell16) int {
+	line, elem := p.lined(c)
+	return p.at(line, elem) / 4 % 32
+}
+
+// Asks reports whether a phase moves what a lane holds of a cell in its element.
+func (p *BankPattern) Asks(ph *BankPhase, lane, element int, c Cell16) bool {
+	if p.Matrix {
+		line, elem := p.lined(c)
+		return line >= ph.First && line <= ph.Last && elem/(16/p.Size) == ph.Lane
+	}
+	first := slices.Index(p.Lanes[lane], c) // a repetition is moved with it
+	if first >= 0 {
+		element = first
+	}
+	return element >= ph.First && element <= ph.Last && lane >= ph.Lane && lane < ph.Lane+ph.Lanes
+}
+
+// lined is a cell as line and element of memory.
+func (p *BankPattern) lined(c Cell16) (line, elem int) {
+	if p.Columns {
+		return c[1], c[0]
+	}
+	return c[0], c[1]
+}
+
 // at is the byte address of an element of a line.
 func (p *BankPattern) at(line, elem int) int {
 	return (line*p.LD + elem ^ (line&p.Swizzle)*(16/p.Size)) * p.Size
@@ -75,10 +105,7 @@ func (p *BankPattern) addresses() [][]int {
 				continue
 			}
 			seen[c] = true
-			if p.Columns {
-				c[0], c[1] = c[1], c[0]
-			}
-			out[l] = append(out[l], p.at(c[0], c[1]))
+			out[l] = append(out[l], p.at(p.lined(c)))
 		}
 	}
 	return out

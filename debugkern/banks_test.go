@@ -1,10 +1,13 @@
 package debugkern_test
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/check"
 )
 
 // TestBanks: degrees worked out by hand from bank = address/4 % 32. With r = lane/4 and c = 2·(lane%4), a float accumulator's
@@ -74,6 +77,84 @@ func TestBanksRefuses(t *testing.T) {
 	for _, p := range []debugkern.BankPattern{{Size: 2, LD: 15}, {Size: 3, LD: 64}, {Size: 2, LD: 60, Matrix: true}} {
 		if _, err := debugkern.Banks(p); err == nil {
 			t.Errorf("%+v was taken", p)
+		}
+	}
+}
+
+// What the strip says is what the checker measures on the kernel that ran: q, p and the accumulator of stage2, at the leading
+// dimensions that it has.
+func TestBanksAreTheCheckers(t *testing.T) {
+	s := openSession(t)
+	doc, err := s.Lut(t.Context(), debugkern.Request{Backend: "emu"}, debugkern.LutFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := s.Run(t.Context(), debugkern.Request{Target: "stage2", Shape: "small", Backend: "emu"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked, err := run.Try(t.Context(), debugkern.Trial{Check: check.Banks})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		array string
+		p     debugkern.BankPattern
+	}{
+		{"sQ", debugkern.BankPattern{Lanes: doc.Maps[2].Lanes, Size: 2, LD: 64, Matrix: true}},
+		{"sP", debugkern.BankPattern{Lanes: doc.Maps[2].Lanes, Size: 2, LD: 32, Matrix: true}},
+		{"sPV_frag", debugkern.BankPattern{Lanes: doc.Maps[0].Lanes, Size: 4, LD: 16}},
+	} {
+		phases, err := debugkern.Banks(c.p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		degree := 0
+		for _, ph := range phases {
+			degree = max(degree, ph.Degree)
+		}
+		found := false
+		for _, f := range checked.Report.Findings {
+			if f.Kind == "bank-conflict" && f.Variable == c.array {
+				found = found || strings.Contains(f.Message, fmt.Sprintf("%d-way at worst", degree))
+				t.Logf("%s: %d-way here; %s", c.array, degree, f.Message)
+			}
+		}
+		if !found {
+			t.Errorf("%s: the checker knows nothing of %d-way conflicts", c.array, degree)
+		}
+	}
+}
+
+// The bank of a cell is the one that its phase asks for a word of.
+func TestBankOfACell(t *testing.T) {
+	doc, err := openSession(t).Lut(t.Context(), debugkern.Request{Backend: "emu"}, debugkern.LutFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range doc.Maps {
+		for _, p := range []debugkern.BankPattern{{LD: 64}, {LD: 72, Swizzle: 1}, {LD: 64, Swizzle: 7, Matrix: true}} {
+			p.Lanes, p.Columns, p.Size = m.Lanes, m.Layout == "col", 2
+			phases, err := debugkern.Banks(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for l, cells := range m.Lanes {
+				for e, c := range cells {
+					asked := 0
+					for i := range phases {
+						if p.Asks(&phases[i], l, e, c) {
+							asked++
+							if phases[i].Words[p.Bank(c)] == 0 {
+								t.Fatalf("%s %s: lane %d element %d: nothing is asked of bank %d", m.Kind, m.Layout, l, e, p.Bank(c))
+							}
+						}
+					}
+					if asked != 1 {
+						t.Fatalf("%s %s: lane %d element %d is moved in %d phases", m.Kind, m.Layout, l, e, asked)
+					}
+				}
+			}
 		}
 	}
 }

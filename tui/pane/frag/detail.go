@@ -86,6 +86,9 @@ func (p *Pane) cellLine() string {
 			l.Add(p.th.Wrong, fmt.Sprintf(says, p.th.Glyph.Wrong, pair(c)))
 		}
 	}
+	if pattern := p.pattern(p.fragment()); p.refused == nil && p.w >= roomy {
+		l.Add(p.th.Text, fmt.Sprintf(" bank %d", pattern.Bank(p.cell)))
+	}
 	v, ok := p.value(p.cell)
 	if !ok {
 		return l.Add(p.th.Dim, " · "+p.absent()).Done()

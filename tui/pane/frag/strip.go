@@ -152,8 +152,16 @@ func labelWidth(w int) int {
 
 func (p *Pane) phaseLine(ph *debugkern.BankPhase, w int) string {
 	l := p.th.Line(w).Add(p.th.Dim, p.th.Fit(phaseName(ph, w >= wideStrip), labelWidth(w))).Pad(labelWidth(w))
-	for _, n := range ph.Words {
+	here := -1
+	f := p.fragment()
+	pattern := p.pattern(f)
+	if x, ok := p.holder(); ok && pattern.Asks(ph, x.lane, x.element, p.cell) {
+		here = pattern.Bank(p.cell)
+	}
+	for b, n := range ph.Words {
 		switch {
+		case b == here:
+			l.Glyph(p.th.Here, degreeDigit(n))
 		case n == 0:
 			l.Glyph(p.th.Off, p.th.Glyph.Equal)
 		case n == 1:
