@@ -149,6 +149,23 @@ func TestRacesScreens(t *testing.T) {
 	}
 }
 
+// TestRacesInASCII shows every part where there is neither UTF-8 nor an attribute.
+func TestRacesInASCII(t *testing.T) {
+	d, _ := diagnosedDriver(t, 120, 40, Look{Profile: colorprofile.NoTTY, ASCII: true})
+	d.press("n", "n")
+	screen := strings.Join(d.m.screen(), "\n")
+	for _, r := range screen {
+		if r > 0x7e || r < 0x20 && r != '\n' {
+			t.Fatalf("character %q on an ASCII terminal:\n%s", r, screen)
+		}
+	}
+	for _, want := range []string{"x race sP[17][9]", ">  88", "A--", "! contested (36)", "22222"} {
+		if !contains(screen, want) {
+			t.Errorf("nothing says %q:\n%s", want, screen)
+		}
+	}
+}
+
 // TestRacesFit draws every part of the Races view, before, during and after a diagnosis, at every size.
 func TestRacesFit(t *testing.T) {
 	for _, look := range []Look{{Profile: colorprofile.TrueColor}, {Profile: colorprofile.NoTTY, ASCII: true}} {

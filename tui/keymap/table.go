@@ -22,7 +22,7 @@ func moving() []Binding {
 		{Action: NextTile, Keys: []string{"L"}, Label: "L", Help: "next kv tile", Group: g},
 		{Action: PrevBlock, Keys: []string{"{"}, Label: "{", Help: "previous block", Group: g},
 		{Action: NextBlock, Keys: []string{"}"}, Label: "}", Help: "next block", Group: g},
-		{Action: NextBad, Keys: []string{"n"}, Label: "n", Help: "next bad cell (next match while a search is active)", Here: map[Scope]string{Races: "next finding", Frag: "next entry that the table has wrong, else bad cell", Gates: "next red variant or case"}, Hint: "next bad", HintIn: []Scope{Pipe, Tile}, HintHere: map[Scope]string{Races: "finding"}, Group: g, In: []Scope{Pipe, Tile, Frag, Flags, Races, Gates}},
+		{Action: NextBad, Keys: []string{"n"}, Label: "n", Help: "next bad cell (next match while a search is active)", Here: map[Scope]string{Races: "next finding", Frag: "next entry that the table has wrong, else bad cell", Gates: "next red variant or case"}, Hint: "next bad", HintIn: []Scope{Pipe, Tile}, Group: g, In: []Scope{Pipe, Tile, Frag, Flags, Races, Gates}},
 		{Action: PrevBad, Keys: []string{"N"}, Label: "N", Help: "previous bad cell (or match)", Here: map[Scope]string{Races: "previous finding", Frag: "the one before", Gates: "the one before"}, Group: g, In: []Scope{Pipe, Tile, Frag, Flags, Races, Gates}},
 		{Action: Top, Keys: []string{"g g", "home"}, Label: "gg", Help: "first row", Group: g},
 		{Action: Bottom, Keys: []string{"G", "end"}, Label: "G", Help: "last row", Group: g},
@@ -44,7 +44,7 @@ func looking() []Binding {
 		{Action: Heat, Keys: []string{"z"}, Label: "z", Help: "heat: tinted numbers, map of the tile, off", Hint: "heat", Group: g, In: tile},
 		{Action: Format, Keys: []string{"v"}, Label: "v", Help: "number format: fixed, sci, hex, bits, ulp", Here: map[Scope]string{Frag: "the tile shows lane, element, value, error", Source: "registers: by type, hexadecimal, signed, pairs of f16"}, Hint: "format", HintIn: tile, Group: g, In: []Scope{Tile, Frag, Source}},
 		{Action: Diff, Keys: []string{"d"}, Label: "d", Help: "error as abs, rel, ulp, off", Here: map[Scope]string{Races: "diagnose: every checker, several schedules, causes with proof", Frag: "grid shows the kernel's own table, or the hardware's map"}, Hint: "diff", HintIn: tile, HintHere: map[Scope]string{Races: "diagnose"}, Group: g, In: []Scope{Tile, Frag, Races}},
-		{Action: BoundUp, Keys: []string{"t"}, Label: "t", Help: "wider bound: derived, 1 ulp, 2 ulp, …", Here: map[Scope]string{Races: "open the finding in Tile"}, HintHere: map[Scope]string{Races: "tile"}, Group: g, In: []Scope{Tile, Races}},
+		{Action: BoundUp, Keys: []string{"t"}, Label: "t", Help: "wider bound: derived, 1 ulp, 2 ulp, …", Here: map[Scope]string{Races: "open the finding in Tile"}, Group: g, In: []Scope{Tile, Races}},
 		{Action: BoundDown, Keys: []string{"T"}, Label: "T", Help: "narrower bound", Group: g, In: tile},
 		{Action: Follow, Keys: []string{"f"}, Label: "f", Help: "source follows the cell's writer", Here: map[Scope]string{Source: "source, PTX and kv tile follow the warp and each other"}, Group: g, In: []Scope{Tile, Source}},
 		{Action: Who, Keys: []string{"w"}, Label: "w", Help: "who wrote this cell; again: go there", Here: map[Scope]string{Source: "who wrote this register or shared cell: go to the last write, then the one before"}, Hint: "who", HintIn: []Scope{Source}, Group: g, In: []Scope{Tile, Frag, Source}},
@@ -73,7 +73,7 @@ func acting() []Binding {
 	const g = "Acting"
 	return []Binding{
 		{Action: Open, Keys: []string{"enter"}, Label: "Enter", Help: "open the cell in Tile; in Flags as space; in GPU run on the device", Here: map[Scope]string{Races: "the line in Source", Gates: "open the variant, or the case under the cursor, in Pipe", Source: "run to this line; step this warp; open this cell in Tile"}, Hint: "open", HintIn: []Scope{Pipe, Gates, GPU}, HintHere: map[Scope]string{Races: "source"}, Group: g, In: []Scope{Pipe, Flags, Races, Gates, GPU, Source}},
-		{Action: Toggle, Keys: []string{"space"}, Label: "Space", Help: "toggle and run again", Here: map[Scope]string{Races: "fold or unfold advice", Gates: "judge this variant"}, Hint: "toggle", HintIn: []Scope{Flags}, HintHere: map[Scope]string{Races: "advice"}, Group: g, In: []Scope{Flags, Races, Gates}},
+		{Action: Toggle, Keys: []string{"space"}, Label: "Space", Help: "toggle and run again", Here: map[Scope]string{Races: "fold or unfold advice", Gates: "judge this variant"}, Hint: "toggle", HintIn: []Scope{Flags}, Group: g, In: []Scope{Flags, Races, Gates}},
 		{Action: Again, Keys: []string{"x"}, Label: "x", Help: "run again", Here: map[Scope]string{Gates: "judge every variant, or go on where it was cancelled"}, Hint: "judge", HintIn: []Scope{Gates}, Group: g},
 		{Action: AgainEmu, Keys: []string{"X"}, Label: "X", Help: "run the same on the emulator", Here: map[Scope]string{Gates: "judge every variant on the emulator"}, Group: g},
 		{Action: Yank, Keys: []string{"y"}, Label: "y", Help: "copy what is under the cursor (OSC 52)", Group: g},
