@@ -24,7 +24,7 @@ func TestProgram(t *testing.T) {
 	}{
 		{"small", tooSmall}, {"resized", resized}, {"no colour", noColour}, {"ascii", asciiOnly}, {"superseded", superseded},
 		{"cancelled", cancelled}, {"mouse", mouseMoves}, {"remembered", remembers}, {"editor", editorReturns}, {"watched", watched},
-		{"interrupted", interrupted}, {"fragment", fragmentJudged}, {"versus", bisectedAndCompared}, {"gates", gatesCancelled}, {"suspended", suspended},
+		{"interrupted", interrupted}, {"fragment", fragmentJudged}, {"versus", bisectedAndCompared}, {"gates", gatesCancelled}, {"stepped", stepped}, {"suspended", suspended},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, program) })
 	}
@@ -52,6 +52,28 @@ func firstLight(t *testing.T, program string, w, h int) {
 	x.shows("HELP")
 	x.press("?")
 	x.shows("KERNEL f16")
+	x.press("q")
+	x.quits()
+}
+
+// stepped opens the block of the first bad cell at the write, steps there and back, asks who wrote the cell before, and runs
+// to a breakpoint.
+func stepped(t *testing.T, program string) {
+	x := open(t, program, 120, 40, nil, "--fault", "p-stale-m")
+	x.shows("✗ DIVERGE")
+	x.press("8")
+	x.shows("in front of the write of P block 0,0,0 kv 1 cell 1,0 by warp 0 lane 0", "st.shared.u16", "REGISTERS warp 0", "SHARED sP f16")
+	x.line("▸597", "sP[row][lane]")
+	x.press("s")
+	x.line("▸599", "__syncwarp")
+	x.press("<")
+	x.line("▸597", "sP[row][lane]")
+	x.press("\t\t\tw")
+	x.shows("write 1 of sP[1][0]", "kv 0", "not written yet")
+	x.press("bU\x1b[Z\x1b[Z\x1b[Zr")
+	x.shows("sP[1][0] changed", "breakpoint", "by instruction")
+	x.press("R")
+	x.shows("back at the block's start")
 	x.press("q")
 	x.quits()
 }
