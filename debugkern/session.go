@@ -29,6 +29,9 @@ type Options struct {
 	Config *configs.Config
 	// Worker starts a process that serves a GPU (cuda.WorkerMain); nil: only the emulator.
 	Worker []string
+	// Launcher starts a process that performs one launch from a file, its last argument (cuda.LaunchMain), to be watched by a
+	// tool; nil: no tool is run.
+	Launcher []string
 }
 
 // Session is an opened debugger: catalogue, compiled modules, inputs, backends. It is safe for concurrent use.
@@ -48,10 +51,11 @@ type Session struct {
 	toolsErr error
 	toolsSet bool
 
-	gpuMu  sync.Mutex // held while a device is opened
-	worker []string
-	gpus   map[int]target.Backend
-	gpuErr error // there is no driver
+	gpuMu    sync.Mutex // held while a device is opened
+	worker   []string
+	launcher []string
+	gpus     map[int]target.Backend
+	gpuErr   error // there is no driver
 }
 
 // cachedInputs are the last inputs made: a flag toggled live keeps them.
@@ -69,7 +73,7 @@ func Open(_ context.Context, o Options) (*Session, error) {
 		return nil, fmt.Errorf("open the catalogue: %w", err)
 	}
 	s := &Session{
-		catalogue: cat, config: o.Config, builds: map[string]*Build{}, loaded: map[loadKey]target.Kernel{}, worker: o.Worker,
+		catalogue: cat, config: o.Config, builds: map[string]*Build{}, loaded: map[loadKey]target.Kernel{}, worker: o.Worker, launcher: o.Launcher,
 		gpus: map[int]target.Backend{}, maps: map[string]FragmentMaps{},
 	}
 	if o.Config != nil {

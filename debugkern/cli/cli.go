@@ -36,6 +36,9 @@ const (
 // workerCommand is the hidden command that serves a GPU on standard input and output (see debugkern/cuda).
 const workerCommand = "__worker"
 
+// launchCommand is the hidden command that performs one launch from a file, for a tool to watch.
+const launchCommand = "__launch"
+
 // Terminal is what the terminal is opened with.
 type Terminal struct {
 	Session  *debugkern.Session
@@ -74,6 +77,9 @@ func Main(ctx context.Context, p Program) (code int) {
 	}()
 	if len(p.Args) == 1 && p.Args[0] == workerCommand {
 		return cuda.WorkerMain(ctx, p.Stdin, p.Stdout)
+	}
+	if len(p.Args) == 2 && p.Args[0] == launchCommand {
+		return cuda.LaunchMain(ctx, p.Args[1], p.Stdout, p.Stderr)
 	}
 	out := &pipeWriter{w: p.Stdout}
 	p.Stdout = out
@@ -181,11 +187,11 @@ func (a *app) load() error {
 }
 
 func (a *app) session(ctx context.Context) (*debugkern.Session, error) {
-	var worker []string
+	o := debugkern.Options{Config: a.config}
 	if exe, err := os.Executable(); err == nil {
-		worker = []string{exe, workerCommand}
+		o.Worker, o.Launcher = []string{exe, workerCommand}, []string{exe, launchCommand}
 	}
-	s, err := debugkern.Open(ctx, debugkern.Options{Config: a.config, Worker: worker})
+	s, err := debugkern.Open(ctx, o)
 	a.opened = s
 	return s, err
 }

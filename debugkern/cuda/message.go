@@ -31,6 +31,7 @@ type openOp struct {
 // loadOp loads the module that follows as buffer 0.
 type loadOp struct {
 	Entry string `json:"entry"`
+	Lines bool   `json:"lines,omitempty"` // with the module's debug lines, for tools
 }
 
 // memoryRequest asks how much device memory is free.
@@ -73,6 +74,7 @@ type probeSpec struct {
 type launchOp struct {
 	Spec   launchSpec `json:"spec"`
 	Repeat int        `json:"repeat"`
+	Bare   bool       `json:"bare,omitempty"` // once, from buffers without guard bands, for tools
 }
 
 // timeOp times launches, interleaved.

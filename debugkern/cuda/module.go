@@ -18,6 +18,7 @@ const (
 	jitErrorLog      = 5
 	jitErrorLogBytes = 6
 	jitLogVerbose    = 12
+	jitLineInfo      = 13
 	jitLogSize       = 64 << 10
 )
 
@@ -81,11 +82,14 @@ func (l *jitLogs) close() {
 }
 
 // loadModule loads PTX (compiled by the driver) or a cubin. log is the compiler's, empty where the driver took the code
-// from its own cache.
-func (d *driver) loadModule(image []byte) (mod uintptr, log string, err error) {
+// from its own cache. lines keeps the module's debug lines in the code.
+func (d *driver) loadModule(image []byte, lines bool) (mod uintptr, log string, err error) {
 	text := append(append([]byte(nil), image...), 0) // PTX is handed over as a C string
 	logs := newJITLogs()
 	defer logs.close()
+	if lines {
+		logs.options, logs.values = append(logs.options, jitLineInfo), append(logs.values, 1)
+	}
 	code := d.moduleLoad(&mod, text, uint32(len(logs.options)), logs.options, logs.values)
 	if err := d.check("cuModuleLoadDataEx", code); err != nil {
 		var e *Error

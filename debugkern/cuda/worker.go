@@ -55,6 +55,9 @@ type worker struct {
 	compare *loadedKernel
 	pool    map[int64][]uint64 // allocations with whole guard bands, by the buffer's size
 	pooled  int64              // bytes in the pool
+
+	bare bool      // buffers have no guard bands
+	told io.Writer // where a launch for a tool tells its buffers' addresses
 }
 
 // loadedKernel is one entry of one module in the context.
@@ -159,8 +162,11 @@ func (w *worker) handle(in *incoming) (*result, error) {
 	case w.drv == nil || w.ctx == 0:
 		return nil, errors.New("no device is open")
 	case in.Load != nil && len(in.buffers) == 1:
-		r, err := w.load(in.Load.Entry, in.buffers[0])
+		r, err := w.load(in.Load, in.buffers[0])
 		return &result{Load: r}, err
+	case in.Launch != nil && in.Launch.Bare:
+		r, err := w.launchBare(in)
+		return &result{Launch: r}, err
 	case in.Launch != nil:
 		r, err := w.launches(in)
 		return &result{Launch: r}, err
@@ -289,8 +295,8 @@ func (w *worker) memory() (*memoryResult, error) {
 	return &memoryResult{uint64(free), uint64(total)}, err
 }
 
-func (w *worker) load(entry string, image []byte) (*loadResult, error) {
-	k, log, err := w.loadKernel(entry, image)
+func (w *worker) load(op *loadOp, image []byte) (*loadResult, error) {
+	k, log, err := w.loadKernel(op.Entry, image, op.Lines)
 	if err != nil {
 		return nil, err
 	}
@@ -299,8 +305,8 @@ func (w *worker) load(entry string, image []byte) (*loadResult, error) {
 	return &loadResult{Kernel: w.last, Info: k.info, Log: log}, nil
 }
 
-func (w *worker) loadKernel(entry string, image []byte) (*loadedKernel, string, error) {
-	mod, log, err := w.drv.loadModule(image)
+func (w *worker) loadKernel(entry string, image []byte, lines bool) (*loadedKernel, string, error) {
+	mod, log, err := w.drv.loadModule(image, lines)
 	if err != nil {
 		return nil, "", err
 	}

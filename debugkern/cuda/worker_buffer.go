@@ -45,6 +45,9 @@ func (b *deviceBuffer) addr() uint64 { return b.base + guardBytes }
 
 // allocate takes a buffer from the pool, or makes one.
 func (w *worker) allocate(bytes int64) (*deviceBuffer, error) {
+	if w.bare {
+		return w.allocateBare(bytes)
+	}
 	if free := w.pool[bytes]; len(free) > 0 {
 		base := free[len(free)-1]
 		w.pool[bytes] = free[:len(free)-1]

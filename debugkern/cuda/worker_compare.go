@@ -93,7 +93,7 @@ func mergeWords(words []int64) []int64 {
 // differing compares two buffers on the device; words are as a variation lists them.
 func (w *worker) differing(a, b *deviceBuffer) (words []int64, total int64, err error) {
 	if w.compare == nil {
-		if w.compare, _, err = w.loadKernel("tilescope_compare", comparePTX); err != nil {
+		if w.compare, _, err = w.loadKernel("tilescope_compare", comparePTX, false); err != nil {
 			return nil, 0, fmt.Errorf("load the comparison: %w", err)
 		}
 	}

@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && os.Args[1] == orphanArg {
 		os.Exit(orphanMain(os.Args[2]))
 	}
+	if len(os.Args) == 3 && os.Args[1] == launchArg {
+		os.Exit(LaunchMain(context.Background(), os.Args[2], os.Stdout, os.Stderr))
+	}
 	code := m.Run()
 	if fakeDir != "" {
 		os.RemoveAll(fakeDir)

@@ -1,0 +1,216 @@
+package cuda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"tilescope/probes"
+)
+
+func sample(t *testing.T, name string) ([]Complaint, string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "sanitizer", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ParseSanitizer(string(text))
+}
+
+func holds(t *testing.T, got, want []Complaint) {
+	t.Helper()
+	for i := range max(len(got), len(want)) {
+		switch {
+		case i >= len(got):
+			t.Errorf("complaint %d is missing: %+v", i, want[i])
+		case i >= len(want):
+			t.Errorf("complaint %d is too much: %+v", i, got[i])
+		case !reflect.DeepEqual(got[i], want[i]):
+			t.Errorf("complaint %d:\ngot  %+v\nwant %+v", i, got[i], want[i])
+		}
+	}
+}
+
+func TestParseMemcheck(t *testing.T) {
+	got, summary := sample(t, "memcheck.txt")
+	if summary != "ERROR SUMMARY: 5 errors" {
+		t.Errorf("summary %q", summary)
+	}
+	const file = "/home/user/kernels/attention.cu"
+	holds(t, got, []Complaint{
+		{Kind: "out-of-bounds", Severity: "error", Access: "write", Bytes: 4, Space: "global", Address: 0x7f241b0001e0, Located: true,
+			At:     SanitizerPlace{Function: "store(float *, int, float)", Offset: 0xd0, File: file, Line: 9},
+			Frames: []SanitizerPlace{{Function: "sdpa(const float *, float *, int)", Offset: 0x40, File: file, Line: 31}},
+			Block:  probes.Dim3{1, 2, 0}, Threads: []probes.Dim3{{}}, Count: 2, Text: "Invalid __global__ write of size 4 bytes"},
+		{Kind: "out-of-bounds", Severity: "error", Access: "read", Bytes: 2, Space: "shared", Address: 0x9002, Located: true,
+			At:      SanitizerPlace{Function: "sdpa(const float *, float *, int)", Offset: 0x1a0, File: file, Line: 44},
+			Threads: []probes.Dim3{{31}}, Count: 1, Text: "Invalid __shared__ read of size 2 bytes"},
+		{Kind: "misaligned", Severity: "error", Access: "read", Bytes: 8, Space: "global", Address: 0x7f241b000001, Located: true,
+			At:      SanitizerPlace{Function: "sdpa(float const *, float*, int)", Offset: 0x2f0, File: file, Line: 50},
+			Threads: []probes.Dim3{{3}}, Count: 1, Text: "Invalid __global__ read of size 8 bytes"},
+		{Kind: "other", Severity: "error", Count: 1,
+			Text: `Program hit CUDA_ERROR_LAUNCH_FAILED (error 719) due to "unspecified launch failure" on CUDA API call to cuStreamSynchronize.`},
+	})
+}
+
+func TestParseRacecheck(t *testing.T) {
+	got, summary := sample(t, "racecheck.txt")
+	if !strings.HasPrefix(summary, "RACECHECK SUMMARY: 2 hazards") {
+		t.Errorf("summary %q", summary)
+	}
+	place := func(offset uint64, line int, access string) SanitizerPlace {
+		return SanitizerPlace{Function: "sdpa(const unsigned char *)", Offset: offset, File: "kernels/attention.cu", Line: line, Access: access}
+	}
+	holds(t, got, []Complaint{
+		{Kind: "race", Severity: "warning", Access: "WAW", Space: "shared", Address: 0x20, Located: true, At: place(0x2f0, 20, "write"),
+			Others: []SanitizerPlace{place(0x2f0, 20, "write")}, Threads: []probes.Dim3{{}, {1}}, Count: 1,
+			Text: "Warning: Potential WAW hazard detected at __shared__ 0x20 in block (0,0,0) :"},
+		{Kind: "race", Severity: "error", Access: "RAW", Space: "shared", Address: 0x410, Located: true, At: place(0x860, 120, "write"),
+			Others: []SanitizerPlace{place(0x9d0, 140, "read"), place(0xfa0, 155, "read")}, Block: probes.Dim3{11}, Threads: []probes.Dim3{{127}, {}},
+			Count: 412, Text: "Error: Race reported between Write access at sdpa(const unsigned char *)+0x860 in kernels/attention.cu:120"},
+	})
+}
+
+// Versions before 2022 write places the other way round.
+func TestParseOldSanitizer(t *testing.T) {
+	got, _ := sample(t, "old.txt")
+	if len(got) != 3 || got[0].Severity != "warning" || got[0].At.Line != 4 || got[0].At.File != "./race.cu" || got[0].Others[0].Access != "write" {
+		t.Fatalf("got %+v", got)
+	}
+	if c := got[1]; c.At.File != "U:/demo/convolution.cu" || c.At.Line != 123 || c.At.Function != "convolution(pixel const*, int)" || c.Others[0].Line != 63 || c.Count != 1088 {
+		t.Errorf("got %+v", c)
+	}
+	if c := got[2]; c.At.Function != "prefix_sum" || c.At.Offset != 0x860 || c.At.File != "" || c.Others[0].Offset != 0x9d0 {
+		t.Errorf("got %+v", c)
+	}
+}
+
+func TestParseSanitizerNonsense(t *testing.T) {
+	for _, text := range []string{"", "=========", "========= \n=========     at\n", "no tool at all", "========= Internal Sanitizer Error: no device\n"} {
+		if got, summary := ParseSanitizer(text); len(got) != 0 || summary != "" {
+			t.Errorf("%q: %+v, %q", text, got, summary)
+		}
+	}
+}
+
+// launchArg makes the test binary perform one launch from a file.
+const launchArg = "__launch"
+
+// scriptedSanitizer is a compute-sanitizer that runs the program, then writes a report. The script finds the report's path
+// in $log; what the program printed goes on to standard output.
+func scriptedSanitizer(t *testing.T, script string) SanitizerConfig {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the tool of this test is a shell script")
+	}
+	fake := fakeConfig(t)
+	root := t.TempDir()
+	text := `#!/bin/sh
+[ "$1" = --version ] && { echo "Version 2025.3.1.0 (build 36398880)"; exit; }
+while [ "$1" != "` + fake.WorkerCommand[0] + `" ]; do
+  [ "$1" = --log-file ] && log=$2
+  shift
+done
+` + script + "\n"
+	path := filepath.Join(root, "bin", "compute-sanitizer")
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return SanitizerConfig{Tools: Config{Path: root}, Command: []string{fake.WorkerCommand[0], launchArg}, Library: fake.Library}
+}
+
+func TestSanitize(t *testing.T) {
+	// the report speaks of the address 12 bytes behind the end of "out"
+	cfg := scriptedSanitizer(t, `said=$("$@") || exit 9
+echo "$said"
+set -- $(echo "$said" | grep 'argument out ')
+{ echo "========= COMPUTE-SANITIZER"
+  echo "========= Invalid __global__ write of size 4 bytes"
+  echo "=========     at overrun+0x40 in k.cu:7"
+  echo "=========     by thread (0,0,0) in block (0,0,0)"
+  printf "=========     Access at 0x%x is out of bounds\n" $(($3 + $4 + 11))
+  echo "========= "
+  echo "========= ERROR SUMMARY: 1 error"; } > "$log"`)
+	t.Setenv("FAKECUDA", "cuLaunchKernel@2=abort") // a second launch would end the process
+	got, err := Sanitize(t.Context(), cfg, "memcheck", module(t, "overrun", ""), "overrun", floats(12))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Tool != "memcheck" || got.Version != "2025.3.1.0" || got.Summary == "" || len(got.Complaints) != 1 {
+		t.Fatalf("got %+v", got)
+	}
+	if c := got.Complaints[0]; c.Argument != "out" || c.Distance != 12 || c.At.Line != 7 {
+		t.Errorf("got %+v", c)
+	}
+	t.Setenv("FAKECUDA", "cuLaunchKernel@1=1")
+	if _, err := Sanitize(t.Context(), cfg, "memcheck", module(t, "copy", ""), "copy", floats(12)); err == nil {
+		t.Error("a launch that failed, and no report, is no result")
+	}
+}
+
+func TestSanitizeRefusals(t *testing.T) {
+	cfg := scriptedSanitizer(t, `echo "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)" > "$log"`)
+	if got, err := Sanitize(t.Context(), cfg, "racecheck", module(t, "copy", ""), "copy", floats(12)); err != nil || len(got.Complaints) != 0 {
+		t.Errorf("a clean launch: %+v, %v", got, err)
+	}
+	if _, err := Sanitize(t.Context(), cfg, "initcheck", module(t, "copy", ""), "copy", floats(12)); err == nil || !strings.Contains(err.Error(), "memcheck or racecheck") {
+		t.Errorf("another tool: %v", err)
+	}
+	missing := cfg
+	missing.Library = "/nonexistent/libcuda.so.1"
+	if _, err := Sanitize(t.Context(), missing, "memcheck", module(t, "copy", ""), "copy", floats(12)); !errors.Is(err, ErrNoDriver) {
+		t.Errorf("no driver: %v", err)
+	}
+	cfg = scriptedSanitizer(t, `echo "Target application terminated before first instrumented API call" >&2; exit 1`)
+	if _, err := Sanitize(t.Context(), cfg, "memcheck", module(t, "copy", ""), "copy", floats(12)); err == nil || !strings.Contains(err.Error(), "terminated before first") {
+		t.Errorf("no report: %v", err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("CUDA_HOME", "")
+	if isFile("/usr/local/cuda/bin/compute-sanitizer") {
+		t.Skip("this machine has one that cannot be hidden")
+	}
+	cfg.Tools = Config{Root: t.TempDir()}
+	if _, err := Sanitize(t.Context(), cfg, "memcheck", module(t, "copy", ""), "copy", floats(12)); !errors.Is(err, ErrNoSanitizer) || !strings.Contains(err.Error(), "cuda-sanitizer") {
+		t.Errorf("none: %v", err)
+	}
+}
+
+func TestSanitizeTimeLimit(t *testing.T) {
+	cfg := scriptedSanitizer(t, `sleep 1000 & wait`)
+	cfg.Timeout = 50 * time.Millisecond
+	if _, err := Sanitize(t.Context(), cfg, "memcheck", module(t, "copy", ""), "copy", floats(12)); err == nil || !strings.Contains(err.Error(), "time limit of 50ms") {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Sanitize(ctx, cfg, "memcheck", module(t, "copy", ""), "copy", floats(12)); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestLaunchMainRefusesNonsense(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "job")
+	for _, text := range []string{"nonsense that is longer than a header", strings.Repeat("\x00", 16), "\x05\x00\x00\x00\x02\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00{}"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out, errOut strings.Builder
+		if code := LaunchMain(t.Context(), path, &out, &errOut); code != 1 || !strings.HasPrefix(errOut.String(), "launch: ") {
+			t.Errorf("%q: exit %d, %s", text, code, errOut.String())
+		}
+	}
+	if code := LaunchMain(t.Context(), path+"absent", os.Stdout, &strings.Builder{}); code != 1 {
+		t.Error(fmt.Sprint("no file: exit ", code))
+	}
+}

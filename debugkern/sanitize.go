@@ -1,0 +1,164 @@
+package debugkern
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern/cuda"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// Sanitized is what one of compute-sanitizer's tools said of a launch; Complaint is one thing that it found.
+type (
+	Sanitized = cuda.Sanitized
+	Complaint = cuda.Complaint
+)
+
+// SanitizerTools are the tools that Sanitize runs.
+var SanitizerTools = []string{"memcheck", "racecheck"}
+
+// Sanitize runs one of compute-sanitizer's tools on one launch of a run's kernel: of the build without probes, under a gate of
+// the instrumented one, which alone can be fed. It takes a GPU, whatever the run executed on; the device is the request's.
+// Without compute-sanitizer or a driver it is an *Error with CodeUnavailable that says what to install.
+func (s *Session) Sanitize(ctx context.Context, r *Run, tool string) (*Sanitized, error) {
+	if !slices.Contains(SanitizerTools, tool) {
+		return nil, usage("sanitizer tool %q: expected %s", tool, strings.Join(SanitizerTools, " or "))
+	}
+	st := r.state
+	if st == nil {
+		return nil, errors.New("sanitize: this run was not made by a session")
+	}
+	if len(s.launcher) == 0 {
+		return nil, unavailable("%s: this program cannot start a launch to be watched", tool)
+	}
+	b, l, err := s.watchedLaunch(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	out, err := cuda.Sanitize(ctx, cuda.SanitizerConfig{Tools: s.toolchainConfig(), Command: s.launcher, Device: r.Request.Device}, tool, b.Module, st.r.plan.Entry, l)
+	switch {
+	case err == nil:
+		return out, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, cuda.ErrNoSanitizer), errors.Is(err, cuda.ErrNoDriver), errors.Is(err, cuda.ErrNoDevice):
+		return nil, unavailable("%w", err)
+	}
+	return nil, &Error{Code: CodeFailed, Err: err}
+}
+
+// watchedLaunch is the launch that a tool watches.
+func (s *Session) watchedLaunch(ctx context.Context, r *Run) (*Build, *target.Launch, error) {
+	st := r.state
+	if st.r.plan.Gate != probes.GateNone {
+		l := *st.launch
+		l.Observe, l.Tell, l.Repeat = nil, nil, 1
+		return st.build, &l, nil
+	}
+	b, err := s.build(ctx, st.r.sel, r.Request.Builder, r.Request.Arch, false)
+	if err != nil {
+		return nil, nil, failedBuild(err)
+	}
+	l, err := st.r.launch(st.inputs, st.ref, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	l.Probe = nil
+	return b, l, nil
+}
+
+// Folded says which findings and complaints are about the same: confirmed, only ours, only theirs. Numbers are indices.
+type Folded struct {
+	Tool      string         `json:"tool"`
+	Confirmed []Confirmation `json:"confirmed"`
+	// OnlyOurs are findings that the tool could have made and did not; what it does not look for (races in global memory,
+	// barriers) is neither here nor there.
+	OnlyOurs   []int `json:"only_ours"`
+	OnlyTheirs []int `json:"only_theirs"`
+}
+
+// Confirmation is a finding and a complaint about the same code, or about the same argument where either has no line.
+type Confirmation struct {
+	Finding   int `json:"finding"`
+	Complaint int `json:"complaint"`
+}
+
+// Fold lays what a tool said beside a run's findings. It depends on its arguments alone.
+func Fold(findings []FindingDoc, s *Sanitized) *Folded {
+	out := &Folded{Tool: s.Tool, Confirmed: []Confirmation{}, OnlyOurs: []int{}, OnlyTheirs: []int{}}
+	confirmed := map[int]bool{}
+	for j := range s.Complaints {
+		c := &s.Complaints[j]
+		if c.Kind == "other" || ownProbe(c) {
+			continue // no access of the kernel's: a call that failed because of one, or a probe's
+		}
+		matched := false
+		for i := range findings {
+			if f := &findings[i]; watchedBy(f, s.Tool) && about(f, c) {
+				out.Confirmed = append(out.Confirmed, Confirmation{i, j})
+				confirmed[i], matched = true, true
+			}
+		}
+		if !matched {
+			out.OnlyTheirs = append(out.OnlyTheirs, j)
+		}
+	}
+	for i := range findings {
+		if watchedBy(&findings[i], s.Tool) && !confirmed[i] {
+			out.OnlyOurs = append(out.OnlyOurs, i)
+		}
+	}
+	return out
+}
+
+// ownProbe reports an access made by tilescope.cuh.
+func ownProbe(c *Complaint) bool { return path.Base(slashed(c.At.File)) == "tilescope.cuh" }
+
+// watchedBy reports that a tool looks for what the finding is about.
+func watchedBy(f *FindingDoc, tool string) bool {
+	switch tool {
+	case "memcheck":
+		return f.Kind == string(target.OutOfBounds) || f.Kind == string(target.Misaligned)
+	case "racecheck":
+		return (f.Kind == string(target.Race) || f.Kind == string(target.CpAsync)) && (f.Space == "shared" || f.Space == "")
+	}
+	return false
+}
+
+// about reports that a finding and a complaint are about the same code. A race has to agree on both sides.
+func about(f *FindingDoc, c *Complaint) bool {
+	if c.Kind == "race" {
+		if f.Source == nil || f.Other == nil {
+			return false
+		}
+		for _, o := range c.Others {
+			if at(f.Source, c.At) && at(f.Other, o) || at(f.Source, o) && at(f.Other, c.At) {
+				return true
+			}
+		}
+		return false
+	}
+	if f.Kind != c.Kind || f.Space != "" && c.Space != "" && f.Space != c.Space {
+		return false
+	}
+	if f.Source != nil && c.At.Line > 0 {
+		return at(f.Source, c.At) || slices.ContainsFunc(c.Frames, func(p cuda.SanitizerPlace) bool { return at(f.Source, p) })
+	}
+	return c.Argument != "" && f.Variable == c.Argument
+}
+
+func at(s *SourceDoc, p cuda.SanitizerPlace) bool {
+	return p.Line > 0 && s.Line == p.Line && path.Base(slashed(s.File)) == path.Base(slashed(p.File))
+}
+
+func slashed(file string) string { return strings.ReplaceAll(file, `\`, "/") }
+
+// Summary puts a folding on one line.
+func (f *Folded) Summary() string {
+	return fmt.Sprintf("%s: %d confirmed, %d only ours, %d only theirs", f.Tool, len(f.Confirmed), len(f.OnlyOurs), len(f.OnlyTheirs))
+}
