@@ -27,7 +27,8 @@ func launchFile(ctx context.Context, path string, stdout io.Writer) error {
 		return err
 	}
 	defer f.Close()
-	runtime.LockOSThread() // never unlocked: the driver's context is bound to this thread
+	runtime.LockOSThread() // the driver's context is bound to this thread
+	defer runtime.UnlockOSThread()
 	w := &worker{out: &frameWriter{w: io.Discard}, kernels: map[int]*loadedKernel{}, pool: map[int64][]uint64{}, told: stdout}
 	r := bufio.NewReaderSize(f, 64<<10)
 	for {
