@@ -30,6 +30,9 @@ type clocks struct {
 // moment says where a warp was when it took a stamp.
 type moment struct{ tile, iteration, loop int32 }
 
+// maxMoments bounds what is remembered of a block with very many iterations.
+const maxMoments = 1 << 20
+
 // warpClock is one warp's time.
 type warpClock struct {
 	time    uint32 // stamp of its accesses
@@ -140,6 +143,9 @@ func (c *clocks) raise(pc int, needed bool) {
 		c.low = c.floor
 	}
 	clear(c.rows)
+	if len(c.moments) > maxMoments { // nothing before the floor is asked for but for a message about another block
+		c.moments, c.first = c.moments[:0], c.now+1
+	}
 	for i := range c.warps {
 		c.warps[i].touched, c.warps[i].fresh = 0, true
 	}

@@ -45,7 +45,7 @@ func startRaces(b *block) unit {
 	u := &races{b: b, sites: b.checker.program(b.view), pairs: map[pairKey]*pair{}, titles: []string{""}}
 	var from uint32
 	u.mem, from = b.checker.takeShadow()
-	u.mem.grow(b.view.SharedBytes())
+	u.mem.begin(b.view.SharedBytes())
 	u.names = make([]int32, (b.view.SharedBytes()+3)/4)
 	u.clk.begin(n, from)
 	u.need.begin()

@@ -86,9 +86,13 @@ type shadow struct {
 	list  list
 }
 
-// grow makes room for n bytes. What is there stays: stamps go on, so that it is older than any block to come.
-func (s *shadow) grow(n int) {
+// begin makes room for n bytes in whole lines, so that how often something is counted does not depend on which blocks came
+// before. What cells know stays: stamps go on, so that it is older than any block to come.
+func (s *shadow) begin(n int) {
 	lines := (n + lineSize - 1) / lineSize
+	for i := range s.unit {
+		s.unit[i] = lineBits
+	}
 	for len(s.unit) < lines {
 		s.unit = append(s.unit, lineBits)
 	}
