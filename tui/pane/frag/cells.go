@@ -77,7 +77,11 @@ func (p *Pane) tileLine(letter string, row, w, pitch int) string {
 	here := row == p.cell[0]
 	for col := range 16 {
 		c := debugkern.Cell16{row, col}
-		p.separator(l, here && col == p.cell[1], here && col == p.cell[1]+1, false)
+		mark := ""
+		if p.shows != Error {
+			mark = p.badMark(c)
+		}
+		p.separator(l, here && col == p.cell[1], here && col == p.cell[1]+1, mark)
 		text, style := p.tileCell(c, pitch-1)
 		if h := p.holders[c]; len(h) > 0 && h[0].lane == x.lane {
 			style = p.th.Select
@@ -110,9 +114,6 @@ func (p *Pane) tileCell(c debugkern.Cell16, n int) (string, theme.Style) {
 	text := strconv.Itoa(of)
 	if n == 1 {
 		text = strconv.FormatInt(int64(of), base)
-	}
-	if p.bad(c) && n >= 3 {
-		text = p.th.Glyph.Wrong + text
 	}
 	return text, style
 }

@@ -62,10 +62,13 @@ func (p *Pane) verdictLine() string {
 		style, mark = p.th.Wrong, p.th.Glyph.Wrong
 		verdict = strings.Replace(t.Explanation, "order wrong:", fmt.Sprintf("order wrong in %d of 256:", len(t.Wrong)), 1)
 		if p.w < roomy { // that it covers every cell goes without saying where the order is what is wrong
-			verdict = strings.Replace(strings.TrimPrefix(verdict, "covers every cell, "), " of 256", "", 1)
+			verdict = strings.TrimPrefix(t.Explanation, "covers every cell, ")
 		}
 	}
 	l.Add(style, mark+" ").Add(p.th.Text, t.Name+" ")
+	if p.th.Width(verdict) > l.Left() {
+		verdict, _, _ = strings.Cut(verdict, ";")
+	}
 	return l.Add(style, p.th.Fit(verdict, l.Left())).Done()
 }
 

@@ -164,7 +164,14 @@ func (p *Pane) gridLine(lane, last, w int, x at, table bool) string {
 			c = held.Cells[lane][e]
 		}
 		here := lane == x.lane && e == x.element
-		p.separator(line, here, lane == x.lane && e == x.element+1 && e > p.left, wrong)
+		mark := ""
+		switch {
+		case p.shows >= Value:
+			mark = p.badMark(f.doc.Lanes[lane][e])
+		case wrong:
+			mark = p.th.Glyph.Wrong
+		}
+		p.separator(line, here, lane == x.lane && e == x.element+1 && e > p.left, mark)
 		line.Right(p.entryStyle(lane, e, here, wrong, c, x), fmt.Sprintf("%d,%d", c[0], c[1]), line.Col()+entryWidth-1)
 	}
 	if lane == x.lane && x.element == last-1 {
@@ -173,15 +180,15 @@ func (p *Pane) gridLine(lane, last, w int, x at, table bool) string {
 	return line.Done()
 }
 
-// separator is the column before a cell: the cursor's bracket, or the mark of a disagreement.
-func (p *Pane) separator(l *theme.Line, open, closed, wrong bool) {
+// separator is the column before a cell: the cursor's bracket, or a mark: the table is wrong there, or the run's value is.
+func (p *Pane) separator(l *theme.Line, open, closed bool, mark string) {
 	switch {
 	case open:
 		l.Glyph(p.th.Mark, p.th.Glyph.Left)
 	case closed:
 		l.Glyph(p.th.Mark, p.th.Glyph.Right)
-	case wrong:
-		l.Glyph(p.th.Wrong, p.th.Glyph.Wrong)
+	case mark != "":
+		l.Glyph(p.th.Wrong, mark)
 	default:
 		l.Space(1)
 	}
@@ -191,9 +198,7 @@ func (p *Pane) entryStyle(lane, e int, here, wrong bool, c debugkern.Cell16, x a
 	switch {
 	case here || c == p.cell:
 		return p.th.Select
-	case wrong:
-		return p.th.Wrong
-	case p.shows >= Value && p.bad(c):
+	case wrong && p.shows < Value || p.shows >= Value && p.bad(c):
 		return p.th.Wrong
 	case lane == x.lane:
 		return p.th.Strong
@@ -213,6 +218,16 @@ func (p *Pane) value(c debugkern.Cell16) (cell.Cell, bool) {
 func (p *Pane) bad(c debugkern.Cell16) bool {
 	x, ok := p.value(c)
 	return ok && x.Bad
+}
+
+// badMark is the mark of a cell whose value is out of its bound, "" for any other.
+func (p *Pane) badMark(c debugkern.Cell16) string {
+	x, ok := p.value(c)
+	if !ok || !x.Bad {
+		return ""
+	}
+	mark, _ := p.mark(x)
+	return mark
 }
 
 // level places v among n steps from the tile's least to its greatest value.
