@@ -28,18 +28,20 @@ type walking struct {
 	what   string
 	cancel context.CancelFunc
 
-	walk   debugkern.Walk
-	owner  *shown // the run it is of
-	block  probes.Dim3
-	shot   shot
-	said   string // why there is nothing to see
-	unit   target.Unit
-	breaks []debugkern.Breakpoint
-	array  string // chosen by name; "" is the one of the cursor's stage
-	row    int    // of the array, under the cursor
-	col    int
-	writes writes
-	slot   part // the pane that small screens show below: registers or shared
+	walk    debugkern.Walk
+	owner   *shown // the run it is of
+	block   probes.Dim3
+	shot    shot
+	said    string // why there is nothing to see
+	unit    target.Unit
+	breaks  []debugkern.Breakpoint
+	array   string // chosen by name; "" is the one of the cursor's stage
+	row     int    // of the array, under the cursor
+	col     int
+	writes  writes
+	files   map[string][]string // source text of filesOf's run
+	filesOf *shown
+	slot    part // the pane that small screens show below: registers or shared
 }
 
 // shot is everything that panes show of a moment.
@@ -153,7 +155,7 @@ func (m *Model) openWalk() tea.Cmd {
 	bad = m.placeOf(bad)
 	return m.openWith(func(ctx context.Context, w debugkern.Walk) (answer, error) {
 		if !has {
-			return answer{lane: -1}, nil
+			return answer{said: "block " + w.Position().Block.String() + " from its start", lane: -1}, nil
 		}
 		x, err := viewer.Writer(ctx, bad)
 		switch {

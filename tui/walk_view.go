@@ -250,18 +250,20 @@ func (m *Model) rowsByPC() []int {
 // breakRows are the listing's rows at which a line with a breakpoint begins.
 func (m *Model) breakRows() map[int]bool {
 	out := map[int]bool{}
-	last := ""
+	if len(m.walk.breaks) == 0 {
+		return out
+	}
+	last := -1
 	for i, l := range m.walk.shot.listing {
 		if l.PC < 0 {
 			continue
 		}
-		key := fmt.Sprintf("%s:%d", l.File, l.Line)
 		for _, b := range m.walk.breaks {
-			if b.Line > 0 && key != last && l.Line == b.Line && path.Base(l.File) == b.File {
+			if b.Line > 0 && l.Line == b.Line && l.Line != last && path.Base(l.File) == b.File {
 				out[i] = true
 			}
 		}
-		last = key
+		last = l.Line
 	}
 	return out
 }
@@ -278,10 +280,7 @@ func (m *Model) showCode(follow bool) {
 	if p.Source == nil {
 		line = 0
 	}
-	var text []string
-	if m.run != nil && m.run.viewer != nil && file != "" {
-		text = m.run.viewer.Source(file)
-	}
+	text := m.codeOf(file)
 	marks := map[int]bool{}
 	for _, b := range m.walk.breaks {
 		if b.Line > 0 && b.File == path.Base(file) {
@@ -298,6 +297,22 @@ func (m *Model) showCode(follow bool) {
 		}
 	}
 	m.pane.code.SetMarks(marks)
+}
+
+// codeOf is a source file of the run, looked up once.
+func (m *Model) codeOf(file string) []string {
+	s := &m.walk
+	if m.run == nil || m.run.viewer == nil || file == "" {
+		return nil
+	}
+	if text, ok := s.files[file]; ok && s.filesOf == m.run {
+		return text
+	}
+	if s.filesOf != m.run {
+		s.files, s.filesOf = map[string][]string{}, m.run
+	}
+	s.files[file] = m.run.viewer.Source(file)
+	return s.files[file]
 }
 
 // showShared shows the array with the cell under the cursor.
