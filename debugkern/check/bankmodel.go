@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 
 	"tilescope/probes"
@@ -123,9 +124,9 @@ func (l layout) place(off int32) int32 {
 	return r*int32(l.row+l.pad) + c
 }
 
-// cost is the transactions that conflicts add to patterns under a layout. ok is false where an access leaves its row, or,
-// swizzled, its chunk, so that the layout could not be had by changing where a row's cells lie.
-func (l layout) cost(ps []*pattern) (extra int, ok bool) {
+// cost is the transactions that conflicts add to patterns under a layout, counted no further than most. ok is false where an
+// access leaves its row, or, swizzled, its chunk, so that the layout could not be had by changing where a row's cells lie.
+func (l layout) cost(ps []*pattern, most int) (extra int, ok bool) {
 	for _, p := range ps {
 		var off [32]int32
 		for m := p.mask; m != 0; m &= m - 1 {
@@ -136,7 +137,9 @@ func (l layout) cost(ps []*pattern) (extra int, ok bool) {
 			}
 			off[i] = l.place(p.off[i])
 		}
-		extra += serve(&off, p.mask, p.bytes).extra() * p.count
+		if extra += serve(&off, p.mask, p.bytes).extra() * p.count; extra >= most {
+			break
+		}
 	}
 	return extra, true
 }
@@ -159,13 +162,16 @@ func findRemedy(a *probes.SharedArray, ps []*pattern, linear bool) *remedy {
 	elem := max(a.DType.Size(), 1)
 	row := a.Dims[len(a.Dims)-1] * elem
 	best := &remedy{layout: layout{row: row}, elem: elem, rows: a.Bytes / row}
-	before, ok := best.cost(ps)
+	before, ok := best.cost(ps, math.MaxInt)
 	if !ok || before == 0 {
 		return nil
 	}
 	best.before, best.left = before, before
 	try := func(l layout) {
-		if left, ok := l.cost(ps); ok && left < best.left {
+		if best.left == 0 {
+			return
+		}
+		if left, ok := l.cost(ps, best.left); ok && left < best.left {
 			best.layout, best.left = l, left
 		}
 	}

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"sort"
 
 	"tilescope/debugkern/target"
@@ -225,10 +226,28 @@ type arrayUse struct {
 	patterns []*pattern
 	linear   bool
 	more     int
+	tried    bool
+	found    *remedy
+}
+
+// remedy is the layout that serves all of the array's accesses best, nil where none is worth its while.
+func (a *arrayUse) remedy() *remedy {
+	if !a.tried {
+		a.tried, a.found = true, findRemedy(&a.array.SharedArray, a.patterns, a.linear)
+	}
+	return a.found
 }
 
 func (a *arrayUse) add(s *bankSite) {
-	a.patterns = append(a.patterns, s.patterns...)
+	for _, p := range s.patterns {
+		i := slices.IndexFunc(a.patterns, func(q *pattern) bool { return q.mask == p.mask && q.bytes == p.bytes && q.off == p.off })
+		if i >= 0 {
+			a.patterns[i].count += p.count
+			continue
+		}
+		q := *p
+		a.patterns = append(a.patterns, &q)
+	}
 	a.linear = a.linear || s.linear
 	a.more += s.more
 }
@@ -258,7 +277,7 @@ func (l *bankLine) finding(use *arrayUse, total int) target.Finding {
 	if use == nil {
 		return f
 	}
-	r := findRemedy(&use.array.SharedArray, use.patterns, use.linear)
+	r := use.remedy()
 	switch {
 	case r != nil && use.more > 0:
 		f.Message += fmt.Sprintf("; %s (tried on all but %d of its accesses)", r, use.more)

@@ -28,14 +28,21 @@ func startSectors(b *block) unit {
 	if !sampled(b.view) {
 		return nil
 	}
-	return &sectorUnit{id: b.id, view: b.view, sites: map[sectorKey]*sectorSite{}}
+	return &sectorUnit{id: b.id, view: b.view, sites: map[sectorKey]*sectorSite{}, by: map[int][]argumentSite{}}
 }
 
 type sectorUnit struct {
 	id    probes.Dim3
 	view  target.View
 	sites map[sectorKey]*sectorSite
+	by    map[int][]argumentSite // by PC: what it accessed, usually one argument
 	moved int
+}
+
+// argumentSite is a site for the addresses of one allocation.
+type argumentSite struct {
+	lo, hi uint64
+	*sectorSite
 }
 
 // sectorKey is a source line and what it accesses.
@@ -72,7 +79,21 @@ func (u *sectorUnit) Event(e *target.Event) {
 	moved, needed := sectors(addr, e.Mask, e.Bytes)
 	u.moved += moved
 	first := bits.TrailingZeros32(e.Mask)
-	name, _ := u.view.Name(space, addr[first])
+	s := u.site(e, addr[first])
+	s.warps |= 1 << (e.Warp & 63)
+	s.accesses++
+	s.moved, s.needed = s.moved+moved, s.needed+needed
+	s.strided(addr, e.Mask)
+}
+
+// site finds what the instruction accesses at an address.
+func (u *sectorUnit) site(e *target.Event, addr uint64) *sectorSite {
+	for _, a := range u.by[e.PC] {
+		if addr >= a.lo && addr < a.hi {
+			return a.sectorSite
+		}
+	}
+	name, _ := u.view.Name(target.SpaceGlobal, addr)
 	src := target.Blame(e.Func, e.Instr.Index)
 	k := sectorKey{name, src.File, src.Line}
 	s := u.sites[k]
@@ -80,10 +101,9 @@ func (u *sectorUnit) Event(e *target.Event) {
 		s = &sectorSite{sectorKey: k, source: src, block: u.id, op: e.Instr.Opcode()}
 		u.sites[k] = s
 	}
-	s.warps |= 1 << (e.Warp & 63)
-	s.accesses++
-	s.moved, s.needed = s.moved+moved, s.needed+needed
-	s.strided(addr, e.Mask)
+	lo, hi, _ := u.view.Extent(addr)
+	u.by[e.PC] = append(u.by[e.PC], argumentSite{lo, hi, s})
+	return s
 }
 
 // sectors counts the sectors that the lanes touch, and how few would hold their bytes.
