@@ -47,30 +47,45 @@ func (q *inquiry) candidates(s *suspect) []remedy {
 func remediesFor(fn *ptx.Func, f *debugkern.FindingDoc) []remedy {
 	switch f.Kind {
 	case "race":
-		return raceRemedies(fn, f)
+		return append(checked(fn, f), raceRemedies(fn, f)...)
 	case "cp-async":
-		return asyncRemedies(fn, f)
+		return append(asyncRemedies(fn, f), checked(fn, f)...)
 	case "barrier":
 		return barrierRemedies(fn, f)
 	}
 	return nil
 }
 
-// checked is the remedy that the checker itself worked out: one place for all that the finding counts.
+// checked is the remedy that the checker itself worked out: the places that order all that the finding counts.
 func checked(fn *ptx.Func, f *debugkern.FindingDoc) []remedy {
-	if len(f.Remedy) == 0 || f.Remedy[0].At >= len(fn.Body) {
+	if len(f.Remedy) == 0 || slices.ContainsFunc(f.Remedy, func(e ptx.Edit) bool { return e.Func != fn.Name || e.At >= len(fn.Body) }) {
 		return nil
 	}
 	var names []string
 	for _, e := range f.Remedy {
 		for _, ins := range []insertion{waitAll, blockSync, warpSync} {
-			if ins.kind == e.Kind {
+			if ins.kind == e.Kind && !slices.Contains(names, ins.source) {
 				names = append(names, ins.source)
 			}
 		}
 	}
-	what := fmt.Sprintf("%s before %s", strings.Join(names, " and "), placeText(blame(fn, f.Remedy[0].At)))
+	where := "before " + placeText(blame(fn, f.Remedy[0].At))
+	if f.Missing != nil {
+		if m := missingPlaces.FindStringSubmatch(*f.Missing); m != nil && m[1] == m[3] {
+			where = fmt.Sprintf("between lines %s and %s", m[2], m[4])
+			if first, then := number(m[2]), number(m[4]); first > then {
+				where += " of the next iteration"
+			}
+		}
+	}
+	what := strings.Join(names, " and ") + " " + where
 	return []remedy{{text: "with " + what, advice: "put " + what, edits: func(*debugkern.Run) []ptx.Edit { return f.Remedy }}}
+}
+
+// number reads a line number.
+func number(text string) int {
+	n, _ := strconv.Atoi(text)
+	return n
 }
 
 // raceRemedies puts the synchronisation that the finding names, then the others, at the places between the two sides.
@@ -124,9 +139,7 @@ func gaps(fn *ptx.Func, f *debugkern.FindingDoc) []gap {
 	}
 	if f.Missing != nil {
 		if m := missingPlaces.FindStringSubmatch(*f.Missing); m != nil {
-			l1, _ := strconv.Atoi(m[2])
-			l2, _ := strconv.Atoi(m[4])
-			add(&debugkern.SourceDoc{File: m[1], Line: l1}, &debugkern.SourceDoc{File: m[3], Line: l2})
+			add(&debugkern.SourceDoc{File: m[1], Line: number(m[2])}, &debugkern.SourceDoc{File: m[3], Line: number(m[4])})
 		}
 	}
 	other := f.Other
@@ -141,31 +154,39 @@ func gaps(fn *ptx.Func, f *debugkern.FindingDoc) []gap {
 // gapsBetween lists the gaps from one line to another that is executed after it, the next time round a loop if it stands
 // before it.
 func gapsBetween(fn *ptx.Func, first, then *debugkern.SourceDoc) []gap {
-	a, b := instructionsAt(fn, first), instructionsAt(fn, then)
+	a, b := accessesAt(fn, first), accessesAt(fn, then)
 	if len(a) == 0 || len(b) == 0 {
 		return nil
 	}
 	where := fmt.Sprintf("between lines %d and %d", first.Line, then.Line)
 	isFirst, isThen := set(a), set(b)
-	var probe, before, after []int
-	last, probed := -1, -1 // the first line's last instruction that none of the second has followed; the probe behind it
+	var probe, branch, before, after []int
+	last, probed, branched := -1, -1, -1 // the first line's last access that none of the second has followed; the probe and the condition behind it
 	for i, in := range fn.Body {
 		if isThen[i] && last >= 0 {
-			if probed < 0 {
-				probed = i
+			if branched < 0 {
+				branched = i
 			}
-			probe, before, after = append(probe, probed), append(before, i), append(after, last+1)
+			if probed < 0 {
+				probed = branched
+			}
+			probe, branch, before, after = append(probe, probed), append(branch, branched), append(before, i), append(after, last+1)
 			last = -1
 		}
 		switch {
 		case isFirst[i]:
-			last, probed = i, -1
-		case last >= 0 && probed < 0 && fromProbe(in.Loc):
-			probed = i
+			last, probed, branched = i, -1, -1
+		case last < 0:
+		case fromProbe(in.Loc):
+			if probed < 0 {
+				probed = i
+			}
+		case in.Op == "bra" && in.Guard != nil: // whoever does not take it has to be waited for as well
+			branched = i
 		}
 	}
 	if len(before) > 0 {
-		return []gap{{probe, where}, {before, where}, {after, where}}
+		return []gap{{probe, where}, {branch, where}, {before, where}, {after, where}}
 	}
 	end := a[len(a)-1]
 	next := end + 1
@@ -177,6 +198,27 @@ func gapsBetween(fn *ptx.Func, first, then *debugkern.SourceDoc) []gap {
 		if at > 0 && at < len(fn.Body) {
 			out = append(out, gap{[]int{at}, where + " of the next iteration"})
 		}
+	}
+	return out
+}
+
+// accessesAt lists the instructions of a line that access memory or synchronise copies, all of the line where none does:
+// addresses are computed wherever the compiler likes.
+func accessesAt(fn *ptx.Func, at *debugkern.SourceDoc) []int {
+	all := instructionsAt(fn, at)
+	var out []int
+	for _, i := range all {
+		switch in := fn.Body[i]; in.Op {
+		case "ld", "st", "atom", "red", "ldmatrix", "stmatrix", "cp":
+			out = append(out, i)
+		case "wmma":
+			if in.Has("load") || in.Has("store") {
+				out = append(out, i)
+			}
+		}
+	}
+	if len(out) == 0 {
+		return all
 	}
 	return out
 }
