@@ -10,7 +10,7 @@ WHEELS    := nvidia-cuda-nvrtc-cu12==12.0.140 nvidia-cuda-runtime-cu12==12.0.146
 FUZZTIME  ?= 2m
 
 .DEFAULT_GOAL := help
-.PHONY: help run build install test test-long test-gpu race faults mutants golden ptx toolchain fuzz bench cover lint check crossbuild clean
+.PHONY: help run build install test test-long test-gpu race faults silence mutants golden ptx toolchain fuzz bench cover lint check crossbuild clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ race: ## the tests under the race detector
 
 faults: ## every planted fault on seeds 0-9: expected, got
 	TILESCOPE_FAULT_SEEDS=1 $(GO) test -count=1 -run TestFaultTable -v ./debugkern/cli
+
+silence: ## every clean variant under every checker, shape and gate on 100 seeds: nothing may be found
+	TILESCOPE_SILENCE_SEEDS=100 $(GO) test -count=1 -timeout 60m -run TestSilence -v ./debugkern
 
 mutants: ## every synchronisation of every clean variant changed in turn: what a checker says of it
 	TILESCOPE_LONG=1 $(GO) test -count=1 -timeout 60m -run TestMutants -v ./debugkern

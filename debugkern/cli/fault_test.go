@@ -16,8 +16,9 @@ type expectation struct {
 	base, shape string
 	guilty      string // the first guilty stage is one of these letters; "" none
 	fingerprint string // the best one names this, explaining at least 0.9; "" not said
-	finding     string // kind of a finding of severity error
-	variable    string // that its variable contains
+	finding     string // kind of a finding of severity error, which diagnose makes
+	variable    string // that its variable contains, or several such by |
+	missing     string // for a race: what its missing synchronisation contains
 	tile        func(int) bool
 }
 
@@ -46,12 +47,22 @@ var faultTable = map[string]expectation{
 	"q-overread":      {base: "stage2", shape: "partial", finding: "out-of-bounds", variable: "Q"},
 	"s-overrun":       {base: "stage2", shape: "validation", finding: "out-of-bounds", variable: "sS"},
 	"quant-127.5":     {base: "stage2", shape: "validation", finding: "quantiser"},
-	"kv-lut-overlap":  {base: "kvlut", shape: "validation", guilty: "K", tile: lastOfTwo},
+	"kv-lut-overlap":  {base: "kvlut", shape: "validation", guilty: "K", tile: lastOfTwo, finding: "overlap", variable: "kv_lut"},
 	"lut-order":       {base: "stage3b", shape: "validation", guilty: "mlP", tile: firstTile},
 	"lut-hole":        {base: "stage3b", shape: "validation", guilty: "mlP", tile: firstTile},
-	"softmax-race":    {base: "stage3b", shape: "validation", guilty: "mlPU"},
+	"softmax-race":    {base: "stage3b", shape: "small", finding: "race", variable: "m_smem", missing: "exclusive"},
 	"merge-double":    {base: "flashcore_fused_wmma", shape: "validation", guilty: "U", fingerprint: "term", tile: firstTile},
-	"pv-gap":          {base: "flashcore_fused_wmma", shape: "validation", guilty: "U", fingerprint: "half-missing", tile: firstTile},
+	"merge-race":      {base: "flashcore_fused_wmma", shape: "small", finding: "race", variable: "U_smem", missing: "exclusive"},
+	"sync-s":          {base: "stage2", shape: "small", finding: "race", variable: "sS", missing: "__syncthreads"},
+	"sync-p":          {base: "stage2", shape: "small", finding: "race", variable: "sP", missing: "__syncthreads"},
+	"sync-kv":         {base: "stage2", shape: "validation", finding: "race", variable: "sKT|sV", missing: "__syncthreads"},
+	"sync-frag":       {base: "stage2", shape: "small", finding: "race", variable: "sPV_frag", missing: "__syncwarp"},
+	"cp-async-wait":   {base: "stage2", shape: "validation", finding: "cp-async", variable: "_u8"},
+
+	"barrier-divergent": {base: "stage2", shape: "partial", finding: "barrier"},
+	"nan-first-tile":    {base: "stage2", shape: "validation", finding: "nan-origin"},
+
+	"pv-gap": {base: "flashcore_fused_wmma", shape: "validation", guilty: "U", fingerprint: "half-missing", tile: firstTile},
 }
 
 // TestFaultTable runs every planted fault through the command line and holds the document against the table: seed 0, or
@@ -78,7 +89,7 @@ func TestFaultTable(t *testing.T) {
 
 func checkFault(t *testing.T, name string, want expectation, seed int) {
 	t.Helper()
-	rep, code, errText := runJSON(t, "run", want.base, "--shape", want.shape, "--fault", name, "--seed", fmt.Sprint(seed), "--backend", "emu")
+	rep, code, errText := runJSON(t, "diagnose", want.base, "--shape", want.shape, "--fault", name, "--seed", fmt.Sprint(seed), "--backend", "emu")
 	if code != 1 {
 		t.Fatalf("seed %d: exit %d, want 1: %s", seed, code, errText)
 	}
@@ -93,12 +104,17 @@ func checkFault(t *testing.T, name string, want expectation, seed int) {
 		return
 	}
 	hit := slices.ContainsFunc(rep.Findings, func(f debugkern.FindingDoc) bool {
-		return f.Kind == want.finding && f.Severity == "error" && strings.Contains(f.Variable, want.variable) &&
-			(f.Kind == "quantiser" || f.Source != nil && f.Source.Line > 0)
+		return f.Kind == want.finding && f.Severity == "error" && containsAny(f.Variable, want.variable) &&
+			(f.Kind == "quantiser" || f.Source != nil && f.Source.Line > 0) && (f.Kind != "race" || f.Other != nil && f.Other.Line > 0) &&
+			(want.missing == "" || f.Missing != nil && strings.Contains(*f.Missing, want.missing))
 	})
 	if !hit {
-		t.Errorf("no finding %s on %q with a source line: %s", want.finding, want.variable, got)
+		t.Errorf("no finding %s on %q with its lines and what is missing (%q): %s", want.finding, want.variable, want.missing, got)
 	}
+}
+
+func containsAny(s, parts string) bool {
+	return slices.ContainsFunc(strings.Split(parts, "|"), func(p string) bool { return strings.Contains(s, p) })
 }
 
 func checkGuilty(t *testing.T, rep *debugkern.Report, want expectation) {
