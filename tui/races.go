@@ -288,7 +288,7 @@ func (m *Model) showRaces() {
 	key := label(keymap.Diff)
 	switch {
 	case m.diagnosed():
-		d.Story, d.Findings, d.Causes, d.Diagnosed = q.doc.Story, q.doc.Findings, q.doc.Causes, true
+		d.Story, d.Findings, d.Causes, d.Barriers, d.Diagnosed = q.doc.Story, q.doc.Findings, q.doc.Causes, q.doc.Barriers, true
 	case q.of == subject(m.req) && (q.active || q.found != nil):
 		d.Findings, d.Causes = q.found, q.causes
 		d.Hint = "The diagnosis is under way: findings stand below as they are found, causes when they are proven."
@@ -398,9 +398,6 @@ func (m *Model) fetchScene() tea.Cmd {
 	req := debugkern.SceneRequest{
 		Block: f.Block, Variable: f.Variable, Index: f.Index, KVTile: f.KVTile, Sides: [2]*debugkern.SourceDoc{f.Source, f.Other}, Warps: f.Warps, Schedule: m.req.Schedule,
 	}
-	if f.Other == nil {
-		req.Sides[1] = f.Source
-	}
 	seq, key, who := m.race.seq, m.findingKey(f), m.opt.races
 	return func() tea.Msg {
 		defer cancel()
@@ -443,14 +440,14 @@ func (m *Model) nextFinding(dir int) tea.Cmd {
 }
 
 func (m *Model) foldAdvice() tea.Cmd {
-	open, any := m.pane.races.Fold()
+	what, open, ok := m.pane.races.Fold()
 	switch {
-	case !any:
-		m.say("there is no advice")
+	case !ok:
+		m.say("there is no " + what)
 	case open:
-		m.say("advice unfolded")
+		m.say(what + " unfolded")
 	default:
-		m.say("advice folded")
+		m.say(what + " folded")
 	}
 	return m.askScene()
 }
@@ -469,6 +466,8 @@ func (m *Model) openFinding() tea.Cmd {
 		}
 	} else if c := m.pane.races.Cause(); c != nil {
 		at, block, kv = c.Place.Source, c.Place.Block, c.Place.KVTile
+	} else if b := m.pane.races.Barrier(); b != nil {
+		at, kv = b.Source, -1
 	}
 	if at == nil {
 		m.say("no finding to open here")

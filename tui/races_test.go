@@ -67,6 +67,10 @@ func (f *fakeRaces) Diagnose(ctx context.Context, req debugkern.Request, o diagn
 		{Kind: "table", Title: "fragment table WMMA_ACCUM_LUT: rows 4 to 7 swapped", Stage: "P", Finding: -1, Advice: "take the table that introspection gives",
 			Place: diagnose.Place{KVTile: -1, Row: -1, Col: -1, Source: &debugkern.SourceDoc{File: kernelFile, Line: 20}}},
 	}
+	d.Barriers = []diagnose.BarrierDoc{
+		{Source: found[0].Source, Instr: "bar.sync 0", Needed: true, Because: "without it sKT races between lines 212 and 140", Variables: []string{"sKT"}},
+		{Source: found[1].Other, Instr: "bar.warp.sync", Copies: 2, Because: "nothing that was tried races without it"},
+	}
 	d.Story = []string{
 		"stage2 1,4,128,64 seed 0: diverges, O off by up to 3.2 in 30298 of 32768 cells: 2 independent causes",
 		"1. " + d.Causes[0].Title + "; spoils m, P (53 % of the error)", "   change: " + d.Causes[0].Advice, "2. " + d.Causes[1].Title, "   change: " + d.Causes[1].Advice,
@@ -258,6 +262,23 @@ func TestAdviceIsFoldedAndFiltered(t *testing.T) {
 	}
 	if d.press("esc"); !contains(d.text(), "race m_smem[5]") {
 		t.Errorf("Esc does not clear the filter:\n%s", d.text())
+	}
+}
+
+func TestEverySynchronisationSaysWhatItIsFor(t *testing.T) {
+	d, _ := diagnosedDriver(t, 120, 40, plainLook)
+	d.press("G")
+	if !contains(d.text(), "▸+ synchronisations 2, 1 needed") {
+		t.Fatalf("nothing is folded at the end:\n%s", d.text())
+	}
+	if d.press("space", "j"); !contains(d.text(), "✓ "+kernelFile+":140 bar.sync 0") || !contains(d.text(), "without it sKT races") || !contains(d.text(), "A "+kernelFile+":140") {
+		t.Errorf("what it is for:\n%s", d.text())
+	}
+	if d.press("j"); !contains(d.text(), "~ "+kernelFile+":88 bar.warp.sync") || !contains(d.text(), "unneeded") {
+		t.Errorf("one that is not needed:\n%s", d.text())
+	}
+	if d.press("enter"); d.m.view != keymap.Source {
+		t.Errorf("Enter went to %s", d.m.view)
 	}
 }
 

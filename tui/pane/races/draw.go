@@ -154,84 +154,6 @@ func (p *Pane) story(w, h int) []string {
 	return p.box(Story, title, "", p.storyLines(), w, h)
 }
 
-// list is the causes with their findings.
-func (p *Pane) list(w, h int) []string {
-	body := h - 2
-	p.first = max(0, min(max(min(p.first, p.at), p.at-body+1), len(p.rows)-body))
-	var lines []string
-	for i := p.first; i < min(p.first+body, len(p.rows)); i++ {
-		lines = append(lines, p.rowLine(i, w-2))
-	}
-	if lines == nil {
-		text := "no finding"
-		if p.filter != "" {
-			text += " matches " + p.filter
-		}
-		lines = append(lines, p.th.Line(w-2).Space(1).Add(p.th.Dim, text).Done())
-	}
-	n := 0
-	for _, f := range p.data.Findings {
-		if !isAdvice(f) {
-			n++
-		}
-	}
-	title := theme.Count(n, "finding")
-	if len(p.data.Causes) > 0 {
-		title += ", " + theme.Count(len(p.data.Causes), "cause")
-	}
-	note := ""
-	if p.filter != "" {
-		note = "&" + p.filter
-	} else if len(p.rows) > body {
-		note = fmt.Sprintf("%d of %d", p.at+1, len(p.rows))
-	}
-	return p.th.Box(title, note, lines, w, h, p.focus == List)
-}
-
-func (p *Pane) rowLine(i, w int) string {
-	r := p.rows[i]
-	l := p.th.Line(w)
-	text := p.th.Text
-	if i == p.at {
-		text = p.th.Strong
-		l.Glyph(p.th.Accent, p.th.Glyph.Pointer)
-	} else {
-		l.Space(1)
-	}
-	switch {
-	case r.fold:
-		n := 0
-		for _, f := range p.data.Findings {
-			if isAdvice(f) {
-				n++
-			}
-		}
-		mark := "+"
-		if p.open || p.filter != "" {
-			mark = "-"
-		}
-		return l.Add(p.th.Dim, fmt.Sprintf("%s advice %d", mark, n)).Done()
-	case r.finding < 0:
-		c := &p.data.Causes[r.cause]
-		l.Add(p.th.Wrong, fmt.Sprintf("%d. ", r.cause+1))
-		share := ""
-		if c.Share != nil {
-			share = fmt.Sprintf(" %.0f %%", 100*float64(*c.Share))
-		}
-		l.Add(text, p.th.Fit(c.Title, l.Left()-p.th.Width(share)))
-		return l.Right(p.th.Accent, share, w).Done()
-	}
-	f := &p.data.Findings[r.finding]
-	if r.cause >= 0 {
-		l.Space(3)
-	}
-	style, mark := p.th.Wrong, p.th.Glyph.Wrong
-	if isAdvice(*f) {
-		style, mark = p.th.Taint, p.th.Glyph.Taint
-	}
-	return l.Glyph(style, mark).Space(1).Add(text, p.th.Fit(title(f), l.Left())).Done()
-}
-
 // entry is one fact about the finding: a name, then text.
 type entry struct {
 	name  string
@@ -267,6 +189,18 @@ func (p *Pane) about() []entry {
 		say("so", f.Consequence, p.th.Text)
 		say("hits", f.Neighbour, p.th.Text)
 		say("where", place(f), p.th.Dim)
+	}
+	if b := p.Barrier(); b != nil {
+		if b.Needed {
+			say("needed", b.Because, p.th.OK)
+		} else {
+			say("unneeded", b.Because, p.th.Taint)
+		}
+		say("what", b.Instr, p.th.Text)
+		say("guards", strings.Join(b.Variables, ", "), p.th.Text)
+		if b.Copies > 1 {
+			say("copies", fmt.Sprintf("%d instructions were made of this line", b.Copies), p.th.Dim)
+		}
 	}
 	if c := p.Cause(); c != nil {
 		say("change", c.Advice, p.th.Text)
@@ -322,6 +256,8 @@ func (p *Pane) sides(w, h int) []string {
 		a, b = p.data.Findings[i].Source, p.data.Findings[i].Other
 	} else if c := p.Cause(); c != nil {
 		a, b = c.Place.Source, c.Place.Other
+	} else if x := p.Barrier(); x != nil {
+		a = x.Source
 	}
 	switch {
 	case b == nil:

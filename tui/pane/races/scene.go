@@ -249,7 +249,10 @@ func (p *Pane) strip(w, h int) []string {
 	}
 	g := p.th.Glyph
 	pair := "the two sides do not meet in this execution"
-	if sc.Pair[0] >= 0 {
+	switch {
+	case sc.Request.Sides[1] == nil && sc.Request.Sides[0] != nil:
+		pair = fmt.Sprintf("x: %d accesses of line %d to %s", len(sc.Accesses), sc.Request.Sides[0].Line, sc.Request.Variable)
+	case sc.Pair[0] >= 0:
 		pair = "A " + p.doing(0) + " · B " + p.doing(1)
 	}
 	lines = append(lines[:body], p.th.Line(w-2).Space(1).Add(p.th.Wrong, p.th.Fit(pair, w-4)).Done(),

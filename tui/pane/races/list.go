@@ -1,0 +1,327 @@
+package races
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/diagnose"
+	"tilescope/tui/theme"
+)
+
+// row is one line of the list: a cause, a finding, a synchronisation, or what folds and unfolds some of them. What it is not
+// is -1.
+type row struct{ cause, finding, barrier, fold int }
+
+// What is folded until somebody asks.
+const (
+	foldAdvice = iota
+	foldBarriers
+	numFolds
+)
+
+// SetFilter shows only findings whose kind, severity, variable or message contains text, "" for all.
+func (p *Pane) SetFilter(text string) {
+	p.filter = text
+	p.regroup()
+}
+
+// Fold folds or unfolds what the cursor's row belongs to, advice where it belongs to nothing. It names it and reports whether
+// it is unfolded now; ok is false where there is none.
+func (p *Pane) Fold() (what string, open, ok bool) {
+	k := foldAdvice
+	if p.at < len(p.rows) {
+		if r := p.rows[p.at]; r.fold == foldBarriers || r.barrier >= 0 {
+			k = foldBarriers
+		}
+	}
+	p.open[k] = !p.open[k]
+	p.regroup()
+	return [numFolds]string{"advice", "synchronisations"}[k], p.open[k], slices.ContainsFunc(p.rows, func(r row) bool { return r.fold == k })
+}
+
+// OnFold reports whether the cursor is on a line that folds others.
+func (p *Pane) OnFold() bool { return p.at < len(p.rows) && p.rows[p.at].fold >= 0 }
+
+// Finding is the index of the finding under the cursor: of a cause, its first.
+func (p *Pane) Finding() (int, bool) {
+	if p.at >= len(p.rows) {
+		return 0, false
+	}
+	r := p.rows[p.at]
+	if r.finding >= 0 {
+		return r.finding, true
+	}
+	if r.cause >= 0 {
+		if all := p.of(&p.data.Causes[r.cause]); len(all) > 0 {
+			return all[0], true
+		}
+	}
+	return 0, false
+}
+
+// Cause is the cause under the cursor, or that of the finding there; nil where there is none.
+func (p *Pane) Cause() *diagnose.Cause {
+	if p.at < len(p.rows) && p.rows[p.at].cause >= 0 {
+		return &p.data.Causes[p.rows[p.at].cause]
+	}
+	return nil
+}
+
+// Barrier is the synchronisation under the cursor, nil where there is none.
+func (p *Pane) Barrier() *diagnose.BarrierDoc {
+	if p.at < len(p.rows) && p.rows[p.at].barrier >= 0 {
+		return &p.data.Barriers[p.rows[p.at].barrier]
+	}
+	return nil
+}
+
+func isAdvice(f debugkern.FindingDoc) bool { return f.Severity == "advice" }
+
+// of lists the findings of a cause.
+func (p *Pane) of(c *diagnose.Cause) []int {
+	list := c.Findings
+	if len(list) == 0 && c.Finding >= 0 {
+		list = []int{c.Finding}
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return i < 0 || i >= len(p.data.Findings) })
+}
+
+// identity is what a row says: causes told one after the other change its place.
+func (p *Pane) identity(r row) string {
+	switch {
+	case r.fold >= 0:
+		return fmt.Sprint("fold ", r.fold)
+	case r.barrier >= 0:
+		return barrierTitle(&p.data.Barriers[r.barrier])
+	case r.finding >= 0:
+		f := &p.data.Findings[r.finding]
+		return title(f) + f.Message
+	}
+	return p.data.Causes[r.cause].Title
+}
+
+// regroup makes the list: causes with their findings, errors without a cause, advice, synchronisations.
+func (p *Pane) regroup() {
+	p.changed = true
+	p.rows = p.rows[:0]
+	told := map[int]bool{}
+	for i := range p.data.Causes {
+		c := &p.data.Causes[i]
+		if !p.matches(c.Kind + " error " + c.Title + " " + c.Stage) {
+			continue
+		}
+		p.rows = append(p.rows, row{i, -1, -1, -1})
+		for _, f := range p.of(c) {
+			if !told[f] {
+				told[f] = true
+				p.rows = append(p.rows, row{i, f, -1, -1})
+			}
+		}
+	}
+	var advice, barriers []row
+	for i := range p.data.Findings {
+		f := &p.data.Findings[i]
+		switch {
+		case told[i] || !p.matches(f.Kind+" "+f.Severity+" "+f.Variable+" "+f.Message):
+		case isAdvice(*f):
+			advice = append(advice, row{-1, i, -1, -1})
+		default:
+			p.rows = append(p.rows, row{-1, i, -1, -1})
+		}
+	}
+	for i := range p.data.Barriers {
+		b := &p.data.Barriers[i]
+		if p.matches(barrierTitle(b) + " " + b.Because) {
+			barriers = append(barriers, row{-1, -1, i, -1})
+		}
+	}
+	for k, list := range [numFolds][]row{advice, barriers} {
+		if len(list) == 0 {
+			continue
+		}
+		p.rows = append(p.rows, row{-1, -1, -1, k})
+		if p.unfolded(k) {
+			p.rows = append(p.rows, list...)
+		}
+	}
+	p.at = max(0, min(p.at, len(p.rows)-1))
+}
+
+// unfolded reports whether a fold's rows are listed: all that match are, while there is a filter.
+func (p *Pane) unfolded(k int) bool { return p.open[k] || p.filter != "" }
+
+func (p *Pane) matches(text string) bool {
+	return p.filter == "" || strings.Contains(strings.ToLower(text), strings.ToLower(p.filter))
+}
+
+// Move moves the cursor through the list and reports whether it moved.
+func (p *Pane) Move(n int) bool {
+	to := max(0, min(p.at+n, len(p.rows)-1))
+	moved := to != p.at
+	if moved {
+		p.at, p.changed = to, true
+		p.scroll = [numParts]int{Story: p.scroll[Story]}
+	}
+	return moved
+}
+
+// Next moves to the next (dir 1) or previous finding, round the end, and reports whether there is another.
+func (p *Pane) Next(dir int) bool {
+	n := len(p.rows)
+	for k := 1; k < n; k++ {
+		if i := ((p.at+dir*k)%n + n) % n; p.rows[i].finding >= 0 {
+			return p.Move(i - p.at)
+		}
+	}
+	return false
+}
+
+// list is the causes with their findings.
+func (p *Pane) list(w, h int) []string {
+	body := h - 2
+	p.first = max(0, min(max(min(p.first, p.at), p.at-body+1), len(p.rows)-body))
+	var lines []string
+	for i := p.first; i < min(p.first+body, len(p.rows)); i++ {
+		lines = append(lines, p.rowLine(i, w-2))
+	}
+	if lines == nil {
+		text := "no finding"
+		if p.filter != "" {
+			text += " matches " + p.filter
+		}
+		lines = append(lines, p.th.Line(w-2).Space(1).Add(p.th.Dim, text).Done())
+	}
+	n := 0
+	for _, f := range p.data.Findings {
+		if !isAdvice(f) {
+			n++
+		}
+	}
+	title := theme.Count(n, "finding")
+	if len(p.data.Causes) > 0 {
+		title += ", " + theme.Count(len(p.data.Causes), "cause")
+	}
+	note := ""
+	if p.filter != "" {
+		note = "&" + p.filter
+	} else if len(p.rows) > body {
+		note = fmt.Sprintf("%d of %d", p.at+1, len(p.rows))
+	}
+	return p.th.Box(title, note, lines, w, h, p.focus == List)
+}
+
+func (p *Pane) rowLine(i, w int) string {
+	r := p.rows[i]
+	l := p.th.Line(w)
+	text := p.th.Text
+	if i == p.at {
+		text = p.th.Strong
+		l.Glyph(p.th.Accent, p.th.Glyph.Pointer)
+	} else {
+		l.Space(1)
+	}
+	switch {
+	case r.fold >= 0:
+		return l.Add(p.th.Dim, p.th.Fit(p.foldText(r.fold), l.Left())).Done()
+	case r.barrier >= 0:
+		b := &p.data.Barriers[r.barrier]
+		style, mark := p.th.OK, p.th.Glyph.OK
+		if !b.Needed {
+			style, mark = p.th.Taint, p.th.Glyph.Taint
+		}
+		return l.Glyph(style, mark).Space(1).Add(text, p.th.Fit(barrierTitle(b), l.Left())).Done()
+	case r.finding < 0:
+		c := &p.data.Causes[r.cause]
+		l.Add(p.th.Wrong, fmt.Sprintf("%d. ", r.cause+1))
+		share := ""
+		if c.Share != nil {
+			share = fmt.Sprintf(" %.0f %%", 100*float64(*c.Share))
+		}
+		l.Add(text, p.th.Fit(c.Title, l.Left()-p.th.Width(share)))
+		return l.Right(p.th.Accent, share, w).Done()
+	}
+	f := &p.data.Findings[r.finding]
+	if r.cause >= 0 {
+		l.Space(3)
+	}
+	style, mark := p.th.Wrong, p.th.Glyph.Wrong
+	if isAdvice(*f) {
+		style, mark = p.th.Taint, p.th.Glyph.Taint
+	}
+	return l.Glyph(style, mark).Space(1).Add(text, p.th.Fit(title(f), l.Left())).Done()
+}
+
+// foldText says how much is folded.
+func (p *Pane) foldText(k int) string {
+	mark := "+"
+	if p.unfolded(k) {
+		mark = "-"
+	}
+	if k == foldBarriers {
+		needed := 0
+		for i := range p.data.Barriers {
+			if p.data.Barriers[i].Needed {
+				needed++
+			}
+		}
+		return fmt.Sprintf("%s synchronisations %d, %d needed", mark, len(p.data.Barriers), needed)
+	}
+	n := 0
+	for _, f := range p.data.Findings {
+		if isAdvice(f) {
+			n++
+		}
+	}
+	return fmt.Sprintf("%s advice %d", mark, n)
+}
+
+// barrierTitle is a synchronisation in one line.
+func barrierTitle(b *diagnose.BarrierDoc) string {
+	s := b.Instr
+	if b.Source != nil {
+		s = fmt.Sprintf("%s:%d %s", path.Base(b.Source.File), b.Source.Line, b.Instr)
+	}
+	return s
+}
+
+// title is a finding in one line.
+func title(f *debugkern.FindingDoc) string {
+	s := f.Kind
+	if f.Variable != "" {
+		s += " " + f.Variable
+		for _, i := range f.Index {
+			s += fmt.Sprintf("[%d]", i)
+		}
+	}
+	if f.Source != nil {
+		s += fmt.Sprintf(" line %d", f.Source.Line)
+	}
+	if f.Other != nil {
+		s += fmt.Sprintf("/%d", f.Other.Line)
+	}
+	if len(f.Warps) > 0 {
+		s += " warp " + numbers(f.Warps)
+	}
+	if f.KVTile >= 0 {
+		s += fmt.Sprintf(" kv %d", f.KVTile)
+	}
+	if f.Count > 1 {
+		s += fmt.Sprintf(" ×%d", f.Count)
+	}
+	return s
+}
+
+// numbers writes a short list of numbers: 0,2 or 0-3 or 0,1,5,….
+func numbers(list []int) string {
+	n := len(list)
+	switch {
+	case n > 2 && list[n-1]-list[0] == n-1:
+		return fmt.Sprintf("%d-%d", list[0], list[n-1])
+	case n > 4:
+		return strings.ReplaceAll(strings.Trim(fmt.Sprint(list[:4]), "[]"), " ", ",") + ",…"
+	}
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", ",")
+}
