@@ -28,6 +28,8 @@ type investigator interface {
 	WhatIf(ctx context.Context, run *debugkern.Run, f *debugkern.FindingDoc) ([]string, error)
 	// WhatIfRight does the same for a cause that no finding told.
 	WhatIfRight(ctx context.Context, run *debugkern.Run, c *diagnose.Cause) ([]string, error)
+	// WhatIfWithout takes a synchronisation away instead.
+	WhatIfWithout(ctx context.Context, run *debugkern.Run, b *diagnose.BarrierDoc) ([]string, error)
 }
 
 // session is the investigator that a debugger's session is.
@@ -55,6 +57,15 @@ func (session) WhatIf(ctx context.Context, run *debugkern.Run, f *debugkern.Find
 // WhatIfRight implements investigator.
 func (session) WhatIfRight(ctx context.Context, run *debugkern.Run, c *diagnose.Cause) ([]string, error) {
 	a, err := diagnose.WhatIfRight(ctx, run, c)
+	if err != nil {
+		return nil, err
+	}
+	return a.Lines(), nil
+}
+
+// WhatIfWithout implements investigator.
+func (session) WhatIfWithout(ctx context.Context, run *debugkern.Run, b *diagnose.BarrierDoc) ([]string, error) {
+	a, err := diagnose.WhatIfWithout(ctx, run, b)
 	if err != nil {
 		return nil, err
 	}
@@ -348,6 +359,9 @@ func (m *Model) lookKey() string {
 	if c := m.pane.races.Cause(); c != nil {
 		return "cause " + c.Title
 	}
+	if b := m.pane.races.Barrier(); b != nil {
+		return fmt.Sprint("synchronisation ", b.Source, b.Instr)
+	}
 	return ""
 }
 
@@ -559,9 +573,9 @@ func (m *Model) stageOf(variable string) (probes.Stage, bool) {
 
 // whatIf tries, virtually, what would put the finding right.
 func (m *Model) whatIf() tea.Cmd {
-	f, cause, run := m.selected(), m.pane.races.Cause(), m.executed()
+	f, cause, barrier, run := m.selected(), m.pane.races.Cause(), m.pane.races.Barrier(), m.executed()
 	switch {
-	case f == nil && cause == nil:
+	case f == nil && cause == nil && barrier == nil:
 		m.say("no finding here to put right")
 		return nil
 	case run == nil || m.opt.races == nil:
@@ -574,15 +588,18 @@ func (m *Model) whatIf() tea.Cmd {
 	ctx, cancel := context.WithCancel(m.ctx)
 	m.race.trying, m.race.stopIf = true, cancel
 	seq, key, who := m.race.seq, m.lookKey(), m.opt.races
-	m.say("trying what would put it right")
+	m.say(map[bool]string{true: "taking it away", false: "trying what would put it right"}[barrier != nil])
 	return func() tea.Msg {
 		defer cancel()
 		var text []string
 		var err error
-		if f != nil {
+		switch {
+		case f != nil:
 			text, err = who.WhatIf(ctx, run, f)
-		} else {
+		case cause != nil:
 			text, err = who.WhatIfRight(ctx, run, cause)
+		default:
+			text, err = who.WhatIfWithout(ctx, run, barrier)
 		}
 		return triedMsg{seq, key, text, err}
 	}

@@ -132,6 +132,11 @@ func (f *fakeRaces) WhatIfRight(_ context.Context, _ *debugkern.Run, c *diagnose
 	return []string{"with the table right: part of the error is gone"}, nil
 }
 
+func (f *fakeRaces) WhatIfWithout(_ context.Context, _ *debugkern.Run, b *diagnose.BarrierDoc) ([]string, error) {
+	f.tried++
+	return []string{"without the " + b.Instr + ": race on sKT comes"}, nil
+}
+
 func withRaces(f *fakeRaces) func(*Options) { return func(o *Options) { o.races = f } }
 
 // diagnosedDriver is the Races view with a diagnosis.
@@ -273,6 +278,9 @@ func TestEverySynchronisationSaysWhatItIsFor(t *testing.T) {
 	}
 	if d.press("space", "j"); !contains(d.text(), "✓ "+kernelFile+":140 bar.sync 0") || !contains(d.text(), "without it sKT races") || !contains(d.text(), "A "+kernelFile+":140") {
 		t.Errorf("what it is for:\n%s", d.text())
+	}
+	if d.press("i"); !contains(d.text(), "without the bar.sync 0: race on sKT comes") {
+		t.Errorf("without it:\n%s", d.text())
 	}
 	if d.press("j"); !contains(d.text(), "~ "+kernelFile+":88 bar.warp.sync") || !contains(d.text(), "unneeded") {
 		t.Errorf("one that is not needed:\n%s", d.text())

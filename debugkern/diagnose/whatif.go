@@ -3,6 +3,7 @@ package diagnose
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tilescope/debugkern"
@@ -14,9 +15,9 @@ import (
 type Attempt struct {
 	What    string            // "with __syncthreads() between lines 140 and 88"
 	Outcome *debugkern.WhatIf // of that
-	Gone    bool              // the finding is, and no other came; of a table: fewer cells are bad
+	Gone    bool              // the finding is, and no other came; of a table: fewer cells are bad; of a synchronisation: it is not missed
 	Tried   int               // changes tried, this one included
-	subject string
+	subject string            // "" for a synchronisation taken away
 }
 
 // Lines words an attempt: what became of the finding, of the verdict, what it costs.
@@ -24,14 +25,16 @@ func (a *Attempt) Lines() []string {
 	w := a.Outcome
 	head := a.What + ": "
 	switch {
-	case a.Gone:
+	case a.subject == "" && len(w.New) == 0:
+		head += "no checker finds anything new"
+	case a.subject != "" && a.Gone:
 		head += a.subject + " is gone"
 	case len(w.New) > 0:
-		head += fmt.Sprintf("%s on %s comes in its place", w.New[0].Kind, w.New[0].Variable)
+		head += "then " + strings.Join(about(w.New), ", ")
 	default:
 		head += a.subject + " stays"
 	}
-	if !a.Gone && a.Tried > 1 {
+	if a.subject != "" && !a.Gone && a.Tried > 1 {
 		head += fmt.Sprintf(" (and with %d other changes too)", a.Tried-1)
 	}
 	lines := []string{head}
@@ -41,15 +44,27 @@ func (a *Attempt) Lines() []string {
 	} else {
 		lines = append(lines, fmt.Sprintf("verdict of these blocks: %s, as before", after))
 	}
-	if was, now := damageOf(w.Before.Report), damageOf(w.After.Report); was.bad > 0 {
+	if was, now := damageOf(w.Before.Report), damageOf(w.After.Report); was.bad+now.bad > 0 {
 		lines = append(lines, fmt.Sprintf("%s, before %s", now, was))
 	}
-	for _, f := range w.Left {
-		if text := strings.TrimSpace(f.Kind + " on " + f.Variable); !strings.Contains(strings.Join(lines, "\n"), text) {
+	for _, text := range about(w.Left) {
+		if !strings.Contains(strings.Join(lines, "\n"), text) {
 			lines = append(lines, "left: "+text)
 		}
 	}
 	return append(lines, "cost: "+w.Cost.String())
+}
+
+// about names findings by kind and variable, each once.
+func about(fs []debugkern.FindingDoc) []string {
+	var out []string
+	for i := range fs {
+		text := strings.TrimSuffix(fmt.Sprintf("%s on %s", kindNoun(fs[i].Kind), fs[i].Variable), " on ")
+		if !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
 }
 
 // WhatIf puts what a finding says is missing into the run's module, at one place after another, until the finding is gone and
@@ -113,4 +128,26 @@ func WhatIfRight(ctx context.Context, run *debugkern.Run, c *Cause) (*Attempt, e
 		return &Attempt{What: "with " + t.Name + " as the hardware has it", Outcome: w, Gone: now.bad < was.bad, Tried: 1, subject: "part of the error"}, nil
 	}
 	return nil, fmt.Errorf("the module has no table %s", c.Place.Variable)
+}
+
+// WhatIfWithout takes a synchronisation away, all copies that were made of its line, and executes a block again.
+func WhatIfWithout(ctx context.Context, run *debugkern.Run, b *BarrierDoc) (*Attempt, error) {
+	fn := run.Entry()
+	if fn == nil || b.Source == nil {
+		return nil, fmt.Errorf("nothing is known of where %s stands", b.Instr)
+	}
+	var edits []ptx.Edit
+	for _, at := range fn.Syncs(isProbe) {
+		if *syncPlace(fn, at) == *b.Source && fn.Body[at].Opcode() == b.Instr {
+			edits = append(edits, ptx.Edit{Kind: ptx.Remove, Func: fn.Name, At: at})
+		}
+	}
+	if len(edits) == 0 {
+		return nil, fmt.Errorf("the build with probes has no %s at line %d", b.Instr, b.Source.Line)
+	}
+	w, err := run.WhatIf(ctx, edits, run.Blocks()[:1])
+	if err != nil {
+		return nil, err
+	}
+	return &Attempt{What: fmt.Sprintf("without the %s of line %d", b.Instr, b.Source.Line), Outcome: w, Gone: len(w.New) == 0, Tried: 1}, nil
 }

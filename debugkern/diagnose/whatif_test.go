@@ -33,6 +33,30 @@ func TestWhatIfOfAFinding(t *testing.T) {
 	}
 }
 
+// A synchronisation that is said to be needed is missed when it is taken away.
+func TestWhatIfWithoutASynchronisation(t *testing.T) {
+	d := run(t, "stage2", "small")
+	needed := 0
+	for i := range d.Barriers {
+		b := &d.Barriers[i]
+		a, err := diagnose.WhatIfWithout(t.Context(), d.Run, b)
+		if err != nil {
+			t.Errorf("%s of %+v: %v", b.Instr, b.Source, err)
+			continue
+		}
+		t.Logf("%v %s", b.Needed, strings.Join(a.Lines(), "; "))
+		if b.Needed && !a.Gone {
+			needed++
+		}
+		if !b.Needed && !a.Gone {
+			t.Errorf("said not to be needed: %s", a.Lines()[0])
+		}
+	}
+	if needed < 4 {
+		t.Errorf("%d synchronisations are missed", needed)
+	}
+}
+
 func TestWhatIfOfATable(t *testing.T) {
 	d := run(t, "stage3b", "small", "lut-order")
 	i := slices.IndexFunc(d.Causes, func(c diagnose.Cause) bool { return c.Kind == "table" })

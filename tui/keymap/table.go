@@ -112,7 +112,7 @@ func stepping() []Binding {
 func later() []Binding {
 	races := []Scope{Races}
 	return []Binding{
-		{Action: WhatIf, Keys: []string{"i"}, Label: "i", Help: "what if it were put right: applied virtually, nothing is compiled", Hint: "what if", Group: "Races", In: races},
+		{Action: WhatIf, Keys: []string{"i"}, Label: "i", Help: "what if it were put right, or this synchronisation away: virtually, nothing is compiled", Hint: "what if", Group: "Races", In: races},
 		{Action: Replay, Keys: []string{"p"}, Label: "p", Help: "replay the schedule that changes most", Hint: "replay", Group: "Races", In: races},
 	}
 }
