@@ -31,7 +31,7 @@ func InspectGPU(ctx context.Context, cfg BackendConfig, tools Config) []Part {
 		dirs          []string
 		version       *regexp.Regexp
 	}{
-		{"compute-sanitizer", "the CUDA toolkit (package cuda-sanitizer)", sanitizerDirs, sanitizerVersion},
+		{"compute-sanitizer", "the CUDA toolkit, or pip install nvidia-cuda-sanitizer-api", sanitizerDirs, sanitizerVersion},
 		{"nvcc", "the CUDA toolkit, or pip install " + strings.Join(NVCCWheels, " "), nvccDirs, ptxasRelease},
 	} {
 		p := Part{Name: tool.name, Install: tool.install, Detail: "not found"}

@@ -39,7 +39,7 @@ type Sanitized struct {
 }
 
 // ErrNoSanitizer is wrapped where there is no compute-sanitizer.
-var ErrNoSanitizer = errors.New("no compute-sanitizer found (it comes with the CUDA toolkit: package cuda-sanitizer-13-0 or the like)")
+var ErrNoSanitizer = errors.New("no compute-sanitizer found (it comes with the CUDA toolkit, or: pip install nvidia-cuda-sanitizer-api)")
 
 // sanitizerTools are the tools that are run, with their options. Racecheck tells both single hazards, which have addresses
 // and threads, and its analysis, which has every pair of places.
@@ -49,7 +49,7 @@ var sanitizerTools = map[string][]string{
 }
 
 var (
-	sanitizerDirs    = []string{"bin", "compute-sanitizer", "extras/compute-sanitizer", "nvidia/cu13/bin"}
+	sanitizerDirs    = []string{"bin", "compute-sanitizer", "extras/compute-sanitizer", "nvidia/cu13/compute-sanitizer", "nvidia/cuda_sanitizer_api/compute-sanitizer", "nvidia/cuda_sanitizer_api/bin"}
 	sanitizerVersion = regexp.MustCompile(`Version (\d+\.\d+(?:\.\d+)*)`)
 )
 

@@ -78,6 +78,22 @@ func TestParseRacecheck(t *testing.T) {
 	})
 }
 
+// Other spellings that the documentation shows.
+func TestParsePlaces(t *testing.T) {
+	for text, want := range map[string]SanitizerPlace{
+		"k():0x160 in demo.cu:6":                  {Function: "k()", Offset: 0x160, File: "demo.cu", Line: 6},
+		"ns::k(int *, int)+0x50":                  {Function: "ns::k(int *, int)", Offset: 0x50},
+		"RAW()+0x280 in raceGroupBasic:46":        {Function: "RAW()", Offset: 0x280, File: "raceGroupBasic", Line: 46},
+		"0x3c8 in k(int*,int)":                    {Function: "k(int*,int)", Offset: 0x3c8},
+		"NVIDIA Internal [0x520]":                 {Function: "NVIDIA Internal [0x520]"},
+		"0x00000170 in ./race.cu:4:t(int*, int*)": {Function: "t(int*, int*)", Offset: 0x170, File: "./race.cu", Line: 4},
+	} {
+		if got := parsePlace(text); got != want {
+			t.Errorf("%s: %+v", text, got)
+		}
+	}
+}
+
 // Versions before 2022 write places the other way round.
 func TestParseOldSanitizer(t *testing.T) {
 	got, _ := sample(t, "old.txt")
@@ -181,7 +197,7 @@ func TestSanitizeRefusals(t *testing.T) {
 		t.Skip("this machine has one that cannot be hidden")
 	}
 	cfg.Tools = Config{Root: t.TempDir()}
-	if _, err := Sanitize(t.Context(), cfg, "memcheck", module(t, "copy", ""), "copy", floats(12)); !errors.Is(err, ErrNoSanitizer) || !strings.Contains(err.Error(), "cuda-sanitizer") {
+	if _, err := Sanitize(t.Context(), cfg, "memcheck", module(t, "copy", ""), "copy", floats(12)); !errors.Is(err, ErrNoSanitizer) || !strings.Contains(err.Error(), "nvidia-cuda-sanitizer-api") {
 		t.Errorf("none: %v", err)
 	}
 }

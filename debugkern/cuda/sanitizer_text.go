@@ -54,7 +54,7 @@ func (p SanitizerPlace) same(q SanitizerPlace) bool {
 // compute-sanitizer's text, as its documentation shows it: every line begins with nine equals signs. Older versions write
 // places as `0x90 in file.cu:10:f(int)`, newer ones as `f(int)+0x90 in file.cu:10`.
 var (
-	invalidLine  = regexp.MustCompile(`^Invalid __(\w+)__ (read|write|atomic\w*) of size (\d+)`)
+	invalidLine  = regexp.MustCompile(`^(?:Potential i|I)nvalid __(\w+)__ (read|write|atomic\w*) of size (\d+)`)
 	severityLine = regexp.MustCompile(`^(?i:(error|warning|warn|info))\s*:\s*(?:\([^)]*\)\s*)?(.*)$`)
 	raceLine     = regexp.MustCompile(`^(?:(\w+) )?[Rr]ace reported between (Read|Write|Atomic) access at (.*?)\s*$`)
 	raceAndLine  = regexp.MustCompile(`^and (Read|Write|Atomic) access at (.*?)(?:\s*\[(\d+) hazards?\])?\s*$`)
@@ -64,7 +64,7 @@ var (
 	addressLine  = regexp.MustCompile(`^(?:Address|Access at|Access to) 0x([0-9a-fA-F]+) is (out of bounds|misaligned)`)
 	atLine       = regexp.MustCompile(`^at (.*?)\s*$`)
 	frameLine    = regexp.MustCompile(`^Device Frame:\s*(.*?)\s*$`)
-	newPlace     = regexp.MustCompile(`^(.*?)\+0x([0-9a-fA-F]+)(?: in (.+):(\d+))?$`)
+	newPlace     = regexp.MustCompile(`^(.*?)[+:]0x([0-9a-fA-F]+)(?: in (.+):(\d+))?$`)
 	oldPlace     = regexp.MustCompile(`^0x([0-9a-fA-F]+) in (?:(.+?):(\d+):)?(.*)$`)
 	summaryLine  = regexp.MustCompile(`^(?:ERROR|RACECHECK) SUMMARY: (.*)$`)
 )
