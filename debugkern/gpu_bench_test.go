@@ -17,14 +17,15 @@ import (
 //	go test -c ./debugkern && TILESCOPE_BIN=bin/tilescope ./debugkern.test -test.run '^$' -test.bench GPU
 
 // openGPUSession opens a session whose GPU is served by the program that TILESCOPE_BIN names, with a disk cache of its own.
-func openGPUSession(b *testing.B) *Session {
+func openGPUSession(b testing.TB) *Session {
 	b.Helper()
 	bin := os.Getenv("TILESCOPE_BIN")
 	if bin == "" {
 		b.Skip("needs an NVIDIA GPU and a built program: set TILESCOPE_BIN")
 	}
 	s, err := Open(context.Background(), Options{
-		Config: &configs.Config{CaptureMax: 2 << 30, CacheDir: b.TempDir(), CacheMax: 1 << 30}, Worker: []string{bin, "__worker"},
+		Config: &configs.Config{CaptureMax: 2 << 30, CacheDir: b.TempDir(), CacheMax: 1 << 30, Toolchain: os.Getenv("TILESCOPE_TOOLCHAIN")},
+		Worker: []string{bin, "__worker"}, Launcher: []string{bin, "__launch"},
 	})
 	if err != nil {
 		b.Fatal(err)
