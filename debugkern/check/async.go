@@ -8,13 +8,16 @@ import (
 
 // A cp.async writes at some moment between its issue and the end of its issuer's wait, and nobody knows when. So from the
 // issue on its bytes are under way (access.stamp is underWay): whoever touches them is too early. The wait makes them a write
-// of the issuing lane at that moment; for all others it still takes a barrier after it.
+// of the issuing lane at that moment; for all others it still takes a barrier after it. Its source it reads at such a moment too: until
+// the wait nobody may write there, the issuer included.
 
 // asyncState follows the copies of one block.
 type asyncState struct {
 	open   [32][32]uint32 // by warp and lane: the number of the group that its next commit closes
 	copies [32][]copyOut  // by warp: under way, oldest first
 	waits  map[int]*waitUse
+
+	sources int // copies under way whose source the kernel may write
 }
 
 // copyOut is one cp.async of some lanes.
@@ -23,6 +26,9 @@ type copyOut struct {
 	mask  uint32
 	bytes int
 	dst   [32]uint64
+	stamp uint32
+	reads uint32 // lanes whose source the kernel may write
+	src   [32]uint64
 	group [32]uint32
 	when  moment
 }
@@ -44,8 +50,11 @@ func (u *races) issue(e *target.Event) {
 		return
 	}
 	u.begin(e)
-	u.source(e)
-	c := copyOut{at: u.at, mask: e.Mask, bytes: e.Bytes, dst: *e.Addr, group: u.async.open[e.Warp], when: u.clk.warps[e.Warp].at}
+	c := copyOut{at: u.at, stamp: u.stamp, mask: e.Mask, bytes: e.Bytes, dst: *e.Addr, group: u.async.open[e.Warp], when: u.clk.warps[e.Warp].at}
+	if c.reads = u.source(e); c.reads != 0 {
+		c.src = *e.Addr2
+		u.async.sources++
+	}
 	for m := e.Mask; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m) & 31
 		if e.Addr[lane]+uint64(e.Bytes) > uint64(len(u.mem.cells)) || e.Addr[lane]%uint64(e.Bytes) != 0 {
@@ -98,6 +107,7 @@ func (u *races) wait(e *target.Event) {
 				}
 			})
 		}
+		u.sourceRead(&c, now)
 		covered = covered || now != 0
 		if c.mask &^= now; c.mask != 0 {
 			kept = append(kept, c)
@@ -134,6 +144,42 @@ func (u *races) tooEarly(a *access, who uint32) {
 			if u.addr >= c.dst[lane] && u.addr < c.dst[lane]+uint64(c.bytes) {
 				first := side{pc: a.pc(), warp: a.warp(), lane: lane, writes: true, when: c.when}
 				u.record(first, u.now(firstLane(who, lane, a.warp() == u.e.Warp)), true)
+				return
+			}
+		}
+	}
+}
+
+// sourceRead ends the reads of the lanes of a copy that have waited: they took place up to now.
+func (u *races) sourceRead(c *copyOut, lanes uint32) {
+	if c.reads == 0 {
+		return
+	}
+	at := u.at
+	u.at = c.at
+	for m := lanes & c.reads; m != 0; m &= m - 1 {
+		lane := bits.TrailingZeros32(m) & 31
+		u.eachGlobal(c.src[lane], c.bytes, func(k *cell) { u.list(k, 1<<lane, &u.glob.list, false, false) })
+	}
+	u.at = at
+	if c.reads &^= lanes; c.reads == 0 {
+		u.async.sources--
+	}
+}
+
+// overSource is a write of one lane to what a copy under way reads. One that nothing orders after the copy's issue is a race
+// like any other; here are those that are ordered, and come before the wait.
+func (u *races) overSource(addr uint64, n, lane int) {
+	for warp := range u.clk.warps {
+		for i := range u.async.copies[warp] {
+			c := &u.async.copies[warp][i]
+			for m := c.reads; m != 0; m &= m - 1 {
+				other := bits.TrailingZeros32(m) & 31
+				if lo := c.src[other]; lo >= addr+uint64(n) || addr >= lo+uint64(c.bytes) || !u.clk.ordered(c.stamp, warp, other, u.e.Warp, lane) {
+					continue
+				}
+				u.addr = max(addr, c.src[other])
+				u.record(side{pc: int(c.at >> 5), warp: warp, lane: other, when: c.when}, u.now(lane), true)
 				return
 			}
 		}

@@ -81,6 +81,9 @@ func (u *races) globalLane(addr uint64, n, lane int, who uint32) {
 			u.grid.overwritten(addr, n)
 		}
 	}
+	if u.s.writes && u.async.sources > 0 {
+		u.overSource(addr, n, lane)
+	}
 	u.eachGlobal(addr, n, func(c *cell) {
 		switch l := &u.glob.list; {
 		case u.s.strong:
@@ -93,17 +96,22 @@ func (u *races) globalLane(addr uint64, n, lane int, who uint32) {
 	})
 }
 
-// source is what a cp.async reads. A copy that may be of fewer bytes is left out: its source need not be looked at.
-func (u *races) source(e *target.Event) {
+// source is what a cp.async reads; it returns the lanes whose source the kernel may write. A copy that may be of fewer bytes
+// is left out: its source need not be looked at.
+func (u *races) source(e *target.Event) (mask uint32) {
 	if len(e.Instr.Args) > 3 {
-		return
+		return 0
 	}
+	u.space = target.SpaceGlobal
+	defer func() { u.space = target.SpaceShared }()
 	for m := e.Mask; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m) & 31
 		if addr := e.Addr2[lane]; u.watched(addr) {
+			mask |= 1 << lane
 			u.eachGlobal(addr, e.Bytes, func(c *cell) { u.read(c, 1<<lane, &u.glob.list) })
 		}
 	}
+	return mask
 }
 
 // eachGlobal calls f for the cells of global bytes, with u.addr at each.

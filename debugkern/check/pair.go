@@ -44,7 +44,7 @@ type pair struct {
 
 // now is the access under way, of one lane.
 func (u *races) now(lane int) side {
-	return side{pc: u.e.PC, warp: u.e.Warp, lane: lane, writes: u.s.writes, when: u.clk.warps[u.e.Warp].at}
+	return side{pc: u.e.PC, warp: u.e.Warp, lane: lane, writes: u.s.writes && (!u.s.async || u.space == target.SpaceShared), when: u.clk.warps[u.e.Warp].at}
 }
 
 // found is a race of a past access of a lane with the one under way.
@@ -63,7 +63,7 @@ func before(a, b side) bool {
 // record counts a pair: a past access and the one under way. early: the past one is a copy that is under way.
 func (u *races) record(past, now side, early bool) {
 	v := u.b.view
-	if v.Strays(past.pc, u.e.Space, u.addr) || v.Strays(now.pc, u.e.Space, u.addr) {
+	if v.Strays(past.pc, u.space, u.addr) || v.Strays(now.pc, u.space, u.addr) {
 		return
 	}
 	first, second, kind := past, now, pairRace
@@ -92,25 +92,25 @@ func (u *races) record(past, now side, early bool) {
 		p.count++
 		return
 	}
-	p := &pair{pairKey: k, one: first, two: second, space: u.e.Space, count: 1, loop: -1}
+	p := &pair{pairKey: k, one: first, two: second, space: u.space, count: 1, loop: -1}
 	p.block = [2]int{u.b.linear(), u.b.linear()}
 	if first.when.loop == second.when.loop {
 		p.loop = first.when.loop
 	}
-	_, p.index = v.Name(u.e.Space, u.addr)
+	_, p.index = v.Name(u.space, u.addr)
 	u.pairs[k] = p
 	u.order = append(u.order, p)
 }
 
 // variable names what lies at the address under way.
 func (u *races) variable() string {
-	if u.e.Space != target.SpaceShared {
-		name, _ := u.b.view.Name(u.e.Space, u.addr)
+	if u.space != target.SpaceShared {
+		name, _ := u.b.view.Name(u.space, u.addr)
 		return name
 	}
 	i := u.addr / 4
 	if u.names[i] == 0 {
-		name, _ := u.b.view.Name(u.e.Space, u.addr)
+		name, _ := u.b.view.Name(u.space, u.addr)
 		u.titles = append(u.titles, name)
 		u.names[i] = int32(len(u.titles) - 1)
 	}
@@ -129,13 +129,13 @@ func (u *races) sameValue(past, now side) bool {
 		return false
 	}
 	size := n - off
-	if u.e.Space == target.SpaceShared {
+	if u.space == target.SpaceShared {
 		size = min(size, 1<<u.mem.unit[u.addr>>lineBits])
 	}
 	if past.pc == now.pc && past.warp == now.warp && u.e.Mask>>past.lane&1 != 0 && u.e.Addr[past.lane] == u.e.Addr[now.lane] {
 		u.b.view.Stored(past.lane, theirs[:]) // the same instruction: nothing is written yet
 		return string(mine[off:off+size]) == string(theirs[off:off+size])
 	}
-	return u.b.view.Memory(u.e.Space, u.addr, now.warp, now.lane, theirs[:size]) == size &&
+	return u.b.view.Memory(u.space, u.addr, now.warp, now.lane, theirs[:size]) == size &&
 		string(mine[off:off+size]) == string(theirs[:size])
 }

@@ -36,6 +36,7 @@ type races struct {
 	s     *site
 	stamp uint32
 	at    uint32
+	space target.Space // of addr: a cp.async has one address in each
 	addr  uint64
 	lowJ  uint32
 }
@@ -152,7 +153,7 @@ func (u *races) completed(e *target.Event) {
 // begin sets what the accesses of an event have in common.
 func (u *races) begin(e *target.Event) {
 	w := &u.clk.warps[e.Warp]
-	u.e, u.s = e, &u.sites[e.PC]
+	u.e, u.s, u.space = e, &u.sites[e.PC], e.Space
 	u.stamp = u.clk.stamp(w, moment{int32(e.KVTile), int32(e.Iteration), int32(e.Loop)})
 	u.at = uint32(e.PC)<<5 | uint32(e.Warp)
 	u.lowJ = max(w.lowJoined, u.clk.low)

@@ -42,7 +42,7 @@ func (u *races) needed(pc int, a *access, wrote bool) {
 	if u.need.why[pc] != nil {
 		return
 	}
-	name, index := u.b.view.Name(u.e.Space, u.addr)
+	name, index := u.b.view.Name(u.space, u.addr)
 	u.need.why[pc] = &need{pc: pc, variable: name, index: index, first: a.pc(), second: u.e.PC, wrote: wrote}
 }
 

@@ -40,6 +40,9 @@ func (v *view) Strays(pc int, space target.Space, addr uint64) bool {
 		return false
 	}
 	x := b.p.code[pc].mem
+	if x.second != nil && space == target.SpaceGlobal {
+		x = x.second // what a cp.async reads
+	}
 	set := b.pointers(b.p.sets[x.set])
 	if set == 0 || onlySpace(b, set, space) {
 		return false
