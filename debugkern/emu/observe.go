@@ -71,7 +71,10 @@ func (b *block) end() {
 func (w *warp) observe(in *inst, m uint32, pc int32) bool {
 	b := w.blk
 	b.follow()
-	if m == 0 {
+	switch {
+	case b.halted: // at a copy that landed during the instruction before
+		return false
+	case m == 0:
 		return w.skipped(in, pc)
 	}
 	if in.flow == flowSync {
