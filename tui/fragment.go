@@ -209,10 +209,13 @@ func (m *Model) showLive() {
 }
 
 // fragMove is hjkl in the Frag view: grid and tile move the one cursor, the strip scrolls.
-func (m *Model) fragMove(rows, cols int) tea.Cmd {
+func (m *Model) fragMove(rows, cols int) tea.Cmd { return m.moveIn(m.focused(), rows, cols) }
+
+// moveIn moves in one of the view's panes.
+func (m *Model) moveIn(at part, rows, cols int) tea.Cmd {
 	p := m.pane.frag
 	moved := false
-	switch m.focused() {
+	switch at {
 	case partBanks:
 		if cols != 0 {
 			return m.stepLD(cols)
@@ -231,6 +234,12 @@ func (m *Model) fragMove(rows, cols int) tea.Cmd {
 		return nil
 	}
 	return m.fragMoved()
+}
+
+// fragWheel is fragMove for what is under the mouse, wherever the focus is.
+func (m *Model) fragWheel(x, y, rows, cols int) tea.Cmd {
+	part, _, _, _ := m.pane.frag.Hit(x, y)
+	return m.moveIn(fragParts[part], rows, cols)
 }
 
 // hasCell reports whether the run's tile at the cursor has a cell.

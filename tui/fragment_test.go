@@ -129,6 +129,10 @@ func TestFragMouse(t *testing.T) {
 	if d.m.focused() != partBanks {
 		t.Errorf("focus %s", d.m.focused())
 	}
+	d.send(tea.MouseWheelMsg{X: 70, Y: 8, Button: tea.MouseWheelDown})
+	if d.m.cursor.Row != 2 || d.m.focused() != partBanks {
+		t.Errorf("the wheel over the tile: row %d, focus %s", d.m.cursor.Row, d.m.focused())
+	}
 }
 
 func TestHeatMapShowsWholeTileAt120(t *testing.T) {

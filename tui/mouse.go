@@ -231,9 +231,9 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 	case m.view == keymap.Flags:
 		m.pane.flags.Move(sign(rows))
 	case m.view == keymap.Gates:
-		m.pane.gates.Move(sign(rows))
+		m.pane.gates.Scroll(e.X, y, sign(rows))
 	case m.view == keymap.Frag:
-		return m.quietly(func() tea.Cmd { return m.fragMove(sign(rows), cols) })
+		return m.quietly(func() tea.Cmd { return m.fragWheel(e.X, y, sign(rows), cols) })
 	case m.view == keymap.Tile && y >= m.frame.tileH && m.frame.source > 0 && e.X >= m.frame.rail && e.X < m.frame.rail+m.frame.tile:
 		m.pane.source.Scroll(rows)
 	case m.view == keymap.Tile:

@@ -113,6 +113,10 @@ func TestGatesMouse(t *testing.T) {
 	if row != d.m.gateRows()[1] {
 		t.Errorf("clicked the second row, %s is selected", row)
 	}
+	d.send(tea.MouseWheelMsg{X: 5, Y: 4, Button: tea.MouseWheelUp})
+	if got := d.m.pane.gates.Selected().Target; got != d.m.gateRows()[0] {
+		t.Errorf("the wheel over the table went to %s", got)
+	}
 	d.send(tea.MouseClickMsg{X: 5, Y: 30, Button: tea.MouseLeft})
 	if d.m.focused() != partNumbers {
 		t.Errorf("focus %s", d.m.focused())

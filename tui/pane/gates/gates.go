@@ -165,6 +165,17 @@ func (p *Pane) Grow(n int) {
 	p.grow, p.changed = max(-20, min(20, p.grow+2*n)), true
 }
 
+// Scroll moves by n in what lies at a place, wherever the focus is.
+func (p *Pane) Scroll(_, y, n int) {
+	was := p.focus
+	p.focus = Table
+	if y >= p.tableHeight() {
+		p.focus = Numbers
+	}
+	p.Move(n)
+	p.focus = was
+}
+
 // Hit maps a place to a row or a line of the numbers.
 func (p *Pane) Hit(x, y int) (part int, ok bool) {
 	th := p.tableHeight()
