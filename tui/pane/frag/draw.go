@@ -38,7 +38,6 @@ func (p *Pane) layout() {
 	left := p.w - (16*pitch + tileFrame)
 	p.second = area{}
 	if p.w >= besideFrom && p.held() != nil {
-		pitch = max(2, min(7, (p.w-2*gridWidth(8)-tileFrame)/16))
 		left = 2 * gridWidth(8)
 	} else {
 		left = min(left, max(whole, 42))

@@ -116,7 +116,8 @@ func (p *Pane) explainCorrectness(d *gates.CorrectnessDoc) {
 	p.head(fmt.Sprintf("correctness %d/%d", d.Passed, d.Total), d.Verdict, fmt.Sprintf("max_abs %g, mean_abs %g, over it %g %%", l.MaxAbs, l.MeanAbs, 100*l.BadFraction), d.Reason)
 	for i := range d.Cells {
 		c := &d.Cells[i]
-		style, mark := p.mark(c.Verdict)
+		style := p.th.Text
+		_, mark := p.mark(c.Verdict)
 		text := fmt.Sprintf("  %s %-10s seed %-3d", mark, c.Label(), c.Seed)
 		if o := c.Output; o != nil {
 			text += fmt.Sprintf("  max_abs %.4f  mean_abs %.5f  over %.2f %%", float64(o.MaxAbs), float64(o.MeanAbs), 100*float64(o.BadFraction))
@@ -124,8 +125,6 @@ func (p *Pane) explainCorrectness(d *gates.CorrectnessDoc) {
 		if c.Verdict != gates.Green && c.Reason != "" {
 			text += "  " + strings.ReplaceAll(c.Reason, "\n", " ")
 			style = p.th.Wrong
-		} else {
-			style = p.th.Text
 		}
 		p.facts = append(p.facts, fact{style, text, c})
 	}
