@@ -169,7 +169,7 @@ type bankLine struct {
 	warps    uint64
 	accesses int
 	cost     service
-	op       string
+	worst    *pattern
 }
 
 func bankFindings(_ *Checker, us []unit) []target.Finding {
@@ -206,6 +206,7 @@ func bankFindings(_ *Checker, us []unit) []target.Finding {
 			l.cost.phases += s.cost.phases
 			l.cost.transactions += s.cost.transactions
 			l.cost.degree = max(l.cost.degree, s.cost.degree)
+			l.worst = s.worst(l.worst)
 		}
 	}
 	sort.SliceStable(order, func(i, j int) bool { return lines[order[i]].cost.extra() > lines[order[j]].cost.extra() })
@@ -278,13 +279,56 @@ func (l *bankLine) finding(use *arrayUse, total int) target.Finding {
 		return f
 	}
 	r := use.remedy()
+	if vector := l.vector(); vector != "" {
+		f.Message += "; " + vector
+		return f
+	}
 	switch {
+	case r == nil && use.linear:
+		f.Message += "; no padding of its rows would halve them, and wmma takes no other layout"
+	case r == nil && len(use.array.Dims) > 1:
+		f.Message += "; no padding of its rows and no exchange of its columns would halve them"
 	case r != nil && use.more > 0:
 		f.Message += fmt.Sprintf("; %s (tried on all but %d of its accesses)", r, use.more)
 	case r != nil:
 		f.Message += "; " + r.String()
 	}
 	return f
+}
+
+// worst is the site's pattern of the highest degree, or p where that is no better.
+func (s *bankSite) worst(p *pattern) *pattern {
+	for i, q := range s.patterns {
+		if s.served[i].degree > 1 && (p == nil || s.served[i].degree > serve(&p.off, p.mask, p.bytes).degree) {
+			p = q
+		}
+	}
+	return p
+}
+
+// vector advises wider accesses, where lanes take narrow ones that lie a vector's width apart: the words between are then
+// taken by the next instruction, and together they have no conflicts.
+func (l *bankLine) vector() string {
+	p := l.worst
+	if p == nil || p.bytes > 8 {
+		return ""
+	}
+	first := bits.TrailingZeros32(p.mask)
+	next := bits.TrailingZeros32(p.mask &^ (1 << first))
+	if next > 31 {
+		return ""
+	}
+	apart := int(p.off[next] - p.off[first])
+	if apart != 8 && apart != 16 || apart <= p.bytes || serve(&p.off, p.mask, apart).extra() > 0 || p.off[first]%int32(apart) != 0 && p.off[first]%int32(p.bytes) != 0 {
+		return ""
+	}
+	for m := p.mask; m&(m-1) != 0; m &= m - 1 {
+		i := bits.TrailingZeros32(m)
+		if j := bits.TrailingZeros32(m & (m - 1)); int(p.off[j]-p.off[i]) != apart*(j-i) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("its lanes take %d bytes each, %d apart: one access of %d bytes a lane would have none", p.bytes, apart, apart)
 }
 
 // named is how a message calls a variable that may have no name.

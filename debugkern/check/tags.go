@@ -294,7 +294,7 @@ func (g *tags[T]) choose(x *executing) {
 // mov copies registers, and packs and unpacks vectors.
 func (g *tags[T]) mov(x *executing) {
 	dst, src := elements(&x.Instr.Args[0]), elements(&x.Instr.Args[1])
-	width := max(x.Instr.Type().Bytes()/2, 1)
+	width := min(max(x.Instr.Type().Bytes()/2, 1), unitsMax)
 	if x.Instr.Type() == ptx.Pred {
 		return
 	}

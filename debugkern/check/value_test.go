@@ -3,11 +3,15 @@ package check_test
 import (
 	"context"
 	"os"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/emu"
+	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -130,5 +134,64 @@ func TestPrecisionOfScores(t *testing.T) {
 	half, single := worst("stage2"), worst("stage3b")
 	if half <= single {
 		t.Errorf("scores in half cost %.2f bits of O, in float %.2f", half, single)
+	}
+}
+
+// TestFindingsRepeat: what is found does not depend on the number of cores.
+func TestFindingsRepeat(t *testing.T) {
+	a := prepare(t, "stage2", "partial49", []string{"nan-first-tile"}, probes.GateNone, false)
+	var first []target.Finding
+	for _, cores := range []int{1, 2, 7} {
+		c := check.New(check.Options{Set: cheap | check.Origins})
+		l := *a.launch
+		l.Observe, l.Parallel = c.Observer, cores
+		if _, err := a.kernel.Launch(context.Background(), &l); err != nil {
+			t.Fatal(err)
+		}
+		fs := c.Findings()
+		if first == nil {
+			first = fs
+		}
+		if len(fs) == 0 || !reflect.DeepEqual(fs, first) {
+			t.Errorf("on %d cores: %+v, on one: %+v", cores, fs, first)
+		}
+	}
+}
+
+// TestEveryInstruction runs the emulator's own kernels, which have all the instructions that it models, under every checker.
+func TestEveryInstruction(t *testing.T) {
+	files, err := filepath.Glob("../emu/testdata/kernels/*.ptx")
+	if err != nil || len(files) < 10 {
+		t.Fatal("no kernels", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := ptx.Parse(filepath.Base(file), text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := emu.New().Load(context.Background(), m, "t")
+		if err != nil {
+			t.Fatal(file, err)
+		}
+		run := func(o func(probes.Dim3) target.Observer) (*target.Result, error) {
+			l := (&valueLitmus{block: 32, grid: 1, out: 1024, in: make([]byte, 4096)}).launch(check.New(check.Options{}))
+			l.Observe = o
+			return k.Launch(context.Background(), l)
+		}
+		c := check.New(check.Options{Set: check.All | check.Origins | check.Precision})
+		plain, err1 := run(nil)
+		watched, err2 := run(c.Observer)
+		if (err1 == nil) != (err2 == nil) {
+			t.Fatalf("%s: %v unwatched, %v watched", file, err1, err2)
+		}
+		c.Findings()
+		c.Losses()
+		if err1 == nil && !reflect.DeepEqual(plain.Outputs, watched.Outputs) {
+			t.Errorf("%s computes something else when it is watched", file)
+		}
 	}
 }
