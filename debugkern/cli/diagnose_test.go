@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tilescope/debugkern/diagnose"
+)
+
+// The document is run's and more; standard output has nothing else, and the exit code is run's.
+func TestDiagnoseDocument(t *testing.T) {
+	stdout, stderr, code := call(t, "diagnose", "stage2", "--fault", "sync-frag", "--shape", "small", "--backend", "emu", "--schedules", "5", "--json")
+	if code != exitDiverged || stderr != "" {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(stdout), &fields); err != nil {
+		t.Fatalf("%v:\n%s", err, stdout)
+	}
+	for _, name := range []string{"schema", "target", "verdict", "guilty", "stages", "output", "findings", "causes", "story", "schedules", "barriers", "losses", "digest"} {
+		if fields[name] == nil {
+			t.Errorf("the document has no %s", name)
+		}
+	}
+	var d diagnose.Diagnosis
+	if err := json.Unmarshal([]byte(stdout), &d); err != nil {
+		t.Fatal(err)
+	}
+	if d.Schema != diagnose.Schema || len(d.Causes) != 1 || len(d.Schedules) != 1 || d.Schedules[0].Tried != 5 {
+		t.Errorf("schema %s, %d causes, schedules %+v", d.Schema, len(d.Causes), d.Schedules)
+	}
+}
+
+// What a person reads ends with the story; findings come first, as they come.
+func TestDiagnoseText(t *testing.T) {
+	stdout, stderr, code := call(t, "diagnose", "stage2", "--fault", "sync-s", "--shape", "small", "--backend", "emu", "--schedules", "5")
+	if code != exitDiverged || stderr != "" {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	if !strings.HasPrefix(stdout, "found race: ") {
+		t.Errorf("begins with %q, want the first finding", strings.SplitN(stdout, "\n", 2)[0])
+	}
+	lines := strings.Split(strings.TrimRight(stdout, "\n"), "\n")
+	if last := lines[len(lines)-1]; last != "again: tilescope diagnose stage2 --fault sync-s --shape small --backend emu" {
+		t.Errorf("ends with %q, want the command that shows it again", last)
+	}
+	for _, want := range []string{"cause 1: race on sS", "share of the error: 100 %", "what each synchronisation is for:", "change: put __syncthreads()"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("no %q in:\n%s", want, stdout)
+		}
+	}
+}
+
+// Files are written beside the document, whole or not at all.
+func TestDiagnoseFiles(t *testing.T) {
+	dir := t.TempDir()
+	paths := map[string]string{"--sarif": filepath.Join(dir, "r.sarif"), "--html": filepath.Join(dir, "r.html"), "--dump": filepath.Join(dir, "r.npz")}
+	args := []string{"diagnose", "stage2", "--fault", "p-normalised", "--shape", "small", "--backend", "emu"}
+	for option, path := range paths {
+		args = append(args, option, path)
+	}
+	if _, stderr, code := call(t, args...); code != exitDiverged {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	for option, begins := range map[string]string{"--sarif": "{", "--html": "<!doctype html>", "--dump": "PK"} {
+		if b, err := os.ReadFile(paths[option]); err != nil || !strings.HasPrefix(string(b), begins) {
+			t.Errorf("%s: %v, %d bytes", option, err, len(b))
+		}
+	}
+	if _, _, code := call(t, "diagnose", "stage2", "--shape", "nowhere", "--html", filepath.Join(dir, "no.html")); code != exitUsage {
+		t.Errorf("a shape that does not exist: exit %d", code)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if !slices.Equal(names, []string{"r.html", "r.npz", "r.sarif"}) {
+		t.Errorf("left behind: %v", names)
+	}
+}

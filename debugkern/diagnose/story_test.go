@@ -1,0 +1,60 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tilescope/debugkern"
+)
+
+// However many causes there are, a story has at most twelve lines, names as many of them as fit, and counts the rest.
+func TestStoryFits(t *testing.T) {
+	for n := 1; n <= 30; n++ {
+		q := &inquiry{doc: &Diagnosis{Report: debugkern.Report{Target: "k", Gate: "none", Verdict: debugkern.Diverge}, again: "tilescope diagnose k"}}
+		for i := range n {
+			q.doc.Causes = append(q.doc.Causes, Cause{Title: fmt.Sprintf("cause %d", i+1), Advice: "a", Alone: "b", Again: "c"})
+		}
+		q.joint, q.base = &debugkern.Run{}, nil
+		q.base = q.joint
+		lines := q.story()
+		if len(lines) > storyLines {
+			t.Errorf("%d causes: %d lines", n, len(lines))
+		}
+		named := 0
+		for i := range n {
+			if strings.Contains(strings.Join(lines, "\n"), fmt.Sprintf("%d. cause %d", i+1, i+1)) {
+				named++
+			}
+		}
+		rest := fmt.Sprintf("and %d causes more", n-named)
+		if named == 0 || named < n && !strings.Contains(strings.Join(lines, "\n"), rest) {
+			t.Errorf("%d causes, %d of them named:\n%s", n, named, strings.Join(lines, "\n"))
+		}
+		if lines[len(lines)-1] != "again: tilescope diagnose k" {
+			t.Errorf("%d causes: ends with %q", n, lines[len(lines)-1])
+		}
+	}
+}
+
+// What of the damage is gone: by size and number of cells; of values that are no numbers, by number; nothing where the stages differ.
+func TestShare(t *testing.T) {
+	was := damage{stage: "O", max: 1, bad: 100, cells: 200}
+	for _, c := range []struct {
+		now  damage
+		want float64
+	}{
+		{damage{stage: "O", cells: 200}, 1}, {damage{stage: "O", max: 1, bad: 100, cells: 200}, 0}, {damage{stage: "O", max: 0.5, bad: 100, cells: 200}, 0.5},
+		{damage{stage: "O", max: 1, bad: 25, cells: 200}, 0.75}, {damage{stage: "O", max: 3, bad: 100, cells: 200}, 0}, {damage{stage: "O", max: 9, bad: 50, nan: 50, cells: 200}, 0.5},
+	} {
+		if got := was.share(c.now); got == nil || float64(*got) != c.want {
+			t.Errorf("from %v to %v: share %v, want %g", was, c.now, got, c.want)
+		}
+	}
+	if got := was.share(damage{stage: "U"}); got != nil {
+		t.Errorf("another stage: share %v, want none", *got)
+	}
+	if got := (damage{stage: "O"}).share(damage{stage: "O"}); got != nil {
+		t.Errorf("no damage: share %v, want none", *got)
+	}
+}
