@@ -31,6 +31,10 @@ func (e *execution) plain() error {
 		e.st.plain = plainDoc(e.st.result, e.st.output)
 		return nil // there is one build
 	}
+	if e.r.sel.Manifest.PTX != "" { // somebody else compiled it, once
+		e.st.resources = e.st.kernel.Resources()
+		return nil
+	}
 	b, err := e.s.build(e.ctx, e.r.sel, e.req.Builder, e.req.Arch, false)
 	if err != nil {
 		return err

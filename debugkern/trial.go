@@ -72,6 +72,9 @@ func (r *Run) plainBuild(ctx context.Context) (*Build, error) {
 	if !st.r.instrumented() {
 		return st.build, nil
 	}
+	if m := st.r.sel.Manifest; m.PTX != "" {
+		return nil, usage("%s brings its PTX with probes in it: there is no build without them", m.Name)
+	}
 	return st.session.build(ctx, st.r.sel, r.Request.Builder, r.Request.Arch, false)
 }
 

@@ -86,3 +86,20 @@ func TestDiagnoseFiles(t *testing.T) {
 		t.Errorf("left behind: %v", names)
 	}
 }
+
+// A kernel that brings its own PTX, probes in it, has no other build: what that one shows has to do. What cannot be loaded is
+// exit 4, with a document.
+func TestDiagnoseOwnPTX(t *testing.T) {
+	path := ownManifest(t, stage2PTX(t, "TS_PROBES=1", "FAULT_SYNC_P=1"), nil)
+	var d diagnose.Diagnosis
+	if code, errText := documentOf(t, &d, "diagnose", path, "--shape", "small", "--backend", "emu", "--schedules", "5"); code != exitDiverged || len(d.Causes) != 1 {
+		t.Fatalf("exit %d, story %q: %s", code, d.Story, errText)
+	}
+	if c := d.Causes[0]; c.Place.Variable != "sP" || !strings.Contains(c.Alone, "nothing is wrong any more") || d.Schedules[0].Varied == 0 || len(d.Barriers) == 0 {
+		t.Errorf("%s: %s; schedules %+v, %d barriers", c.Title, c.Alone, d.Schedules, len(d.Barriers))
+	}
+	d = diagnose.Diagnosis{}
+	if code, _ := documentOf(t, &d, "diagnose", ownManifest(t, []byte("not ptx"), nil)); code != 4 || d.Schema != diagnose.Schema || d.Error == nil || len(d.Story) != 1 {
+		t.Errorf("malformed PTX: exit %d, schema %q, story %q", code, d.Schema, d.Story)
+	}
+}

@@ -18,12 +18,15 @@ import (
 // barriers finds out what each synchronisation of the kernel is for: it is removed virtually, and one block executed again
 // under the race checker. What races then, and did not before, is what it orders.
 func (q *inquiry) barriers() error {
-	fn, err := q.run.PlainEntry(q.ctx)
-	if err != nil || fn == nil || q.run.Plan.Gate != probes.GateNone {
-		return q.fatal(err)
+	if q.run.Plan.Gate != probes.GateNone {
+		return nil
+	}
+	fn, plain := q.code()
+	if fn == nil {
+		return nil
 	}
 	block := q.run.Blocks()[0]
-	with := debugkern.Trial{Plain: true, Blocks: []probes.Dim3{block}, Check: check.Races | check.Async | check.Barriers}
+	with := debugkern.Trial{Plain: plain, Blocks: []probes.Dim3{block}, Check: check.Races | check.Async | check.Barriers}
 	base, err := q.run.Try(q.ctx, with)
 	if err != nil {
 		return q.fatal(err)
@@ -44,6 +47,14 @@ func (q *inquiry) barriers() error {
 		docs[i] = barrierDoc(fn, syncs[i], r, err, known)
 		return nil
 	}, func() { q.doc.Barriers = byLine(docs) })
+}
+
+// code is the build without probes or, of a kernel whose PTX has them in it, the only one.
+func (q *inquiry) code() (fn *ptx.Func, plain bool) {
+	if fn, err := q.run.PlainEntry(q.ctx); err == nil {
+		return fn, true
+	}
+	return q.run.Entry(), false
 }
 
 // byLine makes one of the copies that unrolling and inlining made of a line's synchronisation: needed where one of them is.

@@ -83,8 +83,9 @@ func (q *inquiry) explore(block probes.Dim3) (*ScheduleDoc, error) {
 		_, tiles := q.run.Tiles(block)
 		n = max(fewestSchedules, min(defaultSchedules, defaultWork/max(1, tiles)))
 	}
+	_, plain := q.code()
 	x, err := q.run.Explore(q.ctx, debugkern.ExploreOptions{
-		N: n, Blocks: []probes.Dim3{block}, Plain: q.run.Plan.Gate == probes.GateNone,
+		N: n, Blocks: []probes.Dim3{block}, Plain: plain && q.run.Plan.Gate == probes.GateNone,
 		Tell: func(tried, _ int) {
 			q.progress(debugkern.Progress{Phase: "schedules", Detail: "block " + block.String(), Done: tried, Total: n})
 		},
