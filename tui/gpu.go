@@ -47,6 +47,7 @@ type telemetry struct {
 	monErr  error
 	going   bool // a sample or the pause before it is under way
 	samples []debugkern.Telemetry
+	placed  bool // the pane's cursor was put on the device that runs go to
 }
 
 func (t *telemetry) stop() {
@@ -127,6 +128,7 @@ func (m *Model) watchGPU() tea.Cmd {
 		ctx := m.ctx
 		cmds = append(cmds, func() tea.Msg { return checkedMsg{e.Doctor(ctx).Checks} })
 	}
+	m.showGPU()
 	d, wanted := m.watched()
 	if wanted && (d.Ordinal != m.gpu.on || m.gpu.monitor == nil && m.gpu.monErr == nil && !m.gpu.opening) {
 		m.gpu.stop()
@@ -157,8 +159,7 @@ func (m *Model) gpuMsg(msg tea.Msg) tea.Cmd {
 	case devicesMsg:
 		g.looking, g.list, g.err = false, msg.list, msg.err
 		m.showGPU()
-		m.pane.gpu.Select(m.req.Device)
-		m.resize(m.w, m.h)
+		m.resize(m.w, m.h) // other parts have the focus where there are devices
 	case checkedMsg:
 		g.checks, g.checking = msg.checks, false
 	case monitorMsg:
@@ -227,6 +228,10 @@ func (m *Model) showGPU() {
 		}
 	}
 	m.pane.gpu.SetData(d)
+	if d.Devices != nil && !g.placed {
+		g.placed = true
+		m.pane.gpu.Select(m.req.Device)
+	}
 }
 
 // openGPU is Enter in the GPU view: the same request on the device under the cursor, or another look for one.

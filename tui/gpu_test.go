@@ -129,6 +129,25 @@ func TestChoosingADeviceRunsThere(t *testing.T) {
 	}
 }
 
+// TestTheViewOpensOnTheRunsDevice: the list was asked for by the status bar, before the view was seen.
+func TestTheViewOpensOnTheRunsDevice(t *testing.T) {
+	d := started(t, 80, 24, plainLook, twoH200, onDevice("cuda", 1)).pulses(2)
+	mon := d.e.gpu.monitor
+	if mon == nil || mon.device != 1 {
+		t.Fatalf("the status bar watches %+v", mon)
+	}
+	d.press("7").pulses(1)
+	if sel, ok := d.m.pane.gpu.Selected(); !ok || sel.Ordinal != 1 || d.e.gpu.monitor != mon {
+		t.Errorf("the view opens on device %d, with another monitor: %v", sel.Ordinal, d.e.gpu.monitor != mon)
+	}
+	if d.press("k").pulses(1); d.e.gpu.monitor.device != 0 || !mon.closed {
+		t.Errorf("the cursor is on device 0, %d is watched", d.e.gpu.monitor.device)
+	}
+	if d.press("1").pulses(1); d.e.gpu.monitor.device != 1 {
+		t.Errorf("back in Pipe, %d is watched", d.e.gpu.monitor.device)
+	}
+}
+
 func TestNoGPUSaysWhyAndWhatElse(t *testing.T) {
 	d := started(t, 80, 24, plainLook).press("7")
 	for _, want := range []string{"no CUDA driver found", "THE EMULATOR RUNS INSTEAD", "an NVIDIA driver, 525 or newer"} {
