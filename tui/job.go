@@ -152,7 +152,7 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 		m.complain(firstLine(msg.err.Error()))
 		return tea.Batch(m.watchGPU(), m.watchSource())
 	}
-	cmd := tea.Batch(m.moved(), m.loadFragments(), m.changed(), m.repin(), m.watchGPU(), m.watchSource())
+	cmd := tea.Batch(m.moved(), m.loadFragments(), m.changed(), m.repin(), m.watchGPU(), m.watchSource(), m.askScene())
 	if m.versus.after == msg.gen {
 		return tea.Batch(cmd, m.compare(""))
 	}

@@ -336,11 +336,6 @@ func (m *Model) executed() *debugkern.Run {
 	return nil
 }
 
-// findingKey tells findings apart under one schedule.
-func (m *Model) findingKey(f *debugkern.FindingDoc) string {
-	return fmt.Sprint(f.Kind, f.Variable, f.Index, f.Block, f.KVTile, f.Source, f.Other, f.Warps, m.req.Schedule)
-}
-
 func (m *Model) lookOf(key string) *races.Look {
 	if m.race.looks == nil {
 		m.race.looks = map[string]*races.Look{}
@@ -351,16 +346,17 @@ func (m *Model) lookOf(key string) *races.Look {
 	return m.race.looks[key]
 }
 
-// lookKey is the key of what the cursor is on: a finding, or a cause without one.
+// lookKey is the key of what the cursor is on: a finding, a cause without one, a synchronisation; "" for none of them.
 func (m *Model) lookKey() string {
+	of := title(m.req) + " "
 	if f := m.selected(); f != nil {
-		return m.findingKey(f)
+		return of + fmt.Sprint(f.Kind, f.Variable, f.Index, f.Block, f.KVTile, f.Warps, " ", f.Message)
 	}
 	if c := m.pane.races.Cause(); c != nil {
-		return "cause " + c.Title
+		return of + "cause " + c.Title
 	}
 	if b := m.pane.races.Barrier(); b != nil {
-		return fmt.Sprint("synchronisation ", b.Source, b.Instr)
+		return of + fmt.Sprint("synchronisation ", b.Source, b.Instr, m.cursor.Block)
 	}
 	return ""
 }
@@ -382,37 +378,49 @@ func (m *Model) askScene() tea.Cmd {
 	}
 	m.race.look.seq++
 	m.showLook()
-	f := m.selected()
-	if m.view != keymap.Races || f == nil || m.opt.races == nil {
+	if m.view != keymap.Races || m.opt.races == nil || m.job.active || m.lookKey() == "" {
 		return nil
 	}
-	l := m.lookOf(m.findingKey(f))
+	l := m.lookOf(m.lookKey())
 	if l.Scene != nil || l.Note != "" {
 		return nil
 	}
-	if m.executed() == nil || f.Source == nil {
+	_, ok := m.sceneWanted()
+	switch {
+	case !ok:
+		l.Note = "it names no line of the source"
+	case m.executed() == nil:
 		l.Note = "this run's blocks cannot be executed again"
-		if f.Source == nil {
-			l.Note = "the finding names no line"
-		}
-		m.showLook()
-		return nil
+	default:
+		seq := m.race.look.seq
+		return tea.Tick(m.opt.quiet, func(time.Time) tea.Msg { return sceneDueMsg{seq} })
 	}
-	seq := m.race.look.seq
-	return tea.Tick(m.opt.quiet, func(time.Time) tea.Msg { return sceneDueMsg{seq} })
+	m.showLook()
+	return nil
+}
+
+// sceneWanted is what to look up for what the cursor is on: a finding's two sides, or what a synchronisation guards.
+func (m *Model) sceneWanted() (req debugkern.SceneRequest, ok bool) {
+	if f := m.selected(); f != nil {
+		return debugkern.SceneRequest{
+			Block: f.Block, Variable: f.Variable, Index: f.Index, KVTile: f.KVTile, Sides: [2]*debugkern.SourceDoc{f.Source, f.Other}, Warps: f.Warps, Schedule: m.req.Schedule,
+		}, f.Source != nil
+	}
+	if b := m.pane.races.Barrier(); b != nil && len(b.Variables) > 0 {
+		return debugkern.SceneRequest{Block: m.cursor.Block, Variable: b.Variables[0], KVTile: -1, Sides: [2]*debugkern.SourceDoc{b.Source, nil}, Schedule: m.req.Schedule}, true
+	}
+	return req, false
 }
 
 func (m *Model) fetchScene() tea.Cmd {
-	f, run := m.selected(), m.executed()
-	if f == nil || run == nil {
+	run := m.executed()
+	req, ok := m.sceneWanted()
+	if !ok || run == nil {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(m.ctx)
 	m.race.look.cancel = cancel
-	req := debugkern.SceneRequest{
-		Block: f.Block, Variable: f.Variable, Index: f.Index, KVTile: f.KVTile, Sides: [2]*debugkern.SourceDoc{f.Source, f.Other}, Warps: f.Warps, Schedule: m.req.Schedule,
-	}
-	seq, key, who := m.race.seq, m.findingKey(f), m.opt.races
+	seq, key, who := m.race.seq, m.lookKey(), m.opt.races
 	return func() tea.Msg {
 		defer cancel()
 		scene, err := who.Scene(ctx, run, req)

@@ -182,7 +182,11 @@ func (p *Pane) about() []entry {
 		if isAdvice(*f) {
 			style = p.th.Taint
 		}
-		say(f.Kind, f.Message, style)
+		name := f.Kind
+		if len(name) > 9 { // the list has it in full
+			name = "finding"
+		}
+		say(name, f.Message, style)
 		if f.Missing != nil {
 			say("missing", *f.Missing, p.th.Text)
 		}

@@ -250,6 +250,8 @@ func (p *Pane) strip(w, h int) []string {
 	g := p.th.Glyph
 	pair := "the two sides do not meet in this execution"
 	switch {
+	case sc.Pair[0] < 0 && len(sc.Accesses) == 0:
+		pair = "the whole block; nothing of " + sc.Request.Variable + " is touched from this line"
 	case sc.Request.Sides[1] == nil && sc.Request.Sides[0] != nil:
 		pair = fmt.Sprintf("x: %d accesses of line %d to %s", len(sc.Accesses), sc.Request.Sides[0].Line, sc.Request.Variable)
 	case sc.Pair[0] >= 0:
