@@ -72,7 +72,7 @@ func (u *races) global(e *target.Event) {
 // globalLane is the access of one lane.
 func (u *races) globalLane(addr uint64, n, lane int, who uint32) {
 	if u.s.strong {
-		u.fence.access(u, fenceKey{target.SpaceGlobal, addr}, lane)
+		u.strongElements(target.SpaceGlobal, addr, n, lane)
 	}
 	if u.grid != nil {
 		u.grid.across(u, addr, n, lane)

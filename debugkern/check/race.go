@@ -352,7 +352,7 @@ func (u *races) strongShared(e *target.Event) {
 		if addr+uint64(e.Bytes) > uint64(len(u.mem.cells)) || addr&(1<<unit-1) != 0 {
 			continue
 		}
-		u.fence.access(u, fenceKey{target.SpaceShared, addr}, lane)
+		u.strongElements(target.SpaceShared, addr, e.Bytes, lane)
 		for at := addr; at < addr+uint64(e.Bytes); {
 			line := int(at >> lineBits)
 			if u.mem.unit[line] > unit {
@@ -362,6 +362,13 @@ func (u *races) strongShared(e *target.Event) {
 			u.strong(&u.mem.cells[at], 1<<lane, &u.mem.list)
 			at += 1 << u.mem.unit[line]
 		}
+	}
+}
+
+// strongElements hands on, or takes over, what goes with a strong access, for each of the accesses that it stands for.
+func (u *races) strongElements(space target.Space, addr uint64, n, lane int) {
+	for end := addr + uint64(n); addr < end; addr += uint64(u.s.element) {
+		u.fence.access(u, fenceKey{space, addr}, lane)
 	}
 }
 
@@ -391,9 +398,7 @@ func (u *races) strong(c *cell, who uint32, l *list) {
 
 // compatible reports whether another strong access of the same block is morally strong with the one under way: scopes always
 // reach within a block, so what is left is that they overlap completely.
-func (u *races) compatible(o *site) bool {
-	return o.in.Type().Bytes()*o.in.Vec() == u.s.in.Type().Bytes()*u.s.in.Vec()
-}
+func (u *races) compatible(o *site) bool { return o.element == u.s.element }
 
 // conflict is a pair of accesses, one of them a write, that is not settled: the full order decides, and where it holds by one
 // barrier alone, that barrier is needed.

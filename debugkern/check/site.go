@@ -16,6 +16,7 @@ type site struct {
 	// other, if each lies in the other's scope.
 	strong  bool
 	scope   scope
+	element int // bytes of one of the accesses that a vector or a packed one stands for (ISA 8.2.2, 8.2.3)
 	acquire bool
 	release bool
 	whole   bool // an access by the warp as a whole: wmma, ldmatrix, stmatrix
@@ -48,7 +49,10 @@ func sitesOf(funcs []*ptx.Func) []site {
 }
 
 func siteOf(f *ptx.Func, i int, in *ptx.Instr) site {
-	s := site{fn: f, index: i, in: in}
+	s := site{fn: f, index: i, in: in, element: max(in.Type().Bytes(), 1)}
+	if t := in.Type(); t == ptx.F16x2 || t == ptx.BF16x2 {
+		s.element /= 2
+	}
 	switch in.Op {
 	case "ld", "ldu":
 		s.reads = true
