@@ -320,66 +320,67 @@ func (g *tags[T]) rearrange(x *executing) bool {
 	if len(in.Args) < 2 || in.Args[0].Kind != ptx.OpReg {
 		return false
 	}
-	imm := func(i int) (uint64, bool) {
-		if i < len(in.Args) && in.Args[i].Kind == ptx.OpInt {
-			return in.Args[i].Imm, true
-		}
-		return 0, false
+	moves, ok := unitMoves(in)
+	if !ok {
+		return false
 	}
 	var out [32][unitsMax]T
-	take := func(u, arg, from int) {
-		if t := g.operand(x, &in.Args[arg]); t != nil && from < unitsMax {
-			each(x.Mask, func(lane int) { out[lane][u] = t[lane][from] })
+	for u, m := range moves {
+		if m.arg == 0 || m.unit < 0 || m.unit >= unitsMax {
+			continue
 		}
-	}
-	units := max(in.Type().Bytes()/2, 1)
-	switch in.Op {
-	case "prmt":
-		sel, ok := imm(3)
-		if !ok || len(in.Mods) != 1 {
-			return false
+		if t := g.operand(x, &in.Args[m.arg]); t != nil {
+			each(x.Mask, func(lane int) { out[lane][u] = t[lane][m.unit] })
 		}
-		for u := range 2 {
-			lo, hi := int(sel>>(8*u)&15), int(sel>>(8*u+4)&15)
-			if lo%2 == 0 && hi == lo+1 && hi < 8 {
-				take(u, 1+lo/4, lo%4/2)
-			}
-		}
-	case "and":
-		m, ok := imm(2)
-		if !ok {
-			return false
-		}
-		for u := range units {
-			if m>>(16*u)&0xffff == 0xffff {
-				take(u, 1, u)
-			}
-		}
-	case "shl", "shr":
-		n, ok := imm(2)
-		if !ok || n%16 != 0 {
-			return false
-		}
-		for u := range units {
-			from := u + int(n/16)
-			if in.Op == "shl" {
-				from = u - int(n/16)
-			}
-			if from >= 0 && from < units {
-				take(u, 1, from)
-			}
-		}
-	case "cvt":
-		ts := in.Types()
-		if len(ts) != 2 || isFloat(ts[0]) || isFloat(ts[1]) {
-			return false
-		}
-		for u := range max(min(ts[0].Bytes(), ts[1].Bytes())/2, 1) {
-			take(u, 1, u)
-		}
-	default:
-		return false
 	}
 	g.set(x, in.Args[0].Reg, &out)
 	return true
+}
+
+// unitMove says which unit of which operand a unit of the result is; operand 0: of none.
+type unitMove struct{ arg, unit int }
+
+// unitMoves says so for every unit of an integer instruction's result; ok is false where it does more than move them.
+func unitMoves(in *ptx.Instr) (moves [unitsMax]unitMove, ok bool) {
+	units := min(max(in.Type().Bytes()/2, 1), unitsMax)
+	last := &in.Args[len(in.Args)-1]
+	imm := last.Imm
+	switch {
+	case in.Op == "cvt":
+		ts := in.Types()
+		if len(ts) != 2 || isFloat(ts[0]) || isFloat(ts[1]) {
+			return moves, false
+		}
+		for u := range max(min(ts[0].Bytes(), ts[1].Bytes())/2, 1) {
+			moves[u] = unitMove{1, u}
+		}
+	case last.Kind != ptx.OpInt:
+		return moves, false
+	case in.Op == "prmt" && len(in.Mods) == 1 && len(in.Args) == 4:
+		for u := range 2 {
+			lo, hi := int(imm>>(8*u)&15), int(imm>>(8*u+4)&15)
+			if lo%2 == 0 && hi == lo+1 && hi < 8 {
+				moves[u] = unitMove{1 + lo/4, lo % 4 / 2}
+			}
+		}
+	case in.Op == "and":
+		for u := range units {
+			if imm>>(16*u)&0xffff == 0xffff {
+				moves[u] = unitMove{1, u}
+			}
+		}
+	case (in.Op == "shl" || in.Op == "shr") && imm%16 == 0:
+		by := int(imm / 16)
+		if in.Op == "shl" {
+			by = -by
+		}
+		for u := range units {
+			if from := u + by; from >= 0 && from < units {
+				moves[u] = unitMove{1, from}
+			}
+		}
+	default:
+		return moves, false
+	}
+	return moves, true
 }
