@@ -23,6 +23,8 @@ type clocks struct {
 	before uint32 // floor at the last barrier of all threads that is another instruction than the last one
 	last   int    // PC of the last barrier of all threads, -1: none yet, or several instructions
 
+	single bool // single threads have learned of others: not all order is by whole warps and blocks
+
 	moments []moment // by stamp less first
 	first   uint32
 }
@@ -186,7 +188,7 @@ func (c *clocks) learn(warp int, mask uint32, row []uint32) {
 	for m := mask; m != 0; m &= m - 1 {
 		c.rows[32*warp+bits.TrailingZeros32(m)] = row
 	}
-	c.warps[warp].fresh = true
+	c.single, c.warps[warp].fresh = true, true
 }
 
 // merge adds a row to what one thread knows.
@@ -196,7 +198,7 @@ func (c *clocks) merge(thread int, row []uint32) {
 		maximum(row, old)
 	}
 	c.rows[thread] = row
-	c.warps[thread/32].fresh = true
+	c.single, c.warps[thread/32].fresh = true, true
 }
 
 func maximum(to, from []uint32) {

@@ -101,6 +101,7 @@ func (u *races) Event(e *target.Event) {
 // End implements target.Ender.
 func (u *races) End() {
 	u.dropStuck()
+	u.need.single = u.clk.single
 	u.endGlobal()
 	u.b.checker.giveShadow(u.mem, u.clk.now)
 	u.mem, u.clk, u.names, u.fence = nil, clocks{}, nil, fenceState{}

@@ -17,6 +17,7 @@ type needs struct {
 	ran     map[int]bool
 	why     map[int]*need
 	unclear map[int]bool // completed by part of the block once: not judged
+	single  bool         // some order is between single threads, and none of the barriers can be judged
 }
 
 // need is a pair of accesses that one barrier alone orders.
@@ -52,8 +53,9 @@ type Need struct {
 	Func      string
 	Source    *target.Source
 	Instr     string
-	// Needed: without it Variable races between First and Second. Else it orders nothing in the run that was watched, or, with
-	// Unclear, was completed by a part of the block only and is not judged.
+	// Needed: without it Variable races between First and Second. Else it orders nothing in the run that was watched or, with
+	// Unclear, is not judged: barriers of a part of the block or warp, flags or fences order accesses too, and only watching
+	// again without it (Options.Ignore) tells.
 	Needed, Unclear bool
 	Variable        string
 	Element         []int
@@ -78,9 +80,9 @@ func needsOf(us []unit) []Need {
 				by[pc] = &Need{PC: pc, Index: u.sites[pc].index, Func: u.sites[pc].fn.Name, Source: u.sites[pc].source(), Instr: u.sites[pc].in.Opcode()}
 			}
 			n := by[pc]
-			n.Unclear = n.Unclear || u.need.unclear[pc]
+			n.Unclear = n.Unclear || u.need.unclear[pc] || u.need.single || u.clk.single
 			why := u.need.why[pc]
-			if why == nil || n.Needed {
+			if why == nil || n.Needed || n.Unclear {
 				continue
 			}
 			n.Needed, n.Variable, n.Element = true, why.variable, why.index
@@ -90,7 +92,11 @@ func needsOf(us []unit) []Need {
 	sort.Ints(pcs)
 	out := make([]Need, 0, len(pcs))
 	for _, pc := range pcs {
-		out = append(out, *by[pc])
+		n := *by[pc]
+		if n.Unclear {
+			n = Need{PC: pc, Index: n.Index, Func: n.Func, Source: n.Source, Instr: n.Instr, Unclear: true}
+		}
+		out = append(out, n)
 	}
 	return out
 }
