@@ -167,6 +167,12 @@ func printDiagnosis(w io.Writer, d *diagnose.Diagnosis) {
 	if len(d.Causes) > 0 && len(d.Barriers) > 0 {
 		printBarriers(w, d.Barriers)
 	}
+	if d.Perturbed != nil {
+		fmt.Fprintf(w, "perturbed: %s\n", d.Perturbed.Says)
+	}
+	for i := range d.Sanitizer {
+		fmt.Fprintf(w, "compute-sanitizer %s\n", d.Sanitizer[i].Says)
+	}
 	advice := 0
 	for i := range d.Findings {
 		if f := &d.Findings[i]; f.Severity != "error" {

@@ -109,6 +109,9 @@ func (q *inquiry) cause(s *suspect, n int) Cause {
 		lead := &q.doc.Findings[c.Finding]
 		q.advise(s, lead, &c)
 	}
+	if s.confirmed != "" {
+		c.Proof = append(c.Proof, s.confirmed)
+	}
 	if s.explored != nil {
 		c.Proof = append(c.Proof, "schedules: "+s.explored.Says)
 		if s.settled != "" {

@@ -53,6 +53,8 @@ type Diagnosis struct {
 
 	Losses    []LossDoc   `json:"losses"`    // where one block lost bits, worst first
 	Perturbed *PerturbDoc `json:"perturbed"` // null where nobody asked
+	// Sanitizer is what compute-sanitizer said of a launch on the GPU; empty where none was asked for.
+	Sanitizer []SanitizerDoc `json:"sanitizer"`
 
 	Run *debugkern.Run `json:"-"` // what was executed on the emulator, checkers attached
 
@@ -137,7 +139,7 @@ func Diagnose(ctx context.Context, s *debugkern.Session, req debugkern.Request, 
 		o.Tell = func(Event) {}
 	}
 	q := &inquiry{ctx: ctx, s: s, req: req, o: o, twins: map[string]*debugkern.Run{}}
-	for _, step := range []func() error{q.examine, q.suspect, q.experiment, q.arithmetic, q.schedules, q.barriers, q.losses} {
+	for _, step := range []func() error{q.examine, q.suspect, q.experiment, q.arithmetic, q.schedules, q.sanitize, q.barriers, q.losses} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -148,7 +150,7 @@ func Diagnose(ctx context.Context, s *debugkern.Session, req debugkern.Request, 
 
 // Failure is the document of a kernel that did not build, load or run: everything known, and no causes.
 func Failure(req debugkern.Request, rep *debugkern.Report) *Diagnosis {
-	d := &Diagnosis{Report: *rep, Causes: []Cause{}, Story: []string{}, Schedules: []ScheduleDoc{}, Barriers: []BarrierDoc{}, Losses: []LossDoc{}, again: req.Command("diagnose")}
+	d := &Diagnosis{Report: *rep, Causes: []Cause{}, Story: []string{}, Schedules: []ScheduleDoc{}, Barriers: []BarrierDoc{}, Losses: []LossDoc{}, Sanitizer: []SanitizerDoc{}, again: req.Command("diagnose")}
 	d.Schema = Schema
 	if rep.Error != nil {
 		d.Story = []string{fmt.Sprintf("%s did not run: %s: %s", subject(rep), rep.Error.Stage, rep.Error.Message)}

@@ -36,6 +36,7 @@ type suspect struct {
 	remedy     *remedy
 	explored   *ScheduleDoc
 	settled    string         // what schedules show when it is put right
+	confirmed  string         // by compute-sanitizer
 	alone      *debugkern.Run // with only this put right; nil: nothing could be tried
 	stages     []probes.Stage // locally wrong stages that go with it
 	candidates []remedy
@@ -81,7 +82,7 @@ func (q *inquiry) examine() error {
 	}
 	rep.Schema = Schema
 	q.doc = &Diagnosis{
-		Report: rep, Causes: []Cause{}, Story: []string{}, Schedules: []ScheduleDoc{}, Barriers: []BarrierDoc{}, Losses: []LossDoc{}, Run: q.run,
+		Report: rep, Causes: []Cause{}, Story: []string{}, Schedules: []ScheduleDoc{}, Barriers: []BarrierDoc{}, Losses: []LossDoc{}, Sanitizer: []SanitizerDoc{}, Run: q.run,
 		gpu: q.gpu, again: q.req.Command("diagnose"),
 	}
 	for _, f := range rep.Findings {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/cuda"
 )
 
 // However many causes there are, a story has at most twelve lines, names as many of them as fit, and counts the rest.
@@ -56,5 +57,23 @@ func TestShare(t *testing.T) {
 	}
 	if got := (damage{stage: "O"}).share(damage{stage: "O"}); got != nil {
 		t.Errorf("no damage: share %v, want none", *got)
+	}
+}
+
+// What compute-sanitizer confirms is noted on the suspect; what only it found stays in its own section.
+func TestSanitizerFolds(t *testing.T) {
+	at := func(line int) cuda.SanitizerPlace { return cuda.SanitizerPlace{File: "k.cu", Line: line} }
+	s := &suspect{cause: Cause{Kind: "race", Findings: []int{0}}}
+	q := &inquiry{suspects: []*suspect{s}, doc: &Diagnosis{Report: debugkern.Report{Findings: []debugkern.FindingDoc{{
+		Kind: "race", Severity: severityError, Space: "shared", Source: &debugkern.SourceDoc{File: "k.cu", Line: 3}, Other: &debugkern.SourceDoc{File: "k.cu", Line: 9},
+	}}}}}
+	d := q.fold(&debugkern.Sanitized{Tool: "racecheck", Version: "1", Complaints: []debugkern.Complaint{
+		{Kind: "race", At: at(9), Others: []cuda.SanitizerPlace{at(3)}}, {Kind: "race", At: at(20), Others: []cuda.SanitizerPlace{at(21)}},
+	}})
+	if len(d.Confirmed) != 1 || len(d.OnlyOurs) != 0 || len(d.OnlyTheirs) != 1 || len(d.Complaints) != 2 || !strings.Contains(d.Says, "1 confirmed") {
+		t.Errorf("folded to %+v", d)
+	}
+	if !strings.Contains(s.confirmed, "racecheck confirms") {
+		t.Errorf("the suspect says %q", s.confirmed)
 	}
 }
