@@ -161,6 +161,17 @@ func TestNoGPUSaysWhyAndWhatElse(t *testing.T) {
 	}
 }
 
+func TestTheDevicesStateIsCopied(t *testing.T) {
+	d := started(t, 80, 24, plainLook, twoH200).press("7").pulses(1)
+	if text := d.m.yanked(); !contains(text, "GPU 0\tNVIDIA H200 sm_90") || !contains(text, "power\t258 W of 700") || !contains(text, "throttled\tidle") {
+		t.Errorf("copied %q", text)
+	}
+	d = started(t, 80, 24, plainLook).press("7")
+	if text := d.m.yanked(); !contains(text, "no CUDA driver found") || !contains(text, "NVRTC\ttrue\t12.0") {
+		t.Errorf("copied %q", text)
+	}
+}
+
 func TestNoNVMLSaysWhy(t *testing.T) {
 	d := started(t, 80, 24, plainLook, twoH200)
 	d.e.gpu.monErr = errors.New("no NVML: this user may not talk to the driver")

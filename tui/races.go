@@ -399,6 +399,20 @@ func (m *Model) askScene() tea.Cmd {
 	return nil
 }
 
+// underCursor is the line that the Races view's cursor stands for, nil where it stands for none.
+func (m *Model) underCursor() *debugkern.SourceDoc {
+	if f := m.selected(); f != nil {
+		return f.Source
+	}
+	if c := m.pane.races.Cause(); c != nil {
+		return c.Place.Source
+	}
+	if b := m.pane.races.Barrier(); b != nil {
+		return b.Source
+	}
+	return nil
+}
+
 // sceneWanted is what to look up for what the cursor is on: a finding's two sides, or what a synchronisation guards.
 func (m *Model) sceneWanted() (req debugkern.SceneRequest, ok bool) {
 	if f := m.selected(); f != nil {
@@ -479,17 +493,14 @@ func (m *Model) openFinding() tea.Cmd {
 	if m.pane.races.OnFold() {
 		return m.foldAdvice()
 	}
-	block, kv := m.cursor.Block, m.cursor.KVTile
-	var at *debugkern.SourceDoc
+	block, kv, at := m.cursor.Block, -1, m.underCursor()
 	if f := m.selected(); f != nil {
-		at, block, kv = f.Source, f.Block, f.KVTile
+		block, kv = f.Block, f.KVTile
 		if sc := m.lookOf(m.lookKey()).Scene; sc != nil && sc.Pair[0] >= 0 && m.run != nil && m.run.viewer != nil && slices.Contains(m.run.viewer.Blocks(), block) {
 			return m.openConflict(sc)
 		}
 	} else if c := m.pane.races.Cause(); c != nil {
-		at, block, kv = c.Place.Source, c.Place.Block, c.Place.KVTile
-	} else if b := m.pane.races.Barrier(); b != nil {
-		at, kv = b.Source, -1
+		block, kv = c.Place.Block, c.Place.KVTile
 	}
 	if at == nil {
 		m.say("no finding to open here")

@@ -34,6 +34,9 @@ func (m *Model) sourcePlace() (file string, line int) {
 	if r, ok := m.pane.fail.Selected(); ok && m.run.plan == nil && r.Line > 0 {
 		return r.File, r.Line
 	}
+	if at := m.underCursor(); m.view == keymap.Races && at != nil {
+		return at.File, at.Line
+	}
 	if w := m.who.known[m.placeOf(m.cursor)]; w != nil && w.Source != nil {
 		return w.Source.File, w.Source.Line
 	}
@@ -92,6 +95,10 @@ func (m *Model) yanked() string {
 		return m.pane.frag.CellText()
 	case m.view == keymap.Gates:
 		return "tilescope gates " + m.pane.gates.Selected().Target
+	case m.view == keymap.GPU:
+		return m.pane.gpu.Text()
+	case m.view == keymap.Races:
+		return m.pane.races.Text()
 	case m.run == nil || m.run.report == nil:
 		return ""
 	case m.failing():

@@ -8,6 +8,9 @@
 package gpu
 
 import (
+	"fmt"
+	"strings"
+
 	"tilescope/debugkern"
 	"tilescope/tui/theme"
 )
@@ -96,6 +99,27 @@ func (p *Pane) Move(n int) bool {
 	moved := to != p.at
 	p.at, p.changed = to, p.changed || moved
 	return moved
+}
+
+// Text is the device under the cursor and its state, or why there is none, as plain text for copying.
+func (p *Pane) Text() string {
+	d, ok := p.Selected()
+	if !ok {
+		out := p.data.None + "\n"
+		for _, c := range p.data.Checks {
+			out += fmt.Sprintf("%s\t%v\t%s\n", c.Name, c.OK, strings.TrimSpace(c.Version+" "+c.Detail))
+		}
+		return out
+	}
+	out := fmt.Sprintf("GPU %d\t%s %s %s, CUDA %s\n", d.Ordinal, d.Name, d.Arch, d.PCI, p.data.Driver)
+	t := p.last()
+	if t == nil {
+		return out + p.data.NoNVML + "\n"
+	}
+	for _, g := range p.gauges(t) {
+		out += g.name + "\t" + g.text + "\n"
+	}
+	return out + "throttled\t" + strings.Join(t.Throttle, ", ") + "\n"
 }
 
 // Scroll moves the processes, or the checks where there is no device, and reports whether they moved.
