@@ -199,7 +199,7 @@ func (m *Model) swept(msg sweptMsg) {
 
 // showGates gives the pane its rows.
 func (m *Model) showGates() {
-	d := gatespane.Data{Against: m.against(), Now: m.sweep.now, Running: m.sweep.running && m.task.active, Note: m.sweep.note}
+	d := gatespane.Data{Current: m.req.Target, Against: m.against(), Now: m.sweep.now, Running: m.sweep.running && m.task.active, Note: m.sweep.note}
 	if man, _ := m.manifest(); man != nil {
 		d.Kernel = man.Name
 	}

@@ -29,7 +29,7 @@ func TestSweptScreens(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
 			d := swept(t, size[0], size[1])
-			d.press("j")
+			d.m.pane.gates.Select("stage1")
 			fits(t, d, "gates")
 			golden.RequireEqual(t, d.text()+"\n")
 		})

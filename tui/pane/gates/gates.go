@@ -24,6 +24,7 @@ type Row struct {
 type Data struct {
 	Rows    []Row
 	Kernel  string
+	Current string         // the variant that is run; the cursor begins there
 	Against string         // what speed is compared with, ""
 	Now     gates.Progress // of the sweep under way
 	Running bool
@@ -87,6 +88,9 @@ func (p *Pane) SetFocus(part int) {
 // SetData shows other rows. The selection stays on the same variant.
 func (p *Pane) SetData(d Data) {
 	was := p.Selected()
+	if p.data.Kernel != d.Kernel {
+		was.Target = d.Current
+	}
 	p.data = d
 	if i := slices.IndexFunc(d.Rows, func(r Row) bool { return r.Target == was.Target }); i >= 0 {
 		p.sel = i
