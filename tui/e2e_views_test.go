@@ -43,7 +43,7 @@ func gatesCancelled(t *testing.T, program string) {
 	x.press("6")
 	x.shows("not judged")
 	x.press("x")
-	x.line("scalar", "▸ small seed")
+	x.shows("scalar correctness", "/260 · Esc cancels")
 	x.press("\x1b")
 	x.shows("goes on from there")
 	x.press("x")
