@@ -228,12 +228,16 @@ func TestNoLeak(t *testing.T) {
 		return len(files)
 	}
 	good(t, b)
-	files, routines := count(), runtime.NumGoroutine()
-	for range 10 {
+	files, routines, pids := count(), runtime.NumGoroutine(), map[int]bool{}
+	for range 20 {
 		if _, err := k.Launch(t.Context(), floats(12)); err == nil {
 			t.Fatal("no fault")
 		}
 		good(t, b)
+		pids[b.WorkerPID()] = true
+	}
+	if len(pids) != 20 {
+		t.Errorf("%d workers in 20 rounds", len(pids))
 	}
 	b.Close()
 	if now := count(); now > files {
@@ -241,6 +245,53 @@ func TestNoLeak(t *testing.T) {
 	}
 	if now := runtime.NumGoroutine(); now > routines {
 		t.Errorf("%d goroutines, before %d", now, routines)
+	}
+	for pid := range pids {
+		for deadline := time.Now().Add(10 * time.Second); alive(pid); runtime.Gosched() {
+			if time.Now().After(deadline) {
+				t.Fatalf("worker %d lives on", pid)
+			}
+		}
+	}
+}
+
+// Two instances on one device: a fault, a hang and a killed worker of the one are nothing to the other.
+func TestTwoInstances(t *testing.T) {
+	cfg := fakeConfig(t)
+	cfg.Timeout = 200 * time.Millisecond
+	open := func() *Backend {
+		t.Helper()
+		b, err := Open(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { b.Close() })
+		return b
+	}
+	a, b := open(), open()
+	pid := b.WorkerPID()
+	if a.WorkerPID() == pid {
+		t.Fatal("one worker for both")
+	}
+	for _, entry := range []string{"illegal", "hang", "die"} {
+		done := make(chan error, 1)
+		k := load(t, a, entry)
+		go func() { _, err := k.Launch(t.Context(), floats(12)); done <- err }()
+		for range 5 {
+			good(t, b)
+		}
+		if err := <-done; err == nil {
+			t.Errorf("%s: no fault", entry)
+		}
+		good(t, a)
+	}
+	if err := killWorker(a); err != nil {
+		t.Fatal(err)
+	}
+	good(t, b)
+	good(t, a)
+	if b.WorkerPID() != pid {
+		t.Error("the other instance lost its worker")
 	}
 }
 
