@@ -2,9 +2,11 @@ package cuda
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // precompiled decides when NVRTC may keep its parsed headers from one compilation to the next (NVRTC 12.8 and newer). Such a
@@ -36,7 +38,8 @@ func (p *precompiled) options(lib *nvrtc, source string, options []string) (extr
 		return nil, func() {}
 	}
 	if p.dir == "" {
-		dir, err := os.MkdirTemp("", "tilescope-pch-")
+		removeAbandoned()
+		dir, err := os.MkdirTemp("", pchPrefix+"*")
 		if err != nil {
 			p.off = true // a full disk: compilations take as long as without
 			return nil, func() {}
@@ -48,6 +51,21 @@ func (p *precompiled) options(lib *nvrtc, source string, options []string) (extr
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.busy = false
+	}
+}
+
+const (
+	pchPrefix    = "tilescope-pch-"
+	pchAbandoned = 24 * time.Hour
+)
+
+// removeAbandoned removes what killed processes have left: some ten megabytes each. What cannot be removed is somebody else's.
+func removeAbandoned() {
+	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), pchPrefix+"*")) // the only error is a malformed pattern
+	for _, dir := range dirs {
+		if st, err := os.Stat(dir); err == nil && st.IsDir() && time.Since(st.ModTime()) > pchAbandoned {
+			_ = os.RemoveAll(dir)
+		}
 	}
 }
 
