@@ -17,7 +17,8 @@ type asyncState struct {
 	copies [32][]copyOut  // by warp: under way, oldest first
 	waits  map[int]*waitUse
 
-	sources int // copies under way whose source the kernel may write
+	sources int               // copies under way whose source the kernel may write
+	ended   map[uint32]uint32 // by access.at of a wait: that of a copy whose read of such a source it ended
 }
 
 // copyOut is one cp.async of some lanes.
@@ -155,16 +156,27 @@ func (u *races) sourceRead(c *copyOut, lanes uint32) {
 	if c.reads == 0 {
 		return
 	}
-	at := u.at
-	u.at = c.at
+	if u.async.ended == nil {
+		u.async.ended = map[uint32]uint32{}
+	}
+	u.async.ended[u.at] = c.at
 	for m := lanes & c.reads; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m) & 31
 		u.eachGlobal(c.src[lane], c.bytes, func(k *cell) { u.list(k, 1<<lane, &u.glob.list, false, false) })
 	}
-	u.at = at
 	if c.reads &^= lanes; c.reads == 0 {
 		u.async.sources--
 	}
+}
+
+// afterRead is a write to what a copy read that is ordered after its issue, perhaps, but not after the wait a: false where a
+// is no wait.
+func (u *races) afterRead(a *access, other, lane int) bool {
+	at, ok := u.async.ended[a.at]
+	if ok {
+		u.record(side{pc: int(at >> 5), warp: a.warp(), lane: other, when: u.clk.moment(a.stamp)}, u.now(lane), true)
+	}
+	return ok
 }
 
 // overSource is a write of one lane to what a copy under way reads. One that nothing orders after the copy's issue is a race

@@ -93,7 +93,7 @@ func (f *fenceState) access(u *races, key fenceKey, lane int) {
 		f.between(u, key.addr, t, mine, ok)
 	}
 	seen := f.at[key]
-	if s.reads && seen != nil {
+	if s.returns && seen != nil {
 		if s.acquire {
 			u.clk.merge(t, seen)
 		} else {
@@ -119,7 +119,7 @@ func (f *fenceState) access(u *races, key fenceKey, lane int) {
 func (f *fenceState) between(u *races, addr uint64, t int, mine released, ok bool) {
 	g, s := u.grid, u.s
 	seen := g.at[addr]
-	if s.reads && seen != nil {
+	if s.returns && seen != nil {
 		if s.acquire {
 			f.reach[t] = f.reach[t].join(seen)
 		} else {

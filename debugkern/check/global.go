@@ -191,6 +191,9 @@ func (u *races) leaveAccess(addr uint64, n int, a access, strong, writes bool) {
 	if a.stamp == 0 {
 		return
 	}
+	if at, ok := u.async.ended[a.at]; ok {
+		a.at = at
+	}
 	t := touch{lo: addr, hi: addr + uint64(n), access: a, strong: strong, writes: writes, when: u.clk.moment(a.stamp), block: u.b}
 	for i := len(u.touched) - 1; i >= 0 && i >= len(u.touched)-4 && u.grid == nil; i-- {
 		o := &u.touched[i]

@@ -49,6 +49,9 @@ func (u *races) now(lane int) side {
 
 // found is a race of a past access of a lane with the one under way.
 func (u *races) found(a *access, other, lane int, wrote bool) {
+	if u.afterRead(a, other, lane) {
+		return
+	}
 	u.record(side{pc: a.pc(), warp: a.warp(), lane: other, writes: wrote, when: u.clk.moment(a.stamp)}, u.now(lane), false)
 }
 

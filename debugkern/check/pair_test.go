@@ -57,6 +57,7 @@ const pairErrors = check.Races | check.Async | check.Barriers | check.Registers 
 
 var pairCheckers = map[string]check.Set{
 	"errors": pairErrors, "banks": check.Banks, "sectors": check.Sectors, "redundant": check.Redundant | check.Races | check.Async,
+	"origins": check.Origins,
 }
 
 // pairSchedules are the ways in which each entry runs: what is found must not depend on them.

@@ -16,7 +16,8 @@ type site struct {
 	// other, if each lies in the other's scope.
 	strong  bool
 	scope   scope
-	element int // bytes of one of the accesses that a vector or a packed one stands for (ISA 8.2.2, 8.2.3)
+	element int  // bytes of one of the accesses that a vector or a packed one stands for (ISA 8.2.2, 8.2.3)
+	returns bool // what a strong read saw: a red hands on what others released, and takes over nothing
 	acquire bool
 	release bool
 	whole   bool // an access by the warp as a whole: wmma, ldmatrix, stmatrix
@@ -55,11 +56,11 @@ func siteOf(f *ptx.Func, i int, in *ptx.Instr) site {
 	}
 	switch in.Op {
 	case "ld", "ldu":
-		s.reads = true
+		s.reads, s.returns = true, true
 	case "st":
 		s.writes = true
 	case "atom", "red":
-		s.reads, s.writes, s.strong, s.scope = true, true, true, scopeDevice
+		s.reads, s.writes, s.strong, s.scope, s.returns = true, true, true, scopeDevice, in.Op == "atom"
 	case "wmma":
 		s.whole = true
 		s.reads, s.writes = in.Has("load"), in.Has("store")
