@@ -32,9 +32,9 @@ func (q *inquiry) conclude() {
 	slices.SortStableFunc(q.suspects, func(a, b *suspect) int {
 		return cmp.Or(cmp.Compare(q.when(a), q.when(b)), cmp.Compare(q.line(a), q.line(b)))
 	})
-	real := slices.DeleteFunc(slices.Clone(q.suspects), q.follows)
-	for _, s := range real {
-		q.doc.Causes = append(q.doc.Causes, q.cause(s, len(real)))
+	causes := slices.DeleteFunc(slices.Clone(q.suspects), q.follows)
+	for _, s := range causes {
+		q.doc.Causes = append(q.doc.Causes, q.cause(s, len(causes)))
 	}
 	for _, c := range q.doc.Causes {
 		q.o.Tell(Event{Cause: &c})
@@ -52,7 +52,8 @@ func (q *inquiry) follows(s *suspect) bool {
 	})
 }
 
-// when is the kv tile at which a suspect first does harm: of its stages, else of its finding; what is never seen is last.
+// when is the kv tile at which a suspect first does harm: of its stages, else of its finding; the first where neither
+// says.
 func (q *inquiry) when(s *suspect) int {
 	first := -1
 	for _, g := range q.doc.Guilty {
@@ -94,8 +95,7 @@ func (q *inquiry) cause(s *suspect, n int) Cause {
 		c.Stages = append(c.Stages, st.String())
 	}
 	if c.Stage == "" && len(c.Stages) > 0 {
-		c.Stage = c.Stages[0]
-		c.Proof = slices.Clip(c.Proof)
+		c.Stage = slices.MinFunc(s.stages, func(a, b probes.Stage) int { return q.order(a) - q.order(b) }).String()
 	}
 	if c.Kind == kindTable && len(s.stages) > 0 {
 		c.Place = q.spoilt(s, c.Place)

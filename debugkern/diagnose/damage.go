@@ -1,0 +1,56 @@
+package diagnose
+
+import (
+	"fmt"
+	"math"
+
+	"tilescope/debugkern"
+)
+
+// damage is how far a run's last judged stage is from the reference.
+type damage struct {
+	stage           string
+	max, bound      float64
+	bad, cells, nan int
+}
+
+func damageOf(rep *debugkern.Report) damage {
+	for i := len(rep.Stages) - 1; i >= 0; i-- {
+		if st := &rep.Stages[i]; st.Verdict != debugkern.Off && st.Global.Cells > 0 {
+			return damage{st.Name, float64(st.Global.MaxAbs), float64(st.Global.Bound), st.Global.Bad, st.Global.Cells, st.Global.Nonfinite}
+		}
+	}
+	return damage{}
+}
+
+// share is the part of the damage that is gone. Damage is the largest error times the number of bad cells; where some value is
+// no number, the number of bad cells alone.
+func (was damage) share(now damage) *debugkern.Number {
+	if was.bad == 0 || was.stage != now.stage {
+		return nil
+	}
+	var n float64
+	switch {
+	case now.bad == 0:
+		n = 1
+	case was.nan > 0 || now.nan > 0 || !(was.max > 0):
+		n = 1 - float64(now.bad)/float64(was.bad)
+	default:
+		n = 1 - now.max*float64(now.bad)/(was.max*float64(was.bad))
+	}
+	v := debugkern.Number(math.Min(1, math.Max(0, n)))
+	return &v
+}
+
+// String is the damage in words: "O off by up to 0.81 in 30298 of 32768 cells".
+func (d damage) String() string {
+	switch {
+	case d.stage == "":
+		return "nothing reached"
+	case d.bad == 0:
+		return d.stage + " within its bound"
+	case d.nan > 0:
+		return fmt.Sprintf("%s wrong in %d of %d cells, %d of them no numbers", d.stage, d.bad, d.cells, d.nan)
+	}
+	return fmt.Sprintf("%s off by up to %.3g in %d of %d cells", d.stage, d.max, d.bad, d.cells)
+}
