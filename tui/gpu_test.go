@@ -234,6 +234,10 @@ func TestFailedRunOnTheGPUOffersTheEmulator(t *testing.T) {
 	if !contains(d.text(), "RUN FAILED: 1 error") || !contains(d.text(), "X runs the same launch on the emulator") {
 		t.Fatalf("the failure:\n%s", d.text())
 	}
+	if d.press("5"); !contains(d.text(), "diagnoses on the emulator, which can show where") {
+		t.Errorf("Races:\n%s", d.text())
+	}
+	d.press("1")
 	d.e.fail = nil
 	d.press("X").hasStatus(":backend cuda goes back")
 	if got := d.last(); got.Backend != "emu" {

@@ -217,6 +217,9 @@ func (s *shown) nearest(c debugkern.Cell) debugkern.Cell {
 	return c
 }
 
+// usualSchedule is the order of warps that nobody has to ask for.
+const usualSchedule = "in-order:0"
+
 // title names a run in a few words: stage2 USE_CP_ASYNC=0 gate pv p-stale-m partial49 seed 3.
 func title(req debugkern.Request) string {
 	out := req.Target
@@ -235,7 +238,7 @@ func title(req debugkern.Request) string {
 	if req.Seed != 0 {
 		out += fmt.Sprintf(" seed %d", req.Seed)
 	}
-	if req.Schedule != "" {
+	if req.Schedule != "" && req.Schedule != usualSchedule {
 		out += " schedule " + req.Schedule
 	}
 	return out

@@ -184,6 +184,9 @@ func (m *Model) diagnose() tea.Cmd {
 	m.showRaces()
 	req, seq, t, who := clone(m.req), m.race.seq, m.race.told, m.opt.races
 	req.Schedule = ""
+	if m.run != nil && m.run.plan == nil && m.onGPU() {
+		req.Backend = "emu" // the GPU could not run it; the emulator may show where
+	}
 	run := func() tea.Msg {
 		defer cancel()
 		doc, err := who.Diagnose(ctx, req, diagnose.Options{Tell: t.tell})
@@ -308,6 +311,10 @@ func (m *Model) showRaces() {
 		}
 	case m.run == nil || m.run.report == nil:
 		d.Hint = "Nothing has run yet."
+	case m.run.plan == nil && m.onGPU():
+		d.Hint = fmt.Sprintf("%s. %s diagnoses on the emulator, which can show where.", failureText(m.run.report), key)
+	case m.run.plan == nil:
+		d.Hint = failureText(m.run.report)
 	default:
 		d.Findings = m.run.report.Findings
 		d.Hint = fmt.Sprintf("%s diagnoses: every checker, several schedules, causes with their proof. The run itself was watched for bad accesses, barriers and what was never written, not for races.", key)
