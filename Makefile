@@ -62,7 +62,7 @@ fuzz: ## fuzz the PTX parser, the executor (bytes, then whole programs) and the 
 	$(GO) test -run '^$$' -fuzz '^FuzzManifest$$' -fuzztime $(FUZZTIME) ./configs
 
 bench: ## the figures of README and RATIONALE
-	$(GO) test -run '^$$' -bench . -benchtime 2s ./debugkern/fp ./debugkern/ptx ./debugkern/emu ./debugkern ./tui
+	$(GO) test -run '^$$' -bench . -benchtime 2s ./debugkern/fp ./debugkern/ptx ./debugkern/emu ./debugkern/check ./debugkern ./tui
 
 cover: ## coverage by package
 	$(GO) test -coverprofile=cover.out ./... && $(GO) tool cover -func=cover.out | tail -1
