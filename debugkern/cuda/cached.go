@@ -15,7 +15,7 @@ const ptxFormat = "ptx/1"
 // key identifies a build by its content: source, every header handed over or found beside it, options, the compiler's
 // version and the toolkit's headers.
 func (t *Toolchain) key(b Build) cache.Key {
-	b.Headers = withStandins(b.Headers)
+	b.Headers = withStandins(b)
 	return buildKey(t.Compiler(), b, t.options(b), t.headers)
 }
 

@@ -79,7 +79,7 @@ func (t *Toolchain) options(b Build) []string {
 }
 
 func (t *Toolchain) compile(b Build) (*PTX, error) {
-	headers, options := withStandins(b.Headers), t.options(b)
+	headers, options := withStandins(b), t.options(b)
 	pch, done := t.precompiled.options(t.lib, b.Source, options)
 	text, log, err := t.lib.build(b.Name, b.Source, headers, append(pch, options...))
 	done()

@@ -195,3 +195,25 @@ func TestBuildNumberAmongSeveralWheels(t *testing.T) {
 		t.Errorf("version %s where no build number fits", v)
 	}
 }
+
+// A complaint's column is the caret's where the line shown is the source's, else that of the one name it is about.
+func TestColumn(t *testing.T) {
+	for _, c := range []struct {
+		rest []string
+		text string
+		msg  string
+		want int
+	}{
+		{[]string{"    x = nope;", "        ^"}, "\tx = nope;", "expected a thing", 6},
+		{[]string{"  __attribute__((global)) void k() {", "  ^"}, "__global__ void k() {", "expected a thing", 0},
+		{nil, "  int i = nope;", `identifier "nope" is undefined`, 11},
+		{nil, "  nope = nope;", `identifier "nope" is undefined`, 0},
+		{nil, "  int i = (float)p;", `a value of type "float" cannot be used to initialize an entity of type "int"`, 0},
+		{nil, "  x.member = 1;", `class "X" has no member "member"`, 5},
+		{nil, "", `identifier "nope" is undefined`, 0},
+	} {
+		if got := column(c.rest, c.text, c.msg); got != c.want {
+			t.Errorf("%q in %q: column %d, want %d", c.msg, c.text, got, c.want)
+		}
+	}
+}

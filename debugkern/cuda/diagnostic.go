@@ -125,7 +125,8 @@ func sourceLine(source func(string) []string, full, short string, line int) stri
 	return ""
 }
 
-var quotedName = regexp.MustCompile(`"([A-Za-z_]\w*)"`)
+// quotedName is a name that a message is about; types that it mentions besides are not.
+var quotedName = regexp.MustCompile(`(?:^|\b(?:identifier|variable|function|member|parameter|label|template|attribute) )"([A-Za-z_]\w*)"`)
 
 // column tells where in its line a complaint is: by the caret, where the line above it is the source's own (nvcc shows
 // macros expanded), else by the one name that the message quotes and the line has once. 0 where neither is sure.

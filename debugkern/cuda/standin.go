@@ -4,6 +4,7 @@ import (
 	"embed"
 	"io/fs"
 	"maps"
+	"path/filepath"
 	"sync"
 )
 
@@ -30,9 +31,12 @@ var standins = sync.OnceValue(func() map[string]string {
 	return out
 })
 
-// withStandins adds the stand-in headers to a build's own, which win.
-func withStandins(headers map[string]string) map[string]string {
+// withStandins adds the stand-in headers to a build's own, which win, be they handed over or in its directories.
+func withStandins(b Build) map[string]string {
 	all := maps.Clone(standins())
-	maps.Copy(all, headers)
+	for _, dir := range b.Include {
+		maps.DeleteFunc(all, func(name, _ string) bool { return isFile(filepath.Join(dir, name)) })
+	}
+	maps.Copy(all, b.Headers)
 	return all
 }

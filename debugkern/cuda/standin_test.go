@@ -2,6 +2,8 @@ package cuda
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -52,6 +54,14 @@ extern "C" __global__ void k(float* x, const uint8_t* bytes, int n) {
 	b := Build{Name: "k.cu", Source: "#include <cstdint>\n__global__ void k(mine x) {}\n", Headers: map[string]string{"cstdint": "typedef int mine;\n"}, Arch: "sm_80"}
 	if _, err := tc.Compile(t.Context(), b); err != nil {
 		t.Errorf("a header of the build's own: %v", err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "cstdint"), []byte("typedef int mine;\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.Headers, b.Include = nil, []string{dir}
+	if _, err := tc.Compile(t.Context(), b); err != nil {
+		t.Errorf("a header in the build's own directory: %v", err)
 	}
 }
 
