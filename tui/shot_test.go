@@ -122,16 +122,20 @@ func TestPictures(t *testing.T) {
 	program := build(t)
 	for _, p := range []struct {
 		file, keys string
+		args       []string
 		ready      []string
 	}{
-		{"tile.svg", "2z", []string{"heat: map", "KERNEL f16", "wrote q1,k0"}},
-		{"pipe.svg", "", []string{"✗ DIVERGE", "n next bad"}},
+		{"tile.svg", "2z", []string{"--fault", "p-stale-m"}, []string{"heat: map", "KERNEL f16", "wrote q1,k0"}},
+		{"pipe.svg", "", []string{"--fault", "p-stale-m"}, []string{"✗ DIVERGE", "n next bad"}},
+		{"races.svg", "5d", []string{"--shape", "small", "--fault", "sync-p"}, []string{"__syncthreads()", "100 %", "CELLS sP", "SCHEDULE"}},
+		{"source.svg", "8", []string{"--fault", "u-no-rescale"}, []string{"in front of the write", "REGISTERS"}},
 	} {
 		t.Run(p.file, func(t *testing.T) {
-			x := open(t, program, 120, 40, nil, "--fault", "p-stale-m")
+			x := open(t, program, 120, 40, nil, p.args...)
 			x.shows("✗ DIVERGE")
 			x.press(p.keys)
 			x.shows(p.ready...)
+			x.until("an end of the work", func(lines []string) bool { return !strings.Contains(strings.Join(lines, "\n"), "Esc cancels") })
 			screen := x.cells()
 			x.press("q")
 			x.quits()
