@@ -192,7 +192,11 @@ func (q *inquiry) remains(s *suspect, what string, n int) string {
 	now := damageOf(s.alone.Report)
 	switch {
 	case len(left) > 0:
-		return fmt.Sprintf("%s, %s %s still wrong: %s", what, strings.Join(left, ", "), isAre(left), now)
+		text := fmt.Sprintf("%s, %s %s still wrong", what, strings.Join(left, ", "), isAre(left))
+		if t := tainted(s.alone.Report); len(t) > 0 {
+			text += ", and through " + themIt(left) + " " + strings.Join(t, ", ")
+		}
+		return text + ": " + now.String()
 	case len(findings) > 0:
 		return fmt.Sprintf("%s, still found: %s", what, strings.Join(findings, ", "))
 	case now.bad > 0:
@@ -203,6 +207,24 @@ func (q *inquiry) remains(s *suspect, what string, n int) string {
 		return what + ", nothing else shows in this run"
 	}
 	return what + ", nothing is wrong any more"
+}
+
+// tainted lists the stages that are wrong only because of what they are computed from.
+func tainted(rep *debugkern.Report) []string {
+	var out []string
+	for i := range rep.Stages {
+		if rep.Stages[i].Verdict == debugkern.Tainted {
+			out = append(out, rep.Stages[i].Name)
+		}
+	}
+	return out
+}
+
+func themIt(list []string) string {
+	if len(list) == 1 {
+		return "it"
+	}
+	return "them"
 }
 
 func isAre(list []string) string {
