@@ -30,8 +30,8 @@ test: ## every test that needs no GPU
 test-long: ## the exhaustive ones too: all 2^32 inputs of each approximation, every fault on ten seeds
 	TILESCOPE_LONG=1 $(GO) test -timeout 120m ./...
 
-test-gpu: ## on a machine with an NVIDIA GPU: launches, faults, recovery, and every kernel against the emulator
-	TILESCOPE_GPU=1 $(GO) test -count=1 -v -run GPU ./debugkern/cuda ./debugkern/cli
+test-gpu: build ## on a machine with an NVIDIA GPU: launches, faults, recovery, and every kernel against the emulator
+	TILESCOPE_GPU=1 TILESCOPE_BIN=$(CURDIR)/$(BIN) $(GO) test -count=1 -v -run GPU ./debugkern/cuda ./debugkern ./debugkern/cli
 
 race: ## the tests under the race detector
 	$(GO) test -race ./...

@@ -35,6 +35,9 @@ func Inspect(ctx context.Context, cfg Config) []Part {
 	case err == nil:
 		places = nearest(places, lib.path)
 		rtc = Part{Name: "NVRTC", Found: true, Path: lib.path, Version: fullVersion(lib)}
+		if lib.hasPCH() {
+			rtc.Detail = "with precompiled headers"
+		}
 	case errors.Is(err, dl.ErrUnsupported):
 		rtc.Detail, rtc.Install = dl.ErrUnsupported.Error(), "a build without tag nogpu"
 	default:
