@@ -75,7 +75,7 @@ func (g *gridState) add(u *races, ts []touch) {
 }
 
 // across compares an access of one lane with those of the blocks before.
-func (g *gridState) across(u *races, addr uint64, n, lane int) {
+func (g *gridState) across(u *races, addr uint64, n, lane int, mine *stored) {
 	strong := u.s.strong && u.s.scope >= scopeDevice
 	for line := addr >> lineBits; line <= (addr+uint64(n)-1)>>lineBits; line++ {
 		past := g.lines[line]
@@ -94,6 +94,7 @@ func (g *gridState) across(u *races, addr uint64, n, lane int) {
 			if u.b.view.Strays(u.e.PC, target.SpaceGlobal, addr) {
 				continue
 			}
+			now.lo, now.hi, now.value = addr, addr+uint64(n), mine
 			p := acrossPair(*t, now, max(t.lo, addr))
 			if old := g.pairs[p.pairKey]; old != nil {
 				old.count++

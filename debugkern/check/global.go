@@ -74,8 +74,12 @@ func (u *races) globalLane(addr uint64, n, lane int, who uint32) {
 	if u.s.strong {
 		u.strongElements(target.SpaceGlobal, addr, n, lane)
 	}
+	var mine *stored
+	if u.s.writes {
+		mine = u.remember(lane)
+	}
 	if u.grid != nil {
-		u.grid.across(u, addr, n, lane)
+		u.grid.across(u, addr, n, lane, mine)
 		if !u.s.strong && u.s.writes {
 			u.fence.overwritten(fenceKey{target.SpaceGlobal, addr}, n)
 			u.grid.overwritten(addr, n)
@@ -150,6 +154,7 @@ type touch struct {
 	strong, writes bool
 	when           moment
 	block          *block
+	value          *stored // what a write wrote; nil where that is not known
 }
 
 // endGlobal keeps what other blocks have to be compared with.
@@ -195,6 +200,9 @@ func (u *races) leaveAccess(addr uint64, n int, a access, strong, writes bool) {
 		a.at = at
 	}
 	t := touch{lo: addr, hi: addr + uint64(n), access: a, strong: strong, writes: writes, when: u.clk.moment(a.stamp), block: u.b}
+	if writes {
+		t.value = u.values[a.pc()]
+	}
 	for i := len(u.touched) - 1; i >= 0 && i >= len(u.touched)-4 && u.grid == nil; i-- {
 		o := &u.touched[i]
 		if o.hi == addr && o.pc() == a.pc() && o.strong == strong && o.writes == writes && o.when == t.when {
@@ -245,8 +253,9 @@ func overlaps(us []unit) []*pair {
 // acrossPair describes two accesses of different blocks.
 func acrossPair(first, second touch, addr uint64) *pair {
 	name, index := second.block.view.Name(target.SpaceGlobal, addr)
+	same := first.writes && second.writes && first.lo == second.lo && first.value.same(second.value)
 	return &pair{
-		pairKey: pairKey{kind: pairBlocks, first: int32(first.pc()), second: int32(second.pc()), wrote: first.writes, writes: second.writes, variable: name},
+		pairKey: pairKey{kind: pairBlocks, first: int32(first.pc()), second: int32(second.pc()), wrote: first.writes, writes: second.writes, same: same, variable: name},
 		one:     first.side(), two: second.side(), index: index, space: target.SpaceGlobal, loop: -1, count: 1,
 		block: [2]int{first.block.linear(), second.block.linear()},
 	}

@@ -334,3 +334,28 @@ func TestPairsAssemble(t *testing.T) {
 		t.Errorf("ptxas: %v\n%s", err, msg)
 	}
 }
+
+// TestPairsKinds: there is a pair for every kind of finding that an execution by itself can show: a kind that no pair plants is
+// one whose checker could fall silent unseen.
+func TestPairsKinds(t *testing.T) {
+	planted := map[string]int{}
+	for _, file := range pairFiles(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range readTwins(t, file, string(text)) {
+			for _, w := range c.wants {
+				planted[w.kind]++
+			}
+		}
+	}
+	for _, k := range []target.Kind{
+		target.Race, target.CpAsync, target.Barrier, target.Deadlock, target.Uninitialised, target.OutOfBounds, target.Misaligned,
+		target.Overlap, target.NaNOrigin, target.BankConflict, target.Uncoalesced, target.RedundantBarrier,
+	} {
+		if planted[string(k)] == 0 {
+			t.Errorf("no pair plants %s", k)
+		}
+	}
+}

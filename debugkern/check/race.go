@@ -26,9 +26,10 @@ type races struct {
 
 	pairs   map[pairKey]*pair
 	order   []*pair
-	raised  int     // how many there were at the last barrier of all threads
-	touched []touch // global memory, for other blocks
-	names   []int32 // by shared word: number of the variable, 0: not looked up yet
+	raised  int             // how many there were at the last barrier of all threads
+	touched []touch         // global memory, for other blocks
+	values  map[int]*stored // by PC: what global stores wrote
+	names   []int32         // by shared word: number of the variable, 0: not looked up yet
 	titles  []string
 
 	// The access under way.
