@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -281,6 +282,28 @@ func TestSameEveryTime(t *testing.T) {
 		}
 		if !bytes.Equal(first, b) {
 			t.Fatalf("two diagnoses of one kernel differ:\n%s\n%s", first, b)
+		}
+	}
+}
+
+// Every planted fault of the catalogue, on its base and shape, is exactly one cause: what else is seen follows from it. Long: set
+// TILESCOPE_LONG or TILESCOPE_FAULT_SEEDS.
+func TestEveryFaultIsOneCause(t *testing.T) {
+	if os.Getenv("TILESCOPE_LONG") == "" && os.Getenv("TILESCOPE_FAULT_SEEDS") == "" {
+		t.Skip("half a minute: set TILESCOPE_LONG")
+	}
+	s, err := debugkern.Open(t.Context(), debugkern.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range s.Catalogue().Doc().Kernels {
+		for _, f := range k.Faults {
+			t.Run(f.Name, func(t *testing.T) {
+				d := fresh(t, f.Base, f.Shape, f.Name)
+				if len(d.Causes) != 1 || d.ExitCode() != 1 {
+					t.Errorf("%d causes, exit %d:\n%s", len(d.Causes), d.ExitCode(), strings.Join(d.Story, "\n"))
+				}
+			})
 		}
 	}
 }
