@@ -311,7 +311,7 @@ func (c *cause) missing(p *pair, sites []site) string {
 		barrier = "__syncwarp()"
 	}
 	switch {
-	case p.kind == pairEarly && p.one.warp == p.two.warp && p.one.lane == p.two.lane:
+	case p.kind == pairEarly && p.alone(sites):
 		return "cp.async.wait_group " + between
 	case p.kind == pairEarly:
 		return "cp.async.wait_group and " + barrier + " " + between

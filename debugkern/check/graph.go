@@ -148,6 +148,34 @@ func (g *graph) escapes(s, b int) bool {
 	return false
 }
 
+// rounds reports whether a point lies in a loop that no pair is in with both of its accesses: threads come to it as often as
+// each of them goes around.
+func (g *graph) rounds(at int, pairs [][2]int) bool {
+	x := g.of[at]
+	from := g.reach(x, -1, false)
+	if !from[x] {
+		return false
+	}
+	with := func(i int) bool { b := g.of[i]; return from[b] && g.reach(b, -1, false)[x] }
+	for _, p := range pairs {
+		if with(p[0]) && with(p[1]) {
+			return false
+		}
+	}
+	return true
+}
+
+// lastWait is the last wait for copies that every way from instruction a to instruction b passes; a itself where there is none.
+func (g *graph) lastWait(a, b int) int {
+	last := a
+	for i, in := range g.fn.Body {
+		if in.Op == "cp" && (in.Has("wait_group") || in.Has("wait_all")) && in.Guard == nil && i+1 < len(g.fn.Body) && g.cuts(i, a, b) && g.cuts(i+1, a, b) {
+			last = i
+		}
+	}
+	return last
+}
+
 // place finds the point that cuts every way of all pairs, under the fewest conditions and then the first after the first
 // access of the first pair. ok is false where there is none.
 func (g *graph) place(pairs [][2]int) (at int, ok bool) {
@@ -169,11 +197,15 @@ func (g *graph) place(pairs [][2]int) (at int, ok bool) {
 			cut = cut && g.cuts(x, p[0], p[1])
 		}
 		if cut {
+			conditions := g.conditions(g.of[x])
+			if g.rounds(x, pairs) {
+				conditions++
+			}
 			d := x - pairs[0][0]
 			if d <= 0 {
 				d += len(g.fn.Body)
 			}
-			best = append(best, choice{g.conditions(g.of[x]), d, x})
+			best = append(best, choice{conditions, d, x})
 		}
 	}
 	if len(best) == 0 {

@@ -35,7 +35,11 @@ func (c *cause) remedy(sites []site, graphs map[*ptx.Func]*graph) []ptx.Edit {
 		if sites[q.first].fn != fn || sites[q.second].fn != fn {
 			return nil
 		}
-		ways = append(ways, [2]int{sites[q.first].index, sites[q.second].index})
+		from, to := sites[q.first].index, sites[q.second].index
+		if q.kind == pairUnpublished {
+			from = graphIn(graphs, fn).lastWait(from, to) // a barrier in front of it would publish nothing
+		}
+		ways = append(ways, [2]int{from, to})
 	}
 	at, ok := graphIn(graphs, fn).place(ways)
 	if !ok {
@@ -49,7 +53,7 @@ func (c *cause) remedy(sites []site, graphs map[*ptx.Func]*graph) []ptx.Edit {
 	wait, others := false, false
 	for _, q := range c.pairs {
 		wait = wait || q.kind == pairEarly
-		others = others || q.one.warp != q.two.warp || q.one.lane != q.two.lane
+		others = others || !q.alone(sites)
 	}
 	switch {
 	case wait && others:
@@ -58,4 +62,9 @@ func (c *cause) remedy(sites []site, graphs map[*ptx.Func]*graph) []ptx.Edit {
 		return []ptx.Edit{edit(ptx.InsertWaitAll)}
 	}
 	return []ptx.Edit{barrier}
+}
+
+// alone reports whether both accesses are one lane's.
+func (p *pair) alone(sites []site) bool {
+	return p.one.warp == p.two.warp && p.one.lane == p.two.lane && !sites[p.first].whole && !sites[p.second].whole
 }
