@@ -120,6 +120,7 @@ func (f *fenceState) between(u *races, addr uint64, t int, mine released, ok boo
 	g, s := u.grid, u.s
 	seen := g.at[addr]
 	if s.returns && seen != nil {
+		u.clk.single = true
 		if s.acquire {
 			f.reach[t] = f.reach[t].join(seen)
 		} else {
@@ -148,6 +149,7 @@ func (f *fenceState) between(u *races, addr uint64, t int, mine released, ok boo
 		delete(g.at, addr)
 		return
 	}
+	u.clk.single = true // whoever acquires this relies on the barriers before it
 	g.at[addr] = out
 }
 

@@ -189,9 +189,8 @@ func dim3(t *testing.T, s string) probes.Dim3 {
 	return d
 }
 
-// run executes an entry and returns all that was found, by the emulator and by the checkers.
-func (c *twin) run(k target.Kernel, f *ptx.Func, s target.Schedule) ([]target.Finding, error) {
-	ch := check.New(check.Options{Set: c.set})
+// launch is how an entry is launched under a checker.
+func (c *twin) launch(f *ptx.Func, s target.Schedule, ch *check.Checker) *target.Launch {
 	l := &target.Launch{Grid: c.grid, Block: c.block, DynShared: c.dynamic, Shared: c.shared, Schedule: s, Observe: ch.Observer, Budget: 200_000}
 	for _, p := range f.Params {
 		a, ok := c.args[p.Name]
@@ -200,7 +199,13 @@ func (c *twin) run(k target.Kernel, f *ptx.Func, s target.Schedule) ([]target.Fi
 		}
 		l.Args = append(l.Args, a)
 	}
-	r, err := k.Launch(context.Background(), l)
+	return l
+}
+
+// run executes an entry and returns all that was found, by the emulator and by the checkers.
+func (c *twin) run(k target.Kernel, f *ptx.Func, s target.Schedule) ([]target.Finding, error) {
+	ch := check.New(check.Options{Set: c.set})
+	r, err := k.Launch(context.Background(), c.launch(f, s, ch))
 	if err != nil {
 		return nil, err
 	}
