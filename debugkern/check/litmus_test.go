@@ -70,6 +70,9 @@ func (w wanted) is(f target.Finding) bool {
 
 // run executes a case under a schedule and returns its findings.
 func (l litmus) run(t *testing.T, k target.Kernel, s target.Schedule, parallel int) []target.Finding {
+	if detector {
+		parallel = 1
+	}
 	zeros := make([]byte, 4096)
 	c := check.New(check.Options{Set: check.Races | check.Async | check.Barriers})
 	r, err := k.Launch(context.Background(), &target.Launch{
