@@ -49,7 +49,7 @@ type gridState struct {
 	blocks int                // begun so far
 	lines  map[uint64][]touch // by 16 bytes: what blocks before this one left
 	number map[*block]int
-	at     map[uint64]reach // by location: what its last strong write released
+	at     map[uint64]handed // by location: what its last strong write released
 
 	pairs map[pairKey]*pair
 	order []*pair
@@ -60,7 +60,7 @@ func (c *Checker) gridOf(u *races) *gridState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.grid == nil {
-		c.grid = &gridState{lines: map[uint64][]touch{}, number: map[*block]int{}, at: map[uint64]reach{}, pairs: map[pairKey]*pair{}}
+		c.grid = &gridState{lines: map[uint64][]touch{}, number: map[*block]int{}, at: map[uint64]handed{}, pairs: map[pairKey]*pair{}}
 	}
 	c.grid.number[u.b] = c.grid.blocks
 	c.grid.blocks++
@@ -128,7 +128,9 @@ func (g *gridState) overwritten(addr uint64, n int) {
 	if len(g.at) == 0 {
 		return
 	}
-	for a := addr &^ 7; a < addr+uint64(n); a++ {
-		delete(g.at, a)
+	for a := addr - min(addr, widest-1); a < addr+uint64(n); a++ {
+		if h, ok := g.at[a]; ok && h.hides(a, addr, n) {
+			delete(g.at, a)
+		}
 	}
 }

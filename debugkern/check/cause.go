@@ -26,23 +26,31 @@ func raceFindings(c *Checker, us []unit) []target.Finding {
 	byKey := map[pairKey]*pair{}
 	var sites []site
 	var grid probes.Dim3
+	var between []*pair
+	if c.options.Set.Has(Races) {
+		between = overlaps(us)
+	}
+	contested := map[string]bool{} // by blocks that ran at once: what a cell held at a store was chance
+	for _, p := range between {
+		contested[p.variable] = true
+	}
 	for _, v := range us {
 		u := v.(*races)
 		sites, grid = u.sites, u.b.grid
 		for _, p := range u.order {
-			if old := byKey[p.pairKey]; old != nil {
-				old.count += p.count
+			q := *p
+			q.same = q.same && !(q.space == target.SpaceGlobal && contested[q.variable])
+			if old := byKey[q.pairKey]; old != nil {
+				old.count += q.count
 				continue
 			}
-			q := *p
-			byKey[p.pairKey] = &q
+			byKey[q.pairKey] = &q
 			all = append(all, &q)
 		}
 	}
-	if c.options.Set.Has(Races) {
-		if all = append(all, overlaps(us)...); c.grid != nil {
-			all = append(all, c.grid.order...)
-		}
+	all = append(all, between...)
+	if c.options.Set.Has(Races) && c.grid != nil {
+		all = append(all, c.grid.order...)
 	}
 	var out []target.Finding
 	graphs := map[*ptx.Func]*graph{}

@@ -21,6 +21,19 @@ type fenceKey struct {
 	addr  uint64
 }
 
+// handed is what the last strong write of a location hands on. Blocks keep a reach, threads of one a row.
+type handed struct {
+	bytes uint64 // of the location
+	row   []uint32
+	reach reach
+}
+
+// hides reports whether a plain write of the n bytes at to touches the location at addr.
+func (h *handed) hides(addr, to uint64, n int) bool { return addr < to+uint64(n) && to < addr+h.bytes }
+
+// widest is the most bytes of one location.
+const widest = 16
+
 // released is what a thread had done and knew at its last fence.
 type released struct {
 	arrival
@@ -33,7 +46,7 @@ type released struct {
 type fenceState struct {
 	last    map[int]released // by thread: at its last fence
 	pending map[int][]uint32 // by thread: what its strong reads have seen since its last fence
-	at      map[fenceKey][]uint32
+	at      map[fenceKey]handed
 
 	// Other blocks.
 	all     reach // what every thread knows
@@ -44,7 +57,7 @@ type fenceState struct {
 
 func (f *fenceState) begin() {
 	if f.last == nil {
-		f.last, f.pending, f.at = map[int]released{}, map[int][]uint32{}, map[fenceKey][]uint32{}
+		f.last, f.pending, f.at = map[int]released{}, map[int][]uint32{}, map[fenceKey]handed{}
 		f.reach, f.awaited = map[int]reach{}, map[int]reach{}
 	}
 }
@@ -92,7 +105,7 @@ func (f *fenceState) access(u *races, key fenceKey, lane int) {
 	if foreign {
 		f.between(u, key.addr, t, mine, ok)
 	}
-	seen := f.at[key]
+	seen := f.at[key].row
 	if s.returns && seen != nil {
 		if s.acquire {
 			u.clk.merge(t, seen)
@@ -109,7 +122,7 @@ func (f *fenceState) access(u *races, key fenceKey, lane int) {
 			clear(row)
 		}
 		mine.tell(row)
-		f.at[key] = row
+		f.at[key] = handed{bytes: uint64(s.element), row: row}
 	case !s.reads:
 		delete(f.at, key)
 	}
@@ -118,7 +131,7 @@ func (f *fenceState) access(u *races, key fenceKey, lane int) {
 // between is a strong access that blocks may meet at.
 func (f *fenceState) between(u *races, addr uint64, t int, mine released, ok bool) {
 	g, s := u.grid, u.s
-	seen := g.at[addr]
+	seen := g.at[addr].reach
 	if s.returns && seen != nil {
 		u.clk.single = true
 		if s.acquire {
@@ -150,7 +163,7 @@ func (f *fenceState) between(u *races, addr uint64, t int, mine released, ok boo
 		return
 	}
 	u.clk.single = true // whoever acquires this relies on the barriers before it
-	g.at[addr] = out
+	g.at[addr] = handed{bytes: uint64(s.element), reach: out}
 }
 
 // joined is the union of two rows.
@@ -168,8 +181,10 @@ func (f *fenceState) overwritten(k fenceKey, n int) {
 	if len(f.at) == 0 {
 		return
 	}
-	for a := k.addr &^ 7; a < k.addr+uint64(n); a++ {
-		delete(f.at, fenceKey{k.space, a})
+	for a := k.addr - min(k.addr, widest-1); a < k.addr+uint64(n); a++ {
+		if h, ok := f.at[fenceKey{k.space, a}]; ok && h.hides(a, k.addr, n) {
+			delete(f.at, fenceKey{k.space, a})
+		}
 	}
 }
 

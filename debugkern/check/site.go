@@ -22,7 +22,6 @@ type site struct {
 	release bool
 	whole   bool // an access by the warp as a whole: wmma, ldmatrix, stmatrix
 	async   bool // cp.async
-	line    int32
 }
 
 // scope is how far a strong access or a fence reaches.

@@ -230,7 +230,7 @@ func reached(rep *debugkern.Report) int {
 	return n
 }
 
-// improves reports whether some wrong stage has fewer bad cells than in the base, and none more than it had.
+// improves reports whether some stage has fewer locally bad cells than in the base.
 func (q *inquiry) improves(r *debugkern.Run) bool {
 	better := false
 	for i := range r.Report.Stages {

@@ -155,7 +155,7 @@ func (s *sleeper) prologue() {
 var shifts = [...]uint64{26, 24, 22, 20}
 
 // sleep puts a delay in front of a body index: the high bits of warp · odd + offset, spread evenly over any few warps. One
-// place in four has none.
+// place in five has none.
 func (s *sleeper) sleep(at int) {
 	mul, add := uint64(s.rng.Uint32()|1), uint64(s.rng.Uint32())
 	k := s.rng.IntN(len(shifts) + 1)

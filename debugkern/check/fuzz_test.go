@@ -1,0 +1,186 @@
+package check_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"tilescope/debugkern/check"
+	"tilescope/debugkern/emu"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// FuzzChecked executes damaged kernels under every checker: whatever still loads must neither panic nor lead to another
+// list of findings the second time.
+func FuzzChecked(f *testing.F) {
+	var texts []string
+	for _, pattern := range []string{"testdata/*/*.ptx", "../emu/testdata/kernels/*.ptx"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			f.Fatalf("%s: %v, %d files", pattern, err, len(names))
+		}
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				f.Fatal(err)
+			}
+			texts = append(texts, string(text))
+		}
+	}
+	for seed := range uint64(300) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		rng := rand.New(rand.NewPCG(seed, 11))
+		text := damaged(rng, texts[rng.IntN(len(texts))], texts[rng.IntN(len(texts))])
+		m, err := ptx.Parse("fuzz.ptx", []byte(text))
+		if err != nil {
+			return
+		}
+		for _, e := range m.Entries() {
+			if k, err := emu.New().Load(context.Background(), m, e.Name); err == nil {
+				checkTwice(t, k, e, rng)
+			}
+		}
+	})
+}
+
+var (
+	statement = regexp.MustCompile(`^\s*(@!?%\w+ )?[a-z][a-z0-9]*[.\w:]* .*;`)
+	number    = regexp.MustCompile(`\b\d+\b`)
+	register  = regexp.MustCompile(`%([a-z]+)(\d+)`)
+)
+
+// damaged changes a few statements of a text: dropped, doubled, taken from another kernel, other numbers, other registers.
+func damaged(rng *rand.Rand, text, other string) string {
+	lines, spare := strings.Split(text, "\n"), strings.Split(other, "\n")
+	var at, from []int
+	for i, l := range lines {
+		if statement.MatchString(l) && !strings.Contains(l, ".reg") {
+			at = append(at, i)
+		}
+	}
+	for i, l := range spare {
+		if statement.MatchString(l) && !strings.HasPrefix(strings.TrimSpace(l), ".") {
+			from = append(from, i)
+		}
+	}
+	numbers := []string{"0", "1", "2", "3", "4", "7", "8", "15", "16", "31", "32", "64", "4095", "65536", "4294967280", "-1", "-4", "-8"}
+	for range 1 + rng.IntN(4) {
+		i := at[rng.IntN(len(at))]
+		switch rng.IntN(5) {
+		case 0:
+			lines[i] = ""
+		case 1:
+			lines[i] += "\n" + lines[i]
+		case 2:
+			lines[i] += "\n" + spare[from[rng.IntN(len(from))]]
+		case 3:
+			lines[i] = number.ReplaceAllStringFunc(lines[i], func(s string) string {
+				if rng.IntN(2) == 0 {
+					return s
+				}
+				return numbers[rng.IntN(len(numbers))]
+			})
+		case 4:
+			lines[i] = register.ReplaceAllStringFunc(lines[i], func(s string) string {
+				if rng.IntN(2) == 0 || strings.HasPrefix(s, "%tid") {
+					return s
+				}
+				return fmt.Sprintf("%s%d", strings.TrimRight(s, "0123456789"), rng.IntN(6))
+			})
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// checkTwice launches an entry with buffers for its parameters, under all checkers, on one core and, unless blocks race with
+// each other, on several.
+func checkTwice(t *testing.T, k target.Kernel, e *ptx.Func, rng *rand.Rand) {
+	l := &target.Launch{
+		Grid: probes.Dim3{1 + rng.IntN(3), 1, 1}, Block: probes.Dim3{1 + rng.IntN(96), 1, 1}, Budget: 3000,
+		Schedule: target.Schedule{Policy: []string{"in-order", "random", "priority"}[rng.IntN(3)], Seed: 3},
+	}
+	for _, p := range e.Params {
+		if p.Size > 4096 {
+			return
+		}
+		a := target.Arg{Name: p.Name, Scalar: make([]byte, p.Size)}
+		if p.Size == 8 {
+			a.Buffer = &target.Buffer{DType: probes.U32, Dims: []int{256}, Bytes: 1024, Output: true}
+		}
+		l.Args = append(l.Args, a)
+	}
+	once := checkOnce(k, l, 1)
+	parallel := 3
+	if strings.Contains(once, ", block ") {
+		parallel = 1 // what it computes depends on the order of its blocks
+	}
+	if again := checkOnce(k, l, parallel); again != once {
+		t.Fatalf("on one core\n%s\non %d\n%s", once, parallel, again)
+	}
+}
+
+// checkOnce is all that the checkers say of a launch; "" where it fails.
+func checkOnce(k target.Kernel, l *target.Launch, parallel int) string {
+	c := check.New(check.Options{Set: check.All | check.Origins | check.Precision})
+	run := *l
+	run.Observe, run.Parallel = c.Observer, parallel
+	_, err := k.Launch(context.Background(), &run)
+	var says strings.Builder
+	for _, f := range c.Findings() {
+		fmt.Fprintf(&says, "%s %s %v %v %v %d %s\n", f.Kind, f.Message, f.Source, f.Warps, f.Lanes, f.Count, f.Missing)
+	}
+	if err != nil {
+		return ""
+	}
+	return says.String()
+}
+
+// TestContestedCells: what a cell holds that several blocks write at once is chance, so that it says nothing about two
+// writes of one of them. Where one block writes it alone, it does.
+func TestContestedCells(t *testing.T) {
+	for grid, said := range map[int]bool{1: true, 2: false} {
+		m, err := ptx.Parse("contested.ptx", []byte(contested))
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := emu.New().Load(context.Background(), m, "contested")
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := &target.Buffer{DType: probes.U32, Dims: []int{8}, Bytes: 32, Output: true}
+		says := checkOnce(k, &target.Launch{
+			Grid: probes.Dim3{grid, 1, 1}, Block: probes.Dim3{64, 1, 1}, Args: []target.Arg{{Name: "out", Buffer: out}},
+		}, 1)
+		if !strings.Contains(says, "write-after-write") || strings.Contains(says, "same value") != said {
+			t.Errorf("%d blocks: %s", grid, says)
+		}
+	}
+}
+
+const contested = `.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry contested(.param .u64 out)
+{
+	.reg .pred %p0;
+	.reg .b32 %r<4>;
+	.reg .b64 %o;
+	ld.param.u64 %o, [out];
+	mov.u32 %r0, %tid.x;
+	and.b32 %r0, %r0, 31;
+	mov.u32 %r1, %ctaid.x;
+	setp.eq.u32 %p0, %r0, 0;
+	@%p0 st.global.u32 [%o], %r1;
+	@%p0 st.global.u32 [%o+4], %r0;
+	ret;
+}
+`
