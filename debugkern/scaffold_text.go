@@ -184,7 +184,7 @@ func (w *manifestText) tail(name string) {
 		w.line("\n# No parameter looks like the output O: name one (role: output, tensor: O) and add work, stages and shapes to judge it.")
 	} else {
 		w.line("\n# Only the output is judged so far. A stage seen in a shared array, once it has its type and sides:\n" +
-			"#   - {name: S, dtype: f16, dims: [ROWS, KEYS], valid: [...], per: tile, from: [Q, K], scaled: true,\n" +
+			"#   - {name: S, dtype: f16, dims: [ROWS, KEYS], valid: [...], per: tile, scaled: true,\n" +
 			"#      compute: {unit: tensor, acc: f16, block: 16}, array: sS, capture: {shared: sS, at: {line: L}, tile_at: {line: L}}}\nstages:")
 		w.line("  - {name: P, dtype: f16, dims: [%[1]s, %[2]s], valid: [min(%[1]s, S - bx * %[1]s), %[2]s], per: tile, capture: none}   # says a tile's sides", w.rows, w.keys)
 		w.line("  - {name: O, dtype: %s, dims: [%s, D], valid: [min(%s, S - bx * %s), D], per: block, capture: {output: %s}}", w.output, w.rows, w.rows, w.rows, w.result)

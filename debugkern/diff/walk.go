@@ -95,11 +95,16 @@ func (w *walker) exact(s probes.Stage) attn.Matrix {
 	return m
 }
 
-// load fetches one of the kernel's tiles; what a gate injects is the reference's.
+// load fetches one of the kernel's tiles; what a gate injects is the reference's. So is an input that the manifest has no stage
+// for and that nothing decodes: the kernel is given its very bits, and what it makes of them is then judged from its own tiles.
 func (w *walker) load(s probes.Stage, kv int) {
 	x := &w.own[s]
 	x.ok, x.raw, w.taken[s].ok = false, probes.Tile{}, false
 	if w.plan.Gate.Injected().Has(s) {
+		x.m, x.ok = w.exact(s), true
+		return
+	}
+	if s <= probes.StageV && w.plan.Stage(s) == nil && w.ref.Inputs().Quant == nil && w.t < len(w.blk.Tiles) {
 		x.m, x.ok = w.exact(s), true
 		return
 	}
