@@ -249,3 +249,37 @@ func TestGatesIsolate(t *testing.T) {
 		}
 	}
 }
+
+// TestInputsWithoutStages: where nothing decodes the inputs and the manifest has no stages for them, U is judged from the
+// kernel's own P all the same: a wrong P taints it, and its own mistake is still its own.
+func TestInputsWithoutStages(t *testing.T) {
+	p := planOf(t, "stage2", "validation", probes.GateNone)
+	p.Quant = nil
+	p.Stages = slices.DeleteFunc(p.Stages, func(s probes.StagePlan) bool { return s.Stage <= probes.StageV })
+	ref := reference(t, p, 0, attn.Options{})
+	spoil := func(b *attn.Block) {
+		x := &b.Tiles[len(b.Tiles)-1]
+		off := 0.25 - x.P.Row(3)[4]
+		x.P.Row(3)[4] = 0.25 // a half, so that what is off is not rounded
+		for d := range x.U.Cols {
+			x.U.Row(3)[d] += off * x.V.Row(4)[d]
+			b.O.Row(3)[d] = x.U.Row(3)[d] / x.L[3]
+		}
+	}
+	for _, c := range []struct {
+		spoil func(b *attn.Block)
+		want  map[probes.Stage]Verdict
+	}{
+		{nil, map[probes.Stage]Verdict{probes.StageS: OK, probes.StageP: OK, probes.StageU: OK, probes.StageO: OK}},
+		{spoil, map[probes.Stage]Verdict{probes.StageS: OK, probes.StageP: Wrong, probes.StageU: Tainted, probes.StageO: Tainted}},
+		{func(b *attn.Block) { b.Tiles[0].U.Row(5)[6] += 0.5 }, map[probes.Stage]Verdict{probes.StageP: OK, probes.StageU: Wrong}},
+	} {
+		j := judged(t, ref, newDouble(ref, c.spoil))
+		for i := range j.Stages {
+			s := &j.Stages[i]
+			if v, ok := c.want[s.Stage]; ok && s.Verdict != v {
+				t.Errorf("%s is %s, want %s", s.Stage, s.Verdict, v)
+			}
+		}
+	}
+}
