@@ -179,6 +179,9 @@ func (p *Perturbation) String() string {
 	if p.Differed == 0 {
 		return fmt.Sprintf("O is the same under %d seeds of delays at %d places on %s", p.Seeds, p.Places, p.Device)
 	}
+	if p.Failed == p.Differed {
+		return fmt.Sprintf("%d of %d launches with seeds of delays on %s did not end (seed %d): %s", p.Failed, p.Seeds, p.Device, p.Worst, p.Failure)
+	}
 	text := fmt.Sprintf("O differs under %d of %d seeds of delays on %s, by up to %.3g (seed %d, %d elements)", p.Differed, p.Seeds, p.Device, p.MaxAbs, p.Worst, p.Elements)
 	if p.Failed > 0 {
 		text += fmt.Sprintf("; %d launches did not end: %s", p.Failed, p.Failure)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,5 +68,17 @@ func TestPerturbWantsAGPU(t *testing.T) {
 	var coded *Error
 	if !errors.As(err, &coded) || coded.Code != CodeUsage || !strings.Contains(err.Error(), "--schedules") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A launch that did not end has no output to compare: nothing is said of elements and changes.
+func TestPerturbationWords(t *testing.T) {
+	p := Perturbation{Device: "a GPU", Seeds: 5, Differed: 1, Failed: 1, Failure: "timeout", Worst: 2, MaxAbs: math.Inf(1)}
+	if want := "1 of 5 launches with seeds of delays on a GPU did not end (seed 2): timeout"; p.String() != want {
+		t.Errorf("%s, want %s", &p, want)
+	}
+	p = Perturbation{Device: "a GPU", Seeds: 5, Differed: 2, Worst: 3, MaxAbs: 0.5, Elements: 7}
+	if want := "O differs under 2 of 5 seeds of delays on a GPU, by up to 0.5 (seed 3, 7 elements)"; p.String() != want {
+		t.Errorf("%s, want %s", &p, want)
 	}
 }

@@ -117,7 +117,7 @@ func Fold(findings []FindingDoc, s *Sanitized) *Folded {
 }
 
 // ownProbe reports an access made by tilescope.cuh.
-func ownProbe(c *Complaint) bool { return path.Base(slashed(c.At.File)) == "tilescope.cuh" }
+func ownProbe(c *Complaint) bool { return target.IsProbe(c.At.File) }
 
 // watchedBy reports that a tool looks for what the finding is about.
 func watchedBy(f *FindingDoc, tool string) bool {

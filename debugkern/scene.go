@@ -166,7 +166,7 @@ func (rec *recorder) View(v target.View) {
 	n := 0
 	for _, f := range v.Program() {
 		rec.base[f] = n
-		n += len(f.Body)
+		n += len(f.Body) + 1 // the return at its end
 	}
 }
 
@@ -336,9 +336,15 @@ func (rec *recorder) pair() {
 			if score := s.conflict(a, b); score > best {
 				best, s.Pair = score, [2]int{i, j}
 			}
+			if best == surest {
+				return
+			}
 		}
 	}
 }
+
+// surest is the most that conflict says of two accesses.
+const surest = 31
 
 // conflict rates two accesses as the conflict of the request, -1 where they are none.
 func (s *Scene) conflict(a, b *Access) int {

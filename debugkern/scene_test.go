@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
 )
 
 // raceOf is a run of a planted race and the first finding about it.
@@ -97,5 +100,39 @@ func TestSceneIsWholeAndOrdered(t *testing.T) {
 				t.Fatalf("cell %d of sP is contested on a clean kernel: %+v", i, c)
 			}
 		}
+	}
+}
+
+// programView is a view of a program alone.
+type programView struct {
+	target.View
+	funcs []*ptx.Func
+}
+
+func (v programView) Program() []*ptx.Func { return v.funcs }
+
+// What a called function does is blamed on its own lines: each function before it takes one PC for the return at its end.
+func TestSceneBlamesCalledFunctions(t *testing.T) {
+	m, err := ptx.Parse("call.ptx", []byte(`.version 8.0
+.target sm_80
+.address_size 64
+.func f()
+{
+	ret;
+}
+.visible .entry e()
+{
+	call f;
+	exit;
+}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := newRecorder(SceneRequest{}, &probes.Plan{})
+	e, f := m.Func("e"), m.Func("f")
+	rec.View(programView{funcs: []*ptx.Func{e, f}})
+	if at := rec.source(&target.Event{Func: f, PC: len(e.Body) + 1}); at == nil || at.Line != f.Body[0].Pos.Line {
+		t.Errorf("the first instruction of f is blamed on %+v, want line %d", at, f.Body[0].Pos.Line)
 	}
 }

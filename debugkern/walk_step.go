@@ -24,7 +24,7 @@ type sight func(e *target.Event, tell func(hit))
 
 // Step executes n units.
 func (w *walk) Step(ctx context.Context, u target.Unit, n int) (Position, error) {
-	if u == target.StepEnd {
+	if u == target.StepEnd && n != 0 {
 		to := uint64(0)
 		if n > 0 {
 			to = math.MaxUint64

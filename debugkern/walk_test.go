@@ -243,3 +243,17 @@ func TestMarksAreThinned(t *testing.T) {
 		t.Error("another state")
 	}
 }
+
+// No steps of any unit are no motion.
+func TestWalkOfNoSteps(t *testing.T) {
+	_, w := walked(t, Request{Target: "stage2", Shape: "single16", Backend: "emu"}, probes.Dim3{})
+	at, err := w.Step(context.Background(), target.StepInstruction, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for u := target.StepInstruction; u <= target.StepEnd; u++ {
+		if now, err := w.Step(context.Background(), u, 0); err != nil || now != at {
+			t.Errorf("unit %d: %+v, %v; was %+v", u, now, err, at)
+		}
+	}
+}

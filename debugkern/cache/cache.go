@@ -3,7 +3,7 @@
 // The one idea: an entry is a whole file or none. It is written beside its place, forced to the disk and renamed into it;
 // it carries its key and a checksum, and what does not match is a miss and is removed. So no lock is needed: processes may
 // share a directory, and one of them may be killed, or the machine switched off, at any moment. Nothing the cache cannot do
-// is an error to its caller: it says once what is wrong (Trouble) and from then on every Get is a miss.
+// is an error to its caller: it says once what is wrong (Trouble) and from then on keeps nothing more.
 //
 // It must not know what it keeps, nor CUDA.
 package cache

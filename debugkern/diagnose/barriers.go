@@ -12,6 +12,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
@@ -35,7 +36,7 @@ func (q *inquiry) barriers() error {
 	for _, f := range errorsOf(base.Report) {
 		known[identity(f)] = true
 	}
-	syncs := fn.Syncs(isProbe)
+	syncs := fn.Syncs(target.IsProbe)
 	docs := make([]BarrierDoc, len(syncs))
 	return q.each(len(syncs), func(i int) error {
 		t := with
@@ -110,9 +111,6 @@ func (q *inquiry) each(n int, do func(int) error, done func()) error {
 	done()
 	return nil
 }
-
-// isProbe says which file's synchronisation is not the kernel's.
-func isProbe(file string) bool { return strings.HasSuffix(file, probes.HeaderName) }
 
 // barrierDoc says what removing one synchronisation showed.
 func barrierDoc(fn *ptx.Func, at int, r *debugkern.Run, err error, known map[string]bool) BarrierDoc {

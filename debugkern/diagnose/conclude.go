@@ -142,10 +142,13 @@ func (q *inquiry) spoilt(s *suspect, p Place) Place {
 
 // untried says that nothing proves a suspect but its finding.
 func untried(s *suspect) string {
-	if s.cause.Kind == kindStage {
+	switch {
+	case s.tried > 0:
+		return fmt.Sprintf("not proven: %d changes were tried, and none puts this right", s.tried)
+	case s.cause.Kind == kindStage:
 		return "not tried: the stage is not kept in shared memory, so that the reference cannot take its place"
 	}
-	return "not tried: nothing that can be changed without compiling puts this right"
+	return "not tried: nothing that could be changed without compiling is known to put this right"
 }
 
 // weigh compares the run in which only this suspect was put right with the one as it was. A stage in whose place the
@@ -160,6 +163,9 @@ func (q *inquiry) weigh(s *suspect, c *Cause, n int) {
 		return
 	}
 	c.Share = was.share(now)
+	if q.blocks != nil {
+		c.Proof = append(c.Proof, fmt.Sprintf("tried on %d of %d blocks, those of the findings and of the first bad cells among them", len(q.blocks), len(q.run.Blocks())))
+	}
 	what := s.remedy.text
 	if len(c.Findings) > 0 && len(s.remedy.substitute) == 0 {
 		gone := fmt.Sprintf("%s the %s is gone%s", what, kindNoun(c.Kind), q.cost(s))
@@ -262,7 +268,7 @@ func (q *inquiry) advise(s *suspect, f *debugkern.FindingDoc, c *Cause) {
 		c.Advice = s.remedy.advice
 	case f.Missing != nil:
 		c.Advice = *f.Missing
-		if !s.exclusive {
+		if !s.exclusive && s.tried > 0 {
 			c.Advice += " (not proven: no place that was tried removes it)"
 		}
 	default:

@@ -151,6 +151,9 @@ func (q *inquiry) cure(s *suspect) error {
 			if err != nil {
 				return err
 			}
+			if quick != nil {
+				s.tried++
+			}
 			if quick == nil || !q.cured(s, quick) {
 				continue
 			}
@@ -196,6 +199,9 @@ func (q *inquiry) withoutFault(s *suspect) error {
 		if alone != nil && q.cured(s, alone) {
 			s.remedy, s.alone = r, alone
 			return nil
+		}
+		if alone != nil {
+			s.tried++
 		}
 	}
 	return nil

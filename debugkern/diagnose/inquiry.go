@@ -35,6 +35,7 @@ type suspect struct {
 	exclusive  bool // no synchronisation can order it
 	remedy     *remedy
 	explored   *ScheduleDoc
+	tried      int            // experiments made to put it right
 	settled    string         // what schedules show when it is put right
 	confirmed  string         // by compute-sanitizer
 	alone      *debugkern.Run // with only this put right; nil: nothing could be tried

@@ -9,6 +9,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
@@ -233,14 +234,7 @@ func set(at []int) map[int]bool {
 }
 
 // fromProbe reports whether an instruction belongs to a probe: what a probe copies must be complete as well.
-func fromProbe(l *ptx.Loc) bool {
-	for ; l != nil; l = l.InlinedAt {
-		if isProbe(l.Name) {
-			return true
-		}
-	}
-	return false
-}
+func fromProbe(l *ptx.Loc) bool { return l.Within(target.IsProbe) }
 
 // joins is the first instruction after i that a branch leads to.
 func joins(fn *ptx.Func, i int) int {

@@ -8,6 +8,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
@@ -137,7 +138,7 @@ func WhatIfWithout(ctx context.Context, run *debugkern.Run, b *BarrierDoc) (*Att
 		return nil, fmt.Errorf("nothing is known of where %s stands", b.Instr)
 	}
 	var edits []ptx.Edit
-	for _, at := range fn.Syncs(isProbe) {
+	for _, at := range fn.Syncs(target.IsProbe) {
 		if *syncPlace(fn, at) == *b.Source && fn.Body[at].Opcode() == b.Instr {
 			edits = append(edits, ptx.Edit{Kind: ptx.Remove, Func: fn.Name, At: at})
 		}

@@ -180,7 +180,7 @@ func (d *decoder) localAddr(v *ptx.Var) int {
 func (d *decoder) instruction(i int, in *ptx.Instr) {
 	d.in, d.out = in, &d.p.code[d.base+i]
 	*d.out = newInst(in, d.fn, i)
-	d.out.probe = isProbe(in.Loc)
+	d.out.probe = in.Loc.Within(target.IsProbe)
 	if g := in.Guard; g != nil {
 		d.out.guard, d.out.guardNeg = d.p.regs[d.fn][g.Reg].slot, g.Neg
 	}
@@ -356,16 +356,6 @@ func (d *decoder) srcPred(i int) {
 		d.fail("%s: a predicate is expected", d.in.Opcode())
 	}
 	d.out.pc, d.out.negC = s.slot, op.Neg
-}
-
-// isProbe reports whether a place lies in the probe header, itself or inlined from it.
-func isProbe(l *ptx.Loc) bool {
-	for ; l != nil; l = l.InlinedAt {
-		if target.IsProbe(l.Name) {
-			return true
-		}
-	}
-	return false
 }
 
 // address is the value of a symbol operand: its address in its own space.

@@ -152,7 +152,7 @@ func (r *recorder) readAgain(e *target.Event) bool {
 	known, ok := r.again[src.Reg]
 	if !ok {
 		for _, in := range e.Func.Body {
-			if !isProbe(in.Loc) && reads(in, src.Reg) {
+			if !in.Loc.Within(target.IsProbe) && reads(in, src.Reg) {
 				known = true
 			}
 		}

@@ -150,15 +150,15 @@ func (f *Func) Syncs(skip func(file string) bool) []int {
 	var at []int
 	for i, in := range f.Body {
 		sync := in.asyncWait() || (in.Op == "bar" || in.Op == "barrier") && !in.Has("cluster")
-		if sync && !in.Loc.within(skip) {
+		if sync && !in.Loc.Within(skip) {
 			at = append(at, i)
 		}
 	}
 	return at
 }
 
-// within reports whether the place, or one that it was inlined into, lies in a file that is claims.
-func (l *Loc) within(is func(file string) bool) bool {
+// Within reports whether the place, or one that it was inlined into, lies in a file that is claims.
+func (l *Loc) Within(is func(file string) bool) bool {
 	for ; l != nil && is != nil; l = l.InlinedAt {
 		if is(l.Name) {
 			return true

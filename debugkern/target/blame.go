@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern/ptx"
+	"tilescope/probes"
 )
 
 // Blame is the place in the CUDA source that body index i of f is blamed on: the caller's line, where the code was inlined
@@ -38,7 +39,7 @@ func IsLibrary(file string) bool {
 		file = file[i+1:]
 	}
 	switch {
-	case file == "tilescope.cuh", strings.HasPrefix(file, "cuda_"), strings.HasPrefix(file, "mma.h"),
+	case file == probes.HeaderName, strings.HasPrefix(file, "cuda_"), strings.HasPrefix(file, "mma.h"),
 		strings.HasPrefix(file, "sm_"), strings.HasSuffix(file, "_functions.hpp"), strings.HasSuffix(file, "_functions.h"),
 		strings.HasPrefix(file, "device_"), strings.HasPrefix(file, "pipeline"):
 		return true
@@ -47,4 +48,4 @@ func IsLibrary(file string) bool {
 }
 
 // IsProbe says which file holds the probes, whose accesses and synchronisations are never a kernel's own.
-func IsProbe(file string) bool { return strings.HasSuffix(file, "tilescope.cuh") }
+func IsProbe(file string) bool { return strings.HasSuffix(file, probes.HeaderName) }
