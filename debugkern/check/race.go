@@ -31,6 +31,7 @@ type races struct {
 	values  map[int]*stored // by PC: what global stores wrote
 	names   []int32         // by shared word: number of the variable, 0: not looked up yet
 	titles  []string
+	made    map[[2]int]bool // by the PCs of a load and a store: what inPlace found
 
 	// The access under way.
 	e     *target.Event
@@ -410,7 +411,7 @@ func (u *races) conflict(a *access, who uint32, wrote bool) {
 		u.tooEarly(a, who)
 		return
 	}
-	if warp == now && a.mask == who && who&(who-1) == 0 {
+	if warp == now && (a.mask == who && who&(who-1) == 0 || !wrote && u.inPlace(a.pc())) {
 		return
 	}
 	c := &u.clk
