@@ -55,7 +55,8 @@ func buildKey(sel *configs.Selection, builder, arch string, instrumented bool) s
 	return fmt.Sprint(sel.Manifest.Name, sel.Manifest.Dir, sourceDigest(sel.Manifest), defines(sel, instrumented), builder, arch)
 }
 
-// sourceDigest tells a person's own source from what it was before it was edited; what is embedded does not change.
+// sourceDigest tells a person's own source, and the headers beside it, from what they were before they were edited; what is
+// embedded does not change.
 func sourceDigest(m *configs.Manifest) string {
 	if m.Dir == "" {
 		return ""
@@ -64,7 +65,11 @@ func sourceDigest(m *configs.Manifest) string {
 	if err != nil {
 		return err.Error() // whoever builds says so
 	}
-	return fmt.Sprintf("%x", sha256.Sum256(text))
+	digest := fmt.Sprintf("%x", sha256.Sum256(text))
+	if m.PTX == "" {
+		digest += cuda.Included(string(text), []string{filepath.Dir(m.SourcePath())})
+	}
+	return digest
 }
 
 func defines(sel *configs.Selection, instrumented bool) []string {
@@ -85,7 +90,7 @@ func (s *Session) buildFresh(ctx context.Context, sel *configs.Selection, builde
 	}
 	m := sel.Manifest
 	if m.PTX != "" {
-		return buildFromFile(filepath.Join(m.Dir, m.PTX))
+		return buildFromFile(m.SourcePath())
 	}
 	key := kernels.Key{Kernel: m.Name, Defines: defines(sel, instrumented)}
 	if embeddable := m.Dir == "" && (arch == "" || arch == defaultArch); embeddable && (builder == "auto" || builder == "embedded") {
@@ -130,7 +135,7 @@ func (s *Session) compile(ctx context.Context, m *configs.Manifest, key kernels.
 	}
 	b := cuda.Build{Name: sourceName(m), Source: string(src), Headers: s.headers(m), Defines: key.Defines, Arch: arch}
 	if m.Dir != "" {
-		dir, err := filepath.Abs(filepath.Dir(filepath.Join(m.Dir, m.Source)))
+		dir, err := filepath.Abs(filepath.Dir(m.SourcePath()))
 		if err != nil {
 			return nil, fmt.Errorf("%s: source: %w", m.File, err)
 		}
@@ -217,7 +222,7 @@ func sourceText(m *configs.Manifest) ([]byte, error) {
 		}
 		return nil, fmt.Errorf("BUG: embedded kernel %s has no source %s", m.Name, m.Source)
 	}
-	text, err := os.ReadFile(filepath.Join(m.Dir, m.Source))
+	text, err := os.ReadFile(m.SourcePath())
 	if err != nil {
 		return nil, &Error{Code: CodeUsage, Err: fmt.Errorf("%s: source: %w", m.File, err)}
 	}

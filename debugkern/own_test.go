@@ -22,6 +22,16 @@ func TestAnEditedSourceIsAnotherBuild(t *testing.T) {
 	if a == b || a != write("int a;") {
 		t.Errorf("digests %q and %q", a, b)
 	}
+	header := func(text string) {
+		if err := os.WriteFile(filepath.Join(dir, "own.cuh"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	header("int c;")
+	a = write("#include \"own.cuh\"\n")
+	if header("int d;"); sourceDigest(m) == a {
+		t.Error("an edited header beside the source is the same build")
+	}
 	if m.Dir = ""; sourceDigest(m) != "" {
 		t.Error("an embedded source has a digest")
 	}

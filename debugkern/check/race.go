@@ -457,8 +457,8 @@ func (u *races) probed(e *target.Event) {
 	for m := e.Mask; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m) & 31
 		addr := e.Addr[lane]
-		if addr+uint64(e.Bytes) > uint64(len(u.mem.cells)) {
-			continue
+		if addr >= uint64(len(u.mem.cells)) {
+			continue // out of bounds: found elsewhere
 		}
 		line := addr >> lineBits
 		c := &u.mem.cells[addr&^(1<<u.mem.unit[line]-1)]

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+
+	"tilescope/debugkern/cache"
 )
 
 // includeLine is `#include "x"` or `#include <x>`, conditional or not: one header too many only makes a key too careful.
@@ -12,6 +14,16 @@ var includeLine = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]*["<]([^">\n
 
 // included is one file that a build reads from the directories of Build.Include.
 type included struct{ path, text string }
+
+// Included is a digest of the files in directories that a source may include, directly or through each other: it changes when
+// one of them does.
+func Included(source string, dirs []string) string {
+	var h cache.Hasher
+	for _, f := range reached(Build{Source: source, Include: dirs}) {
+		h.Add(f.path, f.text)
+	}
+	return h.Key().String()
+}
 
 // reached lists the files of Build.Include's directories that the source may include, directly or through each other,
 // in a fixed order. The toolkit's own directories are not searched: headerStamps speaks for them.

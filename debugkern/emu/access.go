@@ -156,7 +156,7 @@ func (b *block) bounds(w *warp, x *access, lane int, p *place, size int) {
 	end := p.addr + uint64(size)
 	switch p.space {
 	case target.SpaceShared:
-		if end <= uint64(len(b.shared)) {
+		if end <= uint64(len(b.shared)) && end >= p.addr {
 			p.data, p.written, p.off = b.shared[p.addr:end], b.swrit[p.addr:end], int(p.addr)
 		}
 	case target.SpaceLocal:
