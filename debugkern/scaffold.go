@@ -154,7 +154,7 @@ func (d *Scaffold) manifest(req ScaffoldRequest, source string) string {
 	w.launch(d.kernel)
 	w.args(meanings(params))
 	w.work()
-	w.shared(d.module.SharedLayout(d.kernel))
+	w.shared(d.module.SharedLayout(d.kernel), declaredShared(source))
 	w.tail(name)
 	return w.String()
 }

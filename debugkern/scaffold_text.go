@@ -15,10 +15,11 @@ import (
 type manifestText struct {
 	strings.Builder
 	doc    *Scaffold
-	rows   string       // constant: query rows of a block
-	keys   string       // keys of a kv tile
-	output probes.DType // type of O; 0 where no parameter is it
-	result string       // the parameter that is
+	rows   string           // constant: query rows of a block
+	keys   string           // keys of a kv tile
+	output probes.DType     // type of O; 0 where no parameter is it
+	result string           // the parameter that is
+	values map[string]int32 // of the constants
 }
 
 func (w *manifestText) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
@@ -54,6 +55,7 @@ func (w *manifestText) constants(m *ptx.Module) {
 		return ""
 	}
 	w.rows, w.keys = pick("TILE_M", "BR", "BLOCK_M", "BM"), pick("TILE_N", "BC", "BLOCK_N", "BN")
+	w.values = values
 	w.line("\nconstants:")
 	for _, n := range names {
 		w.line("  %s: %d", n, values[n])
@@ -150,8 +152,9 @@ func (w *manifestText) work() {
 
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// shared lists the static shared arrays, as bytes where the PTX knows no type.
-func (w *manifestText) shared(symbols []ptx.Symbol) {
+// shared lists the static shared arrays: as the source declares them where that comes to the bytes that the PTX has, else as
+// bytes where the PTX knows no type.
+func (w *manifestText) shared(symbols []ptx.Symbol, declared map[string]sharedArray) {
 	seen, head := map[string]bool{}, false
 	for _, s := range symbols {
 		if s.Dynamic || s.Size == 0 || seen[s.Demangled] || !plainName.MatchString(s.Demangled) {
@@ -169,6 +172,11 @@ func (w *manifestText) shared(symbols []ptx.Symbol) {
 			dtype, known = probes.F64, true
 		}
 		text := fmt.Sprintf("  - {name: %s, type: %s, dims: [%d]}", s.Demangled, dtype, s.Size/dtype.Size())
+		if d, ok := declared[s.Demangled]; ok {
+			if n, ok := d.bytes(w.values); ok && n == int(s.Size) {
+				text, known = fmt.Sprintf("  - {name: %s, type: %s, dims: [%s]}", s.Demangled, d.dtype, strings.Join(d.sides, ", ")), true
+			}
+		}
 		if known {
 			w.line("%s", text)
 		} else {
@@ -183,9 +191,10 @@ func (w *manifestText) tail(name string) {
 	if w.output == 0 {
 		w.line("\n# No parameter looks like the output O: name one (role: output, tensor: O) and add work, stages and shapes to judge it.")
 	} else {
-		w.line("\n# Only the output is judged so far. A stage seen in a shared array, once it has its type and sides:\n" +
-			"#   - {name: S, dtype: f16, dims: [ROWS, KEYS], valid: [...], per: tile, scaled: true,\n" +
-			"#      compute: {unit: tensor, acc: f16, block: 16}, array: sS, capture: {shared: sS, at: {line: L}, tile_at: {line: L}}}\nstages:")
+		w.line("\n# Only the output is judged so far. A stage seen in a shared array, once it has its type and sides (docs/own-kernel.md has\n" +
+			"# all of S, m, l, P, U):\n" +
+			"#   - {name: S, dtype: f32, dims: [%[1]s, %[2]s], valid: [min(%[1]s, S - bx * %[1]s), min(%[2]s, S - kv * %[2]s)], per: tile,\n" +
+			"#      compute: {unit: tensor, acc: f32, block: 16}, array: sS, capture: {shared: sS, at: {line: L}, tile_at: {line: L}}}\nstages:", w.rows, w.keys)
 		w.line("  - {name: P, dtype: f16, dims: [%[1]s, %[2]s], valid: [min(%[1]s, S - bx * %[1]s), %[2]s], per: tile, capture: none}   # says a tile's sides", w.rows, w.keys)
 		w.line("  - {name: O, dtype: %s, dims: [%s, D], valid: [min(%s, S - bx * %s), D], per: block, capture: {output: %s}}", w.output, w.rows, w.rows, w.rows, w.result)
 	}
