@@ -191,9 +191,9 @@ func (w *manifestText) tail(name string) {
 	if w.output == 0 {
 		w.line("\n# No parameter looks like the output O: name one (role: output, tensor: O) and add work, stages and shapes to judge it.")
 	} else {
-		w.line("\n# Only the output is judged so far. A stage seen in a shared array, once it has its type and sides (docs/own-kernel.md has\n" +
-			"# all of S, m, l, P, U):\n" +
-			"#   - {name: S, dtype: f32, dims: [%[1]s, %[2]s], valid: [min(%[1]s, S - bx * %[1]s), min(%[2]s, S - kv * %[2]s)], per: tile,\n" +
+		w.line("\n# Only the output is judged so far. A stage seen in a shared array, once it has its type and sides (docs/own-kernel.md has\n"+
+			"# all of S, m, l, P, U):\n"+
+			"#   - {name: S, dtype: f32, dims: [%[1]s, %[2]s], valid: [min(%[1]s, S - bx * %[1]s), min(%[2]s, S - kv * %[2]s)], per: tile,\n"+
 			"#      compute: {unit: tensor, acc: f32, block: 16}, array: sS, capture: {shared: sS, at: {line: L}, tile_at: {line: L}}}\nstages:", w.rows, w.keys)
 		w.line("  - {name: P, dtype: f16, dims: [%[1]s, %[2]s], valid: [min(%[1]s, S - bx * %[1]s), %[2]s], per: tile, capture: none}   # says a tile's sides", w.rows, w.keys)
 		w.line("  - {name: O, dtype: %s, dims: [%s, D], valid: [min(%s, S - bx * %s), D], per: block, capture: {output: %s}}", w.output, w.rows, w.rows, w.rows, w.result)
