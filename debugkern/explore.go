@@ -141,12 +141,14 @@ type explorer struct {
 	results       []*VariedSchedule // by index, nil: nothing differs
 	stages        []map[probes.Stage]Place
 	err           error
+	bug           any // what a worker panicked with
 }
 
 func (x *explorer) run() error {
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(x.names)) {
 		wg.Go(func() {
+			defer x.caught()
 			for {
 				i, ok := x.take()
 				if !ok {
@@ -158,7 +160,19 @@ func (x *explorer) run() error {
 		})
 	}
 	wg.Wait()
+	if x.bug != nil {
+		panic(x.bug)
+	}
 	return x.err
+}
+
+// caught keeps what a worker panics with, to be raised again where the caller can see it.
+func (x *explorer) caught() {
+	if v := recover(); v != nil {
+		x.mu.Lock()
+		x.bug, x.stopAt = v, 0
+		x.mu.Unlock()
+	}
 }
 
 func (x *explorer) take() (int, bool) {

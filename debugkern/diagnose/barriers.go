@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/check"
@@ -90,13 +91,23 @@ func (q *inquiry) each(n int, do func(int) error, done func()) error {
 	ctx, cancel := context.WithCancelCause(q.ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
+	var bug atomic.Pointer[any]
 	work := make(chan int)
+	one := func(i int) {
+		defer func() {
+			if v := recover(); v != nil { // raised again where the caller can see it
+				bug.CompareAndSwap(nil, &v)
+				cancel(nil)
+			}
+		}()
+		if err := do(i); err != nil {
+			cancel(err)
+		}
+	}
 	for range min(n, runtime.GOMAXPROCS(0)) {
 		wg.Go(func() {
 			for i := range work {
-				if err := do(i); err != nil {
-					cancel(err)
-				}
+				one(i)
 			}
 		})
 	}
@@ -105,6 +116,9 @@ func (q *inquiry) each(n int, do func(int) error, done func()) error {
 	}
 	close(work)
 	wg.Wait()
+	if v := bug.Load(); v != nil {
+		panic(*v)
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

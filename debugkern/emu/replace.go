@@ -125,14 +125,17 @@ func (r *recorder) Event(e *target.Event) {
 		last := &r.loads[32*e.Warp+lane]
 		switch {
 		case e.Class == target.ClassLoad && e.Space == target.SpaceShared:
-			*last = int32(e.Addr[lane])
+			*last = -1
+			if at := e.Addr[lane]; at < uint64(len(r.b.shared)) && uint64(e.Bytes) <= uint64(len(r.b.shared))-at {
+				*last = int32(at)
+			}
 		case e.Class == target.ClassStore && e.Space == target.SpaceGlobal:
 			a, off := r.b.mem.at(e.Addr[lane])
 			if a == nil || a != r.b.mem.capture {
 				continue
 			}
 			switch s := find(r.sites, off); {
-			case s == nil || e.Bytes != s.size:
+			case s == nil || e.Bytes != s.size || int(off-s.off)%s.size != 0:
 			case !s.fragment():
 				s.from[int(off-s.off)/s.size] = *last
 			case r.readAgain(e):
@@ -251,12 +254,15 @@ func (r *replacer) registers(s *site, e *target.Event) {
 	}
 	t, rows, cols := s.r.Tile(r.b.id, s.kv)
 	x, w := r.b.p.code[e.PC].mem, r.b.warps[e.Warp]
-	if len(t.Data) != len(s.own) || len(s.r.Cells) != len(s.from) || e.Bytes != s.size {
+	if len(t.Data) != len(s.own) || len(s.r.Cells) != len(s.from) || e.Bytes != s.size || e.Instr.Args[len(e.Instr.Args)-1].Kind != ptx.OpReg {
 		return
 	}
 	for m := e.Mask; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m) & 31
-		_, off := r.b.mem.at(e.Addr[lane])
+		a, off := r.b.mem.at(e.Addr[lane])
+		if a != r.b.mem.capture || off < s.off || off+uint64(s.size) > s.end() {
+			continue // another slot's
+		}
 		i := int(off-s.off) / s.size
 		if x.banks[0] == bank64 {
 			putScalar(s.own[i*s.size:], s.size, w.lane64(x.regs[0], lane))
