@@ -35,6 +35,7 @@ type pageCause struct {
 type excerpt struct {
 	File  string
 	Lines []excerptLine
+	Left  int // guilty lines that there was no room for
 }
 
 type excerptLine struct {
@@ -125,7 +126,13 @@ func (d *Diagnosis) excerpts(places []*debugkern.SourceDoc) []excerpt {
 			continue
 		}
 		e := excerpt{File: file}
-		for n := 1; n <= len(lines) && len(e.Lines) < excerptMost; n++ {
+		for n := 1; n <= len(lines); n++ {
+			if len(e.Lines) == excerptMost {
+				if slices.Contains(guilty[file], n) {
+					e.Left++
+				}
+				continue
+			}
 			if slices.ContainsFunc(guilty[file], func(g int) bool { return n >= g-excerptContext && n <= g+excerptContext }) {
 				e.Lines = append(e.Lines, excerptLine{n, lines[n-1], slices.Contains(guilty[file], n)})
 			}
