@@ -1,0 +1,107 @@
+package diagnose_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/diagnose"
+	"tilescope/kernels"
+)
+
+// FuzzDiagnose diagnoses kernels whose PTX was damaged: whatever still loads has a story, and what does not is an error that
+// says where, never a bug of ours.
+func FuzzDiagnose(f *testing.F) {
+	for _, seed := range []uint64{0, 6, 71} { // 71: an access that wraps
+		f.Add(seed, true)
+		f.Add(seed, false)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, fused bool) {
+		name := "flashcore_vec"
+		if fused {
+			name = "flashcore_fused_wmma"
+		}
+		s, err := debugkern.Open(t.Context(), debugkern.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		req := debugkern.Request{Target: damagedKernel(t, name, rand.New(rand.NewPCG(seed, 1))), Shape: "partial", Backend: "emu", Timeout: 20 * time.Second}
+		d, err := diagnose.Diagnose(t.Context(), s, req, diagnose.Options{Schedules: 4})
+		var coded *debugkern.Error
+		switch {
+		case err != nil && (!errors.As(err, &coded) || coded.Code == debugkern.CodeInternal):
+			t.Errorf("%v", err)
+		case err == nil && (len(d.Story) == 0 || len(d.Story) > 12):
+			t.Errorf("a story of %d lines", len(d.Story))
+		}
+	})
+}
+
+// damagedKernel writes a manifest that brings a damaged build of an embedded kernel, and returns its path.
+func damagedKernel(t *testing.T, name string, rng *rand.Rand) string {
+	t.Helper()
+	manifest, err := os.ReadFile(filepath.Join("..", "..", "configs", "kernels", name+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, ok, err := kernels.Find(kernels.Key{Kernel: name, Defines: []string{"TS_PROBES=1"}})
+	if !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "k.yaml")
+	manifest = regexp.MustCompile(`(?m)^source: .*$`).ReplaceAll(manifest, []byte("ptx: k.ptx"))
+	if err := errors.Join(os.WriteFile(path, manifest, 0o600), os.WriteFile(filepath.Join(dir, "k.ptx"), []byte(damaged(rng, string(e.PTX))), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var (
+	statement = regexp.MustCompile(`^\s*(@!?%\w+ )?[a-z][a-z0-9]*[.\w:]*[ ;].*`)
+	register  = regexp.MustCompile(`%([a-z]+)(\d+)`)
+	number    = regexp.MustCompile(`\b\d+\b`)
+	numbers   = []string{"0", "1", "2", "8", "16", "4095", "4294967280", "-1"}
+)
+
+// damaged changes one or two statements: dropped, doubled, followed by another, with other numbers, with other registers.
+func damaged(rng *rand.Rand, text string) string {
+	lines := strings.Split(text, "\n")
+	var at []int
+	for i, l := range lines {
+		if statement.MatchString(l) {
+			at = append(at, i)
+		}
+	}
+	half := func(s, other string) string {
+		if rng.IntN(2) == 0 {
+			return s
+		}
+		return other
+	}
+	for range 1 + rng.IntN(2) {
+		i := at[rng.IntN(len(at))]
+		switch rng.IntN(5) {
+		case 0:
+			lines[i] = ""
+		case 1:
+			lines[i] += "\n" + lines[i]
+		case 2:
+			lines[i] += "\n" + lines[at[rng.IntN(len(at))]]
+		case 3:
+			lines[i] = number.ReplaceAllStringFunc(lines[i], func(s string) string { return half(s, numbers[rng.IntN(len(numbers))]) })
+		case 4:
+			lines[i] = register.ReplaceAllStringFunc(lines[i], func(s string) string {
+				return half(s, fmt.Sprintf("%s%d", strings.TrimRight(s, "0123456789"), 1+rng.IntN(20)))
+			})
+		}
+	}
+	return strings.Join(lines, "\n")
+}
