@@ -2,6 +2,7 @@ package debugkern
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 
 	"tilescope/debugkern/ptx"
@@ -101,6 +102,14 @@ type Guilty struct {
 	Stage  string      `json:"stage"`
 	Block  probes.Dim3 `json:"block"`
 	KVTile int         `json:"kv_tile"` // Q: -1; O: the number of tiles
+}
+
+// AtTile says which kv tile a tile of a stage belongs to, with text in front; "" for Q and O, which a block has once.
+func AtTile(front, stage string, kv int) string {
+	if stage == probes.StageQ.String() || stage == probes.StageO.String() {
+		return ""
+	}
+	return fmt.Sprintf("%skv tile %d", front, kv)
 }
 
 // StageDoc is one stage's verdict.

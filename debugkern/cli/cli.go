@@ -172,10 +172,22 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the document of this command on standard output, and nothing else")
 	opt.bind(root)
 	root.AddCommand(a.runCommand(), a.diagnoseCommand(), a.gatesCommand(), a.compareCommand(), a.bisectCommand(), a.initCommand(), a.lutCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand())
+	for _, c := range append(root.Commands(), root) {
+		c.Long = flowing(c.Long)
+	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &debugkern.Error{Code: debugkern.CodeUsage, Err: fmt.Errorf("%w (%s --help lists the options)", err, c.CommandPath())}
 	})
 	return root
+}
+
+// flowing joins the lines of each paragraph: help is wrapped to the terminal's width, which the source does not know.
+func flowing(text string) string {
+	paragraphs := strings.Split(text, "\n\n")
+	for i, p := range paragraphs {
+		paragraphs[i] = strings.ReplaceAll(p, "\n", " ")
+	}
+	return strings.Join(paragraphs, "\n\n")
 }
 
 func (a *app) load() error {

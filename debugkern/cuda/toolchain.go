@@ -83,7 +83,7 @@ func FindToolchain(cfg Config) (*Toolchain, error) {
 
 // findNVRTC opens the first library of the list that opens; tried lists those looked at.
 func findNVRTC(cfg Config, places []place) (lib *nvrtc, tried []string, err error) {
-	var failures []string
+	var failures, unknown []string
 	for _, path := range candidates(cfg, places) {
 		tried = append(tried, path)
 		lib, err := openNVRTC(path)
@@ -93,7 +93,14 @@ func findNVRTC(cfg Config, places []place) (lib *nvrtc, tried []string, err erro
 		if errors.Is(err, dl.ErrUnsupported) {
 			return nil, tried, fmt.Errorf("%w: %w", ErrNoToolchain, dl.ErrUnsupported)
 		}
-		failures = append(failures, err.Error())
+		if filepath.Base(path) == path {
+			unknown = append(unknown, path)
+		} else {
+			failures = append(failures, err.Error())
+		}
+	}
+	if len(unknown) > 0 {
+		failures = append(failures, "the loader knows no "+strings.Join(unknown, ", "))
 	}
 	return nil, tried, fmt.Errorf("%w (%s)", ErrNoToolchain, strings.Join(failures, "; "))
 }
