@@ -58,7 +58,7 @@ func (u *races) issue(e *target.Event) {
 	}
 	for m := e.Mask; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m) & 31
-		if e.Addr[lane]+uint64(e.Bytes) > uint64(len(u.mem.cells)) || e.Addr[lane]%uint64(e.Bytes) != 0 {
+		if e.Addr[lane]+uint64(e.Bytes) > u.bytes || e.Addr[lane]%uint64(e.Bytes) != 0 {
 			c.mask &^= 1 << lane
 			continue
 		}

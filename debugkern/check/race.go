@@ -17,6 +17,7 @@ type races struct {
 	sites []site
 	clk   clocks
 	mem   *shadow
+	bytes uint64 // of shared memory; mem has whole lines
 	glob  globalShadow
 	grid  *gridState // nil where blocks run at once
 	bar   [16][]arrival
@@ -48,6 +49,7 @@ func startRaces(b *block) unit {
 	u := &races{b: b, sites: b.checker.program(b.view), pairs: map[pairKey]*pair{}, titles: []string{""}}
 	var from uint32
 	u.mem, from = b.checker.takeShadow()
+	u.bytes = uint64(b.view.SharedBytes())
 	u.mem.begin(b.view.SharedBytes())
 	u.names = make([]int32, (b.view.SharedBytes()+3)/4)
 	u.clk.begin(n, from)
@@ -187,7 +189,7 @@ func (u *races) shared(e *target.Event) {
 		lane := bits.TrailingZeros32(m) & 31
 		addr := e.Addr[lane]
 		end := addr + uint64(e.Bytes)
-		if end > uint64(len(mem.cells)) || addr&(1<<unit-1) != 0 {
+		if end > u.bytes || addr&(1<<unit-1) != 0 {
 			continue // out of bounds or misaligned: found elsewhere, and without effect
 		}
 		who := uint32(1)<<lane | one
@@ -352,7 +354,7 @@ func (u *races) strongShared(e *target.Event) {
 		lane := bits.TrailingZeros32(m) & 31
 		addr := e.Addr[lane]
 		unit := uint8(bits.Len(uint(min(e.Bytes, lineSize))) - 1)
-		if addr+uint64(e.Bytes) > uint64(len(u.mem.cells)) || addr&(1<<unit-1) != 0 {
+		if addr+uint64(e.Bytes) > u.bytes || addr&(1<<unit-1) != 0 {
 			continue
 		}
 		u.strongElements(target.SpaceShared, addr, e.Bytes, lane)
@@ -457,7 +459,7 @@ func (u *races) probed(e *target.Event) {
 	for m := e.Mask; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m) & 31
 		addr := e.Addr[lane]
-		if addr >= uint64(len(u.mem.cells)) {
+		if addr >= u.bytes {
 			continue // out of bounds: found elsewhere
 		}
 		line := addr >> lineBits
