@@ -101,8 +101,9 @@ func (u *sectorUnit) site(e *target.Event, addr uint64) *sectorSite {
 		s = &sectorSite{sectorKey: k, source: src, block: u.id, op: e.Instr.Opcode()}
 		u.sites[k] = s
 	}
-	lo, hi, _ := u.view.Extent(addr)
-	u.by[e.PC] = append(u.by[e.PC], argumentSite{lo, hi, s})
+	if lo, hi, _ := u.view.Extent(addr); hi > lo { // else it lies nowhere, and the next such access elsewhere
+		u.by[e.PC] = append(u.by[e.PC], argumentSite{lo, hi, s})
+	}
 	return s
 }
 
