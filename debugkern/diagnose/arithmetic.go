@@ -88,8 +88,8 @@ func (q *inquiry) rightBut() bool {
 }
 
 // stageGroups splits wrong stages into those with a reason of their own. A stage belongs to the group of one that it is
-// computed from where both first went wrong in the same tile and neither shows a pattern of its own (or both the same): the kernel keeps such
-// values in registers, so that the stage that was captured need not be what the next was computed from.
+// computed from where both first went wrong in the same tile and neither shows a pattern of its own (or both the same): the
+// kernel keeps such values in registers, so that the stage that was captured need not be what the next was computed from.
 func (q *inquiry) stageGroups(wrong []probes.Stage) [][]probes.Stage {
 	var groups [][]probes.Stage
 	for _, s := range wrong {
@@ -126,6 +126,9 @@ func (q *inquiry) related(first, then probes.Stage) bool {
 	}
 	siblings := first == probes.StageM && then == probes.StageL || first == probes.StageL && then == probes.StageP
 	p, o := pattern(a), pattern(b)
+	if first == probes.StageL && then == probes.StageP && (p == nil || o == nil) {
+		return true // l is the sum of the exponentials that P is made of: a pattern of the one leaves none in the other
+	}
 	return (sp.From.Has(first) || siblings) && (p == nil && o == nil || p != nil && o != nil && p.Name == o.Name && p.Value == o.Value)
 }
 

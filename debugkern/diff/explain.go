@@ -215,8 +215,8 @@ func (t *trial) scene(sc *scene, at spot) {
 		}
 		r.fits += fits
 		for k, c := range sc.bad {
-			if !sc.within(c, v[k], pre[k]) {
-				continue
+			if fits > 0 && math.IsNaN(v[k]) || !sc.within(c, v[k], pre[k]) {
+				continue // a fit through a NaN is NaN wherever it is asked, and explains nothing
 			}
 			r.hits++
 			if r.example == "" || at.before(r.at) {
