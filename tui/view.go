@@ -12,7 +12,7 @@ import (
 	"tilescope/probes"
 	"tilescope/tui/cell"
 	"tilescope/tui/keymap"
-	"tilescope/tui/pane/later"
+	"tilescope/tui/pane/facts"
 	"tilescope/tui/pane/pipe"
 	"tilescope/tui/theme"
 )
@@ -274,20 +274,20 @@ func (m *Model) tileView() []string {
 	return theme.Beside(columns...)
 }
 
-// side is the right column of very wide screens: the whole tile, its figures, and what will stand there.
+// side is the right column of very wide screens: the whole tile, its run's figures, and the device or the lane.
 func (m *Model) side() []string {
 	h := m.frame.body
 	out := append(make([]string, 0, h), m.pane.mini.View()...)
 	rest := h - len(out)
-	facts := min(rest, factLines)
-	out = append(out, later.Facts(m.th, "RUN", m.facts(), m.frame.side, facts)...)
-	if rest -= facts; rest > 0 && m.onGPU() {
-		return append(out, later.Facts(m.th, "GPU", m.deviceFacts(), m.frame.side, rest)...)
+	run := min(rest, factLines)
+	out = append(out, facts.View(m.th, "RUN", m.facts(), m.frame.side, run)...)
+	if rest -= run; rest > 0 && m.onGPU() {
+		return append(out, facts.View(m.th, "GPU", m.deviceFacts(), m.frame.side, rest)...)
 	}
 	if len(m.lane) == rest {
 		return append(out, m.lane...)
 	}
-	return append(out, later.Facts(m.th, "LANE", nil, m.frame.side, rest)...)
+	return append(out, facts.View(m.th, "LANE", nil, m.frame.side, rest)...)
 }
 
 // factLines is the height of the run's figures in the right column.

@@ -13,12 +13,6 @@ func F16ToE4M3(a uint16, relu bool) uint8 { return float8(E4M3, F16ToFloat64(a),
 // F16ToE5M2 is one half of cvt.rn.satfinite{.relu}.e5m2x2.f16x2.
 func F16ToE5M2(a uint16, relu bool) uint8 { return float8(E5M2, F16ToFloat64(a), relu) }
 
-// RoundE4M3 rounds x once to e4m3, saturating to +-448; NaN is 0x7f.
-func RoundE4M3(x float64) uint8 { return float8(E4M3, x, false) }
-
-// RoundE5M2 rounds x once to e5m2, saturating to +-57344; NaN is 0x7f.
-func RoundE5M2(x float64) uint8 { return float8(E5M2, x, false) }
-
 func float8(f Format, x float64, relu bool) uint8 {
 	if x != x {
 		return NaN8
@@ -87,6 +81,3 @@ func E5M2x2ToF16x2(a uint16, relu bool) uint32 {
 
 // E4M3ToFloat64 returns the value of e4m3 bits.
 func E4M3ToFloat64(a uint8) float64 { return F16ToFloat64(E4M3ToF16(a)) }
-
-// E5M2ToFloat64 returns the value of e5m2 bits.
-func E5M2ToFloat64(a uint8) float64 { return F16ToFloat64(E5M2ToF16(a)) }

@@ -3,7 +3,7 @@ package keymap
 // Default is the table of UI.md.
 func Default() *Map {
 	var all []Binding
-	for _, part := range [][]Binding{moving(), looking(), acting(), fragment(), flags(), stepping(), later(), general()} {
+	for _, part := range [][]Binding{moving(), looking(), acting(), fragment(), flags(), stepping(), racing(), general()} {
 		all = append(all, part...)
 	}
 	return New(all)
@@ -109,7 +109,7 @@ func stepping() []Binding {
 	}
 }
 
-func later() []Binding {
+func racing() []Binding {
 	races := []Scope{Races}
 	return []Binding{
 		{Action: WhatIf, Keys: []string{"i"}, Label: "i", Help: "what if it were put right, or this synchronisation away: virtually, nothing is compiled", Hint: "what if", Group: "Races", In: races},
