@@ -31,7 +31,7 @@ test-long: ## the exhaustive ones too: all 2^32 inputs of each approximation, ev
 	TILESCOPE_LONG=1 $(GO) test -timeout 120m ./...
 
 test-gpu: build ## on a machine with an NVIDIA GPU: launches, faults, recovery, and every kernel against the emulator
-	TILESCOPE_GPU=1 TILESCOPE_BIN=$(CURDIR)/$(BIN) $(GO) test -count=1 -v -run GPU ./debugkern/cuda ./debugkern ./debugkern/cli
+	TILESCOPE_GPU=1 TILESCOPE_BIN=$(CURDIR)/$(BIN) $(GO) test -count=1 -v -run GPU ./debugkern/emu ./debugkern/cuda ./debugkern ./debugkern/cli
 
 race: ## the tests under the race detector
 	$(GO) test -race ./...

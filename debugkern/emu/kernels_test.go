@@ -95,7 +95,7 @@ func (k *testKernel) launch() *target.Launch {
 }
 
 // check launches and compares everything that the comments say.
-func (k *testKernel) check(t *testing.T, kern *Kernel, l *target.Launch) {
+func (k *testKernel) check(t *testing.T, kern target.Kernel, l *target.Launch) {
 	t.Helper()
 	r, err := kern.Launch(context.Background(), l)
 	var fault *target.Fault

@@ -130,7 +130,7 @@ func load8(tb testing.TB, name, text string) *Kernel {
 	return k.(*Kernel)
 }
 
-func launchTB(tb testing.TB, k *Kernel, l *target.Launch) *target.Result {
+func launchTB(tb testing.TB, k target.Kernel, l *target.Launch) *target.Result {
 	tb.Helper()
 	r, err := k.Launch(context.Background(), l)
 	if err != nil {
@@ -163,7 +163,7 @@ func TestOps(t *testing.T) {
 	}
 }
 
-func (c *opCase) check(t *testing.T, k *Kernel, guard bool, pick func(lane int) int) {
+func (c *opCase) check(t *testing.T, k target.Kernel, guard bool, pick func(lane int) int) {
 	t.Helper()
 	if guard && strings.HasPrefix(c.instr, "activemask") {
 		return
