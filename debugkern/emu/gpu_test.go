@@ -2,6 +2,7 @@ package emu
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"tilescope/debugkern/cuda"
@@ -43,6 +44,17 @@ func loadOn(t *testing.T, b target.Backend, name, text string) target.Kernel {
 	return k
 }
 
+// elsewhere says why a GPU has another answer to an operation, "" where it has none.
+func (c *opCase) elsewhere(guard bool) string {
+	switch op, _, _ := strings.Cut(c.instr, "."); {
+	case op == "cvta" || op == "isspacep":
+		return "the windows of generic addresses lie elsewhere on a GPU"
+	case op == "testp" && guard:
+		return "ptxas 13.0 does not keep the predicate of lanes that the guard of a testp switches off"
+	}
+	return ""
+}
+
 // TestGPUOps executes every line of the operation tables: all lanes with inputs of their own, and half of them switched off.
 func TestGPUOps(t *testing.T) {
 	b := openGPU(t)
@@ -50,6 +62,10 @@ func TestGPUOps(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.place, func(t *testing.T) {
 			for _, guard := range []bool{false, true} {
+				if why := c.elsewhere(guard); why != "" {
+					t.Log(why)
+					continue
+				}
 				k := loadOn(t, b, c.place, c.module(guard))
 				for first := 0; first < len(c.inputs); first += 32 {
 					c.check(t, k, guard, func(lane int) int { return (first + lane) % len(c.inputs) })
