@@ -149,7 +149,10 @@ func span(s string, limit int) (lo, n int, err error) {
 			return 0, 0, fmt.Errorf("%q is not a number, a range A-B, or *", s)
 		}
 	}
-	if lo < 0 || hi < lo || hi >= limit {
+	if hi < lo {
+		return 0, 0, fmt.Errorf("%q runs backwards: the lower end comes first", s)
+	}
+	if lo < 0 || hi >= limit {
 		return 0, 0, fmt.Errorf("%q lies outside 0-%d", s, limit-1)
 	}
 	return lo, hi - lo + 1, nil

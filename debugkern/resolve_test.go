@@ -16,7 +16,7 @@ func TestSpan(t *testing.T) {
 		lo, n     int
 		wantError string
 	}{
-		{"*", 0, 8, ""}, {"3", 3, 1, ""}, {"2-5", 2, 4, ""}, {"8", 0, 0, "outside 0-7"}, {"5-2", 0, 0, "outside"}, {"x", 0, 0, "not a number"},
+		{"*", 0, 8, ""}, {"3", 3, 1, ""}, {"2-5", 2, 4, ""}, {"8", 0, 0, "outside 0-7"}, {"5-2", 0, 0, "backwards"}, {"x", 0, 0, "not a number"},
 		{"1-y", 0, 0, "not a number"}, {"-1", 0, 0, "not a number"},
 	} {
 		lo, n, err := span(c.in, 8)

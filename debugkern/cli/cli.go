@@ -17,6 +17,7 @@ import (
 
 	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"tilescope/configs"
 	"tilescope/debugkern"
@@ -176,9 +177,22 @@ func (a *app) root() *cobra.Command {
 		c.Long = flowing(c.Long)
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return &debugkern.Error{Code: debugkern.CodeUsage, Err: fmt.Errorf("%w (%s --help lists the options)", err, c.CommandPath())}
+		return &debugkern.Error{Code: debugkern.CodeUsage, Err: fmt.Errorf("%w (%s --help lists the options)", spoken(err), c.CommandPath())}
 	})
 	return root
+}
+
+// spoken says what an option expected in words, where the library repeats how a number was parsed.
+func spoken(err error) error {
+	var bad *pflag.InvalidValueError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	expected := map[string]string{"uint64": "a whole number from 0 on", "int": "a whole number", "duration": "a time, such as 30s or 2m"}[bad.GetFlag().Value.Type()]
+	if expected == "" {
+		return err
+	}
+	return fmt.Errorf("--%s %s: expected %s", bad.GetFlag().Name, bad.GetValue(), expected)
 }
 
 // flowing joins the lines of each paragraph: help is wrapped to the terminal's width, which the source does not know.

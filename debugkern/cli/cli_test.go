@@ -126,9 +126,12 @@ func TestBadInput(t *testing.T) {
 		{"no schedules", []string{"diagnose", "stage2", "--schedules", "0"}, 2, "--schedules 0"},
 		{"schedules that are no number", []string{"diagnose", "stage2", "--schedules", "many"}, 2, "--schedules"},
 		{"perturb on the emulator", []string{"diagnose", "stage2", "--backend", "emu", "--perturb"}, 2, "--perturb"},
+		{"perturb without a GPU", []string{"diagnose", "stage2", "--perturb=3", "--device", "99"}, 3, "--perturb delays launches on a GPU"},
+		{"a seed that is no number", []string{"run", "stage2", "--seed", "x"}, 2, "--seed x: expected a whole number"},
+		{"tiles backwards", []string{"run", "stage2", "--tiles", "3-1"}, 2, "backwards"},
 		{"negative perturb", []string{"diagnose", "stage2", "--perturb=-1"}, 2, "--perturb=-1"},
 		{"unwritable SARIF", []string{"diagnose", "stage2", "--sarif", "/nowhere/at/all.sarif"}, 2, "--sarif /nowhere/at/all.sarif"},
-		{"unwritable page", []string{"diagnose", "stage2", "--html", "/nowhere/at/all.html"}, 2, "--html /nowhere/at/all.html"},
+		{"unwritable page", []string{"diagnose", "stage2", "--html", "/nowhere/at/all.html"}, 2, "cannot write in /nowhere/at: no such file"},
 		{"two outputs in one file", []string{"diagnose", "stage2", "--sarif", "x", "--html", "x"}, 2, "different files"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

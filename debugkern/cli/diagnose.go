@@ -97,6 +97,10 @@ func (a *app) diagnose(cmd *cobra.Command, opt *diagnoseOptions, target string) 
 	d, err := diagnose.Diagnose(cmd.Context(), s, req, diagnose.Options{Schedules: opt.schedules, Perturb: opt.perturb, Tell: t.tell})
 	t.meter.clear()
 	if err != nil {
+		var coded *debugkern.Error
+		if opt.perturb > 0 && errors.As(err, &coded) && coded.Code == debugkern.CodeUnavailable {
+			err = &debugkern.Error{Code: coded.Code, Err: fmt.Errorf("--perturb delays launches on a GPU: %w", coded.Err)}
+		}
 		return a.undiagnosed(req, err)
 	}
 	fill := []func(io.Writer) error{

@@ -1,13 +1,14 @@
 package cli
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 )
 
-// outputFile is a file that an option names. It is written beside its destination and renamed into place, so that a failed run leaves nothing half-written. A
-// destination that is no regular file (a device, a pipe) is written directly.
+// outputFile is a file that an option names. It is written beside its destination and renamed into place, so that a failed
+// run leaves nothing half-written. A destination that is no regular file (a device, a pipe) is written directly.
 type outputFile struct {
 	*os.File
 	option string // "--dump", to complain by
@@ -35,7 +36,11 @@ func createOutput(option, path string) (*outputFile, error) {
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".tilescope-*")
 	if err != nil {
-		return nil, usageError("%s %s: cannot write there: %w", option, path, err)
+		var where *os.PathError // names the file beside it, which nobody asked for
+		if errors.As(err, &where) {
+			err = where.Err
+		}
+		return nil, usageError("%s %s: cannot write in %s: %w", option, path, filepath.Dir(path), err)
 	}
 	return &outputFile{File: f, option: option, path: path}, nil
 }
