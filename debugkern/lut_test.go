@@ -3,6 +3,7 @@ package debugkern_test
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -32,6 +33,34 @@ func TestAccumulatorHeaderIsCurrent(t *testing.T) {
 	}
 	if have, ok := kernels.Source("wmma16x16_accum_lut.h"); !ok || string(have) != text {
 		t.Errorf("kernels/wmma16x16_accum_lut.h is not what the emulator gives:\n%s", text)
+	}
+}
+
+// TestGPUFragmentMaps: a GPU's introspection gives the checked-in table, and every other map as the emulator's.
+func TestGPUFragmentMaps(t *testing.T) {
+	bin := os.Getenv("TILESCOPE_BIN")
+	if os.Getenv("TILESCOPE_GPU") == "" || bin == "" {
+		t.Skip("needs an NVIDIA GPU and a built program: set TILESCOPE_GPU=1 and TILESCOPE_BIN")
+	}
+	s, err := debugkern.Open(t.Context(), debugkern.Options{Worker: []string{bin, "__worker"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	got, err := s.FragmentMaps(t.Context(), debugkern.Request{Backend: "cuda"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := s.FragmentMaps(t.Context(), debugkern.Request{Backend: "emu"})
+	if err != nil || len(want) == 0 {
+		t.Fatal(len(want), err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("maps of the GPU %v, of the emulator %v", got, want)
+	}
+	text, err := got.AccumulatorHeader()
+	if have, _ := kernels.Source("wmma16x16_accum_lut.h"); err != nil || string(have) != text {
+		t.Errorf("kernels/wmma16x16_accum_lut.h is not what the GPU gives (%v):\n%s", err, text)
 	}
 }
 
