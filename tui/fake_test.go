@@ -24,6 +24,7 @@ type fakeEngine struct {
 	requests []debugkern.Request
 	hold     chan struct{} // runs wait for it where it is there
 	fail     error
+	trouble  error
 	bisected [2]debugkern.Request
 	gpu      fakeGPU
 }
@@ -36,6 +37,8 @@ func newEngine(t testing.TB) *fakeEngine {
 	}
 	return &fakeEngine{cat: cat}
 }
+
+func (e *fakeEngine) Trouble() error { return e.trouble }
 
 func (e *fakeEngine) Catalogue() *configs.Catalogue { return e.cat }
 

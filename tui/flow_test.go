@@ -474,3 +474,16 @@ func TestVariantWithoutTheShapeBringsOne(t *testing.T) {
 		t.Errorf("ran %+v", got)
 	}
 }
+
+// TestTroubleIsToldOnce: what the engine goes on without stands in the status line after the next run, and not after the one
+// after that.
+func TestTroubleIsToldOnce(t *testing.T) {
+	d := started(t, 80, 24, plainLook)
+	d.e.trouble = errors.New("the cache cannot be written to")
+	if d.press("x"); !contains(d.text(), "the cache cannot be written to") {
+		t.Errorf("nothing is said:\n%s", d.text())
+	}
+	if d.press("4", "1", "x"); contains(d.text(), "the cache cannot be written to") {
+		t.Errorf("said again:\n%s", d.text())
+	}
+}

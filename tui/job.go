@@ -152,11 +152,24 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 		m.complain(firstLine(msg.err.Error()))
 		return tea.Batch(m.watchGPU(), m.watchSource())
 	}
+	m.tellTrouble()
 	cmd := tea.Batch(m.moved(), m.loadFragments(), m.changed(), m.repin(), m.watchGPU(), m.watchSource(), m.askScene())
 	if m.versus.after == msg.gen {
 		return tea.Batch(cmd, m.compare(""))
 	}
 	return cmd
+}
+
+// tellTrouble says once what the engine goes on without: a cache that cannot be written to.
+func (m *Model) tellTrouble() {
+	engine, ok := m.opt.Engine.(interface{ Trouble() error })
+	if !ok || m.troubled {
+		return
+	}
+	if err := engine.Trouble(); err != nil {
+		m.troubled = true
+		m.complain(firstLine(err.Error()))
+	}
 }
 
 // place puts the cursor where the run asks for it: on its first bad cell, or as near as possible to where it was.
