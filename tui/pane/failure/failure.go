@@ -49,44 +49,22 @@ type Data struct {
 
 // Pane draws the list.
 type Pane struct {
-	th    *theme.Theme
-	w, h  int
+	theme.Frame[int]
 	data  Data
 	at    int
-	top   int // first line shown
-	focus int
-
-	need    struct{ w, h int } // a width, and the height it takes
-	drawn   []string
-	owner   []int // the reason that a drawn line belongs to
-	lines   []string
-	changed bool
+	top   int                // first line shown
+	need  struct{ w, h int } // a width, and the height it takes
+	drawn []string
+	owner []int // the reason that a drawn line belongs to
 }
 
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane { return &Pane{th: th, changed: true} }
-
-// SetTheme changes colours and glyphs.
-func (p *Pane) SetTheme(th *theme.Theme) { p.th, p.changed = th, true }
-
-// SetSize gives the pane its place.
-func (p *Pane) SetSize(w, h int) {
-	if w != p.w || h != p.h {
-		p.w, p.h, p.changed = w, h, true
-	}
-}
+func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame[int](th)} }
 
 // SetData shows another failure, from its first reason on.
 func (p *Pane) SetData(d Data) {
-	p.data, p.at, p.top, p.changed = d, 0, 0, true
+	p.data, p.at, p.top, p.Changed = d, 0, 0, true
 	p.need.w = 0
-}
-
-// SetFocus says which part has the focus, -1 for none.
-func (p *Pane) SetFocus(part int) {
-	if part != p.focus {
-		p.focus, p.changed = part, true
-	}
 }
 
 // Selected is the reason under the cursor.
@@ -101,7 +79,7 @@ func (p *Pane) Selected() (Reason, bool) {
 func (p *Pane) Move(n int) bool {
 	to := max(0, min(p.at+n, len(p.data.Reasons)-1))
 	moved := to != p.at
-	p.at, p.changed = to, p.changed || moved
+	p.at, p.Changed = to, p.Changed || moved
 	return moved
 }
 
@@ -109,10 +87,10 @@ func (p *Pane) Move(n int) bool {
 func (p *Pane) Hit(y int) bool {
 	p.View()
 	i := p.top + y - 1
-	if y < 1 || y >= p.h-1 || i >= len(p.owner) || p.owner[i] < 0 {
+	if y < 1 || y >= p.H-1 || i >= len(p.owner) || p.owner[i] < 0 {
 		return false
 	}
-	p.at, p.changed = p.owner[i], true
+	p.at, p.Changed = p.owner[i], true
 	return true
 }
 
@@ -129,13 +107,7 @@ func (p *Pane) Text() string {
 }
 
 // View returns the pane's lines, each of its full width.
-func (p *Pane) View() []string {
-	if p.changed {
-		p.changed = false
-		p.lines = p.draw()
-	}
-	return p.lines
-}
+func (p *Pane) View() []string { return p.Draw(p.draw) }
 
 // Need is the height at which a pane of width w shows everything, borders included.
 func (p *Pane) Need(w int) int {
@@ -147,10 +119,10 @@ func (p *Pane) Need(w int) int {
 }
 
 func (p *Pane) draw() []string {
-	if p.w < 20 || p.h < 3 {
-		return p.th.Blank(p.w, p.h)
+	if p.W < 20 || p.H < 3 {
+		return p.Theme.Blank(p.W, p.H)
 	}
-	p.write(p.w - 2)
+	p.write(p.W - 2)
 	first, last := 0, 0 // the lines of the reason under the cursor
 	for i, o := range p.owner {
 		if o == p.at {
@@ -160,14 +132,14 @@ func (p *Pane) draw() []string {
 			last = i + 1
 		}
 	}
-	h := p.h - 2
+	h := p.H - 2
 	p.top = max(min(p.top, first), last-h)
 	p.top = max(0, min(p.top, len(p.drawn)-h))
 	note := ""
 	if n := len(p.data.Reasons); n > 1 {
 		note = fmt.Sprintf("%d of %d", p.at+1, n)
 	}
-	return p.th.Box(p.title(), note, p.drawn[p.top:], p.w, p.h, p.focus == Reasons)
+	return p.Theme.Box(p.title(), note, p.drawn[p.top:], p.W, p.H, p.Focus == Reasons)
 }
 
 func (p *Pane) title() string {
@@ -177,7 +149,7 @@ func (p *Pane) title() string {
 			bad++
 		}
 	}
-	return fmt.Sprintf("%s %s FAILED: %s", p.th.Glyph.Wrong, strings.ToUpper(p.data.Stage), theme.Count(bad, "error"))
+	return fmt.Sprintf("%s %s FAILED: %s", p.Theme.Glyph.Wrong, strings.ToUpper(p.data.Stage), theme.Count(bad, "error"))
 }
 
 // write fills drawn and owner: every reason in full, then the hints.
@@ -188,25 +160,25 @@ func (p *Pane) write(w int) {
 	}
 	for i := range p.data.Reasons {
 		r := &p.data.Reasons[i]
-		mark, style := p.th.Glyph.Wrong, p.th.Wrong
+		mark, style := p.Theme.Glyph.Wrong, p.Theme.Wrong
 		if r.warning() {
-			mark, style = p.th.Glyph.Taint, p.th.Taint
+			mark, style = p.Theme.Glyph.Taint, p.Theme.Taint
 		}
 		text := r.Text
 		if at := r.Place(); at != "" && !strings.HasPrefix(text, at) {
 			text = at + ": " + text
 		}
-		for k, s := range p.th.Wrap(text, w-5) {
-			l := p.th.Line(w)
-			body := p.th.Text
+		for k, s := range p.Theme.Wrap(text, w-5) {
+			l := p.Theme.Line(w)
+			body := p.Theme.Text
 			if i == p.at {
-				body = p.th.Strong
+				body = p.Theme.Strong
 			}
 			switch {
 			case k > 0:
 				l.Space(4)
 			case i == p.at:
-				l.Glyph(p.th.Accent, p.th.Glyph.Pointer).Space(1).Glyph(style, mark).Space(1)
+				l.Glyph(p.Theme.Accent, p.Theme.Glyph.Pointer).Space(1).Glyph(style, mark).Space(1)
 			default:
 				l.Space(2).Glyph(style, mark).Space(1)
 			}
@@ -214,11 +186,11 @@ func (p *Pane) write(w int) {
 		}
 	}
 	if len(p.data.Hints) > 0 {
-		add(p.th.Line(w).Done(), -1)
+		add(p.Theme.Line(w).Done(), -1)
 	}
 	for _, h := range p.data.Hints {
-		for _, s := range p.th.Wrap(h, w-5) {
-			add(p.th.Line(w).Space(4).Add(p.th.Dim, s).Done(), -1)
+		for _, s := range p.Theme.Wrap(h, w-5) {
+			add(p.Theme.Line(w).Space(4).Add(p.Theme.Dim, s).Done(), -1)
 		}
 	}
 }

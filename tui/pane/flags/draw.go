@@ -9,25 +9,19 @@ import (
 )
 
 // View returns the pane's lines, each of its full width.
-func (p *Pane) View() []string {
-	if p.changed {
-		p.changed = false
-		p.lines = p.draw()
-	}
-	return p.lines
-}
+func (p *Pane) View() []string { return p.Draw(p.draw) }
 
 func (p *Pane) listWidth() int {
-	return max(30, min(p.w*45/100+p.grow, p.w-28))
+	return max(30, min(p.W*45/100+p.grow, p.W-28))
 }
 
 func (p *Pane) draw() []string {
-	if p.w < 60 || p.h < 4 {
-		return p.th.Blank(p.w, p.h)
+	if p.W < 60 || p.H < 4 {
+		return p.Theme.Blank(p.W, p.H)
 	}
 	lw := p.listWidth()
 	rows, at := p.list(lw - 2)
-	body := p.h - 2
+	body := p.H - 2
 	if at-2 < p.top {
 		p.top = at - 2
 	}
@@ -43,9 +37,9 @@ func (p *Pane) draw() []string {
 	if len(rows) > body {
 		note = fmt.Sprintf("%d-%d of %d", p.top+1, min(p.top+body, len(rows)), len(rows))
 	}
-	left := p.th.Box(title, note, rows[p.top:], lw, p.h, p.focus == List)
+	left := p.Theme.Box(title, note, rows[p.top:], lw, p.H, p.Focus == List)
 
-	about := p.right(p.w - lw - 2)
+	about := p.right(p.W - lw - 2)
 	p.about = len(about)
 	if p.wanted != Nothing {
 		p.scroll, p.wanted = p.marks[p.wanted], Nothing
@@ -55,7 +49,7 @@ func (p *Pane) draw() []string {
 	if p.about > body {
 		note = fmt.Sprintf("line %d of %d", p.scroll+1, p.about)
 	}
-	return theme.Beside(left, p.th.Box("ABOUT", note, about[p.scroll:], p.w-lw, p.h, p.focus == About))
+	return theme.Beside(left, p.Theme.Box("ABOUT", note, about[p.scroll:], p.W-lw, p.H, p.Focus == About))
 }
 
 // list draws the switches under their headings and tells the line of the selected one.
@@ -64,7 +58,7 @@ func (p *Pane) list(w int) (rows []string, at int) {
 	for _, i := range p.shown {
 		it := p.data.Items[i]
 		if it.Kind != last {
-			rows = append(rows, p.th.Line(w).Space(1).Add(p.th.Title, headings[it.Kind]).Done())
+			rows = append(rows, p.Theme.Line(w).Space(1).Add(p.Theme.Title, headings[it.Kind]).Done())
 			last = it.Kind
 		}
 		if i == p.sel {
@@ -73,13 +67,13 @@ func (p *Pane) list(w int) (rows []string, at int) {
 		rows = append(rows, p.item(it, w, i == p.sel))
 	}
 	if len(rows) == 0 {
-		rows = append(rows, p.th.Line(w).Space(1).Add(p.th.Dim, "nothing matches").Done())
+		rows = append(rows, p.Theme.Line(w).Space(1).Add(p.Theme.Dim, "nothing matches").Done())
 	}
 	return rows, at
 }
 
 func (p *Pane) item(it Item, w int, selected bool) string {
-	g := p.th.Glyph
+	g := p.Theme.Glyph
 	box := "[" + choose(it.On, g.Check, " ") + "]"
 	if it.Kind.Radio() {
 		box = "(" + choose(it.On, g.Dot, " ") + ")"
@@ -87,32 +81,32 @@ func (p *Pane) item(it Item, w int, selected bool) string {
 	if it.Kind == Seed {
 		box = "   "
 	}
-	name, rest := p.th.Text, p.th.Dim
+	name, rest := p.Theme.Text, p.Theme.Dim
 	switch {
 	case it.On && it.Kind == Fault:
-		name = p.th.Wrong
+		name = p.Theme.Wrong
 	case it.On:
-		name = p.th.Strong
+		name = p.Theme.Strong
 	case it.Refused != "":
-		name = p.th.Off
+		name = p.Theme.Off
 	}
 	pointer := " "
 	if selected {
-		name, rest, pointer = p.th.Select, p.th.Select, g.Pointer
+		name, rest, pointer = p.Theme.Select, p.Theme.Select, g.Pointer
 	}
-	l := p.th.Line(w).Add(rest, pointer).Add(name, box+" "+it.Name)
+	l := p.Theme.Line(w).Add(rest, pointer).Add(name, box+" "+it.Name)
 	if it.Changed {
 		l.Add(name, " *")
 	}
 	if p.match != "" && holds(it, p.match) {
-		l.Add(p.th.Notice, " <")
+		l.Add(p.Theme.Notice, " <")
 	}
 	tail := it.Value
 	if it.Refused != "" && !it.On {
 		tail = strings.TrimSpace(tail + " " + g.Off)
 	}
-	if tail != "" && p.th.Width(tail)+1 <= l.Left() {
-		l.Repeat(rest, " ", l.Left()-p.th.Width(tail)-1).Add(rest, tail)
+	if tail != "" && p.Theme.Width(tail)+1 <= l.Left() {
+		l.Repeat(rest, " ", l.Left()-p.Theme.Width(tail)-1).Add(rest, tail)
 	}
 	return l.DoneIn(rest)
 }
@@ -128,35 +122,35 @@ func choose(on bool, yes, no string) string {
 func (p *Pane) right(w int) []string {
 	var out []string
 	say := func(style theme.Style, format string, args ...any) {
-		for _, s := range p.th.Wrap(fmt.Sprintf(format, args...), w-2) {
-			out = append(out, p.th.Line(w).Space(1).Add(style, s).Done())
+		for _, s := range p.Theme.Wrap(fmt.Sprintf(format, args...), w-2) {
+			out = append(out, p.Theme.Line(w).Space(1).Add(style, s).Done())
 		}
 	}
-	gap := func() { out = append(out, p.th.Line(w).Done()) }
+	gap := func() { out = append(out, p.Theme.Line(w).Done()) }
 	if it := p.Selected(); it != nil {
-		say(p.th.Title, "%s", it.Name)
+		say(p.Theme.Title, "%s", it.Name)
 		if it.Help != "" {
-			say(p.th.Text, "%s", it.Help)
+			say(p.Theme.Text, "%s", it.Help)
 		}
 		if it.Needs != "" {
-			say(p.th.Dim, "needs %s", it.Needs)
+			say(p.Theme.Dim, "needs %s", it.Needs)
 		}
 		if it.Refused != "" {
-			say(p.th.Notice, "%s", it.Refused)
+			say(p.Theme.Notice, "%s", it.Refused)
 		}
 		if it.Note != "" {
-			say(p.th.Text, "%s", it.Note)
+			say(p.Theme.Text, "%s", it.Note)
 		}
 		gap()
 	}
-	say(p.th.Title, "RUN")
-	say(p.th.Text, "%s", p.data.Request)
+	say(p.Theme.Title, "RUN")
+	say(p.Theme.Text, "%s", p.data.Request)
 	if r := p.data.Report; r != nil {
 		p.verdict(r, w, &out)
 	}
 	gap()
 	if p.data.A == nil {
-		say(p.th.Dim, "a pins this run as A; the next one is compared with it here")
+		say(p.Theme.Dim, "a pins this run as A; the next one is compared with it here")
 	} else {
 		p.compare(w, &out)
 	}
@@ -164,19 +158,19 @@ func (p *Pane) right(w int) []string {
 }
 
 func (p *Pane) verdict(r *debugkern.Report, w int, out *[]string) {
-	l := p.th.Line(w).Space(1)
-	l.Add(p.th.Verdict(r.Verdict), p.th.VerdictMark(r.Verdict)+" "+r.Verdict)
+	l := p.Theme.Line(w).Space(1)
+	l.Add(p.Theme.Verdict(r.Verdict), p.Theme.VerdictMark(r.Verdict)+" "+r.Verdict)
 	for i, g := range r.Guilty {
-		l.Add(p.th.Wrong, choose(i == 0, " guilty ", " ")+g.Stage)
+		l.Add(p.Theme.Wrong, choose(i == 0, " guilty ", " ")+g.Stage)
 	}
 	if n := len(r.Findings); n > 0 {
-		l.Add(p.th.Wrong, " · "+theme.Count(n, "finding"))
+		l.Add(p.Theme.Wrong, " · "+theme.Count(n, "finding"))
 	}
 	*out = append(*out, l.Done())
-	l = p.th.Line(w).Space(1)
+	l = p.Theme.Line(w).Space(1)
 	for i := range r.Stages {
 		s := &r.Stages[i]
-		l.Add(p.th.Verdict(s.Verdict), s.Name+p.th.VerdictMark(s.Verdict)+" ")
+		l.Add(p.Theme.Verdict(s.Verdict), s.Name+p.Theme.VerdictMark(s.Verdict)+" ")
 	}
 	*out = append(*out, l.Done())
 }
@@ -186,39 +180,39 @@ func (p *Pane) compare(w int, out *[]string) {
 	a, b := p.data.A.Report, p.data.Report
 	half := (w - 5) / 2
 	line := func(name string, sa, sb theme.Style, ta, tb string) {
-		l := p.th.Line(w).Space(1).Add(p.th.Dim, name).Pad(5)
-		l.Add(sa, p.th.Fit(ta, half-1)).Pad(5 + half)
-		*out = append(*out, l.Add(sb, p.th.Fit(tb, half-1)).Done())
+		l := p.Theme.Line(w).Space(1).Add(p.Theme.Dim, name).Pad(5)
+		l.Add(sa, p.Theme.Fit(ta, half-1)).Pad(5 + half)
+		*out = append(*out, l.Add(sb, p.Theme.Fit(tb, half-1)).Done())
 	}
-	line("", p.th.Title, p.th.Title, "A "+p.data.A.Name, "B "+p.data.B)
+	line("", p.Theme.Title, p.Theme.Title, "A "+p.data.A.Name, "B "+p.data.B)
 	if b == nil {
-		line("", p.th.Verdict(a.Verdict), p.th.Dim, p.th.VerdictMark(a.Verdict)+" "+a.Verdict, "running")
+		line("", p.Theme.Verdict(a.Verdict), p.Theme.Dim, p.Theme.VerdictMark(a.Verdict)+" "+a.Verdict, "running")
 		return
 	}
-	line("", p.th.Verdict(a.Verdict), p.th.Verdict(b.Verdict), p.th.VerdictMark(a.Verdict)+" "+a.Verdict, p.th.VerdictMark(b.Verdict)+" "+b.Verdict)
+	line("", p.Theme.Verdict(a.Verdict), p.Theme.Verdict(b.Verdict), p.Theme.VerdictMark(a.Verdict)+" "+a.Verdict, p.Theme.VerdictMark(b.Verdict)+" "+b.Verdict)
 	for i := range a.Stages {
 		sa := &a.Stages[i]
 		sb := b.Stage(sa.Name)
 		if sb == nil {
 			sb = &debugkern.StageDoc{Verdict: debugkern.Off}
 		}
-		line(sa.Name, p.th.Verdict(sa.Verdict), p.th.Verdict(sb.Verdict), p.stage(sa), p.stage(sb))
+		line(sa.Name, p.Theme.Verdict(sa.Verdict), p.Theme.Verdict(sb.Verdict), p.stage(sa), p.stage(sb))
 	}
 	if a.Output != nil && b.Output != nil {
-		line("out", p.th.Verdict(a.Output.Verdict), p.th.Verdict(b.Output.Verdict), fmt.Sprintf("max %.3g", float64(a.Output.MaxAbs)), fmt.Sprintf("max %.3g", float64(b.Output.MaxAbs)))
+		line("out", p.Theme.Verdict(a.Output.Verdict), p.Theme.Verdict(b.Output.Verdict), fmt.Sprintf("max %.3g", float64(a.Output.MaxAbs)), fmt.Sprintf("max %.3g", float64(b.Output.MaxAbs)))
 	}
 	same := "digests differ"
 	if a.Digest != "" && a.Digest == b.Digest {
 		same = "equal bits: the same digest"
 	}
-	*out = append(*out, p.th.Line(w).Space(1).Add(p.th.Text, same).Done())
+	*out = append(*out, p.Theme.Line(w).Space(1).Add(p.Theme.Text, same).Done())
 }
 
 func (p *Pane) stage(s *debugkern.StageDoc) string {
 	if s.Verdict == debugkern.Off {
-		return p.th.VerdictMark(s.Verdict) + " off"
+		return p.Theme.VerdictMark(s.Verdict) + " off"
 	}
-	return fmt.Sprintf("%s %.2g bad %d", p.th.VerdictMark(s.Verdict), float64(s.Local.MaxAbs), s.Local.Bad)
+	return fmt.Sprintf("%s %.2g bad %d", p.Theme.VerdictMark(s.Verdict), float64(s.Local.MaxAbs), s.Local.Bad)
 }
 
 // Hit maps a place on the pane to a switch; part is which part it lies in.
@@ -233,7 +227,7 @@ func (p *Pane) Hit(x, y int) (part int, ok bool) {
 			line--
 		}
 		if line == 0 {
-			p.sel, p.changed = i, true
+			p.sel, p.Changed = i, true
 			return List, true
 		}
 		line--

@@ -73,8 +73,7 @@ const (
 
 // Pane draws the view.
 type Pane struct {
-	th     *theme.Theme
-	w, h   int
+	theme.Frame[int]
 	data   Data
 	shown  []int // indices of the items that the filter lets through
 	sel    int   // index into data.Items
@@ -82,28 +81,15 @@ type Pane struct {
 	scroll int   // first line of the right part
 	filter string
 	match  string
-	focus  int
 	grow   int
 
-	about   int              // lines of the right part
-	marks   [numSections]int // where its sections begin
-	wanted  Section          // to be scrolled to at the next drawing
-	lines   []string
-	changed bool
+	about  int              // lines of the right part
+	marks  [numSections]int // where its sections begin
+	wanted Section          // to be scrolled to at the next drawing
 }
 
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane { return &Pane{th: th, changed: true} }
-
-// SetTheme changes colours and glyphs.
-func (p *Pane) SetTheme(th *theme.Theme) { p.th, p.changed = th, true }
-
-// SetSize gives the pane its place.
-func (p *Pane) SetSize(w, h int) {
-	if w != p.w || h != p.h {
-		p.w, p.h, p.changed = w, h, true
-	}
-}
+func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame[int](th)} }
 
 // SetData shows another list. The selection stays on the same switch.
 func (p *Pane) SetData(d Data) {
@@ -111,7 +97,7 @@ func (p *Pane) SetData(d Data) {
 	if it := p.Selected(); it != nil {
 		was = *it
 	}
-	p.data, p.changed = d, true
+	p.data, p.Changed = d, true
 	if was.Name == "" { // the first list: start on the variant that is on
 		p.sel = max(0, slices.IndexFunc(d.Items, func(it Item) bool { return it.On }))
 	}
@@ -123,16 +109,9 @@ func (p *Pane) SetData(d Data) {
 	p.SetFilter(p.filter)
 }
 
-// SetFocus says which part has the focus, -1 for none.
-func (p *Pane) SetFocus(part int) {
-	if part != p.focus {
-		p.focus, p.changed = part, true
-	}
-}
-
 // SetFilter shows only switches whose name or help contains text.
 func (p *Pane) SetFilter(text string) {
-	p.filter, p.changed = text, true
+	p.filter, p.Changed = text, true
 	p.shown = p.shown[:0]
 	at := -1
 	for i, it := range p.data.Items {
@@ -149,7 +128,7 @@ func (p *Pane) SetFilter(text string) {
 }
 
 // SetMatch marks switches that contain text.
-func (p *Pane) SetMatch(text string) { p.match, p.changed = text, true }
+func (p *Pane) SetMatch(text string) { p.match, p.Changed = text, true }
 
 // Find selects the next (dir 1) or previous switch that contains text.
 func (p *Pane) Find(text string, dir int) bool {
@@ -158,7 +137,7 @@ func (p *Pane) Find(text string, dir int) bool {
 	for k := 1; k <= n; k++ {
 		i := ((at+dir*k)%n + n) % n
 		if holds(p.data.Items[p.shown[i]], text) {
-			p.sel, p.changed = p.shown[i], true
+			p.sel, p.Changed = p.shown[i], true
 			return true
 		}
 	}
@@ -182,7 +161,7 @@ func (p *Pane) Selected() *Item {
 func (p *Pane) Select(k Kind, name string) bool {
 	for i, it := range p.data.Items {
 		if it.Kind == k && it.Name == name {
-			p.sel, p.changed = i, true
+			p.sel, p.Changed = i, true
 			return true
 		}
 	}
@@ -201,10 +180,10 @@ func (p *Pane) position() int {
 // Move moves the selection by n switches, or the right part by n lines where that has the focus. It reports whether
 // anything moved.
 func (p *Pane) Move(n int) bool {
-	p.changed = true
-	if p.focus == About {
+	p.Changed = true
+	if p.Focus == About {
 		was := p.scroll
-		p.scroll = max(0, min(p.scroll+n, p.about-(p.h-2)))
+		p.scroll = max(0, min(p.scroll+n, p.about-(p.H-2)))
 		return p.scroll != was
 	}
 	if len(p.shown) == 0 {
@@ -230,7 +209,7 @@ func (p *Pane) Group(dir int) bool {
 		for dir < 0 && i > 0 && p.data.Items[p.shown[i-1]].Kind == k {
 			i--
 		}
-		p.sel, p.changed = p.shown[i], true
+		p.sel, p.Changed = p.shown[i], true
 		return true
 	}
 	return false
@@ -248,12 +227,12 @@ const (
 )
 
 // ScrollTo brings a section into view.
-func (p *Pane) ScrollTo(s Section) { p.wanted, p.changed = s, true }
+func (p *Pane) ScrollTo(s Section) { p.wanted, p.Changed = s, true }
 
 // Page is how many lines a page has.
-func (p *Pane) Page() int { return max(1, p.h-2) }
+func (p *Pane) Page() int { return max(1, p.H-2) }
 
 // Grow gives the list n columns more or fewer.
 func (p *Pane) Grow(n int) {
-	p.grow, p.changed = max(-12, min(24, p.grow+2*n)), true
+	p.grow, p.Changed = max(-12, min(24, p.grow+2*n)), true
 }

@@ -22,12 +22,12 @@ func Changes(list []debugkern.Change) string {
 func (p *Pane) versus(w int, out []string) []string {
 	p.marks = [numSections]int{}
 	if c := p.data.Comparison; c != nil {
-		out = append(out, p.th.Line(w).Done())
+		out = append(out, p.Theme.Line(w).Done())
 		p.marks[Compared] = len(out)
 		out = p.compared(c, w, out)
 	}
 	if b := p.data.Bisection; b != nil {
-		out = append(out, p.th.Line(w).Done())
+		out = append(out, p.Theme.Line(w).Done())
 		p.marks[Bisected] = len(out)
 		out = p.bisected(b, w, out)
 	}
@@ -36,50 +36,50 @@ func (p *Pane) versus(w int, out []string) []string {
 
 // say adds a line, or as many as the text takes.
 func (p *Pane) say(out []string, w int, style theme.Style, format string, args ...any) []string {
-	for _, s := range p.th.Wrap(fmt.Sprintf(format, args...), w-2) {
-		out = append(out, p.th.Line(w).Space(1).Add(style, s).Done())
+	for _, s := range p.Theme.Wrap(fmt.Sprintf(format, args...), w-2) {
+		out = append(out, p.Theme.Line(w).Space(1).Add(style, s).Done())
 	}
 	return out
 }
 
 // compared is kernel against kernel, stage by stage: how many cells differ, by how much, and where first.
 func (p *Pane) compared(c *debugkern.Comparison, w int, out []string) []string {
-	g := p.th.Glyph
-	out = p.say(out, w, p.th.Title, "A AGAINST B, BIT BY BIT")
-	out = p.say(out, w, p.th.Text, "A %s", p.data.Against)
+	g := p.Theme.Glyph
+	out = p.say(out, w, p.Theme.Title, "A AGAINST B, BIT BY BIT")
+	out = p.say(out, w, p.Theme.Text, "A %s", p.data.Against)
 	if c.Verdict == debugkern.Equal {
-		out = p.say(out, w, p.th.OK, "%s equal in every tile", g.OK)
+		out = p.say(out, w, p.Theme.OK, "%s equal in every tile", g.OK)
 	} else {
-		out = p.say(out, w, p.th.Wrong, "%s they differ%s", g.Differs, choose(c.First != "", ", first in "+c.First, ""))
+		out = p.say(out, w, p.Theme.Wrong, "%s they differ%s", g.Differs, choose(c.First != "", ", first in "+c.First, ""))
 	}
 	for i := range c.Stages {
 		s := &c.Stages[i]
-		style, text := p.th.OK, fmt.Sprintf("%s %d cells equal", g.OK, s.Cells)
+		style, text := p.Theme.OK, fmt.Sprintf("%s %d cells equal", g.OK, s.Cells)
 		switch s.Verdict {
 		case debugkern.Differ:
-			style = p.th.Wrong
+			style = p.Theme.Wrong
 			text = fmt.Sprintf("%s %d/%d, most %s", g.Differs, s.Differing, s.Cells, p.most(&s.CellStats))
 		case debugkern.Incomparable:
-			style, text = p.th.Off, g.Off+" "+s.Reason
+			style, text = p.Theme.Off, g.Off+" "+s.Reason
 		}
-		out = append(out, p.th.Line(w).Space(1).Add(p.th.Text, s.Name).Pad(4).Add(style, p.th.Fit(text, w-4)).Done())
+		out = append(out, p.Theme.Line(w).Space(1).Add(p.Theme.Text, s.Name).Pad(4).Add(style, p.Theme.Fit(text, w-4)).Done())
 	}
 	if o := c.Output; o != nil && o.Verdict == debugkern.Differ {
-		out = p.say(out, w, p.th.Wrong, "output %s %d/%d, most %s", g.Differs, o.Differing, o.Cells, p.most(&o.CellStats))
+		out = p.say(out, w, p.Theme.Wrong, "output %s %d/%d, most %s", g.Differs, o.Differing, o.Cells, p.most(&o.CellStats))
 	}
 	for _, only := range []struct {
 		name string
 		list []string
 	}{{"A", c.OnlyA}, {"B", c.OnlyB}} {
 		if len(only.list) > 0 {
-			out = p.say(out, w, p.th.Dim, "only %s has %s", only.name, strings.Join(only.list, " "))
+			out = p.say(out, w, p.Theme.Dim, "only %s has %s", only.name, strings.Join(only.list, " "))
 		}
 	}
 	for _, n := range c.Notes {
-		out = p.say(out, w, p.th.Notice, "%s", n)
+		out = p.say(out, w, p.Theme.Notice, "%s", n)
 	}
 	if c.First != "" {
-		out = p.say(out, w, p.th.Dim, "Enter here: the first differing cell in Tile, A, B and B - A")
+		out = p.say(out, w, p.Theme.Dim, "Enter here: the first differing cell in Tile, A, B and B - A")
 	}
 	return out
 }
@@ -94,34 +94,34 @@ func (p *Pane) most(s *debugkern.CellStats) string {
 
 // bisected is the smallest set, how it was found, and the pair to compare.
 func (p *Pane) bisected(b *debugkern.Bisection, w int, out []string) []string {
-	out = p.say(out, w, p.th.Title, "BISECTED")
+	out = p.say(out, w, p.Theme.Title, "BISECTED")
 	for i, t := range b.Targets {
 		verdict := t.Verdict
 		if t.Because != "" {
 			verdict += " (" + t.Because + ")"
 		}
-		out = p.say(out, w, p.th.Verdict(t.Verdict), "%s %s %s: %s", "AB"[i:i+1], p.th.VerdictMark(t.Verdict), strings.Join(append([]string{t.Target}, t.Faults...), " "), verdict)
+		out = p.say(out, w, p.Theme.Verdict(t.Verdict), "%s %s %s: %s", "AB"[i:i+1], p.Theme.VerdictMark(t.Verdict), strings.Join(append([]string{t.Target}, t.Faults...), " "), verdict)
 	}
 	if b.Verdict != debugkern.Found {
-		return p.say(out, w, p.th.Text, "the two have the same verdict: there is nothing to bisect")
+		return p.say(out, w, p.Theme.Text, "the two have the same verdict: there is nothing to bisect")
 	}
-	out = p.say(out, w, p.th.Text, "they differ in %s", Changes(b.Differences))
+	out = p.say(out, w, p.Theme.Text, "they differ in %s", Changes(b.Differences))
 	proof := "every smaller set was tried"
 	if b.Proof != "smallest" {
 		proof = "none of it can be left out"
 	}
-	out = p.say(out, w, p.th.Strong, "smallest set: %s", Changes(b.Minimal))
-	out = p.say(out, w, p.th.Text, "it makes %s %s; %s", strings.ToUpper(b.From), b.Until, proof)
+	out = p.say(out, w, p.Theme.Strong, "smallest set: %s", Changes(b.Minimal))
+	out = p.say(out, w, p.Theme.Text, "it makes %s %s; %s", strings.ToUpper(b.From), b.Until, proof)
 	for i, s := range b.Steps {
 		because, _, _ := strings.Cut(s.Because, "\n")
-		mark, style := p.th.VerdictMark(s.Verdict), p.th.Verdict(s.Verdict)
-		out = append(out, p.th.Line(w).Space(1).Add(p.th.Dim, fmt.Sprintf("%2d ", i+1)).Add(style, p.th.Fit(strings.TrimSpace(fmt.Sprintf("%s %s %s %s", mark, s.Verdict, Changes(s.Changes), because)), w-5)).Done())
+		mark, style := p.Theme.VerdictMark(s.Verdict), p.Theme.Verdict(s.Verdict)
+		out = append(out, p.Theme.Line(w).Space(1).Add(p.Theme.Dim, fmt.Sprintf("%2d ", i+1)).Add(style, p.Theme.Fit(strings.TrimSpace(fmt.Sprintf("%s %s %s %s", mark, s.Verdict, Changes(s.Changes), because)), w-5)).Done())
 	}
 	if b.Pair != nil {
-		out = p.say(out, w, p.th.Text, "nearest pair, apart by %s:", Changes(b.Pair.Changes))
-		out = p.say(out, w, p.th.Text, "%s", b.Pair.Compare)
+		out = p.say(out, w, p.Theme.Text, "nearest pair, apart by %s:", Changes(b.Pair.Changes))
+		out = p.say(out, w, p.Theme.Text, "%s", b.Pair.Compare)
 		if p.data.Comparison == nil {
-			out = p.say(out, w, p.th.Dim, "Enter here: run the pair and compare it")
+			out = p.say(out, w, p.Theme.Dim, "Enter here: run the pair and compare it")
 		}
 	}
 	return out

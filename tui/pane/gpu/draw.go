@@ -11,29 +11,23 @@ import (
 )
 
 // View returns the pane's lines, each of its full width.
-func (p *Pane) View() []string {
-	if p.changed {
-		p.changed = false
-		p.lines = p.draw()
-	}
-	return p.lines
-}
+func (p *Pane) View() []string { return p.Draw(p.draw) }
 
 func (p *Pane) draw() []string {
 	switch {
-	case p.w < 20 || p.h < 8:
-		return p.th.Blank(p.w, p.h)
+	case p.W < 20 || p.H < 8:
+		return p.Theme.Blank(p.W, p.H)
 	case len(p.data.Devices) == 0:
 		return p.without()
-	case p.w < wideFrom:
-		out := p.list(p.w, p.listHeight())
-		out = append(out, p.state(p.w, min(stateLines+2, p.h-len(out)))...)
-		return append(out, p.procs(p.w, p.h-len(out))...)
+	case p.W < wideFrom:
+		out := p.list(p.W, p.listHeight())
+		out = append(out, p.state(p.W, min(stateLines+2, p.H-len(out)))...)
+		return append(out, p.procs(p.W, p.H-len(out))...)
 	}
 	left := p.list(p.listWidth(), p.listHeight())
-	left = append(left, p.about(p.listWidth(), p.h-len(left))...)
-	right := p.state(p.w-p.listWidth(), min(stateLines+2, p.h))
-	right = append(right, p.procs(p.w-p.listWidth(), p.h-len(right))...)
+	left = append(left, p.about(p.listWidth(), p.H-len(left))...)
+	right := p.state(p.W-p.listWidth(), min(stateLines+2, p.H))
+	right = append(right, p.procs(p.W-p.listWidth(), p.H-len(right))...)
 	return theme.Beside(left, right)
 }
 
@@ -43,27 +37,27 @@ func (p *Pane) list(w, h int) []string {
 	first := p.first()
 	for i := first; i < min(first+h-2, len(p.data.Devices)); i++ {
 		d := p.data.Devices[i]
-		l := p.th.Line(w - 2)
-		style := p.th.Text
+		l := p.Theme.Line(w - 2)
+		style := p.Theme.Text
 		if i == p.at {
-			style = p.th.Strong
-			l.Glyph(p.th.Accent, p.th.Glyph.Pointer)
+			style = p.Theme.Strong
+			l.Glyph(p.Theme.Accent, p.Theme.Glyph.Pointer)
 		} else {
 			l.Space(1)
 		}
 		if d.Ordinal == p.data.Active {
-			l.Glyph(p.th.OK, p.th.Glyph.Dot)
+			l.Glyph(p.Theme.OK, p.Theme.Glyph.Dot)
 		} else {
-			l.Glyph(p.th.Off, p.th.Glyph.Ring)
+			l.Glyph(p.Theme.Off, p.Theme.Glyph.Ring)
 		}
-		l.Add(style, fmt.Sprintf(" %d %s", d.Ordinal, d.Name)).Add(p.th.Dim, fmt.Sprintf("  %s  %s", d.Arch, bytesText(int64(d.Memory))))
-		if p.w < wideFrom {
-			l.Add(p.th.Dim, fmt.Sprintf("  %d SMs  %s", d.SMs, d.PCI))
+		l.Add(style, fmt.Sprintf(" %d %s", d.Ordinal, d.Name)).Add(p.Theme.Dim, fmt.Sprintf("  %s  %s", d.Arch, bytesText(int64(d.Memory))))
+		if p.W < wideFrom {
+			l.Add(p.Theme.Dim, fmt.Sprintf("  %d SMs  %s", d.SMs, d.PCI))
 		}
 		lines = append(lines, l.Done())
 	}
 	title := fmt.Sprintf("GPUS %d", len(p.data.Devices))
-	return p.th.Box(title, p.th.Glyph.Dot+" runs go here · CUDA "+p.data.Driver, lines, w, h, p.focus == Devices)
+	return p.Theme.Box(title, p.Theme.Glyph.Dot+" runs go here · CUDA "+p.data.Driver, lines, w, h, p.Focus == Devices)
 }
 
 // about is what does not change of the device under the cursor.
@@ -79,15 +73,15 @@ func (p *Pane) about(w, h int) []string {
 	}
 	var lines []string
 	for _, f := range facts {
-		for i, s := range p.th.Wrap(f[1], w-2-12) {
+		for i, s := range p.Theme.Wrap(f[1], w-2-12) {
 			name := f[0]
 			if i > 0 {
 				name = ""
 			}
-			lines = append(lines, p.th.Line(w-2).Space(1).Add(p.th.Dim, name).Pad(12).Add(p.th.Text, s).Done())
+			lines = append(lines, p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, name).Pad(12).Add(p.Theme.Text, s).Done())
 		}
 	}
-	return p.th.Box(fmt.Sprintf("GPU %d", d.Ordinal), "", lines, w, h, false)
+	return p.Theme.Box(fmt.Sprintf("GPU %d", d.Ordinal), "", lines, w, h, false)
 }
 
 func isMIG(d debugkern.Device, t *debugkern.Telemetry) bool {
@@ -105,7 +99,7 @@ func migText(d debugkern.Device) string {
 // procs is what runs on the device.
 func (p *Pane) procs(w, h int) []string {
 	if h < 2 {
-		return p.th.Blank(w, h)
+		return p.Theme.Blank(w, h)
 	}
 	all := p.processes()
 	p.scroll = max(0, min(p.scroll, len(all)-(h-2)))
@@ -115,46 +109,46 @@ func (p *Pane) procs(w, h int) []string {
 		if x.Memory != debugkern.Unknown {
 			memory = bytesText(x.Memory)
 		}
-		l := p.th.Line(w-2).Right(p.th.Text, strconv.Itoa(x.PID), 9).Space(2).Add(p.th.Dim, x.Kind).Pad(20).Right(p.th.Text, memory, 30)
-		lines = append(lines, l.Space(2).Add(p.th.Text, p.th.Fit(x.Name, l.Left())).Done())
+		l := p.Theme.Line(w-2).Right(p.Theme.Text, strconv.Itoa(x.PID), 9).Space(2).Add(p.Theme.Dim, x.Kind).Pad(20).Right(p.Theme.Text, memory, 30)
+		lines = append(lines, l.Space(2).Add(p.Theme.Text, p.Theme.Fit(x.Name, l.Left())).Done())
 	}
 	if t := p.last(); len(lines) == 0 && t != nil {
 		text := "none"
 		if !t.ProcessesKnown {
 			text = "the driver lists none here (in a container it may hide them)"
 		}
-		lines = append(lines, p.th.Line(w-2).Space(1).Add(p.th.Dim, text).Done())
+		lines = append(lines, p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, text).Done())
 	}
-	return p.th.Box(fmt.Sprintf("PROCESSES %d", len(all)), "", lines, w, h, p.focus == Processes)
+	return p.Theme.Box(fmt.Sprintf("PROCESSES %d", len(all)), "", lines, w, h, p.Focus == Processes)
 }
 
 // without is the view on a machine with no device: why, what there is instead, what to install.
 func (p *Pane) without() []string {
-	w := p.w - 2
+	w := p.W - 2
 	var why []string
 	text := p.data.None
 	if p.data.Looking {
 		text = "asking the driver for its devices"
 	}
-	for _, s := range p.th.Wrap(text, w-3) {
-		why = append(why, p.th.Line(w).Space(1).Add(p.th.Text, s).Done())
+	for _, s := range p.Theme.Wrap(text, w-3) {
+		why = append(why, p.Theme.Line(w).Space(1).Add(p.Theme.Text, s).Done())
 	}
 	if p.data.Again != "" && !p.data.Looking {
-		why = append(why, p.th.Line(w).Space(1).Add(p.th.Key, p.data.Again).Add(p.th.Dim, " looks again").Done())
+		why = append(why, p.Theme.Line(w).Space(1).Add(p.Theme.Key, p.data.Again).Add(p.Theme.Dim, " looks again").Done())
 	}
-	why = why[:min(len(why), max(2, p.h/4))]
-	out := p.th.Box("NO GPU", "", why, p.w, len(why)+2, false)
-	for i, s := range p.th.Wrap(emulator, w-3) {
+	why = why[:min(len(why), max(2, p.H/4))]
+	out := p.Theme.Box("NO GPU", "", why, p.W, len(why)+2, false)
+	for i, s := range p.Theme.Wrap(emulator, w-3) {
 		if i == 0 {
-			out = append(out, p.th.Rule(p.th.Glyph.TL, p.th.Glyph.TR, "THE EMULATOR RUNS INSTEAD", "", p.w, false))
+			out = append(out, p.Theme.Rule(p.Theme.Glyph.TL, p.Theme.Glyph.TR, "THE EMULATOR RUNS INSTEAD", "", p.W, false))
 		}
-		out = append(out, p.th.Line(p.w).Glyph(p.th.Border, p.th.Glyph.V).Raw(p.th.Line(w).Space(1).Add(p.th.Text, s).Done(), w).Glyph(p.th.Border, p.th.Glyph.V).Done())
+		out = append(out, p.Theme.Line(p.W).Glyph(p.Theme.Border, p.Theme.Glyph.V).Raw(p.Theme.Line(w).Space(1).Add(p.Theme.Text, s).Done(), w).Glyph(p.Theme.Border, p.Theme.Glyph.V).Done())
 	}
-	out = append(out, p.th.Rule(p.th.Glyph.BL, p.th.Glyph.BR, "", "", p.w, false))
-	if h := p.h - len(out); h >= 3 {
+	out = append(out, p.Theme.Rule(p.Theme.Glyph.BL, p.Theme.Glyph.BR, "", "", p.W, false))
+	if h := p.H - len(out); h >= 3 {
 		return append(out, p.doctor(h)...)
 	}
-	return append(out, p.th.Blank(p.w, p.h)...)[:p.h]
+	return append(out, p.Theme.Blank(p.W, p.H)...)[:p.H]
 }
 
 const emulator = "It executes the kernel's own PTX, instruction by instruction, with every lane visible, and computes what an H200 " +
@@ -162,15 +156,15 @@ const emulator = "It executes the kernel's own PTX, instruction by instruction, 
 
 // doctor is what was looked for on this machine and what it found.
 func (p *Pane) doctor(h int) []string {
-	w := p.w - 2
+	w := p.W - 2
 	p.checks = p.checks[:0]
 	missing := 0
 	checks := slices.Clone(p.data.Checks)
 	slices.SortStableFunc(checks, func(a, b debugkern.DoctorCheck) int { return rank(a.OK) - rank(b.OK) })
 	for _, c := range checks {
-		mark, style := p.th.Glyph.OK, p.th.OK
+		mark, style := p.Theme.Glyph.OK, p.Theme.OK
 		if !c.OK {
-			mark, style = p.th.Glyph.Wrong, p.th.Wrong
+			mark, style = p.Theme.Glyph.Wrong, p.Theme.Wrong
 			missing++
 		}
 		text := slices.DeleteFunc([]string{c.Version, c.Detail}, func(s string) bool { return s == "" })
@@ -179,12 +173,12 @@ func (p *Pane) doctor(h int) []string {
 		} else if c.Enables != "" {
 			text = append(text, c.Enables)
 		}
-		for i, s := range p.th.Wrap(strings.Join(text, " · "), w-24) {
-			l := p.th.Line(w)
+		for i, s := range p.Theme.Wrap(strings.Join(text, " · "), w-24) {
+			l := p.Theme.Line(w)
 			if i == 0 {
-				l.Space(1).Glyph(style, mark).Space(1).Add(p.th.Strong, p.th.Fit(c.Name, 18))
+				l.Space(1).Glyph(style, mark).Space(1).Add(p.Theme.Strong, p.Theme.Fit(c.Name, 18))
 			}
-			p.checks = append(p.checks, l.Pad(22).Add(p.th.Text, s).Done())
+			p.checks = append(p.checks, l.Pad(22).Add(p.Theme.Text, s).Done())
 		}
 	}
 	note := ""
@@ -192,13 +186,13 @@ func (p *Pane) doctor(h int) []string {
 		note = fmt.Sprintf("%d of %d found", n-missing, n)
 	}
 	if len(p.checks) == 0 {
-		p.checks = append(p.checks, p.th.Line(w).Space(1).Add(p.th.Dim, "looking").Done())
+		p.checks = append(p.checks, p.Theme.Line(w).Space(1).Add(p.Theme.Dim, "looking").Done())
 	}
 	p.scroll = max(0, min(p.scroll, len(p.checks)-(h-2)))
 	if rest := len(p.checks) - (h - 2); rest > 0 {
 		note += fmt.Sprintf(" · line %d of %d", p.scroll+1, len(p.checks))
 	}
-	return p.th.Box("DOCTOR", note, p.checks[p.scroll:], p.w, h, p.focus == Checks)
+	return p.Theme.Box("DOCTOR", note, p.checks[p.scroll:], p.W, h, p.Focus == Checks)
 }
 
 // rank puts what is missing before what is there.
@@ -211,12 +205,12 @@ func rank(ok bool) int {
 
 // checksHeight is how many lines of checks are shown: what is left below the two boxes above them.
 func (p *Pane) checksHeight() int {
-	why := len(p.th.Wrap(p.data.None, p.w-5))
+	why := len(p.Theme.Wrap(p.data.None, p.W-5))
 	if p.data.Again != "" && !p.data.Looking {
 		why++
 	}
-	why = min(why, max(2, p.h/4))
-	return max(0, p.h-why-2-len(p.th.Wrap(emulator, p.w-5))-2-2)
+	why = min(why, max(2, p.H/4))
+	return max(0, p.H-why-2-len(p.Theme.Wrap(emulator, p.W-5))-2-2)
 }
 
 // bytesText writes a size: 139.8 GiB.

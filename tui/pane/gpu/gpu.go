@@ -38,42 +38,20 @@ type Data struct {
 
 // Pane draws the view.
 type Pane struct {
-	th     *theme.Theme
-	w, h   int
+	theme.Frame[int]
 	data   Data
-	at     int // the device under the cursor
-	scroll int // first process, or first check
-	focus  int
-
-	checks  []string // drawn, where there is no device
-	lines   []string
-	changed bool
+	at     int      // the device under the cursor
+	scroll int      // first process, or first check
+	checks []string // drawn, where there is no device
 }
 
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane { return &Pane{th: th, changed: true} }
-
-// SetTheme changes colours and glyphs.
-func (p *Pane) SetTheme(th *theme.Theme) { p.th, p.changed = th, true }
-
-// SetSize gives the pane its place.
-func (p *Pane) SetSize(w, h int) {
-	if w != p.w || h != p.h {
-		p.w, p.h, p.changed = w, h, true
-	}
-}
+func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame[int](th)} }
 
 // SetData shows other samples or devices.
 func (p *Pane) SetData(d Data) {
-	p.data, p.changed = d, true
+	p.data, p.Changed = d, true
 	p.at = max(0, min(p.at, len(d.Devices)-1))
-}
-
-// SetFocus says which part has the focus, -1 for none.
-func (p *Pane) SetFocus(part int) {
-	if part != p.focus {
-		p.focus, p.changed = part, true
-	}
 }
 
 // Selected is the device under the cursor.
@@ -88,7 +66,7 @@ func (p *Pane) Selected() (debugkern.Device, bool) {
 func (p *Pane) Select(ordinal int) {
 	for i, d := range p.data.Devices {
 		if d.Ordinal == ordinal && i != p.at {
-			p.at, p.changed = i, true
+			p.at, p.Changed = i, true
 		}
 	}
 }
@@ -97,7 +75,7 @@ func (p *Pane) Select(ordinal int) {
 func (p *Pane) Move(n int) bool {
 	to := max(0, min(p.at+n, len(p.data.Devices)-1))
 	moved := to != p.at
-	p.at, p.changed = to, p.changed || moved
+	p.at, p.Changed = to, p.Changed || moved
 	return moved
 }
 
@@ -130,7 +108,7 @@ func (p *Pane) Scroll(n int) bool {
 	}
 	to := max(0, min(p.scroll+n, total-shown))
 	moved := to != p.scroll
-	p.scroll, p.changed = to, p.changed || moved
+	p.scroll, p.Changed = to, p.Changed || moved
 	return moved
 }
 
@@ -154,19 +132,19 @@ const wideFrom = 112
 
 // listWidth is the width of the column of devices, the whole pane's where it is narrow.
 func (p *Pane) listWidth() int {
-	if p.w < wideFrom {
-		return p.w
+	if p.W < wideFrom {
+		return p.W
 	}
-	return max(46, p.w*2/5)
+	return max(46, p.W*2/5)
 }
 
 // listHeight is the height of the list of devices, borders included.
 func (p *Pane) listHeight() int {
 	n := len(p.data.Devices)
-	if p.w < wideFrom {
-		return min(n, max(1, p.h-stateLines-5)) + 2
+	if p.W < wideFrom {
+		return min(n, max(1, p.H-stateLines-5)) + 2
 	}
-	return min(n, p.h/3) + 2
+	return min(n, p.H/3) + 2
 }
 
 // stateLines is the height of a device's state, without borders.
@@ -174,8 +152,8 @@ const stateLines = 11
 
 // processesHeight is how many processes are shown.
 func (p *Pane) processesHeight() int {
-	h := p.h - stateLines - 2 - 2
-	if p.w < wideFrom {
+	h := p.H - stateLines - 2 - 2
+	if p.W < wideFrom {
 		h -= p.listHeight()
 	}
 	return max(0, h)
@@ -190,7 +168,7 @@ func (p *Pane) Hit(x, y int) (part int, ok bool) {
 		i := p.first() + y - 1
 		ok = y >= 1 && y < p.listHeight()-1 && i < len(p.data.Devices)
 		if ok && i != p.at {
-			p.at, p.changed = i, true
+			p.at, p.Changed = i, true
 		}
 		return Devices, ok
 	}

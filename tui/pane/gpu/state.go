@@ -43,7 +43,7 @@ func (p *Pane) gauges(t *debugkern.Telemetry) []gauge {
 	}
 	temperature := "not told"
 	if t.Temperature != debugkern.Unknown {
-		temperature = p.th.Celsius(t.Temperature)
+		temperature = p.Theme.Celsius(t.Temperature)
 	}
 	return []gauge{
 		{"SM clock", of(t.SMClock, t.MaxSMClock, "MHz"), func(t *debugkern.Telemetry) int { return t.SMClock }, t.MaxSMClock},
@@ -74,33 +74,33 @@ func (p *Pane) state(w, h int) []string {
 			text += ". Kernels run and are timed without it; clocks, power and temperature beside them are what is missing."
 		}
 		var lines []string
-		for _, s := range p.th.Wrap(text, w-4) {
-			lines = append(lines, p.th.Line(w-2).Space(1).Add(p.th.Text, s).Done())
+		for _, s := range p.Theme.Wrap(text, w-4) {
+			lines = append(lines, p.Theme.Line(w-2).Space(1).Add(p.Theme.Text, s).Done())
 		}
-		return p.th.Box(title, "", lines, w, h, false)
+		return p.Theme.Box(title, "", lines, w, h, false)
 	}
 	var lines []string
 	for _, g := range p.gauges(t) {
-		l := p.th.Line(w-2).Space(1).Add(p.th.Dim, g.name).Pad(15).Add(p.th.Text, p.th.Fit(g.text, 24)).Pad(40)
+		l := p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, g.name).Pad(15).Add(p.Theme.Text, p.Theme.Fit(g.text, 24)).Pad(40)
 		p.history(l, g)
 		lines = append(lines, l.Done())
 	}
-	lines = append(lines, p.fact(w-2, "speed state", performance(t.PerformanceState), p.th.Text))
+	lines = append(lines, p.fact(w-2, "speed state", performance(t.PerformanceState), p.Theme.Text))
 	lines = append(lines, p.slowed(w-2, t))
 	if isMIG(d, t) {
-		for i, s := range p.th.Wrap(migText(d), w-2-16) {
+		for i, s := range p.Theme.Wrap(migText(d), w-2-16) {
 			name := "MIG"
 			if i > 0 {
 				name = ""
 			}
-			lines = append(lines, p.fact(w-2, name, s, p.th.Taint))
+			lines = append(lines, p.fact(w-2, name, s, p.Theme.Taint))
 		}
 	}
-	return p.th.Box(title, p.data.Every, lines, w, h, false)
+	return p.Theme.Box(title, p.data.Every, lines, w, h, false)
 }
 
 func (p *Pane) fact(w int, name, text string, s theme.Style) string {
-	return p.th.Line(w).Space(1).Add(p.th.Dim, name).Pad(15).Add(s, p.th.Fit(text, w-16)).Done()
+	return p.Theme.Line(w).Space(1).Add(p.Theme.Dim, name).Pad(15).Add(s, p.Theme.Fit(text, w-16)).Done()
 }
 
 func performance(state int) string {
@@ -118,11 +118,11 @@ func (p *Pane) slowed(w int, t *debugkern.Telemetry) string {
 	reasons := strings.Join(t.Throttle, ", ")
 	switch {
 	case t.Slowed:
-		return p.fact(w, "throttled", p.th.Glyph.Wrong+" "+reasons, p.th.Wrong)
+		return p.fact(w, "throttled", p.Theme.Glyph.Wrong+" "+reasons, p.Theme.Wrong)
 	case reasons != "":
-		return p.fact(w, "throttled", p.th.Glyph.OK+" no: "+reasons, p.th.Text)
+		return p.fact(w, "throttled", p.Theme.Glyph.OK+" no: "+reasons, p.Theme.Text)
 	}
-	return p.fact(w, "throttled", p.th.Glyph.OK+" no", p.th.OK)
+	return p.fact(w, "throttled", p.Theme.Glyph.OK+" no", p.Theme.OK)
 }
 
 // history draws a gauge's last samples, one a column, newest at the right; what was not told leaves a gap.
@@ -138,7 +138,7 @@ func (p *Pane) history(l *theme.Line, g gauge) {
 		top = max(top, g.of(&all[i]))
 	}
 	l.Space(n - len(all))
-	bars := p.th.Glyph.Spark
+	bars := p.Theme.Glyph.Spark
 	for i := range all {
 		v := g.of(&all[i])
 		if v < 0 || top <= 0 {
@@ -146,6 +146,6 @@ func (p *Pane) history(l *theme.Line, g gauge) {
 			continue
 		}
 		level := (v*(len(bars)-1) + top/2) / top
-		l.Glyph(p.th.Accent, bars[max(1, min(level, len(bars)-1))])
+		l.Glyph(p.Theme.Accent, bars[max(1, min(level, len(bars)-1))])
 	}
 }

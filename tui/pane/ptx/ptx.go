@@ -26,40 +26,25 @@ type Data struct {
 
 // Pane draws a listing.
 type Pane struct {
-	th      *theme.Theme
-	w, h    int
-	data    Data
-	cur     int
-	top     int
-	focus   bool
-	lines   []string
-	changed bool
+	theme.Frame[bool]
+	data Data
+	cur  int
+	top  int
 }
 
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane { return &Pane{th: th, data: Data{At: -1}, changed: true} }
-
-// SetTheme changes colours and glyphs.
-func (p *Pane) SetTheme(th *theme.Theme) { p.th, p.changed = th, true }
+func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame[bool](th), data: Data{At: -1}} }
 
 // SetSize gives the pane its place.
 func (p *Pane) SetSize(w, h int) {
-	if w != p.w || h != p.h {
-		p.w, p.h, p.changed = w, h, true
+	if p.Frame.SetSize(w, h) {
 		p.Reveal(p.cur)
-	}
-}
-
-// SetFocus says whether the pane has the focus.
-func (p *Pane) SetFocus(on bool) {
-	if on != p.focus {
-		p.focus, p.changed = on, true
 	}
 }
 
 // SetData shows another state. With follow the cursor goes where the warp stands.
 func (p *Pane) SetData(d Data, follow bool) {
-	p.data, p.changed = d, true
+	p.data, p.Changed = d, true
 	if follow && d.At >= 0 {
 		p.Reveal(d.At)
 	}
@@ -68,7 +53,7 @@ func (p *Pane) SetData(d Data, follow bool) {
 
 // Reveal puts the cursor on a row and scrolls so that it is seen, in the middle where it was not.
 func (p *Pane) Reveal(row int) {
-	p.cur, p.changed = row, true
+	p.cur, p.Changed = row, true
 	if n := p.body(); row < p.top+min(2, n/4) || row >= p.top+n-min(2, n/4) {
 		p.top = row - n/2
 	}
@@ -77,7 +62,7 @@ func (p *Pane) Reveal(row int) {
 
 // Point puts the cursor on the first instruction of a source line, and points that line's instructions out.
 func (p *Pane) Point(file string, line int) {
-	p.data.File, p.data.Line, p.changed = file, line, true
+	p.data.File, p.data.Line, p.Changed = file, line, true
 	for i, r := range p.data.Rows {
 		if r.PC >= 0 && r.Line == line && r.File == file {
 			p.Reveal(i)
@@ -104,32 +89,26 @@ func (p *Pane) Move(n int) bool {
 	if p.cur >= p.top+p.body() {
 		p.top = p.cur - p.body() + 1
 	}
-	p.changed = p.changed || p.cur != was
+	p.Changed = p.Changed || p.cur != was
 	return p.cur != was
 }
 
 // Hit puts the cursor on the row drawn on line y.
 func (p *Pane) Hit(y int) {
-	if row := p.top + y - 1; y >= 1 && y < p.h-1 && row < len(p.data.Rows) {
-		p.cur, p.changed = row, true
+	if row := p.top + y - 1; y >= 1 && y < p.H-1 && row < len(p.data.Rows) {
+		p.cur, p.Changed = row, true
 	}
 }
 
-func (p *Pane) body() int { return max(1, p.h-2) }
+func (p *Pane) body() int { return max(1, p.H-2) }
 
 // View returns the pane's lines, each of its full width.
-func (p *Pane) View() []string {
-	if p.changed {
-		p.changed = false
-		p.lines = p.draw()
-	}
-	return p.lines
-}
+func (p *Pane) View() []string { return p.Draw(p.draw) }
 
 func (p *Pane) draw() []string {
-	w := p.w - 2
+	w := p.W - 2
 	if len(p.data.Rows) == 0 {
-		return p.th.Box("PTX", "", []string{p.th.Line(max(w, 0)).Space(1).Add(p.th.Dim, p.data.Empty).Done()}, p.w, p.h, p.focus)
+		return p.Theme.Box("PTX", "", []string{p.Theme.Line(max(w, 0)).Space(1).Add(p.Theme.Dim, p.data.Empty).Done()}, p.W, p.H, p.Focus)
 	}
 	digits := 1
 	for _, r := range p.data.Rows[len(p.data.Rows)-min(3, len(p.data.Rows)):] {
@@ -139,18 +118,18 @@ func (p *Pane) draw() []string {
 	for i := p.top; i < min(p.top+p.body(), len(p.data.Rows)); i++ {
 		out = append(out, p.row(i, w, digits))
 	}
-	return p.th.Box("PTX", p.data.Note, out, p.w, p.h, p.focus)
+	return p.Theme.Box("PTX", p.data.Note, out, p.W, p.H, p.Focus)
 }
 
 // row: ●▸ 851 wmma.store…        →512
 func (p *Pane) row(i, w, digits int) string {
-	r, t := &p.data.Rows[i], p.th
+	r, t := &p.data.Rows[i], p.Theme
 	l := t.Line(w)
 	text, num := t.SourceLine, t.SourceNum
 	switch {
 	case i == p.data.At:
 		text, num = t.KernelLine, t.KernelLine
-	case i == p.cur && p.focus:
+	case i == p.cur && p.Focus:
 		text, num = t.Select, t.Select
 	case r.PC < 0 || r.Probe:
 		text = t.Dim
@@ -168,7 +147,7 @@ func (p *Pane) row(i, w, digits int) string {
 		l.Glyph(num, t.Glyph.Pointer)
 	case n > 0:
 		l.Add(t.Accent, strconv.Itoa(min(n, 9)))
-	case i == p.cur && p.focus:
+	case i == p.cur && p.Focus:
 		l.Glyph(t.Focus, t.Glyph.Left)
 	default:
 		l.Space(1)
@@ -186,7 +165,7 @@ func (p *Pane) row(i, w, digits int) string {
 	if target != "" && l.Left() > t.Width(target) {
 		l.Repeat(text, " ", l.Left()-t.Width(target)).Add(t.Accent, target)
 	}
-	if i == p.data.At || i == p.cur && p.focus {
+	if i == p.data.At || i == p.cur && p.Focus {
 		return l.DoneIn(text)
 	}
 	return l.Done()

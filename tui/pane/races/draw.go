@@ -24,42 +24,36 @@ const (
 )
 
 func (p *Pane) sizes() sizes {
-	if p.w < wholeWidth || p.h < wholeHeight {
-		s := sizes{small: true, story: 5, list: 6, left: p.w}
-		s.bottom = max(3, p.h-s.story-s.list)
+	if p.W < wholeWidth || p.H < wholeHeight {
+		s := sizes{small: true, story: 5, list: 6, left: p.W}
+		s.bottom = max(3, p.H-s.story-s.list)
 		return s
 	}
-	s := sizes{left: p.w * 2 / 5}
-	s.story = max(4, min(len(p.storyLines())+2, min(14, p.h/4)))
-	s.list = max(8, min(14, p.h/4))
-	rest := p.h - s.story - s.list
+	s := sizes{left: p.W * 2 / 5}
+	s.story = max(4, min(len(p.storyLines())+2, min(14, p.H/4)))
+	s.list = max(8, min(14, p.H/4))
+	rest := p.H - s.story - s.list
 	s.sides = rest / 2
 	s.bottom = rest - s.sides
 	return s
 }
 
 // View returns the pane's lines, each of its full width.
-func (p *Pane) View() []string {
-	if p.changed {
-		p.changed = false
-		p.lines = p.draw()
-	}
-	return p.lines
-}
+func (p *Pane) View() []string { return p.Draw(p.draw) }
 
 func (p *Pane) draw() []string {
 	s := p.sizes()
-	if p.w < 40 || p.h < s.story+s.list+3 {
-		return p.th.Blank(p.w, p.h)
+	if p.W < 40 || p.H < s.story+s.list+3 {
+		return p.Theme.Blank(p.W, p.H)
 	}
-	out := append(make([]string, 0, p.h), p.story(p.w, s.story)...)
+	out := append(make([]string, 0, p.H), p.story(p.W, s.story)...)
 	if s.small {
-		out = append(out, p.list(p.w, s.list)...)
-		return append(out, p.detail(p.shown, p.w, s.bottom)...)
+		out = append(out, p.list(p.W, s.list)...)
+		return append(out, p.detail(p.shown, p.W, s.bottom)...)
 	}
-	out = append(out, theme.Beside(p.list(s.left, s.list), p.detail(About, p.w-s.left, s.list))...)
-	out = append(out, p.detail(Sides, p.w, s.sides)...)
-	return append(out, theme.Beside(p.detail(Cells, s.left, s.bottom), p.detail(Strip, p.w-s.left, s.bottom))...)
+	out = append(out, theme.Beside(p.list(s.left, s.list), p.detail(About, p.W-s.left, s.list))...)
+	out = append(out, p.detail(Sides, p.W, s.sides)...)
+	return append(out, theme.Beside(p.detail(Cells, s.left, s.bottom), p.detail(Strip, p.W-s.left, s.bottom))...)
 }
 
 // Under is the part drawn at a place of the pane.
@@ -115,32 +109,32 @@ func (p *Pane) box(part int, title, note string, lines []string, w, h int) []str
 	if rest > 0 && note == "" {
 		note = fmt.Sprintf("line %d of %d", p.scroll[part]+1, len(lines))
 	}
-	return p.th.Box(title, note, lines[p.scroll[part]:], w, h, p.focus == part)
+	return p.Theme.Box(title, note, lines[p.scroll[part]:], w, h, p.Focus == part)
 }
 
 func (p *Pane) storyLines() []string {
-	w := p.w - 2
+	w := p.W - 2
 	var lines []string
 	for i, s := range p.data.Story {
-		style := p.th.Text
+		style := p.Theme.Text
 		if i == 0 {
-			style = p.th.Strong
+			style = p.Theme.Strong
 		}
 		indent := 0
 		for indent < len(s) && s[indent] == ' ' {
 			indent++
 		}
-		for k, part := range p.th.Wrap(s, w-3-indent) {
+		for k, part := range p.Theme.Wrap(s, w-3-indent) {
 			pad := indent + 1
 			if k > 0 {
 				pad += 2
 			}
-			lines = append(lines, p.th.Line(w).Space(pad).Add(style, part).Done())
+			lines = append(lines, p.Theme.Line(w).Space(pad).Add(style, part).Done())
 		}
 	}
 	if lines == nil {
-		for _, part := range p.th.Wrap(p.data.Hint, w-2) {
-			lines = append(lines, p.th.Line(w).Space(1).Add(p.th.Dim, part).Done())
+		for _, part := range p.Theme.Wrap(p.data.Hint, w-2) {
+			lines = append(lines, p.Theme.Line(w).Space(1).Add(p.Theme.Dim, part).Done())
 		}
 	}
 	return lines
@@ -174,13 +168,13 @@ func (p *Pane) about() []entry {
 		if i > 0 {
 			name = ""
 		}
-		say(name, t, p.th.Accent)
+		say(name, t, p.Theme.Accent)
 	}
 	if i, ok := p.Finding(); ok {
 		f := &p.data.Findings[i]
-		style := p.th.Wrong
+		style := p.Theme.Wrong
 		if isAdvice(*f) {
-			style = p.th.Taint
+			style = p.Theme.Taint
 		}
 		name := f.Kind
 		if len(name) > 9 { // the list has it in full
@@ -188,35 +182,35 @@ func (p *Pane) about() []entry {
 		}
 		say(name, f.Message, style)
 		if f.Missing != nil {
-			say("missing", *f.Missing, p.th.Text)
+			say("missing", *f.Missing, p.Theme.Text)
 		}
-		say("so", f.Consequence, p.th.Text)
-		say("hits", f.Neighbour, p.th.Text)
-		say("where", place(f), p.th.Dim)
+		say("so", f.Consequence, p.Theme.Text)
+		say("hits", f.Neighbour, p.Theme.Text)
+		say("where", place(f), p.Theme.Dim)
 	}
 	if b := p.Barrier(); b != nil {
 		if b.Needed {
-			say("needed", b.Because, p.th.OK)
+			say("needed", b.Because, p.Theme.OK)
 		} else {
-			say("unneeded", b.Because, p.th.Taint)
+			say("unneeded", b.Because, p.Theme.Taint)
 		}
-		say("what", b.Instr, p.th.Text)
-		say("guards", strings.Join(b.Variables, ", "), p.th.Text)
+		say("what", b.Instr, p.Theme.Text)
+		say("guards", strings.Join(b.Variables, ", "), p.Theme.Text)
 		if b.Copies > 1 {
-			say("copies", fmt.Sprintf("%d instructions were made of this line", b.Copies), p.th.Dim)
+			say("copies", fmt.Sprintf("%d instructions were made of this line", b.Copies), p.Theme.Dim)
 		}
 	}
 	if c := p.Cause(); c != nil {
-		say("change", c.Advice, p.th.Text)
+		say("change", c.Advice, p.Theme.Text)
 		for i, t := range c.Proof {
 			name := "proof"
 			if i > 0 {
 				name = ""
 			}
-			say(name, t, p.th.Text)
+			say(name, t, p.Theme.Text)
 		}
-		say("alone", c.Alone, p.th.Text)
-		say("again", c.Again, p.th.Dim)
+		say("alone", c.Alone, p.Theme.Text)
+		say("again", c.Again, p.Theme.Dim)
 	}
 	return out
 }
@@ -241,12 +235,12 @@ func place(f *debugkern.FindingDoc) string {
 func (p *Pane) aboutBox(w, h int) []string {
 	var lines []string
 	for _, e := range p.about() {
-		for k, s := range p.th.Wrap(e.text, w-2-11) {
+		for k, s := range p.Theme.Wrap(e.text, w-2-11) {
 			name := e.name
 			if k > 0 {
 				name = ""
 			}
-			lines = append(lines, p.th.Line(w-2).Space(1).Add(p.th.Dim, p.th.Fit(name, 9)).Pad(10).Add(e.style, s).Done())
+			lines = append(lines, p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, p.Theme.Fit(name, 9)).Pad(10).Add(e.style, s).Done())
 		}
 	}
 	return p.box(About, "ABOUT", "", lines, w, h)
@@ -279,9 +273,9 @@ func (p *Pane) sides(w, h int) []string {
 
 // side is one side's source around its line.
 func (p *Pane) side(name string, at *debugkern.SourceDoc, note string, w, h int) []string {
-	focused := p.focus == Sides
+	focused := p.Focus == Sides
 	if at == nil {
-		return p.th.Box(name, "", []string{p.th.Line(w-2).Space(1).Add(p.th.Dim, "no source line").Done()}, w, h, focused)
+		return p.Theme.Box(name, "", []string{p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, "no source line").Done()}, w, h, focused)
 	}
 	title := fmt.Sprintf("%s %s:%d", name, path.Base(at.File), at.Line)
 	var text []string
@@ -289,7 +283,7 @@ func (p *Pane) side(name string, at *debugkern.SourceDoc, note string, w, h int)
 		text = p.data.Source(at.File)
 	}
 	if text == nil {
-		return p.th.Box(title, note, []string{p.th.Line(w-2).Space(1).Add(p.th.Dim, path.Base(at.File)+" is not at hand").Done()}, w, h, focused)
+		return p.Theme.Box(title, note, []string{p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, path.Base(at.File)+" is not at hand").Done()}, w, h, focused)
 	}
 	body := h - 2
 	limit := max(0, len(text)-body)
@@ -299,10 +293,10 @@ func (p *Pane) side(name string, at *debugkern.SourceDoc, note string, w, h int)
 	var lines []string
 	shown := dedent(text[top:min(top+body, len(text))])
 	for i := top; i < min(top+body, len(text)); i++ {
-		l := p.th.Line(w - 2)
-		num, style, mark := p.th.SourceNum, p.th.SourceLine, " "
+		l := p.Theme.Line(w - 2)
+		num, style, mark := p.Theme.SourceNum, p.Theme.SourceLine, " "
 		if i+1 == at.Line {
-			num, style, mark = p.th.KernelLine, p.th.KernelLine, p.th.Glyph.Pointer
+			num, style, mark = p.Theme.KernelLine, p.Theme.KernelLine, p.Theme.Glyph.Pointer
 		}
 		l.Add(num, mark+fmt.Sprintf("%4d ", i+1)).Add(style, shown[i-top])
 		if i+1 == at.Line {
@@ -311,7 +305,7 @@ func (p *Pane) side(name string, at *debugkern.SourceDoc, note string, w, h int)
 			lines = append(lines, l.Done())
 		}
 	}
-	return p.th.Box(title, note, lines, w, h, focused)
+	return p.Theme.Box(title, note, lines, w, h, focused)
 }
 
 // doing says what a side did in the execution that was recorded: warp 2 writes.

@@ -105,7 +105,7 @@ func (p *Pane) identity(r row) string {
 
 // regroup makes the list: causes with their findings, errors without a cause, advice, synchronisations.
 func (p *Pane) regroup() {
-	p.changed = true
+	p.Changed = true
 	p.rows = p.rows[:0]
 	told := map[int]bool{}
 	for i := range p.data.Causes {
@@ -162,7 +162,7 @@ func (p *Pane) Move(n int) bool {
 	to := max(0, min(p.at+n, len(p.rows)-1))
 	moved := to != p.at
 	if moved {
-		p.at, p.changed = to, true
+		p.at, p.Changed = to, true
 		p.scroll = [numParts]int{Story: p.scroll[Story]}
 	}
 	return moved
@@ -192,7 +192,7 @@ func (p *Pane) list(w, h int) []string {
 		if p.filter != "" {
 			text += " matches " + p.filter
 		}
-		lines = append(lines, p.th.Line(w-2).Space(1).Add(p.th.Dim, text).Done())
+		lines = append(lines, p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, text).Done())
 	}
 	n := 0
 	for _, f := range p.data.Findings {
@@ -210,48 +210,48 @@ func (p *Pane) list(w, h int) []string {
 	} else if len(p.rows) > body {
 		note = fmt.Sprintf("%d of %d", p.at+1, len(p.rows))
 	}
-	return p.th.Box(title, note, lines, w, h, p.focus == List)
+	return p.Theme.Box(title, note, lines, w, h, p.Focus == List)
 }
 
 func (p *Pane) rowLine(i, w int) string {
 	r := p.rows[i]
-	l := p.th.Line(w)
-	text := p.th.Text
+	l := p.Theme.Line(w)
+	text := p.Theme.Text
 	if i == p.at {
-		text = p.th.Strong
-		l.Glyph(p.th.Accent, p.th.Glyph.Pointer)
+		text = p.Theme.Strong
+		l.Glyph(p.Theme.Accent, p.Theme.Glyph.Pointer)
 	} else {
 		l.Space(1)
 	}
 	switch {
 	case r.fold >= 0:
-		return l.Add(p.th.Dim, p.th.Fit(p.foldText(r.fold), l.Left())).Done()
+		return l.Add(p.Theme.Dim, p.Theme.Fit(p.foldText(r.fold), l.Left())).Done()
 	case r.barrier >= 0:
 		b := &p.data.Barriers[r.barrier]
-		style, mark := p.th.OK, p.th.Glyph.OK
+		style, mark := p.Theme.OK, p.Theme.Glyph.OK
 		if !b.Needed {
-			style, mark = p.th.Taint, p.th.Glyph.Taint
+			style, mark = p.Theme.Taint, p.Theme.Glyph.Taint
 		}
-		return l.Glyph(style, mark).Space(1).Add(text, p.th.Fit(barrierTitle(b), l.Left())).Done()
+		return l.Glyph(style, mark).Space(1).Add(text, p.Theme.Fit(barrierTitle(b), l.Left())).Done()
 	case r.finding < 0:
 		c := &p.data.Causes[r.cause]
-		l.Add(p.th.Wrong, fmt.Sprintf("%d. ", r.cause+1))
+		l.Add(p.Theme.Wrong, fmt.Sprintf("%d. ", r.cause+1))
 		share := ""
 		if c.Share != nil {
 			share = fmt.Sprintf(" %.0f %%", 100*float64(*c.Share))
 		}
-		l.Add(text, p.th.Fit(c.Title, l.Left()-p.th.Width(share)))
-		return l.Right(p.th.Accent, share, w).Done()
+		l.Add(text, p.Theme.Fit(c.Title, l.Left()-p.Theme.Width(share)))
+		return l.Right(p.Theme.Accent, share, w).Done()
 	}
 	f := &p.data.Findings[r.finding]
 	if r.cause >= 0 {
 		l.Space(3)
 	}
-	style, mark := p.th.Wrong, p.th.Glyph.Wrong
+	style, mark := p.Theme.Wrong, p.Theme.Glyph.Wrong
 	if isAdvice(*f) {
-		style, mark = p.th.Taint, p.th.Glyph.Taint
+		style, mark = p.Theme.Taint, p.Theme.Glyph.Taint
 	}
-	return l.Glyph(style, mark).Space(1).Add(text, p.th.Fit(title(f), l.Left())).Done()
+	return l.Glyph(style, mark).Space(1).Add(text, p.Theme.Fit(title(f), l.Left())).Done()
 }
 
 // foldText says how much is folded.

@@ -46,11 +46,9 @@ type Look struct {
 
 // Pane draws the view.
 type Pane struct {
-	th    *theme.Theme
-	w, h  int
+	theme.Frame[int]
 	data  Data
 	look  Look
-	focus int
 	shown int // the detail that a small screen shows
 
 	rows   []row
@@ -59,22 +57,13 @@ type Pane struct {
 	open   [numFolds]bool
 	filter string
 	scroll [numParts]int
-
-	lines   []string
-	changed bool
 }
 
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane { return &Pane{th: th, focus: List, shown: About, changed: true} }
-
-// SetTheme changes colours and glyphs.
-func (p *Pane) SetTheme(th *theme.Theme) { p.th, p.changed = th, true }
-
-// SetSize gives the pane its place.
-func (p *Pane) SetSize(w, h int) {
-	if w != p.w || h != p.h {
-		p.w, p.h, p.changed = w, h, true
-	}
+func New(th *theme.Theme) *Pane {
+	p := &Pane{Frame: theme.NewFrame[int](th), shown: About}
+	p.Focus = List
+	return p
 }
 
 // SetData shows other findings. The cursor stays on its finding where it is still there.
@@ -95,15 +84,13 @@ func (p *Pane) SetData(d Data) {
 }
 
 // SetLook shows what was looked up for the finding under the cursor.
-func (p *Pane) SetLook(l Look) { p.look, p.changed = l, true }
+func (p *Pane) SetLook(l Look) { p.look, p.Changed = l, true }
 
 // SetFocus says which part has the focus, -1 for none.
 func (p *Pane) SetFocus(part int) {
-	if part != p.focus {
-		p.focus, p.changed = part, true
-	}
+	p.Frame.SetFocus(part)
 	if part >= About && part != p.shown {
-		p.shown, p.changed = part, true
+		p.shown, p.Changed = part, true
 	}
 }
 
@@ -111,7 +98,7 @@ func (p *Pane) SetFocus(part int) {
 func (p *Pane) Scroll(part, n int) bool {
 	was := p.scroll[part]
 	p.scroll[part] += n
-	p.changed = true
+	p.Changed = true
 	p.View() // drawing clamps it
 	return p.scroll[part] != was
 }

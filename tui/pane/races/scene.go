@@ -16,8 +16,8 @@ func (p *Pane) waiting(part int, title string, w, h int) []string {
 	if text == "" {
 		text = "nothing to show for this finding"
 	}
-	for _, s := range p.th.Wrap(text, w-4) {
-		lines = append(lines, p.th.Line(w-2).Space(1).Add(p.th.Dim, s).Done())
+	for _, s := range p.Theme.Wrap(text, w-4) {
+		lines = append(lines, p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, s).Done())
 	}
 	return p.box(part, title, "", lines, w, h)
 }
@@ -59,7 +59,7 @@ func (p *Pane) cells(w, h int) []string {
 	if sc == nil || sc.Writers == nil {
 		name := "CELLS"
 		if sc != nil && sc.Request.Variable != "" {
-			return p.th.Box(name+" "+sc.Request.Variable, "", []string{p.th.Line(w-2).Space(1).Add(p.th.Dim, "not a shared array: no map of it").Done()}, w, h, p.focus == Cells)
+			return p.Theme.Box(name+" "+sc.Request.Variable, "", []string{p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, "not a shared array: no map of it").Done()}, w, h, p.Focus == Cells)
 		}
 		return p.waiting(Cells, name, w, h)
 	}
@@ -79,26 +79,26 @@ func (p *Pane) cells(w, h int) []string {
 	top += p.scroll[Cells]
 	var lines []string
 	for r := top; r < min(top+body, g.rows); r++ {
-		l := p.th.Line(w-2).Right(p.th.Dim, p.label(g, r), labelWidth-1).Space(1)
+		l := p.Theme.Line(w-2).Right(p.Theme.Dim, p.label(g, r), labelWidth-1).Space(1)
 		for c := left; c < left+fit; c++ {
 			if x := g.cell(r, c); x != nil {
 				p.writerCell(l, x, wide, [2]int{r, c} == at, [2]int{r, c - 1} == at && c > left)
 			}
 		}
 		if wide && at == [2]int{r, left + fit - 1} {
-			l.Glyph(p.th.Mark, p.th.Glyph.Right)
+			l.Glyph(p.Theme.Mark, p.Theme.Glyph.Right)
 		}
 		lines = append(lines, l.Done())
 	}
 	for len(lines) < body {
-		lines = append(lines, p.th.Line(w-2).Done())
+		lines = append(lines, p.Theme.Line(w-2).Done())
 	}
 	lines = append(lines[:min(body, h-3)], p.legend(sc.Writers, wide, w-2))
 	note := "all kv tiles"
 	if k := sc.Request.KVTile; k >= 0 {
 		note = fmt.Sprintf("kv %d", k)
 	}
-	return p.th.Box(fmt.Sprintf("CELLS %s %s", sc.Request.Variable, shape(sc.Writers)), note, lines, w, h, p.focus == Cells)
+	return p.Theme.Box(fmt.Sprintf("CELLS %s %s", sc.Request.Variable, shape(sc.Writers)), note, lines, w, h, p.Focus == Cells)
 }
 
 func (p *Pane) label(g grid, row int) string {
@@ -132,26 +132,26 @@ func (p *Pane) element(g grid) [2]int {
 
 // writerCell draws one cell: a column that carries brackets or the mark of a contested cell, then its last writer.
 func (p *Pane) writerCell(l *theme.Line, x *debugkern.CellWriters, wide, here, after bool) {
-	text, style := p.th.Glyph.Equal, p.th.Off
+	text, style := p.Theme.Glyph.Equal, p.Theme.Off
 	if x.Warp >= 0 {
-		text, style = digits[x.Warp&31:x.Warp&31+1], p.th.Value[p.shade(x.Warp)]
+		text, style = digits[x.Warp&31:x.Warp&31+1], p.Theme.Value[p.shade(x.Warp)]
 	}
 	if wide {
 		switch {
 		case here:
-			l.Glyph(p.th.Mark, p.th.Glyph.Left)
+			l.Glyph(p.Theme.Mark, p.Theme.Glyph.Left)
 		case after:
-			l.Glyph(p.th.Mark, p.th.Glyph.Right)
+			l.Glyph(p.Theme.Mark, p.Theme.Glyph.Right)
 		case x.Contested:
-			l.Glyph(p.th.Wrong, "!")
+			l.Glyph(p.Theme.Wrong, "!")
 		default:
 			l.Space(1)
 		}
 	} else if x.Contested {
-		text, style = "!", p.th.Wrong
+		text, style = "!", p.Theme.Wrong
 	}
 	if here {
-		style = p.th.Here
+		style = p.Theme.Here
 		if !wide {
 			text = "+"
 		}
@@ -162,7 +162,7 @@ func (p *Pane) writerCell(l *theme.Line, x *debugkern.CellWriters, wide, here, a
 // shade spreads the block's warps over the palette.
 func (p *Pane) shade(warp int) int {
 	n := max(1, p.look.Scene.Warps-1)
-	return min(len(p.th.Value)-1, warp*(len(p.th.Value)-1)/n)
+	return min(len(p.Theme.Value)-1, warp*(len(p.Theme.Value)-1)/n)
 }
 
 func (p *Pane) legend(w *debugkern.Writers, wide bool, width int) string {
@@ -172,11 +172,11 @@ func (p *Pane) legend(w *debugkern.Writers, wide bool, width int) string {
 			contested++
 		}
 	}
-	text := fmt.Sprintf("last writing warp · ! contested (%d) · %s none", contested, p.th.Glyph.Equal)
+	text := fmt.Sprintf("last writing warp · ! contested (%d) · %s none", contested, p.Theme.Glyph.Equal)
 	if !wide {
 		text = fmt.Sprintf("last writer, ! contested (%d), + here", contested)
 	}
-	return p.th.Line(width).Space(1).Add(p.th.Dim, p.th.Fit(text, width-1)).Done()
+	return p.Theme.Line(width).Space(1).Add(p.Theme.Dim, p.Theme.Fit(text, width-1)).Done()
 }
 
 // window is the part of the block's time that is drawn: the barrier interval of the conflict and a little around it.
@@ -238,16 +238,16 @@ func (p *Pane) strip(w, h int) []string {
 	order := p.warpOrder(sc, body)
 	var lines []string
 	for _, warp := range order {
-		l := p.th.Line(w-2).Right(p.th.Dim, "w"+strconv.Itoa(warp), labelWidth-1).Space(1)
+		l := p.Theme.Line(w-2).Right(p.Theme.Dim, "w"+strconv.Itoa(warp), labelWidth-1).Space(1)
 		for _, m := range marks[warp] {
 			p.stripMark(l, m)
 		}
 		lines = append(lines, l.Done())
 	}
 	for len(lines) < body {
-		lines = append(lines, p.th.Line(w-2).Done())
+		lines = append(lines, p.Theme.Line(w-2).Done())
 	}
-	g := p.th.Glyph
+	g := p.Theme.Glyph
 	pair := "the two sides do not meet in this execution"
 	switch {
 	case sc.Pair[0] < 0 && len(sc.Accesses) == 0:
@@ -257,10 +257,10 @@ func (p *Pane) strip(w, h int) []string {
 	case sc.Pair[0] >= 0:
 		pair = "A " + p.doing(0) + " · B " + p.doing(1)
 	}
-	lines = append(lines[:body], p.th.Line(w-2).Space(1).Add(p.th.Wrong, p.th.Fit(pair, w-4)).Done(),
-		p.th.Line(w-2).Space(1).Add(p.th.Dim, p.th.Fit(fmt.Sprintf("%s runs · %s barrier · > at it · : warp sync · w async wait · x access", g.H, g.V), w-4)).Done())
+	lines = append(lines[:body], p.Theme.Line(w-2).Space(1).Add(p.Theme.Wrong, p.Theme.Fit(pair, w-4)).Done(),
+		p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, p.Theme.Fit(fmt.Sprintf("%s runs · %s barrier · > at it · : warp sync · w async wait · x access", g.H, g.V), w-4)).Done())
 	note := fmt.Sprintf("steps %d-%d of %d · %s", lo, hi, sc.Steps, sc.Schedule)
-	return p.th.Box("SCHEDULE block "+sc.Request.Block.String(), note, lines, w, h, p.focus == Strip)
+	return p.Theme.Box("SCHEDULE block "+sc.Request.Block.String(), note, lines, w, h, p.Focus == Strip)
 }
 
 // warpOrder is which warps are drawn: all, or those of the conflict and the first ones.
@@ -335,25 +335,25 @@ func (p *Pane) marks(sc *debugkern.Scene, cols int, column func(uint64) (int, bo
 }
 
 func (p *Pane) stripMark(l *theme.Line, m uint8) {
-	g := p.th.Glyph
+	g := p.Theme.Glyph
 	switch m {
 	case markNone:
 		l.Space(1)
 	case markRun:
-		l.Glyph(p.th.Accent, g.H)
+		l.Glyph(p.Theme.Accent, g.H)
 	case markAccess:
-		l.Glyph(p.th.Taint, "x")
+		l.Glyph(p.Theme.Taint, "x")
 	case markWait:
-		l.Glyph(p.th.Text, "w")
+		l.Glyph(p.Theme.Text, "w")
 	case markWarp:
-		l.Glyph(p.th.Text, ":")
+		l.Glyph(p.Theme.Text, ":")
 	case markArrive:
-		l.Glyph(p.th.Dim, ">")
+		l.Glyph(p.Theme.Dim, ">")
 	case markDone:
-		l.Glyph(p.th.Strong, g.V)
+		l.Glyph(p.Theme.Strong, g.V)
 	case markA:
-		l.Glyph(p.th.Wrong, "A")
+		l.Glyph(p.Theme.Wrong, "A")
 	case markB:
-		l.Glyph(p.th.Wrong, "B")
+		l.Glyph(p.Theme.Wrong, "B")
 	}
 }

@@ -42,48 +42,33 @@ type Data struct {
 
 // Pane draws registers.
 type Pane struct {
-	th        *theme.Theme
-	w, h      int
+	theme.Frame[bool]
 	data      Data
 	format    Format
 	row, lane int
 	top, left int
-	focus     bool
-	lines     []string
-	changed   bool
 }
 
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane { return &Pane{th: th, changed: true} }
-
-// SetTheme changes colours and glyphs.
-func (p *Pane) SetTheme(th *theme.Theme) { p.th, p.changed = th, true }
+func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame[bool](th)} }
 
 // SetSize gives the pane its place.
 func (p *Pane) SetSize(w, h int) {
-	if w != p.w || h != p.h {
-		p.w, p.h, p.changed = w, h, true
+	if p.Frame.SetSize(w, h) {
 		p.scroll()
-	}
-}
-
-// SetFocus says whether the pane has the focus.
-func (p *Pane) SetFocus(on bool) {
-	if on != p.focus {
-		p.focus, p.changed = on, true
 	}
 }
 
 // SetData shows another state; the list starts at its top, with what the instruction names.
 func (p *Pane) SetData(d Data) {
-	p.data, p.changed = d, true
+	p.data, p.Changed = d, true
 	p.row, p.top = 0, 0
 	p.scroll()
 }
 
 // SetLane moves the cursor to a lane.
 func (p *Pane) SetLane(lane int) {
-	p.lane, p.changed = lane, true
+	p.lane, p.Changed = lane, true
 	p.scroll()
 }
 
@@ -91,7 +76,7 @@ func (p *Pane) SetLane(lane int) {
 func (p *Pane) Select(name string) {
 	for i, r := range p.data.Regs {
 		if r.Name == name {
-			p.row, p.changed = i, true
+			p.row, p.Changed = i, true
 			p.scroll()
 		}
 	}
@@ -99,7 +84,7 @@ func (p *Pane) Select(name string) {
 
 // NextFormat changes how values are written.
 func (p *Pane) NextFormat() Format {
-	p.format, p.changed = (p.format+1)%numFormats, true
+	p.format, p.Changed = (p.format+1)%numFormats, true
 	return p.format
 }
 
@@ -117,17 +102,17 @@ func (p *Pane) Move(rows, lanes int) bool {
 	p.row = max(0, min(p.row+rows, len(p.data.Regs)-1))
 	p.lane = max(0, min(p.lane+lanes, 31))
 	p.scroll()
-	p.changed = true
+	p.Changed = true
 	return row != p.row || lane != p.lane
 }
 
 // Hit puts the cursor on what is drawn at x, y.
 func (p *Pane) Hit(x, y int) {
 	row := p.top + y - 2
-	if y < 2 || y >= p.h-2 || row >= len(p.data.Regs) {
+	if y < 2 || y >= p.H-2 || row >= len(p.data.Regs) {
 		return
 	}
-	p.row, p.changed = row, true
+	p.row, p.Changed = row, true
 	if i := (x - 1 - nameWidth) / cellWidth; x > nameWidth && i < p.lanes() {
 		p.lane = p.left + i
 	}
@@ -140,9 +125,9 @@ const (
 )
 
 // lanes is how many lanes stand side by side.
-func (p *Pane) lanes() int { return max(1, min(32, (p.w-2-nameWidth)/cellWidth)) }
+func (p *Pane) lanes() int { return max(1, min(32, (p.W-2-nameWidth)/cellWidth)) }
 
-func (p *Pane) body() int { return max(1, p.h-4) }
+func (p *Pane) body() int { return max(1, p.H-4) }
 
 func (p *Pane) scroll() {
 	p.top = into(p.top, p.row, p.body(), len(p.data.Regs))
@@ -161,19 +146,13 @@ func into(first, at, n, total int) int {
 }
 
 // View returns the pane's lines, each of its full width.
-func (p *Pane) View() []string {
-	if p.changed {
-		p.changed = false
-		p.lines = p.draw()
-	}
-	return p.lines
-}
+func (p *Pane) View() []string { return p.Draw(p.draw) }
 
 func (p *Pane) draw() []string {
-	w, t := max(p.w-2, 0), p.th
+	w, t := max(p.W-2, 0), p.Theme
 	title := "REGISTERS"
 	if len(p.data.Regs) == 0 {
-		return t.Box(title, "", []string{t.Line(w).Space(1).Add(t.Dim, t.Fit(p.data.Empty, w-1)).Done()}, p.w, p.h, p.focus)
+		return t.Box(title, "", []string{t.Line(w).Space(1).Add(t.Dim, t.Fit(p.data.Empty, w-1)).Done()}, p.W, p.H, p.Focus)
 	}
 	title = fmt.Sprintf("%s warp %d", title, p.data.Warp)
 	head := t.Line(w).Pad(nameWidth)
@@ -192,11 +171,11 @@ func (p *Pane) draw() []string {
 		out = append(out, t.Line(w).Done())
 	}
 	out = append(out, p.detail(w))
-	return t.Box(title, fmt.Sprintf("%d live · %s", len(p.data.Regs), p.format), out, p.w, p.h, p.focus)
+	return t.Box(title, fmt.Sprintf("%d live · %s", len(p.data.Regs), p.format), out, p.W, p.H, p.Focus)
 }
 
 func (p *Pane) register(i, w int) string {
-	r, t := &p.data.Regs[i], p.th
+	r, t := &p.data.Regs[i], p.Theme
 	l := t.Line(w)
 	name := t.Dim
 	if r.Named {
@@ -227,7 +206,7 @@ func (p *Pane) register(i, w int) string {
 		}
 		if i == p.row && lane == p.lane {
 			style = t.Here
-			if !p.focus {
+			if !p.Focus {
 				style = t.Strong
 			}
 		}
@@ -310,7 +289,7 @@ func fit(s string, w int) string {
 
 // detail is the value under the cursor in full: lane 14 %r513 0x3c003c00 = 1006648320 · 1 1
 func (p *Pane) detail(w int) string {
-	t := p.th
+	t := p.Theme
 	l := t.Line(w).Space(1)
 	r, lane, ok := p.Current()
 	if !ok {

@@ -27,48 +27,33 @@ type Data struct {
 
 // Pane draws a shared array.
 type Pane struct {
-	th        *theme.Theme
-	w, h      int
+	theme.Frame[bool]
 	data      Data
 	format    cell.Format
 	top, left int
-	focus     bool
-	lines     []string
-	changed   bool
 }
 
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane { return &Pane{th: th, changed: true} }
-
-// SetTheme changes colours and glyphs.
-func (p *Pane) SetTheme(th *theme.Theme) { p.th, p.changed = th, true }
+func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame[bool](th)} }
 
 // SetSize gives the pane its place.
 func (p *Pane) SetSize(w, h int) {
-	if w != p.w || h != p.h {
-		p.w, p.h, p.changed = w, h, true
+	if p.Frame.SetSize(w, h) {
 		p.scroll()
-	}
-}
-
-// SetFocus says whether the pane has the focus.
-func (p *Pane) SetFocus(on bool) {
-	if on != p.focus {
-		p.focus, p.changed = on, true
 	}
 }
 
 // SetFormat changes how numbers are written.
 func (p *Pane) SetFormat(f cell.Format) {
 	if f != p.format {
-		p.format, p.changed = f, true
+		p.format, p.Changed = f, true
 		p.scroll()
 	}
 }
 
 // SetData shows another state.
 func (p *Pane) SetData(d Data) {
-	p.data, p.changed = d, true
+	p.data, p.Changed = d, true
 	p.scroll()
 }
 
@@ -77,7 +62,7 @@ func (p *Pane) SetCursor(row, col int) bool {
 	t := p.data.View.Tile
 	row, col = max(0, min(row, t.Rows-1)), max(0, min(col, t.Cols-1))
 	moved := row != p.data.Row || col != p.data.Col
-	p.data.Row, p.data.Col, p.changed = row, col, true
+	p.data.Row, p.data.Col, p.Changed = row, col, true
 	p.scroll()
 	return moved
 }
@@ -98,10 +83,10 @@ const labelWidth = 5
 func (p *Pane) cell() int { return p.format.Width(p.data.View.Tile.DType, true) + 2 }
 
 // below is the lines under the cells: a rule, the cell, the last write, and more of them where there is room.
-func (p *Pane) below() int { return 2 + min(len(p.data.Writes), max(1, (p.h-3)/3-2)) }
+func (p *Pane) below() int { return 2 + min(len(p.data.Writes), max(1, (p.H-3)/3-2)) }
 
-func (p *Pane) rows() int { return max(1, p.h-3-p.below()) }
-func (p *Pane) cols() int { return max(1, (p.w-2-labelWidth)/p.cell()) }
+func (p *Pane) rows() int { return max(1, p.H-3-p.below()) }
+func (p *Pane) cols() int { return max(1, (p.W-2-labelWidth)/p.cell()) }
 
 func (p *Pane) scroll() {
 	p.top = into(p.top, p.data.Row, p.rows(), p.data.View.Tile.Rows)
@@ -120,22 +105,16 @@ func into(first, at, n, total int) int {
 }
 
 // View returns the pane's lines, each of its full width.
-func (p *Pane) View() []string {
-	if p.changed {
-		p.changed = false
-		p.lines = p.draw()
-	}
-	return p.lines
-}
+func (p *Pane) View() []string { return p.Draw(p.draw) }
 
 func (p *Pane) draw() []string {
-	w, t, v := max(p.w-2, 0), p.th, &p.data.View
+	w, t, v := max(p.W-2, 0), p.Theme, &p.data.View
 	if v.Tile.Data == nil {
 		var lines []string
 		for _, s := range t.Wrap(p.data.Empty, w-2) {
 			lines = append(lines, t.Line(w).Space(1).Add(t.Dim, s).Done())
 		}
-		return t.Box("SHARED", "", lines, p.w, p.h, p.focus)
+		return t.Box("SHARED", "", lines, p.W, p.H, p.Focus)
 	}
 	head := t.Line(w).Pad(labelWidth)
 	for i := range min(p.cols(), v.Tile.Cols-p.left) {
@@ -161,11 +140,11 @@ func (p *Pane) draw() []string {
 		}
 	}
 	note := fmt.Sprintf("written %d/%d", written, len(v.Written))
-	return t.Box(fmt.Sprintf("SHARED %s %s", v.Array.Name, v.Tile.DType), note, out, p.w, p.h, p.focus)
+	return t.Box(fmt.Sprintf("SHARED %s %s", v.Array.Name, v.Tile.DType), note, out, p.W, p.H, p.Focus)
 }
 
 func (p *Pane) row(r, w int) string {
-	t, v := p.th, &p.data.View
+	t, v := p.Theme, &p.data.View
 	l := t.Line(w)
 	label := t.Dim
 	if r == p.data.Row {
@@ -180,7 +159,7 @@ func (p *Pane) row(r, w int) string {
 
 // value writes a cell from column at on: a mark or bracket, the number, a bracket.
 func (p *Pane) value(l *theme.Line, r, c, at int) {
-	t, v := p.th, &p.data.View
+	t, v := p.Theme, &p.data.View
 	i := r*v.Tile.Cols + c
 	width := p.cell() - 2
 	text, style := "?", t.Off
@@ -202,7 +181,7 @@ func (p *Pane) value(l *theme.Line, r, c, at int) {
 	default:
 		l.Space(1)
 	}
-	if here && p.focus {
+	if here && p.Focus {
 		style = t.Here
 	}
 	l.Right(style, text, at+1+width)
@@ -213,7 +192,7 @@ func (p *Pane) value(l *theme.Line, r, c, at int) {
 
 // detail is the cell's value and place, and its writes, the one gone to in the middle.
 func (p *Pane) detail(w int) []string {
-	t, d, v := p.th, &p.data, &p.data.View
+	t, d, v := p.Theme, &p.data, &p.data.View
 	out := []string{t.Line(w).Repeat(t.Border, t.Glyph.H, w).Done()}
 	l := t.Line(w).Space(1)
 	l.Add(t.Strong, fmt.Sprintf("%s[%d][%d] ", v.Array.Name, d.Row, d.Col))

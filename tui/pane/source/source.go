@@ -17,38 +17,23 @@ import (
 
 // Pane draws a file.
 type Pane struct {
-	th      *theme.Theme
-	w, h    int
-	file    string
-	text    []string
-	line    int // from 1; 0 where nothing is pointed at
-	cur     int // the chosen line, from 1; 0 where none is
-	top     int
-	note    string
-	marks   map[int]bool
-	focus   bool
-	lines   []string
-	changed bool
+	theme.Frame[bool]
+	file  string
+	text  []string
+	line  int // from 1; 0 where nothing is pointed at
+	cur   int // the chosen line, from 1; 0 where none is
+	top   int
+	note  string
+	marks map[int]bool
 }
 
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane { return &Pane{th: th, changed: true} }
-
-// SetTheme changes colours and glyphs.
-func (p *Pane) SetTheme(th *theme.Theme) { p.th, p.changed = th, true }
+func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame[bool](th)} }
 
 // SetSize gives the pane its place.
 func (p *Pane) SetSize(w, h int) {
-	if w != p.w || h != p.h {
-		p.w, p.h, p.changed = w, h, true
+	if p.Frame.SetSize(w, h) {
 		p.reveal()
-	}
-}
-
-// SetFocus says whether the pane has the focus.
-func (p *Pane) SetFocus(on bool) {
-	if on != p.focus {
-		p.focus, p.changed = on, true
 	}
 }
 
@@ -57,16 +42,16 @@ func (p *Pane) Show(file string, text []string, line int, note string) {
 	if file == p.file && line == p.line && note == p.note && len(text) == len(p.text) {
 		return
 	}
-	p.file, p.text, p.line, p.note, p.changed = file, text, line, note, true
+	p.file, p.text, p.line, p.note, p.Changed = file, text, line, note, true
 	p.reveal()
 }
 
 // SetMarks marks lines, as those with breakpoints.
-func (p *Pane) SetMarks(lines map[int]bool) { p.marks, p.changed = lines, true }
+func (p *Pane) SetMarks(lines map[int]bool) { p.marks, p.Changed = lines, true }
 
 // SetCursor chooses a line and scrolls so that it is seen.
 func (p *Pane) SetCursor(line int) {
-	p.cur, p.changed = max(1, min(line, len(p.text))), true
+	p.cur, p.Changed = max(1, min(line, len(p.text))), true
 	if n := p.body(); p.cur-1 < p.top+min(2, n/4) || p.cur-1 >= p.top+n-min(2, n/4) {
 		p.top = p.cur - 1 - n/2
 	}
@@ -86,19 +71,19 @@ func (p *Pane) Move(n int) bool {
 	if p.cur-1 >= p.top+p.body() {
 		p.top = p.cur - p.body()
 	}
-	p.changed = true
+	p.Changed = true
 	return p.cur != was
 }
 
 // Hit chooses the line drawn at y.
 func (p *Pane) Hit(y int) {
-	if line := p.top + y; y >= 1 && y < p.h-1 && line <= len(p.text) {
-		p.cur, p.changed = line, true
+	if line := p.top + y; y >= 1 && y < p.H-1 && line <= len(p.text) {
+		p.cur, p.Changed = line, true
 	}
 }
 
 // Point points at another line of the file without scrolling.
-func (p *Pane) Point(line int) { p.line, p.changed = line, true }
+func (p *Pane) Point(line int) { p.line, p.Changed = line, true }
 
 // Pointed is the file and line pointed at.
 func (p *Pane) Pointed() (string, int) { return p.file, p.line }
@@ -107,11 +92,11 @@ func (p *Pane) Pointed() (string, int) { return p.file, p.line }
 func (p *Pane) Scroll(n int) bool {
 	was := p.top
 	p.top = max(0, min(p.top+n, len(p.text)-p.body()))
-	p.changed = p.changed || p.top != was
+	p.Changed = p.Changed || p.top != was
 	return p.top != was
 }
 
-func (p *Pane) body() int { return max(1, p.h-2) }
+func (p *Pane) body() int { return max(1, p.H-2) }
 
 // reveal scrolls so that the line stands in the middle.
 func (p *Pane) reveal() {
@@ -121,13 +106,7 @@ func (p *Pane) reveal() {
 }
 
 // View returns the pane's lines, each of its full width.
-func (p *Pane) View() []string {
-	if p.changed {
-		p.changed = false
-		p.lines = p.draw()
-	}
-	return p.lines
-}
+func (p *Pane) View() []string { return p.Draw(p.draw) }
 
 func (p *Pane) draw() []string {
 	title := "SOURCE"
@@ -139,31 +118,31 @@ func (p *Pane) draw() []string {
 			title += ":" + strconv.Itoa(p.line)
 		}
 	}
-	w := p.w - 2
+	w := p.W - 2
 	if p.text == nil {
 		text := "the source appears with the first run"
 		if p.file != "" {
 			text = fmt.Sprintf("%s is not at hand", p.file)
 		}
-		return p.th.Box(title, "", []string{p.th.Line(w).Space(1).Add(p.th.Dim, text).Done()}, p.w, p.h, p.focus)
+		return p.Theme.Box(title, "", []string{p.Theme.Line(w).Space(1).Add(p.Theme.Dim, text).Done()}, p.W, p.H, p.Focus)
 	}
 	digits := len(strconv.Itoa(len(p.text)))
 	indent := p.indent(w - digits - 4)
 	var out []string
 	for i := p.top; i < min(p.top+p.body(), len(p.text)); i++ {
-		l := p.th.Line(w)
-		num, text := p.th.SourceNum, p.th.SourceLine
+		l := p.Theme.Line(w)
+		num, text := p.Theme.SourceNum, p.Theme.SourceLine
 		mark := " "
-		chosen := i+1 == p.cur && p.focus
+		chosen := i+1 == p.cur && p.Focus
 		switch {
 		case i+1 == p.line:
-			num, text, mark = p.th.KernelLine, p.th.KernelLine, p.th.Glyph.Pointer
+			num, text, mark = p.Theme.KernelLine, p.Theme.KernelLine, p.Theme.Glyph.Pointer
 		case chosen:
-			num, text, mark = p.th.Select, p.th.Select, p.th.Glyph.Left
+			num, text, mark = p.Theme.Select, p.Theme.Select, p.Theme.Glyph.Left
 		}
 		switch {
 		case p.marks[i+1]:
-			l.Glyph(p.th.Wrong, p.th.Glyph.Dot)
+			l.Glyph(p.Theme.Wrong, p.Theme.Glyph.Dot)
 		case p.cur > 0:
 			l.Space(1)
 		}
@@ -175,7 +154,7 @@ func (p *Pane) draw() []string {
 			out = append(out, l.Done())
 		}
 	}
-	return p.th.Box(title, p.note, out, p.w, p.h, p.focus)
+	return p.Theme.Box(title, p.note, out, p.W, p.H, p.Focus)
 }
 
 // indent is the blanks that all lines on screen begin with, where they would otherwise be cut at their end. Only a pane with a

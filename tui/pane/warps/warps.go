@@ -25,15 +25,11 @@ type Data struct {
 
 // Pane draws warps.
 type Pane struct {
-	th      *theme.Theme
-	w, h    int
-	data    Data
-	rows    []row
-	cur     int
-	top     int
-	focus   bool
-	lines   []string
-	changed bool
+	theme.Frame[bool]
+	data Data
+	rows []row
+	cur  int
+	top  int
 }
 
 // row is a group of a warp; pc -1 is a warp that has ended.
@@ -46,23 +42,12 @@ type row struct {
 }
 
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane { return &Pane{th: th, changed: true} }
-
-// SetTheme changes colours and glyphs.
-func (p *Pane) SetTheme(th *theme.Theme) { p.th, p.changed = th, true }
+func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame[bool](th)} }
 
 // SetSize gives the pane its place.
 func (p *Pane) SetSize(w, h int) {
-	if w != p.w || h != p.h {
-		p.w, p.h, p.changed = w, h, true
+	if p.Frame.SetSize(w, h) {
 		p.scroll()
-	}
-}
-
-// SetFocus says whether the pane has the focus.
-func (p *Pane) SetFocus(on bool) {
-	if on != p.focus {
-		p.focus, p.changed = on, true
 	}
 }
 
@@ -70,7 +55,7 @@ func (p *Pane) SetFocus(on bool) {
 func (p *Pane) SetData(d Data) {
 	chosen := p.Chosen()
 	same := d.Current == p.data.Current
-	p.data, p.changed = d, true
+	p.data, p.Changed = d, true
 	p.rows = p.rows[:0]
 	for _, w := range d.Warps {
 		if len(w.Groups) == 0 {
@@ -105,22 +90,22 @@ func (p *Pane) Move(n int) bool {
 	was := p.cur
 	p.cur = max(0, min(p.cur+n, len(p.rows)-1))
 	p.scroll()
-	p.changed = p.changed || p.cur != was
+	p.Changed = p.Changed || p.cur != was
 	return p.cur != was
 }
 
 // Hit puts the cursor on the line drawn at y.
 func (p *Pane) Hit(y int) bool {
 	i := p.top + y - 1
-	if y < 1 || y >= p.h-1 || i >= len(p.rows) {
+	if y < 1 || y >= p.H-1 || i >= len(p.rows) {
 		return false
 	}
-	p.cur, p.changed = i, true
+	p.cur, p.Changed = i, true
 	return true
 }
 
 func (p *Pane) scroll() {
-	n := max(1, p.h-2)
+	n := max(1, p.H-2)
 	if p.cur < p.top {
 		p.top = p.cur
 	}
@@ -131,33 +116,27 @@ func (p *Pane) scroll() {
 }
 
 // View returns the pane's lines, each of its full width.
-func (p *Pane) View() []string {
-	if p.changed {
-		p.changed = false
-		p.lines = p.draw()
-	}
-	return p.lines
-}
+func (p *Pane) View() []string { return p.Draw(p.draw) }
 
 func (p *Pane) draw() []string {
-	w := max(p.w-2, 0)
+	w := max(p.W-2, 0)
 	if len(p.rows) == 0 {
-		return p.th.Box("WARPS", "", []string{p.th.Line(w).Space(1).Add(p.th.Dim, p.data.Empty).Done()}, p.w, p.h, p.focus)
+		return p.Theme.Box("WARPS", "", []string{p.Theme.Line(w).Space(1).Add(p.Theme.Dim, p.data.Empty).Done()}, p.W, p.H, p.Focus)
 	}
 	var out []string
-	for i := p.top; i < min(p.top+max(1, p.h-2), len(p.rows)); i++ {
+	for i := p.top; i < min(p.top+max(1, p.H-2), len(p.rows)); i++ {
 		out = append(out, p.row(i, w))
 	}
-	return p.th.Box("WARPS", p.data.Note, out, p.w, p.h, p.focus)
+	return p.Theme.Box("WARPS", p.data.Note, out, p.W, p.H, p.Focus)
 }
 
 // row: ▸ 0 ████████····███ 851 :493 wmma.store…
 func (p *Pane) row(i, w int) string {
-	r, t := p.rows[i], p.th
+	r, t := p.rows[i], p.Theme
 	l := t.Line(w)
 	style := t.Text
 	switch {
-	case i == p.cur && p.focus:
+	case i == p.cur && p.Focus:
 		style = t.Select
 	case r.pc < 0:
 		style = t.Off
@@ -205,12 +184,12 @@ func (p *Pane) mask(l *theme.Line, style theme.Style, r row, w int) {
 		l.Add(style, fmt.Sprintf("%08x", r.mask))
 		return
 	}
-	full, none := p.th.Glyph.Spark[len(p.th.Glyph.Spark)-1], p.th.Glyph.Equal
+	full, none := p.Theme.Glyph.Spark[len(p.Theme.Glyph.Spark)-1], p.Theme.Glyph.Equal
 	for lane := range 32 {
 		if r.mask>>lane&1 != 0 && r.pc >= 0 {
 			l.Glyph(style, full)
 		} else {
-			l.Glyph(p.th.Dim, none)
+			l.Glyph(p.Theme.Dim, none)
 		}
 	}
 }

@@ -1,0 +1,43 @@
+package theme
+
+// Frame is what panes have in common: theme, place, focus, and what was drawn last. F says what the focus is: a bool, or the
+// number of the part that has it.
+type Frame[F comparable] struct {
+	Theme   *Theme
+	W, H    int // borders included
+	Focus   F
+	Changed bool // it has to be drawn again
+
+	lines []string
+}
+
+// NewFrame returns a frame without a place, to be drawn.
+func NewFrame[F comparable](th *Theme) Frame[F] { return Frame[F]{Theme: th, Changed: true} }
+
+// SetTheme changes colours and glyphs.
+func (f *Frame[F]) SetTheme(th *Theme) { f.Theme, f.Changed = th, true }
+
+// SetSize gives the pane its place, and reports whether it is another.
+func (f *Frame[F]) SetSize(w, h int) bool {
+	if w == f.W && h == f.H {
+		return false
+	}
+	f.W, f.H, f.Changed = w, h, true
+	return true
+}
+
+// SetFocus says whether the pane has the focus, or which part of it.
+func (f *Frame[F]) SetFocus(focus F) {
+	if focus != f.Focus {
+		f.Focus, f.Changed = focus, true
+	}
+}
+
+// Draw returns what was drawn last, drawn again where something has changed.
+func (f *Frame[F]) Draw(draw func() []string) []string {
+	if f.Changed {
+		f.Changed = false
+		f.lines = draw()
+	}
+	return f.lines
+}
