@@ -2,12 +2,15 @@ package debugkern
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
+
+	"tilescope/debugkern/check"
 )
 
 // BankPattern asks how a warp uses the 32 banks of shared memory (4 bytes wide each) when it moves a 16×16 fragment.
 type BankPattern struct {
-	Lanes   [][]Cell16 // by lane and element; elements that repeat a lane's cells are moved once
+	Lanes   [][]Cell16 // by lane (32) and element; elements that repeat a lane's cells are moved once
 	Columns bool       // memory is column-major: LD counts from column to column
 	Size    int        // bytes of an element
 	LD      int        // elements from one line (row, or column) to the next
@@ -18,12 +21,11 @@ type BankPattern struct {
 	Matrix bool
 }
 
-// BankPhase is what the hardware serves at once: 32 lanes of up to 4 bytes, 16 of 8, 8 of 16.
+// BankPhase is what the hardware serves at once, and of what.
 type BankPhase struct {
-	First, Last int     // elements of each lane; with Matrix the lines
-	Lane, Lanes int     // first lane, how many; with Matrix the 16-byte chunk, and 0
-	Words       [32]int // different 32-bit words asked of each bank
-	Degree      int     // the most of them: 1 is free of conflicts, n costs n times as much
+	check.BankPhase
+	First, Last int // elements of each lane; with Matrix the lines
+	Lane, Lanes int // first lane, how many; with Matrix the 16-byte chunk, and 0
 }
 
 // Banks lists the phases of moving a fragment. It refuses what cannot be moved: an unaligned line under Matrix, lines that
@@ -40,33 +42,31 @@ func Banks(p BankPattern) ([]BankPhase, error) {
 	if p.Matrix {
 		return p.matrix(), nil
 	}
+	return p.byLane(), nil
+}
+
+// byLane are the phases of every lane moving its own elements.
+func (p *BankPattern) byLane() []BankPhase {
 	lanes := p.addresses()
 	n := p.vector(lanes)
-	per := 32
-	if bytes := n * p.Size; bytes > 4 {
-		per = 32 / (bytes / 4)
-	}
 	var out []BankPhase
 	for e := 0; e < len(lanes[0]); e += n {
-		for lane := 0; lane < len(lanes); lane += per {
-			ph := BankPhase{First: e, Last: e + n - 1, Lane: lane, Lanes: per}
-			var words []int
-			for _, l := range lanes[lane:min(lane+per, len(lanes))] {
-				for i := range n {
-					words = append(words, l[e+i]/4)
-				}
-			}
-			ph.count(words)
-			out = append(out, ph)
+		var addr [32]int32
+		for l := range lanes {
+			addr[l] = int32(lanes[l][e])
+		}
+		for ph := range check.BankPhases(&addr, ^uint32(0), n*p.Size) {
+			out = append(out, BankPhase{BankPhase: ph, First: e, Last: e + n - 1,
+				Lane: bits.TrailingZeros32(ph.Mask), Lanes: bits.OnesCount32(ph.Mask)})
 		}
 	}
-	return out, nil
+	return out
 }
 
 // Bank is the bank that holds the first byte of a cell.
 func (p *BankPattern) Bank(c Cell16) int {
 	line, elem := p.lined(c)
-	return p.at(line, elem) / 4 % 32
+	return check.Bank(p.at(line, elem))
 }
 
 // Asks reports whether a phase moves what a lane holds of a cell in its element.
@@ -138,27 +138,14 @@ func (p *BankPattern) matrix() []BankPhase {
 	var out []BankPhase
 	for e := 0; e < 16; e += chunk {
 		for line := 0; line < 16; line += 8 {
-			ph := BankPhase{First: line, Last: line + 7, Lane: e / chunk}
-			var words []int
+			var addr [32]int32
 			for i := range 8 {
-				first := p.at(line+i, e) / 4
-				words = append(words, first, first+1, first+2, first+3)
+				addr[i] = int32(p.at(line+i, e))
 			}
-			ph.count(words)
-			out = append(out, ph)
+			for ph := range check.BankPhases(&addr, 0xff, 16) {
+				out = append(out, BankPhase{BankPhase: ph, First: line, Last: line + 7, Lane: e / chunk})
+			}
 		}
 	}
 	return out
-}
-
-// count fills Words and Degree.
-func (ph *BankPhase) count(words []int) {
-	seen := map[int]bool{}
-	for _, w := range words {
-		if !seen[w] {
-			seen[w] = true
-			ph.Words[w%32]++
-			ph.Degree = max(ph.Degree, ph.Words[w%32])
-		}
-	}
 }

@@ -46,7 +46,7 @@ func TestBanks(t *testing.T) {
 		for _, ph := range phases {
 			got = append(got, ph.Degree)
 			for _, n := range ph.Words {
-				words += n
+				words += int(n)
 			}
 		}
 		if !slices.Equal(got, c.degrees) {
@@ -81,8 +81,8 @@ func TestBanksRefuses(t *testing.T) {
 	}
 }
 
-// What the strip says is what the checker measures on the kernel that ran: q, p and the accumulator of stage2, at the leading
-// dimensions that it has.
+// The addresses and widths that a pattern is asked for are those of the kernel that ran: the checker measures the same degrees
+// on q, p and the accumulator of stage2, at the leading dimensions that it has.
 func TestBanksAreTheCheckers(t *testing.T) {
 	s := openSession(t)
 	doc, err := s.Lut(t.Context(), debugkern.Request{Backend: "emu"}, debugkern.LutFilter{})

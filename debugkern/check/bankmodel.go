@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"math/bits"
 
@@ -18,15 +19,71 @@ const (
 	bankBytes = 4
 )
 
-// phaseLanes is how many lanes are served at once.
-func phaseLanes(bytes int) int {
-	switch {
-	case bytes <= 4:
-		return 32
-	case bytes == 8:
-		return 16
+// Bank is the bank that holds the byte at an address in shared memory.
+func Bank(addr int) int { return addr / bankBytes % bankCount }
+
+// BankPhase is what shared memory serves at once of a warp's access.
+type BankPhase struct {
+	Mask   uint32           // the lanes served
+	Words  [bankCount]uint8 // different 32-bit words that each bank has to give
+	Degree int              // the most of them: 1 is free of conflicts, n takes n transactions
+}
+
+// BankPhases goes through the phases of a warp's access to shared memory, in the order of the lanes: lane i of mask touches
+// bytes bytes (a power of two up to 16) at addr[i], aligned to that width. ldmatrix is an access of 16 bytes: lane i holds the
+// address of row i. A phase in which mask has no lane is left out. (CUDA C++ Best Practices Guide, "Shared Memory and Memory
+// Banks".)
+func BankPhases(addr *[32]int32, mask uint32, bytes int) iter.Seq[BankPhase] {
+	return func(yield func(BankPhase) bool) {
+		lanes := 32
+		if bytes > bankBytes {
+			lanes = 32 / (bytes / bankBytes)
+		}
+		words := (bytes + bankBytes - 1) / bankBytes
+		group := uint32(1<<lanes - 1)
+		for at := 0; at < 32; at += lanes {
+			if m := mask & (group << at); m != 0 && !yield(ask(addr, m, words)) {
+				return
+			}
+		}
 	}
-	return 8
+}
+
+// ask counts the words that the lanes of m ask of each bank, each a number of consecutive ones.
+func ask(addr *[32]int32, m uint32, words int) BankPhase {
+	p := BankPhase{Mask: m, Degree: 1}
+	var first [bankCount]int32    // word plus one that a bank gives first
+	var more [bankCount * 4]int32 // further words, of any bank
+	n := 0
+	for ; m != 0; m &= m - 1 {
+		w := addr[bits.TrailingZeros32(m)&31] / bankBytes
+		for end := w + int32(words); w < end; w++ {
+			b := w & (bankCount - 1)
+			switch first[b] {
+			case w + 1:
+				continue
+			case 0:
+				first[b], p.Words[b] = w+1, 1
+				continue
+			}
+			if !seen(more[:n], w+1) {
+				more[n] = w + 1
+				n++
+				p.Words[b]++
+				p.Degree = max(p.Degree, int(p.Words[b]))
+			}
+		}
+	}
+	return p
+}
+
+func seen(words []int32, w int32) bool {
+	for _, v := range words {
+		if v == w {
+			return true
+		}
+	}
+	return false
 }
 
 // service is what an access costs: phases is the least that its width needs, transactions what it takes, degree the most
@@ -39,60 +96,12 @@ func (s service) extra() int { return s.transactions - s.phases }
 // serve counts the transactions of a warp's access: lane i of mask touches bytes bytes at off[i].
 func serve(off *[32]int32, mask uint32, bytes int) service {
 	var s service
-	lanes := phaseLanes(bytes)
-	words := (bytes + bankBytes - 1) / bankBytes
-	group := uint32(1<<lanes - 1)
-	if lanes == 32 {
-		group = ^uint32(0)
-	}
-	for at := 0; at < 32; at += lanes {
-		m := mask >> at & group << at
-		if m == 0 {
-			continue
-		}
-		d := phase(off, m, words)
+	for p := range BankPhases(off, mask, bytes) {
 		s.phases++
-		s.transactions += d
-		s.degree = max(s.degree, d)
+		s.transactions += p.Degree
+		s.degree = max(s.degree, p.Degree)
 	}
 	return s
-}
-
-// phase is the most different words that the lanes of m ask of one bank.
-func phase(off *[32]int32, m uint32, words int) int {
-	var first [bankCount]int32 // word plus one that a bank gives first
-	var count [bankCount]uint8
-	var more [bankCount * 4]int32 // further words, of any bank
-	n, most := 0, 1
-	for ; m != 0; m &= m - 1 {
-		w := off[bits.TrailingZeros32(m)&31] / bankBytes
-		for end := w + int32(words); w < end; w++ {
-			b := w & (bankCount - 1)
-			switch first[b] {
-			case w + 1:
-				continue
-			case 0:
-				first[b], count[b] = w+1, 1
-				continue
-			}
-			if !seen(more[:n], w+1) {
-				more[n] = w + 1
-				n++
-				count[b]++
-				most = max(most, int(count[b]))
-			}
-		}
-	}
-	return most
-}
-
-func seen(words []int32, w int32) bool {
-	for _, v := range words {
-		if v == w {
-			return true
-		}
-	}
-	return false
 }
 
 // pattern is one way in which an instruction's lanes lie in an array, with how often it was seen. off is in bytes from the

@@ -177,7 +177,7 @@ func (p *Pane) phaseLine(ph *debugkern.BankPhase, w int) string {
 	return l.Right(style, fmt.Sprintf("%d×", ph.Degree), min(w, l.Col()+4)).Done()
 }
 
-func degreeDigit(n int) string {
+func degreeDigit(n uint8) string {
 	if n > 9 {
 		return "+"
 	}
