@@ -69,6 +69,7 @@ func (t *Toolchain) Compile(ctx context.Context, b Build) (*PTX, error) {
 // options are all that a build is compiled with.
 func (t *Toolchain) options(b Build) []string {
 	options := append(Options(b.Arch), b.Options...)
+	options = append(options, "--pre-include="+preInclude)
 	for _, dir := range append(slices.Clone(b.Include), t.IncludeDirs...) {
 		options = append(options, "--include-path="+dir)
 	}

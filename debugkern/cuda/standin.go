@@ -14,6 +14,10 @@ import (
 //go:embed standin
 var standinFiles embed.FS
 
+// preInclude is the stand-in for what nvcc reads before every source: INFINITY, NAN, INT_MAX and std::sqrt are there with no
+// include. It defines macros and names in std and generates nothing: the PTX of a source that does without them is the same.
+const preInclude = "tilescope_nvcc.h"
+
 // standins are the texts by the name a source includes them by: "cstdint".
 var standins = sync.OnceValue(func() map[string]string {
 	out := map[string]string{}

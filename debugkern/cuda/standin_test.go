@@ -65,6 +65,41 @@ extern "C" __global__ void k(float* x, const uint8_t* bytes, int n) {
 	}
 }
 
+// What nvcc knows in a source without a single include is known here too, and a source that brings its own is not disturbed.
+func TestNothingIncluded(t *testing.T) {
+	tc := toolchain(t)
+	compile := func(name, source string) string {
+		t.Helper()
+		p, err := tc.Compile(t.Context(), Build{Name: name, Source: source, Arch: "sm_80"})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return p.Text
+	}
+	text := compile("nothing.cu", `extern "C" __global__ void k(float* x, int n) {
+    assert(n < INT_MAX);
+    x[0] = fmaxf(-INFINITY, x[1]);
+    x[1] = NAN;
+    x[2] = std::sqrt(x[3]) + HUGE_VALF + float(M_PI);
+    std::memcpy(&x[4], &x[5], sizeof(float));
+}
+`)
+	if !strings.Contains(text, "0fFF800000") || !strings.Contains(text, "nothing.cu") || strings.Contains(text, preInclude) {
+		t.Errorf("no -inf in the PTX, or another file than the source's own:\n%s", text)
+	}
+	text = compile("own.cu", `#ifndef INFINITY
+#define INFINITY never
+#endif
+#define NAN __int_as_float(0x7fc00000)
+typedef unsigned int uint32_t;
+typedef unsigned long uint64_t;
+extern "C" __global__ void k(float* x, uint32_t n) { x[n] = NAN; }
+`)
+	if !strings.Contains(text, "2143289344") {
+		t.Errorf("the source's own NAN does not win:\n%s", text)
+	}
+}
+
 // The same source compiled again and again gives the same PTX, whether headers are precompiled by then or not.
 func TestCompileAgain(t *testing.T) {
 	tc := toolchain(t)
