@@ -8,7 +8,10 @@
 // It must not know manifests, PTX, backends or arithmetic beyond widening a bit pattern.
 package probes
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Stage identifies one step of the attention computation. The order is the contract's order of stage names.
 type Stage uint8
@@ -37,12 +40,8 @@ func (s Stage) String() string {
 
 // ParseStage returns the stage of that (case-sensitive) name.
 func ParseStage(name string) (Stage, bool) {
-	for i, n := range stageNames {
-		if n == name {
-			return Stage(i), true
-		}
-	}
-	return 0, false
+	i := slices.Index(stageNames[:], name)
+	return Stage(max(i, 0)), i >= 0
 }
 
 // StageSet is a bit set of stages, bit i for Stage i: the stage mask of the control block.

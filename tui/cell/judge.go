@@ -9,6 +9,7 @@ package cell
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"tilescope/debugkern"
@@ -37,12 +38,8 @@ func (d Diff) Next() Diff {
 
 // ParseDiff reads a measure's name.
 func ParseDiff(name string) (Diff, bool) {
-	for i, n := range diffNames {
-		if n == name {
-			return Diff(i), true
-		}
-	}
-	return 0, false
+	i := slices.Index(diffNames[:], name)
+	return Diff(max(i, 0)), i >= 0
 }
 
 // Ref is which reference stands in the second column.
@@ -63,12 +60,8 @@ func (r Ref) String() string { return refNames[r] }
 
 // ParseRef reads a reference's name.
 func ParseRef(name string) (Ref, bool) {
-	for i, n := range refNames {
-		if n == name {
-			return Ref(i), true
-		}
-	}
-	return 0, false
+	i := slices.Index(refNames[:], name)
+	return Ref(max(i, 0)), i >= 0
 }
 
 // Bound is where a cell counts as bad on screen: 0 is the derived bound, else a number of ulps.
@@ -135,6 +128,23 @@ type Cell struct {
 
 	Other   uint64 // the other backend's bits, where both executed
 	Differs bool   // they are not this one's
+}
+
+// Standing is how a cell stands to its bound in a word: within, equal, and where it is bad below, above, inf or nan.
+func (c Cell) Standing() string {
+	switch {
+	case math.IsNaN(c.Got) && c.Bad:
+		return "nan"
+	case math.IsInf(c.Got, 0) && c.Bad:
+		return "inf"
+	case c.Bad && c.Delta < 0:
+		return "below"
+	case c.Bad:
+		return "above"
+	case c.Equal:
+		return "equal"
+	}
+	return "within"
 }
 
 // Name is the reference's: local, global or mirrored.
@@ -270,6 +280,16 @@ type Stats struct {
 	Lo, Hi     float64 // finite values of kernel and reference together
 	Differing  int     // cells that the other backend computed differently, where both executed
 	Bins       [7]int  // signed error by multiples of the bound: < -4, -4…-1, -1…0, 0, 0…1, 1…4, > 4
+}
+
+// Level places v among n steps from the least to the greatest value.
+func (s *Stats) Level(v float64, n int) int {
+	span := s.Hi - s.Lo
+	if !(span > 0) || math.IsNaN(v) {
+		return 0
+	}
+	f := (v - s.Lo) / span
+	return min(n-1, int(max(0, min(1, f))*float64(n-1)+0.5))
 }
 
 // Stats goes over every compared cell.

@@ -2,6 +2,7 @@ package cell
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,12 +31,8 @@ func (f Format) Next() Format { return (f + 1) % numFormats }
 
 // ParseFormat reads a format's name.
 func ParseFormat(name string) (Format, bool) {
-	for i, n := range formatNames {
-		if n == name {
-			return Format(i), true
-		}
-	}
-	return 0, false
+	i := slices.Index(formatNames[:], name)
+	return Format(max(i, 0)), i >= 0
 }
 
 // Width is how many columns a number of type t takes in this format; wide allows more digits.

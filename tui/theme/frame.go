@@ -41,3 +41,16 @@ func (f *Frame[F]) Draw(draw func() []string) []string {
 	}
 	return f.lines
 }
+
+// Into scrolls a window of n (at least one) over total lines or columns: it returns the first shown so that at is among them,
+// moving first as little as it can.
+func Into(first, at, n, total int) int {
+	n = max(n, 1)
+	if at < first {
+		first = at
+	}
+	if at >= first+n {
+		first = at - n + 1
+	}
+	return max(0, min(first, total-n))
+}

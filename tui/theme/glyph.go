@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -88,17 +87,4 @@ func (t *Theme) Celsius(degrees int) string {
 		return strconv.Itoa(degrees) + "C"
 	}
 	return strconv.Itoa(degrees) + "°C"
-}
-
-// Width is the number of columns s takes when a Line writes it.
-func (t *Theme) Width(s string) int {
-	n := 0
-	for _, r := range s {
-		if r < utf8.RuneSelf {
-			n++
-		} else if _, ok := t.glyph(r); ok {
-			n++
-		}
-	}
-	return n
 }

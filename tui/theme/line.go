@@ -1,7 +1,6 @@
 package theme
 
 import (
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -84,6 +83,14 @@ func (l *Line) Repeat(s Style, g string, n int) *Line {
 // Space writes n blanks.
 func (l *Line) Space(n int) *Line { return l.Repeat(l.t.Text, " ", n) }
 
+// Pointer begins a row of a list: the pointer where the row is the one that is meant, else a blank.
+func (l *Line) Pointer(here bool) *Line {
+	if here {
+		return l.Glyph(l.t.Accent, l.t.Glyph.Pointer)
+	}
+	return l.Space(1)
+}
+
 // Pad fills with blanks up to column col.
 func (l *Line) Pad(col int) *Line { return l.Space(col - l.w) }
 
@@ -122,90 +129,6 @@ func (l *Line) DoneIn(s Style) string {
 		l.b.WriteString(reset)
 	}
 	return l.b.String()
-}
-
-// Fit cuts text to w columns, with an ellipsis where something was cut.
-func (t *Theme) Fit(text string, w int) string {
-	if t.Width(text) <= w {
-		return text
-	}
-	if w <= 0 {
-		return ""
-	}
-	n := 0
-	for i, r := range text {
-		if _, ok := t.glyph(r); !ok {
-			continue
-		}
-		if n == w-1 {
-			return text[:i] + t.Glyph.Ellipsis
-		}
-		n++
-	}
-	return text
-}
-
-// Wrap breaks text into lines of at most w columns, at blanks where there are any. A newline breaks too.
-func (t *Theme) Wrap(text string, w int) []string {
-	var out []string
-	for _, para := range strings.Split(text, "\n") {
-		out = append(out, t.wrapLine(para, max(w, 1))...)
-	}
-	return out
-}
-
-func (t *Theme) wrapLine(text string, w int) []string {
-	var out []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		for {
-			if line == "" && t.Width(word) > w {
-				cut := runePrefix(word, w)
-				out = append(out, cut)
-				word = word[len(cut):]
-				continue
-			}
-			break
-		}
-		switch {
-		case word == "":
-		case line == "":
-			line = word
-		case t.Width(line)+1+t.Width(word) <= w:
-			line += " " + word
-		default:
-			out = append(out, line)
-			line = ""
-			for t.Width(word) > w {
-				cut := runePrefix(word, w)
-				out = append(out, cut)
-				word = word[len(cut):]
-			}
-			line = word
-		}
-	}
-	if line != "" || len(out) == 0 {
-		out = append(out, line)
-	}
-	return out
-}
-
-// Count writes a number of things: 1 finding, 2 findings.
-func Count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
-}
-
-func runePrefix(s string, n int) string {
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
 }
 
 func plainASCII(s string) bool {

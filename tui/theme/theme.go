@@ -95,6 +95,23 @@ func (t *Theme) VerdictMark(v string) string {
 	return t.Glyph.Off
 }
 
+// ErrorMark is an error against its bound as a glyph: nan, inf, below, above; equal; within.
+func (t *Theme) ErrorMark(standing string) (string, Style) {
+	switch standing {
+	case "nan":
+		return t.Glyph.NaN, t.Wrong
+	case "inf":
+		return t.Glyph.Inf, t.Wrong
+	case "below":
+		return t.Glyph.Below, t.Wrong
+	case "above":
+		return t.Glyph.Above, t.Wrong
+	case "equal":
+		return t.Glyph.Equal, t.Dim
+	}
+	return t.Glyph.Within, t.Dim
+}
+
 // colour is one role's colour: as RGB, and its nearest among the sixteen. A role is written as one of 256 colours, which
 // is half the bytes and close enough; a heat map's levels are written as they are.
 type colour struct {

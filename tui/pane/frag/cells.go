@@ -18,7 +18,7 @@ const tileLabel = 3
 func (p *Pane) pitch() int { return max(2, min(7, (p.tile.w-tileFrame)/16)) }
 
 // firstRow is the first row of the tile on screen: all 16 fit but on the lowest screens.
-func (p *Pane) firstRow() int { return into(0, p.cell[0], max(1, p.tile.h-3), 16) }
+func (p *Pane) firstRow() int { return theme.Into(0, p.cell[0], max(1, p.tile.h-3), 16) }
 
 // drawTile is the 16×16 block: in each cell the lane or element that holds it, or the run's value or error.
 func (p *Pane) drawTile(a area) []string {
@@ -39,7 +39,7 @@ func (p *Pane) drawTile(a area) []string {
 	if p.live.Raw {
 		title += fmt.Sprintf(" · warp %d", p.block())
 	}
-	head := p.th.Line(w).Space(tileLabel)
+	head := p.Theme.Line(w).Space(tileLabel)
 	for c := range 16 {
 		name := strconv.Itoa(p.origin[1] + c)
 		if pitch >= 5 {
@@ -50,16 +50,16 @@ func (p *Pane) drawTile(a area) []string {
 				head.Pad(tileLabel + pitch*(c+1))
 				continue
 			}
-			head.Pad(tileLabel+pitch*c+1).Add(p.th.Dim, name)
+			head.Pad(tileLabel+pitch*c+1).Add(p.Theme.Dim, name)
 			continue
 		}
-		head.Right(p.th.Dim, name, tileLabel+pitch*(c+1))
+		head.Right(p.Theme.Dim, name, tileLabel+pitch*(c+1))
 	}
 	lines := []string{head.Done()}
 	for r := p.firstRow(); r < 16; r++ {
 		lines = append(lines, p.tileLine(letter, r, w, pitch))
 	}
-	return p.th.Box(title, note, lines, a.w, a.h, p.focus == Tile)
+	return p.Theme.Box(title, note, lines, a.w, a.h, p.Focus == Tile)
 }
 
 // block is the number of the 16×16 block in the stage's tile, counted row by row.
@@ -72,7 +72,7 @@ func (p *Pane) block() int {
 }
 
 func (p *Pane) tileLine(letter string, row, w, pitch int) string {
-	l := p.th.Line(w).Add(p.th.Dim, p.th.Fit(letter+strconv.Itoa(p.origin[0]+row), tileLabel)).Pad(tileLabel)
+	l := p.Theme.Line(w).Add(p.Theme.Dim, p.Theme.Fit(letter+strconv.Itoa(p.origin[0]+row), tileLabel)).Pad(tileLabel)
 	x, _ := p.holder()
 	here := row == p.cell[0]
 	for col := range 16 {
@@ -84,12 +84,12 @@ func (p *Pane) tileLine(letter string, row, w, pitch int) string {
 		p.separator(l, here && col == p.cell[1], here && col == p.cell[1]+1, mark)
 		text, style := p.tileCell(c, pitch-1)
 		if h := p.holders[c]; len(h) > 0 && h[0].lane == x.lane {
-			style = p.th.Select
+			style = p.Theme.Select
 		}
-		l.Repeat(style, " ", pitch-1-p.th.Width(text)).Add(style, text)
+		l.Repeat(style, " ", pitch-1-p.Theme.Width(text)).Add(style, text)
 	}
 	if here && p.cell[1] == 15 {
-		l.Glyph(p.th.Mark, p.th.Glyph.Right)
+		l.Glyph(p.Theme.Mark, p.Theme.Glyph.Right)
 	}
 	return l.Done()
 }
@@ -101,15 +101,15 @@ func (p *Pane) tileCell(c debugkern.Cell16, n int) (string, theme.Style) {
 	case p.shows >= Value:
 		return p.number(c, n)
 	case len(h) == 0:
-		return p.th.Glyph.Wrong, p.th.Wrong
+		return p.Theme.Glyph.Wrong, p.Theme.Wrong
 	}
 	of, base := h[0].lane, 32
 	if p.shows == Element {
 		of, base = h[0].element, 16
 	}
-	style := p.th.Text
+	style := p.Theme.Text
 	if p.bad(c) {
-		style = p.th.Wrong
+		style = p.Theme.Wrong
 	}
 	text := strconv.Itoa(of)
 	if n == 1 {
@@ -122,52 +122,34 @@ func (p *Pane) tileCell(c debugkern.Cell16, n int) (string, theme.Style) {
 func (p *Pane) number(c debugkern.Cell16, n int) (string, theme.Style) {
 	x, ok := p.value(c)
 	if !ok {
-		return p.th.Glyph.Off, p.th.Off
+		return p.Theme.Glyph.Off, p.Theme.Off
 	}
 	if p.shows == Error {
-		mark, style := p.mark(x)
+		mark, style := p.Theme.ErrorMark(x.Standing())
 		if n < 4 || x.Equal && !x.Bad {
 			return mark, style
 		}
 		return cell.DiffULP.ErrorText(x, n-1) + mark, style
 	}
-	style := p.th.Text
-	if p.th.Colours() {
-		style = p.th.Value[p.level(x.Got, len(p.th.Value))]
+	style := p.Theme.Text
+	if p.Theme.Colours() {
+		style = p.Theme.Value[p.stats.Level(x.Got, len(p.Theme.Value))]
 	}
 	switch {
 	case n >= 3:
 		return cell.FixedText(x.Got, n), style
 	case math.IsNaN(x.Got):
-		return p.th.Glyph.NaN, style
+		return p.Theme.Glyph.NaN, style
 	case math.IsInf(x.Got, 0):
-		return p.th.Glyph.Inf, style
+		return p.Theme.Glyph.Inf, style
 	}
-	return strconv.Itoa(p.level(x.Got, 10)), style
-}
-
-// mark is an error against its bound, as a glyph.
-func (p *Pane) mark(x cell.Cell) (string, theme.Style) {
-	g := p.th.Glyph
-	switch {
-	case math.IsNaN(x.Got) && x.Bad:
-		return g.NaN, p.th.Wrong
-	case math.IsInf(x.Got, 0) && x.Bad:
-		return g.Inf, p.th.Wrong
-	case x.Bad && x.Delta < 0:
-		return g.Below, p.th.Wrong
-	case x.Bad:
-		return g.Above, p.th.Wrong
-	case x.Equal:
-		return g.Equal, p.th.Dim
-	}
-	return g.Within, p.th.Dim
+	return strconv.Itoa(p.stats.Level(x.Got, 10)), style
 }
 
 // Side is the lane at the cursor as a box of its own, empty without a map.
 func (p *Pane) Side(w, h int) []string {
 	if p.fragment() == nil || h < 4 || w < 30 {
-		return p.th.Box("LANE", "", nil, w, h, false)
+		return p.Theme.Box("LANE", "", nil, w, h, false)
 	}
 	return p.drawLane(area{w: w, h: h})
 }
@@ -177,34 +159,34 @@ func (p *Pane) drawLane(a area) []string {
 	f, held := p.fragment(), p.held()
 	x, _ := p.holder()
 	w := a.w - 2
-	head := p.th.Line(w).Add(p.th.Dim, "  el  cell")
+	head := p.Theme.Line(w).Add(p.Theme.Dim, "  el  cell")
 	if held != nil {
-		head.Pad(12).Add(p.th.Dim, "table")
+		head.Pad(12).Add(p.Theme.Dim, "table")
 	}
 	columns := "    kernel reference       error"
 	if w < wideLane {
 		columns = "   kernel     error"
 	}
-	lines := []string{head.Pad(20).Add(p.th.Dim, columns).Done()}
+	lines := []string{head.Pad(20).Add(p.Theme.Dim, columns).Done()}
 	cells := f.doc.Lanes[x.lane]
-	first := into(0, x.element, max(1, a.h-3), len(cells))
+	first := theme.Into(0, x.element, max(1, a.h-3), len(cells))
 	for e := first; e < len(cells); e++ {
 		pointer := " "
 		if e == x.element {
-			pointer = p.th.Glyph.Pointer
+			pointer = p.Theme.Glyph.Pointer
 		}
-		l := p.th.Line(w).Add(p.th.Mark, pointer).Right(p.th.Text, strconv.Itoa(e), 4).Right(p.th.Text, pair(cells[e]), 10)
+		l := p.Theme.Line(w).Add(p.Theme.Mark, pointer).Right(p.Theme.Text, strconv.Itoa(e), 4).Right(p.Theme.Text, pair(cells[e]), 10)
 		if held != nil && e < len(held.Cells[x.lane]) {
 			l.Space(1)
 			if t := held.Cells[x.lane][e]; t == cells[e] {
-				l.Add(p.th.OK, p.th.Glyph.OK+" "+pair(t))
+				l.Add(p.Theme.OK, p.Theme.Glyph.OK+" "+pair(t))
 			} else {
-				l.Add(p.th.Wrong, p.th.Glyph.Wrong+" "+pair(t))
+				l.Add(p.Theme.Wrong, p.Theme.Glyph.Wrong+" "+pair(t))
 			}
 		}
 		lines = append(lines, p.laneValue(l.Pad(20), cells[e]).Done())
 	}
-	return p.th.Box(fmt.Sprintf("LANE %d", x.lane), p.names(x.lane), lines, a.w, a.h, false)
+	return p.Theme.Box(fmt.Sprintf("LANE %d", x.lane), p.names(x.lane), lines, a.w, a.h, false)
 }
 
 // names is where a lane stands: group and place in it, in the terms of the PTX ISA.
@@ -220,18 +202,18 @@ func pair(c debugkern.Cell16) string { return fmt.Sprintf("%d,%d", c[0], c[1]) }
 func (p *Pane) laneValue(l *theme.Line, c debugkern.Cell16) *theme.Line {
 	x, ok := p.value(c)
 	if !ok {
-		return l.Right(p.th.Off, p.th.Glyph.Off, l.Col()+10)
+		return l.Right(p.Theme.Off, p.Theme.Glyph.Off, l.Col()+10)
 	}
 	at, end := l.Col(), 32
-	l.Right(p.th.Text, cell.Long(x.Got), at+10)
+	l.Right(p.Theme.Text, cell.Long(x.Got), at+10)
 	if l.Left() < wideLane-30 {
 		end = 21
 	} else {
-		l.Right(p.th.Text, cell.Long(x.Want), at+20)
+		l.Right(p.Theme.Text, cell.Long(x.Want), at+20)
 	}
-	style, mark := p.th.OK, p.th.Glyph.OK
+	style, mark := p.Theme.OK, p.Theme.Glyph.OK
 	if x.Bad {
-		style, mark = p.th.Wrong, p.th.Glyph.Wrong
+		style, mark = p.Theme.Wrong, p.Theme.Glyph.Wrong
 	}
 	text := strings.TrimSpace(fmt.Sprintf("%+d ulp", x.ULP))
 	if math.IsNaN(x.Delta) || math.IsInf(x.Delta, 0) {
@@ -242,9 +224,9 @@ func (p *Pane) laneValue(l *theme.Line, c debugkern.Cell16) *theme.Line {
 	} else {
 		mark += " ≤"
 	}
-	l.Right(p.th.Text, text, at+end).Space(1).Add(style, mark)
+	l.Right(p.Theme.Text, text, at+end).Space(1).Add(style, mark)
 	if bound := fmt.Sprintf(" %.1e", x.Bound); len(bound) <= l.Left() {
-		l.Add(p.th.Dim, bound)
+		l.Add(p.Theme.Dim, bound)
 	}
 	return l
 }

@@ -42,79 +42,79 @@ const roomy = 110
 
 // verdictLine: acc f32 row on emulator: each cell once · table WMMA_ACCUM_LUT ✗ covers every cell, order wrong: sorted by row
 func (p *Pane) verdictLine() string {
-	l := p.th.Line(p.w).Space(1)
-	l.Add(p.th.Strong, p.choice())
-	if device, _, _ := strings.Cut(p.data.Backend, " ("); p.w >= roomy {
-		l.Add(p.th.Text, " on "+device)
+	l := p.Theme.Line(p.W).Space(1)
+	l.Add(p.Theme.Strong, p.choice())
+	if device, _, _ := strings.Cut(p.data.Backend, " ("); p.W >= roomy {
+		l.Add(p.Theme.Text, " on "+device)
 	}
-	l.Add(p.th.Text, ": "+p.coverage())
-	l.Add(p.th.Dim, " · ")
+	l.Add(p.Theme.Text, ": "+p.coverage())
+	l.Add(p.Theme.Dim, " · ")
 	t := p.data.Table
 	switch {
 	case t == nil && p.data.Target == "":
-		return l.Add(p.th.Dim, "no run yet").Done()
+		return l.Add(p.Theme.Dim, "no run yet").Done()
 	case t == nil:
-		return l.Add(p.th.Dim, p.data.Target+" has no table of its own").Done()
+		return l.Add(p.Theme.Dim, p.data.Target+" has no table of its own").Done()
 	}
 	verdict := "right"
-	style, mark := p.th.OK, p.th.Glyph.OK
+	style, mark := p.Theme.OK, p.Theme.Glyph.OK
 	if !*t.Covered || !*t.Ordered {
-		style, mark = p.th.Wrong, p.th.Glyph.Wrong
+		style, mark = p.Theme.Wrong, p.Theme.Glyph.Wrong
 		verdict = strings.Replace(t.Explanation, "order wrong:", fmt.Sprintf("order wrong in %d of 256:", len(t.Wrong)), 1)
-		if p.w < roomy { // that it covers every cell goes without saying where the order is what is wrong
+		if p.W < roomy { // that it covers every cell goes without saying where the order is what is wrong
 			verdict = strings.TrimPrefix(t.Explanation, "covers every cell, ")
 		}
 	}
-	l.Add(style, mark+" ").Add(p.th.Text, t.Name+" ")
-	if p.th.Width(verdict) > l.Left() {
+	l.Add(style, mark+" ").Add(p.Theme.Text, t.Name+" ")
+	if p.Theme.Width(verdict) > l.Left() {
 		verdict, _, _ = strings.Cut(verdict, ";")
 	}
-	return l.Add(style, p.th.Fit(verdict, l.Left())).Done()
+	return l.Add(style, p.Theme.Fit(verdict, l.Left())).Done()
 }
 
 // cellLine: lane 4 element 5 = (9,9) · q17,k9 k 2.6250 r 1.3125 Δ +1024 ulp ✗ > bound 4.9e-04
 func (p *Pane) cellLine() string {
 	x, ok := p.holder()
-	l := p.th.Line(p.w).Space(1)
+	l := p.Theme.Line(p.W).Space(1)
 	if !ok {
-		return l.Add(p.th.Wrong, fmt.Sprintf("no element holds (%s)", pair(p.cell))).Done()
+		return l.Add(p.Theme.Wrong, fmt.Sprintf("no element holds (%s)", pair(p.cell))).Done()
 	}
 	holds, says := "lane %d element %d holds %s", " %s table says %s"
-	if p.w < roomy {
+	if p.W < roomy {
 		holds, says = "lane %d e%d %s", " %s table %s"
 	}
-	l.Add(p.th.Strong, fmt.Sprintf(holds, x.lane, x.element, pair(p.cell)))
+	l.Add(p.Theme.Strong, fmt.Sprintf(holds, x.lane, x.element, pair(p.cell)))
 	if t := p.held(); t != nil {
 		if c := t.Cells[x.lane][x.element]; c != p.cell {
-			l.Add(p.th.Wrong, fmt.Sprintf(says, p.th.Glyph.Wrong, pair(c)))
+			l.Add(p.Theme.Wrong, fmt.Sprintf(says, p.Theme.Glyph.Wrong, pair(c)))
 		}
 	}
-	if pattern := p.pattern(p.fragment()); p.refused == nil && p.w >= roomy {
-		l.Add(p.th.Text, fmt.Sprintf(" bank %d", pattern.Bank(p.cell)))
+	if pattern := p.pattern(p.fragment()); p.refused == nil && p.W >= roomy {
+		l.Add(p.Theme.Text, fmt.Sprintf(" bank %d", pattern.Bank(p.cell)))
 	}
 	v, ok := p.value(p.cell)
 	if !ok {
-		return l.Add(p.th.Dim, " · "+p.absent()).Done()
+		return l.Add(p.Theme.Dim, " · "+p.absent()).Done()
 	}
-	l.Add(p.th.Dim, " · ").Add(p.th.Text, fmt.Sprintf("k %s r %s ", cell.Long(v.Got), cell.Long(v.Want)))
+	l.Add(p.Theme.Dim, " · ").Add(p.Theme.Text, fmt.Sprintf("k %s r %s ", cell.Long(v.Got), cell.Long(v.Want)))
 	return p.errorText(l, v).Done()
 }
 
 func (p *Pane) errorText(l *theme.Line, v cell.Cell) *theme.Line {
 	if math.IsNaN(v.Delta) || math.IsInf(v.Delta, 0) {
-		l.Add(p.th.Text, "not finite ")
+		l.Add(p.Theme.Text, "not finite ")
 	} else {
-		l.Add(p.th.Text, fmt.Sprintf("Δ %+d ulp ", v.ULP))
+		l.Add(p.Theme.Text, fmt.Sprintf("Δ %+d ulp ", v.ULP))
 	}
-	style, mark := p.th.OK, p.th.Glyph.OK+" ≤ "
+	style, mark := p.Theme.OK, p.Theme.Glyph.OK+" ≤ "
 	if v.Bad {
-		style, mark = p.th.Wrong, p.th.Glyph.Wrong+" > "
+		style, mark = p.Theme.Wrong, p.Theme.Glyph.Wrong+" > "
 	}
 	limit := fmt.Sprintf("%.1e", v.Bound)
 	if p.live.Bound > 0 {
 		limit = p.live.Bound.String()
 	}
-	return l.Add(style, mark).Add(p.th.Text, "bound "+limit)
+	return l.Add(style, mark).Add(p.Theme.Text, "bound "+limit)
 }
 
 // absent says why the cell has no value.
@@ -131,28 +131,28 @@ func (p *Pane) absent() string {
 
 // writerLine is who wrote the cell, beside who the map says holds it.
 func (p *Pane) writerLine() string {
-	l := p.th.Line(p.w).Space(1)
+	l := p.Theme.Line(p.W).Space(1)
 	if v := p.live.View; v != nil {
 		blocks := max(1, v.Got.Rows/16) * max(1, v.Got.Cols/16)
-		l.Add(p.th.Text, fmt.Sprintf("%s block %s kv %d: 16×16 block %d of %d", v.Stage, v.Block, v.KVTile, p.block()+1, blocks))
+		l.Add(p.Theme.Text, fmt.Sprintf("%s block %s kv %d: 16×16 block %d of %d", v.Stage, v.Block, v.KVTile, p.block()+1, blocks))
 		if p.live.Raw {
-			l.Add(p.th.Text, fmt.Sprintf(", the accumulator of warp %d", p.block()))
+			l.Add(p.Theme.Text, fmt.Sprintf(", the accumulator of warp %d", p.block()))
 		}
-		l.Add(p.th.Dim, " · ")
+		l.Add(p.Theme.Dim, " · ")
 	}
 	switch w := p.live.Writer; {
 	case w != nil:
-		l.Add(p.th.Text, fmt.Sprintf("written by warp %d lane %d", w.Warp, w.Lane))
+		l.Add(p.Theme.Text, fmt.Sprintf("written by warp %d lane %d", w.Warp, w.Lane))
 		if w.Fragment != "" {
-			l.Add(p.th.Text, " "+w.Fragment)
+			l.Add(p.Theme.Text, " "+w.Fragment)
 		}
 		if w.Source != nil {
-			l.Add(p.th.Text, fmt.Sprintf(" · line %d", w.Source.Line))
+			l.Add(p.Theme.Text, fmt.Sprintf(" · line %d", w.Source.Line))
 		}
 	case p.live.Note != "":
-		l.Add(p.th.Dim, p.live.Note)
+		l.Add(p.Theme.Dim, p.live.Note)
 	default:
-		l.Add(p.th.Dim, "the writer is looked for once the cursor rests")
+		l.Add(p.Theme.Dim, "the writer is looked for once the cursor rests")
 	}
 	return l.Done()
 }

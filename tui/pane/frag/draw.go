@@ -2,7 +2,6 @@ package frag
 
 import (
 	"fmt"
-	"math"
 
 	"tilescope/debugkern"
 	"tilescope/tui/cell"
@@ -20,24 +19,24 @@ const (
 
 // layout computes the areas.
 func (p *Pane) layout() {
-	p.changed = true
+	p.Changed = true
 	detail := 2
-	if p.h >= 30 {
+	if p.H >= 30 {
 		detail = 3
 	}
-	main := max(0, p.h-detail)
+	main := max(0, p.H-detail)
 	elements := 8
 	if f := p.fragment(); f != nil && len(f.doc.Lanes) > 0 {
 		elements = len(f.doc.Lanes[0])
 	}
 	whole := gridWidth(elements)
 	pitch := 2
-	for pitch < 7 && p.w-(16*(pitch+1)+tileFrame) >= 42 && p.w-(16*(pitch+1)+tileFrame) >= min(whole, gridWidth(8)) {
+	for pitch < 7 && p.W-(16*(pitch+1)+tileFrame) >= 42 && p.W-(16*(pitch+1)+tileFrame) >= min(whole, gridWidth(8)) {
 		pitch++
 	}
-	left := p.w - (16*pitch + tileFrame)
+	left := p.W - (16*pitch + tileFrame)
 	p.second = area{}
-	if p.w >= besideFrom && p.held() != nil {
+	if p.W >= besideFrom && p.held() != nil {
 		left = 2 * gridWidth(8)
 	} else {
 		left = min(left, max(whole, 42))
@@ -47,7 +46,7 @@ func (p *Pane) layout() {
 		strip = 5
 	}
 	p.grid = area{0, 0, left, max(0, min(main-strip, 32+3))}
-	if p.w >= besideFrom && p.held() != nil {
+	if p.W >= besideFrom && p.held() != nil {
 		p.grid.w = left / 2
 		p.second = area{p.grid.w, 0, left - p.grid.w, p.grid.h}
 	}
@@ -56,8 +55,8 @@ func (p *Pane) layout() {
 	if main-tileLines >= 6 {
 		tile = tileLines
 	}
-	p.tile = area{left, 0, p.w - left, tile}
-	p.lane = area{left, tile, p.w - left, main - tile}
+	p.tile = area{left, 0, p.W - left, tile}
+	p.lane = area{left, tile, p.W - left, main - tile}
 	p.scroll()
 }
 
@@ -70,46 +69,29 @@ func (p *Pane) rows() int { return max(1, p.grid.h-3) }
 
 // scroll moves the grid's window to its cursor.
 func (p *Pane) scroll() {
-	p.changed = true
+	p.Changed = true
 	x, ok := p.holder()
 	f := p.fragment()
 	if !ok || f == nil {
 		return
 	}
-	p.top = into(p.top, x.lane, p.rows(), len(f.doc.Lanes))
-	p.left = into(p.left, x.element, p.entries(), len(f.doc.Lanes[0]))
-}
-
-// into returns the first index of a window of n that shows at, moving first as little as it can.
-func into(first, at, n, total int) int {
-	if at < first {
-		first = at
-	}
-	if at >= first+n {
-		first = at - n + 1
-	}
-	return max(0, min(first, total-n))
+	p.top = theme.Into(p.top, x.lane, p.rows(), len(f.doc.Lanes))
+	p.left = theme.Into(p.left, x.element, p.entries(), len(f.doc.Lanes[0]))
 }
 
 // View returns the pane's lines, each of its full width.
-func (p *Pane) View() []string {
-	if p.changed {
-		p.changed = false
-		p.lines = p.draw()
-	}
-	return p.lines
-}
+func (p *Pane) View() []string { return p.Draw(p.draw) }
 
 func (p *Pane) draw() []string {
-	if p.w < 78 || p.h < 12 {
-		return p.th.Blank(p.w, p.h)
+	if p.W < 78 || p.H < 12 {
+		return p.Theme.Blank(p.W, p.H)
 	}
 	if p.fragment() == nil {
 		text := p.data.Message
 		if text == "" {
 			text = "no fragment map"
 		}
-		return p.th.Box("FRAGMENT", "", p.wrapped(text, p.w-2, p.th.Text), p.w, p.h, p.focus >= 0)
+		return p.Theme.Box("FRAGMENT", "", p.wrapped(text, p.W-2, p.Theme.Text), p.W, p.H, p.Focus >= 0)
 	}
 	left := p.drawGrid(p.grid, p.table)
 	if p.second.h > 0 {
@@ -121,7 +103,7 @@ func (p *Pane) draw() []string {
 		right = append(right, p.drawLane(p.lane)...)
 	}
 	out := theme.Beside(left, right)
-	return append(out, p.detail(p.h-len(out))...)
+	return append(out, p.detail(p.H-len(out))...)
 }
 
 // drawGrid is the lanes with their elements: the cells that the hardware has there, or the table's.
@@ -137,25 +119,25 @@ func (p *Pane) drawGrid(a area, table bool) []string {
 	if table {
 		note = ""
 	}
-	head := p.th.Line(w).Space(laneLabel)
+	head := p.Theme.Line(w).Space(laneLabel)
 	last := min(p.left+p.entries(), len(f.doc.Lanes[0]))
 	for e := p.left; e < last; e++ {
-		head.Right(p.th.Dim, fmt.Sprintf("e%d", e), head.Col()+entryWidth)
+		head.Right(p.Theme.Dim, fmt.Sprintf("e%d", e), head.Col()+entryWidth)
 	}
 	lines := []string{head.Done()}
 	for l := p.top; l < min(p.top+p.rows(), len(f.doc.Lanes)); l++ {
 		lines = append(lines, p.gridLine(l, last, w, x, table))
 	}
-	return p.th.Box(title, note, lines, a.w, a.h, p.focus == Grid)
+	return p.Theme.Box(title, note, lines, a.w, a.h, p.Focus == Grid)
 }
 
 func (p *Pane) gridLine(lane, last, w int, x at, table bool) string {
 	f, held := p.fragment(), p.held()
-	label := p.th.Dim
+	label := p.Theme.Dim
 	if lane == x.lane {
-		label = p.th.Strong
+		label = p.Theme.Strong
 	}
-	line := p.th.Line(w).Right(label, fmt.Sprint(lane), laneLabel-1).Space(1)
+	line := p.Theme.Line(w).Right(label, fmt.Sprint(lane), laneLabel-1).Space(1)
 	for e := p.left; e < last; e++ {
 		c := f.doc.Lanes[lane][e]
 		wrong := held != nil && e < len(held.Cells[lane]) && held.Cells[lane][e] != c
@@ -168,13 +150,13 @@ func (p *Pane) gridLine(lane, last, w int, x at, table bool) string {
 		case p.shows >= Value:
 			mark = p.badMark(f.doc.Lanes[lane][e])
 		case wrong:
-			mark = p.th.Glyph.Wrong
+			mark = p.Theme.Glyph.Wrong
 		}
 		p.separator(line, here, lane == x.lane && e == x.element+1 && e > p.left, mark)
 		line.Right(p.entryStyle(lane, e, here, wrong, c, x), fmt.Sprintf("%d,%d", c[0], c[1]), line.Col()+entryWidth-1)
 	}
 	if lane == x.lane && x.element == last-1 {
-		line.Glyph(p.th.Mark, p.th.Glyph.Right)
+		line.Glyph(p.Theme.Mark, p.Theme.Glyph.Right)
 	}
 	return line.Done()
 }
@@ -183,11 +165,11 @@ func (p *Pane) gridLine(lane, last, w int, x at, table bool) string {
 func (p *Pane) separator(l *theme.Line, open, closed bool, mark string) {
 	switch {
 	case open:
-		l.Glyph(p.th.Mark, p.th.Glyph.Left)
+		l.Glyph(p.Theme.Mark, p.Theme.Glyph.Left)
 	case closed:
-		l.Glyph(p.th.Mark, p.th.Glyph.Right)
+		l.Glyph(p.Theme.Mark, p.Theme.Glyph.Right)
 	case mark != "":
-		l.Glyph(p.th.Wrong, mark)
+		l.Glyph(p.Theme.Wrong, mark)
 	default:
 		l.Space(1)
 	}
@@ -196,13 +178,13 @@ func (p *Pane) separator(l *theme.Line, open, closed bool, mark string) {
 func (p *Pane) entryStyle(lane, e int, here, wrong bool, c debugkern.Cell16, x at) theme.Style {
 	switch {
 	case here || c == p.cell:
-		return p.th.Select
+		return p.Theme.Select
 	case wrong && p.shows < Value || p.shows >= Value && p.bad(c):
-		return p.th.Wrong
+		return p.Theme.Wrong
 	case lane == x.lane:
-		return p.th.Strong
+		return p.Theme.Strong
 	}
-	return p.th.Text
+	return p.Theme.Text
 }
 
 // value is the run's cell behind a cell of the map.
@@ -225,18 +207,8 @@ func (p *Pane) badMark(c debugkern.Cell16) string {
 	if !ok || !x.Bad {
 		return ""
 	}
-	mark, _ := p.mark(x)
+	mark, _ := p.Theme.ErrorMark(x.Standing())
 	return mark
-}
-
-// level places v among n steps from the tile's least to its greatest value.
-func (p *Pane) level(v float64, n int) int {
-	span := p.stats.Hi - p.stats.Lo
-	if !(span > 0) || math.IsNaN(v) {
-		return 0
-	}
-	f := (v - p.stats.Lo) / span
-	return min(n-1, int(max(0, min(1, f))*float64(n-1)+0.5))
 }
 
 // Hit maps a place on the pane to what is drawn there: in Grid lane and element, in Tile row and column of the block.

@@ -66,13 +66,11 @@ type fragment struct {
 
 // Pane draws the view.
 type Pane struct {
-	th    *theme.Theme
-	w, h  int
-	focus int
-	data  Data
-	live  Live
-	judge cell.Judge
-	stats cell.Stats
+	theme.Frame[int] // focus -1: elsewhere
+	data             Data
+	live             Live
+	judge            cell.Judge
+	stats            cell.Stats
 
 	list   []fragment
 	at     int    // in list
@@ -98,8 +96,6 @@ type Pane struct {
 	tile      area
 	lane      area
 	banks     area
-	lines     []string
-	changed   bool
 }
 
 // at is a place in the grid.
@@ -114,23 +110,16 @@ func (a area) has(x, y int) bool { return x >= a.x && x < a.x+a.w && y >= a.y &&
 const DefaultLD = 64
 
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane { return &Pane{th: th, ld: DefaultLD, focus: -1, changed: true} }
-
-// SetTheme changes colours and glyphs.
-func (p *Pane) SetTheme(th *theme.Theme) { p.th, p.changed = th, true }
+func New(th *theme.Theme) *Pane {
+	p := &Pane{Frame: theme.NewFrame[int](th), ld: DefaultLD}
+	p.Focus = -1
+	return p
+}
 
 // SetSize gives the pane its place.
 func (p *Pane) SetSize(w, h int) {
-	if w != p.w || h != p.h {
-		p.w, p.h = w, h
+	if p.Frame.SetSize(w, h) {
 		p.layout()
-	}
-}
-
-// SetFocus says which part has the focus, -1 for none.
-func (p *Pane) SetFocus(part int) {
-	if part != p.focus {
-		p.focus, p.changed = part, true
 	}
 }
 
@@ -271,7 +260,7 @@ func (p *Pane) SetLive(l Live) {
 			}
 		}
 	}
-	p.live, p.changed = l, true
+	p.live, p.Changed = l, true
 }
 
 // Follow puts the cursor on a cell of the stage's tile, of rows×cols. A place of the map that the tile does not have stays:
@@ -320,7 +309,7 @@ func (p *Pane) MoveCell(rows, cols int) bool {
 
 // NextShow changes what the tile's cells show.
 func (p *Pane) NextShow() Show {
-	p.shows, p.changed = (p.shows+1)%numShows, true
+	p.shows, p.Changed = (p.shows+1)%numShows, true
 	return p.shows
 }
 
@@ -330,7 +319,7 @@ func (p *Pane) ToggleTable() (table, ok bool) {
 	if p.held() == nil {
 		return false, false
 	}
-	p.table, p.changed = !p.table, true
+	p.table, p.Changed = !p.table, true
 	return p.table, true
 }
 

@@ -17,7 +17,7 @@ func (f *fragment) size() int {
 
 // rebank works the phases out anew.
 func (p *Pane) rebank() {
-	p.changed = true
+	p.Changed = true
 	p.phases, p.refused = nil, nil
 	f := p.fragment()
 	if f == nil {
@@ -90,7 +90,7 @@ func (p *Pane) moves() string {
 func (p *Pane) Phases(n int) bool {
 	was := p.phase
 	p.phase = max(0, min(p.phase+n, len(p.phases)-(p.banks.h-3)))
-	p.changed = true
+	p.Changed = true
 	return p.phase != was
 }
 
@@ -108,20 +108,20 @@ func (p *Pane) drawBanks(a area) []string {
 	w := a.w - 2
 	title := fmt.Sprintf("BANKS ld %d, swizzle %s, %s", p.ld, p.swizzleName(), p.moves())
 	if p.refused != nil {
-		return p.th.Box(title, "", p.wrapped(p.refused.Error(), w, p.th.Wrong), a.w, a.h, p.focus == Banks)
+		return p.Theme.Box(title, "", p.wrapped(p.refused.Error(), w, p.Theme.Wrong), a.w, a.h, p.Focus == Banks)
 	}
 	degree, cost := p.worst()
 	var lines []string
-	head := p.th.Line(w)
+	head := p.Theme.Line(w)
 	if w >= wideStrip {
-		head.Add(p.th.Dim, "bank")
+		head.Add(p.Theme.Dim, "bank")
 	}
 	head.Pad(labelWidth(w))
 	for b := 0; b < 32; b += 8 {
-		head.Add(p.th.Dim, fmt.Sprintf("%-8d", b))
+		head.Add(p.Theme.Dim, fmt.Sprintf("%-8d", b))
 	}
 	if w >= wideStrip {
-		head.Add(p.th.Dim, "  words a bank")
+		head.Add(p.Theme.Dim, "  words a bank")
 	}
 	lines = append(lines, head.Done())
 	for i := p.phase; i < len(p.phases); i++ {
@@ -129,15 +129,15 @@ func (p *Pane) drawBanks(a area) []string {
 	}
 	note := fmt.Sprintf("%d-way, %d for %d", degree, cost, len(p.phases))
 	if degree == 1 {
-		note = fmt.Sprintf("%s free, %d", p.th.Glyph.OK, len(p.phases))
+		note = fmt.Sprintf("%s free, %d", p.Theme.Glyph.OK, len(p.phases))
 	}
-	if room := a.w - 6 - p.th.Width(note); p.th.Width(title) > room {
+	if room := a.w - 6 - p.Theme.Width(note); p.Theme.Width(title) > room {
 		if degree > 1 {
 			note = fmt.Sprintf("%d-way, %d/%d", degree, cost, len(p.phases))
 		}
-		title = p.th.Fit(fmt.Sprintf("ld %d %s %s", p.ld, p.swizzleName(), p.moves()), a.w-6-p.th.Width(note))
+		title = p.Theme.Fit(fmt.Sprintf("ld %d %s %s", p.ld, p.swizzleName(), p.moves()), a.w-6-p.Theme.Width(note))
 	}
-	return p.th.Box(title, note, lines, a.w, a.h, p.focus == Banks)
+	return p.Theme.Box(title, note, lines, a.w, a.h, p.Focus == Banks)
 }
 
 // wideStrip is the width from which a phase is named in full.
@@ -151,7 +151,7 @@ func labelWidth(w int) int {
 }
 
 func (p *Pane) phaseLine(ph *debugkern.BankPhase, w int) string {
-	l := p.th.Line(w).Add(p.th.Dim, p.th.Fit(phaseName(ph, w >= wideStrip), labelWidth(w))).Pad(labelWidth(w))
+	l := p.Theme.Line(w).Add(p.Theme.Dim, p.Theme.Fit(phaseName(ph, w >= wideStrip), labelWidth(w))).Pad(labelWidth(w))
 	here := -1
 	f := p.fragment()
 	pattern := p.pattern(f)
@@ -161,18 +161,18 @@ func (p *Pane) phaseLine(ph *debugkern.BankPhase, w int) string {
 	for b, n := range ph.Words {
 		switch {
 		case b == here:
-			l.Glyph(p.th.Here, degreeDigit(n))
+			l.Glyph(p.Theme.Here, degreeDigit(n))
 		case n == 0:
-			l.Glyph(p.th.Off, p.th.Glyph.Equal)
+			l.Glyph(p.Theme.Off, p.Theme.Glyph.Equal)
 		case n == 1:
-			l.Glyph(p.th.Text, "1")
+			l.Glyph(p.Theme.Text, "1")
 		default:
-			l.Glyph(p.th.Wrong, degreeDigit(n))
+			l.Glyph(p.Theme.Wrong, degreeDigit(n))
 		}
 	}
-	style := p.th.OK
+	style := p.Theme.OK
 	if ph.Degree > 1 {
-		style = p.th.Wrong
+		style = p.Theme.Wrong
 	}
 	return l.Right(style, fmt.Sprintf("%d×", ph.Degree), min(w, l.Col()+4)).Done()
 }
@@ -203,8 +203,8 @@ func phaseName(ph *debugkern.BankPhase, full bool) string {
 
 func (p *Pane) wrapped(text string, w int, s theme.Style) []string {
 	var out []string
-	for _, t := range p.th.Wrap(text, w-2) {
-		out = append(out, p.th.Line(w).Space(1).Add(s, t).Done())
+	for _, t := range p.Theme.Wrap(text, w-2) {
+		out = append(out, p.Theme.Line(w).Space(1).Add(s, t).Done())
 	}
 	return out
 }

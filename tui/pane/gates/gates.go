@@ -39,19 +39,15 @@ const (
 
 // Pane draws the view.
 type Pane struct {
-	th    *theme.Theme
-	w, h  int
-	data  Data
-	sel   int // row
-	top   int
-	line  int // of the numbers
-	first int
-	focus int
-	grow  int // lines that a person gave the table
+	theme.Frame[int] // focus -1: elsewhere
+	data             Data
+	sel              int // row
+	top              int
+	line             int // of the numbers
+	first            int
+	grow             int // lines that a person gave the table
 
-	facts   []fact
-	lines   []string
-	changed bool
+	facts []fact
 }
 
 // fact is one line of the numbers; cell is the case that it is about, or nil.
@@ -62,26 +58,22 @@ type fact struct {
 }
 
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane { return &Pane{th: th, focus: -1, changed: true} }
+func New(th *theme.Theme) *Pane {
+	p := &Pane{Frame: theme.NewFrame[int](th)}
+	p.Focus = -1
+	return p
+}
 
 // SetTheme changes colours and glyphs.
 func (p *Pane) SetTheme(th *theme.Theme) {
-	p.th = th
+	p.Frame.SetTheme(th)
 	p.explain()
 }
 
 // SetSize gives the pane its place.
 func (p *Pane) SetSize(w, h int) {
-	if w != p.w || h != p.h {
-		p.w, p.h = w, h
+	if p.Frame.SetSize(w, h) {
 		p.explain()
-	}
-}
-
-// SetFocus says which part has the focus, -1 for none.
-func (p *Pane) SetFocus(part int) {
-	if part != p.focus {
-		p.focus, p.changed = part, true
 	}
 }
 
@@ -117,7 +109,7 @@ func (p *Pane) Selected() Row {
 
 // Case is the case at the cursor, nil unless the numbers have the focus and it stands on one.
 func (p *Pane) Case() *gates.CellDoc {
-	if p.focus != Numbers || p.line >= len(p.facts) {
+	if p.Focus != Numbers || p.line >= len(p.facts) {
 		return nil
 	}
 	return p.facts[p.line].cell
@@ -125,10 +117,10 @@ func (p *Pane) Case() *gates.CellDoc {
 
 // Move moves by n rows, or lines where the numbers have the focus, and reports whether anything moved.
 func (p *Pane) Move(n int) bool {
-	if p.focus == Numbers {
+	if p.Focus == Numbers {
 		was := p.line
 		p.line = max(0, min(p.line+n, len(p.facts)-1))
-		p.changed = true
+		p.Changed = true
 		return p.line != was
 	}
 	was := p.sel
@@ -142,10 +134,10 @@ func (p *Pane) Move(n int) bool {
 
 // NextRed goes to the next or previous row that is red, or, where the numbers have the focus, to the next case that is.
 func (p *Pane) NextRed(dir int) bool {
-	if p.focus == Numbers {
+	if p.Focus == Numbers {
 		for i := p.line + dir; i >= 0 && i < len(p.facts); i += dir {
 			if c := p.facts[i].cell; c != nil && c.Verdict == gates.Red {
-				p.line, p.changed = i, true
+				p.line, p.Changed = i, true
 				return true
 			}
 		}
@@ -162,22 +154,22 @@ func (p *Pane) NextRed(dir int) bool {
 }
 
 // tableHeight is how many lines the table takes: all rows where they leave the numbers room.
-func (p *Pane) tableHeight() int { return max(4, min(len(p.data.Rows)+3+p.grow, p.h-7)) }
+func (p *Pane) tableHeight() int { return max(4, min(len(p.data.Rows)+3+p.grow, p.H-7)) }
 
 // Grow gives the table n lines more or fewer.
 func (p *Pane) Grow(n int) {
-	p.grow, p.changed = max(-20, min(20, p.grow+2*n)), true
+	p.grow, p.Changed = max(-20, min(20, p.grow+2*n)), true
 }
 
 // Scroll moves by n in what lies at a place, wherever the focus is.
 func (p *Pane) Scroll(_, y, n int) {
-	was := p.focus
-	p.focus = Table
+	was := p.Focus
+	p.Focus = Table
 	if y >= p.tableHeight() {
-		p.focus = Numbers
+		p.Focus = Numbers
 	}
 	p.Move(n)
-	p.focus = was
+	p.Focus = was
 }
 
 // Hit maps a place to a row or a line of the numbers.
@@ -195,9 +187,9 @@ func (p *Pane) Hit(x, y int) (part int, ok bool) {
 		return Table, true
 	}
 	i := p.first + y - th - 1
-	if y < th+1 || y >= p.h-1 || i >= len(p.facts) {
+	if y < th+1 || y >= p.H-1 || i >= len(p.facts) {
 		return Numbers, false
 	}
-	p.line, p.changed = i, true
+	p.line, p.Changed = i, true
 	return Numbers, true
 }

@@ -10,29 +10,29 @@ import (
 
 // numbers is what stands behind the selected row's verdicts.
 func (p *Pane) numbers(w, h int) []string {
-	p.first = into(p.first, p.line, h-2, len(p.facts))
+	p.first = theme.Into(p.first, p.line, h-2, len(p.facts))
 	var lines []string
 	for i := p.first; i < len(p.facts); i++ {
 		f := p.facts[i]
 		pointer, style := " ", f.style
-		if i == p.line && p.focus == Numbers {
-			pointer = p.th.Glyph.Pointer
+		if i == p.line && p.Focus == Numbers {
+			pointer = p.Theme.Glyph.Pointer
 			if f.cell != nil {
-				style = p.th.Select
+				style = p.Theme.Select
 			}
 		}
-		lines = append(lines, p.th.Line(w-2).Add(p.th.Mark, pointer).Add(style, p.th.Fit(f.text, w-3)).Done())
+		lines = append(lines, p.Theme.Line(w-2).Add(p.Theme.Mark, pointer).Add(style, p.Theme.Fit(f.text, w-3)).Done())
 	}
 	note := ""
 	if len(p.facts) > h-2 {
 		note = fmt.Sprintf("%d-%d of %d", p.first+1, min(p.first+h-2, len(p.facts)), len(p.facts))
 	}
-	return p.th.Box("NUMBERS "+p.Selected().Target, note, lines, w, h, p.focus == Numbers)
+	return p.Theme.Box("NUMBERS "+p.Selected().Target, note, lines, w, h, p.Focus == Numbers)
 }
 
 // explain makes the facts of the selected row.
 func (p *Pane) explain() {
-	p.changed = true
+	p.Changed = true
 	p.facts = p.facts[:0]
 	d := p.Selected().Doc
 	if d == nil {
@@ -49,7 +49,7 @@ func (p *Pane) explain() {
 		p.say(style, "%s what ran is green; not mergeable before all three gates ran", mark)
 	}
 	if b := d.Build; b != nil {
-		p.say(p.th.Dim, "built by %s %s, PTX %.12s", b.Builder, b.Compiler, b.PTXSHA256)
+		p.say(p.Theme.Dim, "built by %s %s, PTX %.12s", b.Builder, b.Compiler, b.PTXSHA256)
 	}
 	p.explainPTXAS(&d.PTXAS)
 	p.explainCorrectness(&d.Correctness)
@@ -65,7 +65,7 @@ func (p *Pane) unexplained() {
 		"Performance: the median launch against another variant's on a GPU, significant by Mann-Whitney; without a GPU it is not run, and the emulator's counts stand as counts.",
 		"Nothing starts by itself.",
 	} {
-		p.say(p.th.Text, "%s", text)
+		p.say(p.Theme.Text, "%s", text)
 	}
 }
 
@@ -73,7 +73,7 @@ func (p *Pane) unexplained() {
 func (p *Pane) say(style theme.Style, format string, args ...any) {
 	all := fmt.Sprintf(format, args...)
 	indent := all[:len(all)-len(strings.TrimLeft(all, " "))]
-	for i, text := range p.th.Wrap(all, max(20, p.w-10)) {
+	for i, text := range p.Theme.Wrap(all, max(20, p.W-10)) {
 		if text = indent + text; i > 0 {
 			text = "    " + text
 		}
@@ -90,7 +90,7 @@ func (p *Pane) head(name, verdict, limits, reason string) {
 	}
 	p.say(style, "%s", text)
 	if reason != "" {
-		p.say(p.th.Text, "  %s", strings.ReplaceAll(reason, "\n", " "))
+		p.say(p.Theme.Text, "  %s", strings.ReplaceAll(reason, "\n", " "))
 	}
 }
 
@@ -106,7 +106,7 @@ func (p *Pane) explainPTXAS(d *gates.PTXASDoc) {
 		case a.Verdict == gates.Red: // what is over its limit
 			p.say(style, "  %s %s: %s", mark, a.Arch, a.Reason)
 		case x != nil:
-			p.say(p.th.Text, "  %s %s: %d registers, %d shared bytes, %d spilled", mark, a.Arch, x.Registers, x.SharedBytes, x.SpillStoreBytes+x.SpillLoadBytes)
+			p.say(p.Theme.Text, "  %s %s: %d registers, %d shared bytes, %d spilled", mark, a.Arch, x.Registers, x.SharedBytes, x.SpillStoreBytes+x.SpillLoadBytes)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func (p *Pane) explainCorrectness(d *gates.CorrectnessDoc) {
 	p.head(fmt.Sprintf("correctness %d/%d", d.Passed, d.Total), d.Verdict, fmt.Sprintf("max_abs %g, mean_abs %g, over it %g %%", l.MaxAbs, l.MeanAbs, 100*l.BadFraction), d.Reason)
 	for i := range d.Cells {
 		c := &d.Cells[i]
-		style := p.th.Text
+		style := p.Theme.Text
 		_, mark := p.mark(c.Verdict)
 		text := fmt.Sprintf("  %s %-10s seed %-3d", mark, c.Label(), c.Seed)
 		if o := c.Output; o != nil {
@@ -124,7 +124,7 @@ func (p *Pane) explainCorrectness(d *gates.CorrectnessDoc) {
 		}
 		if c.Verdict != gates.Green && c.Reason != "" {
 			text += "  " + strings.ReplaceAll(c.Reason, "\n", " ")
-			style = p.th.Wrong
+			style = p.Theme.Wrong
 		}
 		p.facts = append(p.facts, fact{style, text, c})
 	}
@@ -142,16 +142,16 @@ func (p *Pane) explainPerformance(t *gates.TargetDoc) {
 		times *gates.Times
 	}{{t.Target, d.Times}, {d.Against, d.Baseline}} {
 		if x := r.times; x != nil {
-			p.say(p.th.Text, "  %s on %s, %d launches: median %.2f µs, p90 %.2f, mean %.2f ± %.2f, least %.2f, most %.2f", r.name, d.Shape, x.Launches, x.P50, x.P90, x.Mean, x.Std, x.Min, x.Max)
+			p.say(p.Theme.Text, "  %s on %s, %d launches: median %.2f µs, p90 %.2f, mean %.2f ± %.2f, least %.2f, most %.2f", r.name, d.Shape, x.Launches, x.P50, x.P90, x.Mean, x.Std, x.Min, x.Max)
 		}
 	}
 	if d.Test != nil {
-		p.say(p.th.Text, "  ×%.3f, Mann-Whitney p = %.3g, effect %+.2f", d.Speedup, d.Test.P, d.Test.Effect)
+		p.say(p.Theme.Text, "  ×%.3f, Mann-Whitney p = %.3g, effect %+.2f", d.Speedup, d.Test.P, d.Test.Effect)
 	}
 	if d.Counts != nil {
-		p.say(p.th.Text, "  counted by the emulator on %s, no time: %s", d.Shape, d.Counts.Summary())
+		p.say(p.Theme.Text, "  counted by the emulator on %s, no time: %s", d.Shape, d.Counts.Summary())
 	}
 	if d.BaselineCounts != nil {
-		p.say(p.th.Text, "  %s: %s", d.Against, d.BaselineCounts.Summary())
+		p.say(p.Theme.Text, "  %s: %s", d.Against, d.BaselineCounts.Summary())
 	}
 }

@@ -9,30 +9,24 @@ import (
 )
 
 // View returns the pane's lines, each of its full width.
-func (p *Pane) View() []string {
-	if p.changed {
-		p.changed = false
-		p.lines = p.draw()
-	}
-	return p.lines
-}
+func (p *Pane) View() []string { return p.Draw(p.draw) }
 
 func (p *Pane) draw() []string {
-	if p.w < 60 || p.h < 12 {
-		return p.th.Blank(p.w, p.h)
+	if p.W < 60 || p.H < 12 {
+		return p.Theme.Blank(p.W, p.H)
 	}
 	th := p.tableHeight()
-	p.top = into(p.top, p.sel, th-3, len(p.data.Rows))
-	rows := []string{p.heads(p.w - 2)}
+	p.top = theme.Into(p.top, p.sel, th-3, len(p.data.Rows))
+	rows := []string{p.heads(p.W - 2)}
 	for i := p.top; i < min(len(p.data.Rows), p.top+th-3); i++ {
-		rows = append(rows, p.row(i, p.w-2))
+		rows = append(rows, p.row(i, p.W-2))
 	}
 	title := "GATES " + p.data.Kernel
 	if p.data.Against != "" {
 		title += " against " + p.data.Against
 	}
-	out := p.th.Box(title, p.progress(), rows, p.w, th, p.focus == Table)
-	return append(out, p.numbers(p.w, p.h-th)...)
+	out := p.Theme.Box(title, p.progress(), rows, p.W, th, p.Focus == Table)
+	return append(out, p.numbers(p.W, p.H-th)...)
 }
 
 // progress is the sweep under way: 12/231 stage2 correctness; or what the last one came to.
@@ -53,7 +47,7 @@ type columns struct{ ptxas, correct, speed int }
 func (p *Pane) columns(w int) columns {
 	name := 18
 	for _, r := range p.data.Rows {
-		name = max(name, min(30, p.th.Width(r.Target)+3))
+		name = max(name, min(30, p.Theme.Width(r.Target)+3))
 	}
 	if w >= 110 {
 		return columns{name + 2, name + 32, name + 64}
@@ -63,35 +57,35 @@ func (p *Pane) columns(w int) columns {
 
 func (p *Pane) heads(w int) string {
 	c := p.columns(w)
-	l := p.th.Line(w).Add(p.th.Dim, "  variant").Pad(c.ptxas)
+	l := p.Theme.Line(w).Add(p.Theme.Dim, "  variant").Pad(c.ptxas)
 	if w >= 110 {
-		l.Add(p.th.Dim, "PTXAS regs  shared  spills").Pad(c.correct).Add(p.th.Dim, "correct   max_abs   mean_abs")
-		return l.Pad(c.speed).Add(p.th.Dim, "performance").Done()
+		l.Add(p.Theme.Dim, "PTXAS regs  shared  spills").Pad(c.correct).Add(p.Theme.Dim, "correct   max_abs   mean_abs")
+		return l.Pad(c.speed).Add(p.Theme.Dim, "performance").Done()
 	}
-	return l.Add(p.th.Dim, "PTXAS rg  shared sp").Pad(c.correct).Add(p.th.Dim, "correct max_abs").Pad(c.speed).Add(p.th.Dim, "performance").Done()
+	return l.Add(p.Theme.Dim, "PTXAS rg  shared sp").Pad(c.correct).Add(p.Theme.Dim, "correct max_abs").Pad(c.speed).Add(p.Theme.Dim, "performance").Done()
 }
 
 // mark is a gate's verdict as a glyph and its style.
 func (p *Pane) mark(verdict string) (theme.Style, string) {
 	switch verdict {
 	case gates.Green:
-		return p.th.OK, p.th.Glyph.OK
+		return p.Theme.OK, p.Theme.Glyph.OK
 	case gates.Red:
-		return p.th.Wrong, p.th.Glyph.Wrong
+		return p.Theme.Wrong, p.Theme.Glyph.Wrong
 	}
-	return p.th.Off, p.th.Glyph.Off
+	return p.Theme.Off, p.Theme.Glyph.Off
 }
 
 func (p *Pane) row(i, w int) string {
 	r, c := p.data.Rows[i], p.columns(w)
-	pointer, name := " ", p.th.Text
+	pointer, name := " ", p.Theme.Text
 	if i == p.sel {
-		pointer, name = p.th.Glyph.Pointer, p.th.Strong
-		if p.focus == Table {
-			name = p.th.Select
+		pointer, name = p.Theme.Glyph.Pointer, p.Theme.Strong
+		if p.Focus == Table {
+			name = p.Theme.Select
 		}
 	}
-	l := p.th.Line(w).Add(p.th.Mark, pointer).Space(1).Add(name, p.th.Fit(r.Target, c.ptxas-3)).Pad(c.ptxas)
+	l := p.Theme.Line(w).Add(p.Theme.Mark, pointer).Space(1).Add(name, p.Theme.Fit(r.Target, c.ptxas-3)).Pad(c.ptxas)
 	d := r.Doc
 	if d == nil {
 		return p.unjudged(l, r, c).Done()
@@ -99,7 +93,7 @@ func (p *Pane) row(i, w int) string {
 	p.resources(l, &d.PTXAS, w >= 110)
 	p.results(l.Pad(c.correct), &d.Correctness, w >= 110)
 	style, mark := p.mark(d.Performance.Verdict)
-	l.Pad(c.speed).Add(style, mark+" ").Add(p.th.Text, p.th.Fit(speed(&d.Performance, w >= 110), l.Left()))
+	l.Pad(c.speed).Add(style, mark+" ").Add(p.Theme.Text, p.Theme.Fit(speed(&d.Performance, w >= 110), l.Left()))
 	return l.Done()
 }
 
@@ -107,14 +101,14 @@ func (p *Pane) row(i, w int) string {
 func (p *Pane) unjudged(l *theme.Line, r Row, c columns) *theme.Line {
 	n := p.data.Now
 	if !p.data.Running || n.Target != r.Target {
-		return l.Add(p.th.Off, p.th.Glyph.Off).Pad(c.correct).Add(p.th.Off, p.th.Glyph.Off).Pad(c.speed).Add(p.th.Off, p.th.Glyph.Off+" not judged")
+		return l.Add(p.Theme.Off, p.Theme.Glyph.Off).Pad(c.correct).Add(p.Theme.Off, p.Theme.Glyph.Off).Pad(c.speed).Add(p.Theme.Off, p.Theme.Glyph.Off+" not judged")
 	}
 	at := map[string]int{"correctness": c.correct, "performance": c.speed}[n.Gate]
 	text := n.Gate + " " + n.Detail
 	if n.Gate == "correctness" {
 		text = n.Detail
 	}
-	return l.Pad(at).Add(p.th.Running, p.th.Fit(p.th.Glyph.Pointer+" "+text, l.Left()))
+	return l.Pad(at).Add(p.Theme.Running, p.Theme.Fit(p.Theme.Glyph.Pointer+" "+text, l.Left()))
 }
 
 // resources is the worst of every figure over the architectures.
@@ -130,11 +124,11 @@ func (p *Pane) resources(l *theme.Line, d *gates.PTXASDoc, wide bool) {
 	}
 	switch {
 	case !known:
-		l.Add(p.th.Dim, " "+d.Verdict)
+		l.Add(p.Theme.Dim, " "+d.Verdict)
 	case wide:
-		l.Add(p.th.Text, fmt.Sprintf(" %8d %7d %7d", regs, shared, spills))
+		l.Add(p.Theme.Text, fmt.Sprintf(" %8d %7d %7d", regs, shared, spills))
 	default:
-		l.Add(p.th.Text, fmt.Sprintf(" %6d %7d %2d", regs, shared, spills))
+		l.Add(p.Theme.Text, fmt.Sprintf(" %6d %7d %2d", regs, shared, spills))
 	}
 }
 
@@ -147,11 +141,11 @@ func (p *Pane) results(l *theme.Line, d *gates.CorrectnessDoc, wide bool) {
 	}
 	at := l.Col()
 	if wide {
-		l.Pad(max(at+1, p.columns(p.w-2).correct+9)).Right(p.th.Text, cell.FixedText(maxAbs, 7), l.Col()+8)
-		l.Right(p.th.Text, cell.FixedText(meanAbs, 8), l.Col()+11)
+		l.Pad(max(at+1, p.columns(p.W-2).correct+9)).Right(p.Theme.Text, cell.FixedText(maxAbs, 7), l.Col()+8)
+		l.Right(p.Theme.Text, cell.FixedText(meanAbs, 8), l.Col()+11)
 		return
 	}
-	l.Space(1).Add(p.th.Text, cell.FixedText(maxAbs, 5))
+	l.Space(1).Add(p.Theme.Text, cell.FixedText(maxAbs, 5))
 }
 
 // speed is the performance gate in a few words: a time is a GPU's, a count is called one.
@@ -178,15 +172,4 @@ func count(n uint64) string {
 		return fmt.Sprintf("%.1fk", float64(n)/1e3)
 	}
 	return fmt.Sprint(n)
-}
-
-// into returns the first index of a window of n that shows at, moving first as little as it can.
-func into(first, at, n, total int) int {
-	if at < first {
-		first = at
-	}
-	if at >= first+n {
-		first = at - n + 1
-	}
-	return max(0, min(first, total-n))
 }

@@ -39,11 +39,9 @@ func (p *Pane) list(w, h int) []string {
 		d := p.data.Devices[i]
 		l := p.Theme.Line(w - 2)
 		style := p.Theme.Text
+		l.Pointer(i == p.at)
 		if i == p.at {
 			style = p.Theme.Strong
-			l.Glyph(p.Theme.Accent, p.Theme.Glyph.Pointer)
-		} else {
-			l.Space(1)
 		}
 		if d.Ordinal == p.data.Active {
 			l.Glyph(p.Theme.OK, p.Theme.Glyph.Dot)

@@ -15,29 +15,22 @@ import (
 
 // Pane draws the map.
 type Pane struct {
-	th       *theme.Theme
-	w, h     int
+	theme.Frame[bool]
 	view     *debugkern.TileView
 	ref      cell.Ref
 	bound    cell.Bound
 	row, col int
 
-	sr, sc  int      // cells a glyph stands for, by row and column
-	marks   [][]byte // the worst of each group
-	lines   []string
-	changed bool
+	sr, sc int      // cells a glyph stands for, by row and column
+	marks  [][]byte // the worst of each group
 }
 
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane { return &Pane{th: th, changed: true} }
-
-// SetTheme changes colours and glyphs.
-func (p *Pane) SetTheme(th *theme.Theme) { p.th, p.changed = th, true }
+func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame[bool](th)} }
 
 // SetSize gives the pane its place.
 func (p *Pane) SetSize(w, h int) {
-	if w != p.w || h != p.h {
-		p.w, p.h = w, h
+	if p.Frame.SetSize(w, h) {
 		p.gather()
 	}
 }
@@ -53,7 +46,7 @@ func (p *Pane) SetView(v *debugkern.TileView, ref cell.Ref, bound cell.Bound) {
 // SetCursor moves the cursor.
 func (p *Pane) SetCursor(row, col int) {
 	if row != p.row || col != p.col {
-		p.row, p.col, p.changed = row, col, true
+		p.row, p.col, p.Changed = row, col, true
 	}
 }
 
@@ -65,14 +58,14 @@ const (
 
 // gather finds the worst of each group.
 func (p *Pane) gather() {
-	p.changed = true
+	p.Changed = true
 	p.marks = nil
-	if p.view == nil || !p.view.Got.Reached() || p.w < 4 || p.h < 3 {
+	if p.view == nil || !p.view.Got.Reached() || p.W < 4 || p.H < 3 {
 		return
 	}
 	t := p.view.Got
-	p.sr = max(1, (t.Rows+p.h-3)/(p.h-2))
-	p.sc = max(1, (t.Cols+p.w-3)/(p.w-2))
+	p.sr = max(1, (t.Rows+p.H-3)/(p.H-2))
+	p.sc = max(1, (t.Cols+p.W-3)/(p.W-2))
 	p.marks = make([][]byte, (t.Rows+p.sr-1)/p.sr)
 	for i := range p.marks {
 		p.marks[i] = make([]byte, (t.Cols+p.sc-1)/p.sc)
@@ -101,22 +94,20 @@ func (p *Pane) Hit(x, y int) (row, col int, ok bool) {
 }
 
 // View returns the pane's lines, each of its full width.
-func (p *Pane) View() []string {
-	if !p.changed {
-		return p.lines
-	}
-	p.changed = false
+func (p *Pane) View() []string { return p.Draw(p.draw) }
+
+func (p *Pane) draw() []string {
 	var out []string
 	for i, line := range p.marks {
-		l := p.th.Line(p.w - 2)
+		l := p.Theme.Line(p.W - 2)
 		for j, m := range line {
 			switch {
 			case i == p.row/p.sr && j == p.col/p.sc:
-				l.Glyph(p.th.Here, "+")
+				l.Glyph(p.Theme.Here, "+")
 			case m == bad:
-				l.Glyph(p.th.Wrong, p.th.Glyph.Wrong)
+				l.Glyph(p.Theme.Wrong, p.Theme.Glyph.Wrong)
 			case m == right:
-				l.Glyph(p.th.Text, p.th.Glyph.Equal)
+				l.Glyph(p.Theme.Text, p.Theme.Glyph.Equal)
 			default:
 				l.Space(1)
 			}
@@ -127,6 +118,5 @@ func (p *Pane) View() []string {
 	if p.sr*p.sc > 1 {
 		note = fmt.Sprintf("%d×%d cells a mark", p.sr, p.sc)
 	}
-	p.lines = p.th.Box("MINIMAP", note, out, p.w, p.h, false)
-	return p.lines
+	return p.Theme.Box("MINIMAP", note, out, p.W, p.H, p.Focus)
 }

@@ -21,7 +21,7 @@ const nameWidth = 11
 
 func (p *Pane) detailTitle() string {
 	if r := p.row(p.at.Stage); r != nil && r.doc != nil {
-		return fmt.Sprintf("%s %s %s", p.at.Stage, p.th.VerdictMark(r.doc.Verdict), r.doc.Verdict)
+		return fmt.Sprintf("%s %s %s", p.at.Stage, p.Theme.VerdictMark(r.doc.Verdict), r.doc.Verdict)
 	}
 	return p.at.Stage.String()
 }
@@ -44,18 +44,18 @@ func (p *Pane) row(s probes.Stage) *row {
 
 func (p *Pane) detailLine(i, w int) string {
 	e := p.detail[i]
-	l := p.th.Line(w)
+	l := p.Theme.Line(w)
 	if contains(e.plain, p.match) {
-		return l.Space(1).Add(p.th.Select, e.name).Pad(nameWidth).Add(p.th.Select, e.plain).Done()
+		return l.Space(1).Add(p.Theme.Select, e.name).Pad(nameWidth).Add(p.Theme.Select, e.plain).Done()
 	}
-	return l.Space(1).Add(p.th.Dim, e.name).Pad(nameWidth).Add(e.style, e.plain).Done()
+	return l.Space(1).Add(p.Theme.Dim, e.name).Pad(nameWidth).Add(e.style, e.plain).Done()
 }
 
 // describe writes the detail part for the stage under the cursor, then the run.
 func (p *Pane) describe(w int) []entry {
 	var out []entry
 	say := func(name string, style theme.Style, format string, args ...any) {
-		for _, s := range p.th.Wrap(fmt.Sprintf(format, args...), w-nameWidth-1) {
+		for _, s := range p.Theme.Wrap(fmt.Sprintf(format, args...), w-nameWidth-1) {
 			out = append(out, entry{name, style, s})
 			name = ""
 		}
@@ -71,7 +71,7 @@ func (p *Pane) describe(w int) []entry {
 		p.finding(&r.Findings[i], say)
 	}
 	if r.Error != nil {
-		say("error", p.th.Wrong, "%s: %s%s", r.Error.Stage, r.Error.Message, place(r.Error.Source))
+		say("error", p.Theme.Wrong, "%s: %s%s", r.Error.Stage, r.Error.Message, place(r.Error.Source))
 	}
 	p.guilty(r, say)
 	p.output(r.Output, say)
@@ -84,7 +84,7 @@ type sayer func(name string, style theme.Style, format string, args ...any)
 func (p *Pane) stage(x *row, say sayer) {
 	d := x.doc
 	if d.Verdict == debugkern.Off {
-		say("off", p.th.Off, "not judged: %s", p.whyOff(x.plan.Stage))
+		say("off", p.Theme.Off, "not judged: %s", p.whyOff(x.plan.Stage))
 		return
 	}
 	say("local", p.statsStyle(d.Local), "%s", statsText(d.Local))
@@ -97,7 +97,7 @@ func (p *Pane) stage(x *row, say sayer) {
 		if b.Warp != nil && b.Lane != nil {
 			who = fmt.Sprintf(" · warp %d lane %d", *b.Warp, *b.Lane)
 		}
-		say("first bad", p.th.Wrong, "%s %s: got %s, want %s%s%s", where, cell.Name(x.plan.Stage, b.Row, b.Col),
+		say("first bad", p.Theme.Wrong, "%s %s: got %s, want %s%s%s", where, cell.Name(x.plan.Stage, b.Row, b.Col),
 			cell.Long(float64(b.Got)), cell.Long(float64(b.Want)), who, place(b.Source))
 	}
 	for i, f := range d.Fingerprints {
@@ -105,13 +105,13 @@ func (p *Pane) stage(x *row, say sayer) {
 		if i > 0 {
 			name = "or"
 		}
-		say(name, p.th.Accent, "%s", strings.TrimSpace(fmt.Sprintf("%s %s · explains %.0f %% · %s", f.Name, f.Value, 100*float64(f.Explains), f.Evidence)))
+		say(name, p.Theme.Accent, "%s", strings.TrimSpace(fmt.Sprintf("%s %s · explains %.0f %% · %s", f.Name, f.Value, 100*float64(f.Explains), f.Evidence)))
 	}
 	if d.Local.Derivation != "" {
-		say("bound", p.th.Text, "%s", d.Local.Derivation)
+		say("bound", p.Theme.Text, "%s", d.Local.Derivation)
 	}
 	say("global", p.statsStyle(d.Global), "%s", statsText(d.Global))
-	say("taken", p.th.Dim, "%s · %s %d×%d · %d tiles · from %s", d.Probe, x.plan.DType, x.plan.Rows, x.plan.Cols, d.Tiles, fromText(x.plan.From))
+	say("taken", p.Theme.Dim, "%s · %s %d×%d · %d tiles · from %s", d.Probe, x.plan.DType, x.plan.Rows, x.plan.Cols, d.Tiles, fromText(x.plan.From))
 }
 
 func (p *Pane) whyOff(s probes.Stage) string {
@@ -142,9 +142,9 @@ func fromText(set probes.StageSet) string {
 
 func (p *Pane) statsStyle(s debugkern.ErrorStats) theme.Style {
 	if s.Bad > 0 {
-		return p.th.Wrong
+		return p.Theme.Wrong
 	}
-	return p.th.Text
+	return p.Theme.Text
 }
 
 func statsText(s debugkern.ErrorStats) string {
@@ -175,14 +175,14 @@ func (p *Pane) guilty(r *debugkern.Report, say sayer) {
 				text += " · " + pattern
 			}
 		}
-		say(name, p.th.Wrong, "%s", text)
+		say(name, p.Theme.Wrong, "%s", text)
 	}
 }
 
 func (p *Pane) finding(f *debugkern.FindingDoc, say sayer) {
-	style := p.th.Wrong
+	style := p.Theme.Wrong
 	if f.Severity != "error" {
-		style = p.th.Text
+		style = p.Theme.Text
 	}
 	text := fmt.Sprintf("%s: %s%s", f.Kind, f.Message, place(f.Source))
 	if f.Other != nil {
@@ -199,7 +199,7 @@ func (p *Pane) finding(f *debugkern.FindingDoc, say sayer) {
 	}
 	say(f.Severity, style, "%s", text)
 	if f.Consequence != "" {
-		say("", p.th.Text, "%s", f.Consequence)
+		say("", p.Theme.Text, "%s", f.Consequence)
 	}
 }
 
@@ -207,11 +207,11 @@ func (p *Pane) output(o *debugkern.OutputDoc, say sayer) {
 	if o == nil {
 		return
 	}
-	style := p.th.OK
+	style := p.Theme.OK
 	if o.Verdict != debugkern.OK {
-		style = p.th.Wrong
+		style = p.Theme.Wrong
 	}
-	say("output", style, "%s %s · max %.3g · mean %.3g · over %.3g %% · cosine %.6f", p.th.VerdictMark(o.Verdict), o.Verdict,
+	say("output", style, "%s %s · max %.3g · mean %.3g · over %.3g %% · cosine %.6f", p.Theme.VerdictMark(o.Verdict), o.Verdict,
 		float64(o.MaxAbs), float64(o.MeanAbs), 100*float64(o.BadFraction), float64(o.Cosine))
 	for _, rule := range []struct {
 		name string
@@ -224,10 +224,10 @@ func (p *Pane) output(o *debugkern.OutputDoc, say sayer) {
 		if !rule.doc.Holds {
 			holds, sign = "does not hold", ">"
 		}
-		say("", p.th.Dim, "%s %s: %.3g %s %.3g", rule.name, holds, float64(rule.doc.Error), sign, float64(rule.doc.Limit))
+		say("", p.Theme.Dim, "%s %s: %.3g %s %.3g", rule.name, holds, float64(rule.doc.Error), sign, float64(rule.doc.Limit))
 	}
 	if len(o.Histogram) > 0 {
-		say("", p.th.Dim, "|error| by decade from 1e-6: %s", p.histogram(o.Histogram))
+		say("", p.Theme.Dim, "|error| by decade from 1e-6: %s", p.histogram(o.Histogram))
 	}
 }
 
@@ -237,7 +237,7 @@ func (p *Pane) histogram(counts []int) string {
 		most = max(most, n)
 	}
 	var b strings.Builder
-	spark := p.th.Glyph.Spark
+	spark := p.Theme.Glyph.Spark
 	for _, n := range counts {
 		i := 0
 		if n > 0 {
@@ -250,16 +250,16 @@ func (p *Pane) histogram(counts []int) string {
 
 func (p *Pane) run(r *debugkern.Report, say sayer) {
 	b := r.Backend
-	say("ran on", p.th.Text, "%s · %s · built by %s for %s · schedule %s", b.Name, b.Device, b.Builder, b.Arch, b.Schedule)
+	say("ran on", p.Theme.Text, "%s · %s · built by %s for %s · schedule %s", b.Name, b.Device, b.Builder, b.Arch, b.Schedule)
 	c := r.Cost
-	say("cost", p.th.Text, "build %.0f ms · run %.0f ms · compare %.0f ms · %s warp instructions · %s mma outputs",
+	say("cost", p.Theme.Text, "build %.0f ms · run %.0f ms · compare %.0f ms · %s warp instructions · %s mma outputs",
 		float64(c.BuildMS), float64(c.RunMS), float64(c.CompareMS), big(c.WarpInstructions), big(c.MMAOutputs))
 	if x := r.Resources; x != nil {
-		say("ptxas", p.th.Text, "%d registers · %d B shared · spills %d/%d B · local %d B · %s", x.Registers, x.SharedBytes,
+		say("ptxas", p.Theme.Text, "%d registers · %d B shared · spills %d/%d B · local %d B · %s", x.Registers, x.SharedBytes,
 			x.SpillStoreBytes, x.SpillLoadBytes, x.LocalBytes, x.Arch)
 	}
 	if r.Digest != "" {
-		say("digest", p.th.Dim, "%s", r.Digest)
+		say("digest", p.Theme.Dim, "%s", r.Digest)
 	}
 }
 

@@ -10,60 +10,54 @@ import (
 )
 
 // View returns the pane's lines, each of its full width.
-func (p *Pane) View() []string {
-	if p.changed {
-		p.changed = false
-		p.lines = p.draw()
-	}
-	return p.lines
-}
+func (p *Pane) View() []string { return p.Draw(p.draw) }
 
 func (p *Pane) draw() []string {
-	if p.w < 20 || p.h < 8 {
-		return p.th.Blank(p.w, p.h)
+	if p.W < 20 || p.H < 8 {
+		return p.Theme.Blank(p.W, p.H)
 	}
-	left := p.left(p.innerWidth()+2, p.h)
+	left := p.left(p.innerWidth()+2, p.H)
 	if m := p.mapWidth(); m > 0 {
-		return theme.Beside(left, p.blocks(m, p.h))
+		return theme.Beside(left, p.blocks(m, p.H))
 	}
 	return left
 }
 
 // left is the timeline above the detail.
 func (p *Pane) left(w, h int) []string {
-	g := p.th.Glyph
+	g := p.Theme.Glyph
 	if len(p.rows) == 0 {
 		text := p.data.Message
 		if text == "" {
 			text = "nothing has run yet"
 		}
 		var lines []string
-		for _, s := range p.th.Wrap(text, w-6) {
-			lines = append(lines, p.th.Line(w-2).Space(2).Add(p.th.Dim, s).Done())
+		for _, s := range p.Theme.Wrap(text, w-6) {
+			lines = append(lines, p.Theme.Line(w-2).Space(2).Add(p.Theme.Dim, s).Done())
 		}
-		return p.th.Box("PIPE", "", append(p.th.Blank(w-2, 1), lines...), w, h, p.focus == Timeline)
+		return p.Theme.Box("PIPE", "", append(p.Theme.Blank(w-2, 1), lines...), w, h, p.Focus == Timeline)
 	}
 	out := make([]string, 0, h)
-	out = append(out, p.th.Rule(g.TL, g.TR, "PIPE block "+p.at.Block.String(), p.note(), w, p.focus == Timeline))
+	out = append(out, p.Theme.Rule(g.TL, g.TR, "PIPE block "+p.at.Block.String(), p.note(), w, p.Focus == Timeline))
 	out = append(out, p.framed(p.verdictLine(w-2), w), p.framed(p.headLine(w-2), w))
 	for _, r := range p.rows {
 		out = append(out, p.framed(p.stageLine(r, w-2), w))
 	}
-	out = append(out, p.th.Rule(g.TeeL, g.TeeR, p.detailTitle(), p.detailNote(), w, p.focus == Detail))
+	out = append(out, p.Theme.Rule(g.TeeL, g.TeeR, p.detailTitle(), p.detailNote(), w, p.Focus == Detail))
 	for i := len(out); i < h-1; i++ {
 		k := p.scroll + i - (p.timelineHeight() + 2)
 		if k < len(p.detail) {
 			out = append(out, p.framed(p.detailLine(k, w-2), w))
 		} else {
-			out = append(out, p.framed(p.th.Line(w-2).Done(), w))
+			out = append(out, p.framed(p.Theme.Line(w-2).Done(), w))
 		}
 	}
-	return append(out[:h-1], p.th.Line(w).Glyph(p.th.Border, g.BL).Repeat(p.th.Border, g.H, w-2).Glyph(p.th.Border, g.BR).Done())
+	return append(out[:h-1], p.Theme.Line(w).Glyph(p.Theme.Border, g.BL).Repeat(p.Theme.Border, g.H, w-2).Glyph(p.Theme.Border, g.BR).Done())
 }
 
 func (p *Pane) framed(line string, w int) string {
-	v := p.th.Glyph.V
-	return p.th.Line(w).Glyph(p.th.Border, v).Raw(line, w-2).Glyph(p.th.Border, v).Done()
+	v := p.Theme.Glyph.V
+	return p.Theme.Line(w).Glyph(p.Theme.Border, v).Raw(line, w-2).Glyph(p.Theme.Border, v).Done()
 }
 
 func (p *Pane) note() string {
@@ -79,18 +73,18 @@ func (p *Pane) note() string {
 
 // verdictLine: ✗ DIVERGE  guilty P 0,0,0 kv 1 · tainted U O · 2 findings · output ok
 func (p *Pane) verdictLine(w int) string {
-	l := p.th.Line(w)
+	l := p.Theme.Line(w)
 	r := p.data.Report
 	if r == nil {
-		return l.Add(p.th.Dim, " "+p.data.Message).Done()
+		return l.Add(p.Theme.Dim, " "+p.data.Message).Done()
 	}
-	l.Add(p.th.Verdict(r.Verdict), " "+p.th.VerdictMark(r.Verdict)+" "+strings.ToUpper(r.Verdict)+"  ")
+	l.Add(p.Theme.Verdict(r.Verdict), " "+p.Theme.VerdictMark(r.Verdict)+" "+strings.ToUpper(r.Verdict)+"  ")
 	if r.Error != nil {
-		return l.Add(p.th.Text, p.th.Fit(r.Error.Stage+": "+r.Error.Message, l.Left())).Done()
+		return l.Add(p.Theme.Text, p.Theme.Fit(r.Error.Stage+": "+r.Error.Message, l.Left())).Done()
 	}
 	sep := ""
 	part := func(s theme.Style, text string) {
-		l.Add(p.th.Dim, sep).Add(s, p.th.Fit(text, l.Left()))
+		l.Add(p.Theme.Dim, sep).Add(s, p.Theme.Fit(text, l.Left()))
 		sep = " · "
 	}
 	for i, g := range r.Guilty {
@@ -98,19 +92,19 @@ func (p *Pane) verdictLine(w int) string {
 		if i == 0 {
 			text = "guilty " + text
 		}
-		part(p.th.Wrong, text)
+		part(p.Theme.Wrong, text)
 	}
 	if list := stagesOf(r, debugkern.Tainted); list != "" {
-		part(p.th.Taint, "tainted "+list)
+		part(p.Theme.Taint, "tainted "+list)
 	}
 	if list := stagesOf(r, debugkern.Off); list != "" {
-		part(p.th.Off, "off "+list)
+		part(p.Theme.Off, "off "+list)
 	}
 	if n := len(r.Findings); n > 0 {
-		part(p.th.Wrong, theme.Count(n, "finding"))
+		part(p.Theme.Wrong, theme.Count(n, "finding"))
 	}
 	if r.Output != nil {
-		part(p.th.Verdict(r.Output.Verdict), "output "+r.Output.Verdict)
+		part(p.Theme.Verdict(r.Output.Verdict), "output "+r.Output.Verdict)
 	}
 	return l.Done()
 }
@@ -135,10 +129,10 @@ func stagesOf(r *debugkern.Report, verdict string) string {
 
 // headLine names the columns: in, the kv tiles, out, and the summary over all blocks.
 func (p *Pane) headLine(w int) string {
-	l := p.th.Line(w).Add(p.th.Dim, " stage").Pad(labelWidth)
+	l := p.Theme.Line(w).Add(p.Theme.Dim, " stage").Pad(labelWidth)
 	head := func(s string) {
 		end := l.Col() + cellWidth
-		l.Space(1).Add(p.th.Dim, p.th.Fit(s, cellWidth-1)).Pad(end)
+		l.Space(1).Add(p.Theme.Dim, p.Theme.Fit(s, cellWidth-1)).Pad(end)
 	}
 	lo, n := p.tiles()
 	head("in")
@@ -146,26 +140,24 @@ func (p *Pane) headLine(w int) string {
 	for kv := p.first; kv < last; kv++ {
 		name := "kv" + strconv.Itoa(lo+kv)
 		if kv == p.first && p.first > 0 || kv == last-1 && last < n {
-			name += p.th.Glyph.Ellipsis
+			name += p.Theme.Glyph.Ellipsis
 		}
 		head(name)
 	}
 	head("out")
-	return l.Space(2).Add(p.th.Dim, "all blocks").Pad(l.Col()+2).Right(p.th.Dim, "worst", l.Col()+11).Add(p.th.Dim, "   bound").Done()
+	return l.Space(2).Add(p.Theme.Dim, "all blocks").Pad(l.Col()+2).Right(p.Theme.Dim, "worst", l.Col()+11).Add(p.Theme.Dim, "   bound").Done()
 }
 
 // stageLine is one stage: its name, its tiles of this block, its tiles of all blocks.
 func (p *Pane) stageLine(r row, w int) string {
 	at := r.plan.Stage == p.at.Stage
-	l := p.th.Line(w)
-	name := p.th.Text
+	l := p.Theme.Line(w)
+	name := p.Theme.Text
+	l.Pointer(at)
 	if at {
-		name = p.th.Strong
-		l.Glyph(p.th.Accent, p.th.Glyph.Pointer)
-	} else {
-		l.Space(1)
+		name = p.Theme.Strong
 	}
-	l.Add(name, r.plan.Stage.String()).Pad(4).Add(p.th.Dim, r.plan.DType.String()).Pad(labelWidth)
+	l.Add(name, r.plan.Stage.String()).Pad(4).Add(p.Theme.Dim, r.plan.DType.String()).Pad(labelWidth)
 	lo, n := p.tiles()
 	last := min(p.first+p.fit(), n)
 	close := false
@@ -173,11 +165,11 @@ func (p *Pane) stageLine(r row, w int) string {
 		mark := " "
 		switch {
 		case here && at:
-			mark = p.th.Glyph.Left
+			mark = p.Theme.Glyph.Left
 		case close:
-			mark = p.th.Glyph.Right
+			mark = p.Theme.Glyph.Right
 		}
-		l.Glyph(p.th.Mark, mark)
+		l.Glyph(p.Theme.Mark, mark)
 		close = here && at
 		p.slot(l, r, there, kv)
 	}
@@ -189,7 +181,7 @@ func (p *Pane) stageLine(r row, w int) string {
 	}
 	slot(output, output, 0)
 	if close {
-		l.Glyph(p.th.Mark, p.th.Glyph.Right)
+		l.Glyph(p.Theme.Mark, p.Theme.Glyph.Right)
 	} else {
 		l.Space(1)
 	}
@@ -205,8 +197,8 @@ func (p *Pane) slot(l *theme.Line, r row, there bool, kv int) {
 		return
 	}
 	v := p.data.Viewer.Tile(debugkern.Place{Stage: r.plan.Stage, Block: p.at.Block, KVTile: kv})
-	style := p.th.Verdict(v.Verdict)
-	l.Add(style, p.th.VerdictMark(v.Verdict))
+	style := p.Theme.Verdict(v.Verdict)
+	l.Add(style, p.Theme.VerdictMark(v.Verdict))
 	switch n := v.Bad; {
 	case v.Verdict == debugkern.Tainted && v.Tainted > 0:
 		l.Add(style, count(v.Tainted))
@@ -238,23 +230,23 @@ func (p *Pane) summaryOf(l *theme.Line, r row) {
 	total := st.OK + st.Wrong + st.Tainted + st.Off
 	switch {
 	case st.Wrong > 0:
-		l.Add(p.th.Wrong, fmt.Sprintf("%s%d/%d", p.th.Glyph.Wrong, st.Wrong, total))
+		l.Add(p.Theme.Wrong, fmt.Sprintf("%s%d/%d", p.Theme.Glyph.Wrong, st.Wrong, total))
 	case st.Tainted > 0:
-		l.Add(p.th.Taint, fmt.Sprintf("%s%d/%d", p.th.Glyph.Taint, st.Tainted, total))
+		l.Add(p.Theme.Taint, fmt.Sprintf("%s%d/%d", p.Theme.Glyph.Taint, st.Tainted, total))
 	case st.Off == total:
-		l.Add(p.th.Off, p.th.Glyph.Off+"off")
+		l.Add(p.Theme.Off, p.Theme.Glyph.Off+"off")
 	default:
-		l.Add(p.th.OK, fmt.Sprintf("%s%d", p.th.Glyph.OK, st.OK))
+		l.Add(p.Theme.OK, fmt.Sprintf("%s%d", p.Theme.Glyph.OK, st.OK))
 	}
 	l.Pad(start + 12)
 	if r.doc == nil || st.Off == total {
 		return
 	}
-	l.Right(p.th.Text, fmt.Sprintf("%.2g", float64(r.doc.Local.Error)), start+21)
+	l.Right(p.Theme.Text, fmt.Sprintf("%.2g", float64(r.doc.Local.Error)), start+21)
 	if r.doc.Verdict == debugkern.Wrong {
-		l.Add(p.th.Wrong, " > "+fmt.Sprintf("%.1e", float64(r.doc.Local.Bound)))
+		l.Add(p.Theme.Wrong, " > "+fmt.Sprintf("%.1e", float64(r.doc.Local.Bound)))
 	} else {
-		l.Add(p.th.Dim, "   "+fmt.Sprintf("%.1e", float64(r.doc.Local.Bound)))
+		l.Add(p.Theme.Dim, "   "+fmt.Sprintf("%.1e", float64(r.doc.Local.Bound)))
 	}
 }
 
@@ -263,7 +255,7 @@ func (p *Pane) blocks(w, h int) []string {
 	title := "ALL BLOCKS " + p.at.Stage.String()
 	s := p.data.Summary
 	if s == nil || s.Stages[p.at.Stage] == nil {
-		return p.th.Box(title, "", nil, w, h, false)
+		return p.Theme.Box(title, "", nil, w, h, false)
 	}
 	st := s.Stages[p.at.Stage]
 	cols := min(st.width, w-2-9)
@@ -275,33 +267,31 @@ func (p *Pane) blocks(w, h int) []string {
 	top := max(0, min(here-(h-2)/2, len(s.Blocks)-(h-2)))
 	var lines []string
 	for i := top; i < min(top+h-2, len(s.Blocks)); i++ {
-		l := p.th.Line(w - 2)
-		style := p.th.Dim
+		l := p.Theme.Line(w - 2)
+		style := p.Theme.Dim
+		l.Pointer(i == here)
 		if i == here {
-			style = p.th.Strong
-			l.Glyph(p.th.Accent, p.th.Glyph.Pointer)
-		} else {
-			l.Space(1)
+			style = p.Theme.Strong
 		}
-		l.Add(style, p.th.Fit(s.Blocks[i].String(), 7)).Pad(9)
+		l.Add(style, p.Theme.Fit(s.Blocks[i].String(), 7)).Pad(9)
 		for c := first; c < first+cols; c++ {
 			l.Glyph(p.mapMark(verdicts[st.verdict[i*st.width+c]]))
 		}
 		lines = append(lines, l.Done())
 	}
 	note := fmt.Sprintf("%d-%d of %d", top+1, min(top+h-2, len(s.Blocks)), len(s.Blocks))
-	return p.th.Box(title, note, lines, w, h, false)
+	return p.Theme.Box(title, note, lines, w, h, false)
 }
 
 // mapMark is a tile in one column: a dot where it is right, so that the others stand out.
 func (p *Pane) mapMark(verdict string) (theme.Style, string) {
 	switch verdict {
 	case debugkern.OK:
-		return p.th.OK, p.th.Glyph.Equal
+		return p.Theme.OK, p.Theme.Glyph.Equal
 	case "":
-		return p.th.Text, " "
+		return p.Theme.Text, " "
 	}
-	return p.th.Verdict(verdict), p.th.VerdictMark(verdict)
+	return p.Theme.Verdict(verdict), p.Theme.VerdictMark(verdict)
 }
 
 func contains(s, sub string) bool {

@@ -33,22 +33,18 @@ const (
 
 // Pane draws the view.
 type Pane struct {
-	th    *theme.Theme
-	w, h  int
-	data  Data
-	at    debugkern.Place
-	focus int
-	grow  int // extra lines of the detail part
+	theme.Frame[int] // focus -1: elsewhere
+	data             Data
+	at               debugkern.Place
+	grow             int // extra lines of the detail part
 
 	first  int // first kv tile shown
 	scroll int // first detail line shown
 	match  string
 	filter string
 
-	rows    []row
-	detail  []entry
-	lines   []string
-	changed bool
+	rows   []row
+	detail []entry
 }
 
 // row is one stage of the timeline.
@@ -58,18 +54,17 @@ type row struct {
 }
 
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane { return &Pane{th: th, changed: true} }
+func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame[int](th)} }
 
 // SetTheme changes colours and glyphs.
 func (p *Pane) SetTheme(th *theme.Theme) {
-	p.th = th
+	p.Frame.SetTheme(th)
 	p.refresh()
 }
 
 // SetSize gives the pane its place.
 func (p *Pane) SetSize(w, h int) {
-	if w != p.w || h != p.h {
-		p.w, p.h = w, h
+	if p.Frame.SetSize(w, h) {
 		p.refresh()
 	}
 }
@@ -104,16 +99,9 @@ func (p *Pane) SetPlace(at debugkern.Place) {
 	p.refresh()
 }
 
-// SetFocus says which part has the focus, -1 for none.
-func (p *Pane) SetFocus(part int) {
-	if part != p.focus {
-		p.focus, p.changed = part, true
-	}
-}
-
 // SetMatch marks detail lines that contain text, "" for none.
 func (p *Pane) SetMatch(text string) {
-	p.match, p.changed = text, true
+	p.match, p.Changed = text, true
 }
 
 // SetFilter shows only detail lines that contain text, "" for all.
@@ -142,7 +130,7 @@ func (p *Pane) Grow(n int) {
 func (p *Pane) Scroll(n int) bool {
 	was := p.scroll
 	p.scroll = max(0, min(p.scroll+n, len(p.detail)-p.detailHeight()))
-	p.changed = p.changed || p.scroll != was
+	p.Changed = p.Changed || p.scroll != was
 	return p.scroll != was
 }
 
@@ -152,7 +140,7 @@ func (p *Pane) FindDetail(text string, dir int) bool {
 	for k := 1; k <= n; k++ {
 		i := ((p.scroll+dir*k)%n + n) % n
 		if contains(p.detail[i].plain, text) {
-			p.scroll, p.changed = i, true
+			p.scroll, p.Changed = i, true
 			return true
 		}
 	}
@@ -169,25 +157,14 @@ func (p *Pane) Stages() []probes.Stage {
 }
 
 func (p *Pane) refresh() {
-	p.changed = true
+	p.Changed = true
 	p.detail = p.describe(p.innerWidth())
 	if p.filter != "" {
 		p.detail = slices.DeleteFunc(p.detail, func(e entry) bool { return !contains(e.name+" "+e.plain, p.filter) })
 	}
 	p.scroll = max(0, min(p.scroll, len(p.detail)-p.detailHeight()))
 	lo, n := p.tiles()
-	if fit := p.fit(); n > fit {
-		at := p.at.KVTile - lo
-		if at < p.first {
-			p.first = at
-		}
-		if at >= p.first+fit {
-			p.first = at - fit + 1
-		}
-		p.first = max(0, min(p.first, n-fit))
-	} else {
-		p.first = 0
-	}
+	p.first = theme.Into(p.first, p.at.KVTile-lo, p.fit(), n)
 }
 
 func (p *Pane) tiles() (lo, n int) {
@@ -210,13 +187,13 @@ const (
 
 // mapWidth is the width of the all-blocks map at the right, 0 where there is none.
 func (p *Pane) mapWidth() int {
-	if p.w < wideFrom {
+	if p.W < wideFrom {
 		return 0
 	}
-	return p.w / 3
+	return p.W / 3
 }
 
-func (p *Pane) innerWidth() int { return max(0, p.w-p.mapWidth()-2) }
+func (p *Pane) innerWidth() int { return max(0, p.W-p.mapWidth()-2) }
 
 // fit is how many kv tiles the timeline shows: what the input and output columns and the summary leave.
 func (p *Pane) fit() int {
@@ -226,7 +203,7 @@ func (p *Pane) fit() int {
 func (p *Pane) timelineHeight() int { return len(p.rows) + 2 } // verdict, heads
 
 func (p *Pane) detailHeight() int {
-	return max(1, p.h-3-p.timelineHeight()+min(0, p.grow))
+	return max(1, p.H-3-p.timelineHeight()+min(0, p.grow))
 }
 
 // Hit maps a place on the pane to the timeline's cell drawn there; part is which part it lies in.

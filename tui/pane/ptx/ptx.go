@@ -83,12 +83,7 @@ func (p *Pane) Current() (debugkern.Listing, bool) {
 func (p *Pane) Move(n int) bool {
 	was := p.cur
 	p.cur = max(0, min(p.cur+n, len(p.data.Rows)-1))
-	if p.cur < p.top {
-		p.top = p.cur
-	}
-	if p.cur >= p.top+p.body() {
-		p.top = p.cur - p.body() + 1
-	}
+	p.top = theme.Into(p.top, p.cur, p.body(), len(p.data.Rows))
 	p.Changed = p.Changed || p.cur != was
 	return p.cur != was
 }

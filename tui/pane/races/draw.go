@@ -337,7 +337,7 @@ func dedent(text []string) []string {
 	out := make([]string, len(text))
 	least := 1 << 10
 	for i, s := range text {
-		out[i] = untab(s)
+		out[i] = theme.Untab(s)
 		if t := strings.TrimLeft(out[i], " "); t != "" && t[0] != '#' {
 			least = min(least, len(out[i])-len(t))
 		}
@@ -350,19 +350,4 @@ func dedent(text []string) []string {
 		out[i] = s[n:]
 	}
 	return out
-}
-
-// untab widens tabs to four columns.
-func untab(s string) string {
-	out := make([]rune, 0, len(s))
-	for _, r := range s {
-		if r != '\t' {
-			out = append(out, r)
-			continue
-		}
-		for ok := true; ok; ok = len(out)%4 != 0 {
-			out = append(out, ' ')
-		}
-	}
-	return string(out)
 }

@@ -182,7 +182,7 @@ func (p *Pane) Next(dir int) bool {
 // list is the causes with their findings.
 func (p *Pane) list(w, h int) []string {
 	body := h - 2
-	p.first = max(0, min(max(min(p.first, p.at), p.at-body+1), len(p.rows)-body))
+	p.first = theme.Into(p.first, p.at, body, len(p.rows))
 	var lines []string
 	for i := p.first; i < min(p.first+body, len(p.rows)); i++ {
 		lines = append(lines, p.rowLine(i, w-2))
@@ -217,11 +217,9 @@ func (p *Pane) rowLine(i, w int) string {
 	r := p.rows[i]
 	l := p.Theme.Line(w)
 	text := p.Theme.Text
+	l.Pointer(i == p.at)
 	if i == p.at {
 		text = p.Theme.Strong
-		l.Glyph(p.Theme.Accent, p.Theme.Glyph.Pointer)
-	} else {
-		l.Space(1)
 	}
 	switch {
 	case r.fold >= 0:

@@ -96,11 +96,9 @@ func (p *Pane) flag(text string, w int) string {
 func (p *Pane) stage(s *debugkern.StageDoc, w int) string {
 	l := p.Theme.Line(w)
 	name := p.Theme.Text
+	l.Pointer(s.Name == p.data.Stage.String())
 	if s.Name == p.data.Stage.String() {
-		l.Glyph(p.Theme.Accent, p.Theme.Glyph.Pointer)
 		name = p.Theme.Strong
-	} else {
-		l.Space(1)
 	}
 	style := p.Theme.Verdict(s.Verdict)
 	l.Add(name, s.Name).Pad(4).Add(style, p.Theme.VerdictMark(s.Verdict)+" "+s.Verdict)

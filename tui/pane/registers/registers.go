@@ -130,19 +130,8 @@ func (p *Pane) lanes() int { return max(1, min(32, (p.W-2-nameWidth)/cellWidth))
 func (p *Pane) body() int { return max(1, p.H-4) }
 
 func (p *Pane) scroll() {
-	p.top = into(p.top, p.row, p.body(), len(p.data.Regs))
-	p.left = into(p.left, p.lane, p.lanes(), 32)
-}
-
-// into returns the first of n shown so that at is among them, moving first as little as it can.
-func into(first, at, n, total int) int {
-	if at < first {
-		first = at
-	}
-	if at >= first+n {
-		first = at - n + 1
-	}
-	return max(0, min(first, total-n))
+	p.top = theme.Into(p.top, p.row, p.body(), len(p.data.Regs))
+	p.left = theme.Into(p.left, p.lane, p.lanes(), 32)
 }
 
 // View returns the pane's lines, each of its full width.
@@ -178,11 +167,9 @@ func (p *Pane) register(i, w int) string {
 	r, t := &p.data.Regs[i], p.Theme
 	l := t.Line(w)
 	name := t.Dim
+	l.Pointer(r.Named)
 	if r.Named {
-		l.Glyph(t.Accent, t.Glyph.Pointer)
 		name = t.Strong
-	} else {
-		l.Space(1)
 	}
 	if p.data.Changed[r.Name] {
 		l.Add(t.Taint, "Δ")

@@ -89,19 +89,8 @@ func (p *Pane) rows() int { return max(1, p.H-3-p.below()) }
 func (p *Pane) cols() int { return max(1, (p.W-2-labelWidth)/p.cell()) }
 
 func (p *Pane) scroll() {
-	p.top = into(p.top, p.data.Row, p.rows(), p.data.View.Tile.Rows)
-	p.left = into(p.left, p.data.Col, p.cols(), p.data.View.Tile.Cols)
-}
-
-// into returns the first of n shown so that at is among them, moving first as little as it can.
-func into(first, at, n, total int) int {
-	if at < first {
-		first = at
-	}
-	if at >= first+n {
-		first = at - n + 1
-	}
-	return max(0, min(first, total-n))
+	p.top = theme.Into(p.top, p.data.Row, p.rows(), p.data.View.Tile.Rows)
+	p.left = theme.Into(p.left, p.data.Col, p.cols(), p.data.View.Tile.Cols)
 }
 
 // View returns the pane's lines, each of its full width.
@@ -204,18 +193,16 @@ func (p *Pane) detail(w int) []string {
 	}
 	out = append(out, l.Done())
 	n := p.below() - len(out)
-	first := into(0, max(d.At, 0), max(n, 1), len(d.Writes))
+	first := theme.Into(0, max(d.At, 0), max(n, 1), len(d.Writes))
 	if d.At < 0 {
 		first = max(0, len(d.Writes)-n)
 	}
 	for i := first; i < min(first+n, len(d.Writes)); i++ {
 		l := t.Line(w)
 		style := t.Dim
+		l.Pointer(i == d.At)
 		if i == d.At {
-			l.Glyph(t.Accent, t.Glyph.Pointer)
 			style = t.Text
-		} else {
-			l.Space(1)
 		}
 		out = append(out, l.Add(style, t.Fit(WriteText(&d.Writes[i]), w-1)).Done())
 	}

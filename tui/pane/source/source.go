@@ -65,12 +65,7 @@ func (p *Pane) Cursor() (string, int) { return p.file, p.cur }
 func (p *Pane) Move(n int) bool {
 	was := p.cur
 	p.cur = max(1, min(p.cur+n, len(p.text)))
-	if p.cur-1 < p.top {
-		p.top = p.cur - 1
-	}
-	if p.cur-1 >= p.top+p.body() {
-		p.top = p.cur - p.body()
-	}
+	p.top = theme.Into(p.top, p.cur-1, p.body(), len(p.text))
 	p.Changed = true
 	return p.cur != was
 }
@@ -147,7 +142,7 @@ func (p *Pane) draw() []string {
 			l.Space(1)
 		}
 		l.Add(num, mark).Right(num, strconv.Itoa(i+1), l.Col()+digits).Add(num, " ")
-		l.Add(text, cut(untab(p.text[i]), indent))
+		l.Add(text, cut(theme.Untab(p.text[i]), indent))
 		if i+1 == p.line || chosen {
 			out = append(out, l.DoneIn(text))
 		} else {
@@ -162,7 +157,7 @@ func (p *Pane) draw() []string {
 func (p *Pane) indent(w int) int {
 	least, longest := 1<<30, 0
 	for i := p.top; i < min(p.top+p.body(), len(p.text)); i++ {
-		s := untab(p.text[i])
+		s := theme.Untab(p.text[i])
 		if s = strings.TrimRight(s, " "); s != "" && s[0] != '#' {
 			least, longest = min(least, len(s)-len(strings.TrimLeft(s, " "))), max(longest, len(s))
 		}
@@ -179,19 +174,4 @@ func cut(s string, n int) string {
 		s = s[1:]
 	}
 	return s
-}
-
-// untab widens tabs to four columns.
-func untab(s string) string {
-	out := make([]rune, 0, len(s))
-	for _, r := range s {
-		if r != '\t' {
-			out = append(out, r)
-			continue
-		}
-		for ok := true; ok; ok = len(out)%4 != 0 {
-			out = append(out, ' ')
-		}
-	}
-	return string(out)
 }

@@ -13,11 +13,11 @@ import (
 
 // detail is the three lines below the tile: the cell, its writer, the tile.
 func (p *Pane) detail() []string {
-	w := p.w - 2
+	w := p.W - 2
 	if p.data.View == nil || !p.judge.Known() {
-		return p.th.Blank(w, detailLines-1)
+		return p.Theme.Blank(w, detailLines-1)
 	}
-	return []string{p.cellLine(w), p.th.Line(w).Add(p.th.Text, p.writer).Done(), p.tileLine(w)}
+	return []string{p.cellLine(w), p.Theme.Line(w).Add(p.Theme.Text, p.writer).Done(), p.tileLine(w)}
 }
 
 // alignedFrom is the width from which the cell's line keeps its fields in their columns, so that a move changes digits and
@@ -28,53 +28,53 @@ const alignedFrom = 112
 func (p *Pane) cellLine(w int) string {
 	x := p.judge.At(p.row, p.col)
 	t := p.data.View.Got.DType
-	l := p.th.Line(w)
+	l := p.Theme.Line(w)
 	name, digits := 0, 0
 	if w >= alignedFrom {
 		name, digits = 8, 10
 	}
-	l.Add(p.th.Strong, fmt.Sprintf("%-*s", name, cell.Name(p.data.Place.Stage, p.row, p.col)))
-	bar := " " + p.th.Glyph.V + " "
+	l.Add(p.Theme.Strong, fmt.Sprintf("%-*s", name, cell.Name(p.data.Place.Stage, p.row, p.col)))
+	bar := " " + p.Theme.Glyph.V + " "
 	if p.choice() != Usual {
 		return p.crossLine(l, x).Done()
 	}
-	l.Add(p.th.Text, fmt.Sprintf("  k %*s 0x%s", digits, cell.Long(x.Got), cell.HexText(t, x.Bits)))
-	l.Add(p.th.Border, bar)
-	l.Add(p.th.Text, fmt.Sprintf("r %*s 0x%s", digits, cell.Long(x.Want), cell.HexText(t, x.RefBits)))
+	l.Add(p.Theme.Text, fmt.Sprintf("  k %*s 0x%s", digits, cell.Long(x.Got), cell.HexText(t, x.Bits)))
+	l.Add(p.Theme.Border, bar)
+	l.Add(p.Theme.Text, fmt.Sprintf("r %*s 0x%s", digits, cell.Long(x.Want), cell.HexText(t, x.RefBits)))
 	if !p.data.View.Valid(p.row, p.col) {
-		return l.Add(p.th.Border, bar).Add(p.th.Dim, "outside the compared cells").Done()
+		return l.Add(p.Theme.Border, bar).Add(p.Theme.Dim, "outside the compared cells").Done()
 	}
-	l.Add(p.th.Border, bar)
+	l.Add(p.Theme.Border, bar)
 	return p.verdict(l, x, digits).Done()
 }
 
 // crossLine: q17,k9  g 2.6250 0x4140 │ e 2.6250 0x4140 ✓ equal │ r 1.3125 0x3D40 │ ✗ > 4.9e-04
 func (p *Pane) crossLine(l *theme.Line, x cell.Cell) *theme.Line {
 	t := p.data.View.Got.DType
-	bar := " " + p.th.Glyph.V + " "
+	bar := " " + p.Theme.Glyph.V + " "
 	own, other := "g", "e"
 	if p.data.A != "" {
 		own, other = "B", "A"
 	}
-	l.Add(p.th.Text, fmt.Sprintf("  %s %s 0x%s", own, cell.Long(x.Got), cell.HexText(t, x.Bits))).Add(p.th.Border, bar)
+	l.Add(p.Theme.Text, fmt.Sprintf("  %s %s 0x%s", own, cell.Long(x.Got), cell.HexText(t, x.Bits))).Add(p.Theme.Border, bar)
 	if !p.data.View.Beside.Reached() {
-		l.Add(p.th.Taint, other+" not reached")
+		l.Add(p.Theme.Taint, other+" not reached")
 	} else {
-		l.Add(p.th.Text, fmt.Sprintf("%s %s 0x%s ", other, cell.Long(t.Value(x.Other)), cell.HexText(t, x.Other)))
+		l.Add(p.Theme.Text, fmt.Sprintf("%s %s 0x%s ", other, cell.Long(t.Value(x.Other)), cell.HexText(t, x.Other)))
 		if x.Differs {
-			l.Add(p.th.Taint, fmt.Sprintf("%s %+d ulp", p.th.Glyph.Differs, p.judge.Beside(p.row, p.col).ULP))
+			l.Add(p.Theme.Taint, fmt.Sprintf("%s %+d ulp", p.Theme.Glyph.Differs, p.judge.Beside(p.row, p.col).ULP))
 		} else {
-			l.Add(p.th.OK, p.th.Glyph.OK+" equal")
+			l.Add(p.Theme.OK, p.Theme.Glyph.OK+" equal")
 		}
 	}
-	l.Add(p.th.Border, bar).Add(p.th.Text, fmt.Sprintf("r %s 0x%s", cell.Long(x.Want), cell.HexText(t, x.RefBits))).Add(p.th.Border, bar)
+	l.Add(p.Theme.Border, bar).Add(p.Theme.Text, fmt.Sprintf("r %s 0x%s", cell.Long(x.Want), cell.HexText(t, x.RefBits))).Add(p.Theme.Border, bar)
 	switch {
 	case !p.data.View.Valid(p.row, p.col):
-		return l.Add(p.th.Dim, "not compared")
+		return l.Add(p.Theme.Dim, "not compared")
 	case x.Bad:
-		return l.Add(p.th.Wrong, p.th.Glyph.Wrong+" > bound")
+		return l.Add(p.Theme.Wrong, p.Theme.Glyph.Wrong+" > bound")
 	}
-	return l.Add(p.th.OK, p.th.Glyph.OK+" in bound")
+	return l.Add(p.Theme.OK, p.Theme.Glyph.OK+" in bound")
 }
 
 // CellText is the cell under the cursor in words, for copying.
@@ -88,40 +88,40 @@ func (p *Pane) CellText() string {
 }
 
 func (p *Pane) verdict(l *theme.Line, x cell.Cell, digits int) *theme.Line {
-	g := p.th.Glyph
+	g := p.Theme.Glyph
 	if x.Equal && !x.Bad && digits == 0 {
-		return l.Add(p.th.OK, "equal "+g.OK)
+		return l.Add(p.Theme.OK, "equal "+g.OK)
 	}
 	limit := strconv.FormatFloat(x.Bound, 'e', 1, 64)
 	if p.set.Bound > 0 {
 		limit = p.set.Bound.String()
 	}
 	if math.IsNaN(x.Delta) || math.IsInf(x.Delta, 0) {
-		l.Add(p.th.Text, "Δ not finite  ")
+		l.Add(p.Theme.Text, "Δ not finite  ")
 	} else {
-		l.Add(p.th.Text, fmt.Sprintf("Δ %*s = %+*d ulp  ", digits, cell.Signed(x.Delta), digits/2, x.ULP))
+		l.Add(p.Theme.Text, fmt.Sprintf("Δ %*s = %+*d ulp  ", digits, cell.Signed(x.Delta), digits/2, x.ULP))
 	}
-	style, mark := p.th.OK, g.OK+" ≤ "
+	style, mark := p.Theme.OK, g.OK+" ≤ "
 	if x.Bad {
-		style, mark = p.th.Wrong, g.Wrong+" > "
+		style, mark = p.Theme.Wrong, g.Wrong+" > "
 	}
 	l.Add(style, mark)
-	if p.th.Width("bound "+limit) <= l.Left() {
-		l.Add(p.th.Text, "bound ")
+	if p.Theme.Width("bound "+limit) <= l.Left() {
+		l.Add(p.Theme.Text, "bound ")
 	}
-	return l.Add(p.th.Text, limit)
+	return l.Add(p.Theme.Text, limit)
 }
 
 // tileLine: bad 37/1024 ▁▂▃█▃▁ · factor exp(m_new-m_old) by row explains 98 %
 func (p *Pane) tileLine(w int) string {
-	l := p.th.Line(w)
-	style := p.th.OK
+	l := p.Theme.Line(w)
+	style := p.Theme.OK
 	if p.stats.Bad > 0 {
-		style = p.th.Wrong
+		style = p.Theme.Wrong
 	}
 	l.Add(style, fmt.Sprintf("bad %d/%d ", p.stats.Bad, p.stats.Cells))
 	for _, n := range p.stats.Bins {
-		l.Glyph(p.th.Accent, p.th.Glyph.Spark[spark(n, p.stats.Cells, len(p.th.Glyph.Spark))])
+		l.Glyph(p.Theme.Accent, p.Theme.Glyph.Spark[spark(n, p.stats.Cells, len(p.Theme.Glyph.Spark))])
 	}
 	verdict := p.data.View.Verdict.Verdict
 	if p.judge.Crossed() && p.stats.Differing > 0 {
@@ -129,14 +129,14 @@ func (p *Pane) tileLine(w int) string {
 		if p.data.A != "" {
 			from = "A"
 		}
-		l.Add(p.th.Dim, " · ").Add(p.th.Taint, fmt.Sprintf("%s%d/%d from %s", p.th.Glyph.Differs, p.stats.Differing, p.stats.Cells, from))
+		l.Add(p.Theme.Dim, " · ").Add(p.Theme.Taint, fmt.Sprintf("%s%d/%d from %s", p.Theme.Glyph.Differs, p.stats.Differing, p.stats.Cells, from))
 	}
-	l.Add(p.th.Dim, " · ")
-	l.Add(p.th.Verdict(verdict), p.th.VerdictMark(verdict)+" "+verdict)
+	l.Add(p.Theme.Dim, " · ")
+	l.Add(p.Theme.Verdict(verdict), p.Theme.VerdictMark(verdict)+" "+verdict)
 	if note := cell.Pattern(p.data.Stage); note != "" {
-		l.Add(p.th.Dim, " · ").Add(p.th.Text, p.th.Fit(note, l.Left()))
+		l.Add(p.Theme.Dim, " · ").Add(p.Theme.Text, p.Theme.Fit(note, l.Left()))
 	} else if d := p.data.View.Verdict; d.MaxAbs > 0 && verdict != debugkern.Tainted {
-		l.Add(p.th.Dim, " · max ").Add(p.th.Text, cell.Long(d.MaxAbs))
+		l.Add(p.Theme.Dim, " · max ").Add(p.Theme.Text, cell.Long(d.MaxAbs))
 	}
 	return l.Done()
 }

@@ -10,23 +10,16 @@ import (
 )
 
 // View returns the pane's lines, each of its full width.
-func (p *Pane) View() []string {
-	if !p.changed {
-		return p.lines
-	}
-	p.changed = false
-	p.lines = p.draw()
-	return p.lines
-}
+func (p *Pane) View() []string { return p.Draw(p.draw) }
 
 func (p *Pane) draw() []string {
-	if p.w < 10 || p.h < 3+detailLines {
-		return p.th.Blank(p.w, p.h)
+	if p.W < 10 || p.H < 3+detailLines {
+		return p.Theme.Blank(p.W, p.H)
 	}
-	g := p.th.Glyph
-	out := make([]string, 0, p.h)
+	g := p.Theme.Glyph
+	out := make([]string, 0, p.H)
 	out = append(out, p.heads())
-	body := p.h - 2 - detailLines
+	body := p.H - 2 - detailLines
 	if v := p.data.View; v == nil || !v.Got.Reached() {
 		out = append(out, p.message(body)...)
 	} else {
@@ -37,30 +30,30 @@ func (p *Pane) draw() []string {
 	}
 	out = append(out, p.junction(g.TeeL, g.TeeB, g.TeeR))
 	for _, l := range p.detail() {
-		out = append(out, p.th.Line(p.w).Glyph(p.th.Border, g.V).Raw(l, p.w-2).Glyph(p.th.Border, g.V).Done())
+		out = append(out, p.Theme.Line(p.W).Glyph(p.Theme.Border, g.V).Raw(l, p.W-2).Glyph(p.Theme.Border, g.V).Done())
 	}
-	return append(out, p.th.Line(p.w).Glyph(p.th.Border, g.BL).Repeat(p.th.Border, g.H, p.w-2).Glyph(p.th.Border, g.BR).Done())
+	return append(out, p.Theme.Line(p.W).Glyph(p.Theme.Border, g.BL).Repeat(p.Theme.Border, g.H, p.W-2).Glyph(p.Theme.Border, g.BR).Done())
 }
 
 // heads is the top border with the columns' titles.
 func (p *Pane) heads() string {
-	g := p.th.Glyph
-	l := p.th.Line(p.w)
+	g := p.Theme.Glyph
+	l := p.Theme.Line(p.W)
 	for i, z := range p.zones {
 		corner := g.TeeT
 		if i == 0 {
 			corner = g.TL
 		}
-		l.Glyph(p.th.Border, corner)
-		edge, title := p.th.Border, p.th.Title
-		if z.kind == p.focus {
-			edge, title = p.th.Focus, p.th.Focus
+		l.Glyph(p.Theme.Border, corner)
+		edge, title := p.Theme.Border, p.Theme.Title
+		if z.kind == p.Focus {
+			edge, title = p.Theme.Focus, p.Theme.Focus
 		}
 		end := l.Col() + z.w
-		l.Add(title, p.th.Fit(p.title(z.kind), z.w))
+		l.Add(title, p.Theme.Fit(p.title(z.kind), z.w))
 		l.Repeat(edge, g.H, end-l.Col())
 	}
-	return l.Glyph(p.th.Border, g.TR).Done()
+	return l.Glyph(p.Theme.Border, g.TR).Done()
 }
 
 func (p *Pane) title(kind int) string {
@@ -83,9 +76,9 @@ func (p *Pane) title(kind int) string {
 			name = "A " + p.data.A
 		}
 		if n := p.stats.Differing; n > 0 {
-			return fmt.Sprintf("%s %s%d", name, p.th.Glyph.Differs, n)
+			return fmt.Sprintf("%s %s%d", name, p.Theme.Glyph.Differs, n)
 		}
-		return name + " " + p.th.Glyph.OK + " equal"
+		return name + " " + p.Theme.Glyph.OK + " equal"
 	case Reference:
 		if p.judge.Name() != "" {
 			return "REFERENCE " + p.judge.Name()
@@ -102,16 +95,16 @@ func (p *Pane) title(kind int) string {
 }
 
 func (p *Pane) junction(left, mid, right string) string {
-	g := p.th.Glyph
-	l := p.th.Line(p.w)
+	g := p.Theme.Glyph
+	l := p.Theme.Line(p.W)
 	for i, z := range p.zones {
 		corner := mid
 		if i == 0 {
 			corner = left
 		}
-		l.Glyph(p.th.Border, corner).Repeat(p.th.Border, g.H, z.w)
+		l.Glyph(p.Theme.Border, corner).Repeat(p.Theme.Border, g.H, z.w)
 	}
-	return l.Glyph(p.th.Border, right).Done()
+	return l.Glyph(p.Theme.Border, right).Done()
 }
 
 // message fills the tile's place with text.
@@ -123,24 +116,24 @@ func (p *Pane) message(h int) []string {
 	if text == "" {
 		text = "nothing has run yet"
 	}
-	lines := p.th.Wrap(text, p.w-6)
+	lines := p.Theme.Wrap(text, p.W-6)
 	first := max(0, (h-len(lines))/2)
 	out := make([]string, h)
 	for i := range out {
-		l := p.th.Line(p.w).Glyph(p.th.Border, p.th.Glyph.V)
+		l := p.Theme.Line(p.W).Glyph(p.Theme.Border, p.Theme.Glyph.V)
 		if k := i - first; k >= 0 && k < len(lines) {
-			l.Pad((p.w-p.th.Width(lines[k]))/2).Add(p.th.Dim, lines[k])
+			l.Pad((p.W-p.Theme.Width(lines[k]))/2).Add(p.Theme.Dim, lines[k])
 		}
-		out[i] = l.Pad(p.w-1).Glyph(p.th.Border, p.th.Glyph.V).Done()
+		out[i] = l.Pad(p.W-1).Glyph(p.Theme.Border, p.Theme.Glyph.V).Done()
 	}
 	return out
 }
 
 func (p *Pane) columnHeads() string {
-	l := p.th.Line(p.w)
+	l := p.Theme.Line(p.W)
 	_, letter := cell.Axes(p.data.Place.Stage)
 	for _, z := range p.zones {
-		l.Glyph(p.th.Border, p.th.Glyph.V)
+		l.Glyph(p.Theme.Border, p.Theme.Glyph.V)
 		start := l.Col()
 		l.Space(p.labels)
 		for c := p.left; c < p.left+p.ncols; c++ {
@@ -148,7 +141,7 @@ func (p *Pane) columnHeads() string {
 		}
 		l.Pad(start + z.w)
 	}
-	return l.Glyph(p.th.Border, p.th.Glyph.V).Done()
+	return l.Glyph(p.Theme.Border, p.Theme.Glyph.V).Done()
 }
 
 func (p *Pane) columnHead(l *theme.Line, z zone, letter string, c int) {
@@ -161,25 +154,25 @@ func (p *Pane) columnHead(l *theme.Line, z zone, letter string, c int) {
 			l.Space(1)
 		}
 		if c%8 == 0 && c+len(name) <= p.left+p.ncols {
-			l.Add(p.th.Dim, name)
+			l.Add(p.Theme.Dim, name)
 		} else if c%8 >= len(name) || c < 8*((p.left+7)/8) {
 			l.Space(1)
 		}
 		return
 	}
 	end := l.Col() + z.cell
-	l.Right(p.th.Dim, p.th.Fit(name, z.cell-1), end-1).Pad(end)
+	l.Right(p.Theme.Dim, p.Theme.Fit(name, z.cell-1), end-1).Pad(end)
 }
 
 // rowLine draws one row of the tile in every zone.
 func (p *Pane) rowLine(row int, in bool) string {
-	l := p.th.Line(p.w)
+	l := p.Theme.Line(p.W)
 	letter, _ := cell.Axes(p.data.Place.Stage)
 	for _, z := range p.zones {
-		l.Glyph(p.th.Border, p.th.Glyph.V)
+		l.Glyph(p.Theme.Border, p.Theme.Glyph.V)
 		start := l.Col()
 		if in {
-			l.Add(p.th.Dim, p.th.Fit(letter+strconv.Itoa(row), p.labels)).Pad(start + p.labels)
+			l.Add(p.Theme.Dim, p.Theme.Fit(letter+strconv.Itoa(row), p.labels)).Pad(start + p.labels)
 			if p.set.Heat == HeatMap {
 				l.Space(1)
 				for c := p.left; c < p.left+p.ncols; c++ {
@@ -191,7 +184,7 @@ func (p *Pane) rowLine(row int, in bool) string {
 		}
 		l.Pad(start + z.w)
 	}
-	return l.Glyph(p.th.Border, p.th.Glyph.V).Done()
+	return l.Glyph(p.Theme.Border, p.Theme.Glyph.V).Done()
 }
 
 // numberCells writes a row's numbers: a separator that carries the cursor's brackets, then the number on its ground. Only
@@ -201,18 +194,18 @@ func (p *Pane) numberCells(l *theme.Line, z zone, row int) {
 	for c := p.left; c < p.left+p.ncols; c++ {
 		switch {
 		case here && c == p.col:
-			l.Glyph(p.th.Mark, p.th.Glyph.Left)
+			l.Glyph(p.Theme.Mark, p.Theme.Glyph.Left)
 		case here && c == p.col+1 && c > p.left:
-			l.Glyph(p.th.Mark, p.th.Glyph.Right)
+			l.Glyph(p.Theme.Mark, p.Theme.Glyph.Right)
 		case z.kind == Emulator && p.judge.Known() && p.data.View.Valid(row, c) && p.judge.At(row, c).Differs:
-			l.Glyph(p.th.Taint, p.th.Glyph.Differs)
+			l.Glyph(p.Theme.Taint, p.Theme.Glyph.Differs)
 		default:
 			l.Space(1)
 		}
 		p.number(l, z, row, c)
 	}
 	if here && p.col == p.left+p.ncols-1 {
-		l.Glyph(p.th.Mark, p.th.Glyph.Right)
+		l.Glyph(p.Theme.Mark, p.Theme.Glyph.Right)
 	}
 }
 
@@ -221,7 +214,7 @@ func (p *Pane) number(l *theme.Line, z zone, row, c int) {
 	if !p.judge.Known() {
 		t := p.data.View.Got
 		if z.kind == Kernel {
-			l.Right(p.th.Text, p.set.Format.Text(t.DType, t.Bits(row, c), z.cell-1), end)
+			l.Right(p.Theme.Text, p.set.Format.Text(t.DType, t.Bits(row, c), z.cell-1), end)
 		}
 		l.Pad(end)
 		return
@@ -229,7 +222,7 @@ func (p *Pane) number(l *theme.Line, z zone, row, c int) {
 	x := p.judge.At(row, c)
 	valid := p.data.View.Valid(row, c)
 	if f := p.set.Filter; f != nil && !(valid && f.Hit(x)) {
-		l.Right(p.th.Off, p.th.Glyph.Equal, end)
+		l.Right(p.Theme.Off, p.Theme.Glyph.Equal, end)
 		return
 	}
 	switch z.kind {
@@ -253,22 +246,22 @@ func (p *Pane) number(l *theme.Line, z zone, row, c int) {
 // and by its style.
 func (p *Pane) emulated(l *theme.Line, x cell.Cell, valid bool, w, end int) {
 	if !p.data.View.Beside.Reached() {
-		l.Right(p.th.Off, p.th.Glyph.Off, end)
+		l.Right(p.Theme.Off, p.Theme.Glyph.Off, end)
 		return
 	}
 	t := p.data.View.Got.DType
 	o := x
 	o.Got, o.Bits = t.Value(x.Other), x.Other
 	style := p.ground(Emulator, o, valid)
-	if x.Differs && valid && (p.set.Heat == HeatOff || !p.th.Colours()) {
-		style = p.th.Taint
+	if x.Differs && valid && (p.set.Heat == HeatOff || !p.Theme.Colours()) {
+		style = p.Theme.Taint
 	}
 	p.right(l, style, p.set.Format.Text(t, x.Other, w), end)
 }
 
 // right writes text right-aligned up to column end, its ground from the current column on.
 func (p *Pane) right(l *theme.Line, s theme.Style, text string, end int) {
-	l.Repeat(s, " ", end-l.Col()-p.th.Width(text)).Add(s, text)
+	l.Repeat(s, " ", end-l.Col()-p.Theme.Width(text)).Add(s, text)
 }
 
 // errorNumber writes the error and its mark: above, below, equal, or a blank within the bound.
@@ -279,44 +272,26 @@ func (p *Pane) errorNumber(l *theme.Line, x cell.Cell, valid bool, end int) {
 	}
 	s := p.ground(Error, x, valid)
 	if x.Equal && !x.Bad {
-		p.right(l, s, p.th.Glyph.Equal+" ", end)
+		p.right(l, s, p.Theme.Glyph.Equal+" ", end)
 		return
 	}
-	mark, style := p.mark(x)
+	mark, style := p.Theme.ErrorMark(x.Standing())
 	p.right(l, s, p.set.Diff.ErrorText(x, end-1-l.Col()), end-1)
-	if p.set.Heat == HeatTint && p.th.Colours() {
+	if p.set.Heat == HeatTint && p.Theme.Colours() {
 		style = s
 	}
 	l.Glyph(style, mark)
 }
 
-// mark is an error against its bound, as a glyph.
-func (p *Pane) mark(x cell.Cell) (string, theme.Style) {
-	g := p.th.Glyph
-	switch {
-	case math.IsNaN(x.Got) && x.Bad:
-		return g.NaN, p.th.Wrong
-	case math.IsInf(x.Got, 0) && x.Bad:
-		return g.Inf, p.th.Wrong
-	case x.Bad && x.Delta < 0:
-		return g.Below, p.th.Wrong
-	case x.Bad:
-		return g.Above, p.th.Wrong
-	case x.Equal:
-		return g.Equal, p.th.Dim
-	}
-	return g.Within, p.th.Dim
-}
-
 // ground is a cell's style: the heat colour under tint, else its verdict.
 func (p *Pane) ground(kind int, x cell.Cell, valid bool) theme.Style {
 	if !valid {
-		return p.th.Off
+		return p.Theme.Off
 	}
-	if p.set.Heat != HeatOff && p.th.Colours() {
+	if p.set.Heat != HeatOff && p.Theme.Colours() {
 		if kind == Error {
 			if x.Equal && !x.Bad {
-				return p.th.Dim
+				return p.Theme.Dim
 			}
 			return p.errorHeat(x)
 		}
@@ -324,13 +299,13 @@ func (p *Pane) ground(kind int, x cell.Cell, valid bool) theme.Style {
 	}
 	switch {
 	case x.Bad:
-		return p.th.Wrong
+		return p.Theme.Wrong
 	case kind == Error && !x.Equal:
-		return p.th.Text
+		return p.Theme.Text
 	case kind == Error:
-		return p.th.Dim
+		return p.Theme.Dim
 	}
-	return p.th.Text
+	return p.Theme.Text
 }
 
 func (p *Pane) valueHeat(x cell.Cell, kind int) theme.Style {
@@ -338,26 +313,16 @@ func (p *Pane) valueHeat(x cell.Cell, kind int) theme.Style {
 	if kind == Reference {
 		v = x.Want
 	}
-	return p.th.Value[p.level(v, len(p.th.Value))]
-}
-
-// level places v on the scale that kernel and reference share.
-func (p *Pane) level(v float64, n int) int {
-	span := p.stats.Hi - p.stats.Lo
-	if !(span > 0) || math.IsNaN(v) {
-		return 0
-	}
-	f := (v - p.stats.Lo) / span
-	return min(n-1, int(max(0, min(1, f))*float64(n-1)+0.5))
+	return p.Theme.Value[p.stats.Level(v, len(p.Theme.Value))]
 }
 
 // errorHeat places an error between blue and orange: up to its bound the pale inner half, beyond it by powers of two to
 // the full colour at 64 times the bound.
 func (p *Pane) errorHeat(x cell.Cell) theme.Style {
-	n := len(p.th.Err)
+	n := len(p.Theme.Err)
 	r := p.judge.Ratio(x)
 	if math.IsNaN(r) {
-		return p.th.Err[n-1]
+		return p.Theme.Err[n-1]
 	}
 	a := math.Abs(r)
 	f := a / 3
@@ -365,17 +330,17 @@ func (p *Pane) errorHeat(x cell.Cell) theme.Style {
 		f = 1./2 + min(1, math.Log2(a)/6)/2
 	}
 	mid := float64(n-1) / 2
-	return p.th.Err[int(mid+math.Copysign(f, r)*mid+0.5)]
+	return p.Theme.Err[int(mid+math.Copysign(f, r)*mid+0.5)]
 }
 
 // mapCell draws a cell in one column: colour for its value or error, a glyph for what colour must not say alone.
 func (p *Pane) mapCell(l *theme.Line, kind, row, c int) {
 	if row == p.row && c == p.col {
-		l.Glyph(p.th.Here, "+")
+		l.Glyph(p.Theme.Here, "+")
 		return
 	}
 	if !p.judge.Known() || !p.data.View.Valid(row, c) {
-		l.Glyph(p.th.Off, p.th.Glyph.Off)
+		l.Glyph(p.Theme.Off, p.Theme.Glyph.Off)
 		return
 	}
 	x := p.judge.At(row, c)
@@ -385,15 +350,15 @@ func (p *Pane) mapCell(l *theme.Line, kind, row, c int) {
 	}
 	switch {
 	case kind == Emulator && x.Differs:
-		l.Glyph(p.th.Taint, p.th.Glyph.Differs)
+		l.Glyph(p.Theme.Taint, p.Theme.Glyph.Differs)
 		return
 	case kind == Emulator:
 		x.Got = p.data.View.Got.DType.Value(x.Other)
 	case kind == Error && p.choice() == Crosswise:
 		x = p.judge.Beside(row, c)
 	}
-	mark, style := p.mark(x)
-	if p.th.Colours() {
+	mark, style := p.Theme.ErrorMark(x.Standing())
+	if p.Theme.Colours() {
 		style = p.ground(kind, x, true)
 	}
 	if kind == Error {
@@ -406,11 +371,11 @@ func (p *Pane) mapCell(l *theme.Line, kind, row, c int) {
 	}
 	switch {
 	case math.IsNaN(v):
-		l.Glyph(style, p.th.Glyph.NaN)
+		l.Glyph(style, p.Theme.Glyph.NaN)
 	case math.IsInf(v, 0):
-		l.Glyph(style, p.th.Glyph.Inf)
-	case !p.th.Rich():
-		l.Glyph(style, p.th.Glyph.Shade[p.level(v, len(p.th.Glyph.Shade))])
+		l.Glyph(style, p.Theme.Glyph.Inf)
+	case !p.Theme.Rich():
+		l.Glyph(style, p.Theme.Glyph.Shade[p.stats.Level(v, len(p.Theme.Glyph.Shade))])
 	default:
 		l.Glyph(style, " ")
 	}

@@ -8,6 +8,8 @@
 package tile
 
 import (
+	"slices"
+
 	"tilescope/debugkern"
 	"tilescope/probes"
 	"tilescope/tui/cell"
@@ -34,12 +36,8 @@ func (h Heat) Next() Heat { return (h + 1) % numHeats }
 
 // ParseHeat reads a mode's name.
 func ParseHeat(name string) (Heat, bool) {
-	for i, n := range heatNames {
-		if n == name {
-			return Heat(i), true
-		}
-	}
-	return 0, false
+	i := slices.Index(heatNames[:], name)
+	return Heat(max(i, 0)), i >= 0
 }
 
 // Columns of the pane, as focus counts them.
@@ -96,24 +94,20 @@ type Data struct {
 
 // Pane draws one tile.
 type Pane struct {
-	th       *theme.Theme
-	w, h     int
-	data     Data
-	set      Settings
-	row, col int
-	top      int // first row shown
-	left     int // first column shown
-	focus    int // -1: elsewhere
-	writer   string
+	theme.Frame[int] // focus -1: elsewhere
+	data             Data
+	set              Settings
+	row, col         int
+	top              int // first row shown
+	left             int // first column shown
+	writer           string
 
-	judge   cell.Judge
-	stats   cell.Stats
-	zones   []zone
-	nrows   int
-	ncols   int
-	labels  int // width of row labels
-	lines   []string
-	changed bool
+	judge  cell.Judge
+	stats  cell.Stats
+	zones  []zone
+	nrows  int
+	ncols  int
+	labels int // width of row labels
 }
 
 // zone is one of the columns on screen.
@@ -124,15 +118,15 @@ type zone struct {
 }
 
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane { return &Pane{th: th, focus: -1, changed: true} }
-
-// SetTheme changes colours and glyphs.
-func (p *Pane) SetTheme(th *theme.Theme) { p.th, p.changed = th, true }
+func New(th *theme.Theme) *Pane {
+	p := &Pane{Frame: theme.NewFrame[int](th)}
+	p.Focus = -1
+	return p
+}
 
 // SetSize gives the pane its place, borders included.
 func (p *Pane) SetSize(w, h int) {
-	if w != p.w || h != p.h {
-		p.w, p.h = w, h
+	if p.Frame.SetSize(w, h) {
 		p.layout()
 	}
 }
@@ -155,13 +149,6 @@ func (p *Pane) Set(s Settings) {
 	p.rejudge()
 }
 
-// SetFocus says which column has the focus, -1 for none.
-func (p *Pane) SetFocus(column int) {
-	if p.focus != column {
-		p.focus, p.changed = column, true
-	}
-}
-
 // SetCursor moves the cursor; it is clamped to the tile.
 func (p *Pane) SetCursor(row, col int) {
 	if row == p.row && col == p.col {
@@ -169,13 +156,13 @@ func (p *Pane) SetCursor(row, col int) {
 	}
 	p.row, p.col = row, col
 	p.scroll()
-	p.changed = true
+	p.Changed = true
 }
 
 // SetWriter gives the line about who wrote the cell.
 func (p *Pane) SetWriter(text string) {
 	if p.writer != text {
-		p.writer, p.changed = text, true
+		p.writer, p.Changed = text, true
 	}
 }
 
@@ -216,7 +203,7 @@ const detailLines = 4
 
 // layout computes zones and window from size and settings.
 func (p *Pane) layout() {
-	p.changed = true
+	p.Changed = true
 	p.labels = 3
 	kinds := map[Choice][]int{
 		Usual: {Kernel, Reference, Error}, All: {Kernel, Emulator, Reference, Error}, Crosswise: {Kernel, Emulator, Error},
@@ -227,7 +214,7 @@ func (p *Pane) layout() {
 	if p.set.Diff == cell.DiffOff {
 		kinds = kinds[:len(kinds)-1]
 	}
-	inner := p.w - 1 - len(kinds)
+	inner := p.W - 1 - len(kinds)
 	total := 0
 	for _, k := range kinds {
 		total += p.weight(k)
@@ -245,7 +232,7 @@ func (p *Pane) layout() {
 		p.zones = append(p.zones, zone{kind: k, x: x, w: w, cell: p.cellWidth(k, w)})
 		x, used = x+w+1, used+w
 	}
-	p.nrows = max(0, p.h-3-detailLines) // top border, column heads, bottom border
+	p.nrows = max(0, p.H-3-detailLines) // top border, column heads, bottom border
 	p.window()
 	p.scroll()
 }
@@ -305,27 +292,15 @@ func (p *Pane) scroll() {
 	}
 	p.row = min(max(p.row, 0), v.Got.Rows-1)
 	p.col = min(max(p.col, 0), v.Got.Cols-1)
-	p.top = into(p.top, p.row, p.nrows, v.Got.Rows)
-	p.left = into(p.left, p.col, p.ncols, v.Got.Cols)
-}
-
-// into returns the first index of a window of n that shows at, moving first as little as it can.
-func into(first, at, n, total int) int {
-	n = max(n, 1)
-	if at < first {
-		first = at
-	}
-	if at >= first+n {
-		first = at - n + 1
-	}
-	return max(0, min(first, total-n))
+	p.top = theme.Into(p.top, p.row, p.nrows, v.Got.Rows)
+	p.left = theme.Into(p.left, p.col, p.ncols, v.Got.Cols)
 }
 
 // Hit maps a place on the pane to the cell drawn there; column is which of Kernel, Reference, Error it lies in, -1 for the
 // lines below. ok is false where no cell is.
 func (p *Pane) Hit(x, y int) (row, col, column int, ok bool) {
 	column = -1
-	if y >= p.h-1-detailLines {
+	if y >= p.H-1-detailLines {
 		return 0, 0, column, false
 	}
 	for _, z := range p.zones {

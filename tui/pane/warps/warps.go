@@ -105,14 +105,7 @@ func (p *Pane) Hit(y int) bool {
 }
 
 func (p *Pane) scroll() {
-	n := max(1, p.H-2)
-	if p.cur < p.top {
-		p.top = p.cur
-	}
-	if p.cur >= p.top+n {
-		p.top = p.cur - n + 1
-	}
-	p.top = max(0, min(p.top, len(p.rows)-n))
+	p.top = theme.Into(p.top, p.cur, p.H-2, len(p.rows))
 }
 
 // View returns the pane's lines, each of its full width.
@@ -143,12 +136,7 @@ func (p *Pane) row(i, w int) string {
 	case r.warp == p.data.Current:
 		style = t.Strong
 	}
-	switch {
-	case r.warp == p.data.Current && r.first:
-		l.Glyph(t.Accent, t.Glyph.Pointer)
-	default:
-		l.Space(1)
-	}
+	l.Pointer(r.warp == p.data.Current && r.first)
 	name := "  "
 	if r.first {
 		name = fmt.Sprintf("%2d", r.warp)

@@ -1,0 +1,119 @@
+package theme
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Width is the number of columns s takes when a Line writes it.
+func (t *Theme) Width(s string) int {
+	n := 0
+	for _, r := range s {
+		if r < utf8.RuneSelf {
+			n++
+		} else if _, ok := t.glyph(r); ok {
+			n++
+		}
+	}
+	return n
+}
+
+// Fit cuts text to w columns, with an ellipsis where something was cut.
+func (t *Theme) Fit(text string, w int) string {
+	if t.Width(text) <= w {
+		return text
+	}
+	if w <= 0 {
+		return ""
+	}
+	n := 0
+	for i, r := range text {
+		if _, ok := t.glyph(r); !ok {
+			continue
+		}
+		if n == w-1 {
+			return text[:i] + t.Glyph.Ellipsis
+		}
+		n++
+	}
+	return text
+}
+
+// Wrap breaks text into lines of at most w columns, at blanks where there are any. A newline breaks too.
+func (t *Theme) Wrap(text string, w int) []string {
+	var out []string
+	for _, para := range strings.Split(text, "\n") {
+		out = append(out, t.wrapLine(para, max(w, 1))...)
+	}
+	return out
+}
+
+func (t *Theme) wrapLine(text string, w int) []string {
+	var out []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		for {
+			if line == "" && t.Width(word) > w {
+				cut := runePrefix(word, w)
+				out = append(out, cut)
+				word = word[len(cut):]
+				continue
+			}
+			break
+		}
+		switch {
+		case word == "":
+		case line == "":
+			line = word
+		case t.Width(line)+1+t.Width(word) <= w:
+			line += " " + word
+		default:
+			out = append(out, line)
+			line = ""
+			for t.Width(word) > w {
+				cut := runePrefix(word, w)
+				out = append(out, cut)
+				word = word[len(cut):]
+			}
+			line = word
+		}
+	}
+	if line != "" || len(out) == 0 {
+		out = append(out, line)
+	}
+	return out
+}
+
+func runePrefix(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
+
+// Untab widens tabs to four columns.
+func Untab(s string) string {
+	out := make([]rune, 0, len(s))
+	for _, r := range s {
+		if r != '\t' {
+			out = append(out, r)
+			continue
+		}
+		for ok := true; ok; ok = len(out)%4 != 0 {
+			out = append(out, ' ')
+		}
+	}
+	return string(out)
+}
+
+// Count writes a number of things: 1 finding, 2 findings.
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
