@@ -260,6 +260,9 @@ func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 		}
 	}
 	c.Advice = stageAdvice(name, doc)
+	if rows := q.doc.Judged().BadRows(group[0]); rows != "" {
+		c.Advice += ", in " + rows
+	}
 	return &suspect{cause: c, stages: group}
 }
 

@@ -83,7 +83,10 @@ type StageResult struct {
 	Unreached     int // captured, judged under this gate, but execution did not get there
 	Local, Global Stats
 	FirstBad      *Cell
-	Fingerprints  []Fingerprint // filled by Explain, best first
+	// Rows names the rows that all locally bad cells are in, and whose they are: "rows 8 to 15 of the tile alone (warp 1's, …)";
+	// "" where there are none or rows of every warp are among them.
+	Rows         string
+	Fingerprints []Fingerprint // filled by Explain, best first
 }
 
 // Fingerprint is a transform of the right tile that equals the wrong one.

@@ -45,7 +45,7 @@ func (j *Judgement) Explain(ctx context.Context) error {
 				return err
 			}
 		}
-		s.Fingerprints = all.report(s.Local.Bad)
+		s.Fingerprints = all.report(s.Local.Bad, s.Rows)
 	}
 	return nil
 }
@@ -221,15 +221,30 @@ func (t *trial) scene(sc *scene, at spot) {
 			r.hits++
 			if r.example == "" || at.before(r.at) {
 				r.at = at
-				r.example = fmt.Sprintf("block %s kv tile %d (%d,%d): predicted %.6g, got %.6g, right %.6g",
-					sc.blk.ID, at.kv, c/sc.stride, c%sc.stride, v[k], sc.got.Data[c], sc.e.ref.Data[c])
+				r.example = fmt.Sprintf("block %s kv tile %d (%d,%d): predicted %.6g%s, got %.6g, right %.6g",
+					sc.blk.ID, at.kv, c/sc.stride, c%sc.stride, v[k], fitText(r.name, fits, v[k], sc.e.ref.Data[c]), sc.got.Data[c], sc.e.ref.Data[c])
 			}
 		}
 	}
 }
 
-// report turns runs into fingerprints: best first; of those that do as well the one with fewer fitted numbers stands.
-func (t *trial) report(bad int) []Fingerprint {
+// fitText gives the number that was fitted, which is no quantity with a name.
+func fitText(name string, fits int, v, ref float64) string {
+	switch {
+	case fits > 0 && name == Factor:
+		return fmt.Sprintf(" (%.4g times the right one)", v/ref)
+	case fits > 0 && name == Offset:
+		return fmt.Sprintf(" (the right one %+.4g)", v-ref)
+	}
+	return ""
+}
+
+// report turns runs into fingerprints: best first; of those that do as well the one with fewer fitted numbers stands. A
+// transform says nothing of the cells that are right, so where those have rows of their own, rows says it.
+func (t *trial) report(bad int, rows string) []Fingerprint {
+	if rows != "" {
+		rows = "all in " + rows + "; "
+	}
 	share := func(r run) float64 { return float64(r.hits) / float64(max(bad, 1)) }
 	t.runs = slices.DeleteFunc(t.runs, func(r run) bool { return share(r) < leastExplains || r.fits*cellsPerFit > bad })
 	slices.SortStableFunc(t.runs, func(a, b run) int {
@@ -250,7 +265,7 @@ func (t *trial) report(bad int) []Fingerprint {
 		kept = append(kept, r)
 		out = append(out, Fingerprint{
 			Name: r.name, Value: r.value, Explains: share(r), Fitted: r.fits,
-			Evidence: fmt.Sprintf("%d of %d wrong cells lie within the bound of it; %s", r.hits, bad, r.example),
+			Evidence: fmt.Sprintf("%d of %d wrong cells lie within the bound of it; %s%s", r.hits, bad, rows, r.example),
 		})
 	}
 	return out

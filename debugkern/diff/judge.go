@@ -179,6 +179,7 @@ func (j *Judgement) result(sp *probes.StagePlan, all *judge) StageResult {
 	out := StageResult{Stage: s, Tiles: all.tiles[s], Unreached: all.unreached[s], Local: l.Stats, Global: g.Stats}
 	out.Local.Bound, out.Local.Error = l.worst.bound, max(l.worst.err, 0)
 	out.Global.Bound, out.Global.Error = g.worst.bound, max(g.worst.err, 0)
+	out.Rows = l.rows.text(sp, j.ref.Plan().Block.Count()/32)
 	out.Local.Derivation = all.w.derivation(sp, l.worst, true)
 	out.Global.Derivation = all.w.derivation(sp, g.worst, false)
 	switch {

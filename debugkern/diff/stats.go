@@ -16,6 +16,7 @@ type tally struct {
 	found   bool
 	atBlock int
 	atKV    int
+	rows    rowSet
 }
 
 // worst is the cell with the largest error for its bound; of equals the earliest.
@@ -58,6 +59,7 @@ func (t *tally) merge(o *tally) {
 	if o.found && (!t.found || o.earlier(t)) {
 		t.first, t.found, t.atKV, t.atBlock = o.first, true, o.atKV, o.atBlock
 	}
+	t.rows.merge(&o.rows)
 }
 
 func (t *tally) earlier(o *tally) bool {
@@ -102,6 +104,7 @@ func (t *tally) compare(v *view, e *estimate) (bad, nonfinite int32, top float64
 					t.note(v, r, c, g, ref[c])
 				}
 				bad++
+				t.rows.add(r)
 			}
 			if err > top {
 				top = err
@@ -121,6 +124,7 @@ func (t *tally) compare(v *view, e *estimate) (bad, nonfinite int32, top float64
 	t.Bad += int(bad)
 	t.Nonfinite += int(nonfinite)
 	t.Cells += v.rows * v.cols
+	t.rows.judged = max(t.rows.judged, v.rows)
 	t.MaxAbs = max(t.MaxAbs, top)
 	t.MaxULP = max(t.MaxULP, t.ulps(v, e))
 	return bad, nonfinite, top
