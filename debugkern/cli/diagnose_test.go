@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -101,5 +102,23 @@ func TestDiagnoseOwnPTX(t *testing.T) {
 	d = diagnose.Diagnosis{}
 	if code, _ := documentOf(t, &d, "diagnose", ownManifest(t, []byte("not ptx"), nil)); code != 4 || d.Schema != diagnose.Schema || d.Error == nil || len(d.Story) != 1 {
 		t.Errorf("malformed PTX: exit %d, schema %q, story %q", code, d.Schema, d.Story)
+	}
+}
+
+// What is wrong in the rows of one warp alone is looked for there: the advice names them, beside the factor that explains them.
+func TestDiagnoseNamesTheRows(t *testing.T) {
+	// the value that is stored to sP, ahead of the __syncwarp that follows, made larger by warp 1
+	stored := regexp.MustCompile(`(\{  cvt\.rn\.f16\.f32 %rs\d+, )(%f\d+)(;\}\s+// end inline asm\s+\.loc[^\n]*\n\tst\.shared\.u16[^\n]*\n\t\.loc[^\n]*\n\tbar\.warp\.sync)`)
+	text := stored.ReplaceAll(stage2PTX(t, "TS_PROBES=1"), []byte(`{ .reg .u32 mine; .reg .pred one; .reg .f32 p;
+	mov.u32 mine, %tid.x; shr.u32 mine, mine, 5; setp.eq.u32 one, mine, 1; mov.f32 p, $2; @one mul.rn.f32 p, p, 0f3FC00000;
+	${1}p$3`))
+	text = regexp.MustCompile(`(, p;\})`).ReplaceAll(text, []byte("$1 }"))
+	path := ownManifest(t, text, nil)
+	var d diagnose.Diagnosis
+	if code, errText := documentOf(t, &d, "diagnose", path, "--shape", "small", "--backend", "emu", "--schedules", "5"); code != exitDiverged || len(d.Causes) != 1 {
+		t.Fatalf("exit %d, story %q: %s", code, d.Story, errText)
+	}
+	if c := d.Causes[0]; c.Stage != "P" || !strings.Contains(c.Advice, "factor") || !strings.HasSuffix(c.Advice, ", in rows 8 to 15 of the tile alone (warp 1's, if each of 4 warps has 8 rows)") {
+		t.Errorf("%s: %s", c.Title, c.Advice)
 	}
 }
