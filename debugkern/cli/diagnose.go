@@ -199,9 +199,13 @@ func printDiagnosis(w io.Writer, d *diagnose.Diagnosis) {
 }
 
 func printCause(w io.Writer, n int, c *diagnose.Cause) {
-	fmt.Fprintf(w, "\ncause %d: %s\n", n, c.Title)
-	if c.Share != nil {
-		fmt.Fprintf(w, "  share of the error: %.0f %%\n", 100*float64(*c.Share))
+	kind := "cause"
+	if c.Beside {
+		kind = "also found,"
+	}
+	fmt.Fprintf(w, "\n%s %d: %s\n", kind, n, c.Title)
+	if share := c.ShareText(); share != "" {
+		fmt.Fprintf(w, "  share of the error: %s\n", share)
 	}
 	for _, p := range c.Proof {
 		fmt.Fprintf(w, "  - %s\n", p)

@@ -36,6 +36,7 @@ func (q *inquiry) conclude() {
 	for _, s := range causes {
 		q.doc.Causes = append(q.doc.Causes, q.cause(s, len(causes)))
 	}
+	q.rank()
 	for _, c := range q.doc.Causes {
 		q.o.Tell(Event{Cause: &c})
 	}

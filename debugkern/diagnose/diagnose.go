@@ -46,7 +46,7 @@ type Event struct {
 // Diagnosis is what diagnose found: the document tilescope.diagnose/1 (run/1 plus causes and story) and the run behind it.
 type Diagnosis struct {
 	debugkern.Report
-	Causes    []Cause       `json:"causes"` // in the order in which a person should look at them
+	Causes    []Cause       `json:"causes"` // in the order in which a person should look at them: what explains most, first
 	Story     []string      `json:"story"`  // at most twelve lines
 	Schedules []ScheduleDoc `json:"schedules"`
 	Barriers  []BarrierDoc  `json:"barriers"` // why each synchronisation is there
@@ -78,6 +78,9 @@ type Cause struct {
 	Proof  []string          `json:"proof"`  // what was tried, and what came of it
 	Advice string            `json:"advice"` // what to change, and where
 	Again  string            `json:"again"`  // command that shows it again
+
+	// Beside marks what is wrong and explains none of the error in this run, all of which has other causes: also found.
+	Beside bool `json:"-"`
 
 	short string // the proof in one line, where it is more than Alone
 }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,6 +18,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
+	"tilescope/kernels"
 )
 
 // diagnoses keeps what several tests look at; nobody changes it.
@@ -99,6 +102,58 @@ func TestStories(t *testing.T) {
 			golden.RequireEqual(t, strings.Join(append(d.Story, ""), "\n"))
 		})
 	}
+}
+
+// What explains the error is told first; a race that explains none of it is found too, says so, and is no witness of what
+// another race does to the output.
+func TestWhatExplainsNothing(t *testing.T) {
+	for _, c := range []struct{ fault, kind string }{{"FAULT_U_NO_RESCALE=1", "stage"}, {"FAULT_SYNC_S=1", "race"}} {
+		t.Run(c.fault, func(t *testing.T) {
+			t.Parallel()
+			d := run(t, withoutFragmentSync(t, c.fault), "partial49")
+			story := strings.Join(d.Story, "\n")
+			if len(d.Causes) != 2 {
+				t.Fatalf("%d causes:\n%s", len(d.Causes), story)
+			}
+			all, none := d.Causes[0], d.Causes[1]
+			if all.Kind != c.kind || all.Beside || all.ShareText() != "100 %" || none.Kind != "race" || none.Place.Variable != "sPV_frag" || !none.Beside || none.ShareText() != "none" {
+				t.Errorf("%s: %s; %s: %s", all.Title, all.ShareText(), none.Title, none.ShareText())
+			}
+			for _, want := range []string{"one cause; also found: one thing that explains none of it", "\n2. also found: race on sPV_frag", "(none of the error)", "never observable in 20 schedules"} {
+				if !strings.Contains(story, want) {
+					t.Errorf("the story lacks %q:\n%s", want, story)
+				}
+			}
+			if f := d.Findings[none.Finding]; strings.Contains(f.Consequence, "changes") {
+				t.Errorf("%s: %s", f.Message, f.Consequence)
+			}
+			if c.kind == "race" && !strings.Contains(strings.Join(all.Proof, "\n"), "schedules with the other one put right") {
+				t.Errorf("not explored apart from the other: %q", all.Proof)
+			}
+		})
+	}
+}
+
+// withoutFragmentSync writes stage2 with a fault as somebody's own kernel, and without the __syncwarp between storing a
+// fragment and reading it: two faults that no build of the archive has together. It returns the manifest's path.
+func withoutFragmentSync(t *testing.T, fault string) string {
+	t.Helper()
+	manifest, err := os.ReadFile("../../configs/kernels/sdpa_fp8_stage_c_wmma.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, ok, err := kernels.Find(kernels.Key{Kernel: "sdpa_fp8_stage_c_wmma", Defines: []string{"TS_PROBES=1", "USE_CP_ASYNC=1", "USE_WMMA_PV=1", fault}})
+	if !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	stored := regexp.MustCompile(`(\twmma\.store[^\n]*\n\t\.loc[^\n]*\n)\tbar\.warp\.sync[^\n]*\n`)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "own.yaml")
+	if err := errors.Join(os.WriteFile(path, bytes.Replace(manifest, []byte("source: sdpa_fp8_stage_c_wmma.cu"), []byte("ptx: own.ptx"), 1), 0o600),
+		os.WriteFile(filepath.Join(dir, "own.ptx"), stored.ReplaceAll(e.PTX, []byte("$1")), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // With one cause put right the other's error stands: both are named, and neither is called the cause.

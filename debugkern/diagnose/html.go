@@ -27,7 +27,6 @@ type page struct {
 type pageCause struct {
 	Cause
 	Number   int
-	Percent  string
 	Excerpts []excerpt
 }
 
@@ -88,9 +87,6 @@ func (d *Diagnosis) WriteHTML(w io.Writer, version string) error {
 
 func (d *Diagnosis) pageCause(i int) pageCause {
 	c := pageCause{Cause: d.Causes[i], Number: i + 1}
-	if c.Share != nil {
-		c.Percent = fmt.Sprintf("%.0f %%", 100*float64(*c.Share))
-	}
 	places := []*debugkern.SourceDoc{c.Place.Source, c.Place.Other}
 	for _, f := range c.Findings {
 		places = append(places, d.Findings[f].Source, d.Findings[f].Other)

@@ -22,8 +22,9 @@ const (
 // racing are kinds of findings that leave the result to the order in which warps and copies go.
 var racing = []string{"race", "cp-async"}
 
-// schedules explores, for each racing suspect, the block that it was found in: does the outcome depend on the order? Then,
-// where asked for, it disturbs the kernel on a GPU.
+// schedules explores, for each racing suspect, the block that it was found in: does the outcome depend on the order? Of
+// several suspects, each is explored with the others put right: what varies by another's doing is no witness. Then, where
+// asked for, it disturbs the kernel on a GPU.
 func (q *inquiry) schedules() error {
 	explored := map[probes.Dim3]*ScheduleDoc{}
 	for _, s := range q.suspects {
@@ -34,7 +35,7 @@ func (q *inquiry) schedules() error {
 		doc := explored[block]
 		if doc == nil {
 			var err error
-			if doc, err = q.explore(block); err != nil {
+			if doc, err = q.explore(block, aside{}); err != nil {
 				return err
 			}
 			explored[block] = doc
@@ -42,11 +43,18 @@ func (q *inquiry) schedules() error {
 		if doc.Tried == 0 {
 			continue
 		}
-		own := *doc
+		others, err := q.others(s)
+		if err != nil {
+			return err
+		}
+		own, err := q.own(doc, others)
+		if err != nil {
+			return err
+		}
 		own.Finding = s.cause.Finding
 		q.doc.Schedules = append(q.doc.Schedules, own)
 		s.explored = &own
-		if err := q.settle(s); err != nil {
+		if err := q.settle(s, others); err != nil {
 			return err
 		}
 		for _, i := range s.cause.Findings {
@@ -58,34 +66,120 @@ func (q *inquiry) schedules() error {
 	return q.perturb()
 }
 
-// settle explores the block again with the suspect put right: no schedule should change the result any more.
-func (q *inquiry) settle(s *suspect) error {
+// aside is what the other racing suspects come to while one is looked at.
+type aside struct {
+	run      *debugkern.Run // the kernel without the faults that were left out to put them right; nil: the run as it is
+	remedies []*remedy      // that put them right by changing the PTX
+	right    int            // suspects put right
+	left     []string       // what nothing puts right, by title
+}
+
+// others puts every racing suspect but one right, as far as it can be.
+func (q *inquiry) others(s *suspect) (aside, error) {
+	var a aside
+	var without []string
+	for _, o := range q.suspects {
+		switch {
+		case o == s || !slices.Contains(racing, o.cause.Kind):
+		case o.remedy != nil && o.remedy.edits != nil:
+			a.remedies = append(a.remedies, o.remedy)
+			a.right++
+		case o.remedy != nil && o.remedy.without != "" && (s.remedy == nil || s.remedy.without != o.remedy.without):
+			without = append(without, o.remedy.without)
+			a.right++
+		default:
+			a.left = append(a.left, o.cause.Title)
+		}
+	}
+	if len(without) == 0 {
+		return a, nil
+	}
+	slices.Sort(without)
+	var err error
+	a.run, err = q.twin(slices.Compact(without))
+	return a, err
+}
+
+func (a *aside) String() string {
+	if a.right == 1 {
+		return "the other one put right"
+	}
+	return "the others put right"
+}
+
+// edits are the changes that put others right, and more.
+func (a *aside) edits(run *debugkern.Run, more ...*remedy) []ptx.Edit {
+	var out []ptx.Edit
+	for _, r := range append(slices.Clone(a.remedies), more...) {
+		out = append(out, r.edits(run)...)
+	}
+	return out
+}
+
+// own is what of a block's exploration is one suspect's doing: what still varies with the others put right. The worst
+// schedule stays that of the kernel as it is, which is what can be executed again.
+func (q *inquiry) own(whole *ScheduleDoc, others aside) (ScheduleDoc, error) {
+	own := *whole
+	if whole.Varied == 0 || others.right+len(others.left) == 0 {
+		return own, nil
+	}
+	if others.right > 0 {
+		alone, err := q.explore(whole.Block, others)
+		if err != nil {
+			return own, err
+		}
+		if alone.Tried > 0 {
+			own = *alone
+			if own.Says += " with " + others.String(); own.Varied > 0 {
+				own.Worst = whole.Worst
+			}
+		}
+	}
+	if own.Varied > 0 && len(others.left) > 0 {
+		own.Says += ", together with what cannot be put right here: " + strings.Join(others.left, "; ")
+	}
+	return own, nil
+}
+
+// settle explores the block again with the suspect put right too: no schedule should change the result any more.
+func (q *inquiry) settle(s *suspect, others aside) error {
 	if s.explored.Varied == 0 || s.remedy == nil || s.remedy.edits == nil {
 		return nil
 	}
-	x, err := q.run.Explore(q.ctx, debugkern.ExploreOptions{
-		N: max(fewestSchedules, s.explored.Tried/4), Blocks: []probes.Dim3{s.explored.Block}, Edits: s.remedy.edits(q.run),
+	run, text := q.run, s.remedy.text
+	if others.right > 0 {
+		text += " and " + others.String()
+	}
+	if others.run != nil {
+		run = others.run
+	}
+	x, err := run.Explore(q.ctx, debugkern.ExploreOptions{
+		N: max(fewestSchedules, s.explored.Tried/4), Blocks: []probes.Dim3{s.explored.Block}, Edits: others.edits(run, s.remedy),
 	})
 	if err != nil {
 		return q.fatal(err)
 	}
-	s.settled = fmt.Sprintf("%s: O is the same in %d schedules", s.remedy.text, x.Tried)
+	s.settled = fmt.Sprintf("%s: O is the same in %d schedules", text, x.Tried)
 	if x.Varied > 0 {
-		s.settled = fmt.Sprintf("%s: O still changes in %d of %d schedules", s.remedy.text, x.Varied, x.Tried)
+		s.settled = fmt.Sprintf("%s: O still changes in %d of %d schedules", text, x.Varied, x.Tried)
 	}
 	return nil
 }
 
-// explore executes one block under many schedules and compares what it leaves.
-func (q *inquiry) explore(block probes.Dim3) (*ScheduleDoc, error) {
+// explore executes one block under many schedules, with some suspects put right, and compares what it leaves.
+func (q *inquiry) explore(block probes.Dim3, right aside) (*ScheduleDoc, error) {
 	n := q.o.Schedules
 	if n <= 0 {
 		_, tiles := q.run.Tiles(block)
 		n = max(fewestSchedules, min(defaultSchedules, defaultWork/max(1, tiles)))
 	}
 	_, plain := q.code()
-	x, err := q.run.Explore(q.ctx, debugkern.ExploreOptions{
-		N: n, Blocks: []probes.Dim3{block}, Plain: plain && q.run.Plan.Gate == probes.GateNone,
+	run := q.run
+	if right.run != nil {
+		run = right.run
+	}
+	x, err := run.Explore(q.ctx, debugkern.ExploreOptions{
+		N: n, Blocks: []probes.Dim3{block}, Edits: right.edits(run), Plain: plain && right.right == 0 && q.run.Plan.Gate == probes.GateNone,
 		Tell: func(tried, _ int) {
 			q.progress(debugkern.Progress{Phase: "schedules", Detail: "block " + block.String(), Done: tried, Total: n})
 		},

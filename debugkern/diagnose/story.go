@@ -49,9 +49,20 @@ func subject(rep *debugkern.Report) string {
 // verdict is the first line: what is wrong, how much, and how many causes.
 func (q *inquiry) verdict() string {
 	rep := &q.doc.Report
-	causes := "one cause"
-	if n := len(q.doc.Causes); n > 1 {
+	causes, beside := "one cause", 0
+	for i := range q.doc.Causes {
+		if q.doc.Causes[i].Beside {
+			beside++
+		}
+	}
+	if n := len(q.doc.Causes) - beside; n > 1 {
 		causes = fmt.Sprintf("%d independent causes", n)
+	}
+	switch {
+	case beside == 1:
+		causes += "; also found: one thing that explains none of it"
+	case beside > 1:
+		causes += fmt.Sprintf("; also found: %d things that explain none of it", beside)
 	}
 	if rep.Verdict == debugkern.Agree {
 		for i := range q.doc.Causes {
@@ -70,12 +81,20 @@ func (q *inquiry) verdict() string {
 
 // tell is one cause in so many lines; the command that stands at the end of the story is not repeated.
 func tell(n int, c *Cause, lines int, again string) []string {
-	head := fmt.Sprintf("%d. %s", n, c.Title)
-	if len(c.Stages) > 0 && c.Kind != kindStage {
+	head := fmt.Sprintf("%d. ", n)
+	if c.Beside {
+		head += "also found: "
+	}
+	head += c.Title
+	if len(c.Stages) > 0 && c.Kind != kindStage && !c.Beside {
 		head += "; spoils " + strings.Join(c.Stages, ", ")
 	}
-	if c.Share != nil {
-		head += fmt.Sprintf(" (%.0f %% of the error)", 100*float64(*c.Share))
+	switch share := c.ShareText(); share {
+	case "":
+	case hidden:
+		head += " (none of the error by itself)"
+	default:
+		head += " (" + share + " of the error)"
 	}
 	out := []string{head}
 	proof := c.Alone
@@ -105,7 +124,7 @@ func (q *inquiry) relation() string {
 		all = "; with all of them put right nothing is wrong any more"
 	}
 	for i := range q.doc.Causes {
-		if c := &q.doc.Causes[i]; c.Share != nil && float64(*c.Share) >= 0.999 {
+		if c := &q.doc.Causes[i]; c.Share != nil && float64(*c.Share) >= everything {
 			return fmt.Sprintf("putting %d right alone brings the output within its bound; the others stay what they are%s", i+1, all)
 		}
 	}

@@ -234,9 +234,9 @@ func (p *Pane) rowLine(i, w int) string {
 	case r.finding < 0:
 		c := &p.data.Causes[r.cause]
 		l.Add(p.Theme.Wrong, fmt.Sprintf("%d. ", r.cause+1))
-		share := ""
-		if c.Share != nil {
-			share = fmt.Sprintf(" %.0f %%", 100*float64(*c.Share))
+		share := c.ShareText()
+		if share != "" {
+			share = " " + share
 		}
 		l.Add(text, p.Theme.Fit(c.Title, l.Left()-p.Theme.Width(share)))
 		return l.Right(p.Theme.Accent, share, w).Done()

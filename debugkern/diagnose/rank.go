@@ -1,0 +1,62 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// nothing is the share of the error below which a cause explains none of it, and everything that above which it explains all.
+const (
+	nothing    = 0.005 // what is printed as 0 %
+	everything = 0.999
+)
+
+// hidden is the share of a cause that explains nothing as long as another stands that spoils the same cells.
+const hidden = "none by itself"
+
+// rank puts causes in the order in which a person should look at them: those that explain more of the error first, then those
+// that could not be tried, which may explain anything, then those that were tried and explain nothing. Equals stay as they
+// are. It marks the last where no error is left for them to explain.
+func (q *inquiry) rank() {
+	class := func(c *Cause) int {
+		switch {
+		case c.Share == nil:
+			return 1
+		case float64(*c.Share) < nothing:
+			return 2
+		}
+		return 0
+	}
+	causes := q.doc.Causes
+	whole := slices.ContainsFunc(causes, func(c Cause) bool { return c.Share != nil && float64(*c.Share) >= everything })
+	for i := range causes {
+		c := &causes[i]
+		c.Beside = class(c) == 2 && (whole || len(c.Stages) == 0)
+	}
+	slices.SortStableFunc(causes, func(a, b Cause) int {
+		return cmp.Or(cmp.Compare(class(&a), class(&b)), cmp.Compare(shareOf(&b), shareOf(&a)))
+	})
+}
+
+// shareOf is a cause's share in whole per cent, as it is printed; 0 where it has none.
+func shareOf(c *Cause) float64 {
+	if c.Share == nil {
+		return 0
+	}
+	return math.Round(100 * float64(*c.Share))
+}
+
+// ShareText says how much of the error goes when this cause alone is put right; "" where that could not be tried.
+func (c *Cause) ShareText() string {
+	switch {
+	case c.Share == nil:
+		return ""
+	case float64(*c.Share) >= nothing:
+		return fmt.Sprintf("%.0f %%", 100*float64(*c.Share))
+	case c.Beside:
+		return "none"
+	}
+	return hidden
+}

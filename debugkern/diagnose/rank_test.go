@@ -1,0 +1,39 @@
+package diagnose
+
+import (
+	"strings"
+	"testing"
+
+	"tilescope/debugkern"
+)
+
+// Causes stand in the order of what they explain; one that could not be tried may explain anything, one that was tried and
+// explains nothing comes last, and is a cause still where what is left over has no other.
+func TestRank(t *testing.T) {
+	share := func(x float64) *debugkern.Number { n := debugkern.Number(x); return &n }
+	for _, c := range []struct {
+		name   string
+		causes []Cause
+		want   string
+	}{
+		{"the whole error has another cause", []Cause{{Title: "a", Share: share(0), Stages: []string{"O"}}, {Title: "b"}, {Title: "c", Share: share(1)}}, "c 100 %, b , a none beside"},
+		{"hidden by another", []Cause{{Title: "a", Share: share(0.004), Stages: []string{"O"}}, {Title: "b", Share: share(0.4)}}, "b 40 %, a none by itself"},
+		{"spoils nothing", []Cause{{Title: "a", Share: share(0)}, {Title: "b", Share: share(0.4)}}, "b 40 %, a none beside"},
+		{"equal as printed", []Cause{{Title: "a", Share: share(0.401)}, {Title: "b", Share: share(0.404)}}, "a 40 %, b 40 %"},
+		{"no error to share", []Cause{{Title: "a"}, {Title: "b"}}, "a , b "},
+	} {
+		q := &inquiry{doc: &Diagnosis{Causes: c.causes}}
+		q.rank()
+		var got []string
+		for _, x := range q.doc.Causes {
+			text := x.Title + " " + x.ShareText()
+			if x.Beside {
+				text += " beside"
+			}
+			got = append(got, text)
+		}
+		if text := strings.Join(got, ", "); text != c.want {
+			t.Errorf("%s: %s, want %s", c.name, text, c.want)
+		}
+	}
+}
