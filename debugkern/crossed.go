@@ -36,16 +36,7 @@ func (r *Run) differing(from Cell, dir int, beside func(Place) (probes.Tile, boo
 	if sp == nil {
 		return Cell{}, false
 	}
-	places := r.places(from.Stage)
-	at := 0
-	for i, p := range places {
-		if p == from.Place {
-			at = i
-		}
-	}
-	n := len(places)
-	for step := 0; step <= n; step++ {
-		p := places[((at+dir*step)%n+n)%n]
+	for step, p := range r.around(from.Place, dir) {
 		rows, cols := sp.ValidRows.At(p.Block, p.KVTile), sp.ValidCols.At(p.Block, p.KVTile)
 		x := r.state.Tile(p.Stage, p.Block, p.KVTile)
 		y, ok := beside(p)

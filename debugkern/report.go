@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 
 	"tilescope/debugkern/ptx"
 	"tilescope/probes"
@@ -256,6 +257,18 @@ type ErrorDoc struct {
 	Source  *SourceDoc `json:"source"`
 
 	Diagnostics []Diagnostic `json:"diagnostics,omitempty"` // everything that the compiler had to say
+}
+
+// Title names what was run: target, shape, seed, faults, gate.
+func (r *Report) Title() string {
+	t := fmt.Sprintf("%s %d,%d,%d,%d seed %d", r.Target, r.Shape.B, r.Shape.H, r.Shape.S, r.Shape.D, r.Seed)
+	if len(r.Faults) > 0 {
+		t += " with " + strings.Join(r.Faults, ", ")
+	}
+	if r.Gate != "none" {
+		t += " under gate " + r.Gate
+	}
+	return t
 }
 
 // ExitCode is the contract's exit code of this report: 0 agreed, 1 diverged or a finding of severity error, 4 failed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -59,16 +60,7 @@ func (r *Run) View(p Place) (*TileView, error) {
 
 // NextBad finds the nearest bad cell of a stage in the contract's order: kv tile, block, row, column; it wraps.
 func (r *Run) NextBad(from Cell, dir int) (Cell, bool) {
-	places := r.places(from.Stage)
-	at := 0
-	for i, p := range places {
-		if p == from.Place {
-			at = i
-		}
-	}
-	n := len(places)
-	for step := 0; step <= n; step++ {
-		p := places[((at+dir*step)%n+n)%n]
+	for step, p := range r.around(from.Place, dir) {
 		if v := r.Tile(p); v.Bad == 0 && v.Tainted == 0 {
 			continue
 		}
@@ -77,6 +69,20 @@ func (r *Run) NextBad(from Cell, dir int) (Cell, bool) {
 		}
 	}
 	return Cell{}, false
+}
+
+// around goes through the tiles of a place's stage in the contract's order (dir 1) or against it (dir -1), from that place and
+// round the end until it is there again: that place comes first, as step 0, and last.
+func (r *Run) around(from Place, dir int) iter.Seq2[int, Place] {
+	return func(yield func(int, Place) bool) {
+		places := r.places(from.Stage)
+		at, n := max(0, slices.Index(places, from)), len(places)
+		for step := 0; step <= n; step++ {
+			if !yield(step, places[((at+dir*step)%n+n)%n]) {
+				return
+			}
+		}
+	}
 }
 
 // places lists a stage's tiles in the contract's order.

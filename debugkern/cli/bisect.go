@@ -44,18 +44,8 @@ func (a *app) bisect(cmd *cobra.Command, opt *pairOptions, until string, args []
 	meter := newMeter(a.Stderr, a.json)
 	doc, err := s.Bisect(cmd.Context(), first, second, until, meter.report)
 	meter.clear()
-	if err != nil {
-		if doc != nil && doc.Verdict == debugkern.Failed && a.json {
-			if perr := a.print(doc, nil); perr != nil {
-				return perr
-			}
-		}
-		return err
-	}
-	if err := a.print(doc, func(w io.Writer) { printBisection(w, doc) }); err != nil {
-		return err
-	}
-	return exitFor(doc.ExitCode())
+	failed := doc != nil && doc.Verdict == debugkern.Failed
+	return a.paired(doc, failed, err, func(w io.Writer) { printBisection(w, doc) })
 }
 
 func printBisection(w io.Writer, b *debugkern.Bisection) {

@@ -90,15 +90,22 @@ func (a *app) compare(cmd *cobra.Command, opt *pairOptions, args []string) error
 	meter := newMeter(a.Stderr, a.json)
 	doc, err := s.Compare(cmd.Context(), first, second, meter.report)
 	meter.clear()
+	failed := doc != nil && doc.Verdict == debugkern.Failed
+	return a.paired(doc, failed, err, func(w io.Writer) { printComparison(w, doc) })
+}
+
+// paired prints what a command of two targets made and turns it into an exit code. A document that failed is one only for
+// programs: a person reads the error.
+func (a *app) paired(doc interface{ ExitCode() int }, failed bool, err error, text func(io.Writer)) error {
 	if err != nil {
-		if doc != nil && doc.Verdict == debugkern.Failed && a.json {
+		if failed && a.json {
 			if perr := a.print(doc, nil); perr != nil {
 				return perr
 			}
 		}
 		return err
 	}
-	if err := a.print(doc, func(w io.Writer) { printComparison(w, doc) }); err != nil {
+	if err := a.print(doc, text); err != nil {
 		return err
 	}
 	return exitFor(doc.ExitCode())

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -15,7 +14,7 @@ import (
 
 // printReport prints a run for people: the verdict first, then why.
 func printReport(w io.Writer, r *debugkern.Report) {
-	fmt.Fprintf(w, "%s: %s\n", title(r), headline(r))
+	fmt.Fprintf(w, "%s: %s\n", r.Title(), headline(r))
 	for _, g := range r.Guilty {
 		if st := r.Stage(g.Stage); st != nil {
 			printGuilty(w, st, g)
@@ -41,17 +40,6 @@ func printReport(w io.Writer, r *debugkern.Report) {
 		fmt.Fprintf(w, "%d warp instructions, %d mma outputs; ", c.WarpInstructions, c.MMAOutputs)
 	}
 	fmt.Fprintf(w, "build %.0f ms, run %.0f ms, compare %.0f ms\n", c.BuildMS, c.RunMS, c.CompareMS)
-}
-
-func title(r *debugkern.Report) string {
-	t := fmt.Sprintf("%s %d,%d,%d,%d seed %d", r.Target, r.Shape.B, r.Shape.H, r.Shape.S, r.Shape.D, r.Seed)
-	if len(r.Faults) > 0 {
-		t += " with " + strings.Join(r.Faults, ", ")
-	}
-	if r.Gate != "none" {
-		t += " under gate " + r.Gate
-	}
-	return t
 }
 
 func headline(r *debugkern.Report) string {

@@ -156,7 +156,7 @@ func Failure(req debugkern.Request, rep *debugkern.Report) *Diagnosis {
 	d := &Diagnosis{Report: *rep, Causes: []Cause{}, Story: []string{}, Schedules: []ScheduleDoc{}, Barriers: []BarrierDoc{}, Losses: []LossDoc{}, Sanitizer: []SanitizerDoc{}, again: req.Command("diagnose")}
 	d.Schema = Schema
 	if rep.Error != nil {
-		d.Story = []string{fmt.Sprintf("%s did not run: %s: %s", subject(rep), rep.Error.Stage, rep.Error.Message)}
+		d.Story = []string{fmt.Sprintf("%s did not run: %s: %s", rep.Title(), rep.Error.Stage, rep.Error.Message)}
 	}
 	return d
 }

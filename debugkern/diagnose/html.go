@@ -66,7 +66,7 @@ func (d *Diagnosis) WriteHTML(w io.Writer, version string) error {
 	if err != nil {
 		return fmt.Errorf("BUG: page.html: %w", err)
 	}
-	p := &page{Diagnosis: d, Title: "tilescope: " + subject(&d.Report), Version: version, Again: d.again}
+	p := &page{Diagnosis: d, Title: "tilescope: " + d.Report.Title(), Version: version, Again: d.again}
 	for i := range d.Causes {
 		p.Causes = append(p.Causes, d.pageCause(i))
 	}

@@ -34,18 +34,6 @@ func (q *inquiry) story() []string {
 	return append(lines, end...)
 }
 
-// subject names what was diagnosed.
-func subject(rep *debugkern.Report) string {
-	s := fmt.Sprintf("%s %d,%d,%d,%d seed %d", rep.Target, rep.Shape.B, rep.Shape.H, rep.Shape.S, rep.Shape.D, rep.Seed)
-	if len(rep.Faults) > 0 {
-		s += " with " + strings.Join(rep.Faults, ", ")
-	}
-	if rep.Gate != "none" {
-		s += " under gate " + rep.Gate
-	}
-	return s
-}
-
 // verdict is the first line: what is wrong, how much, and how many causes.
 func (q *inquiry) verdict() string {
 	rep := &q.doc.Report
@@ -67,16 +55,16 @@ func (q *inquiry) verdict() string {
 	if rep.Verdict == debugkern.Agree {
 		for i := range q.doc.Causes {
 			if slices.Contains(racing, q.doc.Causes[i].Kind) {
-				return fmt.Sprintf("%s: agrees in this order of execution, and is not safe: %s", subject(rep), causes)
+				return fmt.Sprintf("%s: agrees in this order of execution, and is not safe: %s", rep.Title(), causes)
 			}
 		}
-		return fmt.Sprintf("%s: every stage agrees, and yet something is wrong: %s", subject(rep), causes)
+		return fmt.Sprintf("%s: every stage agrees, and yet something is wrong: %s", rep.Title(), causes)
 	}
 	d := damageOf(rep)
 	if d.bad == 0 {
-		return fmt.Sprintf("%s: diverges, though %s: %s", subject(rep), d, causes)
+		return fmt.Sprintf("%s: diverges, though %s: %s", rep.Title(), d, causes)
 	}
-	return fmt.Sprintf("%s: diverges, %s: %s", subject(rep), d, causes)
+	return fmt.Sprintf("%s: diverges, %s: %s", rep.Title(), d, causes)
 }
 
 // tell is one cause in so many lines; the command that stands at the end of the story is not repeated.
@@ -141,10 +129,10 @@ func (q *inquiry) quiet() []string {
 		}
 	}
 	if es := errorsOf(rep); rep.Verdict == debugkern.Agree && len(es) > 0 {
-		return []string{fmt.Sprintf("%s: agrees on the emulator; %s: %s", subject(rep), es[0].Kind, es[0].Message), "again: " + q.doc.again}
+		return []string{fmt.Sprintf("%s: agrees on the emulator; %s: %s", rep.Title(), es[0].Kind, es[0].Message), "again: " + q.doc.again}
 	}
 	if rep.Verdict != debugkern.Agree {
-		lines := []string{fmt.Sprintf("%s: diverges, %s: no stage is wrong by itself, and no checker found anything", subject(rep), damageOf(rep))}
+		lines := []string{fmt.Sprintf("%s: diverges, %s: no stage is wrong by itself, and no checker found anything", rep.Title(), damageOf(rep))}
 		if len(q.doc.Losses) > 0 {
 			lines = append(lines, "most bits are lost at "+q.doc.Losses[0].String())
 		}
@@ -156,7 +144,7 @@ func (q *inquiry) quiet() []string {
 			needed++
 		}
 	}
-	lines := []string{fmt.Sprintf("%s: agrees; %d checkers found nothing", subject(rep), checkerCount())}
+	lines := []string{fmt.Sprintf("%s: agrees; %d checkers found nothing", rep.Title(), checkerCount())}
 	var more []string
 	if len(q.doc.Barriers) > 0 {
 		more = append(more, fmt.Sprintf("%d of its %d synchronisations are seen to be needed in block %s", needed, len(q.doc.Barriers), q.run.Blocks()[0]))

@@ -316,7 +316,7 @@ func (d *decoder) callOp() {
 	c := &callOp{}
 	d.out.call = c
 	args, rets := d.arg(2).Elems, d.arg(0).Elems
-	f := definition(d.p.module, callee.Func)
+	f := d.p.module.Definition(callee.Func)
 	if f.Proto {
 		if c.provided = provided(f.Name); c.provided == nil {
 			d.fail("call of %s, which the module does not define, is not modelled", f.Name)
@@ -355,22 +355,6 @@ func (d *decoder) argument(op *ptx.Operand) int {
 	return d.localAddr(op.Var)
 }
 
-func definition(m *ptx.Module, f *ptx.Func) *ptx.Func {
-	if f.Proto {
-		for _, a := range m.Aliases {
-			if a.Name == f.Name {
-				if t := m.Func(a.Target); t != nil {
-					return t
-				}
-			}
-		}
-		if t := m.Func(f.Name); t != nil {
-			return t
-		}
-	}
-	return f
-}
-
 // recursive reports whether f can reach itself.
 func recursive(m *ptx.Module, f *ptx.Func) bool {
 	seen := map[*ptx.Func]bool{}
@@ -380,7 +364,7 @@ func recursive(m *ptx.Module, f *ptx.Func) bool {
 			if in.Op != "call" || len(in.Args) < 2 || in.Args[1].Func == nil {
 				continue
 			}
-			h := definition(m, in.Args[1].Func)
+			h := m.Definition(in.Args[1].Func)
 			if h == f {
 				return true
 			}

@@ -132,13 +132,8 @@ func (in *Instr) Type() Type {
 // Vec returns 2, 4 or 8 for an instruction with .v2, .v4 or .v8, else 1.
 func (in *Instr) Vec() int {
 	for _, m := range in.Mods {
-		switch m {
-		case "v2":
-			return 2
-		case "v4":
-			return 4
-		case "v8":
-			return 8
+		if n := vecLen(m); n > 0 {
+			return n
 		}
 	}
 	return 1

@@ -88,7 +88,7 @@ func (m *Module) uses(entry *Func) map[*Var]bool {
 				used[v] = true
 			}
 			if f := ops[i].Func; f != nil {
-				visit(m.definition(f))
+				visit(m.Definition(f))
 			}
 			walk(ops[i].Elems)
 		}
@@ -109,8 +109,8 @@ func (m *Module) uses(entry *Func) map[*Var]bool {
 	return used
 }
 
-// definition returns the body that a call of f reaches: the definition of a prototype or alias, f where there is none.
-func (m *Module) definition(f *Func) *Func {
+// Definition returns the body that a call of f reaches: the definition of a prototype or alias, f where there is none.
+func (m *Module) Definition(f *Func) *Func {
 	if !f.Proto {
 		return f
 	}
