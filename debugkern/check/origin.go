@@ -31,6 +31,8 @@ type originUnit struct {
 	origins []*origin
 	at      map[int]*origin // by PC: those of a source line are one
 	lines   map[target.Source]*origin
+	entries []entry
+	bytes   [64]byte
 }
 
 // origin is a source line that made values that are not finite, and what became of them.
@@ -72,6 +74,9 @@ func (u *originUnit) After(*target.Event) {
 	if acc, c, ab, ok := product(in); ok {
 		u.multiply(acc, c, ab)
 		return
+	}
+	if x.copies() {
+		u.enter()
 	}
 	if u.tags.move(x) {
 		if x.Class == target.ClassStore {
@@ -118,7 +123,7 @@ func nonNil[T comparable](any bool, t *[32][unitsMax]T) *[32][unitsMax]T {
 // inherit says where a result that is not finite comes from: a source's origin, a new one, or 0: nowhere.
 func (u *originUnit) inherit(to, from numberType, args []int, lane, k int, r float64) int32 {
 	x := &u.x
-	tag, hadNaN, hadInf := int32(0), false, false
+	tag, entered, hadNaN, hadInf := int32(0), int32(0), false, false
 	for _, a := range args {
 		if len(x.src[a]) == 0 {
 			continue
@@ -135,11 +140,14 @@ func (u *originUnit) inherit(to, from numberType, args []int, lane, k int, r flo
 		}
 		hadNaN, hadInf = hadNaN || math.IsNaN(v), hadInf || math.IsInf(v, 0)
 		t := u.tags.operand(x, &x.Instr.Args[a])
-		if t == nil || t[lane][i*from.bits/16] == 0 || math.IsInf(r, 0) && math.IsNaN(v) {
+		if t == nil || math.IsInf(r, 0) && math.IsNaN(v) {
 			continue
 		}
-		if o := t[lane][i*from.bits/16]; tag == 0 || o < tag {
+		switch o := t[lane][i*from.bits/16]; {
+		case o > 0 && (tag == 0 || o < tag):
 			tag = o
+		case o < 0 && math.IsNaN(v) && entered == 0:
+			entered = o
 		}
 	}
 	switch {
@@ -149,7 +157,7 @@ func (u *originUnit) inherit(to, from numberType, args []int, lane, k int, r flo
 	case math.IsInf(r, 0) && (hadInf || hadNaN), math.IsNaN(r) && x.Instr.Op == "neg":
 		return 0
 	}
-	return u.begin(lane, func() string { return u.describe(to, from, args, lane, k, r, hadNaN) })
+	return u.begin(lane, func() string { return u.describe(to, from, args, lane, k, r, hadNaN, entered) })
 }
 
 // begin makes this instruction an origin, or counts one more value of it.
@@ -186,7 +194,7 @@ func caller(e *target.Event, src *target.Source) *target.Source {
 // comes from the first origin among the operands that has a share in it at all.
 func (u *originUnit) multiply(acc, c, ab numberType) {
 	x := &u.x
-	tag, bad := int32(0), ""
+	tag, entered, bad := int32(0), int32(0), ""
 	for i := 1; i < 4 && i < len(x.src); i++ {
 		t := ab
 		if i == 3 {
@@ -202,8 +210,14 @@ func (u *originUnit) multiply(acc, c, ab numberType) {
 						continue
 					}
 					bad = number(v)
-					if tags != nil && tags[lane][k*t.bits/16] > 0 && (tag == 0 || tags[lane][k*t.bits/16] < tag) {
-						tag = tags[lane][k*t.bits/16]
+					if tags == nil {
+						continue
+					}
+					switch o := tags[lane][k*t.bits/16]; {
+					case o > 0 && (tag == 0 || o < tag):
+						tag = o
+					case o < 0 && math.IsNaN(v) && entered == 0:
+						entered = o
 					}
 				}
 			})
@@ -222,7 +236,7 @@ func (u *originUnit) multiply(acc, c, ab numberType) {
 				if tag > 0 {
 					u.through(tag, x.Instr.Op+".mma")
 				} else {
-					from = u.begin(lane, func() string { return u.describeProduct(acc, v, bad) })
+					from = u.begin(lane, func() string { return u.describeProduct(acc, v, bad, entered) })
 				}
 				out[lane][k*acc.bits/16], tagged = from, true
 			}

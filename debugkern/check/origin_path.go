@@ -16,8 +16,9 @@ type hop struct {
 	all      []bool // dimensions in which several elements were reached
 }
 
-// describe writes what was made of what: "NaN is made here: -Inf - -Inf".
-func (u *originUnit) describe(to, from numberType, args []int, lane, k int, r float64, hadNaN bool) string {
+// describe writes what was made of what: "NaN is made here: -inf - -inf". A NaN among the operands that has no origin was
+// loaded from an entry, where there is one.
+func (u *originUnit) describe(to, from numberType, args []int, lane, k int, r float64, hadNaN bool, entered int32) string {
 	x := &u.x
 	var vs []string
 	for _, a := range args {
@@ -40,7 +41,7 @@ func (u *originUnit) describe(to, from numberType, args []int, lane, k int, r fl
 	}
 	switch {
 	case hadNaN:
-		return fmt.Sprintf("NaN comes in here, made by no arithmetic (an input, or memory never written): %s", expr)
+		return fmt.Sprintf("%s: %s", u.entrance(entered), expr)
 	case math.IsNaN(r):
 		return fmt.Sprintf("NaN is made here: %s (%s)", expr, op)
 	case x.Instr.Op == "cvt":
@@ -60,13 +61,13 @@ func number(v float64) string {
 	return fmt.Sprintf("%.6g", v)
 }
 
-func (u *originUnit) describeProduct(acc numberType, v float64, bad string) string {
+func (u *originUnit) describeProduct(acc numberType, v float64, bad string, entered int32) string {
 	op := u.x.Instr.Op + ".mma"
 	switch {
 	case bad == "":
 		return fmt.Sprintf("infinity is made here: a sum of %s overflows %s", op, acc.of)
 	case bad == "NaN":
-		return fmt.Sprintf("NaN comes in here, made by no arithmetic (an input, or memory never written): an operand of %s", op)
+		return fmt.Sprintf("%s: an operand of %s", u.entrance(entered), op)
 	}
 	return fmt.Sprintf("%s is made here: %s of an operand that holds %s", number(v), op, bad)
 }

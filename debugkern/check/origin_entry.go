@@ -1,0 +1,95 @@
+package check
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"tilescope/debugkern/target"
+)
+
+// entry is a cell of memory that held a NaN which no arithmetic of the block had put there when it was first loaded: a tag
+// below 0 is its number, from -1 down, and goes with the value as an origin's does.
+type entry struct {
+	space   target.Space
+	addr    uint64
+	written bool
+	source  *target.Source // of the load
+}
+
+// enter marks the cells that are about to be copied and may hold a NaN without an origin. What type they have is not known to
+// a copy, so each is looked at as every type that it may be: a mark is asked for only where arithmetic finds a NaN.
+func (u *originUnit) enter() {
+	x := &u.x
+	for j := range x.parts {
+		p := &x.parts[j]
+		each(p.mask, func(lane int) {
+			space, addr := p.space, p.addr[lane]
+			if x.Instr.Op == "cp" {
+				space, addr = target.SpaceGlobal, p.from[lane]
+			}
+			buf := u.bytes[:p.bytes]
+			buf = buf[:u.view.Memory(space, addr, x.Warp, lane, buf)]
+			for off := 0; off+2 <= len(buf); off += 2 {
+				if mayBeNaN(buf, off) {
+					u.mark(space, addr+uint64(off), lane)
+				}
+			}
+		})
+	}
+}
+
+// mayBeNaN reports whether a NaN of some type begins at an offset. The first two bytes of a float32 are the low ones, so what
+// a NaN is recognised by may stand behind them.
+func mayBeNaN(buf []byte, off int) bool {
+	if binary.LittleEndian.Uint16(buf[off:])&0x7fff > 0x7c00 { // a NaN of bf16 is one of f16 too
+		return true
+	}
+	if len(buf) >= off+8 && binary.LittleEndian.Uint64(buf[off:])<<1 > 0x7ff<<53 {
+		return true
+	}
+	return len(buf) >= off+4 && binary.LittleEndian.Uint32(buf[off:])<<1 > 0xff<<24
+}
+
+func (u *originUnit) mark(space target.Space, addr uint64, lane int) {
+	x := &u.x
+	k := memoryAt{space: space, addr: addr &^ 1}
+	if space == target.SpaceLocal {
+		k.thread = x.Warp*32 + lane
+	}
+	if u.tags.mem[k] != 0 {
+		return
+	}
+	u.entries = append(u.entries, entry{space, addr, u.view.Written(space, addr, x.Warp, lane, 2), target.Blame(x.Func, x.Instr.Index)})
+	u.tags.mem[k] = int32(-len(u.entries))
+}
+
+// entrance says how a NaN came in that no arithmetic made: tag is an entry's, or 0.
+func (u *originUnit) entrance(tag int32) string {
+	if tag >= 0 {
+		return "NaN comes in here, made by no arithmetic (a constant, or bits put together otherwise)"
+	}
+	e := &u.entries[-tag-1]
+	name, index := u.view.Name(e.space, e.addr)
+	if name == "" {
+		return "NaN comes in here, made by no arithmetic of this block"
+	}
+	from := "loaded from " + element(name, index)
+	if here := target.Blame(u.x.Func, u.x.Instr.Index); e.source.Line != here.Line || e.source.File != here.File {
+		from += " at " + e.source.String()
+	}
+	if !e.written {
+		return fmt.Sprintf("NaN comes in here, %s before anything was written there", from)
+	}
+	if e.space == target.SpaceGlobal {
+		if _, _, writable := u.view.Extent(e.addr); !writable {
+			return fmt.Sprintf("NaN comes in here, %s, where the input has it", from)
+		}
+	}
+	return fmt.Sprintf("NaN comes in here, %s, where no arithmetic of this block put it", from)
+}
+
+// copies reports whether an instruction copies memory to registers or to shared memory.
+func (x *executing) copies() bool {
+	return slices.Contains([]string{"ld", "ldu", "ldmatrix", "cp"}, x.Instr.Op) || x.Instr.Op == "wmma" && x.Instr.Has("load")
+}
