@@ -22,8 +22,9 @@ var imports = map[string][]string{
 	"tui/keymap":      {},
 	"tui/cell":        {"debugkern", "probes", "debugkern/fp"},
 
-	"configs":          {"probes"},
-	"debugkern/target": {"probes", "debugkern/ptx"},
+	"configs":             {"probes"},
+	"configs/configstest": {"configs", "probes"}, // for tests
+	"debugkern/target":    {"probes", "debugkern/ptx"},
 
 	"debugkern/emu":              {"debugkern/target", "debugkern/ptx", "debugkern/fp", "probes"},
 	"debugkern/cuda":             {"debugkern/target", "debugkern/ptx", "probes", "debugkern/cache", "debugkern/cuda/internal/dl"},

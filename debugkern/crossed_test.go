@@ -9,14 +9,7 @@ import (
 
 // TestCellsThatTwoBackendsComputedDifferently lays a run beside a copy of itself in which two cells were changed.
 func TestCellsThatTwoBackendsComputedDifferently(t *testing.T) {
-	s, err := Open(t.Context(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := s.Run(t.Context(), Request{Target: "stage2", Shape: "partial49", Backend: "emu"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := ran(t, Request{Target: "stage2", Shape: "partial49"})
 	at := Place{Stage: probes.StageP}
 	if _, ok := run.Beside(at); ok {
 		t.Error("a run of one backend has another's tiles")

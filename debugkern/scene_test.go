@@ -12,19 +12,8 @@ import (
 // raceOf is a run of a planted race and the first finding about it.
 func raceOf(t *testing.T, fault string) (*Run, FindingDoc) {
 	t.Helper()
-	s, err := Open(t.Context(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := s.Run(t.Context(), Request{Target: "stage2", Shape: "small", Backend: "emu", Faults: []string{fault}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tried, err := run.Try(t.Context(), Trial{Check: check.Races})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range tried.Report.Findings {
+	run := ran(t, Request{Target: "stage2", Shape: "small", Faults: []string{fault}})
+	for _, f := range tried(t, run, Trial{Check: check.Races}).Report.Findings {
 		if f.Kind == "race" {
 			return run, f
 		}
@@ -62,14 +51,7 @@ func TestSceneOfARace(t *testing.T) {
 }
 
 func TestSceneIsWholeAndOrdered(t *testing.T) {
-	s, err := Open(t.Context(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := s.Run(t.Context(), Request{Target: "stage2", Shape: "small", Backend: "emu"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := ran(t, Request{Target: "stage2", Shape: "small"})
 	for _, schedule := range []string{"", "random:3"} {
 		sc, err := run.Scene(t.Context(), SceneRequest{Variable: "sP", KVTile: -1, Schedule: schedule})
 		if err != nil {

@@ -12,12 +12,8 @@ import (
 // ran executes a request on the emulator.
 func ran(t *testing.T, req Request) *Run {
 	t.Helper()
-	s, err := Open(context.Background(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	req.Backend = "emu"
-	run, err := s.Run(context.Background(), req, nil)
+	run, err := openSession(t).Run(context.Background(), req, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,15 +52,13 @@ func firstLight(t *testing.T, program string, w, h int) {
 	x.shows("HELP")
 	x.press("?")
 	x.shows("KERNEL f16")
-	x.press("q")
-	x.quits()
+	x.leaves()
 }
 
 // stepped opens the block of the first bad cell at the write, steps there and back, asks who wrote the cell before, and runs
 // to a breakpoint.
 func stepped(t *testing.T, program string) {
-	x := open(t, program, 120, 40, nil, "--fault", "p-stale-m")
-	x.shows("✗ DIVERGE")
+	x := diverges(t, program, 120, 40)
 	x.press("8")
 	x.shows("in front of the write of P block 0,0,0 kv 1 cell 1,0 by warp 0 lane 0", "st.shared.u16", "REGISTERS warp 0", "SHARED sP f16")
 	x.line("▸597", "sP[row][lane]")
@@ -74,28 +72,24 @@ func stepped(t *testing.T, program string) {
 	x.shows("sP[1][0] changed", "breakpoint", "by instruction")
 	x.press("R")
 	x.shows("back at the block's start")
-	x.press("q")
-	x.quits()
+	x.leaves()
 }
 
 func tooSmall(t *testing.T, program string) {
 	x := open(t, program, 20, 5, nil)
 	x.shows("20×5 is too small", "80×24", "q quits")
-	x.press("q")
-	x.quits()
+	x.leaves()
 }
 
 func resized(t *testing.T, program string) {
-	x := open(t, program, 80, 24, nil)
-	x.shows("✓ AGREE")
+	x := agrees(t, program, 80, 24)
 	x.resize(200, 60)
 	x.until("frame of 200×60", func(l []string) bool { return len(l) == 60 && strings.Contains(l[59], "q quit") })
 	x.resize(60, 20)
 	x.shows("60×20 is too small")
 	x.resize(120, 40)
 	x.shows("✓ AGREE", "ALL BLOCKS")
-	x.press("q")
-	x.quits()
+	x.leaves()
 }
 
 // coloured matches an SGR sequence with a foreground or background.
@@ -106,12 +100,10 @@ func noColour(t *testing.T, program string) {
 		env     string
 		colours bool
 	}{{"NO_COLOR=1", false}, {"NO_COLOR=yes", false}, {"NO_COLOR=", true}} {
-		x := open(t, program, 80, 24, []string{c.env}, "--fault", "p-stale-m")
-		x.shows("✗ DIVERGE")
+		x := diverges(t, program, 80, 24, c.env)
 		x.press("2z")
 		x.shows("heat: map")
-		x.press("q")
-		x.quits()
+		x.leaves()
 		if got := coloured.FindString(x.output()); (got != "") != c.colours {
 			t.Errorf("%s: colour sequence %q, expected any: %t", c.env, got, c.colours)
 		}
@@ -124,8 +116,7 @@ func asciiOnly(t *testing.T, program string) {
 		x.shows("DIVERGE", "guilty P 0,0,0 kv 1")
 		x.press("2n")
 		x.shows("KERNEL f16", "q1,k0")
-		x.press("q")
-		x.quits()
+		x.leaves()
 		if i := strings.IndexFunc(x.output(), func(r rune) bool { return r > 0x7e }); i >= 0 {
 			t.Errorf("%s: wrote %q", env, x.output()[i:min(len(x.output()), i+12)])
 		}
@@ -142,51 +133,43 @@ func superseded(t *testing.T, program string) {
 	x.shows("[ ] u-no-rescale", "[x] p-stale-m", "✗ diverge P")
 	x.press("1")
 	x.shows("guilty P 0,0,0 kv 1")
-	x.press("q")
-	x.quits()
+	x.leaves()
 }
 
 func cancelled(t *testing.T, program string) {
-	x := open(t, program, 120, 40, nil)
-	x.shows("✓ AGREE")
+	x := agrees(t, program, 120, 40)
 	x.press(":shape long\r")
 	x.shows("long", "Esc cancels")
 	x.press("\x1b")
 	x.shows("cancelled; x runs again", "long seed 0  not run")
-	x.press("q")
-	x.quits()
+	x.leaves()
 }
 
 // mouseMoves clicks a tab and a cell, and turns the wheel.
 func mouseMoves(t *testing.T, program string) {
-	x := open(t, program, 80, 24, nil, "--fault", "p-stale-m")
-	x.shows("✗ DIVERGE")
+	x := diverges(t, program, 80, 24)
 	x.press("\x1b[<0;10;2M\x1b[<0;10;2m") // on 2Tile
 	x.shows("KERNEL f16", "q1,k0")
 	x.press("\x1b[<0;13;9M\x1b[<0;13;9m") // on row 4, column 1
 	x.line("q4,k1")
 	x.press("\x1b[<65;13;9M") // the wheel, downwards
 	x.line("q7,k1")
-	x.press("q")
-	x.quits()
+	x.leaves()
 }
 
 // remembers leaves in the Tile view on a cell and comes back there.
 func remembers(t *testing.T, program string) {
 	state := "XDG_STATE_HOME=" + t.TempDir()
-	x := open(t, program, 80, 24, []string{state})
-	x.shows("✓ AGREE")
+	x := agrees(t, program, 80, 24, state)
 	x.press(":fault p-stale-m\r")
 	x.shows("✗ DIVERGE")
 	x.press("2:goto 5,3\r")
 	x.line("q5,k3")
-	x.press("q")
-	x.quits()
+	x.leaves()
 	x = open(t, program, 80, 24, []string{state})
 	x.shows("KERNEL f16", "✗ diverge P")
 	x.line("q5,k3")
-	x.press("q")
-	x.quits()
+	x.leaves()
 }
 
 // editorReturns hands the terminal to an editor and takes it back.
@@ -195,22 +178,19 @@ func editorReturns(t *testing.T, program string) {
 	if err := os.WriteFile(script, []byte("#!/bin/sh\necho \"editing $*\"\nread line\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	x := open(t, program, 120, 40, []string{"EDITOR=" + script, "VISUAL=" + script})
-	x.shows("✓ AGREE")
+	x := agrees(t, program, 120, 40, "EDITOR="+script, "VISUAL="+script)
 	x.press("e")
 	x.shows("editing ")
 	x.press("\r")
 	x.shows("✓ AGREE", "ALL BLOCKS")
 	x.press("2")
 	x.shows("KERNEL f16")
-	x.press("q")
-	x.quits()
+	x.leaves()
 }
 
 // watched changes the configuration under the running program, which runs again as if a key had been pressed.
 func watched(t *testing.T, program string) {
-	x := open(t, program, 120, 40, nil)
-	x.shows("✓ AGREE")
+	x := agrees(t, program, 120, 40)
 	write := func(text string) {
 		if err := os.WriteFile(filepath.Join(x.cmd.Dir, "tilescope.yaml"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -222,26 +202,22 @@ func watched(t *testing.T, program string) {
 	x.shows("tilescope.yaml:")
 	write("shape: small\n")
 	x.shows("small", "✓ AGREE", "1 blocks")
-	x.press("q")
-	x.quits()
+	x.leaves()
 }
 
 // interrupted ends by Ctrl-C when nothing runs.
 func interrupted(t *testing.T, program string) {
-	x := open(t, program, 80, 24, nil)
-	x.shows("✓ AGREE")
+	x := agrees(t, program, 80, 24)
 	x.press("\x03")
 	x.quits()
 }
 
 // suspended stops under a shell with job control and comes back; without one, as a session's leader, it refuses.
 func suspended(t *testing.T, program string) {
-	x := open(t, program, 80, 24, nil)
-	x.shows("✓ AGREE")
+	x := agrees(t, program, 80, 24)
 	x.press("\x1a")
 	x.shows("nobody could resume")
-	x.press("q")
-	x.quits()
+	x.leaves()
 
 	shell, err := exec.LookPath("bash")
 	if err != nil {

@@ -88,6 +88,22 @@ func open(t testing.TB, program string, w, h int, env []string, args ...string) 
 	return x
 }
 
+// agrees starts the program and waits until the clean kernel has agreed.
+func agrees(t testing.TB, program string, w, h int, env ...string) *terminal {
+	t.Helper()
+	x := open(t, program, w, h, env)
+	x.shows("✓ AGREE")
+	return x
+}
+
+// diverges starts the program with a planted fault and waits until it is found.
+func diverges(t testing.TB, program string, w, h int, env ...string) *terminal {
+	t.Helper()
+	x := open(t, program, w, h, env, "--fault", "p-stale-m")
+	x.shows("✗ DIVERGE")
+	return x
+}
+
 // listen feeds the virtual terminal until the program has ended and everything it wrote is read.
 func (x *terminal) listen() {
 	buf := make([]byte, 1<<16)
@@ -205,6 +221,13 @@ func (x *terminal) resize(w, h int) {
 	if err := pty.Setsize(x.tty, &pty.Winsize{Cols: uint16(w), Rows: uint16(h)}); err != nil {
 		x.t.Fatalf("resize: %v", err)
 	}
+}
+
+// leaves presses the key that quits.
+func (x *terminal) leaves() {
+	x.t.Helper()
+	x.press("q")
+	x.quits()
 }
 
 // quits waits for the program's end and fails unless it left with a code of 0 and gave the screen back.

@@ -5,35 +5,10 @@ import (
 	"math"
 	"testing"
 
-	"tilescope/configs"
+	"tilescope/configs/configstest"
 	"tilescope/debugkern/fp"
 	"tilescope/probes"
 )
-
-func planOf(t testing.TB, target, shape string, gate probes.Gate) *probes.Plan {
-	t.Helper()
-	c, err := configs.Kernels()
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, variant, err := c.Lookup(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sel, err := m.Select(variant, nil, nil, gate)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := m.ParseShape(shape)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := sel.Resolve(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
 
 func referenceOf(t testing.TB, p *probes.Plan, opt Options) *Reference {
 	t.Helper()
@@ -74,7 +49,7 @@ func naive(q, k, v []float64, keys, d int, scale float64) (o []float64, m, l flo
 // TestBlockIsAttention: the tiled, online computation ends where the definition does, on whole and partial tiles.
 func TestBlockIsAttention(t *testing.T) {
 	for _, shape := range []string{"validation", "partial49", "single16"} {
-		p := planOf(t, "stage2", shape, probes.GateNone)
+		p := configstest.Plan(t, "stage2", shape, probes.GateNone)
 		r := referenceOf(t, p, Options{})
 		s, d := p.Shape, p.Shape.D
 		q, k, v := r.in.Decoded(0), r.in.Decoded(1), r.in.Decoded(2)
@@ -99,7 +74,7 @@ func TestBlockIsAttention(t *testing.T) {
 
 // TestUniformInjectionIsTheMean: with P = 1/TILE_N on the keys there are, O is the mean of V.
 func TestUniformInjectionIsTheMean(t *testing.T) {
-	p := planOf(t, "stage2", "partial49", probes.GatePV)
+	p := configstest.Plan(t, "stage2", "partial49", probes.GatePV)
 	r := referenceOf(t, p, Options{Uniform: true})
 	v, s := r.in.Decoded(2), p.Shape
 	for i := range p.Grid.Count() {
@@ -124,7 +99,7 @@ func TestUniformInjectionIsTheMean(t *testing.T) {
 
 // TestInjectedIsWhatIsJudged: what the kernel is fed is, to the bit, what the reference goes on from.
 func TestInjectedIsWhatIsJudged(t *testing.T) {
-	p := planOf(t, "stage2", "partial49", probes.GateSoftmax)
+	p := configstest.Plan(t, "stage2", "partial49", probes.GateSoftmax)
 	r := referenceOf(t, p, Options{})
 	for i := range p.Grid.Count() {
 		b := r.Block(p.Grid.At(i))
@@ -147,7 +122,7 @@ func TestInjectedIsWhatIsJudged(t *testing.T) {
 // TestMirrorIsCloseToExact: the mirrored reference differs by roundings only, and every number is one of its dtype.
 func TestMirrorIsCloseToExact(t *testing.T) {
 	for _, target := range []string{"stage2", "scalar"} {
-		p := planOf(t, target, "partial49", probes.GateNone)
+		p := configstest.Plan(t, target, "partial49", probes.GateNone)
 		r := referenceOf(t, p, Options{})
 		for i := range p.Grid.Count() {
 			x, m := r.Block(p.Grid.At(i)), r.Mirror(p.Grid.At(i))
@@ -171,7 +146,7 @@ func TestMirrorIsCloseToExact(t *testing.T) {
 // TestOutput: O of the mirrored reference passes the gate, within what quantising alone costs, and the rules of others are
 // evaluated; a spoilt O fails.
 func TestOutput(t *testing.T) {
-	p := planOf(t, "stage2", "validation", probes.GateNone)
+	p := configstest.Plan(t, "stage2", "validation", probes.GateNone)
 	r := referenceOf(t, p, Options{})
 	o := make([]float64, p.Shape.Elems())
 	for i := range p.Grid.Count() {
@@ -208,14 +183,14 @@ func TestOutput(t *testing.T) {
 	}
 	hidden := *p
 	hidden.Work.HiddenRows, hidden.Work.FirstKey = probes.Fixed(1), probes.Fixed(32)
-	if WholeKey(p) == WholeKey(&hidden) || WholeKey(p) != WholeKey(planOf(t, "stage3a", "validation", probes.GateNone)) {
+	if WholeKey(p) == WholeKey(&hidden) || WholeKey(p) != WholeKey(configstest.Plan(t, "stage3a", "validation", probes.GateNone)) {
 		t.Error("plans are told apart by what attention does not depend on, or not by what it does")
 	}
 }
 
 // TestHiddenKeys: rows that a plan hides leading keys from start later, and stay untouched until then.
 func TestHiddenKeys(t *testing.T) {
-	p := *planOf(t, "stage2", "validation", probes.GateNone)
+	p := *configstest.Plan(t, "stage2", "validation", probes.GateNone)
 	p.Work.HiddenRows, p.Work.FirstKey = probes.Fixed(1), probes.Fixed(32)
 	r := referenceOf(t, &p, Options{})
 	b := r.Block(probes.Dim3{})
@@ -233,7 +208,7 @@ func TestHiddenKeys(t *testing.T) {
 
 // TestTilesAreDots: the mirrored product by whole tensor-core tiles is the one output by output.
 func TestTilesAreDots(t *testing.T) {
-	p := planOf(t, "stage2", "partial49", probes.GateNone)
+	p := configstest.Plan(t, "stage2", "partial49", probes.GateNone)
 	r := referenceOf(t, p, Options{})
 	b := r.Mirror(probes.Dim3{1, 1, 0})
 	m := mirror{r: r, b: b, chip: fp.SM90()}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
-	"tilescope/configs"
+	"tilescope/configs/configstest"
 	"tilescope/debugkern/attn"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/emu"
@@ -28,17 +30,10 @@ type attempt struct {
 // prepare builds the launch of a target. Gates get zeros for what is injected: no checker looks at values.
 func prepare(tb testing.TB, name, shape string, faults []string, gate probes.Gate, instrumented bool) attempt {
 	tb.Helper()
-	sel := selection(tb, name, faults, gate)
-	sh, err := sel.ParseShape(shape)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	plan, err := sel.Resolve(sh)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	sel := configstest.Select(tb, name, faults, gate)
+	plan := configstest.Resolve(tb, sel, shape)
 	defines := slices.Clone(sel.Defines())
-	l := launchOf(plan, sh)
+	l := launchOf(plan)
 	if instrumented {
 		defines = append(defines, "TS_PROBES=1")
 		all := probes.Range{N: plan.Grid, TileN: plan.Work.MaxTiles}
@@ -63,39 +58,14 @@ func prepare(tb testing.TB, name, shape string, faults []string, gate probes.Gat
 // reshape gives an attempt the launch of another shape.
 func (a *attempt) reshape(tb testing.TB, name, shape string) *attempt {
 	tb.Helper()
-	sel := selection(tb, name, nil, probes.GateNone)
-	sh, err := sel.ParseShape(shape)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if a.plan, err = sel.Resolve(sh); err != nil {
-		tb.Fatal(err)
-	}
-	a.launch = launchOf(a.plan, sh)
+	a.plan = configstest.Plan(tb, name, shape, probes.GateNone)
+	a.launch = launchOf(a.plan)
 	return a
 }
 
-// selection is a target of the catalogue.
-func selection(tb testing.TB, name string, faults []string, gate probes.Gate) *configs.Selection {
-	tb.Helper()
-	cat, err := configs.Kernels()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	m, variant, err := cat.Lookup(name)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	sel, err := m.Select(variant, nil, faults, gate)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return sel
-}
-
 // launchOf is the launch of a plan without probes.
-func launchOf(p *probes.Plan, sh probes.Shape) *target.Launch {
-	return &target.Launch{Grid: p.Grid, Block: p.Block, DynShared: p.DynShared, Shared: p.Shared, Args: arguments(p, sh)}
+func launchOf(p *probes.Plan) *target.Launch {
+	return &target.Launch{Grid: p.Grid, Block: p.Block, DynShared: p.DynShared, Shared: p.Shared, Args: arguments(p, p.Shape)}
 }
 
 func stagesOf(p *probes.Plan) probes.StageSet {
@@ -168,4 +138,21 @@ func (a attempt) edited(tb testing.TB, edits []ptx.Edit) attempt {
 		tb.Fatal(err)
 	}
 	return a
+}
+
+// readModule is a file of testdata, as text and parsed; it must be valid.
+func readModule(tb testing.TB, file string) (*ptx.Module, string) {
+	tb.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	m, err := ptx.Parse(filepath.Base(file), text)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := ptx.Validate(m); err != nil {
+		tb.Error(err)
+	}
+	return m, string(text)
 }

@@ -3,7 +3,6 @@ package check_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -11,7 +10,6 @@ import (
 
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/emu"
-	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -110,18 +108,8 @@ func TestLitmus(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := ptx.Parse(filepath.Base(file), text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := ptx.Validate(m); err != nil {
-			t.Error(err)
-		}
-		for _, l := range readLitmus(t, string(text)) {
+		m, text := readModule(t, file)
+		for _, l := range readLitmus(t, text) {
 			t.Run(l.entry, func(t *testing.T) {
 				if strings.HasSuffix(l.entry, "_bad") != (len(l.want) > 0) {
 					t.Fatalf("%d findings wanted", len(l.want))

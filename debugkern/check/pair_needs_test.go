@@ -2,8 +2,6 @@ package check_test
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"tilescope/debugkern/check"
@@ -17,15 +15,8 @@ import (
 func TestPairsNeeds(t *testing.T) {
 	needed, redundant := 0, 0
 	for _, file := range pairFiles(t) {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := ptx.Parse(filepath.Base(file), text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := readTwins(t, file, string(text))[1]
+		m, text := readModule(t, file)
+		c := readTwins(t, file, text)[1]
 		c.set = check.Races | check.Async | check.Barriers
 		for _, n := range c.needs(t, m) {
 			if n.Unclear {

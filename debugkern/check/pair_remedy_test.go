@@ -2,8 +2,6 @@ package check_test
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"tilescope/debugkern/emu"
@@ -16,15 +14,8 @@ import (
 func TestPairsRemedies(t *testing.T) {
 	mended := 0
 	for _, file := range pairFiles(t) {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := ptx.Parse(filepath.Base(file), text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := readTwins(t, file, string(text))[0]
+		m, text := readModule(t, file)
+		c := readTwins(t, file, text)[0]
 		for _, f := range c.found(t, m, target.Schedule{}) {
 			if len(f.Remedy) == 0 || c.set&pairErrors == 0 {
 				continue

@@ -268,18 +268,8 @@ func TestPairs(t *testing.T) {
 	for _, file := range pairFiles(t) {
 		name := strings.TrimSuffix(filepath.Base(file), ".ptx")
 		t.Run(name, func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			m, err := ptx.Parse(filepath.Base(file), text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := ptx.Validate(m); err != nil {
-				t.Error(err)
-			}
-			entries := readTwins(t, name, string(text))
+			m, text := readModule(t, file)
+			entries := readTwins(t, name, text)
 			if len(entries) != 2 || entries[0].entry != name+"_bad" || entries[1].entry != name+"_ok" {
 				t.Fatalf("not a pair: %d entries", len(entries))
 			}
@@ -348,11 +338,8 @@ func TestPairsAssemble(t *testing.T) {
 func TestPairsKinds(t *testing.T) {
 	planted := map[string]int{}
 	for _, file := range pairFiles(t) {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range readTwins(t, file, string(text)) {
+		_, text := readModule(t, file)
+		for _, c := range readTwins(t, file, text) {
 			for _, w := range c.wants {
 				planted[w.kind]++
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -13,7 +12,6 @@ import (
 
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/emu"
-	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -147,17 +145,10 @@ func TestValueLitmus(t *testing.T) {
 // runLitmus launches a kernel under its checkers.
 func runLitmus(t *testing.T, file string) (*valueLitmus, *check.Checker) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	k := parseValueLitmus(t, string(text))
+	m, text := readModule(t, file)
+	k := parseValueLitmus(t, text)
 	if k.set == 0 {
 		t.Fatal("no checker is named")
-	}
-	m, err := ptx.Parse(filepath.Base(file), text)
-	if err != nil {
-		t.Fatal(err)
 	}
 	kern, err := emu.New().Load(context.Background(), m, "t")
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/emu"
-	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -165,14 +164,7 @@ func TestEveryInstruction(t *testing.T) {
 		t.Fatal("no kernels", err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := ptx.Parse(filepath.Base(file), text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m, _ := readModule(t, file)
 		k, err := emu.New().Load(context.Background(), m, "t")
 		if err != nil {
 			t.Fatal(file, err)

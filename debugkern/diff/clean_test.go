@@ -6,36 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"tilescope/configs"
+	"tilescope/configs/configstest"
 	"tilescope/debugkern/attn"
 	"tilescope/probes"
 )
-
-// planOf resolves a catalogue target for a shape, as a session would.
-func planOf(t testing.TB, target, shape string, gate probes.Gate) *probes.Plan {
-	t.Helper()
-	c, err := configs.Kernels()
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, variant, err := c.Lookup(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sel, err := m.Select(variant, nil, nil, gate)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := m.ParseShape(shape)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := sel.Resolve(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
 
 // double stands in for a kernel: it leaves the mirrored reference's tiles, changed as a test wishes. It computes each block
 // the kernel's way, so that a change in one stage is felt by the later ones.
@@ -109,7 +83,7 @@ func TestCleanIsWithinBounds(t *testing.T) {
 						continue
 					}
 					name := fmt.Sprintf("%s/%s/%s/%d", target, shape, gate, seed)
-					p := planOf(t, target, shape, gate)
+					p := configstest.Plan(t, target, shape, gate)
 					ref := reference(t, p, seed, attn.Options{Uniform: seed == 1 && gate == probes.GatePV})
 					j := judged(t, ref, newDouble(ref, nil))
 					checkClean(t, name, p, j)
@@ -142,7 +116,7 @@ func checkClean(t *testing.T, name string, p *probes.Plan, j *Judgement) {
 // TestBoundsAreTight keeps the bounds from growing until nothing exceeds them: the worst cell of a clean run uses a good
 // part of its bound, locally; m and exact zeros have none.
 func TestBoundsAreTight(t *testing.T) {
-	p := planOf(t, "stage2", "validation", probes.GateNone)
+	p := configstest.Plan(t, "stage2", "validation", probes.GateNone)
 	ref := reference(t, p, 0, attn.Options{})
 	j := judged(t, ref, newDouble(ref, nil))
 	least := map[probes.Stage]float64{probes.StageQ: .9, probes.StageK: .9, probes.StageV: .9, probes.StageS: .4, probes.StageP: .9,
@@ -167,7 +141,7 @@ func TestBoundsAreTight(t *testing.T) {
 func BenchmarkJudge(b *testing.B) {
 	for _, shape := range []string{"validation", "mission"} {
 		b.Run(shape, func(b *testing.B) {
-			p := planOf(b, "stage2", shape, probes.GateNone)
+			p := configstest.Plan(b, "stage2", shape, probes.GateNone)
 			ref := reference(b, p, 0, attn.Options{})
 			d := newDouble(ref, nil)
 			tiles := captured{}

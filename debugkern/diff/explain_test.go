@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"tilescope/configs/configstest"
 	"tilescope/debugkern/attn"
 	"tilescope/probes"
 )
@@ -40,7 +41,7 @@ func TestFaultsAreExplained(t *testing.T) {
 	} {
 		t.Run(x.fault, func(t *testing.T) {
 			seed := uint64(len(x.fault))
-			p := planOf(t, "stage2", x.shape, probes.GateNone)
+			p := configstest.Plan(t, "stage2", x.shape, probes.GateNone)
 			ref := reference(t, p, seed, attn.Options{})
 			j := judged(t, ref, toy{ref.Inputs(), ref, x.fault}.run())
 			if len(j.Guilty) == 0 {

@@ -7,13 +7,14 @@ import (
 	"slices"
 	"testing"
 
+	"tilescope/configs/configstest"
 	"tilescope/debugkern/attn"
 	"tilescope/probes"
 )
 
 // TestErrorsTaintWhatFollows: a mistake in K is K's alone locally, and everything computed from it is tainted, not wrong.
 func TestErrorsTaintWhatFollows(t *testing.T) {
-	ref := reference(t, planOf(t, "stage2", "validation", probes.GateNone), 0, attn.Options{})
+	ref := reference(t, configstest.Plan(t, "stage2", "validation", probes.GateNone), 0, attn.Options{})
 	j := judged(t, ref, toy{ref.Inputs(), ref, "k-scale-head"}.run())
 	want := map[string]Verdict{"Q": OK, "K": Wrong, "V": OK, "S": Tainted, "m": Tainted, "P": Tainted, "U": Tainted, "O": Tainted}
 	for i := range j.Stages {
@@ -33,7 +34,7 @@ func TestErrorsTaintWhatFollows(t *testing.T) {
 // TestGuiltyOrder: wrong stages come by kv tile, then stage, then block, each where it first went wrong; Q has kv tile -1,
 // O the number of tiles.
 func TestGuiltyOrder(t *testing.T) {
-	ref := reference(t, planOf(t, "stage2", "validation", probes.GateNone), 0, attn.Options{})
+	ref := reference(t, configstest.Plan(t, "stage2", "validation", probes.GateNone), 0, attn.Options{})
 	hit := func(m attn.Matrix, r, c int) { m.Row(r)[c] += 0.5 }
 	d := newDouble(ref, func(b *attn.Block) {
 		switch b.ID {
@@ -87,7 +88,7 @@ func TestGuiltyOrder(t *testing.T) {
 // TestNonfinite: a cell that is not finite is wrong, unless its local reference is not finite either; then it is at most
 // tainted.
 func TestNonfinite(t *testing.T) {
-	ref := reference(t, planOf(t, "stage2", "validation", probes.GateNone), 0, attn.Options{})
+	ref := reference(t, configstest.Plan(t, "stage2", "validation", probes.GateNone), 0, attn.Options{})
 	id := probes.Dim3{0, 1, 0}
 	inf := math.Inf(1)
 	d := newDouble(ref, func(b *attn.Block) {
@@ -123,7 +124,7 @@ func TestNonfinite(t *testing.T) {
 
 // TestSameOnOneCore: tallies merge to the same judgement however many blocks are in flight.
 func TestSameOnOneCore(t *testing.T) {
-	ref := reference(t, planOf(t, "stage2", "validation", probes.GateNone), 0, attn.Options{})
+	ref := reference(t, configstest.Plan(t, "stage2", "validation", probes.GateNone), 0, attn.Options{})
 	src := toy{ref.Inputs(), ref, "p-stale-m"}.run()
 	var all []*Judgement
 	for _, n := range []int{1, 3, 8} {
@@ -158,7 +159,7 @@ func TestSameOnOneCore(t *testing.T) {
 // TestPartialCapture: where an earlier stage, or the tile before, was not captured, the global reference stands in for it,
 // and a right kernel is still right; a stage that was asked for and not reached diverges.
 func TestPartialCapture(t *testing.T) {
-	p := planOf(t, "stage2", "validation", probes.GateNone)
+	p := configstest.Plan(t, "stage2", "validation", probes.GateNone)
 	ref := reference(t, p, 1, attn.Options{})
 	right, wrong := toy{ref.Inputs(), ref, ""}.run(), toy{ref.Inputs(), ref, "u-no-rescale"}.run()
 	opt := Options{
@@ -199,7 +200,7 @@ func (u unreached) Tile(s probes.Stage, block probes.Dim3, kv int) probes.Tile {
 
 // TestCompareAgreesWithJudge: a tile laid open shows the same bad cells that were counted.
 func TestCompareAgreesWithJudge(t *testing.T) {
-	p := planOf(t, "stage2", "partial49", probes.GateNone)
+	p := configstest.Plan(t, "stage2", "partial49", probes.GateNone)
 	ref := reference(t, p, 0, attn.Options{})
 	j := judged(t, ref, toy{ref.Inputs(), ref, "p-stale-columns"}.run())
 	for i := range p.Stages {
@@ -237,7 +238,7 @@ func TestCompareAgreesWithJudge(t *testing.T) {
 // seen because what it would feed is injected.
 func TestGatesIsolate(t *testing.T) {
 	for gate, stages := range map[probes.Gate]string{probes.GateQK: "QKS", probes.GateSoftmax: "mlP", probes.GatePV: "VUO"} {
-		p := planOf(t, "stage2", "partial49", gate)
+		p := configstest.Plan(t, "stage2", "partial49", gate)
 		ref := reference(t, p, 3, attn.Options{})
 		j := judged(t, ref, newDouble(ref, nil))
 		for i := range j.Stages {
@@ -253,7 +254,7 @@ func TestGatesIsolate(t *testing.T) {
 // TestInputsWithoutStages: where nothing decodes the inputs and the manifest has no stages for them, U is judged from the
 // kernel's own P all the same: a wrong P taints it, and its own mistake is still its own.
 func TestInputsWithoutStages(t *testing.T) {
-	p := planOf(t, "stage2", "validation", probes.GateNone)
+	p := configstest.Plan(t, "stage2", "validation", probes.GateNone)
 	p.Quant = nil
 	p.Stages = slices.DeleteFunc(p.Stages, func(s probes.StagePlan) bool { return s.Stage <= probes.StageV })
 	ref := reference(t, p, 0, attn.Options{})

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tilescope/configs/configstest"
 	"tilescope/debugkern/attn"
 	"tilescope/probes"
 )
@@ -17,7 +18,7 @@ func TestRowsOfSomeWarps(t *testing.T) {
 		{"p-row", "row 9 of the tile alone (warp 1's, if each of 4 warps has 8 rows)"},
 		{"p-normalised", ""},
 	} {
-		ref := reference(t, planOf(t, "stage2", "validation", probes.GateNone), 3, attn.Options{})
+		ref := reference(t, configstest.Plan(t, "stage2", "validation", probes.GateNone), 3, attn.Options{})
 		j := judged(t, ref, toy{ref.Inputs(), ref, x.fault}.run())
 		p := j.Stage(probes.StageP)
 		if p.Verdict != Wrong || p.Rows != x.want {
