@@ -252,8 +252,12 @@ func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 	}
 	for _, n := range names {
 		if st := q.doc.Stage(n); st != nil {
-			c.Proof = append(c.Proof, fmt.Sprintf("%s is wrong although what it is computed from is taken as the kernel had it: %d of %d cells over their bound (worst %.3g, allowed %.3g)",
-				n, st.Local.Bad, st.Local.Cells, float64(st.Local.Error), float64(st.Local.Bound)))
+			although := " although what it is computed from is taken as the kernel had it"
+			if stage, _ := probes.ParseStage(n); len(q.unseen(before(stage))) > 0 {
+				although = ""
+			}
+			c.Proof = append(c.Proof, fmt.Sprintf("%s is wrong%s: %d of %d cells over their bound (worst %.3g, allowed %.3g)",
+				n, although, st.Local.Bad, st.Local.Cells, float64(st.Local.Error), float64(st.Local.Bound)))
 			if p := pattern(st); p != nil {
 				c.Proof = append(c.Proof, fmt.Sprintf("%s looks like %s %s: %s (explains %.0f %% of its bad cells)", n, p.Name, p.Value, p.Evidence, 100*p.Explains))
 			}
@@ -263,6 +267,7 @@ func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 	if rows := q.doc.Judged().BadRows(group[0]); rows != "" {
 		c.Advice += ", in " + rows
 	}
+	q.blindly(&c, group[0])
 	return &suspect{cause: c, stages: group}
 }
 

@@ -146,6 +146,8 @@ func untried(s *suspect) string {
 	switch {
 	case s.tried > 0:
 		return fmt.Sprintf("not proven: %d changes were tried, and none puts this right", s.tried)
+	case s.cause.Kind == kindStage && s.cause.Stage == probes.StageO.String():
+		return "not tried: O is what the kernel leaves, and nothing after it would show what its being right changes"
 	case s.cause.Kind == kindStage:
 		return "not tried: the stage is not kept in shared memory, so that the reference cannot take its place"
 	}

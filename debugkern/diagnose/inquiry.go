@@ -26,6 +26,7 @@ type inquiry struct {
 
 	suspects []*suspect
 	joint    *debugkern.Run            // everything that could be put right, put right; base where nothing could
+	blind    bool                      // a cause says that steps before it were not judged
 	twins    map[string]*debugkern.Run // the same kernel with a planted fault left out; nil: cannot be built
 }
 

@@ -21,6 +21,9 @@ func (q *inquiry) story() []string {
 	if len(q.doc.Causes) > 1 {
 		end = append([]string{q.relation()}, end...)
 	}
+	if text := q.onlyOutput(); text != "" {
+		end = append([]string{text}, end...)
+	}
 	room := storyLines - len(lines) - len(end)
 	each := max(1, min(4, room/len(q.doc.Causes)))
 	for i := range q.doc.Causes {
@@ -136,6 +139,9 @@ func (q *inquiry) quiet() []string {
 		if len(q.doc.Losses) > 0 {
 			lines = append(lines, "most bits are lost at "+q.doc.Losses[0].String())
 		}
+		if text := q.onlyOutput(); text != "" {
+			lines = append(lines, text)
+		}
 		return append(lines, "again: "+q.doc.again)
 	}
 	needed := 0
@@ -154,6 +160,9 @@ func (q *inquiry) quiet() []string {
 	}
 	if len(more) > 0 {
 		lines = append(lines, strings.Join(more, ", "))
+	}
+	if text := q.onlyOutput(); text != "" {
+		lines = append(lines, text)
 	}
 	return lines
 }

@@ -1,0 +1,76 @@
+package diagnose
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tilescope/probes"
+)
+
+// steps are the stages that attention is computed by, in order, the inputs and the output aside.
+var steps = []probes.Stage{probes.StageS, probes.StageM, probes.StageL, probes.StageP, probes.StageU}
+
+// before lists the steps that a stage is computed from.
+func before(s probes.Stage) []probes.Stage {
+	switch s {
+	case probes.StageM:
+		return []probes.Stage{probes.StageS}
+	case probes.StageL, probes.StageP:
+		return []probes.Stage{probes.StageS, probes.StageM}
+	case probes.StageU:
+		return []probes.Stage{probes.StageM, probes.StageP}
+	case probes.StageO:
+		return []probes.Stage{probes.StageL, probes.StageU}
+	}
+	return nil
+}
+
+// unseen keeps those stages that were not captured, so that an error made there is first seen later.
+func (q *inquiry) unseen(stages []probes.Stage) []probes.Stage {
+	if q.run == nil || q.run.Plan.Gate != probes.GateNone {
+		return nil // what a gate leaves out or feeds in is no gap
+	}
+	seen := q.doc.Judged().Captured()
+	return slices.DeleteFunc(slices.Clone(stages), seen.Has)
+}
+
+// onlyOutput says that nothing but O was judged, and how to see further; "" where some step was, or a cause says
+// so.
+func (q *inquiry) onlyOutput() string {
+	missing := q.unseen(steps)
+	if q.blind || len(missing) < len(steps) || !q.doc.Judged().Captured().Has(probes.StageO) {
+		return ""
+	}
+	return "only the output is judged: " + q.toSee(missing)
+}
+
+// toSee says what makes stages seen: naming them in the manifest, or not leaving them out.
+func (q *inquiry) toSee(stages []probes.Stage) string {
+	left := slices.DeleteFunc(slices.Clone(stages), func(s probes.Stage) bool {
+		sp := q.run.Plan.Stage(s)
+		return sp == nil || sp.Capture.Kind == probes.CaptureNone
+	})
+	if len(left) > 0 {
+		return fmt.Sprintf("leave out --stages %s, and stages %s show which step goes wrong", q.run.Request.Stages, stageList(left))
+	}
+	file := "the manifest"
+	if m := q.run.Selection.Manifest; m.Dir != "" {
+		file = filepath.Base(m.File)
+	}
+	return fmt.Sprintf("stages %[2]s, added to %[1]s, show which step goes wrong (docs/own-kernel.md)", file, stageList(stages))
+}
+
+// blindly rewrites a cause whose stage is computed from steps that nobody saw: where the error was made is not known.
+func (q *inquiry) blindly(c *Cause, stage probes.Stage) {
+	missing := q.unseen(before(stage))
+	if len(missing) == 0 {
+		return
+	}
+	they := strings.Replace(stageList(missing), ", ", " and ", 1)
+	c.Title = strings.Replace(c.Title, "arithmetic of stage ", "arithmetic up to stage ", 1)
+	c.Proof = append(c.Proof, fmt.Sprintf("%s, which %s is computed from, %s not judged: the error may be made before", they, stage, isAre(strings.Split(they, " and "))))
+	c.Advice += "; " + q.toSee(q.unseen(steps))
+	q.blind = true
+}
