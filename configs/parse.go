@@ -234,27 +234,6 @@ func (p *manifestParser) launch(o *object) {
 	p.m.Launch.Shared = l.expr("shared", p.m.scope, inShape)
 }
 
-// dtype reads an element type.
-func (o *object) dtype(key string) probes.DType {
-	s := o.str(key)
-	if s == "" {
-		return 0
-	}
-	t, err := probes.ParseDType(s)
-	if err != nil {
-		o.fail(key, "%v", err)
-	}
-	return t
-}
-
-// place returns where a key stands.
-func (o *object) place(key string) place {
-	n := o.at(key)
-	return place{n.Line, n.Column, o.field(key)}
-}
-
-func (o *object) here() place { return place{o.node.Line, o.node.Column, o.path} }
-
 func (p *manifestParser) quantiser(o *object) {
 	if !o.has("quantiser") {
 		for _, a := range p.m.Args {
@@ -274,16 +253,6 @@ func (p *manifestParser) quantiser(o *object) {
 	out.Levels, out.Max = q.positive("levels", 127), q.positive("max", 448)
 	out.EncodeLevels = out.Levels
 	p.m.Quantiser = out
-}
-
-// positive reads a number above zero.
-func (o *object) positive(key string, def float64) float64 {
-	v := o.number(key, def)
-	if v <= 0 {
-		o.fail(key, "expected a number above 0, found %v", v)
-		return def
-	}
-	return v
 }
 
 // work reads the work mapping; a fault's overrides are a part of one.
@@ -411,21 +380,4 @@ func (p *manifestParser) speedup(n *yaml.Node, field string) {
 		p.m.Thresholds.MinSpeedup = out.Min
 	}
 	p.m.Speedups = append(p.m.Speedups, out)
-}
-
-// sub reads a nested mapping; nil where absent or wrong.
-func (o *object) sub(key string, known ...string) *object {
-	if !o.has(key) {
-		return nil
-	}
-	return o.r.object(o.vals[key], o.field(key), known...)
-}
-
-func (o *object) atLeastZero(key string, def float64) float64 {
-	v := o.number(key, def)
-	if v < 0 {
-		o.fail(key, "expected a number from 0 on, found %v", v)
-		return def
-	}
-	return v
 }

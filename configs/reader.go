@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"tilescope/probes"
 )
 
 const maxFile = 1 << 20 // bytes of YAML we are willing to read
@@ -330,4 +332,52 @@ func (o *object) strs(key string) []string {
 		}
 	}
 	return out
+}
+
+// dtype reads an element type.
+func (o *object) dtype(key string) probes.DType {
+	s := o.str(key)
+	if s == "" {
+		return 0
+	}
+	t, err := probes.ParseDType(s)
+	if err != nil {
+		o.fail(key, "%v", err)
+	}
+	return t
+}
+
+// place returns where a key stands.
+func (o *object) place(key string) place {
+	n := o.at(key)
+	return place{n.Line, n.Column, o.field(key)}
+}
+
+func (o *object) here() place { return place{o.node.Line, o.node.Column, o.path} }
+
+// positive reads a number above zero.
+func (o *object) positive(key string, def float64) float64 {
+	v := o.number(key, def)
+	if v <= 0 {
+		o.fail(key, "expected a number above 0, found %v", v)
+		return def
+	}
+	return v
+}
+
+// sub reads a nested mapping; nil where absent or wrong.
+func (o *object) sub(key string, known ...string) *object {
+	if !o.has(key) {
+		return nil
+	}
+	return o.r.object(o.vals[key], o.field(key), known...)
+}
+
+func (o *object) atLeastZero(key string, def float64) float64 {
+	v := o.number(key, def)
+	if v < 0 {
+		o.fail(key, "expected a number from 0 on, found %v", v)
+		return def
+	}
+	return v
 }

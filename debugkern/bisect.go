@@ -2,15 +2,10 @@ package debugkern
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
-	"os"
-	"slices"
 	"strings"
 
 	"tilescope/configs"
-	"tilescope/probes"
 )
 
 // BisectSchema names the document that bisect prints.
@@ -68,6 +63,15 @@ func (c Change) String() string {
 		return "-" + c.Name
 	}
 	return "+" + c.Name
+}
+
+// ChangesText lists changes in a line, as String writes each.
+func ChangesText(list []Change) string {
+	var text []string
+	for _, c := range list {
+		text = append(text, c.String())
+	}
+	return strings.Join(text, " ")
 }
 
 // BisectStep is one combination tried.
@@ -174,242 +178,9 @@ func (s *Session) Bisect(ctx context.Context, a, b Request, until string, progre
 	return w.doc, w.search()
 }
 
-// ends settles both requests on their common manifest.
-func (w *bisector) ends(a, b Request) (ends [2]combination, err error) {
-	var ms [2]*configs.Manifest
-	var variants [2]string
-	for i, req := range []Request{a, b} {
-		m, variant, err := w.s.catalogue.Open(req.Target)
-		if err != nil {
-			return ends, &Error{Code: CodeUsage, Err: err}
-		}
-		sel, err := m.Select(variant, req.Set, req.Faults, req.Gate)
-		if err != nil {
-			return ends, &Error{Code: CodeUsage, Err: err}
-		}
-		ms[i], variants[i], ends[i] = m, variant, combination{sel.Flags, sel.Faults}
-		w.doc.Targets[i] = BisectSide{Target: req.Target, Flags: sel.Flags, Faults: append([]string{}, sel.Faults...)}
-	}
-	if !sameManifest(ms[0], ms[1]) {
-		return ends, usage("%s is a variant of kernel %s, %s of %s: only variants of one manifest have flags to bisect (compare takes any two)",
-			a.Target, ms[0].Name, b.Target, ms[1].Name)
-	}
-	w.m = ms[0]
-	w.doc.Kernel = w.m.Name
-	return ends, w.name(a.Target, variants)
-}
-
-func sameManifest(a, b *configs.Manifest) bool {
-	if a == b {
-		return true
-	}
-	x, errA := os.Stat(a.File)
-	y, errB := os.Stat(b.File)
-	return a.Dir != "" && b.Dir != "" && errA == nil && errB == nil && os.SameFile(x, y)
-}
-
-// name lists the variants that a target can name, those asked for first: of a manifest's path only the default.
-func (w *bisector) name(target string, asked [2]string) error {
-	add := func(target, variant string) error {
-		sel, err := w.m.Select(variant, nil, nil, probes.GateNone)
-		if err != nil {
-			return fmt.Errorf("variant %s: %w", variant, err)
-		}
-		w.named = append(w.named, namedVariant{target, combination{sel.Flags, sel.Faults}})
-		return nil
-	}
-	if w.m.Dir != "" {
-		return add(target, w.m.Default)
-	}
-	order := asked[:]
-	for _, v := range w.m.Variants {
-		order = append(order, v.Name)
-	}
-	for i, v := range order {
-		if slices.Contains(order[:i], v) {
-			continue
-		}
-		if err := add(v, v); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func opposite(verdict string) string {
 	if verdict == Agree {
 		return Diverge
 	}
 	return Agree
-}
-
-// judgeEnd runs one end. B may be a combination that nobody has built: then it is unresolved, and the search goes up from A.
-func (w *bisector) judgeEnd(i int, req Request) error {
-	w.progress(Progress{Phase: "bisect", Detail: req.Target})
-	run, err := w.s.Run(w.ctx, req, w.progress)
-	var coded *Error
-	if i == 1 && errors.As(err, &coded) && coded.Code == CodeUnavailable {
-		w.unbuilt = err
-		w.doc.Targets[i].Verdict, w.doc.Targets[i].Because = Unresolved, err.Error()
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	w.doc.Shape = run.Report.Shape
-	w.doc.Targets[i].Verdict, w.doc.Targets[i].Because = outcome(run.Report)
-	return nil
-}
-
-// outcome is the verdict by exit code, and what decided it.
-func outcome(r *Report) (verdict, because string) {
-	if r.ExitCode() == 0 {
-		return Agree, ""
-	}
-	if len(r.Guilty) > 0 {
-		return Diverge, r.Guilty[0].Stage
-	}
-	for _, f := range r.Findings {
-		if f.Severity == "error" {
-			return Diverge, f.Kind
-		}
-	}
-	if r.Output != nil && r.Output.Verdict == Fail {
-		return Diverge, "output"
-	}
-	return Diverge, "a stage was not reached"
-}
-
-func (w *bisector) failed(side int, err error) *Bisection {
-	var coded *Error
-	if !errors.As(err, &coded) || coded.Report == nil || coded.Report.Error == nil {
-		return nil
-	}
-	w.doc.Verdict, w.doc.Shape = Failed, coded.Report.Shape
-	w.doc.Error = &SideError{Side: "ab"[side : side+1], ErrorDoc: *coded.Report.Error}
-	return w.doc
-}
-
-// differences lists what turns one combination into another, in the manifest's order: flags, then faults.
-func differences(m *configs.Manifest, from, to combination) []Change {
-	list := []Change{}
-	for _, f := range m.Flags {
-		if x, y := from.flags[f.Name], to.flags[f.Name]; x != y {
-			list = append(list, Change{"flag", f.Name, x, y})
-		}
-	}
-	for _, f := range m.Faults {
-		if x, y := count(from.faults, f.Name), count(to.faults, f.Name); x != y {
-			list = append(list, Change{"fault", f.Name, x, y})
-		}
-	}
-	return list
-}
-
-func count(list []string, name string) int {
-	if slices.Contains(list, name) {
-		return 1
-	}
-	return 0
-}
-
-// search reduces all changes to the smallest set, and names the pair.
-func (w *bisector) search() error {
-	all := uint64(1)<<len(w.changes) - 1
-	w.tried[0], w.tried[all] = opposite(w.doc.Until), w.doc.Until
-	set, err := all, error(nil)
-	if w.unbuilt == nil {
-		if set, err = minimise(all, w.turns); err != nil {
-			return err
-		}
-	}
-	set, proved, err := smallest(all, set, w.turns)
-	switch {
-	case err != nil:
-		return err
-	case w.unbuilt != nil && set == all:
-		return w.unbuilt
-	case proved:
-		w.doc.Proof = "smallest"
-	default:
-		w.doc.Proof = "one-minimal"
-	}
-	w.doc.Verdict, w.doc.Minimal = Found, w.list(set)
-	return w.pair(set)
-}
-
-// pair finds the nearest kernel of the other verdict: without one change of the set, else the start.
-func (w *bisector) pair(set uint64) error {
-	below := uint64(0)
-	for i := range w.changes {
-		if without := set &^ (1 << i); without != set && w.tried[without] == opposite(w.doc.Until) {
-			below = without
-		}
-	}
-	from, errFrom := w.spec(w.apply(below))
-	to, errTo := w.spec(w.apply(set))
-	if err := errors.Join(errFrom, errTo); err != nil {
-		return err
-	}
-	w.doc.Pair = &BisectPair{From: from, To: to, Changes: w.list(set &^ below), Compare: w.command(from, to)}
-	return nil
-}
-
-func (w *bisector) list(set uint64) []Change {
-	list := []Change{}
-	for i, c := range w.changes {
-		if set>>i&1 != 0 {
-			list = append(list, c)
-		}
-	}
-	return list
-}
-
-func (w *bisector) apply(set uint64) combination {
-	c := combination{maps.Clone(w.start.flags), slices.Clone(w.start.faults)}
-	for _, ch := range w.list(set) {
-		switch {
-		case ch.Kind == "flag":
-			c.flags[ch.Name] = ch.To
-		case ch.To == 1:
-			c.faults = append(c.faults, ch.Name)
-		default:
-			c.faults = slices.DeleteFunc(c.faults, func(f string) bool { return f == ch.Name })
-		}
-	}
-	return c
-}
-
-// turns reports whether a set of changes has the verdict sought. Errors are those that end the bisection.
-func (w *bisector) turns(set uint64) (bool, error) {
-	if v, ok := w.tried[set]; ok {
-		return v == w.doc.Until, nil
-	}
-	step := BisectStep{Changes: w.list(set), Verdict: Unresolved}
-	spec, err := w.spec(w.apply(set))
-	if err == nil {
-		w.progress(Progress{Phase: "bisect", Detail: changesText(step.Changes), Done: len(w.doc.Steps) + 1})
-		var run *Run
-		if run, err = w.s.Run(w.ctx, spec.request(w.request), nil); err == nil {
-			step.Verdict, step.Because = outcome(run.Report)
-		}
-	}
-	if err != nil {
-		var coded *Error
-		if w.ctx.Err() != nil || !errors.As(err, &coded) || coded.Code == CodeInternal {
-			return false, err
-		}
-		step.Because = err.Error()
-	}
-	w.tried[set] = step.Verdict
-	w.doc.Steps = append(w.doc.Steps, step)
-	return step.Verdict == w.doc.Until, nil
-}
-
-func changesText(list []Change) string {
-	var text []string
-	for _, c := range list {
-		text = append(text, c.String())
-	}
-	return strings.Join(text, " ")
 }

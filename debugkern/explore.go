@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 
-	"tilescope/debugkern/diff"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -249,110 +248,6 @@ func (x *explorer) try(name string) (*VariedSchedule, map[probes.Stage]Place, er
 		return nil, nil, nil
 	}
 	return v, stages, nil
-}
-
-// unordered reports whether the kernel adds floats by atomics, in an order nobody fixes, and its output is within its bound:
-// then so is any output that only another order makes.
-func (st *runState) unordered(ctx context.Context) (bool, error) {
-	if !st.r.plan.Gate.Judged().Has(probes.StageO) || !floatAtomics(st.build.Module.Func(st.r.plan.Entry)) {
-		return false, nil
-	}
-	return st.outputWithin(ctx)
-}
-
-// outputWithin reports whether the output of the blocks executed is within its bound from the true inputs.
-func (st *runState) outputWithin(ctx context.Context) (bool, error) {
-	j, err := diff.Judge(ctx, st.ref, st, diff.Options{
-		Range: st.r.rng, Blocks: st.only, Stages: probes.StagesOf(probes.StageO), Parallel: 1,
-	})
-	if err != nil {
-		return false, err
-	}
-	s := j.Stage(probes.StageO)
-	return s != nil && s.Verdict == diff.OK && s.Unreached == 0, nil
-}
-
-// differing returns, for each stage with a tile whose compared cells differ between two executions, the first such tile.
-func differing(a, b *runState) map[probes.Stage]Place {
-	out := map[probes.Stage]Place{}
-	p := a.r.plan
-	for i := range p.Stages {
-		sp := &p.Stages[i]
-		for _, block := range a.blocks() {
-			lo, n := tilesOf(sp, a.r.rng, p, block)
-			for kv := lo; kv < lo+n; kv++ {
-				at := Place{sp.Stage, block, kv}
-				if was, ok := out[sp.Stage]; ok && !earlier(at, was, p.Grid) {
-					continue
-				}
-				if x, y := a.Tile(sp.Stage, block, kv), b.Tile(sp.Stage, block, kv); !sameCells(x, y, sp.ValidRows.At(block, kv), sp.ValidCols.At(block, kv)) {
-					out[sp.Stage] = at
-				}
-			}
-		}
-	}
-	return out
-}
-
-func sameCells(x, y probes.Tile, rows, cols int) bool {
-	if x.Reached() != y.Reached() || !x.Reached() {
-		return x.Reached() == y.Reached()
-	}
-	size := x.DType.Size()
-	for r := range min(rows, x.Rows) {
-		from := r * x.Cols * size
-		to := from + min(cols, x.Cols)*size
-		if string(x.Data[from:to]) != string(y.Data[from:to]) {
-			return false
-		}
-	}
-	return true
-}
-
-// earlier orders tiles as documents do: by kv tile (Q first, O last), then stage, then block.
-func earlier(a, b Place, grid probes.Dim3) bool {
-	key := func(p Place) int {
-		switch p.Stage {
-		case probes.StageQ:
-			return -1
-		case probes.StageO:
-			return math.MaxInt
-		}
-		return p.KVTile
-	}
-	if x, y := key(a), key(b); x != y {
-		return x < y
-	}
-	if a.Stage != b.Stage {
-		return a.Stage < b.Stage
-	}
-	return grid.Linear(a.Block) < grid.Linear(b.Block)
-}
-
-// outputChange is the largest difference between two executions' outputs over the blocks executed.
-func outputChange(a, b *runState) float64 {
-	sp := a.r.plan.Stage(probes.StageO)
-	if sp == nil {
-		return 0
-	}
-	most := 0.0
-	for _, block := range a.blocks() {
-		x, y := a.Tile(probes.StageO, block, 0), b.Tile(probes.StageO, block, 0)
-		for r := range sp.ValidRows.At(block, 0) {
-			for c := range sp.ValidCols.At(block, 0) {
-				u, v := x.At(r, c), y.At(r, c)
-				if u == v || u != u && v != v {
-					continue
-				}
-				if d := math.Abs(u - v); d <= math.MaxFloat64 {
-					most = max(most, d)
-				} else {
-					most = math.Inf(1)
-				}
-			}
-		}
-	}
-	return most
 }
 
 // sum makes the result of what counts.

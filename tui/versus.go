@@ -117,7 +117,7 @@ func (m *Model) bisected(msg bisectedMsg) {
 		m.complain(oneLine(msg.err))
 		return
 	case msg.doc.Verdict == debugkern.Found:
-		m.say(fmt.Sprintf("smallest set: %s · Enter runs the pair and compares it", flags.Changes(msg.doc.Minimal)))
+		m.say(fmt.Sprintf("smallest set: %s · Enter runs the pair and compares it", debugkern.ChangesText(msg.doc.Minimal)))
 	default:
 		m.say("A and B have the same verdict: nothing to bisect")
 	}

@@ -238,3 +238,6 @@ func (c *clocks) sync(warp, pc int, mask uint32, needed bool) {
 func same(a, b []uint32) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
+
+// existing is the lanes that a warp has, or had.
+func (w *warpClock) existing() uint32 { return w.alive | w.touched }

@@ -66,11 +66,11 @@ func printBisection(w io.Writer, b *debugkern.Bisection) {
 		fmt.Fprintln(w, ": the two do not differ in verdict, there is nothing to bisect")
 		return
 	}
-	fmt.Fprintf(w, "; they differ in %s\n\n", changesText(b.Differences))
+	fmt.Fprintf(w, "; they differ in %s\n\n", debugkern.ChangesText(b.Differences))
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i, s := range b.Steps {
 		because, _, _ := strings.Cut(s.Because, "\n")
-		fmt.Fprintf(tw, "  %d\t%s\t%s\t%s\n", i+1, changesText(s.Changes), s.Verdict, because)
+		fmt.Fprintf(tw, "  %d\t%s\t%s\t%s\n", i+1, debugkern.ChangesText(s.Changes), s.Verdict, because)
 	}
 	tw.Flush()
 	if len(b.Steps) > 0 {
@@ -84,14 +84,6 @@ func printBisection(w io.Writer, b *debugkern.Bisection) {
 	if b.From == "b" {
 		from = b.Targets[1]
 	}
-	fmt.Fprintf(w, "%s makes %s %s (%s)\n", changesText(b.Minimal), sideTitle(debugkern.SideDoc{Target: from.Target, Faults: from.Faults}), b.Until, proof)
-	fmt.Fprintf(w, "the nearest pair, apart by %s:\n  %s\n", changesText(b.Pair.Changes), b.Pair.Compare)
-}
-
-func changesText(list []debugkern.Change) string {
-	words := make([]string, len(list))
-	for i, c := range list {
-		words[i] = c.String()
-	}
-	return strings.Join(words, " ")
+	fmt.Fprintf(w, "%s makes %s %s (%s)\n", debugkern.ChangesText(b.Minimal), sideTitle(debugkern.SideDoc{Target: from.Target, Faults: from.Faults}), b.Until, proof)
+	fmt.Fprintf(w, "the nearest pair, apart by %s:\n  %s\n", debugkern.ChangesText(b.Pair.Changes), b.Pair.Compare)
 }

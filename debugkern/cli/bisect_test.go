@@ -27,8 +27,8 @@ func TestBisect(t *testing.T) {
 			t.Parallel()
 			var doc debugkern.Bisection
 			code, errText := documentOf(t, &doc, append([]string{"bisect"}, strings.Fields(c.args)...)...)
-			if code != c.code || doc.Schema != debugkern.BisectSchema || doc.From != c.from || changesText(doc.Minimal) != c.minimal || c.code == 0 && doc.Until != c.until {
-				t.Fatalf("exit %d, from %q, minimal %s, until %s: %s", code, doc.From, changesText(doc.Minimal), doc.Until, errText)
+			if code != c.code || doc.Schema != debugkern.BisectSchema || doc.From != c.from || debugkern.ChangesText(doc.Minimal) != c.minimal || c.code == 0 && doc.Until != c.until {
+				t.Fatalf("exit %d, from %q, minimal %s, until %s: %s", code, doc.From, debugkern.ChangesText(doc.Minimal), doc.Until, errText)
 			}
 			if c.code == 1 {
 				if doc.Verdict != debugkern.Same || doc.Pair != nil || len(doc.Steps) != 0 {
@@ -60,8 +60,8 @@ func TestBisectOwnManifest(t *testing.T) {
 	own := ownManifest(t, stage2PTX(t, "TS_PROBES=1"), nil)
 	var doc debugkern.Bisection
 	code, errText := documentOf(t, &doc, "bisect", own, own, "--fault", "quant-127.5", "--backend", "emu")
-	if code != 0 || changesText(doc.Minimal) != "+quant-127.5" || doc.Targets[1].Because != "quantiser" {
-		t.Errorf("exit %d, minimal %s, because %q: %s", code, changesText(doc.Minimal), doc.Targets[1].Because, errText)
+	if code != 0 || debugkern.ChangesText(doc.Minimal) != "+quant-127.5" || doc.Targets[1].Because != "quantiser" {
+		t.Errorf("exit %d, minimal %s, because %q: %s", code, debugkern.ChangesText(doc.Minimal), doc.Targets[1].Because, errText)
 	}
 	broken := ownManifest(t, []byte("no ptx"), nil)
 	doc = debugkern.Bisection{}

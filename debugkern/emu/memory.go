@@ -207,3 +207,44 @@ func (m *memory) at(addr uint64) (*alloc, uint64) {
 	}
 	return m.allocs[i], addr - m.allocs[i].base
 }
+
+// scalarAt reads size bytes.
+func scalarAt(p []byte, size int) uint64 {
+	switch size {
+	case 1:
+		return uint64(p[0])
+	case 2:
+		return uint64(le.Uint16(p))
+	case 4:
+		return uint64(le.Uint32(p))
+	}
+	return le.Uint64(p)
+}
+
+func putScalar(p []byte, size int, v uint64) {
+	switch size {
+	case 1:
+		p[0] = byte(v)
+	case 2:
+		le.PutUint16(p, uint16(v))
+	case 4:
+		le.PutUint32(p, uint32(v))
+	default:
+		le.PutUint64(p, v)
+	}
+}
+
+func allWritten(p []byte) bool {
+	for len(p) >= 8 {
+		if le.Uint64(p) != ^uint64(0) {
+			return false
+		}
+		p = p[8:]
+	}
+	for _, v := range p {
+		if v != 0xff {
+			return false
+		}
+	}
+	return true
+}

@@ -150,49 +150,6 @@ func compare32(f fnCmp) cmpFn {
 	}
 }
 
-// hotCompare has the comparisons that kernels are full of, nil for the others.
-func hotCompare(op string, signed bool) fnCmp {
-	switch {
-	case op == "lt" && signed:
-		return func(n int, a, b *row32) (r uint32) {
-			for i := range n {
-				if int32(a[i&31]) < int32(b[i&31]) {
-					r |= 1 << i
-				}
-			}
-			return r
-		}
-	case op == "ge" && signed:
-		return func(n int, a, b *row32) (r uint32) {
-			for i := range n {
-				if int32(a[i&31]) >= int32(b[i&31]) {
-					r |= 1 << i
-				}
-			}
-			return r
-		}
-	case op == "ne":
-		return func(n int, a, b *row32) (r uint32) {
-			for i := range n {
-				if a[i&31] != b[i&31] {
-					r |= 1 << i
-				}
-			}
-			return r
-		}
-	case op == "eq":
-		return func(n int, a, b *row32) (r uint32) {
-			for i := range n {
-				if a[i&31] == b[i&31] {
-					r |= 1 << i
-				}
-			}
-			return r
-		}
-	}
-	return nil
-}
-
 // intCompare is any comparison of 32-bit integers.
 func intCompare(op string, signed bool) fnCmp {
 	flip := uint32(0)

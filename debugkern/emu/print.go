@@ -74,6 +74,26 @@ func (b *block) cString(w *warp, lane int, addr uint64) string {
 	return string(p)
 }
 
+// conversion reads what stands behind a %: flags with width and precision, the bytes that an integer of its length takes, the
+// letter and where that is, the string's end where there is none.
+func conversion(f string, at int) (flags string, long int, verb byte, next int) {
+	next, long = at, 4
+	for next < len(f) && strings.IndexByte("-+ #0123456789.", f[next]) >= 0 {
+		next++
+	}
+	flags = f[at:next]
+	for next < len(f) && strings.IndexByte("hlLzjt", f[next]) >= 0 {
+		if f[next] != 'h' {
+			long = 8
+		}
+		next++
+	}
+	if next < len(f) {
+		verb = f[next]
+	}
+	return flags, long, verb, next
+}
+
 // format is C's printf for the conversions that device code may use; arguments lie at addr, each at its own alignment.
 func (b *block) format(w *warp, lane int, f string, addr uint64) (string, int) {
 	args := b.bytesAt(w, lane, addr)
@@ -94,23 +114,11 @@ func (b *block) format(w *warp, lane int, f string, addr uint64) (string, int) {
 			out.WriteByte(f[i])
 			continue
 		}
-		j := i + 1
-		for j < len(f) && strings.IndexByte("-+ #0123456789.", f[j]) >= 0 {
-			j++
-		}
-		flags := f[i+1 : j]
-		long := 4
-		for j < len(f) && strings.IndexByte("hlLzjt", f[j]) >= 0 {
-			if f[j] != 'h' {
-				long = 8
-			}
-			j++
-		}
-		if j == len(f) {
+		flags, long, verb, next := conversion(f, i+1)
+		if next == len(f) {
 			break
 		}
-		verb := f[j]
-		i = j
+		i = next
 		switch verb {
 		case '%':
 			out.WriteByte('%')

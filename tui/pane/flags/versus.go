@@ -9,15 +9,6 @@ import (
 	"tilescope/tui/theme"
 )
 
-// Changes writes a set of changes: USE_CP_ASYNC=1 +p-stale-m.
-func Changes(list []debugkern.Change) string {
-	words := make([]string, len(list))
-	for i, c := range list {
-		words[i] = c.String()
-	}
-	return strings.Join(words, " ")
-}
-
 // versus adds what bisection and comparison came to.
 func (p *Pane) versus(w int, out []string) []string {
 	p.marks = [numSections]int{}
@@ -105,20 +96,20 @@ func (p *Pane) bisected(b *debugkern.Bisection, w int, out []string) []string {
 	if b.Verdict != debugkern.Found {
 		return p.say(out, w, p.Theme.Text, "the two have the same verdict: there is nothing to bisect")
 	}
-	out = p.say(out, w, p.Theme.Text, "they differ in %s", Changes(b.Differences))
+	out = p.say(out, w, p.Theme.Text, "they differ in %s", debugkern.ChangesText(b.Differences))
 	proof := "every smaller set was tried"
 	if b.Proof != "smallest" {
 		proof = "none of it can be left out"
 	}
-	out = p.say(out, w, p.Theme.Strong, "smallest set: %s", Changes(b.Minimal))
+	out = p.say(out, w, p.Theme.Strong, "smallest set: %s", debugkern.ChangesText(b.Minimal))
 	out = p.say(out, w, p.Theme.Text, "it makes %s %s; %s", strings.ToUpper(b.From), b.Until, proof)
 	for i, s := range b.Steps {
 		because, _, _ := strings.Cut(s.Because, "\n")
 		mark, style := p.Theme.VerdictMark(s.Verdict), p.Theme.Verdict(s.Verdict)
-		out = append(out, p.Theme.Line(w).Space(1).Add(p.Theme.Dim, fmt.Sprintf("%2d ", i+1)).Add(style, p.Theme.Fit(strings.TrimSpace(fmt.Sprintf("%s %s %s %s", mark, s.Verdict, Changes(s.Changes), because)), w-5)).Done())
+		out = append(out, p.Theme.Line(w).Space(1).Add(p.Theme.Dim, fmt.Sprintf("%2d ", i+1)).Add(style, p.Theme.Fit(strings.TrimSpace(fmt.Sprintf("%s %s %s %s", mark, s.Verdict, debugkern.ChangesText(s.Changes), because)), w-5)).Done())
 	}
 	if b.Pair != nil {
-		out = p.say(out, w, p.Theme.Text, "nearest pair, apart by %s:", Changes(b.Pair.Changes))
+		out = p.say(out, w, p.Theme.Text, "nearest pair, apart by %s:", debugkern.ChangesText(b.Pair.Changes))
 		out = p.say(out, w, p.Theme.Text, "%s", b.Pair.Compare)
 		if p.data.Comparison == nil {
 			out = p.say(out, w, p.Theme.Dim, "Enter here: run the pair and compare it")

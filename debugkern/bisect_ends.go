@@ -1,0 +1,143 @@
+package debugkern
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"tilescope/configs"
+	"tilescope/probes"
+)
+
+// ends settles both requests on their common manifest.
+func (w *bisector) ends(a, b Request) (ends [2]combination, err error) {
+	var ms [2]*configs.Manifest
+	var variants [2]string
+	for i, req := range []Request{a, b} {
+		m, variant, err := w.s.catalogue.Open(req.Target)
+		if err != nil {
+			return ends, &Error{Code: CodeUsage, Err: err}
+		}
+		sel, err := m.Select(variant, req.Set, req.Faults, req.Gate)
+		if err != nil {
+			return ends, &Error{Code: CodeUsage, Err: err}
+		}
+		ms[i], variants[i], ends[i] = m, variant, combination{sel.Flags, sel.Faults}
+		w.doc.Targets[i] = BisectSide{Target: req.Target, Flags: sel.Flags, Faults: append([]string{}, sel.Faults...)}
+	}
+	if !sameManifest(ms[0], ms[1]) {
+		return ends, usage("%s is a variant of kernel %s, %s of %s: only variants of one manifest have flags to bisect (compare takes any two)",
+			a.Target, ms[0].Name, b.Target, ms[1].Name)
+	}
+	w.m = ms[0]
+	w.doc.Kernel = w.m.Name
+	return ends, w.name(a.Target, variants)
+}
+
+func sameManifest(a, b *configs.Manifest) bool {
+	if a == b {
+		return true
+	}
+	x, errA := os.Stat(a.File)
+	y, errB := os.Stat(b.File)
+	return a.Dir != "" && b.Dir != "" && errA == nil && errB == nil && os.SameFile(x, y)
+}
+
+// name lists the variants that a target can name, those asked for first: of a manifest's path only the default.
+func (w *bisector) name(target string, asked [2]string) error {
+	add := func(target, variant string) error {
+		sel, err := w.m.Select(variant, nil, nil, probes.GateNone)
+		if err != nil {
+			return fmt.Errorf("variant %s: %w", variant, err)
+		}
+		w.named = append(w.named, namedVariant{target, combination{sel.Flags, sel.Faults}})
+		return nil
+	}
+	if w.m.Dir != "" {
+		return add(target, w.m.Default)
+	}
+	order := asked[:]
+	for _, v := range w.m.Variants {
+		order = append(order, v.Name)
+	}
+	for i, v := range order {
+		if slices.Contains(order[:i], v) {
+			continue
+		}
+		if err := add(v, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judgeEnd runs one end. B may be a combination that nobody has built: then it is unresolved, and the search goes up from A.
+func (w *bisector) judgeEnd(i int, req Request) error {
+	w.progress(Progress{Phase: "bisect", Detail: req.Target})
+	run, err := w.s.Run(w.ctx, req, w.progress)
+	var coded *Error
+	if i == 1 && errors.As(err, &coded) && coded.Code == CodeUnavailable {
+		w.unbuilt = err
+		w.doc.Targets[i].Verdict, w.doc.Targets[i].Because = Unresolved, err.Error()
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	w.doc.Shape = run.Report.Shape
+	w.doc.Targets[i].Verdict, w.doc.Targets[i].Because = outcome(run.Report)
+	return nil
+}
+
+// outcome is the verdict by exit code, and what decided it.
+func outcome(r *Report) (verdict, because string) {
+	if r.ExitCode() == 0 {
+		return Agree, ""
+	}
+	if len(r.Guilty) > 0 {
+		return Diverge, r.Guilty[0].Stage
+	}
+	for _, f := range r.Findings {
+		if f.Severity == "error" {
+			return Diverge, f.Kind
+		}
+	}
+	if r.Output != nil && r.Output.Verdict == Fail {
+		return Diverge, "output"
+	}
+	return Diverge, "a stage was not reached"
+}
+
+func (w *bisector) failed(side int, err error) *Bisection {
+	var coded *Error
+	if !errors.As(err, &coded) || coded.Report == nil || coded.Report.Error == nil {
+		return nil
+	}
+	w.doc.Verdict, w.doc.Shape = Failed, coded.Report.Shape
+	w.doc.Error = &SideError{Side: "ab"[side : side+1], ErrorDoc: *coded.Report.Error}
+	return w.doc
+}
+
+// differences lists what turns one combination into another, in the manifest's order: flags, then faults.
+func differences(m *configs.Manifest, from, to combination) []Change {
+	list := []Change{}
+	for _, f := range m.Flags {
+		if x, y := from.flags[f.Name], to.flags[f.Name]; x != y {
+			list = append(list, Change{"flag", f.Name, x, y})
+		}
+	}
+	for _, f := range m.Faults {
+		if x, y := count(from.faults, f.Name), count(to.faults, f.Name); x != y {
+			list = append(list, Change{"fault", f.Name, x, y})
+		}
+	}
+	return list
+}
+
+func count(list []string, name string) int {
+	if slices.Contains(list, name) {
+		return 1
+	}
+	return 0
+}

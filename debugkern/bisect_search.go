@@ -1,0 +1,100 @@
+package debugkern
+
+import (
+	"errors"
+	"maps"
+	"slices"
+)
+
+// search reduces all changes to the smallest set, and names the pair.
+func (w *bisector) search() error {
+	all := uint64(1)<<len(w.changes) - 1
+	w.tried[0], w.tried[all] = opposite(w.doc.Until), w.doc.Until
+	set, err := all, error(nil)
+	if w.unbuilt == nil {
+		if set, err = minimise(all, w.turns); err != nil {
+			return err
+		}
+	}
+	set, proved, err := smallest(all, set, w.turns)
+	switch {
+	case err != nil:
+		return err
+	case w.unbuilt != nil && set == all:
+		return w.unbuilt
+	case proved:
+		w.doc.Proof = "smallest"
+	default:
+		w.doc.Proof = "one-minimal"
+	}
+	w.doc.Verdict, w.doc.Minimal = Found, w.list(set)
+	return w.pair(set)
+}
+
+// pair finds the nearest kernel of the other verdict: without one change of the set, else the start.
+func (w *bisector) pair(set uint64) error {
+	below := uint64(0)
+	for i := range w.changes {
+		if without := set &^ (1 << i); without != set && w.tried[without] == opposite(w.doc.Until) {
+			below = without
+		}
+	}
+	from, errFrom := w.spec(w.apply(below))
+	to, errTo := w.spec(w.apply(set))
+	if err := errors.Join(errFrom, errTo); err != nil {
+		return err
+	}
+	w.doc.Pair = &BisectPair{From: from, To: to, Changes: w.list(set &^ below), Compare: w.command(from, to)}
+	return nil
+}
+
+func (w *bisector) list(set uint64) []Change {
+	list := []Change{}
+	for i, c := range w.changes {
+		if set>>i&1 != 0 {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func (w *bisector) apply(set uint64) combination {
+	c := combination{maps.Clone(w.start.flags), slices.Clone(w.start.faults)}
+	for _, ch := range w.list(set) {
+		switch {
+		case ch.Kind == "flag":
+			c.flags[ch.Name] = ch.To
+		case ch.To == 1:
+			c.faults = append(c.faults, ch.Name)
+		default:
+			c.faults = slices.DeleteFunc(c.faults, func(f string) bool { return f == ch.Name })
+		}
+	}
+	return c
+}
+
+// turns reports whether a set of changes has the verdict sought. Errors are those that end the bisection.
+func (w *bisector) turns(set uint64) (bool, error) {
+	if v, ok := w.tried[set]; ok {
+		return v == w.doc.Until, nil
+	}
+	step := BisectStep{Changes: w.list(set), Verdict: Unresolved}
+	spec, err := w.spec(w.apply(set))
+	if err == nil {
+		w.progress(Progress{Phase: "bisect", Detail: ChangesText(step.Changes), Done: len(w.doc.Steps) + 1})
+		var run *Run
+		if run, err = w.s.Run(w.ctx, spec.request(w.request), nil); err == nil {
+			step.Verdict, step.Because = outcome(run.Report)
+		}
+	}
+	if err != nil {
+		var coded *Error
+		if w.ctx.Err() != nil || !errors.As(err, &coded) || coded.Code == CodeInternal {
+			return false, err
+		}
+		step.Because = err.Error()
+	}
+	w.tried[set] = step.Verdict
+	w.doc.Steps = append(w.doc.Steps, step)
+	return step.Verdict == w.doc.Until, nil
+}

@@ -1,0 +1,120 @@
+package emu
+
+// group is the lanes that share a PC (and a call stack).
+type group struct {
+	pc      int32
+	mask    uint32
+	need    uint32 // waitLanes: the lanes that must be here
+	back    int32  // backward branches taken since it was last alone or yielded
+	wait    waitKind
+	yielded bool
+	barrier uint8
+	stack   []int32
+}
+
+type waitKind uint8
+
+const (
+	waitNone    waitKind = iota
+	waitLanes            // a .sync instruction, for lanes
+	waitBarrier          // a block barrier
+)
+
+// meet returns the PC at which the current group has to look at the others again.
+func (w *warp) meet() int32 {
+	meet := int32(1<<31 - 1)
+	if len(w.groups) > 1 {
+		pc := w.groups[w.cur].pc
+		for i := range w.groups {
+			if q := w.groups[i].pc; i != w.cur && q > pc && q < meet {
+				meet = q
+			}
+		}
+	}
+	return meet
+}
+
+// pick merges groups that stand together and chooses the one to run: the lowest PC of those that have not yielded. It
+// reports false where none can run.
+func (w *warp) pick() bool {
+	if len(w.groups) == 1 {
+		w.cur = 0
+		g := &w.groups[0]
+		return g.wait == waitNone || w.satisfied(g)
+	}
+	w.merge()
+	best, yielded := -1, false
+	for pass := 0; pass < 2 && best < 0; pass++ {
+		for i := range w.groups {
+			g := &w.groups[i]
+			if g.wait != waitNone && !w.satisfied(g) {
+				continue
+			}
+			if g.yielded {
+				yielded = true
+				continue
+			}
+			if best < 0 || g.pc < w.groups[best].pc {
+				best = i
+			}
+		}
+		if best < 0 && yielded {
+			for i := range w.groups {
+				w.groups[i].yielded = false
+			}
+		}
+	}
+	if best < 0 {
+		return false
+	}
+	w.cur = best
+	return true
+}
+
+// satisfied reports whether a waiting group may go on, and lets it.
+func (w *warp) satisfied(g *group) bool {
+	if g.wait == waitLanes && g.need&w.alive&^g.mask == 0 {
+		g.wait = waitNone
+		return true
+	}
+	return false
+}
+
+// merge joins groups with equal PC, wait and call stack.
+func (w *warp) merge() {
+	for i := 0; i < len(w.groups); i++ {
+		g := &w.groups[i]
+		for j := i + 1; j < len(w.groups); {
+			h := &w.groups[j]
+			if h.pc != g.pc || !sameStack(g.stack, h.stack) || (g.wait == waitBarrier) != (h.wait == waitBarrier) {
+				j++
+				continue
+			}
+			if flow := w.blk.p.code[g.pc].flow; w.blk.sched.apart && flow != flowSync && flow != flowBarrier {
+				j++
+				continue
+			}
+			g.mask |= h.mask
+			g.need |= h.need
+			g.back = max(g.back, h.back)
+			if g.wait != h.wait {
+				// One came to a .sync instruction that the other already waits at; both look again.
+				g.wait, g.need = waitNone, 0
+			}
+			g.yielded = g.yielded && h.yielded
+			w.groups = append(w.groups[:j], w.groups[j+1:]...)
+		}
+	}
+}
+
+func sameStack(a, b []int32) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}

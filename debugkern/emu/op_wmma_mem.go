@@ -1,0 +1,254 @@
+package emu
+
+import (
+	"math/bits"
+
+	"tilescope/debugkern/fp"
+	"tilescope/debugkern/target"
+)
+
+// elementOffset is the byte offset of a cell from the matrix's address.
+func (m *mmaOp) elementOffset(cell uint8, stride int) int {
+	r, c := int(cell>>4), int(cell&15)
+	if m.col {
+		r, c = c, r
+	}
+	return (r*stride + c) * m.kind.size()
+}
+
+func (w *warp) wmmaStride(m *mmaOp, lane int) int {
+	if m.fixed {
+		return 16
+	}
+	return int(int32(w.lane32(m.stride, lane)))
+}
+
+// tileRegion returns the part of a region that a matrix lies in, nil where the lane-by-lane path has to look.
+func (w *warp) tileRegion(in *inst, mask uint32) (at, stride int, r *region) {
+	x, m := in.mem, in.mma
+	r = &w.blk.regions[x.set]
+	addr, ok := w.uniformAddress(x)
+	if !ok || r.data == nil || mask != allLanes || w.async.random {
+		return 0, 0, nil
+	}
+	if !m.fixed && w.u32[m.stride]&stUniform == 0 {
+		return 0, 0, nil
+	}
+	stride = w.wmmaStride(m, 0)
+	last := (15*stride + 16) * m.kind.size()
+	rel := addr - r.lo
+	if stride < 16 || stride > 1<<20 || rel > uint64(len(r.data)) || rel+uint64(last) > uint64(len(r.data)) ||
+		addr%uint64(m.kind.align()) != 0 || stride*m.kind.size()%wmmaRowAlign != 0 {
+		return 0, 0, nil
+	}
+	return int(rel), stride, r
+}
+
+func runWmmaLoad(w *warp, in *inst, mask uint32) {
+	m := in.mma
+	w.blk.count(in.mem.space)
+	at, stride, r := w.tileRegion(in, mask)
+	size := m.kind.size()
+	if r != nil && r.written != nil {
+		for i := range 16 {
+			if o := at + i*stride*size; !allWritten(r.written[o : o+16*size]) {
+				r = nil
+				break
+			}
+		}
+	}
+	if r == nil {
+		w.wmmaSlowLoad(in, mask)
+		return
+	}
+	if m.kind < fragAcc32 {
+		w.loadOperand(m, r.data[at:], stride)
+		return
+	}
+	var tile [256]uint32 // by cell
+	m.readTile(&tile, r.data[at:], stride)
+	w.setFragment(m, &tile, mask)
+}
+
+// loadOperand loads an A or B fragment for the whole warp. Where the pairs of a register lie side by side in memory, a
+// register is one word.
+func (w *warp) loadOperand(m *mmaOp, data []byte, stride int) {
+	pairs := m.col == (m.kind == fragB)
+	for k := range 4 {
+		d := &w.r32[m.regs[k]]
+		w.u32[m.regs[k]] = stFilled
+		down, right := 8*(k&1), 8*(k>>1)
+		if m.kind == fragB {
+			down, right = right, down
+		}
+		for g := range 8 { // lanes 4g to 4g+3
+			if pairs {
+				line := data[2*((g+down)*stride+right):][:16]
+				q := d[4*g:][:4]
+				q[0], q[1] = le.Uint32(line), le.Uint32(line[4:])
+				q[2], q[3] = le.Uint32(line[8:]), le.Uint32(line[12:])
+				continue
+			}
+			for t := range 4 {
+				o := 2 * ((2*t+right)*stride + g + down)
+				d[4*g+t] = uint32(le.Uint16(data[o:])) | uint32(le.Uint16(data[o+2*stride:]))<<16
+			}
+		}
+	}
+	for k := 4; k < 8; k++ {
+		w.r32[m.regs[k]] = w.r32[m.regs[k-4]]
+		w.u32[m.regs[k]] = stFilled
+	}
+}
+
+// readTile reads a matrix into [row][col].
+func (m *mmaOp) readTile(tile *[256]uint32, data []byte, stride int) {
+	size := m.kind.size()
+	for i := range 16 {
+		line := data[i*stride*size:][:16*size]
+		for j := range 16 {
+			cell := 16*i + j
+			if m.col {
+				cell = 16*j + i
+			}
+			if size == 4 {
+				tile[cell] = le.Uint32(line[4*j:])
+			} else {
+				tile[cell] = uint32(le.Uint16(line[2*j:]))
+			}
+		}
+	}
+}
+
+// writeTile writes [row][col] to memory.
+func (m *mmaOp) writeTile(tile *[256]uint32, r *region, at, stride int) {
+	size := m.kind.size()
+	for i := range 16 {
+		o := at + i*stride*size
+		line := r.data[o : o+16*size]
+		for j := range 16 {
+			cell := 16*i + j
+			if m.col {
+				cell = 16*j + i
+			}
+			if size == 4 {
+				le.PutUint32(line[4*j:], tile[cell&255])
+			} else {
+				le.PutUint16(line[2*j:], uint16(tile[cell&255]))
+			}
+		}
+		if r.written != nil {
+			fill(r.written[o:o+16*size], 0xff)
+		}
+	}
+}
+
+// setFragment distributes a tile to the lanes.
+func (w *warp) setFragment(m *mmaOp, tile *[256]uint32, mask uint32) {
+	cells := m.cells()
+	for k := range m.kind.regs() {
+		var v row32
+		for lane := range v {
+			c := &cells[lane]
+			if m.kind == fragAcc32 {
+				v[lane] = tile[c[k&7]]
+			} else {
+				e := 2 * (k & 3)
+				v[lane] = tile[c[e]]&0xffff | tile[c[e+1]]<<16
+			}
+		}
+		w.store32(m.regs[k], &v, mask)
+	}
+}
+
+// wmmaSlowLoad loads element by element, with each lane's own findings.
+func (w *warp) wmmaSlowLoad(in *inst, mask uint32) {
+	m, x, b := in.mma, in.mem, w.blk
+	cells := m.cells()
+	var vals [8]row32
+	for l := mask; l != 0; l &= l - 1 {
+		lane := bits.TrailingZeros32(l) & 31
+		base, stride, ok := w.wmmaBase(in, lane)
+		for e := range 8 {
+			v := uint32(1)<<(8*m.kind.size()-1)<<1 - 1
+			if ok {
+				p := b.locate(w, in, x, lane, base+uint64(m.elementOffset(cells[lane][e], stride)), x.size, x.size)
+				if p.data != nil {
+					if p.written != nil && !allWritten(p.written) {
+						b.uninitialised(w, in, x, lane, p)
+					}
+					v = uint32(scalarAt(p.data, x.size))
+				}
+			}
+			vals[e][lane] = v
+		}
+	}
+	for k := range m.kind.regs() {
+		v := vals[k&7]
+		if m.kind != fragAcc32 {
+			lo, hi := &vals[2*(k&3)], &vals[2*(k&3)+1]
+			for i := range v {
+				v[i] = lo[i]&0xffff | hi[i]<<16
+			}
+		}
+		w.store32(m.regs[k], &v, mask)
+	}
+}
+
+// wmmaBase is one lane's address and stride; ok is false, and a finding made, where they break the alignment.
+func (w *warp) wmmaBase(in *inst, lane int) (base uint64, stride int, ok bool) {
+	m, x, b := in.mma, in.mem, w.blk
+	base, stride = w.address(x, lane), w.wmmaStride(m, lane)
+	space, addr := x.space, base
+	if space == target.SpaceNone {
+		space, addr = ungeneric(addr)
+	}
+	p := place{space: space, addr: addr}
+	if addr%uint64(m.kind.align()) != 0 {
+		b.misaligned(w, in, x, lane, p, m.kind.align())
+		return base, stride, false
+	}
+	if stride*m.kind.size()%wmmaRowAlign != 0 {
+		b.badStride(w, in, x, lane, p, stride*m.kind.size())
+		return base, stride, false
+	}
+	return base, stride, true
+}
+
+func runWmmaStore(w *warp, in *inst, mask uint32) {
+	m, x, b := in.mma, in.mem, w.blk
+	b.count(x.space)
+	cells := m.cells()
+	value := func(lane, e int) uint32 {
+		if m.kind == fragAcc32 {
+			return w.r32[m.regs[e]][lane]
+		}
+		return w.r32[m.regs[e>>1]][lane] >> (16 * (e & 1)) & 0xffff
+	}
+	for k := range m.kind.regs() {
+		w.full32(m.regs[k])
+	}
+	size := m.kind.size()
+	at, stride, r := w.tileRegion(in, mask)
+	if r != nil && (r.alloc == nil || r.alloc.dirty == nil) {
+		var tile [256]uint32
+		f := fp.F32
+		if m.kind == fragAcc16 {
+			f = fp.F16
+		}
+		w.accumulator(&tile, m.regs, f, mask)
+		m.writeTile(&tile, r, at, stride)
+		return
+	}
+	for l := mask; l != 0; l &= l - 1 {
+		lane := bits.TrailingZeros32(l) & 31
+		base, stride, ok := w.wmmaBase(in, lane)
+		for e := 0; e < 8 && ok; e++ {
+			p := b.locate(w, in, x, lane, base+uint64(m.elementOffset(cells[lane][e], stride)), size, size)
+			if p.data != nil {
+				putScalar(p.data, size, uint64(value(lane, e)))
+				p.wrote()
+			}
+		}
+	}
+}
