@@ -27,7 +27,7 @@ func (a *app) bisectCommand() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.bisect(cmd, &opt, until, args) },
 	}
 	opt.bind(c)
-	c.Flags().StringVar(&until, "until", "", "agree or diverge: the verdict sought (default B's)")
+	c.Flags().StringVar(&until, "until", "", "verdict sought: agree or diverge (default B's)")
 	return c
 }
 

@@ -165,7 +165,7 @@ func (a *app) root() *cobra.Command {
 			"tile, cell, lane and source line went wrong, and why: on a GPU, or without one by executing the same PTX in an emulator.\n\n" +
 			"Without a command it opens the terminal on TARGET: a variant or kernel of the catalogue, or the path of a manifest.",
 		Example:           "  tilescope\n  tilescope run stage2 --fault p-stale-m\n  tilescope diagnose stage3b-reported\n  tilescope kernels",
-		Args:              cobra.MaximumNArgs(1),
+		Args:              oneTargetAtMost,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return a.load() },
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.open(cmd, &opt, args) },
 		SilenceErrors:     true, SilenceUsage: true,
@@ -227,12 +227,15 @@ func (a *app) open(cmd *cobra.Command, opt *runOptions, args []string) error {
 	if a.json {
 		return &debugkern.Error{Code: debugkern.CodeUsage, Err: errors.New("--json belongs to a command: tilescope run TARGET --json")}
 	}
+	named := strings.Join(args, "")
+	if err := mistyped(cmd, named); named != "" && err != nil {
+		return err
+	}
 	s, err := a.session(cmd.Context())
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	named := strings.Join(args, "")
 	if named == "" {
 		named = a.config.Target
 	}

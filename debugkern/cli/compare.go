@@ -22,9 +22,9 @@ type pairOptions struct {
 func (o *pairOptions) bind(c *cobra.Command) {
 	o.runOptions.bind(c)
 	f := c.Flags()
-	f.StringArrayVar(&o.setA, "set-a", nil, "FLAG[=VALUE] of A, repeatable")
+	f.StringArrayVar(&o.setA, "set-a", nil, "flag to set in A: FLAG[=VALUE], repeatable")
 	f.StringArrayVar(&o.faultsA, "fault-a", nil, "planted fault NAME of A, repeatable")
-	f.Lookup("set").Usage = "FLAG[=VALUE] of B, repeatable (a gate is both's)"
+	f.Lookup("set").Usage = "flag to set in B: FLAG[=VALUE], repeatable (a gate is both's)"
 	f.Lookup("fault").Usage = "planted fault NAME of B, repeatable"
 }
 

@@ -29,7 +29,7 @@ func (a *app) gatesCommand() *cobra.Command {
 	var opt gatesOptions
 	c := &cobra.Command{
 		Use:   "gates TARGET…",
-		Short: "PTXAS, correctness, performance: what may be merged",
+		Short: "What may be merged: PTXAS, correctness, performance",
 		Long: "gates judges each TARGET three times: registers, shared memory and spills by ptxas (or the loaded function), for each\n" +
 			"architecture of --arch (sm_80,sm_86,sm_89,sm_90); results over shapes and seeds, the build without probes beside the\n" +
 			"instrumented one; and speed against --against on a GPU, on --shape (mission). Thresholds are the manifest's. What cannot\n" +
@@ -50,7 +50,7 @@ func (a *app) gatesCommand() *cobra.Command {
 	f := c.Flags()
 	f.Lookup("arch").Usage = "architectures that ptxas assembles for, comma-separated (default sm_80,sm_86,sm_89,sm_90)"
 	f.Lookup("shape").Usage = "shape that speed is measured on (default mission), and of correctness unless --shapes is given"
-	f.StringVar(&opt.against, "against", "", "TARGET that speed is compared with")
+	f.StringVar(&opt.against, "against", "", "what speed is compared with: TARGET")
 	f.StringVar(&opt.out, "out", "", "directory for the artefacts")
 	f.StringVar(&opt.shapes, "shapes", "", "shapes of the correctness gate, comma-separated names or B,H,S,D (default the manifest's, but long)")
 	f.StringVar(&opt.seeds, "seeds", "", "seeds of the correctness gate: N, A-B or a list of them (default 0,1,2)")

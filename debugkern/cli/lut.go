@@ -44,10 +44,10 @@ func (a *app) lutCommand() *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&pick.Kind, "kind", "", "a, b or acc (default all)")
-	f.StringVar(&pick.DType, "dtype", "", "f16 or f32 (default all)")
-	f.StringVar(&pick.Layout, "layout", "", "row or col, of a and b (default both)")
-	f.StringVar(&req.Backend, "backend", "", "auto, emu or cuda (default auto)")
+	f.StringVar(&pick.Kind, "kind", "", "operand: a, b or acc (default all)")
+	f.StringVar(&pick.DType, "dtype", "", "element type: f16 or f32 (default all)")
+	f.StringVar(&pick.Layout, "layout", "", "layout of a and b: row or col (default both)")
+	f.StringVar(&req.Backend, "backend", "", "where it runs: auto, emu or cuda (default auto)")
 	f.BoolVar(&header, "header", false, "print the accumulator's map as a C++ header")
 	return c
 }

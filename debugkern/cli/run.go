@@ -26,25 +26,27 @@ type runOptions struct {
 	device, repeat                                                                             int
 }
 
+// The descriptions begin with a word of prose: the help that the library draws writes its first word with a capital letter and
+// all others small, whatever it is, and a value or a placeholder is to be read as it is typed.
 func (o *runOptions) bind(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&o.shape, "shape", "", "shape by name or B,H,S,D (default validation)")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the inputs")
-	f.StringArrayVar(&o.set, "set", nil, "FLAG[=VALUE], repeatable")
+	f.StringArrayVar(&o.set, "set", nil, "flag to set: FLAG[=VALUE], repeatable")
 	f.StringArrayVar(&o.faults, "fault", nil, "planted fault NAME, repeatable")
-	f.StringVar(&o.gate, "gate", "none", "none, qk, softmax or pv")
+	f.StringVar(&o.gate, "gate", "none", "part that runs: none (all of it), qk, softmax or pv")
 	f.StringVar(&o.inject, "inject", "reference", "what gate pv feeds in: reference or uniform")
-	f.StringVar(&o.backend, "backend", "", "auto, emu, cuda or both (default auto)")
-	f.StringVar(&o.builder, "builder", "", "auto, embedded, nvrtc or nvcc (default auto)")
+	f.StringVar(&o.backend, "backend", "", "where it runs: auto, emu, cuda or both (default auto)")
+	f.StringVar(&o.builder, "builder", "", "who compiles: auto, embedded, nvrtc or nvcc (default auto)")
 	f.StringVar(&o.arch, "arch", "", "architecture to compile for, such as sm_80")
-	f.StringVar(&o.inputs, "inputs", "", "FILE.npz with Qx Kx Vx, or Q K V Qs Ks Vs")
+	f.StringVar(&o.inputs, "inputs", "", "inputs from FILE.npz: Qx Kx Vx, or Q K V Qs Ks Vs")
 	f.StringVar(&o.dump, "dump", "", "write inputs, tiles and references to FILE.npz")
 	f.DurationVar(&o.timeout, "timeout", 0, "give up after this long")
-	f.IntVar(&o.device, "device", 0, "GPU index")
+	f.IntVar(&o.device, "device", 0, "index of the GPU")
 	f.IntVar(&o.repeat, "repeat", 10, "launches compared bit for bit (GPU)")
-	f.StringVar(&o.schedule, "schedule", "", "POLICY[:SEED][:ASYNC] of the emulator: in-order, reverse, random, ahead (one warp, by the seed), priority (random order and change points); ASYNC, when a cp.async lands: latest, earliest, random")
-	f.StringVar(&o.blocks, "blocks", "", "X,Y,Z of the captured blocks, each N, A-B or *")
-	f.StringVar(&o.tiles, "tiles", "", "A-B: captured kv tiles")
+	f.StringVar(&o.schedule, "schedule", "", "order of execution on the emulator, POLICY[:SEED][:ASYNC]: in-order, reverse, random, ahead (one warp, by the seed), priority (random order and change points); ASYNC, when a cp.async lands: latest, earliest, random")
+	f.StringVar(&o.blocks, "blocks", "", "captured blocks X,Y,Z, each N, A-B or *")
+	f.StringVar(&o.tiles, "tiles", "", "captured kv tiles A-B")
 	f.StringVar(&o.stages, "stages", "", "captured stages, comma-separated")
 	completions(c)
 }
