@@ -59,7 +59,7 @@ func mergeFindings(own, checked []target.Finding, grid probes.Dim3) []target.Fin
 			out[i] = f
 		}
 	}
-	out = foldUnwritten(out)
+	out = foldDeadlocks(foldUnwritten(out))
 	slices.SortStableFunc(out, func(a, b target.Finding) int {
 		if a.Severity != b.Severity && (a.Severity == target.SeverityAdvice || b.Severity == target.SeverityAdvice) {
 			if a.Severity == target.SeverityAdvice {
@@ -85,8 +85,7 @@ func foldUnwritten(fs []target.Finding) []target.Finding {
 	for i := range kept {
 		for _, f := range fs {
 			if g := &kept[i]; unwrittenBy(&f, g) {
-				says := fmt.Sprintf("as executed here, the read comes first and finds bytes that nobody has written (%d times)", f.Count)
-				g.Consequence = strings.TrimPrefix(g.Consequence+"; "+says, "; ")
+				follows(g, fmt.Sprintf("as executed here, the read comes first and finds bytes that nobody has written (%d times)", f.Count))
 			}
 		}
 	}
@@ -100,6 +99,54 @@ func unwrittenBy(f, g *target.Finding) bool {
 }
 
 func atLine(a, b *target.Source) bool { return a != nil && a.File == b.File && a.Line == b.Line }
+
+// foldDeadlocks tells a deadlock and what the checkers say of the barriers that its threads wait at once. Of one barrier, that
+// it is for more threads than come is the cause, and that nobody can go on its consequence; of several, none is the cause by
+// itself, and the deadlock, which has the places of all, stands.
+func foldDeadlocks(fs []target.Finding) []target.Finding {
+	gone := make([]bool, len(fs))
+	for i := range fs {
+		f := &fs[i]
+		if f.Kind != target.Deadlock {
+			continue
+		}
+		var at []int
+		for j := range fs {
+			if !gone[j] && stuckAt(f, &fs[j]) {
+				at = append(at, j)
+			}
+		}
+		switch len(at) {
+		case 0:
+		case 1:
+			follows(&fs[at[0]], "deadlock: "+f.Message)
+			gone[i] = true
+		default:
+			for _, j := range at {
+				follows(f, fs[j].Message)
+				gone[j] = true
+			}
+		}
+	}
+	var kept []target.Finding
+	for i := range fs {
+		if !gone[i] {
+			kept = append(kept, fs[i])
+		}
+	}
+	return kept
+}
+
+// stuckAt reports whether f is a deadlock of threads that wait at a barrier which g finds fault with.
+func stuckAt(f, g *target.Finding) bool {
+	waits := func(at *target.Source) bool { return at != nil && (atLine(f.Source, at) || atLine(f.Other, at)) }
+	return f.Kind == target.Deadlock && g.Kind == target.Barrier && (waits(g.Source) || waits(g.Other))
+}
+
+// follows adds to what a finding has for its consequence.
+func follows(f *target.Finding, says string) {
+	f.Consequence = strings.TrimPrefix(f.Consequence+"; "+says, "; ")
+}
 
 // sameCause compares what findings are about, not how they are worded.
 func sameCause(f, g *target.Finding) bool {

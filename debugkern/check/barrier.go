@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"math/bits"
+	"strings"
 
 	"tilescope/debugkern/target"
 )
@@ -174,13 +175,21 @@ func (u *barriers) whoElse(cs []comer) string {
 	}
 	switch {
 	case len(gone) > 0 && len(others) > 0:
-		return fmt.Sprintf("warps %v have exited, warps %v are elsewhere", gone, others)
+		return warpText(gone, "has", "have") + " exited, " + warpText(others, "is", "are") + " elsewhere"
 	case len(gone) > 0:
-		return fmt.Sprintf("warps %v have exited", gone)
+		return warpText(gone, "has", "have") + " exited"
 	case len(others) > 0:
-		return fmt.Sprintf("warps %v are elsewhere", others)
+		return warpText(others, "is", "are") + " elsewhere"
 	}
 	return "the block has no more"
+}
+
+// warpText writes warps with their verb: "warps 2, 3 have".
+func warpText(warps []int, one, many string) string {
+	if len(warps) == 1 {
+		return fmt.Sprintf("warp %d %s", warps[0], one)
+	}
+	return "warps " + strings.ReplaceAll(strings.Trim(fmt.Sprint(warps), "[]"), " ", ", ") + " " + many
 }
 
 func (u *barriers) place(c comer) string { return u.sites[c.pc].place() }

@@ -173,6 +173,8 @@ func (q *inquiry) describe(s *suspect) {
 		c.Title += ": " + lead.Message
 	case lead.Kind == "barrier" && lead.Other != nil:
 		c.Title = fmt.Sprintf("barrier at %s reached by a part of the block, the rest at %s", placeText(lead.Source), lineText(lead.Other, lead.Source))
+	case lead.Kind == "barrier" && strings.Contains(lead.Message, fmt.Sprintf(":%d", lead.Source.Line)):
+		c.Title = lead.Message // who is expected, and who comes
 	case lead.Other != nil && *lead.Other != *lead.Source:
 		c.Title += fmt.Sprintf(" between %s and %s", placeText(lead.Source), lineText(lead.Other, lead.Source))
 	default:
