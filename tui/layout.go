@@ -1,7 +1,10 @@
 package tui
 
 import (
+	"fmt"
 	"slices"
+
+	tea "charm.land/bubbletea/v2"
 
 	"tilescope/tui/keymap"
 	"tilescope/tui/pane/failure"
@@ -222,4 +225,47 @@ func (m *Model) applyFocus() {
 		m.pane.races.SetFocus(i)
 	}
 	m.focusWalk(at)
+}
+
+// grow makes the focused pane larger or smaller.
+func (m *Model) grow(n int) tea.Cmd {
+	if m.view == keymap.Frag {
+		return m.stepLD(n)
+	}
+	switch at := m.focused(); at {
+	case partTimeline:
+		m.pane.pipe.Grow(-n)
+	case partDetail:
+		m.pane.pipe.Grow(n)
+	case partList:
+		m.pane.flags.Grow(n)
+	case partAbout:
+		m.pane.flags.Grow(-n)
+	case partGates:
+		m.pane.gates.Grow(n)
+	case partNumbers:
+		m.pane.gates.Grow(-n)
+	case partRail:
+		m.sizes.rail = max(-6, min(16, m.sizes.rail+2*n))
+	case partSource:
+		m.sizes.source = max(-6, min(20, m.sizes.source+2*n))
+	case partKernel, partReference, partError, partEmulator:
+		return tea.Batch(m.set(func(s *tile.Settings) {
+			i := map[part]int{partKernel: tile.Kernel, partReference: tile.Reference, partError: tile.Error, partEmulator: tile.Emulator}[at]
+			w := s.Weight[i]
+			if w == 0 {
+				w = 10
+			}
+			s.Weight[i] = max(5, min(30, w+2*n))
+			m.say(fmt.Sprintf("%s: width %d", at, s.Weight[i]))
+		}))
+	case partCode, partPTX, partRegisters, partShared, partWarps:
+		m.growWalk(at, n)
+	default:
+		m.say(fmt.Sprintf("%s has one pane", m.view))
+		return nil
+	}
+	m.resize(m.w, m.h)
+	m.say(fmt.Sprintf("%s: %s", m.focused(), map[bool]string{true: "larger", false: "smaller"}[n > 0]))
+	return m.changed()
 }

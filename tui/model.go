@@ -187,7 +187,7 @@ func (m *Model) theme(palette string) *theme.Theme {
 // Init starts the first run.
 func (m *Model) Init() tea.Cmd { return m.start(m.req) }
 
-// Update routes one message: size, keys, mouse, paste, then what commands report.
+// Update routes one message: size, keys, mouse, paste; anything else is what a command reports.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var cmd tea.Cmd
 	switch msg := msg.(type) {
@@ -201,6 +201,15 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd = m.click(tea.Mouse(msg))
 	case tea.MouseWheelMsg:
 		cmd = m.wheel(tea.Mouse(msg))
+	default:
+		cmd = m.reported(msg)
+	}
+	return m, cmd
+}
+
+// reported takes the facts that commands come back with, room by room.
+func (m *Model) reported(msg tea.Msg) (cmd tea.Cmd) {
+	switch msg := msg.(type) {
 	case progressMsg:
 		cmd = m.progressed(msg)
 	case ranMsg:
@@ -252,7 +261,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case sourceMsg:
 		cmd = m.sourceLooked(msg)
 	}
-	return m, cmd
+	return cmd
 }
 
 // say writes to the status line.

@@ -56,11 +56,7 @@ func (m *Model) click(e tea.Mouse) tea.Cmd {
 func (m *Model) clickTab(x int) tea.Cmd {
 	col := 0
 	for _, s := range keymap.Scopes() {
-		w := 1 + len(s.Tab())
-		if m.w >= 120 {
-			w = 2 + len(s.String())
-		}
-		if col += w + 2; x < col {
+		if col += len(m.tabName(s)) + 2; x < col {
 			return m.show(s)
 		}
 	}

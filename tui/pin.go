@@ -54,3 +54,29 @@ func (m *Model) repinnedRun(msg pinnedMsg) {
 		m.refreshFlags()
 	}
 }
+
+// pin remembers the run on screen as A.
+func (m *Model) pin(string) tea.Cmd {
+	if m.run == nil || m.run.report == nil {
+		return m.nothingYet()
+	}
+	m.a = &flags.Pinned{Name: m.run.name, Report: m.run.report}
+	setup := setupOf(m.run.request)
+	m.pinned = &setup
+	m.alone()
+	m.say("A is " + m.run.name + ": switch something, and B stands beside it")
+	m.refreshFlags()
+	return m.changed()
+}
+
+func (m *Model) unpin(string) tea.Cmd {
+	if m.a == nil && m.pinned == nil {
+		m.say("no run is pinned: a pins this one")
+		return nil
+	}
+	m.a, m.pinned = nil, nil
+	m.alone()
+	m.say("A unpinned")
+	m.refreshFlags()
+	return tea.Batch(m.loadTile(), m.changed())
+}

@@ -1,0 +1,131 @@
+package tui
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/debugkern"
+)
+
+// breakHere is the breakpoint that the focused pane's cursor stands for.
+func (m *Model) breakHere() (debugkern.Breakpoint, bool) {
+	switch m.focused() {
+	case partShared:
+		array, row, col, ok := m.pane.shared.Current()
+		return debugkern.Breakpoint{Array: array, Row: row, Col: col}, ok
+	case partPTX:
+		r, ok := m.pane.ptx.Current()
+		return debugkern.Breakpoint{File: path.Base(r.File), Line: r.Line}, ok && r.Line > 0
+	case partCode:
+		file, line := m.pane.code.Cursor()
+		return debugkern.Breakpoint{File: path.Base(file), Line: line}, file != "" && line > 0
+	}
+	p := m.walk.shot.pos
+	if p.Source == nil {
+		return debugkern.Breakpoint{}, false
+	}
+	return debugkern.Breakpoint{File: path.Base(p.Source.File), Line: p.Source.Line}, true
+}
+
+// breakText words a breakpoint.
+func breakText(b debugkern.Breakpoint) string {
+	switch {
+	case b.Array != "":
+		return fmt.Sprintf("%s[%d][%d] changes", b.Array, b.Row, b.Col)
+	case b.Stage != "":
+		return b.Stage + " is captured"
+	}
+	return fmt.Sprintf("%s:%d", b.File, b.Line)
+}
+
+// toggleBreak sets or clears a breakpoint where the focused pane's cursor is.
+func (m *Model) toggleBreak(string) tea.Cmd {
+	b, ok := m.breakHere()
+	if !ok {
+		m.say("no line or cell here to stop at")
+		return nil
+	}
+	if b.Line > 0 && !m.hasCode(b) {
+		m.complain(breakText(b) + " has no instruction: choose a line that has")
+		return nil
+	}
+	m.setBreak(b)
+	return nil
+}
+
+// hasCode reports whether some instruction belongs to a breakpoint's line.
+func (m *Model) hasCode(b debugkern.Breakpoint) bool {
+	return slices.ContainsFunc(m.walk.shot.listing, func(l debugkern.Listing) bool {
+		return l.PC >= 0 && l.Line == b.Line && path.Base(l.File) == b.File
+	})
+}
+
+// setBreak puts a breakpoint in, or takes it out where it is.
+func (m *Model) setBreak(b debugkern.Breakpoint) {
+	s := &m.walk
+	if i := slices.Index(s.breaks, b); i >= 0 {
+		s.breaks = slices.Delete(s.breaks, i, i+1)
+		m.say("no longer stops where " + breakText(b))
+	} else {
+		s.breaks = append(s.breaks, b)
+		m.say(fmt.Sprintf("r and R stop where %s (breakpoint %d)", breakText(b), len(s.breaks)))
+	}
+	m.showWalk(false)
+}
+
+// breakCommand is :break LINE, STAGE, ARRAY[ROW][COL], list or clear.
+func (m *Model) breakCommand(arg string) tea.Cmd {
+	s := &m.walk
+	switch {
+	case arg == "clear":
+		s.breaks = nil
+		m.say("no breakpoints")
+		m.showWalk(false)
+		return nil
+	case arg == "list":
+		var all []string
+		for _, b := range s.breaks {
+			all = append(all, breakText(b))
+		}
+		m.say("breakpoints: " + strings.Join(all, ", "))
+		return nil
+	}
+	if m.run == nil || m.run.plan == nil {
+		return m.nothingYet()
+	}
+	if n, err := strconv.Atoi(arg); err == nil {
+		file, _ := m.pane.code.Cursor()
+		m.setBreak(debugkern.Breakpoint{File: path.Base(file), Line: n})
+		return nil
+	}
+	if array, row, col, ok := cellOf(arg); ok {
+		m.setBreak(debugkern.Breakpoint{Array: array, Row: row, Col: col})
+		return nil
+	}
+	for i := range m.run.plan.Stages {
+		if name := m.run.plan.Stages[i].Stage.String(); name == arg {
+			m.setBreak(debugkern.Breakpoint{Stage: name})
+			return nil
+		}
+	}
+	m.complain(fmt.Sprintf("break %q: expected a line, a stage, ARRAY[ROW][COL], list or clear", arg))
+	return nil
+}
+
+// cellOf reads ARRAY[ROW][COL] or ARRAY[ROW].
+func cellOf(arg string) (array string, row, col int, ok bool) {
+	parts := strings.Split(strings.ReplaceAll(arg, "]", ""), "[")
+	if len(parts) < 2 || len(parts) > 3 || parts[0] == "" {
+		return "", 0, 0, false
+	}
+	row, err := strconv.Atoi(parts[1])
+	if err == nil && len(parts) == 3 {
+		col, err = strconv.Atoi(parts[2])
+	}
+	return parts[0], row, col, err == nil && row >= 0 && col >= 0
+}
