@@ -21,7 +21,7 @@ type BackendConfig struct {
 	// WorkerCommand starts a process that calls WorkerMain on its standard input and output and exits with its result.
 	WorkerCommand []string
 	Library       string // a driver library instead of the system's
-	// Cache remembers what the driver's compiler said of a module; nil: modules are compiled once a process.
+	// Cache keeps what the driver has assembled; nil: modules are assembled once a process.
 	Cache *cache.Cache
 }
 
@@ -35,14 +35,14 @@ const startTimeout = 30 * time.Second
 // worker, and the next call starts another. It may be used from several goroutines; the device is used by one at a time.
 type Backend struct {
 	cfg     BackendConfig
-	info    target.Info
+	info    target.Info // this and the next two do not change once the backend is open
 	device  Device
 	driver  string
-	turn    chan struct{} // holds one token: whoever has it owns everything below
+	turn    chan struct{} // holds one token: whoever has it owns the worker
 	proc    *process
 	started int // workers started so far: tells kernels whether theirs is still there
 	closed  bool
-	pid     atomic.Int64
+	running atomic.Pointer[process] // proc, for who does not have the turn
 }
 
 var (
@@ -85,7 +85,12 @@ func (b *Backend) Device() Device { return b.device }
 func (b *Backend) Driver() string { return b.driver }
 
 // WorkerPID is the process id of the worker, 0 where none is running.
-func (b *Backend) WorkerPID() int { return int(b.pid.Load()) }
+func (b *Backend) WorkerPID() int {
+	if p := b.running.Load(); p != nil {
+		return p.cmd.Process.Pid
+	}
+	return 0
+}
 
 // Close ends the worker. A call in flight is waited for; kernels are of no use afterwards.
 func (b *Backend) Close() error {
@@ -115,7 +120,7 @@ func (b *Backend) release() { b.turn <- struct{}{} }
 
 func (b *Backend) forget() {
 	b.proc = nil
-	b.pid.Store(0)
+	b.running.Store(nil)
 }
 
 // drop ends a worker that is of no more use.
@@ -147,23 +152,24 @@ func (b *Backend) ensure(ctx context.Context) error {
 	}
 	b.proc = p
 	b.started++
-	b.pid.Store(int64(p.cmd.Process.Pid))
 	if err := p.handshake(ctx, startTimeout); err != nil {
 		b.drop()
 		return fmt.Errorf("start the GPU worker: %w", err)
 	}
-	res, err := p.exchange(ctx, &request{Open: &openOp{Library: b.cfg.Library, Device: b.cfg.Device}}, nil, nil, startTimeout)
-	if err == nil && (res.Open == nil || len(res.Open.Devices) != 1) {
+	x := &exchange{request: &request{Open: &openOp{Library: b.cfg.Library, Device: b.cfg.Device}}, limit: startTimeout}
+	err = p.exchange(ctx, x)
+	if err == nil && (x.result.Open == nil || len(x.result.Open.Devices) != 1) {
 		err = errors.New("malformed answer")
 	}
 	if err != nil {
 		b.drop()
 		return fmt.Errorf("open device %d: %w", b.cfg.Device, err)
 	}
-	b.device, b.driver = res.Open.Devices[0], res.Open.Version
 	if b.info.Name == "" {
+		b.device, b.driver = x.result.Open.Devices[0], x.result.Open.Version
 		b.info = target.Info{Name: "cuda", Device: b.device.Name, Arch: b.device.Arch}
 	}
+	b.running.Store(p)
 	return nil
 }
 
@@ -229,9 +235,10 @@ func (e *hostError) Unwrap() error { return e.err }
 // FreeMemory returns the device's free and total memory in bytes.
 func (b *Backend) FreeMemory(ctx context.Context) (free, total uint64, err error) {
 	err = b.call(ctx, func(p *process) error {
-		res, err := p.exchange(ctx, &request{Memory: &memoryRequest{}}, nil, nil, b.cfg.Timeout)
-		if err == nil && res.Memory != nil {
-			free, total = res.Memory.Free, res.Memory.Total
+		x := &exchange{request: &request{Memory: &memoryRequest{}}, limit: b.cfg.Timeout}
+		err := p.exchange(ctx, x)
+		if err == nil && x.result.Memory != nil {
+			free, total = x.result.Memory.Free, x.result.Memory.Total
 		}
 		return err
 	})
@@ -254,12 +261,13 @@ func Devices(ctx context.Context, cfg BackendConfig) (devices []Device, driver s
 	if err := p.handshake(ctx, startTimeout); err != nil {
 		return nil, "", fmt.Errorf("start the GPU worker: %w", err)
 	}
-	res, err := p.exchange(ctx, &request{Devices: &devicesOp{Library: cfg.Library}}, nil, nil, startTimeout)
-	if err != nil {
+	x := &exchange{request: &request{Devices: &devicesOp{Library: cfg.Library}}, limit: startTimeout}
+	if err := p.exchange(ctx, x); err != nil {
 		return nil, "", err
 	}
-	if res.Devices == nil {
+	found := x.result.Devices
+	if found == nil {
 		return nil, "", errors.New("malformed answer")
 	}
-	return slices.Clip(res.Devices.Devices), res.Devices.Version, nil
+	return slices.Clip(found.Devices), found.Version, nil
 }

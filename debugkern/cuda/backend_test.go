@@ -11,10 +11,12 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"tilescope/debugkern/cache"
+	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -454,17 +456,16 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// The driver compiles a text once and is silent from then on: what it said is kept, for the next worker and the next
-// process, and is about the very code that is loaded.
-func TestCompilerLogIsKept(t *testing.T) {
+// A text is assembled once: code and log are kept, for the next worker and the next process.
+func TestCodeIsKept(t *testing.T) {
 	const log = "ptxas info    : Compiling entry function 'local' for 'sm_90'\nptxas info    : Function properties for local\n" +
 		"    16 bytes stack frame, 12 bytes spill stores, 8 bytes spill loads\nptxas info    : Used 32 registers, 64 bytes smem\n"
 	want := target.Resources{Registers: 32, SharedBytes: 64, LocalBytes: 16, SpillStoreBytes: 12, SpillLoadBytes: 8, Arch: "sm_90"}
-	compiled := filepath.Join(t.TempDir(), "compiled")
+	list := filepath.Join(t.TempDir(), "assembled")
 	t.Setenv("FAKECUDA_LOG", log)
-	t.Setenv("FAKECUDA_CACHE", compiled)
-	compilations := func() int {
-		text, err := os.ReadFile(compiled)
+	t.Setenv("FAKECUDA_ASSEMBLED", list)
+	assembled := func() int {
+		text, err := os.ReadFile(list)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -487,24 +488,82 @@ func TestCompilerLogIsKept(t *testing.T) {
 	}
 	b, k := open()
 	killWorker(b)
-	if _, err := k.Launch(t.Context(), floats(12)); err != nil { // the next worker gets it from the driver's cache
+	if _, err := k.Launch(t.Context(), floats(12)); err != nil { // the next worker is given the same code
 		t.Fatal(err)
 	}
 	open()
-	if n := compilations(); n != 1 {
-		t.Errorf("%d compilations", n)
+	if n := assembled(); n != 1 {
+		t.Errorf("assembled %d times", n)
 	}
-	// what is remembered is about other code: it is compiled again, not believed
-	b.remember(k.text, jitRecord{Salt: k.jit.Salt, Log: strings.Replace(log, "Used 32", "Used 40", 1)})
-	open()
-	if n := compilations(); n != 2 {
-		t.Errorf("%d compilations", n)
+	// what was kept is not what it should be: it is assembled again, not believed
+	for n, kept := range []code{{Image: k.code.Image, Log: strings.Replace(log, "Used 32", "Used 40", 1)}, {Image: []byte("nonsense"), Log: log}} {
+		b.remember(moduleText(t, "local"), &kept)
+		open()
+		if got := assembled(); got != n+2 {
+			t.Errorf("assembled %d times, want %d", got, n+2)
+		}
 	}
-	// without a cache of ours the driver is asked again
 	cfg.Cache = nil
 	open()
-	if n := compilations(); n != 3 {
-		t.Errorf("%d compilations", n)
+	if n := assembled(); n != 4 {
+		t.Errorf("assembled %d times", n)
+	}
+}
+
+// moduleText is the text of an entry's module as the driver is given it.
+func moduleText(t *testing.T, entry string) []byte {
+	t.Helper()
+	var text bytes.Buffer
+	if err := (ptx.Printer{}).Print(&text, module(t, entry, "")); err != nil {
+		t.Fatal(err)
+	}
+	return text.Bytes()
+}
+
+// Modules are assembled while a kernel runs, and beside each other.
+func TestAssemblingBesideALaunch(t *testing.T) {
+	hanging := filepath.Join(t.TempDir(), "hanging")
+	t.Setenv("FAKECUDA_HANGING", hanging)
+	b := openFake(t, "cuStreamSynchronize=hang")
+	k := load(t, b, "copy")
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := k.Launch(ctx, floats(12))
+		ended <- err
+	}()
+	for {
+		if _, err := os.Stat(hanging); err == nil {
+			break
+		}
+		runtime.Gosched()
+	}
+	var wg sync.WaitGroup
+	for _, entry := range []string{"partial", "vary", "print"} {
+		wg.Go(func() {
+			if c, err := b.assemble(t.Context(), moduleText(t, entry)); err != nil || !bytes.Contains(c.Image, []byte(entry)) {
+				t.Errorf("%s: %v", entry, err)
+			}
+		})
+	}
+	wg.Wait()
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the launch: %v", err)
+	}
+}
+
+// What a kernel does to the worker while another module is assembled is no fault of that module's.
+func TestAssemblingSurvivesAFault(t *testing.T) {
+	for _, lost := range []string{"kill", "700"} {
+		b := openFake(t, "cuLinkComplete@2="+lost)
+		load(t, b, "copy")
+		pid := b.WorkerPID()
+		load(t, b, "vary")
+		if b.WorkerPID() == pid {
+			t.Errorf("%s: the same worker goes on", lost)
+		}
+		good(t, b)
 	}
 }
 

@@ -15,7 +15,7 @@ var ErrNoDriver = errors.New("no CUDA driver found")
 var ErrNoDevice = errors.New("no CUDA device")
 
 // driver is the CUDA driver API, as far as launching needs it. A context belongs to a thread: every call but those of
-// driverVersion and devices comes from the one OS thread that the worker has locked.
+// driverVersion, devices and the link calls comes from the one OS thread that the worker has locked.
 type driver struct {
 	path string
 
@@ -35,6 +35,11 @@ type driver struct {
 	ctxSet    func(ctx uintptr) int32
 	ctxSync   func() int32
 
+	linkCreate   func(n uint32, options []int32, values []uintptr, state *uintptr) int32
+	linkAdd      func(state uintptr, kind int32, data []byte, size uint, name string, n uint32, options []int32, values []uintptr) int32
+	linkComplete func(state uintptr, image *uintptr, size *uint) int32
+	linkDestroy  func(state uintptr) int32
+
 	moduleLoad     func(mod *uintptr, image []byte, n uint32, options []int32, values []uintptr) int32
 	moduleUnload   func(mod uintptr) int32
 	moduleFunction func(fn *uintptr, mod uintptr, name string) int32
@@ -47,7 +52,9 @@ type driver struct {
 	copyIn   func(dst uint64, src []byte, n uint) int32
 	copyOut  func(dst []byte, src uint64, n uint) int32
 	copyOver func(dst, src uint64, n uint) int32
-	set8     func(dst uint64, v uint8, n uint) int32
+
+	copyInAsync func(dst uint64, src []byte, n uint, stream uintptr) int32
+	set8Async   func(dst uint64, v uint8, n uint, stream uintptr) int32
 
 	launch func(fn uintptr, gx, gy, gz, bx, by, bz, shared uint32, stream uintptr, params []*byte, extra []*byte) int32
 
@@ -129,10 +136,13 @@ func (d *driver) symbols() []symbol {
 		{&d.deviceCount, "cuDeviceGetCount"}, {&d.deviceGet, "cuDeviceGet"}, {&d.deviceName, "cuDeviceGetName"},
 		{&d.deviceAttribute, "cuDeviceGetAttribute"}, {&d.deviceMemory, "cuDeviceTotalMem_v2"}, {&d.devicePCI, "cuDeviceGetPCIBusId"},
 		{&d.ctxRetain, "cuDevicePrimaryCtxRetain"}, {&d.ctxSet, "cuCtxSetCurrent"},
+		{&d.linkCreate, "cuLinkCreate_v2"}, {&d.linkAdd, "cuLinkAddData_v2"}, {&d.linkComplete, "cuLinkComplete"},
+		{&d.linkDestroy, "cuLinkDestroy"},
 		{&d.ctxSync, "cuCtxSynchronize"}, {&d.moduleLoad, "cuModuleLoadDataEx"}, {&d.moduleUnload, "cuModuleUnload"},
 		{&d.moduleFunction, "cuModuleGetFunction"}, {&d.funcAttribute, "cuFuncGetAttribute"},
 		{&d.funcSet, "cuFuncSetAttribute"}, {&d.memInfo, "cuMemGetInfo_v2"}, {&d.memAlloc, "cuMemAlloc_v2"}, {&d.memFree, "cuMemFree_v2"},
-		{&d.copyIn, "cuMemcpyHtoD_v2"}, {&d.copyOut, "cuMemcpyDtoH_v2"}, {&d.copyOver, "cuMemcpyDtoD_v2"}, {&d.set8, "cuMemsetD8_v2"},
+		{&d.copyIn, "cuMemcpyHtoD_v2"}, {&d.copyOut, "cuMemcpyDtoH_v2"}, {&d.copyOver, "cuMemcpyDtoD_v2"},
+		{&d.copyInAsync, "cuMemcpyHtoDAsync_v2"}, {&d.set8Async, "cuMemsetD8Async"},
 		{&d.launch, "cuLaunchKernel"}, {&d.streamCreate, "cuStreamCreate"},
 		{&d.streamSync, "cuStreamSynchronize"}, {&d.eventCreate, "cuEventCreate"},
 		{&d.eventFree, "cuEventDestroy_v2"}, {&d.eventRecord, "cuEventRecord"},

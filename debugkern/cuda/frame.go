@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// The worker protocol, version 1.
+// The worker protocol, version 2.
 //
 // Two streams of frames, one each way; standard input and output here, any pair of byte streams elsewhere. A frame is a
 // header of 16 bytes, little endian, and a body:
@@ -18,15 +18,17 @@ import (
 //	stream u16   of frameData: which of the request's buffers the bytes belong to
 //	id     u64   the request that the frame belongs to
 //
-// The worker opens with frameHello (JSON hello). Then the parent sends one request at a time: frameRequest (JSON request,
-// which says how many bytes each of its buffers has), followed by the buffers as frameData, stream by stream, in order.
-// The worker answers with any number of frameProgress (JSON progress; it also says "still alive") and frameData, and ends
-// the request with frameResult (JSON result) or frameError (JSON failure). How many bytes each answered stream has follows
-// from the request. frameCancel asks the worker to end the request early, with a failure that says cancelled.
+// The worker opens with frameHello (JSON hello). Then the parent sends requests: frameRequest (JSON request, which says how
+// many bytes each of its buffers has), followed by the buffers as frameData, stream by stream, in order. The worker answers
+// with any number of frameProgress (JSON progress; it also says "still alive") and frameData, and ends the request with
+// frameResult (JSON result) or frameError (JSON failure). frameCancel asks the worker to end a request early, with a failure
+// that says cancelled. Requests are sent one after the other, each when the one before has ended, and how many bytes each
+// answered stream has follows from the request; save for assemble: any number of those may be under way beside them, each
+// answered when it is done, with one stream that ends with the result.
 //
 // After a failure that says fatal the device's context is lost: the worker ends. Where the parent's stream ends, the worker
 // ends at once, whatever the device is doing.
-const protocolVersion = 1
+const protocolVersion = 2
 
 type frameKind uint16
 

@@ -12,19 +12,19 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// kernel is one entry of a module. The worker's copy may go away with the worker; the text stays and is loaded again.
+// kernel is one entry of a module. The worker's copy may go away with the worker; the code stays and is loaded again.
 type kernel struct {
 	b       *Backend
 	name    string // of the module, for errors
 	entry   *ptx.Func
-	text    []byte
-	jit     jitRecord
+	code    *code
 	worker  int // which of the backend's workers has it loaded
 	number  int // what that worker calls it
 	alloted *target.Resources
 }
 
-// Load prints the module and has the driver compile it. PTX that the driver refuses is a *JITError.
+// Load prints the module and has the driver assemble it. PTX that the driver refuses is a *JITError. Launches go on meanwhile,
+// and so do other loads.
 func (b *Backend) Load(ctx context.Context, m *ptx.Module, entry string) (target.Kernel, error) {
 	return b.load(ctx, m, entry, false)
 }
@@ -43,10 +43,22 @@ func (b *Backend) load(ctx context.Context, m *ptx.Module, entry string, pin boo
 	if err := (ptx.Printer{Pin: pin}).Print(&text, m); err != nil {
 		return nil, fmt.Errorf("load %s: %w", m.Name, err)
 	}
-	k := &kernel{b: b, name: m.Name, entry: f, text: text.Bytes()}
+	k := &kernel{b: b, name: m.Name, entry: f}
+	if k.code = b.recall(text.Bytes()); k.code != nil {
+		err := b.call(ctx, func(p *process) error { return k.ensure(ctx, p) })
+		if err == nil || ctxErr(err) {
+			return k, err
+		}
+		// what was kept is no good here: it is assembled anew
+	}
+	var err error
+	if k.code, err = b.assemble(ctx, text.Bytes()); err != nil {
+		return nil, k.loadError(err)
+	}
 	if err := b.call(ctx, func(p *process) error { return k.ensure(ctx, p) }); err != nil {
 		return nil, k.loadError(err)
 	}
+	b.remember(text.Bytes(), k.code)
 	return k, nil
 }
 
@@ -55,35 +67,19 @@ func (k *kernel) ensure(ctx context.Context, p *process) error {
 	if k.worker == k.b.started {
 		return nil
 	}
-	if k.jit.Salt == "" {
-		k.jit = k.b.recall(k.text)
+	x := &exchange{request: &request{Load: &loadOp{Entry: k.entry.Name}}, buffers: [][]byte{k.code.Image}, limit: max(k.b.cfg.Timeout, startTimeout)}
+	if err := p.exchange(ctx, x); err != nil {
+		return err
 	}
-	for {
-		res, err := p.exchange(ctx, &request{Load: &loadOp{Entry: k.entry.Name}}, [][]byte{k.jit.salted(k.text)}, nil, max(k.b.cfg.Timeout, startTimeout))
-		if err != nil {
-			return err
-		}
-		if res.Load == nil {
-			return errors.New("malformed answer")
-		}
-		fresh := res.Load.Log != ""
-		if fresh {
-			k.jit.Log = res.Load.Log
-		}
-		r, err := resources(res.Load.Info, k.jit.Log, k.entry.Name, k.b.device.Arch)
-		switch {
-		case err != nil && !fresh && k.jit.Log != "": // what we remember is about other code: have it compiled again
-			k.jit = newJITRecord()
-			continue
-		case err != nil:
-			return &hostError{err}
-		}
-		if fresh {
-			k.b.remember(k.text, k.jit)
-		}
-		k.worker, k.number, k.alloted = k.b.started, res.Load.Kernel, r
-		return nil
+	if x.result.Load == nil {
+		return errors.New("malformed answer")
 	}
+	r, err := resources(x.result.Load.Info, k.code.Log, k.entry.Name, k.b.device.Arch)
+	if err != nil {
+		return &hostError{err}
+	}
+	k.worker, k.number, k.alloted = k.b.started, x.result.Load.Kernel, r
+	return nil
 }
 
 // Resources are those of the function as it was loaded.
@@ -106,17 +102,14 @@ func (k *kernel) Launch(ctx context.Context, l *target.Launch) (*target.Result, 
 			return k.loadError(err)
 		}
 		op.Spec.Kernel = k.number
-		into := answered(l)
-		p.tell = l.Tell
-		defer func() { p.tell = nil }()
-		res, err := p.exchange(ctx, &request{Launch: op}, u.bodies, into, k.b.cfg.Timeout)
-		if err != nil {
-			return k.launchError(err, l, p.launched+1, op.Repeat)
+		x := &exchange{request: &request{Launch: op}, buffers: u.bodies, into: answered(l), limit: k.b.cfg.Timeout, tell: l.Tell}
+		if err := p.exchange(ctx, x); err != nil {
+			return k.launchError(err, l, x.launched+1, op.Repeat)
 		}
-		if res.Launch == nil {
+		if x.result.Launch == nil {
 			return errors.New("malformed answer")
 		}
-		out = k.result(l, res.Launch, into, op.Repeat)
+		out = k.result(l, x.result.Launch, x.into, op.Repeat)
 		return nil
 	})
 	return out, err
@@ -257,11 +250,11 @@ func (b *Backend) Time(ctx context.Context, runs []target.Timed, o target.TimeOp
 			}
 			op.Specs[i].Kernel = k.number
 		}
-		res, err := p.exchange(ctx, &request{Time: op}, u.bodies, nil, b.cfg.Timeout)
-		if err != nil {
-			return kernels[0].launchError(err, runs[0].Launch, p.launched+1, o.Warmups+o.Launches)
+		x := &exchange{request: &request{Time: op}, buffers: u.bodies, limit: b.cfg.Timeout}
+		if err := p.exchange(ctx, x); err != nil {
+			return kernels[0].launchError(err, runs[0].Launch, x.launched+1, o.Warmups+o.Launches)
 		}
-		times = res.Time
+		times = x.result.Time
 		return nil
 	})
 	return times, err

@@ -81,9 +81,8 @@ func (l *jitLogs) close() {
 	runtime.KeepAlive(l)
 }
 
-// loadModule loads PTX (compiled by the driver) or a cubin. log is the compiler's, empty where the driver took the code
-// from its own cache. lines keeps the module's debug lines in the code.
-func (d *driver) loadModule(image []byte, lines bool) (mod uintptr, log string, err error) {
+// loadModule loads a cubin, or PTX, which the driver compiles (lines keeps the module's debug lines in the code then).
+func (d *driver) loadModule(image []byte, lines bool) (mod uintptr, err error) {
 	text := append(append([]byte(nil), image...), 0) // PTX is handed over as a C string
 	logs := newJITLogs()
 	defer logs.close()
@@ -92,18 +91,42 @@ func (d *driver) loadModule(image []byte, lines bool) (mod uintptr, log string, 
 	}
 	code := d.moduleLoad(&mod, text, uint32(len(logs.options)), logs.options, logs.values)
 	if err := d.check("cuModuleLoadDataEx", code); err != nil {
-		var e *Error
-		errors.As(err, &e)
-		return 0, "", newJITError(e, untilZero(logs.fail), image)
+		return 0, newJITError(err, untilZero(logs.fail), image)
 	}
-	return mod, untilZero(logs.info), nil
+	return mod, nil
+}
+
+// linkPTX is CU_JIT_INPUT_PTX.
+const linkPTX = 1
+
+// assemble compiles PTX to a cubin for the device of the thread's context. log is the compiler's.
+func (d *driver) assemble(text []byte) (image []byte, log string, err error) {
+	logs := newJITLogs()
+	defer logs.close()
+	var state uintptr
+	if err := d.check("cuLinkCreate", d.linkCreate(uint32(len(logs.options)), logs.options, logs.values, &state)); err != nil {
+		return nil, "", err
+	}
+	defer d.linkDestroy(state)
+	ended := append(append([]byte(nil), text...), 0)
+	err = d.check("cuLinkAddData", d.linkAdd(state, linkPTX, ended, uint(len(ended)), "kernel.ptx", 0, nil, nil))
+	var at uintptr
+	var size uint
+	if err == nil {
+		err = d.check("cuLinkComplete", d.linkComplete(state, &at, &size))
+	}
+	if err != nil {
+		return nil, "", newJITError(err, untilZero(logs.fail), text)
+	}
+	return dl.Bytes(at, size), untilZero(logs.info), nil // the image goes with the state
 }
 
 var jitLine = regexp.MustCompile(`line (\d+)`)
 
 // newJITError finds the line that the compiler's log speaks of: "ptxas application ptx input, line 12; error : …".
-func newJITError(e *Error, log string, image []byte) *JITError {
-	out := &JITError{Err: e, Log: log}
+func newJITError(err error, log string, image []byte) *JITError {
+	out := &JITError{Log: log}
+	errors.As(err, &out.Err)
 	if m := jitLine.FindStringSubmatch(log); m != nil {
 		n := number([]byte(m[1]))
 		if lines := strings.Split(string(image), "\n"); n >= 1 && n <= len(lines) {

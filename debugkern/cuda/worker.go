@@ -39,12 +39,13 @@ func WorkerMain(ctx context.Context, r io.Reader, w io.Writer) int {
 	}
 }
 
-// worker is the state of the process. Only the serving goroutine, on its locked thread, calls the driver.
+// worker is the state of the process. Only the serving goroutine, on its locked thread, calls the driver, save to assemble.
 type worker struct {
 	out       *frameWriter
 	cancelled atomic.Uint64 // the request that was cancelled last
 	printed   *printed
 
+	opened  atomic.Pointer[opened] // what other threads may use: nil before a device is open
 	drv     *driver
 	dev     Device
 	ctx     uintptr
@@ -52,12 +53,19 @@ type worker struct {
 	version string
 	kernels map[int]*loadedKernel
 	last    int // kernel number given out last
-	compare *loadedKernel
+	exam    *examiner
+	chunks  [2][]byte          // what is being read and what is being sent
 	pool    map[int64][]uint64 // allocations with whole guard bands, by the buffer's size
 	pooled  int64              // bytes in the pool
 
 	bare bool      // buffers have no guard bands
 	told io.Writer // where a launch for a tool tells its buffers' addresses
+}
+
+// opened is a device's context.
+type opened struct {
+	drv *driver
+	ctx uintptr
 }
 
 // loadedKernel is one entry of one module in the context.
@@ -93,6 +101,10 @@ func (w *worker) read(r io.Reader, requests chan<- *incoming) error {
 			}
 			if err := w.readBuffers(r, in); err != nil {
 				return err
+			}
+			if in.Assemble != nil {
+				go w.assemble(in)
+				continue
 			}
 			requests <- in
 		default:
@@ -140,12 +152,39 @@ func (w *worker) serve(requests <-chan *incoming) int {
 			}
 			continue
 		}
-		f := w.failure(err)
+		f := failureOf(err)
+		f.Fatal = f.Code != 0 && w.ctx != 0 && w.drv.ctxSync() != 0
 		if w.out.json(frameError, in.id, f) != nil || f.Fatal {
 			return 1
 		}
 	}
 	return 0
+}
+
+// assemble answers a request on a thread of its own, beside whatever the serving one does. The driver's compiler takes a tenth of
+// a second for a large kernel; a module loaded as PTX would hold up every launch for as long, an assembled one does not.
+func (w *worker) assemble(in *incoming) {
+	runtime.LockOSThread()         // the driver's context is bound to the thread
+	defer runtime.UnlockOSThread() // a thread that ended here would take the process with it: dl's are no C threads
+	image, log, err := w.assembled(in)
+	if err != nil {
+		_ = w.out.json(frameError, in.id, failureOf(err)) // where nobody listens any more the worker is about to end
+		return
+	}
+	if w.out.data(0, in.id, image, nil) == nil {
+		_ = w.out.json(frameResult, in.id, &result{Assemble: &assembleResult{Log: log}})
+	}
+}
+
+func (w *worker) assembled(in *incoming) (image []byte, log string, err error) {
+	dev := w.opened.Load()
+	if dev == nil || len(in.buffers) != 1 {
+		return nil, "", errors.New("malformed request, or no device is open")
+	}
+	if err := dev.drv.check("cuCtxSetCurrent", dev.drv.ctxSet(dev.ctx)); err != nil {
+		return nil, "", err
+	}
+	return dev.drv.assemble(in.buffers[0])
 }
 
 func (w *worker) handle(in *incoming) (*result, error) {
@@ -201,8 +240,8 @@ type launchError struct {
 func (e *launchError) Error() string { return fmt.Sprintf("launch %d: %v", e.N, e.Err) }
 func (e *launchError) Unwrap() error { return e.Err }
 
-// failure describes an error for the parent; it is fatal where the context did not survive it.
-func (w *worker) failure(err error) failure {
+// failureOf describes an error for the parent.
+func failureOf(err error) failure {
 	f := failure{Message: err.Error(), Cancelled: errors.Is(err, errCancelled)}
 	var le *launchError
 	if errors.As(err, &le) {
@@ -215,7 +254,6 @@ func (w *worker) failure(err error) failure {
 	var e *Error
 	if errors.As(err, &e) {
 		f.Call, f.Code, f.Name = e.Call, e.Code, e.Name
-		f.Fatal = w.ctx != 0 && w.drv.ctxSync() != 0
 	}
 	switch {
 	case errors.Is(err, ErrNoDriver):
@@ -283,6 +321,7 @@ func (w *worker) open(op *openOp) (*devicesResult, error) {
 		return nil, err
 	}
 	w.ctx = ctx
+	w.opened.Store(&opened{d, ctx})
 	if err := d.check("cuStreamCreate", d.streamCreate(&w.stream, 0)); err != nil {
 		return nil, err
 	}
@@ -296,19 +335,19 @@ func (w *worker) memory() (*memoryResult, error) {
 }
 
 func (w *worker) load(op *loadOp, image []byte) (*loadResult, error) {
-	k, log, err := w.loadKernel(op.Entry, image, op.Lines)
+	k, err := w.loadKernel(op.Entry, image, op.Lines)
 	if err != nil {
 		return nil, err
 	}
 	w.last++
 	w.kernels[w.last] = k
-	return &loadResult{Kernel: w.last, Info: k.info, Log: log}, nil
+	return &loadResult{Kernel: w.last, Info: k.info}, nil
 }
 
-func (w *worker) loadKernel(entry string, image []byte, lines bool) (*loadedKernel, string, error) {
-	mod, log, err := w.drv.loadModule(image, lines)
+func (w *worker) loadKernel(entry string, image []byte, lines bool) (*loadedKernel, error) {
+	mod, err := w.drv.loadModule(image, lines)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	k := &loadedKernel{mod: mod, entry: entry}
 	err = w.drv.check("cuModuleGetFunction", w.drv.moduleFunction(&k.fn, mod, entry))
@@ -317,7 +356,7 @@ func (w *worker) loadKernel(entry string, image []byte, lines bool) (*loadedKern
 	}
 	if err != nil {
 		w.drv.moduleUnload(mod)
-		return nil, "", fmt.Errorf("entry %s: %w", entry, err)
+		return nil, fmt.Errorf("entry %s: %w", entry, err)
 	}
-	return k, log, nil
+	return k, nil
 }

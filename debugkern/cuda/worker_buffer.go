@@ -55,13 +55,8 @@ func (w *worker) allocate(bytes int64) (*deviceBuffer, error) {
 		return &deviceBuffer{base: base, bytes: bytes}, nil
 	}
 	b := &deviceBuffer{bytes: bytes}
-	size := uint(bytes + 2*guardBytes + 4) // the comparison reads whole words
-	err := w.drv.check("cuMemAlloc", w.drv.memAlloc(&b.base, size))
-	if e := (*Error)(nil); errors.As(err, &e) && e.Code == cuOutOfMemory && w.pooled > 0 {
-		w.drain()
-		err = w.drv.check("cuMemAlloc", w.drv.memAlloc(&b.base, size))
-	}
-	if err != nil {
+	var err error
+	if b.base, err = w.reserve(uint(bytes + 2*guardBytes + 4)); err != nil { // the comparison reads whole words
 		return nil, fmt.Errorf("a buffer of %d bytes: %w", bytes, err)
 	}
 	if err := w.guard(b); err != nil {
@@ -69,6 +64,16 @@ func (w *worker) allocate(bytes int64) (*deviceBuffer, error) {
 		return nil, err
 	}
 	return b, nil
+}
+
+// reserve allocates memory, at the cost of what is kept for reuse.
+func (w *worker) reserve(size uint) (at uint64, err error) {
+	err = w.drv.check("cuMemAlloc", w.drv.memAlloc(&at, size))
+	if e := (*Error)(nil); errors.As(err, &e) && e.Code == cuOutOfMemory && w.pooled > 0 {
+		w.drain()
+		err = w.drv.check("cuMemAlloc", w.drv.memAlloc(&at, size))
+	}
+	return at, err
 }
 
 // release puts buffers into the pool. After a failure that lost the context nothing of this matters any more.
@@ -137,7 +142,8 @@ func (w *worker) checkGuards(n int, b *deviceBuffer, launch int) ([]overrun, err
 	return nil, nil
 }
 
-// reset gives the buffer its contents before a launch. probing turns unwritten bytes, or initial contents, into others.
+// reset has the buffer given its contents before the next launch, in the stream's order. probing turns unwritten bytes, or
+// initial contents, into others.
 func (w *worker) reset(b *deviceBuffer, probing bool) error {
 	if b.bytes == 0 {
 		return nil
@@ -147,7 +153,7 @@ func (w *worker) reset(b *deviceBuffer, probing bool) error {
 		if probing {
 			data = complement(data)
 		}
-		return w.drv.check("cuMemcpyHtoD", w.drv.copyIn(b.addr(), data, uint(b.bytes)))
+		return w.drv.check("cuMemcpyHtoDAsync", w.drv.copyInAsync(b.addr(), data, uint(b.bytes), w.stream)) // pageable: copied before it returns
 	}
 	v := byte(unwrittenByte)
 	if probing {
@@ -156,7 +162,7 @@ func (w *worker) reset(b *deviceBuffer, probing bool) error {
 	if b.zero {
 		v = 0
 	}
-	return w.drv.check("cuMemsetD8", w.drv.set8(b.addr(), v, uint(b.bytes)))
+	return w.drv.check("cuMemsetD8Async", w.drv.set8Async(b.addr(), v, uint(b.bytes), w.stream))
 }
 
 func complement(b []byte) []byte {

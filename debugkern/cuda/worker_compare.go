@@ -9,13 +9,118 @@ import (
 	"slices"
 )
 
-// comparePTX compares two buffers on the device.
+// comparePTX examines buffers on the device.
 //
 //go:embed compare.ptx
 var comparePTX []byte
 
-// maxVaried is how many differing words of a buffer are listed.
-const maxVaried = 1 << 14
+const (
+	maxVaried = 1 << 14 // differing words of a buffer that are listed
+	maxBands  = 64      // guard bands that a launch of tilescope_bands looks at
+)
+
+// examiner is what looks, on the device, at what launches have left. Its own memory is as open to a kernel gone astray as any:
+// where it is damaged things look wrong that are not, so whatever it reports is looked at again from the host.
+type examiner struct {
+	compare, bands *loadedKernel
+	pattern        uint64 // the bands' contents
+	counts         uint64 // u64 each: what is wrong with the bands, then with each buffer compared
+	room           int    // counts that there is memory for
+}
+
+// examiner makes it, or returns it with room for n counts.
+func (w *worker) examiner(n int) (*examiner, error) {
+	d := w.drv
+	if w.exam == nil {
+		x := &examiner{}
+		var err error
+		if x.compare, err = w.loadKernel("tilescope_compare", comparePTX, false); err != nil {
+			return nil, fmt.Errorf("load the comparison: %w", err)
+		}
+		x.bands = &loadedKernel{mod: x.compare.mod, entry: "tilescope_bands"}
+		if err := d.check("cuModuleGetFunction", d.moduleFunction(&x.bands.fn, x.bands.mod, x.bands.entry)); err != nil {
+			return nil, fmt.Errorf("load the comparison: %w", err)
+		}
+		if x.pattern, err = w.reserve(guardBytes); err != nil {
+			return nil, fmt.Errorf("room to examine a launch: %w", err)
+		}
+		if err := d.check("cuMemcpyHtoD", d.copyIn(x.pattern, guardPattern, guardBytes)); err != nil {
+			return nil, err
+		}
+		w.exam = x
+	}
+	x := w.exam
+	if n > x.room {
+		if x.counts != 0 {
+			d.memFree(x.counts)
+		}
+		x.counts, x.room = 0, 0
+		at, err := w.reserve(uint(8 * n))
+		if err != nil {
+			return nil, fmt.Errorf("room to examine a launch: %w", err)
+		}
+		x.counts, x.room = at, n
+	}
+	return x, nil
+}
+
+// examine looks at all guard bands, and at the buffers that are to be as the first launch left them. astray says that a band was
+// written to, differ which of the buffers differ.
+func (l *launching) examine(compared []int) (astray bool, differ []int, err error) {
+	x, err := l.w.examiner(1 + len(compared))
+	if err != nil {
+		return false, nil, err
+	}
+	d, stream := l.w.drv, l.w.stream
+	if err := d.check("cuMemsetD8Async", d.set8Async(x.counts, 0, uint(8*(1+len(compared))), stream)); err != nil {
+		return false, nil, err
+	}
+	var bands []uint64
+	for _, b := range l.buffers {
+		if b != nil {
+			bands = append(bands, b.base, b.addr()+uint64(b.bytes))
+		}
+	}
+	for part := range slices.Chunk(bands, maxBands) {
+		list := make([]byte, 8*maxBands)
+		for i, at := range part {
+			binary.LittleEndian.PutUint64(list[8*i:], at)
+		}
+		size := binary.LittleEndian.AppendUint32(nil, guardBytes)
+		if err := l.w.examineWith(x.bands, len(part), &list[0], pointer(x.pattern), &size[0], pointer(x.counts)); err != nil {
+			return false, nil, err
+		}
+	}
+	for i, n := range compared {
+		if err := l.w.compare(x, l.buffers[n], l.golden[n], x.counts+uint64(8*(1+i)), 0, 0); err != nil {
+			return false, nil, err
+		}
+	}
+	counts := make([]byte, 8*(1+len(compared)))
+	if err := d.check("cuMemcpyDtoH", d.copyOut(counts, x.counts, uint(len(counts)))); err != nil {
+		return false, nil, err
+	}
+	for i, n := range compared {
+		if binary.LittleEndian.Uint64(counts[8*(1+i):]) != 0 {
+			differ = append(differ, n)
+		}
+	}
+	return binary.LittleEndian.Uint64(counts) != 0, differ, nil
+}
+
+// examineWith launches one of the examiner's kernels, in blocks of 256.
+func (w *worker) examineWith(k *loadedKernel, blocks int, params ...*byte) error {
+	err := w.drv.check("cuLaunchKernel", w.drv.launch(k.fn, uint32(blocks), 1, 1, 256, 1, 1, 0, w.stream, params, nil))
+	runtime.KeepAlive(params)
+	return err
+}
+
+// compare adds the number of words that differ between two buffers to count, and lists room of them.
+func (w *worker) compare(x *examiner, a, b *deviceBuffer, count, list uint64, room int) error {
+	n := (a.bytes + 3) / 4
+	blocks := int(min((n+255)/256, 4096))
+	return w.examineWith(x.compare, blocks, pointer(a.addr()), pointer(b.addr()), pointer(uint64(n)), pointer(count), pointer(list), pointer(uint64(room)))
+}
 
 // keep copies buffer i on the device. A device too full for that is no failure: the capture is then not compared.
 func (l *launching) keep(i int) error {
@@ -45,15 +150,18 @@ func (l *launching) again(n int) error {
 	if err := l.run(n, false); err != nil {
 		return err
 	}
-	if err := l.guards(n); err != nil {
+	var compared []int
+	for i := range l.buffers {
+		if g := l.golden[i]; g != nil && g.bytes > 0 {
+			compared = append(compared, i)
+		}
+	}
+	differ, err := l.guards(n, compared)
+	if err != nil {
 		return err
 	}
-	for i := range l.buffers {
-		g := l.golden[i]
-		if g == nil || g.bytes == 0 {
-			continue
-		}
-		words, total, err := l.w.differing(l.buffers[i], g)
+	for _, i := range differ {
+		words, total, err := l.w.differing(l.buffers[i], l.golden[i])
 		if err != nil {
 			return err
 		}
@@ -92,10 +200,9 @@ func mergeWords(words []int64) []int64 {
 
 // differing compares two buffers on the device; words are as a variation lists them.
 func (w *worker) differing(a, b *deviceBuffer) (words []int64, total int64, err error) {
-	if w.compare == nil {
-		if w.compare, _, err = w.loadKernel("tilescope_compare", comparePTX, false); err != nil {
-			return nil, 0, fmt.Errorf("load the comparison: %w", err)
-		}
+	x, err := w.examiner(1)
+	if err != nil {
+		return nil, 0, err
 	}
 	const list = 8 // offset of the list behind the count
 	scratch, err := w.allocate(list + 8*maxVaried)
@@ -104,18 +211,11 @@ func (w *worker) differing(a, b *deviceBuffer) (words []int64, total int64, err 
 	}
 	defer w.release([]*deviceBuffer{scratch})
 	d := w.drv
-	if err := d.check("cuMemsetD8", d.set8(scratch.addr(), 0, list)); err != nil {
+	if err := d.check("cuMemsetD8Async", d.set8Async(scratch.addr(), 0, list, w.stream)); err != nil {
 		return nil, 0, err
 	}
-	n := (a.bytes + 3) / 4
-	blocks := uint32(min((n+255)/256, 4096))
-	params := []*byte{
-		pointer(a.addr()), pointer(b.addr()), pointer(uint64(n)), pointer(scratch.addr()), pointer(scratch.addr() + list), pointer(maxVaried),
-	}
-	err = d.check("cuLaunchKernel", d.launch(w.compare.fn, blocks, 1, 1, 256, 1, 1, 0, w.stream, params, nil))
-	runtime.KeepAlive(params)
 	var count [list]byte
-	if err == nil {
+	if err = w.compare(x, a, b, scratch.addr(), scratch.addr()+list, maxVaried); err == nil {
 		err = d.check("cuMemcpyDtoH", d.copyOut(count[:], scratch.addr(), list))
 	}
 	if total = int64(binary.LittleEndian.Uint64(count[:])); err != nil || total == 0 {

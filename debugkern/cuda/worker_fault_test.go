@@ -12,7 +12,7 @@ import (
 
 // launchCalls are the driver functions that a launch with repeats calls.
 var launchCalls = []string{
-	"cuMemAlloc_v2", "cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2", "cuMemcpyDtoD_v2", "cuMemsetD8_v2", "cuLaunchKernel", "cuStreamSynchronize",
+	"cuMemAlloc_v2", "cuMemcpyHtoD_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoH_v2", "cuMemcpyDtoD_v2", "cuMemsetD8Async", "cuLaunchKernel", "cuStreamSynchronize",
 	"cuEventCreate", "cuEventRecord", "cuEventElapsedTime",
 }
 
@@ -22,7 +22,7 @@ var (
 		"cuInit", "cuDriverGetVersion", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName", "cuDeviceGetAttribute", "cuDeviceTotalMem_v2",
 		"cuDeviceGetPCIBusId", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuStreamCreate",
 	}
-	loadCalls = []string{"cuModuleLoadDataEx", "cuModuleGetFunction", "cuFuncGetAttribute"}
+	loadCalls = []string{"cuLinkCreate", "cuLinkAddData", "cuLinkComplete", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuFuncGetAttribute"}
 )
 
 // Every call fails, and kills its worker, once: the error names the call, and the backend works again afterwards.
@@ -129,12 +129,12 @@ func TestFaultNamesItsLaunch(t *testing.T) {
 
 // Out of memory is an error with the amount, no fault; memory kept for reuse is given back first.
 func TestOutOfMemory(t *testing.T) {
-	b := openFake(t, "cuMemAlloc_v2@4=2")
+	b := openFake(t, "cuMemAlloc_v2@6=2")
 	k := load(t, b, "copy")
-	if _, err := k.Launch(t.Context(), floats(12)); err != nil { // two allocations
+	if _, err := k.Launch(t.Context(), floats(12)); err != nil { // two allocations, and two to examine it with
 		t.Fatal(err)
 	}
-	// two more of another size; the fourth fails once, and again after the pool is drained it does not
+	// two more of another size; the last fails once, and again after the pool is drained it does not
 	if _, err := k.Launch(t.Context(), floats(40)); err != nil {
 		t.Errorf("with memory to give back: %v", err)
 	}
@@ -145,7 +145,7 @@ func TestOutOfMemory(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	// no room for the copies that later launches are compared with: said, not failed
-	b = openFake(t, "cuMemAlloc_v2@3=2")
+	b = openFake(t, "cuMemAlloc_v2@5=2")
 	l := floats(12)
 	l.Repeat = 2
 	r, err := load(t, b, "vary").Launch(t.Context(), l)

@@ -218,18 +218,33 @@ func (l *launching) first() error {
 		return err
 	}
 	l.out.Micros = float64(ms) * 1e3
-	return l.guards(1)
+	_, err := l.guards(1, nil)
+	return err
 }
 
-// guards checks every band after launch n.
-func (l *launching) guards(n int) error {
+// guards examines what launch n left: every band, and the buffers to be compared, of which it returns those that differ.
+func (l *launching) guards(n int, compared []int) (differ []int, err error) {
+	astray, differ, err := l.examine(compared)
+	if err != nil {
+		return nil, &launchError{n, err}
+	}
+	if astray {
+		if err := l.overruns(n); err != nil {
+			return nil, &launchError{n, err}
+		}
+	}
+	return differ, l.w.step(l.id, "launch", n)
+}
+
+// overruns reads every band, notes what was written to it, and repairs it.
+func (l *launching) overruns(n int) error {
 	for i, b := range l.buffers {
 		if b == nil {
 			continue
 		}
 		found, err := l.w.checkGuards(i, b, n)
 		if err != nil {
-			return &launchError{n, err}
+			return err
 		}
 		for _, o := range found {
 			if !slices.ContainsFunc(l.out.Overruns, func(p overrun) bool { return p.Buffer == o.Buffer && p.After == o.After }) {
@@ -237,7 +252,8 @@ func (l *launching) guards(n int) error {
 			}
 		}
 	}
-	return l.w.step(l.id, "launch", n)
+	d := l.w.drv // the pattern itself may have been hit
+	return d.check("cuMemcpyHtoD", d.copyIn(l.w.exam.pattern, guardPattern, guardBytes))
 }
 
 // answer streams outputs and capture to the parent, and keeps copies on the device where they will be compared with.
@@ -273,12 +289,15 @@ func (l *launching) answer(keep bool) error {
 
 // streamOut reads a buffer in chunks and sends each while the next one is being read.
 func (w *worker) streamOut(stream int, id uint64, b *deviceBuffer) error {
-	chunks := [2][]byte{make([]byte, min(b.bytes, frameMax)), make([]byte, min(b.bytes, frameMax))}
+	if w.chunks[0] == nil { // kept: memory that was never touched costs as much as the copy
+		w.chunks = [2][]byte{make([]byte, chunkBytes), make([]byte, chunkBytes)}
+	}
+	chunks := w.chunks
 	sent := make(chan error, 1)
 	sent <- nil
 	var failed error
 	for at, i := int64(0), 0; at < b.bytes; i ^= 1 {
-		n := min(b.bytes-at, frameMax)
+		n := min(b.bytes-at, chunkBytes)
 		err := w.drv.check("cuMemcpyDtoH", w.drv.copyOut(chunks[i][:n], b.addr()+uint64(at), uint(n)))
 		if failed = errors.Join(<-sent, err); failed == nil && w.isCancelled(id) {
 			failed = errCancelled
@@ -330,7 +349,7 @@ func (l *launching) unwritten(n int) error {
 // guardsQuietly repairs the bands after a launch that repeats what earlier ones have reported.
 func (l *launching) guardsQuietly(n int) error {
 	overruns := l.out.Overruns
-	err := l.guards(n)
+	_, err := l.guards(n, nil)
 	l.out.Overruns = overruns
 	return err
 }

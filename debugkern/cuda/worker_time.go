@@ -56,7 +56,7 @@ func (w *worker) time(in *incoming) ([][]float64, error) {
 // launch enqueues one launch, and now and then says so.
 func (t *timing) launch(p *prepared, n int) error {
 	if t.flush != nil {
-		if err := t.w.drv.check("cuMemsetD8", t.w.drv.set8(t.flush.addr(), byte(n), uint(t.flush.bytes))); err != nil {
+		if err := t.w.drv.check("cuMemsetD8Async", t.w.drv.set8Async(t.flush.addr(), byte(n), uint(t.flush.bytes), t.w.stream)); err != nil {
 			return err
 		}
 	}
@@ -90,7 +90,7 @@ func (t *timing) measure(warmups, launches int) error {
 			}
 			t.stop[i] = append(t.stop[i], stop)
 			if t.flush != nil {
-				if err := d.check("cuMemsetD8", d.set8(t.flush.addr(), byte(n), uint(t.flush.bytes))); err != nil {
+				if err := d.check("cuMemsetD8Async", d.set8Async(t.flush.addr(), byte(n), uint(t.flush.bytes), t.w.stream)); err != nil {
 					return err
 				}
 			}

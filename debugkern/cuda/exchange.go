@@ -1,0 +1,315 @@
+package cuda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// exchange is one request to a worker, and what its answer fills.
+type exchange struct {
+	request *request
+	buffers [][]byte           // sent behind the request
+	into    map[int][]byte     // where answered buffers go, by stream: their lengths are what is expected
+	limit   time.Duration      // how long the worker may be silent about it
+	tell    func(launches int) // as launches end; may be nil
+	// apart is a request that the worker answers beside others. It may be given up on: the worker goes on, and nobody hears of it.
+	apart bool
+
+	launched int    // launches that are known to have ended
+	body     []byte // of an apart one: the buffer that was answered, of whatever length
+	result   *result
+
+	id    uint64
+	at    map[int]int   // bytes of each stream that have come
+	heard chan struct{} // the worker lives
+	done  chan struct{} // closed when the exchange is over, after err
+	err   error
+}
+
+// exchange sends a request and waits for the answer. The error is a *remoteError, *errDied, *errSilent or the context's; after
+// any but the first, and after a fatal one, the process is of no more use, save where the request was apart and its context
+// ended. Requests that are not apart come from one goroutine at a time.
+func (p *process) exchange(ctx context.Context, x *exchange) error {
+	x.at, x.heard, x.done = map[int]int{}, make(chan struct{}, 1), make(chan struct{})
+	x.request.Buffers = nil
+	for _, b := range x.buffers {
+		x.request.Buffers = append(x.request.Buffers, int64(len(b)))
+	}
+	p.begin(x)
+	w := &watcher{p: p, ctx: ctx, limit: x.limit, id: x.id, apart: x.apart, heard: x.heard, done: make(chan struct{}), ended: make(chan struct{})}
+	go w.run()
+	if err := p.send(x, w); err != nil {
+		p.finish(x.id, err)
+	}
+	var gone <-chan struct{}
+	if x.apart {
+		gone = ctx.Done()
+	}
+	select {
+	case <-x.done:
+	case <-gone:
+		p.finish(x.id, ctx.Err())
+		<-x.done
+	}
+	close(w.done)
+	<-w.ended
+	if x.err == nil {
+		return nil
+	}
+	return w.explain(x.err)
+}
+
+// begin gives the exchange its number and has its answer heard.
+func (p *process) begin(x *exchange) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.id++
+	x.id = p.id
+	if p.broken != nil {
+		x.err = p.broken
+		close(x.done)
+		return
+	}
+	p.calls[x.id] = x
+}
+
+func (p *process) send(x *exchange, w *watcher) error {
+	p.sending.Lock()
+	defer p.sending.Unlock()
+	if err := p.frames.json(frameRequest, x.id, x.request); err != nil {
+		return err
+	}
+	for i, b := range x.buffers {
+		if err := p.frames.data(i, x.id, b, w.tick); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish ends an exchange that is under way.
+func (p *process) finish(id uint64, err error) {
+	p.mu.Lock()
+	x := p.calls[id]
+	delete(p.calls, id)
+	p.mu.Unlock()
+	if x != nil {
+		x.err = err
+		close(x.done)
+	}
+}
+
+// listen hands every frame to its exchange until the worker's output ends, and then ends all of them.
+func (p *process) listen() {
+	for {
+		h, err := readHeader(p.reader)
+		if err == nil {
+			err = p.hear(h)
+		}
+		if err == nil {
+			continue
+		}
+		p.mu.Lock()
+		p.broken = err
+		var all []uint64
+		for id := range p.calls {
+			all = append(all, id)
+		}
+		p.mu.Unlock()
+		for _, id := range all {
+			p.finish(id, err)
+		}
+		return
+	}
+}
+
+// hear takes one frame. An error is one of the stream: nothing can be read from it any more.
+func (p *process) hear(h header) error {
+	p.mu.Lock()
+	x, last := p.calls[h.id], p.id
+	p.mu.Unlock()
+	if x == nil {
+		if h.id == 0 || h.id > last {
+			return fmt.Errorf("an answer to request %d", h.id)
+		}
+		_, err := io.CopyN(io.Discard, p.reader, int64(h.length)) // somebody has given up on it
+		return err
+	}
+	select {
+	case x.heard <- struct{}{}:
+	default:
+	}
+	switch h.kind {
+	case frameProgress:
+		var told progress
+		if err := readJSON(p.reader, h, &told); err != nil {
+			return err
+		}
+		if told.N > x.launched {
+			x.launched = told.N
+			if x.tell != nil {
+				x.tell(told.N)
+			}
+		}
+		return nil
+	case frameData:
+		return x.data(p.reader, h)
+	case frameResult:
+		x.result = &result{}
+		if err := readJSON(p.reader, h, x.result); err != nil {
+			return err
+		}
+		p.finish(x.id, x.complete())
+		return nil
+	case frameError:
+		e := &remoteError{}
+		if err := readJSON(p.reader, h, &e.failure); err != nil {
+			return err
+		}
+		p.finish(x.id, e)
+		return nil
+	}
+	return fmt.Errorf("frame of kind %d out of turn", h.kind)
+}
+
+// data takes a chunk of an answered buffer.
+func (x *exchange) data(r io.Reader, h header) error {
+	if x.apart {
+		n := len(x.body)
+		x.body = append(x.body, make([]byte, h.length)...)
+		_, err := io.ReadFull(r, x.body[n:])
+		return err
+	}
+	s := int(h.stream)
+	if x.at[s]+int(h.length) > len(x.into[s]) {
+		return fmt.Errorf("too many bytes for buffer %d", s)
+	}
+	_, err := io.ReadFull(r, x.into[s][x.at[s]:x.at[s]+int(h.length)])
+	x.at[s] += int(h.length)
+	return err
+}
+
+// complete checks that everything expected has come.
+func (x *exchange) complete() error {
+	for s, b := range x.into {
+		if x.at[s] != len(b) {
+			return fmt.Errorf("%d of %d bytes of buffer %d", x.at[s], len(b), s)
+		}
+	}
+	return nil
+}
+
+// remoteError is a failure that the worker has told of.
+type remoteError struct{ failure }
+
+func (e *remoteError) Error() string {
+	if e.Message != "" {
+		return e.Message
+	}
+	return (&Error{e.Call, e.Code, e.Name}).Error()
+}
+
+// Unwrap gives the errors that callers ask for.
+func (e *remoteError) Unwrap() []error {
+	var out []error
+	if e.Code != 0 {
+		out = append(out, &Error{e.Call, e.Code, e.Name})
+	}
+	switch e.Kind {
+	case "no-driver":
+		out = append(out, ErrNoDriver)
+	case "no-device":
+		out = append(out, ErrNoDevice)
+	}
+	return out
+}
+
+// watcher ends an exchange from outside: when the context ends, or the worker is silent for too long.
+type watcher struct {
+	p     *process
+	ctx   context.Context
+	limit time.Duration
+	id    uint64
+	apart bool // where the context ends the worker goes on
+	heard chan struct{}
+	done  chan struct{} // closed by the exchange when it is over
+	ended chan struct{} // closed by the watcher when it is
+	cause error         // why the process was killed; read after ended
+}
+
+// tick says that the worker lives.
+func (w *watcher) tick() error {
+	select {
+	case w.heard <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+func (w *watcher) run() {
+	defer close(w.ended)
+	limit := time.NewTimer(w.limit)
+	defer limit.Stop()
+	for {
+		select {
+		case <-w.done:
+			return
+		case <-w.heard:
+			limit.Reset(w.limit)
+		case <-limit.C:
+			w.cause = &errSilent{w.limit}
+			w.p.kill()
+			return
+		case <-w.ctx.Done():
+			w.cause = w.ctx.Err()
+			if !w.apart {
+				w.cancel()
+			}
+			return
+		}
+	}
+}
+
+// cancel asks the worker to stop, and kills it where it does not answer in time.
+func (w *watcher) cancel() {
+	asked := make(chan struct{})
+	go func() {
+		w.p.frames.write(frameCancel, 0, w.id, nil) // ends at the latest when kill closes the pipe
+		close(asked)
+	}()
+	grace := time.NewTimer(cancelGrace)
+	defer grace.Stop()
+	select {
+	case <-w.done:
+	case <-grace.C:
+		w.p.kill()
+	}
+	<-asked
+}
+
+// explain says why a conversation broke off.
+func (w *watcher) explain(err error) error {
+	var remote *remoteError
+	if errors.As(err, &remote) && !remote.Cancelled {
+		return err
+	}
+	if w.cause != nil {
+		return w.cause
+	}
+	if remote != nil {
+		return context.Canceled
+	}
+	return w.p.died(err)
+}
+
+// watch is the watcher of a read without a request.
+func (p *process) watch(ctx context.Context, limit time.Duration, id uint64) (stop func(), explain func(error) error) {
+	w := &watcher{p: p, ctx: ctx, limit: limit, id: id, heard: make(chan struct{}), done: make(chan struct{}), ended: make(chan struct{})}
+	go w.run()
+	stop = sync.OnceFunc(func() { close(w.done); <-w.ended })
+	return stop, func(err error) error { stop(); return w.explain(err) }
+}
