@@ -34,21 +34,9 @@ const defaultArch = "sm_80"
 
 // build returns the module of a selection, with or without probes, from the first builder that has it.
 func (s *Session) build(ctx context.Context, sel *configs.Selection, builder, arch string, instrumented bool) (*Build, error) {
-	key := buildKey(sel, builder, arch, instrumented)
-	s.mu.Lock()
-	b := s.builds[key]
-	s.mu.Unlock()
-	if b != nil {
-		return b, nil
-	}
-	b, err := s.buildFresh(ctx, sel, builder, arch, instrumented)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	s.builds[key] = b
-	s.mu.Unlock()
-	return b, nil
+	return s.builds.get(ctx, buildKey(sel, builder, arch, instrumented), func() (*Build, error) {
+		return s.buildFresh(ctx, sel, builder, arch, instrumented)
+	})
 }
 
 func buildKey(sel *configs.Selection, builder, arch string, instrumented bool) string {

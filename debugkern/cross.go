@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"tilescope/debugkern/ptx"
@@ -20,59 +21,122 @@ const (
 	crossUnexplained = "unexplained" // a bug of ours
 )
 
-// plain launches the build without probes beside the instrumented one and compares the output bit for bit: an
-// instrumented kernel that computes something else debugs another kernel.
-func (e *execution) plain() error {
+// plainRun is what the build without probes did.
+type plainRun struct {
+	doc       *PlainDoc         // nil where it was not launched
+	resources *target.Resources // nil on an emulator
+	findings  []target.Finding  // that the instrumented build did not have
+	took      time.Duration
+	launches  int
+}
+
+// plainBeside is the plain build's launch, which on a GPU goes on while the processor compares what the instrumented build left.
+type plainBeside struct {
+	done    chan struct{} // nil: none was started, or it is settled
+	run     *plainRun
+	err     error
+	waiting atomic.Bool // the run has nothing else to do
+}
+
+// startPlain launches the plain build: beside what follows on a GPU, at once on the emulator, which needs the same processor.
+func (e *execution) startPlain() error {
+	p := &e.beside
+	p.done = make(chan struct{})
+	work := func() {
+		defer close(p.done)
+		p.run, p.err = e.plain()
+	}
+	if e.emulated() {
+		p.waiting.Store(true)
+		work()
+		return e.settlePlain()
+	}
+	go work()
+	return nil
+}
+
+// settlePlain waits for the plain build and takes in what it did.
+func (e *execution) settlePlain() error {
+	p := &e.beside
+	if p.done == nil {
+		return nil
+	}
+	p.waiting.Store(true)
+	<-p.done
+	p.done = nil
+	if p.err != nil || p.run == nil {
+		return p.err
+	}
+	e.st.plain, e.st.resources = p.run.doc, p.run.resources
+	e.st.extra = append(e.st.extra, p.run.findings...)
+	e.cost.RunMS += Number(p.run.took.Seconds() * 1e3)
+	e.cost.Launches += p.run.launches
+	return nil
+}
+
+// plain launches the build without probes and compares the output with the instrumented one's bit for bit: an instrumented
+// kernel that computes something else debugs another kernel. nil where there is no such build to launch.
+func (e *execution) plain() (*plainRun, error) {
 	emulated := e.emulated()
 	if !e.plainRuns() {
-		return nil
+		return nil, nil
 	}
 	if emulated && !e.r.instrumented() {
-		e.st.plain = plainDoc(e.st.result, e.st.output)
-		return nil // there is one build
+		return &plainRun{doc: plainDoc(e.st.result, e.st.output)}, nil // there is one build
 	}
 	if e.r.sel.Manifest.PTX != "" { // somebody else compiled it, once
-		e.st.resources = e.st.kernel.Resources()
-		return nil
+		return &plainRun{resources: e.st.kernel.Resources()}, nil
 	}
-	b, err := e.s.build(e.ctx, e.r.sel, e.req.Builder, e.req.Arch, false)
+	k, err := e.plainKernel()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	k, err := e.load(e.backend, b)
-	if err != nil {
-		return err
-	}
-	e.st.resources = k.Resources()
+	out := &plainRun{resources: k.Resources()}
 	if e.r.plan.Gate != probes.GateNone {
-		return nil // nothing is injected into a build without probes: what it would compute means nothing
+		return out, nil // nothing is injected into a build without probes: what it would compute means nothing
 	}
 	l, err := e.r.launch(e.st.inputs, e.st.ref, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	l.Repeat, l.Label, l.Probe = e.req.Repeat, e.r.label()+", plain build", nil
-	l.Tell = e.repeated("plain build")
-	e.progress(Progress{Phase: "run", Detail: "plain build"})
+	l.Tell = e.tellPlain()
 	start := time.Now()
 	res, err := k.Launch(e.ctx, l)
 	if err != nil {
-		return launchError(err)
+		return nil, launchError(err)
 	}
-	e.cost.RunMS += Number(time.Since(start).Seconds() * 1e3)
-	launches := max(1, e.req.Repeat)
+	out.took, out.launches = time.Since(start), max(1, e.req.Repeat)
 	if emulated {
-		launches = 1
+		out.launches = 1
 	}
-	e.cost.Launches += launches
-	e.st.extra = append(e.st.extra, e.unseen(res.Findings)...)
-	out := res.Outputs[e.outputArg()]
-	e.st.plain = plainDoc(res, out)
-	if bytes.Equal(out, e.st.output) {
+	o := res.Outputs[e.outputArg()]
+	out.doc, out.findings = plainDoc(res, o), e.unseen(res.Findings)
+	if bytes.Equal(o, e.st.output) {
+		return out, nil
+	}
+	b, err := e.s.build(e.ctx, e.r.sel, e.req.Builder, e.req.Arch, false)
+	if err != nil {
+		return nil, err
+	}
+	out.findings = append(out.findings, e.probeChanged(b.Module, o))
+	return out, nil
+}
+
+// tellPlain tells of the plain build's launches while nothing else is told.
+func (e *execution) tellPlain() func(int) {
+	if e.beside.waiting.Load() {
+		e.progress(Progress{Phase: "run", Detail: "plain build"})
+	}
+	repeated := e.repeated("plain build")
+	if repeated == nil {
 		return nil
 	}
-	e.st.extra = append(e.st.extra, e.probeChanged(b.Module, out))
-	return nil
+	return func(n int) {
+		if e.beside.waiting.Load() {
+			repeated(n)
+		}
+	}
 }
 
 // emulated reports that the run has no GPU.
@@ -136,6 +200,9 @@ func (e *execution) cross() (*CrossDoc, error) {
 	res, err := launchChecked(e.ctx, k, e.st.launch, e.checks(be))
 	if err != nil {
 		return nil, launchError(err)
+	}
+	if err := e.settlePlain(); err != nil { // whether it varies tells what a difference means
+		return nil, err
 	}
 	e.cost.Launches++
 	e.st.extra = append(e.st.extra, res.Findings...)

@@ -36,9 +36,8 @@ func openGPUSession(b testing.TB) *Session {
 
 // forget drops what a session keeps in memory of what it compiled and loaded; the disk cache stays.
 func (s *Session) forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.builds, s.loaded = map[string]*Build{}, map[loadKey]target.Kernel{}
+	s.builds.clear()
+	s.loaded.clear()
 }
 
 // BenchmarkGPUToggle is what a flag toggled live costs on a GPU, from the request to the verdict on validation, ten launches of

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"tilescope/debugkern/attn"
@@ -67,6 +68,8 @@ func (e *execution) judge(cross *CrossDoc) (*Run, error) {
 	start := time.Now()
 	e.progress(Progress{Phase: "compare"})
 	st := e.st
+	output := e.outputBeside()
+	defer output() // nothing of a run goes on after it
 	judged, err := diff.Judge(e.ctx, st.ref, st, diff.Options{
 		Range: e.r.rng, Stages: e.r.stages, Blocks: st.only, Replaced: st.replaced,
 		Progress: func(done, total int) {
@@ -85,14 +88,18 @@ func (e *execution) judge(cross *CrossDoc) (*Run, error) {
 	st.judged, st.memo = judged, &memo{}
 	rep := e.header()
 	rep.Cross = cross
-	run := &Run{Request: e.req, Report: rep, Plan: e.r.plan, Range: e.r.rng, Selection: e.r.sel, Plain: st.plain, state: st}
+	run := &Run{Request: e.req, Report: rep, Plan: e.r.plan, Range: e.r.rng, Selection: e.r.sel, state: st}
 	e.stages(rep, run)
-	if err := e.output(rep); err != nil {
+	if rep.Output, rep.Digest, err = output(); err != nil {
 		return nil, err
 	}
+	e.cost.CompareMS = Number(time.Since(start).Seconds() * 1e3)
+	if err := e.settlePlain(); err != nil {
+		return nil, err
+	}
+	run.Plain = st.plain
 	rep.Findings = findingDocs(e.unordered(e.findings()))
 	rep.Resources = resourcesDoc(st.resources)
-	rep.Digest = st.digest()
 	if p := strings.TrimRight(string(st.result.Printed), "\n"); p != "" {
 		rep.Printed = strings.Split(p, "\n")
 	}
@@ -100,9 +107,22 @@ func (e *execution) judge(cross *CrossDoc) (*Run, error) {
 	if judged.Diverges() || rep.Output != nil && rep.Output.Verdict == Fail || !st.result.Reached {
 		rep.Verdict = Diverge
 	}
-	e.cost.CompareMS = Number(time.Since(start).Seconds() * 1e3)
 	rep.Cost = e.cost
 	return run, nil
+}
+
+// outputBeside judges O as a whole, and digests every tile, while the stages are judged; what it returns waits for both.
+func (e *execution) outputBeside() (wait func() (*OutputDoc, string, error)) {
+	var doc *OutputDoc
+	var digest string
+	var err error
+	var wg sync.WaitGroup
+	wg.Go(func() { doc, err = e.output() })
+	wg.Go(func() { digest = e.st.digest() })
+	return func() (*OutputDoc, string, error) {
+		wg.Wait()
+		return doc, digest, err
+	}
 }
 
 func (e *execution) stages(rep *Report, run *Run) {
@@ -171,26 +191,26 @@ func statsDoc(s diff.Stats) ErrorStats {
 }
 
 // output judges O against attention on the un-quantised inputs; never under a gate.
-func (e *execution) output(rep *Report) error {
+func (e *execution) output() (*OutputDoc, error) {
 	p := e.r.plan
 	sp := p.Stage(probes.StageO)
 	if p.Gate != probes.GateNone || sp == nil || e.st.output == nil || e.st.only != nil {
-		return nil
+		return nil, nil
 	}
 	o := attn.Widen(nil, probes.Tile{DType: sp.DType, Rows: p.Shape.B * p.Shape.H * p.Shape.S, Cols: p.Shape.D, Data: e.st.output})
 	whole, err := e.attention()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	out, rules := whole.Output(p, o), whole.Rules(p, o)
-	rep.Output = &OutputDoc{
+	doc := &OutputDoc{
 		MaxAbs: Number(out.MaxAbs), MeanAbs: Number(out.MeanAbs), BadFraction: Number(out.BadFraction), Cosine: Number(out.Cosine),
 		Verdict: Fail, Histogram: out.Histogram, FlashRule: ruleDoc(rules.Flash), PyTorch: ruleDoc(rules.PyTorch), Triton: ruleDoc(rules.Triton),
 	}
 	if out.OK {
-		rep.Output.Verdict = OK
+		doc.Verdict = OK
 	}
-	return nil
+	return doc, nil
 }
 
 func ruleDoc(r attn.Rule) *RuleDoc {

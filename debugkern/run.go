@@ -60,20 +60,30 @@ func (st *runState) blocks() []probes.Dim3 {
 // Run builds, executes and compares. It returns an *Error where the request is refused (nothing was run), where a
 // backend or compiler is missing, or where the kernel did not build, load or run; then Error.Report is the document.
 func (s *Session) Run(ctx context.Context, req Request, progress func(Progress)) (*Run, error) {
-	if progress == nil {
-		progress = func(Progress) {}
-	}
 	if req.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, req.Timeout, fmt.Errorf("no result within the time limit of %s", req.Timeout))
 		defer cancel()
 	}
-	e := &execution{s: s, ctx: ctx, progress: progress, req: req}
+	e := &execution{s: s, ctx: ctx, progress: oneAtATime(progress), req: req}
 	run, err := e.run()
 	if err == nil {
 		return run, nil
 	}
 	return nil, e.explain(err)
+}
+
+// oneAtATime is progress as several goroutines may tell it.
+func oneAtATime(progress func(Progress)) func(Progress) {
+	if progress == nil {
+		return func(Progress) {}
+	}
+	var mu sync.Mutex
+	return func(p Progress) {
+		mu.Lock()
+		defer mu.Unlock()
+		progress(p)
+	}
 }
 
 // execution is one Run under way.
@@ -89,6 +99,7 @@ type execution struct {
 	cost    CostDoc
 	st      *runState
 	whole   future[*attn.Whole]
+	beside  plainBeside
 	trial   bool // judged without what nobody asks of a trial: fingerprints, who wrote the first bad cell
 }
 
@@ -106,7 +117,8 @@ func (e *execution) run() (*Run, error) {
 	if e.st.ref, err = reference(e.r, in); err != nil {
 		return nil, err
 	}
-	for _, step := range []func() error{e.build, e.launch, e.plain} {
+	defer e.settlePlain() // nothing of a run goes on after it
+	for _, step := range []func() error{e.build, e.launch, e.startPlain} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -195,36 +207,44 @@ func (s *Session) attention(ctx context.Context, p *probes.Plan, in *attn.Inputs
 	return w, err
 }
 
-// build compiles the instrumented build and loads it. Where the plain build runs too it is compiled at the same time.
+// build compiles the instrumented build and loads it. Where the plain build runs too it is made ready at the same time.
 func (e *execution) build() error {
 	start := time.Now()
 	e.progress(Progress{Phase: "build", Detail: strings.Join(e.r.sel.Defines(), " ")})
-	beside := e.alongside(e.plainRuns() && e.r.instrumented())
+	beside := e.alongside(e.plainRuns() && e.r.instrumented() && e.r.sel.Manifest.PTX == "")
 	b, err := e.s.build(e.ctx, e.r.sel, e.req.Builder, e.req.Arch, e.r.instrumented())
+	if err == nil {
+		e.st.build, e.builder = b, b.Builder
+		e.progress(Progress{Phase: "load", Detail: b.Builder})
+		e.st.kernel, err = e.load(e.backend, b)
+	}
 	if other := beside(); err == nil {
 		err = other
 	}
-	if err != nil {
-		return err
-	}
-	e.st.build, e.builder = b, b.Builder
-	e.progress(Progress{Phase: "load", Detail: b.Builder})
-	e.st.kernel, err = e.load(e.backend, b)
 	e.cost.BuildMS = Number(time.Since(start).Seconds() * 1e3)
 	return err
 }
 
-// alongside starts compiling the plain build, which plain finds ready then; wait for it with what it returns.
+// alongside starts compiling and loading the plain build, which plain finds ready then; wait for it with what it returns.
 func (e *execution) alongside(wanted bool) (wait func() error) {
 	if !wanted {
 		return func() error { return nil }
 	}
 	done := make(chan error, 1)
 	go func() {
-		_, err := e.s.build(e.ctx, e.r.sel, e.req.Builder, e.req.Arch, false)
+		_, err := e.plainKernel()
 		done <- err
 	}()
 	return func() error { return <-done }
+}
+
+// plainKernel is the build without probes, loaded.
+func (e *execution) plainKernel() (target.Kernel, error) {
+	b, err := e.s.build(e.ctx, e.r.sel, e.req.Builder, e.req.Arch, false)
+	if err != nil {
+		return nil, err
+	}
+	return e.load(e.backend, b)
 }
 
 // repeated tells how many of the launches have ended, on backends that launch more than once.
@@ -241,26 +261,18 @@ func (e *execution) repeated(detail string) func(int) {
 // GPU gets every rounding written out, so that its compiler cannot fuse what the emulator does not.
 func (e *execution) load(be target.Backend, b *Build) (target.Kernel, error) {
 	key := loadKey{be, b, e.r.plan.Entry, e.st.beside != nil}
-	s := e.s
-	s.mu.Lock()
-	k := s.loaded[key]
-	s.mu.Unlock()
-	if k != nil {
+	return e.s.loaded.get(e.ctx, key, func() (target.Kernel, error) {
+		prepare := be.Load
+		if pinner, ok := be.(target.Pinner); ok && key.pinned {
+			prepare = pinner.LoadPinned
+		}
+		k, err := prepare(e.ctx, b.Module, e.r.plan.Entry)
+		if err != nil {
+			ds := diagnosticsOf(err, b.Text)
+			return nil, &runError{stage: "load", err: err, source: sourceOf(ds), diagnostics: ds}
+		}
 		return k, nil
-	}
-	prepare := be.Load
-	if pinner, ok := be.(target.Pinner); ok && key.pinned {
-		prepare = pinner.LoadPinned
-	}
-	k, err := prepare(e.ctx, b.Module, e.r.plan.Entry)
-	if err != nil {
-		ds := diagnosticsOf(err, b.Text)
-		return nil, &runError{stage: "load", err: err, source: sourceOf(ds), diagnostics: ds}
-	}
-	s.mu.Lock()
-	s.loaded[key] = k
-	s.mu.Unlock()
-	return k, nil
+	})
 }
 
 // loadKey identifies a loaded kernel.

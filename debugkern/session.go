@@ -41,9 +41,10 @@ type Session struct {
 	limit     int64        // bytes a capture may take
 	cache     *cache.Cache // of compiled kernels
 
+	builds kept[string, *Build]
+	loaded kept[loadKey, target.Kernel]
+
 	mu       sync.Mutex
-	builds   map[string]*Build
-	loaded   map[loadKey]target.Kernel
 	emu      target.Backend
 	maps     map[string]FragmentMaps // by backend
 	inputs   *cachedInputs
@@ -57,6 +58,9 @@ type Session struct {
 	gpus     map[int]target.Backend
 	gpuErr   error // there is no driver
 }
+
+// maxBuilds is how many builds are kept in memory, about a megabyte each.
+const maxBuilds = 160
 
 // cachedInputs are the last inputs made: a flag toggled live keeps them.
 type cachedInputs struct {
@@ -73,8 +77,8 @@ func Open(_ context.Context, o Options) (*Session, error) {
 		return nil, fmt.Errorf("open the catalogue: %w", err)
 	}
 	s := &Session{
-		catalogue: cat, config: o.Config, builds: map[string]*Build{}, loaded: map[loadKey]target.Kernel{}, worker: o.Worker, launcher: o.Launcher,
-		gpus: map[int]target.Backend{}, maps: map[string]FragmentMaps{},
+		catalogue: cat, config: o.Config, worker: o.Worker, launcher: o.Launcher,
+		builds: kept[string, *Build]{limit: maxBuilds}, loaded: kept[loadKey, target.Kernel]{limit: maxBuilds}, gpus: map[int]target.Backend{}, maps: map[string]FragmentMaps{},
 	}
 	if o.Config != nil {
 		s.limit = o.Config.CaptureMax

@@ -1,0 +1,102 @@
+package debugkern
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+)
+
+func TestKeptIsMadeOnce(t *testing.T) {
+	var s kept[string, int]
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	made := 0
+	for range 8 {
+		wg.Go(func() {
+			v, err := s.get(t.Context(), "k", func() (int, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				made++
+				return 7, nil
+			})
+			if v != 7 || err != nil {
+				t.Errorf("got %d, %v", v, err)
+			}
+		})
+	}
+	wg.Wait()
+	if made != 1 {
+		t.Errorf("made %d times", made)
+	}
+}
+
+// An error is told to all who wait for it, and made again for who asks later; that its maker was called off is nobody else's
+// affair.
+func TestKeptErrors(t *testing.T) {
+	var s kept[string, int]
+	broken := errors.New("broken")
+	for range 2 {
+		if _, err := s.get(t.Context(), "k", func() (int, error) { return 0, broken }); !errors.Is(err, broken) {
+			t.Errorf("got %v", err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	entered, first := make(chan struct{}), make(chan error, 1)
+	go func() {
+		_, err := s.get(ctx, "k", func() (int, error) {
+			close(entered)
+			<-ctx.Done()
+			return 0, ctx.Err()
+		})
+		first <- err
+	}()
+	<-entered
+	second := make(chan error, 1)
+	go func() {
+		v, err := s.get(t.Context(), "k", func() (int, error) { return 3, nil })
+		if v != 3 {
+			err = fmt.Errorf("got %d, %w", v, err)
+		}
+		second <- err
+	}()
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := s.get(gone, "k", func() (int, error) { return 0, broken }); !errors.Is(err, context.Canceled) {
+		t.Errorf("who does not wait: %v", err)
+	}
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("the first: %v", err)
+	}
+	if err := <-second; err != nil {
+		t.Errorf("the second: %v", err)
+	}
+}
+
+func TestKeptDropsTheOldest(t *testing.T) {
+	s := kept[int, int]{limit: 3}
+	made := 0
+	get := func(k int) {
+		if v, err := s.get(t.Context(), k, func() (int, error) { made++; return 10 * k, nil }); v != 10*k || err != nil {
+			t.Errorf("%d: got %d, %v", k, v, err)
+		}
+	}
+	for _, k := range []int{1, 2, 3, 1, 4} { // 2 was asked for longest ago
+		get(k)
+	}
+	if made != 4 {
+		t.Fatalf("made %d", made)
+	}
+	get(1)
+	get(3)
+	get(4)
+	if made != 4 {
+		t.Errorf("one of 1, 3, 4 was dropped")
+	}
+	get(2)
+	if made != 5 {
+		t.Errorf("2 was kept")
+	}
+}
