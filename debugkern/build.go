@@ -138,7 +138,10 @@ func (s *Session) compile(ctx context.Context, m *configs.Manifest, key kernels.
 
 // compiler returns the compiler for a source, and the builder's name.
 func (s *Session) compiler(ctx context.Context, builder, source string) (string, compiler, error) {
-	host := cuda.HasHostCode(source)
+	host := false
+	if builder != "nvrtc" {
+		host, _ = s.host.get(ctx, source, func() (bool, error) { return cuda.HasHostCode(source), nil }) // made here, whatever ends
+	}
 	if builder == "nvrtc" || builder == "auto" && !host {
 		tc, err := s.toolchain()
 		if err == nil {

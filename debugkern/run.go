@@ -117,6 +117,7 @@ func (e *execution) run() (*Run, error) {
 	if e.st.ref, err = reference(e.r, in); err != nil {
 		return nil, err
 	}
+	e.readyPlain()
 	defer e.settlePlain() // nothing of a run goes on after it
 	for _, step := range []func() error{e.build, e.launch, e.startPlain} {
 		if err := step(); err != nil {
@@ -129,6 +130,9 @@ func (e *execution) run() (*Run, error) {
 	}
 	return e.judge(cross)
 }
+
+// emulated reports that the run has no GPU.
+func (e *execution) emulated() bool { return e.st.beside == nil && e.backend.Info().Name == "emu" }
 
 // inputs resolves the request and makes, or reads, its inputs.
 func (e *execution) inputs() (*attn.Inputs, error) {
@@ -207,44 +211,19 @@ func (s *Session) attention(ctx context.Context, p *probes.Plan, in *attn.Inputs
 	return w, err
 }
 
-// build compiles the instrumented build and loads it. Where the plain build runs too it is made ready at the same time.
+// build compiles the instrumented build and loads it.
 func (e *execution) build() error {
 	start := time.Now()
 	e.progress(Progress{Phase: "build", Detail: strings.Join(e.r.sel.Defines(), " ")})
-	beside := e.alongside(e.plainRuns() && e.r.instrumented() && e.r.sel.Manifest.PTX == "")
 	b, err := e.s.build(e.ctx, e.r.sel, e.req.Builder, e.req.Arch, e.r.instrumented())
-	if err == nil {
-		e.st.build, e.builder = b, b.Builder
-		e.progress(Progress{Phase: "load", Detail: b.Builder})
-		e.st.kernel, err = e.load(e.backend, b)
+	if err != nil {
+		return err
 	}
-	if other := beside(); err == nil {
-		err = other
-	}
+	e.st.build, e.builder = b, b.Builder
+	e.progress(Progress{Phase: "load", Detail: b.Builder})
+	e.st.kernel, err = e.load(e.backend, b)
 	e.cost.BuildMS = Number(time.Since(start).Seconds() * 1e3)
 	return err
-}
-
-// alongside starts compiling and loading the plain build, which plain finds ready then; wait for it with what it returns.
-func (e *execution) alongside(wanted bool) (wait func() error) {
-	if !wanted {
-		return func() error { return nil }
-	}
-	done := make(chan error, 1)
-	go func() {
-		_, err := e.plainKernel()
-		done <- err
-	}()
-	return func() error { return <-done }
-}
-
-// plainKernel is the build without probes, loaded.
-func (e *execution) plainKernel() (target.Kernel, error) {
-	b, err := e.s.build(e.ctx, e.r.sel, e.req.Builder, e.req.Arch, false)
-	if err != nil {
-		return nil, err
-	}
-	return e.load(e.backend, b)
 }
 
 // repeated tells how many of the launches have ended, on backends that launch more than once.

@@ -43,6 +43,7 @@ type Session struct {
 
 	builds kept[string, *Build]
 	loaded kept[loadKey, target.Kernel]
+	host   kept[string, bool] // whether a source has host code
 
 	mu       sync.Mutex
 	emu      target.Backend
@@ -78,7 +79,8 @@ func Open(_ context.Context, o Options) (*Session, error) {
 	}
 	s := &Session{
 		catalogue: cat, config: o.Config, worker: o.Worker, launcher: o.Launcher,
-		builds: kept[string, *Build]{limit: maxBuilds}, loaded: kept[loadKey, target.Kernel]{limit: maxBuilds}, gpus: map[int]target.Backend{}, maps: map[string]FragmentMaps{},
+		builds: kept[string, *Build]{limit: maxBuilds}, loaded: kept[loadKey, target.Kernel]{limit: maxBuilds},
+		host: kept[string, bool]{limit: 8}, gpus: map[int]target.Backend{}, maps: map[string]FragmentMaps{},
 	}
 	if o.Config != nil {
 		s.limit = o.Config.CaptureMax

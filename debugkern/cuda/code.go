@@ -3,8 +3,8 @@ package cuda
 import (
 	"context"
 	"crypto/rand"
+	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 
 	"tilescope/debugkern/cache"
@@ -12,11 +12,11 @@ import (
 
 // code is what the driver has assembled a module to: a cubin, and what its compiler said of registers and spills.
 type code struct {
-	Image []byte `json:"image"`
-	Log   string `json:"log"`
+	Image []byte
+	Log   string
 }
 
-// codeFormat changes whenever the same text is handed to the driver otherwise than before.
+// codeFormat changes whenever the same text is handed to the driver otherwise than before, or its code kept otherwise.
 const codeFormat = "code/1"
 
 func (b *Backend) codeKey(text []byte) cache.Key {
@@ -28,17 +28,20 @@ func (b *Backend) codeKey(text []byte) cache.Key {
 // recall returns the code that was kept of a text for this device and driver, nil where there is none.
 func (b *Backend) recall(text []byte) *code {
 	data, ok := b.cfg.Cache.Get(b.codeKey(text))
-	var c code
-	if !ok || json.Unmarshal(data, &c) != nil || len(c.Image) == 0 {
+	if !ok || len(data) < 4 {
 		return nil
 	}
-	return &c
+	n := uint64(binary.LittleEndian.Uint32(data))
+	if n > uint64(len(data)-4) {
+		return nil
+	}
+	return &code{Log: string(data[4 : 4+n]), Image: data[4+n:]}
 }
 
+// remember keeps the log behind its length, then the image.
 func (b *Backend) remember(text []byte, c *code) {
-	if data, err := json.Marshal(c); err == nil { // bytes and a string: it cannot fail
-		b.cfg.Cache.Put(b.codeKey(text), data)
-	}
+	data := binary.LittleEndian.AppendUint32(nil, uint32(len(c.Log)))
+	b.cfg.Cache.Put(b.codeKey(text), append(append(data, c.Log...), c.Image...))
 }
 
 // salted is a module's text with a comment at its end that no text before had: the driver, which keeps a cache of its own and

@@ -101,8 +101,9 @@ type run struct {
 
 // trial is a set of hypotheses tried on tiles.
 type trial struct {
-	runs []run
-	bad  int
+	runs     []run
+	bad      int
+	from, to int // of runs: those that are tried
 }
 
 func (t *trial) keep(share float64) {
@@ -133,7 +134,8 @@ func (j *Judgement) try(ctx context.Context, s probes.Stage, tiles []spot, hs []
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	workers = min(workers, len(blocks))
+	shares := max(1, min(workers/max(len(blocks), 1), len(hs))) // few blocks: several walk each, and share the hypotheses
+	workers = min(workers, shares*len(blocks))
 	parts := make([]*trial, workers)
 	rl := newRules(j.ref)
 	var next atomic.Int64
@@ -142,8 +144,10 @@ func (j *Judgement) try(ctx context.Context, s probes.Stage, tiles []spot, hs []
 		parts[k] = newTrial(hs)
 		wg.Go(func() {
 			w := newWalker(rl, j.src, j.opt)
-			for i := int(next.Add(1)) - 1; i < len(blocks) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				parts[k].block(j, w, s, blocks[i], byBlock[blocks[i]])
+			for i := int(next.Add(1)) - 1; i < shares*len(blocks) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				b, share := blocks[i/shares], i%shares
+				parts[k].from, parts[k].to = share*len(hs)/shares, (share+1)*len(hs)/shares
+				parts[k].block(j, w, s, b, byBlock[b])
 			}
 		})
 	}
@@ -204,10 +208,12 @@ func (t *trial) block(j *Judgement, w *walker, s probes.Stage, block int, kvs []
 }
 
 func (t *trial) scene(sc *scene, at spot) {
-	t.bad += len(sc.bad)
 	n := len(sc.bad)
+	if t.from == 0 { // who has another share counts them no second time
+		t.bad += n
+	}
 	v, pre := make([]float64, n), make([]float64, n)
-	for i := range t.runs {
+	for i := t.from; i < t.to; i++ {
 		r := &t.runs[i]
 		fits, ok := r.predict(sc, v, pre)
 		if !ok {

@@ -158,14 +158,20 @@ func (t *tally) note(v *view, r, c int, got, want float64) {
 // ulps is the largest distance in representable values between a cell and its rounded reference, NaN aside.
 func (t *tally) ulps(v *view, e *estimate) int64 {
 	most, number := t.MaxULP, ordering(v.dtype)
-	step := unitRoundoff(v.dtype)
-	near := float64(most) * step // closer than this times its size, a cell of the right sign is no further than most
+	near, half := reach(v.dtype, most)
 	for r := range v.rows {
 		got := v.got.m.Row(r)[:v.cols]
 		ref := e.ref.Row(r)[:v.cols]
 		for c, g := range got {
 			x := ref[c]
-			if g == x || g*x > 0 && math.Abs(g-x) < near*min(math.Abs(g), math.Abs(x)) {
+			if g == x {
+				continue
+			}
+			if g*x > 0 {
+				if math.Abs(g-x) < near*min(math.Abs(g), math.Abs(x)) {
+					continue
+				}
+			} else if math.Abs(g) <= half && math.Abs(x) <= half {
 				continue
 			}
 			d := number(v.dtype, g) - number(v.dtype, x)
@@ -174,11 +180,22 @@ func (t *tally) ulps(v *view, e *estimate) int64 {
 			}
 			if d > most && g == g && x == x {
 				most = d
-				near = float64(most) * step
+				near, half = reach(v.dtype, most)
 			}
 		}
 	}
 	return most
+}
+
+// reach is what cells need not be numbered for, once two were most values apart: those of the right sign that are closer than
+// near times their size, and those of the wrong one, or with a zero, neither of which is beyond half, half as many values
+// from zero.
+func reach(t probes.DType, most int64) (near, half float64) {
+	near = float64(most) * unitRoundoff(t)
+	if bits := uint64(most / 2); bits < attn.Round(t, math.Inf(1)) {
+		return near, t.Value(bits)
+	}
+	return near, attn.RoundTo(t, math.MaxFloat64)
 }
 
 func ordered32(f float32) int64 {

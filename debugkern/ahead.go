@@ -1,0 +1,44 @@
+package debugkern
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// Ahead makes ready what requests would launch, their builds compiled and loaded, so that a Run of one of them has only to launch
+// and compare. It works through them in order, on a few processors, and launches nothing; what does not build is left for a Run
+// to say. Once ctx ends nothing more is begun; what is under way is finished, for a Run that comes meanwhile waits for it.
+func (s *Session) Ahead(ctx context.Context, reqs []Request) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range max(1, min(4, runtime.GOMAXPROCS(0)/3, len(reqs))) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(reqs) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				s.ready(context.WithoutCancel(ctx), reqs[i])
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// ready builds and loads what a request would launch.
+func (s *Session) ready(ctx context.Context, req Request) {
+	e := &execution{s: s, ctx: ctx, req: req, progress: func(Progress) {}, st: &runState{}}
+	var err error
+	if req.Inputs != "" {
+		_, err = e.inputs() // the file says the shape
+	} else {
+		e.r, err = s.resolve(req, nil)
+	}
+	if err != nil {
+		return
+	}
+	if e.backend, e.st.beside, err = s.backend(ctx, req); err != nil || e.build() != nil {
+		return
+	}
+	if e.plainRuns() && e.r.instrumented() && e.r.sel.Manifest.PTX == "" {
+		_, _ = e.plainKernel() // a Run says why not
+	}
+}

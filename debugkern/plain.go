@@ -1,0 +1,207 @@
+package debugkern
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// plainRun is what the build without probes did.
+type plainRun struct {
+	doc       *PlainDoc         // nil where it was not launched
+	resources *target.Resources // nil on an emulator
+	findings  []target.Finding  // that the instrumented build did not have
+	took      time.Duration
+	launches  int
+}
+
+// plainBeside is the plain build beside a run: made ready while the instrumented one is, launched after it, on a GPU while the
+// processor compares what that one left.
+type plainBeside struct {
+	kernel  func() (target.Kernel, error) // waits until it is ready
+	done    chan struct{}                 // nil: nothing was launched, or it is settled
+	run     *plainRun
+	err     error
+	waiting atomic.Bool // the run has nothing else to do
+}
+
+// headStart is what the plain build lets the instrumented one go ahead by: NVRTC parses one source at a time.
+const headStart = 2 * time.Millisecond
+
+// readyPlain starts compiling and loading the plain build, where there will be one to launch.
+func (e *execution) readyPlain() {
+	p := &e.beside
+	p.kernel = sync.OnceValues(e.plainKernel)
+	if e.emulated() || !e.r.instrumented() || e.r.sel.Manifest.PTX != "" {
+		return // it is made when it is launched, if at all
+	}
+	go func() {
+		select {
+		case <-e.ctx.Done():
+		case <-time.After(headStart):
+			p.kernel()
+		}
+	}()
+}
+
+// plainKernel is the build without probes, loaded.
+func (e *execution) plainKernel() (target.Kernel, error) {
+	b, err := e.s.build(e.ctx, e.r.sel, e.req.Builder, e.req.Arch, false)
+	if err != nil {
+		return nil, err
+	}
+	return e.load(e.backend, b)
+}
+
+// startPlain launches the plain build: beside what follows on a GPU, at once on the emulator, which needs the same processor.
+func (e *execution) startPlain() error {
+	p := &e.beside
+	p.done = make(chan struct{})
+	work := func() {
+		defer close(p.done)
+		p.run, p.err = e.plain()
+	}
+	if e.emulated() {
+		p.waiting.Store(true)
+		work()
+		return e.settlePlain()
+	}
+	go work()
+	return nil
+}
+
+// settlePlain waits for the plain build and takes in what it did.
+func (e *execution) settlePlain() error {
+	p := &e.beside
+	if p.done == nil {
+		return nil
+	}
+	p.waiting.Store(true)
+	<-p.done
+	p.done = nil
+	if p.err != nil || p.run == nil {
+		return p.err
+	}
+	e.st.plain, e.st.resources = p.run.doc, p.run.resources
+	e.st.extra = append(e.st.extra, p.run.findings...)
+	e.cost.RunMS += Number(p.run.took.Seconds() * 1e3)
+	e.cost.Launches += p.run.launches
+	return nil
+}
+
+// plain launches the build without probes and compares the output with the instrumented one's bit for bit: an instrumented
+// kernel that computes something else debugs another kernel. nil where there is no such build to launch.
+func (e *execution) plain() (*plainRun, error) {
+	emulated := e.emulated()
+	if !e.plainRuns() {
+		return nil, nil
+	}
+	if emulated && !e.r.instrumented() {
+		return &plainRun{doc: plainDoc(e.st.result, e.st.output)}, nil // there is one build
+	}
+	if e.r.sel.Manifest.PTX != "" { // somebody else compiled it, once
+		return &plainRun{resources: e.st.kernel.Resources()}, nil
+	}
+	k, err := e.beside.kernel()
+	if err != nil {
+		return nil, err
+	}
+	out := &plainRun{resources: k.Resources()}
+	if e.r.plan.Gate != probes.GateNone {
+		return out, nil // nothing is injected into a build without probes: what it would compute means nothing
+	}
+	l, err := e.r.launch(e.st.inputs, e.st.ref, false)
+	if err != nil {
+		return nil, err
+	}
+	l.Repeat, l.Label, l.Probe = e.req.Repeat, e.r.label()+", plain build", nil
+	l.Tell = e.tellPlain()
+	start := time.Now()
+	res, err := k.Launch(e.ctx, l)
+	if err != nil {
+		return nil, launchError(err)
+	}
+	out.took, out.launches = time.Since(start), max(1, e.req.Repeat)
+	if emulated {
+		out.launches = 1
+	}
+	o := res.Outputs[e.outputArg()]
+	out.doc, out.findings = plainDoc(res, o), e.unseen(res.Findings)
+	if bytes.Equal(o, e.st.output) {
+		return out, nil
+	}
+	b, err := e.s.build(e.ctx, e.r.sel, e.req.Builder, e.req.Arch, false)
+	if err != nil {
+		return nil, err
+	}
+	out.findings = append(out.findings, e.probeChanged(b.Module, o))
+	return out, nil
+}
+
+// tellPlain tells of the plain build's launches while nothing else is told.
+func (e *execution) tellPlain() func(int) {
+	if e.beside.waiting.Load() {
+		e.progress(Progress{Phase: "run", Detail: "plain build"})
+	}
+	repeated := e.repeated("plain build")
+	if repeated == nil {
+		return nil
+	}
+	return func(n int) {
+		if e.beside.waiting.Load() {
+			repeated(n)
+		}
+	}
+}
+
+// plainRuns reports that the build without probes is needed: always on a GPU, which at least tells what it is allotted, on the
+// emulator on request. Under a gate it would have nothing to start from there: only the build with probes is fed.
+func (e *execution) plainRuns() bool {
+	return !e.emulated() || e.req.Plain && e.r.plan.Gate == probes.GateNone
+}
+
+// unseen are the findings of the plain build that the instrumented one did not have: the same cause is told once.
+func (e *execution) unseen(findings []target.Finding) []target.Finding {
+	return slices.DeleteFunc(slices.Clone(findings), func(f target.Finding) bool {
+		return slices.ContainsFunc(e.st.result.Findings, func(g target.Finding) bool {
+			return f.Kind == g.Kind && f.Variable == g.Variable && f.Message == g.Message || stuckAt(&f, &g)
+		})
+	})
+}
+
+// probeChanged words the difference between both builds' outputs: advice where the compiler may have fused what the
+// source left open, an error otherwise.
+func (e *execution) probeChanged(m *ptx.Module, out []byte) target.Finding {
+	size := 1
+	if sp := e.r.plan.Stage(probes.StageO); sp != nil {
+		size = sp.DType.Size()
+	}
+	n := 0
+	for i := 0; i+size <= len(out); i += size {
+		if !bytes.Equal(out[i:i+size], e.st.output[i:i+size]) {
+			n++
+		}
+	}
+	f := target.Finding{
+		Kind: target.ProbeChangedResult, Severity: target.SeverityError, Variable: e.outputArg(), Space: "global", KVTile: -1, Count: n,
+		Message: fmt.Sprintf("%d elements of %s differ between the builds with and without probes", n, e.outputArg()),
+	}
+	if entry := m.Func(e.r.plan.Entry); entry != nil {
+		for _, in := range entry.Body {
+			if ptx.Unpinned(in) {
+				f.Severity = target.SeverityAdvice
+				f.Consequence = "the PTX leaves roundings open, and the compiler may fuse them differently in the two builds"
+				break
+			}
+		}
+	}
+	return f
+}
+
