@@ -103,7 +103,7 @@ func (st *runState) unordered(ctx context.Context) (bool, error) {
 // outputWithin reports whether the output of the blocks executed is within its bound from the true inputs.
 func (st *runState) outputWithin(ctx context.Context) (bool, error) {
 	j, err := diff.Judge(ctx, st.ref, st, diff.Options{
-		Range: st.r.rng, Blocks: st.only, Stages: probes.StagesOf(probes.StageO), Parallel: 1,
+		Range: st.r.rng, Blocks: st.only, Stages: probes.StagesOf(probes.StageO), Parallel: 1, Memory: &st.session.memory,
 	})
 	if err != nil {
 		return false, err

@@ -204,4 +204,3 @@ func (e *execution) probeChanged(m *ptx.Module, out []byte) target.Finding {
 	}
 	return f
 }
-

@@ -20,6 +20,7 @@ import (
 	"tilescope/debugkern/cache"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/cuda"
+	"tilescope/debugkern/diff"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -44,6 +45,7 @@ type Session struct {
 	builds kept[string, *Build]
 	loaded kept[loadKey, target.Kernel]
 	host   kept[string, bool] // whether a source has host code
+	memory diff.Memory
 
 	mu       sync.Mutex
 	emu      target.Backend

@@ -43,6 +43,7 @@ type Options struct {
 	Replaced Replaced              // what was put in place of tiles as soon as they were captured; nil: nothing
 	Progress func(done, total int) // blocks; called from one goroutine at a time, may be nil
 	Parallel int                   // blocks in flight; 0: all cores
+	Memory   *Memory               // what to work in; nil: memory of its own
 }
 
 // Replaced tells what execution went on from where a tile was replaced as soon as it was captured: the tile itself is judged

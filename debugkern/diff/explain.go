@@ -144,6 +144,7 @@ func (j *Judgement) try(ctx context.Context, s probes.Stage, tiles []spot, hs []
 		parts[k] = newTrial(hs)
 		wg.Go(func() {
 			w := newWalker(rl, j.src, j.opt)
+			defer j.opt.Memory.give(w)
 			for i := int(next.Add(1)) - 1; i < shares*len(blocks) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				b, share := blocks[i/shares], i%shares
 				parts[k].from, parts[k].to = share*len(hs)/shares, (share+1)*len(hs)/shares
@@ -291,6 +292,8 @@ type scene struct {
 	rnd        rounding
 	before     estimate // of the previous kv tile; Rows 0 at the first
 	spare      [2]attn.Matrix
+	halved     bool      // spare holds this tile's halves
+	first      []float64 // sums over the first half of D, every other one
 }
 
 func newScene(w *walker, sp *probes.StagePlan) *scene {
@@ -303,7 +306,7 @@ func (sc *scene) open(kv int) {
 	sc.e, sc.got = sc.estimateOf(sc.s), sc.left(sc.s).m
 	sc.rows = clamp(sc.sp.ValidRows.At(sc.blk.ID, kv), sc.got.Rows)
 	sc.cols = clamp(sc.sp.ValidCols.At(sc.blk.ID, kv), sc.got.Cols)
-	sc.bad = sc.bad[:0]
+	sc.bad, sc.halved = sc.bad[:0], false
 	v := &view{dtype: sc.sp.DType, local: true}
 	for r := range sc.rows {
 		for c := range sc.cols {

@@ -135,6 +135,10 @@ func (sc *scene) halves() (lo, hi attn.Matrix, ok bool) {
 	if !sc.terms() {
 		return lo, hi, false
 	}
+	if lo, hi = sc.spare[0], sc.spare[1]; sc.halved {
+		return lo, hi, true
+	}
+	sc.halved = true
 	for k := range sc.spare {
 		if sc.spare[k].Rows == 0 {
 			sc.spare[k] = attn.NewMatrix(sc.e.ref.Rows, sc.e.ref.Cols)
@@ -157,11 +161,13 @@ func (sc *scene) halves() (lo, hi attn.Matrix, ok bool) {
 		}
 	case probes.StageS:
 		q, k := sc.own[probes.StageQ].m, sc.own[probes.StageK].m
+		sc.first = resize(sc.first, 2*len(hi.Data))
+		attn.Scores(hi, q, k, sc.blk.Rows, keys, sc.scale, sc.first, (q.Cols+1)/2)
 		for r := range sc.blk.Rows {
 			for j := range keys {
-				for d := range q.Cols {
-					sc.spare[2*d/q.Cols].Row(r)[j] += q.At(r, d) * k.At(j, d) * sc.scale
-				}
+				i := r*lo.Cols + j
+				lo.Data[i] = sc.first[2*i] * sc.scale
+				hi.Data[i] -= lo.Data[i]
 			}
 		}
 	}

@@ -30,6 +30,7 @@ func Judge(ctx context.Context, ref *attn.Reference, src Source, opt Options) (*
 	for i := range p.Stages {
 		j.Stages = append(j.Stages, j.result(&p.Stages[i], results))
 	}
+	opt.Memory.give(results.w)
 	j.findGuilty()
 	return j, nil
 }
@@ -95,6 +96,7 @@ func (j *Judgement) walkAll(ctx context.Context) (*judge, error) {
 	}
 	for _, o := range all[1:] {
 		all[0].merge(o)
+		j.opt.Memory.give(o.w)
 	}
 	return all[0], nil
 }

@@ -2,6 +2,8 @@ package diff
 
 import (
 	"math"
+	"slices"
+	"sync"
 
 	"tilescope/debugkern/attn"
 	"tilescope/probes"
@@ -11,6 +13,7 @@ import (
 // owns its memory, which each tile overwrites; it is not safe for concurrent use.
 type walker struct {
 	*rules
+	size [3]int // of its memory: rows of Q, rows of K, columns
 	plan *probes.Plan
 	src  Source
 	have probes.StageSet // captured
@@ -57,10 +60,20 @@ type chain struct {
 	u      attn.Matrix // error of U, but for the factor
 }
 
+// newWalker returns a walker, in memory that was used before where there is some of the size.
 func newWalker(rl *rules, src Source, opt Options) *walker {
 	p, ref := rl.ref.Plan(), rl.ref
 	m, n, d := ref.TileM(), ref.TileN(), ref.Dim()
-	w := &walker{rules: rl, plan: p, src: src, have: opt.Stages, put: opt.Replaced}
+	w := opt.Memory.take([3]int{m, n, d})
+	if w == nil {
+		w = allocateWalker(m, n, d)
+	}
+	w.rules, w.plan, w.src, w.have, w.put = rl, p, src, opt.Stages, opt.Replaced
+	return w
+}
+
+func allocateWalker(m, n, d int) *walker {
+	w := &walker{size: [3]int{m, n, d}}
 	dims := [probes.NumStages][2]int{{m, d}, {n, d}, {n, d}, {m, n}, {m, 1}, {m, 1}, {m, n}, {m, d}, {m, d}}
 	for s, rc := range dims {
 		w.local[s], w.global[s] = newEstimate(rc[0], rc[1]), newEstimate(rc[0], rc[1])
@@ -70,6 +83,58 @@ func newWalker(rl *rules, src Source, opt Options) *walker {
 	w.none, w.zero, w.ownP = make([]float64, m), attn.NewMatrix(m, d), attn.NewMatrix(m, n)
 	w.chain = chain{make([]float64, m), make([]float64, m), make([]float64, m), make([]float64, m), attn.NewMatrix(m, d)}
 	return w
+}
+
+// Memory is what walkers work in, kept from one judgement to the next: half a megabyte for each processor, which would
+// otherwise be cleared and collected each time. The zero value is empty; nil keeps nothing. It is safe for concurrent use.
+type Memory struct {
+	mu   sync.Mutex
+	free []*walker
+}
+
+// maxWalkers is how many are kept.
+const maxWalkers = 64
+
+func (m *Memory) take(size [3]int) *walker {
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i := slices.IndexFunc(m.free, func(w *walker) bool { return w.size == size })
+	if i < 0 {
+		return nil
+	}
+	w := m.free[i]
+	m.free = slices.Delete(m.free, i, i+1)
+	return w
+}
+
+// give takes a walker back that nobody looks at any more.
+func (m *Memory) give(w *walker) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.free) < maxWalkers {
+		w.forget()
+		m.free = append(m.free, w)
+	}
+}
+
+// forget drops what belongs to a run.
+func (w *walker) forget() {
+	w.rules, w.plan, w.src, w.put, w.blk = nil, nil, nil, nil, nil
+	for s := range w.own {
+		for _, t := range []*tile{&w.own[s], &w.was[s], &w.taken[s]} {
+			t.m, t.raw, t.ok = attn.Matrix{}, probes.Tile{}, false
+		}
+	}
+	w.late.m, w.late.raw, w.late.ok = attn.Matrix{}, probes.Tile{}, false
+	for _, e := range w.global[:probes.StageV+1] {
+		e.ref = attn.Matrix{} // the inputs' own
+	}
 }
 
 // begin opens a block: nothing was seen, nothing is off.
