@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"slices"
 )
 
 // value is a number: an integer as long as the arithmetic allows it, else a float64. Truth is "not zero".
@@ -217,15 +216,6 @@ var functions = map[string]function{
 	"ceil":  {1, rounding(math.Ceil)},
 	"floor": {1, rounding(math.Floor)},
 	"round": {1, rounding(math.RoundToEven)},
-}
-
-func functionNames() []string {
-	out := make([]string, 0, len(functions))
-	for n := range functions {
-		out = append(out, n)
-	}
-	slices.Sort(out)
-	return out
 }
 
 func pick(a []value, op string) value {

@@ -299,7 +299,7 @@ func (c *exprCompiler) binary(n *ast.BinaryNode) eval {
 func (c *exprCompiler) call(name string, args []ast.Node) eval {
 	f, ok := functions[name]
 	if !ok {
-		return c.fail("unknown function %s%s", name, suggest(name, functionNames()))
+		return c.fail("unknown function %s%s", name, suggest(name, sortedKeys(functions)))
 	}
 	if f.args >= 0 && len(args) != f.args || f.args < 0 && len(args) < 1 {
 		return c.fail("%s takes %s, not %d", name, plural(f.args, "argument"), len(args))

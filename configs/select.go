@@ -3,6 +3,7 @@ package configs
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -61,14 +62,7 @@ func joinGates(gates []probes.Gate) string {
 	return strings.Join(names(gates, probes.Gate.String), " ")
 }
 
-func sortedKeys[T any](m map[string]T) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	sort.Strings(out)
-	return out
-}
+func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
 
 // set puts one flag, or a gate by its symbol.
 func (s *Selection) set(name, text string) error {

@@ -151,12 +151,17 @@ func (c *Cache) Put(k Key, value []byte) {
 	}
 }
 
+// temp creates a file that is no entry yet, and the directory where there is none.
+func (c *Cache) temp() (*os.File, error) {
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return nil, err
+	}
+	return os.CreateTemp(c.dir, tempPrefix+"*")
+}
+
 // write puts an entry in its place as a whole.
 func (c *Cache) write(k Key, value []byte) error {
-	if err := os.MkdirAll(c.dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(c.dir, tempPrefix+"*")
+	f, err := c.temp()
 	if err != nil {
 		return err
 	}
@@ -224,10 +229,7 @@ func (c *Cache) Probe() error {
 	if !c.usable() {
 		return nil
 	}
-	if err := os.MkdirAll(c.dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(c.dir, tempPrefix+"*")
+	f, err := c.temp()
 	if err != nil {
 		return err
 	}

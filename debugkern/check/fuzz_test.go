@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -22,11 +21,7 @@ import (
 func FuzzChecked(f *testing.F) {
 	var texts []string
 	for _, pattern := range []string{"testdata/*/*.ptx", "../emu/testdata/kernels/*.ptx"} {
-		names, err := filepath.Glob(pattern)
-		if err != nil || len(names) == 0 {
-			f.Fatalf("%s: %v, %d files", pattern, err, len(names))
-		}
-		for _, name := range names {
+		for _, name := range kernelFiles(f, pattern) {
 			text, err := os.ReadFile(name)
 			if err != nil {
 				f.Fatal(err)

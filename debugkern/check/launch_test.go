@@ -140,6 +140,16 @@ func (a attempt) edited(tb testing.TB, edits []ptx.Edit) attempt {
 	return a
 }
 
+// kernelFiles are those that a pattern finds: at least one.
+func kernelFiles(tb testing.TB, pattern string) []string {
+	tb.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		tb.Fatalf("%s: %d files, %v", pattern, len(files), err)
+	}
+	return files
+}
+
 // readModule is a file of testdata, as text and parsed; it must be valid.
 func readModule(tb testing.TB, file string) (*ptx.Module, string) {
 	tb.Helper()

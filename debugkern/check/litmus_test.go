@@ -3,7 +3,6 @@ package check_test
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -103,11 +102,7 @@ var schedules = []target.Schedule{{}, {Policy: "reverse"}, {Policy: "random", Se
 
 // TestLitmus: every case has the findings that stand on its lines and no others, under every schedule.
 func TestLitmus(t *testing.T) {
-	files, err := filepath.Glob("testdata/litmus/*.ptx")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	for _, file := range files {
+	for _, file := range kernelFiles(t, "testdata/litmus/*.ptx") {
 		m, text := readModule(t, file)
 		for _, l := range readLitmus(t, text) {
 			t.Run(l.entry, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 // of the PTX says so too: a needed one leaves a finding behind, a redundant one leaves none.
 func TestPairsNeeds(t *testing.T) {
 	needed, redundant := 0, 0
-	for _, file := range pairFiles(t) {
+	for _, file := range kernelFiles(t, "testdata/pair/*.ptx") {
 		m, text := readModule(t, file)
 		c := readTwins(t, file, text)[1]
 		c.set = check.Races | check.Async | check.Barriers

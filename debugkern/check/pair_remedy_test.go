@@ -13,7 +13,7 @@ import (
 // none of its own: no race on what was put in order, and nobody waits for those who do not come.
 func TestPairsRemedies(t *testing.T) {
 	mended := 0
-	for _, file := range pairFiles(t) {
+	for _, file := range kernelFiles(t, "testdata/pair/*.ptx") {
 		m, text := readModule(t, file)
 		c := readTwins(t, file, text)[0]
 		for _, f := range c.found(t, m, target.Schedule{}) {

@@ -254,18 +254,9 @@ next:
 	}
 }
 
-func pairFiles(t *testing.T) []string {
-	t.Helper()
-	files, err := filepath.Glob("testdata/pair/*.ptx")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no pairs: ", err)
-	}
-	return files
-}
-
 // TestPairs: every entry has the findings that stand on its lines and no others, under every schedule, on one core and on two.
 func TestPairs(t *testing.T) {
-	for _, file := range pairFiles(t) {
+	for _, file := range kernelFiles(t, "testdata/pair/*.ptx") {
 		name := strings.TrimSuffix(filepath.Base(file), ".ptx")
 		t.Run(name, func(t *testing.T) {
 			m, text := readModule(t, file)
@@ -313,7 +304,7 @@ func TestPairsAssemble(t *testing.T) {
 		}
 	}
 	module := []byte(".version 8.0\n.target sm_80\n.address_size 64\n")
-	for _, file := range pairFiles(t) {
+	for _, file := range kernelFiles(t, "testdata/pair/*.ptx") {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -337,7 +328,7 @@ func TestPairsAssemble(t *testing.T) {
 // one whose checker could fall silent unseen.
 func TestPairsKinds(t *testing.T) {
 	planted := map[string]int{}
-	for _, file := range pairFiles(t) {
+	for _, file := range kernelFiles(t, "testdata/pair/*.ptx") {
 		_, text := readModule(t, file)
 		for _, c := range readTwins(t, file, text) {
 			for _, w := range c.wants {

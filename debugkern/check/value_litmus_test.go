@@ -130,11 +130,7 @@ func (k *valueLitmus) launch(c *check.Checker) *target.Launch {
 
 // TestValueLitmus runs every kernel of testdata/value under its checkers and holds findings to the lines that want them.
 func TestValueLitmus(t *testing.T) {
-	files, err := filepath.Glob("testdata/value/*.ptx")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no kernels", err)
-	}
-	for _, file := range files {
+	for _, file := range kernelFiles(t, "testdata/value/*.ptx") {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".ptx"), func(t *testing.T) {
 			k, c := runLitmus(t, file)
 			k.compare(t, c.Findings())
@@ -189,11 +185,7 @@ func (k *valueLitmus) compare(t *testing.T, got []target.Finding) {
 // TestPrecisionLitmus: "// loss: CAUSE BITS OUT" marks the line that loses at least so many bits, and spoils at least so many
 // of the output. In a file without one nothing that reaches the output is lost.
 func TestPrecisionLitmus(t *testing.T) {
-	files, err := filepath.Glob("testdata/value/precision_*.ptx")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no kernels", err)
-	}
-	for _, file := range files {
+	for _, file := range kernelFiles(t, "testdata/value/precision_*.ptx") {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".ptx"), func(t *testing.T) {
 			k, c := runLitmus(t, file)
 			losses := c.Losses()

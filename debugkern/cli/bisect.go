@@ -32,20 +32,10 @@ func (a *app) bisectCommand() *cobra.Command {
 }
 
 func (a *app) bisect(cmd *cobra.Command, opt *pairOptions, until string, args []string) error {
-	first, second, err := opt.requests(cmd, a, args)
-	if err != nil {
-		return err
-	}
-	s, err := a.session(cmd.Context())
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	meter := newMeter(a.Stderr, a.json)
-	doc, err := s.Bisect(cmd.Context(), first, second, until, meter.report)
-	meter.clear()
-	failed := doc != nil && doc.Verdict == debugkern.Failed
-	return a.paired(doc, failed, err, func(w io.Writer) { printBisection(w, doc) })
+	return a.paired(cmd, opt, args, func(s *debugkern.Session, first, second debugkern.Request, tell func(debugkern.Progress)) (paired, error) {
+		doc, err := s.Bisect(cmd.Context(), first, second, until, tell)
+		return paired{doc, doc != nil && doc.Verdict == debugkern.Failed, func(w io.Writer) { printBisection(w, doc) }}, err
+	})
 }
 
 func printBisection(w io.Writer, b *debugkern.Bisection) {

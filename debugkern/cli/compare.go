@@ -78,6 +78,23 @@ func (a *app) compareCommand() *cobra.Command {
 }
 
 func (a *app) compare(cmd *cobra.Command, opt *pairOptions, args []string) error {
+	return a.paired(cmd, opt, args, func(s *debugkern.Session, first, second debugkern.Request, tell func(debugkern.Progress)) (paired, error) {
+		doc, err := s.Compare(cmd.Context(), first, second, tell)
+		return paired{doc, doc != nil && doc.Verdict == debugkern.Failed, func(w io.Writer) { printComparison(w, doc) }}, err
+	})
+}
+
+// paired is what came of two targets: a document, and how it is printed. One that failed is only for programs: a person reads
+// the error.
+type paired struct {
+	doc    interface{ ExitCode() int }
+	failed bool
+	text   func(io.Writer)
+}
+
+// paired does something with two targets, prints what came of it and turns it into an exit code.
+func (a *app) paired(cmd *cobra.Command, opt *pairOptions, args []string,
+	do func(s *debugkern.Session, first, second debugkern.Request, tell func(debugkern.Progress)) (paired, error)) error {
 	first, second, err := opt.requests(cmd, a, args)
 	if err != nil {
 		return err
@@ -88,27 +105,20 @@ func (a *app) compare(cmd *cobra.Command, opt *pairOptions, args []string) error
 	}
 	defer s.Close()
 	meter := newMeter(a.Stderr, a.json)
-	doc, err := s.Compare(cmd.Context(), first, second, meter.report)
+	p, err := do(s, first, second, meter.report)
 	meter.clear()
-	failed := doc != nil && doc.Verdict == debugkern.Failed
-	return a.paired(doc, failed, err, func(w io.Writer) { printComparison(w, doc) })
-}
-
-// paired prints what a command of two targets made and turns it into an exit code. A document that failed is one only for
-// programs: a person reads the error.
-func (a *app) paired(doc interface{ ExitCode() int }, failed bool, err error, text func(io.Writer)) error {
 	if err != nil {
-		if failed && a.json {
-			if perr := a.print(doc, nil); perr != nil {
+		if p.failed && a.json {
+			if perr := a.print(p.doc, nil); perr != nil {
 				return perr
 			}
 		}
 		return err
 	}
-	if err := a.print(doc, text); err != nil {
+	if err := a.print(p.doc, p.text); err != nil {
 		return err
 	}
-	return exitFor(doc.ExitCode())
+	return exitFor(p.doc.ExitCode())
 }
 
 func sideTitle(d debugkern.SideDoc) string {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"runtime"
 	"slices"
@@ -125,11 +126,7 @@ func (j *Judgement) try(ctx context.Context, s probes.Stage, tiles []spot, hs []
 	for _, p := range tiles {
 		byBlock[p.block] = append(byBlock[p.block], p.kv)
 	}
-	blocks := make([]int, 0, len(byBlock))
-	for b := range byBlock {
-		blocks = append(blocks, b)
-	}
-	slices.Sort(blocks)
+	blocks := slices.Sorted(maps.Keys(byBlock))
 	workers := j.opt.Parallel
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)

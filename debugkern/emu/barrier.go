@@ -3,6 +3,7 @@ package emu
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"tilescope/debugkern/target"
@@ -292,7 +293,7 @@ func (b *block) endWith(kind target.Kind, msg string, ws []waiter) {
 			f.Other = in.source()
 		}
 	}
-	sortInts(f.Warps)
+	slices.Sort(f.Warps)
 	b.found.add(key, f)
 }
 

@@ -146,8 +146,6 @@ func addInt(s []int, v int) []int {
 	return s
 }
 
-func sortInts(s []int) { sort.Ints(s) }
-
 func lanesOf(mask uint32) []int {
 	var ls []int
 	for i := range 32 {
