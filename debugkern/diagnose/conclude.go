@@ -104,7 +104,7 @@ func (q *inquiry) cause(s *suspect, n int) Cause {
 	if s.alone != nil {
 		q.weigh(s, &c, n)
 	} else {
-		c.Proof = append(c.Proof, untried(s))
+		c.Proof = append(c.Proof, q.untried(s))
 	}
 	if len(c.Findings) > 0 {
 		lead := &q.doc.Findings[c.Finding]
@@ -142,8 +142,10 @@ func (q *inquiry) spoilt(s *suspect, p Place) Place {
 }
 
 // untried says that nothing proves a suspect but its finding.
-func untried(s *suspect) string {
+func (q *inquiry) untried(s *suspect) string {
 	switch {
+	case s.cause.Finding >= 0 && q.stale(s):
+		return "not tried: executed here every read sees the last write, and what a GPU's cache still holds no schedule shows"
 	case s.tried > 0:
 		return fmt.Sprintf("not proven: %d changes were tried, and none puts this right", s.tried)
 	case s.cause.Kind == kindStage && s.cause.Stage == probes.StageO.String():

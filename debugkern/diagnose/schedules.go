@@ -28,7 +28,7 @@ var racing = []string{"race", "cp-async"}
 func (q *inquiry) schedules() error {
 	explored := map[probes.Dim3]*ScheduleDoc{}
 	for _, s := range q.suspects {
-		if !slices.Contains(racing, s.cause.Kind) {
+		if !slices.Contains(racing, s.cause.Kind) || q.stale(s) {
 			continue
 		}
 		block := s.cause.Place.Block
@@ -64,6 +64,13 @@ func (q *inquiry) schedules() error {
 		}
 	}
 	return q.perturb()
+}
+
+// stale reports whether a suspect is a read through a cache that is not told of writes. Executed here, every read sees the last
+// write, in whatever order: that no schedule changes anything would say nothing of a GPU.
+func (q *inquiry) stale(s *suspect) bool {
+	f := &q.doc.Findings[s.cause.Finding]
+	return s.exclusive && f.Missing != nil && strings.Contains(*f.Missing, "non-coherent")
 }
 
 // aside is what the other racing suspects come to while one is looked at.
