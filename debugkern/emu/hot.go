@@ -99,6 +99,13 @@ func add64(n int, d, a, b, _ *row64) {
 	}
 }
 
+func shl64(n int, d, a *row64, b, _ *row32) {
+	dd, aa, bb := d[:n], a[:n], b[:n]
+	for i := range dd {
+		dd[i] = aa[i] << bb[i]
+	}
+}
+
 func mulWideU(n int, d *row64, a, b *row32, _ *row64) {
 	dd, aa, bb := d[:n], a[:n], b[:n]
 	for i := range dd {

@@ -147,7 +147,7 @@ func (d *decoder) atom() {
 			}
 			return old
 		}
-		a.c = d.atomSource(at+2, t)
+		a.c = d.srcOf(at+2, t)
 	} else {
 		f := combiner(d.in, t)
 		if f == nil {
@@ -155,7 +155,7 @@ func (d *decoder) atom() {
 		}
 		a.op = func(old, b, _ uint64) uint64 { return f(old, b) }
 	}
-	a.b = d.atomSource(at+1, t)
+	a.b = d.srcOf(at+1, t)
 	if !red && d.arg(0).Kind != ptx.OpSink {
 		a.d = d.reg(d.arg(0))
 	}
@@ -163,13 +163,6 @@ func (d *decoder) atom() {
 		d.p.atomics = true
 	}
 	d.out.mem, d.out.class, d.out.run = x, target.ClassAtomic, runAtomic
-}
-
-func (d *decoder) atomSource(i int, t ptx.Type) int32 {
-	if t.Bits() == 64 {
-		return d.src64(i)
-	}
-	return d.src32(i, t.Bits())
 }
 
 // runAtomic executes the lanes in order; a launch with atomics on global memory executes its blocks in order too, so that

@@ -18,7 +18,7 @@ func (d *decoder) compare() {
 	}
 	o := d.out
 	test := d.comparison(ts[len(ts)-1])
-	o.a, o.b = d.cmpSource(1, ts[len(ts)-1]), d.cmpSource(2, ts[len(ts)-1])
+	o.a, o.b = d.srcOf(1, ts[len(ts)-1]), d.srcOf(2, ts[len(ts)-1])
 	join := ""
 	if len(d.in.Args) > 3 {
 		d.srcPred(3)
@@ -60,13 +60,6 @@ func joined(join string, v, c uint32) uint32 {
 		return v ^ c
 	}
 	return v
-}
-
-func (d *decoder) cmpSource(i int, t ptx.Type) int32 {
-	if t.Bits() == 64 {
-		return d.src64(i)
-	}
-	return d.src32(i, t.Bits())
 }
 
 // set gives all ones, or 1.0, where the comparison holds.

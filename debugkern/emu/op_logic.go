@@ -60,13 +60,6 @@ func b2i(v bool) uint64 {
 	return 0
 }
 
-func shl64(n int, d, a *row64, b, _ *row32) {
-	dd, aa, bb := d[:n], a[:n], b[:n]
-	for i := range dd {
-		dd[i] = aa[i] << bb[i]
-	}
-}
-
 func (d *decoder) shift64(t ptx.Type) {
 	switch {
 	case d.in.Op == "shl":

@@ -71,6 +71,14 @@ func (d *decoder) src32(i, bits int) int32 { return d.source(d.arg(i), bank32, b
 
 func (d *decoder) src64(i int) int32 { return d.source(d.arg(i), bank64, 64) }
 
+// srcOf is an operand of the instruction's type, in the bank of its width.
+func (d *decoder) srcOf(i int, t ptx.Type) int32 {
+	if t.Bits() == 64 {
+		return d.src64(i)
+	}
+	return d.src32(i, t.Bits())
+}
+
 // source returns the slot of a source operand in a bank.
 func (d *decoder) source(op *ptx.Operand, b bank, bits int) int32 {
 	if v, ok := d.value(op); ok {

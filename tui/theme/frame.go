@@ -12,7 +12,9 @@ type Frame[F comparable] struct {
 }
 
 // NewFrame returns a frame without a place, to be drawn.
-func NewFrame[F comparable](th *Theme) Frame[F] { return Frame[F]{Theme: th, Changed: true} }
+func NewFrame[F comparable](th *Theme, focus F) Frame[F] {
+	return Frame[F]{Theme: th, Focus: focus, Changed: true}
+}
 
 // SetTheme changes colours and glyphs.
 func (f *Frame[F]) SetTheme(th *Theme) { f.Theme, f.Changed = th, true }

@@ -110,11 +110,7 @@ func (a area) has(x, y int) bool { return x >= a.x && x < a.x+a.w && y >= a.y &&
 const DefaultLD = 64
 
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane {
-	p := &Pane{Frame: theme.NewFrame[int](th), ld: DefaultLD}
-	p.Focus = -1
-	return p
-}
+func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame(th, -1), ld: DefaultLD} }
 
 // SetSize gives the pane its place.
 func (p *Pane) SetSize(w, h int) {

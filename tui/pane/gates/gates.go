@@ -58,11 +58,7 @@ type fact struct {
 }
 
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane {
-	p := &Pane{Frame: theme.NewFrame[int](th)}
-	p.Focus = -1
-	return p
-}
+func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame(th, -1)} }
 
 // SetTheme changes colours and glyphs.
 func (p *Pane) SetTheme(th *theme.Theme) {

@@ -46,7 +46,7 @@ type Pane struct {
 }
 
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame[int](th)} }
+func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame(th, 0)} }
 
 // SetData shows other samples or devices.
 func (p *Pane) SetData(d Data) {

@@ -54,7 +54,7 @@ type row struct {
 }
 
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame[int](th)} }
+func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame(th, 0)} }
 
 // SetTheme changes colours and glyphs.
 func (p *Pane) SetTheme(th *theme.Theme) {

@@ -33,7 +33,7 @@ type Pane struct {
 }
 
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame[bool](th), data: Data{At: -1}} }
+func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame(th, false), data: Data{At: -1}} }
 
 // SetSize gives the pane its place.
 func (p *Pane) SetSize(w, h int) {

@@ -61,7 +61,7 @@ type Pane struct {
 
 // New returns an empty pane.
 func New(th *theme.Theme) *Pane {
-	p := &Pane{Frame: theme.NewFrame[int](th), shown: About}
+	p := &Pane{Frame: theme.NewFrame(th, 0), shown: About}
 	p.Focus = List
 	return p
 }

@@ -30,7 +30,7 @@ type Pane struct {
 }
 
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame[bool](th)} }
+func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame(th, false)} }
 
 // SetData shows another run.
 func (p *Pane) SetData(d Data) { p.data, p.Changed = d, true }

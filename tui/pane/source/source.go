@@ -28,7 +28,7 @@ type Pane struct {
 }
 
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame[bool](th)} }
+func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame(th, false)} }
 
 // SetSize gives the pane its place.
 func (p *Pane) SetSize(w, h int) {

@@ -118,11 +118,7 @@ type zone struct {
 }
 
 // New returns an empty pane.
-func New(th *theme.Theme) *Pane {
-	p := &Pane{Frame: theme.NewFrame[int](th)}
-	p.Focus = -1
-	return p
-}
+func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame(th, -1)} }
 
 // SetSize gives the pane its place, borders included.
 func (p *Pane) SetSize(w, h int) {
