@@ -114,12 +114,7 @@ func (d *decoder) halfOp(t ptx.Type) fn32 {
 		if bf {
 			f = bf16
 		}
-		if pair {
-			return lift2(func(a, b uint32) uint32 {
-				return uint32(f(uint16(a>>16), uint16(b>>16), m))<<16 | uint32(f(uint16(a), uint16(b), m))
-			})
-		}
-		return lift2(func(a, b uint32) uint32 { return uint32(f(uint16(a), uint16(b), m)) })
+		return halves2(f, m, pair)
 	}
 	one := func(f16, bf16 func(a uint16) uint16) fn32 {
 		f := f16
@@ -130,10 +125,7 @@ func (d *decoder) halfOp(t ptx.Type) fn32 {
 			g := f
 			f = func(a uint16) uint16 { return g(fp.Flush16(a)) }
 		}
-		if pair {
-			return lift1(func(a uint32) uint32 { return uint32(f(uint16(a>>16)))<<16 | uint32(f(uint16(a))) })
-		}
-		return lift1(func(a uint32) uint32 { return uint32(f(uint16(a))) })
+		return halves1(f, pair)
 	}
 	plain := m == fp.Mode{}
 	switch d.in.Op {
@@ -165,6 +157,23 @@ func (d *decoder) halfOp(t ptx.Type) fn32 {
 	}
 	d.unmodelled()
 	return nil
+}
+
+// halves1 and halves2 apply a function of halves to the low half of a register, or, of a pair, to both.
+func halves1(f func(a uint16) uint16, pair bool) fn32 {
+	if pair {
+		return lift1(func(a uint32) uint32 { return uint32(f(uint16(a>>16)))<<16 | uint32(f(uint16(a))) })
+	}
+	return lift1(func(a uint32) uint32 { return uint32(f(uint16(a))) })
+}
+
+func halves2(f func(a, b uint16, m fp.Mode) uint16, m fp.Mode, pair bool) fn32 {
+	if pair {
+		return lift2(func(a, b uint32) uint32 {
+			return uint32(f(uint16(a>>16), uint16(b>>16), m))<<16 | uint32(f(uint16(a), uint16(b), m))
+		})
+	}
+	return lift2(func(a, b uint32) uint32 { return uint32(f(uint16(a), uint16(b), m)) })
 }
 
 func (d *decoder) halfFma(m fp.Mode, bf, pair bool) fn32 {
@@ -272,11 +281,7 @@ func (d *decoder) halfUnary(t ptx.Type) {
 	default:
 		d.unmodelled()
 	}
-	if t.Bits() == 32 {
-		d.op32(lift1(func(a uint32) uint32 { return uint32(f(uint16(a>>16)))<<16 | uint32(f(uint16(a))) }), 32)
-	} else {
-		d.op32(lift1(func(a uint32) uint32 { return uint32(f(uint16(a))) }), 16)
-	}
+	d.op32(halves1(f, t.Bits() == 32), t.Bits())
 }
 
 // special64 decodes rcp and sqrt of f64; the approximations of the f64 unit are not modelled.
