@@ -26,10 +26,13 @@ const (
 // (pre) and after (bound). Row-major, as the tile.
 type estimate struct {
 	ref, pre, bound attn.Matrix
+	room            attn.Matrix // what ref is where it is nobody else's matrix
 }
 
 func newEstimate(rows, cols int) *estimate {
-	return &estimate{attn.NewMatrix(rows, cols), attn.NewMatrix(rows, cols), attn.NewMatrix(rows, cols)}
+	e := &estimate{room: attn.NewMatrix(rows, cols), pre: attn.NewMatrix(rows, cols), bound: attn.NewMatrix(rows, cols)}
+	e.ref = e.room
+	return e
 }
 
 // rounding is how a stage's values get into its dtype.

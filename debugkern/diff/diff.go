@@ -118,6 +118,7 @@ type Judgement struct {
 	src   Source
 	opt   Options
 	tiles [probes.NumStages][]TileVerdict // by block of the range, then kv tile of the range
+	exact []*attn.Block                   // by block of the range, where they are kept for Explain
 }
 
 // Stage returns the result of a stage, or nil where the plan has none.

@@ -186,17 +186,23 @@ func (p spot) before(q spot) bool {
 // block walks one block and tries every hypothesis on its wrong tiles.
 func (t *trial) block(j *Judgement, w *walker, s probes.Stage, block int, kvs []int) {
 	sp := w.plan.Stage(s)
-	w.begin(j.ref.Compute(j.opt.Range.Block(block)))
 	sc := newScene(w, sp)
-	last := slices.Max(kvs)
 	if !sp.PerTile {
+		w.begin(j.exactBlock(block))
 		w.goTo(sp, 0)
 		sc.open(0)
 		t.scene(sc, spot{block, kvs[0]})
 		return
 	}
+	w.begin(j.exactBlock(block))
+	last := slices.Max(kvs)
+	alone := w.standsAlone(s, last)
 	for kv := range last + 1 {
-		w.next()
+		if alone {
+			w.nextOf(s)
+		} else {
+			w.next()
+		}
 		if slices.Contains(kvs, kv) {
 			sc.open(kv)
 			t.scene(sc, spot{block, kv})

@@ -23,6 +23,9 @@ func Judge(ctx context.Context, ref *attn.Reference, src Source, opt Options) (*
 	}
 	j := &Judgement{ref: ref, src: src, opt: opt}
 	j.allocate()
+	if n := opt.Range.N.Count(); n <= keptBlocks {
+		j.exact = make([]*attn.Block, n)
+	}
 	results, err := j.walkAll(ctx)
 	if err != nil {
 		return nil, err
@@ -78,8 +81,8 @@ func (j *Judgement) walkAll(ctx context.Context) (*judge, error) {
 				if i >= n || ctx.Err() != nil {
 					return
 				}
-				if id := j.opt.Range.Block(i); j.opt.Blocks == nil || slices.Contains(j.opt.Blocks, id) {
-					all[k].block(id)
+				if j.opt.Blocks == nil || slices.Contains(j.opt.Blocks, j.opt.Range.Block(i)) {
+					all[k].block(i)
 				}
 				if j.opt.Progress != nil {
 					mu.Lock()
@@ -110,10 +113,24 @@ func (j *judge) merge(o *judge) {
 	}
 }
 
+// keptBlocks is up to how many blocks the reference's values are kept for Explain, some hundred kilobytes each.
+const keptBlocks = 64
+
+// exactBlock is what the reference computes for a block of the range. Every block is asked for by one goroutine at a time.
+func (j *Judgement) exactBlock(i int) *attn.Block {
+	if j.exact == nil {
+		return j.ref.Compute(j.opt.Range.Block(i))
+	}
+	if j.exact[i] == nil {
+		j.exact[i] = j.ref.Compute(j.opt.Range.Block(i))
+	}
+	return j.exact[i]
+}
+
 // block judges all tiles of one block that were captured.
-func (j *judge) block(id probes.Dim3) {
+func (j *judge) block(i int) {
 	w, r := j.w, j.opt.Range
-	w.begin(j.ref.Compute(id))
+	w.begin(j.exactBlock(i))
 	j.stage(probes.StageQ, 0)
 	for t := range min(len(w.blk.Tiles), r.TileLo+r.TileN) {
 		w.next()
@@ -146,9 +163,16 @@ func (j *judge) stage(s probes.Stage, kv int) {
 	verdict := TileVerdict{Verdict: OK, Cells: int32(v.rows * v.cols)}
 	v.local = true
 	local := w.estimateOf(s)
-	verdict.Bad, verdict.Nonfinite, verdict.MaxAbs = j.local[s].compare(v, local)
+	l, g := &j.local[s], &j.global[s]
+	verdict.Bad, verdict.Nonfinite, verdict.MaxAbs = l.compare(v, local)
+	l.MaxULP = l.ulps(v, local)
 	v.local = false
-	verdict.Tainted, _, _ = j.global[s].compare(v, w.global[s])
+	verdict.Tainted, _, _ = g.compare(v, w.global[s])
+	if s > probes.StageV {
+		g.MaxULP = g.ulps(v, w.global[s])
+	} else {
+		g.MaxULP = l.MaxULP // Q, K and V have one estimate for both
+	}
 	switch {
 	case verdict.Bad > 0:
 		verdict.Verdict = Wrong

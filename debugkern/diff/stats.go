@@ -126,7 +126,6 @@ func (t *tally) compare(v *view, e *estimate) (bad, nonfinite int32, top float64
 	t.Cells += v.rows * v.cols
 	t.rows.judged = max(t.rows.judged, v.rows)
 	t.MaxAbs = max(t.MaxAbs, top)
-	t.MaxULP = max(t.MaxULP, t.ulps(v, e))
 	return bad, nonfinite, top
 }
 
@@ -155,7 +154,8 @@ func (t *tally) note(v *view, r, c int, got, want float64) {
 	}
 }
 
-// ulps is the largest distance in representable values between a cell and its rounded reference, NaN aside.
+// ulps is the largest distance in representable values between a cell and its rounded reference, NaN aside: of this tile, or
+// of those before it.
 func (t *tally) ulps(v *view, e *estimate) int64 {
 	most, number := t.MaxULP, ordering(v.dtype)
 	near, half := reach(v.dtype, most)
@@ -189,9 +189,9 @@ func (t *tally) ulps(v *view, e *estimate) int64 {
 
 // reach is what cells need not be numbered for, once two were most values apart: those of the right sign that are closer than
 // near times their size, and those of the wrong one, or with a zero, neither of which is beyond half, half as many values
-// from zero.
+// from zero. What is closer than a quarter of a value rounds to the same.
 func reach(t probes.DType, most int64) (near, half float64) {
-	near = float64(most) * unitRoundoff(t)
+	near = max(float64(most), 0.5) * unitRoundoff(t)
 	if bits := uint64(most / 2); bits < attn.Round(t, math.Inf(1)) {
 		return near, t.Value(bits)
 	}

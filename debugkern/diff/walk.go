@@ -132,8 +132,8 @@ func (w *walker) forget() {
 		}
 	}
 	w.late.m, w.late.raw, w.late.ok = attn.Matrix{}, probes.Tile{}, false
-	for _, e := range w.global[:probes.StageV+1] {
-		e.ref = attn.Matrix{} // the inputs' own
+	for s := range w.local { // what is exact is the reference's own
+		w.local[s].ref, w.global[s].ref = w.local[s].room, w.global[s].room
 	}
 }
 
@@ -160,17 +160,29 @@ func (w *walker) exact(s probes.Stage) attn.Matrix {
 	return m
 }
 
-// load fetches one of the kernel's tiles; what a gate injects is the reference's. So is an input that the manifest has no stage
-// for and that nothing decodes: the kernel is given its very bits, and what it makes of them is then judged from its own tiles.
+// given reports whether the kernel's tile of a stage is the reference's: what a gate injects, and an input that the manifest has
+// no stage for and that nothing decodes: the kernel is given its very bits, and what it makes of them is then judged from its
+// own tiles.
+func (w *walker) given(s probes.Stage) bool {
+	return w.plan.Gate.Injected().Has(s) || s <= probes.StageV && w.plan.Stage(s) == nil && w.ref.Inputs().Quant == nil
+}
+
+// has reports whether load will find the kernel's tile of a stage.
+func (w *walker) has(s probes.Stage, kv int) bool {
+	if w.given(s) {
+		return true
+	}
+	return w.have.Has(s) && w.plan.Gate.Judged().Has(s) && w.src.Tile(s, w.blk.ID, kv).Reached()
+}
+
+// load fetches one of the kernel's tiles.
 func (w *walker) load(s probes.Stage, kv int) {
 	x := &w.own[s]
 	x.ok, x.raw, w.taken[s].ok = false, probes.Tile{}, false
-	if w.plan.Gate.Injected().Has(s) {
-		x.m, x.ok = w.exact(s), true
-		return
-	}
-	if s <= probes.StageV && w.plan.Stage(s) == nil && w.ref.Inputs().Quant == nil && w.t < len(w.blk.Tiles) {
-		x.m, x.ok = w.exact(s), true
+	if w.given(s) {
+		if w.t < len(w.blk.Tiles) {
+			x.m, x.ok = w.exact(s), true
+		}
 		return
 	}
 	if !w.have.Has(s) || !w.plan.Gate.Judged().Has(s) {
@@ -212,17 +224,7 @@ func (w *walker) left(s probes.Stage) *tile {
 
 // next moves to the next kv tile and makes all its estimates.
 func (w *walker) next() {
-	w.t++
-	for _, s := range []probes.Stage{probes.StageM, probes.StageL, probes.StageU} {
-		w.own[s], w.was[s] = w.was[s], w.own[s]
-	}
-	if w.late.ok {
-		w.was[probes.StageM], w.late = w.late, w.was[probes.StageM]
-		w.late.ok = false
-	}
-	for _, s := range []probes.Stage{probes.StageK, probes.StageV, probes.StageS, probes.StageM, probes.StageL, probes.StageP, probes.StageU} {
-		w.load(s, w.t)
-	}
+	w.step()
 	keys := w.blk.Tiles[w.t].Keys
 	gate := w.plan.Gate
 	if gate.Judged().Has(probes.StageK) {
@@ -244,6 +246,58 @@ func (w *walker) next() {
 	w.localSoftmax()
 	if gate != probes.GateSoftmax {
 		w.localSums()
+	}
+}
+
+// madeOf is what the local estimates of the stages between S and U are made of, at a kv tile and the one before.
+var madeOf = map[probes.Stage]probes.StageSet{
+	probes.StageS: probes.StagesOf(probes.StageQ, probes.StageK),
+	probes.StageM: probes.StagesOf(probes.StageS, probes.StageM),
+	probes.StageL: probes.StagesOf(probes.StageS, probes.StageM, probes.StageL),
+	probes.StageP: probes.StagesOf(probes.StageS, probes.StageM),
+	probes.StageU: probes.StagesOf(probes.StageP, probes.StageV, probes.StageM, probes.StageU),
+}
+
+// standsAlone reports whether the estimates of a stage at the kv tiles of the block up to last can be made by nextOf.
+func (w *walker) standsAlone(s probes.Stage, last int) bool {
+	if madeOf[s] == 0 {
+		return false
+	}
+	for n := range probes.NumStages {
+		for kv := range last + 1 {
+			if madeOf[s].Has(n) && !w.has(n, kv) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// nextOf moves to the next kv tile and makes the local estimate of one stage, where it stands alone.
+func (w *walker) nextOf(s probes.Stage) {
+	w.step()
+	switch s {
+	case probes.StageS:
+		w.localScores()
+	case probes.StageU:
+		w.localSums()
+	default:
+		w.localSoftmax()
+	}
+}
+
+// step moves to the next kv tile.
+func (w *walker) step() {
+	w.t++
+	for _, s := range []probes.Stage{probes.StageM, probes.StageL, probes.StageU} {
+		w.own[s], w.was[s] = w.was[s], w.own[s]
+	}
+	if w.late.ok {
+		w.was[probes.StageM], w.late = w.late, w.was[probes.StageM]
+		w.late.ok = false
+	}
+	for _, s := range []probes.Stage{probes.StageK, probes.StageV, probes.StageS, probes.StageM, probes.StageL, probes.StageP, probes.StageU} {
+		w.load(s, w.t)
 	}
 }
 
