@@ -342,6 +342,15 @@ func TestStateSurvives(t *testing.T) {
 	if got := named.last(); got.Target != "scalar" || got.Seed != 0 {
 		t.Errorf("a named target should win: ran %+v", got)
 	}
+	if named.m.view != keymap.Pipe || named.m.th.Palette != "viridis" {
+		t.Errorf("a named target opened in %s with %s: it begins in Pipe, looking as it was left", named.m.view, named.m.th.Palette)
+	}
+	asked := started(t, 120, 40, plainLook, withState(s), withRequest(debugkern.Request{Target: "stage2", Shape: "small"}))
+	gone := *s
+	gone.Target = "no-longer-there"
+	if other := started(t, 120, 40, plainLook, withState(&gone)); asked.m.view != keymap.Pipe || other.m.view != keymap.Pipe {
+		t.Errorf("what is not taken up again opened in %s and %s", asked.m.view, other.m.view)
+	}
 }
 
 func TestStateIsSavedOnceQuiet(t *testing.T) {

@@ -77,7 +77,8 @@ func setupOf(req debugkern.Request) configs.Setup {
 	}
 }
 
-// restore takes up what was remembered. The request is, unless one was asked for; the cursor only with it.
+// restore takes up what was remembered. The request is, unless one was asked for; the cursor and the view only with it: what
+// another kernel was last looked at in is not where a new one begins.
 func (m *Model) restore(s *configs.State) {
 	if s == nil {
 		return
@@ -88,9 +89,6 @@ func (m *Model) restore(s *configs.State) {
 		p := *s.Pinned
 		m.pinned = &p
 	}
-	if v, ok := keymap.ParseScope(s.View); ok {
-		m.view = v
-	}
 	if m.opt.Explicit || s.Target == "" || asked(m.opt.Request) {
 		return
 	}
@@ -98,6 +96,9 @@ func (m *Model) restore(s *configs.State) {
 		return
 	}
 	m.req = requestOf(m.req, &s.Setup)
+	if v, ok := keymap.ParseScope(s.View); ok {
+		m.view = v
+	}
 	if c, ok := recall(s.Cursor); ok {
 		m.cursor, m.restored = c, true
 	}
