@@ -125,6 +125,9 @@ type Cell struct {
 	ULP           int64   // after rounding the reference to the type
 	Bound         float64
 	Equal, Bad    bool
+	// NearZero: within a derived bound that is no smaller than the reference itself. Nobody promised a digit of such a value,
+	// and the ulps between it and its reference, which are tiny there, count none.
+	NearZero bool
 
 	Other   uint64 // the other backend's bits, where both executed
 	Differs bool   // they are not this one's
@@ -185,6 +188,7 @@ func (j *Judge) At(row, col int) Cell {
 		c.Bad = c.ULP > int64(j.limit) || c.ULP < -int64(j.limit)
 	default:
 		c.Bad = math.Abs(c.Delta) > c.Bound
+		c.NearZero = !c.Bad && !c.Equal && c.Bound >= math.Abs(c.Want)
 	}
 	return c
 }
@@ -198,7 +202,7 @@ func (j *Judge) Beside(row, col int) Cell {
 	t := j.v.Got.DType
 	c.Want, c.RefBits, c.Bound = t.Value(c.Other), c.Other, 0
 	c.Delta, c.ULP = c.Got-c.Want, Ordinal(t, c.Bits)-Ordinal(t, c.Other)
-	c.Equal, c.Bad = !c.Differs, c.Differs && j.v.Valid(row, col)
+	c.Equal, c.Bad, c.NearZero = !c.Differs, c.Differs && j.v.Valid(row, col), false
 	if c.Equal {
 		c.Delta, c.ULP = 0, 0
 	}
@@ -239,8 +243,29 @@ func (d Diff) ErrorText(c Cell, w int) string {
 			return "/0"
 		}
 		return SignedText(c.Delta/math.Abs(c.Want), w)
+	case c.NearZero:
+		return "~0"
 	}
 	return CountText(c.ULP, w)
+}
+
+// ULPText writes the error in ulps in at least w columns, or that the value is too near 0 for ulps to say anything.
+func (c Cell) ULPText(w int) string {
+	if c.NearZero {
+		return fmt.Sprintf("%-*s", w+len(" ulp"), "near 0")
+	}
+	return fmt.Sprintf("%+*d ulp", w, c.ULP)
+}
+
+// DeltaText is the error as a number in at least digits columns, and in ulps.
+func (c Cell) DeltaText(digits int) string {
+	is := " = "
+	if c.NearZero {
+		if is = ", "; digits > 0 {
+			is = ",  " // the columns stay
+		}
+	}
+	return fmt.Sprintf("%*s%s%s", digits, Signed(c.Delta), is, c.ULPText(digits/2))
 }
 
 // CountText writes a signed whole number in at most w columns: without its sign where that helps (the mark beside it has

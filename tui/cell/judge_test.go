@@ -2,6 +2,7 @@ package cell
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"tilescope/debugkern"
@@ -106,5 +107,38 @@ func TestBoundSteps(t *testing.T) {
 	}
 	if b.String() != "derived" {
 		t.Errorf("the narrowest is %s", b)
+	}
+}
+
+// TestNearZero: where the bound is no smaller than the reference, ulps count digits that nobody promised: they are not shown.
+// A bad cell's are, and those of a bound that a person gave in ulps.
+func TestNearZero(t *testing.T) {
+	v := view(1e-4, 0.005, -2e-4, 0, 0, 2, 1, 9)
+	v.Local = []float64{1e-6, 0.005, 0.02, 0, 1e-4, 1.5, 0.011, 1}
+	j := NewJudge(v, Local, 0)
+	for i, want := range []struct {
+		near       bool
+		text, long string
+	}{{true, "~0", "+9.902e-05, near 0"}, {false, "", ""}, {false, "", ""}, {false, "", ""}, {true, "~0", "-1.000e-04, near 0"}, {false, "", ""}, {false, "", ""}} {
+		c := j.At(i/4, i%4)
+		if c.NearZero != want.near {
+			t.Errorf("cell %d: %g against %g, bound %g: near zero %v", i, c.Got, c.Want, c.Bound, c.NearZero)
+		}
+		if got := DiffULP.ErrorText(c, 6); (got == "~0") != want.near {
+			t.Errorf("cell %d: error %s", i, got)
+		}
+		if got := strings.TrimSpace(c.DeltaText(0)); want.near && got != want.long || !want.near && !strings.Contains(got, " ulp") {
+			t.Errorf("cell %d: %q", i, got)
+		}
+		if wide := c.DeltaText(10); len(wide) != len("+9.899e-05 = +1234 ulp") && len(wide) != len("+9.899e-05 = +12345 ulp") {
+			t.Errorf("cell %d: %q is out of its columns", i, wide)
+		}
+	}
+	loose := NewJudge(v, Local, 1<<14)
+	if c := loose.At(0, 0); c.NearZero || DiffULP.ErrorText(c, 6) == "~0" {
+		t.Errorf("under a bound in ulps they are what is counted: %+v", c)
+	}
+	if c := j.At(0, 0); DiffAbs.ErrorText(c, 6) == "~0" {
+		t.Error("the absolute error is a number near zero too")
 	}
 }

@@ -215,7 +215,7 @@ func (p *Pane) laneValue(l *theme.Line, c debugkern.Cell16) *theme.Line {
 	if x.Bad {
 		style, mark = p.Theme.Wrong, p.Theme.Glyph.Wrong
 	}
-	text := strings.TrimSpace(fmt.Sprintf("%+d ulp", x.ULP))
+	text := strings.TrimSpace(x.ULPText(0))
 	if math.IsNaN(x.Delta) || math.IsInf(x.Delta, 0) {
 		text = "not finite"
 	}

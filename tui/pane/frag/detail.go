@@ -104,7 +104,7 @@ func (p *Pane) errorText(l *theme.Line, v cell.Cell) *theme.Line {
 	if math.IsNaN(v.Delta) || math.IsInf(v.Delta, 0) {
 		l.Add(p.Theme.Text, "not finite ")
 	} else {
-		l.Add(p.Theme.Text, fmt.Sprintf("Δ %+d ulp ", v.ULP))
+		l.Add(p.Theme.Text, fmt.Sprintf("Δ %s ", v.ULPText(0)))
 	}
 	style, mark := p.Theme.OK, p.Theme.Glyph.OK+" ≤ "
 	if v.Bad {

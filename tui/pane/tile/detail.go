@@ -83,8 +83,8 @@ func (p *Pane) CellText() string {
 		return ""
 	}
 	x, t := p.judge.At(p.row, p.col), p.data.View.Got.DType
-	return fmt.Sprintf("%s (0x%s), reference %s %s (0x%s), error %s = %+d ulp, bound %s", cell.Long(x.Got), cell.HexText(t, x.Bits), p.judge.Name(),
-		cell.Long(x.Want), cell.HexText(t, x.RefBits), cell.Signed(x.Delta), x.ULP, strconv.FormatFloat(x.Bound, 'e', 3, 64))
+	return fmt.Sprintf("%s (0x%s), reference %s %s (0x%s), error %s, bound %s", cell.Long(x.Got), cell.HexText(t, x.Bits), p.judge.Name(),
+		cell.Long(x.Want), cell.HexText(t, x.RefBits), strings.TrimSpace(x.DeltaText(0)), strconv.FormatFloat(x.Bound, 'e', 3, 64))
 }
 
 func (p *Pane) verdict(l *theme.Line, x cell.Cell, digits int) *theme.Line {
@@ -99,7 +99,7 @@ func (p *Pane) verdict(l *theme.Line, x cell.Cell, digits int) *theme.Line {
 	if math.IsNaN(x.Delta) || math.IsInf(x.Delta, 0) {
 		l.Add(p.Theme.Text, "Δ not finite  ")
 	} else {
-		l.Add(p.Theme.Text, fmt.Sprintf("Δ %*s = %+*d ulp  ", digits, cell.Signed(x.Delta), digits/2, x.ULP))
+		l.Add(p.Theme.Text, fmt.Sprintf("Δ %s  ", x.DeltaText(digits)))
 	}
 	style, mark := p.Theme.OK, g.OK+" ≤ "
 	if x.Bad {
