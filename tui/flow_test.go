@@ -9,11 +9,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/probes"
 	"tilescope/tui/keymap"
-	"tilescope/tui/pane/flags"
 )
 
 // last is the request that ran last.
@@ -68,69 +66,6 @@ func TestNextBadFromAnotherStageGoesToTheGuiltyOne(t *testing.T) {
 	d.hasStatus("guilty is P")
 	clean := started(t, 80, 24, plainLook).press("2", "n")
 	clean.hasStatus("no bad cell")
-}
-
-func TestFaultBringsItsShapeAndGivesItBack(t *testing.T) {
-	d := started(t, 80, 24, plainLook).command("fault p-stale-columns")
-	if got := d.last(); got.Shape != "partial49" {
-		t.Fatalf("shape %q", got.Shape)
-	}
-	d.hasStatus("shape partial49 (it needs")
-	d.command("fault p-stale-columns").hasStatus("shape validation again")
-	if got := d.last(); got.Shape != "validation" {
-		t.Errorf("shape %q", got.Shape)
-	}
-}
-
-func TestFaultBringsItsVariant(t *testing.T) {
-	d := started(t, 80, 24, plainLook, withRequest(debugkern.Request{Target: "scalar"})).command("fault p-stale-m")
-	if got := d.last(); got.Target != "stage2" || len(got.Faults) != 1 {
-		t.Errorf("ran %+v", got)
-	}
-	d.hasStatus("target stage2: it is planted there")
-}
-
-func TestFlagOffAFaultsBaseIsRefused(t *testing.T) {
-	d := started(t, 80, 24, plainLook, withRequest(faulty))
-	n := len(d.e.asked())
-	d.press("4")
-	if !d.m.pane.flags.Select(flags.Flag, "USE_WMMA_PV") {
-		t.Fatal("no such flag")
-	}
-	d.press("space").hasStatus("p-stale-m is planted in stage2 and needs USE_WMMA_PV=1")
-	if len(d.e.asked()) != n {
-		t.Error("it ran all the same")
-	}
-	if !contains(d.text(), "is planted in") {
-		t.Errorf("the view does not say why:\n%s", d.text())
-	}
-}
-
-func TestFlagOnTopOfTheVariant(t *testing.T) {
-	d := started(t, 80, 24, plainLook).command("set USE_WMMA_PV=0")
-	if got := d.last().Set; !reflect.DeepEqual(got, map[string]string{"USE_WMMA_PV": "0"}) {
-		t.Fatalf("set %v", got)
-	}
-	d.command("set USE_WMMA_PV=1")
-	if got := d.last().Set; len(got) != 0 {
-		t.Errorf("the variant's own value is still set: %v", got)
-	}
-	d.command("set USE_NOTHING=1").hasStatus("unknown flag")
-	d.command("set USE_WMMA_PV=7").hasStatus("expected one of")
-}
-
-func TestGatesExcludeEachOther(t *testing.T) {
-	d := started(t, 80, 24, plainLook).command("gate qk").command("gate pv")
-	if d.last().Gate != probes.GatePV {
-		t.Errorf("gate %s", d.last().Gate)
-	}
-	if !contains(d.text(), "off Q K S m l P") {
-		t.Errorf("Pipe does not say what is off:\n%s", d.text())
-	}
-	d.command("gate none")
-	if d.last().Gate != probes.GateNone {
-		t.Errorf("gate %s", d.last().Gate)
-	}
 }
 
 func TestASecondToggleSupersedesTheFirst(t *testing.T) {
@@ -316,55 +251,6 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-func TestStateSurvives(t *testing.T) {
-	dir := t.TempDir()
-	keep := func(o *Options) { o.StateDir = dir }
-	d := started(t, 120, 40, plainLook, keep).command("fault p-stale-m").command("seed 3")
-	d.press("2", "v", "c", "J", "L", "j", "m", "x")
-	if err := d.m.saveNow(); err != nil {
-		t.Fatal(err)
-	}
-	s, err := configs.LoadState(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again := started(t, 120, 40, plainLook, keep, withState(s))
-	if again.m.cursor != d.m.cursor || again.m.view != keymap.Tile || again.m.th.Palette != "viridis" {
-		t.Errorf("came back to %+v in %s with %s", again.m.cursor, again.m.view, again.m.th.Palette)
-	}
-	if got := again.last(); got.Seed != 3 || !reflect.DeepEqual(got.Faults, []string{"p-stale-m"}) {
-		t.Errorf("ran %+v", got)
-	}
-	if !reflect.DeepEqual(again.m.remembered(), d.m.remembered()) {
-		t.Errorf("remembered\n%+v\nexpected\n%+v", again.m.remembered(), d.m.remembered())
-	}
-	named := started(t, 120, 40, plainLook, withState(s), withRequest(debugkern.Request{Target: "scalar"}), func(o *Options) { o.Explicit = true })
-	if got := named.last(); got.Target != "scalar" || got.Seed != 0 {
-		t.Errorf("a named target should win: ran %+v", got)
-	}
-	if named.m.view != keymap.Pipe || named.m.th.Palette != "viridis" {
-		t.Errorf("a named target opened in %s with %s: it begins in Pipe, looking as it was left", named.m.view, named.m.th.Palette)
-	}
-	asked := started(t, 120, 40, plainLook, withState(s), withRequest(debugkern.Request{Target: "stage2", Shape: "small"}))
-	gone := *s
-	gone.Target = "no-longer-there"
-	if other := started(t, 120, 40, plainLook, withState(&gone)); asked.m.view != keymap.Pipe || other.m.view != keymap.Pipe {
-		t.Errorf("what is not taken up again opened in %s and %s", asked.m.view, other.m.view)
-	}
-}
-
-func TestStateIsSavedOnceQuiet(t *testing.T) {
-	dir := t.TempDir()
-	d := started(t, 80, 24, plainLook, func(o *Options) { o.StateDir = dir })
-	d.command("seed 9")
-	if s, err := configs.LoadState(dir); err != nil || s.Seed != 9 {
-		t.Errorf("state %+v, %v", s, err)
-	}
-	if cmd := d.m.saveDue(saveDueMsg{d.m.saved - 1}); cmd != nil {
-		t.Error("a superseded change was saved")
-	}
-}
-
 func TestWriterIsAskedForOnceTheCursorRests(t *testing.T) {
 	d := started(t, 80, 24, plainLook, withRequest(faulty)).press("2")
 	if !contains(d.text(), "warp 0 lane 9 acc[5] of mma #4 · smem 0x0112 bank 4 · line 64") {
@@ -436,51 +322,6 @@ func TestNoTerminal(t *testing.T) {
 	}
 	if out.Len() > 0 {
 		t.Errorf("wrote %q", out.String())
-	}
-}
-
-func TestChangedConfigurationRunsLikeAKey(t *testing.T) {
-	old := &configs.Config{Shape: "validation", Gate: "none", Palette: "cividis", Mouse: true}
-	d := started(t, 80, 24, plainLook, func(o *Options) { o.Config = old })
-	d.command("seed 4")
-	now := *old
-	now.Faults, now.Palette = []string{"p-stale-m"}, "grey"
-	d.send(configMsg{config: &now})
-	if got := d.last(); !reflect.DeepEqual(got.Faults, now.Faults) || got.Seed != 4 {
-		t.Errorf("ran %+v", got)
-	}
-	if d.m.th.Palette != "grey" {
-		t.Errorf("palette %s", d.m.th.Palette)
-	}
-	d.hasStatus("configuration: palette grey, faults p-stale-m")
-	n := len(d.e.asked())
-	d.send(configMsg{config: &now})
-	d.send(configMsg{err: errors.New("tilescope.yaml:3:1: no such key")})
-	d.hasStatus("tilescope.yaml:3:1")
-	if len(d.e.asked()) != n {
-		t.Error("nothing changed, and yet it ran")
-	}
-}
-
-func TestPinnedRunComesBack(t *testing.T) {
-	d := started(t, 120, 40, plainLook).press("4", "a").command("fault p-stale-m")
-	again := started(t, 120, 40, plainLook, withState(d.m.remembered())).press("4")
-	for _, want := range []string{"A stage2 validation", "B stage2 p-stale-m"} {
-		if !contains(again.text(), want) {
-			t.Errorf("no %q:\n%s", want, again.text())
-		}
-	}
-}
-
-func TestVariantWithoutTheShapeBringsOne(t *testing.T) {
-	d := started(t, 80, 24, plainLook, withRequest(debugkern.Request{Target: "stage2", Shape: "1,1,32,64"})).command("variant stage1")
-	if got := d.last(); got.Target != "stage1" || got.Shape != "1,1,32,64" {
-		t.Errorf("a shape in numbers should stay: ran %+v", got)
-	}
-	d.m.req.Shape = "huge"
-	d.command("variant scalar").hasStatus("it has no huge")
-	if got := d.last(); got.Target != "scalar" || got.Shape != "small" {
-		t.Errorf("ran %+v", got)
 	}
 }
 

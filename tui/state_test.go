@@ -1,0 +1,93 @@
+package tui
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+
+	"tilescope/configs"
+	"tilescope/debugkern"
+	"tilescope/tui/keymap"
+)
+
+func TestStateSurvives(t *testing.T) {
+	dir := t.TempDir()
+	keep := func(o *Options) { o.StateDir = dir }
+	d := started(t, 120, 40, plainLook, keep).command("fault p-stale-m").command("seed 3")
+	d.press("2", "v", "c", "J", "L", "j", "m", "x")
+	if err := d.m.saveNow(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := configs.LoadState(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := started(t, 120, 40, plainLook, keep, withState(s))
+	if again.m.cursor != d.m.cursor || again.m.view != keymap.Tile || again.m.th.Palette != "viridis" {
+		t.Errorf("came back to %+v in %s with %s", again.m.cursor, again.m.view, again.m.th.Palette)
+	}
+	if got := again.last(); got.Seed != 3 || !reflect.DeepEqual(got.Faults, []string{"p-stale-m"}) {
+		t.Errorf("ran %+v", got)
+	}
+	if !reflect.DeepEqual(again.m.remembered(), d.m.remembered()) {
+		t.Errorf("remembered\n%+v\nexpected\n%+v", again.m.remembered(), d.m.remembered())
+	}
+	named := started(t, 120, 40, plainLook, withState(s), withRequest(debugkern.Request{Target: "scalar"}), func(o *Options) { o.Explicit = true })
+	if got := named.last(); got.Target != "scalar" || got.Seed != 0 {
+		t.Errorf("a named target should win: ran %+v", got)
+	}
+	if named.m.view != keymap.Pipe || named.m.th.Palette != "viridis" {
+		t.Errorf("a named target opened in %s with %s: it begins in Pipe, looking as it was left", named.m.view, named.m.th.Palette)
+	}
+	asked := started(t, 120, 40, plainLook, withState(s), withRequest(debugkern.Request{Target: "stage2", Shape: "small"}))
+	gone := *s
+	gone.Target = "no-longer-there"
+	if other := started(t, 120, 40, plainLook, withState(&gone)); asked.m.view != keymap.Pipe || other.m.view != keymap.Pipe {
+		t.Errorf("what is not taken up again opened in %s and %s", asked.m.view, other.m.view)
+	}
+}
+
+func TestStateIsSavedOnceQuiet(t *testing.T) {
+	dir := t.TempDir()
+	d := started(t, 80, 24, plainLook, func(o *Options) { o.StateDir = dir })
+	d.command("seed 9")
+	if s, err := configs.LoadState(dir); err != nil || s.Seed != 9 {
+		t.Errorf("state %+v, %v", s, err)
+	}
+	if cmd := d.m.saveDue(saveDueMsg{d.m.saved - 1}); cmd != nil {
+		t.Error("a superseded change was saved")
+	}
+}
+
+func TestChangedConfigurationRunsLikeAKey(t *testing.T) {
+	old := &configs.Config{Shape: "validation", Gate: "none", Palette: "cividis", Mouse: true}
+	d := started(t, 80, 24, plainLook, func(o *Options) { o.Config = old })
+	d.command("seed 4")
+	now := *old
+	now.Faults, now.Palette = []string{"p-stale-m"}, "grey"
+	d.send(configMsg{config: &now})
+	if got := d.last(); !reflect.DeepEqual(got.Faults, now.Faults) || got.Seed != 4 {
+		t.Errorf("ran %+v", got)
+	}
+	if d.m.th.Palette != "grey" {
+		t.Errorf("palette %s", d.m.th.Palette)
+	}
+	d.hasStatus("configuration: palette grey, faults p-stale-m")
+	n := len(d.e.asked())
+	d.send(configMsg{config: &now})
+	d.send(configMsg{err: errors.New("tilescope.yaml:3:1: no such key")})
+	d.hasStatus("tilescope.yaml:3:1")
+	if len(d.e.asked()) != n {
+		t.Error("nothing changed, and yet it ran")
+	}
+}
+
+func TestPinnedRunComesBack(t *testing.T) {
+	d := started(t, 120, 40, plainLook).press("4", "a").command("fault p-stale-m")
+	again := started(t, 120, 40, plainLook, withState(d.m.remembered())).press("4")
+	for _, want := range []string{"A stage2 validation", "B stage2 p-stale-m"} {
+		if !contains(again.text(), want) {
+			t.Errorf("no %q:\n%s", want, again.text())
+		}
+	}
+}
