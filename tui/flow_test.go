@@ -31,7 +31,7 @@ func TestFaultShowsGuiltyTaintedAndFirstBad(t *testing.T) {
 		t.Fatalf("ran %+v", got)
 	}
 	d.press("1")
-	for _, want := range []string{"DIVERGE  guilty P", "tainted U O", "[✗24"} {
+	for _, want := range []string{"DIVERGE  uninitialised sP · guilty P", "tainted U O", "[✗24"} {
 		if !contains(d.text(), want) {
 			t.Errorf("Pipe does not say %q:\n%s", want, d.text())
 		}

@@ -186,6 +186,7 @@ func (m *Model) showRaces() {
 		d.Findings = m.run.report.Findings
 		d.Hint = fmt.Sprintf("%s diagnoses: every checker, several schedules, causes with their proof. The run itself was watched for bad accesses, barriers and what was never written, not for races.", key)
 	}
+	m.pane.pipe.SetCauses(d.Causes, d.Diagnosed)
 	q.shown = d.Findings
 	m.pane.races.SetData(d)
 	m.showLook()

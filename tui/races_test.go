@@ -253,6 +253,22 @@ func TestDiagnosisTellsItsStory(t *testing.T) {
 	}
 }
 
+// TestPipeNamesTheCause: what was found of memory or order stands in front of the stages that are guilty by what was captured,
+// a finding of the run at once and a diagnosis's causes once there is one; of another run nothing is said.
+func TestPipeNamesTheCause(t *testing.T) {
+	d, _ := diagnosedDriver(t, 120, 40, plainLook)
+	if d.press("1"); !contains(d.text(), "DIVERGE  race on m_smem · fragment table · guilty P") || contains(d.text(), "what was captured may be spoilt") {
+		t.Errorf("the causes do not lead:\n%s", d.text())
+	}
+	if text := d.m.pane.pipe.Text(); !strings.Contains(text, "cause\trace on m_smem between") || !strings.Contains(text, missingOf(fakeFindings()[0])) {
+		t.Errorf("no cause among the details:\n%s", text)
+	}
+	d.command("seed 4")
+	if !contains(d.text(), "DIVERGE  uninitialised sP · guilty P") || contains(d.text(), "race on m_smem") || !strings.Contains(d.m.pane.pipe.Text(), "what was captured may be spoilt by it too") {
+		t.Errorf("another run is told another's causes:\n%s", d.text())
+	}
+}
+
 func TestAdviceIsFoldedAndFiltered(t *testing.T) {
 	d, _ := diagnosedDriver(t, 120, 40, plainLook)
 	if contains(d.text(), "bank-conflict") {

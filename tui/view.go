@@ -139,6 +139,7 @@ func (m *Model) showRun() {
 		m.pane.pipe.SetData(pipe.Data{Plan: m.outline(), Message: m.idle()})
 	} else {
 		d := pipeData(m.run)
+		d.Hint = fmt.Sprintf("what was captured may be spoilt by it too: %s in view Races says what comes first", m.keys.Label(keymap.Diff))
 		m.pane.pipe.SetData(d)
 	}
 	m.pane.pipe.SetPlace(m.at())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // nothing is the share of the error below which a cause explains none of it, and everything that above which it explains all.
@@ -46,6 +47,24 @@ func shareOf(c *Cause) float64 {
 		return 0
 	}
 	return math.Round(100 * float64(*c.Share))
+}
+
+// Short is a cause in a few words, without its place: "race on sP, U_smem".
+func (c *Cause) Short() string {
+	on := strings.Join(c.Place.Variables, ", ")
+	if on == "" {
+		on = c.Place.Variable
+	}
+	switch {
+	case c.Kind == kindStage:
+		short, _, _ := strings.Cut(c.Title, ", first")
+		return short
+	case c.Kind == kindTable:
+		return strings.TrimSpace("fragment table " + on)
+	case on != "":
+		return c.Kind + " on " + on
+	}
+	return c.Kind
 }
 
 // ShareText says how much of the error goes when this cause alone is put right; "" where that could not be tried.

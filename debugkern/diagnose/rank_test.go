@@ -37,3 +37,20 @@ func TestRank(t *testing.T) {
 		}
 	}
 }
+
+// What a cause is called where there is room for a few words.
+func TestShort(t *testing.T) {
+	for _, c := range []struct {
+		cause Cause
+		want  string
+	}{
+		{Cause{Kind: "race", Title: "race on sP, U_smem between k.cu:1 and line 2", Place: Place{Variable: "sP", Variables: []string{"sP", "U_smem"}}}, "race on sP, U_smem"},
+		{Cause{Kind: kindStage, Title: "arithmetic of stage P, first at kv tile 0 (8,0): 1, should be 2"}, "arithmetic of stage P"},
+		{Cause{Kind: kindTable, Title: "fragment table LUT, a lut", Place: Place{Variable: "LUT"}}, "fragment table LUT"},
+		{Cause{Kind: "barrier", Title: "barrier 1 at k.cu:3 is for 128 threads"}, "barrier"},
+	} {
+		if got := c.cause.Short(); got != c.want {
+			t.Errorf("%s: %q, want %q", c.cause.Title, got, c.want)
+		}
+	}
+}

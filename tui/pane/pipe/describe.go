@@ -2,6 +2,7 @@ package pipe
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tilescope/debugkern"
@@ -67,8 +68,22 @@ func (p *Pane) describe(w int) []entry {
 	if x := p.row(p.at.Stage); x != nil && x.doc != nil {
 		p.stage(x, say)
 	}
+	for i := range p.data.Causes {
+		c := &p.data.Causes[i]
+		name := "cause"
+		if c.Beside {
+			name = "also found"
+		}
+		say(name, p.Theme.Wrong, "%s", c.Title)
+		if c.Advice != "" {
+			say("", p.Theme.Text, "%s", c.Advice)
+		}
+	}
 	for i := range r.Findings {
 		p.finding(&r.Findings[i], say)
+	}
+	if !p.data.Diagnosed && p.data.Hint != "" && len(r.Guilty) > 0 && slices.ContainsFunc(r.Findings, spoils) {
+		say("", p.Theme.Dim, "%s", p.data.Hint)
 	}
 	if r.Error != nil {
 		say("error", p.Theme.Wrong, "%s: %s%s", r.Error.Stage, r.Error.Message, place(r.Error.Source))
@@ -77,6 +92,11 @@ func (p *Pane) describe(w int) []entry {
 	p.output(r.Output, say)
 	p.run(r, say)
 	return out
+}
+
+// spoils reports whether a finding is of memory or of order: it may change what is captured, and when.
+func spoils(f debugkern.FindingDoc) bool {
+	return f.Severity == "error" && slices.Contains([]string{"uninitialised", "race", "cp-async", "barrier", "deadlock", "out-of-bounds", "misaligned", "overlap"}, f.Kind)
 }
 
 type sayer func(name string, style theme.Style, format string, args ...any)

@@ -71,7 +71,8 @@ func (p *Pane) note() string {
 	return fmt.Sprintf("%d kv tiles", n)
 }
 
-// verdictLine: ✗ DIVERGE  guilty P 0,0,0 kv 1 · tainted U O · 2 findings · output ok
+// verdictLine: ✗ DIVERGE  uninitialised sP · guilty P 0,0,0 kv 1 · tainted U O · 2 findings · output ok. A stage is guilty by
+// what was captured of it, and what went wrong with memory or order may have spoilt that as well: so it stands in front.
 func (p *Pane) verdictLine(w int) string {
 	l := p.Theme.Line(w)
 	r := p.data.Report
@@ -87,6 +88,9 @@ func (p *Pane) verdictLine(w int) string {
 		l.Add(p.Theme.Dim, sep).Add(s, p.Theme.Fit(text, l.Left()))
 		sep = " · "
 	}
+	for _, text := range p.accused(r) {
+		part(p.Theme.Wrong, text)
+	}
 	for i, g := range r.Guilty {
 		text := g.Stage + " " + guiltyPlace(g)
 		if i == 0 {
@@ -100,13 +104,32 @@ func (p *Pane) verdictLine(w int) string {
 	if list := stagesOf(r, debugkern.Off); list != "" {
 		part(p.Theme.Off, "off "+list)
 	}
-	if n := len(r.Findings); n > 0 {
+	if n := len(r.Findings); n > 1 || n == 1 && len(p.accused(r)) == 0 {
 		part(p.Theme.Wrong, theme.Count(n, "finding"))
 	}
 	if r.Output != nil {
 		part(p.Theme.Verdict(r.Output.Verdict), "output "+r.Output.Verdict)
 	}
 	return l.Done()
+}
+
+// accused names what is at fault beside the stages: the causes of a diagnosis, else the first finding that is an error.
+func (p *Pane) accused(r *debugkern.Report) []string {
+	var out []string
+	for i := range p.data.Causes {
+		if c := &p.data.Causes[i]; !c.Beside {
+			out = append(out, c.Short())
+		}
+	}
+	if out != nil {
+		return out
+	}
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Severity == "error" {
+			return []string{strings.TrimSpace(f.Kind + " " + f.Variable)}
+		}
+	}
+	return nil
 }
 
 func guiltyPlace(g debugkern.Guilty) string {

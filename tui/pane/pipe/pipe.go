@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/diagnose"
 	"tilescope/probes"
 	"tilescope/tui/theme"
 )
@@ -23,6 +24,10 @@ type Data struct {
 	Viewer  debugkern.Viewer
 	Summary *Summary
 	Message string // where there is no run
+
+	Causes    []diagnose.Cause // of a diagnosis of this run, as far as there is one
+	Diagnosed bool             // it is over
+	Hint      string           // how to come by one
 }
 
 // Panes of the view, as focus counts them.
@@ -84,6 +89,12 @@ func (p *Pane) SetData(d Data) {
 		}
 	}
 	p.scroll = 0
+	p.refresh()
+}
+
+// SetCauses shows what a diagnosis of the run has found so far, and whether it is over.
+func (p *Pane) SetCauses(causes []diagnose.Cause, over bool) {
+	p.data.Causes, p.data.Diagnosed = causes, over
 	p.refresh()
 }
 
