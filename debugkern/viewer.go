@@ -35,7 +35,7 @@ func (r *Run) Tile(p Place) TileVerdict {
 func (r *Run) Captured() probes.StageSet { return r.state.r.stages }
 
 // BadRows names the rows that all locally bad cells of a stage are in, and whose they are, "" where there are none or rows of
-// every warp are among them: "rows 8 to 15 of the tile alone (warp 1's, if each of 4 warps has 8 rows)".
+// more than half of the warps are among them: "rows 8 to 15 of the tile alone (warp 1's, if each of 4 warps has 8 rows)".
 func (r *Run) BadRows(s probes.Stage) string {
 	if res := r.state.judged.Stage(s); res != nil {
 		return res.Rows

@@ -85,7 +85,7 @@ type StageResult struct {
 	Local, Global Stats
 	FirstBad      *Cell
 	// Rows names the rows that all locally bad cells are in, and whose they are: "rows 8 to 15 of the tile alone (warp 1's, …)";
-	// "" where there are none or rows of every warp are among them.
+	// "" where there are none or rows of more than half of the warps are among them.
 	Rows         string
 	Fingerprints []Fingerprint // filled by Explain, best first
 }

@@ -225,8 +225,8 @@ func (t *trial) scene(sc *scene, at spot) {
 		}
 		r.fits += fits
 		for k, c := range sc.bad {
-			if fits > 0 && math.IsNaN(v[k]) || !sc.within(c, v[k], pre[k]) {
-				continue // a fit through a NaN is NaN wherever it is asked, and explains nothing
+			if math.IsNaN(v[k]) || !sc.within(c, v[k], pre[k]) {
+				continue // NaN says nothing of a cell, or follows from any NaN among the operands: it explains no NaN
 			}
 			r.hits++
 			if r.example == "" || at.before(r.at) {
@@ -250,7 +250,7 @@ func fitText(name string, fits int, v, ref float64) string {
 }
 
 // report turns runs into fingerprints: best first; of those that do as well the one with fewer fitted numbers stands. A
-// transform says nothing of the cells that are right, so where those have rows of their own, rows says it.
+// transform says nothing of the cells that are right, so where those have rows of their own, rows says it with the best.
 func (t *trial) report(bad int, rows string) []Fingerprint {
 	if rows != "" {
 		rows = "all in " + rows + "; "
@@ -271,6 +271,9 @@ func (t *trial) report(bad int, rows string) []Fingerprint {
 		}
 		if slices.ContainsFunc(kept, beaten) || len(kept) == mostReported {
 			continue
+		}
+		if len(kept) > 0 {
+			rows = "" // said once
 		}
 		kept = append(kept, r)
 		out = append(out, Fingerprint{

@@ -153,6 +153,8 @@ func (k toy) row(b *attn.Block, x *attn.Tile, t, i int, m, l []float64, u, stale
 			p[j] = f32(p[j] / l[i])
 		case k.fault == "p-warp-1" && i/8 == 1, k.fault == "p-odd-warps" && i/8%2 == 1, k.fault == "p-row" && i == 9:
 			p[j] = f32(p[j] * 1.5)
+		case k.fault == "p-nan" && i%8 == 1:
+			p[j] = math.NaN()
 		}
 		p[j] = f16(p[j])
 		if k.fault == "p-stale-columns" && j >= x.Keys {

@@ -30,8 +30,9 @@ func (s *rowSet) merge(o *rowSet) {
 	}
 }
 
-// text says in which rows all bad cells are and which warps have those; "" where rows of every warp are among them. Which
-// warp has a row is not known here, so it is said on condition: the shares of warps that divide a tile's rows evenly.
+// text says in which rows all bad cells are and which warps have those; "" where rows of more than half of the warps are
+// among them. Which warp has a row is not known here, so it is said on condition: the shares of warps that divide a tile's
+// rows evenly.
 func (s *rowSet) text(sp *probes.StagePlan, warps int) string {
 	if warps < 2 || sp.Rows%warps != 0 || !slices.Contains(s.bad, true) {
 		return ""
@@ -45,7 +46,7 @@ func (s *rowSet) text(sp *probes.StagePlan, warps int) string {
 			names = append(names, fmt.Sprint(r/per))
 		}
 	}
-	if len(names) == len(share) {
+	if 2*len(names) > len(share) {
 		return ""
 	}
 	rows, who := ranges(s.bad), "warp "+names[0]+"'s"

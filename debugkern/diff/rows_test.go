@@ -52,10 +52,30 @@ func TestRowsJudged(t *testing.T) {
 		t.Errorf("every warp with a judged row has a bad one, and yet: %q", got)
 	}
 	s.judged = 32
-	if got, want := s.text(sp, 4), "rows 0, 9 and 16 of the tile alone (those of warps 0, 1 and 2, if each of 4 warps has 8 rows)"; got != want {
+	if got := s.text(sp, 4); got != "" {
+		t.Errorf("three of four warps, and yet: %q", got)
+	}
+	if got, want := s.text(sp, 8), "rows 0, 9 and 16 of the tile alone (those of warps 0, 2 and 4, if each of 8 warps has 4 rows)"; got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	if got := s.text(sp, 1); got != "" {
 		t.Errorf("one warp has all rows, and yet: %q", got)
+	}
+}
+
+// A prediction that is no number says nothing of a cell: no transform is told to explain a NaN.
+func TestNothingExplainsNaN(t *testing.T) {
+	ref := reference(t, configstest.Plan(t, "stage2", "validation", probes.GateNone), 3, attn.Options{})
+	j := judged(t, ref, toy{ref.Inputs(), ref, "p-nan"}.run())
+	if err := j.Explain(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []probes.Stage{probes.StageP, probes.StageU} {
+		for _, f := range j.Stage(s).Fingerprints {
+			t.Errorf("%s, wrong by NaN alone, looks like %s %s: %s", s, f.Name, f.Value, f.Evidence)
+		}
+	}
+	if p := j.Stage(probes.StageP); p.Verdict != Wrong || p.Local.Nonfinite != p.Local.Bad {
+		t.Errorf("P is %s, %d of %d bad cells are NaN", p.Verdict, p.Local.Nonfinite, p.Local.Bad)
 	}
 }
