@@ -171,7 +171,7 @@ func (e *execution) plainRuns() bool {
 func (e *execution) unseen(findings []target.Finding) []target.Finding {
 	return slices.DeleteFunc(slices.Clone(findings), func(f target.Finding) bool {
 		return slices.ContainsFunc(e.st.result.Findings, func(g target.Finding) bool {
-			return f.Kind == g.Kind && f.Variable == g.Variable && f.Message == g.Message || stuckAt(&f, &g)
+			return f.Kind == g.Kind && f.Variable == g.Variable && f.Message == g.Message || stuckAt(&f, &g) || unwrittenBy(&f, &g)
 		})
 	})
 }

@@ -134,6 +134,20 @@ func TestWhatExplainsNothing(t *testing.T) {
 	}
 }
 
+// TestToldOnce: a read that comes before the write which a race lets come late is the race's consequence in every build that
+// was executed, and no finding of its own beside it.
+func TestToldOnce(t *testing.T) {
+	d := run(t, "stage2", "small", "sync-s")
+	for _, f := range d.Findings {
+		switch {
+		case f.Kind == "uninitialised":
+			t.Errorf("told beside the race: %s", f.Message)
+		case f.Kind == "race" && (!strings.Contains(f.Consequence, "nobody has written") || !strings.Contains(f.Consequence, "schedules")):
+			t.Errorf("%s: its consequences are %q", f.Message, f.Consequence)
+		}
+	}
+}
+
 // withoutFragmentSync writes stage2 with a fault as somebody's own kernel, and without the __syncwarp between storing a
 // fragment and reading it: two faults that no build of the archive has together. It returns the manifest's path.
 func withoutFragmentSync(t *testing.T, fault string) string {

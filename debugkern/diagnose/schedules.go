@@ -59,7 +59,7 @@ func (q *inquiry) schedules() error {
 		}
 		for _, i := range s.cause.Findings {
 			if f := &q.doc.Findings[i]; slices.Contains(racing, f.Kind) {
-				f.Consequence = own.Says
+				f.Consequence = strings.TrimPrefix(f.Consequence+"; "+own.Says, "; ")
 			}
 		}
 	}
