@@ -168,7 +168,7 @@ func (p *Pane) statsStyle(s debugkern.ErrorStats) theme.Style {
 }
 
 func statsText(s debugkern.ErrorStats) string {
-	text := fmt.Sprintf("bad %d/%d · max %.3g = %d ulp · worst %.3g, its bound %.3g", s.Bad, s.Cells,
+	text := fmt.Sprintf("bad %d/%d · max %.3g, at most %d ulp · worst %.3g, its bound %.3g", s.Bad, s.Cells,
 		float64(s.MaxAbs), s.MaxULP, float64(s.Error), float64(s.Bound))
 	if s.Nonfinite > 0 {
 		text += fmt.Sprintf(" · %d not finite", s.Nonfinite)
