@@ -26,28 +26,44 @@ const (
 )
 
 // Explain fills the fingerprints of every wrong stage: transforms of the right tile, tried on all of the stage's wrong
-// tiles. It walks the blocks again and may be called once, after Judge; it returns ctx's error if cancelled.
+// tiles, stages beside each other. It walks the blocks again and may be called once, after Judge; it returns ctx's error if
+// cancelled.
 func (j *Judgement) Explain(ctx context.Context) error {
+	errs := make([]error, len(j.Stages))
+	var wg sync.WaitGroup
 	for i := range j.Stages {
 		s := &j.Stages[i]
 		if s.Verdict != Wrong {
 			continue
 		}
-		tiles := j.wrongTiles(s.Stage)
-		sample := pick(tiles, sampleTiles)
-		trial, err := j.try(ctx, s.Stage, sample, hypotheses(j.ref, s.Stage))
-		if err != nil {
+		work := func() { errs[i] = j.explain(ctx, s) }
+		if j.opt.Parallel == 1 {
+			work()
+		} else {
+			wg.Go(work)
+		}
+	}
+	wg.Wait()
+	j.exact = nil
+	return cmp.Or(errs...)
+}
+
+// explain fills the fingerprints of one wrong stage.
+func (j *Judgement) explain(ctx context.Context, s *StageResult) error {
+	tiles := j.wrongTiles(s.Stage)
+	sample := pick(tiles, sampleTiles)
+	trial, err := j.try(ctx, s.Stage, sample, hypotheses(j.ref, s.Stage))
+	if err != nil {
+		return err
+	}
+	trial.keep(samplePasses)
+	all := trial
+	if len(sample) < len(tiles) && len(trial.runs) > 0 {
+		if all, err = j.try(ctx, s.Stage, tiles, trial.survivors()); err != nil {
 			return err
 		}
-		trial.keep(samplePasses)
-		all := trial
-		if len(sample) < len(tiles) && len(trial.runs) > 0 {
-			if all, err = j.try(ctx, s.Stage, tiles, trial.survivors()); err != nil {
-				return err
-			}
-		}
-		s.Fingerprints = all.report(s.Local.Bad, s.Rows)
 	}
+	s.Fingerprints = all.report(s.Local.Bad, s.Rows)
 	return nil
 }
 

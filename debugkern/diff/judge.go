@@ -116,21 +116,24 @@ func (j *judge) merge(o *judge) {
 // keptBlocks is up to how many blocks the reference's values are kept for Explain, some hundred kilobytes each.
 const keptBlocks = 64
 
-// exactBlock is what the reference computes for a block of the range. Every block is asked for by one goroutine at a time.
+// exactBlock is what the reference computes for a block of the range.
 func (j *Judgement) exactBlock(i int) *attn.Block {
-	if j.exact == nil {
-		return j.ref.Compute(j.opt.Range.Block(i))
+	if j.exact != nil {
+		if b := j.exact[i]; b != nil {
+			return b
+		}
 	}
-	if j.exact[i] == nil {
-		j.exact[i] = j.ref.Compute(j.opt.Range.Block(i))
-	}
-	return j.exact[i]
+	return j.ref.Compute(j.opt.Range.Block(i))
 }
 
 // block judges all tiles of one block that were captured.
 func (j *judge) block(i int) {
 	w, r := j.w, j.opt.Range
-	w.begin(j.exactBlock(i))
+	exact := j.exactBlock(i)
+	if j.exact != nil {
+		j.exact[i] = exact
+	}
+	w.begin(exact)
 	j.stage(probes.StageQ, 0)
 	for t := range min(len(w.blk.Tiles), r.TileLo+r.TileN) {
 		w.next()
