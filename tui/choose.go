@@ -28,51 +28,49 @@ func (m *Model) manifest() (*configs.Manifest, string) {
 	return nil, ""
 }
 
-// choose starts a run of req if the manifest takes it. A fault that can do nothing on the shape brings its own shape; what
-// was done besides is said.
+// choose starts a run of req if the manifest takes it; what was done besides is said.
 func (m *Model) choose(req debugkern.Request, said string) tea.Cmd {
-	man, variant, err := m.opt.Engine.Catalogue().Lookup(req.Target)
-	if err != nil {
-		if man, variant = m.manifest(); man == nil || m.req.Target != req.Target {
-			m.complain(err.Error())
-			return nil
-		}
-	}
-	sel, err := man.Select(variant, req.Set, req.Faults, req.Gate)
+	fit, note, err := m.fitting(req)
 	if err != nil {
 		m.complain(oneLine(err))
 		return nil
 	}
-	if req.Inputs == "" {
-		note, err := m.suit(man, sel, &req)
-		if err != nil {
-			m.complain(oneLine(err))
-			return nil
-		}
-		said += note
+	switch {
+	case len(fit.Faults) == 0:
+		m.before = ""
+	case fit.Shape != req.Shape && m.before == "":
+		m.before = shapeName(req)
 	}
-	m.say(said)
-	return m.start(req)
+	m.say(said + note)
+	return m.start(fit)
 }
 
-// suit gives the request a shape on which its faults can do something.
-func (m *Model) suit(man *configs.Manifest, sel *configs.Selection, req *debugkern.Request) (note string, err error) {
-	refused, other, err := unsuited(man, sel, shapeName(*req))
+// fitting is a request as it can be run, and what about it had to change: a fault that can do nothing on the shape brings its own
+// shape.
+func (m *Model) fitting(req debugkern.Request) (fit debugkern.Request, note string, err error) {
+	man, variant, err := m.opt.Engine.Catalogue().Lookup(req.Target)
+	if err != nil {
+		if man, variant = m.manifest(); man == nil || m.req.Target != req.Target {
+			return req, "", err
+		}
+	}
+	sel, err := man.Select(variant, req.Set, req.Faults, req.Gate)
+	if err != nil || req.Inputs != "" {
+		return req, "", err
+	}
+	refused, other, err := unsuited(man, sel, shapeName(req))
 	if refused == nil {
-		return "", err
+		return req, "", err
 	}
 	to, known := man.Shape(other)
 	if !known {
-		return "", err
+		return req, "", err
 	}
 	if _, again := sel.Resolve(to); again != nil {
-		return "", err
-	}
-	if m.before == "" {
-		m.before = shapeName(*req)
+		return req, "", err
 	}
 	req.Shape = other
-	return fmt.Sprintf(" · shape %s (it needs %s)", other, refused.That), nil
+	return req, fmt.Sprintf(" · shape %s (it needs %s)", other, refused.That), nil
 }
 
 // unsuited is why a selection's fault can do nothing on a shape, and the name of one on which it does; nil where that is not
@@ -187,36 +185,47 @@ func (m *Model) shapeBack(req *debugkern.Request) string {
 	if m.before == "" || len(req.Faults) > 0 {
 		return ""
 	}
-	req.Shape, m.before = m.before, ""
+	req.Shape = m.before
 	return " · shape " + req.Shape + " again"
 }
 
-// stepFlag sets a flag to the n-th value after its own.
-func (m *Model) stepFlag(name string, n int) tea.Cmd {
-	man, variant := m.manifest()
-	if man == nil || man.Flag(name) == nil {
-		m.complain("no flag " + name)
-		return nil
-	}
-	sel, err := man.Select(variant, m.req.Set, nil, m.req.Gate)
+// take chooses what a switch has made of the request, or says why it makes nothing of it.
+func (m *Model) take(req debugkern.Request, said string, err error) tea.Cmd {
 	if err != nil {
 		m.complain(oneLine(err))
 		return nil
 	}
-	values := man.Flag(name).Values
-	i := slices.Index(values, sel.Flags[name]) + n
-	return m.setFlag(name, values[((i%len(values))+len(values))%len(values)])
+	return m.choose(req, said)
 }
 
-// setFlag puts a flag's value on top of the variant. A value that takes the kernel off the base of a fault that is on is
-// refused, with the reason.
-func (m *Model) setFlag(name string, value int) tea.Cmd {
+func (m *Model) stepFlag(name string, n int) tea.Cmd    { return m.take(m.withStep(name, n)) }
+func (m *Model) setFlag(name string, value int) tea.Cmd { return m.take(m.withFlag(name, value)) }
+func (m *Model) chooseGate(g probes.Gate) tea.Cmd       { return m.take(m.withGate(g)) }
+func (m *Model) toggleFault(name string) tea.Cmd        { return m.take(m.withFault(name)) }
+
+// withStep is the request with a flag at the n-th value after its own.
+func (m *Model) withStep(name string, n int) (req debugkern.Request, said string, err error) {
+	man, variant := m.manifest()
+	if man == nil || man.Flag(name) == nil {
+		return req, "", fmt.Errorf("no flag %s", name)
+	}
+	sel, err := man.Select(variant, m.req.Set, nil, m.req.Gate)
+	if err != nil {
+		return req, "", err
+	}
+	values := man.Flag(name).Values
+	i := slices.Index(values, sel.Flags[name]) + n
+	return m.withFlag(name, values[((i%len(values))+len(values))%len(values)])
+}
+
+// withFlag is the request with a flag's value on top of the variant. A value that takes the kernel off the base of a fault that
+// is on is refused, with the reason.
+func (m *Model) withFlag(name string, value int) (req debugkern.Request, said string, err error) {
 	man, variant := m.manifest()
 	if man == nil {
-		m.complain("no manifest for " + m.req.Target)
-		return nil
+		return req, "", fmt.Errorf("no manifest for %s", m.req.Target)
 	}
-	req := clone(m.req)
+	req = clone(m.req)
 	if req.Set == nil {
 		req.Set = map[string]string{}
 	}
@@ -227,17 +236,16 @@ func (m *Model) setFlag(name string, value int) tea.Cmd {
 	for _, f := range m.req.Faults {
 		if _, err := man.Select(variant, req.Set, []string{f}, probes.GateNone); err != nil {
 			if _, alone := man.Select(variant, req.Set, nil, probes.GateNone); alone == nil {
-				m.complain(fmt.Sprintf("%s stays as it is: %s; or switch the fault off", name, oneLine(err)))
-				return nil
+				return req, "", fmt.Errorf("%s stays as it is: %w; or switch the fault off", name, err)
 			}
 		}
 	}
-	return m.choose(req, fmt.Sprintf("%s=%d", name, value))
+	return req, fmt.Sprintf("%s=%d", name, value), nil
 }
 
-// chooseGate selects a gate, or none where it is selected already: gates exclude each other.
-func (m *Model) chooseGate(g probes.Gate) tea.Cmd {
-	req := clone(m.req)
+// withGate is the request under a gate, or under none where it is that one already: gates exclude each other.
+func (m *Model) withGate(g probes.Gate) (req debugkern.Request, said string, err error) {
+	req = clone(m.req)
 	if req.Gate == g {
 		g = probes.GateNone
 	}
@@ -245,29 +253,28 @@ func (m *Model) chooseGate(g probes.Gate) tea.Cmd {
 	if g != probes.GatePV {
 		req.Inject = ""
 	}
-	return m.choose(req, "gate "+g.String())
+	return req, "gate " + g.String(), nil
 }
 
-// toggleFault switches a fault. One planted in another variant brings that variant.
-func (m *Model) toggleFault(name string) tea.Cmd {
+// withFault is the request with a fault switched. One planted in another variant brings that variant.
+func (m *Model) withFault(name string) (req debugkern.Request, said string, err error) {
 	man, variant := m.manifest()
 	if man == nil || man.Fault(name) == nil {
-		m.complain("no fault " + name + " in " + m.req.Target)
-		return nil
+		return req, "", fmt.Errorf("no fault %s in %s", name, m.req.Target)
 	}
-	req := clone(m.req)
+	req = clone(m.req)
 	if i := slices.Index(req.Faults, name); i >= 0 {
 		req.Faults = slices.Delete(req.Faults, i, i+1)
-		return m.choose(req, name+" off"+m.shapeBack(&req))
+		return req, name + " off" + m.shapeBack(&req), nil
 	}
-	said := name + " on"
+	said = name + " on"
 	if _, err := man.Select(variant, req.Set, []string{name}, probes.GateNone); err != nil {
 		base := man.Fault(name).Base
 		said += fmt.Sprintf(" · target %s: it is planted there", base)
 		req.Target, req.Set = base, nil
 	}
 	req.Faults = append(req.Faults, name)
-	return m.choose(req, said)
+	return req, said, nil
 }
 
 func (m *Model) chooseShape(name string) tea.Cmd {

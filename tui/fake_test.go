@@ -26,6 +26,7 @@ type fakeEngine struct {
 	fail     error
 	trouble  error
 	bisected [2]debugkern.Request
+	built    [][]debugkern.Request // what was to be built ahead, each time
 	gpu      fakeGPU
 }
 
@@ -39,6 +40,13 @@ func newEngine(t testing.TB) *fakeEngine {
 }
 
 func (e *fakeEngine) Trouble() error { return e.trouble }
+
+// Ahead notes what was to be built.
+func (e *fakeEngine) Ahead(_ context.Context, reqs []debugkern.Request) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.built = append(e.built, reqs)
+}
 
 func (e *fakeEngine) Catalogue() *configs.Catalogue { return e.cat }
 

@@ -49,6 +49,7 @@ type ranMsg struct {
 // start runs a request in the background in place of whatever runs now.
 func (m *Model) start(req debugkern.Request) tea.Cmd {
 	m.job.stop()
+	m.ahead.stop()
 	m.req = req
 	ctx, cancel := context.WithCancel(m.ctx)
 	m.job = job{gen: m.job.gen + 1, active: true, ctx: ctx, cancel: cancel, updates: make(chan debugkern.Progress, 1)}
@@ -153,7 +154,7 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 		return tea.Batch(m.watchGPU(), m.watchSource())
 	}
 	m.tellTrouble()
-	cmd := tea.Batch(m.moved(), m.loadFragments(), m.changed(), m.repin(), m.watchGPU(), m.watchSource(), m.askScene())
+	cmd := tea.Batch(m.moved(), m.loadFragments(), m.changed(), m.repin(), m.watchGPU(), m.watchSource(), m.askScene(), m.aimAhead())
 	if m.versus.after == msg.gen {
 		return tea.Batch(cmd, m.compare(""))
 	}

@@ -61,6 +61,7 @@ type Model struct {
 	frag   fragments
 	lane   []string // the lane at the cursor, beside a very wide tile
 	task   task
+	ahead  ahead
 	versus versus
 	sweep  sweep
 	walk   walking
@@ -260,6 +261,8 @@ func (m *Model) reported(msg tea.Msg) (cmd tea.Cmd) {
 		cmd = m.raceMsg(msg)
 	case sourceMsg:
 		cmd = m.sourceLooked(msg)
+	case aheadDueMsg:
+		cmd = m.aheadDue(msg)
 	}
 	return cmd
 }

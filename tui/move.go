@@ -32,9 +32,9 @@ func (m *Model) move(rows, cols int) tea.Cmd {
 		if cols != 0 {
 			return m.change(cols)
 		}
-		return m.scrolled(m.pane.flags.Move(rows))
+		return tea.Batch(m.scrolled(m.pane.flags.Move(rows)), m.aimAhead())
 	case partAbout:
-		return m.scrolled(m.pane.flags.Move(rows + cols))
+		return tea.Batch(m.scrolled(m.pane.flags.Move(rows+cols)), m.aimAhead())
 	case partGates, partNumbers:
 		return m.scrolled(m.pane.gates.Move(rows + cols))
 	case partKernel, partReference, partError, partEmulator:

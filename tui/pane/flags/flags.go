@@ -157,6 +157,20 @@ func (p *Pane) Selected() *Item {
 	return &p.data.Items[p.sel]
 }
 
+// Nearest lists the switches, those nearest to the selection first.
+func (p *Pane) Nearest() []Item {
+	var out []Item
+	for d := range len(p.data.Items) {
+		if i := p.sel - d; i >= 0 {
+			out = append(out, p.data.Items[i])
+		}
+		if i := p.sel + d; d > 0 && i < len(p.data.Items) {
+			out = append(out, p.data.Items[i])
+		}
+	}
+	return out
+}
+
 // Select puts the cursor on a switch.
 func (p *Pane) Select(k Kind, name string) bool {
 	for i, it := range p.data.Items {
