@@ -21,7 +21,7 @@ type BackendConfig struct {
 	// WorkerCommand starts a process that calls WorkerMain on its standard input and output and exits with its result.
 	WorkerCommand []string
 	Library       string // a driver library instead of the system's
-	// Cache keeps what the driver has assembled; nil: modules are assembled once a process.
+	// Cache remembers what the driver's compiler said of a module; nil: modules are compiled once a process.
 	Cache *cache.Cache
 }
 
@@ -202,6 +202,60 @@ func (b *Backend) call(ctx context.Context, f func(p *process) error) error {
 			continue
 		}
 		return err
+	}
+}
+
+// apart runs f with a worker while others may use it too: it waits for nobody's turn. What happens to the worker meanwhile is no
+// fault of f's, which then runs again with the next one.
+func (b *Backend) apart(ctx context.Context, f func(p *process) error) error {
+	for n := 1; ; n++ {
+		p, err := b.worker(ctx)
+		if err != nil {
+			return err
+		}
+		if err = f(p); err == nil || ctxErr(err) {
+			return err
+		}
+		lost := lostContext(err)
+		if lost || useless(p, err) {
+			b.dropIf(p)
+		}
+		if (lost || outside(err)) && n < attempts {
+			continue
+		}
+		return err
+	}
+}
+
+// lostContext reports that a call failed for what a kernel has done: nothing that loading can bring about.
+func lostContext(err error) bool {
+	var remote *remoteError
+	if !errors.As(err, &remote) {
+		return false
+	}
+	_, known := faults[remote.Code]
+	return known
+}
+
+// worker returns the process that serves the backend, with its device open; the turn is waited for only where there is none.
+func (b *Backend) worker(ctx context.Context) (*process, error) {
+	if p := b.running.Load(); p != nil {
+		return p, nil
+	}
+	if err := b.acquire(ctx); err != nil {
+		return nil, err
+	}
+	defer b.release()
+	err := b.ensure(ctx)
+	return b.proc, err
+}
+
+// dropIf ends a worker where it is still the backend's.
+func (b *Backend) dropIf(p *process) {
+	<-b.turn
+	defer b.release()
+	if b.proc == p {
+		b.drop()
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"tilescope/debugkern/cache"
-	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -456,20 +455,21 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// A text is assembled once: code and log are kept, for the next worker and the next process.
-func TestCodeIsKept(t *testing.T) {
+// The driver compiles a text once and is silent from then on: what it said is kept, for the next worker and the next
+// process, and is about the very code that is loaded.
+func TestCompilerLogIsKept(t *testing.T) {
 	const log = "ptxas info    : Compiling entry function 'local' for 'sm_90'\nptxas info    : Function properties for local\n" +
 		"    16 bytes stack frame, 12 bytes spill stores, 8 bytes spill loads\nptxas info    : Used 32 registers, 64 bytes smem\n"
 	want := target.Resources{Registers: 32, SharedBytes: 64, LocalBytes: 16, SpillStoreBytes: 12, SpillLoadBytes: 8, Arch: "sm_90"}
-	list := filepath.Join(t.TempDir(), "assembled")
+	compiled := filepath.Join(t.TempDir(), "compiled")
 	t.Setenv("FAKECUDA_LOG", log)
-	t.Setenv("FAKECUDA_ASSEMBLED", list)
-	assembled := func() int {
-		text, err := os.ReadFile(list)
+	t.Setenv("FAKECUDA_CACHE", compiled)
+	compilations := func() int {
+		text, err := os.ReadFile(compiled)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return bytes.Count(text, []byte("\n"))
+		return bytes.Count(text, []byte("\n")) - 1 // what launches are examined with is compiled too, once
 	}
 	cfg := fakeConfig(t)
 	cfg.Cache = cache.Open(t.TempDir(), 1<<20)
@@ -488,40 +488,29 @@ func TestCodeIsKept(t *testing.T) {
 	}
 	b, k := open()
 	killWorker(b)
-	if _, err := k.Launch(t.Context(), floats(12)); err != nil { // the next worker is given the same code
+	if _, err := k.Launch(t.Context(), floats(12)); err != nil { // the next worker gets it from the driver's cache
 		t.Fatal(err)
 	}
 	open()
-	if n := assembled(); n != 1 {
-		t.Errorf("assembled %d times", n)
+	if n := compilations(); n != 1 {
+		t.Errorf("%d compilations", n)
 	}
-	// what was kept is not what it should be: it is assembled again, not believed
-	for n, kept := range []code{{Image: k.code.Image, Log: strings.Replace(log, "Used 32", "Used 40", 1)}, {Image: []byte("nonsense"), Log: log}} {
-		b.remember(moduleText(t, "local"), &kept)
-		open()
-		if got := assembled(); got != n+2 {
-			t.Errorf("assembled %d times, want %d", got, n+2)
-		}
+	// what is remembered is about other code: it is compiled again, not believed
+	b.remember(k.text, jitRecord{Salt: k.jit.Salt, Log: strings.Replace(log, "Used 32", "Used 40", 1)})
+	open()
+	if n := compilations(); n != 2 {
+		t.Errorf("%d compilations", n)
 	}
+	// without a cache of ours the driver is asked again
 	cfg.Cache = nil
 	open()
-	if n := assembled(); n != 4 {
-		t.Errorf("assembled %d times", n)
+	if n := compilations(); n != 3 {
+		t.Errorf("%d compilations", n)
 	}
 }
 
-// moduleText is the text of an entry's module as the driver is given it.
-func moduleText(t *testing.T, entry string) []byte {
-	t.Helper()
-	var text bytes.Buffer
-	if err := (ptx.Printer{}).Print(&text, module(t, entry, "")); err != nil {
-		t.Fatal(err)
-	}
-	return text.Bytes()
-}
-
-// Modules are assembled while a kernel runs, and beside each other.
-func TestAssemblingBesideALaunch(t *testing.T) {
+// Modules are loaded while a kernel runs, and beside each other.
+func TestLoadingBesideALaunch(t *testing.T) {
 	hanging := filepath.Join(t.TempDir(), "hanging")
 	t.Setenv("FAKECUDA_HANGING", hanging)
 	b := openFake(t, "cuStreamSynchronize=hang")
@@ -538,32 +527,50 @@ func TestAssemblingBesideALaunch(t *testing.T) {
 		}
 		runtime.Gosched()
 	}
+	pid := b.WorkerPID()
 	var wg sync.WaitGroup
 	for _, entry := range []string{"partial", "vary", "print"} {
 		wg.Go(func() {
-			if c, err := b.assemble(t.Context(), moduleText(t, entry)); err != nil || !bytes.Contains(c.Image, []byte(entry)) {
+			if _, err := b.Load(t.Context(), module(t, entry, ""), entry); err != nil {
 				t.Errorf("%s: %v", entry, err)
 			}
 		})
 	}
 	wg.Wait()
+	if b.WorkerPID() != pid {
+		t.Error("loading cost a worker")
+	}
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("the launch: %v", err)
 	}
 }
 
-// What a kernel does to the worker while another module is assembled is no fault of that module's.
-func TestAssemblingSurvivesAFault(t *testing.T) {
+// Who does not wait for a module any more costs no worker.
+func TestLoadingIsGivenUp(t *testing.T) {
+	b := openFake(t, "cuLibraryLoadData@2=hang")
+	k := load(t, b, "copy")
+	pid := b.WorkerPID()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer cancel()
+	if _, err := b.Load(ctx, module(t, "vary", ""), "vary"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := k.Launch(t.Context(), floats(12)); err != nil || b.WorkerPID() != pid {
+		t.Errorf("a launch after it: %v, worker %d, before %d", err, b.WorkerPID(), pid)
+	}
+}
+
+// What a kernel does to the worker while another module is loaded is no fault of that module's.
+func TestLoadingSurvivesAFault(t *testing.T) {
 	for _, lost := range []string{"kill", "700"} {
-		b := openFake(t, "cuLinkComplete@2="+lost)
+		b := openFake(t, "cuLibraryLoadData@2="+lost)
 		load(t, b, "copy")
 		pid := b.WorkerPID()
 		load(t, b, "vary")
 		if b.WorkerPID() == pid {
 			t.Errorf("%s: the same worker goes on", lost)
 		}
-		good(t, b)
 	}
 }
 

@@ -15,7 +15,7 @@ var ErrNoDriver = errors.New("no CUDA driver found")
 var ErrNoDevice = errors.New("no CUDA device")
 
 // driver is the CUDA driver API, as far as launching needs it. A context belongs to a thread: every call but those of
-// driverVersion, devices and the link calls comes from the one OS thread that the worker has locked.
+// driverVersion, devices and the library calls comes from the one OS thread that the worker has locked.
 type driver struct {
 	path string
 
@@ -35,10 +35,10 @@ type driver struct {
 	ctxSet    func(ctx uintptr) int32
 	ctxSync   func() int32
 
-	linkCreate   func(n uint32, options []int32, values []uintptr, state *uintptr) int32
-	linkAdd      func(state uintptr, kind int32, data []byte, size uint, name string, n uint32, options []int32, values []uintptr) int32
-	linkComplete func(state uintptr, image *uintptr, size *uint) int32
-	linkDestroy  func(state uintptr) int32
+	libraryLoad   func(lib *uintptr, text []byte, options []int32, values []uintptr, n uint32, libOptions []int32, libValues []uintptr, m uint32) int32
+	libraryUnload func(lib uintptr) int32
+	libraryKernel func(kernel *uintptr, lib uintptr, name string) int32
+	kernelIn      func(fn *uintptr, kernel uintptr) int32
 
 	moduleLoad     func(mod *uintptr, image []byte, n uint32, options []int32, values []uintptr) int32
 	moduleUnload   func(mod uintptr) int32
@@ -136,8 +136,8 @@ func (d *driver) symbols() []symbol {
 		{&d.deviceCount, "cuDeviceGetCount"}, {&d.deviceGet, "cuDeviceGet"}, {&d.deviceName, "cuDeviceGetName"},
 		{&d.deviceAttribute, "cuDeviceGetAttribute"}, {&d.deviceMemory, "cuDeviceTotalMem_v2"}, {&d.devicePCI, "cuDeviceGetPCIBusId"},
 		{&d.ctxRetain, "cuDevicePrimaryCtxRetain"}, {&d.ctxSet, "cuCtxSetCurrent"},
-		{&d.linkCreate, "cuLinkCreate_v2"}, {&d.linkAdd, "cuLinkAddData_v2"}, {&d.linkComplete, "cuLinkComplete"},
-		{&d.linkDestroy, "cuLinkDestroy"},
+		{&d.libraryLoad, "cuLibraryLoadData"}, {&d.libraryUnload, "cuLibraryUnload"}, {&d.libraryKernel, "cuLibraryGetKernel"},
+		{&d.kernelIn, "cuKernelGetFunction"},
 		{&d.ctxSync, "cuCtxSynchronize"}, {&d.moduleLoad, "cuModuleLoadDataEx"}, {&d.moduleUnload, "cuModuleUnload"},
 		{&d.moduleFunction, "cuModuleGetFunction"}, {&d.funcAttribute, "cuFuncGetAttribute"},
 		{&d.funcSet, "cuFuncSetAttribute"}, {&d.memInfo, "cuMemGetInfo_v2"}, {&d.memAlloc, "cuMemAlloc_v2"}, {&d.memFree, "cuMemFree_v2"},

@@ -19,8 +19,7 @@ type exchange struct {
 	// apart is a request that the worker answers beside others. It may be given up on: the worker goes on, and nobody hears of it.
 	apart bool
 
-	launched int    // launches that are known to have ended
-	body     []byte // of an apart one: the buffer that was answered, of whatever length
+	launched int // launches that are known to have ended
 	result   *result
 
 	id    uint64
@@ -178,12 +177,6 @@ func (p *process) hear(h header) error {
 
 // data takes a chunk of an answered buffer.
 func (x *exchange) data(r io.Reader, h header) error {
-	if x.apart {
-		n := len(x.body)
-		x.body = append(x.body, make([]byte, h.length)...)
-		_, err := io.ReadFull(r, x.body[n:])
-		return err
-	}
 	s := int(h.stream)
 	if x.at[s]+int(h.length) > len(x.into[s]) {
 		return fmt.Errorf("too many bytes for buffer %d", s)

@@ -22,9 +22,9 @@ import (
 // many bytes each of its buffers has), followed by the buffers as frameData, stream by stream, in order. The worker answers
 // with any number of frameProgress (JSON progress; it also says "still alive") and frameData, and ends the request with
 // frameResult (JSON result) or frameError (JSON failure). frameCancel asks the worker to end a request early, with a failure
-// that says cancelled. Requests are sent one after the other, each when the one before has ended, and how many bytes each
-// answered stream has follows from the request; save for assemble: any number of those may be under way beside them, each
-// answered when it is done, with one stream that ends with the result.
+// that says cancelled. How many bytes each answered stream has follows from the request. Requests are sent one after the
+// other, each when the one before has ended; save for load: any number of those may be under way beside them, each answered
+// when it is done.
 //
 // After a failure that says fatal the device's context is lost: the worker ends. Where the parent's stream ends, the worker
 // ends at once, whatever the device is doing.

@@ -12,19 +12,20 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// kernel is one entry of a module. The worker's copy may go away with the worker; the code stays and is loaded again.
+// kernel is one entry of a module. The worker's copy may go away with the worker; the text stays and is loaded again.
 type kernel struct {
 	b       *Backend
 	name    string // of the module, for errors
 	entry   *ptx.Func
-	code    *code
-	worker  int // which of the backend's workers has it loaded
-	number  int // what that worker calls it
+	text    []byte
+	jit     jitRecord
+	proc    *process // the worker that has it loaded
+	number  int      // what that worker calls it
 	alloted *target.Resources
 }
 
-// Load prints the module and has the driver assemble it. PTX that the driver refuses is a *JITError. Launches go on meanwhile,
-// and so do other loads.
+// Load prints the module and has the driver compile it. PTX that the driver refuses is a *JITError. Launches go on meanwhile, and
+// so do other loads.
 func (b *Backend) Load(ctx context.Context, m *ptx.Module, entry string) (target.Kernel, error) {
 	return b.load(ctx, m, entry, false)
 }
@@ -43,43 +44,47 @@ func (b *Backend) load(ctx context.Context, m *ptx.Module, entry string, pin boo
 	if err := (ptx.Printer{Pin: pin}).Print(&text, m); err != nil {
 		return nil, fmt.Errorf("load %s: %w", m.Name, err)
 	}
-	k := &kernel{b: b, name: m.Name, entry: f}
-	if k.code = b.recall(text.Bytes()); k.code != nil {
-		err := b.call(ctx, func(p *process) error { return k.ensure(ctx, p) })
-		if err == nil || ctxErr(err) {
-			return k, err
-		}
-		// what was kept is no good here: it is assembled anew
-	}
-	var err error
-	if k.code, err = b.assemble(ctx, text.Bytes()); err != nil {
+	k := &kernel{b: b, name: m.Name, entry: f, text: text.Bytes()}
+	if err := b.apart(ctx, func(p *process) error { return k.ensure(ctx, p) }); err != nil {
 		return nil, k.loadError(err)
 	}
-	if err := b.call(ctx, func(p *process) error { return k.ensure(ctx, p) }); err != nil {
-		return nil, k.loadError(err)
-	}
-	b.remember(text.Bytes(), k.code)
 	return k, nil
 }
 
-// ensure loads the kernel into the current worker. The caller has the backend's turn.
+// ensure loads the kernel into a worker. Nobody else has the kernel yet, or the caller has the backend's turn.
 func (k *kernel) ensure(ctx context.Context, p *process) error {
-	if k.worker == k.b.started {
+	if k.proc == p {
 		return nil
 	}
-	x := &exchange{request: &request{Load: &loadOp{Entry: k.entry.Name}}, buffers: [][]byte{k.code.Image}, limit: max(k.b.cfg.Timeout, startTimeout)}
-	if err := p.exchange(ctx, x); err != nil {
-		return err
+	if k.jit.Salt == "" {
+		k.jit = k.b.recall(k.text)
 	}
-	if x.result.Load == nil {
-		return errors.New("malformed answer")
+	for {
+		x := &exchange{request: &request{Load: &loadOp{Entry: k.entry.Name}}, buffers: [][]byte{k.jit.salted(k.text)}, limit: max(k.b.cfg.Timeout, startTimeout), apart: true}
+		if err := p.exchange(ctx, x); err != nil {
+			return err
+		}
+		if x.result.Load == nil {
+			return errors.New("malformed answer")
+		}
+		fresh := x.result.Load.Log != ""
+		if fresh {
+			k.jit.Log = x.result.Load.Log
+		}
+		r, err := resources(x.result.Load.Info, k.jit.Log, k.entry.Name, k.b.device.Arch)
+		switch {
+		case err != nil && !fresh && k.jit.Log != "": // what we remember is about other code: have it compiled again
+			k.jit = newJITRecord()
+			continue
+		case err != nil:
+			return &hostError{err}
+		}
+		if fresh {
+			k.b.remember(k.text, k.jit)
+		}
+		k.proc, k.number, k.alloted = p, x.result.Load.Kernel, r
+		return nil
 	}
-	r, err := resources(x.result.Load.Info, k.code.Log, k.entry.Name, k.b.device.Arch)
-	if err != nil {
-		return &hostError{err}
-	}
-	k.worker, k.number, k.alloted = k.b.started, x.result.Load.Kernel, r
-	return nil
 }
 
 // Resources are those of the function as it was loaded.

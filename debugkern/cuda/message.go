@@ -8,14 +8,13 @@ type hello struct {
 
 // request is one of the worker's operations; the member of that name is set.
 type request struct {
-	Buffers  []int64        `json:"buffers,omitempty"` // bytes of each buffer that follows
-	Devices  *devicesOp     `json:"devices,omitempty"`
-	Open     *openOp        `json:"open,omitempty"`
-	Assemble *assembleOp    `json:"assemble,omitempty"`
-	Load     *loadOp        `json:"load,omitempty"`
-	Launch   *launchOp      `json:"launch,omitempty"`
-	Time     *timeOp        `json:"time,omitempty"`
-	Memory   *memoryRequest `json:"memory,omitempty"`
+	Buffers []int64        `json:"buffers,omitempty"` // bytes of each buffer that follows
+	Devices *devicesOp     `json:"devices,omitempty"`
+	Open    *openOp        `json:"open,omitempty"`
+	Load    *loadOp        `json:"load,omitempty"`
+	Launch  *launchOp      `json:"launch,omitempty"`
+	Time    *timeOp        `json:"time,omitempty"`
+	Memory  *memoryRequest `json:"memory,omitempty"`
 }
 
 // devicesOp asks which devices there are.
@@ -29,10 +28,7 @@ type openOp struct {
 	Device  int    `json:"device"`
 }
 
-// assembleOp compiles the PTX that follows as buffer 0 for the device. The answer streams the cubin.
-type assembleOp struct{}
-
-// loadOp loads the module that follows as buffer 0: a cubin, or PTX.
+// loadOp has the driver compile and load the PTX that follows as buffer 0.
 type loadOp struct {
 	Entry string `json:"entry"`
 	Lines bool   `json:"lines,omitempty"` // with the module's debug lines, for tools
@@ -97,13 +93,12 @@ type progress struct {
 
 // result ends a request that succeeded; the member of the operation's name is set.
 type result struct {
-	Devices  *devicesResult  `json:"devices,omitempty"`
-	Open     *devicesResult  `json:"open,omitempty"` // one device
-	Assemble *assembleResult `json:"assemble,omitempty"`
-	Load     *loadResult     `json:"load,omitempty"`
-	Launch   *launchResult   `json:"launch,omitempty"`
-	Time     [][]float64     `json:"time,omitempty"`
-	Memory   *memoryResult   `json:"memory,omitempty"`
+	Devices *devicesResult `json:"devices,omitempty"`
+	Open    *devicesResult `json:"open,omitempty"` // one device
+	Load    *loadResult    `json:"load,omitempty"`
+	Launch  *launchResult  `json:"launch,omitempty"`
+	Time    [][]float64    `json:"time,omitempty"`
+	Memory  *memoryResult  `json:"memory,omitempty"`
 }
 
 type devicesResult struct {
@@ -120,13 +115,10 @@ type functionInfo struct {
 	Binary     int `json:"binary"` // architecture of the code, 90
 }
 
-type assembleResult struct {
-	Log string `json:"log"` // the compiler's
-}
-
 type loadResult struct {
 	Kernel int          `json:"kernel"`
 	Info   functionInfo `json:"info"`
+	Log    string       `json:"log"` // the compiler's
 }
 
 type memoryResult struct {

@@ -64,12 +64,16 @@ type jitLogs struct {
 	release    []func()
 }
 
-func newJITLogs() *jitLogs {
+// newJITLogs makes room for both; switches are options that are on besides.
+func newJITLogs(switches ...int32) *jitLogs {
 	l := &jitLogs{info: make([]byte, jitLogSize), fail: make([]byte, jitLogSize)}
 	infoAt, releaseInfo := dl.Pin(l.info)
 	failAt, releaseFail := dl.Pin(l.fail)
 	l.options = []int32{jitInfoLog, jitInfoLogBytes, jitErrorLog, jitErrorLogBytes, jitLogVerbose}
 	l.values = []uintptr{infoAt, jitLogSize, failAt, jitLogSize, 1}
+	for _, on := range switches {
+		l.options, l.values = append(l.options, on), append(l.values, 1)
+	}
 	l.release = []func(){releaseInfo, releaseFail}
 	return l
 }
@@ -81,45 +85,41 @@ func (l *jitLogs) close() {
 	runtime.KeepAlive(l)
 }
 
-// loadModule loads a cubin, or PTX, which the driver compiles (lines keeps the module's debug lines in the code then).
-func (d *driver) loadModule(image []byte, lines bool) (mod uintptr, err error) {
-	text := append(append([]byte(nil), image...), 0) // PTX is handed over as a C string
-	logs := newJITLogs()
+// loadModule loads PTX, which the driver compiles, with the module's debug lines in the code: as tools want it. Everything else
+// that is done in the context waits for it.
+func (d *driver) loadModule(text []byte) (mod uintptr, err error) {
+	logs := newJITLogs(jitLineInfo)
 	defer logs.close()
-	if lines {
-		logs.options, logs.values = append(logs.options, jitLineInfo), append(logs.values, 1)
-	}
-	code := d.moduleLoad(&mod, text, uint32(len(logs.options)), logs.options, logs.values)
+	code := d.moduleLoad(&mod, ended(text), uint32(len(logs.options)), logs.options, logs.values)
 	if err := d.check("cuModuleLoadDataEx", code); err != nil {
-		return 0, newJITError(err, untilZero(logs.fail), image)
+		return 0, newJITError(err, untilZero(logs.fail), text)
 	}
 	return mod, nil
 }
 
-// linkPTX is CU_JIT_INPUT_PTX.
-const linkPTX = 1
-
-// assemble compiles PTX to a cubin for the device of the thread's context. log is the compiler's.
-func (d *driver) assemble(text []byte) (image []byte, log string, err error) {
+// loadLibrary has the driver compile PTX, whatever else it does meanwhile. log is the compiler's, empty where the driver took the
+// code from its own cache. The code is that of a module loaded from the same text.
+func (d *driver) loadLibrary(text []byte) (lib uintptr, log string, err error) {
 	logs := newJITLogs()
 	defer logs.close()
-	var state uintptr
-	if err := d.check("cuLinkCreate", d.linkCreate(uint32(len(logs.options)), logs.options, logs.values, &state)); err != nil {
-		return nil, "", err
+	code := d.libraryLoad(&lib, ended(text), logs.options, logs.values, uint32(len(logs.options)), nil, nil, 0)
+	if err := d.check("cuLibraryLoadData", code); err != nil {
+		return 0, "", newJITError(err, untilZero(logs.fail), text)
 	}
-	defer d.linkDestroy(state)
-	ended := append(append([]byte(nil), text...), 0)
-	err = d.check("cuLinkAddData", d.linkAdd(state, linkPTX, ended, uint(len(ended)), "kernel.ptx", 0, nil, nil))
-	var at uintptr
-	var size uint
-	if err == nil {
-		err = d.check("cuLinkComplete", d.linkComplete(state, &at, &size))
-	}
-	if err != nil {
-		return nil, "", newJITError(err, untilZero(logs.fail), text)
-	}
-	return dl.Bytes(at, size), untilZero(logs.info), nil // the image goes with the state
+	return lib, untilZero(logs.info), nil
 }
+
+// entry is a kernel of a library, in the context of the calling thread.
+func (d *driver) entry(lib uintptr, name string) (fn uintptr, err error) {
+	var kernel uintptr
+	if err := d.check("cuLibraryGetKernel", d.libraryKernel(&kernel, lib, name)); err != nil {
+		return 0, err
+	}
+	return fn, d.check("cuKernelGetFunction", d.kernelIn(&fn, kernel))
+}
+
+// ended is text as C wants it.
+func ended(text []byte) []byte { return append(append([]byte(nil), text...), 0) }
 
 var jitLine = regexp.MustCompile(`line (\d+)`)
 

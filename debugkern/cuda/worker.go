@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"sync"
 	"sync/atomic"
 )
 
@@ -16,7 +17,7 @@ import (
 // process's standard output it is taken away from everybody else, so that a kernel's printf cannot break the protocol.
 func WorkerMain(ctx context.Context, r io.Reader, w io.Writer) int {
 	w, printed := claimStdout(w)
-	wk := &worker{out: &frameWriter{w: w}, printed: printed, kernels: map[int]*loadedKernel{}, pool: map[int64][]uint64{}}
+	wk := &worker{out: &frameWriter{w: w}, printed: printed, pool: map[int64][]uint64{}}
 	if err := wk.out.json(frameHello, 0, hello{Protocol: protocolVersion, PID: os.Getpid()}); err != nil {
 		return 1
 	}
@@ -39,7 +40,7 @@ func WorkerMain(ctx context.Context, r io.Reader, w io.Writer) int {
 	}
 }
 
-// worker is the state of the process. Only the serving goroutine, on its locked thread, calls the driver, save to assemble.
+// worker is the state of the process. Only the serving goroutine, on its locked thread, calls the driver, save to load.
 type worker struct {
 	out       *frameWriter
 	cancelled atomic.Uint64 // the request that was cancelled last
@@ -51,8 +52,7 @@ type worker struct {
 	ctx     uintptr
 	stream  uintptr
 	version string
-	kernels map[int]*loadedKernel
-	last    int // kernel number given out last
+	kernels loadedKernels
 	exam    *examiner
 	chunks  [2][]byte          // what is being read and what is being sent
 	pool    map[int64][]uint64 // allocations with whole guard bands, by the buffer's size
@@ -70,10 +70,33 @@ type opened struct {
 
 // loadedKernel is one entry of one module in the context.
 type loadedKernel struct {
-	mod, fn   uintptr
+	fn        uintptr
 	entry     string
 	info      functionInfo
 	dynShared int // what the function has been allowed so far
+}
+
+// loadedKernels are the kernels of a worker, numbered from 1.
+type loadedKernels struct {
+	mu  sync.Mutex
+	all []*loadedKernel
+}
+
+func (l *loadedKernels) add(k *loadedKernel) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, k)
+	return len(l.all)
+}
+
+// at returns a kernel by its number, nil where there is none.
+func (l *loadedKernels) at(n int) *loadedKernel {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n < 1 || n > len(l.all) {
+		return nil
+	}
+	return l.all[n-1]
 }
 
 // incoming is a request with all of its buffers.
@@ -102,8 +125,8 @@ func (w *worker) read(r io.Reader, requests chan<- *incoming) error {
 			if err := w.readBuffers(r, in); err != nil {
 				return err
 			}
-			if in.Assemble != nil {
-				go w.assemble(in)
+			if in.Load != nil {
+				go w.loadApart(in)
 				continue
 			}
 			requests <- in
@@ -161,30 +184,50 @@ func (w *worker) serve(requests <-chan *incoming) int {
 	return 0
 }
 
-// assemble answers a request on a thread of its own, beside whatever the serving one does. The driver's compiler takes a tenth of
-// a second for a large kernel; a module loaded as PTX would hold up every launch for as long, an assembled one does not.
-func (w *worker) assemble(in *incoming) {
+// loadApart answers a load on a thread of its own, beside whatever the serving one does: the driver's compiler takes a tenth of a
+// second for a large kernel.
+func (w *worker) loadApart(in *incoming) {
 	runtime.LockOSThread()         // the driver's context is bound to the thread
 	defer runtime.UnlockOSThread() // a thread that ended here would take the process with it: dl's are no C threads
-	image, log, err := w.assembled(in)
+	out, err := w.loaded(in)
 	if err != nil {
 		_ = w.out.json(frameError, in.id, failureOf(err)) // where nobody listens any more the worker is about to end
 		return
 	}
-	if w.out.data(0, in.id, image, nil) == nil {
-		_ = w.out.json(frameResult, in.id, &result{Assemble: &assembleResult{Log: log}})
-	}
+	_ = w.out.json(frameResult, in.id, &result{Load: out})
 }
 
-func (w *worker) assembled(in *incoming) (image []byte, log string, err error) {
+func (w *worker) loaded(in *incoming) (*loadResult, error) {
 	dev := w.opened.Load()
 	if dev == nil || len(in.buffers) != 1 {
-		return nil, "", errors.New("malformed request, or no device is open")
+		return nil, errors.New("malformed request, or no device is open")
 	}
 	if err := dev.drv.check("cuCtxSetCurrent", dev.drv.ctxSet(dev.ctx)); err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	return dev.drv.assemble(in.buffers[0])
+	lib, log, err := dev.drv.loadLibrary(in.buffers[0])
+	if err != nil {
+		return nil, err
+	}
+	k, err := dev.drv.loadedEntry(lib, in.Load.Entry)
+	if err != nil {
+		dev.drv.libraryUnload(lib)
+		return nil, err
+	}
+	return &loadResult{Kernel: w.kernels.add(k), Info: k.info, Log: log}, nil
+}
+
+// loadedEntry is an entry of a library, ready to be launched in the context of the calling thread.
+func (d *driver) loadedEntry(lib uintptr, entry string) (*loadedKernel, error) {
+	k := &loadedKernel{entry: entry}
+	var err error
+	if k.fn, err = d.entry(lib, entry); err == nil {
+		k.info, err = d.attributes(k.fn)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("entry %s: %w", entry, err)
+	}
+	return k, nil
 }
 
 func (w *worker) handle(in *incoming) (*result, error) {
@@ -200,8 +243,8 @@ func (w *worker) handle(in *incoming) (*result, error) {
 		return &result{Open: r}, err
 	case w.drv == nil || w.ctx == 0:
 		return nil, errors.New("no device is open")
-	case in.Load != nil && len(in.buffers) == 1:
-		r, err := w.load(in.Load, in.buffers[0])
+	case in.Load != nil && len(in.buffers) == 1: // of a file, for a tool
+		r, err := w.loadForTool(in.Load, in.buffers[0])
 		return &result{Load: r}, err
 	case in.Launch != nil && in.Launch.Bare:
 		r, err := w.launchBare(in)
@@ -334,29 +377,19 @@ func (w *worker) memory() (*memoryResult, error) {
 	return &memoryResult{uint64(free), uint64(total)}, err
 }
 
-func (w *worker) load(op *loadOp, image []byte) (*loadResult, error) {
-	k, err := w.loadKernel(op.Entry, image, op.Lines)
+// loadForTool loads a module with its debug lines, on the serving thread.
+func (w *worker) loadForTool(op *loadOp, text []byte) (*loadResult, error) {
+	mod, err := w.drv.loadModule(text)
 	if err != nil {
 		return nil, err
 	}
-	w.last++
-	w.kernels[w.last] = k
-	return &loadResult{Kernel: w.last, Info: k.info}, nil
-}
-
-func (w *worker) loadKernel(entry string, image []byte, lines bool) (*loadedKernel, error) {
-	mod, err := w.drv.loadModule(image, lines)
-	if err != nil {
-		return nil, err
-	}
-	k := &loadedKernel{mod: mod, entry: entry}
-	err = w.drv.check("cuModuleGetFunction", w.drv.moduleFunction(&k.fn, mod, entry))
+	k := &loadedKernel{entry: op.Entry}
+	err = w.drv.check("cuModuleGetFunction", w.drv.moduleFunction(&k.fn, mod, op.Entry))
 	if err == nil {
 		k.info, err = w.drv.attributes(k.fn)
 	}
 	if err != nil {
-		w.drv.moduleUnload(mod)
-		return nil, fmt.Errorf("entry %s: %w", entry, err)
+		return nil, fmt.Errorf("entry %s: %w", op.Entry, err)
 	}
-	return k, nil
+	return &loadResult{Kernel: w.kernels.add(k), Info: k.info}, nil
 }

@@ -33,12 +33,14 @@ func (w *worker) examiner(n int) (*examiner, error) {
 	d := w.drv
 	if w.exam == nil {
 		x := &examiner{}
-		var err error
-		if x.compare, err = w.loadKernel("tilescope_compare", comparePTX, false); err != nil {
-			return nil, fmt.Errorf("load the comparison: %w", err)
+		lib, _, err := d.loadLibrary(comparePTX)
+		if err == nil {
+			x.compare, err = d.loadedEntry(lib, "tilescope_compare")
 		}
-		x.bands = &loadedKernel{mod: x.compare.mod, entry: "tilescope_bands"}
-		if err := d.check("cuModuleGetFunction", d.moduleFunction(&x.bands.fn, x.bands.mod, x.bands.entry)); err != nil {
+		if err == nil {
+			x.bands, err = d.loadedEntry(lib, "tilescope_bands")
+		}
+		if err != nil {
 			return nil, fmt.Errorf("load the comparison: %w", err)
 		}
 		if x.pattern, err = w.reserve(guardBytes); err != nil {

@@ -22,7 +22,7 @@ var (
 		"cuInit", "cuDriverGetVersion", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName", "cuDeviceGetAttribute", "cuDeviceTotalMem_v2",
 		"cuDeviceGetPCIBusId", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuStreamCreate",
 	}
-	loadCalls = []string{"cuLinkCreate", "cuLinkAddData", "cuLinkComplete", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuFuncGetAttribute"}
+	loadCalls = []string{"cuLibraryLoadData", "cuLibraryGetKernel", "cuKernelGetFunction", "cuFuncGetAttribute"}
 )
 
 // Every call fails, and kills its worker, once: the error names the call, and the backend works again afterwards.

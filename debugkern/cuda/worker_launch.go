@@ -22,7 +22,7 @@ type prepared struct {
 
 // prepare allocates and fills what a launch needs. The caller closes it, an error included.
 func (w *worker) prepare(spec *launchSpec, bodies [][]byte) (*prepared, error) {
-	p := &prepared{w: w, spec: spec, kernel: w.kernels[spec.Kernel], capture: -1}
+	p := &prepared{w: w, spec: spec, kernel: w.kernels.at(spec.Kernel), capture: -1}
 	if p.kernel == nil {
 		return p, fmt.Errorf("no kernel %d is loaded", spec.Kernel)
 	}

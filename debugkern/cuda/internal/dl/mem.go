@@ -28,12 +28,3 @@ func String(addr uintptr) string {
 	}
 	return string(unsafe.Slice((*byte)(p), n))
 }
-
-// Bytes copies n bytes of foreign memory at addr.
-func Bytes(addr uintptr, n uint) []byte {
-	if addr == 0 || n == 0 {
-		return nil
-	}
-	p := *(*unsafe.Pointer)(unsafe.Pointer(&addr)) // as in String
-	return append([]byte(nil), unsafe.Slice((*byte)(p), n)...)
-}
