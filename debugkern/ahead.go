@@ -8,8 +8,8 @@ import (
 )
 
 // Ahead makes ready what requests would launch, their builds compiled and loaded, so that a Run of one of them has only to launch
-// and compare. It works through them in order, on a few processors, and launches nothing; what does not build is left for a Run
-// to say. Once ctx ends nothing more is begun; what is under way is finished, for a Run that comes meanwhile waits for it.
+// and compare. It works through them in order, on a few processors, and launches none of them; what does not build is left for a
+// Run to say. Once ctx ends nothing more is begun; what is under way is finished, for a Run that comes meanwhile waits for it.
 func (s *Session) Ahead(ctx context.Context, reqs []Request) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -38,7 +38,8 @@ func (s *Session) ready(ctx context.Context, req Request) {
 	if e.backend, e.st.beside, err = s.backend(ctx, req); err != nil || e.build() != nil {
 		return
 	}
+	_ = e.mapFragments() // a Run says why not, here and below
 	if e.plainRuns() && e.r.instrumented() && e.r.sel.Manifest.PTX == "" {
-		_, _ = e.plainKernel() // a Run says why not
+		_, _ = e.plainKernel()
 	}
 }
