@@ -10,7 +10,6 @@ import (
 	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/emu"
 	"tilescope/debugkern/target"
-	"tilescope/probes"
 )
 
 // backends are the values of --backend.
@@ -100,21 +99,6 @@ func reference(r *resolved, in *attn.Inputs) (*attn.Reference, error) {
 		return nil, usage("%w", err)
 	}
 	return ref, nil
-}
-
-// inputs turns the arrays of an --inputs file into a problem.
-func (f *npzInputs) inputs(shape probes.Shape, p *probes.Plan, path string) (*attn.Inputs, error) {
-	in := &attn.Inputs{Shape: shape, X: f.x}
-	if f.bytes[0] == nil {
-		in.Prepare(p)
-		return in, nil
-	}
-	if p.Quant == nil {
-		return nil, usage("--inputs %s: kernel %s takes half inputs; give Qx Kx Vx", path, p.Kernel)
-	}
-	in.Bytes, in.Scales, in.Quant = f.bytes, f.scales, p.Quant
-	in.FillX()
-	return in, nil
 }
 
 // toolchainConfig says where to look for NVRTC.

@@ -210,38 +210,18 @@ func (s *Session) sameProblem(a, b Request) error {
 
 // capture executes a request as Run does, up to its tiles: nothing is judged.
 func (e *execution) capture(ctx context.Context) (cross *CrossDoc, err error) {
-	if d := e.req.Timeout; d > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, d, fmt.Errorf("no result within the time limit of %s", d))
-		defer cancel()
-	}
+	ctx, cancel := limited(ctx, e.req.Timeout)
+	defer cancel()
 	e.ctx = ctx
-	if cross, err = e.tiles(); err != nil {
+	for _, step := range []func() error{e.open, e.build, e.launch} {
+		if err := step(); err != nil {
+			return nil, e.explain(err)
+		}
+	}
+	if cross, err = e.cross(); err != nil {
 		return nil, e.explain(err)
 	}
 	return cross, nil
-}
-
-func (e *execution) tiles() (*CrossDoc, error) {
-	e.progress(Progress{Phase: "resolve", Detail: e.req.Target})
-	in, err := e.inputs()
-	if err != nil {
-		return nil, err
-	}
-	e.st = &runState{session: e.s, r: e.r, inputs: in}
-	if e.backend, e.st.beside, err = e.s.backend(e.ctx, e.req); err != nil {
-		return nil, err
-	}
-	if e.st.ref, err = reference(e.r, in); err != nil { // a gate injects its tiles
-		return nil, err
-	}
-	if err := e.build(); err != nil {
-		return nil, err
-	}
-	if err := e.launch(); err != nil {
-		return nil, err
-	}
-	return e.cross()
 }
 
 // compare fills the document from two executions.

@@ -60,17 +60,22 @@ func (st *runState) blocks() []probes.Dim3 {
 // Run builds, executes and compares. It returns an *Error where the request is refused (nothing was run), where a
 // backend or compiler is missing, or where the kernel did not build, load or run; then Error.Report is the document.
 func (s *Session) Run(ctx context.Context, req Request, progress func(Progress)) (*Run, error) {
-	if req.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, req.Timeout, fmt.Errorf("no result within the time limit of %s", req.Timeout))
-		defer cancel()
-	}
+	ctx, cancel := limited(ctx, req.Timeout)
+	defer cancel()
 	e := &execution{s: s, ctx: ctx, progress: oneAtATime(progress), req: req}
 	run, err := e.run()
 	if err == nil {
 		return run, nil
 	}
 	return nil, e.explain(err)
+}
+
+// limited is ctx with a run's time limit; 0 is none.
+func limited(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if limit <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("no result within the time limit of %s", limit))
 }
 
 // oneAtATime is progress as several goroutines may tell it.
@@ -103,18 +108,24 @@ type execution struct {
 	trial   bool // judged without what nobody asks of a trial: fingerprints, who wrote the first bad cell
 }
 
-func (e *execution) run() (*Run, error) {
+// open resolves the request: inputs, backends, reference.
+func (e *execution) open() error {
 	e.progress(Progress{Phase: "resolve", Detail: e.req.Target})
 	in, err := e.inputs()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	e.st = &runState{session: e.s, r: e.r, inputs: in}
 	if e.backend, e.st.beside, err = e.s.backend(e.ctx, e.req); err != nil {
-		return nil, err
+		return err
 	}
 	e.st.backend = e.backend
-	if e.st.ref, err = reference(e.r, in); err != nil {
+	e.st.ref, err = reference(e.r, in)
+	return err
+}
+
+func (e *execution) run() (*Run, error) {
+	if err := e.open(); err != nil {
 		return nil, err
 	}
 	e.readyPlain()
@@ -133,83 +144,6 @@ func (e *execution) run() (*Run, error) {
 
 // emulated reports that the run has no GPU.
 func (e *execution) emulated() bool { return e.st.beside == nil && e.backend.Info().Name == "emu" }
-
-// inputs resolves the request and makes, or reads, its inputs.
-func (e *execution) inputs() (*attn.Inputs, error) {
-	if e.req.Inputs != "" {
-		file, err := readInputs(e.req.Inputs)
-		if err != nil {
-			return nil, err
-		}
-		shape := probes.Shape{B: file.dims[0], H: file.dims[1], S: file.dims[2], D: file.dims[3]}
-		if e.r, err = e.s.resolve(e.req, &shape); err != nil {
-			return nil, err
-		}
-		return file.inputs(shape, e.r.plan, e.req.Inputs)
-	}
-	var err error
-	if e.r, err = e.s.resolve(e.req, nil); err != nil {
-		return nil, err
-	}
-	e.progress(Progress{Phase: "inputs", Detail: e.r.plan.Shape.String()})
-	return e.s.normal(e.r.plan, e.req.Seed), nil
-}
-
-// normal makes seeded inputs, or returns those of the run before where nothing about them changed.
-func (s *Session) normal(p *probes.Plan, seed uint64) *attn.Inputs {
-	key := fmt.Sprint(p.Shape, seed, p.Quant)
-	if p.Quant != nil {
-		key = fmt.Sprint(p.Shape, seed, *p.Quant)
-	}
-	s.mu.Lock()
-	cached := s.inputs
-	s.mu.Unlock()
-	if cached != nil && cached.key == key {
-		return cached.in
-	}
-	in := attn.Normal(p.Shape, seed)
-	in.Prepare(p)
-	s.mu.Lock()
-	s.inputs = &cachedInputs{key, in, map[string]*attn.Whole{}}
-	s.mu.Unlock()
-	return in
-}
-
-// future is a value that is computed once, by whoever asks first.
-type future[T any] struct {
-	once  sync.Once
-	value T
-	err   error
-}
-
-func (f *future[T]) get(compute func() (T, error)) (T, error) {
-	f.once.Do(func() { f.value, f.err = compute() })
-	return f.value, f.err
-}
-
-// attention is attention over whole heads on the run's inputs.
-func (e *execution) attention() (*attn.Whole, error) {
-	return e.whole.get(func() (*attn.Whole, error) { return e.s.attention(e.ctx, e.r.plan, e.st.inputs) })
-}
-
-// attention computes it, or returns what a run on the same inputs left.
-func (s *Session) attention(ctx context.Context, p *probes.Plan, in *attn.Inputs) (*attn.Whole, error) {
-	key := attn.WholeKey(p)
-	s.mu.Lock()
-	cached := s.inputs
-	if cached != nil && cached.in == in && cached.whole[key] != nil {
-		defer s.mu.Unlock()
-		return cached.whole[key], nil
-	}
-	s.mu.Unlock()
-	w, err := attn.NewWhole(ctx, p, in)
-	if err == nil && cached != nil && cached.in == in {
-		s.mu.Lock()
-		cached.whole[key] = w
-		s.mu.Unlock()
-	}
-	return w, err
-}
 
 // build compiles the instrumented build and loads it.
 func (e *execution) build() error {

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"tilescope/configs"
-	"tilescope/debugkern/attn"
 	"tilescope/debugkern/cache"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/cuda"
@@ -64,13 +63,6 @@ type Session struct {
 
 // maxBuilds is how many builds are kept in memory, about a megabyte each.
 const maxBuilds = 160
-
-// cachedInputs are the last inputs made: a flag toggled live keeps them.
-type cachedInputs struct {
-	key   string
-	in    *attn.Inputs
-	whole map[string]*attn.Whole // by attn.WholeKey
-}
 
 // Open opens a session on the embedded catalogue. It does nothing slow: builds, inputs and backends are made when a run
 // needs them.

@@ -157,10 +157,8 @@ func (r *Run) sameBits(c Cell) bool {
 	return a.Reached() && b.Reached() && a.Bits(c.Row, c.Col) == b.Bits(c.Row, c.Col)
 }
 
-// errNeverWritten is answered for a cell that holds what was there before the kernel.
-var errNeverWritten = errors.New("nothing wrote this cell before it was captured")
-
-// Writer executes the cell's block again and tells who wrote it last before it was captured.
+// Writer executes the cell's block again and tells who wrote it last before it was captured; nil for a cell that holds what was
+// there before the kernel.
 func (r *Run) Writer(ctx context.Context, c Cell) (*Writer, error) {
 	tracer, ok := r.state.kernel.(target.CellTracer)
 	if !ok && r.state.tracer != nil && r.sameBits(c) {
@@ -195,9 +193,6 @@ func (r *Run) Writer(ctx context.Context, c Cell) (*Writer, error) {
 	w, err := tracer.WhoWrote(ctx, r.state.launch, c.Block, cell)
 	if err != nil || w == nil {
 		return nil, err // nobody wrote it
-	}
-	if w == nil {
-		return nil, errNeverWritten
 	}
 	return &Writer{
 		Warp: w.Warp, Lane: w.Lane, Source: w.Source, PTXLine: w.PTXLine, Step: w.Step, Instr: w.Instr, Space: w.Space, Addr: w.Addr,

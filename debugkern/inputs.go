@@ -1,0 +1,109 @@
+package debugkern
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"tilescope/debugkern/attn"
+	"tilescope/probes"
+)
+
+// cachedInputs are the last inputs made: a flag toggled live keeps them.
+type cachedInputs struct {
+	key   string
+	in    *attn.Inputs
+	whole map[string]*attn.Whole // by attn.WholeKey
+}
+
+// inputs resolves the request and makes, or reads, its inputs.
+func (e *execution) inputs() (*attn.Inputs, error) {
+	if e.req.Inputs != "" {
+		file, err := readInputs(e.req.Inputs)
+		if err != nil {
+			return nil, err
+		}
+		shape := probes.Shape{B: file.dims[0], H: file.dims[1], S: file.dims[2], D: file.dims[3]}
+		if e.r, err = e.s.resolve(e.req, &shape); err != nil {
+			return nil, err
+		}
+		return file.inputs(shape, e.r.plan, e.req.Inputs)
+	}
+	var err error
+	if e.r, err = e.s.resolve(e.req, nil); err != nil {
+		return nil, err
+	}
+	e.progress(Progress{Phase: "inputs", Detail: e.r.plan.Shape.String()})
+	return e.s.normal(e.r.plan, e.req.Seed), nil
+}
+
+// normal makes seeded inputs, or returns those of the run before where nothing about them changed.
+func (s *Session) normal(p *probes.Plan, seed uint64) *attn.Inputs {
+	key := fmt.Sprint(p.Shape, seed, p.Quant)
+	if p.Quant != nil {
+		key = fmt.Sprint(p.Shape, seed, *p.Quant)
+	}
+	s.mu.Lock()
+	cached := s.inputs
+	s.mu.Unlock()
+	if cached != nil && cached.key == key {
+		return cached.in
+	}
+	in := attn.Normal(p.Shape, seed)
+	in.Prepare(p)
+	s.mu.Lock()
+	s.inputs = &cachedInputs{key, in, map[string]*attn.Whole{}}
+	s.mu.Unlock()
+	return in
+}
+
+// future is a value that is computed once, by whoever asks first.
+type future[T any] struct {
+	once  sync.Once
+	value T
+	err   error
+}
+
+func (f *future[T]) get(compute func() (T, error)) (T, error) {
+	f.once.Do(func() { f.value, f.err = compute() })
+	return f.value, f.err
+}
+
+// attention is attention over whole heads on the run's inputs.
+func (e *execution) attention() (*attn.Whole, error) {
+	return e.whole.get(func() (*attn.Whole, error) { return e.s.attention(e.ctx, e.r.plan, e.st.inputs) })
+}
+
+// attention computes it, or returns what a run on the same inputs left.
+func (s *Session) attention(ctx context.Context, p *probes.Plan, in *attn.Inputs) (*attn.Whole, error) {
+	key := attn.WholeKey(p)
+	s.mu.Lock()
+	cached := s.inputs
+	if cached != nil && cached.in == in && cached.whole[key] != nil {
+		defer s.mu.Unlock()
+		return cached.whole[key], nil
+	}
+	s.mu.Unlock()
+	w, err := attn.NewWhole(ctx, p, in)
+	if err == nil && cached != nil && cached.in == in {
+		s.mu.Lock()
+		cached.whole[key] = w
+		s.mu.Unlock()
+	}
+	return w, err
+}
+
+// inputs turns the arrays of an --inputs file into a problem.
+func (f *npzInputs) inputs(shape probes.Shape, p *probes.Plan, path string) (*attn.Inputs, error) {
+	in := &attn.Inputs{Shape: shape, X: f.x}
+	if f.bytes[0] == nil {
+		in.Prepare(p)
+		return in, nil
+	}
+	if p.Quant == nil {
+		return nil, usage("--inputs %s: kernel %s takes half inputs; give Qx Kx Vx", path, p.Kernel)
+	}
+	in.Bytes, in.Scales, in.Quant = f.bytes, f.scales, p.Quant
+	in.FillX()
+	return in, nil
+}
