@@ -23,8 +23,9 @@ type builder interface {
 	Ahead(ctx context.Context, reqs []debugkern.Request)
 }
 
-// aheadFaults is how many faults on either side of the selection are built ahead; flags and gates all are.
-const aheadFaults = 3
+// aheadNear is how many switches on either side of the selection are looked at for faults and variants to build ahead; flags and
+// gates are built all.
+const aheadNear = 3
 
 // aheadDueMsg says that nothing has moved for a moment since it was aimed.
 type aheadDueMsg struct{ aim int }
@@ -97,8 +98,10 @@ func (m *Model) neighbours() []debugkern.Request {
 		case it.Kind == flags.Gate:
 			g, _ := probes.ParseGate(it.Name)
 			add(m.withGate(g))
-		case it.Kind == flags.Fault && (it.On || i <= 2*aheadFaults):
+		case it.Kind == flags.Fault && (it.On || i <= 2*aheadNear):
 			add(m.withFault(it.Name))
+		case it.Kind == flags.Variant && !it.On && i <= 2*aheadNear:
+			add(m.withVariant(it.Name))
 		}
 	}
 	return out

@@ -151,14 +151,13 @@ func (m *Model) chooseSeed(seed uint64) tea.Cmd {
 	return m.choose(req, fmt.Sprintf("seed %d", seed))
 }
 
-// chooseVariant takes a variant as it is: flags set on top go, and faults that are not planted in it.
-func (m *Model) chooseVariant(name string) tea.Cmd {
+// withVariant is the request for a variant as it is: flags set on top go, and faults that are not planted in it.
+func (m *Model) withVariant(name string) (req debugkern.Request, said string, err error) {
 	man, variant, err := m.opt.Engine.Catalogue().Lookup(name)
 	if err != nil {
-		m.complain(err.Error())
-		return nil
+		return req, "", err
 	}
-	req := clone(m.req)
+	req = clone(m.req)
 	req.Target, req.Set, req.Faults = name, nil, nil
 	var dropped []string
 	for _, f := range m.req.Faults {
@@ -168,7 +167,7 @@ func (m *Model) chooseVariant(name string) tea.Cmd {
 			req.Faults = append(req.Faults, f)
 		}
 	}
-	said := "target " + name
+	said = "target " + name
 	if dropped != nil {
 		said += " · off, not planted in it: " + strings.Join(dropped, " ")
 		m.shapeBack(&req)
@@ -177,7 +176,7 @@ func (m *Model) chooseVariant(name string) tea.Cmd {
 		req.Shape = man.Shapes[0].Name
 		said += " · shape " + req.Shape + ": it has no " + shapeName(m.req)
 	}
-	return m.choose(req, said)
+	return req, said, nil
 }
 
 // shapeBack returns to the shape from before a fault asked for another, once no fault is on.
@@ -198,6 +197,7 @@ func (m *Model) take(req debugkern.Request, said string, err error) tea.Cmd {
 	return m.choose(req, said)
 }
 
+func (m *Model) chooseVariant(name string) tea.Cmd      { return m.take(m.withVariant(name)) }
 func (m *Model) stepFlag(name string, n int) tea.Cmd    { return m.take(m.withStep(name, n)) }
 func (m *Model) setFlag(name string, value int) tea.Cmd { return m.take(m.withFlag(name, value)) }
 func (m *Model) chooseGate(g probes.Gate) tea.Cmd       { return m.take(m.withGate(g)) }
