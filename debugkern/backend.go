@@ -51,6 +51,8 @@ func (s *Session) emulator() target.Backend {
 // errNoWorker is answered where the program did not say how to start a worker: a test, or another program.
 var errNoWorker = errors.New("this program cannot start a GPU worker")
 
+var errSessionClosed = errors.New("the session is closed")
+
 // gpu opens a device, once for each; where there is no driver the answer is immediate, and remembered.
 func (s *Session) gpu(ctx context.Context, req Request) (target.Backend, error) {
 	s.gpuMu.Lock()
@@ -84,6 +86,7 @@ func (s *Session) Close() error {
 		errs = append(errs, be.Close())
 	}
 	clear(s.gpus)
+	s.gpuErr = errSessionClosed // what is still made ready ahead opens nothing any more
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tools != nil {

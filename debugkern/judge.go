@@ -71,7 +71,7 @@ func (e *execution) judge(cross *CrossDoc) (*Run, error) {
 	output := e.outputBeside()
 	defer output() // nothing of a run goes on after it
 	judged, err := diff.Judge(e.ctx, st.ref, st, diff.Options{
-		Range: e.r.rng, Stages: e.r.stages, Blocks: st.only, Replaced: st.replaced, Memory: &e.s.memory,
+		Range: e.r.rng, Stages: e.r.stages, Blocks: st.only, Replaced: st.replaced, Memory: &e.s.memory, Explained: !e.trial,
 		Progress: func(done, total int) {
 			e.progress(Progress{Phase: "compare", Detail: "blocks", Done: done, Total: total})
 		},

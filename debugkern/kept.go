@@ -2,7 +2,6 @@ package debugkern
 
 import (
 	"context"
-	"errors"
 	"sync"
 )
 
@@ -18,10 +17,11 @@ type kept[K comparable, V any] struct {
 
 // keptItem is a value, or one in the making.
 type keptItem[V any] struct {
-	made  chan struct{} // closed once v or err is there
-	v     V
-	err   error
-	asked uint64
+	made      chan struct{} // closed once v or err is there
+	v         V
+	err       error
+	calledOff bool // err is of its maker's context having ended, in whatever words
+	asked     uint64
 }
 
 // get returns the value of a key, made by fresh if need be. It returns ctx's error where ctx ends first, unless it is the one that
@@ -31,6 +31,7 @@ func (s *kept[K, V]) get(ctx context.Context, key K, fresh func() (V, error)) (V
 		item, first := s.ask(key)
 		if first {
 			item.v, item.err = fresh()
+			item.calledOff = item.err != nil && ctx.Err() != nil
 			s.settle(key, item)
 			return item.v, item.err
 		}
@@ -40,10 +41,14 @@ func (s *kept[K, V]) get(ctx context.Context, key K, fresh func() (V, error)) (V
 			var none V
 			return none, ctx.Err()
 		}
-		if gaveUp := errors.Is(item.err, context.Canceled) || errors.Is(item.err, context.DeadlineExceeded); !gaveUp || ctx.Err() != nil {
+		if !item.calledOff {
 			return item.v, item.err
 		}
-		// who was at it was called off: somebody else's turn
+		if ctx.Err() != nil {
+			var none V
+			return none, ctx.Err()
+		}
+		// somebody else's turn
 	}
 }
 
@@ -70,7 +75,9 @@ func (s *kept[K, V]) settle(key K, item *keptItem[V]) {
 	defer s.mu.Unlock()
 	close(item.made)
 	if item.err != nil {
-		delete(s.items, key)
+		if s.items[key] == item { // else they were cleared meanwhile
+			delete(s.items, key)
+		}
 		return
 	}
 	for s.limit > 0 && len(s.items) > s.limit {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 )
 
 func TestKeptIsMadeOnce(t *testing.T) {
@@ -72,6 +73,23 @@ func TestKeptErrors(t *testing.T) {
 	}
 	if err := <-second; err != nil {
 		t.Errorf("the second: %v", err)
+	}
+}
+
+// The maker's own time limit, in whatever words it is told, is nobody else's.
+func TestKeptTimeLimit(t *testing.T) {
+	var s kept[string, int]
+	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errors.New("no result within the time limit of 1ms"))
+	defer cancel()
+	entered := make(chan struct{})
+	go s.get(ctx, "k", func() (int, error) {
+		close(entered)
+		<-ctx.Done()
+		return 0, context.Cause(ctx) // as nvcc's answers
+	})
+	<-entered
+	if v, err := s.get(t.Context(), "k", func() (int, error) { return 3, nil }); v != 3 || err != nil {
+		t.Errorf("got %d, %v", v, err)
 	}
 }
 

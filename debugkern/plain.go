@@ -26,6 +26,7 @@ type plainRun struct {
 // processor compares what that one left.
 type plainBeside struct {
 	kernel  func() (target.Kernel, error) // waits until it is ready
+	ready   sync.WaitGroup                // of who makes it so
 	done    chan struct{}                 // nil: nothing was launched, or it is settled
 	run     *plainRun
 	err     error
@@ -42,13 +43,13 @@ func (e *execution) readyPlain() {
 	if e.emulated() || !e.r.instrumented() || e.r.sel.Manifest.PTX != "" {
 		return // it is made when it is launched, if at all
 	}
-	go func() {
+	p.ready.Go(func() {
 		select {
 		case <-e.ctx.Done():
 		case <-time.After(headStart):
 			p.kernel()
 		}
-	}()
+	})
 }
 
 // plainKernel is the build without probes, loaded.
@@ -80,6 +81,7 @@ func (e *execution) startPlain() error {
 // settlePlain waits for the plain build and takes in what it did.
 func (e *execution) settlePlain() error {
 	p := &e.beside
+	defer p.ready.Wait()
 	if p.done == nil {
 		return nil
 	}

@@ -262,7 +262,7 @@ func (e *execution) explain(err error) error {
 	if errors.As(err, &coded) {
 		return err
 	}
-	if errors.Is(err, context.Canceled) && e.ctx.Err() != nil && !errors.Is(context.Cause(e.ctx), context.DeadlineExceeded) {
+	if errors.Is(err, context.Canceled) && errors.Is(e.ctx.Err(), context.Canceled) {
 		return err
 	}
 	var re *runError

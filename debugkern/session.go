@@ -58,7 +58,7 @@ type Session struct {
 	worker   []string
 	launcher []string
 	gpus     map[int]target.Backend
-	gpuErr   error // there is no driver
+	gpuErr   error // there is no driver, or the session is closed
 }
 
 // maxBuilds is how many builds are kept in memory, about a megabyte each.

@@ -92,7 +92,7 @@ func (b *Backend) WorkerPID() int {
 	return 0
 }
 
-// Close ends the worker. A call in flight is waited for; kernels are of no use afterwards.
+// Close ends the worker. A launch in flight is waited for, a load is not; kernels are of no use afterwards.
 func (b *Backend) Close() error {
 	<-b.turn
 	defer b.release()
@@ -210,31 +210,28 @@ func (b *Backend) call(ctx context.Context, f func(p *process) error) error {
 func (b *Backend) apart(ctx context.Context, f func(p *process) error) error {
 	for n := 1; ; n++ {
 		p, err := b.worker(ctx)
-		if err != nil {
+		again := outside(err)
+		if err == nil {
+			if err = f(p); err == nil || ctxErr(err) {
+				return err
+			}
+			lost := useless(p, err)
+			if lost {
+				b.dropIf(p)
+			}
+			again = lost && mayBeOthers(err)
+		}
+		if !again || n == attempts {
 			return err
 		}
-		if err = f(p); err == nil || ctxErr(err) {
-			return err
-		}
-		lost := lostContext(err)
-		if lost || useless(p, err) {
-			b.dropIf(p)
-		}
-		if (lost || outside(err)) && n < attempts {
-			continue
-		}
-		return err
 	}
 }
 
-// lostContext reports that a call failed for what a kernel has done: nothing that loading can bring about.
-func lostContext(err error) bool {
+// mayBeOthers reports that what has cost a worker may be a launch beside the load that it was asked for.
+func mayBeOthers(err error) bool {
 	var remote *remoteError
-	if !errors.As(err, &remote) {
-		return false
-	}
-	_, known := faults[remote.Code]
-	return known
+	var died *errDied
+	return errors.As(err, &remote) || errors.As(err, &died)
 }
 
 // worker returns the process that serves the backend, with its device open; the turn is waited for only where there is none.
@@ -252,6 +249,9 @@ func (b *Backend) worker(ctx context.Context) (*process, error) {
 
 // dropIf ends a worker where it is still the backend's.
 func (b *Backend) dropIf(p *process) {
+	if b.running.Load() != p {
+		return // whoever has the turn uses another
+	}
 	<-b.turn
 	defer b.release()
 	if b.proc == p {
@@ -271,7 +271,7 @@ func useless(p *process, err error) bool {
 	if errors.As(err, &remote) {
 		return remote.Fatal
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if ctxErr(err) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return p.killed

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -563,7 +564,7 @@ func TestLoadingIsGivenUp(t *testing.T) {
 
 // What a kernel does to the worker while another module is loaded is no fault of that module's.
 func TestLoadingSurvivesAFault(t *testing.T) {
-	for _, lost := range []string{"kill", "700"} {
+	for _, lost := range []string{"kill", "700,cuStreamQuery=700", "999,cuStreamQuery=999"} {
 		b := openFake(t, "cuLibraryLoadData@2="+lost)
 		load(t, b, "copy")
 		pid := b.WorkerPID()
@@ -572,6 +573,62 @@ func TestLoadingSurvivesAFault(t *testing.T) {
 			t.Errorf("%s: the same worker goes on", lost)
 		}
 	}
+}
+
+// Who has given up before asking costs no worker, whether or not an answer comes first.
+func TestLoadingGivenUpBefore(t *testing.T) {
+	b := openFake(t, "")
+	pid := b.WorkerPID()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 100 {
+		if _, err := b.Load(ctx, module(t, "copy", ""), "copy"); err != nil && !errors.Is(err, context.Canceled) || b.WorkerPID() != pid {
+			t.Fatalf("%v, worker %d, before %d", err, b.WorkerPID(), pid)
+		}
+	}
+	good(t, b)
+	if b.WorkerPID() != pid {
+		t.Error("the worker was of no more use")
+	}
+}
+
+// A launch that ends the worker is not the fault of the module loaded meanwhile.
+func TestALaunchDiesBesideALoad(t *testing.T) {
+	for _, kind := range []string{"die", "illegal"} {
+		hanging := filepath.Join(t.TempDir(), "hanging")
+		t.Setenv("FAKECUDA_HANGING", hanging)
+		b := openFake(t, "cuLibraryLoadData@2=hang")
+		k := load(t, b, kind)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := b.Load(t.Context(), module(t, "vary", ""), "vary")
+			ended <- err
+		}()
+		for {
+			if _, err := os.Stat(hanging); err == nil {
+				break
+			}
+			runtime.Gosched()
+		}
+		var f *target.Fault
+		if _, err := k.Launch(t.Context(), floats(12)); !errors.As(err, &f) {
+			t.Errorf("%s: the launch: %v", kind, err)
+		}
+		if err := <-ended; err != nil {
+			t.Errorf("%s: the load: %v", kind, err)
+		}
+	}
+}
+
+// A worker that died while nobody looked is replaced.
+func TestADeadWorkerIsReplaced(t *testing.T) {
+	b := openFake(t, "")
+	p := b.running.Load()
+	if err := p.cmd.Process.Signal(syscall.SIGABRT); err != nil {
+		t.Fatal(err)
+	}
+	<-p.exited
+	load(t, b, "copy")
 }
 
 func TestRefusals(t *testing.T) {

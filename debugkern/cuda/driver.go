@@ -60,6 +60,7 @@ type driver struct {
 
 	streamCreate func(s *uintptr, flags uint32) int32
 	streamSync   func(s uintptr) int32
+	streamQuery  func(s uintptr) int32
 	eventCreate  func(e *uintptr, flags uint32) int32
 	eventFree    func(e uintptr) int32
 	eventRecord  func(e, stream uintptr) int32
@@ -144,7 +145,7 @@ func (d *driver) symbols() []symbol {
 		{&d.copyIn, "cuMemcpyHtoD_v2"}, {&d.copyOut, "cuMemcpyDtoH_v2"}, {&d.copyOver, "cuMemcpyDtoD_v2"},
 		{&d.copyInAsync, "cuMemcpyHtoDAsync_v2"}, {&d.set8Async, "cuMemsetD8Async"},
 		{&d.launch, "cuLaunchKernel"}, {&d.streamCreate, "cuStreamCreate"},
-		{&d.streamSync, "cuStreamSynchronize"}, {&d.eventCreate, "cuEventCreate"},
+		{&d.streamSync, "cuStreamSynchronize"}, {&d.streamQuery, "cuStreamQuery"}, {&d.eventCreate, "cuEventCreate"},
 		{&d.eventFree, "cuEventDestroy_v2"}, {&d.eventRecord, "cuEventRecord"},
 		{&d.eventSync, "cuEventSynchronize"}, {&d.eventElapsed, "cuEventElapsedTime"},
 	}

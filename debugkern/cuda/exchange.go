@@ -56,8 +56,8 @@ func (p *process) exchange(ctx context.Context, x *exchange) error {
 	}
 	close(w.done)
 	<-w.ended
-	if x.err == nil {
-		return nil
+	if x.err == nil || ctxErr(x.err) { // given up on: nothing is wrong with the worker
+		return x.err
 	}
 	return w.explain(x.err)
 }
@@ -247,6 +247,7 @@ func (w *watcher) run() {
 	defer close(w.ended)
 	limit := time.NewTimer(w.limit)
 	defer limit.Stop()
+	gone := w.ctx.Done()
 	for {
 		select {
 		case <-w.done:
@@ -257,12 +258,13 @@ func (w *watcher) run() {
 			w.cause = &errSilent{w.limit}
 			w.p.kill()
 			return
-		case <-w.ctx.Done():
+		case <-gone:
 			w.cause = w.ctx.Err()
 			if !w.apart {
 				w.cancel()
+				return
 			}
-			return
+			gone = nil // it may still be being sent, to a worker that reads nothing
 		}
 	}
 }

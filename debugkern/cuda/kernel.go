@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"tilescope/debugkern/ptx"
@@ -14,14 +15,14 @@ import (
 
 // kernel is one entry of a module. The worker's copy may go away with the worker; the text stays and is loaded again.
 type kernel struct {
-	b       *Backend
-	name    string // of the module, for errors
-	entry   *ptx.Func
-	text    []byte
-	jit     jitRecord
-	proc    *process // the worker that has it loaded
-	number  int      // what that worker calls it
-	alloted *target.Resources
+	b        *Backend
+	name     string // of the module, for errors
+	entry    *ptx.Func
+	text     []byte
+	jit      jitRecord
+	proc     *process // the worker that has it loaded
+	number   int      // what that worker calls it
+	allotted atomic.Pointer[target.Resources]
 }
 
 // Load prints the module and has the driver compile it. PTX that the driver refuses is a *JITError. Launches go on meanwhile, and
@@ -82,14 +83,15 @@ func (k *kernel) ensure(ctx context.Context, p *process) error {
 		if fresh {
 			k.b.remember(k.text, k.jit)
 		}
-		k.proc, k.number, k.alloted = p, x.result.Load.Kernel, r
+		k.proc, k.number = p, x.result.Load.Kernel
+		k.allotted.Store(r)
 		return nil
 	}
 }
 
 // Resources are those of the function as it was loaded.
 func (k *kernel) Resources() *target.Resources {
-	r := *k.alloted
+	r := *k.allotted.Load()
 	return &r
 }
 

@@ -109,13 +109,15 @@ func (d *driver) loadLibrary(text []byte) (lib uintptr, log string, err error) {
 	return lib, untilZero(logs.info), nil
 }
 
-// entry is a kernel of a library, in the context of the calling thread.
-func (d *driver) entry(lib uintptr, name string) (fn uintptr, err error) {
-	var kernel uintptr
-	if err := d.check("cuLibraryGetKernel", d.libraryKernel(&kernel, lib, name)); err != nil {
-		return 0, err
-	}
-	return fn, d.check("cuKernelGetFunction", d.kernelIn(&fn, kernel))
+// entryOf is a kernel of a library, ready to be launched in the context of the calling thread.
+func (d *driver) entryOf(lib uintptr, name string) (*loadedKernel, error) {
+	return d.loadedEntry(name, func(fn *uintptr) error {
+		var kernel uintptr
+		if err := d.check("cuLibraryGetKernel", d.libraryKernel(&kernel, lib, name)); err != nil {
+			return err
+		}
+		return d.check("cuKernelGetFunction", d.kernelIn(fn, kernel))
+	})
 }
 
 // ended is text as C wants it.

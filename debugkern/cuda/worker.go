@@ -46,17 +46,17 @@ type worker struct {
 	cancelled atomic.Uint64 // the request that was cancelled last
 	printed   *printed
 
-	opened  atomic.Pointer[opened] // what other threads may use: nil before a device is open
-	drv     *driver
-	dev     Device
-	ctx     uintptr
-	stream  uintptr
-	version string
-	kernels loadedKernels
-	exam    *examiner
-	chunks  [2][]byte          // what is being read and what is being sent
-	pool    map[int64][]uint64 // allocations with whole guard bands, by the buffer's size
-	pooled  int64              // bytes in the pool
+	opened   atomic.Pointer[opened] // what other threads may use: nil before a device is open
+	drv      *driver
+	dev      Device
+	ctx      uintptr
+	stream   uintptr
+	version  string
+	kernels  loadedKernels
+	examiner *examiner          // nil until something was launched
+	chunks   [2][]byte          // what is being read and what is being sent
+	pool     map[int64][]uint64 // allocations with whole guard bands, by the buffer's size
+	pooled   int64              // bytes in the pool
 
 	bare bool      // buffers have no guard bands
 	told io.Writer // where a launch for a tool tells its buffers' addresses
@@ -64,8 +64,8 @@ type worker struct {
 
 // opened is a device's context.
 type opened struct {
-	drv *driver
-	ctx uintptr
+	drv         *driver
+	ctx, stream uintptr
 }
 
 // loadedKernel is one entry of one module in the context.
@@ -191,7 +191,12 @@ func (w *worker) loadApart(in *incoming) {
 	defer runtime.UnlockOSThread() // a thread that ended here would take the process with it: dl's are no C threads
 	out, err := w.loaded(in)
 	if err != nil {
-		_ = w.out.json(frameError, in.id, failureOf(err)) // where nobody listens any more the worker is about to end
+		f := failureOf(err)
+		if dev := w.opened.Load(); f.Code != 0 && dev != nil { // asked without waiting for a launch beside it
+			code := dev.drv.streamQuery(dev.stream)
+			f.Fatal = code != 0 && code != cuNotReady
+		}
+		_ = w.out.json(frameError, in.id, f) // where nobody listens any more the worker is about to end
 		return
 	}
 	_ = w.out.json(frameResult, in.id, &result{Load: out})
@@ -209,7 +214,7 @@ func (w *worker) loaded(in *incoming) (*loadResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := dev.drv.loadedEntry(lib, in.Load.Entry)
+	k, err := dev.drv.entryOf(lib, in.Load.Entry)
 	if err != nil {
 		dev.drv.libraryUnload(lib)
 		return nil, err
@@ -217,11 +222,11 @@ func (w *worker) loaded(in *incoming) (*loadResult, error) {
 	return &loadResult{Kernel: w.kernels.add(k), Info: k.info, Log: log}, nil
 }
 
-// loadedEntry is an entry of a library, ready to be launched in the context of the calling thread.
-func (d *driver) loadedEntry(lib uintptr, entry string) (*loadedKernel, error) {
+// loadedEntry is an entry that of finds, ready to be launched in the context of the calling thread.
+func (d *driver) loadedEntry(entry string, of func(fn *uintptr) error) (*loadedKernel, error) {
 	k := &loadedKernel{entry: entry}
-	var err error
-	if k.fn, err = d.entry(lib, entry); err == nil {
+	err := of(&k.fn)
+	if err == nil {
 		k.info, err = d.attributes(k.fn)
 	}
 	if err != nil {
@@ -364,10 +369,10 @@ func (w *worker) open(op *openOp) (*devicesResult, error) {
 		return nil, err
 	}
 	w.ctx = ctx
-	w.opened.Store(&opened{d, ctx})
 	if err := d.check("cuStreamCreate", d.streamCreate(&w.stream, 0)); err != nil {
 		return nil, err
 	}
+	w.opened.Store(&opened{d, ctx, w.stream})
 	return &devicesResult{Library: d.path, Version: w.version, Devices: []Device{w.dev}}, nil
 }
 
@@ -383,13 +388,11 @@ func (w *worker) loadForTool(op *loadOp, text []byte) (*loadResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &loadedKernel{entry: op.Entry}
-	err = w.drv.check("cuModuleGetFunction", w.drv.moduleFunction(&k.fn, mod, op.Entry))
-	if err == nil {
-		k.info, err = w.drv.attributes(k.fn)
-	}
+	k, err := w.drv.loadedEntry(op.Entry, func(fn *uintptr) error {
+		return w.drv.check("cuModuleGetFunction", w.drv.moduleFunction(fn, mod, op.Entry))
+	})
 	if err != nil {
-		return nil, fmt.Errorf("entry %s: %w", op.Entry, err)
+		return nil, err
 	}
 	return &loadResult{Kernel: w.kernels.add(k), Info: k.info}, nil
 }

@@ -9,10 +9,10 @@ import (
 	"slices"
 )
 
-// comparePTX examines buffers on the device.
+// examinePTX examines buffers on the device.
 //
-//go:embed compare.ptx
-var comparePTX []byte
+//go:embed examine.ptx
+var examinePTX []byte
 
 const (
 	maxVaried = 1 << 14 // differing words of a buffer that are listed
@@ -28,40 +28,49 @@ type examiner struct {
 	room           int    // counts that there is memory for
 }
 
-// examiner makes it, or returns it with room for n counts.
-func (w *worker) examiner(n int) (*examiner, error) {
-	d := w.drv
-	if w.exam == nil {
-		x := &examiner{}
-		lib, _, err := d.loadLibrary(comparePTX)
-		if err == nil {
-			x.compare, err = d.loadedEntry(lib, "tilescope_compare")
-		}
-		if err == nil {
-			x.bands, err = d.loadedEntry(lib, "tilescope_bands")
-		}
+// examinerFor returns it, with room for n counts.
+func (w *worker) examinerFor(n int) (*examiner, error) {
+	if w.examiner == nil {
+		x, err := w.newExaminer()
 		if err != nil {
-			return nil, fmt.Errorf("load the comparison: %w", err)
+			return nil, fmt.Errorf("what examines a launch: %w", err)
 		}
-		if x.pattern, err = w.reserve(guardBytes); err != nil {
-			return nil, fmt.Errorf("room to examine a launch: %w", err)
-		}
-		if err := d.check("cuMemcpyHtoD", d.copyIn(x.pattern, guardPattern, guardBytes)); err != nil {
-			return nil, err
-		}
-		w.exam = x
+		w.examiner = x
 	}
-	x := w.exam
+	x := w.examiner
 	if n > x.room {
 		if x.counts != 0 {
-			d.memFree(x.counts)
+			w.drv.memFree(x.counts)
 		}
 		x.counts, x.room = 0, 0
 		at, err := w.reserve(uint(8 * n))
 		if err != nil {
-			return nil, fmt.Errorf("room to examine a launch: %w", err)
+			return nil, fmt.Errorf("what examines a launch: %w", err)
 		}
 		x.counts, x.room = at, n
+	}
+	return x, nil
+}
+
+func (w *worker) newExaminer() (*examiner, error) {
+	d := w.drv
+	lib, _, err := d.loadLibrary(examinePTX)
+	if err != nil {
+		return nil, err
+	}
+	x := &examiner{}
+	if x.compare, err = d.entryOf(lib, "tilescope_compare"); err == nil {
+		x.bands, err = d.entryOf(lib, "tilescope_bands")
+	}
+	if err == nil {
+		x.pattern, err = w.reserve(guardBytes)
+	}
+	if err == nil {
+		err = d.check("cuMemcpyHtoD", d.copyIn(x.pattern, guardPattern, guardBytes))
+	}
+	if err != nil {
+		d.libraryUnload(lib)
+		return nil, err
 	}
 	return x, nil
 }
@@ -69,7 +78,7 @@ func (w *worker) examiner(n int) (*examiner, error) {
 // examine looks at all guard bands, and at the buffers that are to be as the first launch left them. astray says that a band was
 // written to, differ which of the buffers differ.
 func (l *launching) examine(compared []int) (astray bool, differ []int, err error) {
-	x, err := l.w.examiner(1 + len(compared))
+	x, err := l.w.examinerFor(1 + len(compared))
 	if err != nil {
 		return false, nil, err
 	}
@@ -89,7 +98,7 @@ func (l *launching) examine(compared []int) (astray bool, differ []int, err erro
 			binary.LittleEndian.PutUint64(list[8*i:], at)
 		}
 		size := binary.LittleEndian.AppendUint32(nil, guardBytes)
-		if err := l.w.examineWith(x.bands, len(part), &list[0], pointer(x.pattern), &size[0], pointer(x.counts)); err != nil {
+		if err := l.w.launchOf(x.bands, len(part), &list[0], pointer(x.pattern), &size[0], pointer(x.counts)); err != nil {
 			return false, nil, err
 		}
 	}
@@ -110,8 +119,8 @@ func (l *launching) examine(compared []int) (astray bool, differ []int, err erro
 	return binary.LittleEndian.Uint64(counts) != 0, differ, nil
 }
 
-// examineWith launches one of the examiner's kernels, in blocks of 256.
-func (w *worker) examineWith(k *loadedKernel, blocks int, params ...*byte) error {
+// launchOf launches one of the examiner's kernels, in blocks of 256.
+func (w *worker) launchOf(k *loadedKernel, blocks int, params ...*byte) error {
 	err := w.drv.check("cuLaunchKernel", w.drv.launch(k.fn, uint32(blocks), 1, 1, 256, 1, 1, 0, w.stream, params, nil))
 	runtime.KeepAlive(params)
 	return err
@@ -121,7 +130,7 @@ func (w *worker) examineWith(k *loadedKernel, blocks int, params ...*byte) error
 func (w *worker) compare(x *examiner, a, b *deviceBuffer, count, list uint64, room int) error {
 	n := (a.bytes + 3) / 4
 	blocks := int(min((n+255)/256, 4096))
-	return w.examineWith(x.compare, blocks, pointer(a.addr()), pointer(b.addr()), pointer(uint64(n)), pointer(count), pointer(list), pointer(uint64(room)))
+	return w.launchOf(x.compare, blocks, pointer(a.addr()), pointer(b.addr()), pointer(uint64(n)), pointer(count), pointer(list), pointer(uint64(room)))
 }
 
 // keep copies buffer i on the device. A device too full for that is no failure: the capture is then not compared.
@@ -202,7 +211,7 @@ func mergeWords(words []int64) []int64 {
 
 // differing compares two buffers on the device; words are as a variation lists them.
 func (w *worker) differing(a, b *deviceBuffer) (words []int64, total int64, err error) {
-	x, err := w.examiner(1)
+	x, err := w.examinerFor(1)
 	if err != nil {
 		return nil, 0, err
 	}

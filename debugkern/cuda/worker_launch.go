@@ -253,7 +253,7 @@ func (l *launching) overruns(n int) error {
 		}
 	}
 	d := l.w.drv // the pattern itself may have been hit
-	return d.check("cuMemcpyHtoD", d.copyIn(l.w.exam.pattern, guardPattern, guardBytes))
+	return d.check("cuMemcpyHtoD", d.copyIn(l.w.examiner.pattern, guardPattern, guardBytes))
 }
 
 // answer streams outputs and capture to the parent, and keeps copies on the device where they will be compared with.

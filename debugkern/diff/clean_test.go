@@ -65,7 +65,7 @@ func reference(t testing.TB, p *probes.Plan, seed uint64, opt attn.Options) *att
 
 func judged(t testing.TB, ref *attn.Reference, src Source) *Judgement {
 	t.Helper()
-	j, err := Judge(context.Background(), ref, src, Options{})
+	j, err := Judge(context.Background(), ref, src, Options{Explained: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,13 +37,14 @@ func (v Verdict) String() string { return [...]string{"off", "ok", "tainted", "w
 
 // Options say what was captured and how to go about it.
 type Options struct {
-	Range    probes.Range          // what was captured; a zero Range: everything
-	Blocks   []probes.Dim3         // of the range, those that were executed and are judged; nil: all
-	Stages   probes.StageSet       // which stages were captured; 0: all that the plan has
-	Replaced Replaced              // what was put in place of tiles as soon as they were captured; nil: nothing
-	Progress func(done, total int) // blocks; called from one goroutine at a time, may be nil
-	Parallel int                   // blocks in flight; 0: all cores
-	Memory   *Memory               // what to work in; nil: memory of its own
+	Range     probes.Range          // what was captured; a zero Range: everything
+	Blocks    []probes.Dim3         // of the range, those that were executed and are judged; nil: all
+	Stages    probes.StageSet       // which stages were captured; 0: all that the plan has
+	Replaced  Replaced              // what was put in place of tiles as soon as they were captured; nil: nothing
+	Progress  func(done, total int) // blocks; called from one goroutine at a time, may be nil
+	Parallel  int                   // blocks in flight; 0: all cores
+	Memory    *Memory               // what to work in; nil: memory of its own
+	Explained bool                  // Explain will follow: what the reference has computed is kept for it
 }
 
 // Replaced tells what execution went on from where a tile was replaced as soon as it was captured: the tile itself is judged

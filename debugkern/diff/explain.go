@@ -203,14 +203,13 @@ func (p spot) before(q spot) bool {
 func (t *trial) block(j *Judgement, w *walker, s probes.Stage, block int, kvs []int) {
 	sp := w.plan.Stage(s)
 	sc := newScene(w, sp)
+	w.begin(j.exactBlock(block))
 	if !sp.PerTile {
-		w.begin(j.exactBlock(block))
 		w.goTo(sp, 0)
 		sc.open(0)
 		t.scene(sc, spot{block, kvs[0]})
 		return
 	}
-	w.begin(j.exactBlock(block))
 	last := slices.Max(kvs)
 	alone := w.standsAlone(s, last)
 	for kv := range last + 1 {

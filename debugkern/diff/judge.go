@@ -23,7 +23,7 @@ func Judge(ctx context.Context, ref *attn.Reference, src Source, opt Options) (*
 	}
 	j := &Judgement{ref: ref, src: src, opt: opt}
 	j.allocate()
-	if n := opt.Range.N.Count(); n <= keptBlocks {
+	if n := opt.Range.N.Count(); opt.Explained && n*p.Work.MaxTiles <= keptTiles {
 		j.exact = make([]*attn.Block, n)
 	}
 	results, err := j.walkAll(ctx)
@@ -113,8 +113,8 @@ func (j *judge) merge(o *judge) {
 	}
 }
 
-// keptBlocks is up to how many blocks the reference's values are kept for Explain, some hundred kilobytes each.
-const keptBlocks = 64
+// keptTiles is up to how many kv tiles, of all blocks, the reference's values are kept for Explain, some tens of kilobytes each.
+const keptTiles = 1 << 8
 
 // exactBlock is what the reference computes for a block of the range.
 func (j *Judgement) exactBlock(i int) *attn.Block {

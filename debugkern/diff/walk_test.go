@@ -36,16 +36,15 @@ func TestNextOf(t *testing.T) {
 	}
 }
 
-// What a walker was used for before leaves no trace, neither in what it computes next nor in the reference it computed from.
+// What a walker was used for before leaves no trace in what it computes next.
 func TestMemoryHoldsNothing(t *testing.T) {
 	var mem Memory
 	for _, gate := range []probes.Gate{probes.GatePV, probes.GateNone, probes.GateSoftmax, probes.GateQK, probes.GateNone, probes.GatePV} {
 		ref := reference(t, configstest.Plan(t, "stage2", "validation", gate), 0, attn.Options{})
 		src := toy{ref.Inputs(), ref, ""}.run()
 		clean := judged(t, ref, src)
-		before := *ref.Block(probes.Dim3{})
 		for range 2 {
-			j, err := Judge(t.Context(), ref, src, Options{Memory: &mem, Parallel: 2})
+			j, err := Judge(t.Context(), ref, src, Options{Memory: &mem, Parallel: 2, Explained: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,14 +54,71 @@ func TestMemoryHoldsNothing(t *testing.T) {
 				}
 			}
 		}
-		after := ref.Compute(probes.Dim3{})
-		for kv := range before.Tiles {
-			if x, y := before.Tiles[kv], after.Tiles[kv]; !slices.Equal(x.S.Data, y.S.Data) || !slices.Equal(x.P.Data, y.P.Data) || !slices.Equal(x.U.Data, y.U.Data) {
-				t.Errorf("gate %s: the reference of kv tile %d has changed", gate, kv)
-			}
-		}
 	}
 	if len(mem.free) == 0 {
 		t.Error("nothing was kept")
+	}
+}
+
+// A stage whose operands were not captured does not stand alone.
+func TestStandsAlone(t *testing.T) {
+	ref := reference(t, configstest.Plan(t, "stage2", "small", probes.GateNone), 0, attn.Options{})
+	src := toy{ref.Inputs(), ref, ""}.run()
+	b := ref.Compute(probes.Dim3{})
+	for s, of := range madeOf {
+		for n := range probes.NumStages {
+			opt := Options{Range: probes.Range{N: ref.Plan().Grid, TileN: ref.Plan().Work.MaxTiles}, Stages: (1<<probes.NumStages - 1) &^ probes.StagesOf(n)}
+			w := newWalker(newRules(ref), src, opt)
+			w.begin(b)
+			got := w.standsAlone(s, len(b.Tiles)-1)
+			w.begin(b)
+			all := true
+			for range b.Tiles {
+				w.next()
+				all = all && w.fromOwn(s)
+			}
+			if got && !all || got == of.Has(n) {
+				t.Errorf("%s without %s: stands alone %v, made of its own %v", s, n, got, all)
+			}
+		}
+	}
+}
+
+// What Compare looked at is the reference's cached block: nobody may write into it later.
+func TestCompareLeavesTheReference(t *testing.T) {
+	var mem Memory
+	type kept struct {
+		ref    *attn.Reference
+		before []attn.Tile
+		o      []float64
+	}
+	var all []kept
+	for _, gate := range []probes.Gate{probes.GatePV, probes.GateSoftmax, probes.GateQK, probes.GateNone} {
+		ref := reference(t, configstest.Plan(t, "stage2", "validation", gate), 0, attn.Options{})
+		src := toy{ref.Inputs(), ref, ""}.run()
+		j, err := Judge(t.Context(), ref, src, Options{Memory: &mem, Parallel: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range j.Stages {
+			if _, err := j.Compare(j.Stages[i].Stage, probes.Dim3{}, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b := ref.Compute(probes.Dim3{})
+		all = append(all, kept{ref, b.Tiles, b.O.Data})
+	}
+	for n, k := range all {
+		b := k.ref.Block(probes.Dim3{})
+		for kv := range k.before {
+			x, y := k.before[kv], b.Tiles[kv]
+			if !slices.Equal(x.K.Data, y.K.Data) || !slices.Equal(x.V.Data, y.V.Data) || !slices.Equal(x.S.Data, y.S.Data) || !slices.Equal(x.P.Data, y.P.Data) ||
+				!slices.Equal(x.U.Data, y.U.Data) || !slices.Equal(x.M, y.M) || !slices.Equal(x.L, y.L) {
+				t.Errorf("%d: kv tile %d has changed", n, kv)
+			}
+		}
+		if !slices.Equal(k.o, b.O.Data) {
+			t.Errorf("%d: O has changed", n)
+		}
 	}
 }

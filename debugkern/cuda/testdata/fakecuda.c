@@ -239,6 +239,7 @@ static int settle(void) {
 }
 
 API int cuStreamCreate(void **s, unsigned flags) { ENTER(cuStreamCreate); *s = &pending; return 0; }
+API int cuStreamQuery(void *s) { ENTER(cuStreamQuery); return 0; }
 API int cuStreamSynchronize(void *s) { ENTER(cuStreamSynchronize); return settle(); }
 API int cuEventCreate(void **e, unsigned flags) { ENTER(cuEventCreate); *e = malloc(1); events++; return 0; }
 API int cuEventDestroy_v2(void *e) { ENTER(cuEventDestroy_v2); free(e); events--; return 0; }
