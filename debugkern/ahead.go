@@ -39,7 +39,7 @@ func (s *Session) ready(ctx context.Context, req Request) {
 		return
 	}
 	_ = e.mapFragments() // a Run says why not, here and below
-	if e.plainRuns() && e.r.instrumented() && e.r.sel.Manifest.PTX == "" {
+	if e.plainRuns() && e.twoBuilds() {
 		_, _ = e.plainKernel()
 	}
 }

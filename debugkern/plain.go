@@ -25,9 +25,8 @@ type plainRun struct {
 // plainBeside is the plain build beside a run: made ready while the instrumented one is, launched after it, on a GPU while the
 // processor compares what that one left.
 type plainBeside struct {
-	kernel  func() (target.Kernel, error) // waits until it is ready
-	ready   sync.WaitGroup                // of who makes it so
-	done    chan struct{}                 // nil: nothing was launched, or it is settled
+	ready   sync.WaitGroup // of who makes it ready
+	done    chan struct{}  // nil: nothing was launched, or it is settled
 	run     *plainRun
 	err     error
 	waiting atomic.Bool // the run has nothing else to do
@@ -38,19 +37,20 @@ const headStart = 2 * time.Millisecond
 
 // readyPlain starts compiling and loading the plain build, where there will be one to launch.
 func (e *execution) readyPlain() {
-	p := &e.beside
-	p.kernel = sync.OnceValues(e.plainKernel)
-	if e.emulated() || !e.r.instrumented() || e.r.sel.Manifest.PTX != "" {
+	if e.emulated() || !e.twoBuilds() {
 		return // it is made when it is launched, if at all
 	}
-	p.ready.Go(func() {
+	e.beside.ready.Go(func() {
 		select {
 		case <-e.ctx.Done():
 		case <-time.After(headStart):
-			p.kernel()
+			_, _ = e.plainKernel() // whoever launches it is told why not
 		}
 	})
 }
+
+// twoBuilds reports that the build without probes is another than the instrumented one, and ours to make.
+func (e *execution) twoBuilds() bool { return e.r.instrumented() && e.r.sel.Manifest.PTX == "" }
 
 // plainKernel is the build without probes, loaded.
 func (e *execution) plainKernel() (target.Kernel, error) {
@@ -111,7 +111,7 @@ func (e *execution) plain() (*plainRun, error) {
 	if e.r.sel.Manifest.PTX != "" { // somebody else compiled it, once
 		return &plainRun{resources: e.st.kernel.Resources()}, nil
 	}
-	k, err := e.beside.kernel()
+	k, err := e.plainKernel()
 	if err != nil {
 		return nil, err
 	}

@@ -92,7 +92,7 @@ func TestProgressAndCancel(t *testing.T) {
 	d := started(t, 80, 24, plainLook)
 	d.manual = true
 	d.command("seed 5")
-	d.m.Update(progressMsg{d.m.job.gen, debugkern.Progress{Phase: "run", Detail: "emu", Done: 3, Total: 16}})
+	d.m.Update(progressMsg{gen: d.m.job.gen, p: debugkern.Progress{Phase: "run", Detail: "emu", Done: 3, Total: 16}})
 	if !contains(d.text(), "✓build ▸ ●launch emu 3/16 ▸ ○compare · Esc cancels") {
 		t.Errorf("no progress:\n%s", d.text())
 	}

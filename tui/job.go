@@ -23,6 +23,13 @@ type job struct {
 	cancel  context.CancelFunc
 	updates chan debugkern.Progress
 	last    debugkern.Progress
+	task    bool // it is the task's, not the run's
+}
+
+// begin makes it the next job.
+func (j *job) begin(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	*j = job{gen: j.gen + 1, active: true, ctx: ctx, cancel: cancel, updates: make(chan debugkern.Progress, 1), task: j.task}
 }
 
 func (j *job) stop() {
@@ -32,10 +39,11 @@ func (j *job) stop() {
 	j.active = false
 }
 
-// progressMsg tells how far a run has come.
+// progressMsg tells how far a run, or a task, has come.
 type progressMsg struct {
-	gen int
-	p   debugkern.Progress
+	gen  int
+	p    debugkern.Progress
+	task bool
 }
 
 // ranMsg is a run that ended.
@@ -51,13 +59,12 @@ func (m *Model) start(req debugkern.Request) tea.Cmd {
 	m.job.stop()
 	m.ahead.stop()
 	m.req = req
-	ctx, cancel := context.WithCancel(m.ctx)
-	m.job = job{gen: m.job.gen + 1, active: true, ctx: ctx, cancel: cancel, updates: make(chan debugkern.Progress, 1)}
+	m.job.begin(m.ctx)
 	if m.run == nil {
 		m.showRun()
 	}
 	m.refreshFlags()
-	return tea.Batch(runCmd(m.opt, m.job, clone(req)), listen(m.job), m.changed())
+	return tea.Batch(runCmd(m.opt, m.job, clone(req)), m.job.listen(), m.changed())
 }
 
 // clone copies what a request shares with the model.
@@ -107,12 +114,12 @@ func latest[T any](ch chan T, p T) {
 	}
 }
 
-// listen waits for a run's next progress, or its end.
-func listen(j job) tea.Cmd {
+// listen waits for the job's next progress, or its end.
+func (j job) listen() tea.Cmd {
 	return func() tea.Msg {
 		select {
 		case p := <-j.updates:
-			return progressMsg{j.gen, p}
+			return progressMsg{j.gen, p, j.task}
 		case <-j.ctx.Done():
 			return nil
 		}
@@ -120,11 +127,15 @@ func listen(j job) tea.Cmd {
 }
 
 func (m *Model) progressed(msg progressMsg) tea.Cmd {
-	if msg.gen != m.job.gen || !m.job.active {
+	j := &m.job
+	if msg.task {
+		j = &m.task.job
+	}
+	if msg.gen != j.gen || !j.active {
 		return nil
 	}
-	m.job.last = msg.p
-	return listen(m.job)
+	j.last = msg.p
+	return j.listen()
 }
 
 // ran shows a run that ended, unless another was asked for since.

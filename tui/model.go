@@ -221,8 +221,6 @@ func (m *Model) reported(msg tea.Msg) (cmd tea.Cmd) {
 		cmd = m.writerDue(msg)
 	case writerMsg:
 		m.writerFound(msg)
-	case taskMsg:
-		cmd = m.tasked(msg)
 	case bisectedMsg:
 		m.bisected(msg)
 	case pairedMsg:

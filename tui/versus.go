@@ -102,7 +102,7 @@ func (m *Model) bisect(string) tea.Cmd {
 		defer t.cancel()
 		doc, err := e.Bisect(t.ctx, a, b, "", func(p debugkern.Progress) { latest(t.updates, p) })
 		return bisectedMsg{t.gen, doc, err}
-	}, listenTask(t))
+	}, t.listen())
 }
 
 func (m *Model) bisected(msg bisectedMsg) {
@@ -157,7 +157,7 @@ func (m *Model) compare(string) tea.Cmd {
 		}
 		msg.err = err
 		return msg
-	}, listenTask(t))
+	}, t.listen())
 }
 
 func (m *Model) paired(msg pairedMsg) tea.Cmd {

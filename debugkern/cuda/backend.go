@@ -40,7 +40,6 @@ type Backend struct {
 	driver  string
 	turn    chan struct{} // holds one token: whoever has it owns the worker
 	proc    *process
-	started int // workers started so far: tells kernels whether theirs is still there
 	closed  bool
 	running atomic.Pointer[process] // proc, for who does not have the turn
 }
@@ -151,7 +150,6 @@ func (b *Backend) ensure(ctx context.Context) error {
 		return err
 	}
 	b.proc = p
-	b.started++
 	if err := p.handshake(ctx, startTimeout); err != nil {
 		b.drop()
 		return fmt.Errorf("start the GPU worker: %w", err)

@@ -41,7 +41,6 @@ type driver struct {
 	kernelIn      func(fn *uintptr, kernel uintptr) int32
 
 	moduleLoad     func(mod *uintptr, image []byte, n uint32, options []int32, values []uintptr) int32
-	moduleUnload   func(mod uintptr) int32
 	moduleFunction func(fn *uintptr, mod uintptr, name string) int32
 	funcAttribute  func(v *int32, attribute int32, fn uintptr) int32
 	funcSet        func(fn uintptr, attribute, v int32) int32
@@ -139,7 +138,7 @@ func (d *driver) symbols() []symbol {
 		{&d.ctxRetain, "cuDevicePrimaryCtxRetain"}, {&d.ctxSet, "cuCtxSetCurrent"},
 		{&d.libraryLoad, "cuLibraryLoadData"}, {&d.libraryUnload, "cuLibraryUnload"}, {&d.libraryKernel, "cuLibraryGetKernel"},
 		{&d.kernelIn, "cuKernelGetFunction"},
-		{&d.ctxSync, "cuCtxSynchronize"}, {&d.moduleLoad, "cuModuleLoadDataEx"}, {&d.moduleUnload, "cuModuleUnload"},
+		{&d.ctxSync, "cuCtxSynchronize"}, {&d.moduleLoad, "cuModuleLoadDataEx"},
 		{&d.moduleFunction, "cuModuleGetFunction"}, {&d.funcAttribute, "cuFuncGetAttribute"},
 		{&d.funcSet, "cuFuncSetAttribute"}, {&d.memInfo, "cuMemGetInfo_v2"}, {&d.memAlloc, "cuMemAlloc_v2"}, {&d.memFree, "cuMemFree_v2"},
 		{&d.copyIn, "cuMemcpyHtoD_v2"}, {&d.copyOut, "cuMemcpyDtoH_v2"}, {&d.copyOver, "cuMemcpyDtoD_v2"},

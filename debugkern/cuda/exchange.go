@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 )
 
@@ -39,9 +38,8 @@ func (p *process) exchange(ctx context.Context, x *exchange) error {
 		x.request.Buffers = append(x.request.Buffers, int64(len(b)))
 	}
 	p.begin(x)
-	w := &watcher{p: p, ctx: ctx, limit: x.limit, id: x.id, apart: x.apart, heard: x.heard, done: make(chan struct{}), ended: make(chan struct{})}
-	go w.run()
-	if err := p.send(x, w); err != nil {
+	w := p.watch(ctx, x)
+	if err := p.send(x); err != nil {
 		p.finish(x.id, err)
 	}
 	var gone <-chan struct{}
@@ -54,8 +52,7 @@ func (p *process) exchange(ctx context.Context, x *exchange) error {
 		p.finish(x.id, ctx.Err())
 		<-x.done
 	}
-	close(w.done)
-	<-w.ended
+	w.stop()
 	if x.err == nil || ctxErr(x.err) { // given up on: nothing is wrong with the worker
 		return x.err
 	}
@@ -76,14 +73,14 @@ func (p *process) begin(x *exchange) {
 	p.calls[x.id] = x
 }
 
-func (p *process) send(x *exchange, w *watcher) error {
+func (p *process) send(x *exchange) error {
 	p.sending.Lock()
 	defer p.sending.Unlock()
 	if err := p.frames.json(frameRequest, x.id, x.request); err != nil {
 		return err
 	}
 	for i, b := range x.buffers {
-		if err := p.frames.data(i, x.id, b, w.tick); err != nil {
+		if err := p.frames.data(i, x.id, b, x.alive); err != nil {
 			return err
 		}
 	}
@@ -138,10 +135,7 @@ func (p *process) hear(h header) error {
 		_, err := io.CopyN(io.Discard, p.reader, int64(h.length)) // somebody has given up on it
 		return err
 	}
-	select {
-	case x.heard <- struct{}{}:
-	default:
-	}
+	_ = x.alive()
 	switch h.kind {
 	case frameProgress:
 		var told progress
@@ -221,46 +215,55 @@ func (e *remoteError) Unwrap() []error {
 	return out
 }
 
-// watcher ends an exchange from outside: when the context ends, or the worker is silent for too long.
-type watcher struct {
-	p     *process
-	ctx   context.Context
-	limit time.Duration
-	id    uint64
-	apart bool // where the context ends the worker goes on
-	heard chan struct{}
-	done  chan struct{} // closed by the exchange when it is over
-	ended chan struct{} // closed by the watcher when it is
-	cause error         // why the process was killed; read after ended
-}
-
-// tick says that the worker lives.
-func (w *watcher) tick() error {
+// alive says that the worker lives. It never fails.
+func (x *exchange) alive() error {
 	select {
-	case w.heard <- struct{}{}:
+	case x.heard <- struct{}{}:
 	default:
 	}
 	return nil
 }
 
+// watcher ends an exchange from outside: when the context ends, or the worker is silent for too long.
+type watcher struct {
+	p     *process
+	ctx   context.Context
+	x     *exchange
+	done  chan struct{} // closed when the exchange is over
+	ended chan struct{} // closed by the watcher when it is
+	cause error         // why the process was killed; read after ended
+}
+
+// watch starts a watcher; it has to be stopped.
+func (p *process) watch(ctx context.Context, x *exchange) *watcher {
+	w := &watcher{p: p, ctx: ctx, x: x, done: make(chan struct{}), ended: make(chan struct{})}
+	go w.run()
+	return w
+}
+
+func (w *watcher) stop() {
+	close(w.done)
+	<-w.ended
+}
+
 func (w *watcher) run() {
 	defer close(w.ended)
-	limit := time.NewTimer(w.limit)
+	limit := time.NewTimer(w.x.limit)
 	defer limit.Stop()
 	gone := w.ctx.Done()
 	for {
 		select {
 		case <-w.done:
 			return
-		case <-w.heard:
-			limit.Reset(w.limit)
+		case <-w.x.heard:
+			limit.Reset(w.x.limit)
 		case <-limit.C:
-			w.cause = &errSilent{w.limit}
+			w.cause = &errSilent{w.x.limit}
 			w.p.kill()
 			return
 		case <-gone:
 			w.cause = w.ctx.Err()
-			if !w.apart {
+			if !w.x.apart {
 				w.cancel()
 				return
 			}
@@ -273,7 +276,7 @@ func (w *watcher) run() {
 func (w *watcher) cancel() {
 	asked := make(chan struct{})
 	go func() {
-		w.p.frames.write(frameCancel, 0, w.id, nil) // ends at the latest when kill closes the pipe
+		w.p.frames.write(frameCancel, 0, w.x.id, nil) // ends at the latest when kill closes the pipe
 		close(asked)
 	}()
 	grace := time.NewTimer(cancelGrace)
@@ -299,12 +302,4 @@ func (w *watcher) explain(err error) error {
 		return context.Canceled
 	}
 	return w.p.died(err)
-}
-
-// watch is the watcher of a read without a request.
-func (p *process) watch(ctx context.Context, limit time.Duration, id uint64) (stop func(), explain func(error) error) {
-	w := &watcher{p: p, ctx: ctx, limit: limit, id: id, heard: make(chan struct{}), done: make(chan struct{}), ended: make(chan struct{})}
-	go w.run()
-	stop = sync.OnceFunc(func() { close(w.done); <-w.ended })
-	return stop, func(err error) error { stop(); return w.explain(err) }
 }

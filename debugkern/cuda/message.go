@@ -28,10 +28,9 @@ type openOp struct {
 	Device  int    `json:"device"`
 }
 
-// loadOp has the driver compile and load the PTX that follows as buffer 0.
+// loadOp has the driver compile and load the PTX that follows as buffer 0; of a file for a tool, with the module's debug lines.
 type loadOp struct {
 	Entry string `json:"entry"`
-	Lines bool   `json:"lines,omitempty"` // with the module's debug lines, for tools
 }
 
 // memoryRequest asks how much device memory is free.

@@ -126,16 +126,16 @@ func (p *process) close() {
 
 // handshake waits for the worker's first word, and has its answers heard from then on.
 func (p *process) handshake(ctx context.Context, limit time.Duration) error {
-	stop, stopped := p.watch(ctx, limit, 0)
-	defer stop()
+	w := p.watch(ctx, &exchange{limit: limit})
 	h, err := readHeader(p.reader)
 	var word hello
 	if err == nil && h.kind == frameHello {
 		err = readJSON(p.reader, h, &word)
 	}
+	w.stop()
 	switch {
 	case err != nil:
-		return stopped(err)
+		return w.explain(err)
 	case h.kind != frameHello || word.Protocol != protocolVersion:
 		return fmt.Errorf("the worker speaks protocol %d, not %d: is it another version of this program?", word.Protocol, protocolVersion)
 	}

@@ -159,7 +159,7 @@ func writeJob(path string, cfg SanitizerConfig, m *ptx.Module, entry string, l *
 		buffers [][]byte
 	}{
 		{request{Open: &openOp{Library: cfg.Library, Device: cfg.Device}}, nil},
-		{request{Load: &loadOp{Entry: entry, Lines: true}}, [][]byte{text.Bytes()}},
+		{request{Load: &loadOp{Entry: entry}}, [][]byte{text.Bytes()}},
 		{request{Launch: &launchOp{Spec: *spec, Repeat: 1, Bare: true}}, u.bodies},
 	} {
 		for _, b := range r.buffers {

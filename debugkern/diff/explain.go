@@ -67,6 +67,14 @@ func (j *Judgement) explain(ctx context.Context, s *StageResult) error {
 	return nil
 }
 
+// exactBlock is what the reference computes for a block of the range: kept, or computed once more.
+func (j *Judgement) exactBlock(i int) *attn.Block {
+	if j.exact != nil && j.exact[i] != nil {
+		return j.exact[i]
+	}
+	return j.ref.Compute(j.opt.Range.Block(i))
+}
+
 // spot is a wrong tile.
 type spot struct {
 	block int // in the range

@@ -116,20 +116,10 @@ func (j *judge) merge(o *judge) {
 // keptTiles is up to how many kv tiles, of all blocks, the reference's values are kept for Explain, some tens of kilobytes each.
 const keptTiles = 1 << 8
 
-// exactBlock is what the reference computes for a block of the range.
-func (j *Judgement) exactBlock(i int) *attn.Block {
-	if j.exact != nil {
-		if b := j.exact[i]; b != nil {
-			return b
-		}
-	}
-	return j.ref.Compute(j.opt.Range.Block(i))
-}
-
 // block judges all tiles of one block that were captured.
 func (j *judge) block(i int) {
 	w, r := j.w, j.opt.Range
-	exact := j.exactBlock(i)
+	exact := j.ref.Compute(r.Block(i))
 	if j.exact != nil {
 		j.exact[i] = exact
 	}

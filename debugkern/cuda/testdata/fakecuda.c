@@ -148,7 +148,6 @@ API int cuModuleLoadDataEx(void **mod, const char *image, unsigned n, const int 
     ENTER(cuModuleLoadDataEx);
     return load(mod, image, n, options, values);
 }
-API int cuModuleUnload(void *mod) { ENTER(cuModuleUnload); free(mod); return 0; }
 API int cuModuleGetFunction(void **fn, void *mod, const char *name) {
     ENTER(cuModuleGetFunction);
     if (!strstr(mod, name)) return 500;
