@@ -13,6 +13,7 @@ const (
 	crossSchedule    = "schedule"    // the GPU's own result varies from launch to launch
 	crossAtomics     = "atomics"     // floats are added in an order nobody fixes
 	crossModel       = "model"       // another chip than the emulator's
+	crossUndefined   = "undefined"   // the kernel reads a value that PTX leaves undefined
 	crossUnexplained = "unexplained" // a bug of ours
 )
 

@@ -149,6 +149,8 @@ var kindText = map[string]string{
 	"quantiser": "Encoder and decoder are not inverse", "varies": "Launches of the same kernel differ", "backend-difference": "GPU and emulator differ",
 	"probe-changed-result": "The build without probes computes something else", "bank-conflict": "Lanes of a warp meet in a shared memory bank",
 	"uncoalesced": "A warp touches more global sectors than it needs", "redundant-barrier": "A barrier that orders nothing", "not-modelled": "Not checked",
+	"shuffle": "A lane reads a register of a lane outside the exchange", "trap": "A trap instruction was executed",
+	"not-captured": "Cells of a stage that no thread wrote to the capture buffer", "loop-ended": "A loop over tiles ended before the last tile",
 }
 
 func (d *Diagnosis) causeResult(c *Cause) sarifResult {

@@ -30,6 +30,10 @@ const (
 	Uncoalesced        Kind = "uncoalesced"
 	RedundantBarrier   Kind = "redundant-barrier"
 	NotModelled        Kind = "not-modelled"
+	Shuffle            Kind = "shuffle"      // a lane reads a register of a lane that does not take part in the exchange
+	Trap               Kind = "trap"         // a trap instruction was executed
+	NotCaptured        Kind = "not-captured" // cells of a stage that no thread wrote to the capture buffer
+	LoopEnded          Kind = "loop-ended"   // a block left its loop over tiles before the last one
 )
 
 // Severity is error or advice; advice never changes an exit code.
