@@ -15,14 +15,15 @@ import (
 var imports = map[string][]string{
 	"debugkern/fp":    {},
 	"debugkern/ptx":   {},
-	"debugkern/cache": {},
+	"debugkern/file":  {},
+	"debugkern/cache": {"debugkern/file"},
 	"probes":          {},
 	"kernels":         {},
 	"tui/theme":       {},
 	"tui/keymap":      {},
 	"tui/cell":        {"debugkern", "probes", "debugkern/fp"},
 
-	"configs":             {"probes"},
+	"configs":             {"probes", "debugkern/file"},
 	"configs/configstest": {"configs", "probes"}, // for tests
 	"debugkern/target":    {"probes", "debugkern/ptx"},
 
@@ -35,18 +36,18 @@ var imports = map[string][]string{
 	"debugkern/diff": {"debugkern/attn", "debugkern/fp", "probes"},
 
 	"debugkern": {"debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs", "debugkern/target", "debugkern/emu",
-		"debugkern/cache", "debugkern/cuda", "debugkern/attn", "debugkern/check", "debugkern/diff"},
+		"debugkern/file", "debugkern/cache", "debugkern/cuda", "debugkern/attn", "debugkern/check", "debugkern/diff"},
 
-	"debugkern/gates":    {"debugkern", "probes"},
+	"debugkern/gates":    {"debugkern", "debugkern/file", "probes"},
 	"debugkern/diagnose": {"debugkern", "debugkern/check", "debugkern/target", "debugkern/ptx", "probes"},
-	"debugkern/cli":      {"debugkern", "debugkern/gates", "debugkern/diagnose", "configs", "probes", "debugkern/cuda"},
+	"debugkern/cli":      {"debugkern", "debugkern/file", "debugkern/gates", "debugkern/diagnose", "configs", "probes", "debugkern/cuda"},
 	"tui/pane/*": {"debugkern", "debugkern/gates", "debugkern/diagnose", "debugkern/target", "probes", "debugkern/fp", "tui/theme",
 		"tui/keymap", "tui/cell"},
-	"tui": {"tui/pane/*", "debugkern", "debugkern/gates", "debugkern/diagnose", "debugkern/target", "configs", "tui/theme",
+	"tui": {"tui/pane/*", "debugkern", "debugkern/file", "debugkern/gates", "debugkern/diagnose", "debugkern/target", "configs", "tui/theme",
 		"tui/keymap", "tui/cell", "probes"},
 
 	"kernels/internal/ptxgen": {"kernels", "probes", "configs", "debugkern/cuda"},
-	"":                        {"debugkern/cli", "tui"},
+	"":                        {"debugkern/cli", "debugkern/file", "tui"},
 }
 
 func match(pattern, pkg string) bool {

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"tilescope/debugkern/cli"
+	"tilescope/debugkern/file"
 	"tilescope/tui"
 )
 
@@ -16,16 +17,34 @@ var version = ""
 
 func main() {
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an exit code, not a death
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	files := file.New()
+	ctx, stop := interruptible(files)
 	code := cli.Main(ctx, cli.Program{
 		Version: version, Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, OpenTerminal: openTerminal,
+		Files: files,
 	})
 	stop()
 	os.Exit(code)
 }
 
+// interruptible returns a context that the first signal to end cancels. A second signal ends the process at once, without
+// the temporary files of what was being written.
+func interruptible(files *file.System) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		files.Abandon()
+		os.Exit(cli.ExitCancelled)
+	}()
+	return ctx, func() { signal.Stop(signals); cancel() }
+}
+
 func openTerminal(ctx context.Context, t cli.Terminal) error {
 	return tui.Run(ctx, tui.Options{
-		Engine: t.Session, Config: t.Config, StateDir: t.StateDir, Version: version, Request: t.Request, Explicit: t.Explicit, Input: t.Stdin, Output: t.Stdout,
+		Engine: t.Session, Config: t.Config, StateDir: t.StateDir, Version: version, Request: t.Request, Explicit: t.Explicit, Input: t.Stdin, Output: t.Stdout, Files: t.Files,
 	})
 }

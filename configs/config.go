@@ -3,6 +3,8 @@ package configs
 import (
 	_ "embed"
 	"time"
+
+	"tilescope/debugkern/file"
 )
 
 //go:embed default.yaml
@@ -26,8 +28,9 @@ type Config struct {
 
 	CaptureMax int64  // bytes
 	Toolchain  string // directory; "" for the usual places
-	CacheDir   string // never empty: the default is resolved
+	CacheDir   string // "" where none is set and the user has no home directory
 	CacheMax   int64  // bytes; 0: nothing is kept
+	CacheKey   string // the file with the secret of the cache's checksums; "" where there is no place for it
 	Palette    string // cividis, viridis, grey
 	Mouse      bool
 }
@@ -39,6 +42,7 @@ type LoadOptions struct {
 	CacheDir string            // where Config.CacheDir points by default; "": os.UserCacheDir()/tilescope
 	Env      []string          // NAME=VALUE; nil: os.Environ()
 	Flags    map[string]string // command line options by key, highest precedence
+	Files    *file.System      // how the user's file is written; nil: the real file system
 }
 
 // Sources says which value came from where.

@@ -39,11 +39,12 @@ func typed(v *viper.Viper, o LoadOptions) *Config {
 		c.CacheDir = o.CacheDir
 	}
 	if c.CacheDir == "" {
-		if dir, err := os.UserCacheDir(); err == nil {
+		if dir, err := os.UserCacheDir(); err == nil { // else no cache: a place that others share is no substitute
 			c.CacheDir = filepath.Join(dir, "tilescope")
-		} else {
-			c.CacheDir = filepath.Join(os.TempDir(), "tilescope-cache")
 		}
+	}
+	if dir, err := userDir(o); err == nil {
+		c.CacheKey = filepath.Join(dir, "cache.key")
 	}
 	return c
 }

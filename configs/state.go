@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"tilescope/debugkern/file"
 )
 
 // State is what the terminal remembers from one session to the next. Unlike Config nobody writes it by hand.
@@ -94,13 +96,16 @@ func LoadState(dir string) (*State, error) {
 	return fresh, fmt.Errorf("remembered state ignored, kept as %s: %w", aside, err)
 }
 
-// SaveState writes the state as a whole, or not at all.
-func SaveState(dir string, s *State) error {
+// SaveState writes the state as a whole, or not at all; nil files are the real file system.
+func SaveState(files *file.System, dir string, s *State) error {
 	c := *s
 	c.Version = stateVersion
 	text, err := json.MarshalIndent(&c, "", "  ")
 	if err != nil {
 		return fmt.Errorf("save state: %w", err)
 	}
-	return writeFile(filepath.Join(dir, "state.json"), append(text, '\n'))
+	if err := writeFile(files, filepath.Join(dir, "state.json"), append(text, '\n')); err != nil {
+		return fmt.Errorf("save state: %w", err)
+	}
+	return nil
 }

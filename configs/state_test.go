@@ -18,7 +18,7 @@ func TestStateRoundTrip(t *testing.T) {
 		View: "tile", Cursor: Cursor{Stage: "S", Block: [3]int{1, 2, 3}, Tile: 4, Row: 5, Col: 6}, Display: map[string]string{"palette": "grey"},
 		Bookmarks: map[string]Bookmark{"a": {Target: "scalar", Cursor: Cursor{Row: 3}}}, Pinned: &Setup{Target: "stage1"},
 	}
-	if err := SaveState(dir, want); err != nil {
+	if err := SaveState(nil, dir, want); err != nil {
 		t.Fatal(err)
 	}
 	got, err := LoadState(dir)

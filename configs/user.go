@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"tilescope/debugkern/file"
 )
 
 // userDir returns the directory of the user's configuration.
@@ -51,7 +53,7 @@ func Init(o LoadOptions) (string, error) {
 	if _, err := os.Lstat(path); err == nil {
 		return "", fmt.Errorf("%s exists; change it with config set KEY VALUE, or remove it first", path)
 	}
-	return path, writeFile(path, defaultText)
+	return path, writeFile(o.Files, path, defaultText)
 }
 
 // Get returns the value in force of one key.
@@ -90,7 +92,7 @@ func Set(o LoadOptions, name, value string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return path, writeFile(path, text)
+	return path, writeFile(o.Files, path, text)
 }
 
 // setting checks NAME VALUE and gives the key's path and the YAML to put there.
@@ -188,33 +190,12 @@ func child(m *yaml.Node, k string, leaf bool, node *yaml.Node) *yaml.Node {
 	return node
 }
 
-// writeFile replaces a file as a whole: a reader sees the old text or the new one. A symbolic link stays one.
-func writeFile(path string, text []byte) error {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
+// writeFile replaces one of tilescope's own files as a whole, and makes its directory where there is none.
+func writeFile(files *file.System, path string, text []byte) error {
+	if err := files.Mkdir(filepath.Dir(path), 0o755); err != nil {
+		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".tilescope-*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer os.Remove(f.Name()) // nothing left to remove once renamed
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
+	return files.Write(path, text, 0o666)
 }
 
 // pollEvery is how often Watch looks at the files: soon enough for an editor's save, and no file system needs to

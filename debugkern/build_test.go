@@ -22,7 +22,7 @@ func compiling(t *testing.T, cacheDir string) *Session {
 		t.Skipf("no NVRTC on this machine: %v", err)
 	}
 	tc.Close()
-	s, err := Open(t.Context(), Options{Config: &configs.Config{CaptureMax: 1 << 30, CacheDir: cacheDir, CacheMax: 1 << 26, Toolchain: tools}})
+	s, err := Open(t.Context(), Options{Config: &configs.Config{CaptureMax: 1 << 30, CacheDir: cacheDir, CacheKey: cacheDir + ".key", CacheMax: 1 << 26, Toolchain: tools}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestBothBuildsAreCompiledAndKept(t *testing.T) {
 		} else if run.Report.Digest != digest {
 			t.Error("another digest from the cache")
 		}
-		u, err := cache.Open(filepath.Join(dir, "builds"), 1<<26).Usage()
+		u, err := cache.Open(cache.Options{Dir: filepath.Join(dir, "builds"), Max: 1 << 26}).Usage()
 		if err != nil || u.Entries != 2 {
 			t.Errorf("session %d: %d entries in the cache, %v", i, u.Entries, err)
 		}

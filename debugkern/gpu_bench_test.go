@@ -3,6 +3,7 @@ package debugkern
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -24,7 +25,7 @@ func openGPUSession(b testing.TB) *Session {
 		b.Skip("needs an NVIDIA GPU and a built program: set TILESCOPE_BIN")
 	}
 	s, err := Open(context.Background(), Options{
-		Config: &configs.Config{CaptureMax: 2 << 30, CacheDir: b.TempDir(), CacheMax: 1 << 30, Toolchain: os.Getenv("TILESCOPE_TOOLCHAIN")},
+		Config: &configs.Config{CaptureMax: 2 << 30, CacheDir: b.TempDir(), CacheKey: filepath.Join(b.TempDir(), "key"), CacheMax: 1 << 30, Toolchain: os.Getenv("TILESCOPE_TOOLCHAIN")},
 		Worker: []string{bin, "__worker"}, Launcher: []string{bin, "__launch"},
 	})
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/diff"
+	"tilescope/debugkern/file"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -32,6 +33,8 @@ type Options struct {
 	// Launcher starts a process that performs one launch from a file, its last argument (cuda.LaunchMain), to be watched by a
 	// tool; nil: no tool is run.
 	Launcher []string
+	// Files is how files are written; nil is the real file system.
+	Files *file.System
 }
 
 // Session is an opened debugger: catalogue, compiled modules, inputs, backends. It is safe for concurrent use.
@@ -78,9 +81,18 @@ func Open(_ context.Context, o Options) (*Session, error) {
 	}
 	if o.Config != nil {
 		s.limit = o.Config.CaptureMax
-		s.cache = cache.Open(filepath.Join(o.Config.CacheDir, "builds"), o.Config.CacheMax)
+		s.cache = openCache(o)
 	}
 	return s, nil
+}
+
+// openCache is the cache of compiled kernels that the configuration asks for.
+func openCache(o Options) *cache.Cache {
+	co := cache.Options{Max: o.Config.CacheMax, KeyFile: o.Config.CacheKey, Files: o.Files}
+	if o.Config.CacheDir != "" {
+		co.Dir = filepath.Join(o.Config.CacheDir, "builds")
+	}
+	return cache.Open(co)
 }
 
 // Catalogue returns the embedded kernels.

@@ -37,7 +37,7 @@ func (m *Model) saveDue(msg saveDueMsg) tea.Cmd {
 		return nil
 	}
 	s, dir := m.remembered(), m.opt.StateDir
-	return func() tea.Msg { return savedMsg{configs.SaveState(dir, s)} }
+	return func() tea.Msg { return savedMsg{configs.SaveState(m.opt.Files, dir, s)} }
 }
 
 func (m *Model) savedState(msg savedMsg) {
@@ -51,7 +51,7 @@ func (m *Model) saveNow() error {
 	if m.opt.StateDir == "" {
 		return nil
 	}
-	return configs.SaveState(m.opt.StateDir, m.remembered())
+	return configs.SaveState(m.opt.Files, m.opt.StateDir, m.remembered())
 }
 
 // remembered is a snapshot of what the next session takes up.

@@ -78,7 +78,7 @@ func (m *Model) startSweep(targets []string, backend string) tea.Cmd {
 		return nil
 	}
 	o := gates.Options{
-		Targets: targets, Against: m.against(), Warmups: warmups, Launches: launches,
+		Targets: targets, Against: m.against(), Warmups: warmups, Launches: launches, Files: m.opt.Files,
 		Request: debugkern.Request{Backend: backend, Builder: m.req.Builder, Device: m.req.Device, Timeout: m.req.Timeout},
 	}
 	if m.opt.StateDir != "" {

@@ -23,6 +23,7 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern"
+	"tilescope/debugkern/file"
 )
 
 // Engine is what the terminal needs of a session. *debugkern.Session is one.
@@ -43,7 +44,8 @@ type Options struct {
 	Explicit bool // the request was asked for: it wins over the remembered one
 	Input    io.Reader
 	Output   io.Writer
-	Environ  []string // nil: the process's
+	Environ  []string     // nil: the process's
+	Files    *file.System // how state is written; nil: the real file system
 
 	viewer func(*debugkern.Run) debugkern.Viewer // tests show runs of their own making
 	pair   func(a, b *debugkern.Run) (pairing, error)

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -10,12 +11,19 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tilescope/debugkern/file"
 )
 
 func key(parts ...string) Key {
 	var h Hasher
 	h.Add(parts...)
 	return h.Key()
+}
+
+// at is the cache in dir as a process of its own would open it; the secret is stored next to dir.
+func at(dir string, max int64) *Cache {
+	return Open(Options{Dir: dir, Max: max, KeyFile: dir + ".key", Files: file.New()})
 }
 
 // value is what the tests keep under key(name): its bytes follow from the name, so that a wrong one shows.
@@ -28,7 +36,7 @@ func value(name string) []byte {
 }
 
 func TestPutGet(t *testing.T) {
-	c := Open(filepath.Join(t.TempDir(), "not", "there", "yet"), 1<<20)
+	c := at(filepath.Join(t.TempDir(), "not", "there", "yet"), 1<<20)
 	if _, ok := c.Get(key("a")); ok {
 		t.Error("an empty cache has an entry")
 	}
@@ -39,7 +47,7 @@ func TestPutGet(t *testing.T) {
 			t.Errorf("%s: %v, %d bytes", name, ok, len(got))
 		}
 	}
-	again := Open(c.Dir(), 1<<20)
+	again := at(c.Dir(), 1<<20)
 	if got, ok := again.Get(key("a")); !ok || !bytes.Equal(got, value("a")) {
 		t.Error("not there for the next process")
 	}
@@ -75,7 +83,7 @@ func TestKeysTellPartsApart(t *testing.T) {
 
 // Whatever happens to a file, Get gives the bytes that were put, or nothing; and what is damaged is gone afterwards.
 func TestDamagedEntries(t *testing.T) {
-	c := Open(t.TempDir(), 1<<20)
+	c := at(t.TempDir(), 1<<20)
 	k := key("a")
 	c.Put(k, value("a"))
 	whole, err := os.ReadFile(c.path(k))
@@ -104,7 +112,7 @@ func TestDamagedEntries(t *testing.T) {
 		bad[at] ^= 0x10
 		damage(fmt.Sprintf("bit of byte %d", at), bad)
 	}
-	damage("another key's entry", encode(key("b"), value("a")))
+	damage("another key's entry", c.encode(key("b"), value("a")))
 	c.Put(k, value("a"))
 	if got, ok := c.Get(k); !ok || !bytes.Equal(got, value("a")) {
 		t.Error("not kept again")
@@ -113,7 +121,7 @@ func TestDamagedEntries(t *testing.T) {
 
 // clocked is a cache whose clock advances by a second an operation.
 func clocked(dir string, max int64) *Cache {
-	c := Open(dir, max)
+	c := at(dir, max)
 	at := time.Now().Add(-time.Hour)
 	c.now = func() time.Time { at = at.Add(time.Second); return at }
 	return c
@@ -145,24 +153,74 @@ func TestEviction(t *testing.T) {
 	}
 }
 
-// What a killed process was writing goes after a while; what somebody is writing now stays, and so do other people's files.
+// What a killed process was writing goes at the next start; what somebody is writing now stays, and so do other people's
+// files.
 func TestAbandonedFiles(t *testing.T) {
-	c := Open(t.TempDir(), 1<<20)
-	old, fresh, other := filepath.Join(c.dir, tempPrefix+"1"), filepath.Join(c.dir, tempPrefix+"2"), filepath.Join(c.dir, "notes.txt")
-	for _, path := range []string{old, fresh, other} {
+	if runtime.GOOS == "windows" {
+		t.Skip("files in use are not locked there: they go by age")
+	}
+	dir := t.TempDir()
+	old, other := filepath.Join(dir, ".tilescope-1.tmp"), filepath.Join(dir, "notes.txt")
+	for _, path := range []string{old, other} {
 		if err := os.WriteFile(path, value("x"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	past := time.Now().Add(-2 * abandoned)
-	for _, path := range []string{old, other} {
-		if err := os.Chtimes(path, past, past); err != nil {
+	writing, err := (*file.System)(nil).Create(filepath.Join(dir, "entry"), 0o600) // as another process would
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := at(dir, 1<<20)
+	c.Put(key("a"), value("a"))
+	if isFile(old) || !isFile(other) {
+		t.Errorf("kept: abandoned %v, another's %v", isFile(old), isFile(other))
+	}
+	if err := writing.Commit(); err != nil {
+		t.Errorf("a file in use was removed: %v", err)
+	}
+}
+
+// Entries of a cache that somebody else could change are not served, nor is an entry that was made without the secret.
+func TestTrust(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files have no single owner there")
+	}
+	dir := filepath.Join(t.TempDir(), "cache")
+	c := at(dir, 1<<20)
+	c.Put(key("a"), value("a"))
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("permissions %v, %v", info.Mode(), err)
+	}
+	forger := Open(Options{Dir: dir, Max: 1 << 20, KeyFile: filepath.Join(t.TempDir(), "another.key"), Files: file.New()})
+	forger.Put(key("b"), value("b"))
+	if _, ok := c.Get(key("b")); ok {
+		t.Error("an entry made without the secret is served")
+	}
+	if err := os.Chmod(filepath.Dir(dir), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	open := at(dir, 1<<20)
+	if _, ok := open.Get(key("a")); ok || open.Trouble() == nil || !strings.Contains(open.Trouble().Error(), "can be written to by other users") {
+		t.Errorf("below a directory that anybody can write to: served %v, %v", ok, open.Trouble())
+	}
+	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir+".key", 0o644); err != nil {
+		t.Fatal(err)
+	}
+	known := at(dir, 1<<20)
+	if _, ok := known.Get(key("a")); ok || known.Trouble() == nil || !strings.Contains(known.Trouble().Error(), "could be read by other users") {
+		t.Errorf("with a secret that others can read: served %v, %v", ok, known.Trouble())
+	}
+	if os.Geteuid() == 0 {
+		if err := errors.Join(os.Chmod(dir+".key", 0o600), os.Chown(dir, 12345, 12345)); err != nil {
 			t.Fatal(err)
 		}
-	}
-	c.Put(key("a"), value("a"))
-	if isFile(old) || !isFile(fresh) || !isFile(other) {
-		t.Errorf("kept: abandoned %v, being written %v, another's %v", isFile(old), isFile(fresh), isFile(other))
+		foreign := at(dir, 1<<20)
+		if _, ok := foreign.Get(key("a")); ok || foreign.Trouble() == nil || !strings.Contains(foreign.Trouble().Error(), "belongs to another user") {
+			t.Errorf("in another user's directory: served %v, %v", ok, foreign.Trouble())
+		}
 	}
 }
 
@@ -172,7 +230,7 @@ func TestUnwritable(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := Open(filepath.Join(dir, "file", "below"), 1<<20) // below a file nothing can be made, not even by root
+	c := at(filepath.Join(dir, "file", "below"), 1<<20) // below a file nothing can be made, not even by root
 	if err := c.Probe(); err == nil {
 		t.Error("Probe finds nothing wrong")
 	}
@@ -188,7 +246,7 @@ func TestUnwritable(t *testing.T) {
 	if os.Geteuid() == 0 || runtime.GOOS == "windows" {
 		return // a directory cannot be made unwritable to this user by its mode
 	}
-	ok := Open(filepath.Join(dir, "cache"), 1<<20)
+	ok := at(filepath.Join(dir, "cache"), 1<<20)
 	ok.Put(key("a"), value("a"))
 	if err := os.Chmod(ok.Dir(), 0o500); err != nil {
 		t.Fatal(err)
@@ -203,9 +261,9 @@ func TestUnwritable(t *testing.T) {
 func TestSwitchedOff(t *testing.T) {
 	dir := t.TempDir()
 	var none *Cache
-	for name, c := range map[string]*Cache{"nil": none, "max 0": Open(dir, 0), "no directory": Open("", 1<<20)} {
+	for name, c := range map[string]*Cache{"nil": none, "max 0": at(dir, 0), "no directory": at("", 1<<20)} {
 		c.Put(key("a"), value("a"))
-		if _, ok := c.Get(key("a")); ok || c.Trouble() != nil || c.Max() != 0 || c.Probe() != nil {
+		if _, ok := c.Get(key("a")); ok || (c.Trouble() != nil) != (name == "no directory") || c.Max() != 0 {
 			t.Errorf("%s: kept something, or complains: %v", name, c.Trouble())
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // Usage is what a cache takes.
 type Usage struct {
 	Entries int
-	Bytes   int64 // files being written included
+	Bytes   int64
 }
 
 // Usage looks at the directory; one that does not exist is empty.
@@ -23,14 +23,12 @@ func (c *Cache) Usage() (Usage, error) {
 	var u Usage
 	for _, f := range files {
 		u.Bytes += f.size
-		if !f.temp {
-			u.Entries++
-		}
+		u.Entries++
 	}
 	return u, err
 }
 
-// Clear removes every entry, and whatever killed processes have left.
+// Clear removes every entry.
 func (c *Cache) Clear() error {
 	if !c.usable() {
 		return nil
@@ -47,27 +45,25 @@ func (c *Cache) Clear() error {
 	return nil
 }
 
-// file is one file of the cache.
-type file struct {
+// entry is one entry's file.
+type entry struct {
 	path string
 	size int64
 	used time.Time
-	temp bool // being written, or abandoned
 }
 
-// scan lists the cache's files; those that vanish meanwhile are left out, and so is what is not the cache's.
-func (c *Cache) scan() ([]file, error) {
-	names, err := os.ReadDir(c.dir)
+// scan lists the entries; those that vanish meanwhile are left out, and so is what is not the cache's.
+func (c *Cache) scan() ([]entry, error) {
+	names, err := os.ReadDir(c.o.Dir)
 	if err != nil {
 		if notThere(err) {
 			return nil, nil
 		}
 		return nil, err
 	}
-	var out []file
+	var out []entry
 	for _, d := range names {
-		temp := strings.HasPrefix(d.Name(), tempPrefix)
-		if !temp && !strings.HasSuffix(d.Name(), suffix) || !d.Type().IsRegular() {
+		if !strings.HasSuffix(d.Name(), suffix) || !d.Type().IsRegular() {
 			continue
 		}
 		info, err := d.Info()
@@ -77,13 +73,13 @@ func (c *Cache) scan() ([]file, error) {
 			}
 			return out, err
 		}
-		out = append(out, file{filepath.Join(c.dir, d.Name()), info.Size(), info.ModTime(), temp})
+		out = append(out, entry{filepath.Join(c.o.Dir, d.Name()), info.Size(), info.ModTime()})
 	}
 	return out, nil
 }
 
-// evict removes abandoned files, then the entries not used for longest until the rest fits; never the one just written.
-// Two processes that evict at once choose the same files.
+// evict removes the entries not used for longest until the rest fits; never the one just written. Two processes that evict
+// at once choose the same files.
 func (c *Cache) evict(keep Key) error {
 	files, err := c.scan()
 	if err != nil {
@@ -93,15 +89,17 @@ func (c *Cache) evict(keep Key) error {
 	for _, f := range files {
 		total += f.size
 	}
-	slices.SortFunc(files, func(a, b file) int {
+	slices.SortFunc(files, func(a, b entry) int {
 		if n := a.used.Compare(b.used); n != 0 {
 			return n
 		}
 		return strings.Compare(a.path, b.path)
 	})
-	stale := c.now().Add(-abandoned)
 	for _, f := range files {
-		if f.temp && f.used.After(stale) || f.path == c.path(keep) || !f.temp && total <= c.max {
+		if total <= c.o.Max {
+			return nil
+		}
+		if f.path == c.path(keep) {
 			continue
 		}
 		if err := os.Remove(f.path); err != nil && !notThere(err) {

@@ -38,7 +38,7 @@ func hammerMain(args []string) int {
 		return 2
 	}
 	fmt.Println("ready")
-	if err := hammer(Open(args[0], hammered), seed, rounds); err != nil {
+	if err := hammer(at(args[0], hammered), seed, rounds); err != nil {
 		fmt.Println(err)
 		return 1
 	}
@@ -77,7 +77,7 @@ func TestTwoProcesses(t *testing.T) {
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}
-	c := Open(dir, hammered)
+	c := at(dir, hammered)
 	var wg sync.WaitGroup
 	for i := range 2 {
 		wg.Add(1)
@@ -126,10 +126,10 @@ func TestKilledWhileWriting(t *testing.T) {
 		if err := p.Wait(); err == nil {
 			t.Fatal("it ended by itself")
 		}
-		if files, _ := filepath.Glob(filepath.Join(dir, tempPrefix+"*")); len(files) > left {
+		if files, _ := filepath.Glob(filepath.Join(dir, ".tilescope-"+"*")); len(files) > left {
 			left = len(files)
 		}
-		c := Open(dir, hammered)
+		c := at(dir, hammered)
 		for n := range 40 {
 			if got, ok := c.Get(key(fmt.Sprint(n))); ok && !bytes.Equal(got, value(fmt.Sprint(n))) {
 				t.Fatalf("round %d: entry %d is torn", i, n)
@@ -140,10 +140,9 @@ func TestKilledWhileWriting(t *testing.T) {
 		}
 	}
 	t.Logf("up to %d files abandoned in the middle of a write", left)
-	c := Open(dir, hammered)
-	c.now = func() time.Time { return time.Now().Add(2 * abandoned) }
+	c := at(dir, hammered)
 	c.Put(key("after"), value("after"))
-	if files, _ := filepath.Glob(filepath.Join(dir, tempPrefix+"*")); len(files) != 0 {
+	if files, _ := filepath.Glob(filepath.Join(dir, ".tilescope-"+"*")); len(files) != 0 {
 		t.Errorf("%d abandoned files stay", len(files))
 	}
 }

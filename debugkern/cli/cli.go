@@ -13,7 +13,6 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
-	"syscall"
 
 	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
@@ -22,17 +21,20 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/debugkern/cuda"
+	"tilescope/debugkern/file"
 )
 
 // Exit codes of the contract that no debugkern.Code stands for.
 const (
-	exitOK        = 0
-	exitDiverged  = 1
-	exitUsage     = 2
-	exitInternal  = 70
-	exitCancelled = 130
-	exitPipe      = 141
+	exitOK       = 0
+	exitDiverged = 1
+	exitUsage    = 2
+	exitInternal = 70
+	exitPipe     = 141
 )
+
+// ExitCancelled is the exit code of a command that a signal or Ctrl-C has ended.
+const ExitCancelled = 130
 
 // workerCommand is the hidden command that serves a GPU on standard input and output (see debugkern/cuda).
 const workerCommand = "__worker"
@@ -49,6 +51,7 @@ type Terminal struct {
 	Explicit bool // a target or option was given: it wins over what is remembered
 	Stdin    io.Reader
 	Stdout   io.Writer
+	Files    *file.System
 }
 
 // Program is one invocation.
@@ -58,6 +61,7 @@ type Program struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	OpenTerminal   func(context.Context, Terminal) error
+	Files          *file.System // how files are written; nil: the real file system
 }
 
 // exit carries a code that needs no message.
@@ -82,7 +86,7 @@ func Main(ctx context.Context, p Program) (code int) {
 	if len(p.Args) == 2 && p.Args[0] == launchCommand {
 		return cuda.LaunchMain(ctx, p.Args[1], p.Stdout, p.Stderr)
 	}
-	out := &pipeWriter{w: p.Stdout}
+	out := &stdout{w: p.Stdout}
 	p.Stdout = out
 	a := &app{Program: p}
 	err := a.execute(ctx)
@@ -92,11 +96,14 @@ func Main(ctx context.Context, p Program) (code int) {
 		}
 	}
 	switch {
-	case out.broken:
+	case out.closed():
 		return exitPipe
 	case err != nil && ctx.Err() != nil:
 		fmt.Fprintln(p.Stderr, "tilescope: cancelled")
-		return exitCancelled
+		return ExitCancelled
+	case out.err != nil:
+		fmt.Fprintf(p.Stderr, "tilescope: write to standard output: %v\n", out.err)
+		return exitUsage
 	}
 	return report(p.Stderr, err)
 }
@@ -121,23 +128,6 @@ func report(w io.Writer, err error) int {
 	return exitUsage
 }
 
-// pipeWriter remembers that the reader went away, so that a closed pipe is exit 141 and not a message.
-type pipeWriter struct {
-	w      io.Writer
-	broken bool
-}
-
-func (p *pipeWriter) Write(b []byte) (int, error) {
-	n, err := p.w.Write(b)
-	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
-		p.broken = true
-	}
-	return n, err
-}
-
-// Unwrap returns what is written to: the terminal needs the file itself.
-func (p *pipeWriter) Unwrap() io.Writer { return p.w }
-
 // app is the command tree over one invocation.
 type app struct {
 	Program
@@ -153,7 +143,7 @@ func (a *app) execute(ctx context.Context) error {
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
-	return fang.Execute(ctx, root, fang.WithoutVersion(), fang.WithErrorHandler(func(io.Writer, fang.Styles, error) {}))
+	return fang.Execute(ctx, root, fang.WithoutVersion(), fang.WithoutManpage(), fang.WithErrorHandler(func(io.Writer, fang.Styles, error) {}))
 }
 
 func (a *app) root() *cobra.Command {
@@ -172,7 +162,7 @@ func (a *app) root() *cobra.Command {
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the document of this command on standard output, and nothing else")
 	opt.bind(root)
-	root.AddCommand(a.runCommand(), a.diagnoseCommand(), a.gatesCommand(), a.compareCommand(), a.bisectCommand(), a.initCommand(), a.lutCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.diagnoseCommand(), a.gatesCommand(), a.compareCommand(), a.bisectCommand(), a.initCommand(), a.lutCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand(), a.manCommand())
 	for _, c := range append(root.Commands(), root) {
 		c.Long = flowing(c.Long)
 	}
@@ -213,7 +203,7 @@ func (a *app) load() error {
 }
 
 func (a *app) session(ctx context.Context) (*debugkern.Session, error) {
-	o := debugkern.Options{Config: a.config}
+	o := debugkern.Options{Config: a.config, Files: a.Files}
 	if exe, err := os.Executable(); err == nil {
 		o.Worker, o.Launcher = []string{exe, workerCommand}, []string{exe, launchCommand}
 	}
@@ -258,7 +248,7 @@ func (a *app) open(cmd *cobra.Command, opt *runOptions, args []string) error {
 	}
 	return a.OpenTerminal(cmd.Context(), Terminal{
 		Session: s, Config: a.config, StateDir: stateDir, Request: req, Explicit: explicit, Stdin: a.Stdin,
-		Stdout: a.Stdout.(*pipeWriter).Unwrap(),
+		Stdout: a.Stdout.(*stdout).Unwrap(), Files: a.Files,
 	})
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	mango "github.com/muesli/mango-cobra"
+	"github.com/muesli/roff"
 	"github.com/spf13/cobra"
 
 	"tilescope/configs"
@@ -42,6 +44,21 @@ func (a *app) versionCommand() *cobra.Command {
 			return a.print(d, func(w io.Writer) {
 				fmt.Fprintf(w, "tilescope %s (%s, %s/%s)\n", d.Version, d.Go, d.OS, d.Arch)
 			})
+		},
+	}
+}
+
+// manCommand prints the manual page; the library's own command ignores errors of writing.
+func (a *app) manCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "man", Short: "Print the manual page, for man -l -", Args: noArgs, Hidden: true,
+		RunE: func(c *cobra.Command, _ []string) error {
+			page, err := mango.NewManPage(1, c.Root())
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(a.Stdout, page.Build(roff.NewDocument()))
+			return err
 		},
 	}
 }
@@ -142,7 +159,7 @@ func (a *app) configCommand() *cobra.Command {
 		&cobra.Command{Use: "show", Short: "Every key, its value, and where it comes from", Args: noArgs,
 			RunE: func(*cobra.Command, []string) error { return a.configShow() }},
 		&cobra.Command{Use: "init", Short: "Write a commented configuration file for this user", Args: noArgs,
-			RunE: func(*cobra.Command, []string) error { return a.configPath(configs.Init(configs.LoadOptions{})) }},
+			RunE: func(*cobra.Command, []string) error { return a.configPath(configs.Init(configs.LoadOptions{Files: a.Files})) }},
 		&cobra.Command{Use: "path", Short: "Where the user's configuration file is", Args: noArgs,
 			RunE: func(*cobra.Command, []string) error { return a.configPath(configs.Path(configs.LoadOptions{})) }},
 		&cobra.Command{Use: "get KEY", Short: "Print one value", Args: cobra.ExactArgs(1),
@@ -155,7 +172,7 @@ func (a *app) configCommand() *cobra.Command {
 			}},
 		&cobra.Command{Use: "set KEY VALUE", Short: "Change one value in the user's configuration file", Args: cobra.ExactArgs(2),
 			RunE: func(_ *cobra.Command, args []string) error {
-				return a.configPath(configs.Set(configs.LoadOptions{}, args[0], args[1]))
+				return a.configPath(configs.Set(configs.LoadOptions{Files: a.Files}, args[0], args[1]))
 			}},
 	)
 	return c

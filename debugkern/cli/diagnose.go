@@ -83,7 +83,7 @@ func (a *app) diagnose(cmd *cobra.Command, opt *diagnoseOptions, target string) 
 	var outputs [3]*outputFile
 	for i, o := range []struct{ option, path string }{{"--dump", opt.dump}, {"--sarif", opt.sarif}, {"--html", opt.html}} {
 		var err error
-		if outputs[i], err = createOutput(o.option, o.path); err != nil {
+		if outputs[i], err = a.createOutput(o.option, o.path); err != nil {
 			return err
 		}
 		defer outputs[i].abandon()
@@ -109,7 +109,12 @@ func (a *app) diagnose(cmd *cobra.Command, opt *diagnoseOptions, target string) 
 		func(w io.Writer) error { return d.WriteHTML(w, a.Version) },
 	}
 	for i, o := range outputs {
-		if err := o.write(fill[i]); err != nil {
+		if err := o.fill(fill[i]); err != nil {
+			return err
+		}
+	}
+	for _, o := range outputs { // all or, where one cannot be written, none
+		if err := o.commit(); err != nil {
 			return err
 		}
 	}

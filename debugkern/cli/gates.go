@@ -65,7 +65,7 @@ func (a *app) gates(cmd *cobra.Command, opt *gatesOptions, targets []string) err
 	if err != nil {
 		return err
 	}
-	dump, err := createOutput("--dump", opt.dump)
+	dump, err := a.createOutput("--dump", opt.dump)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (o *gatesOptions) resolve(cmd *cobra.Command, a *app, targets []string) (*g
 	}
 	out := &gates.Options{
 		Targets: targets, Against: o.against, Request: req, Warmups: o.warmups, Launches: o.launches, FlushL2: o.flushL2, Out: o.out,
-		Tool: gates.ThisTool(a.Version),
+		Tool: gates.ThisTool(a.Version), Files: a.Files,
 	}
 	if changed("shape") {
 		out.Shape, out.Shapes = o.shape, []string{o.shape}
@@ -241,6 +241,9 @@ func printGates(w io.Writer, d *gates.Doc) {
 	}
 	if d.Resumed > 0 {
 		fmt.Fprintf(w, "\n%d measurements are of the same sweep, cut short before\n", d.Resumed)
+	}
+	for _, why := range d.Rejected {
+		fmt.Fprintf(w, "\nnot used, measured again: %s\n", why)
 	}
 }
 

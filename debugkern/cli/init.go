@@ -64,7 +64,7 @@ func (a *app) init(cmd *cobra.Command, req debugkern.ScaffoldRequest) error {
 		}
 		return err
 	}
-	if err := writeNew(req.Out, doc.Text); err != nil {
+	if err := a.writeNew(req.Out, doc.Text); err != nil {
 		return usageError("--out %s: %w", req.Out, err)
 	}
 	return a.print(doc, func(w io.Writer) {
@@ -85,20 +85,24 @@ func runnable(path string) string {
 }
 
 // writeNew writes a file that does not exist yet; a failed write leaves none.
-func writeNew(path, text string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrExist) {
-		return errors.New("exists already and is not overwritten")
+func (a *app) writeNew(path, text string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return errExists
 	}
+	p, err := a.Files.Create(path, 0o666)
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(f, text)
-	if cerr := f.Close(); err == nil {
-		err = cerr
+	defer p.Abandon()
+	if _, err := io.WriteString(p, text); err != nil {
+		return err
 	}
-	if err != nil {
-		os.Remove(path)
+	if err := p.CommitNew(); errors.Is(err, fs.ErrExist) {
+		return errExists
+	} else if err != nil {
+		return err
 	}
-	return err
+	return nil
 }
+
+var errExists = errors.New("exists already and is not overwritten")

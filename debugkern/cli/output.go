@@ -3,83 +3,91 @@ package cli
 import (
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
+	"syscall"
+
+	"tilescope/debugkern/file"
 )
 
-// outputFile is a file that an option names. It is written beside its destination and renamed into place, so that a failed
-// run leaves nothing half-written. A destination that is no regular file (a device, a pipe) is written directly.
+// outputFile is a file that an option names. It is replaced as a whole, so that a failed run leaves nothing half-written. A
+// destination that is no regular file (a device, a pipe) is written directly.
 type outputFile struct {
-	*os.File
+	*file.Pending
 	option string // "--dump", to complain by
-	path   string
-	direct bool
-	done   bool
 }
 
 // createOutput opens the destination that an option names before anything runs: an unwritable output is bad input. No path is
 // no output.
-func createOutput(option, path string) (*outputFile, error) {
+func (a *app) createOutput(option, path string) (*outputFile, error) {
 	if path == "" {
 		return nil, nil
 	}
-	info, err := os.Stat(path)
-	if err == nil && info.IsDir() {
-		return nil, usageError("%s %s: is a directory; name a file", option, path)
-	}
-	if err == nil && !info.Mode().IsRegular() {
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return nil, usageError("%s %s: cannot write there: %w", option, path, err)
-		}
-		return &outputFile{File: f, option: option, path: path, direct: true}, nil
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".tilescope-*")
+	p, err := a.Files.Create(path, 0o666)
 	if err != nil {
-		var where *os.PathError // names the file beside it, which nobody asked for
-		if errors.As(err, &where) {
-			err = where.Err
-		}
-		return nil, usageError("%s %s: cannot write in %s: %w", option, path, filepath.Dir(path), err)
+		return nil, usageError("%s: cannot write there: %w", option, err)
 	}
-	return &outputFile{File: f, option: option, path: path}, nil
+	return &outputFile{Pending: p, option: option}, nil
 }
 
 // write fills the output and puts it in place; a nil output does nothing.
 func (d *outputFile) write(fill func(io.Writer) error) error {
-	if d == nil {
-		return nil
-	}
-	err := fill(d)
+	err := d.fill(fill)
 	if err == nil {
 		err = d.commit()
 	}
-	if err != nil {
-		return usageError("%s %s: %w", d.option, d.path, err)
-	}
-	return nil
+	return err
 }
 
+// fill writes the contents; a nil output does nothing.
+func (d *outputFile) fill(fill func(io.Writer) error) error {
+	if d == nil {
+		return nil
+	}
+	return d.refused(fill(d))
+}
+
+// commit puts the output in place; a nil output does nothing.
 func (d *outputFile) commit() error {
-	if d.direct {
-		d.done = true
-		return d.Close()
+	if d == nil {
+		return nil
 	}
-	if err := d.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := d.Close(); err != nil {
-		return err
-	}
-	d.done = true
-	return os.Rename(d.Name(), d.path)
+	return d.refused(d.Commit())
 }
 
+// refused is an error of writing as the user reads it.
+func (d *outputFile) refused(err error) error {
+	if err == nil {
+		return nil
+	}
+	return usageError("%s: %w", d.option, err)
+}
+
+// abandon gives the output up unless it was written; a nil output does nothing.
 func (d *outputFile) abandon() {
-	if d != nil && !d.done {
-		d.Close()
-		if !d.direct {
-			os.Remove(d.Name())
-		}
+	if d != nil {
+		d.Abandon()
 	}
 }
+
+// stdout is standard output. It remembers the first write that failed, since text is printed in many small writes whose
+// callers do not look: a document that was not written whole is never exit 0.
+type stdout struct {
+	w   io.Writer
+	err error
+}
+
+func (s *stdout) Write(b []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	n, err := s.w.Write(b)
+	s.err = err
+	return n, err
+}
+
+// closed reports that the reader went away: exit 141, without a message.
+func (s *stdout) closed() bool {
+	return errors.Is(s.err, syscall.EPIPE) || errors.Is(s.err, io.ErrClosedPipe)
+}
+
+// Unwrap returns what is written to: the terminal needs the file itself.
+func (s *stdout) Unwrap() io.Writer { return s.w }

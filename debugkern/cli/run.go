@@ -206,7 +206,7 @@ func (a *app) run(cmd *cobra.Command, opt *runOptions, target string) error {
 	if err := opt.applyGate(&req); err != nil {
 		return err
 	}
-	dump, err := createOutput("--dump", opt.dump)
+	dump, err := a.createOutput("--dump", opt.dump)
 	if err != nil {
 		return err
 	}

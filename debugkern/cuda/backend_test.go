@@ -473,7 +473,7 @@ func TestCompilerLogIsKept(t *testing.T) {
 		return bytes.Count(text, []byte("\n")) - 1 // what launches are examined with is compiled too, once
 	}
 	cfg := fakeConfig(t)
-	cfg.Cache = cache.Open(t.TempDir(), 1<<20)
+	cfg.Cache = cache.Open(cache.Options{Dir: t.TempDir(), Max: 1 << 20, KeyFile: filepath.Join(t.TempDir(), "key")})
 	open := func() (*Backend, *kernel) {
 		t.Helper()
 		b, err := Open(t.Context(), cfg)

@@ -55,7 +55,7 @@ func TestBuildKey(t *testing.T) {
 func TestCompileFromCache(t *testing.T) {
 	found := toolchain(t)
 	tc := *found
-	tc.cache = cache.Open(t.TempDir(), 1<<20)
+	tc.cache = cache.Open(cache.Options{Dir: t.TempDir(), Max: 1 << 20, KeyFile: filepath.Join(t.TempDir(), "key")})
 	b := Build{Name: "one.cu", Source: "extern \"C\" __global__ void one(float* x) { *x = ONE; }\n", Defines: []string{"ONE=1.0f"}, Arch: "sm_80"}
 	first, err := tc.Compile(t.Context(), b)
 	if err != nil || first.Cached {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -96,7 +97,7 @@ func TestGPUSanitize(t *testing.T) {
 // What the driver's compiler says of a module is known in the process that compiles it and in the next, which does not.
 func TestGPUCompilerLogIsKept(t *testing.T) {
 	openGPU(t, 0) // skips without a GPU
-	cfg := BackendConfig{WorkerCommand: workerCommand(t), Cache: cache.Open(t.TempDir(), 1<<24)}
+	cfg := BackendConfig{WorkerCommand: workerCommand(t), Cache: cache.Open(cache.Options{Dir: t.TempDir(), Max: 1 << 24, KeyFile: filepath.Join(t.TempDir(), "key")})}
 	m, err := ptx.Parse("gpu.ptx", bytes.Replace(gpuPTX, []byte("// Kernels"), []byte("// "+newJITRecord().Salt+" kernels"), 1))
 	if err != nil {
 		t.Fatal(err)

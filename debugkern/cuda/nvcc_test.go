@@ -42,7 +42,7 @@ func scriptedNVCC(t *testing.T, script string) *NVCC {
 func TestNVCC(t *testing.T) {
 	// the script's PTX tells what it was called with, and where the source was
 	n := scriptedNVCC(t, `{ echo "// $*"; cat "$PWD/headers/own/h.h"; for s; do :; done; echo "	.file	1 \"$PWD/$s\""; echo "// callseq 3, 0"; } > "$out"`)
-	n.cache = cache.Open(t.TempDir(), 1<<20)
+	n.cache = cache.Open(cache.Options{Dir: t.TempDir(), Max: 1 << 20, KeyFile: filepath.Join(t.TempDir(), "key")})
 	b := Build{Name: "kernels/k.cu", Source: "int main() {}\n", Headers: map[string]string{"own/h.h": "// own\n"}, Defines: []string{"X=1"}, Arch: "sm_80"}
 	p, err := n.Compile(t.Context(), b)
 	if err != nil {

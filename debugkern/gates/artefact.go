@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/file"
 )
 
 // Names of the artefacts.
@@ -64,7 +65,7 @@ type PerfTarget struct {
 }
 
 // write puts the four artefacts into a directory, each replaced in one step.
-func (d *Doc) write(dir string) error {
+func (d *Doc) write(files *file.System, dir string) error {
 	build := BuildMeta{Schema: BuildSchema, Provenance: d.Provenance, Targets: []BuildTarget{}}
 	correct := CorrectnessSummary{Schema: CorrectnessSchema, Provenance: d.Provenance, Targets: []CorrectnessTarget{}}
 	perf := PerfBaseline{Schema: PerfSchema, Against: d.Against, Provenance: d.Provenance, Targets: []PerfTarget{}}
@@ -87,9 +88,9 @@ func (d *Doc) write(dir string) error {
 		if err != nil {
 			return err
 		}
-		if err := writeFile(filepath.Join(dir, f.name), append(b, '\n')); err != nil {
+		if err := files.Write(filepath.Join(dir, f.name), append(b, '\n'), 0o666); err != nil {
 			return err
 		}
 	}
-	return writeFile(filepath.Join(dir, CompareFile), []byte(d.compare()))
+	return files.Write(filepath.Join(dir, CompareFile), []byte(d.compare()), 0o666)
 }

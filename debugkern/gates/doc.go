@@ -22,10 +22,13 @@ const (
 
 // Doc is the document tilescope.gates/1.
 type Doc struct {
-	Schema     string      `json:"schema"`
-	Verdict    string      `json:"verdict"` // red if any gate that ran is red
-	Against    string      `json:"against"` // what speed was compared with, ""
-	Resumed    int         `json:"resumed"` // measurements taken over from a sweep that was cut short
+	Schema  string `json:"schema"`
+	Verdict string `json:"verdict"` // red if any gate that ran is red
+	Against string `json:"against"` // what speed was compared with, ""
+	Resumed int    `json:"resumed"` // measurements taken over from a sweep that was cut short
+	// Rejected lists files of the unfinished sweep, each with the reason, that do not hold what a sweep wrote for that
+	// measurement: it was made again.
+	Rejected   []string    `json:"rejected"`
 	Provenance Provenance  `json:"provenance"`
 	Targets    []TargetDoc `json:"targets"`
 }

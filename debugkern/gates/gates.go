@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/file"
 )
 
 // Runner is what gates need of a session.
@@ -60,6 +61,8 @@ type Options struct {
 
 	Out  string // directory of the artefacts and of what a killed sweep has finished; "" writes nothing
 	Tool Tool
+	// Files is how artefacts are written; nil is the real file system.
+	Files *file.System
 	// Ran is told of every run that the correctness gate executed; nothing is taken from an earlier sweep then. May be nil.
 	Ran func(*debugkern.Run) error
 	// Judged is told of every target once its three gates are decided. May be nil.
@@ -81,7 +84,11 @@ func Run(ctx context.Context, r Runner, o Options, progress func(Progress)) (*Do
 		progress = func(Progress) {}
 	}
 	s := &sweep{r: r, o: o, tell: progress, counts: map[string]*debugkern.CountsDoc{}}
-	if err := s.open(ctx); err != nil {
+	err := s.open(ctx)
+	if s.store != nil {
+		defer s.store.close()
+	}
+	if err != nil {
 		return nil, err
 	}
 	for i := range s.subjects {
@@ -95,11 +102,11 @@ func Run(ctx context.Context, r Runner, o Options, progress func(Progress)) (*Do
 		}
 	}
 	s.doc.Verdict = overall(s.doc.Targets)
-	s.doc.Resumed = s.store.reused
+	s.doc.Resumed, s.doc.Rejected = s.store.reused, append(s.doc.Rejected, s.store.rejected...)
 	if o.Out == "" {
 		return s.doc, nil
 	}
-	if err := s.doc.write(o.Out); err != nil {
+	if err := s.doc.write(o.Files, o.Out); err != nil {
 		return nil, &debugkern.Error{Code: debugkern.CodeUsage, Err: fmt.Errorf("--out %s: %w", o.Out, err)}
 	}
 	return s.doc, s.store.finish()
@@ -162,8 +169,8 @@ func (s *sweep) open(ctx context.Context) error {
 		s.baseline = sub
 	}
 	var err error
-	if s.store, err = openStore(s.o.Out); err != nil {
-		return &debugkern.Error{Code: debugkern.CodeUsage, Err: fmt.Errorf("--out %s: cannot write there: %w", s.o.Out, err)}
+	if s.store, err = openStore(s.o.Files, s.o.Out); err != nil {
+		return &debugkern.Error{Code: debugkern.CodeUsage, Err: fmt.Errorf("--out %s: %w", s.o.Out, err)}
 	}
 	env, err := s.r.Environment(ctx, s.o.Request)
 	if err != nil {
@@ -330,7 +337,7 @@ func fileDigest(path string) (string, error) {
 func (s *sweep) document(env *debugkern.EnvironmentDoc) *Doc {
 	seeds := slices.Clone(s.o.Seeds)
 	return &Doc{
-		Schema: Schema, Against: s.o.Against, Targets: []TargetDoc{},
+		Schema: Schema, Against: s.o.Against, Targets: []TargetDoc{}, Rejected: []string{},
 		Provenance: Provenance{
 			Tool: s.o.Tool, Environment: *env, Seeds: seeds, Warmups: s.o.Warmups, Launches: s.o.Launches, FlushL2: s.o.FlushL2,
 			Gate: s.o.Request.Gate.String(), Schedule: s.o.Request.Schedule, Inputs: s.o.Request.Inputs,

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/file"
 	"tilescope/probes"
 )
 
@@ -305,6 +306,117 @@ func TestResume(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, unfinished)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a finished sweep leaves no store: %v", err)
+	}
+}
+
+// TestForgedMeasurements puts other things in the place of what a killed sweep has left: each is measured again and listed,
+// and none makes a red sweep green.
+func TestForgedMeasurements(t *testing.T) {
+	whole := func(b []byte) entry {
+		var e entry
+		if err := json.Unmarshal(b, &e); err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	write := func(e entry) []byte {
+		b, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	green, err := json.Marshal(CellDoc{Verdict: Green})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, forge := range map[string]func([]byte) []byte{
+		"an empty object": func([]byte) []byte { return []byte("{}") },
+		"an empty file":   func([]byte) []byte { return nil },
+		"cut short":       func(b []byte) []byte { return b[:len(b)/2] },
+		"the value alone": func(b []byte) []byte { return whole(b).Value },
+		"an edited value": func(b []byte) []byte { e := whole(b); e.Value = green; return write(e) },
+		"another's key":   func(b []byte) []byte { e := whole(b); e.Key = digest("x"); e.Sum = e.sum(); return write(e) },
+		"another schema":  func(b []byte) []byte { e := whole(b); e.Schema = "x/1"; e.Sum = e.sum(); return write(e) },
+		"more after it":   func(b []byte) []byte { return append(b, "{}"...) },
+		"an empty value":  func(b []byte) []byte { e := whole(b); e.Value = []byte("{\"x\":1}"); e.Sum = e.sum(); return write(e) },
+	} {
+		o := options("a")
+		o.Shapes, o.Out = []string{"small", "mission"}, t.TempDir()
+		red := func(debugkern.Request) (*debugkern.Report, error) {
+			rep := agreed()
+			rep.Verdict = debugkern.Diverge
+			return rep, nil
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		if _, err := Run(ctx, &fake{report: red, stopAt: 4, cancel: cancel}, o, nil); !errors.Is(err, context.Canceled) {
+			t.Fatalf("error %v, want the cancellation", err)
+		}
+		left, err := filepath.Glob(filepath.Join(o.Out, unfinished, "*.json"))
+		if err != nil || len(left) != 4 {
+			t.Fatalf("%d measurements left, %v", len(left), err)
+		}
+		for _, path := range left {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, forge(b), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		again := &fake{report: red}
+		doc, err := Run(context.Background(), again, o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if doc.Targets[0].Correctness.Verdict != Red || len(again.runs) != 6 || doc.Resumed != 0 || len(doc.Rejected) != 4 {
+			t.Errorf("%s: %s, %d runs, %d taken over, rejected %q", name, doc.Targets[0].Correctness.Verdict, len(again.runs), doc.Resumed, doc.Rejected)
+		}
+	}
+}
+
+// TestOneSweepADirectory: a second sweep in a directory where one is at work is refused, and works once that has ended.
+func TestOneSweepADirectory(t *testing.T) {
+	o := options("a")
+	o.Out = t.TempDir()
+	var second error
+	tries := 0
+	o.Judged = func(TargetDoc) {
+		other := options("b")
+		other.Out = o.Out
+		_, second = Run(context.Background(), &fake{}, other, nil)
+		tries++
+	}
+	if _, err := Run(context.Background(), &fake{}, o, nil); err != nil {
+		t.Fatal(err)
+	}
+	var coded *debugkern.Error
+	if tries != 1 || !errors.Is(second, file.ErrLocked) || !errors.As(second, &coded) || coded.Code != debugkern.CodeUsage {
+		t.Errorf("a second sweep beside the first: %v", second)
+	}
+	if n := finished(t, options("b"), o.Out); n == 0 {
+		t.Error("nothing ran after the first sweep had ended")
+	}
+}
+
+// TestGreenNeedsRuns: a correctness gate is green only where everything planned was run and passed, and something was.
+func TestGreenNeedsRuns(t *testing.T) {
+	for _, c := range []struct {
+		cells   []string
+		planned int
+		want    string
+	}{
+		{nil, 0, NotRun}, {nil, 2, Red}, {[]string{Green}, 2, Red}, {[]string{Green, ""}, 2, Red}, {[]string{Green, Red}, 2, Red},
+		{[]string{Green, Green}, 2, Green},
+	} {
+		var d CorrectnessDoc
+		for _, v := range c.cells {
+			d.Cells = append(d.Cells, CellDoc{Verdict: v})
+		}
+		if d.settle(c.planned); d.Verdict != c.want {
+			t.Errorf("%q of %d planned: %s, want %s", c.cells, c.planned, d.Verdict, c.want)
+		}
 	}
 }
 

@@ -49,7 +49,7 @@ func (s *sweep) correctness(ctx context.Context, sub *subject, t *TargetDoc) err
 			t.Correctness.Cells = append(t.Correctness.Cells, *c)
 		}
 	}
-	t.Correctness.settle()
+	t.Correctness.settle(len(sub.shapes) * len(s.o.Seeds))
 	return nil
 }
 

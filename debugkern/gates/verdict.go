@@ -145,17 +145,20 @@ next:
 }
 
 // settle counts the cells.
-func (c *CorrectnessDoc) settle() {
-	var parts []string
+func (c *CorrectnessDoc) settle(planned int) {
 	for _, cell := range c.Cells {
-		parts = append(parts, cell.Verdict)
 		if cell.Verdict == Green {
 			c.Passed++
 		}
 	}
-	c.Total = len(c.Cells)
-	if c.Verdict = combine(parts...); c.Verdict == Red {
-		c.Reason = fmt.Sprintf("%d of %d fail", c.Total-c.Passed, c.Total)
+	c.Total = planned
+	switch {
+	case planned == 0:
+		c.Verdict, c.Reason = NotRun, "no shape and seed to run"
+	case c.Passed == planned && len(c.Cells) == planned:
+		c.Verdict = Green
+	default:
+		c.Verdict, c.Reason = Red, fmt.Sprintf("%d of %d fail", planned-c.Passed, planned)
 	}
 }
 
