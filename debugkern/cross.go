@@ -1,16 +1,11 @@
 package debugkern
 
-import (
-	"fmt"
-
-	"tilescope/debugkern/ptx"
-	"tilescope/debugkern/target"
-)
+import "tilescope/debugkern/ptx"
 
 // Classes of a difference between two backends on the same PTX and inputs.
 const (
 	crossEqual       = "equal"
-	crossSchedule    = "schedule"    // the GPU's own result varies from launch to launch
+	crossSchedule    = "schedule"    // the kernel's result depends on the order of its threads: a race, or it varies by launch
 	crossAtomics     = "atomics"     // floats are added in an order nobody fixes
 	crossModel       = "model"       // another chip than the emulator's
 	crossUndefined   = "undefined"   // the kernel reads a value that PTX leaves undefined
@@ -41,14 +36,7 @@ func (e *execution) cross() (*CrossDoc, error) {
 	other.result, other.output = res, res.Outputs[e.outputArg()]
 	e.st.tracer, e.st.traced = k, &other
 	doc := compareTiles(e.st, &other)
-	doc.Class = e.classify(doc)
-	if doc.Class == crossSchedule || doc.Class == crossUnexplained {
-		e.st.extra = append(e.st.extra, target.Finding{
-			Kind: target.BackendDifference, Severity: target.SeverityError, KVTile: -1, Count: doc.Differing,
-			Message: fmt.Sprintf("%d of %d cells differ between %s and the emulator (%s)", doc.Differing, doc.Cells, e.backend.Info().Device, doc.Class),
-		})
-	}
-	return doc, nil
+	return doc, e.classify(doc, &other)
 }
 
 func compareTiles(a, b *runState) *CrossDoc {
@@ -82,25 +70,6 @@ func compareTiles(a, b *runState) *CrossDoc {
 		doc.Differing += differing
 	}
 	return doc
-}
-
-// classify says why two backends differ.
-func (e *execution) classify(doc *CrossDoc) string {
-	if doc.Differing == 0 {
-		return crossEqual
-	}
-	if floatAtomics(e.st.build.Module.Func(e.r.plan.Entry)) {
-		return crossAtomics
-	}
-	for _, f := range append(e.st.result.Findings, e.st.extra...) {
-		if f.Kind == target.Varies {
-			return crossSchedule
-		}
-	}
-	if e.backend.Info().Arch != e.st.beside.Info().Arch {
-		return crossModel
-	}
-	return crossUnexplained
 }
 
 func floatAtomics(entry *ptx.Func) bool {

@@ -12,9 +12,10 @@ import (
 	"tilescope/debugkern"
 )
 
-// TestGPUEqualsEmulator runs every variant of family A on a GPU and on the emulator, on every small shape: all captured tiles
-// equal to the bit, the same output with and without probes, and nothing found. It drives the built program, which is also
-// its own worker; TILESCOPE_BIN names one that is already built, for a machine without Go.
+// TestGPUEqualsEmulator runs every variant of family A on a GPU and on the emulator, on every small shape:
+// all captured tiles equal to the bit, the same output with and without probes, and nothing found. It drives
+// the built program, which is also its own worker; TILESCOPE_BIN names one that is already built, for a
+// machine without Go.
 func TestGPUEqualsEmulator(t *testing.T) {
 	bin := gpuProgram(t)
 	for _, target := range []string{"scalar", "stage1", "stage2"} {
@@ -37,6 +38,62 @@ func TestGPUEqualsEmulator(t *testing.T) {
 	}
 }
 
+// TestGPUCrossClass: where a faulty kernel's bits differ between GPU and emulator, the class says what leaves
+// them open, and a finding has its lines; they are never unexplained. Whether they differ is up to the GPU:
+// at least one kernel's must.
+func TestGPUCrossClass(t *testing.T) {
+	bin := gpuProgram(t)
+	differed := 0
+	for _, c := range []struct{ target, fault, shape, class, kind string }{
+		{"stage2", "sync-p", "validation", "schedule", "race"},
+		{"stage2", "sync-s", "validation", "schedule", "race"},
+		{"stage3b", "softmax-race", "validation", "schedule", "race"},
+		{"stage2", "score-uninit", "validation", "undefined", "uninitialised"},
+		{"stage2", "q-overread", "partial", "undefined", "out-of-bounds"},
+	} {
+		out, err := exec.Command(bin, "run", c.target, "--fault", c.fault, "--shape", c.shape, "--backend", "both", "--json").Output()
+		if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
+			t.Errorf("%s %s: %v", c.target, c.fault, err)
+			continue
+		}
+		rep := &debugkern.Report{}
+		if err := json.Unmarshal(out, rep); err != nil {
+			t.Fatal(err)
+		}
+		if rep.Cross == nil {
+			t.Fatalf("%s %s: no cross document", c.target, c.fault)
+		}
+		t.Logf("%s %s on %s: %d cells of %d differ, class %s", c.target, c.fault, rep.Backend.Device, rep.Cross.Differing, rep.Cross.Cells, rep.Cross.Class)
+		if rep.Cross.Differing == 0 {
+			if rep.Cross.Class != "equal" {
+				t.Errorf("%s %s: class %s, nothing differs", c.target, c.fault, rep.Cross.Class)
+			}
+			continue
+		}
+		differed++
+		if rep.Cross.Class != c.class {
+			t.Errorf("%s %s: class %s, expected %s", c.target, c.fault, rep.Cross.Class, c.class)
+		}
+		var cause, difference *debugkern.FindingDoc
+		for i := range rep.Findings {
+			switch f := &rep.Findings[i]; f.Kind {
+			case "backend-difference":
+				difference = f
+			case c.kind:
+				cause = f
+			}
+		}
+		if cause == nil || cause.Source == nil || difference == nil || difference.Source == nil || c.class == "schedule" && difference.Other == nil {
+			t.Errorf("%s %s: findings %+v", c.target, c.fault, rep.Findings)
+		} else {
+			t.Logf("  %s (%s)", difference.Message, difference.Consequence)
+		}
+	}
+	if differed == 0 {
+		t.Error("no kernel's bits differ: nothing was tested")
+	}
+}
+
 // gpuProgram is the program under test; the test is skipped where nobody says that there is a GPU.
 func gpuProgram(t *testing.T) string {
 	t.Helper()
@@ -53,8 +110,8 @@ func gpuProgram(t *testing.T) string {
 	return bin
 }
 
-// TestGPUPerturb: seeded delays change what racy kernels compute, and nothing of what clean ones do. Clean ones get 200 seeds
-// each with TILESCOPE_LONG set, else 25.
+// TestGPUPerturb: seeded delays change what racy kernels compute, and nothing of what clean ones do. Clean
+// ones get 200 seeds each with TILESCOPE_LONG set, else 25.
 func TestGPUPerturb(t *testing.T) {
 	bin := gpuProgram(t)
 	perturb := func(seeds string, args ...string) (differed int) {

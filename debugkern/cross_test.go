@@ -1,0 +1,201 @@
+package debugkern
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+)
+
+// fakeGPU is the emulator under a GPU's name: it executes on a schedule of its own, reports no findings of
+// the emulator's, and alters what a launch leaves. Instrumented launches are counted from 0.
+type fakeGPU struct {
+	target.Backend
+	arch     string
+	schedule string
+	alter    func(launch int, l *target.Launch, res *target.Result)
+	launches int
+}
+
+func (g *fakeGPU) Info() target.Info {
+	return target.Info{Name: "cuda", Device: "fake GPU", Arch: g.arch}
+}
+
+func (g *fakeGPU) Load(ctx context.Context, m *ptx.Module, entry string) (target.Kernel, error) {
+	k, err := g.Backend.Load(ctx, m, entry)
+	return &fakeKernel{k, g}, err
+}
+
+type fakeKernel struct {
+	target.Kernel
+	g *fakeGPU
+}
+
+func (k *fakeKernel) Launch(ctx context.Context, l *target.Launch) (*target.Result, error) {
+	own := *l
+	own.Observe = nil
+	if k.g.schedule != "" {
+		own.Schedule, _ = parseSchedule(k.g.schedule)
+	}
+	res, err := k.Kernel.Launch(ctx, &own)
+	if err != nil {
+		return nil, err
+	}
+	res.Findings = nil
+	if l.Probe != nil && k.g.alter != nil {
+		k.g.alter(k.g.launches, l, res)
+		k.g.launches++
+	}
+	return res, nil
+}
+
+// crossRun runs a request on both backends, the fake GPU and the emulator.
+func crossRun(t *testing.T, g *fakeGPU, req Request) *Run {
+	t.Helper()
+	s := openSession(t)
+	g.Backend = s.emulator()
+	if g.arch == "" {
+		g.arch = g.Backend.Info().Arch
+	}
+	s.worker = []string{"none"}
+	s.gpus[0] = g
+	t.Cleanup(func() { delete(s.gpus, 0) }) // it has nothing to close
+	req.Backend = "both"
+	run, err := s.Run(t.Context(), req, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run.Report.Cross == nil || run.Report.Cross.Differing == 0 {
+		t.Fatalf("the backends do not differ: %+v", run.Report.Cross)
+	}
+	return run
+}
+
+func difference(r *Run) *FindingDoc {
+	for i := range r.Report.Findings {
+		if r.Report.Findings[i].Kind == string(target.BackendDifference) {
+			return &r.Report.Findings[i]
+		}
+	}
+	return nil
+}
+
+func flip(_ int, _ *target.Launch, res *target.Result) { res.Capture[len(res.Capture)/2] ^= 1 }
+
+// TestCrossClass: a difference between two backends is unexplained only after checkers, other schedules and
+// more launches were tried; a race or an undefined value that the run was not checked for is found then, and
+// reported with its lines.
+func TestCrossClass(t *testing.T) {
+	flipFirst := func(n int, l *target.Launch, res *target.Result) {
+		if n == 0 {
+			flip(n, l, res)
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		gpu   fakeGPU
+		req   Request
+		class string
+		cause target.Kind // of a finding of the run with its line; "" none
+		says  []string    // in the message or the consequence
+	}{
+		{"a race", fakeGPU{schedule: "reverse:0"}, Request{Target: "stage2", Faults: []string{"sync-p"}},
+			crossSchedule, target.Race,
+			[]string{"race on sP between sdpa", " and sdpa", "--schedule", "emulator's"}},
+		{"a race in the softmax", fakeGPU{schedule: "random:3"},
+			Request{Target: "stage3b", Faults: []string{"softmax-race"}},
+			crossSchedule, target.Race, []string{"race on ", "sdpa"}},
+		{"a read of unwritten memory", fakeGPU{alter: flip},
+			Request{Target: "stage2", Faults: []string{"score-uninit"}},
+			crossUndefined, target.Uninitialised, []string{"read of unwritten memory", "sdpa"}},
+		{"launches that vary", fakeGPU{alter: flipFirst}, Request{Target: "stage2"},
+			crossSchedule, "",
+			[]string{"launch to launch", "no checker finds a race", "launched again, fake GPU's"}},
+		{"another chip", fakeGPU{alter: flip, arch: "sm_80"}, Request{Target: "stage2"}, crossModel, "", nil},
+		{"a bug of ours", fakeGPU{alter: flip}, Request{Target: "stage2", Seed: 7}, crossUnexplained, "",
+			[]string{"(unexplained)", "bug of tilescope", "please report it", "tilescope run stage2",
+				"--seed 7", "--backend both",
+				"--schedule reverse:0", "10 more launches on fake GPU"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.req.Shape = "small"
+			run := crossRun(t, &c.gpu, c.req)
+			checkCross(t, run, c.class, c.cause, c.says)
+		})
+	}
+}
+
+// TestCrossClassOfFindings: the class follows from the kinds of what was found, and from whether the bits
+// vary.
+func TestCrossClassOfFindings(t *testing.T) {
+	find := func(kinds ...target.Kind) (fs []target.Finding) {
+		for _, k := range kinds {
+			fs = append(fs, target.Finding{Kind: k})
+		}
+		return fs
+	}
+	harmless := target.Finding{Kind: target.Uninitialised, Severity: target.SeverityAdvice}
+	for _, c := range []struct {
+		name   string
+		found  []target.Finding
+		varied []string
+		class  string
+		cause  target.Kind
+	}{
+		{"shuffle", find(target.Shuffle), nil, crossUndefined, target.Shuffle},
+		{"shuffle, varying", find(target.Shuffle), []string{"O"}, crossUndefined, target.Shuffle},
+		{"race and shuffle", find(target.Shuffle, target.Race), nil, crossUndefined, target.Shuffle},
+		{"race and shuffle, varying", find(target.Shuffle, target.Race), []string{"O"},
+			crossSchedule, target.Race},
+		{"copy not awaited", find(target.CpAsync), nil, crossSchedule, target.CpAsync},
+		{"read outside a buffer", find(target.OutOfBounds), nil, crossUndefined, target.OutOfBounds},
+		{"varying", nil, []string{"O"}, crossSchedule, ""},
+		{"harmless and advice", append(find(target.BankConflict, target.Overlap), harmless), nil,
+			crossUnexplained, ""},
+	} {
+		emu := openSession(t).emulator()
+		x := &crossSearch{e: &execution{backend: emu, st: &runState{beside: emu}}, varied: c.varied}
+		for _, f := range c.found {
+			x.add(f)
+		}
+		class, cause := x.class()
+		if class != c.class || (cause == nil) != (c.cause == "") || cause != nil && cause.Kind != c.cause {
+			t.Errorf("%s: class %s with %+v, expected %s with %q", c.name, class, cause, c.class, c.cause)
+		}
+	}
+}
+
+func checkCross(t *testing.T, run *Run, class string, cause target.Kind, says []string) {
+	t.Helper()
+	if got := run.Report.Cross.Class; got != class {
+		t.Errorf("class %s, expected %s", got, class)
+	}
+	d := difference(run)
+	if (d == nil) != (class == crossModel) {
+		t.Fatalf("finding %+v with class %s", d, class)
+	}
+	if d == nil {
+		return
+	}
+	t.Logf("%s | %s", d.Message, d.Consequence)
+	if d.Severity != string(target.SeverityError) {
+		t.Errorf("severity %s", d.Severity)
+	}
+	for _, w := range says {
+		if !strings.Contains(d.Message+d.Consequence, w) {
+			t.Errorf("%q is not in %q, %q", w, d.Message, d.Consequence)
+		}
+	}
+	if cause == "" {
+		return
+	}
+	for _, f := range run.Report.Findings {
+		placed := f.Source != nil && d.Source != nil && *f.Source == *d.Source
+		if f.Kind == string(cause) && placed && f.Variable == d.Variable {
+			return
+		}
+	}
+	t.Errorf("no %s at the line of the difference, %v: %+v", cause, d.Source, run.Report.Findings)
+}
