@@ -16,6 +16,7 @@ var imports = map[string][]string{
 	"debugkern/fp":    {},
 	"debugkern/ptx":   {},
 	"debugkern/file":  {},
+	"debugkern/npy":   {},
 	"debugkern/cache": {"debugkern/file"},
 	"probes":          {},
 	"kernels":         {},
@@ -27,8 +28,9 @@ var imports = map[string][]string{
 	"configs/configstest": {"configs", "probes"}, // for tests
 	"debugkern/target":    {"probes", "debugkern/ptx"},
 
-	"debugkern/emu":              {"debugkern/target", "debugkern/ptx", "debugkern/fp", "probes"},
-	"debugkern/cuda":             {"debugkern/target", "debugkern/ptx", "probes", "debugkern/cache", "debugkern/cuda/internal/dl"},
+	"debugkern/emu": {"debugkern/target", "debugkern/ptx", "debugkern/fp", "probes"},
+	"debugkern/cuda": {"debugkern/target", "debugkern/ptx", "probes", "debugkern/cache", "debugkern/file",
+		"debugkern/cuda/internal/dl"},
 	"debugkern/cuda/internal/dl": {},
 	"debugkern/attn":             {"debugkern/fp", "probes"},
 	"debugkern/check":            {"debugkern/target", "debugkern/ptx", "debugkern/fp", "probes"},
@@ -36,7 +38,7 @@ var imports = map[string][]string{
 	"debugkern/diff": {"debugkern/attn", "debugkern/fp", "probes"},
 
 	"debugkern": {"debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs", "debugkern/target", "debugkern/emu",
-		"debugkern/file", "debugkern/cache", "debugkern/cuda", "debugkern/attn", "debugkern/check", "debugkern/diff"},
+		"debugkern/cache", "debugkern/file", "debugkern/npy", "debugkern/cuda", "debugkern/attn", "debugkern/check", "debugkern/diff"},
 
 	"debugkern/gates":    {"debugkern", "debugkern/file", "probes"},
 	"debugkern/diagnose": {"debugkern", "debugkern/check", "debugkern/target", "debugkern/ptx", "probes"},

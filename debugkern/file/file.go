@@ -1,14 +1,20 @@
-// Package file is how tilescope changes files: a file is replaced as a whole or not at all.
+// Package file is how tilescope reads the files that a user names, and how it replaces files of its own.
 //
-// The one idea: everything is written to a temporary file in the destination's directory, flushed to the disk, and
-// renamed over the destination. A reader sees the old file or the new one, whoever is killed when. A temporary file is
-// locked by the process that writes it, so that the next process which writes to the same directory can tell a file
-// that was left behind from one in use, and removes it (Sweep).
+// Reading (read.go): a path may name anything, so there is one way to read it. Only a regular file is read (or a pipe, where
+// the caller asks for one), up to a limit, under a context, and opening never waits. A file of /proc or /sys is not a
+// regular file, whatever its mode says: its content is the kernel's answer, the environment of a process for one. An error
+// says what the path is and what was expected; of a file's content it shows at most a short, escaped excerpt, and only
+// where the content looks like what was expected.
+//
+// Writing (pending.go): a file is replaced as a whole or not at all. Everything is written to a temporary file in the
+// destination's directory, flushed to the disk, and renamed over the destination. A reader sees the old file or the new
+// one, whoever is killed when. A temporary file is locked by the process that writes it, so that the next process which
+// writes to the same directory can tell a file that was left behind from one in use, and removes it (Sweep).
 //
 // A System is the file system as one process uses it. It knows which temporary files are open, so that they can be
 // removed when the process is told to end, and tests can make each of its steps fail in turn.
 //
-// It must not know what is in the files.
+// The package must not know what a file is for beyond what Want says.
 package file
 
 import (
