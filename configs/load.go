@@ -1,14 +1,16 @@
 package configs
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"tilescope/debugkern/file"
 )
 
 // layer is one source of values, already checked.
@@ -28,12 +30,16 @@ func Load(o LoadOptions) (*Config, *Sources, error) {
 		if path == "" {
 			continue
 		}
-		data, err := os.ReadFile(path)
+		data, err := file.Read(context.Background(), path, maxFile, file.Want{What: "a configuration"})
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			errs = append(errs, &Error{File: path, Msg: fmt.Sprintf("cannot be read: %v", errors.Unwrap(err))})
+			reason := err.Error()
+			if located := (*file.Error)(nil); errors.As(err, &located) {
+				reason = located.Reason
+			}
+			errs = append(errs, &Error{File: path, Msg: "cannot be read: " + reason})
 			continue
 		}
 		add(parseLayer(path, path, data))

@@ -1,10 +1,11 @@
 package configs
 
 import (
+	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 
+	"tilescope/debugkern/file"
 	"tilescope/probes"
 )
 
@@ -177,17 +178,7 @@ func (m *Manifest) errorAt(p place, format string, args ...any) *Error {
 
 // LoadManifest reads the user's manifest. Mistakes come as *Errors.
 func LoadManifest(path string) (*Manifest, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("load manifest: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("load manifest: %s is not a file", path)
-	}
-	if info.Size() > maxFile {
-		return nil, fmt.Errorf("load manifest: %s has %d bytes; at most %d are read", path, info.Size(), maxFile)
-	}
-	text, err := os.ReadFile(path)
+	text, err := file.Read(context.Background(), path, maxFile, file.Want{What: "a manifest"})
 	if err != nil {
 		return nil, fmt.Errorf("load manifest: %w", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,7 +48,7 @@ func sourceDigest(m *configs.Manifest) string {
 	if m.Dir == "" {
 		return ""
 	}
-	text, err := os.ReadFile(m.SourcePath())
+	text, err := kernelText(m.SourcePath())
 	if err != nil {
 		return err.Error() // whoever builds says so
 	}
@@ -167,7 +166,7 @@ func unavailable(format string, args ...any) error {
 }
 
 func buildFromFile(path string) (*Build, error) {
-	text, err := os.ReadFile(path)
+	text, err := kernelText(path)
 	if err != nil {
 		return nil, &Error{Code: CodeUsage, Err: fmt.Errorf("read the manifest's ptx: %w", err)}
 	}
@@ -213,7 +212,7 @@ func sourceText(m *configs.Manifest) ([]byte, error) {
 		}
 		return nil, fmt.Errorf("BUG: embedded kernel %s has no source %s", m.Name, m.Source)
 	}
-	text, err := os.ReadFile(m.SourcePath())
+	text, err := kernelText(m.SourcePath())
 	if err != nil {
 		return nil, &Error{Code: CodeUsage, Err: fmt.Errorf("%s: source: %w", m.File, err)}
 	}

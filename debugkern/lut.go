@@ -3,7 +3,6 @@ package debugkern
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -104,9 +103,9 @@ func (s *Session) JudgeLut(ctx context.Context, req Request, path string) (*LutD
 
 // TableFile is a header's table beside what JudgeLut says of it.
 func (s *Session) TableFile(ctx context.Context, req Request, path string) (*Table, error) {
-	text, err := os.ReadFile(path)
+	text, err := readText(ctx, path, "a header with a table")
 	if err != nil {
-		return nil, &Error{Code: CodeUsage, Err: err}
+		return nil, unread("read the table:", err)
 	}
 	got, err := parseLut(string(text), lutName)
 	if err != nil {

@@ -2,20 +2,20 @@ package debugkern
 
 import (
 	"archive/zip"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
-	"github.com/sbinet/npyio/npz"
-
+	"tilescope/debugkern/file"
+	"tilescope/debugkern/npy"
 	"tilescope/probes"
 )
 
-// npzWriter writes NumPy archives with arrays of any rank and of type f16, which npyio's writer does not have.
+// npzWriter writes NumPy archives with arrays of any rank.
 type npzWriter struct {
 	zip *zip.Writer
 	err error
@@ -108,32 +108,35 @@ type npzInputs struct {
 	scales [3][]float32 // with Qs Ks Vs
 }
 
+// maxInputs is the most bytes that an --inputs file, and what is read of it, may have.
+const maxInputs = 4 << 30
+
+// npzReader is an --inputs file being read.
+type npzReader struct {
+	ctx     context.Context
+	path    string
+	archive *npy.Archive
+}
+
 // readInputs reads Qx Kx Vx, or Q K V Qs Ks Vs. Every complaint names the file, the array, and what was expected.
-func readInputs(path string) (*npzInputs, error) {
-	f, err := os.Open(path)
+func readInputs(ctx context.Context, path string) (*npzInputs, error) {
+	f, size, err := file.Open(ctx, path, maxInputs, file.Want{What: "a NumPy archive (.npz)"})
 	if err != nil {
-		return nil, usage("--inputs: %w", err)
+		return nil, unread("--inputs", err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
+	archive, err := npy.Open(f, size, path, maxInputs)
 	if err != nil {
-		return nil, usage("--inputs: %w", err)
+		return nil, usage("--inputs %w", err)
 	}
-	r, err := npz.NewReader(f, info.Size())
-	if err != nil {
-		return nil, usage("--inputs %s: not a readable .npz archive: %w", path, err)
-	}
+	r := &npzReader{ctx, path, archive}
 	in := &npzInputs{}
-	have := map[string]bool{}
-	for _, k := range r.Keys() {
-		have[k] = true
-	}
-	plain := have["Qx.npy"] || have["Qx"]
+	plain := slices.Contains(archive.Names(), "Qx")
 	for i, n := range []string{"Q", "K", "V"} {
 		if plain {
-			err = in.readX(r, path, n+"x", &in.x[i])
-		} else if err = in.readTensor(r, path, n, &in.bytes[i]); err == nil {
-			err = in.readScales(r, path, n+"s", &in.scales[i])
+			err = in.readX(r, n+"x", &in.x[i])
+		} else if err = in.readTensor(r, n, &in.bytes[i]); err == nil {
+			err = in.readScales(r, n+"s", &in.scales[i])
 		}
 		if err != nil {
 			return nil, err
@@ -142,91 +145,68 @@ func readInputs(path string) (*npzInputs, error) {
 	return in, nil
 }
 
-// key finds an array under its name, with or without the .npy of the archive's member.
-func key(r *npz.Reader, name string) string {
-	for _, k := range r.Keys() {
-		if strings.TrimSuffix(k, ".npy") == name {
-			return k
-		}
+// read reads an array of the file whose header is as expected.
+func (in *npzInputs) read(r *npzReader, name string, rank int, types ...npy.DType) (*npy.Array, error) {
+	h, ok, err := r.archive.Header(name)
+	if err != nil {
+		return nil, usage("--inputs %w", err)
 	}
-	return ""
-}
-
-func (in *npzInputs) check(r *npz.Reader, path, name string, rank int, types ...string) (string, error) {
-	k := key(r, name)
-	if k == "" {
-		return "", usage("--inputs %s: no array %q (expected Qx Kx Vx, or Q K V Qs Ks Vs; it has %s)", path, name, strings.Join(r.Keys(), " "))
+	if !ok {
+		return nil, usage("--inputs %s: no array %q (expected Qx Kx Vx, or Q K V Qs Ks Vs; it has %q)", r.path, name, r.archive.Names())
 	}
-	h := r.Header(k)
-	if h == nil {
-		return "", usage("--inputs %s: array %s has no readable header", path, name)
-	}
-	if !slices.Contains(types, h.Descr.Type) || h.Descr.Fortran || len(h.Descr.Shape) != rank {
-		return "", usage("--inputs %s: array %s is %s %v (fortran order %t); expected %s of rank %d in C order", path, name,
-			h.Descr.Type, h.Descr.Shape, h.Descr.Fortran, strings.Join(types, " or "), rank)
+	if !slices.Contains(types, h.DType) || len(h.Shape) != rank {
+		return nil, usage("--inputs %s: array %s is %s; expected %v of rank %d", r.path, name, h, types, rank)
 	}
 	if rank == 4 {
-		d := [4]int(h.Descr.Shape)
+		d := [4]int(h.Shape)
 		if in.dims == [4]int{} {
 			in.dims = d
 		}
 		if in.dims != d {
-			return "", usage("--inputs %s: array %s has shape %v, the ones before it %v", path, name, d, in.dims)
+			return nil, usage("--inputs %s: array %s has shape %v, the ones before it %v", r.path, name, d, in.dims)
 		}
-	} else if h.Descr.Shape[0] != in.dims[1] {
-		return "", usage("--inputs %s: array %s has %d scales for %d heads", path, name, h.Descr.Shape[0], in.dims[1])
+	} else if h.Shape[0] != in.dims[1] {
+		return nil, usage("--inputs %s: array %s has %d scales for %d heads", r.path, name, h.Shape[0], in.dims[1])
 	}
-	return k, nil
+	a, err := r.archive.Read(r.ctx, name)
+	if err != nil {
+		return nil, unread("--inputs", err)
+	}
+	return a, nil
 }
 
-func (in *npzInputs) readX(r *npz.Reader, path, name string, dst *[]float32) error {
-	k, err := in.check(r, path, name, 4, "<f4", "<f8")
+func (in *npzInputs) readX(r *npzReader, name string, dst *[]float32) error {
+	a, err := in.read(r, name, 4, npy.F32, npy.F64)
 	if err != nil {
 		return err
 	}
-	if r.Header(k).Descr.Type == "<f4" {
-		err = r.Read(k, dst)
-	} else {
-		var wide []float64
-		if err = r.Read(k, &wide); err == nil {
-			*dst = make([]float32, len(wide))
-			for i, v := range wide {
-				(*dst)[i] = float32(v)
-			}
-		}
-	}
-	if err != nil {
-		return usage("--inputs %s: array %s: %w", path, name, err)
-	}
+	*dst = a.Float32s()
 	for i, v := range *dst {
 		if v-v != 0 {
-			return usage("--inputs %s: array %s holds %v at element %d: inputs must be finite", path, name, v, i)
+			return usage("--inputs %s: array %s holds %v at element %d: inputs must be finite", r.path, name, v, i)
 		}
 	}
 	return nil
 }
 
-func (in *npzInputs) readTensor(r *npz.Reader, path, name string, dst *[]uint8) error {
-	k, err := in.check(r, path, name, 4, "|u1")
-	if err == nil {
-		if err = r.Read(k, dst); err != nil {
-			err = usage("--inputs %s: array %s: %w", path, name, err)
-		}
-	}
-	return err
-}
-
-func (in *npzInputs) readScales(r *npz.Reader, path, name string, dst *[]float32) error {
-	k, err := in.check(r, path, name, 1, "<f4")
+func (in *npzInputs) readTensor(r *npzReader, name string, dst *[]uint8) error {
+	a, err := in.read(r, name, 4, npy.U8)
 	if err != nil {
 		return err
 	}
-	if err = r.Read(k, dst); err != nil {
-		return usage("--inputs %s: array %s: %w", path, name, err)
+	*dst = a.Data
+	return nil
+}
+
+func (in *npzInputs) readScales(r *npzReader, name string, dst *[]float32) error {
+	a, err := in.read(r, name, 1, npy.F32)
+	if err != nil {
+		return err
 	}
+	*dst = a.Float32s()
 	for i, v := range *dst {
 		if v-v != 0 || v <= 0 {
-			return usage("--inputs %s: array %s holds %v for head %d: scales are positive and finite", path, name, v, i)
+			return usage("--inputs %s: array %s holds %v for head %d: scales are positive and finite", r.path, name, v, i)
 		}
 	}
 	return nil

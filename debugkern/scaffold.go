@@ -3,7 +3,6 @@ package debugkern
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -70,9 +69,9 @@ func (s *Session) Scaffold(ctx context.Context, req ScaffoldRequest) (*Scaffold,
 
 // readKernel parses PTX, or compiles CUDA source; source is its text, "" for PTX.
 func (s *Session) readKernel(ctx context.Context, req ScaffoldRequest) (m *ptx.Module, source string, err error) {
-	text, err := os.ReadFile(req.File)
+	text, err := readText(ctx, req.File, "CUDA source or PTX")
 	if err != nil {
-		return nil, "", usage("read the kernel: %w", err)
+		return nil, "", unread("read the kernel:", err)
 	}
 	switch filepath.Ext(req.File) {
 	case ".ptx":

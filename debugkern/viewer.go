@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"slices"
 	"strings"
 
@@ -227,7 +226,7 @@ func textOf(m *configs.Manifest, file string) []string {
 		}
 	}
 	if m.PTX != "" && strings.HasSuffix(m.PTX, base) {
-		if text, err := os.ReadFile(m.SourcePath()); err == nil {
+		if text, err := kernelText(m.SourcePath()); err == nil {
 			return strings.Split(string(text), "\n")
 		}
 	}

@@ -159,7 +159,9 @@ func (a *app) configCommand() *cobra.Command {
 		&cobra.Command{Use: "show", Short: "Every key, its value, and where it comes from", Args: noArgs,
 			RunE: func(*cobra.Command, []string) error { return a.configShow() }},
 		&cobra.Command{Use: "init", Short: "Write a commented configuration file for this user", Args: noArgs,
-			RunE: func(*cobra.Command, []string) error { return a.configPath(configs.Init(configs.LoadOptions{Files: a.Files})) }},
+			RunE: func(*cobra.Command, []string) error {
+				return a.configPath(configs.Init(configs.LoadOptions{Files: a.Files}))
+			}},
 		&cobra.Command{Use: "path", Short: "Where the user's configuration file is", Args: noArgs,
 			RunE: func(*cobra.Command, []string) error { return a.configPath(configs.Path(configs.LoadOptions{})) }},
 		&cobra.Command{Use: "get KEY", Short: "Print one value", Args: cobra.ExactArgs(1),
