@@ -21,6 +21,7 @@ type Manifest struct {
 	Source      string // CUDA C++, relative to Dir; "" where PTX is given
 	PTX         string // the user's own PTX, relative to Dir; "" where Source is given
 	Entry       string
+	Compile     Compile // of Source
 
 	Constants  []Constant
 	Requires   []Requirement

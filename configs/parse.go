@@ -34,7 +34,7 @@ type manifestParser struct {
 }
 
 func (p *manifestParser) root(n *yaml.Node) {
-	o := p.object(n, "", "schema", "name", "title", "source", "ptx", "entry", "constants", "requires", "launch", "args", "scale",
+	o := p.object(n, "", "schema", "name", "title", "source", "ptx", "include", "defines", "std", "entry", "constants", "requires", "launch", "args", "scale",
 		"quantiser", "work", "shared", "flags", "variants", "default", "gates", "stages", "shapes", "thresholds", "faults")
 	if o == nil {
 		return
@@ -47,6 +47,7 @@ func (p *manifestParser) root(n *yaml.Node) {
 	m.Name = o.name("name", dashed, "a name (letters, digits, _ - . +)")
 	m.Title, m.Entry = o.str("title"), o.ident("entry")
 	p.files(o)
+	p.compile(o)
 	p.flags(o)
 	p.declare(o)
 	p.constants(o)
@@ -70,6 +71,7 @@ func (p *manifestParser) root(n *yaml.Node) {
 		o.need("work", "shapes")
 	}
 	p.references(o)
+	p.compileNames(o)
 }
 
 func (p *manifestParser) files(o *object) {

@@ -23,7 +23,8 @@ type Selection struct {
 	Flags    map[string]int // every flag of the manifest
 	Faults   []string       // in the manifest's order, no duplicates
 	Gate     probes.Gate
-	MaxBytes int64 // limit of Resolve on the arguments' total size; 0: DefaultMaxBytes
+	Compile  Compile // include directories, definitions and language: see AddCompile
+	MaxBytes int64   // limit of Resolve on the arguments' total size; 0: DefaultMaxBytes
 }
 
 // Select settles a variant ("" is the default one), flags set on top of it ("" means on), faults added to the variant's
@@ -189,8 +190,8 @@ func (m *Manifest) baseError(f *Fault, flags map[string]int) error {
 		strings.Join(lack, " "), f.Base)
 }
 
-// Defines returns the preprocessor symbols of the build, sorted, as NAME=VALUE: flags that are not 0, faults, the gate. A
-// host fault has none.
+// Defines returns the preprocessor symbols of the build, sorted, as NAME=VALUE: flags that are not 0, faults, the gate, what
+// AddCompile took. A host fault has none.
 func (s *Selection) Defines() []string {
 	var out []string
 	for name, v := range s.Flags {
@@ -206,6 +207,7 @@ func (s *Selection) Defines() []string {
 	if d := s.Gate.Define(); d != "" {
 		out = append(out, d+"=1")
 	}
+	out = append(out, s.Compile.Defines...)
 	sort.Strings(out)
 	return out
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -12,7 +11,6 @@ import (
 	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/ptx"
 	"tilescope/kernels"
-	"tilescope/probes"
 )
 
 // Build is a kernel compiled for one selection: the module both backends execute.
@@ -23,6 +21,7 @@ type Build struct {
 
 	Compiler string // "NVRTC 12.0.140"; "" where a manifest brings its own PTX
 	Options  []string
+	Headers  []cuda.Header // that were read, without the toolkit's and the system's
 }
 
 // builders are the values of --builder.
@@ -33,18 +32,19 @@ const defaultArch = "sm_80"
 
 // build returns the module of a selection, with or without probes, from the first builder that has it.
 func (s *Session) build(ctx context.Context, sel *configs.Selection, builder, arch string, instrumented bool) (*Build, error) {
-	return s.builds.get(ctx, buildKey(sel, builder, arch, instrumented), func() (*Build, error) {
+	return s.builds.get(ctx, s.buildKey(sel, builder, arch, instrumented), func() (*Build, error) {
 		return s.buildFresh(ctx, sel, builder, arch, instrumented)
 	})
 }
 
-func buildKey(sel *configs.Selection, builder, arch string, instrumented bool) string {
-	return fmt.Sprint(sel.Manifest.Name, sel.Manifest.Dir, sourceDigest(sel.Manifest), defines(sel, instrumented), builder, arch)
+func (s *Session) buildKey(sel *configs.Selection, builder, arch string, instrumented bool) string {
+	return fmt.Sprintf("%q", []any{sel.Manifest.Name, sel.Manifest.Dir, s.sourceDigest(sel), defines(sel, instrumented), sel.Compile, builder, arch})
 }
 
 // sourceDigest tells a person's own source, and the headers beside it, from what they were before they were edited; what is
 // embedded does not change.
-func sourceDigest(m *configs.Manifest) string {
+func (s *Session) sourceDigest(sel *configs.Selection) string {
+	m := sel.Manifest
 	if m.Dir == "" {
 		return ""
 	}
@@ -54,7 +54,15 @@ func sourceDigest(m *configs.Manifest) string {
 	}
 	digest := fmt.Sprintf("%x", sha256.Sum256(text))
 	if m.PTX == "" {
-		digest += cuda.Included(string(text), []string{filepath.Dir(m.SourcePath())})
+		b, err := ownBuild(m, text, sel.Compile)
+		if err != nil {
+			return err.Error()
+		}
+		var toolkit []string
+		if tc, err := s.toolchain(); err == nil {
+			toolkit = tc.IncludeDirs
+		}
+		digest += cuda.Included(b, toolkit)
 	}
 	return digest
 }
@@ -86,13 +94,13 @@ func (s *Session) buildFresh(ctx context.Context, sel *configs.Selection, builde
 			return nil, fmt.Errorf("embedded PTX archive: %w", err)
 		}
 		if ok {
-			return compiled(entry.Compiler, entry.Options)(parseBuild(entry.Name, entry.PTX, "embedded"))
+			return compiled(entry.Compiler, entry.Options, embeddedHeaders(m, key.Defines))(parseBuild(entry.Name, entry.PTX, "embedded"))
 		}
 	}
 	if builder == "embedded" {
 		return nil, unavailable("%s is not in the embedded archive; use --builder nvrtc, or a combination that is (tilescope kernels)", key)
 	}
-	return s.compile(ctx, m, key, builder, arch)
+	return s.compile(ctx, sel, key, builder, arch)
 }
 
 // compiler is what NVRTC and nvcc have in common.
@@ -102,7 +110,8 @@ type compiler interface {
 
 // compile builds a manifest's source with the compiler asked for; auto is NVRTC where it is there, else nvcc, and nvcc
 // alone for a source with host code.
-func (s *Session) compile(ctx context.Context, m *configs.Manifest, key kernels.Key, builder, arch string) (*Build, error) {
+func (s *Session) compile(ctx context.Context, sel *configs.Selection, key kernels.Key, builder, arch string) (*Build, error) {
+	m := sel.Manifest
 	src, err := sourceText(m)
 	if err != nil {
 		return nil, err
@@ -120,19 +129,18 @@ func (s *Session) compile(ctx context.Context, m *configs.Manifest, key kernels.
 	if arch == "" {
 		arch = defaultArch
 	}
-	b := cuda.Build{Name: sourceName(m), Source: string(src), Headers: s.headers(m), Defines: key.Defines, Arch: arch}
+	b := cuda.Build{Name: sourceName(m), Source: string(src), Headers: catalogueHeaders(), Include: sel.Compile.Include, Std: sel.Compile.Std}
 	if m.Dir != "" {
-		dir, err := filepath.Abs(filepath.Dir(m.SourcePath()))
-		if err != nil {
-			return nil, fmt.Errorf("%s: source: %w", m.File, err)
+		if b, err = ownBuild(m, src, sel.Compile); err != nil {
+			return nil, err
 		}
-		b.Include = []string{dir} // its own headers lie beside it
 	}
+	b.Defines, b.Arch = key.Defines, arch
 	out, err := c.Compile(ctx, b)
 	if err != nil {
 		return nil, compileError(err)
 	}
-	return compiled(out.Compiler, cuda.Options(arch))(parseBuild(key.String()+".ptx", []byte(out.Text), name))
+	return compiled(out.Compiler, b.Standard(), out.Headers)(parseBuild(key.String()+".ptx", []byte(out.Text), name))
 }
 
 // compiler returns the compiler for a source, and the builder's name.
@@ -186,11 +194,11 @@ func parseBuild(name string, text []byte, builder string) (*Build, error) {
 	return &Build{Module: m, Text: text, Builder: builder}, nil
 }
 
-// compiled notes on a build who compiled it, and how.
-func compiled(compiler string, options []string) func(*Build, error) (*Build, error) {
+// compiled notes on a build who compiled it, how, and of which headers.
+func compiled(compiler string, options []string, headers []cuda.Header) func(*Build, error) (*Build, error) {
 	return func(b *Build, err error) (*Build, error) {
 		if err == nil {
-			b.Compiler, b.Options = compiler, options
+			b.Compiler, b.Options, b.Headers = compiler, options, headers
 		}
 		return b, err
 	}
@@ -217,17 +225,6 @@ func sourceText(m *configs.Manifest) ([]byte, error) {
 		return nil, &Error{Code: CodeUsage, Err: fmt.Errorf("%s: source: %w", m.File, err)}
 	}
 	return text, nil
-}
-
-// headers are the includes a source may name: tilescope.cuh and the embedded kernels' own.
-func (s *Session) headers(m *configs.Manifest) map[string]string {
-	h := map[string]string{"tilescope.cuh": probes.Header}
-	for _, name := range kernels.Headers() {
-		if text, ok := kernels.Source(name); ok {
-			h[name] = string(text)
-		}
-	}
-	return h
 }
 
 // runError is a kernel that did not build, load, launch or run: it becomes a document with verdict failed.

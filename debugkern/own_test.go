@@ -12,6 +12,11 @@ import (
 func TestAnEditedSourceIsAnotherBuild(t *testing.T) {
 	dir := t.TempDir()
 	m := &configs.Manifest{Name: "mine", Source: "mine.cu", Dir: dir}
+	s, err := Open(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sourceDigest := func(m *configs.Manifest) string { return s.sourceDigest(&configs.Selection{Manifest: m}) }
 	write := func(text string) string {
 		if err := os.WriteFile(filepath.Join(dir, "mine.cu"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

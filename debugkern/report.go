@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/ptx"
 	"tilescope/probes"
 )
@@ -58,6 +59,7 @@ type Report struct {
 	Seed   uint64         `json:"seed"`
 
 	Backend   BackendDoc    `json:"backend"`
+	Build     RunBuildDoc   `json:"build"`
 	Verdict   string        `json:"verdict"` // agree, diverge, failed
 	Guilty    []Guilty      `json:"guilty"`
 	Stages    []StageDoc    `json:"stages"`
@@ -96,6 +98,14 @@ type BackendDoc struct {
 	Builder  string `json:"builder"`
 	Arch     string `json:"arch"`
 	Schedule string `json:"schedule"`
+}
+
+// RunBuildDoc says what the instrumented build was made of.
+type RunBuildDoc struct {
+	Compiler string        `json:"compiler"` // "NVRTC 12.0.140"; "" where a manifest brings its own PTX
+	Options  []string      `json:"options"`
+	Headers  []cuda.Header `json:"headers"` // that were read, without the toolkit's and the system's
+	Notes    []string      `json:"notes"`   // which of one's own headers have the name of one of tilescope's
 }
 
 // Guilty is a wrong stage where it first went wrong.

@@ -37,6 +37,9 @@ func (s *Session) resolve(req Request, shape *probes.Shape) (*resolved, error) {
 	if r.sel, err = m.Select(variant, req.Set, req.Faults, req.Gate); err != nil {
 		return nil, &Error{Code: CodeUsage, Err: err}
 	}
+	if err := r.sel.AddCompile(configs.Compile{Include: req.Include, Defines: req.Define, Std: req.Std}); err != nil {
+		return nil, &Error{Code: CodeUsage, Err: err}
+	}
 	switch req.Inject {
 	case "", "reference":
 	case "uniform":

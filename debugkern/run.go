@@ -310,6 +310,10 @@ func (e *execution) header() *Report {
 			rep.Backend.Name = "both"
 		}
 	}
+	rep.Build = buildDoc(nil)
+	if e.st != nil {
+		rep.Build = buildDoc(e.st.build)
+	}
 	rep.Backend.Builder = e.builder
 	if rep.Backend.Builder == "" {
 		rep.Backend.Builder = "none"

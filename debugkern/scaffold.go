@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"tilescope/configs"
-	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/ptx"
 	"tilescope/probes"
 )
@@ -40,8 +39,13 @@ func (s *Scaffold) ExitCode() int {
 	return 0
 }
 
-// ScaffoldRequest asks for a manifest of File (.ptx or .cu), to stand at Out. Entry "" is the first.
-type ScaffoldRequest struct{ File, Out, Entry, Arch string }
+// ScaffoldRequest asks for a manifest of File (.ptx or .cu), to stand at Out. Entry "" is the first. Include, Define and Std
+// are a request's: a .cu is compiled with them, and the manifest says so.
+type ScaffoldRequest struct {
+	File, Out, Entry, Arch string
+	Include, Define        []string
+	Std                    string
+}
 
 // Scaffold reads a kernel and writes down, as the text of a manifest that loads, what it shows of itself; what it cannot
 // show is given a usual value and marked. Nothing is written to a file. It returns an *Error as Run does.
@@ -75,6 +79,9 @@ func (s *Session) readKernel(ctx context.Context, req ScaffoldRequest) (m *ptx.M
 	}
 	switch filepath.Ext(req.File) {
 	case ".ptx":
+		if len(req.Include)+len(req.Define) > 0 || req.Std != "" {
+			return nil, "", usage("%s: -I, -D and --std are for a source that is compiled", req.File)
+		}
 		b, err := parseBuild(req.File, text, "none")
 		if err != nil {
 			return nil, "", err
@@ -91,9 +98,17 @@ func (s *Session) readKernel(ctx context.Context, req ScaffoldRequest) (m *ptx.M
 	if req.Arch == "" {
 		req.Arch = defaultArch
 	}
-	out, err := c.Compile(ctx, cuda.Build{
-		Name: filepath.Base(req.File), Source: string(text), Headers: s.headers(nil), Arch: req.Arch, Include: []string{filepath.Dir(req.File)},
-	})
+	own := &configs.Manifest{Name: filepath.Base(req.File), Source: filepath.Base(req.File), Dir: filepath.Dir(req.File), File: req.File}
+	sel := &configs.Selection{Manifest: own}
+	if err := sel.AddCompile(configs.Compile{Include: req.Include, Defines: req.Define, Std: req.Std}); err != nil {
+		return nil, "", &Error{Code: CodeUsage, Err: err}
+	}
+	build, err := ownBuild(own, text, sel.Compile)
+	if err != nil {
+		return nil, "", err
+	}
+	build.Defines, build.Arch = sel.Compile.Defines, req.Arch
+	out, err := c.Compile(ctx, build)
 	if err != nil {
 		return nil, "", compileError(err)
 	}
@@ -143,7 +158,8 @@ func (d *Scaffold) manifest(req ScaffoldRequest, source string) string {
 	if source == "" {
 		kind = "ptx"
 	}
-	w.line("schema: %s\nname: %s\ntitle: %q\n%s: %q\nentry: %s", configs.Schema, name, name, kind, d.relative(req), d.Entry)
+	w.line("schema: %s\nname: %s\ntitle: %q\n%s: %q\nentry: %s", configs.Schema, name, name, kind, d.relative(req, req.File), d.Entry)
+	d.compiledWith(w, req)
 	params := parameters(d.kernel, declaredParameters(source, d.kernel.Demangled))
 	if n := len(params); n > 0 && d.instrumented() {
 		params = params[:n-1]
@@ -166,14 +182,38 @@ func (d *Scaffold) instrumented() bool {
 	})
 }
 
-// relative is the kernel's file as the manifest must name it.
-func (d *Scaffold) relative(req ScaffoldRequest) string {
+// compiledWith writes down what a source was compiled with.
+func (d *Scaffold) compiledWith(w *manifestText, req ScaffoldRequest) {
+	var dirs, defines []string
+	for _, dir := range req.Include {
+		dirs = append(dirs, fmt.Sprintf("%q", d.relative(req, dir)))
+	}
+	for _, def := range req.Define {
+		name, value, ok := strings.Cut(def, "=")
+		if !ok {
+			value = "1"
+		}
+		defines = append(defines, fmt.Sprintf("%s: %q", name, value))
+	}
+	if dirs != nil {
+		w.line("include: [%s]", strings.Join(dirs, ", "))
+	}
+	if defines != nil {
+		w.line("defines: {%s}", strings.Join(slices.Compact(defines), ", "))
+	}
+	if req.Std != "" {
+		w.line("std: %s", req.Std)
+	}
+}
+
+// relative is a path as the manifest must name it.
+func (d *Scaffold) relative(req ScaffoldRequest, path string) string {
 	from, errFrom := filepath.Abs(filepath.Dir(req.Out))
-	to, errTo := filepath.Abs(req.File)
+	to, errTo := filepath.Abs(path)
 	if errFrom == nil && errTo == nil {
 		if rel, err := filepath.Rel(from, to); err == nil {
 			return filepath.ToSlash(rel)
 		}
 	}
-	return filepath.ToSlash(req.File)
+	return filepath.ToSlash(path)
 }

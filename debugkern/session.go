@@ -131,7 +131,10 @@ type Request struct {
 	Backend  string // auto, emu, cuda, both
 	Builder  string // auto, embedded, nvrtc, nvcc
 	Arch     string
-	Inputs   string // path of an .npz, "" for seeded normal data
+	Include  []string // directories searched for headers (-I), before the manifest's
+	Define   []string // "NAME" or "NAME=VALUE" (-D)
+	Std      string   // "c++17"; "": the manifest's
+	Inputs   string   // path of an .npz, "" for seeded normal data
 	Timeout  time.Duration
 	Device   int
 	Repeat   int

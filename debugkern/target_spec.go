@@ -85,6 +85,15 @@ func (r Request) options() []string {
 			words = append(words, "--"+o.name, o.value)
 		}
 	}
+	for _, d := range r.Include {
+		words = append(words, "-I", d)
+	}
+	for _, d := range r.Define {
+		words = append(words, "-D", d)
+	}
+	if r.Std != "" {
+		words = append(words, "--std", r.Std)
+	}
 	return words
 }
 

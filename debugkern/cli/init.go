@@ -37,6 +37,9 @@ func (a *app) initCommand() *cobra.Command {
 	f.StringVar(&req.Out, "out", "", "where the manifest goes (default beside FILE, as .yaml)")
 	f.StringVar(&req.Entry, "entry", "", "which kernel of FILE (default the first)")
 	f.StringVar(&req.Arch, "arch", "", "architecture to compile a .cu for, such as sm_80")
+	f.StringArrayVarP(&req.Include, "include", "I", nil, "directory DIR to look for headers in, repeatable")
+	f.StringArrayVarP(&req.Define, "define", "D", nil, "symbol to compile a .cu with: NAME[=VALUE], repeatable")
+	f.StringVar(&req.Std, "std", "", "language to compile a .cu as, such as c++17 (the default)")
 	return c
 }
 

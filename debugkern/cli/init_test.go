@@ -65,7 +65,9 @@ func TestInitSource(t *testing.T) {
 		t.Fatal("no embedded source")
 	}
 	var doc debugkern.Scaffold
-	code, errText := documentOf(t, &doc, "init", writeKernel(t, "mine.cu", src))
+	file := writeKernel(t, "mine.cu", src)
+	copyHeaders(t, filepath.Dir(file))
+	code, errText := documentOf(t, &doc, "init", file)
 	if code == 3 && strings.Contains(errText, "NVRTC") {
 		t.Skip("no NVRTC on this machine; the exit code is right")
 	}

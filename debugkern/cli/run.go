@@ -21,7 +21,8 @@ import (
 type runOptions struct {
 	shape, gate, inject, backend, builder, arch, inputs, dump, schedule, blocks, tiles, stages string
 	seed                                                                                       uint64
-	set, faults                                                                                []string
+	set, faults, include, define                                                               []string
+	std                                                                                        string
 	timeout                                                                                    time.Duration
 	device, repeat                                                                             int
 }
@@ -39,6 +40,9 @@ func (o *runOptions) bind(c *cobra.Command) {
 	f.StringVar(&o.backend, "backend", "", "where it runs: auto, emu, cuda or both (default auto)")
 	f.StringVar(&o.builder, "builder", "", "who compiles: auto, embedded, nvrtc or nvcc (default auto)")
 	f.StringVar(&o.arch, "arch", "", "architecture to compile for, such as sm_80")
+	f.StringArrayVarP(&o.include, "include", "I", nil, "directory DIR to look for headers in, repeatable")
+	f.StringArrayVarP(&o.define, "define", "D", nil, "symbol to compile with: NAME[=VALUE], repeatable")
+	f.StringVar(&o.std, "std", "", "language to compile as, such as c++17 (the default)")
 	f.StringVar(&o.inputs, "inputs", "", "inputs from FILE.npz: Qx Kx Vx, or Q K V Qs Ks Vs")
 	f.StringVar(&o.dump, "dump", "", "write inputs, tiles and references to FILE.npz")
 	f.DurationVar(&o.timeout, "timeout", 0, "give up after this long")
@@ -112,7 +116,7 @@ func (o *runOptions) request(c *cobra.Command, cfg *configs.Config, target strin
 		Target: target, Shape: cfg.Shape, Seed: cfg.Seed, Backend: cfg.Backend, Builder: cfg.Builder, Arch: cfg.Arch,
 		Timeout: cfg.Timeout, Schedule: cfg.Schedule, Faults: append(slices.Clone(cfg.Faults), o.faults...), Inject: o.inject,
 		Inputs: o.inputs, Device: cfg.Device, Repeat: cfg.Repeat, Blocks: o.blocks, Tiles: o.tiles, Stages: o.stages,
-		Set: map[string]string{},
+		Set: map[string]string{}, Include: o.include, Define: o.define, Std: o.std,
 	}
 	maps.Copy(req.Set, cfg.Flags)
 	over := func(name string, dst *string, v string) {

@@ -10,7 +10,8 @@ import (
 	"tilescope/kernels"
 )
 
-// ownSource writes a copy of the family A manifest beside a copy of its source, changed by edit: a user's own kernel.
+// ownSource writes a copy of the family A manifest beside a copy of its source, changed by edit, and of the headers that the
+// source includes: a user's own kernel.
 func ownSource(t *testing.T, edit func(string) string) string {
 	t.Helper()
 	text, err := os.ReadFile(manifestPath)
@@ -28,7 +29,19 @@ func ownSource(t *testing.T, edit func(string) string) string {
 			t.Fatal(err)
 		}
 	}
+	copyHeaders(t, dir)
 	return path
+}
+
+// copyHeaders writes the embedded kernels' headers into a folder, where they are the user's own.
+func copyHeaders(t *testing.T, dir string) {
+	t.Helper()
+	for _, name := range kernels.Headers() {
+		text, _ := kernels.Source(name)
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func needNVRTC(t *testing.T) {

@@ -34,6 +34,9 @@ func printReport(w io.Writer, r *debugkern.Report) {
 		}
 		fmt.Fprintln(w, "  "+line)
 	}
+	for _, n := range r.Build.Notes {
+		fmt.Fprintf(w, "\nnote: %s\n", n)
+	}
 	c := r.Cost
 	fmt.Fprintf(w, "\n%s, %s build: ", r.Backend.Device, r.Backend.Builder)
 	if c.WarpInstructions > 0 { // a GPU does not count them

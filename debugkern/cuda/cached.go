@@ -3,6 +3,7 @@ package cuda
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -10,27 +11,33 @@ import (
 )
 
 // ptxFormat changes whenever the same inputs give other PTX than before: what we do to a compiler's output included.
-const ptxFormat = "ptx/1"
+const ptxFormat = "ptx/2"
 
 // key identifies a build by its content: source, every header handed over or found beside it, options, the compiler's
 // version and the toolkit's headers.
 func (t *Toolchain) key(b Build) cache.Key {
-	b.Headers = withStandins(b)
-	return buildKey(t.Compiler(), b, t.options(b), t.headers)
+	return t.keyOf(b, closureOf(b, t.IncludeDirs))
 }
 
-func buildKey(compiler string, b Build, options, headers []string) cache.Key {
+func (t *Toolchain) keyOf(b Build, c closure) cache.Key {
+	last := maps.Clone(standins())
+	maps.Copy(last, b.Builtin)
+	b.Builtin = last
+	return buildKey(t.Compiler(), b, c, t.options(b, t.directories(b)), t.headers)
+}
+
+func buildKey(compiler string, b Build, c closure, options, headers []string) cache.Key {
 	var h cache.Hasher
 	h.Add(ptxFormat, compiler, b.Name, b.Source)
 	h.List(options)
 	h.List(headers)
-	for _, name := range sortedKeys(b.Headers) {
-		h.Add(name, b.Headers[name])
+	for _, texts := range []map[string]string{b.Headers, b.Builtin} {
+		for _, name := range sortedKeys(texts) {
+			h.Add(name, texts[name])
+		}
+		h.List(nil) // the end of the headers
 	}
-	h.List(nil) // the end of the headers
-	for _, f := range reached(b) {
-		h.Add(f.path, f.text)
-	}
+	c.add(&h, b)
 	return h.Key()
 }
 
@@ -58,6 +65,14 @@ func cachedPTX(c *cache.Cache, key cache.Key) *PTX {
 	p := &PTX{}
 	if json.Unmarshal(data, p) != nil || p.Text == "" {
 		return nil // another version's: it will be written anew
+	}
+	for _, h := range p.Headers { // one that no include of the source led to, but the compiler's own search did
+		if h.Origin != OriginOwn {
+			continue
+		}
+		if text, err := os.ReadFile(h.Path); err != nil || NewHeader(h.Path, string(text), OriginOwn) != h {
+			return nil
+		}
 	}
 	p.Cached = true
 	return p

@@ -15,11 +15,14 @@ import (
 type Build struct {
 	Name    string            // as the compiler names the source in errors and debug lines
 	Source  string            // CUDA C++, device code only
-	Headers map[string]string // includes handed over as text, by the name the source includes them by
+	File    string            // where the source is, absolute: what it includes in quotes is looked for there first; "" for a text alone
+	Headers map[string]string // an embedded kernel's headers as text, by the name it includes them by: found before every file
+	Builtin map[string]string // headers as text that are looked for last, behind every directory
 	Defines []string          // "NAME=VALUE" or "NAME"
+	Std     string            // "c++17"; "" is that
 	Arch    string            // "sm_80" or "compute_80"; PTX is for compute_80 either way
 	Options []string          // added after the standard ones
-	Include []string          // searched before the toolchain's own directories
+	Include []string          // absolute directories, searched before the toolchain's own
 }
 
 // PTX is a successful compilation.
@@ -27,14 +30,29 @@ type PTX struct {
 	Text     string // paths in .file relative: "mma.hpp" is "cuda_runtime/mma.hpp", headers given as text keep their name
 	Log      string // warnings
 	Compiler string // "NVRTC 12.0.140"
-	Cached   bool   `json:"-"` // it came from the cache: nothing was compiled
+	// Headers are those that were read, without the toolkit's and the system's. Where a compiler cannot say which (an NVRTC
+	// that does not report messages, a name made by a macro) they are all that it may have read.
+	Headers []Header
+	Cached  bool `json:"-"` // it came from the cache: nothing was compiled
 }
 
 // Options returns what every build is compiled with, for an architecture: debug lines, no contraction of mul and add
 // (probes must not change what a kernel computes), C++17.
 func Options(arch string) []string {
-	return []string{"-arch=" + strings.Replace(arch, "sm_", "compute_", 1), "-std=c++17", "-lineinfo", "-fmad=false"}
+	return []string{"-arch=" + strings.Replace(arch, "sm_", "compute_", 1), "-std=" + DefaultStd, "-lineinfo", "-fmad=false"}
 }
+
+// Standard is what a build is compiled with before its own options.
+func (b Build) Standard() []string {
+	options := Options(b.Arch)
+	if i := slices.Index(options, "-std="+DefaultStd); b.Std != "" && i >= 0 {
+		options[i] = "-std=" + b.Std
+	}
+	return append(options, b.Options...)
+}
+
+// DefaultStd is the language where a build names none.
+const DefaultStd = "c++17"
 
 // Compile builds PTX with NVRTC. A source that does not compile is a *CompileError. The compiler cannot be interrupted:
 // when ctx ends first, Compile returns its error at once and the result is dropped.
@@ -46,13 +64,14 @@ func (t *Toolchain) Compile(ctx context.Context, b Build) (*PTX, error) {
 		ptx *PTX
 		err error
 	}
-	key := t.key(b)
+	c := closureOf(b, t.IncludeDirs)
+	key := t.keyOf(b, c)
 	if p := cachedPTX(t.cache, key); p != nil {
 		return p, nil
 	}
 	done := make(chan outcome, 1) // buffered: the compiler's goroutine ends whether or not anybody still waits
 	go func() {
-		p, err := t.compile(b)
+		p, err := t.compile(b, c)
 		if err == nil {
 			keepPTX(t.cache, key, p)
 		}
@@ -66,11 +85,15 @@ func (t *Toolchain) Compile(ctx context.Context, b Build) (*PTX, error) {
 	}
 }
 
-// options are all that a build is compiled with.
-func (t *Toolchain) options(b Build) []string {
-	options := append(Options(b.Arch), b.Options...)
-	options = append(options, "--pre-include="+preInclude)
-	for _, dir := range append(slices.Clone(b.Include), t.IncludeDirs...) {
+// directories are those that a build's headers are looked for in.
+func (t *Toolchain) directories(b Build) []string {
+	return append(slices.Clone(b.searched()), t.IncludeDirs...)
+}
+
+// options are all that a build is compiled with, headers being looked for in dirs.
+func (t *Toolchain) options(b Build, dirs []string) []string {
+	options := append(b.Standard(), "--pre-include="+preInclude)
+	for _, dir := range dirs {
 		options = append(options, "--include-path="+dir)
 	}
 	for _, d := range b.Defines {
@@ -79,18 +102,55 @@ func (t *Toolchain) options(b Build) []string {
 	return options
 }
 
-func (t *Toolchain) compile(b Build) (*PTX, error) {
-	headers, options := withStandins(b), t.options(b)
-	pch, done := t.precompiled.options(t.lib, b.Source, options)
-	text, log, err := t.lib.build(b.Name, b.Source, headers, append(pch, options...))
-	done()
+// compile compiles with copies of the build's own headers, which say which of them are read, and, where that goes wrong, once
+// more with the files as they are: an error is then the source's own.
+func (t *Toolchain) compile(b Build, c closure) (*PTX, error) {
+	copies := c.exact && len(c.files) > 0
+	p, err := t.compileAs(b, c, copies)
+	if err != nil && copies {
+		return t.compileAs(b, c, false)
+	}
+	return p, err
+}
+
+func (t *Toolchain) compileAs(b Build, c closure, copies bool) (*PTX, error) {
+	l, err := t.layout(b, c, copies)
+	if err != nil {
+		return nil, err
+	}
+	defer l.remove()
+	options := t.options(b, slices.Concat(l.before, t.IncludeDirs, l.after))
+	var pch []string
+	done := func([]Header) []Header { return nil }
+	if l.dir == "" {
+		pch, done = t.precompiled.options(t.lib, b.Source, options)
+	}
+	text, log, err := t.lib.build(l.name, b.Source, l.texts, append(pch, options...))
+	log, read := l.read(log)
+	if kept := done(read); len(pch) > 0 {
+		read = kept
+	}
 	if e := (*Error)(nil); errors.As(err, &e) && e.Code == nvrtcCompilation {
-		return nil, &CompileError{Name: b.Name, Diagnostics: diagnostics(log, t.paths(b), b.lines()), Log: log}
+		return nil, &CompileError{Name: b.Name, Diagnostics: diagnostics(log, l.shorten, b.lines()), Log: log}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("compile %s: %w%s", b.Name, err, indent(log))
 	}
-	return &PTX{Text: settle(text, t.paths(b)), Log: log, Compiler: t.Compiler()}, nil
+	return &PTX{Text: settle(text, l.shorten), Log: log, Compiler: t.Compiler(), Headers: l.complete(b, c, read, copies)}, nil
+}
+
+// complete adds, where NVRTC does not say all, what it may have read: its own words are silent about files without a marker.
+func (l *nvrtcLayout) complete(b Build, c closure, read []Header, copies bool) []Header {
+	silent := !slices.ContainsFunc(read, func(h Header) bool { return h.Path == preInclude })
+	if silent {
+		read = slices.Clone(l.headers)
+	}
+	if !copies || silent {
+		for _, f := range c.files {
+			read = append(read, NewHeader(f.path, f.text, OriginOwn))
+		}
+	}
+	return sortHeaders(slices.Clone(read))
 }
 
 func indent(log string) string {
@@ -119,15 +179,22 @@ func settle(text string, p paths) string {
 type paths struct {
 	toolkit []string // include directories of the toolkit
 	own     []string // where a build's own files are
+	source  []string // where the compiler thinks that the source is; its name is then
+	name    string
 }
 
-func (t *Toolchain) paths(b Build) paths { return paths{t.IncludeDirs, b.Include} }
+func (t *Toolchain) paths(b Build) paths {
+	return paths{toolkit: t.IncludeDirs, own: b.searched(), name: b.Name}
+}
 
 // relative shortens the path of a toolkit header to its part below the include directory, named for what it belongs to, and
 // that of a build's own file to its part below the directory it was found in. NVRTC puts the working directory before a
 // source's name and before headers given as text.
 func (p paths) relative(path string) string {
 	slashed := filepath.ToSlash(path)
+	if slices.Contains(p.source, path) {
+		return p.name
+	}
 	for _, dir := range p.toolkit {
 		if rest, ok := strings.CutPrefix(slashed, filepath.ToSlash(dir)+"/"); ok {
 			owner := filepath.Base(filepath.Dir(dir))

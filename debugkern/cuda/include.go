@@ -1,70 +1,205 @@
 package cuda
 
 import (
+	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"tilescope/debugkern/cache"
 )
 
-// includeLine is `#include "x"` or `#include <x>`, conditional or not: one header too many only makes a key too careful.
+// includeLine is `#include "x"` or `#include <x>`, conditional or not.
 var includeLine = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]`)
 
-// included is one file that a build reads from the directories of Build.Include.
+var (
+	// anyInclude is a directive that reads a file: 1 the directive, 2 and 3 a literal name, 4 anything else (a macro).
+	anyInclude = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*(include|include_next|import)\b[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>|(\S.*))`)
+	asked      = regexp.MustCompile(`__has_include(_next)?[ \t]*\([ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)`)
+	blockNote  = regexp.MustCompile(`(?s)/\*.*?\*/`)
+)
+
+// included is one file that a build may read: its absolute path and its text.
 type included struct{ path, text string }
 
-// Included is a digest of the files in directories that a source may include, directly or through each other: it changes when
-// one of them does.
-func Included(source string, dirs []string) string {
+// closure is every file of a build's own directories that the build may read, whatever its conditions come to: every include
+// is followed to every directory that has a file of that name. One file too many only makes a key too careful.
+type closure struct {
+	files []included // by path, each once
+	// exact: every include is a plain relative name, so that a copy of files, searched in the same order, is read as they are.
+	exact bool
+	// computed: an include's name is made by a macro, so that files may lack some.
+	computed bool
+}
+
+// Included is a digest of the files that a build may read from directories of its own: it changes when one of them does.
+// toolkit lists the directories of CUDA's headers, which may include a file of a build's own by its name.
+func Included(b Build, toolkit []string) string {
 	var h cache.Hasher
-	for _, f := range reached(Build{Source: source, Include: dirs}) {
-		h.Add(f.path, f.text)
-	}
+	closureOf(b, toolkit).add(&h, b)
 	return h.Key().String()
 }
 
-// reached lists the files of Build.Include's directories that the source may include, directly or through each other,
-// in a fixed order. The toolkit's own directories are not searched: headerStamps speaks for them.
-func reached(b Build) []included {
-	if len(b.Include) == 0 {
+// add puts everything that a build may read into a key. Where names are computed it is every file below the directories, as
+// size and time.
+func (c closure) add(h *cache.Hasher, b Build) {
+	for _, f := range c.files {
+		h.Add(f.path, f.text)
+	}
+	if !c.computed {
+		return
+	}
+	for _, dir := range b.searched() {
+		h.Add(dir)
+		h.List(below(dir))
+	}
+}
+
+// maxBelow is how many files below a directory are looked at.
+const maxBelow = 1 << 14
+
+// below lists the files under a directory with size and time, in order.
+func below(dir string) []string {
+	var out []string
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || len(out) >= maxBelow {
+			return filepath.SkipDir // what cannot be read is not included either
+		}
+		if info, err := d.Info(); err == nil && !d.IsDir() {
+			out = append(out, fmt.Sprintf("%s %d %d", path, info.Size(), info.ModTime().UnixNano()))
+		}
 		return nil
-	}
-	var out []included
-	seen := map[string]bool{}
-	var visit func(text, dir string)
-	visit = func(text, dir string) {
-		for _, m := range includeLine.FindAllStringSubmatch(text, -1) {
-			dirs := b.Include
-			if dir != "" {
-				dirs = append([]string{dir}, dirs...)
-			}
-			for _, d := range dirs {
-				path := filepath.Join(d, filepath.FromSlash(m[1]))
-				if seen[path] {
-					break
-				}
-				data, err := os.ReadFile(path)
-				if err != nil {
-					continue
-				}
-				seen[path] = true
-				out = append(out, included{path, string(data)})
-				visit(string(data), filepath.Dir(path))
-				break
-			}
-		}
-	}
-	visit(b.Source, "")
-	for _, name := range sortedKeys(b.Headers) {
-		visit(b.Headers[name], "")
-	}
-	slices.SortFunc(out, func(x, y included) int {
-		if x.path < y.path {
-			return -1
-		}
-		return 1
 	})
 	return out
+}
+
+// searched is where a build's own headers may be: its directories and, for what is named in quotes, the source's own.
+func (b Build) searched() []string {
+	if b.File == "" {
+		return b.Include
+	}
+	dir := filepath.Dir(b.File)
+	if slices.Contains(b.Include, dir) {
+		return b.Include
+	}
+	return append(slices.Clone(b.Include), dir)
+}
+
+func closureOf(b Build, toolkit []string) closure {
+	w := &closureWalk{dirs: b.searched(), seen: map[string]bool{}, c: closure{exact: true}}
+	if len(w.dirs) == 0 {
+		return w.c
+	}
+	from := ""
+	if b.File != "" {
+		from = filepath.Dir(b.File)
+		w.seen[b.File] = true
+	}
+	w.scan(b.Source, from)
+	ours := maps.Clone(standins())
+	maps.Copy(ours, b.Builtin)
+	for _, texts := range []map[string]string{b.Headers, ours} {
+		for _, name := range sortedKeys(texts) {
+			w.scan(texts[name], "")
+		}
+	}
+	w.sameNames(ours, toolkit)
+	slices.SortFunc(w.c.files, func(x, y included) int { return strings.Compare(x.path, y.path) })
+	return w.c
+}
+
+type closureWalk struct {
+	dirs []string
+	seen map[string]bool
+	c    closure
+}
+
+// scan follows the includes of a text that lies in dir ("": in no directory).
+func (w *closureWalk) scan(text, dir string) {
+	texts := []string{text}
+	if plain := blockNote.ReplaceAllString(strings.NewReplacer("\\\r\n", "", "\\\n", "").Replace(text), " "); plain != text {
+		texts = append(texts, plain) // a directive with a comment or a line's end in it
+	}
+	for _, text := range texts {
+		for _, m := range anyInclude.FindAllStringSubmatch(text, -1) {
+			if m[1] != "include" {
+				w.c.exact = false // its meaning depends on the order of directories
+			}
+			if m[4] != "" && !strings.HasPrefix(m[4], "/*") {
+				w.c.computed, w.c.exact = true, false
+			}
+			w.find(m[2]+m[3], dir)
+		}
+		for _, m := range asked.FindAllStringSubmatch(text, -1) {
+			w.find(m[2]+m[3], dir)
+		}
+	}
+}
+
+// find adds every file that a name may mean, and what those include.
+func (w *closureWalk) find(name, dir string) {
+	switch name = filepath.FromSlash(name); {
+	case name == "":
+		return
+	case filepath.IsAbs(name):
+		w.c.exact = false
+		w.add(filepath.Clean(name))
+		return
+	}
+	if dir != "" {
+		w.join(dir, name)
+	}
+	for _, d := range w.dirs {
+		w.join(d, name)
+	}
+}
+
+// join adds dir/name. A .. behind a symbolic link leads elsewhere than its text says.
+func (w *closureWalk) join(dir, name string) {
+	path := filepath.Join(dir, name)
+	if strings.Contains(name, "..") {
+		raw := dir + string(filepath.Separator) + name
+		real, err := filepath.EvalSymlinks(filepath.Dir(raw))
+		if text, _ := filepath.EvalSymlinks(filepath.Dir(path)); err == nil && real != text {
+			w.c.exact = false
+			path = filepath.Join(real, filepath.Base(name))
+		}
+	}
+	w.add(path)
+}
+
+func (w *closureWalk) add(path string) {
+	if w.seen[path] || len(w.seen) > maxBelow || !isFile(path) {
+		return
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return
+	}
+	w.seen[path] = true
+	w.c.files = append(w.c.files, included{path, string(data)})
+	w.scan(string(data), filepath.Dir(path))
+}
+
+// sameNames adds files that have the name of one of ours or of the toolkit's: a header of theirs may include it.
+func (w *closureWalk) sameNames(ours map[string]string, toolkit []string) {
+	for _, dir := range w.dirs {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			_, same := ours[e.Name()]
+			for _, t := range toolkit {
+				same = same || isFile(filepath.Join(t, e.Name()))
+			}
+			if same {
+				w.add(filepath.Join(dir, e.Name()))
+			}
+		}
+	}
 }

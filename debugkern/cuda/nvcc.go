@@ -72,11 +72,38 @@ func (n *NVCC) Compile(ctx context.Context, b Build) (*PTX, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	options := slices.Concat(Options(b.Arch), b.Options)
+	for range maxChanged {
+		p, err := n.compile(ctx, b)
+		if !errors.Is(err, errChanged) {
+			return p, err
+		}
+		text, err := os.ReadFile(b.File)
+		if err != nil {
+			return nil, fmt.Errorf("nvcc %s: %w", b.Name, err)
+		}
+		b.Source = string(text)
+	}
+	return nil, fmt.Errorf("nvcc %s: %w", b.Name, errChanged)
+}
+
+// maxChanged is how often a build starts anew since a file was changed while it was read.
+const maxChanged = 3
+
+var errChanged = errors.New("source or headers were changed again and again while they were compiled")
+
+func (n *NVCC) compile(ctx context.Context, b Build) (*PTX, error) {
+	options := b.Standard()
+	for _, d := range b.searched() {
+		options = append(options, "-I", d)
+	}
 	for _, d := range b.Defines {
 		options = append(options, "-D"+d)
 	}
-	key := buildKey(n.Compiler(), b, options, []string{n.Path})
+	identity := func() (cache.Key, closure) {
+		c := closureOf(b, n.toolkit())
+		return buildKey(n.Compiler(), b, c, options, []string{n.Path}), c
+	}
+	key, c := identity()
 	if p := cachedPTX(n.cache, key); p != nil {
 		return p, nil
 	}
@@ -92,48 +119,52 @@ func (n *NVCC) Compile(ctx context.Context, b Build) (*PTX, error) {
 	if err != nil {
 		return nil, fmt.Errorf("nvcc: %w", err)
 	}
-	args := append([]string{"-ptx", "-o", filepath.Join(dir, "out.ptx"), "-I", filepath.Join(dir, handedOver)}, options...)
-	for _, d := range b.Include {
-		args = append(args, "-I", d)
+	args := append([]string{"-ptx", "-o", filepath.Join(dir, "out.ptx"), "-MD", "-MF", filepath.Join(dir, "out.d")}, "-I", filepath.Join(dir, handedOver))
+	args = append(args, options...)
+	args = append(args, "-I", filepath.Join(dir, lookedForLast), "-x", "cu", source)
+	p, err := n.run(ctx, dir, args, b, c)
+	if b.File != "" && ctx.Err() == nil { // the compiler has read it again
+		after, _ := identity()
+		if text, rerr := os.ReadFile(b.File); rerr != nil || string(text) != b.Source || after != key {
+			return nil, errChanged
+		}
 	}
-	p, err := n.run(ctx, dir, append(args, source), b)
 	if err == nil {
 		keepPTX(n.cache, key, p)
 	}
 	return p, err
 }
 
-// handedOver is the folder of a compilation where headers given as text are.
-const handedOver = "headers"
+// Folders of a compilation: headers given as text that are found first, and those that are looked for last.
+const (
+	handedOver    = "headers"
+	lookedForLast = "builtin"
+)
 
-// lay writes a build's texts below dir; source is the source's path from there.
+// lay writes a build's texts below dir; source is the source's path from there, or where it is itself: what it includes in
+// quotes is looked for beside it.
 func lay(dir string, b Build) (source string, err error) {
-	write := func(name, text string) error {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return err
+	for folder, texts := range map[string]map[string]string{handedOver: b.Headers, lookedForLast: b.Builtin} {
+		for name, text := range texts {
+			if !filepath.IsLocal(name) {
+				return "", fmt.Errorf("header %s: a name within the build's own folder is needed", name)
+			}
+			if err := writeBelow(filepath.Join(dir, folder, filepath.FromSlash(name)), text); err != nil {
+				return "", err
+			}
 		}
-		return os.WriteFile(path, []byte(text), 0o600)
 	}
-	for name, text := range b.Headers {
-		if !filepath.IsLocal(name) {
-			return "", fmt.Errorf("header %s: a name within the build's own folder is needed", name)
-		}
-		if err := write(filepath.Join(handedOver, filepath.FromSlash(name)), text); err != nil {
-			return "", err
-		}
+	if b.File != "" {
+		return b.File, nil
 	}
 	source = filepath.FromSlash(b.Name)
 	if !filepath.IsLocal(source) {
 		source = filepath.Base(source)
 	}
-	if filepath.Ext(source) != ".cu" {
-		source += ".cu" // nvcc goes by the name
-	}
-	return source, write(source, b.Source)
+	return source, writeBelow(filepath.Join(dir, source), b.Source)
 }
 
-func (n *NVCC) run(ctx context.Context, dir string, args []string, b Build) (*PTX, error) {
+func (n *NVCC) run(ctx context.Context, dir string, args []string, b Build, c closure) (*PTX, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, nvccLimit, fmt.Errorf("nvcc did not finish within %s", nvccLimit))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, n.Path, args...)
@@ -158,19 +189,103 @@ func (n *NVCC) run(ctx context.Context, dir string, args []string, b Build) (*PT
 	if err != nil {
 		return nil, fmt.Errorf("nvcc %s: %w", b.Name, err)
 	}
-	return &PTX{Text: settle(string(text), where), Log: said.String(), Compiler: n.Compiler()}, nil
+	return &PTX{Text: settle(string(text), where), Log: said.String(), Compiler: n.Compiler(), Headers: n.headers(dir, b, c)}, nil
+}
+
+// headers are those that nvcc says it has read, in the rule that it wrote for make: without the source, the toolkit's and the
+// system's. Without such a rule they are all that may have been read.
+func (n *NVCC) headers(dir string, b Build, c closure) []Header {
+	rule, err := os.ReadFile(filepath.Join(dir, "out.d"))
+	if err != nil {
+		return (&nvrtcLayout{}).complete(b, c, nil, false)
+	}
+	var out []Header
+	for _, path := range prerequisites(string(rule)) {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		path = filepath.Clean(path)
+		text, err := os.ReadFile(path)
+		if err != nil || path == b.File || n.foreign(path) {
+			continue
+		}
+		origin, name := OriginOwn, path
+		for folder, o := range map[string]string{handedOver: OriginEmbedded, lookedForLast: OriginBuiltin} {
+			if rest, ok := strings.CutPrefix(path, filepath.Join(dir, folder)+string(filepath.Separator)); ok {
+				origin, name = o, filepath.ToSlash(rest)
+			}
+		}
+		if origin == OriginOwn && strings.HasPrefix(path, dir+string(filepath.Separator)) {
+			continue // the source, given as text
+		}
+		out = append(out, NewHeader(name, string(text), origin))
+	}
+	return sortHeaders(out)
+}
+
+// systemDirs are where compilers and libraries of a machine have their headers.
+var systemDirs = []string{"/usr/include", "/usr/lib", "/usr/local/include", "/Library", "/opt/rh", `C:\Program Files`}
+
+// foreign reports a header of the toolkit's or the system's.
+func (n *NVCC) foreign(path string) bool {
+	return slices.ContainsFunc(slices.Concat(n.toolkit(), systemDirs), func(dir string) bool {
+		return strings.HasPrefix(path, dir+string(filepath.Separator))
+	})
+}
+
+// prerequisites are the files behind the colon of a rule for make, in which a space within a name is escaped.
+func prerequisites(rule string) []string {
+	var out []string
+	var word strings.Builder
+	end := func() {
+		if word.Len() > 0 {
+			out = append(out, word.String())
+			word.Reset()
+		}
+	}
+	rule = strings.NewReplacer("\\\r\n", " ", "\\\n", " ").Replace(rule)
+	for i := 0; i < len(rule); i++ {
+		switch ch := rule[i]; {
+		case ch == '\\' && i+1 < len(rule) && (rule[i+1] == ' ' || rule[i+1] == '#'):
+			i++
+			word.WriteByte(rule[i])
+		case ch == '$' && i+1 < len(rule) && rule[i+1] == '$':
+			i++
+			word.WriteByte('$')
+		case ch == ' ' || ch == '\t' || ch == '\n' || ch == '\r':
+			end()
+		default:
+			word.WriteByte(ch)
+		}
+	}
+	end()
+	for i, w := range out { // "out.ptx :" or "out.ptx:"
+		if w == ":" || strings.HasSuffix(w, ":") && len(w) > 2 {
+			return out[i+1:]
+		}
+	}
+	return nil
 }
 
 func (n *NVCC) paths(dir string, b Build) paths {
-	p := paths{own: slices.Concat([]string{filepath.Join(dir, handedOver), dir}, b.Include)}
-	root := filepath.Dir(filepath.Dir(n.Path))
-	for _, d := range []string{filepath.Join(root, "include"), filepath.Join(root, "targets", "x86_64-linux", "include")} {
-		p.toolkit = append(p.toolkit, d)
-		if real, err := filepath.EvalSymlinks(d); err == nil && real != d {
-			p.toolkit = append(p.toolkit, real)
-		}
+	p := paths{own: slices.Concat([]string{filepath.Join(dir, handedOver), filepath.Join(dir, lookedForLast), dir}, b.searched()), toolkit: n.toolkit(), name: b.Name}
+	if b.File != "" {
+		p.source = []string{b.File}
 	}
 	return p
+}
+
+// toolkit is where the headers of nvcc's own toolkit are, also by their resolved paths.
+func (n *NVCC) toolkit() []string {
+	var out []string
+	root := filepath.Dir(filepath.Dir(n.Path))
+	for _, d := range []string{filepath.Join(root, "include"), filepath.Join(root, "targets", "x86_64-linux", "include")} {
+		out = append(out, d)
+		if real, err := filepath.EvalSymlinks(d); err == nil && real != d {
+			out = append(out, real)
+		}
+	}
+	return out
 }
 
 var (

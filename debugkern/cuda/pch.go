@@ -16,41 +16,51 @@ import (
 type precompiled struct {
 	mu   sync.Mutex
 	dir  string
-	seen map[string]int // compilations by options and includes
+	read map[string][]Header // by options and includes: the headers that the first such compilation read
 	busy bool
 	off  bool
 }
 
-// options returns what to put before a compilation's own options, and what to call when it is over. NVRTC keeps precompiled
-// headers in memory of the whole process, so only one compilation at a time uses them; another one goes without.
-func (p *precompiled) options(lib *nvrtc, source string, options []string) (extra []string, done func()) {
+// options returns what to put before a compilation's own options, and what to call when it is over with the headers that it
+// was seen to read: it returns those of the first such compilation, since a header that comes precompiled is not read again.
+// NVRTC keeps precompiled headers in memory of the whole process, so only one compilation at a time uses them; another one goes
+// without.
+func (p *precompiled) options(lib *nvrtc, source string, options []string) (extra []string, done func([]Header) []Header) {
+	nothing := func(read []Header) []Header { return read }
 	if p == nil || !lib.hasPCH() {
-		return nil, func() {}
+		return nil, nothing
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key := strings.Join(append(slices.Clone(options), includeLine.FindAllString(source, -1)...), "\x00")
-	if p.seen == nil {
-		p.seen = map[string]int{}
+	if p.read == nil {
+		p.read = map[string][]Header{}
 	}
-	p.seen[key]++
-	if p.seen[key] < 2 || p.busy || p.off {
-		return nil, func() {}
+	if p.read[key] == nil || p.busy || p.off {
+		return nil, func(read []Header) []Header {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if p.read[key] == nil {
+				p.read[key] = append([]Header{}, read...)
+			}
+			return read
+		}
 	}
 	if p.dir == "" {
 		removeAbandoned()
 		dir, err := os.MkdirTemp("", pchPrefix+"*")
 		if err != nil {
 			p.off = true // a full disk: compilations take as long as without
-			return nil, func() {}
+			return nil, nothing
 		}
 		p.dir = dir
 	}
 	p.busy = true
-	return []string{"--pch", "--pch-dir=" + p.dir, "--pch-messages=false", "--diag-suppress=629,630"}, func() {
+	return []string{"--pch", "--pch-dir=" + p.dir, "--pch-messages=false", "--diag-suppress=629,630"}, func([]Header) []Header {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.busy = false
+		return p.read[key]
 	}
 }
 

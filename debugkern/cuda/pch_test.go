@@ -14,14 +14,14 @@ func TestPrecompiledFromTheSecondTimeOn(t *testing.T) {
 	p, lib := &precompiled{}, &nvrtc{major: 12, minor: 8}
 	const source = "#include <mma.h>\n"
 	first, done := p.options(lib, source, []string{"-DX=1"})
-	done()
+	done(nil)
 	if first != nil {
 		t.Errorf("the first time: %v", first)
 	}
 	if other, done := p.options(lib, source, []string{"-DX=2"}); other != nil {
 		t.Errorf("other options: %v", other)
 	} else {
-		done()
+		done(nil)
 	}
 	second, done := p.options(lib, source+"// edited\n", []string{"-DX=1"})
 	if len(second) == 0 || second[0] != "--pch" {
@@ -30,13 +30,13 @@ func TestPrecompiledFromTheSecondTimeOn(t *testing.T) {
 	if beside, done := p.options(lib, source, []string{"-DX=1"}); beside != nil {
 		t.Errorf("beside another: %v", beside)
 	} else {
-		done()
+		done(nil)
 	}
-	done()
+	done(nil)
 	if third, done := p.options(lib, source, []string{"-DX=1"}); len(third) == 0 {
 		t.Error("the third time without")
 	} else {
-		done()
+		done(nil)
 	}
 	if old, _ := p.options(&nvrtc{major: 12, minor: 6}, source, []string{"-DX=1"}); old != nil {
 		t.Errorf("NVRTC 12.6: %v", old)

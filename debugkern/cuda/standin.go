@@ -3,8 +3,6 @@ package cuda
 import (
 	"embed"
 	"io/fs"
-	"maps"
-	"path/filepath"
 	"sync"
 )
 
@@ -34,13 +32,3 @@ var standins = sync.OnceValue(func() map[string]string {
 	}
 	return out
 })
-
-// withStandins adds the stand-in headers to a build's own, which win, be they handed over or in its directories.
-func withStandins(b Build) map[string]string {
-	all := maps.Clone(standins())
-	for _, dir := range b.Include {
-		maps.DeleteFunc(all, func(name, _ string) bool { return isFile(filepath.Join(dir, name)) })
-	}
-	maps.Copy(all, b.Headers)
-	return all
-}
