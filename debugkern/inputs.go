@@ -96,9 +96,9 @@ func (s *Session) attention(ctx context.Context, p *probes.Plan, in *attn.Inputs
 // inputs turns the arrays of an --inputs file into a problem.
 func (f *npzInputs) inputs(shape probes.Shape, p *probes.Plan, path string) (*attn.Inputs, error) {
 	in := &attn.Inputs{Shape: shape, X: f.x}
-	if f.bytes[0] == nil {
+	if f.x[0] != nil {
 		in.Prepare(p)
-		return in, nil
+		return in, f.agrees(path, in)
 	}
 	if p.Quant == nil {
 		return nil, usage("--inputs %s: kernel %s takes half inputs; give Qx Kx Vx", path, p.Kernel)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"tilescope/debugkern/attn"
 	"tilescope/debugkern/file"
 	"tilescope/debugkern/npy"
 	"tilescope/probes"
@@ -106,6 +107,7 @@ type npzInputs struct {
 	x      [3][]float32 // Qx Kx Vx
 	bytes  [3][]uint8   // or Q K V
 	scales [3][]float32 // with Qs Ks Vs
+	half   [3][]uint16  // Q K V as halves, beside Qx Kx Vx
 }
 
 // maxInputs is the most bytes that an --inputs file, and what is read of it, may have.
@@ -118,7 +120,8 @@ type npzReader struct {
 	archive *npy.Archive
 }
 
-// readInputs reads Qx Kx Vx, or Q K V Qs Ks Vs. Every complaint names the file, the array, and what was expected.
+// readInputs reads Qx Kx Vx, or Q K V Qs Ks Vs; of both, all that there is (see agrees). Every complaint names the file,
+// the array, and what was expected.
 func readInputs(ctx context.Context, path string) (*npzInputs, error) {
 	f, size, err := file.Open(ctx, path, maxInputs, file.Want{What: "a NumPy archive (.npz)"})
 	if err != nil {
@@ -131,10 +134,15 @@ func readInputs(ctx context.Context, path string) (*npzInputs, error) {
 	}
 	r := &npzReader{ctx, path, archive}
 	in := &npzInputs{}
-	plain := slices.Contains(archive.Names(), "Qx")
-	for i, n := range []string{"Q", "K", "V"} {
+	plain := false
+	for _, n := range attn.Tensors {
+		plain = plain || slices.Contains(archive.Names(), n+"x")
+	}
+	for i, n := range attn.Tensors {
 		if plain {
-			err = in.readX(r, n+"x", &in.x[i])
+			if err = in.readX(r, n+"x", &in.x[i]); err == nil {
+				err = in.readEncoded(r, i)
+			}
 		} else if err = in.readTensor(r, n, &in.bytes[i]); err == nil {
 			err = in.readScales(r, n+"s", &in.scales[i])
 		}
@@ -173,6 +181,76 @@ func (in *npzInputs) read(r *npzReader, name string, rank int, types ...npy.DTyp
 		return nil, unread("--inputs", err)
 	}
 	return a, nil
+}
+
+// readEncoded reads what a file has of a tensor as the kernel takes it, in addition to its numbers before that.
+func (in *npzInputs) readEncoded(r *npzReader, i int) error {
+	name, has := attn.Tensors[i], r.archive.Names()
+	if slices.Contains(has, name) {
+		a, err := in.read(r, name, 4, npy.U8, npy.F16)
+		if err != nil {
+			return err
+		}
+		if a.DType == npy.U8 {
+			in.bytes[i] = a.Data
+		} else {
+			in.half[i] = halves(a.Data)
+		}
+	}
+	if slices.Contains(has, name+"s") {
+		return in.readScales(r, name+"s", &in.scales[i])
+	}
+	return nil
+}
+
+// halves are the bits of little-endian halves.
+func halves(raw []byte) []uint16 {
+	out := make([]uint16, len(raw)/2)
+	for i := range out {
+		out[i] = binary.LittleEndian.Uint16(raw[2*i:])
+	}
+	return out
+}
+
+// agrees refuses a file that has a tensor twice, before and after it was encoded, where encoding the one does not give the other:
+// there is no telling which of them was meant.
+func (in *npzInputs) agrees(path string, made *attn.Inputs) error {
+	for i, name := range attn.Tensors {
+		how := "rounding it to half"
+		if made.Quant != nil {
+			how = "quantising it"
+		}
+		for _, a := range []struct {
+			name string
+			n    int
+			at   int // the first element that differs; -1: none
+			same bool
+		}{
+			{name, len(in.bytes[i]), differsAt(in.bytes[i], made.Bytes[i]), made.Quant != nil},
+			{name, len(in.half[i]), differsAt(in.half[i], made.Half[i]), made.Quant == nil},
+			{name + "s", len(in.scales[i]), differsAt(in.scales[i], made.Scales[i]), made.Quant != nil},
+		} {
+			switch {
+			case a.n == 0 || a.same && a.at < 0:
+			case !a.same:
+				return usage("--inputs %s: arrays %sx and %s are both there, and this kernel does not take %s as it is: keep %sx alone", path, name, a.name, a.name, name)
+			default:
+				return usage("--inputs %s: arrays %sx and %s are both there, and disagree: %s does not give %s (first at element %d): keep one of them",
+					path, name, a.name, how, a.name, a.at)
+			}
+		}
+	}
+	return nil
+}
+
+// differsAt is the first index at which two slices differ; -1: none.
+func differsAt[T comparable](a, b []T) int {
+	for i := range a {
+		if i >= len(b) || a[i] != b[i] {
+			return i
+		}
+	}
+	return -1
 }
 
 func (in *npzInputs) readX(r *npzReader, name string, dst *[]float32) error {
