@@ -55,13 +55,15 @@ toolchain: ## fetch the pinned NVRTC, headers and ptxas into .toolchain
 ptx: toolchain ## rebuild the embedded PTX archive
 	$(GO) run ./kernels/internal/ptxgen
 
-fuzz: ## fuzz the PTX parser, the executor (bytes, then whole programs), the checkers, diagnose, the manifest and the npz reader, FUZZTIME each
+fuzz: ## fuzz every parser, the executor, the checkers, and manifests and PTX through run and diagnose, FUZZTIME each
 	$(GO) test -run '^$$' -fuzz '^FuzzParse$$' -fuzztime $(FUZZTIME) ./debugkern/ptx
 	$(GO) test -run '^$$' -fuzz '^FuzzExec$$' -fuzztime $(FUZZTIME) ./debugkern/emu
 	$(GO) test -run '^$$' -fuzz '^FuzzProgram$$' -fuzztime $(FUZZTIME) ./debugkern/emu
 	$(GO) test -run '^$$' -fuzz '^FuzzChecked$$' -fuzztime $(FUZZTIME) ./debugkern/check
 	$(GO) test -run '^$$' -fuzz '^FuzzDiagnose$$' -fuzztime $(FUZZTIME) ./debugkern/diagnose
-	$(GO) test -run '^$$' -fuzz '^FuzzManifest$$' -fuzztime $(FUZZTIME) ./configs
+	$(GO) test -run '^$$' -fuzz '^FuzzLoad$$' -fuzztime $(FUZZTIME) ./configs
+	$(GO) test -run '^$$' -fuzz '^FuzzManifest$$' -fuzztime $(FUZZTIME) ./debugkern/diagnose
+	$(GO) test -run '^$$' -fuzz '^FuzzMutants$$' -fuzztime $(FUZZTIME) ./debugkern/diagnose
 	$(GO) test -run '^$$' -fuzz '^FuzzNpz$$' -fuzztime $(FUZZTIME) ./debugkern/npy
 
 bench: ## the figures of README and RATIONALE

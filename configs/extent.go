@@ -102,6 +102,9 @@ func (r *resolver) workOf() error {
 		return err
 	}
 	out.MaxTiles = max(1, largest(out.Tiles))
+	if out.MaxTiles > maxKVTiles {
+		return w.Tiles.fail("%q is %d (shape %s); at most %d kv tiles are possible", clip(w.Tiles.Text), out.MaxTiles, r.shape, maxKVTiles)
+	}
 	s := r.shape
 	for _, f := range []struct {
 		to *probes.Extent

@@ -9,9 +9,9 @@ import (
 	"tilescope/probes"
 )
 
-// FuzzManifest: any text gives a manifest or located mistakes, and a manifest that was accepted can be selected and
+// FuzzLoad: any text gives a manifest or located mistakes, and a manifest that was accepted can be selected and
 // resolved without a crash.
-func FuzzManifest(f *testing.F) {
+func FuzzLoad(f *testing.F) {
 	for _, pattern := range []string{"kernels/*.yaml", "testdata/*.yaml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {

@@ -54,7 +54,7 @@ func (s *Selection) resolve(shape probes.Shape, corners bool) (*probes.Plan, err
 	r := &resolver{m: s.Manifest, sel: s, shape: shape, corners: corners, plan: &probes.Plan{
 		Kernel: s.Manifest.Name, Entry: s.Manifest.Entry, Shape: shape, Gate: s.Gate, Limits: s.Manifest.Thresholds,
 	}}
-	for _, step := range []func() error{r.variables, r.conditions, r.limits, r.args, r.geometry, r.shared, r.faults, r.workOf, r.stages} {
+	for _, step := range []func() error{r.variables, r.conditions, r.limits, r.args, r.geometry, r.shared, r.faults, r.workOf, r.stages, r.uses} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -222,6 +222,9 @@ func (r *resolver) args() error {
 	if total > float64(limit) {
 		return &ShapeError{Kernel: r.m.Name, Shape: r.shape, Say: fmt.Sprintf("its arguments would take %s, and the limit is %s",
 			Bytes(total), Bytes(float64(limit)))}
+	}
+	if n := 12 * float64(r.shape.B) * float64(r.shape.H) * float64(r.shape.S) * float64(r.shape.D); len(r.m.Stages) > 0 && n > float64(limit) {
+		return &ShapeError{Kernel: r.m.Name, Shape: r.shape, Say: fmt.Sprintf("its inputs would take %s, and the limit is %s", Bytes(n), Bytes(float64(limit)))}
 	}
 	if r.m.Scale != nil {
 		v, err := r.m.Scale.value(r.env)

@@ -45,7 +45,7 @@ func (r *Run) dumpInputs(z *npzWriter) {
 		z.array(name+"x", probes.F32, sh.B, sh.H, sh.S, sh.D).Write(f32Bytes(in.X[i]))
 	}
 	if sp := r.Plan.Stage(probes.StageO); sp != nil && r.state.output != nil && r.Plan.Gate.Judged().Has(probes.StageO) {
-		z.array("O", sp.DType, sh.B, sh.H, sh.S, sh.D).Write(r.state.output)
+		z.array("O", r.state.outputType(), sh.B, sh.H, sh.S, sh.D).Write(r.state.output)
 	}
 }
 

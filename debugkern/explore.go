@@ -75,6 +75,9 @@ func (r *Run) Explore(ctx context.Context, o ExploreOptions) (*Exploration, erro
 	}
 	// A schedule under which the blocks take far longer than under the run's own does not end for all anybody cares.
 	a.launch.Budget = max(minBudget, 64*a.e.st.result.Counts.WarpInstructions)
+	if limit := a.e.req.Budget; limit > 0 {
+		a.launch.Budget = min(a.launch.Budget, limit)
+	}
 	x := &explorer{ctx: ctx, a: a, o: o, base: a.e.st}
 	x.names = scheduleNames(o, a.e.r.schedule, copies(a.e.st.build.Module.Func(r.Plan.Entry)))
 	x.stopAt = len(x.names)

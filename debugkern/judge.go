@@ -197,7 +197,7 @@ func (e *execution) output() (*OutputDoc, error) {
 	if p.Gate != probes.GateNone || sp == nil || e.st.output == nil || e.st.only != nil {
 		return nil, nil
 	}
-	o := attn.Widen(nil, probes.Tile{DType: sp.DType, Rows: p.Shape.B * p.Shape.H * p.Shape.S, Cols: p.Shape.D, Data: e.st.output})
+	o := attn.Widen(nil, probes.Tile{DType: e.st.outputType(), Rows: p.Shape.B * p.Shape.H * p.Shape.S, Cols: p.Shape.D, Data: e.st.output})
 	whole, err := e.attention()
 	if err != nil {
 		return nil, err
@@ -211,6 +211,16 @@ func (e *execution) output() (*OutputDoc, error) {
 		doc.Verdict = OK
 	}
 	return doc, nil
+}
+
+// outputType is the element type of the argument that O is written to.
+func (st *runState) outputType() probes.DType {
+	for _, a := range st.r.plan.Args {
+		if a.Name == st.r.plan.OutputArg() {
+			return a.DType
+		}
+	}
+	return 0
 }
 
 func ruleDoc(r attn.Rule) *RuleDoc {

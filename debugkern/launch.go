@@ -15,7 +15,7 @@ import (
 func (r *resolved) launch(in *attn.Inputs, ref *attn.Reference, instrumented bool) (*target.Launch, error) {
 	p := r.plan
 	l := &target.Launch{
-		Grid: p.Grid, Block: p.Block, DynShared: p.DynShared, Shared: p.Shared, Schedule: r.schedule,
+		Grid: p.Grid, Block: p.Block, DynShared: p.DynShared, Shared: p.Shared, Schedule: r.schedule, Budget: r.req.Budget,
 	}
 	for _, a := range p.Args {
 		arg, err := argument(a, in)

@@ -182,8 +182,8 @@ func (e *execution) unseen(findings []target.Finding) []target.Finding {
 // source left open, an error otherwise.
 func (e *execution) probeChanged(m *ptx.Module, out []byte) target.Finding {
 	size := 1
-	if sp := e.r.plan.Stage(probes.StageO); sp != nil {
-		size = sp.DType.Size()
+	if t := e.st.outputType(); t != 0 {
+		size = t.Size()
 	}
 	n := 0
 	for i := 0; i+size <= len(out); i += size {

@@ -237,15 +237,8 @@ func (e *execution) checks(be target.Backend) check.Options {
 	return o
 }
 
-// outputArg is the argument that stage O is.
-func (e *execution) outputArg() string {
-	for _, a := range e.r.plan.Args {
-		if a.Role == probes.RoleOutput {
-			return a.Name
-		}
-	}
-	return ""
-}
+// outputArg is the argument that O is written to.
+func (e *execution) outputArg() string { return e.r.plan.OutputArg() }
 
 // launchError makes a fault a failed run with its place.
 func launchError(err error) error {

@@ -137,6 +137,7 @@ type Request struct {
 	Inputs   string   // path of an .npz, "" for seeded normal data
 	Timeout  time.Duration
 	Device   int
+	Budget   uint64 // warp instructions a block may execute on the emulator; 0: its default
 	Repeat   int
 	Schedule string // POLICY:SEED
 	Blocks   string // X,Y,Z, each a number, A-B or *; "" all

@@ -31,6 +31,25 @@ func (p *Plan) Stage(s Stage) *StagePlan {
 	return nil
 }
 
+// OutputArg is the argument that O is written to: the one that stage O is cut out of, else that of tensor O, else the first
+// output; "" where there is none.
+func (p *Plan) OutputArg() string {
+	if sp := p.Stage(StageO); sp != nil && sp.Capture.Kind == CaptureOutput {
+		return sp.Capture.Output
+	}
+	first := ""
+	for _, a := range p.Args {
+		switch {
+		case a.Role != RoleOutput:
+		case a.Tensor == "O":
+			return a.Name
+		case first == "":
+			first = a.Name
+		}
+	}
+	return first
+}
+
 // Arg is one kernel parameter, in signature order (the probe parameter, always last, is not listed).
 type Arg struct {
 	Name  string

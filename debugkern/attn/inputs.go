@@ -73,6 +73,9 @@ func (in *Inputs) Decoded(tensor int) []float64 {
 
 // DecodeRows decodes rows [first, first+n) of one head into dst, n·D numbers.
 func (in *Inputs) DecodeRows(dst []float64, tensor, b, h, first, n int) {
+	if n <= 0 {
+		return // first may lie past the tensor's end
+	}
 	lo := in.Shape.At(b, h, first, 0)
 	hi := lo + n*in.Shape.D
 	if in.Quant != nil {

@@ -1,0 +1,221 @@
+package configs
+
+import (
+	"slices"
+
+	"tilescope/probes"
+)
+
+// What a run does with the numbers of a plan, checked before anything is allocated: tensors are [B,H,S,D] throughout, a
+// stage's tile lies in its array, and the reference's tiles have one size. What is refused here would be an index out of
+// range, or a comparison of other cells, later.
+
+const (
+	maxBlocks    = 1 << 24 // of a grid: each is captured and judged
+	maxKVTiles   = 1 << 20
+	maxTileBytes = 1 << 28
+	maxReference = 4 << 30 // bytes of one block's reference
+)
+
+// sub is the place of a key within the thing at p.
+func (p place) sub(key string) place {
+	p.field += "." + key
+	return p
+}
+
+// uses holds the arguments and stages of a finished plan to what is done with them.
+func (r *resolver) uses() error {
+	for i, a := range r.m.Args {
+		if err := r.input(a, r.plan.Args[i]); err != nil {
+			return err
+		}
+	}
+	if len(r.plan.Stages) == 0 {
+		return nil
+	}
+	if n := float64(r.plan.Grid[0]) * float64(r.plan.Grid[1]) * float64(r.plan.Grid[2]); n > maxBlocks {
+		return r.m.Launch.Grid[0].fail("a grid of %.0f blocks (shape %s); at most %d can be captured", n, r.shape, maxBlocks)
+	}
+	if err := r.result(); err != nil {
+		return err
+	}
+	stages := r.stageEntries()
+	for i := range r.plan.Stages {
+		for _, check := range []func(*Stage, *probes.StagePlan) error{r.outputStage, r.arrays} {
+			if err := check(stages[i], &r.plan.Stages[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return r.tiles(stages)
+}
+
+// stageEntries are the manifest's entries that the plan's stages came from.
+func (r *resolver) stageEntries() []*Stage {
+	var out []*Stage
+	for i := range r.m.Stages {
+		s := &r.m.Stages[i]
+		if len(out) < len(r.plan.Stages) && r.plan.Stages[len(out)].Stage == s.Stage {
+			if there, err := r.holds(s.When); err == nil && there {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// input holds an argument that a tensor is copied into to that tensor's size and to the types that it is there in.
+func (r *resolver) input(a Arg, p probes.Arg) error {
+	if a.Role != probes.RoleInput {
+		return nil
+	}
+	want, types := []int{r.shape.B, r.shape.H, r.shape.S, r.shape.D}, []probes.DType{probes.F16, probes.F32}
+	switch {
+	case len(a.Tensor) == 2:
+		want, types = []int{r.shape.H}, []probes.DType{probes.F32}
+		if r.m.Quantiser == nil {
+			return r.m.errorAt(a.at.sub("tensor"), "the scales %s come from a quantiser, which the manifest does not have", a.Tensor)
+		}
+	case r.m.Quantiser != nil:
+		types = []probes.DType{probes.U8, probes.F32}
+	}
+	if !slices.Contains(types, a.DType) {
+		return r.m.errorAt(a.at.sub("type"), "tensor %s is there as %s* or %s*, not as %s*", a.Tensor, types[0], types[len(types)-1], a.DType)
+	}
+	return r.sized(a, p, want)
+}
+
+// sized holds an argument to the extents of the tensor that it is, in order; extents of 1 and a flattened list count as well.
+func (r *resolver) sized(a Arg, p probes.Arg, want []int) error {
+	total := 1
+	for _, n := range want {
+		total *= n
+	}
+	proper := func(dims []int) []int {
+		return slices.DeleteFunc(slices.Clone(dims), func(n int) bool { return n == 1 })
+	}
+	got := p.Elems()
+	if got == total && (len(p.Dims) < len(want) || slices.Equal(proper(p.Dims), proper(want))) {
+		return nil
+	}
+	tensor := a.Tensor
+	if tensor == "" {
+		tensor = "O"
+	}
+	return r.m.errorAt(a.at.sub("dims"), "argument %s is %v, %d elements; tensor %s is %v, %d elements (shape %s)", a.Name, p.Dims, got, tensor, want, total, r.shape)
+}
+
+// outputStage holds a stage that is cut out of an output to what an output is.
+func (r *resolver) outputStage(s *Stage, sp *probes.StagePlan) error {
+	if sp.Capture.Kind != probes.CaptureOutput {
+		return nil
+	}
+	if sp.Stage != probes.StageO {
+		return r.m.errorAt(place{s.at.line, s.at.col, s.captureField}, "only stage O is cut out of an output; capture %s by probe or from a shared array", sp.Stage)
+	}
+	for _, a := range r.plan.Args {
+		if a.Name == sp.Capture.Output && a.DType != sp.DType {
+			return r.m.errorAt(s.at.sub("dtype"), "stage O is %s, but argument %s, which it is cut out of, is %s*", sp.DType, a.Name, a.DType)
+		}
+	}
+	return nil
+}
+
+// result holds the argument that a run takes for O to [B,H,S,D].
+func (r *resolver) result() error {
+	name := r.plan.OutputArg()
+	if r.plan.Stage(probes.StageO) == nil {
+		return nil
+	}
+	for i, a := range r.m.Args {
+		if a.Role != probes.RoleOutput || a.Name != name {
+			continue
+		}
+		if !a.DType.Float() {
+			return r.m.errorAt(a.at.sub("type"), "argument %s is tensor O, a floating-point type is expected", a.Name)
+		}
+		return r.sized(a, r.plan.Args[i], []int{r.shape.B, r.shape.H, r.shape.S, r.shape.D})
+	}
+	return nil
+}
+
+// arrays holds a tile to the rows and columns of the shared array that it is copied out of.
+func (r *resolver) arrays(s *Stage, sp *probes.StagePlan) error {
+	if n := float64(sp.Rows) * float64(sp.Cols) * float64(sp.DType.Size()); n > maxTileBytes {
+		return r.m.errorAt(s.at.sub("dims"), "a tile of %s takes %s; at most %s are possible", sp.Stage, Bytes(n), Bytes(maxTileBytes))
+	}
+	for _, a := range r.plan.Shared {
+		if sp.Capture.Kind != probes.CaptureShared || a.Name != sp.Capture.Shared {
+			continue
+		}
+		rows, cols := sp.Rows, sp.Cols
+		if sp.Transposed {
+			rows, cols = cols, rows
+		}
+		if a.DType.Size() != sp.DType.Size() {
+			return r.m.errorAt(s.at.sub("dtype"), "stage %s is %s, but its array %s is %s", sp.Stage, sp.DType, a.Name, a.DType)
+		}
+		ld := cols
+		if n := len(a.Dims); n > 1 {
+			ld = a.Dims[n-1]
+		}
+		if end := ((rows-1)*ld + cols) * a.DType.Size(); ld < cols && rows > 1 || end > a.Bytes {
+			return r.m.errorAt(s.at.sub("dims"), "stage %s takes %d rows of %d, which array %s %v does not hold", sp.Stage, rows, cols, a.Name, a.Dims)
+		}
+	}
+	return nil
+}
+
+// tiles holds the stages to each other: queries and keys of a tile are the same for all, and rows of a tensor are D long.
+func (r *resolver) tiles(stages []*Stage) error {
+	queries, keys, d := side{}, side{}, side{n: r.shape.D, from: "the shape's D"}
+	one := side{n: 1, from: "a number for each query"}
+	for i := range r.plan.Stages {
+		sp := &r.plan.Stages[i]
+		rows, cols := &queries, &d
+		switch sp.Stage {
+		case probes.StageK, probes.StageV:
+			rows = &keys
+		case probes.StageS, probes.StageP:
+			cols = &keys
+		case probes.StageM, probes.StageL:
+			cols = &one
+		}
+		for _, x := range []struct {
+			what string
+			n    int
+			side *side
+		}{{"rows", sp.Rows, rows}, {"columns", sp.Cols, cols}} {
+			if x.side.n == 0 {
+				*x.side = side{x.n, "stage " + sp.Stage.String()}
+			}
+			if x.n != x.side.n {
+				return r.m.errorAt(stages[i].at.sub("dims"), "stage %s has %d %s, which disagrees with the %d of %s (shape %s)", sp.Stage, x.n, x.what, x.side.n, x.side.from, r.shape)
+			}
+		}
+		if sp.Meaning.Normalised {
+			return r.m.errorAt(stages[i].at.sub("normalised"), "the reference has no P that is divided by l within a tile")
+		}
+		if float := sp.DType.Float(); !float {
+			return r.m.errorAt(stages[i].at.sub("dtype"), "a stage holds real numbers; %s is an integer type", sp.DType)
+		}
+	}
+	return r.room(max(queries.n, 1), max(keys.n, 1))
+}
+
+// side is an extent that several stages share, and who said it first.
+type side struct {
+	n    int
+	from string
+}
+
+// room refuses loops over kv tiles that no memory holds a reference for.
+func (r *resolver) room(m, n int) error {
+	t, d := r.plan.Work.MaxTiles, float64(r.shape.D)
+	bytes := 8 * float64(t) * (2*float64(n)*d + 2*float64(m)*float64(n) + 2*float64(m) + float64(m)*d)
+	if bytes > maxReference {
+		return r.work.Tiles.fail("%q is %d (shape %s): the reference of a block would take %s, and the limit is %s", clip(r.work.Tiles.Text), t, r.shape,
+			Bytes(bytes), Bytes(maxReference))
+	}
+	return nil
+}
