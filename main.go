@@ -16,7 +16,10 @@ import (
 var version = ""
 
 func main() {
-	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an exit code, not a death
+	// A closed pipe is an exit code, not a death. The signal is received and not ignored: one that was ignored is not delivered
+	// reliably to the terminal, which ends on it.
+	pipes := make(chan os.Signal, 1)
+	signal.Notify(pipes, syscall.SIGPIPE)
 	files := file.New()
 	ctx, stop := interruptible(files)
 	code := cli.Main(ctx, cli.Program{
@@ -31,8 +34,12 @@ func main() {
 // the temporary files of what was being written.
 func interruptible(files *file.System) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it, and so do we then
+		ends = append(ends, syscall.SIGHUP)
+	}
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, ends...)
 	go func() {
 		<-signals
 		cancel()

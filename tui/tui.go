@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
 	"time"
 
@@ -76,13 +77,15 @@ func Run(ctx context.Context, o Options) error {
 	if o.State == nil && o.StateDir != "" {
 		o.State, _ = configs.LoadState(o.StateDir) // a state that cannot be read starts afresh
 	}
+	ctx, stop := signal.NotifyContext(ctx, endings()...)
+	defer stop()
 	look := LookOf(o.Output, o.Environ)
 	m := New(ctx, o, look)
 	if w, h, err := term.GetSize(out.Fd()); err == nil {
 		m.resize(w, h)
 	}
 	m.paint = newPainter(o.Output)
-	program := tea.NewProgram(painted{m, m.paint}, tea.WithContext(ctx), tea.WithInput(o.Input), tea.WithOutput(mute{out}),
+	program := tea.NewProgram(painted{m, m.paint}, tea.WithContext(ctx), tea.WithoutSignalHandler(), tea.WithInput(o.Input), tea.WithOutput(mute{out}),
 		tea.WithEnvironment(o.Environ), tea.WithColorProfile(look.Profile))
 	m.paint.start()
 	watched, unwatch := context.WithCancel(ctx)
