@@ -23,6 +23,7 @@ var imports = map[string][]string{
 	"tui/theme":       {},
 	"tui/keymap":      {},
 	"tui/cell":        {"debugkern", "probes", "debugkern/fp"},
+	"tui/outcome":     {"debugkern"},
 
 	"configs":             {"probes", "debugkern/file"},
 	"configs/configstest": {"configs", "probes"}, // for tests
@@ -44,9 +45,9 @@ var imports = map[string][]string{
 	"debugkern/diagnose": {"debugkern", "debugkern/check", "debugkern/target", "debugkern/ptx", "probes"},
 	"debugkern/cli":      {"debugkern", "debugkern/file", "debugkern/gates", "debugkern/diagnose", "configs", "probes", "debugkern/cuda"},
 	"tui/pane/*": {"debugkern", "debugkern/gates", "debugkern/diagnose", "debugkern/target", "probes", "debugkern/fp", "tui/theme",
-		"tui/keymap", "tui/cell"},
-	"tui": {"tui/pane/*", "debugkern", "debugkern/file", "debugkern/gates", "debugkern/diagnose", "debugkern/target", "configs", "tui/theme",
-		"tui/keymap", "tui/cell", "probes"},
+		"tui/keymap", "tui/cell", "tui/outcome"},
+	"tui": {"tui/pane/*", "debugkern", "debugkern/file", "debugkern/gates", "debugkern/diagnose", "debugkern/target", "configs",
+		"tui/theme", "tui/keymap", "tui/cell", "tui/outcome", "probes"},
 
 	"kernels/internal/ptxgen": {"kernels", "probes", "configs", "debugkern/cuda"},
 	"":                        {"debugkern/cli", "debugkern/file", "tui"},

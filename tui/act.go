@@ -16,7 +16,7 @@ func (m *Model) show(s keymap.Scope) tea.Cmd {
 
 // askWho tells who wrote the cell, in full.
 func (m *Model) askWho(string) tea.Cmd {
-	if m.run == nil || m.run.plan == nil {
+	if !m.movable() {
 		return m.nothingYet()
 	}
 	if m.view == keymap.Source {
@@ -50,7 +50,7 @@ func (m *Model) open(string) tea.Cmd {
 	case keymap.Source:
 		return m.openHere()
 	}
-	if m.run == nil || m.run.plan == nil {
+	if !m.movable() {
 		return m.nothingYet()
 	}
 	c := m.placeOf(m.cursor)
@@ -71,7 +71,7 @@ func (m *Model) again(backend string) tea.Cmd {
 	if m.view == keymap.Gates {
 		return m.startSweep(m.gateRows(), backend)
 	}
-	req := clone(m.req)
+	req := m.nextRequest()
 	said := "running " + title(req)
 	if was := req.Backend; backend == "emu" && was != "emu" {
 		if was == "" {

@@ -2,99 +2,12 @@ package tui
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
-	"strings"
 
 	"tilescope/probes"
 	"tilescope/tui/keymap"
 	"tilescope/tui/theme"
 )
-
-// crumbs: ts▸stage2▸S=QKᵀ▸cta 3,1▸kv 2                       ✗ P  ●emu
-func (m *Model) crumbs() string {
-	sep := m.th.Glyph.Crumb
-	l := m.th.Line(m.w).Add(m.th.BarStrong, "ts")
-	add := func(s theme.Style, text string) {
-		l.Add(m.th.BarDim, sep).Add(s, text)
-	}
-	add(m.th.Bar, shortTarget(m.req.Target))
-	for _, f := range m.req.Faults {
-		add(m.th.BarStrong, f)
-	}
-	if m.req.Gate != probes.GateNone {
-		add(m.th.BarStrong, "gate "+m.req.Gate.String())
-	}
-	if m.run != nil && m.run.plan != nil {
-		at := m.at()
-		add(m.th.Bar, formula(at.Stage))
-		add(m.th.Bar, "cta "+shortBlock(at.Block, m.run.plan.Grid))
-		if sp := m.run.plan.Stage(at.Stage); sp != nil && sp.PerTile {
-			add(m.th.Bar, "kv "+strconv.Itoa(at.KVTile))
-		}
-	}
-	for _, right := range m.machine() {
-		if n := m.th.Width(right); n+1 < l.Left() {
-			l.Repeat(m.th.Bar, " ", l.Left()-n-1)
-			l.Add(m.th.Bar, right)
-			break
-		}
-	}
-	return l.DoneIn(m.th.Bar)
-}
-
-// machine is the right end of the first line, from its longest form to its shortest: what runs, verdict, backend, device
-// and its state.
-func (m *Model) machine() []string {
-	shape := shapeName(m.req)
-	long := shape + " seed " + strconv.FormatUint(m.req.Seed, 10)
-	if m.run == nil || m.run.report == nil {
-		return []string{long, shape}
-	}
-	if m.w < 100 {
-		long = shape
-	}
-	r := m.run.report
-	verdict := m.th.VerdictMark(r.Verdict) + " " + r.Verdict
-	if len(r.Guilty) > 0 {
-		verdict += " " + r.Guilty[0].Stage
-	}
-	switch { // what is on screen is an earlier run's
-	case m.job.active:
-		verdict = "running"
-	case m.run.name != title(m.req):
-		verdict = "not run"
-	}
-	backend := m.th.Glyph.Dot + r.Backend.Name
-	device, state := m.deviceText()
-	join := func(parts ...string) string {
-		return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "  ")
-	}
-	whole := join(strings.TrimSpace(device + " " + state))
-	if !m.onGPU() { // the emulator's name is long, and says nothing that its mark does not
-		out := []string{join(long, verdict, backend), join(shape, verdict, backend), join(verdict, backend)}
-		if m.w >= 110 {
-			out = append([]string{join(long, verdict, backend+" "+device)}, out...)
-		}
-		return out
-	}
-	return []string{
-		join(long, verdict, backend, whole), join(shape, verdict, backend, whole), join(verdict, backend, whole), join(verdict, backend, state),
-		join(verdict, backend), backend,
-	}
-}
-
-// shortTarget is a target's name, of a path its last part.
-func shortTarget(target string) string {
-	return target[strings.LastIndexAny(target, `/\`)+1:]
-}
-
-func shortBlock(b, grid probes.Dim3) string {
-	if grid[2] <= 1 {
-		return fmt.Sprintf("%d,%d", b[0], b[1])
-	}
-	return b.String()
-}
 
 // formula is a stage's name with what it computes.
 func formula(s probes.Stage) string {
@@ -155,25 +68,8 @@ func (m *Model) bottom() string {
 		line, _ := m.pane.prompt.Line(m.w)
 		return line
 	}
-	l := m.th.Line(m.w)
-	running := ""
-	if m.job.active {
-		running = progressText(m.th, m.job.last) + " · " + m.keys.Label(keymap.Cancel) + " cancels"
-	} else if m.task.active {
-		running = progressText(m.th, m.task.last) + " · " + m.keys.Label(keymap.Cancel) + " cancels"
-	} else if m.race.active {
-		running = "diagnose " + plainProgress(m.race.last) + " · " + m.keys.Label(keymap.Cancel) + " cancels"
-	} else if m.race.trying {
-		running = "trying · " + m.keys.Label(keymap.Cancel) + " cancels"
-	} else if m.walk.busy {
-		running = m.walkProgress() + " · " + m.keys.Label(keymap.Cancel) + " cancels"
-	} else if m.hunt.active {
-		running = "searching · " + m.keys.Label(keymap.Cancel) + " cancels"
-	}
-	room := m.w
-	if running != "" {
-		room -= m.th.Width(running) + 2
-	}
+	l, running := m.th.Line(m.w), m.runningText()
+	room := m.statusRoom()
 	switch {
 	case m.status.text != "" && m.status.bad:
 		l.Add(m.th.Error, m.th.Fit(m.status.text, room))
@@ -190,6 +86,34 @@ func (m *Model) bottom() string {
 		}
 	}
 	return l.Done()
+}
+
+// runningText is what runs in the background, how far it has come, and how it is cancelled; "" where nothing runs.
+func (m *Model) runningText() string {
+	cancels := " · " + m.keys.Label(keymap.Cancel) + " cancels"
+	switch {
+	case m.job.active:
+		return progressText(m.th, m.job.last) + cancels
+	case m.task.active:
+		return progressText(m.th, m.task.last) + cancels
+	case m.race.active:
+		return "diagnose " + plainProgress(m.race.last) + cancels
+	case m.race.trying:
+		return "trying" + cancels
+	case m.walk.busy:
+		return m.walkProgress() + cancels
+	case m.hunt.active:
+		return "searching" + cancels
+	}
+	return ""
+}
+
+// statusRoom is how many columns of the bottom line a status has.
+func (m *Model) statusRoom() int {
+	if running := m.runningText(); running != "" {
+		return m.w - m.th.Width(running) - 2
+	}
+	return m.w
 }
 
 // hints lists keys as far as there is room.

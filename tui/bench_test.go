@@ -69,6 +69,9 @@ func BenchmarkView(b *testing.B) {
 	run("move", "j", "k")
 	run("tile", "z", "v", "d", "v")
 	run("nothing", "ctrl+u")
+	d.m.job.active = true
+	run("previous", "z", "v", "d", "v")
+	d.m.job.active = false
 	d.press("1")
 	run("pipe", "J", "K")
 	d.manual = false

@@ -17,12 +17,15 @@ import (
 )
 
 // manifest is the requested target's manifest and variant; nil where the catalogue has no such name.
-func (m *Model) manifest() (*configs.Manifest, string) {
-	man, variant, err := m.opt.Engine.Catalogue().Lookup(m.req.Target)
+func (m *Model) manifest() (*configs.Manifest, string) { return m.manifestOf(m.req.Target) }
+
+// manifestOf is a target's manifest and variant; nil where the catalogue has no such name.
+func (m *Model) manifestOf(target string) (*configs.Manifest, string) {
+	man, variant, err := m.opt.Engine.Catalogue().Lookup(target)
 	if err == nil {
 		return man, variant
 	}
-	if m.mine != nil && m.mine.File == m.req.Target {
+	if m.mine != nil && m.mine.File == target {
 		return m.mine, m.mine.Default
 	}
 	return nil, ""
@@ -31,6 +34,9 @@ func (m *Model) manifest() (*configs.Manifest, string) {
 // choose starts a run of req if the manifest takes it; what was done besides is said.
 func (m *Model) choose(req debugkern.Request, said string) tea.Cmd {
 	fit, note, err := m.fitting(req)
+	if err == nil {
+		err = m.checked(fit)
+	}
 	if err != nil {
 		m.complain(oneLine(err))
 		return nil
@@ -43,6 +49,22 @@ func (m *Model) choose(req debugkern.Request, said string) tea.Cmd {
 	}
 	m.say(said + note)
 	return m.start(fit)
+}
+
+// checker is an engine that can say, without running it, whether a request makes sense.
+type checker interface {
+	Check(req debugkern.Request) error
+}
+
+var _ checker = (*debugkern.Session)(nil)
+
+// checked asks the engine whether a request makes sense. A manifest of one's own is not read for it: its run says so.
+func (m *Model) checked(req debugkern.Request) error {
+	e, ok := m.opt.Engine.(checker)
+	if _, _, err := m.opt.Engine.Catalogue().Lookup(req.Target); !ok || err != nil || req.Inputs != "" {
+		return nil
+	}
+	return e.Check(req)
 }
 
 // fitting is a request as it can be run, and what about it had to change: a fault that can do nothing on the shape brings its own
@@ -146,7 +168,7 @@ func (m *Model) change(n int) tea.Cmd {
 }
 
 func (m *Model) chooseSeed(seed uint64) tea.Cmd {
-	req := clone(m.req)
+	req := m.nextRequest()
 	req.Seed = seed
 	return m.choose(req, fmt.Sprintf("seed %d", seed))
 }
@@ -157,7 +179,7 @@ func (m *Model) withVariant(name string) (req debugkern.Request, said string, er
 	if err != nil {
 		return req, "", err
 	}
-	req = clone(m.req)
+	req = m.nextRequest()
 	req.Target, req.Set, req.Faults = name, nil, nil
 	var dropped []string
 	for _, f := range m.req.Faults {
@@ -225,7 +247,7 @@ func (m *Model) withFlag(name string, value int) (req debugkern.Request, said st
 	if man == nil {
 		return req, "", fmt.Errorf("no manifest for %s", m.req.Target)
 	}
-	req = clone(m.req)
+	req = m.nextRequest()
 	if req.Set == nil {
 		req.Set = map[string]string{}
 	}
@@ -245,7 +267,7 @@ func (m *Model) withFlag(name string, value int) (req debugkern.Request, said st
 
 // withGate is the request under a gate, or under none where it is that one already: gates exclude each other.
 func (m *Model) withGate(g probes.Gate) (req debugkern.Request, said string, err error) {
-	req = clone(m.req)
+	req = m.nextRequest()
 	if req.Gate == g {
 		g = probes.GateNone
 	}
@@ -262,7 +284,7 @@ func (m *Model) withFault(name string) (req debugkern.Request, said string, err 
 	if man == nil || man.Fault(name) == nil {
 		return req, "", fmt.Errorf("no fault %s in %s", name, m.req.Target)
 	}
-	req = clone(m.req)
+	req = m.nextRequest()
 	if i := slices.Index(req.Faults, name); i >= 0 {
 		req.Faults = slices.Delete(req.Faults, i, i+1)
 		return req, name + " off" + m.shapeBack(&req), nil
@@ -278,7 +300,7 @@ func (m *Model) withFault(name string) (req debugkern.Request, said string, err 
 }
 
 func (m *Model) chooseShape(name string) tea.Cmd {
-	req := clone(m.req)
+	req := m.nextRequest()
 	req.Shape = name
 	was := m.before
 	m.before = ""

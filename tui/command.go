@@ -23,6 +23,17 @@ type command struct {
 	do              func(m *Model, arg string) tea.Cmd
 }
 
+// oneOf is a command whose argument is one of a few words; any other is refused.
+func oneOf(name string, words []string, help string, do func(m *Model, arg string) tea.Cmd) command {
+	return command{name, strings.Join(words, "|"), help, func(*Model) []string { return words }, func(m *Model, arg string) tea.Cmd {
+		if !slices.Contains(words, arg) {
+			m.complain(fmt.Sprintf("%s %q: expected %s", name, arg, strings.Join(words, ", ")))
+			return nil
+		}
+		return do(m, arg)
+	}}
+}
+
 // commands is the palette, in the order it is offered.
 func commands() []command {
 	return slices.Concat(placeCommands(), runCommands(), displayCommands(), fragCommands(), programCommands())
@@ -56,22 +67,28 @@ func runCommands() []command {
 		{"fault", "NAME", "plant a fault, or take it out", (*Model).faultNames, (*Model).toggleFault},
 		{"set", "FLAG=VALUE", "set a flag", (*Model).flagValues, (*Model).setCommand},
 		{"gate", "none|qk|softmax|pv", "run only a part of the kernel", func(*Model) []string { return []string{"none", "qk", "softmax", "pv"} }, (*Model).gateCommand},
-		{"inject", "reference|uniform", "what gate pv feeds in", func(*Model) []string { return []string{"reference", "uniform"} }, func(m *Model, arg string) tea.Cmd {
-			req := clone(m.req)
+		oneOf("inject", []string{"reference", "uniform"}, "what gate pv feeds in", func(m *Model, arg string) tea.Cmd {
+			req := m.nextRequest()
 			req.Inject = arg
 			return m.choose(req, "inject "+arg)
-		}},
-		{"backend", "auto|emu|cuda|both", "what executes", func(*Model) []string { return []string{"auto", "emu", "cuda", "both"} }, func(m *Model, arg string) tea.Cmd {
-			req := clone(m.req)
+		}),
+		oneOf("backend", []string{"auto", "emu", "cuda", "both"}, "what executes", func(m *Model, arg string) tea.Cmd {
+			req := m.nextRequest()
 			req.Backend = arg
 			return m.choose(req, "backend "+arg)
-		}},
+		}),
+		oneOf("builder", []string{"auto", "embedded", "nvrtc", "nvcc"}, "what compiles", func(m *Model, arg string) tea.Cmd {
+			req := m.nextRequest()
+			req.Builder = arg
+			return m.choose(req, "builder "+arg)
+		}),
 		{"schedule", "POLICY:SEED", "the emulator's order of warps", nil, func(m *Model, arg string) tea.Cmd {
-			req := clone(m.req)
+			req := m.nextRequest()
 			req.Schedule = arg
 			return m.choose(req, "schedule "+arg)
 		}},
-		{"run", "", "run again", nil, func(m *Model, _ string) tea.Cmd { return m.again(m.req.Backend) }},
+		{"run", "", "run again", nil, func(m *Model, _ string) tea.Cmd { return m.again(m.nextRequest().Backend) }},
+		{"revert", "", "back to the request of the last run that ended well", nil, (*Model).revert},
 		{"cancel", "", "cancel the run", nil, (*Model).cancel},
 		{"pin", "", "pin this run as A", nil, (*Model).pin},
 		{"unpin", "", "unpin A", nil, (*Model).unpin},
@@ -132,11 +149,11 @@ func displayCommands() []command {
 			}
 			return m.setPalette(arg)
 		}},
-		{"mouse", "on|off", "off leaves the mouse to the terminal's own selection", list("on", "off"), func(m *Model, arg string) tea.Cmd {
+		oneOf("mouse", []string{"on", "off"}, "off leaves the mouse to the terminal's own selection", func(m *Model, arg string) tea.Cmd {
 			m.mouse = arg != "off"
 			m.say("mouse capture " + onOff(m.mouse))
 			return nil
-		}},
+		}),
 	}
 }
 
@@ -237,7 +254,7 @@ func (m *Model) complete(text string) []prompt.Candidate {
 
 func (m *Model) blockNames() []string {
 	var out []string
-	if m.run != nil && m.run.viewer != nil {
+	if m.run != nil {
 		for _, b := range m.run.viewer.Blocks() {
 			out = append(out, b.String())
 		}
@@ -289,76 +306,6 @@ func (m *Model) flagValues() []string {
 		}
 	}
 	return out
-}
-
-// numbers reads n comma-separated numbers.
-func numbers(text string, n int) ([]int, bool) {
-	parts := strings.Split(text, ",")
-	if len(parts) != n {
-		return nil, false
-	}
-	out := make([]int, n)
-	for i, p := range parts {
-		v, err := strconv.Atoi(strings.TrimSpace(p))
-		if err != nil || v < 0 {
-			return nil, false
-		}
-		out[i] = v
-	}
-	return out, true
-}
-
-func (m *Model) goBlock(arg string) tea.Cmd {
-	for strings.Count(arg, ",") < 2 {
-		arg += ",0"
-	}
-	n, ok := numbers(arg, 3)
-	if !ok {
-		m.complain(fmt.Sprintf("block %q: expected X,Y,Z", arg))
-		return nil
-	}
-	if m.run == nil || m.run.plan == nil {
-		return m.nothingYet()
-	}
-	b := probes.Dim3{n[0], n[1], n[2]}
-	if !slices.Contains(m.run.viewer.Blocks(), b) {
-		m.complain(fmt.Sprintf("block %s was not captured; the grid is %s", b, m.run.plan.Grid))
-		return nil
-	}
-	c := m.cursor
-	c.Block = b
-	return m.goTo(c)
-}
-
-func (m *Model) goStage(arg string) tea.Cmd {
-	s, ok := probes.ParseStage(arg)
-	if !ok || m.run != nil && m.run.plan != nil && m.run.plan.Stage(s) == nil {
-		m.complain(fmt.Sprintf("no stage %q (stages: Q K V S m l P U O)", arg))
-		return nil
-	}
-	c := m.cursor
-	c.Stage = s
-	return m.goTo(c)
-}
-
-func (m *Model) goKV(arg string) tea.Cmd {
-	n, ok := numbers(arg, 1)
-	if !ok {
-		m.complain(fmt.Sprintf("kv tile %q is not a number", arg))
-		return nil
-	}
-	return m.kv(n[0] - m.cursor.KVTile)
-}
-
-func (m *Model) goCell(arg string) tea.Cmd {
-	n, ok := numbers(arg, 2)
-	if !ok {
-		m.complain(fmt.Sprintf("cell %q: expected ROW,COL", arg))
-		return nil
-	}
-	c := m.cursor
-	c.Row, c.Col = n[0], n[1]
-	return m.goTo(c)
 }
 
 func (m *Model) setCommand(arg string) tea.Cmd {

@@ -46,7 +46,7 @@ func (m *Model) at() debugkern.Place { return m.placeOf(m.cursor).Place }
 
 // placeOf is c with the kv tile that its stage has.
 func (m *Model) placeOf(c debugkern.Cell) debugkern.Cell {
-	if m.run != nil && m.run.plan != nil {
+	if m.run != nil {
 		if sp := m.run.plan.Stage(c.Stage); sp != nil && !sp.PerTile {
 			c.KVTile = 0
 		}
@@ -56,7 +56,7 @@ func (m *Model) placeOf(c debugkern.Cell) debugkern.Cell {
 
 // goTo moves the cursor to c, remembering where it was.
 func (m *Model) goTo(c debugkern.Cell) tea.Cmd {
-	if m.run == nil || m.run.plan == nil {
+	if !m.movable() {
 		return m.nothingYet()
 	}
 	to := m.run.nearest(c)
@@ -73,7 +73,7 @@ func (m *Model) goTo(c debugkern.Cell) tea.Cmd {
 
 // nudge moves the cursor by a cell; that is not worth remembering.
 func (m *Model) nudge(rows, cols int) tea.Cmd {
-	if m.run == nil || m.run.plan == nil {
+	if !m.movable() {
 		return m.nothingYet()
 	}
 	c := m.cursor
@@ -117,7 +117,7 @@ func (m *Model) onFirstBad() bool {
 
 // stage moves to the stage n further on.
 func (m *Model) stage(n int) tea.Cmd {
-	if m.run == nil || m.run.plan == nil {
+	if !m.movable() {
 		return m.nothingYet()
 	}
 	list := m.pane.pipe.Stages()
@@ -133,7 +133,7 @@ func (m *Model) stage(n int) tea.Cmd {
 
 // kv moves to the kv tile n further on.
 func (m *Model) kv(n int) tea.Cmd {
-	if m.run == nil || m.run.plan == nil {
+	if !m.movable() {
 		return m.nothingYet()
 	}
 	if sp := m.run.plan.Stage(m.cursor.Stage); sp != nil && !sp.PerTile {
@@ -151,7 +151,7 @@ func (m *Model) kv(n int) tea.Cmd {
 
 // block moves to the captured block n further on in launch order.
 func (m *Model) block(n int) tea.Cmd {
-	if m.run == nil || m.run.plan == nil {
+	if !m.movable() {
 		return m.nothingYet()
 	}
 	all := m.run.viewer.Blocks()

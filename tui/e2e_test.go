@@ -25,6 +25,8 @@ func TestProgram(t *testing.T) {
 		{"small", tooSmall}, {"resized", resized}, {"no colour", noColour}, {"ascii", asciiOnly}, {"superseded", superseded},
 		{"cancelled", cancelled}, {"mouse", mouseMoves}, {"remembered", remembers}, {"editor", editorReturns}, {"watched", watched},
 		{"interrupted", interrupted}, {"fragment", fragmentJudged}, {"versus", bisectedAndCompared}, {"gates", gatesCancelled}, {"stepped", stepped}, {"suspended", suspended},
+		{"signals", signalled}, {"hung up", hungUp}, {"escape", escapeThenCommand}, {"closing", closesWhatIsOpen}, {"out of range", outOfRange},
+		{"not built", cannotBeBuilt}, {"under way", anotherUnderWay}, {"replayed", replayedOnce},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, program) })
 	}

@@ -21,9 +21,18 @@ type textEngine interface {
 
 var _ textEngine = (*debugkern.Session)(nil)
 
-// failing reports whether the view shows why a run has no verdict instead of its tiles.
+// failing reports whether the view shows why the request could not run, instead of a run.
 func (m *Model) failing() bool {
-	return m.run != nil && m.run.plan == nil && m.run.report != nil && m.run.report.Error != nil && (m.view == keymap.Pipe || m.view == keymap.Tile)
+	if m.fail == nil {
+		return false
+	}
+	switch m.view {
+	case keymap.Pipe, keymap.Tile, keymap.Source:
+		return true
+	case keymap.Races:
+		return !m.diagnosing()
+	}
+	return false
 }
 
 // reasons are what a failed run's document complains of.
@@ -59,32 +68,69 @@ func gatherText(o Options, req debugkern.Request, r *debugkern.Report) func(stri
 
 // sourceOf is a source's text as the run on screen knows it.
 func (m *Model) sourceOf(file string) []string {
-	switch {
-	case m.run == nil:
+	if m.run == nil {
 		return nil
-	case m.run.viewer != nil:
-		return m.run.viewer.Source(file)
-	case m.run.text != nil:
-		return m.run.text(file)
 	}
-	return nil
+	return m.run.viewer.Source(file)
+}
+
+// failedText is a source's text as the failed request's run knows it.
+func (m *Model) failedText(file string) []string {
+	if m.fail == nil || m.fail.text == nil {
+		return nil
+	}
+	return m.fail.text(file)
 }
 
 // showFailure gives the panes a run that failed.
 func (m *Model) showFailure() {
-	if m.run == nil || m.run.report == nil || m.run.report.Error == nil {
+	if m.fail == nil {
 		return
 	}
-	e := m.run.report.Error
-	d := failure.Data{Stage: e.Stage, Reasons: reasons(e)}
-	again := fmt.Sprintf("%s opens the editor at the line · %s runs again", m.keys.Label(keymap.Edit), m.keys.Label(keymap.Again))
-	if m.onGPU() && e.Stage != "build" {
-		again = fmt.Sprintf("%s runs the same launch on the emulator, which can show where · %s runs again", m.keys.Label(keymap.AgainEmu), m.keys.Label(keymap.Again))
-	}
-	d.Hints = append(d.Hints, again)
-	m.pane.fail.SetData(d)
+	m.pane.fail.SetData(m.failure())
 	m.sizeFailure()
 	m.followReason()
+}
+
+// failure is the request's failure: every reason, what can be done, and what became of the run before.
+func (m *Model) failure() failure.Data {
+	e := m.fail.report.Error
+	return failure.Data{Stage: e.Stage, Of: inFull(m.fail.request), Reasons: reasons(e), Hints: m.remedies(e), Before: m.outcome()}
+}
+
+// remedies are what can be done about a failure, a line each.
+func (m *Model) remedies(e *debugkern.ErrorDoc) []string {
+	var out []string
+	again := m.keys.Label(keymap.Again) + " runs again"
+	switch {
+	case e.Source != nil || len(e.Diagnostics) > 0:
+		out = append(out, fmt.Sprintf("%s opens the editor at the line · %s", m.keys.Label(keymap.Edit), again))
+	case m.onGPU() && e.Stage != "build":
+		out = append(out, fmt.Sprintf("%s runs the same launch on the emulator · %s", m.keys.Label(keymap.AgainEmu), again),
+			fmt.Sprintf("in Races %s diagnoses on the emulator, which can show where", m.keys.Label(keymap.Diff)))
+	default:
+		out = append(out, again+", once that is mended")
+	}
+	if m.fail.code == debugkern.CodeUnavailable {
+		out = append(out, "`tilescope doctor` says what is missing and what to install · `tilescope kernels` lists what needs no compiler")
+	}
+	if m.run != nil {
+		if list := differences(m.run.request, m.fail.request); list != nil {
+			out = append(out, fmt.Sprintf("new since the previous run: %s · :revert goes back to it", strings.Join(list, ", ")))
+		}
+	}
+	return out
+}
+
+// revert goes back to the request of the last run that ended well.
+func (m *Model) revert(string) tea.Cmd {
+	if m.run == nil || same(m.run.request, m.nextRequest()) {
+		m.complain("nothing to go back to: no other run has ended")
+		return nil
+	}
+	req := clone(m.run.request)
+	m.say("back to " + inFull(req))
+	return m.start(req)
 }
 
 // followReason points the source at the reason under the cursor.
@@ -97,7 +143,7 @@ func (m *Model) followReason() {
 	if r.File == "" {
 		note = ""
 	}
-	m.pane.failSource.Show(r.File, m.sourceOf(r.File), r.Line, note)
+	m.pane.failSource.Show(r.File, m.failedText(r.File), r.Line, note)
 }
 
 // moveReason moves through what went wrong, or the source below.
@@ -112,11 +158,21 @@ func (m *Model) moveReason(n int) tea.Cmd {
 
 // failureView is the reasons above the source.
 func (m *Model) failureView() []string {
-	return append(append(make([]string, 0, m.frame.body), m.pane.fail.View()...), m.pane.failSource.View()...)
+	out := append(make([]string, 0, m.frame.body), m.pane.fail.View()...)
+	if m.pane.fail.Located() {
+		out = append(out, m.pane.failSource.View()...)
+	}
+	return out
 }
 
-// failureHeight is the height of the reasons: as much as they take, up to half of the view.
-func (m *Model) failureHeight() int { return max(5, min(m.pane.fail.Need(m.w), m.frame.body/2)) }
+// failureHeight is the height of the reasons: as much as they take, up to two thirds of the view.
+// Where no reason names a place of the source, the reasons have the whole view.
+func (m *Model) failureHeight() int {
+	if !m.pane.fail.Located() {
+		return m.frame.body
+	}
+	return max(5, min(m.pane.fail.Need(m.w), m.frame.body*2/3))
+}
 
 // sizeFailure gives both parts their place.
 func (m *Model) sizeFailure() {
@@ -183,7 +239,9 @@ func (m *Model) sourceLooked(msg sourceMsg) tea.Cmd {
 	default:
 		m.file.stamp = msg.stamp
 		m.say(msg.path[strings.LastIndexAny(msg.path, `/\`)+1:] + " changed: running again")
-		cmd = m.start(clone(m.req))
+		m.race.stop()
+		m.race = inquiry{seq: m.race.seq + 1} // a diagnosis of the source before it changed is of another kernel
+		cmd = m.start(m.nextRequest())
 	}
 	return tea.Batch(cmd, m.watchSource())
 }

@@ -299,3 +299,13 @@ func (v *fakeViewer) Source(file string) []string {
 	}
 	return out
 }
+
+// checking is the fake engine as one that refuses schedules it does not know.
+type checking struct{ *fakeEngine }
+
+func (checking) Check(req debugkern.Request) error {
+	if req.Schedule != "" && req.Schedule != "in-order:0" && req.Schedule != "random:7" {
+		return fmt.Errorf("schedule %s: expected POLICY[:SEED]", req.Schedule)
+	}
+	return nil
+}

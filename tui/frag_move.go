@@ -45,7 +45,7 @@ func (m *Model) fragWheel(x, y, rows, cols int) tea.Cmd {
 
 // hasCell reports whether the run's tile at the cursor has a cell.
 func (m *Model) hasCell(row, col int) bool {
-	if m.run == nil || m.run.plan == nil {
+	if !m.movable() {
 		return false
 	}
 	sp := m.run.plan.Stage(m.cursor.Stage)
@@ -61,7 +61,7 @@ func (m *Model) onCursor() bool {
 // fragMoved takes the run's cursor to where the map's went, as far as the tile has it.
 func (m *Model) fragMoved() tea.Cmd {
 	row, col := m.pane.frag.Place()
-	if m.run == nil || m.run.plan == nil {
+	if !m.movable() {
 		return nil
 	}
 	c := m.cursor

@@ -93,7 +93,7 @@ func (m *Model) askMaps() tea.Cmd {
 }
 
 func (m *Model) askTable() tea.Cmd {
-	if m.run == nil || m.run.viewer == nil || m.frag.gen == m.loaded.gen {
+	if m.run == nil || m.frag.gen == m.loaded.gen {
 		return nil
 	}
 	m.frag.gen, m.frag.table = m.loaded.gen, nil
@@ -162,7 +162,7 @@ func (m *Model) tableFound(msg tableMsg) {
 func (m *Model) showFragments() {
 	be := m.fragBackend()
 	d := frag.Data{}
-	if m.run != nil && m.run.plan != nil {
+	if m.run != nil {
 		d.Target = m.run.request.Target
 		if m.frag.gen == m.loaded.gen {
 			d.Table = m.frag.table
@@ -191,7 +191,7 @@ func (m *Model) showLive() {
 	l := frag.Live{}
 	s := m.pane.tile.Settings()
 	l.Ref, l.Bound = s.Ref, s.Bound
-	if m.run != nil && m.run.plan != nil {
+	if m.run != nil {
 		c := m.placeOf(m.cursor)
 		l.View = m.loaded.views[c.Place]
 		sp := m.run.plan.Stage(c.Stage)

@@ -77,12 +77,13 @@ type (
 	pulseMsg struct{ seq int }
 )
 
-// onGPU reports whether the run on screen was executed by a GPU.
+// onGPU reports whether what ran last, well or not, was executed by a GPU.
 func (m *Model) onGPU() bool {
-	if m.run == nil || m.run.report == nil {
+	r := m.newest()
+	if r == nil {
 		return false
 	}
-	name := m.run.report.Backend.Name
+	name := r.report.Backend.Name
 	return name == "cuda" || name == "both"
 }
 
@@ -95,7 +96,7 @@ func (m *Model) watched() (debugkern.Device, bool) {
 		return m.pane.gpu.Selected()
 	}
 	for _, d := range m.gpu.list.Devices {
-		if d.Ordinal == m.run.request.Device {
+		if d.Ordinal == m.newest().request.Device {
 			return d, true
 		}
 	}
@@ -219,7 +220,7 @@ func (m *Model) showGPU() {
 		d.Devices, d.Driver = g.list.Devices, g.list.Driver
 	}
 	if m.onGPU() {
-		d.Active = m.run.request.Device
+		d.Active = m.newest().request.Device
 	}
 	if at, ok := m.watched(); ok && at.Ordinal == g.on {
 		d.Samples = g.samples
@@ -246,7 +247,7 @@ func (m *Model) openGPU() tea.Cmd {
 		m.say("looking for a GPU again")
 		return m.watchGPU()
 	}
-	req := clone(m.req)
+	req := m.nextRequest()
 	req.Device = d.Ordinal
 	if req.Backend == "emu" {
 		req.Backend = "cuda"
@@ -267,9 +268,9 @@ func (m *Model) moveGPU(n int) tea.Cmd {
 
 // deviceText is what the status bar tells of the device: its name, then as much as is known of it now.
 func (m *Model) deviceText() (name, state string) {
-	name = shortDevice(m.run.report.Backend.Device)
+	name = shortDevice(m.newest().report.Backend.Device)
 	g := &m.gpu
-	if !m.onGPU() || g.monitor == nil || len(g.samples) == 0 || g.on != m.run.request.Device {
+	if !m.onGPU() || g.monitor == nil || len(g.samples) == 0 || g.on != m.newest().request.Device {
 		return name, ""
 	}
 	t := g.samples[len(g.samples)-1]

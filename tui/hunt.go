@@ -40,7 +40,7 @@ type foundMsg struct {
 
 // nextBad goes to the next or previous bad cell of the stage, or where it has none, to a guilty stage's first.
 func (m *Model) nextBad(dir int) tea.Cmd {
-	if m.run == nil || m.run.plan == nil {
+	if !m.movable() {
 		return m.nothingYet()
 	}
 	if m.fresh && dir > 0 {
@@ -99,7 +99,7 @@ func (m *Model) launch(find func(context.Context, foundMsg) foundMsg) tea.Cmd {
 
 // searchCells goes to the next or previous cell of the stage that matches.
 func (m *Model) searchCells(match *cell.Match, dir int) tea.Cmd {
-	if m.run == nil || m.run.plan == nil {
+	if !m.movable() {
 		return m.nothingYet()
 	}
 	from, run, set := m.placeOf(m.cursor), m.run, m.pane.tile.Settings()

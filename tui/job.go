@@ -3,7 +3,6 @@ package tui
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -46,7 +45,7 @@ type progressMsg struct {
 	task bool
 }
 
-// ranMsg is a run that ended.
+// ranMsg is a run that ended: well, failed (then err says why), or cancelled.
 type ranMsg struct {
 	gen  int
 	run  *shown
@@ -59,11 +58,12 @@ func (m *Model) start(req debugkern.Request) tea.Cmd {
 	m.job.stop()
 	m.ahead.stop()
 	m.req = req
+	m.fail, m.replaying = nil, replay{}
 	m.job.begin(m.ctx)
 	if m.run == nil {
 		m.showRun()
 	}
-	m.refreshFlags()
+	m.requestChanged()
 	return tea.Batch(runCmd(m.opt, m.job, clone(req)), m.job.listen(), m.changed())
 }
 
@@ -85,13 +85,17 @@ func runCmd(o Options, j job, req debugkern.Request) tea.Cmd {
 		}
 		s := &shown{name: title(req), request: req}
 		var failed *debugkern.Error
+		if errors.As(err, &failed) {
+			s.code = failed.Code
+		}
 		switch {
-		case errors.As(err, &failed) && failed.Report != nil:
+		case failed != nil && failed.Report != nil:
 			s.report = failed.Report
 			s.text = gatherText(o, req, s.report)
 			return ranMsg{gen: j.gen, run: s, err: err}
-		case err != nil:
-			return ranMsg{gen: j.gen, err: err}
+		case err != nil: // it did not come so far that the engine writes a document
+			s.report = &debugkern.Report{Target: req.Target, Verdict: debugkern.Failed, Error: &debugkern.ErrorDoc{Message: err.Error()}}
+			return ranMsg{gen: j.gen, run: s, err: err}
 		}
 		s.run, s.report, s.plan, s.viewer = run, run.Report, run.Plan, o.viewer(run)
 		s.summary = pipe.Summarise(ctx, s.viewer, s.plan)
@@ -148,28 +152,31 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 	case msg.stop:
 		m.say("cancelled; x runs again")
 		return nil
-	case msg.run == nil:
-		m.complain(msg.err.Error())
-		m.showRun()
-		return m.watchSource()
+	case msg.err != nil:
+		return m.failed(msg)
 	}
-	m.run = msg.run
+	m.run, m.fail = msg.run, nil
 	m.versus.comparison = nil
 	m.loaded = tiles{gen: msg.gen}
 	m.who.reset()
 	m.walk.drop()
 	m.place()
 	m.showRun()
-	if msg.err != nil {
-		m.complain(firstLine(msg.err.Error()))
-		return tea.Batch(m.watchGPU(), m.watchSource())
-	}
 	m.tellTrouble()
 	cmd := tea.Batch(m.moved(), m.loadFragments(), m.changed(), m.repin(), m.watchGPU(), m.watchSource(), m.askScene(), m.aimAhead())
 	if m.versus.after == msg.gen {
 		return tea.Batch(cmd, m.compare(""))
 	}
 	return cmd
+}
+
+// failed shows why a request has no run. The run before stays, dimmed and headed, where the failure leaves it room.
+func (m *Model) failed(msg ranMsg) tea.Cmd {
+	m.fail = msg.run
+	m.versus.after = 0
+	m.showRun()
+	m.status = status{text: firstLine(msg.err.Error()), bad: true, cut: true}
+	return tea.Batch(m.watchGPU(), m.watchSource())
 }
 
 // tellTrouble says once what the engine goes on without: a cache that cannot be written to.
@@ -188,9 +195,6 @@ func (m *Model) tellTrouble() {
 func (m *Model) place() {
 	kept := m.restored
 	m.restored, m.fresh = false, false
-	if m.run.plan == nil {
-		return
-	}
 	if c, ok := m.run.firstBad(); ok && !kept {
 		if c != m.cursor {
 			m.past.push(m.cursor)
@@ -240,31 +244,4 @@ func (s *shown) nearest(c debugkern.Cell) debugkern.Cell {
 	c.Row = max(0, min(c.Row, sp.Rows-1))
 	c.Col = max(0, min(c.Col, sp.Cols-1))
 	return c
-}
-
-// usualSchedule is the order of warps that nobody has to ask for.
-const usualSchedule = "in-order:0"
-
-// title names a run in a few words: stage2 USE_CP_ASYNC=0 gate pv p-stale-m partial49 seed 3.
-func title(req debugkern.Request) string {
-	out := req.Target
-	for _, k := range slices.Sorted(maps.Keys(req.Set)) {
-		out += fmt.Sprintf(" %s=%s", k, req.Set[k])
-	}
-	if req.Gate != probes.GateNone {
-		out += " gate " + req.Gate.String()
-	}
-	for _, f := range req.Faults {
-		out += " " + f
-	}
-	if req.Shape != "" {
-		out += " " + req.Shape
-	}
-	if req.Seed != 0 {
-		out += fmt.Sprintf(" seed %d", req.Seed)
-	}
-	if req.Schedule != "" && req.Schedule != usualSchedule {
-		out += " schedule " + req.Schedule
-	}
-	return out
 }

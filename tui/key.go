@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"unicode"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -11,12 +12,23 @@ import (
 // handler acts on a key; arg is the key, or the character after a prefix.
 type handler func(m *Model, arg string) tea.Cmd
 
-// key routes a key: an open prompt or help first, then the table.
+// escapeKey is Esc.
+var escapeKey = tea.KeyPressMsg{Code: tea.KeyEscape}
+
+// key routes a key: an open prompt or help first, then the table. A terminal sends Esc and a key in quick succession as the same
+// bytes as Alt and the key; where Alt with the key means nothing, it was Esc, then the key.
 func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
+	if bare, ok := withoutAlt(msg); ok && !m.means(msg) {
+		return tea.Batch(m.key(escapeKey), m.key(bare))
+	}
 	if _, open := m.pane.prompt.Active(); open {
 		return m.promptKey(msg)
 	}
 	name := msg.String()
+	if b, _, _, ok := m.keys.Match("", name); ok && b.Action == keymap.Cancel && m.pending != "" {
+		m.pending, m.status = "", status{}
+		return nil
+	}
 	b, arg, more, ok := m.keys.Match(m.pending, name)
 	switch {
 	case !ok && m.pending != "":
@@ -33,10 +45,34 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	m.pending = ""
 	m.status = status{}
-	if m.help && m.helpKey(b) {
+	if m.help && !m.small() && m.helpKey(b) {
 		return nil
 	}
 	return m.act(b, arg)
+}
+
+// withoutAlt is a key pressed with Alt, without it; ok is false where Alt is not pressed.
+func withoutAlt(msg tea.KeyPressMsg) (bare tea.KeyPressMsg, ok bool) {
+	if !msg.Mod.Contains(tea.ModAlt) {
+		return msg, false
+	}
+	msg.Mod &^= tea.ModAlt
+	if msg.Text == "" && msg.Mod&^tea.ModShift == 0 && unicode.IsPrint(msg.Code) {
+		msg.Text = string(msg.Code)
+		if msg.ShiftedCode != 0 && msg.Mod.Contains(tea.ModShift) {
+			msg.Text = string(msg.ShiftedCode)
+		}
+	}
+	return msg, true
+}
+
+// means reports whether a key means something where it would go: in an open prompt, or in the table.
+func (m *Model) means(msg tea.KeyPressMsg) bool {
+	if _, open := m.pane.prompt.Active(); open {
+		return keymap.Editing(msg.String()) != keymap.EditInsert
+	}
+	_, _, _, ok := m.keys.Match(m.pending, msg.String())
+	return ok
 }
 
 // act carries out a binding, or says why not.
@@ -78,7 +114,7 @@ func (m *Model) helpKey(b keymap.Binding) bool {
 		m.pane.help.Scroll(m.h / 2)
 	case keymap.PageUp:
 		m.pane.help.Scroll(-m.h / 2)
-	case keymap.Cancel, keymap.Help:
+	case keymap.Cancel, keymap.Help, keymap.Quit: // only the bare screen is left by q
 		m.help = false
 	default:
 		m.help = false
@@ -164,7 +200,7 @@ func acting() map[keymap.Action]handler {
 	return map[keymap.Action]handler{
 		keymap.Open:      (*Model).open,
 		keymap.Toggle:    func(m *Model, _ string) tea.Cmd { return m.toggle() },
-		keymap.Again:     func(m *Model, _ string) tea.Cmd { return m.again(m.req.Backend) },
+		keymap.Again:     func(m *Model, _ string) tea.Cmd { return m.again(m.nextRequest().Backend) },
 		keymap.AgainEmu:  func(m *Model, _ string) tea.Cmd { return m.again("emu") },
 		keymap.Yank:      (*Model).yank,
 		keymap.Edit:      (*Model).edit,
@@ -190,6 +226,7 @@ func (m *Model) cancel(string) tea.Cmd {
 		m.say("cancelled; x runs again")
 		m.showTile()
 		m.showRun()
+		m.requestChanged()
 	case m.walk.busy:
 		m.walk.stop() // what it answers says so
 	case m.task.active:

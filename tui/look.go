@@ -65,7 +65,7 @@ func (m *Model) bound(b cell.Bound) tea.Cmd {
 
 // nextColumns lays what two backends computed side by side, where two did.
 func (m *Model) nextColumns(string) tea.Cmd {
-	if m.run == nil || m.run.plan == nil {
+	if !m.movable() {
 		return m.nothingYet()
 	}
 	if m.run.report.Cross == nil && m.run.pair == nil {
@@ -80,7 +80,7 @@ func (m *Model) nextColumns(string) tea.Cmd {
 
 // crossing reports whether the Tile view shows two backends' tiles: then the next cell is one where they differ.
 func (m *Model) crossing() bool {
-	return m.view == keymap.Tile && m.run != nil && m.run.plan != nil && (m.run.report.Cross != nil || m.run.pair != nil) && m.pane.tile.Settings().Choice != tile.Usual
+	return m.view == keymap.Tile && m.run != nil && (m.run.report.Cross != nil || m.run.pair != nil) && m.pane.tile.Settings().Choice != tile.Usual
 }
 
 func (m *Model) toggleFollow(string) tea.Cmd {

@@ -49,22 +49,25 @@ type Model struct {
 	help   bool
 	follow bool
 
-	req    debugkern.Request
-	job    job
-	run    *shown
-	loaded tiles
-	who    writer
-	hunt   hunt
-	gpu    telemetry
-	race   inquiry
-	file   sourceFile
-	frag   fragments
-	lane   []string // the lane at the cursor, beside a very wide tile
-	task   task
-	ahead  ahead
-	versus versus
-	sweep  sweep
-	walk   walking
+	req       debugkern.Request
+	job       job
+	run       *shown // the last run that ended well; see current
+	fail      *shown // why the request on screen could not run; nil where it has run, or runs
+	replaying replay
+	fader     theme.Fader
+	loaded    tiles
+	who       writer
+	hunt      hunt
+	gpu       telemetry
+	race      inquiry
+	file      sourceFile
+	frag      fragments
+	lane      []string // the lane at the cursor, beside a very wide tile
+	task      task
+	ahead     ahead
+	versus    versus
+	sweep     sweep
+	walk      walking
 
 	cursor  debugkern.Cell
 	fresh   bool // the run put the cursor on its first bad cell and nobody has moved it
@@ -114,24 +117,26 @@ type panes struct {
 	warps  *warps.Pane
 }
 
-// shown is a run on screen.
+// shown is a run with the request that it answers. A run that failed has only request, report and text.
 type shown struct {
-	name    string
+	name    string // a few words: what is at its default is left out
 	request debugkern.Request
 	report  *debugkern.Report
-	plan    *probes.Plan // nil for a run that failed
+	plan    *probes.Plan
 	viewer  debugkern.Viewer
-	run     *debugkern.Run // nil for a run that failed
-	pair    pairing        // it laid over A, nil where it is alone
-	against string         // A's name
+	run     *debugkern.Run
+	pair    pairing // it laid over A, nil where it is alone
+	against string  // A's name
 	summary *pipe.Summary
 	text    func(file string) []string // the target's source, for a run that failed
+	code    debugkern.Code             // of a run that failed
 }
 
 // status is the line at the bottom.
 type status struct {
 	text string
 	bad  bool
+	cut  bool // the whole of it stands elsewhere on the screen
 }
 
 // New makes the model. Nothing slow happens before its first View.

@@ -65,7 +65,7 @@ func (m *Model) edge(rows, cols int) tea.Cmd {
 	const far = 1 << 20
 	switch m.focused() {
 	case partTimeline:
-		if m.run == nil || m.run.plan == nil {
+		if !m.movable() {
 			return m.nothingYet()
 		}
 		c := m.cursor

@@ -57,7 +57,7 @@ func (m *Model) repinnedRun(msg pinnedMsg) {
 
 // pin remembers the run on screen as A.
 func (m *Model) pin(string) tea.Cmd {
-	if m.run == nil || m.run.report == nil {
+	if m.run == nil {
 		return m.nothingYet()
 	}
 	m.a = &flags.Pinned{Name: m.run.name, Report: m.run.report}

@@ -161,32 +161,50 @@ func subject(req debugkern.Request) string {
 	return title(req)
 }
 
+// subject is what a diagnosis of the request on screen is about. What a replay changed does not belong to it.
+func (m *Model) subject() string { return subject(m.nextRequest()) }
+
+// shownSubject names what the Races view's findings are of: a diagnosis' request, or the run on screen.
+func (m *Model) shownSubject() string {
+	if m.diagnosing() || m.run == nil {
+		return title(m.req)
+	}
+	return title(m.run.request)
+}
+
+// diagnosing reports whether the Races view shows a diagnosis of the request on screen: one that is over, or what one has found
+// so far.
+func (m *Model) diagnosing() bool {
+	return m.diagnosed() || m.race.of == m.subject() && (m.race.active || m.race.found != nil)
+}
+
 // showRaces gives the pane what is known: a diagnosis of what runs now, or the findings of the run.
 func (m *Model) showRaces() {
 	label := func(a keymap.Action) string { return m.keys.Label(a) }
 	d := races.Data{Source: m.sourceOf}
 	q := &m.race
 	key := label(keymap.Diff)
+	whole := m.outcome()
 	switch {
 	case m.diagnosed():
 		d.Story, d.Findings, d.Causes, d.Barriers, d.Diagnosed = q.doc.Story, q.doc.Findings, q.doc.Causes, q.doc.Barriers, true
-	case q.of == subject(m.req) && (q.active || q.found != nil):
+	case m.diagnosing():
 		d.Findings, d.Causes = q.found, q.causes
 		d.Hint = "The diagnosis is under way: findings stand below as they are found, causes when they are proven."
 		if !q.active {
 			d.Hint = "The diagnosis was cancelled; what it had found stands below. " + key + " starts it again."
 		}
-	case m.run == nil || m.run.report == nil:
+	case m.run == nil:
 		d.Hint = "Nothing has run yet."
-	case m.run.plan == nil && m.onGPU():
-		d.Hint = fmt.Sprintf("%s. %s diagnoses on the emulator, which can show where.", failureText(m.run.report), key)
-	case m.run.plan == nil:
-		d.Hint = failureText(m.run.report)
 	default:
-		d.Findings = m.run.report.Findings
+		d.Findings = whole.Report().Findings
 		d.Hint = fmt.Sprintf("%s diagnoses: every checker, several schedules, causes with their proof. The run itself was watched for bad accesses, barriers and what was never written, not for races.", key)
 	}
-	m.pane.pipe.SetCauses(d.Causes, d.Diagnosed)
+	if whole.Previous() { // causes are of the request on screen, and the run is not
+		m.pane.pipe.SetCauses(nil, false)
+	} else {
+		m.pane.pipe.SetCauses(d.Causes, d.Diagnosed)
+	}
 	q.shown = d.Findings
 	m.pane.races.SetData(d)
 	m.showLook()
@@ -223,7 +241,7 @@ func (m *Model) lookOf(key string) *races.Look {
 
 // lookKey is the key of what the cursor is on: a finding, a cause without one, a synchronisation; "" for none of them.
 func (m *Model) lookKey() string {
-	of := title(m.req) + " "
+	of := m.shownSubject() + " "
 	if f := m.selected(); f != nil {
 		return of + fmt.Sprint(f.Kind, f.Variable, f.Index, f.Block, f.KVTile, f.Warps, " ", f.Message)
 	}

@@ -69,7 +69,7 @@ func (m *Model) openFinding() tea.Cmd {
 	block, kv, at := m.cursor.Block, -1, m.underCursor()
 	if f := m.selected(); f != nil {
 		block, kv = f.Block, f.KVTile
-		if sc := m.lookOf(m.lookKey()).Scene; sc != nil && sc.Pair[0] >= 0 && m.run != nil && m.run.viewer != nil && slices.Contains(m.run.viewer.Blocks(), block) {
+		if sc := m.lookOf(m.lookKey()).Scene; sc != nil && sc.Pair[0] >= 0 && m.run != nil && slices.Contains(m.run.viewer.Blocks(), block) {
 			return m.openConflict(sc)
 		}
 	} else if c := m.pane.races.Cause(); c != nil {
@@ -111,7 +111,7 @@ func (m *Model) openConflict(sc *debugkern.Scene) tea.Cmd {
 
 // findingTile opens the Tile view where the finding, or its cause, shows.
 func (m *Model) findingTile() tea.Cmd {
-	if m.run == nil || m.run.plan == nil {
+	if !m.movable() {
 		return m.nothingYet()
 	}
 	c := m.cursor
@@ -197,7 +197,7 @@ func (m *Model) whatIf() tea.Cmd {
 	}
 }
 
-// replay runs again under the schedule that changes most.
+// replay runs once under the schedule that changes most; the run after it is under the schedule that stood before.
 func (m *Model) replay() tea.Cmd {
 	if !m.diagnosed() {
 		m.say(fmt.Sprintf("schedules are explored by a diagnosis: %s starts it", m.keys.Label(keymap.Diff)))
@@ -208,9 +208,15 @@ func (m *Model) replay() tea.Cmd {
 		m.say(fmt.Sprintf("no schedule of %d changed the output: nothing to replay", tried))
 		return nil
 	}
-	req := clone(m.req)
+	req := m.nextRequest()
+	was := replay{true, req.Schedule, req.Backend}
 	req.Schedule, req.Backend = worst, "emu"
-	return m.choose(req, "replaying schedule "+worst)
+	cmd := m.choose(req, fmt.Sprintf("replaying schedule %s once; the next run is %s again", worst, normal(m.nextRequest()).Schedule))
+	if cmd != nil {
+		m.replaying = was
+		m.requestChanged()
+	}
+	return cmd
 }
 
 // worst is the schedule that changes most for the finding under the cursor, else for any.

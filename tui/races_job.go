@@ -13,7 +13,7 @@ import (
 )
 
 // diagnosed reports whether the diagnosis on screen is of what runs now.
-func (m *Model) diagnosed() bool { return m.race.doc != nil && m.race.of == subject(m.req) }
+func (m *Model) diagnosed() bool { return m.race.doc != nil && m.race.of == m.subject() }
 
 // diagnose starts a diagnosis of the request on screen.
 func (m *Model) diagnose() tea.Cmd {
@@ -24,13 +24,14 @@ func (m *Model) diagnose() tea.Cmd {
 	m.race.stop()
 	ctx, cancel := context.WithCancel(m.ctx)
 	m.race = inquiry{
-		seq: m.race.seq + 1, active: true, ctx: ctx, cancel: cancel, told: &told{wake: make(chan struct{}, 1)}, of: subject(m.req), looks: map[string]*races.Look{},
+		seq: m.race.seq + 1, active: true, ctx: ctx, cancel: cancel, told: &told{wake: make(chan struct{}, 1)}, of: m.subject(), looks: map[string]*races.Look{},
 	}
 	m.say("diagnosing " + m.race.of)
 	m.showRaces()
-	req, seq, t, who := clone(m.req), m.race.seq, m.race.told, m.opt.races
+	m.applyFocus()
+	req, seq, t, who := m.nextRequest(), m.race.seq, m.race.told, m.opt.races
 	req.Schedule = ""
-	if m.run != nil && m.run.plan == nil && m.onGPU() {
+	if m.fail != nil && m.onGPU() {
 		req.Backend = "emu" // the GPU could not run it; the emulator may show where
 	}
 	run := func() tea.Msg {

@@ -25,12 +25,18 @@ func (m *Model) side() []string {
 	return append(out, facts.View(m.th, "LANE", nil, m.frame.side, rest)...)
 }
 
+// gatesSpeakOf reports whether the last sweep's document is of what the request runs: a variant as it is declared, judged as it
+// would be judged now.
+func (m *Model) gatesSpeakOf(req debugkern.Request) bool {
+	return len(req.Set) == 0 && len(req.Faults) == 0 && req.Gate == 0 && m.gateRow(req.Target, m.sweep.running).Previous == ""
+}
+
 // factLines is the height of the run's figures in the right column.
 const factLines = 12
 
 // facts are the run's figures beside a tile.
 func (m *Model) facts() [][2]string {
-	if m.run == nil || m.run.report == nil {
+	if m.run == nil {
 		return nil
 	}
 	r := m.run.report
@@ -51,7 +57,7 @@ func (m *Model) facts() [][2]string {
 	if x := r.Resources; x != nil {
 		out = append(out, [2]string{"ptxas", fmt.Sprintf("%d regs, %d B shared, %d B spilled", x.Registers, x.SharedBytes, x.SpillStoreBytes)})
 	}
-	if t := m.sweep.docs[m.req.Target]; t != nil {
+	if t := m.gateRow(m.run.request.Target, m.sweep.running).Doc; t != nil && m.gatesSpeakOf(m.run.request) {
 		out = append(out, [2]string{"gates", fmt.Sprintf("PTXAS %s, correct %d/%d, speed %s", t.PTXAS.Verdict, t.Correctness.Passed, t.Correctness.Total, t.Performance.Verdict)})
 	}
 	out = append(out, [2]string{"cost", fmt.Sprintf("%.0f ms run, %.0f ms compare", float64(r.Cost.RunMS), float64(r.Cost.CompareMS))})

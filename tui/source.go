@@ -17,22 +17,26 @@ import (
 
 	"tilescope/tui/cell"
 	"tilescope/tui/keymap"
+	"tilescope/tui/outcome"
 	"tilescope/tui/pane/pipe"
 )
 
 // pipeData is what the Pipe view shows of a run.
-func pipeData(s *shown) pipe.Data {
-	return pipe.Data{Report: s.report, Plan: s.plan, Viewer: s.viewer, Summary: s.summary, Message: failureText(s.report)}
+func pipeData(s *shown, o outcome.Outcome) pipe.Data {
+	return pipe.Data{Run: o, Plan: s.plan, Viewer: s.viewer, Summary: s.summary}
 }
 
 // sourcePlace is the source line that the cursor stands for: its cell's writer, else where the stage first went wrong,
 // else a finding, else the file's beginning.
 func (m *Model) sourcePlace() (file string, line int) {
-	if m.run == nil {
+	if m.fail == nil && m.run == nil {
 		return "", 0
 	}
-	if r, ok := m.pane.fail.Selected(); ok && m.run.plan == nil && r.Line > 0 {
+	if r, ok := m.pane.fail.Selected(); m.fail != nil && ok && r.Line > 0 {
 		return r.File, r.Line
+	}
+	if m.run == nil {
+		return "", 0
 	}
 	if at := m.underCursor(); m.view == keymap.Races && at != nil {
 		return at.File, at.Line
@@ -99,10 +103,10 @@ func (m *Model) yanked() string {
 		return m.pane.gpu.Text()
 	case m.view == keymap.Races:
 		return m.pane.races.Text()
-	case m.run == nil || m.run.report == nil:
-		return ""
 	case m.failing():
 		return m.pane.fail.Text()
+	case m.run == nil:
+		return ""
 	case m.view == keymap.Pipe:
 		return m.pane.pipe.Text()
 	case m.view == keymap.Source:
@@ -156,7 +160,11 @@ func (m *Model) edit(string) tea.Cmd {
 			file, line = f, l
 		}
 	}
-	if file == "" || m.run == nil || m.sourceOf(file) == nil {
+	text := m.sourceOf(file)
+	if m.failing() {
+		text = m.failedText(file)
+	}
+	if file == "" || text == nil {
 		m.say("no source to open yet")
 		return nil
 	}
@@ -168,7 +176,7 @@ func (m *Model) edit(string) tea.Cmd {
 		m.complain("no editor: set $EDITOR")
 		return nil
 	}
-	job := &editJob{paint: m.paint, out: m.opt.Output, editor: editor, name: file, line: max(1, line), text: m.sourceOf(file)}
+	job := &editJob{paint: m.paint, out: m.opt.Output, editor: editor, name: file, line: max(1, line), text: text}
 	if man, _ := m.manifest(); man != nil && man.Dir != "" && filepath.Base(man.SourcePath()) == filepath.Base(file) {
 		job.path = man.SourcePath()
 	}

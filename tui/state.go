@@ -57,7 +57,7 @@ func (m *Model) saveNow() error {
 // remembered is a snapshot of what the next session takes up.
 func (m *Model) remembered() *configs.State {
 	s := &configs.State{
-		Setup: setupOf(m.req), View: strings.ToLower(m.view.String()), Cursor: remember(m.cursor),
+		Setup: setupOf(m.nextRequest()), View: strings.ToLower(m.view.String()), Cursor: remember(m.cursor),
 		Bookmarks: maps.Clone(m.marks), Display: map[string]string{},
 	}
 	if m.pinned != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -12,6 +13,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/gates"
 	"tilescope/tui/keymap"
+	"tilescope/tui/outcome"
 	gatespane "tilescope/tui/pane/gates"
 )
 
@@ -19,11 +21,26 @@ var _ gates.Runner = (*debugkern.Session)(nil)
 
 // sweep is what the Gates view knows: the documents of the variants judged in this session, and the sweep under way.
 type sweep struct {
-	docs    map[string]*gates.TargetDoc
+	docs    map[string]judgement
+	asked   judgement // what the sweep under way judges by; it has no document
+	again   []string  // the variants it has yet to judge
 	now     gates.Progress
 	running bool
 	gen     int // the task's
 	note    string
+}
+
+// judgement is a variant's document with what it was judged by.
+type judgement struct {
+	doc *gates.TargetDoc
+	by  debugkern.Request // backend, builder and device of the request on screen then
+	at  string            // the stamp of a person's own source then
+}
+
+// judgedBy is what a sweep that starts now judges by.
+func (m *Model) judgedBy() judgement {
+	req := m.nextRequest()
+	return judgement{by: normal(debugkern.Request{Backend: req.Backend, Builder: req.Builder, Arch: req.Arch, Device: req.Device}), at: m.file.stamp}
 }
 
 // sweepMsg tells how far a sweep has come.
@@ -85,6 +102,7 @@ func (m *Model) startSweep(targets []string, backend string) tea.Cmd {
 		o.Out = filepath.Join(m.opt.StateDir, "gates", m.sweepName(targets))
 	}
 	m.sweep.gen, m.sweep.running, m.sweep.now, m.sweep.note = m.task.gen, true, gates.Progress{}, ""
+	m.sweep.asked, m.sweep.again = m.judgedBy(), slices.Clone(targets)
 	m.say("judging " + strings.Join(targets, " "))
 	m.showGates()
 	steps, judged := make(chan gates.Progress, 1), make(chan gates.TargetDoc, len(targets))
@@ -157,10 +175,13 @@ func (m *Model) sweeping(msg sweepMsg) tea.Cmd {
 
 func (m *Model) judged(msg judgedMsg) tea.Cmd {
 	if m.sweep.docs == nil {
-		m.sweep.docs = map[string]*gates.TargetDoc{}
+		m.sweep.docs = map[string]judgement{}
 	}
 	if msg.gen == m.sweep.gen {
-		m.sweep.docs[msg.target.Target] = &msg.target
+		done := m.sweep.asked
+		done.doc = &msg.target
+		m.sweep.docs[msg.target.Target] = done
+		m.sweep.again = slices.DeleteFunc(m.sweep.again, func(t string) bool { return t == msg.target.Target })
 		m.showGates()
 	}
 	return listenJudged(msg.gen, msg.from)
@@ -199,14 +220,36 @@ func (m *Model) swept(msg sweptMsg) {
 
 // showGates gives the pane its rows.
 func (m *Model) showGates() {
-	d := gatespane.Data{Current: m.req.Target, Against: m.against(), Now: m.sweep.now, Running: m.sweep.running && m.task.active, Note: m.sweep.note}
+	d := gatespane.Data{Current: m.req.Target, Without: m.besideVariants(), Against: m.against(), Now: m.sweep.now, Running: m.sweep.running && m.task.active, Note: m.sweep.note}
 	if man, _ := m.manifest(); man != nil {
 		d.Kernel = man.Name
 	}
 	for _, t := range m.gateRows() {
-		d.Rows = append(d.Rows, gatespane.Row{Target: t, Doc: m.sweep.docs[t]})
+		d.Rows = append(d.Rows, m.gateRow(t, d.Running))
 	}
 	m.pane.gates.SetData(d)
+}
+
+// gateRow is a variant's row. A document that was judged by something else than what would judge now, or that is being judged
+// again, is of a previous run.
+func (m *Model) gateRow(target string, running bool) gatespane.Row {
+	j, now := m.sweep.docs[target], m.judgedBy()
+	row := gatespane.Row{Target: target, Doc: j.doc}
+	if j.doc != nil && (!same(j.by, now.by) || j.at != now.at || running && slices.Contains(m.sweep.again, target)) {
+		of := j.by
+		of.Target = target
+		row.Previous = outcome.Heading(title(of))
+		if j.at != now.at {
+			row.Previous += ", before the source changed"
+		}
+	}
+	return row
+}
+
+// besideVariants names what the request on screen has on top of a variant: the gates judge variants as they are declared.
+func (m *Model) besideVariants() string {
+	plain := debugkern.Request{Set: m.req.Set, Faults: m.req.Faults, Gate: m.req.Gate}
+	return title(plain)
 }
 
 // openGate is Enter in the Gates view: the case under the cursor, or the variant, in Pipe.
@@ -216,7 +259,7 @@ func (m *Model) openGate() tea.Cmd {
 		m.say("no variant to open")
 		return nil
 	}
-	req := clone(m.req)
+	req := m.nextRequest()
 	req.Target, req.Set, req.Faults, req.Gate, req.Inject = row.Target, nil, nil, 0, ""
 	said := "target " + row.Target
 	if c := m.pane.gates.Case(); c != nil {

@@ -9,6 +9,7 @@ import (
 
 	"tilescope/configs"
 	"tilescope/probes"
+	"tilescope/tui/outcome"
 	"tilescope/tui/pane/flags"
 	"tilescope/tui/pane/rail"
 )
@@ -16,21 +17,43 @@ import (
 // refreshFlags makes the Flags view's list for the request, and the rail's.
 func (m *Model) refreshFlags() {
 	m.showGates()
-	d := flags.Data{Request: title(m.req), A: m.a, Bisection: m.versus.bisection, Comparison: m.versus.comparison, Against: m.versus.name}
+	d := flags.Data{Request: title(m.req), State: m.state(), Run: m.outcome(), A: m.a, Bisection: m.versus.bisection, Comparison: m.versus.comparison, Against: m.versus.name}
 	if m.run != nil {
-		d.Report, d.B = m.run.report, m.run.name
+		d.B = m.run.name
 	}
-	r := rail.Data{Stage: m.cursor.Stage, Report: d.Report, Faults: m.req.Faults}
-	r.Facts = [][2]string{{"target", m.req.Target}, {"shape", shapeName(m.req)}, {"seed", fmt.Sprint(m.req.Seed)}, {"gate", m.req.Gate.String()}}
+	if m.versus.of != "" && (m.versus.of != inFull(m.req) || !m.current()) {
+		d.Compared = outcome.Heading(m.versus.of)
+	}
+	if m.fail != nil {
+		for _, r := range reasons(m.fail.report.Error) {
+			d.Reasons = append(d.Reasons, r.Text)
+		}
+		d.Reasons = append(d.Reasons, m.remedies(m.fail.report.Error)...)
+	}
 	if man, variant := m.manifest(); man != nil {
 		if sel, err := man.Select(variant, m.req.Set, nil, probes.GateNone); err == nil {
 			d.Items = m.items(man, variant, sel)
+		}
+	}
+	m.pane.flags.SetData(d)
+	m.showRail()
+}
+
+// showRail gives the rail the run on screen, with that run's own request: the rail is dimmed with it.
+func (m *Model) showRail() {
+	req := m.req
+	if m.run != nil {
+		req = m.run.request
+	}
+	r := rail.Data{Stage: m.cursor.Stage, Run: m.outcome(), Faults: req.Faults}
+	r.Facts = [][2]string{{"target", req.Target}, {"shape", shapeName(req)}, {"seed", fmt.Sprint(req.Seed)}, {"gate", req.Gate.String()}}
+	if man, variant := m.manifestOf(req.Target); man != nil {
+		if sel, err := man.Select(variant, req.Set, nil, probes.GateNone); err == nil {
 			for _, f := range man.Flags {
 				r.Flags = append(r.Flags, fmt.Sprintf("%s %d", f.Name, sel.Flags[f.Name]))
 			}
 		}
 	}
-	m.pane.flags.SetData(d)
 	m.pane.rail.SetData(r)
 }
 

@@ -3,7 +3,6 @@ package tui
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -56,7 +55,7 @@ type tileMsg struct {
 func (m *Model) loadTile() tea.Cmd {
 	m.showTile()
 	p := m.at()
-	if m.run == nil || m.run.viewer == nil || m.loaded.views[p] != nil || m.loaded.errs[p] != nil {
+	if m.run == nil || m.loaded.views[p] != nil || m.loaded.errs[p] != nil {
 		return nil
 	}
 	if m.loaded.busy && m.loaded.loading == p {
@@ -92,8 +91,6 @@ func (m *Model) showTile() {
 	switch {
 	case m.run == nil:
 		d.Message = m.idle()
-	case m.run.plan == nil:
-		d.Message = failureText(m.run.report)
 	case m.loaded.views[p] != nil:
 		d.View = m.loaded.views[p]
 		d.Stage = m.run.report.Stage(p.Stage.String())
@@ -117,17 +114,6 @@ func (m *Model) idle() string {
 		return m.status.text
 	}
 	return "nothing has run yet: x runs"
-}
-
-func failureText(r *debugkern.Report) string {
-	if r != nil && r.Error != nil {
-		text := fmt.Sprintf("%s failed: %s", r.Error.Stage, r.Error.Message)
-		if s := r.Error.Source; s != nil {
-			text += fmt.Sprintf(" (%s:%d)", s.File, s.Line)
-		}
-		return text
-	}
-	return "the run failed"
 }
 
 // writer is the search for who wrote the cursor's cell: asked for when the cursor rests, superseded when it moves.
@@ -169,7 +155,7 @@ func (m *Model) askWriter() tea.Cmd {
 	m.who.stop()
 	m.who.seq++
 	m.who.loud, m.who.told = false, false
-	if m.view != keymap.Tile && m.view != keymap.Frag || m.run == nil || m.run.viewer == nil {
+	if m.view != keymap.Tile && m.view != keymap.Frag || m.run == nil {
 		return nil
 	}
 	if m.showWriter() && (m.frame.side == 0 || m.view != keymap.Tile) {
@@ -205,7 +191,7 @@ func (m *Model) writerDue(msg writerDueMsg) tea.Cmd {
 }
 
 func (m *Model) fetchWriter() tea.Cmd {
-	if m.run == nil || m.run.viewer == nil {
+	if m.run == nil {
 		return nil
 	}
 	m.who.stop()

@@ -37,12 +37,14 @@ type versus struct {
 	bisection  *debugkern.Bisection
 	comparison *debugkern.Comparison
 	name       string // of A, in the comparison
+	of         string // B's request in full
 	after      int    // the run after whose end A and B are compared; 0 none
 }
 
 // bisectedMsg is a bisection that ended.
 type bisectedMsg struct {
 	gen int
+	of  string // B's request in full
 	doc *debugkern.Bisection
 	err error
 }
@@ -64,7 +66,7 @@ func (m *Model) ends() (a, b debugkern.Request, ok bool) {
 	case m.pinned == nil:
 		m.say("no run is pinned: a pins this one, then switch something")
 		return a, b, false
-	case m.run == nil || m.run.plan == nil:
+	case !m.movable():
 		m.nothingYet()
 		return a, b, false
 	case m.job.active:
@@ -101,7 +103,7 @@ func (m *Model) bisect(string) tea.Cmd {
 	return tea.Batch(func() tea.Msg {
 		defer t.cancel()
 		doc, err := e.Bisect(t.ctx, a, b, "", func(p debugkern.Progress) { latest(t.updates, p) })
-		return bisectedMsg{t.gen, doc, err}
+		return bisectedMsg{t.gen, inFull(b), doc, err}
 	}, t.listen())
 }
 
@@ -121,7 +123,7 @@ func (m *Model) bisected(msg bisectedMsg) {
 	default:
 		m.say("A and B have the same verdict: nothing to bisect")
 	}
-	m.versus.bisection, m.versus.comparison = msg.doc, nil
+	m.versus.bisection, m.versus.comparison, m.versus.of = msg.doc, nil, msg.of
 	m.refreshFlags()
 	if m.view == keymap.Flags {
 		m.focusOn(partAbout)
@@ -175,7 +177,7 @@ func (m *Model) paired(msg pairedMsg) tea.Cmd {
 		m.say("the comparison was of an earlier run")
 		return nil
 	}
-	m.versus.comparison, m.versus.name = msg.doc, msg.name
+	m.versus.comparison, m.versus.name, m.versus.of = msg.doc, msg.name, inFull(m.run.request)
 	m.a = &flags.Pinned{Name: msg.name, Report: msg.report}
 	both := *m.run
 	both.viewer, both.pair, both.against = msg.pair, msg.pair, msg.name
@@ -229,7 +231,7 @@ func (m *Model) runPair(p *debugkern.BisectPair) tea.Cmd {
 	req := clone(m.run.request)
 	a := setupOf(withSpec(req, p.From))
 	m.pinned, m.a, m.repinned = &a, nil, true
-	m.versus = versus{bisection: m.versus.bisection}
+	m.versus = versus{bisection: m.versus.bisection, of: m.versus.of}
 	cmd := m.choose(withSpec(req, p.To), "A is "+title(withSpec(req, p.From))+"; comparing once B has run")
 	if cmd != nil {
 		m.versus.after = m.job.gen

@@ -68,11 +68,27 @@ func (m *Model) screen() []string {
 	lines := make([]string, 0, m.h)
 	lines = append(lines, m.crumbs(), m.tabs())
 	body := m.body()
-	if popup := m.pane.prompt.Popup(m.w, min(10, len(body)-2)); popup != nil {
+	popup := m.pane.prompt.Popup(m.w, min(10, len(body)-2))
+	if popup == nil {
+		popup = m.refusal(len(body) / 2)
+	}
+	if popup != nil {
 		body = append(append([]string{}, body[:len(body)-len(popup)]...), popup...)
 	}
 	lines = append(lines, body...)
 	return append(lines, m.bottom())
+}
+
+// refusal is a refusal in full, above the bottom line, where that line would cut it; nil where it does not.
+func (m *Model) refusal(most int) []string {
+	if _, open := m.pane.prompt.Active(); open || !m.status.bad || m.status.cut || m.th.Width(m.status.text) <= m.statusRoom() {
+		return nil
+	}
+	var lines []string
+	for _, s := range m.th.Wrap(m.status.text, m.w-4) {
+		lines = append(lines, m.th.Line(m.w-2).Space(1).Add(m.th.Error, s).Done())
+	}
+	return m.th.Box("", "", lines, m.w, min(most, len(lines)+2), true)
 }
 
 // card is all that a terminal below 80×24 shows.
@@ -88,7 +104,7 @@ func (m *Model) card() []string {
 	return out
 }
 
-// body is the view.
+// body is the view, or what lies over it.
 func (m *Model) body() []string {
 	if m.help {
 		return m.pane.help.View(m.keys, m.view, m.w, m.frame.body)
@@ -96,6 +112,11 @@ func (m *Model) body() []string {
 	if m.failing() {
 		return m.failureView()
 	}
+	return m.headed(m.viewLines())
+}
+
+// viewLines are the view's, whether or not the run they show answers the request on screen.
+func (m *Model) viewLines() []string {
 	switch m.view {
 	case keymap.GPU:
 		return m.pane.gpu.View()
@@ -138,7 +159,7 @@ func (m *Model) showRun() {
 	if m.run == nil {
 		m.pane.pipe.SetData(pipe.Data{Plan: m.outline(), Message: m.idle()})
 	} else {
-		d := pipeData(m.run)
+		d := pipeData(m.run, m.outcome())
 		d.Hint = fmt.Sprintf("what was captured may be spoilt by it too: %s in view Races says what comes first", m.keys.Label(keymap.Diff))
 		m.pane.pipe.SetData(d)
 	}
@@ -153,7 +174,7 @@ func (m *Model) showRun() {
 
 // showSource opens the kernel's source where no writer points into it yet.
 func (m *Model) showSource() {
-	if m.run == nil || m.run.viewer == nil {
+	if m.run == nil {
 		return
 	}
 	file, line := m.sourcePlace()

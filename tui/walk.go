@@ -144,7 +144,7 @@ func (m *Model) walkTicked(msg walkTickMsg) tea.Cmd {
 // openWalk opens the cursor's block: at the write of the run's first bad cell where the run diverged and the cell lies in
 // it, else at its start.
 func (m *Model) openWalk() tea.Cmd {
-	if m.run == nil || m.run.viewer == nil {
+	if m.run == nil {
 		m.walk.drop()
 		m.walk.said = m.idle()
 		return nil
@@ -275,7 +275,7 @@ func (m *Model) walked(msg walkedMsg) tea.Cmd {
 // followTile has the cursor's kv tile follow the block, so that the Tile view shows the tile that it works on.
 func (m *Model) followTile() tea.Cmd {
 	kv := m.walk.shot.pos.KVTile
-	if !m.follow || kv < 0 || kv == m.cursor.KVTile || m.walk.owner != m.run || m.run == nil || m.run.plan == nil {
+	if !m.follow || kv < 0 || kv == m.cursor.KVTile || m.walk.owner != m.run || m.run == nil {
 		return nil
 	}
 	lo, n := m.run.viewer.Tiles(m.cursor.Block)
@@ -309,7 +309,7 @@ func (m *Model) arrayName() string {
 	if m.walk.array != "" {
 		return m.walk.array
 	}
-	if m.run == nil || m.run.plan == nil {
+	if m.run == nil {
 		return ""
 	}
 	if sp := m.run.plan.Stage(m.cursor.Stage); sp != nil && sp.Array != "" {
@@ -323,7 +323,7 @@ func (m *Model) arrayName() string {
 
 // ofStage reports whether the array on screen holds the cursor's stage, and whether transposed.
 func (m *Model) ofStage() (held, transposed bool) {
-	if m.run == nil || m.run.plan == nil {
+	if m.run == nil {
 		return false, false
 	}
 	sp := m.run.plan.Stage(m.cursor.Stage)

@@ -95,15 +95,24 @@ func (m *Model) breakCommand(arg string) tea.Cmd {
 		m.say("breakpoints: " + strings.Join(all, ", "))
 		return nil
 	}
-	if m.run == nil || m.run.plan == nil {
+	if !m.movable() {
 		return m.nothingYet()
 	}
 	if n, err := strconv.Atoi(arg); err == nil {
 		file, _ := m.pane.code.Cursor()
-		m.setBreak(debugkern.Breakpoint{File: path.Base(file), Line: n})
+		b := debugkern.Breakpoint{File: path.Base(file), Line: n}
+		if len(m.walk.shot.listing) > 0 && !m.hasCode(b) {
+			m.complain(breakText(b) + " has no instruction: choose a line that has")
+			return nil
+		}
+		m.setBreak(b)
 		return nil
 	}
 	if array, row, col, ok := cellOf(arg); ok {
+		if err := m.noSuchCell(array, row, col); err != "" {
+			m.complain(err)
+			return nil
+		}
 		m.setBreak(debugkern.Breakpoint{Array: array, Row: row, Col: col})
 		return nil
 	}
@@ -115,6 +124,22 @@ func (m *Model) breakCommand(arg string) tea.Cmd {
 	}
 	m.complain(fmt.Sprintf("break %q: expected a line, a stage, ARRAY[ROW][COL], list or clear", arg))
 	return nil
+}
+
+// noSuchCell is why a shared array has no such cell, "" where it has.
+func (m *Model) noSuchCell(array string, row, col int) string {
+	for _, a := range m.run.plan.Shared {
+		if a.Name != array {
+			continue
+		}
+		dims := [2]int{1, 1}
+		copy(dims[:], a.Dims)
+		if row >= dims[0] || col >= dims[1] {
+			return fmt.Sprintf("%s has no cell [%d][%d]: it is %d×%d", array, row, col, dims[0], dims[1])
+		}
+		return ""
+	}
+	return fmt.Sprintf("the kernel has no shared array %q", array)
 }
 
 // cellOf reads ARRAY[ROW][COL] or ARRAY[ROW].

@@ -73,7 +73,7 @@ func (m *Model) goToWriter(x *debugkern.Writer) tea.Cmd {
 
 // goToLine is a finding's place in Source: the moment at which the first warp of its block comes to the line in its kv tile.
 func (m *Model) goToLine(file string, line int, block probes.Dim3, kv int) tea.Cmd {
-	if m.run == nil || m.run.viewer == nil {
+	if m.run == nil {
 		return m.nothingYet()
 	}
 	if slices.Contains(m.run.viewer.Blocks(), block) {

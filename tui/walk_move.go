@@ -3,8 +3,11 @@ package tui
 import (
 	"fmt"
 	"path"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
+
+	"tilescope/probes"
 )
 
 // walkMove is hjkl in the Source view.
@@ -32,7 +35,7 @@ func (m *Model) walkMove(rows, cols int) tea.Cmd {
 // followPTX has the source show the line of the instruction under the cursor.
 func (m *Model) followPTX() {
 	r, ok := m.pane.ptx.Current()
-	if !ok || r.Line == 0 || m.run == nil || m.run.viewer == nil {
+	if !ok || r.Line == 0 || m.run == nil {
 		return
 	}
 	if file, _ := m.pane.code.Cursor(); path.Base(file) == path.Base(r.File) {
@@ -70,6 +73,10 @@ func (m *Model) goToShared(row, col int) tea.Cmd {
 
 // chooseArray shows a shared array by name; "stage" goes back to the cursor's stage's.
 func (m *Model) chooseArray(name string) tea.Cmd {
+	if m.run != nil && name != "stage" && !slices.ContainsFunc(m.run.plan.Shared, func(a probes.SharedArray) bool { return a.Name == name }) {
+		m.complain(fmt.Sprintf("the kernel has no shared array %q: Tab lists them", name))
+		return nil
+	}
 	m.walk.array = name
 	if name == "stage" {
 		m.walk.array = ""
@@ -80,7 +87,7 @@ func (m *Model) chooseArray(name string) tea.Cmd {
 
 func (m *Model) arrayNames() []string {
 	out := []string{"stage\tof the stage under the cursor"}
-	if m.run != nil && m.run.plan != nil {
+	if m.run != nil {
 		for _, a := range m.run.plan.Shared {
 			out = append(out, fmt.Sprintf("%s\t%s %v", a.Name, a.DType, a.Dims))
 		}

@@ -123,7 +123,15 @@ func (m *Model) seekWalk(arg string) tea.Cmd {
 		}
 		to = n
 	}
-	return tea.Batch(m.toSource(), m.moveWalk("seeking", func(ctx context.Context, w debugkern.Walk) (debugkern.Position, error) { return w.Seek(ctx, to) }))
+	return tea.Batch(m.toSource(), m.motion("seeking", func(ctx context.Context, w debugkern.Walk) (answer, error) {
+		before := w.Position()
+		p, err := w.Seek(ctx, to)
+		said := standing(before, p)
+		if p.Step < to && to != math.MaxUint64 {
+			said = fmt.Sprintf("there is no step %d: the block ends at step %d", to, p.Step)
+		}
+		return answer{said: said, lane: -1}, err
+	}))
 }
 
 // toSource shows the Source view.

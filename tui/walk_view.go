@@ -302,7 +302,7 @@ func (m *Model) showCode(follow bool) {
 // codeOf is a source file of the run, looked up once.
 func (m *Model) codeOf(file string) []string {
 	s := &m.walk
-	if m.run == nil || m.run.viewer == nil || file == "" {
+	if m.run == nil || file == "" {
 		return nil
 	}
 	if text, ok := s.files[file]; ok && s.filesOf == m.run {

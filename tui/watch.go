@@ -44,7 +44,7 @@ func (m *Model) configured(msg configMsg) tea.Cmd {
 		m.setPalette(msg.config.Palette)
 		said = append(said, "palette "+m.th.Palette)
 	}
-	req, changes := reconfigured(clone(m.req), old, msg.config)
+	req, changes := reconfigured(m.nextRequest(), old, msg.config)
 	said = append(said, changes...)
 	if said == nil {
 		return nil

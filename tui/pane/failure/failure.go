@@ -8,8 +8,10 @@ package failure
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"tilescope/tui/outcome"
 	"tilescope/tui/theme"
 )
 
@@ -42,9 +44,11 @@ const (
 
 // Data is what is shown.
 type Data struct {
-	Stage   string // build, load, launch, run
+	Stage   string // build, load, launch, run; "" where the request did not come so far
+	Of      string // the request
 	Reasons []Reason
-	Hints   []string // what can be done, a line each
+	Hints   []string        // what can be done, a line each
+	Before  outcome.Outcome // the run before, its zero value where there is none
 }
 
 // Pane draws the list.
@@ -92,6 +96,11 @@ func (p *Pane) Hit(y int) bool {
 	}
 	p.at, p.Changed = p.owner[i], true
 	return true
+}
+
+// Located reports whether some reason names a place of a source.
+func (p *Pane) Located() bool {
+	return slices.ContainsFunc(p.data.Reasons, func(r Reason) bool { return r.File != "" })
 }
 
 // Text is the list as plain text, for copying.
@@ -149,6 +158,9 @@ func (p *Pane) title() string {
 			bad++
 		}
 	}
+	if p.data.Stage == "" {
+		return p.Theme.Glyph.Wrong + " NOT RUN"
+	}
 	return fmt.Sprintf("%s %s FAILED: %s", p.Theme.Glyph.Wrong, strings.ToUpper(p.data.Stage), theme.Count(bad, "error"))
 }
 
@@ -185,12 +197,23 @@ func (p *Pane) write(w int) {
 			add(l.Add(body, s).Done(), i)
 		}
 	}
+	rest := func(style theme.Style, text string) {
+		for _, s := range p.Theme.Wrap(text, w-5) {
+			add(p.Theme.Line(w).Space(4).Add(style, s).Done(), -1)
+		}
+	}
+	if p.data.Of != "" {
+		rest(p.Theme.Text, "asked for: "+p.data.Of)
+	}
 	if len(p.data.Hints) > 0 {
 		add(p.Theme.Line(w).Done(), -1)
 	}
 	for _, h := range p.data.Hints {
-		for _, s := range p.Theme.Wrap(h, w-5) {
-			add(p.Theme.Line(w).Space(4).Add(p.Theme.Dim, s).Done(), -1)
-		}
+		rest(p.Theme.Notice, h)
+	}
+	if r := p.data.Before.Report(); r != nil {
+		add(p.Theme.Line(w).Done(), -1)
+		rest(p.Theme.Title, p.data.Before.Heading())
+		rest(p.Theme.Dim, p.Theme.VerdictMark(r.Verdict)+" "+r.Verdict)
 	}
 }

@@ -127,6 +127,9 @@ func (p *Pane) right(w int) []string {
 		}
 	}
 	gap := func() { out = append(out, p.Theme.Line(w).Done()) }
+	if p.data.State == "failed" { // what went wrong comes first
+		out = append(p.runSection(w), p.Theme.Line(w).Done())
+	}
 	if it := p.Selected(); it != nil {
 		say(p.Theme.Title, "%s", it.Name)
 		if it.Help != "" {
@@ -143,10 +146,8 @@ func (p *Pane) right(w int) []string {
 		}
 		gap()
 	}
-	say(p.Theme.Title, "RUN")
-	say(p.Theme.Text, "%s", p.data.Request)
-	if r := p.data.Report; r != nil {
-		p.verdict(r, w, &out)
+	if p.data.State != "failed" {
+		out = append(out, p.runSection(w)...)
 	}
 	gap()
 	if p.data.A == nil {
@@ -175,20 +176,49 @@ func (p *Pane) verdict(r *debugkern.Report, w int, out *[]string) {
 	*out = append(*out, l.Done())
 }
 
+// runSection is the request, how it stands, and the run on screen: that of an earlier request dimmed and headed.
+func (p *Pane) runSection(w int) (out []string) {
+	say := func(style theme.Style, format string, args ...any) { out = p.say(out, w, style, format, args...) }
+	say(p.Theme.Title, "RUN")
+	say(p.Theme.Text, "%s", p.data.Request)
+	switch p.data.State {
+	case "":
+	case "failed":
+		say(p.Theme.Wrong, "%s %s", p.Theme.Glyph.Wrong, p.data.State)
+		for _, reason := range p.data.Reasons {
+			say(p.Theme.Text, "%s", reason)
+		}
+	default:
+		say(p.Theme.Running, "%s", p.data.State)
+	}
+	if r := p.data.Run.Report(); r != nil {
+		var drawn []string
+		p.verdict(r, w, &drawn)
+		if p.data.Run.Previous() {
+			out = append(out, p.Theme.Line(w).Done())
+			say(p.Theme.Title, "%s", p.data.Run.Heading())
+			drawn = p.Theme.Fade(drawn)
+		}
+		out = append(out, drawn...)
+	}
+	return out
+}
+
 // compare lays A beside B, stage by stage.
 func (p *Pane) compare(w int, out *[]string) {
-	a, b := p.data.A.Report, p.data.Report
+	a, b := p.data.A.Report, p.data.Run.Current()
 	half := (w - 5) / 2
 	line := func(name string, sa, sb theme.Style, ta, tb string) {
 		l := p.Theme.Line(w).Space(1).Add(p.Theme.Dim, name).Pad(5)
 		l.Add(sa, p.Theme.Fit(ta, half-1)).Pad(5 + half)
 		*out = append(*out, l.Add(sb, p.Theme.Fit(tb, half-1)).Done())
 	}
-	line("", p.Theme.Title, p.Theme.Title, "A "+p.data.A.Name, "B "+p.data.B)
 	if b == nil {
-		line("", p.Theme.Verdict(a.Verdict), p.Theme.Dim, p.Theme.VerdictMark(a.Verdict)+" "+a.Verdict, "running")
+		line("", p.Theme.Title, p.Theme.Title, "A "+p.data.A.Name, "B "+p.data.Request)
+		line("", p.Theme.Verdict(a.Verdict), p.Theme.Dim, p.Theme.VerdictMark(a.Verdict)+" "+a.Verdict, p.data.State)
 		return
 	}
+	line("", p.Theme.Title, p.Theme.Title, "A "+p.data.A.Name, "B "+p.data.B)
 	line("", p.Theme.Verdict(a.Verdict), p.Theme.Verdict(b.Verdict), p.Theme.VerdictMark(a.Verdict)+" "+a.Verdict, p.Theme.VerdictMark(b.Verdict)+" "+b.Verdict)
 	for i := range a.Stages {
 		sa := &a.Stages[i]

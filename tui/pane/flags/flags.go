@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/tui/outcome"
 	"tilescope/tui/theme"
 )
 
@@ -55,11 +56,14 @@ type Pinned struct {
 // Data is what is shown.
 type Data struct {
 	Items   []Item
-	Request string // what the next run is, in one line
-	Report  *debugkern.Report
+	Request string   // what the next run is, in one line
+	State   string   // of that request while it has no run: running, not run, failed; else ""
+	Reasons []string // why it failed, and what can be done
+	Run     outcome.Outcome
 	A       *Pinned
 	B       string // name of the run on screen
 
+	Compared   string // heading of the two below where they are of an earlier run than the one on screen, else ""
 	Bisection  *debugkern.Bisection
 	Comparison *debugkern.Comparison // of A and B, kernel against kernel
 	Against    string                // A's name in the comparison

@@ -13,16 +13,23 @@ import (
 func (p *Pane) versus(w int, out []string) []string {
 	p.marks = [numSections]int{}
 	if c := p.data.Comparison; c != nil {
-		out = append(out, p.Theme.Line(w).Done())
-		p.marks[Compared] = len(out)
-		out = p.compared(c, w, out)
+		out = p.section(Compared, w, out, p.compared(c, w, nil))
 	}
 	if b := p.data.Bisection; b != nil {
-		out = append(out, p.Theme.Line(w).Done())
-		p.marks[Bisected] = len(out)
-		out = p.bisected(b, w, out)
+		out = p.section(Bisected, w, out, p.bisected(b, w, nil))
 	}
 	return out
+}
+
+// section adds the lines of one section, those of an earlier run dimmed and headed.
+func (p *Pane) section(s Section, w int, out, lines []string) []string {
+	out = append(out, p.Theme.Line(w).Done())
+	p.marks[s] = len(out)
+	if p.data.Compared != "" {
+		out = p.say(out, w, p.Theme.Title, "%s", p.data.Compared)
+		lines = p.Theme.Fade(lines)
+	}
+	return append(out, lines...)
 }
 
 // say adds a line, or as many as the text takes.

@@ -18,6 +18,8 @@ import (
 type Row struct {
 	Target string
 	Doc    *gates.TargetDoc // nil: not judged
+	// Previous is the heading of a document of an earlier run, "" for one that answers what would be judged now.
+	Previous string
 }
 
 // Data is what is shown.
@@ -25,6 +27,7 @@ type Data struct {
 	Rows    []Row
 	Kernel  string
 	Current string         // the variant that is run; the cursor begins there
+	Without string         // what the request has on top of a variant: it is not judged; ""
 	Against string         // what speed is compared with, ""
 	Now     gates.Progress // of the sweep under way
 	Running bool

@@ -27,7 +27,11 @@ func (p *Pane) numbers(w, h int) []string {
 	if len(p.facts) > h-2 {
 		note = fmt.Sprintf("%d-%d of %d", p.first+1, min(p.first+h-2, len(p.facts)), len(p.facts))
 	}
-	return p.Theme.Box("NUMBERS "+p.Selected().Target, note, lines, w, h, p.Focus == Numbers)
+	title := "NUMBERS " + p.Selected().Target
+	if was := p.Selected().Previous; was != "" {
+		title, lines = was, p.Theme.Fade(lines)
+	}
+	return p.Theme.Box(title, note, lines, w, h, p.Focus == Numbers)
 }
 
 // explain makes the facts of the selected row.

@@ -19,9 +19,16 @@ func (p *Pane) draw() []string {
 	p.top = theme.Into(p.top, p.sel, th-3, len(p.data.Rows))
 	rows := []string{p.heads(p.W - 2)}
 	for i := p.top; i < min(len(p.data.Rows), p.top+th-3); i++ {
-		rows = append(rows, p.row(i, p.W-2))
+		row := p.row(i, p.W-2)
+		if p.data.Rows[i].Previous != "" {
+			row = p.Theme.Fade([]string{row})[0]
+		}
+		rows = append(rows, row)
 	}
 	title := "GATES " + p.data.Kernel
+	if p.data.Without != "" {
+		title += " without " + p.data.Without
+	}
 	if p.data.Against != "" {
 		title += " against " + p.data.Against
 	}

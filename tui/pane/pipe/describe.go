@@ -61,7 +61,7 @@ func (p *Pane) describe(w int) []entry {
 			name = ""
 		}
 	}
-	r := p.data.Report
+	r := p.data.Run.Report()
 	if r == nil {
 		return nil
 	}

@@ -75,7 +75,7 @@ func (p *Pane) note() string {
 // what was captured of it, and what went wrong with memory or order may have spoilt that as well: so it stands in front.
 func (p *Pane) verdictLine(w int) string {
 	l := p.Theme.Line(w)
-	r := p.data.Report
+	r := p.data.Run.Report()
 	if r == nil {
 		return l.Add(p.Theme.Dim, " "+p.data.Message).Done()
 	}

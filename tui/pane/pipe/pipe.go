@@ -14,12 +14,13 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
 	"tilescope/probes"
+	"tilescope/tui/outcome"
 	"tilescope/tui/theme"
 )
 
 // Data is one run.
 type Data struct {
-	Report  *debugkern.Report
+	Run     outcome.Outcome
 	Plan    *probes.Plan
 	Viewer  debugkern.Viewer
 	Summary *Summary
@@ -82,8 +83,8 @@ func (p *Pane) SetData(d Data) {
 		for i := range d.Plan.Stages {
 			sp := &d.Plan.Stages[i]
 			r := row{plan: sp}
-			if d.Report != nil {
-				r.doc = d.Report.Stage(sp.Stage.String())
+			if report := d.Run.Report(); report != nil {
+				r.doc = report.Stage(sp.Stage.String())
 			}
 			p.rows = append(p.rows, r)
 		}

@@ -11,14 +11,15 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/probes"
+	"tilescope/tui/outcome"
 	"tilescope/tui/theme"
 )
 
 // Data is what is shown.
 type Data struct {
-	Report *debugkern.Report
+	Run    outcome.Outcome
 	Stage  probes.Stage // under the cursor
-	Facts  [][2]string  // name and value, such as shape and seed
+	Facts  [][2]string  // of the run: name and value, such as shape and seed
 	Flags  []string     // as NAME VALUE
 	Faults []string
 }
@@ -44,7 +45,7 @@ func (p *Pane) SetStage(s probes.Stage) {
 
 // Hit is the stage drawn on line y.
 func (p *Pane) Hit(y int) (probes.Stage, bool) {
-	if r := p.data.Report; r != nil && y >= 1 && y <= len(r.Stages) {
+	if r := p.data.Run.Report(); r != nil && y >= 1 && y <= len(r.Stages) {
 		return probes.ParseStage(r.Stages[y-1].Name)
 	}
 	return 0, false
@@ -56,7 +57,7 @@ func (p *Pane) View() []string { return p.Draw(p.draw) }
 func (p *Pane) draw() []string {
 	w := p.W - 2
 	var out []string
-	if r := p.data.Report; r != nil {
+	if r := p.data.Run.Report(); r != nil {
 		for i := range r.Stages {
 			out = append(out, p.stage(&r.Stages[i], w))
 		}

@@ -1,0 +1,282 @@
+package tui
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/gates"
+	"tilescope/probes"
+	"tilescope/tui/keymap"
+	"tilescope/tui/outcome"
+)
+
+const wasFaulty = "previous run: stage2 p-stale-m validation seed 0"
+
+// verdictWords are what an undimmed screen may not say while the only verdict is an earlier run's. ✓build is progress.
+var verdictWords = []string{"DIVERGE", "diverge", "guilty", "tainted", "✗24", "✗ wrong", "> bound", "uninitialised"}
+
+// unmarked are the lines of the body on which a verdict stands in another style than the dim one.
+func unmarked(d *driver) []string {
+	dim := string(d.m.th.Dim)
+	var out []string
+	for _, line := range d.m.screen()[topLines : d.m.h-bottomLines] {
+		for _, part := range strings.Split(line, "\x1b[0m") {
+			for _, styled := range styledParts(part) {
+				if strings.HasPrefix(styled, strings.TrimPrefix(dim, "\x1b[0")) {
+					continue
+				}
+				for _, w := range verdictWords {
+					if strings.Contains(ansi.Strip(styled), w) && !strings.Contains(styled, "previous run:") {
+						out = append(out, w+" in "+ansi.Strip(line))
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// styledParts splits a line where its style changes; each part begins with what its sequence says after the reset.
+func styledParts(line string) []string { return strings.Split(line, "\x1b[0") }
+
+var colourLook = Look{Profile: colorprofile.TrueColor}
+
+// errNoCompiler is what an engine answers that has no compiler for what is not in the archive.
+var errNoCompiler = &debugkern.Error{Code: debugkern.CodeUnavailable, Err: errors.New("sdpa_fp8_stage_c_wmma USE_CP_ASYNC=0 is not in the embedded archive and cannot be built: " +
+	"no NVRTC: looked for libnvrtc.so.12 and libnvrtc.so in .toolchain, $CUDA_HOME/lib64, $CUDA_PATH/lib64, /usr/local/cuda/lib64 and the loader's path; nvcc is not in $PATH either (tilescope doctor says what to install)")}
+
+// TestAnEarlierRunIsDimmedAndHeaded: while another request runs, after it was cancelled, and where it could not run, no view
+// shows a verdict of the run before other than dimmed, below that run's own request.
+func TestAnEarlierRunIsDimmedAndHeaded(t *testing.T) {
+	states := []struct {
+		name  string
+		reach func(d *driver)
+		top   string
+	}{
+		{"under way", func(d *driver) { d.manual = true; d.command("seed 5") }, "running"},
+		{"cancelled", func(d *driver) { d.manual = true; d.command("seed 5").press("esc"); d.manual = false }, "not run"},
+		{"failed", func(d *driver) { d.e.fail = errNoCompiler; d.command("seed 5") }, "✗ failed"},
+	}
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
+		for _, v := range append([]keymap.Scope{keymap.Races}, allViews...) {
+			for _, st := range states {
+				t.Run(fmt.Sprintf("%s/%s/%dx%d", v, st.name, size[0], size[1]), func(t *testing.T) {
+					d := started(t, size[0], size[1], colourLook, withRequest(faulty))
+					d.press(fmt.Sprint(int(v)))
+					st.reach(d)
+					d.manual = true
+					d.press(fmt.Sprint(int(v)))
+					checkMarked(t, d, v)
+					if top := ansi.Strip(d.m.crumbs()); !contains(top, st.top) || !contains(top, "seed 5") {
+						t.Errorf("the top line does not say %q of seed 5: %s", st.top, top)
+					}
+				})
+			}
+		}
+	}
+}
+
+func checkMarked(t *testing.T, d *driver, v keymap.Scope) {
+	t.Helper()
+	fits(t, d, v.String())
+	for _, l := range unmarked(d) {
+		t.Errorf("not dimmed: %s", l)
+	}
+	if v == keymap.GPU || v == keymap.Gates { // they draw nothing of this run
+		return
+	}
+	seen := d.text()
+	for k := range 40 { // a small screen scrolls to it
+		if v != keymap.Flags {
+			break
+		}
+		if k == 0 {
+			d.press("tab")
+		}
+		d.press("j")
+		seen += "\n" + d.text()
+		for _, l := range unmarked(d) {
+			t.Errorf("not dimmed: %s", l)
+		}
+	}
+	if !contains(running(seen, v), wasFaulty) {
+		t.Errorf("nothing says %q:\n%s", wasFaulty, d.text())
+	}
+}
+
+// running is a screen as running text: what is wrapped within borders is joined again. Of Flags it is what stands beside the list.
+func running(screen string, v keymap.Scope) string {
+	var out []string
+	for _, l := range strings.Split(screen, "\n") {
+		if _, about, ok := strings.Cut(l, "││"); ok && v == keymap.Flags {
+			l = about
+		}
+		out = append(out, strings.Fields(strings.Trim(l, "│"))...)
+	}
+	return strings.Join(out, " ")
+}
+
+// TestACurrentRunIsNeitherDimmedNorHeaded is the control: the same screens once the run has ended.
+func TestACurrentRunIsNeitherDimmedNorHeaded(t *testing.T) {
+	for _, v := range []keymap.Scope{keymap.Pipe, keymap.Tile, keymap.Flags, keymap.Races} {
+		d := started(t, 200, 60, colourLook, withRequest(faulty)).press(fmt.Sprint(int(v)))
+		if len(unmarked(d)) == 0 {
+			t.Errorf("%s: a verdict of the request itself is dimmed:\n%s", v, d.text())
+		}
+		if contains(d.text(), "previous run") {
+			t.Errorf("%s: headed as a previous run:\n%s", v, d.text())
+		}
+	}
+}
+
+// TestEveryPartOfARequestMakesItAnother: whatever changes what runs, the verdict of the run before is another request's.
+func TestEveryPartOfARequestMakesItAnother(t *testing.T) {
+	base := debugkern.Request{Target: "stage2"}
+	for name, change := range map[string]func(*debugkern.Request){
+		"target": func(r *debugkern.Request) { r.Target = "stage1" }, "shape": func(r *debugkern.Request) { r.Shape = "small" },
+		"seed": func(r *debugkern.Request) { r.Seed = 3 }, "flag": func(r *debugkern.Request) { r.Set = map[string]string{"A": "1"} },
+		"fault": func(r *debugkern.Request) { r.Faults = []string{"f"} }, "gate": func(r *debugkern.Request) { r.Gate = probes.GatePV },
+		"inject": func(r *debugkern.Request) { r.Inject = "uniform" }, "backend": func(r *debugkern.Request) { r.Backend = "both" },
+		"builder": func(r *debugkern.Request) { r.Builder = "nvrtc" }, "arch": func(r *debugkern.Request) { r.Arch = "sm_90" },
+		"inputs": func(r *debugkern.Request) { r.Inputs = "x.npz" }, "device": func(r *debugkern.Request) { r.Device = 1 },
+		"repeat": func(r *debugkern.Request) { r.Repeat = 5 }, "schedule": func(r *debugkern.Request) { r.Schedule = "random:7" },
+		"blocks": func(r *debugkern.Request) { r.Blocks = "0,0,0" }, "tiles": func(r *debugkern.Request) { r.Tiles = "0-1" },
+		"stages": func(r *debugkern.Request) { r.Stages = "S" }, "check": func(r *debugkern.Request) { r.Check = 1 }, "plain": func(r *debugkern.Request) { r.Plain = true },
+	} {
+		other := clone(base)
+		change(&other)
+		if same(base, other) {
+			t.Errorf("%s: the same request", name)
+		}
+		if name != "target" && len(deviations(other)) != 1 {
+			t.Errorf("%s: the top line would say %v", name, deviations(other))
+		}
+		if inFull(base) == inFull(other) || len(differences(base, other)) != 1 {
+			t.Errorf("%s: both are called %q; they differ in %q", name, inFull(base), differences(base, other))
+		}
+	}
+	usual := debugkern.Request{Target: "stage2", Shape: "validation", Inject: "reference", Backend: "auto", Builder: "auto", Schedule: "in-order:0", Repeat: 10, Set: map[string]string{}, Faults: []string{}}
+	if !same(base, usual) || len(deviations(usual)) != 0 {
+		t.Errorf("defaults written out are another request: %v", deviations(usual))
+	}
+}
+
+// TestAFailureTakesThePane: its whole reason, wrapped, what to do, and how to get back, in every view that would show a run.
+func TestAFailureTakesThePane(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
+		for _, v := range []string{"1", "2", "4", "5", "8"} {
+			d := started(t, size[0], size[1], plainLook).press(v)
+			d.e.fail = errNoCompiler
+			d.command("set USE_CP_ASYNC=0")
+			if v == "4" {
+				d.press("tab")
+			}
+			scope, seen := keymap.Scope(v[0]-'0'), d.text()
+			for range 40 { // what a small pane does not show at once, it scrolls to
+				if v != "4" {
+					break
+				}
+				d.press("j")
+				seen += "\n" + d.text()
+			}
+			text := running(seen, scope)
+			for _, word := range []string{"libnvrtc.so.12", "loader's path", "$PATH", "tilescope doctor", "tilescope kernels", ":revert", "previous run: stage2 validation seed 0"} {
+				if !contains(text, word) {
+					t.Errorf("view %s at %v does not say %q:\n%s", v, size, word, seen)
+				}
+			}
+		}
+	}
+}
+
+// TestRevert goes back to the request of the run that ended well.
+func TestRevert(t *testing.T) {
+	d := started(t, 80, 24, plainLook)
+	d.command("revert").hasStatus("nothing to go back to")
+	d.e.fail = errNoCompiler
+	d.command("set USE_CP_ASYNC=0").press("2", "j", "J", "L", "enter", "n")
+	if d.m.current() || !d.m.failing() {
+		t.Fatal("the failed request counts as run")
+	}
+	d.e.fail = nil
+	d.command("revert")
+	if got := d.last(); !same(got, debugkern.Request{Target: "stage2"}) || !d.m.current() {
+		t.Errorf("ran %+v", got)
+	}
+	if contains(d.text(), "NOT RUN") || contains(d.text(), "previous run") {
+		t.Errorf("still marked:\n%s", d.text())
+	}
+}
+
+// TestAPinnedComparisonIsOfItsRun: A beside B shows no verdict for a B that has not run, and a bisection keeps its heading.
+func TestAPinnedComparisonIsOfItsRun(t *testing.T) {
+	d := started(t, 120, 40, plainLook, withRequest(faulty)).press("4", "a")
+	d.m.versus.bisection, d.m.versus.of = &debugkern.Bisection{Verdict: debugkern.Found}, inFull(d.m.run.request)
+	d.manual = true
+	d.command("seed 9")
+	for _, want := range []string{"B stage2 p-stale-m seed 9", "running", wasFaulty} {
+		if !contains(d.text(), want) {
+			t.Errorf("no %q:\n%s", want, d.text())
+		}
+	}
+	if n := strings.Count(d.text(), wasFaulty); n != 2 { // the verdict's and the bisection's
+		t.Errorf("%d headings:\n%s", n, d.text())
+	}
+}
+
+// TestGatesOfAnotherBackendAreOfAPreviousRun: a sweep's verdicts carry what they were judged by.
+func TestGatesOfAnotherBackendAreOfAPreviousRun(t *testing.T) {
+	d := started(t, 120, 40, plainLook)
+	j := d.m.judgedBy()
+	j.doc = &gates.TargetDoc{Target: "stage2", Verdict: gates.Green}
+	d.m.sweep.docs = map[string]judgement{"stage2": j}
+	d.press("6")
+	d.m.showGates()
+	if contains(d.text(), "previous run") {
+		t.Errorf("a verdict of now is headed:\n%s", d.text())
+	}
+	d.command("backend emu")
+	if !contains(d.text(), "previous run: stage2") {
+		t.Errorf("judged on auto, asked for emu:\n%s", d.text())
+	}
+	d.command("backend auto")
+	if contains(d.text(), "previous run") {
+		t.Errorf("back to auto:\n%s", d.text())
+	}
+	if d.command("fault p-stale-m").press("6"); !contains(d.text(), "without p-stale-m") {
+		t.Errorf("the variant is judged without its fault, unsaid:\n%s", d.text())
+	}
+}
+
+// TestOutcomeKeepsItsRequest: no verdict comes without the request it answers.
+func TestOutcomeKeepsItsRequest(t *testing.T) {
+	r := &debugkern.Report{Verdict: debugkern.Agree}
+	if o := outcome.New("stage2 validation seed 0", r, true); o.Current() != nil || o.Report() != r || o.Heading() != "previous run: stage2 validation seed 0" {
+		t.Errorf("a previous run: %+v", o)
+	}
+	if o := outcome.New("stage2", r, false); o.Current() != r || o.Heading() != "" {
+		t.Errorf("a current run: %+v", o)
+	}
+	if o := (outcome.Outcome{}); o.Previous() || o.Heading() != "" {
+		t.Errorf("no run: %+v", o)
+	}
+}
+
+// TestADiagnosisEndsWithItsSource: once a person's source has changed, what was diagnosed before is of another kernel.
+func TestADiagnosisEndsWithItsSource(t *testing.T) {
+	d := started(t, 80, 24, plainLook, withRaces(&fakeRaces{})).press("5", "d")
+	if !d.m.diagnosed() {
+		t.Fatal("nothing was diagnosed")
+	}
+	d.m.file = sourceFile{path: "k.cu", stamp: "1", last: "2"}
+	d.do(d.m.sourceLooked(sourceMsg{"k.cu", "2"}))
+	if d.m.diagnosing() || contains(d.text(), "STORY") {
+		t.Errorf("the diagnosis of the source before is on screen:\n%s", d.text())
+	}
+}

@@ -1,0 +1,143 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"tilescope/debugkern"
+	"tilescope/probes"
+)
+
+// laden is a request of which nearly everything differs from the default.
+var laden = debugkern.Request{
+	Target: "stage2", Set: map[string]string{"USE_CP_ASYNC": "0"}, Faults: []string{"p-stale-m"}, Gate: probes.GatePV, Inject: "uniform", Shape: "mission", Seed: 7,
+	Schedule: "random:12345", Backend: "emu", Builder: "nvrtc", Arch: "sm_90", Device: 1, Blocks: "0-3,0,0", Plain: true,
+}
+
+// TestWhatChangesARunIsOnTheTopLine: every deviation of the request from the default is there, or counted, at every size and in
+// every state of a run.
+func TestWhatChangesARunIsOnTheTopLine(t *testing.T) {
+	for _, w := range []int{80, 100, 120, 200} {
+		all := deviations(laden)
+		for n := range len(all) + 1 {
+			d := started(t, w, 40, plainLook)
+			req := debugkern.Request{Target: "stage2"}
+			for _, dev := range all[:n] {
+				take(&req, dev.name)
+			}
+			for _, job := range []bool{true, false} {
+				d.m.req, d.m.job.active = req, job
+				if !job {
+					now := *d.m.run
+					now.request = req
+					d.m.run = &now
+				}
+				checkTopLine(t, d, w)
+			}
+		}
+	}
+}
+
+// take gives req one part of laden.
+func take(req *debugkern.Request, name string) {
+	switch name {
+	case "USE_CP_ASYNC":
+		req.Set = laden.Set
+	case "p-stale-m":
+		req.Faults = laden.Faults
+	case "gate":
+		req.Gate = laden.Gate
+	case "inject":
+		req.Inject = laden.Inject
+	case "shape":
+		req.Shape = laden.Shape
+	case "seed":
+		req.Seed = laden.Seed
+	case "schedule":
+		req.Schedule = laden.Schedule
+	case "backend":
+		req.Backend = laden.Backend
+	case "builder":
+		req.Builder = laden.Builder
+	case "arch":
+		req.Arch = laden.Arch
+	case "device":
+		req.Device = laden.Device
+	case "blocks":
+		req.Blocks = laden.Blocks
+	case "plain":
+		req.Plain = laden.Plain
+	default:
+		panic("no part " + name)
+	}
+}
+
+func checkTopLine(t *testing.T, d *driver, w int) {
+	t.Helper()
+	top := ansi.Strip(d.m.crumbs())
+	if d.m.th.Width(top) != w {
+		t.Errorf("%d columns of %d: %s", d.m.th.Width(top), w, top)
+	}
+	missing := 0
+	for _, dev := range deviations(d.m.req) {
+		if !contains(strings.ReplaceAll(top, "●emu", ""), dev.short) {
+			missing++
+		}
+	}
+	counted := 0
+	if _, more, ok := strings.Cut(top, "…+"); ok {
+		fmt.Sscanf(more, "%d", &counted)
+	}
+	if missing != counted {
+		t.Errorf("%d columns: %d of %d not said, %d counted: %s", w, missing, len(deviations(d.m.req)), counted, top)
+	}
+	want := d.m.th.VerdictMark(d.m.run.report.Verdict) + " " + d.m.run.report.Verdict
+	if state := d.m.state(); state != "" {
+		want = state
+	}
+	if !contains(top, want) {
+		t.Errorf("%d columns: the top line does not say %q: %s", w, want, top)
+	}
+}
+
+// TestAReplayEndsWithItsRun: while it is on screen the top line says so; the next run has the schedule and backend from before.
+func TestAReplayEndsWithItsRun(t *testing.T) {
+	next := map[string]func(d *driver) *driver{
+		"again":   func(d *driver) *driver { return d.press("x") },
+		"seed":    func(d *driver) *driver { return d.command("seed 3") },
+		"fault":   func(d *driver) *driver { return d.command("fault p-stale-m") },
+		"gate":    func(d *driver) *driver { return d.command("gate qk") },
+		"shape":   func(d *driver) *driver { return d.command("shape small") },
+		"variant": func(d *driver) *driver { return d.command("variant stage1") },
+	}
+	for name, act := range next {
+		for _, before := range []debugkern.Request{{Target: "stage2"}, {Target: "stage2", Schedule: "reverse:4", Backend: "both"}} {
+			d := started(t, 80, 24, plainLook, withRequest(before), withRaces(&fakeRaces{})).press("5", "d")
+			d.press("p").hasStatus("random:7")
+			if got := d.last(); got.Schedule != "random:7" || got.Backend != "emu" {
+				t.Fatalf("replayed %+v", got)
+			}
+			if top := ansi.Strip(d.m.crumbs()); !contains(top, "replay random:7") || !d.m.current() {
+				t.Errorf("the top line does not say that this is a replay: %s", top)
+			}
+			act(d)
+			if got := d.last(); got.Schedule != before.Schedule || got.Backend != before.Backend {
+				t.Errorf("%s after a replay, %q on %q before: ran %q on %q", name, before.Schedule, before.Backend, got.Schedule, got.Backend)
+			}
+			if top := ansi.Strip(d.m.crumbs()); contains(top, "replay") || contains(top, "random:7") {
+				t.Errorf("%s: the replay is still on the top line: %s", name, top)
+			}
+		}
+	}
+}
+
+// TestAReplayIsNotRemembered: the next session does not begin with its backend.
+func TestAReplayIsNotRemembered(t *testing.T) {
+	d := started(t, 80, 24, plainLook, withRaces(&fakeRaces{})).press("5", "d", "p")
+	if got := d.m.remembered().Backend; got != "" {
+		t.Errorf("backend %q is remembered", got)
+	}
+}
