@@ -2,6 +2,7 @@ package configs
 
 import (
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -140,6 +141,31 @@ func TestSelect(t *testing.T) {
 			if !strings.Contains(err.Error(), w) {
 				t.Errorf("%s: %q lacks %q", x.name, err, w)
 			}
+		}
+	}
+}
+
+// TestCapturePass: which pass of a line a tile is taken at, in words or as a number.
+func TestCapturePass(t *testing.T) {
+	text, err := os.ReadFile("testdata/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range map[string]int{"{line: 3}": 0, "{line: 3, pass: first}": 1, "{line: 3, pass: 4}": 4, "{line: 3, pass: last}": probes.PassLast} {
+		m, err := ParseManifest("full.yaml", []byte(strings.Replace(string(text), "at: {barrier: 2}", "at: "+at, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, s := range m.Stages {
+			if s.Capture.AtLine == 3 {
+				if found = true; s.Capture.Pass != want {
+					t.Errorf("%s: pass %d, want %d", at, s.Capture.Pass, want)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%s: no stage is captured at line 3", at)
 		}
 	}
 }

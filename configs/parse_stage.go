@@ -196,14 +196,17 @@ func (p *manifestParser) captureShared(c *object, st *Stage) {
 	k := &st.Capture
 	k.Kind, k.Shared = probes.CaptureShared, c.ident("shared")
 	c.need("at")
-	if at := c.sub("at", "barrier", "line"); at != nil {
+	if at := c.sub("at", "barrier", "line", "pass"); at != nil {
 		switch {
 		case at.has("barrier") == at.has("line"):
 			c.fail("at", "expected {barrier: N} or {line: L}, one of them")
 		case at.has("barrier"):
-			k.AtBarrier = at.integer("barrier", 1, math.MaxInt32, 1)
+			if k.AtBarrier = at.integer("barrier", 1, math.MaxInt32, 1); at.has("pass") {
+				at.fail("pass", "goes with line only; a barrier is counted already")
+			}
 		default:
 			k.AtLine = at.integer("line", 1, math.MaxInt32, 1)
+			k.Pass = p.pass(at)
 		}
 	}
 	if st.PerTile {
@@ -213,6 +216,23 @@ func (p *manifestParser) captureShared(c *object, st *Stage) {
 		t.need("line")
 		k.TileLine = t.integer("line", 1, math.MaxInt32, 0)
 	}
+}
+
+// pass reads which pass of a line is meant: first, last, or its number from 1; absent gives 0.
+func (p *manifestParser) pass(at *object) int {
+	if !at.has("pass") {
+		return 0
+	}
+	switch n := deref(at.vals["pass"]); {
+	case n.Kind == yaml.ScalarNode && n.Value == "first":
+		return 1
+	case n.Kind == yaml.ScalarNode && n.Value == "last":
+		return probes.PassLast
+	case n.Kind != yaml.ScalarNode || n.Tag != "!!int":
+		at.fail("pass", "expected first, last, or a number from 1 on, found %s", kindOf(n))
+		return 0
+	}
+	return at.integer("pass", 1, math.MaxUint16, 1)
 }
 
 // variants reads flag sets: {FLAG: VALUE, ...}, or {flags: {...}, faults: [...], help: TEXT}.

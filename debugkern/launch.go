@@ -82,7 +82,7 @@ func watch(p *probes.Plan, sp *probes.StagePlan, file string) (target.Watch, err
 		if a.Name == sp.Capture.Shared {
 			return target.Watch{
 				Stage: sp.Stage, Array: a, Transposed: sp.Transposed, Rows: sp.Rows, Cols: sp.Cols, PerTile: sp.PerTile, File: file,
-				AtLine: sp.Capture.AtLine, AtBarrier: sp.Capture.AtBarrier, TileLine: sp.Capture.TileLine,
+				AtLine: sp.Capture.AtLine, Pass: sp.Capture.Pass, AtBarrier: sp.Capture.AtBarrier, TileLine: sp.Capture.TileLine,
 			}, nil
 		}
 	}

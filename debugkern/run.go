@@ -243,6 +243,9 @@ func (e *execution) outputArg() string { return e.r.plan.OutputArg() }
 // launchError makes a fault a failed run with its place.
 func launchError(err error) error {
 	var f *target.Fault
+	if errors.As(err, &f) && f.Kind == "passes" { // the manifest's mistake: nothing is judged
+		return &runError{stage: "run", err: errors.New(f.Msg), source: sourceDoc(f.Source)}
+	}
 	if errors.As(err, &f) {
 		return &runError{stage: "run", err: f, source: sourceDoc(f.Source)}
 	}

@@ -11,7 +11,8 @@ import (
 //	buffer + stage.offset + ((block - lo) linear in n · stage.tiles + kv_tile - stage.tile_lo) · stage.stride
 //
 // and a slot is a 16-byte header followed by the tile, row-major and dense, padded to 16 bytes. The header is written by
-// one thread of the block once the probe is reached, so a slot without it was never reached.
+// one thread of the block once the probe is reached. That says nothing about the other threads: which cells were stored is
+// worked out by the backend (Missing), and a slot without header and without a stored cell was never reached.
 const (
 	controlMagic  = 0x31435354 // "TSC1"
 	slotMagic     = 0x314c5354 // "TSL1"
@@ -67,6 +68,7 @@ type Layout struct {
 	whole   Range // the grid: injection is never partial
 	capture [16]slots
 	inject  [16]slots
+	past    *StagePlan
 	// CaptureBytes and InjectBytes are the sizes of the two buffers.
 	CaptureBytes, InjectBytes uint64
 }
@@ -75,24 +77,52 @@ type Layout struct {
 // gate's injected stages over the whole grid.
 func NewLayout(p *Plan, set StageSet, r Range) *Layout {
 	l := &Layout{Range: r, whole: Range{N: p.Grid, TileN: p.Work.MaxTiles}}
+	l.past = pastStage(p, set, r)
 	for i := range p.Stages {
 		sp := &p.Stages[i]
 		if set.Has(sp.Stage) && sp.Capture.Kind != CaptureOutput {
-			l.capture[sp.Stage] = place(sp, r, &l.CaptureBytes)
+			n := r.TileN
+			if sp == l.past {
+				n++
+			}
+			l.capture[sp.Stage] = place(sp, r, n, &l.CaptureBytes)
 		}
 		if p.Gate.Injected().Has(sp.Stage) {
-			l.inject[sp.Stage] = place(sp, l.whole, &l.InjectBytes)
+			l.inject[sp.Stage] = place(sp, l.whole, l.whole.TileN, &l.InjectBytes)
 		}
 	}
 	return l
 }
 
-func place(sp *StagePlan, r Range, total *uint64) slots {
-	tiles := 1
-	if sp.PerTile {
-		tiles = r.TileN
+// pastStage chooses the stage that gets a slot for the kv tile past the last, so that a loop that runs on is seen: of those that
+// are computed in every kv tile (what is loaded may be loaded ahead), the one with the smallest tiles; nil where the range
+// ends before the last kv tile.
+func pastStage(p *Plan, set StageSet, r Range) *StagePlan {
+	var best *StagePlan
+	if r.TileLo+r.TileN < p.Work.MaxTiles {
+		return nil
 	}
-	bytes := (sp.Rows*sp.Cols*sp.DType.Size() + 15) &^ 15
+	for i := range p.Stages {
+		sp := &p.Stages[i]
+		taken := set.Has(sp.Stage) && sp.Capture.Kind != CaptureOutput && sp.Capture.Kind != CaptureNone
+		if taken && sp.PerTile && sp.Stage > StageV && (best == nil || sp.bytes() < best.bytes()) {
+			best = sp
+		}
+	}
+	return best
+}
+
+func (sp *StagePlan) bytes() int { return sp.Rows * sp.Cols * sp.DType.Size() }
+
+// Past returns the stage that is captured one kv tile past the range's last, so that a loop that does not end there is seen;
+// nil where none is.
+func (l *Layout) Past() *StagePlan { return l.past }
+
+func place(sp *StagePlan, r Range, tiles int, total *uint64) slots {
+	if !sp.PerTile {
+		tiles = 1
+	}
+	bytes := (sp.bytes() + 15) &^ 15
 	s := slots{
 		offset: *total, stride: uint32(SlotHeader + bytes), tiles: uint32(tiles), rows: uint16(sp.Rows),
 		cols: uint16(sp.Cols), elem: uint16(sp.DType.Size()), once: !sp.PerTile, present: true,
@@ -199,11 +229,7 @@ func (s slots) put(buf []byte, r Range, st Stage, block Dim3, kv int, data []byt
 	if want := int(s.rows) * int(s.cols) * int(s.elem); len(data) != want {
 		return fmt.Errorf("stage %s, block %s, kv tile %d: %d bytes for a slot of %d", st, block, kv, len(data), want)
 	}
-	le := binary.LittleEndian
-	le.PutUint32(buf[off:], slotMagic)
-	le.PutUint32(buf[off+4:], uint32(st))
-	le.PutUint32(buf[off+8:], uint32(kv))
-	le.PutUint32(buf[off+12:], uint32(s.rows)<<16|uint32(s.cols))
+	s.head(buf[off:], st, kv)
 	copy(buf[off+SlotHeader:], data)
 	return nil
 }

@@ -9,7 +9,7 @@ func TestLocateInvertsSlot(t *testing.T) {
 		StageS: {Rows: 3, Cols: 5, DType: F16, PerTile: true},
 		StageL: {Rows: 3, Cols: 1, DType: F32},
 	} {
-		l.capture[st] = place(&sp, l.Range, &total)
+		l.capture[st] = place(&sp, l.Range, l.Range.TileN, &total)
 	}
 	for _, want := range []CapturedCell{
 		{Stage: StageS, Block: Dim3{1, 2, 0}, KVTile: 3},

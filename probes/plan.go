@@ -192,11 +192,15 @@ const (
 type Capture struct {
 	Kind      CaptureKind
 	Shared    string // CaptureShared: which array
-	AtLine    int    // when the last warp has passed this line
+	AtLine    int    // when the last warp has passed this line; a line with a block barrier: when that completes
+	Pass      int    // of the line, in a kv tile: from 1, or PassLast; 0: it is passed once
 	AtBarrier int    // or: after N (from 1) block barriers since TileLine was reached
 	TileLine  int    // the kv tile is how often the block has reached this line, less one
 	Output    string // CaptureOutput: which argument
 }
+
+// PassLast is the last time in a kv tile that a line is passed.
+const PassLast = -1
 
 // Quantiser is the host's encoding of the inputs.
 type Quantiser struct {

@@ -8,15 +8,28 @@ type Tile struct {
 	DType      DType
 	Rows, Cols int
 	Data       []byte // little endian, Rows*Cols*DType.Size() bytes; nil where the tile was not reached
+	// Absent marks, row-major, the cells that no thread captured: their bytes are 0 and mean nothing. nil: all were captured.
+	Absent []bool
 }
 
 // NewTile returns a zeroed tile.
 func NewTile(t DType, rows, cols int) Tile {
-	return Tile{t, rows, cols, make([]byte, rows*cols*t.Size())}
+	return Tile{DType: t, Rows: rows, Cols: cols, Data: make([]byte, rows*cols*t.Size())}
 }
 
 // Reached reports whether execution got to the probe that fills this tile.
 func (t Tile) Reached() bool { return t.Data != nil }
+
+// Captured reports whether some thread captured cell (row, col); false for every cell of a tile that was not reached.
+func (t Tile) Captured(row, col int) bool {
+	return t.Data != nil && (t.Absent == nil || !t.Absent[row*t.Cols+col])
+}
+
+// Same reports whether cell (row, col) is the same in two tiles of one type: the same bits, or captured in neither.
+func (t Tile) Same(o Tile, row, col int) bool {
+	a, b := t.Captured(row, col), o.Captured(row, col)
+	return a == b && (!a || t.Bits(row, col) == o.Bits(row, col))
+}
 
 // Bits returns the bit pattern of cell (row, col).
 func (t Tile) Bits(row, col int) uint64 {

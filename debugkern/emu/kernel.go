@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -96,6 +97,7 @@ type outcome struct {
 	err     *target.Fault
 	broken  bool
 	printed []byte
+	missing probes.Missing
 }
 
 // Launch executes the blocks over the cores. Blocks of a kernel that changes global memory by atomics run in order on one,
@@ -176,9 +178,10 @@ func (r *launch) work() {
 		}
 		b.begin(r.ids[i])
 		b.run()
+		b.checkPasses()
 		b.replace.finish()
 		b.end()
-		r.done[i] = outcome{b.finished(), b.found, b.err, b.broken, b.printed}
+		r.done[i] = outcome{b.finished(), b.found, b.err, b.broken, b.printed, b.missing()}
 		if b.err != nil {
 			for {
 				old := r.limit.Load()
@@ -189,6 +192,28 @@ func (r *launch) work() {
 		}
 	}
 }
+
+// missing lists the cells of the block's slots that no thread stored.
+func (b *block) missing() probes.Missing {
+	if b.mem.capture == nil || !b.l.Probe.Layout.Range.Contains(b.id) {
+		return nil
+	}
+	return b.l.Probe.Layout.Missing(b.mem.capture.data, b.id, stores(b.mem.capture.written))
+}
+
+// stores is the written state of the capture buffer, a byte for each of its bytes.
+type stores []byte
+
+// Whole implements probes.Stores.
+func (w stores) Whole(lo, hi uint64, _ int) bool { return allWritten(w[lo:hi]) }
+
+// Untouched implements probes.Stores.
+func (w stores) Untouched(lo, hi uint64) bool {
+	return !slices.ContainsFunc(w[lo:hi], func(v byte) bool { return v != 0 })
+}
+
+// Stored implements probes.Stores.
+func (w stores) Stored(lo, hi uint64) bool { return allWritten(w[lo:hi]) }
 
 // result puts together what the blocks left.
 func (r *launch) result() (*target.Result, *target.Fault) {
@@ -201,8 +226,11 @@ func (r *launch) result() (*target.Result, *target.Fault) {
 		}
 		res.Counts.Add(o.counts)
 		all.merge(&o.found)
-		res.Reached = res.Reached && !o.broken
+		if o.broken {
+			res.Reached, res.Stopped = false, append(res.Stopped, r.ids[i])
+		}
 		res.Printed = append(res.Printed, o.printed...)
+		res.Missing = res.Missing.Merge(o.missing)
 	}
 	res.Findings = all.list(r.l.Grid)
 	for _, a := range r.mem.allocs {

@@ -128,7 +128,7 @@ func (m *memory) argument(p *program, arg *target.Arg, v *ptx.Var, private bool)
 // probe allocates capture and inject buffers and the control block.
 func (m *memory) probe(l *target.Launch, params []*ptx.Var) {
 	lay := l.Probe.Layout
-	m.capture = m.add(&alloc{name: "capture", data: make([]byte, lay.CaptureBytes), capture: true})
+	m.capture = m.add(&alloc{name: "capture", data: make([]byte, lay.CaptureBytes), written: make([]byte, lay.CaptureBytes), capture: true})
 	inject := l.Probe.Inject
 	if inject == nil {
 		inject = make([]byte, lay.InjectBytes)

@@ -93,15 +93,15 @@ type recorder struct {
 	again map[int32]bool
 }
 
-// record executes a block of a launch with nothing replaced, and returns its sites. A block that does not end is known as
+// record executes a block of a launch with nothing replaced, and returns its sites and what its watches saw. A block that does not end is known as
 // far as it came.
-func record(p *program, l *target.Launch, id probes.Dim3, rs []target.Replace, stop *atomic.Bool) ([]site, error) {
+func record(p *program, l *target.Launch, id probes.Dim3, rs []target.Replace, stop *atomic.Bool) ([]site, *watcher, error) {
 	one, probe := *l, *l.Probe
 	probe.Replace = nil
 	one.Probe, one.Only, one.Observe = &probe, []probes.Dim3{id}, nil
 	mem, err := newMemory(p, &one, false)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	b := newBlock(p, &one, mem)
 	b.stop = stop
@@ -112,7 +112,7 @@ func record(p *program, l *target.Launch, id probes.Dim3, rs []target.Replace, s
 	}
 	b.observe(r)
 	b.run()
-	return r.sites, nil
+	return r.sites, b.watch, nil
 }
 
 // Event implements target.Observer.
@@ -192,6 +192,7 @@ func (r *recorder) Interests() target.ClassSet {
 type replacer struct {
 	b     *block
 	sites []site
+	takes map[*target.Watch][]int // by watch and kv tile: how often a tile is captured
 }
 
 // newReplacer returns the observer for a launch's replacements, nil where it has none for the block.
@@ -203,17 +204,24 @@ func newReplacer(b *block) *replacer {
 	r := &replacer{b: b}
 	probed := false
 	for i := range p.Replace {
-		probed = probed || p.Replace[i].Plan.Capture.Kind != probes.CaptureShared
+		c := &p.Replace[i].Plan.Capture
+		probed = probed || c.Kind != probes.CaptureShared || c.Pass == probes.PassLast
 	}
 	if !probed {
 		return r
 	}
-	ss, err := record(b.p, b.l, b.id, p.Replace, b.stop)
+	ss, seen, err := record(b.p, b.l, b.id, p.Replace, b.stop)
 	if err != nil {
 		b.err = &target.Fault{Kind: "replace", Msg: "replace tiles: " + err.Error(), Block: b.id}
 		return r
 	}
 	r.sites = ss
+	if seen != nil {
+		r.takes = map[*target.Watch][]int{}
+		for i := range seen.places {
+			r.takes[seen.places[i].w] = seen.places[i].taken
+		}
+	}
 	return r
 }
 
@@ -296,9 +304,9 @@ func (r *replacer) put(rep *target.Replace, kv int, at func(row, col int) int) {
 	}
 }
 
-// taken replaces a tile that a watch has just captured.
+// taken replaces a tile that a watch has just captured, for the last time where that is what it waits for.
 func (r *replacer) taken(p *watchPlace, kv int) {
-	if r == nil {
+	if r == nil || !p.lastPass(kv, r.takes[p.w]) {
 		return
 	}
 	for i := range r.b.l.Probe.Replace {
@@ -371,7 +379,7 @@ func (k *Kernel) Replaceable(ctx context.Context, l *target.Launch, id probes.Di
 	}
 	var stop atomic.Bool
 	defer context.AfterFunc(ctx, func() { stop.Store(true) })()
-	ss, err := record(k.p, l, id, rs, &stop)
+	ss, _, err := record(k.p, l, id, rs, &stop)
 	if err != nil {
 		return set, err
 	}

@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"math/bits"
 	"path"
 	"slices"
 	"strings"
@@ -20,14 +21,16 @@ type watcher struct {
 // watchPlace is one Watch with what it has seen.
 type watchPlace struct {
 	w        *target.Watch
-	addr     int     // of the array in shared memory
-	tilePC   int32   // the instruction that begins a tile, -1: always tile 0
-	lines    []int32 // instructions of AtLine, ascending
-	tiles    []int   // by warp: how often it came to tilePC
-	tile     int     // of the block: the most of any warp, less one
-	barriers int     // completed since
-	passed   []int   // by warp: the last tile whose AtLine it has passed, plus one
-	taken    int     // the last tile captured, plus one
+	addr     int         // of the array in shared memory
+	tilePC   int32       // the instruction that begins a tile, -1: always tile 0
+	lanes    [][32]int32 // by warp: how often each lane came to tilePC
+	tiles    []int       // by warp: the most of any lane
+	tile     int         // of the block: the most of any warp, less one
+	barriers int         // completed since
+	lines    []int32     // instructions of AtLine, ascending; nil where the line is a barrier
+	line     linePasses
+	done     []int32 // block barriers on AtLine: the line is passed when one of them completes
+	taken    []int   // by tile: how often it was captured
 }
 
 // newWatcher returns the observer for a launch's watches, nil where it has none.
@@ -37,19 +40,22 @@ func newWatcher(b *block) target.Observer {
 		return nil
 	}
 	w := &watcher{b: b}
-	n := len(b.warps)
 	for i := range b.l.Probe.Watch {
-		wa := &b.l.Probe.Watch[i]
+		wa, n := &b.l.Probe.Watch[i], len(b.warps)
 		addr, ok := b.arrayAddr(wa.Array)
 		if !ok {
 			continue
 		}
-		p := watchPlace{w: wa, addr: addr, tilePC: -1, tiles: make([]int, n), passed: make([]int, n)}
+		p := watchPlace{w: wa, addr: addr, tilePC: -1, lanes: make([][32]int32, n), tiles: make([]int, n)}
 		if wa.TileLine > 0 {
 			p.tilePC, p.tile = b.p.lineStart(wa.File, wa.TileLine), -1
 		}
 		if wa.AtLine > 0 {
 			p.lines = b.p.lineOf(wa.File, wa.AtLine)
+			if p.done = b.p.blockBarriers(p.lines); p.done != nil {
+				p.lines, n = nil, 1
+			}
+			p.line = newLinePasses(p.lines, n)
 		}
 		w.places = append(w.places, p)
 	}
@@ -106,9 +112,7 @@ func (w *watcher) Event(e *target.Event) {
 	for i := range w.places {
 		p := &w.places[i]
 		if e.Class == target.ClassBarrierDone {
-			if p.barriers++; p.w.AtLine == 0 && p.barriers == p.w.AtBarrier {
-				w.take(p, max(p.tile, 0))
-			}
+			w.barrierDone(p, e)
 			continue
 		}
 		if e.Class == target.ClassAsyncLand {
@@ -119,51 +123,90 @@ func (w *watcher) Event(e *target.Event) {
 		begins := int32(e.PC) == p.tilePC
 		both := slices.Contains(p.lines, p.tilePC)
 		if begins && both {
-			p.begin(e.Warp)
+			p.begin(e.Warp, e.Mask)
 		}
-		w.line(p, e)
+		if p.lines != nil {
+			p.line.event(e, &p.lanes[e.Warp])
+			w.passed(p)
+		}
 		if begins && !both {
-			p.begin(e.Warp)
+			p.begin(e.Warp, e.Mask)
 		}
 	}
 }
 
-// begin counts a kv tile that a warp has come to.
-func (p *watchPlace) begin(warp int) {
-	if p.tiles[warp]++; p.tiles[warp]-1 > p.tile {
+// begin counts a kv tile that lanes of a warp have come to; lanes that diverged come one after the other.
+func (p *watchPlace) begin(warp int, mask uint32) {
+	for m := mask; m != 0; m &= m - 1 {
+		lane := bits.TrailingZeros32(m) & 31
+		p.lanes[warp][lane]++
+		p.tiles[warp] = max(p.tiles[warp], int(p.lanes[warp][lane]))
+		if p.lines != nil {
+			p.line.lanes[warp][lane] = 0
+		}
+	}
+	if p.tiles[warp]-1 > p.tile {
 		p.tile, p.barriers = p.tiles[warp]-1, 0
 	}
 }
 
-// line notes that a warp has come past the last instruction of the awaited line, and captures when all have.
-func (w *watcher) line(p *watchPlace, e *target.Event) {
-	if len(p.lines) == 0 {
+// barrierDone counts a block barrier, and captures where it is the one that is awaited: then no thread has gone on yet.
+func (w *watcher) barrierDone(p *watchPlace, e *target.Event) {
+	p.barriers++
+	kv := max(p.tile, 0)
+	if p.w.AtLine == 0 && p.barriers == p.w.AtBarrier {
+		w.take(p, kv)
+	}
+	if !slices.Contains(p.done, int32(e.PC)) {
 		return
 	}
-	last := p.lines[len(p.lines)-1]
-	tile := max(p.tiles[e.Warp]-1, 0)
-	if int32(e.PC) > last && p.passed[e.Warp] == -tile-1 {
-		p.passed[e.Warp] = tile + 1
+	if n := p.line.count(0, kv); p.w.Pass == probes.PassLast || n == max(p.w.Pass, 1) {
+		w.take(p, kv)
 	}
-	if int32(e.PC) == last && p.passed[e.Warp] != tile+1 {
-		p.passed[e.Warp] = -tile - 1 // on it
-	}
-	kv := p.taken
-	if p.tilePC < 0 && kv > 0 {
-		return
-	}
-	for i, v := range p.passed {
-		if v < kv+1 && w.b.warps[i].alive != 0 {
+}
+
+// passed captures a tile when all warps that have not exited have passed the line, as often as was asked, or have gone on to
+// the next tile. A last pass is not known for one until the tile ends: each is captured, over the one before.
+func (w *watcher) passed(p *watchPlace) {
+	l := &p.line
+	want := max(p.w.Pass, 1)
+	for {
+		all, beyond, alive := true, p.tilePC >= 0, false
+		for i, warp := range w.b.warps {
+			if warp.alive == 0 {
+				continue
+			}
+			if alive = true; p.tiles[i]-1 > l.kv {
+				continue
+			}
+			all, beyond = all && l.at(i, l.kv) >= want, false
+		}
+		if all && (p.takes(l.kv) == 0 || p.w.Pass == probes.PassLast && l.fresh) && l.most(l.kv) >= want {
+			l.fresh = false
+			w.take(p, l.kv)
+		}
+		if !beyond || !alive {
 			return
 		}
+		l.kv++
 	}
-	p.taken = kv + 1
-	w.take(p, kv)
+}
+
+// takes is how often a tile was captured.
+func (p *watchPlace) takes(kv int) int {
+	if kv >= len(p.taken) {
+		return 0
+	}
+	return p.taken[kv]
 }
 
 // take copies the array into its slot. A kv tile that the layout has no slot for is not captured.
 func (w *watcher) take(p *watchPlace, kv int) {
 	wa := p.w
+	for len(p.taken) <= kv {
+		p.taken = append(p.taken, 0)
+	}
+	p.taken[kv]++
 	if p.tilePC == -2 || !wa.PerTile && kv > 0 { // a stage taken once a block is taken in its first tile
 		return
 	}
@@ -189,6 +232,8 @@ func (w *watcher) take(p *watchPlace, kv int) {
 	}
 	// The slot exists and the data has its size by construction of the layout; a stage declared otherwise stays empty.
 	_ = lay.Put(w.b.mem.capture.data, wa.Stage, w.b.id, kv, data)
+	off, _ := lay.Slot(wa.Stage, w.b.id, kv)
+	fill(w.b.mem.capture.written[off:off+uint64(len(data))], 0xff)
 	w.b.replace.taken(p, kv)
 }
 
@@ -213,8 +258,8 @@ func (w *watcher) clone() *watcher {
 	t.places = append([]watchPlace(nil), w.places...)
 	for i := range t.places {
 		p := &t.places[i]
-		p.tiles = append([]int(nil), p.tiles...)
-		p.passed = append([]int(nil), p.passed...)
+		p.tiles, p.lanes = slices.Clone(p.tiles), slices.Clone(p.lanes)
+		p.line, p.taken = p.line.clone(), slices.Clone(p.taken)
 	}
 	return &t
 }

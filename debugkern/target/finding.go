@@ -76,11 +76,13 @@ type Finding struct {
 	// Remedy is what Missing asks for as edits of the module that was executed, at a place that orders all that the finding
 	// counts; nil where there is no such place, or none is known.
 	Remedy []ptx.Edit
+	// Left: the finding's warps did none of the block's work from KVTile on, so that what goes wrong there may follow from it.
+	Left bool
 }
 
 // Fault ends a launch: something execution cannot go on after.
 type Fault struct {
-	Kind   string // "budget", "unmodelled", "illegal-instruction", "illegal-address", "misaligned", "assert", "trap", "timeout", "died"
+	Kind   string // "budget", "unmodelled", "illegal-instruction", "illegal-address", "misaligned", "assert", "trap", "timeout", "died", "passes"
 	Msg    string
 	Pos    string // file:line:col in the PTX; "" where the backend cannot say where (a GPU)
 	Source *Source

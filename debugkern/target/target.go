@@ -121,7 +121,8 @@ type Watch struct {
 	Rows, Cols int
 	PerTile    bool
 	File       string // base name of the CUDA source the lines are in
-	AtLine     int    // when the last warp has passed it; 0: AtBarrier
+	AtLine     int    // when the last warp has passed it, or the block barrier on it has completed; 0: AtBarrier
+	Pass       int    // of AtLine, in a kv tile: from 1, or probes.PassLast; 0: it is passed once, else the launch is a Fault "passes"
 	AtBarrier  int    // after the N-th block barrier completed since TileLine was last reached
 	TileLine   int    // kv tile: how often the block has reached it, less one; 0: always tile 0
 }
@@ -139,11 +140,13 @@ type Result struct {
 	Outputs   map[string][]byte // by argument name
 	Unwritten map[string]int    // elements of each output never written
 	Capture   []byte            // the capture buffer; nil without a Probe
+	Missing   probes.Missing    // the cells of reached slots that no thread stored, their bytes 0; nil: every reached slot is whole
 	Printed   []byte            // what the kernel printed, by block; nil where the backend does not collect it
 	Findings  []Finding
 	Counts    Counts
 	Elapsed   time.Duration
-	Reached   bool // every block ran to its end (no deadlock or barrier finding cut one short)
+	Reached   bool          // every block ran to its end (no deadlock or barrier finding cut one short)
+	Stopped   []probes.Dim3 // those that did not
 }
 
 // Counts are deterministic costs, summed over blocks.
