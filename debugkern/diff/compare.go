@@ -69,6 +69,8 @@ func (j *Judgement) lay(w *walker, sp *probes.StagePlan, kv int) *TileDiff {
 	d.ValidCols = clamp(sp.ValidCols.At(w.blk.ID, kv), sp.Cols)
 	if got := w.left(s); got.ok {
 		d.Got = slices.Clone(got.m.Data)
+		d.Absent = slices.Clone(got.absent)
+		d.NoLocal = w.notLocal(s)
 	}
 	d.Local, d.LocalBound = d.cut(local.ref), d.cut(local.bound)
 	d.Global, d.GlobalBound = d.cut(global.ref), d.cut(global.bound)
@@ -82,4 +84,16 @@ func (d *TileDiff) cut(m attn.Matrix) []float64 {
 		copy(out[r*d.Cols:r*d.Cols+d.ValidCols], m.Row(r)[:d.ValidCols])
 	}
 	return out
+}
+
+// notLocal marks the cells of the current tile of a stage that are not judged locally, nil for none.
+func (w *walker) notLocal(s probes.Stage) []bool {
+	cells, all := w.unseen(s)
+	if all {
+		cells = make([]bool, len(w.local[s].ref.Data))
+		for i := range cells {
+			cells[i] = true
+		}
+	}
+	return cells
 }

@@ -83,6 +83,7 @@ type StageResult struct {
 	Verdict       Verdict
 	Tiles         int // judged
 	Unreached     int // captured, judged under this gate, but execution did not get there
+	Absent        int // compared cells that were not captured, those of unreached tiles among them: never judged
 	Local, Global Stats
 	FirstBad      *Cell
 	// Rows names the rows that all locally bad cells are in, and whose they are: "rows 8 to 15 of the tile alone (warp 1's, …)";
@@ -106,6 +107,7 @@ type TileVerdict struct {
 	Bad       int32 // cells above their local bound
 	Tainted   int32 // cells above their global bound
 	Cells     int32
+	Absent    int32 // of the cells, those that no thread captured: not judged
 	Nonfinite int32
 	MaxAbs    float64 // largest local error
 }
@@ -154,10 +156,10 @@ func (j *Judgement) index(s probes.Stage, block probes.Dim3, kv int) (int, bool)
 	return b*j.opt.Range.TileN + t, t >= 0 && t < j.opt.Range.TileN
 }
 
-// Diverges reports whether a stage is wrong or tainted, or one that should have been reached was not.
+// Diverges reports whether a stage is wrong or tainted, or a cell that should have been captured was not.
 func (j *Judgement) Diverges() bool {
 	for i := range j.Stages {
-		if s := &j.Stages[i]; s.Verdict >= Tainted || s.Unreached > 0 {
+		if s := &j.Stages[i]; s.Verdict >= Tainted || s.Unreached > 0 || s.Absent > 0 {
 			return true
 		}
 	}
@@ -172,6 +174,8 @@ type TileDiff struct {
 	Got                     []float64
 	Local, Global, Mirrored []float64
 	LocalBound, GlobalBound []float64
+	Absent                  []bool // cells that no thread captured, nil: none; they are not judged
+	NoLocal                 []bool // cells not judged locally, for what they are computed from was not captured; nil: none
 	Verdict                 TileVerdict
 }
 

@@ -337,11 +337,12 @@ func (sc *scene) open(kv int) {
 	sc.cols = clamp(sc.sp.ValidCols.At(sc.blk.ID, kv), sc.got.Cols)
 	sc.bad, sc.halved = sc.bad[:0], false
 	v := &view{dtype: sc.sp.DType, local: true}
+	skip := union(sc.left(sc.s).absent, sc.notLocal(sc.s))
 	for r := range sc.rows {
 		for c := range sc.cols {
 			i := r*sc.stride + c
 			g, ref, bound := sc.got.Data[i], sc.e.ref.Data[i], sc.e.bound.Data[i]
-			if math.Abs(g-ref) <= bound {
+			if math.Abs(g-ref) <= bound || skip != nil && skip[i] {
 				continue
 			}
 			if isBad, _ := judgeOdd(v, g, ref, bound); isBad {

@@ -57,6 +57,7 @@ type judge struct {
 	global    [probes.NumStages]tally
 	tiles     [probes.NumStages]int
 	unreached [probes.NumStages]int
+	absent    [probes.NumStages]int // compared cells that were not captured
 }
 
 // walkAll judges all blocks of the range, several at a time.
@@ -110,6 +111,7 @@ func (j *judge) merge(o *judge) {
 		j.global[s].merge(&o.global[s])
 		j.tiles[s] += o.tiles[s]
 		j.unreached[s] += o.unreached[s]
+		j.absent[s] += o.absent[s]
 	}
 }
 
@@ -147,23 +149,28 @@ func (j *judge) stage(s probes.Stage, kv int) {
 	if sp == nil || !j.opt.Stages.Has(s) || !w.plan.Gate.Judged().Has(s) {
 		return
 	}
-	if !w.left(s).ok {
+	own := w.left(s)
+	id := w.blk.ID
+	if !own.ok {
 		j.unreached[s]++
+		j.absent[s] += clamp(sp.ValidRows.At(id, kv), sp.Rows) * clamp(sp.ValidCols.At(id, kv), sp.Cols)
 		return
 	}
 	v := w.view(sp, kv)
 	j.tiles[s]++
 	verdict := TileVerdict{Verdict: OK, Cells: int32(v.rows * v.cols)}
-	v.local = true
-	local := w.estimateOf(s)
+	if own.absent != nil {
+		verdict.Absent = int32(own.count)
+		j.absent[s] += own.count
+	}
 	l, g := &j.local[s], &j.global[s]
-	verdict.Bad, verdict.Nonfinite, verdict.MaxAbs = l.compare(v, local)
-	l.MaxULP = l.ulps(v, local)
+	if unseen, all := w.unseen(s); !all {
+		v.local = true
+		verdict.Bad, verdict.Nonfinite, verdict.MaxAbs = l.judge(v, w.estimateOf(s), union(own.absent, unseen), true)
+	}
 	v.local = false
-	verdict.Tainted, _, _ = g.compare(v, w.global[s])
-	if s > probes.StageV {
-		g.MaxULP = g.ulps(v, w.global[s])
-	} else {
+	verdict.Tainted, _, _ = g.judge(v, w.global[s], own.absent, s > probes.StageV)
+	if s <= probes.StageV {
 		g.MaxULP = l.MaxULP // Q, K and V have one estimate for both
 	}
 	switch {
@@ -172,9 +179,26 @@ func (j *judge) stage(s probes.Stage, kv int) {
 	case verdict.Tainted > 0:
 		verdict.Verdict = Tainted
 	}
-	if i, ok := j.index(s, w.blk.ID, kv); ok {
+	if i, ok := j.index(s, id, kv); ok {
 		j.Judgement.tiles[s][i] = verdict
 	}
+}
+
+// judge compares a tile with an estimate, but for the cells in skip, and returns what compare does.
+func (t *tally) judge(v *view, e *estimate, skip []bool, ulps bool) (bad, nonfinite int32, top float64) {
+	cells := v.rows * v.cols
+	left := cells
+	if skip != nil {
+		if v, e, left = without(v, e, skip); left == 0 {
+			return 0, 0, 0
+		}
+	}
+	bad, nonfinite, top = t.compare(v, e)
+	t.Cells -= cells - left
+	if ulps {
+		t.MaxULP = t.ulps(v, e)
+	}
+	return bad, nonfinite, top
 }
 
 // view prepares the comparison of the current tile of a stage.
@@ -195,7 +219,7 @@ func clamp(v, most int) int { return min(max(v, 0), most) }
 func (j *Judgement) result(sp *probes.StagePlan, all *judge) StageResult {
 	s := sp.Stage
 	l, g := &all.local[s], &all.global[s]
-	out := StageResult{Stage: s, Tiles: all.tiles[s], Unreached: all.unreached[s], Local: l.Stats, Global: g.Stats}
+	out := StageResult{Stage: s, Tiles: all.tiles[s], Unreached: all.unreached[s], Absent: all.absent[s], Local: l.Stats, Global: g.Stats}
 	out.Local.Bound, out.Local.Error = l.worst.bound, max(l.worst.err, 0)
 	out.Global.Bound, out.Global.Error = g.worst.bound, max(g.worst.err, 0)
 	out.Rows = l.rows.text(sp, j.ref.Plan().Block.Count()/32)

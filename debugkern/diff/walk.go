@@ -17,6 +17,7 @@ type walker struct {
 	plan *probes.Plan
 	src  Source
 	have probes.StageSet // captured
+	rng  probes.Range    // of which blocks and kv tiles
 	put  Replaced        // nil: nothing was put in place of a captured tile
 
 	blk *attn.Block
@@ -45,10 +46,12 @@ type walker struct {
 
 // tile is one stage's tile as the kernel left it, widened; ok is false where there is none.
 type tile struct {
-	m   attn.Matrix
-	raw probes.Tile
-	ok  bool
-	buf []float64
+	m      attn.Matrix
+	raw    probes.Tile
+	ok     bool
+	buf    []float64
+	absent []bool // of the compared cells, those that no thread captured; nil: none
+	count  int    // how many
 }
 
 // chain is what the global bounds carry from kv tile to kv tile, in the frame of the exact maximum: a kernel's m differs
@@ -68,7 +71,7 @@ func newWalker(rl *rules, src Source, opt Options) *walker {
 	if w == nil {
 		w = allocateWalker(m, n, d)
 	}
-	w.rules, w.plan, w.src, w.have, w.put = rl, p, src, opt.Stages, opt.Replaced
+	w.rules, w.plan, w.src, w.have, w.put, w.rng = rl, p, src, opt.Stages, opt.Replaced, opt.Range
 	return w
 }
 
@@ -128,10 +131,10 @@ func (w *walker) forget() {
 	w.rules, w.plan, w.src, w.put, w.blk = nil, nil, nil, nil, nil
 	for s := range w.own {
 		for _, t := range []*tile{&w.own[s], &w.was[s], &w.taken[s]} {
-			t.m, t.raw, t.ok = attn.Matrix{}, probes.Tile{}, false
+			t.m, t.raw, t.ok, t.absent = attn.Matrix{}, probes.Tile{}, false, nil
 		}
 	}
-	w.late.m, w.late.raw, w.late.ok = attn.Matrix{}, probes.Tile{}, false
+	w.late.m, w.late.raw, w.late.ok, w.late.absent = attn.Matrix{}, probes.Tile{}, false, nil
 	for s := range w.local { // what is exact is the reference's own
 		w.local[s].ref, w.global[s].ref = w.local[s].room, w.global[s].room
 	}
@@ -178,7 +181,7 @@ func (w *walker) has(s probes.Stage, kv int) bool {
 // load fetches one of the kernel's tiles.
 func (w *walker) load(s probes.Stage, kv int) {
 	x := &w.own[s]
-	x.ok, x.raw, w.taken[s].ok = false, probes.Tile{}, false
+	x.ok, x.raw, x.absent, w.taken[s].ok = false, probes.Tile{}, nil, false
 	if w.given(s) {
 		if w.t < len(w.blk.Tiles) {
 			x.m, x.ok = w.exact(s), true
@@ -193,25 +196,29 @@ func (w *walker) load(s probes.Stage, kv int) {
 		return
 	}
 	if w.put == nil {
-		x.set(raw)
+		w.set(x, raw, s, kv)
 		return
 	}
 	put, ok := w.put(s, w.blk.ID, kv)
 	switch {
 	case !ok:
-		x.set(raw)
+		w.set(x, raw, s, kv)
 	case s == probes.StageM:
-		x.set(raw)
-		w.late.set(put)
+		w.set(x, raw, s, kv)
+		w.set(&w.late, put, s, kv)
 	default:
-		x.set(put)
-		w.taken[s].set(raw)
+		w.set(x, put, s, kv)
+		w.set(&w.taken[s], raw, s, kv)
 	}
 }
 
-func (x *tile) set(raw probes.Tile) {
+// set fills x with a tile of stage s.
+func (w *walker) set(x *tile, raw probes.Tile, s probes.Stage, kv int) {
 	x.buf = attn.Widen(x.buf, raw)
 	x.m, x.raw, x.ok = attn.Matrix{Rows: raw.Rows, Cols: raw.Cols, Data: x.buf}, raw, true
+	if x.absent = nil; raw.Absent != nil {
+		x.absent, x.count = absentIn(raw, w.plan.Stage(s), w.blk.ID, kv)
+	}
 }
 
 // left is the current tile of a stage as the kernel left it.
@@ -320,30 +327,12 @@ func (w *walker) estimateOf(s probes.Stage) *estimate {
 
 // fromOwn reports whether everything a stage is computed from is at hand.
 func (w *walker) fromOwn(s probes.Stage) bool {
-	own := func(need ...probes.Stage) bool {
-		for _, n := range need {
-			if !w.own[n].ok {
-				return false
-			}
+	for _, u := range operands[s] {
+		if !w.operand(u).ok && !(u.before && w.t == 0) {
+			return false
 		}
-		return true
 	}
-	was := func(n probes.Stage) bool { return w.t == 0 || w.was[n].ok }
-	switch s {
-	case probes.StageS:
-		return own(probes.StageQ, probes.StageK)
-	case probes.StageM:
-		return own(probes.StageS) && was(probes.StageM)
-	case probes.StageL:
-		return own(probes.StageS, probes.StageM) && was(probes.StageM) && was(probes.StageL)
-	case probes.StageP:
-		return own(probes.StageS, probes.StageM)
-	case probes.StageU:
-		return own(probes.StageP, probes.StageV, probes.StageM) && was(probes.StageM) && was(probes.StageU)
-	case probes.StageO:
-		return own(probes.StageU, probes.StageL)
-	}
-	return false
+	return operands[s] != nil
 }
 
 func (w *walker) localScores() {
