@@ -76,7 +76,8 @@ func unlike(a, b *probes.StagePlan) string {
 	return ""
 }
 
-// tile compares the cells valid in both. A tile that only one kernel reached differs in every cell.
+// tile compares the cells valid in both. A tile that only one kernel reached differs in every cell, as
+// does a cell that was captured in only one.
 func (d *StageComparison) tile(a, b *runState, pa, pb Place) {
 	x, y := a.Tile(pa.Stage, pa.Block, pa.KVTile), b.Tile(pb.Stage, pb.Block, pb.KVTile)
 	if !x.Reached() && !y.Reached() {
@@ -92,10 +93,10 @@ func (d *StageComparison) tile(a, b *runState, pa, pb Place) {
 				continue
 			}
 			d.First = &DifferingCell{Block: pa.Block, KVTile: documentTile(a, pa), Row: row, Col: col, A: Number(math.NaN()), B: Number(math.NaN())}
-			if x.Reached() {
+			if x.Captured(row, col) {
 				d.First.A, d.First.BitsA = Number(x.At(row, col)), bitsText(x, row, col)
 			}
-			if y.Reached() {
+			if y.Captured(row, col) {
 				d.First.B, d.First.BitsB = Number(y.At(row, col)), bitsText(y, row, col)
 			}
 		}
@@ -120,7 +121,10 @@ func bitsText(t probes.Tile, row, col int) string {
 // cell counts one cell and reports whether it differs.
 func (c *CellStats) cell(x, y probes.Tile, row, col int) bool {
 	c.Cells++
-	if !x.Reached() || !y.Reached() {
+	if a, b := x.Captured(row, col), y.Captured(row, col); !a || !b {
+		if a == b && x.Reached() && y.Reached() {
+			return false // in neither
+		}
 		c.Differing++
 		c.Nonfinite++
 		return true

@@ -57,7 +57,7 @@ func compareTiles(a, b *runState) *CrossDoc {
 				for row := range sp.ValidRows.At(block, kv) {
 					for col := range sp.ValidCols.At(block, kv) {
 						doc.Cells++
-						if x.Reached() != y.Reached() || x.Bits(row, col) != y.Bits(row, col) {
+						if !x.Same(y, row, col) {
 							differing++
 						}
 					}

@@ -51,7 +51,7 @@ func (r *Run) differing(from Cell, dir int, beside func(Place) (probes.Tile, boo
 			i = from.Row*cols + min(from.Col, cols-1) + dir
 		}
 		for ; i >= 0 && i < rows*cols; i += dir {
-			if row, col := i/cols, i%cols; x.Reached() != y.Reached() || x.Bits(row, col) != y.Bits(row, col) {
+			if row, col := i/cols, i%cols; !x.Same(y, row, col) {
 				return Cell{p, row, col}, true
 			}
 		}

@@ -34,6 +34,13 @@ func sameCells(x, y probes.Tile, rows, cols int) bool {
 	if x.Reached() != y.Reached() || !x.Reached() {
 		return x.Reached() == y.Reached()
 	}
+	if x.Absent != nil || y.Absent != nil {
+		for i := range min(rows, x.Rows) * min(cols, x.Cols) {
+			if row, col := i/min(cols, x.Cols), i%min(cols, x.Cols); x.Captured(row, col) != y.Captured(row, col) {
+				return false
+			}
+		}
+	}
 	size := x.DType.Size()
 	for r := range min(rows, x.Rows) {
 		from := r * x.Cols * size

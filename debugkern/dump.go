@@ -49,7 +49,7 @@ func (r *Run) dumpInputs(z *npzWriter) {
 	}
 }
 
-// dumpStage writes tile_X and ref_X [blocks, kv_tiles, rows, cols].
+// dumpStage writes tile_X, captured_X and ref_X [blocks, kv_tiles, rows, cols].
 func (r *Run) dumpStage(ctx context.Context, z *npzWriter, sp *probes.StagePlan) error {
 	tiles := 1
 	if sp.PerTile {
@@ -62,6 +62,12 @@ func (r *Run) dumpStage(ctx context.Context, z *npzWriter, sp *probes.StagePlan)
 		for kv := range tiles {
 			t := r.state.Tile(sp.Stage, b, r.kv(sp, kv))
 			out.Write(clip(t, sp, b, r.kv(sp, kv)))
+		}
+	}
+	out = z.bools("captured_"+sp.Stage.String(), len(blocks), tiles, sp.Rows, sp.Cols)
+	for _, b := range blocks {
+		for kv := range tiles {
+			out.Write(capturedBytes(r.state.Tile(sp.Stage, b, r.kv(sp, kv)), sp))
 		}
 	}
 	out = z.array("ref_"+sp.Stage.String(), probes.F64, len(blocks), tiles, sp.Rows, sp.Cols)
@@ -91,6 +97,17 @@ func (r *Run) kv(sp *probes.StagePlan, i int) int {
 		return 0
 	}
 	return r.Range.TileLo + i
+}
+
+// capturedBytes says of each cell of a tile, 1 or 0, whether it was captured.
+func capturedBytes(t probes.Tile, sp *probes.StagePlan) []byte {
+	out := make([]byte, sp.Rows*sp.Cols)
+	for i := range out {
+		if t.Captured(i/sp.Cols, i%sp.Cols) {
+			out[i] = 1
+		}
+	}
+	return out
 }
 
 // clip returns a tile's bytes with the cells outside the valid range 0; a tile not reached is all 0.

@@ -12,7 +12,7 @@ func findingDocs(fs []target.Finding) []FindingDoc {
 			Kind: string(f.Kind), Severity: string(f.Severity), Message: f.Message, Variable: f.Variable, Index: orEmpty(f.Index),
 			Space: f.Space, Block: f.Block, Warps: orEmpty(f.Warps), Lanes: orEmpty(f.Lanes), KVTile: f.KVTile,
 			Source: sourceDoc(f.Source), Other: sourceDoc(f.Other), Neighbour: f.Neighbour, Consequence: f.Consequence,
-			Count: f.Count, Remedy: f.Remedy,
+			Count: f.Count, Remedy: f.Remedy, Left: f.Left,
 		}
 		if f.Missing != "" {
 			d.Missing = &f.Missing

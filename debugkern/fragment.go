@@ -146,6 +146,12 @@ func (r *resolved) fromFragment(s probes.Stage, t probes.Tile) probes.Tile {
 	for i, c := range cells {
 		copy(out.Data[c*n:(c+1)*n], t.Data[i*n:])
 	}
+	if t.Absent != nil {
+		out.Absent = make([]bool, len(t.Absent))
+		for i, c := range cells {
+			out.Absent[c] = t.Absent[i]
+		}
+	}
 	return out
 }
 

@@ -25,7 +25,12 @@ func (st *runState) Tile(s probes.Stage, block probes.Dim3, kv int) probes.Tile 
 	if st.result.Capture == nil {
 		return probes.Tile{DType: sp.DType, Rows: sp.Rows, Cols: sp.Cols}
 	}
-	return st.r.fromFragment(s, st.r.layout.Tile(st.result.Capture, sp, block, kv))
+	t := st.r.layout.Tile(st.result.Capture, sp, block, kv)
+	if st.result.Missing != nil {
+		off, _ := st.r.layout.Slot(s, block, kv)
+		t.Absent = st.result.Missing[off]
+	}
+	return st.r.fromFragment(s, t)
 }
 
 // outputTile cuts a block's rows out of the output argument [B,H,S,D]. Rows past S do not exist there: they are 0.
@@ -98,7 +103,11 @@ func (e *execution) judge(cross *CrossDoc) (*Run, error) {
 		return nil, err
 	}
 	run.Plain = st.plain
-	rep.Findings = findingDocs(e.unordered(e.findings()))
+	unreached, err := e.unreachedFindings()
+	if err != nil {
+		return nil, err
+	}
+	rep.Findings = findingDocs(e.unordered(append(unreached, e.findings()...)))
 	rep.Resources = resourcesDoc(st.resources)
 	if p := strings.TrimRight(string(st.result.Printed), "\n"); p != "" {
 		rep.Printed = strings.Split(p, "\n")
@@ -133,6 +142,7 @@ func (e *execution) stages(rep *Report, run *Run) {
 		sr := &e.st.judged.Stages[i]
 		doc := StageDoc{
 			Name: sr.Stage.String(), Probe: captureText(e.r.plan.Stage(sr.Stage)), Verdict: sr.Verdict.String(), Tiles: sr.Tiles,
+			NotReached: sr.Unreached, NotCaptured: sr.Absent,
 			Local: statsDoc(sr.Local), Global: statsDoc(sr.Global), Fingerprints: []FingerprintDoc{},
 		}
 		for _, f := range sr.Fingerprints {
@@ -176,7 +186,14 @@ func captureText(sp *probes.StagePlan) string {
 		return "output " + sp.Capture.Output
 	case probes.CaptureShared:
 		if sp.Capture.AtLine > 0 {
-			return fmt.Sprintf("%s at line %d", sp.Capture.Shared, sp.Capture.AtLine)
+			text := fmt.Sprintf("%s at line %d", sp.Capture.Shared, sp.Capture.AtLine)
+			switch n := sp.Capture.Pass; {
+			case n == probes.PassLast:
+				text += ", last pass"
+			case n > 0:
+				text += fmt.Sprintf(", pass %d", n)
+			}
+			return text
 		}
 		return fmt.Sprintf("%s at barrier %d", sp.Capture.Shared, sp.Capture.AtBarrier)
 	}

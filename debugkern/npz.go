@@ -48,6 +48,17 @@ func (w *npzWriter) array(name string, t probes.DType, dims ...int) io.Writer {
 		w.err = fmt.Errorf("%s: type %s has no NumPy equivalent", name, t)
 		return io.Discard
 	}
+	return w.of(name, descr(t), dims...)
+}
+
+// bools starts an array of truth values, a byte each.
+func (w *npzWriter) bools(name string, dims ...int) io.Writer { return w.of(name, "|b1", dims...) }
+
+// of starts an array of a NumPy type.
+func (w *npzWriter) of(name, descr string, dims ...int) io.Writer {
+	if w.err != nil {
+		return io.Discard
+	}
 	shape := make([]string, len(dims))
 	for i, d := range dims {
 		shape[i] = fmt.Sprint(d)
@@ -56,7 +67,7 @@ func (w *npzWriter) array(name string, t probes.DType, dims ...int) io.Writer {
 	if len(dims) == 1 {
 		tail = ","
 	}
-	head := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s%s), }", descr(t), strings.Join(shape, ", "), tail)
+	head := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s%s), }", descr, strings.Join(shape, ", "), tail)
 	const prefix = 10 // magic, version, header length
 	pad := 63 - (prefix+len(head))%64
 	head += strings.Repeat(" ", pad) + "\n"

@@ -8,6 +8,7 @@ import (
 
 	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
@@ -129,6 +130,8 @@ type StageDoc struct {
 	Probe        string           `json:"probe"` // how it was captured
 	Verdict      string           `json:"verdict"`
 	Tiles        int              `json:"tiles"`
+	NotReached   int              `json:"not_reached,omitempty"` // tiles that should have been captured and were not
+	NotCaptured  int              `json:"not_captured"`          // compared cells that no thread captured, those of tiles not reached among them
 	Local        ErrorStats       `json:"local"`
 	Global       ErrorStats       `json:"global"`
 	FirstBad     *BadCell         `json:"first_bad"`
@@ -221,6 +224,7 @@ type FindingDoc struct {
 
 	// Remedy is what Missing asks for, as edits of the module that was executed; nil where none is known.
 	Remedy []ptx.Edit `json:"-"`
+	Left   bool       `json:"-"` // the finding's warps did none of the block's work from KVTile on
 }
 
 // CrossDoc compares two backends on the same PTX.
@@ -295,6 +299,22 @@ func (r *Report) ExitCode() int {
 		}
 	}
 	return 0
+}
+
+// Uncaptured returns the first finding that says why something was not captured, and so comes before any verdict about what
+// was; nil where all was captured.
+func (r *Report) Uncaptured() *FindingDoc {
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Severity == string(target.SeverityError) && Uncaptures(f.Kind) {
+			return f
+		}
+	}
+	return nil
+}
+
+// Uncaptures reports whether a kind of finding says why something was not captured.
+func Uncaptures(kind string) bool {
+	return kind == string(target.LoopEnded) || kind == string(target.NotCaptured)
 }
 
 // Stage returns the stage of that name, or nil.

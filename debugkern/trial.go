@@ -254,7 +254,7 @@ func overlay(t, put probes.Tile, rows, cols int) (probes.Tile, bool) {
 		return probes.Tile{}, false
 	}
 	out := t
-	out.Data = slices.Clone(t.Data)
+	out.Data, out.Absent = slices.Clone(t.Data), nil
 	size := t.DType.Size()
 	for r := range min(rows, t.Rows) {
 		from := r * t.Cols * size

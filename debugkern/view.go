@@ -42,6 +42,7 @@ type TileVerdict struct {
 	Cells     int     // compared cells
 	MaxAbs    float64 // largest local error
 	Nonfinite int
+	Absent    int // compared cells that no thread captured: not judged
 }
 
 // TileView is one tile laid beside its references, row-major, Rows×Cols. Slices are shared and read-only.
@@ -54,6 +55,7 @@ type TileView struct {
 	Local, Global, Mirrored []float64
 	LocalBound, GlobalBound []float64
 	ValidRows, ValidCols    int
+	NoLocal                 []bool // cells that cannot be judged locally: what they are computed from was not captured; nil: none
 	Verdict                 TileVerdict
 
 	// Beside is the same tile as the emulator computed it, where Got is a GPU's and both executed (Crossed); else its Rows
@@ -61,8 +63,13 @@ type TileView struct {
 	Beside probes.Tile
 }
 
-// Valid reports whether a cell is compared.
+// Valid reports whether a cell is one that the kernel has to compute: those are compared, where they were captured.
 func (v *TileView) Valid(row, col int) bool { return row < v.ValidRows && col < v.ValidCols }
+
+// Judged reports whether a valid cell is compared: locally, or else globally.
+func (v *TileView) Judged(row, col int, local bool) bool {
+	return v.Got.Captured(row, col) && !(local && v.NoLocal != nil && v.NoLocal[row*v.Plan.Cols+col])
+}
 
 // Writer is who wrote a cell last before it was captured.
 type Writer struct {

@@ -27,6 +27,7 @@ func (r *Run) Tile(p Place) TileVerdict {
 	v := r.state.judged.Tile(p.Stage, p.Block, p.KVTile)
 	return TileVerdict{
 		Verdict: v.Verdict.String(), Bad: int(v.Bad), Tainted: int(v.Tainted), Cells: int(v.Cells), MaxAbs: v.MaxAbs, Nonfinite: int(v.Nonfinite),
+		Absent: int(v.Absent),
 	}
 }
 
@@ -56,7 +57,7 @@ func (r *Run) View(p Place) (*TileView, error) {
 	return &TileView{
 		Beside: beside,
 		Place:  p, Plan: sp, Got: r.state.Tile(p.Stage, p.Block, p.KVTile), Local: d.Local, Global: d.Global, Mirrored: d.Mirrored,
-		LocalBound: d.LocalBound, GlobalBound: d.GlobalBound, ValidRows: d.ValidRows, ValidCols: d.ValidCols, Verdict: r.Tile(p),
+		LocalBound: d.LocalBound, GlobalBound: d.GlobalBound, ValidRows: d.ValidRows, ValidCols: d.ValidCols, NoLocal: d.NoLocal, Verdict: r.Tile(p),
 	}, nil
 }
 
@@ -136,8 +137,11 @@ func (r *Run) badIn(p Place, from Cell, dir, step int) (Cell, bool) {
 }
 
 // Bad reports whether a compared cell exceeds its local (or else its global) bound. Not-finite cells exceed every bound
-// but that of a reference that is not finite either.
+// but that of a reference that is not finite either. A cell that was not captured exceeds none.
 func (v *TileView) Bad(row, col int, local bool) bool {
+	if !v.Judged(row, col, local) {
+		return false
+	}
 	i := row*v.Plan.Cols + col
 	ref, bound := v.Global, v.GlobalBound
 	if local {
@@ -153,7 +157,7 @@ var errNoTracer = errors.New("this backend cannot tell who wrote a cell: run the
 // sameBits reports whether the emulator, run beside the GPU, has the same bits in a cell: then its writer is the GPU's.
 func (r *Run) sameBits(c Cell) bool {
 	a, b := r.state.Tile(c.Stage, c.Block, c.KVTile), r.state.traced.Tile(c.Stage, c.Block, c.KVTile)
-	return a.Reached() && b.Reached() && a.Bits(c.Row, c.Col) == b.Bits(c.Row, c.Col)
+	return a.Captured(c.Row, c.Col) && a.Same(b, c.Row, c.Col)
 }
 
 // Writer executes the cell's block again and tells who wrote it last before it was captured; nil for a cell that holds what was

@@ -49,6 +49,8 @@ func headline(r *debugkern.Report) string {
 	switch {
 	case r.Verdict == debugkern.Failed && r.Error != nil:
 		return "failed at " + r.Error.Stage + ": " + r.Error.Message
+	case r.Verdict == debugkern.Diverge && r.Uncaptured() != nil:
+		return "diverges: " + r.Uncaptured().Message
 	case len(r.Guilty) > 0:
 		return fmt.Sprintf("diverges: stage %s is wrong first", r.Guilty[0].Stage)
 	case r.ExitCode() != 0:
@@ -71,6 +73,14 @@ func printGuilty(w io.Writer, st *debugkern.StageDoc, g debugkern.Guilty) {
 	}
 }
 
+// tilesText is how many tiles were captured, and of how many where some were not reached.
+func tilesText(s *debugkern.StageDoc) string {
+	if s.NotReached == 0 {
+		return fmt.Sprint(s.Tiles)
+	}
+	return fmt.Sprintf("%d of %d", s.Tiles, s.Tiles+s.NotReached)
+}
+
 func printStages(w io.Writer, r *debugkern.Report) {
 	if len(r.Stages) == 0 {
 		return
@@ -83,11 +93,16 @@ func printStages(w io.Writer, r *debugkern.Report) {
 			fmt.Fprintf(tw, "  %s\toff\t\t\t\t\t\t\t\t\t\t\t\n", s.Name)
 			continue
 		}
-		fmt.Fprintf(tw, "  %s\t%s\t%d\t%.3g\t%d\t%.3g\t%.3g\t%d/%d\t%.3g\t%.3g\t%.3g\t%d\t\n", s.Name, s.Verdict, s.Tiles, float64(s.Local.MaxAbs), s.Local.MaxULP,
+		fmt.Fprintf(tw, "  %s\t%s\t%s\t%.3g\t%d\t%.3g\t%.3g\t%d/%d\t%.3g\t%.3g\t%.3g\t%d\t\n", s.Name, s.Verdict, tilesText(&s), float64(s.Local.MaxAbs), s.Local.MaxULP,
 			float64(s.Local.Error), float64(s.Local.Bound), s.Local.Bad, s.Local.Cells,
 			float64(s.Global.MaxAbs), float64(s.Global.Error), float64(s.Global.Bound), s.Global.Bad)
 	}
 	tw.Flush()
+	for _, s := range r.Stages {
+		if s.NotCaptured > 0 {
+			fmt.Fprintf(w, "  %s: %d cells not captured, and not judged\n", s.Name, s.NotCaptured)
+		}
+	}
 }
 
 func printFinding(w io.Writer, f debugkern.FindingDoc) {

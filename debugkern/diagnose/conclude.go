@@ -43,10 +43,14 @@ func (q *inquiry) conclude() {
 	q.doc.Story = q.story()
 }
 
-// follows reports whether a suspect is no more than a consequence of others, or a table that is wrong and changes nothing.
+// follows reports whether a suspect is no more than a consequence of others, or a table that is wrong and changes nothing, or a
+// stage that goes wrong only once warps have left.
 func (q *inquiry) follows(s *suspect) bool {
 	if s.cause.Kind == kindTable {
 		return s.alone == nil
+	}
+	if s.cause.Kind == kindStage && slices.ContainsFunc(q.doc.Findings, func(f debugkern.FindingDoc) bool { return f.Left && q.when(s) >= f.KVTile }) {
+		return true // warps that are gone did not do their part of it
 	}
 	return slices.Contains(consequences, s.cause.Kind) && slices.ContainsFunc(q.suspects, func(o *suspect) bool {
 		return o != s && !slices.Contains(consequences, o.cause.Kind)
@@ -290,6 +294,8 @@ var kindAdvice = map[string]string{
 	"nan-origin":    "guard the operands of this operation",
 	"quantiser":     "encode and decode with the same number of levels",
 	"deadlock":      "let every thread that is waited for reach the barrier",
+	"loop-ended":    "let the loop over tiles run as often as there are tiles, for every warp",
+	"not-captured":  "let every thread come to the probe: leave the kernel after it, or not at all",
 	"unwritten":     "write every element of the output",
 }
 

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"tilescope/debugkern"
 )
 
 // nothing is the share of the error below which a cause explains none of it, and everything that above which it explains all.
@@ -17,12 +19,15 @@ const (
 // hidden is the share of a cause that explains nothing as long as another stands that spoils the same cells.
 const hidden = "none by itself"
 
-// rank puts causes in the order in which a person should look at them: those that explain more of the error first, then those
+// rank puts causes in the order in which a person should look at them: why something was not captured, for nothing is known of
+// that; those that explain more of the error, then those
 // that could not be tried, which may explain anything, then those that were tried and explain nothing. Equals stay as they
 // are. It marks the last where no error is left for them to explain.
 func (q *inquiry) rank() {
 	class := func(c *Cause) int {
 		switch {
+		case debugkern.Uncaptures(c.Kind):
+			return -1
 		case c.Share == nil:
 			return 1
 		case float64(*c.Share) < nothing:

@@ -63,7 +63,7 @@ func tableSuspect(t *debugkern.Table) *suspect {
 var consequences = []string{"unwritten", "varies", "backend-difference", "probe-changed-result"}
 
 // firstKinds orders suspects by how much else they may explain.
-var firstKinds = []string{"barrier", "deadlock", "out-of-bounds", "misaligned", "overlap", "cp-async", "race", "uninitialised", "nan-origin"}
+var firstKinds = []string{"loop-ended", "not-captured", "barrier", "deadlock", "out-of-bounds", "misaligned", "overlap", "cp-async", "race", "uninitialised", "nan-origin"}
 
 // findingSuspects groups the findings of severity error, one suspect for each group.
 func (q *inquiry) findingSuspects() []*suspect {
@@ -164,6 +164,8 @@ func (q *inquiry) describe(s *suspect) {
 		c.Title += " on " + on
 	}
 	switch {
+	case debugkern.Uncaptures(lead.Kind):
+		c.Title = lead.Message
 	case lead.Source == nil:
 	case lead.Kind == "nan-origin":
 		c.Title = "nan-origin at " + placeText(lead.Source)

@@ -1,0 +1,448 @@
+package debugkern
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern/emu"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// What was not captured has a cause of its own: a loop over tiles that ended early, a warp that left, a probe that nobody came
+// to. The findings of this file name it.
+
+// unreachedFindings compares what was captured with what the plan says a block captures.
+func (e *execution) unreachedFindings() ([]target.Finding, error) {
+	u := &uncaptured{e: e, st: e.st}
+	loops := u.loops()
+	cells, err := u.cells()
+	return append(loops, cells...), err
+}
+
+// uncaptured is one such comparison.
+type uncaptured struct {
+	e     *execution
+	st    *runState
+	ended map[probes.Dim3]int // kv tiles that a block came through, where its loop ended before the plan's last
+}
+
+// due reports whether a stage's tiles are captured inside a block: by probes or from shared memory.
+func (u *uncaptured) due(sp *probes.StagePlan) bool {
+	if !u.st.r.stages.Has(sp.Stage) || !u.st.r.plan.Gate.Judged().Has(sp.Stage) {
+		return false
+	}
+	return sp.Capture.Kind != probes.CaptureNone && sp.Capture.Kind != probes.CaptureOutput
+}
+
+// walked lists the stages by which the loop over tiles is followed: those computed in it, or where none is captured what is
+// loaded in it (ahead, perhaps).
+func (u *uncaptured) walked() []*probes.StagePlan {
+	var computed, loaded []*probes.StagePlan
+	for i := range u.st.r.plan.Stages {
+		switch sp := &u.st.r.plan.Stages[i]; {
+		case !sp.PerTile || !u.due(sp):
+		case sp.Stage > probes.StageV:
+			computed = append(computed, sp)
+		default:
+			loaded = append(loaded, sp)
+		}
+	}
+	if computed != nil {
+		return computed
+	}
+	return loaded
+}
+
+// stopped reports whether a block has a finding of its own that says why it did not end.
+func (u *uncaptured) stopped(block probes.Dim3) bool {
+	return slices.Contains(u.st.result.Stopped, block)
+}
+
+// loopGroup is the blocks whose loops ended in the same way.
+type loopGroup struct {
+	came, want int // kv tiles
+	blocks     []probes.Dim3
+}
+
+// loops finds blocks whose loop over tiles ended before the plan's last tile, or went on after it.
+func (u *uncaptured) loops() []target.Finding {
+	u.ended = map[probes.Dim3]int{}
+	stages := u.walked()
+	if len(stages) == 0 {
+		return nil
+	}
+	var groups []*loopGroup
+	p, rng := u.st.r.plan, u.st.r.rng
+	for _, block := range u.st.blocks() {
+		lo, n := capturedTiles(rng, p, block)
+		want := p.Work.Tiles.At(block, 0)
+		came := u.came(stages, block, lo, lo+n)
+		switch {
+		case came < lo+n && !u.stopped(block) && came > lo:
+			u.ended[block] = came
+		case lo+n < want: // where the loop ends was not captured
+			continue
+		default:
+			if came = u.past(stages, block, want); came == want {
+				continue
+			}
+		}
+		if u.stopped(block) {
+			continue
+		}
+		i := slices.IndexFunc(groups, func(g *loopGroup) bool { return g.came == came && g.want == want })
+		if i < 0 {
+			i, groups = len(groups), append(groups, &loopGroup{came: came, want: want})
+		}
+		groups[i].blocks = append(groups[i].blocks, block)
+	}
+	var out []target.Finding
+	for _, g := range groups {
+		out = append(out, u.loopFinding(g))
+	}
+	return out
+}
+
+// came is one past the last kv tile in [lo, hi) of which any of the stages was captured, lo where none was.
+func (u *uncaptured) came(stages []*probes.StagePlan, block probes.Dim3, lo, hi int) int {
+	for kv := hi - 1; kv >= lo; kv-- {
+		if slices.ContainsFunc(stages, func(sp *probes.StagePlan) bool { return u.st.Tile(sp.Stage, block, kv).Reached() }) {
+			return kv + 1
+		}
+	}
+	return lo
+}
+
+// past is one past the last kv tile, from want on, of which a computed stage was captured; want where none was.
+func (u *uncaptured) past(stages []*probes.StagePlan, block probes.Dim3, want int) int {
+	if stages[0].Stage <= probes.StageV { // loaded ahead, perhaps
+		return want
+	}
+	rng := u.st.r.rng
+	if over := u.st.r.layout.Past(); over != nil && u.st.Tile(over.Stage, block, rng.TileLo+rng.TileN).Reached() {
+		return rng.TileLo + rng.TileN + 1
+	}
+	return u.came(stages, block, want, max(want, rng.TileLo+rng.TileN))
+}
+
+// loopFinding describes a group: "the kv loop ended after 3 of 4 tiles".
+func (u *uncaptured) loopFinding(g *loopGroup) target.Finding {
+	f := target.Finding{
+		Kind: target.LoopEnded, Severity: target.SeverityError, Block: g.blocks[0], KVTile: g.came, Count: len(g.blocks), Source: u.loopLine(),
+		Message:     fmt.Sprintf("the kv loop ended after %d of %d tiles", g.came, g.want),
+		Consequence: "what the tiles after that would have added is missing from everything behind the loop",
+	}
+	if g.came > g.want {
+		f.KVTile = g.want
+		f.Message = fmt.Sprintf("the kv loop went on after its %d tiles, to at least %d", g.want, g.came)
+		f.Consequence = "what it captured past the last tile is dropped, and not judged"
+		if u.harmless() {
+			f.Severity = target.SeverityAdvice
+			f.Consequence += "; every stage that is judged, O among them, is within its bound all the same"
+		}
+	}
+	if all := len(u.st.blocks()); len(g.blocks) < all {
+		f.Message += fmt.Sprintf(" in %d of %d blocks, first block %s", len(g.blocks), all, g.blocks[0])
+	}
+	return f
+}
+
+// harmless reports whether all that a kernel leaves was judged, and is right.
+func (u *uncaptured) harmless() bool {
+	o := u.st.judged.Stage(probes.StageO)
+	return o != nil && o.Tiles > 0 && !u.st.judged.Diverges()
+}
+
+// loopLine is the line of the loop that the stages' tiles are captured in, nil where there is none: the loop was unrolled.
+func (u *uncaptured) loopLine() *target.Source {
+	f := u.st.build.Module.Func(u.st.r.plan.Entry)
+	if f == nil {
+		return nil
+	}
+	lines := map[int]bool{}
+	for i := range u.st.r.plan.Stages {
+		if sp := &u.st.r.plan.Stages[i]; sp.PerTile && u.due(sp) && sp.Capture.TileLine > 0 {
+			lines[sp.Capture.TileLine] = true
+		}
+	}
+	at, ok := emu.TileLoop(f, func(i int) bool {
+		in := f.Body[i]
+		if in.Loc.Within(target.IsProbe) {
+			return in.Op == "st"
+		}
+		return len(lines) > 0 && lines[target.Blame(f, i).Line]
+	})
+	if !ok {
+		return nil
+	}
+	return target.Blame(f, at)
+}
+
+// hole is a tile with cells that were not captured.
+type hole struct {
+	stage *probes.StagePlan
+	block probes.Dim3
+	kv    int
+	cells int
+}
+
+// holeGroup is the blocks with the same holes, or with the same cause of them.
+type holeGroup struct {
+	first  hole
+	stages probes.StageSet
+	blocks int
+	cells  int
+}
+
+// mostTraced is how many differently affected blocks are executed again to find the cause.
+const mostTraced = 8
+
+// cells finds captured tiles that are not whole, and asks why.
+func (u *uncaptured) cells() ([]target.Finding, error) {
+	groups := u.holes()
+	var out []target.Finding
+	for i := range groups {
+		g := &groups[i]
+		f := target.Finding{Kind: target.NotCaptured, Severity: target.SeverityError, Block: g.first.block, KVTile: g.first.kv, Count: g.cells}
+		if !g.first.stage.PerTile {
+			f.KVTile = -1
+		}
+		why := "the cause was not looked for"
+		if i < mostTraced {
+			var err error
+			if why, err = u.cause(g, &f); err != nil {
+				return nil, err
+			}
+		}
+		f.Message = fmt.Sprintf("not captured: %s (%s)", why, g.extent(len(u.st.blocks())))
+		if f.Kind == target.LoopEnded {
+			f.Message = fmt.Sprintf("%s (%s not captured)", why, g.extent(len(u.st.blocks())))
+		}
+		f.Consequence = "these cells are not judged, and nothing that is computed from them is judged by them"
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// extent says how much is missing: "512 cells of S, P in 16 of 16 blocks".
+func (g *holeGroup) extent(all int) string {
+	var names []string
+	for s := range probes.NumStages {
+		if g.stages.Has(s) {
+			names = append(names, s.String())
+		}
+	}
+	noun := "cells"
+	if g.cells == 1 {
+		noun = "cell"
+	}
+	return fmt.Sprintf("%d %s of %s, in %d of %d blocks", g.cells, noun, strings.Join(names, ", "), g.blocks, all)
+}
+
+// holes groups the blocks that have holes by what the holes look like, in launch order.
+func (u *uncaptured) holes() []holeGroup {
+	any := false
+	for i := range u.st.judged.Stages {
+		any = any || u.st.judged.Stages[i].Absent > 0
+	}
+	if !any {
+		return nil
+	}
+	var groups []holeGroup
+	at := map[uint64]int{}
+	for _, block := range u.st.blocks() {
+		g := u.inBlock(block)
+		if g.cells == 0 {
+			continue
+		}
+		key := u.signature(g.first)
+		i, ok := at[key]
+		if !ok {
+			at[key], groups = len(groups), append(groups, g)
+			continue
+		}
+		groups[i].stages |= g.stages
+		groups[i].blocks++
+		groups[i].cells += g.cells
+	}
+	return groups
+}
+
+// inBlock adds up the holes of one block, its first by kv tile and stage. Tiles past the end of its loop are the loop's, and
+// those of a block that was stopped that finding's.
+func (u *uncaptured) inBlock(block probes.Dim3) holeGroup {
+	g := holeGroup{blocks: 1}
+	if u.stopped(block) {
+		return g
+	}
+	p := u.st.r.plan
+	for i := range p.Stages {
+		sp := &p.Stages[i]
+		if !u.due(sp) {
+			continue
+		}
+		lo, n := tilesOf(sp, u.st.r.rng, p, block)
+		if came, ended := u.ended[block]; ended && sp.PerTile {
+			n = min(n, came-lo)
+		}
+		for kv := lo; kv < lo+n; kv++ {
+			h := hole{sp, block, kv, int(u.st.judged.Tile(sp.Stage, block, kv).Absent)}
+			if !u.st.Tile(sp.Stage, block, kv).Reached() {
+				h.cells = max(0, min(sp.Rows, sp.ValidRows.At(block, kv))) * max(0, min(sp.Cols, sp.ValidCols.At(block, kv)))
+			}
+			if h.cells == 0 {
+				continue
+			}
+			if g.cells == 0 || h.before(g.first) {
+				g.first = h
+			}
+			g.cells += h.cells
+			g.stages |= probes.StagesOf(sp.Stage)
+		}
+	}
+	return g
+}
+
+func (a hole) before(b hole) bool {
+	return cmp.Or(cmp.Compare(a.when(), b.when()), cmp.Compare(a.stage.Stage, b.stage.Stage)) < 0
+}
+
+// when orders holes by kv tile, Q before all.
+func (a hole) when() int {
+	if !a.stage.PerTile {
+		return -1
+	}
+	return a.kv
+}
+
+// signature identifies what a hole looks like.
+func (u *uncaptured) signature(h hole) uint64 {
+	m := fnv.New64a()
+	fmt.Fprint(m, h.stage.Stage, h.kv)
+	m.Write(capturedBytes(u.st.Tile(h.stage.Stage, h.block, h.kv), h.stage))
+	return m.Sum64()
+}
+
+// cause executes the block of a group's first hole again and says in words why its cells were not stored; it gives the finding
+// the warps and the place.
+func (u *uncaptured) cause(g *holeGroup, f *target.Finding) (string, error) {
+	switch sp := g.first.stage; {
+	case sp.Capture.Kind == probes.CaptureShared && !u.e.emulated() && u.st.beside == nil:
+		return "a GPU does not capture shared arrays (--backend emu does)", nil
+	case sp.Capture.Kind == probes.CaptureShared:
+		return "the block did not come past the place that it is taken at: " + captureText(sp), nil
+	}
+	r, err := u.reach(g.first)
+	if err != nil || r == nil {
+		return "no thread stored them", err
+	}
+	c := reachCause{r: r, h: g.first, want: u.st.r.plan.Work.Tiles.At(g.first.block, 0)}
+	c.sort()
+	return c.text(f), nil
+}
+
+// reach asks the backend, or the emulator with the same build, who came to a probe.
+func (u *uncaptured) reach(h hole) (*target.Reach, error) {
+	k, ok := u.st.kernel.(target.ReachTracer)
+	if !ok {
+		loaded, err := u.e.load(u.st.session.emulator(), u.st.build)
+		if err != nil {
+			return nil, nil //nolint:nilerr // what the emulator cannot execute has no known cause
+		}
+		if k, ok = loaded.(target.ReachTracer); !ok {
+			return nil, nil
+		}
+	}
+	off, ok := u.st.r.layout.Slot(h.stage.Stage, h.block, h.kv)
+	if !ok || u.st.launch.Probe == nil {
+		return nil, nil
+	}
+	size := h.stage.Rows * h.stage.Cols * h.stage.DType.Size()
+	return k.Reach(u.e.ctx, u.st.launch, h.block, off, off+uint64(size))
+}
+
+// reachCause sorts the lanes that did not store by why they did not.
+type reachCause struct {
+	r    *target.Reach
+	h    hole
+	want int // kv tiles of the block
+
+	stored bool
+	usual  map[int]bool   // where lanes that stored left the kernel
+	most   int            // how often those went round the loop
+	early  []int          // warps that left elsewhere
+	short  []int          // warps that left the loop sooner
+	idle   []int          // warps that did neither
+	at     *target.Source // where the early ones left
+	rounds int            // of the short ones
+}
+
+// sort puts every warp with lanes that did not store into one class.
+func (c *reachCause) sort() {
+	c.usual = map[int]bool{}
+	for _, w := range c.r.Warps {
+		for _, l := range w.Left {
+			if l.Lanes&w.Stored != 0 {
+				c.usual[l.At], c.most = true, max(c.most, l.Rounds)
+			}
+		}
+		c.stored = c.stored || w.Stored != 0
+	}
+	for i, w := range c.r.Warps {
+		rest := w.Exists &^ w.Stored
+		if rest == 0 {
+			continue
+		}
+		class := &c.idle
+		for _, l := range w.Left {
+			switch {
+			case l.Lanes&rest == 0:
+			case !c.usual[l.At]:
+				if class = &c.early; c.at == nil {
+					c.at = l.Source
+				}
+			case l.Rounds < c.most && class == &c.idle:
+				class, c.rounds = &c.short, l.Rounds
+			}
+		}
+		*class = append(*class, i)
+	}
+}
+
+// text is the cause in words. The class that explains most comes first: the others follow from it, or have other cells.
+func (c *reachCause) text(f *target.Finding) string {
+	at := func(s *target.Source) string {
+		if s == nil {
+			return ""
+		}
+		f.Source = s
+		return fmt.Sprintf(" at line %d", s.Line)
+	}
+	switch {
+	case !c.stored:
+		f.Warps = c.early
+		return "no thread came to the probe; the warps left" + at(c.at)
+	case len(c.early) > 0:
+		f.Warps, f.Left = c.early, true
+		return warpNames(c.early) + " exited" + at(c.at)
+	case len(c.short) > 0:
+		f.Warps, f.Kind, f.Source, f.Left = c.short, target.LoopEnded, c.r.Loop, true
+		f.KVTile = c.want - (c.most - c.rounds)
+		return fmt.Sprintf("%s left the kv loop after %d of %d tiles", warpNames(c.short), f.KVTile, c.want)
+	case len(c.idle) > 0:
+		f.Warps = c.idle
+		return warpNames(c.idle) + " did not come to the probe" + at(c.r.Probe)
+	}
+	return "all threads came to the probe, and none stored them" + at(c.r.Probe)
+}
+
+func warpNames(ids []int) string {
+	if len(ids) == 1 {
+		return fmt.Sprintf("warp %d", ids[0])
+	}
+	return "warps " + strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", ", "), "[]")
+}
