@@ -168,6 +168,17 @@ func TestCapture(t *testing.T) {
 	if other := layout.Tile(r.Capture, &p.Stages[0], probes.Dim3{}, 1); other.Data != nil {
 		t.Errorf("a tile that was not reached holds %v", other.Data)
 	}
+	// Two of the sixteen cells are stored; one more launch, from another filling, says that the others are not.
+	off, _ := layout.Slot(probes.StageS, probes.Dim3{}, 0)
+	absent := r.Missing[off]
+	if len(r.Missing) != 1 || len(absent) != 16 || absent[0] || absent[1] {
+		t.Fatalf("missing cells %v", r.Missing)
+	}
+	for i := 2; i < 16; i++ {
+		if !absent[i] || tile.Bits(i/4, i%4) != 0 {
+			t.Errorf("cell %d: absent %v, bits %#x", i, absent[i], tile.Bits(i/4, i%4))
+		}
+	}
 	if len(r.Findings) != 1 || r.Findings[0].Kind != target.Varies || r.Findings[0].Variable != "S" || !slices.Equal(r.Findings[0].Index, []int{0, 1}) ||
 		r.Findings[0].KVTile != 0 || r.Findings[0].Count != 1 {
 		t.Errorf("findings %+v", r.Findings)

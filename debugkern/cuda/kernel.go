@@ -117,7 +117,7 @@ func (k *kernel) Launch(ctx context.Context, l *target.Launch) (*target.Result, 
 			return errors.New("malformed answer")
 		}
 		out = k.result(l, x.result.Launch, x.into, op.Repeat)
-		return nil
+		return k.settleCapture(ctx, p, l, op, u, out)
 	})
 	return out, err
 }
@@ -197,7 +197,7 @@ func probeOf(p *target.Probe, u *upload) *probeSpec {
 		panic("BUG: the control block holds no address")
 	}
 	return &probeSpec{
-		Capture: int64(l.CaptureBytes), Inject: int64(l.InjectBytes), Injected: u.add(p.Inject), Control: u.add(control),
+		Capture: int64(l.CaptureBytes), Inject: int64(l.InjectBytes), Fill: captureFill, Injected: u.add(p.Inject), Control: u.add(control),
 		CaptureAt: at(l.Control(^uint64(0), 0)), InjectAt: at(l.Control(0, ^uint64(0))), Pass: p.Control,
 	}
 }

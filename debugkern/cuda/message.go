@@ -59,7 +59,8 @@ type argSpec struct {
 
 // probeSpec is the capture: the control block is the request's buffer Control with two addresses to be filled in.
 type probeSpec struct {
-	Capture   int64 `json:"capture"` // bytes of the capture buffer, zero at the start
+	Capture   int64 `json:"capture"` // bytes of the capture buffer
+	Fill      byte  `json:"fill"`    // what each of them is before a launch
 	Inject    int64 `json:"inject"`
 	Injected  int   `json:"injected"` // the request's buffer with the injected tiles; -1: zeros
 	Control   int   `json:"control"`

@@ -37,8 +37,9 @@ var guardPattern = func() []byte {
 type deviceBuffer struct {
 	base  uint64 // of the allocation; the buffer starts guardBytes later
 	bytes int64
-	init  []byte // contents before each launch; nil: unwrittenByte, or zero
-	zero  bool
+	init  []byte // contents before each launch; nil: unwrittenByte, or fill
+	zero  bool   // fill, not unwrittenByte
+	fill  byte
 }
 
 func (b *deviceBuffer) addr() uint64 { return b.base + guardBytes }
@@ -160,7 +161,7 @@ func (w *worker) reset(b *deviceBuffer, probing bool) error {
 		v = probingByte
 	}
 	if b.zero {
-		v = 0
+		v = b.fill
 	}
 	return w.drv.check("cuMemsetD8Async", w.drv.set8Async(b.addr(), v, uint(b.bytes), w.stream))
 }

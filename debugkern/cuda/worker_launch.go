@@ -54,7 +54,7 @@ func (p *prepared) prepareProbe(s *probeSpec, bodies [][]byte) error {
 	if err != nil {
 		return fmt.Errorf("capture: %w", err)
 	}
-	capture.zero = true
+	capture.zero, capture.fill = true, s.Fill
 	inject, err := p.buffer(s.Inject, body(bodies, s.Injected))
 	if err != nil {
 		return fmt.Errorf("injected tiles: %w", err)
