@@ -94,6 +94,7 @@ type Judge struct {
 	bound []float64
 	limit Bound
 	name  string
+	local bool // ref is made from the kernel's own earlier tiles
 }
 
 // NewJudge picks the reference r of a tile; limit replaces its derived bounds unless it is 0.
@@ -111,7 +112,7 @@ func NewJudge(v *debugkern.TileView, r Ref, limit Bound) Judge {
 	case Mirrored:
 		j.ref, j.bound = v.Mirrored, v.GlobalBound
 	default:
-		j.ref, j.bound = v.Local, v.LocalBound
+		j.ref, j.bound, j.local = v.Local, v.LocalBound, true
 	}
 	j.name = r.String()
 	return j
@@ -128,6 +129,8 @@ type Cell struct {
 	// NearZero: within a derived bound that is no smaller than the reference itself. Nobody promised a digit of such a value,
 	// and the ulps between it and its reference, which are tiny there, count none.
 	NearZero bool
+
+	Absent bool // not captured: Got and Bits mean nothing, and the cell is not judged
 
 	Other   uint64 // the other backend's bits, where both executed
 	Differs bool   // they are not this one's
@@ -156,6 +159,10 @@ func (j *Judge) Name() string { return j.name }
 // Known reports whether there is a tile and a reference to compare.
 func (j *Judge) Known() bool { return j.v != nil && j.v.Got.Reached() && len(j.ref) > 0 }
 
+// Judged reports whether a cell is compared with the reference: it was captured, and so was what the local reference of it
+// is made from.
+func (j *Judge) Judged(row, col int) bool { return j.v.Judged(row, col, j.local) }
+
 // At compares one cell.
 func (j *Judge) At(row, col int) Cell {
 	t := j.v.Got
@@ -171,14 +178,18 @@ func (j *Judge) At(row, col int) Cell {
 	if b := &j.v.Beside; b.Rows > 0 {
 		if c.Differs = true; b.Reached() {
 			c.Other = b.Bits(row, col)
-			c.Differs = c.Other != c.Bits
+			c.Differs = !t.Same(*b, row, col)
 		}
+	}
+	if c.Absent = !t.Captured(row, col); c.Absent {
+		c.Delta, c.ULP = 0, 0
+		return c
 	}
 	both := c.Got == c.Want || math.IsNaN(c.Got) && math.IsNaN(c.Want)
 	if c.Equal = both || c.ULP == 0 && !math.IsNaN(c.Got); both {
 		c.Delta, c.ULP = 0, 0
 	}
-	if !j.v.Valid(row, col) || both {
+	if !j.v.Valid(row, col) || both || !j.Judged(row, col) {
 		return c
 	}
 	switch {
@@ -301,7 +312,8 @@ func CountText(n int64, w int) string {
 
 // Stats are a tile's figures under the settings.
 type Stats struct {
-	Bad, Cells int
+	Bad, Cells int     // Cells: those compared
+	Absent     int     // cells that should have been captured and were not
 	Lo, Hi     float64 // finite values of kernel and reference together
 	Differing  int     // cells that the other backend computed differently, where both executed
 	Bins       [7]int  // signed error by multiples of the bound: < -4, -4…-1, -1…0, 0, 0…1, 1…4, > 4
@@ -326,6 +338,13 @@ func (j *Judge) Stats() Stats {
 				continue
 			}
 			c := j.At(row, col)
+			if c.Differs && c.Absent {
+				s.Differing++
+			}
+			if c.Absent {
+				s.Absent++
+				continue
+			}
 			s.Cells++
 			if c.Bad {
 				s.Bad++

@@ -104,7 +104,7 @@ func (m *Match) Find(v *debugkern.TileView, ref Ref, limit Bound, row, col, dir 
 		i = v.Got.Rows * cols
 	}
 	for i += dir; i >= 0 && i < v.Got.Rows*cols; i += dir {
-		if r, c := i/cols, i%cols; v.Valid(r, c) && m.Hit(j.At(r, c)) {
+		if r, c := i/cols, i%cols; v.Valid(r, c) && v.Got.Captured(r, c) && m.Hit(j.At(r, c)) {
 			return r, c, true
 		}
 	}

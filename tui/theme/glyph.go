@@ -17,6 +17,7 @@ type Glyphs struct {
 	Left, Right                       string // the cursor's brackets
 	Pointer                           string
 	Differs                           string   // a cell that two backends computed differently
+	Absent                            string   // a cell that was not captured
 	Spark                             []string // empty to full
 	Shade                             []string // light to dark, for heat without colours
 
@@ -26,7 +27,7 @@ type Glyphs struct {
 func unicodeGlyphs() Glyphs {
 	return Glyphs{
 		OK: "✓", Wrong: "✗", Taint: "~", Off: "–", Above: "▲", Below: "▼", Equal: "·", Within: " ", NaN: "N", Inf: "I",
-		Crumb: "▸", Dot: "●", Ring: "○", Check: "x", Ellipsis: "…", Left: "[", Right: "]", Pointer: "▸", Differs: "≠",
+		Crumb: "▸", Dot: "●", Ring: "○", Check: "x", Ellipsis: "…", Left: "[", Right: "]", Pointer: "▸", Differs: "≠", Absent: "∅",
 		Spark: strings.Split(" ▁▂▃▄▅▆▇█", ""), Shade: strings.Split(" ░▒▓█", ""),
 		H: "─", V: "│", TL: "┌", TR: "┐", BL: "└", BR: "┘", TeeL: "├", TeeR: "┤", TeeT: "┬", TeeB: "┴", Cross: "┼",
 	}
@@ -35,7 +36,7 @@ func unicodeGlyphs() Glyphs {
 func asciiGlyphs() Glyphs {
 	return Glyphs{
 		OK: "+", Wrong: "x", Taint: "~", Off: "-", Above: "^", Below: "v", Equal: ".", Within: " ", NaN: "N", Inf: "I",
-		Crumb: ">", Dot: "*", Ring: "o", Check: "x", Ellipsis: "~", Left: "[", Right: "]", Pointer: ">", Differs: "!",
+		Crumb: ">", Dot: "*", Ring: "o", Check: "x", Ellipsis: "~", Left: "[", Right: "]", Pointer: ">", Differs: "!", Absent: "?",
 		Spark: strings.Split(" .:-=+*#@", ""), Shade: strings.Split(" .:*#", ""),
 		H: "-", V: "|", TL: "+", TR: "+", BL: "+", BR: "+", TeeL: "+", TeeR: "+", TeeT: "+", TeeB: "+", Cross: "+",
 	}
@@ -44,7 +45,7 @@ func asciiGlyphs() Glyphs {
 // spelled is how the program's own non-ASCII characters are written where only ASCII is to be had; one for one.
 var spelled = map[rune]byte{
 	'·': '.', '–': '-', '—': '-', '−': '-', '→': '>', '←': '<', '↑': '^', '↓': 'v', '▸': '>', '●': '*', '○': 'o', '…': '~',
-	'✓': '+', '✗': 'x', '▲': '^', '▼': 'v', 'Δ': 'd', 'ᵀ': 'T', '×': 'x', '≤': '<', '≥': '>', '≠': '!', 'Σ': 'S', '±': '+',
+	'✓': '+', '✗': 'x', '▲': '^', '▼': 'v', 'Δ': 'd', 'ᵀ': 'T', '×': 'x', '∅': '?', '≤': '<', '≥': '>', '≠': '!', 'Σ': 'S', '±': '+',
 	'²': '2', '³': '3', 'µ': 'u', 'μ': 'u', '∞': 'I', '“': '"', '”': '"', '’': '\'', '‘': '\'', '│': '|', '─': '-',
 	'┌': '+', '┐': '+', '└': '+', '┘': '+', '├': '+', '┤': '+', '┬': '+', '┴': '+', '┼': '+',
 }

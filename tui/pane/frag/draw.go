@@ -190,7 +190,7 @@ func (p *Pane) entryStyle(lane, e int, here, wrong bool, c debugkern.Cell16, x a
 // value is the run's cell behind a cell of the map.
 func (p *Pane) value(c debugkern.Cell16) (cell.Cell, bool) {
 	row, col := p.origin[0]+c[0], p.origin[1]+c[1]
-	if !p.judge.Known() || !p.live.View.Valid(row, col) {
+	if !p.judge.Known() || !p.live.View.Valid(row, col) || !p.live.View.Got.Captured(row, col) {
 		return cell.Cell{}, false
 	}
 	return p.judge.At(row, col), true

@@ -53,6 +53,7 @@ func (p *Pane) SetCursor(row, col int) {
 const (
 	none = iota
 	right
+	absent
 	bad
 )
 
@@ -72,7 +73,10 @@ func (p *Pane) gather() {
 	}
 	for r := range p.view.ValidRows {
 		for c := range p.view.ValidCols {
-			p.marks[r/p.sr][c/p.sc] = right
+			mark := &p.marks[r/p.sr][c/p.sc]
+			if *mark = max(*mark, right); !t.Captured(r, c) {
+				*mark = absent
+			}
 		}
 	}
 	m := cell.BadCells()
@@ -106,6 +110,8 @@ func (p *Pane) draw() []string {
 				l.Glyph(p.Theme.Here, "+")
 			case m == bad:
 				l.Glyph(p.Theme.Wrong, p.Theme.Glyph.Wrong)
+			case m == absent:
+				l.Glyph(p.Theme.Taint, p.Theme.Glyph.Absent)
 			case m == right:
 				l.Glyph(p.Theme.Text, p.Theme.Glyph.Equal)
 			default:

@@ -107,6 +107,9 @@ func (p *Pane) stage(x *row, say sayer) {
 		say("off", p.Theme.Off, "not judged: %s", p.whyOff(x.plan.Stage))
 		return
 	}
+	if d.NotCaptured > 0 {
+		say("not captured", p.Theme.Taint, "%s %d cells", p.Theme.Glyph.Absent, d.NotCaptured)
+	}
 	say("local", p.statsStyle(d.Local), "%s", statsText(d.Local))
 	if b := d.FirstBad; b != nil {
 		where := fmt.Sprintf("%s kv %d", b.Block, b.KVTile)

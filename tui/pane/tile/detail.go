@@ -38,6 +38,10 @@ func (p *Pane) cellLine(w int) string {
 	if p.choice() != Usual {
 		return p.crossLine(l, x).Done()
 	}
+	if absent := x.Absent && p.data.View.Valid(p.row, p.col); absent {
+		l.Add(p.Theme.Taint, "  "+p.Theme.Glyph.Absent+" not captured")
+		return l.Add(p.Theme.Border, bar).Add(p.Theme.Text, fmt.Sprintf("r %*s 0x%s", digits, cell.Long(x.Want), cell.HexText(t, x.RefBits))).Done()
+	}
 	l.Add(p.Theme.Text, fmt.Sprintf("  k %*s 0x%s", digits, cell.Long(x.Got), cell.HexText(t, x.Bits)))
 	l.Add(p.Theme.Border, bar)
 	l.Add(p.Theme.Text, fmt.Sprintf("r %*s 0x%s", digits, cell.Long(x.Want), cell.HexText(t, x.RefBits)))
@@ -45,6 +49,9 @@ func (p *Pane) cellLine(w int) string {
 		return l.Add(p.Theme.Border, bar).Add(p.Theme.Dim, "outside the compared cells").Done()
 	}
 	l.Add(p.Theme.Border, bar)
+	if !p.judge.Judged(p.row, p.col) {
+		return l.Add(p.Theme.Dim, "not judged: what it is computed from was not captured").Done()
+	}
 	return p.verdict(l, x, digits).Done()
 }
 
@@ -56,12 +63,20 @@ func (p *Pane) crossLine(l *theme.Line, x cell.Cell) *theme.Line {
 	if p.data.A != "" {
 		own, other = "B", "A"
 	}
-	l.Add(p.Theme.Text, fmt.Sprintf("  %s %s 0x%s", own, cell.Long(x.Got), cell.HexText(t, x.Bits))).Add(p.Theme.Border, bar)
+	text := fmt.Sprintf("  %s %s 0x%s", own, cell.Long(x.Got), cell.HexText(t, x.Bits))
+	if x.Absent {
+		text = fmt.Sprintf("  %s %s not captured", own, p.Theme.Glyph.Absent)
+	}
+	l.Add(p.Theme.Text, text).Add(p.Theme.Border, bar)
 	if !p.data.View.Beside.Reached() {
 		l.Add(p.Theme.Taint, other+" not reached")
+	} else if !p.data.View.Beside.Captured(p.row, p.col) {
+		l.Add(p.Theme.Taint, other+" not captured")
 	} else {
 		l.Add(p.Theme.Text, fmt.Sprintf("%s %s 0x%s ", other, cell.Long(t.Value(x.Other)), cell.HexText(t, x.Other)))
-		if x.Differs {
+		if x.Differs && x.Absent {
+			l.Add(p.Theme.Taint, p.Theme.Glyph.Differs)
+		} else if x.Differs {
 			l.Add(p.Theme.Taint, fmt.Sprintf("%s %+d ulp", p.Theme.Glyph.Differs, p.judge.Beside(p.row, p.col).ULP))
 		} else {
 			l.Add(p.Theme.OK, p.Theme.Glyph.OK+" equal")
@@ -69,7 +84,7 @@ func (p *Pane) crossLine(l *theme.Line, x cell.Cell) *theme.Line {
 	}
 	l.Add(p.Theme.Border, bar).Add(p.Theme.Text, fmt.Sprintf("r %s 0x%s", cell.Long(x.Want), cell.HexText(t, x.RefBits))).Add(p.Theme.Border, bar)
 	switch {
-	case !p.data.View.Valid(p.row, p.col):
+	case !p.data.View.Valid(p.row, p.col), x.Absent, !p.judge.Judged(p.row, p.col):
 		return l.Add(p.Theme.Dim, "not compared")
 	case x.Bad:
 		return l.Add(p.Theme.Wrong, p.Theme.Glyph.Wrong+" > bound")
@@ -83,6 +98,9 @@ func (p *Pane) CellText() string {
 		return ""
 	}
 	x, t := p.judge.At(p.row, p.col), p.data.View.Got.DType
+	if x.Absent {
+		return fmt.Sprintf("not captured, reference %s %s (0x%s)", p.judge.Name(), cell.Long(x.Want), cell.HexText(t, x.RefBits))
+	}
 	return fmt.Sprintf("%s (0x%s), reference %s %s (0x%s), error %s, bound %s", cell.Long(x.Got), cell.HexText(t, x.Bits), p.judge.Name(),
 		cell.Long(x.Want), cell.HexText(t, x.RefBits), strings.TrimSpace(x.DeltaText(0)), strconv.FormatFloat(x.Bound, 'e', 3, 64))
 }
@@ -122,6 +140,9 @@ func (p *Pane) tileLine(w int) string {
 	l.Add(style, fmt.Sprintf("bad %d/%d ", p.stats.Bad, p.stats.Cells))
 	for _, n := range p.stats.Bins {
 		l.Glyph(p.Theme.Accent, p.Theme.Glyph.Spark[spark(n, p.stats.Cells, len(p.Theme.Glyph.Spark))])
+	}
+	if n := p.stats.Absent; n > 0 {
+		l.Add(p.Theme.Dim, " · ").Add(p.Theme.Taint, fmt.Sprintf("%s %d not captured", p.Theme.Glyph.Absent, n))
 	}
 	verdict := p.data.View.Verdict.Verdict
 	if p.judge.Crossed() && p.stats.Differing > 0 {

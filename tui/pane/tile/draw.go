@@ -221,7 +221,11 @@ func (p *Pane) number(l *theme.Line, z zone, row, c int) {
 	}
 	x := p.judge.At(row, c)
 	valid := p.data.View.Valid(row, c)
-	if f := p.set.Filter; f != nil && !(valid && f.Hit(x)) {
+	if x.Absent && valid && (z.kind == Kernel || z.kind == Error) {
+		l.Right(p.Theme.Taint, p.Theme.Glyph.Absent, end)
+		return
+	}
+	if f := p.set.Filter; f != nil && !(valid && !x.Absent && f.Hit(x)) {
 		l.Right(p.Theme.Off, p.Theme.Glyph.Equal, end)
 		return
 	}
@@ -344,7 +348,11 @@ func (p *Pane) mapCell(l *theme.Line, kind, row, c int) {
 		return
 	}
 	x := p.judge.At(row, c)
-	if f := p.set.Filter; f != nil && !f.Hit(x) {
+	if x.Absent && (kind == Kernel || kind == Error) {
+		l.Glyph(p.Theme.Taint, p.Theme.Glyph.Absent)
+		return
+	}
+	if f := p.set.Filter; f != nil && (x.Absent || !f.Hit(x)) {
 		l.Space(1)
 		return
 	}
