@@ -241,7 +241,7 @@ func (st *runState) outputType() probes.DType {
 }
 
 func ruleDoc(r attn.Rule) *RuleDoc {
-	return &RuleDoc{Error: Number(r.Error), Limit: Number(r.Limit), Holds: r.Holds()}
+	return &RuleDoc{Error: Number(r.Error), Limit: Number(r.Limit), Holds: r.Holds(), Context: r.Context()}
 }
 
 // unordered lowers what varies to advice where the kernel adds floats by atomics, in an order nobody fixes, and every stage

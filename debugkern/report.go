@@ -189,18 +189,19 @@ type OutputDoc struct {
 	BadFraction Number `json:"bad_fraction"`
 	Cosine      Number `json:"cosine"`
 	Verdict     string `json:"verdict"` // ok, fail: the manifest's gate
-	// Beside the verdict, never part of it.
+	// Other projects' acceptance tests: context, never part of a verdict.
 	FlashRule *RuleDoc `json:"flash_rule,omitempty"`
 	PyTorch   *RuleDoc `json:"pytorch,omitempty"`
 	Triton    *RuleDoc `json:"triton,omitempty"`
 	Histogram []int    `json:"histogram,omitempty"` // |error| counts by decade: <1e-6, <1e-5, … <1, rest
 }
 
-// RuleDoc is somebody else's acceptance rule, evaluated.
+// RuleDoc is another project's acceptance test, evaluated on O.
 type RuleDoc struct {
-	Error Number `json:"error"`
-	Limit Number `json:"limit"`
-	Holds bool   `json:"holds"`
+	Error   Number `json:"error"`
+	Limit   Number `json:"limit"`
+	Holds   bool   `json:"holds"`
+	Context string `json:"context,omitempty"` // where it does not hold: why, from what storing in the same dtypes costs alone
 }
 
 // FindingDoc is target.Finding as documents spell it.

@@ -3,6 +3,7 @@ package attn
 import (
 	"context"
 	"math"
+	"strings"
 	"testing"
 
 	"tilescope/configs/configstest"
@@ -172,6 +173,18 @@ func TestOutput(t *testing.T) {
 	if !rules.Flash.Holds() || !rules.Triton.Holds() || rules.Flash.Error == 0 {
 		t.Errorf("%+v", rules)
 	}
+	if r := rules.PyTorch; r.Holds() || r.Stored <= r.Limit || !strings.Contains(r.Context(), "stricter than this kernel's dtypes allow") {
+		t.Errorf("PyTorch's limits against f16 storage: %+v, %q", r, r.Context())
+	}
+	if rules.Flash.Context() != "" || rules.Triton.Context() != "" {
+		t.Errorf("rules that hold need no reason: %q %q", rules.Flash.Context(), rules.Triton.Context())
+	}
+	kept := o[77]
+	o[77] += 0.5 // not from storage: no excuse
+	if r := w.Rules(p, o).Triton; r.Holds() || strings.Contains(r.Context(), "stricter") || !strings.Contains(r.Context(), "made by this kernel") {
+		t.Errorf("a spoilt O: %+v, %q", r, r.Context())
+	}
+	o[77] = kept
 	o[77] = math.NaN()
 	if e = w.Output(p, o); e.OK || e.Nonfinite != 1 {
 		t.Errorf("a NaN in O: %+v", e)

@@ -236,21 +236,34 @@ func (p *Pane) output(o *debugkern.OutputDoc, say sayer) {
 	}
 	say("output", style, "%s %s · max %.3g · mean %.3g · over %.3g %% · cosine %.6f", p.Theme.VerdictMark(o.Verdict), o.Verdict,
 		float64(o.MaxAbs), float64(o.MeanAbs), 100*float64(o.BadFraction), float64(o.Cosine))
+	p.rules(o, say)
+	if len(o.Histogram) > 0 {
+		say("", p.Theme.Dim, "|error| by decade from 1e-6: %s", p.histogram(o.Histogram))
+	}
+}
+
+// rules lists what other projects' tests would say of O, under a heading that takes them out of the verdict.
+func (p *Pane) rules(o *debugkern.OutputDoc, say sayer) {
+	label := "context"
 	for _, rule := range []struct {
 		name string
 		doc  *debugkern.RuleDoc
-	}{{"FlashAttention's rule", o.FlashRule}, {"PyTorch's", o.PyTorch}, {"Triton's", o.Triton}} {
+	}{{"FlashAttention's test", o.FlashRule}, {"PyTorch's assert_close", o.PyTorch}, {"Triton's test", o.Triton}} {
 		if rule.doc == nil {
 			continue
 		}
-		holds, sign := "holds", "≤"
-		if !rule.doc.Holds {
-			holds, sign = "does not hold", ">"
+		if label != "" {
+			say(label, p.Theme.Dim, "other projects' tests of O, not part of the verdict")
+			label = ""
 		}
-		say("", p.Theme.Dim, "%s %s: %.3g %s %.3g", rule.name, holds, float64(rule.doc.Error), sign, float64(rule.doc.Limit))
-	}
-	if len(o.Histogram) > 0 {
-		say("", p.Theme.Dim, "|error| by decade from 1e-6: %s", p.histogram(o.Histogram))
+		text := fmt.Sprintf("%s: met (%.3g, limit %.3g)", rule.name, float64(rule.doc.Error), float64(rule.doc.Limit))
+		if !rule.doc.Holds {
+			text = fmt.Sprintf("%s: not met (%.3g, limit %.3g)", rule.name, float64(rule.doc.Error), float64(rule.doc.Limit))
+			if rule.doc.Context != "" {
+				text += "; " + rule.doc.Context
+			}
+		}
+		say("", p.Theme.Dim, "%s", text)
 	}
 }
 
