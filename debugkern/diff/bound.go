@@ -7,21 +7,6 @@ import (
 	"tilescope/probes"
 )
 
-// Unit roundoff and the constants of the error analysis. Sources: PTX ISA (ex2.approx 2 ulp, here 2^-22 relative; div.full
-// 2 ulp), and the tensor core's model: a block aligns every term to the largest and keeps 25 fraction bits, then truncates
-// (f32) or rounds (f16).
-const (
-	u32       = 0x1p-24 // half an ulp of float32, relative
-	expRel    = 0x1p-22 // relative error of one approximate exponential
-	expTiny   = 0x1p-140
-	divRel    = 0x1p-22
-	decodeRel = 4 * u32     // three float32 roundings (448/127, times scale, times code) and their products
-	alignKeep = 0x1p-25     // what one aligned term may lose, in units of the largest exponent
-	slack     = 1 + 0x1p-16 // the reference's own float64 roundings, relative to a bound of float32 roundings
-	minNormal = 0x1p-14     // of f16: the tensor core does not normalise subnormal operands
-	lowerHalf = 0x1p-25     // half the smallest f16 subnormal
-)
-
 // estimate is a stage's reference in one tile, with what a right kernel may be off by before it rounds to the stage's dtype
 // (pre) and after (bound). Row-major, as the tile.
 type estimate struct {
@@ -37,6 +22,7 @@ func newEstimate(rows, cols int) *estimate {
 
 // rounding is how a stage's values get into its dtype.
 type rounding struct {
+	*coefs
 	dtype probes.DType
 	exact bool // the values are representable as they are
 	pow2  bool // the last operation is a product with a power of two in the stage's own dtype: exact unless subnormal
@@ -50,7 +36,7 @@ func (r rounding) half(x float64) float64 {
 	case r.pow2 && x >= minNormal:
 		return 0
 	}
-	return attn.HalfULP(r.dtype, x)
+	return attn.HalfULP(r.dtype, x) * r.coefs[termStore]
 }
 
 // bound is pre and the last rounding, of a value ref ± pre. A reference of exactly 0 that nothing can disturb has bound 0.
@@ -59,11 +45,12 @@ func (r rounding) bound(ref, pre float64) float64 {
 	if x == 0 {
 		return 0
 	}
-	return (pre + r.half(x)) * slack
+	return (pre + r.half(x)) * (1 + r.coefs[termReference])
 }
 
 // close fills the bounds of an estimate from ref and pre.
 func (e *estimate) close(r rounding, rows, cols int) {
+	store, slack := r.coefs[termStore], 1+r.coefs[termReference]
 	for i := range rows {
 		ref, pre, bound := e.ref.Row(i)[:cols], e.pre.Row(i)[:cols], e.bound.Row(i)[:cols]
 		switch {
@@ -71,7 +58,7 @@ func (e *estimate) close(r rounding, rows, cols int) {
 			for c, v := range ref {
 				bound[c] = 0
 				if x := math.Abs(v) + pre[c]; x != 0 {
-					bound[c] = (pre[c] + attn.HalfULP(probes.F16, x)) * slack
+					bound[c] = (pre[c] + attn.HalfULP(probes.F16, x)*store) * slack
 				}
 			}
 		default:
@@ -89,10 +76,14 @@ type sum struct {
 	block int
 	split int
 	n     int // products in a sum
+
+	align, cut, step float64 // the coefficients of a block's terms together, of its result's rounding, of a multiply-add's
+	rounds           float64 // halves of an ulp that a block's result loses: 1 rounded, 2 truncated
 }
 
-func sumOf(sp *probes.StagePlan, n int) sum {
-	s := sum{unit: probes.UnitTensor, acc: probes.F16, block: 16, split: 1, n: n}
+// sumOf is how a plan's stage sums n products. An accumulator that the plan does not state is acc.
+func sumOf(sp *probes.StagePlan, n int, acc probes.DType) sum {
+	s := sum{unit: probes.UnitTensor, acc: acc, block: 16, split: 1, n: n, rounds: 2}
 	if sp != nil {
 		s.unit, s.acc, s.block, s.split = sp.Compute.Unit, sp.Compute.Acc, sp.Compute.Block, max(1, sp.Compute.Split)
 	}
@@ -102,6 +93,9 @@ func sumOf(sp *probes.StagePlan, n int) sum {
 	if s.block <= 0 {
 		s.block = 16
 	}
+	if s.acc == probes.F16 {
+		s.rounds = 1
+	}
 	return s
 }
 
@@ -109,38 +103,48 @@ func sumOf(sp *probes.StagePlan, n int) sum {
 func (s sum) blocks() int { return (s.n + s.block - 1) / s.block }
 
 // tensor bounds a chain of tensor-core blocks: prefix holds the exact partial sums in order, rowTop·colTop the largest
-// product exponent of each block (as a power of two), start what the operands' own errors add up to. Each block loses up to
-// 2^-25 of the largest exponent for each of its terms, then rounds (f16) or truncates to 24 bits (f32).
-func (s sum) tensor(prefix, rowTop, colTop []float64, start float64) float64 {
+// product exponent of each block (as a power of two), norms the product of the operands' norms, start what the operands' own
+// errors add up to. Each block loses up to 2^-25 of the largest exponent for each of its terms, then rounds (f16) or truncates
+// to 24 bits (f32).
+func (s *sum) tensor(prefix, rowTop, colTop []float64, norms, start float64) float64 {
 	err, acc := start, 0.0
-	terms := float64(s.block+1) * alignKeep
 	for b, v := range prefix {
-		big := rowTop[b] * colTop[b]
-		if acc > big {
-			big = acc
-		}
-		err += terms * big
-		mag := math.Abs(v) + err
+		err += s.align * max(rowTop[b]*colTop[b], acc)
+		mag := s.partial(math.Abs(v), norms) + err
 		if mag == 0 {
 			continue
 		}
-		if s.acc == probes.F16 {
-			err += attn.HalfULP(probes.F16, mag)
-		} else {
-			err += 2 * attn.HalfULP(s.acc, mag)
-		}
-		acc = max(math.Abs(v)+err, minNormal)
+		err += s.cut * s.rounds * attn.HalfULP(s.acc, mag)
+		acc = s.exponent(s.partial(math.Abs(v), norms) + err)
 	}
 	return err
 }
 
-// chain bounds n multiply-adds in any order by n roundings of the sum of magnitudes (at most the product of norms).
-func (s sum) chain(norms, start float64) float64 {
+// partial is how large an accumulator may be where the exact partial sum over all blocks so far is v: that, or, where warps
+// sum parts of their own, anything up to the product of the norms.
+func (s *sum) partial(v, norms float64) float64 {
+	if s.split > 1 {
+		return norms
+	}
+	return v
+}
+
+// exponent is what an accumulator of magnitude up to x > 0 makes the block align its terms to.
+func (s *sum) exponent(x float64) float64 {
+	if s.acc == probes.F16 {
+		return max(binade(x), minNormal)
+	}
+	return binade(x)
+}
+
+// chain bounds n multiply-adds in any order by n roundings of the sum of magnitudes (at most the product of norms, and what
+// is in the accumulator before).
+func (s *sum) chain(norms, start float64) float64 {
 	u, n := unitRoundoff(s.acc), float64(s.n+1)
 	if s.unit == probes.UnitMulAdd {
 		n++
 	}
-	return start + n*u*(norms+start)*1.01
+	return start + s.step*n*u*(norms+start)*second
 }
 
 func unitRoundoff(t probes.DType) float64 {
@@ -153,39 +157,23 @@ func unitRoundoff(t probes.DType) float64 {
 
 // exponential is the error model of exp(s − m) as kernels evaluate it.
 type exponential struct {
-	split bool // the argument is formed from scaled parts (raw scores, or m in the log2 domain), so it loses by their size
+	*coefs
+	split bool    // the argument is formed from scaled parts (raw scores, or m in the log2 domain), so it loses by their size
+	flush float64 // the largest absolute error of a result that is not normal
 }
 
 // rel is the relative error of exp(s − m): the unit's own, and that of its argument, rounded after the subtraction, after
-// the product with log2 e, and in that constant.
-func (x exponential) rel(s, m float64) float64 {
-	arg := 3 * u32 * math.Abs(s-m)
+// the product with log2 e, and in that constant. off is how far s − m may be from the kernel's.
+func (x *exponential) rel(s, m, off float64) float64 {
+	arg := x.coefs[termExpArgument] * (math.Abs(s-m) + off)
 	if x.split {
-		arg = 4 * u32 * (math.Abs(s) + math.Abs(m))
+		arg = x.coefs[termExpSplit] * (math.Abs(s) + math.Abs(m) + 2*off)
 	}
 	if arg > 0.01 {
-		return expRel + 2*math.Expm1(arg)
+		return x.coefs[termExpUnit] + 2*math.Expm1(arg)
 	}
-	return expRel + 1.01*arg
+	return x.coefs[termExpUnit] + 1.01*arg
 }
 
-// pow2Top returns 2^⌊log2 max|v|⌋ over v, not below f16's smallest normal unless all are 0; widened by one binade where the
-// values may still be rounded up.
-func pow2Top(v []float64, widen float64) float64 {
-	top := 0.0
-	for _, x := range v {
-		top = max(top, math.Abs(x))
-	}
-	if top == 0 {
-		return 0
-	}
-	return max(math.Float64frombits(math.Float64bits(top)&(0x7ff<<52)), minNormal) * widen
-}
-
-func norm(v []float64) float64 {
-	s := 0.0
-	for _, x := range v {
-		s += x * x
-	}
-	return math.Sqrt(s)
-}
+// tiny is what an exponential may be off by on top of that, whatever its size.
+func (x *exponential) tiny() float64 { return x.coefs[termExpFlush] * x.flush }

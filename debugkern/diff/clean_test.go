@@ -120,7 +120,7 @@ func TestBoundsAreTight(t *testing.T) {
 	ref := reference(t, p, 0, attn.Options{})
 	j := judged(t, ref, newDouble(ref, nil))
 	least := map[probes.Stage]float64{probes.StageQ: .9, probes.StageK: .9, probes.StageV: .9, probes.StageS: .4, probes.StageP: .9,
-		probes.StageL: .04, probes.StageU: .1, probes.StageO: .9}
+		probes.StageL: .05, probes.StageU: .3, probes.StageO: .9}
 	for i := range j.Stages {
 		s := &j.Stages[i]
 		ratio := s.Local.Error / s.Local.Bound

@@ -18,7 +18,7 @@ func (j *Judgement) Compare(s probes.Stage, block probes.Dim3, kv int) (*TileDif
 	if !contains(j.ref.Plan().Grid, block) {
 		return nil, fmt.Errorf("compare: block %s lies outside the grid %s", block, j.ref.Plan().Grid)
 	}
-	w := newWalker(newRules(j.ref), j.src, j.opt)
+	w := newWalker(newRules(j.ref, j.opt.weights), j.src, j.opt)
 	defer j.opt.Memory.give(w)
 	w.begin(j.ref.Block(block))
 	n := len(w.blk.Tiles)

@@ -21,7 +21,7 @@ func (r *rules) derivation(sp *probes.StagePlan, w worst, local bool) string {
 		return how + ": nothing is rounded, 0"
 	}
 	parts := fmt.Sprintf(": %.2e", w.pre)
-	if last := w.bound/slack - w.pre; last > w.bound*1e-3 && !rnd.exact {
+	if last := w.bound/(1+r.coefs[termReference]) - w.pre; last > w.bound*1e-3 && !rnd.exact {
 		parts += fmt.Sprintf(" + %.2e storing as %s", last, sp.DType)
 	}
 	return how + parts
@@ -42,11 +42,11 @@ func (r *rules) reason(sp *probes.StagePlan) string {
 		}
 		return "maximum of scaled scores, 4·2^-24 relative"
 	case probes.StageL:
-		return fmt.Sprintf("%s; %d additions in any order, 2^-24 each; l_old·exp(m_old − m)", r.expReason(), r.ref.TileN())
+		return fmt.Sprintf("%s; %d additions in any order, onto l_old·exp(m_old − m) or apart, 2^-24 each", r.expReason(), r.ref.TileN())
 	case probes.StageP:
 		return r.expReason()
 	case probes.StageU:
-		return r.output.reason("keys") + "; U_old·exp(m_old − m) and the addition, 2^-24 each, " + r.expReason()
+		return r.output.reason("keys") + "; onto U_old·exp(m_old − m) or apart, the product 2^-24, " + r.expReason()
 	}
 	return "U/l, 2 ulp of f32"
 }

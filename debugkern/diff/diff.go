@@ -45,6 +45,8 @@ type Options struct {
 	Parallel  int                   // blocks in flight; 0: all cores
 	Memory    *Memory               // what to work in; nil: memory of its own
 	Explained bool                  // Explain will follow: what the reference has computed is kept for it
+
+	weights weights // factors of the bounds' terms: for the tests of the bounds alone
 }
 
 // Replaced tells what execution went on from where a tile was replaced as soon as it was captured: the tile itself is judged

@@ -158,7 +158,7 @@ func (j *Judgement) try(ctx context.Context, s probes.Stage, tiles []spot, hs []
 	shares := max(1, min(workers/max(len(blocks), 1), len(hs))) // few blocks: several walk each, and share the hypotheses
 	workers = min(workers, shares*len(blocks))
 	parts := make([]*trial, workers)
-	rl := newRules(j.ref)
+	rl := newRules(j.ref, j.opt.weights)
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for k := range parts {
@@ -326,7 +326,7 @@ type scene struct {
 }
 
 func newScene(w *walker, sp *probes.StagePlan) *scene {
-	sc := &scene{walker: w, sp: sp, s: sp.Stage, stride: sp.Cols, rnd: rounding{dtype: sp.DType}}
+	sc := &scene{walker: w, sp: sp, s: sp.Stage, stride: sp.Cols, rnd: rounding{coefs: w.coefs, dtype: sp.DType}}
 	return sc
 }
 

@@ -26,7 +26,7 @@ func (w *walker) globalScores() {
 // globalSoftmax fills the global estimates of m, P and l. With scores off by ds each, a kernel's m lies between the maxima
 // of s − ds and s + ds; its P and l are the exact ones times exp(ds + dm), plus their own roundings.
 func (w *walker) globalSoftmax() {
-	c, x := &w.chain, &w.blk.Tiles[w.t]
+	x := &w.blk.Tiles[w.t]
 	em, el, ep := w.global[probes.StageM], w.global[probes.StageL], w.global[probes.StageP]
 	em.ref, el.ref, ep.ref = w.exact(probes.StageM), w.exact(probes.StageL), w.exact(probes.StageP)
 	w.globalCarry()
@@ -40,23 +40,33 @@ func (w *walker) globalSoftmax() {
 	}
 	es := w.global[probes.StageS]
 	for i := range w.blk.Rows {
-		old := c.dm[i]
-		w.moveMax(i, x, es)
-		m := x.M[i] / w.maxUnit
-		em.pre.Data[i] = c.dm[i] * w.maxUnit
-		if !w.maxExact {
-			em.pre.Data[i] += 4 * u32 * math.Abs(x.M[i])
-		}
-		grow := math.Exp(c.dm[i])
-		made, total := w.globalRow(i, x, es, ep, m)
-		carried := (x.L[i] - total) + c.l[i]*w.carry[i] // the exact l carried over, and its error
-		turn := w.cerr[i] + 3*u32*(old+c.dm[i]) + 2*u32
-		c.l[i] = c.l[i]*w.carry[i] + made + (float64(x.Keys)*u32*(total+made)+max(carried, 0)*turn+u32*(x.L[i]+c.l[i]))*grow
-		el.pre.Data[i] = grow*c.l[i] + (grow-1)*x.L[i]
+		w.globalSum(i, x, es)
 	}
 	w.global[probes.StageM].close(w.round[probes.StageM], w.blk.Rows, 1)
 	w.global[probes.StageP].close(w.round[probes.StageP], w.blk.Rows, ep.ref.Cols)
 	w.global[probes.StageL].close(w.round[probes.StageL], w.blk.Rows, 1)
+}
+
+// globalSum fills one row of m, P and l, and moves l's chain on.
+func (w *walker) globalSum(i int, x *attn.Tile, es *estimate) {
+	c, el, ep := &w.chain, w.global[probes.StageL], w.global[probes.StageP]
+	before := c.dm[i]
+	w.moveMax(i, x, es)
+	m := x.M[i] / w.maxUnit
+	w.global[probes.StageM].pre.Data[i] = c.dm[i] * w.maxUnit
+	if w.carry[i] != 0 {
+		w.cerr[i] = w.exp.rel(c.m[i], m, before+c.dm[i])
+	}
+	c.m[i] = m
+	grow := math.Exp(c.dm[i])
+	made, total := w.globalRow(i, x, es, ep, m)
+	off := c.l[i] * w.carry[i] * w.coefs[termSumCarried]
+	carried := max(x.L[i]-total, 0) + off // the exact l carried over, and its error
+	// What is rounded is rounded in the kernel's frame, which is off by up to grow from the exact maximum's.
+	rounded := w.sumError(carried, w.cerr[i], total+made, 0, x.Keys)
+	c.l[i] = off + made*w.coefs[termSumProbs] + rounded*grow
+	el.pre.Data[i] = grow*c.l[i] + (grow-1)*x.L[i]*w.coefs[termSumMax]
+	c.l[i] += w.round[probes.StageL].half(x.L[i]+el.pre.Data[i]) * grow
 }
 
 // globalCarry fills carry = exp(m_old − m) of the reference.
@@ -81,9 +91,9 @@ func (w *walker) moveMax(i int, x *attn.Tile, es *estimate) {
 	}
 	c.dm[i] = 0
 	if m := x.M[i] / w.maxUnit; !math.IsInf(m, 0) {
-		c.dm[i] = max(c.hi[i]-m, m-c.lo[i])
+		c.dm[i] = max(c.hi[i]-m, m-c.lo[i]) * w.coefs[termMaxScores]
 		if !w.maxExact {
-			c.dm[i] += 4 * u32 * math.Abs(m)
+			c.dm[i] += w.coefs[termMaxScale] * (math.Abs(m) + c.dm[i])
 		}
 	}
 }
@@ -93,7 +103,7 @@ func (w *walker) moveMax(i int, x *attn.Tile, es *estimate) {
 func (w *walker) globalRow(i int, x *attn.Tile, es, ep *estimate, m float64) (made, total float64) {
 	s, ds, p, pre, own := x.S.Row(i), es.bound.Row(i), x.P.Row(i), ep.pre.Row(i), w.ownP.Row(i)
 	dm, rnd := w.chain.dm[i], w.round[probes.StageP]
-	both := math.Exp(dm)
+	both, tiny := math.Exp(dm), w.exp.tiny()
 	for j := range pre {
 		pre[j], own[j] = 0, 0
 		if j >= x.Keys || p[j] == 0 {
@@ -101,11 +111,10 @@ func (w *walker) globalRow(i int, x *attn.Tile, es, ep *estimate, m float64) (ma
 		}
 		v, d := s[j]*w.unit, ds[j]*w.unit
 		grow := expm1(d)
-		rel := w.exp.rel(v, m) + 6*u32*(d+dm)
-		err := p[j]*grow + p[j]*(1+grow)*rel + expTiny
+		err := p[j]*grow*w.coefs[termProbScores] + p[j]*(1+grow)*w.exp.rel(v, m, d+dm) + tiny
 		made += err
 		total += p[j]
-		pre[j] = both*err + (both-1)*p[j]
+		pre[j] = both*err + (both-1)*p[j]*w.coefs[termProbMax]
 		own[j] = err + both*rnd.half(p[j]+pre[j])
 	}
 	return made, total
@@ -128,6 +137,18 @@ func (w *walker) globalOutput() {
 	keys := w.blk.Tiles[w.t].Keys
 	w.rowOperand(&w.refP, w.exact(probes.StageP), &w.ownP, rows, w.output)
 	w.columnOperand(&w.refV, w.exact(probes.StageV), &w.global[probes.StageV].bound, keys, w.output)
+	for i := range rows {
+		base, off := w.work.base.Row(i), c.u.Row(i)
+		for d := range base {
+			off[d] *= w.carry[i] * w.coefs[termWeightCarried]
+			base[d] = off[d]
+		}
+		if w.t > 0 && w.carry[i] != 0 {
+			for d, v := range w.blk.Tiles[w.t-1].U.Row(i) {
+				base[d] += math.Abs(v) * w.carry[i]
+			}
+		}
+	}
 	w.productOf(&w.refP, &w.refV, rows, keys, &w.work)
 	for i := range rows {
 		w.globalRowU(i, c, e)
@@ -136,14 +157,12 @@ func (w *walker) globalOutput() {
 }
 
 func (w *walker) globalRowU(i int, c *chain, e *estimate) {
-	grow := math.Exp(c.dm[i])
-	u, pre, off, err := e.ref.Row(i), e.pre.Row(i), c.u.Row(i), w.work.err.Row(i)
-	pv := w.work.pv.Row(i)
-	turn := (w.cerr[i] + 6*u32*c.dm[i] + 2*u32) * grow
+	grow, rnd, most := math.Exp(c.dm[i]), w.round[probes.StageU], w.coefs[termWeightMax]
+	u, pre, off, err, base := e.ref.Row(i), e.pre.Row(i), c.u.Row(i), w.work.err.Row(i), w.work.base.Row(i)
 	for d := range u {
-		carried := math.Abs(u[d]-pv[d]) + off[d]*w.carry[i]
-		off[d] = off[d]*w.carry[i] + err[d]*grow + carried*turn + (u32*math.Abs(u[d])+w.merge(carried, w.refP.norm[i]*w.refV.norm[d]))*grow
-		pre[d] = grow*off[d] + (grow-1)*math.Abs(u[d])
+		off[d] += (err[d] + w.weightError(base[d], w.cerr[i], w.refP.norm[i]*w.refV.norm[d])) * grow
+		pre[d] = grow*off[d] + (grow-1)*math.Abs(u[d])*most
+		off[d] += rnd.half(math.Abs(u[d])+pre[d]) * grow
 	}
 }
 
@@ -159,7 +178,8 @@ func (w *walker) globalFinal() {
 		for d, v := range o {
 			pre[d] = math.Inf(1)
 			if l > dl {
-				pre[d] = (off[d]+math.Abs(v)*dl)/(l-dl) + math.Abs(v)*divRel
+				pre[d] = (off[d]*w.coefs[termOutWeights] + math.Abs(v)*dl*w.coefs[termOutSums]) / (l - dl)
+				pre[d] += (math.Abs(v) + pre[d]) * w.coefs[termOutDivide]
 			}
 		}
 	}

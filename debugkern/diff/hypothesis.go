@@ -117,7 +117,7 @@ func rowFactors() []hypothesis {
 	exp := func(sign float64) quantity {
 		return func(sc *scene, r int) (float64, float64, bool) {
 			old, now, ok := sc.maxima(r)
-			return math.Exp(sign * (now - old)), sc.exp.rel(old, now), ok
+			return math.Exp(sign * (now - old)), sc.exp.rel(old, now, 0), ok
 		}
 	}
 	sum := func(power int) quantity {
@@ -134,7 +134,7 @@ func rowFactors() []hypothesis {
 	}
 	top := func(sc *scene, r int) (float64, float64, bool) {
 		_, now, ok := sc.maxima(r)
-		return math.Exp(now), sc.exp.rel(now, 0), ok
+		return math.Exp(now), sc.exp.rel(now, 0, 0), ok
 	}
 	var hs []hypothesis
 	for _, x := range []struct {
@@ -222,7 +222,7 @@ func offsetHypotheses(ref *attn.Reference, s probes.Stage) []hypothesis {
 			d := steps * in.Step(tensor, sc.blk.Head)
 			for k, i := range sc.bad {
 				v[k] = sc.e.ref.Data[i] + d
-				pre[k] = decodeRel * (math.Abs(v[k]) + math.Abs(d))
+				pre[k] = sc.coefs[termDecode] * (math.Abs(v[k]) + math.Abs(d))
 			}
 			return 0, true
 		}})

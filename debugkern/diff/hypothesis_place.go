@@ -136,7 +136,7 @@ func unmasked(sc *scene, v, pre []float64) (int, bool) {
 			if c := i % sc.stride; c >= keys {
 				s := row[c] * sc.unit
 				v[k] = attn.Below(s, now)
-				pre[k] = v[k] * sc.exp.rel(s, now)
+				pre[k] = v[k] * sc.exp.rel(s, now, 0)
 			}
 			continue
 		}
@@ -148,7 +148,7 @@ func unmasked(sc *scene, v, pre []float64) (int, bool) {
 			}
 			p := attn.Below(s, now)
 			v[k] += p
-			pre[k] += p * (sc.exp.rel(s, now) + float64(len(row))*u32)
+			pre[k] += p * (sc.exp.rel(s, now, 0) + float64(len(row))*u32)
 		}
 	}
 	return 0, true

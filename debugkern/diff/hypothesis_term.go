@@ -226,7 +226,7 @@ func (sc *scene) again(a, b attn.Matrix, v, pre []float64) {
 		sc.rowOperand(&right, b, nil, keys, sc.scores)
 		sc.scoresOf(e, &left, &right, rows, keys, nil)
 	} else {
-		w := sumWork{attn.NewMatrix(e.ref.Rows, e.ref.Cols), attn.NewMatrix(e.ref.Rows, e.ref.Cols)}
+		w := newSumWork(e.ref.Rows, e.ref.Cols)
 		sc.rowOperand(&left, a, nil, rows, sc.output)
 		sc.columnOperand(&right, b, nil, b.Rows, sc.output)
 		before, _ := sc.walker.before(probes.StageU, sc.zero)

@@ -68,7 +68,7 @@ func (j *Judgement) walkAll(ctx context.Context) (*judge, error) {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	workers = max(1, min(workers, n))
-	rl := newRules(j.ref)
+	rl := newRules(j.ref, j.opt.weights)
 	var next atomic.Int64
 	var mu sync.Mutex
 	var wg sync.WaitGroup

@@ -9,6 +9,7 @@ import (
 
 // rules is what a plan says about rounding and summation, resolved once.
 type rules struct {
+	*coefs
 	ref      *attn.Reference
 	scale    float64 // S = scale · Σ q·k, in the stage's own unit
 	unit     float64 // scaled scores per unit of S
@@ -22,39 +23,48 @@ type rules struct {
 	maxExact bool    // m is a maximum of representable numbers, nothing is computed
 }
 
-func newRules(ref *attn.Reference) *rules {
+// newRules resolves a reference's plan. w is nil but in tests of the bounds.
+func newRules(ref *attn.Reference, w weights) *rules {
 	p := ref.Plan()
-	r := &rules{ref: ref, unit: ref.ScoreUnit(), maxUnit: ref.MaxUnit()}
+	c := newCoefs(w)
+	r := &rules{coefs: c, ref: ref, unit: ref.ScoreUnit(), maxUnit: ref.MaxUnit()}
 	r.scale = p.Scale / r.unit
 	for s := range probes.NumStages {
-		r.round[s] = rounding{dtype: probes.F32}
+		r.round[s] = rounding{coefs: c, dtype: probes.F32}
 		if sp := p.Stage(s); sp != nil {
 			r.round[s].dtype = sp.DType
 		}
 	}
-	r.scores = sumOf(p.Stage(probes.StageS), ref.Dim())
-	r.output = sumOf(p.Stage(probes.StageU), ref.TileN())
-	if p.Stage(probes.StageU) == nil {
-		r.output.acc = probes.F32
-	}
+	r.scores = sumOf(p.Stage(probes.StageS), ref.Dim(), probes.F16)
+	r.scores.align, r.scores.cut, r.scores.step = float64(r.scores.block+1)*c[termScoreAlign], c[termScoreCut], c[termScoreChain]
+	r.output = sumOf(p.Stage(probes.StageU), ref.TileN(), probes.F32)
+	r.output.align, r.output.cut, r.output.step = float64(r.output.block+1)*c[termWeightAlign], c[termWeightCut], c[termWeightChain]
 	r.maxExact = r.unit == 1 && r.maxUnit == 1
-	r.exp.split = !r.maxExact
+	r.exp = exponential{coefs: c, split: !r.maxExact, flush: flushed(expOf(p))}
 	r.round[probes.StageM].exact = r.maxExact
 	if r.unit == 1 {
-		r.scaleErr = math.Abs(attn.RoundTo(r.scores.acc, p.Scale) - p.Scale)
+		r.scaleErr = math.Abs(attn.RoundTo(r.scores.acc, p.Scale)-p.Scale) * c[termScoreScale]
 		frac, _ := math.Frexp(p.Scale)
 		sameType := r.scores.acc == r.round[probes.StageS].dtype
 		r.round[probes.StageS].pow2 = frac == 0.5 && sameType && r.scores.acc == probes.F16
 		if !sameType && frac != 0.5 {
-			r.scaleMul = unitRoundoff(r.scores.acc)
+			r.scaleMul = unitRoundoff(r.scores.acc) * c[termScoreProduct]
 		}
 	}
 	return r
 }
 
+// expOf is the exponential that the plan's P is made with, as the manifest names it; "" where it does not.
+func expOf(p *probes.Plan) string {
+	if sp := p.Stage(probes.StageP); sp != nil {
+		return sp.Compute.Exp
+	}
+	return ""
+}
+
 // decode fills the estimate of Q, K or V: codes times a scale, all exact but three float32 roundings.
 func (r *rules) decode(e *estimate, s probes.Stage, ref attn.Matrix, rows int) {
-	rel := decodeRel
+	rel := r.coefs[termDecode]
 	if r.ref.Inputs().Quant == nil {
 		rel = 0
 	}
@@ -81,47 +91,53 @@ type operand struct {
 // rowOperand describes the rows of m (the sum runs along columns); bound is nil for the kernel's own numbers.
 func (r *rules) rowOperand(o *operand, m attn.Matrix, bound *attn.Matrix, rows int, s sum) {
 	o.m, o.norm = m, resize(o.norm, rows)
-	blocks, widen := s.blocks(), 1.0
+	blocks := s.blocks()
 	o.top = resize(o.top, rows*blocks)
 	if bound != nil {
-		o.delta, widen = resize(o.delta, rows), 2
+		o.delta = resize(o.delta, rows)
 	} else {
 		o.delta = nil
 	}
 	for i := range rows {
-		v := m.Row(i)
+		v, off := m.Row(i), rowOf(bound, i)
 		o.norm[i] = norm(v)
 		for b := range blocks {
-			o.top[i*blocks+b] = pow2Top(v[b*s.block:min(len(v), (b+1)*s.block)], widen)
+			lo, hi := b*s.block, min(len(v), (b+1)*s.block)
+			if bound == nil {
+				o.top[i*blocks+b] = pow2Top(v[lo:hi], nil)
+			} else {
+				o.top[i*blocks+b] = pow2Top(v[lo:hi], off[lo:hi])
+			}
 		}
 		if bound != nil {
-			o.delta[i] = norm(bound.Row(i))
+			o.delta[i] = norm(off)
 		}
 	}
 }
 
 // columnOperand describes the columns of m over its first rows rows (the sum runs along rows).
 func (r *rules) columnOperand(o *operand, m attn.Matrix, bound *attn.Matrix, rows int, s sum) {
-	blocks, widen := s.blocks(), 1.0
+	blocks := s.blocks()
 	o.m, o.norm, o.top = m, resize(o.norm, m.Cols), resize(o.top, m.Cols*blocks)
 	clear(o.norm)
 	clear(o.top)
 	if bound != nil {
-		o.delta, widen = resize(o.delta, m.Cols), 2
+		o.delta = resize(o.delta, m.Cols)
 		clear(o.delta)
 	} else {
 		o.delta = nil
 	}
 	for i := range rows {
 		b := i / s.block
+		off := rowOf(bound, i)
 		for c, v := range m.Row(i) {
 			o.norm[c] += v * v
-			o.top[c*blocks+b] = max(o.top[c*blocks+b], math.Abs(v))
-		}
-		if bound != nil {
-			for c, v := range bound.Row(i) {
-				o.delta[c] += v * v
+			x := math.Abs(v)
+			if off != nil {
+				x += off[c]
+				o.delta[c] += off[c] * off[c]
 			}
+			o.top[c*blocks+b] = max(o.top[c*blocks+b], x)
 		}
 	}
 	for c := range m.Cols {
@@ -131,7 +147,7 @@ func (r *rules) columnOperand(o *operand, m attn.Matrix, bound *attn.Matrix, row
 		}
 		t := o.top[c*blocks : (c+1)*blocks]
 		for b := range t {
-			t[b] = pow2Top(t[b:b+1], widen)
+			t[b] = leastTop(t[b])
 		}
 	}
 }
@@ -160,7 +176,7 @@ func cross(a *operand, i int, b *operand, j int) float64 {
 
 // scoresOf fills S = scale·Q·Kᵀ for any operands: the kernel's own, or the reference's with their errors.
 func (r *rules) scoresOf(e *estimate, q, k *operand, rows, keys int, prefix []float64) []float64 {
-	s := r.scores
+	s, operands := &r.scores, r.coefs[termScoreOperands]
 	blocks := s.blocks()
 	tensor := s.unit == probes.UnitTensor
 	if tensor {
@@ -172,13 +188,13 @@ func (r *rules) scoresOf(e *estimate, q, k *operand, rows, keys int, prefix []fl
 	for i := range rows {
 		ref, pre := e.ref.Row(i), e.pre.Row(i)
 		for j := range keys {
-			start := cross(q, i, k, j)
+			start, norms := cross(q, i, k, j)*operands, q.norm[i]*k.norm[j]
 			var err float64
 			if tensor {
 				at := (i*e.ref.Cols + j) * blocks
-				err = s.tensor(prefix[at:at+blocks], q.top[i*blocks:(i+1)*blocks], k.top[j*blocks:(j+1)*blocks], start)
+				err = s.tensor(prefix[at:at+blocks], q.top[i*blocks:(i+1)*blocks], k.top[j*blocks:(j+1)*blocks], norms, start)
 			} else {
-				err = s.chain(q.norm[i]*k.norm[j], start)
+				err = s.chain(norms, start)
 			}
 			pre[j] = r.scaled(err, ref[j])
 		}
@@ -210,7 +226,7 @@ func (r *rules) maxOf(e *estimate, s attn.Matrix, before []float64, b *attn.Bloc
 		e.ref.Data[i] = top * r.maxUnit
 		e.pre.Data[i] = 0
 		if !r.maxExact && !math.IsInf(top, 0) {
-			e.pre.Data[i] = 4 * u32 * math.Abs(e.ref.Data[i])
+			e.pre.Data[i] = r.coefs[termMaxScale] * math.Abs(e.ref.Data[i])
 		}
 	}
 	e.close(r.round[probes.StageM], b.Rows, 1)
@@ -219,7 +235,7 @@ func (r *rules) maxOf(e *estimate, s attn.Matrix, before []float64, b *attn.Bloc
 // probabilitiesOf fills P = exp(s − m), 0 where a key is not visible, and reports per row Σp and Σp·(relative error).
 func (r *rules) probabilitiesOf(e *estimate, s attn.Matrix, m, sums, errs []float64, b *attn.Block, t int) {
 	keys := b.Tiles[t].Keys
-	all := b.AllVisible(t)
+	all, tiny := b.AllVisible(t), r.exp.tiny()
 	for i := range b.Rows {
 		row, p, pre := s.Row(i), e.ref.Row(i), e.pre.Row(i)
 		top := m[i] / r.maxUnit
@@ -234,7 +250,7 @@ func (r *rules) probabilitiesOf(e *estimate, s attn.Matrix, m, sums, errs []floa
 			if p[j] == 0 {
 				continue
 			}
-			pre[j] = p[j]*r.exp.rel(v, top) + expTiny
+			pre[j] = p[j]*r.exp.rel(v, top, 0) + tiny
 			total += p[j]
 			wrong += pre[j]
 		}
@@ -243,7 +259,8 @@ func (r *rules) probabilitiesOf(e *estimate, s attn.Matrix, m, sums, errs []floa
 	e.close(r.round[probes.StageP], b.Rows, e.ref.Cols)
 }
 
-// sumsOf fills l = l_old·exp(m_old − m) + Σ p. carry is that exponential, carryErr its relative error.
+// sumsOf fills l = l_old·exp(m_old − m) + Σ p. carry is that exponential, carryErr its relative error. The additions are in any
+// order: p by p onto the carried l, or among themselves first.
 func (r *rules) sumsOf(e *estimate, before, carry, carryErr, sums, errs []float64, rows, keys int) {
 	for i := range rows {
 		old := before[i] * carry[i]
@@ -251,9 +268,15 @@ func (r *rules) sumsOf(e *estimate, before, carry, carryErr, sums, errs []float6
 			old = 0
 		}
 		e.ref.Data[i] = old + sums[i]
-		e.pre.Data[i] = errs[i] + float64(keys)*u32*(sums[i]+errs[i]) + math.Abs(old)*(carryErr[i]+2*u32)
+		e.pre.Data[i] = r.sumError(math.Abs(old), carryErr[i], sums[i], errs[i], keys)
 	}
 	e.close(r.round[probes.StageL], rows, 1)
+}
+
+// sumError bounds l before it is stored: of old, carried over by a factor off by carryErr, and of sum, itself off by err.
+func (r *rules) sumError(old, carryErr, sum, err float64, keys int) float64 {
+	err *= r.coefs[termSumProbs]
+	return err + float64(keys)*r.coefs[termSumAdd]*(old+sum+err) + old*(r.coefs[termSumCarryExp]*carryErr+r.coefs[termSumCarry])
 }
 
 // carryOf fills exp(m_old − m) and its relative error from two columns of m in the stage's domain.
@@ -262,103 +285,107 @@ func (r *rules) carryOf(carry, carryErr, before, now []float64, rows int) {
 		old, m := before[i]/r.maxUnit, now[i]/r.maxUnit
 		carry[i], carryErr[i] = attn.Below(old, m), 0
 		if carry[i] != 0 {
-			carryErr[i] = r.exp.rel(old, m)
+			carryErr[i] = r.exp.rel(old, m, 0)
 		}
 	}
 }
 
-// weightedOf fills U = U_old·carry + P·V for any operands. base, where not nil, is an error that U_old already has (in e's
-// rows and columns); it is carried along.
+// weightedOf fills U = U_old·carry + P·V from the kernel's own tiles.
 func (r *rules) weightedOf(e *estimate, p, v *operand, before attn.Matrix, carry, carryErr []float64, rows, keys int, w *sumWork) {
+	for i := range rows {
+		base, old, c := w.base.Row(i), before.Row(i), carry[i]
+		for d := range base {
+			base[d] = 0
+			if c != 0 {
+				base[d] = old[d] * c
+			}
+		}
+	}
 	r.productOf(p, v, rows, keys, w)
 	for i := range rows {
-		u, pre, pv, err := e.ref.Row(i), e.pre.Row(i), w.pv.Row(i), w.err.Row(i)
-		old, c, cr := before.Row(i), carry[i], carryErr[i]+u32
+		u, pre, pv, err, base := e.ref.Row(i), e.pre.Row(i), w.pv.Row(i), w.err.Row(i), w.base.Row(i)
 		for d := range u {
-			carried := old[d] * c
-			if c == 0 {
-				carried = 0
-			}
-			u[d] = carried + pv[d]
-			pre[d] = err[d] + math.Abs(carried)*cr + r.merge(math.Abs(carried), p.norm[i]*v.norm[d])
+			u[d] = base[d] + pv[d]
+			pre[d] = err[d] + r.weightError(math.Abs(base[d]), carryErr[i], p.norm[i]*v.norm[d])
 		}
 	}
 	e.close(r.round[probes.StageU], rows, e.ref.Cols)
 }
 
-// merge bounds adding the partial sums of a split one after the other; the last addition is the stage's own rounding.
-func (r *rules) merge(carried, norms float64) float64 {
-	if r.output.split <= 1 {
-		return 0
+// weightError bounds what carrying U over and merging partial sums adds, before U is stored.
+func (r *rules) weightError(carried, carryErr, norms float64) float64 {
+	err := carried * (r.coefs[termWeightCarryExp]*carryErr + r.coefs[termWeightCarry])
+	if n := r.output.split; n > 1 {
+		err += float64(n-1) * r.coefs[termWeightMerge] * (carried + norms) * second
 	}
-	return float64(r.output.split) * u32 * (carried + norms) * 1.01
+	return err
 }
 
-// sumWork is scratch for P·V: the product, its error, and the partial sums between.
+// sumWork is scratch for P·V: what is in the accumulator before (in magnitude, or signed), the product, and its error.
 type sumWork struct {
-	pv, err attn.Matrix
+	base, pv, err attn.Matrix
 }
 
-// productOf fills w.pv = P·V and w.err, what a right kernel's sum may be off by.
+func newSumWork(rows, cols int) sumWork {
+	return sumWork{attn.NewMatrix(rows, cols), attn.NewMatrix(rows, cols), attn.NewMatrix(rows, cols)}
+}
+
+// productOf fills w.pv = P·V and w.err, what a right kernel's sum may be off by. The kernel may add the products onto the
+// carried U, w.base, or apart from it.
 func (r *rules) productOf(p, v *operand, rows, keys int, w *sumWork) {
 	clear(w.pv.Data)
-	s := r.output
-	blocks := s.blocks()
+	s, operands := &r.output, r.coefs[termWeightOperands]
 	for i := range rows {
 		err := w.err.Row(i)
 		for d := range err {
-			err[d] = cross(p, i, v, d)
+			err[d] = cross(p, i, v, d) * operands
 		}
 	}
 	if s.unit != probes.UnitTensor {
 		attn.Accumulate(w.pv, p.m, v.m, rows, 0, keys)
 		for i := range rows {
-			err := w.err.Row(i)
+			err, base := w.err.Row(i), w.base.Row(i)
 			for d := range err {
-				err[d] = s.chain(p.norm[i]*v.norm[d], err[d])
+				err[d] = s.chain(p.norm[i]*v.norm[d]+math.Abs(base[d]), err[d])
 			}
 		}
 		return
 	}
-	terms := float64(s.block+1) * alignKeep
-	for b := range blocks {
+	for b := range s.blocks() {
 		lo, hi := b*s.block, min((b+1)*s.block, keys)
 		if lo >= hi {
 			break
 		}
 		for i := range rows {
-			// What the accumulator held before this block may be what every term is aligned to.
-			pv, err := w.pv.Row(i), w.err.Row(i)
-			top := p.top[i*blocks+b]
-			for d := range err {
-				big := top * v.top[d*blocks+b]
-				if b > 0 {
-					if acc := max(math.Abs(pv[d])+err[d], minNormal); acc > big {
-						big = acc
-					}
-				}
-				err[d] += terms * big
-			}
+			s.aligned(p, v, w, i, b)
 		}
 		attn.Accumulate(w.pv, p.m, v.m, rows, lo, hi)
-		s.truncate(w, rows)
+		for i := range rows {
+			s.truncated(p, v, w, i)
+		}
 	}
 }
 
-// truncate adds what a block's result loses when it is cut to the accumulator's digits.
-func (s sum) truncate(w *sumWork, rows int) {
-	for i := range rows {
-		pv, err := w.pv.Row(i), w.err.Row(i)
-		for d, v := range pv {
-			mag := math.Abs(v) + err[d]
-			if mag == 0 {
-				continue
-			}
-			if s.acc == probes.F16 {
-				err[d] += attn.HalfULP(probes.F16, mag)
-			} else {
-				err[d] += 2 * attn.HalfULP(probes.F32, mag)
-			}
+// aligned adds what block b's terms of row i lose: what the accumulator held before may be what all of them are aligned to.
+func (s *sum) aligned(p, v *operand, w *sumWork, i, b int) {
+	pv, err, base := w.pv.Row(i), w.err.Row(i), w.base.Row(i)
+	blocks := s.blocks()
+	top := p.top[i*blocks+b]
+	for d := range err {
+		big := top * v.top[d*blocks+b]
+		if x := s.partial(math.Abs(pv[d]), p.norm[i]*v.norm[d]) + math.Abs(base[d]); x != 0 {
+			big = max(big, s.exponent(x+err[d]))
+		}
+		err[d] += s.align * big
+	}
+}
+
+// truncated adds what a block's result loses when it is cut to the accumulator's digits.
+func (s *sum) truncated(p, v *operand, w *sumWork, i int) {
+	pv, err, base := w.pv.Row(i), w.err.Row(i), w.base.Row(i)
+	for d, x := range pv {
+		if mag := s.partial(math.Abs(x), p.norm[i]*v.norm[d]) + math.Abs(base[d]) + err[d]; mag != 0 {
+			err[d] += s.cut * s.rounds * attn.HalfULP(s.acc, mag)
 		}
 	}
 }
@@ -369,7 +396,7 @@ func (r *rules) outputOf(e *estimate, u attn.Matrix, l []float64, rows int) {
 		o, pre := e.ref.Row(i), e.pre.Row(i)
 		for d, v := range u.Row(i) {
 			o[d] = v / l[i]
-			pre[d] = math.Abs(o[d]) * divRel
+			pre[d] = math.Abs(o[d]) * r.coefs[termOutDivide]
 		}
 	}
 	e.close(r.round[probes.StageO], rows, e.ref.Cols)

@@ -59,6 +59,7 @@ type tile struct {
 type chain struct {
 	hi, lo []float64 // natural maximum of scores plus, minus their bounds
 	dm     []float64
+	m      []float64   // exact natural maximum
 	l      []float64   // error of l, but for the factor
 	u      attn.Matrix // error of U, but for the factor
 }
@@ -81,10 +82,10 @@ func allocateWalker(m, n, d int) *walker {
 	for s, rc := range dims {
 		w.local[s], w.global[s] = newEstimate(rc[0], rc[1]), newEstimate(rc[0], rc[1])
 	}
-	w.work = sumWork{attn.NewMatrix(m, d), attn.NewMatrix(m, d)}
+	w.work = newSumWork(m, d)
 	w.carry, w.cerr, w.sums, w.errs = make([]float64, m), make([]float64, m), make([]float64, m), make([]float64, m)
 	w.none, w.zero, w.ownP = make([]float64, m), attn.NewMatrix(m, d), attn.NewMatrix(m, n)
-	w.chain = chain{make([]float64, m), make([]float64, m), make([]float64, m), make([]float64, m), attn.NewMatrix(m, d)}
+	w.chain = chain{make([]float64, m), make([]float64, m), make([]float64, m), make([]float64, m), make([]float64, m), attn.NewMatrix(m, d)}
 	return w
 }
 
@@ -145,7 +146,8 @@ func (w *walker) begin(blk *attn.Block) {
 	w.blk, w.t, w.rowQMade = blk, -1, false
 	for i := range w.none {
 		w.none[i] = math.Inf(-1)
-		w.chain.hi[i], w.chain.lo[i], w.chain.dm[i], w.chain.l[i] = math.Inf(-1), math.Inf(-1), 0, 0
+		w.chain.hi[i], w.chain.lo[i], w.chain.m[i] = math.Inf(-1), math.Inf(-1), math.Inf(-1)
+		w.chain.dm[i], w.chain.l[i] = 0, 0
 	}
 	clear(w.chain.u.Data)
 	for s := range w.own {

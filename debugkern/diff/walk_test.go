@@ -16,9 +16,9 @@ func TestNextOf(t *testing.T) {
 	opt := Options{Range: probes.Range{N: ref.Plan().Grid, TileN: ref.Plan().Work.MaxTiles}, Stages: 1<<probes.NumStages - 1}
 	for i := range ref.Plan().Grid.Count() {
 		b := ref.Compute(ref.Plan().Grid.At(i))
-		all := newWalker(newRules(ref), src, opt)
+		all := newWalker(newRules(ref, nil), src, opt)
 		for s := probes.StageS; s <= probes.StageU; s++ {
-			one := newWalker(newRules(ref), src, opt)
+			one := newWalker(newRules(ref, nil), src, opt)
 			all.begin(b)
 			one.begin(b)
 			if !one.standsAlone(s, len(b.Tiles)-1) {
@@ -68,7 +68,7 @@ func TestStandsAlone(t *testing.T) {
 	for s, of := range madeOf {
 		for n := range probes.NumStages {
 			opt := Options{Range: probes.Range{N: ref.Plan().Grid, TileN: ref.Plan().Work.MaxTiles}, Stages: (1<<probes.NumStages - 1) &^ probes.StagesOf(n)}
-			w := newWalker(newRules(ref), src, opt)
+			w := newWalker(newRules(ref, nil), src, opt)
 			w.begin(b)
 			got := w.standsAlone(s, len(b.Tiles)-1)
 			w.begin(b)
