@@ -143,7 +143,7 @@ type StagePlan struct {
 	ValidRows, ValidCols Extent
 	Outside              Outside
 	Meaning              Meaning
-	From                 StageSet // the earlier stages it is computed from (m, l, U: their own previous tile too)
+	From                 StageSet // as the manifest says: the captured stages it may be judged from (m, l, U: their own previous tile too)
 	Compute              Compute
 	Capture              Capture
 	Array                string // shared array that holds it, "" for registers or global memory
@@ -187,6 +187,42 @@ const (
 	CaptureShared             // the emulator copies a shared array at a place
 	CaptureOutput             // cut out of an output argument after the launch
 )
+
+// Named reports whether From names every operand of the stage that is a stage of the plan: only then may the stage be judged
+// from the kernel's own tiles.
+func (p *Plan) Named(s Stage) bool {
+	sp := p.Stage(s)
+	if sp == nil {
+		return false
+	}
+	for n := range NumStages {
+		if s.Operands().Has(n) && p.Stage(n) != nil && !sp.From.Has(n) {
+			return false
+		}
+	}
+	return true
+}
+
+// Ancestors returns the stages that s is computed from, directly or through others, by attention or by the manifest; s itself
+// where it carries over from kv tile to kv tile.
+func (p *Plan) Ancestors(s Stage) StageSet {
+	all, last := StageSet(0), StageSet(0)
+	grow := func(n Stage) {
+		all |= n.Operands()
+		if sp := p.Stage(n); sp != nil {
+			all |= sp.From
+		}
+	}
+	for grow(s); all != last; {
+		last = all
+		for n := range NumStages {
+			if last.Has(n) {
+				grow(n)
+			}
+		}
+	}
+	return all
+}
 
 // Capture is a manifest's `capture`, resolved. Lines are in the kernel's own source file.
 type Capture struct {

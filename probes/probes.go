@@ -59,6 +59,26 @@ func StagesOf(stages ...Stage) StageSet {
 // Has reports whether s is in the set.
 func (set StageSet) Has(s Stage) bool { return set>>s&1 != 0 }
 
+// operands are the stages that attention computes each stage from. Those that name themselves use their own value after the
+// kv tile before; l and U use m's as well.
+var operands = [NumStages]StageSet{
+	StageS: StagesOf(StageQ, StageK),
+	StageM: StagesOf(StageS, StageM),
+	StageL: StagesOf(StageS, StageM, StageL),
+	StageP: StagesOf(StageS, StageM),
+	StageU: StagesOf(StageP, StageV, StageM, StageU),
+	StageO: StagesOf(StageU, StageL),
+}
+
+// Operands returns the stages that attention computes s from: what a manifest's `from` has to name for s to be judged from the
+// kernel's own tiles. It is empty for Q, K and V.
+func (s Stage) Operands() StageSet {
+	if s >= NumStages {
+		return 0
+	}
+	return operands[s]
+}
+
 // Gate is a DEBUG gate: which part of the kernel is compiled in.
 type Gate uint8
 

@@ -7,13 +7,14 @@ import (
 	"tilescope/probes"
 )
 
-// derivation says in words how the bound of a stage came about, with the worst cell's figures.
-func (r *rules) derivation(sp *probes.StagePlan, w worst, local bool) string {
+// derivation says in words how the bound of a stage came about, with the worst cell's figures: of one judged from the kernel's own
+// tiles, or from the inputs.
+func (r *rules) derivation(sp *probes.StagePlan, w worst, own bool) string {
 	if !w.set {
 		return ""
 	}
 	how := r.reason(sp)
-	if !local && sp.Stage > probes.StageV {
+	if !own && sp.Stage > probes.StageV {
 		how += "; and what the stages before were allowed"
 	}
 	rnd := r.round[sp.Stage]

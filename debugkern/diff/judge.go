@@ -58,6 +58,9 @@ type judge struct {
 	tiles     [probes.NumStages]int
 	unreached [probes.NumStages]int
 	absent    [probes.NumStages]int // compared cells that were not captured
+	own       [probes.NumStages]int // of tiles, those judged from the kernel's own
+	ancestors [probes.NumStages]probes.StageSet
+	off       probes.StageSet // stages of this block that are beyond their global bound in some tile so far
 }
 
 // walkAll judges all blocks of the range, several at a time.
@@ -76,6 +79,9 @@ func (j *Judgement) walkAll(ctx context.Context) (*judge, error) {
 	all := make([]*judge, workers)
 	for k := range all {
 		all[k] = &judge{Judgement: j, w: newWalker(rl, j.src, j.opt)}
+		for s := range probes.NumStages {
+			all[k].ancestors[s] = j.ref.Plan().Ancestors(s)
+		}
 		wg.Go(func() {
 			for {
 				i := int(next.Add(1)) - 1
@@ -112,6 +118,7 @@ func (j *judge) merge(o *judge) {
 		j.tiles[s] += o.tiles[s]
 		j.unreached[s] += o.unreached[s]
 		j.absent[s] += o.absent[s]
+		j.own[s] += o.own[s]
 	}
 }
 
@@ -126,6 +133,7 @@ func (j *judge) block(i int) {
 		j.exact[i] = exact
 	}
 	w.begin(exact)
+	j.off = 0
 	j.stage(probes.StageQ, 0)
 	for t := range min(len(w.blk.Tiles), r.TileLo+r.TileN) {
 		w.next()
@@ -163,12 +171,18 @@ func (j *judge) stage(s probes.Stage, kv int) {
 		verdict.Absent = int32(own.count)
 		j.absent[s] += own.count
 	}
+	// Without a reference of its own, a stage beyond its bound is at fault only where nothing that it is computed from is off.
+	if s <= probes.StageV || w.fromOwn(s) {
+		j.own[s]++
+	} else {
+		v.excused = j.off&j.ancestors[s] != 0
+	}
 	l, g := &j.local[s], &j.global[s]
 	if unseen, all := w.unseen(s); !all {
 		v.local = true
 		verdict.Bad, verdict.Nonfinite, verdict.MaxAbs = l.judge(v, w.estimateOf(s), union(own.absent, unseen), true)
 	}
-	v.local = false
+	v.local, v.excused = false, false
 	verdict.Tainted, _, _ = g.judge(v, w.global[s], own.absent, s > probes.StageV)
 	if s <= probes.StageV {
 		g.MaxULP = l.MaxULP // Q, K and V have one estimate for both
@@ -178,6 +192,9 @@ func (j *judge) stage(s probes.Stage, kv int) {
 		verdict.Verdict = Wrong
 	case verdict.Tainted > 0:
 		verdict.Verdict = Tainted
+	}
+	if verdict.Verdict >= Tainted {
+		j.off |= probes.StagesOf(s)
 	}
 	if i, ok := j.index(s, id, kv); ok {
 		j.Judgement.tiles[s][i] = verdict
@@ -223,7 +240,7 @@ func (j *Judgement) result(sp *probes.StagePlan, all *judge) StageResult {
 	out.Local.Bound, out.Local.Error = l.worst.bound, max(l.worst.err, 0)
 	out.Global.Bound, out.Global.Error = g.worst.bound, max(g.worst.err, 0)
 	out.Rows = l.rows.text(sp, j.ref.Plan().Block.Count()/32)
-	out.Local.Derivation = all.w.derivation(sp, l.worst, true)
+	out.Local.Derivation = all.w.derivation(sp, l.worst, all.own[s] > 0)
 	out.Global.Derivation = all.w.derivation(sp, g.worst, false)
 	switch {
 	case out.Tiles == 0:

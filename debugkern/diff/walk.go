@@ -20,6 +20,8 @@ type walker struct {
 	rng  probes.Range    // of which blocks and kv tiles
 	put  Replaced        // nil: nothing was put in place of a captured tile
 
+	named [probes.NumStages]bool // Plan.Named of each stage
+
 	blk *attn.Block
 	t   int
 	own [probes.NumStages]tile // the kernel's stages of this kv tile
@@ -73,6 +75,9 @@ func newWalker(rl *rules, src Source, opt Options) *walker {
 		w = allocateWalker(m, n, d)
 	}
 	w.rules, w.plan, w.src, w.have, w.put, w.rng = rl, p, src, opt.Stages, opt.Replaced, opt.Range
+	for s := range probes.NumStages {
+		w.named[s] = p.Named(s)
+	}
 	return w
 }
 
@@ -258,23 +263,14 @@ func (w *walker) next() {
 	}
 }
 
-// madeOf is what the local estimates of the stages between S and U are made of, at a kv tile and the one before.
-var madeOf = map[probes.Stage]probes.StageSet{
-	probes.StageS: probes.StagesOf(probes.StageQ, probes.StageK),
-	probes.StageM: probes.StagesOf(probes.StageS, probes.StageM),
-	probes.StageL: probes.StagesOf(probes.StageS, probes.StageM, probes.StageL),
-	probes.StageP: probes.StagesOf(probes.StageS, probes.StageM),
-	probes.StageU: probes.StagesOf(probes.StageP, probes.StageV, probes.StageM, probes.StageU),
-}
-
 // standsAlone reports whether the estimates of a stage at the kv tiles of the block up to last can be made by nextOf.
 func (w *walker) standsAlone(s probes.Stage, last int) bool {
-	if madeOf[s] == 0 {
+	if s <= probes.StageV || s == probes.StageO || !w.named[s] {
 		return false
 	}
 	for n := range probes.NumStages {
 		for kv := range last + 1 {
-			if madeOf[s].Has(n) && !w.has(n, kv) {
+			if s.Operands().Has(n) && !w.has(n, kv) {
 				return false
 			}
 		}
@@ -319,7 +315,7 @@ func (w *walker) before(s probes.Stage, first attn.Matrix) (attn.Matrix, bool) {
 }
 
 // estimateOf returns the local estimate of a stage at the current tile: the one made from the kernel's own stages, or the
-// global one where what it is computed from was not captured.
+// global one where what it is computed from was not captured, or is not named by the manifest.
 func (w *walker) estimateOf(s probes.Stage) *estimate {
 	if s <= probes.StageV || !w.fromOwn(s) {
 		return w.global[s]
@@ -327,8 +323,11 @@ func (w *walker) estimateOf(s probes.Stage) *estimate {
 	return w.local[s]
 }
 
-// fromOwn reports whether everything a stage is computed from is at hand.
+// fromOwn reports whether everything a stage is computed from is at hand, and named by the manifest.
 func (w *walker) fromOwn(s probes.Stage) bool {
+	if !w.named[s] {
+		return false
+	}
 	for _, u := range operands[s] {
 		if !w.operand(u).ok && !(u.before && w.t == 0) {
 			return false

@@ -65,7 +65,8 @@ func TestStandsAlone(t *testing.T) {
 	ref := reference(t, configstest.Plan(t, "stage2", "small", probes.GateNone), 0, attn.Options{})
 	src := toy{ref.Inputs(), ref, ""}.run()
 	b := ref.Compute(probes.Dim3{})
-	for s, of := range madeOf {
+	for s := probes.StageS; s <= probes.StageU; s++ {
+		of := s.Operands()
 		for n := range probes.NumStages {
 			opt := Options{Range: probes.Range{N: ref.Plan().Grid, TileN: ref.Plan().Work.MaxTiles}, Stages: (1<<probes.NumStages - 1) &^ probes.StagesOf(n)}
 			w := newWalker(newRules(ref, nil), src, opt)

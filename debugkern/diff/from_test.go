@@ -1,0 +1,82 @@
+package diff
+
+import (
+	"slices"
+	"testing"
+
+	"tilescope/configs/configstest"
+	"tilescope/debugkern/attn"
+	"tilescope/probes"
+)
+
+// TestFromDecidesWhatStagesAreJudgedFrom spoils one cell of P by more than its local and less than its global bound: that is seen
+// where `from` names what P is computed from, and not where P is judged from the inputs.
+func TestFromDecidesWhatStagesAreJudgedFrom(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		from probes.StageSet
+		want Verdict
+	}{
+		{"S and m", probes.StagesOf(probes.StageS, probes.StageM), Wrong},
+		{"S alone", probes.StagesOf(probes.StageS), OK},
+		{"nothing", 0, OK},
+	} {
+		p := configstest.Plan(t, "stage2", "validation", probes.GateNone)
+		p.Stage(probes.StageP).From = c.from
+		ref := reference(t, p, 0, attn.Options{})
+		clean, id := newDouble(ref, nil), probes.Dim3{1, 2, 0}
+		d, err := judged(t, ref, clean).Compare(probes.StageP, id, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cell := 3*d.Cols + 5
+		value := (d.Got[cell] + d.Global[cell] + d.GlobalBound[cell]) / 2
+		src := spoiled{clean, Place{probes.StageP, id, 0}, 3, 5, value}
+		j, err := Judge(t.Context(), ref, src, Options{Blocks: []probes.Dim3{id}, Stages: probes.StagesOf(probes.StageS, probes.StageM, probes.StageP)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		st := j.Stage(probes.StageP)
+		if st.Verdict != c.want || (st.Local.Bound == st.Global.Bound) != (c.want == OK) {
+			t.Errorf("from %s: P is %s, local bound %g, global %g", c.name, st.Verdict, st.Local.Bound, st.Global.Bound)
+		}
+	}
+}
+
+// TestAbsentPredecessor: a stage that cannot be judged from the kernel's own tiles is tainted, not wrong, where a captured stage
+// before it is off; where none is, it is wrong.
+func TestAbsentPredecessor(t *testing.T) {
+	for _, c := range []struct {
+		fault  string
+		stages probes.StageSet
+		strip  bool
+		want   []probes.Stage // wrong
+	}{
+		{"kt-rowmajor", probes.StagesOf(probes.StageS, probes.StageP, probes.StageO), false, []probes.Stage{probes.StageS}},
+		{"kt-rowmajor", 0, true, []probes.Stage{probes.StageS}},
+		{"u-no-rescale", probes.StagesOf(probes.StageS, probes.StageO), false, []probes.Stage{probes.StageO}},
+		{"kt-rowmajor", probes.StagesOf(probes.StageO), false, []probes.Stage{probes.StageO}},
+	} {
+		p := configstest.Plan(t, "stage2", "validation", probes.GateNone)
+		for i := range p.Stages {
+			if c.strip && p.Stages[i].Stage > probes.StageS {
+				p.Stages[i].From = 0
+			}
+		}
+		ref := reference(t, p, 0, attn.Options{})
+		j, err := Judge(t.Context(), ref, toy{ref.Inputs(), ref, c.fault}.run(), Options{Stages: c.stages})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wrong []probes.Stage
+		for _, g := range j.Guilty {
+			wrong = append(wrong, g.Stage)
+		}
+		if !slices.Equal(wrong, c.want) {
+			t.Errorf("%s, stripped %v: wrong are %v, want %v", c.fault, c.strip, wrong, c.want)
+		}
+		if o := j.Stage(probes.StageO); len(c.want) == 1 && c.want[0] != probes.StageO && o.Verdict != Tainted {
+			t.Errorf("%s: O is %s, want tainted", c.fault, o.Verdict)
+		}
+	}
+}
