@@ -125,7 +125,7 @@ type Work struct {
 	HiddenRows, FirstKey Extent
 }
 
-// Outside says what stands in a tile's cells beyond the valid ones.
+// Outside says what stands in a tile's cells beyond the valid ones. It is compared in the cells that a later stage's sum reads.
 type Outside uint8
 
 const (

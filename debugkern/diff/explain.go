@@ -236,6 +236,9 @@ func (t *trial) block(j *Judgement, w *walker, s probes.Stage, block int, kvs []
 
 func (t *trial) scene(sc *scene, at spot) {
 	n := len(sc.bad)
+	if n == 0 {
+		return // what is bad lies outside the compared cells: there is no right value to transform
+	}
 	if t.from == 0 { // who has another share counts them no second time
 		t.bad += n
 	}

@@ -184,6 +184,12 @@ func (j *judge) stage(s probes.Stage, kv int) {
 	}
 	v.local, v.excused = false, false
 	verdict.Tainted, _, _ = g.judge(v, w.global[s], own.absent, s > probes.StageV)
+	bad, odd := w.outside(sp, v, func(r, c int, got, want float64) {
+		l.beyond(v, r, c, got, want)
+		g.beyond(v, r, c, got, want)
+	})
+	verdict.Bad, verdict.Tainted, verdict.Nonfinite = verdict.Bad+bad, verdict.Tainted+bad, verdict.Nonfinite+odd
+	verdict.Cells += bad
 	if s <= probes.StageV {
 		g.MaxULP = l.MaxULP // Q, K and V have one estimate for both
 	}

@@ -130,6 +130,23 @@ func (t *tally) compare(v *view, e *estimate) (bad, nonfinite int32, top float64
 	return bad, nonfinite, top
 }
 
+// beyond adds a bad cell that lies outside the compared ones; it is counted among them.
+func (t *tally) beyond(v *view, r, c int, got, want float64) {
+	t.note(v, r, c, got, want)
+	t.Bad++
+	t.Cells++
+	t.rows.judged = max(t.rows.judged, r+1)
+	t.rows.add(r)
+	if math.IsNaN(got) || math.IsInf(got, 0) {
+		t.Nonfinite++
+	}
+	err := math.Abs(got - want)
+	if math.IsNaN(err) {
+		err = math.Inf(1)
+	}
+	t.MaxAbs = max(t.MaxAbs, err)
+}
+
 // judgeOdd decides a cell whose error is not within its bound, or is no number. A cell whose reference is not finite in the
 // stage's dtype, or may round to that, is at most tainted; any other cell that is not finite is wrong.
 func judgeOdd(v *view, got, ref, bound float64) (bad, nonfinite bool) {
