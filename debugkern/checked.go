@@ -98,7 +98,8 @@ func unwrittenBy(f, g *target.Finding) bool {
 		(g.Kind == target.Race || g.Kind == target.CpAsync) && (atLine(g.Source, f.Source) || atLine(g.Other, f.Source))
 }
 
-func atLine(a, b *target.Source) bool { return a != nil && a.File == b.File && a.Line == b.Line }
+// atLine compares places, with the call sites of inlined code.
+func atLine(a, b *target.Source) bool { return a.SameLine(b) && a.Calls == b.Calls }
 
 // foldDeadlocks tells a deadlock and what the checkers say of the barriers that its threads wait at once. Of one barrier, that
 // it is for more threads than come is the cause, and that nobody can go on its consequence; of several, none is the cause by
@@ -150,13 +151,8 @@ func follows(f *target.Finding, says string) {
 
 // sameCause compares what findings are about, not how they are worded.
 func sameCause(f, g *target.Finding) bool {
-	line := func(s *target.Source) (string, int) {
-		if s == nil {
-			return "", 0
-		}
-		return s.File, s.Line
+	if f.Kind != g.Kind || f.Variable != g.Variable || f.Source == nil || g.Source == nil {
+		return f.Kind == g.Kind && f.Variable == g.Variable && f.Source == g.Source
 	}
-	ff, fl := line(f.Source)
-	gf, gl := line(g.Source)
-	return f.Kind == g.Kind && f.Variable == g.Variable && ff == gf && fl == gl
+	return f.Source.SameLine(g.Source) && f.Source.Calls == g.Source.Calls
 }

@@ -37,5 +37,5 @@ func sourceDoc(s *target.Source) *SourceDoc {
 	if s == nil {
 		return nil
 	}
-	return &SourceDoc{File: s.File, Line: s.Line, Function: s.Function}
+	return &SourceDoc{File: s.File, Line: s.Line, Function: s.Function, Calls: s.Calls}
 }

@@ -2,6 +2,8 @@ package check
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -40,6 +42,7 @@ type origin struct {
 	number int32
 	source *target.Source
 	caller *target.Source // in the kernel's own body, where source is in a function that was inlined
+	calls  []target.Calls // every way that it was inlined: one operation that goes wrong at each of them is one origin
 	kv     int            // the first time
 	warps  uint64
 	lanes  uint64
@@ -166,10 +169,15 @@ func (u *originUnit) begin(lane int, what func() string) int32 {
 	o := u.at[x.PC]
 	if o == nil {
 		src := target.Blame(x.Func, x.Instr.Index)
-		if o = u.lines[*src]; o == nil {
+		line := *src
+		line.Calls = ""
+		if o = u.lines[line]; o == nil {
 			o = &origin{number: int32(len(u.origins) + 1), source: src, caller: caller(&x.Event, src), kv: x.KVTile, what: what()}
-			u.lines[*src] = o
+			u.lines[line] = o
 			u.origins = append(u.origins, o)
+		}
+		if !slices.Contains(o.calls, src.Calls) {
+			o.calls = append(o.calls, src.Calls)
 		}
 		u.at[x.PC] = o
 	}
@@ -337,10 +345,26 @@ func (u *originUnit) causes() *causes {
 		if !left[o.number] {
 			continue
 		}
-		cs.add(*o.source, target.Finding{
-			Kind: target.NaNOrigin, Message: o.what, Variable: o.first.variable, Index: o.first.index, Space: o.space, Block: u.id,
+		line := *o.source
+		line.Calls = ""
+		cs.add(line, target.Finding{
+			Kind: target.NaNOrigin, Message: o.message(), Variable: o.first.variable, Index: o.first.index, Space: o.space, Block: u.id,
 			Warps: bitList(o.warps), Lanes: bitList(o.lanes), KVTile: o.kv, Source: o.source, Other: o.caller, Consequence: o.path(), Count: o.count,
 		})
 	}
 	return cs
+}
+
+// message says what was made, and names the call sites of an inlined function.
+func (o *origin) message() string {
+	var texts []string
+	for _, c := range o.calls {
+		if text := c.Text(""); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) == 0 {
+		return o.what
+	}
+	return o.what + "; " + strings.Join(texts, "; ")
 }

@@ -38,11 +38,11 @@ func between(a, b *site) (from, to string) {
 	return text(fa[i]), text(fb[i])
 }
 
-// place names an instruction's line for a message, with the line of the entry that called it where that is another file's.
+// place names an instruction's line for a message, with the call sites of inlined code.
 func (s *site) place() string {
 	src := s.source()
-	if fs := frames(s); len(fs) > 1 && fs[0].Name != src.File {
-		return fmt.Sprintf("%s (from %s)", src, &target.Source{File: fs[0].Name, Line: fs[0].Line})
+	if text := src.Calls.Text(src.Function); text != "" {
+		return fmt.Sprintf("%s (%s)", src, text)
 	}
 	return src.String()
 }

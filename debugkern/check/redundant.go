@@ -111,7 +111,7 @@ func adviceOf(c *Checker, us []unit, sites []site) []target.Finding {
 	tell := func(pc int, msg string) {
 		src := sites[pc].source()
 		for i := range out {
-			if *out[i].Source == *src {
+			if out[i].Source.SameLine(src) {
 				out[i].Count++ // the compiler made several of one
 				return
 			}
@@ -135,7 +135,7 @@ func adviceOf(c *Checker, us []unit, sites []site) []target.Finding {
 // sharesLine reports whether another copy of the same barrier, in an unrolled loop, is needed.
 func sharesLine(n Need, all []Need) bool {
 	for _, o := range all {
-		if o.Needed && *o.Source == *n.Source {
+		if o.Needed && o.Source.SameLine(n.Source) {
 			return true
 		}
 	}

@@ -178,6 +178,11 @@ func (q *inquiry) feeds(s *suspect, st probes.Stage) bool {
 			return true
 		}
 	}
+	for _, i := range s.cause.Findings {
+		if read := q.tensorOf(q.doc.Findings[i].Variable); read&from != 0 {
+			return true
+		}
+	}
 	return q.madeBy(s, st)
 }
 
@@ -192,8 +197,47 @@ func (q *inquiry) touches(s *suspect, array string) bool {
 	return false
 }
 
+// tensorOf is the stage that decodes the tensor in a kernel's argument, none for any other variable.
+func (q *inquiry) tensorOf(variable string) probes.StageSet {
+	for _, a := range q.run.Plan.Args {
+		if a.Name == variable && variable != "" {
+			if st, ok := probes.ParseStage(strings.TrimSuffix(a.Tensor, "s")); ok && a.Role == probes.RoleInput {
+				return probes.StagesOf(st)
+			}
+		}
+	}
+	return 0
+}
+
+// ancestors is a stage and all that it is computed from, directly or through others.
+func (q *inquiry) ancestors(st probes.Stage) probes.StageSet {
+	set := probes.StagesOf(st)
+	for old := probes.StageSet(0); old != set; {
+		old = set
+		for i := range q.run.Plan.Stages {
+			if sp := &q.run.Plan.Stages[i]; set.Has(sp.Stage) {
+				set |= sp.From
+			}
+		}
+	}
+	return set
+}
+
+// holds is the stages that a variable's data belong to: those kept in a shared array, that of an input tensor; 0 where the
+// plan does not tie the variable to any.
+func (q *inquiry) holds(variable string) probes.StageSet {
+	set := q.tensorOf(variable)
+	for i := range q.run.Plan.Stages {
+		if sp := &q.run.Plan.Stages[i]; sp.Array != "" && sp.Array == variable {
+			set |= probes.StagesOf(sp.Stage)
+		}
+	}
+	return set
+}
+
 // madeBy reports whether a finding lies in the code that makes the stage: between what wrote the stage before it and what
-// wrote its first bad cell, in program order.
+// wrote its first bad cell, in program order, at the same call sites of inlined code. A finding on data that the stage does not
+// depend on is no part of that, wherever it stands: one function often loads all tensors.
 func (q *inquiry) madeBy(s *suspect, st probes.Stage) bool {
 	fn, doc := q.run.Entry(), q.doc.Stage(st.String())
 	if fn == nil || doc == nil || doc.FirstBad == nil || doc.FirstBad.Source == nil {
@@ -207,6 +251,9 @@ func (q *inquiry) madeBy(s *suspect, st probes.Stage) bool {
 	for _, i := range s.cause.Findings {
 		f := &q.doc.Findings[i]
 		if f.Source == nil || f.KVTile >= 0 && doc.FirstBad.KVTile >= 0 && f.KVTile > doc.FirstBad.KVTile {
+			continue
+		}
+		if on := q.holds(f.Variable); on != 0 && on&q.ancestors(st) == 0 {
 			continue
 		}
 		for _, at := range instructionsAt(fn, f.Source) {

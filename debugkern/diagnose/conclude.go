@@ -24,7 +24,7 @@ func sourceOf(s *target.Source) *debugkern.SourceDoc {
 	if s == nil {
 		return nil
 	}
-	return &debugkern.SourceDoc{File: s.File, Line: s.Line, Function: s.Function}
+	return &debugkern.SourceDoc{File: s.File, Line: s.Line, Function: s.Function, Calls: s.Calls}
 }
 
 // conclude turns suspects into causes, in the order in which a person should look at them, and tells the story.

@@ -169,6 +169,15 @@ func (d *Diagnosis) Judged() *debugkern.Run {
 	return d.Run
 }
 
+// callText is placeText with the call sites of inlined code.
+func callText(s *debugkern.SourceDoc) string {
+	text := placeText(s)
+	if s != nil && s.Calls != "" {
+		text += " (" + s.Calls.Text("") + ")"
+	}
+	return text
+}
+
 // placeText is "file:line", "" for no place.
 func placeText(s *debugkern.SourceDoc) string {
 	if s == nil {

@@ -143,7 +143,7 @@ func (q *inquiry) fatal(err error) error {
 
 // identity tells findings of two runs apart: the same thing at the same place, whatever block, cell or count came first.
 func identity(f *debugkern.FindingDoc) string {
-	a, b := placeText(f.Source), placeText(f.Other)
+	a, b := callText(f.Source), callText(f.Other)
 	if f.Kind == "race" && b < a {
 		a, b = b, a
 	}

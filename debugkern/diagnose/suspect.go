@@ -3,12 +3,12 @@ package diagnose
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
 )
 
 // suspect makes the hypotheses: tables that are wrong by content, then one for each group of findings. Stages follow when
@@ -132,15 +132,14 @@ func (q *inquiry) interval(at *debugkern.SourceDoc) int {
 	return n
 }
 
-// instructionsAt lists the body indices that a source line, or what was inlined into it, became, in order.
+// instructionsAt lists the body indices that a source line, or what was inlined into it, became, in order: of a line in an
+// inlined function, those of its call sites alone where the place has them.
 func instructionsAt(fn *ptx.Func, at *debugkern.SourceDoc) []int {
 	var out []int
+	src := target.Source{File: at.File, Line: at.Line, Calls: at.Calls}
 	for i, in := range fn.Body {
-		for l := in.Loc; l != nil; l = l.InlinedAt {
-			if l.Line == at.Line && path.Base(l.Name) == path.Base(at.File) {
-				out = append(out, i)
-				break
-			}
+		if src.Within(fn, in.Loc) {
+			out = append(out, i)
 		}
 	}
 	return out
@@ -178,16 +177,20 @@ func (q *inquiry) describe(s *suspect) {
 	case lead.Kind == "barrier" && strings.Contains(lead.Message, fmt.Sprintf(":%d", lead.Source.Line)):
 		c.Title = lead.Message // who is expected, and who comes
 	case lead.Other != nil && *lead.Other != *lead.Source:
-		c.Title += fmt.Sprintf(" between %s and %s", placeText(lead.Source), lineText(lead.Other, lead.Source))
+		c.Title += fmt.Sprintf(" between %s and %s", callText(lead.Source), lineText(lead.Other, lead.Source))
 	default:
-		c.Title += " at " + placeText(lead.Source)
+		c.Title += " at " + callText(lead.Source)
 	}
 }
 
 // lineText is a place beside another: the line alone where the file is the same.
 func lineText(s, beside *debugkern.SourceDoc) string {
 	if beside != nil && s.File == beside.File {
-		return fmt.Sprintf("line %d", s.Line)
+		text := fmt.Sprintf("line %d", s.Line)
+		if s.Calls != "" && s.Calls != beside.Calls {
+			text += " (" + s.Calls.Text("") + ")"
+		}
+		return text
 	}
-	return placeText(s)
+	return callText(s)
 }

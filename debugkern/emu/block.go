@@ -268,7 +268,7 @@ func (b *block) fault(kind, msg string, w *warp, mask uint32) {
 	if len(w.groups) > 0 {
 		in := &b.p.code[w.groups[w.cur].pc]
 		f.Pos = in.src.Pos.String()
-		f.Source = in.source()
+		f.Source = w.called(in)
 		f.Lane = bits.TrailingZeros32(mask & w.groups[w.cur].mask)
 	}
 	b.err = f

@@ -12,8 +12,8 @@ import (
 // findingKey is what makes two bad accesses one cause.
 type findingKey struct {
 	kind   target.Kind
-	pc     int32  // where there are no debug lines
-	source string // file:line
+	pc     int32 // where there are no debug lines
+	source target.Source
 	name   string
 }
 
@@ -83,19 +83,37 @@ func (in *inst) source() *target.Source { return target.Blame(in.fn, int(in.inde
 // where writes source() for a message.
 func (in *inst) where() string { return in.source().String() }
 
+// called is source with the call sites of functions that were called and not inlined on the way to the current place.
+func (w *warp) called(in *inst) *target.Source {
+	src := in.source()
+	if w.cur >= len(w.groups) || len(w.groups[w.cur].stack) == 0 {
+		return src
+	}
+	var sites []target.Site
+	for _, pc := range w.groups[w.cur].stack {
+		at := w.blk.p.code[pc].source()
+		sites = append(append(sites, at.Calls.Sites()...), target.Site{File: at.File, Line: at.Line, Function: at.Function})
+	}
+	src.Calls = target.CallsOf(append(sites, src.Calls.Sites()...))
+	return src
+}
+
 // report adds one lane's bad access.
 func (b *block) report(w *warp, in *inst, lane int, kind target.Kind, v variable, p place, msg string, neighbour string) {
 	if in.probe {
 		return
 	}
-	src := in.source()
-	k := findingKey{kind: kind, source: fmt.Sprintf("%s:%d", src.File, src.Line), name: v.name}
+	src := w.called(in)
+	k := findingKey{kind: kind, source: *src, name: v.name}
 	if old := b.found.byKey[k]; old != nil {
 		old.Count++
 		old.Warps = addInt(old.Warps, w.id)
 		old.Lanes = addInt(old.Lanes, lane)
 		b.remember(quickKey{kind, in}, old)
 		return
+	}
+	if text := src.Calls.Text(src.Function); text != "" {
+		msg += ", " + text
 	}
 	f := b.found.add(k, target.Finding{
 		Kind: kind, Severity: kind.Severity(), Message: msg, Variable: v.name, Index: v.index, Space: p.space.String(),

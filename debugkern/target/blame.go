@@ -1,8 +1,6 @@
 package target
 
 import (
-	"fmt"
-	"path"
 	"strings"
 
 	"tilescope/debugkern/ptx"
@@ -10,7 +8,8 @@ import (
 )
 
 // Blame is the place in the CUDA source that body index i of f is blamed on: the caller's line, where the code was inlined
-// from a library (IsLibrary). Where there are no debug lines it is the place in the PTX.
+// from a library (IsLibrary), else the innermost line with its call sites. Where there are no debug lines it is the place in the
+// PTX.
 func Blame(f *ptx.Func, i int) *Source {
 	if n := len(f.Body); n > 0 {
 		if l := f.Source(min(i, n-1), IsLibrary); l != nil {
@@ -18,7 +17,7 @@ func Blame(f *ptx.Func, i int) *Source {
 			if name == "" {
 				name = f.Demangled
 			}
-			return &Source{File: l.Name, Line: l.Line, Function: name}
+			return &Source{File: l.Name, Line: l.Line, Function: name, Calls: callsOf(f, l)}
 		}
 	}
 	pos := f.End
@@ -26,11 +25,6 @@ func Blame(f *ptx.Func, i int) *Source {
 		pos = f.Body[i].Pos
 	}
 	return &Source{File: pos.File, Line: pos.Line, Function: f.Demangled}
-}
-
-// String is the place for a message: "k.cu:12", without directories.
-func (s *Source) String() string {
-	return fmt.Sprintf("%s:%d", path.Base(strings.ReplaceAll(s.File, `\`, "/")), s.Line)
 }
 
 // IsLibrary says which files blame passes through to their caller.

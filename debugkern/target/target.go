@@ -177,4 +177,6 @@ type Source struct {
 	File     string
 	Line     int
 	Function string
+	// Calls is where the code was called from, if the compiler inlined it: two calls of one helper are two places.
+	Calls Calls
 }
