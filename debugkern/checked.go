@@ -59,7 +59,7 @@ func mergeFindings(own, checked []target.Finding, grid probes.Dim3) []target.Fin
 			out[i] = f
 		}
 	}
-	out = foldDeadlocks(foldUnwritten(out))
+	out = foldDeadlocks(foldShuffled(foldUnwritten(out)))
 	slices.SortStableFunc(out, func(a, b target.Finding) int {
 		if a.Severity != b.Severity && (a.Severity == target.SeverityAdvice || b.Severity == target.SeverityAdvice) {
 			if a.Severity == target.SeverityAdvice {
@@ -86,6 +86,28 @@ func foldUnwritten(fs []target.Finding) []target.Finding {
 		for _, f := range fs {
 			if g := &kept[i]; unwrittenBy(&f, g) {
 				follows(g, fmt.Sprintf("as executed here, the read comes first and finds bytes that nobody has written (%d times)", f.Count))
+			}
+		}
+	}
+	return kept
+}
+
+// foldShuffled drops NaN origins at a shuffle that takes undefined values: they follow from it.
+func foldShuffled(fs []target.Finding) []target.Finding {
+	var kept []target.Finding
+	for i := range fs {
+		f := &fs[i]
+		from := slices.IndexFunc(fs, func(g target.Finding) bool {
+			return f.Kind == target.NaNOrigin && g.Kind == target.Shuffle && atLine(f.Source, g.Source)
+		})
+		if from < 0 {
+			kept = append(kept, *f)
+		}
+	}
+	for i := range kept {
+		for j := range fs {
+			if g := &kept[i]; g.Kind == target.Shuffle && fs[j].Kind == target.NaNOrigin && atLine(fs[j].Source, g.Source) {
+				follows(g, "the undefined value comes to "+strings.TrimPrefix(fs[j].Consequence, "→ "))
 			}
 		}
 	}

@@ -37,6 +37,21 @@ func TestMergedFindings(t *testing.T) {
 	}
 }
 
+// TestMergedShuffle: a NaN that a shuffle takes from a lane that does not take part is a consequence of the shuffle; one made
+// elsewhere is not.
+func TestMergedShuffle(t *testing.T) {
+	at := func(line int) *target.Source { return &target.Source{File: "k.cu", Line: line} }
+	own := []target.Finding{{Kind: target.Shuffle, Severity: target.SeverityError, Source: at(20)}}
+	checked := []target.Finding{
+		{Kind: target.NaNOrigin, Variable: "out", Source: at(20), Consequence: "→ out[0]"},
+		{Kind: target.NaNOrigin, Variable: "out", Source: at(21), Consequence: "→ out[1]"},
+	}
+	got := mergeFindings(own, checked, probes.Dim3{1, 1, 1})
+	if len(got) != 2 || got[0].Kind != target.Shuffle || !strings.HasSuffix(got[0].Consequence, "comes to out[0]") || got[1].Source.Line != 21 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestCheckersSeeFirstRun: with checkers the first run has what they find, and only with them.
 func TestCheckersSeeFirstRun(t *testing.T) {
 	req := Request{Target: "stage2", Shape: "small", Faults: []string{"sync-frag"}}

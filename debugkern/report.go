@@ -172,8 +172,8 @@ type SourceDoc struct {
 	Function string `json:"function,omitempty"`
 	// Calls is the call sites that the code was inlined through, outermost first; left out where it was not inlined.
 	Calls target.Calls `json:"called,omitempty"`
-	Col      int    `json:"col,omitempty"`  // from 1, of a compile error
-	Text     string `json:"text,omitempty"` // the source line, of a compile error
+	Col   int          `json:"col,omitempty"`  // from 1, of a compile error
+	Text  string       `json:"text,omitempty"` // the source line, of a compile error
 }
 
 // FingerprintDoc is a transform of the right tile that equals the wrong one.

@@ -82,8 +82,11 @@ func (u *originUnit) After(*target.Event) {
 		u.enter()
 	}
 	if u.tags.move(x) {
-		if x.Class == target.ClassStore {
+		switch {
+		case x.Class == target.ClassStore:
 			u.reached()
+		case in.Op == "shfl" && in.Args[0].Registers(nil) != nil:
+			u.undefined()
 		}
 		return
 	}

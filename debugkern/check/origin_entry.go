@@ -93,3 +93,26 @@ func (u *originUnit) entrance(tag int32) string {
 func (x *executing) copies() bool {
 	return slices.Contains([]string{"ld", "ldu", "ldmatrix", "cp"}, x.Instr.Op) || x.Instr.Op == "wmma" && x.Instr.Has("load")
 }
+
+// undefined makes a shuffle the origin of what its lanes read from lanes that do not take part: as executed here, a NaN.
+func (u *originUnit) undefined() {
+	x := &u.x
+	var out [32][unitsMax]int32
+	reg, bad := x.dests()[0], false
+	if t := u.tags.register(x, reg); t != nil {
+		out = *t
+	}
+	each(x.Mask, func(lane int) {
+		from := shuffleSource(x.Instr, lane, int(x.src[2][0][lane]), int(x.src[3][0][lane]))
+		if x.Mask>>from&1 != 0 {
+			return
+		}
+		bad = true
+		out[lane] = [unitsMax]int32{u.begin(lane, func() string {
+			return fmt.Sprintf("an undefined value is read here, of lane %d, which does not take part in the exchange", from)
+		})}
+	})
+	if bad {
+		u.tags.set(x, reg, &out)
+	}
+}

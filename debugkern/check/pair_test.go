@@ -339,6 +339,7 @@ func TestPairsKinds(t *testing.T) {
 	for _, k := range []target.Kind{
 		target.Race, target.CpAsync, target.Barrier, target.Deadlock, target.Uninitialised, target.OutOfBounds, target.Misaligned,
 		target.Overlap, target.NaNOrigin, target.BankConflict, target.Uncoalesced, target.RedundantBarrier,
+		target.Shuffle,
 	} {
 		if planted[string(k)] == 0 {
 			t.Errorf("no pair plants %s", k)

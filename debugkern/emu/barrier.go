@@ -273,7 +273,7 @@ func (b *block) divergentBarrier(id int) {
 // stuck ends a block in which nobody can go on.
 func (b *block) stuck() {
 	ws := b.waiters()
-	b.endWith(target.Deadlock, "no thread can go on: "+b.whoWaits(ws), ws)
+	b.endWith(target.Deadlock, "no thread can go on: "+b.whoWaits(ws)+b.absent(), ws)
 }
 
 func (b *block) endWith(kind target.Kind, msg string, ws []waiter) {

@@ -56,6 +56,9 @@ func (w *warp) syncLanes(in *inst, m uint32) bool {
 			w.blk.clock-- // counted when it executes
 			return false
 		}
+		if in.class == target.ClassShuffle && !in.probe {
+			w.members(in, m)
+		}
 		in.run(w, in, m)
 	}
 	g.pc++

@@ -30,7 +30,8 @@ func (d *decoder) shfl() {
 	}
 	if mode == "bfly" {
 		o.run = func(w *warp, in *inst, mask uint32) {
-			if w.r32[clamp][0] == 0x1f && w.u32[clamp]&w.u32[in.b]&stUniform != 0 && mask == allLanes && w.alive == allLanes {
+			if w.r32[clamp][0] == 0x1f && w.u32[clamp]&w.u32[in.b]&stUniform != 0 && mask == allLanes && w.alive == allLanes &&
+				in.uniformMembers(w) && w.r32[in.c][0] == allLanes {
 				w.butterfly(in, w.r32[in.b][0]&31)
 				return
 			}
@@ -64,9 +65,9 @@ func (w *warp) butterfly(in *inst, lanes uint32) {
 
 // shuffle is any shfl, as the ISA's pseudocode has it.
 func (w *warp) shuffle(in *inst, mode string, clamp int32, mask uint32) {
-	a, b, c := w.full32(in.a), w.full32(in.b), w.full32(clamp)
-	var t row32
-	var valid uint32
+	a, b, c, members := w.full32(in.a), w.full32(in.b), w.full32(clamp), w.full32(in.c)
+	var t, from row32
+	var valid, bad uint32
 	for i := range uint32(32) {
 		bval, cval, seg := b[i]&31, c[i]&31, c[i]>>8&31
 		maxLane := i&seg | cval&^seg
@@ -92,11 +93,18 @@ func (w *warp) shuffle(in *inst, mode string, clamp int32, mask uint32) {
 		} else {
 			valid |= 1 << i
 		}
+		from[i] = j & 31
 		if mask>>j&1 != 0 {
 			t[i] = a[j&31]
 		} else {
 			t[i] = allLanes // of a lane that is not here: undefined in the ISA, ones like all that was never written
 		}
+		if mask&members[i]>>j&1 == 0 {
+			bad |= 1 << i & mask
+		}
+	}
+	if bad != 0 && !in.probe {
+		w.strangers(in, bad, mask, (*[32]uint32)(&from))
 	}
 	w.setPred(in.pd, valid, mask)
 	w.store32(in.d, &t, mask)
