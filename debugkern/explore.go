@@ -246,6 +246,9 @@ func (x *explorer) try(name string) (*VariedSchedule, map[probes.Stage]Place, er
 	}
 	if !res.Reached && x.base.result.Reached {
 		v.Output, v.MaxAbs, v.Fault = true, math.Inf(1), "a thread waits for ever"
+		if slices.ContainsFunc(res.Findings, func(f target.Finding) bool { return f.Kind == target.Trap }) {
+			v.Fault = "a thread traps"
+		}
 	}
 	if len(stages) == 0 && !v.Output && !v.Rounding {
 		return nil, nil, nil

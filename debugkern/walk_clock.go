@@ -175,7 +175,7 @@ func (w *walk) run(ctx context.Context, to uint64, see func(*target.Event) bool)
 
 // over reports whether the block cannot go on.
 func (w *walk) over() bool {
-	return w.fault != nil || w.hand.Reason == "end" || w.hand.Reason == "deadlock"
+	return w.fault != nil || w.hand.Reason == "end" || w.hand.Reason == "deadlock" || w.hand.Reason == "trap"
 }
 
 // mark adds a snapshot behind those there are.
@@ -219,12 +219,24 @@ func (w *walk) moving(ctx context.Context, motion func(from mark) error) (Positi
 	return w.pos, nil
 }
 
+// trapped is what the trap that ended the block says.
+func (w *walk) trapped() string {
+	for _, f := range w.block.Findings() {
+		if f.Kind == target.Trap {
+			return f.Message + " at " + f.Source.String()
+		}
+	}
+	return "trap"
+}
+
 // place fills in the position.
 func (w *walk) place(stop, note string) {
 	p := Position{Block: w.block.ID(), Step: w.block.Steps(), Warp: w.warp, PC: -1, Listing: -1, KVTile: -1, Stop: stop, Note: note}
 	switch {
 	case w.fault != nil:
 		p.Stop, p.Note = "fault", w.fault.Error()
+	case w.hand.Reason == "trap":
+		p.Stop, p.Note = "fault", w.trapped()
 	case w.hand.Reason == "deadlock":
 		p.Stop = "deadlock"
 	case w.hand.Reason == "end":

@@ -30,12 +30,13 @@ func (w *warp) control(in *inst, m uint32) (stop bool) {
 		return w.alive == 0 || w.blk.released
 	case flowCall:
 		w.callFunc(in, m)
+		return w.blk.broken
 	case flowRet:
 		w.ret(m)
 		return w.alive == 0
 	case flowTrap:
 		if m != 0 {
-			w.blk.fault("trap", "trap", w, m)
+			w.trap(in, m)
 			return true
 		}
 		g.pc++

@@ -177,7 +177,7 @@ func TestStepEqualsLaunch(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if stop.Reason == "end" || stop.Reason == "deadlock" {
+				if stop.Reason == "end" || stop.Reason == "deadlock" || stop.Reason == "trap" {
 					break
 				}
 				if i > 100_000 {

@@ -15,7 +15,7 @@ func provided(name string) func(w *warp, in *inst, m uint32) {
 	case "vprintf":
 		return vprintf
 	case "__assertfail":
-		return func(w *warp, _ *inst, m uint32) { w.blk.fault("assert", "an assertion failed", w, m) }
+		return assertion
 	}
 	return nil
 }

@@ -153,6 +153,8 @@ func (s *stepper) execute(ctx context.Context, halt func(*target.Event) bool, re
 		return s.stopped("end"), b.err
 	case ctx.Err() != nil:
 		return s.stopped("step"), ctx.Err()
+	case b.trapped():
+		return s.stopped("trap"), nil
 	case b.broken:
 		return s.stopped("deadlock"), nil
 	case b.ended():

@@ -44,7 +44,7 @@ const (
 
 // Stop says why execution paused.
 type Stop struct {
-	Reason string // "step", "breakpoint", "barrier", "probe", "end", "deadlock"
+	Reason string // "step", "breakpoint", "barrier", "probe", "end", "deadlock", "trap" (an executed trap ended the block)
 	Warp   int
 	PC     int
 }
