@@ -42,6 +42,7 @@ func raceFindings(c *Checker, us []unit) []target.Finding {
 			q.same = q.same && !(q.space == target.SpaceGlobal && contested[q.variable])
 			if old := byKey[q.pairKey]; old != nil {
 				old.count += q.count
+				old.observed = old.observed || q.observed
 				continue
 			}
 			byKey[q.pairKey] = &q
@@ -63,6 +64,7 @@ func raceFindings(c *Checker, us []unit) []target.Finding {
 		}
 		out = append(out, spell(group(mine, sites), sites, graphs, grid)...)
 	}
+	onlyAlone(out)
 	return append(out, adviceOf(c, us, sites)...)
 }
 
@@ -80,6 +82,9 @@ next:
 		for i := range out {
 			if o := &out[i]; o.Kind == f.Kind && o.Missing == f.Missing {
 				o.Count += f.Count
+				if f.Severity == target.SeverityError {
+					o.Severity, o.Consequence = f.Severity, f.Consequence
+				}
 				if o.Remedy = append(o.Remedy, f.Remedy...); f.Remedy == nil {
 					o.Remedy = nil
 				}
@@ -249,6 +254,9 @@ func (c *cause) finding(sites []site, grid probes.Dim3, apart bool) target.Findi
 		f.Kind = target.CpAsync
 	}
 	f.Severity = f.Kind.Severity()
+	if f.Consequence = because(c.pairs); f.Consequence != "" {
+		f.Severity = target.SeverityAdvice
+	}
 	f.Missing = c.missing(p, sites)
 	if apart {
 		f.Missing += ", which exclude each other: a barrier that both reach, or bar.arrive after the one and bar.sync before the other"

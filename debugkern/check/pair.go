@@ -40,6 +40,7 @@ type pair struct {
 	block    [2]int // linear index of each side's block
 	loop     int32
 	count    int
+	observed bool // of two writes in shared memory by one warp: something read the cell while their order was open
 }
 
 // now is the access under way, of one lane.
@@ -93,6 +94,7 @@ func (u *races) record(past, now side, early bool) {
 	k.same = first.writes && second.writes && kind == pairRace && u.sameValue(past, now)
 	if p := u.pairs[k]; p != nil {
 		p.count++
+		u.undecided(p)
 		return
 	}
 	p := &pair{pairKey: k, one: first, two: second, space: u.space, count: 1, loop: -1}
@@ -103,6 +105,14 @@ func (u *races) record(past, now side, early bool) {
 	_, p.index = v.Name(u.space, u.addr)
 	u.pairs[k] = p
 	u.order = append(u.order, p)
+	u.undecided(p)
+}
+
+// undecided follows what becomes of the cell under way, where two lanes of a warp wrote it in an order that may have no effect.
+func (u *races) undecided(p *pair) {
+	if p.warp && p.wrote && p.writes && p.kind == pairRace && u.space == target.SpaceShared && !p.observed {
+		u.contend(p)
+	}
 }
 
 // variable names what lies at the address under way.

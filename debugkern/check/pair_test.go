@@ -32,7 +32,7 @@ import (
 // and every parameter without an arg line is a buffer of 1024 words of zero. A comment behind an instruction says what is
 // found there:
 //
-//	// want KIND ELEMENT [other=±LINES] [missing=FIRST-WORD] [says=PART OF THE MESSAGE]
+//	// want KIND ELEMENT [other=±LINES] [missing=FIRST-WORD] [severity=advice] [says=PART OF THE MESSAGE]
 //
 // ELEMENT is "-" for none, and a variable without an index stands for any element of it. What a want does not mention must be
 // absent: the other line (a finding whose two lines are one has none), and what is missing.
@@ -50,6 +50,7 @@ type twin struct {
 type pairWant struct {
 	line                         int
 	kind, element, missing, says string
+	severity                     string // "": the kind's own
 	other                        int
 }
 
@@ -117,6 +118,8 @@ func readWant(t *testing.T, line int, text string) pairWant {
 			w.other = line + n
 		case key == "missing":
 			w.missing = value
+		case key == "severity":
+			w.severity = value
 		default:
 			t.Fatalf("line %d: %q is no part of a want", line, f)
 		}
@@ -231,6 +234,13 @@ func (w pairWant) is(f *target.Finding) bool {
 		other = f.Other.Line
 	}
 	missing, _, _ := strings.Cut(f.Missing, " ")
+	severity := f.Kind.Severity()
+	if w.severity != "" {
+		severity = target.Severity(w.severity)
+	}
+	if f.Severity != severity {
+		return false
+	}
 	return string(f.Kind) == w.kind && element == w.element && line == w.line && other == w.other && missing == w.missing &&
 		strings.Contains(f.Message+"; "+f.Consequence, w.says)
 }

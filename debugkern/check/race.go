@@ -21,14 +21,15 @@ type races struct {
 	fence fenceState
 	need  needs
 
-	pairs   map[pairKey]*pair
-	order   []*pair
-	raised  int             // how many there were at the last barrier of all threads
-	touched []touch         // global memory, for other blocks
-	values  map[int]*stored // by PC: what global stores wrote
-	names   []int32         // by shared word: number of the variable, 0: not looked up yet
-	titles  []string
-	made    map[[2]int]bool // by the PCs of a load and a store: what inPlace found
+	pairs     map[pairKey]*pair
+	order     []*pair
+	raised    int                 // how many there were at the last barrier of all threads
+	contested map[uint64]*contest // by byte of shared memory
+	touched   []touch             // global memory, for other blocks
+	values    map[int]*stored     // by PC: what global stores wrote
+	names     []int32             // by shared word: number of the variable, 0: not looked up yet
+	titles    []string
+	made      map[[2]int]bool // by the PCs of a load and a store: what inPlace found
 
 	// The access under way.
 	e     *target.Event
@@ -104,7 +105,7 @@ func (u *races) End() {
 	u.need.single = u.clk.single
 	u.endGlobal()
 	u.b.checker.giveShadow(u.mem, u.clk.now)
-	u.mem, u.clk, u.names, u.fence = nil, clocks{}, nil, fenceState{}
+	u.mem, u.clk, u.names, u.fence, u.contested = nil, clocks{}, nil, fenceState{}, nil
 }
 
 // dropStuck forgets what was first seen since the last barrier of all threads, where somebody waits at one that never

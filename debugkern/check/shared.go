@@ -13,6 +13,9 @@ func (u *races) shared(e *target.Event) {
 		return
 	}
 	u.begin(e)
+	if len(u.contested) > 0 {
+		u.observe(e)
+	}
 	if u.s.strong {
 		u.strongShared(e)
 		return
