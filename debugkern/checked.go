@@ -22,6 +22,9 @@ func launchChecked(ctx context.Context, k target.Kernel, l *target.Launch, o che
 func launchStudied(ctx context.Context, k target.Kernel, l *target.Launch, o check.Options) (*target.Result, []check.Loss, error) {
 	if o.Set == 0 {
 		res, err := k.Launch(ctx, l)
+		if err == nil {
+			err = lowerPadding(ctx, k, l, res)
+		}
 		return res, nil, err
 	}
 	c := check.New(o)
@@ -32,6 +35,9 @@ func launchStudied(ctx context.Context, k target.Kernel, l *target.Launch, o che
 		return nil, nil, err
 	}
 	res.Findings = mergeFindings(res.Findings, c.Findings(), l.Grid)
+	if err := lowerPadding(ctx, k, l, res); err != nil {
+		return nil, nil, err
+	}
 	return res, c.Losses(), nil
 }
 

@@ -56,7 +56,7 @@ type unit interface {
 // kinds lists every kind of checker there is, in the order in which their findings stand where nothing else tells them apart.
 func kinds() []kind {
 	return []kind{
-		raceKind(), noncoherentKind(), barrierKind(), registerKind(), overlapKind(), bankKind(), sectorKind(), originKind(), precisionKind(),
+		raceKind(), noncoherentKind(), barrierKind(), registerKind(), overlapKind(), bankKind(), sectorKind(), originKind(), precisionKind(), reachKind(),
 	}
 }
 
