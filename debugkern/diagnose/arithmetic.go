@@ -161,7 +161,8 @@ func (q *inquiry) explains(group []probes.Stage) *suspect {
 }
 
 // valueKinds are kinds of findings that put another value in the place of the right one.
-var valueKinds = []string{"uninitialised", "out-of-bounds", "misaligned", "nan-origin", "overlap", "race", "cp-async", "barrier", "deadlock"}
+var valueKinds = []string{"uninitialised", "out-of-bounds", "misaligned", "nan-origin", "overlap", "race", "cp-async", "barrier", "deadlock",
+	"shuffle", "trap"}
 
 func (q *inquiry) feeds(s *suspect, st probes.Stage) bool {
 	plan := q.run.Plan

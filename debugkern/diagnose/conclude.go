@@ -297,6 +297,8 @@ var kindAdvice = map[string]string{
 	"loop-ended":    "let the loop over tiles run as often as there are tiles, for every warp",
 	"not-captured":  "let every thread come to the probe: leave the kernel after it, or not at all",
 	"unwritten":     "write every element of the output",
+	"shuffle":       "let every lane that the mask names execute the exchange, and read only from those",
+	"trap":          "find the undefined operation on this path, or the condition of the kernel's own trap",
 }
 
 // again is the command that shows a cause again.

@@ -63,7 +63,8 @@ func tableSuspect(t *debugkern.Table) *suspect {
 var consequences = []string{"unwritten", "varies", "backend-difference", "probe-changed-result"}
 
 // firstKinds orders suspects by how much else they may explain.
-var firstKinds = []string{"loop-ended", "not-captured", "barrier", "deadlock", "out-of-bounds", "misaligned", "overlap", "cp-async", "race", "uninitialised", "nan-origin"}
+var firstKinds = []string{"loop-ended", "not-captured", "barrier", "deadlock", "trap", "out-of-bounds", "misaligned", "overlap",
+	"cp-async", "race", "shuffle", "uninitialised", "nan-origin"}
 
 // findingSuspects groups the findings of severity error, one suspect for each group.
 func (q *inquiry) findingSuspects() []*suspect {
