@@ -54,7 +54,7 @@ func raceFindings(c *Checker, us []unit) []target.Finding {
 		all = append(all, c.grid.order...)
 	}
 	var out []target.Finding
-	graphs := map[*ptx.Func]*graph{}
+	graphs := map[*ptx.Func]*wayGraph{}
 	for _, name := range variables(all) {
 		var mine []*pair
 		for _, p := range all {
@@ -70,14 +70,17 @@ func raceFindings(c *Checker, us []unit) []target.Finding {
 
 // spell makes findings of the causes on one variable. Causes that ask for the same between the same lines are one: the
 // compiler unrolled a loop.
-func spell(cs []*cause, sites []site, graphs map[*ptx.Func]*graph, grid probes.Dim3) []target.Finding {
+func spell(cs []*cause, sites []site, graphs map[*ptx.Func]*wayGraph, grid probes.Dim3) []target.Finding {
 	var out []target.Finding
 next:
 	for _, c := range cs {
 		apart := c.apart(sites, graphs)
 		f := c.finding(sites, grid, apart)
 		if !apart {
-			f.Remedy = c.remedy(sites, graphs)
+			fits := true
+			if f.Remedy, fits = c.remedy(sites, graphs); !fits {
+				f.Missing = c.unfit(sites)
+			}
 		}
 		for i := range out {
 			if o := &out[i]; o.Kind == f.Kind && o.Missing == f.Missing {
@@ -316,6 +319,16 @@ func (c *cause) message(p *pair, first, second string, same bool, grid probes.Di
 		s += "; both write the same value"
 	}
 	return s
+}
+
+// unfit says why nothing is put between the accesses.
+func (c *cause) unfit(sites []site) string {
+	from, to := between(&sites[c.lo], &sites[c.hi])
+	who := "thread of the block"
+	if c.warp {
+		who = "lane of the warp"
+	}
+	return fmt.Sprintf("no barrier fits between %s and %s: not every %s comes there; let all of them take the same way first", from, to, who)
 }
 
 // missing names what would put it right, and where.

@@ -25,7 +25,7 @@ func graphOf(f *ptx.Func) *graph {
 		for _, t := range to {
 			leader[min(int(t), n)] = true
 		}
-		if len(to) > 0 || !falls {
+		if len(to) > 0 || !falls || in.Op == "ret" || in.Op == "exit" {
 			leader[i+1] = true
 		}
 	}
@@ -176,9 +176,9 @@ func (g *graph) lastWait(a, b int) int {
 	return last
 }
 
-// place finds the point that cuts every way of all pairs, under the fewest conditions and then the first after the first
-// access of the first pair. ok is false where there is none.
-func (g *graph) place(pairs [][2]int) (at int, ok bool) {
+// place finds the point that cuts every way of all pairs, of those that allowed accepts, under the fewest conditions and then
+// the first after the first access of the first pair. ok is false where there is none.
+func (g *graph) place(pairs [][2]int, allowed func(at int) bool) (at int, ok bool) {
 	var points []int
 	for _, p := range pairs {
 		points = append(points, p[0]+1, p[1])
@@ -192,7 +192,7 @@ func (g *graph) place(pairs [][2]int) (at int, ok bool) {
 			continue
 		}
 		seen[x] = true
-		cut := true
+		cut := allowed(x)
 		for _, p := range pairs {
 			cut = cut && g.cuts(x, p[0], p[1])
 		}

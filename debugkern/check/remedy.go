@@ -4,64 +4,79 @@ import "tilescope/debugkern/ptx"
 
 // apart reports whether the accesses of a cause stand in branches that exclude each other, so that there is no place between
 // them.
-func (c *cause) apart(sites []site, graphs map[*ptx.Func]*graph) bool {
+func (c *cause) apart(sites []site, graphs map[*ptx.Func]*wayGraph) bool {
 	p := c.pairs[0]
 	if c.exclusive || p.kind != pairRace || p.wrapped || p.first == p.second || sites[p.first].fn != sites[p.second].fn {
 		return false
 	}
-	return !graphIn(graphs, sites[p.first].fn).follows(sites[p.first].index, sites[p.second].index)
+	return !waysIn(graphs, sites[p.first].fn).follows(sites[p.first].index, sites[p.second].index)
 }
 
-// graphIn makes a function's graph, once.
-func graphIn(graphs map[*ptx.Func]*graph, fn *ptx.Func) *graph {
-	g := graphs[fn]
-	if g == nil {
-		g = graphOf(fn)
-		graphs[fn] = g
+// wayGraph is the control flow of a function and who comes where in it.
+type wayGraph struct {
+	*graph
+	uniform *Uniformity
+}
+
+// waysIn analyses a function, once.
+func waysIn(graphs map[*ptx.Func]*wayGraph, fn *ptx.Func) *wayGraph {
+	f := graphs[fn]
+	if f == nil {
+		u := UniformityOf(fn)
+		f = &wayGraph{u.graph, u}
+		graphs[fn] = f
 	}
-	return g
+	return f
 }
 
 // remedy is the edit of the PTX that orders every pair of a cause, nil where no single place does: the accesses are in different
-// functions, or in branches that exclude each other.
-func (c *cause) remedy(sites []site, graphs map[*ptx.Func]*graph) []ptx.Edit {
+// functions, or in branches that exclude each other. fits is false where there are places, and at none of them all threads come
+// together that a barrier needs.
+func (c *cause) remedy(sites []site, graphs map[*ptx.Func]*wayGraph) (edits []ptx.Edit, fits bool) {
 	p := c.pairs[0]
 	if c.exclusive || p.kind == pairBlocks {
-		return nil
+		return nil, true
 	}
 	fn := sites[p.first].fn
+	g := waysIn(graphs, fn)
 	var ways [][2]int
+	wait, others := false, false
 	for _, q := range c.pairs {
 		if sites[q.first].fn != fn || sites[q.second].fn != fn {
-			return nil
+			return nil, true
 		}
 		from, to := sites[q.first].index, sites[q.second].index
 		if q.kind == pairUnpublished {
-			from = graphIn(graphs, fn).lastWait(from, to) // a barrier in front of it would publish nothing
+			from = g.lastWait(from, to) // a barrier in front of it would publish nothing
 		}
 		ways = append(ways, [2]int{from, to})
+		wait = wait || q.kind == pairEarly
+		others = others || !q.alone(sites)
 	}
-	at, ok := graphIn(graphs, fn).place(ways)
+	together := g.uniform.Block
+	switch {
+	case wait && !others:
+		together = func(int) bool { return true } // each thread waits for its own copies
+	case c.warp:
+		together = g.uniform.Warp
+	}
+	at, ok := g.place(ways, together)
 	if !ok {
-		return nil
+		_, anywhere := g.place(ways, func(int) bool { return true })
+		return nil, !anywhere
 	}
 	edit := func(k ptx.EditKind) ptx.Edit { return ptx.Edit{Kind: k, Func: fn.Name, At: at} }
 	barrier := edit(ptx.InsertBarrier)
 	if c.warp {
 		barrier = edit(ptx.InsertWarpSync)
 	}
-	wait, others := false, false
-	for _, q := range c.pairs {
-		wait = wait || q.kind == pairEarly
-		others = others || !q.alone(sites)
-	}
 	switch {
 	case wait && others:
-		return []ptx.Edit{edit(ptx.InsertWaitAll), barrier}
+		return []ptx.Edit{edit(ptx.InsertWaitAll), barrier}, true
 	case wait:
-		return []ptx.Edit{edit(ptx.InsertWaitAll)}
+		return []ptx.Edit{edit(ptx.InsertWaitAll)}, true
 	}
-	return []ptx.Edit{barrier}
+	return []ptx.Edit{barrier}, true
 }
 
 // alone reports whether both accesses are one lane's.
