@@ -19,7 +19,9 @@ func (q *inquiry) arithmetic() error {
 			}
 		}
 	}
-	groups := q.stageGroups(wrongStages(q.joint.Report))
+	was := wrongStages(q.base.Report)
+	wrong := slices.DeleteFunc(wrongStages(q.joint.Report), func(st probes.Stage) bool { return !slices.Contains(was, st) })
+	groups := q.stageGroups(wrong) // of what is wrong without any change too
 	for _, group := range groups {
 		if s := q.explains(group); s != nil {
 			s.stages = append(s.stages, group...)
@@ -94,7 +96,7 @@ func (q *inquiry) stageGroups(wrong []probes.Stage) [][]probes.Stage {
 	var groups [][]probes.Stage
 	for _, s := range wrong {
 		at := slices.IndexFunc(groups, func(g []probes.Stage) bool {
-			return slices.ContainsFunc(g, func(o probes.Stage) bool { return q.related(o, s) })
+			return slices.ContainsFunc(g, func(o probes.Stage) bool { return q.related(o, s) || q.through(o, s) })
 		})
 		if at < 0 {
 			groups = append(groups, []probes.Stage{s})
@@ -132,6 +134,19 @@ func (q *inquiry) related(first, then probes.Stage) bool {
 	return (sp.From.Has(first) || siblings) && (p == nil && o == nil || p != nil && o != nil && p.Name == o.Name && p.Value == o.Value)
 }
 
+// through reports whether a stage is computed from another by way of stages alone that nobody saw: judged with the reference's
+// in their place, it is wrong because the other is.
+func (q *inquiry) through(first, then probes.Stage) bool {
+	seen := q.doc.Judged().Captured()
+	var from func(s probes.Stage, depth int) bool
+	from = func(s probes.Stage, depth int) bool {
+		return depth < int(probes.NumStages) && slices.ContainsFunc(before(s), func(o probes.Stage) bool {
+			return o == first && depth > 0 || !seen.Has(o) && from(o, depth+1)
+		})
+	}
+	return q.run.Plan.Gate == probes.GateNone && from(then, 0)
+}
+
 // pattern is a stage's best fingerprint where it explains most of what is wrong. Cells that are no numbers fit anything that is
 // none.
 func pattern(st *debugkern.StageDoc) *debugkern.FingerprintDoc {
@@ -152,7 +167,7 @@ func (q *inquiry) explains(group []probes.Stage) *suspect {
 			continue
 		}
 		for _, st := range group {
-			if q.feeds(s, st) {
+			if q.feeds(s, st) || s.cause.Kind == "nan-origin" && q.mostlyNaN(st) {
 				return s
 			}
 		}
@@ -175,7 +190,7 @@ func (q *inquiry) feeds(s *suspect, st probes.Stage) bool {
 	}
 	for i := range plan.Stages {
 		sp := &plan.Stages[i]
-		if from.Has(sp.Stage) && sp.Array != "" && q.touches(s, sp.Array) {
+		if from.Has(sp.Stage) && (sp.Array != "" && q.touches(s, sp.Array) || sp.Capture.Output != "" && q.touches(s, sp.Capture.Output)) {
 			return true
 		}
 	}

@@ -32,7 +32,7 @@ func (q *inquiry) conclude() {
 	slices.SortStableFunc(q.suspects, func(a, b *suspect) int {
 		return cmp.Or(cmp.Compare(q.when(a), q.when(b)), cmp.Compare(q.line(a), q.line(b)))
 	})
-	causes := slices.DeleteFunc(slices.Clone(q.suspects), q.follows)
+	causes := slices.DeleteFunc(slices.Clone(q.suspects), func(s *suspect) bool { return q.follows(s) || !q.explainsSomething(s) })
 	for _, s := range causes {
 		q.doc.Causes = append(q.doc.Causes, q.cause(s, len(causes)))
 	}
@@ -54,6 +54,18 @@ func (q *inquiry) follows(s *suspect) bool {
 	}
 	return slices.Contains(consequences, s.cause.Kind) && slices.ContainsFunc(q.suspects, func(o *suspect) bool {
 		return o != s && !slices.Contains(consequences, o.cause.Kind)
+	})
+}
+
+// explainsSomething reports whether there is anything that a suspect is the cause of: a finding of severity error, a table that
+// is wrong, or a cell over its bound.
+func (q *inquiry) explainsSomething(s *suspect) bool {
+	if s.cause.Kind != kindStage || len(s.cause.Findings) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(s.stages, func(st probes.Stage) bool {
+		doc := q.doc.Stage(st.String())
+		return doc != nil && doc.Local.Bad+doc.Local.Nonfinite > 0
 	})
 }
 
@@ -95,6 +107,9 @@ func (q *inquiry) cause(s *suspect, n int) Cause {
 	if c.Findings == nil {
 		c.Findings = []int{}
 	}
+	if c.With == nil {
+		c.With = []string{}
+	}
 	c.Stages = []string{}
 	for _, st := range s.stages {
 		c.Stages = append(c.Stages, st.String())
@@ -110,10 +125,10 @@ func (q *inquiry) cause(s *suspect, n int) Cause {
 	} else {
 		c.Proof = append(c.Proof, q.untried(s))
 	}
-	if len(c.Findings) > 0 {
-		lead := &q.doc.Findings[c.Finding]
-		q.advise(s, lead, &c)
+	if c.Finding >= 0 {
+		q.advise(s, &q.doc.Findings[c.Finding], &c)
 	}
+	c.Proof = append(c.Proof, q.notTold(s)...)
 	if s.confirmed != "" {
 		c.Proof = append(c.Proof, s.confirmed)
 	}
@@ -176,7 +191,7 @@ func (q *inquiry) weigh(s *suspect, c *Cause, n int) {
 		c.Proof = append(c.Proof, fmt.Sprintf("tried on %d of %d blocks, those of the findings and of the first bad cells among them", len(q.blocks), len(q.run.Blocks())))
 	}
 	what := s.remedy.text
-	if len(c.Findings) > 0 && len(s.remedy.substitute) == 0 {
+	if c.Finding >= 0 && len(s.remedy.substitute) == 0 {
 		gone := fmt.Sprintf("%s the %s is gone%s", what, kindNoun(c.Kind), q.cost(s))
 		c.Proof = append(c.Proof, gone)
 		defer func() { c.short = gone + strings.TrimPrefix(c.Alone, what) }()
@@ -268,21 +283,44 @@ func kindNoun(kind string) string {
 	return kind
 }
 
-// advise says what to change, and whether it was tried.
+// advise says what to change, and whether it was tried. What a trial does not show to help is not advised.
 func (q *inquiry) advise(s *suspect, f *debugkern.FindingDoc, c *Cause) {
 	c.Proof = append([]string{f.Message}, c.Proof...)
 	switch {
 	case c.Advice != "":
-	case s.remedy != nil && s.remedy.advice != "":
+	case s.remedy != nil && s.remedy.advice != "" && !q.worse(s.alone):
 		c.Advice = s.remedy.advice
-	case f.Missing != nil:
-		c.Advice = *f.Missing
-		if !s.exclusive && s.tried > 0 {
-			c.Advice += " (not proven: no place that was tried removes it)"
-		}
-	default:
+	case s.shared != "":
+		c.Advice = s.shared
+	case f.Missing == nil:
 		c.Advice = kindAdvice[c.Kind]
+	case s.partial != nil && s.partial.advice != "" || s.remedy != nil && s.remedy.advice != "":
+		c.Advice = q.notThat(s, f)
+	case !s.exclusive && s.tried > 0:
+		c.Advice = "no synchronisation that was tried puts this right: look at which cells are used at " + bothPlaces(f)
+	default:
+		c.Advice = *f.Missing
 	}
+}
+
+// notThat says why the synchronisation that makes a finding go is not what to change, and where to look instead.
+func (q *inquiry) notThat(s *suspect, f *debugkern.FindingDoc) string {
+	r := s.partial
+	if r == nil {
+		r = s.remedy
+	}
+	return fmt.Sprintf("look at which cells are used at %s: %s the %s is gone, and the rest of this stays", bothPlaces(f), r.text, kindNoun(f.Kind))
+}
+
+// bothPlaces is the one or two lines of a finding.
+func bothPlaces(f *debugkern.FindingDoc) string {
+	switch {
+	case f.Source == nil:
+		return "both sides"
+	case f.Other == nil || *f.Other == *f.Source:
+		return placeText(f.Source)
+	}
+	return placeText(f.Source) + " and " + lineText(f.Other, f.Source)
 }
 
 // kindAdvice is what helps against a finding that no virtual change can put right.

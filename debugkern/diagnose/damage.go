@@ -24,7 +24,8 @@ func damageOf(rep *debugkern.Report) damage {
 }
 
 // share is the part of the damage that is gone. Damage is the largest error times the number of bad cells; where some value is
-// no number, the number of bad cells alone.
+// no number, the number of bad cells, of which those without a number count twice where they become fewer: as wrong, and as no
+// number.
 func (was damage) share(now damage) *debugkern.Number {
 	if was.bad == 0 || was.stage != now.stage {
 		return nil
@@ -33,6 +34,8 @@ func (was damage) share(now damage) *debugkern.Number {
 	switch {
 	case now.bad == 0:
 		n = 1
+	case was.nan > now.nan:
+		n = 1 - float64(now.bad+now.nan)/float64(was.bad+was.nan)
 	case was.nan > 0 || now.nan > 0 || !(was.max > 0):
 		n = 1 - float64(now.bad)/float64(was.bad)
 	default:
@@ -40,6 +43,17 @@ func (was damage) share(now damage) *debugkern.Number {
 	}
 	v := debugkern.Number(math.Min(1, math.Max(0, n)))
 	return &v
+}
+
+// weight orders damages: cells that are no numbers first, else the largest error times the number of bad cells.
+func (d damage) weight() float64 {
+	if d.nan > 0 {
+		return math.MaxFloat64 / 2 * (1 + float64(d.nan)/float64(d.nan+d.cells))
+	}
+	if d.bad == 0 {
+		return 0
+	}
+	return d.max * float64(d.bad)
 }
 
 // String is the damage in words: "O off by up to 0.81 in 30298 of 32768 cells".

@@ -70,6 +70,7 @@ type Cause struct {
 	Stages   []string `json:"stages"`   // all stages whose local error goes with it
 	Finding  int      `json:"finding"`  // index in Findings of the first finding, -1 where none
 	Findings []int    `json:"findings"` // all of them: one cause may show at several variables
+	With     []string `json:"with"`     // what else is seen of it, by title, that no trial tells apart from it
 	Place    Place    `json:"place"`
 	// Share is the part of the error that goes when this cause alone is put right, 0 to 1; null where that cannot be tried.
 	// Causes that hide each other can each have a share near 0: Alone says so.
@@ -142,7 +143,7 @@ func Diagnose(ctx context.Context, s *debugkern.Session, req debugkern.Request, 
 		o.Tell = func(Event) {}
 	}
 	q := &inquiry{ctx: ctx, s: s, req: req, o: o, twins: map[string]*debugkern.Run{}}
-	for _, step := range []func() error{q.examine, q.suspect, q.experiment, q.arithmetic, q.schedules, q.sanitize, q.barriers, q.losses} {
+	for _, step := range []func() error{q.examine, q.suspect, q.experiment, q.arithmetic, q.unite, q.schedules, q.sanitize, q.barriers, q.losses} {
 		if err := step(); err != nil {
 			return nil, err
 		}

@@ -20,6 +20,9 @@ func (q *inquiry) chooseBlocks() error {
 	if len(all) <= trialBlocks || !q.troubled() {
 		return nil
 	}
+	if q.nan != nil {
+		q.blocks = append(q.blocks, *q.nan)
+	}
 	add := func(b probes.Dim3) {
 		if len(q.blocks) < trialBlocks && slices.Contains(all, b) && !slices.Contains(q.blocks, b) {
 			q.blocks = append(q.blocks, b)
@@ -36,7 +39,7 @@ func (q *inquiry) chooseBlocks() error {
 	for _, b := range all {
 		add(b)
 	}
-	base, err := q.run.Try(q.ctx, debugkern.Trial{Blocks: q.blocks, Check: checkers})
+	base, err := q.watch(q.run, debugkern.Trial{Blocks: q.blocks, Check: checkers})
 	if err != nil {
 		q.blocks = nil
 		return q.fatal(err)
@@ -78,7 +81,21 @@ func (q *inquiry) apply(blocks []probes.Dim3, remedies ...*remedy) (*debugkern.R
 	if len(without) > 0 && len(t.Edits)+len(t.Substitute) == 0 && t.Blocks == nil {
 		return run, nil
 	}
-	return run.Try(q.ctx, t)
+	return q.watch(run, t)
+}
+
+// watch makes a trial under the checkers that watched the run, the origin of NaN among them where the run has one.
+func (q *inquiry) watch(run *debugkern.Run, t debugkern.Trial) (*debugkern.Run, error) {
+	r, err := run.Try(q.ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	found, err := q.originsIn(run, t)
+	if err != nil {
+		return nil, err
+	}
+	r.Report.Findings = append(r.Report.Findings, found...)
+	return r, nil
 }
 
 var errNoTwin = errors.New("the kernel without the fault cannot be built here")
@@ -111,6 +128,13 @@ func (q *inquiry) twin(without []string) (*debugkern.Run, error) {
 		}
 		r = nil
 	}
+	if r != nil {
+		found, err := q.originsIn(r, debugkern.Trial{})
+		if err != nil {
+			return nil, err
+		}
+		r.Report.Findings = append(r.Report.Findings, found...)
+	}
 	q.twins[key] = r
 	return r, nil
 }
@@ -134,18 +158,35 @@ func (q *inquiry) experiment() error {
 	return q.together()
 }
 
-// maxCures is how many remedies that work are compared: the first that leaves no stage wrong is taken, else the one that
-// leaves the fewest. A synchronisation may stand at several places between two lines, and behind a probe that needs it as well
-// it makes the finding go and leaves what the probe saw wrong.
+// maxCures is how many remedies of one strength that work are compared.
 const maxCures = 4
 
-// cure looks for a remedy that makes the suspect's findings go and brings no other error; a table's only has to change
+// merit is how good a remedy is: does it leave the output no further off, how many stages does it leave wrong, how many
+// findings, and how much does it stop.
+type merit [4]int
+
+// cure looks for the remedy that makes the suspect's findings go, brings no other error, and leaves least wrong; of those, for
+// the weakest. A synchronisation may stand at several places between two lines: behind a probe that needs it as well it makes
+// the finding go and leaves what the probe saw wrong; and one place orders more than another. A table's only has to change
 // something for the better.
 func (q *inquiry) cure(s *suspect) error {
+	if err := q.remedied(s); err != nil || s.remedy != nil {
+		return err
+	}
+	return q.withoutFault(s)
+}
+
+// remedied is cure by changes of synchronisation, or of a table, alone.
+func (q *inquiry) remedied(s *suspect) error {
 	one := []probes.Dim3{s.cause.Place.Block}
-	tried, fewest := 0, 0
+	var best merit
+	tried := map[int]int{} // by strength
 	for i := range s.candidates {
 		r := &s.candidates[i]
+		strength := r.strength()
+		if tried[strength] == maxCures {
+			continue
+		}
 		if len(s.cause.Findings) > 0 {
 			quick, err := q.try(one, r)
 			if err != nil {
@@ -165,18 +206,33 @@ func (q *inquiry) cure(s *suspect) error {
 		if alone == nil || !q.cured(s, alone) {
 			continue
 		}
-		wrong := len(wrongStages(alone.Report))
-		if s.remedy == nil || wrong < fewest {
-			s.remedy, s.alone, fewest = r, alone, wrong
+		m := merit{0, len(wrongStages(alone.Report)), len(identities(errorsOf(alone.Report))), strength}
+		if q.worse(alone) {
+			m[0] = 1
 		}
-		if tried++; wrong == 0 || tried == maxCures || s.cause.Kind == kindTable {
+		if s.remedy == nil || slices.Compare(m[:], best[:]) < 0 {
+			s.remedy, s.alone, best = r, alone, m
+		}
+		if tried[strength]++; m[0]+m[1]+m[2] == 0 || s.cause.Kind == kindTable {
 			break
 		}
 	}
-	if s.remedy != nil {
-		return nil
+	return nil
+}
+
+// identities is what different findings there are.
+func identities(fs []*debugkern.FindingDoc) map[string]bool {
+	out := map[string]bool{}
+	for _, f := range fs {
+		out[identity(f)] = true
 	}
-	return q.withoutFault(s)
+	return out
+}
+
+// worse reports whether the output of a run is further off than that of the kernel as it is.
+func (q *inquiry) worse(r *debugkern.Run) bool {
+	was, now := damageOf(q.base.Report), damageOf(r.Report)
+	return now.stage == was.stage && now.weight() > was.weight()
 }
 
 // try is apply whose failure is no more than an experiment that cannot be made: then there is no run.
@@ -222,7 +278,11 @@ func (q *inquiry) cured(s *suspect, r *debugkern.Run) bool {
 			}
 		}
 	}
-	return r.Report.Verdict != debugkern.Failed && reached(r.Report) >= reached(q.base.Report)
+	if r.Report.Verdict == debugkern.Failed || reached(r.Report) < reached(q.base.Report) {
+		return false
+	}
+	was := wrongStages(q.base.Report)
+	return !slices.ContainsFunc(wrongStages(r.Report), func(st probes.Stage) bool { return !slices.Contains(was, st) })
 }
 
 // reached counts the stages that execution got to.
@@ -272,8 +332,11 @@ func (q *inquiry) merge(s *suspect) {
 		return
 	}
 	for _, o := range q.suspects {
-		if o == s || o.gone || o.remedy != nil || len(o.cause.Findings) == 0 || !q.cured(o, s.alone) {
+		if o == s || o.gone || len(o.cause.Findings) == 0 || !q.cured(o, s.alone) {
 			continue
+		}
+		if o.alone != nil && s.remedy.without != "" {
+			continue // a fault may be more than one edit; what has a remedy of its own is told by that
 		}
 		o.gone = true
 		switch {

@@ -28,6 +28,7 @@ type inquiry struct {
 	joint    *debugkern.Run            // everything that could be put right, put right; base where nothing could
 	blind    bool                      // a cause says that steps before it were not judged
 	twins    map[string]*debugkern.Run // the same kernel with a planted fault left out; nil: cannot be built
+	nan      *probes.Dim3              // the block in which the origin of NaN is followed, in every trial too; nil: none is
 }
 
 // suspect is a hypothesis: what is wrong, and what may put it right.
@@ -43,6 +44,10 @@ type suspect struct {
 	stages     []probes.Stage // locally wrong stages that go with it
 	candidates []remedy
 	gone       bool // taken in by another
+
+	members []*suspect // other suspects that are the same cause: no trial tells them apart
+	shared  string     // which cells several threads write that have the same part, and which nobody does
+	partial *remedy    // puts the suspect's own findings right, and leaves the rest of the cause
 }
 
 // checkers are what experiments attach: those whose findings are errors.
@@ -109,17 +114,28 @@ func (q *inquiry) origins() error {
 	if block == nil {
 		return nil
 	}
-	r, err := q.run.Try(q.ctx, debugkern.Trial{Blocks: []probes.Dim3{*block}, Check: check.Origins})
-	if err != nil {
-		return q.fatal(err)
-	}
-	for _, f := range r.Report.Findings {
-		if f.Kind == "nan-origin" && !q.known(&f) {
+	q.nan = block
+	found, err := q.originsIn(q.run, debugkern.Trial{})
+	for _, f := range found {
+		if !q.known(&f) {
 			q.doc.Findings = append(q.doc.Findings, f)
 			q.o.Tell(Event{Finding: &f})
 		}
 	}
-	return nil
+	return err
+}
+
+// originsIn executes the block that holds NaN once more, changed as a trial changes it, and returns where NaN begins then.
+func (q *inquiry) originsIn(run *debugkern.Run, t debugkern.Trial) ([]debugkern.FindingDoc, error) {
+	if q.nan == nil || t.Blocks != nil && !slices.Contains(t.Blocks, *q.nan) {
+		return nil, nil
+	}
+	t.Blocks, t.Check = []probes.Dim3{*q.nan}, check.Origins
+	r, err := run.Try(q.ctx, t)
+	if err != nil {
+		return nil, q.fatal(err)
+	}
+	return slices.DeleteFunc(slices.Clone(r.Report.Findings), func(f debugkern.FindingDoc) bool { return f.Kind != "nan-origin" }), nil
 }
 
 // known reports whether the document has the finding already.

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/check"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -44,17 +46,45 @@ func (q *inquiry) candidates(s *suspect) []remedy {
 	return remediesFor(fn, &q.doc.Findings[s.cause.Finding])
 }
 
-// remediesFor lists the changes of synchronisation that may make a finding go.
+// remediesFor lists the changes of synchronisation that may make a finding go, those first that cost least. A barrier is put
+// only where all threads that it is for come together.
 func remediesFor(fn *ptx.Func, f *debugkern.FindingDoc) []remedy {
+	var list []remedy
 	switch f.Kind {
 	case "race":
-		return append(checked(fn, f), raceRemedies(fn, f)...)
+		list = append(checked(fn, f), raceRemedies(fn, f)...)
 	case "cp-async":
-		return append(asyncRemedies(fn, f), checked(fn, f)...)
+		list = append(asyncRemedies(fn, f), checked(fn, f)...)
 	case "barrier":
-		return barrierRemedies(fn, f)
+		list = barrierRemedies(fn, f)
 	}
-	return nil
+	if len(list) == 0 {
+		return nil
+	}
+	together := check.UniformityOf(fn)
+	list = slices.DeleteFunc(list, func(r remedy) bool {
+		return slices.ContainsFunc(r.edits(nil), func(e ptx.Edit) bool { return !together.Allows(e) })
+	})
+	slices.SortStableFunc(list, func(a, b remedy) int { return cmp.Compare(a.strength(), b.strength()) })
+	return list
+}
+
+// strength orders changes by what they stop: one copy waited for, a warp, a block, and how many of them are needed.
+func (r *remedy) strength() int {
+	kinds := map[ptx.EditKind]bool{}
+	for _, e := range r.edits(nil) {
+		kinds[e.Kind] = true
+	}
+	n := 0
+	for kind, cost := range map[ptx.EditKind]int{ptx.SetWait: 1, ptx.InsertWaitAll: 2, ptx.InsertWarpSync: 4, ptx.InsertBarrier: 8} {
+		if kinds[kind] {
+			n += cost
+		}
+	}
+	if kinds[ptx.Remove] {
+		n = 0 // moved, not added
+	}
+	return n
 }
 
 // checked is the remedy that the checker itself worked out: the places that order all that the finding counts.
@@ -112,7 +142,7 @@ func named(f *debugkern.FindingDoc) []insertion {
 	case strings.Contains(missing, "wait"):
 		return []insertion{waitAll, blockSync}
 	case len(f.Warps) == 1:
-		return []insertion{blockSync, warpSync}
+		return []insertion{warpSync, blockSync}
 	}
 	return []insertion{blockSync}
 }

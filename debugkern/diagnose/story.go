@@ -25,7 +25,7 @@ func (q *inquiry) story() []string {
 		end = append([]string{text}, end...)
 	}
 	room := storyLines - len(lines) - len(end)
-	each := max(1, min(4, room/len(q.doc.Causes)))
+	each := max(1, min(5, room/len(q.doc.Causes)))
 	for i := range q.doc.Causes {
 		left := room - (len(lines) - 1)
 		if left == 1 && i+1 < len(q.doc.Causes) {
@@ -100,7 +100,9 @@ func tell(n int, c *Cause, lines int, again string) []string {
 	if proof == "" && len(c.Proof) > 0 {
 		proof = c.Proof[len(c.Proof)-1]
 	}
-	for _, l := range []struct{ name, text string }{{"change", c.Advice}, {"proof", strings.TrimPrefix(proof, "; ")}, {"see", c.Again}} {
+	for _, l := range []struct{ name, text string }{
+		{"also seen of it", strings.Join(c.With, "; ")}, {"change", c.Advice}, {"proof", strings.TrimPrefix(proof, "; ")}, {"see", c.Again},
+	} {
 		if l.text != "" && l.text != again && len(out) < lines {
 			out = append(out, "   "+l.name+": "+l.text)
 		}

@@ -12,15 +12,17 @@ import (
 // steps are the stages that attention is computed by, in order, the inputs and the output aside.
 var steps = []probes.Stage{probes.StageS, probes.StageM, probes.StageL, probes.StageP, probes.StageU}
 
-// before lists the steps that a stage is computed from.
+// before lists the stages that a stage is computed from.
 func before(s probes.Stage) []probes.Stage {
 	switch s {
+	case probes.StageS:
+		return []probes.Stage{probes.StageQ, probes.StageK}
 	case probes.StageM:
 		return []probes.Stage{probes.StageS}
 	case probes.StageL, probes.StageP:
 		return []probes.Stage{probes.StageS, probes.StageM}
 	case probes.StageU:
-		return []probes.Stage{probes.StageM, probes.StageP}
+		return []probes.Stage{probes.StageV, probes.StageM, probes.StageP}
 	case probes.StageO:
 		return []probes.Stage{probes.StageL, probes.StageU}
 	}
@@ -68,9 +70,14 @@ func (q *inquiry) blindly(c *Cause, stage probes.Stage) {
 	if len(missing) == 0 {
 		return
 	}
-	they := strings.Replace(stageList(missing), ", ", " and ", 1)
+	they := stageList(missing)
+	if i := strings.LastIndex(they, ", "); i >= 0 {
+		they = they[:i] + " and " + they[i+2:]
+	}
 	c.Title = strings.Replace(c.Title, "arithmetic of stage ", "arithmetic up to stage ", 1)
-	c.Proof = append(c.Proof, fmt.Sprintf("%s, which %s is computed from, %s not judged: the error may be made before", they, stage, isAre(strings.Split(they, " and "))))
-	c.Advice += "; " + q.toSee(q.unseen(steps))
+	c.Proof = append(c.Proof, fmt.Sprintf("%s, which %s is computed from, %s not judged, and the reference's taken in their place: the error may be made before",
+		they, stage, isAre(strings.Split(they, " and "))))
+	inputs := slices.DeleteFunc(missing, func(st probes.Stage) bool { return slices.Contains(steps, st) })
+	c.Advice += "; " + q.toSee(append(inputs, q.unseen(steps)...))
 	q.blind = true
 }

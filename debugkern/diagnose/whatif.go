@@ -9,7 +9,6 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
-	"tilescope/probes"
 )
 
 // Attempt is what came of putting one finding, or one table, right virtually.
@@ -68,43 +67,65 @@ func about(fs []debugkern.FindingDoc) []string {
 	return out
 }
 
-// WhatIf puts what a finding says is missing into the run's module, at one place after another, until the finding is gone and
-// nothing else came, and executes its block again each time. It fails where no synchronisation can put the finding right.
+// WhatIf puts right what a finding says is missing, as a diagnosis does: the same changes are tried at the same places and on the
+// same blocks, and the one that is chosen is the one that a diagnosis advises. It fails where no synchronisation can put the
+// finding right.
 func WhatIf(ctx context.Context, run *debugkern.Run, f *debugkern.FindingDoc) (*Attempt, error) {
 	if f.Missing != nil && strings.HasPrefix(*f.Missing, "exclusive") {
 		return nil, fmt.Errorf("no synchronisation can order this: %s", *f.Missing)
 	}
-	fn := run.Entry()
-	var list []remedy
-	if fn != nil && f.Source != nil {
-		list = remediesFor(fn, f)
+	q, s, err := inquireAbout(ctx, run, f)
+	if err != nil {
+		return nil, err
 	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("nothing that can be changed without compiling puts %s right: %s", f.Kind, kindAdvice[f.Kind])
-	}
-	subject := strings.TrimSuffix(fmt.Sprintf("the %s on %s", kindNoun(f.Kind), f.Variable), " on ")
-	var first *Attempt
-	for i, r := range list {
-		w, err := run.WhatIf(ctx, r.edits(run), []probes.Dim3{f.Block})
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil, err
-			}
-			continue // a place where it cannot stand
+	if s == nil || len(s.candidates) == 0 {
+		advice := kindAdvice[f.Kind]
+		if f.Missing != nil {
+			advice = *f.Missing
 		}
-		a := &Attempt{What: r.text, Outcome: w, Gone: w.Removes(f.Kind, f.Variable), Tried: i + 1, subject: subject}
-		if a.Gone {
+		return nil, fmt.Errorf("nothing that can be changed without compiling puts %s right: %s", f.Kind, advice)
+	}
+	if err := q.remedied(s); err != nil {
+		return nil, err
+	}
+	a := &Attempt{Tried: s.tried, subject: strings.TrimSuffix(fmt.Sprintf("the %s on %s", kindNoun(f.Kind), f.Variable), " on "), Gone: s.remedy != nil}
+	for i := range s.candidates {
+		r := s.remedy
+		if r == nil {
+			r = &s.candidates[i]
+		}
+		w, err := run.WhatIf(ctx, r.edits(run), q.blocks)
+		if err == nil {
+			a.What, a.Outcome = r.text, w
 			return a, nil
 		}
-		if first == nil {
-			first = a
+		if ctx.Err() != nil {
+			return nil, err
 		}
-		first.Tried = i + 1
 	}
-	if first == nil {
-		return nil, fmt.Errorf("none of %d changes could be tried", len(list))
+	return nil, fmt.Errorf("none of %d changes could be tried", len(s.candidates))
+}
+
+// inquireAbout prepares the experiments of a diagnosis of a run for the suspect that has a finding; nil where none has.
+func inquireAbout(ctx context.Context, run *debugkern.Run, f *debugkern.FindingDoc) (*inquiry, *suspect, error) {
+	rep := *run.Report
+	rep.Findings = slices.Clone(rep.Findings)
+	if !slices.ContainsFunc(rep.Findings, func(g debugkern.FindingDoc) bool { return identity(f) == identity(&g) }) {
+		rep.Findings = append(rep.Findings, *f)
 	}
-	return first, nil
+	q := &inquiry{ctx: ctx, req: run.Request, run: run, o: Options{Tell: func(Event) {}}, doc: &Diagnosis{Report: rep, Run: run}}
+	if err := q.origins(); err != nil {
+		return nil, nil, err
+	}
+	if err := q.chooseBlocks(); err != nil {
+		return nil, nil, err
+	}
+	for _, s := range q.findingSuspects() {
+		if q.owns(s, f) {
+			return q, s, nil
+		}
+	}
+	return q, nil, nil
 }
 
 // WhatIfRight puts a cause right that is no finding's: a fragment table gets what the hardware does.

@@ -1,0 +1,367 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/probes"
+)
+
+// One wrong line of source shows at many places: a wrong index is a race, a cell that nobody writes, an access past the end
+// and a wrong stage at once. So suspects that share a variable, a spoilt stage or a fingerprint are one cause, unless trials
+// prove them independent: each, put right alone, leaves the other standing, and both put right leave neither.
+
+// unite merges linked suspects that no trial tells apart. It runs when every suspect has been tried.
+func (q *inquiry) unite() error {
+	group := map[*suspect]*suspect{} // to its representative
+	root := func(s *suspect) *suspect {
+		for group[s] != nil {
+			s = group[s]
+		}
+		return s
+	}
+	for i, a := range q.suspects {
+		for _, b := range q.suspects[i+1:] {
+			if root(a) == root(b) || !q.linked(a, b) {
+				continue
+			}
+			apart, err := q.independent(a, b)
+			if err != nil {
+				return err
+			}
+			if !apart {
+				group[root(b)] = root(a)
+			}
+		}
+	}
+	var out []*suspect
+	for _, s := range q.suspects {
+		if root(s) != s {
+			continue
+		}
+		var all []*suspect
+		for _, o := range q.suspects {
+			if root(o) == s {
+				all = append(all, o)
+			}
+		}
+		lead, err := q.combine(all)
+		if err != nil {
+			return err
+		}
+		out = append(out, lead)
+	}
+	q.suspects = out
+	if err := q.contested(); err != nil {
+		return err
+	}
+	return q.everything()
+}
+
+// contested finds out, for updates that no synchronisation orders, which cells both sides have, and which nobody.
+func (q *inquiry) contested() error {
+	for _, s := range q.suspects {
+		if !s.exclusive || s.cause.Kind != "race" || q.stale(s) {
+			continue
+		}
+		f := &q.doc.Findings[s.cause.Finding]
+		w, err := q.run.Contested(q.ctx, f)
+		if err != nil {
+			if err = q.fatal(err); err != nil {
+				return err
+			}
+		}
+		if w == nil || w.Both() == "" {
+			continue
+		}
+		who := fmt.Sprintf("warps %s", andList(f.Warps))
+		if len(f.Warps) == 1 {
+			who = fmt.Sprintf("lanes %s of warp %d", andList(f.Lanes), f.Warps[0])
+		}
+		s.shared = fmt.Sprintf("%s both write %s at %s", who, w.Both(), placeText(f.Source))
+		switch cells, here := w.Nobody(); {
+		case cells == "":
+			s.shared += ": one owner, an atomic or a merge"
+		case here:
+			s.shared += ", where nobody writes " + cells + ": give each its own cells, or the shared ones one owner"
+		default:
+			s.shared += ", and nobody writes " + cells + ": give each its own cells"
+		}
+	}
+	return nil
+}
+
+// andList is "2 and 3".
+func andList(list []int) string {
+	var out []string
+	for _, x := range list {
+		out = append(out, fmt.Sprint(x))
+	}
+	return strings.Join(out, " and ")
+}
+
+// linked reports whether two suspects may come from one edit: they share a variable, a spoilt stage, a fingerprint or cells that
+// are no numbers.
+func (q *inquiry) linked(a, b *suspect) bool {
+	if a.cause.Kind == kindTable || b.cause.Kind == kindTable {
+		return false // a table is wrong by its content, whatever else is
+	}
+	if slices.Contains(consequences, a.cause.Kind) || slices.Contains(consequences, b.cause.Kind) {
+		return false // see follows
+	}
+	shared := slices.ContainsFunc(q.variables(a), func(v string) bool { return slices.Contains(q.variables(b), v) })
+	return shared || q.linkedByStage(a, b) || q.linkedByStage(b, a) || q.samePattern(a, b) || q.sameParties(a, b)
+}
+
+// variables lists what a suspect's findings are on, the arrays that they run into, and those of its stages.
+func (q *inquiry) variables(s *suspect) []string {
+	out := slices.Clone(s.cause.Place.Variables)
+	add := func(v string) {
+		if v != "" && !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	for _, i := range s.cause.Findings {
+		f := &q.doc.Findings[i]
+		add(f.Variable)
+		if f.Kind == "out-of-bounds" || f.Kind == "overlap" {
+			add(f.Neighbour)
+		}
+	}
+	return out
+}
+
+// linkedByStage reports whether a's findings are on the way to a stage that b spoils, or to one on whose way b's are too.
+func (q *inquiry) linkedByStage(a, b *suspect) bool {
+	if len(a.cause.Findings) == 0 {
+		return false
+	}
+	for _, st := range wrongStages(q.base.Report) {
+		at := slices.Contains(b.stages, st) || len(b.cause.Findings) > 0 && q.feeds(b, st)
+		if at && (slices.Contains(a.stages, st) || q.feeds(a, st) || a.cause.Kind == "nan-origin" && q.hasNaN(st)) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasNaN reports whether some of what a stage made is no number.
+func (q *inquiry) hasNaN(st probes.Stage) bool {
+	doc := q.base.Report.Stage(st.String())
+	return doc != nil && doc.Local.Nonfinite > 0
+}
+
+// mostlyNaN reports whether most of what is wrong with a stage is no number at all.
+func (q *inquiry) mostlyNaN(st probes.Stage) bool {
+	doc := q.base.Report.Stage(st.String())
+	return doc != nil && doc.Local.Bad > 0 && 2*doc.Local.Nonfinite > doc.Local.Bad
+}
+
+// samePattern reports whether two wrong stages show one fingerprint, the name of the carried stage aside.
+func (q *inquiry) samePattern(a, b *suspect) bool {
+	if a.cause.Kind != kindStage || b.cause.Kind != kindStage {
+		return false
+	}
+	x, y := q.fingerprint(a), q.fingerprint(b)
+	if x == nil || y == nil || x.Name != y.Name {
+		return false
+	}
+	tail := func(v string) string {
+		if _, after, ok := strings.Cut(v, ", "); ok {
+			return after
+		}
+		return v
+	}
+	return tail(x.Value) == tail(y.Value)
+}
+
+// fingerprint is what the first stage of a suspect looks like; nil where it looks like nothing known.
+func (q *inquiry) fingerprint(s *suspect) *debugkern.FingerprintDoc {
+	if doc := q.doc.Stage(s.cause.Stage); doc != nil && s.cause.Kind == kindStage {
+		return pattern(doc)
+	}
+	return nil
+}
+
+// sameParties reports whether two suspects are writes of the same cells by the same warps that no synchronisation puts right: one
+// wrong index gives both warps the same part of every array that it is used for.
+func (q *inquiry) sameParties(a, b *suspect) bool {
+	if a.cause.Kind != "race" || b.cause.Kind != "race" || a.remedy != nil && a.remedy.changes() || b.remedy != nil && b.remedy.changes() {
+		return false
+	}
+	x, y := &q.doc.Findings[a.cause.Finding], &q.doc.Findings[b.cause.Finding]
+	writes := func(f *debugkern.FindingDoc) bool { return strings.HasPrefix(f.Message, "write-after-write") }
+	return writes(x) && writes(y) && len(x.Warps) > 1 && slices.Equal(x.Warps, y.Warps)
+}
+
+// independent reports whether trials prove that two suspects have nothing to do with each other.
+func (q *inquiry) independent(a, b *suspect) (bool, error) {
+	if a.remedy == nil || b.remedy == nil || a.alone == nil || b.alone == nil || !q.stands(b, a.alone) {
+		return false, nil
+	}
+	switch {
+	case !a.remedy.changes() && !b.remedy.changes():
+		// The reference in the place of stages changes nothing of what the kernel did before: it tells stages apart only.
+		if a.cause.Kind != kindStage || b.cause.Kind != kindStage || q.samePattern(a, b) {
+			return false, nil
+		}
+	case !a.remedy.changes():
+		a, b = b, a
+		fallthrough
+	case !b.remedy.changes():
+		if !q.untouched(a, b) {
+			return false, nil
+		}
+	}
+	if b.remedy.changes() && !q.stands(a, b.alone) {
+		return false, nil
+	}
+	both, err := q.try(nil, a.remedy, b.remedy)
+	if err != nil || both == nil {
+		return false, err
+	}
+	return !q.stands(a, both, a.remedy, b.remedy) && !q.stands(b, both, a.remedy, b.remedy), nil
+}
+
+// untouched reports whether a stage's error is its own although a finding is near: it has a fingerprint, which is arithmetic,
+// or the finding is on other variables and putting it right does not change one cell of the stage.
+func (q *inquiry) untouched(finding, stage *suspect) bool {
+	if stage.cause.Kind != kindStage {
+		return false
+	}
+	if p := q.fingerprint(stage); p != nil && slices.Contains(arithmetical, p.Name) && !strings.HasPrefix(p.Value, "fitted") {
+		return true
+	}
+	if slices.ContainsFunc(q.variables(finding), func(v string) bool { return slices.Contains(stage.cause.Place.Variables, v) }) {
+		return false
+	}
+	for _, st := range stage.stages {
+		was, now := q.base.Report.Stage(st.String()), finding.alone.Report.Stage(st.String())
+		if was == nil || now == nil || was.Local != now.Local {
+			return false
+		}
+	}
+	return true
+}
+
+// arithmetical are fingerprints that no order of accesses and no wrong address leaves behind.
+var arithmetical = []string{"factor", "offset", "term", "operand-transposed"}
+
+// stands reports whether a suspect's findings, or the wrong stages that it is, are in a run;
+// put are the remedies of that run.
+func (q *inquiry) stands(s *suspect, r *debugkern.Run, put ...*remedy) bool {
+	if len(s.cause.Findings) > 0 {
+		return slices.ContainsFunc(errorsOf(r.Report), func(f *debugkern.FindingDoc) bool { return q.owns(s, f) })
+	}
+	wrong := wrongStages(r.Report)
+	return slices.ContainsFunc(s.stages, func(st probes.Stage) bool {
+		replaced := slices.ContainsFunc(put, func(p *remedy) bool { return slices.Contains(p.substitute, st) }) // captured as the kernel left it
+		return slices.Contains(wrong, st) && !replaced
+	})
+}
+
+// owns reports whether a finding is one of the suspect's.
+func (q *inquiry) owns(s *suspect, f *debugkern.FindingDoc) bool {
+	return slices.ContainsFunc(s.cause.Findings, func(i int) bool { return identity(f) == identity(&q.doc.Findings[i]) })
+}
+
+// changes reports whether a remedy changes what the kernel does, rather than what later stages are computed from.
+func (r *remedy) changes() bool { return len(r.substitute) == 0 }
+
+// combine makes one suspect of several: the one that a person should look at first, with the others as what else is seen of it.
+func (q *inquiry) combine(all []*suspect) (*suspect, error) {
+	lead := all[0]
+	for _, s := range all[1:] {
+		if q.rootRank(s) < q.rootRank(lead) {
+			lead = s
+		}
+	}
+	if len(all) == 1 {
+		return lead, nil
+	}
+	var stages []probes.Stage
+	for _, s := range all {
+		for _, st := range s.stages {
+			if !slices.Contains(stages, st) {
+				stages = append(stages, st)
+			}
+		}
+	}
+	slices.Sort(stages)
+	lead.stages = stages
+	if err := q.cureAll(lead, all); err != nil {
+		return nil, err
+	}
+	for _, s := range all {
+		if s == lead {
+			continue
+		}
+		lead.cause.Findings = append(lead.cause.Findings, s.cause.Findings...)
+		lead.cause.With = append(lead.cause.With, s.cause.Title)
+		lead.cause.With = append(lead.cause.With, s.cause.With...)
+		if s.cause.Kind == kindStage {
+			lead.cause.Proof = append(lead.cause.Proof, s.cause.Proof...)
+		}
+		lead.members = append(lead.members, s)
+	}
+	return lead, nil
+}
+
+// cureAll finds what puts all of a combined cause right: the remedy of one of its parts that leaves none of them, else the
+// reference in the place of every stage that they spoil.
+func (q *inquiry) cureAll(lead *suspect, all []*suspect) error {
+	for _, s := range append([]*suspect{lead}, all...) {
+		if s.alone != nil && s.remedy.changes() && !slices.ContainsFunc(all, func(o *suspect) bool { return q.stands(o, s.alone) }) {
+			lead.remedy, lead.alone = s.remedy, s.alone
+			return nil
+		}
+	}
+	lead.partial = lead.remedy
+	lead.remedy, lead.alone = nil, nil
+	if len(lead.stages) > 0 {
+		if err := q.replaced(lead, lead.stages); err != nil {
+			return err
+		}
+	}
+	for _, s := range all {
+		if s.alone != nil && (lead.alone == nil || damageOf(s.alone.Report).weight() < damageOf(lead.alone.Report).weight()) {
+			lead.remedy, lead.alone = s.remedy, s.alone
+		}
+	}
+	return nil
+}
+
+// rootRank orders the parts of one cause by how near they are to the edit that made them: what goes where it should not, before
+// what is then missing, before what is computed from it.
+func (q *inquiry) rootRank(s *suspect) int {
+	order := []string{"barrier", "deadlock", "out-of-bounds", "misaligned", "overlap", "exclusive", "cp-async", "race", "made", "uninitialised", kindStage}
+	kind := s.cause.Kind
+	switch {
+	case kind == "race" && s.exclusive:
+		kind = "exclusive"
+	case kind == "nan-origin" && strings.Contains(q.doc.Findings[s.cause.Finding].Message, "is made here"):
+		kind = "made"
+	}
+	if i := slices.Index(order, kind); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
+// notTold says which parts of a cause its remedy leaves, and why they are no causes of their own.
+func (q *inquiry) notTold(s *suspect) []string {
+	var out []string
+	for _, o := range s.members {
+		if len(o.cause.Findings) == 0 {
+			continue
+		}
+		if s.alone != nil && s.remedy.changes() && !q.stands(o, s.alone) {
+			out = append(out, fmt.Sprintf("%s goes with it", o.cause.Title))
+		} else {
+			out = append(out, fmt.Sprintf("%s: no trial puts one right and leaves the other", o.cause.Title))
+		}
+	}
+	return out
+}
