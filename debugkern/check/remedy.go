@@ -1,6 +1,10 @@
 package check
 
-import "tilescope/debugkern/ptx"
+import (
+	"slices"
+
+	"tilescope/debugkern/ptx"
+)
 
 // apart reports whether the accesses of a cause stand in branches that exclude each other, so that there is no place between
 // them.
@@ -27,6 +31,15 @@ func waysIn(graphs map[*ptx.Func]*wayGraph, fn *ptx.Func) *wayGraph {
 		graphs[fn] = f
 	}
 	return f
+}
+
+// unfit reports whether there are places that cut every way of some pairs, and allowed accepts none of them.
+func (g *wayGraph) unfit(ways [][2]int, allowed func(at int) bool) bool {
+	if _, ok := g.place(ways, allowed); ok {
+		return false
+	}
+	_, anywhere := g.place(ways, func(int) bool { return true })
+	return anywhere
 }
 
 // remedy is the edit of the PTX that orders every pair of a cause, nil where no single place does: the accesses are in different
@@ -62,8 +75,7 @@ func (c *cause) remedy(sites []site, graphs map[*ptx.Func]*wayGraph) (edits []pt
 	}
 	at, ok := g.place(ways, together)
 	if !ok {
-		_, anywhere := g.place(ways, func(int) bool { return true })
-		return nil, !anywhere
+		return nil, !slices.ContainsFunc(ways, func(w [2]int) bool { return g.unfit([][2]int{w}, together) })
 	}
 	edit := func(k ptx.EditKind) ptx.Edit { return ptx.Edit{Kind: k, Func: fn.Name, At: at} }
 	barrier := edit(ptx.InsertBarrier)
