@@ -146,6 +146,27 @@ func TestWhatIfConfirmsAdvice(t *testing.T) {
 	}
 }
 
+// A remedy that leaves the NaN where it was does not take its origin away: the origin is followed in trials too.
+func TestRemedyDoesNotCureNaN(t *testing.T) {
+	d := run(t, withoutFragmentSync(t, "FAULT_NAN_FIRST_TILE=1"), "partial49")
+	story := strings.Join(d.Story, "\n")
+	if len(d.Causes) != 2 || d.Causes[0].Kind != "nan-origin" || d.Causes[1].Kind != "race" || !d.Causes[1].Beside {
+		t.Fatalf("want the origin of NaN, and a race that explains nothing:\n%s", story)
+	}
+	nan, race := &d.Causes[0], &d.Causes[1]
+	if nan.ShareText() != "100 %" || !slices.Contains(nan.Stages, "U") {
+		t.Errorf("%s: %s of the error, spoils %v", nan.Title, nan.ShareText(), nan.Stages)
+	}
+	for _, i := range race.Findings {
+		if d.Findings[i].Kind == "nan-origin" {
+			t.Errorf("the race's remedy is said to take the NaN away:\n%s", strings.Join(race.Proof, "\n"))
+		}
+	}
+	if !strings.Contains(race.Alone, "still found: nan-origin") && !strings.Contains(race.Alone, "still wrong") {
+		t.Errorf("alone: %s", race.Alone)
+	}
+}
+
 // A stage that is wrong only because the reference stands in for one before it that was not captured is no cause of its own.
 func TestNotCapturedIsNoCause(t *testing.T) {
 	s, err := debugkern.Open(t.Context(), debugkern.Options{})

@@ -133,18 +133,30 @@ func (q *inquiry) variables(s *suspect) []string {
 	return out
 }
 
-// linkedByStage reports whether a's findings are on the way to a stage that b spoils, or to one on whose way b's are too.
+// linkedByStage reports whether a and b reach cells of one stage that is wrong.
 func (q *inquiry) linkedByStage(a, b *suspect) bool {
 	if len(a.cause.Findings) == 0 {
 		return false
 	}
 	for _, st := range wrongStages(q.base.Report) {
-		at := slices.Contains(b.stages, st) || len(b.cause.Findings) > 0 && q.feeds(b, st)
-		if at && (slices.Contains(a.stages, st) || q.feeds(a, st) || a.cause.Kind == "nan-origin" && q.hasNaN(st)) {
+		if q.reaches(b, st) && (q.reaches(a, st) || a.cause.Kind == "nan-origin" && q.hasNaN(st)) {
 			return true
 		}
 	}
 	return false
+}
+
+// reaches reports whether a suspect spoils a stage, or may: one whose remedy changes what the kernel does, and changes none of
+// the stage's bad cells, does not.
+func (q *inquiry) reaches(s *suspect, st probes.Stage) bool {
+	if slices.Contains(s.stages, st) {
+		return true
+	}
+	if s.alone != nil && s.remedy.changes() {
+		was, now := q.base.Report.Stage(st.String()), s.alone.Report.Stage(st.String())
+		return was == nil || now == nil || was.Local != now.Local
+	}
+	return len(s.cause.Findings) > 0 && q.feeds(s, st)
 }
 
 // hasNaN reports whether some of what a stage made is no number.

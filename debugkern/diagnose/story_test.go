@@ -52,6 +52,10 @@ func TestShare(t *testing.T) {
 			t.Errorf("from %v to %v: share %v, want %g", was, c.now, got, c.want)
 		}
 	}
+	nan := damage{stage: "O", bad: 100, nan: 100, cells: 200}
+	if got := nan.share(damage{stage: "O", max: 0.1, bad: 100, cells: 200}); got == nil || float64(*got) != 0.5 {
+		t.Errorf("no NaN any more, as many cells bad: share %v, want 0.5", got)
+	}
 	if got := was.share(damage{stage: "U"}); got != nil {
 		t.Errorf("another stage: share %v, want none", *got)
 	}
