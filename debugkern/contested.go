@@ -20,9 +20,9 @@ type Contested struct {
 	all      map[int]bool    // cells that anything wrote, until the block ended
 }
 
-// Contested executes the block of a race finding once more and returns which cells of its shared array the finding's two warps
-// (or, where they are one, its two lanes) wrote at the finding's line. It is nil where the array is not one of the plan's.
-// Errors are those of Try.
+// Contested executes the block of a race finding once more and returns which cells of its shared array the
+// finding's two warps (or, where they are one, its two lanes) wrote at the finding's line. It is nil where
+// the array is not one of the plan's. Errors are those of Try.
 func (r *Run) Contested(ctx context.Context, f *FindingDoc) (*Contested, error) {
 	if r.state == nil || f.Source == nil || len(f.Warps) == 0 {
 		return nil, nil
@@ -37,7 +37,9 @@ func (r *Run) Contested(ctx context.Context, f *FindingDoc) (*Contested, error) 
 	}
 	array := r.Plan.Shared[i]
 	w := &writes{finding: f, size: array.DType.Size(), tile: -2}
-	w.out = &Contested{Variable: f.Variable, dims: array.Dims, by: [2]map[int]bool{{}, {}}, here: map[int]bool{}, all: map[int]bool{}}
+	w.out = &Contested{
+		Variable: f.Variable, dims: array.Dims, by: [2]map[int]bool{{}, {}}, here: map[int]bool{}, all: map[int]bool{},
+	}
 	a.launch.Observe = func(probes.Dim3) target.Observer { return w }
 	if err := a.execute(); err != nil {
 		return nil, a.e.explain(err)
@@ -129,8 +131,8 @@ func (w *Contested) both() []int {
 	return cells
 }
 
-// Nobody words the cells that nothing in the block wrote; where there are none, those that no thread wrote at the line, if they
-// are as many as both parties wrote. "" where there are none of those either.
+// Nobody words the cells that nothing in the block wrote; where there are none, those that no thread wrote at
+// the line, if they are as many as both parties wrote. "" where there are none of those either.
 func (w *Contested) Nobody() (cells string, here bool) {
 	never, notHere := w.without(w.all), w.without(w.here)
 	switch {

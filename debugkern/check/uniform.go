@@ -15,11 +15,12 @@ const (
 	byThread                    // lanes of a warp can differ
 )
 
-// Uniformity says which instructions of a function all threads of a block, or all lanes of a warp, come to together: where a
-// barrier of theirs may stand. It follows from the text alone: what differs by thread begins at %tid and %laneid, at atomics, at
-// shuffles and in local memory, goes on through what is computed from it, through memory whose address differs, and through
-// every register that is written under a branch that differs. It errs on the side of "not together": a thread that has
-// returned early counts as one that does not come.
+// Uniformity says which instructions of a function all threads of a block, or all lanes of a warp, come to
+// together: where a barrier of theirs may stand. It follows from the text alone: what differs by thread
+// begins at %tid and %laneid, at atomics, at shuffles and in local memory, goes on through what is computed
+// from it, through memory whose address differs, and through every register that is written under a branch
+// that differs. It errs on the side of "not together": a thread that has returned early counts as one that
+// does not come.
 type Uniformity struct {
 	graph *graph
 	block []variance // of each basic block: who comes to it
@@ -31,7 +32,10 @@ type Uniformity struct {
 // UniformityOf analyses the body of a function.
 func UniformityOf(fn *ptx.Func) *Uniformity {
 	g := graphOf(fn)
-	u := &Uniformity{graph: g, block: make([]variance, len(g.succ)), reg: make([]variance, len(fn.Regs)), defs: make([]int, len(fn.Regs)), tid: make([]bool, len(fn.Regs))}
+	n := len(fn.Regs)
+	u := &Uniformity{
+		graph: g, block: make([]variance, len(g.succ)), reg: make([]variance, n), defs: make([]int, n), tid: make([]bool, n),
+	}
 	for _, in := range fn.Body {
 		for _, r := range written(in) {
 			u.defs[r]++
@@ -43,7 +47,8 @@ func UniformityOf(fn *ptx.Func) *Uniformity {
 	return u
 }
 
-// Block reports whether all threads of a block come to instruction at together: whether a block barrier may stand before it.
+// Block reports whether all threads of a block come to instruction at together: whether a block barrier may
+// stand before it.
 func (u *Uniformity) Block(at int) bool { return u.at(at) == sameInBlock }
 
 // Warp reports whether all lanes of a warp do: whether a barrier of a whole warp may stand before it.
@@ -56,7 +61,8 @@ func (u *Uniformity) at(at int) variance {
 	return u.block[u.graph.of[at]]
 }
 
-// Allows reports whether an edit puts a barrier only where all that it is for come together; other edits are allowed anywhere.
+// Allows reports whether an edit puts a barrier only where all that it is for come together; other edits are
+// allowed anywhere.
 func (u *Uniformity) Allows(e ptx.Edit) bool {
 	switch e.Kind {
 	case ptx.InsertBarrier:
@@ -155,7 +161,8 @@ func special(name string) variance {
 	switch {
 	case name == "%warpid":
 		return sameInWarp
-	case strings.HasPrefix(name, "%tid"), strings.HasPrefix(name, "%lane"), strings.HasPrefix(name, "%clock"), strings.HasPrefix(name, "%globaltimer"):
+	case strings.HasPrefix(name, "%tid"), strings.HasPrefix(name, "%lane"),
+		strings.HasPrefix(name, "%clock"), strings.HasPrefix(name, "%globaltimer"):
 		return byThread
 	}
 	return sameInBlock
@@ -172,7 +179,8 @@ func written(in *ptx.Instr) []int32 {
 	return in.Args[0].Registers(nil)
 }
 
-// ways passes on who comes to a block from the branches that decide on it; it reports whether something changed.
+// ways passes on who comes to a block from the branches that decide on it; it reports whether something
+// changed.
 func (u *Uniformity) ways(deciders [][]int) bool {
 	changed := false
 	for b, by := range deciders {
@@ -193,8 +201,8 @@ func (u *Uniformity) ways(deciders [][]int) bool {
 	return changed
 }
 
-// deciders lists, for every basic block, those whose branch decides whether it executes: one way out of them leads to it
-// surely, another need not.
+// deciders lists, for every basic block, those whose branch decides whether it executes: one way out of them
+// leads to it surely, another need not.
 func (g *graph) deciders() [][]int {
 	after := g.postdominators()
 	out := make([][]int, len(g.succ))
@@ -227,8 +235,8 @@ func (g *graph) exits(b int) bool {
 	return last.Op == "ret" || last.Op == "exit" || falls && b == len(g.succ)-1
 }
 
-// postdominators says, for every block, which blocks every way from it to the end of the function passes, itself included. A
-// way that ends in a trap ends everything and counts as passing all.
+// postdominators says, for every block, which blocks every way from it to the end of the function passes,
+// itself included. A way that ends in a trap ends everything and counts as passing all.
 func (g *graph) postdominators() [][]bool {
 	n := len(g.succ)
 	after := make([][]bool, n)

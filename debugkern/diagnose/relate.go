@@ -9,9 +9,10 @@ import (
 	"tilescope/probes"
 )
 
-// One wrong line of source shows at many places: a wrong index is a race, a cell that nobody writes, an access past the end
-// and a wrong stage at once. So suspects that share a variable, a spoilt stage or a fingerprint are one cause, unless trials
-// prove them independent: each, put right alone, leaves the other standing, and both put right leave neither.
+// One wrong line of source shows at many places: a wrong index is a race, a cell that nobody writes, an
+// access past the end and a wrong stage at once. So suspects that share a variable, a spoilt stage or a
+// fingerprint are one cause, unless trials prove them independent: each, put right alone, leaves the other
+// standing, and both put right leave neither.
 
 // unite merges linked suspects that no trial tells apart. It runs when every suspect has been tried.
 func (q *inquiry) unite() error {
@@ -60,7 +61,8 @@ func (q *inquiry) unite() error {
 	return q.everything()
 }
 
-// contested finds out, for updates that no synchronisation orders, which cells both sides have, and which nobody.
+// contested finds out, for updates that no synchronisation orders, which cells both sides have, and which
+// nobody.
 func (q *inquiry) contested() error {
 	for _, s := range q.suspects {
 		if !s.exclusive || s.cause.Kind != "race" || q.stale(s) {
@@ -102,8 +104,8 @@ func andList(list []int) string {
 	return strings.Join(out, " and ")
 }
 
-// linked reports whether two suspects may come from one edit: they share a variable, a spoilt stage, a fingerprint or cells that
-// are no numbers.
+// linked reports whether two suspects may come from one edit: they share a variable, a spoilt stage, a
+// fingerprint or cells that are no numbers.
 func (q *inquiry) linked(a, b *suspect) bool {
 	if a.cause.Kind == kindTable || b.cause.Kind == kindTable {
 		return false // a table is wrong by its content, whatever else is
@@ -146,8 +148,8 @@ func (q *inquiry) linkedByStage(a, b *suspect) bool {
 	return false
 }
 
-// reaches reports whether a suspect spoils a stage, or may: one whose remedy changes what the kernel does, and changes none of
-// the stage's bad cells, does not.
+// reaches reports whether a suspect spoils a stage, or may: one whose remedy changes what the kernel does,
+// and changes none of the stage's bad cells, does not.
 func (q *inquiry) reaches(s *suspect, st probes.Stage) bool {
 	if slices.Contains(s.stages, st) {
 		return true
@@ -197,10 +199,12 @@ func (q *inquiry) fingerprint(s *suspect) *debugkern.FingerprintDoc {
 	return nil
 }
 
-// sameParties reports whether two suspects are writes of the same cells by the same warps that no synchronisation puts right: one
-// wrong index gives both warps the same part of every array that it is used for.
+// sameParties reports whether two suspects are writes of the same cells by the same warps that no
+// synchronisation puts right: one wrong index gives both warps the same part of every array that it is used
+// for.
 func (q *inquiry) sameParties(a, b *suspect) bool {
-	if a.cause.Kind != "race" || b.cause.Kind != "race" || a.remedy != nil && a.remedy.changes() || b.remedy != nil && b.remedy.changes() {
+	curable := func(s *suspect) bool { return s.remedy != nil && s.remedy.changes() }
+	if a.cause.Kind != "race" || b.cause.Kind != "race" || curable(a) || curable(b) {
 		return false
 	}
 	x, y := &q.doc.Findings[a.cause.Finding], &q.doc.Findings[b.cause.Finding]
@@ -210,7 +214,7 @@ func (q *inquiry) sameParties(a, b *suspect) bool {
 
 // independent reports whether trials prove that two suspects have nothing to do with each other.
 func (q *inquiry) independent(a, b *suspect) (bool, error) {
-	if a.remedy == nil || b.remedy == nil || a.alone == nil || b.alone == nil || !q.stands(b, a.alone) {
+	if a.remedy == nil || b.remedy == nil || a.alone == nil || b.alone == nil {
 		return false, nil
 	}
 	switch {
@@ -227,7 +231,7 @@ func (q *inquiry) independent(a, b *suspect) (bool, error) {
 			return false, nil
 		}
 	}
-	if b.remedy.changes() && !q.stands(a, b.alone) {
+	if !q.stands(b, a.alone) || b.remedy.changes() && !q.stands(a, b.alone) {
 		return false, nil
 	}
 	both, err := q.try(nil, a.remedy, b.remedy)
@@ -237,13 +241,15 @@ func (q *inquiry) independent(a, b *suspect) (bool, error) {
 	return !q.stands(a, both, a.remedy, b.remedy) && !q.stands(b, both, a.remedy, b.remedy), nil
 }
 
-// untouched reports whether a stage's error is its own although a finding is near: it has a fingerprint, which is arithmetic,
-// or the finding is on other variables and putting it right does not change one cell of the stage.
+// untouched reports whether a stage's error is its own although a finding is near: it has a fingerprint,
+// which is arithmetic, or the finding is on other variables and putting it right does not change one cell of
+// the stage.
 func (q *inquiry) untouched(finding, stage *suspect) bool {
 	if stage.cause.Kind != kindStage {
 		return false
 	}
-	if p := q.fingerprint(stage); p != nil && slices.Contains(arithmetical, p.Name) && !strings.HasPrefix(p.Value, "fitted") {
+	p := q.fingerprint(stage)
+	if p != nil && slices.Contains(arithmetical, p.Name) && !strings.HasPrefix(p.Value, "fitted") {
 		return true
 	}
 	if slices.ContainsFunc(q.variables(finding), func(v string) bool { return slices.Contains(stage.cause.Place.Variables, v) }) {
@@ -269,7 +275,8 @@ func (q *inquiry) stands(s *suspect, r *debugkern.Run, put ...*remedy) bool {
 	}
 	wrong := wrongStages(r.Report)
 	return slices.ContainsFunc(s.stages, func(st probes.Stage) bool {
-		replaced := slices.ContainsFunc(put, func(p *remedy) bool { return slices.Contains(p.substitute, st) }) // captured as the kernel left it
+		// A replaced stage is captured as the kernel left it.
+		replaced := slices.ContainsFunc(put, func(p *remedy) bool { return slices.Contains(p.substitute, st) })
 		return slices.Contains(wrong, st) && !replaced
 	})
 }
@@ -279,10 +286,12 @@ func (q *inquiry) owns(s *suspect, f *debugkern.FindingDoc) bool {
 	return slices.ContainsFunc(s.cause.Findings, func(i int) bool { return identity(f) == identity(&q.doc.Findings[i]) })
 }
 
-// changes reports whether a remedy changes what the kernel does, rather than what later stages are computed from.
+// changes reports whether a remedy changes what the kernel does, rather than what later stages are computed
+// from.
 func (r *remedy) changes() bool { return len(r.substitute) == 0 }
 
-// combine makes one suspect of several: the one that a person should look at first, with the others as what else is seen of it.
+// combine makes one suspect of several: the one that a person should look at first, with the others as what
+// else is seen of it.
 func (q *inquiry) combine(all []*suspect) (*suspect, error) {
 	lead := all[0]
 	for _, s := range all[1:] {
@@ -321,8 +330,8 @@ func (q *inquiry) combine(all []*suspect) (*suspect, error) {
 	return lead, nil
 }
 
-// cureAll finds what puts all of a combined cause right: the remedy of one of its parts that leaves none of them, else the
-// reference in the place of every stage that they spoil.
+// cureAll finds what puts all of a combined cause right: the remedy of one of its parts that leaves none of
+// them, else the reference in the place of every stage that they spoil.
 func (q *inquiry) cureAll(lead *suspect, all []*suspect) error {
 	for _, s := range append([]*suspect{lead}, all...) {
 		if s.alone != nil && s.remedy.changes() && !slices.ContainsFunc(all, func(o *suspect) bool { return q.stands(o, s.alone) }) {
@@ -345,10 +354,13 @@ func (q *inquiry) cureAll(lead *suspect, all []*suspect) error {
 	return nil
 }
 
-// rootRank orders the parts of one cause by how near they are to the edit that made them: what goes where it should not, before
-// what is then missing, before what is computed from it.
+// rootRank orders the parts of one cause by how near they are to the edit that made them: what goes where it
+// should not, before what is then missing, before what is computed from it.
 func (q *inquiry) rootRank(s *suspect) int {
-	order := []string{"barrier", "deadlock", "out-of-bounds", "misaligned", "overlap", "exclusive", "cp-async", "race", "made", "uninitialised", kindStage}
+	order := []string{
+		"barrier", "deadlock", "out-of-bounds", "misaligned", "overlap", "exclusive", "cp-async", "race", "made", "uninitialised",
+		kindStage,
+	}
 	kind := s.cause.Kind
 	switch {
 	case kind == "race" && s.exclusive:

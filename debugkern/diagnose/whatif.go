@@ -88,7 +88,8 @@ func WhatIf(ctx context.Context, run *debugkern.Run, f *debugkern.FindingDoc) (*
 	if err := q.remedied(s); err != nil {
 		return nil, err
 	}
-	a := &Attempt{Tried: s.tried, subject: strings.TrimSuffix(fmt.Sprintf("the %s on %s", kindNoun(f.Kind), f.Variable), " on "), Gone: s.remedy != nil}
+	subject := strings.TrimSuffix(fmt.Sprintf("the %s on %s", kindNoun(f.Kind), f.Variable), " on ")
+	a := &Attempt{Tried: s.tried, subject: subject, Gone: s.remedy != nil}
 	for i := range s.candidates {
 		r := s.remedy
 		if r == nil {
@@ -113,7 +114,9 @@ func inquireAbout(ctx context.Context, run *debugkern.Run, f *debugkern.FindingD
 	if !slices.ContainsFunc(rep.Findings, func(g debugkern.FindingDoc) bool { return identity(f) == identity(&g) }) {
 		rep.Findings = append(rep.Findings, *f)
 	}
-	q := &inquiry{ctx: ctx, req: run.Request, run: run, o: Options{Tell: func(Event) {}}, doc: &Diagnosis{Report: rep, Run: run}}
+	q := &inquiry{
+		ctx: ctx, req: run.Request, run: run, o: Options{Tell: func(Event) {}}, doc: &Diagnosis{Report: rep, Run: run},
+	}
 	if err := q.origins(); err != nil {
 		return nil, nil, err
 	}
