@@ -1,14 +1,19 @@
 package check
 
 import (
+	"maps"
 	"math/bits"
 
 	"tilescope/debugkern/target"
 )
 
-// Blocks that run one after another can hand on what they did: a counter in global memory, incremented after a fence, tells the
-// block that reads it. What a block knows of the blocks before it is a reach: for each of them a floor and a row, as they
-// stood at the release that was acquired. All of this belongs to the launch, and is used by one block at a time.
+// Blocks that share memory execute one at a time, and can hand on what they did: a counter in global memory, incremented after
+// a fence, passes it to the block that reads the counter. What a block has acquired from others is a reach: for each of them a floor and a
+// row, as they stood at the release that was acquired. All of this belongs to the launch, and is used by one block at a time.
+//
+// A second reach, the wide one, is kept as if every strong write were a release and every strong read an acquire, of the
+// whole device. It is never a reason to leave out a race: it says why one is there, a scope that is too narrow or a fence
+// that is missing.
 
 // snap is how much of one block is known.
 type snap struct {
@@ -19,37 +24,52 @@ type snap struct {
 // reach is what is known of other blocks, by their number in the order of execution. It is never changed once made.
 type reach map[int]snap
 
-// join is the union of two.
+// join is the union of two; r itself, where o adds nothing.
 func (r reach) join(o reach) reach {
 	if len(r) == 0 {
 		return o
 	}
-	if len(o) == 0 {
-		return r
-	}
-	out := reach{}
-	for k, s := range r {
-		out[k] = s
-	}
+	out, own := r, false
 	for k, s := range o {
-		t, ok := out[k]
-		if !ok {
-			out[k] = s
+		t, ok := r[k]
+		if ok && s.within(t) {
 			continue
 		}
-		row := append([]uint32(nil), t.row...)
-		maximum(row, s.row)
-		out[k] = snap{max(t.floor, s.floor), row}
+		if !own {
+			out, own = maps.Clone(r), true
+		}
+		if ok && !t.within(s) {
+			row := make([]uint32, max(len(t.row), len(s.row)))
+			copy(row, t.row)
+			maximum(row, s.row)
+			s = snap{max(t.floor, s.floor), row}
+		}
+		out[k] = s
 	}
 	return out
 }
 
-// gridState is what is known between the blocks of a launch that run in order.
+// within reports whether all of s is part of t.
+func (s snap) within(t snap) bool {
+	if s.floor > t.floor {
+		return false
+	}
+	for i, v := range s.row {
+		if v > t.floor && (i >= len(t.row) || v > t.row[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// gridState is what is known between the blocks of a launch that share memory.
 type gridState struct {
 	blocks int                // begun so far
-	lines  map[uint64][]touch // by 16 bytes: what blocks before this one left
+	writes uint64             // strong writes so far
+	lines  map[uint64][]touch // by 16 bytes: what other blocks have done
 	number map[*block]int
 	at     map[uint64]handed // by location: what its last strong write released
+	wide   map[uint64]handed // and what it would have, with the scope of the device
 
 	pairs map[pairKey]*pair
 	order []*pair
@@ -60,31 +80,41 @@ func (c *Checker) gridOf(u *races) *gridState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.grid == nil {
-		c.grid = &gridState{lines: map[uint64][]touch{}, number: map[*block]int{}, at: map[uint64]handed{}, pairs: map[pairKey]*pair{}}
+		c.grid = &gridState{lines: map[uint64][]touch{}, number: map[*block]int{}, at: map[uint64]handed{}, wide: map[uint64]handed{}, pairs: map[pairKey]*pair{}}
 	}
 	c.grid.number[u.b] = c.grid.blocks
 	c.grid.blocks++
 	return c.grid
 }
 
-// add keeps what a block leaves.
-func (g *gridState) add(u *races, ts []touch) {
+// add keeps what a block leaves. A block that has left something before replaces accesses of the same lanes by the same
+// instruction: whoever comes after the later one comes after the earlier.
+func (g *gridState) add(ts []touch, again bool) {
+next:
 	for _, t := range ts {
-		g.lines[t.lo>>lineBits] = append(g.lines[t.lo>>lineBits], t)
+		line := g.lines[t.lo>>lineBits]
+		for i := range line {
+			if o := &line[i]; again && o.block == t.block && o.at == t.at && o.mask == t.mask && o.lo == t.lo && o.hi == t.hi && o.writes == t.writes {
+				line[i] = t
+				continue next
+			}
+		}
+		g.lines[t.lo>>lineBits] = append(line, t)
 	}
 }
 
-// across compares an access of one lane with those of the blocks before.
+// across compares an access of one lane with those that other blocks have made.
 func (g *gridState) across(u *races, addr uint64, n, lane int, mine *stored) {
 	strong := u.s.strong && u.s.scope >= scopeDevice
 	for line := addr >> lineBits; line <= (addr+uint64(n)-1)>>lineBits; line++ {
 		past := g.lines[line]
 		for i := range past {
 			t := &past[i]
-			if t.lo >= addr+uint64(n) || t.hi <= addr || !t.writes && !u.s.writes {
+			if t.block == u.b || t.lo >= addr+uint64(n) || t.hi <= addr || !t.writes && !u.s.writes {
 				continue
 			}
-			if o := &u.sites[t.pc()]; strong && t.strong && o.scope >= scopeDevice && u.compatible(o) || g.reached(u, t, lane) {
+			o := &u.sites[t.pc()]
+			if strong && t.strong && o.scope >= scopeDevice && u.compatible(o) || g.reached(u, t, lane, &u.fence.acquired) {
 				continue
 			}
 			now := touch{
@@ -96,6 +126,7 @@ func (g *gridState) across(u *races, addr uint64, n, lane int, mine *stored) {
 			}
 			now.lo, now.hi, now.value = addr, addr+uint64(n), mine
 			p := acrossPair(*t, now, max(t.lo, addr))
+			p.lacks = g.lacks(u, t, lane)
 			if old := g.pairs[p.pairKey]; old != nil {
 				old.count++
 				continue
@@ -106,17 +137,40 @@ func (g *gridState) across(u *races, addr uint64, n, lane int, mine *stored) {
 	}
 }
 
-// reached reports whether a lane knows of all of a past access.
-func (g *gridState) reached(u *races, t *touch, lane int) bool {
+// reached reports whether a lane has acquired all of a past access.
+func (g *gridState) reached(u *races, t *touch, lane int, k *acquired) bool {
 	block := g.number[t.block]
-	own := u.fence.reach[32*u.e.Warp+lane]
+	own := k.reach[32*u.e.Warp+lane]
 	for m := t.mask; m != 0; m &= m - 1 {
 		thread := 32*t.warp() + bits.TrailingZeros32(m)
-		if !covers(u.fence.all[block], t.stamp, thread) && !covers(own[block], t.stamp, thread) {
+		if !covers(k.all[block], t.stamp, thread) && !covers(own[block], t.stamp, thread) {
 			return false
 		}
 	}
 	return true
+}
+
+// lacks says why a race between blocks is one: which instruction has too narrow a scope, or that there is a strong write and a
+// strong read between the accesses but no fence. Zero where neither would help.
+func (g *gridState) lacks(u *races, t *touch, lane int) lack {
+	o := &u.sites[t.pc()]
+	switch {
+	case u.s.strong && t.strong && u.s.scope < scopeDevice:
+		return lack{int32(u.e.PC) + 1, true, int32(t.pc()), int32(u.e.PC)}
+	case u.s.strong && t.strong && o.scope < scopeDevice:
+		return lack{int32(t.pc()) + 1, true, int32(t.pc()), int32(u.e.PC)}
+	case !g.reached(u, t, lane, &u.fence.wide):
+		return lack{}
+	}
+	return lack{u.fence.narrow, true, int32(t.pc()), int32(u.e.PC)}
+}
+
+// lack is what would order a pair: a wider scope of an instruction (its PC plus one), or where that is 0 a fence. from and to
+// are the accesses as they were executed.
+type lack struct {
+	scope    int32
+	some     bool // there is something that would
+	from, to int32
 }
 
 func covers(s snap, stamp uint32, thread int) bool {
@@ -125,12 +179,14 @@ func covers(s snap, stamp uint32, thread int) bool {
 
 // overwritten ends what a plain write hides.
 func (g *gridState) overwritten(addr uint64, n int) {
-	if len(g.at) == 0 {
-		return
-	}
-	for a := addr - min(addr, widest-1); a < addr+uint64(n); a++ {
-		if h, ok := g.at[a]; ok && h.hides(a, addr, n) {
-			delete(g.at, a)
+	for _, at := range []map[uint64]handed{g.at, g.wide} {
+		if len(at) == 0 {
+			continue
+		}
+		for a := addr - min(addr, widest-1); a < addr+uint64(n); a++ {
+			if h, ok := at[a]; ok && h.hides(a, addr, n) {
+				delete(at, a)
+			}
 		}
 	}
 }

@@ -17,7 +17,7 @@ func benchmark(b *testing.B, shape string, set check.Set) {
 	for range b.N {
 		c := check.New(check.Options{Set: set})
 		l := *a.launch
-		l.Observe = c.Observer
+		l.Observe, l.Discard = c.Observer, c.Discard
 		if _, err := a.kernel.Launch(context.Background(), &l); err != nil {
 			b.Fatal(err)
 		}

@@ -27,10 +27,10 @@ func raceFindings(c *Checker, us []unit) []target.Finding {
 	var sites []site
 	var grid probes.Dim3
 	var between []*pair
-	if c.options.Set.Has(Races) {
-		between = overlaps(us)
+	if c.options.Set.Has(Races) && c.grid != nil {
+		between = c.grid.order
 	}
-	contested := map[string]bool{} // by blocks that ran at once: what a cell held at a store was chance
+	contested := map[string]bool{} // by blocks: another may have written between two stores of one
 	for _, p := range between {
 		contested[p.variable] = true
 	}
@@ -50,9 +50,6 @@ func raceFindings(c *Checker, us []unit) []target.Finding {
 		}
 	}
 	all = append(all, between...)
-	if c.options.Set.Has(Races) && c.grid != nil {
-		all = append(all, c.grid.order...)
-	}
 	var out []target.Finding
 	graphs := map[*ptx.Func]*wayGraph{}
 	for _, name := range variables(all) {
@@ -344,6 +341,13 @@ func (c *cause) missing(p *pair, sites []site) string {
 		return "cp.async.wait_group " + between
 	case p.kind == pairEarly:
 		return "cp.async.wait_group and " + barrier + " " + between
+	case p.lacks.scope > 0:
+		s := &sites[p.lacks.scope-1]
+		return fmt.Sprintf("scope .gpu instead of .cta for the %s at %s, which reaches its own block only (__threadfence(), not __threadfence_block(); cuda::thread_scope_device): between %s and %s",
+			s.in.Opcode(), s.source(), sites[p.lacks.from].source(), sites[p.lacks.to].source())
+	case p.lacks.some:
+		return fmt.Sprintf("__threadfence() between %s and the write of the flag, and another between the read of the flag and %s",
+			sites[p.lacks.from].source(), sites[p.lacks.to].source())
 	case p.kind == pairBlocks:
 		return fmt.Sprintf("exclusive: one block as the owner, an atomic, or a merge in a launch of its own: no barrier orders blocks (%s and %s)",
 			sites[p.first].source(), sites[p.second].source())

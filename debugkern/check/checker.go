@@ -19,8 +19,8 @@ type Options struct {
 	Block probes.Dim3
 }
 
-// Checker watches one launch, on as many cores as it has: Observer goes into target.Launch.Observe, or its result into
-// target.Block.Observe. A Checker is used for one launch only.
+// Checker watches one launch, on as many cores as it has: Observer goes into target.Launch.Observe and Discard into
+// target.Launch.Discard, or Observer's result into target.Block.Observe. A Checker is used for one launch only.
 type Checker struct {
 	options Options
 	ignored map[int]bool
@@ -80,6 +80,13 @@ func (c *Checker) Observer(id probes.Dim3) target.Observer {
 	c.blocks = append(c.blocks, b)
 	c.mu.Unlock()
 	return b
+}
+
+// Discard forgets all that was watched so far: the launch starts over (target.Launch.Discard).
+func (c *Checker) Discard() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.blocks, c.grid, c.spare, c.stamps = nil, nil, nil, nil
 }
 
 // Findings returns what is wrong with the blocks watched so far, one finding a cause, in an order and with contents that
@@ -225,6 +232,15 @@ func (b *block) End() {
 	for _, u := range b.units {
 		if e, ok := u.(target.Ender); ok {
 			e.End()
+		}
+	}
+}
+
+// Pause implements target.Pauser.
+func (b *block) Pause() {
+	for _, u := range b.units {
+		if p, ok := u.(target.Pauser); ok {
+			p.Pause()
 		}
 	}
 }

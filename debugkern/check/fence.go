@@ -23,9 +23,11 @@ type fenceKey struct {
 
 // handed is what the last strong write of a location hands on. Blocks keep a reach, threads of one a row.
 type handed struct {
-	bytes uint64 // of the location
-	row   []uint32
-	reach reach
+	bytes  uint64 // of the location
+	row    []uint32
+	reach  reach
+	narrow int32  // PC plus one of an instruction on the way whose scope is the block, 0: none
+	write  uint64 // the number of the write, of those between blocks
 }
 
 // hides reports whether a plain write of the n bytes at to touches the location at addr.
@@ -40,6 +42,7 @@ type released struct {
 	floor uint32
 	scope scope
 	reach reach
+	pc    int // of the fence
 }
 
 // fenceState is what the threads of one block have released and may acquire.
@@ -49,16 +52,24 @@ type fenceState struct {
 	at      map[fenceKey]handed
 
 	// Other blocks.
-	all     reach // what every thread knows
-	reach   map[int]reach
+	acquired
 	awaited map[int]reach
-	met     snap // fences of threads that a block barrier has followed
+	met     snap          // fences of threads that a block barrier has followed
+	wide    acquired      // as if all scopes were the device's, and every strong access had its fence
+	narrow  int32         // PC plus one of a scope that was the block's on the way to wide, 0: none
+	seen    map[int]sight // by thread: what its last strong read of global memory saw, which may come again and again
+}
+
+// acquired is what a block's threads have acquired from other blocks.
+type acquired struct {
+	all   reach // what every thread has
+	reach map[int]reach
 }
 
 func (f *fenceState) begin() {
 	if f.last == nil {
 		f.last, f.pending, f.at = map[int]released{}, map[int][]uint32{}, map[fenceKey]handed{}
-		f.reach, f.awaited = map[int]reach{}, map[int]reach{}
+		f.reach, f.awaited, f.wide.reach, f.seen = map[int]reach{}, map[int]reach{}, map[int]reach{}, map[int]sight{}
 	}
 }
 
@@ -80,19 +91,31 @@ func (u *races) fenced(e *target.Event) {
 			f.reach[t] = f.reach[t].join(f.awaited[t])
 			delete(f.awaited, t)
 		}
-		f.last[t] = u.release(e.Warp, lane, s.scope)
+		r := u.release(e.Warp, lane, s.scope)
+		r.pc = e.PC
+		f.last[t] = r
 	}
 }
 
 // release is what a thread has done and knows now.
 func (u *races) release(warp, lane int, s scope) released {
-	return released{u.clk.arrive(warp, 0, 1<<lane, true), u.clk.floor, s, u.fence.all.join(u.fence.reach[32*warp+lane])}
+	return released{u.clk.arrive(warp, 0, 1<<lane, true), u.clk.floor, s, u.fence.all.join(u.fence.reach[32*warp+lane]), -1}
 }
 
 // access is a strong access of one lane to a location.
 func (f *fenceState) access(u *races, key fenceKey, lane int) {
 	s := u.s
 	foreign := u.grid != nil && key.space == target.SpaceGlobal && s.scope >= scopeDevice
+	if u.grid != nil && key.space == target.SpaceGlobal {
+		f.begin()
+		if !s.writes && f.polledAgain(32*u.e.Warp+lane, sight{u.grid.wide[key.addr].write, u.e.PC}) {
+			return
+		}
+		f.widely(u, key.addr, lane)
+		if s.writes && !foreign { // no other block synchronises with what the location holds now
+			delete(u.grid.at, key.addr)
+		}
+	}
 	if f.last == nil && !s.release && (!foreign || len(u.grid.at) == 0) {
 		return
 	}
@@ -166,6 +189,49 @@ func (f *fenceState) between(u *races, addr uint64, t int, mine released, ok boo
 	g.at[addr] = handed{bytes: uint64(s.element), reach: out}
 }
 
+// sight is a write, by its number, and the instruction that read it.
+type sight struct {
+	write uint64
+	pc    int
+}
+
+// polledAgain reports whether a thread's strong read sees, by the same instruction, the write that its last one saw: nothing
+// that it had not acquired then.
+func (f *fenceState) polledAgain(t int, s sight) bool {
+	again := s.write > 0 && f.seen[t] == s
+	f.seen[t] = s
+	return again
+}
+
+// widely is the same access for the wide reach.
+func (f *fenceState) widely(u *races, addr uint64, lane int) {
+	g, s, t := u.grid, u.s, 32*u.e.Warp+lane
+	seen := g.wide[addr]
+	narrow := int32(0)
+	switch last, ok := f.last[t]; {
+	case s.scope < scopeDevice:
+		narrow = int32(u.e.PC) + 1
+	case ok && last.scope < scopeDevice:
+		narrow = int32(last.pc) + 1
+	}
+	if s.returns && seen.reach != nil {
+		f.wide.reach[t] = f.wide.reach[t].join(seen.reach)
+		f.narrow = max(seen.narrow, narrow)
+	}
+	if !s.writes {
+		return
+	}
+	mine := u.release(u.e.Warp, lane, scopeDevice)
+	row := make([]uint32, len(u.clk.rows))
+	mine.tell(row)
+	out := f.wide.all.join(f.wide.reach[t]).join(reach{g.number[u.b]: snap{mine.floor, row}})
+	if s.reads {
+		out, narrow = out.join(seen.reach), max(narrow, seen.narrow)
+	}
+	g.writes++
+	g.wide[addr] = handed{bytes: uint64(s.element), reach: out, narrow: narrow, write: g.writes}
+}
+
 // joined is the union of two rows.
 func joined(a, b []uint32) []uint32 {
 	if a == nil {
@@ -188,44 +254,60 @@ func (f *fenceState) overwritten(k fenceKey, n int) {
 	}
 }
 
-// sync joins what the lanes of a warp know of other blocks.
+// sync joins what the lanes of a warp have acquired from other blocks.
 func (f *fenceState) sync(warp int, mask uint32) {
-	if len(f.reach) == 0 {
+	f.acquired.sync(warp, mask)
+	f.wide.sync(warp, mask)
+}
+
+func (k *acquired) sync(warp int, mask uint32) {
+	if len(k.reach) == 0 {
 		return
 	}
 	var r reach
 	for m := mask; m != 0; m &= m - 1 {
-		r = r.join(f.reach[32*warp+bits.TrailingZeros32(m)])
+		r = r.join(k.reach[32*warp+bits.TrailingZeros32(m)])
 	}
 	for m := mask; m != 0 && r != nil; m &= m - 1 {
-		f.reach[32*warp+bits.TrailingZeros32(m)] = r
+		k.reach[32*warp+bits.TrailingZeros32(m)] = r
 	}
 }
 
 // exchange does the same at a barrier of some threads.
 func (f *fenceState) exchange(as []arrival) {
-	if len(f.reach) == 0 {
+	f.acquired.exchange(as)
+	f.wide.exchange(as)
+}
+
+func (k *acquired) exchange(as []arrival) {
+	if len(k.reach) == 0 {
 		return
 	}
 	var r reach
 	for i := range as {
 		for m := as[i].mask; m != 0; m &= m - 1 {
-			r = r.join(f.reach[32*as[i].warp+bits.TrailingZeros32(m)])
+			r = r.join(k.reach[32*as[i].warp+bits.TrailingZeros32(m)])
 		}
 	}
 	for i := range as {
 		for m := as[i].mask; m != 0 && as[i].waits && r != nil; m &= m - 1 {
-			f.reach[32*as[i].warp+bits.TrailingZeros32(m)] = r
+			k.reach[32*as[i].warp+bits.TrailingZeros32(m)] = r
 		}
 	}
 }
 
+// everyone does the same at a barrier of all threads.
+func (k *acquired) everyone() {
+	for _, r := range k.reach {
+		k.all = k.all.join(r)
+	}
+	clear(k.reach)
+}
+
 // everyone does the same at a barrier of all threads. Within the block the barrier orders all that a fence could.
 func (f *fenceState) everyone(u *races) {
-	for _, r := range f.reach {
-		f.all = f.all.join(r)
-	}
-	clear(f.reach)
+	f.acquired.everyone()
+	f.wide.everyone()
 	if u.grid == nil || len(f.last) == 0 {
 		clear(f.last)
 		return

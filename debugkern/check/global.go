@@ -2,15 +2,15 @@ package check
 
 import (
 	"math/bits"
-	"sort"
+	"slices"
 
 	"tilescope/debugkern/target"
 )
 
 // Global memory. Within a block it is ordered like shared memory, in cells that are made as they are touched. Between blocks
-// nothing orders plain accesses but what threads release and acquire, which only blocks that run one after another can do: then
-// every access is compared with those of the blocks before it (across.go). Blocks that run at once leave the ranges that they
-// touched, and any two that overlap, one of them written, are a race.
+// nothing orders plain accesses but what threads release and acquire. Blocks that share memory execute one at a time
+// (target.View.InOrder): every access is compared with those that other blocks have made before it (across.go). Blocks that do
+// not share any byte have nothing to compare.
 //
 // Memory that no instruction of the kernel can write is left out: inputs cost nothing.
 type globalShadow struct {
@@ -159,25 +159,37 @@ type touch struct {
 
 // endGlobal keeps what other blocks have to be compared with.
 func (u *races) endGlobal() {
+	u.leaveAll()
+	u.glob = globalShadow{}
+}
+
+// Pause implements target.Pauser: others are compared with what the block has done so far. Its later accesses take new stamps.
+func (u *races) Pause() {
+	u.leaveAll()
+	for i := range u.clk.warps {
+		u.clk.warps[i].fresh = true
+	}
+}
+
+// leaveAll hands the accesses since the last time to the launch's state.
+func (u *races) leaveAll() {
+	if u.grid == nil {
+		return
+	}
 	g := &u.glob
-	if len(g.lines) > 0 {
-		keys := make([]uint64, 0, len(g.lines))
-		for k := range g.lines {
-			keys = append(keys, k)
-		}
-		sort.Slice(keys, func(i, j int) bool { return keys[i] < keys[j] })
-		for _, k := range keys {
-			l := g.lines[k]
-			for i := range l.cells {
-				u.leave(k<<lineBits+uint64(i)<<l.unit, 1<<l.unit, &l.cells[i])
-			}
+	keys := make([]uint64, 0, len(g.lines))
+	for k := range g.lines {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		l := g.lines[k]
+		for i := range l.cells {
+			u.leave(k<<lineBits+uint64(i)<<l.unit, 1<<l.unit, &l.cells[i])
 		}
 	}
-	if u.grid != nil {
-		u.grid.add(u, u.touched)
-		u.touched = nil
-	}
-	*g = globalShadow{}
+	u.grid.add(u.touched, u.left > 0)
+	u.touched, u.left = u.touched[:0], u.clk.now
 }
 
 // leave notes what is known of a cell.
@@ -191,9 +203,9 @@ func (u *races) leave(addr uint64, n int, c *cell) {
 	}
 }
 
-// leaveAccess notes one access. Where blocks run at once, who it was is of no matter, and neighbours become one range.
+// leaveAccess notes one access, unless it was noted when the block paused.
 func (u *races) leaveAccess(addr uint64, n int, a access, strong, writes bool) {
-	if a.stamp == 0 {
+	if a.stamp == 0 || a.stamp <= u.left {
 		return
 	}
 	if at, ok := u.async.ended[a.at]; ok {
@@ -203,55 +215,15 @@ func (u *races) leaveAccess(addr uint64, n int, a access, strong, writes bool) {
 	if writes {
 		t.value = u.values[a.pc()]
 	}
-	for i := len(u.touched) - 1; i >= 0 && i >= len(u.touched)-4 && u.grid == nil; i-- {
-		o := &u.touched[i]
-		if o.hi == addr && o.pc() == a.pc() && o.strong == strong && o.writes == writes && o.when == t.when {
-			o.hi = t.hi
-			return
-		}
-	}
 	u.touched = append(u.touched, t)
 }
 
-// overlaps finds the overlaps of what blocks touched that ran at once.
-func overlaps(us []unit) []*pair {
-	var all []touch
-	for _, v := range us {
-		all = append(all, v.(*races).touched...)
-	}
-	sort.SliceStable(all, func(i, j int) bool { return all[i].lo < all[j].lo })
-	byKey := map[pairKey]*pair{}
-	var out []*pair
-	var open []touch
-	for _, t := range all {
-		kept := open[:0]
-		for _, o := range open {
-			if o.hi <= t.lo {
-				continue
-			}
-			kept = append(kept, o)
-			if o.block == t.block || !o.writes && !t.writes || o.strong && t.strong {
-				continue
-			}
-			first, second := o, t
-			if second.block.linear() < first.block.linear() {
-				first, second = second, first
-			}
-			p := acrossPair(first, second, max(o.lo, t.lo))
-			if old := byKey[p.pairKey]; old != nil {
-				old.count++
-				continue
-			}
-			byKey[p.pairKey] = p
-			out = append(out, p)
-		}
-		open = append(kept, t)
-	}
-	return out
-}
-
-// acrossPair describes two accesses of different blocks.
+// acrossPair describes two accesses of different blocks. Which of them executed first is chance: the first is the write, of
+// two writes that of the block with the lower index.
 func acrossPair(first, second touch, addr uint64) *pair {
+	if !first.writes || second.writes && second.block.linear() < first.block.linear() {
+		first, second = second, first
+	}
 	name, index := second.block.view.Name(target.SpaceGlobal, addr)
 	same := first.writes && second.writes && first.lo == second.lo && first.value.same(second.value)
 	return &pair{

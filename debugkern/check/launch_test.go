@@ -119,7 +119,7 @@ func (a attempt) checked(tb testing.TB, o check.Options, parallel int) []target.
 func (a attempt) watch(tb testing.TB, c *check.Checker, parallel int) *target.Result {
 	tb.Helper()
 	l := *a.launch
-	l.Observe, l.Parallel = c.Observer, parallel
+	l.Observe, l.Discard, l.Parallel = c.Observer, c.Discard, parallel
 	r, err := a.kernel.Launch(context.Background(), &l)
 	if err != nil {
 		tb.Fatal(err)

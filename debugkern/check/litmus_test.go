@@ -73,7 +73,7 @@ func (l litmus) run(t *testing.T, k target.Kernel, s target.Schedule, parallel i
 	zeros := make([]byte, 4096)
 	c := check.New(check.Options{Set: check.Races | check.Async | check.Barriers})
 	r, err := k.Launch(context.Background(), &target.Launch{
-		Grid: probes.Dim3{l.grid, 1, 1}, Block: probes.Dim3{l.block, 1, 1}, Schedule: s, Parallel: parallel, Observe: c.Observer,
+		Grid: probes.Dim3{l.grid, 1, 1}, Block: probes.Dim3{l.block, 1, 1}, Schedule: s, Parallel: parallel, Observe: c.Observer, Discard: c.Discard, Cooperative: true,
 		Args: []target.Arg{
 			{Name: "out", Buffer: &target.Buffer{DType: probes.I32, Dims: []int{1024}, Init: zeros, Bytes: len(zeros), Output: true}},
 			{Name: "in", Buffer: &target.Buffer{DType: probes.I32, Dims: []int{1024}, Init: zeros, Bytes: len(zeros)}},

@@ -273,7 +273,7 @@ func TestAgainstNaive(t *testing.T) {
 			continue // its barriers do not fit: nothing to compare
 		}
 		c := New(Options{Set: Races})
-		l.Observe = c.Observer
+		l.Observe, l.Discard = c.Observer, c.Discard
 		if _, err := k.Launch(context.Background(), l); err != nil {
 			t.Fatal(err)
 		}

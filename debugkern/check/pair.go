@@ -41,6 +41,7 @@ type pair struct {
 	loop     int32
 	count    int
 	observed bool // of two writes in shared memory by one warp: something read the cell while their order was open
+	lacks    lack // between blocks
 }
 
 // now is the access under way, of one lane.

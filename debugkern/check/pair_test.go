@@ -194,7 +194,7 @@ func dim3(t *testing.T, s string) probes.Dim3 {
 
 // launch is how an entry is launched under a checker.
 func (c *twin) launch(f *ptx.Func, s target.Schedule, ch *check.Checker) *target.Launch {
-	l := &target.Launch{Grid: c.grid, Block: c.block, DynShared: c.dynamic, Shared: c.shared, Schedule: s, Observe: ch.Observer, Budget: 200_000}
+	l := &target.Launch{Grid: c.grid, Block: c.block, DynShared: c.dynamic, Shared: c.shared, Schedule: s, Observe: ch.Observer, Discard: ch.Discard, Cooperative: true, Budget: 200_000}
 	if detector {
 		l.Parallel = 1
 	}

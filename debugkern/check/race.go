@@ -15,7 +15,7 @@ type races struct {
 	mem   *shadow
 	bytes uint64 // of shared memory; mem has whole lines
 	glob  globalShadow
-	grid  *gridState // nil where blocks run at once
+	grid  *gridState // nil where blocks share no memory
 	bar   [16][]arrival
 	async asyncState
 	fence fenceState
@@ -26,6 +26,7 @@ type races struct {
 	raised    int                 // how many there were at the last barrier of all threads
 	contested map[uint64]*contest // by byte of shared memory
 	touched   []touch             // global memory, for other blocks
+	left      uint32              // the last stamp of those that they know
 	values    map[int]*stored     // by PC: what global stores wrote
 	names     []int32             // by shared word: number of the variable, 0: not looked up yet
 	titles    []string

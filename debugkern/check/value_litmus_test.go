@@ -123,7 +123,7 @@ func (k *valueLitmus) launch(c *check.Checker) *target.Launch {
 		return target.Arg{Name: name, Buffer: &target.Buffer{DType: probes.F32, Dims: []int{n}, Bytes: 4 * n, Init: init, Output: init == nil}}
 	}
 	return &target.Launch{
-		Grid: probes.Dim3{k.grid, 1, 1}, Block: probes.Dim3{k.block, 1, 1}, Shared: k.shared, Budget: 100_000, Observe: c.Observer,
+		Grid: probes.Dim3{k.grid, 1, 1}, Block: probes.Dim3{k.block, 1, 1}, Shared: k.shared, Budget: 100_000, Observe: c.Observer, Discard: c.Discard,
 		Args: []target.Arg{buffer("in", in, len(in)/4), buffer("out", nil, k.out)},
 	}
 }

@@ -142,7 +142,7 @@ func TestFindingsRepeat(t *testing.T) {
 	for _, cores := range []int{1, 2, 7} {
 		c := check.New(check.Options{Set: cheap | check.Origins})
 		l := *a.launch
-		l.Observe, l.Parallel = c.Observer, cores
+		l.Observe, l.Discard, l.Parallel = c.Observer, c.Discard, cores
 		if _, err := a.kernel.Launch(context.Background(), &l); err != nil {
 			t.Fatal(err)
 		}

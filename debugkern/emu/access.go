@@ -37,6 +37,7 @@ type region struct {
 	data    []byte
 	written []byte // nil: all written
 	alloc   *alloc
+	print   *allocPrint // where accesses are noted; nil where they are not
 }
 
 // resolve fills in the block's regions.
@@ -68,10 +69,28 @@ func (b *block) resolve() {
 			}
 		case target.SpaceGlobal, target.SpaceConst:
 			if a := b.symAlloc(s); a != nil && len(a.data) < 1<<32 {
-				b.regions[i] = region{lo: a.base, data: a.data, written: a.written, alloc: a}
+				b.regions[i] = region{lo: a.base, data: a.data, written: a.written, alloc: a, print: b.noted(a)}
 			}
 		}
 	}
+}
+
+// note has the block's accesses to global memory noted in f from now on; nil: in nothing.
+func (b *block) note(f *footprint) {
+	b.foot = f
+	for i := range b.regions {
+		if r := &b.regions[i]; r.alloc != nil {
+			r.print = b.noted(r.alloc)
+		}
+	}
+}
+
+// noted is where accesses to an allocation are noted, nil where they are not.
+func (b *block) noted(a *alloc) *allocPrint {
+	if b.foot == nil {
+		return nil
+	}
+	return b.foot.allocs[allocOf(a.base)]
 }
 
 // pointers drops from a set the parameters that turned out to be scalars.
@@ -128,10 +147,29 @@ func (b *block) locate(w *warp, in *inst, x *access, lane int, addr uint64, size
 		return p
 	}
 	b.bounds(w, x, lane, &p, size)
-	if p.data == nil {
+	switch {
+	case p.data == nil:
 		b.outOfBounds(w, in, x, lane, p, size)
+	case p.alloc != nil:
+		b.touched(in, &p, size)
 	}
 	return p
+}
+
+// touched notes an access of one lane to global memory: an atomic both reads and writes.
+func (b *block) touched(in *inst, p *place, size int) {
+	if in.class == target.ClassStore {
+		b.wroteGlobal++
+	}
+	if in.probe {
+		return
+	}
+	if f := b.noted(p.alloc); f != nil {
+		if in.class == target.ClassAtomic {
+			f.mark(p.off, size, false)
+		}
+		f.mark(p.off, size, in.class == target.ClassStore || in.class == target.ClassAtomic)
+	}
 }
 
 // bounds sets p.data where an access of size bytes stays inside what it may touch.

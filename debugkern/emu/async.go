@@ -177,6 +177,9 @@ func (w *warp) copyAtOnce(in *inst, mask uint32) (ok bool) {
 	if ok, _ := w.offsets(y, from, mask, &src); !ok {
 		return false
 	}
+	if from.print != nil {
+		from.print.lanes(&src, mask, x.size, false, false)
+	}
 	c := asyncCopy{in: in, mask: mask, group: w.async.open, data: w.async.buffer(32 * x.size)}
 	for i, at := range src {
 		c.dst[i] = to.lo + uint64(dst[i])
@@ -215,6 +218,7 @@ func (w *warp) landCopy(c *asyncCopy, lanes uint32) {
 		return
 	}
 	b := w.blk
+	b.wrote++
 	size := c.in.mem.size
 	for m := lanes & c.mask; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m) & 31

@@ -34,6 +34,17 @@ type block struct {
 	broken               bool // a barrier or deadlock finding ended the block
 	released             bool // a barrier completed: warps that waited can run
 
+	// What other blocks of the launch have to do with this one.
+	quiet       bool       // nobody asks for its results
+	ordered     bool       // they run in the defined order, one at a time
+	foot        *footprint // where accesses to global memory are noted; nil: nowhere
+	wrote       uint64     // stores to any memory, and atomics that changed it
+	wroteGlobal uint64     // those to global memory
+	polls       uint64     // strong loads of global memory, and atomics that changed nothing
+	wait        *waiting   // nil: it never gives way to them
+	inputs      []patch    // what they change while this block waits; nil where it is not executed again
+	applied     int        // how many of those have been
+
 	stop     *atomic.Bool
 	sched    scheduler
 	printed  []byte
@@ -113,11 +124,19 @@ func (b *block) begin(id probes.Dim3) {
 	b.halted, b.resume, b.stepTo, b.last = false, noStep, noStep, 0
 	b.held, b.heldAs, b.filling = nil, turnOver, nil
 	b.printed = nil
+	b.wrote, b.wroteGlobal, b.polls, b.applied = 0, 0, 0, 0
+	if b.wait != nil {
+		b.wait.begin(b)
+	}
 	for _, w := range b.warps {
 		w.begin()
 	}
 	b.sched.begin(b.l.Schedule, b)
 	b.obs, b.halt, b.watched, b.heeded, b.follows, b.executed = nil, nil, false, 0, 0, false
+	b.replace, b.watch = nil, nil
+	if b.quiet {
+		return
+	}
 	if b.l.Observe != nil {
 		if o := b.l.Observe(id); o != nil {
 			b.observe(o)
@@ -160,7 +179,7 @@ func (w *warp) begin() {
 	w.ahead = nil
 	w.alive = w.exists
 	w.groups = append(w.groups[:0], group{mask: w.exists})
-	w.cur, w.spins = 0, 0
+	w.cur, w.spins, w.backs, w.cycle = 0, 0, 0, cycle{}
 	w.async = asyncQueue{spare: w.async.spare}
 	w.specials()
 	w.fill32(0)
@@ -203,9 +222,11 @@ func (b *block) run() {
 		t := w.run(from)
 		b.last = w.id
 		switch {
+		case t == turnHeld && !b.halted && b.patch():
+			b.held, b.heldAs = w, t
 		case t == turnOver, t == turnHeld && !b.halted && b.sched.quantum(b):
 			b.sched.ran(b, w)
-			if b.cancelled() {
+			if b.cancelled() || b.wait != nil && b.wait.over(b) {
 				return
 			}
 		case t == turnHeld && !b.halted && b.clock >= b.budget:

@@ -149,10 +149,21 @@ func (w *warp) branch(in *inst, m uint32, to int32) bool {
 	case g.back >= yieldAfter:
 		g.back, g.yielded = 0, true
 	}
-	if w.spins++; w.spins >= yieldAfter {
-		return true
+	return w.wentRound()
+}
+
+// wentRound counts a backward branch, and reports whether the warp's turn is over with it.
+func (w *warp) wentRound() bool {
+	w.spins++
+	if x := w.blk.wait; x != nil {
+		if w.backs++; w.backs >= x.every {
+			w.backs = 0
+			if w.cycles() {
+				w.spins = yieldAfter
+			}
+		}
 	}
-	return w.blk.cancelled()
+	return w.spins >= yieldAfter || w.blk.cancelled()
 }
 
 // brx branches each lane by its index.
@@ -184,10 +195,7 @@ func (w *warp) brx(in *inst, m uint32) bool {
 	if rest != 0 {
 		w.groups = append(w.groups, group{pc: here + 1, mask: rest, stack: append([]int32(nil), stack...)})
 	}
-	if w.spins++; w.spins >= yieldAfter {
-		return true
-	}
-	return w.blk.cancelled()
+	return w.wentRound()
 }
 
 // exit ends lanes.

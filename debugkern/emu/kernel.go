@@ -17,7 +17,8 @@ import (
 type Kernel struct {
 	p     *program
 	once  sync.Once
-	exact *program // the same without shared slots, for stepping; decoded when first asked for
+	exact *program    // the same without shared slots, for stepping; decoded when first asked for
+	share atomic.Bool // in some launch, blocks read or wrote what others wrote
 
 	liveOnce sync.Once
 	lives    *liveness
@@ -64,6 +65,9 @@ func (k *Kernel) check(l *target.Launch) error {
 			}
 		}
 	}
+	if l.Resident < 0 {
+		return fail("%d resident blocks", l.Resident)
+	}
 	switch l.Schedule.Policy {
 	case "", "in-order", "reverse", "random", "ahead", "priority":
 	default:
@@ -79,15 +83,19 @@ func (k *Kernel) check(l *target.Launch) error {
 
 // launch is one execution of the grid.
 type launch struct {
-	k     *Kernel
-	l     *target.Launch
-	mem   *memory
-	ids   []probes.Dim3
-	next  atomic.Int64
-	stop  atomic.Bool
-	done  []outcome // by index in ids
-	limit atomic.Int64
-	bug   atomic.Pointer[any] // what a worker panicked with
+	k      *Kernel
+	l      *target.Launch
+	mem    *memory
+	ids    []probes.Dim3
+	wanted map[probes.Dim3]bool // the blocks of ids whose results are asked for; nil: all
+	next   atomic.Int64
+	stop   atomic.Bool
+	done   []outcome // by index in ids
+	limit  atomic.Int64
+	all    *union              // what the blocks have read and written
+	shares atomic.Bool         // they shared some byte
+	found  findings            // about several blocks
+	bug    atomic.Pointer[any] // what a worker panicked with
 }
 
 // outcome is what one block left.
@@ -100,8 +108,8 @@ type outcome struct {
 	missing probes.Missing
 }
 
-// Launch executes the blocks over the cores. Blocks of a kernel that changes global memory by atomics run in order on one,
-// so that sums of floats do not depend on the number of cores.
+// Launch executes the blocks: at once over the cores, and again in the defined order where they share memory (see the package
+// comment). What it returns depends on the kernel, the launch's data and its schedule alone.
 func (k *Kernel) Launch(ctx context.Context, l *target.Launch) (*target.Result, error) {
 	start := time.Now()
 	if err := k.check(l); err != nil {
@@ -110,59 +118,140 @@ func (k *Kernel) Launch(ctx context.Context, l *target.Launch) (*target.Result, 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if l.Observe != nil && l.Discard == nil && !k.orders(l) { // an observer that cannot forget must not see a run that does not count
+		plain := *l
+		plain.Observe = nil
+		if _, err := k.apart(ctx, &plain); err != nil {
+			return nil, err
+		}
+	}
+	res, err := (*target.Result)(nil), error(nil)
+	if !k.orders(l) {
+		if res, err = k.apart(ctx, l); err != nil {
+			return nil, err
+		}
+		if res == nil && l.Discard != nil {
+			l.Discard()
+		}
+	}
+	if res == nil {
+		if res, err = k.inOrder(ctx, l); err != nil {
+			return nil, err
+		}
+	}
+	res.Elapsed = time.Since(start)
+	return res, nil
+}
+
+// orders reports whether a launch has to execute its blocks in the defined order: they are known to share memory, or wait for
+// memory to change, which takes for ever where they run on their own.
+func (k *Kernel) orders(l *target.Launch) bool {
+	return l.Grid.Count() > 1 && (l.Ordered || k.p.waits || k.share.Load())
+}
+
+// begin makes a launch that has executed nothing yet.
+func (k *Kernel) begin(l *target.Launch, ids []probes.Dim3) (*launch, error) {
 	mem, err := newMemory(k.p, l, false)
 	if err != nil {
 		return nil, err
 	}
-	r := &launch{k: k, l: l, mem: mem, ids: l.Only}
-	if r.ids == nil {
-		r.ids = make([]probes.Dim3, l.Grid.Count())
-		for i := range r.ids {
-			r.ids[i] = l.Grid.At(i)
-		}
+	r := &launch{k: k, l: l, mem: mem, ids: ids}
+	r.done = make([]outcome, len(ids))
+	r.limit.Store(int64(len(ids)))
+	return r, nil
+}
+
+// apart executes every block on its own, as many at a time as there are cores. The result is nil where that does not count:
+// blocks shared memory, or one goes round in a circle or used up its budget, perhaps waiting for another.
+//
+// Why it counts otherwise: no block read or wrote a byte that another wrote, so every byte that a block read held what it held
+// before the launch or what the block itself had written, whenever the others ran; each block executed as it would have all by
+// itself, and so in any order, and no byte depends on which of two blocks wrote it last. Whether blocks share does not
+// depend on chance either: up to the first access that makes them share, all executed as they would have by themselves, so
+// what they touch by themselves conflicts in every run or in none.
+func (k *Kernel) apart(ctx context.Context, l *target.Launch) (*target.Result, error) {
+	ids := l.Only
+	if ids == nil {
+		ids = linearly(l.Grid)
 	}
-	r.done = make([]outcome, len(r.ids))
-	r.limit.Store(int64(len(r.ids)))
+	r, err := k.begin(l, ids)
+	if err != nil {
+		return nil, err
+	}
+	changes := func(a *alloc) bool { return r.mem.writable(k.p, a) }
+	r.all = &union{all: newFootprint(r.mem, changes)}
 	defer context.AfterFunc(ctx, func() { r.stop.Store(true) })()
-	r.run()
+	r.run(changes)
 	if v := r.bug.Load(); v != nil {
 		panic(*v)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if r.shares.Load() {
+		k.share.Store(true)
+		return nil, nil
+	}
+	res, fault := r.result()
+	switch {
+	case fault != nil && fault.Kind == "budget" && len(ids) > 1:
+		k.share.Store(true)
+		return nil, nil
+	case fault != nil:
+		return nil, fault
+	}
+	return res, nil
+}
+
+// inOrder executes the blocks of the whole grid in the defined order. Those that l.Only names are all that counts, but others
+// may decide what they do.
+func (k *Kernel) inOrder(ctx context.Context, l *target.Launch) (*target.Result, error) {
+	r, err := k.begin(l, linearly(l.Grid))
+	if err != nil {
+		return nil, err
+	}
+	if l.Only != nil {
+		r.wanted = map[probes.Dim3]bool{}
+		for _, id := range l.Only {
+			r.wanted[id] = true
+		}
+	}
+	defer context.AfterFunc(ctx, func() { r.stop.Store(true) })()
+	o := newOrder(r)
+	o.run()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r.found = o.found
 	res, fault := r.result()
 	if fault != nil {
 		return nil, fault
 	}
-	res.Elapsed = time.Since(start)
+	res.Ordered = true
 	return res, nil
 }
 
-// run executes every block.
-func (r *launch) run() {
+// run executes every block on its own.
+func (r *launch) run(changes func(*alloc) bool) {
 	n := r.l.Parallel
 	if n <= 0 {
 		n = runtime.GOMAXPROCS(0)
 	}
 	n = min(n, len(r.ids))
-	if r.k.p.atomics {
-		n = 1
-	}
 	if n <= 1 {
-		r.work()
+		r.work(changes)
 		return
 	}
 	var wg sync.WaitGroup
 	for range n {
-		wg.Go(r.work)
+		wg.Go(func() { r.work(changes) })
 	}
 	wg.Wait()
 }
 
 // work takes blocks until there are none. A fault keeps later blocks from starting; those before it finish, so that the
 // fault reported is always the first block's.
-func (r *launch) work() {
+func (r *launch) work(changes func(*alloc) bool) {
 	defer func() {
 		if v := recover(); v != nil { // raised again where the caller can see it
 			r.bug.CompareAndSwap(nil, &v)
@@ -170,7 +259,10 @@ func (r *launch) work() {
 		}
 	}()
 	b := newBlock(r.k.p, r.l, r.mem)
-	b.stop = &r.stop
+	if b.stop = &r.stop; r.l.Grid.Count() > 1 {
+		b.wait = &waiting{apart: true}
+	}
+	b.note(newFootprint(r.mem, changes))
 	for {
 		i := r.next.Add(1) - 1
 		if i >= r.limit.Load() || r.stop.Load() {
@@ -182,6 +274,10 @@ func (r *launch) work() {
 		b.replace.finish()
 		b.end()
 		r.done[i] = outcome{b.finished(), b.found, b.err, b.broken, b.printed, b.missing()}
+		if r.all.add(b.foot) || b.wait != nil && b.wait.gave == gaveWait {
+			r.shares.Store(true)
+			r.stop.Store(true)
+		}
 		if b.err != nil {
 			for {
 				old := r.limit.Load()
@@ -232,6 +328,7 @@ func (r *launch) result() (*target.Result, *target.Fault) {
 		res.Printed = append(res.Printed, o.printed...)
 		res.Missing = res.Missing.Merge(o.missing)
 	}
+	all.merge(&r.found)
 	res.Findings = all.list(r.l.Grid)
 	for _, a := range r.mem.allocs {
 		if a.arg == nil || !a.arg.Buffer.Output {

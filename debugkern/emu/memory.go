@@ -12,15 +12,16 @@ import (
 
 // alloc is one global allocation. written is nil where every byte counts as written.
 type alloc struct {
-	base    uint64
-	data    []byte
-	written []byte
-	name    string
-	arg     *target.Arg
-	capture bool
-	space   target.Space
-	initial []byte           // contents before the launch; nil: unwritten
-	dirty   map[int]struct{} // pages changed since Open; nil where nobody asks
+	base           uint64
+	data           []byte
+	written        []byte
+	name           string
+	arg            *target.Arg
+	capture        bool
+	space          target.Space
+	initial        []byte           // contents before the launch; nil: unwritten
+	initialWritten []byte           // which of them were written; nil: none
+	dirty          map[int]struct{} // pages changed since Open; nil where nobody asks
 }
 
 // pageBits is the size of what a snapshot saves of global memory.

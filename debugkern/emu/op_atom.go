@@ -159,19 +159,20 @@ func (d *decoder) atom() {
 	if !red && d.arg(0).Kind != ptx.OpSink {
 		a.d = d.reg(d.arg(0))
 	}
-	if x.space != target.SpaceShared {
-		d.p.atomics = true
+	if x.space != target.SpaceShared && !red {
+		d.p.waits = true
 	}
 	d.out.mem, d.out.class, d.out.run = x, target.ClassAtomic, runAtomic
 }
 
-// runAtomic executes the lanes in order; a launch with atomics on global memory executes its blocks in order too, so that
+// runAtomic executes the lanes in order. Blocks that meet at one location execute in a defined order too (order.go), so that
 // sums of floats come out the same however many cores there are.
 func runAtomic(w *warp, in *inst, mask uint32) {
 	x := in.mem
 	a := x.aop
 	w.blk.count(x.space)
 	var old row64
+	changed := false
 	for m := mask; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m) & 31
 		p := w.blk.locate(w, in, x, lane, w.address(x, lane), x.size, x.size)
@@ -190,8 +191,21 @@ func runAtomic(w *warp, in *inst, mask uint32) {
 		} else {
 			b, c = uint64(w.lane32(a.b, lane)), uint64(w.lane32(a.c, lane))
 		}
-		putScalar(p.data, x.size, a.op(v, b, c))
+		if to := a.op(v, b, c); to != v || p.written != nil && !allWritten(p.written) {
+			changed = true
+			if p.alloc != nil {
+				w.blk.wroteGlobal++
+			}
+			putScalar(p.data, x.size, to)
+		}
 		p.wrote()
+	}
+	switch {
+	case changed:
+		w.blk.wrote++
+	case x.space != target.SpaceShared:
+		w.blk.polls++
+		w.lastPoll, w.pollers = in, mask
 	}
 	if a.d.bank != bankNone {
 		w.storeAny(a.d, &old, mask)

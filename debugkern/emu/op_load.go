@@ -40,6 +40,13 @@ func (w *warp) setElement(x *access, e int, v uint64, mask uint32) {
 	}
 }
 
+// runStrongLoad is a load that other blocks' writes may be waited for with.
+func runStrongLoad(w *warp, in *inst, mask uint32) {
+	w.blk.polls++
+	w.lastPoll, w.pollers = in, mask
+	runLoad(w, in, mask)
+}
+
 func runLoad(w *warp, in *inst, mask uint32) {
 	x := in.mem
 	b := w.blk
@@ -50,12 +57,22 @@ func runLoad(w *warp, in *inst, mask uint32) {
 		loadSlowly(w, in, mask)
 		return
 	}
+	print := r.print
+	if in.probe {
+		print = nil
+	}
+	if print != nil {
+		w.lastPoll, w.pollers = in, mask
+	}
 	if addr, ok := w.uniformAddress(x); ok {
 		rel, total := addr-r.lo, uint64(x.size*x.n)
 		if uint64(len(r.data)) < total || rel > uint64(len(r.data))-total || addr&(total-1) != 0 ||
 			r.written != nil && !allWritten(r.written[rel:rel+total]) {
 			loadSlowly(w, in, mask)
 			return
+		}
+		if print != nil {
+			print.mark(int(rel), int(total), false)
 		}
 		for e := range x.n {
 			w.setElement(x, e, scalarAt(r.data[int(rel)+e*x.size:], x.size), mask)
@@ -64,6 +81,9 @@ func runLoad(w *warp, in *inst, mask uint32) {
 	}
 	if mask == allLanes && x.n == 1 && x.size <= 4 && x.banks[0] == bank32 {
 		if at, ok := w.span(x, r); ok && (r.written == nil || allWritten(r.written[at:at+32*x.size])) {
+			if print != nil {
+				print.mark(at, 32*x.size, false)
+			}
 			w.loadSpan(x, r.data[at:])
 			return
 		}
@@ -73,6 +93,9 @@ func runLoad(w *warp, in *inst, mask uint32) {
 	if !ok || r.written != nil && !written(r.written, &rel, x.total(), contiguous) {
 		loadSlowly(w, in, mask)
 		return
+	}
+	if print != nil {
+		print.lanes(&rel, mask, x.total(), contiguous, false)
 	}
 	for e := range x.n {
 		w.gather(x, e, r.data, &rel, mask)

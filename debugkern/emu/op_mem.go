@@ -88,25 +88,29 @@ func (d *decoder) checkSemantics() {
 	}
 }
 
-// strong notes a load or store that other blocks may be meant to see at once: such a launch runs its blocks in order.
-func (d *decoder) strong(x *access) {
+// strong reports whether a load from global memory may be meant to see what other blocks write while it executes: blocks may
+// wait for each other with it.
+func (d *decoder) strong(x *access) bool {
 	if x.space != target.SpaceGlobal && x.space != target.SpaceNone {
-		return
+		return false
 	}
 	for _, m := range d.in.Mods {
 		switch m {
-		case "volatile", "relaxed", "acquire", "release":
-			d.p.atomics = true
+		case "volatile", "relaxed", "acquire":
+			return true
 		}
 	}
+	return false
 }
 
 func (d *decoder) ld() {
 	d.checkSemantics()
 	x := d.access(d.arg(1), spaceOf(d.in.Space()))
 	d.elements(x, d.arg(0), true)
-	d.strong(x)
 	d.out.mem, d.out.class, d.out.run = x, target.ClassLoad, runLoad
+	if d.strong(x) {
+		d.p.waits, d.out.run = true, runStrongLoad
+	}
 	if x.base < 0 && x.space == target.SpaceParam && d.fn.Entry {
 		d.out.run = runLoadParam
 	}
@@ -116,7 +120,6 @@ func (d *decoder) st() {
 	d.checkSemantics()
 	x := d.access(d.arg(0), spaceOf(d.in.Space()))
 	d.elements(x, d.arg(1), false)
-	d.strong(x)
 	d.out.mem, d.out.class, d.out.run = x, target.ClassStore, runStore
 }
 

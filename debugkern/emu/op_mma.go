@@ -174,6 +174,7 @@ func runLdmatrix(w *warp, in *inst, mask uint32) {
 func runStmatrix(w *warp, in *inst, mask uint32) {
 	m, x, b := in.mma, in.mem, w.blk
 	b.count(target.SpaceShared)
+	b.wrote++
 	for k := range m.matrix {
 		var rows [8][8]uint16
 		for l := mask; l != 0; l &= l - 1 {

@@ -6,12 +6,21 @@ func runStore(w *warp, in *inst, mask uint32) {
 	x := in.mem
 	b := w.blk
 	b.count(x.space)
+	b.wrote++
 	r := &b.regions[x.set]
 	if r.data == nil || r.alloc != nil && r.alloc.dirty != nil {
 		storeSlowly(w, in, mask)
 		return
 	}
+	if r.alloc != nil {
+		b.wroteGlobal++
+	}
+	print := r.print
+	if in.probe {
+		print = nil
+	}
 	var rel row32
+	contiguous := false
 	if addr, ok := w.uniformAddress(x); ok {
 		at, total := addr-r.lo, uint64(x.total())
 		if uint64(len(r.data)) < total || at > uint64(len(r.data))-total || addr&(total-1) != 0 {
@@ -22,16 +31,22 @@ func runStore(w *warp, in *inst, mask uint32) {
 		rel[31-bits.LeadingZeros32(mask)] = uint32(at)
 	} else if at, ok := 0, mask == allLanes && x.n == 1 && x.size <= 4 && x.banks[0] == bank32; ok {
 		if at, ok = w.span(x, r); ok {
+			if print != nil {
+				print.mark(at, 32*x.size, true)
+			}
 			w.storeSpan(x, r, at)
 			return
 		}
-		if ok, _ := w.offsets(x, r, mask, &rel); !ok {
+		if ok, contiguous = w.offsets(x, r, mask, &rel); !ok {
 			storeSlowly(w, in, mask)
 			return
 		}
-	} else if ok, _ := w.offsets(x, r, mask, &rel); !ok {
+	} else if ok, contiguous = w.offsets(x, r, mask, &rel); !ok {
 		storeSlowly(w, in, mask)
 		return
+	}
+	if print != nil {
+		print.lanes(&rel, mask, x.total(), contiguous, true)
 	}
 	for e := range x.n {
 		w.scatterElement(x, e, r, &rel, mask)

@@ -61,6 +61,7 @@ func runWmmaLoad(w *warp, in *inst, mask uint32) {
 		w.wmmaSlowLoad(in, mask)
 		return
 	}
+	m.note(r, at, stride, false)
 	if m.kind < fragAcc32 {
 		w.loadOperand(m, r.data[at:], stride)
 		return
@@ -98,6 +99,17 @@ func (w *warp) loadOperand(m *mmaOp, data []byte, stride int) {
 	for k := 4; k < 8; k++ {
 		w.r32[m.regs[k]] = w.r32[m.regs[k-4]]
 		w.u32[m.regs[k]] = stFilled
+	}
+}
+
+// note puts the rows of a matrix into the footprint.
+func (m *mmaOp) note(r *region, at, stride int, write bool) {
+	if r.print == nil {
+		return
+	}
+	size := m.kind.size()
+	for i := range 16 {
+		r.print.mark(at+i*stride*size, 16*size, write)
 	}
 }
 
@@ -218,6 +230,7 @@ func (w *warp) wmmaBase(in *inst, lane int) (base uint64, stride int, ok bool) {
 func runWmmaStore(w *warp, in *inst, mask uint32) {
 	m, x, b := in.mma, in.mem, w.blk
 	b.count(x.space)
+	b.wrote++
 	cells := m.cells()
 	value := func(lane, e int) uint32 {
 		if m.kind == fragAcc32 {
@@ -237,6 +250,10 @@ func runWmmaStore(w *warp, in *inst, mask uint32) {
 			f = fp.F16
 		}
 		w.accumulator(&tile, m.regs, f, mask)
+		m.note(r, at, stride, true)
+		if r.alloc != nil {
+			b.wroteGlobal++
+		}
 		m.writeTile(&tile, r, at, stride)
 		return
 	}

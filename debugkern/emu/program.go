@@ -103,7 +103,7 @@ type program struct {
 	locals  []localVar
 	params  int // bytes of the parameter block
 	nloops  int
-	atomics bool              // global memory is changed by atomics: blocks run in order
+	waits   bool              // a strong load or an atomic that returns a value: blocks may wait for each other
 	base    map[*ptx.Func]int // first instruction of each function
 	funcs   []*ptx.Func       // the functions, in that order
 }

@@ -159,8 +159,14 @@ func (s *scheduler) quantum(b *block) bool {
 	return s.until > 0 && b.clock >= s.until && b.clock < b.budget
 }
 
-// stepLimit is the clock at which the block has to stop: its budget, or the end of a step.
-func (b *block) stepLimit() uint64 { return min(b.stepTo, b.budget) }
+// stepLimit is the clock at which the block has to stop: its budget, the end of a step, or what other blocks have changed.
+func (b *block) stepLimit() uint64 {
+	limit := min(b.stepTo, b.budget)
+	if b.applied < len(b.inputs) {
+		limit = min(limit, b.inputs[b.applied].clock)
+	}
+	return limit
+}
 
 // scatter splits the current group at random: from here to the next .sync instruction its parts run one after the other.
 func (w *warp) scatter() {

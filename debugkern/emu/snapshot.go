@@ -112,6 +112,7 @@ func (s *stepper) Restore(from target.Snapshot) {
 		b.watch.restore(t.watcher)
 	}
 	b.replace.restore(t.replaced)
+	b.reapply()
 }
 
 // restore puts pages back, and those changed since to what the allocation began with.
@@ -150,6 +151,9 @@ func (a *alloc) reset(lo, hi int) {
 	}
 	if a.written != nil {
 		clear(a.written[lo:hi])
+		if a.initialWritten != nil {
+			copy(a.written[lo:hi], a.initialWritten[lo:hi])
+		}
 	}
 }
 

@@ -14,7 +14,8 @@ type stepper struct {
 	b *block
 }
 
-// Open prepares block id of a launch with memory of its own.
+// Open prepares block id of a launch with memory of its own. Where the blocks of the launch share memory, it gets what the
+// others wrote at the moments at which it would in the launch.
 func (k *Kernel) Open(l *target.Launch, id probes.Dim3) (target.Block, error) {
 	s, err := k.open(l, id)
 	if err != nil {
@@ -35,6 +36,13 @@ func (k *Kernel) open(l *target.Launch, id probes.Dim3) (*stepper, error) {
 		return nil, err
 	}
 	b := newBlock(p, &one, mem)
+	if k.orders(l) {
+		inputs, err := k.replay(context.Background(), l, id)
+		if err != nil {
+			return nil, err
+		}
+		b.receive(inputs)
+	}
 	b.begin(id)
 	return &stepper{b}, nil
 }

@@ -19,7 +19,7 @@ func (v *view) Block() probes.Dim3 { return v.b.id }
 
 func (v *view) SharedBytes() int { return len(v.b.shared) }
 
-func (v *view) InOrder() bool { return v.b.p.atomics }
+func (v *view) InOrder() bool { return v.b.ordered }
 
 func (v *view) Name(space target.Space, addr uint64) (string, []int) {
 	n := v.b.variableAt(space, addr)

@@ -19,6 +19,11 @@ type warp struct {
 	ahead  [][32]int32 // and how often more by each lane, in a part of the warp; nil until that happens
 	async  asyncQueue
 	spins  int // backward branches since the warp was scheduled
+	backs  int // and since its state was last looked at (wait.go)
+	cycle  cycle
+
+	lastPoll *inst // the load or atomic that it may wait with
+	pollers  uint32
 }
 
 // yieldAfter is how many backward branches a group takes before the others go first.

@@ -48,6 +48,10 @@ type Viewer interface{ View(View) }
 // A block that is stepped by hand does not end.
 type Ender interface{ End() }
 
+// Pauser is an Observer that is told when its block lets others of the launch go on before it: what it saw so far came
+// before what they do now. Events follow when the block goes on.
+type Pauser interface{ Pause() }
+
 // View is the state of an observed block at the moment of an event: before the instruction executes. What it returns is
 // copied; nothing can be changed through it.
 type View interface {
@@ -57,7 +61,8 @@ type View interface {
 	Block() probes.Dim3
 	// SharedBytes is the size of the block's shared memory.
 	SharedBytes() int
-	// InOrder: the blocks of the launch run one after another on one core, so that one may see what another wrote.
+	// InOrder: the blocks of the launch share memory and execute one at a time, so that one may see what another wrote. Where it
+	// is false, no block reads or writes a byte that another writes, or the launch is discarded.
 	InOrder() bool
 	// Name says what lies at an address: a shared variable (or the part of a dynamic one that the launch names), a global
 	// variable, an argument, a local array, and which element. "" where nothing is.

@@ -60,10 +60,16 @@ type Launch struct {
 	Schedule    Schedule
 	Budget      uint64                     // warp instructions a block may execute before it is called endless; 0: the backend's default
 	Observe     func(probes.Dim3) Observer // per block, may be nil; a backend that cannot be observed ignores it
-	Parallel    int                        // blocks in flight; 0: all cores
-	Repeat      int                        // launches compared bit for bit where execution is not deterministic; 0: one
-	Label       string                     // what the user calls this launch ("stage2 at 1,4,128,64"), to report faults by
-	Tell        func(launches int)         // called as repeated launches end, on the goroutine that called Launch; may be nil
+	// Discard is called where execution starts over and nothing that observers have seen so far counts: Observe is then asked
+	// for each block again. Without it no such execution is observed, which costs one that is not.
+	Discard     func()
+	Resident    int                // blocks resident at once, for kernels whose blocks wait for each other; 0: as many as the chip holds
+	Cooperative bool               // a cooperative launch: its blocks may rely on being resident together
+	Ordered     bool               // blocks are known to share memory (Result.Ordered of a launch of the same data): Only then says which results count
+	Parallel    int                // blocks in flight; 0: all cores
+	Repeat      int                // launches compared bit for bit where execution is not deterministic; 0: one
+	Label       string             // what the user calls this launch ("stage2 at 1,4,128,64"), to report faults by
+	Tell        func(launches int) // called as repeated launches end, on the goroutine that called Launch; may be nil
 }
 
 // Arg is one kernel parameter: a scalar's bytes, or a buffer.
@@ -147,6 +153,7 @@ type Result struct {
 	Elapsed   time.Duration
 	Reached   bool          // every block ran to its end (no deadlock or barrier finding cut one short)
 	Stopped   []probes.Dim3 // those that did not
+	Ordered   bool          // blocks share memory, or may: they were executed in the schedule's order, one at a time
 }
 
 // Counts are deterministic costs, summed over blocks.
