@@ -29,7 +29,7 @@ func launchStudied(ctx context.Context, k target.Kernel, l *target.Launch, o che
 	}
 	c := check.New(o)
 	watched := *l // whoever executes the launch again is not watched by these
-	watched.Observe = c.Observer
+	watched.Observe, watched.Discard = c.Observer, c.Discard
 	res, err := k.Launch(ctx, &watched)
 	if err != nil {
 		return nil, nil, err

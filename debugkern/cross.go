@@ -27,6 +27,7 @@ func (e *execution) cross() (*CrossDoc, error) {
 	if err != nil {
 		return nil, launchError(err)
 	}
+	e.st.launch.Ordered = e.st.launch.Ordered || res.Ordered
 	if err := e.settlePlain(); err != nil { // whether it varies tells what a difference means
 		return nil, err
 	}

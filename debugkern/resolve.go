@@ -66,6 +66,9 @@ func (s *Session) resolve(req Request, shape *probes.Shape) (*resolved, error) {
 	if r.schedule, err = parseSchedule(req.Schedule); err != nil {
 		return nil, err
 	}
+	if req.Resident < 0 {
+		return nil, usage("--resident %d: expected a number of blocks, or 0 for what the chip holds", req.Resident)
+	}
 	return r, r.capture(s.limit)
 }
 

@@ -218,6 +218,7 @@ func (e *execution) launch() error {
 	if e.st.result, err = launchChecked(e.ctx, e.st.kernel, &l, e.checks(e.backend)); err != nil {
 		return launchError(err)
 	}
+	e.st.launch.Ordered = e.st.result.Ordered // who executes some of its blocks again needs what the others do
 	e.cost.RunMS = Number(time.Since(start).Seconds() * 1e3)
 	e.cost.Launches = 1
 	e.cost.WarpInstructions, e.cost.MMAOutputs = e.st.result.Counts.WarpInstructions, e.st.result.Counts.MMAOutputs

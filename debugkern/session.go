@@ -140,9 +140,13 @@ type Request struct {
 	Budget   uint64 // warp instructions a block may execute on the emulator; 0: its default
 	Repeat   int
 	Schedule string // POLICY:SEED
-	Blocks   string // X,Y,Z, each a number, A-B or *; "" all
-	Tiles    string // A-B; "" all
-	Stages   string // comma-separated; "" all
+	// Resident is how many blocks the emulator keeps resident at once, 0: as many as the chip holds. Cooperative: blocks may
+	// rely on being resident together.
+	Resident    int
+	Cooperative bool
+	Blocks      string // X,Y,Z, each a number, A-B or *; "" all
+	Tiles       string // A-B; "" all
+	Stages      string // comma-separated; "" all
 	// Check is the set of checkers attached to the instrumented launch on the emulator (with both, to the emulator's beside the
 	// GPU); their findings are the run's. A GPU cannot be observed.
 	Check check.Set

@@ -80,6 +80,7 @@ func (r Request) options() []string {
 		{"shape", r.Shape, "validation"}, {"seed", fmt.Sprint(r.Seed), "0"}, {"gate", r.Gate.String(), "none"}, {"inject", r.Inject, "reference"},
 		{"backend", r.Backend, "auto"}, {"builder", r.Builder, "auto"}, {"arch", r.Arch, ""}, {"inputs", r.Inputs, ""},
 		{"schedule", r.Schedule, "in-order:0"}, {"blocks", r.Blocks, ""}, {"tiles", r.Tiles, ""}, {"stages", r.Stages, ""}, {"device", fmt.Sprint(r.Device), "0"},
+		{"resident", fmt.Sprint(r.Resident), "0"},
 	} {
 		if o.value != "" && o.value != o.usual {
 			words = append(words, "--"+o.name, o.value)
@@ -93,6 +94,9 @@ func (r Request) options() []string {
 	}
 	if r.Std != "" {
 		words = append(words, "--std", r.Std)
+	}
+	if r.Cooperative {
+		words = append(words, "--cooperative")
 	}
 	return words
 }

@@ -120,6 +120,7 @@ func TestBadInput(t *testing.T) {
 		{"unknown backend", []string{"run", "stage2", "--backend", "gpu"}, 2, "emu"},
 		{"unknown builder", []string{"run", "stage2", "--builder", "gcc"}, 2, "nvrtc"},
 		{"schedule", []string{"run", "stage2", "--schedule", "sideways"}, 2, "in-order"},
+		{"resident", []string{"run", "stage2", "--resident", "-1"}, 2, "--resident -1"},
 		{"blocks", []string{"run", "stage2", "--blocks", "9,0,0"}, 2, "0-3"},
 		{"stage", []string{"run", "stage2", "--stages", "X"}, 2, "X"},
 		{"diagnose without a target", []string{"diagnose"}, 2, "takes one TARGET"},

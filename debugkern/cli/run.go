@@ -20,6 +20,8 @@ import (
 // runOptions are the options shared by the commands that run a kernel.
 type runOptions struct {
 	shape, gate, inject, backend, builder, arch, inputs, dump, schedule, blocks, tiles, stages string
+	resident                                                                                   int
+	cooperative                                                                                bool
 	seed                                                                                       uint64
 	set, faults, include, define                                                               []string
 	std                                                                                        string
@@ -49,6 +51,8 @@ func (o *runOptions) bind(c *cobra.Command) {
 	f.IntVar(&o.device, "device", 0, "index of the GPU")
 	f.IntVar(&o.repeat, "repeat", 10, "launches compared bit for bit (GPU)")
 	f.StringVar(&o.schedule, "schedule", "", "order of execution on the emulator, POLICY[:SEED][:ASYNC]: in-order, reverse, random, ahead (one warp, by the seed), priority (random order and change points); ASYNC, when a cp.async lands: latest, earliest, random")
+	f.IntVar(&o.resident, "resident", 0, "blocks resident at once on the emulator, for kernels whose blocks wait for each other (default: what the chip holds)")
+	f.BoolVar(&o.cooperative, "cooperative", false, "a cooperative launch: blocks may rely on being resident together")
 	f.StringVar(&o.blocks, "blocks", "", "captured blocks X,Y,Z, each N, A-B or *")
 	f.StringVar(&o.tiles, "tiles", "", "captured kv tiles A-B")
 	f.StringVar(&o.stages, "stages", "", "captured stages, comma-separated")
@@ -117,6 +121,7 @@ func (o *runOptions) request(c *cobra.Command, cfg *configs.Config, target strin
 		Timeout: cfg.Timeout, Schedule: cfg.Schedule, Faults: append(slices.Clone(cfg.Faults), o.faults...), Inject: o.inject,
 		Inputs: o.inputs, Device: cfg.Device, Repeat: cfg.Repeat, Blocks: o.blocks, Tiles: o.tiles, Stages: o.stages,
 		Set: map[string]string{}, Include: o.include, Define: o.define, Std: o.std,
+		Resident: o.resident, Cooperative: o.cooperative,
 	}
 	maps.Copy(req.Set, cfg.Flags)
 	over := func(name string, dst *string, v string) {
