@@ -374,7 +374,9 @@ func (s *sum) aligned(p, v *operand, w *sumWork, i, b int) {
 	for d := range err {
 		big := top * v.top[d*blocks+b]
 		if x := s.partial(math.Abs(pv[d]), p.norm[i]*v.norm[d]) + math.Abs(base[d]); x != 0 {
-			big = max(big, s.exponent(x+err[d]))
+			if e := s.exponent(x + err[d]); e > big {
+				big = e
+			}
 		}
 		err[d] += s.align * big
 	}
@@ -383,9 +385,10 @@ func (s *sum) aligned(p, v *operand, w *sumWork, i, b int) {
 // truncated adds what a block's result loses when it is cut to the accumulator's digits.
 func (s *sum) truncated(p, v *operand, w *sumWork, i int) {
 	pv, err, base := w.pv.Row(i), w.err.Row(i), w.base.Row(i)
+	cut := s.cut * s.rounds
 	for d, x := range pv {
 		if mag := s.partial(math.Abs(x), p.norm[i]*v.norm[d]) + math.Abs(base[d]) + err[d]; mag != 0 {
-			err[d] += s.cut * s.rounds * attn.HalfULP(s.acc, mag)
+			err[d] += cut * attn.HalfULP(s.acc, mag)
 		}
 	}
 }

@@ -38,15 +38,20 @@ type region struct {
 	written []byte // nil: all written
 	alloc   *alloc
 	print   *allocPrint // where accesses are noted; nil where they are not
+	unknown bool        // no symbol is known that the address started from: it may go anywhere
 }
 
 // resolve fills in the block's regions.
 func (b *block) resolve() {
 	b.regions = make([]region, len(b.p.sets))
+	if a := b.mem.capture; a != nil && len(a.data) < 1<<32 {
+		b.captured = region{lo: a.base, data: a.data, written: a.written, alloc: a}
+	}
 	for i, set := range b.p.sets {
 		if bits.OnesCount64(uint64(set)) != 1 {
 			set = b.pointers(set)
 		}
+		b.regions[i].unknown = set == 0
 		if bits.OnesCount64(uint64(set)) != 1 {
 			continue
 		}

@@ -24,6 +24,7 @@ type block struct {
 	lwrit  []byte
 
 	regions  []region // by access set
+	captured region   // the capture buffer, where the probes' stores go
 	barriers [16]barrierState
 
 	clock, limit, budget uint64

@@ -1,6 +1,10 @@
 package emu
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"tilescope/debugkern/target"
+)
 
 func runStore(w *warp, in *inst, mask uint32) {
 	x := in.mem
@@ -8,6 +12,9 @@ func runStore(w *warp, in *inst, mask uint32) {
 	b.count(x.space)
 	b.wrote++
 	r := &b.regions[x.set]
+	if r.unknown && in.probe && x.wide && x.space != target.SpaceShared { // the pointer was loaded from the control block
+		r = &b.captured
+	}
 	if r.data == nil || r.alloc != nil && r.alloc.dirty != nil {
 		storeSlowly(w, in, mask)
 		return
