@@ -360,14 +360,16 @@ func (u *originUnit) causes() *causes {
 
 // message says what was made, and names the call sites of an inlined function.
 func (o *origin) message() string {
-	var texts []string
-	for _, c := range o.calls {
-		if text := c.Text(""); text != "" {
-			texts = append(texts, text)
+	text := o.what
+	for i, c := range o.calls {
+		site := c.Text("")
+		switch {
+		case site == "":
+		case i == 0:
+			text += "; " + site
+		default:
+			text += " and " + strings.TrimPrefix(site, "called ")
 		}
 	}
-	if len(texts) == 0 {
-		return o.what
-	}
-	return o.what + "; " + strings.Join(texts, "; ")
+	return text
 }

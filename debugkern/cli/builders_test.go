@@ -211,7 +211,7 @@ func TestNVRTCAlone(t *testing.T) {
 	// a place that cannot be written to is told once, and the run goes on
 	b.env[len(b.env)-1] = "TILESCOPE_CACHE_DIR=/dev/null/below"
 	_, errText, code := b.call(t, args...)
-	if code != 1 || strings.Count(errText, "is not kept") != 1 {
+	if code != 1 || strings.Count(errText, "are not kept") != 1 {
 		t.Errorf("exit %d: %s", code, errText)
 	}
 	if c := b.checks(t)["cache"]; c.OK || c.Install == "" {

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"io"
+	"path/filepath"
 	"syscall"
 
 	"tilescope/debugkern/file"
@@ -23,7 +24,7 @@ func (a *app) createOutput(option, path string) (*outputFile, error) {
 	}
 	p, err := a.Files.Create(path, 0o666)
 	if err != nil {
-		return nil, usageError("%s: cannot write there: %w", option, err)
+		return nil, usageError("%s %s: cannot write in %s: %w", option, path, filepath.Dir(path), file.Reason(err))
 	}
 	return &outputFile{Pending: p, option: option}, nil
 }

@@ -149,6 +149,16 @@ func (e *pathError) Error() string { return fmt.Sprintf("%s %s: %v", e.step, e.p
 
 func (e *pathError) Unwrap() error { return e.err }
 
+// Reason is the operating system's reason in an error of this package's writes, without the step and the path, for a caller
+// that names them itself; any other error is returned as it is.
+func Reason(err error) error {
+	var p *pathError
+	if errors.As(err, &p) {
+		return p.err
+	}
+	return err
+}
+
 // destination resolves the file that is to be replaced. A symbolic link that belongs to the user stays, and the file it
 // leads to is replaced; a link of another user could lead anywhere and is refused.
 func destination(path string) (string, error) {
