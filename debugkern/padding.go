@@ -3,6 +3,7 @@ package debugkern
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/target"
@@ -14,22 +15,32 @@ var provable = []target.Kind{target.Uninitialised, target.Shuffle}
 // lowerPadding makes reads of undefined values advice if they are proven harmless, as those of the padding rows of a partial
 // tile. It executes the launch again and follows every undefined value (check.Reach). Nothing is proven where the launch has another
 // error or a race: what is read, and what becomes of it, may then differ in another order. The second execution is made only for a
-// result with such findings.
+// result with such findings, and ends as soon as each of them has done harm.
 func lowerPadding(ctx context.Context, k target.Kernel, l *target.Launch, res *target.Result) error {
-	suspect := false
+	suspects := &suspects{left: map[suspect]bool{}}
 	for _, f := range res.Findings {
-		if f.Severity != target.SeverityAdvice && !slices.Contains(provable, f.Kind) {
+		switch {
+		case f.Severity == target.SeverityAdvice:
+		case !slices.Contains(provable, f.Kind):
 			return nil
+		case f.Source == nil: // nothing can be proven of it
+		default:
+			suspects.left[suspect{f.Kind, *f.Source, f.Variable}] = true
 		}
-		suspect = suspect || f.Severity != target.SeverityAdvice
 	}
-	if !suspect || !res.Reached {
+	if len(suspects.left) == 0 || !res.Reached {
 		return nil
 	}
-	c := check.New(check.Options{Set: check.Reach | check.Races | check.Async | check.Barriers})
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	suspects.none = stop
+	c := check.New(check.Options{Set: check.Reach | check.Races | check.Async | check.Barriers, Harmed: suspects.harmed})
 	again := *l
-	again.Observe = c.Observer
-	if _, err := k.Launch(ctx, &again); err != nil {
+	again.Observe, again.Discard = c.Observer, c.Discard
+	if _, err := k.Launch(following, &again); err != nil {
+		if following.Err() != nil && ctx.Err() == nil {
+			return nil // every one of them has done harm
+		}
 		return err
 	}
 	if slices.ContainsFunc(c.Findings(), func(f target.Finding) bool { return f.Severity == target.SeverityError }) {
@@ -54,4 +65,28 @@ func lowerPadding(ctx context.Context, k target.Kernel, l *target.Launch, res *t
 		}
 	}
 	return nil
+}
+
+// suspect is a finding that may be harmless.
+type suspect struct {
+	kind     target.Kind
+	source   target.Source
+	variable string
+}
+
+// suspects are those of which no harm is known yet. It is safe for concurrent use.
+type suspects struct {
+	mu   sync.Mutex
+	left map[suspect]bool
+	none func() // called when there are none left
+}
+
+// harmed takes a source whose value has done harm from the list.
+func (s *suspects) harmed(r check.Reached) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.left, suspect{r.Kind, r.Source, r.Variable})
+	if len(s.left) == 0 {
+		s.none()
+	}
 }

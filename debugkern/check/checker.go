@@ -17,6 +17,9 @@ type Options struct {
 	Ignore []int
 	// Block is the one block that Precision studies; the other checkers watch every block.
 	Block probes.Dim3
+	// Harmed is called, with Reach, as soon as a value of a source does harm, from any goroutine that executes a block, at most
+	// once for each source and block; nil: nobody waits for it.
+	Harmed func(Reached)
 }
 
 // Checker watches one launch, on as many cores as it has: Observer goes into target.Launch.Observe and Discard into

@@ -34,14 +34,17 @@ func (c *Checker) Reached() []Reached {
 	for _, x := range c.unitsOf(Reach) {
 		u := x.(*reachUnit)
 		for i, s := range u.sources {
-			r := Reached{Kind: s.kind, Source: *target.Blame(s.f, s.index), Variable: s.variable, Harm: u.harm[i]}
-			if i >= lastSource {
-				r.Harm = u.harm[lastSource]
-			}
-			out = append(out, r)
+			out = append(out, u.reached(i, s))
 		}
 	}
 	return out
+}
+
+// reached is what came of source i in this block so far.
+func (u *reachUnit) reached(i int, s source) Reached {
+	return Reached{
+		Kind: s.kind, Source: *target.Blame(s.f, s.index), Variable: s.variable, Harm: u.harm[min(i, lastSource)],
+	}
 }
 
 // lastSource is the bit that all sources share that have none of their own.
@@ -146,6 +149,9 @@ func (u *reachUnit) harmed(taint uint64, what string) {
 	for ; taint != 0; taint &= taint - 1 {
 		if i := bits.TrailingZeros64(taint) & 63; u.harm[i] == "" {
 			u.harm[i] = what + " at " + target.Blame(u.x.Func, u.x.Instr.Index).String()
+			if tell := u.b.checker.options.Harmed; tell != nil && i < len(u.sources) {
+				tell(u.reached(i, u.sources[i]))
+			}
 		}
 	}
 }
