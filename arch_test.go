@@ -2,9 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,8 +20,9 @@ import (
 var imports = map[string][]string{
 	"debugkern/fp":    {},
 	"debugkern/ptx":   {},
-	"debugkern/file":  {},
+	"debugkern/file":  {"debugkern/join"},
 	"debugkern/npy":   {},
+	"debugkern/join":  {},
 	"debugkern/cache": {"debugkern/file"},
 	"probes":          {},
 	"kernels":         {},
@@ -29,28 +35,28 @@ var imports = map[string][]string{
 	"configs/configstest": {"configs", "probes"}, // for tests
 	"debugkern/target":    {"probes", "debugkern/ptx"},
 
-	"debugkern/emu": {"debugkern/target", "debugkern/ptx", "debugkern/fp", "probes"},
-	"debugkern/cuda": {"debugkern/target", "debugkern/ptx", "probes", "debugkern/cache", "debugkern/file",
+	"debugkern/emu": {"debugkern/join", "debugkern/target", "debugkern/ptx", "debugkern/fp", "probes"},
+	"debugkern/cuda": {"debugkern/join", "debugkern/target", "debugkern/ptx", "probes", "debugkern/cache", "debugkern/file",
 		"debugkern/cuda/internal/dl"},
 	"debugkern/cuda/internal/dl": {},
-	"debugkern/attn":             {"debugkern/fp", "probes"},
+	"debugkern/attn":             {"debugkern/join", "debugkern/fp", "probes"},
 	"debugkern/check":            {"debugkern/target", "debugkern/ptx", "debugkern/fp", "probes"},
 
-	"debugkern/diff": {"debugkern/attn", "debugkern/fp", "probes"},
+	"debugkern/diff": {"debugkern/join", "debugkern/attn", "debugkern/fp", "probes"},
 
-	"debugkern": {"debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs", "debugkern/target", "debugkern/emu",
+	"debugkern": {"debugkern/join", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs", "debugkern/target", "debugkern/emu",
 		"debugkern/cache", "debugkern/file", "debugkern/npy", "debugkern/cuda", "debugkern/attn", "debugkern/check", "debugkern/diff"},
 
 	"debugkern/gates":    {"debugkern", "debugkern/file", "probes"},
-	"debugkern/diagnose": {"debugkern", "debugkern/check", "debugkern/target", "debugkern/ptx", "probes"},
-	"debugkern/cli":      {"debugkern", "debugkern/file", "debugkern/gates", "debugkern/diagnose", "configs", "probes", "debugkern/cuda"},
+	"debugkern/diagnose": {"debugkern/join", "debugkern", "debugkern/check", "debugkern/target", "debugkern/ptx", "probes"},
+	"debugkern/cli":      {"debugkern/join", "debugkern", "debugkern/file", "debugkern/gates", "debugkern/diagnose", "configs", "probes", "debugkern/cuda"},
 	"tui/pane/*": {"debugkern", "debugkern/gates", "debugkern/diagnose", "debugkern/target", "probes", "debugkern/fp", "tui/theme",
 		"tui/keymap", "tui/cell", "tui/outcome"},
-	"tui": {"tui/pane/*", "debugkern", "debugkern/file", "debugkern/gates", "debugkern/diagnose", "debugkern/target", "configs",
+	"tui": {"debugkern/join", "tui/pane/*", "debugkern", "debugkern/file", "debugkern/gates", "debugkern/diagnose", "debugkern/target", "configs",
 		"tui/theme", "tui/keymap", "tui/cell", "tui/outcome", "probes"},
 
 	"kernels/internal/ptxgen": {"kernels", "probes", "configs", "debugkern/cuda"},
-	"":                        {"debugkern/cli", "debugkern/file", "tui"},
+	"":                        {"debugkern/join", "debugkern/cli", "debugkern/file", "tui"},
 }
 
 func match(pattern, pkg string) bool {
@@ -120,5 +126,45 @@ func TestTopLevel(t *testing.T) {
 		if _, err := os.Stat(f); err == nil && !slices.Contains(allowed, top) {
 			t.Errorf("%s: %s does not belong at the top level", path.Clean(f), top)
 		}
+	}
+}
+
+// TestGoroutines keeps every goroutine of the program in debugkern/join, where its panic reaches whoever waits for it: one
+// that is started by a go statement or a sync.WaitGroup ends the process with a trace.
+func TestGoroutines(t *testing.T) {
+	seen := 0
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (path == "debugkern/join" || path == "kernels/internal/ptxgen" || d.Name() == "testdata" || path != "." && strings.HasPrefix(d.Name(), ".")):
+			return fs.SkipDir // ptxgen is a tool of the Makefile, and no part of the program
+		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		seen++
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				t.Errorf("%s: a go statement: use debugkern/join", fset.Position(n.Pos()))
+			case *ast.SelectorExpr:
+				if x, ok := n.X.(*ast.Ident); ok && (x.Name == "sync" && n.Sel.Name == "WaitGroup" || x.Name == "errgroup") {
+					t.Errorf("%s: %s.%s: use join.Group", fset.Position(n.Pos()), x.Name, n.Sel.Name)
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen < 300 {
+		t.Fatalf("only %d files seen: the test looked at the wrong place", seen)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"tilescope/debugkern/cli"
 	"tilescope/debugkern/file"
+	"tilescope/debugkern/join"
 	"tilescope/tui"
 )
 
@@ -40,13 +41,13 @@ func interruptible(files *file.System) (ctx context.Context, stop func()) {
 	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, ends...)
-	go func() {
+	join.Run(func() {
 		<-signals
 		cancel()
 		<-signals
 		files.Abandon()
 		os.Exit(cli.ExitCancelled)
-	}()
+	})
 	return ctx, func() { signal.Stop(signals); cancel() }
 }
 

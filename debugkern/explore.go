@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"tilescope/debugkern/join"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -143,14 +144,12 @@ type explorer struct {
 	results       []*VariedSchedule // by index, nil: nothing differs
 	stages        []map[probes.Stage]Place
 	err           error
-	bug           any // what a worker panicked with
 }
 
 func (x *explorer) run() error {
-	var wg sync.WaitGroup
+	wg := join.Group{Stop: x.end}
 	for range min(runtime.GOMAXPROCS(0), len(x.names)) {
 		wg.Go(func() {
-			defer x.caught()
 			for {
 				i, ok := x.take()
 				if !ok {
@@ -162,19 +161,14 @@ func (x *explorer) run() error {
 		})
 	}
 	wg.Wait()
-	if x.bug != nil {
-		panic(x.bug)
-	}
 	return x.err
 }
 
-// caught keeps what a worker panics with, to be raised again where the caller can see it.
-func (x *explorer) caught() {
-	if v := recover(); v != nil {
-		x.mu.Lock()
-		x.bug, x.stopAt = v, 0
-		x.mu.Unlock()
-	}
+// end keeps workers from taking further schedules.
+func (x *explorer) end() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.stopAt = 0
 }
 
 func (x *explorer) take() (int, bool) {

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"tilescope/debugkern/attn"
 	"tilescope/debugkern/diff"
+	"tilescope/debugkern/join"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -125,7 +125,7 @@ func (e *execution) outputBeside() (wait func() (*OutputDoc, string, error)) {
 	var doc *OutputDoc
 	var digest string
 	var err error
-	var wg sync.WaitGroup
+	var wg join.Group
 	wg.Go(func() { doc, err = e.output() })
 	wg.Go(func() { digest = e.st.digest() })
 	return func() (*OutputDoc, string, error) {

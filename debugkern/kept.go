@@ -3,6 +3,8 @@ package debugkern
 import (
 	"context"
 	"sync"
+
+	"tilescope/debugkern/join"
 )
 
 // kept holds values that take long to make: whoever asks for one first makes it, those who ask meanwhile wait for it, and later
@@ -30,9 +32,10 @@ func (s *kept[K, V]) get(ctx context.Context, key K, fresh func() (V, error)) (V
 	for {
 		item, first := s.ask(key)
 		if first {
-			item.v, item.err = fresh()
+			item.err = join.Try(func() (err error) { item.v, err = fresh(); return err })
 			item.calledOff = item.err != nil && ctx.Err() != nil
 			s.settle(key, item)
+			join.Raise(item.err)
 			return item.v, item.err
 		}
 		select {
@@ -41,6 +44,7 @@ func (s *kept[K, V]) get(ctx context.Context, key K, fresh func() (V, error)) (V
 			var none V
 			return none, ctx.Err()
 		}
+		join.Raise(item.err)
 		if !item.calledOff {
 			return item.v, item.err
 		}

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"tilescope/debugkern/join"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -25,8 +25,8 @@ type plainRun struct {
 // plainBeside is the plain build beside a run: made ready while the instrumented one is, launched after it, on a GPU while the
 // processor compares what that one left.
 type plainBeside struct {
-	ready   sync.WaitGroup // of who makes it ready
-	done    chan struct{}  // nil: nothing was launched, or it is settled
+	ready   join.Group           // of who makes it ready
+	task    *join.Task[struct{}] // launches it; nil: nothing was launched, or it is settled
 	run     *plainRun
 	err     error
 	waiting atomic.Bool // the run has nothing else to do
@@ -64,17 +64,13 @@ func (e *execution) plainKernel() (target.Kernel, error) {
 // startPlain launches the plain build: beside what follows on a GPU, at once on the emulator, which needs the same processor.
 func (e *execution) startPlain() error {
 	p := &e.beside
-	p.done = make(chan struct{})
-	work := func() {
-		defer close(p.done)
-		p.run, p.err = e.plain()
-	}
+	work := func() { p.run, p.err = e.plain() }
 	if e.emulated() {
 		p.waiting.Store(true)
 		work()
-		return e.settlePlain()
+		return e.takePlain()
 	}
-	go work()
+	p.task = join.Run(work)
 	return nil
 }
 
@@ -82,12 +78,19 @@ func (e *execution) startPlain() error {
 func (e *execution) settlePlain() error {
 	p := &e.beside
 	defer p.ready.Wait()
-	if p.done == nil {
+	if p.task == nil {
 		return nil
 	}
 	p.waiting.Store(true)
-	<-p.done
-	p.done = nil
+	task := p.task
+	p.task = nil
+	task.Wait()
+	return e.takePlain()
+}
+
+// takePlain takes in what the plain build did.
+func (e *execution) takePlain() error {
+	p := &e.beside
 	if p.err != nil || p.run == nil {
 		return p.err
 	}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"sync"
 
+	"tilescope/debugkern/join"
 	"tilescope/probes"
 )
 
@@ -239,7 +239,7 @@ func unfused(ctx context.Context, p *probes.Plan, x headReader, s, pr, o func(fl
 	out := make([]float64, sh.Elems())
 	type job struct{ b, h, first int }
 	jobs := make(chan job)
-	var wg sync.WaitGroup
+	var wg join.Group
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			w := newHeadWork(p, x)

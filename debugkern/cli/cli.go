@@ -22,6 +22,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/file"
+	"tilescope/debugkern/join"
 )
 
 // Exit codes of the contract that no debugkern.Code stands for.
@@ -73,9 +74,10 @@ func (e exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 func Main(ctx context.Context, p Program) (code int) {
 	defer func() {
 		if v := recover(); v != nil {
+			p.Files.Abandon()
 			fmt.Fprintf(p.Stderr, "tilescope: a bug of ours: %v; please report it, with this command line, on the issue tracker named in README (TILESCOPE_TRACE=1 prints the stack)\n", v)
 			if os.Getenv("TILESCOPE_TRACE") != "" {
-				p.Stderr.Write(debug.Stack())
+				p.Stderr.Write(stackOf(v))
 			}
 			code = exitInternal
 		}
@@ -106,6 +108,14 @@ func Main(ctx context.Context, p Program) (code int) {
 		return exitUsage
 	}
 	return report(p.Stderr, err)
+}
+
+// stackOf is the stack of the goroutine that panicked.
+func stackOf(v any) []byte {
+	if p, ok := v.(*join.Panic); ok {
+		return p.Stack
+	}
+	return debug.Stack()
 }
 
 // report prints an error and returns the code it stands for.

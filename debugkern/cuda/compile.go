@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"tilescope/debugkern/join"
 )
 
 // Build is one compilation: a source text and how it is to be compiled.
@@ -69,16 +71,16 @@ func (t *Toolchain) Compile(ctx context.Context, b Build) (*PTX, error) {
 	if p := cachedPTX(t.cache, key); p != nil {
 		return p, nil
 	}
-	done := make(chan outcome, 1) // buffered: the compiler's goroutine ends whether or not anybody still waits
-	go func() {
+	task := join.Start(func() outcome {
 		p, err := t.compile(b, c)
 		if err == nil {
 			keepPTX(t.cache, key, p)
 		}
-		done <- outcome{p, err}
-	}()
+		return outcome{p, err}
+	})
 	select {
-	case o := <-done:
+	case <-task.Done():
+		o := task.Wait()
 		return o.ptx, o.err
 	case <-ctx.Done():
 		return nil, ctx.Err()

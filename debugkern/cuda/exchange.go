@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"tilescope/debugkern/join"
 )
 
 // exchange is one request to a worker, and what its answer fills.
@@ -53,6 +55,7 @@ func (p *process) exchange(ctx context.Context, x *exchange) error {
 		<-x.done
 	}
 	w.stop()
+	join.Raise(x.err)                  // of whoever listens
 	if x.err == nil || ctxErr(x.err) { // given up on: nothing is wrong with the worker
 		return x.err
 	}
@@ -101,25 +104,26 @@ func (p *process) finish(id uint64, err error) {
 
 // listen hands every frame to its exchange until the worker's output ends, and then ends all of them.
 func (p *process) listen() {
-	for {
-		h, err := readHeader(p.reader)
-		if err == nil {
-			err = p.hear(h)
+	err := join.Try(func() error {
+		for {
+			h, err := readHeader(p.reader)
+			if err == nil {
+				err = p.hear(h)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		if err == nil {
-			continue
-		}
-		p.mu.Lock()
-		p.broken = err
-		var all []uint64
-		for id := range p.calls {
-			all = append(all, id)
-		}
-		p.mu.Unlock()
-		for _, id := range all {
-			p.finish(id, err)
-		}
-		return
+	})
+	p.mu.Lock()
+	p.broken = err
+	var all []uint64
+	for id := range p.calls {
+		all = append(all, id)
+	}
+	p.mu.Unlock()
+	for _, id := range all {
+		p.finish(id, err)
 	}
 }
 
@@ -230,24 +234,23 @@ type watcher struct {
 	ctx   context.Context
 	x     *exchange
 	done  chan struct{} // closed when the exchange is over
-	ended chan struct{} // closed by the watcher when it is
-	cause error         // why the process was killed; read after ended
+	ended *join.Task[struct{}]
+	cause error // why the process was killed; read after ended
 }
 
 // watch starts a watcher; it has to be stopped.
 func (p *process) watch(ctx context.Context, x *exchange) *watcher {
-	w := &watcher{p: p, ctx: ctx, x: x, done: make(chan struct{}), ended: make(chan struct{})}
-	go w.run()
+	w := &watcher{p: p, ctx: ctx, x: x, done: make(chan struct{})}
+	w.ended = join.Run(w.run)
 	return w
 }
 
 func (w *watcher) stop() {
 	close(w.done)
-	<-w.ended
+	w.ended.Wait()
 }
 
 func (w *watcher) run() {
-	defer close(w.ended)
 	limit := time.NewTimer(w.x.limit)
 	defer limit.Stop()
 	gone := w.ctx.Done()
@@ -274,11 +277,9 @@ func (w *watcher) run() {
 
 // cancel asks the worker to stop, and kills it where it does not answer in time.
 func (w *watcher) cancel() {
-	asked := make(chan struct{})
-	go func() {
+	asked := join.Run(func() {
 		w.p.frames.write(frameCancel, 0, w.x.id, nil) // ends at the latest when kill closes the pipe
-		close(asked)
-	}()
+	})
 	grace := time.NewTimer(cancelGrace)
 	defer grace.Stop()
 	select {
@@ -286,7 +287,7 @@ func (w *watcher) cancel() {
 	case <-grace.C:
 		w.p.kill()
 	}
-	<-asked
+	asked.Wait()
 }
 
 // explain says why a conversation broke off.

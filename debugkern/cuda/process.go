@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"tilescope/debugkern/join"
 )
 
 const (
@@ -27,7 +29,7 @@ type process struct {
 	frames *frameWriter
 	reader *bufio.Reader
 	stderr *tail
-	exited chan struct{} // closed once the process is reaped
+	exited <-chan struct{} // closed once the process is reaped
 
 	sending sync.Mutex // held while a request and its buffers are sent
 	mu      sync.Mutex
@@ -74,7 +76,7 @@ func startProcess(command []string) (*process, error) {
 	widen(in)
 	widen(out)
 	p := &process{
-		in: in, out: out, frames: &frameWriter{w: in}, reader: bufio.NewReaderSize(out, 64<<10), stderr: &tail{}, exited: make(chan struct{}),
+		in: in, out: out, frames: &frameWriter{w: in}, reader: bufio.NewReaderSize(out, 64<<10), stderr: &tail{},
 		calls: map[uint64]*exchange{},
 	}
 	p.cmd = exec.Command(command[0], command[1:]...)
@@ -89,10 +91,7 @@ func startProcess(command []string) (*process, error) {
 		out.Close()
 		return nil, fmt.Errorf("start worker: %w", err)
 	}
-	go func() {
-		p.cmd.Wait() // how it ended is in ProcessState
-		close(p.exited)
-	}()
+	p.exited = join.Run(func() { p.cmd.Wait() }).Done() // how it ended is in ProcessState
 	return p, nil
 }
 
@@ -139,7 +138,7 @@ func (p *process) handshake(ctx context.Context, limit time.Duration) error {
 	case h.kind != frameHello || word.Protocol != protocolVersion:
 		return fmt.Errorf("the worker speaks protocol %d, not %d: is it another version of this program?", word.Protocol, protocolVersion)
 	}
-	go p.listen()
+	join.Run(p.listen)
 	return nil
 }
 

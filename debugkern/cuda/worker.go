@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"tilescope/debugkern/join"
 )
 
 // WorkerMain is the worker process: it serves the protocol of frame.go on r and w until r ends, and returns the process's
@@ -17,20 +19,20 @@ import (
 // process's standard output it is taken away from everybody else, so that a kernel's printf cannot break the protocol.
 func WorkerMain(ctx context.Context, r io.Reader, w io.Writer) int {
 	w, printed := claimStdout(w)
-	wk := &worker{out: &frameWriter{w: w}, printed: printed, pool: map[int64][]uint64{}}
+	wk := &worker{out: &frameWriter{w: w}, printed: printed, pool: map[int64][]uint64{}, lost: make(chan struct{})}
 	if err := wk.out.json(frameHello, 0, hello{Protocol: protocolVersion, PID: os.Getpid()}); err != nil {
 		return 1
 	}
 	requests := make(chan *incoming)
-	ended := make(chan error, 1)
-	go func() { ended <- wk.read(bufio.NewReaderSize(r, 64<<10), requests) }()
-	served := make(chan int, 1)
-	go func() { served <- wk.serve(requests) }()
+	read := join.Start(func() error { return wk.read(bufio.NewReaderSize(r, 64<<10), requests) })
+	served := join.Start(func() int { return wk.serve(requests) })
 	select {
-	case code := <-served:
-		return code
-	case err := <-ended:
-		if err != nil && !errors.Is(err, io.EOF) {
+	case <-served.Done():
+		return served.Wait()
+	case <-wk.lost:
+		panic(wk.bug)
+	case <-read.Done():
+		if err := read.Wait(); err != nil && !errors.Is(err, io.EOF) {
 			fmt.Fprintln(os.Stderr, "worker:", err)
 			return 1
 		}
@@ -58,6 +60,9 @@ type worker struct {
 	pool     map[int64][]uint64 // allocations with whole guard bands, by the buffer's size
 	pooled   int64              // bytes in the pool
 
+	once sync.Once
+	lost chan struct{} // closed when a load has panicked, with bug
+	bug  *join.Panic
 	bare bool      // buffers have no guard bands
 	told io.Writer // where a launch for a tool tells its buffers' addresses
 }
@@ -126,7 +131,11 @@ func (w *worker) read(r io.Reader, requests chan<- *incoming) error {
 				return err
 			}
 			if in.Load != nil {
-				go w.loadApart(in)
+				join.Run(func() {
+					if p := join.Catch(func() { w.loadApart(in) }); p != nil {
+						w.once.Do(func() { w.bug = p; close(w.lost) })
+					}
+				})
 				continue
 			}
 			requests <- in

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+
+	"tilescope/debugkern/join"
 )
 
 // prepared is a launch whose buffers are on the device.
@@ -293,22 +295,22 @@ func (w *worker) streamOut(stream int, id uint64, b *deviceBuffer) error {
 		w.chunks = [2][]byte{make([]byte, chunkBytes), make([]byte, chunkBytes)}
 	}
 	chunks := w.chunks
-	sent := make(chan error, 1)
-	sent <- nil
+	sent := join.Start(func() error { return nil })
 	var failed error
 	for at, i := int64(0), 0; at < b.bytes; i ^= 1 {
 		n := min(b.bytes-at, chunkBytes)
 		err := w.drv.check("cuMemcpyDtoH", w.drv.copyOut(chunks[i][:n], b.addr()+uint64(at), uint(n)))
-		if failed = errors.Join(<-sent, err); failed == nil && w.isCancelled(id) {
+		if failed = errors.Join(sent.Wait(), err); failed == nil && w.isCancelled(id) {
 			failed = errCancelled
 		}
 		if failed != nil {
 			return failed
 		}
-		go func(chunk []byte) { sent <- w.out.write(frameData, uint16(stream), id, chunk) }(chunks[i][:n])
+		chunk := chunks[i][:n]
+		sent = join.Start(func() error { return w.out.write(frameData, uint16(stream), id, chunk) })
 		at += n
 	}
-	return <-sent
+	return sent.Wait()
 }
 
 // unwritten counts the elements of each output that no launch wrote. An element that holds the bytes it started with

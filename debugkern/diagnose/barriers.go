@@ -7,11 +7,10 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/join"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -90,35 +89,25 @@ func syncPlace(fn *ptx.Func, at int) *debugkern.SourceDoc {
 func (q *inquiry) each(n int, do func(int) error, done func()) error {
 	ctx, cancel := context.WithCancelCause(q.ctx)
 	defer cancel(nil)
-	var wg sync.WaitGroup
-	var bug atomic.Pointer[any]
+	wg := join.Group{Stop: func() { cancel(nil) }}
 	work := make(chan int)
-	one := func(i int) {
-		defer func() {
-			if v := recover(); v != nil { // raised again where the caller can see it
-				bug.CompareAndSwap(nil, &v)
-				cancel(nil)
-			}
-		}()
-		if err := do(i); err != nil {
-			cancel(err)
-		}
-	}
 	for range min(n, runtime.GOMAXPROCS(0)) {
 		wg.Go(func() {
 			for i := range work {
-				one(i)
+				if err := do(i); err != nil {
+					cancel(err)
+				}
 			}
 		})
 	}
 	for i := 0; i < n && ctx.Err() == nil; i++ {
-		work <- i
+		select {
+		case work <- i:
+		case <-ctx.Done():
+		}
 	}
 	close(work)
 	wg.Wait()
-	if v := bug.Load(); v != nil {
-		panic(*v)
-	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

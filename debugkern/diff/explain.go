@@ -8,10 +8,10 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"tilescope/debugkern/attn"
+	"tilescope/debugkern/join"
 	"tilescope/probes"
 )
 
@@ -30,7 +30,7 @@ const (
 // cancelled.
 func (j *Judgement) Explain(ctx context.Context) error {
 	errs := make([]error, len(j.Stages))
-	var wg sync.WaitGroup
+	var wg join.Group
 	for i := range j.Stages {
 		s := &j.Stages[i]
 		if s.Verdict != Wrong {
@@ -160,7 +160,7 @@ func (j *Judgement) try(ctx context.Context, s probes.Stage, tiles []spot, hs []
 	parts := make([]*trial, workers)
 	rl := newRules(j.ref, j.opt.weights)
 	var next atomic.Int64
-	var wg sync.WaitGroup
+	var wg join.Group
 	for k := range parts {
 		parts[k] = newTrial(hs)
 		wg.Go(func() {

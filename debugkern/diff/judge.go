@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"tilescope/debugkern/attn"
+	"tilescope/debugkern/join"
 	"tilescope/probes"
 )
 
@@ -74,7 +75,7 @@ func (j *Judgement) walkAll(ctx context.Context) (*judge, error) {
 	rl := newRules(j.ref, j.opt.weights)
 	var next atomic.Int64
 	var mu sync.Mutex
-	var wg sync.WaitGroup
+	var wg join.Group
 	done := 0
 	all := make([]*judge, workers)
 	for k := range all {

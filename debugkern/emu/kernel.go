@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tilescope/debugkern/join"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -92,10 +93,9 @@ type launch struct {
 	stop   atomic.Bool
 	done   []outcome // by index in ids
 	limit  atomic.Int64
-	all    *union              // what the blocks have read and written
-	shares atomic.Bool         // they shared some byte
-	found  findings            // about several blocks
-	bug    atomic.Pointer[any] // what a worker panicked with
+	all    *union      // what the blocks have read and written
+	shares atomic.Bool // they shared some byte
+	found  findings    // about several blocks
 }
 
 // outcome is what one block left.
@@ -182,9 +182,6 @@ func (k *Kernel) apart(ctx context.Context, l *target.Launch) (*target.Result, e
 	r.all = &union{all: newFootprint(r.mem, changes)}
 	defer context.AfterFunc(ctx, func() { r.stop.Store(true) })()
 	r.run(changes)
-	if v := r.bug.Load(); v != nil {
-		panic(*v)
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -242,7 +239,7 @@ func (r *launch) run(changes func(*alloc) bool) {
 		r.work(changes)
 		return
 	}
-	var wg sync.WaitGroup
+	wg := join.Group{Stop: func() { r.stop.Store(true) }}
 	for range n {
 		wg.Go(func() { r.work(changes) })
 	}
@@ -252,12 +249,6 @@ func (r *launch) run(changes func(*alloc) bool) {
 // work takes blocks until there are none. A fault keeps later blocks from starting; those before it finish, so that the
 // fault reported is always the first block's.
 func (r *launch) work(changes func(*alloc) bool) {
-	defer func() {
-		if v := recover(); v != nil { // raised again where the caller can see it
-			r.bug.CompareAndSwap(nil, &v)
-			r.stop.Store(true)
-		}
-	}()
 	b := newBlock(r.k.p, r.l, r.mem)
 	if b.stop = &r.stop; r.l.Grid.Count() > 1 {
 		b.wait = &waiting{apart: true}

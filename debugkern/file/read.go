@@ -9,6 +9,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"tilescope/debugkern/join"
 )
 
 // Stdin is the path that stands for standard input, where Want.Pipe is set.
@@ -89,22 +91,21 @@ func under[T any](ctx context.Context, path string, want Want, f func() (T, erro
 		err   error
 	}
 	if ctx.Err() == nil {
-		done := make(chan result, 1)
-		go func() {
+		task := join.Start(func() result {
 			v, err := f()
-			done <- result{v, err}
-		}()
+			return result{v, err}
+		})
 		select {
-		case r := <-done:
-			if ctx.Err() == nil || r.err == nil {
+		case <-task.Done():
+			if r := task.Wait(); ctx.Err() == nil || r.err == nil {
 				return r.value, r.err
 			}
 		case <-ctx.Done():
-			go func() {
-				if r := <-done; r.err == nil {
+			join.Run(func() {
+				if r := task.Wait(); r.err == nil {
 					drop(r.value)
 				}
-			}()
+			})
 		}
 	}
 	var none T
