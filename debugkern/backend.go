@@ -79,6 +79,7 @@ func (s *Session) gpu(ctx context.Context, req Request) (target.Backend, error) 
 
 // Close ends what the session has running, GPU workers, and removes what was for this process alone.
 func (s *Session) Close() error {
+	s.end() // what is made ready ahead, which may be opening a device
 	s.gpuMu.Lock()
 	defer s.gpuMu.Unlock()
 	var errs []error

@@ -44,6 +44,9 @@ type Session struct {
 	limit     int64        // bytes a capture may take
 	cache     *cache.Cache // of compiled kernels
 
+	life context.Context // ends with the session
+	end  context.CancelFunc
+
 	builds kept[string, *Build]
 	loaded kept[loadKey, target.Kernel]
 	host   kept[string, bool] // whether a source has host code
@@ -79,6 +82,7 @@ func Open(_ context.Context, o Options) (*Session, error) {
 		builds: kept[string, *Build]{limit: maxBuilds}, loaded: kept[loadKey, target.Kernel]{limit: maxBuilds},
 		host: kept[string, bool]{limit: 8}, gpus: map[int]target.Backend{}, maps: map[string]FragmentMaps{},
 	}
+	s.life, s.end = context.WithCancel(context.Background())
 	if o.Config != nil {
 		s.limit = o.Config.CaptureMax
 		s.cache = openCache(o)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gofrs/flock"
 )
@@ -25,7 +26,8 @@ type Pending struct {
 	target string        // what is replaced: path, with the user's own symbolic links resolved
 	direct bool
 
-	once sync.Once
+	once       sync.Once
+	committing atomic.Bool
 }
 
 // Create begins to write the file at path, with permissions perm (before umask) where there is no file yet; the
@@ -139,6 +141,7 @@ func (p *Pending) commit(place func(from, to string) error) error {
 	err, step := errors.New("the write was abandoned"), StepSync
 	p.once.Do(func() {
 		defer p.release()
+		p.committing.Store(true)
 		if err = p.buf.Flush(); err == nil && !p.direct {
 			if err = p.sys.step(StepSync, p.path); err == nil {
 				err = p.f.Sync()
@@ -169,8 +172,16 @@ func (p *Pending) commit(place func(from, to string) error) error {
 	return failed(step, p.path, err)
 }
 
-// Abandon gives the write up and removes the temporary file. After Commit it does nothing.
+// Abandon gives the write up and removes the temporary file. After Commit it does nothing. It does not wait for a Commit under
+// way, which may last as long as the disk is busy: the temporary file is removed, and the Commit fails unless the file was
+// in its place already.
 func (p *Pending) Abandon() {
+	if p.committing.Load() {
+		if !p.direct {
+			os.Remove(p.f.Name())
+		}
+		return
+	}
 	p.once.Do(func() {
 		p.f.Close()
 		if !p.direct {
