@@ -152,6 +152,9 @@ func New(ctx context.Context, o Options, look Look) *Model {
 	if m.opt.pair == nil {
 		m.opt.pair = newPair
 	}
+	if o.lastSave == 0 {
+		m.opt.lastSave = lastSave
+	}
 	if o.quiet == 0 {
 		m.opt.quiet, m.opt.settle = 60*time.Millisecond, time.Second
 	}
@@ -285,4 +288,5 @@ func (m *Model) stop() {
 	m.gpu.stop()
 	m.race.stop()
 	m.walk.stop()
+	m.ahead.stop()
 }

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"tilescope/debugkern/join"
 )
 
 // painter brings a terminal up to date with as few bytes as it can, in place of the library's renderer. That one rewrites
@@ -36,7 +38,7 @@ type painter struct {
 	buf    []byte
 
 	stop chan struct{}
-	done chan struct{}
+	task *join.Task[struct{}]
 }
 
 // glyph is one cell on the terminal.
@@ -67,25 +69,31 @@ func newPainter(out io.Writer) *painter {
 	return &painter{out: out, styles: map[string]uint16{"": 0}, sgr: []string{"\x1b[0m"}, unseen: []bool{true}}
 }
 
-// start takes the alternate screen and draws frames as they come.
-func (p *painter) start() {
+// start takes the alternate screen and draws frames as they come. failed is given what drawing them panics with.
+func (p *painter) start(failed func(*join.Panic)) {
 	p.mu.Lock()
 	p.enter()
 	p.mu.Unlock()
-	p.stop, p.done = make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(p.done)
-		tick := time.NewTicker(frameTime)
-		defer tick.Stop()
-		for {
-			select {
-			case <-p.stop:
-				return
-			case <-tick.C:
-				p.flush()
-			}
+	p.stop = make(chan struct{})
+	p.task = join.Run(func() {
+		if bug := join.Catch(p.draw); bug != nil {
+			failed(bug)
 		}
-	}()
+	})
+}
+
+// draw draws frames until stop.
+func (p *painter) draw() {
+	tick := time.NewTicker(frameTime)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.stop:
+			return
+		case <-tick.C:
+			p.flush()
+		}
+	}
 }
 
 // close draws nothing more and gives the screen back.
@@ -94,7 +102,7 @@ func (p *painter) close() {
 		return
 	}
 	close(p.stop)
-	<-p.done
+	p.task.Wait()
 	p.leave()
 }
 

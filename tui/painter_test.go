@@ -11,6 +11,7 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/vt"
 
+	"tilescope/debugkern/join"
 	"tilescope/tui/keymap"
 )
 
@@ -85,7 +86,7 @@ func TestPainterWritesNothingForTheSameFrame(t *testing.T) {
 func TestPainterGivesTheScreenBack(t *testing.T) {
 	var out bytes.Buffer
 	paint := newPainter(&out)
-	paint.start()
+	paint.start(func(p *join.Panic) { t.Error(p) })
 	paint.show(frame{lines: []string{"hello"}, w: 5, modes: modes{title: "x", mouse: true, cursorX: 2}})
 	paint.close()
 	for _, want := range []string{"\x1b[?1049h", "hello", "\x1b[?1006h", "\x1b[?1006l", "\x1b[?25h", "\x1b[?1049l"} {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern"
+	"tilescope/debugkern/join"
 	"tilescope/probes"
 	"tilescope/tui/cell"
 	"tilescope/tui/keymap"
@@ -46,7 +48,22 @@ func (m *Model) savedState(msg savedMsg) {
 	}
 }
 
-// saveNow writes the state when the terminal closes.
+// lastSave is how long the end of the terminal waits for the state to reach the disk, which another program may keep busy.
+const lastSave = 2 * time.Second
+
+// saveLast writes the state when the terminal closes. What is not on the disk in time is given up: the earlier state stays.
+func (m *Model) saveLast() error {
+	task := join.Start(m.saveNow)
+	select {
+	case <-task.Done():
+		return task.Wait()
+	case <-time.After(m.opt.lastSave):
+		m.opt.Files.Abandon()
+		return fmt.Errorf("save state: not written within %s; the earlier state stays", m.opt.lastSave)
+	}
+}
+
+// saveNow writes the state.
 func (m *Model) saveNow() error {
 	if m.opt.StateDir == "" {
 		return nil

@@ -25,6 +25,7 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/debugkern/file"
+	"tilescope/debugkern/join"
 )
 
 // Engine is what the terminal needs of a session. *debugkern.Session is one.
@@ -48,12 +49,13 @@ type Options struct {
 	Environ  []string     // nil: the process's
 	Files    *file.System // how state is written; nil: the real file system
 
-	viewer func(*debugkern.Run) debugkern.Viewer // tests show runs of their own making
-	pair   func(a, b *debugkern.Run) (pairing, error)
-	quiet  time.Duration // how long the cursor rests before its writer is looked for
-	settle time.Duration // how long until what changed is saved
-	races  investigator  // nil: the engine, where it is a session
-	pulse  time.Duration // how long between two looks at a device or a file; < 0: only when a test says so
+	viewer   func(*debugkern.Run) debugkern.Viewer // tests show runs of their own making
+	pair     func(a, b *debugkern.Run) (pairing, error)
+	quiet    time.Duration // how long the cursor rests before its writer is looked for
+	settle   time.Duration // how long until what changed is saved
+	races    investigator  // nil: the engine, where it is a session
+	lastSave time.Duration // how long the end waits for the state to be written; 0: lastSave
+	pulse    time.Duration // how long between two looks at a device or a file; < 0: only when a test says so
 }
 
 // ErrNoTerminal says that output is not a terminal.
@@ -85,23 +87,29 @@ func Run(ctx context.Context, o Options) error {
 		m.resize(w, h)
 	}
 	m.paint = newPainter(o.Output)
-	program := tea.NewProgram(painted{m, m.paint}, tea.WithContext(ctx), tea.WithoutSignalHandler(), tea.WithInput(o.Input), tea.WithOutput(mute{out}),
+	ended, end := context.WithCancel(ctx)
+	defer end()
+	g := &guard{end: end}
+	program := tea.NewProgram(painted{m, m.paint, g}, tea.WithContext(ended), tea.WithoutSignalHandler(), tea.WithoutCatchPanics(), tea.WithInput(o.Input), tea.WithOutput(mute{out}),
 		tea.WithEnvironment(o.Environ), tea.WithColorProfile(look.Profile))
-	m.paint.start()
-	watched, unwatch := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		watch(watched, o.Environ, program)
-	}()
-	_, err := program.Run()
-	unwatch()
-	<-ended
+	m.paint.start(func(p *join.Panic) { g.caught(p) })
+	watching := join.Run(func() {
+		g.caught(join.Catch(func() { watch(ended, o.Environ, program) }))
+	})
+	var err error
+	if g.caught(join.Catch(func() { _, err = program.Run() })) {
+		program.Kill() // gives the terminal's settings back
+	}
+	end()
+	watching.Wait()
 	m.paint.close()
 	m.stop()
-	if saved := m.saveNow(); saved != nil && err == nil {
-		err = saved
-	}
+	g.caught(join.Catch(func() {
+		if saved := m.saveLast(); saved != nil && err == nil {
+			err = saved
+		}
+	}))
+	g.raise()
 	if errors.Is(err, tea.ErrInterrupted) || errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"tilescope/debugkern/join"
 	"tilescope/tui/keymap"
 	"tilescope/tui/pane/pipe"
 	"tilescope/tui/theme"
@@ -43,17 +44,24 @@ func (m *Model) frameNow() frame {
 type painted struct {
 	*Model
 	painter *painter
+	guard   *guard
+}
+
+// Init implements tea.Model.
+func (p painted) Init() (cmd tea.Cmd) {
+	p.guard.caught(join.Catch(func() { cmd = p.Model.Init() }))
+	return p.guard.command(cmd)
 }
 
 // Update implements tea.Model.
-func (p painted) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	_, cmd := p.Model.Update(msg)
-	return p, cmd
+func (p painted) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
+	p.guard.caught(join.Catch(func() { _, cmd = p.Model.Update(msg) }))
+	return p, p.guard.command(cmd)
 }
 
 // View implements tea.Model.
 func (p painted) View() tea.View {
-	p.painter.show(p.frameNow())
+	p.guard.caught(join.Catch(func() { p.painter.show(p.frameNow()) }))
 	return tea.View{}
 }
 
