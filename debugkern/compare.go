@@ -210,7 +210,7 @@ func (s *Session) sameProblem(a, b Request) error {
 
 // capture executes a request as Run does, up to its tiles: nothing is judged.
 func (e *execution) capture(ctx context.Context) (cross *CrossDoc, err error) {
-	ctx, cancel := limited(ctx, e.req.Timeout)
+	ctx, cancel := Limited(ctx, e.req.Timeout)
 	defer cancel()
 	e.ctx = ctx
 	for _, step := range []func() error{e.open, e.build, e.launch} {

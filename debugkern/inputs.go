@@ -27,18 +27,18 @@ func (e *execution) inputs() (*attn.Inputs, error) {
 		if e.r, err = e.s.resolve(e.req, &shape); err != nil {
 			return nil, err
 		}
-		return file.inputs(shape, e.r.plan, e.req.Inputs)
+		return file.inputs(e.ctx, shape, e.r.plan, e.req.Inputs)
 	}
 	var err error
 	if e.r, err = e.s.resolve(e.req, nil); err != nil {
 		return nil, err
 	}
 	e.progress(Progress{Phase: "inputs", Detail: e.r.plan.Shape.String()})
-	return e.s.normal(e.r.plan, e.req.Seed), nil
+	return e.s.normal(e.ctx, e.r.plan, e.req.Seed)
 }
 
 // normal makes seeded inputs, or returns those of the run before where nothing about them changed.
-func (s *Session) normal(p *probes.Plan, seed uint64) *attn.Inputs {
+func (s *Session) normal(ctx context.Context, p *probes.Plan, seed uint64) (*attn.Inputs, error) {
 	key := fmt.Sprint(p.Shape, seed, p.Quant)
 	if p.Quant != nil {
 		key = fmt.Sprint(p.Shape, seed, *p.Quant)
@@ -47,14 +47,19 @@ func (s *Session) normal(p *probes.Plan, seed uint64) *attn.Inputs {
 	cached := s.inputs
 	s.mu.Unlock()
 	if cached != nil && cached.key == key {
-		return cached.in
+		return cached.in, nil
 	}
-	in := attn.Normal(p.Shape, seed)
-	in.Prepare(p)
+	in, err := attn.Normal(ctx, p.Shape, seed)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.Prepare(ctx, p); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	s.inputs = &cachedInputs{key, in, map[string]*attn.Whole{}}
 	s.mu.Unlock()
-	return in
+	return in, nil
 }
 
 // future is a value that is computed once, by whoever asks first.
@@ -94,16 +99,17 @@ func (s *Session) attention(ctx context.Context, p *probes.Plan, in *attn.Inputs
 }
 
 // inputs turns the arrays of an --inputs file into a problem.
-func (f *npzInputs) inputs(shape probes.Shape, p *probes.Plan, path string) (*attn.Inputs, error) {
+func (f *npzInputs) inputs(ctx context.Context, shape probes.Shape, p *probes.Plan, path string) (*attn.Inputs, error) {
 	in := &attn.Inputs{Shape: shape, X: f.x}
 	if f.x[0] != nil {
-		in.Prepare(p)
+		if err := in.Prepare(ctx, p); err != nil {
+			return nil, err
+		}
 		return in, f.agrees(path, in)
 	}
 	if p.Quant == nil {
 		return nil, usage("--inputs %s: kernel %s takes half inputs; give Qx Kx Vx", path, p.Kernel)
 	}
 	in.Bytes, in.Scales, in.Quant = f.bytes, f.scales, p.Quant
-	in.FillX()
-	return in, nil
+	return in, in.FillX(ctx)
 }

@@ -1,6 +1,7 @@
 package debugkern
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,7 +108,11 @@ func (e *execution) judge(cross *CrossDoc) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	rep.Findings = findingDocs(e.unordered(append(unreached, e.findings()...)))
+	findings, err := e.findings()
+	if err != nil {
+		return nil, err
+	}
+	rep.Findings = findingDocs(e.unordered(append(unreached, findings...)))
 	rep.Resources = resourcesDoc(st.resources)
 	if p := strings.TrimRight(string(st.result.Printed), "\n"); p != "" {
 		rep.Printed = strings.Split(p, "\n")
@@ -124,13 +129,13 @@ func (e *execution) judge(cross *CrossDoc) (*Run, error) {
 func (e *execution) outputBeside() (wait func() (*OutputDoc, string, error)) {
 	var doc *OutputDoc
 	var digest string
-	var err error
+	var err, derr error
 	var wg join.Group
 	wg.Go(func() { doc, err = e.output() })
-	wg.Go(func() { digest = e.st.digest() })
+	wg.Go(func() { digest, derr = e.st.digest(e.ctx) })
 	return func() (*OutputDoc, string, error) {
 		wg.Wait()
-		return doc, digest, err
+		return doc, digest, cmp.Or(err, derr)
 	}
 }
 
@@ -269,9 +274,13 @@ func (e *execution) unordered(fs []target.Finding) []target.Finding {
 }
 
 // findings are the backend's, and those only the host can make: the quantiser's round trip, output never written.
-func (e *execution) findings() []target.Finding {
+func (e *execution) findings() ([]target.Finding, error) {
 	all := append(slices.Clone(e.st.result.Findings), e.st.extra...)
-	if rt := attn.RoundTrip(e.st.inputs); rt != nil {
+	rt, err := attn.RoundTrip(e.ctx, e.st.inputs)
+	if err != nil {
+		return nil, err
+	}
+	if rt != nil {
 		all = append(all, target.Finding{
 			Kind: target.QuantiserMismatch, Severity: target.SeverityError, Message: rt.Error(), Variable: rt.Tensor, Index: rt.Index[:],
 			KVTile: -1, Count: rt.Count, Consequence: "encoder and decoder are not inverse: every decoded value is off by the same factor",
@@ -287,7 +296,7 @@ func (e *execution) findings() []target.Finding {
 			}
 		}
 	}
-	return all
+	return all, nil
 }
 
 func resourcesDoc(r *target.Resources) *ResourcesDoc {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -60,7 +61,7 @@ func (st *runState) blocks() []probes.Dim3 {
 // Run builds, executes and compares. It returns an *Error where the request is refused (nothing was run), where a
 // backend or compiler is missing, or where the kernel did not build, load or run; then Error.Report is the document.
 func (s *Session) Run(ctx context.Context, req Request, progress func(Progress)) (*Run, error) {
-	ctx, cancel := limited(ctx, req.Timeout)
+	ctx, cancel := Limited(ctx, req.Timeout)
 	defer cancel()
 	e := &execution{s: s, ctx: ctx, progress: oneAtATime(progress), req: req}
 	run, err := e.run()
@@ -70,8 +71,9 @@ func (s *Session) Run(ctx context.Context, req Request, progress func(Progress))
 	return nil, e.explain(err)
 }
 
-// limited is ctx with a run's time limit; 0 is none.
-func limited(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+// Limited returns ctx with a time limit, that of a run or of a command of several; 0 is none. What ends by it has
+// context.DeadlineExceeded as its error; its cause says the limit. The caller calls the function that is returned.
+func Limited(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if limit <= 0 {
 		return ctx, func() {}
 	}
@@ -318,8 +320,11 @@ func (e *execution) header() *Report {
 	return rep
 }
 
-// digest is SHA-256 over the run's tiles in stage order (blocks in launch order, kv tiles within), then O.
-func (st *runState) digest() string {
+// digestChunk is how many bytes of O are digested between two looks at the context: some milliseconds.
+const digestChunk = 1 << 20
+
+// digest is SHA-256 over the run's tiles in stage order (blocks in launch order, kv tiles within), then O. The error is ctx's.
+func (st *runState) digest(ctx context.Context) (string, error) {
 	h := sha256.New()
 	p := st.r.plan
 	for i := range p.Stages {
@@ -327,10 +332,18 @@ func (st *runState) digest() string {
 		for _, block := range st.blocks() {
 			lo, n := tilesOf(sp, st.r.rng, p, block)
 			for kv := range n {
+				if err := ctx.Err(); err != nil {
+					return "", err
+				}
 				h.Write(st.Tile(sp.Stage, block, lo+kv).Data)
 			}
 		}
 	}
-	h.Write(st.output)
-	return hex.EncodeToString(h.Sum(nil))
+	for part := range slices.Chunk(st.output, digestChunk) {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		h.Write(part)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -13,6 +13,7 @@
 package attn
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -68,11 +69,19 @@ func (r *Reference) Block(id probes.Dim3) *Block {
 	return r.blocks.get(id, func() *Block { return r.Compute(id) })
 }
 
-// Compute is Block without the cache: what a pass over all blocks calls.
+// Compute is Block without the cache.
 func (r *Reference) Compute(id probes.Dim3) *Block {
-	b := r.frame(id)
-	b.fill(r)
+	b, _ := r.ComputeContext(context.Background(), id) // there is no other error
 	return b
+}
+
+// ComputeContext is Compute for a pass over all blocks, which may be cancelled: the error is ctx's.
+func (r *Reference) ComputeContext(ctx context.Context, id probes.Dim3) (*Block, error) {
+	b := r.frame(id)
+	if err := b.fill(ctx, r); err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
 // geometry is what a plan says about tiles, in the form the reference uses.

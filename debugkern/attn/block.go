@@ -1,6 +1,7 @@
 package attn
 
 import (
+	"context"
 	"math"
 
 	"tilescope/probes"
@@ -76,14 +77,17 @@ func (b *Block) allocate(g geometry) {
 	}
 }
 
-// fill computes the block.
-func (b *Block) fill(r *Reference) {
+// fill computes the block, or ends with the context between two kv tiles.
+func (b *Block) fill(ctx context.Context, r *Reference) error {
 	g := r.geo
 	b.allocate(g)
 	r.in.DecodeRows(b.Q.Data[:b.Rows*g.dim], 0, b.Batch, b.Head, b.Query, b.Rows)
 	run := newRunning(b.Rows)
 	fed := newRunning(b.Rows) // the chain of rounded, injected m that U is built on under the P·V gate
 	for t := range b.Tiles {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		x := &b.Tiles[t]
 		r.in.DecodeRows(x.K.Data[:x.Keys*g.dim], 1, b.Batch, b.Head, x.Key, x.Keys)
 		r.in.DecodeRows(x.V.Data[:x.Keys*g.dim], 2, b.Batch, b.Head, x.Key, x.Keys)
@@ -103,6 +107,7 @@ func (b *Block) fill(r *Reference) {
 		b.accumulate(t, carry)
 	}
 	b.finish()
+	return nil
 }
 
 // running is the online softmax's state across kv tiles: natural m, l, and the factor of the last step.

@@ -13,8 +13,10 @@ import (
 
 func referenceOf(t testing.TB, p *probes.Plan, opt Options) *Reference {
 	t.Helper()
-	in := Normal(p.Shape, 5)
-	in.Prepare(p)
+	in := normal(t, p.Shape, 5)
+	if err := in.Prepare(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
 	r, err := New(p, in, opt)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package attn
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -25,37 +26,45 @@ type Inputs struct {
 }
 
 // Normal makes seeded standard normal inputs: the same bits on every platform, each number a function of seed, tensor and
-// index alone. Call Quantise or Halve next.
-func Normal(shape probes.Shape, seed uint64) *Inputs {
+// index alone. Call Prepare next. It returns ctx's error if cancelled, as all that goes through whole tensors here does.
+func Normal(ctx context.Context, shape probes.Shape, seed uint64) (*Inputs, error) {
 	in := &Inputs{Shape: shape}
 	for t := range in.X {
 		x := make([]float32, shape.Elems())
-		for i := range x {
-			x[i] = float32(normalAt(seed, t, i))
+		if err := inChunks(ctx, 0, len(x), func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				x[i] = float32(normalAt(seed, t, i))
+			}
+		}); err != nil {
+			return nil, err
 		}
 		in.X[t] = x
 	}
-	return in
+	return in, nil
 }
 
 // Prepare encodes X as the plan's kernel takes it: Quantise where the plan has a quantiser, else Halve.
-func (in *Inputs) Prepare(p *probes.Plan) {
+func (in *Inputs) Prepare(ctx context.Context, p *probes.Plan) error {
 	if p.Quant != nil {
-		in.Quantise(p.Quant)
-	} else {
-		in.Halve()
+		return in.Quantise(ctx, p.Quant)
 	}
+	return in.Halve(ctx)
 }
 
 // Halve rounds X to half, to nearest even.
-func (in *Inputs) Halve() {
+func (in *Inputs) Halve(ctx context.Context) error {
 	for t, x := range in.X {
 		h := make([]uint16, len(x))
-		for i, v := range x {
-			h[i] = uint16(Round(probes.F16, float64(v)))
+		if err := inChunks(ctx, 0, len(x), func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				h[i] = uint16(Round(probes.F16, float64(x[i])))
+			}
+		}); err != nil {
+			return err
 		}
 		in.Half[t] = h
 	}
+	return nil
 }
 
 // Decoded returns a tensor as the kernel's true input: (u − zero)/levels·max·scale, or the half's value, exact in float64
@@ -94,15 +103,23 @@ func (in *Inputs) Step(tensor, head int) float64 {
 }
 
 // FillX sets X to the decoded tensors: for inputs that come as bytes or halves without the numbers before quantising.
-func (in *Inputs) FillX() {
+func (in *Inputs) FillX(ctx context.Context) error {
+	s := in.Shape
+	row := make([]float64, s.D)
 	for t := range in.X {
-		d := in.Decoded(t)
-		x := make([]float32, len(d))
-		for i, v := range d {
-			x[i] = float32(v)
+		x := make([]float32, s.Elems())
+		for i := range s.B * s.H * s.S {
+			if i%256 == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			in.DecodeRows(row, t, i/s.S/s.H, i/s.S%s.H, i%s.S, 1)
+			for d, v := range row {
+				x[i*s.D+d] = float32(v)
+			}
 		}
 		in.X[t] = x
 	}
+	return nil
 }
 
 // fits checks lengths against the plan's shape and the kind of input its kernel takes.

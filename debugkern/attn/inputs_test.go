@@ -1,10 +1,12 @@
 package attn
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"math"
+	"sync/atomic"
 	"testing"
 
 	"tilescope/probes"
@@ -29,7 +31,7 @@ func TestQuantile(t *testing.T) {
 
 // TestNormal checks the moments and tails of a million numbers, and that the three tensors are unrelated.
 func TestNormal(t *testing.T) {
-	in := Normal(probes.Shape{B: 1, H: 8, S: 2048, D: 64}, 7)
+	in := normal(t, probes.Shape{B: 1, H: 8, S: 2048, D: 64}, 7)
 	var sum, sq, cube, four, cross float64
 	tails := [3]int{}
 	x, y := in.X[0], in.X[1]
@@ -59,8 +61,8 @@ func TestNormal(t *testing.T) {
 
 // TestInputsAreTheSameEverywhere pins the bits of inputs, codes and scales: they may not depend on the platform.
 func TestInputsAreTheSameEverywhere(t *testing.T) {
-	in := Normal(probes.Shape{B: 2, H: 2, S: 17, D: 64}, 42)
-	in.Quantise(&simFP8)
+	in := normal(t, probes.Shape{B: 2, H: 2, S: 17, D: 64}, 42)
+	quantise(t, in, &simFP8)
 	h := sha256.New()
 	for i := range in.X {
 		for _, v := range [][]float32{in.X[i], in.Scales[i]} {
@@ -83,14 +85,14 @@ func TestQuantiserRoundTrip(t *testing.T) {
 	bent.EncodeLevels = 127.5
 	for _, s := range []probes.Shape{{B: 1, H: 1, S: 16, D: 64}, {B: 2, H: 3, S: 17, D: 64}, {B: 1, H: 4, S: 128, D: 64}} {
 		for seed := range uint64(3) {
-			in := Normal(s, seed)
+			in := normal(t, s, seed)
 			clear(in.X[1][s.At(0, s.H-1, 0, 0):s.At(0, s.H-1, s.S-1, s.D-1)])
-			in.Quantise(&simFP8)
-			if f := RoundTrip(in); f != nil {
+			quantise(t, in, &simFP8)
+			if f := roundTrip(t, in); f != nil {
 				t.Errorf("%s seed %d: %v", s, seed, f)
 			}
-			in.Quantise(&bent)
-			f := RoundTrip(in)
+			quantise(t, in, &bent)
+			f := roundTrip(t, in)
 			if f == nil || f.Deviation <= 0.5 || f.Count == 0 || f.Index[1] >= s.H || f.Index[3] >= s.D {
 				t.Errorf("%s seed %d: ×127.5 against 127 gives %v", s, seed, f)
 			}
@@ -106,7 +108,7 @@ func TestAllZero(t *testing.T) {
 		in.X[i] = make([]float32, s.Elems())
 	}
 	in.X[2][3] = -5
-	in.Quantise(&simFP8)
+	quantise(t, in, &simFP8)
 	for i := range in.X {
 		for k, u := range in.Bytes[i] {
 			want := uint8(128)
@@ -161,5 +163,79 @@ func TestRound(t *testing.T) {
 	}
 	if Round(probes.BF16, 1.00390625) != 0x3f80 || Round(probes.E5M2, 1e9) != 0x7c {
 		t.Error("bf16 or e5m2")
+	}
+}
+
+// normal, quantise and roundTrip are what nothing cancels.
+func normal(t testing.TB, shape probes.Shape, seed uint64) *Inputs {
+	t.Helper()
+	in, err := Normal(t.Context(), shape, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func quantise(t testing.TB, in *Inputs, q *probes.Quantiser) {
+	t.Helper()
+	if err := in.Quantise(t.Context(), q); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func roundTrip(t testing.TB, in *Inputs) *RoundTripFault {
+	t.Helper()
+	f, err := RoundTrip(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// dying is a context that ends when it is looked at for the n-th time.
+type dying struct {
+	context.Context
+	n atomic.Int64
+}
+
+func (d *dying) Err() error {
+	if d.n.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestInputsEndWithTheContext cancels each pass over whole tensors at its first, second and last look at the context: none goes on.
+func TestInputsEndWithTheContext(t *testing.T) {
+	shape := probes.Shape{B: 2, H: 2, S: 400, D: 64} // several chunks of each head
+	full := normal(t, shape, 1)
+	quantise(t, full, &simFP8)
+	passes := map[string]func(context.Context) error{
+		"Normal":    func(ctx context.Context) error { _, err := Normal(ctx, shape, 1); return err },
+		"Halve":     func(ctx context.Context) error { return (&Inputs{Shape: shape, X: full.X}).Halve(ctx) },
+		"Quantise":  func(ctx context.Context) error { return (&Inputs{Shape: shape, X: full.X}).Quantise(ctx, &simFP8) },
+		"RoundTrip": func(ctx context.Context) error { _, err := RoundTrip(ctx, full); return err },
+		"FillX": func(ctx context.Context) error {
+			return (&Inputs{Shape: shape, Bytes: full.Bytes, Scales: full.Scales, Quant: full.Quant}).FillX(ctx)
+		},
+	}
+	for name, pass := range passes {
+		const plenty = 1 << 40
+		whole := &dying{Context: t.Context()}
+		whole.n.Store(plenty)
+		if err := pass(whole); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		looks := plenty - whole.n.Load()
+		if elems := int64(3 * shape.Elems()); looks < elems/chunk {
+			t.Errorf("%s looks at the context %d times for %d elements, want at least once in %d", name, looks, elems, chunk)
+		}
+		for _, n := range []int64{0, 1, looks - 1} {
+			ctx := &dying{Context: t.Context()}
+			ctx.n.Store(n)
+			if err := pass(ctx); err != context.Canceled {
+				t.Errorf("%s cancelled at look %d of %d: %v", name, n, looks, err)
+			}
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"sync/atomic"
 
 	"tilescope/debugkern/join"
 	"tilescope/probes"
@@ -237,27 +238,19 @@ const unfusedRows = 32
 func unfused(ctx context.Context, p *probes.Plan, x headReader, s, pr, o func(float64) float64) ([]float64, error) {
 	sh := p.Shape
 	out := make([]float64, sh.Elems())
-	type job struct{ b, h, first int }
-	jobs := make(chan job)
+	each := (sh.S + unfusedRows - 1) / unfusedRows // of one head
+	var next atomic.Int64
 	var wg join.Group
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			w := newHeadWork(p, x)
-			for j := range jobs {
-				if ctx.Err() == nil {
-					w.rows(j.b, j.h, j.first, out, s, pr, o)
+			for i := int(next.Add(1)) - 1; i < sh.B*sh.H*each; i = int(next.Add(1)) - 1 {
+				if w.rows(ctx, i/each/sh.H, i/each%sh.H, i%each*unfusedRows, out, s, pr, o) != nil {
+					return
 				}
 			}
 		})
 	}
-	for b := range sh.B {
-		for h := range sh.H {
-			for first := 0; first < sh.S; first += unfusedRows {
-				jobs <- job{b, h, first}
-			}
-		}
-	}
-	close(jobs)
 	wg.Wait()
 	return out, ctx.Err()
 }
@@ -276,18 +269,29 @@ func newHeadWork(p *probes.Plan, x headReader) *headWork {
 	return &headWork{p: p, x: x, b: -1, h: -1, q: NewMatrix(n, d), k: NewMatrix(n, d), v: NewMatrix(n, d), s: NewMatrix(unfusedRows, n)}
 }
 
-func (w *headWork) rows(b, h, first int, out []float64, s, pr, o func(float64) float64) {
+// rows computes rows of the output from first on, and looks at the context before each of its steps.
+func (w *headWork) rows(ctx context.Context, b, h, first int, out []float64, s, pr, o func(float64) float64) error {
 	if b != w.b || h != w.h {
+		w.b = -1
 		for t, m := range []Matrix{w.q, w.k, w.v} {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			w.x[t](m.Data, b, h)
 		}
 		w.b, w.h = b, h
+	}
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	sh := w.p.Shape
 	rows := min(unfusedRows, sh.S-first)
 	q := Matrix{rows, sh.D, w.q.Data[first*sh.D : (first+rows)*sh.D]}
 	Scores(w.s, q, w.k, rows, sh.S, w.p.Scale, nil, 0)
 	for r := range rows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		w.softmaxRow(w.s.Row(r), first+r, s, pr)
 	}
 	lo := sh.At(b, h, first, 0)
@@ -296,6 +300,7 @@ func (w *headWork) rows(b, h, first int, out []float64, s, pr, o func(float64) f
 	for i, v := range res.Data {
 		res.Data[i] = o(v)
 	}
+	return nil
 }
 
 // softmaxRow replaces scores by probabilities; keys that the plan hides from the query count as −Inf.

@@ -1,6 +1,7 @@
 package attn
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -10,7 +11,7 @@ import (
 // Quantise encodes X: per head (over all batches) scale = absmax/max, 1 for an all-zero head; code = zero +
 // round(x/scale/max·EncodeLevels), within 1…255 for eight bits around 128, so the codes are symmetric. A NaN becomes zero's
 // code.
-func (in *Inputs) Quantise(q *probes.Quantiser) {
+func (in *Inputs) Quantise(ctx context.Context, q *probes.Quantiser) error {
 	in.Quant = q
 	s := in.Shape
 	levels := q.EncodeLevels
@@ -20,18 +21,25 @@ func (in *Inputs) Quantise(q *probes.Quantiser) {
 	for t, x := range in.X {
 		in.Bytes[t], in.Scales[t] = make([]uint8, len(x)), make([]float32, s.H)
 		for h := range s.H {
-			scale := float32(headMax(s, x, h) / q.Max)
+			top, err := headMax(ctx, s, x, h)
+			if err != nil {
+				return err
+			}
+			scale := float32(top / q.Max)
 			if scale == 0 {
 				scale = 1
 			}
 			in.Scales[t][h] = scale
-			eachRun(s, h, func(lo, hi int) {
+			if err := eachRun(ctx, s, h, func(lo, hi int) {
 				for i := lo; i < hi; i++ {
 					in.Bytes[t][i] = encode(q, levels, x[i], scale)
 				}
-			})
+			}); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 func encode(q *probes.Quantiser, levels float64, x, scale float32) uint8 {
@@ -44,24 +52,27 @@ func encode(q *probes.Quantiser, levels float64, x, scale float32) uint8 {
 }
 
 // headMax is the largest finite magnitude of a head, over all batches.
-func headMax(s probes.Shape, x []float32, h int) float64 {
+func headMax(ctx context.Context, s probes.Shape, x []float32, h int) (float64, error) {
 	top := 0.0
-	eachRun(s, h, func(lo, hi int) {
+	err := eachRun(ctx, s, h, func(lo, hi int) {
 		for _, v := range x[lo:hi] {
 			if a := math.Abs(float64(v)); a > top && !math.IsInf(a, 0) {
 				top = a
 			}
 		}
 	})
-	return top
+	return top, err
 }
 
-// eachRun calls f with the index ranges of one head, a batch at a time.
-func eachRun(s probes.Shape, h int, f func(lo, hi int)) {
+// eachRun calls f with index ranges that make up one head in all batches, in order, until the context ends.
+func eachRun(ctx context.Context, s probes.Shape, h int, f func(lo, hi int)) error {
 	for b := range s.B {
 		lo := s.At(b, h, 0, 0)
-		f(lo, lo+s.S*s.D)
+		if err := inChunks(ctx, lo, lo+s.S*s.D, f); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // RoundTripFault says where encoding and decoding are not inverse to within half a step.
@@ -84,16 +95,17 @@ const roundTripSlack = 1e-4
 
 // RoundTrip checks over the actual inputs that decoding what was encoded gives each number back to within half a step,
 // as the quantiser promises. nil means it does, or that the kernel takes no codes.
-func RoundTrip(in *Inputs) *RoundTripFault {
+// The error is ctx's.
+func RoundTrip(ctx context.Context, in *Inputs) (*RoundTripFault, error) {
 	if in.Quant == nil || in.X[0] == nil {
-		return nil
+		return nil, nil
 	}
 	var worst *RoundTripFault
 	count, s := 0, in.Shape
 	for t, x := range in.X {
 		for h := range s.H {
 			step := in.Step(t, h)
-			eachRun(s, h, func(lo, hi int) {
+			if err := eachRun(ctx, s, h, func(lo, hi int) {
 				for i := lo; i < hi; i++ {
 					got := float64(int(in.Bytes[t][i])-in.Quant.Zero) * step
 					dev := math.Abs(got-float64(x[i])) / step
@@ -106,11 +118,13 @@ func RoundTrip(in *Inputs) *RoundTripFault {
 						worst = &RoundTripFault{Tensor: Tensors[t], Index: at, Value: float64(x[i]), Decoded: got, Deviation: dev}
 					}
 				}
-			})
+			}); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if worst != nil {
 		worst.Count = count
 	}
-	return worst
+	return worst, nil
 }

@@ -78,8 +78,13 @@ func stagesOf(p *probes.Plan) probes.StageSet {
 
 // arguments fills the kernel's parameters from seeded inputs.
 func arguments(p *probes.Plan, sh probes.Shape) []target.Arg {
-	in := attn.Normal(sh, 1)
-	in.Prepare(p)
+	in, err := attn.Normal(context.Background(), sh, 1)
+	if err == nil {
+		err = in.Prepare(context.Background(), p)
+	}
+	if err != nil {
+		panic(err)
+	}
 	var out []target.Arg
 	for _, a := range p.Args {
 		if !a.Pointer {

@@ -147,6 +147,9 @@ func Diagnose(ctx context.Context, s *debugkern.Session, req debugkern.Request, 
 		if err := step(); err != nil {
 			return nil, err
 		}
+		if err := ctx.Err(); err != nil { // what experiments have shown from then on means nothing
+			return nil, err
+		}
 	}
 	q.conclude()
 	return q.doc, nil

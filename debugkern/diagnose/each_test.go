@@ -3,13 +3,15 @@ package diagnose
 import (
 	"context"
 	"testing"
+
+	"tilescope/debugkern/join"
 )
 
 // A bug in one of several experiments shows where they were started, and the others end.
 func TestEachRaisesBugsAgain(t *testing.T) {
 	q := &inquiry{ctx: context.Background()}
 	defer func() {
-		if v := recover(); v != "BUG: here" {
+		if v, ok := recover().(*join.Panic); !ok || v.Value != "BUG: here" {
 			t.Errorf("recovered %v", v)
 		}
 	}()

@@ -54,8 +54,13 @@ func copyMatrix(m attn.Matrix) attn.Matrix {
 
 func reference(t testing.TB, p *probes.Plan, seed uint64, opt attn.Options) *attn.Reference {
 	t.Helper()
-	in := attn.Normal(p.Shape, seed)
-	in.Prepare(p)
+	in, err := attn.Normal(t.Context(), p.Shape, seed)
+	if err == nil {
+		err = in.Prepare(t.Context(), p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	ref, err := attn.New(p, in, opt)
 	if err != nil {
 		t.Fatal(err)

@@ -68,11 +68,11 @@ func (j *Judgement) explain(ctx context.Context, s *StageResult) error {
 }
 
 // exactBlock is what the reference computes for a block of the range: kept, or computed once more.
-func (j *Judgement) exactBlock(i int) *attn.Block {
+func (j *Judgement) exactBlock(ctx context.Context, i int) (*attn.Block, error) {
 	if j.exact != nil && j.exact[i] != nil {
-		return j.exact[i]
+		return j.exact[i], nil
 	}
-	return j.ref.Compute(j.opt.Range.Block(i))
+	return j.ref.ComputeContext(ctx, j.opt.Range.Block(i))
 }
 
 // spot is a wrong tile.
@@ -169,7 +169,7 @@ func (j *Judgement) try(ctx context.Context, s probes.Stage, tiles []spot, hs []
 			for i := int(next.Add(1)) - 1; i < shares*len(blocks) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				b, share := blocks[i/shares], i%shares
 				parts[k].from, parts[k].to = share*len(hs)/shares, (share+1)*len(hs)/shares
-				parts[k].block(j, w, s, b, byBlock[b])
+				parts[k].block(ctx, j, w, s, b, byBlock[b])
 			}
 		})
 	}
@@ -208,10 +208,14 @@ func (p spot) before(q spot) bool {
 }
 
 // block walks one block and tries every hypothesis on its wrong tiles.
-func (t *trial) block(j *Judgement, w *walker, s probes.Stage, block int, kvs []int) {
+func (t *trial) block(ctx context.Context, j *Judgement, w *walker, s probes.Stage, block int, kvs []int) {
 	sp := w.plan.Stage(s)
 	sc := newScene(w, sp)
-	w.begin(j.exactBlock(block))
+	exact, err := j.exactBlock(ctx, block)
+	if err != nil {
+		return // the caller sees it in the context
+	}
+	w.begin(exact)
 	if !sp.PerTile {
 		w.goTo(sp, 0)
 		sc.open(0)
@@ -221,6 +225,9 @@ func (t *trial) block(j *Judgement, w *walker, s probes.Stage, block int, kvs []
 	last := slices.Max(kvs)
 	alone := w.standsAlone(s, last)
 	for kv := range last + 1 {
+		if ctx.Err() != nil {
+			return
+		}
 		if alone {
 			w.nextOf(s)
 		} else {

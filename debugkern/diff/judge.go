@@ -90,7 +90,7 @@ func (j *Judgement) walkAll(ctx context.Context) (*judge, error) {
 					return
 				}
 				if j.opt.Blocks == nil || slices.Contains(j.opt.Blocks, j.opt.Range.Block(i)) {
-					all[k].block(i)
+					all[k].block(ctx, i)
 				}
 				if j.opt.Progress != nil {
 					mu.Lock()
@@ -126,10 +126,14 @@ func (j *judge) merge(o *judge) {
 // keptTiles is up to how many kv tiles, of all blocks, the reference's values are kept for Explain, some tens of kilobytes each.
 const keptTiles = 1 << 8
 
-// block judges all tiles of one block that were captured.
-func (j *judge) block(i int) {
+// block judges all tiles of one block that were captured, or ends with the context between two of them: the tallies then mean
+// nothing.
+func (j *judge) block(ctx context.Context, i int) {
 	w, r := j.w, j.opt.Range
-	exact := j.ref.Compute(r.Block(i))
+	exact, err := j.ref.ComputeContext(ctx, r.Block(i))
+	if err != nil {
+		return
+	}
 	if j.exact != nil {
 		j.exact[i] = exact
 	}
@@ -137,6 +141,9 @@ func (j *judge) block(i int) {
 	j.off = 0
 	j.stage(probes.StageQ, 0)
 	for t := range min(len(w.blk.Tiles), r.TileLo+r.TileN) {
+		if ctx.Err() != nil {
+			return
+		}
 		w.next()
 		if t < r.TileLo {
 			continue
