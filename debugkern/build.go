@@ -85,7 +85,7 @@ func (s *Session) buildFresh(ctx context.Context, sel *configs.Selection, builde
 	}
 	m := sel.Manifest
 	if m.PTX != "" {
-		return buildFromFile(m.SourcePath())
+		return buildFromFile(ctx, m.SourcePath())
 	}
 	key := kernels.Key{Kernel: m.Name, Defines: defines(sel, instrumented)}
 	if embeddable := m.Dir == "" && (arch == "" || arch == defaultArch); embeddable && (builder == "auto" || builder == "embedded") {
@@ -94,7 +94,7 @@ func (s *Session) buildFresh(ctx context.Context, sel *configs.Selection, builde
 			return nil, fmt.Errorf("embedded PTX archive: %w", err)
 		}
 		if ok {
-			return compiled(entry.Compiler, entry.Options, embeddedHeaders(m, key.Defines))(parseBuild(entry.Name, entry.PTX, "embedded"))
+			return compiled(entry.Compiler, entry.Options, embeddedHeaders(m, key.Defines))(parseBuild(ctx, entry.Name, entry.PTX, "embedded"))
 		}
 	}
 	if builder == "embedded" {
@@ -140,7 +140,7 @@ func (s *Session) compile(ctx context.Context, sel *configs.Selection, key kerne
 	if err != nil {
 		return nil, compileError(err)
 	}
-	return compiled(out.Compiler, b.Standard(), out.Headers)(parseBuild(key.String()+".ptx", []byte(out.Text), name))
+	return compiled(out.Compiler, b.Standard(), out.Headers)(parseBuild(ctx, key.String()+".ptx", []byte(out.Text), name))
 }
 
 // compiler returns the compiler for a source, and the builder's name.
@@ -173,19 +173,22 @@ func unavailable(format string, args ...any) error {
 	return &Error{Code: CodeUnavailable, Err: fmt.Errorf(format, args...)}
 }
 
-func buildFromFile(path string) (*Build, error) {
+func buildFromFile(ctx context.Context, path string) (*Build, error) {
 	text, err := kernelText(path)
 	if err != nil {
 		return nil, &Error{Code: CodeUsage, Err: fmt.Errorf("read the manifest's ptx: %w", err)}
 	}
-	return parseBuild(path, text, "none")
+	return parseBuild(ctx, path, text, "none")
 }
 
 // parseBuild parses and validates PTX: what is malformed is a failed run (exit 4), located.
-func parseBuild(name string, text []byte, builder string) (*Build, error) {
-	m, err := ptx.Parse(name, text)
+func parseBuild(ctx context.Context, name string, text []byte, builder string) (*Build, error) {
+	m, err := ptx.ParseContext(ctx, name, text)
 	if err == nil {
-		err = ptx.Validate(m)
+		err = ptx.ValidateContext(ctx, m)
+	}
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
 	if err != nil {
 		ds := diagnosticsOf(err, text)

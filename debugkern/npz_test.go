@@ -143,7 +143,7 @@ func TestOddFiles(t *testing.T) {
 		refused(t, "table", err, want, path)
 		_, err = s.Scaffold(t.Context(), ScaffoldRequest{File: path})
 		refused(t, "init", err, want, path)
-		if _, err = buildFromFile(path); err != nil {
+		if _, err = buildFromFile(t.Context(), path); err != nil {
 			refused(t, "ptx", err, want, path)
 		} else {
 			t.Errorf("ptx: %s was read", path)

@@ -82,7 +82,7 @@ func (s *Session) readKernel(ctx context.Context, req ScaffoldRequest) (m *ptx.M
 		if len(req.Include)+len(req.Define) > 0 || req.Std != "" {
 			return nil, "", usage("%s: -I, -D and --std are for a source that is compiled", req.File)
 		}
-		b, err := parseBuild(req.File, text, "none")
+		b, err := parseBuild(ctx, req.File, text, "none")
 		if err != nil {
 			return nil, "", err
 		}
@@ -112,7 +112,7 @@ func (s *Session) readKernel(ctx context.Context, req ScaffoldRequest) (m *ptx.M
 	if err != nil {
 		return nil, "", compileError(err)
 	}
-	b, err := parseBuild(req.File+".ptx", []byte(out.Text), name)
+	b, err := parseBuild(ctx, req.File+".ptx", []byte(out.Text), name)
 	if err != nil {
 		return nil, "", err
 	}

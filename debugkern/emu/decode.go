@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"context"
 	"fmt"
 
 	"tilescope/debugkern/fp"
@@ -29,6 +30,26 @@ type decoder struct {
 	movedOf *ptx.Func
 	calls   []pendingCall
 	loopIDs map[loopKey]int32
+
+	ctx   context.Context
+	steps int
+}
+
+// cancelled is what the decoder unwinds with once its context has ended.
+type cancelled struct{}
+
+// lookEvery is how many steps of decoding and its analyses are made between two looks at the context: under a millisecond's.
+const lookEvery = 1 << 10
+
+// step counts steps of work, some n at once, and ends the decoding with the context.
+func (d *decoder) step(n int) {
+	if d.steps += n; d.steps < lookEvery {
+		return
+	}
+	d.steps = 0
+	if d.ctx.Err() != nil {
+		panic(cancelled{})
+	}
 }
 
 type pendingCall struct {
@@ -48,7 +69,7 @@ type sregKey struct {
 }
 
 // load decodes the entry of a module; share lets registers share slots.
-func load(model *fp.Model, m *ptx.Module, name string, share bool) (p *program, err error) {
+func load(ctx context.Context, model *fp.Model, m *ptx.Module, name string, share bool) (p *program, err error) {
 	f := m.Func(name)
 	if f == nil || !f.Entry {
 		return nil, &ptx.Error{Pos: ptx.Pos{File: m.Name, Line: 1, Col: 1}, Msg: fmt.Sprintf("no entry %q", name)}
@@ -58,12 +79,14 @@ func load(model *fp.Model, m *ptx.Module, name string, share bool) (p *program, 
 		case nil:
 		case *ptx.Error:
 			p, err = nil, r
+		case cancelled:
+			p, err = nil, ctx.Err()
 		default:
 			panic(r)
 		}
 	}()
 	d := &decoder{
-		share: share,
+		ctx: ctx, share: share,
 		p: &program{
 			model: model, module: m, entry: f, n32: 1, n64: 1, regs: map[*ptx.Func][]regSlot{}, dynBase: -1,
 			params: f.ParamBytes(),
@@ -119,6 +142,7 @@ func (d *decoder) function(f *ptx.Func) {
 	d.frame(f)
 	d.p.code = append(d.p.code, make([]inst, len(f.Body)+1)...)
 	for i, in := range f.Body {
+		d.step(1)
 		d.instruction(i, in)
 	}
 	// Falling off the end is a return.

@@ -69,7 +69,7 @@ func (b *Backend) Load(ctx context.Context, m *ptx.Module, entry string) (target
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	p, err := load(b.model, m, entry, true)
+	p, err := load(ctx, b.model, m, entry, true)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ type Kernel struct {
 // stepped returns the program in which every register keeps a slot of its own.
 func (k *Kernel) stepped() *program {
 	k.once.Do(func() {
-		p, err := load(k.p.model, k.p.module, k.p.entry.Name, false)
+		p, err := load(context.Background(), k.p.model, k.p.module, k.p.entry.Name, false)
 		if err != nil {
 			panic("BUG: a decoded kernel does not decode again: " + err.Error())
 		}

@@ -49,14 +49,16 @@ type liveness struct {
 	in []bitset // by block
 }
 
-// newLiveness solves the flow equations: what a block reads before it writes it, and what lives through it.
-func newLiveness(f *ptx.Func, g *flowGraph) *liveness {
+// newLiveness solves the flow equations: what a block reads before it writes it, and what lives through it. step is told how
+// much work is done, and may panic to end it.
+func newLiveness(f *ptx.Func, g *flowGraph, step func(int)) *liveness {
 	words := (len(f.Regs) + 63) / 64
 	n := len(g.succ)
 	gen, kill := make([]bitset, n), make([]bitset, n)
 	l := &liveness{f: f, g: g, in: make([]bitset, n)}
 	var read, written []int32
 	for b := range n {
+		step(words + g.start[b+1] - g.start[b])
 		gen[b], kill[b], l.in[b] = make(bitset, words), make(bitset, words), make(bitset, words)
 		for i := g.start[b]; i < g.start[b+1]; i++ {
 			uses(f.Body[i], &read, &written)
@@ -73,6 +75,7 @@ func newLiveness(f *ptx.Func, g *flowGraph) *liveness {
 	for changed := true; changed; {
 		changed = false
 		for b := n - 1; b >= 0; b-- {
+			step(words * (1 + len(g.succ[b])))
 			for w, v := range l.out(b) {
 				if v = v&^kill[b][w] | gen[b][w]; v != l.in[b][w] {
 					l.in[b][w], changed = v, true
@@ -115,8 +118,8 @@ func (l *liveness) before(i int) bitset {
 }
 
 // intervals computes each register's interval.
-func intervals(f *ptx.Func, g *flowGraph) []interval {
-	l := newLiveness(f, g)
+func intervals(f *ptx.Func, g *flowGraph, step func(int)) []interval {
+	l := newLiveness(f, g, step)
 	n := len(g.succ)
 	var read, written []int32
 	iv := make([]interval, len(f.Regs))
@@ -127,6 +130,7 @@ func intervals(f *ptx.Func, g *flowGraph) []interval {
 		iv[r].from, iv[r].to = min(iv[r].from, at), max(iv[r].to, at)
 	}
 	for b := range n {
+		step(len(l.in[b]) + g.start[b+1] - g.start[b])
 		each(l.in[b], func(r int32) { grow(r, 2*g.start[b]) })
 		each(l.out(b), func(r int32) { grow(r, 2*g.start[b+1]-1) })
 		for i := g.start[b]; i < g.start[b+1]; i++ {
@@ -152,7 +156,7 @@ func each(s bitset, f func(r int32)) {
 
 // shareSlots gives the registers of f slots by linear scan over their intervals.
 func (d *decoder) shareSlots(f *ptx.Func, slots []regSlot) {
-	iv := intervals(f, ptxFlow(f))
+	iv := intervals(f, ptxFlow(f), d.step)
 	sort.Slice(iv, func(i, j int) bool {
 		if iv[i].from != iv[j].from {
 			return iv[i].from < iv[j].from
@@ -166,6 +170,7 @@ func (d *decoder) shareSlots(f *ptx.Func, slots []regSlot) {
 	var active [3][]held // by bank
 	var free [3][]int32
 	for _, v := range iv {
+		d.step(1 + len(active[0]) + len(active[1]) + len(active[2]))
 		k := bankOf(f.Regs[v.reg])
 		if k != bank32 && k != bank64 || v.to < 0 {
 			continue

@@ -19,6 +19,7 @@ func (d *decoder) provenance(f *ptx.Func) {
 	for changed := true; changed; {
 		changed = false
 		for _, in := range f.Body {
+			d.step(1)
 			d.in = in
 			s, to := d.flowsTo(f, in, sets)
 			if s == 0 {
@@ -33,6 +34,7 @@ func (d *decoder) provenance(f *ptx.Func) {
 		}
 	}
 	for i, in := range f.Body {
+		d.step(1)
 		out := &d.p.code[d.base+i]
 		d.in = in
 		for x := out.mem; x != nil; x = x.second {

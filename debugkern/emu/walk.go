@@ -190,7 +190,7 @@ func nextUses(f *ptx.Func, pc int) []int {
 
 // live is the entry's liveness, computed when first asked for.
 func (k *Kernel) live() *liveness {
-	k.liveOnce.Do(func() { k.lives = newLiveness(k.p.entry, ptxFlow(k.p.entry)) })
+	k.liveOnce.Do(func() { k.lives = newLiveness(k.p.entry, ptxFlow(k.p.entry), func(int) {}) })
 	return k.lives
 }
 

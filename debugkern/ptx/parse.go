@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -47,7 +48,16 @@ type parser struct {
 	slab       []Operand
 	instrs     []Instr
 	intern     map[string][]string
+
+	ctx    context.Context
+	tokens int
 }
+
+// cancelled is what parser and validator unwind with once their context has ended.
+type cancelled struct{}
+
+// lookEvery is how many tokens are read, or instructions validated, between two looks at the context: a millisecond's.
+const lookEvery = 1 << 12
 
 // tooMany is what the parser unwinds with once maxErrors complaints are collected.
 type tooMany struct{}
@@ -55,16 +65,26 @@ type tooMany struct{}
 // Parse reads one PTX module. name is used in positions. On failure the error is an Errors of located complaints and the
 // module is nil. src is not retained, but strings of the module share one copy of it.
 func Parse(name string, src []byte) (mod *Module, err error) {
+	return ParseContext(context.Background(), name, src)
+}
+
+// ParseContext is Parse with a context: where that ends first, the error is its own.
+func ParseContext(ctx context.Context, name string, src []byte) (mod *Module, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if msg := notText(src); msg != "" {
 		return nil, Errors{{Pos{name, 1, 1}, msg}}
 	}
-	p := &parser{file: name, mod: &Module{Name: name}}
+	p := &parser{file: name, mod: &Module{Name: name}, ctx: ctx}
 	p.scan = scanner{src: string(bytes.TrimRight(src, "\x00")), line: 1, report: p.lexical}
 	defer func() {
 		switch r := recover(); r.(type) {
 		case nil:
 		case tooMany:
 			mod, err = nil, p.errs.err()
+		case cancelled:
+			mod, err = nil, ctx.Err()
 		default:
 			panic(r)
 		}
@@ -104,6 +124,9 @@ func (p *parser) pos(t token) Pos { return Pos{p.file, t.line, t.col} }
 func (p *parser) here() Pos       { return p.pos(p.tok) }
 
 func (p *parser) load() {
+	if p.tokens++; p.tokens%lookEvery == 0 && p.ctx.Err() != nil {
+		panic(cancelled{})
+	}
 	p.tok, p.tokAsm = p.scan.next(), p.scan.asm
 }
 

@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,11 +10,17 @@ import (
 // Validate checks every instruction of m against the ISA's forms: modifiers, number and kind of operands, register types,
 // state spaces of named variables, vector and fragment lengths. Names and labels were resolved by Parse. Instructions
 // with an opcode that is not Known pass. The error is an Errors.
-func Validate(m *Module) error {
+func Validate(m *Module) error { return ValidateContext(context.Background(), m) }
+
+// ValidateContext is Validate with a context: where that ends first, the error is its own.
+func ValidateContext(ctx context.Context, m *Module) error {
 	v := &validator{rules: rules()}
 	for _, f := range m.Funcs {
 		v.fn = f
-		for _, in := range f.Body {
+		for i, in := range f.Body {
+			if i%lookEvery == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
 			if v.instr(in); len(v.errs) >= maxErrors {
 				return v.errs.err()
 			}
