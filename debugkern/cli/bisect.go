@@ -20,7 +20,7 @@ func (a *app) bisectCommand() *cobra.Command {
 		Long: "bisect runs A and B, two variants of one manifest, and where one of them agrees and the other does not it finds the smallest\n" +
 			"set of the flags and faults by which they differ that turns the verdict, then prints the pair to compare. Combinations that the\n" +
 			"manifest refuses, or that do not run, decide nothing. --set and --fault are B's, --set-a and --fault-a A's, all other options are\n" +
-			"common; --timeout is each run's. Changes are applied to A, or, with --until, to the one that has the other verdict.\n\n" +
+			"common. Changes are applied to A, or, with --until, to the one that has the other verdict.\n\n" +
 			"Exit code: 0 found, 1 the two do not differ in verdict, 2 bad input, 3 backend or compiler not available, 4 A or B did not run.",
 		Example: "  tilescope bisect stage2 stage2 --fault kt-ld --fault quant-127.5\n  tilescope bisect scalar stage2 --fault v-midpoint --until agree",
 		Args:    twoTargets,

@@ -6,6 +6,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,6 +93,9 @@ func Main(ctx context.Context, p Program) (code int) {
 	p.Stdout = out
 	a := &app{Program: p}
 	err := a.execute(ctx)
+	if a.release != nil {
+		defer a.release()
+	}
 	if a.opened != nil {
 		if trouble := a.opened.Trouble(); trouble != nil {
 			fmt.Fprintf(p.Stderr, "tilescope: %v\n", trouble)
@@ -103,6 +107,9 @@ func Main(ctx context.Context, p Program) (code int) {
 	case err != nil && ctx.Err() != nil:
 		fmt.Fprintln(p.Stderr, "tilescope: cancelled")
 		return ExitCancelled
+	case a.outOfTime(err):
+		fmt.Fprintf(p.Stderr, "tilescope: %v\n", context.Cause(a.limited))
+		return int(debugkern.CodeFailed)
 	case out.err != nil:
 		fmt.Fprintf(p.Stderr, "tilescope: write to standard output: %v\n", out.err)
 		return exitUsage
@@ -145,6 +152,33 @@ type app struct {
 	sources *configs.Sources
 	json    bool
 	opened  *debugkern.Session // the command's session, once it has one
+	limited context.Context    // the command's, where it has a time limit
+	release context.CancelFunc // of limited
+}
+
+// limit ends a command at its --timeout, whatever it is at by then. That of the terminal is each run's.
+func (a *app) limit(c *cobra.Command) error {
+	f := c.Flags().Lookup("timeout")
+	if f == nil || !c.HasParent() {
+		return nil
+	}
+	limit := a.config.Timeout
+	if f.Changed {
+		var err error
+		if limit, err = c.Flags().GetDuration(f.Name); err != nil {
+			return err
+		}
+	}
+	a.limited, a.release = debugkern.Limited(c.Context(), limit)
+	c.SetContext(a.limited)
+	return nil
+}
+
+// outOfTime reports that a command ended because of its time limit, where its error does not say so itself.
+func (a *app) outOfTime(err error) bool {
+	var coded *debugkern.Error
+	return errors.Is(err, context.DeadlineExceeded) && a.limited != nil && a.limited.Err() != nil &&
+		!(errors.As(err, &coded) && coded.Code == debugkern.CodeFailed)
 }
 
 func (a *app) execute(ctx context.Context) error {
@@ -166,7 +200,7 @@ func (a *app) root() *cobra.Command {
 			"Without a command it opens the terminal on TARGET: a variant or kernel of the catalogue, or the path of a manifest.",
 		Example:           "  tilescope\n  tilescope run stage2 --fault p-stale-m\n  tilescope diagnose stage3b-reported\n  tilescope kernels",
 		Args:              oneTargetAtMost,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return a.load() },
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return cmp.Or(a.load(), a.limit(c)) },
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.open(cmd, &opt, args) },
 		SilenceErrors:     true, SilenceUsage: true,
 	}

@@ -47,7 +47,7 @@ func (o *runOptions) bind(c *cobra.Command) {
 	f.StringVar(&o.std, "std", "", "language to compile as, such as c++17 (the default)")
 	f.StringVar(&o.inputs, "inputs", "", "inputs from FILE.npz: Qx Kx Vx, or Q K V Qs Ks Vs")
 	f.StringVar(&o.dump, "dump", "", "write inputs, tiles and references to FILE.npz")
-	f.DurationVar(&o.timeout, "timeout", 0, "give up after this long")
+	f.DurationVar(&o.timeout, "timeout", 0, "end the command after this long")
 	f.IntVar(&o.device, "device", 0, "index of the GPU")
 	f.IntVar(&o.repeat, "repeat", 10, "launches compared bit for bit (GPU)")
 	f.StringVar(&o.schedule, "schedule", "", "order of execution on the emulator, POLICY[:SEED][:ASYNC]: in-order, reverse, random, ahead (one warp, by the seed), priority (random order and change points); ASYNC, when a cp.async lands: latest, earliest, random")
