@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"context"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
@@ -96,7 +97,7 @@ func (m *Manifest) check() []*Error {
 	for _, v := range m.Variants {
 		sel := &Selection{Manifest: m, Variant: v.Name, Flags: m.complete(v.Flags), Faults: v.Faults}
 		for _, s := range m.Shapes {
-			_, err := sel.resolve(s.Shape, true)
+			_, err := sel.resolve(context.Background(), s.Shape, true)
 			switch err := err.(type) {
 			case nil:
 			case *Error:
@@ -113,7 +114,7 @@ func (m *Manifest) check() []*Error {
 	for _, f := range m.Faults {
 		if s, ok := m.Shape(f.Shape); ok {
 			sel := &Selection{Manifest: m, Variant: f.Base, Flags: m.complete(m.Variant(f.Base).Flags), Faults: []string{f.Name}}
-			if _, err := sel.resolve(s, true); err != nil {
+			if _, err := sel.resolve(context.Background(), s, true); err != nil {
 				if e, ok := err.(*Error); ok {
 					add(e)
 				} else {

@@ -34,6 +34,9 @@ func (r *resolver) extent(x *Expr, kv int, lo, hi int64, def int) (probes.Extent
 	return r.fill(x, dims, make([]int, 0, total), lo, hi)
 }
 
+// lookEvery is how many values are evaluated between two looks at the context: a millisecond's work.
+const lookEvery = 1 << 12
+
 // fill evaluates over dims, bx fastest.
 func (r *resolver) fill(x *Expr, dims [4]int, values []int, lo, hi int64) (probes.Extent, error) {
 	step := [4]int{1, 1, 1, 1}
@@ -50,6 +53,9 @@ func (r *resolver) fill(x *Expr, dims [4]int, values []int, lo, hi int64) (probe
 			for y := 0; y < dims[1]; y += step[1] {
 				vars[1] = intValue(int64(y))
 				for b := 0; b < dims[0]; b += step[0] {
+					if len(values)%lookEvery == 0 && r.ctx.Err() != nil {
+						return probes.Extent{}, r.ctx.Err()
+					}
 					vars[0] = intValue(int64(b))
 					v, err := x.integer(r.env, math.MinInt64, math.MaxInt64)
 					if err == nil && (int64(v) < lo || int64(v) > hi) {

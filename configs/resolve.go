@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -36,10 +37,18 @@ func (e *ShapeError) Error() string {
 
 // Resolve evaluates the manifest for a shape. Errors are *ShapeError for a shape that is refused, *Error for an expression
 // that does not give what its field needs.
-func (s *Selection) Resolve(shape probes.Shape) (*probes.Plan, error) { return s.resolve(shape, false) }
+func (s *Selection) Resolve(shape probes.Shape) (*probes.Plan, error) {
+	return s.resolve(context.Background(), shape, false)
+}
+
+// ResolveContext is Resolve with a context, which large grids take long enough for: where that ends first, the error is its own.
+func (s *Selection) ResolveContext(ctx context.Context, shape probes.Shape) (*probes.Plan, error) {
+	return s.resolve(ctx, shape, false)
+}
 
 // resolver is one evaluation.
 type resolver struct {
+	ctx     context.Context
 	m       *Manifest
 	sel     *Selection
 	env     *env
@@ -50,8 +59,8 @@ type resolver struct {
 	work    *Work
 }
 
-func (s *Selection) resolve(shape probes.Shape, corners bool) (*probes.Plan, error) {
-	r := &resolver{m: s.Manifest, sel: s, shape: shape, corners: corners, plan: &probes.Plan{
+func (s *Selection) resolve(ctx context.Context, shape probes.Shape, corners bool) (*probes.Plan, error) {
+	r := &resolver{ctx: ctx, m: s.Manifest, sel: s, shape: shape, corners: corners, plan: &probes.Plan{
 		Kernel: s.Manifest.Name, Entry: s.Manifest.Entry, Shape: shape, Gate: s.Gate, Limits: s.Manifest.Thresholds,
 	}}
 	for _, step := range []func() error{r.variables, r.conditions, r.limits, r.args, r.geometry, r.shared, r.faults, r.workOf, r.stages, r.uses} {

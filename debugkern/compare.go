@@ -114,7 +114,7 @@ func (s *Session) Compare(ctx context.Context, a, b Request, progress func(Progr
 	if progress == nil {
 		progress = func(Progress) {}
 	}
-	if err := s.sameProblem(a, b); err != nil {
+	if err := s.sameProblem(ctx, a, b); err != nil {
 		return nil, err
 	}
 	c := newComparison(a, b)
@@ -190,15 +190,15 @@ func (d *SideDoc) describe(e *execution, cross *CrossDoc) {
 }
 
 // sameProblem checks both requests, and that a shape's name means the same in both manifests.
-func (s *Session) sameProblem(a, b Request) error {
+func (s *Session) sameProblem(ctx context.Context, a, b Request) error {
 	if a.Inputs != "" { // the file says the shape, and is read later
 		return nil
 	}
-	ra, err := s.resolve(a, nil)
+	ra, err := s.resolveContext(ctx, a, nil)
 	if err != nil {
 		return err
 	}
-	rb, err := s.resolve(b, nil)
+	rb, err := s.resolveContext(ctx, b, nil)
 	if err != nil {
 		return err
 	}

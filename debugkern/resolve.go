@@ -1,6 +1,7 @@
 package debugkern
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -26,6 +27,11 @@ type resolved struct {
 
 // resolve checks a request. shape overrides the request's where the inputs bring their own.
 func (s *Session) resolve(req Request, shape *probes.Shape) (*resolved, error) {
+	return s.resolveContext(context.Background(), req, shape)
+}
+
+// resolveContext is resolve for what may be cancelled: the error is then ctx's.
+func (s *Session) resolveContext(ctx context.Context, req Request, shape *probes.Shape) (*resolved, error) {
 	m, variant, err := s.catalogue.Open(req.Target)
 	if err != nil {
 		return nil, &Error{Code: CodeUsage, Err: err}
@@ -60,7 +66,10 @@ func (s *Session) resolve(req Request, shape *probes.Shape) (*resolved, error) {
 		}
 		shape = &sh
 	}
-	if r.plan, err = r.sel.Resolve(*shape); err != nil {
+	if r.plan, err = r.sel.ResolveContext(ctx, *shape); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		return nil, &Error{Code: CodeUsage, Err: err}
 	}
 	if r.schedule, err = parseSchedule(req.Schedule); err != nil {
