@@ -228,6 +228,24 @@ func flagsNode(r *reader, at *yaml.Node) (any, bool) {
 
 func keyNames() []string { return names(keys(), func(k key) string { return k.name }) }
 
+// CheckValue refuses a text that is no value of a configuration key: an option that overrides the key takes the same values.
+func CheckValue(name, text string) error {
+	k, err := findKey(name)
+	if err == nil {
+		_, err = k.fromText(text)
+	}
+	return err
+}
+
+// Expected says in words what values a configuration key has; "" for an unknown key.
+func Expected(name string) string {
+	k, err := findKey(name)
+	if err != nil {
+		return ""
+	}
+	return k.want
+}
+
 func findKey(name string) (key, error) {
 	for _, k := range keys() {
 		if k.name == name {

@@ -75,6 +75,14 @@ func (s *Session) resolveContext(ctx context.Context, req Request, shape *probes
 	if r.schedule, err = parseSchedule(req.Schedule); err != nil {
 		return nil, err
 	}
+	switch {
+	case req.Timeout < 0:
+		return nil, usage("--timeout %s: expected a duration above 0", req.Timeout)
+	case req.Device < 0:
+		return nil, usage("--device %d: expected a whole number from 0 on", req.Device)
+	case req.Repeat < 0:
+		return nil, usage("--repeat %d: expected a whole number from 1 on", req.Repeat)
+	}
 	if req.Resident < 0 {
 		return nil, usage("--resident %d: expected a number of blocks, or 0 for what the chip holds", req.Resident)
 	}

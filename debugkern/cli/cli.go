@@ -222,6 +222,9 @@ func spoken(err error) error {
 	if !errors.As(err, &bad) {
 		return err
 	}
+	if o, ok := bad.GetFlag().Value.(*keyOption); ok {
+		return fmt.Errorf("--%s %s: expected %s", bad.GetFlag().Name, bad.GetValue(), configs.Expected(o.key))
+	}
 	expected := map[string]string{"uint64": "a whole number from 0 on", "int": "a whole number", "duration": "a time, such as 30s or 2m"}[bad.GetFlag().Value.Type()]
 	if expected == "" {
 		return err

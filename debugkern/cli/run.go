@@ -56,6 +56,7 @@ func (o *runOptions) bind(c *cobra.Command) {
 	f.StringVar(&o.blocks, "blocks", "", "captured blocks X,Y,Z, each N, A-B or *")
 	f.StringVar(&o.tiles, "tiles", "", "captured kv tiles A-B")
 	f.StringVar(&o.stages, "stages", "", "captured stages, comma-separated")
+	overKey(f, "timeout", "device", "repeat")
 	completions(c)
 }
 
