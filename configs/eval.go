@@ -56,6 +56,23 @@ type eval func(*env) value
 type env struct {
 	vars []value
 	err  error
+	// steps counts the nodes that were evaluated, by all that share the counter; nil: nobody counts.
+	steps *int64
+}
+
+// maxSteps is how many nodes of expressions are evaluated to load a manifest, and to resolve it for a shape: seconds.
+const maxSteps = 1 << 26
+
+var errSteps = fmt.Errorf("the manifest's expressions take more than %d steps to evaluate: simplify them, or name fewer variants and shapes", maxSteps)
+
+// count adds the cost of an evaluation to the counter.
+func (e *env) count(steps int64) {
+	if e.steps == nil {
+		return
+	}
+	if *e.steps += steps; *e.steps > maxSteps && e.err == nil {
+		e.err = errSteps
+	}
 }
 
 func (e *env) fail(format string, args ...any) value {
@@ -74,6 +91,14 @@ func (e *env) overflow() value {
 	return value{}
 }
 
+// finite is f as a value, unless it is out of range or not a number.
+func (e *env) finite(f float64) value {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return e.fail("the result is %v, not a finite number", f)
+	}
+	return floatValue(f)
+}
+
 // arith applies an arithmetic operator. Integers stay integers; a quotient is one if it is exact.
 func (e *env) arith(op string, a, b value) value {
 	if op == "**" {
@@ -85,16 +110,16 @@ func (e *env) arith(op string, a, b value) value {
 	x, y := a.real(), b.real()
 	switch op {
 	case "+":
-		return floatValue(x + y)
+		return e.finite(x + y)
 	case "-":
-		return floatValue(x - y)
+		return e.finite(x - y)
 	case "*":
-		return floatValue(x * y)
+		return e.finite(x * y)
 	case "/":
 		if y == 0 {
 			return e.fail("division by zero")
 		}
-		return floatValue(x / y)
+		return e.finite(x / y)
 	}
 	return e.fail("%% wants whole numbers, not %v and %v", a, b)
 }
@@ -147,7 +172,7 @@ func magnitude(a int64) uint64 {
 
 func (e *env) power(a, b value) value {
 	if a.float || b.float || b.i < 0 {
-		return floatValue(math.Pow(a.real(), b.real()))
+		return e.finite(math.Pow(a.real(), b.real()))
 	}
 	out := intValue(1)
 	if a.i >= -1 && a.i <= 1 { // no overflow, so no other end to the loop
@@ -210,9 +235,9 @@ var functions = map[string]function{
 		}
 		return a[0]
 	}},
-	"sqrt":  {1, func(_ *env, a []value) value { return floatValue(math.Sqrt(a[0].real())) }},
+	"sqrt":  {1, func(e *env, a []value) value { return e.finite(math.Sqrt(a[0].real())) }},
 	"pow":   {2, func(e *env, a []value) value { return e.power(a[0], a[1]) }},
-	"log2":  {1, func(_ *env, a []value) value { return floatValue(math.Log2(a[0].real())) }},
+	"log2":  {1, func(e *env, a []value) value { return e.finite(math.Log2(a[0].real())) }},
 	"ceil":  {1, rounding(math.Ceil)},
 	"floor": {1, rounding(math.Floor)},
 	"round": {1, rounding(math.RoundToEven)},
@@ -262,6 +287,9 @@ func (e *env) divide(a, b value, up bool) value {
 // value evaluates the expression in e, clearing the environment's error.
 func (x *Expr) value(e *env) (value, *Error) {
 	e.err = nil
+	if e.count(x.steps); e.err != nil {
+		return value{}, x.fail("%v", e.err)
+	}
 	v := x.eval(e)
 	if e.err != nil {
 		return value{}, x.fail("%q: %v", clip(x.Text), e.err)

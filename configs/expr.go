@@ -3,10 +3,9 @@ package configs
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
-	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/conf"
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/parser"
 
@@ -107,8 +106,10 @@ type Expr struct {
 	Line, Col int
 	Field     string
 
-	eval eval
-	uses [4]bool // bx, by, bz, kv
+	eval  eval
+	truth bool    // it is true or false, not a number
+	steps int64   // what one evaluation costs: nodes of the expression
+	uses  [4]bool // bx, by, bz, kv
 }
 
 func (e *Expr) String() string { return e.Text }
@@ -118,7 +119,21 @@ func (e *Expr) fail(format string, args ...any) *Error {
 	return &Error{e.File, e.Line, e.Col, e.Field, fmt.Sprintf(format, args...)}
 }
 
-const maxExpr = 1000 // bytes of one expression: far above any real one, far below what exhausts a recursive parser
+// Limits of one expression: far above any real one, far below what exhausts a recursive parser.
+const (
+	maxExpr  = 1000 // bytes
+	maxNodes = 500  // numbers, names and operators
+)
+
+// number parses a scalar node as an expression whose value is a number; nil after a mistake.
+func (r *reader) number(at *yaml.Node, field string, sc *scope, allowed class) *Expr {
+	e := r.expr(at, field, sc, allowed)
+	if e != nil && e.truth {
+		r.fail(at, field, "%q is true or false; expected a number (CONDITION ? 1 : 0 is one)", clip(e.Text))
+		return nil
+	}
+	return e
+}
 
 // expr parses a scalar node as an expression over the scope; nil after a mistake.
 func (r *reader) expr(at *yaml.Node, field string, sc *scope, allowed class) *Expr {
@@ -131,14 +146,19 @@ func (r *reader) expr(at *yaml.Node, field string, sc *scope, allowed class) *Ex
 		r.fail(at, field, "an expression of %d characters; at most %d are read", len(n.Value), maxExpr)
 		return nil
 	}
-	tree, err := parser.Parse(n.Value)
+	if leadingZero.MatchString(n.Value) {
+		r.fail(at, field, "the expression %q has a number that begins with 0, which is octal to some and decimal to others; write 0o17 or 17", clip(n.Value))
+		return nil
+	}
+	tree, err := parser.ParseWithConfig(n.Value, &conf.Config{MaxNodes: maxNodes})
 	if err != nil {
 		r.fail(at, field, "cannot read the expression %q: %s", clip(n.Value), parseMessage(err))
 		return nil
 	}
 	e := &Expr{Text: n.Value, File: r.file, Line: at.Line, Col: at.Column, Field: field}
 	c := &exprCompiler{scope: sc, allowed: allowed, expr: e}
-	e.eval = c.compile(tree.Node)
+	root := c.compile(tree.Node)
+	e.eval, e.truth, e.steps = root.eval, root.truth, c.nodes
 	for _, msg := range c.errs {
 		r.fail(at, field, "in the expression %q: %s", clip(n.Value), msg)
 	}
@@ -156,8 +176,16 @@ func parseMessage(err error) string {
 	return strings.SplitN(err.Error(), "\n", 2)[0]
 }
 
-// expr reads a key as an expression; nil where absent or wrong.
+// expr reads a key as an expression that is a number; nil where absent or wrong.
 func (o *object) expr(key string, sc *scope, allowed class) *Expr {
+	if !o.has(key) {
+		return nil
+	}
+	return o.r.number(o.vals[key], o.field(key), sc, allowed)
+}
+
+// condition reads a key as an expression that holds or does not; a number holds if it is not 0. nil where absent or wrong.
+func (o *object) condition(key string, sc *scope, allowed class) *Expr {
 	if !o.has(key) {
 		return nil
 	}
@@ -179,7 +207,7 @@ func (o *object) exprs(key string, n int, sc *scope, allowed class) []*Expr {
 	ok := true
 	out := make([]*Expr, 0, len(list))
 	for i, v := range list {
-		e := o.r.expr(v, fmt.Sprintf("%s[%d]", o.field(key), i), sc, allowed)
+		e := o.r.number(v, fmt.Sprintf("%s[%d]", o.field(key), i), sc, allowed)
 		ok = ok && e != nil
 		out = append(out, e)
 	}
@@ -197,123 +225,4 @@ func plural(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// exprCompiler turns a syntax tree into closures over an environment. Only what a manifest needs is accepted: numbers,
-// known names, arithmetic, comparison, logic, the conditional operator and a few functions.
-type exprCompiler struct {
-	scope   *scope
-	allowed class
-	expr    *Expr
-	errs    []string
-}
-
-func (c *exprCompiler) fail(format string, args ...any) eval {
-	c.errs = append(c.errs, fmt.Sprintf(format, args...))
-	return func(*env) value { return value{} }
-}
-
-func (c *exprCompiler) compile(n ast.Node) eval {
-	switch n := n.(type) {
-	case *ast.IntegerNode:
-		v := intValue(int64(n.Value))
-		return func(*env) value { return v }
-	case *ast.FloatNode:
-		if math.IsInf(n.Value, 0) || math.IsNaN(n.Value) {
-			return c.fail("a number out of range")
-		}
-		v := floatValue(n.Value)
-		return func(*env) value { return v }
-	case *ast.BoolNode:
-		v := boolValue(n.Value)
-		return func(*env) value { return v }
-	case *ast.IdentifierNode:
-		return c.variable(n.Value)
-	case *ast.UnaryNode:
-		return c.unary(n)
-	case *ast.BinaryNode:
-		return c.binary(n)
-	case *ast.ConditionalNode:
-		cond, a, b := c.compile(n.Cond), c.compile(n.Exp1), c.compile(n.Exp2)
-		return func(e *env) value {
-			if cond(e).truth() {
-				return a(e)
-			}
-			return b(e)
-		}
-	case *ast.BuiltinNode:
-		return c.call(n.Name, n.Arguments)
-	case *ast.CallNode:
-		if id, ok := n.Callee.(*ast.IdentifierNode); ok {
-			return c.call(id.Value, n.Arguments)
-		}
-	}
-	return c.fail("only numbers, names, arithmetic, comparisons, && || !, ?: and functions may stand here")
-}
-
-func (c *exprCompiler) variable(name string) eval {
-	slot, ok := c.scope.slots[name]
-	if !ok {
-		return c.fail("unknown variable %s%s", name, suggest(name, c.scope.names(c.allowed)))
-	}
-	if c.scope.classes[slot]&c.allowed == 0 {
-		return c.fail("%s may not stand here; allowed are %s", name, c.allowed)
-	}
-	if slot >= slotBX && slot <= slotKV {
-		c.expr.uses[slot-slotBX] = true
-	}
-	return func(e *env) value { return e.vars[slot] }
-}
-
-func (c *exprCompiler) unary(n *ast.UnaryNode) eval {
-	x := c.compile(n.Node)
-	switch n.Operator {
-	case "-":
-		return func(e *env) value { return e.arith("-", intValue(0), x(e)) }
-	case "+":
-		return x
-	case "!", "not":
-		return func(e *env) value { return boolValue(!x(e).truth()) }
-	}
-	return c.fail("operator %s is not known here", n.Operator)
-}
-
-func (c *exprCompiler) binary(n *ast.BinaryNode) eval {
-	a, b := c.compile(n.Left), c.compile(n.Right)
-	op := n.Operator
-	switch op {
-	case "+", "-", "*", "/", "%", "**":
-		return func(e *env) value { x := a(e); return e.arith(op, x, b(e)) }
-	case "==", "!=", "<", "<=", ">", ">=":
-		return func(e *env) value { x := a(e); return boolValue(compare(op, x, b(e))) }
-	case "&&", "and":
-		return func(e *env) value { return boolValue(a(e).truth() && b(e).truth()) }
-	case "||", "or":
-		return func(e *env) value { return boolValue(a(e).truth() || b(e).truth()) }
-	case "^":
-		return c.fail("operator ^ is not known here; a power is written **")
-	}
-	return c.fail("operator %s is not known here", op)
-}
-
-func (c *exprCompiler) call(name string, args []ast.Node) eval {
-	f, ok := functions[name]
-	if !ok {
-		return c.fail("unknown function %s%s", name, suggest(name, sortedKeys(functions)))
-	}
-	if f.args >= 0 && len(args) != f.args || f.args < 0 && len(args) < 1 {
-		return c.fail("%s takes %s, not %d", name, plural(f.args, "argument"), len(args))
-	}
-	evals := make([]eval, len(args))
-	for i, a := range args {
-		evals[i] = c.compile(a)
-	}
-	return func(e *env) value {
-		var buf [4]value
-		vals := buf[:0]
-		for _, x := range evals {
-			vals = append(vals, x(e))
-		}
-		return f.do(e, vals)
-	}
 }

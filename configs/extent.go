@@ -107,6 +107,9 @@ func (r *resolver) workOf() error {
 	if out.Tiles, err = r.extent(w.Tiles, 1, 0, math.MaxInt32, 0); err != nil {
 		return err
 	}
+	if most := largest(out.Tiles); most == 0 && (!r.corners || w.Tiles.uses == [4]bool{}) {
+		return w.Tiles.fail("%q is 0 in every block (shape %s): no kv tile would be computed; expected at least 1", clip(w.Tiles.Text), r.shape)
+	}
 	out.MaxTiles = max(1, largest(out.Tiles))
 	if out.MaxTiles > maxKVTiles {
 		return w.Tiles.fail("%q is %d (shape %s); at most %d kv tiles are possible", clip(w.Tiles.Text), out.MaxTiles, r.shape, maxKVTiles)
@@ -122,6 +125,26 @@ func (r *resolver) workOf() error {
 	} {
 		if *f.to, err = r.extent(f.x, out.MaxTiles, 0, int64(f.hi), 0); err != nil {
 			return err
+		}
+	}
+	return r.keys(w, out)
+}
+
+// keys refuses kv tiles that begin where the one before them does: their keys would count twice.
+func (r *resolver) keys(w *Work, out *probes.Work) error {
+	if r.corners && w.Key.uses != [4]bool{} { // the values between the corners are not there
+		return nil
+	}
+	n := out.Key.Dims
+	for i := range n[0] * n[1] * n[2] {
+		block := probes.Dim3{i % n[0], i / n[0] % n[1], i / n[0] / n[1]}
+		for kv := range out.MaxTiles - 1 {
+			if !r.corners && kv+1 >= out.Tiles.At(block, 0) {
+				break
+			}
+			if k := out.Key.At(block, kv); k == out.Key.At(block, kv+1) && k < r.shape.S {
+				return w.Key.fail("%q is %d for kv tiles %d and %d of block %s (shape %s): each tile has keys of its own, counted from kv", clip(w.Key.Text), k, kv, kv+1, block, r.shape)
+			}
 		}
 	}
 	return nil

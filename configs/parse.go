@@ -216,7 +216,7 @@ func (p *manifestParser) requires(o *object) {
 			continue
 		}
 		q.need("that", "say")
-		if e := q.expr("that", p.m.scope, inShape); e != nil {
+		if e := q.condition("that", p.m.scope, inShape); e != nil {
 			p.m.Requires = append(p.m.Requires, Requirement{e, q.str("say")})
 		}
 	}
@@ -377,7 +377,7 @@ func (p *manifestParser) speedup(n *yaml.Node, field string) {
 	if x == nil {
 		return
 	}
-	out := Speedup{When: x.expr("when", p.m.scope, inShape), Min: x.atLeastZero("min_speedup", p.m.Thresholds.MinSpeedup)}
+	out := Speedup{When: x.condition("when", p.m.scope, inShape), Min: x.atLeastZero("min_speedup", p.m.Thresholds.MinSpeedup)}
 	if !x.has("when") {
 		p.m.Thresholds.MinSpeedup = out.Min
 	}

@@ -110,7 +110,7 @@ func (p *manifestParser) shared(o *object) {
 		s.need("name", "type", "dims")
 		sh := Shared{
 			Name: s.ident("name"), DType: s.dtype("type"), Dims: s.exprs("dims", -1, p.m.scope, inShape),
-			When: s.expr("when", p.m.scope, inShape), Within: s.ident("within"),
+			When: s.condition("when", p.m.scope, inShape), Within: s.ident("within"),
 			Offset: s.expr("offset", p.m.scope, inShape), at: s.here(),
 		}
 		if s.has("offset") && !s.has("within") {

@@ -21,7 +21,7 @@ func (p *manifestParser) stages(o *object) {
 		}
 		s.need("name", "dtype", "dims", "valid", "per", "capture")
 		st := Stage{
-			When: s.expr("when", p.m.scope, inShape), DType: s.dtype("dtype"), PerTile: s.oneOf("per", "block", "tile") == "tile",
+			When: s.condition("when", p.m.scope, inShape), DType: s.dtype("dtype"), PerTile: s.oneOf("per", "block", "tile") == "tile",
 			Array: s.ident("array"), Transposed: s.truth("transposed"), at: s.here(), captureField: s.field("capture"),
 		}
 		known := p.stageName(s, &st)
@@ -140,7 +140,7 @@ func (p *manifestParser) computeOne(n *yaml.Node, field string, st *Stage) {
 	}
 	c.need("unit", "acc")
 	unit := c.oneOf("unit", "none", "fma", "mul-add", "tensor", "shuffle")
-	out := Compute{When: c.expr("when", p.m.scope, inShape)}
+	out := Compute{When: c.condition("when", p.m.scope, inShape)}
 	out.Unit, out.Acc = units[unit], c.dtype("acc")
 	out.Exp = c.oneOf("exp", exponentials...)
 	out.Split = c.integer("split", 1, 1024, 1)
@@ -311,7 +311,7 @@ func (p *manifestParser) faults(o *object) {
 		}
 		fault := Fault{
 			Name: f.name("name", dashed, "a name (letters, digits, _ - . +)"), Define: f.ident("define"), Base: f.str("base"),
-			Shape: f.str("shape"), Needs: f.expr("needs", p.m.scope, inShape), Help: f.str("help"), Host: f.truth("host"), at: f.here(),
+			Shape: f.str("shape"), Needs: f.condition("needs", p.m.scope, inShape), Help: f.str("help"), Host: f.truth("host"), at: f.here(),
 		}
 		p.faultKind(f, &fault)
 		if fault.Name != "" && p.m.Fault(fault.Name) != nil {

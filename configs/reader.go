@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -14,6 +15,9 @@ import (
 )
 
 const maxFile = 1 << 20 // bytes of YAML we are willing to read
+
+// leadingZero finds a number such as 010.
+var leadingZero = regexp.MustCompile(`(^|[^0-9A-Za-z_.])0[0-9_]`)
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 var dashed = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
@@ -53,7 +57,40 @@ func (r *reader) document(text []byte) *yaml.Node {
 		r.fail(nil, "", "the file is empty")
 		return nil
 	}
+	left := maxYAML
+	if !r.bounded(doc.Content[0], maxDepth, &left) {
+		return nil
+	}
 	return doc.Content[0]
+}
+
+// Limits of a document beyond its size: what is read is a few levels deep, and aliases repeat what they name.
+const (
+	maxDepth = 32     // levels
+	maxYAML  = 200000 // nodes, those behind an alias counted wherever it stands
+)
+
+// bounded reports whether a document may be walked, and reports where it goes too deep or becomes too large.
+func (r *reader) bounded(n *yaml.Node, depth int, left *int) bool {
+	at := n
+	if n.Kind == yaml.AliasNode && n.Alias != nil {
+		n = n.Alias
+	}
+	*left--
+	switch {
+	case depth == 0:
+		r.fail(at, "", "more than %d levels of lists, mappings and aliases", maxDepth)
+		return false
+	case *left < 0:
+		r.fail(at, "", "more than %d values, those of aliases counted wherever one stands", maxYAML)
+		return false
+	}
+	for _, c := range n.Content {
+		if !r.bounded(c, depth-1, left) {
+			return false
+		}
+	}
+	return true
 }
 
 func (r *reader) syntax(err error) {
@@ -269,7 +306,14 @@ func (o *object) integer(key string, lo, hi, def int) int {
 func (r *reader) integer(at *yaml.Node, field string, lo, hi, def int) int {
 	n := deref(at)
 	v, err := strconv.ParseInt(n.Value, 0, 64)
-	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || err != nil {
+	switch {
+	case n.Kind == yaml.ScalarNode && n.Tag == "!!int" && leadingZero.MatchString(n.Value):
+		r.fail(at, field, "%s begins with 0, which is octal to some and decimal to others; write 0o17 or 17", clip(n.Value))
+		return def
+	case errors.Is(err, strconv.ErrRange):
+		r.fail(at, field, "%s is out of range (%d to %d)", clip(n.Value), lo, hi)
+		return def
+	case n.Kind != yaml.ScalarNode || n.Tag != "!!int" || err != nil:
 		r.fail(at, field, "expected a whole number, found %s", kindOf(n))
 		return def
 	}

@@ -38,12 +38,12 @@ func (e *ShapeError) Error() string {
 // Resolve evaluates the manifest for a shape. Errors are *ShapeError for a shape that is refused, *Error for an expression
 // that does not give what its field needs.
 func (s *Selection) Resolve(shape probes.Shape) (*probes.Plan, error) {
-	return s.resolve(context.Background(), shape, false)
+	return s.resolve(context.Background(), shape, false, new(int64))
 }
 
 // ResolveContext is Resolve with a context, which large grids take long enough for: where that ends first, the error is its own.
 func (s *Selection) ResolveContext(ctx context.Context, shape probes.Shape) (*probes.Plan, error) {
-	return s.resolve(ctx, shape, false)
+	return s.resolve(ctx, shape, false, new(int64))
 }
 
 // resolver is one evaluation.
@@ -55,12 +55,14 @@ type resolver struct {
 	shape   probes.Shape
 	corners bool // evaluate extents at the ends of each axis only
 	values  int  // of extents so far
+	steps   *int64
 	plan    *probes.Plan
 	work    *Work
 }
 
-func (s *Selection) resolve(ctx context.Context, shape probes.Shape, corners bool) (*probes.Plan, error) {
-	r := &resolver{ctx: ctx, m: s.Manifest, sel: s, shape: shape, corners: corners, plan: &probes.Plan{
+// resolve is ResolveContext that counts what it evaluates in steps.
+func (s *Selection) resolve(ctx context.Context, shape probes.Shape, corners bool, steps *int64) (*probes.Plan, error) {
+	r := &resolver{ctx: ctx, m: s.Manifest, sel: s, shape: shape, corners: corners, steps: steps, plan: &probes.Plan{
 		Kernel: s.Manifest.Name, Entry: s.Manifest.Entry, Shape: shape, Gate: s.Gate, Limits: s.Manifest.Thresholds,
 	}}
 	for _, step := range []func() error{r.variables, r.conditions, r.limits, r.args, r.geometry, r.shared, r.faults, r.workOf, r.stages, r.uses} {
@@ -77,6 +79,7 @@ func (r *resolver) variables() error {
 		return &ShapeError{Kernel: r.m.Name, Shape: r.shape, Say: "every dimension must be at least 1"}
 	}
 	r.env = r.m.flagEnv(r.sel.Flags)
+	r.env.steps = r.steps
 	v := r.env.vars
 	for i, x := range [4]int{r.shape.B, r.shape.H, r.shape.S, r.shape.D} {
 		v[slotB+i] = intValue(int64(x))
@@ -240,6 +243,9 @@ func (r *resolver) args() error {
 		if err != nil {
 			return err
 		}
+		if math.IsInf(float64(float32(v.real())), 0) {
+			return r.m.Scale.fail("%q is %v, which f32 cannot hold", clip(r.m.Scale.Text), v)
+		}
 		r.plan.Scale = float64(float32(v.real()))
 	}
 	return nil
@@ -274,6 +280,9 @@ func (r *resolver) scalar(a Arg, out *probes.Arg) error {
 	}
 	switch a.DType {
 	case probes.F32:
+		if math.IsInf(float64(float32(v.real())), 0) {
+			return a.Value.fail("%q is %v, which f32 cannot hold", clip(a.Value.Text), v)
+		}
 		out.Bits = uint64(math.Float32bits(float32(v.real())))
 	case probes.F64:
 		out.Bits = math.Float64bits(v.real())
