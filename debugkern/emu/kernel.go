@@ -9,7 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tilescope/debugkern/budget"
 	"tilescope/debugkern/join"
+	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -40,24 +42,53 @@ func (k *Kernel) stepped() *program {
 // Resources are not known: the code was never through ptxas.
 func (k *Kernel) Resources() *target.Resources { return nil }
 
-// sharedLimit is the most shared memory that a launch may ask for (an H200 has 227 KiB a block).
-const sharedLimit = 227 << 10
+// Limits of a launch: those of an H200 (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability", 9.0).
+const (
+	sharedLimit = 227 << 10 // bytes of shared memory a block
+	threadLimit = 1024      // threads a block
+)
+
+var (
+	gridLimit  = probes.Dim3{1<<31 - 1, 65535, 65535}
+	blockLimit = probes.Dim3{1024, 1024, 64}
+)
+
+// largestShared is the static shared variable to blame where there is too much; nil where there is none.
+func (k *Kernel) largestShared() *ptx.Var {
+	var most *ptx.Var
+	for _, s := range k.p.shared {
+		if !s.Dynamic && (most == nil || s.Size > most.Size) {
+			most = s.Var
+		}
+	}
+	return most
+}
 
 // check refuses a launch that no device would take.
 func (k *Kernel) check(l *target.Launch) error {
+	at := k.p.entry.Pos
 	fail := func(format string, args ...any) error {
-		return fmt.Errorf("launch %s: "+format, append([]any{k.p.entry.Name}, args...)...)
+		return &ptx.Error{Pos: at, Msg: fmt.Sprintf("launch %s: "+format, append([]any{k.p.entry.Name}, args...)...)}
 	}
-	for i := range 3 {
+	for i, axis := range "xyz" {
 		if l.Grid[i] < 1 || l.Block[i] < 1 {
 			return fail("grid %s, block %s: every extent must be positive", l.Grid, l.Block)
 		}
+		if l.Grid[i] > gridLimit[i] {
+			return fail("a grid of %d blocks in %c, at most %d", l.Grid[i], axis, gridLimit[i])
+		}
+		if l.Block[i] > blockLimit[i] {
+			return fail("a block of %d threads in %c, at most %d", l.Block[i], axis, blockLimit[i])
+		}
 	}
-	if n := l.Block.Count(); n > 1024 {
-		return fail("%d threads a block, at most 1024", n)
+	if n := l.Block.Count(); n > threadLimit {
+		return fail("%d threads a block, at most %d", n, threadLimit)
 	}
-	if n := max(k.p.nstatic, k.p.dynBase) + l.DynShared; l.DynShared < 0 || n > sharedLimit {
-		return fail("%d bytes of shared memory a block, at most %d", n, sharedLimit)
+	if n := budget.Add(int64(max(k.p.nstatic, k.p.dynBase)), int64(l.DynShared)); n > sharedLimit {
+		if v := k.largestShared(); v != nil {
+			at = v.Pos
+		}
+		return fail("%s of shared memory a block, at most %s", budget.Text(n), budget.Text(sharedLimit))
 	}
 	for _, id := range l.Only {
 		for i := range 3 {
@@ -118,6 +149,15 @@ func (k *Kernel) Launch(ctx context.Context, l *target.Launch) (*target.Result, 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	sum := k.Needs(l)
+	if err := sum.Within(l.Memory.Limit()); err != nil {
+		return nil, err
+	}
+	release, err := l.Memory.Reserve("the launch of "+k.p.entry.Name, sum.Total())
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	if l.Observe != nil && l.Discard == nil && !k.orders(l) { // an observer that cannot forget must not see a run that does not count
 		plain := *l
 		plain.Observe = nil
@@ -125,7 +165,7 @@ func (k *Kernel) Launch(ctx context.Context, l *target.Launch) (*target.Result, 
 			return nil, err
 		}
 	}
-	res, err := (*target.Result)(nil), error(nil)
+	var res *target.Result
 	if !k.orders(l) {
 		if res, err = k.apart(ctx, l); err != nil {
 			return nil, err

@@ -1,9 +1,11 @@
 package emu
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 
+	"tilescope/debugkern/budget"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -23,6 +25,8 @@ type blockOrder struct {
 	last    *resident
 	advised bool
 	found   findings
+	full    error    // there was no memory for another block
+	release []func() // what the blocks have reserved
 	history *history // of one block, where it is recorded
 }
 
@@ -71,7 +75,7 @@ func (o *blockOrder) run() {
 	for o.wanted > 0 && !o.r.stop.Load() {
 		b := o.choose()
 		if b == nil {
-			if !o.r.stop.Load() && len(o.live) > 0 {
+			if o.full == nil && !o.r.stop.Load() && len(o.live) > 0 {
 				o.stuck()
 			}
 			break
@@ -80,6 +84,9 @@ func (o *blockOrder) run() {
 	}
 	for _, b := range o.live {
 		b.end()
+	}
+	for _, release := range o.release {
+		release()
 	}
 }
 
@@ -155,6 +162,9 @@ func (o *blockOrder) begin() *resident {
 	if n := len(o.spare); n > 0 {
 		b, o.spare = o.spare[n-1], o.spare[:n-1]
 	} else {
+		if !o.reserve() {
+			return nil
+		}
 		b = newBlock(r.k.p, r.l, r.mem)
 		b.stop, b.ordered, b.wait = &r.stop, true, &waiting{}
 	}
@@ -165,6 +175,22 @@ func (o *blockOrder) begin() *resident {
 	o.next++
 	o.live = append(o.live, t)
 	return t
+}
+
+// reserve asks for the memory of another block; where there is none, the launch ends with a fault at that block.
+func (o *blockOrder) reserve() bool {
+	r := o.r
+	var sum budget.Sum
+	perBlock(&sum, r.k.p, r.l, 1)
+	release, err := r.l.Memory.Reserve(fmt.Sprintf("another block that waits for others (%d are resident)", len(o.live)), sum.Total())
+	if err != nil {
+		i := o.seq[o.next]
+		o.full, o.limit = err, min(o.limit, i)
+		r.done[i].err = &target.Fault{Kind: "memory", Msg: err.Error(), Block: r.ids[i]}
+		return false
+	}
+	o.release = append(o.release, release)
+	return true
 }
 
 // execute gives a block its turn.

@@ -128,12 +128,14 @@ func (p *parser) varName(v *Var) {
 		}
 		p.expect(']', "after the dimension")
 		v.Dims = append(v.Dims, d)
-		if len(v.Dims) > 1 || known {
-			size *= d
-		}
-		if p.bad || size > maxVarBytes {
-			p.errorAt(t, "variable "+v.Name+" is too large")
+		if p.bad {
 			return
+		}
+		if n, ok := times(size, d); len(v.Dims) > 1 || known {
+			if size = n; !ok {
+				p.errorAt(t, "variable "+v.Name+" is too large: more than 1 TiB")
+				return
+			}
 		}
 	}
 	v.Size = size
@@ -147,6 +149,14 @@ func (p *parser) varName(v *Var) {
 		return
 	}
 	p.declareVar(v)
+}
+
+// times is the product of a size and a dimension, both from 0 on; false where it is more than a variable may have.
+func times(size, d int) (int, bool) {
+	if d > 0 && size > maxVarBytes/d {
+		return 0, false
+	}
+	return size * d, true
 }
 
 func (p *parser) declareVar(v *Var) {
@@ -169,7 +179,11 @@ func (p *parser) initializer(v *Var, elem int) {
 		v.Dims[0] = p.countInit()
 		v.Size = elem
 		for _, d := range v.Dims {
-			v.Size *= d
+			var ok bool
+			if v.Size, ok = times(v.Size, d); !ok {
+				p.errorAt(at, "initialised variable "+v.Name+" is larger than 64 MiB")
+				return
+			}
 		}
 	}
 	if v.Size > maxInitBytes {

@@ -82,7 +82,7 @@ type Finding struct {
 
 // Fault ends a launch: something execution cannot go on after.
 type Fault struct {
-	Kind   string // "budget", "unmodelled", "illegal-instruction", "illegal-address", "misaligned", "assert", "trap", "timeout", "died", "passes"
+	Kind   string // "budget", "unmodelled", "illegal-instruction", "illegal-address", "misaligned", "assert", "trap", "timeout", "died", "passes", "memory"
 	Msg    string
 	Pos    string // file:line:col in the PTX; "" where the backend cannot say where (a GPU)
 	Source *Source

@@ -12,6 +12,7 @@ import (
 	"context"
 	"time"
 
+	"tilescope/debugkern/budget"
 	"tilescope/debugkern/ptx"
 	"tilescope/probes"
 )
@@ -67,6 +68,7 @@ type Launch struct {
 	Cooperative bool               // a cooperative launch: its blocks may rely on being resident together
 	Ordered     bool               // blocks are known to share memory (Result.Ordered of a launch of the same data): Only then says which results count
 	Parallel    int                // blocks in flight; 0: all cores
+	Memory      *budget.Budget     // asked before memory is allocated; nil: no limit
 	Repeat      int                // launches compared bit for bit where execution is not deterministic; 0: one
 	Label       string             // what the user calls this launch ("stage2 at 1,4,128,64"), to report faults by
 	Tell        func(launches int) // called as repeated launches end, on the goroutine that called Launch; may be nil
