@@ -27,6 +27,7 @@ type Config struct {
 	Repeat   int
 
 	CaptureMax int64  // bytes
+	MemoryMax  int64  // bytes; 0: half of what the machine has
 	Toolchain  string // directory; "" for the usual places
 	CacheDir   string // "" where none is set and the user has no home directory
 	CacheMax   int64  // bytes; 0: nothing is kept

@@ -41,6 +41,7 @@ func keys() []key {
 		text("schedule", "POLICY:SEED, POLICY one of in-order, reverse, random, ahead, priority", schedulePattern.MatchString),
 		whole("repeat", "a whole number from 1 to 100000", 1, 100000),
 		{name: "capture.max", want: "a size such as 2GiB or 500MB", parse: size},
+		{name: "memory.max", want: "a size such as 8GiB or 500MB, or auto (half of what the machine has)", parse: sizeOrAuto},
 		text("toolchain", "a directory", nil),
 		text("cache.dir", "a directory", nil),
 		{name: "cache.max", want: "a size such as 256MiB, or 0 for no cache", parse: sizeOrNone},
@@ -103,6 +104,14 @@ func duration(s, tag string) (any, bool) {
 func size(s, _ string) (any, bool) {
 	n, ok := bytesOf(s)
 	return s, ok && n > 0
+}
+
+// sizeOrAuto is size with auto allowed: what is there decides.
+func sizeOrAuto(s, tag string) (any, bool) {
+	if s == "auto" {
+		return s, true
+	}
+	return size(s, tag)
 }
 
 // sizeOrNone is size with 0 allowed: nothing is kept then.

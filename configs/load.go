@@ -154,6 +154,7 @@ func envLayer(o LoadOptions) (layer, []*Error) {
 	return l, errs
 }
 
+// flagLayer reads options; that of memory.max is --memory-max.
 func flagLayer(flags map[string]string) (layer, []*Error) {
 	l := layer{from: func(string) string { return "option" }, values: map[string]any{}}
 	var errs []*Error
@@ -163,7 +164,7 @@ func flagLayer(flags map[string]string) (layer, []*Error) {
 			l.values[name], err = k.fromText(flags[name])
 		}
 		if err != nil {
-			errs = append(errs, &Error{File: "--" + name, Msg: err.Error()})
+			errs = append(errs, &Error{File: "--" + strings.ReplaceAll(name, ".", "-"), Msg: err.Error()})
 		}
 	}
 	return l, errs

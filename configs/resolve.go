@@ -178,9 +178,9 @@ var (
 
 const (
 	maxThreads   = 1024
-	maxDynShared = 1 << 20 // bytes, above any GPU's
-	maxExtents   = 1 << 23 // values of all Extents of a plan together: 64 MiB, under a second
-	maxTileSide  = 65535   // rows or columns of a stage: what a slot header can say
+	maxDynShared = 227 << 10 // bytes of shared memory a block: the most of any GPU (compute capability 9.0)
+	maxExtents   = 1 << 23   // values of all Extents of a plan together: 64 MiB, under a second
+	maxTileSide  = 65535     // rows or columns of a stage: what a slot header can say
 )
 
 func (r *resolver) geometry() error {

@@ -30,6 +30,9 @@ func typed(v *viper.Viper, o LoadOptions) *Config {
 		Mouse: v.GetBool("mouse"),
 	}
 	c.CaptureMax, _ = bytesOf(v.GetString("capture.max"))
+	if text := v.GetString("memory.max"); text != "auto" {
+		c.MemoryMax, _ = bytesOf(text)
+	}
 	c.CacheMax, _ = bytesOf(v.GetString("cache.max"))
 	for _, f := range v.GetStringSlice("flags") {
 		name, value, _ := strings.Cut(f, "=")

@@ -19,7 +19,7 @@ type cachedInputs struct {
 // inputs resolves the request and makes, or reads, its inputs.
 func (e *execution) inputs() (*attn.Inputs, error) {
 	if e.req.Inputs != "" {
-		file, err := readInputs(e.ctx, e.req.Inputs)
+		file, err := readInputs(e.ctx, e.req.Inputs, e.s.mem)
 		if err != nil {
 			return nil, err
 		}

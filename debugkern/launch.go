@@ -16,7 +16,7 @@ func (r *resolved) launch(in *attn.Inputs, ref *attn.Reference, instrumented boo
 	p := r.plan
 	l := &target.Launch{
 		Grid: p.Grid, Block: p.Block, DynShared: p.DynShared, Shared: p.Shared, Schedule: r.schedule, Budget: r.req.Budget,
-		Resident: r.req.Resident, Cooperative: r.req.Cooperative,
+		Resident: r.req.Resident, Cooperative: r.req.Cooperative, Memory: r.memory,
 	}
 	for _, a := range p.Args {
 		arg, err := argument(a, in)

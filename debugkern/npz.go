@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern/attn"
+	"tilescope/debugkern/budget"
 	"tilescope/debugkern/file"
 	"tilescope/debugkern/npy"
 	"tilescope/probes"
@@ -121,9 +122,6 @@ type npzInputs struct {
 	half   [3][]uint16  // Q K V as halves, beside Qx Kx Vx
 }
 
-// maxInputs is the most bytes that an --inputs file, and what is read of it, may have.
-const maxInputs = 4 << 30
-
 // npzReader is an --inputs file being read.
 type npzReader struct {
 	ctx     context.Context
@@ -133,13 +131,19 @@ type npzReader struct {
 
 // readInputs reads Qx Kx Vx, or Q K V Qs Ks Vs; of both, all that there is (see agrees). Every complaint names the file,
 // the array, and what was expected.
-func readInputs(ctx context.Context, path string) (*npzInputs, error) {
-	f, size, err := file.Open(ctx, path, maxInputs, file.Want{What: "a NumPy archive (.npz)"})
+//
+// memory says how large the file and its arrays may be, each tensor's array and the numbers made of it counted.
+func readInputs(ctx context.Context, path string, memory *budget.Budget) (*npzInputs, error) {
+	limit := memory.Limit()
+	if limit == 0 {
+		limit = budget.Default()
+	}
+	f, size, err := file.Open(ctx, path, limit, file.Want{What: "a NumPy archive (.npz)"})
 	if err != nil {
 		return nil, unread("--inputs", err)
 	}
 	defer f.Close()
-	archive, err := npy.Open(f, size, path, maxInputs)
+	archive, err := npy.Open(f, size, path, limit/2)
 	if err != nil {
 		return nil, usage("--inputs %w", err)
 	}

@@ -109,7 +109,7 @@ func TestInputsChecked(t *testing.T) {
 
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := readInputs(ctx, path); !errors.Is(err, context.Canceled) {
+	if _, err := readInputs(ctx, path, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }

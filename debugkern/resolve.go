@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tilescope/configs"
+	"tilescope/debugkern/budget"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -22,6 +23,7 @@ type resolved struct {
 	layout   *probes.Layout
 	schedule target.Schedule
 	uniform  bool
+	memory   *budget.Budget
 	cells    map[probes.Stage][]int // stages captured as raw fragments: the cell of each element
 }
 
@@ -39,7 +41,7 @@ func (s *Session) resolveContext(ctx context.Context, req Request, shape *probes
 	if len(m.Stages) == 0 {
 		return nil, usage("kernel %s has no stages: there is nothing to run and compare (a fragment map is what tilescope lut shows)", m.Name)
 	}
-	r := &resolved{req: req}
+	r := &resolved{req: req, memory: s.mem}
 	if r.sel, err = m.Select(variant, req.Set, req.Faults, req.Gate); err != nil {
 		return nil, &Error{Code: CodeUsage, Err: err}
 	}
@@ -86,7 +88,10 @@ func (s *Session) resolveContext(ctx context.Context, req Request, shape *probes
 	if req.Resident < 0 {
 		return nil, usage("--resident %d: expected a number of blocks, or 0 for what the chip holds", req.Resident)
 	}
-	return r, r.capture(s.limit)
+	if err := r.capture(s.limit); err != nil {
+		return nil, err
+	}
+	return r, r.affordable()
 }
 
 // capture decides what is captured, and refuses what does not fit.

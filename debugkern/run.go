@@ -257,6 +257,7 @@ func launchError(err error) error {
 
 // explain gives an error its exit code and, where the kernel failed, its document.
 func (e *execution) explain(err error) error {
+	err = overMemory(err)
 	var coded *Error
 	if errors.As(err, &coded) {
 		return err

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tilescope/configs"
+	"tilescope/debugkern/budget"
 	"tilescope/debugkern/cache"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/cuda"
@@ -41,7 +42,8 @@ type Options struct {
 type Session struct {
 	catalogue *configs.Catalogue
 	config    *configs.Config
-	limit     int64        // bytes a capture may take
+	limit     int64 // bytes a capture may take
+	mem       *budget.Budget
 	cache     *cache.Cache // of compiled kernels
 
 	life context.Context // ends with the session
@@ -85,9 +87,18 @@ func Open(_ context.Context, o Options) (*Session, error) {
 	s.life, s.end = context.WithCancel(context.Background())
 	if o.Config != nil {
 		s.limit = o.Config.CaptureMax
+		s.mem = budget.New(memoryLimit(o.Config))
 		s.cache = openCache(o)
 	}
 	return s, nil
+}
+
+// memoryLimit is the bytes that a configuration allows.
+func memoryLimit(c *configs.Config) int64 {
+	if c.MemoryMax > 0 {
+		return c.MemoryMax
+	}
+	return budget.Default()
 }
 
 // openCache is the cache of compiled kernels that the configuration asks for.

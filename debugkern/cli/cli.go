@@ -151,6 +151,7 @@ type app struct {
 	config  *configs.Config
 	sources *configs.Sources
 	json    bool
+	options map[string]string  // options of every command that override a configuration key, by key
 	opened  *debugkern.Session // the command's session, once it has one
 	limited context.Context    // the command's, where it has a time limit
 	release context.CancelFunc // of limited
@@ -200,11 +201,12 @@ func (a *app) root() *cobra.Command {
 			"Without a command it opens the terminal on TARGET: a variant or kernel of the catalogue, or the path of a manifest.",
 		Example:           "  tilescope\n  tilescope run stage2 --fault p-stale-m\n  tilescope diagnose stage3b-reported\n  tilescope kernels",
 		Args:              oneTargetAtMost,
-		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return cmp.Or(a.load(), a.limit(c)) },
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return cmp.Or(a.load(c), a.limit(c)) },
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.open(cmd, &opt, args) },
 		SilenceErrors:     true, SilenceUsage: true,
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the document of this command on standard output, and nothing else")
+	root.PersistentFlags().String(memoryOption, "", "memory that the command may take: a size such as 8GiB, or auto (half of what the machine has)")
 	opt.bind(root)
 	root.AddCommand(a.runCommand(), a.diagnoseCommand(), a.gatesCommand(), a.compareCommand(), a.bisectCommand(), a.initCommand(), a.lutCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand(), a.manCommand())
 	for _, c := range append(root.Commands(), root) {
@@ -241,9 +243,13 @@ func flowing(text string) string {
 	return strings.Join(paragraphs, "\n\n")
 }
 
-func (a *app) load() error {
+func (a *app) load(c *cobra.Command) error {
+	a.options = map[string]string{}
+	if c.Flags().Changed(memoryOption) {
+		a.options["memory.max"] = c.Flags().Lookup(memoryOption).Value.String()
+	}
 	var err error
-	if a.config, a.sources, err = configs.Load(configs.LoadOptions{}); err != nil {
+	if a.config, a.sources, err = configs.Load(configs.LoadOptions{Flags: a.options}); err != nil {
 		return &debugkern.Error{Code: debugkern.CodeUsage, Err: err}
 	}
 	return nil
@@ -258,6 +264,9 @@ func (a *app) session(ctx context.Context) (*debugkern.Session, error) {
 	a.opened = s
 	return s, err
 }
+
+// memoryOption is the option that overrides the configuration key memory.max.
+const memoryOption = "memory-max"
 
 // open is the command without a name: the terminal.
 func (a *app) open(cmd *cobra.Command, opt *runOptions, args []string) error {
