@@ -3,6 +3,8 @@ package probes
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
+	"math/bits"
 )
 
 // The control block is what an instrumented kernel's extra last parameter points to. tilescope.cuh declares the same
@@ -69,7 +71,7 @@ type Layout struct {
 	capture [16]slots
 	inject  [16]slots
 	past    *StagePlan
-	// CaptureBytes and InjectBytes are the sizes of the two buffers.
+	// CaptureBytes and InjectBytes are the sizes of the two buffers; math.MaxUint64 where one does not fit.
 	CaptureBytes, InjectBytes uint64
 }
 
@@ -130,7 +132,11 @@ func place(sp *StagePlan, r Range, tiles int, total *uint64) slots {
 	if sp.PerTile {
 		s.tileLo = uint32(r.TileLo)
 	}
-	*total += uint64(s.stride) * uint64(tiles) * uint64(r.N.Count())
+	over, n := bits.Mul64(uint64(s.stride)*uint64(s.tiles), uint64(r.N.Count()))
+	sum, carry := bits.Add64(*total, n, 0)
+	if *total = sum; over != 0 || carry != 0 {
+		*total = math.MaxUint64
+	}
 	return s
 }
 
