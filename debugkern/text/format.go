@@ -1,0 +1,121 @@
+package text
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// JSON returns a document that encoding/json has made with every hidden character of its strings as \u, so that it shows
+// nothing but what it contains; it decodes to the same strings.
+func JSON(doc []byte) []byte {
+	if plain(doc) {
+		return doc
+	}
+	out := make([]byte, 0, len(doc)+64)
+	for len(doc) > 0 {
+		r, n := utf8.DecodeRune(doc)
+		switch {
+		case !Hidden(r) || r == '\n' || r == '\t' || r == '\r':
+			out = append(out, doc[:n]...)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = appendHex(appendHex(out, `\u`, uint64(high), 4), `\u`, uint64(low), 4)
+		default:
+			out = appendHex(out, `\u`, uint64(r), 4)
+		}
+		doc = doc[n:]
+	}
+	return out
+}
+
+// SARIF returns s as the plain text of a SARIF message: what is hidden spelled out, and no embedded link (SARIF 2.1.0, 3.11.6:
+// [text](target), whose brackets a backslash makes literal).
+func SARIF(s string) string { return strings.ReplaceAll(Terminal(s), "](", `\](`) }
+
+// Markdown returns s as inline text of GitHub's Markdown, in a table's cell too: one line that means nothing but itself.
+func Markdown(s string) string {
+	s = Line(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(s))
+	var b strings.Builder
+	runes := []rune(s)
+	for i, r := range runes {
+		switch {
+		case r == '<':
+			b.WriteString("&lt;")
+		case r == '>':
+			b.WriteString("&gt;")
+		case r == '&':
+			b.WriteString("&amp;")
+		case r == '_' && inWord(runes, i):
+			b.WriteByte('_') // no emphasis within a word
+		case strings.ContainsRune("\\`*_[]|~#$", r), i == 0 && strings.ContainsRune("-+=", r) && len(runes) > 1:
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// inWord reports whether the character at i stands between letters or digits.
+func inWord(s []rune, i int) bool {
+	word := func(i int) bool { return i >= 0 && i < len(s) && (unicode.IsLetter(s[i]) || unicode.IsDigit(s[i])) }
+	return word(i-1) && word(i+1)
+}
+
+// MarkdownCode returns s as a code span, outside tables.
+func MarkdownCode(s string) string {
+	s = Line(strings.ReplaceAll(s, "\n", " "))
+	longest, run := 0, 0
+	for _, r := range s {
+		if run++; r != '`' {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	fence := strings.Repeat("`", longest+1)
+	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
+		s = " " + s + " "
+	}
+	return fence + s + fence
+}
+
+// Shell returns a word of a command line as a shell wants it: as it is where nothing in it means anything to a shell, else
+// quoted. A word with hidden characters takes the $'…' of bash, zsh and ksh: it can be read, and pasted.
+func Shell(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./,=:+@%", r)
+	}
+	runes := []rune(word)
+	switch {
+	case !utf8.ValidString(word) || slices.ContainsFunc(runes, Hidden):
+		return ansiQuoted(word)
+	case word != "" && !slices.ContainsFunc(runes, func(r rune) bool { return !plain(r) }):
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// ansiQuoted writes a word within $'…'. Hidden characters are given by their bytes in octal with all digits: what follows them
+// cannot continue the number, and it means the same in every locale.
+func ansiQuoted(word string) string {
+	out := []byte("$'")
+	for len(word) > 0 {
+		r, n := utf8.DecodeRuneInString(word)
+		switch {
+		case r == '\'' || r == '\\':
+			out = append(out, '\\', byte(r))
+		case Hidden(r) || r == utf8.RuneError && n == 1:
+			for _, c := range []byte(word[:n]) {
+				out = append(out, '\\', '0'+c>>6, '0'+c>>3&7, '0'+c&7)
+			}
+		default:
+			out = append(out, word[:n]...)
+		}
+		word = word[n:]
+	}
+	return string(append(out, '\''))
+}
