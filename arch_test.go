@@ -18,20 +18,20 @@ import (
 // imports says which packages of ours each room may import: arrows point down only. A key ending in /* stands for every
 // package below it.
 var imports = map[string][]string{
-	"debugkern/fp": {},
-	"debugkern/ptx": {},
-	"debugkern/file": {"debugkern/join"},
-	"debugkern/npy": {},
-	"debugkern/join": {},
-	"debugkern/cache": {"debugkern/file"},
-	"probes": {},
-	"kernels": {},
-	"tui/theme": {"debugkern/text"},
-	"tui/keymap": {},
-	"tui/cell": {"debugkern", "probes", "debugkern/fp"},
-	"tui/outcome": {"debugkern"},
+	"debugkern/fp":     {},
+	"debugkern/ptx":    {},
+	"debugkern/file":   {"debugkern/join"},
+	"debugkern/npy":    {},
+	"debugkern/join":   {},
+	"debugkern/cache":  {"debugkern/file"},
+	"probes":           {},
+	"kernels":          {},
+	"tui/theme":        {"debugkern/text"},
+	"tui/keymap":       {},
+	"tui/cell":         {"debugkern", "probes", "debugkern/fp"},
+	"tui/outcome":      {"debugkern"},
 	"debugkern/budget": {},
-	"debugkern/text": {},
+	"debugkern/text":   {},
 
 	"configs":             {"probes", "debugkern/file"},
 	"configs/configstest": {"configs", "probes"}, // for tests
@@ -57,7 +57,8 @@ var imports = map[string][]string{
 		"configs", "probes", "debugkern/cuda", "debugkern/text"},
 	"tui/pane/*": {"debugkern", "debugkern/gates", "debugkern/diagnose", "debugkern/target", "probes",
 		"debugkern/fp", "tui/theme", "tui/keymap", "tui/cell", "tui/outcome"},
-		"tui/theme", "tui/keymap", "tui/cell", "tui/outcome", "probes"},
+	"tui": {"debugkern/join", "tui/pane/*", "debugkern", "debugkern/file", "debugkern/text", "debugkern/gates",
+		"debugkern/diagnose", "debugkern/target", "configs", "tui/theme", "tui/keymap", "tui/cell", "tui/outcome", "probes"},
 
 	"kernels/internal/ptxgen": {"kernels", "probes", "configs", "debugkern/cuda"},
 	"":                        {"debugkern/join", "debugkern/cli", "debugkern/file", "tui"},

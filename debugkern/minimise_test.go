@@ -68,11 +68,3 @@ func TestSplit(t *testing.T) {
 		}
 	}
 }
-
-func TestShellWord(t *testing.T) {
-	for in, want := range map[string]string{"stage2": "stage2", "1,4,128,64": "1,4,128,64", "my file.yaml": "'my file.yaml'", "a'b": `'a'\''b'`, "": "''", "0-3,*,0": "'0-3,*,0'"} {
-		if got := shellWord(in); got != want {
-			t.Errorf("%q: %s, want %s", in, got, want)
-		}
-	}
-}

@@ -10,6 +10,7 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/text"
 	"tilescope/probes"
 )
 
@@ -148,11 +149,11 @@ func (d *Scaffold) manifest(req ScaffoldRequest, source string) string {
 	if name == "" || name[0] >= '0' && name[0] <= '9' {
 		name = "kernel_" + name
 	}
-	w.line("# A manifest of %s, made from the kernel alone. What it could not show has a usual value and is marked with \"# ?\":", filepath.Base(d.File))
+	w.line("# A manifest of %s, made from the kernel alone. What it could not show has a usual value and is marked with \"# ?\":", text.Line(filepath.Base(d.File)))
 	w.line("# hold each of those to your kernel, then remove the mark. Expressions may use the shape (B, H, S, D), constants, flags, and,")
 	w.line("# where a block or a kv tile is meant, bx, by, bz and kv.")
 	for _, n := range d.Notes {
-		w.line("# %s.", n)
+		w.line("# %s.", text.Line(n))
 	}
 	kind := "source"
 	if source == "" {

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"tilescope/debugkern/text"
 )
 
 // spec names a combination by the target that leaves the fewest options; a fault of a variant's own cannot be taken away.
@@ -104,18 +106,7 @@ func (r Request) options() []string {
 // commandLine quotes words as a shell wants them.
 func commandLine(words []string) string {
 	for i, word := range words {
-		words[i] = shellWord(word)
+		words[i] = text.Shell(word)
 	}
 	return strings.Join(words, " ")
-}
-
-// shellWord quotes a word that a shell would not take as it is.
-func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./,=:+@%", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"tilescope/debugkern/join"
+	"tilescope/debugkern/text"
+	"tilescope/tui/theme"
 )
 
 // painter brings a terminal up to date with as few bytes as it can, in place of the library's renderer. That one rewrites
@@ -222,18 +224,20 @@ func (p *painter) parse(text string, w int) []glyph {
 	out := p.row[:0]
 	var style uint16
 	for i := 0; i < len(text) && len(out) < w; {
-		if text[i] == '\x1b' {
-			n := strings.IndexByte(text[i:], 'm') + 1
-			if n == 0 {
-				break
-			}
+		if n := styleLen(text[i:]); n > 0 {
 			style = p.style(text[i : i+n])
 			i += n
 			continue
 		}
 		r, n := rune(text[i]), 1
-		if r >= utf8.RuneSelf {
+		if r < 0x20 || r >= 0x7f {
 			r, n = utf8.DecodeRuneInString(text[i:])
+			c, ok := theme.Cell(r) // nothing but a character of one column comes to the terminal, whoever drew the line
+			if !ok {
+				i += n
+				continue
+			}
+			r = c
 		}
 		i += n
 		g := glyph{r, style}
@@ -247,6 +251,22 @@ func (p *painter) parse(text string, w int) []glyph {
 	}
 	p.row = out
 	return out
+}
+
+// styleLen is the length of the SGR sequence that text begins with, 0 without one.
+func styleLen(text string) int {
+	if len(text) < 3 || text[0] != '\x1b' || text[1] != '[' {
+		return 0
+	}
+	for i := 2; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == 'm':
+			return i + 1
+		case (c < '0' || c > '9') && c != ';' && c != ':':
+			return 0
+		}
+	}
+	return 0
 }
 
 // blanks counts the plain blanks that cells begin with.
@@ -365,7 +385,7 @@ func (p *painter) same(x0, x1, y int) bool {
 // settings tells the terminal what changed besides cells.
 func (p *painter) settings(m modes) {
 	if m.title != p.last.title {
-		p.buf = append(p.buf, ansi.SetWindowTitle(m.title)...)
+		p.buf = append(p.buf, ansi.SetWindowTitle(text.Line(m.title))...)
 	}
 	if m.mouse != p.last.mouse {
 		seq := mouseOff

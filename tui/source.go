@@ -15,6 +15,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"tilescope/debugkern/text"
 	"tilescope/tui/cell"
 	"tilescope/tui/keymap"
 	"tilescope/tui/outcome"
@@ -61,18 +62,18 @@ func (m *Model) sourcePlace() (file string, line int) {
 
 // yank copies what is under the cursor by OSC 52, which the terminal may or may not allow.
 func (m *Model) yank(string) tea.Cmd {
-	text := m.yanked()
-	if text == "" {
+	copied := text.Terminal(m.yanked()) // it is pasted into terminals
+	if copied == "" {
 		m.say("nothing to copy here")
 		return nil
 	}
-	m.say(fmt.Sprintf("copied by OSC 52 (%d bytes), if the terminal allows it: %s", len(text), firstLine(text)))
+	m.say(fmt.Sprintf("copied by OSC 52 (%d bytes), if the terminal allows it: %s", len(copied), firstLine(copied)))
 	paint := m.paint
 	return func() tea.Msg {
 		if paint != nil {
-			paint.clipboard(text)
+			paint.clipboard(copied)
 		}
-		return copiedMsg{text}
+		return copiedMsg{copied}
 	}
 }
 
@@ -98,7 +99,7 @@ func (m *Model) yanked() string {
 	case m.view == keymap.Frag:
 		return m.pane.frag.CellText()
 	case m.view == keymap.Gates:
-		return "tilescope gates " + m.pane.gates.Selected().Target
+		return "tilescope gates " + text.Shell(m.pane.gates.Selected().Target)
 	case m.view == keymap.GPU:
 		return m.pane.gpu.Text()
 	case m.view == keymap.Races:
@@ -122,12 +123,12 @@ func (m *Model) yanked() string {
 
 // commandLine is the request as it is typed at a shell.
 func commandLine(m *Model) string {
-	out := "tilescope run " + m.req.Target + " --shape " + shapeName(m.req) + " --seed " + strconv.FormatUint(m.req.Seed, 10)
+	out := "tilescope run " + text.Shell(m.req.Target) + " --shape " + text.Shell(shapeName(m.req)) + " --seed " + strconv.FormatUint(m.req.Seed, 10)
 	for _, k := range slices.Sorted(maps.Keys(m.req.Set)) {
-		out += " --set " + k + "=" + m.req.Set[k]
+		out += " --set " + text.Shell(k+"="+m.req.Set[k])
 	}
 	for _, f := range m.req.Faults {
-		out += " --fault " + f
+		out += " --fault " + text.Shell(f)
 	}
 	if g := m.req.Gate.String(); g != "none" {
 		out += " --gate " + g
@@ -160,11 +161,11 @@ func (m *Model) edit(string) tea.Cmd {
 			file, line = f, l
 		}
 	}
-	text := m.sourceOf(file)
+	lines := m.sourceOf(file)
 	if m.failing() {
-		text = m.failedText(file)
+		lines = m.failedText(file)
 	}
-	if file == "" || text == nil {
+	if file == "" || lines == nil {
 		m.say("no source to open yet")
 		return nil
 	}
@@ -176,7 +177,7 @@ func (m *Model) edit(string) tea.Cmd {
 		m.complain("no editor: set $EDITOR")
 		return nil
 	}
-	job := &editJob{paint: m.paint, out: m.opt.Output, editor: editor, name: file, line: max(1, line), text: text}
+	job := &editJob{paint: m.paint, out: m.opt.Output, editor: editor, name: file, line: max(1, line), text: lines}
 	if man, _ := m.manifest(); man != nil && man.Dir != "" && filepath.Base(man.SourcePath()) == filepath.Base(file) {
 		job.path = man.SourcePath()
 	}

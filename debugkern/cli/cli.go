@@ -89,10 +89,12 @@ func Main(ctx context.Context, p Program) (code int) {
 	if len(p.Args) == 2 && p.Args[0] == launchCommand {
 		return cuda.LaunchMain(ctx, p.Args[1], p.Stdout, p.Stderr)
 	}
-	out := &stdout{w: p.Stdout}
-	p.Stdout = out
+	out, errs := newStdout(p.Stdout), newStderr(p.Stderr)
+	p.Stdout, p.Stderr = out, errs
+	defer errs.Flush()
 	a := &app{Program: p}
 	err := a.execute(ctx)
+	out.flush()
 	if a.release != nil {
 		defer a.release()
 	}
@@ -186,7 +188,7 @@ func (a *app) execute(ctx context.Context) error {
 	root := a.root()
 	root.SetArgs(a.Args)
 	root.SetIn(a.Stdin)
-	root.SetOut(a.Stdout)
+	root.SetOut(a.Stdout.(*stdout).style) // help and completions, which are our own text
 	root.SetErr(a.Stderr)
 	return fang.Execute(ctx, root, fang.WithoutVersion(), fang.WithoutManpage(), fang.WithErrorHandler(func(io.Writer, fang.Styles, error) {}))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/text"
 	"tilescope/probes"
 )
 
@@ -31,7 +32,7 @@ func (o *pairOptions) bind(c *cobra.Command) {
 // requests makes both requests; a gate set for one of them is both's.
 func (o *pairOptions) requests(c *cobra.Command, a *app, args []string) (first, second debugkern.Request, err error) {
 	if o.dump != "" {
-		return first, second, usageError("--dump writes the tiles of one run: tilescope run %s --dump FILE", args[0])
+		return first, second, usageError("--dump writes the tiles of one run: tilescope run %s --dump FILE", text.Shell(args[0]))
 	}
 	left, right := o.runOptions, o.runOptions
 	left.set, left.faults = o.setA, o.faultsA

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/text"
 )
 
 // printDiagnostics prints every complaint about a kernel that does not build or load, each with its source line and a caret
@@ -41,7 +42,7 @@ func printDiagnostics(w io.Writer, e *debugkern.Error) {
 		}
 		fmt.Fprintf(w, "    %s\n", d.Text)
 		if d.Col > 0 && d.Col <= len(d.Text)+1 {
-			fmt.Fprintf(w, "    %s^\n", below(d.Text[:d.Col-1]))
+			fmt.Fprintf(w, "    %s^\n", below(text.Terminal(d.Text[:d.Col-1])))
 		}
 	}
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -209,8 +208,8 @@ type gatesMeter struct {
 }
 
 func newGatesMeter(w io.Writer, quiet bool) *gatesMeter {
-	f, ok := w.(*os.File)
-	return &gatesMeter{line: newMeter(w, quiet), w: w, log: ok && !term.IsTerminal(f.Fd())}
+	f := errorFile(w)
+	return &gatesMeter{line: newMeter(w, quiet), w: w, log: f != nil && !term.IsTerminal(f.Fd())}
 }
 
 func (m *gatesMeter) report(p gates.Progress) {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/text"
 )
 
 func (a *app) initCommand() *cobra.Command {
@@ -75,7 +76,7 @@ func (a *app) init(cmd *cobra.Command, req debugkern.ScaffoldRequest) error {
 		for _, n := range doc.Notes {
 			fmt.Fprintf(w, "note: %s\n", n)
 		}
-		fmt.Fprintf(w, "hold them to your kernel, then: tilescope run %s\n", runnable(doc.Out))
+		fmt.Fprintf(w, "hold them to your kernel, then: tilescope run %s\n", text.Shell(runnable(doc.Out)))
 	})
 }
 

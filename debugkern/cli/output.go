@@ -3,10 +3,12 @@ package cli
 import (
 	"errors"
 	"io"
+	"os"
 	"path/filepath"
 	"syscall"
 
 	"tilescope/debugkern/file"
+	"tilescope/debugkern/text"
 )
 
 // outputFile is a file that an option names. It is replaced as a whole, so that a failed run leaves nothing half-written. A
@@ -70,13 +72,33 @@ func (d *outputFile) abandon() {
 }
 
 // stdout is standard output. It remembers the first write that failed, since text is printed in many small writes whose
-// callers do not look: a document that was not written whole is never exit 0.
+// callers do not look: a document that was not written whole is never exit 0. Whatever is written is shown as package text
+// shows foreign text; only the help that the library styles keeps its styles.
 type stdout struct {
-	w   io.Writer
-	err error
+	w            io.Writer
+	err          error
+	shown, style *text.Writer
 }
 
-func (s *stdout) Write(b []byte) (int, error) {
+func newStdout(w io.Writer) *stdout {
+	s := &stdout{w: w}
+	s.shown, s.style = text.NewWriter((*checked)(s)), text.NewStyledWriter((*checked)(s))
+	return s
+}
+
+func (s *stdout) Write(b []byte) (int, error) { return s.shown.Write(b) }
+
+// flush writes an unfinished character that the output ends with.
+func (s *stdout) flush() {
+	for _, w := range []*text.Writer{s.shown, s.style} {
+		_ = w.Flush() // checked remembers it
+	}
+}
+
+// checked is the writing to what lies below stdout.
+type checked stdout
+
+func (s *checked) Write(b []byte) (int, error) {
 	if s.err != nil {
 		return 0, s.err
 	}
@@ -92,3 +114,21 @@ func (s *stdout) closed() bool {
 
 // Unwrap returns what is written to: the terminal needs the file itself.
 func (s *stdout) Unwrap() io.Writer { return s.w }
+
+// stderr is standard error, with foreign text as package text shows it.
+type stderr struct {
+	*text.Writer
+	w io.Writer
+}
+
+func newStderr(w io.Writer) *stderr { return &stderr{text.NewWriter(w), w} }
+
+// errorFile returns what a writer to standard error writes to, where that is a file, or nil. Whoever writes there itself, such as a
+// meter with its sequences, makes foreign text safe.
+func errorFile(w io.Writer) *os.File {
+	if s, ok := w.(*stderr); ok {
+		w = s.w
+	}
+	f, _ := w.(*os.File)
+	return f
+}

@@ -14,6 +14,7 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern"
+	"tilescope/debugkern/text"
 	"tilescope/probes"
 )
 
@@ -261,16 +262,16 @@ func exitFor(code int) error {
 	return exit(code)
 }
 
-// print writes doc as JSON under --json, else calls text.
-func (a *app) print(doc any, text func(io.Writer)) error {
+// print writes doc as JSON under --json, else calls words.
+func (a *app) print(doc any, words func(io.Writer)) error {
 	if !a.json {
-		text(a.Stdout)
+		words(a.Stdout)
 		return nil
 	}
 	b, err := json.MarshalIndent(doc, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode the document: %w", err)
 	}
-	_, err = a.Stdout.Write(append(b, '\n'))
+	_, err = a.Stdout.Write(append(text.JSON(b), '\n'))
 	return err
 }

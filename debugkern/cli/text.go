@@ -3,13 +3,13 @@ package cli
 import (
 	"fmt"
 	"io"
-	"os"
 	"text/tabwriter"
 	"time"
 
 	"github.com/charmbracelet/x/term"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/text"
 )
 
 // printReport prints a run for people: the verdict first, then why.
@@ -121,7 +121,7 @@ func printFinding(w io.Writer, f debugkern.FindingDoc) {
 
 // meter shows progress on standard error, on one line, where that is a terminal and the run takes longer than a moment.
 type meter struct {
-	w       io.Writer
+	w       io.Writer // the terminal itself
 	start   time.Time
 	last    time.Time
 	visible bool
@@ -129,8 +129,11 @@ type meter struct {
 }
 
 func newMeter(w io.Writer, quiet bool) *meter {
-	f, ok := w.(*os.File)
-	return &meter{w: w, start: time.Now(), on: ok && !quiet && term.IsTerminal(f.Fd())}
+	f := errorFile(w)
+	if f == nil || quiet || !term.IsTerminal(f.Fd()) {
+		return &meter{}
+	}
+	return &meter{w: f, start: time.Now(), on: true}
 }
 
 func (m *meter) report(p debugkern.Progress) {
@@ -143,7 +146,7 @@ func (m *meter) report(p debugkern.Progress) {
 	if p.Total > 0 {
 		line += fmt.Sprintf(" %d/%d", p.Done, p.Total)
 	}
-	fmt.Fprintf(m.w, "\r\x1b[K%s (Ctrl-C cancels)", line)
+	fmt.Fprintf(m.w, "\r\x1b[K%s (Ctrl-C cancels)", text.Line(line))
 }
 
 func (m *meter) clear() {

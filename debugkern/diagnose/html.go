@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/text"
 )
 
 //go:embed page.html
@@ -82,7 +83,11 @@ func (d *Diagnosis) WriteHTML(w io.Writer, version string) error {
 		}
 		p.Rows = append(p.Rows, row)
 	}
-	return t.Execute(w, p)
+	shown := text.NewWriter(w) // the template escapes what HTML means; this spells out what a browser would obey
+	if err := t.Execute(shown, p); err != nil {
+		return err
+	}
+	return shown.Flush()
 }
 
 func (d *Diagnosis) pageCause(i int) pageCause {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/text"
 )
 
 // SARIF 2.1.0 (OASIS), as much of it as code hosts read: one run, a rule for each kind, a result for each cause and finding.
@@ -116,7 +117,7 @@ func (d *Diagnosis) WriteSARIF(w io.Writer, version string) error {
 	if err != nil {
 		return fmt.Errorf("encode SARIF: %w", err)
 	}
-	_, err = w.Write(append(b, '\n'))
+	_, err = w.Write(append(text.JSON(b), '\n'))
 	return err
 }
 
@@ -127,11 +128,11 @@ func (r *sarifRun) index() {
 		levels[res.RuleID] = res.Level
 	}
 	for id, level := range levels {
-		text := kindText[id]
-		if text == "" {
-			text = id
+		short := kindText[id]
+		if short == "" {
+			short = id
 		}
-		r.Tool.Driver.Rules = append(r.Tool.Driver.Rules, sarifRule{id, sarifMessage{text}, sarifLevel{level}})
+		r.Tool.Driver.Rules = append(r.Tool.Driver.Rules, sarifRule{id, sarifMessage{text.SARIF(short)}, sarifLevel{level}})
 	}
 	slices.SortFunc(r.Tool.Driver.Rules, func(a, b sarifRule) int { return strings.Compare(a.ID, b.ID) })
 	for i := range r.Results {
@@ -154,14 +155,14 @@ var kindText = map[string]string{
 }
 
 func (d *Diagnosis) causeResult(c *Cause) sarifResult {
-	text := c.Title
+	message := c.Title
 	for _, line := range append(slices.Clone(c.Proof), c.Alone, c.Advice) {
 		if line != "" {
-			text += "\n" + line
+			message += "\n" + line
 		}
 	}
 	res := sarifResult{
-		RuleID: c.Kind, Level: "error", Message: sarifMessage{text}, Fingerprints: map[string]string{"tilescope/1": c.key()},
+		RuleID: c.Kind, Level: "error", Message: sarifMessage{text.SARIF(message)}, Fingerprints: map[string]string{"tilescope/1": c.key()},
 		Properties: map[string]any{"block": c.Place.Block, "kv_tile": c.Place.KVTile, "command": c.Again, "stages": c.Stages},
 	}
 	if c.Share != nil {
@@ -173,7 +174,7 @@ func (d *Diagnosis) causeResult(c *Cause) sarifResult {
 
 func findingResult(f *debugkern.FindingDoc) sarifResult {
 	res := sarifResult{
-		RuleID: f.Kind, Level: "error", Message: sarifMessage{f.Message},
+		RuleID: f.Kind, Level: "error", Message: sarifMessage{text.SARIF(f.Message)},
 		Fingerprints: map[string]string{"tilescope/1": fmt.Sprintf("%s %s %s %s", f.Kind, f.Variable, placeText(f.Source), placeText(f.Other))},
 		Properties:   map[string]any{"block": f.Block, "kv_tile": f.KVTile, "count": f.Count},
 	}
@@ -202,7 +203,7 @@ func sarifPlace(s *debugkern.SourceDoc) *sarifLocation {
 	}
 	l := &sarifLocation{Physical: sarifPhysical{sarifArtifact{relativeURI(s.File)}, sarifRegion{s.Line}}}
 	if s.Function != "" {
-		l.Logical = []sarifFunction{{s.Function, "function"}}
+		l.Logical = []sarifFunction{{text.Line(s.Function), "function"}}
 	}
 	return l
 }

@@ -6,6 +6,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/file"
+	"tilescope/debugkern/text"
 )
 
 // Names of the artefacts.
@@ -88,7 +89,7 @@ func (d *Doc) write(files *file.System, dir string) error {
 		if err != nil {
 			return err
 		}
-		if err := files.Write(filepath.Join(dir, f.name), append(b, '\n'), 0o666); err != nil {
+		if err := files.Write(filepath.Join(dir, f.name), append(text.JSON(b), '\n'), 0o666); err != nil {
 			return err
 		}
 	}

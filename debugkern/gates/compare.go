@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/text"
 )
 
 // compare is COMPARE.md: the sweep for people, every figure with where it comes from.
@@ -20,7 +21,7 @@ func (d *Doc) compare() string {
 		if t.Mergeable {
 			merge = "green"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s %d/%d | %s |\n", t.Target, merge, t.PTXAS.Verdict, t.Correctness.Verdict, t.Correctness.Passed,
+		fmt.Fprintf(&b, "| %s | %s | %s | %s %d/%d | %s |\n", md(t.Target), merge, t.PTXAS.Verdict, t.Correctness.Verdict, t.Correctness.Passed,
 			t.Correctness.Total, t.Performance.Verdict)
 	}
 	d.compareResources(&b)
@@ -37,10 +38,10 @@ func (d *Doc) compareProvenance(b *strings.Builder) {
 	} else if p.Tool.Modified {
 		commit += " with changes"
 	}
-	fmt.Fprintf(b, "- tilescope %s, commit %s, %s %s/%s, executable %s\n", p.Tool.Version, commit, p.Tool.Go, p.Tool.OS, p.Tool.Arch, short(p.Tool.Executable))
-	fmt.Fprintf(b, "- executed on %s (%s)", p.Environment.Device, p.Environment.Arch)
+	fmt.Fprintf(b, "- tilescope %s, commit %s, %s %s/%s, executable %s\n", md(p.Tool.Version), md(commit), p.Tool.Go, p.Tool.OS, p.Tool.Arch, short(p.Tool.Executable))
+	fmt.Fprintf(b, "- executed on %s (%s)", md(p.Environment.Device), md(p.Environment.Arch))
 	if p.Environment.Driver != "" {
-		fmt.Fprintf(b, ", driver for CUDA %s", p.Environment.Driver)
+		fmt.Fprintf(b, ", driver for CUDA %s", md(p.Environment.Driver))
 	}
 	if c := p.Environment.Clocks; c != nil {
 		fmt.Fprintf(b, ", SM clock %d of %d MHz", c.SM, c.MaxSM)
@@ -48,8 +49,8 @@ func (d *Doc) compareProvenance(b *strings.Builder) {
 	fmt.Fprintf(b, "\n- seeds %v; %d warm-ups, %d timed launches, second-level cache flushed: %v\n", p.Seeds, p.Warmups, p.Launches, p.FlushL2)
 	for i := range d.Targets {
 		if t := &d.Targets[i]; t.Build != nil {
-			fmt.Fprintf(b, "- %s: %s build by %s, `%s`, PTX %s\n", t.Target, t.Build.Builder, orDash(t.Build.Compiler),
-				strings.Join(append(append([]string{}, t.Build.Options...), t.Build.Defines...), " "), short(t.Build.PTXSHA256))
+			fmt.Fprintf(b, "- %s: %s build by %s, %s, PTX %s\n", md(t.Target), md(t.Build.Builder), md(orDash(t.Build.Compiler)),
+				text.MarkdownCode(strings.Join(append(append([]string{}, t.Build.Options...), t.Build.Defines...), " ")), short(t.Build.PTXSHA256))
 		}
 	}
 }
@@ -63,12 +64,12 @@ func (d *Doc) compareResources(b *strings.Builder) {
 		for _, a := range t.PTXAS.Archs {
 			r := [4]string{"-", "-", "-", "-"}
 			if a.Resources != nil {
-				r = [4]string{fmt.Sprint(a.Resources.Registers), fmt.Sprint(a.Resources.SharedBytes), fmt.Sprint(a.Resources.SpillStoreBytes + a.Resources.SpillLoadBytes), orDash(a.Resources.By)}
+				r = [4]string{fmt.Sprint(a.Resources.Registers), fmt.Sprint(a.Resources.SharedBytes), fmt.Sprint(a.Resources.SpillStoreBytes + a.Resources.SpillLoadBytes), md(orDash(a.Resources.By))}
 			}
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", t.Target, a.Arch, a.Verdict, r[0], r[1], r[2], limits, r[3], line(a.Reason))
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", md(t.Target), md(a.Arch), a.Verdict, r[0], r[1], r[2], limits, r[3], md(a.Reason))
 		}
 		if len(t.PTXAS.Archs) == 0 {
-			fmt.Fprintf(b, "| %s | - | %s | - | - | - | - | - | %s |\n", t.Target, t.PTXAS.Verdict, line(t.PTXAS.Reason))
+			fmt.Fprintf(b, "| %s | - | %s | - | - | - | - | - | %s |\n", md(t.Target), t.PTXAS.Verdict, md(t.PTXAS.Reason))
 		}
 	}
 }
@@ -83,8 +84,8 @@ func (d *Doc) compareOutput(b *strings.Builder) {
 			if c.Output != nil {
 				o = [3]string{fmt.Sprintf("%.4g", float64(c.Output.MaxAbs)), fmt.Sprintf("%.4g", float64(c.Output.MeanAbs)), fmt.Sprintf("%.2f %%", 100*float64(c.Output.BadFraction))}
 			}
-			fmt.Fprintf(b, "| %s | %s | %d | %s | %s | %s | %s | %s | %s | %s |\n", t.Target, c.Label(), c.Seed, c.Verdict, o[0], o[1], o[2],
-				orDash(c.Plain), orDash(short(c.OutputSHA256)), line(c.Reason))
+			fmt.Fprintf(b, "| %s | %s | %d | %s | %s | %s | %s | %s | %s | %s |\n", md(t.Target), md(c.Label()), c.Seed, c.Verdict, o[0], o[1], o[2],
+				md(orDash(c.Plain)), md(orDash(short(c.OutputSHA256))), md(c.Reason))
 		}
 	}
 }
@@ -101,7 +102,7 @@ func (d *Doc) compareSpeed(b *strings.Builder) {
 	for i := range d.Targets {
 		t := &d.Targets[i]
 		if p := &t.Performance; p.Reason != "" {
-			fmt.Fprintf(b, "- %s: %s: %s\n", t.Target, p.Verdict, line(p.Reason))
+			fmt.Fprintf(b, "- %s: %s: %s\n", md(t.Target), p.Verdict, md(p.Reason))
 		}
 	}
 	d.compareCounts(b)
@@ -121,9 +122,9 @@ func (d *Doc) compareTimes(b *strings.Builder) {
 		if p.Test != nil {
 			test = [3]string{fmt.Sprintf("%.3f", p.Speedup), fmt.Sprintf("%.2g", p.Test.P), fmt.Sprintf("%+.2f", p.Test.Effect)}
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", t.Target, p.Shape, p.Times.row(), test[0], test[1], test[2], p.Verdict)
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", md(t.Target), md(p.Shape), p.Times.row(), test[0], test[1], test[2], p.Verdict)
 		if p.Baseline != nil {
-			fmt.Fprintf(b, "| (%s) | %s | %s | 1 | - | - | - |\n", p.Against, p.Shape, p.Baseline.row())
+			fmt.Fprintf(b, "| (%s) | %s | %s | 1 | - | - | - |\n", md(p.Against), md(p.Shape), p.Baseline.row())
 		}
 	}
 	b.WriteString("\n")
@@ -144,7 +145,7 @@ func (d *Doc) compareCounts(b *strings.Builder) {
 			fmt.Fprintf(b, "\nWhat the emulator executes in one launch of the plain build. These are counts, not times.\n\n"+
 				"| target | shape | warp instructions | mma outputs | shared accesses | global accesses | barriers |\n|---|---|---|---|---|---|---|\n")
 		}
-		fmt.Fprintf(b, "| %s | %s | %d | %d | %d | %d | %d |\n", name, p.Shape, c.WarpInstructions, c.MMAOutputs, c.SharedAccesses, c.GlobalAccesses, c.Barriers)
+		fmt.Fprintf(b, "| %s | %s | %d | %d | %d | %d | %d |\n", md(name), md(p.Shape), c.WarpInstructions, c.MMAOutputs, c.SharedAccesses, c.GlobalAccesses, c.Barriers)
 	}
 	for i := range d.Targets {
 		row(d.Targets[i].Target, &d.Targets[i].Performance, d.Targets[i].Performance.Counts)
@@ -175,10 +176,8 @@ func (c *CorrectnessDoc) Worst() (maxAbs, meanAbs float64, ok bool) {
 	return maxAbs, meanAbs, ok
 }
 
-// line keeps text within a table's cell.
-func line(s string) string {
-	return strings.NewReplacer("\n", " ", "|", "\\|").Replace(s)
-}
+// md is text that comes from elsewhere, in a table's cell or a list.
+func md(s string) string { return text.Markdown(s) }
 
 func short(digest string) string { return digest[:min(12, len(digest))] }
 

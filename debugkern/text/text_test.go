@@ -145,6 +145,18 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
+// TestShellWords: what needs no quotes has none.
+func TestShellWords(t *testing.T) {
+	for in, want := range map[string]string{
+		"stage2": "stage2", "1,4,128,64": "1,4,128,64", "my file.yaml": "'my file.yaml'", "a'b": `'a'\''b'`, "": "''", "0-3,*,0": "'0-3,*,0'",
+		"a;rm -rf ~.yaml": "'a;rm -rf ~.yaml'", "a\x1b7": `$'a\0337'`, "a\u202eb": `$'a\342\200\256b'`,
+	} {
+		if got := Shell(in); got != want {
+			t.Errorf("%q: %s, want %s", in, got, want)
+		}
+	}
+}
+
 // TestShell: a shell reads the word back, byte by byte.
 func TestShell(t *testing.T) {
 	bash, err := exec.LookPath("bash")

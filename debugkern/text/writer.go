@@ -2,16 +2,19 @@ package text
 
 import (
 	"io"
+	"sync"
 	"unicode/utf8"
 )
 
 // Writer passes text on as Terminal does. A character may be split over two writes: its first part waits for the second, or
-// for Flush. A Writer is not safe for concurrent use.
+// for Flush. A Writer is safe for concurrent use.
 type Writer struct {
 	w      io.Writer
 	styles bool
-	rest   []byte // what the last write ended with: an unfinished character
-	buf    []byte
+
+	mu   sync.Mutex
+	rest []byte // what the last write ended with: an unfinished character
+	buf  []byte
 }
 
 // NewWriter returns a Writer onto w.
@@ -23,6 +26,8 @@ func NewStyledWriter(w io.Writer) *Writer { return &Writer{w: w, styles: true} }
 
 // Write implements io.Writer. It returns len(p) or, where the underlying write fails, 0 and that error.
 func (t *Writer) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if len(t.rest) == 0 && plain(p) {
 		return t.w.Write(p)
 	}
@@ -44,6 +49,8 @@ func (t *Writer) Write(p []byte) (int, error) {
 
 // Flush writes what waits for its second part as it stands.
 func (t *Writer) Flush() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if len(t.rest) == 0 {
 		return nil
 	}

@@ -6,6 +6,8 @@ import (
 	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"tilescope/debugkern/text"
 )
 
 // Glyphs are the marks and borders, each one column wide.
@@ -50,15 +52,16 @@ var spelled = map[rune]byte{
 	'┌': '+', '┐': '+', '└': '+', '┘': '+', '├': '+', '┤': '+', '┬': '+', '┴': '+', '┼': '+',
 }
 
-// glyph returns r as the terminal may show it: itself, its ASCII spelling, or '?'; ok is false for what takes no column.
+// glyph returns r as the terminal may show it: itself, its ASCII spelling, or '?'; ok is false for what takes no column, which
+// are combining marks. What is hidden (text.Hidden), such as a bidirectional control, is seen as '?' too.
 func (t *Theme) glyph(r rune) (rune, bool) {
 	switch {
 	case r == '\t':
 		return ' ', true
-	case r < 0x20 || r == 0x7f:
-		return '?', true
-	case r < 0x7f:
+	case r < 0x7f && r >= 0x20:
 		return r, true
+	case text.Hidden(r):
+		return '?', true
 	case t.ASCII:
 		if b, ok := spelled[r]; ok {
 			return rune(b), true
@@ -75,6 +78,10 @@ func (t *Theme) glyph(r rune) (rune, bool) {
 	}
 	return '?', true
 }
+
+// Cell returns r as a cell of one column may show it: itself, or '?' for what is hidden or takes another width; ok is false
+// for a combining mark.
+func Cell(r rune) (rune, bool) { return (&Theme{}).glyph(r) }
 
 // single holds for the blocks whose every printable character takes one column.
 func single(r rune) bool {
