@@ -94,9 +94,14 @@ func (p *Pane) describe(w int) []entry {
 	return out
 }
 
-// spoils reports whether a finding is of memory or of order: it may change what is captured, and when.
+// spoiling are the kinds of findings of memory, of order, and of work that was not done: each may change what is captured, and
+// when. Other errors compare values, or say where one came from.
+var spoiling = []string{"uninitialised", "race", "cp-async", "barrier", "deadlock", "out-of-bounds", "misaligned", "overlap", "shuffle",
+	"trap", "loop-ended", "not-captured"}
+
+// spoils reports whether a finding may change what is captured.
 func spoils(f debugkern.FindingDoc) bool {
-	return f.Severity == "error" && slices.Contains([]string{"uninitialised", "race", "cp-async", "barrier", "deadlock", "out-of-bounds", "misaligned", "overlap"}, f.Kind)
+	return f.Severity == "error" && slices.Contains(spoiling, f.Kind)
 }
 
 type sayer func(name string, style theme.Style, format string, args ...any)
