@@ -12,7 +12,7 @@ import (
 // compare is COMPARE.md: the sweep for people, every figure with where it comes from.
 func (d *Doc) compare() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Gates: %s\n\n", d.Verdict)
+	fmt.Fprintf(&b, "# Gates: %s\n\n", md(d.Verdict))
 	d.compareProvenance(&b)
 	fmt.Fprintf(&b, "\n## Verdicts\n\n| target | all three | PTXAS | correctness | performance |\n|---|---|---|---|---|\n")
 	for i := range d.Targets {
@@ -21,8 +21,8 @@ func (d *Doc) compare() string {
 		if t.Mergeable {
 			merge = "green"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s %d/%d | %s |\n", md(t.Target), merge, t.PTXAS.Verdict, t.Correctness.Verdict, t.Correctness.Passed,
-			t.Correctness.Total, t.Performance.Verdict)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s %d/%d | %s |\n", md(t.Target), merge, md(t.PTXAS.Verdict), md(t.Correctness.Verdict), t.Correctness.Passed,
+			t.Correctness.Total, md(t.Performance.Verdict))
 	}
 	d.compareResources(&b)
 	d.compareOutput(&b)
@@ -38,7 +38,7 @@ func (d *Doc) compareProvenance(b *strings.Builder) {
 	} else if p.Tool.Modified {
 		commit += " with changes"
 	}
-	fmt.Fprintf(b, "- tilescope %s, commit %s, %s %s/%s, executable %s\n", md(p.Tool.Version), md(commit), p.Tool.Go, p.Tool.OS, p.Tool.Arch, short(p.Tool.Executable))
+	fmt.Fprintf(b, "- tilescope %s, commit %s, %s %s/%s, executable %s\n", md(p.Tool.Version), md(commit), md(p.Tool.Go), md(p.Tool.OS), md(p.Tool.Arch), md(short(p.Tool.Executable)))
 	fmt.Fprintf(b, "- executed on %s (%s)", md(p.Environment.Device), md(p.Environment.Arch))
 	if p.Environment.Driver != "" {
 		fmt.Fprintf(b, ", driver for CUDA %s", md(p.Environment.Driver))
@@ -50,7 +50,7 @@ func (d *Doc) compareProvenance(b *strings.Builder) {
 	for i := range d.Targets {
 		if t := &d.Targets[i]; t.Build != nil {
 			fmt.Fprintf(b, "- %s: %s build by %s, %s, PTX %s\n", md(t.Target), md(t.Build.Builder), md(orDash(t.Build.Compiler)),
-				text.MarkdownCode(strings.Join(append(append([]string{}, t.Build.Options...), t.Build.Defines...), " ")), short(t.Build.PTXSHA256))
+				text.MarkdownCode(strings.Join(append(append([]string{}, t.Build.Options...), t.Build.Defines...), " ")), md(short(t.Build.PTXSHA256)))
 		}
 	}
 }
@@ -66,10 +66,10 @@ func (d *Doc) compareResources(b *strings.Builder) {
 			if a.Resources != nil {
 				r = [4]string{fmt.Sprint(a.Resources.Registers), fmt.Sprint(a.Resources.SharedBytes), fmt.Sprint(a.Resources.SpillStoreBytes + a.Resources.SpillLoadBytes), md(orDash(a.Resources.By))}
 			}
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", md(t.Target), md(a.Arch), a.Verdict, r[0], r[1], r[2], limits, r[3], md(a.Reason))
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", md(t.Target), md(a.Arch), md(a.Verdict), r[0], r[1], r[2], limits, r[3], md(a.Reason))
 		}
 		if len(t.PTXAS.Archs) == 0 {
-			fmt.Fprintf(b, "| %s | - | %s | - | - | - | - | - | %s |\n", md(t.Target), t.PTXAS.Verdict, md(t.PTXAS.Reason))
+			fmt.Fprintf(b, "| %s | - | %s | - | - | - | - | - | %s |\n", md(t.Target), md(t.PTXAS.Verdict), md(t.PTXAS.Reason))
 		}
 	}
 }
@@ -84,7 +84,7 @@ func (d *Doc) compareOutput(b *strings.Builder) {
 			if c.Output != nil {
 				o = [3]string{fmt.Sprintf("%.4g", float64(c.Output.MaxAbs)), fmt.Sprintf("%.4g", float64(c.Output.MeanAbs)), fmt.Sprintf("%.2f %%", 100*float64(c.Output.BadFraction))}
 			}
-			fmt.Fprintf(b, "| %s | %s | %d | %s | %s | %s | %s | %s | %s | %s |\n", md(t.Target), md(c.Label()), c.Seed, c.Verdict, o[0], o[1], o[2],
+			fmt.Fprintf(b, "| %s | %s | %d | %s | %s | %s | %s | %s | %s | %s |\n", md(t.Target), md(c.Label()), c.Seed, md(c.Verdict), o[0], o[1], o[2],
 				md(orDash(c.Plain)), md(orDash(short(c.OutputSHA256))), md(c.Reason))
 		}
 	}
@@ -102,7 +102,7 @@ func (d *Doc) compareSpeed(b *strings.Builder) {
 	for i := range d.Targets {
 		t := &d.Targets[i]
 		if p := &t.Performance; p.Reason != "" {
-			fmt.Fprintf(b, "- %s: %s: %s\n", md(t.Target), p.Verdict, md(p.Reason))
+			fmt.Fprintf(b, "- %s: %s: %s\n", md(t.Target), md(p.Verdict), md(p.Reason))
 		}
 	}
 	d.compareCounts(b)
@@ -122,7 +122,7 @@ func (d *Doc) compareTimes(b *strings.Builder) {
 		if p.Test != nil {
 			test = [3]string{fmt.Sprintf("%.3f", p.Speedup), fmt.Sprintf("%.2g", p.Test.P), fmt.Sprintf("%+.2f", p.Test.Effect)}
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", md(t.Target), md(p.Shape), p.Times.row(), test[0], test[1], test[2], p.Verdict)
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", md(t.Target), md(p.Shape), p.Times.row(), test[0], test[1], test[2], md(p.Verdict))
 		if p.Baseline != nil {
 			fmt.Fprintf(b, "| (%s) | %s | %s | 1 | - | - | - |\n", md(p.Against), md(p.Shape), p.Baseline.row())
 		}
