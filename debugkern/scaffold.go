@@ -6,7 +6,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 
 	"tilescope/configs"
 	"tilescope/debugkern/ptx"
@@ -159,7 +162,7 @@ func (d *Scaffold) manifest(req ScaffoldRequest, source string) string {
 	if source == "" {
 		kind = "ptx"
 	}
-	w.line("schema: %s\nname: %s\ntitle: %q\n%s: %q\nentry: %s", configs.Schema, name, name, kind, d.relative(req, req.File), d.Entry)
+	w.line("schema: %s\nname: %s\ntitle: %q\n%s: %q\nentry: %s", configs.Schema, name, name, kind, d.relative(req, req.File), scalar(d.Entry))
 	d.compiledWith(w, req)
 	params := parameters(d.kernel, declaredParameters(source, d.kernel.Demangled))
 	if n := len(params); n > 0 && d.instrumented() {
@@ -173,6 +176,15 @@ func (d *Scaffold) manifest(req ScaffoldRequest, source string) string {
 	w.shared(d.module.SharedLayout(d.kernel), declaredShared(source))
 	w.tail(name)
 	return w.String()
+}
+
+// scalar is a name as a YAML string: quoted where YAML would read something else.
+func scalar(s string) string {
+	var v any
+	if err := yaml.Unmarshal([]byte(s), &v); err == nil && v == s && text.Line(s) == s {
+		return s
+	}
+	return strconv.Quote(s)
 }
 
 // instrumented reports whether the build has probes: the header is among its files.
