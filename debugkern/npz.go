@@ -227,8 +227,8 @@ func halves(raw []byte) []uint16 {
 	return out
 }
 
-// agrees refuses a file that has a tensor twice, before and after it was encoded, where encoding the one does not give the other:
-// there is no telling which of them was meant.
+// agrees refuses a file that has a tensor twice, before and after it was encoded, where encoding the one does
+// not give the other: there is no telling which of them was meant.
 func (in *npzInputs) agrees(path string, made *attn.Inputs) error {
 	for i, name := range attn.Tensors {
 		how := "rounding it to half"

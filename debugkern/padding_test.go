@@ -13,8 +13,8 @@ import (
 	"tilescope/probes"
 )
 
-// TestPadding: reads of undefined values that come to nothing are advice, with and without checkers; those that reach the output,
-// and all where another error makes the order matter, stay errors.
+// TestPadding: reads of undefined values that come to nothing are advice, with and without checkers; those
+// that reach the output, and all where another error makes the order matter, stay errors.
 func TestPadding(t *testing.T) {
 	text, err := os.ReadFile("check/testdata/reach.ptx")
 	if err != nil {

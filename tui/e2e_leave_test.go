@@ -47,8 +47,8 @@ func signalled(t *testing.T, program string) {
 	}
 }
 
-// hungUp ends the session under the program, as a closed terminal window does: it does not outlive it. It holds a pipe open as long
-// as it lives.
+// hungUp ends the session under the program, as a closed terminal window does: it does not outlive it. It
+// holds a pipe open as long as it lives.
 func hungUp(t *testing.T, program string) {
 	alive := filepath.Join(t.TempDir(), "alive")
 	if err := unix.Mkfifo(alive, 0o600); err != nil {

@@ -60,8 +60,9 @@ func obeyed(s string) string {
 	return ""
 }
 
-// TestNothingHostileIsObeyed: foreign text in every document, in a refusal, in the target and as an error, in every view at
-// 80×24: lines have their width and nothing but visible characters and styles, and so has what is written to the terminal.
+// TestNothingHostileIsObeyed: foreign text in every document, in a refusal, in the target and as an error, in
+// every view at 80×24: lines have their width and nothing but visible characters and styles, and so has what
+// is written to the terminal.
 func TestNothingHostileIsObeyed(t *testing.T) {
 	for _, evil := range hostileTexts {
 		for _, fail := range []error{nil, &debugkern.Error{Code: debugkern.CodeFailed, Err: fmt.Errorf("build: %s", evil), Diagnostics: []debugkern.Diagnostic{
@@ -101,8 +102,8 @@ func harmless(t *testing.T, d *driver, what string) {
 	}
 }
 
-// TestPainterIsTheLastToLook: a line that comes to the painter with hostile text in it is drawn as visible cells, one a
-// character.
+// TestPainterIsTheLastToLook: a line that comes to the painter with hostile text in it is drawn as visible
+// cells, one a character.
 func TestPainterIsTheLastToLook(t *testing.T) {
 	for _, evil := range hostileTexts {
 		var out bytes.Buffer

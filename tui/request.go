@@ -113,8 +113,8 @@ func particulars(req debugkern.Request) []deviation {
 	return out
 }
 
-// title names a run in a few words: stage2 USE_CP_ASYNC=0 gate pv p-stale-m partial49 seed 3. What is at its default is left out,
-// but for a shape that was asked for by name.
+// title names a run in a few words: stage2 USE_CP_ASYNC=0 gate pv p-stale-m partial49 seed 3. What is at its
+// default is left out, but for a shape that was asked for by name.
 func title(req debugkern.Request) string {
 	return described(req, func(d deviation) bool { return !d.usual || d.name == "shape" && req.Shape != "" })
 }

@@ -110,7 +110,8 @@ func checkMarked(t *testing.T, d *driver, v keymap.Scope) {
 	}
 }
 
-// running is a screen as running text: what is wrapped within borders is joined again. Of Flags it is what stands beside the list.
+// running is a screen as running text: what is wrapped within borders is joined again. Of Flags it is what
+// stands beside the list.
 func running(screen string, v keymap.Scope) string {
 	var out []string
 	for _, l := range strings.Split(screen, "\n") {

@@ -62,7 +62,8 @@ func (m *Model) fits(left []crumb, right string) bool {
 	return n+2+m.th.Width(right) <= m.w
 }
 
-// leftEnd is target, state and place, the latter two in short forms where that is asked for; what the right end shows is left out.
+// leftEnd is target, state and place, the latter two in short forms where that is asked for; what the right
+// end shows is left out.
 func (m *Model) leftEnd(shortState, shortPlace bool, shown []string) []crumb {
 	out := []crumb{{m.th.Bar, shortTarget(m.req.Target)}}
 	return append(append(out, m.stateCrumbs(shortState, shown)...), m.placeCrumbs(shortPlace)...)
@@ -126,8 +127,8 @@ func (m *Model) placeCrumbs(short bool) []crumb {
 	return out
 }
 
-// corners are the forms of the right end, longest first: shape and seed, how the request stands, backend, device and its state. The
-// verdict is the request's own, never an earlier run's, and is in every form.
+// corners are the forms of the right end, longest first: shape and seed, how the request stands, backend,
+// device and its state. The verdict is the request's own, never an earlier run's, and is in every form.
 func (m *Model) corners() []corner {
 	shape := shapeName(m.req)
 	long := shape + " seed " + strconv.FormatUint(m.req.Seed, 10)

@@ -8,8 +8,9 @@ import (
 )
 
 // Blocks that share memory execute one at a time, and can hand on what they did: a counter in global memory, incremented after
-// a fence, passes it to the block that reads the counter. What a block has acquired from others is a reach: for each of them a floor and a
-// row, as they stood at the release that was acquired. All of this belongs to the launch, and is used by one block at a time.
+// a fence, passes it to the block that reads the counter. What a block has acquired from others is a reach:
+// for each of them a floor and a row, as they stood at the release that was acquired. All of this belongs to
+// the launch, and is used by one block at a time.
 //
 // A second reach, the wide one, is kept as if every strong write were a release and every strong read an acquire, of the
 // whole device. It is never a reason to leave out a race: it says why one is there, a scope that is too narrow or a fence

@@ -7,15 +7,17 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// Reach follows undefined values, to prove that one that was read does no harm: bytes of memory that nobody wrote, and registers that a
-// shuffle takes from a lane that does not take part. Each place that reads them is a source with a bit of its own; a value has
-// the bits of all sources that it is computed from, in registers by lane, in shared and local memory by byte. A source does harm as
-// soon as one of its values is stored to global memory, is an address, a guard or the target of a branch, or goes into an
-// instruction that is not followed here. The probes' instructions are not the kernel's: what they read does no harm.
+// Reach follows undefined values, to prove that one that was read does no harm: bytes of memory that nobody
+// wrote, and registers that a shuffle takes from a lane that does not take part. Each place that reads them
+// is a source with a bit of its own; a value has the bits of all sources that it is computed from, in
+// registers by lane, in shared and local memory by byte. A source does harm as soon as one of its values is
+// stored to global memory, is an address, a guard or the target of a branch, or goes into an instruction that
+// is not followed here. The probes' instructions are not the kernel's: what they read does no harm.
 //
-// The rules only ever add: a result has the bits of all operands, but for selp (the predicate and the operand chosen), a product of
-// matrices (an element of the result has those of its row of A, its column of B and its element of C), xor and sub of a register
-// and itself, and copies through memory. So a source without harm has none whatever the undefined bits are.
+// The rules only ever add: a result has the bits of all operands, but for selp (the predicate and the operand
+// chosen), a product of matrices (an element of the result has those of its row of A, its column of B and its
+// element of C), xor and sub of a register and itself, and copies through memory. So a source without harm
+// has none whatever the undefined bits are.
 func reachKind() kind {
 	return kind{set: Reach, start: startReach, findings: func(*Checker, []unit) []target.Finding { return nil }}
 }
@@ -280,8 +282,9 @@ func (u *reachUnit) vote() {
 	}
 }
 
-// members makes an exchange harmful that is itself undefined: a lane that its own mask leaves out, or a mask with a lane that could
-// execute it and does not. none: no lane reads a value that is defined, so that the exchange is for nothing.
+// members makes an exchange harmful that is itself undefined: a lane that its own mask leaves out, or a mask
+// with a lane that could execute it and does not. none: no lane reads a value that is defined, so that the
+// exchange is for nothing.
 func (u *reachUnit) members(masks *lanes, none bool) {
 	x := &u.x
 	each(x.Mask, func(lane int) {

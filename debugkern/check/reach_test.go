@@ -10,8 +10,9 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// TestReach: every entry of testdata/reach.ptx reads memory that was never written, or from a lane that does not take part; a comment on the
-// line of the read says what comes of it: "// harm: PART OF THE TEXT", or "// harmless".
+// TestReach: every entry of testdata/reach.ptx reads memory that was never written, or from a lane that does
+// not take part; a comment on the line of the read says what comes of it: "// harm: PART OF THE TEXT", or "//
+// harmless".
 func TestReach(t *testing.T) {
 	m, text := readModule(t, "testdata/reach.ptx")
 	entry, line := "", 0

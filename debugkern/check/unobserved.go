@@ -6,10 +6,11 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// A conflict of two writes by lanes of one warp is harmless where nothing can see which came last: nobody reads the cell before a
-// write that comes after both in every order (behind a barrier of the block or of all the warp), or before the block ends. As
-// nothing reads the cell, all orders of the two writes are one execution from there on, so one execution proves it. Reads by probes
-// do not count: they are not the kernel's.
+// A conflict of two writes by lanes of one warp is harmless where nothing can see which came last: nobody
+// reads the cell before a write that comes after both in every order (behind a barrier of the block or of all
+// the warp), or before the block ends. As nothing reads the cell, all orders of the two writes are one
+// execution from there on, so one execution proves it. Reads by probes do not count: they are not the
+// kernel's.
 
 // contest is the conflicts on a byte of shared memory that nothing has read since.
 type contest struct {
@@ -41,7 +42,8 @@ func (u *races) contend(p *pair) {
 	}
 }
 
-// observe looks at an access of the kernel to contested cells: a read makes their conflicts visible, a write behind a barrier ends them.
+// observe looks at an access of the kernel to contested cells: a read makes their conflicts visible, a write
+// behind a barrier ends them.
 func (u *races) observe(e *target.Event) {
 	for m := e.Mask; m != 0; m &= m - 1 {
 		addr := e.Addr[bits.TrailingZeros32(m)&31]

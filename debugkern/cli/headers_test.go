@@ -147,8 +147,9 @@ func otherFolder(t *testing.T) (manifest string) {
 	return "own.yaml"
 }
 
-// TestCompilerOptions: -I, -D and --std reach the compiler, from the command line and from the manifest, for sources that are named
-// relative to the working directory; a definition that the manifest decides about is refused.
+// TestCompilerOptions: -I, -D and --std reach the compiler, from the command line and from the manifest, for
+// sources that are named relative to the working directory; a definition that the manifest decides about is
+// refused.
 func TestCompilerOptions(t *testing.T) {
 	for _, builder := range []string{"nvrtc", "nvcc"} {
 		t.Run(builder, func(t *testing.T) {

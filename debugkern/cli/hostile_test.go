@@ -18,7 +18,8 @@ import (
 // hostileTexts do something to a terminal that obeys them. None has what a file's name cannot have.
 var hostileTexts = []string{"\x1b]52;c;ZXZpbA==\x07", "\x1b[2J\x1b[H", "\u009b31m", "\u202egnp.exe\u202c", "a\u200bb\u2066c", "\b\r\x7f", "\xff\x9b2J"}
 
-// harmless fails where output has anything that is obeyed instead of shown, or where a document does not decode.
+// harmless fails where output has anything that is obeyed instead of shown, or where a document does not
+// decode.
 func harmless(t *testing.T, args []string, stdout, stderr string) {
 	t.Helper()
 	for name, s := range map[string]string{"output": stdout, "error": stderr} {
@@ -135,7 +136,8 @@ func TestHostileArchives(t *testing.T) {
 	}
 }
 
-// TestHostileSources: what #error says, the excerpt below it, and what a kernel prints by printf, as format and as data.
+// TestHostileSources: what #error says, the excerpt below it, and what a kernel prints by printf, as format
+// and as data.
 func TestHostileSources(t *testing.T) {
 	needNVRTC(t)
 	for _, evil := range hostileTexts[:4] {
@@ -158,8 +160,8 @@ func TestHostileSources(t *testing.T) {
 	}
 }
 
-// TestInitWritesNothingIntoTheManifest: a file's name cannot add keys to the manifest made of it, and the command that follows
-// is quoted.
+// TestInitWritesNothingIntoTheManifest: a file's name cannot add keys to the manifest made of it, and the
+// command that follows is quoted.
 func TestInitWritesNothingIntoTheManifest(t *testing.T) {
 	for _, name := range []string{"a\nflags: [x]\n#", "a\u2028b\u0085c", "it's;rm -rf ~", "\x1b[2J"} {
 		dir := t.TempDir()

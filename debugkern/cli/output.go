@@ -11,8 +11,8 @@ import (
 	"tilescope/debugkern/text"
 )
 
-// outputFile is a file that an option names. It is replaced as a whole, so that a failed run leaves nothing half-written. A
-// destination that is no regular file (a device, a pipe) is written directly.
+// outputFile is a file that an option names. It is replaced as a whole, so that a failed run leaves nothing
+// half-written. A destination that is no regular file (a device, a pipe) is written directly.
 type outputFile struct {
 	*file.Pending
 	option string // "--dump", to complain by
@@ -71,9 +71,10 @@ func (d *outputFile) abandon() {
 	}
 }
 
-// stdout is standard output. It remembers the first write that failed, since text is printed in many small writes whose
-// callers do not look: a document that was not written whole is never exit 0. Whatever is written is shown as package text
-// shows foreign text; only the help that the library styles keeps its styles.
+// stdout is standard output. It remembers the first write that failed, since text is printed in many small
+// writes whose callers do not look: a document that was not written whole is never exit 0. Whatever is
+// written is shown as package text shows foreign text; only the help that the library styles keeps its
+// styles.
 type stdout struct {
 	w            io.Writer
 	err          error
@@ -123,8 +124,8 @@ type stderr struct {
 
 func newStderr(w io.Writer) *stderr { return &stderr{text.NewWriter(w), w} }
 
-// errorFile returns what a writer to standard error writes to, where that is a file, or nil. Whoever writes there itself, such as a
-// meter with its sequences, makes foreign text safe.
+// errorFile returns what a writer to standard error writes to, where that is a file, or nil. Whoever writes
+// there itself, such as a meter with its sequences, makes foreign text safe.
 func errorFile(w io.Writer) *os.File {
 	if s, ok := w.(*stderr); ok {
 		w = s.w

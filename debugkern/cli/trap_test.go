@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTrap: a kernel that traps has a verdict and a document, every stage captured before is judged, and a trap that the compiler put
-// there is reported apart from the source's own.
+// TestTrap: a kernel that traps has a verdict and a document, every stage captured before is judged, and a
+// trap that the compiler put there is reported apart from the source's own.
 func TestTrap(t *testing.T) {
 	whole := string(stage2PTX(t, "TS_PROBES=1"))
 	last := strings.LastIndex(whole, "\tret;")

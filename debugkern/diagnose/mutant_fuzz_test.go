@@ -79,8 +79,9 @@ func newMutantTrial(t testing.TB) *mutantTrial {
 	return &mutantTrial{s, t.TempDir()}
 }
 
-// try runs a manifest and its PTX, and diagnoses it if asked to. Whatever is wrong with them is an error with an exit code, and comes
-// in time: anything else fails the test. It returns the code, 0 where there is a verdict.
+// try runs a manifest and its PTX, and diagnoses it if asked to. Whatever is wrong with them is an error with
+// an exit code, and comes in time: anything else fails the test. It returns the code, 0 where there is a
+// verdict.
 func (m *mutantTrial) try(t testing.TB, manifest, ptx string, diagnosed bool) (code debugkern.Code) {
 	t.Helper()
 	path := filepath.Join(m.dir, "k.yaml")
@@ -175,8 +176,8 @@ func mutatedManifest(rng *rand.Rand, text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestMutants: real manifests and real PTX, changed, are run, and some diagnosed. Each ends with a verdict or with an error that has an
-// exit code, in time.
+// TestMutants: real manifests and real PTX, changed, are run, and some diagnosed. Each ends with a verdict or
+// with an error that has an exit code, in time.
 func TestMutants(t *testing.T) {
 	m := newMutantTrial(t)
 	count := map[string]map[debugkern.Code]int{}

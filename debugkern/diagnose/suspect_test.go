@@ -9,8 +9,8 @@ import (
 	"tilescope/probes"
 )
 
-// TestFeeds: a finding belongs to the stage whose data it touches, at the call site where it was found: not to another stage because
-// the code of both is one inlined function.
+// TestFeeds: a finding belongs to the stage whose data it touches, at the call site where it was found: not
+// to another stage because the code of both is one inlined function.
 func TestFeeds(t *testing.T) {
 	s, err := debugkern.Open(context.Background(), debugkern.Options{})
 	if err != nil {

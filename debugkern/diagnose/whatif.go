@@ -67,9 +67,9 @@ func about(fs []debugkern.FindingDoc) []string {
 	return out
 }
 
-// WhatIf puts right what a finding says is missing, as a diagnosis does: the same changes are tried at the same places and on the
-// same blocks, and the one that is chosen is the one that a diagnosis advises. It fails where no synchronisation can put the
-// finding right.
+// WhatIf puts right what a finding says is missing, as a diagnosis does: the same changes are tried at the
+// same places and on the same blocks, and the one that is chosen is the one that a diagnosis advises. It
+// fails where no synchronisation can put the finding right.
 func WhatIf(ctx context.Context, run *debugkern.Run, f *debugkern.FindingDoc) (*Attempt, error) {
 	if f.Missing != nil && strings.HasPrefix(*f.Missing, "exclusive") {
 		return nil, fmt.Errorf("no synchronisation can order this: %s", *f.Missing)

@@ -7,8 +7,8 @@ import (
 	"tilescope/probes"
 )
 
-// derivation says in words how the bound of a stage came about, with the worst cell's figures: of one judged from the kernel's own
-// tiles, or from the inputs.
+// derivation says in words how the bound of a stage came about, with the worst cell's figures: of one judged
+// from the kernel's own tiles, or from the inputs.
 func (r *rules) derivation(sp *probes.StagePlan, w worst, own bool) string {
 	if !w.set {
 		return ""

@@ -9,8 +9,8 @@ import (
 	"tilescope/probes"
 )
 
-// TestFromDecidesWhatStagesAreJudgedFrom spoils one cell of P by more than its local and less than its global bound: that is seen
-// where `from` names what P is computed from, and not where P is judged from the inputs.
+// TestFromDecidesWhatStagesAreJudgedFrom spoils one cell of P by more than its local and less than its global
+// bound: that is seen where `from` names what P is computed from, and not where P is judged from the inputs.
 func TestFromDecidesWhatStagesAreJudgedFrom(t *testing.T) {
 	for _, c := range []struct {
 		name string

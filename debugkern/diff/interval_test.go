@@ -179,8 +179,9 @@ var intervalFactor = map[probes.Stage]float64{
 	probes.StageS: 2.3, probes.StageM: 1.9, probes.StageP: 2, probes.StageL: 1.9, probes.StageU: 5.4, probes.StageO: 5.2,
 }
 
-// TestCarriesAgainstIntervals compares the global bounds of every stage and kv tile with an evaluation of the recurrence in interval
-// arithmetic: no bound is below what is attainable there, none is more than a stated factor above it.
+// TestCarriesAgainstIntervals compares the global bounds of every stage and kv tile with an evaluation of the
+// recurrence in interval arithmetic: no bound is below what is attainable there, none is more than a stated
+// factor above it.
 func TestCarriesAgainstIntervals(t *testing.T) {
 	kernels := map[string]func(p *probes.Plan){
 		"tensor": nil,

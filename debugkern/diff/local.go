@@ -259,8 +259,8 @@ func (r *rules) probabilitiesOf(e *estimate, s attn.Matrix, m, sums, errs []floa
 	e.close(r.round[probes.StageP], b.Rows, e.ref.Cols)
 }
 
-// sumsOf fills l = l_old·exp(m_old − m) + Σ p. carry is that exponential, carryErr its relative error. The additions are in any
-// order: p by p onto the carried l, or among themselves first.
+// sumsOf fills l = l_old·exp(m_old − m) + Σ p. carry is that exponential, carryErr its relative error. The
+// additions are in any order: p by p onto the carried l, or among themselves first.
 func (r *rules) sumsOf(e *estimate, before, carry, carryErr, sums, errs []float64, rows, keys int) {
 	for i := range rows {
 		old := before[i] * carry[i]

@@ -260,7 +260,8 @@ func expArgumentWitness(t *testing.T, w weights) (float64, float64) {
 	return worst * math.Exp(s-m), bound
 }
 
-// expSplitWitness is exp2(s·c − m_raw·c), c = softmax_scale·log2 e, judged from an m that was stored as m_raw·softmax_scale.
+// expSplitWitness is exp2(s·c − m_raw·c), c = softmax_scale·log2 e, judged from an m that was stored as
+// m_raw·softmax_scale.
 func expSplitWitness(t *testing.T, w weights) (float64, float64) {
 	worst, s, m, scale := 0.0, 0.0, 0.0, 1.0
 	most(200000, func(rnd *rand.Rand) float64 {

@@ -186,7 +186,8 @@ func scoreBound(r *rules, x, y []float64) float64 {
 	return e.bound.Data[0]
 }
 
-// weightBound is the local bound of U(0,0), of a row of P, a column of V, and U_old with its carry and that one's relative error.
+// weightBound is the local bound of U(0,0), of a row of P, a column of V, and U_old with its carry and that
+// one's relative error.
 func weightBound(r *rules, p, v []float64, old, carry, carryErr float64) float64 {
 	e, n := newEstimate(r.ref.TileM(), r.ref.Dim()), r.ref.TileN()
 	var a, b operand
@@ -226,7 +227,8 @@ func sumBound(r *rules, old, carry, carryErr, sum, errs float64, keys int) float
 	return e.bound.Data[0]
 }
 
-// worstEx2 is an argument at which ex2.approx is off by 0.6 of its 2^-22, the most between 0 and −1 on the chip that fp models.
+// worstEx2 is an argument at which ex2.approx is off by 0.6 of its 2^-22, the most between 0 and −1 on the
+// chip that fp models.
 const worstEx2 = -0x1.f60018p-01
 
 func ex2(x float64) float64 {

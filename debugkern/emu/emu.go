@@ -30,11 +30,12 @@
 // What a launch leaves is a function of the kernel, the launch's data and its schedule, on any number of cores. It is
 // defined by this order (order.go): blocks become resident in launch order, as many as the chip holds (or Launch.Resident);
 // one of them executes at a time, until it ends or waits, and then the resident block goes on that began first and can; where
-// none can, the next one begins. A block waits where it goes round in a circle reading global memory (wait.go); it can go on when a
-// byte that it reads there has another value. A block that polls or runs for very long without being in a circle lets the
-// others go first. Where no resident block can go on and none can begin, the launch is a deadlock. Schedules other than in-order
-// take the blocks in another order: reversed, or shuffled by the seed (random, priority, ahead), and with random and
-// priority a block's turn also ends after a random number of instructions.
+// none can, the next one begins. A block waits where it goes round in a circle reading global memory
+// (wait.go); it can go on when a byte that it reads there has another value. A block that polls or runs for
+// very long without being in a circle lets the others go first. Where no resident block can go on and none
+// can begin, the launch is a deadlock. Schedules other than in-order take the blocks in another order:
+// reversed, or shuffled by the seed (random, priority, ahead), and with random and priority a block's turn
+// also ends after a random number of instructions.
 //
 // Blocks that share no byte of memory give the same in any order, so a launch first executes them over all cores and notes which
 // bytes each reads and writes (footprint.go). Only where these conflict, or a block waits, is that execution discarded and the

@@ -7,10 +7,11 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// Exchanges of registers between the lanes of a warp (shfl, vote, match, redux, elect) name their lanes in a member mask. PTX ISA,
-// "shfl.sync": behaviour is undefined where the executing lane is not in the mask, where a lane that the mask names does not
-// execute the instruction (it waits for those that have not exited), and what a lane reads from one that is inactive or not in
-// the mask is undefined. Each is a finding of kind shuffle.
+// Exchanges of registers between the lanes of a warp (shfl, vote, match, redux, elect) name their lanes in a
+// member mask. PTX ISA, "shfl.sync": behaviour is undefined where the executing lane is not in the mask,
+// where a lane that the mask names does not execute the instruction (it waits for those that have not
+// exited), and what a lane reads from one that is inactive or not in the mask is undefined. Each is a finding
+// of kind shuffle.
 
 // members checks the mask of an exchange that the lanes of m execute, all that it waits for being here.
 func (w *warp) members(in *inst, m uint32) {

@@ -93,8 +93,8 @@ type recorder struct {
 	again map[int32]bool
 }
 
-// record executes a block of a launch with nothing replaced, and returns its sites and what its watches saw. A block that does not end is known as
-// far as it came.
+// record executes a block of a launch with nothing replaced, and returns its sites and what its watches saw.
+// A block that does not end is known as far as it came.
 func record(p *program, l *target.Launch, id probes.Dim3, rs []target.Replace, stop *atomic.Bool) ([]site, *watcher, error) {
 	one, probe := *l, *l.Probe
 	probe.Replace = nil

@@ -59,14 +59,15 @@ func (b *block) trapped() bool {
 	return b.broken && slices.ContainsFunc(b.found.order, func(k findingKey) bool { return k.kind == target.Trap })
 }
 
-// compilerMade reports whether the compiler put a trap there: the function has CUDA lines, and the trap is no inline assembly. PTX
-// without lines was written by hand, and its traps too.
+// compilerMade reports whether the compiler put a trap there: the function has CUDA lines, and the trap is no
+// inline assembly. PTX without lines was written by hand, and its traps too.
 func compilerMade(f *ptx.Func, in *ptx.Instr) bool {
 	return in.Op == "trap" && !in.Asm && slices.ContainsFunc(f.Body, func(i *ptx.Instr) bool { return i.Loc != nil && i.Loc.Line > 0 })
 }
 
-// candidates lists what the compiler may have found undefined on the way to a trap, nearest evidence first: the branch that leads
-// there, arrays of a thread indexed by a computed value, divisions by a computed value, then what leaves no trace.
+// candidates lists what the compiler may have found undefined on the way to a trap, nearest evidence first:
+// the branch that leads there, arrays of a thread indexed by a computed value, divisions by a computed value,
+// then what leaves no trace.
 func candidates(f *ptx.Func, trap int) []string {
 	var out []string
 	at := func(i int) string { return target.Blame(f, i).Place() }

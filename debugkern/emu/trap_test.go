@@ -35,8 +35,8 @@ BAD:
 }
 %s`
 
-// TestTrapCandidates: a compiler's trap lists what may have been wrong, nearest evidence first; the source's own and one of PTX without
-// lines do not.
+// TestTrapCandidates: a compiler's trap lists what may have been wrong, nearest evidence first; the source's
+// own and one of PTX without lines do not.
 func TestTrapCandidates(t *testing.T) {
 	lines := func(trap string, with bool) string {
 		if !with {

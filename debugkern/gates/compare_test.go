@@ -33,8 +33,8 @@ func fill(v reflect.Value, x string, depth int) {
 	}
 }
 
-// TestHostileTextInTheArtefacts: with one hostile text everywhere in a document, COMPARE.md keeps its tables, has no markup and
-// nothing hidden, and the JSON artefacts have nothing hidden and decode to the same text.
+// TestHostileTextInTheArtefacts: with one hostile text everywhere in a document, COMPARE.md keeps its tables,
+// has no markup and nothing hidden, and the JSON artefacts have nothing hidden and decode to the same text.
 func TestHostileTextInTheArtefacts(t *testing.T) {
 	for _, evil := range []string{
 		"a|b", "<script>alert(1)</script>", "&lt;", "x\n\n# head\n| a | b |", "`code`", "[a](https://example.org)", "*b* _c_", "\x1b]52;c;ZXZpbA==\x07",

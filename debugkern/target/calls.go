@@ -11,8 +11,9 @@ import (
 )
 
 // Calls is a chain of call sites, outermost first: the line in the kernel's own body that a function was inlined into, then
-// the line in that function, and so on to the caller of the innermost one. It is "" for code that was not inlined. It is a string so
-// that a Source stays comparable; Sites decodes it, and in JSON it is the list of Sites.
+// the line in that function, and so on to the caller of the innermost one. It is "" for code that was not
+// inlined. It is a string so that a Source stays comparable; Sites decodes it, and in JSON it is the list of
+// Sites.
 type Calls string
 
 // Site is one call site: a line (and column, from 1; 0 where unknown) and the function that it lies in.
@@ -160,8 +161,8 @@ func (s *Source) Place() string {
 	return s.String()
 }
 
-// Within reports whether code at a place, or code that it was inlined into, is at s: the line is the same and, if s was inlined, so
-// are the call sites.
+// Within reports whether code at a place, or code that it was inlined into, is at s: the line is the same
+// and, if s was inlined, so are the call sites.
 func (s *Source) Within(f *ptx.Func, l *ptx.Loc) bool {
 	for ; l != nil; l = l.InlinedAt {
 		if l.Line == s.Line && path.Base(l.Name) == path.Base(s.File) && (s.Calls == "" || s.Calls == callsOf(f, l)) {

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// JSON returns a document that encoding/json has made with every hidden character of its strings as \u, so that it shows
-// nothing but what it contains; it decodes to the same strings.
+// JSON returns a document that encoding/json has made with every hidden character of its strings as \u, so
+// that it shows nothing but what it contains; it decodes to the same strings.
 func JSON(doc []byte) []byte {
 	if plain(doc) {
 		return doc
@@ -31,11 +31,12 @@ func JSON(doc []byte) []byte {
 	return out
 }
 
-// SARIF returns s as the plain text of a SARIF message: what is hidden spelled out, and no embedded link (SARIF 2.1.0, 3.11.6:
-// [text](target), whose brackets a backslash makes literal).
+// SARIF returns s as the plain text of a SARIF message: what is hidden spelled out, and no embedded link
+// (SARIF 2.1.0, 3.11.6: [text](target), whose brackets a backslash makes literal).
 func SARIF(s string) string { return strings.ReplaceAll(Terminal(s), "](", `\](`) }
 
-// Markdown returns s as inline text of GitHub's Markdown, in a table's cell too: one line that means nothing but itself.
+// Markdown returns s as inline text of GitHub's Markdown, in a table's cell too: one line that means nothing
+// but itself.
 func Markdown(s string) string {
 	s = Line(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(s))
 	var b strings.Builder
@@ -83,8 +84,9 @@ func MarkdownCode(s string) string {
 	return fence + s + fence
 }
 
-// Shell returns a word of a command line as a shell wants it: as it is where nothing in it means anything to a shell, else
-// quoted. A word with hidden characters takes the $'…' of bash, zsh and ksh: it can be read, and pasted.
+// Shell returns a word of a command line as a shell wants it: as it is where nothing in it means anything to
+// a shell, else quoted. A word with hidden characters takes the $'…' of bash, zsh and ksh: it can be read,
+// and pasted.
 func Shell(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./,=:+@%", r)
@@ -99,8 +101,8 @@ func Shell(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// ansiQuoted writes a word within $'…'. Hidden characters are given by their bytes in octal with all digits: what follows them
-// cannot continue the number, and it means the same in every locale.
+// ansiQuoted writes a word within $'…'. Hidden characters are given by their bytes in octal with all digits:
+// what follows them cannot continue the number, and it means the same in every locale.
 func ansiQuoted(word string) string {
 	out := []byte("$'")
 	for len(word) > 0 {

@@ -1,9 +1,9 @@
-// Package text makes foreign text safe to show: kernel names, file names, source excerpts, what a kernel prints, the messages
-// of a compiler.
+// Package text makes foreign text safe to show: kernel names, file names, source excerpts, what a kernel
+// prints, the messages of a compiler.
 //
-// The one idea: whatever a terminal or a browser would obey instead of show is spelled out (\x1b, \u202e), at the place where
-// text leaves the program, by the rules of what is written there. Text that needs no spelling stays as it is. The package
-// knows nothing of what the text says.
+// The one idea: whatever a terminal or a browser would obey instead of show is spelled out (\x1b, \u202e), at
+// the place where text leaves the program, by the rules of what is written there. Text that needs no spelling
+// stays as it is. The package knows nothing of what the text says.
 package text
 
 import (
@@ -13,9 +13,9 @@ import (
 	"unicode/utf8"
 )
 
-// Hidden reports whether r is obeyed or invisible where text is shown: a control character (C0, DEL, C1; newline and tab
-// among them), a bidirectional control, a character without width, a line or paragraph separator (Unicode 15, categories Cc,
-// Cf, Zl, Zp, and the property Default_Ignorable_Code_Point).
+// Hidden reports whether r is obeyed or invisible where text is shown: a control character (C0, DEL, C1;
+// newline and tab among them), a bidirectional control, a character without width, a line or paragraph
+// separator (Unicode 15, categories Cc, Cf, Zl, Zp, and the property Default_Ignorable_Code_Point).
 func Hidden(r rune) bool {
 	switch {
 	case r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0xad:
@@ -26,8 +26,8 @@ func Hidden(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// Terminal returns s as a terminal may be given it: hidden characters other than newline and tab, and bytes that are no UTF-8,
-// are spelled out. The carriage return of a line's end is left out.
+// Terminal returns s as a terminal may be given it: hidden characters other than newline and tab, and bytes
+// that are no UTF-8, are spelled out. The carriage return of a line's end is left out.
 func Terminal(s string) string {
 	if plain(s) {
 		return s

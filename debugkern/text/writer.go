@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Writer passes text on as Terminal does. A character may be split over two writes: its first part waits for the second, or
-// for Flush. A Writer is safe for concurrent use.
+// Writer passes text on as Terminal does. A character may be split over two writes: its first part waits for
+// the second, or for Flush. A Writer is safe for concurrent use.
 type Writer struct {
 	w      io.Writer
 	styles bool
@@ -20,8 +20,8 @@ type Writer struct {
 // NewWriter returns a Writer onto w.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
-// NewStyledWriter returns a Writer that leaves SGR sequences (colours and the like) as they are. It is for text of our own that
-// a library styles.
+// NewStyledWriter returns a Writer that leaves SGR sequences (colours and the like) as they are. It is for
+// text of our own that a library styles.
 func NewStyledWriter(w io.Writer) *Writer { return &Writer{w: w, styles: true} }
 
 // Write implements io.Writer. It returns len(p) or, where the underlying write fails, 0 and that error.
@@ -63,7 +63,8 @@ func (t *Writer) Flush() error {
 // longestSGR is how much of an SGR sequence is waited for, in bytes.
 const longestSGR = 64
 
-// unfinished is how many bytes s ends with that may be the beginning of a character, of a line's end or of a style.
+// unfinished is how many bytes s ends with that may be the beginning of a character, of a line's end or of a
+// style.
 func (t *Writer) unfinished(s []byte) int {
 	for n := 1; n <= min(len(s), utf8.UTFMax-1); n++ {
 		if c := s[len(s)-n]; utf8.RuneStart(c) {

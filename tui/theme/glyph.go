@@ -52,8 +52,9 @@ var spelled = map[rune]byte{
 	'┌': '+', '┐': '+', '└': '+', '┘': '+', '├': '+', '┤': '+', '┬': '+', '┴': '+', '┼': '+',
 }
 
-// glyph returns r as the terminal may show it: itself, its ASCII spelling, or '?'; ok is false for what takes no column, which
-// are combining marks. What is hidden (text.Hidden), such as a bidirectional control, is seen as '?' too.
+// glyph returns r as the terminal may show it: itself, its ASCII spelling, or '?'; ok is false for what takes
+// no column, which are combining marks. What is hidden (text.Hidden), such as a bidirectional control, is
+// seen as '?' too.
 func (t *Theme) glyph(r rune) (rune, bool) {
 	switch {
 	case r == '\t':
@@ -79,8 +80,8 @@ func (t *Theme) glyph(r rune) (rune, bool) {
 	return '?', true
 }
 
-// Cell returns r as a cell of one column may show it: itself, or '?' for what is hidden or takes another width; ok is false
-// for a combining mark.
+// Cell returns r as a cell of one column may show it: itself, or '?' for what is hidden or takes another
+// width; ok is false for a combining mark.
 func Cell(r rune) (rune, bool) { return (&Theme{}).glyph(r) }
 
 // single holds for the blocks whose every printable character takes one column.
