@@ -14,6 +14,7 @@ package cache
 
 import (
 	"bytes"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
@@ -179,8 +180,12 @@ func (c *Cache) Get(k Key) ([]byte, bool) {
 		return nil, false
 	}
 	path := c.path(k)
-	data, err := os.ReadFile(path)
+	// What stands there need not be an entry of ours: it is read only if it is a regular file that fits into the cache.
+	data, err := file.Read(context.Background(), path, c.o.Max, file.Want{What: "an entry"})
 	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			_ = os.Remove(path) // where it cannot be removed it stays a miss
+		}
 		return nil, false
 	}
 	value, err := c.decode(k, data)

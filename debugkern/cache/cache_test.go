@@ -127,6 +127,36 @@ func clocked(dir string, max int64) *Cache {
 	return c
 }
 
+// TestForeignEntries: what stands in an entry's place and is no regular file that fits into the cache is removed, unread.
+func TestForeignEntries(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no links and devices there")
+	}
+	for name, put := range map[string]func(path string) error{
+		"a link to a device": func(p string) error { return os.Symlink("/dev/zero", p) },
+		"a directory":        func(p string) error { return os.Mkdir(p, 0o700) },
+		"a file of 1 TB": func(p string) error {
+			return errors.Join(os.WriteFile(p, nil, 0o600), os.Truncate(p, 1<<40))
+		},
+	} {
+		c := at(t.TempDir(), 1<<20)
+		c.Put(key("a"), value("a"))
+		if err := errors.Join(os.Remove(c.path(key("a"))), put(c.path(key("a")))); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := c.Get(key("a")); ok {
+			t.Errorf("%s: is an entry", name)
+		}
+		if _, err := os.Lstat(c.path(key("a"))); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: is still there: %v", name, err)
+		}
+		c.Put(key("a"), value("a"))
+		if got, ok := c.Get(key("a")); !ok || !bytes.Equal(got, value("a")) {
+			t.Errorf("%s: nothing is kept after it", name)
+		}
+	}
+}
+
 func TestEviction(t *testing.T) {
 	v := make([]byte, 1000)
 	c := clocked(t.TempDir(), 5*int64(len(v)+headerSize))
