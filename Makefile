@@ -6,11 +6,13 @@ BIN       := bin/tilescope
 VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS   := -s -w -X main.version=$(VERSION)
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
-WHEELS    := nvidia-cuda-nvrtc-cu12==12.0.140 nvidia-cuda-runtime-cu12==12.0.146 nvidia-cuda-nvcc-cu12==12.0.140
+WHEELS    := docs/toolchain.txt
 FUZZTIME  ?= 2m
+FUZZ      := $(GO) test -run '^$$' -fuzzminimizetime 10x -fuzztime $(FUZZTIME)
+KILLS     ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: help run build install test test-long test-gpu race faults silence mutants golden ptx toolchain fuzz bench cover lint check crossbuild clean
+.PHONY: help run build install test test-long test-gpu race attack kill faults silence mutants golden ptx toolchain fuzz bench cover lint vulncheck sbom check crossbuild clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +38,12 @@ test-gpu: build ## on a machine with an NVIDIA GPU: launches, faults, recovery, 
 race: ## the tests under the race detector
 	$(GO) test -race ./...
 
+attack: build ## every hostile input, environment and signal against the built program: exit codes, messages, time, memory
+	cd debugkern/cli/attack && TILESCOPE_ATTACK=1 TILESCOPE_BIN=$(CURDIR)/$(BIN) $(GO) test -count=1 -timeout 30m -run '^TestAttack$$'
+
+kill: build ## end the built program with SIGKILL at KILLS random moments: nothing torn, nothing left
+	cd debugkern/cli/attack && TILESCOPE_KILLS=$(KILLS) TILESCOPE_BIN=$(CURDIR)/$(BIN) $(GO) test -count=1 -timeout 30m -v -run '^TestKill$$'
+
 faults: ## every planted fault on seeds 0-9: expected, got
 	TILESCOPE_FAULT_SEEDS=1 $(GO) test -count=1 -run TestFaultTable -v ./debugkern/cli
 
@@ -50,21 +58,21 @@ golden: ## rewrite the golden screens, pictures and documents
 	$(GO) test ./debugkern/cli -update
 
 toolchain: ## fetch the pinned NVRTC, headers and ptxas into .toolchain
-	@test -e .toolchain/nvidia/cuda_nvrtc || $(PYTHON) -m pip install -q --target .toolchain $(WHEELS)
+	@test -e .toolchain/nvidia/cuda_nvrtc || $(PYTHON) -m pip install -q --require-hashes --no-deps --only-binary :all: --target .toolchain -r $(WHEELS)
 
 ptx: toolchain ## rebuild the embedded PTX archive
 	$(GO) run ./kernels/internal/ptxgen
 
 fuzz: ## fuzz every parser, the executor, the checkers, and manifests and PTX through run and diagnose, FUZZTIME each
-	$(GO) test -run '^$$' -fuzz '^FuzzParse$$' -fuzztime $(FUZZTIME) ./debugkern/ptx
-	$(GO) test -run '^$$' -fuzz '^FuzzExec$$' -fuzztime $(FUZZTIME) ./debugkern/emu
-	$(GO) test -run '^$$' -fuzz '^FuzzProgram$$' -fuzztime $(FUZZTIME) ./debugkern/emu
-	$(GO) test -run '^$$' -fuzz '^FuzzChecked$$' -fuzztime $(FUZZTIME) ./debugkern/check
-	$(GO) test -run '^$$' -fuzz '^FuzzDiagnose$$' -fuzztime $(FUZZTIME) ./debugkern/diagnose
-	$(GO) test -run '^$$' -fuzz '^FuzzLoad$$' -fuzztime $(FUZZTIME) ./configs
-	$(GO) test -run '^$$' -fuzz '^FuzzManifest$$' -fuzztime $(FUZZTIME) ./debugkern/diagnose
-	$(GO) test -run '^$$' -fuzz '^FuzzMutants$$' -fuzztime $(FUZZTIME) ./debugkern/diagnose
-	$(GO) test -run '^$$' -fuzz '^FuzzNpz$$' -fuzztime $(FUZZTIME) ./debugkern/npy
+	$(FUZZ) -fuzz '^FuzzParse$$' ./debugkern/ptx
+	$(FUZZ) -fuzz '^FuzzExec$$' ./debugkern/emu
+	$(FUZZ) -fuzz '^FuzzProgram$$' ./debugkern/emu
+	$(FUZZ) -fuzz '^FuzzChecked$$' ./debugkern/check
+	$(FUZZ) -fuzz '^FuzzDiagnose$$' ./debugkern/diagnose
+	$(FUZZ) -fuzz '^FuzzLoad$$' ./configs
+	$(FUZZ) -fuzz '^FuzzManifest$$' ./debugkern/diagnose
+	$(FUZZ) -fuzz '^FuzzMutants$$' ./debugkern/diagnose
+	$(FUZZ) -fuzz '^FuzzNpz$$' ./debugkern/npy
 
 bench: ## the figures of README and RATIONALE
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./debugkern/fp ./debugkern/ptx ./debugkern/emu ./debugkern/check ./debugkern ./tui
@@ -76,11 +84,23 @@ lint: ## vet and staticcheck
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 
+# The tool fails with 3 where it finds something, and with 1 where it cannot look: then nothing is known, and that is printed.
+vulncheck: ## known vulnerabilities of the modules, where their database can be reached
+	@out="$$($(GO) tool govulncheck ./... 2>&1)" && rc=0 || rc=$$?; \
+	case "$$rc: $$out" in \
+	1:*"fetching vulnerabilities"*) echo "vulncheck: skipped, the database cannot be reached: $${out##*: }";; \
+	0:*) echo "vulncheck: no known vulnerability is called";; \
+	*) echo "$$out"; exit 1;; \
+	esac
+
+sbom: build ## the bill of materials of bin/tilescope, CycloneDX in bin/sbom.json
+	@$(GO) run ./debugkern/cli/internal/sbom $(BIN) $(WHEELS) >bin/sbom.json && echo bin/sbom.json
+
 crossbuild:
 	@for p in $(PLATFORMS); do echo "build $$p"; CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -o /dev/null ./... || exit 1; done
 	@echo "build linux/amd64 nogpu"; CGO_ENABLED=0 $(GO) build -tags nogpu -o /dev/null ./...
 
-check: lint crossbuild toolchain ## format, vet, staticcheck, cross-builds, tidy, PTX archive current; no tests
+check: lint crossbuild toolchain vulncheck ## format, vet, staticcheck, cross-builds, vulnerabilities, tidy, PTX archive current; no tests
 	@test -z "$$(gofmt -l .)" || { echo "not gofmt'd:"; gofmt -l .; exit 1; }
 	$(GO) mod tidy -diff
 	$(GO) run ./kernels/internal/ptxgen -check

@@ -58,7 +58,10 @@ var imports = map[string][]string{
 	"tui/pane/*": {"debugkern", "debugkern/gates", "debugkern/diagnose", "debugkern/target", "probes",
 		"debugkern/fp", "tui/theme", "tui/keymap", "tui/cell", "tui/outcome"},
 	"tui": {"debugkern/join", "tui/pane/*", "debugkern", "debugkern/file", "debugkern/text", "debugkern/gates",
-		"debugkern/diagnose", "debugkern/target", "configs", "tui/theme", "tui/keymap", "tui/cell", "tui/outcome", "probes"},
+		"debugkern/diagnose", "debugkern/target", "configs", "tui/theme", "tui/keymap", "tui/cell", "tui/outcome",
+		"probes"},
+	"debugkern/cli/attack":        {}, // tests of the built program
+	"debugkern/cli/internal/sbom": {},
 
 	"kernels/internal/ptxgen": {"kernels", "probes", "configs", "debugkern/cuda"},
 	"":                        {"debugkern/join", "debugkern/cli", "debugkern/file", "tui"},
@@ -121,7 +124,7 @@ func rule(room string) ([]string, bool) {
 // TestTopLevel keeps the top level to the rooms that README names.
 func TestTopLevel(t *testing.T) {
 	allowed := []string{"tui", "debugkern", "probes", "kernels", "configs", "main.go", "go.mod", "go.sum", "Makefile",
-		"README.md", "ARCHITECTURE.md", "RATIONALE.md", "LICENSE", "arch_test.go", ".gitignore", "docs", ".ci"}
+		"README.md", "ARCHITECTURE.md", "RATIONALE.md", "LICENSE", "arch_test.go", "SECURITY.md", ".gitignore", "docs", ".ci"}
 	out, err := exec.Command("git", "ls-files").Output()
 	if err != nil {
 		t.Skipf("git ls-files: %v: not a git checkout", err)

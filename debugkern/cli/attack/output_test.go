@@ -1,0 +1,149 @@
+//go:build unix
+
+package attack
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// writer is a command that writes a file the user names.
+type writer struct {
+	name string
+	args []string
+}
+
+var writers = []writer{
+	{"dump", []string{"run", "flashcore_vec", "--shape", "small", "--dump"}},
+	{"html", []string{"diagnose", "flashcore_vec", "--shape", "small", "--html"}},
+	{"sarif", []string{"diagnose", "flashcore_vec", "--shape", "small", "--sarif"}},
+	{"manifest", []string{"init", "k.ptx", "--out"}},
+	{"gates", []string{"gates", "flashcore_vec", "--shapes", "small", "--seeds", "0", "--out"}},
+}
+
+// outputCases write to places that cannot be written: exit 2, one line, and what was there stays.
+func outputCases() (all []attack) {
+	for _, w := range writers {
+		refuse := func(name, path, says string, set func(b *box) error) {
+			all = append(all, attack{name: w.name + " to " + name, args: append(append([]string{}, w.args...), path), files: map[string]string{"k.ptx": minimal, "file": "x"}, set: set, codes: []int{2}, says: says, within: 20e9})
+		}
+		refuse("a place below a file", "file/x", "file", nil)
+		refuse("a place in /proc", "/proc/x", "/proc", nil)
+		refuse("a place below a device", "/dev/null/x", "/dev/null", nil)
+		refuse("a name that is too long", strings.Repeat("n", 300), "too long", nil)
+		refuse("a loop of links", "loop", "loop|link", func(b *box) error { return os.Symlink("loop", filepath.Join(b.work, "loop")) })
+		if w.name == "gates" {
+			continue // its output is a directory
+		}
+		refuse("a directory that is not there", "no/such/x", "no/such|dir", nil)
+		refuse("a full disk", "/dev/full", "/dev/full|exists", nil)
+		refuse("a directory", "dir", "director|exists", func(b *box) error { return os.Mkdir(filepath.Join(b.work, "dir"), 0o700) })
+		refuse("a FIFO that nobody reads", "fifo", "fifo", func(b *box) error { return makeFIFO(filepath.Join(b.work, "fifo")) })
+		refuse("a name of nothing", "./", "director|./|exists", nil)
+		all = append(all, attack{name: w.name + " to another user's link", args: append(append([]string{}, w.args...), "link"), files: map[string]string{"k.ptx": minimal, "to": "mine"}, codes: []int{2}, needs: "root", set: func(b *box) error {
+			return errors.Join(os.Symlink("to", filepath.Join(b.work, "link")), os.Lchown(filepath.Join(b.work, "link"), 12345, 12345))
+		}})
+		if w.name == "manifest" {
+			all = append(all, attack{name: "manifest over a file", args: []string{"init", "k.ptx", "--out", "file"}, files: map[string]string{"k.ptx": minimal, "file": "x"}, codes: []int{2}, says: "exist"})
+			continue
+		}
+		all = append(all, attack{name: w.name + " to one's own link", args: append(append([]string{}, w.args...), "link"), files: map[string]string{"to": "old"}, codes: []int{0}, makes: []string{"to"}, set: func(b *box) error { return os.Symlink("to", filepath.Join(b.work, "link")) }, after: func(b *box, _ outcome) error {
+			info, err := os.Lstat(filepath.Join(b.work, "link"))
+			if err == nil && info.Mode()&os.ModeSymlink == 0 {
+				err = errors.New("the link was replaced")
+			}
+			return err
+		}})
+		all = append(all, attack{name: w.name + " to nowhere", args: append(append([]string{}, w.args...), "/dev/null"), codes: []int{0}})
+		all = append(all, attack{name: w.name + " over a file", args: append(append([]string{}, w.args...), "x"), files: map[string]string{"x": "old"}, codes: []int{0}, makes: []string{"x"}})
+		all = append(all, attack{name: w.name + " to a name of control characters", args: append(append([]string{}, w.args...), "x\x1b[31m\a"), codes: []int{0}, makes: []string{"x*"}})
+	}
+	for i, args := range printing {
+		for _, json := range []bool{false, true} {
+			full := append([]string{}, args...)
+			if json {
+				full = append(full, "--json")
+			}
+			all = append(all, attack{name: fmt.Sprintf("a full disk under standard output %d %t", i, json), args: full, stdout: "/dev/full", needs: "linux", codes: []int{2}, says: "standard output", files: map[string]string{"k.ptx": minimal}, makes: []string{"k.yaml"}, within: 20e9})
+		}
+	}
+	return all
+}
+
+// minimal is a PTX module that init reads.
+const minimal = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 y)\n{\n\tret;\n}\n"
+
+// printing are commands that print something.
+var printing = [][]string{
+	{"run", "flashcore_vec", "--shape", "small"}, {"diagnose", "flashcore_vec", "--shape", "small"}, {"gates", "flashcore_vec", "--shapes", "small", "--seeds", "0"}, {"compare", "flashcore_vec", "flashcore_vec", "--shape", "small"},
+	{"bisect", "stage2", "stage2", "--shape", "small", "--fault", "kt-ld"}, {"kernels"}, {"doctor"}, {"config", "show"}, {"version"}, {"lut"}, {"init", "k.ptx"},
+}
+
+// pipeCases close or starve the streams.
+func pipeCases() (all []attack) {
+	for i, args := range printing {
+		for _, json := range []bool{false, true} {
+			full := append([]string{}, args...)
+			if json {
+				full = append(full, "--json")
+			}
+			all = append(all, attack{name: fmt.Sprintf("a reader that has gone %d %t", i, json), args: full, codes: []int{141}, stdout: closedPipe, files: map[string]string{"k.ptx": minimal}, makes: []string{"k.yaml"}, within: 20e9})
+		}
+	}
+	for i, args := range [][]string{nil, {"stage2"}, {"--fault", "p-stale-m"}} {
+		all = append(all, attack{name: fmt.Sprintf("the terminal without a terminal %d", i), args: args, codes: []int{2}, says: "not a terminal"})
+	}
+	for _, hidden := range [][]string{{"__worker"}, {"__launch", "nosuch"}, {"__launch", "/dev/zero"}, {"__launch", "fifo"}} {
+		all = append(all, attack{name: strings.Join(hidden, " "), args: hidden, codes: []int{0, 1, 2, 3, 4}, within: 5e9, raw: true, set: func(b *box) error { return makeFIFO(filepath.Join(b.work, "fifo")) }})
+	}
+	return all
+}
+
+// longRuns are commands that take seconds, each in another phase of its work.
+var longRuns = map[string][]string{
+	"inputs": {"run", "stage2", "--shape", "1,1,400000,64", "--blocks", "0,0,0", "--tiles", "0", "--stages", "O"}, "execution": {"run", "stage2", "--shape", "long"}, "diagnosis": {"diagnose", "stage3b-reported", "--shape", "mission"},
+	"gates": {"gates", "stage2", "--out", "g"}, "bisect": {"bisect", "stage2", "stage2", "--shape", "mission", "--fault", "kt-ld", "--fault", "v-midpoint"}, "compare": {"compare", "stage2", "stage3b", "--shape", "long"}, "dump": {"run", "stage2", "--shape", "mission", "--dump", "d.npz"}, "page": {"diagnose", "stage2", "--shape", "mission", "--html", "d.html"},
+}
+
+// signalCases end commands from outside, and by their own time limit.
+func signalCases() (all []attack) {
+	for name, args := range longRuns {
+		for sig, word := range map[syscall.Signal]string{syscall.SIGINT: "Ctrl-C", syscall.SIGTERM: "an end", syscall.SIGHUP: "a closed terminal"} {
+			for _, ms := range []int{10, 100, 400, 900} {
+				after := time.Duration(ms) * time.Millisecond
+				a := attack{name: fmt.Sprintf("%s after %d ms of %s", word, ms, name), args: args, makes: []string{"g/*", "d.npz", "d.html"}, codes: []int{130}, within: after + 3*time.Second, drive: func(_ *box, p *os.Process) { time.Sleep(after); _ = p.Signal(sig) }}
+				a.after = func(_ *box, got outcome) error {
+					if late := got.took - after; late > time.Second {
+						return fmt.Errorf("ends %s after the signal", late.Round(time.Millisecond))
+					}
+					return nil
+				}
+				switch {
+				case ms <= 100: // the signal may come before it is listened to, and then ends the process by itself
+					a.codes = []int{130, -1}
+				case name == "dump" || name == "page" || name == "bisect": // it may have finished
+					a.codes = []int{130, 0, 1}
+				}
+				all = append(all, a)
+			}
+		}
+		all = append(all, attack{name: "two Ctrl-C of " + name, args: args, makes: []string{"g/*", "d.npz", "d.html"}, codes: []int{130}, within: 3e9, drive: func(_ *box, p *os.Process) {
+			time.Sleep(200 * time.Millisecond)
+			_ = p.Signal(syscall.SIGINT)
+			time.Sleep(time.Millisecond)
+			_ = p.Signal(syscall.SIGINT)
+		}})
+		if name == "bisect" || name == "gates" {
+			continue // there the limit is that of each run
+		}
+		for _, limit := range []string{"1ns", "1ms", "50ms", "300ms"} {
+			all = append(all, attack{name: "a limit of " + limit + " for " + name, args: append(append([]string{}, args...), "--timeout", limit), makes: []string{"d.npz", "d.html"}, codes: []int{2, 4}, says: "time", within: 3e9})
+		}
+	}
+	return all
+}

@@ -1,0 +1,134 @@
+//go:build unix
+
+package attack
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+)
+
+// ptxCases are PTX texts that are cut, changed or hostile.
+func ptxCases(g *good) (all []attack) {
+	run := func(name, text, says string, codes ...int) {
+		all = append(all, attack{name: name, args: []string{"run", "k.yaml", "--shape", "small", "--timeout", "5s"}, files: g.kernel(g.manifest, text), codes: codes, says: says})
+	}
+	rng := rand.New(rand.NewPCG(12, 2))
+	body := strings.Index(g.ptx, "{\n")
+	end := strings.LastIndex(g.ptx, "ret;")
+	for i := range 40 {
+		run(fmt.Sprintf("cut %d", i), g.ptx[:body+rng.IntN(end-body)], "", 2, 4)
+	}
+	for i := range 120 {
+		run(fmt.Sprintf("changed %d", i), damagedText(rand.New(rand.NewPCG(uint64(i), 3)), g.ptx), "", 0, 1, 2, 4)
+	}
+	for i := range 40 {
+		b := []byte(g.ptx)
+		for range 1 + rng.IntN(8) {
+			b[rng.IntN(len(b))] = byte(rng.IntN(256))
+		}
+		run(fmt.Sprintf("bytes exchanged %d", i), string(b), "", 0, 1, 2, 4)
+	}
+	for name, text := range map[string]string{
+		"nothing": "", "a word": "hello", "NUL": "\x00\x00\x00", "a comment that never ends": "/* " + g.ptx, "a string that never ends": g.ptx + "\n.file 1 \"x", "100,000 braces": g.ptx + strings.Repeat("{", 100_000), "100,000 brackets": g.ptx + ".global .b32 x = " + strings.Repeat("(", 100_000),
+		"no version": strings.Replace(g.ptx, ".version", "//", 1), "32-bit addresses": strings.Replace(g.ptx, ".address_size 64", ".address_size 32", 1),
+		"twice": g.ptx + g.ptx[strings.Index(g.ptx, ".visible .entry"):], "an HTML page": "<html>\x1b[31m</html>", "an instruction that is none": strings.Replace(g.ptx, "ret;", "nosuch.b32 %r1, %r2;\nret;", 1), "a label twice": strings.Replace(g.ptx, "ret;", "X: X: ret;", 1),
+		"a branch to nowhere": strings.Replace(g.ptx, "ret;", "bra NOWHERE;\nret;", 1), "a register that is none": strings.Replace(g.ptx, "ret;", "mov.u32 %nosuch, 1;\nret;", 1), "a line of 4 MB": g.ptx + "\n" + strings.Repeat("x", 4<<20), "an entry that is elsewhere": strings.ReplaceAll(g.ptx, "flashcore_vec", "other"),
+		"a number too large": strings.Replace(g.ptx, "ret;", "mov.u32 %r1, 99999999999999999999999;\nret;", 1), "a string of escapes in an error": strings.Replace(g.ptx, "ret;", "\x1b]52;c;ZXZpbA==\x07 ret;", 1),
+	} {
+		run(name, text, "k.ptx|k.yaml", 2, 4)
+	}
+	for name, stop := range map[string]string{"a loop that never ends": "L: bra L;", "a loop of one lane": "mov.u32 %r1, %tid.x;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra E;\nL: bra L;\nE:", "a trap": "trap;", "a barrier for more threads": "bar.sync 1, 1024;", "a recursion of barriers": "L: bar.sync 0;\nbra L;"} {
+		run(name, strings.Replace(g.ptx, "ret;", stop+"\nret;", 1), "", 1, 4)
+	}
+	return all
+}
+
+var (
+	statement = regexp.MustCompile(`^\s*(@!?%\w+ )?[a-z][a-z0-9]*[.\w:]*[ ;].*`)
+	register  = regexp.MustCompile(`%([a-z]+)(\d+)`)
+	number    = regexp.MustCompile(`\b\d+\b`)
+	numbers   = []string{"0", "1", "8", "31", "4095", "65536", "4294967280", "-1"}
+)
+
+// damagedText changes one to three statements: dropped, doubled, followed by another, other numbers, other registers.
+func damagedText(rng *rand.Rand, text string) string {
+	lines := strings.Split(text, "\n")
+	var at []int
+	for i, l := range lines {
+		if statement.MatchString(l) {
+			at = append(at, i)
+		}
+	}
+	for range 1 + rng.IntN(3) {
+		i := at[rng.IntN(len(at))]
+		switch rng.IntN(5) {
+		case 0:
+			lines[i] = ""
+		case 1:
+			lines[i] += "\n" + lines[i]
+		case 2:
+			lines[i] += "\n" + lines[at[rng.IntN(len(at))]]
+		case 3:
+			lines[i] = number.ReplaceAllStringFunc(lines[i], func(string) string { return numbers[rng.IntN(len(numbers))] })
+		case 4:
+			lines[i] = register.ReplaceAllStringFunc(lines[i], func(s string) string {
+				return fmt.Sprintf("%s%d", strings.TrimRight(s, "0123456789"), 1+rng.IntN(20))
+			})
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// sourceCases are CUDA sources and options of their compiler.
+func sourceCases() (all []attack) {
+	compile := func(name, text, says string, codes []int, args ...string) {
+		all = append(all, attack{name: name, args: append([]string{"init", "k.cu"}, args...), files: map[string]string{"k.cu": text}, env: compiler(), codes: codes, says: says, needs: "nvrtc", within: 40e9, makes: []string{"k.yaml"}})
+	}
+	const kernel = "extern \"C\" __global__ void k(float* y) { y[threadIdx.x] = 1; }\n"
+	compile("one that compiles", kernel, "k.yaml", []int{0})
+	for name, s := range map[string]string{
+		"nothing": "", "an error": "#error \x1b]0;x\x07 mine\n" + kernel, "garbage": "\x00\x01\x02\xff", "no kernel": "int x;\n", "a header that is not there": "#include \"nosuch.h\"\n" + kernel, "itself": "#include \"k.cu\"\n" + kernel,
+		"50,000 brackets": "int x = " + strings.Repeat("(", 50_000) + "1" + strings.Repeat(")", 50_000) + ";\n" + kernel, "50,000 braces": "void f() {" + strings.Repeat("{", 50_000) + strings.Repeat("}", 50_000) + "}\n" + kernel,
+		"templates without end": "template<int N> struct A { static const int v = A<N+1>::v; };\nint x = A<0>::v;\n" + kernel, "macros that grow": "#define A(x) x x x x x x x x\n#define B(x) A(A(A(A(A(x)))))\nint B(B(y));\n" + kernel,
+		"a device as a header": "#include \"/dev/zero\"\n" + kernel, "a FIFO as a header": "#include \"fifo\"\n" + kernel, "an environment as a header": "#include \"/proc/self/environ\"\n" + kernel, "50,000 minus signs": "int x = " + strings.Repeat("- ", 50_000) + "1;\n" + kernel,
+	} {
+		compile(name, s, "", []int{2, 4})
+	}
+	for i := range all {
+		all[i].after = func(_ *box, got outcome) error { return nowhere(got, "XDG_SECRET") }
+	}
+	for name, args := range map[string][]string{
+		"an include that is an option": {"-I", "--help"}, "a define that is an option": {"-D", "-x=1"}, "a define of nothing": {"-D", ""}, "a define of control characters": {"-D", "\x1b[31m=1"}, "a standard that is none": {"--std", "nosuch"}, "a standard that is an option": {"--std", "--version"},
+		"an architecture that is none": {"--arch", "sm_nosuch"}, "an architecture that is an option": {"--arch", "-rdc=true"}, "an include that is a file": {"-I", "k.cu"}, "an include that is not there": {"-I", "nosuch"},
+	} {
+		compile(name, kernel, "", []int{2, 4}, args...)
+	}
+	return all
+}
+
+// lutCases are headers whose table is no table, or a wrong one.
+func lutCases() (all []attack) {
+	judge := func(name, text string, codes ...int) {
+		all = append(all, attack{name: name, args: []string{"lut", "t.h"}, files: map[string]string{"t.h": text}, codes: codes})
+	}
+	const head = "__constant__ int WMMA_ACCUM_LUT[32][8][2] = "
+	rows := func(lane string) string { return "{" + strings.TrimSuffix(strings.Repeat(lane+",", 32), ",") + "}" }
+	lane := func(pair string) string { return "{" + strings.TrimSuffix(strings.Repeat(pair+",", 8), ",") + "}" }
+	judge("all the same", head+rows(lane("{0,0}"))+";", 1)
+	for name, pair := range map[string]string{"beyond": "{16,0}", "negative": "{-1,0}", "too large": "{99999999999999999999,0}", "a number of two": "{0x7fffffff,0}"} {
+		judge(name, head+rows(lane(pair))+";", 1, 2)
+	}
+	for name, text := range map[string]string{
+		"empty": "", "no table": "int x;", "declared": "extern " + strings.TrimSuffix(head, " = ") + ";", "cut": head + rows(lane("{0,0}"))[:200], "a lane missing": head + "{" + strings.TrimSuffix(strings.Repeat(lane("{0,0}")+",", 31), ",") + "};", "an expression": head + rows(lane("{f(1),0}")) + ";",
+		"text": head + rows(lane(`{"a",0}`)) + ";", "floats": head + rows(lane("{0.5,0}")) + ";", "100,000 braces": head + strings.Repeat("{", 100_000), "a comment that never ends": "/* " + head + rows(lane("{0,0}")), "binary": "\x7fELF\x00\x00", "control characters": head + "{\x1b]0;x\x07", "triples": head + rows(lane("{0,0,0}")) + ";",
+		"of other sizes": "int WMMA_ACCUM_LUT[1][1][1] = {{{0}}};", "a macro": "#define T {0,0}\n" + head + rows(lane("T")) + ";", "8 MB": head + strings.Repeat(" ", 8<<20) + "{", "no UTF-8": head + "\xff\xfe",
+	} {
+		judge(name, text, 2)
+	}
+	for name, args := range map[string][]string{"kind": {"--kind", "nosuch"}, "dtype": {"--dtype", "nosuch"}, "layout": {"--layout", "nosuch"}, "backend": {"--backend", "nosuch"}, "two files": {"a", "b"}, "empty name": {""}} {
+		all = append(all, attack{name: "a wrong " + name, args: append([]string{"lut"}, args...), codes: []int{2}})
+	}
+	return all
+}
