@@ -73,6 +73,7 @@ fuzz: ## fuzz every parser, the executor, the checkers, and manifests and PTX th
 	$(FUZZ) -fuzz '^FuzzManifest$$' ./debugkern/diagnose
 	$(FUZZ) -fuzz '^FuzzMutants$$' ./debugkern/diagnose
 	$(FUZZ) -fuzz '^FuzzNpz$$' ./debugkern/npy
+	$(FUZZ) -fuzz '^FuzzEntry$$' ./debugkern/cache
 
 bench: ## the figures of README and RATIONALE
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./debugkern/fp ./debugkern/ptx ./debugkern/emu ./debugkern/check ./debugkern ./tui
