@@ -57,8 +57,9 @@ golden: ## rewrite the golden screens, pictures and documents
 	$(GO) test ./tui -update
 	$(GO) test ./debugkern/cli -update
 
-toolchain: ## fetch the pinned NVRTC, headers and ptxas into .toolchain
+toolchain: ## fetch the pinned NVRTC, headers and ptxas into .toolchain, and record that they may be used
 	@test -e .toolchain/nvidia/cuda_nvrtc || $(PYTHON) -m pip install -q --require-hashes --no-deps --only-binary :all: --target .toolchain -r $(WHEELS)
+	@$(GO) run . trust .toolchain > /dev/null
 
 ptx: toolchain ## rebuild the embedded PTX archive
 	$(GO) run ./kernels/internal/ptxgen

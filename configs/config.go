@@ -29,11 +29,15 @@ type Config struct {
 	CaptureMax int64  // bytes
 	MemoryMax  int64  // bytes; 0: half of what the machine has
 	Toolchain  string // directory; "" for the usual places
-	CacheDir   string // "" where none is set and the user has no home directory
-	CacheMax   int64  // bytes; 0: nothing is kept
-	CacheKey   string // the file with the secret of the cache's checksums; "" where there is no place for it
-	Palette    string // cividis, viridis, grey
-	Mouse      bool
+	// ToolchainOfProject: a file of the working directory names Toolchain, or it is a relative path, which is another place
+	// in each working directory.
+	ToolchainOfProject bool
+	CacheDir           string // "" where none is set and the user has no home directory
+	CacheMax           int64  // bytes; 0: nothing is kept
+	CacheKey           string // the file with the secret of the cache's checksums; "" where there is no place for it
+	TrustFile          string // the file with the user's consents to toolchains; "" where there is no place for it
+	Palette            string // cividis, viridis, grey
+	Mouse              bool
 }
 
 // LoadOptions say where configuration comes from. The zero value is the process's own surroundings.

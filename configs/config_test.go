@@ -272,3 +272,31 @@ func TestWatch(t *testing.T) {
 		t.Errorf("called without a change: %q", <-got)
 	}
 }
+
+// TestToolchainOfProject: a toolchain counts as the user's only where the user's own file or environment names it from the root.
+func TestToolchainOfProject(t *testing.T) {
+	for name, c := range map[string]struct {
+		project, user, env string
+		want               bool
+	}{
+		"nothing":                    {},
+		"the project's file":         {project: "toolchain: /opt/cuda\n", want: true},
+		"the user's file":            {user: "toolchain: /opt/cuda\n"},
+		"the user's file, relative":  {user: "toolchain: .toolchain\n", want: true},
+		"the environment":            {env: "/opt/cuda", project: "toolchain: /evil\n"},
+		"the environment, relative":  {env: ".toolchain", want: true},
+		"the project's file wins":    {project: "toolchain: /evil\n", user: "toolchain: /opt/cuda\n", want: true},
+		"the project's says nothing": {project: "seed: 3\n", user: "toolchain: /opt/cuda\n"},
+	} {
+		o := LoadOptions{Dir: t.TempDir(), UserDir: t.TempDir(), CacheDir: t.TempDir(), Env: []string{"TILESCOPE_TOOLCHAIN=" + c.env}}
+		for path, text := range map[string]string{filepath.Join(o.Dir, "tilescope.yaml"): c.project, filepath.Join(o.UserDir, "config.yaml"): c.user} {
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, _, err := Load(o)
+		if err != nil || got.ToolchainOfProject != c.want || filepath.Dir(got.TrustFile) != o.UserDir {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}

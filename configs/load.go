@@ -26,7 +26,7 @@ func Load(o LoadOptions) (*Config, *Sources, error) {
 	var errs []*Error
 	add := func(l layer, e []*Error) { layers = append(layers, l); errs = append(errs, e...) }
 	add(parseLayer("default", "default.yaml", defaultText))
-	for _, path := range []string{userFile(o), filepath.Join(o.Dir, "tilescope.yaml")} {
+	for _, path := range []string{userFile(o), projectFile(o)} {
 		if path == "" {
 			continue
 		}
@@ -60,8 +60,13 @@ func Load(o LoadOptions) (*Config, *Sources, error) {
 		}
 		src.keys = append(src.keys, d)
 	}
-	return typed(v, o), src, nil
+	c := typed(v, o)
+	c.ToolchainOfProject = c.Toolchain != "" && (!filepath.IsAbs(c.Toolchain) || src.From("toolchain") == projectFile(o))
+	return c, src, nil
 }
+
+// projectFile is the working directory's configuration file.
+func projectFile(o LoadOptions) string { return filepath.Join(o.Dir, "tilescope.yaml") }
 
 // parseLayer reads a configuration file.
 func parseLayer(from, name string, data []byte) (layer, []*Error) {

@@ -47,7 +47,7 @@ func typed(v *viper.Viper, o LoadOptions) *Config {
 		}
 	}
 	if dir, err := userDir(o); err == nil {
-		c.CacheKey = filepath.Join(dir, "cache.key")
+		c.CacheKey, c.TrustFile = filepath.Join(dir, "cache.key"), filepath.Join(dir, "trust.json")
 	}
 	return c
 }

@@ -233,7 +233,7 @@ func watch(ctx context.Context, o LoadOptions, tick <-chan time.Time, changed fu
 // contents are the two files' texts: a few kilobytes, and unlike a time stamp they change exactly when it matters.
 func contents(o LoadOptions) [2]string {
 	var out [2]string
-	for i, path := range []string{userFile(o), filepath.Join(o.Dir, "tilescope.yaml")} {
+	for i, path := range []string{userFile(o), projectFile(o)} {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			out[i] = err.Error()

@@ -10,6 +10,7 @@ package debugkern
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -23,6 +24,7 @@ import (
 	"tilescope/debugkern/diff"
 	"tilescope/debugkern/file"
 	"tilescope/debugkern/target"
+	"tilescope/debugkern/trust"
 	"tilescope/probes"
 )
 
@@ -36,6 +38,9 @@ type Options struct {
 	Launcher []string
 	// Files is how files are written; nil is the real file system.
 	Files *file.System
+	// Trust decides which toolchains may be loaded and executed; nil: none of the working directory, and none that others than
+	// the user and root can change.
+	Trust *trust.Policy
 }
 
 // Session is an opened debugger: catalogue, compiled modules, inputs, backends. It is safe for concurrent use.
@@ -45,6 +50,7 @@ type Session struct {
 	limit     int64 // bytes a capture may take
 	mem       *budget.Budget
 	cache     *cache.Cache // of compiled kernels
+	trust     *trust.Policy
 
 	life context.Context // ends with the session
 	end  context.CancelFunc
@@ -80,7 +86,7 @@ func Open(_ context.Context, o Options) (*Session, error) {
 		return nil, fmt.Errorf("open the catalogue: %w", err)
 	}
 	s := &Session{
-		catalogue: cat, config: o.Config, worker: o.Worker, launcher: o.Launcher,
+		catalogue: cat, config: o.Config, worker: o.Worker, launcher: o.Launcher, trust: o.Trust,
 		builds: kept[string, *Build]{limit: maxBuilds}, loaded: kept[loadKey, target.Kernel]{limit: maxBuilds},
 		host: kept[string, bool]{limit: 8}, gpus: map[int]target.Backend{}, maps: map[string]FragmentMaps{},
 	}
@@ -113,9 +119,23 @@ func openCache(o Options) *cache.Cache {
 // Catalogue returns the embedded kernels.
 func (s *Session) Catalogue() *configs.Catalogue { return s.catalogue }
 
-// Trouble says what the session goes on without, once known: a cache that cannot be written to. It is worth telling a person
-// once; nil while nothing is wrong.
-func (s *Session) Trouble() error { return s.cache.Trouble() }
+// Trouble says what the session goes on without, once known: a cache that cannot be written to, a compiler that was found and
+// is not trusted (a *trust.Refused). It is worth telling a person once; nil while nothing is wrong.
+func (s *Session) Trouble() error {
+	if err := s.cache.Trouble(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var refused *trust.Refused
+	switch {
+	case errors.As(s.toolsErr, &refused):
+		return refused
+	case s.tools != nil && len(s.tools.Refused) > 0:
+		return s.tools.Refused[0]
+	}
+	return nil
+}
 
 // Check resolves a request without running it: what Run would refuse with CodeUsage, it refuses.
 func (s *Session) Check(req Request) error {

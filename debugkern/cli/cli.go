@@ -24,6 +24,7 @@ import (
 	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/file"
 	"tilescope/debugkern/join"
+	"tilescope/debugkern/trust"
 )
 
 // Exit codes of the contract that no debugkern.Code stands for.
@@ -99,7 +100,7 @@ func Main(ctx context.Context, p Program) (code int) {
 		defer a.release()
 	}
 	if a.opened != nil {
-		if trouble := a.opened.Trouble(); trouble != nil {
+		if trouble := a.opened.Trouble(); trouble != nil && (err == nil || !strings.Contains(err.Error(), trouble.Error())) {
 			fmt.Fprintf(p.Stderr, "tilescope: %v\n", trouble)
 		}
 	}
@@ -154,6 +155,7 @@ type app struct {
 	sources *configs.Sources
 	json    bool
 	options map[string]string  // options of every command that override a configuration key, by key
+	accept  bool               // --trust
 	opened  *debugkern.Session // the command's session, once it has one
 	limited context.Context    // the command's, where it has a time limit
 	release context.CancelFunc // of limited
@@ -209,8 +211,9 @@ func (a *app) root() *cobra.Command {
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the document of this command on standard output, and nothing else")
 	root.PersistentFlags().String(memoryOption, "", "memory that the command may take: a size such as 8GiB, or auto (half of what the machine has)")
+	root.PersistentFlags().BoolVar(&a.accept, "trust", false, "for this command, use compilers and tools of the working directory, and those that other users can change")
 	opt.bind(root)
-	root.AddCommand(a.runCommand(), a.diagnoseCommand(), a.gatesCommand(), a.compareCommand(), a.bisectCommand(), a.initCommand(), a.lutCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.versionCommand(), a.manCommand())
+	root.AddCommand(a.runCommand(), a.diagnoseCommand(), a.gatesCommand(), a.compareCommand(), a.bisectCommand(), a.initCommand(), a.lutCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.trustCommand(), a.versionCommand(), a.manCommand())
 	for _, c := range append(root.Commands(), root) {
 		c.Long = flowing(c.Long)
 	}
@@ -258,7 +261,7 @@ func (a *app) load(c *cobra.Command) error {
 }
 
 func (a *app) session(ctx context.Context) (*debugkern.Session, error) {
-	o := debugkern.Options{Config: a.config, Files: a.Files}
+	o := debugkern.Options{Config: a.config, Files: a.Files, Trust: &trust.Policy{Record: a.record(), Accept: a.accept}}
 	if exe, err := os.Executable(); err == nil {
 		o.Worker, o.Launcher = []string{exe, workerCommand}, []string{exe, launchCommand}
 	}

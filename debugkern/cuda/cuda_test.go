@@ -160,7 +160,7 @@ func TestSearchList(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := Config{Root: dir, Path: filepath.Join(dir, "absent")}
-	if got := candidates(cfg, searchList(cfg)); len(got) == 0 || got[0] != lib {
+	if got := candidates(cfg, searchList(cfg)); len(got) == 0 || got[0].path != lib {
 		t.Errorf("candidates: %v, want %s first", got, lib)
 	}
 	if _, err := openNVRTC(lib); err == nil || !strings.Contains(err.Error(), lib) {

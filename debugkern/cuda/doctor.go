@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern/cuda/internal/dl"
+	"tilescope/debugkern/trust"
 )
 
 // Wheels are the packages that give a machine without CUDA everything a build needs, as pip names them.
@@ -30,7 +31,7 @@ func Inspect(ctx context.Context, cfg Config) []Part {
 	places := searchList(cfg)
 	install := "pip install --target .toolchain " + strings.Join(Wheels, " ")
 	rtc := Part{Name: "NVRTC", Install: install}
-	lib, tried, err := findNVRTC(cfg, places)
+	lib, found, err := findNVRTC(cfg, places)
 	switch {
 	case err == nil:
 		places = nearest(places, lib.path)
@@ -41,17 +42,40 @@ func Inspect(ctx context.Context, cfg Config) []Part {
 	case errors.Is(err, dl.ErrUnsupported):
 		rtc.Detail, rtc.Install = dl.ErrUnsupported.Error(), "a build without tag nogpu"
 	default:
-		rtc.Detail = "tried " + strings.Join(tried, ", ")
+		rtc.Detail = "tried " + strings.Join(found.tried, ", ")
 	}
+	rtc.refused(found.refused)
 	headers := Part{Name: "headers", Install: install, Detail: "mma.h or crt/mma.h not found"}
 	if dirs := includes(places); dirs != nil {
 		headers = Part{Name: "headers", Found: true, Path: strings.Join(dirs, string(os.PathListSeparator)), Version: headerVersion(dirs[0])}
 	}
 	as := Part{Name: "ptxas", Install: install, Detail: "not found"}
-	if t := (&Toolchain{PTXAS: findPTXAS(places)}); t.PTXAS != "" {
+	ptxas := findTool(cfg, places, "ptxas", ptxasDirs)
+	if t := (&Toolchain{PTXAS: ptxas.path}); t.PTXAS != "" {
 		as = Part{Name: "ptxas", Found: true, Path: t.PTXAS, Version: t.PTXASVersion(ctx)}
 	}
+	as.refused(ptxas.refused)
 	return []Part{rtc, headers, as}
+}
+
+// refused adds what was found and not used. Where nothing else was found, consent to it is what gives the part.
+func (p *Part) refused(list []error) {
+	if len(list) == 0 {
+		return
+	}
+	var texts []string
+	for _, err := range list {
+		texts = append(texts, err.Error())
+	}
+	if !p.Found {
+		p.Detail = ""
+		if r := (*trust.Refused)(nil); errors.As(list[0], &r) {
+			p.Install = "tilescope trust " + r.Dir
+		}
+	} else if p.Detail != "" {
+		p.Detail += "; "
+	}
+	p.Detail += "found, not trusted: " + strings.Join(texts, "; ")
 }
 
 var (

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -35,9 +33,11 @@ func InspectGPU(ctx context.Context, cfg BackendConfig, tools Config) []Part {
 		{"nvcc", "the CUDA toolkit, or pip install " + strings.Join(NVCCWheels, " "), nvccDirs, ptxasRelease},
 	} {
 		p := Part{Name: tool.name, Install: tool.install, Detail: "not found"}
-		if path := findTool(places, tool.name, tool.dirs); path != "" {
-			p = Part{Name: tool.name, Found: true, Path: path, Version: toolVersion(ctx, path, tool.version)}
+		found := findTool(tools, places, tool.name, tool.dirs)
+		if found.path != "" {
+			p = Part{Name: tool.name, Found: true, Path: found.path, Version: toolVersion(ctx, found.path, tool.version)}
 		}
+		p.refused(found.refused)
 		parts = append(parts, p)
 	}
 	return parts
@@ -100,25 +100,6 @@ func inspectNVML() Part {
 		return Part{Name: "NVML", Detail: err.Error(), Install: "the NVIDIA driver's libnvidia-ml.so.1, and a build with cgo on Linux"}
 	}
 	return Part{Name: "NVML", Found: true, Path: "libnvidia-ml.so.1", Version: version}
-}
-
-// findTool looks for a command in the places of the toolkits, then along PATH.
-func findTool(places []place, name string, dirs []string) string {
-	exe := name
-	if os.PathSeparator == '\\' {
-		exe += ".exe"
-	}
-	for _, p := range places {
-		for _, dir := range dirs {
-			if path := filepath.Join(p.dir, filepath.FromSlash(dir), exe); isFile(path) {
-				return path
-			}
-		}
-	}
-	if path, err := exec.LookPath(exe); err == nil {
-		return path
-	}
-	return ""
 }
 
 func toolVersion(ctx context.Context, path string, version *regexp.Regexp) string {

@@ -43,9 +43,17 @@ var nvccDirs = []string{"bin", "nvidia/cu13/bin", "nvidia/cu12/bin", "nvidia/cud
 // asks its version, which proves that it runs.
 func FindNVCC(ctx context.Context, cfg Config) (*NVCC, error) {
 	places := searchList(cfg)
-	path := cfg.Path
-	if base := strings.TrimSuffix(filepath.Base(path), ".exe"); base != "nvcc" || !isFile(path) {
-		path = findTool(places, "nvcc", nvccDirs)
+	path := absolute(cfg.Path)
+	if base := strings.TrimSuffix(filepath.Base(path), ".exe"); base == "nvcc" && isFile(path) {
+		if err := cfg.Trust.Allow(cfg.origin(), aboveBin(path), toolFiles(path)...); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrNoNVCC, err)
+		}
+	} else {
+		found := findTool(cfg, places, "nvcc", nvccDirs)
+		path = found.path
+		if path == "" && len(found.refused) > 0 {
+			return nil, fmt.Errorf("%w: %w", ErrNoNVCC, found.refused[0])
+		}
 	}
 	if path == "" {
 		return nil, fmt.Errorf("%w (pip install %s)", ErrNoNVCC, strings.Join(NVCCWheels, " "))
@@ -112,7 +120,7 @@ func (n *NVCC) compile(ctx context.Context, b Build) (*PTX, error) {
 		return nil, fmt.Errorf("nvcc: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	if dir, err = filepath.EvalSymlinks(dir); err != nil { // nvcc writes resolved paths
+	if dir, err = filepath.EvalSymlinks(absolute(dir)); err != nil { // nvcc writes resolved paths
 		return nil, fmt.Errorf("nvcc: %w", err)
 	}
 	source, err := lay(dir, b)
@@ -161,7 +169,11 @@ func lay(dir string, b Build) (source string, err error) {
 	if !filepath.IsLocal(source) {
 		source = filepath.Base(source)
 	}
-	return source, writeBelow(filepath.Join(dir, source), b.Source)
+	err = writeBelow(filepath.Join(dir, source), b.Source)
+	if strings.HasPrefix(source, "-") { // it would be an option
+		source = filepath.Join(dir, source)
+	}
+	return source, err
 }
 
 func (n *NVCC) run(ctx context.Context, dir string, args []string, b Build, c closure) (*PTX, error) {

@@ -29,6 +29,7 @@ func (t *Toolchain) Assemble(ctx context.Context, ptx []byte, entry, arch string
 		return nil, fmt.Errorf("ptxas: %w", err)
 	}
 	defer os.RemoveAll(dir)
+	dir = absolute(dir)
 	in := filepath.Join(dir, "kernel.ptx")
 	if err := os.WriteFile(in, ptx, 0o600); err != nil {
 		return nil, fmt.Errorf("ptxas: %w", err)

@@ -64,8 +64,12 @@ func Sanitize(ctx context.Context, cfg SanitizerConfig, tool string, m *ptx.Modu
 	if len(cfg.Command) == 0 {
 		return nil, errors.New("sanitize: no launch command")
 	}
-	path := findTool(searchList(cfg.Tools), "compute-sanitizer", sanitizerDirs)
-	if path == "" {
+	found := findTool(cfg.Tools, searchList(cfg.Tools), "compute-sanitizer", sanitizerDirs)
+	path := found.path
+	switch {
+	case path == "" && len(found.refused) > 0:
+		return nil, fmt.Errorf("sanitize: %w: %w", ErrNoSanitizer, found.refused[0])
+	case path == "":
 		return nil, fmt.Errorf("sanitize: %w", ErrNoSanitizer)
 	}
 	if err := DriverPresent(cfg.Library); err != nil {
@@ -76,6 +80,7 @@ func Sanitize(ctx context.Context, cfg SanitizerConfig, tool string, m *ptx.Modu
 		return nil, fmt.Errorf("sanitize: %w", err)
 	}
 	defer os.RemoveAll(dir)
+	dir = absolute(dir)
 	job := filepath.Join(dir, "job")
 	if err := writeJob(job, cfg, m, entry, l); err != nil {
 		return nil, fmt.Errorf("sanitize: %w", err)

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -21,12 +20,17 @@ import (
 
 	"tilescope/debugkern/cache"
 	"tilescope/debugkern/cuda/internal/dl"
+	"tilescope/debugkern/trust"
 )
 
 // Config says where to look before looking where CUDA usually is. The zero value looks in the usual places only.
 type Config struct {
 	Root string // directory whose .toolchain holds the wheels; "": the working directory
 	Path string // a libnvrtc, or a directory that holds one: a CUDA tree, or a folder that pip installed the wheels into
+	// Project says that a file of the working directory, and not the user, named Path.
+	Project bool
+	// Trust decides what may be loaded and executed; nil: nothing of the working directory, and nothing that others can change.
+	Trust *trust.Policy
 	// Cache keeps what was compiled; nil: every build is compiled.
 	Cache *cache.Cache
 }
@@ -37,6 +41,7 @@ type Toolchain struct {
 	NVRTCVersion string   // "12.0.140", or "12.0" where the build number cannot be told
 	IncludeDirs  []string // directories with mma.h, cuda_fp16.h and crt/
 	PTXAS        string   // path of ptxas, "" where there is none
+	Refused      []error  // a *trust.Refused for each file that was found and not used
 	lib          *nvrtc
 	cache        *cache.Cache
 	precompiled  *precompiled
@@ -55,25 +60,21 @@ var ErrNoToolchain = errors.New("no NVRTC found")
 // ErrNoHeaders is wrapped by FindToolchain's error where NVRTC is there, but not the headers kernels include.
 var ErrNoHeaders = errors.New("no CUDA headers (mma.h and crt/mma.h) found")
 
-// place is one directory tree that may hold parts of a toolkit.
-type place struct {
-	name string // for reports
-	dir  string
-}
-
 // FindToolchain loads the first NVRTC of the search list (configured path, .toolchain, site-packages of the Pythons on
 // PATH, $CUDA_HOME, /usr/local/cuda, the loader's own path) and collects headers and ptxas, from the same tree before
-// others. Parts of different places are combined where one place does not hold them all.
+// others. Parts of different places are combined where one place does not hold them all. What cfg.Trust refuses is passed
+// over; the error wraps a *trust.Refused where nothing else was found.
 func FindToolchain(cfg Config) (*Toolchain, error) {
 	places := searchList(cfg)
-	lib, _, err := findNVRTC(cfg, places)
+	lib, found, err := findNVRTC(cfg, places)
 	if err != nil {
 		return nil, err
 	}
 	places = nearest(places, lib.path)
 	t := &Toolchain{lib: lib, NVRTC: lib.path, NVRTCVersion: fullVersion(lib)}
 	t.IncludeDirs = includes(places)
-	t.PTXAS = findPTXAS(places)
+	ptxas := findTool(cfg, places, "ptxas", ptxasDirs)
+	t.PTXAS, t.Refused = ptxas.path, append(found.refused, ptxas.refused...)
 	if t.IncludeDirs == nil {
 		return nil, fmt.Errorf("%w beside %s", ErrNoHeaders, lib.path)
 	}
@@ -81,20 +82,30 @@ func FindToolchain(cfg Config) (*Toolchain, error) {
 	return t, nil
 }
 
-// findNVRTC opens the first library of the list that opens; tried lists those looked at.
-func findNVRTC(cfg Config, places []place) (lib *nvrtc, tried []string, err error) {
+// searched is how a search for a library went.
+type searched struct {
+	tried   []string // paths that were looked at
+	refused []error  // *trust.Refused: found and not used
+}
+
+// findNVRTC opens the first library of the list that may be used and opens.
+func findNVRTC(cfg Config, places []place) (lib *nvrtc, s searched, err error) {
 	var failures, unknown []string
-	for _, path := range candidates(cfg, places) {
-		tried = append(tried, path)
-		lib, err := openNVRTC(path)
+	for _, c := range candidates(cfg, places) {
+		s.tried = append(s.tried, c.path)
+		if err := cfg.Trust.Allow(c.origin, c.dir, withBuiltins(c.path)...); err != nil {
+			s.refused = append(s.refused, err)
+			continue
+		}
+		lib, err := openNVRTC(c.path)
 		if err == nil {
-			return lib, tried, nil
+			return lib, s, nil
 		}
 		if errors.Is(err, dl.ErrUnsupported) {
-			return nil, tried, fmt.Errorf("%w: %w", ErrNoToolchain, dl.ErrUnsupported)
+			return nil, s, fmt.Errorf("%w: %w", ErrNoToolchain, dl.ErrUnsupported)
 		}
-		if filepath.Base(path) == path {
-			unknown = append(unknown, path)
+		if filepath.Base(c.path) == c.path {
+			unknown = append(unknown, c.path)
 		} else {
 			failures = append(failures, err.Error())
 		}
@@ -102,28 +113,52 @@ func findNVRTC(cfg Config, places []place) (lib *nvrtc, tried []string, err erro
 	if len(unknown) > 0 {
 		failures = append(failures, "the loader knows no "+strings.Join(unknown, ", "))
 	}
-	return nil, tried, fmt.Errorf("%w (%s)", ErrNoToolchain, strings.Join(failures, "; "))
+	if len(s.refused) > 0 {
+		return nil, s, fmt.Errorf("%w: %w", ErrNoToolchain, s.refused[0])
+	}
+	return nil, s, fmt.Errorf("%w (%s)", ErrNoToolchain, strings.Join(failures, "; "))
+}
+
+// withBuiltins is a library and the libraries next to it that it opens itself.
+func withBuiltins(library string) []string {
+	if filepath.Base(library) == library {
+		return []string{library}
+	}
+	beside, _ := filepath.Glob(filepath.Join(escaped(filepath.Dir(library)), "*nvrtc-builtins*")) // the only error is a malformed pattern
+	return append([]string{library}, beside...)
 }
 
 // candidates lists the libraries to try: files that exist, then bare names for the loader to find.
-func candidates(cfg Config, places []place) []string {
-	var out []string
+func candidates(cfg Config, places []place) []candidate {
+	var out []candidate
 	if st, err := os.Stat(cfg.Path); cfg.Path != "" && err == nil && !st.IsDir() {
-		out = append(out, cfg.Path)
+		out = append(out, candidate{absolute(cfg.Path), filepath.Dir(absolute(cfg.Path)), cfg.origin()})
 	}
 	for _, p := range places {
-		for _, pattern := range libraryPatterns() {
-			found, _ := filepath.Glob(filepath.Join(p.dir, pattern)) // the only error is a malformed pattern
-			slices.Sort(found)
-			slices.Reverse(found) // the highest version first
-			for _, f := range found {
-				if !strings.Contains(filepath.Base(f), "builtins") && !strings.Contains(filepath.Base(f), ".alt.") {
-					out = append(out, f)
-				}
+		for _, f := range libraries(p.dir) {
+			out = append(out, candidate{f, p.dir, p.origin})
+		}
+	}
+	for _, name := range bareNames() {
+		out = append(out, candidate{name, "", trust.System})
+	}
+	return out
+}
+
+// libraries lists the NVRTC libraries of a directory tree, the highest version first.
+func libraries(dir string) []string {
+	var out []string
+	for _, pattern := range libraryPatterns() {
+		found, _ := filepath.Glob(filepath.Join(escaped(dir), pattern)) // the only error is a malformed pattern
+		slices.Sort(found)
+		slices.Reverse(found)
+		for _, f := range found {
+			if !strings.Contains(filepath.Base(f), "builtins") && !strings.Contains(filepath.Base(f), ".alt.") {
+				out = append(out, f)
 			}
 		}
 	}
-	return append(out, bareNames()...)
+	return out
 }
 
 func libraryPatterns() []string {
@@ -138,77 +173,18 @@ func libraryPatterns() []string {
 
 func bareNames() []string {
 	switch runtime.GOOS {
-	case "windows":
-		return []string{"nvrtc64_130_0.dll", "nvrtc64_120_0.dll", "nvrtc64_112_0.dll"}
+	case "windows": // the loader would look in the working directory as well
+		var out []string
+		for _, name := range []string{"nvrtc64_130_0.dll", "nvrtc64_120_0.dll", "nvrtc64_112_0.dll"} {
+			if path := onPath(name); path != "" {
+				out = append(out, path)
+			}
+		}
+		return out
 	case "darwin":
 		return []string{"libnvrtc.dylib"}
 	}
 	return []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"}
-}
-
-// searchList returns the directories that exist, in the order in which they are tried.
-func searchList(cfg Config) []place {
-	root := cfg.Root
-	if root == "" {
-		root = "."
-	}
-	var list []place
-	add := func(name, dir string) {
-		if dir == "" {
-			return
-		}
-		abs, err := filepath.Abs(dir)
-		if err != nil {
-			return
-		}
-		if st, err := os.Stat(abs); err == nil && st.IsDir() && !slices.ContainsFunc(list, func(p place) bool { return p.dir == abs }) {
-			list = append(list, place{name, abs})
-		}
-	}
-	if cfg.Path != "" {
-		add("configured path", cfg.Path)
-		if filepath.Base(cfg.Path) != cfg.Path {
-			add("configured path", filepath.Dir(cfg.Path))
-			add("configured path", filepath.Join(filepath.Dir(cfg.Path), ".."))
-			add("configured path", filepath.Join(filepath.Dir(cfg.Path), "..", "..", "..")) // nvidia/cuda_nvrtc/lib among wheels
-		}
-	}
-	add(".toolchain", filepath.Join(root, ".toolchain"))
-	for _, dir := range sitePackages() {
-		add("site-packages", dir)
-	}
-	add("$CUDA_HOME", os.Getenv("CUDA_HOME"))
-	add("$CUDA_PATH", os.Getenv("CUDA_PATH"))
-	add("/usr/local/cuda", "/usr/local/cuda")
-	return list
-}
-
-// sitePackages lists where pip puts packages for the Pythons of this user: the active environment, the prefix of each
-// python on PATH, and the user's own folder.
-func sitePackages() []string {
-	var prefixes []string
-	if v := os.Getenv("VIRTUAL_ENV"); v != "" {
-		prefixes = append(prefixes, v)
-	}
-	for _, name := range []string{"python3", "python"} {
-		if exe, err := exec.LookPath(name); err == nil {
-			if real, err := filepath.EvalSymlinks(exe); err == nil {
-				prefixes = append(prefixes, filepath.Dir(filepath.Dir(real)))
-			}
-			prefixes = append(prefixes, filepath.Dir(filepath.Dir(exe)))
-		}
-	}
-	if home, err := os.UserHomeDir(); err == nil {
-		prefixes = append(prefixes, filepath.Join(home, ".local"))
-	}
-	var out []string
-	for _, p := range prefixes {
-		for _, pattern := range []string{"lib/python3*/site-packages", "lib/python3*/dist-packages", "Lib/site-packages"} {
-			dirs, _ := filepath.Glob(filepath.Join(p, pattern))
-			out = append(out, dirs...)
-		}
-	}
-	return out
 }
 
 // nearest puts the place that holds the library first.
@@ -232,7 +208,7 @@ func includes(places []place) []string {
 	var plain, crt string
 	for _, p := range places {
 		for _, pattern := range []string{"include", "targets/*/include", "nvidia/cuda_runtime/include", "nvidia/cuda_nvcc/include", "nvidia/cu1?/include"} {
-			dirs, _ := filepath.Glob(filepath.Join(p.dir, filepath.FromSlash(pattern)))
+			dirs, _ := filepath.Glob(filepath.Join(escaped(p.dir), filepath.FromSlash(pattern)))
 			for _, d := range dirs {
 				if plain == "" && isFile(filepath.Join(d, "mma.h")) {
 					plain = d
@@ -252,23 +228,8 @@ func includes(places []place) []string {
 	return []string{plain, crt}
 }
 
-func findPTXAS(places []place) string {
-	exe := "ptxas"
-	if runtime.GOOS == "windows" {
-		exe = "ptxas.exe"
-	}
-	for _, p := range places {
-		for _, dir := range []string{"bin", "nvidia/cuda_nvcc/bin", "nvidia/cu13/bin", "nvidia/cu12/bin"} {
-			if path := filepath.Join(p.dir, filepath.FromSlash(dir), exe); isFile(path) {
-				return path
-			}
-		}
-	}
-	if path, err := exec.LookPath(exe); err == nil {
-		return path
-	}
-	return ""
-}
+// ptxasDirs are where ptxas lies in the places of a search list.
+var ptxasDirs = []string{"bin", "nvidia/cuda_nvcc/bin", "nvidia/cu13/bin", "nvidia/cu12/bin"}
 
 func isFile(path string) bool {
 	st, err := os.Stat(path)

@@ -110,3 +110,76 @@ func readSecret(path string, size int) ([]byte, error) {
 	}
 	return secret, safeAbove(path)
 }
+
+// Unchangeable says whether only this user and root can change what path leads to: nil, or an error that names the first
+// thing on the way that somebody else owns or may write to. Every symbolic link is followed by hand, and the directories
+// that lead to it are examined as well as those that lead to its target. Where files have no single owner only the
+// existence of the file is examined.
+func Unchangeable(path string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return fmt.Errorf("examine %s: %w", path, err)
+	}
+	for range maxLinks {
+		info, err := os.Lstat(path)
+		if err != nil {
+			return fmt.Errorf("examine %s: %w", path, err)
+		}
+		link := info.Mode()&fs.ModeSymlink != 0
+		switch {
+		case !hasOwners:
+		case !ownedByUser(info) && !ownedByRoot(info):
+			return fmt.Errorf("%s belongs to another user", path)
+		case !link && info.Mode().Perm()&0o022 != 0:
+			return fmt.Errorf("%s can be written to by other users (permissions %04o)", path, info.Mode().Perm())
+		default:
+			if err := linksAbove(path); err != nil {
+				return err
+			}
+			if err := safeAbove(path); err != nil {
+				return err
+			}
+		}
+		if !link {
+			return nil
+		}
+		target, err := os.Readlink(path)
+		if err != nil {
+			return fmt.Errorf("examine %s: %w", path, err)
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(realDir(path), target)
+		}
+		path = target
+	}
+	return fmt.Errorf("%s: too many symbolic links", path)
+}
+
+// maxLinks is how many symbolic links Unchangeable follows, as many as the system does.
+const maxLinks = 40
+
+// realDir is the directory of path without symbolic links: a .. in a link's text starts there.
+func realDir(path string) string {
+	dir := filepath.Dir(path)
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
+}
+
+// linksAbove examines each directory on the way to path that is a symbolic link, and where it leads.
+func linksAbove(path string) error {
+	for up := filepath.Dir(path); up != filepath.Dir(up); up = filepath.Dir(up) {
+		info, err := os.Lstat(up)
+		if err != nil {
+			return fmt.Errorf("examine %s: %w", up, err)
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			continue
+		}
+		if err := Unchangeable(up); err != nil {
+			return err
+		}
+	}
+	return nil
+}
