@@ -64,7 +64,7 @@ toolchain: ## fetch the pinned NVRTC, headers and ptxas into .toolchain, and rec
 ptx: toolchain ## rebuild the embedded PTX archive
 	$(GO) run ./kernels/internal/ptxgen
 
-fuzz: ## fuzz every parser, the executor, the checkers, and manifests and PTX through run and diagnose, FUZZTIME each
+fuzz: ## fuzz every parser, the worker protocol, the executor, the checkers, and manifests and PTX through run and diagnose, FUZZTIME each
 	$(FUZZ) -fuzz '^FuzzParse$$' ./debugkern/ptx
 	$(FUZZ) -fuzz '^FuzzExec$$' ./debugkern/emu
 	$(FUZZ) -fuzz '^FuzzProgram$$' ./debugkern/emu
@@ -75,6 +75,7 @@ fuzz: ## fuzz every parser, the executor, the checkers, and manifests and PTX th
 	$(FUZZ) -fuzz '^FuzzMutants$$' ./debugkern/diagnose
 	$(FUZZ) -fuzz '^FuzzNpz$$' ./debugkern/npy
 	$(FUZZ) -fuzz '^FuzzEntry$$' ./debugkern/cache
+	$(FUZZ) -fuzz '^FuzzFrame$$' ./debugkern/cuda
 
 bench: ## the figures of README and RATIONALE
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./debugkern/fp ./debugkern/ptx ./debugkern/emu ./debugkern/check ./debugkern ./tui

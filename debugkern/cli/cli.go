@@ -85,7 +85,7 @@ func Main(ctx context.Context, p Program) (code int) {
 		}
 	}()
 	if len(p.Args) == 1 && p.Args[0] == workerCommand {
-		return cuda.WorkerMain(ctx, p.Stdin, p.Stdout)
+		return cuda.WorkerMain(ctx, p.Stdin, p.Stdout, cuda.DefaultBudget)
 	}
 	if len(p.Args) == 2 && p.Args[0] == launchCommand {
 		return cuda.LaunchMain(ctx, p.Args[1], p.Stdout, p.Stderr)

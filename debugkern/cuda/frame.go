@@ -1,8 +1,10 @@
 package cuda
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -124,11 +126,14 @@ func readHeader(r io.Reader) (header, error) {
 
 // readJSON reads the body of a frame into v.
 func readJSON(r io.Reader, h header, v any) error {
-	body := make([]byte, h.length)
-	if _, err := io.ReadFull(r, body); err != nil {
+	var body bytes.Buffer // grows with what arrives, whatever the header says
+	if n, err := io.CopyN(&body, r, int64(h.length)); err != nil {
+		if errors.Is(err, io.EOF) && n > 0 {
+			err = io.ErrUnexpectedEOF
+		}
 		return err
 	}
-	if err := json.Unmarshal(body, v); err != nil {
+	if err := json.Unmarshal(body.Bytes(), v); err != nil {
 		return fmt.Errorf("malformed frame of kind %d: %w", h.kind, err)
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 // speak runs a worker in this process over an input that ends, and returns its answers.
 func speak(t *testing.T, input []byte) (code int, answers []string) {
 	t.Helper()
-	code = WorkerMain(t.Context(), bytes.NewReader(input), &frameSink{out: &answers})
+	code = WorkerMain(t.Context(), bytes.NewReader(input), &frameSink{out: &answers}, 0)
 	return code, answers
 }
 
@@ -51,7 +51,7 @@ func TestFramesRoundTrip(t *testing.T) {
 		}
 		f.write(frameCancel, 0, 9, nil)
 	})
-	w := &worker{}
+	w := &worker{budget: DefaultBudget}
 	got := make(chan *incoming, 1)
 	if err := w.read(bytes.NewReader(in), got); !errors.Is(err, io.EOF) {
 		t.Fatal(err)
@@ -70,18 +70,27 @@ func TestFramesRoundTrip(t *testing.T) {
 
 func TestWorkerRefusesNoise(t *testing.T) {
 	for name, in := range map[string][]byte{
-		"text":              []byte("hello, are you a worker? please answer\n"),
-		"kind 0":            make([]byte, frameHeader),
-		"half a header":     {1, 2, 3},
-		"data out of turn":  frames(t, func(f *frameWriter) { f.write(frameData, 0, 1, []byte{1}) }),
-		"no JSON":           frames(t, func(f *frameWriter) { f.write(frameRequest, 0, 1, []byte("{")) }),
-		"a negative buffer": frames(t, func(f *frameWriter) { f.json(frameRequest, 1, request{Buffers: []int64{-1}}) }),
+		"text":                     []byte("hello, are you a worker? please answer\n"),
+		"kind 0":                   make([]byte, frameHeader),
+		"half a header":            {1, 2, 3},
+		"data out of turn":         frames(t, func(f *frameWriter) { f.write(frameData, 0, 1, []byte{1}) }),
+		"no JSON":                  frames(t, func(f *frameWriter) { f.write(frameRequest, 0, 1, []byte("{")) }),
+		"a negative buffer":        frames(t, func(f *frameWriter) { f.json(frameRequest, 1, request{Buffers: []int64{-1}}) }),
+		"a buffer over the budget": frames(t, func(f *frameWriter) { f.json(frameRequest, 1, request{Buffers: []int64{1 << 39}}) }),
+		"buffers over the budget": frames(t, func(f *frameWriter) {
+			f.json(frameRequest, 1, request{Buffers: []int64{1000, 1000}})
+			f.data(0, 1, make([]byte, 1000), nil)
+			f.data(1, 1, make([]byte, 1000), nil)
+		}),
+		"sizes that overflow":        frames(t, func(f *frameWriter) { f.json(frameRequest, 1, request{Buffers: []int64{1 << 62, 1 << 62, 1 << 62}}) }),
+		"too many buffers":           frames(t, func(f *frameWriter) { f.json(frameRequest, 1, request{Buffers: make([]int64, maxBuffers+1)}) }),
+		"a cancellation with a body": frames(t, func(f *frameWriter) { f.write(frameCancel, 0, 1, []byte{1}) }),
 		"too much for buffer": frames(t, func(f *frameWriter) {
 			f.json(frameRequest, 1, request{Buffers: []int64{1}})
 			f.write(frameData, 0, 1, []byte{1, 2})
 		}),
 	} {
-		w := &worker{}
+		w := &worker{budget: 1 << 10}
 		if err := w.read(bytes.NewReader(in), make(chan *incoming, 1)); err == nil || err == io.EOF {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -29,7 +29,7 @@ func launchFile(ctx context.Context, path string, stdout io.Writer) error {
 	defer f.Close()
 	runtime.LockOSThread() // the driver's context is bound to this thread
 	defer runtime.UnlockOSThread()
-	w := &worker{out: &frameWriter{w: io.Discard}, pool: map[int64][]uint64{}, told: stdout}
+	w := &worker{out: &frameWriter{w: io.Discard}, pool: map[int64][]uint64{}, told: stdout, budget: DefaultBudget}
 	r := bufio.NewReaderSize(f, 64<<10)
 	for {
 		if err := ctx.Err(); err != nil {

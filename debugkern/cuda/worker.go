@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -17,9 +18,13 @@ import (
 // WorkerMain is the worker process: it serves the protocol of frame.go on r and w until r ends, and returns the process's
 // exit code. The caller must exit with it at once: a thread may still be stuck inside the driver. Where w is the
 // process's standard output it is taken away from everybody else, so that a kernel's printf cannot break the protocol.
-func WorkerMain(ctx context.Context, r io.Reader, w io.Writer) int {
+// budget is how many bytes the buffers of requests may take together, 0 is DefaultBudget; a request for more ends the worker.
+func WorkerMain(ctx context.Context, r io.Reader, w io.Writer, budget int64) int {
+	if budget <= 0 {
+		budget = DefaultBudget
+	}
 	w, printed := claimStdout(w)
-	wk := &worker{out: &frameWriter{w: w}, printed: printed, pool: map[int64][]uint64{}, lost: make(chan struct{})}
+	wk := &worker{out: &frameWriter{w: w}, printed: printed, pool: map[int64][]uint64{}, lost: make(chan struct{}), budget: budget}
 	if err := wk.out.json(frameHello, 0, hello{Protocol: protocolVersion, PID: os.Getpid()}); err != nil {
 		return 1
 	}
@@ -46,6 +51,8 @@ func WorkerMain(ctx context.Context, r io.Reader, w io.Writer) int {
 type worker struct {
 	out       *frameWriter
 	cancelled atomic.Uint64 // the request that was cancelled last
+	budget    int64         // bytes that buffers of requests may take together
+	buffered  atomic.Int64  // bytes that they take
 	printed   *printed
 
 	opened   atomic.Pointer[opened] // what other threads may use: nil before a device is open
@@ -109,6 +116,7 @@ type incoming struct {
 	request
 	id      uint64
 	buffers [][]byte
+	bytes   int64 // of the buffers together
 }
 
 // read takes frames off the stream until it ends. Requests are handed over whole, so the stream's end is seen at any
@@ -121,6 +129,9 @@ func (w *worker) read(r io.Reader, requests chan<- *incoming) error {
 		}
 		switch h.kind {
 		case frameCancel:
+			if h.length != 0 {
+				return fmt.Errorf("a cancellation with a body of %d bytes", h.length)
+			}
 			w.cancelled.Store(h.id)
 		case frameRequest:
 			in := &incoming{id: h.id}
@@ -145,32 +156,65 @@ func (w *worker) read(r io.Reader, requests chan<- *incoming) error {
 	}
 }
 
+// DefaultBudget is how many bytes the buffers of a worker's requests may take together where nothing else is asked for.
+const DefaultBudget = 16 << 30
+
+// maxBuffers is how many buffers a request may have: a frame names them in 16 bits.
+const maxBuffers = 1 << 16
+
+// readBuffers reads the buffers of a request. Their sizes are compared with the budget, that of requests under way
+// included, before anything is allocated; then memory is allocated as bytes arrive.
 func (w *worker) readBuffers(r io.Reader, in *incoming) error {
-	for i, n := range in.request.Buffers {
-		if n < 0 || n > 1<<40 {
-			return fmt.Errorf("buffer of %d bytes", n)
+	if len(in.request.Buffers) > maxBuffers {
+		return fmt.Errorf("a request with %d buffers: at most %d", len(in.request.Buffers), maxBuffers)
+	}
+	left := w.budget - w.buffered.Load()
+	for _, n := range in.request.Buffers {
+		if n < 0 || n > left {
+			return fmt.Errorf("buffer of %d bytes: %d of the budget of %d are left", n, left, w.budget)
 		}
-		buf := make([]byte, n)
-		for at := int64(0); at < n; {
-			h, err := readHeader(r)
-			if err != nil {
-				return err
-			}
-			if h.kind == frameCancel {
-				w.cancelled.Store(h.id)
-				continue
-			}
-			if h.kind != frameData || h.id != in.id || int(h.stream) != i || int64(h.length) > n-at {
-				return fmt.Errorf("frame of kind %d within buffer %d", h.kind, i)
-			}
-			if _, err := io.ReadFull(r, buf[at:at+int64(h.length)]); err != nil {
-				return err
-			}
-			at += int64(h.length)
+		left -= n
+		in.bytes += n
+	}
+	w.buffered.Add(in.bytes)
+	for i, n := range in.request.Buffers {
+		buf, err := w.readBuffer(r, in.id, i, n)
+		if err != nil {
+			return err
 		}
 		in.buffers = append(in.buffers, buf)
 	}
 	return nil
+}
+
+// readBuffer reads n bytes of buffer i.
+func (w *worker) readBuffer(r io.Reader, id uint64, i int, n int64) ([]byte, error) {
+	buf := make([]byte, 0, min(n, chunkBytes))
+	for int64(len(buf)) < n {
+		h, err := readHeader(r)
+		if err != nil {
+			return nil, err
+		}
+		if h.kind == frameCancel && h.length == 0 {
+			w.cancelled.Store(h.id)
+			continue
+		}
+		if h.kind != frameData || h.id != id || int(h.stream) != i || int64(h.length) > n-int64(len(buf)) {
+			return nil, fmt.Errorf("frame of kind %d within buffer %d", h.kind, i)
+		}
+		at := len(buf)
+		buf = slices.Grow(buf, int(min(max(int64(h.length), int64(len(buf))), n-int64(len(buf)))))[:at+int(h.length)]
+		if _, err := io.ReadFull(r, buf[at:]); err != nil {
+			return nil, err
+		}
+	}
+	return buf, nil
+}
+
+// drop gives the memory of a request's buffers back to the budget.
+func (w *worker) drop(in *incoming) {
+	in.buffers = nil
+	w.buffered.Add(-in.bytes)
 }
 
 // serve answers requests one after the other on one OS thread. It ends after a failure that lost the context.
@@ -178,6 +222,7 @@ func (w *worker) serve(requests <-chan *incoming) int {
 	runtime.LockOSThread() // never unlocked: the driver's context is bound to this thread
 	for in := range requests {
 		out, err := w.handle(in)
+		w.drop(in)
 		if err == nil {
 			if err := w.out.json(frameResult, in.id, out); err != nil {
 				return 1
@@ -199,6 +244,7 @@ func (w *worker) loadApart(in *incoming) {
 	runtime.LockOSThread()         // the driver's context is bound to the thread
 	defer runtime.UnlockOSThread() // a thread that ended here would take the process with it: dl's are no C threads
 	out, err := w.loaded(in)
+	w.drop(in)
 	if err != nil {
 		f := failureOf(err)
 		if dev := w.opened.Load(); f.Code != 0 && dev != nil { // asked without waiting for a launch beside it

@@ -19,7 +19,7 @@ const workerArg = "__worker"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == workerArg {
-		os.Exit(WorkerMain(context.Background(), os.Stdin, os.Stdout))
+		os.Exit(WorkerMain(context.Background(), os.Stdin, os.Stdout, 0))
 	}
 	if len(os.Args) == 4 && os.Args[1] == orphanArg {
 		os.Exit(orphanMain(os.Args[2]))
