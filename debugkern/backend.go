@@ -108,9 +108,9 @@ func reference(r *resolved, in *attn.Inputs) (*attn.Reference, error) {
 // toolchainConfig says where to look for NVRTC.
 func (s *Session) toolchainConfig() cuda.Config {
 	if s.config == nil {
-		return cuda.Config{Trust: s.trust}
+		return cuda.Config{Compiler: s.compiles, Trust: s.trust}
 	}
-	return cuda.Config{Path: s.config.Toolchain, Project: s.config.ToolchainOfProject, Trust: s.trust, Cache: s.cache}
+	return cuda.Config{Path: s.config.Toolchain, Project: s.config.ToolchainOfProject, Compiler: s.compiles, Trust: s.trust, Cache: s.cache}
 }
 
 // label is what a launch is called in a fault.

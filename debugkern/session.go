@@ -33,6 +33,8 @@ type Options struct {
 	Config *configs.Config
 	// Worker starts a process that serves a GPU (cuda.WorkerMain); nil: only the emulator.
 	Worker []string
+	// Compiler starts a process that serves compilations (cuda.CompilerMain); nil: compilers are loaded into this one.
+	Compiler []string
 	// Launcher starts a process that performs one launch from a file, its last argument (cuda.LaunchMain), to be watched by a
 	// tool; nil: no tool is run.
 	Launcher []string
@@ -51,6 +53,7 @@ type Session struct {
 	mem       *budget.Budget
 	cache     *cache.Cache // of compiled kernels
 	trust     *trust.Policy
+	compiles  []string // starts a compiler's process
 
 	life context.Context // ends with the session
 	end  context.CancelFunc
@@ -86,7 +89,7 @@ func Open(_ context.Context, o Options) (*Session, error) {
 		return nil, fmt.Errorf("open the catalogue: %w", err)
 	}
 	s := &Session{
-		catalogue: cat, config: o.Config, worker: o.Worker, launcher: o.Launcher, trust: o.Trust,
+		catalogue: cat, config: o.Config, worker: o.Worker, launcher: o.Launcher, compiles: o.Compiler, trust: o.Trust,
 		builds: kept[string, *Build]{limit: maxBuilds}, loaded: kept[loadKey, target.Kernel]{limit: maxBuilds},
 		host: kept[string, bool]{limit: 8}, gpus: map[int]target.Backend{}, maps: map[string]FragmentMaps{},
 	}

@@ -42,6 +42,9 @@ const ExitCancelled = 130
 // workerCommand is the hidden command that serves a GPU on standard input and output (see debugkern/cuda).
 const workerCommand = "__worker"
 
+// compileCommand is the hidden command that serves compilations on standard input and output.
+const compileCommand = "__compile"
+
 // launchCommand is the hidden command that performs one launch from a file, for a tool to watch.
 const launchCommand = "__launch"
 
@@ -86,6 +89,9 @@ func Main(ctx context.Context, p Program) (code int) {
 	}()
 	if len(p.Args) == 1 && p.Args[0] == workerCommand {
 		return cuda.WorkerMain(ctx, p.Stdin, p.Stdout, cuda.DefaultBudget)
+	}
+	if len(p.Args) == 1 && p.Args[0] == compileCommand {
+		return cuda.CompilerMain(ctx, p.Stdin, p.Stdout, 0)
 	}
 	if len(p.Args) == 2 && p.Args[0] == launchCommand {
 		return cuda.LaunchMain(ctx, p.Args[1], p.Stdout, p.Stderr)
@@ -264,6 +270,7 @@ func (a *app) session(ctx context.Context) (*debugkern.Session, error) {
 	o := debugkern.Options{Config: a.config, Files: a.Files, Trust: &trust.Policy{Record: a.record(), Accept: a.accept}}
 	if exe, err := os.Executable(); err == nil {
 		o.Worker, o.Launcher = []string{exe, workerCommand}, []string{exe, launchCommand}
+		o.Compiler = []string{exe, compileCommand}
 	}
 	s, err := debugkern.Open(ctx, o)
 	a.opened = s

@@ -56,8 +56,9 @@ func (b Build) Standard() []string {
 // DefaultStd is the language where a build names none.
 const DefaultStd = "c++17"
 
-// Compile builds PTX with NVRTC. A source that does not compile is a *CompileError. The compiler cannot be interrupted:
-// when ctx ends first, Compile returns its error at once and the result is dropped.
+// Compile builds PTX with NVRTC. A source that does not compile is a *CompileError, one that ends the compiler's process a
+// *Crash. When ctx ends first, Compile returns its error at once, and the process is killed; a compiler in this process cannot
+// be interrupted, and its result is dropped.
 func (t *Toolchain) Compile(ctx context.Context, b Build) (*PTX, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func (t *Toolchain) Compile(ctx context.Context, b Build) (*PTX, error) {
 		return p, nil
 	}
 	task := join.Start(func() outcome {
-		p, err := t.compile(b, c)
+		p, err := t.compile(ctx, b, c)
 		if err == nil {
 			keepPTX(t.cache, key, p)
 		}
@@ -106,28 +107,33 @@ func (t *Toolchain) options(b Build, dirs []string) []string {
 
 // compile compiles with copies of the build's own headers, which say which of them are read, and, where that goes wrong, once
 // more with the files as they are: an error is then the source's own.
-func (t *Toolchain) compile(b Build, c closure) (*PTX, error) {
+func (t *Toolchain) compile(ctx context.Context, b Build, c closure) (*PTX, error) {
 	copies := c.exact && len(c.files) > 0
-	p, err := t.compileAs(b, c, copies)
-	if err != nil && copies {
-		return t.compileAs(b, c, false)
+	p, err := t.compileAs(ctx, b, c, copies)
+	if crash := (*Crash)(nil); err != nil && copies && ctx.Err() == nil && !errors.As(err, &crash) {
+		return t.compileAs(ctx, b, c, false)
 	}
 	return p, err
 }
 
-func (t *Toolchain) compileAs(b Build, c closure, copies bool) (*PTX, error) {
+func (t *Toolchain) compileAs(ctx context.Context, b Build, c closure, copies bool) (*PTX, error) {
 	l, err := t.layout(b, c, copies)
 	if err != nil {
 		return nil, err
 	}
 	defer l.remove()
 	options := t.options(b, slices.Concat(l.before, t.IncludeDirs, l.after))
+	lib, release, err := t.borrow(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("compile %s: %w", b.Name, err)
+	}
 	var pch []string
 	done := func([]Header) []Header { return nil }
 	if l.dir == "" {
-		pch, done = t.precompiled.options(t.lib, b.Source, options)
+		pch, done = lib.pch.options(t.lib, b.Source, options)
 	}
-	text, log, err := t.lib.build(l.name, b.Source, l.texts, append(pch, options...))
+	text, log, err := lib.build(ctx, program{l.name, b.Source, l.texts, append(pch, options...)})
+	release(err)
 	log, read := l.read(log)
 	if kept := done(read); len(pch) > 0 {
 		read = kept
@@ -139,6 +145,26 @@ func (t *Toolchain) compileAs(b Build, c closure, copies bool) (*PTX, error) {
 		return nil, fmt.Errorf("compile %s: %w%s", b.Name, err, indent(log))
 	}
 	return &PTX{Text: settle(text, l.shorten), Log: log, Compiler: t.Compiler(), Headers: l.complete(b, c, read, copies)}, nil
+}
+
+// compilation is who compiles one program: a process, or the library in this one.
+type compilation struct {
+	build func(context.Context, program) (text, log string, err error)
+	pch   *precompiled
+}
+
+// borrow returns who compiles next; release is to be called with the result.
+func (t *Toolchain) borrow(ctx context.Context) (c compilation, release func(error), err error) {
+	if t.lib.apart == nil {
+		return compilation{func(_ context.Context, p program) (string, string, error) {
+			return t.lib.build(p.Name, p.Source, p.Headers, p.Options)
+		}, t.precompiled}, func(error) {}, nil
+	}
+	p, err := t.lib.apart.acquire(ctx)
+	if err != nil {
+		return compilation{}, nil, err
+	}
+	return compilation{p.build, p.pch}, func(err error) { t.lib.apart.release(p, err) }, nil
 }
 
 // complete adds, where NVRTC does not say all, what it may have read: its own words are silent about files without a marker.

@@ -34,6 +34,7 @@ func Inspect(ctx context.Context, cfg Config) []Part {
 	lib, found, err := findNVRTC(cfg, places)
 	switch {
 	case err == nil:
+		defer lib.end()
 		places = nearest(places, lib.path)
 		rtc = Part{Name: "NVRTC", Found: true, Path: lib.path, Version: fullVersion(lib)}
 		if lib.hasPCH() {

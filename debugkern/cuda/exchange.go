@@ -5,18 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
+	"tilescope/debugkern/cuda/internal/dl"
 	"tilescope/debugkern/join"
 )
 
 // exchange is one request to a worker, and what its answer fills.
 type exchange struct {
 	request *request
-	buffers [][]byte           // sent behind the request
-	into    map[int][]byte     // where answered buffers go, by stream: their lengths are what is expected
-	limit   time.Duration      // how long the worker may be silent about it
-	tell    func(launches int) // as launches end; may be nil
+	buffers [][]byte       // sent behind the request
+	into    map[int][]byte // where answered buffers go, by stream: their lengths are what is expected
+	// collected grows by what is answered as stream 0, to at most collectMax bytes; 0: into says what is expected.
+	collected  []byte
+	collectMax int
+	limit      time.Duration      // how long the worker may be silent about it
+	tell       func(launches int) // as launches end; may be nil
 	// apart is a request that the worker answers beside others. It may be given up on: the worker goes on, and nobody hears of it.
 	apart bool
 
@@ -175,6 +180,15 @@ func (p *process) hear(h header) error {
 
 // data takes a chunk of an answered buffer.
 func (x *exchange) data(r io.Reader, h header) error {
+	if s := int(h.stream); x.collectMax > 0 {
+		at := len(x.collected)
+		if s != 0 || at+int(h.length) > x.collectMax {
+			return fmt.Errorf("more than %d bytes, or of buffer %d", x.collectMax, s)
+		}
+		x.collected = slices.Grow(x.collected, int(h.length))[:at+int(h.length)]
+		_, err := io.ReadFull(r, x.collected[at:])
+		return err
+	}
 	s := int(h.stream)
 	if x.at[s]+int(h.length) > len(x.into[s]) {
 		return fmt.Errorf("too many bytes for buffer %d", s)
@@ -215,6 +229,8 @@ func (e *remoteError) Unwrap() []error {
 		out = append(out, ErrNoDriver)
 	case "no-device":
 		out = append(out, ErrNoDevice)
+	case "unsupported":
+		out = append(out, dl.ErrUnsupported)
 	}
 	return out
 }

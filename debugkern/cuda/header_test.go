@@ -97,11 +97,11 @@ func TestMarkersLeaveNoTrace(t *testing.T) {
 		"sub/f.h": "#pragma once\n__device__ inline float f(float x) {\n    return sinf(x);\n}\n",
 	})
 	c := closureOf(b, tc.IncludeDirs)
-	marked, err := tc.compileAs(b, c, true)
+	marked, err := tc.compileAs(t.Context(), b, c, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, err := tc.compileAs(b, c, false)
+	plain, err := tc.compileAs(t.Context(), b, c, false)
 	if err != nil || plain.Text != marked.Text || !strings.Contains(plain.Text, "\"sub/f.h\"") {
 		t.Errorf("%v:\n%s\n%s", err, plain.Text, marked.Text)
 	}

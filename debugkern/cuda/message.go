@@ -15,6 +15,7 @@ type request struct {
 	Launch  *launchOp      `json:"launch,omitempty"`
 	Time    *timeOp        `json:"time,omitempty"`
 	Memory  *memoryRequest `json:"memory,omitempty"`
+	Compile *compileOp     `json:"compile,omitempty"`
 }
 
 // devicesOp asks which devices there are.
@@ -35,6 +36,18 @@ type loadOp struct {
 
 // memoryRequest asks how much device memory is free.
 type memoryRequest struct{}
+
+// compileOp has a compiler's process open a library, or, with a program as buffer 0, compile it from directory Dir.
+type compileOp struct {
+	Library string `json:"library,omitempty"`
+	Dir     string `json:"dir,omitempty"`
+}
+
+// compiledResult is the version of the library.
+type compiledResult struct {
+	Major int32 `json:"major"`
+	Minor int32 `json:"minor"`
+}
 
 // launchSpec is one kernel and what it is launched with. Buffers of the request are named by number, -1 for none.
 type launchSpec struct {
@@ -93,12 +106,13 @@ type progress struct {
 
 // result ends a request that succeeded; the member of the operation's name is set.
 type result struct {
-	Devices *devicesResult `json:"devices,omitempty"`
-	Open    *devicesResult `json:"open,omitempty"` // one device
-	Load    *loadResult    `json:"load,omitempty"`
-	Launch  *launchResult  `json:"launch,omitempty"`
-	Time    [][]float64    `json:"time,omitempty"`
-	Memory  *memoryResult  `json:"memory,omitempty"`
+	Devices *devicesResult  `json:"devices,omitempty"`
+	Open    *devicesResult  `json:"open,omitempty"` // one device
+	Load    *loadResult     `json:"load,omitempty"`
+	Launch  *launchResult   `json:"launch,omitempty"`
+	Time    [][]float64     `json:"time,omitempty"`
+	Memory  *memoryResult   `json:"memory,omitempty"`
+	Compile *compiledResult `json:"compile,omitempty"`
 }
 
 type devicesResult struct {

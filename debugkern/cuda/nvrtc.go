@@ -13,6 +13,7 @@ import (
 type nvrtc struct {
 	path         string
 	major, minor int32
+	apart        *compilers // processes that have it open; nil: it is open in this one
 
 	version     func(major, minor *int32) int32
 	errorString func(code int32) string
@@ -69,6 +70,13 @@ func (n *nvrtc) loadBuiltins() {
 	path := filepath.Join(dir, fmt.Sprintf("libnvrtc-builtins.so.%d.%d", n.major, n.minor))
 	if isFile(path) {
 		_, _ = dl.Open(path)
+	}
+}
+
+// end ends the processes that have the library open.
+func (n *nvrtc) end() {
+	if n.apart != nil {
+		_ = n.apart.close() // nothing was compiled
 	}
 }
 

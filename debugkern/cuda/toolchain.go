@@ -10,6 +10,7 @@
 package cuda
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -31,6 +32,8 @@ type Config struct {
 	Project bool
 	// Trust decides what may be loaded and executed; nil: nothing of the working directory, and nothing that others can change.
 	Trust *trust.Policy
+	// Compiler starts a process that serves compilations (CompilerMain); nil: NVRTC is loaded into this one.
+	Compiler []string
 	// Cache keeps what was compiled; nil: every build is compiled.
 	Cache *cache.Cache
 }
@@ -49,7 +52,12 @@ type Toolchain struct {
 }
 
 // Close removes what compilations have left for each other. None may be under way; later ones only take longer.
-func (t *Toolchain) Close() error { return t.precompiled.close() }
+func (t *Toolchain) Close() error {
+	if t.lib.apart != nil {
+		return t.lib.apart.close()
+	}
+	return t.precompiled.close()
+}
 
 // Compiler names the compiler in digests and documents: "NVRTC 12.0.140".
 func (t *Toolchain) Compiler() string { return "NVRTC " + t.NVRTCVersion }
@@ -91,13 +99,22 @@ type searched struct {
 // findNVRTC opens the first library of the list that may be used and opens.
 func findNVRTC(cfg Config, places []place) (lib *nvrtc, s searched, err error) {
 	var failures, unknown []string
+	var apart *compilers
+	if len(cfg.Compiler) > 0 {
+		apart = newCompilers(cfg.Compiler)
+		defer func() {
+			if lib == nil {
+				_ = apart.close() // of processes that have compiled nothing
+			}
+		}()
+	}
 	for _, c := range candidates(cfg, places) {
 		s.tried = append(s.tried, c.path)
 		if err := cfg.Trust.Allow(c.origin, c.dir, withBuiltins(c.path)...); err != nil {
 			s.refused = append(s.refused, err)
 			continue
 		}
-		lib, err := openNVRTC(c.path)
+		lib, err := openIn(apart, c.path)
 		if err == nil {
 			return lib, s, nil
 		}
@@ -117,6 +134,18 @@ func findNVRTC(cfg Config, places []place) (lib *nvrtc, s searched, err error) {
 		return nil, s, fmt.Errorf("%w: %w", ErrNoToolchain, s.refused[0])
 	}
 	return nil, s, fmt.Errorf("%w (%s)", ErrNoToolchain, strings.Join(failures, "; "))
+}
+
+// openIn opens a library in a process apart, or in this one where apart is nil.
+func openIn(apart *compilers, path string) (*nvrtc, error) {
+	if apart == nil {
+		return openNVRTC(path)
+	}
+	major, minor, err := apart.open(context.Background(), path)
+	if err != nil {
+		return nil, err
+	}
+	return &nvrtc{path: path, major: major, minor: minor, apart: apart}, nil
 }
 
 // withBuiltins is a library and the libraries next to it that it opens itself.

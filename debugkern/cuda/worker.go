@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"tilescope/debugkern/cuda/internal/dl"
 	"tilescope/debugkern/join"
 )
 
@@ -354,6 +355,9 @@ func failureOf(err error) failure {
 	if errors.As(err, &je) {
 		f.Log, f.Line, f.Text = je.Log, je.Line, je.Text
 	}
+	if le := (*loggedError)(nil); errors.As(err, &le) {
+		f.Log = le.log
+	}
 	var e *Error
 	if errors.As(err, &e) {
 		f.Call, f.Code, f.Name = e.Call, e.Code, e.Name
@@ -363,6 +367,8 @@ func failureOf(err error) failure {
 		f.Kind = "no-driver"
 	case errors.Is(err, ErrNoDevice):
 		f.Kind = "no-device"
+	case errors.Is(err, dl.ErrUnsupported):
+		f.Kind = "unsupported"
 	}
 	return f
 }

@@ -21,6 +21,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == workerArg {
 		os.Exit(WorkerMain(context.Background(), os.Stdin, os.Stdout, 0))
 	}
+	if len(os.Args) == 2 && os.Args[1] == compilerArg {
+		os.Exit(CompilerMain(context.Background(), os.Stdin, os.Stdout, 0))
+	}
 	if len(os.Args) == 4 && os.Args[1] == orphanArg {
 		os.Exit(orphanMain(os.Args[2]))
 	}
