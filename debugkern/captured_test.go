@@ -256,7 +256,7 @@ func TestLoopEnded(t *testing.T) {
 		t.Errorf("%v: %+v", err, run.Report)
 	}
 	run, err = runWalk(t, "block_short", Request{}, func(m string) string {
-		return strings.Replace(m, "tiles: ceil_div(S, T)}", "tiles: \"ceil_div(S, T) - (bx == 1)\"}", 1)
+		return strings.Replace(m, "tiles: ceil_div(S, T)}", "tiles: \"ceil_div(S, T) - (bx == 1 ? 1 : 0)\"}", 1)
 	})
 	if err != nil {
 		t.Fatal(err)
