@@ -6,7 +6,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -209,11 +208,16 @@ func (a *app) root() *cobra.Command {
 		Long: "tilescope runs a fused attention kernel stage by stage, lays every tile beside a reference, and says which stage,\n" +
 			"tile, cell, lane and source line went wrong, and why: on a GPU, or without one by executing the same PTX in an emulator.\n\n" +
 			"Without a command it opens the terminal on TARGET: a variant or kernel of the catalogue, or the path of a manifest.",
-		Example:           "  tilescope\n  tilescope run stage2 --fault p-stale-m\n  tilescope diagnose stage3b-reported\n  tilescope kernels",
-		Args:              oneTargetAtMost,
-		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return cmp.Or(a.load(c), a.limit(c)) },
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.open(cmd, &opt, args) },
-		SilenceErrors:     true, SilenceUsage: true,
+		Example: "  tilescope\n  tilescope run stage2 --fault p-stale-m\n  tilescope diagnose stage3b-reported\n  tilescope kernels",
+		Args:    oneTargetAtMost,
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			if err := a.load(c); err != nil {
+				return err
+			}
+			return a.limit(c)
+		},
+		RunE:          func(cmd *cobra.Command, args []string) error { return a.open(cmd, &opt, args) },
+		SilenceErrors: true, SilenceUsage: true,
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the document of this command on standard output, and nothing else")
 	root.PersistentFlags().String(memoryOption, "", "memory that the command may take: a size such as 8GiB, or auto (half of what the machine has)")
