@@ -106,7 +106,7 @@ func (m *mutantTrial) try(t testing.TB, manifest, ptx string, diagnosed bool) (c
 		t.Errorf("took %s", took)
 	}
 	var coded *debugkern.Error
-	if err != nil && (!errors.As(err, &coded) || coded.Code == debugkern.CodeInternal || strings.Contains(err.Error(), "BUG") || strings.Contains(err.Error(), "runtime error")) {
+	if err != nil && (!errors.As(err, &coded) || coded.Code == debugkern.CodeInternal || strings.Contains(err.Error(), "BUG:") || strings.Contains(err.Error(), "runtime error")) {
 		t.Errorf("%v", err)
 	}
 	if coded != nil {
