@@ -5,6 +5,7 @@ package tui
 import (
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -14,8 +15,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// heedHangUps lets programs started from here get the hang-up signal. A process hands a signal that it ignores on to its
+// children as ignored, and one that nohup started ignores this one.
+func heedHangUps(t *testing.T) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(c) })
+}
+
 // signalled sends every signal that ends the program: the terminal is left as it was found.
 func signalled(t *testing.T, program string) {
+	heedHangUps(t)
 	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT, syscall.SIGPIPE} {
 		t.Run(sig.String(), func(t *testing.T) {
 			x := open(t, program, 80, 24, nil)
@@ -50,6 +60,7 @@ func signalled(t *testing.T, program string) {
 // hungUp ends the session under the program, as a closed terminal window does: it does not outlive it. It
 // holds a pipe open as long as it lives.
 func hungUp(t *testing.T, program string) {
+	heedHangUps(t)
 	alive := filepath.Join(t.TempDir(), "alive")
 	if err := unix.Mkfifo(alive, 0o600); err != nil {
 		t.Fatal(err)
