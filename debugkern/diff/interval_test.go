@@ -49,7 +49,7 @@ type machine struct {
 	i       int
 	rules   *rules // for what the plan says: units, dtypes and sums
 	m       interval
-	l, o    interval
+	l       interval
 	u       []interval
 	exact   float64 // natural maximum of the tile before
 	started bool

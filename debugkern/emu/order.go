@@ -22,7 +22,6 @@ type blockOrder struct {
 	wanted  int   // blocks of launch.wanted that have not ended
 	live    []*resident
 	spare   []*block
-	last    *resident
 	advised bool
 	found   findings
 	full    error    // there was no memory for another block

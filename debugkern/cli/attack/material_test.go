@@ -81,11 +81,10 @@ func (g *good) kernel(manifest, ptx string) map[string]string {
 
 // member is a file of an archive; where lies is set, its header says what the function makes of the truth.
 type member struct {
-	name   string
-	data   []byte
-	pack   bool
-	method uint16
-	lies   func(*zip.FileHeader)
+	name string
+	data []byte
+	pack bool
+	lies func(*zip.FileHeader)
 }
 
 func (g *good) members() (all []member) {
