@@ -88,11 +88,7 @@ func (s *Session) Close() error {
 	}
 	clear(s.gpus)
 	s.gpuErr = errSessionClosed // what is still made ready ahead opens nothing any more
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.tools != nil {
-		errs = append(errs, s.tools.Close())
-	}
+	errs = append(errs, s.tools.close())
 	return errors.Join(errs...)
 }
 
@@ -103,14 +99,6 @@ func reference(r *resolved, in *attn.Inputs) (*attn.Reference, error) {
 		return nil, usage("%w", err)
 	}
 	return ref, nil
-}
-
-// toolchainConfig says where to look for NVRTC.
-func (s *Session) toolchainConfig() cuda.Config {
-	if s.config == nil {
-		return cuda.Config{Compiler: s.compiles, Trust: s.trust}
-	}
-	return cuda.Config{Path: s.config.Toolchain, Project: s.config.ToolchainOfProject, Compiler: s.compiles, Trust: s.trust, Cache: s.cache}
 }
 
 // label is what a launch is called in a fault.

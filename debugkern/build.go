@@ -32,18 +32,18 @@ const defaultArch = "sm_80"
 
 // build returns the module of a selection, with or without probes, from the first builder that has it.
 func (s *Session) build(ctx context.Context, sel *configs.Selection, builder, arch string, instrumented bool) (*Build, error) {
-	return s.builds.get(ctx, s.buildKey(sel, builder, arch, instrumented), func() (*Build, error) {
+	return s.builds.get(ctx, s.buildKey(ctx, sel, builder, arch, instrumented), func() (*Build, error) {
 		return s.buildFresh(ctx, sel, builder, arch, instrumented)
 	})
 }
 
-func (s *Session) buildKey(sel *configs.Selection, builder, arch string, instrumented bool) string {
-	return fmt.Sprintf("%q", []any{sel.Manifest.Name, sel.Manifest.Dir, s.sourceDigest(sel), defines(sel, instrumented), sel.Compile, builder, arch})
+func (s *Session) buildKey(ctx context.Context, sel *configs.Selection, builder, arch string, instrumented bool) string {
+	return fmt.Sprintf("%q", []any{sel.Manifest.Name, sel.Manifest.Dir, s.sourceDigest(ctx, sel), defines(sel, instrumented), sel.Compile, builder, arch})
 }
 
 // sourceDigest tells a person's own source, and the headers beside it, from what they were before they were edited; what is
 // embedded does not change.
-func (s *Session) sourceDigest(sel *configs.Selection) string {
+func (s *Session) sourceDigest(ctx context.Context, sel *configs.Selection) string {
 	m := sel.Manifest
 	if m.Dir == "" {
 		return ""
@@ -59,7 +59,7 @@ func (s *Session) sourceDigest(sel *configs.Selection) string {
 			return err.Error()
 		}
 		var toolkit []string
-		if tc, err := s.toolchain(); err == nil {
+		if tc, err := s.toolchain(ctx); err == nil {
 			toolkit = tc.IncludeDirs
 		}
 		digest += cuda.Included(b, toolkit)
@@ -150,7 +150,7 @@ func (s *Session) compiler(ctx context.Context, builder, source string) (string,
 		host, _ = s.host.get(ctx, source, func() (bool, error) { return cuda.HasHostCode(source), nil }) // made here, whatever ends
 	}
 	if builder == "nvrtc" || builder == "auto" && !host {
-		tc, err := s.toolchain()
+		tc, err := s.toolchain(ctx)
 		if err == nil {
 			return "nvrtc", tc, nil
 		}

@@ -17,7 +17,7 @@ func compiling(t *testing.T, cacheDir string) *Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tc, err := cuda.FindToolchain(cuda.Config{Path: tools})
+	tc, err := cuda.FindToolchain(t.Context(), cuda.Config{Path: tools})
 	if err != nil {
 		t.Skipf("no NVRTC on this machine: %v", err)
 	}

@@ -24,7 +24,7 @@ const walkDir = "testdata/walk"
 
 // TestWalkPTXIsCurrent holds the committed builds to their source; with TILESCOPE_WRITE_PTX set it writes them.
 func TestWalkPTXIsCurrent(t *testing.T) {
-	tc, err := cuda.FindToolchain(cuda.Config{Path: "../.toolchain"})
+	tc, err := cuda.FindToolchain(t.Context(), cuda.Config{Path: "../.toolchain"})
 	if err != nil {
 		t.Skipf("no NVRTC on this machine: %v", err)
 	}

@@ -16,7 +16,7 @@ func TestAnEditedSourceIsAnotherBuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sourceDigest := func(m *configs.Manifest) string { return s.sourceDigest(&configs.Selection{Manifest: m}) }
+	sourceDigest := func(m *configs.Manifest) string { return s.sourceDigest(t.Context(), &configs.Selection{Manifest: m}) }
 	write := func(text string) string {
 		if err := os.WriteFile(filepath.Join(dir, "mine.cu"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

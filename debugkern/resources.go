@@ -102,7 +102,7 @@ func (s *Session) Resources(ctx context.Context, req Request, arch string) (doc 
 	if err != nil {
 		return nil, "", failedBuild(err)
 	}
-	tools, err := s.toolchain()
+	tools, err := s.toolchain(ctx)
 	if err != nil {
 		err = errNoTools
 	} else {

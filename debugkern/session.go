@@ -10,7 +10,6 @@ package debugkern
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -20,7 +19,6 @@ import (
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/cache"
 	"tilescope/debugkern/check"
-	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/diff"
 	"tilescope/debugkern/file"
 	"tilescope/debugkern/target"
@@ -63,13 +61,12 @@ type Session struct {
 	host   kept[string, bool] // whether a source has host code
 	memory diff.Memory
 
-	mu       sync.Mutex
-	emu      target.Backend
-	maps     map[string]FragmentMaps // by backend
-	inputs   *cachedInputs
-	tools    *cuda.Toolchain
-	toolsErr error
-	toolsSet bool
+	tools tools
+
+	mu     sync.Mutex
+	emu    target.Backend
+	maps   map[string]FragmentMaps // by backend
+	inputs *cachedInputs
 
 	gpuMu    sync.Mutex // held while a device is opened
 	worker   []string
@@ -122,39 +119,10 @@ func openCache(o Options) *cache.Cache {
 // Catalogue returns the embedded kernels.
 func (s *Session) Catalogue() *configs.Catalogue { return s.catalogue }
 
-// Trouble says what the session goes on without, once known: a cache that cannot be written to, a compiler that was found and
-// is not trusted (a *trust.Refused). It is worth telling a person once; nil while nothing is wrong.
-func (s *Session) Trouble() error {
-	if err := s.cache.Trouble(); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var refused *trust.Refused
-	switch {
-	case errors.As(s.toolsErr, &refused):
-		return refused
-	case s.tools != nil && len(s.tools.Refused) > 0:
-		return s.tools.Refused[0]
-	}
-	return nil
-}
-
 // Check resolves a request without running it: what Run would refuse with CodeUsage, it refuses.
 func (s *Session) Check(req Request) error {
 	_, err := s.resolve(req, nil)
 	return err
-}
-
-// toolchain finds NVRTC and its headers, once.
-func (s *Session) toolchain() (*cuda.Toolchain, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.toolsSet {
-		s.tools, s.toolsErr = cuda.FindToolchain(s.toolchainConfig())
-		s.toolsSet = true
-	}
-	return s.tools, s.toolsErr
 }
 
 // Request says what to run: the options of the command line, parsed but not yet checked against a manifest.

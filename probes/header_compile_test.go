@@ -15,7 +15,7 @@ var everyProbe string
 
 // The header holds to its own assertions, and every probe compiles; without TS_PROBES none leaves an instruction.
 func TestHeaderCompiles(t *testing.T) {
-	tc, err := cuda.FindToolchain(cuda.Config{Root: ".."})
+	tc, err := cuda.FindToolchain(t.Context(), cuda.Config{Root: ".."})
 	if err != nil {
 		t.Skipf("no toolchain on this machine: %v", err)
 	}

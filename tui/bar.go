@@ -75,7 +75,7 @@ func (m *Model) bottom() string {
 		l.Add(m.th.Error, m.th.Fit(m.status.text, room))
 	case m.status.text != "":
 		l.Add(m.th.Notice, m.th.Fit(m.status.text, room))
-	case running == "":
+	case running == "" && !m.asking():
 		m.hints(l)
 	}
 	if running != "" {

@@ -162,6 +162,7 @@ func programCommands() []command {
 	return []command{
 		{"edit", "", "open the source line in $EDITOR", nil, (*Model).edit},
 		{"yank", "", "copy what is under the cursor (OSC 52)", nil, (*Model).yank},
+		{"trust", "", "ask again whether to use the compilers and tools that were found and are not trusted", nil, (*Model).askAgain},
 		{"help", "", "the keys of this view", nil, func(m *Model, _ string) tea.Cmd {
 			m.help = true
 			return nil

@@ -26,7 +26,7 @@ func TestProgram(t *testing.T) {
 		{"cancelled", cancelled}, {"mouse", mouseMoves}, {"remembered", remembers}, {"editor", editorReturns}, {"watched", watched},
 		{"interrupted", interrupted}, {"fragment", fragmentJudged}, {"versus", bisectedAndCompared}, {"gates", gatesCancelled}, {"stepped", stepped}, {"suspended", suspended},
 		{"signals", signalled}, {"hung up", hungUp}, {"escape", escapeThenCommand}, {"closing", closesWhatIsOpen}, {"out of range", outOfRange},
-		{"not built", cannotBeBuilt}, {"under way", anotherUnderWay}, {"replayed", replayedOnce},
+		{"not built", cannotBeBuilt}, {"under way", anotherUnderWay}, {"replayed", replayedOnce}, {"consent", consentAsked},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, program) })
 	}

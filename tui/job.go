@@ -162,8 +162,7 @@ func (m *Model) ran(msg ranMsg) tea.Cmd {
 	m.walk.drop()
 	m.place()
 	m.showRun()
-	m.tellTrouble()
-	cmd := tea.Batch(m.moved(), m.loadFragments(), m.changed(), m.repin(), m.watchGPU(), m.watchSource(), m.askScene(), m.aimAhead())
+	cmd := tea.Batch(m.reportTrouble(), m.moved(), m.loadFragments(), m.changed(), m.repin(), m.watchGPU(), m.watchSource(), m.askScene(), m.aimAhead())
 	if m.versus.after == msg.gen {
 		return tea.Batch(cmd, m.compare(""))
 	}
@@ -176,19 +175,22 @@ func (m *Model) failed(msg ranMsg) tea.Cmd {
 	m.versus.after = 0
 	m.showRun()
 	m.status = status{text: firstLine(msg.err.Error()), bad: true, cut: true}
-	return tea.Batch(m.watchGPU(), m.watchSource())
+	return tea.Batch(m.watchGPU(), m.watchSource(), m.seekConsent(msg.err, false))
 }
 
-// tellTrouble says once what the engine goes on without: a cache that cannot be written to.
-func (m *Model) tellTrouble() {
+// reportTrouble says once what the engine goes on without: a cache that cannot be written to, a compiler that is not trusted.
+func (m *Model) reportTrouble() tea.Cmd {
 	engine, ok := m.opt.Engine.(interface{ Trouble() error })
 	if !ok || m.troubled {
-		return
+		return nil
 	}
-	if err := engine.Trouble(); err != nil {
-		m.troubled = true
-		m.complain(firstLine(err.Error()))
+	err := engine.Trouble()
+	if err == nil {
+		return nil
 	}
+	m.troubled = true
+	m.complain(firstLine(err.Error()))
+	return m.seekConsent(err, false)
 }
 
 // place puts the cursor where the run asks for it: on its first bad cell, or as near as possible to where it was.

@@ -15,7 +15,7 @@ type handler func(m *Model, arg string) tea.Cmd
 // escapeKey is Esc.
 var escapeKey = tea.KeyPressMsg{Code: tea.KeyEscape}
 
-// key routes a key: an open prompt or help first, then the table. A terminal sends Esc and a key in quick succession as the same
+// key routes a key: an open prompt, question or help first, then the table. A terminal sends Esc and a key in quick succession as the same
 // bytes as Alt and the key; where Alt with the key means nothing, it was Esc, then the key.
 func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if bare, ok := withoutAlt(msg); ok && !m.means(msg) {
@@ -25,6 +25,9 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return m.promptKey(msg)
 	}
 	name := msg.String()
+	if m.asking() {
+		return m.answer(name)
+	}
 	if b, _, _, ok := m.keys.Match("", name); ok && b.Action == keymap.Cancel && m.pending != "" {
 		m.pending, m.status = "", status{}
 		return nil
@@ -70,6 +73,9 @@ func withoutAlt(msg tea.KeyPressMsg) (bare tea.KeyPressMsg, ok bool) {
 func (m *Model) means(msg tea.KeyPressMsg) bool {
 	if _, open := m.pane.prompt.Active(); open {
 		return keymap.Editing(msg.String()) != keymap.EditInsert
+	}
+	if m.asking() {
+		return keymap.Answering(msg.String()) != keymap.AnswerNone
 	}
 	_, _, _, ok := m.keys.Match(m.pending, msg.String())
 	return ok

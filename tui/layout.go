@@ -126,6 +126,7 @@ func (m *Model) resize(w, h int) {
 	m.pane.races.SetSize(w, f.body)
 	m.pane.frag.SetSize(w, f.body)
 	m.pane.gates.SetSize(w, f.body)
+	m.pane.consent.SetSize(w, f.body)
 	m.sizeFailure()
 	m.sizeWalk()
 	m.pane.tile.SetSize(f.tile, f.tileH)

@@ -125,6 +125,7 @@ func (m *Model) setPalette(name string) tea.Cmd {
 	m.pane.regs.SetTheme(m.th)
 	m.pane.shared.SetTheme(m.th)
 	m.pane.warps.SetTheme(m.th)
+	m.pane.consent.SetTheme(m.th)
 	m.say("palette: " + m.th.Palette)
 	return m.changed()
 }

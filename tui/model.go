@@ -11,6 +11,7 @@ import (
 	"tilescope/probes"
 	"tilescope/tui/cell"
 	"tilescope/tui/keymap"
+	consentpane "tilescope/tui/pane/consent"
 	"tilescope/tui/pane/failure"
 	"tilescope/tui/pane/flags"
 	"tilescope/tui/pane/frag"
@@ -67,6 +68,7 @@ type Model struct {
 	ahead     ahead
 	versus    versus
 	sweep     sweep
+	consent   consent
 	walk      walking
 
 	cursor  debugkern.Cell
@@ -85,7 +87,7 @@ type Model struct {
 	a        *flags.Pinned
 	repinned bool              // what was pinned earlier has been run again
 	mine     *configs.Manifest // of a target given by its path
-	troubled bool              // what the engine goes on without has been told
+	troubled bool              // what the engine goes on without was reported
 	saved    int               // generation of the last change to what is remembered
 
 	pane  panes
@@ -107,6 +109,8 @@ type panes struct {
 	gpu    *gpu.Pane
 	fail   *failure.Pane
 	races  *races.Pane
+
+	consent *consentpane.Pane
 
 	failSource *source.Pane // below fail
 
@@ -144,7 +148,7 @@ func New(ctx context.Context, o Options, look Look) *Model {
 	m := &Model{
 		ctx: ctx, opt: o, look: look, keys: keymap.Default(), handlers: handlers(), view: keymap.Pipe,
 		focus: map[keymap.Scope]int{}, mouse: true, follow: true, marks: map[string]configs.Bookmark{},
-		search: map[keymap.Scope]string{}, filter: map[keymap.Scope]string{}, req: o.Request,
+		search: map[keymap.Scope]string{}, filter: map[keymap.Scope]string{}, req: o.Request, consent: consent{asked: map[string]bool{}},
 	}
 	if m.opt.viewer == nil {
 		m.opt.viewer = func(r *debugkern.Run) debugkern.Viewer { return r }
@@ -156,7 +160,7 @@ func New(ctx context.Context, o Options, look Look) *Model {
 		m.opt.lastSave = lastSave
 	}
 	if o.quiet == 0 {
-		m.opt.quiet, m.opt.settle = 60*time.Millisecond, time.Second
+		m.opt.quiet, m.opt.settle, m.opt.pause = 60*time.Millisecond, time.Second, questionPause
 	}
 	if s, ok := o.Engine.(*debugkern.Session); ok && o.races == nil {
 		m.opt.races = session{s}
@@ -170,7 +174,7 @@ func New(ctx context.Context, o Options, look Look) *Model {
 		pipe: pipe.New(m.th), tile: tile.New(m.th), flags: flags.New(m.th), frag: frag.New(m.th), gates: gates.New(m.th), rail: rail.New(m.th), source: source.New(m.th),
 		mini: minimap.New(m.th), help: help.New(m.th), prompt: prompt.New(m.th), gpu: gpu.New(m.th), fail: failure.New(m.th), races: races.New(m.th),
 		failSource: source.New(m.th), code: source.New(m.th), ptx: ptx.New(m.th), regs: registers.New(m.th), shared: shared.New(m.th),
-		warps: warps.New(m.th),
+		warps: warps.New(m.th), consent: consentpane.New(m.th),
 	}
 	m.restore(o.State)
 	if m.req.Target == "" {
@@ -238,7 +242,7 @@ func (m *Model) reported(msg tea.Msg) (cmd tea.Cmd) {
 	case judgedMsg:
 		cmd = m.judged(msg)
 	case sweptMsg:
-		m.swept(msg)
+		cmd = m.swept(msg)
 	case mappedMsg:
 		m.mapped(msg)
 	case headerMsg:
@@ -269,6 +273,12 @@ func (m *Model) reported(msg tea.Msg) (cmd tea.Cmd) {
 		cmd = m.sourceLooked(msg)
 	case aheadDueMsg:
 		cmd = m.aheadDue(msg)
+	case questionMsg:
+		cmd = m.questioned(msg)
+	case questionDueMsg:
+		cmd = m.questionDue(msg)
+	case agreedMsg:
+		cmd = m.agreed(msg)
 	}
 	return cmd
 }
@@ -289,4 +299,5 @@ func (m *Model) stop() {
 	m.race.stop()
 	m.walk.stop()
 	m.ahead.stop()
+	m.consent.stop()
 }

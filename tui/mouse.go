@@ -16,6 +16,9 @@ func (m *Model) click(e tea.Mouse) tea.Cmd {
 	if m.small() || e.Button != tea.MouseLeft {
 		return nil
 	}
+	if m.asking() {
+		return nil // a question is answered by a key
+	}
 	if m.help {
 		m.help = false
 		return nil
@@ -199,6 +202,10 @@ func (m *Model) wheel(e tea.Mouse) tea.Cmd {
 	}
 	if e.Mod.Contains(tea.ModShift) {
 		rows, cols = 0, rows/3
+	}
+	if m.asking() {
+		m.pane.consent.Scroll(rows)
+		return nil
 	}
 	if m.help {
 		m.pane.help.Scroll(rows)

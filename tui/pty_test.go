@@ -52,7 +52,12 @@ func build(t testing.TB) string {
 // usual ones; HOME is a directory of its own in which a test may put a configuration.
 func open(t testing.TB, program string, w, h int, env []string, args ...string) *terminal {
 	t.Helper()
-	home := t.TempDir()
+	return openAt(t, program, t.TempDir(), w, h, env, args...)
+}
+
+// openAt is open with a directory that is HOME and the working directory.
+func openAt(t testing.TB, program, home string, w, h int, env []string, args ...string) *terminal {
+	t.Helper()
 	cmd := exec.Command(program, args...)
 	cmd.Dir = home
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_STATE_HOME=" + home, "XDG_CONFIG_HOME=" + home,

@@ -187,9 +187,9 @@ func (m *Model) judged(msg judgedMsg) tea.Cmd {
 	return listenJudged(msg.gen, msg.from)
 }
 
-func (m *Model) swept(msg sweptMsg) {
+func (m *Model) swept(msg sweptMsg) tea.Cmd {
 	if msg.gen != m.sweep.gen {
-		return
+		return nil
 	}
 	m.sweep.running = false
 	if msg.gen == m.task.gen {
@@ -216,6 +216,7 @@ func (m *Model) swept(msg sweptMsg) {
 		m.say(text)
 	}
 	m.showGates()
+	return m.seekConsent(msg.err, false)
 }
 
 // showGates gives the pane its rows.

@@ -53,6 +53,7 @@ type Options struct {
 	pair     func(a, b *debugkern.Run) (pairing, error)
 	quiet    time.Duration // how long the cursor rests before its writer is looked for
 	settle   time.Duration // how long until what changed is saved
+	pause    time.Duration // how long a question is shown before it can be answered
 	races    investigator  // nil: the engine, where it is a session
 	lastSave time.Duration // how long the end waits for the state to be written; 0: lastSave
 	pulse    time.Duration // how long between two looks at a device or a file; < 0: only when a test says so

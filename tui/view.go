@@ -114,6 +114,9 @@ func (m *Model) card() []string {
 
 // body is the view, or what lies over it.
 func (m *Model) body() []string {
+	if m.asking() {
+		return m.pane.consent.View()
+	}
 	if m.help {
 		return m.pane.help.View(m.keys, m.view, m.w, m.frame.body)
 	}

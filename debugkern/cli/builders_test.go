@@ -178,7 +178,7 @@ func TestNVRTCAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tc, err := cuda.FindToolchain(cuda.Config{Root: root})
+	tc, err := cuda.FindToolchain(t.Context(), cuda.Config{Root: root})
 	if err != nil {
 		t.Skipf("no NVRTC on this machine: %v", err)
 	}

@@ -46,7 +46,7 @@ func copyHeaders(t *testing.T, dir string) {
 
 func needNVRTC(t *testing.T) {
 	t.Helper()
-	tc, err := cuda.FindToolchain(cuda.Config{Path: os.Getenv("TILESCOPE_TOOLCHAIN")})
+	tc, err := cuda.FindToolchain(t.Context(), cuda.Config{Path: os.Getenv("TILESCOPE_TOOLCHAIN")})
 	if err != nil {
 		t.Skipf("no NVRTC on this machine: %v", err)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -33,7 +34,7 @@ func (a *app) trustCommand() *cobra.Command {
 			"afterwards is not trusted any more.\n\nWithout DIR it lists what is recorded. The option --trust allows one command without a record.",
 		Example: "  tilescope trust .toolchain\n  tilescope trust\n  tilescope trust --remove .toolchain",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0 && remove:
 				return usageError("trust --remove takes the directory whose record is to be removed")
@@ -42,14 +43,14 @@ func (a *app) trustCommand() *cobra.Command {
 			case remove:
 				return a.trustRemove(args[0])
 			}
-			return a.trustAdd(args[0])
+			return a.trustAdd(c.Context(), args[0])
 		},
 	}
 	c.Flags().BoolVar(&remove, "remove", false, "remove the record of DIR")
 	return c
 }
 
-func (a *app) trustAdd(dir string) error {
+func (a *app) trustAdd(ctx context.Context, dir string) error {
 	st, err := os.Stat(dir)
 	switch {
 	case err != nil:
@@ -57,8 +58,11 @@ func (a *app) trustAdd(dir string) error {
 	case !st.IsDir():
 		return usageError("trust %s: expected a directory", dir)
 	}
-	d, err := a.record().Add(dir, cuda.Executables(dir))
-	if err != nil {
+	d, err := a.record().Add(ctx, dir, cuda.Executables(dir))
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
 		return usageError("trust %s: %w", dir, err)
 	}
 	return a.print(trustDoc{"tilescope.trust/1", a.config.TrustFile, []trust.Dir{d}}, func(w io.Writer) {

@@ -22,7 +22,7 @@ func apart(t *testing.T) *Toolchain {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tc, err := FindToolchain(Config{Root: filepath.Join("..", ".."), Compiler: []string{exe, compilerArg}})
+	tc, err := FindToolchain(t.Context(), Config{Root: filepath.Join("..", ".."), Compiler: []string{exe, compilerArg}})
 	if err != nil {
 		t.Skipf("no toolchain on this machine: %v", err)
 	}
@@ -107,7 +107,7 @@ func TestCompilerCrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tc, err := FindToolchain(Config{Root: root, Path: root, Compiler: []string{exe, compilerArg}})
+	tc, err := FindToolchain(t.Context(), Config{Root: root, Path: root, Compiler: []string{exe, compilerArg}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 // toolchain finds the compilers at the repository root, or skips.
 func toolchain(t *testing.T) *Toolchain {
 	t.Helper()
-	tc, err := FindToolchain(Config{Root: filepath.Join("..", "..")})
+	tc, err := FindToolchain(t.Context(), Config{Root: filepath.Join("..", "..")})
 	if err != nil {
 		t.Skipf("no toolchain on this machine: %v", err)
 	}

@@ -31,7 +31,7 @@ func Inspect(ctx context.Context, cfg Config) []Part {
 	places := searchList(cfg)
 	install := "pip install --target .toolchain " + strings.Join(Wheels, " ")
 	rtc := Part{Name: "NVRTC", Install: install}
-	lib, found, err := findNVRTC(cfg, places)
+	lib, found, err := findNVRTC(ctx, cfg, places)
 	switch {
 	case err == nil:
 		defer lib.end()
@@ -51,7 +51,7 @@ func Inspect(ctx context.Context, cfg Config) []Part {
 		headers = Part{Name: "headers", Found: true, Path: strings.Join(dirs, string(os.PathListSeparator)), Version: headerVersion(dirs[0])}
 	}
 	as := Part{Name: "ptxas", Install: install, Detail: "not found"}
-	ptxas := findTool(cfg, places, "ptxas", ptxasDirs)
+	ptxas := findTool(ctx, cfg, places, "ptxas", ptxasDirs)
 	if t := (&Toolchain{PTXAS: ptxas.path}); t.PTXAS != "" {
 		as = Part{Name: "ptxas", Found: true, Path: t.PTXAS, Version: t.PTXASVersion(ctx)}
 	}

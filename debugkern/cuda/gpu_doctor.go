@@ -33,7 +33,7 @@ func InspectGPU(ctx context.Context, cfg BackendConfig, tools Config) []Part {
 		{"nvcc", "the CUDA toolkit, or pip install " + strings.Join(NVCCWheels, " "), nvccDirs, ptxasRelease},
 	} {
 		p := Part{Name: tool.name, Install: tool.install, Detail: "not found"}
-		found := findTool(tools, places, tool.name, tool.dirs)
+		found := findTool(ctx, tools, places, tool.name, tool.dirs)
 		if found.path != "" {
 			p = Part{Name: tool.name, Found: true, Path: found.path, Version: toolVersion(ctx, found.path, tool.version)}
 		}

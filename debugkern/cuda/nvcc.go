@@ -45,11 +45,11 @@ func FindNVCC(ctx context.Context, cfg Config) (*NVCC, error) {
 	places := searchList(cfg)
 	path := absolute(cfg.Path)
 	if base := strings.TrimSuffix(filepath.Base(path), ".exe"); base == "nvcc" && isFile(path) {
-		if err := cfg.Trust.Allow(cfg.origin(), aboveBin(path), toolFiles(path)...); err != nil {
+		if err := cfg.Trust.Allow(ctx, cfg.origin(), aboveBin(path), toolFiles(path)...); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrNoNVCC, err)
 		}
 	} else {
-		found := findTool(cfg, places, "nvcc", nvccDirs)
+		found := findTool(ctx, cfg, places, "nvcc", nvccDirs)
 		path = found.path
 		if path == "" && len(found.refused) > 0 {
 			return nil, fmt.Errorf("%w: %w", ErrNoNVCC, found.refused[0])

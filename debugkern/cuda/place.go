@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -142,14 +143,14 @@ type foundTool struct {
 }
 
 // findTool looks for a command in the places of the toolkits, then along PATH. What may not be executed is passed over.
-func findTool(cfg Config, places []place, name string, dirs []string) foundTool {
+func findTool(ctx context.Context, cfg Config, places []place, name string, dirs []string) foundTool {
 	exe := name
 	if os.PathSeparator == '\\' {
 		exe += ".exe"
 	}
 	var found foundTool
 	try := func(c candidate) bool {
-		if err := cfg.Trust.Allow(c.origin, c.dir, toolFiles(c.path)...); err != nil {
+		if err := cfg.Trust.Allow(ctx, c.origin, c.dir, toolFiles(c.path)...); err != nil {
 			found.refused = append(found.refused, err)
 			return false
 		}

@@ -64,7 +64,7 @@ func Sanitize(ctx context.Context, cfg SanitizerConfig, tool string, m *ptx.Modu
 	if len(cfg.Command) == 0 {
 		return nil, errors.New("sanitize: no launch command")
 	}
-	found := findTool(cfg.Tools, searchList(cfg.Tools), "compute-sanitizer", sanitizerDirs)
+	found := findTool(ctx, cfg.Tools, searchList(cfg.Tools), "compute-sanitizer", sanitizerDirs)
 	path := found.path
 	switch {
 	case path == "" && len(found.refused) > 0:

@@ -129,7 +129,7 @@ func TestCompileAgain(t *testing.T) {
 }
 
 func BenchmarkCompile(b *testing.B) {
-	tc, err := FindToolchain(Config{Root: "../.."})
+	tc, err := FindToolchain(b.Context(), Config{Root: "../.."})
 	if err != nil {
 		b.Skip(err)
 	}

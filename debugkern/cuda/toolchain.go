@@ -71,18 +71,22 @@ var ErrNoHeaders = errors.New("no CUDA headers (mma.h and crt/mma.h) found")
 // FindToolchain loads the first NVRTC of the search list (configured path, .toolchain, site-packages of the Pythons on
 // PATH, $CUDA_HOME, /usr/local/cuda, the loader's own path) and collects headers and ptxas, from the same tree before
 // others. Parts of different places are combined where one place does not hold them all. What cfg.Trust refuses is passed
-// over; the error wraps a *trust.Refused where nothing else was found.
-func FindToolchain(cfg Config) (*Toolchain, error) {
+// over; the error wraps a *trust.Refused where nothing else was found. Where ctx ends first, the error is its.
+func FindToolchain(ctx context.Context, cfg Config) (*Toolchain, error) {
 	places := searchList(cfg)
-	lib, found, err := findNVRTC(cfg, places)
+	lib, found, err := findNVRTC(ctx, cfg, places)
 	if err != nil {
 		return nil, err
 	}
 	places = nearest(places, lib.path)
 	t := &Toolchain{lib: lib, NVRTC: lib.path, NVRTCVersion: fullVersion(lib)}
 	t.IncludeDirs = includes(places)
-	ptxas := findTool(cfg, places, "ptxas", ptxasDirs)
+	ptxas := findTool(ctx, cfg, places, "ptxas", ptxasDirs)
 	t.PTXAS, t.Refused = ptxas.path, append(found.refused, ptxas.refused...)
+	if err := ctx.Err(); err != nil {
+		_ = t.Close() // of processes that have compiled nothing
+		return nil, err
+	}
 	if t.IncludeDirs == nil {
 		return nil, fmt.Errorf("%w beside %s", ErrNoHeaders, lib.path)
 	}
@@ -97,7 +101,7 @@ type searched struct {
 }
 
 // findNVRTC opens the first library of the list that may be used and opens.
-func findNVRTC(cfg Config, places []place) (lib *nvrtc, s searched, err error) {
+func findNVRTC(ctx context.Context, cfg Config, places []place) (lib *nvrtc, s searched, err error) {
 	var failures, unknown []string
 	var apart *compilers
 	if len(cfg.Compiler) > 0 {
@@ -110,13 +114,18 @@ func findNVRTC(cfg Config, places []place) (lib *nvrtc, s searched, err error) {
 	}
 	for _, c := range candidates(cfg, places) {
 		s.tried = append(s.tried, c.path)
-		if err := cfg.Trust.Allow(c.origin, c.dir, withBuiltins(c.path)...); err != nil {
+		if err := cfg.Trust.Allow(ctx, c.origin, c.dir, withBuiltins(c.path)...); ctx.Err() != nil {
+			return nil, s, ctx.Err()
+		} else if err != nil {
 			s.refused = append(s.refused, err)
 			continue
 		}
-		lib, err := openIn(apart, c.path)
+		lib, err := openIn(ctx, apart, c.path)
 		if err == nil {
 			return lib, s, nil
+		}
+		if ctx.Err() != nil {
+			return nil, s, ctx.Err()
 		}
 		if errors.Is(err, dl.ErrUnsupported) {
 			return nil, s, fmt.Errorf("%w: %w", ErrNoToolchain, dl.ErrUnsupported)
@@ -137,11 +146,11 @@ func findNVRTC(cfg Config, places []place) (lib *nvrtc, s searched, err error) {
 }
 
 // openIn opens a library in a process apart, or in this one where apart is nil.
-func openIn(apart *compilers, path string) (*nvrtc, error) {
+func openIn(ctx context.Context, apart *compilers, path string) (*nvrtc, error) {
 	if apart == nil {
 		return openNVRTC(path)
 	}
-	major, minor, err := apart.open(context.Background(), path)
+	major, minor, err := apart.open(ctx, path)
 	if err != nil {
 		return nil, err
 	}

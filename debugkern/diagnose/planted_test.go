@@ -227,7 +227,7 @@ func compiler(t *testing.T) *debugkern.Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tc, err := cuda.FindToolchain(cuda.Config{Path: tools})
+	tc, err := cuda.FindToolchain(t.Context(), cuda.Config{Path: tools})
 	if err != nil {
 		t.Skipf("no NVRTC on this machine: %v", err)
 	}

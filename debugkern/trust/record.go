@@ -2,6 +2,8 @@ package trust
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -68,8 +70,9 @@ func (r *Record) List() ([]Dir, error) {
 	return d.Dirs, nil
 }
 
-// Add records consent to files, all that would be used of dir, as they are now, in the place of an earlier consent to dir.
-func (r *Record) Add(dir string, files []string) (Dir, error) {
+// Describe returns what a consent to dir would cover: files as they are now, each once, ordered by path. Nothing is recorded.
+// It reads every file whole, and ends with ctx.
+func Describe(ctx context.Context, dir string, files []string) (Dir, error) {
 	real, err := realPath(dir)
 	if err != nil {
 		return Dir{}, err
@@ -78,17 +81,42 @@ func (r *Record) Add(dir string, files []string) (Dir, error) {
 	for _, path := range files {
 		f := File{}
 		if f.Path, err = realPath(path); err == nil {
-			f.SHA256, err = digest(f.Path)
+			f.SHA256, err = digest(ctx, f.Path)
 		}
 		if err != nil {
-			return Dir{}, fmt.Errorf("%s: %w", path, err)
+			return Dir{}, err // it names the path
 		}
 		d.Files = append(d.Files, f)
 	}
 	slices.SortFunc(d.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	d.Files = slices.Compact(d.Files)
-	return d, r.change(func(dirs []Dir) []Dir {
-		dirs = append(without(dirs, real), d)
+	return d, nil
+}
+
+// Digest is the SHA-256, in hex, of everything that a consent covers: two are equal where directory, paths and contents are.
+func (d Dir) Digest() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q\n", d.Dir)
+	for _, f := range d.Files {
+		fmt.Fprintf(h, "%s %q\n", f.SHA256, f.Path)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Add records consent to files, all that would be used of dir, as they are now, in the place of an earlier consent to dir.
+func (r *Record) Add(ctx context.Context, dir string, files []string) (Dir, error) {
+	d, err := Describe(ctx, dir, files)
+	if err != nil {
+		return Dir{}, err
+	}
+	return d, r.Put(d)
+}
+
+// Put records a consent as it was described, in the place of an earlier one to the same directory. A file that has changed since
+// it was described is not covered.
+func (r *Record) Put(d Dir) error {
+	return r.change(func(dirs []Dir) []Dir {
+		dirs = append(without(dirs, d.Dir), d)
 		slices.SortFunc(dirs, func(a, b Dir) int { return strings.Compare(a.Dir, b.Dir) })
 		return dirs
 	})

@@ -8,6 +8,7 @@
 package trust
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -47,6 +48,7 @@ type Refused struct {
 	Path   string // the file
 	Dir    string // what to give to `tilescope trust`
 	Reason string
+	Files  []string // all that would have been used together, Path among them
 }
 
 func (e *Refused) Error() string {
@@ -62,8 +64,8 @@ func quoted(dir string) string {
 }
 
 // Allow returns nil where all files, found below dir, may be loaded or executed; else a *Refused about the first that may
-// not. A file that does not exist is refused.
-func (p *Policy) Allow(origin Origin, dir string, files ...string) error {
+// not. A file that does not exist is refused. Where ctx ends while files are read, its error is returned.
+func (p *Policy) Allow(ctx context.Context, origin Origin, dir string, files ...string) error {
 	if p != nil && p.Accept || origin == System {
 		return nil
 	}
@@ -76,11 +78,15 @@ func (p *Policy) Allow(origin Origin, dir string, files ...string) error {
 		if consents == nil {
 			var err error
 			if consents, err = p.consents(); err != nil {
-				return &Refused{path, dir, reason + ", and the record of consent cannot be read: " + err.Error()}
+				return &Refused{path, dir, reason + ", and the record of consent cannot be read: " + err.Error(), files}
 			}
 		}
-		if why := consented(consents, path); why != "" {
-			return &Refused{path, dir, reason + ", and " + why}
+		why := consented(ctx, consents, path)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if why != "" {
+			return &Refused{path, dir, reason + ", and " + why, files}
 		}
 	}
 	return nil
@@ -118,7 +124,7 @@ func (p *Policy) consents() (map[string]string, error) {
 }
 
 // consented says why the record does not allow a file, "" where it does.
-func consented(consents map[string]string, path string) string {
+func consented(ctx context.Context, consents map[string]string, path string) string {
 	real, err := realPath(path)
 	if err != nil {
 		return err.Error()
@@ -127,7 +133,7 @@ func consented(consents map[string]string, path string) string {
 	if !ok {
 		return "it is not trusted"
 	}
-	got, err := digest(real)
+	got, err := digest(ctx, real)
 	if err != nil {
 		return err.Error()
 	}
@@ -144,12 +150,12 @@ func (p *Policy) Folder(dir string) error {
 	}
 	real, err := realPath(dir)
 	if err != nil {
-		return &Refused{dir, dir, err.Error()}
+		return &Refused{dir, dir, err.Error(), nil}
 	}
 	if p != nil && p.Record != nil {
 		dirs, err := p.Record.List()
 		if err != nil {
-			return &Refused{dir, dir, err.Error()}
+			return &Refused{dir, dir, err.Error(), nil}
 		}
 		for _, d := range dirs {
 			if within(d.Dir, real) {
@@ -157,7 +163,7 @@ func (p *Policy) Folder(dir string) error {
 			}
 		}
 	}
-	return &Refused{dir, dir, "its directory is not trusted"}
+	return &Refused{dir, dir, "its directory is not trusted", nil}
 }
 
 // InWorkingDirectory reports whether a path is below the working directory, as it is written or by where its links lead. The
@@ -202,23 +208,27 @@ func realPath(path string) (string, error) {
 	return filepath.EvalSymlinks(abs)
 }
 
-// digest is the SHA-256 of a regular file, in hex.
-func digest(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() {
-		return "", errors.New("it is no regular file")
-	}
-	f, err := os.Open(path)
+// digest is the SHA-256 of a regular file, in hex. It ends with ctx.
+func digest(ctx context.Context, path string) (string, error) {
+	f, _, err := file.Open(ctx, path, maxDigested, file.Want{What: "a compiler or a tool"})
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
+	for {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		if _, err := io.CopyN(h, f, digestedAtOnce); errors.Is(err, io.EOF) {
+			return hex.EncodeToString(h.Sum(nil)), nil
+		} else if err != nil {
+			return "", err
+		}
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
+
+const (
+	maxDigested    = 16 << 30 // bytes: more than any compiler has
+	digestedAtOnce = 1 << 20  // bytes read between two looks at the context
+)

@@ -1,12 +1,15 @@
 package trust
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func put(t *testing.T, path, text string) string {
@@ -42,24 +45,24 @@ func TestConsentIsForPathAndContent(t *testing.T) {
 	t.Chdir(project)
 	lib, other := put(t, filepath.Join(project, "lib.so"), "one"), put(t, filepath.Join(project, "other.so"), "one")
 	p := &Policy{Record: &Record{Path: filepath.Join(t.TempDir(), "deep", "trust.json")}}
-	refuses(t, p.Allow(Project, project, lib), lib, "is not trusted")
-	refuses(t, (*Policy)(nil).Allow(Project, project, lib), lib, "is not trusted")
-	if _, err := p.Record.Add(project, []string{lib}); err != nil {
+	refuses(t, p.Allow(t.Context(), Project, project, lib), lib, "is not trusted")
+	refuses(t, (*Policy)(nil).Allow(t.Context(), Project, project, lib), lib, "is not trusted")
+	if _, err := p.Record.Add(t.Context(), project, []string{lib}); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Allow(Project, project, lib); err != nil {
+	if err := p.Allow(t.Context(), Project, project, lib); err != nil {
 		t.Error(err)
 	}
-	if err := (&Policy{Record: &Record{Path: p.Record.Path}}).Allow(Project, project, lib); err != nil {
+	if err := (&Policy{Record: &Record{Path: p.Record.Path}}).Allow(t.Context(), Project, project, lib); err != nil {
 		t.Errorf("another process: %v", err)
 	}
-	refuses(t, p.Allow(Project, project, lib, other), other, "is not trusted")
+	refuses(t, p.Allow(t.Context(), Project, project, lib, other), other, "is not trusted")
 	put(t, lib, "two")
-	refuses(t, p.Allow(Project, project, lib), lib, "has changed since")
-	if err := (&Policy{Accept: true}).Allow(Project, project, lib, other); err != nil {
+	refuses(t, p.Allow(t.Context(), Project, project, lib), lib, "has changed since")
+	if err := (&Policy{Accept: true}).Allow(t.Context(), Project, project, lib, other); err != nil {
 		t.Errorf("--trust: %v", err)
 	}
-	if _, err := p.Record.Add(project, []string{lib, lib}); err != nil {
+	if _, err := p.Record.Add(t.Context(), project, []string{lib, lib}); err != nil {
 		t.Fatal(err)
 	}
 	if dirs, err := p.Record.List(); err != nil || len(dirs) != 1 || len(dirs[0].Files) != 1 {
@@ -71,7 +74,68 @@ func TestConsentIsForPathAndContent(t *testing.T) {
 	if found, err := p.Record.Remove(project); err != nil || found {
 		t.Errorf("removed twice: %v, %v", found, err)
 	}
-	refuses(t, p.Allow(Project, project, lib), lib, "is not trusted")
+	refuses(t, p.Allow(t.Context(), Project, project, lib), lib, "is not trusted")
+}
+
+// TestConsentIsToWhatWasDescribed: what is recorded is what was described, whatever the files are by then.
+func TestConsentIsToWhatWasDescribed(t *testing.T) {
+	project := t.TempDir()
+	t.Chdir(project)
+	lib := put(t, filepath.Join(project, "lib.so"), "one")
+	p := &Policy{Record: &Record{Path: filepath.Join(t.TempDir(), "trust.json")}}
+	d, err := Describe(t.Context(), project, []string{lib, lib})
+	if err != nil || len(d.Files) != 1 || len(d.Files[0].SHA256) != 64 {
+		t.Fatalf("%v, %v", d, err)
+	}
+	if _, err := os.Stat(p.Record.Path); err == nil {
+		t.Error("describing records")
+	}
+	put(t, lib, "two")
+	again, err := Describe(t.Context(), project, []string{lib})
+	if err != nil || again.Digest() == d.Digest() || len(d.Digest()) != 64 {
+		t.Errorf("other content, digest %s and %s, %v", d.Digest(), again.Digest(), err)
+	}
+	if err := p.Record.Put(d); err != nil {
+		t.Fatal(err)
+	}
+	refuses(t, p.Allow(t.Context(), Project, project, lib), lib, "has changed since it was trusted")
+	put(t, lib, "one")
+	if err := p.Allow(t.Context(), Project, project, lib); err != nil {
+		t.Error(err)
+	}
+	var r *Refused
+	other := put(t, filepath.Join(project, "other.so"), "")
+	if err := p.Allow(t.Context(), Project, project, lib, other); !errors.As(err, &r) || !slices.Equal(r.Files, []string{lib, other}) {
+		t.Errorf("a refusal names the files %v", r.Files)
+	}
+}
+
+// TestDigestsEndWithTheContext: a file of four gigabytes is not read to its end once the context has ended.
+func TestDigestsEndWithTheContext(t *testing.T) {
+	project := t.TempDir()
+	t.Chdir(project)
+	lib := put(t, filepath.Join(project, "lib.so"), "")
+	if err := os.Truncate(lib, 4<<30); err != nil {
+		t.Skip("no sparse files here: ", err)
+	}
+	record := &Record{Path: filepath.Join(t.TempDir(), "trust.json")}
+	p := &Policy{Record: record}
+	if err := record.Put(Dir{Dir: project, Files: []File{{lib, strings.Repeat("0", 64)}}}); err != nil {
+		t.Fatal(err)
+	}
+	for name, f := range map[string]func(context.Context) error{
+		"Describe": func(ctx context.Context) error { _, err := Describe(ctx, project, []string{lib}); return err },
+		"Allow":    func(ctx context.Context) error { return p.Allow(ctx, Project, project, lib) },
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+		began := time.Now()
+		err := f(ctx)
+		late := time.Since(began) - 30*time.Millisecond
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) || late > 100*time.Millisecond {
+			t.Errorf("%s: %v, %v after the end", name, err, late)
+		}
+	}
 }
 
 func TestOrigins(t *testing.T) {
@@ -81,14 +145,14 @@ func TestOrigins(t *testing.T) {
 	mine, theirs := put(t, filepath.Join(project, "lib.so"), ""), put(t, filepath.Join(outside, "lib.so"), "")
 	var p *Policy
 	for origin, path := range map[Origin]string{User: mine, Environment: theirs, System: mine} {
-		if err := p.Allow(origin, "d", path); err != nil {
+		if err := p.Allow(t.Context(), origin, "d", path); err != nil {
 			t.Errorf("origin %d: %v", origin, err)
 		}
 	}
-	refuses(t, p.Allow(Environment, "d", mine), mine, "below the working directory")
+	refuses(t, p.Allow(t.Context(), Environment, "d", mine), mine, "below the working directory")
 	link := filepath.Join(outside, "link.so")
 	if err := os.Symlink(mine, link); err == nil {
-		refuses(t, p.Allow(Environment, "d", link), link, "below the working directory")
+		refuses(t, p.Allow(t.Context(), Environment, "d", link), link, "below the working directory")
 	}
 	if runtime.GOOS == "windows" {
 		return // files have no permissions for others there
@@ -96,12 +160,12 @@ func TestOrigins(t *testing.T) {
 	if err := os.Chmod(theirs, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	refuses(t, p.Allow(User, outside, theirs), theirs, "can be written to by other users")
+	refuses(t, p.Allow(t.Context(), User, outside, theirs), theirs, "can be written to by other users")
 	r := &Record{Path: filepath.Join(t.TempDir(), "trust.json")}
-	if _, err := r.Add(outside, []string{theirs}); err != nil {
+	if _, err := r.Add(t.Context(), outside, []string{theirs}); err != nil {
 		t.Fatal(err)
 	}
-	if err := (&Policy{Record: r}).Allow(User, outside, theirs); err != nil {
+	if err := (&Policy{Record: r}).Allow(t.Context(), User, outside, theirs); err != nil {
 		t.Errorf("with consent: %v", err)
 	}
 }
@@ -125,7 +189,7 @@ func TestRecordIsTheUsersOwn(t *testing.T) {
 	dir := t.TempDir()
 	lib := put(t, filepath.Join(dir, "lib.so"), "")
 	r := &Record{Path: filepath.Join(t.TempDir(), "trust.json")}
-	if _, err := r.Add(dir, []string{lib}); err != nil {
+	if _, err := r.Add(t.Context(), dir, []string{lib}); err != nil {
 		t.Fatal(err)
 	}
 	p := &Policy{Record: r}
@@ -136,17 +200,17 @@ func TestRecordIsTheUsersOwn(t *testing.T) {
 		if err := os.Chmod(r.Path, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		refuses(t, p.Allow(Project, dir, lib), lib, "the record of consent cannot be read")
+		refuses(t, p.Allow(t.Context(), Project, dir, lib), lib, "the record of consent cannot be read")
 		if err := os.Chmod(r.Path, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	put(t, r.Path, `{"schema": "another/1"}`)
-	refuses(t, p.Allow(Project, dir, lib), lib, "no record of trusted files")
-	if _, err := r.Add(dir, nil); err == nil {
+	refuses(t, p.Allow(t.Context(), Project, dir, lib), lib, "no record of trusted files")
+	if _, err := r.Add(t.Context(), dir, nil); err == nil {
 		t.Error("a file that is no record was replaced")
 	}
-	if _, err := (&Record{}).Add(dir, nil); !errors.Is(err, ErrNoRecord) {
+	if _, err := (&Record{}).Add(t.Context(), dir, nil); !errors.Is(err, ErrNoRecord) {
 		t.Errorf("no place for a record: %v", err)
 	}
 }
@@ -158,7 +222,7 @@ func TestFolder(t *testing.T) {
 	r := &Record{Path: filepath.Join(t.TempDir(), "trust.json")}
 	p := &Policy{Record: r}
 	refuses(t, p.Folder(below), below, "not trusted")
-	if _, err := r.Add(filepath.Dir(below), nil); err != nil {
+	if _, err := r.Add(t.Context(), filepath.Dir(below), nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(p.Folder(below), p.Folder(filepath.Dir(below))); err != nil {

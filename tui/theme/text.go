@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"tilescope/debugkern/text"
 )
 
 // Width is the number of columns s takes when a Line writes it.
@@ -109,6 +111,10 @@ func Untab(s string) string {
 	}
 	return string(out)
 }
+
+// Spelled is foreign text on one line, every hidden character of it spelled out: \n, \x1b, \u202e. Line, which takes a column for each
+// character, shows such a one as a question mark.
+func Spelled(s string) string { return text.Line(s) }
 
 // Count writes a number of things: 1 finding, 2 findings.
 func Count(n int, what string) string {

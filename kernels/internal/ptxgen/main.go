@@ -54,7 +54,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if _, err := os.Stat("go.mod"); err != nil {
 		return errors.New("run it from the repository's root")
 	}
-	tc, err := cuda.FindToolchain(cuda.Config{Root: "."})
+	tc, err := cuda.FindToolchain(ctx, cuda.Config{Root: "."})
 	if err != nil {
 		return fmt.Errorf("%w; pip install --target .toolchain %s", err, cuda.Wheels)
 	}

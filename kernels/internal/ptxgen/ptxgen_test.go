@@ -131,7 +131,7 @@ var probeToken = regexp.MustCompile(`(?m)^\s*TS_[A-Z_]+\(.*\);$|\s*\bTS_PARAM\b|
 // Without TS_PROBES the probes leave no trace: the archive's plain builds are, byte for byte, what a source that never
 // mentions them compiles to.
 func TestProbesVanish(t *testing.T) {
-	tc, err := cuda.FindToolchain(cuda.Config{Root: filepath.Join("..", "..", "..")})
+	tc, err := cuda.FindToolchain(t.Context(), cuda.Config{Root: filepath.Join("..", "..", "..")})
 	if err != nil || tc.Compiler() != pinned {
 		t.Skipf("the pinned compiler is not on this machine: %v", err)
 	}
@@ -174,7 +174,7 @@ var sharedBytes = map[string]int{
 
 // Every rung passes the PTXAS gate on the oldest and the newest architecture, and Stage 2 and 3A take the shared memory of their reports.
 func TestResources(t *testing.T) {
-	tc, err := cuda.FindToolchain(cuda.Config{Root: filepath.Join("..", "..", "..")})
+	tc, err := cuda.FindToolchain(t.Context(), cuda.Config{Root: filepath.Join("..", "..", "..")})
 	if err != nil || tc.PTXAS == "" {
 		t.Skipf("no ptxas on this machine: %v", err)
 	}

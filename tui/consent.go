@@ -1,0 +1,197 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/text"
+	"tilescope/tui/keymap"
+	consentpane "tilescope/tui/pane/consent"
+	"tilescope/tui/theme"
+)
+
+// consenter is an engine that can ask for consent to files that it has found and may not use. See debugkern.Session.
+type consenter interface {
+	Question(ctx context.Context, err error) (*debugkern.Consent, error)
+	Agree(ctx context.Context, c *debugkern.Consent) error
+}
+
+var _ consenter = (*debugkern.Session)(nil)
+
+// consent is the question for consent: it is asked once a session for the same files with the same content.
+type consent struct {
+	seq    int   // of the last look for a question
+	wanted bool  // a person asked for it, who is asked again
+	cause  error // what it was about, nil: what the engine has passed over
+	cancel context.CancelFunc
+	number int                // of the last question that was opened
+	open   *debugkern.Consent // nil: no question is open
+	ready  bool               // it has been shown long enough to be answered
+	asked  map[string]bool    // digests of what was asked about
+}
+
+// questionPause is how long a question is shown before a key answers it: it opens by itself, under the fingers of somebody who
+// types something else.
+const questionPause = 500 * time.Millisecond
+
+// questionMsg is what is to be asked, nil where nothing is.
+type questionMsg struct {
+	seq     int
+	consent *debugkern.Consent
+	err     error
+}
+
+// questionDueMsg says that a question has been shown for a while.
+type questionDueMsg struct{ number int }
+
+// agreedMsg is a consent that was recorded, or why it was not.
+type agreedMsg struct {
+	consent *debugkern.Consent
+	err     error
+}
+
+func (c *consent) stop() {
+	if c.cancel != nil {
+		c.cancel()
+		c.cancel = nil
+	}
+}
+
+// asking reports whether a question is open, and on the screen.
+func (m *Model) asking() bool {
+	_, typing := m.pane.prompt.Active()
+	return m.consent.open != nil && !typing && !m.small()
+}
+
+// seekConsent looks whether err, or what the engine has passed over, is for want of a consent. Files are read in the background.
+func (m *Model) seekConsent(err error, wanted bool) tea.Cmd {
+	engine, ok := m.opt.Engine.(consenter)
+	if !ok {
+		return nil
+	}
+	m.consent.stop()
+	m.consent.wanted = m.consent.wanted || wanted // also where that search is superseded before it has ended
+	ctx, cancel := context.WithCancel(m.ctx)
+	m.consent.seq++
+	m.consent.cause, m.consent.cancel = err, cancel
+	seq := m.consent.seq
+	return func() tea.Msg {
+		defer cancel()
+		c, err := engine.Question(ctx, err)
+		return questionMsg{seq, c, err}
+	}
+}
+
+// askAgain is :trust.
+func (m *Model) askAgain(string) tea.Cmd {
+	cmd := m.seekConsent(m.consent.cause, true)
+	if cmd == nil {
+		m.complain("nothing was found that needs consent")
+	}
+	return cmd
+}
+
+// questioned opens a question, unless the same was asked before.
+func (m *Model) questioned(msg questionMsg) tea.Cmd {
+	if msg.seq != m.consent.seq {
+		return nil
+	}
+	wanted := m.consent.wanted
+	m.consent.wanted = false
+	switch {
+	case errors.Is(msg.err, context.Canceled):
+		return nil
+	case msg.err != nil:
+		m.complain(oneLine(msg.err))
+		return nil
+	case msg.consent == nil:
+		if wanted {
+			m.complain("nothing was found that needs consent")
+		}
+		return nil
+	case m.consent.asked[msg.consent.Covers.Digest()] && !wanted:
+		return nil
+	}
+	m.consent.open, m.consent.ready = msg.consent, false
+	m.consent.number++
+	m.consent.asked[msg.consent.Covers.Digest()] = true
+	m.help, m.pending, m.status = false, "", status{}
+	m.showQuestion()
+	return m.laterReady()
+}
+
+// laterReady waits until the question has been shown for a while.
+func (m *Model) laterReady() tea.Cmd {
+	number := m.consent.number
+	return tea.Tick(m.opt.pause, func(time.Time) tea.Msg { return questionDueMsg{number} })
+}
+
+// questionDue lets a question be answered that has been open for a while, if it is on the screen.
+func (m *Model) questionDue(msg questionDueMsg) tea.Cmd {
+	if m.consent.open == nil || msg.number != m.consent.number {
+		return nil
+	}
+	if !m.asking() {
+		return m.laterReady()
+	}
+	m.consent.ready = true
+	m.showQuestion()
+	return nil
+}
+
+func (m *Model) showQuestion() {
+	m.pane.consent.SetData(consentpane.Data{Consent: m.consent.open, Yes: keymap.YesLabel, No: keymap.NoLabel, Ready: m.consent.ready})
+}
+
+// answer takes a key while a question is open.
+func (m *Model) answer(key string) tea.Cmd {
+	switch keymap.Answering(key) {
+	case keymap.AnswerYes:
+		if m.consent.ready {
+			return m.agree()
+		}
+	case keymap.AnswerNo:
+		m.decline()
+	case keymap.AnswerDown:
+		m.pane.consent.Scroll(1)
+	case keymap.AnswerUp:
+		m.pane.consent.Scroll(-1)
+	default:
+		m.say("a question is open: " + keymap.YesLabel + " or " + keymap.NoLabel)
+	}
+	return nil
+}
+
+// agree records the consent in the background.
+func (m *Model) agree() tea.Cmd {
+	c, engine := m.consent.open, m.opt.Engine.(consenter)
+	m.consent.open = nil
+	ctx := m.ctx
+	return func() tea.Msg { return agreedMsg{c, engine.Agree(ctx, c)} }
+}
+
+// agreed runs again with what may be used now.
+func (m *Model) agreed(msg agreedMsg) tea.Cmd {
+	if msg.err != nil {
+		m.complain("not recorded: " + oneLine(msg.err))
+		return nil
+	}
+	m.troubled, m.consent.cause = false, nil
+	done := "trusted: " + text.Line(msg.consent.Covers.Dir) + ", " + theme.Count(len(msg.consent.Covers.Files), "file")
+	if m.view == keymap.Gates {
+		m.say(done + " · " + m.keys.Label(keymap.Again) + " judges again")
+		return nil
+	}
+	m.say(done)
+	return m.start(m.nextRequest())
+}
+
+// decline closes the question. Why the files are not used stands where it stood before.
+func (m *Model) decline() {
+	m.say("not used: :trust asks again, and so does another session")
+	m.consent.open = nil
+}
