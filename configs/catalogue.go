@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"context"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -95,12 +96,12 @@ func (c *Catalogue) Targets() []string {
 }
 
 // Open is Lookup for a name and LoadManifest for a path (anything with a separator or ending in .yaml or .yml).
-func (c *Catalogue) Open(target string) (m *Manifest, variant string, err error) {
+func (c *Catalogue) Open(ctx context.Context, target string) (m *Manifest, variant string, err error) {
 	ext := path.Ext(target)
 	if !strings.ContainsAny(target, `/\`) && ext != ".yaml" && ext != ".yml" {
 		return c.Lookup(target)
 	}
-	if m, err = LoadManifest(target); err != nil {
+	if m, err = LoadManifest(ctx, target); err != nil {
 		return nil, "", err
 	}
 	return m, m.Default, nil

@@ -17,14 +17,14 @@ func TestCatalogueLookup(t *testing.T) {
 			t.Errorf("%s: %v %s, %v", target, m, v, err)
 		}
 	}
-	if _, _, err := c.Open("stgae2"); err == nil || !strings.Contains(err.Error(), `unknown target "stgae2": did you mean stage2?`) {
+	if _, _, err := c.Open(t.Context(), "stgae2"); err == nil || !strings.Contains(err.Error(), `unknown target "stgae2": did you mean stage2?`) {
 		t.Errorf("stgae2: %v", err)
 	}
-	if m, v, err := c.Open("testdata/full.yaml"); err != nil || v != "fused" || m.Dir != "testdata" {
+	if m, v, err := c.Open(t.Context(), "testdata/full.yaml"); err != nil || v != "fused" || m.Dir != "testdata" {
 		t.Errorf("a path: %s, %v", v, err)
 	}
 	for _, path := range []string{"testdata/none.yaml", "testdata"} {
-		if _, err := LoadManifest(path); err == nil {
+		if _, err := LoadManifest(t.Context(), path); err == nil {
 			t.Errorf("%s was loaded", path)
 		}
 	}

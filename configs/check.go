@@ -85,7 +85,8 @@ func (m *Manifest) outputNames() []string {
 
 // check resolves what the manifest itself names (every variant on every shape, every fault on its base and shape), at the
 // corners of the grid only, so that a mistake in an expression shows when the manifest is loaded, not at the first run.
-func (m *Manifest) check() []*Error {
+// It stops where ctx ends.
+func (m *Manifest) check(ctx context.Context) []*Error {
 	var errs []*Error
 	said, steps := map[string]bool{}, new(int64)
 	add := func(e *Error) {
@@ -97,7 +98,10 @@ func (m *Manifest) check() []*Error {
 	for _, v := range m.Variants {
 		sel := &Selection{Manifest: m, Variant: v.Name, Flags: m.complete(v.Flags), Faults: v.Faults}
 		for _, s := range m.Shapes {
-			_, err := sel.resolve(context.Background(), s.Shape, true, steps)
+			if ctx.Err() != nil {
+				return errs
+			}
+			_, err := sel.resolve(ctx, s.Shape, true, steps)
 			switch err := err.(type) {
 			case nil:
 			case *Error:
@@ -114,7 +118,7 @@ func (m *Manifest) check() []*Error {
 	for _, f := range m.Faults {
 		if s, ok := m.Shape(f.Shape); ok {
 			sel := &Selection{Manifest: m, Variant: f.Base, Flags: m.complete(m.Variant(f.Base).Flags), Faults: []string{f.Name}}
-			if _, err := sel.resolve(context.Background(), s, true, steps); err != nil {
+			if _, err := sel.resolve(ctx, s, true, steps); err != nil {
 				if e, ok := err.(*Error); ok {
 					add(e)
 				} else {

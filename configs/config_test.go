@@ -35,7 +35,7 @@ func write(t *testing.T, path, text string) {
 
 func load(t *testing.T, o LoadOptions) (*Config, *Sources) {
 	t.Helper()
-	c, src, err := Load(o)
+	c, src, err := Load(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestDefaults(t *testing.T) {
 
 // TestDefaultFileIsComplete holds default.yaml to the list of keys: each there, with a comment above it.
 func TestDefaultFileIsComplete(t *testing.T) {
-	l, errs := parseLayer("default", "default.yaml", defaultText)
+	l, errs := parseLayer(t.Context(), "default", "default.yaml", defaultText)
 	if errs != nil {
 		t.Fatal(errs)
 	}
@@ -120,7 +120,7 @@ func TestConfigMistakes(t *testing.T) {
 	write(t, filepath.Join(o.Dir, "tilescope.yaml"), "capture:\n  max: -1GiB\n  mox: 1\nflags:\n  USE_A: maybe\n  DEBUG_QK_ONLY: 1\nfaults: kt-ld\nshape: 1,8,0,64\nschedule: fifo\n")
 	o.Env = []string{"TILESCOPE_BACKEND=gpu", "TILESCOPE_SHPE=small", "TILESCOPE_WORKER_PIPE=7"}
 	o.Flags = map[string]string{"device": "-1"}
-	_, _, err := Load(o)
+	_, _, err := Load(t.Context(), o)
 	var all *Errors
 	if !errors.As(err, &all) {
 		t.Fatalf("got %v", err)
@@ -150,7 +150,7 @@ func TestConfigMistakes(t *testing.T) {
 		t.Errorf("%d mistakes, want %d:\n%v", len(all.List), len(want), err)
 	}
 	write(t, filepath.Join(o.Dir, "tilescope.yaml"), "shape: [1\nseed: 0\n")
-	if _, _, err := Load(o); err == nil || !strings.Contains(err.Error(), "tilescope.yaml:") || !strings.Contains(err.Error(), "not valid YAML") {
+	if _, _, err := Load(t.Context(), o); err == nil || !strings.Contains(err.Error(), "tilescope.yaml:") || !strings.Contains(err.Error(), "not valid YAML") {
 		t.Errorf("broken YAML: %v", err)
 	}
 }
@@ -168,7 +168,7 @@ func TestInitThenSetKeepsComments(t *testing.T) {
 		{"shape", "mission"}, {"capture.max", "512MiB"}, {"mouse", "off"}, {"seed", "7"}, {"flags.USE_A", ""}, {"faults", "kt-ld,mask-zero"},
 		{"timeout", "90s"}, {"target", "a b.yaml"},
 	} {
-		if got, err := Set(o, kv[0], kv[1]); err != nil || got != path {
+		if got, err := Set(t.Context(), o, kv[0], kv[1]); err != nil || got != path {
 			t.Fatalf("set %v: %s, %v", kv, got, err)
 		}
 	}
@@ -189,7 +189,7 @@ func TestInitThenSetKeepsComments(t *testing.T) {
 			t.Errorf("the comment %q is lost", line)
 		}
 	}
-	if v, err := Get(o, "seed"); err != nil || v != int64(7) {
+	if v, err := Get(t.Context(), o, "seed"); err != nil || v != int64(7) {
 		t.Errorf("get seed: %v, %v", v, err)
 	}
 }
@@ -211,7 +211,7 @@ func TestSet(t *testing.T) {
 		{"", "faults", "", "faults: []\n"},
 	} {
 		write(t, path, x.before)
-		if _, err := Set(o, x.key, x.value); err != nil {
+		if _, err := Set(t.Context(), o, x.key, x.value); err != nil {
 			t.Errorf("set %s %s in %q: %v", x.key, x.value, x.before, err)
 			continue
 		}
@@ -221,17 +221,17 @@ func TestSet(t *testing.T) {
 	}
 	write(t, path, "seed: [\n")
 	for key, want := range map[string]string{"seed": "not valid YAML", "sead": "did you mean seed?", "flags.A B": "not a flag's name"} {
-		if _, err := Set(o, key, "1"); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Set(t.Context(), o, key, "1"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("set %s: %v, want %q", key, err, want)
 		}
 	}
-	if _, err := Set(o, "mouse", "perhaps"); err == nil || !strings.Contains(err.Error(), `mouse: expected true or false, found "perhaps"`) {
+	if _, err := Set(t.Context(), o, "mouse", "perhaps"); err == nil || !strings.Contains(err.Error(), `mouse: expected true or false, found "perhaps"`) {
 		t.Errorf("set mouse perhaps: %v", err)
 	}
 	if got, _ := os.ReadFile(path); string(got) != "seed: [\n" {
 		t.Errorf("a refused set wrote %q", got)
 	}
-	if _, err := Get(o, "nope"); err == nil {
+	if _, err := Get(t.Context(), o, "nope"); err == nil {
 		t.Error("get of an unknown key")
 	}
 }
@@ -294,7 +294,7 @@ func TestToolchainOfProject(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got, _, err := Load(o)
+		got, _, err := Load(t.Context(), o)
 		if err != nil || got.ToolchainOfProject != c.want || filepath.Dir(got.TrustFile) != o.UserDir {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}

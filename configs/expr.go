@@ -150,6 +150,10 @@ func (r *reader) expr(at *yaml.Node, field string, sc *scope, allowed class) *Ex
 		r.fail(at, field, "the expression %q has a number that begins with 0, which is octal to some and decimal to others; write 0o17 or 17", clip(n.Value))
 		return nil
 	}
+	if r.ctx != nil && r.ctx.Err() != nil {
+		r.fail(at, field, "not read: %v", r.ctx.Err())
+		return nil
+	}
 	tree, err := parser.ParseWithConfig(n.Value, &conf.Config{MaxNodes: maxNodes})
 	if err != nil {
 		r.fail(at, field, "cannot read the expression %q: %s", clip(n.Value), parseMessage(err))

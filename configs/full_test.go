@@ -14,7 +14,7 @@ import (
 
 func full(t testing.TB) *Manifest {
 	t.Helper()
-	m, err := LoadManifest(filepath.Join("testdata", "full.yaml"))
+	m, err := LoadManifest(t.Context(), filepath.Join("testdata", "full.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestParseShape(t *testing.T) {
 }
 
 func TestFiveMistakes(t *testing.T) {
-	_, err := LoadManifest(filepath.Join("testdata", "five.yaml"))
+	_, err := LoadManifest(t.Context(), filepath.Join("testdata", "five.yaml"))
 	var all *Errors
 	if !errors.As(err, &all) {
 		t.Fatalf("got %v", err)

@@ -19,20 +19,23 @@ type layer struct {
 	values map[string]any
 }
 
-// Load reads every source. The mistakes of all of them come together, as *Errors.
-func Load(o LoadOptions) (*Config, *Sources, error) {
+// Load reads every source. The mistakes of all of them come together, as *Errors. Where ctx ends first, the error is its.
+func Load(ctx context.Context, o LoadOptions) (*Config, *Sources, error) {
 	src := &Sources{}
 	var layers []layer // lowest precedence first
 	var errs []*Error
 	add := func(l layer, e []*Error) { layers = append(layers, l); errs = append(errs, e...) }
-	add(parseLayer("default", "default.yaml", defaultText))
+	add(parseLayer(ctx, "default", "default.yaml", defaultText))
 	for _, path := range []string{userFile(o), projectFile(o)} {
 		if path == "" {
 			continue
 		}
-		data, err := file.Read(context.Background(), path, maxFile, file.Want{What: "a configuration"})
+		data, err := file.Read(ctx, path, maxFile, file.Want{What: "a configuration"})
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
+		}
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
 		}
 		if err != nil {
 			reason := err.Error()
@@ -42,8 +45,11 @@ func Load(o LoadOptions) (*Config, *Sources, error) {
 			errs = append(errs, &Error{File: path, Msg: "cannot be read: " + reason})
 			continue
 		}
-		add(parseLayer(path, path, data))
+		add(parseLayer(ctx, path, path, data))
 		src.Files = append([]string{path}, src.Files...)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
 	}
 	add(envLayer(o))
 	add(flagLayer(o.Flags))
@@ -69,13 +75,13 @@ func Load(o LoadOptions) (*Config, *Sources, error) {
 func projectFile(o LoadOptions) string { return filepath.Join(o.Dir, "tilescope.yaml") }
 
 // parseLayer reads a configuration file.
-func parseLayer(from, name string, data []byte) (layer, []*Error) {
+func parseLayer(ctx context.Context, from, name string, data []byte) (layer, []*Error) {
 	l := layer{from: func(string) string { return from }, values: map[string]any{}}
 	r := &reader{file: name}
 	if len(strings.TrimSpace(string(data))) == 0 {
 		return l, nil
 	}
-	root := r.document(data)
+	root := r.document(ctx, data)
 	if root == nil && len(r.errs) == 1 && strings.HasSuffix(r.errs[0].Msg, "is empty") { // comments only
 		return l, nil
 	}

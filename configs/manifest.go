@@ -177,13 +177,16 @@ func (m *Manifest) errorAt(p place, format string, args ...any) *Error {
 	return &Error{m.File, p.line, p.col, p.field, fmt.Sprintf(format, args...)}
 }
 
-// LoadManifest reads the user's manifest. Mistakes come as *Errors.
-func LoadManifest(path string) (*Manifest, error) {
-	text, err := file.Read(context.Background(), path, maxFile, file.Want{What: "a manifest"})
+// LoadManifest reads the user's manifest. Mistakes come as *Errors. Where ctx ends first, the error wraps its.
+func LoadManifest(ctx context.Context, path string) (*Manifest, error) {
+	text, err := file.Read(ctx, path, maxFile, file.Want{What: "a manifest"})
 	if err != nil {
 		return nil, fmt.Errorf("load manifest: %w", err)
 	}
-	m, err := ParseManifest(path, text)
+	m, err := parseManifest(ctx, path, text)
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("load manifest %s: %w", path, err)
+	}
 	if err != nil {
 		return nil, err
 	}

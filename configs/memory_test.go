@@ -28,7 +28,7 @@ func TestMemoryMax(t *testing.T) {
 		if c.option != "" {
 			o.Flags = map[string]string{"memory.max": c.option}
 		}
-		got, _, err := Load(o)
+		got, _, err := Load(t.Context(), o)
 		switch {
 		case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)):
 			t.Errorf("%+v: %v", c, err)

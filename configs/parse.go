@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"path"
@@ -13,13 +14,21 @@ import (
 
 // ParseManifest reads a manifest; name is the file's name in messages. Every mistake is reported at once, as *Errors.
 func ParseManifest(name string, text []byte) (*Manifest, error) {
+	return parseManifest(context.Background(), name, text)
+}
+
+// parseManifest is ParseManifest for what may be cancelled: the error is then the context's.
+func parseManifest(ctx context.Context, name string, text []byte) (*Manifest, error) {
 	p := &manifestParser{reader: reader{file: name}, m: &Manifest{File: name, scope: newScope()}}
-	root := p.document(text)
+	root := p.document(ctx, text)
 	if root != nil {
 		p.root(root)
 	}
 	if len(p.errs) == 0 {
-		p.errs = p.m.check()
+		p.errs = p.m.check(ctx)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	if err := errorsOf(p.errs); err != nil {
 		return nil, err

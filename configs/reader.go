@@ -1,8 +1,11 @@
 package configs
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"regexp"
 	"slices"
@@ -24,6 +27,7 @@ var dashed = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
 
 // reader walks YAML nodes and collects every mistake instead of stopping at the first.
 type reader struct {
+	ctx  context.Context // of document; expressions are not read any more once it has ended
 	file string
 	errs []*Error
 }
@@ -38,13 +42,27 @@ func (r *reader) fail(n *yaml.Node, field, format string, args ...any) {
 
 var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?(.*)`)
 
-// document parses the one YAML document of a file; nil after a syntax error.
-func (r *reader) document(text []byte) *yaml.Node {
+// endingReader reads until its context ends: YAML is parsed as it is read, so that this ends parsing.
+type endingReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (e endingReader) Read(b []byte) (int, error) {
+	if err := e.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return e.r.Read(b)
+}
+
+// document parses the one YAML document of a file; nil after a syntax error, and where ctx has ended.
+func (r *reader) document(ctx context.Context, text []byte) *yaml.Node {
+	r.ctx = ctx
 	if len(text) > maxFile {
 		r.fail(nil, "", "the file has %d bytes; at most %d are read", len(text), maxFile)
 		return nil
 	}
-	dec := yaml.NewDecoder(strings.NewReader(string(text)))
+	dec := yaml.NewDecoder(endingReader{ctx, bytes.NewReader(text)})
 	var doc, more yaml.Node
 	if err := dec.Decode(&doc); err != nil {
 		r.syntax(err)

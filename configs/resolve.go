@@ -66,6 +66,9 @@ func (s *Selection) resolve(ctx context.Context, shape probes.Shape, corners boo
 		Kernel: s.Manifest.Name, Entry: s.Manifest.Entry, Shape: shape, Gate: s.Gate, Limits: s.Manifest.Thresholds,
 	}}
 	for _, step := range []func() error{r.variables, r.conditions, r.limits, r.args, r.geometry, r.shared, r.faults, r.workOf, r.stages, r.uses} {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -97,6 +100,9 @@ func (r *resolver) variables() error {
 		r.plan.Consts[name] = x
 	}
 	for _, c := range r.m.Constants {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
 		x, err := c.Value.integer(r.env, math.MinInt32, math.MaxInt32)
 		if err != nil {
 			return err

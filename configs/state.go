@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,10 +73,10 @@ func StateDir(env []string) (string, error) {
 
 // LoadState reads the state of a directory. It always gives one: an error says why the old state was set aside and where
 // it is now, and the session starts afresh. No file is no error.
-func LoadState(dir string) (*State, error) {
+func LoadState(ctx context.Context, dir string) (*State, error) {
 	fresh := &State{Version: stateVersion}
 	path := filepath.Join(dir, "state.json")
-	text, err := os.ReadFile(path)
+	text, err := file.Read(ctx, path, maxFile, file.Want{What: "remembered state"})
 	if errors.Is(err, fs.ErrNotExist) {
 		return fresh, nil
 	}

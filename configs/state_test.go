@@ -10,7 +10,7 @@ import (
 
 func TestStateRoundTrip(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	if s, err := LoadState(dir); err != nil || s.Target != "" {
+	if s, err := LoadState(t.Context(), dir); err != nil || s.Target != "" {
 		t.Errorf("no state: %+v, %v", s, err)
 	}
 	want := &State{
@@ -21,7 +21,7 @@ func TestStateRoundTrip(t *testing.T) {
 	if err := SaveState(nil, dir, want); err != nil {
 		t.Fatal(err)
 	}
-	got, err := LoadState(dir)
+	got, err := LoadState(t.Context(), dir)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -35,14 +35,14 @@ func TestCorruptStateIsSetAside(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "state.json")
 		write(t, path, text)
-		s, err := LoadState(dir)
+		s, err := LoadState(t.Context(), dir)
 		if s == nil || s.Version != 1 || err == nil || !strings.Contains(err.Error(), path+".bad") {
 			t.Errorf("%q: %+v, %v", text, s, err)
 		}
 		if kept, err := os.ReadFile(path + ".bad"); err != nil || string(kept) != text {
 			t.Errorf("%q: kept %q, %v", text, kept, err)
 		}
-		if _, err := LoadState(dir); err != nil {
+		if _, err := LoadState(t.Context(), dir); err != nil {
 			t.Errorf("%q: reported twice: %v", text, err)
 		}
 	}

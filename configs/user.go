@@ -57,11 +57,11 @@ func Init(o LoadOptions) (string, error) {
 }
 
 // Get returns the value in force of one key.
-func Get(o LoadOptions, name string) (any, error) {
+func Get(ctx context.Context, o LoadOptions, name string) (any, error) {
 	if _, err := findKey(name); err != nil {
 		return nil, err
 	}
-	_, src, err := Load(o)
+	_, src, err := Load(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func Get(o LoadOptions, name string) (any, error) {
 
 // Set checks a value and writes it into the user's configuration file, whose comments stay; it returns the file's path. A
 // flag is set by flags.NAME. A file with other mistakes can be mended this way, one that is no YAML cannot.
-func Set(o LoadOptions, name, value string) (string, error) {
+func Set(ctx context.Context, o LoadOptions, name, value string) (string, error) {
 	path, err := Path(o)
 	if err != nil {
 		return "", err
@@ -84,7 +84,7 @@ func Set(o LoadOptions, name, value string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", name, err)
 	}
-	old, err := os.ReadFile(path)
+	old, err := file.Read(ctx, path, maxFile, file.Want{What: "a configuration"})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("set %s: %w", name, err)
 	}
@@ -212,7 +212,7 @@ func Watch(ctx context.Context, o LoadOptions, changed func(*Config, error)) {
 }
 
 func watch(ctx context.Context, o LoadOptions, tick <-chan time.Time, changed func(*Config, error)) {
-	seen := contents(o)
+	seen := contents(ctx, o)
 	last := seen
 	for {
 		select {
@@ -220,10 +220,10 @@ func watch(ctx context.Context, o LoadOptions, tick <-chan time.Time, changed fu
 			return
 		case <-tick:
 		}
-		now := contents(o)
+		now := contents(ctx, o)
 		if now != seen && now == last { // the same twice: not in the middle of somebody's write
 			seen = now
-			c, _, err := Load(o)
+			c, _, err := Load(ctx, o)
 			changed(c, err)
 		}
 		last = now
@@ -231,10 +231,10 @@ func watch(ctx context.Context, o LoadOptions, tick <-chan time.Time, changed fu
 }
 
 // contents are the two files' texts: a few kilobytes, and unlike a time stamp they change exactly when it matters.
-func contents(o LoadOptions) [2]string {
+func contents(ctx context.Context, o LoadOptions) [2]string {
 	var out [2]string
 	for i, path := range []string{userFile(o), projectFile(o)} {
-		text, err := os.ReadFile(path)
+		text, err := file.Read(ctx, path, maxFile, file.Want{What: "a configuration"})
 		if err != nil {
 			out[i] = err.Error()
 			continue

@@ -151,7 +151,7 @@ func (s *Session) Bisect(ctx context.Context, a, b Request, until string, progre
 	w := &bisector{s: s, ctx: ctx, progress: progress, request: a, tried: map[uint64]string{}, doc: &Bisection{
 		Schema: BisectSchema, Gate: a.Gate.String(), Seed: a.Seed, Until: until, Differences: []Change{}, Steps: []BisectStep{}, Minimal: []Change{},
 	}}
-	ends, err := w.ends(a, b)
+	ends, err := w.ends(ctx, a, b)
 	if err != nil {
 		return nil, err
 	}

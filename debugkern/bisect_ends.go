@@ -1,6 +1,7 @@
 package debugkern
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,13 +12,13 @@ import (
 )
 
 // ends settles both requests on their common manifest.
-func (w *bisector) ends(a, b Request) (ends [2]combination, err error) {
+func (w *bisector) ends(ctx context.Context, a, b Request) (ends [2]combination, err error) {
 	var ms [2]*configs.Manifest
 	var variants [2]string
 	for i, req := range []Request{a, b} {
-		m, variant, err := w.s.catalogue.Open(req.Target)
+		m, variant, err := w.s.catalogue.Open(ctx, req.Target)
 		if err != nil {
-			return ends, &Error{Code: CodeUsage, Err: err}
+			return ends, unopened(ctx, err)
 		}
 		sel, err := m.Select(variant, req.Set, req.Faults, req.Gate)
 		if err != nil {

@@ -48,7 +48,7 @@ func (s *Session) sourceDigest(ctx context.Context, sel *configs.Selection) stri
 	if m.Dir == "" {
 		return ""
 	}
-	text, err := kernelText(m.SourcePath())
+	text, err := kernelText(ctx, m.SourcePath())
 	if err != nil {
 		return err.Error() // whoever builds says so
 	}
@@ -112,7 +112,7 @@ type compiler interface {
 // alone for a source with host code.
 func (s *Session) compile(ctx context.Context, sel *configs.Selection, key kernels.Key, builder, arch string) (*Build, error) {
 	m := sel.Manifest
-	src, err := sourceText(m)
+	src, err := sourceText(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func unavailable(format string, args ...any) error {
 }
 
 func buildFromFile(ctx context.Context, path string) (*Build, error) {
-	text, err := kernelText(path)
+	text, err := kernelText(ctx, path)
 	if err != nil {
 		return nil, &Error{Code: CodeUsage, Err: fmt.Errorf("read the manifest's ptx: %w", err)}
 	}
@@ -216,14 +216,14 @@ func sourceName(m *configs.Manifest) string {
 }
 
 // sourceText reads a manifest's CUDA source: embedded, or beside the manifest.
-func sourceText(m *configs.Manifest) ([]byte, error) {
+func sourceText(ctx context.Context, m *configs.Manifest) ([]byte, error) {
 	if m.Dir == "" {
 		if text, ok := kernels.Source(m.Source); ok {
 			return text, nil
 		}
 		return nil, fmt.Errorf("BUG: embedded kernel %s has no source %s", m.Name, m.Source)
 	}
-	text, err := kernelText(m.SourcePath())
+	text, err := kernelText(ctx, m.SourcePath())
 	if err != nil {
 		return nil, &Error{Code: CodeUsage, Err: fmt.Errorf("%s: source: %w", m.File, err)}
 	}

@@ -194,11 +194,11 @@ func (s *Session) sameProblem(ctx context.Context, a, b Request) error {
 	if a.Inputs != "" { // the file says the shape, and is read later
 		return nil
 	}
-	ra, err := s.resolveContext(ctx, a, nil)
+	ra, err := s.resolve(ctx, a, nil)
 	if err != nil {
 		return err
 	}
-	rb, err := s.resolveContext(ctx, b, nil)
+	rb, err := s.resolve(ctx, b, nil)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (s *Session) fragments(ctx context.Context, be target.Backend) (FragmentMap
 }
 
 func (s *Session) introspect(ctx context.Context, be target.Backend) (FragmentMaps, error) {
-	m, variant, err := s.catalogue.Open(introspection)
+	m, variant, err := s.catalogue.Open(ctx, introspection)
 	if err != nil {
 		return nil, err
 	}

@@ -24,13 +24,13 @@ func (e *execution) inputs() (*attn.Inputs, error) {
 			return nil, err
 		}
 		shape := probes.Shape{B: file.dims[0], H: file.dims[1], S: file.dims[2], D: file.dims[3]}
-		if e.r, err = e.s.resolveContext(e.ctx, e.req, &shape); err != nil {
+		if e.r, err = e.s.resolve(e.ctx, e.req, &shape); err != nil {
 			return nil, err
 		}
 		return file.inputs(e.ctx, shape, e.r.plan, e.req.Inputs)
 	}
 	var err error
-	if e.r, err = e.s.resolveContext(e.ctx, e.req, nil); err != nil {
+	if e.r, err = e.s.resolve(e.ctx, e.req, nil); err != nil {
 		return nil, err
 	}
 	e.progress(Progress{Phase: "inputs", Detail: e.r.plan.Shape.String()})

@@ -56,7 +56,7 @@ func cleanTargets(t *testing.T) []string {
 	}
 	var names []string
 	for _, name := range s.Catalogue().Targets() {
-		m, variant, err := s.Catalogue().Open(name)
+		m, variant, err := s.Catalogue().Open(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}

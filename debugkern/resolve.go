@@ -27,16 +27,19 @@ type resolved struct {
 	cells    map[probes.Stage][]int // stages captured as raw fragments: the cell of each element
 }
 
-// resolve checks a request. shape overrides the request's where the inputs bring their own.
-func (s *Session) resolve(req Request, shape *probes.Shape) (*resolved, error) {
-	return s.resolveContext(context.Background(), req, shape)
+// unopened is the error of a target that is not in the catalogue, or whose manifest cannot be read: a usage error, unless ctx ended.
+func unopened(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &Error{Code: CodeUsage, Err: err}
 }
 
-// resolveContext is resolve for what may be cancelled: the error is then ctx's.
-func (s *Session) resolveContext(ctx context.Context, req Request, shape *probes.Shape) (*resolved, error) {
-	m, variant, err := s.catalogue.Open(req.Target)
+// resolve checks a request. shape overrides the request's where the inputs bring their own. Where ctx ends first, the error is its.
+func (s *Session) resolve(ctx context.Context, req Request, shape *probes.Shape) (*resolved, error) {
+	m, variant, err := s.catalogue.Open(ctx, req.Target)
 	if err != nil {
-		return nil, &Error{Code: CodeUsage, Err: err}
+		return nil, unopened(ctx, err)
 	}
 	if len(m.Stages) == 0 {
 		return nil, usage("kernel %s has no stages: there is nothing to run and compare (a fragment map is what tilescope lut shows)", m.Name)

@@ -23,8 +23,8 @@ type Subject struct {
 }
 
 // Describe resolves a request without running it; what Run would refuse with CodeUsage, it refuses.
-func (s *Session) Describe(req Request) (*Subject, error) {
-	r, err := s.resolve(req, nil)
+func (s *Session) Describe(ctx context.Context, req Request) (*Subject, error) {
+	r, err := s.resolve(ctx, req, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -35,10 +35,10 @@ func (s *Session) Describe(req Request) (*Subject, error) {
 }
 
 // Shapes lists the shapes that a target's manifest names, in its order.
-func (s *Session) Shapes(name string) ([]string, error) {
-	m, _, err := s.catalogue.Open(name)
+func (s *Session) Shapes(ctx context.Context, name string) ([]string, error) {
+	m, _, err := s.catalogue.Open(ctx, name)
 	if err != nil {
-		return nil, &Error{Code: CodeUsage, Err: err}
+		return nil, unopened(ctx, err)
 	}
 	var names []string
 	for _, sh := range m.Shapes {
@@ -61,7 +61,7 @@ type BuildDoc struct {
 // BuildInfo builds a request's kernel, plain and instrumented, without running it. A kernel that does not build is an
 // *Error with CodeFailed, a missing compiler one with CodeUnavailable.
 func (s *Session) BuildInfo(ctx context.Context, req Request) (*BuildDoc, error) {
-	r, err := s.resolve(req, nil)
+	r, err := s.resolve(ctx, req, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func failedBuild(err error) error {
 // or, where there is none, as the driver loaded it for the device's own architecture. reason is why it cannot be known
 // here; then there is no document and no error. A kernel that ptxas refuses is an *Error with CodeFailed.
 func (s *Session) Resources(ctx context.Context, req Request, arch string) (doc *ResourcesDoc, reason string, err error) {
-	r, err := s.resolve(req, nil)
+	r, err := s.resolve(ctx, req, nil)
 	if err != nil {
 		return nil, "", err
 	}

@@ -120,8 +120,8 @@ func openCache(o Options) *cache.Cache {
 func (s *Session) Catalogue() *configs.Catalogue { return s.catalogue }
 
 // Check resolves a request without running it: what Run would refuse with CodeUsage, it refuses.
-func (s *Session) Check(req Request) error {
-	_, err := s.resolve(req, nil)
+func (s *Session) Check(ctx context.Context, req Request) error {
+	_, err := s.resolve(ctx, req, nil)
 	return err
 }
 

@@ -17,8 +17,8 @@ func readText(ctx context.Context, path, what string) ([]byte, error) {
 }
 
 // kernelText is CUDA source or PTX that a manifest names.
-func kernelText(path string) ([]byte, error) {
-	return readText(context.Background(), path, "CUDA source or PTX")
+func kernelText(ctx context.Context, path string) ([]byte, error) {
+	return readText(ctx, path, "CUDA source or PTX")
 }
 
 // unread is the error of a user's file that was not read: a usage error, unless the context ended.

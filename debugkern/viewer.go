@@ -204,33 +204,35 @@ func (r *Run) Writer(ctx context.Context, c Cell) (*Writer, error) {
 }
 
 // Source returns the lines of a CUDA source of this run.
-func (r *Run) Source(file string) []string { return textOf(r.Selection.Manifest, file) }
+func (r *Run) Source(file string) []string {
+	return textOf(context.Background(), r.Selection.Manifest, file)
+}
 
 // SourceText returns the lines of a target's source, "" standing for the manifest's own, by base name: for a run that
 // failed and so has no Run to ask. nil where it is not at hand.
-func (s *Session) SourceText(target, file string) []string {
-	m, _, err := s.catalogue.Open(target)
+func (s *Session) SourceText(ctx context.Context, target, file string) []string {
+	m, _, err := s.catalogue.Open(ctx, target)
 	if err != nil {
 		return nil
 	}
 	if file == "" {
 		file = m.SourcePath()
 	}
-	return textOf(m, file)
+	return textOf(ctx, m, file)
 }
 
-func textOf(m *configs.Manifest, file string) []string {
+func textOf(ctx context.Context, m *configs.Manifest, file string) []string {
 	base := file[strings.LastIndexByte(file, '/')+1:]
 	if base == "tilescope.cuh" {
 		return strings.Split(probes.Header, "\n")
 	}
 	if m.Source != "" && strings.HasSuffix(m.Source, base) {
-		if text, err := sourceText(m); err == nil {
+		if text, err := sourceText(ctx, m); err == nil {
 			return strings.Split(string(text), "\n")
 		}
 	}
 	if m.PTX != "" && strings.HasSuffix(m.PTX, base) {
-		if text, err := kernelText(m.SourcePath()); err == nil {
+		if text, err := kernelText(ctx, m.SourcePath()); err == nil {
 			return strings.Split(string(text), "\n")
 		}
 	}

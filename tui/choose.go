@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -53,7 +54,7 @@ func (m *Model) choose(req debugkern.Request, said string) tea.Cmd {
 
 // checker is an engine that can say, without running it, whether a request makes sense.
 type checker interface {
-	Check(req debugkern.Request) error
+	Check(ctx context.Context, req debugkern.Request) error
 }
 
 var _ checker = (*debugkern.Session)(nil)
@@ -64,7 +65,7 @@ func (m *Model) checked(req debugkern.Request) error {
 	if _, _, err := m.opt.Engine.Catalogue().Lookup(req.Target); !ok || err != nil || req.Inputs != "" {
 		return nil
 	}
-	return e.Check(req)
+	return e.Check(m.ctx, req)
 }
 
 // fitting is a request as it can be run, and what about it had to change: a fault that can do nothing on the shape brings its own

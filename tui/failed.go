@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -16,7 +17,7 @@ import (
 
 // textEngine is what an engine may know of sources that no run can be asked for.
 type textEngine interface {
-	SourceText(target, file string) []string
+	SourceText(ctx context.Context, target, file string) []string
 }
 
 var _ textEngine = (*debugkern.Session)(nil)
@@ -52,15 +53,15 @@ func reasons(e *debugkern.ErrorDoc) []failure.Reason {
 }
 
 // gatherText reads, while nobody waits, the sources that a failed run points into.
-func gatherText(o Options, req debugkern.Request, r *debugkern.Report) func(string) []string {
+func gatherText(ctx context.Context, o Options, req debugkern.Request, r *debugkern.Report) func(string) []string {
 	e, ok := o.Engine.(textEngine)
 	if !ok || r == nil || r.Error == nil {
 		return nil
 	}
-	known := map[string][]string{"": e.SourceText(req.Target, "")}
+	known := map[string][]string{"": e.SourceText(ctx, req.Target, "")}
 	for _, x := range reasons(r.Error) {
 		if _, ok := known[x.File]; !ok {
-			known[x.File] = e.SourceText(req.Target, x.File)
+			known[x.File] = e.SourceText(ctx, req.Target, x.File)
 		}
 	}
 	return func(file string) []string { return known[file] }

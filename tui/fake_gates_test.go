@@ -11,11 +11,11 @@ import (
 // Shapes, Describe and the rest make the fake engine a gates.Runner: resources by a formula, no GPU, counts. Variant
 // stage3b-reported spills and is wrong.
 
-func (e *fakeEngine) Shapes(string) ([]string, error) {
+func (e *fakeEngine) Shapes(context.Context, string) ([]string, error) {
 	return []string{"small", "validation", "partial49", "long"}, nil
 }
 
-func (e *fakeEngine) Describe(req debugkern.Request) (*debugkern.Subject, error) {
+func (e *fakeEngine) Describe(_ context.Context, req debugkern.Request) (*debugkern.Subject, error) {
 	m, variant, err := e.cat.Lookup(req.Target)
 	if err != nil {
 		return nil, err

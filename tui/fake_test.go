@@ -303,7 +303,7 @@ func (v *fakeViewer) Source(file string) []string {
 // checking is the fake engine as one that refuses schedules it does not know.
 type checking struct{ *fakeEngine }
 
-func (checking) Check(req debugkern.Request) error {
+func (checking) Check(_ context.Context, req debugkern.Request) error {
 	if req.Schedule != "" && req.Schedule != "in-order:0" && req.Schedule != "random:7" {
 		return fmt.Errorf("schedule %s: expected POLICY[:SEED]", req.Schedule)
 	}

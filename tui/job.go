@@ -91,7 +91,7 @@ func runCmd(o Options, j job, req debugkern.Request) tea.Cmd {
 		switch {
 		case failed != nil && failed.Report != nil:
 			s.report = failed.Report
-			s.text = gatherText(o, req, s.report)
+			s.text = gatherText(ctx, o, req, s.report)
 			return ranMsg{gen: j.gen, run: s, err: err}
 		case err != nil: // it did not come so far that the engine writes a document
 			s.report = &debugkern.Report{Target: req.Target, Verdict: debugkern.Failed, Error: &debugkern.ErrorDoc{Message: err.Error()}}

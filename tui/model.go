@@ -181,7 +181,7 @@ func New(ctx context.Context, o Options, look Look) *Model {
 		m.req.Target = "stage2"
 	}
 	if _, _, err := o.Engine.Catalogue().Lookup(m.req.Target); err != nil {
-		if mine, _, err := o.Engine.Catalogue().Open(m.req.Target); err == nil {
+		if mine, _, err := o.Engine.Catalogue().Open(ctx, m.req.Target); err == nil {
 			m.mine = mine
 		}
 	}

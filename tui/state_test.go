@@ -18,7 +18,7 @@ func TestStateSurvives(t *testing.T) {
 	if err := d.m.saveNow(); err != nil {
 		t.Fatal(err)
 	}
-	s, err := configs.LoadState(dir)
+	s, err := configs.LoadState(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestStateIsSavedOnceQuiet(t *testing.T) {
 	dir := t.TempDir()
 	d := started(t, 80, 24, plainLook, func(o *Options) { o.StateDir = dir })
 	d.command("seed 9")
-	if s, err := configs.LoadState(dir); err != nil || s.Seed != 9 {
+	if s, err := configs.LoadState(t.Context(), dir); err != nil || s.Seed != 9 {
 		t.Errorf("state %+v, %v", s, err)
 	}
 	if cmd := d.m.saveDue(saveDueMsg{d.m.saved - 1}); cmd != nil {

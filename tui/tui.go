@@ -78,7 +78,7 @@ func Run(ctx context.Context, o Options) error {
 		return ErrNoTerminal
 	}
 	if o.State == nil && o.StateDir != "" {
-		o.State, _ = configs.LoadState(o.StateDir) // a state that cannot be read starts afresh
+		o.State, _ = configs.LoadState(ctx, o.StateDir) // a state that cannot be read starts afresh
 	}
 	ctx, stop := signal.NotifyContext(ctx, endings()...)
 	defer stop()

@@ -264,7 +264,7 @@ func (a *app) load(c *cobra.Command) error {
 		a.options["memory.max"] = c.Flags().Lookup(memoryOption).Value.String()
 	}
 	var err error
-	if a.config, a.sources, err = configs.Load(configs.LoadOptions{Flags: a.options}); err != nil {
+	if a.config, a.sources, err = configs.Load(c.Context(), configs.LoadOptions{Flags: a.options}); err != nil {
 		return &debugkern.Error{Code: debugkern.CodeUsage, Err: err}
 	}
 	return nil
@@ -310,7 +310,7 @@ func (a *app) open(cmd *cobra.Command, opt *runOptions, args []string) error {
 		return err
 	}
 	if explicit {
-		if err := s.Check(req); err != nil {
+		if err := s.Check(cmd.Context(), req); err != nil {
 			return err
 		}
 	}

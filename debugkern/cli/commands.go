@@ -165,16 +165,16 @@ func (a *app) configCommand() *cobra.Command {
 		&cobra.Command{Use: "path", Short: "Where the user's configuration file is", Args: noArgs,
 			RunE: func(*cobra.Command, []string) error { return a.configPath(configs.Path(configs.LoadOptions{})) }},
 		&cobra.Command{Use: "get KEY", Short: "Print one value", Args: cobra.ExactArgs(1),
-			RunE: func(_ *cobra.Command, args []string) error {
-				v, err := configs.Get(configs.LoadOptions{}, args[0])
+			RunE: func(c *cobra.Command, args []string) error {
+				v, err := configs.Get(c.Context(), configs.LoadOptions{}, args[0])
 				if err != nil {
 					return usageError("%w", err)
 				}
 				return a.print(map[string]any{"schema": "tilescope.config/1", args[0]: v}, func(w io.Writer) { fmt.Fprintln(w, v) })
 			}},
 		&cobra.Command{Use: "set KEY VALUE", Short: "Change one value in the user's configuration file", Args: cobra.ExactArgs(2),
-			RunE: func(_ *cobra.Command, args []string) error {
-				return a.configPath(configs.Set(configs.LoadOptions{Files: a.Files}, args[0], args[1]))
+			RunE: func(c *cobra.Command, args []string) error {
+				return a.configPath(configs.Set(c.Context(), configs.LoadOptions{Files: a.Files}, args[0], args[1]))
 			}},
 	)
 	return c

@@ -175,7 +175,7 @@ func TestInitWritesNothingIntoTheManifest(t *testing.T) {
 		if code != 0 || !strings.Contains(out, "tilescope run "+text.Shell(made)+"\n") {
 			t.Fatalf("%q: exit %d, %s%s", name, code, out, errText)
 		}
-		m, err := configs.LoadManifest(made)
+		m, err := configs.LoadManifest(t.Context(), made)
 		if err != nil || len(m.Flags) != 0 || m.PTX != name+".ptx" {
 			t.Errorf("%q: %v, %d flags", name, err, len(m.Flags))
 		}

@@ -37,7 +37,7 @@ func TestInitRuns(t *testing.T) {
 			if n := strings.Count(string(text), "# ? "); n != len(doc.Unknown) || n < 10 {
 				t.Errorf("%d marks, the document lists %d", n, len(doc.Unknown))
 			}
-			m, err := configs.LoadManifest(doc.Out)
+			m, err := configs.LoadManifest(t.Context(), doc.Out)
 			if err != nil {
 				t.Fatalf("%v\n%s", err, text)
 			}
@@ -74,7 +74,7 @@ func TestInitSource(t *testing.T) {
 	if code != 0 || strings.Contains(strings.Join(doc.Unknown, " "), "args[") {
 		t.Fatalf("exit %d, unknown %v: %s", code, doc.Unknown, errText)
 	}
-	m, err := configs.LoadManifest(doc.Out)
+	m, err := configs.LoadManifest(t.Context(), doc.Out)
 	if err != nil || m.Source != "mine.cu" || m.Args[3].Name != "Qs" {
 		t.Errorf("%+v, %v", m, err)
 	}

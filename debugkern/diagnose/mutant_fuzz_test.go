@@ -38,7 +38,7 @@ func originals(t testing.TB) []original {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, _, err := cat.Open(strings.TrimSuffix(filepath.Base(file), ".yaml"))
+		m, _, err := cat.Open(t.Context(), strings.TrimSuffix(filepath.Base(file), ".yaml"))
 		if err != nil || len(m.Stages) == 0 {
 			continue
 		}

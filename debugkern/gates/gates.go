@@ -11,9 +11,12 @@ package gates
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
+	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -23,8 +26,8 @@ import (
 
 // Runner is what gates need of a session.
 type Runner interface {
-	Shapes(target string) ([]string, error)
-	Describe(req debugkern.Request) (*debugkern.Subject, error)
+	Shapes(ctx context.Context, target string) ([]string, error)
+	Describe(ctx context.Context, req debugkern.Request) (*debugkern.Subject, error)
 	Environment(ctx context.Context, req debugkern.Request) (*debugkern.EnvironmentDoc, error)
 	BuildInfo(ctx context.Context, req debugkern.Request) (*debugkern.BuildDoc, error)
 	Resources(ctx context.Context, req debugkern.Request, arch string) (doc *debugkern.ResourcesDoc, reason string, err error)
@@ -155,14 +158,14 @@ func (s *sweep) open(ctx context.Context) error {
 		return usage("--launches %d, --warmups %d: at least two launches are needed for a spread, and no fewer than 0 warm-ups", s.o.Launches, s.o.Warmups)
 	}
 	for _, name := range s.o.Targets {
-		sub, err := s.subject(&subject{name: name, shapes: s.o.Shapes})
+		sub, err := s.subject(ctx, &subject{name: name, shapes: s.o.Shapes})
 		if err != nil {
 			return err
 		}
 		s.subjects = append(s.subjects, *sub)
 	}
 	if s.o.Against != "" {
-		sub, err := s.subject(&subject{name: s.o.Against, clean: true})
+		sub, err := s.subject(ctx, &subject{name: s.o.Against, clean: true})
 		if err != nil {
 			return fmt.Errorf("--against: %w", err)
 		}
@@ -181,17 +184,17 @@ func (s *sweep) open(ctx context.Context) error {
 }
 
 // subject describes a target and settles its shapes: those named must all do, of the manifest's own those that do.
-func (s *sweep) subject(sub *subject) (*subject, error) {
+func (s *sweep) subject(ctx context.Context, sub *subject) (*subject, error) {
 	req := s.request(sub)
 	var err error
 	if len(sub.shapes) > 0 {
 		for _, shape := range sub.shapes {
 			req.Shape = shape
-			if sub.about, err = s.r.Describe(req); err != nil {
+			if sub.about, err = s.r.Describe(ctx, req); err != nil {
 				return nil, err
 			}
 		}
-	} else if err := s.describe(sub, req); err != nil {
+	} else if err := s.describe(ctx, sub, req); err != nil {
 		return nil, err
 	}
 	if s.o.Request.Inputs != "" {
@@ -199,17 +202,17 @@ func (s *sweep) subject(sub *subject) (*subject, error) {
 	}
 	if s.o.Shape != "" {
 		req.Shape = s.o.Shape
-		if _, err := s.r.Describe(req); err != nil {
+		if _, err := s.r.Describe(ctx, req); err != nil {
 			return nil, err
 		}
 	}
-	sub.file, err = fileDigest(sub.name)
+	sub.file, err = fileDigest(ctx, sub.name)
 	return sub, err
 }
 
 // describe fills in the manifest's shapes; those that the target refuses (a fault that cannot show there) are left out.
-func (s *sweep) describe(sub *subject, req debugkern.Request) error {
-	names, err := s.r.Shapes(sub.name)
+func (s *sweep) describe(ctx context.Context, sub *subject, req debugkern.Request) error {
+	names, err := s.r.Shapes(ctx, sub.name)
 	if err != nil {
 		return err
 	}
@@ -221,7 +224,7 @@ func (s *sweep) describe(sub *subject, req debugkern.Request) error {
 			continue
 		}
 		req.Shape = shape
-		about, refused := s.r.Describe(req)
+		about, refused := s.r.Describe(ctx, req)
 		if refused != nil {
 			err = refused
 			continue
@@ -322,15 +325,33 @@ func usage(format string, args ...any) error {
 }
 
 // fileDigest is the SHA-256 of a target that is a file, "" for a name of the catalogue.
-func fileDigest(path string) (string, error) {
+func fileDigest(ctx context.Context, path string) (string, error) {
 	if path == "" || !strings.ContainsAny(path, `./\`) {
 		return "", nil
 	}
-	b, err := os.ReadFile(path)
+	f, _, err := file.Open(ctx, path, math.MaxInt64, file.Want{What: "a target or inputs"})
 	if err != nil {
-		return "", &debugkern.Error{Code: debugkern.CodeUsage, Err: err}
+		return "", unread(ctx, err)
 	}
-	return digest(string(b)), nil
+	defer f.Close()
+	h := sha256.New()
+	for err == nil {
+		if err = ctx.Err(); err == nil {
+			_, err = io.CopyN(h, f, 1<<20)
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		return "", unread(ctx, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// unread is the error of a file that was not read: a usage error, unless ctx ended.
+func unread(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &debugkern.Error{Code: debugkern.CodeUsage, Err: err}
 }
 
 // document is the frame that verdicts are filled into.

@@ -31,11 +31,11 @@ var fakeShapes = map[string]probes.Shape{
 	"long": {B: 1, H: 8, S: 2048, D: 64}, "": {B: 1, H: 4, S: 128, D: 64},
 }
 
-func (f *fake) Shapes(string) ([]string, error) {
+func (f *fake) Shapes(context.Context, string) ([]string, error) {
 	return []string{"small", "mission", "long", "wide", "single32"}, nil // wide is refused: its fault does nothing there
 }
 
-func (f *fake) Describe(req debugkern.Request) (*debugkern.Subject, error) {
+func (f *fake) Describe(_ context.Context, req debugkern.Request) (*debugkern.Subject, error) {
 	shape, ok := fakeShapes[req.Shape]
 	if !ok {
 		return nil, usage("unknown shape %q", req.Shape)

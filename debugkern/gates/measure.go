@@ -61,13 +61,13 @@ func (s *sweep) cell(ctx context.Context, sub *subject, shape string, seed uint6
 	req.Shape, req.Seed = shape, seed
 	var dims probes.Shape
 	if req.Inputs == "" {
-		about, err := s.r.Describe(req)
+		about, err := s.r.Describe(ctx, req)
 		if err != nil {
 			return nil, err
 		}
 		dims = about.Shape
 	}
-	k, err := s.key("cell", sub, req, dims)
+	k, err := s.key(ctx, "cell", sub, req, dims)
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +98,8 @@ func (s *sweep) cell(ctx context.Context, sub *subject, shape string, seed uint6
 
 // key digests what a measurement depends on: the program, both builds, manifest and inputs, the machine, and the request with
 // the names of target and shape taken out.
-func (s *sweep) key(what string, sub *subject, req debugkern.Request, dims probes.Shape, more ...any) (string, error) {
-	inputs, err := fileDigest(req.Inputs)
+func (s *sweep) key(ctx context.Context, what string, sub *subject, req debugkern.Request, dims probes.Shape, more ...any) (string, error) {
+	inputs, err := fileDigest(ctx, req.Inputs)
 	if err != nil {
 		return "", err
 	}
@@ -111,7 +111,7 @@ func (s *sweep) key(what string, sub *subject, req debugkern.Request, dims probe
 
 // performance is the gate on speed.
 func (s *sweep) performance(ctx context.Context, sub *subject, t *TargetDoc) error {
-	req, dims, err := s.timedRequest(sub)
+	req, dims, err := s.timedRequest(ctx, sub)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (s *sweep) performance(ctx context.Context, sub *subject, t *TargetDoc) err
 	if base != nil {
 		against = base.build
 	}
-	k, err := s.key("time", sub, req, dims, against, s.o.Warmups, s.o.Launches, s.o.FlushL2)
+	k, err := s.key(ctx, "time", sub, req, dims, against, s.o.Warmups, s.o.Launches, s.o.FlushL2)
 	if err != nil || s.store.get(k, &p) {
 		return err
 	}
@@ -149,16 +149,16 @@ func (s *sweep) performance(ctx context.Context, sub *subject, t *TargetDoc) err
 }
 
 // timedRequest is what speed is measured with: mission, or the shape asked for, or the target's first.
-func (s *sweep) timedRequest(sub *subject) (debugkern.Request, probes.Shape, error) {
+func (s *sweep) timedRequest(ctx context.Context, sub *subject) (debugkern.Request, probes.Shape, error) {
 	req := s.request(sub)
 	req.Seed = s.o.Seeds[0]
 	if req.Shape = s.o.Shape; req.Shape == "" {
 		req.Shape = timedShape
 	}
-	about, err := s.r.Describe(req)
+	about, err := s.r.Describe(ctx, req)
 	if err != nil && s.o.Shape == "" {
 		req.Shape = sub.shapes[len(sub.shapes)-1]
-		about, err = s.r.Describe(req)
+		about, err = s.r.Describe(ctx, req)
 	}
 	if err != nil {
 		return req, probes.Shape{}, err
