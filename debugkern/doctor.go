@@ -57,7 +57,7 @@ func archiveCheck() DoctorCheck {
 
 // toolchainEnables says what each part of a toolchain makes possible.
 var toolchainEnables = map[string]string{
-	"NVRTC":   "builds any flag combination, and kernels of your own, in-process",
+	"NVRTC":   "builds any flag combination, and kernels of your own, in a child process",
 	"headers": "sources that include mma.h and cuda_fp16.h",
 	"ptxas":   "reports registers, shared memory and spills",
 }

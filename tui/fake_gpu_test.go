@@ -41,7 +41,7 @@ func (e *fakeEngine) Monitor(d debugkern.Device) (debugkern.Monitor, error) {
 func (e *fakeEngine) Doctor(context.Context) *debugkern.DoctorDoc {
 	return &debugkern.DoctorDoc{Checks: []debugkern.DoctorCheck{
 		{Name: "emulator", OK: true, Detail: "linux/amd64, 2 cores", Enables: "runs every kernel without a GPU, with every lane visible"},
-		{Name: "NVRTC", OK: true, Version: "12.0", Path: "/opt/nvrtc/libnvrtc.so.12", Enables: "builds any flag combination, and kernels of your own, in-process"},
+		{Name: "NVRTC", OK: true, Version: "12.0", Path: "/opt/nvrtc/libnvrtc.so.12", Enables: "builds any flag combination, and kernels of your own, in a child process"},
 		{Name: "driver", Detail: "libcuda.so.1: cannot open shared object file", Enables: "runs kernels on the GPU", Install: "an NVIDIA driver, 525 or newer"},
 		{Name: "NVML", Detail: "no NVML: libnvidia-ml.so.1 could not be loaded", Install: "the NVIDIA driver's libnvidia-ml.so.1, and a build with cgo on Linux"},
 	}}
