@@ -14,7 +14,7 @@ import (
 	"tilescope/probes"
 )
 
-// Compile is what a source is compiled with beside its flags: the keys include, defines and std of a manifest, or the options
+// Compile is what a source is compiled with in addition to its flags: the keys include, defines and std of a manifest, or the options
 // -I, -D and --std.
 type Compile struct {
 	Include []string // directories; a manifest's are relative to its folder, an option's to the working directory

@@ -29,7 +29,7 @@ stages:
 shapes: {validation: [1, 2, 64, 64]}
 `
 
-// Every extent is held to what is done with it when a manifest is loaded: line and field of the mistake are named.
+// Every extent is checked against its uses when a manifest is loaded: line and field of the mistake are named.
 func TestExtentsAreHeldToTheirUses(t *testing.T) {
 	if _, err := ParseManifest("k.yaml", []byte(usesManifest)); err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func catalogueHeaders() map[string]string {
 }
 
 // ownBuild is the compilation of a manifest's own source, without definitions and architecture: its headers are looked for
-// beside it, then in the directories of the command line and of the manifest, and in ours last.
+// in its directory, then in the directories of the command line and of the manifest, and in ours last.
 func ownBuild(m *configs.Manifest, text []byte, c configs.Compile) (cuda.Build, error) {
 	file, err := filepath.Abs(m.SourcePath())
 	if err != nil {
@@ -75,7 +75,7 @@ func replaced(headers []cuda.Header) []string {
 }
 
 // embeddedHeaders are the headers that went into a build of the archive: those that the source and what it includes come to
-// under the build's definitions. The digests of the archive cover all headers; which were read is told here without a compiler.
+// under the build's definitions. The digests of the archive cover all headers; which were read is worked out here without a compiler.
 func embeddedHeaders(m *configs.Manifest, defines []string) []cuda.Header {
 	src, _ := kernels.Source(m.Source)
 	r := &includeReader{texts: catalogueHeaders(), defined: map[string]string{}, seen: map[string]bool{}}

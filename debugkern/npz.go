@@ -119,7 +119,7 @@ type npzInputs struct {
 	x      [3][]float32 // Qx Kx Vx
 	bytes  [3][]uint8   // or Q K V
 	scales [3][]float32 // with Qs Ks Vs
-	half   [3][]uint16  // Q K V as halves, beside Qx Kx Vx
+	half   [3][]uint16  // Q K V as halves, in addition to Qx Kx Vx
 }
 
 // npzReader is an --inputs file being read.

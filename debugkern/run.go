@@ -213,7 +213,7 @@ func (e *execution) launch() error {
 	e.progress(Progress{Phase: "run", Detail: e.backend.Info().Device})
 	start := time.Now()
 	if e.backend.Info().Name != "emu" && e.r.plan.Gate == probes.GateNone {
-		e.beside.ready.Go(func() { _, _ = e.attention() }) // nothing else needs the processor meanwhile; an error is told to who asks next
+		e.beside.ready.Go(func() { _, _ = e.attention() }) // nothing else needs the processor meanwhile; the next caller gets the error
 	}
 	l := *e.st.launch
 	l.Tell = e.repeated(e.backend.Info().Device)

@@ -63,7 +63,7 @@ type Model struct {
 	race      inquiry
 	file      sourceFile
 	frag      fragments
-	lane      []string // the lane at the cursor, beside a very wide tile
+	lane      []string // the lane at the cursor, next to a very wide tile
 	task      task
 	ahead     ahead
 	versus    versus

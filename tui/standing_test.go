@@ -111,7 +111,7 @@ func checkMarked(t *testing.T, d *driver, v keymap.Scope) {
 }
 
 // running is a screen as running text: what is wrapped within borders is joined again. Of Flags it is what
-// stands beside the list.
+// stands to the right of the list.
 func running(screen string, v keymap.Scope) string {
 	var out []string
 	for _, l := range strings.Split(screen, "\n") {
@@ -215,7 +215,7 @@ func TestRevert(t *testing.T) {
 	}
 }
 
-// TestAPinnedComparisonIsOfItsRun: A beside B shows no verdict for a B that has not run, and a bisection keeps its heading.
+// TestAPinnedComparisonIsOfItsRun: A compared with B shows no verdict for a B that has not run, and a bisection keeps its heading.
 func TestAPinnedComparisonIsOfItsRun(t *testing.T) {
 	d := started(t, 120, 40, plainLook, withRequest(faulty)).press("4", "a")
 	d.m.versus.bisection, d.m.versus.of = &debugkern.Bisection{Verdict: debugkern.Found}, inFull(d.m.run.request)

@@ -69,7 +69,7 @@ func (m *Model) leftEnd(shortState, shortPlace bool, shown []string) []crumb {
 	return append(append(out, m.stateCrumbs(shortState, shown)...), m.placeCrumbs(shortPlace)...)
 }
 
-// cutLeft is the shortest left end with as much of the state as fits beside c, and a count of the rest.
+// cutLeft is the shortest left end with as much of the state as fits on the line with c, and a count of the rest.
 func (m *Model) cutLeft(c corner) []crumb {
 	target := crumb{m.th.Bar, m.th.Fit(shortTarget(m.req.Target), 16)}
 	state, place := m.stateCrumbs(true, c.shows), m.placeCrumbs(true)

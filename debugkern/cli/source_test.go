@@ -10,7 +10,7 @@ import (
 	"tilescope/kernels"
 )
 
-// ownSource writes a copy of the family A manifest beside a copy of its source, changed by edit, and of the headers that the
+// ownSource writes a copy of the family A manifest next to a copy of its source, changed by edit, and of the headers that the
 // source includes: a user's own kernel.
 func ownSource(t *testing.T, edit func(string) string) string {
 	t.Helper()

@@ -8,8 +8,8 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// What a capture buffer is filled with before a launch. An element that still holds it was either not stored or stored with just
-// those bits; another launch, from the other filling, tells which. Few kernels ever compute the first: as f16 it is a NaN
+// What a capture buffer is filled with before a launch. An element that still has this value was either not stored or stored with just
+// those bits; a second launch, from the other filling, decides which. Few kernels ever compute the first: as f16 it is a NaN
 // that no instruction makes, as f32 and bf16 a number near 2·10³⁷.
 const (
 	captureFill      = 0x7d

@@ -142,7 +142,7 @@ func (l *nvrtcLayout) lay(b Build, c closure, last map[string]string, copies boo
 	l.after = []string{builtin}
 	l.shorten.own = append([]string{builtin}, l.shorten.own...)
 	if b.File != "" {
-		l.name = b.File // what is included in quotes is looked for beside the source first
+		l.name = b.File // what is included in quotes is looked for in the directory of the source first
 	}
 	if copies {
 		for _, f := range c.files {

@@ -40,8 +40,8 @@ func readOf(headers []Header, dir, origin string) (names []string) {
 
 const useX = "extern \"C\" __global__ void k(float* x) { x[0] = X; }\n"
 
-// NVRTC reads the files that a C++ compiler would, and those that it has read are listed: one's own before ours, what the
-// including file has beside it first, nothing that a condition leaves out.
+// NVRTC reads the files that a C++ compiler would, and those that it has read are listed: one's own before ours, those in the
+// directory of the including file first, nothing that a condition leaves out.
 func TestHeadersRead(t *testing.T) {
 	tc := toolchain(t)
 	for _, c := range []struct {

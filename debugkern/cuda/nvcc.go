@@ -150,7 +150,7 @@ const (
 )
 
 // lay writes a build's texts below dir; source is the source's path from there, or where it is itself: what it includes in
-// quotes is looked for beside it.
+// quotes is looked for in its directory.
 func lay(dir string, b Build) (source string, err error) {
 	for folder, texts := range map[string]map[string]string{handedOver: b.Headers, lookedForLast: b.Builtin} {
 		for name, text := range texts {

@@ -336,7 +336,7 @@ func (q *inquiry) merge(s *suspect) {
 			continue
 		}
 		if o.alone != nil && s.remedy.without != "" {
-			continue // a fault may be more than one edit; what has a remedy of its own is told by that
+			continue // a fault may be more than one edit; an edit with a remedy of its own is reported by that remedy
 		}
 		o.gone = true
 		switch {

@@ -10,7 +10,7 @@ import (
 )
 
 // TestOutsideIsJudgedWhereItIsRead changes cells of V and P behind the last key of the partial tile. What the
-// manifest says of them is held where U's sum reads them, and only there.
+// manifest says of them is checked where U's sum reads them, and only there.
 func TestOutsideIsJudgedWhereItIsRead(t *testing.T) {
 	inf := math.Inf(1)
 	v := func(x float64) func(*attn.Block) {

@@ -70,7 +70,7 @@ func storeWitnesses() []witness {
 // scoreWitnesses are sums whose roundings all have one sign.
 func scoreWitnesses() []witness {
 	s := probes.StageS
-	tiny := 0x1p-13 * (2 - 0x1p-10) // times 2^-13: just below 2^-25, lost beside a product of 1
+	tiny := 0x1p-13 * (2 - 0x1p-10) // times 2^-13: just below 2^-25, lost when added to a product of 1
 	form := func(name string, x term, c probes.Compute, dtype probes.DType, a, b float64, kernel func(x, y []float64) float64) witness {
 		return witness{x, name, func(t *testing.T, w weights) (float64, float64) {
 			r := rulesFor(t, w, with(s, dtype, c))
@@ -81,7 +81,7 @@ func scoreWitnesses() []witness {
 	t32 := func(x, y []float64) float64 { return tensorDot(fp.MMAF32F16, x, y, 0) }
 	t16 := func(x, y []float64) float64 { return tensorDot(fp.MMAF16F16, x, y, 0) }
 	chain := func(x, y []float64) float64 { return fmaDot(x, y, 0) }
-	cut := func(x, y []float64) ([]float64, []float64) { // one product a block beside the first, of three quarters of an ulp
+	cut := func(x, y []float64) ([]float64, []float64) { // one product a block in addition to the first, of three quarters of an ulp
 		for i := range x {
 			if i%16 != 1 && i != 0 {
 				x[i] = 0

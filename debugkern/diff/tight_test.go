@@ -19,7 +19,7 @@ type witness struct {
 	run  func(t *testing.T, w weights) (attained, bound float64)
 }
 
-// unattained are the terms that no right kernel attains a quarter of, and why. Their values are held by errors just above the
+// unattained are the terms that no right kernel attains a quarter of, and why. Their values are checked by errors just above the
 // bound: TestUnattainedTerms.
 var unattained = map[term]string{
 	termReference: "float64 roundings of the reference are below 2^-40 of a bound of float32 roundings; 2^-16 also covers their growth over long chains",

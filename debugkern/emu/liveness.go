@@ -49,8 +49,8 @@ type liveness struct {
 	in []bitset // by block
 }
 
-// newLiveness solves the flow equations: what a block reads before it writes it, and what lives through it. step is told how
-// much work is done, and may panic to end it.
+// newLiveness solves the flow equations: what a block reads before it writes it, and what lives through it. step is called with
+// the amount of work done, and may panic to end it.
 func newLiveness(f *ptx.Func, g *flowGraph, step func(int)) *liveness {
 	words := (len(f.Regs) + 63) / 64
 	n := len(g.succ)

@@ -130,7 +130,7 @@ func TileLoop(f *ptx.Func, marked func(i int) bool) (branch int, ok bool) {
 	return best.back, ok
 }
 
-// tileLoop is what tells the loop over tiles from others.
+// tileLoop identifies the loop over tiles among the loops.
 type tileLoop struct {
 	head, size, marks, back int
 	barrier, own            bool // holds a block barrier, and more than a probe

@@ -48,7 +48,7 @@ type Viewer interface{ View(View) }
 // A block that is stepped by hand does not end.
 type Ender interface{ End() }
 
-// Pauser is an Observer that is told when its block lets others of the launch go on before it: what it saw so far came
+// Pauser is an Observer that is called when its block lets others of the launch go on before it: what it saw so far came
 // before what they do now. Events follow when the block goes on.
 type Pauser interface{ Pause() }
 
