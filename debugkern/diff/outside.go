@@ -44,7 +44,8 @@ func (w *walker) outside(sp *probes.StagePlan, v *view, note func(row, col int, 
 	return bad, nonfinite
 }
 
-// multiplied reports whether a stage's cells are factors of products, so that NaN and infinities spoil the sum even where the other factor is 0.
+// multiplied reports whether a stage's cells are factors of products, so that NaN and infinities spoil the sum even
+// where the other factor is 0.
 func (w *walker) multiplied(s probes.Stage) bool { return s != probes.StageS }
 
 // reads reports whether what a cell of a stage meets in the next sum is anything but 0. Where that was not captured, nothing is
