@@ -143,3 +143,24 @@ func TestManifestLimits(t *testing.T) {
 		}
 	}
 }
+
+// TestManyMistakes: a file of mistakes gives the first of them and how many there are, not a text larger than itself.
+func TestManyMistakes(t *testing.T) {
+	var text strings.Builder
+	for i := range 20000 {
+		fmt.Fprintf(&text, "k%d: 1\n", i)
+	}
+	start := time.Now()
+	_, err := ParseManifest("k.yaml", []byte(text.String()))
+	var all *Errors
+	if !errors.As(err, &all) || len(all.List) < 20000 {
+		t.Fatalf("%T", err)
+	}
+	said := err.Error()
+	if more := fmt.Sprintf("\nand %d more mistakes", len(all.List)-maxPrinted); !strings.HasSuffix(said, more) || strings.Count(said, "\n") != maxPrinted || len(said) > 64<<10 {
+		t.Errorf("%d bytes, ending in %q", len(said), said[len(said)-60:])
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("took %s", took)
+	}
+}
