@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // lutName is the table that a header must define.
 const lutName = "WMMA_ACCUM_LUT"
 
 var (
-	lutComment = regexp.MustCompile(`(?s)//[^\n]*|/\*.*?\*/`)
+	// lutComment finds comments, and the quoted text in which none begins. The last comment may lack its end.
+	lutComment = regexp.MustCompile(`(?s)"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|//[^\n]*|/\*.*?(?:\*/|\z)`)
 	lutShape   = `\s*\[\s*32\s*\]\s*\[\s*8\s*\]\s*\[\s*2\s*\][^={;]*=\s*`
 	lutToken   = regexp.MustCompile(`^\s*([{},]|[-+]?(?:0[xX][0-9a-fA-F]+|\d+)[uUlL]*)`)
 	lutSuffix  = regexp.MustCompile(`[uUlL]+$`)
@@ -19,7 +21,10 @@ var (
 
 // parseLut reads the initialiser of name[32][8][2] out of a C or C++ header: 32 lanes of 8 pairs, all of them.
 func parseLut(text, name string) ([][]Cell16, error) {
-	text = lutComment.ReplaceAllString(text, " ")
+	text, err := withoutComments(text)
+	if err != nil {
+		return nil, err
+	}
 	at := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + lutShape).FindStringIndex(text)
 	if at == nil {
 		return nil, fmt.Errorf("no initialised %s[32][8][2] in it", name)
@@ -27,7 +32,7 @@ func parseLut(text, name string) ([][]Cell16, error) {
 	p := &lutParser{text: text[at[1]:]}
 	p.next()
 	var lanes [][]Cell16
-	err := p.braced(func() error {
+	err = p.braced(func() error {
 		var elems []Cell16
 		if err := p.braced(func() error {
 			c, err := p.pair()
@@ -46,6 +51,25 @@ func parseLut(text, name string) ([][]Cell16, error) {
 		err = fmt.Errorf("%s has %d lanes, expected 32", name, len(lanes))
 	}
 	return lanes, err
+}
+
+// withoutComments puts a blank in the place of each comment. One that is not closed is an error: a compiler sees nothing after it.
+func withoutComments(text string) (string, error) {
+	var err error
+	var out strings.Builder
+	at := 0
+	for _, m := range lutComment.FindAllStringIndex(text, -1) {
+		comment := text[m[0]:m[1]]
+		if comment[0] != '/' {
+			continue
+		}
+		if strings.HasPrefix(comment, "/*") && (len(comment) < 4 || !strings.HasSuffix(comment, "*/")) {
+			err = fmt.Errorf("line %d: a comment that is not closed", 1+strings.Count(text[:m[0]], "\n"))
+		}
+		out.WriteString(text[at:m[0]] + " ")
+		at = m[1]
+	}
+	return out.String() + text[at:], err
 }
 
 // lutParser reads nested braces of integers; tok is the token in hand, "" past the last one that can be read.
