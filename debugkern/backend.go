@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tilescope/debugkern/attn"
@@ -36,7 +37,16 @@ func (s *Session) backend(ctx context.Context, req Request) (primary, beside tar
 		}
 		return gpu, beside, nil
 	}
-	return nil, nil, usage("--backend %s: expected %s", req.Backend, strings.Join(backends, ", "))
+	return nil, nil, req.CheckBackend()
+}
+
+// CheckBackend refuses a name that no backend has, with an error of CodeUsage. Session.Run does so too; it is for those who
+// put another backend into the request.
+func (r Request) CheckBackend() error {
+	if r.Backend == "" || slices.Contains(backends, r.Backend) {
+		return nil
+	}
+	return usage("--backend %s: expected %s", r.Backend, strings.Join(backends, ", "))
 }
 
 func (s *Session) emulator() target.Backend {

@@ -376,3 +376,17 @@ func TestEveryFaultIsOneCause(t *testing.T) {
 		}
 	}
 }
+
+// TestUnknownBackend: the backend of the request is refused, though the checkers run on the emulator whatever it is.
+func TestUnknownBackend(t *testing.T) {
+	s, err := debugkern.Open(t.Context(), debugkern.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var coded *debugkern.Error
+	_, err = diagnose.Diagnose(t.Context(), s, debugkern.Request{Target: "flashcore_vec", Shape: "small", Backend: "nosuch"}, diagnose.Options{})
+	if !errors.As(err, &coded) || coded.Code != debugkern.CodeUsage || !strings.Contains(err.Error(), "auto, emu, cuda, both") {
+		t.Errorf("got %v", err)
+	}
+}

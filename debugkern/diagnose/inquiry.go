@@ -61,6 +61,9 @@ const trialBlocks = 16
 
 // examine executes the kernel: on a GPU where that was asked for, for its verdict, and on the emulator with every checker.
 func (q *inquiry) examine() error {
+	if err := q.req.CheckBackend(); err != nil {
+		return err
+	}
 	watched, asked := q.req, q.req
 	watched.Backend, watched.Plain, watched.Check = "emu", true, check.All
 	if q.o.Perturb > 0 && asked.Backend != "both" {
