@@ -83,6 +83,9 @@ func (s *Session) buildFresh(ctx context.Context, sel *configs.Selection, builde
 	if !slices.Contains(builders, builder) {
 		return nil, usage("--builder %s: expected %s", builder, strings.Join(builders, ", "))
 	}
+	if err := checkArch(arch); err != nil {
+		return nil, err
+	}
 	m := sel.Manifest
 	if m.PTX != "" {
 		return buildFromFile(ctx, m.SourcePath())
@@ -101,6 +104,14 @@ func (s *Session) buildFresh(ctx context.Context, sel *configs.Selection, builde
 		return nil, unavailable("%s is not in the embedded archive; use --builder nvrtc, or a combination that is (tilescope kernels)", key)
 	}
 	return s.compile(ctx, sel, key, builder, arch)
+}
+
+// checkArch refuses what is not the name of an architecture.
+func checkArch(arch string) error {
+	if err := configs.CheckValue("arch", arch); err != nil {
+		return usage("--arch %s: expected %s", arch, configs.Expected("arch"))
+	}
+	return nil
 }
 
 // compiler is what NVRTC and nvcc have in common.

@@ -1,6 +1,7 @@
 package debugkern
 
 import (
+	"bytes"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -34,6 +35,10 @@ func ownBuild(m *configs.Manifest, text []byte, c configs.Compile) (cuda.Build, 
 	file, err := filepath.Abs(m.SourcePath())
 	if err != nil {
 		return cuda.Build{}, fmt.Errorf("%s: source: %w", m.File, err)
+	}
+	if before, _, nul := bytes.Cut(text, []byte{0}); nul { // a compiler would end there, and compile the half
+		at := cuda.Diagnostic{File: sourceName(m), Line: 1 + bytes.Count(before, []byte("\n")), Severity: "error", Msg: "a NUL character in the source"}
+		return cuda.Build{}, compileError(&cuda.CompileError{Name: sourceName(m), Diagnostics: []cuda.Diagnostic{at}})
 	}
 	return cuda.Build{Name: sourceName(m), Source: string(text), File: file, Builtin: ownHeaders(), Include: c.Include, Std: c.Std}, nil
 }

@@ -77,6 +77,9 @@ func (s *Session) Scaffold(ctx context.Context, req ScaffoldRequest) (*Scaffold,
 
 // readKernel parses PTX, or compiles CUDA source; source is its text, "" for PTX.
 func (s *Session) readKernel(ctx context.Context, req ScaffoldRequest) (m *ptx.Module, source string, err error) {
+	if err := checkArch(req.Arch); err != nil {
+		return nil, "", err
+	}
 	text, err := readText(ctx, req.File, "CUDA source or PTX")
 	if err != nil {
 		return nil, "", unread("read the kernel:", err)
