@@ -145,7 +145,7 @@ func (b *Backend) ensure(ctx context.Context) error {
 			return nil
 		}
 	}
-	p, err := startProcess(b.cfg.WorkerCommand)
+	p, err := startProcess(b.cfg.WorkerCommand, nil)
 	if err != nil {
 		return err
 	}
@@ -305,7 +305,7 @@ func Devices(ctx context.Context, cfg BackendConfig) (devices []Device, driver s
 	if len(cfg.WorkerCommand) == 0 {
 		return nil, "", errors.New("cuda backend: no worker command")
 	}
-	p, err := startProcess(cfg.WorkerCommand)
+	p, err := startProcess(cfg.WorkerCommand, nil)
 	if err != nil {
 		return nil, "", err
 	}

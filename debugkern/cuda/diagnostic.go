@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -161,7 +160,7 @@ func (b Build) lines() func(file string) []string {
 			return strings.Split(text, "\n")
 		}
 		for _, dir := range b.Include {
-			if data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file))); err == nil {
+			if data, err := readText(filepath.Join(dir, filepath.FromSlash(file))); err == nil {
 				return strings.Split(string(data), "\n")
 			}
 		}

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern/cache"
+	"tilescope/debugkern/file"
 )
 
 // includeLine is `#include "x"` or `#include <x>`, conditional or not.
@@ -172,11 +174,20 @@ func (w *closureWalk) join(dir, name string) {
 	w.add(path)
 }
 
+// maxText is the most bytes of a header that are read.
+const maxText = 64 << 20
+
+// readText reads a file that a source names, be it a header or the place of a complaint: a regular file of bounded size that the
+// operating system does not make as it is read.
+func readText(path string) ([]byte, error) {
+	return file.Read(context.Background(), path, maxText, file.Want{What: "a header"})
+}
+
 func (w *closureWalk) add(path string) {
 	if w.seen[path] || len(w.seen) > maxBelow || !isFile(path) {
 		return
 	}
-	data, err := os.ReadFile(path)
+	data, err := readText(path)
 	if err != nil {
 		return
 	}

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"math"
 	"runtime"
+
+	"tilescope/debugkern/file"
 )
 
 // LaunchMain performs the launch that a file describes (Sanitize writes it), once, and returns the process's exit code: 0
@@ -22,7 +24,7 @@ func LaunchMain(ctx context.Context, path string, stdout, stderr io.Writer) int 
 }
 
 func launchFile(ctx context.Context, path string, stdout io.Writer) error {
-	f, err := os.Open(path)
+	f, _, err := file.Open(ctx, path, math.MaxInt64, file.Want{What: "a launch that this program wrote"})
 	if err != nil {
 		return err
 	}

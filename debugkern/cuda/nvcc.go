@@ -180,7 +180,7 @@ func (n *NVCC) run(ctx context.Context, dir string, args []string, b Build, c cl
 	ctx, cancel := context.WithTimeoutCause(ctx, nvccLimit, fmt.Errorf("nvcc did not finish within %s", nvccLimit))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, n.Path, args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, compilerEnvironment(os.Environ())
 	ownGroup(cmd)
 	cmd.WaitDelay = time.Second
 	var said bytes.Buffer

@@ -62,7 +62,7 @@ func (e *errSilent) Error() string {
 }
 
 // startProcess starts a worker. Its pipes are ours alone: what the worker has still said is read even after it ended.
-func startProcess(command []string) (*process, error) {
+func startProcess(command, env []string) (*process, error) {
 	theirIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("start worker: %w", err)
@@ -81,6 +81,7 @@ func startProcess(command []string) (*process, error) {
 	}
 	p.cmd = exec.Command(command[0], command[1:]...)
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirIn, theirOut, p.stderr
+	p.cmd.Env = env
 	p.cmd.WaitDelay = time.Second
 	detach(p.cmd)
 	err = p.cmd.Start()
