@@ -70,7 +70,7 @@ func cachedPTX(c *cache.Cache, key cache.Key) *PTX {
 		if h.Origin != OriginOwn {
 			continue
 		}
-		if text, err := os.ReadFile(h.Path); err != nil || NewHeader(h.Path, string(text), OriginOwn) != h {
+		if text, err := readText(h.Path); err != nil || NewHeader(h.Path, string(text), OriginOwn) != h {
 			return nil
 		}
 	}

@@ -68,6 +68,9 @@ func (t *Toolchain) Compile(ctx context.Context, b Build) (*PTX, error) {
 		err error
 	}
 	c := closureOf(b, t.IncludeDirs)
+	if err := c.refusal(b); err != nil {
+		return nil, err
+	}
 	key := t.keyOf(b, c)
 	if p := cachedPTX(t.cache, key); p != nil {
 		return p, nil

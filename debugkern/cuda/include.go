@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -36,6 +37,16 @@ type closure struct {
 	exact bool
 	// computed: an include's name is made by a macro, so that files may lack some.
 	computed bool
+	// refused are the includes whose first match is a pipe, where a compiler waits, or no file that is read whole.
+	refused []Diagnostic
+}
+
+// refusal is the error of a build that names such a header, nil where none does.
+func (c closure) refusal(b Build) error {
+	if len(c.refused) == 0 {
+		return nil
+	}
+	return &CompileError{Name: b.Name, Diagnostics: c.refused}
 }
 
 // Included is a digest of the files that a build may read from directories of its own: it changes when one of them does.
@@ -101,12 +112,12 @@ func closureOf(b Build, toolkit []string) closure {
 		from = filepath.Dir(b.File)
 		w.seen[b.File] = true
 	}
-	w.scan(b.Source, from)
+	w.scan(b.Source, b.Name, from)
 	ours := maps.Clone(standins())
 	maps.Copy(ours, b.Builtin)
 	for _, texts := range []map[string]string{b.Headers, ours} {
 		for _, name := range sortedKeys(texts) {
-			w.scan(texts[name], "")
+			w.scan(texts[name], name, "")
 		}
 	}
 	w.sameNames(ours, toolkit)
@@ -120,8 +131,8 @@ type closureWalk struct {
 	c    closure
 }
 
-// scan follows the includes of a text that lies in dir ("": in no directory).
-func (w *closureWalk) scan(text, dir string) {
+// scan follows the includes of a file's text that lies in dir ("": in no directory).
+func (w *closureWalk) scan(text, file, dir string) {
 	texts := []string{text}
 	if plain := blockNote.ReplaceAllString(strings.NewReplacer("\\\r\n", "", "\\\n", "").Replace(text), " "); plain != text {
 		texts = append(texts, plain) // a directive with a comment or a line's end in it
@@ -134,34 +145,46 @@ func (w *closureWalk) scan(text, dir string) {
 			if m[4] != "" && !strings.HasPrefix(m[4], "/*") {
 				w.c.computed, w.c.exact = true, false
 			}
-			w.find(m[2]+m[3], dir)
+			if err := w.find(m[2]+m[3], dir); err != nil {
+				line := 1 + strings.Count(text[:strings.Index(text, m[0])], "\n")
+				w.c.refused = append(w.c.refused, Diagnostic{File: file, Line: line, Severity: "error", Msg: "cannot include " + err.Error()})
+			}
 		}
 		for _, m := range asked.FindAllStringSubmatch(text, -1) {
-			w.find(m[2]+m[3], dir)
+			_ = w.find(m[2]+m[3], dir) // a question is answered without reading
 		}
 	}
 }
 
-// find adds every file that a name may mean, and what those include.
-func (w *closureWalk) find(name, dir string) {
+// find adds every file that a name may mean, and what those include. The error is that of the first of them, which is the one that
+// a compiler reads.
+func (w *closureWalk) find(name, dir string) error {
 	switch name = filepath.FromSlash(name); {
 	case name == "":
-		return
+		return nil
 	case filepath.IsAbs(name):
 		w.c.exact = false
-		w.add(filepath.Clean(name))
-		return
+		_, err := w.add(filepath.Clean(name))
+		return err
 	}
+	dirs := w.dirs
 	if dir != "" {
-		w.join(dir, name)
+		dirs = append([]string{dir}, dirs...)
 	}
-	for _, d := range w.dirs {
-		w.join(d, name)
+	var first error
+	found := false
+	for _, d := range dirs {
+		there, err := w.join(d, name)
+		if !found {
+			first = err
+		}
+		found = found || there
 	}
+	return first
 }
 
 // join adds dir/name. A .. behind a symbolic link leads elsewhere than its text says.
-func (w *closureWalk) join(dir, name string) {
+func (w *closureWalk) join(dir, name string) (found bool, err error) {
 	path := filepath.Join(dir, name)
 	if strings.Contains(name, "..") {
 		raw := dir + string(filepath.Separator) + name
@@ -171,7 +194,7 @@ func (w *closureWalk) join(dir, name string) {
 			path = filepath.Join(real, filepath.Base(name))
 		}
 	}
-	w.add(path)
+	return w.add(path)
 }
 
 // maxText is the most bytes of a header that are read.
@@ -183,17 +206,26 @@ func readText(path string) ([]byte, error) {
 	return file.Read(context.Background(), path, maxText, file.Want{What: "a header"})
 }
 
-func (w *closureWalk) add(path string) {
-	if w.seen[path] || len(w.seen) > maxBelow || !isFile(path) {
-		return
+// add adds a file, if a compiler would take it for one. The error says why one that it would take is not read.
+func (w *closureWalk) add(path string) (found bool, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil || info.IsDir():
+		return false, nil
+	case w.seen[path] || len(w.seen) > maxBelow:
+		return true, nil
 	}
 	data, err := readText(path)
+	if kind := (*file.Error)(nil); errors.As(err, &kind) && kind.Err != nil {
+		return true, nil // it cannot be opened: the compiler says so where it needs the file
+	}
 	if err != nil {
-		return
+		return true, err
 	}
 	w.seen[path] = true
 	w.c.files = append(w.c.files, included{path, string(data)})
-	w.scan(string(data), filepath.Dir(path))
+	w.scan(string(data), path, filepath.Dir(path))
+	return true, nil
 }
 
 // sameNames adds files that have the name of one of ours or of the toolkit's: a header of theirs may include it.
@@ -209,7 +241,7 @@ func (w *closureWalk) sameNames(ours map[string]string, toolkit []string) {
 				same = same || isFile(filepath.Join(t, e.Name()))
 			}
 			if same {
-				w.add(filepath.Join(dir, e.Name()))
+				_, _ = w.add(filepath.Join(dir, e.Name())) // it may not be included
 			}
 		}
 	}

@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,8 +24,21 @@ func TestHeadersThatAreNoFiles(t *testing.T) {
 	}
 	b := Build{Name: "k.cu", Source: "#include \"fifo.h\"\n#include \"huge.h\"\n", File: filepath.Join(dir, "k.cu"), Include: []string{dir}}
 	start := time.Now()
-	if c := closureOf(b, nil); len(c.files) != 0 {
+	c := closureOf(b, nil)
+	if len(c.files) != 0 {
 		t.Errorf("%d files were read", len(c.files))
+	}
+	var refused *CompileError
+	if err := c.refusal(b); !errors.As(err, &refused) || len(refused.Diagnostics) != 2 || refused.Diagnostics[0].Line != 1 || refused.Diagnostics[1].Line != 2 {
+		t.Errorf("the compiler would wait for a pipe: %v", err)
+	}
+	first := t.TempDir() // a header of that name that is found before
+	if err := os.WriteFile(filepath.Join(first, "fifo.h"), []byte("int x;\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	right := Build{Name: "k.cu", Source: "#include <fifo.h>\n#if __has_include(\"huge.h\")\n#endif\n", Include: []string{first, dir}}
+	if err := closureOf(right, nil).refusal(right); err != nil {
+		t.Errorf("a pipe that is not read is refused: %v", err)
 	}
 	for _, name := range []string{"fifo.h", "huge.h"} {
 		if lines := b.lines()(name); lines != nil {

@@ -85,7 +85,7 @@ func (n *NVCC) Compile(ctx context.Context, b Build) (*PTX, error) {
 		if !errors.Is(err, errChanged) {
 			return p, err
 		}
-		text, err := os.ReadFile(b.File)
+		text, err := readText(b.File)
 		if err != nil {
 			return nil, fmt.Errorf("nvcc %s: %w", b.Name, err)
 		}
@@ -112,6 +112,9 @@ func (n *NVCC) compile(ctx context.Context, b Build) (*PTX, error) {
 		return buildKey(n.Compiler(), b, c, options, []string{n.Path}), c
 	}
 	key, c := identity()
+	if err := c.refusal(b); err != nil {
+		return nil, err
+	}
 	if p := cachedPTX(n.cache, key); p != nil {
 		return p, nil
 	}
@@ -133,7 +136,7 @@ func (n *NVCC) compile(ctx context.Context, b Build) (*PTX, error) {
 	p, err := n.run(ctx, dir, args, b, c)
 	if b.File != "" && ctx.Err() == nil { // the compiler has read it again
 		after, _ := identity()
-		if text, rerr := os.ReadFile(b.File); rerr != nil || string(text) != b.Source || after != key {
+		if text, rerr := readText(b.File); rerr != nil || string(text) != b.Source || after != key {
 			return nil, errChanged
 		}
 	}
@@ -217,7 +220,7 @@ func (n *NVCC) headers(dir string, b Build, c closure) []Header {
 			path = filepath.Join(dir, path)
 		}
 		path = filepath.Clean(path)
-		text, err := os.ReadFile(path)
+		text, err := readText(path)
 		if err != nil || path == b.File || n.foreign(path) {
 			continue
 		}
