@@ -28,7 +28,8 @@ func manifestCases(g *good) (all []attack) {
 		}
 		refuse(r.name, text, r.says)
 	}
-	return all
+	number := strings.Replace(g.manifest, "that: D == HEAD_DIM", "that: D", 1) // a condition that is a number holds if it is not 0
+	return append(all, attack{name: "a requirement that is a number", args: []string{"run", "k.yaml", "--shape", "small"}, files: g.kernel(number, g.ptx), codes: []int{0}})
 }
 
 // changedNodes changes each node of a manifest against its type: a list or mapping becomes a word, a word a mapping, and each
@@ -138,47 +139,46 @@ var replacements = []replacement{
 	{"tiles is negative", "tiles: ceil_div(S, TILE_N)", "tiles: -3", "tiles"},
 	{"tiles is no whole number", "tiles: ceil_div(S, TILE_N)", "tiles: 1.5", "tiles"},
 	{"tiles is text", "tiles: ceil_div(S, TILE_N)", `tiles: "'a'"`, "tiles"},
-	{"tiles is 10^12", "tiles: ceil_div(S, TILE_N)", "tiles: 1000000000000", "k.yaml|memory|capture"},
+	{"tiles is 10^12", "tiles: ceil_div(S, TILE_N)", "tiles: 1000000000000", "k.yaml:33: work.tiles"},
 	{"an output of three dims", "dtype: f16\n    dims: [TILE_M, HEAD_DIM]\n    valid: [min(TILE_M, S - bx * TILE_M), HEAD_DIM]\n    per: block\n    from: [U, l]", "dtype: f16\n    dims: [TILE_M, HEAD_DIM, 2]\n    valid: [min(TILE_M, S - bx * TILE_M), HEAD_DIM, 2]\n    per: block\n    from: [U, l]", "k.yaml:"},
 	{"an argument of no dims", "{name: O, type: \"f16*\", dims: [B, H, S, D], role: output, tensor: O}", "{name: O, type: \"f16*\", dims: [], role: output, tensor: O}", "k.yaml:"},
-	{"an argument of another rank", "{name: Q, type: \"f16*\", dims: [B, H, S, D]", "{name: Q, type: \"f16*\", dims: [B, H, S]", "k.yaml"},
-	{"an argument of negative dims", "{name: Q, type: \"f16*\", dims: [B, H, S, D]", "{name: Q, type: \"f16*\", dims: [B, H, -S, D]", "k.yaml"},
+	{"an argument of another rank", "{name: Q, type: \"f16*\", dims: [B, H, S, D]", "{name: Q, type: \"f16*\", dims: [B, H, S]", "k.yaml:"},
+	{"an argument of negative dims", "{name: Q, type: \"f16*\", dims: [B, H, S, D]", "{name: Q, type: \"f16*\", dims: [B, H, -S, D]", "k.yaml:"},
 	{"a constant that is text", "TILE_M: 32", "TILE_M: x", "k.yaml:"},
 	{"a constant too large", "TILE_M: 32", "TILE_M: 99999999999999999999", "k.yaml:"},
 	{"a grid of two", "grid: [ceil_div(S, TILE_M), H, B]", "grid: [1, 1]", "k.yaml:"},
 	{"a grid of 0", "grid: [ceil_div(S, TILE_M), H, B]", "grid: [0, 1, 1]", "grid"},
 	{"a grid of -1", "grid: [ceil_div(S, TILE_M), H, B]", "grid: [-1, 1, 1]", "grid"},
 	{"a grid of 2^40", "grid: [ceil_div(S, TILE_M), H, B]", "grid: [1099511627776, 1, 1]", "grid"},
-	{"a grid that overflows", "grid: [ceil_div(S, TILE_M), H, B]", "grid: [2147483647, 65535, 65535]", "k.yaml|memory"},
+	{"a grid that overflows", "grid: [ceil_div(S, TILE_M), H, B]", "grid: [2147483647, 65535, 65535]", "k.yaml:29: work.batch"},
 	{"a block of 0", "block: [32 * WARPS, 1, 1]", "block: [0, 1, 1]", "block"},
 	{"a block of 2048", "block: [32 * WARPS, 1, 1]", "block: [2048, 1, 1]", "block"},
 	{"negative shared memory", "shared: 0", "shared: -1", "shared"},
 	{"shared memory of 1 TB", "shared: 0", "shared: 1099511627776", "shared"},
-	{"an entry of control characters", "entry: flashcore_vec", `entry: "\e]0;x\a"`, "k.yaml"},
+	{"an entry of control characters", "entry: flashcore_vec", `entry: "\e]0;x\a"`, "k.yaml:"},
 	{"PTX that is an environment", "ptx: k.ptx", "ptx: /proc/self/environ", "environ"},
 	{"PTX that is a memory", "ptx: k.ptx", "ptx: /dev/zero", "zero"},
 	{"PTX that is not there", "ptx: k.ptx", "ptx: nosuch.ptx", "nosuch.ptx"},
 	{"PTX and a source", "ptx: k.ptx", "ptx: k.ptx\nsource: k.cu", "k.yaml:"},
-	{"neither PTX nor a source", "ptx: k.ptx", "", "k.yaml"},
+	{"neither PTX nor a source", "ptx: k.ptx", "", "k.yaml:"},
 	{"a stage twice", "name: K\n", "name: Q\n", "k.yaml:"},
 	{"a stage from nothing", "from: [Q, K]", "from: [Q, nosuch]", "nosuch"},
 	{"a stage from itself alone", "from: [Q, K]", "from: [S, S]", "k.yaml:"},
 	{"an array that is not there", "array: sQ", "array: nosuch", "nosuch"},
 	{"valid of another rank", "valid: [min(TILE_M, S - bx * TILE_M), HEAD_DIM]", "valid: [1]", "k.yaml:"},
-	{"a stage of dims 0", "dims: [TILE_M, HEAD_DIM]\n    valid", "dims: [0, HEAD_DIM]\n    valid", "k.yaml"},
-	{"a stage of dims 10^9", "dims: [TILE_M, HEAD_DIM]\n    valid", "dims: [1000000000, HEAD_DIM]\n    valid", "k.yaml|memory|capture"},
+	{"a stage of dims 0", "dims: [TILE_M, HEAD_DIM]\n    valid", "dims: [0, HEAD_DIM]\n    valid", "k.yaml:"},
+	{"a stage of dims 10^9", "dims: [TILE_M, HEAD_DIM]\n    valid", "dims: [1000000000, HEAD_DIM]\n    valid", "k.yaml:50: stages[0].dims[0]"},
 	{"a shape of three", "small: [1, 1, 32, 64]", "small: [1, 1, 32]", "k.yaml:"},
 	{"a shape of 0", "small: [1, 1, 32, 64]", "small: [1, 0, 32, 64]", "small"},
 	{"a shape of -1", "small: [1, 1, 32, 64]", "small: [1, 1, -32, 64]", "small"},
-	{"a shape of 10^9", "small: [1, 1, 32, 64]", "small: [1, 1, 1000000000, 64]", "k.yaml|memory|budget|capture"},
+	{"a shape of 10^9", "small: [1, 1, 32, 64]", "small: [1, 1, 1000000000, 64]", "k.yaml:129: shapes.small"},
 	{"a threshold that is text", "max_abs: 0.05", "max_abs: much", "k.yaml:"},
 	{"a threshold that is NaN", "max_abs: 0.05", "max_abs: .nan", "k.yaml:"},
 	{"a threshold that is negative", "max_abs: 0.05", "max_abs: -1", "k.yaml:"},
 	{"a requirement that fails", "that: D == HEAD_DIM", "that: D == 63", "D = 64"},
-	{"a requirement that is a number", "that: D == HEAD_DIM", "that: D", "k.yaml"},
 	{"a gate twice", "gates: [qk, softmax, pv]", "gates: [qk, qk]", "k.yaml:"},
 	{"an unknown gate", "gates: [qk, softmax, pv]", "gates: [nosuch]", "nosuch"},
-	{"a batch beyond", "batch: bz", "batch: bz + 1", "k.yaml|batch"},
+	{"a batch beyond", "batch: bz", "batch: bz + 1", "k.yaml:29: work.batch"},
 	{"an argument's value of another type", "value: 1 / sqrt(D)", "value: '\"x\"'", "k.yaml:"},
 }
 

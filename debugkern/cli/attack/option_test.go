@@ -59,7 +59,9 @@ func optionCases() (all []attack) {
 	}
 	for _, c := range []string{"cuda", "both"} {
 		for _, name := range []string{"run", "diagnose", "compare"} {
-			all = append(all, attack{name: name + " on a GPU that is not there: " + c, args: append(append([]string{}, commands[name]...), "--shape=small", "--backend", c, "--device", "4096"), codes: []int{2, 3}})
+			args := append(append([]string{}, commands[name]...), "--shape=small", "--backend", c, "--device")
+			all = append(all, attack{name: name + " on a GPU that is not there: " + c, args: append(args[:len(args):len(args)], "255"), codes: []int{3}, says: "backend " + c})
+			all = append(all, attack{name: name + " on a GPU that cannot be: " + c, args: append(args[:len(args):len(args)], "4096"), codes: []int{2}, says: "--device 4096"})
 		}
 	}
 	return all

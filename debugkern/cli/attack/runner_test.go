@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -31,7 +32,8 @@ type attack struct {
 	env    []string                        // NAME=VALUE over the usual ones; NAME alone removes it
 	stdout string                          // a device that standard output goes to; "": it is collected
 	drive  func(b *box, p *os.Process)     // acts while the program runs, in a goroutine of its own
-	codes  []int                           // exit codes that are right
+	signal syscall.Signal                  // it may end the process itself where that has not come to listen for signals yet
+	codes  []int                           // exit codes that are right: one, but where chance or the place decides
 	says   string                          // must occur in what is printed, whatever its case; alternatives between |
 	makes  []string                        // files of the working directory that may appear or change: path patterns
 	after  func(b *box, got outcome) error // checks what no other field can express
@@ -45,8 +47,10 @@ type outcome struct {
 	code        int
 	out, errors string
 	took        time.Duration
-	late        bool  // it was killed because its time was over
-	memory      int64 // the largest resident set, in bytes
+	late        bool           // it was killed because its time was over
+	memory      int64          // the largest resident set, in bytes
+	killed      syscall.Signal // the signal that ended it, 0 where it ended by itself
+	computed    time.Duration  // processor time
 }
 
 // box is the place of one case: nothing outside of it may change.
@@ -55,6 +59,7 @@ type box struct{ root, work, home, temp string }
 const (
 	memoryCap   = 2 << 30 // bytes that no case may exceed
 	defaultTime = 10 * time.Second
+	startTime   = 100 * time.Millisecond // of processor time, which a process may use before it listens for signals
 )
 
 func newBox(dir string) (*box, error) {
@@ -142,6 +147,10 @@ func (a *attack) run(b *box) (outcome, error) {
 	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		got.memory = usage.Maxrss * rssUnit
 	}
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		got.killed = status.Signal()
+	}
+	got.computed = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	return got, nil
 }
 
@@ -171,7 +180,7 @@ func watchMemory(p *os.Process, stop <-chan struct{}) {
 func (a *attack) judge(b *box, before map[string]string, got outcome) []string {
 	var wrong []string
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
-	if !slices.Contains(a.codes, got.code) {
+	if early := got.killed == a.signal && got.killed != 0 && got.computed < startTime; !early && !slices.Contains(a.codes, got.code) {
 		say("exit %d, want %v", got.code, a.codes)
 	}
 	text := got.out + got.errors
@@ -265,12 +274,17 @@ func (b *box) listing() map[string]string {
 }
 
 // tally counts what became of the cases.
-type tally struct{ passed, failed, skipped atomic.Int64 }
+type tally struct {
+	passed, failed, skipped atomic.Int64
+	reasons                 sync.Map // why cases were skipped, with an *atomic.Int64 of how many
+}
 
 // perform runs one case as a test of its own.
 func (n *tally) perform(t *testing.T, a attack) {
 	if why := missing(a.needs); why != "" {
 		n.skipped.Add(1)
+		count, _ := n.reasons.LoadOrStore(why, new(atomic.Int64))
+		count.(*atomic.Int64).Add(1)
 		t.Skipf("%s: %s", a.name, why)
 	}
 	b, err := newBox(filepath.Join(t.TempDir(), "box"))
@@ -295,6 +309,7 @@ func (n *tally) perform(t *testing.T, a attack) {
 		t.Errorf("tilescope %q: %s\n%s", a.args, strings.Join(wrong, "; "), excerpt(got))
 		return
 	}
+	t.Logf("exit %d %s", got.code, excerpt(got))
 	n.passed.Add(1)
 }
 

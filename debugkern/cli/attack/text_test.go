@@ -24,22 +24,29 @@ func textCases(g *good) (all []attack) {
 			"a kernel's title":  g.kernel(strings.Replace(g.manifest, `title: "fused attention on half inputs, scalar: the trusted baseline"`, "title: "+text, 1), g.ptx),
 			"an argument":       g.kernel(strings.Replace(g.manifest, "{name: softmax_scale,", "{name: "+text+",", 1), g.ptx),
 			"a key":             g.kernel(g.manifest+text+": 1\n", g.ptx),
-			"a requirement":     g.kernel(strings.Replace(g.manifest, `say: "the kernel is compiled for D = 64"`, "say: "+text, 1), strings.Replace(g.ptx, "D == HEAD_DIM", "D == 1", 1)),
+			"a requirement":     g.kernel(strings.NewReplacer(`say: "the kernel is compiled for D = 64"`, "say: "+text, "D == HEAD_DIM", "D == 1").Replace(g.manifest), g.ptx),
 			"a source file":     g.kernel(g.manifest, fileNames(g.ptx, s)),
 			"an instruction":    g.kernel(g.manifest, strings.Replace(g.ptx, "ret;", s+" %r1;\nret;", 1)),
 			"an expression":     g.kernel(strings.Replace(g.manifest, "value: 1 / sqrt(D)", "value: "+yamlText("nosuch + '"+s+"'"), 1), g.ptx),
 			"the name of PTX":   g.kernel(strings.Replace(g.manifest, "ptx: k.ptx", "ptx: "+yamlText("no"+s), 1), g.ptx),
 			"a comment in YAML": g.kernel(g.manifest+"x: [ # "+s+"\n", g.ptx),
 		} {
-			a := attack{name: name + " as " + place, args: []string{"diagnose", "k.yaml", "--shape", "small", "--html", "d.html", "--sarif", "d.sarif"}, files: files, codes: []int{0, 1, 2, 4}, makes: []string{"d.html", "d.sarif"}, within: 20e9}
-			a.after = func(b *box, _ outcome) error { return harmless(b) }
+			a := attack{name: name + " as " + place, args: []string{"diagnose", "k.yaml", "--shape", "small", "--html", "d.html", "--sarif", "d.sarif"}, files: files, codes: []int{2}, within: 20e9}
+			switch place {
+			case "a kernel's title", "a source file": // these may be any text
+				a.codes, a.makes = []int{0}, []string{"d.html", "d.sarif"}
+			case "an instruction":
+				a.codes = []int{4}
+			}
+			a.after = func(b *box, got outcome) error { return harmless(b, got.code == 0) }
 			all = append(all, a)
 		}
 		npz := archive(g.with("Qx", member{name: s + ".npy", data: g.npz["Qx"]})...)
 		all = append(all, attack{name: name + " as an array's name", args: []string{"run", "flashcore_vec", "--inputs", "c.npz"}, files: map[string]string{"c.npz": string(npz)}, codes: []int{2}, says: "c.npz"})
 		file := "x" + strings.ReplaceAll(s, "/", "") + ".ptx"
-		all = append(all, attack{name: name + " as a file's name", args: []string{"init", file}, files: map[string]string{file: "not PTX " + s + "\n"}, codes: []int{2, 4}})
-		all = append(all, attack{name: name + " in COMPARE.md", args: []string{"gates", "k.yaml", "--shapes", "small", "--seeds", "0", "--out", "g"}, files: g.kernel(strings.Replace(g.manifest, "name: flashcore_vec", "name: "+text, 1), g.ptx), codes: []int{0, 1, 2}, makes: []string{"g/*"}, within: 30e9, after: func(b *box, _ outcome) error { return harmless(b) }})
+		all = append(all, attack{name: name + " as a file's name", args: []string{"init", file}, files: map[string]string{file: "not PTX " + s + "\n"}, codes: []int{4}})
+		manifest := "k" + strings.ReplaceAll(s, "/", "") + ".yaml" // which is how the kernel is named in artefacts
+		all = append(all, attack{name: name + " in COMPARE.md", args: []string{"gates", manifest, "--shapes", "small", "--seeds", "0", "--out", "g"}, files: map[string]string{manifest: g.manifest, "k.ptx": fileNames(g.ptx, s)}, codes: []int{0}, makes: []string{"g/*"}, within: 60e9, after: func(b *box, _ outcome) error { return harmless(b, true) }})
 	}
 	return all
 }
@@ -55,14 +62,18 @@ func fileNames(ptx, s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// harmless fails where a document contains a text that its reader obeys.
-func harmless(b *box) error {
+// harmless fails where a document contains a text that its reader obeys, or where there is none though some were written.
+func harmless(b *box, written bool) error {
 	var wrong error
 	files, _ := filepath.Glob(filepath.Join(b.work, "g", "*"))
-	for _, path := range append(files, filepath.Join(b.work, "d.html"), filepath.Join(b.work, "d.sarif")) {
+	if written && len(files) == 0 {
+		files = []string{filepath.Join(b.work, "d.html"), filepath.Join(b.work, "d.sarif")}
+	}
+	for _, path := range files {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			continue // nothing was written, as where the kernel was refused
+			wrong = errors.Join(wrong, err)
+			continue
 		}
 		name := filepath.Base(path)
 		if strings.ContainsAny(string(text), "\x1b\a\b\u009b\u202e\u2066\u200b") {
@@ -84,7 +95,13 @@ func trustCases(g *good) (all []attack) {
 	} {
 		for config, text := range map[string]string{"": "", " that a configuration names": "toolchain: ./.toolchain\n", " that a configuration names as the directory": "toolchain: .\n"} {
 			for name, args := range map[string][]string{"doctor": {"doctor"}, "gates": {"gates", "flashcore_vec", "--shapes", "small", "--seeds", "0"}, "init": {"init", "k.cu"}, "run": {"run", "flashcore_vec", "--shape", "small"}, "nvcc": {"run", "flashcore_vec", "--shape", "small", "--builder", "nvcc"}} {
-				a := attack{name: name + " with " + place + config, args: args, codes: []int{0, 2, 3}, within: 60e9, makes: []string{"k.yaml"}, files: map[string]string{"k.cu": "extern \"C\" __global__ void k() {}\n"}}
+				a := attack{name: name + " with " + place + config, args: args, codes: []int{0}, within: 60e9, files: map[string]string{"k.cu": "extern \"C\" __global__ void k() {}\n"}}
+				switch name {
+				case "init":
+					a.codes, a.makes = []int{pickCode(systemHas("NVRTC"), 0, 3)}, []string{"k.yaml"}
+				case "nvcc":
+					a.codes = []int{pickCode(systemHas("nvcc"), 0, 3)}
+				}
 				if text != "" {
 					a.files["tilescope.yaml"] = text
 				}
@@ -103,9 +120,16 @@ func trustCases(g *good) (all []attack) {
 		}
 	}
 	for name, args := range map[string][]string{"run": {"run", "k.yaml", "--shape", "small"}, "diagnose": {"diagnose", "k.yaml", "--shape", "small"}} {
-		all = append(all, attack{name: name + " of a reference command", args: args, codes: []int{2, 3}, files: g.kernel(strings.Replace(g.manifest, "    per: block\n    from: [U, l]\n", "    per: block\n    from: [U, l]\n    reference: {command: [sh, -c, touch "+mark+"]}\n", 1), g.ptx), after: func(b *box, _ outcome) error { return unmarked(b, mark) }})
+		all = append(all, attack{name: name + " of a reference command", args: args, codes: []int{2}, says: "reference", files: g.kernel(strings.Replace(g.manifest, "    per: block\n    from: [U, l]\n", "    per: block\n    from: [U, l]\n    reference: {command: [sh, -c, touch "+mark+"]}\n", 1), g.ptx), after: func(b *box, _ outcome) error { return unmarked(b, mark) }})
 	}
 	return all
+}
+
+func pickCode(is bool, yes, no int) int {
+	if is {
+		return yes
+	}
+	return no
 }
 
 // unmarked fails where a file of that name was made anywhere in the box.
