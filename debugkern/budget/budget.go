@@ -2,7 +2,8 @@
 //
 // The one idea: sizes are added up before anything is allocated. A Sum lists named parts, each a product that is computed
 // without overflow; compared with a limit it is accepted or refused as a whole, with its parts and what would make it smaller.
-// A Budget is the memory that is left while a program runs: whoever allocates by a size from input reserves first.
+// A Budget is the memory that is left while a program runs: whoever allocates by a size from input reserves first. A value that
+// outlives the function which made it keeps its reservation until it is collected (Until).
 //
 // It must not know what the parts are for, and it allocates nothing itself.
 package budget
@@ -11,8 +12,10 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"runtime"
 	"strings"
 	"sync/atomic"
+	"time"
 )
 
 // Huge stands for a product or sum that does not fit: no limit is as large.
@@ -115,13 +118,23 @@ func (e *Refused) Error() string {
 			list[i] += " (" + p.Hint + ")"
 		}
 	}
-	return fmt.Sprintf("needs %s of memory: %s; memory.max is %s", Text(e.Sum.Total()), strings.Join(list, ", "), Text(e.Limit))
+	return fmt.Sprintf("needs %s of memory: %s; memory.max is %s%s", Text(e.Sum.Total()), strings.Join(list, ", "), Text(e.Limit), enough(e.Sum.Total()))
+}
+
+// enough names the smallest setting in whole MiB that n bytes fit into; "" where n is no size that a machine has.
+func enough(n int64) string {
+	if n >= 1<<50 {
+		return ""
+	}
+	return fmt.Sprintf(" (--memory-max %dMiB would be enough)", (n+1<<20-1)>>20)
 }
 
 // Budget is memory that several may reserve parts of. It is safe for concurrent use; a nil Budget has no limit.
 type Budget struct {
 	limit int64
 	used  atomic.Int64
+	kept  atomic.Int64 // how many reservations last until a value is collected
+	fail  func(part string, bytes int64) bool
 }
 
 // New returns a budget of limit bytes; 0 is none.
@@ -130,6 +143,12 @@ func New(limit int64) *Budget {
 		return nil
 	}
 	return &Budget{limit: limit}
+}
+
+// Failing returns a budget of limit bytes, more than 0, in which a reservation fails as if nothing were left where fail
+// returns true: for tests. fail is called for every reservation, from any goroutine.
+func Failing(limit int64, fail func(part string, bytes int64) bool) *Budget {
+	return &Budget{limit: limit, fail: fail}
 }
 
 // Limit is the bytes of the budget, 0 without a limit.
@@ -149,23 +168,75 @@ func (b *Budget) Used() int64 {
 }
 
 // Reserve takes bytes for a part, until release is called (once, or more often without effect). The error is *Exhausted;
-// nothing is reserved then, and release does nothing.
+// nothing is reserved then, and release does nothing. Where too little is left, the reservations of values that cannot be
+// reached any more (Until) are given back first.
 func (b *Budget) Reserve(part string, bytes int64) (release func(), err error) {
 	if b == nil || bytes == 0 {
 		return func() {}, nil
 	}
-	for {
+	if b.fail != nil && b.fail(part, bytes) {
+		return func() {}, &Exhausted{Part: part, Bytes: bytes, Used: b.limit, Limit: b.limit}
+	}
+	for collected := false; ; {
 		used := b.used.Load()
-		if bytes < 0 || bytes > b.limit-used {
+		switch {
+		case bytes >= 0 && bytes <= b.limit-used:
+			if b.used.CompareAndSwap(used, used+bytes) {
+				var once atomic.Bool
+				return func() {
+					if once.CompareAndSwap(false, true) {
+						b.used.Add(-bytes)
+					}
+				}, nil
+			}
+		case bytes >= 0 && bytes <= b.limit && !collected && b.kept.Load() > 0:
+			b.Collect()
+			collected = true
+		default:
 			return func() {}, &Exhausted{Part: part, Bytes: bytes, Used: used, Limit: b.limit}
 		}
-		if b.used.CompareAndSwap(used, used+bytes) {
-			var once atomic.Bool
-			return func() {
-				if once.CompareAndSwap(false, true) {
-					b.used.Add(-bytes)
-				}
-			}, nil
+	}
+}
+
+// Until has release, of a reservation of b, called once value cannot be reached any more: for memory that outlives the call
+// which allocated it and that nobody gives back by hand. Nothing that release refers to may lead to value.
+func Until[T any](b *Budget, value *T, release func()) {
+	if b == nil {
+		return
+	}
+	b.kept.Add(1)
+	runtime.AddCleanup(value, func(release func()) { release(); b.kept.Add(-1) }, release)
+}
+
+// The runtime calls cleanups after a collection, on goroutines of its own.
+const (
+	collectLimit = 100 * time.Millisecond // how long they are waited for
+	collectQuiet = 2 * time.Millisecond   // where nothing was given back for so long, nothing more will be
+)
+
+// Collect gives back the reservations of values that cannot be reached any more.
+func (b *Budget) Collect() {
+	if b == nil || b.kept.Load() == 0 {
+		return
+	}
+	called := make(chan struct{})
+	runtime.AddCleanup(new([32]byte), func(c chan struct{}) { close(c) }, called) // too large to share its place with others
+	runtime.GC()
+	end := time.After(collectLimit)
+	select {
+	case <-called:
+	case <-end:
+		return
+	}
+	for {
+		before := b.kept.Load()
+		select {
+		case <-time.After(collectQuiet):
+		case <-end:
+			return
+		}
+		if b.kept.Load() == before {
+			return
 		}
 	}
 }
@@ -178,7 +249,8 @@ type Exhausted struct {
 }
 
 func (e *Exhausted) Error() string {
-	return fmt.Sprintf("out of memory: %s needs %s more, and %s of memory.max (%s) are in use", e.Part, Text(e.Bytes), Text(e.Used), Text(e.Limit))
+	return fmt.Sprintf("out of memory: %s needs %s more, and %s of memory.max (%s) are in use (--memory-max raises it)",
+		e.Part, Text(e.Bytes), Text(e.Used), Text(e.Limit))
 }
 
 // Text prints a size in binary units with three digits.

@@ -2,9 +2,11 @@ package budget
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 )
@@ -51,7 +53,7 @@ func TestSumNamesItsParts(t *testing.T) {
 	if !errors.As(err, &refused) {
 		t.Fatal(err)
 	}
-	if want := "needs 12 GiB of memory: arguments 8 GiB, captures 4 GiB (--blocks 0,0,0 would make it 1 GiB); memory.max is 6 GiB"; err.Error() != want {
+	if want := "needs 12 GiB of memory: arguments 8 GiB, captures 4 GiB (--blocks 0,0,0 would make it 1 GiB); memory.max is 6 GiB (--memory-max 12288MiB would be enough)"; err.Error() != want {
 		t.Errorf("%s\nwant %s", err, want)
 	}
 	s.Add("shared memory", Mul(1<<32, 1<<32), "")
@@ -91,6 +93,52 @@ func TestBudgetIsNeverExceeded(t *testing.T) {
 	}
 	if _, err := (*Budget)(nil).Reserve("any", Huge); err != nil || New(0) != nil {
 		t.Error("no limit")
+	}
+}
+
+// TestKeptUntilCollected: what a value holds stays reserved while somebody has the value, and is given back before another
+// reservation fails for want of it.
+func TestKeptUntilCollected(t *testing.T) {
+	b := New(100)
+	value := new([64]byte)
+	release, err := b.Reserve("kept", 80)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Until(b, value, release)
+	if _, err := b.Reserve("more", 40); err == nil {
+		t.Error("120 of 100")
+	}
+	if b.Used() != 80 {
+		t.Errorf("%d in use while somebody has the value", b.Used())
+	}
+	runtime.KeepAlive(value)
+	value = nil
+	release, err = b.Reserve("more", 40)
+	if err != nil || b.Used() != 40 {
+		t.Fatalf("%v, %d in use once nobody has it", err, b.Used())
+	}
+	release()
+	Until((*Budget)(nil), new([64]byte), func() { t.Error("released without a budget") })
+}
+
+// TestFailing: each reservation can be made to fail, with the error of a budget that is used up, and takes nothing.
+func TestFailing(t *testing.T) {
+	var asked []string
+	b := Failing(1<<20, func(part string, bytes int64) bool {
+		asked = append(asked, fmt.Sprint(part, " ", bytes))
+		return len(asked) == 2
+	})
+	for i := 1; i <= 3; i++ {
+		release, err := b.Reserve("part", 8)
+		var full *Exhausted
+		if (err != nil) != (i == 2) || err != nil && !errors.As(err, &full) {
+			t.Errorf("reservation %d: %v", i, err)
+		}
+		release()
+	}
+	if b.Used() != 0 || len(asked) != 3 || asked[0] != "part 8" {
+		t.Errorf("%d in use, asked %q", b.Used(), asked)
 	}
 }
 
