@@ -7,6 +7,8 @@ import (
 
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
@@ -15,12 +17,7 @@ import (
 func (r *resolved) needs() budget.Sum {
 	p := r.plan
 	var sum budget.Sum
-	n := budget.Mul(p.Shape.B, p.Shape.H, p.Shape.S, p.Shape.D)
-	encoded := int64(2)
-	if p.Quant != nil {
-		encoded = 1
-	}
-	sum.Add("inputs", budget.Mul(3, 4+encoded, n), "")
+	sum.Add(inputsPart, inputBytes(p), "")
 	writable := int64(0)
 	for _, a := range p.Args {
 		if !a.Pointer {
@@ -37,7 +34,8 @@ func (r *resolved) needs() budget.Sum {
 		sum.Add("arguments", bytes, "")
 	}
 	sum.Add("captures", budget.Add(budget.Mul(2, r.layout.CaptureBytes), budget.Mul(r.layout.InjectBytes, 1)), r.captureHint())
-	sum.Add("reference and judging", r.judging(n), "")
+	blocksKept, each := r.judging()
+	sum.Add(judgingPart, budget.Add(blocksKept, each, attentionBytes(p)), "")
 	procs := int64(runtime.GOMAXPROCS(0))
 	blocks := budget.Mul(p.Grid[0], p.Grid[1], p.Grid[2])
 	if r.req.Check != 0 {
@@ -47,14 +45,80 @@ func (r *resolved) needs() budget.Sum {
 				shared = budget.Add(shared, int64(a.Bytes))
 			}
 		}
-		sum.Add("checkers", check.Needs(r.req.Check, shared, writable, min(procs, blocks), blocks), "without diagnose they need nothing")
+		sum.Add(checkersPart, check.Needs(r.req.Check, check.Load{
+			Shared: shared, Writable: writable, Threads: int64(p.Block.Count()), Registers: namedRegisters, AtOnce: min(procs, blocks), Blocks: blocks,
+		}), "without diagnose they need nothing")
 	}
 	return sum
 }
 
-// judging is what references and comparisons take: exact blocks that are kept, one for each core, and attention over whole
-// heads of n elements.
-func (r *resolved) judging(n int64) int64 {
+// What the parts of a run's memory are called, where they are added up and where they are reserved.
+const (
+	inputsPart   = "inputs"
+	checkersPart = "checkers"
+	judgingPart  = "reference and judging"
+)
+
+// namedRegisters is how many registers a kernel is taken to name before it is loaded.
+const namedRegisters = 1 << 10
+
+// inputBytes is what Q, K and V take as numbers and as the kernel gets them.
+func inputBytes(p *probes.Plan) int64 {
+	encoded := int64(2)
+	if p.Quant != nil {
+		encoded = 1
+	}
+	return budget.Mul(3, 4+encoded, elements(p))
+}
+
+// elements is how many numbers one of the tensors has.
+func elements(p *probes.Plan) int64 { return budget.Mul(p.Shape.B, p.Shape.H, p.Shape.S, p.Shape.D) }
+
+// attentionBytes is what attention over whole heads takes: from the inputs as they were made, and as the kernel gets them.
+func attentionBytes(p *probes.Plan) int64 { return budget.Mul(2, 8, elements(p)) }
+
+// observed is what a launch of a kernel has for checkers to watch; blocks of it execute on all cores.
+func observed(k target.Kernel, l *target.Launch) check.Load {
+	w := check.Load{Threads: int64(l.Block.Count()), Blocks: budget.Mul(l.Grid[0], l.Grid[1], l.Grid[2])}
+	n := l.Parallel
+	if n <= 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	w.AtOnce = min(int64(n), w.Blocks)
+	for i := range l.Args {
+		if buf := l.Args[i].Buffer; buf != nil && (buf.Init == nil || buf.Output) {
+			w.Writable = budget.Add(w.Writable, int64(max(buf.Bytes, len(buf.Init))))
+		}
+	}
+	program, ok := k.(target.Program)
+	if !ok {
+		return w
+	}
+	for i, f := range program.Functions() {
+		w.Registers += int64(len(f.Regs))
+		for _, v := range f.Vars {
+			if v.Space == ptx.SpaceLocal {
+				w.Local = budget.Add(w.Local, budget.Mul(int64(v.Size), w.Threads))
+			}
+		}
+		if i > 0 {
+			continue
+		}
+		for _, s := range f.Module.SharedLayout(f) {
+			w.Shared = budget.Add(w.Shared, int64(s.Size))
+		}
+	}
+	w.Shared = budget.Add(w.Shared, int64(l.DynShared))
+	return w
+}
+
+// reserveCheckers reserves what the checkers of a set take while a launch executes.
+func reserveCheckers(set check.Set, k target.Kernel, l *target.Launch) (release func(), err error) {
+	return l.Memory.Reserve(checkersPart, check.Needs(set, observed(k, l)))
+}
+
+// judging is what references and comparisons take: exact blocks that are kept, and one for each core.
+func (r *resolved) judging() (kept, each int64) {
 	m, k, d := int64(1), int64(1), int64(r.plan.Shape.D)
 	for i := range r.plan.Stages {
 		switch sp := &r.plan.Stages[i]; sp.Stage {
@@ -68,9 +132,9 @@ func (r *resolved) judging(n int64) int64 {
 	}
 	tile := budget.Add(budget.Mul(2, k, d), budget.Mul(2, m, k), 2*m, budget.Mul(m, d))
 	block := budget.Mul(8, int64(r.plan.Work.MaxTiles), tile)
-	kept := min(budget.Mul(4, block), budget.Add(budget.Mul(2, block), 64<<20))
+	kept = min(budget.Mul(4, block), budget.Add(budget.Mul(2, block), 64<<20))
 	workers := min(int64(runtime.GOMAXPROCS(0)), budget.Mul(r.rng.N[0], r.rng.N[1], r.rng.N[2]))
-	return budget.Add(kept, budget.Mul(workers, block), budget.Mul(2, 8, n))
+	return kept, budget.Mul(workers, block)
 }
 
 // captureHint says which --blocks takes the least memory for captures, and how much; "" where it is taken already.

@@ -99,6 +99,9 @@ func (s *Session) Close() error {
 	clear(s.gpus)
 	s.gpuErr = errSessionClosed // what is still made ready ahead opens nothing any more
 	errs = append(errs, s.tools.close())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inputs = nil
 	return errors.Join(errs...)
 }
 

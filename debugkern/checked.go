@@ -27,6 +27,11 @@ func launchStudied(ctx context.Context, k target.Kernel, l *target.Launch, o che
 		}
 		return res, nil, err
 	}
+	release, err := reserveCheckers(o.Set, k, l)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer release()
 	c := check.New(o)
 	watched := *l // whoever executes the launch again is not watched by these
 	watched.Observe, watched.Discard = c.Observer, c.Discard

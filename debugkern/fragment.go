@@ -80,7 +80,7 @@ func (s *Session) introspect(ctx context.Context, be target.Backend) (FragmentMa
 	if err != nil {
 		return nil, err
 	}
-	l := &target.Launch{Grid: plan.Grid, Block: plan.Block, Shared: plan.Shared, Label: introspection}
+	l := &target.Launch{Grid: plan.Grid, Block: plan.Block, Shared: plan.Shared, Label: introspection, Memory: s.mem}
 	for _, a := range plan.Args {
 		l.Args = append(l.Args, target.Arg{Name: a.Name, Buffer: &target.Buffer{
 			DType: a.DType, Dims: a.Dims, Bytes: a.Elems() * a.DType.Size(), Output: true,

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"tilescope/debugkern/attn"
+	"tilescope/debugkern/budget"
 	"tilescope/probes"
 )
 
@@ -19,15 +20,7 @@ type cachedInputs struct {
 // inputs resolves the request and makes, or reads, its inputs.
 func (e *execution) inputs() (*attn.Inputs, error) {
 	if e.req.Inputs != "" {
-		file, err := readInputs(e.ctx, e.req.Inputs, e.s.mem)
-		if err != nil {
-			return nil, err
-		}
-		shape := probes.Shape{B: file.dims[0], H: file.dims[1], S: file.dims[2], D: file.dims[3]}
-		if e.r, err = e.s.resolve(e.ctx, e.req, &shape); err != nil {
-			return nil, err
-		}
-		return file.inputs(e.ctx, shape, e.r.plan, e.req.Inputs)
+		return e.inputsOfFile()
 	}
 	var err error
 	if e.r, err = e.s.resolve(e.ctx, e.req, nil); err != nil {
@@ -35,6 +28,25 @@ func (e *execution) inputs() (*attn.Inputs, error) {
 	}
 	e.progress(Progress{Phase: "inputs", Detail: e.r.plan.Shape.String()})
 	return e.s.normal(e.ctx, e.r.plan, e.req.Seed)
+}
+
+// inputsOfFile reads the inputs, and resolves the request for their shape.
+func (e *execution) inputsOfFile() (in *attn.Inputs, err error) {
+	file, err := readInputs(e.ctx, e.req.Inputs, e.s.mem)
+	if err != nil {
+		return nil, err
+	}
+	shape := probes.Shape{B: file.dims[0], H: file.dims[1], S: file.dims[2], D: file.dims[3]}
+	if e.r, err = e.s.resolve(e.ctx, e.req, &shape); err == nil {
+		in, err = file.inputs(e.ctx, shape, e.r.plan, e.req.Inputs)
+	}
+	if err != nil {
+		file.release()
+		return nil, err
+	}
+	releases := file.releases
+	budget.Until(e.s.mem, in, func() { releaseAll(releases) })
+	return in, nil
 }
 
 // normal makes seeded inputs, or returns those of the run before where nothing about them changed.
@@ -49,13 +61,19 @@ func (s *Session) normal(ctx context.Context, p *probes.Plan, seed uint64) (*att
 	if cached != nil && cached.key == key {
 		return cached.in, nil
 	}
-	in, err := attn.Normal(ctx, p.Shape, seed)
+	release, err := s.mem.Reserve(inputsPart, inputBytes(p))
 	if err != nil {
 		return nil, err
 	}
-	if err := in.Prepare(ctx, p); err != nil {
+	in, err := attn.Normal(ctx, p.Shape, seed)
+	if err == nil {
+		err = in.Prepare(ctx, p)
+	}
+	if err != nil {
+		release()
 		return nil, err
 	}
+	budget.Until(s.mem, in, release)
 	s.mu.Lock()
 	s.inputs = &cachedInputs{key, in, map[string]*attn.Whole{}}
 	s.mu.Unlock()
@@ -89,13 +107,22 @@ func (s *Session) attention(ctx context.Context, p *probes.Plan, in *attn.Inputs
 		return cached.whole[key], nil
 	}
 	s.mu.Unlock()
+	release, err := s.mem.Reserve(judgingPart, attentionBytes(p))
+	if err != nil {
+		return nil, err
+	}
 	w, err := attn.NewWhole(ctx, p, in)
-	if err == nil && cached != nil && cached.in == in {
+	if err != nil {
+		release()
+		return nil, err
+	}
+	budget.Until(s.mem, w, release)
+	if cached != nil && cached.in == in {
 		s.mu.Lock()
 		cached.whole[key] = w
 		s.mu.Unlock()
 	}
-	return w, err
+	return w, nil
 }
 
 // inputs turns the arrays of an --inputs file into a problem.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tilescope/debugkern/attn"
+	"tilescope/debugkern/budget"
 	"tilescope/debugkern/diff"
 	"tilescope/debugkern/join"
 	"tilescope/debugkern/target"
@@ -69,11 +70,30 @@ func capturedTiles(r probes.Range, p *probes.Plan, block probes.Dim3) (lo, n int
 	return r.TileLo, max(0, min(r.TileN, p.Work.Tiles.At(block, 0)-r.TileLo))
 }
 
+// reserveJudging reserves what comparing takes, until release is called, and what the reference keeps, as long as it is there:
+// trials share their run's.
+func (e *execution) reserveJudging() (release func(), err error) {
+	kept, each := e.r.judging()
+	if !e.trial {
+		give, err := e.s.mem.Reserve(judgingPart, kept)
+		if err != nil {
+			return nil, err
+		}
+		budget.Until(e.s.mem, e.st.ref, give)
+	}
+	return e.s.mem.Reserve(judgingPart, each)
+}
+
 // judge compares, explains, and makes the document.
 func (e *execution) judge(cross *CrossDoc) (*Run, error) {
 	start := time.Now()
 	e.progress(Progress{Phase: "compare"})
 	st := e.st
+	release, err := e.reserveJudging()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	output := e.outputBeside()
 	defer output() // nothing of a run goes on after it
 	judged, err := diff.Judge(e.ctx, st.ref, st, diff.Options{

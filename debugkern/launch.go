@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"tilescope/debugkern/attn"
+	"tilescope/debugkern/budget"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -17,6 +18,9 @@ func (r *resolved) launch(in *attn.Inputs, ref *attn.Reference, instrumented boo
 	l := &target.Launch{
 		Grid: p.Grid, Block: p.Block, DynShared: p.DynShared, Shared: p.Shared, Schedule: r.schedule, Budget: r.req.Budget,
 		Resident: r.req.Resident, Cooperative: r.req.Cooperative, Memory: r.memory,
+	}
+	if err := r.reserveHost(l, instrumented); err != nil {
+		return nil, err
 	}
 	for _, a := range p.Args {
 		arg, err := argument(a, in)
@@ -36,6 +40,25 @@ func (r *resolved) launch(in *attn.Inputs, ref *attn.Reference, instrumented boo
 		l.Probe.Inject = inject
 	}
 	return l, nil
+}
+
+// reserveHost reserves what a launch holds on the host before a backend has seen it, as long as somebody has the launch:
+// inputs in their arguments' types, where that is not how they are kept, and injected tiles.
+func (r *resolved) reserveHost(l *target.Launch, instrumented bool) error {
+	n := int64(0)
+	for _, a := range r.plan.Args {
+		if a.Pointer && a.Role == probes.RoleInput && a.DType != probes.U8 {
+			n = budget.Add(n, budget.Mul(int64(a.Elems()), int64(a.DType.Size())))
+		}
+	}
+	if instrumented && r.plan.Gate.Injected() != 0 {
+		n = budget.Add(n, budget.Mul(r.layout.InjectBytes))
+	}
+	release, err := r.memory.Reserve("arguments", n)
+	if err == nil {
+		budget.Until(r.memory, l, release)
+	}
+	return err
 }
 
 // instrumented reports whether any captured stage needs probes in the source.

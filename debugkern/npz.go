@@ -120,6 +120,18 @@ type npzInputs struct {
 	bytes  [3][]uint8   // or Q K V
 	scales [3][]float32 // with Qs Ks Vs
 	half   [3][]uint16  // Q K V as halves, in addition to Qx Kx Vx
+
+	sum      budget.Sum // what they take
+	releases []func()   // of what was reserved for them
+}
+
+// release gives back what was reserved for the arrays.
+func (in *npzInputs) release() { releaseAll(in.releases) }
+
+func releaseAll(releases []func()) {
+	for _, f := range releases {
+		f()
+	}
 }
 
 // npzReader is an --inputs file being read.
@@ -127,12 +139,17 @@ type npzReader struct {
 	ctx     context.Context
 	path    string
 	archive *npy.Archive
+	memory  *budget.Budget
 }
+
+// madeBytes is what is made of an element of an array, at most, besides the element: a float32 and the half that it becomes.
+const madeBytes = 4 + 2
 
 // readInputs reads Qx Kx Vx, or Q K V Qs Ks Vs; of both, all that there is (see agrees). Every complaint names the file,
 // the array, and what was expected.
 //
-// memory says how large the file and its arrays may be, each tensor's array and the numbers made of it counted.
+// memory says how large the file and its arrays may be, each tensor's array and the numbers made of it counted, and they are
+// reserved there until release is called.
 func readInputs(ctx context.Context, path string, memory *budget.Budget) (*npzInputs, error) {
 	limit := memory.Limit()
 	if limit == 0 {
@@ -147,11 +164,20 @@ func readInputs(ctx context.Context, path string, memory *budget.Budget) (*npzIn
 	if err != nil {
 		return nil, usage("--inputs %w", err)
 	}
-	r := &npzReader{ctx, path, archive}
+	r := &npzReader{ctx, path, archive, memory}
 	in := &npzInputs{}
+	if err := in.readAll(r); err != nil {
+		in.release()
+		return nil, err
+	}
+	return in, nil
+}
+
+// readAll reads the arrays that there are.
+func (in *npzInputs) readAll(r *npzReader) (err error) {
 	plain := false
 	for _, n := range attn.Tensors {
-		plain = plain || slices.Contains(archive.Names(), n+"x")
+		plain = plain || slices.Contains(r.archive.Names(), n+"x")
 	}
 	for i, n := range attn.Tensors {
 		if plain {
@@ -162,10 +188,10 @@ func readInputs(ctx context.Context, path string, memory *budget.Budget) (*npzIn
 			err = in.readScales(r, n+"s", &in.scales[i])
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return in, nil
+	return nil
 }
 
 // read reads an array of the file whose header is as expected.
@@ -191,6 +217,20 @@ func (in *npzInputs) read(r *npzReader, name string, rank int, types ...npy.DTyp
 	} else if h.Shape[0] != in.dims[1] {
 		return nil, usage("--inputs %s: array %s has %d scales for %d heads", r.path, name, h.Shape[0], in.dims[1])
 	}
+	n := int64(1)
+	for _, d := range h.Shape {
+		n = budget.Mul(n, int64(d))
+	}
+	part, bytes := "array "+name, budget.Mul(n, int64(h.DType.Size())+madeBytes)
+	in.sum.Add(part, bytes, "")
+	if err := in.sum.Within(r.memory.Limit()); err != nil {
+		return nil, usage("--inputs %s %w", r.path, err)
+	}
+	release, err := r.memory.Reserve(part+" of --inputs", bytes)
+	if err != nil {
+		return nil, err
+	}
+	in.releases = append(in.releases, release)
 	a, err := r.archive.Read(r.ctx, name)
 	if err != nil {
 		return nil, unread("--inputs", err)

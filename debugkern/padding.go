@@ -35,7 +35,13 @@ func lowerPadding(ctx context.Context, k target.Kernel, l *target.Launch, res *t
 	following, stop := context.WithCancel(ctx)
 	defer stop()
 	suspects.none = stop
-	c := check.New(check.Options{Set: check.Reach | check.Races | check.Async | check.Barriers, Harmed: suspects.harmed})
+	const set = check.Reach | check.Races | check.Async | check.Barriers
+	release, err := reserveCheckers(set, k, l)
+	if err != nil {
+		return err
+	}
+	defer release()
+	c := check.New(check.Options{Set: set, Harmed: suspects.harmed})
 	again := *l
 	again.Observe, again.Discard = c.Observer, c.Discard
 	if _, err := k.Launch(following, &again); err != nil {

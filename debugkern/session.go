@@ -38,6 +38,8 @@ type Options struct {
 	Launcher []string
 	// Files is how files are written; nil is the real file system.
 	Files *file.System
+	// Memory is what every allocation by a size from input asks first; nil: one of the configuration's memory.max.
+	Memory *budget.Budget
 	// Trust decides which toolchains may be loaded and executed; nil: none of the working directory, and none that others than
 	// the user and root can change.
 	Trust *trust.Policy
@@ -93,10 +95,19 @@ func Open(_ context.Context, o Options) (*Session, error) {
 	s.life, s.end = context.WithCancel(context.Background())
 	if o.Config != nil {
 		s.limit = o.Config.CaptureMax
-		s.mem = budget.New(memoryLimit(o.Config))
+		if s.mem = o.Memory; s.mem == nil {
+			s.mem = budget.New(memoryLimit(o.Config))
+		}
 		s.cache = openCache(o)
 	}
 	return s, nil
+}
+
+// forgetInputs drops the inputs that are kept for the next run.
+func (s *Session) forgetInputs() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inputs = nil
 }
 
 // memoryLimit is the bytes that a configuration allows.

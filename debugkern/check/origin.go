@@ -327,6 +327,16 @@ func (u *originUnit) mixed() {
 
 var _ target.Follower = (*originUnit)(nil)
 
+// End implements target.Ender: what is left in global memory is what counts.
+func (u *originUnit) End() {
+	u.tags.regs = nil
+	for k := range u.tags.mem {
+		if k.space != target.SpaceGlobal {
+			delete(u.tags.mem, k)
+		}
+	}
+}
+
 func originFindings(_ *Checker, us []unit) []target.Finding {
 	var blocks []*causes
 	for _, x := range us {

@@ -98,6 +98,9 @@ func (u *overlapUnit) Event(e *target.Event) {
 	}
 }
 
+// End implements target.Ender.
+func (u *overlapUnit) End() { u.writers = nil }
+
 // touch widens the instruction's extent.
 func (u *overlapUnit) touch(e *target.Event, lo, hi int) {
 	x := u.extents[e.PC]

@@ -104,6 +104,9 @@ type precisionUnit struct {
 	lines  map[lossKey]*loss
 }
 
+// End implements target.Ender.
+func (u *precisionUnit) End() { u.tags = nil }
+
 func (u *precisionUnit) Interests() target.ClassSet { return u.Follows() }
 func (u *precisionUnit) Follows() target.ClassSet {
 	return target.Classes(target.ClassALU, target.ClassLoad, target.ClassStore, target.ClassAtomic, target.ClassAsync, target.ClassShuffle, target.ClassMMA)

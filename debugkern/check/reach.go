@@ -91,6 +91,9 @@ func startReach(b *block) unit {
 	return u
 }
 
+// End implements target.Ender.
+func (u *reachUnit) End() { u.regs, u.mem = nil, nil }
+
 func (u *reachUnit) Interests() target.ClassSet {
 	return target.AllClasses &^ target.Classes(target.ClassAsyncLand, target.ClassBarrierDone)
 }

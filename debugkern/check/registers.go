@@ -97,6 +97,9 @@ func (u *undefined) any() uint32 {
 	return m
 }
 
+// End implements target.Ender.
+func (u *registerUnit) End() { u.warps = nil }
+
 func (u *registerUnit) Interests() target.ClassSet {
 	return target.AllClasses &^ target.Classes(target.ClassAsyncLand, target.ClassBarrierDone)
 }

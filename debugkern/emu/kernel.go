@@ -153,11 +153,28 @@ func (k *Kernel) Launch(ctx context.Context, l *target.Launch) (*target.Result, 
 	if err := sum.Within(l.Memory.Limit()); err != nil {
 		return nil, err
 	}
-	release, err := l.Memory.Reserve("the launch of "+k.p.entry.Name, sum.Total())
+	kept := resultBytes(l)
+	release, err := l.Memory.Reserve("the launch of "+k.p.entry.Name, sum.Total()-kept)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
+	give, err := l.Memory.Reserve("captures and outputs of "+k.p.entry.Name, kept)
+	if err != nil {
+		return nil, err
+	}
+	res, err := k.launch(ctx, l)
+	if err != nil {
+		give()
+		return nil, err
+	}
+	budget.Until(l.Memory, res, give)
+	res.Elapsed = time.Since(start)
+	return res, nil
+}
+
+// launch executes the blocks; memory for it is reserved.
+func (k *Kernel) launch(ctx context.Context, l *target.Launch) (res *target.Result, err error) {
 	if l.Observe != nil && l.Discard == nil && !k.orders(l) { // an observer that cannot forget must not see a run that does not count
 		plain := *l
 		plain.Observe = nil
@@ -165,7 +182,6 @@ func (k *Kernel) Launch(ctx context.Context, l *target.Launch) (*target.Result, 
 			return nil, err
 		}
 	}
-	var res *target.Result
 	if !k.orders(l) {
 		if res, err = k.apart(ctx, l); err != nil {
 			return nil, err
@@ -179,7 +195,6 @@ func (k *Kernel) Launch(ctx context.Context, l *target.Launch) (*target.Result, 
 			return nil, err
 		}
 	}
-	res.Elapsed = time.Since(start)
 	return res, nil
 }
 

@@ -47,11 +47,6 @@ type memory struct {
 // newMemory allocates and fills global memory and the parameter block. Inputs are copied only where the kernel may write
 // them, or where the memory is private.
 func newMemory(p *program, l *target.Launch, private bool) (*memory, error) {
-	sum := needs(p, l, private)
-	perBlock(&sum, p, l, 1)
-	if err := sum.Within(l.Memory.Limit()); err != nil {
-		return nil, err
-	}
 	m := &memory{params: make([]byte, p.params), byParam: map[int]int{}}
 	for i, v := range p.globals {
 		a := &alloc{base: allocBase(i), name: v.Demangled, space: spaceOf(v.Space), data: make([]byte, v.Size)}

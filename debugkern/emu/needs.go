@@ -25,6 +25,24 @@ func (k *Kernel) Needs(l *target.Launch) budget.Sum {
 	return sum
 }
 
+// resultBytes is what the result of a launch holds, of what needs counts.
+func resultBytes(l *target.Launch) int64 {
+	n := int64(0)
+	for i := range l.Args {
+		switch buf := l.Args[i].Buffer; {
+		case buf == nil || !buf.Output:
+		case buf.Init == nil:
+			n = budget.Add(n, int64(buf.Bytes))
+		default:
+			n = budget.Add(n, int64(len(buf.Init)))
+		}
+	}
+	if l.Probe != nil {
+		n = budget.Add(n, budget.Mul(l.Probe.Layout.CaptureBytes))
+	}
+	return n
+}
+
 // needs is what the global memory of a launch takes. private: of one block that is stepped.
 func needs(p *program, l *target.Launch, private bool) budget.Sum {
 	var sum budget.Sum
@@ -52,6 +70,13 @@ func needs(p *program, l *target.Launch, private bool) budget.Sum {
 		lay := l.Probe.Layout
 		sum.Add("captures", budget.Add(budget.Mul(2, lay.CaptureBytes), budget.Mul(lay.InjectBytes, 1)), "")
 	}
+	return sum
+}
+
+// steppedNeeds is what one block that is stepped takes, with one snapshot of it.
+func steppedNeeds(p *program, l *target.Launch) budget.Sum {
+	sum := needs(p, l, true)
+	perBlock(&sum, p, l, 2)
 	return sum
 }
 

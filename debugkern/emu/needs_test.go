@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -71,7 +72,8 @@ func TestLaunchesAskForMemory(t *testing.T) {
 		if strings.Contains(c.says, " GiB") && !strings.HasPrefix(c.says, "k.ptx") && !errors.As(err, &refused) {
 			t.Errorf("%s: %T", name, err)
 		}
-		if used := l.Memory.Used(); used != 0 {
+		if l.Memory.Collect(); l.Memory.Used() != 0 {
+			used := l.Memory.Used()
 			t.Errorf("%s: %d bytes are still reserved", name, used)
 		}
 	}
@@ -92,8 +94,38 @@ func TestMemoryUsedUpByOthers(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	release()
-	if _, err := k.Launch(t.Context(), l); err != nil || b.Used() != 0 {
-		t.Errorf("%v, %d in use", err, b.Used())
+	res, err := k.Launch(t.Context(), l)
+	if err != nil || b.Used() != 64 {
+		t.Errorf("%v, %d in use: the result has 64 bytes", err, b.Used())
+	}
+	runtime.KeepAlive(res)
+	if b.Collect(); b.Used() != 0 {
+		t.Errorf("%d in use after the result is gone", b.Used())
+	}
+}
+
+// TestSteppedBlocksAskForMemory: a block that is executed again has memory of its own, reserved while somebody has the block.
+func TestSteppedBlocksAskForMemory(t *testing.T) {
+	k := declared(t, ".global .b8 g[100000000];", "mov.u64 %rd2, g;").(target.Stepper)
+	l := &target.Launch{Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1}, Memory: budget.New(256 << 20),
+		Args: []target.Arg{{Name: "p", Buffer: &target.Buffer{DType: probes.F32, Bytes: 64, Output: true}}}}
+	first, err := k.Open(l, probes.Dim3{})
+	if err != nil || l.Memory.Used() < 200_000_000 {
+		t.Fatalf("%v, %d in use", err, l.Memory.Used())
+	}
+	var full *budget.Exhausted
+	if _, err := k.Open(l, probes.Dim3{}); !errors.As(err, &full) || full.Part != "executing block 0,0,0 of k again" {
+		t.Errorf("a second block: %v", err)
+	}
+	runtime.KeepAlive(first)
+	first = nil
+	if _, err := k.Open(l, probes.Dim3{}); err != nil {
+		t.Errorf("once the first is gone: %v", err)
+	}
+	l.Memory = budget.New(128 << 20)
+	var refused *budget.Refused
+	if _, err := k.Open(l, probes.Dim3{}); !errors.As(err, &refused) || l.Memory.Used() != 0 {
+		t.Errorf("more than there is: %v, %d in use", err, l.Memory.Used())
 	}
 }
 

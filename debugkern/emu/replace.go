@@ -99,6 +99,16 @@ func record(p *program, l *target.Launch, id probes.Dim3, rs []target.Replace, s
 	one, probe := *l, *l.Probe
 	probe.Replace = nil
 	one.Probe, one.Only, one.Observe = &probe, []probes.Dim3{id}, nil
+	sum := needs(p, &one, false)
+	perBlock(&sum, p, &one, 1)
+	if err := sum.Within(l.Memory.Limit()); err != nil {
+		return nil, nil, err
+	}
+	release, err := l.Memory.Reserve("studying the probes of "+p.entry.Name, sum.Total())
+	if err != nil {
+		return nil, nil, err
+	}
+	defer release()
 	mem, err := newMemory(p, &one, false)
 	if err != nil {
 		return nil, nil, err

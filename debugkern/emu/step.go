@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"tilescope/debugkern/budget"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -31,11 +32,30 @@ func (k *Kernel) open(l *target.Launch, id probes.Dim3) (*stepper, error) {
 		return nil, err
 	}
 	p := k.stepped()
-	mem, err := newMemory(p, &one, true)
+	sum := steppedNeeds(p, &one)
+	if err := sum.Within(l.Memory.Limit()); err != nil {
+		return nil, err
+	}
+	release, err := l.Memory.Reserve(fmt.Sprintf("executing block %s of %s again", id, p.entry.Name), sum.Total())
 	if err != nil {
 		return nil, err
 	}
-	b := newBlock(p, &one, mem)
+	s, err := k.openReserved(p, l, &one, id)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	budget.Until(l.Memory, s, release)
+	return s, nil
+}
+
+// openReserved makes the block of one, which is l with that block alone; memory for it is reserved.
+func (k *Kernel) openReserved(p *program, l, one *target.Launch, id probes.Dim3) (*stepper, error) {
+	mem, err := newMemory(p, one, true)
+	if err != nil {
+		return nil, err
+	}
+	b := newBlock(p, one, mem)
 	if k.orders(l) {
 		inputs, err := k.replay(context.Background(), l, id)
 		if err != nil {

@@ -64,14 +64,16 @@ type Launch struct {
 	// Discard is called where execution starts over and nothing that observers have seen so far counts: Observe is then asked
 	// for each block again. Without it no such execution is observed, which costs one that is not.
 	Discard     func()
-	Resident    int                // blocks resident at once, for kernels whose blocks wait for each other; 0: as many as the chip holds
-	Cooperative bool               // a cooperative launch: its blocks may rely on being resident together
-	Ordered     bool               // blocks are known to share memory (Result.Ordered of a launch of the same data): Only then says which results count
-	Parallel    int                // blocks in flight; 0: all cores
-	Memory      *budget.Budget     // asked before memory is allocated; nil: no limit
-	Repeat      int                // launches compared bit for bit where execution is not deterministic; 0: one
-	Label       string             // what the user calls this launch ("stage2 at 1,4,128,64"), to report faults by
-	Tell        func(launches int) // called as repeated launches end, on the goroutine that called Launch; may be nil
+	Resident    int  // blocks resident at once, for kernels whose blocks wait for each other; 0: as many as the chip holds
+	Cooperative bool // a cooperative launch: its blocks may rely on being resident together
+	Ordered     bool // blocks are known to share memory (Result.Ordered of a launch of the same data): Only then says which results count
+	Parallel    int  // blocks in flight; 0: all cores
+	// Memory is asked before memory is allocated; nil: no limit. What a Result or Block holds stays reserved as long as it is
+	// reachable. Where the launch would need more than there is, the error is *budget.Refused, and nothing was executed.
+	Memory *budget.Budget
+	Repeat int                // launches compared bit for bit where execution is not deterministic; 0: one
+	Label  string             // what the user calls this launch ("stage2 at 1,4,128,64"), to report faults by
+	Tell   func(launches int) // called as repeated launches end, on the goroutine that called Launch; may be nil
 }
 
 // Arg is one kernel parameter: a scalar's bytes, or a buffer.
