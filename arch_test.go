@@ -40,7 +40,7 @@ var imports = map[string][]string{
 	"debugkern/emu": {"debugkern/join", "debugkern/target", "debugkern/ptx", "debugkern/fp", "probes",
 		"debugkern/budget"},
 	"debugkern/cuda": {"debugkern/join", "debugkern/target", "debugkern/ptx", "probes", "debugkern/cache",
-		"debugkern/file", "debugkern/cuda/internal/dl", "debugkern/trust"},
+		"debugkern/file", "debugkern/cuda/internal/dl", "debugkern/trust", "debugkern/budget"},
 	"debugkern/trust":            {"debugkern/file"},
 	"debugkern/cuda/internal/dl": {},
 	"debugkern/attn":             {"debugkern/join", "debugkern/fp", "probes"},

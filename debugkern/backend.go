@@ -76,7 +76,7 @@ func (s *Session) gpu(ctx context.Context, req Request) (target.Backend, error) 
 	if s.gpuErr != nil {
 		return nil, s.gpuErr
 	}
-	be, err := cuda.Open(ctx, cuda.BackendConfig{Device: req.Device, WorkerCommand: s.worker, Cache: s.cache})
+	be, err := cuda.Open(ctx, cuda.BackendConfig{Device: req.Device, WorkerCommand: s.worker, Cache: s.cache, Memory: s.mem.Limit()})
 	if err != nil {
 		if errors.Is(err, cuda.ErrNoDriver) {
 			s.gpuErr = err

@@ -106,7 +106,7 @@ func (s *Session) toolchainConfig() cuda.Config {
 	if s.config == nil {
 		return cuda.Config{Compiler: s.compiles, Trust: s.trust}
 	}
-	return cuda.Config{Path: s.config.Toolchain, Project: s.config.ToolchainOfProject, Compiler: s.compiles, Trust: s.trust, Cache: s.cache}
+	return cuda.Config{Path: s.config.Toolchain, Project: s.config.ToolchainOfProject, Compiler: s.compiles, Trust: s.trust, Cache: s.cache, Memory: s.mem.Limit()}
 }
 
 // Trouble says what the session goes on without, once known: a cache that cannot be written to, a compiler that was found and

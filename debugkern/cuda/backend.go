@@ -23,6 +23,8 @@ type BackendConfig struct {
 	Library       string // a driver library instead of the system's
 	// Cache remembers what the driver's compiler said of a module; nil: modules are compiled once a process.
 	Cache *cache.Cache
+	// Memory is how many bytes the buffers of a worker's requests may take together; 0 is DefaultBudget.
+	Memory int64
 }
 
 // DefaultTimeout is a worker's time limit.
@@ -154,7 +156,7 @@ func (b *Backend) ensure(ctx context.Context) error {
 		b.drop()
 		return fmt.Errorf("start the GPU worker: %w", err)
 	}
-	x := &exchange{request: &request{Open: &openOp{Library: b.cfg.Library, Device: b.cfg.Device}}, limit: startTimeout}
+	x := &exchange{request: &request{Open: &openOp{Library: b.cfg.Library, Device: b.cfg.Device, Memory: b.cfg.Memory}}, limit: startTimeout}
 	err = p.exchange(ctx, x)
 	if err == nil && (x.result.Open == nil || len(x.result.Open.Devices) != 1) {
 		err = errors.New("malformed answer")

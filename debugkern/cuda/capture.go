@@ -74,6 +74,11 @@ func (k *kernel) settleCapture(ctx context.Context, p *process, l *target.Launch
 		spec, probe := op.Spec, *op.Spec.Probe
 		probe.Fill = captureOtherFill
 		spec.Probe = &probe
+		release, err := l.Memory.Reserve("another launch, to see what was captured of "+k.entry.Name, answerBytes(l))
+		if err != nil {
+			return nil, &hostError{err}
+		}
+		defer release() // what is still needed of it is as large as what the worker has given back
 		x := &exchange{request: &request{Launch: &launchOp{Spec: spec, Repeat: 1}}, buffers: u.bodies, into: answered(l), limit: k.b.cfg.Timeout}
 		if err := p.exchange(ctx, x); err != nil {
 			return nil, k.launchError(err, l, op.Repeat+x.launched+1, op.Repeat+1)

@@ -10,26 +10,39 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"tilescope/debugkern/budget"
 )
 
 // Limits of one compilation in a process of its own.
 const (
 	compilerLimit  = 5 * time.Minute // of wall-clock and of processor time
 	compilerStart  = 30 * time.Second
-	compilerMemory = 4 << 30 // bytes of address space, on top of what the process takes to start
+	compilerMemory = 4 << 30 // bytes of address space at most, on top of what the process takes to start
+	compilerLeast  = 1 << 30 // and at least: less and NVRTC does not compile a small kernel with its own headers
 	maxCompiled    = 1 << 30 // bytes of PTX and log
 )
 
 // Crash is a compiler's process that ended while it compiled.
-type Crash struct{ Err error }
+type Crash struct {
+	Err    error
+	Memory int64 // bytes that it was allowed
+}
 
-func (e *Crash) Error() string { return "the compiler crashed: " + e.Err.Error() }
+func (e *Crash) Error() string {
+	s := "the compiler crashed: " + e.Err.Error() + "; it may take " + budget.Text(e.Memory) + " of memory"
+	if e.Memory < compilerMemory {
+		s += " (by memory.max: --memory-max raises it)"
+	}
+	return s
+}
 func (e *Crash) Unwrap() error { return e.Err }
 
 // compilers are processes that compile with one library, each one program at a time: a source that crashes the compiler, or
 // uses all of its memory or time, costs such a process and nothing else. An idle one stays for the next compilation.
 type compilers struct {
 	command []string
+	memory  int64         // bytes that each may take
 	library string        // once one has opened it
 	turns   chan struct{} // a token for each process that may run
 
@@ -43,11 +56,19 @@ type compilers struct {
 type compilerProcess struct {
 	*process
 	number int
+	memory int64 // bytes that it may take
 	pch    *precompiled
 }
 
-func newCompilers(command []string) *compilers {
-	return &compilers{command: command, turns: make(chan struct{}, runtime.GOMAXPROCS(0))}
+// newCompilers makes none yet. memory is how many bytes all of them may take together, 0 for any: where that is less than each may
+// take on every core, fewer run at once.
+func newCompilers(command []string, memory int64) *compilers {
+	each, turns := int64(compilerMemory), runtime.GOMAXPROCS(0)
+	if memory > 0 {
+		each = min(max(memory, compilerLeast), compilerMemory)
+		turns = int(min(max(memory/each, 1), int64(turns)))
+	}
+	return &compilers{command: command, memory: each, turns: make(chan struct{}, turns)}
 }
 
 // open has a library opened and returns its version. An error of the library leaves the process for the next one.
@@ -56,7 +77,7 @@ func (c *compilers) open(ctx context.Context, library string) (major, minor int3
 	if err != nil {
 		return 0, 0, err
 	}
-	v, err := p.open(ctx, library)
+	v, err := p.open(ctx, library, c.memory)
 	c.release(p, err)
 	if err != nil {
 		return 0, 0, err
@@ -85,7 +106,7 @@ func (c *compilers) acquire(ctx context.Context) (*compilerProcess, error) {
 	var err error
 	if p.process, err = startProcess(c.command, compilerEnvironment(os.Environ())); err == nil {
 		if err = p.handshake(ctx, compilerStart); err == nil && c.library != "" {
-			_, err = p.open(ctx, c.library)
+			_, err = p.open(ctx, c.library, c.memory)
 		}
 		if err != nil {
 			p.kill()
@@ -130,8 +151,9 @@ func (p *compilerProcess) end() error {
 	return p.pch.close()
 }
 
-func (p *compilerProcess) open(ctx context.Context, library string) (*compiledResult, error) {
-	x := &exchange{request: &request{Compile: &compileOp{Library: library}}, limit: compilerStart}
+func (p *compilerProcess) open(ctx context.Context, library string, memory int64) (*compiledResult, error) {
+	p.memory = memory
+	x := &exchange{request: &request{Compile: &compileOp{Library: library, Memory: memory}}, limit: compilerStart}
 	if err := p.exchange(ctx, x); err != nil {
 		return nil, err
 	}
@@ -172,7 +194,7 @@ func (p *compilerProcess) build(ctx context.Context, job program) (text, log str
 	case errors.As(err, &remote):
 		return "", remote.Log, err
 	case errors.As(err, &died):
-		return "", "", &Crash{err}
+		return "", "", &Crash{err, p.memory}
 	case err != nil:
 		return "", "", err
 	}

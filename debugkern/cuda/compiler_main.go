@@ -16,7 +16,7 @@ import (
 
 // CompilerMain is the compiler's process: it serves compileOp of the protocol of frame.go on r and w until r ends, and returns
 // the process's exit code. The caller must exit with it at once: a thread may be inside the compiler. memory is how many bytes
-// it may allocate, 0 for a default; on systems without such limits it is not enforced.
+// it may allocate until a library is opened, which says it, 0 for a default; on systems without such limits it is not enforced.
 func CompilerMain(ctx context.Context, r io.Reader, w io.Writer, memory int64) int {
 	if memory <= 0 {
 		memory = compilerMemory
@@ -71,6 +71,9 @@ func (w *worker) compileRequest(lib **nvrtc, in *incoming) error {
 	op := in.Compile
 	switch {
 	case op != nil && len(in.buffers) == 0:
+		if op.Memory > 0 {
+			limitMemory(op.Memory)
+		}
 		n, err := openNVRTC(op.Library)
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tilescope/debugkern/budget"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 )
@@ -103,6 +104,11 @@ func (k *kernel) Launch(ctx context.Context, l *target.Launch) (*target.Result, 
 		return nil, err
 	}
 	op := &launchOp{Spec: *spec, Repeat: max(l.Repeat, 1)}
+	give, release, err := k.reserve(l, u)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	var out *target.Result
 	err = k.b.call(ctx, func(p *process) error {
 		if err := k.ensure(ctx, p); err != nil {
@@ -119,7 +125,32 @@ func (k *kernel) Launch(ctx context.Context, l *target.Launch) (*target.Result, 
 		out = k.result(l, x.result.Launch, x.into, op.Repeat)
 		return k.settleCapture(ctx, p, l, op, u, out)
 	})
-	return out, err
+	if err != nil {
+		give()
+		return nil, err
+	}
+	budget.Until(l.Memory, out, give)
+	return out, nil
+}
+
+// reserve asks for the memory of a launch on the host: give returns what the result holds, release what the worker takes for
+// the buffers that it is sent and for the outputs that it sends, and what else is needed here meanwhile.
+func (k *kernel) reserve(l *target.Launch, u *upload) (give, release func(), err error) {
+	answer := answerBytes(l)
+	var sum budget.Sum
+	sum.Add("captures and outputs", answer, "")
+	sum.Add("the GPU worker's copies", budget.Add(u.bytes(), answer), "")
+	if err := sum.Within(l.Memory.Limit()); err != nil {
+		return nil, nil, err
+	}
+	if give, err = l.Memory.Reserve("captures and outputs of "+k.entry.Name, answer); err != nil {
+		return nil, nil, err
+	}
+	if release, err = l.Memory.Reserve("the GPU worker's copies for "+k.entry.Name, sum.Total()-answer); err != nil {
+		give()
+		return nil, nil, err
+	}
+	return give, release, nil
 }
 
 // upload collects the buffers that travel with a request.
@@ -132,6 +163,15 @@ func (u *upload) add(b []byte) int {
 	}
 	u.bodies = append(u.bodies, b)
 	return len(u.bodies) - 1
+}
+
+// bytes is what the buffers take together.
+func (u *upload) bytes() int64 {
+	n := int64(0)
+	for _, b := range u.bodies {
+		n = budget.Add(n, int64(len(b)))
+	}
+	return n
 }
 
 // spec describes a launch for the worker; parameters must agree with the entry's, or the driver reads past them.
@@ -202,6 +242,20 @@ func probeOf(p *target.Probe, u *upload) *probeSpec {
 	}
 }
 
+// answerBytes is what answered makes.
+func answerBytes(l *target.Launch) int64 {
+	n := int64(0)
+	for i := range l.Args {
+		if b := l.Args[i].Buffer; b != nil && b.Output {
+			n = budget.Add(n, int64(max(b.Bytes, len(b.Init))))
+		}
+	}
+	if l.Probe != nil {
+		n = budget.Add(n, budget.Mul(l.Probe.Layout.CaptureBytes))
+	}
+	return n
+}
+
 // answered makes room for what a launch sends back.
 func answered(l *target.Launch) map[int][]byte {
 	into := map[int][]byte{}
@@ -248,6 +302,13 @@ func (b *Backend) Time(ctx context.Context, runs []target.Timed, o target.TimeOp
 			return nil, err
 		}
 		kernels[i], op.Specs = k, append(op.Specs, *spec)
+	}
+	if len(runs) > 0 {
+		release, err := runs[0].Launch.Memory.Reserve("the GPU worker's copies for timing", u.bytes())
+		if err != nil {
+			return nil, err
+		}
+		defer release()
 	}
 	var times [][]float64
 	err := b.call(ctx, func(p *process) error {

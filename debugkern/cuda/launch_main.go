@@ -51,6 +51,9 @@ func launchFile(ctx context.Context, path string, stdout io.Writer) error {
 		if err := readJSON(r, h, &in.request); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
+		if n := in.memory(); n > 0 {
+			w.budget = n
+		}
 		if err := w.readBuffers(r, in); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}

@@ -23,10 +23,12 @@ type devicesOp struct {
 	Library string `json:"library,omitempty"`
 }
 
-// openOp makes the worker use one device. Everything below needs it first.
+// openOp makes the worker use one device. Everything below needs it first. Memory is how many bytes the buffers of requests may
+// take together from then on; 0: what the worker was started with.
 type openOp struct {
 	Library string `json:"library,omitempty"`
 	Device  int    `json:"device"`
+	Memory  int64  `json:"memory,omitempty"`
 }
 
 // loadOp has the driver compile and load the PTX that follows as buffer 0; of a file for a tool, with the module's debug lines.
@@ -37,10 +39,23 @@ type loadOp struct {
 // memoryRequest asks how much device memory is free.
 type memoryRequest struct{}
 
-// compileOp has a compiler's process open a library, or, with a program as buffer 0, compile it from directory Dir.
+// compileOp has a compiler's process open a library, or, with a program as buffer 0, compile it from directory Dir. Memory, with a
+// library, is how many bytes the process may allocate from then on; 0: what it was started with.
 type compileOp struct {
 	Library string `json:"library,omitempty"`
 	Dir     string `json:"dir,omitempty"`
+	Memory  int64  `json:"memory,omitempty"`
+}
+
+// memory is the limit that a request sets for those after it, 0 for none.
+func (r *request) memory() int64 {
+	switch {
+	case r.Open != nil:
+		return r.Open.Memory
+	case r.Compile != nil:
+		return r.Compile.Memory
+	}
+	return 0
 }
 
 // compiledResult is the version of the library.

@@ -183,15 +183,20 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String is the line that says why the process crashed, else the last line.
+// String is the line that says why the process crashed, behind the last one before it, which is the library's own; else it is
+// the last line.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	own := ""
 	for line := range strings.Lines(string(t.start)) {
 		for _, crash := range []string{"SIG", "panic: ", "fatal error: "} {
 			if strings.HasPrefix(line, crash) {
-				return strings.TrimSpace(line)
+				return own + strings.TrimSpace(line)
 			}
+		}
+		if line = strings.TrimSpace(line); line != "" {
+			own = line + ": "
 		}
 	}
 	lines := strings.Split(strings.TrimSpace(string(t.buf)), "\n")

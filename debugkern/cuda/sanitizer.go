@@ -163,7 +163,7 @@ func writeJob(path string, cfg SanitizerConfig, m *ptx.Module, entry string, l *
 		request
 		buffers [][]byte
 	}{
-		{request{Open: &openOp{Library: cfg.Library, Device: cfg.Device}}, nil},
+		{request{Open: &openOp{Library: cfg.Library, Device: cfg.Device, Memory: l.Memory.Limit()}}, nil},
 		{request{Load: &loadOp{Entry: entry}}, [][]byte{text.Bytes()}},
 		{request{Launch: &launchOp{Spec: *spec, Repeat: 1, Bare: true}}, u.bodies},
 	} {

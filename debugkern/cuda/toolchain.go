@@ -34,6 +34,8 @@ type Config struct {
 	Trust *trust.Policy
 	// Compiler starts a process that serves compilations (CompilerMain); nil: NVRTC is loaded into this one.
 	Compiler []string
+	// Memory is how many bytes those processes may take together: each at least 1 GiB, at most 4 GiB; 0: 4 GiB each.
+	Memory int64
 	// Cache keeps what was compiled; nil: every build is compiled.
 	Cache *cache.Cache
 }
@@ -108,7 +110,7 @@ func findNVRTC(ctx context.Context, cfg Config, places []place) (lib *nvrtc, s s
 	var failures, unknown []string
 	var apart *compilers
 	if len(cfg.Compiler) > 0 {
-		apart = newCompilers(cfg.Compiler)
+		apart = newCompilers(cfg.Compiler, cfg.Memory)
 		defer func() {
 			if lib == nil {
 				_ = apart.close() // of processes that have compiled nothing

@@ -52,7 +52,7 @@ func WorkerMain(ctx context.Context, r io.Reader, w io.Writer, budget int64) int
 type worker struct {
 	out       *frameWriter
 	cancelled atomic.Uint64 // the request that was cancelled last
-	budget    int64         // bytes that buffers of requests may take together
+	budget    int64         // bytes that buffers of requests may take together; whoever reads requests alone uses it
 	buffered  atomic.Int64  // bytes that they take
 	printed   *printed
 
@@ -139,6 +139,9 @@ func (w *worker) read(r io.Reader, requests chan<- *incoming) error {
 			if err := readJSON(r, h, &in.request); err != nil {
 				return err
 			}
+			if n := in.memory(); n > 0 {
+				w.budget = n
+			}
 			if err := w.readBuffers(r, in); err != nil {
 				return err
 			}
@@ -157,7 +160,7 @@ func (w *worker) read(r io.Reader, requests chan<- *incoming) error {
 	}
 }
 
-// DefaultBudget is how many bytes the buffers of a worker's requests may take together where nothing else is asked for.
+// DefaultBudget is how many bytes the buffers of a worker's requests may take together until a device is opened, which says it.
 const DefaultBudget = 16 << 30
 
 // maxBuffers is how many buffers a request may have: a frame names them in 16 bits.
@@ -172,7 +175,7 @@ func (w *worker) readBuffers(r io.Reader, in *incoming) error {
 	left := w.budget - w.buffered.Load()
 	for _, n := range in.request.Buffers {
 		if n < 0 || n > left {
-			return fmt.Errorf("buffer of %d bytes: %d of the budget of %d are left", n, left, w.budget)
+			return fmt.Errorf("buffer of %d bytes: %d of the budget of %d are left (memory.max sets it)", n, left, w.budget)
 		}
 		left -= n
 		in.bytes += n
