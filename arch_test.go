@@ -55,7 +55,7 @@ var imports = map[string][]string{
 	"debugkern/diagnose": {"debugkern/join", "debugkern", "debugkern/check", "debugkern/target", "debugkern/ptx",
 		"probes", "debugkern/text"},
 	"debugkern/cli": {"debugkern/join", "debugkern", "debugkern/file", "debugkern/gates", "debugkern/diagnose",
-		"configs", "probes", "debugkern/cuda", "debugkern/text", "debugkern/trust"},
+		"configs", "probes", "debugkern/cuda", "debugkern/text", "debugkern/trust", "debugkern/budget"},
 	"tui/pane/*": {"debugkern", "debugkern/gates", "debugkern/diagnose", "debugkern/target", "probes",
 		"debugkern/fp", "tui/theme", "tui/keymap", "tui/cell", "tui/outcome"},
 	"tui": {"debugkern/join", "tui/pane/*", "debugkern", "debugkern/file", "debugkern/text", "debugkern/gates",

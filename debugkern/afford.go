@@ -156,6 +156,12 @@ func (r *resolved) affordable() error {
 	return nil
 }
 
+// OutOfMemory reports that what memory.max allows was used up: it says nothing about the kernel.
+func OutOfMemory(err error) bool {
+	var full *budget.Exhausted
+	return errors.As(err, &full)
+}
+
 // overMemory makes an error about memory that a launch was refused for one of usage: nothing was executed. Any other error
 // stays as it is.
 func overMemory(err error) error {

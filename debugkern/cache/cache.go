@@ -181,9 +181,10 @@ func (c *Cache) Get(k Key) ([]byte, bool) {
 	}
 	path := c.path(k)
 	// What stands there need not be an entry of ours: it is read only if it is a regular file that fits into the cache.
-	data, err := file.Read(context.Background(), path, c.o.Max, file.Want{What: "an entry"})
+	data, err := c.o.Files.Read(context.Background(), path, c.o.Max, file.Want{What: "an entry"})
 	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
+		var refused *file.Error
+		if errors.As(err, &refused) && refused.Err == nil { // it is no entry; one that could not be read now may be whole
 			_ = os.Remove(path) // where it cannot be removed it stays a miss
 		}
 		return nil, false

@@ -20,6 +20,7 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern"
+	"tilescope/debugkern/budget"
 	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/file"
 	"tilescope/debugkern/join"
@@ -66,7 +67,8 @@ type Program struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	OpenTerminal   func(context.Context, Terminal) error
-	Files          *file.System // how files are written; nil: the real file system
+	Files          *file.System   // how files are read and written; nil: the real file system
+	Memory         *budget.Budget // asked before memory is allocated; nil: one of memory.max
 }
 
 // exit carries a code that needs no message.
@@ -99,7 +101,7 @@ func Main(ctx context.Context, p Program) (code int) {
 	p.Stdout, p.Stderr = out, errs
 	defer errs.Flush()
 	a := &app{Program: p}
-	err := a.execute(ctx)
+	err := a.execute(file.With(ctx, p.Files))
 	out.flush()
 	if a.release != nil {
 		defer a.release()
@@ -148,6 +150,9 @@ func report(w io.Writer, err error) int {
 	case errors.As(err, &coded):
 		fmt.Fprintf(w, "tilescope: %v\n", err)
 		return int(coded.Code)
+	case debugkern.OutOfMemory(err):
+		fmt.Fprintf(w, "tilescope: %v\n", err)
+		return int(debugkern.CodeFailed)
 	}
 	fmt.Fprintf(w, "tilescope: %v\n", err)
 	return exitUsage
@@ -271,7 +276,7 @@ func (a *app) load(c *cobra.Command) error {
 }
 
 func (a *app) session(ctx context.Context) (*debugkern.Session, error) {
-	o := debugkern.Options{Config: a.config, Files: a.Files, Trust: &trust.Policy{Record: a.record(), Accept: a.accept}}
+	o := debugkern.Options{Config: a.config, Files: a.Files, Memory: a.Memory, Trust: &trust.Policy{Record: a.record(), Accept: a.accept}}
 	if exe, err := os.Executable(); err == nil {
 		o.Worker, o.Launcher = []string{exe, workerCommand}, []string{exe, launchCommand}
 		o.Compiler = []string{exe, compileCommand}

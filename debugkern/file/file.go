@@ -12,7 +12,8 @@
 // writes to the same directory can tell a file that was left behind from one in use, and removes it (Sweep).
 //
 // A System is the file system as one process uses it. It knows which temporary files are open, so that they can be
-// removed when the process is told to end, and tests can make each of its steps fail in turn.
+// removed when the process is told to end, and tests can make each of its steps, reads among them, fail in turn. Whoever reads
+// under a context reads through the System that the context has (With).
 //
 // The package must not know what a file is for beyond what Want says.
 package file
@@ -37,6 +38,8 @@ const (
 	StepSync   Step = "flush"
 	StepRename Step = "rename"
 	StepRemove Step = "remove"
+	StepOpen   Step = "open"
+	StepRead   Step = "read"
 )
 
 // ErrLocked is the error of Lock where another living process has the lock.

@@ -2,6 +2,7 @@ package file
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -67,7 +68,7 @@ func (s *System) Secret(path string, size int) ([]byte, error) {
 	if path == "" {
 		return nil, errors.New("there is no place for the secret that entries are checked with (no home directory)")
 	}
-	secret, err := readSecret(path, size)
+	secret, err := s.readSecret(path, size)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return secret, err
 	}
@@ -87,10 +88,10 @@ func (s *System) Secret(path string, size int) ([]byte, error) {
 	if err := p.CommitNew(); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	return readSecret(path, size) // of two processes that start at once, one has made it
+	return s.readSecret(path, size) // of two processes that start at once, one has made it
 }
 
-func readSecret(path string, size int) ([]byte, error) {
+func (s *System) readSecret(path string, size int) ([]byte, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return nil, err
@@ -101,7 +102,7 @@ func readSecret(path string, size int) ([]byte, error) {
 	case hasOwners && (!ownedByUser(info) || info.Mode().Perm()&0o077 != 0):
 		return nil, fmt.Errorf("%s could be read by other users (permissions %04o): remove it, a new one is made", path, info.Mode().Perm())
 	}
-	secret, err := os.ReadFile(path)
+	secret, err := s.Read(context.Background(), path, maxSecret, Want{What: "a secret"})
 	if err == nil && (len(secret) != size || bytes.Count(secret, secret[:1]) == size) {
 		err = fmt.Errorf("%s holds %d bytes that are no secret of %d: remove it, a new one is made", path, len(secret), size)
 	}
@@ -110,6 +111,9 @@ func readSecret(path string, size int) ([]byte, error) {
 	}
 	return secret, safeAbove(path)
 }
+
+// maxSecret is the most bytes of a file that is read as a secret.
+const maxSecret = 1 << 12
 
 // Unchangeable says whether only this user and root can change what path leads to: nil, or an error that names the first
 // thing on the way that somebody else owns or may write to. Every symbolic link is followed by hand, and the directories

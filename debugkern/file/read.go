@@ -68,13 +68,35 @@ func (w Want) system(path string, err error) error {
 // limit, or no regular file, is refused. The caller closes the file. It does not wait for the other end of a
 // FIFO or for a device, and returns within 100 ms of the end of ctx. The errors are *Error.
 func Open(ctx context.Context, path string, limit int64, want Want) (*os.File, int64, error) {
+	return of(ctx).Open(ctx, path, limit, want)
+}
+
+// system is the key of a context's System.
+type system struct{}
+
+// With returns a context under which Read and Open go through s, whose steps may fail.
+func With(ctx context.Context, s *System) context.Context {
+	if s == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, system{}, s)
+}
+
+// of is the System of a context; nil, the real one, where it has none.
+func of(ctx context.Context) *System {
+	s, _ := ctx.Value(system{}).(*System)
+	return s
+}
+
+// Open is Open through s.
+func (s *System) Open(ctx context.Context, path string, limit int64, want Want) (*os.File, int64, error) {
 	want.Pipe = false
 	type opened struct {
 		f    *os.File
 		size int64
 	}
 	o, err := under(ctx, path, want, func() (opened, error) {
-		f, info, err := open(path, limit, want)
+		f, info, err := s.open(path, limit, want)
 		if err != nil {
 			return opened{}, err
 		}
@@ -114,8 +136,11 @@ func under[T any](ctx context.Context, path string, want Want, f func() (T, erro
 
 // open checks what a path names before it is opened, as opening a device may do something, and again
 // afterwards, as the path may name something else by then.
-func open(path string, limit int64, want Want) (*os.File, fs.FileInfo, error) {
+func (s *System) open(path string, limit int64, want Want) (*os.File, fs.FileInfo, error) {
 	info, err := os.Stat(path)
+	if err == nil {
+		err = s.step(StepOpen, path)
+	}
 	if err != nil {
 		return nil, nil, want.system(path, err)
 	}
@@ -162,15 +187,23 @@ func (w Want) takes(path string, info fs.FileInfo, limit int64) error {
 // end of ctx, also where the file does not answer (a pipe that nobody writes to, a network that is gone). A
 // FIFO that nobody has opened for writing is empty. The errors are *Error.
 func Read(ctx context.Context, path string, limit int64, want Want) ([]byte, error) {
+	return of(ctx).Read(ctx, path, limit, want)
+}
+
+// Read is Read through s.
+func (s *System) Read(ctx context.Context, path string, limit int64, want Want) ([]byte, error) {
 	return under(ctx, path, want, func() ([]byte, error) {
 		if path == Stdin && want.Pipe {
 			return readAll(ctx, os.Stdin, path, -1, limit, want)
 		}
-		f, info, err := open(path, limit, want)
+		f, info, err := s.open(path, limit, want)
 		if err != nil {
 			return nil, err
 		}
 		defer f.Close()
+		if err := s.step(StepRead, path); err != nil {
+			return nil, want.system(path, err)
+		}
 		size := int64(-1)
 		if info.Mode().IsRegular() {
 			size = info.Size()

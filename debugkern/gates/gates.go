@@ -317,7 +317,7 @@ func (s *sweep) step(sub *subject, gate, detail string) {
 // failed reports an error that is the kernel's: it does not build, load or run.
 func failed(err error) bool {
 	var e *debugkern.Error
-	return errors.As(err, &e) && e.Code == debugkern.CodeFailed
+	return errors.As(err, &e) && e.Code == debugkern.CodeFailed && !debugkern.OutOfMemory(err)
 }
 
 func usage(format string, args ...any) error {

@@ -2,6 +2,7 @@ package gates
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -89,7 +90,7 @@ func (s *store) get(key string, v any) bool {
 		return false
 	}
 	path := s.path(key)
-	b, err := readEntry(path, key)
+	b, err := s.readEntry(path, key)
 	if err == nil {
 		err = decodeStrict(b, v)
 	}
@@ -108,7 +109,7 @@ func (s *store) get(key string, v any) bool {
 func (s *store) path(key string) string { return filepath.Join(s.dir, key+".json") }
 
 // readEntry returns the value of the measurement at path, which must be the one of key.
-func readEntry(path, key string) (json.RawMessage, error) {
+func (s *store) readEntry(path, key string) (json.RawMessage, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return nil, err
@@ -116,7 +117,7 @@ func readEntry(path, key string) (json.RawMessage, error) {
 	if !info.Mode().IsRegular() || info.Size() > maxEntry {
 		return nil, errors.New("no measurement")
 	}
-	b, err := os.ReadFile(path)
+	b, err := s.files.Read(context.Background(), path, maxEntry, file.Want{What: "a measurement"})
 	if err != nil {
 		return nil, err
 	}
