@@ -33,6 +33,8 @@ var imports = map[string][]string{
 	"debugkern/budget": {},
 	"debugkern/text":   {},
 
+	"debugkern/interrupt": {},
+
 	"configs":             {"probes", "debugkern/file"},
 	"configs/configstest": {"configs", "probes"}, // for tests
 	"debugkern/target":    {"probes", "debugkern/ptx", "debugkern/budget"},
@@ -65,7 +67,7 @@ var imports = map[string][]string{
 	"debugkern/cli/internal/sbom": {},
 
 	"kernels/internal/ptxgen": {"kernels", "probes", "configs", "debugkern/cuda"},
-	"":                        {"debugkern/join", "debugkern/cli", "debugkern/file", "tui"},
+	"":                        {"debugkern/join", "debugkern/interrupt", "debugkern/cli", "debugkern/file", "tui"},
 }
 
 func match(pattern, pkg string) bool {

@@ -9,6 +9,7 @@ import (
 
 	"tilescope/debugkern/cli"
 	"tilescope/debugkern/file"
+	"tilescope/debugkern/interrupt"
 	"tilescope/debugkern/join"
 	"tilescope/tui"
 )
@@ -22,33 +23,24 @@ func main() {
 	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
 	files := file.New()
-	ctx, stop := interruptible(files)
-	code := cli.Main(ctx, cli.Program{
+	os.Exit(cli.Main(interruptible(files), cli.Program{
 		Version: version, Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, OpenTerminal: openTerminal,
 		Files: files,
-	})
-	stop()
-	os.Exit(code)
+	}))
 }
 
 // interruptible returns a context that the first signal to end cancels. A second signal ends the process at once, without
 // the temporary files of what was being written.
-func interruptible(files *file.System) (ctx context.Context, stop func()) {
+func interruptible(files *file.System) context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
-	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it, and so do we then
-		ends = append(ends, syscall.SIGHUP)
-	}
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, ends...)
 	join.Run(func() {
-		<-signals
+		<-interrupt.Signals()
 		cancel()
-		<-signals
+		<-interrupt.Signals()
 		files.Abandon()
 		os.Exit(cli.ExitCancelled)
 	})
-	return ctx, func() { signal.Stop(signals); cancel() }
+	return ctx
 }
 
 func openTerminal(ctx context.Context, t cli.Terminal) error {
