@@ -23,6 +23,9 @@ func heedHangUps(t *testing.T) {
 	t.Cleanup(func() { signal.Stop(c) })
 }
 
+// endsWithin is the most that the end may take after a signal: 100 ms, and what a loaded machine adds.
+const endsWithin = 100*time.Millisecond + time.Second
+
 // signalled sends every signal that ends the program: the terminal is left as it was found.
 func signalled(t *testing.T, program string) {
 	heedHangUps(t)
@@ -37,7 +40,11 @@ func signalled(t *testing.T, program string) {
 			if err := x.cmd.Process.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
+			sent := time.Now()
 			x.ends()
+			if took := time.Since(sent); took > endsWithin {
+				t.Errorf("it ended %s after the signal, want %s", took.Round(time.Millisecond), endsWithin)
+			}
 			if x.screen.IsAltScreen() {
 				t.Error("the alternate screen was not given back")
 			}

@@ -14,7 +14,6 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -202,7 +201,12 @@ func (a *app) execute(ctx context.Context) error {
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout.(*stdout).style) // help and completions, which are our own text
 	root.SetErr(a.Stderr)
-	return fang.Execute(ctx, root, fang.WithoutVersion(), fang.WithoutManpage(), fang.WithErrorHandler(func(io.Writer, fang.Styles, error) {}))
+	var help error
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { help = a.helpInStyle(ctx, c) })
+	if err := root.ExecuteContext(ctx); err != nil {
+		return err
+	}
+	return help
 }
 
 func (a *app) root() *cobra.Command {
