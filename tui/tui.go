@@ -91,18 +91,20 @@ func Run(ctx context.Context, o Options) error {
 	ended, end := context.WithCancel(ctx)
 	defer end()
 	g := &guard{end: end}
-	program := tea.NewProgram(painted{m, m.paint, g}, tea.WithContext(ended), tea.WithoutSignalHandler(), tea.WithoutCatchPanics(), tea.WithInput(o.Input), tea.WithOutput(mute{out}),
+	program := tea.NewProgram(painted{m, m.paint, g}, tea.WithoutSignalHandler(), tea.WithoutCatchPanics(), tea.WithInput(o.Input), tea.WithOutput(mute{out}),
 		tea.WithEnvironment(o.Environ), tea.WithColorProfile(look.Profile))
 	m.paint.start(func(p *join.Panic) { g.caught(p) })
 	watching := join.Run(func() {
 		g.caught(join.Catch(func() { watch(ended, o.Environ, program) }))
 	})
+	quitting := quitAfter(ended, program)
 	var err error
 	if g.caught(join.Catch(func() { _, err = program.Run() })) {
 		program.Kill() // gives the terminal's settings back
 	}
 	end()
 	watching.Wait()
+	quitting.Wait()
 	m.paint.close()
 	m.stop()
 	g.caught(join.Catch(func() {
@@ -111,13 +113,22 @@ func Run(ctx context.Context, o Options) error {
 		}
 	}))
 	g.raise()
-	if errors.Is(err, tea.ErrInterrupted) || errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil {
 		return fmt.Errorf("terminal: %w", err)
 	}
 	return nil
+}
+
+// quitAfter ends the program when the context is cancelled. The library's own way, WithContext, closes the input while a goroutine of
+// the library still reads from it.
+func quitAfter(ctx context.Context, program *tea.Program) *join.Task[struct{}] {
+	return join.Run(func() {
+		<-ctx.Done()
+		program.Quit()
+	})
 }
 
 // mute is the terminal for everything but drawing: the library puts it into raw mode, asks its size and follows it, while
