@@ -69,8 +69,12 @@ fuzz: ## fuzz every parser, the worker protocol, the executor, the checkers, and
 	$(FUZZ) -fuzz '^FuzzExec$$' ./debugkern/emu
 	$(FUZZ) -fuzz '^FuzzProgram$$' ./debugkern/emu
 	$(FUZZ) -fuzz '^FuzzChecked$$' ./debugkern/check
+	$(FUZZ) -fuzz '^FuzzTokens$$' ./debugkern/check
 	$(FUZZ) -fuzz '^FuzzDiagnose$$' ./debugkern/diagnose
 	$(FUZZ) -fuzz '^FuzzLoad$$' ./configs
+	$(FUZZ) -fuzz '^FuzzConfig$$' ./configs
+	$(FUZZ) -fuzz '^FuzzExpression$$' ./configs
+	$(FUZZ) -fuzz '^FuzzLut$$' ./debugkern
 	$(FUZZ) -fuzz '^FuzzManifest$$' ./debugkern/diagnose
 	$(FUZZ) -fuzz '^FuzzMutants$$' ./debugkern/diagnose
 	$(FUZZ) -fuzz '^FuzzNpz$$' ./debugkern/npy

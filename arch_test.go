@@ -33,7 +33,8 @@ var imports = map[string][]string{
 	"debugkern/budget": {},
 	"debugkern/text":   {},
 
-	"debugkern/interrupt": {},
+	"debugkern/interrupt":   {},
+	"debugkern/ptx/ptxtest": {}, // for tests
 
 	"configs":             {"probes", "debugkern/file"},
 	"configs/configstest": {"configs", "probes"}, // for tests

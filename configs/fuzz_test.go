@@ -2,6 +2,7 @@ package configs
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -44,6 +45,65 @@ func FuzzLoad(f *testing.F) {
 		}
 		if p, err := s.Resolve(probes.Shape{B: 1, H: 1, S: 32, D: 64}); err == nil && p.Grid.Count() < 1 {
 			t.Fatalf("grid %v", p.Grid)
+		}
+	})
+}
+
+// FuzzConfig: any text of a tilescope.yaml gives a configuration in which every key has a value, or located mistakes.
+func FuzzConfig(f *testing.F) {
+	f.Add(defaultText)
+	for _, s := range []string{"", "# nothing", "target: stage2\nfaults: [p-stale-m]\nflags: {USE_CP_ASYNC: true}", "memory: {max: 8GiB}", "memory:\n  max: -1", "timeout: 1s\ntimeout: 2s", "a: &a [*a]", "schedule: random:3:latest", "capture: 3", "seed: 1e400", "{", "\x00"} {
+		f.Add([]byte(s))
+	}
+	base, errs := parseLayer("default", "default.yaml", defaultText)
+	if errs != nil {
+		f.Fatal(errs[0])
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		l, errs := parseLayer("f.yaml", "f.yaml", text)
+		for _, e := range errs {
+			if e.File != "f.yaml" || e.Msg == "" {
+				t.Fatalf("a mistake that says not where or what: %+v", e)
+			}
+		}
+		if errs != nil {
+			return
+		}
+		v := merge([]layer{base, l})
+		for _, k := range keys() {
+			if v.Get(k.name) == nil {
+				t.Fatalf("%s has no value", k.name)
+			}
+		}
+		if c := typed(v, LoadOptions{Dir: "/work", CacheDir: "/cache"}); c.Timeout < 0 || c.Repeat < 0 || c.CaptureMax < 0 || c.CacheMax < 0 || c.Device < 0 {
+			t.Fatalf("a negative limit was accepted: %+v", c)
+		}
+	})
+}
+
+// FuzzExpression: any text of an expression is refused with a reason, or has one value, the same each time: a finite number or a mistake.
+func FuzzExpression(f *testing.F) {
+	for _, s := range []string{"1 + 2 * 3", "ceil_div(S, 32)", "ON ? min(S, D) : 2 ** bx", "1 / sqrt(D) - 0x20 % 7", "not OFF && S >= 49", "9223372036854775807 * -1", "round(-2.5) // c", "(((1", "let a = 1; a", "\"\"", "pow(10, 308) * 1e308"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		x, e, errs := parseExpr(text)
+		if len(errs) > 0 {
+			if errs[0].Msg == "" || x != nil {
+				t.Fatalf("%+v with %v", errs[0], x)
+			}
+			return
+		}
+		if x == nil {
+			t.Fatal("neither an expression nor a mistake")
+		}
+		v, err := x.value(e)
+		if err == nil && (math.IsNaN(v.real()) || math.IsInf(v.real(), 0)) {
+			t.Fatalf("%q = %v", text, v)
+		}
+		_, again, _ := parseExpr(text)
+		if w, werr := x.value(again); (err == nil) != (werr == nil) || err == nil && v != w {
+			t.Fatalf("%q = %v, %v and then %v, %v", text, v, err, w, werr)
 		}
 	})
 }

@@ -5,20 +5,26 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/emu"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/ptx/ptxtest"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
-// FuzzChecked executes damaged kernels under every checker: whatever still loads must neither panic nor lead to another
-// list of findings the second time.
-func FuzzChecked(f *testing.F) {
+// FuzzChecked executes kernels with damaged statements under every checker: whatever still loads must neither panic nor lead to
+// another list of findings the second time.
+func FuzzChecked(f *testing.F) { fuzzDamaged(f, 300, 11, ptxtest.Statements) }
+
+// FuzzTokens is FuzzChecked with damaged tokens: other modifiers, registers, numbers and punctuation.
+func FuzzTokens(f *testing.F) { fuzzDamaged(f, 100, 12, ptxtest.Tokens) }
+
+// fuzzDamaged fuzzes the seed of a way to change one to four places of a real kernel.
+func fuzzDamaged(f *testing.F, seeds, stream uint64, damage func(rng *rand.Rand, text, other string, n int) string) {
 	var texts []string
 	for _, pattern := range []string{"testdata/*/*.ptx", "../emu/testdata/kernels/*.ptx"} {
 		for _, name := range kernelFiles(f, pattern) {
@@ -29,12 +35,12 @@ func FuzzChecked(f *testing.F) {
 			texts = append(texts, string(text))
 		}
 	}
-	for seed := range uint64(300) {
+	for seed := range seeds {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		rng := rand.New(rand.NewPCG(seed, 11))
-		text := damaged(rng, texts[rng.IntN(len(texts))], texts[rng.IntN(len(texts))])
+		rng := rand.New(rand.NewPCG(seed, stream))
+		text := damage(rng, texts[rng.IntN(len(texts))], texts[rng.IntN(len(texts))], 1+rng.IntN(4))
 		m, err := ptx.Parse("fuzz.ptx", []byte(text))
 		if err != nil {
 			return
@@ -45,55 +51,6 @@ func FuzzChecked(f *testing.F) {
 			}
 		}
 	})
-}
-
-var (
-	statement = regexp.MustCompile(`^\s*(@!?%\w+ )?[a-z][a-z0-9]*[.\w:]* .*;`)
-	number    = regexp.MustCompile(`\b\d+\b`)
-	register  = regexp.MustCompile(`%([a-z]+)(\d+)`)
-)
-
-// damaged changes a few statements of a text: dropped, doubled, taken from another kernel, other numbers, other registers.
-func damaged(rng *rand.Rand, text, other string) string {
-	lines, spare := strings.Split(text, "\n"), strings.Split(other, "\n")
-	var at, from []int
-	for i, l := range lines {
-		if statement.MatchString(l) && !strings.Contains(l, ".reg") {
-			at = append(at, i)
-		}
-	}
-	for i, l := range spare {
-		if statement.MatchString(l) && !strings.HasPrefix(strings.TrimSpace(l), ".") {
-			from = append(from, i)
-		}
-	}
-	numbers := []string{"0", "1", "2", "3", "4", "7", "8", "15", "16", "31", "32", "64", "4095", "65536", "4294967280", "-1", "-4", "-8"}
-	for range 1 + rng.IntN(4) {
-		i := at[rng.IntN(len(at))]
-		switch rng.IntN(5) {
-		case 0:
-			lines[i] = ""
-		case 1:
-			lines[i] += "\n" + lines[i]
-		case 2:
-			lines[i] += "\n" + spare[from[rng.IntN(len(from))]]
-		case 3:
-			lines[i] = number.ReplaceAllStringFunc(lines[i], func(s string) string {
-				if rng.IntN(2) == 0 {
-					return s
-				}
-				return numbers[rng.IntN(len(numbers))]
-			})
-		case 4:
-			lines[i] = register.ReplaceAllStringFunc(lines[i], func(s string) string {
-				if rng.IntN(2) == 0 || strings.HasPrefix(s, "%tid") {
-					return s
-				}
-				return fmt.Sprintf("%s%d", strings.TrimRight(s, "0123456789"), rng.IntN(6))
-			})
-		}
-	}
-	return strings.Join(lines, "\n")
 }
 
 // checkTwice launches an entry with buffers for its parameters, under all checkers, on one core and on several.

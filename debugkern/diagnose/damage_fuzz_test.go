@@ -2,17 +2,16 @@ package diagnose_test
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
+	"tilescope/debugkern/ptx/ptxtest"
 	"tilescope/kernels"
 )
 
@@ -58,50 +57,8 @@ func damagedKernel(t *testing.T, name string, rng *rand.Rand) string {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "k.yaml")
 	manifest = regexp.MustCompile(`(?m)^source: .*$`).ReplaceAll(manifest, []byte("ptx: k.ptx"))
-	if err := errors.Join(os.WriteFile(path, manifest, 0o600), os.WriteFile(filepath.Join(dir, "k.ptx"), []byte(damaged(rng, string(e.PTX))), 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(path, manifest, 0o600), os.WriteFile(filepath.Join(dir, "k.ptx"), []byte(ptxtest.Statements(rng, string(e.PTX), string(e.PTX), 1+rng.IntN(2))), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return path
-}
-
-var (
-	statement = regexp.MustCompile(`^\s*(@!?%\w+ )?[a-z][a-z0-9]*[.\w:]*[ ;].*`)
-	register  = regexp.MustCompile(`%([a-z]+)(\d+)`)
-	number    = regexp.MustCompile(`\b\d+\b`)
-	numbers   = []string{"0", "1", "2", "8", "16", "4095", "4294967280", "-1"}
-)
-
-// damaged changes one or two statements: dropped, doubled, followed by another, with other numbers, with other registers.
-func damaged(rng *rand.Rand, text string) string {
-	lines := strings.Split(text, "\n")
-	var at []int
-	for i, l := range lines {
-		if statement.MatchString(l) {
-			at = append(at, i)
-		}
-	}
-	half := func(s, other string) string {
-		if rng.IntN(2) == 0 {
-			return s
-		}
-		return other
-	}
-	for range 1 + rng.IntN(2) {
-		i := at[rng.IntN(len(at))]
-		switch rng.IntN(5) {
-		case 0:
-			lines[i] = ""
-		case 1:
-			lines[i] += "\n" + lines[i]
-		case 2:
-			lines[i] += "\n" + lines[at[rng.IntN(len(at))]]
-		case 3:
-			lines[i] = number.ReplaceAllStringFunc(lines[i], func(s string) string { return half(s, numbers[rng.IntN(len(numbers))]) })
-		case 4:
-			lines[i] = register.ReplaceAllStringFunc(lines[i], func(s string) string {
-				return half(s, fmt.Sprintf("%s%d", strings.TrimRight(s, "0123456789"), 1+rng.IntN(20)))
-			})
-		}
-	}
-	return strings.Join(lines, "\n")
 }

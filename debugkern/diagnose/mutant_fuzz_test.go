@@ -17,6 +17,7 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
+	"tilescope/debugkern/ptx/ptxtest"
 	"tilescope/kernels"
 	"tilescope/probes"
 )
@@ -188,7 +189,9 @@ func TestMutants(t *testing.T) {
 		for seed := range uint64(mutantsEach) {
 			for kind, change := range map[string]func(*rand.Rand) (string, string){
 				"manifest": func(r *rand.Rand) (string, string) { return mutatedManifest(r, o.manifest), o.ptx },
-				"ptx":      func(r *rand.Rand) (string, string) { return o.manifest, damaged(r, o.ptx) },
+				"ptx": func(r *rand.Rand) (string, string) {
+					return o.manifest, ptxtest.Statements(r, o.ptx, o.ptx, 1+r.IntN(2))
+				},
 			} {
 				manifest, ptx := change(rand.New(rand.NewPCG(seed, 3)))
 				failed := t.Failed()
@@ -239,7 +242,7 @@ func FuzzMutants(f *testing.F) {
 			o.manifest = mutatedManifest(rng, o.manifest)
 		}
 		if ptx {
-			o.ptx = damaged(rng, o.ptx)
+			o.ptx = ptxtest.Statements(rng, o.ptx, o.ptx, 1+rng.IntN(2))
 		}
 		m.try(t, o.manifest, o.ptx, true)
 	})

@@ -8,9 +8,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
+
+	"tilescope/debugkern/ptx/ptxtest"
 )
 
 // ptxCases are PTX texts that are cut, changed or hostile.
@@ -25,7 +26,8 @@ func ptxCases(g *good) (all []attack) {
 		run(fmt.Sprintf("cut %d", i), g.ptx[:body+rng.IntN(end-body)], "k.ptx:", 4)
 	}
 	for i := range 120 {
-		run(fmt.Sprintf("changed %d", i), damagedText(rand.New(rand.NewPCG(uint64(i), 3)), g.ptx), "", 0, 1, 4) // as chance will have it
+		rng := rand.New(rand.NewPCG(uint64(i), 3))
+		run(fmt.Sprintf("changed %d", i), ptxtest.Statements(rng, g.ptx, g.ptx, 1+rng.IntN(3)), "", 0, 1, 4) // as chance will have it
 	}
 	for i := range 40 {
 		b := []byte(g.ptx)
@@ -55,42 +57,6 @@ func ptxCases(g *good) (all []attack) {
 		a.args, a.within = append(a.args[:len(a.args)-1:len(a.args)-1], "1m"), time.Minute // the instructions end before the time
 	}
 	return all
-}
-
-var (
-	statement = regexp.MustCompile(`^\s*(@!?%\w+ )?[a-z][a-z0-9]*[.\w:]*[ ;].*`)
-	register  = regexp.MustCompile(`%([a-z]+)(\d+)`)
-	number    = regexp.MustCompile(`\b\d+\b`)
-	numbers   = []string{"0", "1", "8", "31", "4095", "65536", "4294967280", "-1"}
-)
-
-// damagedText changes one to three statements: dropped, doubled, followed by another, other numbers, other registers.
-func damagedText(rng *rand.Rand, text string) string {
-	lines := strings.Split(text, "\n")
-	var at []int
-	for i, l := range lines {
-		if statement.MatchString(l) {
-			at = append(at, i)
-		}
-	}
-	for range 1 + rng.IntN(3) {
-		i := at[rng.IntN(len(at))]
-		switch rng.IntN(5) {
-		case 0:
-			lines[i] = ""
-		case 1:
-			lines[i] += "\n" + lines[i]
-		case 2:
-			lines[i] += "\n" + lines[at[rng.IntN(len(at))]]
-		case 3:
-			lines[i] = number.ReplaceAllStringFunc(lines[i], func(string) string { return numbers[rng.IntN(len(numbers))] })
-		case 4:
-			lines[i] = register.ReplaceAllStringFunc(lines[i], func(s string) string {
-				return fmt.Sprintf("%s%d", strings.TrimRight(s, "0123456789"), 1+rng.IntN(20))
-			})
-		}
-	}
-	return strings.Join(lines, "\n")
 }
 
 // sourceCases are CUDA sources and options of their compiler.
