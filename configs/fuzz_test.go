@@ -55,12 +55,12 @@ func FuzzConfig(f *testing.F) {
 	for _, s := range []string{"", "# nothing", "target: stage2\nfaults: [p-stale-m]\nflags: {USE_CP_ASYNC: true}", "memory: {max: 8GiB}", "memory:\n  max: -1", "timeout: 1s\ntimeout: 2s", "a: &a [*a]", "schedule: random:3:latest", "capture: 3", "seed: 1e400", "{", "\x00"} {
 		f.Add([]byte(s))
 	}
-	base, errs := parseLayer("default", "default.yaml", defaultText)
+	base, errs := parseLayer(f.Context(), "default", "default.yaml", defaultText)
 	if errs != nil {
 		f.Fatal(errs[0])
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		l, errs := parseLayer("f.yaml", "f.yaml", text)
+		l, errs := parseLayer(t.Context(), "f.yaml", "f.yaml", text)
 		for _, e := range errs {
 			if e.File != "f.yaml" || e.Msg == "" {
 				t.Fatalf("a mistake that says not where or what: %+v", e)

@@ -70,7 +70,7 @@ func TestCompilerMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	compile := func(memory int64) error {
-		tc, err := FindToolchain(Config{Root: root, Path: root, Compiler: []string{exe, compilerArg}, Memory: memory})
+		tc, err := FindToolchain(t.Context(), Config{Root: root, Path: root, Compiler: []string{exe, compilerArg}, Memory: memory})
 		if err != nil {
 			t.Fatal(err)
 		}
