@@ -16,15 +16,13 @@ func (p *manifestParser) references(o *object) {
 	m := p.m
 	var present probes.StageSet
 	for _, s := range m.Stages {
-		present |= probes.StagesOf(s.Stage)
+		present = present.Union(probes.StagesOf(s.Stage))
 	}
 	for i := range m.Stages {
 		s := &m.Stages[i]
 		at := &yaml.Node{Line: s.at.line, Column: s.at.col}
-		for f := range probes.NumStages {
-			if s.From.Has(f) && !present.Has(f) {
-				p.fail(at, s.at.field+".from", "stage %s is not among the stages", f)
-			}
+		for _, f := range s.From.Without(present) {
+			p.fail(at, s.at.field+".from", "stage %s is not among the stages", f)
 		}
 		if s.Array != "" && !m.hasShared(s.Array) {
 			p.fail(at, s.at.field+".array", "no shared array named %s%s", s.Array, suggest(s.Array, m.sharedNames()))
@@ -39,6 +37,8 @@ func (p *manifestParser) references(o *object) {
 			p.fail(at, s.captureField, "an output is there once a block; expected per: block")
 		}
 	}
+	p.slots()
+	p.gateStages()
 	for _, v := range m.Variants {
 		at := &yaml.Node{Line: v.at.line, Column: v.at.col}
 		for _, f := range v.Faults {

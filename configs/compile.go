@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-
-	"tilescope/probes"
 )
 
 // Compile is what a source is compiled with in addition to its flags: the keys include, defines and std of a manifest, or the options
@@ -82,8 +80,13 @@ func (m *Manifest) decides(name string) string {
 			return fmt.Sprintf("the symbol of fault %s, planted with --fault %s", f.Name, f.Name)
 		}
 	}
-	if g, ok := probes.ParseGate(name); ok && g.Define() == name && g != probes.GateNone {
-		return fmt.Sprintf("a gate's symbol, set with --gate %s", g)
+	for _, g := range m.Gates {
+		if g.Define == name && name != "" {
+			return fmt.Sprintf("a gate's symbol, set with --gate %s", g.Name)
+		}
+	}
+	if g := conventions().gate(name); g != nil && g.Define == name {
+		return fmt.Sprintf("a gate's symbol, set with --gate %s", g.Name)
 	}
 	if strings.HasPrefix(name, "TS_") {
 		return "one of tilescope's own symbols"

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tilescope/probes"
 )
 
 const compiled = `schema: tilescope.kernel/1
@@ -34,7 +36,7 @@ func TestCompileKeys(t *testing.T) {
 	}
 	t.Chdir(dir)
 	m.Dir = "."
-	s, err := m.Select("", map[string]string{"FAST": "1"}, nil, 0)
+	s, err := m.Select("", map[string]string{"FAST": "1"}, nil, probes.GateNone)
 	if err == nil {
 		err = s.AddCompile(Compile{Include: []string{"more"}, Defines: []string{"WIDTH=32", "ON", "ON=1"}})
 	}

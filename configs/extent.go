@@ -169,18 +169,69 @@ func (r *resolver) stages() error {
 		if err != nil {
 			return err
 		}
-		present |= probes.StagesOf(s.Stage)
+		present = present.Union(probes.StagesOf(s.Stage))
 		r.plan.Stages = append(r.plan.Stages, sp)
-		if missing := s.From &^ present; missing != 0 {
+		if missing := s.From.Without(present); missing != nil {
 			return r.m.errorAt(s.at, "stage %s is computed from a stage that this build does not have; its when: excludes it", s.Stage)
 		}
 	}
+	r.undeclared()
+	r.gate()
 	return nil
+}
+
+// undeclared adds the stages that others are computed from and that this build does not have, as far as they are defined: by
+// another entry of the manifest, or by convention.
+func (r *resolver) undeclared() {
+	var add func(probes.StageSet)
+	add = func(of probes.StageSet) {
+		for _, s := range of {
+			if r.plan.Definition(s) != nil {
+				continue
+			}
+			d := r.m.definition(s)
+			r.plan.Undeclared = append(r.plan.Undeclared, probes.StagePlan{
+				Stage: s, Slot: r.m.slot(s), Phase: d.Phase, Axes: d.Axes, Help: d.Help, Operands: d.Of, Loaded: len(d.Of) == 0, Rows: 1, Cols: 1, PerTile: d.Phase == probes.PhaseEach,
+			})
+			add(d.Of)
+		}
+	}
+	for i := range r.plan.Stages {
+		add(r.plan.Stages[i].Operands)
+	}
+}
+
+// definition is what the manifest or the convention says of a stage that others are computed from.
+func (m *Manifest) definition(s probes.Stage) Definition {
+	for i := range m.Stages {
+		if m.Stages[i].Stage == s {
+			return m.Stages[i].Definition
+		}
+	}
+	if c := conventions().stage(s); c != nil {
+		return c.definition()
+	}
+	return Definition{}
+}
+
+// gate resolves the selected gate; without one every stage is judged.
+func (r *resolver) gate() {
+	g := r.m.gate(r.sel.Gate)
+	if g == nil {
+		g = &Gate{Name: r.sel.Gate}
+	}
+	r.plan.Gate = probes.GatePlan{Name: g.Name, Define: g.Define, Judged: g.Judged, Injected: g.Injected, Uniform: g.Uniform}
+	if g.Name == probes.GateNone {
+		for i := range r.plan.Stages {
+			r.plan.Gate.Judged = r.plan.Gate.Judged.Union(probes.StagesOf(r.plan.Stages[i].Stage))
+		}
+	}
 }
 
 func (r *resolver) stage(s *Stage) (probes.StagePlan, error) {
 	sp := probes.StagePlan{
-		Stage: s.Stage, DType: s.DType, PerTile: s.PerTile, Outside: s.Outside, Meaning: s.Meaning, From: s.From,
+		Stage: s.Stage, Slot: r.m.slot(s.Stage), Phase: s.Phase, Axes: s.Axes, Help: s.Help, Operands: s.Of, Loaded: len(s.Of) == 0,
+		DType: s.DType, PerTile: s.PerTile, Outside: s.Outside, Meaning: s.Meaning, From: s.From,
 		Capture: s.Capture, Array: s.Array, Transposed: s.Transposed,
 		Compute: probes.Compute{Acc: s.DType, Split: 1},
 	}

@@ -2,6 +2,7 @@ package configs
 
 import (
 	"slices"
+	"strings"
 
 	"tilescope/probes"
 )
@@ -100,7 +101,7 @@ func (r *resolver) sized(a Arg, p probes.Arg, want []int) error {
 	}
 	tensor := a.Tensor
 	if tensor == "" {
-		tensor = "O"
+		tensor = conventions().Output
 	}
 	return r.m.errorAt(a.at.sub("dims"), "argument %s is %v, %d elements; tensor %s is %v, %d elements (shape %s)", a.Name, p.Dims, got, tensor, want, total, r.shape)
 }
@@ -110,21 +111,24 @@ func (r *resolver) outputStage(s *Stage, sp *probes.StagePlan) error {
 	if sp.Capture.Kind != probes.CaptureOutput {
 		return nil
 	}
-	if sp.Stage != probes.StageO {
-		return r.m.errorAt(place{s.at.line, s.at.col, s.captureField}, "only stage O is cut out of an output; capture %s by probe or from a shared array", sp.Stage)
+	if sp.Phase != probes.PhaseAfter {
+		return r.m.errorAt(place{s.at.line, s.at.col, s.captureField}, "only a stage that is computed after the loop is cut out of an output; capture %s by probe or from a shared array", sp.Stage)
+	}
+	if other := r.plan.Output(); other.Stage != sp.Stage {
+		return r.m.errorAt(place{s.at.line, s.at.col, s.captureField}, "stage %s is cut out of an output too; one stage is the kernel's result", other.Stage)
 	}
 	for _, a := range r.plan.Args {
 		if a.Name == sp.Capture.Output && a.DType != sp.DType {
-			return r.m.errorAt(s.at.sub("dtype"), "stage O is %s, but argument %s, which it is cut out of, is %s*", sp.DType, a.Name, a.DType)
+			return r.m.errorAt(s.at.sub("dtype"), "stage %s is %s, but argument %s, which it is cut out of, is %s*", sp.Stage, sp.DType, a.Name, a.DType)
 		}
 	}
 	return nil
 }
 
-// result holds the argument that a run takes for O to [B,H,S,D].
+// result holds the argument that a run takes for the kernel's result to [B,H,S,D].
 func (r *resolver) result() error {
 	name := r.plan.OutputArg()
-	if r.plan.Stage(probes.StageO) == nil {
+	if r.plan.Output() == nil {
 		return nil
 	}
 	for i, a := range r.m.Args {
@@ -132,7 +136,7 @@ func (r *resolver) result() error {
 			continue
 		}
 		if !a.DType.Float() {
-			return r.m.errorAt(a.at.sub("type"), "argument %s is tensor O, a floating-point type is expected", a.Name)
+			return r.m.errorAt(a.at.sub("type"), "argument %s is tensor %s, a floating-point type is expected", a.Name, conventions().Output)
 		}
 		return r.sized(a, r.plan.Args[i], []int{r.shape.B, r.shape.H, r.shape.S, r.shape.D})
 	}
@@ -166,31 +170,25 @@ func (r *resolver) arrays(s *Stage, sp *probes.StagePlan) error {
 	return nil
 }
 
-// tiles holds the stages to each other: queries and keys of a tile are the same for all, and rows of a tensor are D long.
+// tiles holds the stages to each other: stages that share an axis have the same extent of it.
 func (r *resolver) tiles(stages []*Stage) error {
-	queries, keys, d := side{}, side{}, side{n: r.shape.D, from: "the shape's D"}
-	one := side{n: 1, from: "a number for each query"}
+	sides := map[string]*side{"": {n: 1, from: "a number for each row"}}
+	for name, a := range conventions().Axes {
+		sides[name] = &side{n: r.dimension(a.Extent), from: a.Says}
+	}
 	for i := range r.plan.Stages {
 		sp := &r.plan.Stages[i]
-		rows, cols := &queries, &d
-		switch sp.Stage {
-		case probes.StageK, probes.StageV:
-			rows = &keys
-		case probes.StageS, probes.StageP:
-			cols = &keys
-		case probes.StageM, probes.StageL:
-			cols = &one
-		}
-		for _, x := range []struct {
+		for axis, x := range [2]struct {
 			what string
 			n    int
-			side *side
-		}{{"rows", sp.Rows, rows}, {"columns", sp.Cols, cols}} {
-			if x.side.n == 0 {
-				*x.side = side{x.n, "stage " + sp.Stage.String()}
+		}{{"rows", sp.Rows}, {"columns", sp.Cols}} {
+			have := sides[sp.Axes[axis]]
+			if have == nil {
+				have = &side{x.n, "stage " + sp.Stage.String()}
+				sides[sp.Axes[axis]] = have
 			}
-			if x.n != x.side.n {
-				return r.m.errorAt(stages[i].at.sub("dims"), "stage %s has %d %s, which disagrees with the %d of %s (shape %s)", sp.Stage, x.n, x.what, x.side.n, x.side.from, r.shape)
+			if x.n != have.n {
+				return r.m.errorAt(stages[i].at.sub("dims"), "stage %s has %d %s, which disagrees with the %d of %s (shape %s)", sp.Stage, x.n, x.what, have.n, have.from, r.shape)
 			}
 		}
 		if sp.Meaning.Normalised {
@@ -200,7 +198,20 @@ func (r *resolver) tiles(stages []*Stage) error {
 			return r.m.errorAt(stages[i].at.sub("dtype"), "a stage holds real numbers; %s is an integer type", sp.DType)
 		}
 	}
-	return r.room(max(queries.n, 1), max(keys.n, 1))
+	for i := range r.plan.Undeclared {
+		sp := &r.plan.Undeclared[i]
+		for axis, n := range [2]*int{&sp.Rows, &sp.Cols} {
+			if have := sides[sp.Axes[axis]]; have != nil {
+				*n = have.n
+			}
+		}
+	}
+	return r.room()
+}
+
+// dimension is an extent of the shape, by its letter.
+func (r *resolver) dimension(letter string) int {
+	return [...]int{r.shape.B, r.shape.H, r.shape.S, r.shape.D}[strings.Index("BHSD", letter)]
 }
 
 // side is an extent that several stages share, and who said it first.
@@ -210,9 +221,9 @@ type side struct {
 }
 
 // room refuses loops over kv tiles that no memory holds a reference for.
-func (r *resolver) room(m, n int) error {
-	t, d := r.plan.Work.MaxTiles, float64(r.shape.D)
-	bytes := 8 * float64(t) * (2*float64(n)*d + 2*float64(m)*float64(n) + 2*float64(m) + float64(m)*d)
+func (r *resolver) room() error {
+	t := r.plan.Work.MaxTiles
+	bytes := 8 * float64(t) * float64(r.plan.TileElems())
 	if bytes > maxReference {
 		return r.work.Tiles.fail("%q is %d (shape %s): the reference of a block would take %s, and the limit is %s", clip(r.work.Tiles.Text), t, r.shape,
 			Bytes(bytes), Bytes(maxReference))

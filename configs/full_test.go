@@ -69,7 +69,7 @@ func TestFullManifest(t *testing.T) {
 	if !slices.Equal(names, []string{"sS", "sK", "m_smem"}) || p.Shared[1].Offset != 4096 || p.Shared[1].Within != "smem" || p.Shared[1].Bytes != 4096 {
 		t.Errorf("shared %+v", p.Shared)
 	}
-	s := p.Stage(probes.StageS)
+	s := p.Stage("S")
 	if s.Capture != (probes.Capture{Kind: probes.CaptureShared, Shared: "sS", AtBarrier: 2, TileLine: 40}) || !s.Transposed || s.Outside != probes.OutsideNegInf {
 		t.Errorf("S %+v", s)
 	}
@@ -79,7 +79,7 @@ func TestFullManifest(t *testing.T) {
 	if got := s.ValidCols.At(probes.Dim3{2, 0, 0}, 1); got != 32 {
 		t.Errorf("S: %d valid columns below the diagonal, want 32", got)
 	}
-	mp := p.Stage(probes.StageM)
+	mp := p.Stage("m")
 	if !mp.Meaning.Log2 || mp.Capture.AtLine != 77 || mp.Compute.Acc != probes.F32 || mp.Compute.Split != 1 {
 		t.Errorf("m %+v", mp)
 	}
@@ -87,7 +87,7 @@ func TestFullManifest(t *testing.T) {
 
 func TestConditionalStage(t *testing.T) {
 	p := resolved(t, full(t), "three", nil, "tiny")
-	s := p.Stage(probes.StageS)
+	s := p.Stage("S")
 	if s.DType != probes.F32 || s.Capture.Kind != probes.CaptureFrag || s.Compute.Split != 2 || len(p.Stages) != 3 {
 		t.Errorf("S under USE_THREE: %+v of %d stages", s, len(p.Stages))
 	}

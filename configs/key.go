@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
-
-	"tilescope/probes"
 )
 
 // key is one setting: its dotted name and how its text is checked. parse gets a scalar's text and its YAML tag ("" for text
@@ -32,7 +30,7 @@ func keys() []key {
 		whole("seed", "a whole number from 0 on", 0, math.MaxInt64),
 		{name: "flags", want: "a mapping of flags to values", many: true},
 		{name: "faults", want: "a list of fault names", many: true},
-		choice("gate", "none", "qk", "softmax", "pv"),
+		text("gate", "a gate's name", dashed.MatchString),
 		choice("backend", "auto", "emu", "cuda", "both"),
 		choice("builder", "auto", "embedded", "nvrtc", "nvcc"),
 		text("arch", "an architecture such as sm_80", func(s string) bool { return s == "" || archPattern.MatchString(s) }),
@@ -173,8 +171,8 @@ func flagPair(name, value string) error {
 	if !identifier.MatchString(name) {
 		return fmt.Errorf("%q is not a flag's name", clip(name))
 	}
-	if g, ok := probes.ParseGate(name); ok {
-		return fmt.Errorf("%s is a gate: set gate: %s", name, g)
+	if g := conventions().gate(name); g != nil {
+		return fmt.Errorf("%s is a gate: set gate: %s", name, g.Name)
 	}
 	if _, err := flagValue(value); err != nil {
 		return fmt.Errorf("flag %s: expected a whole number, true or false, found %q", name, clip(value))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"tilescope/debugkern/file"
 	"tilescope/probes"
@@ -34,14 +35,15 @@ type Manifest struct {
 	Flags      []Flag
 	Variants   []Variant // never empty
 	Default    string    // a variant's name
-	Gates      []probes.Gate
-	Stages     []Stage // in contract order; of several entries for one stage the first whose When holds counts
+	Gates      []Gate    // the first is no gate at all
+	Stages     []Stage   // each after those that it is computed from; of several entries for one stage the first whose When holds counts
 	Shapes     []NamedShape
 	Thresholds probes.Limits
 	Speedups   []Speedup // of the performance gate: the first whose When holds replaces Thresholds.MinSpeedup
 	Faults     []Fault
 
 	scope *scope
+	slots map[probes.Stage]int // ids in the control block
 }
 
 // Constant is a tile constant: a number, or an expression over flags and earlier constants.
@@ -119,8 +121,29 @@ type Variant struct {
 	at     place
 }
 
+// Gate is a DEBUG gate: which stages run and are judged under it, and which the host feeds in.
+type Gate struct {
+	Name     probes.Gate
+	Define   string // "" for no gate
+	Judged   probes.StageSet
+	Injected probes.StageSet
+	Uniform  bool // the uniform values may be fed in
+	Help     string
+	at       place
+	whole    bool // the manifest says everything: its stages are looked up
+}
+
+// Definition is what a stage is, whatever build it is captured in.
+type Definition struct {
+	Axes  [2]string
+	Phase probes.Phase
+	Of    probes.StageSet // what it is computed from, itself where it carries over; empty: it is loaded
+	Help  string
+}
+
 // Stage is one captured stage as written.
 type Stage struct {
+	Definition
 	Stage        probes.Stage
 	When         *Expr // nil: always
 	DType        probes.DType
@@ -137,6 +160,7 @@ type Stage struct {
 	Transposed   bool
 	at           place
 	captureField string
+	ordered      bool // the convention of its name says where it stands
 }
 
 // Compute says how the stage is evaluated, under a condition.
@@ -212,6 +236,61 @@ func (m *Manifest) Variant(name string) *Variant {
 		}
 	}
 	return nil
+}
+
+// Gate returns the gate that text names, by name or symbol ("none" is no gate), or nil.
+func (m *Manifest) Gate(text string) *Gate {
+	for i := range m.Gates {
+		if g := &m.Gates[i]; text == g.Name.String() || text != "" && text == g.Define {
+			return g
+		}
+	}
+	return nil
+}
+
+// gate returns the gate of that name, or nil.
+func (m *Manifest) gate(name probes.Gate) *Gate { return m.Gate(name.String()) }
+
+// GateNames lists the manifest's gates, none first.
+func (m *Manifest) GateNames() []string {
+	return names(m.Gates, func(g Gate) string { return g.Name.String() })
+}
+
+func (m *Manifest) hasStage(s probes.Stage) bool {
+	return slices.ContainsFunc(m.Stages, func(x Stage) bool { return x.Stage == s })
+}
+
+// StageNames lists the manifest's stages, each once.
+func (m *Manifest) StageNames() []string {
+	out := []string{}
+	for i, s := range m.Stages {
+		if i == 0 || m.Stages[i-1].Stage != s.Stage {
+			out = append(out, s.Stage.String())
+		}
+	}
+	return out
+}
+
+// knownStages lists the conventional stages, and those of other names that the manifest has so far.
+func (m *Manifest) knownStages() string {
+	out := conventions().stageNames()
+	for _, s := range m.StageNames() {
+		if conventions().stage(probes.Stage(s)) == nil {
+			out += " " + s
+		}
+	}
+	return out
+}
+
+// carried lists the stages that use their own value after the kv tile before: the conventional ones and the manifest's.
+func (m *Manifest) carried() []string {
+	out := conventions().carried()
+	for _, s := range m.Stages {
+		if s.Of.Has(s.Stage) && !slices.Contains(out, string(s.Stage)) {
+			out = append(out, string(s.Stage))
+		}
+	}
+	return out
 }
 
 // Fault returns the fault of that name, or nil.

@@ -56,17 +56,17 @@ func TestResolveStage2(t *testing.T) {
 	if p.Work.MaxTiles != 2 || p.Work.Key.At(probes.Dim3{1, 1, 0}, 1) != 32 || p.Work.Head.At(probes.Dim3{1, 1, 0}, 0) != 1 {
 		t.Errorf("work %+v", p.Work)
 	}
-	sc := p.Stage(probes.StageS)
+	sc := p.Stage("S")
 	for _, x := range []struct{ bx, kv, rows, cols int }{{0, 0, 32, 32}, {1, 0, 17, 32}, {0, 1, 32, 17}, {1, 1, 17, 17}} {
 		b := probes.Dim3{x.bx, 1, 0}
 		if r, c := sc.ValidRows.At(b, x.kv), sc.ValidCols.At(b, x.kv); r != x.rows || c != x.cols {
 			t.Errorf("S valid at bx %d kv %d: %d×%d, want %d×%d", x.bx, x.kv, r, c, x.rows, x.cols)
 		}
 	}
-	if !sc.Meaning.Scaled || sc.Compute.Block != 16 || sc.Compute.Acc != probes.F16 || sc.From != probes.StagesOf(probes.StageQ, probes.StageK) {
+	if !sc.Meaning.Scaled || sc.Compute.Block != 16 || sc.Compute.Acc != probes.F16 || !slices.Equal(sc.From, probes.StagesOf("Q", "K")) {
 		t.Errorf("S: %+v", sc)
 	}
-	if u := p.Stage(probes.StageU); u.Compute.Unit != probes.UnitTensor || !u.From.Has(probes.StageU) {
+	if u := p.Stage("U"); u.Compute.Unit != probes.UnitTensor || !u.From.Has("U") {
 		t.Errorf("U: %+v", u.Compute)
 	}
 	if *p.Quant != (probes.Quantiser{Kind: "sim-fp8", Levels: 127, Zero: 128, Max: 448, EncodeLevels: 127}) {
@@ -75,7 +75,7 @@ func TestResolveStage2(t *testing.T) {
 	if p.Limits.MaxAbs != 0.06 || p.Limits.Registers != 128 || p.Limits.MinSpeedup != 1.1 {
 		t.Errorf("limits %+v", p.Limits)
 	}
-	if o := p.Stage(probes.StageO); o.Capture.Kind != probes.CaptureOutput || o.Capture.Output != "O" || o.PerTile {
+	if o := p.Stage("O"); o.Capture.Kind != probes.CaptureOutput || o.Capture.Output != "O" || o.PerTile {
 		t.Errorf("O: %+v", o)
 	}
 }
@@ -91,7 +91,7 @@ func TestFlagsChangeThePlan(t *testing.T) {
 			t.Errorf("%s is there without its flag", a.Name)
 		}
 	}
-	if u := p.Stage(probes.StageU).Compute; u.Unit != probes.UnitFMA {
+	if u := p.Stage("U").Compute; u.Unit != probes.UnitFMA {
 		t.Errorf("U without USE_WMMA_PV: %+v", u)
 	}
 	if len(s.Defines()) != 0 {
@@ -109,7 +109,7 @@ func TestSelect(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"DEBUG_QK_ONLY=1", "FAULT_KT_LD=1", "USE_CP_ASYNC=1", "USE_WMMA_PV=1"}
-	if got := s.Defines(); !slices.Equal(got, want) || s.Gate != probes.GateQK {
+	if got := s.Defines(); !slices.Equal(got, want) || s.Gate != "qk" {
 		t.Errorf("defines %v, want %v", got, want)
 	}
 	p, err := s.Resolve(probes.Shape{B: 1, H: 1, S: 32, D: 64})
@@ -124,13 +124,13 @@ func TestSelect(t *testing.T) {
 		gate    probes.Gate
 		want    []string
 	}{
-		{"variant", "stage9", nil, nil, 0, []string{`unknown variant "stage9"`, "stage1"}},
-		{"flag", "stage2", map[string]string{"USE_WMA_PV": ""}, nil, 0, []string{"USE_WMA_PV", "did you mean USE_WMMA_PV"}},
-		{"value", "stage2", map[string]string{"USE_WMMA_PV": "7"}, nil, 0, []string{"[0 1]", `"7"`}},
-		{"fault", "stage2", nil, []string{"kt-lod"}, 0, []string{"did you mean kt-ld"}},
-		{"base", "scalar", nil, []string{"kt-ld"}, 0, []string{"planted in stage2", "USE_CP_ASYNC=1 USE_WMMA_PV=1"}},
-		{"gates", "stage2", map[string]string{"DEBUG_QK_ONLY": ""}, nil, probes.GatePV, []string{"exclude each other"}},
-		{"two", "stage2", map[string]string{"NOPE": ""}, []string{"nope"}, 0, []string{"NOPE", "nope"}},
+		{"variant", "stage9", nil, nil, probes.GateNone, []string{`unknown variant "stage9"`, "stage1"}},
+		{"flag", "stage2", map[string]string{"USE_WMA_PV": ""}, nil, probes.GateNone, []string{"USE_WMA_PV", "did you mean USE_WMMA_PV"}},
+		{"value", "stage2", map[string]string{"USE_WMMA_PV": "7"}, nil, probes.GateNone, []string{"[0 1]", `"7"`}},
+		{"fault", "stage2", nil, []string{"kt-lod"}, probes.GateNone, []string{"did you mean kt-ld"}},
+		{"base", "scalar", nil, []string{"kt-ld"}, probes.GateNone, []string{"planted in stage2", "USE_CP_ASYNC=1 USE_WMMA_PV=1"}},
+		{"gates", "stage2", map[string]string{"DEBUG_QK_ONLY": ""}, nil, "pv", []string{"exclude each other"}},
+		{"two", "stage2", map[string]string{"NOPE": ""}, []string{"nope"}, probes.GateNone, []string{"NOPE", "nope"}},
 	} {
 		_, err := m.Select(x.variant, x.set, x.faults, x.gate)
 		if err == nil {

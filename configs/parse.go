@@ -57,6 +57,7 @@ func (p *manifestParser) root(n *yaml.Node) {
 	m.Title, m.Entry = o.str("title"), o.ident("entry")
 	p.files(o)
 	p.compile(o)
+	p.gates(o)
 	p.flags(o)
 	p.declare(o)
 	p.constants(o)
@@ -71,7 +72,6 @@ func (p *manifestParser) root(n *yaml.Node) {
 	}
 	p.shared(o)
 	p.shapes(o)
-	p.gates(o)
 	p.stages(o)
 	p.thresholds(o)
 	p.variants(o)
@@ -130,8 +130,12 @@ func (p *manifestParser) flags(o *object) {
 		if flag.Name == "" {
 			continue
 		}
-		if g, ok := probes.ParseGate(flag.Name); ok {
-			f.fail("name", "%s is a gate; list it under gates: [%s]", flag.Name, g)
+		if g := conventions().gate(flag.Name); g != nil {
+			f.fail("name", "%s is a gate; list it under gates: [%s]", flag.Name, g.Name)
+			continue
+		}
+		if g := p.m.Gate(flag.Name); g != nil {
+			f.fail("name", "%s is the gate %s; choose another name", flag.Name, g.Name)
 			continue
 		}
 		if flag.slot = p.name(f.at("name"), f.field("name"), flag.Name, classFlag); flag.slot > 0 {
@@ -155,9 +159,12 @@ func (p *manifestParser) name(at *yaml.Node, field, name string, c class) int {
 
 // declare makes fault and gate symbols known to expressions.
 func (p *manifestParser) declare(o *object) {
-	for g := range probes.NumGates {
-		if g != probes.GateNone {
-			p.m.scope.add(g.Define(), classFlag)
+	for _, g := range conventions().Gates {
+		p.m.scope.add(g.Define, classFlag)
+	}
+	for _, g := range p.m.Gates {
+		if _, taken := p.m.scope.slots[g.Define]; g.Define != "" && !taken {
+			p.m.scope.add(g.Define, classFlag)
 		}
 	}
 	if n := o.vals["faults"]; n != nil && deref(n).Kind == yaml.SequenceNode {
@@ -248,7 +255,7 @@ func (p *manifestParser) launch(o *object) {
 func (p *manifestParser) quantiser(o *object) {
 	if !o.has("quantiser") {
 		for _, a := range p.m.Args {
-			if a.Role == probes.RoleInput && slices.Contains([]string{"Q", "K", "V"}, a.Tensor) && a.DType != 0 && !a.DType.Float() {
+			if a.Role == probes.RoleInput && slices.Contains(conventions().Inputs, a.Tensor) && a.DType != 0 && !a.DType.Float() {
 				o.fail("quantiser", "missing; input %s is %s, so the host has to know how to encode it", a.Tensor, a.DType)
 				return
 			}
@@ -288,24 +295,6 @@ func (p *manifestParser) work(n *yaml.Node, field string, whole bool) *Work {
 		}
 	}
 	return w
-}
-
-func (p *manifestParser) gates(o *object) {
-	p.m.Gates = []probes.Gate{probes.GateNone}
-	for i, n := range o.list("gates") {
-		field := fmt.Sprintf("gates[%d]", i)
-		s := p.str(n, field)
-		g, ok := probes.ParseGate(s)
-		switch {
-		case s == "":
-		case !ok:
-			p.fail(n, field, "unknown gate %q; expected none, qk, softmax or pv", clip(s))
-		case g != probes.GateNone && slices.Contains(p.m.Gates, g):
-			p.fail(n, field, "gate %s is listed twice", g)
-		case g != probes.GateNone:
-			p.m.Gates = append(p.m.Gates, g)
-		}
-	}
 }
 
 func (p *manifestParser) shapes(o *object) {

@@ -9,9 +9,6 @@ import (
 	"tilescope/probes"
 )
 
-// tensors are what a pointer argument may stand for.
-var tensors = []string{"Q", "K", "V", "Qs", "Ks", "Vs", "O"}
-
 func (p *manifestParser) args(o *object) {
 	seen := map[string]bool{}
 	for i, n := range o.list("args") {
@@ -56,8 +53,8 @@ func (p *manifestParser) pointer(a *object, arg *Arg) {
 	case "output":
 		arg.Role = probes.RoleOutput
 	}
-	arg.Tensor = a.oneOf("tensor", tensors...)
-	if arg.Tensor != "" && (arg.Tensor == "O") != (arg.Role == probes.RoleOutput) {
+	arg.Tensor = a.oneOf("tensor", conventions().tensors()...)
+	if arg.Tensor != "" && (arg.Tensor == conventions().Output) != (arg.Role == probes.RoleOutput) {
 		a.fail("tensor", "tensor %s does not go with role %s", arg.Tensor, deref(a.at("role")).Value)
 	}
 	if strings.HasSuffix(arg.Tensor, "s") && arg.DType != 0 && arg.DType != probes.F32 {

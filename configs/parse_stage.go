@@ -4,108 +4,196 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"tilescope/probes"
 )
 
-var stageKeys = []string{"name", "when", "dtype", "dims", "valid", "outside", "per", "from", "scaled", "domain", "normalised",
-	"compute", "array", "transposed", "capture"}
+var stageKeys = []string{"name", "when", "dtype", "dims", "axes", "valid", "outside", "per", "phase", "of", "from", "scaled", "domain",
+	"normalised", "compute", "array", "transposed", "capture", "help"}
 
 func (p *manifestParser) stages(o *object) {
 	for i, n := range o.list("stages") {
-		s := p.object(n, fmt.Sprintf("stages[%d]", i), stageKeys...)
-		if s == nil {
-			continue
-		}
-		s.need("name", "dtype", "dims", "valid", "per", "capture")
-		st := Stage{
-			When: s.condition("when", p.m.scope, inShape), DType: s.dtype("dtype"), PerTile: s.oneOf("per", "block", "tile") == "tile",
-			Array: s.ident("array"), Transposed: s.truth("transposed"), at: s.here(), captureField: s.field("capture"),
-		}
-		known := p.stageName(s, &st)
-		if d := s.exprs("dims", 2, p.m.scope, inShape); d != nil {
-			st.Rows, st.Cols = d[0], d[1]
-		}
-		allowed := inTile
-		if !st.PerTile {
-			allowed = inBlock
-		}
-		if v := s.exprs("valid", 2, p.m.scope, allowed); v != nil {
-			st.ValidRows, st.ValidCols = v[0], v[1]
-		}
-		switch s.oneOf("outside", "zero", "neg-inf", "unspecified") {
-		case "zero":
-			st.Outside = probes.OutsideZero
-		case "neg-inf":
-			st.Outside = probes.OutsideNegInf
-		}
-		p.meaning(s, &st, known)
-		p.from(s, &st, known)
-		p.compute(s, &st)
-		p.capture(s, &st)
-		if known {
-			p.m.Stages = append(p.m.Stages, st)
+		if s := p.object(n, fmt.Sprintf("stages[%d]", i), stageKeys...); s != nil {
+			p.stage(s)
 		}
 	}
 }
 
-// stageName reads the name and holds it to the contract's order.
+// stage reads one entry of stages.
+func (p *manifestParser) stage(s *object) {
+	s.need("name", "dtype", "dims", "valid", "per", "capture")
+	st := Stage{
+		When: s.condition("when", p.m.scope, inShape), DType: s.dtype("dtype"), PerTile: s.oneOf("per", "block", "tile") == "tile",
+		Array: s.ident("array"), Transposed: s.truth("transposed"), at: s.here(), captureField: s.field("capture"),
+	}
+	known := p.stageName(s, &st)
+	if d := s.exprs("dims", 2, p.m.scope, inShape); d != nil {
+		st.Rows, st.Cols = d[0], d[1]
+	}
+	allowed := inTile
+	if !st.PerTile {
+		allowed = inBlock
+	}
+	if v := s.exprs("valid", 2, p.m.scope, allowed); v != nil {
+		st.ValidRows, st.ValidCols = v[0], v[1]
+	}
+	switch s.oneOf("outside", "zero", "neg-inf", "unspecified") {
+	case "zero":
+		st.Outside = probes.OutsideZero
+	case "neg-inf":
+		st.Outside = probes.OutsideNegInf
+	}
+	p.definition(s, &st, known)
+	p.meaning(s, &st, known)
+	p.compute(s, &st)
+	p.capture(s, &st)
+	if known {
+		p.m.Stages = append(p.m.Stages, st)
+	}
+}
+
+// stageName reads the name and holds entries of conventional stages to their order.
 func (p *manifestParser) stageName(s *object, st *Stage) bool {
 	name := s.str("name")
 	if name == "" {
 		return false
 	}
-	var ok bool
-	if st.Stage, ok = probes.ParseStage(name); !ok {
-		s.fail("name", "unknown stage %q; expected one of Q K V S m l P U O", clip(name))
+	conv := conventions()
+	order := conv.order(probes.Stage(name))
+	if order < 0 && !s.has("axes") {
+		s.fail("name", "unknown stage %q; expected one of %s, or axes: and of: for a stage of another name", clip(name), conv.stageNames())
 		return false
 	}
+	if !identifier.MatchString(name) {
+		s.fail("name", "%q is not an identifier (letters, digits and _)", clip(name))
+		return false
+	}
+	st.Stage, st.ordered = probes.Stage(name), order >= 0 && !s.has("of")
 	if len(p.m.Stages) == 0 {
 		return true
 	}
-	switch last := p.m.Stages[len(p.m.Stages)-1]; {
-	case last.Stage > st.Stage:
-		s.fail("name", "stage %s comes after %s; the order is Q K V S m l P U O", name, last.Stage)
+	last := p.m.Stages[len(p.m.Stages)-1]
+	switch {
+	case st.ordered && last.ordered && conv.order(last.Stage) > order:
+		s.fail("name", "stage %s comes after %s; the order is %s", name, last.Stage, conv.stageNames())
 	case last.Stage == st.Stage && last.When == nil:
 		s.fail("name", "a second entry for stage %s, and the first has no when:; give it one, or remove this", name)
+	case last.Stage != st.Stage && p.m.hasStage(st.Stage):
+		s.fail("name", "a second entry for stage %s does not follow the first; entries for one stage stand together", name)
 	}
 	return true
+}
+
+// definition reads what the stage is: its axes, when it is computed, and from what. The convention of its name says what the entry
+// does not; for another name, a stage is computed from what it may be judged from, and after the loop where it has one tile a block.
+func (p *manifestParser) definition(s *object, st *Stage, known bool) {
+	c := conventions().stage(st.Stage)
+	if c != nil {
+		st.Definition = c.definition()
+	}
+	if s.has("help") {
+		st.Help = s.str("help")
+	}
+	if s.has("axes") {
+		p.axes(s, st)
+	}
+	if s.has("of") {
+		st.Of = p.earlierStages(s, "of", st, known)
+	}
+	st.From = p.earlierStages(s, "from", st, known)
+	switch {
+	case c == nil && !s.has("of"):
+		st.Of = st.From
+	case known && st.From.Has(st.Stage) && !st.Of.Has(st.Stage):
+		s.fail("from", "stage %s does not carry over from tile to tile; only %s do", st.Stage, and(p.m.carried()))
+	}
+	switch {
+	case s.has("phase"):
+		st.Phase = phases[s.oneOf("phase", "before", "each", "after")]
+	case c != nil || st.PerTile:
+	case len(st.Of) == 0:
+		st.Phase = probes.PhaseBefore
+	default:
+		st.Phase = probes.PhaseAfter
+	}
+	if st.PerTile && st.Phase != probes.PhaseEach && s.has("per") {
+		s.fail("per", "stage %s is computed before or after the loop, once; expected per: block", st.Stage)
+	}
+}
+
+func (p *manifestParser) axes(s *object, st *Stage) {
+	st.Axes = [2]string{}
+	list := s.strs("axes")
+	if len(list) == 0 || len(list) > 2 {
+		s.fail("axes", "expected what rows and columns are, such as [q, k]; one name for a stage of one column")
+		return
+	}
+	for _, a := range list {
+		if !identifier.MatchString(a) {
+			s.fail("axes", "%q is not an identifier (letters, digits and _)", clip(a))
+		}
+	}
+	copy(st.Axes[:], list)
+}
+
+// earlierStages reads a list of stages that come before st, st itself among them where it carries over.
+func (p *manifestParser) earlierStages(s *object, key string, st *Stage, known bool) probes.StageSet {
+	var out probes.StageSet
+	for i, n := range s.list(key) {
+		if f, ok := p.earlier(n, fmt.Sprintf("%s[%d]", s.field(key), i), st, known); ok {
+			out = out.Union(probes.StagesOf(f))
+		}
+	}
+	return out
+}
+
+// earlier reads the name of a stage that comes before st, or st itself.
+func (p *manifestParser) earlier(n *yaml.Node, field string, st *Stage, known bool) (probes.Stage, bool) {
+	name := p.str(n, field)
+	if name == "" {
+		return "", false
+	}
+	conv, f := conventions(), probes.Stage(name)
+	switch order := conv.order(f); {
+	case known && f == st.Stage, p.m.hasStage(f):
+	case order < 0:
+		p.fail(n, field, "unknown stage %q; expected one of %s", clip(name), p.m.knownStages())
+		return "", false
+	case known && conv.order(st.Stage) >= 0 && order > conv.order(st.Stage):
+		p.fail(n, field, "stage %s is not earlier than %s", f, st.Stage)
+		return "", false
+	}
+	return f, true
 }
 
 // meaning reads the keys that only one stage has.
 func (p *manifestParser) meaning(s *object, st *Stage, known bool) {
 	st.Meaning.Scaled, st.Meaning.Normalised = s.truth("scaled"), s.truth("normalised")
 	st.Meaning.Log2 = s.oneOf("domain", "natural", "log2") == "log2"
-	for key, of := range map[string]probes.Stage{"scaled": probes.StageS, "domain": probes.StageM, "normalised": probes.StageP} {
-		if known && s.has(key) && st.Stage != of {
-			s.fail(key, "only stage %s has it; remove it from %s", of, st.Stage)
+	for _, of := range conventions().Stages {
+		for _, key := range of.Keys {
+			if known && s.has(key) && st.Stage != of.Name {
+				s.fail(key, "only stage %s has it; remove it from %s", of.Name, st.Stage)
+			}
 		}
 	}
 }
 
-// from reads the earlier stages; m, l and U may name themselves: their own value after the previous kv tile.
-func (p *manifestParser) from(s *object, st *Stage, known bool) {
-	for i, n := range s.list("from") {
-		field := fmt.Sprintf("%s[%d]", s.field("from"), i)
-		name := p.str(n, field)
-		if name == "" {
-			continue
-		}
-		f, ok := probes.ParseStage(name)
-		carried := probes.StagesOf(probes.StageM, probes.StageL, probes.StageU)
-		switch {
-		case !ok:
-			p.fail(n, field, "unknown stage %q; expected one of Q K V S m l P U O", clip(name))
-		case known && f > st.Stage:
-			p.fail(n, field, "stage %s is not earlier than %s", f, st.Stage)
-		case known && f == st.Stage && !carried.Has(f):
-			p.fail(n, field, "stage %s does not carry over from tile to tile; only m, l and U do", f)
-		default:
-			st.From |= probes.StagesOf(f)
-		}
+// and joins words: "m, l and U".
+func and(words []string) string { return enumerate(words, " and ") }
+
+// or joins words: "qk, softmax or pv".
+func or(words []string) string { return enumerate(words, " or ") }
+
+func enumerate(words []string, last string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
 	}
+	n := len(words) - 1
+	return strings.Join(words[:n], ", ") + last + words[n]
 }
 
 func (p *manifestParser) compute(s *object, st *Stage) {

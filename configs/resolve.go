@@ -63,7 +63,7 @@ type resolver struct {
 // resolve is ResolveContext that counts what it evaluates in steps.
 func (s *Selection) resolve(ctx context.Context, shape probes.Shape, corners bool, steps *int64) (*probes.Plan, error) {
 	r := &resolver{ctx: ctx, m: s.Manifest, sel: s, shape: shape, corners: corners, steps: steps, plan: &probes.Plan{
-		Kernel: s.Manifest.Name, Entry: s.Manifest.Entry, Shape: shape, Gate: s.Gate, Limits: s.Manifest.Thresholds,
+		Kernel: s.Manifest.Name, Entry: s.Manifest.Entry, Shape: shape, Limits: s.Manifest.Thresholds,
 	}}
 	for _, step := range []func() error{r.variables, r.conditions, r.limits, r.args, r.geometry, r.shared, r.faults, r.workOf, r.stages, r.uses} {
 		if err := ctx.Err(); err != nil {
@@ -92,8 +92,8 @@ func (r *resolver) variables() error {
 			v[f.slot] = intValue(1)
 		}
 	}
-	if d := r.sel.Gate.Define(); d != "" {
-		v[r.m.scope.slots[d]] = intValue(1)
+	if g := r.m.gate(r.sel.Gate); g != nil && g.Define != "" {
+		v[r.m.scope.slots[g.Define]] = intValue(1)
 	}
 	r.plan.Consts = make(map[string]int, len(r.m.Constants)+len(r.sel.Flags))
 	for name, x := range r.sel.Flags {

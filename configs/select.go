@@ -49,8 +49,8 @@ func (m *Manifest) Select(variant string, set map[string]string, faults []string
 			errs = append(errs, fmt.Errorf("variant %s: %s", variant, e))
 		}
 	}
-	if !slices.Contains(m.Gates, s.Gate) {
-		errs = append(errs, fmt.Errorf("kernel %s has no gate %s (it has: %s)", m.Name, s.Gate, joinGates(m.Gates)))
+	if m.gate(s.Gate) == nil {
+		errs = append(errs, m.noGate(s.Gate.String()))
 	}
 	errs = append(errs, s.addFaults(append(slices.Clone(v.Faults), faults...))...)
 	if len(errs) > 0 {
@@ -59,8 +59,19 @@ func (m *Manifest) Select(variant string, set map[string]string, faults []string
 	return s, nil
 }
 
-func joinGates(gates []probes.Gate) string {
-	return strings.Join(names(gates, probes.Gate.String), " ")
+// ParseGate looks a gate of the kernel up, by its name or its symbol (DEBUG_QK_ONLY); none and "" are no gate.
+func (m *Manifest) ParseGate(text string) (probes.Gate, error) {
+	if g := m.Gate(text); g != nil {
+		return g.Name, nil
+	}
+	if text == "" {
+		return probes.GateNone, nil
+	}
+	return probes.GateNone, m.noGate(text)
+}
+
+func (m *Manifest) noGate(text string) error {
+	return fmt.Errorf("kernel %s has no gate %s (it has: %s)", m.Name, clip(text), strings.Join(m.GateNames(), " "))
 }
 
 func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
@@ -68,7 +79,7 @@ func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys
 // set puts one flag, or a gate by its symbol.
 func (s *Selection) set(name, text string) error {
 	value, err := flagValue(text)
-	if g, ok := probes.ParseGate(name); ok && g != probes.GateNone && g.Define() == name {
+	if g, ok := s.Manifest.gateSymbol(name); ok {
 		switch {
 		case err != nil || value != 0 && value != 1:
 			return fmt.Errorf("gate %s: expected 0 or 1, found %q", name, clip(text))
@@ -98,6 +109,34 @@ func flagValue(text string) (int, error) {
 		return 0, nil
 	}
 	return strconv.Atoi(text)
+}
+
+// Uniform reports whether a gate's injected values may be uniform.
+func (m *Manifest) Uniform(gate probes.Gate) bool {
+	g := m.gate(gate)
+	return g != nil && g.Uniform
+}
+
+// NotUniform is the error of asking a gate for uniform values that only others take.
+func (m *Manifest) NotUniform(gate probes.Gate) error {
+	for _, g := range m.Gates {
+		if g.Uniform {
+			fed := and(names(g.Injected, probes.Stage.String))
+			return fmt.Errorf("--inject uniform feeds %s of gate %s; the gate is %s (use --gate %s, or --inject reference)", fed, g.Name, gate, g.Name)
+		}
+	}
+	return fmt.Errorf("--inject uniform: kernel %s has no gate that uniform values are fed into; use --inject reference", m.Name)
+}
+
+// gateSymbol looks up the gate that a preprocessor symbol selects: the manifest's, or a conventional one, which the manifest may lack.
+func (m *Manifest) gateSymbol(name string) (probes.Gate, bool) {
+	if g := m.Gate(name); g != nil && g.Define == name {
+		return g.Name, true
+	}
+	if g := conventions().gate(name); g != nil && g.Define == name {
+		return g.Name, true
+	}
+	return probes.GateNone, false
 }
 
 // complete fills in the defaults of the flags not named.
@@ -204,8 +243,14 @@ func (s *Selection) Defines() []string {
 			out = append(out, f.Define+"=1")
 		}
 	}
-	if d := s.Gate.Define(); d != "" {
-		out = append(out, d+"=1")
+	if g := s.Manifest.gate(s.Gate); g != nil && g.Define != "" {
+		out = append(out, g.Define+"=1")
+	}
+	for _, name := range s.Manifest.StageNames() {
+		stage := probes.Stage(name)
+		if symbol := slotSymbol(stage); !headerHas(symbol) {
+			out = append(out, fmt.Sprintf("%s=%d", symbol, s.Manifest.slot(stage)))
+		}
 	}
 	out = append(out, s.Compile.Defines...)
 	sort.Strings(out)

@@ -119,19 +119,7 @@ func reserveCheckers(set check.Set, k target.Kernel, l *target.Launch) (release 
 
 // judging is what references and comparisons take: exact blocks that are kept, and one for each core.
 func (r *resolved) judging() (kept, each int64) {
-	m, k, d := int64(1), int64(1), int64(r.plan.Shape.D)
-	for i := range r.plan.Stages {
-		switch sp := &r.plan.Stages[i]; sp.Stage {
-		case probes.StageK, probes.StageV:
-			k = max(k, int64(sp.Rows))
-		case probes.StageS, probes.StageP:
-			m, k = max(m, int64(sp.Rows)), max(k, int64(sp.Cols))
-		default:
-			m = max(m, int64(sp.Rows))
-		}
-	}
-	tile := budget.Add(budget.Mul(2, k, d), budget.Mul(2, m, k), 2*m, budget.Mul(m, d))
-	block := budget.Mul(8, int64(r.plan.Work.MaxTiles), tile)
+	block := budget.Mul(8, int64(r.plan.Work.MaxTiles), int64(r.plan.TileElems()))
 	kept = min(budget.Mul(4, block), budget.Add(budget.Mul(2, block), 64<<20))
 	workers := min(int64(runtime.GOMAXPROCS(0)), budget.Mul(r.rng.N[0], r.rng.N[1], r.rng.N[2]))
 	return kept, budget.Mul(workers, block)

@@ -32,7 +32,7 @@ type uncaptured struct {
 
 // due reports whether a stage's tiles are captured inside a block: by probes or from shared memory.
 func (u *uncaptured) due(sp *probes.StagePlan) bool {
-	if !u.st.r.stages.Has(sp.Stage) || !u.st.r.plan.Gate.Judged().Has(sp.Stage) {
+	if !u.st.r.stages.Has(sp.Stage) || !u.st.r.plan.Gate.Judged.Has(sp.Stage) {
 		return false
 	}
 	return sp.Capture.Kind != probes.CaptureNone && sp.Capture.Kind != probes.CaptureOutput
@@ -45,7 +45,7 @@ func (u *uncaptured) walked() []*probes.StagePlan {
 	for i := range u.st.r.plan.Stages {
 		switch sp := &u.st.r.plan.Stages[i]; {
 		case !sp.PerTile || !u.due(sp):
-		case sp.Stage > probes.StageV:
+		case !sp.Loaded:
 			computed = append(computed, sp)
 		default:
 			loaded = append(loaded, sp)
@@ -119,7 +119,7 @@ func (u *uncaptured) came(stages []*probes.StagePlan, block probes.Dim3, lo, hi 
 
 // past is one past the last kv tile, from want on, of which a computed stage was captured; want where none was.
 func (u *uncaptured) past(stages []*probes.StagePlan, block probes.Dim3, want int) int {
-	if stages[0].Stage <= probes.StageV { // loaded ahead, perhaps
+	if stages[0].Loaded { // loaded ahead, perhaps
 		return want
 	}
 	rng := u.st.r.rng
@@ -153,7 +153,11 @@ func (u *uncaptured) loopFinding(g *loopGroup) target.Finding {
 
 // harmless reports whether all that a kernel leaves was judged, and is right.
 func (u *uncaptured) harmless() bool {
-	o := u.st.judged.Stage(probes.StageO)
+	sp := u.st.r.plan.Output()
+	if sp == nil {
+		return false
+	}
+	o := u.st.judged.Stage(sp.Stage)
 	return o != nil && o.Tiles > 0 && !u.st.judged.Diverges()
 }
 
@@ -218,9 +222,9 @@ func (u *uncaptured) cells() ([]target.Finding, error) {
 				return nil, err
 			}
 		}
-		f.Message = fmt.Sprintf("not captured: %s (%s)", why, g.extent(len(u.st.blocks())))
+		f.Message = fmt.Sprintf("not captured: %s (%s)", why, g.extent(u.st.r.plan, len(u.st.blocks())))
 		if f.Kind == target.LoopEnded {
-			f.Message = fmt.Sprintf("%s (%s not captured)", why, g.extent(len(u.st.blocks())))
+			f.Message = fmt.Sprintf("%s (%s not captured)", why, g.extent(u.st.r.plan, len(u.st.blocks())))
 		}
 		f.Consequence = "these cells are not judged, and nothing that is computed from them is judged by them"
 		out = append(out, f)
@@ -229,12 +233,10 @@ func (u *uncaptured) cells() ([]target.Finding, error) {
 }
 
 // extent says how much is missing: "512 cells of S, P in 16 of 16 blocks".
-func (g *holeGroup) extent(all int) string {
+func (g *holeGroup) extent(p *probes.Plan, all int) string {
 	var names []string
-	for s := range probes.NumStages {
-		if g.stages.Has(s) {
-			names = append(names, s.String())
-		}
+	for _, s := range p.Ordered(g.stages) {
+		names = append(names, s.String())
 	}
 	noun := "cells"
 	if g.cells == 1 {
@@ -265,7 +267,7 @@ func (u *uncaptured) holes() []holeGroup {
 			at[key], groups = len(groups), append(groups, g)
 			continue
 		}
-		groups[i].stages |= g.stages
+		groups[i].stages = groups[i].stages.Union(g.stages)
 		groups[i].blocks++
 		groups[i].cells += g.cells
 	}
@@ -301,17 +303,17 @@ func (u *uncaptured) inBlock(block probes.Dim3) holeGroup {
 				g.first = h
 			}
 			g.cells += h.cells
-			g.stages |= probes.StagesOf(sp.Stage)
+			g.stages = g.stages.Union(probes.StagesOf(sp.Stage))
 		}
 	}
 	return g
 }
 
 func (a hole) before(b hole) bool {
-	return cmp.Or(cmp.Compare(a.when(), b.when()), cmp.Compare(a.stage.Stage, b.stage.Stage)) < 0
+	return cmp.Or(cmp.Compare(a.when(), b.when()), cmp.Compare(a.stage.Slot, b.stage.Slot)) < 0
 }
 
-// when orders holes by kv tile, Q before all.
+// when orders holes by kv tile, what a block has once before all.
 func (a hole) when() int {
 	if !a.stage.PerTile {
 		return -1

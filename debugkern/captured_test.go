@@ -145,8 +145,7 @@ func TestNotCaptured(t *testing.T) {
 
 // mustCells is how many cells of a stage should be compared in a whole run of walk.
 func mustCells(run *Run, stage string) int {
-	s, _ := probes.ParseStage(stage)
-	n, sp := 0, run.Plan.Stage(s)
+	n, sp := 0, run.Plan.Stage(probes.Stage(stage))
 	for _, b := range run.Blocks() {
 		lo, tiles := tilesOf(sp, run.Range, run.Plan, b)
 		for kv := lo; kv < lo+tiles; kv++ {
@@ -160,7 +159,7 @@ func mustCells(run *Run, stage string) int {
 // is not judged locally.
 func TestAbsentCellsInViews(t *testing.T) {
 	run := mustWalk(t, "warp_exit")
-	s, err := run.View(Place{Stage: probes.StageS, KVTile: 3})
+	s, err := run.View(Place{Stage: "S", KVTile: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,18 +168,18 @@ func TestAbsentCellsInViews(t *testing.T) {
 			t.Errorf("S row %d: captured %v, bad %v, bits %#x", row, got, s.Bad(row, 3, true), s.Got.Bits(row, 3))
 		}
 	}
-	m, err := run.View(Place{Stage: probes.StageM, KVTile: 3})
+	m, err := run.View(Place{Stage: "m", KVTile: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if m.Judged(13, 0, true) || !m.Judged(13, 0, false) || !m.Judged(5, 0, true) {
 		t.Error("m of a row whose S is not captured is judged by that S")
 	}
-	if v := run.Tile(Place{Stage: probes.StageS, KVTile: 3}); v.Absent != 64 || v.Bad != 0 {
+	if v := run.Tile(Place{Stage: "S", KVTile: 3}); v.Absent != 64 || v.Bad != 0 {
 		t.Errorf("%+v", v)
 	}
 	for range 2 { // nothing is found by searching for bad cells in S
-		if c, ok := run.NextBad(Cell{Place: Place{Stage: probes.StageS}}, 1); ok {
+		if c, ok := run.NextBad(Cell{Place: Place{Stage: "S"}}, 1); ok {
 			t.Errorf("bad cell %+v", c)
 		}
 	}
@@ -319,7 +318,7 @@ func TestBarrierLineIsItsCompletion(t *testing.T) {
 			if v := run.Report.Stage("S").Verdict; v != Wrong || run.Report.Stage("O").Verdict != Tainted {
 				t.Fatalf("%s: S %s, O %s", schedule, v, run.Report.Stage("O").Verdict)
 			}
-			cured, err := run.Try(t.Context(), Trial{Substitute: []probes.Stage{probes.StageS}})
+			cured, err := run.Try(t.Context(), Trial{Substitute: []probes.Stage{"S"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -338,7 +337,7 @@ func TestReplacedAtTheLastPass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cured, err := run.Try(t.Context(), Trial{Substitute: []probes.Stage{probes.StageS}})
+	cured, err := run.Try(t.Context(), Trial{Substitute: []probes.Stage{"S"}})
 	if err != nil {
 		t.Fatal(err)
 	}

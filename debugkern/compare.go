@@ -232,7 +232,8 @@ func (c *Comparison) compare(a, b *runState) error {
 		c.note("the two encode the same inputs differently: their tiles cannot be equal to the bit but by chance")
 	}
 	var first *DifferingCell
-	for s := range probes.NumStages {
+	for i := range pa.Stages {
+		s := pa.Stages[i].Stage
 		inA, inB := captures(a, s), captures(b, s)
 		switch {
 		case inA && inB:
@@ -243,7 +244,10 @@ func (c *Comparison) compare(a, b *runState) error {
 			c.Stages = append(c.Stages, doc)
 		case inA:
 			c.OnlyA = append(c.OnlyA, s.String())
-		case inB:
+		}
+	}
+	for i := range pb.Stages {
+		if s := pb.Stages[i].Stage; captures(b, s) && !captures(a, s) {
 			c.OnlyB = append(c.OnlyB, s.String())
 		}
 	}

@@ -103,15 +103,9 @@ func (d *StageComparison) tile(a, b *runState, pa, pb Place) {
 	}
 }
 
-// documentTile is a tile's kv tile as documents say it: Q comes before the first, O after the last.
+// documentTile is a tile's kv tile as documents say it: what is computed before the loop comes before the first, what is computed after it after the last.
 func documentTile(st *runState, p Place) int {
-	switch p.Stage {
-	case probes.StageQ:
-		return -1
-	case probes.StageO:
-		return st.r.plan.Work.Tiles.At(p.Block, 0)
-	}
-	return p.KVTile
+	return st.r.plan.Stage(p.Stage).KVTile(p.KVTile, st.r.plan.Work.Tiles.At(p.Block, 0))
 }
 
 func bitsText(t probes.Tile, row, col int) string {
@@ -164,10 +158,10 @@ func ulpsApart(t probes.DType, p, q uint64) int64 {
 }
 
 // compareOutput compares the output arguments element by element, whatever the grids; nil under a gate, or where
-// O is not among the stages.
+// the result is not among the stages.
 func compareOutput(a, b *runState) *OutputComparison {
-	sa, sb := a.r.plan.Stage(probes.StageO), b.r.plan.Stage(probes.StageO)
-	if a.r.plan.Gate != probes.GateNone || !captures(a, probes.StageO) || !captures(b, probes.StageO) || a.output == nil || b.output == nil {
+	sa, sb := a.r.plan.Output(), b.r.plan.Output()
+	if a.r.plan.Gate.Name != probes.GateNone || sa == nil || sb == nil || !captures(a, sa.Stage) || !captures(b, sb.Stage) || a.output == nil || b.output == nil {
 		return nil
 	}
 	doc := &OutputComparison{Verdict: Equal}

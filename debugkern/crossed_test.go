@@ -10,7 +10,7 @@ import (
 // TestCellsThatTwoBackendsComputedDifferently lays a run beside a copy of itself in which two cells were changed.
 func TestCellsThatTwoBackendsComputedDifferently(t *testing.T) {
 	run := ran(t, Request{Target: "stage2", Shape: "partial49"})
-	at := Place{Stage: probes.StageP}
+	at := Place{Stage: "P"}
 	if _, ok := run.Beside(at); ok {
 		t.Error("a run of one backend has another's tiles")
 	}
@@ -18,7 +18,7 @@ func TestCellsThatTwoBackendsComputedDifferently(t *testing.T) {
 	result.Capture = slices.Clone(result.Capture)
 	other.result = &result
 	run.state.traced = &other
-	first, last := Cell{at, 3, 5}, Cell{Place{Stage: probes.StageP, Block: probes.Dim3{0, 1, 0}, KVTile: 1}, 0, 7}
+	first, last := Cell{at, 3, 5}, Cell{Place{Stage: "P", Block: probes.Dim3{0, 1, 0}, KVTile: 1}, 0, 7}
 	for _, c := range []Cell{first, last} {
 		off, ok := run.state.r.layout.Slot(c.Stage, c.Block, c.KVTile)
 		if !ok {
@@ -39,7 +39,7 @@ func TestCellsThatTwoBackendsComputedDifferently(t *testing.T) {
 			t.Errorf("from %+v in direction %d: %+v, %v, expected %+v", step.from, step.dir, got, ok, step.want)
 		}
 	}
-	if c, ok := run.NextDiffering(Cell{Place: Place{Stage: probes.StageS}}, 1); ok {
+	if c, ok := run.NextDiffering(Cell{Place: Place{Stage: "S"}}, 1); ok {
 		t.Errorf("S differs in %+v", c)
 	}
 }

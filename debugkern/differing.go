@@ -18,7 +18,7 @@ func differing(a, b *runState) map[probes.Stage]Place {
 			lo, n := tilesOf(sp, a.r.rng, p, block)
 			for kv := lo; kv < lo+n; kv++ {
 				at := Place{sp.Stage, block, kv}
-				if was, ok := out[sp.Stage]; ok && !earlier(at, was, p.Grid) {
+				if was, ok := out[sp.Stage]; ok && !earlier(at, was, p) {
 					continue
 				}
 				if x, y := a.Tile(sp.Stage, block, kv), b.Tile(sp.Stage, block, kv); !sameCells(x, y, sp.ValidRows.At(block, kv), sp.ValidCols.At(block, kv)) {
@@ -52,14 +52,11 @@ func sameCells(x, y probes.Tile, rows, cols int) bool {
 	return true
 }
 
-// earlier orders tiles as documents do: by kv tile (Q first, O last), then stage, then block.
-func earlier(a, b Place, grid probes.Dim3) bool {
+// earlier orders tiles as documents do: by kv tile (what is computed before the loop first, after it last), then stage, then block.
+func earlier(a, b Place, plan *probes.Plan) bool {
 	key := func(p Place) int {
-		switch p.Stage {
-		case probes.StageQ:
-			return -1
-		case probes.StageO:
-			return math.MaxInt
+		if sp := plan.Stage(p.Stage); sp != nil {
+			return sp.KVTile(p.KVTile, math.MaxInt)
 		}
 		return p.KVTile
 	}
@@ -67,20 +64,20 @@ func earlier(a, b Place, grid probes.Dim3) bool {
 		return x < y
 	}
 	if a.Stage != b.Stage {
-		return a.Stage < b.Stage
+		return plan.Index(a.Stage) < plan.Index(b.Stage)
 	}
-	return grid.Linear(a.Block) < grid.Linear(b.Block)
+	return plan.Grid.Linear(a.Block) < plan.Grid.Linear(b.Block)
 }
 
 // outputChange is the largest difference between two executions' outputs over the blocks executed.
 func outputChange(a, b *runState) float64 {
-	sp := a.r.plan.Stage(probes.StageO)
+	sp := a.r.plan.Output()
 	if sp == nil {
 		return 0
 	}
 	most := 0.0
 	for _, block := range a.blocks() {
-		x, y := a.Tile(probes.StageO, block, 0), b.Tile(probes.StageO, block, 0)
+		x, y := a.Tile(sp.Stage, block, 0), b.Tile(sp.Stage, block, 0)
 		for r := range sp.ValidRows.At(block, 0) {
 			for c := range sp.ValidCols.At(block, 0) {
 				u, v := x.At(r, c), y.At(r, c)
@@ -101,7 +98,7 @@ func outputChange(a, b *runState) float64 {
 // unordered reports whether the kernel adds floats by atomics, in an order nobody fixes, and its output is within its bound:
 // then so is any output that only another order makes.
 func (st *runState) unordered(ctx context.Context) (bool, error) {
-	if !st.r.plan.Gate.Judged().Has(probes.StageO) || !floatAtomics(st.build.Module.Func(st.r.plan.Entry)) {
+	if !st.r.plan.Gate.Judged.Meets(st.r.plan.OutputSet()) || !floatAtomics(st.build.Module.Func(st.r.plan.Entry)) {
 		return false, nil
 	}
 	return st.outputWithin(ctx)
@@ -109,12 +106,16 @@ func (st *runState) unordered(ctx context.Context) (bool, error) {
 
 // outputWithin reports whether the output of the blocks executed is within its bound from the true inputs.
 func (st *runState) outputWithin(ctx context.Context) (bool, error) {
+	output := st.r.plan.Output()
+	if output == nil {
+		return false, nil
+	}
 	j, err := diff.Judge(ctx, st.ref, st, diff.Options{
-		Range: st.r.rng, Blocks: st.only, Stages: probes.StagesOf(probes.StageO), Parallel: 1, Memory: &st.session.memory,
+		Range: st.r.rng, Blocks: st.only, Stages: probes.StagesOf(output.Stage), Parallel: 1, Memory: &st.session.memory,
 	})
 	if err != nil {
 		return false, err
 	}
-	s := j.Stage(probes.StageO)
+	s := j.Stage(output.Stage)
 	return s != nil && s.Verdict == diff.OK && s.Unreached == 0, nil
 }

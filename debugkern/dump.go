@@ -5,17 +5,18 @@ import (
 	"context"
 	"io"
 
+	"tilescope/debugkern/attn"
 	"tilescope/probes"
 )
 
-// Dump writes the run as a NumPy archive, in the layout of CONTRACT.md: inputs, O, and for every captured stage its
+// Dump writes the run as a NumPy archive, in the layout of CONTRACT.md: inputs, output, and for every captured stage its
 // tiles and their exact reference, cells outside the valid range 0 in both.
 func (r *Run) Dump(ctx context.Context, w io.Writer) error {
 	z := &npzWriter{zip: zip.NewWriter(w)}
 	r.dumpInputs(z)
 	for i := range r.Plan.Stages {
 		sp := &r.Plan.Stages[i]
-		if !r.state.r.stages.Has(sp.Stage) || !r.Plan.Gate.Judged().Has(sp.Stage) {
+		if !r.state.r.stages.Has(sp.Stage) || !r.Plan.Gate.Judged.Has(sp.Stage) {
 			continue
 		}
 		if err := r.dumpStage(ctx, z, sp); err != nil {
@@ -35,7 +36,7 @@ func (r *Run) Dump(ctx context.Context, w io.Writer) error {
 
 func (r *Run) dumpInputs(z *npzWriter) {
 	in, sh := r.state.inputs, r.Plan.Shape
-	for i, name := range []string{"Q", "K", "V"} {
+	for i, name := range attn.Tensors {
 		if in.Quant != nil {
 			z.array(name, probes.U8, sh.B, sh.H, sh.S, sh.D).Write(in.Bytes[i])
 			z.array(name+"s", probes.F32, sh.H).Write(f32Bytes(in.Scales[i]))
@@ -44,8 +45,8 @@ func (r *Run) dumpInputs(z *npzWriter) {
 		}
 		z.array(name+"x", probes.F32, sh.B, sh.H, sh.S, sh.D).Write(f32Bytes(in.X[i]))
 	}
-	if sp := r.Plan.Stage(probes.StageO); sp != nil && r.state.output != nil && r.Plan.Gate.Judged().Has(probes.StageO) {
-		z.array("O", r.state.outputType(), sh.B, sh.H, sh.S, sh.D).Write(r.state.output)
+	if sp := r.Plan.Output(); sp != nil && r.state.output != nil && r.Plan.Gate.Judged.Has(sp.Stage) {
+		z.array(sp.Stage.String(), r.state.outputType(), sh.B, sh.H, sh.S, sh.D).Write(r.state.output)
 	}
 }
 
@@ -79,7 +80,7 @@ func (r *Run) dumpStage(ctx context.Context, z *npzWriter, sp *probes.StagePlan)
 		ref := r.state.ref.Block(b)
 		for kv := range tiles {
 			clear(row)
-			if m, ok := ref.Values(sp.Stage, r.kv(sp, kv)); ok {
+			if m, ok := ref.Stage(sp.Stage, r.kv(sp, kv)); ok {
 				rows, cols := sp.ValidRows.At(b, r.kv(sp, kv)), sp.ValidCols.At(b, r.kv(sp, kv))
 				for i := range rows {
 					copy(row[i*sp.Cols:i*sp.Cols+cols], m.Row(i)[:cols])

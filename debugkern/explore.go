@@ -219,12 +219,12 @@ func (x *explorer) try(name string) (*VariedSchedule, map[probes.Stage]Place, er
 	st := *x.base
 	st.result, st.output = res, res.Outputs[x.a.e.outputArg()]
 	v := &VariedSchedule{Schedule: name}
-	stages := differing(x.base, &st)
+	stages, output := differing(x.base, &st), x.base.r.plan.OutputSet()
 	for s, at := range stages {
-		if v.First == nil || earlier(at, *v.First, x.base.r.plan.Grid) {
+		if v.First == nil || earlier(at, *v.First, x.base.r.plan) {
 			v.First = &at
 		}
-		if s == probes.StageO {
+		if output.Has(s) {
 			v.Output = true
 			v.MaxAbs = outputChange(x.base, &st)
 		}
@@ -235,7 +235,7 @@ func (x *explorer) try(name string) (*VariedSchedule, map[probes.Stage]Place, er
 		}
 		v.Output = !v.Rounding
 	}
-	if !x.base.r.plan.Gate.Judged().Has(probes.StageO) {
+	if !x.base.r.plan.Gate.Judged.Meets(output) {
 		v.Output = len(stages) > 0
 	}
 	if !res.Reached && x.base.result.Reached {
@@ -253,7 +253,6 @@ func (x *explorer) try(name string) (*VariedSchedule, map[probes.Stage]Place, er
 // sum makes the result of what counts.
 func (x *explorer) sum() *Exploration {
 	out := &Exploration{Base: scheduleText(x.a.e.r.schedule), Tried: x.stopAt}
-	grid := x.base.r.plan.Grid
 	by := map[probes.Stage]*Varying{}
 	for i := range x.stopAt {
 		v := x.results[i]
@@ -277,7 +276,7 @@ func (x *explorer) sum() *Exploration {
 				by[s] = w
 			}
 			w.Schedules++
-			if earlier(at, w.First, grid) {
+			if earlier(at, w.First, x.base.r.plan) {
 				w.First = at
 			}
 		}
@@ -286,7 +285,7 @@ func (x *explorer) sum() *Exploration {
 		out.Stages = append(out.Stages, *w)
 	}
 	slices.SortFunc(out.Stages, func(a, b Varying) int {
-		if earlier(a.First, b.First, grid) {
+		if earlier(a.First, b.First, x.base.r.plan) {
 			return -1
 		}
 		return 1

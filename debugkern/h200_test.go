@@ -58,14 +58,14 @@ func openSession(t testing.TB) *Session {
 // stageHash is SHA-256 over a stage's tiles as Dump lays them out.
 func stageHash(t *testing.T, r *Run, name string) string {
 	t.Helper()
-	st, ok := probes.ParseStage(name)
-	if !ok {
+	st := probes.Stage(name)
+	sp := r.Plan.Stage(st)
+	if sp == nil {
 		t.Fatalf("stage %q", name)
 	}
-	sp := r.Plan.Stage(st)
 	var all bytes.Buffer
 	switch {
-	case st == probes.StageO:
+	case st == "O":
 		all.Write(r.state.output)
 	default:
 		for _, b := range r.Blocks() {

@@ -38,7 +38,7 @@ func (st *runState) Tile(s probes.Stage, block probes.Dim3, kv int) probes.Tile 
 // outputTile cuts a block's rows out of the output argument [B,H,S,D]. Rows past S do not exist there: they are 0.
 func (st *runState) outputTile(sp *probes.StagePlan, block probes.Dim3) probes.Tile {
 	t := probes.Tile{DType: sp.DType, Rows: sp.Rows, Cols: sp.Cols}
-	if st.output == nil || !st.r.plan.Gate.Judged().Has(sp.Stage) {
+	if st.output == nil || !st.r.plan.Gate.Judged.Has(sp.Stage) {
 		return t
 	}
 	t = probes.NewTile(sp.DType, sp.Rows, sp.Cols)
@@ -161,12 +161,13 @@ func (e *execution) outputBeside() (wait func() (*OutputDoc, string, error)) {
 
 func (e *execution) stages(rep *Report, run *Run) {
 	for _, g := range e.st.judged.Guilty {
-		rep.Guilty = append(rep.Guilty, Guilty{Stage: g.Stage.String(), Block: g.Block, KVTile: g.KVTile})
+		rep.Guilty = append(rep.Guilty, Guilty{Stage: g.Stage.String(), Block: g.Block, KVTile: g.KVTile, Phase: e.r.plan.Stage(g.Stage).Phase})
 	}
 	for i := range e.st.judged.Stages {
 		sr := &e.st.judged.Stages[i]
 		doc := StageDoc{
 			Name: sr.Stage.String(), Probe: captureText(e.r.plan.Stage(sr.Stage)), Verdict: sr.Verdict.String(), Tiles: sr.Tiles,
+			Phase:      e.r.plan.Stage(sr.Stage).Phase,
 			NotReached: sr.Unreached, NotCaptured: sr.Absent,
 			Local: statsDoc(sr.Local), Global: statsDoc(sr.Global), Fingerprints: []FingerprintDoc{},
 		}
@@ -186,16 +187,16 @@ func (e *execution) badCell(c *diff.Cell, run *Run) *BadCell {
 	if e.trial {
 		return doc
 	}
-	w, err := run.Writer(e.ctx, Cell{Place: placeOf(c.Place), Row: c.Row, Col: c.Col})
+	w, err := run.Writer(e.ctx, Cell{Place: placeOf(run.Plan, c.Place), Row: c.Row, Col: c.Col})
 	if err == nil && w != nil {
 		doc.Warp, doc.Lane, doc.Source = &w.Warp, &w.Lane, sourceDoc(w.Source)
 	}
 	return doc
 }
 
-// placeOf turns a document's place (Q at kv tile -1, O at the number of tiles) into the index a tile is found under.
-func placeOf(p diff.Place) Place {
-	if p.Stage == probes.StageQ || p.Stage == probes.StageO {
+// placeOf turns a document's place (kv tile -1 before the loop, the number of tiles after it) into the index a tile is found under.
+func placeOf(plan *probes.Plan, p diff.Place) Place {
+	if sp := plan.Stage(p.Stage); sp != nil && sp.Phase != probes.PhaseEach {
 		return Place{p.Stage, p.Block, 0}
 	}
 	return Place{p.Stage, p.Block, p.KVTile}
@@ -235,8 +236,8 @@ func statsDoc(s diff.Stats) ErrorStats {
 // output judges O against attention on the un-quantised inputs; never under a gate.
 func (e *execution) output() (*OutputDoc, error) {
 	p := e.r.plan
-	sp := p.Stage(probes.StageO)
-	if p.Gate != probes.GateNone || sp == nil || e.st.output == nil || e.st.only != nil {
+	sp := p.Output()
+	if p.Gate.Name != probes.GateNone || sp == nil || e.st.output == nil || e.st.only != nil {
 		return nil, nil
 	}
 	o := attn.Widen(nil, probes.Tile{DType: e.st.outputType(), Rows: p.Shape.B * p.Shape.H * p.Shape.S, Cols: p.Shape.D, Data: e.st.output})
@@ -275,12 +276,12 @@ func (e *execution) unordered(fs []target.Finding) []target.Finding {
 	if !floatAtomics(e.st.build.Module.Func(e.r.plan.Entry)) {
 		return fs
 	}
-	bound := 0.0
+	bound, output := 0.0, e.r.plan.Output()
 	for i := range e.st.judged.Stages {
 		switch st := &e.st.judged.Stages[i]; {
 		case st.Verdict == diff.Wrong || st.Verdict == diff.Tainted:
 			return fs
-		case st.Stage == probes.StageO:
+		case output != nil && st.Stage == output.Stage:
 			bound = st.Global.Bound
 		}
 	}
@@ -306,7 +307,7 @@ func (e *execution) findings() ([]target.Finding, error) {
 			KVTile: -1, Count: rt.Count, Consequence: "encoder and decoder are not inverse: every decoded value is off by the same factor",
 		})
 	}
-	if e.r.plan.Gate.Judged().Has(probes.StageO) && e.st.result.Reached && e.st.only == nil {
+	if e.r.plan.Gate.Judged.Meets(e.r.plan.OutputSet()) && e.st.result.Reached && e.st.only == nil {
 		for _, a := range e.r.plan.Args {
 			if n := e.st.result.Unwritten[a.Name]; n > 0 {
 				all = append(all, target.Finding{

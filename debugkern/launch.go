@@ -51,7 +51,7 @@ func (r *resolved) reserveHost(l *target.Launch, instrumented bool) error {
 			n = budget.Add(n, budget.Mul(int64(a.Elems()), int64(a.DType.Size())))
 		}
 	}
-	if instrumented && r.plan.Gate.Injected() != 0 {
+	if instrumented && len(r.plan.Gate.Injected) > 0 {
 		n = budget.Add(n, budget.Mul(r.layout.InjectBytes))
 	}
 	release, err := r.memory.Reserve("arguments", n)
@@ -115,8 +115,8 @@ func watch(p *probes.Plan, sp *probes.StagePlan, file string) (target.Watch, err
 
 // injection is the buffer of tiles the gate feeds in.
 func (r *resolved) injection(ref *attn.Reference) ([]byte, error) {
-	set := r.plan.Gate.Injected()
-	if set == 0 || r.layout.InjectBytes == 0 {
+	set := r.plan.Gate.Injected
+	if len(set) == 0 || r.layout.InjectBytes == 0 {
 		return nil, nil
 	}
 	buf := make([]byte, r.layout.InjectBytes)
@@ -163,7 +163,7 @@ func argument(a probes.Arg, in *attn.Inputs) (target.Arg, error) {
 
 // tensor returns the bytes of the tensor an input argument names, in the argument's type.
 func tensor(a probes.Arg, in *attn.Inputs) ([]byte, error) {
-	for i, name := range []string{"Q", "K", "V"} {
+	for i, name := range attn.Tensors {
 		switch {
 		case a.Tensor == name && a.DType == probes.U8:
 			return in.Bytes[i], nil

@@ -13,7 +13,6 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/check"
-	"tilescope/probes"
 )
 
 // recordedSession is a session whose budget notes what is asked for. refuse is asked with the number of the reservation, from
@@ -56,7 +55,7 @@ func TestEveryPartAsksFirst(t *testing.T) {
 		}, []string{"array Q"}},
 		"injected tiles": {func(s *Session) error {
 			req := small
-			req.Gate = probes.GatePV
+			req.Gate = "pv"
 			_, err := run(s, req)
 			return err
 		}, []string{"arguments"}},

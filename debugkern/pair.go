@@ -29,11 +29,12 @@ func NewPair(a, b *Run) (*Pair, error) {
 		return nil, err
 	}
 	p := &Pair{Run: b, a: a, at: map[probes.Stage]map[part]Place{}}
-	for s := range probes.NumStages {
+	for i := range a.Plan.Stages {
+		sp := &a.Plan.Stages[i]
+		s := sp.Stage
 		if !captures(a.state, s) || !captures(b.state, s) {
 			continue
 		}
-		sp := a.Plan.Stage(s)
 		if unlike(sp, b.Plan.Stage(s)) != "" {
 			continue
 		}
@@ -98,8 +99,8 @@ func sameRuns(a, b *Run) error {
 		return usage("A has shape %s, B %s: run both on the same", a.Plan.Shape, b.Plan.Shape)
 	case a.Request.Seed != b.Request.Seed || a.Request.Inputs != b.Request.Inputs:
 		return usage("A and B have different inputs: run both on the same")
-	case a.Plan.Gate != b.Plan.Gate:
-		return usage("A has gate %s, B %s: run both on the same", a.Plan.Gate, b.Plan.Gate)
+	case a.Plan.Gate.Name != b.Plan.Gate.Name:
+		return usage("A has gate %s, B %s: run both on the same", a.Plan.Gate.Name, b.Plan.Gate.Name)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func TestPair(t *testing.T) {
 	if err != nil || doc.Verdict != debugkern.Differ || doc.First != "P" {
 		t.Fatalf("verdict %s, first %s, %v", doc.Verdict, doc.First, err)
 	}
-	first, ok := p.First(probes.StageP)
+	first, ok := p.First("P")
 	differing := doc.Stages[slices.IndexFunc(doc.Stages, func(st debugkern.StageComparison) bool { return st.Name == "P" })]
 	d := differing.First
 	if !ok || d == nil || first.Block != d.Block || first.KVTile != d.KVTile || first.Row != d.Row || first.Col != d.Col {
@@ -45,7 +45,7 @@ func TestPair(t *testing.T) {
 	if n != differing.Differing {
 		t.Errorf("%d cells on the way round, the document counts %d", n, differing.Differing)
 	}
-	if _, ok := p.First(probes.StageS); ok {
+	if _, ok := p.First("S"); ok {
 		t.Error("S differs, and should not")
 	}
 	if _, err := debugkern.NewPair(a, run("stage2", "small")); err == nil {
@@ -72,8 +72,7 @@ func TestPairOfTwoKernels(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, st := range doc.Stages {
-		stage, _ := probes.ParseStage(st.Name)
-		_, ok := p.Beside(debugkern.Place{Stage: stage})
+		_, ok := p.Beside(debugkern.Place{Stage: probes.Stage(st.Name)})
 		if ok == (st.Verdict == debugkern.Incomparable) {
 			t.Errorf("%s is %s, and there is a tile beside it: %v", st.Name, st.Verdict, ok)
 		}

@@ -150,7 +150,7 @@ func (p *perturber) state(res *target.Result) *runState {
 	st := *p.run.state
 	rs := *st.r
 	rs.rng = probes.Range{N: rs.plan.Grid, TileN: rs.plan.Work.MaxTiles}
-	rs.stages = probes.StagesOf(probes.StageO)
+	rs.stages = rs.plan.OutputSet()
 	st.r, st.only, st.result, st.output = &rs, nil, res, res.Outputs[p.e.outputArg()]
 	return &st
 }
@@ -159,7 +159,7 @@ func (p *perturber) state(res *target.Result) *runState {
 func (p *perturber) elements(st *runState) int {
 	a, b := p.base.output, st.output
 	size := 1
-	if sp := st.r.plan.Stage(probes.StageO); sp != nil {
+	if sp := st.r.plan.Output(); sp != nil {
 		size = sp.DType.Size()
 	}
 	n := 0

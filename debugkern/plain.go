@@ -119,7 +119,7 @@ func (e *execution) plain() (*plainRun, error) {
 		return nil, err
 	}
 	out := &plainRun{resources: k.Resources()}
-	if e.r.plan.Gate != probes.GateNone {
+	if e.r.plan.Gate.Name != probes.GateNone {
 		return out, nil // nothing is injected into a build without probes: what it would compute means nothing
 	}
 	l, err := e.r.launch(e.st.inputs, e.st.ref, false)
@@ -169,7 +169,7 @@ func (e *execution) tellPlain() func(int) {
 // plainRuns reports that the build without probes is needed: always on a GPU, which at least tells what it is allotted, on the
 // emulator on request. Under a gate it would have nothing to start from there: only the build with probes is fed.
 func (e *execution) plainRuns() bool {
-	return !e.emulated() || e.req.Plain && e.r.plan.Gate == probes.GateNone
+	return !e.emulated() || e.req.Plain && e.r.plan.Gate.Name == probes.GateNone
 }
 
 // unseen are the findings of the plain build that the instrumented one did not have: the same cause is told once.

@@ -113,12 +113,15 @@ type RunBuildDoc struct {
 type Guilty struct {
 	Stage  string      `json:"stage"`
 	Block  probes.Dim3 `json:"block"`
-	KVTile int         `json:"kv_tile"` // Q: -1; O: the number of tiles
+	KVTile int         `json:"kv_tile"` // before the loop: -1; after it: the number of tiles
+
+	Phase probes.Phase `json:"-"` // the stage's
 }
 
-// AtTile says which kv tile a tile of a stage belongs to, with text in front; "" for Q and O, which a block has once.
-func AtTile(front, stage string, kv int) string {
-	if stage == probes.StageQ.String() || stage == probes.StageO.String() {
+// AtTile says which kv tile a tile of a stage belongs to, with text in front; "" for a stage that is computed before or after
+// the loop, which a block has once.
+func AtTile(front string, phase probes.Phase, kv int) string {
+	if phase != probes.PhaseEach {
 		return ""
 	}
 	return fmt.Sprintf("%skv tile %d", front, kv)
@@ -136,6 +139,8 @@ type StageDoc struct {
 	Global       ErrorStats       `json:"global"`
 	FirstBad     *BadCell         `json:"first_bad"`
 	Fingerprints []FingerprintDoc `json:"fingerprints"`
+
+	Phase probes.Phase `json:"-"`
 }
 
 // ErrorStats are errors over a stage's compared cells. MaxULP counts representable values of the stage's dtype; Error and

@@ -1,16 +1,20 @@
 package debugkern
 
-import "testing"
+import (
+	"testing"
+
+	"tilescope/probes"
+)
 
 // TestAtTile: what a block has once is at no kv tile.
 func TestAtTile(t *testing.T) {
 	for _, c := range []struct {
-		stage string
+		phase probes.Phase
 		kv    int
 		want  string
-	}{{"P", 3, ", kv tile 3"}, {"O", 4, ""}, {"Q", -1, ""}} {
-		if got := AtTile(", ", c.stage, c.kv); got != c.want {
-			t.Errorf("%s %d: %q, want %q", c.stage, c.kv, got, c.want)
+	}{{probes.PhaseEach, 3, ", kv tile 3"}, {probes.PhaseAfter, 4, ""}, {probes.PhaseBefore, -1, ""}} {
+		if got := AtTile(", ", c.phase, c.kv); got != c.want {
+			t.Errorf("%d %d: %q, want %q", c.phase, c.kv, got, c.want)
 		}
 	}
 }

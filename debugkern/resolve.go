@@ -54,8 +54,8 @@ func (s *Session) resolve(ctx context.Context, req Request, shape *probes.Shape)
 	switch req.Inject {
 	case "", "reference":
 	case "uniform":
-		if r.uniform = true; r.sel.Gate != probes.GatePV {
-			return nil, usage("--inject uniform feeds P, m and l of gate pv; the gate is %s (use --gate pv, or --inject reference)", r.sel.Gate)
+		if r.uniform = true; !m.Uniform(r.sel.Gate) {
+			return nil, &Error{Code: CodeUsage, Err: m.NotUniform(r.sel.Gate)}
 		}
 	default:
 		return nil, usage("--inject %q: expected reference or uniform", req.Inject)
@@ -190,25 +190,33 @@ func span(s string, limit int) (lo, n int, err error) {
 }
 
 func parseStages(p *probes.Plan, list string) (probes.StageSet, error) {
-	judged := p.Gate.Judged()
+	judged := p.Gate.Judged
 	var have probes.StageSet
 	for i := range p.Stages {
 		if p.Stages[i].Capture.Kind != probes.CaptureNone { // a stage described and not taken is nobody's to miss
-			have |= probes.StagesOf(p.Stages[i].Stage)
+			have = have.Union(probes.StagesOf(p.Stages[i].Stage))
 		}
 	}
 	if list == "" || list == "*" {
-		return have & judged, nil
+		return have.Intersect(judged), nil
 	}
 	var set probes.StageSet
 	for name := range strings.SplitSeq(list, ",") {
-		st, ok := probes.ParseStage(strings.TrimSpace(name))
-		if !ok || !have.Has(st) {
-			return 0, usage("--stages %s: kernel %s captures no stage %q (stages are Q K V S m l P U O)", list, p.Kernel, name)
+		st := probes.Stage(strings.TrimSpace(name))
+		if !have.Has(st) {
+			return nil, usage("--stages %s: kernel %s captures no stage %q (stages are %s)", list, p.Kernel, name, stageNames(have))
 		}
-		set |= probes.StagesOf(st)
+		set = set.Union(probes.StagesOf(st))
 	}
-	return set & judged, nil
+	return set.Intersect(judged), nil
+}
+
+func stageNames(set probes.StageSet) string {
+	var names []string
+	for _, s := range set {
+		names = append(names, s.String())
+	}
+	return strings.Join(names, " ")
 }
 
 // schedulePolicies are the orders a backend must know; asyncs when a cp.async may land.

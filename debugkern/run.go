@@ -212,7 +212,7 @@ func (e *execution) launch() error {
 	e.st.launch.Repeat, e.st.launch.Label = e.req.Repeat, e.r.label()
 	e.progress(Progress{Phase: "run", Detail: e.backend.Info().Device})
 	start := time.Now()
-	if e.backend.Info().Name != "emu" && e.r.plan.Gate == probes.GateNone {
+	if e.backend.Info().Name != "emu" && e.r.plan.Gate.Name == probes.GateNone {
 		e.beside.ready.Go(func() { _, _ = e.attention() }) // nothing else needs the processor meanwhile; the next caller gets the error
 	}
 	l := *e.st.launch
@@ -240,7 +240,7 @@ func (e *execution) checks(be target.Backend) check.Options {
 	return o
 }
 
-// outputArg is the argument that O is written to.
+// outputArg is the argument that the result is written to.
 func (e *execution) outputArg() string { return e.r.plan.OutputArg() }
 
 // launchError makes a fault a failed run with its place.

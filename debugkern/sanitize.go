@@ -55,7 +55,7 @@ func (s *Session) Sanitize(ctx context.Context, r *Run, tool string) (*Sanitized
 // watchedLaunch is the launch that a tool watches.
 func (s *Session) watchedLaunch(ctx context.Context, r *Run) (*Build, *target.Launch, error) {
 	st := r.state
-	if st.r.plan.Gate != probes.GateNone {
+	if st.r.plan.Gate.Name != probes.GateNone {
 		l := *st.launch
 		l.Observe, l.Tell, l.Repeat = nil, nil, 1
 		return st.build, &l, nil

@@ -152,7 +152,7 @@ func (a *attempt) blocks() error {
 		if rs.sel.Gate != probes.GateNone {
 			return usage("trial: nothing is injected into a build without probes: it has no meaning under gate %s", rs.sel.Gate)
 		}
-		rs.stages = probes.StagesOf(probes.StageO)
+		rs.stages = p.OutputSet()
 	}
 	rs.layout = probes.NewLayout(p, rs.stages, rs.rng)
 	return nil
@@ -219,9 +219,9 @@ func (a *attempt) substitute() error {
 		if !a.run.Substitutable(s) || a.trial.Plain {
 			return usage("trial: stage %s cannot be replaced: the kernel hands a copy of it to the probe", s)
 		}
-		set |= probes.StagesOf(s)
+		set = set.Union(probes.StagesOf(s))
 	}
-	if set == 0 {
+	if set == nil {
 		return nil
 	}
 	st, ref := a.e.st, a.e.st.ref
@@ -303,13 +303,13 @@ func (r *Run) substitutable(ctx context.Context) (probes.StageSet, error) {
 	id := r.Blocks()[0]
 	a, err := r.prepare(ctx, Trial{Blocks: []probes.Dim3{id}})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	k, ok := a.kernel.(target.Replacer)
 	if !ok || a.launch.Probe == nil {
-		return 0, fmt.Errorf("trial: %s cannot replace tiles", a.e.backend.Info().Device)
+		return nil, fmt.Errorf("trial: %s cannot replace tiles", a.e.backend.Info().Device)
 	}
-	judged := r.Plan.Gate.Judged()
+	judged := r.Plan.Gate.Judged
 	var stages []*probes.StagePlan
 	for i := range r.Plan.Stages {
 		if sp := &r.Plan.Stages[i]; judged.Has(sp.Stage) && r.state.r.stages.Has(sp.Stage) {

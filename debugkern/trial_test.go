@@ -60,7 +60,8 @@ func TestTrialOfNothing(t *testing.T) {
 	if n := len(one.Blocks()); n != 1 || one.Report.Verdict != Agree || one.Report.Output != nil {
 		t.Errorf("%d blocks, verdict %s, output %v", n, one.Report.Verdict, one.Report.Output)
 	}
-	for s := probes.StageQ; s <= probes.StageO; s++ {
+	for i := range run.Plan.Stages {
+		s := run.Plan.Stages[i].Stage
 		a, b := run.state.Tile(s, id, 0), one.state.Tile(s, id, 0)
 		if !b.Reached() || string(a.Data) != string(b.Data) {
 			t.Errorf("stage %s of block %s differs", s, id)
@@ -77,12 +78,12 @@ func TestSubstitution(t *testing.T) {
 	blocks := []probes.Dim3{{1, 1, 0}, {0, 2, 0}}
 	run := ran(t, Request{Target: "stage2", Faults: []string{"u-no-rescale"}})
 	expect(t, "u-no-rescale", tried(t, run, Trial{Blocks: blocks}), map[string]string{"U": Wrong, "O": Tainted})
-	expect(t, "u-no-rescale with U", tried(t, run, Trial{Blocks: blocks, Substitute: []probes.Stage{probes.StageU}}),
+	expect(t, "u-no-rescale with U", tried(t, run, Trial{Blocks: blocks, Substitute: []probes.Stage{"U"}}),
 		map[string]string{"S": OK, "P": OK, "U": Wrong, "O": OK})
 
 	run = ran(t, Request{Target: "stage2", Faults: []string{"kt-ld"}})
 	expect(t, "kt-ld", tried(t, run, Trial{Blocks: blocks}), map[string]string{"S": Wrong, "m": Tainted, "U": Tainted, "O": Tainted})
-	expect(t, "kt-ld with S", tried(t, run, Trial{Blocks: blocks, Substitute: []probes.Stage{probes.StageS}}),
+	expect(t, "kt-ld with S", tried(t, run, Trial{Blocks: blocks, Substitute: []probes.Stage{"S"}}),
 		map[string]string{"S": Wrong, "m": OK, "l": OK, "P": OK, "U": OK, "O": OK})
 }
 
@@ -94,7 +95,7 @@ func TestSubstitutionInRegisters(t *testing.T) {
 	first := slices.IndexFunc(entry.Body, func(in *ptx.Instr) bool { return in.Op == "wmma" && in.Has("mma") })
 	tr := Trial{Blocks: []probes.Dim3{{1, 1, 0}}, Edits: []ptx.Edit{{Kind: ptx.Remove, Func: entry.Name, At: first}}}
 	expect(t, "a product less", tried(t, run, tr), map[string]string{"K": OK, "S": Wrong, "m": Tainted, "P": Tainted, "O": Tainted})
-	tr.Substitute = []probes.Stage{probes.StageS}
+	tr.Substitute = []probes.Stage{"S"}
 	expect(t, "a product less, with S", tried(t, run, tr), map[string]string{"S": Wrong, "m": OK, "l": OK, "P": OK, "U": OK, "O": OK})
 }
 
@@ -106,7 +107,8 @@ func TestSubstitutionOnCleanRuns(t *testing.T) {
 			run := ran(t, Request{Target: target, Shape: "partial49"})
 			var all []probes.Stage
 			var names string
-			for s := probes.StageQ; s <= probes.StageO; s++ {
+			for i := range run.Plan.Stages {
+				s := run.Plan.Stages[i].Stage
 				if run.Substitutable(s) {
 					all = append(all, s)
 					names += " " + s.String()
@@ -147,7 +149,7 @@ func TestTrialRemovesBarrier(t *testing.T) {
 	if again := tried(t, run, Trial{}); again.Report.Digest != run.Report.Digest {
 		t.Error("the trial changed the run")
 	}
-	if _, err := run.Try(context.Background(), Trial{Substitute: []probes.Stage{probes.StageO}}); err == nil {
+	if _, err := run.Try(context.Background(), Trial{Substitute: []probes.Stage{"O"}}); err == nil {
 		t.Error("O is substituted")
 	}
 }

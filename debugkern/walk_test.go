@@ -124,7 +124,7 @@ func TestWhoWroteLeadsThere(t *testing.T) {
 			t.Errorf("not written after %+v: %+v", x, p)
 		}
 	}
-	at, err := run.Writer(ctx, Cell{Place{probes.StageS, probes.Dim3{}, 0}, 9, 13})
+	at, err := run.Writer(ctx, Cell{Place{"S", probes.Dim3{}, 0}, 9, 13})
 	if err != nil || at.Step != ws[0].Step || at.Lane != ws[0].Lane {
 		t.Errorf("the run says %+v, the walk %+v: %v", at, ws[0], err)
 	}

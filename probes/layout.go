@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // The control block is what an instrumented kernel's extra last parameter points to. tilescope.cuh declares the same
@@ -21,7 +22,8 @@ const (
 	SlotHeader    = 16         // bytes: magic, stage, kv tile, rows<<16|cols (each u32)
 	controlHeader = 64
 	controlStage  = 32
-	ControlBytes  = controlHeader + 2*16*controlStage // capture and inject descriptors for 16 stage ids
+	MaxSlots      = 16                                      // stage ids
+	ControlBytes  = controlHeader + 2*MaxSlots*controlStage // capture and inject descriptors by stage id
 	ParamName     = "ts_ctl"
 )
 
@@ -67,9 +69,10 @@ type slots struct {
 // Layout places every captured and injected tile of a launch. It is computed before the launch, from the plan alone.
 type Layout struct {
 	Range   Range
-	whole   Range // the grid: injection is never partial
-	capture [16]slots
-	inject  [16]slots
+	whole   Range           // the grid: injection is never partial
+	stages  [MaxSlots]Stage // by slot; "" where the plan has no such stage
+	capture [MaxSlots]slots // by slot, as is inject
+	inject  [MaxSlots]slots
 	past    *StagePlan
 	// CaptureBytes and InjectBytes are the sizes of the two buffers; math.MaxUint64 where one does not fit.
 	CaptureBytes, InjectBytes uint64
@@ -82,15 +85,16 @@ func NewLayout(p *Plan, set StageSet, r Range) *Layout {
 	l.past = pastStage(p, set, r)
 	for i := range p.Stages {
 		sp := &p.Stages[i]
+		l.stages[sp.Slot] = sp.Stage
 		if set.Has(sp.Stage) && sp.Capture.Kind != CaptureOutput {
 			n := r.TileN
 			if sp == l.past {
 				n++
 			}
-			l.capture[sp.Stage] = place(sp, r, n, &l.CaptureBytes)
+			l.capture[sp.Slot] = place(sp, r, n, &l.CaptureBytes)
 		}
-		if p.Gate.Injected().Has(sp.Stage) {
-			l.inject[sp.Stage] = place(sp, l.whole, l.whole.TileN, &l.InjectBytes)
+		if p.Gate.Injected.Has(sp.Stage) {
+			l.inject[sp.Slot] = place(sp, l.whole, l.whole.TileN, &l.InjectBytes)
 		}
 	}
 	return l
@@ -107,7 +111,7 @@ func pastStage(p *Plan, set StageSet, r Range) *StagePlan {
 	for i := range p.Stages {
 		sp := &p.Stages[i]
 		taken := set.Has(sp.Stage) && sp.Capture.Kind != CaptureOutput && sp.Capture.Kind != CaptureNone
-		if taken && sp.PerTile && sp.Stage > StageV && (best == nil || sp.bytes() < best.bytes()) {
+		if taken && sp.PerTile && !sp.Loaded && (best == nil || sp.bytes() < best.bytes()) {
 			best = sp
 		}
 	}
@@ -154,9 +158,9 @@ func (l *Layout) Control(capture, inject uint64) []byte {
 	}
 	le.PutUint32(b[56:], uint32(l.Range.TileLo))
 	le.PutUint32(b[60:], uint32(l.Range.TileN))
-	for i := range 16 {
+	for i := range MaxSlots {
 		l.capture[i].encode(b[controlHeader+i*controlStage:])
-		l.inject[i].encode(b[controlHeader+(16+i)*controlStage:])
+		l.inject[i].encode(b[controlHeader+(MaxSlots+i)*controlStage:])
 	}
 	return b
 }
@@ -193,21 +197,45 @@ func (s slots) slot(r Range, block Dim3, kv int) (off uint64, ok bool) {
 	return s.offset + (uint64(r.Index(block))*uint64(s.tiles)+uint64(t))*uint64(s.stride), true
 }
 
+// of returns the descriptor of a stage in capture or inject; an empty one where the layout has none.
+func (l *Layout) of(descriptors *[MaxSlots]slots, s Stage) slots {
+	for i, name := range l.stages {
+		if name == s && name != "" {
+			return descriptors[i]
+		}
+	}
+	return slots{}
+}
+
+// Stages lists the plan's stages by slot.
+func (l *Layout) Stages() []Stage {
+	var out []Stage
+	for _, s := range l.stages {
+		if s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// id returns the stage's number in the control block and in slot headers.
+func (l *Layout) id(s Stage) int { return max(0, slices.Index(l.stages[:], s)) }
+
 // Slot returns the offset in the capture buffer of a stage's tile data, past the slot's header; ok is false where the
 // layout does not capture it.
 func (l *Layout) Slot(s Stage, block Dim3, kv int) (off uint64, ok bool) {
-	off, ok = l.capture[s].slot(l.Range, block, kv)
+	off, ok = l.of(&l.capture, s).slot(l.Range, block, kv)
 	return off + SlotHeader, ok
 }
 
 // Captures reports whether the layout has slots for the stage.
-func (l *Layout) Captures(s Stage) bool { return l.capture[s].present }
+func (l *Layout) Captures(s Stage) bool { return l.of(&l.capture, s).present }
 
 // Tile decodes one captured tile from the capture buffer; its Data is a view. A tile that was not reached, or is not
 // captured, has no Data.
 func (l *Layout) Tile(capture []byte, sp *StagePlan, block Dim3, kv int) Tile {
 	t := Tile{DType: sp.DType, Rows: sp.Rows, Cols: sp.Cols}
-	off, ok := l.capture[sp.Stage].slot(l.Range, block, kv)
+	off, ok := l.capture[sp.Slot].slot(l.Range, block, kv)
 	if !ok || binary.LittleEndian.Uint32(capture[off:]) != slotMagic {
 		return t
 	}
@@ -219,15 +247,16 @@ func (l *Layout) Tile(capture []byte, sp *StagePlan, block Dim3, kv int) Tile {
 // Put writes a tile and its slot header into the capture buffer, as a probe would: what a backend that captures without
 // probes calls.
 func (l *Layout) Put(capture []byte, s Stage, block Dim3, kv int, data []byte) error {
-	return l.capture[s].put(capture, l.Range, s, block, kv, data)
+	return l.put(capture, &l.capture, l.Range, s, block, kv, data)
 }
 
 // PutInjected writes the tile that the kernel reads in place of its own stage.
 func (l *Layout) PutInjected(inject []byte, s Stage, block Dim3, kv int, data []byte) error {
-	return l.inject[s].put(inject, l.whole, s, block, kv, data)
+	return l.put(inject, &l.inject, l.whole, s, block, kv, data)
 }
 
-func (s slots) put(buf []byte, r Range, st Stage, block Dim3, kv int, data []byte) error {
+func (l *Layout) put(buf []byte, descriptors *[MaxSlots]slots, r Range, st Stage, block Dim3, kv int, data []byte) error {
+	s := l.of(descriptors, st)
 	off, ok := s.slot(r, block, kv)
 	if !ok {
 		return fmt.Errorf("stage %s, block %s, kv tile %d: no slot in this layout", st, block, kv)
@@ -235,7 +264,7 @@ func (s slots) put(buf []byte, r Range, st Stage, block Dim3, kv int, data []byt
 	if want := int(s.rows) * int(s.cols) * int(s.elem); len(data) != want {
 		return fmt.Errorf("stage %s, block %s, kv tile %d: %d bytes for a slot of %d", st, block, kv, len(data), want)
 	}
-	s.head(buf[off:], st, kv)
+	s.head(buf[off:], l.id(st), kv)
 	copy(buf[off+SlotHeader:], data)
 	return nil
 }

@@ -10,11 +10,11 @@ func TestLayoutDoesNotWrap(t *testing.T) {
 	p := &Plan{
 		Grid: Dim3{1 << 24, 1, 1}, Work: Work{MaxTiles: 1 << 20},
 		Stages: []StagePlan{
-			{Stage: StageS, DType: F32, Rows: 8192, Cols: 8192, PerTile: true, Capture: Capture{Kind: CaptureProbe}},
-			{Stage: StageP, DType: F32, Rows: 8192, Cols: 8192, PerTile: true, Capture: Capture{Kind: CaptureProbe}},
+			{Stage: "S", Slot: 3, DType: F32, Rows: 8192, Cols: 8192, PerTile: true, Capture: Capture{Kind: CaptureProbe}},
+			{Stage: "P", Slot: 6, DType: F32, Rows: 8192, Cols: 8192, PerTile: true, Capture: Capture{Kind: CaptureProbe}},
 		},
 	}
-	l := NewLayout(p, StagesOf(StageS, StageP), Range{N: p.Grid, TileN: p.Work.MaxTiles})
+	l := NewLayout(p, StagesOf("S", "P"), Range{N: p.Grid, TileN: p.Work.MaxTiles})
 	if l.CaptureBytes != math.MaxUint64 {
 		t.Errorf("%d bytes", l.CaptureBytes)
 	}

@@ -19,7 +19,7 @@ func (l *Layout) Locate(off uint64) (c CapturedCell, ok bool) {
 			continue
 		}
 		slot, within := (off-s.offset)/uint64(s.stride), (off-s.offset)%uint64(s.stride)
-		c = CapturedCell{Stage: Stage(st), Block: l.Range.Block(int(slot / uint64(s.tiles))), KVTile: int(s.tileLo) + int(slot%uint64(s.tiles))}
+		c = CapturedCell{Stage: l.stages[st], Block: l.Range.Block(int(slot / uint64(s.tiles))), KVTile: int(s.tileLo) + int(slot%uint64(s.tiles))}
 		if within < SlotHeader {
 			c.Header = true
 			return c, true

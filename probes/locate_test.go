@@ -5,22 +5,24 @@ import "testing"
 func TestLocateInvertsSlot(t *testing.T) {
 	l := &Layout{Range: Range{Lo: Dim3{1, 2, 0}, N: Dim3{2, 2, 1}, TileLo: 3, TileN: 2}}
 	var total uint64
+	slotOf := map[Stage]int{"S": 9, "l": 2}
 	for st, sp := range map[Stage]StagePlan{
-		StageS: {Rows: 3, Cols: 5, DType: F16, PerTile: true},
-		StageL: {Rows: 3, Cols: 1, DType: F32},
+		"S": {Rows: 3, Cols: 5, DType: F16, PerTile: true},
+		"l": {Rows: 3, Cols: 1, DType: F32},
 	} {
-		l.capture[st] = place(&sp, l.Range, l.Range.TileN, &total)
+		l.stages[slotOf[st]] = st
+		l.capture[slotOf[st]] = place(&sp, l.Range, l.Range.TileN, &total)
 	}
 	for _, want := range []CapturedCell{
-		{Stage: StageS, Block: Dim3{1, 2, 0}, KVTile: 3},
-		{Stage: StageS, Block: Dim3{2, 3, 0}, KVTile: 4, Row: 2, Col: 4},
-		{Stage: StageL, Block: Dim3{2, 2, 0}, Row: 2},
+		{Stage: "S", Block: Dim3{1, 2, 0}, KVTile: 3},
+		{Stage: "S", Block: Dim3{2, 3, 0}, KVTile: 4, Row: 2, Col: 4},
+		{Stage: "l", Block: Dim3{2, 2, 0}, Row: 2},
 	} {
 		off, ok := l.Slot(want.Stage, want.Block, want.KVTile)
 		if !ok {
 			t.Fatalf("%+v has no slot", want)
 		}
-		s := l.capture[want.Stage]
+		s := l.capture[slotOf[want.Stage]]
 		cell := off + uint64((want.Row*int(s.cols)+want.Col)*int(s.elem))
 		for b := range uint64(s.elem) {
 			if got, ok := l.Locate(cell + b); !ok || got != want {
@@ -32,7 +34,7 @@ func TestLocateInvertsSlot(t *testing.T) {
 		}
 	}
 	// 3·5 halves are 30 bytes: two of padding
-	if off, _ := l.Slot(StageS, Dim3{1, 2, 0}, 3); true {
+	if off, _ := l.Slot("S", Dim3{1, 2, 0}, 3); true {
 		if c, ok := l.Locate(off + 30); ok {
 			t.Errorf("padding is %+v", c)
 		}

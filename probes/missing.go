@@ -42,7 +42,7 @@ func (l *Layout) Missing(capture []byte, block Dim3, w Stores) Missing {
 			if !ok {
 				continue
 			}
-			if cells := sl.missing(capture, off, Stage(s), kv, w); cells != nil {
+			if cells := sl.missing(capture, off, s, kv, w); cells != nil {
 				if out == nil {
 					out = Missing{}
 				}
@@ -54,7 +54,7 @@ func (l *Layout) Missing(capture []byte, block Dim3, w Stores) Missing {
 }
 
 // missing examines one slot; nil where all of it was stored, or none.
-func (s *slots) missing(capture []byte, off uint64, st Stage, kv int, w Stores) []bool {
+func (s *slots) missing(capture []byte, off uint64, id, kv int, w Stores) []bool {
 	head := binary.LittleEndian.Uint32(capture[off:]) == slotMagic
 	size := uint64(s.elem)
 	n := uint64(s.rows) * uint64(s.cols)
@@ -75,7 +75,7 @@ func (s *slots) missing(capture []byte, off uint64, st Stage, kv int, w Stores) 
 	if count == n && !head {
 		return nil // not reached
 	}
-	s.head(capture[off:], st, kv)
+	s.head(capture[off:], id, kv)
 	if count == 0 {
 		return nil
 	}
@@ -88,10 +88,10 @@ func (s *slots) missing(capture []byte, off uint64, st Stage, kv int, w Stores) 
 }
 
 // head writes a slot's header.
-func (s *slots) head(b []byte, st Stage, kv int) {
+func (s *slots) head(b []byte, id, kv int) {
 	le := binary.LittleEndian
 	le.PutUint32(b[0:], slotMagic)
-	le.PutUint32(b[4:], uint32(st))
+	le.PutUint32(b[4:], uint32(id))
 	le.PutUint32(b[8:], uint32(kv))
 	le.PutUint32(b[12:], uint32(s.rows)<<16|uint32(s.cols))
 }

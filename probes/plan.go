@@ -1,12 +1,14 @@
 package probes
 
+import "slices"
+
 // Plan is a manifest resolved for one variant, shape and gate: numbers only. configs makes it; nobody else evaluates an
 // expression. It is immutable once made.
 type Plan struct {
 	Kernel string // manifest name
 	Entry  string // entry function in the module
 	Shape  Shape
-	Gate   Gate
+	Gate   GatePlan
 	Consts map[string]int // tile constants (TILE_M, …) and flag values
 
 	Grid, Block Dim3
@@ -14,11 +16,14 @@ type Plan struct {
 
 	Args   []Arg
 	Shared []SharedArray
-	Stages []StagePlan // in contract order; those the kernel has
-	Work   Work
-	Scale  float64 // softmax_scale as float32 widened: what the kernel is given
-	Quant  *Quantiser
-	Limits Limits
+	Stages []StagePlan // in the manifest's order; those the build has
+	// Undeclared are the stages that others are computed from by definition and that the build does not have: only Stage,
+	// Phase, Axes, Help, Operands, Loaded, PerTile, and Rows and Cols as the other stages have them (else 1) mean something.
+	Undeclared []StagePlan
+	Work       Work
+	Scale      float64 // softmax_scale as float32 widened: what the kernel is given
+	Quant      *Quantiser
+	Limits     Limits
 }
 
 // Stage returns the plan of stage s, or nil where the kernel has none.
@@ -31,17 +36,93 @@ func (p *Plan) Stage(s Stage) *StagePlan {
 	return nil
 }
 
-// OutputArg is the argument that O is written to: the one that stage O is cut out of, else that of tensor O, else the first
-// output; "" where there is none.
+// Definition returns what is known of stage s whether or not the build has it: see Undeclared. It is nil for a stage that
+// neither the build has nor another stage is computed from.
+func (p *Plan) Definition(s Stage) *StagePlan {
+	for i := range p.Undeclared {
+		if p.Undeclared[i].Stage == s {
+			return &p.Undeclared[i]
+		}
+	}
+	return p.Stage(s)
+}
+
+// Definitions lists the stages of the build and those that they are computed from, by slot: in the order of computation.
+func (p *Plan) Definitions() []*StagePlan {
+	var out []*StagePlan
+	for _, list := range [2][]StagePlan{p.Stages, p.Undeclared} {
+		for i := range list {
+			out = append(out, &list[i])
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *StagePlan) int { return a.Slot - b.Slot })
+	return out
+}
+
+// Index is a stage's place among Stages; len(Stages) where the build has no such stage.
+func (p *Plan) Index(s Stage) int {
+	for i := range p.Stages {
+		if p.Stages[i].Stage == s {
+			return i
+		}
+	}
+	return len(p.Stages)
+}
+
+// Ordered returns a set's stages in the plan's order.
+func (p *Plan) Ordered(set StageSet) StageSet {
+	out := slices.Clone(set)
+	slices.SortStableFunc(out, func(a, b Stage) int { return p.Index(a) - p.Index(b) })
+	return out
+}
+
+// OutputSet is the set of Output: empty, and not nil, where there is none.
+func (p *Plan) OutputSet() StageSet {
+	if sp := p.Output(); sp != nil {
+		return StagesOf(sp.Stage)
+	}
+	return StageSet{}
+}
+
+// TileElems is how many elements the stages of one kv tile have together, those that the build does not have among them.
+func (p *Plan) TileElems() int {
+	n := 0
+	for _, list := range [2][]StagePlan{p.Stages, p.Undeclared} {
+		for i := range list {
+			if list[i].Phase == PhaseEach {
+				n += list[i].Rows * list[i].Cols
+			}
+		}
+	}
+	return n
+}
+
+// Output returns the stage that is the kernel's result: the one that is cut out of an output argument, else the last one that is
+// computed after the loop; nil where the kernel has neither.
+func (p *Plan) Output() *StagePlan {
+	var out *StagePlan
+	for i := range p.Stages {
+		switch sp := &p.Stages[i]; {
+		case sp.Capture.Kind == CaptureOutput:
+			return sp
+		case sp.Phase == PhaseAfter:
+			out = sp
+		}
+	}
+	return out
+}
+
+// OutputArg is the argument that the kernel's result is written to: the one that a stage is cut out of, else the first output
+// that names a tensor, else the first output; "" where there is none.
 func (p *Plan) OutputArg() string {
-	if sp := p.Stage(StageO); sp != nil && sp.Capture.Kind == CaptureOutput {
+	if sp := p.Output(); sp != nil && sp.Capture.Kind == CaptureOutput {
 		return sp.Capture.Output
 	}
 	first := ""
 	for _, a := range p.Args {
 		switch {
 		case a.Role != RoleOutput:
-		case a.Tensor == "O":
+		case a.Tensor != "":
 			return a.Name
 		case first == "":
 			first = a.Name
@@ -134,16 +215,46 @@ const (
 	OutsideNegInf
 )
 
+// Phase is when a stage is computed, relative to the loop over kv tiles.
+type Phase uint8
+
+const (
+	PhaseEach   Phase = iota // in each kv tile
+	PhaseBefore              // once, before the loop: documents name its kv tile -1
+	PhaseAfter               // once, after the loop: documents name the number of kv tiles
+)
+
+// KVTile returns the kv tile that documents name for a tile of the stage: kv in the loop of the given number of kv tiles, -1
+// before it, tiles after it.
+func (sp *StagePlan) KVTile(kv, tiles int) int {
+	switch sp.Phase {
+	case PhaseBefore:
+		return -1
+	case PhaseAfter:
+		return tiles
+	}
+	return kv
+}
+
 // StagePlan describes one captured stage.
 type StagePlan struct {
-	Stage                Stage
+	Stage Stage
+	// Slot is the stage's id in the control block and in tilescope.cuh, 0 to 15.
+	Slot  int
+	Phase Phase
+	Axes  [2]string // what rows and columns are: stages that share an axis have the same extent of it
+	Help  string    // what the stage is, in one line; "" where nobody said
+	// Operands are the stages that it is computed from by definition, itself where it uses its own value after the kv tile
+	// before. Loaded stages are computed from none: they are copied or decoded from an argument.
+	Operands             StageSet
+	Loaded               bool
 	DType                DType
 	Rows, Cols           int
 	PerTile              bool // one tile for each kv tile, else one a block
 	ValidRows, ValidCols Extent
 	Outside              Outside
 	Meaning              Meaning
-	From                 StageSet // as the manifest says: the captured stages it may be judged from (m, l, U: their own previous tile too)
+	From                 StageSet // as the manifest says: the captured stages it may be judged from
 	Compute              Compute
 	Capture              Capture
 	Array                string // shared array that holds it, "" for registers or global memory
@@ -195,31 +306,26 @@ func (p *Plan) Named(s Stage) bool {
 	if sp == nil {
 		return false
 	}
-	for n := range NumStages {
-		if s.Operands().Has(n) && p.Stage(n) != nil && !sp.From.Has(n) {
+	for _, n := range sp.Operands {
+		if p.Stage(n) != nil && !sp.From.Has(n) {
 			return false
 		}
 	}
 	return true
 }
 
-// Ancestors returns the stages that s is computed from, directly or through others, by attention or by the manifest; s itself
-// where it carries over from kv tile to kv tile.
+// Ancestors returns the stages that s is computed from, directly or through others, by definition or by the manifest's from; s
+// itself where it carries over from kv tile to kv tile.
 func (p *Plan) Ancestors(s Stage) StageSet {
-	all, last := StageSet(0), StageSet(0)
+	var all StageSet
 	grow := func(n Stage) {
-		all |= n.Operands()
-		if sp := p.Stage(n); sp != nil {
-			all |= sp.From
+		if sp := p.Definition(n); sp != nil {
+			all = all.Union(sp.Operands).Union(sp.From)
 		}
 	}
-	for grow(s); all != last; {
-		last = all
-		for n := range NumStages {
-			if last.Has(n) {
-				grow(n)
-			}
-		}
+	grow(s)
+	for i := 0; i < len(all); i++ {
+		grow(all[i])
 	}
 	return all
 }

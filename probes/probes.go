@@ -1,4 +1,4 @@
-// Package probes is the vocabulary shared by kernel, backends and reference: which stages an attention kernel has, what a
+// Package probes is the vocabulary shared by kernel, backends and reference: what a stage and a gate are, what a
 // captured tile is, how a probe lays it out in memory, and the Plan, a manifest resolved for one shape.
 //
 // The one idea: everything here is numbers. An expression over shape and constants has been evaluated before a Plan
@@ -13,123 +13,78 @@ import (
 	"slices"
 )
 
-// Stage identifies one step of the attention computation. The order is the contract's order of stage names.
-type Stage uint8
+// Stage is the name of a stage, as the manifest declares it: one step of what the kernel computes. It is an index into
+// Plan.Stages, by Plan.Stage.
+type Stage string
 
-const (
-	StageQ Stage = iota // decoded query tile, once a block
-	StageK              // decoded key tile, [keys][D]
-	StageV              // decoded value tile, [keys][D]
-	StageS              // scores of one kv tile, [queries][keys]
-	StageM              // running row maximum after a kv tile
-	StageL              // running row sum after a kv tile
-	StageP              // probabilities of a kv tile, [queries][keys]
-	StageU              // unnormalised output after a kv tile, [queries][D]
-	StageO              // output, once a block
-	NumStages
-)
+func (s Stage) String() string { return string(s) }
 
-var stageNames = [NumStages]string{"Q", "K", "V", "S", "m", "l", "P", "U", "O"}
-
-func (s Stage) String() string {
-	if s < NumStages {
-		return stageNames[s]
-	}
-	return fmt.Sprintf("stage(%d)", uint8(s))
-}
-
-// ParseStage returns the stage of that (case-sensitive) name.
-func ParseStage(name string) (Stage, bool) {
-	i := slices.Index(stageNames[:], name)
-	return Stage(max(i, 0)), i >= 0
-}
-
-// StageSet is a bit set of stages, bit i for Stage i: the stage mask of the control block.
-type StageSet uint32
+// StageSet is a small set of stages, without duplicates, in no particular order; empty is nil. Sets are values: nothing
+// changes one in place.
+type StageSet []Stage
 
 // StagesOf returns the set of the given stages.
-func StagesOf(stages ...Stage) StageSet {
-	var set StageSet
-	for _, s := range stages {
-		set |= 1 << s
-	}
-	return set
-}
+func StagesOf(stages ...Stage) StageSet { return StageSet(nil).Union(stages) }
 
 // Has reports whether s is in the set.
-func (set StageSet) Has(s Stage) bool { return set>>s&1 != 0 }
+func (set StageSet) Has(s Stage) bool { return slices.Contains(set, s) }
 
-// operands are the stages that attention computes each stage from. Those that name themselves use their own value after the
-// kv tile before; l and U use m's as well.
-var operands = [NumStages]StageSet{
-	StageS: StagesOf(StageQ, StageK),
-	StageM: StagesOf(StageS, StageM),
-	StageL: StagesOf(StageS, StageM, StageL),
-	StageP: StagesOf(StageS, StageM),
-	StageU: StagesOf(StageP, StageV, StageM, StageU),
-	StageO: StagesOf(StageU, StageL),
-}
-
-// Operands returns the stages that attention computes s from: what a manifest's `from` has to name for s to be judged from the
-// kernel's own tiles. It is empty for Q, K and V.
-func (s Stage) Operands() StageSet {
-	if s >= NumStages {
-		return 0
-	}
-	return operands[s]
-}
-
-// Gate is a DEBUG gate: which part of the kernel is compiled in.
-type Gate uint8
-
-const (
-	GateNone    Gate = iota
-	GateQK           // DEBUG_QK_ONLY: stop after S
-	GateSoftmax      // DEBUG_SOFTMAX_ONLY: S injected, then m, l, P
-	GatePV           // DEBUG_PV_ONLY: P, m and the final l injected
-	NumGates
-)
-
-var gateNames = [NumGates]string{"none", "qk", "softmax", "pv"}
-var gateDefines = [NumGates]string{"", "DEBUG_QK_ONLY", "DEBUG_SOFTMAX_ONLY", "DEBUG_PV_ONLY"}
-
-func (g Gate) String() string { return gateNames[g] }
-
-// Define returns the preprocessor symbol that selects the gate, "" for GateNone.
-func (g Gate) Define() string { return gateDefines[g] }
-
-// ParseGate accepts a gate's name ("qk") or its define ("DEBUG_QK_ONLY").
-func ParseGate(name string) (Gate, bool) {
-	for i := range NumGates {
-		if name == gateNames[i] || name != "" && name == gateDefines[i] {
-			return i, true
+// Union returns the stages of both sets: those of set first, the others in their own order.
+func (set StageSet) Union(other StageSet) StageSet {
+	out := set[:len(set):len(set)]
+	for _, s := range other {
+		if !out.Has(s) {
+			out = append(out, s)
 		}
 	}
-	return GateNone, false
+	return out
 }
 
-// Judged returns the stages that run, and so are judged, under the gate.
-func (g Gate) Judged() StageSet {
-	switch g {
-	case GateQK:
-		return StagesOf(StageQ, StageK, StageS)
-	case GateSoftmax:
-		return StagesOf(StageM, StageL, StageP)
-	case GatePV:
-		return StagesOf(StageV, StageU, StageO)
+// Meets reports whether the sets have a stage in common.
+func (set StageSet) Meets(other StageSet) bool { return slices.ContainsFunc(set, other.Has) }
+
+// Intersect returns the stages of set that are in other as well.
+func (set StageSet) Intersect(other StageSet) StageSet { return set.Without(set.Without(other)) }
+
+// Without returns the stages of set that are not in other.
+func (set StageSet) Without(other StageSet) StageSet {
+	var out StageSet
+	for _, s := range set {
+		if !other.Has(s) {
+			out = append(out, s)
+		}
 	}
-	return 1<<NumStages - 1
+	return out
 }
 
-// Injected returns the stages whose values the host feeds in under the gate.
-func (g Gate) Injected() StageSet {
-	switch g {
-	case GateSoftmax:
-		return StagesOf(StageS)
-	case GatePV:
-		return StagesOf(StageM, StageL, StageP)
+// Gate is the name of a DEBUG gate of the kernel: which part of it is compiled in.
+type Gate string
+
+// GateNone is no gate: the whole kernel.
+const GateNone Gate = ""
+
+func (g Gate) String() string {
+	if g == GateNone {
+		return "none"
 	}
-	return 0
+	return string(g)
+}
+
+// GateNamed is the inverse of String: "none" and "" are GateNone.
+func GateNamed(name string) Gate {
+	if name == GateNone.String() {
+		return GateNone
+	}
+	return Gate(name)
+}
+
+// GatePlan is a gate, resolved: what it changes in a build and in what a run judges.
+type GatePlan struct {
+	Name     Gate
+	Define   string   // the preprocessor symbol that selects it; "" for GateNone
+	Judged   StageSet // the stages that run, and so are judged
+	Injected StageSet // the stages whose values the host feeds in
+	Uniform  bool     // the injected values may be the uniform ones in place of the reference's
 }
 
 // Dim3 is a CUDA extent or index, (x, y, z).

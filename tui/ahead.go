@@ -96,8 +96,7 @@ func (m *Model) neighbours() []debugkern.Request {
 				}
 			}
 		case it.Kind == flags.Gate:
-			g, _ := probes.ParseGate(it.Name)
-			add(m.withGate(g))
+			add(m.withGate(probes.GateNamed(it.Name)))
 		case it.Kind == flags.Fault && (it.On || i <= 2*aheadNear):
 			add(m.withFault(it.Name))
 		case it.Kind == flags.Variant && !it.On && i <= 2*aheadNear:

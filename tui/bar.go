@@ -10,20 +10,11 @@ import (
 )
 
 // formula is a stage's name with what it computes.
-func formula(s probes.Stage) string {
-	switch s {
-	case probes.StageS:
-		return "S=QKᵀ"
-	case probes.StageM:
-		return "m=max S"
-	case probes.StageL:
-		return "l=ΣP"
-	case probes.StageP:
-		return "P=exp(S−m)"
-	case probes.StageU:
-		return "U=αU+PV"
-	case probes.StageO:
-		return "O=U/l"
+func (m *Model) formula(s probes.Stage) string {
+	if m.run != nil && m.run.plan != nil {
+		if sp := m.run.plan.Stage(s); sp != nil && sp.Help != "" {
+			return sp.Help
+		}
 	}
 	return s.String()
 }

@@ -137,8 +137,7 @@ func (m *Model) toggle() tea.Cmd {
 	case flags.Flag:
 		return m.stepFlag(it.Name, 1)
 	case flags.Gate:
-		g, _ := probes.ParseGate(it.Name)
-		return m.chooseGate(g)
+		return m.chooseGate(probes.GateNamed(it.Name))
 	case flags.Fault:
 		return m.toggleFault(it.Name)
 	case flags.Shape:
@@ -273,7 +272,7 @@ func (m *Model) withGate(g probes.Gate) (req debugkern.Request, said string, err
 		g = probes.GateNone
 	}
 	req.Gate = g
-	if g != probes.GatePV {
+	if man, _ := m.manifest(); man == nil || !man.Uniform(g) {
 		req.Inject = ""
 	}
 	return req, "gate " + g.String(), nil

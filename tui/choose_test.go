@@ -60,7 +60,7 @@ func TestFlagOnTopOfTheVariant(t *testing.T) {
 
 func TestGatesExcludeEachOther(t *testing.T) {
 	d := started(t, 80, 24, plainLook).command("gate qk").command("gate pv")
-	if d.last().Gate != probes.GatePV {
+	if d.last().Gate != "pv" {
 		t.Errorf("gate %s", d.last().Gate)
 	}
 	if !contains(d.text(), "off Q K S m l P") {

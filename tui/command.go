@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"tilescope/configs"
 	"tilescope/probes"
 	"tilescope/tui/cell"
 	"tilescope/tui/keymap"
@@ -66,8 +67,8 @@ func runCommands() []command {
 		}},
 		{"fault", "NAME", "plant a fault, or take it out", (*Model).faultNames, (*Model).toggleFault},
 		{"set", "FLAG=VALUE", "set a flag", (*Model).flagValues, (*Model).setCommand},
-		{"gate", "none|qk|softmax|pv", "run only a part of the kernel", func(*Model) []string { return []string{"none", "qk", "softmax", "pv"} }, (*Model).gateCommand},
-		oneOf("inject", []string{"reference", "uniform"}, "what gate pv feeds in", func(m *Model, arg string) tea.Cmd {
+		{"gate", conventionalGates("|"), "run only a part of the kernel", (*Model).gateNames, (*Model).gateCommand},
+		oneOf("inject", []string{"reference", "uniform"}, "what gate "+strings.Join(configs.UniformGates(), ", ")+" feeds in", func(m *Model, arg string) tea.Cmd {
 			req := m.nextRequest()
 			req.Inject = arg
 			return m.choose(req, "inject "+arg)
@@ -266,7 +267,7 @@ func (m *Model) blockNames() []string {
 func (m *Model) stageNames() []string {
 	var out []string
 	for _, s := range m.pane.pipe.Stages() {
-		out = append(out, s.String()+"\t"+formula(s))
+		out = append(out, s.String()+"\t"+m.formula(s))
 	}
 	return out
 }
@@ -319,19 +320,38 @@ func (m *Model) setCommand(arg string) tea.Cmd {
 			return nil
 		}
 	}
-	if g, isGate := probes.ParseGate(name); isGate && g != probes.GateNone {
-		if n == 0 {
-			g = probes.GateNone
+	if man, _ := m.manifest(); man != nil {
+		if g := man.Gate(name); g != nil && g.Name != probes.GateNone {
+			gate := g.Name
+			if n == 0 {
+				gate = probes.GateNone
+			}
+			return m.gateCommand(gate.String())
 		}
-		return m.gateCommand(g.String())
 	}
 	return m.setFlag(name, n)
 }
 
+// gateNames lists the gates of the request's kernel, none first.
+func (m *Model) gateNames() []string {
+	if man, _ := m.manifest(); man != nil {
+		return man.GateNames()
+	}
+	return []string{probes.GateNone.String()}
+}
+
+// conventionalGates lists the gates that kernels usually have, none first.
+func conventionalGates(between string) string {
+	return strings.Join(append([]string{probes.GateNone.String()}, configs.ConventionalGates()...), between)
+}
+
 func (m *Model) gateCommand(arg string) tea.Cmd {
-	g, ok := probes.ParseGate(arg)
-	if !ok {
-		m.complain(fmt.Sprintf("no gate %q (gates: none qk softmax pv)", arg))
+	have := m.gateNames()
+	g := probes.GateNamed(arg)
+	if man, _ := m.manifest(); man != nil && man.Gate(arg) != nil {
+		g = man.Gate(arg).Name
+	} else if !slices.Contains(have, arg) {
+		m.complain(fmt.Sprintf("no gate %q (gates: %s)", arg, strings.Join(have, " ")))
 		return nil
 	}
 	if g == m.req.Gate {

@@ -41,6 +41,13 @@ func step(from, to *[]debugkern.Cell, c debugkern.Cell) (debugkern.Cell, bool) {
 	return out, true
 }
 
+// startCursor puts a cursor that was nowhere yet on the first stage of the target's manifest.
+func (m *Model) startCursor() {
+	if man, _ := m.manifest(); man != nil && m.cursor.Stage == "" && len(man.Stages) > 0 {
+		m.cursor.Stage = man.Stages[0].Stage
+	}
+}
+
 // at is the cursor's place as the viewer counts it: stages taken once a block have no kv tile.
 func (m *Model) at() debugkern.Place { return m.placeOf(m.cursor).Place }
 
@@ -198,8 +205,7 @@ func remember(c debugkern.Cell) configs.Cursor {
 }
 
 func recall(c configs.Cursor) (debugkern.Cell, bool) {
-	s, ok := probes.ParseStage(c.Stage)
-	return debugkern.Cell{Place: debugkern.Place{Stage: s, Block: c.Block, KVTile: c.Tile}, Row: c.Row, Col: c.Col}, ok
+	return debugkern.Cell{Place: debugkern.Place{Stage: probes.Stage(c.Stage), Block: c.Block, KVTile: c.Tile}, Row: c.Row, Col: c.Col}, c.Stage != ""
 }
 
 // where writes a cell out: P 3,1,0 kv 2 17,9.

@@ -108,16 +108,16 @@ func fakeReport(req debugkern.Request, plan *probes.Plan) *debugkern.Report {
 	faulty := len(req.Faults) > 0
 	for i := range plan.Stages {
 		sp := &plan.Stages[i]
-		d := debugkern.StageDoc{Name: sp.Stage.String(), Probe: "probe", Verdict: debugkern.OK, Tiles: 64}
+		d := debugkern.StageDoc{Name: sp.Stage.String(), Probe: "probe", Verdict: debugkern.OK, Tiles: 64, Phase: sp.Phase}
 		d.Local = debugkern.ErrorStats{MaxAbs: 2.4e-4, Error: 2.4e-4, MaxULP: 1, Bound: 9.8e-4, Cells: 65536,
 			Derivation: "64 products in f16 (u = 2^-11): 4 blocks of 16, each truncated, then rounded once: (4+1)·2^-11·Σ|q||k|"}
 		d.Global = d.Local
 		switch {
-		case !plan.Gate.Judged().Has(sp.Stage):
+		case !plan.Gate.Judged.Has(sp.Stage):
 			d.Verdict, d.Local, d.Global = debugkern.Off, debugkern.ErrorStats{}, debugkern.ErrorStats{}
-		case faulty && sp.Stage == probes.StageP:
+		case faulty && sp.Stage == "P":
 			spoil(&d)
-		case faulty && sp.Stage > probes.StageP:
+		case faulty && i > plan.Index("P"):
 			d.Verdict, d.Global.Bad, d.Global.MaxAbs = debugkern.Tainted, 812, 0.83
 		}
 		r.Stages = append(r.Stages, d)
@@ -163,17 +163,17 @@ func (v *fakeViewer) Tiles(b probes.Dim3) (int, int) { return 0, v.run.Plan.Work
 // bad tells the fake's bad cells: in P from kv tile 1 on, every 37th cell from (4, 9).
 func (v *fakeViewer) bad(p debugkern.Place, row, col, cols int) bool {
 	i := row*cols + col - (4*cols + 9)
-	return v.faulty && p.Stage == probes.StageP && p.KVTile > 0 && i >= 0 && i%37 == 0
+	return v.faulty && p.Stage == "P" && p.KVTile > 0 && i >= 0 && i%37 == 0
 }
 
 func (v *fakeViewer) Tile(p debugkern.Place) debugkern.TileVerdict {
 	out := debugkern.TileVerdict{Verdict: debugkern.OK, Cells: 1024, MaxAbs: 2.4e-4}
 	switch {
-	case !v.run.Plan.Gate.Judged().Has(p.Stage):
+	case !v.run.Plan.Gate.Judged.Has(p.Stage):
 		out = debugkern.TileVerdict{Verdict: debugkern.Off}
-	case v.faulty && p.Stage == probes.StageP && p.KVTile > 0:
+	case v.faulty && p.Stage == "P" && p.KVTile > 0:
 		out.Verdict, out.Bad, out.MaxAbs = debugkern.Wrong, 24, 1.3125
-	case v.faulty && p.Stage > probes.StageP && (p.KVTile > 0 || p.Stage == probes.StageO):
+	case v.faulty && v.run.Plan.Index(p.Stage) > v.run.Plan.Index("P") && (p.KVTile > 0 || p.Stage == "O"):
 		out.Verdict, out.Tainted = debugkern.Tainted, 812
 	}
 	return out
@@ -184,7 +184,7 @@ func (v *fakeViewer) View(p debugkern.Place) (*debugkern.TileView, error) {
 	if sp == nil {
 		return nil, fmt.Errorf("no stage %s", p.Stage)
 	}
-	if !v.run.Plan.Gate.Judged().Has(p.Stage) {
+	if !v.run.Plan.Gate.Judged.Has(p.Stage) {
 		return &debugkern.TileView{Place: p, Plan: sp, Got: probes.Tile{DType: sp.DType, Rows: sp.Rows, Cols: sp.Cols}}, nil
 	}
 	n := sp.Rows * sp.Cols
@@ -192,8 +192,8 @@ func (v *fakeViewer) View(p debugkern.Place) (*debugkern.TileView, error) {
 		LocalBound: make([]float64, n), ValidRows: sp.ValidRows.At(p.Block, p.KVTile), ValidCols: sp.ValidCols.At(p.Block, p.KVTile), Verdict: v.Tile(p)}
 	for i := range n {
 		row, col := i/sp.Cols, i%sp.Cols
-		x := 1.6 * math.Sin(float64(row)*0.37+float64(col)*0.91+float64(p.KVTile)) * math.Cos(float64(col)*0.13+float64(p.Stage))
-		if p.Stage == probes.StageP {
+		x := 1.6 * math.Sin(float64(row)*0.37+float64(col)*0.91+float64(p.KVTile)) * math.Cos(float64(col)*0.13+float64(sp.Slot))
+		if p.Stage == "P" {
 			x = math.Exp(x - 1.6)
 		}
 		out.Local[i] = x
@@ -214,7 +214,7 @@ func (v *fakeViewer) View(p debugkern.Place) (*debugkern.TileView, error) {
 
 // differs tells the cells that the fake's emulator computes differently: in P at kv tile 1, every 41st from (0, 3).
 func (v *fakeViewer) differs(p debugkern.Place, i int) bool {
-	return v.run.Report.Cross != nil && p.Stage == probes.StageP && p.KVTile == 1 && i >= 3 && (i-3)%41 == 0
+	return v.run.Report.Cross != nil && p.Stage == "P" && p.KVTile == 1 && i >= 3 && (i-3)%41 == 0
 }
 
 func (v *fakeViewer) beside(got probes.Tile, p debugkern.Place) (probes.Tile, bool) {
@@ -259,7 +259,7 @@ func (v *fakeViewer) NextDiffering(from debugkern.Cell, dir int) (debugkern.Cell
 
 func (v *fakeViewer) NextBad(from debugkern.Cell, dir int) (debugkern.Cell, bool) {
 	sp := v.run.Plan.Stage(from.Stage)
-	if !v.faulty || from.Stage != probes.StageP {
+	if !v.faulty || from.Stage != "P" {
 		return from, false
 	}
 	s := &shown{plan: v.run.Plan, viewer: v, report: v.run.Report}

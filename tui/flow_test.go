@@ -36,7 +36,7 @@ func TestFaultShowsGuiltyTaintedAndFirstBad(t *testing.T) {
 			t.Errorf("Pipe does not say %q:\n%s", want, d.text())
 		}
 	}
-	first := debugkern.Cell{Place: debugkern.Place{Stage: probes.StageP, KVTile: 1}, Row: 4, Col: 9}
+	first := debugkern.Cell{Place: debugkern.Place{Stage: "P", KVTile: 1}, Row: 4, Col: 9}
 	if d.m.cursor != first {
 		t.Errorf("cursor on %+v, expected the first bad cell %+v", d.m.cursor, first)
 	}
@@ -60,7 +60,7 @@ func TestFaultShowsGuiltyTaintedAndFirstBad(t *testing.T) {
 
 func TestNextBadFromAnotherStageGoesToTheGuiltyOne(t *testing.T) {
 	d := started(t, 80, 24, plainLook, withRequest(faulty)).press("2").command("stage S").press("n")
-	if d.m.cursor.Stage != probes.StageP {
+	if d.m.cursor.Stage != "P" {
 		t.Errorf("cursor in %s", d.m.cursor.Stage)
 	}
 	d.hasStatus("guilty is P")
@@ -155,7 +155,7 @@ func TestFailedRunsSayWhy(t *testing.T) {
 
 func TestCursorThroughStagesTilesAndBlocks(t *testing.T) {
 	d := started(t, 80, 24, plainLook).press("2", "J", "J", "J", "L", "L", "}", "j", "l")
-	want := debugkern.Cell{Place: debugkern.Place{Stage: probes.StageS, Block: probes.Dim3{1, 0, 0}, KVTile: 2}, Row: 1, Col: 1}
+	want := debugkern.Cell{Place: debugkern.Place{Stage: "S", Block: probes.Dim3{1, 0, 0}, KVTile: 2}, Row: 1, Col: 1}
 	if d.m.cursor != want {
 		t.Fatalf("cursor %+v, expected %+v", d.m.cursor, want)
 	}
@@ -164,7 +164,7 @@ func TestCursorThroughStagesTilesAndBlocks(t *testing.T) {
 		t.Errorf("the kv tile was lost on the way through O: %+v", d.m.cursor)
 	}
 	d.command("cta 3,2,0").command("kv 3").command("goto 31,31")
-	want = debugkern.Cell{Place: debugkern.Place{Stage: probes.StageP, Block: probes.Dim3{3, 2, 0}, KVTile: 3}, Row: 31, Col: 31}
+	want = debugkern.Cell{Place: debugkern.Place{Stage: "P", Block: probes.Dim3{3, 2, 0}, KVTile: 3}, Row: 31, Col: 31}
 	if d.m.cursor != want {
 		t.Fatalf("cursor %+v, expected %+v", d.m.cursor, want)
 	}
@@ -287,7 +287,7 @@ func TestMouse(t *testing.T) {
 		t.Errorf("the wheel went to row %d", d.m.cursor.Row)
 	}
 	d.send(tea.MouseClickMsg{X: 3, Y: 3, Button: tea.MouseLeft})
-	if d.m.cursor.Stage != probes.StageQ || d.m.focused() != partRail {
+	if d.m.cursor.Stage != "Q" || d.m.focused() != partRail {
 		t.Errorf("a click on the rail: %+v, focus %s", d.m.cursor, d.m.focused())
 	}
 	d.command("mouse off")
@@ -296,7 +296,7 @@ func TestMouse(t *testing.T) {
 	}
 	d.press("1")
 	d.send(tea.MouseClickMsg{X: 24, Y: 11, Button: tea.MouseLeft})
-	if d.m.cursor.Stage != probes.StageP || d.m.cursor.KVTile != 1 {
+	if d.m.cursor.Stage != "P" || d.m.cursor.KVTile != 1 {
 		t.Errorf("a click on the timeline: %+v", d.m.cursor)
 	}
 }

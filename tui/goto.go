@@ -50,10 +50,25 @@ func (m *Model) goBlock(arg string) tea.Cmd {
 	return m.goTo(c)
 }
 
+// knownStages lists the stages of the run on screen, before the first those of the target's manifest.
+func (m *Model) knownStages() []string {
+	if m.run != nil && m.run.plan != nil {
+		var out []string
+		for i := range m.run.plan.Stages {
+			out = append(out, m.run.plan.Stages[i].Stage.String())
+		}
+		return out
+	}
+	if man, _ := m.manifest(); man != nil {
+		return man.StageNames()
+	}
+	return nil
+}
+
 func (m *Model) goStage(arg string) tea.Cmd {
-	s, ok := probes.ParseStage(arg)
-	if !ok || m.run != nil && m.run.plan.Stage(s) == nil {
-		m.complain(fmt.Sprintf("no stage %q (stages: Q K V S m l P U O)", arg))
+	s, have := probes.Stage(arg), m.knownStages()
+	if !slices.Contains(have, arg) {
+		m.complain(fmt.Sprintf("no stage %q (stages: %s)", arg, strings.Join(have, " ")))
 		return nil
 	}
 	c := m.cursor

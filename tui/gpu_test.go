@@ -13,7 +13,6 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"tilescope/debugkern"
-	"tilescope/probes"
 	"tilescope/tui/keymap"
 )
 
@@ -190,7 +189,7 @@ func TestColumnsBesideEachOther(t *testing.T) {
 		}
 	}
 	d.press("n")
-	if c := d.m.cursor; c.Row != 0 || c.Col != 3 || c.Stage != probes.StageP {
+	if c := d.m.cursor; c.Row != 0 || c.Col != 3 || c.Stage != "P" {
 		t.Errorf("n went to %+v, expected the first differing cell", c)
 	}
 	if !contains(d.text(), "≠ +1 ulp") {

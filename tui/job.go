@@ -219,12 +219,11 @@ func (s *shown) firstBad() (debugkern.Cell, bool) {
 // badOf is the first bad cell that the report names for a stage.
 func (s *shown) badOf(stage string) (debugkern.Cell, bool) {
 	d := s.report.Stage(stage)
-	st, ok := probes.ParseStage(stage)
-	if d == nil || d.FirstBad == nil || !ok {
+	if d == nil || d.FirstBad == nil {
 		return debugkern.Cell{}, false
 	}
 	b := d.FirstBad
-	return s.nearest(debugkern.Cell{Place: debugkern.Place{Stage: st, Block: b.Block, KVTile: b.KVTile}, Row: b.Row, Col: b.Col}), true
+	return s.nearest(debugkern.Cell{Place: debugkern.Place{Stage: probes.Stage(stage), Block: b.Block, KVTile: b.KVTile}, Row: b.Row, Col: b.Col}), true
 }
 
 // nearest is the cell of this run closest to c: its stage if the kernel has it, its block if it was captured, and so on.

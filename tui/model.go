@@ -185,6 +185,7 @@ func New(ctx context.Context, o Options, look Look) *Model {
 			m.mine = mine
 		}
 	}
+	m.startCursor()
 	m.showRun()
 	return m
 }

@@ -37,7 +37,7 @@ func (m *Model) repin() tea.Cmd {
 
 // requestOf is a request with a setup's choices.
 func requestOf(req debugkern.Request, s *configs.Setup) debugkern.Request {
-	g, _ := probes.ParseGate(s.Gate)
+	g := probes.GateNamed(s.Gate)
 	req.Target, req.Shape, req.Seed, req.Gate, req.Inject = s.Target, s.Shape, s.Seed, g, s.Inject
 	req.Set, req.Faults = s.Flags, s.Faults
 	return clone(req)

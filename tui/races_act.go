@@ -122,8 +122,8 @@ func (m *Model) findingTile() tea.Cmd {
 	}
 	known := false
 	if cause != nil {
-		if s, ok := probes.ParseStage(cause.Stage); ok {
-			c.Stage, known = s, true
+		if cause.Stage != "" {
+			c.Stage, known = probes.Stage(cause.Stage), true
 		}
 		c.Block, c.KVTile = cause.Place.Block, max(0, cause.Place.KVTile)
 		if cause.Place.Row >= 0 {
@@ -156,11 +156,8 @@ func (m *Model) stageOf(variable string) (probes.Stage, bool) {
 			return sp.Stage, true
 		}
 	}
-	name := strings.TrimSuffix(strings.TrimPrefix(variable, "s"), "_smem")
-	if s, ok := probes.ParseStage(name); ok && m.run.plan.Stage(s) != nil {
-		return s, true
-	}
-	return 0, false
+	s := probes.Stage(strings.TrimSuffix(strings.TrimPrefix(variable, "s"), "_smem"))
+	return s, m.run.plan.Stage(s) != nil
 }
 
 // whatIf tries, virtually, what would put the finding right.

@@ -321,7 +321,7 @@ func TestFromAFindingToItsPlaces(t *testing.T) {
 		d.press("n")
 	}
 	d.press("t")
-	if c := d.m.cursor; d.m.view != keymap.Tile || c.Stage != probes.StageP || c.KVTile != 1 || c.Row != 17 || c.Col != 9 {
+	if c := d.m.cursor; d.m.view != keymap.Tile || c.Stage != "P" || c.KVTile != 1 || c.Row != 17 || c.Col != 9 {
 		t.Errorf("t went to %s %+v", d.m.view, c)
 	}
 }

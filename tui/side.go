@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"tilescope/debugkern"
+	"tilescope/probes"
 	"tilescope/tui/cell"
 	"tilescope/tui/pane/facts"
 )
@@ -28,7 +29,7 @@ func (m *Model) side() []string {
 // gatesSpeakOf reports whether the last sweep's document is of what the request runs: a variant as it is declared, judged as it
 // would be judged now.
 func (m *Model) gatesSpeakOf(req debugkern.Request) bool {
-	return len(req.Set) == 0 && len(req.Faults) == 0 && req.Gate == 0 && m.gateRow(req.Target, m.sweep.running).Previous == ""
+	return len(req.Set) == 0 && len(req.Faults) == 0 && req.Gate == probes.GateNone && m.gateRow(req.Target, m.sweep.running).Previous == ""
 }
 
 // factLines is the height of the run's figures in the right column.

@@ -118,7 +118,7 @@ func (m *Model) yanked() string {
 	if v == nil || !v.Got.Reached() {
 		return where(c)
 	}
-	return fmt.Sprintf("%s %s = %s", where(c), cell.Name(c.Stage, c.Row, c.Col), m.pane.tile.CellText())
+	return fmt.Sprintf("%s %s = %s", where(c), cell.Name(m.run.plan.Stage(c.Stage), c.Row, c.Col), m.pane.tile.CellText())
 }
 
 // commandLine is the request as it is typed at a shell.

@@ -11,7 +11,6 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/gates"
-	"tilescope/probes"
 	"tilescope/tui/keymap"
 	"tilescope/tui/outcome"
 )
@@ -142,7 +141,7 @@ func TestEveryPartOfARequestMakesItAnother(t *testing.T) {
 	for name, change := range map[string]func(*debugkern.Request){
 		"target": func(r *debugkern.Request) { r.Target = "stage1" }, "shape": func(r *debugkern.Request) { r.Shape = "small" },
 		"seed": func(r *debugkern.Request) { r.Seed = 3 }, "flag": func(r *debugkern.Request) { r.Set = map[string]string{"A": "1"} },
-		"fault": func(r *debugkern.Request) { r.Faults = []string{"f"} }, "gate": func(r *debugkern.Request) { r.Gate = probes.GatePV },
+		"fault": func(r *debugkern.Request) { r.Faults = []string{"f"} }, "gate": func(r *debugkern.Request) { r.Gate = "pv" },
 		"inject": func(r *debugkern.Request) { r.Inject = "uniform" }, "backend": func(r *debugkern.Request) { r.Backend = "both" },
 		"builder": func(r *debugkern.Request) { r.Builder = "nvrtc" }, "arch": func(r *debugkern.Request) { r.Arch = "sm_90" },
 		"inputs": func(r *debugkern.Request) { r.Inputs = "x.npz" }, "device": func(r *debugkern.Request) { r.Device = 1 },

@@ -12,6 +12,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/gates"
+	"tilescope/probes"
 	"tilescope/tui/keymap"
 	"tilescope/tui/outcome"
 	gatespane "tilescope/tui/pane/gates"
@@ -261,7 +262,7 @@ func (m *Model) openGate() tea.Cmd {
 		return nil
 	}
 	req := m.nextRequest()
-	req.Target, req.Set, req.Faults, req.Gate, req.Inject = row.Target, nil, nil, 0, ""
+	req.Target, req.Set, req.Faults, req.Gate, req.Inject = row.Target, nil, nil, probes.GateNone, ""
 	said := "target " + row.Target
 	if c := m.pane.gates.Case(); c != nil {
 		req.Shape, req.Seed = c.Shape, c.Seed

@@ -67,8 +67,8 @@ func (m *Model) items(man *configs.Manifest, variant string, sel *configs.Select
 	}
 	out = append(out, m.flagItems(man, variant, sel)...)
 	for _, g := range man.Gates {
-		if g != probes.GateNone {
-			out = append(out, flags.Item{Kind: flags.Gate, Name: g.String(), Value: g.Define(), On: m.req.Gate == g, Help: gateHelp(g)})
+		if g.Name != probes.GateNone {
+			out = append(out, flags.Item{Kind: flags.Gate, Name: g.Name.String(), Value: g.Define, On: m.req.Gate == g.Name, Help: g.Help})
 		}
 	}
 	for i := range man.Faults {
@@ -150,16 +150,4 @@ func (m *Model) faultItem(man *configs.Manifest, variant string, f *configs.Faul
 	}
 	it.Note = strings.Join(note, " ")
 	return it
-}
-
-func gateHelp(g probes.Gate) string {
-	switch g {
-	case probes.GateQK:
-		return "the kernel stops after S"
-	case probes.GateSoftmax:
-		return "S is fed in; m, l and P run"
-	case probes.GatePV:
-		return "P, m and l are fed in; U and O run"
-	}
-	return ""
 }

@@ -85,6 +85,9 @@ func (m *Model) tileLoaded(msg tileMsg) {
 func (m *Model) showTile() {
 	p := m.at()
 	d := tile.Data{Place: p}
+	if m.run != nil && m.run.plan != nil {
+		d.Plan = m.run.plan.Stage(p.Stage)
+	}
 	if m.run != nil && m.run.pair != nil {
 		d.A, d.B = m.run.against, kernelTitle(m.run.request)
 	}
@@ -172,7 +175,7 @@ func (m *Model) showWriter() bool {
 	if w := m.who.known[c]; w != nil {
 		m.pane.tile.SetWriter(tile.WriterText(w, m.w >= 160))
 		if m.follow && w.Source != nil {
-			m.pane.source.Show(w.Source.File, m.run.viewer.Source(w.Source.File), w.Source.Line, "wrote "+cell.Name(c.Stage, c.Row, c.Col))
+			m.pane.source.Show(w.Source.File, m.run.viewer.Source(w.Source.File), w.Source.Line, "wrote "+cell.Name(m.run.plan.Stage(c.Stage), c.Row, c.Col))
 		}
 		return true
 	}

@@ -116,7 +116,7 @@ func (m *Model) placeCrumbs(short bool) []crumb {
 		style = m.th.BarDim
 	}
 	at := m.at()
-	stage, cta, kv := formula(at.Stage), "cta ", "kv "
+	stage, cta, kv := m.formula(at.Stage), "cta ", "kv "
 	if short {
 		stage, cta, kv = at.Stage.String(), "", "kv"
 	}

@@ -8,12 +8,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"tilescope/debugkern"
-	"tilescope/probes"
 )
 
 // laden is a request of which nearly everything differs from the default.
 var laden = debugkern.Request{
-	Target: "stage2", Set: map[string]string{"USE_CP_ASYNC": "0"}, Faults: []string{"p-stale-m"}, Gate: probes.GatePV, Inject: "uniform", Shape: "mission", Seed: 7,
+	Target: "stage2", Set: map[string]string{"USE_CP_ASYNC": "0"}, Faults: []string{"p-stale-m"}, Gate: "pv", Inject: "uniform", Shape: "mission", Seed: 7,
 	Schedule: "random:12345", Backend: "emu", Builder: "nvrtc", Arch: "sm_90", Device: 1, Blocks: "0-3,0,0", Plain: true,
 }
 

@@ -208,12 +208,11 @@ func (m *Model) openVersus() tea.Cmd {
 	v := &m.versus
 	switch {
 	case v.comparison != nil && m.run != nil && m.run.pair != nil:
-		s, ok := probes.ParseStage(v.comparison.First)
-		if !ok {
+		if v.comparison.First == "" {
 			m.say("no cell differs")
 			return nil
 		}
-		c, ok := m.run.pair.First(s)
+		c, ok := m.run.pair.First(probes.Stage(v.comparison.First))
 		if !ok {
 			m.say("no cell that can be shown differs")
 			return nil

@@ -118,7 +118,7 @@ func TestCompareKernelAgainstKernel(t *testing.T) {
 		}
 	}
 	d.press("enter")
-	if c := d.m.cursor; d.m.view != keymap.Tile || c.Stage != probes.StageP || c.KVTile != 1 || c.Row != 4 || c.Col != 9 {
+	if c := d.m.cursor; d.m.view != keymap.Tile || c.Stage != "P" || c.KVTile != 1 || c.Row != 4 || c.Col != 9 {
 		t.Fatalf("view %s, cursor %+v", d.m.view, c)
 	}
 	for _, want := range []string{"A stage2", "B stage2 p-stale-m", "B - A ulp", "from A"} {

@@ -85,8 +85,8 @@ func reconfigured(req debugkern.Request, old, now *configs.Config) (debugkern.Re
 		req.Faults = slices.Clone(now.Faults)
 		said = append(said, "faults "+strings.Join(now.Faults, " "))
 	}
-	if g, ok := probes.ParseGate(now.Gate); ok && now.Gate != old.Gate {
-		req.Gate = g
+	if now.Gate != old.Gate {
+		req.Gate = probes.GateNamed(now.Gate)
 		said = append(said, "gate "+now.Gate)
 	}
 	return req, said

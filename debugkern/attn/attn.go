@@ -34,6 +34,7 @@ type Reference struct {
 	in      *Inputs
 	uniform bool
 	geo     geometry
+	gate    Gate
 	blocks  *cache[*Block]
 	mirrors *cache[*Block]
 }
@@ -45,6 +46,14 @@ func New(p *probes.Plan, in *Inputs, opt Options) (*Reference, error) {
 		return nil, err
 	}
 	var err error
+	if r.gate, err = GateOf(p); err != nil {
+		return nil, err
+	}
+	for i := range p.Stages {
+		if _, ok := StepOf(p.Stages[i].Stage); !ok {
+			return nil, fmt.Errorf("kernel %s: the reference computes attention, which has no stage %s", p.Kernel, p.Stages[i].Stage)
+		}
+	}
 	if r.geo, err = newGeometry(p); err != nil {
 		return nil, err
 	}
@@ -95,13 +104,13 @@ type geometry struct {
 func newGeometry(p *probes.Plan) (geometry, error) {
 	g := geometry{dim: p.Shape.D, scale: p.Scale, scoreUnit: 1, maxUnit: 1}
 	for _, st := range []struct {
-		stage      probes.Stage
+		stage      Step
 		rows, cols *int
 	}{
-		{probes.StageS, &g.tileM, &g.tileN}, {probes.StageP, &g.tileM, &g.tileN}, {probes.StageQ, &g.tileM, nil},
-		{probes.StageU, &g.tileM, nil}, {probes.StageO, &g.tileM, nil}, {probes.StageK, &g.tileN, nil}, {probes.StageV, &g.tileN, nil},
+		{StepS, &g.tileM, &g.tileN}, {StepP, &g.tileM, &g.tileN}, {StepQ, &g.tileM, nil},
+		{StepU, &g.tileM, nil}, {StepO, &g.tileM, nil}, {StepK, &g.tileN, nil}, {StepV, &g.tileN, nil},
 	} {
-		sp := p.Stage(st.stage)
+		sp := p.Stage(st.stage.Stage())
 		if sp == nil {
 			continue
 		}
@@ -123,13 +132,13 @@ func newGeometry(p *probes.Plan) (geometry, error) {
 	if g.tileM == 0 || g.tileN == 0 {
 		return g, fmt.Errorf("kernel %s: no stage says how many queries and keys a tile has", p.Kernel)
 	}
-	if sp := p.Stage(probes.StageS); sp != nil && !sp.Meaning.Scaled {
+	if sp := p.Stage(StepS.Stage()); sp != nil && !sp.Meaning.Scaled {
 		g.scoreUnit = p.Scale
 	}
-	if sp := p.Stage(probes.StageM); sp != nil && sp.Meaning.Log2 {
+	if sp := p.Stage(StepM.Stage()); sp != nil && sp.Meaning.Log2 {
 		g.maxUnit = math.Log2E
 	}
-	if sp := p.Stage(probes.StageP); sp != nil && sp.Meaning.Normalised {
+	if sp := p.Stage(StepP.Stage()); sp != nil && sp.Meaning.Normalised {
 		return g, fmt.Errorf("kernel %s: stage P normalised within a tile is not something the reference computes yet", p.Kernel)
 	}
 	return g, nil

@@ -92,12 +92,12 @@ func (b *Block) fill(ctx context.Context, r *Reference) error {
 		r.in.DecodeRows(x.K.Data[:x.Keys*g.dim], 1, b.Batch, b.Head, x.Key, x.Keys)
 		r.in.DecodeRows(x.V.Data[:x.Keys*g.dim], 2, b.Batch, b.Head, x.Key, x.Keys)
 		Scores(x.S, b.Q, x.K, b.Rows, x.Keys, g.scale/g.scoreUnit, nil, 0)
-		if r.plan.Gate == probes.GateSoftmax {
-			r.roundStage(probes.StageS, x.S.Data)
+		if r.gate == GateSoftmax {
+			r.roundStage(StepS, x.S.Data)
 		}
 		b.softmax(g, t, run)
 		carry := run.carry
-		if r.plan.Gate == probes.GatePV {
+		if r.gate == GatePV {
 			r.inject(b, t)
 			for i := range b.Rows {
 				fed.step(i, x.M[i]/g.maxUnit)
@@ -189,13 +189,22 @@ func (b *Block) finish() {
 	}
 }
 
+// Stage is Values by the stage's name; ok is false for a stage that is none of attention's as well.
+func (b *Block) Stage(s probes.Stage, kv int) (m Matrix, ok bool) {
+	step, ok := StepOf(s)
+	if !ok {
+		return Matrix{}, false
+	}
+	return b.Values(step, kv)
+}
+
 // Values returns the reference of a stage, rows×cols as the stage has them (vectors: one column); shared and read-only.
 // kv is ignored for stages taken once a block; ok is false where the block has no such tile.
-func (b *Block) Values(s probes.Stage, kv int) (m Matrix, ok bool) {
+func (b *Block) Values(s Step, kv int) (m Matrix, ok bool) {
 	switch s {
-	case probes.StageQ:
+	case StepQ:
 		return b.Q, true
-	case probes.StageO:
+	case StepO:
 		return b.O, true
 	}
 	if kv < 0 || kv >= len(b.Tiles) {
@@ -203,19 +212,19 @@ func (b *Block) Values(s probes.Stage, kv int) (m Matrix, ok bool) {
 	}
 	x := &b.Tiles[kv]
 	switch s {
-	case probes.StageK:
+	case StepK:
 		return x.K, true
-	case probes.StageV:
+	case StepV:
 		return x.V, true
-	case probes.StageS:
+	case StepS:
 		return x.S, true
-	case probes.StageM:
+	case StepM:
 		return Matrix{len(x.M), 1, x.M}, true
-	case probes.StageL:
+	case StepL:
 		return Matrix{len(x.L), 1, x.L}, true
-	case probes.StageP:
+	case StepP:
 		return x.P, true
-	case probes.StageU:
+	case StepU:
 		return x.U, true
 	}
 	return Matrix{}, false

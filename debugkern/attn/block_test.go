@@ -77,7 +77,7 @@ func TestBlockIsAttention(t *testing.T) {
 
 // TestUniformInjectionIsTheMean: with P = 1/TILE_N on the keys there are, O is the mean of V.
 func TestUniformInjectionIsTheMean(t *testing.T) {
-	p := configstest.Plan(t, "stage2", "partial49", probes.GatePV)
+	p := configstest.Plan(t, "stage2", "partial49", "pv")
 	r := referenceOf(t, p, Options{Uniform: true})
 	v, s := r.in.Decoded(2), p.Shape
 	for i := range p.Grid.Count() {
@@ -91,23 +91,23 @@ func TestUniformInjectionIsTheMean(t *testing.T) {
 				t.Fatalf("O[0][%d] = %g, the mean of V is %g", c, b.O.At(0, c), mean)
 			}
 		}
-		if l := r.Injected(probes.StageL, b.ID, 1); l.At(0, 0) != 49.0/32 || l.At(b.Rows%32, 0) == 0 {
+		if l := r.Injected("l", b.ID, 1); l.At(0, 0) != 49.0/32 || l.At(b.Rows%32, 0) == 0 {
 			t.Errorf("injected l %g", l.At(0, 0))
 		}
 	}
-	if r.Injected(probes.StageS, probes.Dim3{}, 0).Reached() {
+	if r.Injected("S", probes.Dim3{}, 0).Reached() {
 		t.Error("S is not injected under the P·V gate")
 	}
 }
 
 // TestInjectedIsWhatIsJudged: what the kernel is fed is, to the bit, what the reference goes on from.
 func TestInjectedIsWhatIsJudged(t *testing.T) {
-	p := configstest.Plan(t, "stage2", "partial49", probes.GateSoftmax)
+	p := configstest.Plan(t, "stage2", "partial49", "softmax")
 	r := referenceOf(t, p, Options{})
 	for i := range p.Grid.Count() {
 		b := r.Block(p.Grid.At(i))
 		for kv := range b.Tiles {
-			s := r.Injected(probes.StageS, b.ID, kv)
+			s := r.Injected("S", b.ID, kv)
 			top := math.Inf(-1)
 			for j := range b.Tiles[kv].Keys {
 				if s.At(0, j) != b.Tiles[kv].S.At(0, j) {
@@ -131,8 +131,8 @@ func TestMirrorIsCloseToExact(t *testing.T) {
 			x, m := r.Block(p.Grid.At(i)), r.Mirror(p.Grid.At(i))
 			for k := range p.Stages {
 				sp := &p.Stages[k]
-				a, _ := x.Values(sp.Stage, 1)
-				b, _ := m.Values(sp.Stage, 1)
+				a, _ := x.Stage(sp.Stage, 1)
+				b, _ := m.Stage(sp.Stage, 1)
 				for c, v := range b.Data {
 					if RoundTo(sp.DType, v) != v && !math.IsNaN(v) {
 						t.Fatalf("%s: %g is no %s", sp.Stage, v, sp.DType)

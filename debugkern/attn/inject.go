@@ -5,15 +5,15 @@ import (
 )
 
 // dtype is the element type a stage is kept in; stages the kernel does not capture count as exact.
-func (r *Reference) dtype(s probes.Stage) probes.DType {
-	if sp := r.plan.Stage(s); sp != nil {
+func (r *Reference) dtype(s Step) probes.DType {
+	if sp := r.plan.Stage(s.Stage()); sp != nil {
 		return sp.DType
 	}
 	return probes.F64
 }
 
 // roundStage rounds values to the stage's dtype, in place.
-func (r *Reference) roundStage(s probes.Stage, v []float64) {
+func (r *Reference) roundStage(s Step, v []float64) {
 	t := r.dtype(s)
 	for i, x := range v {
 		v[i] = RoundTo(t, x)
@@ -27,9 +27,9 @@ func (r *Reference) inject(b *Block, t int) {
 	if r.uniform {
 		b.uniform(t, r.geo.tileN)
 	}
-	r.roundStage(probes.StageP, x.P.Data)
-	r.roundStage(probes.StageM, x.M)
-	r.roundStage(probes.StageL, x.L)
+	r.roundStage(StepP, x.P.Data)
+	r.roundStage(StepM, x.M)
+	r.roundStage(StepL, x.L)
 }
 
 // uniform sets P = 1/TILE_N on visible keys, m = 0 throughout (so the rescale is 1) and l = visible keys so far / TILE_N.
@@ -56,7 +56,7 @@ func (b *Block) uniform(t, tileN int) {
 // zero. A stage that the gate does not inject gives a tile that is not reached.
 func (r *Reference) Injected(s probes.Stage, id probes.Dim3, kv int) probes.Tile {
 	sp := r.plan.Stage(s)
-	if sp == nil || !r.plan.Gate.Injected().Has(s) {
+	if sp == nil || !r.plan.Gate.Injected.Has(s) {
 		return probes.Tile{}
 	}
 	return r.bits(sp, id, kv)
@@ -74,9 +74,8 @@ func (r *Reference) Rounded(s probes.Stage, id probes.Dim3, kv int) probes.Tile 
 
 // bits rounds a tile of the reference to its stage's dtype.
 func (r *Reference) bits(sp *probes.StagePlan, id probes.Dim3, kv int) probes.Tile {
-	s := sp.Stage
 	b := r.Block(id)
-	m, ok := b.Values(s, kv)
+	m, ok := b.Stage(sp.Stage, kv)
 	t := probes.NewTile(sp.DType, sp.Rows, sp.Cols)
 	if !ok {
 		return t
@@ -84,7 +83,7 @@ func (r *Reference) bits(sp *probes.StagePlan, id probes.Dim3, kv int) probes.Ti
 	for i := range min(sp.Rows, m.Rows) {
 		for j := range min(sp.Cols, m.Cols) {
 			v := m.At(i, j)
-			if s == probes.StageL && i >= b.Rows {
+			if sp.Stage == StepL.Stage() && i >= b.Rows {
 				v = 1
 			}
 			t.SetBits(i, j, Round(sp.DType, v))

@@ -24,7 +24,7 @@ func (r *Reference) Mirror(id probes.Dim3) *Block {
 
 // Tile returns a stage of a block as a tile in the stage's bits, as a kernel would leave it; not reached where there is none.
 func (b *Block) Tile(sp *probes.StagePlan, kv int) probes.Tile {
-	m, ok := b.Values(sp.Stage, kv)
+	m, ok := b.Stage(sp.Stage, kv)
 	if !ok {
 		return probes.Tile{DType: sp.DType, Rows: sp.Rows, Cols: sp.Cols}
 	}
@@ -46,21 +46,21 @@ type mirror struct {
 
 func (m *mirror) fill() {
 	r, b, g := m.r, m.b, m.r.geo
-	m.decode(b.Q, probes.StageQ, 0, b.Query, b.Rows)
+	m.decode(b.Q, StepQ, 0, b.Query, b.Rows)
 	state := newRunning32(b.Rows)
 	var injected *Block
-	if r.plan.Gate.Injected() != 0 {
+	if len(r.plan.Gate.Injected) > 0 {
 		injected = r.Block(b.ID)
 	}
 	for t := range b.Tiles {
 		x := &b.Tiles[t]
-		m.decode(x.K, probes.StageK, 1, x.Key, x.Keys)
-		m.decode(x.V, probes.StageV, 2, x.Key, x.Keys)
-		switch r.plan.Gate {
-		case probes.GateSoftmax:
+		m.decode(x.K, StepK, 1, x.Key, x.Keys)
+		m.decode(x.V, StepV, 2, x.Key, x.Keys)
+		switch r.gate {
+		case GateSoftmax:
 			copy(x.S.Data, injected.Tiles[t].S.Data)
 			m.softmax(t, state)
-		case probes.GatePV:
+		case GatePV:
 			y := &injected.Tiles[t]
 			copy(x.P.Data, y.P.Data)
 			copy(x.M, y.M)
@@ -78,7 +78,7 @@ func (m *mirror) fill() {
 }
 
 // decode is (code − zero)·k with k = (max/levels)·scale, three float32 roundings, then the stage's dtype.
-func (m *mirror) decode(dst Matrix, s probes.Stage, tensor, first, n int) {
+func (m *mirror) decode(dst Matrix, s Step, tensor, first, n int) {
 	in, t := m.r.in, m.r.dtype(s)
 	in.DecodeRows(dst.Data[:n*dst.Cols], tensor, m.b.Batch, m.b.Head, first, n)
 	if in.Quant == nil {
@@ -93,13 +93,13 @@ func (m *mirror) decode(dst Matrix, s probes.Stage, tensor, first, n int) {
 
 // scores fills S by the plan's unit, then scales and rounds.
 func (m *mirror) scores(x *Tile) {
-	sp, g := m.r.plan.Stage(probes.StageS), m.r.geo
+	sp, g := m.r.plan.Stage(StepS.Stage()), m.r.geo
 	c := probes.Compute{Unit: probes.UnitTensor, Acc: probes.F16, Block: 16}
 	if sp != nil {
 		c = sp.Compute
 	}
 	dot := m.product(c, m.b.Q, m.b.Rows, x.Keys, g.dim, func(j, d int) float64 { return x.K.At(j, d) })
-	t := m.r.dtype(probes.StageS)
+	t := m.r.dtype(StepS)
 	for i := range m.b.Rows {
 		for j := range x.Keys {
 			v := dot.At(i, j)
@@ -250,7 +250,7 @@ func (m *mirror) below(x, top float32) float32 {
 // softmax fills M, L and P: the maximum over the scores, P rounded to its dtype where it is stored, l summed before that.
 func (m *mirror) softmax(t int, s *running32) {
 	x, b, g := &m.b.Tiles[t], m.b, m.r.geo
-	pt := m.r.dtype(probes.StageP)
+	pt := m.r.dtype(StepP)
 	p := make([]float32, g.tileN)
 	score := make([]float32, g.tileN)
 	for i := range b.Rows {
@@ -285,7 +285,7 @@ func (m *mirror) natural(s float32) float32 {
 // rowSum adds a row: a butterfly over the lanes (unit shuffle), else one after the other. v is overwritten.
 func (m *mirror) rowSum(v []float32) float32 {
 	n := len(v)
-	sp := m.r.plan.Stage(probes.StageL)
+	sp := m.r.plan.Stage(StepL.Stage())
 	if sp != nil && sp.Compute.Unit == probes.UnitShuffle && n&(n-1) == 0 {
 		for o := n / 2; o > 0; o /= 2 {
 			for i := range o {
@@ -305,11 +305,11 @@ func (m *mirror) rowSum(v []float32) float32 {
 func (m *mirror) output(t int, s *running32, g geometry) {
 	x := &m.b.Tiles[t]
 	c := probes.Compute{Unit: probes.UnitTensor, Acc: probes.F32, Block: 16}
-	if sp := m.r.plan.Stage(probes.StageU); sp != nil {
+	if sp := m.r.plan.Stage(StepU.Stage()); sp != nil {
 		c = sp.Compute
 	}
 	pv := m.product(c, x.P, m.b.Rows, g.dim, g.tileN, func(d, j int) float64 { return x.V.At(j, d) })
-	ut := m.r.dtype(probes.StageU)
+	ut := m.r.dtype(StepU)
 	for i := range m.b.Rows {
 		for d := range g.dim {
 			old := float32(0)
@@ -326,7 +326,7 @@ func (m *mirror) finish() {
 	if len(m.b.Tiles) == 0 {
 		return
 	}
-	t, x := m.r.dtype(probes.StageO), &m.b.Tiles[len(m.b.Tiles)-1]
+	t, x := m.r.dtype(StepO), &m.b.Tiles[len(m.b.Tiles)-1]
 	for i := range m.b.Rows {
 		for d, u := range x.U.Row(i) {
 			m.b.O.Row(i)[d] = RoundTo(t, float64(float32(u)/float32(x.L[i])))

@@ -37,7 +37,7 @@ type Whole struct {
 // WholeKey tells plans apart whose Whole differs on the same inputs.
 func WholeKey(p *probes.Plan) string {
 	key := fmt.Sprint(p.Shape, p.Scale)
-	for s := probes.StageQ; s <= probes.StageO; s++ {
+	for s := StepQ; s <= StepO; s++ {
 		key += fmt.Sprint(" ", storedAs(p, s))
 	}
 	for query := range p.Shape.S {
@@ -151,7 +151,7 @@ type Rules struct {
 
 // Rules evaluates other projects' rules on O.
 func (w *Whole) Rules(p *probes.Plan, o []float64) *Rules {
-	dtype := storedAs(p, probes.StageO)
+	dtype := storedAs(p, StepO)
 	atol, rtol := closeTolerance(dtype)
 	var out, unfused, top, torch, torchStored float64
 	for i, want := range w.Decoded {
@@ -177,8 +177,8 @@ func distance(a, b float64) float64 {
 }
 
 // storedAs is the dtype that a stage's tiles are kept in: half where the kernel has no such stage.
-func storedAs(p *probes.Plan, s probes.Stage) probes.DType {
-	if sp := p.Stage(s); sp != nil {
+func storedAs(p *probes.Plan, s Step) probes.DType {
+	if sp := p.Stage(s.Stage()); sp != nil {
 		return sp.DType
 	}
 	return probes.F16
@@ -213,12 +213,12 @@ func attention(ctx context.Context, p *probes.Plan, x headReader) ([]float64, er
 
 // baseline is Whole.Unfused.
 func baseline(ctx context.Context, p *probes.Plan, in *Inputs) ([]float64, error) {
-	rounder := func(s probes.Stage) func(float64) float64 {
+	rounder := func(s Step) func(float64) float64 {
 		t := storedAs(p, s)
 		return func(v float64) float64 { return RoundTo(t, v) }
 	}
 	x := decoded(in)
-	for t, s := range [3]probes.Stage{probes.StageQ, probes.StageK, probes.StageV} {
+	for t, s := range [3]Step{StepQ, StepK, StepV} {
 		read, round := x[t], rounder(s)
 		x[t] = func(dst []float64, b, h int) {
 			read(dst, b, h)
@@ -227,7 +227,7 @@ func baseline(ctx context.Context, p *probes.Plan, in *Inputs) ([]float64, error
 			}
 		}
 	}
-	return unfused(ctx, p, x, rounder(probes.StageS), rounder(probes.StageP), rounder(probes.StageO))
+	return unfused(ctx, p, x, rounder(StepS), rounder(StepP), rounder(StepO))
 }
 
 // unfusedRows is how many query rows are computed together: their scores stay in cache.

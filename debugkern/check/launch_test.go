@@ -71,7 +71,7 @@ func launchOf(p *probes.Plan) *target.Launch {
 func stagesOf(p *probes.Plan) probes.StageSet {
 	var s probes.StageSet
 	for i := range p.Stages {
-		s |= probes.StagesOf(p.Stages[i].Stage)
+		s = s.Union(probes.StagesOf(p.Stages[i].Stage))
 	}
 	return s
 }

@@ -82,7 +82,7 @@ func TestClean(t *testing.T) {
 			plain.reshape(t, name, "partial49")
 			plain.launch.Schedule = target.Schedule{Policy: "random", Seed: uint64(i), Async: "random"}
 			plain.silent(t, "random schedule")
-			for _, gate := range []probes.Gate{probes.GateQK, probes.GateSoftmax, probes.GatePV} {
+			for _, gate := range []probes.Gate{"qk", "softmax", "pv"} {
 				prepare(t, name, "partial49", nil, gate, true).silent(t, gate.String())
 			}
 		})

@@ -315,7 +315,7 @@ func (a *app) open(cmd *cobra.Command, opt *runOptions, args []string) error {
 		named = defaultTarget
 	}
 	req := opt.request(cmd, a.config, named)
-	if err := opt.applyGate(&req); err != nil {
+	if err := opt.applyGate(cmd.Context(), &req, named); err != nil {
 		return err
 	}
 	if explicit {

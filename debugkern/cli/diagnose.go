@@ -74,7 +74,7 @@ func (o *diagnoseOptions) check(cmd *cobra.Command, req *debugkern.Request) erro
 
 func (a *app) diagnose(cmd *cobra.Command, opt *diagnoseOptions, target string) error {
 	req := opt.request(cmd, a.config, target)
-	if err := opt.applyGate(&req); err != nil {
+	if err := opt.applyGate(cmd.Context(), &req, target); err != nil {
 		return err
 	}
 	if err := opt.check(cmd, &req); err != nil {

@@ -104,7 +104,7 @@ func (o *gatesOptions) resolve(cmd *cobra.Command, a *app, targets []string) (*g
 	changed := cmd.Flags().Changed
 	req := o.request(cmd, a.config, "")
 	req.Arch, req.Shape = a.config.Arch, ""
-	if err := o.applyGate(&req); err != nil {
+	if err := o.applyGate(cmd.Context(), &req, targets[0]); err != nil {
 		return nil, err
 	}
 	out := &gates.Options{

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,8 +39,8 @@ func (o *runOptions) bind(c *cobra.Command) {
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the inputs")
 	f.StringArrayVar(&o.set, "set", nil, "flag to set: FLAG[=VALUE], repeatable")
 	f.StringArrayVar(&o.faults, "fault", nil, "planted fault NAME, repeatable")
-	f.StringVar(&o.gate, "gate", "none", "part that runs: none (all of it), qk, softmax or pv")
-	f.StringVar(&o.inject, "inject", "reference", "what gate pv feeds in: reference or uniform")
+	f.StringVar(&o.gate, "gate", "none", "part that runs: none (all of it), "+gateList())
+	f.StringVar(&o.inject, "inject", "reference", "what gate "+strings.Join(configs.UniformGates(), ", ")+" feeds in: reference or uniform")
 	f.StringVar(&o.backend, "backend", "", "where it runs: auto, emu, cuda or both (default auto)")
 	f.StringVar(&o.builder, "builder", "", "who compiles: auto, embedded, nvrtc or nvcc (default auto)")
 	f.StringVar(&o.arch, "arch", "", "architecture to compile for, such as sm_80")
@@ -101,7 +102,7 @@ func completions(c *cobra.Command) {
 		return names
 	}))
 	for name, words := range map[string][]string{
-		"gate": {"none", "qk", "softmax", "pv"}, "inject": {"reference", "uniform"}, "backend": {"auto", "emu", "cuda", "both"},
+		"gate": append([]string{probes.GateNone.String()}, configs.ConventionalGates()...), "inject": {"reference", "uniform"}, "backend": {"auto", "emu", "cuda", "both"},
 		"builder": {"auto", "embedded", "nvrtc", "nvcc"},
 	} {
 		each(name, func() []string { return words })
@@ -161,27 +162,45 @@ func (o *runOptions) request(c *cobra.Command, cfg *configs.Config, target strin
 	return req
 }
 
-// applyGate folds --gate and gates set as flags (--set DEBUG_QK_ONLY) into one gate; two at once are refused.
-func (o *runOptions) applyGate(req *debugkern.Request) error {
-	gate, ok := probes.ParseGate(o.gate)
-	if !ok {
-		return usageError("--gate %q: expected none, qk, softmax or pv", o.gate)
+// gateList names the conventional gates: "qk, softmax or pv".
+func gateList() string {
+	list := configs.ConventionalGates()
+	n := len(list) - 1
+	return strings.Join(list[:n], ", ") + " or " + list[n]
+}
+
+// applyGate folds --gate and gates set as flags (--set DEBUG_QK_ONLY) into one gate, as the target's manifest has them; two at
+// once are refused. A target that cannot be opened is left to the session to refuse.
+func (o *runOptions) applyGate(ctx context.Context, req *debugkern.Request, target string) error {
+	req.Gate = probes.GateNamed(o.gate)
+	if req.Gate == probes.GateNone && len(req.Set) == 0 {
+		return nil
+	}
+	cat, err := configs.Kernels()
+	if err != nil {
+		return fmt.Errorf("catalogue: %w", err)
+	}
+	m, _, err := cat.Open(ctx, target)
+	if err != nil {
+		return nil
+	}
+	if req.Gate, err = m.ParseGate(o.gate); err != nil {
+		return usageError("--gate: %w", err)
 	}
 	for name, value := range req.Set {
-		g, ok := probes.ParseGate(name)
-		if !ok || g == probes.GateNone || g.Define() != name {
+		g := m.Gate(name)
+		if g == nil || g.Name == probes.GateNone || g.Define != name {
 			continue
 		}
 		delete(req.Set, name)
 		if value == "0" {
 			continue
 		}
-		if gate != probes.GateNone && gate != g {
-			return usageError("gates %s and %s exclude each other: ask for one", gate, g)
+		if req.Gate != probes.GateNone && req.Gate != g.Name {
+			return usageError("gates %s and %s exclude each other: ask for one", req.Gate, g.Name)
 		}
-		gate = g
+		req.Gate = g.Name
 	}
-	req.Gate = gate
 	return nil
 }
 
@@ -214,7 +233,7 @@ func oneTarget(c *cobra.Command, args []string) error {
 
 func (a *app) run(cmd *cobra.Command, opt *runOptions, target string) error {
 	req := opt.request(cmd, a.config, target)
-	if err := opt.applyGate(&req); err != nil {
+	if err := opt.applyGate(cmd.Context(), &req, target); err != nil {
 		return err
 	}
 	dump, err := a.createOutput("--dump", opt.dump)

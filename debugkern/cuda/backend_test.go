@@ -150,10 +150,10 @@ func TestUnwritten(t *testing.T) {
 func TestCapture(t *testing.T) {
 	b := openFake(t, "")
 	p := &probes.Plan{
-		Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1}, Work: probes.Work{MaxTiles: 2}, Gate: probes.GateSoftmax,
-		Stages: []probes.StagePlan{{Stage: probes.StageS, DType: probes.F16, Rows: 4, Cols: 4, PerTile: true}},
+		Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1}, Work: probes.Work{MaxTiles: 2}, Gate: probes.GatePlan{Name: "softmax", Injected: probes.StagesOf("S")},
+		Stages: []probes.StagePlan{{Stage: "S", DType: probes.F16, Rows: 4, Cols: 4, PerTile: true}},
 	}
-	layout := probes.NewLayout(p, probes.StageSet(1<<probes.StageS), probes.Range{N: probes.Dim3{1, 1, 1}, TileN: 2})
+	layout := probes.NewLayout(p, probes.StagesOf("S"), probes.Range{N: probes.Dim3{1, 1, 1}, TileN: 2})
 	l := floats(12)
 	l.Repeat = 3
 	l.Probe = &target.Probe{Layout: layout, Control: true, Inject: bytes.Repeat([]byte{0x5a}, int(layout.InjectBytes))}
@@ -169,7 +169,7 @@ func TestCapture(t *testing.T) {
 		t.Errorf("a tile that was not reached holds %v", other.Data)
 	}
 	// Two of the sixteen cells are stored; one more launch, from another filling, says that the others are not.
-	off, _ := layout.Slot(probes.StageS, probes.Dim3{}, 0)
+	off, _ := layout.Slot("S", probes.Dim3{}, 0)
 	absent := r.Missing[off]
 	if len(r.Missing) != 1 || len(absent) != 16 || absent[0] || absent[1] {
 		t.Fatalf("missing cells %v", r.Missing)
@@ -183,7 +183,7 @@ func TestCapture(t *testing.T) {
 		r.Findings[0].KVTile != 0 || r.Findings[0].Count != 1 {
 		t.Errorf("findings %+v", r.Findings)
 	}
-	l.Probe.Watch = []target.Watch{{Stage: probes.StageP}}
+	l.Probe.Watch = []target.Watch{{Stage: "P"}}
 	if r, err = load(t, b, "instrumented").Launch(t.Context(), l); err != nil || !slices.ContainsFunc(r.Findings, func(f target.Finding) bool {
 		return f.Kind == target.NotModelled && f.Severity == target.SeverityAdvice && strings.Contains(f.Message, "stage P")
 	}) {

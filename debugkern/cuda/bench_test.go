@@ -14,10 +14,10 @@ func BenchmarkReadback(b *testing.B) {
 	k := load(b, be, "copy")
 	p := &probes.Plan{
 		Grid: probes.Dim3{16, 8, 1}, Work: probes.Work{MaxTiles: 16},
-		Stages: []probes.StagePlan{{Stage: probes.StageU, DType: probes.F32, Rows: 32, Cols: 200, PerTile: true}},
+		Stages: []probes.StagePlan{{Stage: "U", DType: probes.F32, Rows: 32, Cols: 200, PerTile: true}},
 	}
 	l := floats(12)
-	l.Probe = &target.Probe{Layout: probes.NewLayout(p, probes.StageSet(1<<probes.StageU), probes.Range{N: p.Grid, TileN: 16})}
+	l.Probe = &target.Probe{Layout: probes.NewLayout(p, probes.StagesOf("U"), probes.Range{N: p.Grid, TileN: 16})}
 	b.SetBytes(int64(l.Probe.Layout.CaptureBytes))
 	for b.Loop() {
 		if _, err := k.Launch(b.Context(), l); err != nil {

@@ -12,18 +12,18 @@ import (
 func TestMissingByTwoFillings(t *testing.T) {
 	p := &probes.Plan{
 		Grid: probes.Dim3{2, 1, 1}, Work: probes.Work{MaxTiles: 1},
-		Stages: []probes.StagePlan{{Stage: probes.StageS, DType: probes.F32, Rows: 2, Cols: 2}},
+		Stages: []probes.StagePlan{{Stage: "S", DType: probes.F32, Rows: 2, Cols: 2}},
 	}
-	lay := probes.NewLayout(p, probes.StagesOf(probes.StageS), probes.Range{N: p.Grid, TileN: 1})
+	lay := probes.NewLayout(p, probes.StagesOf("S"), probes.Range{N: p.Grid, TileN: 1})
 	block := probes.Dim3{1, 0, 0}
-	off, _ := lay.Slot(probes.StageS, block, 0)
+	off, _ := lay.Slot("S", block, 0)
 	capture := func(fill byte, cells map[int][4]byte, head bool) []byte {
 		b := make([]byte, lay.CaptureBytes)
 		for i := range b {
 			b[i] = fill
 		}
 		if head {
-			if err := lay.Put(b, probes.StageS, block, 0, make([]byte, 16)); err != nil {
+			if err := lay.Put(b, "S", block, 0, make([]byte, 16)); err != nil {
 				t.Fatal(err)
 			}
 			for i := range 16 {

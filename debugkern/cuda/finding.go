@@ -111,7 +111,7 @@ func variedStages(l *target.Launch, v variation, repeats int) []target.Finding {
 		}
 	}
 	var out []target.Finding
-	for s := range probes.NumStages {
+	for _, s := range l.Probe.Layout.Stages() {
 		list := cells[s]
 		if len(list) == 0 {
 			continue

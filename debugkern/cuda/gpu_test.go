@@ -304,10 +304,10 @@ func TestGPUReadback(t *testing.T) {
 	}
 	p := &probes.Plan{
 		Grid: probes.Dim3{16, 8, 1}, Work: probes.Work{MaxTiles: 16},
-		Stages: []probes.StagePlan{{Stage: probes.StageU, DType: probes.F32, Rows: 32, Cols: 100, PerTile: true}},
+		Stages: []probes.StagePlan{{Stage: "U", DType: probes.F32, Rows: 32, Cols: 100, PerTile: true}},
 	}
 	l := words(1000)
-	l.Probe = &target.Probe{Layout: probes.NewLayout(p, probes.StageSet(1<<probes.StageU), probes.Range{N: p.Grid, TileN: 16})}
+	l.Probe = &target.Probe{Layout: probes.NewLayout(p, probes.StagesOf("U"), probes.Range{N: p.Grid, TileN: 16})}
 	for _, repeat := range []int{1, 10} {
 		l.Repeat = repeat
 		start := time.Now()

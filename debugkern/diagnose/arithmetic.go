@@ -81,7 +81,7 @@ func (q *inquiry) rightBut() bool {
 		return false
 	}
 	for i := range rep.Stages {
-		st, _ := probes.ParseStage(rep.Stages[i].Name)
+		st := probes.Stage(rep.Stages[i].Name)
 		if v := rep.Stages[i].Verdict; !replaced[st] && (v == debugkern.Wrong || v == debugkern.Tainted) {
 			return false
 		}
@@ -126,25 +126,34 @@ func (q *inquiry) related(first, then probes.Stage) bool {
 	if late := b.FirstBad.KVTile - a.FirstBad.KVTile; late != 0 && !(late == 1 && sp.From.Has(then)) || a.FirstBad.Block != b.FirstBad.Block {
 		return false
 	}
-	siblings := first == probes.StageM && then == probes.StageL || first == probes.StageL && then == probes.StageP
+	siblings, apart := q.siblings(first, then)
 	p, o := pattern(a), pattern(b)
-	if first == probes.StageL && then == probes.StageP && (p == nil || o == nil) {
+	if apart && (p == nil || o == nil) {
 		return true // l is the sum of the exponentials that P is made of: a pattern of the one leaves none in the other
 	}
 	return (sp.From.Has(first) || siblings) && (p == nil && o == nil || p != nil && o != nil && p.Name == o.Name && p.Value == o.Value)
 }
 
+// siblings reports whether two stages are made of the same others, and if so whether apart from each other as well.
+func (q *inquiry) siblings(a, b probes.Stage) (siblings, apart bool) {
+	x, y := probes.StageSet(q.before(a)), probes.StageSet(q.before(b))
+	both := probes.StagesOf(a, b)
+	p, o := x.Without(both), y.Without(both)
+	siblings = p != nil && p.Without(o) == nil && o.Without(p) == nil
+	return siblings, siblings && !x.Has(b) && !y.Has(a)
+}
+
 // through reports whether a stage is computed from another by way of stages alone that nobody saw: judged with the reference's
 // in their place, it is wrong because the other is.
 func (q *inquiry) through(first, then probes.Stage) bool {
-	seen := q.doc.Judged().Captured()
+	seen, most := q.doc.Judged().Captured(), len(q.run.Plan.Definitions())
 	var from func(s probes.Stage, depth int) bool
 	from = func(s probes.Stage, depth int) bool {
-		return depth < int(probes.NumStages) && slices.ContainsFunc(before(s), func(o probes.Stage) bool {
+		return depth < most && slices.ContainsFunc(q.before(s), func(o probes.Stage) bool {
 			return o == first && depth > 0 || !seen.Has(o) && from(o, depth+1)
 		})
 	}
-	return q.run.Plan.Gate == probes.GateNone && from(then, 0)
+	return q.run.Plan.Gate.Name == probes.GateNone && from(then, 0)
 }
 
 // pattern is a stage's best fingerprint where it explains most of what is wrong. Cells that are no numbers fit anything that is
@@ -186,7 +195,7 @@ func (q *inquiry) feeds(s *suspect, st probes.Stage) bool {
 	}
 	from := probes.StagesOf(st)
 	if sp := plan.Stage(st); sp != nil {
-		from |= sp.From
+		from = from.Union(sp.From)
 	}
 	for i := range plan.Stages {
 		sp := &plan.Stages[i]
@@ -195,7 +204,7 @@ func (q *inquiry) feeds(s *suspect, st probes.Stage) bool {
 		}
 	}
 	for _, i := range s.cause.Findings {
-		if read := q.tensorOf(q.doc.Findings[i].Variable); read&from != 0 {
+		if read := q.tensorOf(q.doc.Findings[i].Variable); read.Meets(from) {
 			return true
 		}
 	}
@@ -217,35 +226,33 @@ func (q *inquiry) touches(s *suspect, array string) bool {
 func (q *inquiry) tensorOf(variable string) probes.StageSet {
 	for _, a := range q.run.Plan.Args {
 		if a.Name == variable && variable != "" {
-			if st, ok := probes.ParseStage(strings.TrimSuffix(a.Tensor, "s")); ok && a.Role == probes.RoleInput {
+			st := probes.Stage(strings.TrimSuffix(a.Tensor, "s"))
+			if sp := q.run.Plan.Definition(st); sp != nil && sp.Loaded && a.Role == probes.RoleInput {
 				return probes.StagesOf(st)
 			}
 		}
 	}
-	return 0
+	return nil
 }
 
 // ancestors is a stage and all that it is computed from, directly or through others.
 func (q *inquiry) ancestors(st probes.Stage) probes.StageSet {
 	set := probes.StagesOf(st)
-	for old := probes.StageSet(0); old != set; {
-		old = set
-		for i := range q.run.Plan.Stages {
-			if sp := &q.run.Plan.Stages[i]; set.Has(sp.Stage) {
-				set |= sp.From
-			}
+	for i := 0; i < len(set); i++ {
+		if sp := q.run.Plan.Stage(set[i]); sp != nil {
+			set = set.Union(sp.From)
 		}
 	}
 	return set
 }
 
-// holds is the stages that a variable's data belong to: those kept in a shared array, that of an input tensor; 0 where the
+// holds is the stages that a variable's data belong to: those kept in a shared array, that of an input tensor; nil where the
 // plan does not tie the variable to any.
 func (q *inquiry) holds(variable string) probes.StageSet {
 	set := q.tensorOf(variable)
 	for i := range q.run.Plan.Stages {
 		if sp := &q.run.Plan.Stages[i]; sp.Array != "" && sp.Array == variable {
-			set |= probes.StagesOf(sp.Stage)
+			set = set.Union(probes.StagesOf(sp.Stage))
 		}
 	}
 	return set
@@ -269,7 +276,7 @@ func (q *inquiry) madeBy(s *suspect, st probes.Stage) bool {
 		if f.Source == nil || f.KVTile >= 0 && doc.FirstBad.KVTile >= 0 && f.KVTile > doc.FirstBad.KVTile {
 			continue
 		}
-		if on := q.holds(f.Variable); on != 0 && on&q.ancestors(st) == 0 {
+		if on := q.holds(f.Variable); on != nil && !on.Meets(q.ancestors(st)) {
 			continue
 		}
 		for _, at := range instructionsAt(fn, f.Source) {
@@ -308,7 +315,7 @@ func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 	if doc != nil && doc.FirstBad != nil {
 		b := doc.FirstBad
 		c.Place.Block, c.Place.KVTile, c.Place.Row, c.Place.Col, c.Place.Source = b.Block, b.KVTile, b.Row, b.Col, b.Source
-		c.Title += fmt.Sprintf(", first at%s (%d,%d): %.6g, should be %.6g", debugkern.AtTile(" ", doc.Name, b.KVTile), b.Row, b.Col, float64(b.Got), float64(b.Want))
+		c.Title += fmt.Sprintf(", first at%s (%d,%d): %.6g, should be %.6g", debugkern.AtTile(" ", doc.Phase, b.KVTile), b.Row, b.Col, float64(b.Got), float64(b.Want))
 		if b.Source != nil {
 			c.Title += ", written at " + placeText(b.Source)
 		}
@@ -316,7 +323,7 @@ func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 	for _, n := range names {
 		if st := q.doc.Stage(n); st != nil {
 			although := " although what it is computed from is taken as the kernel had it"
-			if stage, _ := probes.ParseStage(n); len(q.unseen(before(stage))) > 0 {
+			if len(q.unseen(q.before(probes.Stage(n)))) > 0 {
 				although = ""
 			}
 			c.Proof = append(c.Proof, fmt.Sprintf("%s is wrong%s: %d of %d cells over their bound (worst %.3g, allowed %.3g)",
@@ -401,9 +408,11 @@ func (q *inquiry) entrance(s *suspect) error {
 
 // gated runs the stage alone, its inputs fed in: the error is made there and not before.
 func (q *inquiry) gated(s *suspect, st probes.Stage) error {
-	for _, g := range []probes.Gate{probes.GateQK, probes.GateSoftmax, probes.GatePV} {
-		if q.run.Plan.Gate != probes.GateNone || !g.Judged().Has(st) || g == probes.GateQK && st != probes.StageS {
-			continue
+	sp := q.run.Plan.Stage(st)
+	for _, gate := range q.run.Selection.Manifest.Gates {
+		g := gate.Name
+		if q.run.Plan.Gate.Name != probes.GateNone || g == probes.GateNone || !gate.Judged.Has(st) || sp.Loaded && len(gate.Injected) == 0 {
+			continue // where nothing is fed in, what is loaded is loaded as before
 		}
 		req := q.run.Request
 		req.Gate, req.Plain, req.Backend, req.Blocks, req.Tiles, req.Stages = g, false, "emu", "", "", ""

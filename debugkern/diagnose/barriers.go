@@ -19,7 +19,7 @@ import (
 // barriers finds out what each synchronisation of the kernel is for: it is removed virtually, and one block executed again
 // under the race checker. What races then, and did not before, is what it orders.
 func (q *inquiry) barriers() error {
-	if q.run.Plan.Gate != probes.GateNone {
+	if q.run.Plan.Gate.Name != probes.GateNone {
 		return nil
 	}
 	fn, plain := q.code()

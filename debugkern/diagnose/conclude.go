@@ -167,19 +167,24 @@ func (q *inquiry) untried(s *suspect) string {
 		return "not tried: executed here every read sees the last write, and what a GPU's cache still holds no schedule shows"
 	case s.tried > 0:
 		return fmt.Sprintf("not proven: %d changes were tried, and none puts this right", s.tried)
-	case s.cause.Kind == kindStage && s.cause.Stage == probes.StageO.String():
-		return "not tried: O is what the kernel leaves, and nothing after it would show what its being right changes"
+	case s.cause.Kind == kindStage && q.result(s.cause.Stage):
+		return "not tried: " + s.cause.Stage + " is what the kernel leaves, and nothing after it would show what its being right changes"
 	case s.cause.Kind == kindStage:
 		return "not tried: the stage is not kept in shared memory, so that the reference cannot take its place"
 	}
 	return "not tried: nothing that could be changed without compiling is known to put this right"
 }
 
+// result reports whether a stage is the kernel's result.
+func (q *inquiry) result(stage string) bool {
+	return q.doc.Judged().Plan.OutputSet().Has(probes.Stage(stage))
+}
+
 // weigh compares the run in which only this suspect was put right with the one as it was. A stage in whose place the
 // reference was put is captured as the kernel left it: where it is the last, nothing shows what went with it.
 func (q *inquiry) weigh(s *suspect, c *Cause, n int) {
 	was, now := damageOf(q.base.Report), damageOf(s.alone.Report)
-	if st, ok := probes.ParseStage(now.stage); ok && slices.Contains(s.remedy.substitute, st) {
+	if slices.Contains(s.remedy.substitute, probes.Stage(now.stage)) {
 		if wrong := wrongStages(q.base.Report); !slices.ContainsFunc(wrong, func(w probes.Stage) bool { return !slices.Contains(s.remedy.substitute, w) }) {
 			all := debugkern.Number(1)
 			c.Share, c.Alone = &all, stageList(s.remedy.substitute)+" is all that is wrong, and nothing after it is judged here"

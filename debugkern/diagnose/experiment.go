@@ -416,6 +416,6 @@ func (q *inquiry) attribute(s *suspect, all []*remedy) error {
 			s.stages = append(s.stages, st)
 		}
 	}
-	slices.Sort(s.stages)
+	s.stages = q.run.Plan.Ordered(s.stages)
 	return nil
 }

@@ -180,12 +180,12 @@ func errorsOf(rep *debugkern.Report) []*debugkern.FindingDoc {
 	return out
 }
 
-// wrongStages lists the stages with a local error over their bound, in the contract's order.
+// wrongStages lists the stages with a local error over their bound, in the report's order.
 func wrongStages(rep *debugkern.Report) []probes.Stage {
 	var out []probes.Stage
 	for i := range rep.Stages {
-		if s, ok := probes.ParseStage(rep.Stages[i].Name); ok && rep.Stages[i].Verdict == debugkern.Wrong {
-			out = append(out, s)
+		if rep.Stages[i].Verdict == debugkern.Wrong {
+			out = append(out, probes.Stage(rep.Stages[i].Name))
 		}
 	}
 	return out

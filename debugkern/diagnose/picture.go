@@ -128,8 +128,8 @@ func errorColour(e, bound, got float64) color.RGBA {
 
 // firstBadTile lays out the tile in which a stage first went wrong, and says whether by its local error.
 func firstBadTile(run *debugkern.Run, doc *debugkern.StageDoc) (*debugkern.TileView, bool, error) {
-	s, ok := probes.ParseStage(doc.Name)
-	if !ok || doc.FirstBad == nil {
+	s := probes.Stage(doc.Name)
+	if doc.FirstBad == nil {
 		return nil, false, nil
 	}
 	kv := doc.FirstBad.KVTile

@@ -310,7 +310,7 @@ func (q *inquiry) combine(all []*suspect) (*suspect, error) {
 			}
 		}
 	}
-	slices.Sort(stages)
+	stages = q.run.Plan.Ordered(stages)
 	lead.stages = stages
 	if err := q.cureAll(lead, all); err != nil {
 		return nil, err

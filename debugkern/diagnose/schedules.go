@@ -186,7 +186,7 @@ func (q *inquiry) explore(block probes.Dim3, right aside) (*ScheduleDoc, error) 
 		run = right.run
 	}
 	x, err := run.Explore(q.ctx, debugkern.ExploreOptions{
-		N: n, Blocks: []probes.Dim3{block}, Edits: right.edits(run), Plain: plain && right.right == 0 && q.run.Plan.Gate == probes.GateNone,
+		N: n, Blocks: []probes.Dim3{block}, Edits: right.edits(run), Plain: plain && right.right == 0 && q.run.Plan.Gate.Name == probes.GateNone,
 		Tell: func(tried, _ int) {
 			q.progress(debugkern.Progress{Phase: "schedules", Detail: "block " + block.String(), Done: tried, Total: n})
 		},

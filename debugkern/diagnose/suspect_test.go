@@ -6,7 +6,6 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/target"
-	"tilescope/probes"
 )
 
 // TestFeeds: a finding belongs to the stage whose data it touches, at the call site where it was found: not
@@ -38,7 +37,7 @@ func TestFeeds(t *testing.T) {
 		rep := *run.Report
 		rep.Findings = []debugkern.FindingDoc{{Kind: "out-of-bounds", Variable: c.variable, KVTile: -1, Source: &src}}
 		q := &inquiry{run: run, doc: &Diagnosis{Report: rep}}
-		if got := q.feeds(&suspect{cause: Cause{Kind: "out-of-bounds", Findings: []int{0}}}, probes.StageK); got != c.feeds {
+		if got := q.feeds(&suspect{cause: Cause{Kind: "out-of-bounds", Findings: []int{0}}}, "K"); got != c.feeds {
 			t.Errorf("a finding on %s called from %v spoils K: %t, want %t", c.variable, c.calls.Sites(), got, c.feeds)
 		}
 	}

@@ -9,29 +9,35 @@ import (
 	"tilescope/probes"
 )
 
-// steps are the stages that attention is computed by, in order, the inputs and the output aside.
-var steps = []probes.Stage{probes.StageS, probes.StageM, probes.StageL, probes.StageP, probes.StageU}
-
-// before lists the stages that a stage is computed from.
-func before(s probes.Stage) []probes.Stage {
-	switch s {
-	case probes.StageS:
-		return []probes.Stage{probes.StageQ, probes.StageK}
-	case probes.StageM:
-		return []probes.Stage{probes.StageS}
-	case probes.StageL, probes.StageP:
-		return []probes.Stage{probes.StageS, probes.StageM}
-	case probes.StageU:
-		return []probes.Stage{probes.StageV, probes.StageM, probes.StageP}
-	case probes.StageO:
-		return []probes.Stage{probes.StageL, probes.StageU}
+// steps lists the stages that the kernel's result is computed by, in order, the inputs and the result aside.
+func (q *inquiry) steps() []probes.Stage {
+	var out []probes.Stage
+	if q.run == nil {
+		return nil
 	}
-	return nil
+	for _, sp := range q.run.Plan.Definitions() {
+		if !sp.Loaded && sp.Phase == probes.PhaseEach {
+			out = append(out, sp.Stage)
+		}
+	}
+	return out
+}
+
+// before lists the stages that a stage is computed from, but for itself.
+func (q *inquiry) before(s probes.Stage) []probes.Stage {
+	if q.run == nil {
+		return nil
+	}
+	sp := q.run.Plan.Definition(s)
+	if sp == nil {
+		return nil
+	}
+	return sp.Operands.Without(probes.StagesOf(s))
 }
 
 // unseen keeps those stages that were not captured, so that an error made there is first seen later.
 func (q *inquiry) unseen(stages []probes.Stage) []probes.Stage {
-	if q.run == nil || q.run.Plan.Gate != probes.GateNone {
+	if q.run == nil || q.run.Plan.Gate.Name != probes.GateNone {
 		return nil // what a gate leaves out or feeds in is no gap
 	}
 	seen := q.doc.Judged().Captured()
@@ -41,8 +47,9 @@ func (q *inquiry) unseen(stages []probes.Stage) []probes.Stage {
 // onlyOutput says that nothing but O was judged, and how to see further; "" where some step was, or a cause says
 // so.
 func (q *inquiry) onlyOutput() string {
+	steps := q.steps()
 	missing := q.unseen(steps)
-	if q.blind || len(missing) < len(steps) || !q.doc.Judged().Captured().Has(probes.StageO) {
+	if q.blind || len(missing) < len(steps) || !q.doc.Judged().Captured().Meets(q.doc.Judged().Plan.OutputSet()) {
 		return ""
 	}
 	return "only the output is judged: " + q.toSee(missing)
@@ -66,7 +73,7 @@ func (q *inquiry) toSee(stages []probes.Stage) string {
 
 // blindly rewrites a cause whose stage is computed from steps that nobody saw: where the error was made is not known.
 func (q *inquiry) blindly(c *Cause, stage probes.Stage) {
-	missing := q.unseen(before(stage))
+	missing := q.unseen(q.before(stage))
 	if len(missing) == 0 {
 		return
 	}
@@ -77,6 +84,7 @@ func (q *inquiry) blindly(c *Cause, stage probes.Stage) {
 	c.Title = strings.Replace(c.Title, "arithmetic of stage ", "arithmetic up to stage ", 1)
 	c.Proof = append(c.Proof, fmt.Sprintf("%s, which %s is computed from, %s not judged, and the reference's taken in their place: the error may be made before",
 		they, stage, isAre(strings.Split(they, " and "))))
+	steps := q.steps()
 	inputs := slices.DeleteFunc(missing, func(st probes.Stage) bool { return slices.Contains(steps, st) })
 	c.Advice += "; " + q.toSee(append(inputs, q.unseen(steps)...))
 	q.blind = true

@@ -1,13 +1,17 @@
 package diff
 
-import "tilescope/probes"
+import (
+	"tilescope/probes"
+
+	"tilescope/debugkern/attn"
+)
 
 // A cell that no thread captured is no number. It is compared with nothing, and what is computed from it cannot be
 // judged from the kernel's own tiles: there, only the global comparison remains.
 
 // use is a stage that another one is computed from, and which of its cells one result cell depends on.
 type use struct {
-	stage  probes.Stage
+	stage  attn.Step
 	before bool // of the kv tile before
 	needs  dependence
 }
@@ -23,16 +27,16 @@ const (
 )
 
 // operands are what each stage is computed from, in the order of the algorithm.
-var operands = [probes.NumStages][]use{
-	probes.StageS: {{probes.StageQ, false, wholeRow}, {probes.StageK, false, rowOfCol}},
-	probes.StageM: {{probes.StageS, false, wholeRow}, {probes.StageM, true, sameCell}},
-	probes.StageL: {{probes.StageS, false, wholeRow}, {probes.StageM, false, sameCell}, {probes.StageM, true, sameCell}, {probes.StageL, true, sameCell}},
-	probes.StageP: {{probes.StageS, false, sameCell}, {probes.StageM, false, sameCell}},
-	probes.StageU: {
-		{probes.StageP, false, wholeRow}, {probes.StageV, false, wholeCol}, {probes.StageM, false, sameCell},
-		{probes.StageM, true, sameCell}, {probes.StageU, true, sameCell},
+var operands = [attn.NumSteps][]use{
+	attn.StepS: {{attn.StepQ, false, wholeRow}, {attn.StepK, false, rowOfCol}},
+	attn.StepM: {{attn.StepS, false, wholeRow}, {attn.StepM, true, sameCell}},
+	attn.StepL: {{attn.StepS, false, wholeRow}, {attn.StepM, false, sameCell}, {attn.StepM, true, sameCell}, {attn.StepL, true, sameCell}},
+	attn.StepP: {{attn.StepS, false, sameCell}, {attn.StepM, false, sameCell}},
+	attn.StepU: {
+		{attn.StepP, false, wholeRow}, {attn.StepV, false, wholeCol}, {attn.StepM, false, sameCell},
+		{attn.StepM, true, sameCell}, {attn.StepU, true, sameCell},
 	},
-	probes.StageO: {{probes.StageU, false, sameCell}, {probes.StageL, false, sameCell}},
+	attn.StepO: {{attn.StepU, false, sameCell}, {attn.StepL, false, sameCell}},
 }
 
 // operand is the kernel's tile that a use means at the current kv tile.
@@ -49,8 +53,8 @@ func (w *walker) due(u use) bool {
 	if u.before {
 		kv--
 	}
-	sp := w.plan.Stage(u.stage)
-	if sp == nil || kv < 0 || !w.have.Has(u.stage) || !w.plan.Gate.Judged().Has(u.stage) || sp.Capture.Kind == probes.CaptureNone {
+	sp := w.plan.Stage(u.stage.Stage())
+	if sp == nil || kv < 0 || !w.have.Has(sp.Stage) || !w.judged(u.stage) || sp.Capture.Kind == probes.CaptureNone {
 		return false
 	}
 	return !sp.PerTile || kv >= w.rng.TileLo && kv < w.rng.TileLo+w.rng.TileN
@@ -58,7 +62,7 @@ func (w *walker) due(u use) bool {
 
 // unseen marks the cells of the current tile of stage s that cannot be judged from the kernel's own tiles, because what they
 // are computed from was to be captured and was not: nil for none, all for every cell.
-func (w *walker) unseen(s probes.Stage) (cells []bool, all bool) {
+func (w *walker) unseen(s attn.Step) (cells []bool, all bool) {
 	for _, u := range operands[s] {
 		t := w.operand(u)
 		if !t.ok {

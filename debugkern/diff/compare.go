@@ -30,7 +30,7 @@ func (j *Judgement) Compare(s probes.Stage, block probes.Dim3, kv int) (*TileDif
 	}
 	w.goTo(sp, kv)
 	d := j.lay(w, sp, kv)
-	mirror, _ := j.ref.Mirror(block).Values(s, kv)
+	mirror, _ := j.ref.Mirror(block).Stage(s, kv)
 	d.Mirrored = mirror.Data
 	return d, nil
 }
@@ -48,7 +48,7 @@ func contains(grid, b probes.Dim3) bool {
 func (w *walker) goTo(sp *probes.StagePlan, kv int) {
 	last := kv
 	switch {
-	case sp.Stage == probes.StageQ:
+	case sp.Phase == probes.PhaseBefore:
 		last = -1
 	case !sp.PerTile:
 		last = len(w.blk.Tiles) - 1
@@ -56,15 +56,15 @@ func (w *walker) goTo(sp *probes.StagePlan, kv int) {
 	for w.t < last {
 		w.next()
 	}
-	if sp.Stage == probes.StageO {
+	if sp.Phase == probes.PhaseAfter {
 		w.end()
 	}
 }
 
 func (j *Judgement) lay(w *walker, sp *probes.StagePlan, kv int) *TileDiff {
-	s := sp.Stage
+	s := stepOf(sp)
 	local, global := w.estimateOf(s), w.global[s]
-	d := &TileDiff{Place: place(s, w.blk.ID, kv, len(w.blk.Tiles)), Rows: sp.Rows, Cols: sp.Cols, Verdict: j.Tile(s, w.blk.ID, kv)}
+	d := &TileDiff{Place: place(sp, w.blk.ID, kv, len(w.blk.Tiles)), Rows: sp.Rows, Cols: sp.Cols, Verdict: j.Tile(sp.Stage, w.blk.ID, kv)}
 	d.ValidRows = clamp(sp.ValidRows.At(w.blk.ID, kv), sp.Rows)
 	d.ValidCols = clamp(sp.ValidCols.At(w.blk.ID, kv), sp.Cols)
 	if got := w.left(s); got.ok {
@@ -87,7 +87,7 @@ func (d *TileDiff) cut(m attn.Matrix) []float64 {
 }
 
 // notLocal marks the cells of the current tile of a stage that are not judged locally, nil for none.
-func (w *walker) notLocal(s probes.Stage) []bool {
+func (w *walker) notLocal(s attn.Step) []bool {
 	cells, all := w.unseen(s)
 	if all {
 		cells = make([]bool, len(w.local[s].ref.Data))

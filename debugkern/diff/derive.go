@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tilescope/debugkern/attn"
 	"tilescope/probes"
 )
 
@@ -14,10 +15,10 @@ func (r *rules) derivation(sp *probes.StagePlan, w worst, own bool) string {
 		return ""
 	}
 	how := r.reason(sp)
-	if !own && sp.Stage > probes.StageV {
+	if !own && stepOf(sp) > attn.StepV {
 		how += "; and what the stages before were allowed"
 	}
-	rnd := r.round[sp.Stage]
+	rnd := r.round[stepOf(sp)]
 	if w.bound == 0 {
 		return how + ": nothing is rounded, 0"
 	}
@@ -29,24 +30,24 @@ func (r *rules) derivation(sp *probes.StagePlan, w worst, own bool) string {
 }
 
 func (r *rules) reason(sp *probes.StagePlan) string {
-	switch sp.Stage {
-	case probes.StageQ, probes.StageK, probes.StageV:
+	switch stepOf(sp) {
+	case attn.StepQ, attn.StepK, attn.StepV:
 		if r.ref.Inputs().Quant == nil {
 			return "copied"
 		}
 		return "(code − zero)·(max/levels·scale) in three f32 roundings, 4·2^-24 relative"
-	case probes.StageS:
+	case attn.StepS:
 		return r.scores.reason("D") + r.scaleReason()
-	case probes.StageM:
+	case attn.StepM:
 		if r.maxExact {
 			return "a maximum of representable numbers"
 		}
 		return "maximum of scaled scores, 4·2^-24 relative"
-	case probes.StageL:
+	case attn.StepL:
 		return fmt.Sprintf("%s; %d additions in any order, onto l_old·exp(m_old − m) or apart, 2^-24 each", r.expReason(), r.ref.TileN())
-	case probes.StageP:
+	case attn.StepP:
 		return r.expReason()
-	case probes.StageU:
+	case attn.StepU:
 		return r.output.reason("keys") + "; onto U_old·exp(m_old − m) or apart, the product 2^-24, " + r.expReason()
 	}
 	return "U/l, 2 ulp of f32"
@@ -64,7 +65,7 @@ func (r *rules) scaleReason() string {
 	switch {
 	case r.unit != 1:
 		return ""
-	case r.round[probes.StageS].pow2:
+	case r.round[attn.StepS].pow2:
 		return ", times softmax_scale (a power of two: exact)"
 	}
 	return ", times softmax_scale"

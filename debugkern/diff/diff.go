@@ -40,7 +40,7 @@ func (v Verdict) String() string { return [...]string{"off", "ok", "tainted", "w
 type Options struct {
 	Range     probes.Range          // what was captured; a zero Range: everything
 	Blocks    []probes.Dim3         // of the range, those that were executed and are judged; nil: all
-	Stages    probes.StageSet       // which stages were captured; 0: all that the plan has
+	Stages    probes.StageSet       // which stages were captured; nil: all that the plan has
 	Replaced  Replaced              // what was put in place of tiles as soon as they were captured; nil: nothing
 	Progress  func(done, total int) // blocks; called from one goroutine at a time, may be nil
 	Parallel  int                   // blocks in flight; 0: all cores
@@ -54,7 +54,7 @@ type Options struct {
 // as the source has it, what is computed from it as computed from this. It must be safe for concurrent use.
 type Replaced func(s probes.Stage, block probes.Dim3, kv int) (probes.Tile, bool)
 
-// Place is a tile as documents name it: kv_tile is -1 for Q and the number of tiles for O.
+// Place is a tile as documents name it: kv_tile is -1 before the loop and the number of tiles after it.
 type Place struct {
 	Stage  probes.Stage
 	Block  probes.Dim3
@@ -123,8 +123,8 @@ type Judgement struct {
 	ref   *attn.Reference
 	src   Source
 	opt   Options
-	tiles [probes.NumStages][]TileVerdict // by block of the range, then kv tile of the range
-	exact []*attn.Block                   // by block of the range, where they are kept for Explain
+	tiles [attn.NumSteps][]TileVerdict // by block of the range, then kv tile of the range
+	exact []*attn.Block                // by block of the range, where they are kept for Explain
 }
 
 // Stage returns the result of a stage, or nil where the plan has none.
@@ -143,12 +143,13 @@ func (j *Judgement) Tile(s probes.Stage, block probes.Dim3, kv int) TileVerdict 
 	if !ok {
 		return TileVerdict{}
 	}
-	return j.tiles[s][i]
+	step, _ := attn.StepOf(s)
+	return j.tiles[step][i]
 }
 
 // index finds a tile in the compact array of its stage.
 func (j *Judgement) index(s probes.Stage, block probes.Dim3, kv int) (int, bool) {
-	if s >= probes.NumStages || j.tiles[s] == nil || !j.opt.Range.Contains(block) {
+	if step, ok := attn.StepOf(s); !ok || j.tiles[step] == nil || !j.opt.Range.Contains(block) {
 		return 0, false
 	}
 	b := j.opt.Range.Index(block)
@@ -183,14 +184,14 @@ type TileDiff struct {
 }
 
 // place names a tile as documents do.
-func place(s probes.Stage, block probes.Dim3, kv, tiles int) Place {
-	switch s {
-	case probes.StageQ:
-		kv = -1
-	case probes.StageO:
-		kv = tiles
-	}
-	return Place{s, block, kv}
+func place(sp *probes.StagePlan, block probes.Dim3, kv, tiles int) Place {
+	return Place{sp.Stage, block, sp.KVTile(kv, tiles)}
+}
+
+// stepOf is the step that computes a stage of a plan that a reference was made for.
+func stepOf(sp *probes.StagePlan) attn.Step {
+	step, _ := attn.StepOf(sp.Stage)
+	return step
 }
 
 // less orders places by kv tile, then stage, then block in launch order.
@@ -199,7 +200,9 @@ func (p Place) less(q Place, grid probes.Dim3) bool {
 		return p.KVTile < q.KVTile
 	}
 	if p.Stage != q.Stage {
-		return p.Stage < q.Stage
+		a, _ := attn.StepOf(p.Stage)
+		b, _ := attn.StepOf(q.Stage)
+		return a < b
 	}
 	return grid.Linear(p.Block) < grid.Linear(q.Block)
 }

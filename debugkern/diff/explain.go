@@ -50,16 +50,17 @@ func (j *Judgement) Explain(ctx context.Context) error {
 
 // explain fills the fingerprints of one wrong stage.
 func (j *Judgement) explain(ctx context.Context, s *StageResult) error {
-	tiles := j.wrongTiles(s.Stage)
+	step, _ := attn.StepOf(s.Stage)
+	tiles := j.wrongTiles(step)
 	sample := pick(tiles, sampleTiles)
-	trial, err := j.try(ctx, s.Stage, sample, hypotheses(j.ref, s.Stage))
+	trial, err := j.try(ctx, step, sample, hypotheses(j.ref, step))
 	if err != nil {
 		return err
 	}
 	trial.keep(samplePasses)
 	all := trial
 	if len(sample) < len(tiles) && len(trial.runs) > 0 {
-		if all, err = j.try(ctx, s.Stage, tiles, trial.survivors()); err != nil {
+		if all, err = j.try(ctx, step, tiles, trial.survivors()); err != nil {
 			return err
 		}
 	}
@@ -81,10 +82,10 @@ type spot struct {
 	kv    int
 }
 
-func (j *Judgement) wrongTiles(s probes.Stage) []spot {
+func (j *Judgement) wrongTiles(s attn.Step) []spot {
 	var out []spot
 	per := 1
-	if sp := j.ref.Plan().Stage(s); sp.PerTile {
+	if sp := j.ref.Plan().Stage(s.Stage()); sp.PerTile {
 		per = j.opt.Range.TileN
 	}
 	for i, v := range j.tiles[s] {
@@ -145,7 +146,7 @@ func (t *trial) survivors() []hypothesis {
 
 // try evaluates hypotheses on some wrong tiles of a stage, blocks in parallel. Numbers that hold for all tiles are fitted
 // to the first of them.
-func (j *Judgement) try(ctx context.Context, s probes.Stage, tiles []spot, hs []hypothesis) (*trial, error) {
+func (j *Judgement) try(ctx context.Context, s attn.Step, tiles []spot, hs []hypothesis) (*trial, error) {
 	byBlock := map[int][]int{}
 	for _, p := range tiles {
 		byBlock[p.block] = append(byBlock[p.block], p.kv)
@@ -208,8 +209,8 @@ func (p spot) before(q spot) bool {
 }
 
 // block walks one block and tries every hypothesis on its wrong tiles.
-func (t *trial) block(ctx context.Context, j *Judgement, w *walker, s probes.Stage, block int, kvs []int) {
-	sp := w.plan.Stage(s)
+func (t *trial) block(ctx context.Context, j *Judgement, w *walker, s attn.Step, block int, kvs []int) {
+	sp := w.plan.Stage(s.Stage())
 	sc := newScene(w, sp)
 	exact, err := j.exactBlock(ctx, block)
 	if err != nil {
@@ -322,7 +323,7 @@ func (t *trial) report(bad int, rows string) []Fingerprint {
 type scene struct {
 	*walker
 	sp         *probes.StagePlan
-	s          probes.Stage
+	s          attn.Step
 	e          *estimate
 	got        attn.Matrix
 	rows, cols int // compared
@@ -336,7 +337,7 @@ type scene struct {
 }
 
 func newScene(w *walker, sp *probes.StagePlan) *scene {
-	sc := &scene{walker: w, sp: sp, s: sp.Stage, stride: sp.Cols, rnd: rounding{coefs: w.coefs, dtype: sp.DType}}
+	sc := &scene{walker: w, sp: sp, s: stepOf(sp), stride: sp.Cols, rnd: rounding{coefs: w.coefs, dtype: sp.DType}}
 	return sc
 }
 

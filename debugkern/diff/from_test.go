@@ -17,26 +17,26 @@ func TestFromDecidesWhatStagesAreJudgedFrom(t *testing.T) {
 		from probes.StageSet
 		want Verdict
 	}{
-		{"S and m", probes.StagesOf(probes.StageS, probes.StageM), Wrong},
-		{"S alone", probes.StagesOf(probes.StageS), OK},
-		{"nothing", 0, OK},
+		{"S and m", probes.StagesOf("S", "m"), Wrong},
+		{"S alone", probes.StagesOf("S"), OK},
+		{"nothing", nil, OK},
 	} {
 		p := configstest.Plan(t, "stage2", "validation", probes.GateNone)
-		p.Stage(probes.StageP).From = c.from
+		p.Stage("P").From = c.from
 		ref := reference(t, p, 0, attn.Options{})
 		clean, id := newDouble(ref, nil), probes.Dim3{1, 2, 0}
-		d, err := judged(t, ref, clean).Compare(probes.StageP, id, 0)
+		d, err := judged(t, ref, clean).Compare("P", id, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		cell := 3*d.Cols + 5
 		value := (d.Got[cell] + d.Global[cell] + d.GlobalBound[cell]) / 2
-		src := spoiled{clean, Place{probes.StageP, id, 0}, 3, 5, value}
-		j, err := Judge(t.Context(), ref, src, Options{Blocks: []probes.Dim3{id}, Stages: probes.StagesOf(probes.StageS, probes.StageM, probes.StageP)})
+		src := spoiled{clean, Place{"P", id, 0}, 3, 5, value}
+		j, err := Judge(t.Context(), ref, src, Options{Blocks: []probes.Dim3{id}, Stages: probes.StagesOf("S", "m", "P")})
 		if err != nil {
 			t.Fatal(err)
 		}
-		st := j.Stage(probes.StageP)
+		st := j.Stage("P")
 		if st.Verdict != c.want || (st.Local.Bound == st.Global.Bound) != (c.want == OK) {
 			t.Errorf("from %s: P is %s, local bound %g, global %g", c.name, st.Verdict, st.Local.Bound, st.Global.Bound)
 		}
@@ -52,15 +52,15 @@ func TestAbsentPredecessor(t *testing.T) {
 		strip  bool
 		want   []probes.Stage // wrong
 	}{
-		{"kt-rowmajor", probes.StagesOf(probes.StageS, probes.StageP, probes.StageO), false, []probes.Stage{probes.StageS}},
-		{"kt-rowmajor", 0, true, []probes.Stage{probes.StageS}},
-		{"u-no-rescale", probes.StagesOf(probes.StageS, probes.StageO), false, []probes.Stage{probes.StageO}},
-		{"kt-rowmajor", probes.StagesOf(probes.StageO), false, []probes.Stage{probes.StageO}},
+		{"kt-rowmajor", probes.StagesOf("S", "P", "O"), false, []probes.Stage{"S"}},
+		{"kt-rowmajor", nil, true, []probes.Stage{"S"}},
+		{"u-no-rescale", probes.StagesOf("S", "O"), false, []probes.Stage{"O"}},
+		{"kt-rowmajor", probes.StagesOf("O"), false, []probes.Stage{"O"}},
 	} {
 		p := configstest.Plan(t, "stage2", "validation", probes.GateNone)
 		for i := range p.Stages {
-			if c.strip && p.Stages[i].Stage > probes.StageS {
-				p.Stages[i].From = 0
+			if c.strip && stepOf(&p.Stages[i]) > attn.StepS {
+				p.Stages[i].From = nil
 			}
 		}
 		ref := reference(t, p, 0, attn.Options{})
@@ -75,7 +75,7 @@ func TestAbsentPredecessor(t *testing.T) {
 		if !slices.Equal(wrong, c.want) {
 			t.Errorf("%s, stripped %v: wrong are %v, want %v", c.fault, c.strip, wrong, c.want)
 		}
-		if o := j.Stage(probes.StageO); len(c.want) == 1 && c.want[0] != probes.StageO && o.Verdict != Tainted {
+		if o := j.Stage("O"); len(c.want) == 1 && c.want[0] != "O" && o.Verdict != Tainted {
 			t.Errorf("%s: O is %s, want tainted", c.fault, o.Verdict)
 		}
 	}

@@ -4,22 +4,21 @@ import (
 	"math"
 
 	"tilescope/debugkern/attn"
-	"tilescope/probes"
 )
 
 // globalScores fills the global estimate of S: the reference's operands, each off by its own bound.
 func (w *walker) globalScores() {
-	e, rows, keys := w.global[probes.StageS], w.blk.Rows, w.blk.Tiles[w.t].Keys
-	if w.plan.Gate.Injected().Has(probes.StageS) || w.plan.Gate == probes.GatePV {
-		e.ref = w.exact(probes.StageS)
+	e, rows, keys := w.global[attn.StepS], w.blk.Rows, w.blk.Tiles[w.t].Keys
+	if w.injected(attn.StepS) || w.gate == attn.GatePV {
+		e.ref = w.exact(attn.StepS)
 		clear(e.pre.Data)
 		clear(e.bound.Data)
 		return
 	}
 	if w.t == 0 {
-		w.rowOperand(&w.refQ, w.exact(probes.StageQ), &w.global[probes.StageQ].bound, rows, w.scores)
+		w.rowOperand(&w.refQ, w.exact(attn.StepQ), &w.global[attn.StepQ].bound, rows, w.scores)
 	}
-	w.rowOperand(&w.refK, w.exact(probes.StageK), &w.global[probes.StageK].bound, keys, w.scores)
+	w.rowOperand(&w.refK, w.exact(attn.StepK), &w.global[attn.StepK].bound, keys, w.scores)
 	w.prefix = w.scoresOf(e, &w.refQ, &w.refK, rows, keys, w.prefix)
 }
 
@@ -27,10 +26,10 @@ func (w *walker) globalScores() {
 // of s − ds and s + ds; its P and l are the exact ones times exp(ds + dm), plus their own roundings.
 func (w *walker) globalSoftmax() {
 	x := &w.blk.Tiles[w.t]
-	em, el, ep := w.global[probes.StageM], w.global[probes.StageL], w.global[probes.StageP]
-	em.ref, el.ref, ep.ref = w.exact(probes.StageM), w.exact(probes.StageL), w.exact(probes.StageP)
+	em, el, ep := w.global[attn.StepM], w.global[attn.StepL], w.global[attn.StepP]
+	em.ref, el.ref, ep.ref = w.exact(attn.StepM), w.exact(attn.StepL), w.exact(attn.StepP)
 	w.globalCarry()
-	if w.plan.Gate == probes.GatePV {
+	if w.gate == attn.GatePV {
 		for _, e := range []*estimate{em, el, ep} {
 			clear(e.pre.Data)
 			clear(e.bound.Data)
@@ -38,22 +37,22 @@ func (w *walker) globalSoftmax() {
 		clear(w.ownP.Data)
 		return
 	}
-	es := w.global[probes.StageS]
+	es := w.global[attn.StepS]
 	for i := range w.blk.Rows {
 		w.globalSum(i, x, es)
 	}
-	w.global[probes.StageM].close(w.round[probes.StageM], w.blk.Rows, 1)
-	w.global[probes.StageP].close(w.round[probes.StageP], w.blk.Rows, ep.ref.Cols)
-	w.global[probes.StageL].close(w.round[probes.StageL], w.blk.Rows, 1)
+	w.global[attn.StepM].close(w.round[attn.StepM], w.blk.Rows, 1)
+	w.global[attn.StepP].close(w.round[attn.StepP], w.blk.Rows, ep.ref.Cols)
+	w.global[attn.StepL].close(w.round[attn.StepL], w.blk.Rows, 1)
 }
 
 // globalSum fills one row of m, P and l, and moves l's chain on.
 func (w *walker) globalSum(i int, x *attn.Tile, es *estimate) {
-	c, el, ep := &w.chain, w.global[probes.StageL], w.global[probes.StageP]
+	c, el, ep := &w.chain, w.global[attn.StepL], w.global[attn.StepP]
 	before := c.dm[i]
 	w.moveMax(i, x, es)
 	m := x.M[i] / w.maxUnit
-	w.global[probes.StageM].pre.Data[i] = c.dm[i] * w.maxUnit
+	w.global[attn.StepM].pre.Data[i] = c.dm[i] * w.maxUnit
 	if w.carry[i] != 0 {
 		w.cerr[i] = w.exp.rel(c.m[i], m, before+c.dm[i])
 	}
@@ -66,7 +65,7 @@ func (w *walker) globalSum(i int, x *attn.Tile, es *estimate) {
 	rounded := w.sumError(carried, w.cerr[i], total+made, 0, x.Keys)
 	c.l[i] = off + made*w.coefs[termSumProbs] + rounded*grow
 	el.pre.Data[i] = grow*c.l[i] + (grow-1)*x.L[i]*w.coefs[termSumMax]
-	c.l[i] += w.round[probes.StageL].half(x.L[i]+el.pre.Data[i]) * grow
+	c.l[i] += w.round[attn.StepL].half(x.L[i]+el.pre.Data[i]) * grow
 }
 
 // globalCarry fills carry = exp(m_old − m) of the reference.
@@ -102,7 +101,7 @@ func (w *walker) moveMax(i int, x *attn.Tile, es *estimate) {
 // the common factor of m out: it is put back on l and U as a whole.
 func (w *walker) globalRow(i int, x *attn.Tile, es, ep *estimate, m float64) (made, total float64) {
 	s, ds, p, pre, own := x.S.Row(i), es.bound.Row(i), x.P.Row(i), ep.pre.Row(i), w.ownP.Row(i)
-	dm, rnd := w.chain.dm[i], w.round[probes.StageP]
+	dm, rnd := w.chain.dm[i], w.round[attn.StepP]
 	both, tiny := math.Exp(dm), w.exp.tiny()
 	for j := range pre {
 		pre[j], own[j] = 0, 0
@@ -131,12 +130,12 @@ func expm1(x float64) float64 {
 // globalOutput fills the global estimate of U. Its error, but for the common factor of m, is carried in the chain: each
 // tile adds what P's and V's own errors contribute and the roundings of this tile's sums.
 func (w *walker) globalOutput() {
-	c, e := &w.chain, w.global[probes.StageU]
+	c, e := &w.chain, w.global[attn.StepU]
 	rows := w.blk.Rows
-	e.ref = w.exact(probes.StageU)
+	e.ref = w.exact(attn.StepU)
 	keys := w.blk.Tiles[w.t].Keys
-	w.rowOperand(&w.refP, w.exact(probes.StageP), &w.ownP, rows, w.output)
-	w.columnOperand(&w.refV, w.exact(probes.StageV), &w.global[probes.StageV].bound, keys, w.output)
+	w.rowOperand(&w.refP, w.exact(attn.StepP), &w.ownP, rows, w.output)
+	w.columnOperand(&w.refV, w.exact(attn.StepV), &w.global[attn.StepV].bound, keys, w.output)
 	for i := range rows {
 		base, off := w.work.base.Row(i), c.u.Row(i)
 		for d := range base {
@@ -153,11 +152,11 @@ func (w *walker) globalOutput() {
 	for i := range rows {
 		w.globalRowU(i, c, e)
 	}
-	e.close(w.round[probes.StageU], rows, e.ref.Cols)
+	e.close(w.round[attn.StepU], rows, e.ref.Cols)
 }
 
 func (w *walker) globalRowU(i int, c *chain, e *estimate) {
-	grow, rnd, most := math.Exp(c.dm[i]), w.round[probes.StageU], w.coefs[termWeightMax]
+	grow, rnd, most := math.Exp(c.dm[i]), w.round[attn.StepU], w.coefs[termWeightMax]
 	u, pre, off, err, base := e.ref.Row(i), e.pre.Row(i), c.u.Row(i), w.work.err.Row(i), w.work.base.Row(i)
 	for d := range u {
 		off[d] += (err[d] + w.weightError(base[d], w.cerr[i], w.refP.norm[i]*w.refV.norm[d])) * grow
@@ -168,7 +167,7 @@ func (w *walker) globalRowU(i int, c *chain, e *estimate) {
 
 // globalFinal fills the global estimate of O = U/l: what m is off by cancels.
 func (w *walker) globalFinal() {
-	e, c := w.global[probes.StageO], &w.chain
+	e, c := w.global[attn.StepO], &w.chain
 	e.ref = w.blk.O
 	last := &w.blk.Tiles[len(w.blk.Tiles)-1]
 	for i := range w.blk.Rows {
@@ -183,5 +182,5 @@ func (w *walker) globalFinal() {
 			}
 		}
 	}
-	e.close(w.round[probes.StageO], w.blk.Rows, e.ref.Cols)
+	e.close(w.round[attn.StepO], w.blk.Rows, e.ref.Cols)
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"tilescope/debugkern/attn"
-	"tilescope/probes"
 )
 
 // The contract's fingerprint names.
@@ -27,7 +26,7 @@ const (
 const opRel = 2 * u32
 
 // hypotheses lists what a wrong tile of a stage is tried against: quantities of the algorithm before fitted ones.
-func hypotheses(ref *attn.Reference, s probes.Stage) []hypothesis {
+func hypotheses(ref *attn.Reference, s attn.Step) []hypothesis {
 	var hs []hypothesis
 	hs = append(hs, termHypotheses(s)...)
 	hs = append(hs, factorHypotheses(ref, s)...)
@@ -59,17 +58,17 @@ func constant(value string, q float64) hypothesis {
 }
 
 // factorHypotheses are the quantities of the algorithm that a stage may be multiplied by once too often, or not at all.
-func factorHypotheses(ref *attn.Reference, s probes.Stage) []hypothesis {
+func factorHypotheses(ref *attn.Reference, s attn.Step) []hypothesis {
 	p := ref.Plan()
-	if s == probes.StageM {
+	if s == attn.StepM {
 		return maximumFactors(p.Scale)
 	}
 	hs := []hypothesis{constant("softmax_scale", p.Scale), constant("1/softmax_scale", 1/p.Scale), constant("-1: the sign", -1),
 		constant("log2 e", math.Log2E), constant("ln 2", math.Ln2)}
 	switch s {
-	case probes.StageQ, probes.StageK, probes.StageV:
-		return append(hs, scaleFactors(ref, int(s-probes.StageQ))...)
-	case probes.StageS:
+	case attn.StepQ, attn.StepK, attn.StepV:
+		return append(hs, scaleFactors(ref, int(s-attn.StepQ))...)
+	case attn.StepS:
 		return hs
 	}
 	return append(hs, rowFactors()...)
@@ -122,10 +121,10 @@ func rowFactors() []hypothesis {
 	}
 	sum := func(power int) quantity {
 		return func(sc *scene, r int) (float64, float64, bool) {
-			if !sc.own[probes.StageL].ok {
+			if !sc.own[attn.StepL].ok {
 				return 0, 0, false
 			}
-			l := sc.own[probes.StageL].m.Data[r]
+			l := sc.own[attn.StepL].m.Data[r]
 			if power < 0 {
 				l = 1 / l
 			}
@@ -153,15 +152,15 @@ func rowFactors() []hypothesis {
 func (sc *scene) maxima(r int) (old, now float64, ok bool) {
 	old = math.Inf(-1)
 	if sc.t > 0 {
-		if !sc.was[probes.StageM].ok {
+		if !sc.was[attn.StepM].ok {
 			return 0, 0, false
 		}
-		old = sc.was[probes.StageM].m.Data[r] / sc.maxUnit
+		old = sc.was[attn.StepM].m.Data[r] / sc.maxUnit
 	}
-	if !sc.own[probes.StageM].ok {
+	if !sc.own[attn.StepM].ok {
 		return 0, 0, false
 	}
-	return old, sc.own[probes.StageM].m.Data[r] / sc.maxUnit, true
+	return old, sc.own[attn.StepM].m.Data[r] / sc.maxUnit, true
 }
 
 // maximumFactors scale the tile's own row maximum, beside m_old.
@@ -188,14 +187,14 @@ func maximumFactors(scale float64) []hypothesis {
 
 // rowMaximum returns m_old and the maximum of q·s over the visible keys of row r, natural, from the kernel's own S.
 func (sc *scene) rowMaximum(r int, q float64) (old, top float64, ok bool) {
-	if !sc.own[probes.StageS].ok || sc.t > 0 && !sc.was[probes.StageM].ok {
+	if !sc.own[attn.StepS].ok || sc.t > 0 && !sc.was[attn.StepM].ok {
 		return 0, 0, false
 	}
 	old, top = math.Inf(-1), math.Inf(-1)
 	if sc.t > 0 {
-		old = sc.was[probes.StageM].m.Data[r] / sc.maxUnit
+		old = sc.was[attn.StepM].m.Data[r] / sc.maxUnit
 	}
-	row := sc.own[probes.StageS].m.Row(r)
+	row := sc.own[attn.StepS].m.Row(r)
 	for j := range sc.blk.Tiles[sc.t].Keys {
 		if s := row[j] * sc.unit * q; s > top && sc.blk.Visible(sc.t, r, j) {
 			top = s
@@ -205,12 +204,12 @@ func (sc *scene) rowMaximum(r int, q float64) (old, top float64, ok bool) {
 }
 
 // offsetHypotheses add whole or half codes to a decoded tile.
-func offsetHypotheses(ref *attn.Reference, s probes.Stage) []hypothesis {
+func offsetHypotheses(ref *attn.Reference, s attn.Step) []hypothesis {
 	in := ref.Inputs()
-	if s > probes.StageV || in.Quant == nil {
+	if s > attn.StepV || in.Quant == nil {
 		return nil
 	}
-	tensor := int(s - probes.StageQ)
+	tensor := int(s - attn.StepQ)
 	var hs []hypothesis
 	zero := float64(in.Quant.Zero)
 	for _, steps := range []float64{zero, -zero, 1, -1, 0.5, -0.5} {

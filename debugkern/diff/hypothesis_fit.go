@@ -4,17 +4,17 @@ import (
 	"math"
 	"slices"
 
-	"tilescope/probes"
+	"tilescope/debugkern/attn"
 )
 
 // fittedHypotheses fit a factor or an offset to the tile, to its rows or to its columns. Each number needs cellsPerFit bad
 // cells; the fit is the value that the most cells allow, each within its bound.
-func fittedHypotheses(s probes.Stage) []hypothesis {
+func fittedHypotheses(s attn.Step) []hypothesis {
 	hs := []hypothesis{
 		{name: Factor, value: "fitted by tile", predict: fitted(byTile, ratioRange, ratioGuess)},
 		{name: Offset, value: "fitted by tile", predict: fitted(byTile, differenceRange, differenceGuess)},
 	}
-	if s != probes.StageM && s != probes.StageL {
+	if s != attn.StepM && s != attn.StepL {
 		hs = append(hs,
 			hypothesis{name: Factor, value: "fitted by row", predict: fitted(byRow, ratioRange, ratioGuess)},
 			hypothesis{name: Factor, value: "fitted by column", predict: fitted(byColumn, ratioRange, ratioGuess)},

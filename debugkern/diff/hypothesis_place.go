@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"tilescope/debugkern/attn"
-	"tilescope/probes"
 )
 
 // moving is a hypothesis that cell (r, c) holds what belongs to another cell of the right tile.
@@ -23,9 +22,9 @@ func moving(name, value string, fitted int, from func(sc *scene, r, c int) (int,
 }
 
 // moveHypotheses permute, transpose and shift the right tile.
-func moveHypotheses(s probes.Stage) []hypothesis {
+func moveHypotheses(s attn.Step) []hypothesis {
 	type at = func(sc *scene, r, c int) (int, int)
-	if s == probes.StageM || s == probes.StageL {
+	if s == attn.StepM || s == attn.StepL {
 		return shifts(true)
 	}
 	hs := []hypothesis{
@@ -90,7 +89,7 @@ func zeroCell(*scene, int) (v, pre float64, ok bool) { return 0, 0, true }
 
 func previousCell(sc *scene, i int) (v, pre float64, ok bool) {
 	if sc.before.ref.Rows == 0 {
-		return 0, 0, sc.s == probes.StageL || sc.s == probes.StageU // these start from 0
+		return 0, 0, sc.s == attn.StepL || sc.s == attn.StepU // these start from 0
 	}
 	return sc.before.ref.Data[i], sc.before.pre.Data[i], true
 }
@@ -98,16 +97,16 @@ func previousCell(sc *scene, i int) (v, pre float64, ok bool) {
 func everywhere(*scene, int, int) bool { return true }
 
 // placeHypotheses say that a part of the tile is stale or missing.
-func placeHypotheses(ref *attn.Reference, s probes.Stage) []hypothesis {
+func placeHypotheses(ref *attn.Reference, s attn.Step) []hypothesis {
 	hs := []hypothesis{replacing(PreviousTile, "the kv tile before", everywhere, previousCell)}
-	if s != probes.StageM && s != probes.StageL {
+	if s != attn.StepM && s != attn.StepL {
 		hs = append(hs,
 			replacing(HalfMissing, "columns of the first half are 0", func(sc *scene, _, c int) bool { return 2*c < sc.stride }, zeroCell),
 			replacing(HalfMissing, "columns of the second half are 0", func(sc *scene, _, c int) bool { return 2*c >= sc.stride }, zeroCell))
 	}
 	p := ref.Plan()
 	warps := p.Block.Count() / 32
-	if sp := p.Stage(s); warps > 1 && sp.Rows%warps == 0 {
+	if sp := p.Stage(s.Stage()); warps > 1 && sp.Rows%warps == 0 {
 		per := sp.Rows / warps
 		for w := range warps {
 			in := func(_ *scene, r, _ int) bool { return r/per == w }
@@ -115,7 +114,7 @@ func placeHypotheses(ref *attn.Reference, s probes.Stage) []hypothesis {
 			hs = append(hs, replacing(WarpRows, rows+" are 0", in, zeroCell), replacing(WarpRows, rows+" are the kv tile's before", in, previousCell))
 		}
 	}
-	if s == probes.StageM || s == probes.StageL || s == probes.StageP {
+	if s == attn.StepM || s == attn.StepL || s == attn.StepP {
 		hs = append(hs, hypothesis{name: LastTile, value: "columns past the last key take part with the scores stored there", predict: unmasked})
 	}
 	return hs
@@ -124,15 +123,15 @@ func placeHypotheses(ref *attn.Reference, s probes.Stage) []hypothesis {
 // unmasked computes m, l or P of a partial tile as if the columns past the last key were keys.
 func unmasked(sc *scene, v, pre []float64) (int, bool) {
 	keys := sc.blk.Tiles[sc.t].Keys
-	if !sc.terms() || keys == sc.own[probes.StageS].m.Cols {
+	if !sc.terms() || keys == sc.own[attn.StepS].m.Cols {
 		return 0, false
 	}
 	for k, i := range sc.bad {
 		r := i / sc.stride
-		row := sc.own[probes.StageS].m.Row(r)
+		row := sc.own[attn.StepS].m.Row(r)
 		_, now, _ := sc.maxima(r)
 		v[k], pre[k] = sc.e.ref.Data[i], sc.e.pre.Data[i]
-		if sc.s == probes.StageP {
+		if sc.s == attn.StepP {
 			if c := i % sc.stride; c >= keys {
 				s := row[c] * sc.unit
 				v[k] = attn.Below(s, now)
@@ -142,7 +141,7 @@ func unmasked(sc *scene, v, pre []float64) (int, bool) {
 		}
 		for _, x := range row[keys:] {
 			s := x * sc.unit
-			if sc.s == probes.StageM {
+			if sc.s == attn.StepM {
 				v[k] = max(v[k], s*sc.maxUnit)
 				continue
 			}

@@ -4,20 +4,19 @@ import (
 	"math"
 
 	"tilescope/debugkern/attn"
-	"tilescope/probes"
 )
 
 // termHypotheses are sums of a stage's own terms with other coefficients.
-func termHypotheses(s probes.Stage) []hypothesis {
+func termHypotheses(s attn.Step) []hypothesis {
 	switch s {
-	case probes.StageM:
+	case attn.StepM:
 		return []hypothesis{
 			{name: Term, value: "carried m left out", predict: maximumOf(true)},
 			{name: Term, value: "the tile's row maximum left out", predict: maximumOf(false)},
 		}
-	case probes.StageL, probes.StageU:
+	case attn.StepL, attn.StepU:
 		return append(carriedTerms(s), halfTerms(s)...)
-	case probes.StageS:
+	case attn.StepS:
 		return halfTerms(s)
 	}
 	return nil
@@ -41,9 +40,9 @@ func maximumOf(tile bool) func(sc *scene, v, pre []float64) (int, bool) {
 
 // carriedTerms change the coefficient of the carried state (right: exp(m_old − m_new)) or of the tile's own sum (right: 1).
 // Each is given as a power of that exponential times a number.
-func carriedTerms(s probes.Stage) []hypothesis {
+func carriedTerms(s attn.Step) []hypothesis {
 	carried, made := "carried l", "the tile's Σ P"
-	if s == probes.StageU {
+	if s == attn.StepU {
 		carried, made = "carried U", "the tile's P·V"
 	}
 	var hs []hypothesis
@@ -93,7 +92,7 @@ func (sc *scene) parts(i int) (old, made, madeErr, carry, rel float64) {
 	if sc.t > 0 {
 		old = sc.was[sc.s].m.Data[i]
 	}
-	if sc.s == probes.StageL {
+	if sc.s == attn.StepL {
 		keys := float64(sc.blk.Tiles[sc.t].Keys)
 		return old, sc.sums[r], sc.errs[r] + keys*u32*sc.sums[r], carry, rel
 	}
@@ -101,9 +100,9 @@ func (sc *scene) parts(i int) (old, made, madeErr, carry, rel float64) {
 }
 
 // halfTerms count one half of a sum of products twice, or not at all.
-func halfTerms(s probes.Stage) []hypothesis {
+func halfTerms(s attn.Step) []hypothesis {
 	over := "keys"
-	if s == probes.StageS {
+	if s == attn.StepS {
 		over = "of D"
 	}
 	var hs []hypothesis
@@ -148,19 +147,19 @@ func (sc *scene) halves() (lo, hi attn.Matrix, ok bool) {
 	lo, hi = sc.spare[0], sc.spare[1]
 	keys := sc.blk.Tiles[sc.t].Keys
 	switch sc.s {
-	case probes.StageU:
-		half := sc.own[probes.StageP].m.Cols / 2
-		attn.Accumulate(lo, sc.own[probes.StageP].m, sc.own[probes.StageV].m, sc.blk.Rows, 0, half)
-		attn.Accumulate(hi, sc.own[probes.StageP].m, sc.own[probes.StageV].m, sc.blk.Rows, half, 2*half)
-	case probes.StageL:
-		p := sc.local[probes.StageP].ref
+	case attn.StepU:
+		half := sc.own[attn.StepP].m.Cols / 2
+		attn.Accumulate(lo, sc.own[attn.StepP].m, sc.own[attn.StepV].m, sc.blk.Rows, 0, half)
+		attn.Accumulate(hi, sc.own[attn.StepP].m, sc.own[attn.StepV].m, sc.blk.Rows, half, 2*half)
+	case attn.StepL:
+		p := sc.local[attn.StepP].ref
 		for r := range sc.blk.Rows {
 			for j, x := range p.Row(r)[:keys] {
 				sc.spare[min(1, 2*j/p.Cols)].Data[r] += x
 			}
 		}
-	case probes.StageS:
-		q, k := sc.own[probes.StageQ].m, sc.own[probes.StageK].m
+	case attn.StepS:
+		q, k := sc.own[attn.StepQ].m, sc.own[attn.StepK].m
 		sc.first = resize(sc.first, 2*len(hi.Data))
 		attn.Scores(hi, q, k, sc.blk.Rows, keys, sc.scale, sc.first, (q.Cols+1)/2)
 		for r := range sc.blk.Rows {
@@ -176,20 +175,20 @@ func (sc *scene) halves() (lo, hi attn.Matrix, ok bool) {
 
 // operandHypotheses compute the stage again from an operand that was read the other way round: each 16×16 block of it
 // transposed in place (pointer and leading dimension stay), or the whole array taken for its transpose.
-func operandHypotheses(s probes.Stage) []hypothesis {
-	var left, right probes.Stage
+func operandHypotheses(s attn.Step) []hypothesis {
+	var left, right attn.Step
 	switch s {
-	case probes.StageS:
-		left, right = probes.StageQ, probes.StageK
-	case probes.StageU:
-		left, right = probes.StageP, probes.StageV
+	case attn.StepS:
+		left, right = attn.StepQ, attn.StepK
+	case attn.StepU:
+		left, right = attn.StepP, attn.StepV
 	default:
 		return nil
 	}
-	name := map[probes.Stage]string{probes.StageQ: "Q", probes.StageK: "Kᵀ", probes.StageP: "P", probes.StageV: "V"}
+	name := map[attn.Step]string{attn.StepQ: "Q", attn.StepK: "Kᵀ", attn.StepP: "P", attn.StepV: "V"}
 	var hs []hypothesis
 	for _, x := range []struct {
-		operand probes.Stage
+		operand attn.Step
 		how     string
 		turn    func(attn.Matrix) attn.Matrix
 	}{
@@ -220,7 +219,7 @@ func (sc *scene) again(a, b attn.Matrix, v, pre []float64) {
 	e := newEstimate(sc.e.ref.Rows, sc.e.ref.Cols)
 	var left, right operand
 	rows := sc.blk.Rows
-	if sc.s == probes.StageS {
+	if sc.s == attn.StepS {
 		keys := sc.blk.Tiles[sc.t].Keys
 		sc.rowOperand(&left, a, nil, rows, sc.scores)
 		sc.rowOperand(&right, b, nil, keys, sc.scores)
@@ -229,7 +228,7 @@ func (sc *scene) again(a, b attn.Matrix, v, pre []float64) {
 		w := newSumWork(e.ref.Rows, e.ref.Cols)
 		sc.rowOperand(&left, a, nil, rows, sc.output)
 		sc.columnOperand(&right, b, nil, b.Rows, sc.output)
-		before, _ := sc.walker.before(probes.StageU, sc.zero)
+		before, _ := sc.walker.before(attn.StepU, sc.zero)
 		sc.weightedOf(e, &left, &right, before, sc.carry, sc.cerr, rows, b.Rows, &w)
 	}
 	for k, i := range sc.bad {

@@ -56,9 +56,9 @@ type machine struct {
 }
 
 // tile moves on by one kv tile and returns the intervals of its stages' row.
-func (k *machine) tile(t int, cols int) map[probes.Stage][]interval {
+func (k *machine) tile(t int, cols int) map[attn.Step][]interval {
 	x, r := &k.blk.Tiles[t], k.rules
-	row := map[probes.Stage][]interval{}
+	row := map[attn.Step][]interval{}
 	top := interval{math.Inf(-1), math.Inf(-1)}
 	if k.started {
 		top = k.m
@@ -66,8 +66,8 @@ func (k *machine) tile(t int, cols int) map[probes.Stage][]interval {
 	s := make([]interval, x.Keys)
 	for j := range s {
 		s[j] = k.score(t, j)
-		row[probes.StageS] = append(row[probes.StageS], s[j])
-		v := k.stored(probes.StageS, s[j]).mul(interval{r.unit, r.unit})
+		row[attn.StepS] = append(row[attn.StepS], s[j])
+		v := k.stored(attn.StepS, s[j]).mul(interval{r.unit, r.unit})
 		s[j] = v
 		top = interval{max(top.lo, v.lo), max(top.hi, v.hi)}
 	}
@@ -77,7 +77,7 @@ func (k *machine) tile(t int, cols int) map[probes.Stage][]interval {
 	now := x.M[k.i] / r.maxUnit
 	frame := interval{now - top.hi, now - top.lo}.exp() // from the exact maximum's to the kernel's
 	k.m = top
-	row[probes.StageM] = []interval{top.mul(interval{r.maxUnit, r.maxUnit})}
+	row[attn.StepM] = []interval{top.mul(interval{r.maxUnit, r.maxUnit})}
 	carry := interval{}
 	if k.started {
 		carry = interval{k.exact - now, k.exact - now}.exp().rel(k.expError(k.exact, now, 0.02))
@@ -88,13 +88,13 @@ func (k *machine) tile(t int, cols int) map[probes.Stage][]interval {
 		e = e.rel(k.expError(s[j].size(), now, top.from(now)))
 		sum = sum.add(e)
 		made := e.mul(frame)
-		row[probes.StageP] = append(row[probes.StageP], made)
-		p[j] = e.off(attn.HalfULP(r.round[probes.StageP].dtype, made.size()) / frame.lo)
+		row[attn.StepP] = append(row[attn.StepP], made)
+		p[j] = e.off(attn.HalfULP(r.round[attn.StepP].dtype, made.size()) / frame.lo)
 	}
 	sum = sum.rel(float64(x.Keys) * 0x1p-24)
-	row[probes.StageL] = []interval{sum.mul(frame)}
+	row[attn.StepL] = []interval{sum.mul(frame)}
 	k.l = sum.rel(0x1p-24)
-	row[probes.StageU] = k.weigh(t, cols, p, carry, frame)
+	row[attn.StepU] = k.weigh(t, cols, p, carry, frame)
 	k.exact, k.started = now, true
 	return row
 }
@@ -110,15 +110,15 @@ func (k *machine) expError(s, m, off float64) float64 {
 }
 
 // stored rounds to a stage's dtype.
-func (k *machine) stored(s probes.Stage, x interval) interval {
+func (k *machine) stored(s attn.Step, x interval) interval {
 	return x.off(attn.HalfULP(k.rules.round[s].dtype, x.size()))
 }
 
 // score is one cell of S before it is stored: products of intervals, block by block.
 func (k *machine) score(t, j int) interval {
 	r, x := k.rules, &k.blk.Tiles[t]
-	q, dq := k.blk.Q.Row(k.i), k.bounds[0][probes.StageQ].Row(k.i)
-	y, dy := x.K.Row(j), k.bounds[t][probes.StageK].Row(j)
+	q, dq := k.blk.Q.Row(k.i), k.bounds[0][attn.StepQ].Row(k.i)
+	y, dy := x.K.Row(j), k.bounds[t][attn.StepK].Row(j)
 	acc := k.sum(&r.scores, interval{}, len(q), func(n int) (interval, interval) { return around(q[n], dq[n]), around(y[n], dy[n]) })
 	scale := interval{r.scale, r.scale}
 	if r.unit == 1 && attn.RoundTo(r.scores.acc, r.scale) != r.scale {
@@ -162,11 +162,11 @@ func (k *machine) weigh(t, cols int, p []interval, carry, frame interval) []inte
 	var all []interval
 	for d := range cols {
 		made := k.sum(&r.output, interval{}, x.Keys, func(j int) (interval, interval) {
-			return p[j], around(x.V.At(j, d), k.bounds[t][probes.StageV].At(j, d))
+			return p[j], around(x.V.At(j, d), k.bounds[t][attn.StepV].At(j, d))
 		})
 		u := k.u[d].mul(carry).rel(0x1p-24).add(made)
 		all = append(all, u.mul(frame))
-		k.u[d] = u.off(attn.HalfULP(r.round[probes.StageU].dtype, u.mul(frame).size()) / frame.lo)
+		k.u[d] = u.off(attn.HalfULP(r.round[attn.StepU].dtype, u.mul(frame).size()) / frame.lo)
 	}
 	return all
 }
@@ -175,8 +175,8 @@ func (k *machine) weigh(t, cols int, p []interval, carry, frame interval) []inte
 // Cauchy-Schwarz, norms in place of each product's own magnitudes: up to 2.3 for the 64 products of S, and 5.4 for those of U,
 // where P has few large cells; m, P and l take over what S gives away, O what U does. That no single term is too large is
 // TestEveryBoundTermIsTight's to find.
-var intervalFactor = map[probes.Stage]float64{
-	probes.StageS: 2.3, probes.StageM: 1.9, probes.StageP: 2, probes.StageL: 1.9, probes.StageU: 5.4, probes.StageO: 5.2,
+var intervalFactor = map[attn.Step]float64{
+	attn.StepS: 2.3, attn.StepM: 1.9, attn.StepP: 2, attn.StepL: 1.9, attn.StepU: 5.4, attn.StepO: 5.2,
 }
 
 // TestCarriesAgainstIntervals compares the global bounds of every stage and kv tile with an evaluation of the
@@ -186,8 +186,8 @@ func TestCarriesAgainstIntervals(t *testing.T) {
 	kernels := map[string]func(p *probes.Plan){
 		"tensor": nil,
 		"fma": func(p *probes.Plan) {
-			with(probes.StageS, probes.F32, fma32)(p)
-			with(probes.StageU, probes.F32, fma32)(p)
+			with(attn.StepS, probes.F32, fma32)(p)
+			with(attn.StepU, probes.F32, fma32)(p)
 		},
 		"log2": rawLog2(true, 0.1),
 	}
@@ -200,7 +200,7 @@ func TestCarriesAgainstIntervals(t *testing.T) {
 				}
 				c := boundsOf(t, p, 1, probes.Dim3{}, nil)
 				below, above := c.againstIntervals(newRules(c.ref, nil), 4, 8)
-				for s := probes.StageS; s <= probes.StageO; s++ {
+				for s := attn.StepS; s <= attn.StepO; s++ {
 					t.Logf("%s: bound/interval from %.3f to %.3f", s, below[s], above[s])
 					if !(below[s] >= 0.999) {
 						t.Errorf("%s: a bound is %.3f of what is attainable", s, below[s])
@@ -215,11 +215,11 @@ func TestCarriesAgainstIntervals(t *testing.T) {
 }
 
 // againstIntervals returns the least and the largest ratio of bound to interval by stage, over rows rows and cols columns of U.
-func (c *carried) againstIntervals(r *rules, rows, cols int) (below, above [probes.NumStages]float64) {
+func (c *carried) againstIntervals(r *rules, rows, cols int) (below, above [attn.NumSteps]float64) {
 	for s := range below {
 		below[s] = math.Inf(1)
 	}
-	note := func(s probes.Stage, t, cell int, x interval, ref float64) {
+	note := func(s attn.Step, t, cell int, x interval, ref float64) {
 		ratio := c.bounds[t][s].Data[cell] / x.from(ref)
 		below[s], above[s] = min(below[s], ratio), max(above[s], ratio)
 	}
@@ -229,7 +229,7 @@ func (c *carried) againstIntervals(r *rules, rows, cols int) (below, above [prob
 			for s, xs := range k.tile(t, cols) {
 				m, _ := c.blk.Values(s, t)
 				for j, x := range xs {
-					if s != probes.StageM || !r.maxExact {
+					if s != attn.StepM || !r.maxExact {
 						x = k.stored(s, x)
 					}
 					note(s, t, i*m.Cols+j, x, m.At(i, j))
@@ -238,7 +238,7 @@ func (c *carried) againstIntervals(r *rules, rows, cols int) (below, above [prob
 		}
 		last := len(c.blk.Tiles) - 1
 		for d := range cols {
-			note(probes.StageO, last, i*c.blk.O.Cols+d, k.stored(probes.StageO, k.u[d].div(k.l).rel(0x1p-22)), c.blk.O.At(i, d))
+			note(attn.StepO, last, i*c.blk.O.Cols+d, k.stored(attn.StepO, k.u[d].div(k.l).rel(0x1p-22)), c.blk.O.At(i, d))
 		}
 	}
 	return below, above

@@ -19,8 +19,10 @@ func Judge(ctx context.Context, ref *attn.Reference, src Source, opt Options) (*
 	if opt.Range.N.Count() == 0 {
 		opt.Range = probes.Range{N: p.Grid, TileN: p.Work.MaxTiles}
 	}
-	if opt.Stages == 0 {
-		opt.Stages = 1<<probes.NumStages - 1
+	if opt.Stages == nil {
+		for s := range attn.NumSteps {
+			opt.Stages = append(opt.Stages, s.Stage())
+		}
 	}
 	j := &Judgement{ref: ref, src: src, opt: opt}
 	j.allocate()
@@ -46,7 +48,7 @@ func (j *Judgement) allocate() {
 		if p.Stages[i].PerTile {
 			n *= r.TileN
 		}
-		j.tiles[p.Stages[i].Stage] = make([]TileVerdict, n)
+		j.tiles[stepOf(&p.Stages[i])] = make([]TileVerdict, n)
 	}
 }
 
@@ -54,13 +56,13 @@ func (j *Judgement) allocate() {
 type judge struct {
 	*Judgement
 	w         *walker
-	local     [probes.NumStages]tally
-	global    [probes.NumStages]tally
-	tiles     [probes.NumStages]int
-	unreached [probes.NumStages]int
-	absent    [probes.NumStages]int // compared cells that were not captured
-	own       [probes.NumStages]int // of tiles, those judged from the kernel's own
-	ancestors [probes.NumStages]probes.StageSet
+	local     [attn.NumSteps]tally
+	global    [attn.NumSteps]tally
+	tiles     [attn.NumSteps]int
+	unreached [attn.NumSteps]int
+	absent    [attn.NumSteps]int // compared cells that were not captured
+	own       [attn.NumSteps]int // of tiles, those judged from the kernel's own
+	ancestors [attn.NumSteps]probes.StageSet
 	off       probes.StageSet // stages of this block that are beyond their global bound in some tile so far
 }
 
@@ -80,8 +82,8 @@ func (j *Judgement) walkAll(ctx context.Context) (*judge, error) {
 	all := make([]*judge, workers)
 	for k := range all {
 		all[k] = &judge{Judgement: j, w: newWalker(rl, j.src, j.opt)}
-		for s := range probes.NumStages {
-			all[k].ancestors[s] = j.ref.Plan().Ancestors(s)
+		for s := range attn.NumSteps {
+			all[k].ancestors[s] = j.ref.Plan().Ancestors(s.Stage())
 		}
 		wg.Go(func() {
 			for {
@@ -113,7 +115,7 @@ func (j *Judgement) walkAll(ctx context.Context) (*judge, error) {
 }
 
 func (j *judge) merge(o *judge) {
-	for s := range probes.NumStages {
+	for s := range attn.NumSteps {
 		j.local[s].merge(&o.local[s])
 		j.global[s].merge(&o.global[s])
 		j.tiles[s] += o.tiles[s]
@@ -138,8 +140,8 @@ func (j *judge) block(ctx context.Context, i int) {
 		j.exact[i] = exact
 	}
 	w.begin(exact)
-	j.off = 0
-	j.stage(probes.StageQ, 0)
+	j.off = nil
+	j.stage(attn.StepQ, 0)
 	for t := range min(len(w.blk.Tiles), r.TileLo+r.TileN) {
 		if ctx.Err() != nil {
 			return
@@ -148,21 +150,21 @@ func (j *judge) block(ctx context.Context, i int) {
 		if t < r.TileLo {
 			continue
 		}
-		for s := probes.StageK; s <= probes.StageU; s++ {
+		for s := attn.StepK; s <= attn.StepU; s++ {
 			j.stage(s, t)
 		}
 	}
 	if w.t == len(w.blk.Tiles)-1 {
 		w.end()
-		j.stage(probes.StageO, w.t)
+		j.stage(attn.StepO, w.t)
 	}
 }
 
 // stage judges one tile of one stage, where it is one to judge.
-func (j *judge) stage(s probes.Stage, kv int) {
+func (j *judge) stage(s attn.Step, kv int) {
 	w := j.w
-	sp := w.plan.Stage(s)
-	if sp == nil || !j.opt.Stages.Has(s) || !w.plan.Gate.Judged().Has(s) {
+	sp := w.plan.Stage(s.Stage())
+	if sp == nil || !j.opt.Stages.Has(sp.Stage) || !w.judged(s) {
 		return
 	}
 	own := w.left(s)
@@ -180,10 +182,10 @@ func (j *judge) stage(s probes.Stage, kv int) {
 		j.absent[s] += own.count
 	}
 	// Without a reference of its own, a stage beyond its bound is at fault only where nothing that it is computed from is off.
-	if s <= probes.StageV || w.fromOwn(s) {
+	if s <= attn.StepV || w.fromOwn(s) {
 		j.own[s]++
 	} else {
-		v.excused = j.off&j.ancestors[s] != 0
+		v.excused = j.off.Meets(j.ancestors[s])
 	}
 	l, g := &j.local[s], &j.global[s]
 	if unseen, all := w.unseen(s); !all {
@@ -191,14 +193,14 @@ func (j *judge) stage(s probes.Stage, kv int) {
 		verdict.Bad, verdict.Nonfinite, verdict.MaxAbs = l.judge(v, w.estimateOf(s), union(own.absent, unseen), true)
 	}
 	v.local, v.excused = false, false
-	verdict.Tainted, _, _ = g.judge(v, w.global[s], own.absent, s > probes.StageV)
+	verdict.Tainted, _, _ = g.judge(v, w.global[s], own.absent, s > attn.StepV)
 	bad, odd := w.outside(sp, v, func(r, c int, got, want float64) {
 		l.beyond(v, r, c, got, want)
 		g.beyond(v, r, c, got, want)
 	})
 	verdict.Bad, verdict.Tainted, verdict.Nonfinite = verdict.Bad+bad, verdict.Tainted+bad, verdict.Nonfinite+odd
 	verdict.Cells += bad
-	if s <= probes.StageV {
+	if s <= attn.StepV {
 		g.MaxULP = l.MaxULP // Q, K and V have one estimate for both
 	}
 	switch {
@@ -208,9 +210,9 @@ func (j *judge) stage(s probes.Stage, kv int) {
 		verdict.Verdict = Tainted
 	}
 	if verdict.Verdict >= Tainted {
-		j.off |= probes.StagesOf(s)
+		j.off = j.off.Union(probes.StagesOf(sp.Stage))
 	}
-	if i, ok := j.index(s, id, kv); ok {
+	if i, ok := j.index(sp.Stage, id, kv); ok {
 		j.Judgement.tiles[s][i] = verdict
 	}
 }
@@ -235,9 +237,9 @@ func (t *tally) judge(v *view, e *estimate, skip []bool, ulps bool) (bad, nonfin
 // view prepares the comparison of the current tile of a stage.
 func (w *walker) view(sp *probes.StagePlan, kv int) *view {
 	id := w.blk.ID
-	own := w.left(sp.Stage)
+	own := w.left(stepOf(sp))
 	v := &view{
-		got: own, dtype: sp.DType, block: w.plan.Grid.Linear(id), place: place(sp.Stage, id, kv, len(w.blk.Tiles)),
+		got: own, dtype: sp.DType, block: w.plan.Grid.Linear(id), place: place(sp, id, kv, len(w.blk.Tiles)),
 		rows: clamp(sp.ValidRows.At(id, kv), own.m.Rows), cols: clamp(sp.ValidCols.At(id, kv), own.m.Cols),
 	}
 	v.kv = v.place.KVTile
@@ -248,9 +250,9 @@ func clamp(v, most int) int { return min(max(v, 0), most) }
 
 // result turns the tallies of a stage into its result.
 func (j *Judgement) result(sp *probes.StagePlan, all *judge) StageResult {
-	s := sp.Stage
+	s := stepOf(sp)
 	l, g := &all.local[s], &all.global[s]
-	out := StageResult{Stage: s, Tiles: all.tiles[s], Unreached: all.unreached[s], Absent: all.absent[s], Local: l.Stats, Global: g.Stats}
+	out := StageResult{Stage: sp.Stage, Tiles: all.tiles[s], Unreached: all.unreached[s], Absent: all.absent[s], Local: l.Stats, Global: g.Stats}
 	out.Local.Bound, out.Local.Error = l.worst.bound, max(l.worst.err, 0)
 	out.Global.Bound, out.Global.Error = g.worst.bound, max(g.worst.err, 0)
 	out.Rows = l.rows.text(sp, j.ref.Plan().Block.Count()/32)

@@ -59,28 +59,28 @@ func TestGuiltyOrder(t *testing.T) {
 		}
 	}
 	for _, want := range []Place{
-		{probes.StageQ, probes.Dim3{3, 3, 0}, -1}, {probes.StageV, probes.Dim3{1, 0, 0}, 1},
-		{probes.StageM, probes.Dim3{3, 3, 0}, 1}, {probes.StageO, probes.Dim3{1, 0, 0}, 4},
+		{"Q", probes.Dim3{3, 3, 0}, -1}, {"V", probes.Dim3{1, 0, 0}, 1},
+		{"m", probes.Dim3{3, 3, 0}, 1}, {"O", probes.Dim3{1, 0, 0}, 4},
 	} {
 		if got[want.Stage] != want {
 			t.Errorf("%s: guilty at %v, want %v", want.Stage, got[want.Stage], want)
 		}
 	}
-	if j.Guilty[0].Stage != probes.StageQ || j.Guilty[len(j.Guilty)-1].Stage != probes.StageO {
+	if j.Guilty[0].Stage != "Q" || j.Guilty[len(j.Guilty)-1].Stage != "O" {
 		t.Errorf("guilty %v", j.Guilty)
 	}
-	first := j.Stage(probes.StageV).FirstBad
-	if first.Row != 7 || first.Col != 8 || j.Stage(probes.StageV).Local.Bad != 4 {
-		t.Errorf("V: first bad %+v of %d", first, j.Stage(probes.StageV).Local.Bad)
+	first := j.Stage("V").FirstBad
+	if first.Row != 7 || first.Col != 8 || j.Stage("V").Local.Bad != 4 {
+		t.Errorf("V: first bad %+v of %d", first, j.Stage("V").Local.Bad)
 	}
-	if v := j.Tile(probes.StageV, probes.Dim3{0, 2, 0}, 1); v.Verdict != Wrong || v.Bad != 2 || v.MaxAbs < 0.49 {
+	if v := j.Tile("V", probes.Dim3{0, 2, 0}, 1); v.Verdict != Wrong || v.Bad != 2 || v.MaxAbs < 0.49 {
 		t.Errorf("tile verdict %+v", v)
 	}
-	if v := j.Tile(probes.StageV, probes.Dim3{0, 2, 0}, 0); v.Verdict != OK || v.Cells == 0 {
+	if v := j.Tile("V", probes.Dim3{0, 2, 0}, 0); v.Verdict != OK || v.Cells == 0 {
 		t.Errorf("tile verdict %+v", v)
 	}
 	// P is what its own m says, so against a spoilt m the right P is the odd one out.
-	if p := got[probes.StageP]; p != (Place{probes.StageP, probes.Dim3{3, 3, 0}, 1}) {
+	if p := got["P"]; p != (Place{"P", probes.Dim3{3, 3, 0}, 1}) {
 		t.Errorf("P is guilty at %v", p)
 	}
 }
@@ -103,7 +103,7 @@ func TestNonfinite(t *testing.T) {
 		}
 	})
 	j := judged(t, ref, d)
-	v, u, o := j.Stage(probes.StageV), j.Stage(probes.StageU), j.Stage(probes.StageO)
+	v, u, o := j.Stage("V"), j.Stage("U"), j.Stage("O")
 	if v.Verdict != Wrong || v.Local.Bad != 1 || v.Local.Nonfinite != 1 || !math.IsInf(v.Local.MaxAbs, 1) {
 		t.Errorf("V %+v", v)
 	}
@@ -117,7 +117,7 @@ func TestNonfinite(t *testing.T) {
 			b.Tiles[1].L[2] = math.NaN()
 		}
 	})
-	if l := judged(t, ref, d).Stage(probes.StageL); l.Verdict != Wrong || l.FirstBad.KVTile != 1 || l.FirstBad.Row != 2 || !math.IsNaN(l.FirstBad.Got) {
+	if l := judged(t, ref, d).Stage("l"); l.Verdict != Wrong || l.FirstBad.KVTile != 1 || l.FirstBad.Row != 2 || !math.IsNaN(l.FirstBad.Got) {
 		t.Errorf("l %+v", l)
 	}
 }
@@ -163,24 +163,24 @@ func TestPartialCapture(t *testing.T) {
 	ref := reference(t, p, 1, attn.Options{})
 	right, wrong := toy{ref.Inputs(), ref, ""}.run(), toy{ref.Inputs(), ref, "u-no-rescale"}.run()
 	opt := Options{
-		Stages: probes.StagesOf(probes.StageS, probes.StageP, probes.StageU),
+		Stages: probes.StagesOf("S", "P", "U"),
 		Range:  probes.Range{Lo: probes.Dim3{1, 2, 0}, N: probes.Dim3{2, 1, 1}, TileLo: 2, TileN: 2},
 	}
 	j, err := Judge(context.Background(), ref, right, opt)
 	if err != nil || j.Diverges() || len(j.Guilty) != 0 {
 		t.Fatalf("clean: %v, guilty %v", err, j.Guilty)
 	}
-	if u := j.Stage(probes.StageU); u.Tiles != 4 || u.Verdict != OK {
+	if u := j.Stage("U"); u.Tiles != 4 || u.Verdict != OK {
 		t.Errorf("U %+v", u)
 	}
-	if v := j.Stage(probes.StageV); v.Verdict != Off || v.Tiles != 0 || v.Unreached != 0 {
+	if v := j.Stage("V"); v.Verdict != Off || v.Tiles != 0 || v.Unreached != 0 {
 		t.Errorf("V was not captured: %+v", v)
 	}
-	if j, _ = Judge(context.Background(), ref, wrong, opt); len(j.Guilty) == 0 || j.Guilty[0].Stage != probes.StageU || j.Guilty[0].KVTile < 2 {
+	if j, _ = Judge(context.Background(), ref, wrong, opt); len(j.Guilty) == 0 || j.Guilty[0].Stage != "U" || j.Guilty[0].KVTile < 2 {
 		t.Errorf("guilty %v, want U from kv tile 2", j.Guilty)
 	}
 	j = judged(t, ref, unreached{right, 2})
-	if u := j.Stage(probes.StageU); u.Unreached != 2*p.Grid.Count() || !j.Diverges() || u.Verdict != OK {
+	if u := j.Stage("U"); u.Unreached != 2*p.Grid.Count() || !j.Diverges() || u.Verdict != OK {
 		t.Errorf("U stopped at kv tile 2: %+v", u)
 	}
 }
@@ -226,10 +226,10 @@ func TestCompareAgreesWithJudge(t *testing.T) {
 			}
 		}
 	}
-	if _, err := j.Compare(probes.StageS, probes.Dim3{0, 0, 0}, 9); err == nil {
+	if _, err := j.Compare("S", probes.Dim3{0, 0, 0}, 9); err == nil {
 		t.Error("kv tile 9 of 2 was laid open")
 	}
-	if _, err := j.Compare(probes.StageS, probes.Dim3{5, 0, 0}, 0); err == nil {
+	if _, err := j.Compare("S", probes.Dim3{5, 0, 0}, 0); err == nil {
 		t.Error("a block outside the grid was laid open")
 	}
 }
@@ -237,7 +237,7 @@ func TestCompareAgreesWithJudge(t *testing.T) {
 // TestGatesIsolate: under a gate only its own stages are judged, against what was injected, and a toy fault elsewhere is not
 // seen because what it would feed is injected.
 func TestGatesIsolate(t *testing.T) {
-	for gate, stages := range map[probes.Gate]string{probes.GateQK: "QKS", probes.GateSoftmax: "mlP", probes.GatePV: "VUO"} {
+	for gate, stages := range map[probes.Gate]string{"qk": "QKS", "softmax": "mlP", "pv": "VUO"} {
 		p := configstest.Plan(t, "stage2", "partial49", gate)
 		ref := reference(t, p, 3, attn.Options{})
 		j := judged(t, ref, newDouble(ref, nil))
@@ -256,7 +256,7 @@ func TestGatesIsolate(t *testing.T) {
 func TestInputsWithoutStages(t *testing.T) {
 	p := configstest.Plan(t, "stage2", "validation", probes.GateNone)
 	p.Quant = nil
-	p.Stages = slices.DeleteFunc(p.Stages, func(s probes.StagePlan) bool { return s.Stage <= probes.StageV })
+	p.Stages = slices.DeleteFunc(p.Stages, func(s probes.StagePlan) bool { return s.Loaded })
 	ref := reference(t, p, 0, attn.Options{})
 	spoil := func(b *attn.Block) {
 		x := &b.Tiles[len(b.Tiles)-1]
@@ -271,9 +271,9 @@ func TestInputsWithoutStages(t *testing.T) {
 		spoil func(b *attn.Block)
 		want  map[probes.Stage]Verdict
 	}{
-		{nil, map[probes.Stage]Verdict{probes.StageS: OK, probes.StageP: OK, probes.StageU: OK, probes.StageO: OK}},
-		{spoil, map[probes.Stage]Verdict{probes.StageS: OK, probes.StageP: Wrong, probes.StageU: Tainted, probes.StageO: Tainted}},
-		{func(b *attn.Block) { b.Tiles[0].U.Row(5)[6] += 0.5 }, map[probes.Stage]Verdict{probes.StageP: OK, probes.StageU: Wrong}},
+		{nil, map[probes.Stage]Verdict{"S": OK, "P": OK, "U": OK, "O": OK}},
+		{spoil, map[probes.Stage]Verdict{"S": OK, "P": Wrong, "U": Tainted, "O": Tainted}},
+		{func(b *attn.Block) { b.Tiles[0].U.Row(5)[6] += 0.5 }, map[probes.Stage]Verdict{"P": OK, "U": Wrong}},
 	} {
 		j := judged(t, ref, newDouble(ref, c.spoil))
 		for i := range j.Stages {

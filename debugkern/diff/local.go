@@ -14,7 +14,7 @@ type rules struct {
 	scale    float64 // S = scale · Σ q·k, in the stage's own unit
 	unit     float64 // scaled scores per unit of S
 	maxUnit  float64
-	round    [probes.NumStages]rounding
+	round    [attn.NumSteps]rounding
 	scores   sum
 	output   sum // P·V
 	exp      exponential
@@ -29,24 +29,24 @@ func newRules(ref *attn.Reference, w weights) *rules {
 	c := newCoefs(w)
 	r := &rules{coefs: c, ref: ref, unit: ref.ScoreUnit(), maxUnit: ref.MaxUnit()}
 	r.scale = p.Scale / r.unit
-	for s := range probes.NumStages {
+	for s := range attn.NumSteps {
 		r.round[s] = rounding{coefs: c, dtype: probes.F32}
-		if sp := p.Stage(s); sp != nil {
+		if sp := p.Stage(s.Stage()); sp != nil {
 			r.round[s].dtype = sp.DType
 		}
 	}
-	r.scores = sumOf(p.Stage(probes.StageS), ref.Dim(), probes.F16)
+	r.scores = sumOf(p.Stage(attn.StepS.Stage()), ref.Dim(), probes.F16)
 	r.scores.align, r.scores.cut, r.scores.step = float64(r.scores.block+1)*c[termScoreAlign], c[termScoreCut], c[termScoreChain]
-	r.output = sumOf(p.Stage(probes.StageU), ref.TileN(), probes.F32)
+	r.output = sumOf(p.Stage(attn.StepU.Stage()), ref.TileN(), probes.F32)
 	r.output.align, r.output.cut, r.output.step = float64(r.output.block+1)*c[termWeightAlign], c[termWeightCut], c[termWeightChain]
 	r.maxExact = r.unit == 1 && r.maxUnit == 1
 	r.exp = exponential{coefs: c, split: !r.maxExact, flush: flushed(expOf(p))}
-	r.round[probes.StageM].exact = r.maxExact
+	r.round[attn.StepM].exact = r.maxExact
 	if r.unit == 1 {
 		r.scaleErr = math.Abs(attn.RoundTo(r.scores.acc, p.Scale)-p.Scale) * c[termScoreScale]
 		frac, _ := math.Frexp(p.Scale)
-		sameType := r.scores.acc == r.round[probes.StageS].dtype
-		r.round[probes.StageS].pow2 = frac == 0.5 && sameType && r.scores.acc == probes.F16
+		sameType := r.scores.acc == r.round[attn.StepS].dtype
+		r.round[attn.StepS].pow2 = frac == 0.5 && sameType && r.scores.acc == probes.F16
 		if !sameType && frac != 0.5 {
 			r.scaleMul = unitRoundoff(r.scores.acc) * c[termScoreProduct]
 		}
@@ -56,14 +56,14 @@ func newRules(ref *attn.Reference, w weights) *rules {
 
 // expOf is the exponential that the plan's P is made with, as the manifest names it; "" where it does not.
 func expOf(p *probes.Plan) string {
-	if sp := p.Stage(probes.StageP); sp != nil {
+	if sp := p.Stage(attn.StepP.Stage()); sp != nil {
 		return sp.Compute.Exp
 	}
 	return ""
 }
 
 // decode fills the estimate of Q, K or V: codes times a scale, all exact but three float32 roundings.
-func (r *rules) decode(e *estimate, s probes.Stage, ref attn.Matrix, rows int) {
+func (r *rules) decode(e *estimate, s attn.Step, ref attn.Matrix, rows int) {
 	rel := r.coefs[termDecode]
 	if r.ref.Inputs().Quant == nil {
 		rel = 0
@@ -199,7 +199,7 @@ func (r *rules) scoresOf(e *estimate, q, k *operand, rows, keys int, prefix []fl
 			pre[j] = r.scaled(err, ref[j])
 		}
 	}
-	e.close(r.round[probes.StageS], rows, keys)
+	e.close(r.round[attn.StepS], rows, keys)
 	return prefix
 }
 
@@ -229,7 +229,7 @@ func (r *rules) maxOf(e *estimate, s attn.Matrix, before []float64, b *attn.Bloc
 			e.pre.Data[i] = r.coefs[termMaxScale] * math.Abs(e.ref.Data[i])
 		}
 	}
-	e.close(r.round[probes.StageM], b.Rows, 1)
+	e.close(r.round[attn.StepM], b.Rows, 1)
 }
 
 // probabilitiesOf fills P = exp(s − m), 0 where a key is not visible, and reports per row Σp and Σp·(relative error).
@@ -256,7 +256,7 @@ func (r *rules) probabilitiesOf(e *estimate, s attn.Matrix, m, sums, errs []floa
 		}
 		sums[i], errs[i] = total, wrong
 	}
-	e.close(r.round[probes.StageP], b.Rows, e.ref.Cols)
+	e.close(r.round[attn.StepP], b.Rows, e.ref.Cols)
 }
 
 // sumsOf fills l = l_old·exp(m_old − m) + Σ p. carry is that exponential, carryErr its relative error. The
@@ -270,7 +270,7 @@ func (r *rules) sumsOf(e *estimate, before, carry, carryErr, sums, errs []float6
 		e.ref.Data[i] = old + sums[i]
 		e.pre.Data[i] = r.sumError(math.Abs(old), carryErr[i], sums[i], errs[i], keys)
 	}
-	e.close(r.round[probes.StageL], rows, 1)
+	e.close(r.round[attn.StepL], rows, 1)
 }
 
 // sumError bounds l before it is stored: of old, carried over by a factor off by carryErr, and of sum, itself off by err.
@@ -309,7 +309,7 @@ func (r *rules) weightedOf(e *estimate, p, v *operand, before attn.Matrix, carry
 			pre[d] = err[d] + r.weightError(math.Abs(base[d]), carryErr[i], p.norm[i]*v.norm[d])
 		}
 	}
-	e.close(r.round[probes.StageU], rows, e.ref.Cols)
+	e.close(r.round[attn.StepU], rows, e.ref.Cols)
 }
 
 // weightError bounds what carrying U over and merging partial sums adds, before U is stored.
@@ -402,5 +402,5 @@ func (r *rules) outputOf(e *estimate, u attn.Matrix, l []float64, rows int) {
 			pre[d] = math.Abs(o[d]) * r.coefs[termOutDivide]
 		}
 	}
-	e.close(r.round[probes.StageO], rows, e.ref.Cols)
+	e.close(r.round[attn.StepO], rows, e.ref.Cols)
 }

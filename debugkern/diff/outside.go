@@ -20,10 +20,10 @@ func (w *walker) outside(sp *probes.StagePlan, v *view, note func(row, col int, 
 		want = math.Inf(-1)
 	}
 	rows, cols := [2]int{0, v.rows}, [2]int{v.cols, v.got.m.Cols}
-	switch sp.Stage {
-	case probes.StageV: // summed over its rows
+	switch stepOf(sp) {
+	case attn.StepV: // summed over its rows
 		rows, cols = [2]int{v.rows, v.got.m.Rows}, [2]int{0, v.cols}
-	case probes.StageK, probes.StageS, probes.StageP: // summed along its columns
+	case attn.StepK, attn.StepS, attn.StepP: // summed along its columns
 	default:
 		return 0, 0
 	}
@@ -31,7 +31,7 @@ func (w *walker) outside(sp *probes.StagePlan, v *view, note func(row, col int, 
 		for c := cols[0]; c < cols[1]; c++ {
 			got := v.got.m.At(r, c)
 			odd := math.IsNaN(got) || math.IsInf(got, 0)
-			if got == want || v.got.missing(r, c) || !(odd && w.multiplied(sp.Stage)) && !w.reads(sp.Stage, r, c) {
+			if got == want || v.got.missing(r, c) || !(odd && w.multiplied(stepOf(sp))) && !w.reads(stepOf(sp), r, c) {
 				continue
 			}
 			note(r, c, got, want)
@@ -46,23 +46,23 @@ func (w *walker) outside(sp *probes.StagePlan, v *view, note func(row, col int, 
 
 // multiplied reports whether a stage's cells are factors of products, so that NaN and infinities spoil the sum even
 // where the other factor is 0.
-func (w *walker) multiplied(s probes.Stage) bool { return s != probes.StageS }
+func (w *walker) multiplied(s attn.Step) bool { return s != attn.StepS }
 
 // reads reports whether what a cell of a stage meets in the next sum is anything but 0. Where that was not captured, nothing is
 // known to read the cell.
-func (w *walker) reads(s probes.Stage, row, col int) bool {
+func (w *walker) reads(s attn.Step, row, col int) bool {
 	switch s {
-	case probes.StageK: // met by column col of Q
-		q := &w.own[probes.StageQ]
+	case attn.StepK: // met by column col of Q
+		q := &w.own[attn.StepQ]
 		return q.ok && anyInColumn(q.m, w.blk.Rows, col)
-	case probes.StageS: // exponentiated into P
-		p := &w.own[probes.StageP]
+	case attn.StepS: // exponentiated into P
+		p := &w.own[attn.StepP]
 		return p.ok && p.m.At(row, col) != 0
-	case probes.StageP: // met by row col of V
-		v := &w.own[probes.StageV]
+	case attn.StepP: // met by row col of V
+		v := &w.own[attn.StepV]
 		return v.ok && col < v.m.Rows && anyInRow(v.m, col)
-	case probes.StageV: // met by column row of P
-		p := &w.own[probes.StageP]
+	case attn.StepV: // met by column row of P
+		p := &w.own[attn.StepP]
 		return p.ok && anyInColumn(p.m, w.blk.Rows, row)
 	}
 	return false

@@ -35,7 +35,7 @@ func TestOutsideIsJudgedWhereItIsRead(t *testing.T) {
 		{"V is NaN beside P = 0", v(math.NaN()), probes.OutsideZero, Wrong, 1},
 	} {
 		p := configstest.Plan(t, "stage2", "partial49", probes.GateNone)
-		p.Stage(probes.StageV).Outside = c.outside
+		p.Stage("V").Outside = c.outside
 		ref := reference(t, p, 0, attn.Options{})
 		id := probes.Dim3{0, 1, 0}
 		j := judged(t, ref, newDouble(ref, func(b *attn.Block) {
@@ -46,11 +46,11 @@ func TestOutsideIsJudgedWhereItIsRead(t *testing.T) {
 		if err := j.Explain(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		s := j.Stage(probes.StageV)
+		s := j.Stage("V")
 		if s.Verdict != c.want || s.Local.Bad != c.bad || s.Global.Bad != c.bad || s.Local.Bad > s.Local.Cells {
 			t.Errorf("%s: V is %s, %d bad of %d", c.name, s.Verdict, s.Local.Bad, s.Local.Cells)
 		}
-		if c.bad > 0 && (s.FirstBad.Row != p.Stage(probes.StageV).ValidRows.At(id, 1)+2 || s.FirstBad.Col != 7 || s.FirstBad.Want != 0) {
+		if c.bad > 0 && (s.FirstBad.Row != p.Stage("V").ValidRows.At(id, 1)+2 || s.FirstBad.Col != 7 || s.FirstBad.Want != 0) {
 			t.Errorf("%s: first bad %+v", c.name, s.FirstBad)
 		}
 	}

@@ -29,7 +29,7 @@ func TestPanicReachesTheCaller(t *testing.T) {
 	ref := reference(t, p, 0, attn.Options{})
 	src := toy{ref.Inputs(), ref, "p-stale-columns"}.run()
 	bug := join.Catch(func() {
-		_, err := Judge(t.Context(), ref, brokenSource{src, probes.StageP, 1}, Options{Parallel: 4})
+		_, err := Judge(t.Context(), ref, brokenSource{src, "P", 1}, Options{Parallel: 4})
 		t.Errorf("Judge returned %v", err)
 	})
 	if bug == nil || bug.Value != "BUG: planted" {

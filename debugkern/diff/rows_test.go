@@ -20,7 +20,7 @@ func TestRowsOfSomeWarps(t *testing.T) {
 	} {
 		ref := reference(t, configstest.Plan(t, "stage2", "validation", probes.GateNone), 3, attn.Options{})
 		j := judged(t, ref, toy{ref.Inputs(), ref, x.fault}.run())
-		p := j.Stage(probes.StageP)
+		p := j.Stage("P")
 		if p.Verdict != Wrong || p.Rows != x.want {
 			t.Errorf("%s: P is %s, rows %q, want %q", x.fault, p.Verdict, p.Rows, x.want)
 		}
@@ -70,12 +70,12 @@ func TestNothingExplainsNaN(t *testing.T) {
 	if err := j.Explain(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []probes.Stage{probes.StageP, probes.StageU} {
+	for _, s := range []probes.Stage{"P", "U"} {
 		for _, f := range j.Stage(s).Fingerprints {
 			t.Errorf("%s, wrong by NaN alone, looks like %s %s: %s", s, f.Name, f.Value, f.Evidence)
 		}
 	}
-	if p := j.Stage(probes.StageP); p.Verdict != Wrong || p.Local.Nonfinite != p.Local.Bad {
+	if p := j.Stage("P"); p.Verdict != Wrong || p.Local.Nonfinite != p.Local.Bad {
 		t.Errorf("P is %s, %d of %d bad cells are NaN", p.Verdict, p.Local.Nonfinite, p.Local.Bad)
 	}
 }

@@ -13,7 +13,7 @@ import (
 type carried struct {
 	ref    *attn.Reference
 	blk    *attn.Block
-	bounds [][probes.NumStages]attn.Matrix // by kv tile; Q and O stand in every and the last one
+	bounds [][attn.NumSteps]attn.Matrix // by kv tile; Q and O stand in every and the last one
 }
 
 // boundsOf walks a block of a plan and copies its global bounds.
@@ -21,19 +21,19 @@ func boundsOf(t *testing.T, p *probes.Plan, seed uint64, id probes.Dim3, w weigh
 	t.Helper()
 	ref := reference(t, p, seed, attn.Options{})
 	c := &carried{ref: ref, blk: ref.Compute(id)}
-	opt := Options{Range: probes.Range{N: p.Grid, TileN: p.Work.MaxTiles}, Stages: 1<<probes.NumStages - 1}
+	opt := Options{Range: probes.Range{N: p.Grid, TileN: p.Work.MaxTiles}, Stages: everyStage()}
 	walk := newWalker(newRules(ref, w), captured{}, opt)
 	walk.begin(c.blk)
 	for range c.blk.Tiles {
 		walk.next()
-		var all [probes.NumStages]attn.Matrix
+		var all [attn.NumSteps]attn.Matrix
 		for s := range all {
 			all[s] = copyMatrix(walk.global[s].bound)
 		}
 		c.bounds = append(c.bounds, all)
 	}
 	walk.end()
-	c.bounds[len(c.bounds)-1][probes.StageO] = copyMatrix(walk.global[probes.StageO].bound)
+	c.bounds[len(c.bounds)-1][attn.StepO] = copyMatrix(walk.global[attn.StepO].bound)
 	return c
 }
 
@@ -51,7 +51,7 @@ func (a adversary) run() *attn.Block {
 	for i := range b.Rows {
 		top := math.Inf(-1)
 		for t := range b.Tiles {
-			x, ds := &b.Tiles[t], a.bounds[t][probes.StageS]
+			x, ds := &b.Tiles[t], a.bounds[t][attn.StepS]
 			old, exact := top, a.blk.Tiles[t].M[i]
 			for j := range x.Keys {
 				x.S.Row(i)[j] += ds.At(i, j) * a.scores(t, i, j, x.S.At(i, j)*g.ScoreUnit()*g.MaxUnit() == exact)
@@ -80,7 +80,7 @@ func (a adversary) run() *attn.Block {
 }
 
 // worstCell is the cell of a stage's tile with the largest share of its bound.
-func (c *carried) worstCell(s probes.Stage, t int, got *attn.Block) (cell int, err float64) {
+func (c *carried) worstCell(s attn.Step, t int, got *attn.Block) (cell int, err float64) {
 	x, _ := c.blk.Values(s, t)
 	y, _ := got.Values(s, t)
 	top := -1.0
@@ -98,7 +98,7 @@ func globalWitnesses() []witness {
 	rest := func(_, _, _ int, top bool) float64 { return share(!top) }
 	maximum := func(_, _, _ int, top bool) float64 { return share(top) }
 	before := func(t, _, _ int, top bool) float64 { return share(!top && t == 0) }
-	made := func(x term, name string, s probes.Stage, tile int, f func(t, i, j int, top bool) float64) witness {
+	made := func(x term, name string, s attn.Step, tile int, f func(t, i, j int, top bool) float64) witness {
 		return witness{x, name, func(t *testing.T, w weights) (float64, float64) {
 			p := configstest.Plan(t, "stage2", "validation", probes.GateNone)
 			c := boundsOf(t, p, 0, probes.Dim3{}, nil)
@@ -110,16 +110,16 @@ func globalWitnesses() []witness {
 		}}
 	}
 	return []witness{
-		made(termMaxScores, "all scores up", probes.StageM, 1, all),
-		made(termProbScores, "all but the maximum up", probes.StageP, 0, rest),
-		made(termProbMax, "the maximum up", probes.StageP, 0, maximum),
-		made(termSumProbs, "all but the maximum up", probes.StageL, 0, rest),
-		made(termSumMax, "the maximum up", probes.StageL, 0, maximum),
-		made(termSumCarried, "the tile before", probes.StageL, 1, before),
+		made(termMaxScores, "all scores up", attn.StepM, 1, all),
+		made(termProbScores, "all but the maximum up", attn.StepP, 0, rest),
+		made(termProbMax, "the maximum up", attn.StepP, 0, maximum),
+		made(termSumProbs, "all but the maximum up", attn.StepL, 0, rest),
+		made(termSumMax, "the maximum up", attn.StepL, 0, maximum),
+		made(termSumCarried, "the tile before", attn.StepL, 1, before),
 		{termWeightMax, "the maximum up", func(t *testing.T, w weights) (float64, float64) { return weightMaxWitness(t, w, maximum) }},
-		alongV(termWeightOperands, "P along V", probes.StageU, 0, func(int) bool { return true }),
-		alongV(termWeightCarried, "P along V, the tile before", probes.StageU, 1, func(t int) bool { return t == 0 }),
-		alongV(termOutWeights, "U alone", probes.StageO, 3, func(int) bool { return true }),
+		alongV(termWeightOperands, "P along V", attn.StepU, 0, func(int) bool { return true }),
+		alongV(termWeightCarried, "P along V, the tile before", attn.StepU, 1, func(t int) bool { return t == 0 }),
+		alongV(termOutWeights, "U alone", attn.StepO, 3, func(int) bool { return true }),
 		{termOutSums, "l alone", func(t *testing.T, w weights) (float64, float64) {
 			return outWitness(t, w, rest, func(exact, moved *attn.Tile, i, d int) float64 { return exact.U.At(i, d) / moved.L[i] })
 		}},
@@ -146,11 +146,11 @@ func weightMaxWitness(t *testing.T, w weights, f func(t, i, j int, top bool) flo
 			}
 		}
 	}
-	cell, err := c.worstCell(probes.StageU, 0, got)
+	cell, err := c.worstCell(attn.StepU, 0, got)
 	if w != nil {
 		c = boundsOf(t, p, 0, probes.Dim3{}, w)
 	}
-	return err, c.bounds[0][probes.StageU].Data[cell]
+	return err, c.bounds[0][attn.StepU].Data[cell]
 }
 
 func share(on bool) float64 {
@@ -161,14 +161,14 @@ func share(on bool) float64 {
 }
 
 // alongV moves scores the way that V's column 0 has its signs, so that every product's error has one sign.
-func alongV(x term, name string, s probes.Stage, tile int, in func(t int) bool) witness {
+func alongV(x term, name string, s attn.Step, tile int, in func(t int) bool) witness {
 	return witness{x, name, func(t *testing.T, w weights) (float64, float64) {
 		p := configstest.Plan(t, "stage2", "validation", probes.GateNone)
 		c := boundsOf(t, p, 0, probes.Dim3{}, nil)
 		f := func(t, _, j int, top bool) float64 {
 			return math.Copysign(share(!top && in(t)), c.blk.Tiles[t].V.At(j, 0))
 		}
-		if s == probes.StageO {
+		if s == attn.StepO {
 			return outWitness(t, w, f, func(exact, moved *attn.Tile, i, d int) float64 { return moved.U.At(i, d) / exact.L[i] })
 		}
 		cell, err := c.worstCell(s, tile, adversary{c, f}.run())
@@ -190,9 +190,9 @@ func outWitness(t *testing.T, w weights, f func(t, i, j int, top bool) float64, 
 			got.O.Row(i)[d] = o(&c.blk.Tiles[last], &got.Tiles[last], i, d)
 		}
 	}
-	cell, err := c.worstCell(probes.StageO, last, got)
+	cell, err := c.worstCell(attn.StepO, last, got)
 	if w != nil {
 		c = boundsOf(t, p, 0, probes.Dim3{}, w)
 	}
-	return err, c.bounds[last][probes.StageO].Data[cell]
+	return err, c.bounds[last][attn.StepO].Data[cell]
 }

@@ -18,7 +18,7 @@ func localWitnesses() []witness {
 	all = append(all, softmaxWitnesses()...)
 	all = append(all, weightWitnesses()...)
 	return append(all, witness{termOutDivide, "div.full", func(t *testing.T, w weights) (float64, float64) {
-		r := rulesFor(t, w, with(probes.StageO, probes.F32, probes.Compute{Acc: probes.F32, Split: 1}))
+		r := rulesFor(t, w, with(attn.StepO, probes.F32, probes.Compute{Acc: probes.F32, Split: 1}))
 		const u, l = float32(1.999), float32(1.9327254)
 		e := newEstimate(r.ref.TileM(), r.ref.Dim())
 		m := attn.NewMatrix(r.ref.TileM(), r.ref.Dim())
@@ -33,7 +33,7 @@ func localWitnesses() []witness {
 
 // decodeWitness searches scales at which the three float32 roundings go one way.
 func decodeWitness(t *testing.T, w weights) (float64, float64) {
-	r := rulesFor(t, w, with(probes.StageQ, probes.F32, probes.Compute{Acc: probes.F32, Split: 1}))
+	r := rulesFor(t, w, with(attn.StepQ, probes.F32, probes.Compute{Acc: probes.F32, Split: 1}))
 	q := r.ref.Inputs().Quant
 	at := 0.0
 	rel := most(20000, func(rnd *rand.Rand) float64 {
@@ -44,15 +44,15 @@ func decodeWitness(t *testing.T, w weights) (float64, float64) {
 		return math.Abs(float64(float32(code)*k)-exact) / exact
 	})
 	e := newEstimate(r.ref.TileM(), r.ref.Dim())
-	r.decode(e, probes.StageQ, firstRow(r.ref.TileM(), r.ref.Dim(), []float64{at}), 1)
+	r.decode(e, attn.StepQ, firstRow(r.ref.TileM(), r.ref.Dim(), []float64{at}), 1)
 	return rel * at, e.bound.Data[0]
 }
 
 // storeWitnesses are values in the middle between two of each stage's dtype.
 func storeWitnesses() []witness {
 	var all []witness
-	for s := range probes.NumStages {
-		if s == probes.StageM {
+	for s := range attn.NumSteps {
+		if s == attn.StepM {
 			continue // a maximum of stored scores is stored as it is
 		}
 		all = append(all, witness{termStore, s.String(), func(t *testing.T, w weights) (float64, float64) {
@@ -69,7 +69,7 @@ func storeWitnesses() []witness {
 
 // scoreWitnesses are sums whose roundings all have one sign.
 func scoreWitnesses() []witness {
-	s := probes.StageS
+	s := attn.StepS
 	tiny := 0x1p-13 * (2 - 0x1p-10) // times 2^-13: just below 2^-25, lost when added to a product of 1
 	form := func(name string, x term, c probes.Compute, dtype probes.DType, a, b float64, kernel func(x, y []float64) float64) witness {
 		return witness{x, name, func(t *testing.T, w weights) (float64, float64) {
@@ -141,14 +141,14 @@ func scoreWitnesses() []witness {
 func scaledBy(scale float64, dtype probes.DType) func(p *probes.Plan) {
 	return func(p *probes.Plan) {
 		p.Scale = scale
-		with(probes.StageS, dtype, tensor32)(p)
+		with(attn.StepS, dtype, tensor32)(p)
 	}
 }
 
 // softmaxWitnesses are the worst cases of m, P and l.
 func softmaxWitnesses() []witness {
 	const ln2 = math.Ln2
-	natural := func(p *probes.Plan) { p.Stage(probes.StageP).DType = probes.F32 }
+	natural := func(p *probes.Plan) { p.Stage("P").DType = probes.F32 }
 	unit := math.Abs(ex2(worstEx2)/math.Exp2(float64(float32(worstEx2))) - 1) // relative
 	at := ln2 * float64(float32(worstEx2))
 	return []witness{
@@ -176,13 +176,13 @@ func softmaxWitnesses() []witness {
 		{termExpArgument, "natural", expArgumentWitness},
 		{termExpSplit, "log2", expSplitWitness},
 		{termExpFlush, "ftz", func(t *testing.T, w weights) (float64, float64) {
-			r := rulesFor(t, w, func(p *probes.Plan) { natural(p); p.Stage(probes.StageP).Compute.Exp = "ex2.approx.ftz" })
+			r := rulesFor(t, w, func(p *probes.Plan) { natural(p); p.Stage("P").Compute.Exp = "ex2.approx.ftz" })
 			x := ln2 * (-126 - 0x1p-10)
 			bound, _ := probBound(r, x, 0)
 			return math.Exp(x), bound
 		}},
 		{termExpFlush, "subnormal", func(t *testing.T, w weights) (float64, float64) {
-			r := rulesFor(t, w, func(p *probes.Plan) { natural(p); p.Stage(probes.StageP).Compute.Exp = "ex2.approx" })
+			r := rulesFor(t, w, func(p *probes.Plan) { natural(p); p.Stage("P").Compute.Exp = "ex2.approx" })
 			worst, x := 0.0, 0.0
 			for i := range 2000 {
 				v := -147.5 + float64(i)/1024
@@ -256,7 +256,7 @@ func expArgumentWitness(t *testing.T, w weights) (float64, float64) {
 		}
 		return 0
 	})
-	bound, _ := probBound(rulesFor(t, w, func(p *probes.Plan) { p.Stage(probes.StageP).DType = probes.F32 }), s, m)
+	bound, _ := probBound(rulesFor(t, w, func(p *probes.Plan) { p.Stage("P").DType = probes.F32 }), s, m)
 	return worst * math.Exp(s-m), bound
 }
 
@@ -285,7 +285,7 @@ func expSplitWitness(t *testing.T, w weights) (float64, float64) {
 
 // weightWitnesses are the worst cases of U: P·V apart from the carried U, and onto it.
 func weightWitnesses() []witness {
-	u := probes.StageU
+	u := attn.StepU
 	tiny := 0x1p-13 * (2 - 0x1p-10)
 	t32 := func(x, y []float64, acc float64) float64 { return tensorDot(fp.MMAF32F16, x, y, acc) }
 	form := func(x term, name string, c probes.Compute, first, a, b, old float64, kernel func(x, y []float64, acc float64) float64) witness {

@@ -86,11 +86,11 @@ func TestUnattainedTerms(t *testing.T) {
 	for x := range unattained {
 		r, loose := rulesFor(t, nil, nil), rulesFor(t, only(x, 4), nil)
 		ref, pre := 1.25, 1e-4
-		bound := r.round[probes.StageU].bound(ref, pre)
+		bound := r.round[attn.StepU].bound(ref, pre)
 		if want := (pre + 0x1p-24) * (1 + 0x1p-16); math.Abs(bound-want) > 1e-18 {
 			t.Errorf("%s: bound %g, want %g", x, bound, want)
 		}
-		if off := bound * (1 + 0x1p-17); off > loose.round[probes.StageU].bound(ref, pre) {
+		if off := bound * (1 + 0x1p-17); off > loose.round[attn.StepU].bound(ref, pre) {
 			t.Errorf("%s: an error of %g is above the bound with the term times 4", x, off)
 		}
 	}
@@ -107,9 +107,9 @@ func rulesFor(t *testing.T, w weights, change func(p *probes.Plan)) *rules {
 }
 
 // with sets a stage's dtype and how it sums.
-func with(s probes.Stage, dtype probes.DType, c probes.Compute) func(p *probes.Plan) {
+func with(s attn.Step, dtype probes.DType, c probes.Compute) func(p *probes.Plan) {
 	return func(p *probes.Plan) {
-		sp := p.Stage(s)
+		sp := p.Stage(s.Stage())
 		sp.DType, sp.Compute = dtype, c
 	}
 }
@@ -248,9 +248,9 @@ func most(n int, f func(rnd *rand.Rand) float64) float64 {
 func rawLog2(log2 bool, scale float64) func(p *probes.Plan) {
 	return func(p *probes.Plan) {
 		p.Scale = scale
-		p.Stage(probes.StageS).Meaning.Scaled = false
-		p.Stage(probes.StageS).DType = probes.F32
-		p.Stage(probes.StageM).Meaning.Log2 = log2
-		p.Stage(probes.StageP).DType = probes.F32
+		p.Stage("S").Meaning.Scaled = false
+		p.Stage("S").DType = probes.F32
+		p.Stage("m").Meaning.Log2 = log2
+		p.Stage("P").DType = probes.F32
 	}
 }

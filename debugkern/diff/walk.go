@@ -15,22 +15,23 @@ type walker struct {
 	*rules
 	size [3]int // of its memory: rows of Q, rows of K, columns
 	plan *probes.Plan
+	gate attn.Gate
 	src  Source
 	have probes.StageSet // captured
 	rng  probes.Range    // of which blocks and kv tiles
 	put  Replaced        // nil: nothing was put in place of a captured tile
 
-	named [probes.NumStages]bool // Plan.Named of each stage
+	named [attn.NumSteps]bool // Plan.Named of each stage
 
 	blk *attn.Block
 	t   int
-	own [probes.NumStages]tile // the kernel's stages of this kv tile
-	was [probes.NumStages]tile // its m, l, U of the tile before
+	own [attn.NumSteps]tile // the kernel's stages of this kv tile
+	was [attn.NumSteps]tile // its m, l, U of the tile before
 	// Where a tile was replaced as soon as it was captured, own is what later stages saw, and taken what is judged.
-	taken [probes.NumStages]tile
+	taken [attn.NumSteps]tile
 	late  tile // the replaced m of this kv tile, which only the next one sees: P, l and U of its own were made before
 
-	local, global [probes.NumStages]*estimate
+	local, global [attn.NumSteps]*estimate
 	rowQ, rowK    operand // the kernel's
 	rowQMade      bool    // for this block
 	rowP, colV    operand
@@ -75,15 +76,24 @@ func newWalker(rl *rules, src Source, opt Options) *walker {
 		w = allocateWalker(m, n, d)
 	}
 	w.rules, w.plan, w.src, w.have, w.put, w.rng = rl, p, src, opt.Stages, opt.Replaced, opt.Range
-	for s := range probes.NumStages {
-		w.named[s] = p.Named(s)
+	w.gate, _ = attn.GateOf(p) // the reference was made for it
+	for s := range attn.NumSteps {
+		w.named[s] = p.Named(s.Stage())
 	}
 	return w
 }
 
+// judged reports whether a stage runs under the gate.
+func (w *walker) judged(s attn.Step) bool {
+	return w.gate == attn.GateNone || w.plan.Gate.Judged.Has(s.Stage())
+}
+
+// injected reports whether the gate feeds a stage in.
+func (w *walker) injected(s attn.Step) bool { return w.plan.Gate.Injected.Has(s.Stage()) }
+
 func allocateWalker(m, n, d int) *walker {
 	w := &walker{size: [3]int{m, n, d}}
-	dims := [probes.NumStages][2]int{{m, d}, {n, d}, {n, d}, {m, n}, {m, 1}, {m, 1}, {m, n}, {m, d}, {m, d}}
+	dims := [attn.NumSteps][2]int{{m, d}, {n, d}, {n, d}, {m, n}, {m, 1}, {m, 1}, {m, n}, {m, d}, {m, d}}
 	for s, rc := range dims {
 		w.local[s], w.global[s] = newEstimate(rc[0], rc[1]), newEstimate(rc[0], rc[1])
 	}
@@ -159,13 +169,13 @@ func (w *walker) begin(blk *attn.Block) {
 		w.own[s].ok, w.was[s].ok, w.taken[s].ok = false, false, false
 	}
 	w.late.ok = false
-	w.load(probes.StageQ, 0)
-	q := w.exact(probes.StageQ)
-	w.decode(w.global[probes.StageQ], probes.StageQ, q, blk.Rows)
+	w.load(attn.StepQ, 0)
+	q := w.exact(attn.StepQ)
+	w.decode(w.global[attn.StepQ], attn.StepQ, q, blk.Rows)
 }
 
 // exact is the reference's matrix of a stage at the current kv tile.
-func (w *walker) exact(s probes.Stage) attn.Matrix {
+func (w *walker) exact(s attn.Step) attn.Matrix {
 	m, _ := w.blk.Values(s, w.t)
 	return m
 }
@@ -173,20 +183,20 @@ func (w *walker) exact(s probes.Stage) attn.Matrix {
 // given reports whether the kernel's tile of a stage is the reference's: what a gate injects, and an input that the manifest has
 // no stage for and that nothing decodes: the kernel is given its very bits, and what it makes of them is then judged from its
 // own tiles.
-func (w *walker) given(s probes.Stage) bool {
-	return w.plan.Gate.Injected().Has(s) || s <= probes.StageV && w.plan.Stage(s) == nil && w.ref.Inputs().Quant == nil
+func (w *walker) given(s attn.Step) bool {
+	return w.injected(s) || s <= attn.StepV && w.plan.Stage(s.Stage()) == nil && w.ref.Inputs().Quant == nil
 }
 
 // has reports whether load will find the kernel's tile of a stage.
-func (w *walker) has(s probes.Stage, kv int) bool {
+func (w *walker) has(s attn.Step, kv int) bool {
 	if w.given(s) {
 		return true
 	}
-	return w.have.Has(s) && w.plan.Gate.Judged().Has(s) && w.src.Tile(s, w.blk.ID, kv).Reached()
+	return w.have.Has(s.Stage()) && w.judged(s) && w.src.Tile(s.Stage(), w.blk.ID, kv).Reached()
 }
 
 // load fetches one of the kernel's tiles.
-func (w *walker) load(s probes.Stage, kv int) {
+func (w *walker) load(s attn.Step, kv int) {
 	x := &w.own[s]
 	x.ok, x.raw, x.absent, w.taken[s].ok = false, probes.Tile{}, nil, false
 	if w.given(s) {
@@ -195,10 +205,10 @@ func (w *walker) load(s probes.Stage, kv int) {
 		}
 		return
 	}
-	if !w.have.Has(s) || !w.plan.Gate.Judged().Has(s) {
+	if !w.have.Has(s.Stage()) || !w.judged(s) {
 		return
 	}
-	raw := w.src.Tile(s, w.blk.ID, kv)
+	raw := w.src.Tile(s.Stage(), w.blk.ID, kv)
 	if !raw.Reached() {
 		return
 	}
@@ -206,11 +216,11 @@ func (w *walker) load(s probes.Stage, kv int) {
 		w.set(x, raw, s, kv)
 		return
 	}
-	put, ok := w.put(s, w.blk.ID, kv)
+	put, ok := w.put(s.Stage(), w.blk.ID, kv)
 	switch {
 	case !ok:
 		w.set(x, raw, s, kv)
-	case s == probes.StageM:
+	case s == attn.StepM:
 		w.set(x, raw, s, kv)
 		w.set(&w.late, put, s, kv)
 	default:
@@ -220,16 +230,16 @@ func (w *walker) load(s probes.Stage, kv int) {
 }
 
 // set fills x with a tile of stage s.
-func (w *walker) set(x *tile, raw probes.Tile, s probes.Stage, kv int) {
+func (w *walker) set(x *tile, raw probes.Tile, s attn.Step, kv int) {
 	x.buf = attn.Widen(x.buf, raw)
 	x.m, x.raw, x.ok = attn.Matrix{Rows: raw.Rows, Cols: raw.Cols, Data: x.buf}, raw, true
 	if x.absent = nil; raw.Absent != nil {
-		x.absent, x.count = absentIn(raw, w.plan.Stage(s), w.blk.ID, kv)
+		x.absent, x.count = absentIn(raw, w.plan.Stage(s.Stage()), w.blk.ID, kv)
 	}
 }
 
 // left is the current tile of a stage as the kernel left it.
-func (w *walker) left(s probes.Stage) *tile {
+func (w *walker) left(s attn.Step) *tile {
 	if w.taken[s].ok {
 		return &w.taken[s]
 	}
@@ -240,37 +250,36 @@ func (w *walker) left(s probes.Stage) *tile {
 func (w *walker) next() {
 	w.step()
 	keys := w.blk.Tiles[w.t].Keys
-	gate := w.plan.Gate
-	if gate.Judged().Has(probes.StageK) {
-		w.decode(w.global[probes.StageK], probes.StageK, w.exact(probes.StageK), keys)
+	if w.judged(attn.StepK) {
+		w.decode(w.global[attn.StepK], attn.StepK, w.exact(attn.StepK), keys)
 	}
-	if gate.Judged().Has(probes.StageV) {
-		w.decode(w.global[probes.StageV], probes.StageV, w.exact(probes.StageV), keys)
+	if w.judged(attn.StepV) {
+		w.decode(w.global[attn.StepV], attn.StepV, w.exact(attn.StepV), keys)
 	}
 	w.globalScores()
-	if gate == probes.GateQK {
+	if w.gate == attn.GateQK {
 		w.localScores()
 		return
 	}
 	w.globalSoftmax()
-	if gate != probes.GateSoftmax {
+	if w.gate != attn.GateSoftmax {
 		w.globalOutput()
 	}
 	w.localScores()
 	w.localSoftmax()
-	if gate != probes.GateSoftmax {
+	if w.gate != attn.GateSoftmax {
 		w.localSums()
 	}
 }
 
 // standsAlone reports whether the estimates of a stage at the kv tiles of the block up to last can be made by nextOf.
-func (w *walker) standsAlone(s probes.Stage, last int) bool {
-	if s <= probes.StageV || s == probes.StageO || !w.named[s] {
+func (w *walker) standsAlone(s attn.Step, last int) bool {
+	if s <= attn.StepV || s == attn.StepO || !w.named[s] {
 		return false
 	}
-	for n := range probes.NumStages {
+	for n := range attn.NumSteps {
 		for kv := range last + 1 {
-			if s.Operands().Has(n) && !w.has(n, kv) {
+			if w.operates(s, n) && !w.has(n, kv) {
 				return false
 			}
 		}
@@ -278,13 +287,18 @@ func (w *walker) standsAlone(s probes.Stage, last int) bool {
 	return true
 }
 
+// operates reports whether a stage is computed from another, by definition.
+func (w *walker) operates(s, operand attn.Step) bool {
+	return slices.ContainsFunc(operands[s], func(u use) bool { return u.stage == operand })
+}
+
 // nextOf moves to the next kv tile and makes the local estimate of one stage, where it stands alone.
-func (w *walker) nextOf(s probes.Stage) {
+func (w *walker) nextOf(s attn.Step) {
 	w.step()
 	switch s {
-	case probes.StageS:
+	case attn.StepS:
 		w.localScores()
-	case probes.StageU:
+	case attn.StepU:
 		w.localSums()
 	default:
 		w.localSoftmax()
@@ -294,20 +308,20 @@ func (w *walker) nextOf(s probes.Stage) {
 // step moves to the next kv tile.
 func (w *walker) step() {
 	w.t++
-	for _, s := range []probes.Stage{probes.StageM, probes.StageL, probes.StageU} {
+	for _, s := range []attn.Step{attn.StepM, attn.StepL, attn.StepU} {
 		w.own[s], w.was[s] = w.was[s], w.own[s]
 	}
 	if w.late.ok {
-		w.was[probes.StageM], w.late = w.late, w.was[probes.StageM]
+		w.was[attn.StepM], w.late = w.late, w.was[attn.StepM]
 		w.late.ok = false
 	}
-	for _, s := range []probes.Stage{probes.StageK, probes.StageV, probes.StageS, probes.StageM, probes.StageL, probes.StageP, probes.StageU} {
+	for _, s := range []attn.Step{attn.StepK, attn.StepV, attn.StepS, attn.StepM, attn.StepL, attn.StepP, attn.StepU} {
 		w.load(s, w.t)
 	}
 }
 
 // before returns the kernel's own m, l or U of the tile before; ok is false where it is needed and was not captured.
-func (w *walker) before(s probes.Stage, first attn.Matrix) (attn.Matrix, bool) {
+func (w *walker) before(s attn.Step, first attn.Matrix) (attn.Matrix, bool) {
 	if w.t == 0 {
 		return first, true
 	}
@@ -316,15 +330,15 @@ func (w *walker) before(s probes.Stage, first attn.Matrix) (attn.Matrix, bool) {
 
 // estimateOf returns the local estimate of a stage at the current tile: the one made from the kernel's own stages, or the
 // global one where what it is computed from was not captured, or is not named by the manifest.
-func (w *walker) estimateOf(s probes.Stage) *estimate {
-	if s <= probes.StageV || !w.fromOwn(s) {
+func (w *walker) estimateOf(s attn.Step) *estimate {
+	if s <= attn.StepV || !w.fromOwn(s) {
 		return w.global[s]
 	}
 	return w.local[s]
 }
 
 // fromOwn reports whether everything a stage is computed from is at hand, and named by the manifest.
-func (w *walker) fromOwn(s probes.Stage) bool {
+func (w *walker) fromOwn(s attn.Step) bool {
 	if !w.named[s] {
 		return false
 	}
@@ -337,61 +351,61 @@ func (w *walker) fromOwn(s probes.Stage) bool {
 }
 
 func (w *walker) localScores() {
-	if !w.fromOwn(probes.StageS) || w.plan.Gate.Injected().Has(probes.StageS) {
+	if !w.fromOwn(attn.StepS) || w.injected(attn.StepS) {
 		return
 	}
 	rows, keys := w.blk.Rows, w.blk.Tiles[w.t].Keys
 	if !w.rowQMade { // not at kv tile 0 where that was not captured
-		w.rowOperand(&w.rowQ, w.own[probes.StageQ].m, nil, rows, w.scores)
+		w.rowOperand(&w.rowQ, w.own[attn.StepQ].m, nil, rows, w.scores)
 		w.rowQMade = true
 	}
-	w.rowOperand(&w.rowK, w.own[probes.StageK].m, nil, keys, w.scores)
-	w.prefix = w.scoresOf(w.local[probes.StageS], &w.rowQ, &w.rowK, rows, keys, w.prefix)
+	w.rowOperand(&w.rowK, w.own[attn.StepK].m, nil, keys, w.scores)
+	w.prefix = w.scoresOf(w.local[attn.StepS], &w.rowQ, &w.rowK, rows, keys, w.prefix)
 }
 
 func (w *walker) localSoftmax() {
 	none := attn.Matrix{Rows: len(w.none), Cols: 1, Data: w.none}
 	zeros := attn.Matrix{Rows: len(w.none), Cols: 1, Data: w.zero.Data[:len(w.none)]}
-	if w.plan.Gate == probes.GatePV {
+	if w.gate == attn.GatePV {
 		return
 	}
-	m, mok := w.before(probes.StageM, none)
-	if w.fromOwn(probes.StageM) {
-		w.maxOf(w.local[probes.StageM], w.own[probes.StageS].m, m.Data, w.blk, w.t)
+	m, mok := w.before(attn.StepM, none)
+	if w.fromOwn(attn.StepM) {
+		w.maxOf(w.local[attn.StepM], w.own[attn.StepS].m, m.Data, w.blk, w.t)
 	}
-	if !w.fromOwn(probes.StageP) {
+	if !w.fromOwn(attn.StepP) {
 		return
 	}
-	now := w.own[probes.StageM].m.Data
-	w.probabilitiesOf(w.local[probes.StageP], w.own[probes.StageS].m, now, w.sums, w.errs, w.blk, w.t)
-	if l, ok := w.before(probes.StageL, zeros); ok && mok {
+	now := w.own[attn.StepM].m.Data
+	w.probabilitiesOf(w.local[attn.StepP], w.own[attn.StepS].m, now, w.sums, w.errs, w.blk, w.t)
+	if l, ok := w.before(attn.StepL, zeros); ok && mok {
 		w.carryOf(w.carry, w.cerr, m.Data, now, w.blk.Rows)
-		w.sumsOf(w.local[probes.StageL], l.Data, w.carry, w.cerr, w.sums, w.errs, w.blk.Rows, w.blk.Tiles[w.t].Keys)
+		w.sumsOf(w.local[attn.StepL], l.Data, w.carry, w.cerr, w.sums, w.errs, w.blk.Rows, w.blk.Tiles[w.t].Keys)
 	}
 }
 
 func (w *walker) localSums() {
-	if !w.fromOwn(probes.StageU) {
+	if !w.fromOwn(attn.StepU) {
 		return
 	}
 	none := attn.Matrix{Rows: len(w.none), Cols: 1, Data: w.none}
-	m, _ := w.before(probes.StageM, none)
-	u, _ := w.before(probes.StageU, w.zero)
-	rows, keys := w.blk.Rows, w.own[probes.StageV].m.Rows
-	w.carryOf(w.carry, w.cerr, m.Data, w.own[probes.StageM].m.Data, rows)
-	w.rowOperand(&w.rowP, w.own[probes.StageP].m, nil, rows, w.output)
-	w.columnOperand(&w.colV, w.own[probes.StageV].m, nil, keys, w.output)
-	w.weightedOf(w.local[probes.StageU], &w.rowP, &w.colV, u, w.carry, w.cerr, rows, keys, &w.work)
+	m, _ := w.before(attn.StepM, none)
+	u, _ := w.before(attn.StepU, w.zero)
+	rows, keys := w.blk.Rows, w.own[attn.StepV].m.Rows
+	w.carryOf(w.carry, w.cerr, m.Data, w.own[attn.StepM].m.Data, rows)
+	w.rowOperand(&w.rowP, w.own[attn.StepP].m, nil, rows, w.output)
+	w.columnOperand(&w.colV, w.own[attn.StepV].m, nil, keys, w.output)
+	w.weightedOf(w.local[attn.StepU], &w.rowP, &w.colV, u, w.carry, w.cerr, rows, keys, &w.work)
 }
 
 // end makes the estimates of O, after the last kv tile.
 func (w *walker) end() {
-	if !w.plan.Gate.Judged().Has(probes.StageO) || len(w.blk.Tiles) == 0 {
+	if !w.judged(attn.StepO) || len(w.blk.Tiles) == 0 {
 		return
 	}
-	w.load(probes.StageO, 0)
+	w.load(attn.StepO, 0)
 	w.globalFinal()
-	if w.fromOwn(probes.StageO) {
-		w.outputOf(w.local[probes.StageO], w.own[probes.StageU].m, w.own[probes.StageL].m.Data, w.blk.Rows)
+	if w.fromOwn(attn.StepO) {
+		w.outputOf(w.local[attn.StepO], w.own[attn.StepU].m, w.own[attn.StepL].m.Data, w.blk.Rows)
 	}
 }

@@ -13,11 +13,11 @@ import (
 func TestNextOf(t *testing.T) {
 	ref := reference(t, configstest.Plan(t, "stage2", "partial49", probes.GateNone), 0, attn.Options{})
 	src := toy{ref.Inputs(), ref, "p-stale-m"}.run()
-	opt := Options{Range: probes.Range{N: ref.Plan().Grid, TileN: ref.Plan().Work.MaxTiles}, Stages: 1<<probes.NumStages - 1}
+	opt := Options{Range: probes.Range{N: ref.Plan().Grid, TileN: ref.Plan().Work.MaxTiles}, Stages: everyStage()}
 	for i := range ref.Plan().Grid.Count() {
 		b := ref.Compute(ref.Plan().Grid.At(i))
 		all := newWalker(newRules(ref, nil), src, opt)
-		for s := probes.StageS; s <= probes.StageU; s++ {
+		for s := attn.StepS; s <= attn.StepU; s++ {
 			one := newWalker(newRules(ref, nil), src, opt)
 			all.begin(b)
 			one.begin(b)
@@ -39,7 +39,7 @@ func TestNextOf(t *testing.T) {
 // What a walker was used for before leaves no trace in what it computes next.
 func TestMemoryHoldsNothing(t *testing.T) {
 	var mem Memory
-	for _, gate := range []probes.Gate{probes.GatePV, probes.GateNone, probes.GateSoftmax, probes.GateQK, probes.GateNone, probes.GatePV} {
+	for _, gate := range []probes.Gate{"pv", probes.GateNone, "softmax", "qk", probes.GateNone, "pv"} {
 		ref := reference(t, configstest.Plan(t, "stage2", "validation", gate), 0, attn.Options{})
 		src := toy{ref.Inputs(), ref, ""}.run()
 		clean := judged(t, ref, src)
@@ -65,10 +65,10 @@ func TestStandsAlone(t *testing.T) {
 	ref := reference(t, configstest.Plan(t, "stage2", "small", probes.GateNone), 0, attn.Options{})
 	src := toy{ref.Inputs(), ref, ""}.run()
 	b := ref.Compute(probes.Dim3{})
-	for s := probes.StageS; s <= probes.StageU; s++ {
-		of := s.Operands()
-		for n := range probes.NumStages {
-			opt := Options{Range: probes.Range{N: ref.Plan().Grid, TileN: ref.Plan().Work.MaxTiles}, Stages: (1<<probes.NumStages - 1) &^ probes.StagesOf(n)}
+	for s := attn.StepS; s <= attn.StepU; s++ {
+		of := ref.Plan().Stage(s.Stage()).Operands
+		for n := range attn.NumSteps {
+			opt := Options{Range: probes.Range{N: ref.Plan().Grid, TileN: ref.Plan().Work.MaxTiles}, Stages: everyStage().Without(probes.StagesOf(n.Stage()))}
 			w := newWalker(newRules(ref, nil), src, opt)
 			w.begin(b)
 			got := w.standsAlone(s, len(b.Tiles)-1)
@@ -78,7 +78,7 @@ func TestStandsAlone(t *testing.T) {
 				w.next()
 				all = all && w.fromOwn(s)
 			}
-			if got && !all || got == of.Has(n) {
+			if got && !all || got == of.Has(n.Stage()) {
 				t.Errorf("%s without %s: stands alone %v, made of its own %v", s, n, got, all)
 			}
 		}
@@ -94,7 +94,7 @@ func TestCompareLeavesTheReference(t *testing.T) {
 		o      []float64
 	}
 	var all []kept
-	for _, gate := range []probes.Gate{probes.GatePV, probes.GateSoftmax, probes.GateQK, probes.GateNone} {
+	for _, gate := range []probes.Gate{"pv", "softmax", "qk", probes.GateNone} {
 		ref := reference(t, configstest.Plan(t, "stage2", "validation", gate), 0, attn.Options{})
 		src := toy{ref.Inputs(), ref, ""}.run()
 		j, err := Judge(t.Context(), ref, src, Options{Memory: &mem, Parallel: 1})
@@ -122,4 +122,13 @@ func TestCompareLeavesTheReference(t *testing.T) {
 			t.Errorf("%d: O has changed", n)
 		}
 	}
+}
+
+// everyStage is the set of all stages of attention.
+func everyStage() probes.StageSet {
+	var out probes.StageSet
+	for s := range attn.NumSteps {
+		out = append(out, s.Stage())
+	}
+	return out
 }

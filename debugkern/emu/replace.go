@@ -371,7 +371,7 @@ func (r *replacer) restore(from []siteState) {
 // Replaceable implements target.Replacer.
 func (k *Kernel) Replaceable(ctx context.Context, l *target.Launch, id probes.Dim3, stages []*probes.StagePlan) (probes.StageSet, error) {
 	if l.Probe == nil || !l.Probe.Layout.Range.Contains(id) {
-		return 0, fmt.Errorf("launch %s: block %s captures nothing", k.p.entry.Name, id)
+		return nil, fmt.Errorf("launch %s: block %s captures nothing", k.p.entry.Name, id)
 	}
 	var set probes.StageSet
 	var rs []target.Replace
@@ -379,7 +379,7 @@ func (k *Kernel) Replaceable(ctx context.Context, l *target.Launch, id probes.Di
 		switch {
 		case !l.Probe.Layout.Captures(p.Stage):
 		case p.Capture.Kind == probes.CaptureShared:
-			set |= probes.StagesOf(p.Stage)
+			set = set.Union(probes.StagesOf(p.Stage))
 		case p.Capture.Kind == probes.CaptureProbe, p.Capture.Kind == probes.CaptureFrag:
 			rs = append(rs, target.Replace{Plan: p})
 		}
@@ -398,7 +398,7 @@ func (k *Kernel) Replaceable(ctx context.Context, l *target.Launch, id probes.Di
 	}
 	for i := range ss { // in the first kv tile, which every block has
 		if s := &ss[i]; s.kv <= l.Probe.Layout.Range.TileLo && s.known() {
-			set |= probes.StagesOf(s.r.Plan.Stage)
+			set = set.Union(probes.StagesOf(s.r.Plan.Stage))
 		}
 	}
 	return set, nil

@@ -245,9 +245,9 @@ func TestWatchAndWriter(t *testing.T) {
 	k := stage2Kernel(t, stage2Flags)
 	sh := probes.Shape{B: 1, H: 1, S: 64, D: 64}
 	l := stage2Launch(sh)
-	sp := probes.StagePlan{Stage: probes.StageS, DType: probes.F16, Rows: 32, Cols: 32, PerTile: true, Capture: probes.Capture{Kind: probes.CaptureShared}}
+	sp := probes.StagePlan{Stage: "S", DType: probes.F16, Rows: 32, Cols: 32, PerTile: true, Capture: probes.Capture{Kind: probes.CaptureShared}}
 	plan := &probes.Plan{Grid: l.Grid, Work: probes.Work{MaxTiles: 2}, Stages: []probes.StagePlan{sp}}
-	lay := probes.NewLayout(plan, probes.StagesOf(probes.StageS), probes.Range{N: l.Grid, TileN: 2})
+	lay := probes.NewLayout(plan, probes.StagesOf("S"), probes.Range{N: l.Grid, TileN: 2})
 	tile := 0
 	for _, in := range k.p.code { // the line of the first barrier's walk begins a tile
 		if in.inLoop >= 0 {
@@ -257,7 +257,7 @@ func TestWatchAndWriter(t *testing.T) {
 	}
 	array := probes.SharedArray{Name: "sS", DType: probes.F16, Dims: []int{32, 32}, Bytes: 2048}
 	l.Probe = &target.Probe{Layout: lay, Watch: []target.Watch{{
-		Stage: probes.StageS, Array: array, Rows: 32, Cols: 32, PerTile: true, File: stage2 + ".cu", AtBarrier: 2, TileLine: tile,
+		Stage: "S", Array: array, Rows: 32, Cols: 32, PerTile: true, File: stage2 + ".cu", AtBarrier: 2, TileLine: tile,
 	}}}
 	r := launchTB(t, k, l)
 	block := probes.Dim3{1, 0, 0}
@@ -266,7 +266,7 @@ func TestWatchAndWriter(t *testing.T) {
 		if !got.Reached() {
 			t.Fatalf("kv tile %d was not captured", kv)
 		}
-		off, _ := lay.Slot(probes.StageS, block, kv)
+		off, _ := lay.Slot("S", block, kv)
 		for _, cell := range [][2]int{{0, 0}, {9, 17}, {24, 3}, {31, 31}} {
 			w, err := k.WhoWrote(context.Background(), l, block, target.TracedCell{Offset: off + uint64(2*(32*cell[0]+cell[1])), Size: 2})
 			if err != nil || w == nil {

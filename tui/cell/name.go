@@ -10,22 +10,18 @@ import (
 	"tilescope/probes"
 )
 
-// Axes are the letters of rows and columns: q for query rows, k for keys, d for the head dimension.
-func Axes(s probes.Stage) (rows, cols string) {
-	switch s {
-	case probes.StageK, probes.StageV:
-		return "k", "d"
-	case probes.StageS, probes.StageP:
-		return "q", "k"
-	case probes.StageM, probes.StageL:
-		return "q", ""
+// Axes are the names of rows and columns, "" for the columns of a stage that has one: q for query rows, k for keys, d for the head
+// dimension. Nothing is known of a stage without a plan.
+func Axes(sp *probes.StagePlan) (rows, cols string) {
+	if sp == nil {
+		return "row", "col"
 	}
-	return "q", "d"
+	return sp.Axes[0], sp.Axes[1]
 }
 
 // Name is how a cell is called: q17,k9.
-func Name(s probes.Stage, row, col int) string {
-	r, c := Axes(s)
+func Name(sp *probes.StagePlan, row, col int) string {
+	r, c := Axes(sp)
 	if c == "" {
 		return r + strconv.Itoa(row)
 	}

@@ -72,7 +72,7 @@ func (p *planner) all() error {
 		}
 		for _, gate := range p.m.Gates {
 			for _, instrumented := range p.builds() {
-				if err := p.add(p.m.Default, set, nil, gate, instrumented); err != nil {
+				if err := p.add(p.m.Default, set, nil, gate.Name, instrumented); err != nil {
 					return err
 				}
 			}
@@ -113,7 +113,7 @@ func (p *planner) fault(f configs.Fault) error {
 		return err
 	}
 	for _, gate := range p.m.Gates {
-		if err := p.add(f.Base, nil, []string{f.Name}, gate, true); err != nil {
+		if err := p.add(f.Base, nil, []string{f.Name}, gate.Name, true); err != nil {
 			return err
 		}
 	}

@@ -33,8 +33,8 @@ func (p *Pane) drawTile(a area) []string {
 	}
 	note := fmt.Sprintf("(%d,%d)", p.cell[0], p.cell[1])
 	if v := p.live.View; v != nil {
-		letter, across = cell.Axes(v.Stage)
-		note = v.Stage.String() + " " + cell.Name(v.Stage, p.origin[0]+p.cell[0], p.origin[1]+p.cell[1])
+		letter, across = cell.Axes(v.Plan)
+		note = v.Stage.String() + " " + cell.Name(v.Plan, p.origin[0]+p.cell[0], p.origin[1]+p.cell[1])
 	}
 	if p.live.Raw {
 		title += fmt.Sprintf(" · warp %d", p.block())

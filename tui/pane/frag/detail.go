@@ -127,7 +127,7 @@ func (p *Pane) absent() string {
 		return v.Stage.String() + " was not reached"
 	}
 	if row, col := p.origin[0]+p.cell[0], p.origin[1]+p.cell[1]; v.Valid(row, col) && row < v.Got.Rows && col < v.Got.Cols {
-		return fmt.Sprintf("%s %s was not captured", p.Theme.Glyph.Absent, cell.Name(v.Stage, row, col))
+		return fmt.Sprintf("%s %s was not captured", p.Theme.Glyph.Absent, cell.Name(v.Plan, row, col))
 	}
 	return fmt.Sprintf("%s has no compared cell there (%d×%d)", v.Stage, v.ValidRows, v.ValidCols)
 }

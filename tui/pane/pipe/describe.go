@@ -125,7 +125,7 @@ func (p *Pane) stage(x *row, say sayer) {
 		if b.Warp != nil && b.Lane != nil {
 			who = fmt.Sprintf(" · warp %d lane %d", *b.Warp, *b.Lane)
 		}
-		say("first bad", p.Theme.Wrong, "%s %s: got %s, want %s%s%s", where, cell.Name(x.plan.Stage, b.Row, b.Col),
+		say("first bad", p.Theme.Wrong, "%s %s: got %s, want %s%s%s", where, cell.Name(x.plan, b.Row, b.Col),
 			cell.Long(float64(b.Got)), cell.Long(float64(b.Want)), who, place(b.Source))
 	}
 	for i, f := range d.Fingerprints {
@@ -139,17 +139,17 @@ func (p *Pane) stage(x *row, say sayer) {
 		say("bound", p.Theme.Text, "%s", d.Local.Derivation)
 	}
 	say("global", p.statsStyle(d.Global), "%s", statsText(d.Global))
-	say("taken", p.Theme.Dim, "%s · %s %d×%d · %d tiles · from %s", d.Probe, x.plan.DType, x.plan.Rows, x.plan.Cols, d.Tiles, fromText(x.plan.From))
+	say("taken", p.Theme.Dim, "%s · %s %d×%d · %d tiles · from %s", d.Probe, x.plan.DType, x.plan.Rows, x.plan.Cols, d.Tiles, fromText(p.data.Plan.Ordered(x.plan.From)))
 }
 
 func (p *Pane) whyOff(s probes.Stage) string {
 	if p.data.Plan != nil {
 		g := p.data.Plan.Gate
 		switch {
-		case g.Injected().Has(s):
-			return fmt.Sprintf("gate %s feeds it in", g)
-		case !g.Judged().Has(s):
-			return fmt.Sprintf("gate %s leaves it out", g)
+		case g.Injected.Has(s):
+			return fmt.Sprintf("gate %s feeds it in", g.Name)
+		case !g.Judged.Has(s):
+			return fmt.Sprintf("gate %s leaves it out", g.Name)
 		}
 	}
 	return "execution did not reach it"
@@ -157,10 +157,8 @@ func (p *Pane) whyOff(s probes.Stage) string {
 
 func fromText(set probes.StageSet) string {
 	var names []string
-	for s := probes.StageQ; s < probes.NumStages; s++ {
-		if set.Has(s) {
-			names = append(names, s.String())
-		}
+	for _, s := range set {
+		names = append(names, s.String())
 	}
 	if names == nil {
 		return "the inputs"

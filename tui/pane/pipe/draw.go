@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/probes"
 	"tilescope/tui/theme"
 )
 
@@ -133,8 +134,7 @@ func (p *Pane) accused(r *debugkern.Report) []string {
 }
 
 func guiltyPlace(g debugkern.Guilty) string {
-	switch {
-	case g.Stage == "Q" || g.Stage == "O":
+	if g.Phase != probes.PhaseEach {
 		return g.Block.String()
 	}
 	return fmt.Sprintf("%s kv %d", g.Block, g.KVTile)
@@ -197,7 +197,7 @@ func (p *Pane) stageLine(r row, w int) string {
 		p.slot(l, r, there, kv)
 	}
 	once := !r.plan.PerTile
-	output := once && r.plan.From != 0
+	output := once && r.plan.From != nil
 	slot(once && !output, once && !output, 0)
 	for kv := lo + p.first; kv < lo+last; kv++ {
 		slot(!once && kv == p.at.KVTile, !once, kv)

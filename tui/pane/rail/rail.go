@@ -46,9 +46,9 @@ func (p *Pane) SetStage(s probes.Stage) {
 // Hit is the stage drawn on line y.
 func (p *Pane) Hit(y int) (probes.Stage, bool) {
 	if r := p.data.Run.Report(); r != nil && y >= 1 && y <= len(r.Stages) {
-		return probes.ParseStage(r.Stages[y-1].Name)
+		return probes.Stage(r.Stages[y-1].Name), true
 	}
-	return 0, false
+	return "", false
 }
 
 // View returns the pane's lines, each of its full width.

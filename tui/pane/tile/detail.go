@@ -33,7 +33,7 @@ func (p *Pane) cellLine(w int) string {
 	if w >= alignedFrom {
 		name, digits = 8, 10
 	}
-	l.Add(p.Theme.Strong, fmt.Sprintf("%-*s", name, cell.Name(p.data.Place.Stage, p.row, p.col)))
+	l.Add(p.Theme.Strong, fmt.Sprintf("%-*s", name, cell.Name(p.plan(), p.row, p.col)))
 	bar := " " + p.Theme.Glyph.V + " "
 	if p.choice() != Usual {
 		return p.crossLine(l, x).Done()

@@ -131,7 +131,7 @@ func (p *Pane) message(h int) []string {
 
 func (p *Pane) columnHeads() string {
 	l := p.Theme.Line(p.W)
-	_, letter := cell.Axes(p.data.Place.Stage)
+	_, letter := cell.Axes(p.plan())
 	for _, z := range p.zones {
 		l.Glyph(p.Theme.Border, p.Theme.Glyph.V)
 		start := l.Col()
@@ -167,7 +167,7 @@ func (p *Pane) columnHead(l *theme.Line, z zone, letter string, c int) {
 // rowLine draws one row of the tile in every zone.
 func (p *Pane) rowLine(row int, in bool) string {
 	l := p.Theme.Line(p.W)
-	letter, _ := cell.Axes(p.data.Place.Stage)
+	letter, _ := cell.Axes(p.plan())
 	for _, z := range p.zones {
 		l.Glyph(p.Theme.Border, p.Theme.Glyph.V)
 		start := l.Col()

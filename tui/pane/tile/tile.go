@@ -86,10 +86,19 @@ type Settings struct {
 // Data is what is shown.
 type Data struct {
 	Place   debugkern.Place
+	Plan    *probes.StagePlan   // of the place's stage; nil: View's
 	View    *debugkern.TileView // nil while it is being computed
 	Stage   *debugkern.StageDoc // nil where the report has none
 	Message string              // instead of a tile: loading, off, an error
 	A, B    string              // names of two kernels laid over each other: the tile is B's, that beside it A's; else ""
+}
+
+// plan is the plan of the stage that the tile belongs to; nil where nobody said it.
+func (p *Pane) plan() *probes.StagePlan {
+	if p.data.Plan == nil && p.data.View != nil {
+		return p.data.View.Plan
+	}
+	return p.data.Plan
 }
 
 // Pane draws one tile.

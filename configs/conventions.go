@@ -1,0 +1,190 @@
+package configs
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+
+	"tilescope/probes"
+)
+
+//go:embed conventions.yaml
+var conventionsText []byte
+
+// convention is conventions.yaml: what names mean where a manifest does not say it.
+type convention struct {
+	Inputs []string            `yaml:"inputs"`
+	Output string              `yaml:"output"`
+	Axes   map[string]axis     `yaml:"axes"`
+	Stages []conventionalStage `yaml:"stages"`
+	Gates  []conventionalGate  `yaml:"gates"`
+}
+
+// axis is an extent that the shape gives: Extent is B, H, S or D.
+type axis struct {
+	Extent string `yaml:"extent"`
+	Says   string `yaml:"says"` // in messages
+}
+
+type conventionalStage struct {
+	Name  probes.Stage    `yaml:"name"`
+	Axes  []string        `yaml:"axes"`
+	Phase string          `yaml:"phase"`
+	Of    probes.StageSet `yaml:"of"`
+	Help  string          `yaml:"help"`
+	Keys  []string        `yaml:"keys"`
+}
+
+type conventionalGate struct {
+	Name    probes.Gate     `yaml:"name"`
+	Define  string          `yaml:"define"`
+	Judged  probes.StageSet `yaml:"judged"`
+	Inject  probes.StageSet `yaml:"inject"`
+	Uniform bool            `yaml:"uniform"`
+	Help    string          `yaml:"help"`
+}
+
+// conventions reads conventions.yaml once. The result is shared and read-only.
+var conventions = sync.OnceValue(func() *convention {
+	c := &convention{}
+	d := yaml.NewDecoder(bytes.NewReader(conventionsText))
+	d.KnownFields(true)
+	if err := d.Decode(c); err != nil {
+		panic(fmt.Sprintf("BUG: conventions.yaml: %v", err))
+	}
+	return c
+})
+
+// stage returns the convention of a stage's name, or nil.
+func (c *convention) stage(name probes.Stage) *conventionalStage {
+	if i := c.order(name); i >= 0 {
+		return &c.Stages[i]
+	}
+	return nil
+}
+
+// order is the place of a stage among the conventional ones, -1 for another name.
+func (c *convention) order(name probes.Stage) int {
+	return slices.IndexFunc(c.Stages, func(s conventionalStage) bool { return s.Name == name })
+}
+
+// carried lists the stages that use their own value after the kv tile before.
+func (c *convention) carried() []string {
+	var out []string
+	for _, s := range c.Stages {
+		if s.Of.Has(s.Name) {
+			out = append(out, string(s.Name))
+		}
+	}
+	return out
+}
+
+func (c *convention) stageNames() string {
+	return strings.Join(names(c.Stages, func(s conventionalStage) string { return string(s.Name) }), " ")
+}
+
+// gate returns the conventional gate of that name or symbol, or nil.
+func (c *convention) gate(text string) *conventionalGate {
+	for i := range c.Gates {
+		if g := &c.Gates[i]; text == string(g.Name) || text == g.Define {
+			return g
+		}
+	}
+	return nil
+}
+
+// tensors are what a pointer argument may stand for: inputs, their scales, the output.
+func (c *convention) tensors() []string {
+	out := slices.Clone(c.Inputs)
+	for _, t := range c.Inputs {
+		out = append(out, t+"s")
+	}
+	return append(out, c.Output)
+}
+
+var phases = map[string]probes.Phase{"before": probes.PhaseBefore, "each": probes.PhaseEach, "after": probes.PhaseAfter}
+
+// definition is what the convention says of a stage, with one column where it has one axis.
+func (s *conventionalStage) definition() Definition {
+	d := Definition{Phase: phases[s.Phase], Of: s.Of, Help: s.Help}
+	copy(d.Axes[:], s.Axes)
+	return d
+}
+
+// ConventionalGates lists the names of the gates that a manifest may have without saying what they are.
+func ConventionalGates() []string {
+	return names(conventions().Gates, func(g conventionalGate) string { return string(g.Name) })
+}
+
+// UniformGates lists those of ConventionalGates that uniform values may be fed into.
+func UniformGates() []string {
+	var out []string
+	for _, g := range conventions().Gates {
+		if g.Uniform {
+			out = append(out, string(g.Name))
+		}
+	}
+	return out
+}
+
+// headerSlots maps the symbols that tilescope.cuh has stage ids for (TS_Q, …) to those ids.
+var headerSlots = sync.OnceValue(func() map[string]int {
+	_, list, _ := strings.Cut(probes.Header, "enum ts_stage_id {")
+	list, _, ok := strings.Cut(list, "}")
+	if !ok {
+		panic("BUG: tilescope.cuh has no enum ts_stage_id")
+	}
+	out := map[string]int{}
+	for i, name := range strings.Split(list, ",") {
+		out[strings.TrimSpace(name)] = i
+	}
+	return out
+})
+
+func headerHas(symbol string) bool {
+	_, ok := headerSlots()[symbol]
+	return ok
+}
+
+// slotSymbol is the preprocessor symbol of a stage's id.
+func slotSymbol(s probes.Stage) string { return "TS_" + strings.ToUpper(string(s)) }
+
+// slot is a stage's id: the manifest's, or of a conventional stage that the manifest does not have, tilescope.cuh's.
+func (m *Manifest) slot(s probes.Stage) int {
+	if slot, ok := m.slots[s]; ok {
+		return slot
+	}
+	return headerSlots()[slotSymbol(s)]
+}
+
+// slots numbers the manifest's stages as tilescope.cuh does, and those of other names from the next free number on, in order.
+func (p *manifestParser) slots() {
+	p.m.slots = map[probes.Stage]int{}
+	next, owner := len(headerSlots()), map[string]probes.Stage{}
+	for _, s := range p.m.Stages {
+		symbol := slotSymbol(s.Stage)
+		other, taken := owner[symbol]
+		at := &yaml.Node{Line: s.at.line, Column: s.at.col}
+		switch slot, ok := headerSlots()[symbol]; {
+		case taken && other == s.Stage:
+			continue
+		case taken:
+			p.fail(at, s.at.field+".name", "stages %s and %s have the same symbol %s in probes; rename one", other, s.Stage, symbol)
+		case ok:
+			p.m.slots[s.Stage] = slot
+		case next == probes.MaxSlots:
+			p.fail(at, s.at.field+".name", "one stage too many: the control block has room for %d of names that are not conventional",
+				probes.MaxSlots-len(headerSlots()))
+			return
+		default:
+			p.m.slots[s.Stage] = next
+			next++
+		}
+		owner[symbol] = s.Stage
+	}
+}
