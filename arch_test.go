@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -36,7 +37,7 @@ var imports = map[string][]string{
 	"debugkern/interrupt":   {},
 	"debugkern/ptx/ptxtest": {}, // for tests
 
-	"configs":             {"probes", "debugkern/file"},
+	"configs":             {"probes", "debugkern/file", "debugkern/ref/op"},
 	"configs/configstest": {"configs", "probes"}, // for tests
 	"debugkern/target":    {"probes", "debugkern/ptx", "debugkern/budget"},
 
@@ -46,14 +47,16 @@ var imports = map[string][]string{
 		"debugkern/file", "debugkern/cuda/internal/dl", "debugkern/trust", "debugkern/budget"},
 	"debugkern/trust":            {"debugkern/file"},
 	"debugkern/cuda/internal/dl": {},
-	"debugkern/attn":             {"debugkern/join", "debugkern/fp", "probes"},
+	"debugkern/ref/op":           {"debugkern/fp", "probes"},
+	"debugkern/ref":              {"debugkern/ref/op", "debugkern/fp", "probes"},
+	"debugkern/attn":             {"debugkern/join", "debugkern/ref/op", "probes"},
 	"debugkern/check":            {"debugkern/target", "debugkern/ptx", "debugkern/fp", "probes", "debugkern/budget"},
 
-	"debugkern/diff": {"debugkern/join", "debugkern/attn", "debugkern/fp", "probes"},
+	"debugkern/judge": {"debugkern/join", "debugkern/ref", "debugkern/ref/op", "probes"},
 
 	"debugkern": {"debugkern/join", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
 		"debugkern/target", "debugkern/emu", "debugkern/cache", "debugkern/file", "debugkern/npy", "debugkern/cuda",
-		"debugkern/attn", "debugkern/check", "debugkern/diff", "debugkern/budget", "debugkern/text", "debugkern/trust"},
+		"debugkern/attn", "debugkern/check", "debugkern/judge", "debugkern/ref", "debugkern/budget", "debugkern/text", "debugkern/trust"},
 	"debugkern/gates": {"debugkern", "debugkern/file", "probes", "debugkern/text"},
 	"debugkern/diagnose": {"debugkern/join", "debugkern", "debugkern/check", "debugkern/target", "debugkern/ptx",
 		"probes", "debugkern/text"},
@@ -178,5 +181,76 @@ func TestGoroutines(t *testing.T) {
 	}
 	if seen < 300 {
 		t.Fatalf("only %d files seen: the test looked at the wrong place", seen)
+	}
+}
+
+// stageNames are the stages of attention as manifests name them. To Go they are data.
+var stageNames = []string{"Q", "K", "V", "S", "m", "l", "P", "U", "O"}
+
+// namesFor says, by file or folder, what else a literal that reads like a stage's name stands for.
+var namesFor = map[string]string{
+	"debugkern/attn/":            "the reference computes attention",
+	"configs/expr.go":            "dimensions of the shape",
+	"debugkern/scaffold_name.go": "tensors and dimensions that init guesses from the names of arguments",
+	"debugkern/scaffold_text.go": "tensors and dimensions that init guesses from the names of arguments",
+	"debugkern/emu/op_bit.go":    "a modifier of an instruction",
+	"debugkern/ptx/":             "PTX spelling",
+	"debugkern/npy/":             "a type code of NumPy",
+	"tui/keymap/":                "keys",
+	"tui/painter.go":             "the end of an escape sequence",
+	"tui/theme/":                 "the end of an escape sequence",
+}
+
+// TestStagesAreData finds attention's stages named in Go, where they should be looked up in the plan: as string literals or as
+// the character constants of a name.
+func TestStagesAreData(t *testing.T) {
+	used := map[string]bool{}
+	allowed := func(file string) bool {
+		for prefix := range namesFor {
+			if strings.HasPrefix(file, prefix) {
+				used[prefix] = true
+				return true
+			}
+		}
+		return false
+	}
+	fset := token.NewFileSet()
+	files := 0
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && strings.HasPrefix(d.Name(), "."):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		files++
+		ast.Inspect(file, func(n ast.Node) bool {
+			lit, ok := n.(*ast.BasicLit)
+			if !ok || lit.Kind != token.STRING {
+				return true
+			}
+			if text, err := strconv.Unquote(lit.Value); err == nil && slices.Contains(stageNames, text) && !allowed(filepath.ToSlash(name)) {
+				t.Errorf("%s names %s: look the stage up in the plan (Loaded, Phase, Output, Operands, Axes), or say in namesFor what it stands for", fset.Position(lit.Pos()), lit.Value)
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 100 {
+		t.Errorf("only %d files were read", files)
+	}
+	for prefix := range namesFor {
+		if !used[prefix] {
+			t.Errorf("namesFor allows %s, which names none", prefix)
+		}
 	}
 }

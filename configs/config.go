@@ -29,6 +29,7 @@ type Config struct {
 	CaptureMax int64  // bytes
 	MemoryMax  int64  // bytes; 0: half of what the machine has
 	Toolchain  string // directory; "" for the usual places
+	GateFrom   string // where Gate comes from, as KeyDoc says it: which gates there are is the kernel's to say
 	// ToolchainOfProject: a file of the working directory names Toolchain, or it is a relative path, which is another place
 	// in each working directory.
 	ToolchainOfProject bool

@@ -29,6 +29,9 @@ type convention struct {
 type axis struct {
 	Extent string `yaml:"extent"`
 	Says   string `yaml:"says"` // in messages
+	// Of less From, positions of work, is how much of the axis exists from a tile's first element on.
+	Of   string `yaml:"of"`
+	From string `yaml:"from"`
 }
 
 type conventionalStage struct {
@@ -38,6 +41,15 @@ type conventionalStage struct {
 	Of    probes.StageSet `yaml:"of"`
 	Help  string          `yaml:"help"`
 	Keys  []string        `yaml:"keys"`
+	// Op is what the stage computes; Late says that it is captured after what is computed from it in the same iteration; Compute is the
+	// arithmetic where the manifest does not have the stage.
+	Op      yaml.Node `yaml:"op"`
+	Late    bool      `yaml:"late"`
+	Compute *struct {
+		Unit  string `yaml:"unit"`
+		Acc   string `yaml:"acc"`
+		Block int    `yaml:"block"`
+	} `yaml:"compute"`
 }
 
 type conventionalGate struct {
@@ -187,4 +199,14 @@ func (p *manifestParser) slots() {
 		}
 		owner[symbol] = s.Stage
 	}
+}
+
+// operation is what the convention says that the stage computes.
+func (s *conventionalStage) operation() *operation {
+	r := &reader{file: "conventions.yaml"}
+	o := r.operation(&s.Op, string(s.Name)+".op")
+	if len(r.errs) > 0 {
+		panic(fmt.Sprintf("BUG: %v", r.errs[0]))
+	}
+	return o
 }

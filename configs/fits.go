@@ -174,7 +174,9 @@ func (r *resolver) arrays(s *Stage, sp *probes.StagePlan) error {
 func (r *resolver) tiles(stages []*Stage) error {
 	sides := map[string]*side{"": {n: 1, from: "a number for each row"}}
 	for name, a := range conventions().Axes {
-		sides[name] = &side{n: r.dimension(a.Extent), from: a.Says}
+		if a.Extent != "" {
+			sides[name] = &side{n: r.dimension(a.Extent), from: a.Says}
+		}
 	}
 	for i := range r.plan.Stages {
 		sp := &r.plan.Stages[i]

@@ -67,6 +67,7 @@ func Load(ctx context.Context, o LoadOptions) (*Config, *Sources, error) {
 		src.keys = append(src.keys, d)
 	}
 	c := typed(v, o)
+	c.GateFrom = src.From("gate")
 	c.ToolchainOfProject = c.Toolchain != "" && (!filepath.IsAbs(c.Toolchain) || src.From("toolchain") == projectFile(o))
 	return c, src, nil
 }

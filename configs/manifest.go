@@ -160,7 +160,8 @@ type Stage struct {
 	Transposed   bool
 	at           place
 	captureField string
-	ordered      bool // the convention of its name says where it stands
+	op           *operation // nil: the convention of its name
+	ordered      bool       // the convention of its name says where it stands
 }
 
 // Compute says how the stage is evaluated, under a condition.

@@ -101,7 +101,7 @@ func (p *manifestParser) gateStages() {
 		}
 		at := &yaml.Node{Line: g.at.line, Column: g.at.col}
 		for _, s := range g.Judged.Union(g.Injected) {
-			if !p.m.hasStage(s) {
+			if !p.m.hasStage(s) && conventions().stage(s) == nil {
 				p.fail(at, g.at.field, "gate %s names stage %s, which is not among the stages: %s", g.Name, clip(string(s)), strings.Join(p.m.StageNames(), " "))
 			}
 			if g.Judged.Has(s) && g.Injected.Has(s) {

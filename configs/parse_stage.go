@@ -12,7 +12,7 @@ import (
 )
 
 var stageKeys = []string{"name", "when", "dtype", "dims", "axes", "valid", "outside", "per", "phase", "of", "from", "scaled", "domain",
-	"normalised", "compute", "array", "transposed", "capture", "help"}
+	"normalised", "compute", "array", "transposed", "capture", "help", "op"}
 
 func (p *manifestParser) stages(o *object) {
 	for i, n := range o.list("stages") {
@@ -45,6 +45,9 @@ func (p *manifestParser) stage(s *object) {
 		st.Outside = probes.OutsideZero
 	case "neg-inf":
 		st.Outside = probes.OutsideNegInf
+	}
+	if s.has("op") {
+		st.op = p.operation(s.vals["op"], s.field("op"))
 	}
 	p.definition(s, &st, known)
 	p.meaning(s, &st, known)
@@ -100,12 +103,15 @@ func (p *manifestParser) definition(s *object, st *Stage, known bool) {
 	if s.has("axes") {
 		p.axes(s, st)
 	}
-	if s.has("of") {
+	switch {
+	case s.has("of"):
 		st.Of = p.earlierStages(s, "of", st, known)
+	case st.op != nil:
+		st.Of = st.op.of(st.Stage)
 	}
 	st.From = p.earlierStages(s, "from", st, known)
 	switch {
-	case c == nil && !s.has("of"):
+	case c == nil && !s.has("of") && st.op == nil:
 		st.Of = st.From
 	case known && st.From.Has(st.Stage) && !st.Of.Has(st.Stage):
 		s.fail("from", "stage %s does not carry over from tile to tile; only %s do", st.Stage, and(p.m.carried()))

@@ -10,6 +10,7 @@ import (
 	"tilescope/debugkern/attn"
 	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/emu"
+	"tilescope/debugkern/ref"
 	"tilescope/debugkern/target"
 )
 
@@ -106,12 +107,15 @@ func (s *Session) Close() error {
 }
 
 // reference returns the reference of a plan and inputs.
-func reference(r *resolved, in *attn.Inputs) (*attn.Reference, error) {
-	ref, err := attn.New(r.plan, in, attn.Options{Uniform: r.uniform})
-	if err != nil {
+func reference(r *resolved, in *attn.Inputs) (*ref.Reference, error) {
+	if err := in.Fits(r.plan); err != nil {
 		return nil, usage("%w", err)
 	}
-	return ref, nil
+	out, err := ref.New(r.plan, in.Tensor, ref.Options{Uniform: r.uniform})
+	if err != nil {
+		return nil, usage("kernel %s: %w", r.plan.Kernel, err)
+	}
+	return out, nil
 }
 
 // label is what a launch is called in a fault.

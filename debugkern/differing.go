@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"tilescope/debugkern/diff"
+	"tilescope/debugkern/judge"
 	"tilescope/probes"
 )
 
@@ -110,12 +110,12 @@ func (st *runState) outputWithin(ctx context.Context) (bool, error) {
 	if output == nil {
 		return false, nil
 	}
-	j, err := diff.Judge(ctx, st.ref, st, diff.Options{
-		Range: st.r.rng, Blocks: st.only, Stages: probes.StagesOf(output.Stage), Parallel: 1, Memory: &st.session.memory,
+	j, err := judge.Judge(ctx, st.ref, st, judge.Options{
+		Range: st.r.rng, Blocks: st.only, Stages: probes.StagesOf(output.Stage), Parallel: 1,
 	})
 	if err != nil {
 		return false, err
 	}
 	s := j.Stage(output.Stage)
-	return s != nil && s.Verdict == diff.OK && s.Unreached == 0, nil
+	return s != nil && s.Verdict == judge.OK && s.Unreached == 0, nil
 }

@@ -80,7 +80,7 @@ func (r *Run) dumpStage(ctx context.Context, z *npzWriter, sp *probes.StagePlan)
 		ref := r.state.ref.Block(b)
 		for kv := range tiles {
 			clear(row)
-			if m, ok := ref.Stage(sp.Stage, r.kv(sp, kv)); ok {
+			if m, ok := ref.Values(sp.Stage, r.kv(sp, kv)); ok {
 				rows, cols := sp.ValidRows.At(b, r.kv(sp, kv)), sp.ValidCols.At(b, r.kv(sp, kv))
 				for i := range rows {
 					copy(row[i*sp.Cols:i*sp.Cols+cols], m.Row(i)[:cols])

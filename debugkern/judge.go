@@ -9,13 +9,13 @@ import (
 
 	"tilescope/debugkern/attn"
 	"tilescope/debugkern/budget"
-	"tilescope/debugkern/diff"
 	"tilescope/debugkern/join"
+	"tilescope/debugkern/judge"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
-// Tile is one captured tile of the run: what diff compares. It implements diff.Source.
+// Tile is one captured tile of the run: what diff compares. It implements judge.Source.
 func (st *runState) Tile(s probes.Stage, block probes.Dim3, kv int) probes.Tile {
 	sp := st.r.plan.Stage(s)
 	if sp == nil || !st.r.stages.Has(s) {
@@ -96,8 +96,8 @@ func (e *execution) judge(cross *CrossDoc) (*Run, error) {
 	defer release()
 	output := e.outputBeside()
 	defer output() // nothing of a run goes on after it
-	judged, err := diff.Judge(e.ctx, st.ref, st, diff.Options{
-		Range: e.r.rng, Stages: e.r.stages, Blocks: st.only, Replaced: st.replaced, Memory: &e.s.memory, Explained: !e.trial,
+	judged, err := judge.Judge(e.ctx, st.ref, st, judge.Options{
+		Range: e.r.rng, Stages: e.r.stages, Blocks: st.only, Replaced: st.replaced,
 		Progress: func(done, total int) {
 			e.progress(Progress{Phase: "compare", Detail: "blocks", Done: done, Total: total})
 		},
@@ -182,7 +182,7 @@ func (e *execution) stages(rep *Report, run *Run) {
 }
 
 // badCell adds who wrote a cell, where the backend can tell.
-func (e *execution) badCell(c *diff.Cell, run *Run) *BadCell {
+func (e *execution) badCell(c *judge.Cell, run *Run) *BadCell {
 	doc := &BadCell{Block: c.Block, KVTile: c.KVTile, Row: c.Row, Col: c.Col, Got: Number(c.Got), Want: Number(c.Want)}
 	if e.trial {
 		return doc
@@ -195,7 +195,7 @@ func (e *execution) badCell(c *diff.Cell, run *Run) *BadCell {
 }
 
 // placeOf turns a document's place (kv tile -1 before the loop, the number of tiles after it) into the index a tile is found under.
-func placeOf(plan *probes.Plan, p diff.Place) Place {
+func placeOf(plan *probes.Plan, p judge.Place) Place {
 	if sp := plan.Stage(p.Stage); sp != nil && sp.Phase != probes.PhaseEach {
 		return Place{p.Stage, p.Block, 0}
 	}
@@ -226,7 +226,7 @@ func captureText(sp *probes.StagePlan) string {
 	return "none"
 }
 
-func statsDoc(s diff.Stats) ErrorStats {
+func statsDoc(s judge.Stats) ErrorStats {
 	return ErrorStats{
 		MaxAbs: Number(s.MaxAbs), MaxULP: s.MaxULP, Error: Number(s.Error), Bound: Number(s.Bound), Derivation: s.Derivation, Bad: s.Bad, Cells: s.Cells,
 		Nonfinite: s.Nonfinite,
@@ -279,7 +279,7 @@ func (e *execution) unordered(fs []target.Finding) []target.Finding {
 	bound, output := 0.0, e.r.plan.Output()
 	for i := range e.st.judged.Stages {
 		switch st := &e.st.judged.Stages[i]; {
-		case st.Verdict == diff.Wrong || st.Verdict == diff.Tainted:
+		case st.Verdict == judge.Wrong || st.Verdict == judge.Tainted:
 			return fs
 		case output != nil && st.Stage == output.Stage:
 			bound = st.Global.Bound

@@ -8,12 +8,13 @@ import (
 
 	"tilescope/debugkern/attn"
 	"tilescope/debugkern/budget"
+	"tilescope/debugkern/ref"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
 // launch makes the backend's launch of a plan: arguments filled from the inputs, captures placed, injected tiles written.
-func (r *resolved) launch(in *attn.Inputs, ref *attn.Reference, instrumented bool) (*target.Launch, error) {
+func (r *resolved) launch(in *attn.Inputs, ref *ref.Reference, instrumented bool) (*target.Launch, error) {
 	p := r.plan
 	l := &target.Launch{
 		Grid: p.Grid, Block: p.Block, DynShared: p.DynShared, Shared: p.Shared, Schedule: r.schedule, Budget: r.req.Budget,
@@ -114,7 +115,7 @@ func watch(p *probes.Plan, sp *probes.StagePlan, file string) (target.Watch, err
 }
 
 // injection is the buffer of tiles the gate feeds in.
-func (r *resolved) injection(ref *attn.Reference) ([]byte, error) {
+func (r *resolved) injection(ref *ref.Reference) ([]byte, error) {
 	set := r.plan.Gate.Injected
 	if len(set) == 0 || r.layout.InjectBytes == 0 {
 		return nil, nil

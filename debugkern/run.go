@@ -13,8 +13,9 @@ import (
 
 	"tilescope/debugkern/attn"
 	"tilescope/debugkern/check"
-	"tilescope/debugkern/diff"
+	"tilescope/debugkern/judge"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/ref"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -24,8 +25,8 @@ type runState struct {
 	session *Session
 	r       *resolved
 	inputs  *attn.Inputs
-	ref     *attn.Reference
-	judged  *diff.Judgement
+	ref     *ref.Reference
+	judged  *judge.Judgement
 	build   *Build
 	kernel  target.Kernel
 	launch  *target.Launch
@@ -41,8 +42,8 @@ type runState struct {
 	plain     *PlainDoc         // where it ran
 	extra     []target.Finding  // found beside the instrumented launch
 
-	only     []probes.Dim3 // executed, in launch order; nil: the whole grid
-	replaced diff.Replaced // what a trial put in place of captured tiles; nil: nothing
+	only     []probes.Dim3  // executed, in launch order; nil: the whole grid
+	replaced judge.Replaced // what a trial put in place of captured tiles; nil: nothing
 	memo     *memo
 }
 

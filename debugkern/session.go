@@ -19,7 +19,6 @@ import (
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/cache"
 	"tilescope/debugkern/check"
-	"tilescope/debugkern/diff"
 	"tilescope/debugkern/file"
 	"tilescope/debugkern/target"
 	"tilescope/debugkern/trust"
@@ -61,7 +60,6 @@ type Session struct {
 	builds kept[string, *Build]
 	loaded kept[loadKey, target.Kernel]
 	host   kept[string, bool] // whether a source has host code
-	memory diff.Memory
 
 	tools tools
 

@@ -257,8 +257,11 @@ type StagePlan struct {
 	From                 StageSet // as the manifest says: the captured stages it may be judged from
 	Compute              Compute
 	Capture              Capture
-	Array                string // shared array that holds it, "" for registers or global memory
-	Transposed           bool   // the array holds [cols][rows]
+	Op                   *Node   // what it computes; nil: nothing is known of it, and it is compared with nothing
+	Unit                 float64 // natural units for one of its own: softmax_scale for raw scores, ln 2 for log2 maxima; 0 means 1
+	Late                 bool    // it is captured after what is computed from it in the same iteration
+	Array                string  // shared array that holds it, "" for registers or global memory
+	Transposed           bool    // the array holds [cols][rows]
 }
 
 // Meaning fixes what a stage's numbers mean.

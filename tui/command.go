@@ -47,7 +47,7 @@ func placeCommands() []command {
 		{"kv", "N", "go to a kv tile", nil, (*Model).goKV},
 		{"goto", "ROW,COL", "go to a cell of the tile", nil, (*Model).goCell},
 		{"seek", "STEP|start|end", "go to a moment of the block in Source", func(*Model) []string { return []string{"start", "end"} }, (*Model).seekWalk},
-		{"break", "LINE|STAGE|ARRAY[R][C]|list|clear", "breakpoint in Source", func(*Model) []string { return []string{"list", "clear", "S", "P", "U"} }, (*Model).breakCommand},
+		{"break", "LINE|STAGE|ARRAY[R][C]|list|clear", "breakpoint in Source", (*Model).breakpoints, (*Model).breakCommand},
 		{"unit", "NAME", "what s and < step by in Source", func(*Model) []string { return []string{"line", "instruction", "barrier", "probe"} }, (*Model).setUnit},
 		{"array", "NAME", "shared array on screen in Source", (*Model).arrayNames, (*Model).chooseArray},
 	}
@@ -331,6 +331,9 @@ func (m *Model) setCommand(arg string) tea.Cmd {
 	}
 	return m.setFlag(name, n)
 }
+
+// breakpoints completes break: what it does, and the stages that it stops at.
+func (m *Model) breakpoints() []string { return append([]string{"list", "clear"}, m.knownStages()...) }
 
 // gateNames lists the gates of the request's kernel, none first.
 func (m *Model) gateNames() []string {

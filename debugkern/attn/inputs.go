@@ -122,8 +122,8 @@ func (in *Inputs) FillX(ctx context.Context) error {
 	return nil
 }
 
-// fits checks lengths against the plan's shape and the kind of input its kernel takes.
-func (in *Inputs) fits(p *probes.Plan) error {
+// Fits checks lengths against the plan's shape and the kind of input its kernel takes.
+func (in *Inputs) Fits(p *probes.Plan) error {
 	if in.Shape != p.Shape {
 		return fmt.Errorf("inputs are for shape %s, the plan for %s", in.Shape, p.Shape)
 	}

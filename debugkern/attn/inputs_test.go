@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"tilescope/debugkern/ref/op"
 	"tilescope/probes"
 )
 
@@ -155,10 +156,10 @@ func TestRound(t *testing.T) {
 			t.Fatalf("half an ulp at %g is %g, want %g", v, h, (next-v)/2)
 		}
 	}
-	if !Overflows(probes.F16, 65520) || Overflows(probes.F16, 65519.9) || Round(probes.F16, 1e9) != 0x7c00 || Round(probes.F16, math.NaN()) != 0x7fff {
+	if !op.Overflows(probes.F16, 65520) || op.Overflows(probes.F16, 65519.9) || Round(probes.F16, 1e9) != 0x7c00 || Round(probes.F16, math.NaN()) != 0x7fff {
 		t.Error("overflow of f16")
 	}
-	if !Overflows(probes.F32, 0x1p128) || Overflows(probes.F32, math.MaxFloat32) || !Overflows(probes.F32, math.NaN()) {
+	if !op.Overflows(probes.F32, 0x1p128) || op.Overflows(probes.F32, math.MaxFloat32) || !op.Overflows(probes.F32, math.NaN()) {
 		t.Error("overflow of f32")
 	}
 	if Round(probes.BF16, 1.00390625) != 0x3f80 || Round(probes.E5M2, 1e9) != 0x7c {

@@ -37,7 +37,7 @@ type Whole struct {
 // WholeKey tells plans apart whose Whole differs on the same inputs.
 func WholeKey(p *probes.Plan) string {
 	key := fmt.Sprint(p.Shape, p.Scale)
-	for s := StepQ; s <= StepO; s++ {
+	for _, s := range stages {
 		key += fmt.Sprint(" ", storedAs(p, s))
 	}
 	for query := range p.Shape.S {
@@ -151,7 +151,7 @@ type Rules struct {
 
 // Rules evaluates other projects' rules on O.
 func (w *Whole) Rules(p *probes.Plan, o []float64) *Rules {
-	dtype := storedAs(p, StepO)
+	dtype := storedAs(p, "O")
 	atol, rtol := closeTolerance(dtype)
 	var out, unfused, top, torch, torchStored float64
 	for i, want := range w.Decoded {
@@ -176,9 +176,12 @@ func distance(a, b float64) float64 {
 	return d
 }
 
+// stages are those whose dtypes attention depends on here, in the order of computation.
+var stages = []probes.Stage{"Q", "K", "V", "S", "m", "l", "P", "U", "O"}
+
 // storedAs is the dtype that a stage's tiles are kept in: half where the kernel has no such stage.
-func storedAs(p *probes.Plan, s Step) probes.DType {
-	if sp := p.Stage(s.Stage()); sp != nil {
+func storedAs(p *probes.Plan, s probes.Stage) probes.DType {
+	if sp := p.Stage(s); sp != nil {
 		return sp.DType
 	}
 	return probes.F16
@@ -213,12 +216,12 @@ func attention(ctx context.Context, p *probes.Plan, x headReader) ([]float64, er
 
 // baseline is Whole.Unfused.
 func baseline(ctx context.Context, p *probes.Plan, in *Inputs) ([]float64, error) {
-	rounder := func(s Step) func(float64) float64 {
+	rounder := func(s probes.Stage) func(float64) float64 {
 		t := storedAs(p, s)
 		return func(v float64) float64 { return RoundTo(t, v) }
 	}
 	x := decoded(in)
-	for t, s := range [3]Step{StepQ, StepK, StepV} {
+	for t, s := range stages[:3] {
 		read, round := x[t], rounder(s)
 		x[t] = func(dst []float64, b, h int) {
 			read(dst, b, h)
@@ -227,7 +230,7 @@ func baseline(ctx context.Context, p *probes.Plan, in *Inputs) ([]float64, error
 			}
 		}
 	}
-	return unfused(ctx, p, x, rounder(StepS), rounder(StepP), rounder(StepO))
+	return unfused(ctx, p, x, rounder("S"), rounder("P"), rounder("O"))
 }
 
 // unfusedRows is how many query rows are computed together: their scores stay in cache.
@@ -286,7 +289,7 @@ func (w *headWork) rows(ctx context.Context, b, h, first int, out []float64, s, 
 	}
 	sh := w.p.Shape
 	rows := min(unfusedRows, sh.S-first)
-	q := Matrix{rows, sh.D, w.q.Data[first*sh.D : (first+rows)*sh.D]}
+	q := Matrix{Rows: rows, Cols: sh.D, Data: w.q.Data[first*sh.D : (first+rows)*sh.D]}
 	Scores(w.s, q, w.k, rows, sh.S, w.p.Scale, nil, 0)
 	for r := range rows {
 		if err := ctx.Err(); err != nil {
@@ -295,7 +298,7 @@ func (w *headWork) rows(ctx context.Context, b, h, first int, out []float64, s, 
 		w.softmaxRow(w.s.Row(r), first+r, s, pr)
 	}
 	lo := sh.At(b, h, first, 0)
-	res := Matrix{rows, sh.D, out[lo : lo+rows*sh.D]}
+	res := Matrix{Rows: rows, Cols: sh.D, Data: out[lo : lo+rows*sh.D]}
 	Accumulate(res, w.s, w.v, rows, 0, sh.S)
 	for i, v := range res.Data {
 		res.Data[i] = o(v)

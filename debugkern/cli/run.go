@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,7 @@ import (
 
 // runOptions are the options shared by the commands that run a kernel.
 type runOptions struct {
+	gateFrom                                                                                   string // of the configuration, for messages; "" where the option gives it
 	shape, gate, inject, backend, builder, arch, inputs, dump, schedule, blocks, tiles, stages string
 	resident                                                                                   int
 	cooperative                                                                                bool
@@ -150,7 +152,7 @@ func (o *runOptions) request(c *cobra.Command, cfg *configs.Config, target strin
 		req.Repeat = o.repeat
 	}
 	if !c.Flags().Changed("gate") {
-		o.gate = cfg.Gate
+		o.gate, o.gateFrom = cfg.Gate, cfg.GateFrom+": gate"
 	}
 	for _, s := range o.set {
 		name, value, ok := strings.Cut(s, "=")
@@ -185,7 +187,7 @@ func (o *runOptions) applyGate(ctx context.Context, req *debugkern.Request, targ
 		return nil
 	}
 	if req.Gate, err = m.ParseGate(o.gate); err != nil {
-		return usageError("--gate: %w", err)
+		return usageError("%s: %w", cmp.Or(o.gateFrom, "--gate"), err)
 	}
 	for name, value := range req.Set {
 		g := m.Gate(name)

@@ -177,7 +177,8 @@ func (q *inquiry) untried(s *suspect) string {
 
 // result reports whether a stage is the kernel's result.
 func (q *inquiry) result(stage string) bool {
-	return q.doc.Judged().Plan.OutputSet().Has(probes.Stage(stage))
+	run := q.doc.Judged()
+	return run != nil && run.Plan.OutputSet().Has(probes.Stage(stage))
 }
 
 // weigh compares the run in which only this suspect was put right with the one as it was. A stage in whose place the

@@ -49,7 +49,7 @@ func (q *inquiry) unseen(stages []probes.Stage) []probes.Stage {
 func (q *inquiry) onlyOutput() string {
 	steps := q.steps()
 	missing := q.unseen(steps)
-	if q.blind || len(missing) < len(steps) || !q.doc.Judged().Captured().Meets(q.doc.Judged().Plan.OutputSet()) {
+	if q.blind || len(steps) == 0 || len(missing) < len(steps) || !q.doc.Judged().Captured().Meets(q.doc.Judged().Plan.OutputSet()) {
 		return ""
 	}
 	return "only the output is judged: " + q.toSee(missing)

@@ -176,9 +176,9 @@ var replacements = []replacement{
 	{"a threshold that is NaN", "max_abs: 0.05", "max_abs: .nan", "k.yaml:"},
 	{"a threshold that is negative", "max_abs: 0.05", "max_abs: -1", "k.yaml:"},
 	{"a requirement that fails", "that: D == HEAD_DIM", "that: D == 63", "D = 64"},
-	{"a gate twice", "gates: [qk, softmax, pv]", "gates: [qk, qk]", "k.yaml:"},
-	{"an unknown gate", "gates: [qk, softmax, pv]", "gates: [nosuch]", "nosuch"},
-	{"a batch beyond", "batch: bz", "batch: bz + 1", "k.yaml:29: work.batch"},
+	{"a gate twice", "  - name: softmax", "  - name: qk", "k.yaml:"},
+	{"an unknown gate", "  - name: softmax", "  - nosuch\n  - name: softmax", "nosuch"},
+	{"a batch beyond", "batch: bz", "batch: bz + 1", "work.batch"},
 	{"an argument's value of another type", "value: 1 / sqrt(D)", "value: '\"x\"'", "k.yaml:"},
 }
 

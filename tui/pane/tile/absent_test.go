@@ -19,7 +19,7 @@ func TestNotCaptured(t *testing.T) {
 		th := theme.New(theme.Options{ASCII: ascii})
 		n := 4
 		v := &debugkern.TileView{
-			Place: debugkern.Place{Stage: "S"}, Plan: &probes.StagePlan{Stage: "S", DType: probes.F32, Rows: n, Cols: n},
+			Place: debugkern.Place{Stage: "S"}, Plan: &probes.StagePlan{Stage: "S", DType: probes.F32, Rows: n, Cols: n, Axes: [2]string{"q", "k"}},
 			Got: probes.NewTile(probes.F32, n, n), Local: make([]float64, n*n), LocalBound: make([]float64, n*n), ValidRows: n, ValidCols: n,
 		}
 		v.Got.Absent = make([]bool, n*n)

@@ -1,0 +1,159 @@
+package configs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"tilescope/debugkern/ref/op"
+	"tilescope/probes"
+)
+
+// operation is an operator with its operands and parameters, as written:
+//
+//	op: {matmul: [Q, K], transpose: right, scale: softmax_scale}
+//
+// One key is an operator's name and has its operands: stages, or operations in place. The other keys are its parameters.
+type operation struct {
+	op     string
+	args   []operand
+	params map[string]string   // texts: words, and expressions
+	lists  map[string][]string // positions and masks
+	place
+}
+
+// operand is a stage, an input, or an operation in place.
+type operand struct {
+	name string
+	op   *operation
+}
+
+// operatorKeys are the parameters of each operator, beside its operands. Those of map are its operands' names.
+var operatorKeys = map[string][]string{
+	"load":       {"at", "rows", "cols", "dims"},
+	"matmul":     {"transpose", "scale", "over"},
+	"rowmax":     {"running", "mask"},
+	"exp_below":  {"mask"},
+	"rowsum":     {},
+	"accumulate": {"by"},
+	"divide":     {},
+	"map":        nil,
+	"reduce":     {"how"},
+	"cast":       {},
+}
+
+// operation reads an operation; nil after a mistake.
+func (r *reader) operation(n *yaml.Node, field string) *operation {
+	o := r.object(n, field)
+	if o == nil {
+		return nil
+	}
+	name := ""
+	for _, k := range o.keys {
+		if _, ok := op.Lookup(k); !ok {
+			continue
+		}
+		if name != "" {
+			o.fail(k, "a second operator beside %s; an operation has one", name)
+			return nil
+		}
+		name = k
+	}
+	if name == "" {
+		r.fail(n, field, "no operator among the keys %s; expected one of %s", strings.Join(o.keys, ", "), strings.Join(op.Names(), ", "))
+		return nil
+	}
+	out := &operation{op: name, params: map[string]string{}, lists: map[string][]string{}, place: o.place(name)}
+	if !r.operands(o, name, out) {
+		return nil
+	}
+	return out
+}
+
+// operands reads an operation's operands and parameters.
+func (r *reader) operands(o *object, name string, out *operation) bool {
+	ok := true
+	if name == "map" {
+		out.params["expr"] = o.str(name)
+		var names []string
+		for _, k := range o.keys {
+			if k == name {
+				continue
+			}
+			names = append(names, k)
+			ok = r.operand(o.vals[k], o.field(k), out) && ok
+		}
+		out.params["names"] = strings.Join(names, ",")
+		return ok
+	}
+	n := deref(o.vals[name])
+	if n.Kind != yaml.SequenceNode {
+		ok = r.operand(n, o.field(name), out)
+	} else {
+		for i, c := range n.Content {
+			ok = r.operand(c, fmt.Sprintf("%s[%d]", o.field(name), i), out) && ok
+		}
+	}
+	for _, k := range o.keys {
+		if k == name {
+			continue
+		}
+		if !slices.Contains(operatorKeys[name], k) {
+			o.fail(k, "%s has no parameter of that name%s", name, suggest(k, operatorKeys[name]))
+			ok = false
+			continue
+		}
+		if v := deref(o.vals[k]); v.Kind == yaml.SequenceNode {
+			for _, c := range v.Content {
+				out.lists[k] = append(out.lists[k], deref(c).Value)
+			}
+		} else if v.Kind == yaml.ScalarNode {
+			out.params[k] = v.Value
+		} else {
+			o.fail(k, "expected a word, an expression, or a list of them, found %s", kindOf(v))
+			ok = false
+		}
+	}
+	return ok
+}
+
+// operand reads one operand.
+func (r *reader) operand(n *yaml.Node, field string, out *operation) bool {
+	n = deref(n)
+	switch n.Kind {
+	case yaml.MappingNode:
+		x := r.operation(n, field)
+		out.args = append(out.args, operand{op: x})
+		return x != nil
+	case yaml.ScalarNode:
+		if identifier.MatchString(n.Value) {
+			out.args = append(out.args, operand{name: n.Value})
+			return true
+		}
+	}
+	r.fail(n, field, "expected the name of a stage, or an operation; found %s", kindOf(n))
+	return false
+}
+
+// of lists the stages that an operation is computed from, self where it uses its own value of the iteration before.
+func (o *operation) of(self probes.Stage) probes.StageSet {
+	var out probes.StageSet
+	add := func(s probes.Stage) { out = out.Union(probes.StagesOf(s)) }
+	for _, a := range o.args {
+		switch {
+		case a.op != nil:
+			out = out.Union(a.op.of(self))
+		case o.op != "load":
+			add(probes.Stage(a.name))
+		}
+	}
+	if by := o.params["by"]; by != "" {
+		add(probes.Stage(by))
+	}
+	if o.op == "accumulate" || o.params["running"] == "true" {
+		add(self)
+	}
+	return out
+}

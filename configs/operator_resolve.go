@@ -1,0 +1,320 @@
+package configs
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"tilescope/probes"
+)
+
+// operators resolves what each stage computes, by the manifest or by the convention of its name, those that the build does not have
+// among them.
+func (r *resolver) operators() error {
+	for i := range r.plan.Stages {
+		if err := r.operator(&r.plan.Stages[i]); err != nil {
+			return err
+		}
+	}
+	for i := range r.plan.Undeclared {
+		sp := &r.plan.Undeclared[i]
+		if err := r.imply(sp); err != nil {
+			return err
+		}
+		if err := r.operator(sp); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// imply gives a stage that the build does not have the arithmetic and the valid cells that the convention says.
+func (r *resolver) imply(sp *probes.StagePlan) error {
+	c := conventions().stage(sp.Stage)
+	if c == nil {
+		return nil
+	}
+	sp.DType = probes.F32
+	sp.Compute = probes.Compute{Acc: probes.F32, Split: 1}
+	if c.Compute != nil {
+		sp.Compute.Unit, sp.Compute.Block = units[c.Compute.Unit], c.Compute.Block
+		var err error
+		if sp.Compute.Acc, err = probes.ParseDType(c.Compute.Acc); err != nil {
+			panic("BUG: conventions.yaml: " + err.Error())
+		}
+	}
+	tiles := 1
+	if sp.PerTile {
+		tiles = r.plan.Work.MaxTiles
+	}
+	for axis, to := range [2]*probes.Extent{&sp.ValidRows, &sp.ValidCols} {
+		side := [2]int{sp.Rows, sp.Cols}[axis]
+		*to = probes.Fixed(side)
+		a, ok := conventions().Axes[sp.Axes[axis]]
+		if !ok || a.Of == "" {
+			continue
+		}
+		x, err := r.expression(fmt.Sprintf("min(%d, max(0, %s - %s))", side, a.Of, a.From), place{field: "work"}, inTile)
+		if err != nil {
+			return err
+		}
+		if *to, err = r.extent(x, tiles, 0, int64(side), side); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// operator resolves what one stage computes.
+func (r *resolver) operator(sp *probes.StagePlan) error {
+	o := r.m.operation(sp.Stage)
+	if o == nil {
+		return nil
+	}
+	if c := conventions().stage(sp.Stage); c != nil {
+		sp.Late = c.Late
+		for _, k := range c.Keys {
+			switch {
+			case k == "scaled" && !sp.Meaning.Scaled && r.plan.Stage(sp.Stage) != nil:
+				sp.Unit = r.plan.Scale
+			case k == "domain" && sp.Meaning.Log2:
+				sp.Unit = math.Ln2
+			}
+		}
+	}
+	var err error
+	sp.Op, err = r.node(o, sp, true)
+	return err
+}
+
+// operation is what the manifest, or the convention, says that a stage computes; nil where neither says anything.
+func (m *Manifest) operation(s probes.Stage) *operation {
+	for i := range m.Stages {
+		if m.Stages[i].Stage == s && m.Stages[i].op != nil {
+			return m.Stages[i].op
+		}
+	}
+	if c := conventions().stage(s); c != nil {
+		return c.operation()
+	}
+	return nil
+}
+
+// node resolves an operation; root for the stage's own.
+func (r *resolver) node(o *operation, sp *probes.StagePlan, root bool) (*probes.Node, error) {
+	n := &probes.Node{Op: o.op, Params: probes.Params{
+		Number: map[string]float64{}, Word: map[string]string{}, Index: map[string][]probes.Extent{},
+	}}
+	for _, a := range o.args {
+		switch {
+		case a.op != nil:
+			inner, err := r.node(a.op, sp, false)
+			if err != nil {
+				return nil, err
+			}
+			n.Args = append(n.Args, probes.Operand{Node: inner})
+		case o.op == "load":
+			n.Args = append(n.Args, probes.Operand{Tensor: a.name})
+		default:
+			n.Args = append(n.Args, probes.Operand{Stage: probes.Stage(a.name)})
+		}
+	}
+	if o.op == "accumulate" {
+		n.Args = append(n.Args, probes.Operand{Stage: sp.Stage, Before: true})
+		if by := probes.Stage(o.params["by"]); by != "" {
+			n.Args = append(n.Args, probes.Operand{Stage: by, Before: true}, probes.Operand{Stage: by})
+		}
+	}
+	if o.params["running"] == "true" {
+		n.Args = append(n.Args, probes.Operand{Stage: sp.Stage, Before: true})
+	}
+	return n, r.parameters(o, n, sp, root)
+}
+
+// parameters resolves an operation's parameters.
+func (r *resolver) parameters(o *operation, n *probes.Node, sp *probes.StagePlan, root bool) error {
+	for k, text := range o.params {
+		switch k {
+		case "by", "running":
+		case "mask":
+			if err := r.mask(n, []string{text}, o.place); err != nil {
+				return err
+			}
+		case "rows", "cols":
+			d, err := strconv.Atoi(text)
+			if err != nil || d < 0 {
+				return r.m.errorAt(o.place, "%s is %q; expected a dimension of the input, from 0 on", k, clip(text))
+			}
+			n.Params.Number[k] = float64(d)
+		case "scale":
+			v, err := r.real(text, o.place)
+			if err != nil {
+				return err
+			}
+			n.Params.Number[k], n.Params.Word[k] = v, text
+		default:
+			n.Params.Word[k] = text
+		}
+	}
+	if o.op == "load" {
+		return r.load(o, n, sp, root)
+	}
+	return r.mask(n, o.lists["mask"], o.place)
+}
+
+// load resolves where a tile of an input begins, and its extent: the stage's, or dims for an operand in place.
+func (r *resolver) load(o *operation, n *probes.Node, sp *probes.StagePlan, root bool) error {
+	height, width := sp.Rows, sp.Cols
+	if !root {
+		dims := o.lists["dims"]
+		if len(dims) != 2 {
+			return r.m.errorAt(o.place, "an input that is read in place needs dims: [ROWS, COLUMNS]")
+		}
+		for i, to := range [2]*int{&height, &width} {
+			x, err := r.expression(dims[i], o.place, inShape)
+			if err != nil {
+				return err
+			}
+			var bad *Error
+			if *to, bad = x.integer(r.env, 1, maxTileSide); bad != nil {
+				return bad
+			}
+		}
+	}
+	n.Params.Number["height"], n.Params.Number["width"] = float64(height), float64(width)
+	tiles := 1
+	if sp.PerTile {
+		tiles = r.plan.Work.MaxTiles
+	}
+	for _, text := range o.lists["at"] {
+		x, err := r.expression(text, o.place, inTile)
+		if err != nil {
+			return err
+		}
+		e, err := r.extent(x, tiles, 0, math.MaxInt32, 0)
+		if err != nil {
+			return err
+		}
+		n.Params.Index["at"] = append(n.Params.Index["at"], e)
+	}
+	return nil
+}
+
+// real evaluates a number that does not depend on the block; softmax_scale is the scale that the kernel is given.
+func (r *resolver) real(text string, at place) (float64, error) {
+	if text == "softmax_scale" {
+		return r.plan.Scale, nil
+	}
+	x, err := r.expression(text, at, inShape)
+	if err != nil {
+		return 0, err
+	}
+	v, bad := x.value(r.env)
+	if bad != nil {
+		return 0, bad
+	}
+	return v.real(), nil
+}
+
+var word = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+
+// spell writes the names of work's positions as their expressions.
+func (r *resolver) spell(text string) string {
+	if r.work == nil {
+		return text
+	}
+	return word.ReplaceAllStringFunc(text, func(name string) string {
+		x, ok := map[string]*Expr{"batch": r.work.Batch, "head": r.work.Head, "query": r.work.Query, "key": r.work.Key,
+			"hidden_rows": r.work.HiddenRows, "first_key": r.work.HiddenFirst}[name]
+		switch {
+		case !ok:
+			return name
+		case x == nil:
+			return "0"
+		}
+		return "(" + x.Text + ")"
+	})
+}
+
+// expression compiles the text of an operation's parameter.
+func (r *resolver) expression(text string, at place, allowed class) (*Expr, error) {
+	return r.compile(r.spell(text), at, r.m.scope, allowed)
+}
+
+func (r *resolver) compile(text string, at place, sc *scope, allowed class) (*Expr, error) {
+	rd := &reader{file: r.m.File}
+	x := rd.number(&yaml.Node{Kind: yaml.ScalarNode, Value: text, Line: at.line, Column: at.col}, at.field, sc, allowed)
+	if len(rd.errs) > 0 {
+		return nil, rd.errs[0]
+	}
+	return x, nil
+}
+
+// comparison is one term of a mask's rule.
+var comparison = regexp.MustCompile(`^(.+?)(<=|>=|<|>)(.+)$`)
+
+// mask resolves the rules of a mask: each a comparison, or several with || between, of expressions that are linear in the tile's row r
+// and column c.
+func (r *resolver) mask(n *probes.Node, rules []string, at place) error {
+	for _, text := range rules {
+		var rule probes.Rule
+		for _, term := range strings.Split(text, "||") {
+			m := comparison.FindStringSubmatch(strings.TrimSpace(term))
+			if m == nil {
+				return r.m.errorAt(at, "mask %q: expected comparisons such as key + c <= query + r, with || between them", clip(text))
+			}
+			diff := map[string]string{
+				"<=": "(" + m[3] + ") - (" + m[1] + ")", ">=": "(" + m[1] + ") - (" + m[3] + ")",
+				"<": "(" + m[3] + ") - (" + m[1] + ") - 1", ">": "(" + m[1] + ") - (" + m[3] + ") - 1",
+			}[m[2]]
+			l, err := r.linear(diff, text, at)
+			if err != nil {
+				return err
+			}
+			rule = append(rule, l)
+		}
+		n.Params.Mask = append(n.Params.Mask, rule)
+	}
+	return nil
+}
+
+// linear resolves an expression over block, iteration, row and column as base, and what a row and a column add.
+func (r *resolver) linear(text, whole string, at place) (probes.Linear, error) {
+	sc := &scope{slots: map[string]int{}, classes: append([]class(nil), r.m.scope.classes...)}
+	for k, v := range r.m.scope.slots {
+		sc.slots[k] = v
+	}
+	row, col := sc.add("r", classTile), sc.add("c", classTile)
+	x, err := r.compile(r.spell(text), at, sc, inTile)
+	if err != nil {
+		return probes.Linear{}, err
+	}
+	outer := r.env
+	r.env = &env{vars: append(append([]value(nil), outer.vars...), intValue(0), intValue(0)), steps: outer.steps}
+	defer func() { r.env = outer }()
+	value := func(i, j int) (int, error) {
+		r.env.vars[row], r.env.vars[col] = intValue(int64(i)), intValue(int64(j))
+		v, bad := x.integer(r.env, math.MinInt32, math.MaxInt32)
+		r.env.vars[row], r.env.vars[col] = intValue(0), intValue(0)
+		if bad != nil {
+			return 0, bad
+		}
+		return v, nil
+	}
+	var at4 [4]int
+	for k, p := range [4][2]int{{0, 0}, {1, 0}, {0, 1}, {3, 5}} {
+		if at4[k], err = value(p[0], p[1]); err != nil {
+			return probes.Linear{}, err
+		}
+	}
+	l := probes.Linear{Row: at4[1] - at4[0], Col: at4[2] - at4[0]}
+	if at4[3] != at4[0]+3*l.Row+5*l.Col {
+		return l, r.m.errorAt(at, "mask %q: expected expressions that are linear in r and c", clip(whole))
+	}
+	l.Base, err = r.extent(x, r.plan.Work.MaxTiles, math.MinInt32, math.MaxInt32, 0)
+	return l, err
+}

@@ -1,0 +1,266 @@
+package judge
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"tilescope/debugkern/ref/op"
+)
+
+// The contract's fingerprint names.
+const (
+	Transposed        = "transposed"
+	OperandTransposed = "operand-transposed"
+	Permuted          = "permuted"
+	Shifted           = "shifted"
+	Factor            = "factor"
+	Offset            = "offset"
+	Term              = "term"
+	PreviousTile      = "previous-tile"
+	HalfMissing       = "half-missing"
+	WarpRows          = "warp-rows"
+	LastTile          = "last-tile"
+)
+
+// opRel is one more float32 operation, beside those the stage's bound knows.
+const opRel = op.OpRel
+
+// hypotheses lists what a wrong tile of a stage is tried against: quantities of the algorithm before fitted ones.
+func (j *Judgement) hypotheses(i int) []hypothesis {
+	sp := j.g.Stage(i)
+	var hs []hypothesis
+	hs = append(hs, j.operatorHypotheses(i)...)
+	hs = append(hs, j.halfTerms(i)...)
+	hs = append(hs, j.factorHypotheses(i)...)
+	hs = append(hs, j.operandHypotheses(i)...)
+	hs = append(hs, moveHypotheses(sp)...)
+	hs = append(hs, j.placeHypotheses(i)...)
+	return append(hs, fittedHypotheses(sp)...)
+}
+
+// operatorHypotheses are the mistakes that are typical for the stage's operator.
+func (j *Judgement) operatorHypotheses(i int) []hypothesis {
+	var hs []hypothesis
+	for _, h := range j.g.Suspects(i) {
+		hs = append(hs, hypothesis{name: h.Name, value: h.Value, predict: func(sc *scene, v, pre []float64) (int, bool) {
+			if h.Own && !sc.terms() {
+				return 0, false
+			}
+			return 0, h.Predict(&sc.op, v, pre)
+		}})
+	}
+	return hs
+}
+
+// scaling is a hypothesis that every cell is the right one times a quantity; f gives it for a row and column with its own
+// relative error, ok false where it does not exist.
+func scaling(value string, f func(sc *scene, r, c int) (q, rel float64, ok bool)) hypothesis {
+	return hypothesis{name: Factor, value: value, predict: func(sc *scene, v, pre []float64) (int, bool) {
+		for k, i := range sc.bad {
+			q, rel, ok := f(sc, i/sc.stride, i%sc.stride)
+			if !ok {
+				return 0, false
+			}
+			v[k] = sc.e.Ref.Data[i] * q
+			pre[k] = math.Abs(q)*sc.e.Pre.Data[i] + math.Abs(v[k])*(rel+opRel)
+		}
+		return 0, true
+	}}
+}
+
+func constant(value string, q float64) hypothesis {
+	return scaling(fmt.Sprintf("%s (%.6g)", value, q), func(*scene, int, int) (float64, float64, bool) { return q, 0, true })
+}
+
+// factorHypotheses are the quantities of the algorithm that a stage may be multiplied by once too often, or not at all: constants,
+// and the columns of numbers by row that the graph has.
+func (j *Judgement) factorHypotheses(i int) []hypothesis {
+	if j.g.Maximum(i) {
+		return nil // of a maximum the factor is on what it is taken of: its operator's
+	}
+	var hs []hypothesis
+	for _, c := range j.g.Constants() {
+		hs = append(hs, constant(c.Name, c.Value), constant("1/"+c.Name, 1/c.Value))
+	}
+	hs = append(hs, constant("-1: the sign", -1), constant("log2 e", math.Log2E), constant("ln 2", math.Ln2))
+	return append(hs, j.rowFactors(i)...)
+}
+
+// rowFactors are the columns of numbers by row, from the kernel's own tiles: of what is computed relative to a maximum, exponentials
+// of that; of any other column of the same iteration, the number and its reciprocal.
+func (j *Judgement) rowFactors(i int) []hypothesis {
+	var hs []hypothesis
+	rows := j.g.Stage(i).Rows
+	for c := range j.g.Stages() {
+		sp := j.g.Stage(c)
+		if sp.Cols != 1 || sp.Rows != rows || sp.Loaded || !j.g.Related(i, c) {
+			continue
+		}
+		byRow := func(value string, q func(sc *scene, r int) (q, rel float64, ok bool)) {
+			hs = append(hs, scaling(value, func(sc *scene, r, _ int) (float64, float64, bool) { return q(sc, r) }))
+		}
+		if !j.g.Maximum(c) {
+			for _, power := range []int{-1, 1} {
+				value := fmt.Sprintf("%s by row", sp.Stage)
+				if power < 0 {
+					value = "1/" + value
+				}
+				byRow(value, func(sc *scene, r int) (float64, float64, bool) { return sc.column(c, r, power) })
+			}
+			continue
+		}
+		for _, sign := range []float64{1, -1} {
+			value := fmt.Sprintf("exp(%s_new − %s_old) by row", sp.Stage, sp.Stage)
+			if sign < 0 {
+				value = fmt.Sprintf("exp(%s_old − %s_new) by row", sp.Stage, sp.Stage)
+			}
+			byRow(value, func(sc *scene, r int) (float64, float64, bool) {
+				old, now, ok := sc.maxima(c, r)
+				return math.Exp(sign * (now - old)), op.ExpError(sc.local.Coefs(), old, now), ok
+			})
+		}
+		byRow(fmt.Sprintf("exp(%s) by row: no maximum subtracted", sp.Stage), func(sc *scene, r int) (float64, float64, bool) {
+			_, now, ok := sc.maxima(c, r)
+			return math.Exp(now), op.ExpError(sc.local.Coefs(), now, 0), ok
+		})
+	}
+	return hs
+}
+
+// column is the kernel's own number of a row.
+func (sc *scene) column(c, r, power int) (q, rel float64, ok bool) {
+	if !sc.own[c].ok {
+		return 0, 0, false
+	}
+	x := sc.own[c].m.Data[r]
+	if power < 0 {
+		x = 1 / x
+	}
+	return x, 0, true
+}
+
+// maxima returns the kernel's own maximum of a row after the iteration before (-Inf at the first) and after this one, in natural
+// units.
+func (sc *scene) maxima(c, r int) (old, now float64, ok bool) {
+	old = math.Inf(-1)
+	unit := sc.g.Stage(c).Unit
+	if unit == 0 {
+		unit = 1
+	}
+	if sc.t > 0 {
+		if !sc.was[c].ok {
+			return 0, 0, false
+		}
+		old = sc.was[c].m.Data[r] * unit
+	}
+	if !sc.own[c].ok {
+		return 0, 0, false
+	}
+	return old, sc.own[c].m.Data[r] * unit, true
+}
+
+// operandHypotheses compute the stage from a transposed operand.
+func (j *Judgement) operandHypotheses(i int) []hypothesis {
+	var hs []hypothesis
+	if !j.g.Linear(i) {
+		return nil
+	}
+	uses := slices.Clone(j.g.Uses(i))
+	slices.Reverse(uses) // the right operand before the left one
+	for _, how := range []struct {
+		text string
+		turn func(op.Matrix) op.Matrix
+	}{
+		{": each 16×16 block transposed in place (row- and column-major confused)", blockTranspose},
+		{": the whole tile read as its transpose", retile},
+	} {
+		for _, u := range uses {
+			sp := j.g.Stage(u.Stage)
+			if u.Before || u.Needs == op.SameCell || sp.Cols == 1 || sp.Rows == 1 {
+				continue
+			}
+			hs = append(hs, hypothesis{name: OperandTransposed, value: j.g.OperandName(i, u.Stage) + how.text, predict: func(sc *scene, v, pre []float64) (int, bool) {
+				if !sc.terms() {
+					return 0, false
+				}
+				m, err := sc.local.Again(sc.i, u.Stage, false, func(x op.Value) op.Value { x.M = how.turn(x.M); return x })
+				for k, c := range sc.bad {
+					v[k], pre[k] = m.Data[c], err.Data[c]
+				}
+				return 0, true
+			}})
+		}
+	}
+	return hs
+}
+
+// blockTranspose transposes each 16×16 block in place.
+func blockTranspose(m op.Matrix) op.Matrix {
+	out := op.NewMatrix(m.Rows, m.Cols)
+	for r := range m.Rows {
+		for c := range m.Cols {
+			br, bc := r&^15+c&15, c&^15+r&15
+			if br < m.Rows && bc < m.Cols {
+				out.Data[br*m.Cols+bc] = m.At(r, c)
+			}
+		}
+	}
+	return out
+}
+
+// retile reads the memory of an R×C row-major array as C×R row-major, and transposes that: cell (r, c) is element c·R + r.
+func retile(m op.Matrix) op.Matrix {
+	out := op.NewMatrix(m.Rows, m.Cols)
+	for r := range m.Rows {
+		for c := range m.Cols {
+			out.Data[r*m.Cols+c] = m.Data[c*m.Rows+r]
+		}
+	}
+	return out
+}
+
+// halfTerms count one half of a sum twice, or not at all.
+func (j *Judgement) halfTerms(i int) []hypothesis {
+	if !j.g.Linear(i) {
+		return nil
+	}
+	over := j.g.Over(i)
+	var hs []hypothesis
+	for _, x := range []struct {
+		name, value string
+		a, b        float64
+	}{
+		{Term, "one half: first half " + over + ", coefficient 2", 2, 1}, {Term, "one half: second half " + over + ", coefficient 2", 1, 2},
+		{HalfMissing, "first half " + over, 0, 1}, {HalfMissing, "second half " + over, 1, 0},
+	} {
+		hs = append(hs, hypothesis{name: x.name, value: x.value, predict: func(sc *scene, v, pre []float64) (int, bool) {
+			lo, hi, ok := sc.halves()
+			if !ok {
+				return 0, false
+			}
+			for k, i := range sc.bad {
+				whole := sc.e.Ref.Data[i] - lo.Data[i] - hi.Data[i] // the carried part
+				v[k] = whole + x.a*lo.Data[i] + x.b*hi.Data[i]
+				pre[k] = 2*sc.e.Pre.Data[i] + math.Abs(v[k])*opRel
+			}
+			return 0, true
+		}})
+	}
+	return hs
+}
+
+// halves are the two halves of the tile's own sum, without what is carried over.
+func (sc *scene) halves() (lo, hi op.Matrix, ok bool) {
+	if !sc.terms() {
+		return lo, hi, false
+	}
+	if !sc.halved {
+		sc.halved = true
+		for k := range sc.spare {
+			sc.spare[k] = op.NewMatrix(sc.e.Ref.Rows, sc.e.Ref.Cols)
+			sc.op.Half(k == 1, sc.spare[k])
+		}
+	}
+	return sc.spare[0], sc.spare[1], true
+}

@@ -1,0 +1,246 @@
+package judge
+
+import (
+	"tilescope/debugkern/ref"
+	"tilescope/debugkern/ref/op"
+	"tilescope/probes"
+)
+
+// walker goes through one block at a time, iteration by iteration, with the local and the global estimate of every stage. It
+// owns its memory, which each iteration overwrites; it is not safe for concurrent use.
+type walker struct {
+	ref  *ref.Reference
+	g    *ref.Graph
+	plan *probes.Plan
+	src  Source
+	have probes.StageSet // captured
+	rng  probes.Range    // of which blocks and iterations
+	put  Replaced        // nil: nothing was put in place of a captured tile
+
+	named []bool // by stage: the manifest names all that it is computed from
+
+	id    probes.Dim3
+	t     int // iteration; -1 before the loop
+	iters int
+	own   []tile // by stage: the kernel's tiles of this iteration
+	was   []tile // of the one before
+	// Where a tile was replaced as soon as it was captured, own is what later stages saw, and taken what is judged.
+	taken []tile
+	late  []tile // replaced tiles that only the next iteration sees: what is computed from them in this one was made before
+
+	local, global *ref.Pass
+}
+
+// tile is one stage's tile as the kernel left it, widened; ok is false where there is none.
+type tile struct {
+	m      op.Matrix
+	raw    probes.Tile
+	ok     bool
+	buf    []float64
+	absent []bool // of the compared cells, those that no thread captured; nil: none
+	count  int    // how many
+}
+
+// forget drops the tile and keeps its memory.
+func (t *tile) forget() { t.ok, t.raw, t.absent = false, probes.Tile{}, nil }
+
+func newWalker(r *ref.Reference, src Source, opt Options) *walker {
+	g := r.Graph()
+	n := g.Stages()
+	w := &walker{
+		ref: r, g: g, plan: r.Plan(), src: src, have: opt.Stages, rng: opt.Range, put: opt.Replaced,
+		named: make([]bool, n), own: make([]tile, n), was: make([]tile, n), taken: make([]tile, n), late: make([]tile, n),
+		local: r.FromOwn(opt.weights), global: r.FromInputs(opt.weights),
+	}
+	for i := range n {
+		w.named[i] = w.plan.Named(g.Stage(i).Stage)
+	}
+	return w
+}
+
+// close gives the walker's memory back.
+func (w *walker) close() {
+	w.ref.Release(w.local)
+	w.ref.Release(w.global)
+}
+
+// begin opens a block and makes the estimates of the stages before the loop.
+func (w *walker) begin(block probes.Dim3) {
+	w.id, w.t, w.iters = block, -1, w.plan.Work.Tiles.At(block, 0)
+	for i := range w.own {
+		w.own[i].forget()
+		w.was[i].forget()
+		w.taken[i].forget()
+		w.late[i].forget()
+	}
+	w.local.Begin(block)
+	w.global.Begin(block)
+	w.global.Before()
+	w.phase(probes.PhaseBefore)
+}
+
+// phase fetches the kernel's tiles of a phase's stages, and makes their local estimates.
+func (w *walker) phase(ph probes.Phase) {
+	w.loadAll(ph)
+	for _, i := range w.g.Order(ph) {
+		if w.judged(i) && w.fromOwn(i) {
+			w.local.Compute(i)
+		}
+	}
+}
+
+func (w *walker) loadAll(ph probes.Phase) {
+	for i := range w.own {
+		if w.g.Stage(i).Phase == ph {
+			w.load(i)
+		}
+	}
+}
+
+// judged reports whether the gate judges a stage of the plan.
+func (w *walker) judged(i int) bool { return w.plan.Gate.Judged.Has(w.g.Stage(i).Stage) }
+
+// given reports whether the kernel's tile of a stage is the reference's: what a gate injects, and an input that the manifest has
+// no stage for and that nothing decodes: the kernel is given its very bits, and what it makes of them is then judged from its
+// own tiles.
+func (w *walker) given(i int) bool {
+	sp := w.g.Stage(i)
+	return w.plan.Gate.Injected.Has(sp.Stage) || sp.Loaded && w.plan.Stage(sp.Stage) == nil && !w.g.Coded(i)
+}
+
+// has reports whether load will find the kernel's tile of a stage.
+func (w *walker) has(i, iter int) bool {
+	s := w.g.Stage(i).Stage
+	return w.have.Has(s) && w.judged(i) && w.src.Tile(s, w.id, max(iter, 0)).Reached()
+}
+
+// load fetches one of the kernel's tiles, and gives it to the local estimates.
+func (w *walker) load(i int) {
+	x, sp := &w.own[i], w.g.Stage(i)
+	x.forget()
+	w.taken[i].forget()
+	if w.given(i) {
+		if v := w.global.Value(i, false); v != nil {
+			x.m, x.ok = v.M, true
+			w.local.Set(i, x.m)
+		}
+		return
+	}
+	if !w.have.Has(sp.Stage) || !w.judged(i) {
+		return
+	}
+	kv := max(w.t, 0)
+	raw := w.src.Tile(sp.Stage, w.id, kv)
+	if !raw.Reached() {
+		return
+	}
+	put, replaced := probes.Tile{}, false
+	if w.put != nil {
+		put, replaced = w.put(sp.Stage, w.id, kv)
+	}
+	switch {
+	case !replaced:
+		w.set(x, raw, i)
+	case sp.Late:
+		w.set(x, raw, i)
+		w.set(&w.late[i], put, i)
+	default:
+		w.set(x, put, i)
+		w.set(&w.taken[i], raw, i)
+	}
+	w.local.Set(i, x.m)
+}
+
+// set fills x with a tile of stage i.
+func (w *walker) set(x *tile, raw probes.Tile, i int) {
+	x.buf = op.Widen(x.buf, raw)
+	x.m, x.raw, x.ok = op.Matrix{Rows: raw.Rows, Cols: raw.Cols, Data: x.buf}, raw, true
+	if x.absent = nil; raw.Absent != nil {
+		rows, cols := w.g.Valid(i, w.id, max(w.t, 0))
+		x.absent, x.count = absentIn(raw, rows, cols)
+	}
+}
+
+// left is the current tile of a stage as the kernel left it.
+func (w *walker) left(i int) *tile {
+	if w.taken[i].ok {
+		return &w.taken[i]
+	}
+	return &w.own[i]
+}
+
+// next moves to the next iteration and makes all its estimates.
+func (w *walker) next() {
+	w.step()
+	w.global.Next()
+	w.phase(probes.PhaseEach)
+}
+
+// step moves to the next iteration.
+func (w *walker) step() {
+	w.t++
+	w.local.Step()
+	for i := range w.own {
+		if w.g.Stage(i).Phase != probes.PhaseEach {
+			continue
+		}
+		w.own[i], w.was[i] = w.was[i], w.own[i]
+		w.own[i].forget()
+		if w.late[i].ok {
+			w.was[i], w.late[i] = w.late[i], w.was[i]
+			w.late[i].forget()
+			w.local.SetBefore(i, w.was[i].m)
+		}
+	}
+}
+
+// standsAlone reports whether the estimates of a stage in the iterations of the block up to last can be made by nextOf.
+func (w *walker) standsAlone(i, last int) bool {
+	if w.g.Stage(i).Phase != probes.PhaseEach || !w.named[i] || len(w.g.Uses(i)) == 0 {
+		return false
+	}
+	for _, u := range w.g.Uses(i) {
+		if w.given(u.Stage) {
+			return false // the reference has to be computed for it
+		}
+		for iter := range last + 1 {
+			if !w.has(u.Stage, iter) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// nextOf moves to the next iteration and makes the local estimate of one stage, where it stands alone.
+func (w *walker) nextOf(i int) {
+	w.step()
+	w.loadAll(probes.PhaseEach)
+	w.local.Compute(i)
+}
+
+// estimateOf returns the local estimate of a stage: the one made from the kernel's own stages, or the global one where what it is
+// computed from was not captured, or is not named by the manifest.
+func (w *walker) estimateOf(i int) *ref.Estimate {
+	if !w.fromOwn(i) {
+		return w.global.Estimate(i)
+	}
+	return w.local.Estimate(i)
+}
+
+// fromOwn reports whether everything a stage is computed from is at hand, and named by the manifest.
+func (w *walker) fromOwn(i int) bool {
+	return w.named[i] && len(w.g.Uses(i)) > 0 && w.local.Ready(i)
+}
+
+// apart reports whether a stage can be judged for what it makes itself: it is computed from no stage, or from the kernel's own.
+func (w *walker) apart(i int) bool { return len(w.g.Uses(i)) == 0 || w.fromOwn(i) }
+
+// end makes the estimates of the stages after the loop.
+func (w *walker) end() {
+	w.global.After()
+	w.phase(probes.PhaseAfter)
+}
+
+// looped reports whether the block has gone through all its iterations. A launch without a loop has.
+func (w *walker) looped() bool { return w.t == w.iters-1 && (w.iters > 0 || w.plan.Work.MaxTiles == 0) }

@@ -1,0 +1,102 @@
+package op
+
+import (
+	"fmt"
+	"math"
+
+	"tilescope/probes"
+)
+
+// divide is the quotient of a tile and a column, or of two tiles cell by cell. A factor common to both cancels.
+//
+//	{divide: [U, l]}
+type divide struct{}
+
+type divideKernel struct {
+	sameValid
+	env    *Env
+	column bool
+	text   string
+}
+
+func (divide) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error) {
+	if err := want(n, in, 2); err != nil {
+		return nil, Extent{}, err
+	}
+	k := &divideKernel{env: env, column: in[1][1] == 1 && in[0][1] != 1, text: "a quotient"}
+	if n.Args[0].Node == nil && n.Args[1].Node == nil {
+		k.text = fmt.Sprintf("%s/%s", n.Args[0].Stage, n.Args[1].Stage)
+	}
+	if in[1][0] != in[0][0] || !k.column && in[1][1] != in[0][1] {
+		return nil, Extent{}, fmt.Errorf("divide %d×%d by %d×%d: a column of %d rows or a tile of the same extent is expected", in[0][0], in[0][1], in[1][0], in[1][1], in[0][0])
+	}
+	return k, in[0], nil
+}
+
+func (k *divideKernel) Exact(t *Tile, in []*Value, out *Value) {
+	u, l := in[0], in[1]
+	for i := range t.Rows {
+		for d := range t.Cols {
+			under := i * l.M.Cols
+			if !k.column {
+				under += d
+			}
+			out.M.Row(i)[d] = u.M.At(i, d) / l.M.Data[under]
+		}
+	}
+}
+
+func (k *divideKernel) Estimate(t *Tile, in []*Value, out *Value) {
+	u, l := in[0], in[1]
+	cancel := u.Factor != nil && l.Factor != nil && u.Origin == l.Origin
+	c := k.env.Coefs
+	for i := range t.Rows {
+		ref, err := out.M.Row(i), out.Err.Row(i)
+		for d := range t.Cols {
+			at := i*u.M.Cols + d
+			under := i * l.M.Cols
+			if !k.column {
+				under += d
+			}
+			x, y, dx, dy := u.M.Data[at], l.M.Data[under], u.err(at), l.err(under)
+			if !cancel {
+				dx, dy = whole(x, dx, u.factor(i)), whole(y, dy, l.factor(i))
+			}
+			v := x / y
+			ref[d], err[d] = v, math.Inf(1)
+			if math.Abs(y) > dy {
+				err[d] = (dx*c[TermNumerator] + math.Abs(v)*dy*c[TermDenominator]) / (math.Abs(y) - dy)
+				err[d] += (math.Abs(v) + err[d]) * c[TermDivide]
+			}
+		}
+	}
+}
+
+// whole is an error with the common factor's part.
+func whole(x, err, factor float64) float64 {
+	if factor == 0 {
+		return err
+	}
+	grow := math.Exp(factor)
+	return grow*err + (grow-1)*math.Abs(x)
+}
+
+func (k *divideKernel) Mirror(t *Tile, in []*Value, out *Value) {
+	u, l := in[0], in[1]
+	for i := range t.Rows {
+		for d := range t.Cols {
+			under := i * l.M.Cols
+			if !k.column {
+				under += d
+			}
+			out.M.Row(i)[d] = float64(float32(u.M.At(i, d)) / float32(l.M.Data[under]))
+		}
+	}
+}
+
+// Pad keeps a kernel that divides by rows that do not exist from dividing by 0.
+func (k *divideKernel) Pad(i int) float64 { return float64(i) }
+
+func (k *divideKernel) Needs(int) Need                                          { return SameCell }
+func (k *divideKernel) Reads(*Tile, []*Value, *Value, int, int, int, bool) bool { return false }
+func (k *divideKernel) Reason() string                                          { return k.text + ", 2 ulp of f32" }

@@ -1,0 +1,124 @@
+package op
+
+import (
+	"fmt"
+	"math"
+
+	"tilescope/probes"
+)
+
+// load reads a tile of an input: cell (r, c) is the element at the position `at`, with r and c added to the dimensions `rows` and
+// `cols`. Codes are decoded: (code − zero)·(max/levels·scale), all exact but three float32 roundings.
+//
+//	{load: K, at: [batch, head, key, 0], rows: 2, cols: 3}
+type load struct{}
+
+type loadKernel struct {
+	ext      Extent
+	tensor   Tensor
+	at       []probes.Extent
+	stride   []int // elements from one index of a dimension to the next
+	row, col int   // elements from one row, column of the tile to the next
+	env      *Env
+}
+
+// Bind reads the tile's extent from the numbers height and width.
+func (load) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error) {
+	ext := Extent{int(number(n, "height", 0)), int(number(n, "width", 1))}
+	if err := want(n, in, 0); err != nil {
+		return nil, ext, err
+	}
+	if len(n.Args) != 1 || n.Args[0].Tensor == "" {
+		return nil, ext, fmt.Errorf("load reads one input")
+	}
+	k := &loadKernel{tensor: env.Tensor(n.Args[0].Tensor), at: n.Params.Index["at"], env: env}
+	if k.tensor == nil {
+		return nil, ext, fmt.Errorf("load: no input %s", n.Args[0].Tensor)
+	}
+	dims := k.tensor.Dims()
+	if len(k.at) != len(dims) {
+		return nil, ext, fmt.Errorf("load: position of %d dimensions, %s has %d", len(k.at), n.Args[0].Tensor, len(dims))
+	}
+	k.stride = make([]int, len(dims))
+	step := 1
+	for d := len(dims) - 1; d >= 0; d-- {
+		k.stride[d] = step
+		step *= dims[d]
+	}
+	for name, to := range map[string]*int{"rows": &k.row, "cols": &k.col} {
+		d := int(number(n, name, -1))
+		if d >= len(dims) || d < -1 {
+			return nil, ext, fmt.Errorf("load: %s along dimension %d, %s has %d", name, d, n.Args[0].Tensor, len(dims))
+		}
+		if d >= 0 {
+			*to = k.stride[d]
+		}
+	}
+	k.ext = ext
+	return k, ext, nil
+}
+
+// Valid is the whole tile.
+func (k *loadKernel) Valid([]*Value) (rows, cols int) { return k.ext[0], k.ext[1] }
+
+// first is the position of the tile's first cell.
+func (k *loadKernel) first(t *Tile) int {
+	p := 0
+	for d, e := range k.at {
+		p += e.At(t.Block, t.Iter) * k.stride[d]
+	}
+	return p
+}
+
+// each reads the tile with a function that reads consecutive elements.
+func (k *loadKernel) each(t *Tile, out Matrix, read func(dst []float64, first int)) {
+	p := k.first(t)
+	if k.col == 1 && k.row == out.Cols && t.Cols == out.Cols {
+		read(out.Data[:t.Rows*t.Cols], p)
+		return
+	}
+	for r := range t.Rows {
+		if row := out.Row(r)[:t.Cols]; k.col == 1 {
+			read(row, p+r*k.row)
+		} else {
+			for c := range row {
+				read(row[c:c+1], p+r*k.row+c*k.col)
+			}
+		}
+	}
+}
+
+func (k *loadKernel) Exact(t *Tile, _ []*Value, out *Value) { k.each(t, out.M, k.tensor.Decode) }
+
+func (k *loadKernel) Estimate(t *Tile, _ []*Value, out *Value) {
+	k.each(t, out.M, k.tensor.Decode)
+	rel := 0.0
+	if k.tensor.Coded() {
+		rel = k.env.Coefs[TermDecode]
+	}
+	for r := range t.Rows {
+		err := out.Err.Row(r)[:t.Cols]
+		for c, v := range out.M.Row(r)[:t.Cols] {
+			err[c] = math.Abs(v) * rel
+		}
+	}
+	out.Exact = !k.tensor.Coded()
+}
+
+func (k *loadKernel) Mirror(t *Tile, _ []*Value, out *Value) {
+	if k.tensor.Coded() {
+		k.each(t, out.M, k.tensor.Rounded)
+		return
+	}
+	k.each(t, out.M, k.tensor.Decode)
+}
+
+func (k *loadKernel) Needs(int) Need                                          { return SameCell }
+func (k *loadKernel) Reads(*Tile, []*Value, *Value, int, int, int, bool) bool { return false }
+
+func (k *loadKernel) Reason() string {
+	if !k.tensor.Coded() {
+		return "copied"
+	}
+	return "(code − zero)·(max/levels·scale) in three f32 roundings, 4·2^-24 relative"
+}

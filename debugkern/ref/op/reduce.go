@@ -1,0 +1,150 @@
+package op
+
+import (
+	"fmt"
+	"math"
+
+	"tilescope/probes"
+)
+
+// reduce is one number for each row: its sum, mean or largest number.
+//
+//	{reduce: X, how: mean}
+type reduce struct{}
+
+type reduceKernel struct {
+	columnValid
+	env   *Env
+	how   string
+	cells int
+}
+
+func (reduce) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error) {
+	if err := want(n, in, 1); err != nil {
+		return nil, Extent{}, err
+	}
+	k := &reduceKernel{env: env, how: n.Params.Word["how"], cells: in[0][1]}
+	switch k.how {
+	case "sum", "mean", "max":
+	default:
+		return nil, Extent{}, fmt.Errorf("reduce: how is %q; expected sum, mean or max", k.how)
+	}
+	return k, Extent{in[0][0], 1}, nil
+}
+
+func (k *reduceKernel) Exact(t *Tile, in []*Value, out *Value) {
+	x := in[0]
+	for i := range t.Rows {
+		total, top := 0.0, math.Inf(-1)
+		for _, v := range x.M.Row(i)[:x.Cols] {
+			total, top = total+v, max(top, v)
+		}
+		switch k.how {
+		case "max":
+			total = top
+		case "mean":
+			total /= float64(max(x.Cols, 1))
+		}
+		out.M.Data[i] = total
+	}
+}
+
+func (k *reduceKernel) Estimate(t *Tile, in []*Value, out *Value) {
+	x := in[0]
+	for i := range t.Rows {
+		total, size, err, top, topErr := 0.0, 0.0, 0.0, math.Inf(-1), 0.0
+		for j, v := range x.M.Row(i)[:x.Cols] {
+			e := whole(v, x.err(i*x.M.Cols+j), x.factor(i))
+			total, size, err = total+v, size+math.Abs(v), err+e
+			if v > top {
+				top = v
+			}
+			topErr = max(topErr, e)
+		}
+		if k.how == "max" {
+			out.M.Data[i], out.Err.Data[i] = top, topErr
+			continue
+		}
+		u := k.env.Coefs[TermRound]
+		err += float64(x.Cols) * u * (size + err)
+		if k.how == "mean" && x.Cols > 0 { // a division, or a product with the reciprocal: two more roundings
+			n := float64(x.Cols)
+			total, err = total/n, err/n
+			err += 2 * u * (math.Abs(total) + err)
+		}
+		out.M.Data[i], out.Err.Data[i] = total, err
+	}
+	out.Exact = k.how == "max" && x.Err.Data == nil
+}
+
+func (k *reduceKernel) Mirror(t *Tile, in []*Value, out *Value) {
+	x := in[0]
+	for i := range t.Rows {
+		row := x.M.Row(i)[:x.Cols]
+		v := make([]float32, len(row))
+		top := float32(math.Inf(-1))
+		for j, y := range row {
+			v[j] = float32(y)
+			top = max(top, v[j])
+		}
+		switch k.how {
+		case "max":
+			out.M.Data[i] = float64(top)
+		case "mean":
+			out.M.Data[i] = float64(rowSum32(v, k.env.Compute.Unit) / float32(max(len(row), 1)))
+		default:
+			out.M.Data[i] = float64(rowSum32(v, k.env.Compute.Unit))
+		}
+	}
+}
+
+func (k *reduceKernel) Needs(int) Need                                          { return WholeRow }
+func (k *reduceKernel) Reads(*Tile, []*Value, *Value, int, int, int, bool) bool { return false }
+
+func (k *reduceKernel) Reason() string {
+	if k.how == "max" {
+		return "the largest of a row"
+	}
+	return fmt.Sprintf("%d additions in any order, 2^-24 each", k.cells)
+}
+
+// cast is the same numbers in the stage's dtype.
+//
+//	{cast: X}
+type cast struct{}
+
+type castKernel struct{ sameValid }
+
+func (cast) Bind(n *probes.Node, in []Extent, _ *Env) (Kernel, Extent, error) {
+	if err := want(n, in, 1); err != nil {
+		return nil, Extent{}, err
+	}
+	return castKernel{}, in[0], nil
+}
+
+func (castKernel) Exact(t *Tile, in []*Value, out *Value) {
+	for i := range t.Rows {
+		copy(out.M.Row(i)[:t.Cols], in[0].M.Row(i))
+	}
+}
+
+func (castKernel) Estimate(t *Tile, in []*Value, out *Value) {
+	x := in[0]
+	for i := range t.Rows {
+		copy(out.M.Row(i)[:t.Cols], x.M.Row(i))
+		for c := range t.Cols {
+			out.Err.Row(i)[c] = x.err(i*x.M.Cols + c)
+		}
+	}
+	out.Factor, out.Origin = x.Factor, x.Origin
+}
+
+func (castKernel) Mirror(t *Tile, in []*Value, out *Value) {
+	for i := range t.Rows {
+		copy(out.M.Row(i)[:t.Cols], in[0].M.Row(i))
+	}
+}
+
+func (castKernel) Needs(int) Need                                          { return SameCell }
+func (castKernel) Reads(*Tile, []*Value, *Value, int, int, int, bool) bool { return false }
+func (castKernel) Reason() string                                          { return "converted" }

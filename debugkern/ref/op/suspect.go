@@ -1,0 +1,332 @@
+package op
+
+import (
+	"fmt"
+	"math"
+
+	"tilescope/probes"
+)
+
+// OpRel is one more float32 operation, beside those that a stage's bound knows.
+const OpRel = 2 * u32
+
+// Suspect is a mistake that is typical for an operator.
+type Suspect struct {
+	Name, Value string // the fingerprint's name, and which quantity
+	Own         bool   // it needs the kernel's own operands
+	// Predict fills what the scene's bad cells would be, and how far a kernel with that mistake may be from it before the last
+	// rounding; false where it says nothing about this tile.
+	Predict func(sc *Scene, v, pre []float64) bool
+}
+
+// Scene is a wrong tile with what its stage is computed from. Kernel is the scene's own: its scratch memory is that of the tile.
+type Scene struct {
+	Tile
+	Kernel   Kernel
+	In       []*Value
+	Out      *Value
+	Ref, Pre Matrix // the local estimate
+	Stride   int    // columns of a row
+	Bad      []int  // cells beyond their bound, row-major
+	Coefs    *Coefs
+}
+
+// Suspicious is a kernel that has typical mistakes. constants are the named constants of the graph.
+type Suspicious interface {
+	Suspects(constants []Constant) []Suspect
+}
+
+// Constant is a number of the algorithm, with its name.
+type Constant struct {
+	Name  string
+	Value float64
+}
+
+// The fingerprint names of the contract that operators use.
+const (
+	factorName = "factor"
+	offsetName = "offset"
+	termName   = "term"
+)
+
+// ExpError is the relative error of exp(s − m) as kernels evaluate it.
+func ExpError(c *Coefs, s, m float64) float64 {
+	x := exponential{Coefs: c}
+	return x.rel(s, m, 0)
+}
+
+// linear is a kernel whose result is a sum over its first operand's columns.
+type linear interface {
+	Kernel
+	// Over says what the sum runs along.
+	Over() string
+}
+
+// Half computes the part of the scene's sum that one half of the summed columns makes, without what is carried over.
+func (sc *Scene) Half(second bool, out Matrix) {
+	kernel, in := sc.Kernel, sc.In
+	if k, ok := kernel.(*accumulateKernel); ok {
+		kernel, in = k.inner, in[:k.args]
+	}
+	m := NewMatrix(in[0].M.Rows, in[0].M.Cols)
+	half := (m.Cols + 1) / 2
+	for r := range m.Rows {
+		if second {
+			copy(m.Row(r)[half:], in[0].M.Row(r)[half:])
+		} else {
+			copy(m.Row(r)[:half], in[0].M.Row(r))
+		}
+	}
+	part := *in[0]
+	part.M = m
+	v := Value{M: out, Unit: sc.Out.Unit}
+	kernel.Exact(&sc.Tile, append([]*Value{&part}, in[1:]...), &v)
+}
+
+// IsLinear reports whether a kernel's result is a sum over its first operand's columns, and what the sum runs along.
+func IsLinear(k Kernel) (over string, ok bool) {
+	if a, is := k.(*accumulateKernel); is {
+		k = a.inner
+	}
+	if l, is := k.(linear); is {
+		return l.Over(), true
+	}
+	return "", false
+}
+
+// Over is what the products run along.
+func (k *matmulKernel) Over() string {
+	if k.over == "D" {
+		return "of D"
+	}
+	return k.over
+}
+
+// Over is what is added up.
+func (k *rowsumKernel) Over() string { return "keys" }
+
+// IsMaximum reports whether a kernel computes maxima, that others are relative to.
+func IsMaximum(k Kernel) bool { _, ok := k.(*rowmaxKernel); return ok }
+
+// IsMasked reports whether a kernel leaves columns beyond the last valid one of its first operand out, which a kernel that forgets to
+// mask them takes in.
+func IsMasked(k Kernel) bool {
+	switch k := k.(type) {
+	case *rowmaxKernel, *expBelowKernel:
+		return true
+	case *accumulateKernel:
+		_, ok := k.inner.(*rowsumKernel)
+		return ok
+	case *rowsumKernel:
+		return true
+	}
+	return false
+}
+
+// Suspects scale what the maximum is taken of, beside the maximum before, and leave out one of the two.
+func (k *rowmaxKernel) Suspects(constants []Constant) []Suspect {
+	var out []Suspect
+	add := func(name string, q float64) {
+		out = append(out, Suspect{Name: factorName, Value: fmt.Sprintf("%s (%.6g) on the tile's row maximum", name, q), Own: true,
+			Predict: func(sc *Scene, v, pre []float64) bool {
+				for i, r := range sc.Bad {
+					old, top := sc.Kernel.(*rowmaxKernel).maxima(sc, r, q)
+					v[i], pre[i] = max(old, top)/sc.Out.Unit, math.Abs(top)*OpRel
+				}
+				return true
+			}})
+	}
+	for _, c := range constants {
+		add(c.Name, c.Value)
+		add("1/"+c.Name, 1/c.Value)
+	}
+	add("log2 e", math.Log2E)
+	add("ln 2", math.Ln2)
+	add("-1: the sign", -1)
+	if !k.running {
+		return out
+	}
+	for _, tile := range []bool{true, false} {
+		value := "carried m left out"
+		if !tile {
+			value = "the tile's row maximum left out"
+		}
+		out = append(out, Suspect{Name: termName, Value: value, Own: true, Predict: func(sc *Scene, v, pre []float64) bool {
+			for i, r := range sc.Bad {
+				old, top := sc.Kernel.(*rowmaxKernel).maxima(sc, r, 1)
+				if v[i], pre[i] = old/sc.Out.Unit, 0; tile {
+					v[i] = top / sc.Out.Unit
+				}
+			}
+			return true
+		}})
+	}
+	return out
+}
+
+// maxima returns the maximum before and that of q times what takes part in row r, natural.
+func (k *rowmaxKernel) maxima(sc *Scene, r int, q float64) (old, top float64) {
+	old, _, _ = k.before(sc.In, r)
+	top = math.Inf(-1)
+	s := sc.In[0]
+	for j, x := range s.M.Row(r)[:s.Cols] {
+		if v := x * s.Unit * q; v > top && k.mask.Visible(sc.Block, sc.Iter, r, j) {
+			top = v
+		}
+	}
+	return old, top
+}
+
+// Suspects change the coefficient of what is carried over (right: exp(m_old − m), or 1) or of the iteration's own part (right: 1).
+// Each is given as a power of that exponential times a number.
+func (k *accumulateKernel) Suspects([]Constant) []Suspect {
+	carried, made := "carried "+k.name, "the tile's "+k.part
+	type coefficients struct {
+		value     string
+		power     float64 // of exp(m_old − m_new)
+		old, made float64
+		madePower float64
+	}
+	all := []coefficients{
+		{carried + " left out", 1, 0, 1, 0},
+		{carried + " counted twice", 1, 2, 1, 0},
+		{made + " left out", 1, 1, 0, 0},
+		{made + " counted twice", 1, 1, 2, 0},
+	}
+	if k.by {
+		m := k.column
+		exp := fmt.Sprintf("exp(%s_old − %s_new)", m, m)
+		inverse := fmt.Sprintf("exp(%s_new − %s_old)", m, m)
+		all = []coefficients{
+			{carried + ", coefficient 1 instead of " + exp, 0, 1, 1, 0},
+			{carried + ", coefficient " + exp + " squared", 2, 1, 1, 0},
+			{carried + ", coefficient " + inverse + ": the rescale inverted", -1, 1, 1, 0},
+			all[0], all[1], all[2], all[3],
+			{made + ", coefficient " + inverse + ": relative to the old maximum", 1, 1, 1, -1},
+			{made + " rescaled too, by " + exp, 1, 1, 1, 1},
+		}
+	}
+	var out []Suspect
+	for _, x := range all {
+		out = append(out, Suspect{Name: termName, Value: x.value, Own: true, Predict: func(sc *Scene, v, pre []float64) bool {
+			k := sc.Kernel.(*accumulateKernel)
+			own, ownErr := k.own(sc)
+			for n, i := range sc.Bad {
+				c, rel, old := k.carry[i/sc.Stride], k.cerr[i/sc.Stride], 0.0
+				if before := sc.In[k.args]; !before.Missing {
+					old = before.M.Data[i]
+				}
+				a, b := x.old*math.Pow(c, x.power), x.made*math.Pow(c, x.madePower)
+				if old == 0 {
+					a = 0
+				}
+				made := own.Data[i]
+				v[n] = a*old + b*made
+				pre[n] = math.Abs(b)*ownErr.Data[i] + math.Abs(b*made)*(math.Abs(x.madePower)*rel+OpRel) + math.Abs(a*old)*(math.Abs(x.power)*(rel+u32)+OpRel)
+			}
+			return true
+		}})
+	}
+	return out
+}
+
+// own computes the iteration's own part and its error.
+func (k *accumulateKernel) own(sc *Scene) (Matrix, Matrix) {
+	k.carries(&sc.Tile, sc.In)
+	v := Value{M: NewMatrix(sc.Ref.Rows, sc.Ref.Cols), Err: NewMatrix(sc.Ref.Rows, sc.Ref.Cols), Unit: sc.Out.Unit}
+	k.inner.onto(&sc.Tile, sc.In[:k.args], k.base, nil, &v)
+	return v.M, v.Err
+}
+
+// Codes is a tensor that a kernel decodes with scales.
+type Codes interface {
+	Tensor
+	Name() string
+	// Scale is the scale that an element is decoded with, and which of the scales that is.
+	Scale(first int) (scale float64, group int)
+	Scales() []float32
+	// Others are the scales of the launch's other tensors, by name.
+	Others() []NamedScales
+	Quantiser() *probes.Quantiser
+}
+
+// NamedScales are the scales of a tensor.
+type NamedScales struct {
+	Name   string
+	Scales []float32
+}
+
+// Suspects use the scales of other heads and other tensors in place of a decoded tile's own, and add whole or half codes.
+func (k *loadKernel) Suspects([]Constant) []Suspect {
+	c, ok := k.tensor.(Codes)
+	if !ok || !c.Coded() {
+		return nil
+	}
+	return append(k.scaleSuspects(c), k.offsetSuspects(c)...)
+}
+
+func (k *loadKernel) scaleSuspects(c Codes) []Suspect {
+	var out []Suspect
+	name, scales, q := c.Name()+"s[h]", c.Scales(), c.Quantiser()
+	ratio := func(value string, f func(own float64, group int) float64) {
+		out = append(out, Suspect{Name: factorName, Value: value, Predict: func(sc *Scene, v, pre []float64) bool {
+			k := sc.Kernel.(*loadKernel)
+			own, group := k.tensor.(Codes).Scale(k.first(&sc.Tile))
+			q := f(own, group)
+			for n, i := range sc.Bad {
+				v[n] = sc.Ref.Data[i] * q
+				pre[n] = math.Abs(q)*sc.Pre.Data[i] + math.Abs(v[n])*OpRel
+			}
+			return true
+		}})
+	}
+	heads := len(scales)
+	for o := 1; o < min(heads, 9); o++ {
+		value := fmt.Sprintf("%ss[(h+%d) %% H]/%s", c.Name(), o, name)
+		if o == 1 {
+			value = fmt.Sprintf("%ss[h+1]/%s", c.Name(), name)
+		}
+		ratio(value, func(own float64, h int) float64 { return float64(scales[(h+o)%heads]) / own })
+	}
+	if heads > 1 {
+		ratio(c.Name()+"s[0]/"+name, func(own float64, _ int) float64 { return float64(scales[0]) / own })
+	}
+	for _, o := range c.Others() {
+		ratio(o.Name+"s[h]/"+name, func(own float64, h int) float64 {
+			if h >= len(o.Scales) {
+				return 1
+			}
+			return float64(o.Scales[h]) / own
+		})
+	}
+	ratio("1/"+name+": the scale left out", func(own float64, _ int) float64 { return 1 / own })
+	ratio(name+": the scale applied twice", func(own float64, _ int) float64 { return own })
+	for _, x := range []Constant{{"levels/max: the range left out", q.Levels / q.Max},
+		{"levels/(levels+1/2)", q.Levels / (q.Levels + 0.5)}, {"levels/(levels+1)", q.Levels / (q.Levels + 1)}} {
+		ratio(fmt.Sprintf("%s (%.6g)", x.Name, x.Value), func(float64, int) float64 { return x.Value })
+	}
+	return out
+}
+
+func (k *loadKernel) offsetSuspects(c Codes) []Suspect {
+	var out []Suspect
+	q := c.Quantiser()
+	zero := float64(q.Zero)
+	for _, steps := range []float64{zero, -zero, 1, -1, 0.5, -0.5} {
+		value := fmt.Sprintf("%g steps of max/levels·%ss[h]", steps, c.Name())
+		if math.Abs(steps) == zero {
+			value += ": the zero point"
+		}
+		out = append(out, Suspect{Name: offsetName, Value: value, Predict: func(sc *Scene, v, pre []float64) bool {
+			k := sc.Kernel.(*loadKernel)
+			scale, _ := k.tensor.(Codes).Scale(k.first(&sc.Tile))
+			d := steps * q.Max / q.Levels * scale
+			for n, i := range sc.Bad {
+				v[n] = sc.Ref.Data[i] + d
+				pre[n] = sc.Coefs[TermDecode] * (math.Abs(v[n]) + math.Abs(d))
+			}
+			return true
+		}})
+	}
+	return out
+}
