@@ -80,6 +80,7 @@ fuzz: ## fuzz every parser, the worker protocol, the executor, the checkers, and
 	$(FUZZ) -fuzz '^FuzzNpz$$' ./debugkern/npy
 	$(FUZZ) -fuzz '^FuzzEntry$$' ./debugkern/cache
 	$(FUZZ) -fuzz '^FuzzFrame$$' ./debugkern/cuda
+	$(FUZZ) -fuzz '^FuzzParse$$' ./debugkern/patch
 
 bench: ## the figures of README and RATIONALE
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./debugkern/fp ./debugkern/ptx ./debugkern/emu ./debugkern/check ./debugkern ./tui

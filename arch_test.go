@@ -26,13 +26,14 @@ var imports = map[string][]string{
 	"debugkern/join":   {},
 	"debugkern/cache":  {"debugkern/file"},
 	"probes":           {},
-	"kernels":          {},
+	"kernels":          {"debugkern/patch"},
 	"tui/theme":        {"debugkern/text"},
 	"tui/keymap":       {},
 	"tui/cell":         {"debugkern", "probes", "debugkern/fp"},
 	"tui/outcome":      {"debugkern"},
 	"debugkern/budget": {},
 	"debugkern/text":   {},
+	"debugkern/patch":  {},
 
 	"debugkern/interrupt":   {},
 	"debugkern/ptx/ptxtest": {}, // for tests
@@ -56,7 +57,8 @@ var imports = map[string][]string{
 
 	"debugkern": {"debugkern/join", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
 		"debugkern/target", "debugkern/emu", "debugkern/cache", "debugkern/file", "debugkern/npy", "debugkern/cuda",
-		"debugkern/attn", "debugkern/check", "debugkern/judge", "debugkern/ref", "debugkern/budget", "debugkern/text", "debugkern/trust"},
+		"debugkern/attn", "debugkern/check", "debugkern/judge", "debugkern/ref", "debugkern/budget", "debugkern/text", "debugkern/trust",
+		"debugkern/patch"},
 	"debugkern/gates": {"debugkern", "debugkern/file", "probes", "debugkern/text"},
 	"debugkern/diagnose": {"debugkern/join", "debugkern", "debugkern/check", "debugkern/target", "debugkern/ptx",
 		"probes", "debugkern/text"},
