@@ -56,8 +56,8 @@ func headerStamps(dirs []string) []string {
 	return out
 }
 
-// cachedPTX returns a build of the cache, nil where it has none.
-func cachedPTX(c *cache.Cache, key cache.Key) *PTX {
+// cachedPTX returns a build of the cache, nil where it has none. overlay has the texts that stand for files.
+func cachedPTX(c *cache.Cache, key cache.Key, overlay map[string]string) *PTX {
 	data, ok := c.Get(key)
 	if !ok {
 		return nil
@@ -70,7 +70,15 @@ func cachedPTX(c *cache.Cache, key cache.Key) *PTX {
 		if h.Origin != OriginOwn {
 			continue
 		}
-		if text, err := readText(h.Path); err != nil || NewHeader(h.Path, string(text), OriginOwn) != h {
+		text, ok := overlay[h.Path]
+		if !ok {
+			data, err := readText(h.Path)
+			if err != nil {
+				return nil
+			}
+			text = string(data)
+		}
+		if NewHeader(h.Path, text, OriginOwn) != h {
 			return nil
 		}
 	}

@@ -18,6 +18,7 @@ type Build struct {
 	Name    string            // as the compiler names the source in errors and debug lines
 	Source  string            // CUDA C++, device code only
 	File    string            // where the source is, absolute: what it includes in quotes is looked for there first; "" for a text alone
+	Overlay map[string]string // texts by absolute path that are read in the place of files: File's, and headers' of the build's own
 	Headers map[string]string // an embedded kernel's headers as text, by the name it includes them by: found before every file
 	Builtin map[string]string // headers as text that are looked for last, behind every directory
 	Defines []string          // "NAME=VALUE" or "NAME"
@@ -71,8 +72,11 @@ func (t *Toolchain) Compile(ctx context.Context, b Build) (*PTX, error) {
 	if err := c.refusal(b); err != nil {
 		return nil, err
 	}
+	if _, err := b.overlaid(c); err != nil {
+		return nil, err
+	}
 	key := t.keyOf(b, c)
-	if p := cachedPTX(t.cache, key); p != nil {
+	if p := cachedPTX(t.cache, key, b.Overlay); p != nil {
 		return p, nil
 	}
 	task := join.Start(func() outcome {
@@ -113,7 +117,8 @@ func (t *Toolchain) options(b Build, dirs []string) []string {
 func (t *Toolchain) compile(ctx context.Context, b Build, c closure) (*PTX, error) {
 	copies := c.exact && len(c.files) > 0
 	p, err := t.compileAs(ctx, b, c, copies)
-	if crash := (*Crash)(nil); err != nil && copies && ctx.Err() == nil && !errors.As(err, &crash) {
+	changed, _ := b.overlaid(c) // then the files as they are would be another build
+	if crash := (*Crash)(nil); err != nil && copies && !changed && ctx.Err() == nil && !errors.As(err, &crash) {
 		return t.compileAs(ctx, b, c, false)
 	}
 	return p, err
@@ -133,7 +138,7 @@ func (t *Toolchain) compileAs(ctx context.Context, b Build, c closure, copies bo
 	var pch []string
 	done := func([]Header) []Header { return nil }
 	if l.dir == "" {
-		pch, done = lib.pch.options(t.lib, b.Source, options)
+		pch, done = lib.pch.options(t.lib, b, options)
 	}
 	text, log, err := lib.build(ctx, program{l.name, b.Source, l.texts, append(pch, options...)})
 	release(err)

@@ -159,7 +159,10 @@ func (b Build) lines() func(file string) []string {
 		case ok:
 			return strings.Split(text, "\n")
 		}
-		for _, dir := range b.Include {
+		for _, dir := range b.searched() {
+			if text, ok := b.Overlay[filepath.Join(dir, filepath.FromSlash(file))]; ok {
+				return strings.Split(text, "\n")
+			}
 			if data, err := readText(filepath.Join(dir, filepath.FromSlash(file))); err == nil {
 				return strings.Split(string(data), "\n")
 			}

@@ -103,7 +103,7 @@ func (b Build) searched() []string {
 }
 
 func closureOf(b Build, toolkit []string) closure {
-	w := &closureWalk{dirs: b.searched(), seen: map[string]bool{}, c: closure{exact: true}}
+	w := &closureWalk{dirs: b.searched(), overlay: b.Overlay, seen: map[string]bool{}, c: closure{exact: true}}
 	if len(w.dirs) == 0 {
 		return w.c
 	}
@@ -126,9 +126,10 @@ func closureOf(b Build, toolkit []string) closure {
 }
 
 type closureWalk struct {
-	dirs []string
-	seen map[string]bool
-	c    closure
+	dirs    []string
+	overlay map[string]string
+	seen    map[string]bool
+	c       closure
 }
 
 // scan follows the includes of a file's text that lies in dir ("": in no directory).
@@ -219,12 +220,17 @@ func (w *closureWalk) add(path string) (found bool, err error) {
 	if kind := (*file.Error)(nil); errors.As(err, &kind) && kind.Err != nil {
 		return true, nil // it cannot be opened: the compiler says so where it needs the file
 	}
-	if err != nil {
+	text, changed := w.overlay[path]
+	switch {
+	case changed:
+	case err != nil:
 		return true, err
+	default:
+		text = string(data)
 	}
 	w.seen[path] = true
-	w.c.files = append(w.c.files, included{path, string(data)})
-	w.scan(string(data), path, filepath.Dir(path))
+	w.c.files = append(w.c.files, included{path, text})
+	w.scan(text, path, filepath.Dir(path))
 	return true, nil
 }
 

@@ -85,6 +85,9 @@ func (n *NVCC) Compile(ctx context.Context, b Build) (*PTX, error) {
 		if !errors.Is(err, errChanged) {
 			return p, err
 		}
+		if _, changed := b.Overlay[b.File]; changed {
+			continue // the source is a text of its own
+		}
 		text, err := readText(b.File)
 		if err != nil {
 			return nil, fmt.Errorf("nvcc %s: %w", b.Name, err)
@@ -100,22 +103,18 @@ const maxChanged = 3
 var errChanged = errors.New("source or headers were changed again and again while they were compiled")
 
 func (n *NVCC) compile(ctx context.Context, b Build) (*PTX, error) {
-	options := b.Standard()
-	for _, d := range b.searched() {
-		options = append(options, "-I", d)
-	}
-	for _, d := range b.Defines {
-		options = append(options, "-D"+d)
-	}
 	identity := func() (cache.Key, closure) {
 		c := closureOf(b, n.toolkit())
-		return buildKey(n.Compiler(), b, c, options, []string{n.Path}), c
+		return buildKey(n.Compiler(), b, c, n.options(b), []string{n.Path}), c
 	}
 	key, c := identity()
 	if err := c.refusal(b); err != nil {
 		return nil, err
 	}
-	if p := cachedPTX(n.cache, key); p != nil {
+	if _, err := b.overlaid(c); err != nil {
+		return nil, err
+	}
+	if p := cachedPTX(n.cache, key, b.Overlay); p != nil {
 		return p, nil
 	}
 	dir, err := os.MkdirTemp("", "tilescope-nvcc-")
@@ -126,17 +125,25 @@ func (n *NVCC) compile(ctx context.Context, b Build) (*PTX, error) {
 	if dir, err = filepath.EvalSymlinks(absolute(dir)); err != nil { // nvcc writes resolved paths
 		return nil, fmt.Errorf("nvcc: %w", err)
 	}
-	source, err := lay(dir, b)
+	j := nvccJob{dir: dir, given: b, read: b, c: c}
+	if len(b.Overlay) > 0 {
+		if j.read, j.original, err = b.mirror(filepath.Join(dir, copied), c); err != nil {
+			return nil, fmt.Errorf("nvcc: %w", err)
+		}
+	}
+	source, err := lay(dir, j.read)
 	if err != nil {
 		return nil, fmt.Errorf("nvcc: %w", err)
 	}
 	args := append([]string{"-ptx", "-o", filepath.Join(dir, "out.ptx"), "-MD", "-MF", filepath.Join(dir, "out.d")}, "-I", filepath.Join(dir, handedOver))
-	args = append(args, options...)
+	args = append(args, n.options(j.read)...)
 	args = append(args, "-I", filepath.Join(dir, lookedForLast), "-x", "cu", source)
-	p, err := n.run(ctx, dir, args, b, c)
+	p, err := n.run(ctx, j, args)
 	if b.File != "" && ctx.Err() == nil { // the compiler has read it again
 		after, _ := identity()
-		if text, rerr := readText(b.File); rerr != nil || string(text) != b.Source || after != key {
+		text, rerr := os.ReadFile(b.File)
+		_, changed := b.Overlay[b.File]
+		if after != key || !changed && (rerr != nil || string(text) != b.Source) {
 			return nil, errChanged
 		}
 	}
@@ -146,11 +153,34 @@ func (n *NVCC) compile(ctx context.Context, b Build) (*PTX, error) {
 	return p, err
 }
 
-// Folders of a compilation: headers given as text that are found first, and those that are looked for last.
+// options are a build's own, with where its headers are and its symbols.
+func (n *NVCC) options(b Build) []string {
+	options := b.Standard()
+	for _, d := range b.searched() {
+		options = append(options, "-I", d)
+	}
+	for _, d := range b.Defines {
+		options = append(options, "-D"+d)
+	}
+	return options
+}
+
+// Folders of a compilation: headers given as text that are found first, those that are looked for last, and copies of the
+// build's own files where some are read with changes.
 const (
 	handedOver    = "headers"
 	lookedForLast = "builtin"
+	copied        = "own"
 )
+
+// nvccJob is one call of nvcc in a folder of its own.
+type nvccJob struct {
+	dir      string
+	given    Build
+	read     Build // given, or the copies that are read in its place
+	c        closure
+	original map[string]string // path of each copy: where the file is
+}
 
 // lay writes a build's texts below dir; source is the source's path from there, or where it is itself: what it includes in
 // quotes is looked for in its directory.
@@ -179,7 +209,8 @@ func lay(dir string, b Build) (source string, err error) {
 	return source, err
 }
 
-func (n *NVCC) run(ctx context.Context, dir string, args []string, b Build, c closure) (*PTX, error) {
+func (n *NVCC) run(ctx context.Context, j nvccJob, args []string) (*PTX, error) {
+	dir, b := j.dir, j.given
 	ctx, cancel := context.WithTimeoutCause(ctx, nvccLimit, fmt.Errorf("nvcc did not finish within %s", nvccLimit))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, n.Path, args...)
@@ -192,7 +223,7 @@ func (n *NVCC) run(ctx context.Context, dir string, args []string, b Build, c cl
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	where := n.paths(dir, b)
+	where := n.paths(j)
 	if err != nil {
 		log := said.String()
 		if ds := diagnostics(log, where, b.lines()); len(ds) > 0 {
@@ -204,15 +235,16 @@ func (n *NVCC) run(ctx context.Context, dir string, args []string, b Build, c cl
 	if err != nil {
 		return nil, fmt.Errorf("nvcc %s: %w", b.Name, err)
 	}
-	return &PTX{Text: settle(string(text), where), Log: said.String(), Compiler: n.Compiler(), Headers: n.headers(dir, b, c)}, nil
+	return &PTX{Text: settle(string(text), where), Log: said.String(), Compiler: n.Compiler(), Headers: n.headers(j)}, nil
 }
 
 // headers are those that nvcc says it has read, in the rule that it wrote for make: without the source, the toolkit's and the
 // system's. Without such a rule they are all that may have been read.
-func (n *NVCC) headers(dir string, b Build, c closure) []Header {
+func (n *NVCC) headers(j nvccJob) []Header {
+	dir := j.dir
 	rule, err := os.ReadFile(filepath.Join(dir, "out.d"))
 	if err != nil {
-		return (&nvrtcLayout{}).complete(b, c, nil, false)
+		return (&nvrtcLayout{}).complete(j.given, j.c, nil, false)
 	}
 	var out []Header
 	for _, path := range prerequisites(string(rule)) {
@@ -220,11 +252,15 @@ func (n *NVCC) headers(dir string, b Build, c closure) []Header {
 			path = filepath.Join(dir, path)
 		}
 		path = filepath.Clean(path)
-		text, err := readText(path)
-		if err != nil || path == b.File || n.foreign(path) {
+		text, err := os.ReadFile(path)
+		if err != nil || path == j.read.File || n.foreign(path) {
 			continue
 		}
 		origin, name := OriginOwn, path
+		if at, ok := j.original[path]; ok {
+			out = append(out, NewHeader(at, string(text), origin))
+			continue
+		}
 		for folder, o := range map[string]string{handedOver: OriginEmbedded, lookedForLast: OriginBuiltin} {
 			if rest, ok := strings.CutPrefix(path, filepath.Join(dir, folder)+string(filepath.Separator)); ok {
 				origin, name = o, filepath.ToSlash(rest)
@@ -282,10 +318,12 @@ func prerequisites(rule string) []string {
 	return nil
 }
 
-func (n *NVCC) paths(dir string, b Build) paths {
-	p := paths{own: slices.Concat([]string{filepath.Join(dir, handedOver), filepath.Join(dir, lookedForLast), dir}, b.searched()), toolkit: n.toolkit(), name: b.Name}
+func (n *NVCC) paths(j nvccJob) paths {
+	dir, b := j.dir, j.given
+	p := paths{own: slices.Concat([]string{filepath.Join(dir, handedOver), filepath.Join(dir, lookedForLast)}, j.read.searched(), []string{dir}, b.searched()),
+		toolkit: n.toolkit(), name: b.Name}
 	if b.File != "" {
-		p.source = []string{b.File}
+		p.source = []string{j.read.File, b.File}
 	}
 	return p
 }

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ type precompiled struct {
 	mu   sync.Mutex
 	dir  string
 	read map[string][]Header // by options and includes: the headers that the first such compilation read
+	text string              // what the headers given as text are here: NVRTC does not look whether they are still the same
 	busy bool
 	off  bool
 }
@@ -25,14 +27,17 @@ type precompiled struct {
 // was seen to read: it returns those of the first such compilation, since a header that comes precompiled is not read again.
 // NVRTC keeps precompiled headers in memory of the whole process, so only one compilation at a time uses them; another one goes
 // without.
-func (p *precompiled) options(lib *nvrtc, source string, options []string) (extra []string, done func([]Header) []Header) {
+func (p *precompiled) options(lib *nvrtc, b Build, options []string) (extra []string, done func([]Header) []Header) {
 	nothing := func(read []Header) []Header { return read }
 	if p == nil || !lib.hasPCH() {
 		return nil, nothing
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	key := strings.Join(append(slices.Clone(options), includeLine.FindAllString(source, -1)...), "\x00")
+	if !p.sameHeaders(b.Headers) {
+		return nil, nothing
+	}
+	key := strings.Join(append(slices.Clone(options), includeLine.FindAllString(b.Source, -1)...), "\x00")
 	if p.read == nil {
 		p.read = map[string][]Header{}
 	}
@@ -62,6 +67,22 @@ func (p *precompiled) options(lib *nvrtc, source string, options []string) (extr
 		p.busy = false
 		return p.read[key]
 	}
+}
+
+// sameHeaders reports whether headers given as text are those of the first build that had any: for these alone a precompiled
+// file fits.
+func (p *precompiled) sameHeaders(headers map[string]string) bool {
+	if len(headers) == 0 {
+		return true
+	}
+	var text strings.Builder
+	for _, name := range sortedKeys(headers) {
+		fmt.Fprintf(&text, "%q %q ", name, headers[name])
+	}
+	if p.text == "" {
+		p.text = text.String()
+	}
+	return p.text == text.String()
 }
 
 const (

@@ -13,32 +13,32 @@ func TestPrecompiledFromTheSecondTimeOn(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	p, lib := &precompiled{}, &nvrtc{major: 12, minor: 8}
 	const source = "#include <mma.h>\n"
-	first, done := p.options(lib, source, []string{"-DX=1"})
+	first, done := p.options(lib, Build{Source: source}, []string{"-DX=1"})
 	done(nil)
 	if first != nil {
 		t.Errorf("the first time: %v", first)
 	}
-	if other, done := p.options(lib, source, []string{"-DX=2"}); other != nil {
+	if other, done := p.options(lib, Build{Source: source}, []string{"-DX=2"}); other != nil {
 		t.Errorf("other options: %v", other)
 	} else {
 		done(nil)
 	}
-	second, done := p.options(lib, source+"// edited\n", []string{"-DX=1"})
+	second, done := p.options(lib, Build{Source: source + "// edited\n"}, []string{"-DX=1"})
 	if len(second) == 0 || second[0] != "--pch" {
 		t.Errorf("the second time: %v", second)
 	}
-	if beside, done := p.options(lib, source, []string{"-DX=1"}); beside != nil {
+	if beside, done := p.options(lib, Build{Source: source}, []string{"-DX=1"}); beside != nil {
 		t.Errorf("beside another: %v", beside)
 	} else {
 		done(nil)
 	}
 	done(nil)
-	if third, done := p.options(lib, source, []string{"-DX=1"}); len(third) == 0 {
+	if third, done := p.options(lib, Build{Source: source}, []string{"-DX=1"}); len(third) == 0 {
 		t.Error("the third time without")
 	} else {
 		done(nil)
 	}
-	if old, _ := p.options(&nvrtc{major: 12, minor: 6}, source, []string{"-DX=1"}); old != nil {
+	if old, _ := p.options(&nvrtc{major: 12, minor: 6}, Build{Source: source}, []string{"-DX=1"}); old != nil {
 		t.Errorf("NVRTC 12.6: %v", old)
 	}
 	dir := p.dir
