@@ -180,7 +180,8 @@ type NamedShape struct {
 // Fault is a planted fault.
 type Fault struct {
 	Name         string
-	Define       string // "" for a host fault
+	Patch        string // a unified diff of the source, relative to Dir as Source is; "" for none
+	Define       string // a symbol of expressions and of the compiler; "" for none
 	Base         string // variant whose flags it needs
 	Shape        string // name of a shape on which it shows
 	Needs        *Expr  // nil: nothing
@@ -315,8 +316,10 @@ func (m *Manifest) Shape(name string) (probes.Shape, bool) {
 }
 
 // SourcePath returns where the kernel's text is (Source or PTX): below Dir, or the bare name of an embedded source.
-func (m *Manifest) SourcePath() string {
-	p := m.Source + m.PTX
+func (m *Manifest) SourcePath() string { return m.path(m.Source + m.PTX) }
+
+// path is where a file that the manifest names is.
+func (m *Manifest) path(p string) string {
 	if m.Dir == "" || filepath.IsAbs(p) {
 		return p
 	}

@@ -108,9 +108,12 @@ func TestSelect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"DEBUG_QK_ONLY=1", "FAULT_KT_LD=1", "USE_CP_ASYNC=1", "USE_WMMA_PV=1"}
+	want := []string{"DEBUG_QK_ONLY=1", "USE_CP_ASYNC=1", "USE_WMMA_PV=1"}
 	if got := s.Defines(); !slices.Equal(got, want) || s.Gate != "qk" {
 		t.Errorf("defines %v, want %v", got, want)
+	}
+	if got := s.Patches(); len(got) != 1 || got[0] != (Patch{"kt-ld", "faults/sdpa_fp8_stage_c_wmma/kt-ld.patch"}) {
+		t.Errorf("patches %v", got)
 	}
 	p, err := s.Resolve(probes.Shape{B: 1, H: 1, S: 32, D: 64})
 	if err != nil || p.Quant.EncodeLevels != 127.5 || p.Quant.Levels != 127 {

@@ -395,7 +395,7 @@ func (p *manifestParser) variantFlag(set *object, k string, out *Variant) {
 
 func (p *manifestParser) faults(o *object) {
 	for i, n := range o.list("faults") {
-		f := p.object(n, fmt.Sprintf("faults[%d]", i), "name", "define", "base", "shape", "needs", "help", "host", "quantiser", "work")
+		f := p.object(n, fmt.Sprintf("faults[%d]", i), "name", "define", "patch", "base", "shape", "needs", "help", "host", "quantiser", "work")
 		if f == nil {
 			continue
 		}
@@ -404,7 +404,7 @@ func (p *manifestParser) faults(o *object) {
 			f.need("shape")
 		}
 		fault := Fault{
-			Name: f.name("name", dashed, "a name (letters, digits, _ - . +)"), Define: f.ident("define"), Base: f.str("base"),
+			Name: f.name("name", dashed, "a name (letters, digits, _ - . +)"), Patch: f.str("patch"), Define: f.ident("define"), Base: f.str("base"),
 			Shape: f.str("shape"), Needs: f.condition("needs", p.m.scope, inShape), Help: f.str("help"), Host: f.truth("host"), at: f.here(),
 		}
 		p.faultKind(f, &fault)
@@ -421,13 +421,15 @@ func (p *manifestParser) faults(o *object) {
 	}
 }
 
-// faultKind reads what the fault changes: the kernel by a symbol, or the host's side.
+// faultKind reads what the fault changes: the kernel by a patch or a symbol, or the host's side.
 func (p *manifestParser) faultKind(f *object, fault *Fault) {
 	switch {
 	case fault.Host && f.has("define"):
 		f.fail("define", "a host fault has none; remove host: true or this")
-	case !fault.Host && !f.has("define"):
-		f.fail("define", "missing; name the source's preprocessor symbol, or say host: true")
+	case fault.Host && f.has("patch"):
+		f.fail("patch", "a host fault has none; remove host: true or this")
+	case !fault.Host && !f.has("define") && !f.has("patch"):
+		f.fail("define", "missing; name the source's preprocessor symbol, give patch: FILE, or say host: true")
 	case fault.Host && !f.has("quantiser") && !f.has("work"):
 		f.fail("host", "a host fault needs quantiser: or work:, else it changes nothing")
 	}

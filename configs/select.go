@@ -229,8 +229,30 @@ func (m *Manifest) baseError(f *Fault, flags map[string]int) error {
 		strings.Join(lack, " "), f.Base)
 }
 
-// Defines returns the preprocessor symbols of the build, sorted, as NAME=VALUE: flags that are not 0, faults, the gate, what
-// AddCompile took. A host fault has none.
+// Patch is a selected fault that changes the source by a unified diff.
+type Patch struct {
+	Fault string
+	Path  string // of the diff: below the manifest's directory, or the bare name of an embedded one
+}
+
+// Patches returns the patches of the selected faults, in the manifest's order: that in which they are applied.
+func (s *Selection) Patches() []Patch {
+	var out []Patch
+	for _, name := range s.Faults {
+		if f := s.Manifest.Fault(name); f.Patch != "" {
+			out = append(out, Patch{name, s.Manifest.path(f.Patch)})
+		}
+	}
+	return out
+}
+
+// Planted returns the names of the selected faults that are patches, in the manifest's order.
+func (s *Selection) Planted() []string {
+	return names(s.Patches(), func(p Patch) string { return p.Fault })
+}
+
+// Defines returns the preprocessor symbols of the build, sorted, as NAME=VALUE: flags that are not 0, faults that have a
+// symbol, the gate, what AddCompile took.
 func (s *Selection) Defines() []string {
 	var out []string
 	for name, v := range s.Flags {

@@ -21,7 +21,8 @@ type Build struct {
 
 	Compiler string // "NVRTC 12.0.140"; "" where a manifest brings its own PTX
 	Options  []string
-	Headers  []cuda.Header // that were read, without the toolkit's and the system's
+	Headers  []cuda.Header          // that were read, without the toolkit's and the system's
+	Patched  map[string]PatchedText // sources and headers that patches changed, by name: what the debug lines are of
 }
 
 // builders are the values of --builder.
@@ -38,33 +39,36 @@ func (s *Session) build(ctx context.Context, sel *configs.Selection, builder, ar
 }
 
 func (s *Session) buildKey(ctx context.Context, sel *configs.Selection, builder, arch string, instrumented bool) string {
-	return fmt.Sprintf("%q", []any{sel.Manifest.Name, sel.Manifest.Dir, s.sourceDigest(ctx, sel), defines(sel, instrumented), sel.Compile, builder, arch})
+	return fmt.Sprintf("%q", []any{sel.Manifest.Name, sel.Manifest.Dir, s.sourceDigest(ctx, sel), defines(sel, instrumented), sel.Patches(), sel.Compile, builder, arch})
 }
 
-// sourceDigest tells a person's own source, and the headers beside it, from what they were before they were edited; what is
-// embedded does not change.
+// sourceDigest tells a person's own source, patches, and the headers beside it, from what they were before they were edited;
+// what is embedded does not change.
 func (s *Session) sourceDigest(ctx context.Context, sel *configs.Selection) string {
 	m := sel.Manifest
 	if m.Dir == "" {
 		return ""
 	}
-	text, err := kernelText(ctx, m.SourcePath())
-	if err != nil {
-		return err.Error() // whoever builds says so
-	}
-	digest := fmt.Sprintf("%x", sha256.Sum256(text))
-	if m.PTX == "" {
-		b, err := ownBuild(m, text, sel.Compile)
+	if m.PTX != "" {
+		text, err := kernelText(ctx, m.SourcePath())
 		if err != nil {
-			return err.Error()
+			return err.Error() // whoever builds says so
 		}
-		var toolkit []string
-		if tc, err := s.toolchain(ctx); err == nil {
-			toolkit = tc.IncludeDirs
-		}
-		digest += cuda.Included(b, toolkit)
+		return fmt.Sprintf("%x", sha256.Sum256(text))
 	}
-	return digest
+	src, err := sourcesOf(ctx, sel)
+	if err != nil {
+		return err.Error()
+	}
+	b, err := ownBuild(m, src, sel.Compile)
+	if err != nil {
+		return err.Error()
+	}
+	var toolkit []string
+	if tc, err := s.toolchain(ctx); err == nil {
+		toolkit = tc.IncludeDirs
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(src.text)) + cuda.Included(b, toolkit)
 }
 
 func defines(sel *configs.Selection, instrumented bool) []string {
@@ -87,23 +91,28 @@ func (s *Session) buildFresh(ctx context.Context, sel *configs.Selection, builde
 		return nil, err
 	}
 	m := sel.Manifest
+	src, err := sourcesOf(ctx, sel)
+	if err != nil {
+		return nil, err
+	}
 	if m.PTX != "" {
 		return buildFromFile(ctx, m.SourcePath())
 	}
-	key := kernels.Key{Kernel: m.Name, Defines: defines(sel, instrumented)}
+	key := kernels.Key{Kernel: m.Name, Defines: defines(sel, instrumented), Faults: sel.Planted()}
 	if embeddable := m.Dir == "" && (arch == "" || arch == defaultArch); embeddable && (builder == "auto" || builder == "embedded") {
 		entry, ok, err := kernels.Find(key)
 		if err != nil {
 			return nil, fmt.Errorf("embedded PTX archive: %w", err)
 		}
 		if ok {
-			return compiled(entry.Compiler, entry.Options, embeddedHeaders(m, key.Defines))(parseBuild(ctx, entry.Name, entry.PTX, "embedded"))
+			b, err := parseBuild(ctx, entry.Name, entry.PTX, "embedded")
+			return compiled(entry.Compiler, entry.Options, embeddedHeaders(src, key.Defines), src)(b, err)
 		}
 	}
 	if builder == "embedded" {
 		return nil, unavailable("%s is not in the embedded archive; use --builder nvrtc, or a combination that is (tilescope kernels)", key)
 	}
-	return s.compile(ctx, sel, key, builder, arch)
+	return s.compile(ctx, sel, src, key, builder, arch)
 }
 
 // checkArch refuses what is not the name of an architecture.
@@ -121,13 +130,9 @@ type compiler interface {
 
 // compile builds a manifest's source with the compiler asked for; auto is NVRTC where it is there, else nvcc, and nvcc
 // alone for a source with host code.
-func (s *Session) compile(ctx context.Context, sel *configs.Selection, key kernels.Key, builder, arch string) (*Build, error) {
+func (s *Session) compile(ctx context.Context, sel *configs.Selection, src *sourceSet, key kernels.Key, builder, arch string) (*Build, error) {
 	m := sel.Manifest
-	src, err := sourceText(ctx, m)
-	if err != nil {
-		return nil, err
-	}
-	name, c, err := s.compiler(ctx, builder, string(src))
+	name, c, err := s.compiler(ctx, builder, string(src.text))
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -140,7 +145,7 @@ func (s *Session) compile(ctx context.Context, sel *configs.Selection, key kerne
 	if arch == "" {
 		arch = defaultArch
 	}
-	b := cuda.Build{Name: sourceName(m), Source: string(src), Headers: catalogueHeaders(), Include: sel.Compile.Include, Std: sel.Compile.Std}
+	b := cuda.Build{Name: sourceName(m), Source: string(src.text), Headers: src.headers(), Include: sel.Compile.Include, Std: sel.Compile.Std}
 	if m.Dir != "" {
 		if b, err = ownBuild(m, src, sel.Compile); err != nil {
 			return nil, err
@@ -151,7 +156,7 @@ func (s *Session) compile(ctx context.Context, sel *configs.Selection, key kerne
 	if err != nil {
 		return nil, compileError(err)
 	}
-	return compiled(out.Compiler, b.Standard(), out.Headers)(parseBuild(ctx, key.String()+".ptx", []byte(out.Text), name))
+	return compiled(out.Compiler, b.Standard(), out.Headers, src)(parseBuild(ctx, key.String()+".ptx", []byte(out.Text), name))
 }
 
 // compiler returns the compiler for a source, and the builder's name.
@@ -208,37 +213,14 @@ func parseBuild(ctx context.Context, name string, text []byte, builder string) (
 	return &Build{Module: m, Text: text, Builder: builder}, nil
 }
 
-// compiled notes on a build who compiled it, how, and of which headers.
-func compiled(compiler string, options []string, headers []cuda.Header) func(*Build, error) (*Build, error) {
+// compiled notes on a build who compiled it, how, of which headers, and what patches had changed.
+func compiled(compiler string, options []string, headers []cuda.Header, src *sourceSet) func(*Build, error) (*Build, error) {
 	return func(b *Build, err error) (*Build, error) {
 		if err == nil {
-			b.Compiler, b.Options, b.Headers = compiler, options, headers
+			b.Compiler, b.Options, b.Headers, b.Patched = compiler, options, headers, src.changed
 		}
 		return b, err
 	}
-}
-
-// sourceName is how debug lines name a manifest's source: as the archive does for an embedded one.
-func sourceName(m *configs.Manifest) string {
-	if m.Dir == "" {
-		return "kernels/" + m.Source
-	}
-	return m.Source
-}
-
-// sourceText reads a manifest's CUDA source: embedded, or beside the manifest.
-func sourceText(ctx context.Context, m *configs.Manifest) ([]byte, error) {
-	if m.Dir == "" {
-		if text, ok := kernels.Source(m.Source); ok {
-			return text, nil
-		}
-		return nil, fmt.Errorf("BUG: embedded kernel %s has no source %s", m.Name, m.Source)
-	}
-	text, err := kernelText(ctx, m.SourcePath())
-	if err != nil {
-		return nil, &Error{Code: CodeUsage, Err: fmt.Errorf("%s: source: %w", m.File, err)}
-	}
-	return text, nil
 }
 
 // runError is a kernel that did not build, load, launch or run: it becomes a document with verdict failed.

@@ -31,7 +31,7 @@ func TestArchitectureIsAName(t *testing.T) {
 func TestSourceWithNUL(t *testing.T) {
 	m := &configs.Manifest{Name: "k.cu", Source: "k.cu", Dir: t.TempDir()}
 	var failed *runError
-	if _, err := ownBuild(m, []byte("int a;\nint \x00b;\n"), configs.Compile{}); !errors.As(err, &failed) || failed.stage != "build" || failed.source == nil || failed.source.Line != 2 {
+	if _, err := ownBuild(m, &sourceSet{text: []byte("int a;\nint \x00b;\n")}, configs.Compile{}); !errors.As(err, &failed) || failed.stage != "build" || failed.source == nil || failed.source.Line != 2 {
 		t.Errorf("%v", err)
 	}
 }

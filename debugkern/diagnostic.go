@@ -61,6 +61,9 @@ func compileError(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
+	if overlay := (*cuda.OverlayError)(nil); errors.As(err, &overlay) {
+		return usage("a fault's patch changes a header: %w", err)
+	}
 	ds := diagnosticsOf(err, nil)
 	return &runError{stage: "build", err: err, source: sourceOf(ds), diagnostics: ds}
 }

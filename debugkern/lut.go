@@ -91,10 +91,17 @@ func cellsOf(lanes [][]int) [][]Cell16 {
 	return out
 }
 
-// JudgeLut holds a header's WMMA_ACCUM_LUT to the float accumulator of the request's backend. A file that has no full
-// table is a usage error that names it.
-func (s *Session) JudgeLut(ctx context.Context, req Request, path string) (*LutDoc, error) {
-	t, err := s.TableFile(ctx, req, path)
+// JudgeLut compares a header's WMMA_ACCUM_LUT, as the patches leave it, with the float accumulator of the request's backend.
+// A file that has no full table, or that a patch does not apply to, is a usage error that names it.
+func (s *Session) JudgeLut(ctx context.Context, req Request, path string, patches ...string) (*LutDoc, error) {
+	text, err := readText(ctx, path, "a header with a table")
+	if err != nil {
+		return nil, unread("read the table:", err)
+	}
+	if text, err = patchedFile(ctx, path, text, patches); err != nil {
+		return nil, err
+	}
+	t, err := s.tableIn(ctx, req, path, text)
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +114,11 @@ func (s *Session) TableFile(ctx context.Context, req Request, path string) (*Tab
 	if err != nil {
 		return nil, unread("read the table:", err)
 	}
+	return s.tableIn(ctx, req, path, text)
+}
+
+// tableIn judges the table of a header's text.
+func (s *Session) tableIn(ctx context.Context, req Request, path string, text []byte) (*Table, error) {
 	got, err := parseLut(string(text), lutName)
 	if err != nil {
 		return nil, usage("%s: %w", filepath.Base(path), err)

@@ -104,8 +104,8 @@ func TestJudgeLut(t *testing.T) {
 		explanation      string
 	}{
 		{"right", string(right), true, true, 0, "right"},
-		{"sorted", source(t, "wmma16x16_accum_lut_order.h"), true, false, 128, "covers every cell, order wrong: sorted by row"},
-		{"hole", source(t, "wmma16x16_accum_lut_hole.h"), false, false, 1, "never (10,10); more than once (2,10)"},
+		{"sorted", wrongTable(t, "lut-order"), true, false, 128, "covers every cell, order wrong: sorted by row"},
+		{"hole", wrongTable(t, "lut-hole"), false, false, 1, "never (10,10); more than once (2,10)"},
 		{"outside", strings.Replace(string(right), "{0, 0}", "{16, 0}", 1), false, false, 1, "never (0,0)"},
 		{"plain C", strings.ReplaceAll(strings.Replace(string(right), "static __device__ const unsigned char", "static const int", 1), "{8, ", "{0x8u, "), true, true, 0, "right"},
 		{"two lanes exchanged", exchange(string(right)), true, false, 16, "no single permutation"},
@@ -126,13 +126,14 @@ func TestJudgeLut(t *testing.T) {
 	}
 }
 
-func source(t *testing.T, name string) string {
+// wrongTable is the header as a fault leaves it.
+func wrongTable(t *testing.T, fault string) string {
 	t.Helper()
-	text, ok := kernels.Source(name)
-	if !ok {
-		t.Fatalf("no %s", name)
+	texts, err := kernels.Patched("faults/sdpa_fp8_stage_c_wmma/" + fault + ".patch")
+	if err != nil || texts["wmma16x16_accum_lut.h"] == "" {
+		t.Fatal(len(texts), err)
 	}
-	return string(text)
+	return texts["wmma16x16_accum_lut.h"]
 }
 
 // exchange swaps the first two lanes of a table.
@@ -150,7 +151,11 @@ func exchange(text string) string {
 // What has no full table is refused, with the file's name: that is exit 2.
 func TestMalformedLut(t *testing.T) {
 	s := openSession(t)
-	right := source(t, "wmma16x16_accum_lut.h")
+	header, ok := kernels.Source("wmma16x16_accum_lut.h")
+	if !ok {
+		t.Fatal("no table among the kernels' headers")
+	}
+	right := string(header)
 	last := strings.LastIndex(right, "    {")
 	for name, text := range map[string]string{
 		"empty": "", "other": "int x[3];", "short lane": strings.Replace(right, "{0, 0}, ", "", 1), "missing lane": right[:last] + "};",

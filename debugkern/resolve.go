@@ -51,6 +51,11 @@ func (s *Session) resolve(ctx context.Context, req Request, shape *probes.Shape)
 	if err := r.sel.AddCompile(configs.Compile{Include: req.Include, Defines: req.Define, Std: req.Std}); err != nil {
 		return nil, &Error{Code: CodeUsage, Err: err}
 	}
+	if len(r.sel.Patches()) > 0 {
+		if _, err := sourcesOf(ctx, r.sel); err != nil {
+			return nil, err
+		}
+	}
 	switch req.Inject {
 	case "", "reference":
 	case "uniform":

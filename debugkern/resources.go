@@ -54,6 +54,7 @@ type BuildDoc struct {
 	Compiler           string   `json:"compiler"` // "" for PTX that somebody else compiled
 	Options            []string `json:"options"`
 	Defines            []string `json:"defines"`
+	Patches            []string `json:"patches,omitempty"` // the faults whose patches were applied, by name
 	PTXSHA256          string   `json:"ptx_sha256"`
 	InstrumentedSHA256 string   `json:"instrumented_ptx_sha256"` // of the build with probes
 }
@@ -65,7 +66,7 @@ func (s *Session) BuildInfo(ctx context.Context, req Request) (*BuildDoc, error)
 	if err != nil {
 		return nil, err
 	}
-	doc := &BuildDoc{Entry: r.plan.Entry, Defines: defines(r.sel, false), Options: []string{}}
+	doc := &BuildDoc{Entry: r.plan.Entry, Defines: defines(r.sel, false), Patches: r.sel.Planted(), Options: []string{}}
 	for _, instrumented := range []bool{false, r.instrumented()} {
 		b, err := s.build(ctx, r.sel, req.Builder, req.Arch, instrumented)
 		if err != nil {

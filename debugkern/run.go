@@ -151,7 +151,7 @@ func (e *execution) emulated() bool { return e.st.beside == nil && e.backend.Inf
 // build compiles the instrumented build and loads it.
 func (e *execution) build() error {
 	start := time.Now()
-	e.progress(Progress{Phase: "build", Detail: strings.Join(e.r.sel.Defines(), " ")})
+	e.progress(Progress{Phase: "build", Detail: strings.Join(append(e.r.sel.Defines(), e.r.sel.Planted()...), " ")})
 	b, err := e.s.build(e.ctx, e.r.sel, e.req.Builder, e.req.Arch, e.r.instrumented())
 	if err != nil {
 		return err

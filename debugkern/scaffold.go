@@ -110,7 +110,7 @@ func (s *Session) readKernel(ctx context.Context, req ScaffoldRequest) (m *ptx.M
 	if err := sel.AddCompile(configs.Compile{Include: req.Include, Defines: req.Define, Std: req.Std}); err != nil {
 		return nil, "", &Error{Code: CodeUsage, Err: err}
 	}
-	build, err := ownBuild(own, text, sel.Compile)
+	build, err := ownBuild(own, &sourceSet{text: text}, sel.Compile)
 	if err != nil {
 		return nil, "", err
 	}

@@ -49,8 +49,8 @@ func TestTables(t *testing.T) {
 		line             int
 	}{
 		{"stage3b", "", true, true, "right", "wmma16x16_accum_lut.h", 5},
-		{"stage3b", "lut-order", true, false, "sorted by row", "wmma16x16_accum_lut_order.h", 5},
-		{"stage3b", "lut-hole", false, false, "never", "wmma16x16_accum_lut_hole.h", 4},
+		{"stage3b", "lut-order", true, false, "sorted by row", "wmma16x16_accum_lut.h", 5},
+		{"stage3b", "lut-hole", false, false, "never", "wmma16x16_accum_lut.h", 5},
 	} {
 		req := debugkern.Request{Target: c.target, Shape: "small", Backend: "emu"}
 		if c.fault != "" {

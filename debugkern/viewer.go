@@ -203,25 +203,41 @@ func (r *Run) Writer(ctx context.Context, c Cell) (*Writer, error) {
 	}, nil
 }
 
-// Source returns the lines of a CUDA source of this run.
+// Source returns the lines of a CUDA source of this run: of the text that was compiled, the patches of its faults applied.
 func (r *Run) Source(file string) []string {
-	return textOf(context.Background(), r.Selection.Manifest, file)
+	return textOf(context.Background(), r.Selection.Manifest, r.state.build.Patched, file)
 }
 
-// SourceText returns the lines of a target's source, "" standing for the manifest's own, by base name: for a run that
-// failed and so has no Run to ask. nil where it is not at hand.
-func (s *Session) SourceText(ctx context.Context, target, file string) []string {
-	m, _, err := s.catalogue.Open(ctx, target)
+// Patches returns the paths of the patches that the run's faults changed a source or header by, nil where none did.
+func (r *Run) Patches(file string) []string {
+	t, _ := patchedText(r.state.build.Patched, file)
+	return t.Patches
+}
+
+// SourceText returns the lines of a source of a request's target, "" standing for the manifest's own, by base name, with the
+// patches of its faults applied: for a run that failed and so has no Run to ask. nil where it is not at hand.
+func (s *Session) SourceText(ctx context.Context, req Request, file string) []string {
+	m, variant, err := s.catalogue.Open(ctx, req.Target)
 	if err != nil {
 		return nil
 	}
 	if file == "" {
 		file = m.SourcePath()
 	}
-	return textOf(ctx, m, file)
+	var changed map[string]PatchedText
+	if sel, err := m.Select(variant, req.Set, req.Faults, req.Gate); err == nil {
+		if src, err := sourcesOf(ctx, sel); err == nil {
+			changed = src.changed
+		}
+	}
+	return textOf(ctx, m, changed, file)
 }
 
-func textOf(ctx context.Context, m *configs.Manifest, file string) []string {
+// textOf finds a text by the name that debug lines have for it.
+func textOf(ctx context.Context, m *configs.Manifest, changed map[string]PatchedText, file string) []string {
+	if t, ok := patchedText(changed, file); ok {
+		return strings.Split(t.Text, "\n")
+	}
 	base := file[strings.LastIndexByte(file, '/')+1:]
 	if base == "tilescope.cuh" {
 		return strings.Split(probes.Header, "\n")

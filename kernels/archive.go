@@ -20,12 +20,34 @@ import (
 // Key names one build of a kernel.
 type Key struct {
 	Kernel  string   // the manifest's name
-	Defines []string // "USE_CP_ASYNC=1", "FAULT_KT_LD=1", "DEBUG_QK_ONLY=1", "TS_PROBES=1"; any order
+	Defines []string // "USE_CP_ASYNC=1", "DEBUG_QK_ONLY=1", "TS_PROBES=1"; any order
+	Faults  []string // those whose patches are applied: "kt-ld"; any order
 }
 
-// String is the key on one line: "kernel USE_CP_ASYNC=1 USE_WMMA_PV=1".
+// planted comes before a fault's name in a key's text.
+const planted = "fault:"
+
+// String is the key on one line: "kernel USE_CP_ASYNC=1 USE_WMMA_PV=1 fault:kt-ld".
 func (k Key) String() string {
-	return strings.Join(append([]string{k.Kernel}, slices.Sorted(slices.Values(k.Defines))...), " ")
+	words := append([]string{k.Kernel}, slices.Sorted(slices.Values(k.Defines))...)
+	for _, name := range slices.Sorted(slices.Values(k.Faults)) {
+		words = append(words, planted+name)
+	}
+	return strings.Join(words, " ")
+}
+
+// parseKey reads a key's text.
+func parseKey(text string) Key {
+	words := strings.Fields(text)
+	k := Key{Kernel: words[0]}
+	for _, w := range words[1:] {
+		if name, ok := strings.CutPrefix(w, planted); ok {
+			k.Faults = append(k.Faults, name)
+		} else {
+			k.Defines = append(k.Defines, w)
+		}
+	}
+	return k
 }
 
 // Entry is one build of the archive. PTX is the caller's.
@@ -39,8 +61,8 @@ type Entry struct {
 
 // Inputs is everything that determines an entry's PTX.
 type Inputs struct {
-	Source   []byte
-	Headers  map[string]string // text by name: every header offered to the compiler, but its own
+	Source   []byte            // as it is compiled, patches applied
+	Headers  map[string]string // text by name: every header offered to the compiler, but its own; patches applied
 	Options  []string
 	Defines  []string
 	Compiler string
@@ -157,8 +179,7 @@ func ReadArchive(data []byte) (*Archive, error) {
 func (a *Archive) Keys() []Key {
 	out := make([]Key, len(a.index.Entries))
 	for i, e := range a.index.Entries {
-		f := strings.Fields(e.Key)
-		out[i] = Key{Kernel: f[0], Defines: f[1:]}
+		out[i] = parseKey(e.Key)
 	}
 	return out
 }

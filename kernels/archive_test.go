@@ -11,7 +11,7 @@ func TestArchiveRoundTrip(t *testing.T) {
 	texts := map[string]string{}
 	w := NewWriter("NVRTC 1.2.3", []string{"-a", "-b"})
 	for i := range 6 {
-		key := Key{Kernel: fmt.Sprintf("k%d", i%2), Defines: []string{"Z=1", fmt.Sprintf("A=%d", i)}}
+		key := Key{Kernel: fmt.Sprintf("k%d", i%2), Defines: []string{"Z=1", fmt.Sprintf("A=%d", i)}, Faults: []string{"kt-ld"}[:i%2]}
 		text := fmt.Sprintf("// %d\n%s", i/4, base) + strings.Repeat("x", i/4)
 		texts[key.String()] = text
 		if err := w.Add(key, fmt.Sprint("digest", i), text); err != nil {
@@ -33,7 +33,7 @@ func TestArchiveRoundTrip(t *testing.T) {
 		t.Errorf("keys %v, compiler %s", a.Keys(), a.Compiler())
 	}
 	for i, key := range a.Keys() {
-		e, ok, err := a.Find(Key{key.Kernel, []string{key.Defines[1], key.Defines[0]}}) // the order of definitions is nothing
+		e, ok, err := a.Find(Key{key.Kernel, []string{key.Defines[1], key.Defines[0]}, key.Faults}) // the order of definitions is nothing
 		if err != nil || !ok || string(e.PTX) != texts[key.String()] || e.Digest != fmt.Sprint("digest", i) {
 			t.Errorf("%s: %v %v, %d bytes, digest %s", key, ok, err, len(e.PTX), e.Digest)
 		}
@@ -84,7 +84,7 @@ func TestEmbedded(t *testing.T) {
 	if err != nil || n == 0 || !strings.HasPrefix(compiler, "NVRTC ") {
 		t.Fatalf("%d entries by %q, %v", n, compiler, err)
 	}
-	e, ok, err := Find(Key{"sdpa_fp8_stage_c_wmma", []string{"USE_WMMA_PV=1", "USE_CP_ASYNC=1"}})
+	e, ok, err := Find(Key{Kernel: "sdpa_fp8_stage_c_wmma", Defines: []string{"USE_WMMA_PV=1", "USE_CP_ASYNC=1"}})
 	if err != nil || !ok {
 		t.Fatalf("stage2: %v %v", ok, err)
 	}

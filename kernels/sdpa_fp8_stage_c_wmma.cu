@@ -15,7 +15,6 @@
 //           USE_KV_LUT            K and V decoded by a table of the 256 bytes' values
 //           DEBUG_PRINT           block (0,0,0) prints one m, l and U a warp and kv tile
 // Gates     DEBUG_QK_ONLY, DEBUG_SOFTMAX_ONLY, DEBUG_PV_ONLY: compile one part only, its inputs injected
-// Faults    FAULT_…: planted mistakes, an #if each; they are described in the kernel's manifest
 //
 // Shared memory, in bytes                       there with
 //   sQ          half  [32][64]                     always                         4096
@@ -61,13 +60,7 @@
 #include "m16n8k16.cuh"
 #include "simulated_fp8.cuh"
 #include "tilescope.cuh"
-#if FAULT_LUT_ORDER
-#include "wmma16x16_accum_lut_order.h"
-#elif FAULT_LUT_HOLE
-#include "wmma16x16_accum_lut_hole.h"
-#else
 #include "wmma16x16_accum_lut.h"
-#endif
 
 #ifndef USE_CP_ASYNC
 #define USE_CP_ASYNC 0
@@ -152,32 +145,14 @@ __device__ __forceinline__ float exp_approx(float x) {
 
 // exp(x - m) for x <= m. Where m is still -inf, x is too: measured from 0 instead, it contributes 0 and not NaN.
 __device__ __forceinline__ float exp_below(float x, float m) {
-#if FAULT_NAN_FIRST_TILE
-    return exp_approx(__fsub_rn(x, m));
-#else
     return exp_approx(__fsub_rn(x, m == neg_inf() ? 0.0f : m));
-#endif
 }
 
-// The maximum of a row of cols scores, of which each lane holds its own column's. A butterfly: every lane gets it.
-__device__ __forceinline__ float row_max(float s, int lane, int cols) {
-#if FAULT_SCORE_UNINIT
-    float row[TILE_N];
-    float mx = neg_inf();
-#pragma unroll 1
-    for (int c = lane; c < cols; c += 32) row[c] = s;
-#pragma unroll 1
-    for (int c = 0; c < cols; c++) mx = fmaxf(mx, row[c]);
-    return mx;
-#elif FAULT_REDUCE_LANE0
-#pragma unroll
-    for (int o = 16; o > 0; o /= 2) s = fmaxf(s, __shfl_down_sync(FULL_WARP, s, o));
-    return s;
-#else
+// The maximum of a row of scores, of which each lane holds its own column's. A butterfly: every lane gets it.
+__device__ __forceinline__ float row_max(float s) {
 #pragma unroll
     for (int o = 16; o > 0; o /= 2) s = fmaxf(s, __shfl_xor_sync(FULL_WARP, s, o));
     return s;
-#endif
 }
 
 __device__ __forceinline__ float row_sum(float p) {
@@ -246,11 +221,7 @@ sdpa_fp8_stage_c_wmma(const unsigned char* __restrict__ Q, const unsigned char* 
     __shared__ __align__(128) float half_max[2][TILE_M];    // of columns 0 … 15 and 16 … 31, in this kv tile alone
     __shared__ __align__(128) float half_sum[2][TILE_M];
     __shared__ __align__(128) float rescale_smem[TILE_M];  // exp(m_old - m_new)
-#if FAULT_KV_LUT_OVERLAP
-    half(*kv_lut)[256] = reinterpret_cast<half(*)[256]>(&sS[0][0]);
-#else
     __shared__ __align__(128) half kv_lut[2][256];         // K's values, V's values
-#endif
 
     static_assert(USE_CP_ASYNC_3STAGE || sizeof(sQ) + sizeof(sKT) + sizeof(sV) + sizeof(sK_u8) + sizeof(sV_u8) + sizeof(sS) + sizeof(sP) +
                           sizeof(m_smem) + sizeof(l_smem) + sizeof(U_smem) + sizeof(sPV_frag) == 37120,
@@ -268,21 +239,8 @@ sdpa_fp8_stage_c_wmma(const unsigned char* __restrict__ Q, const unsigned char* 
     const int tiles = (S + TILE_N - 1) / TILE_N;
     const size_t base = (static_cast<size_t>(blockIdx.z) * H + head) * S * HEAD_DIM;  // of this head in Q, K, V and O
 
-#if FAULT_K_SCALE_HEAD
-    const float k_scale = __fmul_rn(DECODE, Ks[(head + 1) % H]);
-#else
     const float k_scale = __fmul_rn(DECODE, Ks[head]);
-#endif
-#if FAULT_V_SCALE_HEAD
-    const float v_scale = __fmul_rn(DECODE, Vs[(head + 1) % H]);
-#else
     const float v_scale = __fmul_rn(DECODE, Vs[head]);
-#endif
-#if FAULT_V_MIDPOINT
-    const float v_zero = 0.0f;
-#else
-    const float v_zero = 128.0f;
-#endif
 
     // Starts copying kv tile kv into its staging buffer.
     auto prefetch = [&](int kv) {
@@ -300,7 +258,7 @@ sdpa_fp8_stage_c_wmma(const unsigned char* __restrict__ Q, const unsigned char* 
     if (USE_KV_LUT && (RUN_QK || RUN_PV)) {
         for (int u = threadIdx.x; u < 256; u += THREADS) {
             kv_lut[0][u] = __ushort_as_half(decode(u, 128.0f, k_scale));
-            kv_lut[1][u] = __ushort_as_half(decode(u, v_zero, v_scale));
+            kv_lut[1][u] = __ushort_as_half(decode(u, 128.0f, v_scale));
         }
         __syncthreads();  // the table is there for all warps
     }
@@ -308,12 +266,7 @@ sdpa_fp8_stage_c_wmma(const unsigned char* __restrict__ Q, const unsigned char* 
     if (RUN_QK) {
         const int row = query0 + chunk_row;
         Halves16 q = {};  // zeros past the last query
-#if FAULT_Q_OVERREAD
-        const bool valid = true;
-#else
-        const bool valid = row < S;
-#endif
-        if (valid) {
+        if (row < S) {
             const uint4 bytes = load_chunk(Q + base + static_cast<size_t>(row) * HEAD_DIM + chunk_col);
             q = decode_chunk(bytes, 128.0f, __fmul_rn(DECODE, Qs[head]));
         }
@@ -360,11 +313,7 @@ sdpa_fp8_stage_c_wmma(const unsigned char* __restrict__ Q, const unsigned char* 
                 if (!USE_CP_ASYNC_3STAGE) prefetch(kv + 1);
                 wait_copies<1>();
             } else {
-#if FAULT_CP_ASYNC_WAIT
-                wait_copies<1>();
-#else
                 wait_copies<0>();
-#endif
             }
         }
         const size_t chunk = base + static_cast<size_t>(kv * TILE_N + chunk_row) * HEAD_DIM + chunk_col;
@@ -380,7 +329,7 @@ sdpa_fp8_stage_c_wmma(const unsigned char* __restrict__ Q, const unsigned char* 
             Halves16 v = {};
             if (chunk_row < cols) {
                 const uint4 bytes = load_chunk(USE_CP_ASYNC ? &sV_u8[kv % BUFFERS][chunk_row][chunk_col] : V + chunk);
-                v = USE_KV_LUT ? look_up_chunk(bytes, kv_lut[1]) : decode_chunk(bytes, v_zero, v_scale);
+                v = USE_KV_LUT ? look_up_chunk(bytes, kv_lut[1]) : decode_chunk(bytes, 128.0f, v_scale);
             }
             store_chunk(sV[chunk_row], chunk_col, v, exchange);
         }
@@ -413,16 +362,7 @@ sdpa_fp8_stage_c_wmma(const unsigned char* __restrict__ Q, const unsigned char* 
         const int row16 = warp / 2 * 16, col16 = warp % 2 * 16;  // the warp's quadrant of S
         ScoreFragment s_frag;
         if (RUN_QK) {
-#if FAULT_KT_LD
-            constexpr unsigned kt_ld = 72;
-#else
-            constexpr unsigned kt_ld = HEAD_DIM;
-#endif
-#if FAULT_KT_ROWMAJOR
-            using KTLayout = wmma::row_major;
-#else
-            using KTLayout = wmma::col_major;
-#endif
+            constexpr unsigned kt_ld = HEAD_DIM;  // from one key of sKT to the next
 #if USE_SMEM_SWIZZLE_XOR
 #pragma unroll
             for (int e = 0; e < s_frag.num_elements; e++) s_frag.x[e] = 0;
@@ -438,19 +378,14 @@ sdpa_fp8_stage_c_wmma(const unsigned char* __restrict__ Q, const unsigned char* 
 #pragma unroll
             for (int d = 0; d < HEAD_DIM; d += 16) {
                 wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> q_frag;
-                wmma::fragment<wmma::matrix_b, 16, 16, 16, half, KTLayout> k_frag;
+                wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> k_frag;
                 wmma::load_matrix_sync(q_frag, &sQ[row16][d], HEAD_DIM);
                 wmma::load_matrix_sync(k_frag, &sKT[col16][d], kt_ld);
                 wmma::mma_sync(s_frag, q_frag, k_frag, s_frag);
             }
 #endif
 #pragma unroll
-            for (int e = 0; e < s_frag.num_elements; e++) {
-                s_frag.x[e] = scaled(s_frag.x[e], softmax_scale);
-#if FAULT_SCALE_TWICE
-                s_frag.x[e] = scaled(s_frag.x[e], softmax_scale);
-#endif
-            }
+            for (int e = 0; e < s_frag.num_elements; e++) s_frag.x[e] = scaled(s_frag.x[e], softmax_scale);
         }
 #if USE_FUSED_SOFTMAX
         if (DEBUG_SOFTMAX_ONLY) {
@@ -464,11 +399,7 @@ sdpa_fp8_stage_c_wmma(const unsigned char* __restrict__ Q, const unsigned char* 
         if (RUN_SOFTMAX) {
 #pragma unroll
             for (int e = 0; e < 8; e++) {
-#if FAULT_MASK_ZERO
-                if (cell[e] % TILE_N >= cols) s_frag.x[e] = 0.0f;
-#elif !FAULT_MASK_MISSING
                 if (cell[e] % TILE_N >= cols) s_frag.x[e] = neg_inf();
-#endif
                 if (lower >> e & 1) top[1] = fmaxf(top[1], s_frag.x[e]);
                 else top[0] = fmaxf(top[0], s_frag.x[e]);
             }
@@ -482,19 +413,13 @@ sdpa_fp8_stage_c_wmma(const unsigned char* __restrict__ Q, const unsigned char* 
         if (RUN_QK || RUN_SOFTMAX) __syncthreads();  // B
 #else
         if (RUN_QK) {
-#if FAULT_S_OVERRUN
-            constexpr unsigned s_ld = 40;
-#else
-            constexpr unsigned s_ld = TILE_N;
-#endif
+            constexpr unsigned s_ld = TILE_N;  // from one query of sS to the next
 #if USE_SMEM_SWIZZLE_XOR
             store_tile(&sS[0][0] + row16 * s_ld + col16, s_frag, s_ld, lane);
 #else
             wmma::store_matrix_sync(&sS[0][0] + row16 * s_ld + col16, s_frag, s_ld, wmma::mem_row_major);
 #endif
-#if !FAULT_SYNC_S
             __syncthreads();  // B
-#endif
             if (!USE_FUSED_SOFTMAX_PV || DEBUG_QK_ONLY) {
                 TS_TILE(TS_S, kv, &sS[0][0], TILE_M, TILE_N, TILE_N);
             }
@@ -514,12 +439,7 @@ sdpa_fp8_stage_c_wmma(const unsigned char* __restrict__ Q, const unsigned char* 
             float m_new[2], sum[2] = {};
 #pragma unroll
             for (int i = 0; i < 2; i++) {
-#if FAULT_SOFTMAX_RACE
-                m_old[i] = m_smem[lane_row[i]];
-                m_new[i] = fmaxf(m_old[i], top[i]);
-#else
                 m_new[i] = fmaxf(m_old[i], fmaxf(half_max[0][lane_row[i]], half_max[1][lane_row[i]]));
-#endif
             }
 #pragma unroll
             for (int e = 0; e < 8; e++) {
@@ -533,21 +453,11 @@ sdpa_fp8_stage_c_wmma(const unsigned char* __restrict__ Q, const unsigned char* 
                 const int row = lane_row[i];
                 sum[i] = quad_sum(sum[i]);
                 const float rescale = exp_below(m_old[i], m_new[i]);
-#if FAULT_SOFTMAX_RACE
-                __syncwarp();  // all lanes of the warp have read m
-                if (leader) {
-                    m_smem[row] = m_new[i];
-                    l_smem[row] = __fadd_rn(__fmul_rn(l_smem[row], rescale), sum[i]);
-                    rescale_smem[row] = 1.0f;
-                }
-                for (int d = lane % 4; d < HEAD_DIM; d += 4) U_smem[row][d] = __fmul_rn(U_smem[row][d], rescale);
-#else
                 if (leader) half_sum[warp % 2][row] = sum[i];
                 if (leader && warp % 2 == 0) {
                     m_smem[row] = m_new[i];
                     rescale_smem[row] = rescale;
                 }
-#endif
             }
         } else if (lane < ROWS_PER_WARP) {
             rescale_smem[first_row + lane] = exp_below(m_carried, m_smem[first_row + lane]);
@@ -564,38 +474,16 @@ sdpa_fp8_stage_c_wmma(const unsigned char* __restrict__ Q, const unsigned char* 
 #if USE_FUSED_SOFTMAX_PV && !DEBUG_SOFTMAX_ONLY
                 TS_OWN(TS_S, kv, row, lane, sS[row][lane]);
 #endif
-#if FAULT_MASK_ZERO
-                if (lane >= cols) s = 0.0f;
-#elif !FAULT_MASK_MISSING
                 if (lane >= cols) s = neg_inf();
-#endif
-#if FAULT_NAN_FIRST_TILE
-                if (kv == 0 && row == 0) s = neg_inf();  // the mask, which the reference has too; what it lacks is the guard
-#endif
-                m_new = fmaxf(m_old, row_max(s, lane, cols));
+                m_new = fmaxf(m_old, row_max(s));
             } else {
                 m_new = m_smem[row];
             }
             const float rescale = exp_below(m_old, m_new);
             if (RUN_SOFTMAX) {
-                const float p = exp_below(s, m_new);
-#if FAULT_L_NO_RESCALE
-                const float l_new = __fadd_rn(l_smem[row], row_sum(p));
-#else
+                float p = exp_below(s, m_new);
                 const float l_new = __fadd_rn(__fmul_rn(l_smem[row], rescale), row_sum(p));
-#endif
-                float p_stored = p;
-#if FAULT_P_STALE_M
-                if (kv > 0) p_stored = exp_below(s, m_old);
-#endif
-#if FAULT_P_NORMALISED
-                p_stored = __fdiv_rn(p_stored, l_new);
-#endif
-#if FAULT_P_STALE_COLUMNS
-                if (lane < cols) sP[row][lane] = __float2half_rn(p_stored);
-#else
-                sP[row][lane] = __float2half_rn(p_stored);
-#endif
+                sP[row][lane] = __float2half_rn(p);
                 __syncwarp();  // all lanes have read m and l
                 if (lane == 0) {
                     m_smem[row] = m_new;
@@ -603,30 +491,16 @@ sdpa_fp8_stage_c_wmma(const unsigned char* __restrict__ Q, const unsigned char* 
                 }
             }
             if (RUN_PV) {
-#if FAULT_U_NO_RESCALE
-                constexpr int times = 0;
-#elif FAULT_U_RESCALE_TWICE
-                constexpr int times = 2;
-#else
-                constexpr int times = 1;
-#endif
-#pragma unroll
-                for (int i = 0; i < times; i++) {
-                    U_smem[row][lane] = __fmul_rn(U_smem[row][lane], rescale);
-                    U_smem[row][lane + 32] = __fmul_rn(U_smem[row][lane + 32], rescale);
-                }
+                U_smem[row][lane] = __fmul_rn(U_smem[row][lane], rescale);
+                U_smem[row][lane + 32] = __fmul_rn(U_smem[row][lane + 32], rescale);
             }
         }
 #endif
-#if FAULT_BARRIER_DIVERGENT
-        if (query0 + first_row < S) __syncthreads();
-#elif !FAULT_SYNC_P
         __syncthreads();  // C
-#endif
         if (RUN_SOFTMAX) {
             TS_VEC(TS_M, kv, m_smem, TILE_M);
             TS_TILE(TS_P, kv, &sP[0][0], TILE_M, TILE_N, TILE_N);
-#if USE_FUSED_SOFTMAX && !FAULT_SOFTMAX_RACE
+#if USE_FUSED_SOFTMAX
             if (leader && warp % 2 == 0) {
 #pragma unroll
                 for (int i = 0; i < 2; i++) {
@@ -686,9 +560,7 @@ sdpa_fp8_stage_c_wmma(const unsigned char* __restrict__ Q, const unsigned char* 
                 }
                 wmma::store_matrix_sync(&sPV_frag[warp][0][0], pv_frag, 16, wmma::mem_row_major);
 #endif
-#if !FAULT_SYNC_FRAG
                 __syncwarp();  // the fragment is there for all lanes
-#endif
 #pragma unroll
                 for (int i = 0; i < 8; i++) {
                     const int row = i * 2 + lane / 16, col = lane % 16;
@@ -717,11 +589,7 @@ sdpa_fp8_stage_c_wmma(const unsigned char* __restrict__ Q, const unsigned char* 
                 u[1] = __fadd_rn(u[1], sum[r].y);
             }
         }
-#if FAULT_SYNC_KV
-        if (kv + 1 == tiles) __syncthreads();
-#else
         __syncthreads();  // D
-#endif
         TS_TILE(TS_U, kv, &U_smem[0][0], TILE_M, HEAD_DIM, HEAD_DIM);
         if (USE_FUSED_SOFTMAX && RUN_SOFTMAX) {
             TS_VEC(TS_L, kv, l_smem, TILE_M);

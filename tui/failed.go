@@ -17,7 +17,7 @@ import (
 
 // textEngine is what an engine may know of sources that no run can be asked for.
 type textEngine interface {
-	SourceText(ctx context.Context, target, file string) []string
+	SourceText(ctx context.Context, req debugkern.Request, file string) []string
 }
 
 var _ textEngine = (*debugkern.Session)(nil)
@@ -58,10 +58,10 @@ func gatherText(ctx context.Context, o Options, req debugkern.Request, r *debugk
 	if !ok || r == nil || r.Error == nil {
 		return nil
 	}
-	known := map[string][]string{"": e.SourceText(ctx, req.Target, "")}
+	known := map[string][]string{"": e.SourceText(ctx, req, "")}
 	for _, x := range reasons(r.Error) {
 		if _, ok := known[x.File]; !ok {
-			known[x.File] = e.SourceText(ctx, req.Target, x.File)
+			known[x.File] = e.SourceText(ctx, req, x.File)
 		}
 	}
 	return func(file string) []string { return known[file] }

@@ -303,7 +303,7 @@ func failedWith(stage, message, file string, line int) error {
 }
 
 // SourceText makes the fake an engine that knows sources.
-func (e *fakeEngine) SourceText(_ context.Context, _, file string) []string {
+func (e *fakeEngine) SourceText(_ context.Context, _ debugkern.Request, file string) []string {
 	if file != "mine.cu" {
 		return nil
 	}

@@ -150,7 +150,8 @@ func (m *Model) edited(msg editedMsg) {
 	m.say(msg.file + " closed; x runs again")
 }
 
-// edit opens the source line in the user's editor. A source that is part of the program is shown as a copy.
+// edit opens the source line in the user's editor. A source that is part of the program, or that a fault's patch has changed,
+// is shown as a copy.
 func (m *Model) edit(string) tea.Cmd {
 	file, line := m.sourcePlace()
 	if f, l := m.pane.code.Cursor(); m.view == keymap.Source && f != "" && l > 0 {
@@ -178,10 +179,28 @@ func (m *Model) edit(string) tea.Cmd {
 		return nil
 	}
 	job := &editJob{paint: m.paint, out: m.opt.Output, editor: editor, name: file, line: max(1, line), text: lines}
-	if man, _ := m.manifest(); man != nil && man.Dir != "" && filepath.Base(man.SourcePath()) == filepath.Base(file) {
+	if man, _ := m.manifest(); man != nil && man.Dir != "" && filepath.Base(man.SourcePath()) == filepath.Base(file) && !m.patched() {
 		job.path = man.SourcePath()
 	}
 	return tea.Exec(job, func(err error) tea.Msg { return editedMsg{file, err} })
+}
+
+// patched reports whether the sources on screen have been changed by the patches of the request's faults: their lines are not
+// those of the files.
+func (m *Model) patched() bool {
+	req := m.req
+	switch {
+	case m.failing():
+		req = m.fail.request
+	case m.run != nil:
+		req = m.run.request
+	}
+	man, variant := m.manifestOf(req.Target)
+	if man == nil {
+		return false
+	}
+	sel, err := man.Select(variant, req.Set, req.Faults, req.Gate)
+	return err == nil && len(sel.Patches()) > 0
 }
 
 // editJob runs the editor. It takes at least as long as the renderer needs to let go of the screen: an editor that returns

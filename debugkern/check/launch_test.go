@@ -40,7 +40,7 @@ func prepare(tb testing.TB, name, shape string, faults []string, gate probes.Gat
 		l.Probe = &target.Probe{Layout: probes.NewLayout(plan, stagesOf(plan), all), Control: true}
 	}
 	slices.Sort(defines)
-	e, ok, err := kernels.Find(kernels.Key{Kernel: sel.Manifest.Name, Defines: defines})
+	e, ok, err := kernels.Find(kernels.Key{Kernel: sel.Manifest.Name, Defines: defines, Faults: sel.Planted()})
 	if err != nil || !ok {
 		tb.Fatalf("archive: %s %v: found %v, %v", sel.Manifest.Name, defines, ok, err)
 	}

@@ -208,8 +208,8 @@ func TestLut(t *testing.T) {
 		want string
 	}{
 		{[]string{"lut", "../../kernels/wmma16x16_accum_lut.h"}, 0, `"ordered": true`},
-		{[]string{"lut", "../../kernels/wmma16x16_accum_lut_order.h"}, 1, `covers every cell, order wrong: sorted by row`},
-		{[]string{"lut", "../../kernels/wmma16x16_accum_lut_hole.h"}, 1, `"covered": false`},
+		{[]string{"lut", "../../kernels/wmma16x16_accum_lut.h", "--patch", "../../kernels/faults/sdpa_fp8_stage_c_wmma/lut-order.patch"}, 1, `covers every cell, order wrong: sorted by row`},
+		{[]string{"lut", "../../kernels/wmma16x16_accum_lut.h", "--patch", "../../kernels/faults/sdpa_fp8_stage_c_wmma/lut-hole.patch"}, 1, `"covered": false`},
 		{[]string{"lut", "../../kernels/accum_lut.cu"}, 2, ""},
 		{[]string{"lut", "--kind", "b", "--layout", "col"}, 0, `"kind": "b"`},
 		{[]string{"lut", "--kind", "c"}, 2, ""},

@@ -91,7 +91,7 @@ func TestDiagnoseFiles(t *testing.T) {
 // A kernel that brings its own PTX, probes in it, has no other build: what that one shows has to do. What cannot be loaded is
 // exit 4, with a document.
 func TestDiagnoseOwnPTX(t *testing.T) {
-	path := ownManifest(t, stage2PTX(t, "TS_PROBES=1", "FAULT_SYNC_P=1"), nil)
+	path := ownManifest(t, faultyPTX(t, []string{"sync-p"}, "TS_PROBES=1"), nil)
 	var d diagnose.Diagnosis
 	if code, errText := documentOf(t, &d, "diagnose", path, "--shape", "small", "--backend", "emu", "--schedules", "5"); code != exitDiverged || len(d.Causes) != 1 {
 		t.Fatalf("exit %d, story %q: %s", code, d.Story, errText)

@@ -99,8 +99,11 @@ func TestOwnHeadersOfOurNames(t *testing.T) {
 	needNVRTC(t)
 	path := ownSource(t, func(src string) string { return "#include <cstdint>\n" + src })
 	dir := filepath.Dir(path)
-	wrong, _ := kernels.Source("wmma16x16_accum_lut_order.h")
-	put(t, filepath.Join(dir, "wmma16x16_accum_lut.h"), string(wrong))
+	wrong, err := kernels.Patched("faults/sdpa_fp8_stage_c_wmma/lut-order.patch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "wmma16x16_accum_lut.h"), wrong["wmma16x16_accum_lut.h"])
 	put(t, filepath.Join(dir, "cstdint"), "typedef unsigned char uint8_t;\ntypedef unsigned int uint32_t;\ntypedef unsigned long long uint64_t;\n#define MINE 1\n")
 	rep, code, errText := runJSON(t, append([]string{"run", path, "--set", "USE_FUSED_SOFTMAX"}, stage2Sets...)...)
 	if code != 1 || rep.Verdict != debugkern.Diverge {
@@ -171,7 +174,7 @@ func TestCompilerOptions(t *testing.T) {
 			if _, code, _ := runJSON(t, append(append(run, options...), "-D", "WANT=4")...); code != 2 {
 				t.Errorf("two values of one symbol: exit %d", code)
 			}
-			for _, bad := range [][]string{{"-D", "USE_CP_ASYNC=1"}, {"-D", "FAULT_KT_LD"}, {"-D", "DEBUG_QK_ONLY"}, {"-D", "TS_PROBES=0"}, {"-D", "1X"}, {"-I", "nowhere"}, {"--std", "f77"}} {
+			for _, bad := range [][]string{{"-D", "USE_CP_ASYNC=1"}, {"-D", "FAULT_SOFTMAX_RACE"}, {"-D", "DEBUG_QK_ONLY"}, {"-D", "TS_PROBES=0"}, {"-D", "1X"}, {"-I", "nowhere"}, {"--std", "f77"}} {
 				if _, errText, code := call(t, append(run, bad...)...); code != 2 || !strings.Contains(errText, bad[0]) {
 					t.Errorf("%v: exit %d: %s", bad, code, errText)
 				}

@@ -14,6 +14,7 @@ func (a *app) lutCommand() *cobra.Command {
 	var pick debugkern.LutFilter
 	var req debugkern.Request
 	var header bool
+	var patches []string
 	c := &cobra.Command{
 		Use: "lut [FILE]", Short: "Fragment maps; with FILE, judge that header's WMMA_ACCUM_LUT against the accumulator's", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -22,7 +23,10 @@ func (a *app) lutCommand() *cobra.Command {
 				return err
 			}
 			if len(args) == 1 {
-				return a.judgeLut(cmd, s, req, args[0])
+				return a.judgeLut(cmd, s, req, args[0], patches)
+			}
+			if len(patches) > 0 {
+				return usageError("--patch changes a FILE that is judged; name it")
 			}
 			if header {
 				maps, err := s.FragmentMaps(cmd.Context(), req)
@@ -48,13 +52,14 @@ func (a *app) lutCommand() *cobra.Command {
 	f.StringVar(&pick.DType, "dtype", "", "element type: f16 or f32 (default all)")
 	f.StringVar(&pick.Layout, "layout", "", "layout of a and b: row or col (default both)")
 	f.StringVar(&req.Backend, "backend", "", "where it runs: auto, emu or cuda (default auto)")
+	f.StringArrayVar(&patches, "patch", nil, "unified diff that FILE is judged with, repeatable")
 	f.BoolVar(&header, "header", false, "print the accumulator's map as a C++ header")
 	return c
 }
 
 // judgeLut exits 1 where the header is wrong.
-func (a *app) judgeLut(cmd *cobra.Command, s *debugkern.Session, req debugkern.Request, file string) error {
-	doc, err := s.JudgeLut(cmd.Context(), req, file)
+func (a *app) judgeLut(cmd *cobra.Command, s *debugkern.Session, req debugkern.Request, file string, patches []string) error {
+	doc, err := s.JudgeLut(cmd.Context(), req, file, patches...)
 	if err != nil {
 		return err
 	}

@@ -35,10 +35,16 @@ func ownManifest(t *testing.T, ptx []byte, edit func(string) string) string {
 	return path
 }
 
-// stage2PTX returns the embedded PTX of stage2.
+// stage2PTX returns the embedded PTX of stage2, built with more symbols.
 func stage2PTX(t *testing.T, more ...string) []byte {
 	t.Helper()
-	e, ok, err := kernels.Find(kernels.Key{Kernel: "sdpa_fp8_stage_c_wmma", Defines: append(more, "USE_CP_ASYNC=1", "USE_WMMA_PV=1")})
+	return faultyPTX(t, nil, more...)
+}
+
+// faultyPTX is stage2PTX with faults planted.
+func faultyPTX(t *testing.T, faults []string, more ...string) []byte {
+	t.Helper()
+	e, ok, err := kernels.Find(kernels.Key{Kernel: "sdpa_fp8_stage_c_wmma", Defines: append(more, "USE_CP_ASYNC=1", "USE_WMMA_PV=1"), Faults: faults})
 	if err != nil || !ok {
 		t.Fatalf("embedded stage2: found %t, %v", ok, err)
 	}
@@ -201,14 +207,14 @@ func TestRenamedKernel(t *testing.T) {
 		return strings.NewReplacer("name: sdpa_fp8_stage_c_wmma", "name: mine", "entry: sdpa_fp8_stage_c_wmma", "entry: my_attention",
 			"{name: softmax_scale", "{name: factor").Replace(s)
 	}
-	for _, fault := range []string{"", "FAULT_KT_LD=1"} {
-		defines := []string{"TS_PROBES=1"}
+	for _, fault := range []string{"", "kt-ld"} {
+		var faults []string
 		args, ours := []string{"run"}, []string{"run", "stage2"}
 		if fault != "" {
-			defines = append(defines, fault)
-			ours = append(ours, "--fault", "kt-ld")
+			faults = append(faults, fault)
+			ours = append(ours, "--fault", fault)
 		}
-		path := ownManifest(t, renamed(stage2PTX(t, defines...)), manifest)
+		path := ownManifest(t, renamed(faultyPTX(t, faults, "TS_PROBES=1")), manifest)
 		got, code, errText := runJSON(t, append(args, path)...)
 		want, wantCode, _ := runJSON(t, ours...)
 		if code != wantCode || got.Digest != want.Digest || got.Verdict != want.Verdict {

@@ -9,6 +9,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
+	"tilescope/debugkern/text"
 	"tilescope/probes"
 )
 
@@ -351,7 +352,11 @@ func (q *inquiry) again(s *suspect) string {
 	req.Backend = q.req.Backend
 	switch {
 	case s.cause.Kind == kindTable && s.cause.Place.Source != nil:
-		return "tilescope lut " + s.cause.Place.Source.File
+		command := "tilescope lut " + text.Shell(s.cause.Place.Source.File)
+		for _, p := range q.run.Patches(s.cause.Place.Source.File) {
+			command += " --patch " + text.Shell(p)
+		}
+		return command
 	case s.cause.Kind == kindStage:
 		return req.Command("run")
 	}

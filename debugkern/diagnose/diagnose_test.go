@@ -107,7 +107,7 @@ func TestStories(t *testing.T) {
 // What explains the error is told first; a race that explains none of it is found too, says so, and is no witness of what
 // another race does to the output.
 func TestWhatExplainsNothing(t *testing.T) {
-	for _, c := range []struct{ fault, kind string }{{"FAULT_U_NO_RESCALE=1", "stage"}, {"FAULT_SYNC_S=1", "race"}} {
+	for _, c := range []struct{ fault, kind string }{{"u-no-rescale", "stage"}, {"sync-s", "race"}} {
 		t.Run(c.fault, func(t *testing.T) {
 			t.Parallel()
 			d := run(t, withoutFragmentSync(t, c.fault), "partial49")
@@ -156,7 +156,7 @@ func withoutFragmentSync(t *testing.T, fault string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, ok, err := kernels.Find(kernels.Key{Kernel: "sdpa_fp8_stage_c_wmma", Defines: []string{"TS_PROBES=1", "USE_CP_ASYNC=1", "USE_WMMA_PV=1", fault}})
+	e, ok, err := kernels.Find(kernels.Key{Kernel: "sdpa_fp8_stage_c_wmma", Defines: []string{"TS_PROBES=1", "USE_CP_ASYNC=1", "USE_WMMA_PV=1"}, Faults: []string{fault}})
 	if !ok || err != nil {
 		t.Fatal(ok, err)
 	}

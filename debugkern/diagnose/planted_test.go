@@ -148,7 +148,7 @@ func TestWhatIfConfirmsAdvice(t *testing.T) {
 
 // A remedy that leaves the NaN where it was does not take its origin away: the origin is followed in trials too.
 func TestRemedyDoesNotCureNaN(t *testing.T) {
-	d := run(t, withoutFragmentSync(t, "FAULT_NAN_FIRST_TILE=1"), "partial49")
+	d := run(t, withoutFragmentSync(t, "nan-first-tile"), "partial49")
 	story := strings.Join(d.Story, "\n")
 	if len(d.Causes) != 2 || d.Causes[0].Kind != "nan-origin" || d.Causes[1].Kind != "race" || !d.Causes[1].Beside {
 		t.Fatalf("want the origin of NaN, and a race that explains nothing:\n%s", story)

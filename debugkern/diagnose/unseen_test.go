@@ -56,7 +56,7 @@ func outputOnly(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, ok, err := kernels.Find(kernels.Key{Kernel: "sdpa_fp8_stage_c_wmma", Defines: []string{"TS_PROBES=1", "USE_CP_ASYNC=1", "USE_WMMA_PV=1", "FAULT_P_NORMALISED=1"}})
+	e, ok, err := kernels.Find(kernels.Key{Kernel: "sdpa_fp8_stage_c_wmma", Defines: []string{"TS_PROBES=1", "USE_CP_ASYNC=1", "USE_WMMA_PV=1"}, Faults: []string{"p-normalised"}})
 	if !ok || err != nil {
 		t.Fatal(ok, err)
 	}

@@ -23,7 +23,13 @@ const stage2 = "sdpa_fp8_stage_c_wmma"
 // stage2Kernel loads the production build of a variant from the archive.
 func stage2Kernel(tb testing.TB, defines []string) *Kernel {
 	tb.Helper()
-	e, ok, err := kernels.Find(kernels.Key{Kernel: stage2, Defines: defines})
+	return stage2Planted(tb, defines)
+}
+
+// stage2Planted is stage2Kernel with faults planted.
+func stage2Planted(tb testing.TB, defines []string, faults ...string) *Kernel {
+	tb.Helper()
+	e, ok, err := kernels.Find(kernels.Key{Kernel: stage2, Defines: defines, Faults: faults})
 	if err != nil || !ok {
 		tb.Fatalf("archive entry %v: found %v, %v", defines, ok, err)
 	}
@@ -145,13 +151,13 @@ func TestStage2Faults(t *testing.T) {
 		shape                      probes.Shape
 		tile                       int
 	}{
-		{"KT_LD", "sKT", "sV", target.OutOfBounds, partial49, 0},
-		{"S_OVERRUN", "sS", "sP", target.OutOfBounds, partial49, 0},
-		{"Q_OVERREAD", "Q", "", target.OutOfBounds, probes.Shape{B: 1, H: 2, S: 17, D: 64}, -1},
-		{"SCORE_UNINIT", "__local_depot0", "", target.Uninitialised, partial49, 0},
-		{"BARRIER_DIVERGENT", "", "", target.Barrier, probes.Shape{B: 1, H: 2, S: 17, D: 64}, 0},
+		{"kt-ld", "sKT", "sV", target.OutOfBounds, partial49, 0},
+		{"s-overrun", "sS", "sP", target.OutOfBounds, partial49, 0},
+		{"q-overread", "Q", "", target.OutOfBounds, probes.Shape{B: 1, H: 2, S: 17, D: 64}, -1},
+		{"score-uninit", "__local_depot0", "", target.Uninitialised, partial49, 0},
+		{"barrier-divergent", "", "", target.Barrier, probes.Shape{B: 1, H: 2, S: 17, D: 64}, 0},
 	} {
-		k := stage2Kernel(t, append([]string{"FAULT_" + c.fault + "=1"}, stage2Flags...))
+		k := stage2Planted(t, stage2Flags, c.fault)
 		l := stage2Launch(c.shape)
 		l.Parallel = 1
 		one := launchTB(t, k, l)

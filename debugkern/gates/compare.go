@@ -49,8 +49,12 @@ func (d *Doc) compareProvenance(b *strings.Builder) {
 	fmt.Fprintf(b, "\n- seeds %v; %d warm-ups, %d timed launches, second-level cache flushed: %v\n", p.Seeds, p.Warmups, p.Launches, p.FlushL2)
 	for i := range d.Targets {
 		if t := &d.Targets[i]; t.Build != nil {
-			fmt.Fprintf(b, "- %s: %s build by %s, %s, PTX %s\n", md(t.Target), md(t.Build.Builder), md(orDash(t.Build.Compiler)),
-				text.MarkdownCode(strings.Join(append(append([]string{}, t.Build.Options...), t.Build.Defines...), " ")), md(short(t.Build.PTXSHA256)))
+			planted := ""
+			if len(t.Build.Patches) > 0 {
+				planted = ", with the faults " + md(strings.Join(t.Build.Patches, " "))
+			}
+			fmt.Fprintf(b, "- %s: %s build by %s, %s%s, PTX %s\n", md(t.Target), md(t.Build.Builder), md(orDash(t.Build.Compiler)),
+				text.MarkdownCode(strings.Join(append(append([]string{}, t.Build.Options...), t.Build.Defines...), " ")), planted, md(short(t.Build.PTXSHA256)))
 		}
 	}
 }

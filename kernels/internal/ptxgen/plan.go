@@ -29,11 +29,10 @@ func plan(c *configs.Catalogue) ([]job, error) {
 		if m.Source == "" {
 			continue
 		}
-		source, ok := kernels.Source(m.Source)
-		if !ok {
+		if _, ok := kernels.Source(m.Source); !ok {
 			return nil, fmt.Errorf("kernel %s: source %s is not in kernels/", m.Name, m.Source)
 		}
-		p := planner{m: m, source: source, seen: map[string]bool{}}
+		p := planner{m: m, seen: map[string]bool{}}
 		if err := p.all(); err != nil {
 			return nil, fmt.Errorf("kernel %s: %w", m.Name, err)
 		}
@@ -43,10 +42,9 @@ func plan(c *configs.Catalogue) ([]job, error) {
 }
 
 type planner struct {
-	m      *configs.Manifest
-	source []byte
-	jobs   []job
-	seen   map[string]bool
+	m    *configs.Manifest
+	jobs []job
+	seen map[string]bool
 }
 
 // builds lists whether probes are on: both ways, but never for a kernel that has no stages to probe.
@@ -131,19 +129,23 @@ func (p *planner) add(variant string, set map[string]string, faults []string, ga
 		defines = append(defines, "TS_PROBES=1")
 		slices.Sort(defines)
 	}
-	key := kernels.Key{Kernel: p.m.Name, Defines: defines}
+	key := kernels.Key{Kernel: p.m.Name, Defines: defines, Faults: sel.Planted()}
 	if p.seen[key.String()] {
 		return nil
 	}
 	p.seen[key.String()] = true
-	headers := map[string]string{probes.HeaderName: probes.Header}
-	for _, h := range kernels.Headers() {
-		text, _ := kernels.Source(h) // Headers lists what there is
-		headers[h] = string(text)
+	var patches []string
+	for _, x := range sel.Patches() {
+		patches = append(patches, x.Path)
 	}
+	source, headers, err := kernels.Texts(p.m.Source, patches...)
+	if err != nil {
+		return err
+	}
+	headers[probes.HeaderName] = probes.Header
 	p.jobs = append(p.jobs, job{
 		key: key, name: "kernels/" + p.m.Source, entry: p.m.Entry, clean: gate == probes.GateNone && !instrumented && p.named(sel),
-		inputs: kernels.Inputs{Source: p.source, Headers: headers, Options: cuda.Options(arch), Defines: defines, Compiler: pinned},
+		inputs: kernels.Inputs{Source: source, Headers: headers, Options: cuda.Options(arch), Defines: defines, Compiler: pinned},
 	})
 	return nil
 }

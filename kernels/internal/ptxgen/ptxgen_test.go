@@ -95,7 +95,7 @@ func TestFaultsChangeTheKernel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, ok, err := a.Find(kernels.Key{Kernel: m.Name, Defines: sel.Defines()})
+		e, ok, err := a.Find(kernels.Key{Kernel: m.Name, Defines: sel.Defines(), Faults: sel.Planted()})
 		if err != nil || !ok {
 			t.Fatalf("%s %s %v: %v %v", m.Name, variant, faults, ok, err)
 		}

@@ -1,0 +1,210 @@
+package debugkern
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tilescope/configs"
+	"tilescope/debugkern/file"
+	"tilescope/debugkern/patch"
+	"tilescope/kernels"
+)
+
+// sourceSet is what a selection is compiled from, as far as tilescope reads it itself: the manifest's source, and the
+// texts that the patches of its faults change.
+type sourceSet struct {
+	text    []byte                 // the manifest's source, patched
+	changed map[string]PatchedText // every text that a patch changes, by its name relative to the source's folder
+}
+
+// PatchedText is a source or header as the patches of a run's faults leave it.
+type PatchedText struct {
+	Text    string
+	Patches []string // paths of the diffs, in the order in which they were applied
+}
+
+// maxPatch is the most bytes of a patch that are read.
+const maxPatch = 1 << 20
+
+// sourcesOf reads a selection's source and applies the patches of its faults. A patch that cannot be read, that does not
+// apply or that cannot be combined with another is a usage error that names its file and line.
+func sourcesOf(ctx context.Context, sel *configs.Selection) (*sourceSet, error) {
+	m := sel.Manifest
+	s := &sourceSet{changed: map[string]PatchedText{}}
+	patches, err := readPatches(ctx, sel)
+	if err != nil {
+		return nil, &Error{Code: CodeUsage, Err: err}
+	}
+	if s.text, err = sourceText(ctx, m); err != nil || len(patches) == 0 {
+		return s, err
+	}
+	own := sourceBase(m)
+	texts, err := patch.Apply(func(name string) (string, error) {
+		if name == own {
+			return string(s.text), nil
+		}
+		return besideSource(ctx, m, name)
+	}, patches...)
+	if err != nil {
+		return nil, &Error{Code: CodeUsage, Err: err}
+	}
+	for name, text := range texts {
+		t := PatchedText{Text: text}
+		for _, p := range patches {
+			if slices.Contains(p.Changes(), name) {
+				t.Patches = append(t.Patches, p.Name)
+			}
+		}
+		s.changed[name] = t
+	}
+	if t, ok := s.changed[own]; ok {
+		s.text = []byte(t.Text)
+	}
+	return s, nil
+}
+
+// readPatches reads the diffs of a selection's faults.
+func readPatches(ctx context.Context, sel *configs.Selection) ([]*patch.Patch, error) {
+	var out []*patch.Patch
+	for _, x := range sel.Patches() {
+		m, name := sel.Manifest, x.Path
+		if m.PTX != "" {
+			return nil, fmt.Errorf("%s: fault %s is a patch of the CUDA source (%s), and this manifest brings its own PTX: give source: instead, or PTX that was "+
+				"built with it", m.File, x.Fault, x.Path)
+		}
+		var text []byte
+		var err error
+		if m.Dir == "" {
+			var ok bool
+			if text, ok = kernels.Source(name); !ok {
+				return nil, fmt.Errorf("BUG: embedded kernel %s has no patch %s", m.Name, name)
+			}
+			name = kernels.Folder + name
+		} else if text, err = file.Read(ctx, name, maxPatch, file.Want{What: "a patch"}); err != nil {
+			return nil, fmt.Errorf("%s: fault %s: patch: %w", m.File, x.Fault, err)
+		}
+		p, err := patch.Parse(name, text)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// patchedFile applies diffs to the text of one file, the only one that they may change: by its base name.
+func patchedFile(ctx context.Context, path string, text []byte, patches []string) ([]byte, error) {
+	base := filepath.Base(path)
+	var list []*patch.Patch
+	for _, name := range patches {
+		diff, err := file.Read(ctx, name, maxPatch, file.Want{What: "a patch"})
+		if err != nil {
+			return nil, unread("read the patch:", err)
+		}
+		p, err := patch.Parse(name, diff)
+		if err != nil {
+			return nil, &Error{Code: CodeUsage, Err: err}
+		}
+		list = append(list, p)
+	}
+	texts, err := patch.Apply(func(name string) (string, error) {
+		if name != base {
+			return "", fmt.Errorf("the patch is of another file than %s", base)
+		}
+		return string(text), nil
+	}, list...)
+	if err != nil {
+		return nil, &Error{Code: CodeUsage, Err: err}
+	}
+	if len(list) > 0 {
+		text = []byte(texts[base])
+	}
+	return text, nil
+}
+
+// sourceBase is the name of a manifest's source in patches: names in a patch are relative to the source's folder.
+func sourceBase(m *configs.Manifest) string { return filepath.Base(m.SourcePath()) }
+
+// besideSource reads a header that a patch changes.
+func besideSource(ctx context.Context, m *configs.Manifest, name string) (string, error) {
+	if m.Dir == "" {
+		if text, ok := kernels.Source(name); ok && slices.Contains(kernels.Headers(), name) {
+			return string(text), nil
+		}
+		return "", fmt.Errorf("there is no such header among the embedded kernels'")
+	}
+	text, err := kernelText(ctx, filepath.Join(filepath.Dir(m.SourcePath()), filepath.FromSlash(name)))
+	if errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("%w (names in a patch are relative to the folder of the source)", err)
+	}
+	return string(text), err
+}
+
+// headers returns an embedded kernel's headers by name, patched.
+func (s *sourceSet) headers() map[string]string {
+	all := catalogueHeaders()
+	for name, t := range s.changed {
+		if _, ok := all[name]; ok {
+			all[name] = t.Text
+		}
+	}
+	return all
+}
+
+// overlay returns the patched texts of a person's own files by absolute path, nil where there are none.
+func (s *sourceSet) overlay(source string) map[string]string {
+	var out map[string]string
+	for name, t := range s.changed {
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[filepath.Join(filepath.Dir(source), filepath.FromSlash(name))] = t.Text
+	}
+	return out
+}
+
+// sourceName is how debug lines name a manifest's source: as the archive does for an embedded one.
+func sourceName(m *configs.Manifest) string {
+	if m.Dir == "" {
+		return kernels.Folder + m.Source
+	}
+	return m.Source
+}
+
+// sourceText reads a manifest's CUDA source, unpatched: embedded, or in the manifest's directory. Of a manifest with PTX of its own
+// it is nil.
+func sourceText(ctx context.Context, m *configs.Manifest) ([]byte, error) {
+	if m.Source == "" {
+		return nil, nil
+	}
+	if m.Dir == "" {
+		if text, ok := kernels.Source(m.Source); ok {
+			return text, nil
+		}
+		return nil, fmt.Errorf("BUG: embedded kernel %s has no source %s", m.Name, m.Source)
+	}
+	text, err := kernelText(ctx, m.SourcePath())
+	if err != nil {
+		return nil, &Error{Code: CodeUsage, Err: fmt.Errorf("%s: source: %w", m.File, err)}
+	}
+	return text, nil
+}
+
+// patchedText finds a text that patches have changed by the name that debug lines have for it; ok is false where none has.
+// Debug lines name a file relative to a directory that it was searched in, so that the end of the name decides.
+func patchedText(changed map[string]PatchedText, file string) (t PatchedText, ok bool) {
+	file = filepath.ToSlash(file)
+	best := ""
+	for name := range changed {
+		if (file == name || strings.HasSuffix(file, "/"+name) || strings.HasSuffix(name, "/"+file)) && len(name) > len(best) {
+			best = name
+		}
+	}
+	t, ok = changed[best]
+	return t, ok
+}
