@@ -71,8 +71,25 @@ func StateDir(env []string) (string, error) {
 	return filepath.Join(dir, "tilescope"), nil
 }
 
-// LoadState reads the state of a directory. It always gives one: an error says why the old state was set aside and where
-// it is now, and the session starts afresh. No file is no error.
+// StateError is a state file that was not taken up.
+type StateError struct {
+	Path  string // of the state file
+	Aside string // what it was renamed to; "": it is still at Path, and saving would replace it
+	Err   error
+}
+
+func (e *StateError) Error() string {
+	if e.Aside != "" {
+		return fmt.Sprintf("remembered state ignored, kept as %s: %v", e.Aside, e.Err)
+	}
+	return fmt.Sprintf("remembered state ignored: %v", e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *StateError) Unwrap() error { return e.Err }
+
+// LoadState reads the state of a directory. It always returns one; with a *StateError it is a new one. A file whose content is
+// no state is renamed; one that cannot be read stays as it is, for it may be readable the next time. No file is no error.
 func LoadState(ctx context.Context, dir string) (*State, error) {
 	fresh := &State{Version: stateVersion}
 	path := filepath.Join(dir, "state.json")
@@ -81,7 +98,7 @@ func LoadState(ctx context.Context, dir string) (*State, error) {
 		return fresh, nil
 	}
 	if err != nil {
-		return fresh, fmt.Errorf("remembered state ignored: %w", err)
+		return fresh, &StateError{Path: path, Err: err}
 	}
 	s := &State{}
 	if err = json.Unmarshal(text, s); err == nil && s.Version != stateVersion {
@@ -91,10 +108,10 @@ func LoadState(ctx context.Context, dir string) (*State, error) {
 		return s, nil
 	}
 	aside := path + ".bad"
-	if moved := os.Rename(path, aside); moved != nil {
-		return fresh, fmt.Errorf("remembered state ignored: %s: %w", path, err)
+	if moved := file.Rename(ctx, path, aside); moved != nil {
+		return fresh, &StateError{Path: path, Err: fmt.Errorf("%s: %w; %w", path, err, moved)}
 	}
-	return fresh, fmt.Errorf("remembered state ignored, kept as %s: %w", aside, err)
+	return fresh, &StateError{Path: path, Aside: aside, Err: err}
 }
 
 // SaveState writes the state as a whole, or not at all; nil files are the real file system.

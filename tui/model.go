@@ -187,6 +187,9 @@ func New(ctx context.Context, o Options, look Look) *Model {
 	}
 	m.startCursor()
 	m.showRun()
+	if o.forgot != nil {
+		m.complain(oneLine(o.forgot))
+	}
 	return m
 }
 

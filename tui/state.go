@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,6 +19,19 @@ import (
 	"tilescope/tui/keymap"
 	"tilescope/tui/pane/tile"
 )
+
+// recall reads the state of the last session. Where that fails and the file is still in its place, this session saves nothing: it
+// would replace what it has not read.
+func (o *Options) recall(ctx context.Context) {
+	if o.State != nil || o.StateDir == "" {
+		return
+	}
+	o.State, o.forgot = configs.LoadState(ctx, o.StateDir)
+	if kept := (*configs.StateError)(nil); errors.As(o.forgot, &kept) && kept.Aside == "" {
+		o.forgot = fmt.Errorf("%w; nothing of this session is remembered", o.forgot)
+		o.StateDir = ""
+	}
+}
 
 // saveDueMsg says that what is remembered has not changed for a while.
 type saveDueMsg struct{ seq int }

@@ -54,6 +54,7 @@ type Options struct {
 	quiet    time.Duration // how long the cursor rests before its writer is looked for
 	settle   time.Duration // how long until what changed is saved
 	pause    time.Duration // how long a question is shown before it can be answered
+	forgot   error         // why the state of the last session was not taken up
 	races    investigator  // nil: the engine, where it is a session
 	lastSave time.Duration // how long the end waits for the state to be written; 0: lastSave
 	pulse    time.Duration // how long between two looks at a device or a file; < 0: only when a test says so
@@ -77,9 +78,7 @@ func Run(ctx context.Context, o Options) error {
 	if !ok || !term.IsTerminal(out.Fd()) {
 		return ErrNoTerminal
 	}
-	if o.State == nil && o.StateDir != "" {
-		o.State, _ = configs.LoadState(ctx, o.StateDir) // a state that cannot be read starts afresh
-	}
+	o.recall(ctx)
 	ctx, stop := signal.NotifyContext(ctx, endings()...)
 	defer stop()
 	look := LookOf(o.Output, o.Environ)

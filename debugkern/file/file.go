@@ -80,6 +80,15 @@ func (s *System) Mkdir(dir string, perm fs.FileMode) error {
 	return failed(StepMkdir, dir, err)
 }
 
+// Rename gives the file at from the name to, in the place of what has that name.
+func (s *System) Rename(from, to string) error {
+	err := s.step(StepRename, from)
+	if err == nil {
+		err = os.Rename(from, to)
+	}
+	return failed(StepRename, from, err)
+}
+
 // Write replaces the file at path by data, with permissions perm (before umask) where there was none. Missing
 // directories are an error. Errors name the step and the path.
 func (s *System) Write(path string, data []byte, perm fs.FileMode) error {

@@ -74,13 +74,16 @@ func Open(ctx context.Context, path string, limit int64, want Want) (*os.File, i
 // system is the key of a context's System.
 type system struct{}
 
-// With returns a context under which Read and Open go through s, whose steps may fail.
+// With returns a context under which Read, Open and Rename go through s, whose steps may fail.
 func With(ctx context.Context, s *System) context.Context {
 	if s == nil {
 		return ctx
 	}
 	return context.WithValue(ctx, system{}, s)
 }
+
+// Rename is System.Rename through the System of a context.
+func Rename(ctx context.Context, from, to string) error { return of(ctx).Rename(from, to) }
 
 // of is the System of a context; nil, the real one, where it has none.
 func of(ctx context.Context) *System {
