@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"tilescope/debugkern/cuda/internal/dl"
@@ -46,16 +47,18 @@ func Inspect(ctx context.Context, cfg Config) []Part {
 		rtc.Detail = "tried " + strings.Join(found.tried, ", ")
 	}
 	rtc.refused(found.refused)
-	headers := Part{Name: "headers", Install: install, Detail: "mma.h or crt/mma.h not found"}
-	if dirs := includes(places); dirs != nil {
-		headers = Part{Name: "headers", Found: true, Path: strings.Join(dirs, string(os.PathListSeparator)), Version: headerVersion(dirs[0])}
-	}
 	as := Part{Name: "ptxas", Install: install, Detail: "not found"}
 	ptxas := findTool(ctx, cfg, places, "ptxas", ptxasDirs)
 	if t := (&Toolchain{PTXAS: ptxas.path}); t.PTXAS != "" {
 		as = Part{Name: "ptxas", Found: true, Path: t.PTXAS, Version: t.PTXASVersion(ctx)}
 	}
 	as.refused(ptxas.refused)
+	headers := Part{Name: "headers", Install: install, Detail: "mma.h or crt/mma.h not found"}
+	include := findHeaders(cfg, places, slices.Concat(found.refused, ptxas.refused))
+	if dirs := include.dirs; dirs != nil {
+		headers = Part{Name: "headers", Found: true, Path: strings.Join(dirs, string(os.PathListSeparator)), Version: headerVersion(dirs[0])}
+	}
+	headers.refused(include.refused)
 	return []Part{rtc, headers, as}
 }
 

@@ -10,6 +10,7 @@
 package cuda
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,9 +83,15 @@ func FindToolchain(ctx context.Context, cfg Config) (*Toolchain, error) {
 	}
 	places = nearest(places, lib.path)
 	t := &Toolchain{lib: lib, NVRTC: lib.path, NVRTCVersion: fullVersion(lib)}
-	t.IncludeDirs = includes(places)
 	ptxas := findTool(ctx, cfg, places, "ptxas", ptxasDirs)
 	t.PTXAS, t.Refused = ptxas.path, append(found.refused, ptxas.refused...)
+	headers := findHeaders(cfg, places, t.Refused)
+	t.IncludeDirs = headers.dirs
+	for _, err := range headers.refused {
+		if !slices.Contains(t.Refused, err) {
+			t.Refused = append(t.Refused, err)
+		}
+	}
 	if err := ctx.Err(); err != nil {
 		_ = t.Close() // of processes that have compiled nothing
 		return nil, err
@@ -246,29 +253,69 @@ func rank(p place, library string) int {
 	return 0
 }
 
-// includes returns the fewest directories that hold both mma.h and crt/mma.h: one in a CUDA tree, two among wheels.
-func includes(places []place) []string {
+// foundHeaders is how a search for headers went: dirs is nil where none may be used.
+type foundHeaders struct {
+	dirs    []string
+	refused []error // *trust.Refused: found and not used
+}
+
+// findHeaders returns the fewest directories that hold both mma.h and crt/mma.h: one in a CUDA tree, two among wheels. Places of
+// which something was refused already, and those whose headers may not be used, are passed over.
+func findHeaders(cfg Config, places []place, refused []error) foundHeaders {
+	var found foundHeaders
 	var plain, crt string
 	for _, p := range places {
-		for _, pattern := range []string{"include", "targets/*/include", "nvidia/cuda_runtime/include", "nvidia/cuda_nvcc/include", "nvidia/cu1?/include"} {
-			dirs, _ := filepath.Glob(filepath.Join(escaped(p.dir), filepath.FromSlash(pattern)))
-			for _, d := range dirs {
-				if plain == "" && isFile(filepath.Join(d, "mma.h")) {
-					plain = d
-				}
-				if crt == "" && isFile(filepath.Join(d, "crt", "mma.h")) {
-					crt = d
-				}
-			}
+		inPlain, inCRT := headersIn(p.dir)
+		var files []string
+		if plain == "" && inPlain != "" {
+			files = append(files, filepath.Join(inPlain, "mma.h"))
 		}
+		if crt == "" && inCRT != "" {
+			files = append(files, filepath.Join(inCRT, "crt", "mma.h"))
+		}
+		if err := readable(cfg, p, refused, files); err != nil {
+			found.refused = append(found.refused, err)
+			continue
+		}
+		plain, crt = cmp.Or(plain, inPlain), cmp.Or(crt, inCRT)
 	}
 	switch {
 	case plain == "" || crt == "":
-		return nil
 	case plain == crt:
-		return []string{plain}
+		found.dirs = []string{plain}
+	default:
+		found.dirs = []string{plain, crt}
 	}
-	return []string{plain, crt}
+	return found
+}
+
+// readable returns nil where headers of a place may be used.
+func readable(cfg Config, p place, refused []error, headers []string) error {
+	if len(headers) == 0 {
+		return nil
+	}
+	for _, err := range refused {
+		if r := (*trust.Refused)(nil); errors.As(err, &r) && r.Dir == p.dir {
+			return err
+		}
+	}
+	return cfg.Trust.Reads(p.origin, p.dir, headers...)
+}
+
+// headersIn returns the first directory of a tree with mma.h, and the first with crt/mma.h; "" where there is none.
+func headersIn(dir string) (plain, crt string) {
+	for _, pattern := range []string{"include", "targets/*/include", "nvidia/cuda_runtime/include", "nvidia/cuda_nvcc/include", "nvidia/cu1?/include"} {
+		dirs, _ := filepath.Glob(filepath.Join(escaped(dir), filepath.FromSlash(pattern))) // the only error is a malformed pattern
+		for _, d := range dirs {
+			if plain == "" && isFile(filepath.Join(d, "mma.h")) {
+				plain = d
+			}
+			if crt == "" && isFile(filepath.Join(d, "crt", "mma.h")) {
+				crt = d
+			}
+		}
+	}
+	return plain, crt
 }
 
 // ptxasDirs are where ptxas lies in the places of a search list.

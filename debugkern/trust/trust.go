@@ -92,6 +92,20 @@ func (p *Policy) Allow(ctx context.Context, origin Origin, dir string, files ...
 	return nil
 }
 
+// Reads returns nil where files of dir may be read in the place of the system's own, as headers are; else a *Refused about the
+// first that may not. Nothing of them is executed, so a consent to dir covers them whatever they contain by now.
+func (p *Policy) Reads(origin Origin, dir string, files ...string) error {
+	if p != nil && p.Accept || origin == System {
+		return nil
+	}
+	for _, path := range files {
+		if reason := p.objection(origin, path); reason != "" && p.Folder(dir) != nil {
+			return &Refused{path, dir, reason + ", and its directory is not trusted", files}
+		}
+	}
+	return nil
+}
+
 // objection says why a file needs a recorded consent, "" where it needs none.
 func (p *Policy) objection(origin Origin, path string) string {
 	switch {
