@@ -210,7 +210,7 @@ func (x *explorer) try(name string) (*VariedSchedule, map[probes.Stage]Place, er
 	}
 	l.Parallel = 1
 	res, err := x.a.kernel.Launch(x.ctx, &l)
-	if f, ok := err.(*target.Fault); ok {
+	if f, ok := err.(*target.Fault); ok && f.Err == nil {
 		return &VariedSchedule{Schedule: name, Output: true, MaxAbs: math.Inf(1), Fault: f.Msg}, nil, nil
 	}
 	if err != nil {

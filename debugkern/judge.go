@@ -115,7 +115,9 @@ func (e *execution) judge(cross *CrossDoc) (*Run, error) {
 	rep := e.header()
 	rep.Cross = cross
 	run := &Run{Request: e.req, Report: rep, Plan: e.r.plan, Range: e.r.rng, Selection: e.r.sel, state: st}
-	e.stages(rep, run)
+	if err := e.stages(rep, run); err != nil {
+		return nil, err
+	}
 	if rep.Output, rep.Digest, err = output(); err != nil {
 		return nil, err
 	}
@@ -159,7 +161,8 @@ func (e *execution) outputBeside() (wait func() (*OutputDoc, string, error)) {
 	}
 }
 
-func (e *execution) stages(rep *Report, run *Run) {
+// stages adds what was judged, stage by stage, to the document.
+func (e *execution) stages(rep *Report, run *Run) error {
 	for _, g := range e.st.judged.Guilty {
 		rep.Guilty = append(rep.Guilty, Guilty{Stage: g.Stage.String(), Block: g.Block, KVTile: g.KVTile, Phase: e.r.plan.Stage(g.Stage).Phase})
 	}
@@ -175,23 +178,30 @@ func (e *execution) stages(rep *Report, run *Run) {
 			doc.Fingerprints = append(doc.Fingerprints, FingerprintDoc{f.Name, f.Value, f.Evidence, Number(f.Explains)})
 		}
 		if sr.FirstBad != nil {
-			doc.FirstBad = e.badCell(sr.FirstBad, run)
+			var err error
+			if doc.FirstBad, err = e.badCell(sr.FirstBad, run); err != nil {
+				return err
+			}
 		}
 		rep.Stages = append(rep.Stages, doc)
 	}
+	return nil
 }
 
-// badCell adds who wrote a cell, where the backend can tell.
-func (e *execution) badCell(c *judge.Cell, run *Run) *BadCell {
+// badCell adds who wrote a cell, where the backend can tell. The error is a lack of memory, with more of which it could.
+func (e *execution) badCell(c *judge.Cell, run *Run) (*BadCell, error) {
 	doc := &BadCell{Block: c.Block, KVTile: c.KVTile, Row: c.Row, Col: c.Col, Got: Number(c.Got), Want: Number(c.Want)}
 	if e.trial {
-		return doc
+		return doc, nil
 	}
 	w, err := run.Writer(e.ctx, Cell{Place: placeOf(run.Plan, c.Place), Row: c.Row, Col: c.Col})
+	if OutOfMemory(err) {
+		return nil, err
+	}
 	if err == nil && w != nil {
 		doc.Warp, doc.Lane, doc.Source = &w.Warp, &w.Lane, sourceDoc(w.Source)
 	}
-	return doc
+	return doc, nil
 }
 
 // placeOf turns a document's place (kv tile -1 before the loop, the number of tiles after it) into the index a tile is found under.

@@ -216,7 +216,11 @@ func (a *attempt) place() error {
 func (a *attempt) substitute() error {
 	var set probes.StageSet
 	for _, s := range a.trial.Substitute {
-		if !a.run.Substitutable(s) || a.trial.Plain {
+		ok, err := a.run.Substitutable(a.e.ctx, s)
+		if err != nil {
+			return err
+		}
+		if !ok || a.trial.Plain {
 			return usage("trial: stage %s cannot be replaced: the kernel hands a copy of it to the probe", s)
 		}
 		set = set.Union(probes.StagesOf(s))
@@ -280,8 +284,9 @@ func (a *attempt) execute() error {
 
 // memo is what a run was asked before.
 type memo struct {
-	once        sync.Once
-	replaceable probes.StageSet // which stages a trial can replace
+	asking      sync.Mutex
+	asked       bool
+	replaceable probes.StageSet // which stages a trial can replace, once asked
 
 	mu       sync.Mutex
 	key      string // blocks of
@@ -289,14 +294,23 @@ type memo struct {
 }
 
 // Substitutable reports whether a trial can replace the stage's tiles: whether they lie in shared memory, or in an
-// accumulator's registers, when the block captures them. The first question executes a block.
-func (r *Run) Substitutable(s probes.Stage) bool {
+// accumulator's registers, when the block captures them. The first question executes a block; it stays open, with an error,
+// where ctx ends or memory.max is used up before there is an answer.
+func (r *Run) Substitutable(ctx context.Context, s probes.Stage) (bool, error) {
 	if r.state == nil || r.state.memo == nil {
-		return false
+		return false, nil
 	}
 	m := r.state.memo
-	m.once.Do(func() { m.replaceable, _ = r.substitutable(context.Background()) })
-	return m.replaceable.Has(s)
+	m.asking.Lock()
+	defer m.asking.Unlock()
+	if !m.asked {
+		set, err := r.substitutable(ctx)
+		if err != nil && (ctx.Err() != nil || OutOfMemory(err)) {
+			return false, err
+		}
+		m.replaceable, m.asked = set, true
+	}
+	return m.replaceable.Has(s), nil
 }
 
 func (r *Run) substitutable(ctx context.Context) (probes.StageSet, error) {

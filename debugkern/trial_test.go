@@ -109,7 +109,9 @@ func TestSubstitutionOnCleanRuns(t *testing.T) {
 			var names string
 			for i := range run.Plan.Stages {
 				s := run.Plan.Stages[i].Stage
-				if run.Substitutable(s) {
+				if ok, err := run.Substitutable(t.Context(), s); err != nil {
+					t.Fatal(err)
+				} else if ok {
 					all = append(all, s)
 					names += " " + s.String()
 				}

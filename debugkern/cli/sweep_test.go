@@ -95,11 +95,16 @@ func TestEveryOperationFails(t *testing.T) {
 		args []string
 		out  string // replaced as a whole or not there
 		ops  int    // at least
+		code int    // where nothing fails
 	}{
-		"run --inputs --dump": {[]string{"run", "stage2", "--inputs", inputs, "--backend", "emu", "--dump", "%s/d.npz"}, "d.npz", 12},
-		"init":                {[]string{"init", "%s/k.ptx", "--out", "%s/k.yaml"}, "k.yaml", 6},
-		"lut":                 {[]string{"lut", "%s/lut.h", "--backend", "emu"}, "", 4},
-		"gates":               {[]string{"gates", "stage2", "--shape", "single16", "--seed", "0", "--backend", "emu", "--out", "%s/g"}, "", 15},
+		"run --inputs --dump": {[]string{"run", "stage2", "--inputs", inputs, "--backend", "emu", "--dump", "%s/d.npz"}, "d.npz", 12, 0},
+		"init":                {[]string{"init", "%s/k.ptx", "--out", "%s/k.yaml"}, "k.yaml", 6, 0},
+		"lut":                 {[]string{"lut", "%s/lut.h", "--backend", "emu"}, "", 4, 0},
+		"gates":               {[]string{"gates", "stage2", "--shape", "single16", "--seed", "0", "--backend", "emu", "--out", "%s/g"}, "", 15, 0},
+		"diagnose of a race": {[]string{
+			"diagnose", "stage2", "--shape", "single16", "--fault", "sync-s", "--schedules", "5", "--html", "%s/d.html", "--sarif", "%s/d.sarif",
+		}, "d.html", 60, 1},
+		"diagnose of arithmetic": {[]string{"diagnose", "stage2", "--shape", "partial49", "--fault", "p-stale-m", "--html", "%s/d.html"}, "d.html", 60, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			whole := int64(0)
@@ -136,7 +141,7 @@ func TestEveryOperationFails(t *testing.T) {
 				return f, errText, code
 			}
 			all, errText, code := one(0)
-			if code != 0 || all.count < c.ops {
+			if code != c.code || all.count < c.ops {
 				t.Fatalf("without a failure: exit %d, %d operations, %s", code, all.count, errText)
 			}
 			step := 1

@@ -357,10 +357,8 @@ func stageAdvice(name string, doc *debugkern.StageDoc) string {
 
 // replaced puts the reference's tiles in the place of a group's, and sees what of the rest becomes right.
 func (q *inquiry) replaced(s *suspect, group []probes.Stage) error {
-	for _, st := range group {
-		if !q.run.Substitutable(st) {
-			return nil
-		}
+	if ok, err := q.substitutable(group...); err != nil || !ok {
+		return err
 	}
 	r := &remedy{text: "with the reference's " + stageList(group) + " in place", substitute: group}
 	alone, err := q.try(nil, r)
@@ -373,6 +371,16 @@ func (q *inquiry) replaced(s *suspect, group []probes.Stage) error {
 	return nil
 }
 
+// substitutable reports whether a trial can replace the tiles of all these stages.
+func (q *inquiry) substitutable(group ...probes.Stage) (bool, error) {
+	for _, st := range group {
+		if ok, err := q.run.Substitutable(q.ctx, st); err != nil || !ok {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
 // entrance puts the reference's tile in the place of the first stage that a finding spoils: what becomes right shows that the
 // damage comes in there.
 func (q *inquiry) entrance(s *suspect) error {
@@ -382,16 +390,16 @@ func (q *inquiry) entrance(s *suspect) error {
 			first = st
 		}
 	}
-	if !q.run.Substitutable(first) {
-		return nil
+	if ok, err := q.substitutable(first); err != nil || !ok {
+		return err
 	}
 	groups := [][]probes.Stage{{first}}
 	if len(s.stages) > 1 {
 		groups = append(groups, s.stages) // of values that stay in registers, all that they become
 	}
 	for _, group := range groups {
-		if slices.ContainsFunc(group, func(st probes.Stage) bool { return !q.run.Substitutable(st) }) {
-			return nil
+		if ok, err := q.substitutable(group...); err != nil || !ok {
+			return err
 		}
 		r := &remedy{text: "with the reference's " + stageList(group) + " in place", substitute: group}
 		run, err := q.try(nil, r)

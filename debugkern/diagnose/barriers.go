@@ -22,9 +22,9 @@ func (q *inquiry) barriers() error {
 	if q.run.Plan.Gate.Name != probes.GateNone {
 		return nil
 	}
-	fn, plain := q.code()
-	if fn == nil {
-		return nil
+	fn, plain, err := q.code()
+	if fn == nil || err != nil {
+		return err
 	}
 	block := q.run.Blocks()[0]
 	with := debugkern.Trial{Plain: plain, Blocks: []probes.Dim3{block}, Check: check.Races | check.Async | check.Barriers}
@@ -42,7 +42,7 @@ func (q *inquiry) barriers() error {
 		t := with
 		t.Edits = []ptx.Edit{{Kind: ptx.Remove, Func: fn.Name, At: syncs[i]}}
 		r, err := q.run.Try(q.ctx, t)
-		if err != nil && q.ctx.Err() != nil {
+		if err != nil && q.fatal(err) != nil {
 			return err
 		}
 		docs[i] = barrierDoc(fn, syncs[i], r, err, known)
@@ -51,11 +51,12 @@ func (q *inquiry) barriers() error {
 }
 
 // code is the build without probes or, of a kernel whose PTX has them in it, the only one.
-func (q *inquiry) code() (fn *ptx.Func, plain bool) {
-	if fn, err := q.run.PlainEntry(q.ctx); err == nil {
-		return fn, true
+func (q *inquiry) code() (fn *ptx.Func, plain bool, err error) {
+	fn, err = q.run.PlainEntry(q.ctx)
+	if err == nil {
+		return fn, true, nil
 	}
-	return q.run.Entry(), false
+	return q.run.Entry(), false, q.fatal(err)
 }
 
 // byLine makes one of the copies that unrolling and inlining made of a line's synchronisation: needed where one of them is.

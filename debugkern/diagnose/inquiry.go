@@ -148,9 +148,10 @@ func (q *inquiry) known(f *debugkern.FindingDoc) bool {
 
 func (q *inquiry) progress(p debugkern.Progress) { q.o.Tell(Event{Progress: &p}) }
 
-// fatal is the error that ends the diagnosis: a cancelled one. An experiment that cannot be made is no reason to end it.
+// fatal is err where it ends the diagnosis: it was cancelled, memory.max is used up (with more of it the answer may be another
+// one), or there is a bug of ours. Any other experiment that cannot be made does not end it.
 func (q *inquiry) fatal(err error) error {
-	if q.ctx.Err() != nil {
+	if q.ctx.Err() != nil || debugkern.OutOfMemory(err) {
 		return err
 	}
 	var coded *debugkern.Error

@@ -180,7 +180,10 @@ func (q *inquiry) explore(block probes.Dim3, right aside) (*ScheduleDoc, error) 
 		_, tiles := q.run.Tiles(block)
 		n = max(fewestSchedules, min(defaultSchedules, defaultWork/max(1, tiles)))
 	}
-	_, plain := q.code()
+	_, plain, err := q.code()
+	if err != nil {
+		return nil, err
+	}
 	run := q.run
 	if right.run != nil {
 		run = right.run

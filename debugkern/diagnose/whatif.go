@@ -100,7 +100,7 @@ func WhatIf(ctx context.Context, run *debugkern.Run, f *debugkern.FindingDoc) (*
 			a.What, a.Outcome = r.text, w
 			return a, nil
 		}
-		if ctx.Err() != nil {
+		if q.fatal(err) != nil {
 			return nil, err
 		}
 	}

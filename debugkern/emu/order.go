@@ -185,7 +185,7 @@ func (o *blockOrder) reserve() bool {
 	if err != nil {
 		i := o.seq[o.next]
 		o.full, o.limit = err, min(o.limit, i)
-		r.done[i].err = &target.Fault{Kind: "memory", Msg: err.Error(), Block: r.ids[i]}
+		r.done[i].err = &target.Fault{Kind: "memory", Msg: err.Error(), Block: r.ids[i], Err: err}
 		return false
 	}
 	o.release = append(o.release, release)

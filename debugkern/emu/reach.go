@@ -43,7 +43,7 @@ func (k *Kernel) Reach(ctx context.Context, l *target.Launch, id probes.Dim3, lo
 	}
 	b.observe(r)
 	if _, err := s.Run(ctx, nil); err != nil {
-		if _, fault := err.(*target.Fault); !fault {
+		if f, ok := err.(*target.Fault); !ok || f.Err != nil { // else the kernel's block ended
 			return nil, err
 		}
 	}

@@ -222,7 +222,7 @@ func newReplacer(b *block) *replacer {
 	}
 	ss, seen, err := record(b.p, b.l, b.id, p.Replace, b.stop)
 	if err != nil {
-		b.err = &target.Fault{Kind: "replace", Msg: "replace tiles: " + err.Error(), Block: b.id}
+		b.err = &target.Fault{Kind: "replace", Msg: "replace tiles: " + err.Error(), Block: b.id, Err: err}
 		return r
 	}
 	r.sites = ss

@@ -60,7 +60,7 @@ func (k *Kernel) WhoWrote(ctx context.Context, l *target.Launch, id probes.Dim3,
 	}
 	b.obs = append([]observer{{Observer: t, wants: target.AllClasses}}, b.obs...) // before the watch, which captures what was written up to now
 	if _, err := s.Run(ctx, nil); err != nil {
-		if _, fault := err.(*target.Fault); !fault {
+		if f, ok := err.(*target.Fault); !ok || f.Err != nil { // else the kernel's block ended
 			return nil, err
 		}
 	}

@@ -26,7 +26,7 @@ func (k *Kernel) SharedWrites(ctx context.Context, l *target.Launch, id probes.D
 	t := &sharedTracer{tracer: newTracer(s.b), lo: uint64(addr), hi: uint64(addr + n)}
 	s.b.observe(t)
 	if _, err := s.RunTo(ctx, until, nil); err != nil {
-		if _, fault := err.(*target.Fault); !fault {
+		if f, ok := err.(*target.Fault); !ok || f.Err != nil { // else the kernel's block ended
 			return nil, err
 		}
 	}

@@ -90,7 +90,11 @@ type Fault struct {
 	Warp   int
 	Lane   int
 	Addr   uint64
+	Err    error // why the executor could not go on, nil where it is the kernel's doing
 }
+
+// Unwrap returns Err.
+func (f *Fault) Unwrap() error { return f.Err }
 
 func (f *Fault) Error() string {
 	if f.Pos == "" {
