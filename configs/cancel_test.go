@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -87,8 +88,31 @@ func TestReadingEndsWithTheContext(t *testing.T) {
 	}
 }
 
+// lateness returns how long LoadManifest goes on after its context has ended, in processor time of this process: on a machine that
+// others keep busy more time than that passes, which is not its doing. It is 0 where it ended before.
+func lateness(t *testing.T, path string, after time.Duration) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), after)
+	defer cancel()
+	var mu sync.Mutex
+	var atEnd time.Duration
+	ended := false
+	context.AfterFunc(ctx, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		atEnd, ended = processorTime(), true
+	})
+	_, err := LoadManifest(ctx, path)
+	mu.Lock()
+	defer mu.Unlock()
+	if !ended {
+		return 0, err
+	}
+	return processorTime() - atEnd, err
+}
+
 // TestLargeManifestEndsWithTheContext: documents that take a second and more to read end within 100 ms of the context, wherever that
-// ends: in YAML, in expressions, in the check of every variant on every shape.
+// ends: in YAML, in expressions, in the check of every variant on every shape. Each is given three tries, as collections of garbage
+// and this test's own neighbours take processor time too.
 func TestLargeManifestEndsWithTheContext(t *testing.T) {
 	const size = 1<<20 - 1<<10
 	slow, shapes, variants := "", "shapes:\n", "flags: [{name: F}]\nvariants:\n"
@@ -109,13 +133,14 @@ func TestLargeManifestEndsWithTheContext(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, after := range []time.Duration{5 * time.Millisecond, 60 * time.Millisecond, 250 * time.Millisecond} {
-			ctx, cancel := context.WithTimeout(t.Context(), after)
-			began := time.Now()
-			_, err := LoadManifest(ctx, path)
-			late := time.Since(began) - after
-			cancel()
+			late, err := lateness(t, path, after)
+			for range 2 {
+				if late > 100*time.Millisecond {
+					late, err = lateness(t, path, after)
+				}
+			}
 			if late > 100*time.Millisecond {
-				t.Errorf("%s: cancelled after %s, it ends %s later: %.100v", name, after, late, err)
+				t.Errorf("%s: cancelled after %s, it ends %s of processor time later: %.100v", name, after, late, err)
 			}
 			if late > 0 && !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%s: cancelled after %s: %.200v", name, after, err)
