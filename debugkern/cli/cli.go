@@ -201,12 +201,8 @@ func (a *app) execute(ctx context.Context) error {
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout.(*stdout).style) // help and completions, which are our own text
 	root.SetErr(a.Stderr)
-	var help error
-	root.SetHelpFunc(func(c *cobra.Command, _ []string) { help = a.helpInStyle(ctx, c) })
-	if err := root.ExecuteContext(ctx); err != nil {
-		return err
-	}
-	return help
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { a.help(c) })
+	return root.ExecuteContext(ctx)
 }
 
 func (a *app) root() *cobra.Command {

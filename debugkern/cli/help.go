@@ -1,20 +1,153 @@
 package cli
 
 import (
-	"context"
+	"cmp"
+	"fmt"
+	"io"
+	"os"
 	"strings"
 
-	"charm.land/fang/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
-// helpInStyle prints a command's help as the library styles it. The library chooses colours after it has asked the terminal for its
-// background, which takes up to 4 s where no answer comes, and it asks before every error as well, for styles that our errors do not
-// use. So it is given a command tree of its own, for help alone; the command itself is executed without it.
-func (a *app) helpInStyle(ctx context.Context, c *cobra.Command) error {
-	root := a.root()
-	root.SetArgs(append(strings.Fields(c.CommandPath())[1:], "--help"))
-	root.SetOut(c.OutOrStdout())
-	root.SetErr(c.ErrOrStderr())
-	return fang.Execute(ctx, root, fang.WithoutVersion(), fang.WithoutManpage())
+// helpWidth is the most columns that help takes.
+const helpWidth = 120
+
+// help prints a command's help. It asks the terminal for its size alone, which the system answers: a question to the terminal
+// itself, for its background say, would wait for seconds where none comes.
+func (a *app) help(c *cobra.Command) {
+	h := helpWriter{w: a.Stdout.(*stdout).style, width: helpWidth}
+	if f, ok := a.Stdout.(*stdout).Unwrap().(*os.File); ok && term.IsTerminal(f.Fd()) {
+		h.bold = colorprofile.Detect(f, os.Environ()) > colorprofile.NoTTY
+		if columns, _, err := term.GetSize(f.Fd()); err == nil && columns > 0 {
+			h.width = min(columns, helpWidth)
+		}
+	}
+	h.print(c)
+}
+
+// helpWriter lays help out for a width in columns.
+type helpWriter struct {
+	w     io.Writer
+	width int
+	bold  bool
+}
+
+func (h *helpWriter) print(c *cobra.Command) {
+	fmt.Fprintln(h.w)
+	h.block(2, strings.TrimSpace(cmp.Or(c.Long, c.Short)))
+	h.title("usage")
+	h.block(4, usageLine(c))
+	if c.Example != "" {
+		h.title("examples")
+		for line := range strings.Lines(c.Example) {
+			fmt.Fprintln(h.w, "    "+strings.TrimSpace(line))
+		}
+	}
+	var commands, flags []helpEntry
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() || sub.Name() == "help" {
+			commands = append(commands, helpEntry{strings.TrimPrefix(usageLine(sub), c.CommandPath()+" "), sub.Short})
+		}
+	}
+	c.InitDefaultHelpFlag()
+	c.Flags().AddFlagSet(c.InheritedFlags()) // in the order of their names, whoever defined them
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			flags = append(flags, flagEntry(f))
+		}
+	})
+	column := 0
+	for _, e := range append(commands, flags...) {
+		column = max(column, ansi.StringWidth(e.name))
+	}
+	h.list("commands", commands, column)
+	h.list("flags", flags, column)
+	fmt.Fprintln(h.w)
+}
+
+// helpEntry is a command or an option in a list.
+type helpEntry struct{ name, text string }
+
+// flagEntry describes an option, with its default where the description does not name one and it has one.
+func flagEntry(f *pflag.Flag) helpEntry {
+	name := "--" + f.Name
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand + " " + name
+	}
+	_, text := pflag.UnquoteUsage(f)
+	if r, rest := text[:min(1, len(text))], text[min(1, len(text)):]; r != "" {
+		text = strings.ToUpper(r) + rest
+	}
+	switch f.DefValue {
+	case "", "false", "0", "[]":
+	default:
+		text += " (" + f.DefValue + ")"
+	}
+	return helpEntry{name, text}
+}
+
+// usageLine is how a command is typed.
+func usageLine(c *cobra.Command) string {
+	path, args, _ := strings.Cut(c.Use, " ")
+	if c.HasParent() {
+		path = c.Parent().CommandPath() + " " + path
+	}
+	if c.HasAvailableSubCommands() || c.Name() == "help" {
+		path += " [command]"
+	}
+	if args != "" && c.Name() != "help" {
+		path += " " + args
+	}
+	if c.HasAvailableLocalFlags() || !c.HasParent() {
+		path += " [--flags]"
+	}
+	return path
+}
+
+func (h *helpWriter) title(text string) {
+	text = strings.ToUpper(text)
+	if h.bold {
+		text = "\x1b[1m" + text + "\x1b[m"
+	}
+	fmt.Fprintf(h.w, "\n  %s\n\n", text)
+}
+
+// block prints text wrapped, indent columns from the left.
+func (h *helpWriter) block(indent int, text string) {
+	for line := range strings.Lines(ansi.Wordwrap(text, max(20, h.width-indent), "")) {
+		fmt.Fprintln(h.w, strings.TrimRight(strings.Repeat(" ", indent)+line, " \n"))
+	}
+}
+
+// list prints entries whose descriptions begin in one column and are wrapped there; where the terminal is too narrow for
+// that, below the names.
+func (h *helpWriter) list(title string, entries []helpEntry, column int) {
+	if len(entries) == 0 {
+		return
+	}
+	h.title(title)
+	const indent, gap, least = 4, 2, 30
+	at := indent + column + gap
+	if h.width-at < least {
+		at = 2 * indent
+	}
+	for _, e := range entries {
+		line := strings.Repeat(" ", indent) + e.name
+		used := indent + ansi.StringWidth(e.name)
+		if used+gap > at {
+			fmt.Fprintln(h.w, line)
+			line, used = "", 0
+		}
+		text := ansi.Wordwrap(e.text, max(20, h.width-at), "")
+		first, rest, more := strings.Cut(text, "\n")
+		fmt.Fprintln(h.w, strings.TrimRight(line+strings.Repeat(" ", at-used)+first, " "))
+		if more {
+			h.block(at, rest)
+		}
+	}
 }

@@ -73,8 +73,7 @@ func (d *outputFile) abandon() {
 
 // stdout is standard output. It remembers the first write that failed, since text is printed in many small
 // writes whose callers do not look: a document that was not written whole is never exit 0. Whatever is
-// written is shown as package text shows foreign text; only the help that the library styles keeps its
-// styles.
+// written is shown as package text shows foreign text; only the help keeps its styles.
 type stdout struct {
 	w            io.Writer
 	err          error

@@ -13,9 +13,9 @@ import (
 	"github.com/creack/pty"
 )
 
-// TestErrorAsksTerminalNothing runs commands that fail in a terminal that answers no question. They print their reason and end:
+// TestTerminalIsAskedNothing runs commands that fail, and help, in a terminal that answers no question. They print their text and end:
 // a question for the terminal's colours waits seconds for an answer, in which Ctrl-C is a character and no signal.
-func TestErrorAsksTerminalNothing(t *testing.T) {
+func TestTerminalIsAskedNothing(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		code int
@@ -23,6 +23,8 @@ func TestErrorAsksTerminalNothing(t *testing.T) {
 	}{
 		{"usage", 2, []string{"run", "--nosuch"}},
 		{"no such target", 2, []string{"run", "nosuch"}},
+		{"help", 0, []string{"--help"}},
+		{"help of a command", 0, []string{"help", "run"}},
 		{"diverges", 1, []string{"run", "stage2", "--fault", "p-stale-m"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -40,12 +42,13 @@ func TestErrorAsksTerminalNothing(t *testing.T) {
 			defer tty.Close()
 			var text bytes.Buffer
 			_, _ = io.Copy(&text, tty) // ends with EIO when the program ends
+			err = cmd.Wait()
 			var ended *exec.ExitError
-			if err := cmd.Wait(); !errors.As(err, &ended) || ended.ExitCode() != c.code {
+			if err != nil && !errors.As(err, &ended) || cmd.ProcessState.ExitCode() != c.code {
 				t.Errorf("%v, want exit code %d", err, c.code)
 			}
 			if text.Len() == 0 || bytes.Contains(text.Bytes(), []byte("\x1b]")) {
-				t.Errorf("printed %q, want a reason and no question", text.String())
+				t.Errorf("printed %q, want text and no question", text.String())
 			}
 		})
 	}
