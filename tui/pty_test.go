@@ -4,6 +4,7 @@ package tui
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,7 +88,7 @@ func openAt(t testing.TB, program, home string, w, h int, env []string, args ...
 		_ = cmd.Process.Kill()
 		<-x.ended
 		_ = tty.Close()
-		_ = x.screen.Close()
+		_ = x.screen.InputPipe().(io.Closer).Close() // ends the goroutine's read; Close itself would race with it
 		<-replies
 	})
 	return x
