@@ -19,6 +19,15 @@ func TestMain(m *testing.M) {
 	os.Exit(sandboxed(m))
 }
 
+// sampled is a list or, under the race detector, the elements of it whose turn it is.
+func sampled[T any](list []T) []T {
+	var out []T
+	for i := 0; i < len(list); i += oneOf {
+		out = append(out, list[i])
+	}
+	return out
+}
+
 // sandboxed runs the tests with a home of their own: nothing of the user's configuration and cache is read or changed. The
 // compilers are those that the repository's root knows.
 func sandboxed(m *testing.M) int {
