@@ -36,7 +36,7 @@ test-gpu: build ## on a machine with an NVIDIA GPU: launches, faults, recovery, 
 	TILESCOPE_GPU=1 TILESCOPE_BIN=$(CURDIR)/$(BIN) $(GO) test -count=1 -v -run GPU ./debugkern/emu ./debugkern/cuda ./debugkern ./debugkern/cli
 
 race: ## the tests under the race detector
-	$(GO) test -race ./...
+	$(GO) test -race -timeout 60m ./...
 
 attack: build ## every hostile input, environment and signal against the built program: exit codes, messages, time, memory
 	cd debugkern/cli/attack && TILESCOPE_ATTACK=1 TILESCOPE_BIN=$(CURDIR)/$(BIN) $(GO) test -count=1 -timeout 30m -run '^TestAttack$$'
