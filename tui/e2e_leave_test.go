@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 )
 
@@ -31,8 +32,8 @@ func signalled(t *testing.T, program string) {
 	heedHangUps(t)
 	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT, syscall.SIGPIPE} {
 		t.Run(sig.String(), func(t *testing.T) {
+			found := untouched(t) // a program may have changed its own terminal's before they could be read
 			x := open(t, program, 80, 24, nil)
-			found := x.termios()
 			x.shows("✓ AGREE")
 			if x.termios() == found {
 				t.Fatal("the terminal was never in raw mode: this test shows nothing")
@@ -98,11 +99,28 @@ func hungUp(t *testing.T, program string) {
 // termios are the terminal's settings.
 func (x *terminal) termios() unix.Termios {
 	x.t.Helper()
-	out, err := unix.IoctlGetTermios(int(x.tty.Fd()), getTermios)
+	return settings(x.t, x.tty)
+}
+
+func settings(t testing.TB, tty *os.File) unix.Termios {
+	t.Helper()
+	out, err := unix.IoctlGetTermios(int(tty.Fd()), getTermios)
 	if err != nil {
-		x.t.Fatalf("terminal settings: %v", err)
+		t.Fatalf("terminal settings: %v", err)
 	}
 	return *out
+}
+
+// untouched are the settings that every new pseudo-terminal has.
+func untouched(t testing.TB) unix.Termios {
+	t.Helper()
+	tty, other, err := pty.Open()
+	if err != nil {
+		t.Skipf("no pseudo-terminal here: %v", err)
+	}
+	defer tty.Close()
+	defer other.Close()
+	return settings(t, tty)
 }
 
 // ends waits for the program's end, however it ends.
