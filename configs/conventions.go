@@ -43,8 +43,9 @@ type conventionalStage struct {
 	Keys  []string        `yaml:"keys"`
 	// Op is what the stage computes; Late says that it is captured after what is computed from it in the same iteration; Compute is the
 	// arithmetic where the manifest does not have the stage.
-	Op      yaml.Node `yaml:"op"`
-	Late    bool      `yaml:"late"`
+	Op      yaml.Node  `yaml:"op"`
+	what    *operation // Op, read
+	Late    bool       `yaml:"late"`
 	Compute *struct {
 		Unit  string `yaml:"unit"`
 		Acc   string `yaml:"acc"`
@@ -68,6 +69,9 @@ var conventions = sync.OnceValue(func() *convention {
 	d.KnownFields(true)
 	if err := d.Decode(c); err != nil {
 		panic(fmt.Sprintf("BUG: conventions.yaml: %v", err))
+	}
+	for i := range c.Stages {
+		c.Stages[i].what = c.Stages[i].read()
 	}
 	return c
 })
@@ -201,8 +205,8 @@ func (p *manifestParser) slots() {
 	}
 }
 
-// operation is what the convention says that the stage computes.
-func (s *conventionalStage) operation() *operation {
+// read reads what the convention says that the stage computes.
+func (s *conventionalStage) read() *operation {
 	r := &reader{file: "conventions.yaml"}
 	o := r.operation(&s.Op, string(s.Name)+".op")
 	if len(r.errs) > 0 {

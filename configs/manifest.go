@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"tilescope/debugkern/file"
 	"tilescope/probes"
@@ -42,8 +43,9 @@ type Manifest struct {
 	Speedups   []Speedup // of the performance gate: the first whose When holds replaces Thresholds.MinSpeedup
 	Faults     []Fault
 
-	scope *scope
-	slots map[probes.Stage]int // ids in the control block
+	scope    *scope
+	compiled *sync.Map            // what operators' texts compile to: *Expr by compiledKey, and the scope of a tile's cells
+	slots    map[probes.Stage]int // ids in the control block
 }
 
 // Constant is a tile constant: a number, or an expression over flags and earlier constants.

@@ -2,8 +2,10 @@ package configs
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -99,7 +101,7 @@ func (m *Manifest) operation(s probes.Stage) *operation {
 		}
 	}
 	if c := conventions().stage(s); c != nil {
-		return c.operation()
+		return c.what
 	}
 	return nil
 }
@@ -245,13 +247,26 @@ func (r *resolver) expression(text string, at place, allowed class) (*Expr, erro
 	return r.compile(r.spell(text), at, r.m.scope, allowed)
 }
 
+// compile compiles an expression, once for a manifest: where it stands is that of its first use.
 func (r *resolver) compile(text string, at place, sc *scope, allowed class) (*Expr, error) {
+	key := compiledKey{text, len(sc.classes), allowed}
+	if x, ok := r.m.compiled.Load(key); ok {
+		return x.(*Expr), nil
+	}
 	rd := &reader{file: r.m.File}
 	x := rd.number(&yaml.Node{Kind: yaml.ScalarNode, Value: text, Line: at.line, Column: at.col}, at.field, sc, allowed)
 	if len(rd.errs) > 0 {
 		return nil, rd.errs[0]
 	}
+	r.m.compiled.Store(key, x)
 	return x, nil
+}
+
+// compiledKey tells expressions apart that compile differently: by their text, how many names they may use, and where they stand.
+type compiledKey struct {
+	text    string
+	names   int
+	allowed class
 }
 
 // comparison is one term of a mask's rule.
@@ -261,6 +276,10 @@ var comparison = regexp.MustCompile(`^(.+?)(<=|>=|<|>)(.+)$`)
 // and column c.
 func (r *resolver) mask(n *probes.Node, rules []string, at place) error {
 	for _, text := range rules {
+		if rule, ok := r.rules[text]; ok {
+			n.Params.Mask = append(n.Params.Mask, rule)
+			continue
+		}
 		var rule probes.Rule
 		for _, term := range strings.Split(text, "||") {
 			m := comparison.FindStringSubmatch(strings.TrimSpace(term))
@@ -277,18 +296,31 @@ func (r *resolver) mask(n *probes.Node, rules []string, at place) error {
 			}
 			rule = append(rule, l)
 		}
+		if r.rules == nil {
+			r.rules = map[string]probes.Rule{}
+		}
+		r.rules[text] = rule
 		n.Params.Mask = append(n.Params.Mask, rule)
 	}
 	return nil
 }
 
+// cellScope is the manifest's scope with a tile's row r and column c.
+func (m *Manifest) cellScope() (sc *scope, row, col int) {
+	row, col = len(m.scope.classes), len(m.scope.classes)+1
+	if x, ok := m.compiled.Load("cells"); ok {
+		return x.(*scope), row, col
+	}
+	sc = &scope{slots: maps.Clone(m.scope.slots), classes: slices.Clone(m.scope.classes)}
+	sc.add("r", classTile)
+	sc.add("c", classTile)
+	m.compiled.Store("cells", sc)
+	return sc, row, col
+}
+
 // linear resolves an expression over block, iteration, row and column as base, and what a row and a column add.
 func (r *resolver) linear(text, whole string, at place) (probes.Linear, error) {
-	sc := &scope{slots: map[string]int{}, classes: append([]class(nil), r.m.scope.classes...)}
-	for k, v := range r.m.scope.slots {
-		sc.slots[k] = v
-	}
-	row, col := sc.add("r", classTile), sc.add("c", classTile)
+	sc, row, col := r.m.cellScope()
 	x, err := r.compile(r.spell(text), at, sc, inTile)
 	if err != nil {
 		return probes.Linear{}, err

@@ -58,6 +58,7 @@ type resolver struct {
 	steps   *int64
 	plan    *probes.Plan
 	work    *Work
+	rules   map[string]probes.Rule // of masks, by their texts
 }
 
 // resolve is ResolveContext that counts what it evaluates in steps.
