@@ -43,6 +43,9 @@ func sandboxed(m *testing.M) int {
 			env["TILESCOPE_TOOLCHAIN"] = tools
 		}
 	}
+	if oneOf > 1 {
+		env["TILESCOPE_TIMEOUT"] = "20m" // a command may take longer than the default limit there
+	}
 	for name, value := range env {
 		if err := os.Setenv(name, value); err != nil {
 			fmt.Fprintln(os.Stderr, err)
