@@ -247,8 +247,6 @@ func (w *walker) view(i int) *view {
 	return v
 }
 
-func clamp(v, most int) int { return min(max(v, 0), most) }
-
 // result turns the tallies of a stage into its result.
 func (j *Judgement) result(i int, all *judge) StageResult {
 	sp, n := j.g.Stage(i), &all.stages[i]
