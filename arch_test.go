@@ -50,6 +50,7 @@ var imports = map[string][]string{
 	"debugkern/cuda/internal/dl": {},
 	"debugkern/ref/op":           {"debugkern/fp", "probes"},
 	"debugkern/ref":              {"debugkern/ref/op", "debugkern/fp", "probes"},
+	"debugkern/ref/reftest":      {"debugkern/attn", "debugkern/ref", "debugkern/ref/op", "probes"}, // for tests
 	"debugkern/attn":             {"debugkern/join", "debugkern/ref/op", "probes"},
 	"debugkern/check":            {"debugkern/target", "debugkern/ptx", "debugkern/fp", "probes", "debugkern/budget"},
 

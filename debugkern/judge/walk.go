@@ -111,7 +111,15 @@ func (w *walker) given(i int) bool {
 // has reports whether load will find the kernel's tile of a stage.
 func (w *walker) has(i, iter int) bool {
 	s := w.g.Stage(i).Stage
-	return w.have.Has(s) && w.judged(i) && w.src.Tile(s, w.id, max(iter, 0)).Reached()
+	return w.have.Has(s) && w.judged(i) && w.src.Tile(s, w.id, w.kv(i, iter)).Reached()
+}
+
+// kv is the kv tile that a source has a stage's tile under in an iteration: 0 for stages taken once a block.
+func (w *walker) kv(i, iter int) int {
+	if w.g.Stage(i).PerTile {
+		return max(iter, 0)
+	}
+	return 0
 }
 
 // load fetches one of the kernel's tiles, and gives it to the local estimates.
@@ -129,7 +137,7 @@ func (w *walker) load(i int) {
 	if !w.have.Has(sp.Stage) || !w.judged(i) {
 		return
 	}
-	kv := max(w.t, 0)
+	kv := w.kv(i, w.t)
 	raw := w.src.Tile(sp.Stage, w.id, kv)
 	if !raw.Reached() {
 		return
