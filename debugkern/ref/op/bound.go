@@ -61,6 +61,7 @@ const (
 
 	TermRound // map and reduce: one rounding for each operation
 	TermUnit
+	TermLog
 
 	NumTerms
 )
@@ -109,6 +110,7 @@ var terms = [NumTerms]termInfo{
 
 	TermRound: {"round", u32, "one rounding to f32 for each operation"},
 	TermUnit:  {"unit", 0x1p-21, "a function by an approximate unit or a short sequence of them: 4 ulp"},
+	TermLog:   {"log", 0x1p-22 * math.Ln2, "lg2.approx between 1/2 and 2: 2^-22 absolute"},
 }
 
 func (t Term) String() string { return terms[t].name }

@@ -13,7 +13,7 @@ import (
 )
 
 // mapped computes each cell from the same cell of its operands; a column or a row of an operand counts for all columns or rows.
-// The error of every operation is followed: each rounds once, a function by 4 ulp of its result.
+// The error of every operation is followed: each rounds once, a function by 4 ulp of its result, exp as in exp_below.
 //
 //	{map: "gelu(x + b)", x: C, b: bias}
 type mapped struct{}
@@ -55,7 +55,7 @@ func (mapped) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error
 	if err != nil {
 		return nil, Extent{}, fmt.Errorf("map %q: %v", k.text, err)
 	}
-	b := cellBuilder{names, env.Coefs, UnitRoundoff(accOf(env.Compute))}
+	b := cellBuilder{names, newExponential(env.Coefs, env.Compute.Exp), UnitRoundoff(accOf(env.Compute))}
 	if k.eval, k.round, err = b.build(tree.Node); err != nil {
 		return nil, Extent{}, fmt.Errorf("map %q: %w", k.text, err)
 	}
@@ -136,13 +136,13 @@ func (k *mappedKernel) Valid(in []*Value) (rows, cols int) {
 func (k *mappedKernel) Needs(int) Need                                          { return SameCell }
 func (k *mappedKernel) Reads(*Tile, []*Value, *Value, int, int, int, bool) bool { return false }
 func (k *mappedKernel) Reason() string {
-	return k.text + ": each operation rounded to f32, functions to 4 ulp"
+	return k.text + ": each operation rounded to f32, functions to 4 ulp, exp to 2^-22 and its argument to 3·2^-24"
 }
 
 // cellBuilder turns an expression into functions of a cell.
 type cellBuilder struct {
 	names []string
-	*Coefs
+	exponential
 	u float64 // half an ulp of what is computed in
 }
 
@@ -272,6 +272,9 @@ func (b *cellBuilder) binary(n *ast.BinaryNode) (cellFunc, cellFunc32, error) {
 				return q, math.Inf(1)
 			}
 			off := (ea + math.Abs(q)*ec) / (math.Abs(c) - ec)
+			if math.Abs(c)+ec > math.MaxFloat32 { // the divisor may be infinite
+				off += math.Abs(q)
+			}
 			return q, off + b.Coefs[TermDivide]*(math.Abs(q)+off)
 		}, func(v []float32) float32 { return x32(v) / y32(v) }, nil
 	}
@@ -296,10 +299,22 @@ func (b *cellBuilder) call(name string, args []ast.Node) (cellFunc, cellFunc32, 
 	return func(v, e []float64) (float64, float64) {
 			a, ea := x(v, e)
 			y, move := f.f(a), f.move(a, ea)
-			return y, move + b.Coefs[TermUnit]/u32*b.u*(math.Abs(y)+move)
+			return y, move + b.evaluated(name, a, ea, math.Abs(y)+move)*b.u/u32
 		}, func(v []float32) float32 {
 			return float32(f.f(float64(x32(v))))
 		}, nil
+}
+
+// evaluated is what a function's evaluation in float32 loses, its argument x to within off and its value up to y. exp loses by its
+// argument's size as well, and the logarithm of a number near 1 is good to an absolute error.
+func (b *cellBuilder) evaluated(name string, x, off, y float64) float64 {
+	switch {
+	case name == "exp":
+		return y*b.rel(x, 0, off) + b.tiny()
+	case name == "log" && x+off > 0.5 && x-off < 2:
+		return y*b.Coefs[TermUnit] + b.Coefs[TermLog]
+	}
+	return y * b.Coefs[TermUnit]
 }
 
 // composite builds a function written with others: its argument is computed once for each mention.
@@ -312,7 +327,7 @@ func (b *cellBuilder) composite(body string, arg ast.Node) (cellFunc, cellFunc32
 	if err != nil {
 		return nil, nil, err
 	}
-	in := cellBuilder{[]string{"x"}, b.Coefs, b.u}
+	in := cellBuilder{[]string{"x"}, b.exponential, b.u}
 	f, f32, err := in.build(tree.Node)
 	if err != nil {
 		return nil, nil, err

@@ -227,7 +227,7 @@ func (k *matmulKernel) dots(t *Tile, in []*Value, base Matrix, out *Value) {
 			} else {
 				e = s.chain(norms+old, start)
 			}
-			err[j] = k.after(e, ref[j])
+			err[j] = k.after(e+k.merging(norms+old), ref[j])
 		}
 	}
 }
@@ -286,17 +286,21 @@ func (k *matmulKernel) sums(t *Tile, in []*Value, base Matrix, out *Value) {
 	}
 }
 
+// merging is what adding up the partial sums loses, which are as large as size together.
+func (k *matmulKernel) merging(size float64) float64 {
+	return float64(k.sum.Split-1) * k.env.Coefs[TermMerge] * size * second
+}
+
 // merged adds what merging partial sums loses, and scales the row.
 func (k *matmulKernel) merged(base Matrix, out *Value, i int) {
 	ref, err := out.M.Row(i), out.Err.Row(i)
-	if n := k.sum.Split; n > 1 {
-		c := float64(n-1) * k.env.Coefs[TermMerge]
+	if k.sum.Split > 1 {
 		for d := range err {
 			old := 0.0
 			if base.Data != nil {
 				old = base.At(i, d)
 			}
-			err[d] += c * (old + k.a.norm[i]*k.b.norm[d]) * second
+			err[d] += k.merging(old + k.a.norm[i]*k.b.norm[d])
 		}
 	}
 	if k.factor != 1 {

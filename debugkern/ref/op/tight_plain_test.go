@@ -1,0 +1,87 @@
+package op_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"tilescope/debugkern/fp"
+	"tilescope/debugkern/ref"
+	"tilescope/debugkern/ref/op"
+)
+
+// mapped is an expression over n operands a, b, ….
+func mapped(n int, expr string) rig {
+	return rig{node: node("map", n, "expr", expr, "names", strings.Join(strings.Split("abcdef"[:n], ""), ","))}
+}
+
+// plainWitnesses are the worst cases of map, reduce and divide.
+func plainWitnesses() []witness {
+	const u, l = float32(1.999), float32(1.9327254)
+	divided := math.Abs(fp.F32ToFloat64(fp.SM90().DivFull32(fp.Bits32(u), fp.Bits32(l), false)) - float64(u)/float64(l))
+	quotient := func(name string, g rig) witness {
+		return witness{op.TermDivide, name, func(t *testing.T, w ref.Weights) (float64, float64) {
+			return divided, g.bound(t, w, tile(1, 1, float64(u)), tile(1, 1, float64(l)))
+		}}
+	}
+	const d = 0x1p-12
+	moved := func(x op.Term, dx, dy float64) witness {
+		return witness{x, "alone", func(t *testing.T, w ref.Weights) (float64, float64) {
+			a, b := tile(1, 1, 3), tile(1, 1, 2)
+			return math.Abs((3+dx)/(2-dy) - 1.5), rig{node: node("divide", 2)}.bound(t, w, off(a, dx), off(b, dy))
+		}}
+	}
+	return []witness{
+		quotient("div.full", rig{node: node("divide", 2)}),
+		quotient("map", mapped(2, "a / b")),
+		moved(op.TermNumerator, d, 0),
+		moved(op.TermDenominator, 0, d),
+		{op.TermRound, "map, sums of one sign", func(t *testing.T, w ref.Weights) (float64, float64) {
+			const x = float32(0x1p-24 * (1 + 0x1p-10))
+			sum := float32(1) + x + x + x + x + x
+			exact := 1 + 5*float64(x)
+			in := []*op.Value{tile(1, 1, 1)}
+			for range 5 {
+				in = append(in, tile(1, 1, float64(x)))
+			}
+			return math.Abs(float64(sum) - exact), mapped(6, "a + b + c + d + e + f").bound(t, w, in...)
+		}},
+		{op.TermRound, "map, a product", func(t *testing.T, w ref.Weights) (float64, float64) {
+			a, b, worst := worstProduct()
+			return worst, mapped(2, "a * b").bound(t, w, tile(1, 1, a), tile(1, 1, b))
+		}},
+		{op.TermRound, "reduce, sum", func(t *testing.T, w ref.Weights) (float64, float64) {
+			e, p, _ := oneByOne(0)
+			return e, rig{node: node("reduce", 1, "how", "sum")}.bound(t, w, p)
+		}},
+		{op.TermRound, "reduce, mean", func(t *testing.T, w ref.Weights) (float64, float64) {
+			e, p, _ := oneByOne(0)
+			return e / keys, rig{node: node("reduce", 1, "how", "mean")}.bound(t, w, p)
+		}},
+		{op.TermUnit, "x·rsqrt.approx(x) for sqrt", func(t *testing.T, w ref.Weights) (float64, float64) {
+			worst, at := 0.0, 1.0
+			most(20000, func(rnd *rand.Rand) float64 {
+				x := float32(1 + 3*rnd.Float64())
+				got := x * float32(fp.F32ToFloat64(fp.SM90().Rsqrt32(fp.Bits32(x), false)))
+				if e := math.Abs(float64(got) - math.Sqrt(float64(x))); e > worst*math.Sqrt(float64(x))/math.Sqrt(at) {
+					worst, at = e, float64(x)
+				}
+				return 0
+			})
+			return worst, mapped(1, "sqrt(a)").bound(t, w, tile(1, 1, at))
+		}},
+		{op.TermLog, "lg2.approx near 1", func(t *testing.T, w ref.Weights) (float64, float64) {
+			worst, at := 0.0, 1.0
+			most(200000, func(rnd *rand.Rand) float64 {
+				x := float32(0.75 + 0.5*rnd.Float64())
+				got := fp.F32ToFloat64(fp.SM90().Lg232(fp.Bits32(x), false)) * math.Ln2
+				if e := math.Abs(got - math.Log(float64(x))); e > worst {
+					worst, at = e, float64(x)
+				}
+				return 0
+			})
+			return worst, mapped(1, "log(a)").bound(t, w, tile(1, 1, at))
+		}},
+	}
+}
