@@ -5,7 +5,7 @@
 // computes (how many roundings, of which type, of how large numbers), never guessed. Each stage is judged twice: locally,
 // from the kernel's own earlier stages, so only its own roundings count; and globally, from the true inputs, where the
 // bound also carries what earlier stages were allowed. A stage beyond its local bound is wrong, one beyond its global bound
-// alone is tainted. A stage is judged locally where the manifest's `from` names all that attention computes it from and that was
+// alone is tainted. A stage is judged locally where the manifest's `from` names all that it is computed from by definition and that was
 // captured; else from the inputs alone, and then it is wrong only where nothing before it in the block is off.
 //
 // It must not know backends, manifests, kernels or faults by name.

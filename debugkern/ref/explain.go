@@ -1,11 +1,6 @@
 package ref
 
-import (
-	"fmt"
-
-	"tilescope/debugkern/ref/op"
-	"tilescope/probes"
-)
+import "tilescope/debugkern/ref/op"
 
 // What fingerprints ask of the graph.
 
@@ -112,22 +107,4 @@ func (g *Graph) OperandName(i, operand int) string {
 		}
 	}
 	return name
-}
-
-// String describes the graph, a stage a line.
-func (g *Graph) String() string {
-	var out string
-	for _, ph := range []probes.Phase{probes.PhaseBefore, probes.PhaseEach, probes.PhaseAfter} {
-		for _, i := range g.order[ph] {
-			out += fmt.Sprintf("%s: %s", g.stages[i].Stage, g.stages[i].Op.Op)
-			for _, u := range g.Uses(i) {
-				out += " " + g.stages[u.Stage].Stage.String()
-				if u.Before {
-					out += "(before)"
-				}
-			}
-			out += "\n"
-		}
-	}
-	return out
 }

@@ -161,11 +161,14 @@ func (g *Graph) vertex(n *probes.Node, i int, state []byte) (int, error) {
 	return len(g.vertices) - 1, nil
 }
 
-// alike reports whether two vertices of the same node and operands may be one: where the arithmetic is the same, and the exponential
-// at least is where sums are not concerned.
+// alike reports whether two vertices of the same node and operands may be one: sums only within one stage, for how they are made is
+// the stage's; a map in the same accumulator; anything else where exponential and unit are the same.
 func (g *Graph) alike(a, b *vertex) bool {
 	sum := a.node.Op == "matmul" || a.node.Op == "accumulate" || a.node.Op == "rowsum" || a.node.Op == "reduce"
 	if sum && a.stage != b.stage {
+		return false
+	}
+	if a.node.Op == "map" && a.compute.Acc != b.compute.Acc {
 		return false
 	}
 	return a.compute.Exp == b.compute.Exp && g.stages[a.stage].unit() == g.stages[b.stage].unit()

@@ -197,3 +197,19 @@ func TestUses(t *testing.T) {
 		}
 	}
 }
+
+// A map that two stages compute in other accumulators is two vertices: it rounds differently.
+func TestMapsInOtherAccumulators(t *testing.T) {
+	for acc, want := range map[probes.DType]int{probes.F32: 4, probes.F16: 5} {
+		inner := probes.Operand{Node: mapOf("a + 1", probes.Operand{Node: loadX("X")})}
+		p := planOf(stageOf("A", 1, 4, mapOf("a * 2", inner)), stageOf("B", 1, 4, mapOf("a * 3", inner)))
+		p.Stages[0].Compute.Acc, p.Stages[1].Compute.Acc = probes.F32, acc
+		g, err := NewGraph(p, (&counted{}).tensor, fp.SM90())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(g.vertices); n != want {
+			t.Errorf("accumulators f32 and %s: %d vertices, want %d", acc, n, want)
+		}
+	}
+}

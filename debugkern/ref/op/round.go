@@ -98,6 +98,7 @@ func HalfValue(h uint16) float64 {
 	return v
 }
 
+// WidenHalf writes the values of halves into dst.
 func WidenHalf(dst []float64, src []uint16) {
 	for i, h := range src {
 		dst[i] = HalfValue(h)
