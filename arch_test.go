@@ -38,7 +38,7 @@ var imports = map[string][]string{
 	"debugkern/interrupt":   {},
 	"debugkern/ptx/ptxtest": {}, // for tests
 
-	"configs":             {"probes", "debugkern/file", "debugkern/ref/op"},
+	"configs":             {"probes", "debugkern/file", "debugkern/ref", "debugkern/ref/op"},
 	"configs/configstest": {"configs", "probes"}, // for tests
 	"debugkern/target":    {"probes", "debugkern/ptx", "debugkern/budget"},
 

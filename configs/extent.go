@@ -235,6 +235,12 @@ func (r *resolver) stage(s *Stage) (probes.StagePlan, error) {
 		Capture: s.Capture, Array: s.Array, Transposed: s.Transposed,
 		Compute: probes.Compute{Acc: s.DType, Split: 1},
 	}
+	if s.op != nil && sp.Compute.Acc.Size() < probes.F32.Size() {
+		sp.Compute.Acc = probes.F32 // what compute: may say otherwise
+	}
+	if s.fromOp {
+		sp.From = s.Of
+	}
 	dims, err := r.integers([]*Expr{s.Rows, s.Cols}, 1, maxTileSide)
 	if err != nil {
 		return sp, err

@@ -163,6 +163,7 @@ type Stage struct {
 	at           place
 	captureField string
 	op           *operation // nil: the convention of its name
+	fromOp       bool       // it may be judged from all that op is computed from
 	ordered      bool       // the convention of its name says where it stands
 }
 

@@ -21,13 +21,23 @@ type operation struct {
 	args   []operand
 	params map[string]string   // texts: words, and expressions
 	lists  map[string][]string // positions and masks
+	at     map[string]place    // of parameters
 	place
+}
+
+// placeOf is where a parameter stands, or the operation where it has none.
+func (o *operation) placeOf(param string) place {
+	if p, ok := o.at[param]; ok {
+		return p
+	}
+	return o.place
 }
 
 // operand is a stage, an input, or an operation in place.
 type operand struct {
 	name string
 	op   *operation
+	place
 }
 
 // operatorKeys are the parameters of each operator, beside its operands. Those of map are its operands' names.
@@ -65,7 +75,7 @@ func (r *reader) operation(n *yaml.Node, field string) *operation {
 		r.fail(n, field, "no operator among the keys %s; expected one of %s", strings.Join(o.keys, ", "), strings.Join(op.Names(), ", "))
 		return nil
 	}
-	out := &operation{op: name, params: map[string]string{}, lists: map[string][]string{}, place: o.place(name)}
+	out := &operation{op: name, params: map[string]string{}, lists: map[string][]string{}, at: map[string]place{}, place: o.place(name)}
 	if !r.operands(o, name, out) {
 		return nil
 	}
@@ -75,12 +85,23 @@ func (r *reader) operation(n *yaml.Node, field string) *operation {
 // operands reads an operation's operands and parameters.
 func (r *reader) operands(o *object, name string, out *operation) bool {
 	ok := true
+	for _, k := range o.keys {
+		if k != name {
+			out.at[k] = o.place(k)
+		}
+	}
 	if name == "map" {
-		out.params["expr"] = o.str(name)
+		if out.params["expr"] = o.str(name); out.params["expr"] == "" {
+			return false // reported
+		}
 		var names []string
 		for _, k := range o.keys {
 			if k == name {
 				continue
+			}
+			if !identifier.MatchString(k) {
+				o.fail(k, "%q is no name of an operand (letters, digits and _)", clip(k))
+				ok = false
 			}
 			names = append(names, k)
 			ok = r.operand(o.vals[k], o.field(k), out) && ok
@@ -114,9 +135,38 @@ func (r *reader) operands(o *object, name string, out *operation) bool {
 		} else {
 			o.fail(k, "expected a word, an expression, or a list of them, found %s", kindOf(v))
 			ok = false
+			continue
 		}
+		ok = r.parameter(o, name, k) && ok
 	}
 	return ok
+}
+
+// paramWords are the values of the parameters that are words.
+var paramWords = map[string][]string{"transpose": {"right"}, "running": {"true", "false"}, "how": {"sum", "mean", "max"}}
+
+// paramLists are the parameters that are lists, each of as many entries as it says; 0: of any number.
+var paramLists = map[string]int{"at": 0, "dims": 2, "mask": 0}
+
+// parameter refuses a parameter that is a list where one text is expected, or the other way round, or a word that it does not have.
+func (r *reader) parameter(o *object, name, k string) bool {
+	n := deref(o.vals[k])
+	size, list := paramLists[k]
+	switch words := paramWords[k]; {
+	case list && n.Kind != yaml.SequenceNode && k != "mask":
+		o.fail(k, "expected a list, found %s", kindOf(n))
+	case !list && n.Kind == yaml.SequenceNode:
+		o.fail(k, "expected one value, found a list")
+	case list && size > 0 && len(n.Content) != size:
+		o.fail(k, "expected a list of %d, found %d", size, len(n.Content))
+	case words != nil && !slices.Contains(words, n.Value):
+		o.fail(k, "%s has no %s %q; expected %s", name, k, clip(n.Value), or(words))
+	case k == "by" && !identifier.MatchString(n.Value):
+		o.fail(k, "expected the name of a stage")
+	default:
+		return true
+	}
+	return false
 }
 
 // operand reads one operand.
@@ -125,16 +175,35 @@ func (r *reader) operand(n *yaml.Node, field string, out *operation) bool {
 	switch n.Kind {
 	case yaml.MappingNode:
 		x := r.operation(n, field)
-		out.args = append(out.args, operand{op: x})
+		out.args = append(out.args, operand{op: x, place: place{n.Line, n.Column, field}})
 		return x != nil
 	case yaml.ScalarNode:
 		if identifier.MatchString(n.Value) {
-			out.args = append(out.args, operand{name: n.Value})
+			out.args = append(out.args, operand{name: n.Value, place: place{n.Line, n.Column, field}})
 			return true
 		}
 	}
 	r.fail(n, field, "expected the name of a stage, or an operation; found %s", kindOf(n))
 	return false
+}
+
+// operandStages holds the stages of an operation, and the inputs that it reads, to those that there are.
+func (p *manifestParser) operandStages(o *operation, st *Stage, known bool) {
+	for _, a := range o.args {
+		at := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: a.name, Line: a.line, Column: a.col}
+		switch {
+		case a.op != nil:
+			p.operandStages(a.op, st, known)
+		case o.op != "load":
+			p.earlier(at, a.field, st, known)
+		case !slices.Contains(conventions().Inputs, a.name):
+			p.fail(at, a.field, "unknown input %q; expected %s", clip(a.name), or(conventions().Inputs))
+		}
+	}
+	if by := o.params["by"]; by != "" {
+		w := o.at["by"]
+		p.earlier(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: by, Line: w.line, Column: w.col}, w.field, st, known)
+	}
 }
 
 // of lists the stages that an operation is computed from, self where it uses its own value of the iteration before.

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -11,8 +12,47 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"tilescope/debugkern/ref"
+	"tilescope/debugkern/ref/op"
 	"tilescope/probes"
 )
+
+// inPhase is what the expressions of a stage's operation may use: the kv tile only where the stage is computed in each.
+func inPhase(sp *probes.StagePlan) class {
+	if sp.PerTile {
+		return inTile
+	}
+	return inBlock
+}
+
+// shapeOnly is an input of which only the extents are known.
+type shapeOnly struct {
+	dims  []int
+	coded bool
+}
+
+func (t *shapeOnly) Dims() []int            { return t.dims }
+func (t *shapeOnly) Coded() bool            { return t.coded }
+func (t *shapeOnly) Decode([]float64, int)  { panic("BUG: the numbers of an input that has none") }
+func (t *shapeOnly) Rounded([]float64, int) { panic("BUG: the numbers of an input that has none") }
+
+// extents is an input by name, without numbers; nil where there is none.
+func (r *resolver) extents(name string) op.Tensor {
+	if !slices.Contains(conventions().Inputs, name) {
+		return nil
+	}
+	return &shapeOnly{[]int{r.shape.B, r.shape.H, r.shape.S, r.shape.D}, r.m.Quantiser != nil}
+}
+
+// stagePlace is where a stage's entry stands; the list of stages for one that the manifest does not have.
+func (m *Manifest) stagePlace(s probes.Stage) place {
+	for i := range m.Stages {
+		if m.Stages[i].Stage == s {
+			return m.Stages[i].at
+		}
+	}
+	return place{field: "stages"}
+}
 
 // operators resolves what each stage computes, by the manifest or by the convention of its name, those that the build does not have
 // among them.
@@ -31,7 +71,10 @@ func (r *resolver) operators() error {
 			return err
 		}
 	}
-	return nil
+	if out := r.plan.Output(); out != nil {
+		r.plan.Conventional = r.conventional(out.Stage)
+	}
+	return r.graph()
 }
 
 // imply gives a stage that the build does not have the arithmetic and the valid cells that the convention says.
@@ -81,7 +124,7 @@ func (r *resolver) operator(sp *probes.StagePlan) error {
 		sp.Late = c.Late
 		for _, k := range c.Keys {
 			switch {
-			case k == "scaled" && !sp.Meaning.Scaled && r.plan.Stage(sp.Stage) != nil:
+			case k == "scaled" && !sp.Meaning.Scaled && r.plan.Stage(sp.Stage) != nil && r.m.written(sp.Stage) == nil: // op says it otherwise
 				sp.Unit = r.plan.Scale
 			case k == "domain" && sp.Meaning.Log2:
 				sp.Unit = math.Ln2
@@ -93,12 +136,48 @@ func (r *resolver) operator(sp *probes.StagePlan) error {
 	return err
 }
 
-// operation is what the manifest, or the convention, says that a stage computes; nil where neither says anything.
-func (m *Manifest) operation(s probes.Stage) *operation {
+// graph binds the stages' operators to each other, with inputs that have extents and no numbers: what does not fit is a mistake of
+// the manifest.
+func (r *resolver) graph() error {
+	_, err := ref.NewGraph(r.plan, r.extents, nil)
+	var e *ref.Error
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &e):
+		return err
+	}
+	at, ok := r.nodes[e.Node]
+	if !ok {
+		panic("BUG: an operation without a place: " + err.Error())
+	}
+	return r.m.errorAt(at, "stage %s: %v", e.Stage, e.Err)
+}
+
+// written is what the manifest says that a stage computes; nil where it says nothing.
+func (m *Manifest) written(s probes.Stage) *operation {
 	for i := range m.Stages {
 		if m.Stages[i].Stage == s && m.Stages[i].op != nil {
 			return m.Stages[i].op
 		}
+	}
+	return nil
+}
+
+// conventional reports whether a stage and all that it is computed from have the operators of the conventions.
+func (r *resolver) conventional(s probes.Stage) bool {
+	for _, a := range r.plan.Ancestors(s).Union(probes.StagesOf(s)) {
+		if r.m.written(a) != nil || conventions().stage(a) == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// operation is what the manifest, or the convention, says that a stage computes; nil where neither says anything.
+func (m *Manifest) operation(s probes.Stage) *operation {
+	if o := m.written(s); o != nil {
+		return o
 	}
 	if c := conventions().stage(s); c != nil {
 		return c.what
@@ -106,11 +185,23 @@ func (m *Manifest) operation(s probes.Stage) *operation {
 	return nil
 }
 
+// placeOf is where a parameter of an operation stands, "" for the operation; of a convention's the stage's entry.
+func (r *resolver) placeOf(o *operation, param string, sp *probes.StagePlan) place {
+	if r.m.written(sp.Stage) == nil {
+		return r.m.stagePlace(sp.Stage)
+	}
+	return o.placeOf(param)
+}
+
 // node resolves an operation; root for the stage's own.
 func (r *resolver) node(o *operation, sp *probes.StagePlan, root bool) (*probes.Node, error) {
 	n := &probes.Node{Op: o.op, Params: probes.Params{
 		Number: map[string]float64{}, Word: map[string]string{}, Index: map[string][]probes.Extent{},
 	}}
+	if r.nodes == nil {
+		r.nodes = map[*probes.Node]place{}
+	}
+	r.nodes[n] = r.placeOf(o, "", sp)
 	for _, a := range o.args {
 		switch {
 		case a.op != nil:
@@ -143,17 +234,17 @@ func (r *resolver) parameters(o *operation, n *probes.Node, sp *probes.StagePlan
 		switch k {
 		case "by", "running":
 		case "mask":
-			if err := r.mask(n, []string{text}, o.place); err != nil {
+			if err := r.mask(n, []string{text}, r.placeOf(o, k, sp), sp); err != nil {
 				return err
 			}
 		case "rows", "cols":
 			d, err := strconv.Atoi(text)
 			if err != nil || d < 0 {
-				return r.m.errorAt(o.place, "%s is %q; expected a dimension of the input, from 0 on", k, clip(text))
+				return r.m.errorAt(r.placeOf(o, k, sp), "%s is %q; expected a dimension of the input, from 0 on", k, clip(text))
 			}
 			n.Params.Number[k] = float64(d)
 		case "scale":
-			v, err := r.real(text, o.place)
+			v, err := r.real(text, r.placeOf(o, k, sp))
 			if err != nil {
 				return err
 			}
@@ -165,7 +256,7 @@ func (r *resolver) parameters(o *operation, n *probes.Node, sp *probes.StagePlan
 	if o.op == "load" {
 		return r.load(o, n, sp, root)
 	}
-	return r.mask(n, o.lists["mask"], o.place)
+	return r.mask(n, o.lists["mask"], r.placeOf(o, "mask", sp), sp)
 }
 
 // load resolves where a tile of an input begins, and its extent: the stage's, or dims for an operand in place.
@@ -174,10 +265,10 @@ func (r *resolver) load(o *operation, n *probes.Node, sp *probes.StagePlan, root
 	if !root {
 		dims := o.lists["dims"]
 		if len(dims) != 2 {
-			return r.m.errorAt(o.place, "an input that is read in place needs dims: [ROWS, COLUMNS]")
+			return r.m.errorAt(r.placeOf(o, "", sp), "an input that is read in place needs dims: [ROWS, COLUMNS]")
 		}
 		for i, to := range [2]*int{&height, &width} {
-			x, err := r.expression(dims[i], o.place, inShape)
+			x, err := r.expression(dims[i], r.placeOf(o, "dims", sp), inShape)
 			if err != nil {
 				return err
 			}
@@ -193,7 +284,7 @@ func (r *resolver) load(o *operation, n *probes.Node, sp *probes.StagePlan, root
 		tiles = r.plan.Work.MaxTiles
 	}
 	for _, text := range o.lists["at"] {
-		x, err := r.expression(text, o.place, inTile)
+		x, err := r.expression(text, r.placeOf(o, "at", sp), inPhase(sp))
 		if err != nil {
 			return err
 		}
@@ -274,9 +365,10 @@ var comparison = regexp.MustCompile(`^(.+?)(<=|>=|<|>)(.+)$`)
 
 // mask resolves the rules of a mask: each a comparison, or several with || between, of expressions that are linear in the tile's row r
 // and column c.
-func (r *resolver) mask(n *probes.Node, rules []string, at place) error {
+func (r *resolver) mask(n *probes.Node, rules []string, at place, sp *probes.StagePlan) error {
 	for _, text := range rules {
-		if rule, ok := r.rules[text]; ok {
+		key := fmt.Sprint(sp.Phase, text)
+		if rule, ok := r.rules[key]; ok {
 			n.Params.Mask = append(n.Params.Mask, rule)
 			continue
 		}
@@ -290,7 +382,7 @@ func (r *resolver) mask(n *probes.Node, rules []string, at place) error {
 				"<=": "(" + m[3] + ") - (" + m[1] + ")", ">=": "(" + m[1] + ") - (" + m[3] + ")",
 				"<": "(" + m[3] + ") - (" + m[1] + ") - 1", ">": "(" + m[1] + ") - (" + m[3] + ") - 1",
 			}[m[2]]
-			l, err := r.linear(diff, text, at)
+			l, err := r.linear(diff, text, at, sp)
 			if err != nil {
 				return err
 			}
@@ -299,7 +391,7 @@ func (r *resolver) mask(n *probes.Node, rules []string, at place) error {
 		if r.rules == nil {
 			r.rules = map[string]probes.Rule{}
 		}
-		r.rules[text] = rule
+		r.rules[key] = rule
 		n.Params.Mask = append(n.Params.Mask, rule)
 	}
 	return nil
@@ -319,9 +411,9 @@ func (m *Manifest) cellScope() (sc *scope, row, col int) {
 }
 
 // linear resolves an expression over block, iteration, row and column as base, and what a row and a column add.
-func (r *resolver) linear(text, whole string, at place) (probes.Linear, error) {
+func (r *resolver) linear(text, whole string, at place, sp *probes.StagePlan) (probes.Linear, error) {
 	sc, row, col := r.m.cellScope()
-	x, err := r.compile(r.spell(text), at, sc, inTile)
+	x, err := r.compile(r.spell(text), at, sc, inPhase(sp))
 	if err != nil {
 		return probes.Linear{}, err
 	}
@@ -347,6 +439,10 @@ func (r *resolver) linear(text, whole string, at place) (probes.Linear, error) {
 	if at4[3] != at4[0]+3*l.Row+5*l.Col {
 		return l, r.m.errorAt(at, "mask %q: expected expressions that are linear in r and c", clip(whole))
 	}
-	l.Base, err = r.extent(x, r.plan.Work.MaxTiles, math.MinInt32, math.MaxInt32, 0)
+	tiles := 1
+	if sp.PerTile {
+		tiles = r.plan.Work.MaxTiles
+	}
+	l.Base, err = r.extent(x, tiles, math.MinInt32, math.MaxInt32, 0)
 	return l, err
 }

@@ -47,7 +47,9 @@ func (p *manifestParser) stage(s *object) {
 		st.Outside = probes.OutsideNegInf
 	}
 	if s.has("op") {
-		st.op = p.operation(s.vals["op"], s.field("op"))
+		if st.op = p.operation(s.vals["op"], s.field("op")); st.op != nil {
+			p.operandStages(st.op, &st, known)
+		}
 	}
 	p.definition(s, &st, known)
 	p.meaning(s, &st, known)
@@ -74,7 +76,7 @@ func (p *manifestParser) stageName(s *object, st *Stage) bool {
 		s.fail("name", "%q is not an identifier (letters, digits and _)", clip(name))
 		return false
 	}
-	st.Stage, st.ordered = probes.Stage(name), order >= 0 && !s.has("of")
+	st.Stage, st.ordered = probes.Stage(name), order >= 0 && !s.has("of") && !s.has("op")
 	if len(p.m.Stages) == 0 {
 		return true
 	}
@@ -106,10 +108,14 @@ func (p *manifestParser) definition(s *object, st *Stage, known bool) {
 	switch {
 	case s.has("of"):
 		st.Of = p.earlierStages(s, "of", st, known)
+		if st.op != nil && len(p.errs) == 0 && (st.Of.Without(st.op.of(st.Stage)) != nil || st.op.of(st.Stage).Without(st.Of) != nil) {
+			s.fail("of", "%s, but op is computed from %s; remove of", stageList(st.Of), stageList(st.op.of(st.Stage)))
+		}
 	case st.op != nil:
 		st.Of = st.op.of(st.Stage)
 	}
 	st.From = p.earlierStages(s, "from", st, known)
+	st.fromOp = st.op != nil && !s.has("from")
 	switch {
 	case c == nil && !s.has("of") && st.op == nil:
 		st.Of = st.From
@@ -119,7 +125,10 @@ func (p *manifestParser) definition(s *object, st *Stage, known bool) {
 	switch {
 	case s.has("phase"):
 		st.Phase = phases[s.oneOf("phase", "before", "each", "after")]
-	case c != nil || st.PerTile:
+	case c != nil && st.op == nil || st.PerTile:
+		if st.PerTile && st.op != nil {
+			st.Phase = probes.PhaseEach
+		}
 	case len(st.Of) == 0:
 		st.Phase = probes.PhaseBefore
 	default:
@@ -128,6 +137,14 @@ func (p *manifestParser) definition(s *object, st *Stage, known bool) {
 	if st.PerTile && st.Phase != probes.PhaseEach && s.has("per") {
 		s.fail("per", "stage %s is computed before or after the loop, once; expected per: block", st.Stage)
 	}
+}
+
+// stageList names stages in a message.
+func stageList(set probes.StageSet) string {
+	if len(set) == 0 {
+		return "no stage"
+	}
+	return and(names(set, probes.Stage.String))
 }
 
 func (p *manifestParser) axes(s *object, st *Stage) {

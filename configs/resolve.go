@@ -58,7 +58,8 @@ type resolver struct {
 	steps   *int64
 	plan    *probes.Plan
 	work    *Work
-	rules   map[string]probes.Rule // of masks, by their texts
+	rules   map[string]probes.Rule // of masks, by phase and text
+	nodes   map[*probes.Node]place // of operations
 }
 
 // resolve is ResolveContext that counts what it evaluates in steps.

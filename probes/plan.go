@@ -20,10 +20,12 @@ type Plan struct {
 	// Undeclared are the stages that others are computed from by definition and that the build does not have: only Stage,
 	// Phase, Axes, Help, Operands, Loaded, PerTile, and Rows and Cols as the other stages have them (else 1) mean something.
 	Undeclared []StagePlan
-	Work       Work
-	Scale      float64 // softmax_scale as float32 widened: what the kernel is given
-	Quant      *Quantiser
-	Limits     Limits
+	// Conventional says that Output and all that it is computed from have the operators of the conventions: it is attention's.
+	Conventional bool
+	Work         Work
+	Scale        float64 // softmax_scale as float32 widened: what the kernel is given
+	Quant        *Quantiser
+	Limits       Limits
 }
 
 // Stage returns the plan of stage s, or nil where the kernel has none.

@@ -167,6 +167,10 @@ func (j *judge) stage(i int) {
 	if !j.opt.Stages.Has(sp.Stage) || !w.judged(i) {
 		return
 	}
+	known := w.g.Known(i)
+	if !known && !w.fromOwn(i) {
+		return // nothing to compare with
+	}
 	own := w.left(i)
 	if !own.ok {
 		rows, cols := j.g.Valid(i, w.id, kv)
@@ -194,7 +198,9 @@ func (j *judge) stage(i int) {
 	}
 	v.local, v.excused = false, false
 	once := len(j.g.Uses(i)) == 0 // one estimate serves for both
-	verdict.Tainted, _, _ = g.judge(v, w.global.Estimate(i), own.absent, !once)
+	if known {
+		verdict.Tainted, _, _ = g.judge(v, w.global.Estimate(i), own.absent, !once)
+	}
 	bad, odd := w.outside(i, v, func(r, c int, got, want float64) {
 		l.beyond(v, r, c, got, want)
 		g.beyond(v, r, c, got, want)

@@ -238,7 +238,7 @@ func (w *walker) estimateOf(i int) *ref.Estimate {
 
 // fromOwn reports whether everything a stage is computed from is at hand, and named by the manifest.
 func (w *walker) fromOwn(i int) bool {
-	return w.named[i] && len(w.g.Uses(i)) > 0 && w.local.Ready(i)
+	return w.named[i] && w.g.Computed(i) && w.local.Ready(i)
 }
 
 // apart reports whether a stage can be judged for what it makes itself: it is computed from no stage, or from the kernel's own.

@@ -10,6 +10,7 @@
 package ref
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -65,7 +66,19 @@ type Use struct {
 	Needs  op.Need
 }
 
-// NewGraph binds the plan's stages to their operators. The errors name the stage.
+// Error is a stage that cannot be computed as the plan says.
+type Error struct {
+	Stage probes.Stage
+	Node  *probes.Node // the operation; nil: the stage as a whole
+	Err   error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("stage %s: %v", e.Stage, e.Err) }
+
+// Unwrap returns the reason.
+func (e *Error) Unwrap() error { return e.Err }
+
+// NewGraph binds the plan's stages to their operators. The errors are *Error.
 func NewGraph(p *probes.Plan, tensor func(name string) op.Tensor, chip *fp.Model) (*Graph, error) {
 	g := &Graph{plan: p, tensor: tensor, chip: chip, order: map[probes.Phase][]int{}}
 	for i := range p.Stages {
@@ -103,19 +116,44 @@ func (g *Graph) bind(i int, state []byte) error {
 	case state[i] == bound || s.Op == nil:
 		return nil
 	case state[i] == binding:
-		return fmt.Errorf("stage %s is computed from itself, without an iteration between", s.Stage)
+		return &Error{s.Stage, s.Op, fmt.Errorf("it is computed from itself, without an iteration between")}
 	}
 	state[i] = binding
 	v, err := g.vertex(s.Op, i, state)
 	if err != nil {
-		return fmt.Errorf("stage %s: %w", s.Stage, err)
+		return located(err, s.Stage, s.Op)
 	}
 	s.root, s.phase = v, s.StagePlan.Phase
 	g.vertices[v].named = true
 	if got, want := g.vertices[v].ext, (op.Extent{s.Rows, s.Cols}); got != want {
-		return fmt.Errorf("stage %s is %d×%d, but %s makes %d×%d of its operands", s.Stage, want[0], want[1], s.Op.Op, got[0], got[1])
+		return &Error{s.Stage, s.Op, fmt.Errorf("it is %d×%d, but %s makes %d×%d of its operands", want[0], want[1], s.Op.Op, got[0], got[1])}
 	}
 	state[i] = bound
+	return g.inTime(i)
+}
+
+// located gives an error the operation that it is about, where it has none yet.
+func located(err error, s probes.Stage, n *probes.Node) error {
+	var e *Error
+	if errors.As(err, &e) {
+		return err
+	}
+	return &Error{s, n, err}
+}
+
+// inTime refuses a stage that is computed from a later phase, or that carries over where there is no loop.
+func (g *Graph) inTime(i int) error {
+	s, when := &g.stages[i], map[probes.Phase]int{probes.PhaseBefore: 0, probes.PhaseEach: 1, probes.PhaseAfter: 2}
+	words := [...]string{"before the loop", "in each iteration", "after the loop"}
+	for _, u := range g.vertices[s.root].uses {
+		o := &g.stages[u.Stage]
+		switch at := when[o.StagePlan.Phase]; {
+		case u.Before && s.phase != probes.PhaseEach:
+			return &Error{s.Stage, s.Op, fmt.Errorf("it uses %s of the iteration before, but is computed once, %s", o.Stage, words[when[s.phase]])}
+		case at > when[s.phase]:
+			return &Error{s.Stage, s.Op, fmt.Errorf("it is computed %s, from %s, which is computed %s", words[when[s.phase]], o.Stage, words[at])}
+		}
+	}
 	return nil
 }
 
@@ -127,7 +165,7 @@ func (g *Graph) vertex(n *probes.Node, i int, state []byte) (int, error) {
 	}
 	args, err := g.args(n, i, state)
 	if err != nil {
-		return 0, err
+		return 0, located(err, g.stages[i].Stage, n)
 	}
 	sp := g.stages[i].StagePlan
 	v := vertex{node: n, args: args, stage: i, phase: sp.Phase, compute: sp.Compute}
@@ -147,7 +185,7 @@ func (g *Graph) vertex(n *probes.Node, i int, state []byte) (int, error) {
 	}
 	kernel, ext, err := o.Bind(n, exts, g.env(&v, op.NewCoefs(nil)))
 	if err != nil {
-		return 0, err
+		return 0, &Error{sp.Stage, n, err}
 	}
 	v.ext = ext
 	for k, a := range args {
@@ -197,7 +235,10 @@ func (g *Graph) args(n *probes.Node, i int, state []byte) ([]arg, error) {
 			if s < 0 {
 				return nil, fmt.Errorf("%s is computed from stage %s, which there is not", n.Op, a.Stage)
 			}
-			if !a.Before && s != i {
+			if !a.Before && s == i {
+				return nil, fmt.Errorf("it is computed from itself, without an iteration between")
+			}
+			if !a.Before {
 				if err := g.bind(s, state); err != nil {
 					return nil, err
 				}
@@ -307,6 +348,28 @@ func (g *Graph) Uses(i int) []Use {
 	return g.vertices[g.stages[i].root].uses
 }
 
+// Computed reports whether a stage is computed from stages, or from inputs that it reads in place: anything but a load.
+func (g *Graph) Computed(i int) bool {
+	return g.stages[i].root >= 0 && len(g.vertices[g.stages[i].root].args) > 0
+}
+
+// Known reports whether a stage follows from the inputs: an operator computes it, and all that it is computed from.
+func (g *Graph) Known(i int) bool {
+	known := make(map[int]bool)
+	var visit func(i int) bool
+	visit = func(i int) bool {
+		if k, seen := known[i]; seen {
+			return k
+		}
+		known[i] = g.stages[i].root >= 0
+		for _, u := range g.Uses(i) {
+			known[i] = visit(u.Stage) && known[i]
+		}
+		return known[i]
+	}
+	return visit(i)
+}
+
 // Coded reports whether the kernel decodes a stage that it loads, in arithmetic of its own.
 func (g *Graph) Coded(i int) bool {
 	n := g.stages[i].Op
@@ -383,7 +446,7 @@ func (p *Pass) Reason(i int) string { return p.reason(p.g.stages[i].root) }
 func (p *Pass) reason(v int) string {
 	var out string
 	for _, a := range p.g.vertices[v].args {
-		if a.vertex >= 0 {
+		if a.vertex >= 0 && !op.IsCopy(p.kernels[a.vertex]) { // what is exact needs no reason
 			out += p.reason(a.vertex) + "; "
 		}
 	}

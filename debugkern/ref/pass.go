@@ -413,8 +413,9 @@ func (p *Pass) evaluate(v, rows, cols int) *op.Value {
 	}
 	x, kernel := &p.g.vertices[v], p.kernels[v]
 	in := p.operands(v)
+	t := &op.Tile{Block: p.Block, Iter: max(p.Iter, 0)}
 	if rows < 0 || !x.named && len(in) > 0 {
-		rows, cols = kernel.Valid(in)
+		rows, cols = kernel.Valid(t, in)
 	}
 	unit := 1.0
 	if s := &p.g.stages[x.stage]; x.node == s.Op {
@@ -426,7 +427,7 @@ func (p *Pass) evaluate(v, rows, cols int) *op.Value {
 		clear(out.M.Data)
 		clear(out.Err.Data)
 	}
-	t := &op.Tile{Block: p.Block, Iter: max(p.Iter, 0), Rows: rows, Cols: cols}
+	t.Rows, t.Cols = rows, cols
 	u, ok := kernel.(op.Uniform)
 	switch {
 	case p.mode == rounding:

@@ -194,7 +194,9 @@ func (k *accumulateKernel) Mirror(t *Tile, in []*Value, out *Value) {
 }
 
 // Valid is the operation's.
-func (k *accumulateKernel) Valid(in []*Value) (rows, cols int) { return k.inner.Valid(in[:k.args]) }
+func (k *accumulateKernel) Valid(t *Tile, in []*Value) (rows, cols int) {
+	return k.inner.Valid(t, in[:k.args])
+}
 
 func (k *accumulateKernel) Needs(i int) Need {
 	if i < k.args {

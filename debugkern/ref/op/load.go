@@ -17,8 +17,10 @@ type loadKernel struct {
 	ext      Extent
 	tensor   Tensor
 	at       []probes.Extent
-	stride   []int // elements from one index of a dimension to the next
-	row, col int   // elements from one row, column of the tile to the next
+	dims     []int
+	stride   []int  // elements from one index of a dimension to the next
+	along    [2]int // the dimensions that rows and columns run along, -1: every row, or column, is the same
+	row, col int    // elements from one row, column of the tile to the next
 	env      *Env
 }
 
@@ -31,7 +33,7 @@ func (load) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error) 
 	if len(n.Args) != 1 || n.Args[0].Tensor == "" {
 		return nil, ext, fmt.Errorf("load reads one input")
 	}
-	k := &loadKernel{tensor: env.Tensor(n.Args[0].Tensor), at: n.Params.Index["at"], env: env}
+	k := &loadKernel{along: [2]int{-1, -1}, tensor: env.Tensor(n.Args[0].Tensor), at: n.Params.Index["at"], env: env}
 	if k.tensor == nil {
 		return nil, ext, fmt.Errorf("load: no input %s", n.Args[0].Tensor)
 	}
@@ -39,27 +41,42 @@ func (load) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error) 
 	if len(k.at) != len(dims) {
 		return nil, ext, fmt.Errorf("load: position of %d dimensions, %s has %d", len(k.at), n.Args[0].Tensor, len(dims))
 	}
-	k.stride = make([]int, len(dims))
+	k.dims, k.stride = dims, make([]int, len(dims))
 	step := 1
 	for d := len(dims) - 1; d >= 0; d-- {
 		k.stride[d] = step
 		step *= dims[d]
 	}
-	for name, to := range map[string]*int{"rows": &k.row, "cols": &k.col} {
+	for axis, to := range [2]*int{&k.row, &k.col} {
+		name := [2]string{"rows", "cols"}[axis]
 		d := int(number(n, name, -1))
 		if d >= len(dims) || d < -1 {
 			return nil, ext, fmt.Errorf("load: %s along dimension %d, %s has %d", name, d, n.Args[0].Tensor, len(dims))
 		}
 		if d >= 0 {
-			*to = k.stride[d]
+			*to, k.along[axis] = k.stride[d], d
 		}
 	}
 	k.ext = ext
 	return k, ext, nil
 }
 
-// Valid is the whole tile.
-func (k *loadKernel) Valid([]*Value) (rows, cols int) { return k.ext[0], k.ext[1] }
+// Valid is as much of the tile as the tensor has.
+func (k *loadKernel) Valid(t *Tile, _ []*Value) (rows, cols int) {
+	size := k.ext
+	for d, e := range k.at {
+		left := k.dims[d] - e.At(t.Block, t.Iter)
+		for axis := range size {
+			if k.along[axis] == d {
+				size[axis] = min(size[axis], max(left, 0))
+			}
+		}
+		if left <= 0 {
+			return 0, 0
+		}
+	}
+	return size[0], size[1]
+}
 
 // first is the position of the tile's first cell.
 func (k *loadKernel) first(t *Tile) int {
@@ -70,15 +87,20 @@ func (k *loadKernel) first(t *Tile) int {
 	return p
 }
 
-// each reads the tile with a function that reads consecutive elements.
+// each reads the tile with a function that reads consecutive elements. What lies beyond the tensor is 0.
 func (k *loadKernel) each(t *Tile, out Matrix, read func(dst []float64, first int)) {
+	rows, cols := k.Valid(t, nil)
+	rows, cols = min(rows, t.Rows), min(cols, t.Cols)
+	if rows < t.Rows || cols < t.Cols {
+		clear(out.Data)
+	}
 	p := k.first(t)
-	if k.col == 1 && k.row == out.Cols && t.Cols == out.Cols {
-		read(out.Data[:t.Rows*t.Cols], p)
+	if k.col == 1 && k.row == out.Cols && cols == out.Cols {
+		read(out.Data[:rows*cols], p)
 		return
 	}
-	for r := range t.Rows {
-		if row := out.Row(r)[:t.Cols]; k.col == 1 {
+	for r := range rows {
+		if row := out.Row(r)[:cols]; k.col == 1 {
 			read(row, p+r*k.row)
 		} else {
 			for c := range row {
@@ -115,6 +137,12 @@ func (k *loadKernel) Mirror(t *Tile, _ []*Value, out *Value) {
 
 func (k *loadKernel) Needs(int) Need                                          { return SameCell }
 func (k *loadKernel) Reads(*Tile, []*Value, *Value, int, int, int, bool) bool { return false }
+
+// IsCopy reports whether a kernel reads numbers as they are.
+func IsCopy(k Kernel) bool {
+	l, ok := k.(*loadKernel)
+	return ok && !l.tensor.Coded()
+}
 
 func (k *loadKernel) Reason() string {
 	if !k.tensor.Coded() {

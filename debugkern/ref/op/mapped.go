@@ -13,7 +13,8 @@ import (
 )
 
 // mapped computes each cell from the same cell of its operands; a column or a row of an operand counts for all columns or rows.
-// The error of every operation is followed: each rounds once, a function by 4 ulp of its result, exp as in exp_below.
+// The error of every operation is followed: each rounds once, a function by 4 ulp of its result, exp as in exp_below. Operands count
+// in natural units.
 //
 //	{map: "gelu(x + b)", x: C, b: bias}
 type mapped struct{}
@@ -87,9 +88,10 @@ func (k *mappedKernel) Exact(t *Tile, in []*Value, out *Value) {
 		ref := out.M.Row(r)
 		for c := range t.Cols {
 			for i, x := range in {
-				k.v[i] = x.M.Data[k.at(i, r, c)]
+				k.v[i] = x.M.Data[k.at(i, r, c)] * x.Unit
 			}
-			ref[c], _ = k.eval(k.v, k.e)
+			y, _ := k.eval(k.v, k.e)
+			ref[c] = y / out.Unit
 		}
 	}
 }
@@ -100,10 +102,11 @@ func (k *mappedKernel) Estimate(t *Tile, in []*Value, out *Value) {
 		for c := range t.Cols {
 			for i, x := range in {
 				at := k.at(i, r, c)
-				k.v[i] = x.M.Data[at]
-				k.e[i] = whole(k.v[i], x.err(at), x.factor(min(r, x.M.Rows-1)))
+				k.v[i] = x.M.Data[at] * x.Unit
+				k.e[i] = whole(k.v[i], x.err(at)*x.Unit, x.factor(min(r, x.M.Rows-1)))
 			}
-			ref[c], err[c] = k.eval(k.v, k.e)
+			y, e := k.eval(k.v, k.e)
+			ref[c], err[c] = y/out.Unit, e/out.Unit
 		}
 	}
 }
@@ -112,15 +115,15 @@ func (k *mappedKernel) Mirror(t *Tile, in []*Value, out *Value) {
 	for r := range t.Rows {
 		for c := range t.Cols {
 			for i, x := range in {
-				k.f[i] = float32(x.M.Data[k.at(i, r, c)])
+				k.f[i] = float32(x.M.Data[k.at(i, r, c)] * x.Unit)
 			}
-			out.M.Row(r)[c] = float64(k.round(k.f))
+			out.M.Row(r)[c] = float64(k.round(k.f)) / out.Unit
 		}
 	}
 }
 
 // Valid is that of the operands that have more than one row or column.
-func (k *mappedKernel) Valid(in []*Value) (rows, cols int) {
+func (k *mappedKernel) Valid(_ *Tile, in []*Value) (rows, cols int) {
 	rows, cols = k.result[0], k.result[1]
 	for i, x := range in {
 		if k.args[i][0] > 1 {
@@ -136,7 +139,7 @@ func (k *mappedKernel) Valid(in []*Value) (rows, cols int) {
 func (k *mappedKernel) Needs(int) Need                                          { return SameCell }
 func (k *mappedKernel) Reads(*Tile, []*Value, *Value, int, int, int, bool) bool { return false }
 func (k *mappedKernel) Reason() string {
-	return k.text + ": each operation rounded to f32, functions to 4 ulp, exp to 2^-22 and its argument to 3·2^-24"
+	return fmt.Sprintf("%s: each operation rounded to %s, functions to 4 ulp, exp to 2^-22 and its argument to 3·2^-24", k.text, accOf(k.env.Compute))
 }
 
 // cellBuilder turns an expression into functions of a cell.
@@ -360,4 +363,17 @@ func (b *cellBuilder) extreme(name string, args []ast.Node) (cellFunc, cellFunc3
 		}, func(v []float32) float32 {
 			return float32(pick(float64(x32(v)), float64(y32(v))))
 		}, nil
+}
+
+// Functions lists the functions that an expression of map may use.
+func Functions() []string {
+	out := []string{"max", "min"}
+	for name := range functions {
+		out = append(out, name)
+	}
+	for name := range composites {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
 }

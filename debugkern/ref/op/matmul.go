@@ -355,7 +355,7 @@ func (k *matmulKernel) truncated(base Matrix, out *Value, i int) {
 }
 
 // Valid is rows of A by columns of B, or rows of B where that is transposed.
-func (k *matmulKernel) Valid(in []*Value) (rows, cols int) {
+func (k *matmulKernel) Valid(_ *Tile, in []*Value) (rows, cols int) {
 	if k.transposed {
 		return in[0].Rows, in[1].Rows
 	}

@@ -130,19 +130,19 @@ type Kernel interface {
 	Reads(t *Tile, in []*Value, out *Value, i, r, c int, odd bool) bool
 	// Reason says in words how the error comes about.
 	Reason() string
-	// Valid is the extent of the result that holds numbers, where it is no stage with an extent of its own.
-	Valid(in []*Value) (rows, cols int)
+	// Valid is the extent of the result that holds numbers, where it is no stage with an extent of its own. t says block and iteration.
+	Valid(t *Tile, in []*Value) (rows, cols int)
 }
 
 // sameValid is Valid of what computes each cell from the same cell of its first operand.
 type sameValid struct{}
 
-func (sameValid) Valid(in []*Value) (rows, cols int) { return in[0].Rows, in[0].Cols }
+func (sameValid) Valid(_ *Tile, in []*Value) (rows, cols int) { return in[0].Rows, in[0].Cols }
 
 // columnValid is Valid of what computes one number for each row.
 type columnValid struct{}
 
-func (columnValid) Valid(in []*Value) (rows, cols int) { return in[0].Rows, 1 }
+func (columnValid) Valid(_ *Tile, in []*Value) (rows, cols int) { return in[0].Rows, 1 }
 
 // Uniform is what an operator may compute in the place of its value where a gate injects uniform values: softmax of equal scores.
 type Uniform interface {

@@ -37,7 +37,10 @@ func (k *reduceKernel) Exact(t *Tile, in []*Value, out *Value) {
 	for i := range t.Rows {
 		total, top := 0.0, math.Inf(-1)
 		for _, v := range x.M.Row(i)[:x.Cols] {
-			total, top = total+v, max(top, v)
+			v *= x.Unit
+			if total += v; v > top {
+				top = v
+			}
 		}
 		switch k.how {
 		case "max":
@@ -45,7 +48,7 @@ func (k *reduceKernel) Exact(t *Tile, in []*Value, out *Value) {
 		case "mean":
 			total /= float64(max(x.Cols, 1))
 		}
-		out.M.Data[i] = total
+		out.M.Data[i] = total / out.Unit
 	}
 }
 
@@ -54,7 +57,8 @@ func (k *reduceKernel) Estimate(t *Tile, in []*Value, out *Value) {
 	for i := range t.Rows {
 		total, size, err, top, topErr := 0.0, 0.0, 0.0, math.Inf(-1), 0.0
 		for j, v := range x.M.Row(i)[:x.Cols] {
-			e := whole(v, x.err(i*x.M.Cols+j), x.factor(i))
+			v *= x.Unit
+			e := whole(v, x.err(i*x.M.Cols+j)*x.Unit, x.factor(i))
 			total, size, err = total+v, size+math.Abs(v), err+e
 			if v > top {
 				top = v
@@ -62,19 +66,19 @@ func (k *reduceKernel) Estimate(t *Tile, in []*Value, out *Value) {
 			topErr = max(topErr, e)
 		}
 		if k.how == "max" {
-			out.M.Data[i], out.Err.Data[i] = top, topErr
+			out.M.Data[i], out.Err.Data[i] = top/out.Unit, topErr/out.Unit
 			continue
 		}
-		u := k.env.Coefs[TermRound]
+		u := k.env.Coefs[TermRound] / u32 * UnitRoundoff(accOf(k.env.Compute))
 		err += float64(x.Cols) * u * (size + err)
 		if k.how == "mean" && x.Cols > 0 { // a division, or a product with the reciprocal: two more roundings
 			n := float64(x.Cols)
 			total, err = total/n, err/n
 			err += 2 * u * (math.Abs(total) + err)
 		}
-		out.M.Data[i], out.Err.Data[i] = total, err
+		out.M.Data[i], out.Err.Data[i] = total/out.Unit, err/out.Unit
 	}
-	out.Exact = k.how == "max" && x.Err.Data == nil
+	out.Exact = k.how == "max" && x.Err.Data == nil && x.Unit == out.Unit
 }
 
 func (k *reduceKernel) Mirror(t *Tile, in []*Value, out *Value) {
@@ -84,16 +88,16 @@ func (k *reduceKernel) Mirror(t *Tile, in []*Value, out *Value) {
 		v := make([]float32, len(row))
 		top := float32(math.Inf(-1))
 		for j, y := range row {
-			v[j] = float32(y)
+			v[j] = float32(y * x.Unit)
 			top = max(top, v[j])
 		}
 		switch k.how {
 		case "max":
-			out.M.Data[i] = float64(top)
+			out.M.Data[i] = float64(top) / out.Unit
 		case "mean":
-			out.M.Data[i] = float64(rowSum32(v, k.env.Compute.Unit) / float32(max(len(row), 1)))
+			out.M.Data[i] = float64(rowSum32(v, k.env.Compute.Unit)/float32(max(len(row), 1))) / out.Unit
 		default:
-			out.M.Data[i] = float64(rowSum32(v, k.env.Compute.Unit))
+			out.M.Data[i] = float64(rowSum32(v, k.env.Compute.Unit)) / out.Unit
 		}
 	}
 }

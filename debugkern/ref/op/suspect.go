@@ -44,9 +44,10 @@ type Constant struct {
 
 // The fingerprint names of the contract that operators use.
 const (
-	factorName = "factor"
-	offsetName = "offset"
-	termName   = "term"
+	factorName  = "factor"
+	offsetName  = "offset"
+	shiftedName = "shifted"
+	termName    = "term"
 )
 
 // ExpError is the relative error of exp(s − m) as kernels evaluate it.
@@ -87,6 +88,9 @@ func (sc *Scene) Half(second bool, out Matrix) {
 func IsLinear(k Kernel) (over string, ok bool) {
 	if a, is := k.(*accumulateKernel); is {
 		k = a.inner
+	}
+	if r, is := k.(*reduceKernel); is {
+		return "of the row", r.how != "max"
 	}
 	if l, is := k.(linear); is {
 		return l.Over(), true
@@ -143,6 +147,19 @@ func (k *rowmaxKernel) Suspects(constants []Constant) []Suspect {
 	add("log2 e", math.Log2E)
 	add("ln 2", math.Ln2)
 	add("-1: the sign", -1)
+	out = append(out, maskSuspects(k.mask, func(sc *Scene, visible func(r, c int) bool, v, pre []float64) {
+		k, s := sc.Kernel.(*rowmaxKernel), sc.In[0]
+		for n, i := range sc.Bad {
+			r := i / sc.Stride
+			top, _, _ := k.before(sc.In, r)
+			for j, x := range s.M.Row(r)[:s.Cols] {
+				if v := x * s.Unit; v > top && visible(r, j) {
+					top = v
+				}
+			}
+			v[n], pre[n] = top/sc.Out.Unit, math.Abs(top)*OpRel
+		}
+	})...)
 	if !k.running {
 		return out
 	}
@@ -162,6 +179,44 @@ func (k *rowmaxKernel) Suspects(constants []Constant) []Suspect {
 		}})
 	}
 	return out
+}
+
+// maskSuspects are the mistakes of a mask: moved by one column, or left out. visible says which cells take part then.
+func maskSuspects(mask probes.Mask, predict func(sc *Scene, visible func(r, c int) bool, v, pre []float64)) []Suspect {
+	if len(mask) == 0 {
+		return nil
+	}
+	var out []Suspect
+	for _, x := range []struct {
+		name, value string
+		by          int
+	}{
+		{shiftedName, "the mask by one column to the right", 1}, {shiftedName, "the mask by one column to the left", -1},
+		{termName, "hidden cells taken in: the mask left out", 0},
+	} {
+		out = append(out, Suspect{Name: x.name, Value: x.value, Own: true, Predict: func(sc *Scene, v, pre []float64) bool {
+			predict(sc, func(r, c int) bool { return x.by == 0 || mask.Visible(sc.Block, sc.Iter, r, c-x.by) }, v, pre)
+			return true
+		}})
+	}
+	return out
+}
+
+// Suspects are those of the mask.
+func (k *expBelowKernel) Suspects([]Constant) []Suspect {
+	return maskSuspects(k.mask, func(sc *Scene, visible func(r, c int) bool, v, pre []float64) {
+		s, m := sc.In[0], sc.In[1]
+		exp := sc.Kernel.(*expBelowKernel).exp
+		for n, i := range sc.Bad {
+			r, c := i/sc.Stride, i%sc.Stride
+			top := m.M.Data[r] * m.Unit
+			if v[n], pre[n] = 0, 0; c < s.Cols && visible(r, c) && !math.IsInf(top, -1) {
+				x := s.M.At(r, c) * s.Unit
+				v[n] = Below(x, top)
+				pre[n] = v[n]*exp.rel(x, top, 0) + exp.tiny()
+			}
+		}
+	})
 }
 
 // maxima returns the maximum before and that of q times what takes part in row r, natural.
