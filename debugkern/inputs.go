@@ -92,12 +92,7 @@ func (f *future[T]) get(compute func() (T, error)) (T, error) {
 	return f.value, f.err
 }
 
-// attention is attention over whole heads on the run's inputs.
-func (e *execution) attention() (*attn.Whole, error) {
-	return e.whole.get(func() (*attn.Whole, error) { return e.s.attention(e.ctx, e.r.plan, e.st.inputs) })
-}
-
-// attention computes it, or returns what a run on the same inputs left.
+// attention is attention over whole heads on the run's inputs: it computes it, or returns what a run on the same inputs left.
 func (s *Session) attention(ctx context.Context, p *probes.Plan, in *attn.Inputs) (*attn.Whole, error) {
 	key := attn.WholeKey(p)
 	s.mu.Lock()

@@ -49,12 +49,15 @@ func (st *runState) outputTile(sp *probes.StagePlan, block probes.Dim3) probes.T
 
 // outputRows is where a block's rows of the output lie: byte offset, bytes a row, rows that exist.
 func (st *runState) outputRows(sp *probes.StagePlan, block probes.Dim3) (off, rowBytes, rows int) {
-	p := st.r.plan
+	first, rows := outputPlace(st.r.plan, sp, block)
+	return first * sp.DType.Size(), sp.Cols * sp.DType.Size(), rows
+}
+
+// outputPlace is where a block's rows of the output begin, in elements, and how many of them exist.
+func outputPlace(p *probes.Plan, sp *probes.StagePlan, block probes.Dim3) (first, rows int) {
 	w := p.Work
-	first := w.Query.At(block, 0)
-	rowBytes = sp.Cols * sp.DType.Size()
-	off = p.Shape.At(w.Batch.At(block, 0), w.Head.At(block, 0), first, 0) * sp.DType.Size()
-	return off, rowBytes, min(sp.Rows, p.Shape.S-first)
+	query := w.Query.At(block, 0)
+	return p.Shape.At(w.Batch.At(block, 0), w.Head.At(block, 0), query, 0), min(sp.Rows, p.Shape.S-query)
 }
 
 // tilesOf is how many tiles of a stage a block has in the captured range.
@@ -243,7 +246,8 @@ func statsDoc(s judge.Stats) ErrorStats {
 	}
 }
 
-// output judges O against attention on the un-quantised inputs; never under a gate.
+// output judges the kernel's result against the exact one from the un-quantised inputs; never under a gate, and not where nothing is
+// known of what the result is.
 func (e *execution) output() (*OutputDoc, error) {
 	p := e.r.plan
 	sp := p.Output()
@@ -251,14 +255,18 @@ func (e *execution) output() (*OutputDoc, error) {
 		return nil, nil
 	}
 	o := attn.Widen(nil, probes.Tile{DType: e.st.outputType(), Rows: p.Shape.B * p.Shape.H * p.Shape.S, Cols: p.Shape.D, Data: e.st.output})
-	whole, err := e.attention()
-	if err != nil {
+	whole, err := e.exactOutput()
+	if err != nil || whole == nil {
 		return nil, err
 	}
-	out, rules := whole.Output(p, o), whole.Rules(p, o)
+	out := whole.compare(p, o)
 	doc := &OutputDoc{
 		MaxAbs: Number(out.MaxAbs), MeanAbs: Number(out.MeanAbs), BadFraction: Number(out.BadFraction), Cosine: Number(out.Cosine),
-		Verdict: Fail, Histogram: out.Histogram, FlashRule: ruleDoc(rules.Flash), PyTorch: ruleDoc(rules.PyTorch), Triton: ruleDoc(rules.Triton),
+		Verdict: Fail, Histogram: out.Histogram,
+	}
+	if whole.attention != nil {
+		rules := whole.attention.Rules(p, o)
+		doc.FlashRule, doc.PyTorch, doc.Triton = ruleDoc(rules.Flash), ruleDoc(rules.PyTorch), ruleDoc(rules.Triton)
 	}
 	if out.OK {
 		doc.Verdict = OK

@@ -189,7 +189,7 @@ type FingerprintDoc struct {
 	Explains Number `json:"explains"` // share of the stage's locally bad cells
 }
 
-// OutputDoc compares O with attention on the un-quantised inputs.
+// OutputDoc compares the kernel's result with the exact one from the un-quantised inputs. The rules are there where that is attention.
 type OutputDoc struct {
 	MaxAbs      Number `json:"max_abs"`
 	MeanAbs     Number `json:"mean_abs"`

@@ -106,7 +106,7 @@ type execution struct {
 	builder string
 	cost    CostDoc
 	st      *runState
-	whole   future[*attn.Whole]
+	whole   future[*exactOutput]
 	beside  plainBeside
 	trial   bool // judged without what nobody asks of a trial: fingerprints, who wrote the first bad cell
 }
@@ -214,7 +214,7 @@ func (e *execution) launch() error {
 	e.progress(Progress{Phase: "run", Detail: e.backend.Info().Device})
 	start := time.Now()
 	if e.backend.Info().Name != "emu" && e.r.plan.Gate.Name == probes.GateNone {
-		e.beside.ready.Go(func() { _, _ = e.attention() }) // nothing else needs the processor meanwhile; the next caller gets the error
+		e.beside.ready.Go(func() { _, _ = e.exactOutput() }) // nothing else needs the processor meanwhile; the next caller gets the error
 	}
 	l := *e.st.launch
 	l.Tell = e.repeated(e.backend.Info().Device)

@@ -73,10 +73,11 @@ func NewWhole(ctx context.Context, p *probes.Plan, in *Inputs) (*Whole, error) {
 
 // Output compares O ([B,H,S,D], the output argument's bits widened) with attention on the inputs before quantising.
 func (w *Whole) Output(p *probes.Plan, o []float64) *OutputErrors {
-	return compare(o, w.True, p.Limits)
+	return Compare(o, w.True, p.Limits)
 }
 
-func compare(o, ref []float64, lim probes.Limits) *OutputErrors {
+// Compare compares numbers of a kernel's output with the exact ones.
+func Compare(o, ref []float64, lim probes.Limits) *OutputErrors {
 	e := &OutputErrors{Histogram: make([]int, len(histogramDecades)+1)}
 	var sum, dot, oo, rr float64
 	bad := 0

@@ -15,6 +15,27 @@ func (in *Inputs) Tensor(name string) op.Tensor {
 	return nil
 }
 
+// Original returns an input before quantising; nil where there is none of that name.
+func (in *Inputs) Original(name string) op.Tensor {
+	if t := slices.Index(Tensors[:], name); t >= 0 {
+		return &original{tensor{in, t}}
+	}
+	return nil
+}
+
+// original is one input of a problem before quantising.
+type original struct{ tensor }
+
+func (x *original) Coded() bool { return false }
+
+func (x *original) Decode(dst []float64, first int) {
+	for i, v := range x.in.X[x.t][first : first+len(dst)] {
+		dst[i] = float64(v)
+	}
+}
+
+func (x *original) Rounded(dst []float64, first int) { x.Decode(dst, first) }
+
 // tensor is one input of a problem, decoded.
 type tensor struct {
 	in *Inputs

@@ -231,3 +231,31 @@ func TestRenamedKernel(t *testing.T) {
 		}
 	}
 }
+
+// TestOperatorMistakes: what a stage cannot compute is refused when the manifest is read, at its line, before anything is built or run.
+func TestOperatorMistakes(t *testing.T) {
+	dir := filepath.Join("..", "testdata", "open")
+	text, err := os.ReadFile(filepath.Join(dir, "linear.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := filepath.Join(t.TempDir(), "own.yaml")
+	for _, x := range []struct{ old, now, line, say string }{
+		{"{cast: sum}", "{cost: sum}", "op:", "no operator among the keys cost"},
+		{"{cast: sum}", "{cast: A}", "op.cast:", "it is 16×64, but cast makes 16×16"},
+		{"{cast: sum}", "{map: x + y, x: sum}", "op.map:", `no operand "y"; it has x`},
+		{"over: keys}", "transpose: right, over: keys}", "op.accumulate:", "products on the left"},
+		{"at: [batch, head, key, 0], rows: 2, cols: 3, dims: [TILE, D]}]", "at: [key, 0], rows: 0, cols: 1, dims: [TILE, D]}]", "matmul[1].load:", "position of 2 dimensions, V has 4"},
+	} {
+		if !strings.Contains(string(text), x.old) {
+			t.Fatalf("the manifest has no %s", x.old)
+		}
+		if err := os.WriteFile(own, []byte(strings.Replace(string(text), x.old, x.now, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, errText, code := call(t, "run", own)
+		if code != 2 || out != "" || !strings.Contains(errText, x.say) || !strings.Contains(errText, x.line) || len(regexp.MustCompile(`own\.yaml:\d+`).FindAllString(errText, -1)) != 1 {
+			t.Errorf("%s: exit %d, %s", x.now, code, errText)
+		}
+	}
+}

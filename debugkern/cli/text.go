@@ -22,8 +22,12 @@ func printReport(w io.Writer, r *debugkern.Report) {
 	}
 	printStages(w, r)
 	if o := r.Output; o != nil {
-		fmt.Fprintf(w, "\noutput against attention on the un-quantised inputs: %s: max_abs %.4g, mean_abs %.4g, over the gate %.2f %%, cosine %.6f\n",
-			o.Verdict, o.MaxAbs, o.MeanAbs, 100*o.BadFraction, o.Cosine)
+		what := "attention"
+		if o.FlashRule == nil { // the manifest's own operators
+			what = "the reference"
+		}
+		fmt.Fprintf(w, "\noutput against %s on the un-quantised inputs: %s: max_abs %.4g, mean_abs %.4g, over the gate %.2f %%, cosine %.6f\n",
+			what, o.Verdict, o.MaxAbs, o.MeanAbs, 100*o.BadFraction, o.Cosine)
 	}
 	for _, f := range r.Findings {
 		printFinding(w, f)

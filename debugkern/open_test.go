@@ -1,0 +1,198 @@
+package debugkern
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tilescope/configs"
+	"tilescope/probes"
+)
+
+var updateOpen = flag.Bool("update-open", false, "compile testdata/open anew with NVRTC")
+
+// opened runs a kernel of testdata/open from its prebuilt PTX: of a fault, of a gate, or plain where what is "".
+func opened(t *testing.T, kernel, what string, req Request) *Run {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("testdata", "open"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, kernel+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.Join(strings.Fields(kernel+" "+what), "-")
+	text = bytes.Replace(text, []byte("source: "+kernel+".cu"), []byte("ptx: "+filepath.Join(dir, name+".ptx")), 1)
+	path := filepath.Join(t.TempDir(), kernel+".yaml")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), Options{Config: &configs.Config{CaptureMax: 1 << 30}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	req.Target, req.Backend = path, "emu"
+	run, err := s.Run(t.Context(), req, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// openBuilds are the prebuilt files: kernel, then the gate or fault each was built for.
+var openBuilds = [][2]string{
+	{"attention_causal", ""}, {"attention_causal", "qk"}, {"attention_causal", "softmax"}, {"attention_causal", "pv"},
+	{"attention_causal", "mask"}, {"attention_causal", "short"},
+	{"layernorm", ""}, {"layernorm", "divisor"}, {"layernorm", "neighbour"}, {"layernorm", "eps"},
+	{"linear", ""}, {"linear", "twice"}, {"linear", "half"},
+}
+
+// TestOpenKernelsAreCurrent: the prebuilt PTX is what NVRTC makes of the sources. With -update-open it is written.
+func TestOpenKernelsAreCurrent(t *testing.T) {
+	s := compiling(t, t.TempDir())
+	for _, b := range openBuilds {
+		m, err := configs.LoadManifest(t.Context(), filepath.Join("testdata", "open", b[0]+".yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var faults []string
+		gate := ""
+		if m.Fault(b[1]) != nil {
+			faults = []string{b[1]}
+		} else {
+			gate = b[1]
+		}
+		sel, err := m.Select("", nil, faults, probes.Gate(gate))
+		if err != nil {
+			t.Fatal(err)
+		}
+		built, err := s.build(t.Context(), sel, "nvrtc", "", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join("testdata", "open", strings.Join(strings.Fields(b[0]+" "+b[1]), "-")+".ptx")
+		if *updateOpen {
+			if err := os.WriteFile(path, built.Text, 0o644); err != nil { //nolint:gosec // testdata
+				t.Fatal(err)
+			}
+			continue
+		}
+		if have, err := os.ReadFile(path); err != nil || !bytes.Equal(have, built.Text) {
+			t.Errorf("%s is not what NVRTC makes of its source (%v); go test ./debugkern -run TestOpenKernelsAreCurrent -update-open", path, err)
+		}
+	}
+}
+
+// Kernels that are not attention, or not the attention of the conventions, agree with what their manifests say that they compute, and
+// so does their output as a whole; no other project's rule for attention is applied to it.
+func TestOpenKernelsAgree(t *testing.T) {
+	for _, kernel := range []string{"attention_causal", "layernorm", "linear"} {
+		for _, shape := range []string{"partial", "partial49", "validation"} {
+			rep := opened(t, kernel, "", Request{Shape: shape, Seed: 3}).Report
+			if rep.Verdict != Agree || len(rep.Guilty) > 0 || len(rep.Findings) > 0 {
+				t.Errorf("%s at %s: %s, guilty %v, findings %v", kernel, shape, rep.Verdict, rep.Guilty, rep.Findings)
+			}
+			for _, st := range rep.Stages {
+				if st.Verdict != OK || st.Tiles == 0 {
+					t.Errorf("%s at %s: stage %s is %s over %d tiles", kernel, shape, st.Name, st.Verdict, st.Tiles)
+				}
+			}
+			if o := rep.Output; o == nil || o.Verdict != OK || float64(o.Cosine) < 0.9999 {
+				t.Errorf("%s at %s: output %+v", kernel, shape, o)
+			} else if o.FlashRule != nil || o.PyTorch != nil || o.Triton != nil {
+				t.Errorf("%s at %s: rules for attention on an output that is not the conventional one", kernel, shape)
+			}
+		}
+	}
+}
+
+// Every gate of the causal kernel agrees, each with what it judges, and with uniform values fed in.
+func TestOpenGates(t *testing.T) {
+	for _, g := range []struct{ gate, inject, judged string }{
+		{"qk", "", "Q K S"}, {"softmax", "", "m l P"}, {"pv", "", "V U O"}, {"pv", "uniform", "V U O"},
+	} {
+		for _, shape := range []string{"partial", "partial49"} {
+			rep := opened(t, "attention_causal", g.gate, Request{Shape: shape, Gate: probes.Gate(g.gate), Inject: g.inject}).Report
+			if rep.Verdict != Agree || rep.Output != nil {
+				t.Errorf("%s %s at %s: %s, output %v", g.gate, g.inject, shape, rep.Verdict, rep.Output)
+			}
+			var judged []string
+			for _, st := range rep.Stages {
+				if st.Verdict == OK {
+					judged = append(judged, st.Name)
+				}
+			}
+			if strings.Join(judged, " ") != g.judged {
+				t.Errorf("%s at %s judges %v, expected %s", g.gate, shape, judged, g.judged)
+			}
+		}
+	}
+}
+
+// Planted faults are found at the stage that makes them, what follows is tainted, and a fingerprint says what happened where one fits.
+func TestOpenFaults(t *testing.T) {
+	for _, f := range []struct {
+		kernel, fault string
+		guilty        string // the first wrong stage; "": none, a finding says it
+		kv            int
+		finding       string
+		name, value   string // of a fingerprint, at stage
+		stage         string
+		tainted       string
+	}{
+		{kernel: "attention_causal", fault: "mask", guilty: "m", name: "shifted", value: "the mask by one column to the right", stage: "P", tainted: "U O"},
+		{kernel: "attention_causal", fault: "short", finding: "loop-ended", tainted: "O"},
+		{kernel: "layernorm", fault: "divisor", guilty: "var", kv: 1, name: "factor", value: "fitted by tile", stage: "var", tainted: "y"},
+		{kernel: "layernorm", fault: "neighbour", guilty: "y", kv: 1, name: "offset", value: "fitted by row", stage: "y"},
+		{kernel: "linear", fault: "twice", guilty: "sum", kv: 1, name: "term", value: "carried sum counted twice", stage: "sum", tainted: "out"},
+		{kernel: "linear", fault: "half", guilty: "A", name: "half-missing", value: "second half of D", stage: "A", tainted: "sum out"},
+	} {
+		rep := opened(t, f.kernel, f.fault, Request{Shape: "validation", Faults: []string{f.fault}}).Report
+		if rep.Verdict != Diverge || rep.Output == nil || rep.Output.Verdict != Fail {
+			t.Errorf("%s %s: %s, output %+v", f.kernel, f.fault, rep.Verdict, rep.Output)
+		}
+		switch {
+		case f.guilty == "" && len(rep.Guilty) > 0, f.guilty != "" && len(rep.Guilty) == 0:
+			t.Errorf("%s %s: guilty %v", f.kernel, f.fault, rep.Guilty)
+		case f.guilty != "" && (rep.Guilty[0].Stage != f.guilty || rep.Guilty[0].KVTile != f.kv):
+			t.Errorf("%s %s: guilty %+v, expected %s at kv tile %d", f.kernel, f.fault, rep.Guilty[0], f.guilty, f.kv)
+		}
+		var tainted []string
+		for _, st := range rep.Stages {
+			if st.Verdict == Tainted {
+				tainted = append(tainted, st.Name)
+			}
+		}
+		if strings.Join(tainted, " ") != f.tainted {
+			t.Errorf("%s %s: tainted %v, expected %s", f.kernel, f.fault, tainted, f.tainted)
+		}
+		if f.finding != "" && (len(rep.Findings) == 0 || rep.Findings[0].Kind != f.finding) {
+			t.Errorf("%s %s: findings %v", f.kernel, f.fault, rep.Findings)
+		}
+		if st := rep.Stage(f.stage); f.stage != "" && (len(st.Fingerprints) == 0 || st.Fingerprints[0].Name != f.name ||
+			!strings.Contains(st.Fingerprints[0].Value, f.value) || st.Fingerprints[0].Explains < 0.99) {
+			t.Errorf("%s %s: fingerprints of %s: %+v", f.kernel, f.fault, f.stage, st.Fingerprints)
+		}
+	}
+}
+
+// Derivations name what the kernel computes, not attention.
+func TestOpenDerivations(t *testing.T) {
+	for _, kernel := range []string{"layernorm", "linear"} {
+		rep := opened(t, kernel, "", Request{Shape: "partial49"}).Report
+		for _, st := range rep.Stages {
+			for _, text := range []string{st.Local.Derivation, st.Global.Derivation} {
+				for _, word := range []string{"softmax", "copied", "f16:", "exp("} {
+					if text == "" || strings.Contains(text, word) {
+						t.Errorf("%s, stage %s: %q has %q", kernel, st.Name, text, word)
+					}
+				}
+			}
+		}
+	}
+}

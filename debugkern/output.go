@@ -1,0 +1,109 @@
+package debugkern
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"tilescope/debugkern/attn"
+	"tilescope/debugkern/join"
+	"tilescope/debugkern/ref"
+	"tilescope/probes"
+)
+
+// exactOutput is the kernel's whole result in float64, from the inputs before quantising: attention over whole heads where the stages
+// have the operators of the conventions, else the output stage's reference put together over the blocks.
+type exactOutput struct {
+	attention *attn.Whole
+	values    []float64  // of the output's elements, row-major; nil with attention
+	known     []bool     // those that a block's output stage has
+	mu        sync.Mutex // of both: blocks may share elements
+}
+
+// exactOutput computes it once; nil where nothing says what the result is.
+func (e *execution) exactOutput() (*exactOutput, error) {
+	return e.whole.get(func() (*exactOutput, error) {
+		p := e.r.plan
+		if p.Conventional {
+			whole, err := e.s.attention(e.ctx, p, e.st.inputs)
+			return &exactOutput{attention: whole}, err
+		}
+		release, err := e.s.mem.Reserve(judgingPart, attentionBytes(p))
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+		return graphOutput(e.ctx, p, e.st.inputs)
+	})
+}
+
+// graphOutput walks over the graph of every block, on all cores. It returns nil where no operator computes the output stage, and ctx's
+// error if cancelled.
+func graphOutput(ctx context.Context, p *probes.Plan, in *attn.Inputs) (*exactOutput, error) {
+	sp := p.Output()
+	if sp == nil || sp.Op == nil {
+		return nil, nil
+	}
+	r, err := ref.New(p, in.Original, ref.Options{})
+	if err != nil {
+		return nil, usage("kernel %s: %w", p.Kernel, err)
+	}
+	out := &exactOutput{values: make([]float64, p.Shape.Elems()), known: make([]bool, p.Shape.Elems())}
+	blocks := probes.Range{N: p.Grid}
+	n := blocks.N.Count()
+	errs := make([]error, min(runtime.GOMAXPROCS(0), n))
+	var next atomic.Int64
+	var wg join.Group
+	for w := range errs {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n && errs[w] == nil; i = int(next.Add(1)) - 1 {
+				errs[w] = out.block(ctx, r, sp, blocks.Block(i))
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, ctx.Err()
+}
+
+// block fills in the valid cells of a block's output stage.
+func (o *exactOutput) block(ctx context.Context, r *ref.Reference, sp *probes.StagePlan, id probes.Dim3) error {
+	b, err := r.Compute(ctx, id)
+	if err != nil {
+		return err
+	}
+	m, ok := b.Values(sp.Stage, 0)
+	if !ok || b.Iters == 0 {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	first, exist := outputPlace(r.Plan(), sp, id)
+	rows, cols := r.Graph().Valid(r.Graph().Index(sp.Stage), id, 0)
+	for row := range min(rows, exist) {
+		at := first + row*sp.Cols
+		for c := range min(cols, len(o.values)-at) {
+			o.values[at+c], o.known[at+c] = m.At(row, c), true
+		}
+	}
+	return nil
+}
+
+// compare compares the kernel's output with it, as far as it is known.
+func (o *exactOutput) compare(p *probes.Plan, got []float64) *attn.OutputErrors {
+	if o.attention != nil {
+		return o.attention.Output(p, got)
+	}
+	var a, b []float64
+	for i, x := range got {
+		if o.known[i] {
+			a, b = append(a, x), append(b, o.values[i])
+		}
+	}
+	return attn.Compare(a, b, p.Limits)
+}
