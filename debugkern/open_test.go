@@ -2,7 +2,9 @@ package debugkern
 
 import (
 	"bytes"
+	"encoding/binary"
 	"flag"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,8 +16,9 @@ import (
 
 var updateOpen = flag.Bool("update-open", false, "compile testdata/open anew with NVRTC")
 
-// opened runs a kernel of testdata/open from its prebuilt PTX: of a fault, of a gate, or plain where what is "".
-func opened(t *testing.T, kernel, what string, req Request) *Run {
+// opened runs a kernel of testdata/open from its prebuilt PTX: of a fault, of a gate, or plain where what is "". edits are texts of the
+// manifest and what is written in their place.
+func opened(t *testing.T, kernel, what string, req Request, edits ...string) *Run {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("testdata", "open"))
 	if err != nil {
@@ -27,6 +30,12 @@ func opened(t *testing.T, kernel, what string, req Request) *Run {
 	}
 	name := strings.Join(strings.Fields(kernel+" "+what), "-")
 	text = bytes.Replace(text, []byte("source: "+kernel+".cu"), []byte("ptx: "+filepath.Join(dir, name+".ptx")), 1)
+	for i := 0; i+1 < len(edits); i += 2 {
+		if !bytes.Contains(text, []byte(edits[i])) {
+			t.Fatalf("the manifest has no %q", edits[i])
+		}
+		text = bytes.Replace(text, []byte(edits[i]), []byte(edits[i+1]), 1)
+	}
 	path := filepath.Join(t.TempDir(), kernel+".yaml")
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		t.Fatal(err)
@@ -193,6 +202,57 @@ func TestOpenDerivations(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// floatsFile is an array member of [1, 1, 16, 64] f32 numbers.
+func floatsFile(value func(row, col int) float32) []byte {
+	head := "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, 16, 64), }"
+	head += strings.Repeat(" ", 117-len(head)) + "\n"
+	b := append([]byte("\x93NUMPY\x01\x00"), byte(len(head)), byte(len(head)>>8))
+	b = append(b, head...)
+	for i := range 16 * 64 {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(value(i/64, i%64)))
+	}
+	return b
+}
+
+// A row of equal numbers has no variance: without eps it is 0/0. A fault that only such inputs show is found there, and a right kernel
+// agrees on them.
+func TestOpenEqualRow(t *testing.T) {
+	x := floatsFile(func(row, col int) float32 {
+		if row == 5 {
+			return 0.5
+		}
+		return float32(col%7) - float32(row)/4
+	})
+	path := inputsFile(t, map[string][]byte{"Qx.npy": x, "Kx.npy": x, "Vx.npy": x}, "Qx.npy", "Kx.npy", "Vx.npy")
+	if rep := opened(t, "layernorm", "", Request{Inputs: path}).Report; rep.Verdict != Agree || rep.Output == nil || rep.Output.Verdict != OK {
+		t.Errorf("a right kernel: %s, guilty %v, output %+v", rep.Verdict, rep.Guilty, rep.Output)
+	}
+	rep := opened(t, "layernorm", "eps", Request{Inputs: path, Faults: []string{"eps"}}).Report
+	y := rep.Stage("y")
+	if rep.Verdict != Diverge || y.FirstBad == nil || len(rep.Guilty) != 1 || rep.Guilty[0].Stage != "y" || y.FirstBad.Row != 5 || y.Local.Nonfinite != 64 {
+		t.Errorf("eps forgotten: %s, guilty %v, y %+v", rep.Verdict, rep.Guilty, y)
+	}
+}
+
+// A stage of which nothing says what it computes is shown and compared with nothing; what is computed from it is judged from the kernel's
+// own tiles, and the output, which does not follow from the inputs then, as a whole not at all.
+func TestOpenStageWithoutOperator(t *testing.T) {
+	hide := []string{"    op: {reduce: {load: Q, at: [batch, head, query, 0], rows: 2, cols: 3, dims: [ROWS, D]}, how: mean}\n    compute: {unit: shuffle, acc: f32}\n    help: mean of a row\n", "    of: []\n"}
+	for _, x := range []struct{ fault, verdict, guilty string }{{"", Agree, ""}, {"neighbour", Diverge, "y"}} {
+		req := Request{Shape: "partial49"}
+		if x.fault != "" {
+			req.Faults = []string{x.fault}
+		}
+		rep := opened(t, "layernorm", x.fault, req, hide...).Report
+		if rep.Verdict != x.verdict || rep.Output != nil || rep.Stage("mean").Verdict != "off" || rep.Stage("var").Verdict != OK {
+			t.Errorf("%q: %s, output %v, mean %s, var %s", x.fault, rep.Verdict, rep.Output, rep.Stage("mean").Verdict, rep.Stage("var").Verdict)
+		}
+		if got := rep.Stage("y").Verdict == "wrong"; got != (x.guilty == "y") || got != (len(rep.Guilty) == 1) {
+			t.Errorf("%q: y is %s, guilty %v", x.fault, rep.Stage("y").Verdict, rep.Guilty)
 		}
 	}
 }

@@ -38,8 +38,8 @@ func (e *execution) exactOutput() (*exactOutput, error) {
 	})
 }
 
-// graphOutput walks over the graph of every block, on all cores. It returns nil where no operator computes the output stage, and ctx's
-// error if cancelled.
+// graphOutput walks over the graph of every block, on all cores. It returns nil where the output stage does not follow
+// from the inputs by operators, and ctx's error if cancelled.
 func graphOutput(ctx context.Context, p *probes.Plan, in *attn.Inputs) (*exactOutput, error) {
 	sp := p.Output()
 	if sp == nil || sp.Op == nil {
@@ -48,6 +48,9 @@ func graphOutput(ctx context.Context, p *probes.Plan, in *attn.Inputs) (*exactOu
 	r, err := ref.New(p, in.Original, ref.Options{})
 	if err != nil {
 		return nil, usage("kernel %s: %w", p.Kernel, err)
+	}
+	if !r.Graph().Known(r.Graph().Index(sp.Stage)) {
+		return nil, nil
 	}
 	out := &exactOutput{values: make([]float64, p.Shape.Elems()), known: make([]bool, p.Shape.Elems())}
 	blocks := probes.Range{N: p.Grid}

@@ -82,10 +82,10 @@ func (e *Error) Unwrap() error { return e.Err }
 func NewGraph(p *probes.Plan, tensor func(name string) op.Tensor, chip *fp.Model) (*Graph, error) {
 	g := &Graph{plan: p, tensor: tensor, chip: chip, order: map[probes.Phase][]int{}}
 	for i := range p.Stages {
-		g.stages = append(g.stages, stage{StagePlan: &p.Stages[i], root: -1})
+		g.stages = append(g.stages, stage{StagePlan: &p.Stages[i], root: -1, phase: p.Stages[i].Phase})
 	}
 	for i := range p.Undeclared {
-		g.stages = append(g.stages, stage{StagePlan: &p.Undeclared[i], root: -1})
+		g.stages = append(g.stages, stage{StagePlan: &p.Undeclared[i], root: -1, phase: p.Undeclared[i].Phase})
 	}
 	state := make([]byte, len(g.stages))
 	for i := range g.stages {
@@ -123,7 +123,7 @@ func (g *Graph) bind(i int, state []byte) error {
 	if err != nil {
 		return located(err, s.Stage, s.Op)
 	}
-	s.root, s.phase = v, s.StagePlan.Phase
+	s.root = v
 	g.vertices[v].named = true
 	if got, want := g.vertices[v].ext, (op.Extent{s.Rows, s.Cols}); got != want {
 		return &Error{s.Stage, s.Op, fmt.Errorf("it is %d×%d, but %s makes %d×%d of its operands", want[0], want[1], s.Op.Op, got[0], got[1])}
