@@ -192,7 +192,8 @@ var stageNames = []string{"Q", "K", "V", "S", "m", "l", "P", "U", "O"}
 
 // namesFor says, by file or folder, what else a literal that reads like a stage's name stands for.
 var namesFor = map[string]string{
-	"debugkern/attn/":            "the reference computes attention",
+	"debugkern/attn/":            "the inputs of attention, and attention over whole heads",
+	"debugkern/ref/reftest/":     "for tests: inputs of attention",
 	"configs/expr.go":            "dimensions of the shape",
 	"debugkern/scaffold_name.go": "tensors and dimensions that init guesses from the names of arguments",
 	"debugkern/scaffold_text.go": "tensors and dimensions that init guesses from the names of arguments",

@@ -1,4 +1,4 @@
-package ref
+package ref_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"tilescope/configs/configstest"
 	"tilescope/debugkern/fp"
+	"tilescope/debugkern/ref"
 	"tilescope/debugkern/ref/op"
 	"tilescope/probes"
 )
@@ -68,16 +69,16 @@ func TestGraphErrors(t *testing.T) {
 		stages []probes.StagePlan
 		want   string
 	}{
-		{"extent", []probes.StagePlan{x, stageOf("A", 1, 4, sum)}, "stage A is 1×4, but reduce makes 1×1 of its operands"},
+		{"extent", []probes.StagePlan{x, stageOf("A", 1, 4, sum)}, "stage A: it is 1×4, but reduce makes 1×1 of its operands"},
 		{"operands", []probes.StagePlan{x, stageOf("A", 1, 4, call("matmul", nil, of("X"), of("X")))}, "stage A: matmul of 1×4 and 1×4"},
-		{"cycle", []probes.StagePlan{stageOf("A", 1, 4, mapOf("a", of("B"))), stageOf("B", 1, 4, mapOf("a", of("A")))}, "stage A is computed from itself"},
+		{"cycle", []probes.StagePlan{stageOf("A", 1, 4, mapOf("a", of("B"))), stageOf("B", 1, 4, mapOf("a", of("A")))}, "stage A: it is computed from itself"},
 		{"no operator", []probes.StagePlan{x, stageOf("A", 1, 4, call("fold", nil, of("X")))}, `stage A: no operator "fold"; there are [accumulate `},
 		{"no inner operator", []probes.StagePlan{x, stageOf("A", 1, 4, call("cast", nil, probes.Operand{Node: call("fold", nil, of("X"))}))}, `stage A: no operator "fold"`},
 		{"no stage", []probes.StagePlan{stageOf("A", 1, 4, mapOf("a", of("Z")))}, "stage A: map is computed from stage Z, which there is not"},
 		{"no input", []probes.StagePlan{stageOf("A", 1, 4, loadX("Y"))}, "stage A: load: no input Y"},
-		{"of another stage", []probes.StagePlan{stageOf("B", 1, 4, mapOf("a", of("A"))), x, stageOf("A", 1, 4, sum)}, "stage A is 1×4"},
+		{"of another stage", []probes.StagePlan{stageOf("B", 1, 4, mapOf("a", of("A"))), x, stageOf("A", 1, 4, sum)}, "stage A: it is 1×4"},
 	} {
-		_, err := NewGraph(planOf(c.stages...), (&counted{}).tensor, fp.SM90())
+		_, err := ref.NewGraph(planOf(c.stages...), (&counted{}).tensor, fp.SM90())
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
@@ -89,13 +90,13 @@ func TestFromItselfBefore(t *testing.T) {
 	in := &counted{}
 	sum := call("accumulate", nil, probes.Operand{Node: call("rowsum", nil, of("X"))}, before("A"))
 	p := planOf(stageOf("A", 1, 1, sum), stageOf("X", 1, 4, loadX("X")))
-	r, err := New(p, in.tensor, Options{})
+	r, err := ref.New(p, in.tensor, ref.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := r.Block(probes.Dim3{})
 	for kv, want := range []float64{10, 20} {
-		for _, x := range []*Block{b, r.Mirror(probes.Dim3{})} {
+		for _, x := range []*ref.Block{b, r.Mirror(probes.Dim3{})} {
 			if m, ok := x.Values("A", kv); !ok || m.Data[0] != want {
 				t.Errorf("A of iteration %d is %v, want %g", kv, m.Data, want)
 			}
@@ -109,11 +110,11 @@ func TestSharedOnce(t *testing.T) {
 	x := probes.Operand{Node: loadX("X")}
 	p := planOf(stageOf("A", 1, 4, mapOf("a + 1", x)), stageOf("B", 1, 4, mapOf("a * 2", x)),
 		stageOf("C", 1, 4, mapOf("a + b", of("A"), of("B"))), stageOf("D", 1, 4, mapOf("a - b", of("A"), of("C"))))
-	r, err := New(p, in.tensor, Options{})
+	r, err := ref.New(p, in.tensor, ref.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(r.g.vertices); n != 5 {
+	if n := r.Graph().Vertices(); n != 5 {
 		t.Errorf("%d vertices, want A to D and one load", n)
 	}
 	for name, compute := range map[string]func(){
@@ -131,7 +132,7 @@ func TestSharedOnce(t *testing.T) {
 	}
 }
 
-func walkAll(p *Pass) {
+func walkAll(p *ref.Pass) {
 	p.Begin(probes.Dim3{})
 	p.Before()
 	for range p.Iters {
@@ -152,11 +153,11 @@ func TestSharedExponentials(t *testing.T) {
 			p.Stage("l").Compute.Exp = c.exp
 		}
 		in := &four{}
-		g, err := NewGraph(p, in.tensor, fp.SM90())
+		g, err := ref.NewGraph(p, in.tensor, fp.SM90())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := len(g.vertices); n != c.want {
+		if n := g.Vertices(); n != c.want {
 			t.Errorf("l's exponential %q: %d vertices, want %d", c.exp, n, c.want)
 		}
 	}
@@ -171,12 +172,12 @@ func (f *four) tensor(string) op.Tensor { return f }
 // What a stage is computed from is known with which of its cells matter, through values that are no stages.
 func TestUses(t *testing.T) {
 	p := configstest.Plan(t, "stage2", "small", probes.GateNone)
-	g, err := NewGraph(p, (&four{}).tensor, fp.SM90())
+	g, err := ref.NewGraph(p, (&four{}).tensor, fp.SM90())
 	if err != nil {
 		t.Fatal(err)
 	}
-	use := func(s probes.Stage, before bool, n op.Need) Use { return Use{g.Index(s), before, n} }
-	for s, want := range map[probes.Stage][]Use{
+	use := func(s probes.Stage, before bool, n op.Need) ref.Use { return ref.Use{g.Index(s), before, n} }
+	for s, want := range map[probes.Stage][]ref.Use{
 		"Q": nil,
 		"S": {use("Q", false, op.WholeRow), use("K", false, op.RowOfColumn)},
 		"m": {use("S", false, op.WholeRow), use("m", true, op.SameCell)},
@@ -204,11 +205,11 @@ func TestMapsInOtherAccumulators(t *testing.T) {
 		inner := probes.Operand{Node: mapOf("a + 1", probes.Operand{Node: loadX("X")})}
 		p := planOf(stageOf("A", 1, 4, mapOf("a * 2", inner)), stageOf("B", 1, 4, mapOf("a * 3", inner)))
 		p.Stages[0].Compute.Acc, p.Stages[1].Compute.Acc = probes.F32, acc
-		g, err := NewGraph(p, (&counted{}).tensor, fp.SM90())
+		g, err := ref.NewGraph(p, (&counted{}).tensor, fp.SM90())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := len(g.vertices); n != want {
+		if n := g.Vertices(); n != want {
 			t.Errorf("accumulators f32 and %s: %d vertices, want %d", acc, n, want)
 		}
 	}

@@ -150,7 +150,7 @@ func TestMapBinds(t *testing.T) {
 	checkReads(t, g, []*op.Value{a, b}, nil, 0, 0, 3, true, false)
 	a.Rows, a.Cols, b.Cols = 1, 3, 2
 	k, _, _ := g.bind(t, nil, []*op.Value{a, b})
-	if rows, cols := k.Valid([]*op.Value{a, b}); rows != 1 || cols != 2 {
+	if rows, cols := k.Valid(nil, []*op.Value{a, b}); rows != 1 || cols != 2 {
 		t.Errorf("%d×%d cells hold numbers, want 1×2", rows, cols)
 	}
 }
