@@ -174,6 +174,9 @@ func gateList() string {
 // applyGate folds --gate and gates set as flags (--set DEBUG_QK_ONLY) into one gate, as the target's manifest has them; two at
 // once are refused. A target that cannot be opened is left to the session to refuse.
 func (o *runOptions) applyGate(ctx context.Context, req *debugkern.Request, target string) error {
+	if o.gate == "" {
+		return usageError("--gate: expected a gate's name (%s), found nothing", gateList())
+	}
 	req.Gate = probes.GateNamed(o.gate)
 	if req.Gate == probes.GateNone && len(req.Set) == 0 {
 		return nil

@@ -49,7 +49,7 @@ var homes = []string{"relative/*", "\x1b[31m/*"}
 
 // badSettings are values that a key of the configuration refuses, from a variable and from a file.
 var badSettings = map[string][]string{
-	"seed": {"x", "-1", "1.5"}, "shape": {"1,1", "\x1b[31m!"}, "gate": {"nosuch"}, "backend": {"nosuch"}, "builder": {"nosuch"}, "arch": {"nosuch"}, "device": {"x", "-1"}, "timeout": {"x", "-1s", "0"}, "schedule": {"nosuch"},
+	"seed": {"x", "-1", "1.5"}, "shape": {"1,1", "\x1b[31m!"}, "gate": {"no such"}, "backend": {"nosuch"}, "builder": {"nosuch"}, "arch": {"nosuch"}, "device": {"x", "-1"}, "timeout": {"x", "-1s", "0"}, "schedule": {"nosuch"},
 	"repeat": {"x", "-1", "0"}, "capture.max": {"x", "-1", "1XB", "99999999999999999999"}, "cache.max": {"x", "-1"}, "palette": {"nosuch"}, "mouse": {"maybe"}, "flags": {"=", "a b"},
 }
 
