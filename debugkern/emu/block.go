@@ -50,7 +50,6 @@ type block struct {
 	sched    scheduler
 	printed  []byte
 	watched  bool
-	heeded   target.ClassSet // what observers, or a breakpoint, want to hear of
 	obs      []observer
 	follows  target.ClassSet // what observers want to be told of again once it has executed
 	outcome  target.Event    // the instruction under way, where executed says that it is one of those
@@ -72,6 +71,8 @@ type block struct {
 	heldAs   turn
 	tell     func(probes.Stage, int) // of captured tiles
 	filling  []filled                // slots that a probe has begun to fill
+
+	observedClasses target.ClassSet // what observers or a breakpoint want reported
 }
 
 // noStep is a clock that no block comes to.
@@ -133,7 +134,7 @@ func (b *block) begin(id probes.Dim3) {
 		w.begin()
 	}
 	b.sched.begin(b.l.Schedule, b)
-	b.obs, b.halt, b.watched, b.heeded, b.follows, b.executed = nil, nil, false, 0, 0, false
+	b.obs, b.halt, b.watched, b.observedClasses, b.follows, b.executed = nil, nil, false, 0, 0, false
 	b.replace, b.watch = nil, nil
 	if b.quiet {
 		return
@@ -223,14 +224,14 @@ func (b *block) run() {
 		t := w.run(from)
 		b.last = w.id
 		switch {
-		case t == turnHeld && !b.halted && b.patch():
+		case t == stoppedBeforeInstr && !b.halted && b.patch():
 			b.held, b.heldAs = w, t
-		case t == turnOver, t == turnHeld && !b.halted && b.sched.quantum(b):
+		case t == turnOver, t == stoppedBeforeInstr && !b.halted && b.sched.quantum(b):
 			b.sched.ran(b, w)
 			if b.cancelled() || b.wait != nil && b.wait.over(b) {
 				return
 			}
-		case t == turnHeld && !b.halted && b.clock >= b.budget:
+		case t == stoppedBeforeInstr && !b.halted && b.clock >= b.budget:
 			b.overBudget(w)
 			return
 		default:

@@ -20,18 +20,19 @@ const (
 	waitBarrier          // a block barrier
 )
 
-// meet returns the PC at which the current group has to look at the others again.
-func (w *warp) meet() int32 {
-	meet := int32(1<<31 - 1)
+// reconvergencePC returns the lowest PC above the current group's at which another group of the warp stands: the current
+// group runs alone up to it. Without such a group it returns the largest int32.
+func (w *warp) reconvergencePC() int32 {
+	lowest := int32(1<<31 - 1)
 	if len(w.groups) > 1 {
 		pc := w.groups[w.cur].pc
 		for i := range w.groups {
-			if q := w.groups[i].pc; i != w.cur && q > pc && q < meet {
-				meet = q
+			if q := w.groups[i].pc; i != w.cur && q > pc && q < lowest {
+				lowest = q
 			}
 		}
 	}
-	return meet
+	return lowest
 }
 
 // pick merges groups that stand together and chooses the one to run: the lowest PC of those that have not yielded. It

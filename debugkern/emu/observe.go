@@ -31,15 +31,15 @@ func (b *block) observe(o target.Observer) {
 	b.attend()
 }
 
-// attend works out which instructions have to be told of.
+// attend updates observedClasses: which instructions have to be reported.
 func (b *block) attend() {
-	b.watched, b.heeded, b.follows = b.halt != nil || len(b.obs) > 0, 0, 0
+	b.watched, b.observedClasses, b.follows = b.halt != nil || len(b.obs) > 0, 0, 0
 	for _, o := range b.obs {
-		b.heeded |= o.wants
+		b.observedClasses |= o.wants
 		b.follows |= o.follows
 	}
-	if b.halt != nil || b.follows != 0 { // who follows is told before whatever executes next
-		b.heeded = target.AllClasses
+	if b.halt != nil || b.follows != 0 { // results are reported before the next instruction executes, of any class
+		b.observedClasses = target.AllClasses
 	}
 }
 
@@ -284,7 +284,7 @@ func (w *warp) matrixEvents(in *inst, m uint32, e *target.Event, emit func(*targ
 
 // landed tells that bytes of a cp.async became visible.
 func (w *warp) landed(c *asyncCopy, lanes uint32) {
-	if !w.blk.heeded.Has(target.ClassAsyncLand) {
+	if !w.blk.observedClasses.Has(target.ClassAsyncLand) {
 		return
 	}
 	addr := c.dst

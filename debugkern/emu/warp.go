@@ -33,9 +33,9 @@ const yieldAfter = 64
 type turn uint8
 
 const (
-	turnOver turn = iota // others may go first
-	turnKept             // stopped between two groups: the turn goes on with the choice of one
-	turnHeld             // stopped in front of an instruction of the current group
+	turnOver           turn = iota // others may go first
+	turnKept                       // stopped between two groups: the turn goes on with the choice of one
+	stoppedBeforeInstr             // stopped before an instruction of the current group
 )
 
 // run executes until no group can go on, the block's clock reaches its limit, or the warp should let others go first. from
@@ -47,23 +47,23 @@ func (w *warp) run(from turn) turn {
 		w.spins = 0
 	}
 	for {
-		if from != turnHeld && !w.pick() {
+		if from != stoppedBeforeInstr && !w.pick() {
 			return turnOver
 		}
 		from = turnOver
 		g := &w.groups[w.cur]
 		pc, mask := g.pc, g.mask
-		meet := w.meet()
-		for pc < meet {
+		until := w.reconvergencePC()
+		for pc < until {
 			if b.clock >= b.limit && !(b.clock == b.stepTo && w.onlyWaits(&code[pc], mask)) {
 				g.pc = pc
-				return turnHeld
+				return stoppedBeforeInstr
 			}
 			in := &code[pc]
 			m := w.guarded(in, mask)
-			if b.watched && b.heeded.Has(in.class) && !w.observe(in, m, pc) {
+			if b.watched && b.observedClasses.Has(in.class) && !w.observe(in, m, pc) {
 				g.pc = pc
-				return turnHeld
+				return stoppedBeforeInstr
 			}
 			b.clock++
 			if in.flow == flowNext {
