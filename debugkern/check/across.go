@@ -9,7 +9,7 @@ import (
 
 // Blocks that share memory execute one at a time, and can hand on what they did: a counter in global memory, incremented after
 // a fence, passes it to the block that reads the counter. What a block has acquired from others is a reach:
-// for each of them a floor and a row, as they stood at the release that was acquired. All of this belongs to
+// for each of them its blockEpoch and a row, as of the release that was acquired. All of this belongs to
 // the launch, and is used by one block at a time.
 //
 // A second reach, the wide one, is kept as if every strong write were a release and every strong read an acquire, of the
@@ -18,8 +18,8 @@ import (
 
 // snap is how much of one block is known.
 type snap struct {
-	floor uint32
-	row   []uint32
+	blockEpoch uint32
+	row        []uint32
 }
 
 // reach is what is known of other blocks, by their number in the order of execution. It is never changed once made.
@@ -43,7 +43,7 @@ func (r reach) join(o reach) reach {
 			row := make([]uint32, max(len(t.row), len(s.row)))
 			copy(row, t.row)
 			maximum(row, s.row)
-			s = snap{max(t.floor, s.floor), row}
+			s = snap{max(t.blockEpoch, s.blockEpoch), row}
 		}
 		out[k] = s
 	}
@@ -52,11 +52,11 @@ func (r reach) join(o reach) reach {
 
 // within reports whether all of s is part of t.
 func (s snap) within(t snap) bool {
-	if s.floor > t.floor {
+	if s.blockEpoch > t.blockEpoch {
 		return false
 	}
 	for i, v := range s.row {
-		if v > t.floor && (i >= len(t.row) || v > t.row[i]) {
+		if v > t.blockEpoch && (i >= len(t.row) || v > t.row[i]) {
 			return false
 		}
 	}
@@ -175,7 +175,7 @@ type lack struct {
 }
 
 func covers(s snap, stamp uint32, thread int) bool {
-	return stamp <= s.floor || thread < len(s.row) && s.row[thread] >= stamp
+	return stamp <= s.blockEpoch || thread < len(s.row) && s.row[thread] >= stamp
 }
 
 // overwritten ends what a plain write hides.

@@ -2,25 +2,26 @@ package check
 
 import "math/bits"
 
-// Time. Every access of a warp carries a stamp; stamps are given out in increasing order over the whole block, and each
-// belongs to one warp, so that "everything a warp did up to here" is one number. Happens-before is kept in three tiers, each
-// looked at only where the one before it does not settle the matter:
+// Time. Every access of a warp carries a stamp; stamps are given out in increasing order over the whole
+// block, and each belongs to one warp, so that "everything a warp did up to here" is one number.
+// Happens-before is kept in three tiers, each looked at only where the one before it does not settle the
+// matter:
 //
-//	floor   a barrier of all threads that are left: everything stamped up to here comes before everything after it
-//	joined  a bar.warp.sync of all lanes: the same within one warp
-//	rows    what a single thread knows of each other thread since the floor, as a vector of stamps: partial and named
-//	        barriers, bar.warp.sync of some lanes, releases that were acquired
+//	blockEpoch  a barrier of all threads that are left: everything stamped up to here comes before everything after it
+//	joined      a bar.warp.sync of all lanes: the same within one warp
+//	rows        a vector of stamps for each thread: up to which stamp it is ordered after each other thread, above
+//	            blockEpoch; by partial and named barriers, bar.warp.sync of some lanes, releases that were acquired
 //
 // A row is never changed once made, so threads that leave a barrier share one.
 type clocks struct {
-	now   uint32 // the last stamp given out
-	floor uint32
-	warps []warpClock
-	rows  [][]uint32 // by thread; nil where the thread knows no more than floor and joined say
+	now        uint32 // the last stamp given out
+	blockEpoch uint32
+	warps      []warpClock
+	rows       [][]uint32 // by thread; nil where a thread is ordered after no more than blockEpoch and joined give
 
 	// What would hold if the last barrier of all threads were not there: see redundant.go.
 	low    uint32
-	before uint32 // floor at the last barrier of all threads that is another instruction than the last one
+	before uint32 // blockEpoch at the last barrier of all threads that is another instruction than the last one
 	last   int    // PC of the last barrier of all threads, -1: none yet, or several instructions
 
 	single bool // single threads have learned of others: not all order is by whole warps and blocks
@@ -41,7 +42,7 @@ type warpClock struct {
 	joined  uint32
 	fresh   bool // the next access takes a new stamp
 	alive   uint32
-	touched uint32 // lanes that accessed anything since the floor
+	touched uint32 // lanes that accessed anything after blockEpoch
 	at      moment
 
 	lowJoined    uint32 // joined, if the last bar.warp.sync were not there
@@ -51,7 +52,7 @@ type warpClock struct {
 
 // begin starts a block of n threads whose first stamp follows from.
 func (c *clocks) begin(n int, from uint32) {
-	*c = clocks{now: from, floor: from, low: from, before: from, last: -1, first: from + 1, moments: c.moments[:0]}
+	*c = clocks{now: from, blockEpoch: from, low: from, before: from, last: -1, first: from + 1, moments: c.moments[:0]}
 	c.warps = make([]warpClock, (n+31)/32)
 	c.rows = make([][]uint32, 32*len(c.warps))
 	for i := range c.warps {
@@ -83,7 +84,8 @@ func (c *clocks) moment(stamp uint32) moment {
 	return moment{-1, -1, -1}
 }
 
-// knows reports whether thread t has learned of what thread u did at a stamp, beyond floor and joined.
+// knows reports whether the row of thread t orders it after what thread u did at a stamp. It does not look at
+// blockEpoch and joined.
 func (c *clocks) knows(t, u int, stamp uint32) bool {
 	r := c.rows[t]
 	return r != nil && r[u] >= stamp
@@ -91,7 +93,7 @@ func (c *clocks) knows(t, u int, stamp uint32) bool {
 
 // ordered reports whether what lane of warp w does now comes after what another lane did at a stamp.
 func (c *clocks) ordered(stamp uint32, warp, lane, nowWarp, nowLane int) bool {
-	if stamp <= c.floor || warp == nowWarp && (lane == nowLane || stamp <= c.warps[warp].joined) {
+	if stamp <= c.blockEpoch || warp == nowWarp && (lane == nowLane || stamp <= c.warps[warp].joined) {
 		return true
 	}
 	return c.knows(nowWarp*32+nowLane, warp*32+lane, stamp)
@@ -116,8 +118,8 @@ func (c *clocks) arrive(warp, pc int, mask uint32, waits bool) arrival {
 	return a
 }
 
-// full reports whether a barrier ordered all that was done since the floor: every thread that is left came to it and waited,
-// and none that is gone had done anything.
+// full reports whether a barrier ordered all accesses after blockEpoch: every thread that is left arrived and
+// waited, and no thread that has exited made one.
 func (c *clocks) full(as []arrival) bool {
 	var came [32]uint32
 	for i := range as {
@@ -137,15 +139,15 @@ func (c *clocks) full(as []arrival) bool {
 // raise makes everything up to now come before everything later: a barrier of all threads completed.
 func (c *clocks) raise(pc int, needed bool) {
 	if pc != c.last || pc < 0 {
-		c.before = c.floor
+		c.before = c.blockEpoch
 	}
-	c.last, c.floor = pc, c.now
+	c.last, c.blockEpoch = pc, c.now
 	c.low = c.before
 	if needed || pc < 0 {
-		c.low = c.floor
+		c.low = c.blockEpoch
 	}
 	clear(c.rows)
-	if len(c.moments) > maxMoments { // nothing before the floor is asked for but for a message about another block
+	if len(c.moments) > maxMoments { // those before blockEpoch are read only for messages about other blocks
 		c.moments, c.first = c.moments[:0], c.now+1
 	}
 	for i := range c.warps {
@@ -157,24 +159,25 @@ func (c *clocks) raise(pc int, needed bool) {
 func (c *clocks) exchange(as []arrival) {
 	row := make([]uint32, len(c.rows))
 	for i := range as {
-		as[i].tell(row)
+		as[i].publishClock(row)
 	}
 	for i := range as {
 		if !as[i].waits {
 			continue
 		}
-		c.learn(as[i].warp, as[i].mask, row)
+		c.joinClock(as[i].warp, as[i].mask, row)
 	}
 }
 
-// tell adds what the lanes of an arrival did and knew to a row.
-func (a *arrival) tell(row []uint32) {
-	var told []uint32
+// publishClock raises a row, a vector of stamps by thread, to the clocks that the lanes of an arrival had
+// when they arrived.
+func (a *arrival) publishClock(row []uint32) {
+	var previous []uint32
 	for m := a.mask; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m)
-		if r := a.rows[lane]; r != nil && (told == nil || &r[0] != &told[0]) {
+		if r := a.rows[lane]; r != nil && (previous == nil || &r[0] != &previous[0]) {
 			maximum(row, r)
-			told = r
+			previous = r
 		}
 		row[32*a.warp+lane] = max(row[32*a.warp+lane], a.time)
 	}
@@ -183,8 +186,8 @@ func (a *arrival) tell(row []uint32) {
 	}
 }
 
-// learn gives lanes a row that holds all they knew before.
-func (c *clocks) learn(warp int, mask uint32, row []uint32) {
+// joinClock replaces the rows of some lanes of a warp by one that is at least theirs in every component.
+func (c *clocks) joinClock(warp int, mask uint32, row []uint32) {
 	for m := mask; m != 0; m &= m - 1 {
 		c.rows[32*warp+bits.TrailingZeros32(m)] = row
 	}
@@ -231,8 +234,8 @@ func (c *clocks) sync(warp, pc int, mask uint32, needed bool) {
 	}
 	a := c.arrive(warp, pc, mask, true)
 	row := make([]uint32, len(c.rows))
-	a.tell(row)
-	c.learn(warp, mask, row)
+	a.publishClock(row)
+	c.joinClock(warp, mask, row)
 }
 
 func same(a, b []uint32) bool {

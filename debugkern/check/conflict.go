@@ -155,14 +155,14 @@ func (u *races) conflict(a *access, who uint32, wrote bool) {
 		return
 	}
 	c := &u.clk
-	byBlock, byWarp := a.stamp <= c.floor, warp == now && a.stamp <= c.warps[now].joined
+	byBlock, byWarp := a.stamp <= c.blockEpoch, warp == now && a.stamp <= c.warps[now].joined
 	switch {
 	case byBlock && byWarp:
 		return
 	case byBlock:
 		if a.stamp > c.before && c.last >= 0 {
 			u.needed(c.last, a, wrote)
-			c.low = c.floor
+			c.low = c.blockEpoch
 			u.lowJ = max(u.lowJ, c.low)
 		}
 		return

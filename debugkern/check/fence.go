@@ -39,10 +39,10 @@ const widest = 16
 // released is what a thread had done and knew at its last fence.
 type released struct {
 	arrival
-	floor uint32
-	scope scope
-	reach reach
-	pc    int // of the fence
+	blockEpoch uint32
+	scope      scope
+	reach      reach
+	pc         int // of the fence
 }
 
 // fenceState is what the threads of one block have released and may acquire.
@@ -99,7 +99,7 @@ func (u *races) fenced(e *target.Event) {
 
 // release is what a thread has done and knows now.
 func (u *races) release(warp, lane int, s scope) released {
-	return released{u.clk.arrive(warp, 0, 1<<lane, true), u.clk.floor, s, u.fence.all.join(u.fence.reach[32*warp+lane]), -1}
+	return released{u.clk.arrive(warp, 0, 1<<lane, true), u.clk.blockEpoch, s, u.fence.all.join(u.fence.reach[32*warp+lane]), -1}
 }
 
 // access is a strong access of one lane to a location.
@@ -144,7 +144,7 @@ func (f *fenceState) access(u *races, key fenceKey, lane int) {
 		if !s.reads {
 			clear(row)
 		}
-		mine.tell(row)
+		mine.publishClock(row)
 		f.at[key] = handed{bytes: uint64(s.element), row: row}
 	case !s.reads:
 		delete(f.at, key)
@@ -175,10 +175,10 @@ func (f *fenceState) between(u *races, addr uint64, t int, mine released, ok boo
 		out = out.join(mine.reach)
 		row := make([]uint32, len(u.clk.rows))
 		copy(row, own.row)
-		mine.tell(row)
-		own = snap{max(mine.floor, own.floor), row}
+		mine.publishClock(row)
+		own = snap{max(mine.blockEpoch, own.blockEpoch), row}
 	}
-	if own.floor > 0 || own.row != nil {
+	if own.blockEpoch > 0 || own.row != nil {
 		out = out.join(reach{g.number[u.b]: own})
 	}
 	if len(out) == 0 {
@@ -223,8 +223,8 @@ func (f *fenceState) widely(u *races, addr uint64, lane int) {
 	}
 	mine := u.release(u.e.Warp, lane, scopeDevice)
 	row := make([]uint32, len(u.clk.rows))
-	mine.tell(row)
-	out := f.wide.all.join(f.wide.reach[t]).join(reach{g.number[u.b]: snap{mine.floor, row}})
+	mine.publishClock(row)
+	out := f.wide.all.join(f.wide.reach[t]).join(reach{g.number[u.b]: snap{mine.blockEpoch, row}})
 	if s.reads {
 		out, narrow = out.join(seen.reach), max(narrow, seen.narrow)
 	}
@@ -318,8 +318,8 @@ func (f *fenceState) everyone(u *races) {
 		if r.scope < scopeDevice {
 			continue
 		}
-		f.met.floor = max(f.met.floor, r.floor)
-		r.tell(row)
+		f.met.blockEpoch = max(f.met.blockEpoch, r.blockEpoch)
+		r.publishClock(row)
 	}
 	f.met.row = row
 	clear(f.last)

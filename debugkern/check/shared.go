@@ -110,7 +110,7 @@ func (u *races) strongElements(space target.Space, addr uint64, n, lane int) {
 
 // probed is a read by a probe: never a race, but a barrier that it relies on is there for something.
 func (u *races) probed(e *target.Event) {
-	if e.Class != target.ClassLoad || u.clk.low == u.clk.floor {
+	if e.Class != target.ClassLoad || u.clk.low == u.clk.blockEpoch {
 		return
 	}
 	u.begin(e)
@@ -122,10 +122,10 @@ func (u *races) probed(e *target.Event) {
 		}
 		line := addr >> lineBits
 		c := &u.mem.cells[addr&^(1<<u.mem.unit[line]-1)]
-		if c.w.stamp <= u.clk.floor && c.w.stamp > u.clk.before && u.clk.last >= 0 && c.w.warp() != e.Warp {
+		if c.w.stamp <= u.clk.blockEpoch && c.w.stamp > u.clk.before && u.clk.last >= 0 && c.w.warp() != e.Warp {
 			u.addr = addr
 			u.needed(u.clk.last, &c.w, true)
-			u.clk.low = u.clk.floor
+			u.clk.low = u.clk.blockEpoch
 			return
 		}
 	}

@@ -56,7 +56,7 @@ func (u *races) observe(e *target.Event) {
 				for _, p := range c.pairs {
 					p.observed = true
 				}
-			case c.stamp > u.clk.floor && (c.warp != e.Warp || c.stamp > u.clk.warps[e.Warp].joined):
+			case c.stamp > u.clk.blockEpoch && (c.warp != e.Warp || c.stamp > u.clk.warps[e.Warp].joined):
 				continue
 			}
 			delete(u.contested, a)
