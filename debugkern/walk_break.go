@@ -27,11 +27,11 @@ func (w *walk) breakpoint(ctx context.Context, n int) (Position, error) {
 			return w.pos, err
 		}
 	}
-	return w.steps(ctx, func() sight { return w.stops(watched) }, n, false)
+	return w.steps(ctx, func() stopMatcher { return w.stops(watched) }, n, false)
 }
 
 // stops are the moments at which a breakpoint stops the block.
-func (w *walk) stops(watched []bytesAt) sight {
+func (w *walk) stops(watched []bytesAt) stopMatcher {
 	values := make([][]byte, len(w.breaks))
 	for i, s := range watched {
 		values[i] = w.bytes(s)
@@ -41,17 +41,17 @@ func (w *walk) stops(watched []bytesAt) sight {
 	for i := range seen {
 		seen[i] = math.MaxUint64
 	}
-	return func(e *target.Event, tell func(hit)) {
+	return func(e *target.Event, report func(hit)) {
 		for i, b := range w.breaks {
 			switch {
 			case b.Array != "":
 				if now := w.bytes(watched[i]); !bytes.Equal(now, values[i]) {
 					values[i] = now
-					tell(hit{w.block.Steps(), last, "breakpoint", fmt.Sprintf("%s[%d][%d] changed", b.Array, b.Row, b.Col)})
+					report(hit{w.block.Steps(), last, "breakpoint", fmt.Sprintf("%s[%d][%d] changed", b.Array, b.Row, b.Col)})
 				}
 			case b.Line > 0 && executes(e) && e.Step != seen[e.Warp]:
 				if w.onLine(e.PC, b) && w.enters(e, w.lines) {
-					tell(hit{e.Step, e.Warp, "breakpoint", fmt.Sprintf("%s:%d", b.File, b.Line)})
+					report(hit{e.Step, e.Warp, "breakpoint", fmt.Sprintf("%s:%d", b.File, b.Line)})
 				}
 			}
 		}
@@ -62,7 +62,7 @@ func (w *walk) stops(watched []bytesAt) sight {
 			return slices.ContainsFunc(w.breaks, func(b Breakpoint) bool { return b.Stage == c.stage.String() })
 		}, func(h hit) {
 			h.stop = "breakpoint"
-			tell(h)
+			report(h)
 		})
 	}
 }

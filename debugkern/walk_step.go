@@ -18,9 +18,9 @@ type hit struct {
 	note string
 }
 
-// sight looks at events, in order, and tells the hits that each shows; a hit's moment is not after the event's. A nil event
-// says that execution has stopped where the block stands.
-type sight func(e *target.Event, tell func(hit))
+// stopMatcher takes events in the order of execution and reports the stops that each one makes. A reported hit's step is
+// not after the event's. A nil event means that execution has stopped at the block's current step.
+type stopMatcher func(e *target.Event, report func(hit))
 
 // Step executes n units.
 func (w *walk) Step(ctx context.Context, u target.Unit, n int) (Position, error) {
@@ -31,15 +31,15 @@ func (w *walk) Step(ctx context.Context, u target.Unit, n int) (Position, error)
 		}
 		return w.Seek(ctx, to)
 	}
-	return w.steps(ctx, func() sight { return w.unit(u, w.lines) }, n, u <= target.StepLine)
+	return w.steps(ctx, func() stopMatcher { return w.unit(u, w.lines) }, n, u <= target.StepLine)
 }
 
 // StepOver steps by lines of the function's own body.
 func (w *walk) StepOver(ctx context.Context, n int) (Position, error) {
-	return w.steps(ctx, func() sight { return w.unit(target.StepLine, w.outers) }, n, true)
+	return w.steps(ctx, func() stopMatcher { return w.unit(target.StepLine, w.outers) }, n, true)
 }
 
-func (w *walk) steps(ctx context.Context, unit func() sight, n int, own bool) (Position, error) {
+func (w *walk) steps(ctx context.Context, unit func() stopMatcher, n int, own bool) (Position, error) {
 	if n == 0 {
 		return w.pos, ctx.Err()
 	}
@@ -52,25 +52,25 @@ func (w *walk) steps(ctx context.Context, unit func() sight, n int, own bool) (P
 }
 
 // unit is the beginnings of a unit.
-func (w *walk) unit(u target.Unit, lines []int32) sight {
+func (w *walk) unit(u target.Unit, lines []int32) stopMatcher {
 	warp, seen := w.warp, uint64(math.MaxUint64)
 	switch u {
 	case target.StepBarrier:
-		return func(e *target.Event, tell func(hit)) {
+		return func(e *target.Event, report func(hit)) {
 			if e != nil && e.Class == target.ClassBarrierDone {
-				tell(hit{e.Step, -1, "barrier", fmt.Sprintf("barrier %d", e.Barrier)})
+				report(hit{e.Step, -1, "barrier", fmt.Sprintf("barrier %d", e.Barrier)})
 			}
 		}
 	case target.StepProbe:
-		return func(_ *target.Event, tell func(hit)) { w.captures(func(c capture) bool { return true }, tell) }
+		return func(_ *target.Event, report func(hit)) { w.captures(func(c capture) bool { return true }, report) }
 	}
-	return func(e *target.Event, tell func(hit)) {
+	return func(e *target.Event, report func(hit)) {
 		if !executes(e) || e.Warp != warp || e.Step == seen {
 			return
 		}
 		seen = e.Step
 		if u == target.StepInstruction || w.enters(e, lines) {
-			tell(hit{e.Step, -1, "step", ""})
+			report(hit{e.Step, -1, "step", ""})
 		}
 	}
 }
@@ -88,7 +88,7 @@ func (w *walk) enters(e *target.Event, lines []int32) bool {
 }
 
 // captures tells of the tiles captured since it was last asked; those of one moment are one hit.
-func (w *walk) captures(want func(capture) bool, tell func(hit)) {
+func (w *walk) captures(want func(capture) bool, report func(hit)) {
 	for i := 0; i < len(w.captured); {
 		first := w.captured[i]
 		var names []string
@@ -98,7 +98,7 @@ func (w *walk) captures(want func(capture) bool, tell func(hit)) {
 			}
 		}
 		if len(names) > 0 {
-			tell(hit{first.step, -1, "probe", fmt.Sprintf("%s of kv tile %d captured", strings.Join(names, ", "), first.kv)})
+			report(hit{first.step, -1, "probe", fmt.Sprintf("%s of kv tile %d captured", strings.Join(names, ", "), first.kv)})
 		}
 	}
 	w.captured = w.captured[:0]
@@ -106,13 +106,13 @@ func (w *walk) captures(want func(capture) bool, tell func(hit)) {
 
 // forward goes to the n-th hit after where the block stands, or to its end. Where the current warp is not the one whose
 // turn it is, its next instruction is the one it stands at already: own units count from the one after.
-func (w *walk) forward(ctx context.Context, from mark, unit func() sight, n int, own bool) error {
+func (w *walk) forward(ctx context.Context, from mark, unit func() stopMatcher, n int, own bool) error {
 	w.settle()
 	skip := own && !w.over() && w.hand.Warp != w.warp
-	sight, warp, end := unit(), w.warp, uint64(0)
+	match, warp, end := unit(), w.warp, uint64(0)
 	var found *hit
 	w.captured = nil
-	tell := func(h hit) {
+	report := func(h hit) {
 		switch {
 		case found != nil || h.step <= from.step:
 		case skip:
@@ -124,7 +124,7 @@ func (w *walk) forward(ctx context.Context, from mark, unit func() sight, n int,
 		}
 	}
 	_, err := w.run(ctx, math.MaxUint64, func(e *target.Event) bool {
-		sight(e, tell)
+		match(e, report)
 		if executes(e) && e.Warp == warp {
 			skip, end = false, e.Step+1
 		}
@@ -133,7 +133,7 @@ func (w *walk) forward(ctx context.Context, from mark, unit func() sight, n int,
 	if err != nil {
 		return err
 	}
-	sight(nil, tell)
+	match(nil, report)
 	switch {
 	case found != nil:
 		return w.arrive(ctx, *found, &from)
@@ -166,7 +166,7 @@ func (w *walk) settle() {
 
 // backward goes to the n-th hit before where the block stands, or to its start: it executes from the last snapshot before,
 // then from the one before that.
-func (w *walk) backward(ctx context.Context, from mark, unit func() sight, n int) error {
+func (w *walk) backward(ctx context.Context, from mark, unit func() stopMatcher, n int) error {
 	until := from.step
 	for i := w.base(from.step); i >= 0; i-- {
 		if i > 0 && w.marks[i].step == from.step {
@@ -191,23 +191,23 @@ func (w *walk) backward(ctx context.Context, from mark, unit func() sight, n int
 }
 
 // between lists the hits that executing from a mark up to a moment shows, those before a limit, each moment once.
-func (w *walk) between(ctx context.Context, m mark, to, before uint64, unit func() sight) ([]hit, error) {
+func (w *walk) between(ctx context.Context, m mark, to, before uint64, unit func() stopMatcher) ([]hit, error) {
 	w.restore(m)
-	sight := unit()
+	match := unit()
 	var hits []hit
-	tell := func(h hit) {
+	report := func(h hit) {
 		if h.step < before && (len(hits) == 0 || hits[len(hits)-1].step != h.step) {
 			hits = append(hits, h)
 		}
 	}
 	_, err := w.run(ctx, to, func(e *target.Event) bool {
-		sight(e, tell)
+		match(e, report)
 		return false
 	})
 	if err != nil {
 		return nil, err
 	}
-	sight(nil, tell)
+	match(nil, report)
 	slices.SortStableFunc(hits, func(a, b hit) int { return int(int64(a.step) - int64(b.step)) })
 	return hits, nil
 }
