@@ -57,9 +57,9 @@ type Session struct {
 	life context.Context // ends with the session
 	end  context.CancelFunc
 
-	builds kept[string, *Build]
-	loaded kept[loadKey, target.Kernel]
-	host   kept[string, bool] // whether a source has host code
+	builds memoLRU[string, *Build]
+	loaded memoLRU[loadKey, target.Kernel]
+	host   memoLRU[string, bool] // whether a source has host code
 
 	tools tools
 
@@ -87,8 +87,8 @@ func Open(_ context.Context, o Options) (*Session, error) {
 	}
 	s := &Session{
 		catalogue: cat, config: o.Config, worker: o.Worker, launcher: o.Launcher, compiles: o.Compiler, trust: o.Trust,
-		builds: kept[string, *Build]{limit: maxBuilds}, loaded: kept[loadKey, target.Kernel]{limit: maxBuilds},
-		host: kept[string, bool]{limit: 8}, gpus: map[int]target.Backend{}, maps: map[string]FragmentMaps{},
+		builds: memoLRU[string, *Build]{limit: maxBuilds}, loaded: memoLRU[loadKey, target.Kernel]{limit: maxBuilds},
+		host: memoLRU[string, bool]{limit: 8}, gpus: map[int]target.Backend{}, maps: map[string]FragmentMaps{},
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	if o.Config != nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-func TestKeptIsMadeOnce(t *testing.T) {
-	var s kept[string, int]
+func TestMemoComputesOnce(t *testing.T) {
+	var s memoLRU[string, int]
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	made := 0
@@ -33,10 +33,10 @@ func TestKeptIsMadeOnce(t *testing.T) {
 	}
 }
 
-// An error is told to all who wait for it, and made again for who asks later; that its maker was called off is nobody else's
-// affair.
-func TestKeptErrors(t *testing.T) {
-	var s kept[string, int]
+// Every waiting caller gets the error, and a later call computes again. A cancelled computation is repeated
+// by a caller that waited for it.
+func TestMemoErrors(t *testing.T) {
+	var s memoLRU[string, int]
 	broken := errors.New("broken")
 	for range 2 {
 		if _, err := s.get(t.Context(), "k", func() (int, error) { return 0, broken }); !errors.Is(err, broken) {
@@ -76,9 +76,10 @@ func TestKeptErrors(t *testing.T) {
 	}
 }
 
-// The maker's own time limit, in whatever words it is told, is nobody else's.
-func TestKeptTimeLimit(t *testing.T) {
-	var s kept[string, int]
+// A computation that ended by its own caller's time limit, whatever error it returns, is repeated by a
+// waiting caller.
+func TestMemoTimeLimit(t *testing.T) {
+	var s memoLRU[string, int]
 	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errors.New("no result within the time limit of 1ms"))
 	defer cancel()
 	entered := make(chan struct{})
@@ -93,15 +94,15 @@ func TestKeptTimeLimit(t *testing.T) {
 	}
 }
 
-func TestKeptDropsTheOldest(t *testing.T) {
-	s := kept[int, int]{limit: 3}
+func TestMemoRemovesLeastRecentlyUsed(t *testing.T) {
+	s := memoLRU[int, int]{limit: 3}
 	made := 0
 	get := func(k int) {
 		if v, err := s.get(t.Context(), k, func() (int, error) { made++; return 10 * k, nil }); v != 10*k || err != nil {
 			t.Errorf("%d: got %d, %v", k, v, err)
 		}
 	}
-	for _, k := range []int{1, 2, 3, 1, 4} { // 2 was asked for longest ago
+	for _, k := range []int{1, 2, 3, 1, 4} { // 2 is the least recently used
 		get(k)
 	}
 	if made != 4 {
@@ -115,6 +116,6 @@ func TestKeptDropsTheOldest(t *testing.T) {
 	}
 	get(2)
 	if made != 5 {
-		t.Errorf("2 was kept")
+		t.Errorf("2 was not removed")
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"tilescope/debugkern/join"
 )
 
-// TestKeptPanics panics while a value is made: whoever waits for the value gets the panic too, and nobody waits for ever.
-func TestKeptPanics(t *testing.T) {
-	var s kept[string, int]
+// TestMemoPanics panics while a value is made: whoever waits for the value gets the panic too, and nobody waits for ever.
+func TestMemoPanics(t *testing.T) {
+	var s memoLRU[string, int]
 	making := make(chan struct{})
 	first := join.Start(func() *join.Panic {
 		return join.Catch(func() {
