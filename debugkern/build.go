@@ -25,6 +25,19 @@ type Build struct {
 	Patched  map[string]PatchedText // sources and headers that patches changed, by name: what the debug lines are of
 }
 
+// BuilderText returns what a document's builder (Build.Builder) means, in words: where the PTX comes from.
+func BuilderText(builder string) string {
+	switch builder {
+	case "embedded":
+		return "prebuilt PTX"
+	case "none":
+		return "PTX given"
+	case "nvrtc":
+		return "built with NVRTC"
+	}
+	return "built with " + builder
+}
+
 // builders are the values of --builder.
 var builders = []string{"auto", "embedded", "nvrtc", "nvcc"}
 

@@ -62,7 +62,7 @@ func firstLight(t *testing.T, program string, w, h int) {
 func stepped(t *testing.T, program string) {
 	x := diverges(t, program, 120, 40)
 	x.press("8")
-	x.shows("in front of the write of P block 0,0,0 kv 1 cell 1,0 by warp 0 lane 0", "st.shared.u16", "REGISTERS warp 0", "SHARED sP f16")
+	x.shows("before P block 0,0,0 kv 1 cell 1,0 is written by warp 0 lane 0", "st.shared.u16", "REGISTERS warp 0", "SHARED sP f16")
 	x.line("▸487", "sP[row][lane]")
 	x.press("s")
 	x.line("▸488", "__syncwarp")

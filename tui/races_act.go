@@ -82,7 +82,7 @@ func (m *Model) openFinding() tea.Cmd {
 	return m.goToLine(at.File, at.Line, block, kv)
 }
 
-// openConflict steps the block to the earlier side of a conflict, in front of its access.
+// openConflict steps the block to the earlier side of a conflict, before its access.
 func (m *Model) openConflict(sc *debugkern.Scene) tea.Cmd {
 	a := sc.Accesses[min(sc.Pair[0], sc.Pair[1])]
 	b := sc.Accesses[max(sc.Pair[0], sc.Pair[1])]
@@ -99,7 +99,7 @@ func (m *Model) openConflict(sc *debugkern.Scene) tea.Cmd {
 			}
 		}
 	}
-	said := fmt.Sprintf("in front of the conflict on %s: warp %d here, warp %d at step %d", sc.Request.Variable, a.Warp, b.Warp, b.Step)
+	said := fmt.Sprintf("before the conflict on %s: warp %d here, warp %d at step %d", sc.Request.Variable, a.Warp, b.Warp, b.Step)
 	return m.inSource("going to the conflict", func(ctx context.Context, w debugkern.Walk) (answer, error) {
 		if _, err := w.Seek(ctx, a.Step); err != nil {
 			return answer{lane: -1}, err

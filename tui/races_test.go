@@ -312,7 +312,7 @@ func TestFromAFindingToItsPlaces(t *testing.T) {
 	if d.m.view != keymap.Source {
 		t.Errorf("Enter went to %s", d.m.view)
 	}
-	d.hasStatus("in front of the conflict on sP: warp 1 here, warp 3 at step 1510")
+	d.hasStatus("before the conflict on sP: warp 1 here, warp 3 at step 1510")
 	if p := d.m.walk.shot.pos; p.Step != 1320 || p.Warp != 1 {
 		t.Errorf("the block stands at step %d of warp %d", p.Step, p.Warp)
 	}

@@ -128,7 +128,7 @@ func TestPictures(t *testing.T) {
 		{"tile.svg", "2z", []string{"--fault", "p-stale-m"}, []string{"heat: map", "KERNEL f16", "wrote q1,k0"}},
 		{"pipe.svg", "", []string{"--fault", "p-stale-m"}, []string{"✗ DIVERGE", "n next bad"}},
 		{"races.svg", "5d", []string{"--shape", "small", "--fault", "sync-p"}, []string{"__syncthreads()", "100 %", "CELLS sP", "SCHEDULE"}},
-		{"source.svg", "8", []string{"--fault", "u-no-rescale"}, []string{"in front of the write", "REGISTERS"}},
+		{"source.svg", "8", []string{"--fault", "u-no-rescale"}, []string{"is written by warp", "REGISTERS"}},
 	} {
 		t.Run(p.file, func(t *testing.T) {
 			x := open(t, program, 120, 40, nil, p.args...)

@@ -194,13 +194,13 @@ func (m *Model) openWith(first func(ctx context.Context, w debugkern.Walk) (answ
 	}, m.walkTick())
 }
 
-// toWrite goes to the moment in front of a write.
+// toWrite goes to the moment before a cell is written.
 func toWrite(ctx context.Context, w debugkern.Walk, x *debugkern.Writer, c debugkern.Cell) (answer, error) {
 	if _, err := w.Seek(ctx, x.Step); err != nil {
 		return answer{lane: -1}, err
 	}
 	w.SetWarp(x.Warp)
-	return answer{said: fmt.Sprintf("in front of the write of %s by warp %d lane %d", where(c), x.Warp, x.Lane), lane: x.Lane}, nil
+	return answer{said: fmt.Sprintf("before %s is written by warp %d lane %d", where(c), x.Warp, x.Lane), lane: x.Lane}, nil
 }
 
 // look copies what the panes show of where a walk stands.

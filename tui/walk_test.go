@@ -49,7 +49,7 @@ func TestSteppingBothWays(t *testing.T) {
 func TestOpensAtTheFirstBadCellsWrite(t *testing.T) {
 	d := started(t, 80, 24, plainLook, withRequest(faulty)).press("8")
 	d.stands(1203)
-	d.hasStatus("in front of the write of P")
+	d.hasStatus("before P ")
 	if r, lane, ok := d.m.pane.regs.Current(); !ok || lane != 9 {
 		t.Errorf("lane %d of %v is chosen", lane, r.Name)
 	}

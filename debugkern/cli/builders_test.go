@@ -110,7 +110,7 @@ func TestNothingInstalled(t *testing.T) {
 		"emulator": true, "embedded PTX": true, "NVRTC": false, "headers": false, "ptxas": false, "driver": false, "NVML": false, "nvcc": false,
 		"compute-sanitizer": false, "cache": true,
 	})
-	b.exits(t, 0, "embedded build", "run", "stage2", "--shape", "small")
+	b.exits(t, 0, "prebuilt PTX", "run", "stage2", "--shape", "small")
 	b.exits(t, 0, "emulator", "run", "stage2", "--shape", "small", "--backend", "auto", "--builder", "auto")
 	b.exits(t, 3, "libcuda.so.1", "run", "stage2", "--shape", "small", "--backend", "cuda")
 	b.exits(t, 3, "--backend emu", "run", "stage2", "--shape", "small", "--backend", "both")
@@ -128,7 +128,7 @@ func TestDriverAlone(t *testing.T) {
 	b := newBare(t)
 	b.library(t, "libcuda.so.1", fakeCUDA)
 	b.has(t, map[string]bool{"driver": true, "GPU 0": true, "NVRTC": false, "NVML": false})
-	b.exits(t, 0, "embedded build", "run", "stage2", "--shape", "small", "--backend", "emu")
+	b.exits(t, 0, "prebuilt PTX", "run", "stage2", "--shape", "small", "--backend", "emu")
 	b.exits(t, 3, "no NVRTC found", "run", "stage2", "--shape", "small", "--builder", "nvrtc", "--backend", "cuda")
 }
 
@@ -187,7 +187,7 @@ func TestNVRTCAlone(t *testing.T) {
 	b.env = append(b.env, "TILESCOPE_TOOLCHAIN="+tc.NVRTC)
 	args := []string{"run", "stage2", "--shape", "validation", "--fault", "kt-ld", "--fault", "l-no-rescale"}
 	b.has(t, map[string]bool{"NVRTC": true, "headers": true, "driver": false})
-	b.exits(t, 1, "nvrtc build", args...)
+	b.exits(t, 1, "built with NVRTC", args...)
 	entries := func() []string {
 		t.Helper()
 		files, err := filepath.Glob(filepath.Join(b.dir, "tilescope", "builds", "*.entry"))
@@ -197,7 +197,7 @@ func TestNVRTCAlone(t *testing.T) {
 		return files
 	}
 	before := entries()
-	b.exits(t, 1, "nvrtc build", args...)
+	b.exits(t, 1, "built with NVRTC", args...)
 	if after := entries(); !slices.Equal(after, before) {
 		t.Errorf("the second run added to %v: %v", before, after)
 	}

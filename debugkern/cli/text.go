@@ -42,7 +42,7 @@ func printReport(w io.Writer, r *debugkern.Report) {
 		fmt.Fprintf(w, "\nnote: %s\n", n)
 	}
 	c := r.Cost
-	fmt.Fprintf(w, "\n%s, %s build: ", r.Backend.Device, r.Backend.Builder)
+	fmt.Fprintf(w, "\n%s, %s: ", r.Backend.Device, debugkern.BuilderText(r.Backend.Builder))
 	if c.WarpInstructions > 0 { // a GPU does not count them
 		fmt.Fprintf(w, "%d warp instructions, %d mma outputs; ", c.WarpInstructions, c.MMAOutputs)
 	}
@@ -91,7 +91,7 @@ func printStages(w io.Writer, r *debugkern.Report) {
 	}
 	fmt.Fprintln(w)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "  stage\tverdict\ttiles\tlocal max\tulp\tworst error\tits bound\tbad\tglobal max\tworst error\tits bound\tbad\t")
+	fmt.Fprintln(tw, "  stage\tverdict\ttiles\tlocal max\tulp\tworst error\tbound\tbad\tglobal max\tworst error\tbound\tbad\t")
 	for _, s := range r.Stages {
 		if s.Verdict == debugkern.Off {
 			fmt.Fprintf(tw, "  %s\toff\t\t\t\t\t\t\t\t\t\t\t\n", s.Name)

@@ -24,8 +24,7 @@ func damageOf(rep *debugkern.Report) damage {
 }
 
 // share is the part of the damage that is gone. Damage is the largest error times the number of bad cells; where some value is
-// no number, the number of bad cells, of which those without a number count twice where they become fewer: as wrong, and as no
-// number.
+// NaN or Inf, the number of bad cells, of which the NaN and Inf count twice where they become fewer.
 func (was damage) share(now damage) *debugkern.Number {
 	if was.bad == 0 || was.stage != now.stage {
 		return nil
@@ -45,7 +44,7 @@ func (was damage) share(now damage) *debugkern.Number {
 	return &v
 }
 
-// weight orders damages: cells that are no numbers first, else the largest error times the number of bad cells.
+// weight orders damages: those with cells that are NaN or Inf first, else the largest error times the number of bad cells.
 func (d damage) weight() float64 {
 	if d.nan > 0 {
 		return math.MaxFloat64 / 2 * (1 + float64(d.nan)/float64(d.nan+d.cells))
@@ -64,7 +63,7 @@ func (d damage) String() string {
 	case d.bad == 0:
 		return d.stage + " within its bound"
 	case d.nan > 0:
-		return fmt.Sprintf("%s wrong in %d of %d cells, %d of them no numbers", d.stage, d.bad, d.cells, d.nan)
+		return fmt.Sprintf("%s wrong in %d of %d cells, %d NaN or Inf", d.stage, d.bad, d.cells, d.nan)
 	}
 	return fmt.Sprintf("%s off by up to %.3g in %d of %d cells", d.stage, d.max, d.bad, d.cells)
 }

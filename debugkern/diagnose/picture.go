@@ -41,7 +41,7 @@ func tilePictures(v *debugkern.TileView, local bool) ([]picture, error) {
 	for _, p := range []struct {
 		caption, scale string
 		colour         func(int) color.RGBA
-	}{{"kernel", scale, value(got)}, {"reference", scale, value(want)}, {"error", "grey within its bound, red over it, brighter is more, magenta no number", over}} {
+	}{{"kernel", scale, value(got)}, {"reference", scale, value(want)}, {"error", "grey within its bound, red over it, brighter is more, magenta NaN or Inf", over}} {
 		pic, err := g.draw(p.colour)
 		if err != nil {
 			return nil, err
@@ -98,7 +98,7 @@ func (g grid) draw(colour func(int) color.RGBA) (*picture, error) {
 	return &picture{URI: "data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes()), W: w * cell, H: max(h*cell, 10)}, nil
 }
 
-// ramp goes from dark blue over teal to yellow, evenly in lightness; no number is magenta.
+// ramp goes from dark blue over teal to yellow, evenly in lightness; NaN is magenta.
 func ramp(x float64) color.RGBA {
 	if math.IsNaN(x) {
 		return color.RGBA{0xd0, 0x20, 0xd0, 0xff}

@@ -203,7 +203,7 @@ func (q *inquiry) explore(block probes.Dim3, right aside) (*ScheduleDoc, error) 
 // says words what exploring showed.
 func says(x *debugkern.Exploration) string {
 	if x.Varied > 0 && math.IsInf(x.MaxAbs, 1) {
-		return fmt.Sprintf("changes O, up to no number at all, in %d of %d schedules", x.Varied, x.Tried)
+		return fmt.Sprintf("changes O, up to NaN or Inf, in %d of %d schedules", x.Varied, x.Tried)
 	}
 	if x.Varied > 0 && x.MaxAbs == 0 {
 		return fmt.Sprintf("changes the tiles in %d of %d schedules", x.Varied, x.Tried)

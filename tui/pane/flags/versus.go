@@ -85,7 +85,7 @@ func (p *Pane) compared(c *debugkern.Comparison, w int, out []string) []string {
 func (p *Pane) most(s *debugkern.CellStats) string {
 	text := fmt.Sprintf("%s, %d ulp", cell.Long(float64(s.MaxAbs)), s.MaxULP)
 	if s.Nonfinite > 0 {
-		text += fmt.Sprintf(", %d not finite", s.Nonfinite)
+		text += fmt.Sprintf(", %d NaN or Inf", s.Nonfinite)
 	}
 	return text
 }

@@ -174,10 +174,14 @@ func (p *Pane) statsStyle(s debugkern.ErrorStats) theme.Style {
 }
 
 func statsText(s debugkern.ErrorStats) string {
-	text := fmt.Sprintf("bad %d/%d · max %.3g, at most %d ulp · worst %.3g, its bound %.3g", s.Bad, s.Cells,
-		float64(s.MaxAbs), s.MaxULP, float64(s.Error), float64(s.Bound))
+	text := fmt.Sprintf("bad %d/%d · max error %.3g (%d ulp)", s.Bad, s.Cells, float64(s.MaxAbs), s.MaxULP)
+	if s.Error == s.MaxAbs {
+		text += fmt.Sprintf(", bound %.3g", float64(s.Bound))
+	} else { // the bounds of a tile's cells differ
+		text += fmt.Sprintf(" · worst cell: error %.3g, bound %.3g", float64(s.Error), float64(s.Bound))
+	}
 	if s.Nonfinite > 0 {
-		text += fmt.Sprintf(" · %d not finite", s.Nonfinite)
+		text += fmt.Sprintf(" · %d NaN or Inf", s.Nonfinite)
 	}
 	return text
 }
@@ -289,7 +293,11 @@ func (p *Pane) histogram(counts []int) string {
 
 func (p *Pane) run(r *debugkern.Report, say sayer) {
 	b := r.Backend
-	say("ran on", p.Theme.Text, "%s · %s · built by %s for %s · schedule %s", b.Name, b.Device, b.Builder, b.Arch, b.Schedule)
+	built := ""
+	if r.Error == nil || b.Builder != "none" { // a run that fails before it has a build names no builder either
+		built = fmt.Sprintf(" · %s for %s", debugkern.BuilderText(b.Builder), b.Arch)
+	}
+	say("ran on", p.Theme.Text, "%s · %s%s · schedule %s", b.Name, b.Device, built, b.Schedule)
 	c := r.Cost
 	say("cost", p.Theme.Text, "build %.0f ms · run %.0f ms · compare %.0f ms · %s warp instructions · %s mma outputs",
 		float64(c.BuildMS), float64(c.RunMS), float64(c.CompareMS), big(c.WarpInstructions), big(c.MMAOutputs))
