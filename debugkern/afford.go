@@ -12,8 +12,9 @@ import (
 	"tilescope/probes"
 )
 
-// needs is what a run takes by its manifest, shape and options alone, before inputs are made. What the kernel's own
-// declarations add is known once it is loaded: the emulator adds it up before it executes anything.
+// needs is what a run takes by its manifest, shape and options alone, before inputs are made. What the
+// kernel's own declarations add is computed once it is loaded: the emulator adds it up before it executes
+// anything.
 func (r *resolved) needs() budget.Sum {
 	p := r.plan
 	var sum budget.Sum
@@ -125,7 +126,8 @@ func (r *resolved) judging() (kept, each int64) {
 	return kept, budget.Mul(workers, block)
 }
 
-// captureHint says which --blocks takes the least memory for captures, and how much; "" where it is taken already.
+// captureHint returns which --blocks takes the least memory for captures, and how much; "" where it is taken
+// already.
 func (r *resolved) captureHint() string {
 	one := probes.Range{Lo: r.rng.Lo, N: probes.Dim3{1, 1, 1}, TileLo: r.rng.TileLo, TileN: r.rng.TileN}
 	if one.N == r.rng.N {
@@ -144,7 +146,7 @@ func (r *resolved) affordable() error {
 	return nil
 }
 
-// OutOfMemory reports that what memory.max allows was used up: it says nothing about the kernel.
+// OutOfMemory reports that what memory.max allows was used up: it is no verdict about the kernel.
 func OutOfMemory(err error) bool {
 	var full *budget.Exhausted
 	return errors.As(err, &full)

@@ -7,8 +7,9 @@ import (
 	"tilescope/probes"
 )
 
-// agree holds a module against the plan: PTX knows symbols and byte sizes, the manifest names, types and dimensions, and
-// where both speak they must say the same. It returns whether the entry takes the control block of a build with probes.
+// agree compares a module with the plan: PTX knows symbols and byte sizes, the manifest names, types and
+// dimensions, and where both speak they must say the same. It returns whether the entry takes the control
+// block of a build with probes.
 func agree(m *ptx.Module, p *probes.Plan) (instrumented bool, err error) {
 	entry := m.Func(p.Entry)
 	if entry == nil || !entry.Entry {

@@ -33,7 +33,7 @@ func (s *Session) ready(ctx context.Context, req Request) {
 	e := &execution{s: s, ctx: ctx, req: req, progress: func(Progress) {}, st: &runState{}}
 	var err error
 	if req.Inputs != "" {
-		_, err = e.inputs() // the file says the shape
+		_, err = e.inputs() // the file defines the shape
 	} else {
 		e.r, err = s.resolve(ctx, req, nil)
 	}
@@ -43,7 +43,7 @@ func (s *Session) ready(ctx context.Context, req Request) {
 	if e.backend, e.st.beside, err = s.backend(ctx, req); err != nil || e.build() != nil {
 		return
 	}
-	_ = e.mapFragments() // a Run says why not, here and below
+	_ = e.mapFragments() // a Run reports the error, here and below
 	if e.plainRuns() && e.twoBuilds() {
 		_, _ = e.plainKernel()
 	}

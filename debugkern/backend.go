@@ -17,8 +17,8 @@ import (
 // backends are the values of --backend.
 var backends = []string{"auto", "emu", "cuda", "both"}
 
-// backend returns what a request executes on, and, for both, the emulator beside it. auto is a GPU where one answers,
-// else the emulator.
+// backend returns what a request executes on, and, for both, the emulator too. auto is a GPU where one
+// answers, else the emulator.
 func (s *Session) backend(ctx context.Context, req Request) (primary, beside target.Backend, err error) {
 	switch req.Backend {
 	case "emu":

@@ -69,7 +69,7 @@ func (p *BankPattern) Bank(c Cell16) int {
 	return check.Bank(p.at(line, elem))
 }
 
-// Asks reports whether a phase moves what a lane holds of a cell in its element.
+// Asks reports whether a phase moves what a lane has of a cell in its element.
 func (p *BankPattern) Asks(ph *BankPhase, lane, element int, c Cell16) bool {
 	if p.Matrix {
 		line, elem := p.lined(c)

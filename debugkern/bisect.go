@@ -81,8 +81,9 @@ type BisectStep struct {
 	Because string   `json:"because"` // as of a side; why it is unresolved
 }
 
-// BisectPair are the two nearest kernels of different verdict, what tells them apart, and the command that lays them over
-// each other. To has the minimal set; From all of it but one change, or, where that is unresolved, none of it.
+// BisectPair are the two nearest kernels of different verdict, what they differ in, and the command that lays
+// them over each other. To has the minimal set; From all of it but one change, or, where that is unresolved,
+// none of it.
 type BisectPair struct {
 	From    TargetSpec `json:"from"`
 	To      TargetSpec `json:"to"`
@@ -138,9 +139,10 @@ type namedVariant struct {
 	combination
 }
 
-// Bisect finds the smallest set of the flags and faults by which a and b differ that turns the verdict: from a to b, or, with
-// until Agree or Diverge, from the end that has the other verdict. Combinations that the manifest refuses, or that do not
-// run, are unresolved. It returns an *Error as Run does; an end that did not run has a document beside the error.
+// Bisect finds the smallest set of the flags and faults by which a and b differ that turns the verdict: from
+// a to b, or, with until Agree or Diverge, from the end that has the other verdict. Combinations that the
+// manifest refuses, or that do not run, are unresolved. It returns an *Error as Run does; an end that did not
+// run has a document as well as the error.
 func (s *Session) Bisect(ctx context.Context, a, b Request, until string, progress func(Progress)) (*Bisection, error) {
 	if until != "" && until != Agree && until != Diverge {
 		return nil, usage("--until %q: expected agree or diverge", until)

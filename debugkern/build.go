@@ -55,7 +55,7 @@ func (s *Session) buildKey(ctx context.Context, sel *configs.Selection, builder,
 	return fmt.Sprintf("%q", []any{sel.Manifest.Name, sel.Manifest.Dir, s.sourceDigest(ctx, sel), defines(sel, instrumented), sel.Patches(), sel.Compile, builder, arch})
 }
 
-// sourceDigest tells a person's own source, patches, and the headers beside it, from what they were before they were edited;
+// sourceDigest changes with a person's own source, its patches, and the headers in its directory;
 // what is embedded does not change.
 func (s *Session) sourceDigest(ctx context.Context, sel *configs.Selection) string {
 	m := sel.Manifest
@@ -65,7 +65,7 @@ func (s *Session) sourceDigest(ctx context.Context, sel *configs.Selection) stri
 	if m.PTX != "" {
 		text, err := kernelText(ctx, m.SourcePath())
 		if err != nil {
-			return err.Error() // whoever builds says so
+			return err.Error() // the build reports it
 		}
 		return fmt.Sprintf("%x", sha256.Sum256(text))
 	}

@@ -15,7 +15,7 @@ import (
 // What was not captured has a cause of its own: a loop over tiles that ended early, a warp that left, a probe that nobody came
 // to. The findings of this file name it.
 
-// unreachedFindings compares what was captured with what the plan says a block captures.
+// unreachedFindings compares what was captured with what a block captures by the plan.
 func (e *execution) unreachedFindings() ([]target.Finding, error) {
 	u := &uncaptured{e: e, st: e.st}
 	loops := u.loops()
@@ -57,7 +57,7 @@ func (u *uncaptured) walked() []*probes.StagePlan {
 	return loaded
 }
 
-// stopped reports whether a block has a finding of its own that says why it did not end.
+// stopped reports whether a block has a finding of its own that explains why it did not end.
 func (u *uncaptured) stopped(block probes.Dim3) bool {
 	return slices.Contains(u.st.result.Stopped, block)
 }
@@ -232,7 +232,7 @@ func (u *uncaptured) cells() ([]target.Finding, error) {
 	return out, nil
 }
 
-// extent says how much is missing: "512 cells of S, P in 16 of 16 blocks".
+// extent returns how much is missing: "512 cells of S, P in 16 of 16 blocks".
 func (g *holeGroup) extent(p *probes.Plan, all int) string {
 	var names []string
 	for _, s := range p.Ordered(g.stages) {
@@ -329,8 +329,8 @@ func (u *uncaptured) signature(h hole) uint64 {
 	return m.Sum64()
 }
 
-// cause executes the block of a group's first hole again and says in words why its cells were not stored; it gives the finding
-// the warps and the place.
+// cause executes the block of a group's first hole again and returns in words why its cells were not stored;
+// it gives the finding the warps and the place.
 func (u *uncaptured) cause(g *holeGroup, f *target.Finding) (string, error) {
 	switch sp := g.first.stage; {
 	case sp.Capture.Kind == probes.CaptureShared && !u.e.emulated() && u.st.beside == nil:

@@ -17,8 +17,8 @@ func launchChecked(ctx context.Context, k target.Kernel, l *target.Launch, o che
 	return res, err
 }
 
-// launchStudied is launchChecked that also says where the block under study lost bits; nil unless the set has
-// check.Precision.
+// launchStudied is launchChecked that also returns where the block under study lost bits; nil unless the set
+// has check.Precision.
 func launchStudied(ctx context.Context, k target.Kernel, l *target.Launch, o check.Options) (*target.Result, []check.Loss, error) {
 	if o.Set == 0 {
 		res, err := k.Launch(ctx, l)
@@ -54,15 +54,16 @@ func (r *Run) Losses() []check.Loss {
 	return r.state.losses
 }
 
-// mergeFindings puts the findings of a backend and of its checkers together, errors first. One cause is told once: of two
-// findings of a kind about a variable at a line, the one that says what is missing stands, else the backend's.
+// mergeFindings puts the findings of a backend and of its checkers together, errors first. One cause is
+// reported once: of two findings of a kind about a variable at a line, the one that names what is missing is
+// returned, else the backend's.
 func mergeFindings(own, checked []target.Finding, grid probes.Dim3) []target.Finding {
 	out := slices.Clone(own)
 	for _, f := range checked {
 		if f.Severity == "" {
 			f.Severity = f.Kind.Severity()
 		}
-		i := slices.IndexFunc(own, func(g target.Finding) bool { return sameCause(&f, &g) }) // checkers tell causes apart themselves
+		i := slices.IndexFunc(own, func(g target.Finding) bool { return sameCause(&f, &g) }) // checkers separate causes themselves
 		switch {
 		case i < 0:
 			out = append(out, f)
@@ -83,8 +84,9 @@ func mergeFindings(own, checked []target.Finding, grid probes.Dim3) []target.Fin
 	return out
 }
 
-// foldUnwritten drops findings that shared memory is read before it is written where a race, or a cp.async not waited for, on
-// the same variable has that line for its reader: the write is there and comes too late, which is told as a consequence.
+// foldUnwritten drops findings that shared memory is read before it is written where a race, or a cp.async
+// not waited for, on the same variable has that line for its reader: the write is there and comes too late,
+// which is reported as a consequence.
 func foldUnwritten(fs []target.Finding) []target.Finding {
 	var kept []target.Finding
 	for _, f := range fs {
@@ -134,9 +136,10 @@ func unwrittenBy(f, g *target.Finding) bool {
 // atLine compares places, with the call sites of inlined code.
 func atLine(a, b *target.Source) bool { return a.SameLine(b) && a.Calls == b.Calls }
 
-// foldDeadlocks tells a deadlock and what the checkers say of the barriers that its threads wait at once. Of one barrier, that
-// it is for more threads than come is the cause, and that nobody can go on its consequence; of several, none is the cause by
-// itself, and the deadlock, which has the places of all, stands.
+// foldDeadlocks reports a deadlock, and what the checkers found at the barriers that its threads wait at,
+// once. Of one barrier, that it is for more threads than come is the cause, and that nobody can go on its
+// consequence; of several, none is the cause by itself, and the deadlock, which has the places of all,
+// stands.
 func foldDeadlocks(fs []target.Finding) []target.Finding {
 	gone := make([]bool, len(fs))
 	for i := range fs {

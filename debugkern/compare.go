@@ -20,8 +20,8 @@ const (
 	Incomparable = "incomparable" // a stage that both capture, but not as the same tiles; see Reason
 )
 
-// Comparison is the document tilescope.compare/1: kernel A against kernel B on the same inputs, bit against bit. No
-// reference is asked: it says where two kernels part, not which of them is right.
+// Comparison is the document tilescope.compare/1: kernel A against kernel B on the same inputs, bit against
+// bit. No reference is asked: it shows where two kernels part, not which of them is right.
 type Comparison struct {
 	Schema  string     `json:"schema"`
 	Targets [2]SideDoc `json:"targets"` // A, B
@@ -51,7 +51,7 @@ type SideDoc struct {
 	Cross   *CrossDoc      `json:"cross"` // with --backend both: this kernel on the emulator
 }
 
-// SideError says which of two kernels did not build, load or run.
+// SideError is which of two kernels did not build, load or run.
 type SideError struct {
 	Side string `json:"side"` // "a", "b"
 	ErrorDoc
@@ -108,8 +108,9 @@ func (c *Comparison) ExitCode() int {
 	return 1
 }
 
-// Compare executes a and b on the same inputs and compares every tile that both capture, bit for bit. It returns an *Error
-// as Run does; where a kernel did not build, load or run there is a document beside the error.
+// Compare executes a and b on the same inputs and compares every tile that both capture, bit for bit. It
+// returns an *Error as Run does; where a kernel did not build, load or run there is a document as well as the
+// error.
 func (s *Session) Compare(ctx context.Context, a, b Request, progress func(Progress)) (*Comparison, error) {
 	if progress == nil {
 		progress = func(Progress) {}
@@ -191,7 +192,7 @@ func (d *SideDoc) describe(e *execution, cross *CrossDoc) {
 
 // sameProblem checks both requests, and that a shape's name means the same in both manifests.
 func (s *Session) sameProblem(ctx context.Context, a, b Request) error {
-	if a.Inputs != "" { // the file says the shape, and is read later
+	if a.Inputs != "" { // the file defines the shape, and is read later
 		return nil
 	}
 	ra, err := s.resolve(ctx, a, nil)

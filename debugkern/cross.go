@@ -12,7 +12,7 @@ const (
 	crossUnexplained = "unexplained" // a bug of ours
 )
 
-// cross executes the instrumented build on the emulator beside the GPU and compares every captured tile.
+// cross executes the instrumented build on the emulator as well as the GPU and compares every captured tile.
 func (e *execution) cross() (*CrossDoc, error) {
 	be := e.st.beside
 	if be == nil {
@@ -28,7 +28,7 @@ func (e *execution) cross() (*CrossDoc, error) {
 		return nil, launchError(err)
 	}
 	e.st.launch.Ordered = e.st.launch.Ordered || res.Ordered
-	if err := e.settlePlain(); err != nil { // whether it varies tells what a difference means
+	if err := e.settlePlain(); err != nil { // what a difference means depends on whether it varies
 		return nil, err
 	}
 	e.cost.Launches++

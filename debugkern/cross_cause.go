@@ -31,8 +31,8 @@ type crossSearch struct {
 	tried  []string         // what was executed, for the message
 }
 
-// classify sets the class of the difference, executing the launch again where nothing known explains it, and
-// adds the findings that it rests on to the run's.
+// classify sets the class of the difference, executing the launch again where no recorded fact explains it,
+// and adds the findings that it rests on to the run's.
 func (e *execution) classify(doc *CrossDoc, emulated *runState) error {
 	if doc.Differing == 0 {
 		doc.Class = crossEqual
@@ -55,7 +55,7 @@ func (e *execution) classify(doc *CrossDoc, emulated *runState) error {
 	return nil
 }
 
-// search executes what can tell the reason: the launch under checkers, then on other schedules and again on
+// search executes what can show the reason: the launch under checkers, then on other schedules and again on
 // the device. It stops where the reason is clear.
 func (x *crossSearch) search() error {
 	x.e.progress(Progress{Phase: "explain", Detail: "the backends differ"})
@@ -261,7 +261,7 @@ func causeText(f *target.Finding) string {
 	return text
 }
 
-// stagesText says which stages differ, "P, U and O differ".
+// stagesText names the stages that differ, "P, U and O differ".
 func (d *CrossDoc) stagesText() string {
 	names := make([]string, len(d.ByStage))
 	for i, s := range d.ByStage {

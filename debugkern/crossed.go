@@ -2,8 +2,8 @@ package debugkern
 
 import "tilescope/probes"
 
-// Crossed is offered by runs that two backends executed on the same PTX and inputs (--backend both): the run's own tiles
-// are the GPU's, those beside it the emulator's.
+// Crossed is offered by runs that two backends executed on the same PTX and inputs (--backend both): the
+// run's own tiles are the GPU's, those next to it the emulator's.
 type Crossed interface {
 	// Beside is the emulator's tile at a place; ok is false where only one backend executed.
 	Beside(p Place) (t probes.Tile, ok bool)
@@ -30,7 +30,7 @@ func (r *Run) NextDiffering(from Cell, dir int) (Cell, bool) {
 	return r.differing(from, dir, r.Beside)
 }
 
-// differing looks for the nearest compared cell whose bits are not those of the tile beside it.
+// differing looks for the nearest compared cell whose bits are not those of the tile next to it.
 func (r *Run) differing(from Cell, dir int, beside func(Place) (probes.Tile, bool)) (Cell, bool) {
 	sp := r.Plan.Stage(from.Stage)
 	if sp == nil {

@@ -13,7 +13,7 @@ type (
 	GPUProcess = cuda.GPUProcess
 )
 
-// Unknown stands for a number of Telemetry that the driver does not tell.
+// Unknown stands for a number of Telemetry that the driver does not report.
 const Unknown = cuda.Unknown
 
 // DeviceList is what the driver shows of this machine.
@@ -28,8 +28,8 @@ type Monitor interface {
 	Close()
 }
 
-// Devices asks the driver, in a worker of its own, which GPUs there are. The error says why there is none, what that means
-// and, where it is known, what to do; it is never about a single device.
+// Devices asks the driver, in a worker of its own, which GPUs there are. The error is why there is none, what
+// that means and, where it is known, what to do; it is never about a single device.
 func (s *Session) Devices(ctx context.Context) (*DeviceList, error) {
 	if len(s.worker) == 0 {
 		return nil, errNoWorker
@@ -41,7 +41,7 @@ func (s *Session) Devices(ctx context.Context) (*DeviceList, error) {
 	return &DeviceList{devices, version}, nil
 }
 
-// Monitor opens a device's telemetry. The error says why there is none; runs do not need it.
+// Monitor opens a device's telemetry. The error is why there is none; runs do not need it.
 func (s *Session) Monitor(d Device) (Monitor, error) {
 	m, err := cuda.OpenMonitor(d)
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 type Diagnostic struct {
 	File     string `json:"file"` // as the compiler names it; "": the complaint is about no place
 	Line     int    `json:"line"` // from 1
-	Col      int    `json:"col"`  // from 1, in bytes; 0 where the compiler does not tell
+	Col      int    `json:"col"`  // from 1, in bytes; 0 where the compiler does not give it
 	Severity string `json:"severity"`
 	Message  string `json:"message"`
 	Text     string `json:"text"` // the source line; "" where it is not at hand
 }
 
-// diagnosticsOf lists what an error says of a source, nil where it is no compiler's or parser's.
+// diagnosticsOf lists the diagnostics of a source in an error, nil where it is no compiler's or parser's.
 func diagnosticsOf(err error, text []byte) []Diagnostic {
 	var out []Diagnostic
 	if ce := (*cuda.CompileError)(nil); errors.As(err, &ce) {

@@ -55,7 +55,7 @@ func archiveCheck() DoctorCheck {
 	return c
 }
 
-// toolchainEnables says what each part of a toolchain makes possible.
+// toolchainEnables lists what each part of a toolchain makes possible.
 var toolchainEnables = map[string]string{
 	"NVRTC":   "builds any flag combination, and kernels of your own, in a child process",
 	"headers": "sources that include mma.h and cuda_fp16.h",
@@ -70,7 +70,7 @@ func (s *Session) toolchainChecks(ctx context.Context, d *DoctorDoc) {
 	}
 }
 
-// gpuEnables says what each part of a GPU machine makes possible.
+// gpuEnables lists what each part of a GPU machine makes possible.
 var gpuEnables = map[string]string{
 	"driver":            "runs kernels on the GPU",
 	"NVML":              "clocks, power, temperature and throttle reasons beside a run",
@@ -86,7 +86,7 @@ func (s *Session) gpuChecks(ctx context.Context, d *DoctorDoc) {
 	}
 }
 
-// cacheCheck says where compiled kernels are kept, and whether they can be.
+// cacheCheck reports where compiled kernels are stored, and whether they can be.
 func (s *Session) cacheCheck() DoctorCheck {
 	c := DoctorCheck{Name: "cache", Path: s.cache.Dir(), Enables: "what was compiled once is not compiled again"}
 	if s.cache.Max() == 0 {

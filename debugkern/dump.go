@@ -100,7 +100,7 @@ func (r *Run) kv(sp *probes.StagePlan, i int) int {
 	return r.Range.TileLo + i
 }
 
-// capturedBytes says of each cell of a tile, 1 or 0, whether it was captured.
+// capturedBytes returns for each cell of a tile 1 where it was captured, else 0.
 func capturedBytes(t probes.Tile, sp *probes.StagePlan) []byte {
 	out := make([]byte, sp.Rows*sp.Cols)
 	for i := range out {

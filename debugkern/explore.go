@@ -16,19 +16,19 @@ import (
 
 // ExploreOptions say what is explored.
 type ExploreOptions struct {
-	N      int           // schedules beside the run's own; 0: 200
+	N      int           // schedules besides the run's own; 0: 200
 	Blocks []probes.Dim3 // executed; nil: those that the run captured
 	Edits  []ptx.Edit    // of the module, as a Trial's
 	Plain  bool          // the build without probes: only the output is compared
 	First  bool          // stop at the first schedule that changes the output
-	// Tell is told how far it is, from one goroutine at a time and in no particular order; may be nil.
+	// Tell is called with the progress, from one goroutine at a time and in no particular order; may be nil.
 	Tell func(tried, varied int)
 }
 
 // minBudget is the least number of warp instructions that a block may take under an explored schedule.
 const minBudget = 1 << 20
 
-// defaultSchedules is how many schedules are tried where nobody says.
+// defaultSchedules is how many schedules are tried by default.
 const defaultSchedules = 200
 
 // Exploration is what a run's blocks do under other schedules: the same for the same run and options, whatever the number of

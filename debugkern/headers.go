@@ -46,7 +46,7 @@ func ownBuild(m *configs.Manifest, src *sourceSet, c configs.Compile) (cuda.Buil
 	}, nil
 }
 
-// buildDoc is what a document says of a build, nil where there is none.
+// buildDoc is the document of a build, nil where there is none.
 func buildDoc(b *Build) RunBuildDoc {
 	doc := RunBuildDoc{Options: []string{}, Headers: []cuda.Header{}, Notes: []string{}}
 	if b == nil {
@@ -112,8 +112,8 @@ type includeReader struct {
 
 var directive = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*(include|ifdef|ifndef|if|elif|else|endif|define|undef)\b[ \t]*(.*)$`)
 
-// scan reads a text under what is defined so far. live holds, for each open condition, whether its part is compiled, and
-// whether one of its parts has been.
+// scan reads a text under what is defined so far. live is, for each open condition, whether its part is
+// compiled, and whether one of its parts has been.
 func (r *includeReader) scan(text string) {
 	type part struct{ now, done bool }
 	var live []part
@@ -149,7 +149,8 @@ func (r *includeReader) scan(text string) {
 	}
 }
 
-// holds decides a condition: one symbol, negated or not, with defined or without. A symbol that is not defined is 0.
+// holds evaluates a condition: one symbol, negated or not, with defined or without. A symbol that is not
+// defined is 0.
 func (r *includeReader) holds(word, text string) bool {
 	not := word == "ifndef"
 	for strings.HasPrefix(text, "!") {

@@ -191,7 +191,8 @@ func (e *execution) stages(rep *Report, run *Run) error {
 	return nil
 }
 
-// badCell adds who wrote a cell, where the backend can tell. The error is a lack of memory, with more of which it could.
+// badCell adds who wrote a cell, where the backend can find it. The error is a lack of memory, with more of
+// which it could.
 func (e *execution) badCell(c *judge.Cell, run *Run) (*BadCell, error) {
 	doc := &BadCell{Block: c.Block, KVTile: c.KVTile, Row: c.Row, Col: c.Col, Got: Number(c.Got), Want: Number(c.Want)}
 	if e.trial {

@@ -43,8 +43,8 @@ func (r *resolved) launch(in *attn.Inputs, ref *ref.Reference, instrumented bool
 	return l, nil
 }
 
-// reserveHost reserves what a launch holds on the host before a backend has seen it, as long as somebody has the launch:
-// inputs in their arguments' types, where that is not how they are kept, and injected tiles.
+// reserveHost reserves what a launch allocates on the host before a backend gets it, as long as somebody has
+// the launch: inputs in their arguments' types, where that is not how they are kept, and injected tiles.
 func (r *resolved) reserveHost(l *target.Launch, instrumented bool) error {
 	n := int64(0)
 	for _, a := range r.plan.Args {

@@ -50,7 +50,7 @@ type LutEntry struct {
 // LutFilter picks fragment maps; "" is any.
 type LutFilter struct{ Kind, DType, Layout string }
 
-// fragmentArgs says what each output of the introspection kernel describes.
+// fragmentArgs lists what each output of the introspection kernel describes.
 var fragmentArgs = []struct{ arg, kind, dtype, layout string }{
 	{"acc_f32", "acc", "f32", ""}, {"acc_f16", "acc", "f16", ""}, {"a_row", "a", "f16", "row"}, {"a_col", "a", "f16", "col"},
 	{"b_row", "b", "f16", "row"}, {"b_col", "b", "f16", "col"},
@@ -108,7 +108,7 @@ func (s *Session) JudgeLut(ctx context.Context, req Request, path string, patche
 	return t.LutDoc, nil
 }
 
-// TableFile is a header's table beside what JudgeLut says of it.
+// TableFile is a header's table with what JudgeLut found.
 func (s *Session) TableFile(ctx context.Context, req Request, path string) (*Table, error) {
 	text, err := readText(ctx, path, "a header with a table")
 	if err != nil {
@@ -184,7 +184,7 @@ func list(cells []Cell16) string {
 	return strings.TrimSpace(b.String())
 }
 
-// explainOrder says how a table that covers every cell comes out of the right one.
+// explainOrder returns how a table that covers every cell comes out of the right one.
 func explainOrder(want, got [][]Cell16) string {
 	sorted := func(by func(a, b Cell16) bool) bool {
 		for l := range want {

@@ -59,8 +59,8 @@ func split(set uint64, n int) []uint64 {
 // maxSmaller is how many smaller sets smallest looks at.
 const maxSmaller = 128
 
-// smallest looks for a set that fulfils test and is smaller than the one found. proved says that every smaller one was tried;
-// where there are too many, found is returned as it is.
+// smallest looks for a set that fulfils test and is smaller than the one found. proved is true if every
+// smaller one was tried; where there are too many, found is returned as it is.
 func smallest(all, found uint64, test func(uint64) (bool, error)) (set uint64, proved bool, err error) {
 	size := bits.OnesCount64(found)
 	var sets []uint64

@@ -16,8 +16,8 @@ import (
 const (
 	MutantFound     = "found"     // a checker names a variable
 	MutantRedundant = "redundant" // nothing is unordered, and no schedule changes the output: the synchronisation may go
-	MutantMissed    = "missed"    // the output changes and no checker says why: a bug of ours
-	MutantUnreached = "unreached" // the blocks executed never come to it: nothing can be said
+	MutantMissed    = "missed"    // the output changes and no checker reports why: a bug of ours
+	MutantUnreached = "unreached" // the blocks executed never come to it: no result
 )
 
 // MutantOptions say how mutants are tried.
@@ -35,7 +35,7 @@ type MutantResult struct {
 	Source    *target.Source // of the synchronisation
 	Outcome   string
 	Findings  []FindingDoc // of severity error that the kernel as it is does not have
-	Schedules int          // tried beside the run's own
+	Schedules int          // tried besides the run's own
 	Varied    string       // the first that changes the output, "" where none does
 }
 
@@ -95,8 +95,8 @@ func (m *MutantResult) found() string {
 	return strings.Join(parts, "; ")
 }
 
-// Mutants changes each synchronisation of the build without probes in turn and says what the checkers make of it. Errors are
-// those of Try.
+// Mutants changes each synchronisation of the build without probes in turn and reports what the checkers
+// find. Errors are those of Try.
 func (r *Run) Mutants(ctx context.Context, o MutantOptions) ([]MutantResult, error) {
 	entry, err := r.PlainEntry(ctx)
 	if err != nil {

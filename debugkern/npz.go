@@ -148,8 +148,8 @@ const madeBytes = 4 + 2
 // readInputs reads Qx Kx Vx, or Q K V Qs Ks Vs; of both, all that there is (see agrees). Every complaint names the file,
 // the array, and what was expected.
 //
-// memory says how large the file and its arrays may be, each tensor's array and the numbers made of it counted, and they are
-// reserved there until release is called.
+// memory returns how large the file and its arrays may be, each tensor's array and the numbers made of it
+// counted, and they are reserved there until release is called.
 func readInputs(ctx context.Context, path string, memory *budget.Budget) (*npzInputs, error) {
 	limit := memory.Limit()
 	if limit == 0 {

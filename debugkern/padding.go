@@ -81,7 +81,7 @@ type suspect struct {
 	variable string
 }
 
-// suspects are those of which no harm is known yet. It is safe for concurrent use.
+// suspects are the sources whose values have done no harm so far. It is safe for concurrent use.
 type suspects struct {
 	mu   sync.Mutex
 	left map[suspect]bool

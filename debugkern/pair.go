@@ -6,9 +6,9 @@ import (
 	"tilescope/probes"
 )
 
-// Pair is two finished runs of the same problem under one cursor: it views B, and beside every tile of B lies the tile of A
-// that computes the same part of the problem, however A's blocks are laid out. Like a Run it is immutable and safe for
-// concurrent use.
+// Pair is two finished runs of the same problem under one cursor: it views B, and next to every tile of B is
+// the tile of A that computes the same part of the problem, however A's blocks are laid out. Like a Run it is
+// immutable and safe for concurrent use.
 type Pair struct {
 	*Run // B
 	a    *Run
@@ -60,7 +60,7 @@ func (p *Pair) Beside(at Place) (probes.Tile, bool) {
 	return p.a.state.Tile(o.Stage, o.Block, o.KVTile), true
 }
 
-// View is B's tile with its references, and A's beside it.
+// View is B's tile with its references, and A's next to it.
 func (p *Pair) View(at Place) (*TileView, error) {
 	v, err := p.Run.View(at)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 type Perturbation struct {
 	Device   string
 	Seeds    int // launches, one a seed, seeds from 1 on
-	Places   int // instructions that a delay may stand in front of
+	Places   int // instructions that a delay may be inserted before
 	Differed int // launches whose O is not the bits of the unperturbed one's
 	// Rounding is how many launches' O differs within its bound, which holds for any order, in a kernel that adds floats by
 	// atomics: they do not count as Differed.
@@ -27,9 +27,10 @@ type Perturbation struct {
 	Failure  string // how the first of them ended
 }
 
-// Perturb runs the build without probes n times on the run's GPU, each time with other delays in front of accesses to shared
-// memory and synchronisations, and compares O bit for bit with that of the same build without delays. tell may be nil. It is
-// a usage error on the emulator, which has schedules to explore instead, and under a gate. Errors are those of Session.Run.
+// Perturb runs the build without probes n times on the run's GPU, each time with other delays before accesses
+// to shared memory and synchronisations, and compares O bit for bit with that of the same build without
+// delays. tell may be nil. It is a usage error on the emulator, which has schedules to explore instead, and
+// under a gate. Errors are those of Session.Run.
 func (r *Run) Perturb(ctx context.Context, n int, tell func(done, differed int)) (*Perturbation, error) {
 	e := &execution{ctx: ctx, req: r.Request, progress: func(Progress) {}}
 	if r.state == nil {

@@ -22,8 +22,8 @@ type plainRun struct {
 	launches  int
 }
 
-// plainBeside is the plain build beside a run: made ready while the instrumented one is, launched after it, on a GPU while the
-// processor compares what that one left.
+// plainBeside is the plain build of a run: made ready while the instrumented one is, launched after it, on a
+// GPU while the processor compares what that one left.
 type plainBeside struct {
 	ready   join.Group           // of who makes it ready
 	task    *join.Task[struct{}] // launches it; nil: nothing was launched, or it is settled
@@ -44,7 +44,7 @@ func (e *execution) readyPlain() {
 		select {
 		case <-e.ctx.Done():
 		case <-time.After(headStart):
-			_, _ = e.plainKernel() // whoever launches it is told why not
+			_, _ = e.plainKernel() // whoever launches it gets the error
 		}
 	})
 }
@@ -61,7 +61,8 @@ func (e *execution) plainKernel() (target.Kernel, error) {
 	return e.load(e.backend, b)
 }
 
-// startPlain launches the plain build: beside what follows on a GPU, at once on the emulator, which needs the same processor.
+// startPlain launches the plain build: concurrently with what follows on a GPU, at once on the emulator,
+// which needs the same processor.
 func (e *execution) startPlain() error {
 	p := &e.beside
 	work := func() { p.run, p.err = e.plain() }
@@ -150,7 +151,7 @@ func (e *execution) plain() (*plainRun, error) {
 	return out, nil
 }
 
-// tellPlain tells of the plain build's launches while nothing else is told.
+// tellPlain reports the plain build's launches while no other progress is reported.
 func (e *execution) tellPlain() func(int) {
 	if e.beside.waiting.Load() {
 		e.progress(Progress{Phase: "run", Detail: "plain build"})
@@ -166,13 +167,15 @@ func (e *execution) tellPlain() func(int) {
 	}
 }
 
-// plainRuns reports that the build without probes is needed: always on a GPU, which at least tells what it is allotted, on the
-// emulator on request. Under a gate it would have nothing to start from there: only the build with probes is fed.
+// plainRuns reports that the build without probes is needed: always on a GPU, which at least reports what it
+// is allotted, on the emulator on request. Under a gate it would have nothing to start from there: only the
+// build with probes is fed.
 func (e *execution) plainRuns() bool {
 	return !e.emulated() || e.req.Plain && e.r.plan.Gate.Name == probes.GateNone
 }
 
-// unseen are the findings of the plain build that the instrumented one did not have: the same cause is told once.
+// unseen are the findings of the plain build that the instrumented one did not have: the same cause is
+// reported once.
 func (e *execution) unseen(findings []target.Finding) []target.Finding {
 	return slices.DeleteFunc(slices.Clone(findings), func(f target.Finding) bool {
 		return slices.ContainsFunc(e.st.result.Findings, func(g target.Finding) bool {

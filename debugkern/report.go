@@ -92,7 +92,7 @@ type ShapeDoc struct {
 	B, H, S, D int
 }
 
-// BackendDoc says what executed, and how it was built.
+// BackendDoc is what executed, and how it was built.
 type BackendDoc struct {
 	Name     string `json:"name"`
 	Device   string `json:"device"`
@@ -101,7 +101,7 @@ type BackendDoc struct {
 	Schedule string `json:"schedule"`
 }
 
-// RunBuildDoc says what the instrumented build was made of.
+// RunBuildDoc is what the instrumented build was made of.
 type RunBuildDoc struct {
 	Compiler string        `json:"compiler"` // "NVRTC 12.0.140"; "" where a manifest brings its own PTX
 	Options  []string      `json:"options"`
@@ -118,8 +118,8 @@ type Guilty struct {
 	Phase probes.Phase `json:"-"` // the stage's
 }
 
-// AtTile says which kv tile a tile of a stage belongs to, with text in front; "" for a stage that is computed before or after
-// the loop, which a block has once.
+// AtTile names the kv tile that a tile of a stage belongs to, with text in front; "" for a stage that is
+// computed before or after the loop, which a block has once.
 func AtTile(front string, phase probes.Phase, kv int) string {
 	if phase != probes.PhaseEach {
 		return ""
@@ -157,7 +157,8 @@ type ErrorStats struct {
 	Nonfinite  int    `json:"nonfinite"`
 }
 
-// BadCell is a cell above its bound. Warp, Lane and Source are who wrote it last, where the backend can tell.
+// BadCell is a cell above its bound. Warp, Lane and Source are who wrote it last, where the backend can find
+// it.
 type BadCell struct {
 	Block  probes.Dim3 `json:"block"`
 	KVTile int         `json:"kv_tile"`
@@ -230,7 +231,7 @@ type FindingDoc struct {
 	Consequence string      `json:"consequence"`
 	Count       int         `json:"count"`
 
-	// Remedy is what Missing asks for, as edits of the module that was executed; nil where none is known.
+	// Remedy is what Missing asks for, as edits of the module that was executed; nil where there is none.
 	Remedy []ptx.Edit `json:"-"`
 	Left   bool       `json:"-"` // the finding's warps did none of the block's work from KVTile on
 }
@@ -258,8 +259,8 @@ type ResourcesDoc struct {
 	SpillLoadBytes  int    `json:"spill_load_bytes"`
 	LocalBytes      int    `json:"local_bytes"`
 	Arch            string `json:"arch"`
-	SpillsUnknown   bool   `json:"spills_unknown,omitempty"` // local memory is used, and no compiler log says for what
-	By              string `json:"by,omitempty"`             // who says so, where gates asked: "ptxas 12.0.140", "driver"
+	SpillsUnknown   bool   `json:"spills_unknown,omitempty"` // local memory is used, and no compiler log explains for what
+	By              string `json:"by,omitempty"`             // the source of the figures, for gates: "ptxas 12.0.140", "driver"
 }
 
 // CostDoc is what the run took. Counts are one launch of the instrumented build; RunMS all launches of all builds.
@@ -272,7 +273,7 @@ type CostDoc struct {
 	Launches         int    `json:"launches"`
 }
 
-// ErrorDoc says why a kernel did not build, load or run.
+// ErrorDoc is why a kernel did not build, load or run.
 type ErrorDoc struct {
 	Stage   string     `json:"stage"` // build, load, launch, run
 	Message string     `json:"message"`
@@ -309,8 +310,8 @@ func (r *Report) ExitCode() int {
 	return 0
 }
 
-// Uncaptured returns the first finding that says why something was not captured, and so comes before any verdict about what
-// was; nil where all was captured.
+// Uncaptured returns the first finding that explains why something was not captured, and so comes before any
+// verdict about what was; nil where all was captured.
 func (r *Report) Uncaptured() *FindingDoc {
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Severity == string(target.SeverityError) && Uncaptures(f.Kind) {
@@ -320,7 +321,7 @@ func (r *Report) Uncaptured() *FindingDoc {
 	return nil
 }
 
-// Uncaptures reports whether a kind of finding says why something was not captured.
+// Uncaptures reports whether a kind of finding explains why something was not captured.
 func Uncaptures(kind string) bool {
 	return kind == string(target.LoopEnded) || kind == string(target.NotCaptured)
 }

@@ -13,7 +13,7 @@ import (
 	"tilescope/probes"
 )
 
-// Subject is a request checked against its manifest: what has to be known of a kernel before it runs.
+// Subject is a request checked against its manifest: what has to be determined of a kernel before it runs.
 type Subject struct {
 	Kernel, Variant, Entry string
 	Flags                  map[string]int
@@ -47,7 +47,7 @@ func (s *Session) Shapes(ctx context.Context, name string) ([]string, error) {
 	return names, nil
 }
 
-// BuildDoc says how a kernel was built: enough to build it again and to see that it is the same.
+// BuildDoc is how a kernel was built: enough to build it again and to see that it is the same.
 type BuildDoc struct {
 	Entry              string   `json:"entry"`
 	Builder            string   `json:"builder"`
@@ -91,9 +91,10 @@ func failedBuild(err error) error {
 	return err
 }
 
-// Resources says what the plain build of a request is allotted on an architecture, dynamic shared memory included: by ptxas
-// or, where there is none, as the driver loaded it for the device's own architecture. reason is why it cannot be known
-// here; then there is no document and no error. A kernel that ptxas refuses is an *Error with CodeFailed.
+// Resources returns what the plain build of a request is allotted on an architecture, dynamic shared memory
+// included: by ptxas or, where there is none, as the driver loaded it for the device's own architecture.
+// reason is why it cannot be known here; then there is no document and no error. A kernel that ptxas refuses
+// is an *Error with CodeFailed.
 func (s *Session) Resources(ctx context.Context, req Request, arch string) (doc *ResourcesDoc, reason string, err error) {
 	r, err := s.resolve(ctx, req, nil)
 	if err != nil {
@@ -134,7 +135,8 @@ func (s *Session) Resources(ctx context.Context, req Request, arch string) (doc 
 
 var errNoTools = errors.New("no toolchain with ptxas found (tilescope doctor says what to install)")
 
-// loadedResources asks the driver, which knows them for its own device. The error is the reason why it cannot be asked.
+// loadedResources asks the driver, which has them for its own device. The error is the reason why it cannot
+// be asked.
 func (s *Session) loadedResources(ctx context.Context, req Request, r *resolved, b *Build, arch string, none error) (*ResourcesDoc, error) {
 	be, err := s.gpu(ctx, req)
 	if err != nil {
@@ -168,7 +170,7 @@ func (s *Session) assembler(ctx context.Context) string {
 	return "ptxas"
 }
 
-// EnvironmentDoc says what executes, as far as it can be told before anything does.
+// EnvironmentDoc is what executes, as far as it can be determined before anything does.
 type EnvironmentDoc struct {
 	Backend string     `json:"backend"`
 	Device  string     `json:"device"`
@@ -177,7 +179,7 @@ type EnvironmentDoc struct {
 	Clocks  *ClocksDoc `json:"clocks"`
 }
 
-// ClocksDoc is a device's state at one moment; a number the driver does not tell is left out.
+// ClocksDoc is a device's state at one moment; a number the driver does not report is left out.
 type ClocksDoc struct {
 	SM          int      `json:"sm_mhz,omitempty"`
 	MaxSM       int      `json:"max_sm_mhz,omitempty"`

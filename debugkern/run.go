@@ -37,10 +37,10 @@ type runState struct {
 	backend   target.Backend    // what kernel was loaded on
 	beside    target.Backend    // the emulator, with --backend both
 	tracer    target.Kernel     // executes blocks again, where the backend itself cannot
-	traced    *runState         // its tiles: a writer holds where the bits are equal
+	traced    *runState         // its tiles: a writer found on it is valid where the bits are equal
 	resources *target.Resources // the plain build's
 	plain     *PlainDoc         // where it ran
-	extra     []target.Finding  // found beside the instrumented launch
+	extra     []target.Finding  // found by other launches than the instrumented one
 
 	only     []probes.Dim3  // executed, in launch order; nil: the whole grid
 	replaced judge.Replaced // what a trial put in place of captured tiles; nil: nothing
@@ -72,8 +72,9 @@ func (s *Session) Run(ctx context.Context, req Request, progress func(Progress))
 	return nil, e.explain(err)
 }
 
-// Limited returns ctx with a time limit, that of a run or of a command of several; 0 is none. What ends by it has
-// context.DeadlineExceeded as its error; its cause says the limit. The caller calls the function that is returned.
+// Limited returns ctx with a time limit, that of a run or of a command of several; 0 is none. What ends by it
+// has context.DeadlineExceeded as its error; its cause names the limit. The caller calls the function that is
+// returned.
 func Limited(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if limit <= 0 {
 		return ctx, func() {}
@@ -81,7 +82,7 @@ func Limited(ctx context.Context, limit time.Duration) (context.Context, context
 	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("no result within the time limit of %s", limit))
 }
 
-// oneAtATime is progress as several goroutines may tell it.
+// oneAtATime is progress for calls from several goroutines.
 func oneAtATime(progress func(Progress)) func(Progress) {
 	if progress == nil {
 		return func(Progress) {}
@@ -163,7 +164,7 @@ func (e *execution) build() error {
 	return err
 }
 
-// repeated tells how many of the launches have ended, on backends that launch more than once.
+// repeated reports how many of the launches have ended, on backends that launch more than once.
 func (e *execution) repeated(detail string) func(int) {
 	if e.req.Repeat <= 1 || e.backend.Info().Name == "emu" {
 		return nil
@@ -288,7 +289,7 @@ func (e *execution) failure(re *runError) *Report {
 	return rep
 }
 
-// header fills what is known before anything ran.
+// header returns a report with what is determined without the results.
 func (e *execution) header() *Report {
 	rep := &Report{
 		Schema: RunSchema, Target: e.req.Target, Seed: e.req.Seed, Inject: "reference", Gate: e.req.Gate.String(), Faults: []string{},

@@ -13,7 +13,8 @@ import (
 	"tilescope/probes"
 )
 
-// Sanitized is what one of compute-sanitizer's tools said of a launch; Complaint is one thing that it found.
+// Sanitized is what one of compute-sanitizer's tools reported of a launch; Complaint is one thing that it
+// found.
 type (
 	Sanitized = cuda.Sanitized
 	Complaint = cuda.Complaint
@@ -22,9 +23,10 @@ type (
 // SanitizerTools are the tools that Sanitize runs.
 var SanitizerTools = []string{"memcheck", "racecheck"}
 
-// Sanitize runs one of compute-sanitizer's tools on one launch of a run's kernel: of the build without probes, under a gate of
-// the instrumented one, which alone can be fed. It takes a GPU, whatever the run executed on; the device is the request's.
-// Without compute-sanitizer or a driver it is an *Error with CodeUnavailable that says what to install.
+// Sanitize runs one of compute-sanitizer's tools on one launch of a run's kernel: of the build without
+// probes, under a gate of the instrumented one, which alone can be fed. It takes a GPU, whatever the run
+// executed on; the device is the request's. Without compute-sanitizer or a driver it is an *Error with
+// CodeUnavailable that names what to install.
 func (s *Session) Sanitize(ctx context.Context, r *Run, tool string) (*Sanitized, error) {
 	if !slices.Contains(SanitizerTools, tool) {
 		return nil, usage("sanitizer tool %q: expected %s", tool, strings.Join(SanitizerTools, " or "))
@@ -72,7 +74,8 @@ func (s *Session) watchedLaunch(ctx context.Context, r *Run) (*Build, *target.La
 	return b, l, nil
 }
 
-// Folded says which findings and complaints are about the same: confirmed, only ours, only theirs. Numbers are indices.
+// Folded is which findings and complaints are about the same: confirmed, only ours, only theirs. Numbers are
+// indices.
 type Folded struct {
 	Tool      string         `json:"tool"`
 	Confirmed []Confirmation `json:"confirmed"`
@@ -88,7 +91,7 @@ type Confirmation struct {
 	Complaint int `json:"complaint"`
 }
 
-// Fold lays what a tool said beside a run's findings. It depends on its arguments alone.
+// Fold compares what a tool reported with a run's findings. It depends on its arguments alone.
 func Fold(findings []FindingDoc, s *Sanitized) *Folded {
 	out := &Folded{Tool: s.Tool, Confirmed: []Confirmation{}, OnlyOurs: []int{}, OnlyTheirs: []int{}}
 	confirmed := map[int]bool{}

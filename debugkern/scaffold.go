@@ -43,8 +43,8 @@ func (s *Scaffold) ExitCode() int {
 	return 0
 }
 
-// ScaffoldRequest asks for a manifest of File (.ptx or .cu), to stand at Out. Entry "" is the first. Include, Define and Std
-// are a request's: a .cu is compiled with them, and the manifest says so.
+// ScaffoldRequest asks for a manifest of File (.ptx or .cu), to stand at Out. Entry "" is the first. Include,
+// Define and Std are a request's: a .cu is compiled with them, and the manifest records them.
 type ScaffoldRequest struct {
 	File, Out, Entry, Arch string
 	Include, Define        []string

@@ -9,9 +9,10 @@ import (
 	"tilescope/probes"
 )
 
-// parameter is what can be told of one kernel parameter from its PTX, and from the CUDA source where there is one.
+// parameter is what can be determined of one kernel parameter from its PTX, and from the CUDA source where
+// there is one.
 type parameter struct {
-	name    string // "" where only the PTX is known: it has none
+	name    string // "" where there is only the PTX: it has none
 	dtype   probes.DType
 	guessed bool // the type is a guess
 	pointer bool
@@ -19,7 +20,8 @@ type parameter struct {
 	written bool
 }
 
-// parameters describes an entry's parameters in order. A pointer is known by its use: global memory is reached through it.
+// parameters describes an entry's parameters in order. A pointer is recognised by its use: global memory is
+// reached through it.
 func parameters(f *ptx.Func, declared []parameter) []parameter {
 	list := make([]parameter, len(f.Params))
 	uses := pointerUses(f)
@@ -118,7 +120,7 @@ func pointerUses(f *ptx.Func) []pointerUse {
 	return uses
 }
 
-// accesses says how an instruction touches memory that a parameter's address may lie in.
+// accesses returns how an instruction touches memory that a parameter's address may lie in.
 func accesses(in *ptx.Instr) (read, written bool) {
 	if s := in.Space(); s == ptx.SpaceParam || s == ptx.SpaceLocal || s == ptx.SpaceConst || s == ptx.SpaceShared && in.Op != "cp" {
 		return false, false
@@ -181,8 +183,8 @@ var cTypes = map[string]probes.DType{
 	"unsigned long long": probes.U64, "unsigned short": probes.U16, "uint16_t": probes.U16,
 }
 
-// declaredParameters reads the parameter list of a kernel out of its CUDA source: names, and the types that it knows. nil
-// where the source does not show it plainly.
+// declaredParameters reads the parameter list of a kernel out of its CUDA source: names, and the types that
+// it recognises. nil where the source does not show it plainly.
 func declaredParameters(source, kernel string) []parameter {
 	text := comments.ReplaceAllString(source, " ")
 	at := regexp.MustCompile(`__global__[^;{}]*?\b` + regexp.QuoteMeta(kernel) + `\s*\(`).FindStringIndex(text)

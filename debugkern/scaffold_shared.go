@@ -21,8 +21,9 @@ var (
 	side       = regexp.MustCompile(`\w+`)
 )
 
-// declaredShared reads the shared arrays out of CUDA source, by name: those of a type that it knows and with sides it can name.
-// A name that is declared in two ways is left out: which of them a kernel has is not plain.
+// declaredShared reads the shared arrays out of CUDA source, by name: those of a type that it recognises and
+// with extents it can name. A name that is declared in two ways is left out: which of them a kernel has is
+// not plain.
 func declaredShared(source string) map[string]sharedArray {
 	out, twice := map[string]sharedArray{}, map[string]bool{}
 	for _, m := range sharedText.FindAllStringSubmatch(comments.ReplaceAllString(source, " "), -1) {

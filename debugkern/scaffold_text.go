@@ -152,8 +152,8 @@ func (w *manifestText) work() {
 
 var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// shared lists the static shared arrays: as the source declares them where that comes to the bytes that the PTX has, else as
-// bytes where the PTX knows no type.
+// shared lists the static shared arrays: as the source declares them where that comes to the bytes that the
+// PTX has, else as bytes where the PTX has no type.
 func (w *manifestText) shared(symbols []ptx.Symbol, declared map[string]sharedArray) {
 	seen, head := map[string]bool{}, false
 	for _, s := range symbols {

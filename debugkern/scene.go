@@ -44,7 +44,7 @@ type Stretch struct {
 	From, To uint64
 }
 
-// SyncKind says what synchronised.
+// SyncKind is what synchronised.
 type SyncKind uint8
 
 // The kinds of Sync.
@@ -263,7 +263,7 @@ func (rec *recorder) add(a Access) {
 	*list = append(*list, a)
 }
 
-// samePlace compares lines whatever directory the compiler was told.
+// samePlace compares lines whatever directory the compiler was given.
 func samePlace(a, b *SourceDoc) bool {
 	return a != nil && b != nil && a.Line == b.Line && path.Base(a.File) == path.Base(b.File)
 }
@@ -276,7 +276,7 @@ func (rec *recorder) element() int {
 	return 4
 }
 
-const noCell = -2 // another variable; -1: the variable, but no shared array of known shape
+const noCell = -2 // another variable; -1: the variable, but no cell of a shared array with a shape
 
 // cell is what lies at an address.
 func (rec *recorder) cell(space target.Space, addr uint64) cellAt {
@@ -343,7 +343,7 @@ func (rec *recorder) pair() {
 	}
 }
 
-// surest is the most that conflict says of two accesses.
+// surest is the strongest result of conflict for two accesses.
 const surest = 31
 
 // conflict rates two accesses as the conflict of the request, -1 where they are none.

@@ -68,7 +68,7 @@ type Session struct {
 	maps   map[string]FragmentMaps // by backend
 	inputs *cachedInputs
 
-	gpuMu    sync.Mutex // held while a device is opened
+	gpuMu    sync.Mutex // locked while a device is opened
 	worker   []string
 	launcher []string
 	gpus     map[int]target.Backend
@@ -134,7 +134,7 @@ func (s *Session) Check(ctx context.Context, req Request) error {
 	return err
 }
 
-// Request says what to run: the options of the command line, parsed but not yet checked against a manifest.
+// Request is what to run: the options of the command line, parsed but not yet checked against a manifest.
 type Request struct {
 	Target   string // a catalogue name or the path of a manifest
 	Shape    string // a name or "B,H,S,D"; "" is validation
@@ -168,8 +168,8 @@ type Request struct {
 	Plain bool // the build without probes runs on the emulator too, its O compared bit for bit (on a GPU it always does)
 }
 
-// Progress is told as a run goes on, from one goroutine. Done of Total units of Phase are finished; Total 0 means unknown. Every
-// phase ends when the run's context does.
+// Progress is reported as a run goes on, from one goroutine. Done of Total units of Phase are finished; Total
+// 0 means unknown. Every phase ends when the run's context does.
 type Progress struct {
 	Phase       string // "resolve", "inputs", "build", "load", "run", "compare", "explain"
 	Detail      string // which builder, which block, which stage

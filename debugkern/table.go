@@ -24,8 +24,9 @@ type Table struct {
 	*LutDoc
 }
 
-// Table finds the table by which a run's kernel takes an accumulator apart, and judges it; nil where its module has none.
-// It is told by its content, not its name: constant data of 32×8 pairs of integers that name most cells of a 16×16 tile.
+// Table finds the table by which a run's kernel takes an accumulator apart, and judges it; nil where its
+// module has none. It is recognised by its content, not its name: constant data of 32×8 pairs of integers
+// that name most cells of a 16×16 tile.
 func (r *Run) Table(ctx context.Context) (*Table, error) {
 	all, err := r.Tables(ctx)
 	if len(all) == 0 {
@@ -57,7 +58,8 @@ func (r *Run) Tables(ctx context.Context) ([]Table, error) {
 	return found, nil
 }
 
-// judgeTable holds a table to the accumulator it comes nearest to: float's and half's need not be the same.
+// judgeTable compares a table with the accumulator map that it is nearest to: float's and half's need not be
+// the same.
 func (r *Run) judgeTable(ctx context.Context, v *ptx.Var, got [][]Cell16, size int) (*Table, error) {
 	var docs []*LutDoc
 	for _, dtype := range []string{"f32", "f16"} {

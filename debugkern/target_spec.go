@@ -75,7 +75,7 @@ func (r Request) Command(verb string, more ...string) string {
 	return commandLine(append(append(words, r.options()...), more...))
 }
 
-// options are those beside target, flags and faults, where they are not as usual.
+// options are those besides target, flags and faults, where they are not as usual.
 func (r Request) options() []string {
 	var words []string
 	for _, o := range []struct{ name, value, usual string }{

@@ -11,7 +11,7 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// PlainDoc is the build without probes, executed beside the instrumented one.
+// PlainDoc is the build without probes, executed as well as the instrumented one.
 type PlainDoc struct {
 	OutputSHA256 string    `json:"output_sha256"`
 	Counts       CountsDoc `json:"counts"`
@@ -45,9 +45,9 @@ type Timing struct {
 	ClocksAfter *ClocksDoc
 }
 
-// Time launches the plain builds of the requests on the GPU of the first, interleaved. reason says why nothing was timed:
-// there is no GPU, or the emulator was asked for; then there is no timing and no error. With --backend cuda a missing GPU
-// is an *Error with CodeUnavailable; a kernel that faults one with CodeFailed.
+// Time launches the plain builds of the requests on the GPU of the first, interleaved. reason is why nothing
+// was timed: there is no GPU, or the emulator was asked for; then there is no timing and no error. With
+// --backend cuda a missing GPU is an *Error with CodeUnavailable; a kernel that faults one with CodeFailed.
 func (s *Session) Time(ctx context.Context, reqs []Request, o TimeOptions) (t *Timing, reason string, err error) {
 	if len(reqs) == 0 {
 		return nil, "", errors.New("nothing to time")

@@ -101,7 +101,7 @@ func (t *tools) close() error {
 	return errors.Join(errs...)
 }
 
-// toolchainConfig says where to look for NVRTC.
+// toolchainConfig returns where to look for NVRTC.
 func (s *Session) toolchainConfig() cuda.Config {
 	if s.config == nil {
 		return cuda.Config{Compiler: s.compiles, Trust: s.trust}
@@ -109,8 +109,9 @@ func (s *Session) toolchainConfig() cuda.Config {
 	return cuda.Config{Path: s.config.Toolchain, Project: s.config.ToolchainOfProject, Compiler: s.compiles, Trust: s.trust, Cache: s.cache, Memory: s.mem.Limit()}
 }
 
-// Trouble says what the session goes on without, once known: a cache that cannot be written to, a compiler that was found and
-// is not trusted (a *trust.Refused). It is worth reporting once; nil while nothing is wrong.
+// Trouble lists what the session goes on without, once determined: a cache that cannot be written to, a
+// compiler that was found and is not trusted (a *trust.Refused). It is worth reporting once; nil while
+// nothing is wrong.
 func (s *Session) Trouble() error {
 	if err := s.cache.Trouble(); err != nil {
 		return err
@@ -151,7 +152,7 @@ func (s *Session) Agree(ctx context.Context, c *Consent) error {
 	if s.trust == nil || s.trust.Record == nil {
 		return trust.ErrNoRecord
 	}
-	release, err := s.tools.once.acquire(ctx) // a search under way has asked the record as it was
+	release, err := s.tools.once.acquire(ctx) // a search under way has read the record as it was
 	if err != nil {
 		return err
 	}

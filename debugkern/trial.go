@@ -282,11 +282,11 @@ func (a *attempt) execute() error {
 	return nil
 }
 
-// memo is what a run was asked before.
+// memo is what was computed of a run before.
 type memo struct {
 	asking      sync.Mutex
 	asked       bool
-	replaceable probes.StageSet // which stages a trial can replace, once asked
+	replaceable probes.StageSet // which stages a trial can replace, once computed
 
 	mu       sync.Mutex
 	key      string // blocks of

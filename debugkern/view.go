@@ -8,7 +8,7 @@ import (
 	"tilescope/probes"
 )
 
-// Run is one finished execution and everything known about it. It is immutable and safe for concurrent use; its methods
+// Run is one finished execution and all its results. It is immutable and safe for concurrent use; its methods
 // that take a context may execute a block again.
 type Run struct {
 	Request   Request
@@ -45,7 +45,7 @@ type TileVerdict struct {
 	Absent    int // compared cells that no thread captured: not judged
 }
 
-// TileView is one tile laid beside its references, row-major, Rows×Cols. Slices are shared and read-only.
+// TileView is one tile with its references, row-major, Rows×Cols. Slices are shared and read-only.
 type TileView struct {
 	Place
 	Plan *probes.StagePlan
@@ -91,13 +91,13 @@ type Viewer interface {
 	Tiles(block probes.Dim3) (lo, n int)
 	// Tile returns the verdict of one tile. Cheap.
 	Tile(p Place) TileVerdict
-	// View lays one tile beside its references. It computes them at the first call for a block and may take
+	// View returns one tile with its references. It computes them at the first call for a block and may take
 	// milliseconds then: call it from a command, not from Update.
 	View(p Place) (*TileView, error)
 	// NextBad finds the nearest bad cell after (dir 1) or before (dir -1) a cell, first within the stage in the
 	// contract's order (kv tile, block, row, column), wrapping; ok is false where the stage has none.
 	NextBad(from Cell, dir int) (Cell, bool)
-	// Writer executes the cell's block again and tells who wrote it.
+	// Writer executes the cell's block again and returns who wrote it.
 	Writer(ctx context.Context, c Cell) (*Writer, error)
 	// Source returns the text of a CUDA source file of this run by base name, nil where it is not at hand.
 	Source(file string) []string

@@ -43,7 +43,7 @@ func (r *Run) BadRows(s probes.Stage) string {
 	return ""
 }
 
-// View lays one tile beside its references.
+// View returns one tile with its references.
 func (r *Run) View(p Place) (*TileView, error) {
 	sp := r.Plan.Stage(p.Stage)
 	if sp == nil {
@@ -154,14 +154,15 @@ func (v *TileView) Bad(row, col int, local bool) bool {
 // errNoTracer is answered where the backend cannot say who wrote a cell.
 var errNoTracer = errors.New("this backend cannot tell who wrote a cell: run the same on the emulator (--backend emu)")
 
-// sameBits reports whether the emulator, run beside the GPU, has the same bits in a cell: then its writer is the GPU's.
+// sameBits reports whether the emulator, run as well as the GPU, has the same bits in a cell: then its writer
+// is the GPU's.
 func (r *Run) sameBits(c Cell) bool {
 	a, b := r.state.Tile(c.Stage, c.Block, c.KVTile), r.state.traced.Tile(c.Stage, c.Block, c.KVTile)
 	return a.Captured(c.Row, c.Col) && a.Same(b, c.Row, c.Col)
 }
 
-// Writer executes the cell's block again and tells who wrote it last before it was captured; nil for a cell that holds what was
-// there before the kernel.
+// Writer executes the cell's block again and returns who wrote it last before it was captured; nil for a cell
+// that holds what was there before the kernel.
 func (r *Run) Writer(ctx context.Context, c Cell) (*Writer, error) {
 	tracer, ok := r.state.kernel.(target.CellTracer)
 	if !ok && r.state.tracer != nil && r.sameBits(c) {

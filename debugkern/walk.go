@@ -9,17 +9,18 @@ import (
 	"tilescope/probes"
 )
 
-// Walk is one block of a run under a person's hand: it steps forwards and backwards (snapshots at barriers, deterministic
-// re-execution between), stops at breakpoints, and says who wrote a cell. Not safe for concurrent use; methods that
-// execute may take long and honour ctx.
+// Walk is one block of a run under a person's hand: it steps forwards and backwards (snapshots at barriers,
+// deterministic re-execution between), stops at breakpoints, and finds who wrote a cell. Not safe for
+// concurrent use; methods that execute may take long and honour ctx.
 type Walk interface {
 	// Position is where the block stands. Cheap.
 	Position() Position
 	// Clock is the moment that a motion under way has come to, about. It may be called at any time, from any goroutine.
 	Clock() uint64
-	// Step executes n units forwards, or backwards where n is negative. Instructions and lines are the current warp's, which
-	// stays the same until SetWarp, its end, or a breakpoint or Seek that leads to another; the other warps execute beside it
-	// in the launch's own order, so that a step never makes another execution than the run's.
+	// Step executes n units forwards, or backwards where n is negative. Instructions and lines are the
+	// current warp's, which stays the same until SetWarp, its end, or a breakpoint or Seek that leads to
+	// another; the other warps execute in turn, in the launch's own order, so that a step never makes
+	// another execution than the run's.
 	Step(ctx context.Context, u target.Unit, n int) (Position, error)
 	// StepOver is StepLine that treats inlined and called functions as part of the line that calls them.
 	StepOver(ctx context.Context, n int) (Position, error)
@@ -40,10 +41,10 @@ type Walk interface {
 	Shared(name string) (SharedView, bool)
 	// Arrays lists the shared arrays that Shared and Writes know by name.
 	Arrays() []probes.SharedArray
-	// Writes tells every write so far to the bytes of a shared cell, oldest first. A Writer's Step is the moment in front of
-	// the write: Seek goes there.
+	// Writes returns every write so far to the bytes of a shared cell, oldest first. A Writer's Step is the
+	// moment before the write: Seek goes there.
 	Writes(ctx context.Context, array string, row, col int) ([]Writer, error)
-	// RegisterWrites tells every write so far to one lane of a register of the current warp, oldest first.
+	// RegisterWrites returns every write so far to one lane of a register of the current warp, oldest first.
 	RegisterWrites(ctx context.Context, name string, lane int) ([]Writer, error)
 	Close()
 }

@@ -87,7 +87,7 @@ func newWalk(k target.Kernel, l *target.Launch, id probes.Dim3) (*walk, error) {
 	return w, nil
 }
 
-// begin stands in front of the first instruction.
+// begin goes to the moment before the first instruction.
 func (w *walk) begin() error {
 	stop, err := w.block.RunTo(context.Background(), 0, nil)
 	if err != nil {
@@ -120,8 +120,8 @@ func (w *walk) base(step uint64) int {
 	return i
 }
 
-// run executes from where the block stands up to a moment and takes marks on the way. see is told of every event, with what
-// each warp executed last still in w.passed; where it returns true execution stops there.
+// run executes from where the block stands up to a moment and takes marks on the way. see gets every event,
+// with what each warp executed last still in w.passed; where it returns true execution stops there.
 func (w *walk) run(ctx context.Context, to uint64, see func(*target.Event) bool) (seen bool, err error) {
 	for {
 		last := w.marks[len(w.marks)-1].step
@@ -219,7 +219,7 @@ func (w *walk) moving(ctx context.Context, motion func(from mark) error) (Positi
 	return w.pos, nil
 }
 
-// trapped is what the trap that ended the block says.
+// trapped is the message of the trap that ended the block.
 func (w *walk) trapped() string {
 	for _, f := range w.block.Findings() {
 		if f.Kind == target.Trap {

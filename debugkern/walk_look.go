@@ -180,7 +180,7 @@ func (w *walk) Shared(name string) (SharedView, bool) {
 	return v, true
 }
 
-// Writes tells who wrote a shared cell up to now.
+// Writes returns who wrote a shared cell up to now.
 func (w *walk) Writes(ctx context.Context, array string, row, col int) ([]Writer, error) {
 	s, err := w.cell(array, row, col)
 	if err != nil {

@@ -87,7 +87,7 @@ func (w *walk) enters(e *target.Event, lines []int32) bool {
 	return lines[e.PC] >= 0 && (last < 0 || lines[last] != lines[e.PC])
 }
 
-// captures tells of the tiles captured since it was last asked; those of one moment are one hit.
+// captures reports the tiles captured since its last call; those of one moment are one hit.
 func (w *walk) captures(want func(capture) bool, report func(hit)) {
 	for i := 0; i < len(w.captured); {
 		first := w.captured[i]

@@ -16,8 +16,8 @@ import (
 type WhatIf struct {
 	Edits         []ptx.Edit
 	Before, After *Run
-	// Findings of severity error, told apart by kind and variable: those that the edit removes, those that stay, and those
-	// that it brings.
+	// Findings of severity error, identified by kind and variable: those that the edit removes, those that
+	// stay, and those that it brings.
 	Gone, Left, New []FindingDoc
 	Turned          bool // the verdict is another
 	// Cost is what the edit adds (or saves) over the blocks executed.
