@@ -118,7 +118,7 @@ func reserveCheckers(set check.Set, k target.Kernel, l *target.Launch) (release 
 	return l.Memory.Reserve(checkersPart, check.Needs(set, observed(k, l)))
 }
 
-// judging is what references and comparisons take: exact blocks that are kept, and one for each core.
+// judging is what references and comparisons take: exact blocks that are cached, and one for each core.
 func (r *resolved) judging() (kept, each int64) {
 	block := budget.Mul(8, int64(r.plan.Work.MaxTiles), int64(r.plan.TileElems()))
 	kept = min(budget.Mul(4, block), budget.Add(budget.Mul(2, block), 64<<20))

@@ -90,7 +90,7 @@ func (s *Session) gpu(ctx context.Context, req Request) (target.Backend, error) 
 
 // Close ends what the session has running, GPU workers, and removes what was for this process alone.
 func (s *Session) Close() error {
-	s.end() // what is made ready ahead, which may be opening a device
+	s.end() // what is built ahead, which may be opening a device
 	s.gpuMu.Lock()
 	defer s.gpuMu.Unlock()
 	var errs []error
@@ -98,7 +98,7 @@ func (s *Session) Close() error {
 		errs = append(errs, be.Close())
 	}
 	clear(s.gpus)
-	s.gpuErr = errSessionClosed // what is still made ready ahead opens nothing any more
+	s.gpuErr = errSessionClosed // what is still built ahead opens no device any more
 	errs = append(errs, s.tools.close())
 	s.mu.Lock()
 	defer s.mu.Unlock()

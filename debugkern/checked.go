@@ -33,7 +33,7 @@ func launchStudied(ctx context.Context, k target.Kernel, l *target.Launch, o che
 	}
 	defer release()
 	c := check.New(o)
-	watched := *l // whoever executes the launch again is not watched by these
+	watched := *l // other executions of the launch are not observed by these checkers
 	watched.Observe, watched.Discard = c.Observer, c.Discard
 	res, err := k.Launch(ctx, &watched)
 	if err != nil {

@@ -61,7 +61,7 @@ func compareStage(a, b *runState, s probes.Stage) StageComparison {
 	return doc
 }
 
-// unlike returns why two stages' tiles cannot be laid over each other; "" where they can.
+// unlike returns why two stages' tiles cannot be compared cell by cell; "" where they can.
 func unlike(a, b *probes.StagePlan) string {
 	switch {
 	case a.Rows != b.Rows || a.Cols != b.Cols:

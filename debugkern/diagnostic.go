@@ -56,7 +56,7 @@ func sourceOf(ds []Diagnostic) *SourceDoc {
 	return &SourceDoc{File: ds[0].File, Line: ds[0].Line, Col: ds[0].Col, Text: ds[0].Text}
 }
 
-// compileError keeps cancellation as it is and makes the rest a failed run.
+// compileError returns a cancellation unchanged, and any other error as a failed run.
 func compileError(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err

@@ -164,7 +164,7 @@ func (x *explorer) run() error {
 	return x.err
 }
 
-// end keeps workers from taking further schedules.
+// end stops workers from starting further schedules.
 func (x *explorer) end() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"tilescope/probes"
 )
 
-// cachedInputs are the last inputs made: a flag toggled live keeps them.
+// cachedInputs are the last inputs made: they stay valid when a flag is toggled.
 type cachedInputs struct {
 	key   string
 	in    *attn.Inputs
@@ -80,7 +80,7 @@ func (s *Session) normal(ctx context.Context, p *probes.Plan, seed uint64) (*att
 	return in, nil
 }
 
-// future is a value that is computed once, by whoever asks first.
+// future is a value that is computed once, by its first caller.
 type future[T any] struct {
 	once  sync.Once
 	value T

@@ -73,8 +73,8 @@ func capturedTiles(r probes.Range, p *probes.Plan, block probes.Dim3) (lo, n int
 	return r.TileLo, max(0, min(r.TileN, p.Work.Tiles.At(block, 0)-r.TileLo))
 }
 
-// reserveJudging reserves what comparing takes, until release is called, and what the reference keeps, as long as it is there:
-// trials share their run's.
+// reserveJudging reserves what comparing takes, until release is called, and what the reference stores, as
+// long as it exists: trials share their run's.
 func (e *execution) reserveJudging() (release func(), err error) {
 	kept, each := e.r.judging()
 	if !e.trial {

@@ -84,7 +84,7 @@ func (w *npzWriter) of(name, descr string, dims ...int) io.Writer {
 	return &errWriter{f, &w.err}
 }
 
-// errWriter keeps the first error, so that the many small writes of a dump need no check each.
+// errWriter stores the first error, so that the many small writes of a dump need no check each.
 type errWriter struct {
 	w   io.Writer
 	err *error

@@ -7,12 +7,12 @@ import (
 )
 
 // Pair is two finished runs of the same problem under one cursor: it views B, and next to every tile of B is
-// the tile of A that computes the same part of the problem, however A's blocks are laid out. Like a Run it is
+// the tile of A that computes the same part of the problem, whatever tiling A has. Like a Run it is
 // immutable and safe for concurrent use.
 type Pair struct {
 	*Run // B
 	a    *Run
-	at   map[probes.Stage]map[part]Place // where A has a part, of the stages that can be laid over each other
+	at   map[probes.Stage]map[part]Place // where A has a part, of the stages that can be compared cell by cell
 }
 
 var (
@@ -20,7 +20,7 @@ var (
 	_ Crossed = (*Pair)(nil)
 )
 
-// NewPair lays b over a. Runs of different shapes, inputs or gates are refused.
+// NewPair compares b with a, cell by cell. Runs of different shapes, inputs or gates are refused.
 func NewPair(a, b *Run) (*Pair, error) {
 	if a == nil || b == nil || a.state == nil || b.state == nil {
 		return nil, errors.New("a run that failed has no tiles to compare")
@@ -47,7 +47,7 @@ func NewPair(a, b *Run) (*Pair, error) {
 	return p, nil
 }
 
-// Beside is A's tile of the same part; ok is false where A has none, or one that cannot be laid over B's.
+// Beside is A's tile of the same part; ok is false where A has none, or one that cannot be compared with B's.
 func (p *Pair) Beside(at Place) (probes.Tile, bool) {
 	parts, sp := p.at[at.Stage], p.Plan.Stage(at.Stage)
 	if parts == nil || sp == nil {

@@ -112,7 +112,7 @@ func (e *execution) plain() (*plainRun, error) {
 	if emulated && !e.r.instrumented() {
 		return &plainRun{doc: plainDoc(e.st.result, e.st.output)}, nil // there is one build
 	}
-	if e.r.sel.Manifest.PTX != "" { // somebody else compiled it, once
+	if e.r.sel.Manifest.PTX != "" { // the manifest brings one build, compiled elsewhere
 		return &plainRun{resources: e.st.kernel.Resources()}, nil
 	}
 	k, err := e.plainKernel()

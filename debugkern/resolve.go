@@ -198,7 +198,7 @@ func parseStages(p *probes.Plan, list string) (probes.StageSet, error) {
 	judged := p.Gate.Judged
 	var have probes.StageSet
 	for i := range p.Stages {
-		if p.Stages[i].Capture.Kind != probes.CaptureNone { // a stage described and not taken is nobody's to miss
+		if p.Stages[i].Capture.Kind != probes.CaptureNone { // a stage without capture cannot be missing
 			have = have.Union(probes.StagesOf(p.Stages[i].Stage))
 		}
 	}

@@ -51,7 +51,7 @@ func (s *Session) Shapes(ctx context.Context, name string) ([]string, error) {
 type BuildDoc struct {
 	Entry              string   `json:"entry"`
 	Builder            string   `json:"builder"`
-	Compiler           string   `json:"compiler"` // "" for PTX that somebody else compiled
+	Compiler           string   `json:"compiler"` // "" for PTX that a manifest brings
 	Options            []string `json:"options"`
 	Defines            []string `json:"defines"`
 	Patches            []string `json:"patches,omitempty"` // the faults whose patches were applied, by name

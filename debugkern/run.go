@@ -109,7 +109,7 @@ type execution struct {
 	st      *runState
 	whole   future[*exactOutput]
 	beside  plainBeside
-	trial   bool // judged without what nobody asks of a trial: fingerprints, who wrote the first bad cell
+	trial   bool // judged without what no trial uses: fingerprints, the writer of the first bad cell
 }
 
 // open resolves the request: inputs, backends, reference.
@@ -174,8 +174,9 @@ func (e *execution) repeated(detail string) func(int) {
 	}
 }
 
-// load prepares a module on a backend; loaded kernels are kept, so that a toggle back costs nothing. With --backend both the
-// GPU gets every rounding written out, so that its compiler cannot fuse what the emulator does not.
+// load prepares a module on a backend; loaded kernels are cached, so that a toggle back costs nothing. With
+// --backend both the GPU gets every rounding written out, so that its compiler cannot fuse what the emulator
+// does not.
 func (e *execution) load(be target.Backend, b *Build) (target.Kernel, error) {
 	key := loadKey{be, b, e.r.plan.Entry, e.st.beside != nil}
 	return e.s.loaded.get(e.ctx, key, func() (target.Kernel, error) {

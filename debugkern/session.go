@@ -75,7 +75,7 @@ type Session struct {
 	gpuErr   error // there is no driver, or the session is closed
 }
 
-// maxBuilds is how many builds are kept in memory, about a megabyte each.
+// maxBuilds is how many builds are cached in memory, about a megabyte each.
 const maxBuilds = 160
 
 // Open opens a session on the embedded catalogue. It does nothing slow: builds, inputs and backends are made when a run
@@ -101,7 +101,7 @@ func Open(_ context.Context, o Options) (*Session, error) {
 	return s, nil
 }
 
-// forgetInputs drops the inputs that are kept for the next run.
+// forgetInputs removes the inputs that are cached for the next run.
 func (s *Session) forgetInputs() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

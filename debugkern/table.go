@@ -45,7 +45,7 @@ func (r *Run) Tables(ctx context.Context) ([]Table, error) {
 		}
 		for _, size := range []int{1, 2, 4} {
 			cells := tableIn(v.Init, size)
-			if cells == nil || !m.Uses(m.Func(r.Plan.Entry), v) { // compilers keep what nothing reads
+			if cells == nil || !m.Uses(m.Func(r.Plan.Entry), v) { // compilers emit data that nothing reads
 				continue
 			}
 			t, err := r.judgeTable(ctx, v, cells, size)

@@ -158,7 +158,7 @@ func (a *attempt) blocks() error {
 	return nil
 }
 
-// load finds the build, edits it, and loads it. What is edited is not kept.
+// load finds the build, edits it, and loads it. An edited module is not cached.
 func (a *attempt) load() error {
 	st, ctx := a.e.st, a.e.ctx
 	if a.trial.Plain {

@@ -83,7 +83,8 @@ type Writer struct {
 	Fragment   string // "acc[5] of mma #4" where the cell came out of a fragment store, else ""
 }
 
-// Viewer is what the terminal's panes may ask of a run. *Run implements it; tests make their own.
+// Viewer is the part of a run that the terminal's panes read. *Run implements it; tests have implementations
+// of their own.
 type Viewer interface {
 	// Blocks lists the captured blocks in launch order.
 	Blocks() []probes.Dim3

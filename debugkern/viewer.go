@@ -215,8 +215,9 @@ func (r *Run) Patches(file string) []string {
 	return t.Patches
 }
 
-// SourceText returns the lines of a source of a request's target, "" standing for the manifest's own, by base name, with the
-// patches of its faults applied: for a run that failed and so has no Run to ask. nil where it is not at hand.
+// SourceText returns the lines of a source of a request's target, "" standing for the manifest's own, by base
+// name, with the patches of its faults applied: for a run that failed and so has no Run. nil where it cannot
+// be read.
 func (s *Session) SourceText(ctx context.Context, req Request, file string) []string {
 	m, variant, err := s.catalogue.Open(ctx, req.Target)
 	if err != nil {

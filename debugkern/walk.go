@@ -13,7 +13,7 @@ import (
 // deterministic re-execution between), stops at breakpoints, and finds who wrote a cell. Not safe for
 // concurrent use; methods that execute may take long and honour ctx.
 type Walk interface {
-	// Position is where the block stands. Cheap.
+	// Position returns where execution of the block has stopped. Cheap.
 	Position() Position
 	// Clock is the moment that a motion under way has come to, about. It may be called at any time, from any goroutine.
 	Clock() uint64

@@ -34,7 +34,7 @@ type walk struct {
 	breaks   []Breakpoint
 	captured []capture
 	fault    *target.Fault
-	clock    atomic.Uint64 // for whoever waits
+	clock    atomic.Uint64 // read by Clock, from any goroutine
 }
 
 // mark is a snapshot to go back to. passed is, by warp, the last instruction it had executed, -1 for none.
@@ -178,7 +178,7 @@ func (w *walk) over() bool {
 	return w.fault != nil || w.hand.Reason == "end" || w.hand.Reason == "deadlock" || w.hand.Reason == "trap"
 }
 
-// mark adds a snapshot behind those there are.
+// mark appends a snapshot.
 func (w *walk) mark() {
 	w.marks = append(w.marks, w.here())
 	if len(w.marks) <= maxMarks {

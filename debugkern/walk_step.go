@@ -157,7 +157,7 @@ func (w *walk) arrive(ctx context.Context, h hit, from *mark) error {
 	return nil
 }
 
-// settle leaves a warp that has exited for the one whose turn it is.
+// settle makes the warp whose turn it is the current one, where the current one has exited.
 func (w *walk) settle() {
 	if pc, _ := w.at(w.warp); pc < 0 && !w.over() {
 		w.warp = w.hand.Warp
@@ -170,7 +170,7 @@ func (w *walk) backward(ctx context.Context, from mark, unit func() stopMatcher,
 	until := from.step
 	for i := w.base(from.step); i >= 0; i-- {
 		if i > 0 && w.marks[i].step == from.step {
-			continue // nothing lies between
+			continue // there is nothing between them
 		}
 		hits, err := w.between(ctx, w.marks[i], until, from.step, unit)
 		if err != nil {

@@ -106,7 +106,8 @@ func hasFinding(fs []FindingDoc, kind, variable string) bool {
 	return slices.ContainsFunc(fs, func(f FindingDoc) bool { return f.Kind == kind && f.Variable == variable })
 }
 
-// baseline is the trial that changes nothing; the last one is kept, for what-ifs come in rows.
+// baseline is the trial that changes nothing; the last one is cached, as several what-ifs of a run usually
+// follow each other.
 func (r *Run) baseline(ctx context.Context, blocks []probes.Dim3) (*Run, error) {
 	if r.state == nil {
 		return nil, &Error{Code: CodeInternal, Err: errNoState}
