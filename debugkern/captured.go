@@ -12,8 +12,8 @@ import (
 	"tilescope/probes"
 )
 
-// What was not captured has a cause of its own: a loop over tiles that ended early, a warp that left, a probe that nobody came
-// to. The findings of this file name it.
+// What was not captured has a cause of its own: a loop over tiles that ended early, a warp that exited, a
+// probe that no lane executed. The findings of this file name it.
 
 // unreachedFindings compares what was captured with what a block captures by the plan.
 func (e *execution) unreachedFindings() ([]target.Finding, error) {
@@ -27,7 +27,7 @@ func (e *execution) unreachedFindings() ([]target.Finding, error) {
 type uncaptured struct {
 	e     *execution
 	st    *runState
-	ended map[probes.Dim3]int // kv tiles that a block came through, where its loop ended before the plan's last
+	ended map[probes.Dim3]int // kv tiles that a block computed, where its loop ended before the plan's last
 }
 
 // due reports whether a stage's tiles are captured inside a block: by probes or from shared memory.
@@ -205,7 +205,7 @@ type holeGroup struct {
 // mostTraced is how many differently affected blocks are executed again to find the cause.
 const mostTraced = 8
 
-// cells finds captured tiles that are not whole, and asks why.
+// cells finds captured tiles that are not complete, and looks for the cause.
 func (u *uncaptured) cells() ([]target.Finding, error) {
 	groups := u.holes()
 	var out []target.Finding
@@ -347,7 +347,7 @@ func (u *uncaptured) cause(g *holeGroup, f *target.Finding) (string, error) {
 	return c.text(f), nil
 }
 
-// reach asks the backend, or the emulator with the same build, who came to a probe.
+// reach has the backend, or the emulator with the same build, find which lanes reached a probe.
 func (u *uncaptured) reach(h hole) (*target.Reach, error) {
 	k, ok := u.st.kernel.(target.ReachTracer)
 	if !ok {

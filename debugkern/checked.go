@@ -139,7 +139,7 @@ func atLine(a, b *target.Source) bool { return a.SameLine(b) && a.Calls == b.Cal
 // foldDeadlocks reports a deadlock, and what the checkers found at the barriers that its threads wait at,
 // once. Of one barrier, that it is for more threads than come is the cause, and that nobody can go on its
 // consequence; of several, none is the cause by itself, and the deadlock, which has the places of all,
-// stands.
+// is reported.
 func foldDeadlocks(fs []target.Finding) []target.Finding {
 	gone := make([]bool, len(fs))
 	for i := range fs {

@@ -13,7 +13,7 @@ import (
 	"tilescope/probes"
 )
 
-// plainRun is what the build without probes did.
+// plainRun is the result of the build without probes.
 type plainRun struct {
 	doc       *PlainDoc         // nil where it was not launched
 	resources *target.Resources // nil on an emulator
@@ -25,20 +25,21 @@ type plainRun struct {
 // plainBeside is the plain build of a run: made ready while the instrumented one is, launched after it, on a
 // GPU while the processor compares what that one left.
 type plainBeside struct {
-	ready   join.Group           // of who makes it ready
+	ready   join.Group           // the goroutines that build and load it
 	task    *join.Task[struct{}] // launches it; nil: nothing was launched, or it is settled
 	run     *plainRun
 	err     error
 	waiting atomic.Bool // the run has nothing else to do
 }
 
-// headStart is what the plain build lets the instrumented one go ahead by: NVRTC parses one source at a time.
+// headStart is how long the plain build waits after the instrumented one has started: NVRTC parses one source
+// at a time.
 const headStart = 2 * time.Millisecond
 
 // readyPlain starts compiling and loading the plain build, where there will be one to launch.
 func (e *execution) readyPlain() {
 	if e.emulated() || !e.twoBuilds() {
-		return // it is made when it is launched, if at all
+		return // it is built when it is launched, if at all
 	}
 	e.beside.ready.Go(func() {
 		select {
@@ -75,7 +76,7 @@ func (e *execution) startPlain() error {
 	return nil
 }
 
-// settlePlain waits for the plain build and takes in what it did.
+// settlePlain waits for the plain build and adds its results to the run's.
 func (e *execution) settlePlain() error {
 	p := &e.beside
 	defer p.ready.Wait()
@@ -89,7 +90,7 @@ func (e *execution) settlePlain() error {
 	return e.takePlain()
 }
 
-// takePlain takes in what the plain build did.
+// takePlain adds the plain build's results to the run's.
 func (e *execution) takePlain() error {
 	p := &e.beside
 	if p.err != nil || p.run == nil {

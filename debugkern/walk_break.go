@@ -30,7 +30,7 @@ func (w *walk) breakpoint(ctx context.Context, n int) (Position, error) {
 	return w.steps(ctx, func() stopMatcher { return w.stops(watched) }, n, false)
 }
 
-// stops are the moments at which a breakpoint stops the block.
+// stops returns the matcher of the steps at which a breakpoint stops the block.
 func (w *walk) stops(watched []bytesAt) stopMatcher {
 	values := make([][]byte, len(w.breaks))
 	for i, s := range watched {

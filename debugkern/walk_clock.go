@@ -13,9 +13,10 @@ import (
 	"tilescope/probes"
 )
 
-// walk is a block on the emulator. It stands at a moment of the block's clock, the moments between are found by executing
-// (forwards from here, backwards from snapshots taken at barriers), and every motion ends with the execution of what lies
-// between a snapshot and the moment found: so a moment's state is the same from wherever one comes.
+// walk is a block on the emulator, stopped at a step of the block's clock. A motion finds the step to go to
+// by executing (forwards from the current step, backwards from snapshots taken at barriers), and then
+// executes from a snapshot to that step. So the state at a step does not depend on the direction of the
+// motion.
 type walk struct {
 	block    target.Walkable
 	kernel   target.Kernel
@@ -26,9 +27,9 @@ type walk struct {
 	listing  []Listing
 	rows     []int // by PC: its row of the listing
 	marks    []mark
-	gap      uint64 // the least between two marks
+	gap      uint64 // the least number of steps between two marks
 	passed   []int32
-	hand     target.Stop // the instruction that comes next
+	hand     target.Stop // the next instruction
 	warp     int
 	pos      Position
 	breaks   []Breakpoint
@@ -37,7 +38,7 @@ type walk struct {
 	clock    atomic.Uint64 // read by Clock, from any goroutine
 }
 
-// mark is a snapshot to go back to. passed is, by warp, the last instruction it had executed, -1 for none.
+// mark is a snapshot. passed is the last instruction that each warp had executed, -1: none.
 type mark struct {
 	step   uint64
 	snap   target.Snapshot
@@ -51,7 +52,8 @@ type capture struct {
 	step  uint64
 }
 
-// Snapshots are taken at barriers, and where none comes for long. Every second is dropped when there are too many.
+// Snapshots are taken at barriers, and after many steps without one. Where there are too many, every second
+// is removed.
 const (
 	maxMarks   = 40
 	firstGap   = 256
@@ -99,19 +101,19 @@ func (w *walk) begin() error {
 	return nil
 }
 
-// here is a mark of where the block stands.
+// here takes a mark at the current step.
 func (w *walk) here() mark {
 	return mark{w.block.Steps(), w.block.Snapshot(), slices.Clone(w.passed)}
 }
 
-// restore puts the block back to a mark.
+// restore sets the block to the state of a mark.
 func (w *walk) restore(m mark) {
 	w.block.Restore(m.snap)
 	w.passed = append(w.passed[:0], m.passed...)
 	w.captured, w.fault = nil, nil
 }
 
-// base is the latest mark not after a moment.
+// base returns the index of the latest mark that is not after a step.
 func (w *walk) base(step uint64) int {
 	i := len(w.marks) - 1
 	for i > 0 && w.marks[i].step > step {
@@ -120,7 +122,7 @@ func (w *walk) base(step uint64) int {
 	return i
 }
 
-// run executes from where the block stands up to a moment and takes marks on the way. see gets every event,
+// run executes from the current step up to another and takes marks on the way. see gets every event,
 // with what each warp executed last still in w.passed; where it returns true execution stops there.
 func (w *walk) run(ctx context.Context, to uint64, see func(*target.Event) bool) (seen bool, err error) {
 	for {
@@ -159,7 +161,7 @@ func (w *walk) run(ctx context.Context, to uint64, see func(*target.Event) bool)
 		case err != nil || done:
 			return done, err
 		case marking:
-			// Behind the barrier, but not yet where the moment's own state is.
+			// After the barrier, but not yet at the step's own state.
 			if w.hand, err = w.block.RunTo(ctx, w.block.Steps(), nil); err != nil {
 				return false, err
 			}
@@ -173,7 +175,7 @@ func (w *walk) run(ctx context.Context, to uint64, see func(*target.Event) bool)
 	}
 }
 
-// over reports whether the block cannot go on.
+// over reports whether the block cannot continue: it ended, faulted, trapped or is in a deadlock.
 func (w *walk) over() bool {
 	return w.fault != nil || w.hand.Reason == "end" || w.hand.Reason == "deadlock" || w.hand.Reason == "trap"
 }
@@ -205,7 +207,7 @@ func (w *walk) seek(ctx context.Context, step uint64, from *mark) error {
 	return err
 }
 
-// moving runs a motion; where it fails, or is called off, the block is put back to where it was.
+// moving runs a motion. Where it fails or is cancelled, the block is restored to the step before it.
 func (w *walk) moving(ctx context.Context, motion func(from mark) error) (Position, error) {
 	if err := ctx.Err(); err != nil {
 		return w.pos, err
@@ -269,10 +271,10 @@ func (w *walk) at(warp int) (pc int, mask uint32) {
 	return gs[0].PC, gs[0].Mask
 }
 
-// Position is where the block stands.
+// Position returns the current position.
 func (w *walk) Position() Position { return w.pos }
 
-// Clock is about where a motion under way has come to.
+// Clock returns, approximately, the step that a motion under way has reached.
 func (w *walk) Clock() uint64 { return w.clock.Load() }
 
 // SetWarp changes whose instructions and lines are stepped. Nothing executes.
@@ -289,7 +291,7 @@ func (w *walk) SetBreakpoints(bs []Breakpoint) { w.breaks = slices.Clone(bs) }
 // Warps describes every warp.
 func (w *walk) Warps() []target.Warp { return w.block.Warps() }
 
-// Close lets the block go.
+// Close releases the block.
 func (w *walk) Close() { w.marks = nil }
 
 // baseName is the base name of a source file, as breakpoints name it.

@@ -201,7 +201,7 @@ func (w *walk) Writes(ctx context.Context, array string, row, col int) ([]Writer
 	return out, nil
 }
 
-// writerOf words a write for the screen.
+// writerOf describes a write for the screen.
 func writerOf(s *target.WriteSite) Writer {
 	return Writer{
 		Warp: s.Warp, Lane: s.Lane, Source: s.Source, PTXLine: s.PTXLine, Step: s.Step, Instr: s.Instr, Space: s.Space, Addr: s.Addr,

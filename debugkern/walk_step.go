@@ -10,10 +10,10 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// hit is a moment that a motion looks for.
+// hit is a step at which a motion may stop.
 type hit struct {
 	step uint64
-	warp int // whose it is, -1: the current one's stays
+	warp int // that becomes the current one, -1: no change
 	stop string
 	note string
 }
@@ -51,7 +51,7 @@ func (w *walk) steps(ctx context.Context, unit func() stopMatcher, n int, own bo
 	})
 }
 
-// unit is the beginnings of a unit.
+// unit returns the matcher of the steps at which a unit begins.
 func (w *walk) unit(u target.Unit, lines []int32) stopMatcher {
 	warp, seen := w.warp, uint64(math.MaxUint64)
 	switch u {
@@ -80,8 +80,8 @@ func executes(e *target.Event) bool {
 	return e != nil && e.Class != target.ClassBarrierDone && e.Class != target.ClassAsyncLand
 }
 
-// enters reports whether the event's warp comes to another line with it. Where its lanes have parted, each change from one
-// group to another counts.
+// enters reports whether the event's warp enters another line. Where its lanes have diverged, each change
+// from one group to another counts.
 func (w *walk) enters(e *target.Event, lines []int32) bool {
 	last := w.passed[e.Warp]
 	return lines[e.PC] >= 0 && (last < 0 || lines[last] != lines[e.PC])
@@ -104,8 +104,9 @@ func (w *walk) captures(want func(capture) bool, report func(hit)) {
 	w.captured = w.captured[:0]
 }
 
-// forward goes to the n-th hit after where the block stands, or to its end. Where the current warp is not the one whose
-// turn it is, its next instruction is the one it stands at already: own units count from the one after.
+// forward goes to the n-th hit after the current step, or to the block's end. Where the scheduler's next warp
+// is not the current one, the current warp's next instruction is where it is stopped already: units of its
+// own count from the one after.
 func (w *walk) forward(ctx context.Context, from mark, unit func() stopMatcher, n int, own bool) error {
 	w.settle()
 	skip := own && !w.over() && w.hand.Warp != w.warp
@@ -144,7 +145,7 @@ func (w *walk) forward(ctx context.Context, from mark, unit func() stopMatcher, 
 	return nil
 }
 
-// arrive goes to a hit's moment.
+// arrive goes to the step of a hit.
 func (w *walk) arrive(ctx context.Context, h hit, from *mark) error {
 	if err := w.seek(ctx, h.step, from); err != nil {
 		return err
@@ -164,8 +165,8 @@ func (w *walk) settle() {
 	}
 }
 
-// backward goes to the n-th hit before where the block stands, or to its start: it executes from the last snapshot before,
-// then from the one before that.
+// backward goes to the n-th hit before the current step, or to the block's start. It executes from the last
+// snapshot before the step, then from the one before that.
 func (w *walk) backward(ctx context.Context, from mark, unit func() stopMatcher, n int) error {
 	until := from.step
 	for i := w.base(from.step); i >= 0; i-- {
@@ -190,7 +191,7 @@ func (w *walk) backward(ctx context.Context, from mark, unit func() stopMatcher,
 	return nil
 }
 
-// between lists the hits that executing from a mark up to a moment shows, those before a limit, each moment once.
+// between executes from a mark up to a step and returns the hits before a limit, at most one for each step.
 func (w *walk) between(ctx context.Context, m mark, to, before uint64, unit func() stopMatcher) ([]hit, error) {
 	w.restore(m)
 	match := unit()
@@ -212,7 +213,7 @@ func (w *walk) between(ctx context.Context, m mark, to, before uint64, unit func
 	return hits, nil
 }
 
-// Seek goes to a moment; the warp whose turn it is becomes the current one.
+// Seek goes to a step; the warp that the scheduler executes next becomes the current one.
 func (w *walk) Seek(ctx context.Context, step uint64) (Position, error) {
 	return w.moving(ctx, func(from mark) error {
 		if err := w.seek(ctx, step, &from); err != nil {
