@@ -325,9 +325,9 @@ func TestNoTerminal(t *testing.T) {
 	}
 }
 
-// TestTroubleIsToldOnce: what the engine goes on without stands in the status line after the next run, and not after the one
-// after that.
-func TestTroubleIsToldOnce(t *testing.T) {
+// TestTroubleIsShownOnce: the engine's warning is in the status line after the next run, and not after the
+// one after that.
+func TestTroubleIsShownOnce(t *testing.T) {
 	d := started(t, 80, 24, plainLook)
 	d.e.trouble = errors.New("the cache cannot be written to")
 	if d.press("x"); !contains(d.text(), "the cache cannot be written to") {

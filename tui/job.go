@@ -178,7 +178,8 @@ func (m *Model) failed(msg ranMsg) tea.Cmd {
 	return tea.Batch(m.watchGPU(), m.watchSource(), m.seekConsent(msg.err, false))
 }
 
-// reportTrouble says once what the engine goes on without: a cache that cannot be written to, a compiler that is not trusted.
+// reportTrouble shows the engine's warning once: a cache that cannot be written to, a compiler that is not
+// trusted.
 func (m *Model) reportTrouble() tea.Cmd {
 	engine, ok := m.opt.Engine.(interface{ Trouble() error })
 	if !ok || m.troubled {

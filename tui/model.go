@@ -87,7 +87,7 @@ type Model struct {
 	a        *flags.Pinned
 	repinned bool              // what was pinned earlier has been run again
 	mine     *configs.Manifest // of a target given by its path
-	troubled bool              // what the engine goes on without was reported
+	troubled bool              // the engine's warning (cache, compiler) was shown
 	saved    int               // generation of the last change to what is remembered
 
 	pane  panes
