@@ -176,7 +176,7 @@ func (s *Session) compile(ctx context.Context, sel *configs.Selection, src *sour
 func (s *Session) compiler(ctx context.Context, builder, source string) (string, compiler, error) {
 	host := false
 	if builder != "nvrtc" {
-		host, _ = s.host.get(ctx, source, func() (bool, error) { return cuda.HasHostCode(source), nil }) // never cancelled, never fails
+		host, _ = s.host.get(ctx, source, func() (bool, error) { return cuda.HasHostCode(source), nil }) // HasHostCode cannot fail
 	}
 	if builder == "nvrtc" || builder == "auto" && !host {
 		tc, err := s.toolchain(ctx)

@@ -8,7 +8,8 @@ import (
 	"tilescope/debugkern/join"
 )
 
-// TestMemoPanics panics while a value is made: whoever waits for the value gets the panic too, and nobody waits for ever.
+// TestMemoPanics panics in a computation: the callers that wait for it get the panic too, and no caller waits
+// for ever.
 func TestMemoPanics(t *testing.T) {
 	var s memoLRU[string, int]
 	making := make(chan struct{})
