@@ -58,8 +58,8 @@ var imports = map[string][]string{
 
 	"debugkern": {"debugkern/join", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
 		"debugkern/target", "debugkern/emu", "debugkern/cache", "debugkern/file", "debugkern/npy", "debugkern/cuda",
-		"debugkern/attn", "debugkern/check", "debugkern/judge", "debugkern/ref", "debugkern/budget", "debugkern/text", "debugkern/trust",
-		"debugkern/patch"},
+		"debugkern/attn", "debugkern/check", "debugkern/judge", "debugkern/ref", "debugkern/ref/op", "debugkern/budget",
+		"debugkern/text", "debugkern/trust", "debugkern/patch"},
 	"debugkern/gates": {"debugkern", "debugkern/file", "probes", "debugkern/text"},
 	"debugkern/diagnose": {"debugkern/join", "debugkern", "debugkern/check", "debugkern/target", "debugkern/ptx",
 		"probes", "debugkern/text"},

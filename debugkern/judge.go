@@ -11,6 +11,7 @@ import (
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/join"
 	"tilescope/debugkern/judge"
+	"tilescope/debugkern/ref/op"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -255,7 +256,7 @@ func (e *execution) output() (*OutputDoc, error) {
 	if p.Gate.Name != probes.GateNone || sp == nil || e.st.output == nil || e.st.only != nil {
 		return nil, nil
 	}
-	o := attn.Widen(nil, probes.Tile{DType: e.st.outputType(), Rows: p.Shape.B * p.Shape.H * p.Shape.S, Cols: p.Shape.D, Data: e.st.output})
+	o := op.Widen(nil, probes.Tile{DType: e.st.outputType(), Rows: p.Shape.B * p.Shape.H * p.Shape.S, Cols: p.Shape.D, Data: e.st.output})
 	whole, err := e.exactOutput()
 	if err != nil || whole == nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"tilescope/debugkern/ref/op"
 	"tilescope/probes"
 )
 
@@ -57,7 +58,7 @@ func (in *Inputs) Halve(ctx context.Context) error {
 		h := make([]uint16, len(x))
 		if err := inChunks(ctx, 0, len(x), func(lo, hi int) {
 			for i := lo; i < hi; i++ {
-				h[i] = uint16(Round(probes.F16, float64(x[i])))
+				h[i] = uint16(op.Round(probes.F16, float64(x[i])))
 			}
 		}); err != nil {
 			return err
@@ -85,16 +86,20 @@ func (in *Inputs) DecodeRows(dst []float64, tensor, b, h, first, n int) {
 	if n <= 0 {
 		return // first may lie past the tensor's end
 	}
-	lo := in.Shape.At(b, h, first, 0)
-	hi := lo + n*in.Shape.D
-	if in.Quant != nil {
-		step := in.Step(tensor, h)
-		for i, u := range in.Bytes[tensor][lo:hi] {
-			dst[i] = float64(int(u)-in.Quant.Zero) * step
-		}
+	in.decode(dst[:n*in.Shape.D], tensor, h, in.Shape.At(b, h, first, 0))
+}
+
+// decode decodes consecutive elements of one head from position lo on.
+func (in *Inputs) decode(dst []float64, tensor, h, lo int) {
+	hi := lo + len(dst)
+	if in.Quant == nil {
+		op.WidenHalf(dst, in.Half[tensor][lo:hi])
 		return
 	}
-	widenHalf(dst, in.Half[tensor][lo:hi])
+	step := in.Step(tensor, h)
+	for i, u := range in.Bytes[tensor][lo:hi] {
+		dst[i] = float64(int(u)-in.Quant.Zero) * step
+	}
 }
 
 // Step is the value of one code of a tensor's head: max/levels·scale.

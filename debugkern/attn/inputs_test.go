@@ -132,11 +132,11 @@ func TestAllZero(t *testing.T) {
 // TestRound compares the one-step rounding with neighbours of every half, and with float32 conversion.
 func TestRound(t *testing.T) {
 	for b := range uint64(0x7c00) {
-		v := halfValue(uint16(b))
+		v := op.HalfValue(uint16(b))
 		if want := probes.F16.Value(b); v != want {
 			t.Fatalf("half %04x is %g, want %g", b, v, want)
 		}
-		next := halfValue(uint16(b + 1))
+		next := op.HalfValue(uint16(b + 1))
 		if b+1 == 0x7c00 {
 			next = 65536
 		}
@@ -145,24 +145,24 @@ func TestRound(t *testing.T) {
 			x    float64
 			want uint64
 		}{{v, b}, {math.Nextafter(mid, 0), b}, {mid, b + b&1}, {math.Nextafter(mid, 1e9), up}} {
-			if got := Round(probes.F16, x.x); got != x.want {
-				t.Fatalf("Round(%g) = %04x, want %04x", x.x, got, x.want)
+			if got := op.Round(probes.F16, x.x); got != x.want {
+				t.Fatalf("op.Round(%g) = %04x, want %04x", x.x, got, x.want)
 			}
-			if got := Round(probes.F16, -x.x); got != x.want|0x8000 {
-				t.Fatalf("Round(%g) = %04x, want %04x", -x.x, got, x.want|0x8000)
+			if got := op.Round(probes.F16, -x.x); got != x.want|0x8000 {
+				t.Fatalf("op.Round(%g) = %04x, want %04x", -x.x, got, x.want|0x8000)
 			}
 		}
-		if h := HalfULP(probes.F16, v); h != (next-v)/2 {
+		if h := op.HalfULP(probes.F16, v); h != (next-v)/2 {
 			t.Fatalf("half an ulp at %g is %g, want %g", v, h, (next-v)/2)
 		}
 	}
-	if !op.Overflows(probes.F16, 65520) || op.Overflows(probes.F16, 65519.9) || Round(probes.F16, 1e9) != 0x7c00 || Round(probes.F16, math.NaN()) != 0x7fff {
+	if !op.Overflows(probes.F16, 65520) || op.Overflows(probes.F16, 65519.9) || op.Round(probes.F16, 1e9) != 0x7c00 || op.Round(probes.F16, math.NaN()) != 0x7fff {
 		t.Error("overflow of f16")
 	}
 	if !op.Overflows(probes.F32, 0x1p128) || op.Overflows(probes.F32, math.MaxFloat32) || !op.Overflows(probes.F32, math.NaN()) {
 		t.Error("overflow of f32")
 	}
-	if Round(probes.BF16, 1.00390625) != 0x3f80 || Round(probes.E5M2, 1e9) != 0x7c {
+	if op.Round(probes.BF16, 1.00390625) != 0x3f80 || op.Round(probes.E5M2, 1e9) != 0x7c {
 		t.Error("bf16 or e5m2")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"tilescope/debugkern/join"
+	"tilescope/debugkern/ref/op"
 	"tilescope/probes"
 )
 
@@ -162,7 +163,7 @@ func (w *Whole) Rules(p *probes.Plan, o []float64) *Rules {
 		torch, torchStored = max(torch, d/allowed), max(torchStored, stored/allowed)
 	}
 	return &Rules{
-		Flash:   Rule{out, 2*unfused + HalfULP(dtype, top), unfused},
+		Flash:   Rule{out, 2*unfused + op.HalfULP(dtype, top), unfused},
 		PyTorch: Rule{torch, 1, torchStored},
 		Triton:  Rule{out, 1e-2, unfused},
 	}
@@ -219,7 +220,7 @@ func attention(ctx context.Context, p *probes.Plan, x headReader) ([]float64, er
 func baseline(ctx context.Context, p *probes.Plan, in *Inputs) ([]float64, error) {
 	rounder := func(s probes.Stage) func(float64) float64 {
 		t := storedAs(p, s)
-		return func(v float64) float64 { return RoundTo(t, v) }
+		return func(v float64) float64 { return op.RoundTo(t, v) }
 	}
 	x := decoded(in)
 	for t, s := range stages[:3] {
@@ -264,20 +265,20 @@ type headWork struct {
 	p    *probes.Plan
 	x    headReader
 	b, h int
-	q, k Matrix
-	v, s Matrix
+	q, k op.Matrix
+	v, s op.Matrix
 }
 
 func newHeadWork(p *probes.Plan, x headReader) *headWork {
 	n, d := p.Shape.S, p.Shape.D
-	return &headWork{p: p, x: x, b: -1, h: -1, q: NewMatrix(n, d), k: NewMatrix(n, d), v: NewMatrix(n, d), s: NewMatrix(unfusedRows, n)}
+	return &headWork{p: p, x: x, b: -1, h: -1, q: op.NewMatrix(n, d), k: op.NewMatrix(n, d), v: op.NewMatrix(n, d), s: op.NewMatrix(unfusedRows, n)}
 }
 
 // rows computes rows of the output from first on, and looks at the context before each of its steps.
 func (w *headWork) rows(ctx context.Context, b, h, first int, out []float64, s, pr, o func(float64) float64) error {
 	if b != w.b || h != w.h {
 		w.b = -1
-		for t, m := range []Matrix{w.q, w.k, w.v} {
+		for t, m := range []op.Matrix{w.q, w.k, w.v} {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -290,8 +291,8 @@ func (w *headWork) rows(ctx context.Context, b, h, first int, out []float64, s, 
 	}
 	sh := w.p.Shape
 	rows := min(unfusedRows, sh.S-first)
-	q := Matrix{Rows: rows, Cols: sh.D, Data: w.q.Data[first*sh.D : (first+rows)*sh.D]}
-	Scores(w.s, q, w.k, rows, sh.S, w.p.Scale, nil, 0)
+	q := op.Matrix{Rows: rows, Cols: sh.D, Data: w.q.Data[first*sh.D : (first+rows)*sh.D]}
+	op.Scores(w.s, q, w.k, rows, sh.S, w.p.Scale, nil, 0)
 	for r := range rows {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -299,8 +300,8 @@ func (w *headWork) rows(ctx context.Context, b, h, first int, out []float64, s, 
 		w.softmaxRow(w.s.Row(r), first+r, s, pr)
 	}
 	lo := sh.At(b, h, first, 0)
-	res := Matrix{Rows: rows, Cols: sh.D, Data: out[lo : lo+rows*sh.D]}
-	Accumulate(res, w.s, w.v, rows, 0, sh.S)
+	res := op.Matrix{Rows: rows, Cols: sh.D, Data: out[lo : lo+rows*sh.D]}
+	op.Accumulate(res, w.s, w.v, rows, 0, sh.S)
 	for i, v := range res.Data {
 		res.Data[i] = o(v)
 	}
@@ -322,7 +323,7 @@ func (w *headWork) softmaxRow(row []float64, query int, s, pr func(float64) floa
 	}
 	sum := 0.0
 	for j := range row {
-		row[j] = Below(row[j], top)
+		row[j] = op.Below(row[j], top)
 		sum += row[j]
 	}
 	for j := range row {
@@ -339,4 +340,12 @@ func hiddenKeys(p *probes.Plan, query int) int {
 		}
 	}
 	return 0
+}
+
+// at is Extent.At where an extent that was never set counts as 0.
+func at(e probes.Extent, id probes.Dim3, kv int) int {
+	if len(e.Values) == 0 {
+		return 0
+	}
+	return e.At(id, kv)
 }

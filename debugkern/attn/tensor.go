@@ -53,25 +53,16 @@ func (x *tensor) Coded() bool { return x.in.Quant != nil }
 
 // Decode writes the numbers that the kernel's input stands for: (code − zero)·max/levels·scale, or the half's value.
 func (x *tensor) Decode(dst []float64, first int) {
-	x.each(dst, first, func(dst []float64, head, at int) {
-		if x.in.Quant == nil {
-			op.WidenHalf(dst, x.in.Half[x.t][at:at+len(dst)])
-			return
-		}
-		step := x.in.Step(x.t, head)
-		for i, u := range x.in.Bytes[x.t][at : at+len(dst)] {
-			dst[i] = float64(int(u)-x.in.Quant.Zero) * step
-		}
-	})
+	x.each(dst, first, func(dst []float64, head, at int) { x.in.decode(dst, x.t, head, at) })
 }
 
 // Rounded is Decode with the kernel's three float32 roundings.
 func (x *tensor) Rounded(dst []float64, first int) {
+	if x.in.Quant == nil {
+		x.Decode(dst, first)
+		return
+	}
 	x.each(dst, first, func(dst []float64, head, at int) {
-		if x.in.Quant == nil {
-			op.WidenHalf(dst, x.in.Half[x.t][at:at+len(dst)])
-			return
-		}
 		k := float32(float32(x.in.Quant.Max)/float32(x.in.Quant.Levels)) * x.in.Scales[x.t][head]
 		for i, u := range x.in.Bytes[x.t][at : at+len(dst)] {
 			dst[i] = float64(float32(int(u)-x.in.Quant.Zero) * k)
