@@ -238,6 +238,14 @@ func (sp *StagePlan) KVTile(kv, tiles int) int {
 	return kv
 }
 
+// Natural is how many natural units one of the stage's own is.
+func (sp *StagePlan) Natural() float64 {
+	if sp.Unit == 0 {
+		return 1
+	}
+	return sp.Unit
+}
+
 // StagePlan describes one captured stage.
 type StagePlan struct {
 	Stage Stage
@@ -260,7 +268,7 @@ type StagePlan struct {
 	Compute              Compute
 	Capture              Capture
 	Op                   *Node   // what it computes; nil: nothing is known of it, and it is compared with nothing
-	Unit                 float64 // natural units for one of its own: softmax_scale for raw scores, ln 2 for log2 maxima; 0 means 1
+	Unit                 float64 // see Natural: natural units for one of its own: softmax_scale for raw scores, ln 2 for log2 maxima; 0 means 1
 	Late                 bool    // it is captured after what is computed from it in the same iteration
 	Array                string  // shared array that holds it, "" for registers or global memory
 	Transposed           bool    // the array holds [cols][rows]

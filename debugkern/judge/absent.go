@@ -1,10 +1,9 @@
 package judge
 
 import (
-	"tilescope/probes"
-
 	"tilescope/debugkern/ref"
 	"tilescope/debugkern/ref/op"
+	"tilescope/probes"
 )
 
 // A cell that no thread captured is no number. It is compared with nothing, and what is computed from it cannot be

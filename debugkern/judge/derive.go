@@ -13,7 +13,7 @@ func (w *walker) derivation(i int, at worst, own bool) string {
 		return ""
 	}
 	sp := w.g.Stage(i)
-	how := w.local.Reason(i)
+	how := w.g.Reason(i)
 	if !own && len(w.g.Uses(i)) > 0 {
 		how += "; and what the stages before were allowed"
 	}

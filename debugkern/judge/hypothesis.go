@@ -144,10 +144,7 @@ func (sc *scene) column(c, r, power int) (q, rel float64, ok bool) {
 // units.
 func (sc *scene) maxima(c, r int) (old, now float64, ok bool) {
 	old = math.Inf(-1)
-	unit := sc.g.Stage(c).Unit
-	if unit == 0 {
-		unit = 1
-	}
+	unit := sc.g.Stage(c).Natural()
 	if sc.t > 0 {
 		if !sc.was[c].ok {
 			return 0, 0, false
@@ -163,7 +160,7 @@ func (sc *scene) maxima(c, r int) (old, now float64, ok bool) {
 // operandHypotheses compute the stage from a transposed operand.
 func (j *Judgement) operandHypotheses(i int) []hypothesis {
 	var hs []hypothesis
-	if !j.g.Linear(i) {
+	if _, ok := j.g.Linear(i); !ok {
 		return nil
 	}
 	uses := slices.Clone(j.g.Uses(i))
@@ -222,10 +219,10 @@ func retile(m op.Matrix) op.Matrix {
 
 // halfTerms count one half of a sum twice, or not at all.
 func (j *Judgement) halfTerms(i int) []hypothesis {
-	if !j.g.Linear(i) {
+	over, ok := j.g.Linear(i)
+	if !ok {
 		return nil
 	}
-	over := j.g.Over(i)
 	var hs []hypothesis
 	for _, x := range []struct {
 		name, value string

@@ -90,13 +90,10 @@ func zeroCell(*scene, int) (v, pre float64, ok bool) { return 0, 0, true }
 
 func previousCell(sc *scene, i int) (v, pre float64, ok bool) {
 	if sc.before == nil {
-		return 0, 0, sc.carried() // it starts from 0
+		return 0, 0, sc.g.Carried(sc.i) // it starts from 0
 	}
 	return sc.before.Ref.Data[i], sc.before.Pre.Data[i], true
 }
-
-// carried reports whether the stage is a sum that is carried over from iteration to iteration.
-func (sc *scene) carried() bool { return sc.sp.Op != nil && sc.sp.Op.Op == "accumulate" }
 
 func everywhere(*scene, int, int) bool { return true }
 

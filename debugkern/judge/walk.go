@@ -250,5 +250,5 @@ func (w *walker) end() {
 	w.phase(probes.PhaseAfter)
 }
 
-// looped reports whether the block has gone through all its iterations. A launch without a loop has.
-func (w *walker) looped() bool { return w.t == w.iters-1 && (w.iters > 0 || w.plan.Work.MaxTiles == 0) }
+// looped reports whether the block has gone through all its iterations.
+func (w *walker) looped() bool { return w.iters > 0 && w.t == w.iters-1 }

@@ -1,6 +1,10 @@
 package ref
 
-import "tilescope/debugkern/ref/op"
+import (
+	"slices"
+
+	"tilescope/debugkern/ref/op"
+)
 
 // What fingerprints ask of the graph.
 
@@ -8,79 +12,46 @@ import "tilescope/debugkern/ref/op"
 func (g *Graph) Constants() []op.Constant {
 	var out []op.Constant
 	for i := range g.vertices {
-		n := g.vertices[i].node
-		for name, text := range n.Params.Word {
-			x, ok := n.Params.Number[name]
-			if c := (op.Constant{Name: text, Value: x}); ok && x != 0 && x != 1 && !contains(out, c) {
+		for _, c := range op.Constants(g.vertices[i].node) {
+			if !slices.Contains(out, c) {
 				out = append(out, c)
-			}
-		}
-		for _, a := range n.Args { // of what accumulate adds up
-			if a.Node != nil && n.Op == "accumulate" {
-				if x, ok := a.Node.Params.Number["scale"]; ok && x != 1 {
-					out = append(out, op.Constant{Name: a.Node.Params.Word["scale"], Value: x})
-				}
 			}
 		}
 	}
 	return out
 }
 
-func contains(all []op.Constant, c op.Constant) bool {
-	for _, x := range all {
-		if x == c {
-			return true
-		}
+// computedBy is what computes a stage, for questions that need no numbers; nil where none does.
+func (g *Graph) computedBy(i int) op.Kernel {
+	if g.stages[i].root < 0 {
+		return nil
 	}
-	return false
-}
-
-// kernel binds a stage's operation for questions that need no numbers.
-func (g *Graph) kernel(i int) op.Kernel {
-	v := &g.vertices[g.stages[i].root]
-	exts := make([]op.Extent, len(v.args))
-	for k, a := range v.args {
-		if exts[k] = (op.Extent{g.stages[a.stage].Rows, g.stages[a.stage].Cols}); a.vertex >= 0 {
-			exts[k] = g.vertices[a.vertex].ext
-		}
-	}
-	o, _ := op.Lookup(v.node.Op)
-	k, _, _ := o.Bind(v.node, exts, g.env(v, op.NewCoefs(nil)))
-	return k
+	return g.vertices[g.stages[i].root].kernel
 }
 
 // Suspects are the mistakes that are typical for a stage's operator.
 func (g *Graph) Suspects(i int) []op.Suspect {
-	if g.stages[i].root < 0 {
-		return nil
-	}
-	if k, ok := g.kernel(i).(op.Suspicious); ok {
+	if k, ok := g.computedBy(i).(op.Suspicious); ok {
 		return k.Suspects(g.Constants())
 	}
 	return nil
 }
 
 // Maximum reports whether a stage holds maxima, that others are relative to.
-func (g *Graph) Maximum(i int) bool { return g.stages[i].root >= 0 && op.IsMaximum(g.kernel(i)) }
+func (g *Graph) Maximum(i int) bool { return op.IsMaximum(g.computedBy(i)) }
 
-// Linear reports whether a stage is a sum over columns of its first operand, carried over or not.
-func (g *Graph) Linear(i int) bool {
-	if g.stages[i].root < 0 {
-		return false
-	}
-	_, ok := op.IsLinear(g.kernel(i))
-	return ok
-}
+// Linear reports whether a stage is a sum over columns of its first operand, carried over or not, and what the sum runs along.
+func (g *Graph) Linear(i int) (over string, ok bool) { return op.IsLinear(g.computedBy(i)) }
 
-// Over says what a linear stage's sum runs along.
-func (g *Graph) Over(i int) string {
-	over, _ := op.IsLinear(g.kernel(i))
-	return over
+// Carried reports whether a stage is a sum that is carried over from iteration to iteration.
+func (g *Graph) Carried(i int) bool {
+	_, linear := g.Linear(i)
+	return linear && slices.ContainsFunc(g.Uses(i), func(u Use) bool { return u.Stage == i && u.Before })
 }
 
 // Masked reports whether stage i leaves columns of the operand beyond its last valid one out.
 func (g *Graph) Masked(i, operand int) bool {
-	return g.stages[i].root >= 0 && op.IsMasked(g.kernel(i)) && g.stages[operand].Cols > 1
+	return op.IsMasked(g.computedBy(i)) && g.stages[operand].Cols > 1
 }
 
 // Related reports whether a stage is computed from stage c, or c from it, or both are from one maximum: whether c is a quantity that
@@ -91,7 +62,7 @@ func (g *Graph) Related(i, c int) bool {
 		return true
 	}
 	for m := range g.stages {
-		if g.stages[m].root >= 0 && g.Maximum(m) && m != i && g.reaches(i, m, seen()) && g.reaches(c, m, seen()) {
+		if g.Maximum(m) && m != i && g.reaches(i, m, seen()) && g.reaches(c, m, seen()) {
 			return true
 		}
 	}
@@ -107,4 +78,21 @@ func (g *Graph) OperandName(i, operand int) string {
 		}
 	}
 	return name
+}
+
+// Reason says in words how the error of a stage comes about: of the values that it is computed from in place, then its own.
+func (g *Graph) Reason(i int) string { return g.reason(g.stages[i].root) }
+
+func (g *Graph) reason(v int) string {
+	var out string
+	for _, a := range g.vertices[v].args {
+		if a.vertex < 0 {
+			continue
+		}
+		if t, ok := op.Source(g.vertices[a.vertex].kernel); ok && !t.Coded() {
+			continue // what is copied needs no reason
+		}
+		out += g.reason(a.vertex) + "; "
+	}
+	return out + g.vertices[v].kernel.Reason()
 }

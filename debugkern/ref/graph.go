@@ -28,24 +28,25 @@ type Graph struct {
 	order    map[probes.Phase][]int // stages in the order of computation
 	chip     *fp.Model
 	tensor   func(name string) op.Tensor
-	uniform  bool // a gate injects uniform values
+	uniform  bool       // a gate injects uniform values
+	known    []bool     // stages that follow from the inputs
+	readers  [][]reader // by stage: what reads it as an operand of the same iteration
 }
 
 // stage is a stage and the vertex that computes it, -1 where none does.
 type stage struct {
 	*probes.StagePlan
-	root  int
-	phase probes.Phase
-	pad   float64 // what the host fills in beyond the valid cells
+	root int
+	pad  float64 // what the host fills in beyond the valid cells
 }
 
 // vertex is a node of the computation. Nodes that compute the same are one.
 type vertex struct {
 	node    *probes.Node
 	args    []arg
+	kernel  op.Kernel // for questions that need no numbers: each Pass has its own
 	ext     op.Extent
-	stage   int // whose arithmetic it has
-	phase   probes.Phase
+	stage   int   // whose arithmetic it has
 	uses    []Use // of stages, through values that are no stages too
 	compute probes.Compute
 	named   bool      // it computes a stage
@@ -82,10 +83,10 @@ func (e *Error) Unwrap() error { return e.Err }
 func NewGraph(p *probes.Plan, tensor func(name string) op.Tensor, chip *fp.Model) (*Graph, error) {
 	g := &Graph{plan: p, tensor: tensor, chip: chip, order: map[probes.Phase][]int{}}
 	for i := range p.Stages {
-		g.stages = append(g.stages, stage{StagePlan: &p.Stages[i], root: -1, phase: p.Stages[i].Phase})
+		g.stages = append(g.stages, stage{&p.Stages[i], -1, 0})
 	}
 	for i := range p.Undeclared {
-		g.stages = append(g.stages, stage{StagePlan: &p.Undeclared[i], root: -1, phase: p.Undeclared[i].Phase})
+		g.stages = append(g.stages, stage{&p.Undeclared[i], -1, 0})
 	}
 	state := make([]byte, len(g.stages))
 	for i := range g.stages {
@@ -94,14 +95,30 @@ func NewGraph(p *probes.Plan, tensor func(name string) op.Tensor, chip *fp.Model
 		}
 	}
 	for _, i := range g.byDependence() {
-		g.order[g.stages[i].phase] = append(g.order[g.stages[i].phase], i)
+		g.order[g.stages[i].Phase] = append(g.order[g.stages[i].Phase], i)
 	}
+	g.settle()
 	return g, nil
 }
 
-// index is the stage's place in the graph, -1 where it has none.
-func (g *Graph) index(s probes.Stage) int {
-	return slices.IndexFunc(g.stages, func(x stage) bool { return x.Stage == s })
+// settle works out what is asked of a finished graph in every tile.
+func (g *Graph) settle() {
+	g.readers, g.known = make([][]reader, len(g.stages)), make([]bool, len(g.stages))
+	for v := range g.vertices {
+		for k, a := range g.vertices[v].args {
+			if a.vertex < 0 && !a.before {
+				g.readers[a.stage] = append(g.readers[a.stage], reader{v, k})
+			}
+		}
+	}
+	for i := range g.stages {
+		g.known[i] = g.stages[i].root >= 0
+		for k := range g.stages {
+			if g.stages[k].root < 0 && g.reaches(i, k, make([]bool, len(g.stages))) {
+				g.known[i] = false
+			}
+		}
+	}
 }
 
 const (
@@ -147,11 +164,11 @@ func (g *Graph) inTime(i int) error {
 	words := [...]string{"before the loop", "in each iteration", "after the loop"}
 	for _, u := range g.vertices[s.root].uses {
 		o := &g.stages[u.Stage]
-		switch at := when[o.StagePlan.Phase]; {
-		case u.Before && s.phase != probes.PhaseEach:
-			return &Error{s.Stage, s.Op, fmt.Errorf("it uses %s of the iteration before, but is computed once, %s", o.Stage, words[when[s.phase]])}
-		case at > when[s.phase]:
-			return &Error{s.Stage, s.Op, fmt.Errorf("it is computed %s, from %s, which is computed %s", words[when[s.phase]], o.Stage, words[at])}
+		switch at := when[o.Phase]; {
+		case u.Before && s.Phase != probes.PhaseEach:
+			return &Error{s.Stage, s.Op, fmt.Errorf("it uses %s of the iteration before, but is computed once, %s", o.Stage, words[when[s.Phase]])}
+		case at > when[s.Phase]:
+			return &Error{s.Stage, s.Op, fmt.Errorf("it is computed %s, from %s, which is computed %s", words[when[s.Phase]], o.Stage, words[at])}
 		}
 	}
 	return nil
@@ -168,30 +185,22 @@ func (g *Graph) vertex(n *probes.Node, i int, state []byte) (int, error) {
 		return 0, located(err, g.stages[i].Stage, n)
 	}
 	sp := g.stages[i].StagePlan
-	v := vertex{node: n, args: args, stage: i, phase: sp.Phase, compute: sp.Compute}
+	v := vertex{node: n, args: args, stage: i, compute: sp.Compute}
 	if n != sp.Op {
 		v.compute.Unit, v.compute.Split = 0, 0 // how the stage sums is its own operation's
 	}
 	for k := range g.vertices {
-		if w := &g.vertices[k]; reflect.DeepEqual(w.node, n) && slices.Equal(w.args, args) && w.phase == v.phase && g.alike(w, &v) {
+		if w := &g.vertices[k]; reflect.DeepEqual(w.node, n) && slices.Equal(w.args, args) && g.alike(o, w, &v) {
 			return k, nil
 		}
 	}
-	exts := make([]op.Extent, len(args))
-	for k, a := range args {
-		if exts[k] = (op.Extent{g.stages[a.stage].Rows, g.stages[a.stage].Cols}); a.vertex >= 0 {
-			exts[k] = g.vertices[a.vertex].ext
-		}
-	}
-	kernel, ext, err := o.Bind(n, exts, g.env(&v, op.NewCoefs(nil)))
-	if err != nil {
+	if v.kernel, v.ext, err = g.kernel(&v, op.NewCoefs(nil)); err != nil {
 		return 0, &Error{sp.Stage, n, err}
 	}
-	v.ext = ext
 	for k, a := range args {
-		v.needs = append(v.needs, kernel.Needs(k))
-		v.uses = g.join(v.uses, a, kernel.Needs(k))
-		if p, ok := kernel.(op.Padded); ok && a.vertex < 0 {
+		v.needs = append(v.needs, v.kernel.Needs(k))
+		v.uses = g.join(v.uses, a, v.kernel.Needs(k))
+		if p, ok := v.kernel.(op.Padded); ok && a.vertex < 0 {
 			g.stages[a.stage].pad = max(g.stages[a.stage].pad, p.Pad(k))
 		}
 	}
@@ -199,30 +208,30 @@ func (g *Graph) vertex(n *probes.Node, i int, state []byte) (int, error) {
 	return len(g.vertices) - 1, nil
 }
 
-// alike reports whether two vertices of the same node and operands may be one: sums only within one stage, for how they are made is
-// the stage's; a map in the same accumulator; anything else where exponential and unit are the same.
-func (g *Graph) alike(a, b *vertex) bool {
-	sum := a.node.Op == "matmul" || a.node.Op == "accumulate" || a.node.Op == "rowsum" || a.node.Op == "reduce"
-	if sum && a.stage != b.stage {
-		return false
+// kernel binds a vertex's operator, with the coefficients of the bounds' terms.
+func (g *Graph) kernel(v *vertex, c *op.Coefs) (op.Kernel, op.Extent, error) {
+	exts := make([]op.Extent, len(v.args))
+	for k, a := range v.args {
+		if exts[k] = (op.Extent{g.stages[a.stage].Rows, g.stages[a.stage].Cols}); a.vertex >= 0 {
+			exts[k] = g.vertices[a.vertex].ext
+		}
 	}
-	if a.node.Op == "map" && a.compute.Acc != b.compute.Acc {
-		return false
-	}
-	return a.compute.Exp == b.compute.Exp && g.stages[a.stage].unit() == g.stages[b.stage].unit()
+	o, _ := op.Lookup(v.node.Op)
+	return o.Bind(v.node, exts, g.env(v, c))
 }
 
-// args resolves a node's operands; the operands of an operation that accumulate adds up come in its place.
+// alike reports whether two vertices of the same node and operands may be one: in the same phase and unit, where the arithmetic of
+// their stages makes no difference to the operator.
+func (g *Graph) alike(o op.Operator, a, b *vertex) bool {
+	s, t := &g.stages[a.stage], &g.stages[b.stage]
+	return s.Phase == t.Phase && s.Natural() == t.Natural() && (a.stage == b.stage || o.Shares(a.compute, b.compute))
+}
+
+// args resolves a node's operands.
 func (g *Graph) args(n *probes.Node, i int, state []byte) ([]arg, error) {
 	var out []arg
-	for k, a := range n.Args {
+	for _, a := range op.Operands(n) {
 		switch {
-		case a.Node != nil && n.Op == "accumulate" && k == 0:
-			inner, err := g.args(a.Node, i, state)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, inner...)
 		case a.Node != nil:
 			v, err := g.vertex(a.Node, i, state)
 			if err != nil {
@@ -231,12 +240,9 @@ func (g *Graph) args(n *probes.Node, i int, state []byte) ([]arg, error) {
 			out = append(out, arg{vertex: v})
 		case a.Tensor != "":
 		default:
-			s := g.index(a.Stage)
+			s := g.Index(a.Stage)
 			if s < 0 {
 				return nil, fmt.Errorf("%s is computed from stage %s, which there is not", n.Op, a.Stage)
-			}
-			if !a.Before && s == i {
-				return nil, fmt.Errorf("it is computed from itself, without an iteration between")
 			}
 			if !a.Before {
 				if err := g.bind(s, state); err != nil {
@@ -297,25 +303,18 @@ func (g *Graph) byDependence() []int {
 // env is what a vertex is computed in.
 func (g *Graph) env(v *vertex, c *op.Coefs) *op.Env {
 	s := &g.stages[v.stage]
-	e := &op.Env{Chip: g.chip, Coefs: c, Compute: v.compute, DType: s.DType, Unit: s.unit(), Tensor: g.tensor}
+	e := &op.Env{Chip: g.chip, Coefs: c, Compute: v.compute, DType: s.DType, Unit: s.Natural(), Tensor: g.tensor}
 	if v.node != s.Op {
 		e.DType, e.Unit = probes.F64, 1
 	}
 	for _, a := range v.args {
 		unit := 1.0
 		if a.vertex < 0 {
-			unit = g.stages[a.stage].unit()
+			unit = g.stages[a.stage].Natural()
 		}
 		e.Units = append(e.Units, unit)
 	}
 	return e
-}
-
-func (s *stage) unit() float64 {
-	if s.StagePlan.Unit == 0 {
-		return 1
-	}
-	return s.StagePlan.Unit
 }
 
 // valid is the extent of a stage's tile that is compared.
@@ -326,7 +325,9 @@ func (s *stage) valid(block probes.Dim3, iter int) (rows, cols int) {
 func clamp(v, most int) int { return min(max(v, 0), most) }
 
 // Index is the stage's place in the graph, -1 where it has none; those of the plan come first, in its order.
-func (g *Graph) Index(s probes.Stage) int { return g.index(s) }
+func (g *Graph) Index(s probes.Stage) int {
+	return slices.IndexFunc(g.stages, func(x stage) bool { return x.Stage == s })
+}
 
 // Plan is the plan that the graph is of.
 func (g *Graph) Plan() *probes.Plan { return g.plan }
@@ -354,30 +355,15 @@ func (g *Graph) Computed(i int) bool {
 }
 
 // Known reports whether a stage follows from the inputs: an operator computes it, and all that it is computed from.
-func (g *Graph) Known(i int) bool {
-	known := make(map[int]bool)
-	var visit func(i int) bool
-	visit = func(i int) bool {
-		if k, seen := known[i]; seen {
-			return k
-		}
-		known[i] = g.stages[i].root >= 0
-		for _, u := range g.Uses(i) {
-			known[i] = visit(u.Stage) && known[i]
-		}
-		return known[i]
-	}
-	return visit(i)
-}
+func (g *Graph) Known(i int) bool { return g.known[i] }
 
 // Coded reports whether the kernel decodes a stage that it loads, in arithmetic of its own.
 func (g *Graph) Coded(i int) bool {
-	n := g.stages[i].Op
-	if n == nil || n.Op != "load" {
+	if g.stages[i].root < 0 {
 		return true
 	}
-	t := g.tensor(n.Args[0].Tensor)
-	return t != nil && t.Coded()
+	t, ok := op.Source(g.vertices[g.stages[i].root].kernel)
+	return !ok || t.Coded()
 }
 
 // Valid is the extent of a stage's tile that is compared.
@@ -385,12 +371,12 @@ func (g *Graph) Valid(i int, block probes.Dim3, iter int) (rows, cols int) {
 	return g.stages[i].valid(block, iter)
 }
 
-// consumer is a vertex that reads a stage as an operand of the same iteration.
-type consumer struct{ vertex, operand int }
+// reader is a vertex that has a stage as an operand.
+type reader struct{ vertex, operand int }
 
 // Beyond reports which cells beyond a stage's valid ones an operation runs across: those of further rows, or of further columns.
 func (g *Graph) Beyond(i int) (rows, cols bool) {
-	for _, c := range g.consumers(i) {
+	for _, c := range g.readers[i] {
 		switch g.vertices[c.vertex].needs[c.operand] {
 		case op.WholeColumn:
 			rows = true
@@ -399,56 +385,4 @@ func (g *Graph) Beyond(i int) (rows, cols bool) {
 		}
 	}
 	return rows, cols
-}
-
-func (g *Graph) consumers(i int) []consumer {
-	var out []consumer
-	for v := range g.vertices {
-		for k, a := range g.vertices[v].args {
-			if a.vertex < 0 && a.stage == i && !a.before {
-				out = append(out, consumer{v, k})
-			}
-		}
-	}
-	return out
-}
-
-// Reads reports whether a cell of a stage beyond its valid ones has a part in a result that some operation makes of the tiles of the
-// pass; odd for one that is not finite.
-func (p *Pass) Reads(i, r, c int, odd bool) bool {
-	for _, x := range p.g.consumers(i) {
-		v := &p.g.vertices[x.vertex]
-		in := make([]*op.Value, len(v.args))
-		for k, a := range v.args {
-			if a.vertex < 0 {
-				in[k] = p.stageValue(a.stage, a.before)
-			}
-		}
-		var out *op.Value
-		rows, cols := 0, 0
-		for s := range p.g.stages {
-			if p.g.stages[s].root == x.vertex {
-				out = p.stageValue(s, false)
-				rows, cols = p.g.stages[s].valid(p.Block, max(p.Iter, 0))
-			}
-		}
-		t := &op.Tile{Block: p.Block, Iter: max(p.Iter, 0), Rows: rows, Cols: cols}
-		if p.kernels[x.vertex].Reads(t, in, out, x.operand, r, c, odd) {
-			return true
-		}
-	}
-	return false
-}
-
-// Reason says in words how the error of a stage comes about: of the values that it is computed from in place, then its own.
-func (p *Pass) Reason(i int) string { return p.reason(p.g.stages[i].root) }
-
-func (p *Pass) reason(v int) string {
-	var out string
-	for _, a := range p.g.vertices[v].args {
-		if a.vertex >= 0 && !op.IsCopy(p.kernels[a.vertex]) { // what is exact needs no reason
-			out += p.reason(a.vertex) + "; "
-		}
-	}
-	return out + p.kernels[v].Reason()
 }

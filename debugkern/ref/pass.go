@@ -20,7 +20,7 @@ func NewEstimate(rows, cols int) *Estimate {
 // Pass walks over one block at a time. It owns its memory, which each iteration overwrites: one goroutine at a time.
 //
 // In a pass from the inputs a stage's value is what the pass computed for it, or what the gate injects. In a pass from the kernel's
-// own tiles (Own) it is what Set was given, and a stage is computed where all that it is computed from is there.
+// own tiles (FromOwn) it is what Set was given, and a stage is computed where all that it is computed from is there.
 type Pass struct {
 	g       *Graph
 	coefs   *op.Coefs
@@ -56,7 +56,6 @@ const (
 type value struct {
 	op.Value
 	ok     bool
-	made   bool // the estimate of this iteration was computed
 	m, err op.Matrix
 	lo, hi []float64
 	shifts []float64
@@ -82,14 +81,7 @@ func (g *Graph) barePass(m mode, w *[op.NumTerms]float64) *Pass {
 	p.made, p.nodes = make([]op.Value, len(g.vertices)), make([]bool, len(g.vertices))
 	for i := range g.vertices {
 		v := &g.vertices[i]
-		exts := make([]op.Extent, len(v.args))
-		for k, a := range v.args {
-			if exts[k] = (op.Extent{g.stages[a.stage].Rows, g.stages[a.stage].Cols}); a.vertex >= 0 {
-				exts[k] = g.vertices[a.vertex].ext
-			}
-		}
-		o, _ := op.Lookup(v.node.Op)
-		kernel, _, err := o.Bind(v.node, exts, g.env(v, p.coefs))
+		kernel, _, err := g.kernel(v, p.coefs)
 		if err != nil {
 			panic("BUG: a vertex that was bound before: " + err.Error())
 		}
@@ -107,7 +99,7 @@ func (g *Graph) barePass(m mode, w *[op.NumTerms]float64) *Pass {
 	return p
 }
 
-// Begin opens a block: the stages before the loop are computed next, by Next.
+// Begin opens a block: the stages before the loop are computed next, by Before.
 func (p *Pass) Begin(block probes.Dim3) {
 	p.Block, p.Iter, p.Iters = block, -1, p.g.plan.Work.Tiles.At(block, 0)
 	for i := range p.now {
@@ -141,7 +133,7 @@ func (p *Pass) After() { p.phase(probes.PhaseAfter) }
 func (p *Pass) Step() {
 	p.Iter++
 	for i := range p.now {
-		if p.g.stages[i].phase == probes.PhaseEach {
+		if p.g.stages[i].Phase == probes.PhaseEach {
 			p.now[i], p.was[i] = p.was[i], p.now[i]
 			p.now[i].ok = false
 		}
@@ -153,9 +145,6 @@ func (p *Pass) Step() {
 }
 
 func (p *Pass) phase(ph probes.Phase) {
-	if ph != probes.PhaseEach {
-		clear(p.nodes)
-	}
 	if p.plain != nil {
 		p.plain.phaseOf(ph, p.needed)
 	}
@@ -175,7 +164,7 @@ func (p *Pass) phaseOf(ph probes.Phase, only func(i int) bool) {
 }
 
 // wanted are the stages that a pass computes: those that the gate judges, the injected ones, and what they are computed from, but for
-// what only injected ones are. With all, every stage where nothing is injected.
+// what only injected ones are. With all, every stage where there is no gate.
 func (g *Graph) wanted(all bool) []bool {
 	gate, out := &g.plan.Gate, make([]bool, len(g.stages))
 	var visit func(i int)
@@ -192,7 +181,7 @@ func (g *Graph) wanted(all bool) []bool {
 		}
 	}
 	for i := range g.stages {
-		if gate.Judged.Has(g.stages[i].Stage) || gate.Injected.Has(g.stages[i].Stage) || all && len(gate.Injected) == 0 && gate.Name == probes.GateNone {
+		if gate.Judged.Has(g.stages[i].Stage) || gate.Injected.Has(g.stages[i].Stage) || all && gate.Name == probes.GateNone {
 			visit(i)
 		}
 	}
@@ -230,13 +219,13 @@ func (g *Graph) reaches(k, i int, seen []bool) bool {
 func (p *Pass) Set(i int, m op.Matrix) {
 	s, v := &p.g.stages[i], &p.now[i]
 	rows, cols := s.valid(p.Block, max(p.Iter, 0))
-	v.Value = op.Value{M: m, Rows: rows, Cols: cols, Whole: true, Unit: s.unit(), Origin: i}
+	v.Value = op.Value{M: m, Rows: rows, Cols: cols, Whole: true, Unit: s.Natural(), Origin: i}
 	v.ok = true
 }
 
 // SetBefore gives the tile of the iteration before in place of what Set gave then.
 func (p *Pass) SetBefore(i int, m op.Matrix) {
-	p.was[i].Value = op.Value{M: m, Rows: m.Rows, Cols: m.Cols, Whole: true, Unit: p.g.stages[i].unit(), Origin: i}
+	p.was[i].Value = op.Value{M: m, Rows: m.Rows, Cols: m.Cols, Whole: true, Unit: p.g.stages[i].Natural(), Origin: i}
 	p.was[i].ok = true
 }
 
@@ -290,7 +279,6 @@ func (p *Pass) Again(i, operand int, before bool, change func(v op.Value) op.Val
 // Compute computes one stage of the current iteration, where all that it is computed from is there, and reports whether it was.
 func (p *Pass) Compute(i int) bool {
 	s, v := &p.g.stages[i], &p.now[i]
-	v.made = false
 	if s.root < 0 {
 		return false
 	}
@@ -304,7 +292,6 @@ func (p *Pass) Compute(i int) bool {
 	iter := max(p.Iter, 0)
 	rows, cols := s.valid(p.Block, iter)
 	out := p.evaluate(s.root, rows, cols)
-	v.made = true
 	e := p.est[i]
 	if p.mode == rounding {
 		for k, x := range out.M.Data {
@@ -334,7 +321,7 @@ func (p *Pass) keep(i int, out *op.Value, m, err op.Matrix) {
 	s, v := &p.g.stages[i], &p.now[i]
 	rows, cols := s.valid(p.Block, max(p.Iter, 0))
 	copy(v.m.Data, m.Data)
-	v.Value = op.Value{M: v.m, Err: err, Rows: rows, Cols: cols, Unit: s.unit(), Origin: i}
+	v.Value = op.Value{M: v.m, Err: err, Rows: rows, Cols: cols, Unit: s.Natural(), Origin: i}
 	v.lo, v.hi, v.shifts = append(v.lo[:0], out.Lo...), append(v.hi[:0], out.Hi...), append(v.shifts[:0], out.Shift...)
 	if out.Shift != nil && p.mode == fromInputs {
 		v.Lo, v.Hi, v.Shift = v.lo, v.hi, v.shifts
@@ -357,8 +344,8 @@ func (p *Pass) inject(i int) {
 		}
 	}
 	copy(v.m.Data, e.Ref.Data)
-	v.Value = op.Value{M: v.m, Rows: rows, Cols: cols, Unit: s.unit(), Origin: i}
-	v.ok, v.made = true, true
+	v.Value = op.Value{M: v.m, Rows: rows, Cols: cols, Unit: s.Natural(), Origin: i}
+	v.ok = true
 }
 
 // ready reports whether everything that a vertex is computed from is there.
@@ -419,10 +406,9 @@ func (p *Pass) evaluate(v, rows, cols int) *op.Value {
 	}
 	unit := 1.0
 	if s := &p.g.stages[x.stage]; x.node == s.Op {
-		unit = s.unit()
+		unit = s.Natural()
 	}
-	*out = op.Value{M: out.M, Err: out.Err, Rows: rows, Cols: cols, Unit: unit, Lo: out.Lo, Hi: out.Hi, Shift: out.Shift}
-	out.Lo, out.Hi, out.Shift = nil, nil, nil
+	*out = op.Value{M: out.M, Err: out.Err, Rows: rows, Cols: cols, Unit: unit}
 	if rows < out.M.Rows || cols < out.M.Cols {
 		clear(out.M.Data)
 		clear(out.Err.Data)
@@ -441,4 +427,31 @@ func (p *Pass) evaluate(v, rows, cols int) *op.Value {
 	}
 	p.nodes[v] = true
 	return out
+}
+
+// Reads reports whether a cell of a stage beyond its valid ones has a part in a result that some operation makes of the tiles of the
+// pass; odd for one that is not finite.
+func (p *Pass) Reads(i, r, c int, odd bool) bool {
+	for _, x := range p.g.readers[i] {
+		v := &p.g.vertices[x.vertex]
+		in := make([]*op.Value, len(v.args))
+		for k, a := range v.args {
+			if a.vertex < 0 {
+				in[k] = p.stageValue(a.stage, a.before)
+			}
+		}
+		var out *op.Value
+		rows, cols := 0, 0
+		for s := range p.g.stages {
+			if p.g.stages[s].root == x.vertex {
+				out = p.stageValue(s, false)
+				rows, cols = p.g.stages[s].valid(p.Block, max(p.Iter, 0))
+			}
+		}
+		t := &op.Tile{Block: p.Block, Iter: max(p.Iter, 0), Rows: rows, Cols: cols}
+		if p.kernels[x.vertex].Reads(t, in, out, x.operand, r, c, odd) {
+			return true
+		}
+	}
+	return false
 }

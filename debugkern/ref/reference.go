@@ -40,7 +40,7 @@ func New(p *probes.Plan, tensor func(name string) op.Tensor, opt Options) (*Refe
 		for i := range g.stages {
 			s := &g.stages[i]
 			n := 8 * s.Rows * s.Cols
-			if s.phase == probes.PhaseEach {
+			if s.Phase == probes.PhaseEach {
 				n *= p.Work.MaxTiles
 			}
 			perBlock += n
@@ -89,8 +89,13 @@ func (r *Reference) Mirror(id probes.Dim3) *Block {
 	})
 }
 
-// pass returns a pass, one that was used before where there is one.
-func (r *Reference) pass(m mode) *Pass {
+// pass returns a pass, one that was used before where there is one of such weights.
+func (r *Reference) pass(m mode, w Weights) *Pass {
+	if w != nil {
+		p := r.g.newPass(m, w)
+		p.weighed = true
+		return p
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if list := r.free[m]; len(list) > 0 {
@@ -101,7 +106,8 @@ func (r *Reference) pass(m mode) *Pass {
 	return r.g.newPass(m, nil)
 }
 
-func (r *Reference) release(p *Pass) {
+// Release gives a pass back that nobody looks at any more.
+func (r *Reference) Release(p *Pass) {
 	if p.weighed {
 		return
 	}
@@ -112,13 +118,13 @@ func (r *Reference) release(p *Pass) {
 
 // compute walks over a block and keeps every tile.
 func (r *Reference) compute(ctx context.Context, m mode, id probes.Dim3) (*Block, error) {
-	p := r.pass(m)
-	defer r.release(p)
+	p := r.pass(m, nil)
+	defer r.Release(p)
 	p.Begin(id)
 	b := &Block{ID: id, Iters: p.Iters, g: r.g, values: make([][]op.Matrix, len(r.g.stages))}
 	for i := range r.g.stages {
 		n := 1
-		if r.g.stages[i].phase == probes.PhaseEach {
+		if r.g.stages[i].Phase == probes.PhaseEach {
 			n = p.Iters
 		}
 		b.values[i] = make([]op.Matrix, n)
@@ -143,7 +149,7 @@ func (r *Reference) compute(ctx context.Context, m mode, id probes.Dim3) (*Block
 func (b *Block) keep(p *Pass, ph probes.Phase) {
 	for i := range b.g.stages {
 		s := &b.g.stages[i]
-		if s.phase != ph {
+		if s.Phase != ph {
 			continue
 		}
 		m := op.NewMatrix(s.Rows, s.Cols)
@@ -161,11 +167,11 @@ func (b *Block) keep(p *Pass, ph probes.Phase) {
 // Values returns the numbers of a stage, rows×cols as the stage has them; kv is ignored for stages outside the loop. ok is false
 // where the block has no such tile.
 func (b *Block) Values(s probes.Stage, kv int) (m op.Matrix, ok bool) {
-	i := b.g.index(s)
+	i := b.g.Index(s)
 	if i < 0 {
 		return op.Matrix{}, false
 	}
-	if b.g.stages[i].phase != probes.PhaseEach {
+	if b.g.stages[i].Phase != probes.PhaseEach {
 		kv = 0
 	}
 	if kv < 0 || kv >= len(b.values[i]) {
@@ -196,7 +202,7 @@ func (r *Reference) Rounded(s probes.Stage, id probes.Dim3, kv int) probes.Tile 
 	if !ok {
 		return t
 	}
-	st := &r.g.stages[r.g.index(s)]
+	st := &r.g.stages[r.g.Index(s)]
 	rows, cols := st.valid(id, kv)
 	for i := range sp.Rows {
 		for j := range sp.Cols {
@@ -215,19 +221,7 @@ type Weights = *[op.NumTerms]float64
 
 // FromInputs returns a pass that computes every stage from the inputs, with the errors that a right kernel is allowed: the global
 // estimates. Release gives it back.
-func (r *Reference) FromInputs(w Weights) *Pass { return r.weighed(fromInputs, w) }
+func (r *Reference) FromInputs(w Weights) *Pass { return r.pass(fromInputs, w) }
 
 // FromOwn returns a pass that computes each stage from the kernel's own tiles: the local estimates.
-func (r *Reference) FromOwn(w Weights) *Pass { return r.weighed(fromOwn, w) }
-
-func (r *Reference) weighed(m mode, w Weights) *Pass {
-	if w != nil {
-		p := r.g.newPass(m, w)
-		p.weighed = true
-		return p
-	}
-	return r.pass(m)
-}
-
-// Release gives a pass back that nobody looks at any more.
-func (r *Reference) Release(p *Pass) { r.release(p) }
+func (r *Reference) FromOwn(w Weights) *Pass { return r.pass(fromOwn, w) }

@@ -3,6 +3,7 @@ package op
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"tilescope/probes"
@@ -25,7 +26,7 @@ type adder interface {
 //	{accumulate: {matmul: [P, V]}, by: m}
 //
 // Its operands are those of the operation, then the stage itself before, then, with by, the column before and now.
-type accumulate struct{}
+type accumulate struct{ apart }
 
 type accumulateKernel struct {
 	env   *Env
@@ -73,6 +74,15 @@ func (accumulate) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, e
 	k.base, k.carry, k.cerr = NewMatrix(ext[0], ext[1]), make([]float64, ext[0]), make([]float64, ext[0])
 	k.grow = make([]float64, ext[0])
 	return k, ext, nil
+}
+
+// Operands are what a node is computed from, in the order in which its kernel has them: those of the operation that accumulate adds up
+// come in its place.
+func Operands(n *probes.Node) []probes.Operand {
+	if n.Op != "accumulate" || len(n.Args) == 0 || n.Args[0].Node == nil {
+		return n.Args
+	}
+	return append(slices.Clone(Operands(n.Args[0].Node)), n.Args[1:]...)
 }
 
 // carries fills the factor of what is carried over and its relative error, by row.

@@ -10,7 +10,7 @@ import (
 // divide is the quotient of a tile and a column, or of two tiles cell by cell. A factor common to both cancels.
 //
 //	{divide: [U, l]}
-type divide struct{}
+type divide struct{ shared }
 
 type divideKernel struct {
 	sameValid

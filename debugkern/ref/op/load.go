@@ -11,7 +11,7 @@ import (
 // `cols`. Codes are decoded: (code − zero)·(max/levels·scale), all exact but three float32 roundings.
 //
 //	{load: K, at: [batch, head, key, 0], rows: 2, cols: 3}
-type load struct{}
+type load struct{ shared }
 
 type loadKernel struct {
 	ext      Extent
@@ -138,10 +138,13 @@ func (k *loadKernel) Mirror(t *Tile, _ []*Value, out *Value) {
 func (k *loadKernel) Needs(int) Need                                          { return SameCell }
 func (k *loadKernel) Reads(*Tile, []*Value, *Value, int, int, int, bool) bool { return false }
 
-// IsCopy reports whether a kernel reads numbers as they are.
-func IsCopy(k Kernel) bool {
+// Source is the input that a kernel reads; ok is false for a kernel that computes.
+func Source(k Kernel) (t Tensor, ok bool) {
 	l, ok := k.(*loadKernel)
-	return ok && !l.tensor.Coded()
+	if !ok {
+		return nil, false
+	}
+	return l.tensor, true
 }
 
 func (k *loadKernel) Reason() string {

@@ -19,6 +19,9 @@ import (
 //	{map: "gelu(x + b)", x: C, b: bias}
 type mapped struct{}
 
+// Shares holds where the operations are rounded alike too.
+func (mapped) Shares(a, b probes.Compute) bool { return a.Acc == b.Acc && a.Exp == b.Exp }
+
 type mappedKernel struct {
 	env    *Env
 	text   string

@@ -11,7 +11,7 @@ import (
 // matmul is scale·A·B, or scale·A·Bᵀ with transpose: right. How the products are summed is the stage's compute.
 //
 //	{matmul: [Q, K], transpose: right, scale: softmax_scale, over: D}
-type matmul struct{}
+type matmul struct{ apart }
 
 type matmulKernel struct {
 	env        *Env

@@ -112,7 +112,19 @@ type Operator interface {
 	// Bind checks a node and its operands' extents (as many as the node has operands, in order) and returns what computes it, and the
 	// extent of the result. The error says what does not fit, without place.
 	Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error)
+	// Shares reports whether the same node of two stages with the arithmetic a and b is one value.
+	Shares(a, b probes.Compute) bool
 }
+
+// shared is Shares of what depends on a stage's exponential at most.
+type shared struct{}
+
+func (shared) Shares(a, b probes.Compute) bool { return a.Exp == b.Exp }
+
+// apart is Shares of sums: how they are made is the stage's.
+type apart struct{}
+
+func (apart) Shares(_, _ probes.Compute) bool { return false }
 
 // Kernel computes one node. It owns scratch memory: one goroutine at a time.
 type Kernel interface {

@@ -10,7 +10,7 @@ import (
 // reduce is one number for each row: its sum, mean or largest number.
 //
 //	{reduce: X, how: mean}
-type reduce struct{}
+type reduce struct{ apart }
 
 type reduceKernel struct {
 	columnValid
@@ -115,7 +115,7 @@ func (k *reduceKernel) Reason() string {
 // cast is the same numbers in the stage's dtype.
 //
 //	{cast: X}
-type cast struct{}
+type cast struct{ shared }
 
 type castKernel struct{ sameValid }
 

@@ -73,7 +73,7 @@ func below32(chip *fp.Model, x, top float32, unit float64) float32 {
 // hardware does, it ignores NaN. A row of which no cell takes part gives −Inf.
 //
 //	{rowmax: S, running: true, mask: visible}
-type rowmax struct{}
+type rowmax struct{ shared }
 
 type rowmaxKernel struct {
 	columnValid
@@ -139,7 +139,7 @@ func (k *rowmaxKernel) Estimate(t *Tile, in []*Value, out *Value) {
 		}
 		out.M.Data[i], out.Err.Data[i] = top/out.Unit, k.off[i]/out.Unit
 	}
-	out.Lo, out.Hi, out.Shift = append(out.Lo[:0], k.lo...), append(out.Hi[:0], k.hi...), append(out.Shift[:0], k.off...)
+	out.Lo, out.Hi, out.Shift = k.lo, k.hi, k.off
 	out.Exact = k.exact
 }
 
@@ -205,7 +205,7 @@ func (k *rowmaxKernel) Reason() string {
 // expBelow is exp(s − m) for the cells that take part, m a column of maxima, and 0 for the others.
 //
 //	{exp_below: [S, m], mask: visible}
-type expBelow struct{}
+type expBelow struct{ shared }
 
 type expBelowKernel struct {
 	sameValid
@@ -312,7 +312,7 @@ func (k *expBelowKernel) Reason() string { return k.exp.reason() }
 // rowsum adds each row, in any order.
 //
 //	{rowsum: {exp_below: [S, m]}}
-type rowsum struct{}
+type rowsum struct{ apart }
 
 type rowsumKernel struct {
 	columnValid

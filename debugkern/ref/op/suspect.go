@@ -42,6 +42,20 @@ type Constant struct {
 	Value float64
 }
 
+// Constants are the named numbers of a node, and of those that it is computed from in place.
+func Constants(n *probes.Node) []Constant {
+	var out []Constant
+	if x, ok := n.Params.Number["scale"]; ok && x != 0 && x != 1 {
+		out = append(out, Constant{n.Params.Word["scale"], x})
+	}
+	for _, a := range n.Args {
+		if a.Node != nil {
+			out = append(out, Constants(a.Node)...)
+		}
+	}
+	return out
+}
+
 // The fingerprint names of the contract that operators use.
 const (
 	factorName  = "factor"
