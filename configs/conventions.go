@@ -35,18 +35,18 @@ type axis struct {
 }
 
 type conventionalStage struct {
-	Name  probes.Stage    `yaml:"name"`
-	Axes  []string        `yaml:"axes"`
-	Phase string          `yaml:"phase"`
-	Of    probes.StageSet `yaml:"of"`
-	Help  string          `yaml:"help"`
-	Keys  []string        `yaml:"keys"`
-	// Op is what the stage computes; Late says that it is captured after what is computed from it in the same iteration; Compute is the
+	Name  probes.Stage `yaml:"name"`
+	Axes  []string     `yaml:"axes"`
+	Phase string       `yaml:"phase"`
+	Help  string       `yaml:"help"`
+	Keys  []string     `yaml:"keys"`
+	// Op is what the stage computes; Deferred says that it is captured after what is computed from it in the same iteration; Compute is the
 	// arithmetic where the manifest does not have the stage.
-	Op      yaml.Node  `yaml:"op"`
-	what    *operation // Op, read
-	Late    bool       `yaml:"late"`
-	Compute *struct {
+	Op       yaml.Node       `yaml:"op"`
+	what     *operation      // Op, read
+	of       probes.StageSet // what the operation is computed from, in the order of conventions.yaml
+	Deferred bool            `yaml:"deferred"`
+	Compute  *struct {
 		Unit  string `yaml:"unit"`
 		Acc   string `yaml:"acc"`
 		Block int    `yaml:"block"`
@@ -71,7 +71,9 @@ var conventions = sync.OnceValue(func() *convention {
 		panic(fmt.Sprintf("BUG: conventions.yaml: %v", err))
 	}
 	for i := range c.Stages {
-		c.Stages[i].what = c.Stages[i].read()
+		s := &c.Stages[i]
+		s.what = s.read()
+		s.of = slices.SortedFunc(slices.Values(s.what.of(s.Name)), func(a, b probes.Stage) int { return c.order(a) - c.order(b) })
 	}
 	return c
 })
@@ -93,7 +95,7 @@ func (c *convention) order(name probes.Stage) int {
 func (c *convention) carried() []string {
 	var out []string
 	for _, s := range c.Stages {
-		if s.Of.Has(s.Name) {
+		if s.of.Has(s.Name) {
 			out = append(out, string(s.Name))
 		}
 	}
@@ -127,7 +129,7 @@ var phases = map[string]probes.Phase{"before": probes.PhaseBefore, "each": probe
 
 // definition is what the convention says of a stage, with one column where it has one axis.
 func (s *conventionalStage) definition() Definition {
-	d := Definition{Phase: phases[s.Phase], Of: s.Of, Help: s.Help}
+	d := Definition{Phase: phases[s.Phase], Of: s.of, Help: s.Help}
 	copy(d.Axes[:], s.Axes)
 	return d
 }

@@ -228,6 +228,14 @@ func (r *resolver) gate() {
 	}
 }
 
+// kvTiles is how many tiles of a stage a block has at most: one for each kv tile, or one.
+func (r *resolver) kvTiles(perTile bool) int {
+	if perTile {
+		return r.plan.Work.MaxTiles
+	}
+	return 1
+}
+
 func (r *resolver) stage(s *Stage) (probes.StagePlan, error) {
 	sp := probes.StagePlan{
 		Stage: s.Stage, Slot: r.m.slot(s.Stage), Phase: s.Phase, Axes: s.Axes, Help: s.Help, Operands: s.Of, Loaded: len(s.Of) == 0,
@@ -246,10 +254,7 @@ func (r *resolver) stage(s *Stage) (probes.StagePlan, error) {
 		return sp, err
 	}
 	sp.Rows, sp.Cols = dims[0], dims[1]
-	tiles := 1
-	if s.PerTile {
-		tiles = r.plan.Work.MaxTiles
-	}
+	tiles := r.kvTiles(s.PerTile)
 	if sp.ValidRows, err = r.valid(s.ValidRows, tiles, sp.Rows); err != nil {
 		return sp, err
 	}

@@ -92,10 +92,6 @@ func (r *resolver) imply(sp *probes.StagePlan) error {
 			panic("BUG: conventions.yaml: " + err.Error())
 		}
 	}
-	tiles := 1
-	if sp.PerTile {
-		tiles = r.plan.Work.MaxTiles
-	}
 	for axis, to := range [2]*probes.Extent{&sp.ValidRows, &sp.ValidCols} {
 		side := [2]int{sp.Rows, sp.Cols}[axis]
 		*to = probes.Fixed(side)
@@ -107,7 +103,7 @@ func (r *resolver) imply(sp *probes.StagePlan) error {
 		if err != nil {
 			return err
 		}
-		if *to, err = r.extent(x, tiles, 0, int64(side), side); err != nil {
+		if *to, err = r.extent(x, r.kvTiles(sp.PerTile), 0, int64(side), side); err != nil {
 			return err
 		}
 	}
@@ -121,7 +117,7 @@ func (r *resolver) operator(sp *probes.StagePlan) error {
 		return nil
 	}
 	if c := conventions().stage(sp.Stage); c != nil {
-		sp.Late = c.Late
+		sp.Deferred = c.Deferred
 		for _, k := range c.Keys {
 			switch {
 			case k == "scaled" && !sp.Meaning.Scaled && r.plan.Stage(sp.Stage) != nil && r.m.written(sp.Stage) == nil: // op says it otherwise
@@ -283,16 +279,12 @@ func (r *resolver) load(o *operation, n *probes.Node, sp *probes.StagePlan, root
 		}
 	}
 	n.Params.Number["height"], n.Params.Number["width"] = float64(height), float64(width)
-	tiles := 1
-	if sp.PerTile {
-		tiles = r.plan.Work.MaxTiles
-	}
 	for _, text := range o.lists["at"] {
 		x, err := r.expression(text, r.placeOf(o, "at", sp), inPhase(sp))
 		if err != nil {
 			return err
 		}
-		e, err := r.extent(x, tiles, 0, math.MaxInt32, 0)
+		e, err := r.extent(x, r.kvTiles(sp.PerTile), 0, math.MaxInt32, 0)
 		if err != nil {
 			return err
 		}
@@ -325,12 +317,24 @@ func (r *resolver) spell(text string) string {
 		return text
 	}
 	return word.ReplaceAllStringFunc(text, func(name string) string {
-		x, ok := map[string]*Expr{"batch": r.work.Batch, "head": r.work.Head, "query": r.work.Query, "key": r.work.Key,
-			"hidden_rows": r.work.HiddenRows, "first_key": r.work.HiddenFirst}[name]
-		switch {
-		case !ok:
+		var x *Expr
+		switch name {
+		case "batch":
+			x = r.work.Batch
+		case "head":
+			x = r.work.Head
+		case "query":
+			x = r.work.Query
+		case "key":
+			x = r.work.Key
+		case "hidden_rows":
+			x = r.work.HiddenRows
+		case "first_key":
+			x = r.work.HiddenFirst
+		default:
 			return name
-		case x == nil:
+		}
+		if x == nil {
 			return "0"
 		}
 		return "(" + x.Text + ")"
@@ -357,7 +361,7 @@ func (r *resolver) compile(text string, at place, sc *scope, allowed class) (*Ex
 	return x, nil
 }
 
-// compiledKey tells expressions apart that compile differently: by their text, how many names they may use, and where they stand.
+// compiledKey is what the compiled form of an expression depends on: its text, how many names are in scope, and which of them it may use.
 type compiledKey struct {
 	text    string
 	names   int
@@ -443,10 +447,6 @@ func (r *resolver) linear(text, whole string, at place, sp *probes.StagePlan) (p
 	if at4[3] != at4[0]+3*l.Row+5*l.Col {
 		return l, r.m.errorAt(at, "mask %q: expected expressions that are linear in r and c", clip(whole))
 	}
-	tiles := 1
-	if sp.PerTile {
-		tiles = r.plan.Work.MaxTiles
-	}
-	l.Base, err = r.extent(x, tiles, math.MinInt32, math.MaxInt32, 0)
+	l.Base, err = r.extent(x, r.kvTiles(sp.PerTile), math.MinInt32, math.MaxInt32, 0)
 	return l, err
 }

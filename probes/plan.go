@@ -269,7 +269,7 @@ type StagePlan struct {
 	Capture              Capture
 	Op                   *Node   // what it computes; nil: nothing is known of it, and it is compared with nothing
 	Unit                 float64 // see Natural: natural units for one of its own: softmax_scale for raw scores, ln 2 for log2 maxima; 0 means 1
-	Late                 bool    // it is captured after what is computed from it in the same iteration
+	Deferred             bool    // it is captured after what is computed from it in the same iteration
 	Array                string  // shared array that holds it, "" for registers or global memory
 	Transposed           bool    // the array holds [cols][rows]
 }

@@ -12,9 +12,9 @@ import (
 // operand is the kernel's tile that a use means in the current iteration.
 func (w *walker) operand(u ref.Use) *tile {
 	if u.Before {
-		return &w.was[u.Stage]
+		return &w.previous[u.Stage]
 	}
-	return &w.own[u.Stage]
+	return &w.captured[u.Stage]
 }
 
 // due reports whether the tile of a use should have been captured: whether the manifest and the request ask for it.

@@ -130,10 +130,10 @@ func (j *Judgement) rowFactors(i int) []hypothesis {
 
 // column is the kernel's own number of a row.
 func (sc *scene) column(c, r, power int) (q, rel float64, ok bool) {
-	if !sc.own[c].ok {
+	if !sc.captured[c].ok {
 		return 0, 0, false
 	}
-	x := sc.own[c].m.Data[r]
+	x := sc.captured[c].m.Data[r]
 	if power < 0 {
 		x = 1 / x
 	}
@@ -146,15 +146,15 @@ func (sc *scene) maxima(c, r int) (old, now float64, ok bool) {
 	old = math.Inf(-1)
 	unit := sc.g.Stage(c).Natural()
 	if sc.t > 0 {
-		if !sc.was[c].ok {
+		if !sc.previous[c].ok {
 			return 0, 0, false
 		}
-		old = sc.was[c].m.Data[r] * unit
+		old = sc.previous[c].m.Data[r] * unit
 	}
-	if !sc.own[c].ok {
+	if !sc.captured[c].ok {
 		return 0, 0, false
 	}
-	return old, sc.own[c].m.Data[r] * unit, true
+	return old, sc.captured[c].m.Data[r] * unit, true
 }
 
 // operandHypotheses compute the stage from a transposed operand.

@@ -63,7 +63,7 @@ type stageTally struct {
 	tiles         int
 	unreached     int
 	absent        int // compared cells that were not captured
-	own           int // of tiles, those judged from the kernel's own
+	fromOwn       int // of tiles, those judged from the kernel's own
 	ancestors     probes.StageSet
 }
 
@@ -122,7 +122,7 @@ func (j *judge) merge(o *judge) {
 		a.tiles += b.tiles
 		a.unreached += b.unreached
 		a.absent += b.absent
-		a.own += b.own
+		a.fromOwn += b.fromOwn
 	}
 }
 
@@ -187,7 +187,7 @@ func (j *judge) stage(i int) {
 	}
 	// Without a reference of its own, a stage beyond its bound is at fault only where nothing that it is computed from is off.
 	if w.apart(i) {
-		n.own++
+		n.fromOwn++
 	} else {
 		v.excused = j.off.Meets(n.ancestors)
 	}
@@ -261,7 +261,7 @@ func (j *Judgement) result(i int, all *judge) StageResult {
 	out.Local.Bound, out.Local.Error = l.worst.bound, max(l.worst.err, 0)
 	out.Global.Bound, out.Global.Error = g.worst.bound, max(g.worst.err, 0)
 	out.Rows = l.rows.text(sp, j.ref.Plan().Block.Count()/32)
-	out.Local.Derivation = all.w.derivation(i, l.worst, n.own > 0)
+	out.Local.Derivation = all.w.derivation(i, l.worst, n.fromOwn > 0)
 	out.Global.Derivation = all.w.derivation(i, g.worst, false)
 	switch {
 	case out.Tiles == 0:

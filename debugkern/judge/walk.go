@@ -19,14 +19,13 @@ type walker struct {
 
 	named []bool // by stage: the manifest names all that it is computed from
 
-	id    probes.Dim3
-	t     int // iteration; -1 before the loop
-	iters int
-	own   []tile // by stage: the kernel's tiles of this iteration
-	was   []tile // of the one before
-	// Where a tile was replaced as soon as it was captured, own is what later stages saw, and taken what is judged.
-	taken []tile
-	late  []tile // replaced tiles that only the next iteration sees: what is computed from them in this one was made before
+	id       probes.Dim3
+	t        int // iteration; -1 before the loop
+	iters    int
+	captured []tile // by stage: the kernel's tiles of this iteration; where one was replaced at once, the replacement
+	previous []tile // captured of the iteration before
+	original []tile // the kernel's tile where captured has its replacement: it is judged
+	deferred []tile // replacements that only the next iteration reads: this one had read the tile before it was captured
 
 	local, global *ref.Pass
 }
@@ -49,7 +48,8 @@ func newWalker(r *ref.Reference, src Source, opt Options) *walker {
 	n := g.Stages()
 	w := &walker{
 		ref: r, g: g, plan: r.Plan(), src: src, have: opt.Stages, rng: opt.Range, put: opt.Replaced,
-		named: make([]bool, n), own: make([]tile, n), was: make([]tile, n), taken: make([]tile, n), late: make([]tile, n),
+		named: make([]bool, n), captured: make([]tile, n), previous: make([]tile, n),
+		original: make([]tile, n), deferred: make([]tile, n),
 		local: r.FromOwn(opt.weights), global: r.FromInputs(opt.weights),
 	}
 	for i := range n {
@@ -67,11 +67,11 @@ func (w *walker) close() {
 // begin opens a block and makes the estimates of the stages before the loop.
 func (w *walker) begin(block probes.Dim3) {
 	w.id, w.t, w.iters = block, -1, w.plan.Work.Tiles.At(block, 0)
-	for i := range w.own {
-		w.own[i].forget()
-		w.was[i].forget()
-		w.taken[i].forget()
-		w.late[i].forget()
+	for i := range w.captured {
+		w.captured[i].forget()
+		w.previous[i].forget()
+		w.original[i].forget()
+		w.deferred[i].forget()
 	}
 	w.local.Begin(block)
 	w.global.Begin(block)
@@ -90,7 +90,7 @@ func (w *walker) phase(ph probes.Phase) {
 }
 
 func (w *walker) loadAll(ph probes.Phase) {
-	for i := range w.own {
+	for i := range w.captured {
 		if w.g.Stage(i).Phase == ph {
 			w.load(i)
 		}
@@ -124,9 +124,9 @@ func (w *walker) kv(i, iter int) int {
 
 // load fetches one of the kernel's tiles, and gives it to the local estimates.
 func (w *walker) load(i int) {
-	x, sp := &w.own[i], w.g.Stage(i)
+	x, sp := &w.captured[i], w.g.Stage(i)
 	x.forget()
-	w.taken[i].forget()
+	w.original[i].forget()
 	if w.given(i) {
 		if v := w.global.Value(i, false); v != nil {
 			x.m, x.ok = v.M, true
@@ -149,12 +149,12 @@ func (w *walker) load(i int) {
 	switch {
 	case !replaced:
 		w.set(x, raw, i)
-	case sp.Late:
+	case sp.Deferred:
 		w.set(x, raw, i)
-		w.set(&w.late[i], put, i)
+		w.set(&w.deferred[i], put, i)
 	default:
 		w.set(x, put, i)
-		w.set(&w.taken[i], raw, i)
+		w.set(&w.original[i], raw, i)
 	}
 	w.local.Set(i, x.m)
 }
@@ -171,10 +171,10 @@ func (w *walker) set(x *tile, raw probes.Tile, i int) {
 
 // left is the current tile of a stage as the kernel left it.
 func (w *walker) left(i int) *tile {
-	if w.taken[i].ok {
-		return &w.taken[i]
+	if w.original[i].ok {
+		return &w.original[i]
 	}
-	return &w.own[i]
+	return &w.captured[i]
 }
 
 // next moves to the next iteration and makes all its estimates.
@@ -188,16 +188,16 @@ func (w *walker) next() {
 func (w *walker) step() {
 	w.t++
 	w.local.Step()
-	for i := range w.own {
+	for i := range w.captured {
 		if w.g.Stage(i).Phase != probes.PhaseEach {
 			continue
 		}
-		w.own[i], w.was[i] = w.was[i], w.own[i]
-		w.own[i].forget()
-		if w.late[i].ok {
-			w.was[i], w.late[i] = w.late[i], w.was[i]
-			w.late[i].forget()
-			w.local.SetBefore(i, w.was[i].m)
+		w.captured[i], w.previous[i] = w.previous[i], w.captured[i]
+		w.captured[i].forget()
+		if w.deferred[i].ok {
+			w.previous[i], w.deferred[i] = w.deferred[i], w.previous[i]
+			w.deferred[i].forget()
+			w.local.SetBefore(i, w.previous[i].m)
 		}
 	}
 }

@@ -22,20 +22,20 @@ func NewEstimate(rows, cols int) *Estimate {
 // In a pass from the inputs a stage's value is what the pass computed for it, or what the gate injects. In a pass from the kernel's
 // own tiles (FromOwn) it is what Set was given, and a stage is computed where all that it is computed from is there.
 type Pass struct {
-	g       *Graph
-	coefs   *op.Coefs
-	mode    mode
-	kernels []op.Kernel
-	made    []op.Value // by vertex
-	nodes   []bool     // vertices computed in this iteration
-	est     []*Estimate
-	now     []value // by stage
-	was     []value
-	given   func(stage int) bool // the gate injects it
-	plain   *Pass                // what injected stages are made of; nil where nothing is injected
-	wanted  []bool               // stages that are judged, or that those are computed from
-	spare   op.Value             // Again's
-	weighed bool                 // its terms have weights of their own
+	g        *Graph
+	coefs    *op.Coefs
+	mode     mode
+	kernels  []op.Kernel
+	made     []op.Value // by vertex
+	nodes    []bool     // vertices computed in this iteration
+	est      []*Estimate
+	current  []value              // by stage: of this iteration
+	previous []value              // of the one before
+	given    func(stage int) bool // the gate injects it
+	plain    *Pass                // what injected stages are made of; nil where nothing is injected
+	wanted   []bool               // stages that are judged, or that those are computed from
+	spare    op.Value             // Again's
+	weighed  bool                 // its terms have weights of their own
 
 	Block probes.Dim3
 	Iter  int // -1 before the loop
@@ -91,8 +91,8 @@ func (g *Graph) barePass(m mode, w *[op.NumTerms]float64) *Pass {
 	for i := range g.stages {
 		s := &g.stages[i]
 		p.est = append(p.est, NewEstimate(s.Rows, s.Cols))
-		p.now = append(p.now, value{m: op.NewMatrix(s.Rows, s.Cols), err: op.NewMatrix(s.Rows, s.Cols)})
-		p.was = append(p.was, value{m: op.NewMatrix(s.Rows, s.Cols), err: op.NewMatrix(s.Rows, s.Cols)})
+		p.current = append(p.current, value{m: op.NewMatrix(s.Rows, s.Cols), err: op.NewMatrix(s.Rows, s.Cols)})
+		p.previous = append(p.previous, value{m: op.NewMatrix(s.Rows, s.Cols), err: op.NewMatrix(s.Rows, s.Cols)})
 	}
 	p.given = func(int) bool { return false }
 	p.wanted = g.wanted(m == exact || m == rounding)
@@ -102,8 +102,8 @@ func (g *Graph) barePass(m mode, w *[op.NumTerms]float64) *Pass {
 // Begin opens a block: the stages before the loop are computed next, by Before.
 func (p *Pass) Begin(block probes.Dim3) {
 	p.Block, p.Iter, p.Iters = block, -1, p.g.plan.Work.Tiles.At(block, 0)
-	for i := range p.now {
-		p.now[i].ok, p.was[i].ok = false, false
+	for i := range p.current {
+		p.current[i].ok, p.previous[i].ok = false, false
 		p.est[i].clear()
 	}
 	if p.plain != nil {
@@ -132,10 +132,10 @@ func (p *Pass) After() { p.phase(probes.PhaseAfter) }
 // Step goes to the next iteration without computing anything: what Set gives and Compute computes is then of that.
 func (p *Pass) Step() {
 	p.Iter++
-	for i := range p.now {
+	for i := range p.current {
 		if p.g.stages[i].Phase == probes.PhaseEach {
-			p.now[i], p.was[i] = p.was[i], p.now[i]
-			p.now[i].ok = false
+			p.current[i], p.previous[i] = p.previous[i], p.current[i]
+			p.current[i].ok = false
 		}
 	}
 	clear(p.nodes)
@@ -217,7 +217,7 @@ func (g *Graph) reaches(k, i int, seen []bool) bool {
 
 // Set gives a stage's tile in a pass from the kernel's own tiles: its numbers, of which rows × cols are compared.
 func (p *Pass) Set(i int, m op.Matrix) {
-	s, v := &p.g.stages[i], &p.now[i]
+	s, v := &p.g.stages[i], &p.current[i]
 	rows, cols := s.valid(p.Block, max(p.Iter, 0))
 	v.Value = op.Value{M: m, Rows: rows, Cols: cols, Whole: true, Unit: s.Natural(), Origin: i}
 	v.ok = true
@@ -225,8 +225,8 @@ func (p *Pass) Set(i int, m op.Matrix) {
 
 // SetBefore gives the tile of the iteration before in place of what Set gave then.
 func (p *Pass) SetBefore(i int, m op.Matrix) {
-	p.was[i].Value = op.Value{M: m, Rows: m.Rows, Cols: m.Cols, Whole: true, Unit: p.g.stages[i].Natural(), Origin: i}
-	p.was[i].ok = true
+	p.previous[i].Value = op.Value{M: m, Rows: m.Rows, Cols: m.Cols, Whole: true, Unit: p.g.stages[i].Natural(), Origin: i}
+	p.previous[i].ok = true
 }
 
 // Estimate is the stage's estimate of the current iteration, where it was computed; its memory is the pass's.
@@ -255,9 +255,9 @@ func (p *Pass) Kernel(i int) (op.Kernel, []*op.Value, *op.Value) {
 // Again computes a stage of the current iteration once more with one of its operand stages changed; the errors are those before the
 // last rounding, with the common factor. The result is valid until the next call.
 func (p *Pass) Again(i, operand int, before bool, change func(v op.Value) op.Value) (op.Matrix, op.Matrix) {
-	at := &p.now[operand]
+	at := &p.current[operand]
 	if before {
-		at = &p.was[operand]
+		at = &p.previous[operand]
 	}
 	old, nodes := at.Value, append([]bool(nil), p.nodes...)
 	defer func() { at.Value = old; clear(p.nodes); p.nodes[p.g.stages[i].root] = nodes[p.g.stages[i].root] }()
@@ -278,7 +278,7 @@ func (p *Pass) Again(i, operand int, before bool, change func(v op.Value) op.Val
 
 // Compute computes one stage of the current iteration, where all that it is computed from is there, and reports whether it was.
 func (p *Pass) Compute(i int) bool {
-	s, v := &p.g.stages[i], &p.now[i]
+	s, v := &p.g.stages[i], &p.current[i]
 	if s.root < 0 {
 		return false
 	}
@@ -318,7 +318,7 @@ func (p *Pass) Compute(i int) bool {
 
 // keep makes the result of stage i the value that later stages read.
 func (p *Pass) keep(i int, out *op.Value, m, err op.Matrix) {
-	s, v := &p.g.stages[i], &p.now[i]
+	s, v := &p.g.stages[i], &p.current[i]
 	rows, cols := s.valid(p.Block, max(p.Iter, 0))
 	copy(v.m.Data, m.Data)
 	v.Value = op.Value{M: v.m, Err: err, Rows: rows, Cols: cols, Unit: s.Natural(), Origin: i}
@@ -334,8 +334,8 @@ func (p *Pass) keep(i int, out *op.Value, m, err op.Matrix) {
 
 // inject makes the value of an injected stage what the host feeds in: the plain value in the stage's dtype.
 func (p *Pass) inject(i int) {
-	s, v, e := &p.g.stages[i], &p.now[i], p.est[i]
-	from := &p.plain.now[i]
+	s, v, e := &p.g.stages[i], &p.current[i], p.est[i]
+	from := &p.plain.current[i]
 	e.clear()
 	rows, cols := s.valid(p.Block, max(p.Iter, 0))
 	for r := range rows {
@@ -363,12 +363,12 @@ var missing = &op.Value{Missing: true}
 
 // stageValue is a stage's tile of this iteration or of the one before; nil where there is none.
 func (p *Pass) stageValue(i int, before bool) *op.Value {
-	v := &p.now[i]
+	v := &p.current[i]
 	if before {
 		if p.Iter <= 0 {
 			return missing
 		}
-		v = &p.was[i]
+		v = &p.previous[i]
 	}
 	if !v.ok {
 		return nil

@@ -153,7 +153,7 @@ func (b *Block) keep(p *Pass, ph probes.Phase) {
 			continue
 		}
 		m := op.NewMatrix(s.Rows, s.Cols)
-		if v := &p.now[i]; v.ok {
+		if v := &p.current[i]; v.ok {
 			copy(m.Data, v.M.Data)
 		}
 		k := 0
