@@ -88,14 +88,16 @@ int nvrtcGetPTXSize(void* p, size_t* n) { *n = strlen(src) + 1; return 0; }
 int nvrtcGetPTX(void* p, char* t) { strcpy(t, src); return 0; }
 `
 
-// TestCompilerCrash: a compiler that crashes ends its own process; the error has its last words, and the next build works.
-func TestCompilerCrash(t *testing.T) {
+// scriptedNVRTC makes a toolchain whose NVRTC is a C source, and returns its root and the command of its compiler's process. Without
+// gcc the test is skipped.
+func scriptedNVRTC(t *testing.T, source string) (root string, compiler []string) {
+	t.Helper()
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {
 		t.Skipf("no gcc to make a library with: %v", err)
 	}
-	root := t.TempDir()
-	for path, text := range map[string]string{"nvrtc.c": crashing, "include/mma.h": "", "include/crt/mma.h": ""} {
+	root = t.TempDir()
+	for path, text := range map[string]string{"nvrtc.c": source, "include/mma.h": "", "include/crt/mma.h": ""} {
 		if err := writeBelow(filepath.Join(root, path), text); err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +109,13 @@ func TestCompilerCrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tc, err := FindToolchain(t.Context(), Config{Root: root, Path: root, Compiler: []string{exe, compilerArg}})
+	return root, []string{exe, compilerArg}
+}
+
+// TestCompilerCrash: a compiler that crashes ends its own process; the error has its last words, and the next build works.
+func TestCompilerCrash(t *testing.T) {
+	root, compiler := scriptedNVRTC(t, crashing)
+	tc, err := FindToolchain(t.Context(), Config{Root: root, Path: root, Compiler: compiler})
 	if err != nil {
 		t.Fatal(err)
 	}

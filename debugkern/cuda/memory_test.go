@@ -3,9 +3,6 @@ package cuda
 import (
 	"bytes"
 	"errors"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -52,25 +49,9 @@ func TestCompilerMemory(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("a process's memory is limited on Linux alone")
 	}
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skipf("no gcc to make a library with: %v", err)
-	}
-	root := t.TempDir()
-	for path, text := range map[string]string{"nvrtc.c": hungry, "include/mma.h": "", "include/crt/mma.h": ""} {
-		if err := writeBelow(filepath.Join(root, path), text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if out, err := exec.Command(gcc, "-shared", "-fPIC", "-O0", "-o", filepath.Join(root, "libnvrtc.so"), filepath.Join(root, "nvrtc.c")).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	root, compiler := scriptedNVRTC(t, hungry)
 	compile := func(memory int64) error {
-		tc, err := FindToolchain(t.Context(), Config{Root: root, Path: root, Compiler: []string{exe, compilerArg}, Memory: memory})
+		tc, err := FindToolchain(t.Context(), Config{Root: root, Path: root, Compiler: compiler, Memory: memory})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +59,7 @@ func TestCompilerMemory(t *testing.T) {
 		_, err = tc.Compile(t.Context(), Build{Name: "k.cu", Source: "k", Arch: "sm_80"})
 		return err
 	}
-	err = compile(1 << 20)
+	err := compile(1 << 20)
 	var crash *Crash
 	if !errors.As(err, &crash) || !strings.Contains(err.Error(), "it may take 1 GiB of memory (by memory.max: --memory-max raises it)") {
 		t.Errorf("%v", err)
