@@ -68,7 +68,7 @@ func TestDeclaredStages(t *testing.T) {
 	}
 }
 
-// TestDeclaredMistakes: what is wrong with such a manifest is said with its place.
+// TestDeclaredMistakes: what is wrong with such a manifest is reported with its place.
 func TestDeclaredMistakes(t *testing.T) {
 	for _, c := range [][3]string{
 		{"of: [A, acc]", "of: [B, acc]", `gemm.yaml:11: stages[1].of[0]: unknown stage "B"; expected one of Q K V S m l P U O A`},

@@ -156,9 +156,9 @@ func TestManyMistakes(t *testing.T) {
 	if !errors.As(err, &all) || len(all.List) < 20000 {
 		t.Fatalf("%T", err)
 	}
-	said := err.Error()
-	if more := fmt.Sprintf("\nand %d more mistakes", len(all.List)-maxPrinted); !strings.HasSuffix(said, more) || strings.Count(said, "\n") != maxPrinted || len(said) > 64<<10 {
-		t.Errorf("%d bytes, ending in %q", len(said), said[len(said)-60:])
+	printed := err.Error()
+	if more := fmt.Sprintf("\nand %d more mistakes", len(all.List)-maxPrinted); !strings.HasSuffix(printed, more) || strings.Count(printed, "\n") != maxPrinted || len(printed) > 64<<10 {
+		t.Errorf("%d bytes, ending in %q", len(printed), printed[len(printed)-60:])
 	}
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("took %s", took)

@@ -40,7 +40,7 @@ type operand struct {
 	place
 }
 
-// operatorKeys are the parameters of each operator, beside its operands. Those of map are its operands' names.
+// operatorKeys are the parameters of each operator; its operands are not among them. Those of map are its operands' names.
 var operatorKeys = map[string][]string{
 	"load":       {"at", "rows", "cols", "dims"},
 	"matmul":     {"transpose", "scale", "over"},
@@ -66,7 +66,7 @@ func (r *reader) operation(n *yaml.Node, field string) *operation {
 			continue
 		}
 		if name != "" {
-			o.fail(k, "a second operator beside %s; an operation has one", name)
+			o.fail(k, "a second operator after %s; an operation has one", name)
 			return nil
 		}
 		name = k

@@ -7,9 +7,8 @@ import (
 	"tilescope/probes"
 )
 
-// agree compares a module with the plan: PTX knows symbols and byte sizes, the manifest names, types and
-// dimensions, and where both speak they must say the same. It returns whether the entry takes the control
-// block of a build with probes.
+// agree compares a module with the plan. PTX has symbols and byte sizes; the manifest has names, types and dimensions. What both
+// have must be equal. It returns whether the entry takes the control block of a build with probes.
 func agree(m *ptx.Module, p *probes.Plan) (instrumented bool, err error) {
 	entry := m.Func(p.Entry)
 	if entry == nil || !entry.Entry {

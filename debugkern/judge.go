@@ -16,7 +16,7 @@ import (
 	"tilescope/probes"
 )
 
-// Tile is one captured tile of the run: what diff compares. It implements judge.Source.
+// Tile is one captured tile of the run: what judge compares. It implements judge.Source.
 func (st *runState) Tile(s probes.Stage, block probes.Dim3, kv int) probes.Tile {
 	sp := st.r.plan.Stage(s)
 	if sp == nil || !st.r.stages.Has(s) {
@@ -248,8 +248,8 @@ func statsDoc(s judge.Stats) ErrorStats {
 	}
 }
 
-// output judges the kernel's result against the exact one from the un-quantised inputs; never under a gate, and not where nothing is
-// known of what the result is.
+// output judges the kernel's result against the exact one from the un-quantised inputs; never under a gate, and not where nothing
+// declares what the result is.
 func (e *execution) output() (*OutputDoc, error) {
 	p := e.r.plan
 	sp := p.Output()

@@ -1,7 +1,7 @@
 package probes
 
 // Node is one operation of the computation that a stage stands for, with every parameter resolved to numbers. What an operation
-// computes is known to its operator alone (debugkern/ref/op), which is found by the name in Op.
+// computes is defined by its operator alone (debugkern/ref/op), which is found by the name in Op.
 type Node struct {
 	Op     string
 	Args   []Operand

@@ -253,7 +253,7 @@ type StagePlan struct {
 	Slot  int
 	Phase Phase
 	Axes  [2]string // what rows and columns are: stages that share an axis have the same extent of it
-	Help  string    // what the stage is, in one line; "" where nobody said
+	Help  string    // what the stage is, in one line; "" where it is not given
 	// Operands are the stages that it is computed from by definition, itself where it uses its own value after the kv tile
 	// before. Loaded stages are computed from none: they are copied or decoded from an argument.
 	Operands             StageSet
@@ -267,7 +267,7 @@ type StagePlan struct {
 	From                 StageSet // as the manifest says: the captured stages it may be judged from
 	Compute              Compute
 	Capture              Capture
-	Op                   *Node   // what it computes; nil: nothing is known of it, and it is compared with nothing
+	Op                   *Node   // what it computes; nil: not declared; the stage is compared with nothing
 	Unit                 float64 // see Natural: natural units for one of its own: softmax_scale for raw scores, ln 2 for log2 maxima; 0 means 1
 	Deferred             bool    // it is captured after what is computed from it in the same iteration
 	Array                string  // shared array that holds it, "" for registers or global memory

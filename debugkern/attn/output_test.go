@@ -66,6 +66,6 @@ func TestOutput(t *testing.T) {
 	hidden := *p
 	hidden.Work.HiddenRows, hidden.Work.FirstKey = probes.Fixed(1), probes.Fixed(32)
 	if attn.WholeKey(p) == attn.WholeKey(&hidden) || attn.WholeKey(p) != attn.WholeKey(configstest.Plan(t, "stage3a", "validation", probes.GateNone)) {
-		t.Error("plans are told apart by what attention does not depend on, or not by what it does")
+		t.Error("the key has what attention does not depend on, or lacks what it does")
 	}
 }

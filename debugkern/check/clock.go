@@ -84,9 +84,9 @@ func (c *clocks) moment(stamp uint32) moment {
 	return moment{-1, -1, -1}
 }
 
-// knows reports whether the row of thread t orders it after what thread u did at a stamp. It does not look at
-// blockEpoch and joined.
-func (c *clocks) knows(t, u int, stamp uint32) bool {
+// rowOrders reports whether the row of thread t orders it after what thread u did at a stamp. The caller compares
+// blockEpoch and joined, which order the threads of a whole block and of a warp.
+func (c *clocks) rowOrders(t, u int, stamp uint32) bool {
 	r := c.rows[t]
 	return r != nil && r[u] >= stamp
 }
@@ -96,7 +96,7 @@ func (c *clocks) ordered(stamp uint32, warp, lane, nowWarp, nowLane int) bool {
 	if stamp <= c.blockEpoch || warp == nowWarp && (lane == nowLane || stamp <= c.warps[warp].joined) {
 		return true
 	}
-	return c.knows(nowWarp*32+nowLane, warp*32+lane, stamp)
+	return c.rowOrders(nowWarp*32+nowLane, warp*32+lane, stamp)
 }
 
 // arrival is some lanes of a warp at a barrier, with what they knew then.
@@ -194,7 +194,7 @@ func (c *clocks) joinClock(warp int, mask uint32, row []uint32) {
 	c.single, c.warps[warp].fresh = true, true
 }
 
-// merge adds a row to what one thread knows.
+// merge raises the row of one thread to another row's stamps.
 func (c *clocks) merge(thread int, row []uint32) {
 	if old := c.rows[thread]; old != nil {
 		row = append([]uint32(nil), row...)

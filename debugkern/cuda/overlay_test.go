@@ -81,7 +81,7 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
-// nvcc is given copies where texts are to be read with changes, and what it says of them is told of the files.
+// nvcc reads copies of the files whose texts are changed; its diagnostics name the files, not the copies.
 func TestOverlayNVCC(t *testing.T) {
 	n := scriptedNVCC(t, `for s; do :; done
 root=$(dirname "$s")

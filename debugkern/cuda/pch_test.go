@@ -27,8 +27,8 @@ func TestPrecompiledFromTheSecondTimeOn(t *testing.T) {
 	if len(second) == 0 || second[0] != "--pch" {
 		t.Errorf("the second time: %v", second)
 	}
-	if beside, done := p.options(lib, Build{Source: source}, []string{"-DX=1"}); beside != nil {
-		t.Errorf("beside another: %v", beside)
+	if other, done := p.options(lib, Build{Source: source}, []string{"-DX=1"}); other != nil {
+		t.Errorf("while another source compiles: %v", other)
 	} else {
 		done(nil)
 	}

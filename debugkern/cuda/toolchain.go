@@ -97,7 +97,7 @@ func FindToolchain(ctx context.Context, cfg Config) (*Toolchain, error) {
 		return nil, err
 	}
 	if t.IncludeDirs == nil && len(t.Refused) > 0 { // what was refused may come with its headers
-		return nil, fmt.Errorf("%w beside %s: %w", ErrNoHeaders, lib.path, t.Refused[0])
+		return nil, fmt.Errorf("%w next to %s: %w", ErrNoHeaders, lib.path, t.Refused[0])
 	}
 	if t.IncludeDirs == nil {
 		return nil, fmt.Errorf("%w beside %s", ErrNoHeaders, lib.path)

@@ -11,8 +11,8 @@
 // one, whoever is killed when. A temporary file is locked by the process that writes it, so that the next process which
 // writes to the same directory can tell a file that was left behind from one in use, and removes it (Sweep).
 //
-// A System is the file system as one process uses it. It knows which temporary files are open, so that they can be
-// removed when the process is told to end, and tests can make each of its steps, reads among them, fail in turn. Whoever reads
+// A System is the file system as one process uses it. It lists the temporary files that are open, so that they can be
+// removed when a signal ends the process, and tests can make each of its steps, reads among them, fail in turn. Whoever reads
 // under a context reads through the System that the context has (With).
 //
 // The package must not know what a file is for beyond what Want says.

@@ -23,7 +23,7 @@ const (
 	LastTile          = "last-tile"
 )
 
-// opRel is one more float32 operation, beside those the stage's bound knows.
+// opRel is the relative error of one float32 operation more than the stage's bound counts.
 const opRel = op.OpRel
 
 // hypotheses lists what a wrong tile of a stage is tried against: quantities of the algorithm before fitted ones.

@@ -11,7 +11,7 @@ import (
 )
 
 // Axes are the names of rows and columns, "" for the columns of a stage that has one: q for query rows, k for keys, d for the head
-// dimension. Nothing is known of a stage without a plan.
+// dimension. Without a plan they are row and col.
 func Axes(sp *probes.StagePlan) (rows, cols string) {
 	if sp == nil {
 		return "row", "col"

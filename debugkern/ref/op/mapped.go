@@ -216,7 +216,7 @@ func (b *cellBuilder) build(n ast.Node) (cellFunc, cellFunc32, error) {
 			return x, y, err
 		}
 		if n.Operator != "-" {
-			return nil, nil, fmt.Errorf("operator %s is not known", n.Operator)
+			return nil, nil, fmt.Errorf("unknown operator %s", n.Operator)
 		}
 		return func(v, e []float64) (float64, float64) { a, ea := x(v, e); return -a, ea }, func(v []float32) float32 { return -y(v) }, nil
 	case *ast.BinaryNode:
@@ -284,7 +284,7 @@ func (b *cellBuilder) binary(n *ast.BinaryNode) (cellFunc, cellFunc32, error) {
 			return q, off + b.Coefs[TermDivide]*(math.Abs(q)+off)
 		}, func(v []float32) float32 { return x32(v) / y32(v) }, nil
 	}
-	return nil, nil, fmt.Errorf("operator %s is not known", n.Operator)
+	return nil, nil, fmt.Errorf("unknown operator %s", n.Operator)
 }
 
 func (b *cellBuilder) call(name string, args []ast.Node) (cellFunc, cellFunc32, error) {

@@ -137,7 +137,7 @@ func TestMapBinds(t *testing.T) {
 	checkBindErrors(t, []bindError{
 		{node("map", 1, "expr", "a +", "names", "a"), one, `map "a +"`},
 		{node("map", 1, "expr", "a + z", "names", "a"), one, `no operand "z"; it has a`},
-		{node("map", 1, "expr", "a % 2", "names", "a"), one, "operator % is not known"},
+		{node("map", 1, "expr", "a % 2", "names", "a"), one, "unknown operator %"},
 		{node("map", 1, "expr", "fold(a)", "names", "a"), one, "no function fold of 1 arguments"},
 		{node("map", 1, "expr", "exp(a, a)", "names", "a"), one, "no function exp of 2 arguments"},
 		{node("map", 1, "expr", "\"a\"", "names", "a"), one, "is not arithmetic"},

@@ -311,7 +311,7 @@ func (k *matmulKernel) merged(base Matrix, out *Value, i int) {
 	}
 }
 
-// aligned adds what block b's terms of row i lose: what the accumulator held before may be what all of them are aligned to.
+// aligned adds what block b's terms of row i lose: the accumulator's value before them may have the exponent that all of them are aligned to.
 func (k *matmulKernel) aligned(base Matrix, out *Value, i, b int) {
 	s, pv, err := &k.sum, out.M.Row(i), out.Err.Row(i)
 	blocks := s.blocks()

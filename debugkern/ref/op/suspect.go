@@ -7,7 +7,7 @@ import (
 	"tilescope/probes"
 )
 
-// OpRel is one more float32 operation, beside those that a stage's bound knows.
+// OpRel is the relative error of one float32 operation more than a stage's bound counts.
 const OpRel = 2 * u32
 
 // Suspect is a mistake that is typical for an operator.
@@ -141,7 +141,7 @@ func IsMasked(k Kernel) bool {
 	return false
 }
 
-// Suspects scale what the maximum is taken of, beside the maximum before, and leave out one of the two.
+// Suspects: the maximum is taken of scaled numbers while the maximum carried over is not scaled, or one of the two is left out.
 func (k *rowmaxKernel) Suspects(constants []Constant) []Suspect {
 	var out []Suspect
 	add := func(name string, q float64) {

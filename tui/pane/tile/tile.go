@@ -90,10 +90,10 @@ type Data struct {
 	View    *debugkern.TileView // nil while it is being computed
 	Stage   *debugkern.StageDoc // nil where the report has none
 	Message string              // instead of a tile: loading, off, an error
-	A, B    string              // names of two kernels laid over each other: the tile is B's, that beside it A's; else ""
+	A, B    string              // names of two kernels laid over each other: the tile is B's, the one compared with it A's; else ""
 }
 
-// plan is the plan of the stage that the tile belongs to; nil where nobody said it.
+// plan is the plan of the stage that the tile belongs to; nil where there is none.
 func (p *Pane) plan() *probes.StagePlan {
 	if p.data.Plan == nil && p.data.View != nil {
 		return p.data.View.Plan
