@@ -50,15 +50,16 @@ var imports = map[string][]string{
 	"debugkern/cuda/internal/dl": {},
 	"debugkern/ref/op":           {"debugkern/fp", "probes"},
 	"debugkern/ref":              {"debugkern/ref/op", "debugkern/fp", "probes"},
-	"debugkern/ref/reftest":      {"debugkern/attn", "debugkern/ref", "debugkern/ref/op", "probes"}, // for tests
-	"debugkern/attn":             {"debugkern/join", "debugkern/ref/op", "probes"},
+	"debugkern/ref/reftest":      {"debugkern/input", "debugkern/ref", "debugkern/ref/op", "probes"}, // for tests
+	"debugkern/input":            {"debugkern/ref/op", "probes"},
+	"debugkern/attn":             {"debugkern/input", "debugkern/join", "debugkern/ref/op", "probes"},
 	"debugkern/check":            {"debugkern/target", "debugkern/ptx", "debugkern/fp", "probes", "debugkern/budget"},
 
 	"debugkern/judge": {"debugkern/join", "debugkern/ref", "debugkern/ref/op", "probes"},
 
 	"debugkern": {"debugkern/join", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
 		"debugkern/target", "debugkern/emu", "debugkern/cache", "debugkern/file", "debugkern/npy", "debugkern/cuda",
-		"debugkern/attn", "debugkern/check", "debugkern/judge", "debugkern/ref", "debugkern/ref/op", "debugkern/budget",
+		"debugkern/attn", "debugkern/input", "debugkern/check", "debugkern/judge", "debugkern/ref", "debugkern/ref/op", "debugkern/budget",
 		"debugkern/text", "debugkern/trust", "debugkern/patch"},
 	"debugkern/gates": {"debugkern", "debugkern/file", "probes", "debugkern/text"},
 	"debugkern/diagnose": {"debugkern/join", "debugkern", "debugkern/check", "debugkern/target", "debugkern/ptx",
@@ -194,7 +195,6 @@ var stageNames = []string{"Q", "K", "V", "S", "m", "l", "P", "U", "O"}
 var namesFor = map[string]string{
 	"debugkern/attn/":            "the inputs of attention, and attention over whole heads",
 	"debugkern/ref/reftest/":     "for tests: inputs of attention",
-	"configs/expr.go":            "dimensions of the shape",
 	"debugkern/scaffold_name.go": "tensors and dimensions that init guesses from the names of arguments",
 	"debugkern/scaffold_text.go": "tensors and dimensions that init guesses from the names of arguments",
 	"debugkern/emu/op_bit.go":    "a modifier of an instruction",

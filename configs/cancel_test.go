@@ -41,7 +41,7 @@ func TestResolveEndsWithTheContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shape := probes.Shape{B: 1, H: 4, S: 200_000, D: 64}
+	shape := probes.Listed(1, 4, 200_000, 64)
 	const plenty = 1 << 30
 	whole := &ending{t.Context(), plenty}
 	if _, err := sel.ResolveContext(whole, shape); err != nil {

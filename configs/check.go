@@ -33,8 +33,8 @@ func (p *manifestParser) references(o *object) {
 		if c := s.Capture.Output; c != "" && !slices.Contains(m.outputNames(), c) {
 			p.fail(at, s.captureField+".output", "no output argument named %s%s", c, suggest(c, m.outputNames()))
 		}
-		if s.Capture.Kind == probes.CaptureOutput && s.PerTile {
-			p.fail(at, s.captureField, "an output is there once a block; expected per: block")
+		if s.Capture.Kind == probes.CaptureOutput && s.PerTile && s.output == nil {
+			p.fail(at, s.captureField, "an output is there once a block; expected per: block, or at: for where each tile of it is")
 		}
 	}
 	p.slots()
@@ -71,6 +71,17 @@ func (m *Manifest) sharedNames() []string {
 }
 func (m *Manifest) hasShared(name string) bool {
 	return slices.ContainsFunc(m.Shared, func(s Shared) bool { return s.Name == name })
+}
+
+// inputNames lists the tensors that operators may load.
+func (m *Manifest) inputNames() []string {
+	var out []string
+	for _, a := range m.Args {
+		if a.Role == probes.RoleInput && (a.Fill != nil || !m.isScales(a.Tensor)) {
+			out = append(out, a.Tensor)
+		}
+	}
+	return out
 }
 
 func (m *Manifest) outputNames() []string {

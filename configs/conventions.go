@@ -18,14 +18,25 @@ var conventionsText []byte
 
 // convention is conventions.yaml: what names mean where a manifest does not say it.
 type convention struct {
-	Inputs []string            `yaml:"inputs"`
-	Output string              `yaml:"output"`
-	Axes   map[string]axis     `yaml:"axes"`
-	Stages []conventionalStage `yaml:"stages"`
-	Gates  []conventionalGate  `yaml:"gates"`
+	Inputs    []conventionalTensor `yaml:"inputs"`
+	Output    conventionalTensor   `yaml:"output"`
+	Scale     string               `yaml:"scale"`
+	Positions map[string]string    `yaml:"positions"` // the dimensions whose extents they are below
+	Axes      map[string]axis      `yaml:"axes"`
+	Stages    []conventionalStage  `yaml:"stages"`
+	Gates     []conventionalGate   `yaml:"gates"`
 }
 
-// axis is an extent that the shape gives: Extent is B, H, S or D.
+// conventionalTensor is a tensor with its dimensions, expressions over the shape; an output with where a tile of it is.
+type conventionalTensor struct {
+	Name string   `yaml:"name"`
+	Dims []string `yaml:"dims"`
+	At   []string `yaml:"at"`
+	Rows int      `yaml:"rows"`
+	Cols int      `yaml:"cols"`
+}
+
+// axis is an extent that the shape gives: Extent is a dimension.
 type axis struct {
 	Extent string `yaml:"extent"`
 	Says   string `yaml:"says"` // in messages
@@ -116,13 +127,25 @@ func (c *convention) gate(text string) *conventionalGate {
 	return nil
 }
 
-// tensors are what a pointer argument may stand for: inputs, their scales, the output.
-func (c *convention) tensors() []string {
-	out := slices.Clone(c.Inputs)
-	for _, t := range c.Inputs {
-		out = append(out, t+"s")
+// input returns the convention of an input's name, or nil.
+func (c *convention) input(name string) *conventionalTensor {
+	for i := range c.Inputs {
+		if c.Inputs[i].Name == name {
+			return &c.Inputs[i]
+		}
 	}
-	return append(out, c.Output)
+	return nil
+}
+
+// positions lists the positions of work that conventional stages are computed by.
+func (c *convention) positions() []string {
+	out := sortedKeys(c.Positions)
+	for _, name := range sortedKeys(c.Axes) {
+		if from := c.Axes[name].From; from != "" && !slices.Contains(out, from) {
+			out = append(out, from)
+		}
+	}
+	return out
 }
 
 var phases = map[string]probes.Phase{"before": probes.PhaseBefore, "each": probes.PhaseEach, "after": probes.PhaseAfter}

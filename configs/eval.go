@@ -55,6 +55,7 @@ type eval func(*env) value
 
 type env struct {
 	vars []value
+	work []*Expr // positions, in the manifest's order
 	err  error
 	// steps counts the nodes that were evaluated, by all that share the counter; nil: nobody counts.
 	steps *int64

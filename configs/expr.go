@@ -3,6 +3,8 @@ package configs
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/conf"
@@ -18,9 +20,9 @@ type class uint8
 const (
 	classFlag  class = 1 << iota // flags, fault symbols, gate symbols: 0 or 1, or the flag's value
 	classConst                   // the manifest's constants
-	classShape                   // B, H, S, D
+	classShape                   // the shape's dimensions
 	classBlock                   // bx, by, bz
-	classTile                    // kv
+	classTile                    // kv, and loops by name
 
 	inFlags = classFlag
 	inConst = inFlags | classConst
@@ -33,43 +35,35 @@ var classNames = []struct {
 	class
 	say string
 }{
-	{classFlag, "flags"}, {classConst, "constants"}, {classShape, "the shape (B, H, S, D)"},
+	{classFlag, "flags"}, {classConst, "constants"}, {classShape, "the shape"},
 	{classBlock, "the block index (bx, by, bz)"}, {classTile, "the kv tile (kv)"},
 }
 
-func (c class) String() string {
-	var out []string
-	for _, n := range classNames {
-		if c&n.class != 0 {
-			out = append(out, n.say)
-		}
-	}
-	return strings.Join(out, ", ")
-}
-
-// scope maps names to slots of an environment.
+// scope maps names to slots of an environment. Slot 0 is none.
 type scope struct {
 	slots   map[string]int
 	classes []class
+	derived map[int]*derived // the slots that are computed
+	dims    []string         // of the shape
 }
 
-// The first eight slots are the same in every manifest.
+// derived is a name that stands for an expression.
+type derived struct {
+	eval eval
+	uses [4]bool // as Expr's
+	cost int64   // as Expr's steps
+}
+
+// The first slots are the same in every manifest.
 const (
-	slotB = iota
-	slotH
-	slotS
-	slotD
-	slotBX
+	slotBX = 1 + iota
 	slotBY
 	slotBZ
 	slotKV
 )
 
 func newScope() *scope {
-	s := &scope{slots: map[string]int{}}
-	for _, n := range []string{"B", "H", "S", "D"} {
-		s.add(n, classShape)
-	}
+	s := &scope{slots: map[string]int{}, classes: []class{0}, derived: map[int]*derived{}}
 	for _, n := range []string{"bx", "by", "bz"} {
 		s.add(n, classBlock)
 	}
@@ -81,6 +75,42 @@ func (s *scope) add(name string, c class) int {
 	s.slots[name] = len(s.classes)
 	s.classes = append(s.classes, c)
 	return len(s.classes) - 1
+}
+
+// depend makes a derived name depend on what an expression does.
+func (s *scope) depend(slot int, x *Expr) {
+	d := s.derived[slot]
+	if d == nil {
+		return // its name was refused
+	}
+	d.cost += x.steps
+	for i, used := range x.uses {
+		d.uses[i] = d.uses[i] || used
+	}
+	if s.classes[slot] = classBlock; d.uses[3] {
+		s.classes[slot] = classTile
+	}
+}
+
+// clone copies a scope, so that names may be added to one of the two.
+func (s *scope) clone() *scope {
+	c := *s
+	c.slots, c.classes, c.derived = maps.Clone(s.slots), slices.Clone(s.classes), maps.Clone(s.derived)
+	return &c
+}
+
+// classText says which names a class is.
+func (s *scope) classText(c class) string {
+	var out []string
+	for _, n := range classNames {
+		if c&n.class == 0 {
+			continue
+		}
+		if out = append(out, n.say); n.class == classShape {
+			out[len(out)-1] += " (" + strings.Join(s.dims, ", ") + ")"
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 func (s *scope) names(allowed class) []string {

@@ -96,7 +96,14 @@ func (c *exprCompiler) variable(name string) term {
 		return c.fail("unknown variable %s%s", name, suggest(name, c.scope.names(c.allowed)))
 	}
 	if c.scope.classes[slot]&c.allowed == 0 {
-		return c.fail("%s may not stand here; allowed are %s", name, c.allowed)
+		return c.fail("%s may not stand here; allowed are %s", name, c.scope.classText(c.allowed))
+	}
+	if d := c.scope.derived[slot]; d != nil {
+		c.nodes += d.cost
+		for i, used := range d.uses {
+			c.expr.uses[i] = c.expr.uses[i] || used
+		}
+		return numberTerm(d.eval)
 	}
 	if slot >= slotBX && slot <= slotKV {
 		c.expr.uses[slot-slotBX] = true

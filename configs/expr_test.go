@@ -11,11 +11,12 @@ import (
 // parseExpr parses over a scope with two flags, ON = 1 and OFF = 0.
 func parseExpr(text string) (*Expr, *env, []*Error) {
 	sc := newScope()
+	s, d := sc.add("S", classShape), sc.add("D", classShape)
 	on, off := sc.add("ON", classFlag), sc.add("OFF", classFlag)
 	r := &reader{file: "f.yaml"}
 	x := r.expr(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text, Line: 1}, "x", sc, inTile)
 	e := &env{vars: make([]value, len(sc.classes))}
-	e.vars[slotS], e.vars[slotD], e.vars[slotBX] = intValue(49), intValue(64), intValue(3)
+	e.vars[s], e.vars[d], e.vars[slotBX] = intValue(49), intValue(64), intValue(3)
 	e.vars[on], e.vars[off] = intValue(1), intValue(0)
 	return x, e, r.errs
 }

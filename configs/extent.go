@@ -92,58 +92,76 @@ func largest(e probes.Extent) int {
 	return m
 }
 
-// workOf resolves which part of the problem each block computes.
+// workOf resolves how many iterations each block has, and where blocks and iterations are in the problem.
 func (r *resolver) workOf() error {
-	w := r.work
-	if w == nil {
-		r.plan.Work = probes.Work{
-			Batch: probes.Fixed(0), Head: probes.Fixed(0), Query: probes.Fixed(0), Key: probes.Fixed(0), Tiles: probes.Fixed(1), MaxTiles: 1,
-			HiddenRows: probes.Fixed(0), FirstKey: probes.Fixed(0),
-		}
+	r.env.work = r.m.positionsOf(r.work)
+	out := &r.plan.Work
+	out.Tiles, out.MaxTiles = probes.Fixed(1), 1
+	if r.work == nil {
 		return nil
 	}
-	out := &r.plan.Work
-	var err error
-	if out.Tiles, err = r.extent(w.Tiles, 1, 0, math.MaxInt32, 0); err != nil {
+	if err := r.iterations(out); err != nil {
 		return err
 	}
-	if most := largest(out.Tiles); most == 0 && (!r.corners || w.Tiles.uses == [4]bool{}) {
-		return w.Tiles.fail("%q is 0 in every block (shape %s): no kv tile would be computed; expected at least 1", clip(w.Tiles.Text), r.shape)
+	for _, name := range r.m.positions {
+		x := r.work.At[name]
+		hi := int64(math.MaxInt32)
+		if n, ok := r.shape.Extent(conventions().Positions[name]); ok {
+			hi = int64(n) - 1
+		}
+		e, err := r.extent(x, out.MaxTiles, 0, hi, 0)
+		if err != nil {
+			return err
+		}
+		if x != nil {
+			r.plan.Positions = append(r.plan.Positions, probes.Position{Name: name, At: e})
+		}
+	}
+	return r.keys(out)
+}
+
+// iterations resolves how many iterations each block has, and the loops that they are made of.
+func (r *resolver) iterations(out *probes.Work) (err error) {
+	for _, l := range r.m.Loops {
+		loop := probes.Loop{Name: l.Name}
+		if loop.Count, err = r.extent(l.Count, 1, 0, maxKVTiles, 0); err != nil {
+			return err
+		}
+		out.Loops = append(out.Loops, loop)
+	}
+	tiles := r.work.Tiles
+	if out.Tiles, err = r.extent(tiles, 1, 0, math.MaxInt32, 1); err != nil || tiles == nil {
+		return err
+	}
+	if most := largest(out.Tiles); most == 0 && (!r.corners || tiles.uses == [4]bool{}) {
+		return tiles.fail("%q is 0 in every block (shape %s): no kv tile would be computed; expected at least 1", clip(tiles.Text), r.shape)
 	}
 	out.MaxTiles = max(1, largest(out.Tiles))
 	if out.MaxTiles > maxKVTiles {
-		return w.Tiles.fail("%q is %d (shape %s); at most %d kv tiles are possible", clip(w.Tiles.Text), out.MaxTiles, r.shape, maxKVTiles)
+		return tiles.fail("%q is %d (shape %s); at most %d kv tiles are possible", clip(tiles.Text), out.MaxTiles, r.shape, maxKVTiles)
 	}
-	s := r.shape
-	for _, f := range []struct {
-		to *probes.Extent
-		x  *Expr
-		hi int
-	}{
-		{&out.Batch, w.Batch, s.B - 1}, {&out.Head, w.Head, s.H - 1}, {&out.Query, w.Query, s.S - 1}, {&out.Key, w.Key, math.MaxInt32},
-		{&out.HiddenRows, w.HiddenRows, math.MaxInt32}, {&out.FirstKey, w.HiddenFirst, math.MaxInt32},
-	} {
-		if *f.to, err = r.extent(f.x, out.MaxTiles, 0, int64(f.hi), 0); err != nil {
-			return err
-		}
-	}
-	return r.keys(w, out)
+	return nil
 }
 
-// keys refuses kv tiles that begin where the one before them does: their keys would count twice.
-func (r *resolver) keys(w *Work, out *probes.Work) error {
-	if r.corners && w.Key.uses != [4]bool{} { // the values between the corners are not there
-		return nil
-	}
-	n := out.Key.Dims
-	for i := range n[0] * n[1] * n[2] {
-		block := probes.Dim3{i % n[0], i / n[0] % n[1], i / n[0] / n[1]}
-		for kv := range out.MaxTiles - 1 {
-			if !r.corners && kv+1 >= out.Tiles.At(block, 0) {
-				break
-			}
-			if k := out.Key.At(block, kv); k == out.Key.At(block, kv+1) && k < r.shape.S {
-				return w.Key.fail("%q is %d for kv tiles %d and %d of block %s (shape %s): each tile has keys of its own, counted from kv", clip(w.Key.Text), k, kv, kv+1, block, r.shape)
+// keys refuses iterations that begin where the one before them does, on an axis of which each has its own part by convention.
+func (r *resolver) keys(out *probes.Work) error {
+	for _, a := range conventions().Axes {
+		x := r.work.At[a.From]
+		most, ok := r.shape.Extent(a.Of)
+		if x == nil || !ok || conventions().Positions[a.From] != "" || r.corners && x.uses != [4]bool{} { // the values between the corners are not there
+			continue
+		}
+		first := r.plan.Position(a.From)
+		n := first.Dims
+		for i := range n[0] * n[1] * n[2] {
+			block := probes.Dim3{i % n[0], i / n[0] % n[1], i / n[0] / n[1]}
+			for kv := range out.MaxTiles - 1 {
+				if !r.corners && kv+1 >= out.Tiles.At(block, 0) {
+					break
+				}
+				if k := first.At(block, kv); k == first.At(block, kv+1) && k < most {
+					return x.fail("%q is %d for kv tiles %d and %d of block %s (shape %s): each tile has keys of its own, counted from kv", clip(x.Text), k, kv, kv+1, block, r.shape)
+				}
 			}
 		}
 	}
@@ -248,6 +266,9 @@ func (r *resolver) stage(s *Stage) (probes.StagePlan, error) {
 	}
 	if s.fromOp {
 		sp.From = s.Of
+	}
+	if err := r.placed(s, &sp); err != nil {
+		return sp, err
 	}
 	dims, err := r.integers([]*Expr{s.Rows, s.Cols}, 1, maxTileSide)
 	if err != nil {

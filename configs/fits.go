@@ -2,7 +2,6 @@ package configs
 
 import (
 	"slices"
-	"strings"
 
 	"tilescope/probes"
 )
@@ -27,7 +26,7 @@ func (p place) sub(key string) place {
 // uses holds the arguments and stages of a finished plan to what is done with them.
 func (r *resolver) uses() error {
 	for i, a := range r.m.Args {
-		if err := r.input(a, r.plan.Args[i]); err != nil {
+		if err := r.input(i, a, r.plan.Args[i]); err != nil {
 			return err
 		}
 	}
@@ -66,24 +65,37 @@ func (r *resolver) stageEntries() []*Stage {
 }
 
 // input holds an argument that a tensor is copied into to that tensor's size and to the types that it is there in.
-func (r *resolver) input(a Arg, p probes.Arg) error {
+func (r *resolver) input(i int, a Arg, p probes.Arg) error {
 	if a.Role != probes.RoleInput {
 		return nil
 	}
-	want, types := []int{r.shape.B, r.shape.H, r.shape.S, r.shape.D}, []probes.DType{probes.F16, probes.F32}
-	switch {
-	case len(a.Tensor) == 2:
-		want, types = []int{r.shape.H}, []probes.DType{probes.F32}
-		if r.m.Quantiser == nil {
-			return r.m.errorAt(a.at.sub("tensor"), "the scales %s come from a quantiser, which the manifest does not have", a.Tensor)
+	for _, in := range r.plan.Inputs {
+		if in.Arg != i {
+			continue
 		}
-	case r.m.Quantiser != nil:
-		types = []probes.DType{probes.U8, probes.F32}
+		if q := r.plan.Quant; in.Coded && q.Along >= len(in.Dims) {
+			return r.m.errorAt(a.at.sub("dims"), "the quantiser has scales along dimension %d; tensor %s has %d, numbered from 0", q.Along, in.Name, len(in.Dims))
+		}
+		types := []probes.DType{probes.F16, probes.BF16, probes.F32}
+		if a.Fill != nil {
+			types = append(types, probes.I8, probes.U8, probes.U16, probes.I32, probes.U32, probes.I64, probes.U64)
+		} else if r.m.Quantiser != nil {
+			types = []probes.DType{probes.U8, probes.F16, probes.F32}
+		}
+		if !slices.Contains(types, a.DType) {
+			return r.m.errorAt(a.at.sub("type"), "tensor %s is there as %s, not as %s*", a.Tensor, or(names(types, func(t probes.DType) string { return t.String() + "*" })), a.DType)
+		}
+		return r.sized(a, p, in.Dims)
 	}
-	if !slices.Contains(types, a.DType) {
-		return r.m.errorAt(a.at.sub("type"), "tensor %s is there as %s* or %s*, not as %s*", a.Tensor, types[0], types[len(types)-1], a.DType)
+	if r.m.Quantiser == nil {
+		return r.m.errorAt(a.at.sub("tensor"), "the scales %s come from a quantiser, which the manifest does not have", a.Tensor)
 	}
-	return r.sized(a, p, want)
+	for _, in := range r.plan.Inputs {
+		if in.Scales == i {
+			return r.sized(a, p, []int{in.Dims[r.plan.Quant.Along]})
+		}
+	}
+	return r.m.errorAt(a.at.sub("tensor"), "the scales %s belong to no quantised input", a.Tensor)
 }
 
 // sized holds an argument to the extents of the tensor that it is, in order; extents of 1 and a flattened list count as well.
@@ -101,7 +113,7 @@ func (r *resolver) sized(a Arg, p probes.Arg, want []int) error {
 	}
 	tensor := a.Tensor
 	if tensor == "" {
-		tensor = conventions().Output
+		tensor = conventions().Output.Name
 	}
 	return r.m.errorAt(a.at.sub("dims"), "argument %s is %v, %d elements; tensor %s is %v, %d elements (shape %s)", a.Name, p.Dims, got, tensor, want, total, r.shape)
 }
@@ -111,7 +123,7 @@ func (r *resolver) outputStage(s *Stage, sp *probes.StagePlan) error {
 	if sp.Capture.Kind != probes.CaptureOutput {
 		return nil
 	}
-	if sp.Phase != probes.PhaseAfter {
+	if sp.Phase != probes.PhaseAfter && s.output == nil {
 		return r.m.errorAt(place{s.at.line, s.at.col, s.captureField}, "only a stage that is computed after the loop is cut out of an output; capture %s by probe or from a shared array", sp.Stage)
 	}
 	if other := r.plan.Output(); other.Stage != sp.Stage {
@@ -125,20 +137,19 @@ func (r *resolver) outputStage(s *Stage, sp *probes.StagePlan) error {
 	return nil
 }
 
-// result holds the argument that a run takes for the kernel's result to [B,H,S,D].
+// result holds the argument that a run takes for the kernel's result to a floating-point type.
 func (r *resolver) result() error {
 	name := r.plan.OutputArg()
 	if r.plan.Output() == nil {
 		return nil
 	}
-	for i, a := range r.m.Args {
+	for _, a := range r.m.Args {
 		if a.Role != probes.RoleOutput || a.Name != name {
 			continue
 		}
 		if !a.DType.Float() {
-			return r.m.errorAt(a.at.sub("type"), "argument %s is tensor %s, a floating-point type is expected", a.Name, conventions().Output)
+			return r.m.errorAt(a.at.sub("type"), "argument %s is tensor %s, a floating-point type is expected", a.Name, conventions().Output.Name)
 		}
-		return r.sized(a, r.plan.Args[i], []int{r.shape.B, r.shape.H, r.shape.S, r.shape.D})
 	}
 	return nil
 }
@@ -175,7 +186,9 @@ func (r *resolver) tiles(stages []*Stage) error {
 	sides := map[string]*side{"": {n: 1, from: "a number for each row"}}
 	for name, a := range conventions().Axes {
 		if a.Extent != "" {
-			sides[name] = &side{n: r.dimension(a.Extent), from: a.Says}
+			if n, ok := r.shape.Extent(a.Extent); ok {
+				sides[name] = &side{n: n, from: a.Says}
+			}
 		}
 	}
 	for i := range r.plan.Stages {
@@ -209,11 +222,6 @@ func (r *resolver) tiles(stages []*Stage) error {
 		}
 	}
 	return r.room()
-}
-
-// dimension is an extent of the shape, by its letter.
-func (r *resolver) dimension(letter string) int {
-	return [...]int{r.shape.B, r.shape.H, r.shape.S, r.shape.D}[strings.Index("BHSD", letter)]
 }
 
 // side is an extent that several stages share, and who said it first.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -70,7 +71,7 @@ func TestFullManifest(t *testing.T) {
 		t.Errorf("shared %+v", p.Shared)
 	}
 	s := p.Stage("S")
-	if s.Capture != (probes.Capture{Kind: probes.CaptureShared, Shared: "sS", AtBarrier: 2, TileLine: 40}) || !s.Transposed || s.Outside != probes.OutsideNegInf {
+	if !reflect.DeepEqual(s.Capture, probes.Capture{Kind: probes.CaptureShared, Shared: "sS", AtBarrier: 2, TileLine: 40}) || !s.Transposed || s.Outside != probes.OutsideNegInf {
 		t.Errorf("S %+v", s)
 	}
 	if got := s.ValidCols.At(probes.Dim3{2, 0, 0}, 2); got != 1 {
@@ -96,8 +97,8 @@ func TestConditionalStage(t *testing.T) {
 func TestFaultChangesTheWork(t *testing.T) {
 	m := full(t)
 	p := resolved(t, m, "broken", nil, "tiny")
-	if p.Work.HiddenRows.At(probes.Dim3{}, 0) != 1 || p.Work.FirstKey.At(probes.Dim3{}, 0) != 32 {
-		t.Errorf("hidden %+v from %+v", p.Work.HiddenRows, p.Work.FirstKey)
+	if p.Position("hidden_rows").At(probes.Dim3{}, 0) != 1 || p.Position("first_key").At(probes.Dim3{}, 0) != 32 {
+		t.Errorf("hidden %+v from %+v", p.Position("hidden_rows"), p.Position("first_key"))
 	}
 	s, err := m.Select("broken", nil, []string{"skip"}, probes.GateNone)
 	if err != nil || !slices.Equal(s.Faults, []string{"skip"}) {
@@ -107,10 +108,10 @@ func TestFaultChangesTheWork(t *testing.T) {
 		t.Errorf("defines %v", got)
 	}
 	p = resolved(t, m, "base", []string{"swap"}, "wide")
-	if got := p.Work.Head.At(probes.Dim3{0, 0, 0}, 0); got != 2 {
+	if got := p.Position("head").At(probes.Dim3{0, 0, 0}, 0); got != 2 {
 		t.Errorf("head of block 0 under swap: %d, want 2", got)
 	}
-	if p = resolved(t, m, "base", nil, "wide"); p.Work.Head.At(probes.Dim3{0, 0, 0}, 0) != 0 {
+	if p = resolved(t, m, "base", nil, "wide"); p.Position("head").At(probes.Dim3{0, 0, 0}, 0) != 0 {
 		t.Error("the fault stayed in the manifest")
 	}
 }
@@ -154,11 +155,11 @@ func TestRefusals(t *testing.T) {
 		shape probes.Shape
 		want  string
 	}{
-		{probes.Shape{B: 1, H: 1, S: 32, D: 64}, "fault skip can do nothing on shape 1,1,32,64: it needs S > TILE; try --shape tiny"},
-		{probes.Shape{B: 1, H: 1, S: 64, D: 32}, "D is 64 or 128 (it requires D == 64 || D == 128)"},
-		{probes.Shape{B: 1, H: 4096, S: 1 << 30, D: 64}, "its arguments would take 2 PiB, and the limit is 256 GiB"},
-		{probes.Shape{B: math.MaxInt32, H: math.MaxInt32, S: math.MaxInt32, D: 64}, "and the limit is 256 GiB"},
-		{probes.Shape{B: 1, H: 0, S: 64, D: 64}, "every dimension must be at least 1"},
+		{probes.Listed(1, 1, 32, 64), "fault skip can do nothing on shape 1,1,32,64: it needs S > TILE; try --shape tiny"},
+		{probes.Listed(1, 1, 64, 32), "D is 64 or 128 (it requires D == 64 || D == 128)"},
+		{probes.Listed(1, 4096, 1<<30, 64), "its arguments would take 2 PiB, and the limit is 256 GiB"},
+		{probes.Listed(math.MaxInt32, math.MaxInt32, math.MaxInt32, 64), "and the limit is 256 GiB"},
+		{probes.Listed(1, 0, 64, 64), "every dimension must be at least 1"},
 	} {
 		_, err := s.Resolve(x.shape)
 		var se *ShapeError
@@ -166,14 +167,14 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %v, want %q", x.shape, err, x.want)
 		}
 	}
-	if _, err := s.Resolve(probes.Shape{B: 1, H: 100000, S: 64, D: 64}); err == nil || !strings.Contains(err.Error(), `full.yaml:11: launch.grid[1]: "H" is 100000; expected 1 to 65535`) {
+	if _, err := s.Resolve(probes.Listed(1, 100000, 64, 64)); err == nil || !strings.Contains(err.Error(), `full.yaml:11: launch.grid[1]: "H" is 100000; expected 1 to 65535`) {
 		t.Errorf("a grid of 100000 rows: %v", err)
 	}
 }
 
 func TestParseShape(t *testing.T) {
 	m := full(t)
-	if s, err := m.ParseShape(" 1, 8,512,64"); err != nil || s != (probes.Shape{B: 1, H: 8, S: 512, D: 64}) {
+	if s, err := m.ParseShape(" 1, 8,512,64"); err != nil || s != (probes.Listed(1, 8, 512, 64)) {
 		t.Errorf("%v, %v", s, err)
 	}
 	for text, want := range map[string]string{

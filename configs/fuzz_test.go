@@ -43,7 +43,7 @@ func FuzzLoad(f *testing.F) {
 		if err != nil {
 			t.Fatalf("the default variant of an accepted manifest: %v", err)
 		}
-		if p, err := s.Resolve(probes.Shape{B: 1, H: 1, S: 32, D: 64}); err == nil && p.Grid.Count() < 1 {
+		if p, err := s.Resolve(probes.Listed(1, 1, 32, 64)); err == nil && p.Grid.Count() < 1 {
 			t.Fatalf("grid %v", p.Grid)
 		}
 	})

@@ -65,7 +65,12 @@ func choice(name string, words ...string) key {
 	return k
 }
 
+var extentsByName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=[0-9]+(,[A-Za-z_][A-Za-z0-9_]*=[0-9]+)*$`)
+
 func shapeText(s string) bool {
+	if extentsByName.MatchString(s) {
+		return true
+	}
 	if !strings.Contains(s, ",") {
 		return dashed.MatchString(s)
 	}

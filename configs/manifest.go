@@ -31,7 +31,9 @@ type Manifest struct {
 	Args       []Arg
 	Scale      *Expr // what scores are multiplied by, where no argument says it; nil: see Selection.Resolve
 	Quantiser  *probes.Quantiser
-	Work       *Work // nil for a kernel without stages
+	Dims       []Dimension
+	Work       *Work // nil where the manifest has neither work nor loops
+	Loops      []Loop
 	Shared     []Shared
 	Flags      []Flag
 	Variants   []Variant // never empty
@@ -43,9 +45,10 @@ type Manifest struct {
 	Speedups   []Speedup // of the performance gate: the first whose When holds replaces Thresholds.MinSpeedup
 	Faults     []Fault
 
-	scope    *scope
-	compiled *sync.Map            // what operators' texts compile to: *Expr by compiledKey, and the scope of a tile's cells
-	slots    map[probes.Stage]int // ids in the control block
+	scope     *scope
+	compiled  *sync.Map            // what operators' texts compile to: *Expr by compiledKey, and the scope of a tile's cells
+	slots     map[probes.Stage]int // ids in the control block
+	positions []string             // names of work, in order
 }
 
 // Constant is a tile constant: a number, or an expression over flags and earlier constants.
@@ -81,15 +84,16 @@ type Arg struct {
 	Dims    []*Expr
 	Role    probes.Role
 	Tensor  string
+	Fill    *Fill // of an input; nil: standard normal
 	Value   *Expr // scalars
 	IsScale bool  // the scalar that scores are multiplied by
 	at      place
 }
 
-// Work is which part of the problem a block and a kv tile compute.
-type Work struct {
-	Batch, Head, Query, Key, Tiles *Expr
-	HiddenRows, HiddenFirst        *Expr // nil: every row sees every key
+// Fill says what an input holds where no file does; Lo and Hi are of randint.
+type Fill struct {
+	Kind   probes.FillKind
+	Lo, Hi *Expr
 }
 
 // Shared is a shared array, or a part (Within, Offset) of another symbol.
@@ -162,6 +166,7 @@ type Stage struct {
 	Transposed   bool
 	at           place
 	captureField string
+	output       *placement // of a tile that is cut out of an output; nil: the convention's
 	op           *operation // nil: the convention of its name
 	fromOp       bool       // it may be judged from all that op is computed from
 	ordered      bool       // the convention of its name says where it stands

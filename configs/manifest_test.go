@@ -53,8 +53,8 @@ func TestResolveStage2(t *testing.T) {
 	if total != 37120 { // the sum that the original effort reported
 		t.Errorf("shared arrays take %d bytes, want 37120", total)
 	}
-	if p.Work.MaxTiles != 2 || p.Work.Key.At(probes.Dim3{1, 1, 0}, 1) != 32 || p.Work.Head.At(probes.Dim3{1, 1, 0}, 0) != 1 {
-		t.Errorf("work %+v", p.Work)
+	if p.Work.MaxTiles != 2 || p.Position("key").At(probes.Dim3{1, 1, 0}, 1) != 32 || p.Position("head").At(probes.Dim3{1, 1, 0}, 0) != 1 {
+		t.Errorf("work %+v, positions %+v", p.Work, p.Positions)
 	}
 	sc := p.Stage("S")
 	for _, x := range []struct{ bx, kv, rows, cols int }{{0, 0, 32, 32}, {1, 0, 17, 32}, {0, 1, 32, 17}, {1, 1, 17, 17}} {
@@ -69,7 +69,7 @@ func TestResolveStage2(t *testing.T) {
 	if u := p.Stage("U"); u.Compute.Unit != probes.UnitTensor || !u.From.Has("U") {
 		t.Errorf("U: %+v", u.Compute)
 	}
-	if *p.Quant != (probes.Quantiser{Kind: "sim-fp8", Levels: 127, Zero: 128, Max: 448, EncodeLevels: 127}) {
+	if *p.Quant != (probes.Quantiser{Kind: "sim-fp8", Levels: 127, Zero: 128, Max: 448, EncodeLevels: 127, Along: 1}) {
 		t.Errorf("quantiser %+v", p.Quant)
 	}
 	if p.Limits.MaxAbs != 0.06 || p.Limits.Registers != 128 || p.Limits.MinSpeedup != 1.1 {
@@ -82,7 +82,7 @@ func TestResolveStage2(t *testing.T) {
 
 func TestFlagsChangeThePlan(t *testing.T) {
 	s := stage2(t, map[string]string{"USE_WMMA_PV": "0", "USE_CP_ASYNC": "off"})
-	p, err := s.Resolve(probes.Shape{B: 1, H: 1, S: 32, D: 64})
+	p, err := s.Resolve(probes.Listed(1, 1, 32, 64))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestSelect(t *testing.T) {
 	if got := s.Patches(); len(got) != 1 || got[0] != (Patch{"kt-ld", "faults/sdpa_fp8_stage_c_wmma/kt-ld.patch"}) {
 		t.Errorf("patches %v", got)
 	}
-	p, err := s.Resolve(probes.Shape{B: 1, H: 1, S: 32, D: 64})
+	p, err := s.Resolve(probes.Listed(1, 1, 32, 64))
 	if err != nil || p.Quant.EncodeLevels != 127.5 || p.Quant.Levels != 127 {
 		t.Errorf("quantiser under quant-127.5: %+v, %v", p.Quant, err)
 	}

@@ -196,8 +196,8 @@ func (p *manifestParser) operandStages(o *operation, st *Stage, known bool) {
 			p.operandStages(a.op, st, known)
 		case o.op != "load":
 			p.earlier(at, a.field, st, known)
-		case !slices.Contains(conventions().Inputs, a.name):
-			p.fail(at, a.field, "unknown input %q; expected %s", clip(a.name), or(conventions().Inputs))
+		case !slices.Contains(p.m.inputNames(), a.name):
+			p.fail(at, a.field, "unknown input %q; expected an argument of role input (%s)", clip(a.name), strings.Join(p.m.inputNames(), " "))
 		}
 	}
 	if by := o.params["by"]; by != "" {

@@ -3,7 +3,6 @@ package configs
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -38,10 +37,10 @@ func (t *shapeOnly) Rounded([]float64, int) { panic("BUG: the numbers of an inpu
 
 // extents is an input by name, without numbers; nil where there is none.
 func (r *resolver) extents(name string) op.Tensor {
-	if !slices.Contains(conventions().Inputs, name) {
-		return nil
+	if in := r.plan.Input(name); in != nil {
+		return &shapeOnly{in.Dims, in.Coded}
 	}
-	return &shapeOnly{[]int{r.shape.B, r.shape.H, r.shape.S, r.shape.D}, r.m.Quantiser != nil}
+	return nil
 }
 
 // stagePlace is where a stage's entry stands; the list of stages for one that the manifest does not have.
@@ -113,8 +112,8 @@ func (r *resolver) imply(sp *probes.StagePlan) error {
 // operator resolves what one stage computes.
 func (r *resolver) operator(sp *probes.StagePlan) error {
 	o := r.m.operation(sp.Stage)
-	if o == nil {
-		return nil
+	if o == nil || r.m.written(sp.Stage) == nil && o.op == "load" && r.plan.Input(o.args[0].name) == nil {
+		return nil // what is loaded by convention is not known where no argument is that tensor
 	}
 	if c := conventions().stage(sp.Stage); c != nil {
 		sp.Deferred = c.Deferred
@@ -309,41 +308,9 @@ func (r *resolver) real(text string, at place) (float64, error) {
 	return v.real(), nil
 }
 
-var word = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
-
-// spell writes the names of work's positions as their expressions.
-func (r *resolver) spell(text string) string {
-	if r.work == nil {
-		return text
-	}
-	return word.ReplaceAllStringFunc(text, func(name string) string {
-		var x *Expr
-		switch name {
-		case "batch":
-			x = r.work.Batch
-		case "head":
-			x = r.work.Head
-		case "query":
-			x = r.work.Query
-		case "key":
-			x = r.work.Key
-		case "hidden_rows":
-			x = r.work.HiddenRows
-		case "first_key":
-			x = r.work.HiddenFirst
-		default:
-			return name
-		}
-		if x == nil {
-			return "0"
-		}
-		return "(" + x.Text + ")"
-	})
-}
-
 // expression compiles the text of an operation's parameter.
 func (r *resolver) expression(text string, at place, allowed class) (*Expr, error) {
-	return r.compile(r.spell(text), at, r.m.scope, allowed)
+	return r.compile(text, at, r.m.scope, allowed)
 }
 
 // compile compiles an expression, once for a manifest: where it stands is that of its first use.
@@ -411,7 +378,7 @@ func (m *Manifest) cellScope() (sc *scope, row, col int) {
 	if x, ok := m.compiled.Load("cells"); ok {
 		return x.(*scope), row, col
 	}
-	sc = &scope{slots: maps.Clone(m.scope.slots), classes: slices.Clone(m.scope.classes)}
+	sc = m.scope.clone()
 	sc.add("r", classTile)
 	sc.add("c", classTile)
 	m.compiled.Store("cells", sc)
@@ -421,12 +388,12 @@ func (m *Manifest) cellScope() (sc *scope, row, col int) {
 // linear resolves an expression over block, iteration, row and column as base, and what a row and a column add.
 func (r *resolver) linear(text, whole string, at place, sp *probes.StagePlan) (probes.Linear, error) {
 	sc, row, col := r.m.cellScope()
-	x, err := r.compile(r.spell(text), at, sc, inPhase(sp))
+	x, err := r.compile(text, at, sc, inPhase(sp))
 	if err != nil {
 		return probes.Linear{}, err
 	}
 	outer := r.env
-	r.env = &env{vars: append(append([]value(nil), outer.vars...), intValue(0), intValue(0)), steps: outer.steps}
+	r.env = &env{vars: append(append([]value(nil), outer.vars...), intValue(0), intValue(0)), work: outer.work, steps: outer.steps}
 	defer func() { r.env = outer }()
 	value := func(i, j int) (int, error) {
 		r.env.vars[row], r.env.vars[col] = intValue(int64(i)), intValue(int64(j))

@@ -21,7 +21,8 @@ source: k.cu
 entry: k
 constants: {M: 16, N: 8}
 launch: {grid: ["ceil_div(S, M)", H, B], block: [32, 1, 1]}
-args: [{name: out, type: "f16*", dims: [B, H, S, D], role: output, tensor: O}, {name: softmax_scale, type: f32, value: 0.5}]
+args: [{name: Q, type: "f16*", dims: [B, H, S, D], role: input}, {name: K, type: "f16*", dims: [B, H, S, D], role: input},
+  {name: V, type: "f16*", dims: [B, H, S, D], role: input}, {name: out, type: "f16*", dims: [B, H, S, D], role: output, tensor: O}, {name: softmax_scale, type: f32, value: 0.5}]
 work: {batch: bz, head: by, query: bx * M, key: kv * N, tiles: "ceil_div(S, N)"}
 gates: []
 stages:
@@ -216,7 +217,7 @@ var operatorMistakes = []struct{ what, old, now, field, say string }{
 	{"unknown input", "{load: K, at", "{load: W, at", "op.load", `unknown input "W"`},
 	{"load in place without dims", ", dims: [N, D]}]", "}]", "op.accumulate.matmul[1].load", "needs dims"},
 	{"dims of wrong length", "dims: [N, D]}]", "dims: [N]}]", "op.accumulate.matmul[1].dims", "expected a list of 2"},
-	{"kv tile outside the loop", "{load: Q, at: [batch, head, query, 0]", "{load: Q, at: [batch, head, key, 0]", "op.at", "kv"},
+	{"kv tile outside the loop", "{load: Q, at: [batch, head, query, 0]", "{load: Q, at: [batch, head, key, 0]", "op.at", "key may not stand here"},
 	{"accumulate outside the loop", "{reduce: Q, how: sum}", "{accumulate: {rowsum: Q}}", "op.accumulate", "of the iteration before, but is computed once"},
 	{"computed before what it is computed from", "{reduce: Q, how: sum}", "{reduce: P, how: sum}", "op.reduce", "computed before the loop, from P"},
 	{"accumulate of what does not add up", "{accumulate: {rowsum: {exp_below: [S, m]}}, by: m}", "{accumulate: {cast: tilesum}}", "op.accumulate", "cannot add up cast"},

@@ -40,12 +40,13 @@ func parseManifest(ctx context.Context, name string, text []byte) (*Manifest, er
 // manifestParser fills m. Names that expressions may use are declared before any expression is read.
 type manifestParser struct {
 	reader
-	m *Manifest
+	m         *Manifest
+	overrides map[int]*Work // of work, by the fault's place
 }
 
 func (p *manifestParser) root(n *yaml.Node) {
 	o := p.object(n, "", "schema", "name", "title", "source", "ptx", "include", "defines", "std", "entry", "constants", "requires", "launch", "args", "scale",
-		"quantiser", "work", "shared", "flags", "variants", "default", "gates", "stages", "shapes", "thresholds", "faults")
+		"quantiser", "work", "loops", "shared", "flags", "variants", "default", "gates", "stages", "shapes", "thresholds", "faults")
 	if o == nil {
 		return
 	}
@@ -59,6 +60,7 @@ func (p *manifestParser) root(n *yaml.Node) {
 	p.files(o)
 	p.compile(o)
 	p.gates(o)
+	p.dims(o)
 	p.flags(o)
 	p.declare(o)
 	p.constants(o)
@@ -68,18 +70,14 @@ func (p *manifestParser) root(n *yaml.Node) {
 	p.args(o)
 	m.Scale = o.expr("scale", m.scope, inShape)
 	p.quantiser(o)
-	if o.has("work") {
-		m.Work = p.work(o.vals["work"], "work", true)
-	}
+	p.works(o)
 	p.shared(o)
 	p.shapes(o)
 	p.stages(o)
 	p.thresholds(o)
 	p.variants(o)
 	p.faults(o)
-	if len(m.Stages) > 0 {
-		o.need("work", "shapes")
-	}
+	p.conventionalWork(o)
 	p.references(o)
 	p.compileNames(o)
 }
@@ -256,46 +254,24 @@ func (p *manifestParser) launch(o *object) {
 func (p *manifestParser) quantiser(o *object) {
 	if !o.has("quantiser") {
 		for _, a := range p.m.Args {
-			if a.Role == probes.RoleInput && slices.Contains(conventions().Inputs, a.Tensor) && a.DType != 0 && !a.DType.Float() {
-				o.fail("quantiser", "missing; input %s is %s, so the host has to know how to encode it", a.Tensor, a.DType)
+			if a.Role == probes.RoleInput && a.Fill == nil && !p.m.isScales(a.Tensor) && a.DType != 0 && !a.DType.Float() {
+				o.fail("quantiser", "missing; input %s is %s, so the host has to know how to encode it, or what it holds (fill)", a.Tensor, a.DType)
 				return
 			}
 		}
 		return
 	}
-	q := p.object(o.vals["quantiser"], "quantiser", "kind", "zero", "levels", "max")
+	q := p.object(o.vals["quantiser"], "quantiser", "kind", "zero", "levels", "max", "along")
 	if q == nil {
 		return
 	}
 	q.need("kind", "zero", "levels", "max")
-	out := &probes.Quantiser{Kind: q.oneOf("kind", "sim-fp8"), Zero: q.integer("zero", 0, 255, 128)}
+	out := &probes.Quantiser{
+		Kind: q.oneOf("kind", "sim-fp8"), Zero: q.integer("zero", 0, 255, 128), Along: q.integer("along", 0, probes.MaxDims-1, 1),
+	}
 	out.Levels, out.Max = q.positive("levels", 127), q.positive("max", 448)
 	out.EncodeLevels = out.Levels
 	p.m.Quantiser = out
-}
-
-// work reads the work mapping; a fault's overrides are a part of one.
-func (p *manifestParser) work(n *yaml.Node, field string, whole bool) *Work {
-	o := p.object(n, field, "batch", "head", "query", "key", "tiles", "hidden")
-	if o == nil {
-		return nil
-	}
-	if whole {
-		o.need("batch", "head", "query", "key", "tiles")
-	}
-	w := &Work{
-		Batch: o.expr("batch", p.m.scope, inBlock), Head: o.expr("head", p.m.scope, inBlock),
-		Query: o.expr("query", p.m.scope, inBlock), Key: o.expr("key", p.m.scope, inTile),
-		Tiles: o.expr("tiles", p.m.scope, inBlock),
-	}
-	if o.has("hidden") {
-		if h := p.object(o.vals["hidden"], o.field("hidden"), "rows", "first_key"); h != nil {
-			h.need("rows", "first_key")
-			w.HiddenRows = h.expr("rows", p.m.scope, inBlock)
-			w.HiddenFirst = h.expr("first_key", p.m.scope, inBlock)
-		}
-	}
-	return w
 }
 
 func (p *manifestParser) shapes(o *object) {
@@ -310,18 +286,9 @@ func (p *manifestParser) shapes(o *object) {
 		if !dashed.MatchString(k) || k[0] >= '0' && k[0] <= '9' {
 			s.fail(k, "%q is not a name (a letter, then letters, digits, _ - . +)", clip(k))
 		}
-		list := s.list(k)
-		if len(list) != 4 {
-			if deref(s.vals[k]).Kind == yaml.SequenceNode {
-				s.fail(k, "expected [B, H, S, D], found %d elements", len(list))
-			}
-			continue
+		if shape, ok := p.shape(s, k); ok {
+			p.m.Shapes = append(p.m.Shapes, NamedShape{k, shape, s.place(k)})
 		}
-		var v [4]int
-		for i, n := range list {
-			v[i] = p.integer(n, fmt.Sprintf("%s[%d]", s.field(k), i), 1, math.MaxInt32, 1)
-		}
-		p.m.Shapes = append(p.m.Shapes, NamedShape{k, probes.Shape{B: v[0], H: v[1], S: v[2], D: v[3]}, s.place(k)})
 	}
 }
 

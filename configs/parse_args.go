@@ -2,6 +2,7 @@ package configs
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -12,7 +13,7 @@ import (
 func (p *manifestParser) args(o *object) {
 	seen := map[string]bool{}
 	for i, n := range o.list("args") {
-		a := p.object(n, fmt.Sprintf("args[%d]", i), "name", "type", "dims", "role", "tensor", "value")
+		a := p.object(n, fmt.Sprintf("args[%d]", i), "name", "type", "dims", "role", "tensor", "fill", "value")
 		if a == nil {
 			continue
 		}
@@ -46,25 +47,101 @@ func (p *manifestParser) pointer(a *object, arg *Arg) {
 		a.fail("value", "a pointer has dims and a role, not a value")
 	}
 	arg.Dims = a.exprs("dims", -1, p.m.scope, inShape)
-	switch a.oneOf("role", "input", "output", "scratch") {
+	role := a.oneOf("role", "input", "output", "scratch")
+	switch arg.Tensor = a.ident("tensor"); role {
 	case "input":
-		arg.Role = probes.RoleInput
-		a.need("tensor")
+		if arg.Role = probes.RoleInput; arg.Tensor == "" {
+			arg.Tensor = arg.Name
+		}
 	case "output":
 		arg.Role = probes.RoleOutput
+	case "scratch":
+		if a.has("tensor") {
+			a.fail("tensor", "what a kernel works in is no tensor; expected role: input or output")
+		}
 	}
-	arg.Tensor = a.oneOf("tensor", conventions().tensors()...)
-	if arg.Tensor != "" && (arg.Tensor == conventions().Output) != (arg.Role == probes.RoleOutput) {
-		a.fail("tensor", "tensor %s does not go with role %s", arg.Tensor, deref(a.at("role")).Value)
+	c := conventions()
+	if t := arg.Tensor; t != "" && a.has("tensor") && (t == c.Output.Name && role == "input" || c.input(t) != nil && role == "output") {
+		a.fail("tensor", "tensor %s does not go with role %s", t, role)
 	}
-	if strings.HasSuffix(arg.Tensor, "s") && arg.DType != 0 && arg.DType != probes.F32 {
-		a.fail("type", "the scales %s are f32*", arg.Tensor)
+	if a.has("fill") {
+		p.fill(a, arg)
 	}
+}
+
+// fillKinds are what an input may hold, by their names in manifests.
+var fillKinds = map[string]probes.FillKind{
+	"randn": probes.FillRandn, "rand": probes.FillRand, "zeros": probes.FillZeros, "ones": probes.FillOnes, "iota": probes.FillIota,
+}
+
+var randInt = regexp.MustCompile(`^randint\((.+)\)$`)
+
+// fill reads what an input holds: a name of fillKinds, or randint(LO, HI).
+func (p *manifestParser) fill(a *object, arg *Arg) {
+	if arg.Role != probes.RoleInput {
+		a.fail("fill", "only an input is filled; an output and scratch memory are not written before the launch")
+		return
+	}
+	text := a.str("fill")
+	arg.Fill = &Fill{}
+	if kind, ok := fillKinds[text]; ok {
+		arg.Fill.Kind = kind
+		return
+	}
+	m := randInt.FindStringSubmatch(text)
+	if m == nil {
+		a.fail("fill", "unknown fill %q; expected %s", clip(text), or(append(sortedKeys(fillKinds), "randint(LO, HI)")))
+		return
+	}
+	bounds := splitArguments(m[1])
+	if len(bounds) != 2 {
+		a.fail("fill", "randint takes two numbers, both included; found %d", len(bounds))
+		return
+	}
+	at := a.at("fill")
+	arg.Fill.Kind = probes.FillRandInt
+	for i, to := range []**Expr{&arg.Fill.Lo, &arg.Fill.Hi} {
+		n := &yaml.Node{Kind: yaml.ScalarNode, Value: bounds[i], Line: at.Line, Column: at.Column}
+		*to = p.number(n, a.field("fill"), p.m.scope, inShape)
+	}
+}
+
+// splitArguments splits a text at the commas that stand in no parentheses.
+func splitArguments(text string) []string {
+	var out []string
+	depth, from := 0, 0
+	for i, c := range text {
+		switch c {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		case ',':
+			if depth == 0 {
+				out, from = append(out, text[from:i]), i+1
+			}
+		}
+	}
+	return append(out, text[from:])
+}
+
+// isScales reports whether a tensor's name is that of the scales of a quantised input.
+func (m *Manifest) isScales(tensor string) bool {
+	of, ok := strings.CutSuffix(tensor, "s")
+	if !ok || of == "" {
+		return false
+	}
+	for _, a := range m.Args {
+		if a.Role == probes.RoleInput && a.Tensor == of {
+			return !a.DType.Float() || conventions().input(of) != nil
+		}
+	}
+	return conventions().input(of) != nil
 }
 
 func (p *manifestParser) scalar(a *object, arg *Arg) {
 	a.need("value")
-	for _, k := range []string{"dims", "tensor"} {
+	for _, k := range []string{"dims", "tensor", "fill"} {
 		if a.has(k) {
 			a.fail(k, "a scalar has a value only; write the type with * for a pointer")
 		}
@@ -81,6 +158,9 @@ func (p *manifestParser) tensorsOnce(o *object) {
 	seen := map[string]string{}
 	scale := ""
 	for _, a := range p.m.Args {
+		if a.DType != 0 && a.DType != probes.F32 && a.Fill == nil && p.m.isScales(a.Tensor) {
+			p.fail(&yaml.Node{Line: a.at.line, Column: a.at.col}, a.at.field+".type", "the scales %s are f32*", a.Tensor)
+		}
 		at := &yaml.Node{Line: a.at.line, Column: a.at.col}
 		if a.Tensor != "" && seen[a.Tensor] != "" {
 			p.fail(at, a.at.field+".tensor", "%s is argument %s already", a.Tensor, seen[a.Tensor])

@@ -282,7 +282,7 @@ func (p *manifestParser) capture(s *object, st *Stage) {
 		}
 		return
 	}
-	c := p.object(s.vals["capture"], s.field("capture"), "shared", "at", "tile_at", "output")
+	c := p.object(s.vals["capture"], s.field("capture"), "shared", "at", "tile_at", "output", "rows", "cols")
 	if c == nil {
 		return
 	}
@@ -290,17 +290,49 @@ func (p *manifestParser) capture(s *object, st *Stage) {
 	case c.has("output") && c.has("shared"):
 		c.fail("output", "shared is given too; keep one of them")
 	case c.has("output"):
-		st.Capture.Kind, st.Capture.Output = probes.CaptureOutput, c.ident("output")
-		for _, k := range []string{"at", "tile_at"} {
-			if c.has(k) {
-				c.fail(k, "goes with shared only; an output is read after the launch")
-			}
-		}
+		p.captureOutput(c, st)
 	case c.has("shared"):
 		p.captureShared(c, st)
 	default:
-		s.fail("capture", "expected probe, frag, none, {shared: ARRAY, at: ..., tile_at: ...} or {output: ARGUMENT}")
+		s.fail("capture", "expected probe, frag, none, {shared: ARRAY, at: ..., tile_at: ...} or {output: ARGUMENT, at: ...}")
 	}
+}
+
+// placement is where a tile lies in an argument: the position of its first cell, by dimension, and the dimensions that its rows and
+// columns run along, -1 for one row or column.
+type placement struct {
+	at         []*Expr
+	rows, cols int
+}
+
+// captureOutput reads which argument a tile is cut out of, and where the tile lies in it.
+func (p *manifestParser) captureOutput(c *object, st *Stage) {
+	st.Capture.Kind, st.Capture.Output = probes.CaptureOutput, c.ident("output")
+	if c.has("tile_at") {
+		c.fail("tile_at", "goes with shared only; an output is read after the launch")
+	}
+	if !c.has("at") {
+		for _, k := range []string{"rows", "cols"} {
+			if c.has(k) {
+				c.fail(k, "goes with at: [...], the position of the tile's first cell")
+			}
+		}
+		return
+	}
+	allowed := inTile
+	if !st.PerTile {
+		allowed = inBlock
+	}
+	c.need("rows")
+	out := &placement{at: c.exprs("at", -1, p.m.scope, allowed)}
+	out.rows = c.integer("rows", 0, probes.MaxDims-1, 0)
+	if out.cols = -1; c.has("cols") {
+		out.cols = c.integer("cols", 0, probes.MaxDims-1, 0)
+	}
+	if out.cols == out.rows {
+		c.fail("cols", "rows run along dimension %d already", out.rows)
+	}
+	st.output = out
 }
 
 func (p *manifestParser) captureShared(c *object, st *Stage) {
@@ -425,6 +457,7 @@ func (p *manifestParser) faults(o *object) {
 			Shape: f.str("shape"), Needs: f.condition("needs", p.m.scope, inShape), Help: f.str("help"), Host: f.truth("host"), at: f.here(),
 		}
 		p.faultKind(f, &fault)
+		fault.Work = p.overrides[i]
 		if fault.Name != "" && p.m.Fault(fault.Name) != nil {
 			f.fail("name", "a second fault named %s", fault.Name)
 		}
@@ -465,8 +498,5 @@ func (p *manifestParser) faultKind(f *object, fault *Fault) {
 		if fault.EncodeLevels = q.positive("encode_levels", 1); p.m.Quantiser == nil {
 			f.fail("quantiser", "the kernel has no quantiser to change")
 		}
-	}
-	if f.has("work") {
-		fault.Work = p.work(f.vals["work"], f.field("work"), false)
 	}
 }

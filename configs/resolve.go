@@ -3,6 +3,7 @@ package configs
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"strings"
 
@@ -80,14 +81,19 @@ func (s *Selection) resolve(ctx context.Context, shape probes.Shape, corners boo
 
 // variables fills the environment: shape, flags, fault and gate symbols, constants.
 func (r *resolver) variables() error {
-	if r.shape.B < 1 || r.shape.H < 1 || r.shape.S < 1 || r.shape.D < 1 {
-		return &ShapeError{Kernel: r.m.Name, Shape: r.shape, Say: "every dimension must be at least 1"}
+	if have, want := strings.Join(r.shape.Names(), ", "), strings.Join(r.m.DimNames(), ", "); have != want {
+		return &ShapeError{Kernel: r.m.Name, Shape: r.shape, Say: "its dimensions are " + want}
+	}
+	for _, d := range r.shape.Dims() {
+		if d.N < 1 {
+			return &ShapeError{Kernel: r.m.Name, Shape: r.shape, Say: "every dimension must be at least 1"}
+		}
 	}
 	r.env = r.m.flagEnv(r.sel.Flags)
 	r.env.steps = r.steps
 	v := r.env.vars
-	for i, x := range [4]int{r.shape.B, r.shape.H, r.shape.S, r.shape.D} {
-		v[slotB+i] = intValue(int64(x))
+	for i, d := range r.m.Dims {
+		v[d.slot] = intValue(int64(r.shape[i].N))
 	}
 	for _, name := range r.sel.Faults {
 		if f := r.m.Fault(name); f.slot > 0 {
@@ -220,7 +226,9 @@ func (r *resolver) args() error {
 		limit = DefaultMaxBytes
 	}
 	total := 0.0 // a float cannot overflow; the exact count matters only below the limit, where it is exact
-	r.plan.Scale = float64(float32(1 / math.Sqrt(float64(r.shape.D))))
+	if err := r.scale(); err != nil {
+		return err
+	}
 	for _, a := range r.m.Args {
 		out := probes.Arg{Name: a.Name, DType: a.DType, Pointer: a.Pointer, Role: a.Role, Tensor: a.Tensor}
 		if a.Pointer {
@@ -243,19 +251,28 @@ func (r *resolver) args() error {
 		return &ShapeError{Kernel: r.m.Name, Shape: r.shape, Say: fmt.Sprintf("its arguments would take %s, and the limit is %s",
 			Bytes(total), Bytes(float64(limit)))}
 	}
-	if n := 12 * float64(r.shape.B) * float64(r.shape.H) * float64(r.shape.S) * float64(r.shape.D); len(r.m.Stages) > 0 && n > float64(limit) {
-		return &ShapeError{Kernel: r.m.Name, Shape: r.shape, Say: fmt.Sprintf("its inputs would take %s, and the limit is %s", Bytes(n), Bytes(float64(limit)))}
-	}
-	if r.m.Scale != nil {
-		v, err := r.m.Scale.value(r.env)
-		if err != nil {
-			return err
+	return r.inputs(float64(limit))
+}
+
+// scale is what scores are multiplied by where no argument says it: the manifest's scale, else the convention's where the shape has
+// the dimensions for it.
+func (r *resolver) scale() error {
+	x := r.m.Scale
+	if x == nil {
+		var err error
+		if x, err = r.expression(conventions().Scale, place{field: "scale"}, inShape); err != nil {
+			r.plan.Scale = 1
+			return nil
 		}
-		if math.IsInf(float64(float32(v.real())), 0) {
-			return r.m.Scale.fail("%q is %v, which f32 cannot hold", clip(r.m.Scale.Text), v)
-		}
-		r.plan.Scale = float64(float32(v.real()))
 	}
+	v, err := x.value(r.env)
+	if err != nil {
+		return err
+	}
+	if math.IsInf(float64(float32(v.real())), 0) {
+		return x.fail("%q is %v, which f32 cannot hold", clip(x.Text), v)
+	}
+	r.plan.Scale = float64(float32(v.real()))
 	return nil
 }
 
@@ -374,8 +391,7 @@ func (r *resolver) faults() error {
 		r.plan.Quant = &c
 	}
 	if r.m.Work != nil {
-		w := *r.m.Work
-		r.work = &w
+		r.work = &Work{At: maps.Clone(r.m.Work.At), Tiles: r.m.Work.Tiles}
 	}
 	for _, name := range r.sel.Faults {
 		f := r.m.Fault(name)
@@ -385,13 +401,13 @@ func (r *resolver) faults() error {
 		if f.Work == nil || r.work == nil {
 			continue
 		}
-		for _, o := range []struct{ to, from **Expr }{
-			{&r.work.Batch, &f.Work.Batch}, {&r.work.Head, &f.Work.Head}, {&r.work.Query, &f.Work.Query}, {&r.work.Key, &f.Work.Key},
-			{&r.work.Tiles, &f.Work.Tiles}, {&r.work.HiddenRows, &f.Work.HiddenRows}, {&r.work.HiddenFirst, &f.Work.HiddenFirst},
-		} {
-			if *o.from != nil {
-				*o.to = *o.from
+		for name, x := range f.Work.At {
+			if x != nil {
+				r.work.At[name] = x
 			}
+		}
+		if f.Work.Tiles != nil {
+			r.work.Tiles = f.Work.Tiles
 		}
 	}
 	return nil

@@ -279,15 +279,26 @@ func (s *Selection) Defines() []string {
 	return out
 }
 
-// ParseShape reads a shape's name or four numbers B,H,S,D.
+// ParseShape reads a shape's name, extents by name (M=64,N=48,K=32), or, of probes.ListedDims, four numbers in order.
 func (m *Manifest) ParseShape(text string) (probes.Shape, error) {
 	if s, ok := m.Shape(text); ok {
 		return s, nil
 	}
-	if !strings.Contains(text, ",") {
-		return probes.Shape{}, fmt.Errorf("unknown shape %q%s; or give four numbers B,H,S,D", clip(text), suggest(text, m.shapeNames()))
+	dims := m.DimNames()
+	listed := probes.ShapeOf(dims, make([]int, len(dims))...).IsListed()
+	hint := "or give " + strings.Join(dims, "=N,") + "=N"
+	if listed {
+		hint = "or give four numbers " + strings.Join(dims, ",")
 	}
-	return ParseShape(text)
+	switch {
+	case strings.Contains(text, "="):
+		return namedExtents(text, dims)
+	case listed && strings.Contains(text, ","):
+		return ParseShape(text)
+	case strings.Contains(text, ","):
+		return probes.Shape{}, fmt.Errorf("shape %q: the dimensions of %s have names; give %s=N", clip(text), m.Name, strings.Join(dims, "=N,"))
+	}
+	return probes.Shape{}, fmt.Errorf("unknown shape %q%s; %s", clip(text), suggest(text, m.shapeNames()), hint)
 }
 
 // ParseShape is Manifest.ParseShape for the selected kernel.
@@ -295,25 +306,57 @@ func (s *Selection) ParseShape(text string) (probes.Shape, error) { return s.Man
 
 // ParseShape reads four numbers B,H,S,D, each from 1 to 2147483647.
 func ParseShape(text string) (probes.Shape, error) {
-	parts := strings.Split(text, ",")
-	if len(parts) != 4 {
-		return probes.Shape{}, fmt.Errorf("shape %q: expected four numbers B,H,S,D, found %d", clip(text), len(parts))
+	parts, dims := strings.Split(text, ","), strings.Fields(probes.ListedDims)
+	if len(parts) != len(dims) {
+		return probes.Shape{}, fmt.Errorf("shape %q: expected four numbers %s, found %d", clip(text), strings.Join(dims, ","), len(parts))
 	}
-	var v [4]int
+	v := make([]int, len(dims))
 	for i, part := range parts {
-		name := string("BHSD"[i])
-		n, err := strconv.ParseInt(strings.TrimSpace(part), 10, 64)
-		switch {
-		case errors.Is(err, strconv.ErrRange), err == nil && n > math.MaxInt32:
-			return probes.Shape{}, fmt.Errorf("shape %q: %s = %s is too large (at most %d)", clip(text), name, clip(part), math.MaxInt32)
-		case err != nil:
-			return probes.Shape{}, fmt.Errorf("shape %q: %s = %q is not a number", clip(text), name, clip(part))
-		case n < 1:
-			return probes.Shape{}, fmt.Errorf("shape %q: %s is %d; each must be at least 1", clip(text), name, n)
+		var err error
+		if v[i], err = extentOf(text, dims[i], part); err != nil {
+			return probes.Shape{}, err
 		}
-		v[i] = int(n)
 	}
-	return probes.Shape{B: v[0], H: v[1], S: v[2], D: v[3]}, nil
+	return probes.ShapeOf(dims, v...), nil
+}
+
+// namedExtents reads NAME=N for each dimension, in any order.
+func namedExtents(text string, dims []string) (probes.Shape, error) {
+	v := make([]int, len(dims))
+	for part := range strings.SplitSeq(text, ",") {
+		name, number, ok := strings.Cut(part, "=")
+		i := slices.Index(dims, strings.TrimSpace(name))
+		switch {
+		case !ok:
+			return probes.Shape{}, fmt.Errorf("shape %q: expected NAME=N, found %q", clip(text), clip(part))
+		case i < 0:
+			return probes.Shape{}, fmt.Errorf("shape %q: no dimension %s (expected %s)", clip(text), clip(name), strings.Join(dims, ", "))
+		case v[i] != 0:
+			return probes.Shape{}, fmt.Errorf("shape %q: %s is given twice", clip(text), dims[i])
+		}
+		var err error
+		if v[i], err = extentOf(text, dims[i], number); err != nil {
+			return probes.Shape{}, err
+		}
+	}
+	if i := slices.Index(v, 0); i >= 0 {
+		return probes.Shape{}, fmt.Errorf("shape %q: %s is missing (expected %s)", clip(text), dims[i], strings.Join(dims, ", "))
+	}
+	return probes.ShapeOf(dims, v...), nil
+}
+
+// extentOf reads the extent of one dimension of a shape.
+func extentOf(shape, name, text string) (int, error) {
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange), err == nil && n > math.MaxInt32:
+		return 0, fmt.Errorf("shape %q: %s = %s is too large (at most %d)", clip(shape), name, clip(text), math.MaxInt32)
+	case err != nil:
+		return 0, fmt.Errorf("shape %q: %s = %q is not a number", clip(shape), name, clip(text))
+	case n < 1:
+		return 0, fmt.Errorf("shape %q: %s is %d; each must be at least 1", clip(shape), name, n)
+	}
+	return int(n), nil
 }
 
 const maxCombinations = 1 << 16 // candidates looked at by Combinations

@@ -36,7 +36,7 @@ func (r *resolved) needs() budget.Sum {
 	}
 	sum.Add("captures", budget.Add(budget.Mul(2, r.layout.CaptureBytes), budget.Mul(r.layout.InjectBytes, 1)), r.captureHint())
 	blocksKept, each := r.judging()
-	sum.Add(judgingPart, budget.Add(blocksKept, each, attentionBytes(p)), "")
+	sum.Add(judgingPart, budget.Add(blocksKept, each, exactOutputBytes(p)), "")
 	procs := int64(runtime.GOMAXPROCS(0))
 	blocks := budget.Mul(p.Grid[0], p.Grid[1], p.Grid[2])
 	if r.req.Check != 0 {
@@ -63,20 +63,34 @@ const (
 // namedRegisters is how many registers a kernel is taken to name before it is loaded.
 const namedRegisters = 1 << 10
 
-// inputBytes is what Q, K and V take as numbers and as the kernel gets them.
+// inputBytes is what the inputs take as numbers and as the kernel gets them.
 func inputBytes(p *probes.Plan) int64 {
-	encoded := int64(2)
-	if p.Quant != nil {
-		encoded = 1
+	n := int64(0)
+	for i := range p.Inputs {
+		in := &p.Inputs[i]
+		each := int64(4)
+		switch t := p.Args[in.Arg].DType; {
+		case !in.Coded && !t.Float():
+			each = 8
+		case t != probes.F32:
+			each += int64(t.Size())
+		}
+		n = budget.Add(n, budget.Mul(each, elements(in.Dims)))
 	}
-	return budget.Mul(3, 4+encoded, elements(p))
+	return n
 }
 
-// elements is how many numbers one of the tensors has.
-func elements(p *probes.Plan) int64 { return budget.Mul(p.Shape.B, p.Shape.H, p.Shape.S, p.Shape.D) }
+// elements is how many numbers a tensor of some extents has.
+func elements(dims []int) int64 {
+	n := int64(1)
+	for _, d := range dims {
+		n = budget.Mul(n, int64(d))
+	}
+	return n
+}
 
-// attentionBytes is what attention over whole heads takes: from the inputs as they were made, and as the kernel gets them.
-func attentionBytes(p *probes.Plan) int64 { return budget.Mul(2, 8, elements(p)) }
+// exactOutputBytes is what the exact output takes: from the inputs as they were made, and as the kernel gets them.
+func exactOutputBytes(p *probes.Plan) int64 { return budget.Mul(2, 8, elements(outputDims(p))) }
 
 // observed is what a launch of a kernel has for checkers to watch; blocks of it execute on all cores.
 func observed(k target.Kernel, l *target.Launch) check.Load {

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"tilescope/debugkern/attn"
 	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/emu"
+	"tilescope/debugkern/input"
 	"tilescope/debugkern/ref"
 	"tilescope/debugkern/target"
 )
@@ -107,7 +107,7 @@ func (s *Session) Close() error {
 }
 
 // reference returns the reference of a plan and inputs.
-func reference(r *resolved, in *attn.Inputs) (*ref.Reference, error) {
+func reference(r *resolved, in *input.Inputs) (*ref.Reference, error) {
 	if err := in.Fits(r.plan); err != nil {
 		return nil, usage("%w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tilescope/configs"
+	"tilescope/probes"
 )
 
 // BisectSchema names the document that bisect prints.
@@ -24,7 +25,7 @@ type Bisection struct {
 	Targets [2]BisectSide `json:"targets"` // A, B
 	Kernel  string        `json:"kernel"`
 	Gate    string        `json:"gate"`
-	Shape   ShapeDoc      `json:"shape"`
+	Shape   probes.Shape  `json:"shape"`
 	Seed    uint64        `json:"seed"`
 	Until   string        `json:"until"` // agree, diverge: the verdict sought
 

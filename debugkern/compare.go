@@ -23,13 +23,13 @@ const (
 // Comparison is the document tilescope.compare/1: kernel A against kernel B on the same inputs, bit against
 // bit. No reference is asked: it shows where two kernels part, not which of them is right.
 type Comparison struct {
-	Schema  string     `json:"schema"`
-	Targets [2]SideDoc `json:"targets"` // A, B
-	Gate    string     `json:"gate"`
-	Inject  string     `json:"inject"`
-	Shape   ShapeDoc   `json:"shape"`
-	Seed    uint64     `json:"seed"`
-	Backend BackendDoc `json:"backend"`
+	Schema  string       `json:"schema"`
+	Targets [2]SideDoc   `json:"targets"` // A, B
+	Gate    string       `json:"gate"`
+	Inject  string       `json:"inject"`
+	Shape   probes.Shape `json:"shape"`
+	Seed    uint64       `json:"seed"`
+	Backend BackendDoc   `json:"backend"`
 
 	Verdict string            `json:"verdict"` // equal, differ, failed
 	First   string            `json:"first"`   // the stage that differs first, by kv tile, stage, block; "" for none
@@ -89,12 +89,12 @@ type DifferingCell struct {
 	BitsB  string      `json:"bits_b"`
 }
 
-// OutputComparison compares the whole output argument [B,H,S,D].
+// OutputComparison compares the whole output argument.
 type OutputComparison struct {
 	Verdict string `json:"verdict"`
 	Reason  string `json:"reason"`
 	CellStats
-	First *[4]int `json:"first"` // batch, head, row, column of the first differing element
+	First []int `json:"first"` // the index of the first differing element, by dimension; null where none differs
 }
 
 // ExitCode is the contract's exit code: 0 equal bits, 1 not, 4 failed.
@@ -228,7 +228,7 @@ func (e *execution) capture(ctx context.Context) (cross *CrossDoc, err error) {
 // compare fills the document from two executions.
 func (c *Comparison) compare(a, b *runState) error {
 	pa, pb := a.r.plan, b.r.plan
-	c.Shape = ShapeDoc{pa.Shape.B, pa.Shape.H, pa.Shape.S, pa.Shape.D}
+	c.Shape = pa.Shape
 	if (pa.Quant == nil) != (pb.Quant == nil) || pa.Quant != nil && *pa.Quant != *pb.Quant {
 		c.note("the two encode the same inputs differently: their tiles cannot be equal to the bit but by chance")
 	}

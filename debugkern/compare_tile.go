@@ -3,20 +3,36 @@ package debugkern
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"tilescope/probes"
 )
 
-// part is what a tile computes, in coordinates of the problem: kernels may walk it in different orders.
-type part struct{ batch, head, query, key int }
-
-func partOf(p *probes.Plan, sp *probes.StagePlan, block probes.Dim3, kv int) part {
-	w := p.Work
-	at := part{w.Batch.At(block, 0), w.Head.At(block, 0), w.Query.At(block, 0), -1}
-	if sp.PerTile {
-		at.key = w.Key.At(block, kv)
+// sharedPositions are the positions that two plans have, by name.
+func sharedPositions(a, b *probes.Plan) []string {
+	var out []string
+	for _, x := range a.Positions {
+		if slices.ContainsFunc(b.Positions, func(y probes.Position) bool { return x.Name == y.Name }) {
+			out = append(out, x.Name)
+		}
 	}
-	return at
+	return out
+}
+
+// partOf says which part of the problem a tile computes, by its positions of some names: kernels may walk it in different orders.
+// Positions that depend on the iteration count for a stage that has a tile in each.
+func partOf(p *probes.Plan, names []string, sp *probes.StagePlan, block probes.Dim3, kv int) string {
+	var b strings.Builder
+	for _, x := range p.Positions {
+		if slices.Contains(names, x.Name) && (sp.PerTile || x.At.Dims[3] == 1) {
+			fmt.Fprintf(&b, "%s=%d ", x.Name, x.At.At(block, kv))
+		}
+	}
+	if b.Len() == 0 {
+		fmt.Fprintf(&b, "%s %d", block, kv)
+	}
+	return b.String()
 }
 
 // eachTile visits a stage's captured tiles in the contract's order: kv tile, then block.
@@ -43,12 +59,12 @@ func compareStage(a, b *runState, s probes.Stage) StageComparison {
 		doc.Verdict = Incomparable
 		return doc
 	}
-	others := map[part]Place{}
+	names, others := sharedPositions(a.r.plan, b.r.plan), map[string]Place{}
 	eachTile(b, pb, func(block probes.Dim3, kv int) {
-		others[partOf(b.r.plan, pb, block, kv)] = Place{s, block, kv}
+		others[partOf(b.r.plan, names, pb, block, kv)] = Place{s, block, kv}
 	})
 	eachTile(a, pa, func(block probes.Dim3, kv int) {
-		if o, ok := others[partOf(a.r.plan, pa, block, kv)]; ok {
+		if o, ok := others[partOf(a.r.plan, names, pa, block, kv)]; ok {
 			doc.tile(a, b, Place{s, block, kv}, o)
 		}
 	})
@@ -169,16 +185,25 @@ func compareOutput(a, b *runState) *OutputComparison {
 		doc.Verdict, doc.Reason = Incomparable, fmt.Sprintf("%d bytes of %s in A, %d of %s in B", len(a.output), sa.DType, len(b.output), sb.DType)
 		return doc
 	}
-	sh, n := a.r.plan.Shape, len(a.output)/sa.DType.Size()
+	n := len(a.output) / sa.DType.Size()
 	x := probes.Tile{DType: sa.DType, Rows: 1, Cols: n, Data: a.output}
 	y := probes.Tile{DType: sa.DType, Rows: 1, Cols: n, Data: b.output}
 	for i := range n {
 		if doc.cell(x, y, 0, i) && doc.First == nil {
-			doc.First = &[4]int{i / sh.D / sh.S / sh.H, i / sh.D / sh.S % sh.H, i / sh.D % sh.S, i % sh.D}
+			doc.First = indexOf(i, outputDims(a.r.plan))
 		}
 	}
 	if doc.Differing > 0 {
 		doc.Verdict = Differ
 	}
 	return doc
+}
+
+// indexOf is an element's index in each dimension of a row-major array.
+func indexOf(i int, dims []int) []int {
+	out := make([]int, len(dims))
+	for d := len(dims) - 1; d >= 0; d-- {
+		out[d], i = i%dims[d], i/dims[d]
+	}
+	return out
 }

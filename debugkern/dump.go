@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 
-	"tilescope/debugkern/attn"
 	"tilescope/probes"
 )
 
@@ -34,19 +33,23 @@ func (r *Run) Dump(ctx context.Context, w io.Writer) error {
 	return z.zip.Close()
 }
 
+// dumpInputs writes each input as the kernel takes it, the scales of codes, and the numbers before encoding; and the output.
 func (r *Run) dumpInputs(z *npzWriter) {
-	in, sh := r.state.inputs, r.Plan.Shape
-	for i, name := range attn.Tensors {
-		if in.Quant != nil {
-			z.array(name, probes.U8, sh.B, sh.H, sh.S, sh.D).Write(in.Bytes[i])
-			z.array(name+"s", probes.F32, sh.H).Write(f32Bytes(in.Scales[i]))
+	for _, t := range r.state.inputs.Tensors {
+		if t.DType == probes.BF16 {
+			z.array(t.Name, probes.U16, t.Dims...).Write(t.Bytes()) // NumPy has no such type: its bits
 		} else {
-			z.array(name, probes.F16, sh.B, sh.H, sh.S, sh.D).Write(u16Bytes(in.Half[i]))
+			z.array(t.Name, t.DType, t.Dims...).Write(t.Bytes())
 		}
-		z.array(name+"x", probes.F32, sh.B, sh.H, sh.S, sh.D).Write(f32Bytes(in.X[i]))
+		if t.Coded {
+			z.array(t.Name+"s", probes.F32, len(t.Scales)).Write(f32Bytes(t.Scales))
+		}
+		if t.X != nil {
+			z.array(t.Name+"x", probes.F32, t.Dims...).Write(f32Bytes(t.X))
+		}
 	}
 	if sp := r.Plan.Output(); sp != nil && r.state.output != nil && r.Plan.Gate.Judged.Has(sp.Stage) {
-		z.array(sp.Stage.String(), r.state.outputType(), sh.B, sh.H, sh.S, sh.D).Write(r.state.output)
+		z.array(sp.Stage.String(), r.state.outputType(), outputDims(r.Plan)...).Write(r.state.output)
 	}
 }
 

@@ -7,18 +7,19 @@ import (
 
 	"tilescope/debugkern/attn"
 	"tilescope/debugkern/budget"
+	"tilescope/debugkern/input"
 	"tilescope/probes"
 )
 
 // cachedInputs are the last inputs made: they stay valid when a flag is toggled.
 type cachedInputs struct {
 	key   string
-	in    *attn.Inputs
+	in    *input.Inputs
 	whole map[string]*attn.Whole // by attn.WholeKey
 }
 
 // inputs resolves the request and makes, or reads, its inputs.
-func (e *execution) inputs() (*attn.Inputs, error) {
+func (e *execution) inputs() (*input.Inputs, error) {
 	if e.req.Inputs != "" {
 		return e.inputsOfFile()
 	}
@@ -30,31 +31,33 @@ func (e *execution) inputs() (*attn.Inputs, error) {
 	return e.s.normal(e.ctx, e.r.plan, e.req.Seed)
 }
 
-// inputsOfFile reads the inputs, and resolves the request for their shape.
-func (e *execution) inputsOfFile() (in *attn.Inputs, err error) {
-	file, err := readInputs(e.ctx, e.req.Inputs, e.s.mem)
+// inputsOfFile reads the inputs. Where the kernel's shape is a list, the file's arrays give it; else the request does.
+func (e *execution) inputsOfFile() (*input.Inputs, error) {
+	f, err := openInputs(e.ctx, e.req.Inputs, e.s.mem)
 	if err != nil {
 		return nil, err
 	}
-	shape := probes.Shape{B: file.dims[0], H: file.dims[1], S: file.dims[2], D: file.dims[3]}
-	if e.r, err = e.s.resolve(e.ctx, e.req, &shape); err == nil {
-		in, err = file.inputs(e.ctx, shape, e.r.plan, e.req.Inputs)
-	}
+	defer f.close()
+	shape, err := e.s.shapeOfFile(e.ctx, e.req, f)
 	if err != nil {
-		file.release()
 		return nil, err
 	}
-	releases := file.releases
+	if e.r, err = e.s.resolve(e.ctx, e.req, shape); err != nil {
+		return nil, err
+	}
+	in, err := f.read(e.r.plan)
+	if err != nil {
+		f.release()
+		return nil, err
+	}
+	releases := f.releases
 	budget.Until(e.s.mem, in, func() { releaseAll(releases) })
 	return in, nil
 }
 
 // normal makes seeded inputs, or returns those of the run before where nothing about them changed.
-func (s *Session) normal(ctx context.Context, p *probes.Plan, seed uint64) (*attn.Inputs, error) {
-	key := fmt.Sprint(p.Shape, seed, p.Quant)
-	if p.Quant != nil {
-		key = fmt.Sprint(p.Shape, seed, *p.Quant)
-	}
+func (s *Session) normal(ctx context.Context, p *probes.Plan, seed uint64) (*input.Inputs, error) {
+	key := inputsKey(p, seed)
 	s.mu.Lock()
 	cached := s.inputs
 	s.mu.Unlock()
@@ -65,10 +68,7 @@ func (s *Session) normal(ctx context.Context, p *probes.Plan, seed uint64) (*att
 	if err != nil {
 		return nil, err
 	}
-	in, err := attn.Normal(ctx, p.Shape, seed)
-	if err == nil {
-		err = in.Prepare(ctx, p)
-	}
+	in, err := input.New(ctx, p, seed)
 	if err != nil {
 		release()
 		return nil, err
@@ -78,6 +78,18 @@ func (s *Session) normal(ctx context.Context, p *probes.Plan, seed uint64) (*att
 	s.inputs = &cachedInputs{key, in, map[string]*attn.Whole{}}
 	s.mu.Unlock()
 	return in, nil
+}
+
+// inputsKey tells plans apart whose seeded inputs differ.
+func inputsKey(p *probes.Plan, seed uint64) string {
+	key := fmt.Sprint(p.Shape, seed)
+	if p.Quant != nil {
+		key += fmt.Sprint(*p.Quant)
+	}
+	for _, in := range p.Inputs {
+		key += fmt.Sprint(in, p.Args[in.Arg].DType)
+	}
+	return key
 }
 
 // future is a value that is computed once, by its first caller.
@@ -93,7 +105,7 @@ func (f *future[T]) get(compute func() (T, error)) (T, error) {
 }
 
 // attention is attention over whole heads on the run's inputs: it computes it, or returns what a run on the same inputs left.
-func (s *Session) attention(ctx context.Context, p *probes.Plan, in *attn.Inputs) (*attn.Whole, error) {
+func (s *Session) attention(ctx context.Context, p *probes.Plan, in *input.Inputs) (*attn.Whole, error) {
 	key := attn.WholeKey(p)
 	s.mu.Lock()
 	cached := s.inputs
@@ -102,7 +114,7 @@ func (s *Session) attention(ctx context.Context, p *probes.Plan, in *attn.Inputs
 		return cached.whole[key], nil
 	}
 	s.mu.Unlock()
-	release, err := s.mem.Reserve(judgingPart, attentionBytes(p))
+	release, err := s.mem.Reserve(judgingPart, exactOutputBytes(p))
 	if err != nil {
 		return nil, err
 	}
@@ -118,20 +130,4 @@ func (s *Session) attention(ctx context.Context, p *probes.Plan, in *attn.Inputs
 		s.mu.Unlock()
 	}
 	return w, nil
-}
-
-// inputs turns the arrays of an --inputs file into a problem.
-func (f *npzInputs) inputs(ctx context.Context, shape probes.Shape, p *probes.Plan, path string) (*attn.Inputs, error) {
-	in := &attn.Inputs{Shape: shape, X: f.x}
-	if f.x[0] != nil {
-		if err := in.Prepare(ctx, p); err != nil {
-			return nil, err
-		}
-		return in, f.agrees(path, in)
-	}
-	if p.Quant == nil {
-		return nil, usage("--inputs %s: kernel %s takes half inputs; give Qx Kx Vx", path, p.Kernel)
-	}
-	in.Bytes, in.Scales, in.Quant = f.bytes, f.scales, p.Quant
-	return in, in.FillX(ctx)
 }

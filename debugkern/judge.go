@@ -9,6 +9,7 @@ import (
 
 	"tilescope/debugkern/attn"
 	"tilescope/debugkern/budget"
+	"tilescope/debugkern/input"
 	"tilescope/debugkern/join"
 	"tilescope/debugkern/judge"
 	"tilescope/debugkern/ref/op"
@@ -23,7 +24,7 @@ func (st *runState) Tile(s probes.Stage, block probes.Dim3, kv int) probes.Tile 
 		return probes.Tile{}
 	}
 	if sp.Capture.Kind == probes.CaptureOutput {
-		return st.outputTile(sp, block)
+		return st.outputTile(sp, block, kv)
 	}
 	if st.result.Capture == nil {
 		return probes.Tile{DType: sp.DType, Rows: sp.Rows, Cols: sp.Cols}
@@ -36,29 +37,58 @@ func (st *runState) Tile(s probes.Stage, block probes.Dim3, kv int) probes.Tile 
 	return st.r.fromFragment(s, t)
 }
 
-// outputTile cuts a block's rows out of the output argument [B,H,S,D]. Rows past S do not exist there: they are 0.
-func (st *runState) outputTile(sp *probes.StagePlan, block probes.Dim3) probes.Tile {
+// outputTile cuts a tile out of the output argument. Cells past its end do not exist there: they are 0.
+func (st *runState) outputTile(sp *probes.StagePlan, block probes.Dim3, kv int) probes.Tile {
 	t := probes.Tile{DType: sp.DType, Rows: sp.Rows, Cols: sp.Cols}
-	if st.output == nil || !st.r.plan.Gate.Judged.Has(sp.Stage) {
+	if st.output == nil || !st.r.plan.Gate.Judged.Has(sp.Stage) || sp.PerTile && kv >= st.r.plan.Work.Tiles.At(block, 0) {
 		return t
 	}
 	t = probes.NewTile(sp.DType, sp.Rows, sp.Cols)
-	off, rowBytes, rows := st.outputRows(sp, block)
-	copy(t.Data, st.output[off:off+rows*rowBytes])
+	at, size := outputPlace(st.r.plan, sp, block, kv), sp.DType.Size()
+	for r := range at.rows {
+		for c := range at.cols {
+			from := at.element(r, c) * size
+			copy(t.Data[(r*sp.Cols+c)*size:][:size], st.output[from:])
+		}
+	}
 	return t
 }
 
-// outputRows is where a block's rows of the output lie: byte offset, bytes a row, rows that exist.
-func (st *runState) outputRows(sp *probes.StagePlan, block probes.Dim3) (off, rowBytes, rows int) {
-	first, rows := outputPlace(st.r.plan, sp, block)
-	return first * sp.DType.Size(), sp.Cols * sp.DType.Size(), rows
+// outputCells is where a tile lies in its output argument: the element of its first cell, how far it is from one row, and column, to
+// the next, and how many of them exist.
+type outputCells struct{ first, rowStep, colStep, rows, cols int }
+
+// element is the argument's element that is a cell.
+func (o outputCells) element(row, col int) int { return o.first + row*o.rowStep + col*o.colStep }
+
+// outputPlace is where a stage's tile of a block and iteration lies in the argument that it is cut out of.
+func outputPlace(p *probes.Plan, sp *probes.StagePlan, block probes.Dim3, kv int) outputCells {
+	c, dims := &sp.Capture, outputDims(p)
+	out := outputCells{rows: sp.Rows, cols: sp.Cols}
+	step := 1
+	for d := len(dims) - 1; d >= 0; d-- {
+		at := c.At[d].At(block, kv)
+		out.first += at * step
+		switch d {
+		case c.Rows:
+			out.rowStep, out.rows = step, max(0, min(out.rows, dims[d]-at))
+		case c.Cols:
+			out.colStep, out.cols = step, max(0, min(out.cols, dims[d]-at))
+		}
+		step *= dims[d]
+	}
+	return out
 }
 
-// outputPlace is where a block's rows of the output begin, in elements, and how many of them exist.
-func outputPlace(p *probes.Plan, sp *probes.StagePlan, block probes.Dim3) (first, rows int) {
-	w := p.Work
-	query := w.Query.At(block, 0)
-	return p.Shape.At(w.Batch.At(block, 0), w.Head.At(block, 0), query, 0), min(sp.Rows, p.Shape.S-query)
+// outputDims are the extents of the output argument, as many as the position of its stage's tiles has: a flattened argument has those
+// of the conventional output.
+func outputDims(p *probes.Plan) []int {
+	for _, a := range p.Args {
+		if sp := p.Output(); a.Name == p.OutputArg() && (sp == nil || len(sp.Capture.At) == 0 || len(a.Dims) == len(sp.Capture.At)) {
+			return a.Dims
+		}
+	}
+	return p.Shape.Extents()
 }
 
 // tilesOf is how many tiles of a stage a block has in the captured range.
@@ -168,7 +198,9 @@ func (e *execution) outputBeside() (wait func() (*OutputDoc, string, error)) {
 // stages adds what was judged, stage by stage, to the document.
 func (e *execution) stages(rep *Report, run *Run) error {
 	for _, g := range e.st.judged.Guilty {
-		rep.Guilty = append(rep.Guilty, Guilty{Stage: g.Stage.String(), Block: g.Block, KVTile: g.KVTile, Phase: e.r.plan.Stage(g.Stage).Phase})
+		rep.Guilty = append(rep.Guilty, Guilty{
+			Stage: g.Stage.String(), Block: g.Block, KVTile: g.KVTile, Loop: e.r.plan.Work.Loop(g.Block, g.KVTile), Phase: e.r.plan.Stage(g.Stage).Phase,
+		})
 	}
 	for i := range e.st.judged.Stages {
 		sr := &e.st.judged.Stages[i]
@@ -195,7 +227,7 @@ func (e *execution) stages(rep *Report, run *Run) error {
 // badCell adds who wrote a cell, where the backend can find it. The error is a lack of memory, with more of
 // which it could.
 func (e *execution) badCell(c *judge.Cell, run *Run) (*BadCell, error) {
-	doc := &BadCell{Block: c.Block, KVTile: c.KVTile, Row: c.Row, Col: c.Col, Got: Number(c.Got), Want: Number(c.Want)}
+	doc := &BadCell{Block: c.Block, KVTile: c.KVTile, Loop: e.r.plan.Work.Loop(c.Block, c.KVTile), Row: c.Row, Col: c.Col, Got: Number(c.Got), Want: Number(c.Want)}
 	if e.trial {
 		return doc, nil
 	}
@@ -256,7 +288,7 @@ func (e *execution) output() (*OutputDoc, error) {
 	if p.Gate.Name != probes.GateNone || sp == nil || e.st.output == nil || e.st.only != nil {
 		return nil, nil
 	}
-	o := op.Widen(nil, probes.Tile{DType: e.st.outputType(), Rows: p.Shape.B * p.Shape.H * p.Shape.S, Cols: p.Shape.D, Data: e.st.output})
+	o := op.Widen(nil, probes.Tile{DType: e.st.outputType(), Rows: 1, Cols: len(e.st.output) / e.st.outputType().Size(), Data: e.st.output})
 	whole, err := e.exactOutput()
 	if err != nil || whole == nil {
 		return nil, err
@@ -317,13 +349,13 @@ func (e *execution) unordered(fs []target.Finding) []target.Finding {
 // findings are the backend's, and those only the host can make: the quantiser's round trip, output never written.
 func (e *execution) findings() ([]target.Finding, error) {
 	all := append(slices.Clone(e.st.result.Findings), e.st.extra...)
-	rt, err := attn.RoundTrip(e.ctx, e.st.inputs)
+	rt, err := input.RoundTrip(e.ctx, e.st.inputs)
 	if err != nil {
 		return nil, err
 	}
 	if rt != nil {
 		all = append(all, target.Finding{
-			Kind: target.QuantiserMismatch, Severity: target.SeverityError, Message: rt.Error(), Variable: rt.Tensor, Index: rt.Index[:],
+			Kind: target.QuantiserMismatch, Severity: target.SeverityError, Message: rt.Error(), Variable: rt.Tensor, Index: rt.Index,
 			KVTile: -1, Count: rt.Count, Consequence: "encoder and decoder are not inverse: every decoded value is off by the same factor",
 		})
 	}

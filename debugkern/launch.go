@@ -6,15 +6,15 @@ import (
 	"math"
 	"path/filepath"
 
-	"tilescope/debugkern/attn"
 	"tilescope/debugkern/budget"
+	"tilescope/debugkern/input"
 	"tilescope/debugkern/ref"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
 // launch makes the backend's launch of a plan: arguments filled from the inputs, captures placed, injected tiles written.
-func (r *resolved) launch(in *attn.Inputs, ref *ref.Reference, instrumented bool) (*target.Launch, error) {
+func (r *resolved) launch(in *input.Inputs, ref *ref.Reference, instrumented bool) (*target.Launch, error) {
 	p := r.plan
 	l := &target.Launch{
 		Grid: p.Grid, Block: p.Block, DynShared: p.DynShared, Shared: p.Shared, Schedule: r.schedule, Budget: r.req.Budget,
@@ -143,16 +143,16 @@ func (r *resolved) injection(ref *ref.Reference) ([]byte, error) {
 }
 
 // argument fills one kernel parameter.
-func argument(a probes.Arg, in *attn.Inputs) (target.Arg, error) {
+func argument(a probes.Arg, in *input.Inputs) (target.Arg, error) {
 	if !a.Pointer {
 		b := binary.LittleEndian.AppendUint64(nil, a.Bits)
 		return target.Arg{Name: a.Name, Scalar: b[:a.DType.Size()]}, nil
 	}
 	buf := &target.Buffer{DType: a.DType, Dims: a.Dims, Bytes: a.Elems() * a.DType.Size(), Output: a.Role == probes.RoleOutput}
 	if a.Role == probes.RoleInput {
-		init, err := tensor(a, in)
-		if err != nil {
-			return target.Arg{}, err
+		init, ok := in.Argument(a)
+		if !ok {
+			return target.Arg{}, usage("argument %s: there is no tensor %q", a.Name, a.Tensor)
 		}
 		if len(init) != buf.Bytes {
 			return target.Arg{}, usage("argument %s: tensor %s has %d bytes, the manifest's dims %v of %s want %d", a.Name, a.Tensor, len(init), a.Dims, a.DType, buf.Bytes)
@@ -160,23 +160,6 @@ func argument(a probes.Arg, in *attn.Inputs) (target.Arg, error) {
 		buf.Init = init
 	}
 	return target.Arg{Name: a.Name, Buffer: buf}, nil
-}
-
-// tensor returns the bytes of the tensor an input argument names, in the argument's type.
-func tensor(a probes.Arg, in *attn.Inputs) ([]byte, error) {
-	for i, name := range attn.Tensors {
-		switch {
-		case a.Tensor == name && a.DType == probes.U8:
-			return in.Bytes[i], nil
-		case a.Tensor == name && a.DType == probes.F16:
-			return u16Bytes(in.Half[i]), nil
-		case a.Tensor == name && a.DType == probes.F32:
-			return f32Bytes(in.X[i]), nil
-		case a.Tensor == name+"s" && a.DType == probes.F32:
-			return f32Bytes(in.Scales[i]), nil
-		}
-	}
-	return nil, usage("argument %s: no tensor %q of type %s (expected Q, K or V as u8, f16 or f32, or Qs, Ks or Vs as f32)", a.Name, a.Tensor, a.DType)
 }
 
 func f32Bytes(v []float32) []byte {

@@ -92,7 +92,7 @@ func TestInputsChecked(t *testing.T) {
 		{"integers", swap("<f4", "<i4"), "array Qx is i4[1,1,32,64]; expected [f4 f8] of rank 4"},
 		{"rank", swap("(1, 1, 32, 64)", "(1, 32, 64)   "), "expected [f4 f8] of rank 4"},
 		{"shape", swap("(1, 1, 32, 64)", "(1, 1, 64, 32)"),
-			"array Kx has shape [1 1 32 64], the ones before it [1 1 64 32]"},
+			"array Kx has shape [1 1 32 64]: S is 32, but 64 in array Qx"},
 		{"big endian", swap("<f4", ">f4"), "big endian"},
 		{"not finite", append(bytes.Clone(q[:len(q)-4]), 0, 0, 0xc0, 0x7f),
 			"array Qx holds NaN at element 2047"},
@@ -109,7 +109,7 @@ func TestInputsChecked(t *testing.T) {
 
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := readInputs(ctx, path, nil); !errors.Is(err, context.Canceled) {
+	if _, err := openInputs(ctx, path, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"tilescope/debugkern/attn"
+	"tilescope/debugkern/input"
 	"tilescope/debugkern/join"
 	"tilescope/debugkern/ref"
 	"tilescope/probes"
@@ -29,7 +30,7 @@ func (e *execution) exactOutput() (*exactOutput, error) {
 			whole, err := e.s.attention(e.ctx, p, e.st.inputs)
 			return &exactOutput{attention: whole}, err
 		}
-		release, err := e.s.mem.Reserve(judgingPart, attentionBytes(p))
+		release, err := e.s.mem.Reserve(judgingPart, exactOutputBytes(p))
 		if err != nil {
 			return nil, err
 		}
@@ -40,7 +41,7 @@ func (e *execution) exactOutput() (*exactOutput, error) {
 
 // graphOutput walks over the graph of every block, on all cores. It returns nil where the output stage does not follow
 // from the inputs by operators, and ctx's error if cancelled.
-func graphOutput(ctx context.Context, p *probes.Plan, in *attn.Inputs) (*exactOutput, error) {
+func graphOutput(ctx context.Context, p *probes.Plan, in *input.Inputs) (*exactOutput, error) {
 	sp := p.Output()
 	if sp == nil || sp.Op == nil {
 		return nil, nil
@@ -52,9 +53,13 @@ func graphOutput(ctx context.Context, p *probes.Plan, in *attn.Inputs) (*exactOu
 	if !r.Graph().Known(r.Graph().Index(sp.Stage)) {
 		return nil, nil
 	}
-	out := &exactOutput{values: make([]float64, p.Shape.Elems()), known: make([]bool, p.Shape.Elems())}
+	n := 1
+	for _, d := range outputDims(p) {
+		n *= d
+	}
+	out := &exactOutput{values: make([]float64, n), known: make([]bool, n)}
 	blocks := probes.Range{N: p.Grid}
-	n := blocks.N.Count()
+	n = blocks.N.Count()
 	errs := make([]error, min(runtime.GOMAXPROCS(0), n))
 	var next atomic.Int64
 	var wg join.Group
@@ -77,21 +82,27 @@ func graphOutput(ctx context.Context, p *probes.Plan, in *attn.Inputs) (*exactOu
 // block fills in the valid cells of a block's output stage.
 func (o *exactOutput) block(ctx context.Context, r *ref.Reference, sp *probes.StagePlan, id probes.Dim3) error {
 	b, err := r.Compute(ctx, id)
-	if err != nil {
+	if err != nil || b.Iters == 0 || len(sp.Capture.At) == 0 {
 		return err
 	}
-	m, ok := b.Values(sp.Stage, 0)
-	if !ok || b.Iters == 0 {
-		return nil
+	tiles := 1
+	if sp.PerTile {
+		tiles = b.Iters
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	first, exist := outputPlace(r.Plan(), sp, id)
-	rows, cols := r.Graph().Valid(r.Graph().Index(sp.Stage), id, 0)
-	for row := range min(rows, exist) {
-		at := first + row*sp.Cols
-		for c := range min(cols, len(o.values)-at) {
-			o.values[at+c], o.known[at+c] = m.At(row, c), true
+	for kv := range tiles {
+		m, ok := b.Values(sp.Stage, kv)
+		if !ok {
+			continue
+		}
+		at := outputPlace(r.Plan(), sp, id, kv)
+		rows, cols := r.Graph().Valid(r.Graph().Index(sp.Stage), id, kv)
+		for row := range min(rows, at.rows) {
+			for c := range min(cols, at.cols) {
+				i := at.element(row, c)
+				o.values[i], o.known[i] = m.At(row, c), true
+			}
 		}
 	}
 	return nil

@@ -10,9 +10,10 @@ import (
 // the tile of A that computes the same part of the problem, whatever tiling A has. Like a Run it is
 // immutable and safe for concurrent use.
 type Pair struct {
-	*Run // B
-	a    *Run
-	at   map[probes.Stage]map[part]Place // where A has a part, of the stages that can be compared cell by cell
+	*Run  // B
+	a     *Run
+	names []string                          // of the positions that both have
+	at    map[probes.Stage]map[string]Place // by partOf: where A has a part, of the stages that can be compared cell by cell
 }
 
 var (
@@ -28,7 +29,7 @@ func NewPair(a, b *Run) (*Pair, error) {
 	if err := sameRuns(a, b); err != nil {
 		return nil, err
 	}
-	p := &Pair{Run: b, a: a, at: map[probes.Stage]map[part]Place{}}
+	p := &Pair{Run: b, a: a, names: sharedPositions(a.Plan, b.Plan), at: map[probes.Stage]map[string]Place{}}
 	for i := range a.Plan.Stages {
 		sp := &a.Plan.Stages[i]
 		s := sp.Stage
@@ -38,9 +39,9 @@ func NewPair(a, b *Run) (*Pair, error) {
 		if unlike(sp, b.Plan.Stage(s)) != "" {
 			continue
 		}
-		parts := map[part]Place{}
+		parts := map[string]Place{}
 		eachTile(a.state, sp, func(block probes.Dim3, kv int) {
-			parts[partOf(a.Plan, sp, block, kv)] = Place{s, block, kv}
+			parts[partOf(a.Plan, p.names, sp, block, kv)] = Place{s, block, kv}
 		})
 		p.at[s] = parts
 	}
@@ -53,7 +54,7 @@ func (p *Pair) Beside(at Place) (probes.Tile, bool) {
 	if parts == nil || sp == nil {
 		return probes.Tile{}, false
 	}
-	o, ok := parts[partOf(p.Plan, sp, at.Block, at.KVTile)]
+	o, ok := parts[partOf(p.Plan, p.names, sp, at.Block, at.KVTile)]
 	if !ok {
 		return probes.Tile{}, false
 	}

@@ -56,7 +56,8 @@ type Report struct {
 	Faults []string       `json:"faults"`
 	Gate   string         `json:"gate"`
 	Inject string         `json:"inject"`
-	Shape  ShapeDoc       `json:"shape"`
+	Shape  probes.Shape   `json:"shape"` // extents by name, in the manifest's order
+	Dims   probes.Shape   `json:"dims"`  // the same: scripts for attention read shape, those for any kernel this
 	Seed   uint64         `json:"seed"`
 
 	Backend   BackendDoc    `json:"backend"`
@@ -87,11 +88,6 @@ const (
 	Fail    = "fail"
 )
 
-// ShapeDoc is a shape in documents.
-type ShapeDoc struct {
-	B, H, S, D int
-}
-
 // BackendDoc is what executed, and how it was built.
 type BackendDoc struct {
 	Name     string `json:"name"`
@@ -114,6 +110,8 @@ type Guilty struct {
 	Stage  string      `json:"stage"`
 	Block  probes.Dim3 `json:"block"`
 	KVTile int         `json:"kv_tile"` // before the loop: -1; after it: the number of tiles
+	// Loop is the index of each named loop in that iteration.
+	Loop map[string]int `json:"loop,omitempty"`
 
 	Phase probes.Phase `json:"-"` // the stage's
 }
@@ -160,15 +158,16 @@ type ErrorStats struct {
 // BadCell is a cell above its bound. Warp, Lane and Source are who wrote it last, where the backend can find
 // it.
 type BadCell struct {
-	Block  probes.Dim3 `json:"block"`
-	KVTile int         `json:"kv_tile"`
-	Row    int         `json:"row"`
-	Col    int         `json:"col"`
-	Got    Number      `json:"got"`
-	Want   Number      `json:"want"`
-	Warp   *int        `json:"warp"`
-	Lane   *int        `json:"lane"`
-	Source *SourceDoc  `json:"source"`
+	Block  probes.Dim3    `json:"block"`
+	KVTile int            `json:"kv_tile"`
+	Loop   map[string]int `json:"loop,omitempty"` // as Guilty's
+	Row    int            `json:"row"`
+	Col    int            `json:"col"`
+	Got    Number         `json:"got"`
+	Want   Number         `json:"want"`
+	Warp   *int           `json:"warp"`
+	Lane   *int           `json:"lane"`
+	Source *SourceDoc     `json:"source"`
 }
 
 // SourceDoc is a place in the CUDA source.
@@ -284,7 +283,7 @@ type ErrorDoc struct {
 
 // Title names what was run: target, shape, seed, faults, gate.
 func (r *Report) Title() string {
-	t := fmt.Sprintf("%s %d,%d,%d,%d seed %d", r.Target, r.Shape.B, r.Shape.H, r.Shape.S, r.Shape.D, r.Seed)
+	t := fmt.Sprintf("%s %s seed %d", r.Target, r.Shape, r.Seed)
 	if len(r.Faults) > 0 {
 		t += " with " + strings.Join(r.Faults, ", ")
 	}

@@ -27,6 +27,9 @@ type resolved struct {
 	cells    map[probes.Stage][]int // stages captured as raw fragments: the cell of each element
 }
 
+// defaultShape is the shape of a request that names none.
+const defaultShape = "validation"
+
 // unopened is the error of a target that is not in the catalogue, or whose manifest cannot be read: a usage error, unless ctx ended.
 func unopened(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
@@ -68,7 +71,7 @@ func (s *Session) resolve(ctx context.Context, req Request, shape *probes.Shape)
 	if shape == nil {
 		name := req.Shape
 		if name == "" {
-			name = "validation"
+			name = defaultShape
 		}
 		sh, err := m.ParseShape(name)
 		if err != nil {

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"tilescope/debugkern/attn"
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/input"
 	"tilescope/debugkern/judge"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/ref"
@@ -24,7 +24,7 @@ import (
 type runState struct {
 	session *Session
 	r       *resolved
-	inputs  *attn.Inputs
+	inputs  *input.Inputs
 	ref     *ref.Reference
 	judged  *judge.Judgement
 	build   *Build
@@ -300,8 +300,7 @@ func (e *execution) header() *Report {
 		rep.Inject = e.req.Inject
 	}
 	if e.r != nil {
-		sh := e.r.plan.Shape
-		rep.Kernel, rep.Shape = e.r.plan.Kernel, ShapeDoc{sh.B, sh.H, sh.S, sh.D}
+		rep.Kernel, rep.Shape, rep.Dims = e.r.plan.Kernel, e.r.plan.Shape, e.r.plan.Shape
 		rep.Flags, rep.Faults = e.r.sel.Flags, append(rep.Faults, e.r.sel.Faults...)
 		rep.Gate = e.r.sel.Gate.String()
 		rep.Backend.Schedule = scheduleText(e.r.schedule)

@@ -178,11 +178,11 @@ func (r *Run) Writer(ctx context.Context, c Cell) (*Writer, error) {
 	size := sp.DType.Size()
 	cell := target.TracedCell{Size: size}
 	if sp.Capture.Kind == probes.CaptureOutput {
-		off, rowBytes, rows := r.state.outputRows(sp, c.Block)
-		if c.Row >= rows {
-			return nil, fmt.Errorf("row %d lies past the output", c.Row)
+		at := outputPlace(r.Plan, sp, c.Block, c.KVTile)
+		if c.Row >= at.rows || c.Col >= at.cols {
+			return nil, fmt.Errorf("row %d, column %d lies past the output", c.Row, c.Col)
 		}
-		cell.Arg, cell.Offset = sp.Capture.Output, uint64(off+c.Row*rowBytes+c.Col*size)
+		cell.Arg, cell.Offset = sp.Capture.Output, uint64(at.element(c.Row, c.Col)*size)
 	} else {
 		off, ok := r.state.r.layout.Slot(c.Stage, c.Block, c.KVTile)
 		if !ok {

@@ -15,6 +15,7 @@ type Plan struct {
 	DynShared   int // dynamic shared bytes
 
 	Args   []Arg
+	Inputs []Input // the tensors that the launch reads, in the order of Args
 	Shared []SharedArray
 	Stages []StagePlan // in the manifest's order; those the build has
 	// Undeclared are the stages that others are computed from by definition and that the build does not have: only Stage,
@@ -22,6 +23,7 @@ type Plan struct {
 	Undeclared []StagePlan
 	// Conventional says that Output and all that it is computed from have the operators of the conventions: it is attention's.
 	Conventional bool
+	Positions    []Position // named positions of blocks and iterations in the problem, in the manifest's order
 	Work         Work
 	Scale        float64 // softmax_scale as float32 widened: what the kernel is given
 	Quant        *Quantiser
@@ -141,7 +143,7 @@ type Arg struct {
 	Pointer bool
 	Dims    []int
 	Role    Role
-	Tensor  string // which tensor: "Q" "K" "V" (values) or "Qs" "Ks" "Vs" (scales), "O"
+	Tensor  string // the name of the tensor that it is; of a quantised input X the scales are Xs
 	// Scalars: the value, in DType's bits.
 	Bits uint64
 }
@@ -153,6 +155,70 @@ func (a Arg) Elems() int {
 		n *= d
 	}
 	return n
+}
+
+// Input is a tensor that a launch reads: what operators and --inputs know by name.
+type Input struct {
+	Name  string
+	Arg   int   // its place among Args
+	Dims  []int // row-major; of as many elements as the argument
+	Fill  Fill
+	Coded bool // the argument holds codes of the quantiser, one scale for each index of its dimension Along
+	// Scales is the argument that holds the scales of a coded input, -1 where none does.
+	Scales int
+}
+
+// Elems returns the number of elements.
+func (in *Input) Elems() int {
+	n := 1
+	for _, d := range in.Dims {
+		n *= d
+	}
+	return n
+}
+
+// Input returns the input of that name, nil where the launch reads none.
+func (p *Plan) Input(name string) *Input {
+	for i := range p.Inputs {
+		if p.Inputs[i].Name == name {
+			return &p.Inputs[i]
+		}
+	}
+	return nil
+}
+
+// Fill says what an input holds where no file does.
+type Fill struct {
+	Kind   FillKind
+	Lo, Hi int64 // of FillRandInt: from Lo to Hi, both included
+}
+
+// FillKind is a rule that makes an element from the seed, the argument's index and the element's.
+type FillKind uint8
+
+const (
+	FillRandn   FillKind = iota // standard normal
+	FillRand                    // uniform in [0, 1)
+	FillZeros                   // 0
+	FillOnes                    // 1
+	FillIota                    // 0, 1, 2, ...
+	FillRandInt                 // whole numbers from Lo to Hi
+)
+
+// Position is where blocks and iterations are in the problem: a name of the manifest's work.
+type Position struct {
+	Name string
+	At   Extent
+}
+
+// Position returns the position of that name: 0 everywhere where there is none.
+func (p *Plan) Position(name string) Extent {
+	for _, x := range p.Positions {
+		if x.Name == name {
+			return x.At
+		}
+	}
+	return Fixed(0)
 }
 
 // Role says what a pointer argument is for.
@@ -196,16 +262,31 @@ func (e Extent) At(block Dim3, kv int) int {
 // Fixed returns an Extent that is v everywhere.
 func Fixed(v int) Extent { return Extent{Dims: [4]int{1, 1, 1, 1}, Values: []int{v}} }
 
-// Work says which part of the problem a block and kv tile compute.
+// Work is how many iterations the blocks have. Several loops are one: the iteration counts through the innermost first.
 type Work struct {
-	Batch, Head Extent
-	Query       Extent // first query row of the block
-	Key         Extent // first key of kv tile kv
-	Tiles       Extent // kv tiles the block visits (kv ignored)
-	MaxTiles    int    // the largest of them
-	// FirstKey is the first key visible to a query row, for kernels that hide leading tiles from some rows
-	// (row is relative to the block: Hidden rows see keys from FirstKey on). Zero rows: all visible.
-	HiddenRows, FirstKey Extent
+	Tiles    Extent // of the block (kv ignored)
+	MaxTiles int    // the largest of them
+	Loops    []Loop // outermost first; empty where the manifest names none
+}
+
+// Loop is one of the loops whose product the iterations are.
+type Loop struct {
+	Name  string
+	Count Extent // of the block
+}
+
+// Loop returns the index of each named loop in an iteration of a block; nil where no loop has a name, or the iteration is in none.
+func (w *Work) Loop(block Dim3, iter int) map[string]int {
+	if len(w.Loops) == 0 || iter < 0 || iter >= w.Tiles.At(block, 0) {
+		return nil
+	}
+	out := map[string]int{}
+	for i := len(w.Loops) - 1; i >= 0; i-- {
+		n := max(1, w.Loops[i].Count.At(block, 0))
+		out[w.Loops[i].Name] = iter % n
+		iter /= n
+	}
+	return out
 }
 
 // Outside says what stands in a tile's cells beyond the valid ones. It is compared in the cells that a later stage's sum reads.
@@ -352,6 +433,10 @@ type Capture struct {
 	AtBarrier int    // or: after N (from 1) block barriers since TileLine was reached
 	TileLine  int    // the kv tile is how often the block has reached this line, less one
 	Output    string // CaptureOutput: which argument
+	// Of CaptureOutput: where the tile's first cell is, by dimension of the argument, and the dimensions that rows and columns run
+	// along, -1 for a tile of one row or column.
+	At         []Extent
+	Rows, Cols int
 }
 
 // PassLast is the last time in a kv tile that a line is passed.
@@ -364,6 +449,7 @@ type Quantiser struct {
 	Zero         int     // 128
 	Max          float64 // 448
 	EncodeLevels float64 // the multiplier the encoder uses: Levels, but for fault quant-127.5
+	Along        int     // the dimension of a tensor whose indices have scales of their own: heads
 }
 
 // Limits are the manifest's gates.

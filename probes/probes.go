@@ -102,14 +102,3 @@ func (d Dim3) At(linear int) Dim3 {
 }
 
 func (d Dim3) String() string { return fmt.Sprintf("%d,%d,%d", d[0], d[1], d[2]) }
-
-// Shape is a problem size: batch, heads, sequence length, head dimension.
-type Shape struct{ B, H, S, D int }
-
-func (s Shape) String() string { return fmt.Sprintf("%d,%d,%d,%d", s.B, s.H, s.S, s.D) }
-
-// Elems returns B·H·S·D.
-func (s Shape) Elems() int { return s.B * s.H * s.S * s.D }
-
-// At returns the index of [b][h][s][d] in a row-major [B,H,S,D] tensor.
-func (s Shape) At(b, h, i, d int) int { return ((b*s.H+h)*s.S+i)*s.D + d }

@@ -49,3 +49,18 @@ func Plan(t testing.TB, target, shape string, gate probes.Gate) *probes.Plan {
 	t.Helper()
 	return Resolve(t, Select(t, target, nil, gate), shape)
 }
+
+// BHSD are the extents of a shape whose dimensions are probes.ListedDims, and of a tensor [B,H,S,D].
+type BHSD struct{ B, H, S, D int }
+
+// Extents returns the extents of a listed shape.
+func Extents(s probes.Shape) BHSD {
+	e := s.Extents()
+	return BHSD{e[0], e[1], e[2], e[3]}
+}
+
+// Elems is the number of elements of a tensor.
+func (e BHSD) Elems() int { return e.B * e.H * e.S * e.D }
+
+// At is the place of element [b][h][i][d] of a row-major tensor.
+func (e BHSD) At(b, h, i, d int) int { return ((b*e.H+h)*e.S+i)*e.D + d }

@@ -1,3 +1,10 @@
+// Package attn computes attention over whole heads, which the output of a kernel whose stages have the operators of the conventions
+// is compared with, and what other projects' tests would say of it.
+//
+// The one idea: it is the problem itself, without tiles: three tensors [B,H,S,D] in, one out, so that it shares no code with the
+// tiled reference but the products.
+//
+// It must not know captures, verdicts or how a kernel divides the problem.
 package attn
 
 import (
@@ -7,6 +14,7 @@ import (
 	"runtime"
 	"sync/atomic"
 
+	"tilescope/debugkern/input"
 	"tilescope/debugkern/join"
 	"tilescope/debugkern/ref/op"
 	"tilescope/probes"
@@ -41,7 +49,7 @@ func WholeKey(p *probes.Plan) string {
 	for _, s := range stages {
 		key += fmt.Sprint(" ", storedAs(p, s))
 	}
-	for query := range p.Shape.S {
+	for query := range extentsOf(p).s {
 		if hidden := hiddenKeys(p, query); hidden > 0 {
 			key += fmt.Sprint(" ", query, ":", hidden)
 		}
@@ -50,22 +58,13 @@ func WholeKey(p *probes.Plan) string {
 }
 
 // NewWhole computes attention three times, on all cores. It returns ctx's error if cancelled.
-func NewWhole(ctx context.Context, p *probes.Plan, in *Inputs) (*Whole, error) {
-	x := headReader{}
-	for t := range x {
-		x[t] = func(dst []float64, b, h int) {
-			lo := in.Shape.At(b, h, 0, 0)
-			for i, v := range in.X[t][lo : lo+len(dst)] {
-				dst[i] = float64(v)
-			}
-		}
-	}
+func NewWhole(ctx context.Context, p *probes.Plan, in *input.Inputs) (*Whole, error) {
 	w := &Whole{}
 	var err error
-	if w.True, err = attention(ctx, p, x); err != nil {
+	if w.True, err = attention(ctx, p, reader(p, in.Original)); err != nil {
 		return nil, err
 	}
-	if w.Decoded, err = attention(ctx, p, decoded(in)); err != nil {
+	if w.Decoded, err = attention(ctx, p, reader(p, in.Tensor)); err != nil {
 		return nil, err
 	}
 	w.Unfused, err = baseline(ctx, p, in)
@@ -202,10 +201,27 @@ func closeTolerance(t probes.DType) (atol, rtol float64) {
 
 type headReader = [3]func(dst []float64, b, h int)
 
-func decoded(in *Inputs) headReader {
+// tensors are the three inputs, in the order of a headReader.
+var tensors = [3]string{"Q", "K", "V"}
+
+// extents are those of every tensor, [B,H,S,D].
+type extents struct{ b, h, s, d int }
+
+func extentsOf(p *probes.Plan) extents {
+	e := p.Shape.Extents()
+	return extents{e[0], e[1], e[2], e[3]}
+}
+
+// at is the place of element [b][h][i][0].
+func (e extents) at(b, h, i int) int { return ((b*e.h+h)*e.s + i) * e.d }
+
+// reader reads whole heads of the three inputs.
+func reader(p *probes.Plan, tensor func(name string) op.Tensor) headReader {
 	var x headReader
-	for t := range x {
-		x[t] = func(dst []float64, b, h int) { in.DecodeRows(dst, t, b, h, 0, in.Shape.S) }
+	e := extentsOf(p)
+	for i, name := range tensors {
+		t := tensor(name)
+		x[i] = func(dst []float64, b, h int) { t.Decode(dst, e.at(b, h, 0)) }
 	}
 	return x
 }
@@ -217,12 +233,12 @@ func attention(ctx context.Context, p *probes.Plan, x headReader) ([]float64, er
 }
 
 // baseline is Whole.Unfused.
-func baseline(ctx context.Context, p *probes.Plan, in *Inputs) ([]float64, error) {
+func baseline(ctx context.Context, p *probes.Plan, in *input.Inputs) ([]float64, error) {
 	rounder := func(s probes.Stage) func(float64) float64 {
 		t := storedAs(p, s)
 		return func(v float64) float64 { return op.RoundTo(t, v) }
 	}
-	x := decoded(in)
+	x := reader(p, in.Tensor)
 	for t, s := range stages[:3] {
 		read, round := x[t], rounder(s)
 		x[t] = func(dst []float64, b, h int) {
@@ -241,16 +257,16 @@ const unfusedRows = 32
 // unfused computes attention head by head and rows by rows over all cores, storing S, P (normalised) and O through the
 // given roundings.
 func unfused(ctx context.Context, p *probes.Plan, x headReader, s, pr, o func(float64) float64) ([]float64, error) {
-	sh := p.Shape
-	out := make([]float64, sh.Elems())
-	each := (sh.S + unfusedRows - 1) / unfusedRows // of one head
+	e := extentsOf(p)
+	out := make([]float64, e.b*e.h*e.s*e.d)
+	each := (e.s + unfusedRows - 1) / unfusedRows // of one head
 	var next atomic.Int64
 	var wg join.Group
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			w := newHeadWork(p, x)
-			for i := int(next.Add(1)) - 1; i < sh.B*sh.H*each; i = int(next.Add(1)) - 1 {
-				if w.rows(ctx, i/each/sh.H, i/each%sh.H, i%each*unfusedRows, out, s, pr, o) != nil {
+			for i := int(next.Add(1)) - 1; i < e.b*e.h*each; i = int(next.Add(1)) - 1 {
+				if w.rows(ctx, i/each/e.h, i/each%e.h, i%each*unfusedRows, out, s, pr, o) != nil {
 					return
 				}
 			}
@@ -263,6 +279,7 @@ func unfused(ctx context.Context, p *probes.Plan, x headReader, s, pr, o func(fl
 // headWork is one worker's memory: a whole head of Q, K, V and the scores of a few rows.
 type headWork struct {
 	p    *probes.Plan
+	e    extents
 	x    headReader
 	b, h int
 	q, k op.Matrix
@@ -270,8 +287,9 @@ type headWork struct {
 }
 
 func newHeadWork(p *probes.Plan, x headReader) *headWork {
-	n, d := p.Shape.S, p.Shape.D
-	return &headWork{p: p, x: x, b: -1, h: -1, q: op.NewMatrix(n, d), k: op.NewMatrix(n, d), v: op.NewMatrix(n, d), s: op.NewMatrix(unfusedRows, n)}
+	e := extentsOf(p)
+	n, d := e.s, e.d
+	return &headWork{p: p, e: e, x: x, b: -1, h: -1, q: op.NewMatrix(n, d), k: op.NewMatrix(n, d), v: op.NewMatrix(n, d), s: op.NewMatrix(unfusedRows, n)}
 }
 
 // rows computes rows of the output from first on, and looks at the context before each of its steps.
@@ -289,19 +307,19 @@ func (w *headWork) rows(ctx context.Context, b, h, first int, out []float64, s, 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	sh := w.p.Shape
-	rows := min(unfusedRows, sh.S-first)
-	q := op.Matrix{Rows: rows, Cols: sh.D, Data: w.q.Data[first*sh.D : (first+rows)*sh.D]}
-	op.Scores(w.s, q, w.k, rows, sh.S, w.p.Scale, nil, 0)
+	d := w.e.d
+	rows := min(unfusedRows, w.e.s-first)
+	q := op.Matrix{Rows: rows, Cols: d, Data: w.q.Data[first*d : (first+rows)*d]}
+	op.Scores(w.s, q, w.k, rows, w.e.s, w.p.Scale, nil, 0)
 	for r := range rows {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		w.softmaxRow(w.s.Row(r), first+r, s, pr)
 	}
-	lo := sh.At(b, h, first, 0)
-	res := op.Matrix{Rows: rows, Cols: sh.D, Data: out[lo : lo+rows*sh.D]}
-	op.Accumulate(res, w.s, w.v, rows, 0, sh.S)
+	lo := w.e.at(b, h, first)
+	res := op.Matrix{Rows: rows, Cols: d, Data: out[lo : lo+rows*d]}
+	op.Accumulate(res, w.s, w.v, rows, 0, w.e.s)
 	for i, v := range res.Data {
 		res.Data[i] = o(v)
 	}
@@ -333,19 +351,16 @@ func (w *headWork) softmaxRow(row []float64, query int, s, pr func(float64) floa
 
 // hiddenKeys is how many leading keys the plan hides from a query row (of every head and batch alike).
 func hiddenKeys(p *probes.Plan, query int) int {
+	hidden := p.Position("hidden_rows")
+	if hidden.Values[0] == 0 && len(hidden.Values) == 1 {
+		return 0
+	}
+	first, key := p.Position("query"), p.Position("first_key")
 	for bx := range p.Grid[0] {
 		id := probes.Dim3{bx, 0, 0}
-		if r := query - at(p.Work.Query, id, 0); r >= 0 && r < at(p.Work.HiddenRows, id, 0) {
-			return at(p.Work.FirstKey, id, 0)
+		if r := query - first.At(id, 0); r >= 0 && r < hidden.At(id, 0) {
+			return key.At(id, 0)
 		}
 	}
 	return 0
-}
-
-// at is Extent.At where an extent that was never set counts as 0.
-func at(e probes.Extent, id probes.Dim3, kv int) int {
-	if len(e.Values) == 0 {
-		return 0
-	}
-	return e.At(id, kv)
 }

@@ -3,6 +3,7 @@ package attn_test
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,10 +19,11 @@ import (
 func TestOutput(t *testing.T) {
 	p := configstest.Plan(t, "stage2", "validation", probes.GateNone)
 	r, in := reftest.New(t, p, 5, ref.Options{})
-	o := make([]float64, p.Shape.Elems())
+	e4 := configstest.Extents(p.Shape)
+	o := make([]float64, e4.Elems())
 	for i := range p.Grid.Count() {
 		b := reftest.Copy(r, r.Mirror(p.Grid.At(i)))
-		copy(o[p.Shape.At(b.Batch, b.Head, b.Query, 0):], b.At("O", 0).Data[:b.Rows*p.Shape.D])
+		copy(o[e4.At(b.Batch, b.Head, b.Query, 0):], b.At("O", 0).Data[:b.Rows*e4.D])
 	}
 	w, err := attn.NewWhole(context.Background(), p, in)
 	if err != nil {
@@ -64,7 +66,7 @@ func TestOutput(t *testing.T) {
 		t.Error("cancelled, yet no error")
 	}
 	hidden := *p
-	hidden.Work.HiddenRows, hidden.Work.FirstKey = probes.Fixed(1), probes.Fixed(32)
+	hidden.Positions = append(slices.Clone(p.Positions), probes.Position{Name: "hidden_rows", At: probes.Fixed(1)}, probes.Position{Name: "first_key", At: probes.Fixed(32)})
 	if attn.WholeKey(p) == attn.WholeKey(&hidden) || attn.WholeKey(p) != attn.WholeKey(configstest.Plan(t, "stage3a", "validation", probes.GateNone)) {
 		t.Error("the key has what attention does not depend on, or lacks what it does")
 	}

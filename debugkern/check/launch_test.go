@@ -3,16 +3,15 @@ package check_test
 import (
 	"context"
 	"encoding/binary"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"tilescope/configs/configstest"
-	"tilescope/debugkern/attn"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/emu"
+	"tilescope/debugkern/input"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/kernels"
@@ -78,10 +77,7 @@ func stagesOf(p *probes.Plan) probes.StageSet {
 
 // arguments fills the kernel's parameters from seeded inputs.
 func arguments(p *probes.Plan, sh probes.Shape) []target.Arg {
-	in, err := attn.Normal(context.Background(), sh, 1)
-	if err == nil {
-		err = in.Prepare(context.Background(), p)
-	}
+	in, err := input.New(context.Background(), p, 1)
 	if err != nil {
 		panic(err)
 	}
@@ -93,20 +89,7 @@ func arguments(p *probes.Plan, sh probes.Shape) []target.Arg {
 			continue
 		}
 		buf := &target.Buffer{DType: a.DType, Dims: a.Dims, Bytes: a.Elems() * a.DType.Size(), Output: a.Role == probes.RoleOutput}
-		for i, name := range []string{"Q", "K", "V"} {
-			switch {
-			case a.Tensor == name && a.DType == probes.U8:
-				buf.Init = in.Bytes[i]
-			case a.Tensor == name && a.DType == probes.F16:
-				for _, v := range in.Half[i] {
-					buf.Init = binary.LittleEndian.AppendUint16(buf.Init, v)
-				}
-			case a.Tensor == name+"s":
-				for _, v := range in.Scales[i] {
-					buf.Init = binary.LittleEndian.AppendUint32(buf.Init, math.Float32bits(v))
-				}
-			}
-		}
+		buf.Init, _ = in.Argument(a)
 		out = append(out, target.Arg{Name: a.Name, Buffer: buf})
 	}
 	return out

@@ -51,7 +51,7 @@ func printBisection(w io.Writer, b *debugkern.Bisection) {
 			ends[i] += " agrees"
 		}
 	}
-	fmt.Fprintf(w, "%d,%d,%d,%d seed %d: %s, %s", b.Shape.B, b.Shape.H, b.Shape.S, b.Shape.D, b.Seed, ends[0], ends[1])
+	fmt.Fprintf(w, "%s seed %d: %s, %s", b.Shape, b.Seed, ends[0], ends[1])
 	if b.Verdict != debugkern.Found {
 		fmt.Fprintln(w, ": the two do not differ in verdict, there is nothing to bisect")
 		return

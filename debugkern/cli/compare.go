@@ -141,8 +141,7 @@ func printComparison(w io.Writer, c *debugkern.Comparison) {
 			verdict += ": stage " + c.First + " first"
 		}
 	}
-	fmt.Fprintf(w, "%s against %s, %d,%d,%d,%d seed %d%s: %s\n\n", sideTitle(c.Targets[0]), sideTitle(c.Targets[1]), c.Shape.B, c.Shape.H, c.Shape.S,
-		c.Shape.D, c.Seed, gate, verdict)
+	fmt.Fprintf(w, "%s against %s, %s seed %d%s: %s\n\n", sideTitle(c.Targets[0]), sideTitle(c.Targets[1]), c.Shape, c.Seed, gate, verdict)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "  stage\tverdict\ttiles\tdiffering\tmax abs\tulp\tfirst")
 	for _, s := range c.Stages {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"tilescope/configs/configstest"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/kernels"
@@ -45,7 +46,8 @@ func stage2Planted(tb testing.TB, defines []string, faults ...string) *Kernel {
 }
 
 // stage2Launch is the kernel's launch on a problem of random bytes around 128, as normal data quantises to.
-func stage2Launch(sh probes.Shape) *target.Launch {
+func stage2Launch(shape probes.Shape) *target.Launch {
+	sh := configstest.Extents(shape)
 	rng := rand.New(rand.NewPCG(1, 2))
 	tensor := func(name string) target.Arg {
 		b := make([]byte, sh.Elems())
@@ -97,14 +99,14 @@ func benchmarkLaunch(b *testing.B, defines []string, sh probes.Shape, parallel i
 }
 
 func BenchmarkStage2Mission(b *testing.B) {
-	benchmarkLaunch(b, stage2Flags, probes.Shape{B: 1, H: 8, S: 512, D: 64}, 0)
+	benchmarkLaunch(b, stage2Flags, probes.Listed(1, 8, 512, 64), 0)
 }
 
 func BenchmarkStage2Core(b *testing.B) {
-	benchmarkLaunch(b, stage2Flags, probes.Shape{B: 1, H: 4, S: 128, D: 64}, 1)
+	benchmarkLaunch(b, stage2Flags, probes.Listed(1, 4, 128, 64), 1)
 }
 
-var partial49 = probes.Shape{B: 1, H: 2, S: 49, D: 64}
+var partial49 = probes.Listed(1, 2, 49, 64)
 
 func sameResult(t *testing.T, what string, a, b *target.Result) {
 	t.Helper()
@@ -153,9 +155,9 @@ func TestStage2Faults(t *testing.T) {
 	}{
 		{"kt-ld", "sKT", "sV", target.OutOfBounds, partial49, 0},
 		{"s-overrun", "sS", "sP", target.OutOfBounds, partial49, 0},
-		{"q-overread", "Q", "", target.OutOfBounds, probes.Shape{B: 1, H: 2, S: 17, D: 64}, -1},
+		{"q-overread", "Q", "", target.OutOfBounds, probes.Listed(1, 2, 17, 64), -1},
 		{"score-uninit", "__local_depot0", "", target.Uninitialised, partial49, 0},
-		{"barrier-divergent", "", "", target.Barrier, probes.Shape{B: 1, H: 2, S: 17, D: 64}, 0},
+		{"barrier-divergent", "", "", target.Barrier, probes.Listed(1, 2, 17, 64), 0},
 	} {
 		k := stage2Planted(t, stage2Flags, c.fault)
 		l := stage2Launch(c.shape)
@@ -181,7 +183,7 @@ func TestStage2Faults(t *testing.T) {
 // TestStage2Cancel: a launch that is called off returns the context's error and leaves no goroutine behind it.
 func TestStage2Cancel(t *testing.T) {
 	k := stage2Kernel(t, stage2Flags)
-	l := stage2Launch(probes.Shape{B: 1, H: 2, S: 256, D: 64})
+	l := stage2Launch(probes.Listed(1, 2, 256, 64))
 	ctx, cancel := context.WithCancel(context.Background())
 	l.Observe = func(probes.Dim3) target.Observer { return &canceller{cancel: cancel, at: 1000} }
 	if _, err := k.Launch(ctx, l); !errors.Is(err, context.Canceled) {
@@ -204,7 +206,7 @@ func (c *canceller) Event(*target.Event) {
 // TestEvents: what the observer is told matches what the counts say, and every memory event has a space.
 func TestEvents(t *testing.T) {
 	k := stage2Kernel(t, stage2Flags)
-	l := stage2Launch(probes.Shape{B: 1, H: 1, S: 32, D: 64})
+	l := stage2Launch(probes.Listed(1, 1, 32, 64))
 	c := &counter{}
 	l.Observe = func(probes.Dim3) target.Observer { return c }
 	r := launchTB(t, k, l)
@@ -249,7 +251,7 @@ func (c *counter) Event(e *target.Event) {
 // quadrant, from the element that the accumulator's layout puts there.
 func TestWatchAndWriter(t *testing.T) {
 	k := stage2Kernel(t, stage2Flags)
-	sh := probes.Shape{B: 1, H: 1, S: 64, D: 64}
+	sh := probes.Listed(1, 1, 64, 64)
 	l := stage2Launch(sh)
 	sp := probes.StagePlan{Stage: "S", DType: probes.F16, Rows: 32, Cols: 32, PerTile: true, Capture: probes.Capture{Kind: probes.CaptureShared}}
 	plan := &probes.Plan{Grid: l.Grid, Work: probes.Work{MaxTiles: 2}, Stages: []probes.StagePlan{sp}}
@@ -332,5 +334,5 @@ func TestStage2Snapshot(t *testing.T) {
 }
 
 func BenchmarkStage2MissionCore(b *testing.B) {
-	benchmarkLaunch(b, stage2Flags, probes.Shape{B: 1, H: 8, S: 512, D: 64}, 1)
+	benchmarkLaunch(b, stage2Flags, probes.Listed(1, 8, 512, 64), 1)
 }

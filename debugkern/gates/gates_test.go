@@ -27,8 +27,8 @@ type fake struct {
 }
 
 var fakeShapes = map[string]probes.Shape{
-	"small": {B: 1, H: 1, S: 32, D: 64}, "single32": {B: 1, H: 1, S: 32, D: 64}, "mission": {B: 1, H: 8, S: 512, D: 64},
-	"long": {B: 1, H: 8, S: 2048, D: 64}, "": {B: 1, H: 4, S: 128, D: 64},
+	"small": probes.Listed(1, 1, 32, 64), "single32": probes.Listed(1, 1, 32, 64), "mission": probes.Listed(1, 8, 512, 64),
+	"long": probes.Listed(1, 8, 2048, 64), "": probes.Listed(1, 4, 128, 64),
 }
 
 func (f *fake) Shapes(context.Context, string) ([]string, error) {
@@ -77,7 +77,7 @@ func (f *fake) Run(_ context.Context, req debugkern.Request, _ func(debugkern.Pr
 			return nil, err
 		}
 	}
-	rep.Shape = debugkern.ShapeDoc(fakeShapes[req.Shape])
+	rep.Shape = fakeShapes[req.Shape]
 	return &debugkern.Run{Request: req, Report: rep, Plain: &debugkern.PlainDoc{OutputSHA256: digest(req.Shape)}}, nil
 }
 

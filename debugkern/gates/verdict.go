@@ -89,7 +89,7 @@ func judgeResources(r *debugkern.ResourcesDoc, l probes.Limits) (verdict, reason
 func judgeCell(run *debugkern.Run) CellDoc {
 	rep := run.Report
 	c := CellDoc{
-		Dims: probes.Shape(rep.Shape), Seed: rep.Seed, Verdict: Green, Backend: rep.Backend, Output: rep.Output, Guilty: []string{},
+		Dims: rep.Shape, Seed: rep.Seed, Verdict: Green, Backend: rep.Backend, Output: rep.Output, Guilty: []string{},
 		Findings: countFindings(rep.Findings), Digest: rep.Digest,
 	}
 	for _, g := range rep.Guilty {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"tilescope/configs/configstest"
-	"tilescope/debugkern/attn"
+	"tilescope/debugkern/input"
 	"tilescope/debugkern/ref"
 	"tilescope/debugkern/ref/reftest"
 	"tilescope/probes"
@@ -39,7 +39,7 @@ func (d *double) Tile(s probes.Stage, block probes.Dim3, kv int) probes.Tile {
 // problem is the reference of a plan, and the inputs that it was made of.
 type problem struct {
 	*ref.Reference
-	in *attn.Inputs
+	in *input.Inputs
 }
 
 func reference(t testing.TB, p *probes.Plan, seed uint64, opt ref.Options) problem {

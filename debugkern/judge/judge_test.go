@@ -258,6 +258,9 @@ func TestGatesIsolate(t *testing.T) {
 func TestInputsWithoutStages(t *testing.T) {
 	p := configstest.Plan(t, "stage2", "validation", probes.GateNone)
 	p.Quant = nil
+	for i := range p.Inputs {
+		p.Inputs[i].Coded, p.Args[p.Inputs[i].Arg].DType = false, probes.F16
+	}
 	all := p.Stages
 	p.Stages = nil
 	for _, s := range all {

@@ -3,6 +3,7 @@ package judge
 import (
 	"math"
 
+	"tilescope/configs/configstest"
 	"tilescope/debugkern/ref/op"
 	"tilescope/debugkern/ref/reftest"
 	"tilescope/probes"
@@ -33,16 +34,16 @@ func (k toy) run() *double {
 
 // decode reads codes of one head; head and zero may be the wrong ones.
 func (k toy) decode(dst op.Matrix, tensor, batch, head, scaleOf, first, n int, zero float64) {
-	step := f32(f32(448.0/127) * float64(k.in.Scales[tensor][scaleOf]))
-	lo := k.in.Shape.At(batch, head, first, 0)
+	step := f32(f32(448.0/127) * float64(k.in.Tensors[tensor].Scales[scaleOf]))
+	lo := configstest.Extents(k.in.Shape).At(batch, head, first, 0)
 	for i := range n * dst.Cols {
-		dst.Data[i] = f16(f32((float64(k.in.Bytes[tensor][lo+i]) - zero) * step))
+		dst.Data[i] = f16(f32((float64(k.in.Tensors[tensor].Codes[lo+i]) - zero) * step))
 	}
 }
 
 func (k toy) block(b *reftest.Block) {
 	d, n := b.At("V", 0).Cols, b.At("P", 0).Cols
-	next := (b.Head + 1) % k.in.Shape.H
+	next := (b.Head + 1) % configstest.Extents(k.in.Shape).H
 	pick := func(fault string) int {
 		if k.fault == fault {
 			return next

@@ -42,8 +42,9 @@ func TestBlockIsAttention(t *testing.T) {
 	for _, shape := range []string{"validation", "partial49", "single16"} {
 		p := configstest.Plan(t, "stage2", shape, probes.GateNone)
 		r, in := reftest.New(t, p, 5, ref.Options{})
-		s, d := p.Shape, p.Shape.D
-		q, k, v := in.Decoded(0), in.Decoded(1), in.Decoded(2)
+		s := configstest.Extents(p.Shape)
+		d := s.D
+		q, k, v := in.Find("Q").Decoded(), in.Find("K").Decoded(), in.Find("V").Decoded()
 		for i := range p.Grid.Count() {
 			b := reftest.Copy(r, r.Block(p.Grid.At(i)))
 			lo := s.At(b.Batch, b.Head, 0, 0)
@@ -67,7 +68,7 @@ func TestBlockIsAttention(t *testing.T) {
 func TestUniformInjectionIsTheMean(t *testing.T) {
 	p := configstest.Plan(t, "stage2", "partial49", "pv")
 	r, in := reftest.New(t, p, 5, ref.Options{Uniform: true})
-	v, s := in.Decoded(2), p.Shape
+	v, s := in.Find("V").Decoded(), configstest.Extents(p.Shape)
 	for i := range p.Grid.Count() {
 		b := reftest.Copy(r, r.Block(p.Grid.At(i)))
 		for c := range s.D {
@@ -137,7 +138,7 @@ func TestMirrorIsCloseToExact(t *testing.T) {
 // TestHiddenKeys: rows that a mask hides leading keys from start later, and stay untouched until then.
 func TestHiddenKeys(t *testing.T) {
 	p := configstest.Plan(t, "stage2", "validation", probes.GateNone)
-	key := p.Work.Key
+	key := p.Position("key")
 	key.Values = slices.Clone(key.Values)
 	for i := range key.Values {
 		key.Values[i] -= 32
@@ -151,8 +152,8 @@ func TestHiddenKeys(t *testing.T) {
 	if !math.IsInf(m[0], -1) || l[0] != 0 || u.At(0, 3) != 0 || math.IsInf(m[1], -1) {
 		t.Errorf("tile 0: m %v l %v", m[:2], l[:2])
 	}
-	q, k, v := in.Decoded(0), in.Decoded(1), in.Decoded(2)
-	o, _, _ := naive(q, k[32*64:], v[32*64:], p.Shape.S-32, 64, p.Scale)
+	q, k, v := in.Find("Q").Decoded(), in.Find("K").Decoded(), in.Find("V").Decoded()
+	o, _, _ := naive(q, k[32*64:], v[32*64:], configstest.Extents(p.Shape).S-32, 64, p.Scale)
 	for c := range o {
 		if math.Abs(b.At("O", 0).At(0, c)-o[c]) > 1e-12 {
 			t.Fatalf("O[0][%d] = %g, want %g", c, b.At("O", 0).At(0, c), o[c])

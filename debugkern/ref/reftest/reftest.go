@@ -11,19 +11,16 @@ import (
 	"slices"
 	"testing"
 
-	"tilescope/debugkern/attn"
+	"tilescope/debugkern/input"
 	"tilescope/debugkern/ref"
 	"tilescope/debugkern/ref/op"
 	"tilescope/probes"
 )
 
 // New is the reference of a plan on normal inputs of a seed, and those inputs.
-func New(t testing.TB, p *probes.Plan, seed uint64, opt ref.Options) (*ref.Reference, *attn.Inputs) {
+func New(t testing.TB, p *probes.Plan, seed uint64, opt ref.Options) (*ref.Reference, *input.Inputs) {
 	t.Helper()
-	in, err := attn.Normal(t.Context(), p.Shape, seed)
-	if err == nil {
-		err = in.Prepare(t.Context(), p)
-	}
+	in, err := input.New(t.Context(), p, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,9 +44,8 @@ type Block struct {
 // Copy copies a block of a reference.
 func Copy(r *ref.Reference, b *ref.Block) *Block {
 	p, g := r.Plan(), r.Graph()
-	w := &p.Work
 	c := &Block{ID: b.ID, Iters: b.Iters, plan: p, values: map[probes.Stage][]op.Matrix{},
-		Batch: w.Batch.At(b.ID, 0), Head: w.Head.At(b.ID, 0), Query: w.Query.At(b.ID, 0)}
+		Batch: p.Position("batch").At(b.ID, 0), Head: p.Position("head").At(b.ID, 0), Query: p.Position("query").At(b.ID, 0)}
 	c.Rows, _ = g.Valid(g.Index("Q"), b.ID, 0)
 	for i := range g.Stages() {
 		s := g.Stage(i).Stage
@@ -79,7 +75,7 @@ func (b *Block) At(s probes.Stage, kv int) op.Matrix {
 }
 
 // Key is the first key of a kv tile, and Keys how many there are.
-func (b *Block) Key(kv int) int { return b.plan.Work.Key.At(b.ID, kv) }
+func (b *Block) Key(kv int) int { return b.plan.Position("key").At(b.ID, kv) }
 
 // Keys is how many keys of a kv tile exist.
 func (b *Block) Keys(kv int) int { return b.plan.Definition("K").ValidRows.At(b.ID, kv) }

@@ -1,4 +1,4 @@
-package attn
+package input
 
 import "math"
 
@@ -17,9 +17,7 @@ const golden = 0x9e3779b97f4a7c15
 
 // normalAt is the index-th standard normal number of a stream.
 func normalAt(seed uint64, stream, index int) float64 {
-	key := splitmix(splitmix(seed+golden) + golden*uint64(stream+1))
-	bits := splitmix(key + golden*uint64(index+1))
-	return quantile(float64(float64(bits>>11)+0.5) * (1.0 / (1 << 53)))
+	return quantile(float64(float64(bitsAt(seed, stream, index)>>11)+0.5) * (1.0 / (1 << 53)))
 }
 
 // horner evaluates c[0] + c[1]x + … with one rounding a step and a product.

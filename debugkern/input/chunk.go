@@ -1,4 +1,4 @@
-package attn
+package input
 
 import "context"
 

@@ -1,4 +1,4 @@
-package attn
+package input
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"tilescope/probes"
 )
 
-var simFP8 = probes.Quantiser{Kind: "sim-fp8", Levels: 127, Zero: 128, Max: 448, EncodeLevels: 127}
+var simFP8 = probes.Quantiser{Kind: "sim-fp8", Levels: 127, Zero: 128, Max: 448, EncodeLevels: 127, Along: 1}
 
 // TestQuantile compares AS 241 with the distribution function it inverts.
 func TestQuantile(t *testing.T) {
@@ -32,10 +32,10 @@ func TestQuantile(t *testing.T) {
 
 // TestNormal checks the moments and tails of a million numbers, and that the three tensors are unrelated.
 func TestNormal(t *testing.T) {
-	in := normal(t, probes.Shape{B: 1, H: 8, S: 2048, D: 64}, 7)
+	in := normal(t, probes.Listed(1, 8, 2048, 64), 7)
 	var sum, sq, cube, four, cross float64
 	tails := [3]int{}
-	x, y := in.X[0], in.X[1]
+	x, y := in.Tensors[0].X, in.Tensors[1].X
 	for i, v := range x {
 		f := float64(v)
 		sum, sq, cube, four, cross = sum+f, sq+f*f, cube+f*f*f, four+f*f*f*f, cross+f*float64(y[i])
@@ -62,16 +62,16 @@ func TestNormal(t *testing.T) {
 
 // TestInputsAreTheSameEverywhere pins the bits of inputs, codes and scales: they may not depend on the platform.
 func TestInputsAreTheSameEverywhere(t *testing.T) {
-	in := normal(t, probes.Shape{B: 2, H: 2, S: 17, D: 64}, 42)
+	in := normal(t, probes.Listed(2, 2, 17, 64), 42)
 	quantise(t, in, &simFP8)
 	h := sha256.New()
-	for i := range in.X {
-		for _, v := range [][]float32{in.X[i], in.Scales[i]} {
+	for _, x := range in.Tensors {
+		for _, v := range [][]float32{x.X, x.Scales} {
 			if err := binary.Write(h, binary.LittleEndian, v); err != nil {
 				t.Fatal(err)
 			}
 		}
-		h.Write(in.Bytes[i])
+		h.Write(x.Codes)
 	}
 	const want = "914dcd80a163b5c22d99b2f988337213b61ea7b15bc3133dab85a648e921bf09"
 	if got := fmt.Sprintf("%x", h.Sum(nil)); got != want {
@@ -84,17 +84,19 @@ func TestInputsAreTheSameEverywhere(t *testing.T) {
 func TestQuantiserRoundTrip(t *testing.T) {
 	bent := simFP8
 	bent.EncodeLevels = 127.5
-	for _, s := range []probes.Shape{{B: 1, H: 1, S: 16, D: 64}, {B: 2, H: 3, S: 17, D: 64}, {B: 1, H: 4, S: 128, D: 64}} {
+	for _, s := range []probes.Shape{probes.Listed(1, 1, 16, 64), probes.Listed(2, 3, 17, 64), probes.Listed(1, 4, 128, 64)} {
 		for seed := range uint64(3) {
 			in := normal(t, s, seed)
-			clear(in.X[1][s.At(0, s.H-1, 0, 0):s.At(0, s.H-1, s.S-1, s.D-1)])
+			run := in.Tensors[1].Dims[2] * in.Tensors[1].Dims[3]
+			last := in.Tensors[1].Dims[1] - 1
+			clear(in.Tensors[1].X[last*run : (last+1)*run-1])
 			quantise(t, in, &simFP8)
 			if f := roundTrip(t, in); f != nil {
 				t.Errorf("%s seed %d: %v", s, seed, f)
 			}
 			quantise(t, in, &bent)
 			f := roundTrip(t, in)
-			if f == nil || f.Deviation <= 0.5 || f.Count == 0 || f.Index[1] >= s.H || f.Index[3] >= s.D {
+			if f == nil || f.Deviation <= 0.5 || f.Count == 0 || f.Index[1] >= s[1].N || f.Index[3] >= s[3].N {
 				t.Errorf("%s seed %d: ×127.5 against 127 gives %v", s, seed, f)
 			}
 		}
@@ -103,28 +105,27 @@ func TestQuantiserRoundTrip(t *testing.T) {
 
 // TestAllZero: an all-zero tensor encodes to 128 everywhere with scale 1, and stays 0.
 func TestAllZero(t *testing.T) {
-	s := probes.Shape{B: 1, H: 2, S: 4, D: 8}
-	in := &Inputs{Shape: s}
-	for i := range in.X {
-		in.X[i] = make([]float32, s.Elems())
+	in := Empty(plan(probes.Listed(1, 2, 4, 8)))
+	for _, x := range in.Tensors {
+		x.X = make([]float32, x.Elems())
 	}
-	in.X[2][3] = -5
+	in.Tensors[2].X[3] = -5
 	quantise(t, in, &simFP8)
-	for i := range in.X {
-		for k, u := range in.Bytes[i] {
+	for i, x := range in.Tensors {
+		for k, u := range x.Codes {
 			want := uint8(128)
 			if i == 2 && k == 3 {
 				want = 1
 			}
 			if u != want {
-				t.Fatalf("%s code %d is %d, want %d", Tensors[i], k, u, want)
+				t.Fatalf("%s code %d is %d, want %d", x.Name, k, u, want)
 			}
 		}
 	}
-	if in.Scales[0][0] != 1 || in.Scales[2][1] != 1 || in.Scales[2][0] != float32(5.0/448) {
-		t.Errorf("scales %v", in.Scales)
+	if v := in.Tensors[2].Scales; in.Tensors[0].Scales[0] != 1 || v[1] != 1 || v[0] != float32(5.0/448) {
+		t.Errorf("scales %v", v)
 	}
-	if d := in.Decoded(2); math.Abs(d[3]+5) > 1e-6 || d[4] != 0 {
+	if d := in.Tensors[2].Decoded(); math.Abs(d[3]+5) > 1e-6 || d[4] != 0 {
 		t.Errorf("decoded %v", d[:5])
 	}
 }
@@ -167,10 +168,20 @@ func TestRound(t *testing.T) {
 	}
 }
 
+// plan is of a launch that reads three coded tensors [B,H,S,D].
+func plan(shape probes.Shape) *probes.Plan {
+	p := &probes.Plan{Shape: shape, Quant: &simFP8}
+	for i, name := range []string{"Q", "K", "V"} {
+		p.Args = append(p.Args, probes.Arg{Name: name, DType: probes.U8, Pointer: true, Role: probes.RoleInput, Tensor: name})
+		p.Inputs = append(p.Inputs, probes.Input{Name: name, Arg: i, Dims: shape.Extents(), Coded: true, Scales: -1})
+	}
+	return p
+}
+
 // normal, quantise and roundTrip are what nothing cancels.
 func normal(t testing.TB, shape probes.Shape, seed uint64) *Inputs {
 	t.Helper()
-	in, err := Normal(t.Context(), shape, seed)
+	in, err := New(t.Context(), plan(shape), seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,8 +190,11 @@ func normal(t testing.TB, shape probes.Shape, seed uint64) *Inputs {
 
 func quantise(t testing.TB, in *Inputs, q *probes.Quantiser) {
 	t.Helper()
-	if err := in.Quantise(t.Context(), q); err != nil {
-		t.Fatal(err)
+	for _, x := range in.Tensors {
+		x.Quant = q
+		if err := x.Encode(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -208,17 +222,26 @@ func (d *dying) Err() error {
 
 // TestInputsEndWithTheContext cancels each pass over whole tensors at its first, second and last look at the context: none goes on.
 func TestInputsEndWithTheContext(t *testing.T) {
-	shape := probes.Shape{B: 2, H: 2, S: 400, D: 64} // several chunks of each head
+	shape := probes.Listed(2, 2, 400, 64) // several chunks of each head
 	full := normal(t, shape, 1)
-	quantise(t, full, &simFP8)
+	each := func(prepare func(x *Tensor), do func(*Tensor, context.Context) error) func(context.Context) error {
+		return func(ctx context.Context) error {
+			for _, x := range full.Tensors {
+				c := *x
+				prepare(&c)
+				if err := do(&c, ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
 	passes := map[string]func(context.Context) error{
-		"Normal":    func(ctx context.Context) error { _, err := Normal(ctx, shape, 1); return err },
-		"Halve":     func(ctx context.Context) error { return (&Inputs{Shape: shape, X: full.X}).Halve(ctx) },
-		"Quantise":  func(ctx context.Context) error { return (&Inputs{Shape: shape, X: full.X}).Quantise(ctx, &simFP8) },
+		"generate":  each(func(x *Tensor) { x.X = nil }, func(x *Tensor, ctx context.Context) error { return x.generate(ctx, 1) }),
+		"halves":    each(func(x *Tensor) { x.Coded, x.DType = false, probes.F16 }, (*Tensor).Encode),
+		"codes":     each(func(x *Tensor) { x.Codes = nil }, (*Tensor).Encode),
 		"RoundTrip": func(ctx context.Context) error { _, err := RoundTrip(ctx, full); return err },
-		"FillX": func(ctx context.Context) error {
-			return (&Inputs{Shape: shape, Bytes: full.Bytes, Scales: full.Scales, Quant: full.Quant}).FillX(ctx)
-		},
+		"FillX":     each(func(x *Tensor) { x.X = nil }, (*Tensor).FillX),
 	}
 	for name, pass := range passes {
 		const plenty = 1 << 40
@@ -228,7 +251,7 @@ func TestInputsEndWithTheContext(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		looks := plenty - whole.n.Load()
-		if elems := int64(3 * shape.Elems()); looks < elems/chunk {
+		if elems := int64(3 * full.Tensors[0].Elems()); looks < elems/chunk {
 			t.Errorf("%s looks at the context %d times for %d elements, want at least once in %d", name, looks, elems, chunk)
 		}
 		for _, n := range []int64{0, 1, looks - 1} {
@@ -238,5 +261,60 @@ func TestInputsEndWithTheContext(t *testing.T) {
 				t.Errorf("%s cancelled at look %d of %d: %v", name, n, looks, err)
 			}
 		}
+	}
+}
+
+// TestFills: each fill gives what it says, in every type it goes with, and integers wrap to their type.
+func TestFills(t *testing.T) {
+	make1 := func(d probes.DType, f probes.Fill) *Tensor {
+		p := &probes.Plan{Args: []probes.Arg{{Name: "x", DType: d, Pointer: true, Role: probes.RoleInput, Tensor: "x"}}}
+		p.Inputs = []probes.Input{{Name: "x", Dims: []int{1000}, Fill: f, Scales: -1}}
+		in, err := New(t.Context(), p, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(in.Tensors[0].Bytes()) != 1000*d.Size() {
+			t.Fatalf("%s: %d bytes", d, len(in.Tensors[0].Bytes()))
+		}
+		return in.Tensors[0]
+	}
+	for _, d := range []probes.DType{probes.F16, probes.BF16, probes.F32, probes.I8, probes.U8, probes.U16, probes.I32, probes.U32, probes.I64, probes.U64} {
+		for i, v := range make1(d, probes.Fill{Kind: probes.FillIota}).Decoded() {
+			want := float64(i)
+			switch {
+			case d.Float():
+				want = d.Value(op.Round(d, float64(i)))
+			case d.Size() == 1:
+				want = d.Value(uint64(i) & 0xff)
+			}
+			if v != want {
+				t.Fatalf("iota of %s: element %d is %g, want %g", d, i, v, want)
+			}
+		}
+		low, high := false, false
+		for i, v := range make1(d, probes.Fill{Kind: probes.FillRandInt, Lo: 2, Hi: 9}).Decoded() {
+			if v < 2 || v > 9 || v != math.Trunc(v) {
+				t.Fatalf("randint(2, 9) of %s: element %d is %g", d, i, v)
+			}
+			low, high = low || v == 2, high || v == 9
+		}
+		if !low || !high {
+			t.Errorf("randint(2, 9) of %s never is one of its ends", d)
+		}
+		if v := make1(d, probes.Fill{Kind: probes.FillOnes}).Decoded(); v[0] != 1 || v[999] != 1 {
+			t.Errorf("ones of %s: %v", d, v[:3])
+		}
+		if v := make1(d, probes.Fill{Kind: probes.FillZeros}).Decoded(); v[0] != 0 || v[999] != 0 {
+			t.Errorf("zeros of %s: %v", d, v[:3])
+		}
+	}
+	sum := 0.0
+	for i, v := range make1(probes.F32, probes.Fill{Kind: probes.FillRand}).Decoded() {
+		if sum += v; v < 0 || v >= 1 {
+			t.Fatalf("rand: element %d is %g", i, v)
+		}
+	}
+	if mean := sum / 1000; math.Abs(mean-0.5) > 0.05 {
+		t.Errorf("rand: the mean is %g", mean)
 	}
 }
