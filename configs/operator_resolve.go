@@ -252,10 +252,48 @@ func (r *resolver) parameters(o *operation, n *probes.Node, sp *probes.StagePlan
 			n.Params.Word[k] = text
 		}
 	}
-	if o.op == "load" {
+	switch o.op {
+	case "load":
 		return r.load(o, n, sp, root)
+	case "map":
+		return r.names(o, n, sp)
 	}
 	return r.mask(n, o.lists["mask"], r.placeOf(o, "mask", sp), sp)
+}
+
+// names resolves what an operation's expression names besides its operands and a cell's row and column:
+// positions of work, constants, the shape. What depends on block or kv tile becomes a position, the rest
+// numbers. A name that there is not is left to the operator.
+func (r *resolver) names(o *operation, n *probes.Node, sp *probes.StagePlan) error {
+	operands := strings.Split(n.Params.Word["names"], ",")
+	for _, name := range op.NamesIn(o.params["expr"]) {
+		_, known := r.m.scope.slots[name]
+		known = known || r.spell(name) != name || name == "softmax_scale"
+		if name == "r" || name == "c" || !known || slices.Contains(operands, name) {
+			continue
+		}
+		if name == "softmax_scale" {
+			n.Params.Number[name] = r.plan.Scale
+			continue
+		}
+		at := r.placeOf(o, "", sp)
+		x, err := r.expression(name, at, inPhase(sp))
+		if err != nil {
+			return err
+		}
+		if x.uses == [4]bool{} {
+			if n.Params.Number[name], err = r.real(name, at); err != nil {
+				return err
+			}
+			continue
+		}
+		e, err := r.extent(x, r.kvTiles(sp.PerTile), math.MinInt32, math.MaxInt32, 0)
+		if err != nil {
+			return err
+		}
+		n.Params.Index[name] = []probes.Extent{e}
+	}
+	return nil
 }
 
 // load resolves where a tile of an input begins, and its extent: the stage's, or dims for an operand in place.

@@ -74,37 +74,10 @@ func resolveEvery(t *testing.T, text string) *probes.Plan {
 // TestEveryOperatorResolves: each operator and parameter of a manifest becomes a node, with what it is computed from and when.
 func TestEveryOperatorResolves(t *testing.T) {
 	p := resolveEvery(t, everyOperator)
-	seen := map[string]bool{}
-	var visit func(n *probes.Node)
-	visit = func(n *probes.Node) {
-		seen[n.Op] = true
-		for k := range n.Params.Number {
-			seen[n.Op+"."+k] = true
-		}
-		for k := range n.Params.Word {
-			seen[n.Op+"."+k] = true
-		}
-		for k := range n.Params.Index {
-			seen[n.Op+"."+k] = true
-		}
-		for i, a := range n.Args {
-			if a.Node != nil {
-				visit(a.Node)
-			}
-			if a.Before {
-				seen[fmt.Sprintf("%s before %d", n.Op, i)] = true
-			}
-		}
-		if len(n.Params.Mask) > 0 {
-			seen[n.Op+".mask"] = true
-		}
-	}
-	for i := range p.Stages {
-		visit(p.Stages[i].Op)
-	}
+	seen := whatArrives(p, resolveEvery(t, furtherOperators))
 	for _, name := range op.Names() {
 		if !seen[name] {
-			t.Errorf("no stage of the manifest has operator %s", name)
+			t.Errorf("no stage of the manifests has operator %s", name)
 		}
 	}
 	for _, want := range []string{"load.at", "load.rows", "load.cols", "load.height", "load.width", "matmul.scale", "matmul.transpose", "matmul.over",
@@ -146,13 +119,48 @@ func TestEveryOperatorResolves(t *testing.T) {
 	}
 }
 
+// whatArrives lists the operators of plans, and their parameters: OPERATOR.PARAMETER.
+func whatArrives(plans ...*probes.Plan) map[string]bool {
+	seen := map[string]bool{}
+	var visit func(n *probes.Node)
+	visit = func(n *probes.Node) {
+		seen[n.Op] = true
+		for k := range n.Params.Number {
+			seen[n.Op+"."+k] = true
+		}
+		for k := range n.Params.Word {
+			seen[n.Op+"."+k] = true
+		}
+		for k := range n.Params.Index {
+			seen[n.Op+"."+k] = true
+		}
+		for i, a := range n.Args {
+			if a.Node != nil {
+				visit(a.Node)
+			}
+			if a.Before {
+				seen[fmt.Sprintf("%s before %d", n.Op, i)] = true
+			}
+		}
+		if len(n.Params.Mask) > 0 {
+			seen[n.Op+".mask"] = true
+		}
+	}
+	for _, p := range plans {
+		for i := range p.Stages {
+			visit(p.Stages[i].Op)
+		}
+	}
+	return seen
+}
+
 // TestOperatorsDocumented: docs/operators.md has a row for each operator, with its parameters, and every function of map; and no others.
 func TestOperatorsDocumented(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "docs", "operators.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	code := regexp.MustCompile("`([a-z_]+)`")
+	code := regexp.MustCompile("`([a-z_0-9]+)`")
 	var rows []string
 	for line := range strings.Lines(string(text)) {
 		if !strings.HasPrefix(line, "| `") {
@@ -188,9 +196,8 @@ func TestOperatorsDocumented(t *testing.T) {
 	}
 }
 
-// operatorMistakes are texts of everyOperator, what is written in their place, and the one error that comes of it: its field and a
-// part of its message.
-var operatorMistakes = []struct{ what, old, now, field, say string }{
+// operatorMistakes are those of everyOperator.
+var operatorMistakes = []mistake{
 	{"unknown operator", "{rowsum: P}", "{rowsumm: p}", "op", "no operator among the keys rowsumm"},
 	{"two operators", "{rowsum: P}", "{rowsum: P, cast: P}", "op.cast", "a second operator"},
 	{"unknown parameter", "how: mean}", "hwo: mean}", "op.hwo", "no parameter of that name"},
@@ -225,13 +232,20 @@ var operatorMistakes = []struct{ what, old, now, field, say string }{
 }
 
 // TestOperatorMistakes: each gives one error, at its line and field, when the manifest is loaded.
-func TestOperatorMistakes(t *testing.T) {
-	for _, x := range operatorMistakes {
-		if strings.Count(everyOperator, x.old) == 0 {
+func TestOperatorMistakes(t *testing.T) { checkMistakes(t, everyOperator, operatorMistakes) }
+
+// mistake is a text of a manifest, what is written in its place, and the one error that comes of it: its
+// field and a part of its message.
+type mistake struct{ what, old, now, field, say string }
+
+func checkMistakes(t *testing.T, manifest string, all []mistake) {
+	t.Helper()
+	for _, x := range all {
+		if strings.Count(manifest, x.old) == 0 {
 			t.Fatalf("%s: the manifest has no %s", x.what, x.old)
 		}
-		text := strings.Replace(everyOperator, x.old, x.now, 1)
-		at := strings.Index(everyOperator, x.old)
+		text := strings.Replace(manifest, x.old, x.now, 1)
+		at := strings.Index(manifest, x.old)
 		_, err := ParseManifest("every.yaml", []byte(text))
 		var list *Errors
 		if !errors.As(err, &list) || len(list.List) != 1 {
@@ -239,7 +253,8 @@ func TestOperatorMistakes(t *testing.T) {
 			continue
 		}
 		e := list.List[0]
-		if line := 1 + strings.Count(everyOperator[:at], "\n"); e.Line < line || e.Line > line+strings.Count(x.old, "\n") {
+		line := 1 + strings.Count(manifest[:at], "\n")
+		if e.Line < line || e.Line > line+strings.Count(x.old, "\n") {
 			t.Errorf("%s: line %d, expected %d: %v", x.what, e.Line, line, err)
 		}
 		if !strings.HasSuffix(e.Field, "."+x.field) || !strings.Contains(e.Msg, x.say) {

@@ -2,12 +2,14 @@ package configs
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"tilescope/debugkern/ref/op"
 	"tilescope/probes"
 )
 
@@ -241,11 +243,10 @@ var units = map[string]probes.Unit{
 	"shuffle": probes.UnitShuffle,
 }
 
-// exponentials that a stage may say it uses: see probes.Compute.
-var exponentials = []string{"ex2.approx", "ex2.approx.ftz", "expf", "exp2f"}
-
 func (p *manifestParser) computeOne(n *yaml.Node, field string, st *Stage) {
-	c := p.object(n, field, "when", "unit", "acc", "block", "split", "exp")
+	by := op.Instructions()
+	functions := slices.Sorted(maps.Keys(by))
+	c := p.object(n, field, append([]string{"when", "unit", "acc", "block", "split"}, functions...)...)
 	if c == nil {
 		return
 	}
@@ -253,7 +254,17 @@ func (p *manifestParser) computeOne(n *yaml.Node, field string, st *Stage) {
 	unit := c.oneOf("unit", "none", "fma", "mul-add", "tensor", "shuffle")
 	out := Compute{When: c.condition("when", p.m.scope, inShape)}
 	out.Unit, out.Acc = units[unit], c.dtype("acc")
-	out.Exp = c.oneOf("exp", exponentials...)
+	for _, f := range functions {
+		switch name := c.oneOf(f, by[f]...); {
+		case f == "exp":
+			out.Exp = name
+		case name != "":
+			if out.By == nil {
+				out.By = map[string]string{}
+			}
+			out.By[f] = name
+		}
+	}
 	out.Split = c.integer("split", 1, 1024, 1)
 	out.Block = c.integer("block", 1, 1024, 0)
 	switch {

@@ -380,6 +380,10 @@ type Compute struct {
 	Block int    // products per tensor-core instruction (16)
 	Split int    // independent partial sums merged at the end (1: none)
 	Exp   string // "ex2.approx" (mul by log2 e, then ex2), "expf", … ; "" where the stage has no exponential
+
+	// By is the instruction that evaluates another function, by the function's name: tanh by "tanh.approx";
+	// nil: none is named.
+	By map[string]string
 }
 
 // CaptureKind says how a stage is taken.

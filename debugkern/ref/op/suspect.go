@@ -45,7 +45,7 @@ type Constant struct {
 // Constants are the named numbers of a node, and of those that it is computed from in place.
 func Constants(n *probes.Node) []Constant {
 	var out []Constant
-	if x, ok := n.Params.Number["scale"]; ok && x != 0 && x != 1 {
+	if x, ok := n.Params.Number["scale"]; ok && x != 0 && x != 1 && n.Op != "map" {
 		out = append(out, Constant{n.Params.Word["scale"], x})
 	}
 	for _, a := range n.Args {

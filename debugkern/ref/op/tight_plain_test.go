@@ -71,6 +71,32 @@ func plainWitnesses() []witness {
 			})
 			return worst, mapped(1, "sqrt(a)").bound(t, w, tile(1, 1, at))
 		}},
+		{op.TermTanh, "tanh.approx", func(t *testing.T, w ref.Weights) (float64, float64) {
+			worst, at := 0.0, 1.0
+			most(200000, func(rnd *rand.Rand) float64 {
+				x := float32(2 * rnd.Float64())
+				want := math.Tanh(float64(x))
+				if e := math.Abs(fp.F32ToFloat64(fp.SM90().Tanh32(fp.Bits32(x)))/want - 1); e > worst {
+					worst, at = e, float64(x)
+				}
+				return 0
+			})
+			g := mapped(1, "tanh(a)")
+			g.c.By = map[string]string{"tanh": "tanh.approx"}
+			return worst * math.Tanh(at), g.bound(t, w, tile(1, 1, at))
+		}},
+		{op.TermLog, "log2 by lg2.approx near 1", func(t *testing.T, w ref.Weights) (float64, float64) {
+			worst, at := 0.0, 1.0
+			most(200000, func(rnd *rand.Rand) float64 {
+				x := float32(0.75 + 0.5*rnd.Float64())
+				got := fp.F32ToFloat64(fp.SM90().Lg232(fp.Bits32(x), false))
+				if e := math.Abs(got - math.Log2(float64(x))); e > worst {
+					worst, at = e, float64(x)
+				}
+				return 0
+			})
+			return worst, mapped(1, "log2(a)").bound(t, w, tile(1, 1, at))
+		}},
 		{op.TermLog, "lg2.approx near 1", func(t *testing.T, w ref.Weights) (float64, float64) {
 			worst, at := 0.0, 1.0
 			most(200000, func(rnd *rand.Rand) float64 {

@@ -1,0 +1,63 @@
+package configs
+
+import (
+	"testing"
+
+	"tilescope/probes"
+)
+
+// furtherOperators is a manifest of the operators that everyOperator has no room for: a control block has 16
+// slots.
+const furtherOperators = `schema: tilescope.kernel/1
+name: further
+source: k.cu
+entry: k
+constants: {M: 16, N: 8}
+launch: {grid: ["ceil_div(S, M)", H, B], block: [32, 1, 1]}
+args:
+  - {name: out, type: "f16*", dims: [B, H, S, D], role: output, tensor: O}
+  - {name: softmax_scale, type: f32, value: 0.5}
+work: {batch: bz, head: by, query: bx * M, key: kv * N, tiles: "ceil_div(S, N)"}
+gates: []
+stages:
+  - {name: Q, axes: [row, d], dtype: f16, dims: [M, D], valid: [M, D], per: block, capture: probe,
+     op: {load: Q, at: [batch, head, query, 0], rows: 2, cols: 3}}
+  - {name: K, axes: [key, d], dtype: f16, dims: [N, D], valid: [N, D], per: tile, capture: probe,
+     op: {load: K, at: [batch, head, key, 0], rows: 2, cols: 3}}
+  - {name: S, axes: [row, key], dtype: f32, dims: [M, N], valid: [M, N], per: tile, capture: probe,
+     op: {matmul: [Q, K], transpose: right, scale: softmax_scale, over: D}}
+  - {name: biased, axes: [row, key], dtype: f32, dims: [M, N], valid: [M, N], per: tile, capture: probe,
+     op: {map: "softcap(x * softmax_scale, 30) + exp2(-8 * (head + 1) / H) * (key + c - query - r)", x: S},
+     compute: {unit: none, acc: f32, tanh: tanh.approx, exp2: exp2f}}
+  - {name: O, axes: [row, d], dtype: f16, dims: [M, D], valid: [M, D], per: block, phase: after,
+     op: {cast: Q}, capture: {output: out}}
+shapes: {small: [1, 1, 32, 64]}
+`
+
+// TestMapNames: the names of an expression become numbers where they are the same in every block, and else
+// positions.
+func TestMapNames(t *testing.T) {
+	biased := resolveEvery(t, furtherOperators).Stage("biased")
+	n := biased.Op.Params
+	if n.Number["softmax_scale"] != 0.5 || n.Number["H"] != 1 || len(n.Index) != 3 {
+		t.Fatalf("the expression's names are %v and %v", n.Number, n.Index)
+	}
+	at := func(name string, block, kv int) int { return n.Index[name][0].At(probes.Dim3{block, 0, 0}, kv) }
+	if q, k := at("query", 1, 0), at("key", 0, 2); q != 16 || k != 16 {
+		t.Errorf("block 1 begins at query %d, kv tile 2 at key %d", q, k)
+	}
+	by := biased.Compute.By
+	if by["tanh"] != "tanh.approx" || by["exp2"] != "exp2f" || biased.Compute.Exp != "" {
+		t.Errorf("functions are evaluated by %v and %q", by, biased.Compute.Exp)
+	}
+}
+
+// furtherMistakes are those of furtherOperators.
+var furtherMistakes = []mistake{
+	{"position outside the loop", "{cast: Q}", "{map: x + key, x: Q}", "op.map", "kv"},
+	{"unknown name", "key + c - query - r", "key + c - query - rr", "op.map", `no operand "rr"; it has x`},
+	{"function by an unknown instruction", "tanh: tanh.approx", "tanh: tanhh", "compute.tanh", "tanhh"},
+	{"instruction of an unknown function", "tanh: tanh.approx", "sinh: tanhf", "compute.sinh", "unknown key"},
+}
+
+func TestFurtherMistakes(t *testing.T) { checkMistakes(t, furtherOperators, furtherMistakes) }
