@@ -48,7 +48,8 @@ var operatorKeys = map[string][]string{
 	"exp_below":  {"mask"},
 	"rowsum":     {},
 	"accumulate": {"by"},
-	"divide":     {},
+	"divide":     {"empty"},
+	"mask":       {"where", "fill"},
 	"map":        nil,
 	"reduce":     {"how"},
 	"cast":       {},
@@ -60,26 +61,37 @@ func (r *reader) operation(n *yaml.Node, field string) *operation {
 	if o == nil {
 		return nil
 	}
-	name := ""
-	for _, k := range o.keys {
-		if _, ok := op.Lookup(k); !ok {
-			continue
-		}
-		if name != "" {
-			o.fail(k, "a second operator after %s; an operation has one", name)
-			return nil
-		}
-		name = k
-	}
-	if name == "" {
+	found := operatorsAmong(o.keys)
+	switch {
+	case len(found) == 0:
 		r.fail(n, field, "no operator among the keys %s; expected one of %s", strings.Join(o.keys, ", "), strings.Join(op.Names(), ", "))
 		return nil
+	case len(found) > 1:
+		o.fail(found[1], "a second operator after %s; an operation has one", found[0])
+		return nil
 	}
+	name := found[0]
 	out := &operation{op: name, params: map[string]string{}, lists: map[string][]string{}, at: map[string]place{}, place: o.place(name)}
 	if !r.operands(o, name, out) {
 		return nil
 	}
 	return out
+}
+
+// operatorsAmong lists the keys that are operators' names. What is a parameter of another of them is none:
+// rowmax has a mask.
+func operatorsAmong(keys []string) []string {
+	var found []string
+	for _, k := range keys {
+		if _, ok := op.Lookup(k); ok {
+			found = append(found, k)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(found), func(k string) bool {
+		return slices.ContainsFunc(found, func(other string) bool {
+			return other != k && slices.Contains(operatorKeys[other], k)
+		})
+	})
 }
 
 // operands reads an operation's operands and parameters.
@@ -143,17 +155,20 @@ func (r *reader) operands(o *object, name string, out *operation) bool {
 }
 
 // paramWords are the values of the parameters that are words.
-var paramWords = map[string][]string{"transpose": {"right"}, "running": {"true", "false"}, "how": {"sum", "mean", "max"}}
+var paramWords = map[string][]string{
+	"transpose": {"right"}, "running": {"true", "false"}, "how": {"sum", "mean", "max"},
+	"empty": {"zero", "nan"},
+}
 
 // paramLists are the parameters that are lists, each of as many entries as it says; 0: of any number.
-var paramLists = map[string]int{"at": 0, "dims": 2, "mask": 0}
+var paramLists = map[string]int{"at": 0, "dims": 2, "mask": 0, "where": 0}
 
 // parameter refuses a parameter that is a list where one text is expected, or the other way round, or a word that it does not have.
 func (r *reader) parameter(o *object, name, k string) bool {
 	n := deref(o.vals[k])
 	size, list := paramLists[k]
 	switch words := paramWords[k]; {
-	case list && n.Kind != yaml.SequenceNode && k != "mask":
+	case list && n.Kind != yaml.SequenceNode && k != "mask" && k != "where":
 		o.fail(k, "expected a list, found %s", kindOf(n))
 	case !list && n.Kind == yaml.SequenceNode:
 		o.fail(k, "expected one value, found a list")

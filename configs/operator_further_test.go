@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"math"
 	"testing"
 
 	"tilescope/probes"
@@ -29,6 +30,12 @@ stages:
   - {name: biased, axes: [row, key], dtype: f32, dims: [M, N], valid: [M, N], per: tile, capture: probe,
      op: {map: "softcap(x * softmax_scale, 30) + exp2(-8 * (head + 1) / H) * (key + c - query - r)", x: S},
      compute: {unit: none, acc: f32, tanh: tanh.approx, exp2: exp2f}}
+  - {name: hidden, axes: [row, key], dtype: f32, dims: [M, N], valid: [M, N], per: tile, capture: probe,
+     op: {mask: biased, where: ["key + c <= query + r + div(S, 4)", key + c < S], fill: -inf}}
+  - {name: padded, axes: [row, key], dtype: f32, dims: [M, N], valid: [M, N], per: tile, capture: probe,
+     op: {mask: S, where: key + c < S, fill: -1e9}}
+  - {name: half, axes: [row, key], dtype: f32, dims: [M, N], valid: [M, N], per: tile, capture: probe,
+     op: {divide: [S, S], empty: zero}}
   - {name: O, axes: [row, d], dtype: f16, dims: [M, D], valid: [M, D], per: block, phase: after,
      op: {cast: Q}, capture: {output: out}}
 shapes: {small: [1, 1, 32, 64]}
@@ -52,10 +59,33 @@ func TestMapNames(t *testing.T) {
 	}
 }
 
+// TestMaskResolves: the rules of where are those of a mask, and fill is a number, or −inf.
+func TestMaskResolves(t *testing.T) {
+	p := resolveEvery(t, furtherOperators)
+	hidden, padded := p.Stage("hidden").Op.Params, p.Stage("padded").Op.Params
+	fills := math.IsInf(hidden.Number["fill"], -1) && padded.Number["fill"] == -1e9
+	if !fills || len(hidden.Mask) != 2 || len(padded.Mask) != 1 {
+		t.Fatalf("hidden %v, padded %v", hidden, padded)
+	}
+	m := hidden.Mask
+	if !m.Visible(probes.Dim3{1, 0, 0}, 2, 0, 0) || m.Visible(probes.Dim3{0, 0, 0}, 2, 0, 0) {
+		t.Error("a query sees keys up to 8 after its own: query 16 sees key 16, query 0 does not")
+	}
+	if empty := p.Stage("half").Op.Params.Word["empty"]; empty != "zero" {
+		t.Errorf("divided by 0: %q", empty)
+	}
+}
+
 // furtherMistakes are those of furtherOperators.
 var furtherMistakes = []mistake{
 	{"position outside the loop", "{cast: Q}", "{map: x + key, x: Q}", "op.map", "kv"},
 	{"unknown name", "key + c - query - r", "key + c - query - rr", "op.map", `no operand "rr"; it has x`},
+	{"mask without rules", "{mask: S, where: key + c < S, fill: -1e9}", "{mask: S}", "op.mask", "no rules"},
+	{"rule that is no comparison", "where: key + c < S, fill", "where: key, fill", "op.where", "comparisons"},
+	{"fill that is no number", "fill: -1e9", "fill: inf", "op.fill", "inf"},
+	{"parameter of another operator", "fill: -1e9", "running: true", "op.running", "no parameter of that name"},
+	{"two operators", "{mask: S, where", "{mask: S, rowsum: S, where", "op.rowsum", "after mask"},
+	{"quotient by 0 that is neither", "empty: zero", "empty: one", "op.empty", "expected zero or nan"},
 	{"function by an unknown instruction", "tanh: tanh.approx", "tanh: tanhh", "compute.tanh", "tanhh"},
 	{"instruction of an unknown function", "tanh: tanh.approx", "sinh: tanhf", "compute.sinh", "unknown key"},
 }

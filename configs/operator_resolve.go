@@ -232,10 +232,19 @@ func (r *resolver) parameters(o *operation, n *probes.Node, sp *probes.StagePlan
 	for k, text := range o.params {
 		switch k {
 		case "by", "running":
-		case "mask":
+		case "mask", "where":
 			if err := r.mask(n, []string{text}, r.placeOf(o, k, sp), sp); err != nil {
 				return err
 			}
+		case "fill":
+			v, err := math.Inf(-1), error(nil)
+			if text != "-inf" {
+				v, err = r.real(text, r.placeOf(o, k, sp))
+			}
+			if err != nil {
+				return err
+			}
+			n.Params.Number[k] = v
 		case "rows", "cols":
 			d, err := strconv.Atoi(text)
 			if err != nil || d < 0 {
@@ -258,7 +267,12 @@ func (r *resolver) parameters(o *operation, n *probes.Node, sp *probes.StagePlan
 	case "map":
 		return r.names(o, n, sp)
 	}
-	return r.mask(n, o.lists["mask"], r.placeOf(o, "mask", sp), sp)
+	for _, k := range []string{"mask", "where"} {
+		if err := r.mask(n, o.lists[k], r.placeOf(o, k, sp), sp); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // names resolves what an operation's expression names besides its operands and a cell's row and column:

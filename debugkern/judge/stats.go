@@ -153,10 +153,12 @@ func (t *tally) beyond(v *view, r, c int, got, want float64) {
 func judgeOdd(v *view, got, ref, bound float64) (bad, nonfinite bool) {
 	nonfinite = math.IsNaN(got) || math.IsInf(got, 0)
 	if op.Overflows(v.dtype, ref) {
-		// Beside a reference that is not finite, globally only another kind of value counts.
+		// Beside a reference that is not finite, globally only another kind of value counts. −Inf that
+		// nothing can disturb is what stands in a hidden cell: any other value is wrong.
 		want := op.RoundTo(v.dtype, ref)
 		same := got == want || math.IsNaN(got) && math.IsNaN(want)
-		return !v.local && !same, nonfinite
+		hidden := math.IsInf(ref, -1) && bound == 0
+		return (!v.local || hidden) && !same, nonfinite
 	}
 	if nonfinite {
 		mayOverflow := !math.IsNaN(got) && op.Overflows(v.dtype, math.Abs(ref)+bound) && (got > 0) == (ref > 0)

@@ -308,11 +308,11 @@ func (g *Graph) env(v *vertex, c *op.Coefs) *op.Env {
 		e.DType, e.Unit = probes.F64, 1
 	}
 	for _, a := range v.args {
-		unit := 1.0
+		unit, dtype := 1.0, probes.F64
 		if a.vertex < 0 {
-			unit = g.stages[a.stage].Natural()
+			unit, dtype = g.stages[a.stage].Natural(), g.stages[a.stage].DType
 		}
-		e.Units = append(e.Units, unit)
+		e.Units, e.DTypes = append(e.Units, unit), append(e.DTypes, dtype)
 	}
 	return e
 }

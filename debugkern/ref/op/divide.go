@@ -7,15 +7,18 @@ import (
 	"tilescope/probes"
 )
 
-// divide is the quotient of a tile and a column, or of two tiles cell by cell. A factor common to both cancels.
+// divide is the quotient of a tile and a column, or of two tiles cell by cell. A factor common to both
+// cancels. With empty: zero a quotient by 0 is 0, as a kernel writes it for a row that no key takes part in;
+// else it is NaN or infinite.
 //
-//	{divide: [U, l]}
+//	{divide: [U, l], empty: zero}
 type divide struct{ shared }
 
 type divideKernel struct {
 	sameValid
 	env    *Env
 	column bool
+	zero   bool // what is divided by 0 is 0
 	text   string
 }
 
@@ -24,6 +27,7 @@ func (divide) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error
 		return nil, Extent{}, err
 	}
 	k := &divideKernel{env: env, column: in[1][1] == 1 && in[0][1] != 1, text: "a quotient"}
+	k.zero = n.Params.Word["empty"] == "zero"
 	if n.Args[0].Node == nil && n.Args[1].Node == nil {
 		k.text = fmt.Sprintf("%s/%s", n.Args[0].Stage, n.Args[1].Stage)
 	}
@@ -41,9 +45,17 @@ func (k *divideKernel) Exact(t *Tile, in []*Value, out *Value) {
 			if !k.column {
 				under += d
 			}
-			out.M.Row(i)[d] = u.M.At(i, d) / l.M.Data[under]
+			out.M.Row(i)[d] = k.of(u.M.At(i, d), l.M.Data[under])
 		}
 	}
+}
+
+// of is a quotient, with what stands for one by 0.
+func (k *divideKernel) of(x, y float64) float64 {
+	if k.zero && y == 0 {
+		return 0
+	}
+	return x / y
 }
 
 func (k *divideKernel) Estimate(t *Tile, in []*Value, out *Value) {
@@ -62,9 +74,11 @@ func (k *divideKernel) Estimate(t *Tile, in []*Value, out *Value) {
 			if !cancel {
 				dx, dy = whole(x, dx, u.factor(i)), whole(y, dy, l.factor(i))
 			}
-			v := x / y
+			v := k.of(x, y)
 			ref[d], err[d] = v, math.Inf(1)
-			if math.Abs(y) > dy {
+			if k.zero && y == 0 && dy == 0 {
+				err[d] = 0
+			} else if math.Abs(y) > dy {
 				err[d] = (dx*c[TermNumerator] + math.Abs(v)*dy*c[TermDenominator]) / (math.Abs(y) - dy)
 				err[d] += (math.Abs(v) + err[d]) * c[TermDivide]
 			}
@@ -89,7 +103,10 @@ func (k *divideKernel) Mirror(t *Tile, in []*Value, out *Value) {
 			if !k.column {
 				under += d
 			}
-			out.M.Row(i)[d] = float64(float32(u.M.At(i, d)) / float32(l.M.Data[under]))
+			out.M.Row(i)[d] = k.of(u.M.At(i, d), l.M.Data[under])
+			if x, y := float32(u.M.At(i, d)), float32(l.M.Data[under]); y != 0 {
+				out.M.Row(i)[d] = float64(x / y)
+			}
 		}
 	}
 }

@@ -101,7 +101,16 @@ type Env struct {
 	DType   probes.DType   // of the stage; F64 for what is no stage
 	Unit    float64        // of the stage
 	Units   []float64      // of the operands
+	DTypes  []probes.DType // of the operands; F64 for what is no stage
 	Tensor  func(name string) Tensor
+}
+
+// dtype is that of an operand, F64 where none is given.
+func (e *Env) dtype(i int) probes.DType {
+	if i < len(e.DTypes) {
+		return e.DTypes[i]
+	}
+	return probes.F64
 }
 
 // Extent is rows and columns of a tile.
@@ -189,6 +198,7 @@ var operators = map[string]Operator{
 	"map":        mapped{},
 	"reduce":     reduce{},
 	"cast":       cast{},
+	"mask":       mask{},
 }
 
 // Lookup returns the operator of that name.

@@ -274,12 +274,14 @@ func (k *expBelowKernel) row(t *Tile, s, m, out *Value, i int, all bool) {
 	}
 }
 
-// Uniform is 1/n for the cells that take part, n the columns of a tile.
+// Uniform is 1/n for the cells that take part, n the columns of a tile. A score of −Inf is one that a mask
+// hid before.
 func (k *expBelowKernel) Uniform(t *Tile, in []*Value, out *Value) {
 	for i := range t.Rows {
 		p := out.M.Row(i)
 		for j := range p {
-			if p[j] = 0; j < in[0].Cols && k.mask.Visible(t.Block, t.Iter, i, j) {
+			hidden := j < in[0].Cols && math.IsInf(in[0].M.At(i, j), -1)
+			if p[j] = 0; j < in[0].Cols && !hidden && k.mask.Visible(t.Block, t.Iter, i, j) {
 				p[j] = 1 / float64(len(p))
 			}
 		}
