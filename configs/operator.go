@@ -22,6 +22,9 @@ type operation struct {
 	params map[string]string   // texts: words, and expressions
 	lists  map[string][]string // positions and masks
 	at     map[string]place    // of parameters
+	// scaledLoad is set of scale where it is a load with a scale: the load has the extent of what the scale is
+	// written for.
+	scaledLoad bool
 	place
 }
 
@@ -42,7 +45,7 @@ type operand struct {
 
 // operatorKeys are the parameters of each operator; its operands are not among them. Those of map are its operands' names.
 var operatorKeys = map[string][]string{
-	"load":       {"at", "rows", "cols", "dims"},
+	"load":       {"at", "rows", "cols", "dims", "scale"},
 	"matmul":     {"transpose", "scale", "over"},
 	"rowmax":     {"running", "mask"},
 	"exp_below":  {"mask"},
@@ -50,6 +53,7 @@ var operatorKeys = map[string][]string{
 	"accumulate": {"by"},
 	"divide":     {"empty"},
 	"mask":       {"where", "fill"},
+	"scale":      {"factor"},
 	"map":        nil,
 	"reduce":     {"how"},
 	"cast":       {},
@@ -121,6 +125,7 @@ func (r *reader) operands(o *object, name string, out *operation) bool {
 		out.params["names"] = strings.Join(names, ",")
 		return ok
 	}
+	scaled := operation{op: "scale", scaledLoad: true, place: o.place("scale")} // of a load that is decoded by a scale tensor
 	n := deref(o.vals[name])
 	if n.Kind != yaml.SequenceNode {
 		ok = r.operand(n, o.field(name), out)
@@ -138,6 +143,10 @@ func (r *reader) operands(o *object, name string, out *operation) bool {
 			ok = false
 			continue
 		}
+		if name == "load" && k == "scale" {
+			ok = r.operand(o.vals[k], o.field(k), &scaled) && ok
+			continue
+		}
 		if v := deref(o.vals[k]); v.Kind == yaml.SequenceNode {
 			for _, c := range v.Content {
 				out.lists[k] = append(out.lists[k], deref(c).Value)
@@ -150,6 +159,11 @@ func (r *reader) operands(o *object, name string, out *operation) bool {
 			continue
 		}
 		ok = r.parameter(o, name, k) && ok
+	}
+	if len(scaled.args) > 0 {
+		loaded := *out
+		scaled.args = []operand{{op: &loaded, place: out.place}, scaled.args[0]}
+		*out = scaled
 	}
 	return ok
 }

@@ -34,6 +34,11 @@ stages:
      op: {mask: biased, where: ["key + c <= query + r + div(S, 4)", key + c < S], fill: -inf}}
   - {name: padded, axes: [row, key], dtype: f32, dims: [M, N], valid: [M, N], per: tile, capture: probe,
      op: {mask: S, where: key + c < S, fill: -1e9}}
+  - {name: Ks, axes: [key, d], dtype: f32, dims: [N, D], valid: [N, D], per: tile, capture: probe,
+     op: {load: K, at: [batch, head, key, 0], rows: 2, cols: 3,
+          scale: {load: V, at: [batch, head, 0, 0], rows: 2, cols: 3, dims: [2, 4]}}}
+  - {name: scaled, axes: [row, d], dtype: f32, dims: [M, D], valid: [M, D], per: block, phase: before, capture: probe,
+     op: {scale: Q, factor: 1 / sqrt(D)}}
   - {name: half, axes: [row, key], dtype: f32, dims: [M, N], valid: [M, N], per: tile, capture: probe,
      op: {divide: [S, S], empty: zero}}
   - {name: O, axes: [row, d], dtype: f16, dims: [M, D], valid: [M, D], per: block, phase: after,
@@ -76,6 +81,22 @@ func TestMaskResolves(t *testing.T) {
 	}
 }
 
+// TestScaleResolves: a load with a scale is a product of two loads, the first of the stage's own extent.
+func TestScaleResolves(t *testing.T) {
+	p := resolveEvery(t, furtherOperators)
+	ks := p.Stage("Ks")
+	if ks.Op.Op != "scale" || len(ks.Op.Args) != 2 || !ks.Loaded || ks.Phase != probes.PhaseEach {
+		t.Fatalf("Ks is %v", ks.Op)
+	}
+	tile, scales := ks.Op.Args[0].Node, ks.Op.Args[1].Node
+	if tile.Params.Number["height"] != 8 || tile.Params.Number["width"] != 64 || scales.Params.Number["height"] != 2 {
+		t.Errorf("a tile of %v by scales of %v", tile.Params.Number, scales.Params.Number)
+	}
+	if n := p.Stage("scaled").Op.Params; n.Number["factor"] != 0.125 || n.Word["factor"] != "1 / sqrt(D)" {
+		t.Errorf("scaled by %v", n)
+	}
+}
+
 // furtherMistakes are those of furtherOperators.
 var furtherMistakes = []mistake{
 	{"position outside the loop", "{cast: Q}", "{map: x + key, x: Q}", "op.map", "kv"},
@@ -85,6 +106,12 @@ var furtherMistakes = []mistake{
 	{"fill that is no number", "fill: -1e9", "fill: inf", "op.fill", "inf"},
 	{"parameter of another operator", "fill: -1e9", "running: true", "op.running", "no parameter of that name"},
 	{"two operators", "{mask: S, where", "{mask: S, rowsum: S, where", "op.rowsum", "after mask"},
+	{"scale without a factor", ", factor: 1 / sqrt(D)}", "}", "op.scale", "scale has no factor"},
+	{"factor that depends on the block", "factor: 1 / sqrt(D)", "factor: bx", "op.factor", "bx"},
+	{"scale of a shape that does not divide", "dims: [2, 4]}}", "dims: [3, 4]}}", "op.scale", "8×64 by 3×4"},
+	{"scale in place without dims", ", dims: [2, 4]}}", "}}", "op.scale.load", "needs dims"},
+	{"scale that is no stage", "scale: {load: V, at: [batch, head, 0, 0], rows: 2, cols: 3, dims: [2, 4]}", "scale: ghost",
+		"op.scale", "unknown stage"},
 	{"quotient by 0 that is neither", "empty: zero", "empty: one", "op.empty", "expected zero or nan"},
 	{"function by an unknown instruction", "tanh: tanh.approx", "tanh: tanhh", "compute.tanh", "tanhh"},
 	{"instruction of an unknown function", "tanh: tanh.approx", "sinh: tanhf", "compute.sinh", "unknown key"},

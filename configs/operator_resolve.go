@@ -204,7 +204,7 @@ func (r *resolver) node(o *operation, sp *probes.StagePlan, root bool) (*probes.
 	for _, a := range o.args {
 		switch {
 		case a.op != nil:
-			inner, err := r.node(a.op, sp, false)
+			inner, err := r.node(a.op, sp, root && o.scaledLoad && a.op.op == "load" && len(n.Args) == 0)
 			if err != nil {
 				return nil, err
 			}
@@ -251,7 +251,7 @@ func (r *resolver) parameters(o *operation, n *probes.Node, sp *probes.StagePlan
 				return r.m.errorAt(r.placeOf(o, k, sp), "%s is %q; expected a dimension of the input, from 0 on", k, clip(text))
 			}
 			n.Params.Number[k] = float64(d)
-		case "scale":
+		case "scale", "factor":
 			v, err := r.real(text, r.placeOf(o, k, sp))
 			if err != nil {
 				return err

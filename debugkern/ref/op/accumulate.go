@@ -61,7 +61,7 @@ func (accumulate) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, e
 		return nil, Extent{}, err
 	}
 	if k.inner, ok = inner.(adder); !ok {
-		return nil, Extent{}, fmt.Errorf("accumulate cannot add up %s; it can add up matmul and rowsum", node.Op)
+		return nil, Extent{}, fmt.Errorf("accumulate cannot add up %s; it can add up matmul, rowsum and scale", node.Op)
 	}
 	if k.by && in[k.args+1][0] != ext[0] {
 		return nil, Extent{}, fmt.Errorf("accumulate by a column of %d rows, the tile has %d", in[k.args+1][0], ext[0])

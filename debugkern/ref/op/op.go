@@ -199,6 +199,7 @@ var operators = map[string]Operator{
 	"reduce":     reduce{},
 	"cast":       cast{},
 	"mask":       mask{},
+	"scale":      scale{},
 }
 
 // Lookup returns the operator of that name.

@@ -48,6 +48,9 @@ func Constants(n *probes.Node) []Constant {
 	if x, ok := n.Params.Number["scale"]; ok && x != 0 && x != 1 && n.Op != "map" {
 		out = append(out, Constant{n.Params.Word["scale"], x})
 	}
+	if x, ok := n.Params.Number["factor"]; ok && x != 0 && x != 1 {
+		out = append(out, Constant{n.Params.Word["factor"], x})
+	}
 	for _, a := range n.Args {
 		if a.Node != nil {
 			out = append(out, Constants(a.Node)...)

@@ -9,6 +9,7 @@ import (
 	"tilescope/debugkern/fp"
 	"tilescope/debugkern/ref"
 	"tilescope/debugkern/ref/op"
+	"tilescope/probes"
 )
 
 // mapped is an expression over n operands a, b, ….
@@ -70,6 +71,25 @@ func plainWitnesses() []witness {
 				return 0
 			})
 			return worst, mapped(1, "sqrt(a)").bound(t, w, tile(1, 1, at))
+		}},
+		{op.TermProduct, "scale, stored as f16", func(t *testing.T, w ref.Weights) (float64, float64) {
+			a, b, worst := worstProduct()
+			g := rig{node: node("scale", 2), dtype: probes.F16}
+			g.c.Acc = probes.F32
+			return worst, g.bound(t, w, tile(1, 1, a), tile(1, 1, b))
+		}},
+		{op.TermProduct, "scale, carried over", func(t *testing.T, w ref.Weights) (float64, float64) {
+			a, b, worst := worstProduct()
+			g := rig{node: onto(node("scale", 2), false), c: fma32}
+			return worst, g.bound(t, w, tile(1, 1, a), tile(1, 1, b), tile(1, 1, 0))
+		}},
+		{op.TermScale, "scale, 1/sqrt(96)", func(t *testing.T, w ref.Weights) (float64, float64) {
+			factor := 1 / math.Sqrt(96)
+			return math.Abs(float64(float32(factor)) - factor), times(factor).bound(t, w, tile(1, 1, 1))
+		}},
+		{op.TermOperands, "scale", func(t *testing.T, w ref.Weights) (float64, float64) {
+			const d = 0x1p-12
+			return 2*d + d*d, rig{node: node("scale", 2)}.bound(t, w, off(tile(1, 1, 1), d), off(tile(1, 1, 1), d))
 		}},
 		{op.TermTanh, "tanh.approx", func(t *testing.T, w ref.Weights) (float64, float64) {
 			worst, at := 0.0, 1.0
