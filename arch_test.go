@@ -20,7 +20,8 @@ import (
 // package below it.
 var imports = map[string][]string{
 	"debugkern/fp":     {},
-	"debugkern/ptx":    {},
+	"debugkern/isa":    {},
+	"debugkern/ptx":    {"debugkern/isa"},
 	"debugkern/file":   {"debugkern/join"},
 	"debugkern/npy":    {},
 	"debugkern/join":   {},
@@ -42,7 +43,7 @@ var imports = map[string][]string{
 	"configs/configstest": {"configs", "probes"}, // for tests
 	"debugkern/target":    {"probes", "debugkern/ptx", "debugkern/budget"},
 
-	"debugkern/emu": {"debugkern/join", "debugkern/target", "debugkern/ptx", "debugkern/fp", "probes",
+	"debugkern/emu": {"debugkern/join", "debugkern/target", "debugkern/isa", "debugkern/ptx", "debugkern/fp", "probes",
 		"debugkern/budget"},
 	"debugkern/cuda": {"debugkern/join", "debugkern/target", "debugkern/ptx", "probes", "debugkern/cache",
 		"debugkern/file", "debugkern/cuda/internal/dl", "debugkern/trust", "debugkern/budget"},

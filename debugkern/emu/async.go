@@ -33,31 +33,29 @@ type asyncQueue struct {
 	spare    [][]byte // buffers of copies that have landed
 }
 
-// cp decodes cp.async and its commits and waits.
-func (d *decoder) cp() {
+// commitAsync decodes cp.async.commit_group.
+func (d *decoder) commitAsync() {
+	d.out.class, d.out.run = target.ClassAsyncCommit, func(w *warp, _ *inst, mask uint32) {
+		for m := mask; m != 0; m &= m - 1 {
+			w.async.open[bits.TrailingZeros32(m)&31]++
+		}
+	}
+}
+
+// waitAsync decodes cp.async.wait_group and wait_all.
+func (d *decoder) waitAsync() {
 	o := d.out
-	if !d.has("async") || d.has("bulk") || d.has("mbarrier") || d.has("tensor") {
+	o.class = target.ClassAsyncWait
+	if d.has("wait_all") {
+		o.run = func(w *warp, _ *inst, mask uint32) { w.land(mask, 0, true) }
+		return
+	}
+	op := d.arg(0)
+	if op.Kind != ptx.OpInt {
 		d.unmodelled()
 	}
-	switch {
-	case d.has("commit_group"):
-		o.class, o.run = target.ClassAsyncCommit, func(w *warp, _ *inst, mask uint32) {
-			for m := mask; m != 0; m &= m - 1 {
-				w.async.open[bits.TrailingZeros32(m)&31]++
-			}
-		}
-	case d.has("wait_group"):
-		op := d.arg(0)
-		if op.Kind != ptx.OpInt {
-			d.unmodelled()
-		}
-		o.imm = op.Imm
-		o.class, o.run = target.ClassAsyncWait, func(w *warp, in *inst, mask uint32) { w.land(mask, uint32(in.imm), false) }
-	case d.has("wait_all"):
-		o.class, o.run = target.ClassAsyncWait, func(w *warp, _ *inst, mask uint32) { w.land(mask, 0, true) }
-	default:
-		d.copyAsync()
-	}
+	o.imm = op.Imm
+	o.run = func(w *warp, in *inst, mask uint32) { w.land(mask, uint32(in.imm), false) }
 }
 
 // copyAsync decodes cp.async.{ca,cg}.shared.global [dst], [src], size{, src-size}{, ignore-src}.

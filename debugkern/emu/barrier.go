@@ -37,19 +37,17 @@ type barrierState struct {
 	zeros   int
 }
 
+// warpBarrier decodes bar.warp.sync.
+func (d *decoder) warpBarrier() {
+	d.out.bar = &barOp{op: barWarp}
+	d.out.flow, d.out.class = flowSync, target.ClassWarpSync
+	d.out.c = d.src32(0, 32)
+	d.out.run = func(*warp, *inst, uint32) {}
+}
+
 func (d *decoder) barrier() {
-	if d.has("cluster") {
-		d.unmodelled()
-	}
 	op := &barOp{}
 	d.out.bar = op
-	if d.has("warp") {
-		op.op = barWarp
-		d.out.flow, d.out.class = flowSync, target.ClassWarpSync
-		d.out.c = d.src32(0, 32)
-		d.out.run = func(*warp, *inst, uint32) {}
-		return
-	}
 	d.out.flow, d.out.class = flowBarrier, target.ClassBarrier
 	args := d.in.Args
 	switch {

@@ -3,6 +3,7 @@ package emu
 import (
 	"math/bits"
 
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 )
@@ -373,7 +374,7 @@ func recursive(m *ptx.Module, f *ptx.Func) bool {
 	var reaches func(g *ptx.Func) bool
 	reaches = func(g *ptx.Func) bool {
 		for _, in := range g.Body {
-			if in.Op != "call" || len(in.Args) < 2 || in.Args[1].Func == nil {
+			if in.Kind() != isa.Call || len(in.Args) < 2 || in.Args[1].Func == nil {
 				continue
 			}
 			h := m.Definition(in.Args[1].Func)

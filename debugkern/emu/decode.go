@@ -5,9 +5,25 @@ import (
 	"fmt"
 
 	"tilescope/debugkern/fp"
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 )
+
+// decoders decode an instruction by its kind; nil: the kind is not modelled. The table is never changed.
+var decoders = [isa.Kinds]func(*decoder){
+	isa.Arith: (*decoder).arith, isa.Logic: (*decoder).logic, isa.Bits: (*decoder).bitField, isa.Special: (*decoder).special1,
+	isa.Compare: (*decoder).compare, isa.TestFloat: (*decoder).testp, isa.Select: (*decoder).selp, isa.SelectBySign: (*decoder).slct,
+	isa.Move: (*decoder).mov, isa.Convert: (*decoder).cvt, isa.ConvertAddress: (*decoder).cvta, isa.TestSpace: (*decoder).isspacep,
+	isa.Load: (*decoder).ld, isa.Store: (*decoder).st, isa.Atomic: (*decoder).atom, isa.Reduce: (*decoder).atom,
+	isa.CopyAsync: (*decoder).copyAsync, isa.CommitAsync: (*decoder).commitAsync, isa.WaitAsync: (*decoder).waitAsync,
+	isa.LoadFragment: (*decoder).loadFragment, isa.StoreFragment: (*decoder).storeFragment, isa.Multiply: (*decoder).multiply,
+	isa.LoadMatrix: (*decoder).loadMatrix, isa.StoreMatrix: (*decoder).storeMatrix,
+	isa.Shuffle: (*decoder).shfl, isa.Vote: (*decoder).vote,
+	isa.Barrier: (*decoder).barrier, isa.WarpBarrier: (*decoder).warpBarrier, isa.Fence: (*decoder).fence,
+	isa.Branch: (*decoder).bra, isa.BranchIndexed: (*decoder).brx, isa.Call: (*decoder).callOp, isa.Return: (*decoder).ret,
+	isa.Exit: (*decoder).exit, isa.Trap: (*decoder).trap, isa.Breakpoint: (*decoder).trap, isa.Hint: (*decoder).nothing,
+}
 
 // decoder turns PTX functions into a program. It reports what is not modelled by panicking with a *ptx.Error, which load
 // recovers.
@@ -207,7 +223,7 @@ func (d *decoder) instruction(i int, in *ptx.Instr) {
 	if g := in.Guard; g != nil {
 		d.out.guard, d.out.guardNeg = d.p.regs[d.fn][g.Reg].slot, g.Neg
 	}
-	decode := decoders[in.Op]
+	decode := decoders[in.Kind()]
 	if decode == nil {
 		d.unmodelled()
 	}

@@ -2,6 +2,7 @@ package emu
 
 import (
 	"tilescope/debugkern/fp"
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 )
 
@@ -35,7 +36,7 @@ func (d *decoder) movedConstants() map[int32]uint32 {
 		for _, r := range written {
 			defs[r]++
 		}
-		if in.Op != "mov" || in.Guard != nil || len(in.Args) != 2 || in.Args[0].Kind != ptx.OpReg {
+		if in.Kind() != isa.Move || in.Guard != nil || len(in.Args) != 2 || in.Args[0].Kind != ptx.OpReg {
 			continue
 		}
 		if src := &in.Args[1]; src.Kind == ptx.OpF32 || src.Kind == ptx.OpInt {

@@ -255,8 +255,8 @@ func (w *warp) copyEvent(in *inst, m uint32, e *target.Event, emit func(*target.
 // element. Value is the first element's number in the fragment.
 func (w *warp) fragmentEvents(in *inst, m uint32, e *target.Event, emit func(*target.Event)) {
 	op := in.mma
-	cells := op.cells()
-	pair := op.elementOffset(cells[0][1], 1<<16)-op.elementOffset(cells[0][0], 1<<16) == op.kind.size()
+	cells := &op.frag.Cells
+	pair := op.elementOffset(cells[1][0], 1<<16)-op.elementOffset(cells[0][0], 1<<16) == op.size
 	step := 1
 	if pair {
 		step = 2
@@ -266,9 +266,9 @@ func (w *warp) fragmentEvents(in *inst, m uint32, e *target.Event, emit func(*ta
 		w.addresses(in.mem, m)
 		for l := m; l != 0; l &= l - 1 {
 			lane := bits.TrailingZeros32(l) & 31
-			w.blk.addr[lane] += uint64(op.elementOffset(cells[lane][k&7], w.wmmaStride(op, lane)))
+			w.blk.addr[lane] += uint64(op.elementOffset(cells[k&7][lane], w.wmmaStride(op, lane)))
 		}
-		w.memoryEvent(in.mem, m, e, step*op.kind.size(), emit)
+		w.memoryEvent(in.mem, m, e, step*op.size, emit)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"tilescope/debugkern/fp"
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 )
@@ -124,7 +125,7 @@ func atomicMinMax(t ptx.Type, most bool) func(a, b uint64) uint64 {
 // atom decodes atom d, [a], b{, c} and red [a], b.
 func (d *decoder) atom() {
 	d.checkSemantics()
-	red := d.in.Op == "red"
+	red := d.in.Kind() == isa.Reduce
 	at := 1
 	if red {
 		at = 0

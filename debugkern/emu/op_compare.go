@@ -310,13 +310,9 @@ func floatClass(kind string, mag, inf, normal uint64) bool {
 	return mag > 0 && mag < normal
 }
 
-// selects decodes selp and slct.
-func (d *decoder) selects() {
+// selp selects by a predicate.
+func (d *decoder) selp() {
 	t := d.typ()
-	if d.in.Op == "slct" {
-		d.slct()
-		return
-	}
 	d.srcPred(3)
 	o := d.out
 	if t.Bits() == 64 {

@@ -7,10 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -199,7 +201,7 @@ func (c *opCase) check(t *testing.T, k target.Kernel, guard bool, pick func(lane
 	}
 }
 
-// TestEveryOpcodeIsTested fails for an opcode that the decoder takes and no table or kernel of testdata uses.
+// TestEveryOpcodeIsTested fails for an opcode of a kind that the decoder takes and that no table or kernel of testdata uses.
 func TestEveryOpcodeIsTested(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range readOps(t) {
@@ -222,9 +224,16 @@ func TestEveryOpcodeIsTested(t *testing.T) {
 			}
 		}
 	}
-	for op := range decoders {
-		if !seen[op] {
+	modelled := 0
+	for _, op := range isa.Opcodes() {
+		if !slices.ContainsFunc(isa.Forms(op), func(f *isa.Form) bool { return decoders[f.Kind] != nil }) {
+			continue
+		}
+		if modelled++; !seen[op] {
 			t.Errorf("opcode %s has no test", op)
 		}
+	}
+	if modelled < 80 {
+		t.Errorf("%d opcodes are decoded: the test looked at the wrong table", modelled)
 	}
 }

@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 )
@@ -87,28 +88,15 @@ func (d *decoder) flowsTo(f *ptx.Func, in *ptx.Instr, sets []symSet) (symSet, []
 	if len(in.Args) == 0 {
 		return 0, nil
 	}
-	from := func(ops ...int) symSet {
-		var s symSet
-		for _, i := range ops {
-			if i < len(in.Args) {
-				s |= d.operandSet(&in.Args[i], sets)
-			}
-		}
-		return s
-	}
 	var s symSet
-	switch in.Op {
-	case "mov", "cvta", "cvt", "shfl", "not", "neg":
-		s = from(1)
-	case "add", "and", "or", "xor", "min", "max", "selp", "slct", "sub", "prmt", "bfi", "lop3":
-		s = from(1, 2, 3)
-	case "mad", "mad24", "fma":
-		s = from(3)
-		if in.Op == "fma" {
-			s = 0
-		}
-	case "ld":
+	form := in.Form()
+	if form.Kind == isa.Load {
 		s = d.loadedParam(f, in)
+	}
+	for i := range in.Args {
+		if i < len(form.Args) && form.Args[i].Address {
+			s |= d.operandSet(&in.Args[i], sets)
+		}
 	}
 	if s == 0 {
 		return 0, nil

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -157,7 +158,8 @@ func (g *flowGraph) tileLoop(f *ptx.Func, head int, body map[int]bool, marked fu
 				l.marks++
 			}
 			l.own = l.own || !in.Loc.Within(target.IsProbe)
-			l.barrier = l.barrier || (in.Op == "bar" || in.Op == "barrier") && !in.Has("warp")
+			k := in.Kind()
+			l.barrier = l.barrier || k == isa.Barrier || k == isa.ClusterBarrier
 		}
 		if slices.Contains(g.succ[b], head) {
 			l.back = max(l.back, g.start[b+1]-1)

@@ -9,6 +9,7 @@ import (
 	"sort"
 	"sync/atomic"
 
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -159,7 +160,7 @@ func (r *recorder) Event(e *target.Event) {
 // readAgain reports whether an instruction of the kernel's own reads the register that a probe's store writes out.
 func (r *recorder) readAgain(e *target.Event) bool {
 	src := e.Instr.Args[len(e.Instr.Args)-1]
-	if src.Kind != ptx.OpReg || e.Instr.Op != "st" {
+	if src.Kind != ptx.OpReg || e.Instr.Kind() != isa.Store {
 		return false
 	}
 	known, ok := r.again[src.Reg]
@@ -187,8 +188,10 @@ func reads(in *ptx.Instr, reg int32) bool {
 		return false
 	}
 	args := in.Args
-	if store := in.Op == "st" || in.Op == "red" || in.Op == "wmma" && in.Has("store"); !store && len(args) > 0 {
-		args = args[1:]
+	switch in.Kind() {
+	case isa.Store, isa.Reduce, isa.StoreFragment:
+	default:
+		args = args[min(1, len(args)):]
 	}
 	return among(args)
 }

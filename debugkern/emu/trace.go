@@ -135,7 +135,7 @@ func (t *tracer) sharedWrite(e *target.Event, lane int) {
 	w := t.record(e, lane)
 	size := e.Bytes
 	if in := &t.b.p.code[e.PC]; in.mma != nil && w.mma > 0 {
-		size = in.mma.kind.size()
+		size = in.mma.size
 	}
 	for i := range e.Bytes {
 		if at := e.Addr[lane] + uint64(i); at < uint64(len(t.shared)) {
@@ -167,7 +167,7 @@ func (t *tracer) globalWrite(e *target.Event, lane int) {
 	}
 	t.found, t.space, t.addr = t.record(e, lane), target.SpaceGlobal, lo
 	if w := &t.found; w.mma > 0 && t.lo > lo {
-		w.element += uint8((t.lo - lo) / uint64(t.b.p.code[e.PC].mma.kind.size()))
+		w.element += uint8((t.lo - lo) / uint64(t.b.p.code[e.PC].mma.size))
 	}
 }
 

@@ -50,7 +50,7 @@ func (t *sharedTracer) Event(e *target.Event) {
 			}
 			w := t.record(e, lane)
 			if in := &t.b.p.code[e.PC]; w.mma > 0 && t.lo > at {
-				w.element += uint8((t.lo - at) / uint64(in.mma.kind.size()))
+				w.element += uint8((t.lo - at) / uint64(in.mma.size))
 			}
 			t.out = append(t.out, *t.b.describe(w, target.SpaceShared, max(at, t.lo)))
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 )
@@ -15,7 +16,7 @@ import (
 // trap ends the block at a trap instruction that the lanes of m execute.
 func (w *warp) trap(in *inst, m uint32) {
 	msg := "the kernel executed trap"
-	if in.src.Op == "brkpt" {
+	if in.src.Kind() == isa.Breakpoint {
 		msg = "the kernel executed brkpt, which is a trap without a debugger"
 	}
 	consequence := ""
@@ -62,7 +63,7 @@ func (b *block) trapped() bool {
 // compilerMade reports whether the compiler put a trap there: the function has CUDA lines, and the trap is no
 // inline assembly. PTX without lines was written by hand, and its traps too.
 func compilerMade(f *ptx.Func, in *ptx.Instr) bool {
-	return in.Op == "trap" && !in.Asm && slices.ContainsFunc(f.Body, func(i *ptx.Instr) bool { return i.Loc != nil && i.Loc.Line > 0 })
+	return in.Kind() == isa.Trap && !in.Asm && slices.ContainsFunc(f.Body, func(i *ptx.Instr) bool { return i.Loc != nil && i.Loc.Line > 0 })
 }
 
 // candidates lists what the compiler may have found undefined on the way to a trap, nearest evidence first:
@@ -77,7 +78,7 @@ func candidates(f *ptx.Func, trap int) []string {
 	index, divide := "", ""
 	for i, in := range f.Body {
 		switch {
-		case (in.Op == "ld" || in.Op == "st") && in.Space() == ptx.SpaceLocal && indexed(in) && index == "":
+		case (in.Kind() == isa.Load || in.Kind() == isa.Store) && in.Space() == ptx.SpaceLocal && indexed(in) && index == "":
 			index = at(i)
 		case (in.Op == "div" || in.Op == "rem") && !in.Type().Float() && len(in.Args) == 3 && in.Args[2].Kind == ptx.OpReg && divide == "":
 			divide = at(i)
@@ -106,20 +107,20 @@ func indexed(in *ptx.Instr) bool {
 func deciding(f *ptx.Func, i int) int {
 	for hops := 0; hops < 16; hops++ {
 		begin := i
-		for begin > 0 && len(f.Body[begin].Labels) == 0 && f.Body[begin-1].Op != "bra" {
+		for begin > 0 && len(f.Body[begin].Labels) == 0 && f.Body[begin-1].Kind() != isa.Branch {
 			begin--
 		}
 		next := -1
 		for j, in := range f.Body {
-			jumps := in.Op == "bra" && len(in.Args) > 0 && in.Args[0].Kind == ptx.OpLabel && int(in.Args[0].Target) == begin
-			if in.Guard != nil && (jumps || in.Op == "bra" && j+1 == begin) {
+			jumps := in.Kind() == isa.Branch && len(in.Args) > 0 && in.Args[0].Kind == ptx.OpLabel && int(in.Args[0].Target) == begin
+			if in.Guard != nil && (jumps || in.Kind() == isa.Branch && j+1 == begin) {
 				return j
 			}
 			if jumps {
 				next = j
 			}
 		}
-		if next < 0 && begin > 0 && f.Body[begin-1].Op != "bra" {
+		if next < 0 && begin > 0 && f.Body[begin-1].Kind() != isa.Branch {
 			next = begin - 1
 		}
 		if next < 0 {

@@ -6,9 +6,11 @@
 // the same list with everything that only a reader or the printer cares about (scopes, declarations, labels, .loc,
 // .pragma) in its place. Spelling is the PTX ISA's throughout: "ld", "shared", "m16n16k16".
 //
-// The package knows the shape of PTX and not what an instruction does: an unknown opcode parses like any other, and the
-// executor is the one to say what it cannot model.
+// The package knows the shape of PTX; what an opcode's operands are, and what is written, it asks the instruction table
+// (isa). An unknown opcode parses like any other, and the executor is the one to say what it cannot model.
 package ptx
+
+import "tilescope/debugkern/isa"
 
 // Pos is a place in the PTX text. Line and Col count from 1; Col counts bytes.
 type Pos struct {
@@ -223,6 +225,8 @@ type Instr struct {
 	Labels []string  // labels that stand directly before
 	Index  int       // own index in Func.Body
 	Asm    bool      // between "begin inline asm" and "end inline asm"
+
+	form *isa.Form // what Form returns, where the parser has looked it up
 }
 
 // Guard is the predicate of a guarded instruction.

@@ -3,6 +3,8 @@ package ptx
 import (
 	"bytes"
 	"fmt"
+
+	"tilescope/debugkern/isa"
 )
 
 // EditKind says what an Edit does.
@@ -91,7 +93,7 @@ func (w *rewrite) add(m *Module, e Edit) error {
 			return fmt.Errorf("%d groups: out of range", e.N)
 		}
 		n := *at
-		n.Mods, n.Args = []string{"async", "wait_group"}, []Operand{integer(e.N)}
+		n.Mods, n.Args, n.form = []string{"async", "wait_group"}, []Operand{integer(e.N)}, nil
 		c.swap[e.At] = &n
 	default:
 		return fmt.Errorf("unknown kind")
@@ -140,18 +142,18 @@ func (m *Module) variable(name string) *Var {
 func integer(v uint64) Operand { return Operand{Kind: OpInt, Imm: v, Reg: -1, Comp: -1} }
 
 // asyncWait reports whether in waits for groups of cp.async.
-func (in *Instr) asyncWait() bool {
-	return in.Op == "cp" && in.Has("async") && (in.Has("wait_group") || in.Has("wait_all")) && !in.Has("bulk")
-}
+func (in *Instr) asyncWait() bool { return in.Kind() == isa.WaitAsync }
 
 // Syncs lists the body indices of the instructions that f's threads synchronise by: block barriers, warp barriers, waits
 // for cp.async. Those that come from a file that skip claims (a probe's) are left out; skip may be nil.
 func (f *Func) Syncs(skip func(file string) bool) []int {
 	var at []int
 	for i, in := range f.Body {
-		sync := in.asyncWait() || (in.Op == "bar" || in.Op == "barrier") && !in.Has("cluster")
-		if sync && !in.Loc.Within(skip) {
-			at = append(at, i)
+		switch in.Kind() {
+		case isa.WaitAsync, isa.Barrier, isa.WarpBarrier:
+			if !in.Loc.Within(skip) {
+				at = append(at, i)
+			}
 		}
 	}
 	return at

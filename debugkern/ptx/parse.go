@@ -47,7 +47,7 @@ type parser struct {
 	unresolved bool // the instruction being read names something not yet declared
 	slab       []Operand
 	instrs     []Instr
-	intern     map[string][]string
+	intern     map[string]opcode
 
 	ctx    context.Context
 	tokens int

@@ -1,5 +1,7 @@
 package ptx
 
+import "tilescope/debugkern/isa"
+
 // instruction parses one instruction from its opcode to the ';'.
 func (p *parser) instruction(g *Guard) {
 	t := p.tok
@@ -13,7 +15,7 @@ func (p *parser) instruction(g *Guard) {
 	}
 	in := p.newInstr()
 	*in = Instr{Pos: p.pos(t), Loc: p.loc, Guard: g, Op: op, Index: len(p.fn.Body), Asm: p.tokAsm}
-	in.Mods = p.modifiers(op, t)
+	in.Mods, in.form = p.modifiers(op, t)
 	p.unresolved = false
 	if op == "call" {
 		in.Args = p.callOperands()
@@ -42,8 +44,14 @@ func (p *parser) newInstr() *Instr {
 	return in
 }
 
-// modifiers parses the dotted components after an opcode. Equal opcodes share one slice.
-func (p *parser) modifiers(op string, t token) []string {
+// opcode is what instructions with one dotted name share.
+type opcode struct {
+	mods []string
+	form *isa.Form
+}
+
+// modifiers parses the dotted components after an opcode, and finds its form in the instruction table.
+func (p *parser) modifiers(op string, t token) ([]string, *isa.Form) {
 	var buf [24]string
 	mods := buf[:0]
 	end := t.end
@@ -52,19 +60,17 @@ func (p *parser) modifiers(op string, t token) []string {
 		end = p.tok.end
 		p.advance()
 	}
-	if len(mods) == 0 {
-		return nil
-	}
 	key := p.scan.src[t.end-len(op) : end]
 	if shared, ok := p.intern[key]; ok {
-		return shared
+		return shared.mods, shared.form
 	}
 	own := append([]string(nil), mods...)
+	form, _ := isa.Lookup(op, own)
 	if p.intern == nil {
-		p.intern = map[string][]string{}
+		p.intern = map[string]opcode{}
 	}
-	p.intern[key] = own
-	return own
+	p.intern[key] = opcode{own, form}
+	return own, form
 }
 
 // guard parses @p or @!p.

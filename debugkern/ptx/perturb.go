@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+
+	"tilescope/debugkern/isa"
 )
 
 // Perturbed returns a copy of m in which the warps of an entry sleep for a while in front of shared-memory accesses and
@@ -50,15 +52,11 @@ func (m *Module) canSleep() error {
 
 // perturbable reports whether a race or a missing wait could show at the instruction.
 func (in *Instr) perturbable() bool {
-	switch in.Op {
-	case "ld", "st", "atom", "red":
-		return in.Space() == SpaceShared || in.Space() == SpaceGeneric
-	case "bar", "barrier", "ldmatrix", "stmatrix", "mbarrier", "membar", "fence":
+	switch k := in.Kind(); {
+	case k.OfWarp(), k.AtBarrier(), k.Async(), k == isa.MBarrier, k == isa.Fence:
 		return true
-	case "cp":
-		return in.Has("async")
-	case "wmma":
-		return in.Has("load") || in.Has("store")
+	case k.Reads(), k.Writes():
+		return in.Space() == SpaceShared || in.Space() == SpaceGeneric
 	}
 	return false
 }
@@ -67,21 +65,21 @@ func (in *Instr) perturbable() bool {
 // of a call to its last result (ISA 9.7.12, call: stores of arguments directly before, loads of results directly after).
 func (f *Func) together() []bool {
 	glued := make([]bool, len(f.Body))
-	param := func(i int, op string) bool {
+	param := func(i int, k isa.Kind) bool {
 		in := f.Body[i]
-		return in.Op == op && in.Space() == SpaceParam && len(in.Args) == 2 && !f.isParam(in)
+		return in.Kind() == k && in.Space() == SpaceParam && len(in.Args) == 2 && !f.isParam(in)
 	}
 	for i, in := range f.Body {
 		if i > 0 && in.Asm && f.Body[i-1].Asm {
 			glued[i] = true
 		}
-		if in.Op != "call" {
+		if in.Kind() != isa.Call {
 			continue
 		}
-		for j := i; j > 0 && param(j-1, "st"); j-- {
+		for j := i; j > 0 && param(j-1, isa.Store); j-- {
 			glued[j] = true
 		}
-		for j := i + 1; j < len(f.Body) && param(j, "ld"); j++ {
+		for j := i + 1; j < len(f.Body) && param(j, isa.Load); j++ {
 			glued[j] = true
 		}
 	}

@@ -5,16 +5,18 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"tilescope/debugkern/isa"
 )
 
-// Validate checks every instruction of m against the ISA's forms: modifiers, number and kind of operands, register types,
-// state spaces of named variables, vector and fragment lengths. Names and labels were resolved by Parse. Instructions
-// with an opcode that is not Known pass. The error is an Errors.
+// Validate checks every instruction of m against the instruction table: modifiers, number and kind of operands, register types,
+// state spaces of named variables, vector and fragment lengths. Names and labels were resolved by Parse. An opcode that the table
+// does not have passes: the executor says what it cannot model. The error is an Errors.
 func Validate(m *Module) error { return ValidateContext(context.Background(), m) }
 
 // ValidateContext is Validate with a context: where that ends first, the error is its own.
 func ValidateContext(ctx context.Context, m *Module) error {
-	v := &validator{rules: rules()}
+	v := &validator{}
 	for _, f := range m.Funcs {
 		v.fn = f
 		for i, in := range f.Body {
@@ -30,9 +32,8 @@ func ValidateContext(ctx context.Context, m *Module) error {
 }
 
 type validator struct {
-	fn    *Func
-	rules map[string]*rule
-	errs  Errors
+	fn   *Func
+	errs Errors
 }
 
 func (v *validator) errorf(pos Pos, format string, args ...any) {
@@ -42,17 +43,14 @@ func (v *validator) errorf(pos Pos, format string, args ...any) {
 }
 
 func (v *validator) instr(in *Instr) {
-	r := v.rules[in.Op]
-	if r == nil {
+	f, known := isa.Lookup(in.Op, in.Mods)
+	if !known || !v.modifiers(in, f) {
 		return
 	}
-	if !v.modifiers(in, r) {
-		return
-	}
-	if n := len(in.Args); n < r.min || n > len(r.args) {
-		want := fmt.Sprint(r.min)
-		if r.min != len(r.args) {
-			want = fmt.Sprintf("%d to %d", r.min, len(r.args))
+	if n := len(in.Args); n < f.Min || n > len(f.Args) {
+		want := fmt.Sprint(f.Min)
+		if f.Min != len(f.Args) {
+			want = fmt.Sprintf("%d to %d", f.Min, len(f.Args))
 		}
 		v.errorf(in.Pos, "%s takes %s operands, not %d", in.Opcode(), want, n)
 		return
@@ -60,36 +58,44 @@ func (v *validator) instr(in *Instr) {
 	types := in.Types()
 	before := len(v.errs)
 	for i := range in.Args {
-		v.kind(in, &in.Args[i], r.args[i], i)
-		if len(v.errs) == before {
-			v.types(in, &in.Args[i], r.args[i], types)
+		if v.kind(in, i, f.Args[i]); len(v.errs) == before {
+			v.types(in, &in.Args[i], f.Args[i], types)
 		}
 		if len(v.errs) != before {
 			return
 		}
 	}
-	v.special(in)
+	for i := range in.Args {
+		v.address(in, &in.Args[i], f.Args[i])
+		v.length(in, &in.Args[i], f.Args[i])
+	}
+	for _, need := range f.Also() {
+		if needed(need.Of, in.Type()) && !slices.ContainsFunc(need.Mods, in.Has) {
+			v.errorf(in.Pos, "%s lacks %s", in.Opcode(), need.Text)
+		}
+	}
+}
+
+// needed reports whether a need of instructions of some type is one of those of type t.
+func needed(of string, t Type) bool {
+	return of == "" || of == "int" && !t.Float() || of == t.String()
 }
 
 // modifiers checks that each is one of the opcode's and that a needed one is there.
-func (v *validator) modifiers(in *Instr, r *rule) bool {
+func (v *validator) modifiers(in *Instr, f *isa.Form) bool {
 	for _, m := range in.Mods {
-		if !r.any && !r.mods[m] {
+		if !f.HasMod(m) {
 			v.errorf(in.Pos, "%s: .%s is not a modifier of %s", in.Opcode(), m, in.Op)
 			return false
 		}
 	}
-	if len(r.need) == 0 {
+	need := f.Need()
+	if len(need) == 0 || slices.ContainsFunc(need, in.Has) {
 		return true
 	}
-	for _, m := range in.Mods {
-		if slices.Contains(r.need, m) {
-			return true
-		}
-	}
-	some := r.need[:min(4, len(r.need))]
+	some := need[:min(4, len(need))]
 	more := ""
-	if len(some) < len(r.need) {
+	if len(some) < len(need) {
 		more = " …"
 	}
 	v.errorf(in.Pos, "%s lacks one of .%s%s", in.Opcode(), strings.Join(some, " ."), more)
@@ -101,31 +107,31 @@ var kindNames = [...]string{OpNone: "nothing", OpReg: "a register", OpSpecial: "
 	OpVec: "a vector", OpPair: "a pair", OpList: "a list", OpLabel: "a label", OpSink: "_"}
 
 // kind checks the form of operand i.
-func (v *validator) kind(in *Instr, op *Operand, a argRule, i int) {
-	ok, want := true, ""
+func (v *validator) kind(in *Instr, i int, a isa.Arg) {
+	op, ok, want := &in.Args[i], true, ""
 	scalar := op.Kind == OpReg || op.Kind == OpSpecial || op.Kind == OpInt || op.Kind == OpF32 || op.Kind == OpF64 ||
 		op.Kind == OpSym
-	reg := op.Kind == OpReg || op.Kind == OpSink
-	switch a.kind {
-	case 'd':
-		ok, want = reg && !op.Neg || op.Kind == OpPair && in.Op == "vote", "a destination register"
-	case 'D':
-		ok, want = reg || op.Kind == OpVec, "a destination register or vector"
-	case 'P':
-		ok, want = reg || op.Kind == OpPair, "a destination register or pair"
-	case 's':
+	dest := (op.Kind == OpReg || op.Kind == OpSink) && !op.Neg
+	switch a.Kind {
+	case isa.ArgDest:
+		ok, want = dest, "a destination register"
+	case isa.ArgDestVec:
+		ok, want = dest || op.Kind == OpVec, "a destination register or vector"
+	case isa.ArgDestPair, isa.ArgDestPred:
+		ok, want = dest || op.Kind == OpPair, "a destination register or pair"
+	case isa.ArgSource:
 		ok, want = scalar || op.Kind == OpLabel, "a register or constant"
-	case 'S':
+	case isa.ArgSourceVec:
 		ok, want = scalar || op.Kind == OpVec || op.Kind == OpLabel, "a register, constant or vector"
-	case 'p':
+	case isa.ArgPred:
 		ok, want = op.Kind == OpReg && v.fn.Regs[op.Reg].Type == Pred || op.Kind == OpInt, "a predicate"
-	case 'm':
+	case isa.ArgAddress:
 		ok, want = op.Kind == OpAddr, "an address in brackets"
-	case 'v', 'V':
+	case isa.ArgData, isa.ArgVec:
 		ok, want = scalar || op.Kind == OpVec || op.Kind == OpSink, "a register or vector"
-	case 'i':
+	case isa.ArgInt:
 		ok, want = op.Kind == OpInt, "an integer constant"
-	case 'l':
+	case isa.ArgLabel:
 		ok, want = op.Kind == OpLabel, "a label"
 	}
 	if !ok {
@@ -134,26 +140,28 @@ func (v *validator) kind(in *Instr, op *Operand, a argRule, i int) {
 }
 
 // types checks an operand's register type, or its constant, against its class.
-func (v *validator) types(in *Instr, op *Operand, a argRule, types []Type) {
-	if len(types) == 0 || a.class == '-' {
+func (v *validator) types(in *Instr, op *Operand, a isa.Arg, types []Type) {
+	if a.Kind == isa.ArgDestPred {
+		v.predicates(in, op)
+		return
+	}
+	if len(types) == 0 || a.Class == isa.ClassNone || a.Class.Fragment() {
 		return
 	}
 	want, wide := types[len(types)-1], false
-	switch a.class {
-	case 'w':
+	switch a.Class {
+	case isa.ClassWide:
 		wide = in.Has("wide")
-	case '1':
+	case isa.ClassFirst, isa.ClassFirstWide:
 		want = types[0]
-	case '2':
-		want = types[len(types)-1]
-	case 'u':
+	case isa.ClassWord:
 		want = B32
 	}
-	loose := a.class == 'l' || in.Op == "cvt"
+	loose := a.Class == isa.ClassLeast || a.Class == isa.ClassFirstWide || a.Class == isa.ClassLastWide
 	switch op.Kind {
 	case OpReg:
 		r := v.fn.Regs[op.Reg]
-		if r.Vec != 0 && op.Comp < 0 && (a.class != 'l' || int(r.Vec) != in.Vec()) && in.Op != "mov" {
+		if r.Vec != 0 && op.Comp < 0 && (a.Class != isa.ClassLeast || int(r.Vec) != in.Vec()) && in.Kind() != isa.Move {
 			v.errorf(op.Pos, "%s is a vector register: name a component", v.fn.RegName(op.Reg))
 			return
 		}
@@ -188,7 +196,7 @@ func (v *validator) specialReg(in *Instr, op *Operand, want Type) {
 	if op.Name == "WARP_SZ" {
 		return
 	}
-	if in.Op != "mov" && in.Op != "cvt" {
+	if k := in.Kind(); k != isa.Move && k != isa.Convert {
 		v.errorf(op.Pos, "special register %s can be read by mov and cvt only, not by %s", op.Name, in.Opcode())
 		return
 	}
@@ -203,8 +211,8 @@ func (v *validator) specialReg(in *Instr, op *Operand, want Type) {
 
 // vector checks that a vector of registers in mov or cvt adds up to the type, and in ld and st has .vN elements.
 func (v *validator) vector(in *Instr, op *Operand, want Type) {
-	switch in.Op {
-	case "mov":
+	switch in.Kind() {
+	case isa.Move:
 		bits := 0
 		for _, e := range op.Elems {
 			if e.Kind != OpReg {
@@ -215,13 +223,13 @@ func (v *validator) vector(in *Instr, op *Operand, want Type) {
 		if bits != want.Bits() {
 			v.errorf(op.Pos, "the elements have %d bits together, .%s has %d", bits, want, want.Bits())
 		}
-	case "ld", "ldu", "st":
+	case isa.Load, isa.Store:
 		if n := in.Vec(); n != len(op.Elems) {
 			v.errorf(op.Pos, "%s takes %d elements, not %d", in.Opcode(), n, len(op.Elems))
 			return
 		}
 		for i := range op.Elems {
-			v.types(in, &op.Elems[i], argRule{'d', 'l'}, []Type{want})
+			v.types(in, &op.Elems[i], isa.Arg{Kind: isa.ArgDest, Class: isa.ClassLeast}, []Type{want})
 		}
 	}
 }
@@ -247,38 +255,6 @@ func fits(r, t Type, wide, loose bool) bool {
 
 func bit(t Type) bool { return t >= B8 && t <= B128 || t == TF32 || t >= E4M3 && t <= E5M2x2 }
 
-// special checks what the table cannot say.
-func (v *validator) special(in *Instr) {
-	switch in.Op {
-	case "ld", "ldu", "st", "atom", "red":
-		for i := range in.Args {
-			v.addressSpace(in, &in.Args[i])
-		}
-		if in.Vec() > 1 && (in.Op == "ld" || in.Op == "st") {
-			data := &in.Args[boolBit(in.Op == "st")]
-			if data.Kind != OpVec && !(data.Kind == OpReg && v.fn.Regs[data.Reg].Vec != 0) {
-				v.errorf(data.Pos, "%s wants a vector of %d", in.Opcode(), in.Vec())
-			}
-		}
-	case "setp", "testp", "isspacep":
-		v.predicates(in, &in.Args[0])
-	case "mul", "mad":
-		if t := in.Type(); !t.Float() && !in.Has("lo") && !in.Has("hi") && !in.Has("wide") {
-			v.errorf(in.Pos, "%s lacks .lo, .hi or .wide", in.Opcode())
-		}
-	case "div":
-		if in.Type() == F32 && !in.Has("approx") && !in.Has("full") && !rounded(in) {
-			v.errorf(in.Pos, "%s lacks .approx, .full or a rounding modifier", in.Opcode())
-		}
-	case "rcp", "sqrt":
-		if !in.Has("approx") && !rounded(in) {
-			v.errorf(in.Pos, "%s lacks .approx or a rounding modifier", in.Opcode())
-		}
-	case "wmma", "mma", "ldmatrix", "stmatrix":
-		v.fragments(in)
-	}
-}
-
 // predicates checks that a destination, or both of a pair, are predicate registers.
 func (v *validator) predicates(in *Instr, op *Operand) {
 	if op.Kind == OpReg && v.fn.Regs[op.Reg].Type != Pred {
@@ -290,12 +266,10 @@ func (v *validator) predicates(in *Instr, op *Operand) {
 	}
 }
 
-func rounded(in *Instr) bool { return in.Has("rn") || in.Has("rz") || in.Has("rm") || in.Has("rp") }
-
-// addressSpace checks that a variable named in brackets lies in the space that the instruction accesses, and that an
-// address register can hold an address.
-func (v *validator) addressSpace(in *Instr, op *Operand) {
-	if op.Kind != OpAddr {
+// address checks that a variable named in brackets lies in the space that the instruction accesses, and that an address register
+// can hold an address.
+func (v *validator) address(in *Instr, op *Operand, a isa.Arg) {
+	if k := in.Kind(); op.Kind != OpAddr || k.OfWarp() || !k.Reads() && !k.Writes() || a.Kind != isa.ArgAddress {
 		return
 	}
 	if op.Base == BaseReg {
@@ -306,5 +280,25 @@ func (v *validator) addressSpace(in *Instr, op *Operand) {
 	}
 	if sp := in.Space(); op.Var != nil && sp != SpaceGeneric && op.Var.Space != sp {
 		v.errorf(op.Pos, "%s lies in .%s, %s accesses .%s", op.Var.Name, op.Var.Space, in.Opcode(), sp)
+	}
+}
+
+// length checks the number of registers of a vector or fragment.
+func (v *validator) length(in *Instr, op *Operand, a isa.Arg) {
+	if a.Kind == isa.ArgData && a.Class == isa.ClassLeast {
+		if n := in.Vec(); n > 1 && op.Kind != OpVec && !(op.Kind == OpReg && v.fn.Regs[op.Reg].Vec != 0) {
+			v.errorf(op.Pos, "%s wants a vector of %d", in.Opcode(), n)
+		}
+		return
+	}
+	if !a.Class.Fragment() {
+		return
+	}
+	got := 1
+	if op.Kind == OpVec {
+		got = len(op.Elems)
+	}
+	if n := in.Form().Registers(a.Class, in.Mods); n > 0 && n != got {
+		v.errorf(op.Pos, "%s wants a vector of %d, not %d", in.Opcode(), n, got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tilescope/debugkern/isa"
 	"tilescope/kernels"
 )
 
@@ -104,7 +105,7 @@ func TestEmbeddedKernels(t *testing.T) {
 		}
 		for _, f := range a.Funcs {
 			for _, in := range f.Body {
-				if !Known(in.Op) {
+				if _, known := isa.Lookup(in.Op, in.Mods); !known {
 					t.Errorf("%s: opcode %s has no form", in.Pos, in.Op)
 				}
 			}

@@ -3,17 +3,17 @@ package emu
 import (
 	"math/bits"
 
-	"tilescope/debugkern/fp"
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/target"
 )
 
 // elementOffset is the byte offset of a cell from the matrix's address.
 func (m *mmaOp) elementOffset(cell uint8, stride int) int {
 	r, c := int(cell>>4), int(cell&15)
-	if m.col {
+	if m.swap {
 		r, c = c, r
 	}
-	return (r*stride + c) * m.kind.size()
+	return (r*stride + c) * m.size
 }
 
 func (w *warp) wmmaStride(m *mmaOp, lane int) int {
@@ -35,20 +35,20 @@ func (w *warp) tileRegion(in *inst, mask uint32) (at, stride int, r *region) {
 		return 0, 0, nil
 	}
 	stride = w.wmmaStride(m, 0)
-	last := (15*stride + 16) * m.kind.size()
+	last := (15*stride + 16) * m.size
 	rel := addr - r.lo
 	if stride < 16 || stride > 1<<20 || rel > uint64(len(r.data)) || rel+uint64(last) > uint64(len(r.data)) ||
-		addr%uint64(m.kind.align()) != 0 || stride*m.kind.size()%wmmaRowAlign != 0 {
+		addr%uint64(m.align) != 0 || stride*m.size%wmmaRowAlign != 0 {
 		return 0, 0, nil
 	}
 	return int(rel), stride, r
 }
 
-func runWmmaLoad(w *warp, in *inst, mask uint32) {
+func runLoadFragment(w *warp, in *inst, mask uint32) {
 	m := in.mma
 	w.blk.count(in.mem.space)
 	at, stride, r := w.tileRegion(in, mask)
-	size := m.kind.size()
+	size := m.size
 	if r != nil && r.written != nil {
 		for i := range 16 {
 			if o := at + i*stride*size; !allWritten(r.written[o : o+16*size]) {
@@ -62,7 +62,7 @@ func runWmmaLoad(w *warp, in *inst, mask uint32) {
 		return
 	}
 	m.note(r, at, stride, false)
-	if m.kind < fragAcc32 {
+	if !m.acc {
 		w.loadOperand(m, r.data[at:], stride)
 		return
 	}
@@ -74,12 +74,12 @@ func runWmmaLoad(w *warp, in *inst, mask uint32) {
 // loadOperand loads an A or B fragment for the whole warp. Where the pairs of a register lie side by side in memory, a
 // register is one word.
 func (w *warp) loadOperand(m *mmaOp, data []byte, stride int) {
-	pairs := m.col == (m.kind == fragB)
+	pairs, ofB := !m.swap, m.frag.Role == isa.ClassB
 	for k := range 4 {
 		d := &w.r32[m.regs[k]]
 		w.u32[m.regs[k]] = stFilled
 		down, right := 8*(k&1), 8*(k>>1)
-		if m.kind == fragB {
+		if ofB {
 			down, right = right, down
 		}
 		for g := range 8 { // lanes 4g to 4g+3
@@ -107,7 +107,7 @@ func (m *mmaOp) note(r *region, at, stride int, write bool) {
 	if r.print == nil {
 		return
 	}
-	size := m.kind.size()
+	size := m.size
 	for i := range 16 {
 		r.print.mark(at+i*stride*size, 16*size, write)
 	}
@@ -115,12 +115,12 @@ func (m *mmaOp) note(r *region, at, stride int, write bool) {
 
 // readTile reads a matrix into [row][col].
 func (m *mmaOp) readTile(tile *[256]uint32, data []byte, stride int) {
-	size := m.kind.size()
+	size := m.size
 	for i := range 16 {
 		line := data[i*stride*size:][:16*size]
 		for j := range 16 {
 			cell := 16*i + j
-			if m.col {
+			if m.swap {
 				cell = 16*j + i
 			}
 			if size == 4 {
@@ -134,13 +134,13 @@ func (m *mmaOp) readTile(tile *[256]uint32, data []byte, stride int) {
 
 // writeTile writes [row][col] to memory.
 func (m *mmaOp) writeTile(tile *[256]uint32, r *region, at, stride int) {
-	size := m.kind.size()
+	size := m.size
 	for i := range 16 {
 		o := at + i*stride*size
 		line := r.data[o : o+16*size]
 		for j := range 16 {
 			cell := 16*i + j
-			if m.col {
+			if m.swap {
 				cell = 16*j + i
 			}
 			if size == 4 {
@@ -157,16 +157,17 @@ func (m *mmaOp) writeTile(tile *[256]uint32, r *region, at, stride int) {
 
 // setFragment distributes a tile to the lanes.
 func (w *warp) setFragment(m *mmaOp, tile *[256]uint32, mask uint32) {
-	cells := m.cells()
-	for k := range m.kind.regs() {
+	cells := &m.frag.Cells
+	for k := range m.frag.Registers {
 		var v row32
-		for lane := range v {
-			c := &cells[lane]
-			if m.kind == fragAcc32 {
-				v[lane] = tile[c[k&7]]
-			} else {
-				e := 2 * (k & 3)
-				v[lane] = tile[c[e]]&0xffff | tile[c[e+1]]<<16
+		if m.wide() {
+			for lane, c := range &cells[k&7] {
+				v[lane] = tile[c]
+			}
+		} else {
+			lo, hi := &cells[2*k&7], &cells[(2*k+1)&7]
+			for lane := range v {
+				v[lane] = tile[lo[lane]]&0xffff | tile[hi[lane]]<<16
 			}
 		}
 		w.store32(m.regs[k], &v, mask)
@@ -176,15 +177,15 @@ func (w *warp) setFragment(m *mmaOp, tile *[256]uint32, mask uint32) {
 // wmmaSlowLoad loads element by element, with each lane's own findings.
 func (w *warp) wmmaSlowLoad(in *inst, mask uint32) {
 	m, x, b := in.mma, in.mem, w.blk
-	cells := m.cells()
+	cells := &m.frag.Cells
 	var vals [8]row32
 	for l := mask; l != 0; l &= l - 1 {
 		lane := bits.TrailingZeros32(l) & 31
 		base, stride, ok := w.wmmaBase(in, lane)
 		for e := range 8 {
-			v := uint32(1)<<(8*m.kind.size()-1)<<1 - 1
+			v := uint32(1)<<(8*m.size-1)<<1 - 1
 			if ok {
-				p := b.locate(w, in, x, lane, base+uint64(m.elementOffset(cells[lane][e], stride)), x.size, x.size)
+				p := b.locate(w, in, x, lane, base+uint64(m.elementOffset(cells[e&7][lane], stride)), x.size, x.size)
 				if p.data != nil {
 					if p.written != nil && !allWritten(p.written) {
 						b.uninitialised(w, in, x, lane, p)
@@ -195,9 +196,9 @@ func (w *warp) wmmaSlowLoad(in *inst, mask uint32) {
 			vals[e][lane] = v
 		}
 	}
-	for k := range m.kind.regs() {
+	for k := range m.frag.Registers {
 		v := vals[k&7]
-		if m.kind != fragAcc32 {
+		if !m.wide() {
 			lo, hi := &vals[2*(k&3)], &vals[2*(k&3)+1]
 			for i := range v {
 				v[i] = lo[i]&0xffff | hi[i]<<16
@@ -216,40 +217,36 @@ func (w *warp) wmmaBase(in *inst, lane int) (base uint64, stride int, ok bool) {
 		space, addr = ungeneric(addr)
 	}
 	p := place{space: space, addr: addr}
-	if addr%uint64(m.kind.align()) != 0 {
-		b.misaligned(w, in, x, lane, p, m.kind.align())
+	if addr%uint64(m.align) != 0 {
+		b.misaligned(w, in, x, lane, p, m.align)
 		return base, stride, false
 	}
-	if stride*m.kind.size()%wmmaRowAlign != 0 {
-		b.badStride(w, in, x, lane, p, stride*m.kind.size())
+	if stride*m.size%wmmaRowAlign != 0 {
+		b.badStride(w, in, x, lane, p, stride*m.size)
 		return base, stride, false
 	}
 	return base, stride, true
 }
 
-func runWmmaStore(w *warp, in *inst, mask uint32) {
+func runStoreFragment(w *warp, in *inst, mask uint32) {
 	m, x, b := in.mma, in.mem, w.blk
 	b.count(x.space)
 	b.wrote++
-	cells := m.cells()
+	cells := &m.frag.Cells
 	value := func(lane, e int) uint32 {
-		if m.kind == fragAcc32 {
+		if m.wide() {
 			return w.r32[m.regs[e]][lane]
 		}
 		return w.r32[m.regs[e>>1]][lane] >> (16 * (e & 1)) & 0xffff
 	}
-	for k := range m.kind.regs() {
+	for k := range m.frag.Registers {
 		w.full32(m.regs[k])
 	}
-	size := m.kind.size()
+	size := m.size
 	at, stride, r := w.tileRegion(in, mask)
 	if r != nil && (r.alloc == nil || r.alloc.dirty == nil) {
 		var tile [256]uint32
-		f := fp.F32
-		if m.kind == fragAcc16 {
-			f = fp.F16
-		}
-		w.accumulator(&tile, m.regs, f, mask)
+		w.accumulator(&tile, m.regs, m.frag, !m.wide(), mask)
 		m.note(r, at, stride, true)
 		if r.alloc != nil {
 			b.wroteGlobal++
@@ -261,7 +258,7 @@ func runWmmaStore(w *warp, in *inst, mask uint32) {
 		lane := bits.TrailingZeros32(l) & 31
 		base, stride, ok := w.wmmaBase(in, lane)
 		for e := 0; e < 8 && ok; e++ {
-			p := b.locate(w, in, x, lane, base+uint64(m.elementOffset(cells[lane][e], stride)), size, size)
+			p := b.locate(w, in, x, lane, base+uint64(m.elementOffset(cells[e&7][lane], stride)), size, size)
 			if p.data != nil {
 				putScalar(p.data, size, uint64(value(lane, e)))
 				p.wrote()
