@@ -19,22 +19,23 @@ import (
 // imports says which packages of ours each room may import: arrows point down only. A key ending in /* stands for every
 // package below it.
 var imports = map[string][]string{
-	"debugkern/fp":     {},
-	"debugkern/isa":    {},
-	"debugkern/ptx":    {"debugkern/isa"},
-	"debugkern/file":   {"debugkern/join"},
-	"debugkern/npy":    {},
-	"debugkern/join":   {},
-	"debugkern/cache":  {"debugkern/file"},
-	"probes":           {},
-	"kernels":          {"debugkern/patch"},
-	"tui/theme":        {"debugkern/text"},
-	"tui/keymap":       {},
-	"tui/cell":         {"debugkern", "probes", "debugkern/fp"},
-	"tui/outcome":      {"debugkern"},
-	"debugkern/budget": {},
-	"debugkern/text":   {},
-	"debugkern/patch":  {},
+	"debugkern/fp":      {},
+	"debugkern/isa":     {},
+	"debugkern/ptx":     {"debugkern/isa"},
+	"debugkern/isa/cfg": {"debugkern/isa", "debugkern/ptx"},
+	"debugkern/file":    {"debugkern/join"},
+	"debugkern/npy":     {},
+	"debugkern/join":    {},
+	"debugkern/cache":   {"debugkern/file"},
+	"probes":            {},
+	"kernels":           {"debugkern/patch"},
+	"tui/theme":         {"debugkern/text"},
+	"tui/keymap":        {},
+	"tui/cell":          {"debugkern", "probes", "debugkern/fp"},
+	"tui/outcome":       {"debugkern"},
+	"debugkern/budget":  {},
+	"debugkern/text":    {},
+	"debugkern/patch":   {},
 
 	"debugkern/interrupt":   {},
 	"debugkern/ptx/ptxtest": {}, // for tests
@@ -43,8 +44,8 @@ var imports = map[string][]string{
 	"configs/configstest": {"configs", "probes"}, // for tests
 	"debugkern/target":    {"probes", "debugkern/ptx", "debugkern/budget"},
 
-	"debugkern/emu": {"debugkern/join", "debugkern/target", "debugkern/isa", "debugkern/ptx", "debugkern/fp", "probes",
-		"debugkern/budget"},
+	"debugkern/emu": {"debugkern/join", "debugkern/target", "debugkern/isa", "debugkern/isa/cfg", "debugkern/ptx",
+		"debugkern/fp", "probes", "debugkern/budget"},
 	"debugkern/cuda": {"debugkern/join", "debugkern/target", "debugkern/ptx", "probes", "debugkern/cache",
 		"debugkern/file", "debugkern/cuda/internal/dl", "debugkern/trust", "debugkern/budget"},
 	"debugkern/trust":            {"debugkern/file"},
@@ -54,7 +55,8 @@ var imports = map[string][]string{
 	"debugkern/ref/reftest":      {"debugkern/input", "debugkern/ref", "debugkern/ref/op", "probes"}, // for tests
 	"debugkern/input":            {"debugkern/ref/op", "probes"},
 	"debugkern/attn":             {"debugkern/input", "debugkern/join", "debugkern/ref/op", "probes"},
-	"debugkern/check":            {"debugkern/target", "debugkern/ptx", "debugkern/fp", "probes", "debugkern/budget"},
+	"debugkern/check": {"debugkern/target", "debugkern/isa", "debugkern/isa/cfg", "debugkern/ptx", "debugkern/fp",
+		"probes", "debugkern/budget"},
 
 	"debugkern/judge": {"debugkern/join", "debugkern/ref", "debugkern/ref/op", "probes"},
 

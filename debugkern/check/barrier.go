@@ -95,7 +95,7 @@ func (u *barriers) mismatch(id int, a, b comer) {
 // counted reports whether a barrier instruction names a number of threads.
 func counted(s *site) bool {
 	n := 1
-	if s.in.Has("red") {
+	if s.in.HasDest() {
 		n = 3
 	}
 	return len(s.in.Args) > n

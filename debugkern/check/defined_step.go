@@ -3,6 +3,7 @@ package check
 import (
 	"math/bits"
 
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 )
@@ -41,14 +42,14 @@ func (u *registerUnit) step(s *registerState, e *target.Event, use *undefinedUse
 	if !in.HasDest() {
 		return
 	}
-	switch in.Op {
-	case "ld", "ldmatrix":
+	switch k := in.Kind(); {
+	case k.Loads():
 		u.define(s, e, flow{}, in.Args[0].Registers(nil))
 		return
-	case "wmma", "mma":
+	case k == isa.Multiply:
 		u.matrix(s, e)
 		return
-	case "mov":
+	case k == isa.Move:
 		if in.Args[0].Kind == ptx.OpVec || in.Args[1].Kind == ptx.OpVec {
 			u.pack(s, e)
 			return
@@ -63,9 +64,9 @@ func (u *registerUnit) step(s *registerState, e *target.Event, use *undefinedUse
 	for i := 1; i < len(in.Args); i++ {
 		mask := e.Mask
 		switch {
-		case in.Op == "selp" && i < 3 && in.Args[3].Kind == ptx.OpReg:
+		case in.Kind() == isa.Select && i < 3 && in.Args[3].Kind == ptx.OpReg:
 			mask &= u.chosen(e, &in.Args[3], i == 1)
-		case in.Op == "shfl" && i == 1:
+		case in.Kind() == isa.Shuffle && i == 1:
 			u.shuffled(s, e, &w)
 			continue
 		}
@@ -74,7 +75,7 @@ func (u *registerUnit) step(s *registerState, e *target.Event, use *undefinedUse
 			if d == nil {
 				continue
 			}
-			if bytewise && (in.Op != "selp" || i < 3) {
+			if bytewise && (in.Kind() != isa.Select || i < 3) {
 				for b := range 8 {
 					if !masked(in, i, b) {
 						w.take(d, b, b, mask)
@@ -99,14 +100,11 @@ func (s *registerState) read(e *target.Event, r int32, use *undefinedUse) *undef
 
 // bytewise reports whether a byte of the result depends on the same byte of the sources only.
 func bytewise(in *ptx.Instr) bool {
-	switch in.Op {
-	case "mov", "and", "or", "xor", "not", "selp", "cvta":
-		return true
-	case "cvt":
+	if in.Kind() == isa.Convert {
 		ts := in.Types()
 		return len(ts) == 2 && ts[0].Bytes() <= ts[1].Bytes() && !isFloat(ts[0]) && !isFloat(ts[1])
 	}
-	return false
+	return in.Form().Bytewise
 }
 
 func isFloat(t ptx.Type) bool {
@@ -236,10 +234,6 @@ func (u *registerUnit) pack(s *registerState, e *target.Event) {
 func (u *registerUnit) matrix(s *registerState, e *target.Event) {
 	in, use := e.Instr, u.uses[e.Func]
 	dst := in.Args[0].Registers(nil)
-	if len(in.Args) < 4 {
-		u.define(s, e, flow{}, dst) // a load
-		return
-	}
 	var ab flow
 	for _, i := range []int{1, 2} {
 		for _, r := range in.Args[i].Registers(nil) {
@@ -266,7 +260,7 @@ func (u *registerUnit) matrix(s *registerState, e *target.Event) {
 func (u *registerUnit) define(s *registerState, e *target.Event, w flow, regs []int32) {
 	use := u.uses[e.Func]
 	for _, r := range regs {
-		if !use.carry.has(r) {
+		if !use.carry.Has(r) {
 			continue
 		}
 		k := registerKey{e.Func, r}

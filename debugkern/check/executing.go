@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"tilescope/debugkern/fp"
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 )
@@ -171,11 +172,13 @@ func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 // arithmetic describes an instruction that computes floats from floats: types of result and sources, and the operands that
 // are sources. ok is false for every other instruction.
 func arithmetic(in *ptx.Instr) (to, from numberType, args []int, ok bool) {
-	switch in.Op {
-	case "add", "sub", "mul", "fma", "mad", "div", "min", "max", "neg", "abs", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh", "copysign":
+	switch f := in.Form(); {
+	case f.Real == nil:
+		return to, from, nil, false
+	case f.Kind != isa.Convert:
 		to = numbers(in.Type())
 		from = to
-	case "cvt":
+	default:
 		ts := in.Types()
 		if len(ts) != 2 {
 			return to, from, nil, false
@@ -184,8 +187,6 @@ func arithmetic(in *ptx.Instr) (to, from numberType, args []int, ok bool) {
 		if from.n == 0 && to.n > 0 { // from an integer: exact enough
 			return to, from, nil, false
 		}
-	default:
-		return to, from, nil, false
 	}
 	if to.n == 0 || from.n == 0 {
 		return to, from, nil, false
@@ -199,13 +200,14 @@ func arithmetic(in *ptx.Instr) (to, from numberType, args []int, ok bool) {
 // product describes a matrix product: the types of the accumulators and of the operands.
 func product(in *ptx.Instr) (acc, c, ab numberType, ok bool) {
 	ts := in.Types()
-	switch {
-	case in.Op == "wmma" && in.Has("mma") && len(ts) >= 2:
-		return packed(ts[0]), packed(ts[1]), numberType{ptx.F16, 2, 16}, true
-	case in.Op == "mma" && len(ts) == 4:
-		return packed(ts[0]), packed(ts[3]), packed(ts[1]), true
+	if in.Kind() != isa.Multiply || len(ts) < 2 {
+		return acc, c, ab, false
 	}
-	return acc, c, ab, false
+	ab = numberType{ptx.F16, 2, 16} // of wmma only the accumulators' types are named
+	if len(ts) == 4 {
+		ab = packed(ts[1])
+	}
+	return packed(ts[0]), packed(ts[len(ts)-1]), ab, true
 }
 
 // packed is a type as fragments hold it: halves in pairs.

@@ -1,6 +1,9 @@
 package check
 
-import "tilescope/debugkern/ptx"
+import (
+	"tilescope/debugkern/isa"
+	"tilescope/debugkern/ptx"
+)
 
 // inPlace reports whether the store under way is the end of an update in place of what the instruction at a past PC loaded:
 // wmma.load of an accumulator, arithmetic on it, wmma.store over it. Both are of the warp as a whole, and the numbers that are
@@ -8,7 +11,7 @@ import "tilescope/debugkern/ptx"
 // not by memory, so it holds for this load and this store alone, and never the other way round.
 func (u *races) inPlace(past int) bool {
 	load, store := &u.sites[past], u.s
-	if load.in.Op != "wmma" || !load.reads || store.in.Op != "wmma" || !store.writes || load.fn != store.fn {
+	if load.in.Kind() != isa.LoadFragment || store.in.Kind() != isa.StoreFragment || load.fn != store.fn {
 		return false
 	}
 	k := [2]int{past, u.e.PC}
@@ -37,7 +40,7 @@ func madeOf(load, store *site) bool {
 	for grew := true; grew; {
 		grew = false
 		for _, in := range load.fn.Body {
-			if in.HasDest() && !fetches(in) && takes(in, from) {
+			if in.HasDest() && !in.Kind().Reads() && takes(in, from) {
 				grew = mark(in) || grew
 			}
 		}
@@ -49,15 +52,6 @@ func madeOf(load, store *site) bool {
 		}
 	}
 	return len(stored) > 0
-}
-
-// fetches reports whether what an instruction gives comes out of memory: its operands are but where that is.
-func fetches(in *ptx.Instr) bool {
-	switch in.Op {
-	case "ld", "ldu", "ldmatrix", "atom":
-		return true
-	}
-	return in.Op == "wmma" && in.Has("load")
 }
 
 // takes reports whether an instruction computes with one of the registers marked.

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"sort"
 
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 )
@@ -18,7 +19,7 @@ func noncoherentKind() kind {
 }
 
 // noncoherent reports whether an instruction reads what must not be written.
-func noncoherent(in *ptx.Instr) bool { return in.Op == "ldu" || in.Op == "ld" && in.Has("nc") }
+func noncoherent(in *ptx.Instr) bool { return in.Op == "ldu" || in.Kind() == isa.Load && in.Has("nc") }
 
 func startNoncoherent(b *block) unit {
 	u := &noncoherentUnit{b: b, sites: b.checker.program(b.view), seen: map[rangeKey]bool{}}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -85,12 +86,12 @@ func (u *originUnit) After(*target.Event) {
 		switch {
 		case x.Class == target.ClassStore:
 			u.reached()
-		case in.Op == "shfl" && in.Args[0].Registers(nil) != nil:
+		case in.Kind() == isa.Shuffle && in.Args[0].Registers(nil) != nil:
 			u.undefined()
 		}
 		return
 	}
-	if in.Op == "red" || in.Op == "atom" {
+	if in.Kind().Updates() {
 		u.accumulate()
 		return
 	}
@@ -135,7 +136,7 @@ func (u *originUnit) inherit(to, from numberType, args []int, lane, k int, r flo
 			continue
 		}
 		i := k
-		if from.n == 1 && (x.Instr.Op == "cvt" && to.n == 2) { // cvt.f16x2.f32 d, a, b: a goes to the upper half
+		if from.n == 1 && (x.Instr.Kind() == isa.Convert && to.n == 2) { // cvt.f16x2.f32 d, a, b: a goes to the upper half
 			if i = 0; a != len(args)-k {
 				continue
 			}
@@ -261,7 +262,7 @@ func (u *originUnit) accumulate() {
 	x := &u.x
 	args := x.Instr.Args
 	i := 1
-	if x.Instr.Op == "atom" {
+	if x.Instr.HasDest() {
 		i = 2
 	}
 	if i < len(args) {
@@ -277,7 +278,7 @@ func (u *originUnit) accumulate() {
 			u.reached()
 		}
 	}
-	if x.Instr.Op == "atom" {
+	if x.Instr.HasDest() {
 		for _, r := range x.dests() {
 			u.tags.set(x, r, nil)
 		}

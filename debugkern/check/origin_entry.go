@@ -3,8 +3,8 @@ package check
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
 
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/target"
 )
 
@@ -25,7 +25,7 @@ func (u *originUnit) enter() {
 		p := &x.parts[j]
 		each(p.mask, func(lane int) {
 			space, addr := p.space, p.addr[lane]
-			if x.Instr.Op == "cp" {
+			if x.Instr.Kind() == isa.CopyAsync {
 				space, addr = target.SpaceGlobal, p.from[lane]
 			}
 			buf := u.bytes[:p.bytes]
@@ -91,7 +91,7 @@ func (u *originUnit) entrance(tag int32) string {
 
 // copies reports whether an instruction copies memory to registers or to shared memory.
 func (x *executing) copies() bool {
-	return slices.Contains([]string{"ld", "ldu", "ldmatrix", "cp"}, x.Instr.Op) || x.Instr.Op == "wmma" && x.Instr.Has("load")
+	return x.Instr.Kind().Loads() || x.Instr.Kind() == isa.CopyAsync
 }
 
 // undefined makes a shuffle the origin of what its lanes read from lanes that do not take part: as executed here, a NaN.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/target"
 )
 
@@ -32,19 +33,18 @@ func (u *originUnit) describe(to, from numberType, args []int, lane, k int, r fl
 	}
 	op := x.Instr.Opcode()
 	expr := op + "(" + strings.Join(vs, ", ") + ")"
-	sign := map[string]string{"add": "+", "sub": "-", "mul": "·", "div": "/"}[x.Instr.Op]
-	switch {
-	case sign != "" && len(vs) == 2:
-		expr = vs[0] + " " + sign + " " + vs[1]
-	case (x.Instr.Op == "fma" || x.Instr.Op == "mad") && len(vs) == 3:
-		expr = vs[0] + " · " + vs[1] + " + " + vs[2]
+	if infix := x.Instr.Form().Infix; len(infix) > 0 && len(vs) == len(infix)+1 {
+		expr = vs[0]
+		for i, sign := range infix {
+			expr += " " + sign + " " + vs[i+1]
+		}
 	}
 	switch {
 	case hadNaN:
 		return fmt.Sprintf("%s: %s", u.entrance(entered), expr)
 	case math.IsNaN(r):
 		return fmt.Sprintf("NaN is made here: %s (%s)", expr, op)
-	case x.Instr.Op == "cvt":
+	case x.Instr.Kind() == isa.Convert:
 		return fmt.Sprintf("infinity is made here: %s overflows %s", expr, to.of)
 	}
 	return fmt.Sprintf("infinity is made here: %s (%s)", expr, op)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"sort"
 
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -115,7 +116,7 @@ func (u *precisionUnit) Follows() target.ClassSet {
 // Event implements target.Observer.
 func (u *precisionUnit) Event(e *target.Event) {
 	first := u.x.tell(u.view, e)
-	if first && (e.Instr.Op == "red" || e.Instr.Op == "atom") {
+	if first && e.Instr.Kind().Updates() {
 		u.before()
 	}
 }
@@ -132,7 +133,7 @@ func (u *precisionUnit) After(*target.Event) {
 		u.multiply(acc, c, ab)
 		return
 	}
-	if x.Instr.Op == "red" || x.Instr.Op == "atom" {
+	if x.Instr.Kind().Updates() {
 		u.accumulate()
 		return
 	}
@@ -209,8 +210,8 @@ func (u *precisionUnit) compute(to, from numberType, args []int) {
 
 // exactly is what an instruction computes, unrounded; nil where a shadow makes no sense of it (rounding to whole numbers).
 func exactly(in *ptx.Instr) func(a, b, c float64) float64 {
-	f := exact(in.Op)
-	if in.Op == "cvt" {
+	f := in.Form().Real
+	if in.Kind() == isa.Convert {
 		for _, m := range []string{"rni", "rzi", "rmi", "rpi"} {
 			if in.Has(m) {
 				return nil
@@ -224,47 +225,6 @@ func exactly(in *ptx.Instr) func(a, b, c float64) float64 {
 		return func(a, b, c float64) float64 { return max(f(a, b, c), 0) }
 	}
 	return f
-}
-
-func exact(op string) func(a, b, c float64) float64 {
-	switch op {
-	case "add":
-		return func(a, b, _ float64) float64 { return a + b }
-	case "sub":
-		return func(a, b, _ float64) float64 { return a - b }
-	case "mul":
-		return func(a, b, _ float64) float64 { return a * b }
-	case "fma", "mad":
-		return math.FMA
-	case "div":
-		return func(a, b, _ float64) float64 { return a / b }
-	case "min":
-		return func(a, b, _ float64) float64 { return keep(a, b, a < b) }
-	case "max":
-		return func(a, b, _ float64) float64 { return keep(a, b, a > b) }
-	case "neg":
-		return func(a, _, _ float64) float64 { return -a }
-	case "copysign":
-		return func(a, b, _ float64) float64 { return math.Copysign(b, a) }
-	case "cvt":
-		return func(a, _, _ float64) float64 { return a }
-	}
-	if f := map[string]func(float64) float64{
-		"abs": math.Abs, "sqrt": math.Sqrt, "sin": math.Sin, "cos": math.Cos, "lg2": math.Log2, "ex2": math.Exp2, "tanh": math.Tanh,
-		"rcp":   func(a float64) float64 { return 1 / a },
-		"rsqrt": func(a float64) float64 { return 1 / math.Sqrt(a) },
-	}[op]; f != nil {
-		return func(a, _, _ float64) float64 { return f(a) }
-	}
-	return nil
-}
-
-// keep is a maximum or minimum, which drops a NaN.
-func keep(a, b float64, first bool) float64 {
-	if first || math.IsNaN(b) {
-		return a
-	}
-	return b
 }
 
 // noise is how far below its operands a result of the shadow itself means nothing.

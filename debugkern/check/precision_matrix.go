@@ -3,24 +3,25 @@ package check
 import (
 	"math"
 
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/target"
 )
 
 // matrix is a fragment put together: values with their shadows by row and column.
 type matrix [16][16]operand
 
-// gather puts the fragment of operand i together. cell says where a lane's element lies.
-func (u *precisionUnit) gather(m *matrix, t numberType, i, elems int, cell func(lane, e int) (row, col int)) {
+// gather puts the fragment of operand i together.
+func (u *precisionUnit) gather(m *matrix, t numberType, i int, f *isa.Fragment) {
 	x := &u.x
 	regs := elements(&x.Instr.Args[i])
-	for e := range elems {
-		reg, part := e/t.n, e%t.n
+	for e := range f.Elements {
+		reg, part := f.Register(e)
 		if reg >= len(x.src[i]) {
 			return
 		}
 		tags := u.tags.operand(x, regs[reg])
 		for lane := range 32 {
-			r, c := cell(lane, e)
+			r, c := f.Cell(lane, e)
 			m[r&15][c&15] = shaded(t, x.src[i][reg][lane], tags, lane, part)
 		}
 	}
@@ -29,26 +30,18 @@ func (u *precisionUnit) gather(m *matrix, t numberType, i, elems int, cell func(
 // multiply shadows a matrix product by exact dot products.
 func (u *precisionUnit) multiply(acc, ct, ab numberType) {
 	x := &u.x
-	cellA, cellB, cellC := target.WMMACell, target.WMMACellB, target.WMMACell
-	elems, depth := [3]int{8, 8, 8}, 16
-	if x.Instr.Op == "mma" {
-		cellA, cellB, cellC = target.MMACellA, target.MMACellB, target.MMACell
-		elems = [3]int{8, 4, 4}
-		if x.Instr.Has("m16n8k8") {
-			elems, depth = [3]int{4, 2, 4}, 8
-		}
-	}
+	fa, fd := x.Instr.Fragment(isa.ClassA), x.Instr.Fragment(isa.ClassD)
 	var a, b, c matrix
-	u.gather(&a, ab, 1, elems[0], cellA)
-	u.gather(&b, ab, 2, elems[1], cellB)
-	u.gather(&c, ct, 3, elems[2], cellC)
+	u.gather(&a, ab, 1, fa)
+	u.gather(&b, ab, 2, x.Instr.Fragment(isa.ClassB))
+	u.gather(&c, ct, 3, x.Instr.Fragment(isa.ClassC))
 	for reg, dst := range x.dests() {
 		var out [32][unitsMax]shade
 		each(x.Mask, func(lane int) {
 			for k := range acc.n {
-				row, col := cellC(lane, reg*acc.n+k)
+				row, col := fd.Cell(lane, reg*acc.n+k)
 				v := acc.part(x.dst[reg][lane], k)
-				r, ops, local := dot(&a[row&15], &b[col&15], c[row&15][col&15], depth)
+				r, ops, local := dot(&a[row&15], &b[col&15], c[row&15][col&15], fa.Cols)
 				r.got = acc.value(v)
 				local = math.Abs(r.got - local)
 				out[lane][k*acc.bits/16] = shade{r.exact, v, uint8(acc.bits), u.judge(acc, r, ops, local, lane)}
@@ -113,7 +106,7 @@ func (u *precisionUnit) accumulate() {
 	in := x.Instr
 	t := numbers(in.Type())
 	i := 1
-	if in.Op == "atom" {
+	if in.HasDest() {
 		i = 2
 	}
 	if t.n != 1 || !in.Has("add") || i >= len(in.Args) || len(x.parts) == 0 {

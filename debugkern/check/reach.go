@@ -3,6 +3,7 @@ package check
 import (
 	"math/bits"
 
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 )
@@ -121,13 +122,13 @@ func (u *reachUnit) After(*target.Event) {
 	switch {
 	case len(x.parts) > 0:
 		u.access()
-	case x.Instr.Op == "shfl":
+	case x.Instr.Kind() == isa.Shuffle:
 		u.shuffle()
-	case x.Class == target.ClassShuffle && x.Instr.Op != "activemask":
+	case x.Instr.Kind() == isa.Vote && len(x.Instr.Args) > 1:
 		u.vote()
-	case x.Class == target.ClassMMA && (x.Instr.Op == "wmma" || x.Instr.Op == "mma") && len(x.Instr.Args) >= 4:
+	case x.Instr.Kind() == isa.Multiply:
 		u.multiply()
-	case x.Instr.HasDest() && x.Instr.Op != "call":
+	case x.Instr.HasDest():
 		u.compute()
 	default:
 		u.consume()
@@ -200,7 +201,7 @@ func (u *reachUnit) compute() {
 	var t [32]uint64
 	switch {
 	case zeroes(in):
-	case in.Op == "selp" && len(in.Args) == 4 && in.Args[3].Kind == ptx.OpReg:
+	case in.Kind() == isa.Select && len(in.Args) == 4 && in.Args[3].Kind == ptx.OpReg:
 		u.choose(&t)
 	default:
 		for i := 1; i < len(in.Args); i++ {
@@ -301,25 +302,21 @@ func (u *reachUnit) members(masks *lanes, none bool) {
 // multiply: an element of the result depends on a row of A, a column of B and an element of C.
 func (u *reachUnit) multiply() {
 	x := &u.x
-	acc, ct, _, ok := product(x.Instr)
-	if !ok {
+	fd := x.Instr.Fragment(isa.ClassD)
+	if fd == nil || !fd.Known {
 		u.compute()
 		return
 	}
-	cellA, cellB, cellC := target.WMMACell, target.WMMACellB, target.WMMACell
-	if x.Instr.Op == "mma" {
-		cellA, cellB, cellC = target.MMACellA, target.MMACellB, target.MMACell
-	}
 	var rows, cols [16]uint64
 	var c [16][16]uint64
-	u.fragment(1, 2, cellA, func(row, _ int, t uint64) { rows[row] |= t })
-	u.fragment(2, 2, cellB, func(col, _ int, t uint64) { cols[col] |= t })
-	u.fragment(3, ct.n, cellC, func(row, col int, t uint64) { c[row][col] |= t })
+	u.fragment(1, isa.ClassA, func(row, _ int, t uint64) { rows[row] |= t })
+	u.fragment(2, isa.ClassB, func(col, _ int, t uint64) { cols[col] |= t })
+	u.fragment(3, isa.ClassC, func(row, col int, t uint64) { c[row][col] |= t })
 	for reg, dst := range x.dests() {
 		var t [32]uint64
 		for lane := range t {
-			for k := range acc.n {
-				row, col := cellC(lane, reg*acc.n+k)
+			for k := range fd.PerRegister {
+				row, col := fd.Cell(lane, reg*fd.PerRegister+k)
 				t[lane] |= rows[row&15] | cols[col&15] | c[row&15][col&15]
 			}
 		}
@@ -327,8 +324,9 @@ func (u *reachUnit) multiply() {
 	}
 }
 
-// fragment goes over the elements of operand i, n a register, and the bits of each.
-func (u *reachUnit) fragment(i, n int, cell func(lane, e int) (row, col int), f func(row, col int, t uint64)) {
+// fragment goes over the elements of operand i, and the bits of each.
+func (u *reachUnit) fragment(i int, c isa.ArgClass, f func(row, col int, t uint64)) {
+	frag := u.x.Instr.Fragment(c)
 	for reg, op := range elements(&u.x.Instr.Args[i]) {
 		if op.Kind != ptx.OpReg {
 			continue
@@ -337,12 +335,10 @@ func (u *reachUnit) fragment(i, n int, cell func(lane, e int) (row, col int), f 
 		if t == nil {
 			continue
 		}
-		if u.x.Instr.Op == "wmma" && n == 2 && i < 3 {
-			reg &= 3 // operands hold every element twice
-		}
+		reg %= frag.Elements / frag.PerRegister // registers may hold every element again
 		for lane := range 32 {
-			for k := range n {
-				row, col := cell(lane, reg*n+k)
+			for k := range frag.PerRegister {
+				row, col := frag.Cell(lane, reg*frag.PerRegister+k)
 				f(row&15, col&15, t[lane])
 			}
 		}

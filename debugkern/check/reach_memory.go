@@ -1,6 +1,7 @@
 package check
 
 import (
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 )
@@ -10,22 +11,22 @@ func (u *reachUnit) access() {
 	x := &u.x
 	in := x.Instr
 	u.addresses()
-	switch {
-	case in.Op == "ld" || in.Op == "ldu":
+	switch in.Kind() {
+	case isa.Load:
 		u.load()
-	case in.Op == "st":
+	case isa.Store:
 		u.store()
-	case in.Op == "ldmatrix":
+	case isa.LoadMatrix:
 		u.loadMatrix()
-	case in.Op == "stmatrix":
+	case isa.StoreMatrix:
 		u.storeMatrix()
-	case in.Op == "wmma" && in.Has("load"):
+	case isa.LoadFragment:
 		u.loadFragment()
-	case in.Op == "wmma" && in.Has("store"):
+	case isa.StoreFragment:
 		u.storeFragment()
-	case in.Op == "atom" || in.Op == "red":
+	case isa.Atomic, isa.Reduce:
 		u.atomic()
-	case in.Op == "cp" && in.Has("async") && !in.Has("bulk"):
+	case isa.CopyAsync:
 		u.copy()
 	default: // whatever it takes, from memory too
 		var all uint64
@@ -46,7 +47,8 @@ func (u *reachUnit) addresses() {
 			u.harmed(over(&t, x.Mask), "is the address of "+x.Instr.Op)
 		}
 	}
-	if x.Instr.Op == "wmma" || x.Instr.Op == "cp" { // the row stride, the bytes to copy
+	switch x.Instr.Kind() {
+	case isa.LoadFragment, isa.StoreFragment, isa.CopyAsync: // the row stride, the bytes to copy
 		for i := range x.Instr.Args {
 			if op := &x.Instr.Args[i]; op.Kind == ptx.OpReg {
 				var t [32]uint64
@@ -182,15 +184,12 @@ func (u *reachUnit) copy() {
 // loadMatrix: see tags.loadMatrix.
 func (u *reachUnit) loadMatrix() {
 	x := &u.x
-	p := &x.parts[0]
+	p, f := &x.parts[0], isa.Matrix8(x.Instr.Has("trans"))
 	for k, r := range x.dests() {
 		var t [32]uint64
 		for lane := range 32 {
-			for h := range 2 {
-				row, col := lane/4, lane%4*2+h
-				if x.Instr.Has("trans") {
-					row, col = col, row
-				}
+			for h := range f.Elements {
+				row, col := f.Cell(lane, h)
 				at := p.addr[(8*k+row)&31]
 				t[lane] |= u.fetch(p.space, at+uint64(2*col), lane, 2, at, 16)
 			}
@@ -214,20 +213,17 @@ func (u *reachUnit) storeMatrix() {
 // loadFragment: see tags.loadFragment.
 func (u *reachUnit) loadFragment() {
 	x := &u.x
-	regs := x.dests()
+	regs, f := x.dests(), x.fragment()
 	loaded := make([][32]uint64, len(regs))
-	_, _, size := fragmentUnit(x.Instr, 0)
+	size := f.ElementBytes()
 	for j := range x.parts {
 		p := &x.parts[j]
 		for k := range p.bytes / size {
-			reg, _, _ := fragmentUnit(x.Instr, p.element+k)
-			for ; reg < len(regs); reg += 4 { // operands hold every half twice, four registers on
+			first, _ := f.Register(p.element + k)
+			for _, reg := range repeated(f, first) {
 				each(p.mask, func(lane int) {
 					loaded[reg][lane] |= u.fetch(p.space, p.addr[lane]+uint64(k*size), lane, size, p.addr[lane], p.bytes)
 				})
-				if size == 4 || x.Instr.Has("c") {
-					break
-				}
 			}
 		}
 	}
@@ -238,12 +234,12 @@ func (u *reachUnit) loadFragment() {
 
 func (u *reachUnit) storeFragment() {
 	x := &u.x
-	regs := elements(&x.Instr.Args[1])
-	_, _, size := fragmentUnit(x.Instr, 0)
+	regs, f := elements(&x.Instr.Args[1]), x.fragment()
+	size := f.ElementBytes()
 	for j := range x.parts {
 		p := &x.parts[j]
 		for k := range p.bytes / size {
-			reg, _, _ := fragmentUnit(x.Instr, p.element+k)
+			reg, _ := f.Register(p.element + k)
 			var t [32]uint64
 			u.join(&t, regs[reg])
 			each(p.mask, func(lane int) { u.keep(p.space, p.addr[lane]+uint64(k*size), lane, size, t[lane]) })

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"sync"
 
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -112,8 +113,8 @@ func (u *registerUnit) Event(e *target.Event) {
 	}
 	s := &u.warps[e.Warp]
 	u.skipped(s, e, use)
-	if e.Instr.Op == "wmma" && !e.Instr.Has("mma") && e.Value != 0 {
-		return // told once for each pair of elements: the first will do
+	if k := e.Instr.Kind(); (k == isa.LoadFragment || k == isa.StoreFragment) && e.Value != 0 {
+		return // an event for each pair of elements: the first will do
 	}
 	if use.sinks[e.Instr.Index] && !e.Probe {
 		u.sink(s, e, use)
@@ -130,31 +131,23 @@ func (u *registerUnit) skipped(s *registerState, e *target.Event, use *undefined
 				continue
 			}
 			in := e.Func.Body[g]
-			if d := s.at(use, e.Func, in.Guard.Reg); isFlow(in) && d != nil && d.any()&(m&-m) != 0 {
+			if d := s.at(use, e.Func, in.Guard.Reg); in.Kind().Jumps() && d != nil && d.any()&(m&-m) != 0 {
 				u.report(e, in, d, m&-m, "decides a branch", "")
 			}
 		}
 		l.f, l.pc = e.Func, int32(e.Instr.Index)
-		switch e.Instr.Op {
-		case "bra":
+		switch e.Instr.Kind() {
+		case isa.Branch:
 			l.pc = e.Instr.Args[0].Target - 1
-		case "brx", "call", "ret":
+		case isa.BranchIndexed, isa.Call, isa.Return:
 			l.f = nil
 		}
 	}
 }
 
-func isFlow(in *ptx.Instr) bool {
-	switch in.Op {
-	case "bra", "brx", "exit", "ret", "call":
-		return true
-	}
-	return false
-}
-
 // at returns the state of a register, nil where all of it is defined.
 func (s *registerState) at(use *undefinedUse, f *ptx.Func, reg int32) *undefined {
-	if !use.carry.has(reg) {
+	if !use.carry.Has(reg) {
 		return nil
 	}
 	k := registerKey{f, reg}
@@ -180,7 +173,7 @@ func (u *registerUnit) sink(s *registerState, e *target.Event, use *undefinedUse
 			u.report(e, in, d, d.any()&e.Mask, "decides whether "+in.Op+" executes", "")
 		}
 	}
-	if in.Op == "brx" && in.Args[0].Kind == ptx.OpReg {
+	if in.Kind() == isa.BranchIndexed && in.Args[0].Kind == ptx.OpReg {
 		if d := s.at(use, e.Func, in.Args[0].Reg); d != nil && d.any()&e.Mask != 0 {
 			u.report(e, in, d, d.any()&e.Mask, "decides a branch", "")
 		}
@@ -213,7 +206,7 @@ func (u *registerUnit) sink(s *registerState, e *target.Event, use *undefinedUse
 // low is the lanes in which the bytes that a store writes are undefined.
 func (u *undefined) low(in *ptx.Instr, _ int) uint32 {
 	n := in.Type().Bytes()
-	if in.Op == "wmma" || in.Op == "stmatrix" || n == 0 {
+	if in.Kind().OfWarp() || n == 0 {
 		n = 4
 	}
 	var m uint32

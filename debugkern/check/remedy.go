@@ -13,24 +13,7 @@ func (c *cause) apart(sites []site, graphs map[*ptx.Func]*wayGraph) bool {
 	if c.exclusive || p.kind != pairRace || p.wrapped || p.first == p.second || sites[p.first].fn != sites[p.second].fn {
 		return false
 	}
-	return !waysIn(graphs, sites[p.first].fn).follows(sites[p.first].index, sites[p.second].index)
-}
-
-// wayGraph is the control flow of a function and who comes where in it.
-type wayGraph struct {
-	*graph
-	uniform *Uniformity
-}
-
-// waysIn analyses a function, once.
-func waysIn(graphs map[*ptx.Func]*wayGraph, fn *ptx.Func) *wayGraph {
-	f := graphs[fn]
-	if f == nil {
-		u := UniformityOf(fn)
-		f = &wayGraph{u.graph, u}
-		graphs[fn] = f
-	}
-	return f
+	return !waysIn(graphs, sites[p.first].fn).Follows(sites[p.first].index, sites[p.second].index)
 }
 
 // unfit reports whether there are places that cut every way of some pairs, and allowed accepts none of them.

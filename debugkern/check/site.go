@@ -1,6 +1,7 @@
 package check
 
 import (
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 )
@@ -53,23 +54,13 @@ func siteOf(f *ptx.Func, i int, in *ptx.Instr) site {
 	if t := in.Type(); t == ptx.F16x2 || t == ptx.BF16x2 {
 		s.element /= 2
 	}
-	switch in.Op {
-	case "ld", "ldu":
-		s.reads, s.returns = true, true
-	case "st":
-		s.writes = true
-	case "atom", "red":
-		s.reads, s.writes, s.strong, s.scope, s.returns = true, true, true, scopeDevice, in.Op == "atom"
-	case "wmma":
-		s.whole = true
-		s.reads, s.writes = in.Has("load"), in.Has("store")
-	case "ldmatrix":
-		s.whole, s.reads = true, true
-	case "stmatrix":
-		s.whole, s.writes = true, true
-	case "cp":
-		s.async, s.writes = in.Has("async"), true
-	case "fence", "membar":
+	k := in.Kind()
+	s.reads, s.writes, s.whole, s.async = k.Reads(), k.Writes(), k.OfWarp(), k.Async()
+	s.returns = k == isa.Load || k == isa.Atomic
+	switch {
+	case k.Updates():
+		s.strong, s.scope = true, scopeDevice
+	case k == isa.Fence:
 		s.scope = scopeSystem
 	}
 	for _, m := range in.Mods {

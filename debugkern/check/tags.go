@@ -1,6 +1,7 @@
 package check
 
 import (
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 )
@@ -87,31 +88,28 @@ func (g *tags[T]) put(k memoryAt, t T) {
 // move follows an instruction that only copies values. It reports false for any other, whose results then keep the tags
 // that they had.
 func (g *tags[T]) move(x *executing) bool {
-	in := x.Instr
-	switch in.Op {
-	case "ld", "ldu":
+	switch x.Instr.Kind() {
+	case isa.Load:
 		g.load(x)
-	case "st":
+	case isa.Store:
 		g.store(x)
-	case "ldmatrix":
+	case isa.LoadMatrix:
 		g.loadMatrix(x)
-	case "wmma":
-		switch {
-		case in.Has("load"):
-			g.loadFragment(x)
-		case in.Has("store"):
-			g.storeFragment(x)
-		default:
-			return false
-		}
-	case "cp":
+	case isa.LoadFragment:
+		g.loadFragment(x)
+	case isa.StoreFragment:
+		g.storeFragment(x)
+	case isa.CopyAsync:
 		g.copy(x)
-	case "shfl":
+	case isa.CommitAsync, isa.WaitAsync:
+	case isa.Shuffle:
 		g.shuffle(x)
-	case "selp":
+	case isa.Select:
 		g.choose(x)
-	case "mov":
+	case isa.Move:
 		g.mov(x)
+	case isa.Multiply:
+		return false
 	default:
 		return g.rearrange(x)
 	}
@@ -168,29 +166,35 @@ func elements(op *ptx.Operand) []*ptx.Operand {
 	return out
 }
 
-// fragmentUnit says which register, and which unit of it, holds element e of a wmma fragment: operands and f16 accumulators
-// hold pairs of halves, f32 accumulators a value a register.
-func fragmentUnit(in *ptx.Instr, e int) (reg, unit, size int) {
-	if in.Type() == ptx.F32 {
-		return e, 0, 4
+// fragment is the layout of what a wmma.load or wmma.store moves.
+func (x *executing) fragment() *isa.Fragment {
+	in := x.Instr
+	if in.HasDest() {
+		return in.Fragment(in.Form().Args[0].Class)
 	}
-	return e / 2, e % 2, 2
+	return in.Fragment(in.Form().Args[1].Class)
+}
+
+// repeated lists the registers that hold what register reg of a fragment does.
+func repeated(f *isa.Fragment, reg int) []int {
+	regs := []int{reg}
+	for n := f.Elements / f.PerRegister; reg+n < f.Registers; {
+		reg += n
+		regs = append(regs, reg)
+	}
+	return regs
 }
 
 func (g *tags[T]) loadFragment(x *executing) {
-	in := x.Instr
-	regs := x.dests()
+	regs, f := x.dests(), x.fragment()
 	loaded := make([][32][unitsMax]T, len(regs))
+	size := f.ElementBytes()
 	for j := range x.parts {
 		p := &x.parts[j]
-		_, _, size := fragmentUnit(in, 0)
 		for k := range p.bytes / size {
-			reg, unit, _ := fragmentUnit(in, p.element+k)
-			for ; reg < len(regs); reg += 4 { // operands hold every half twice, four registers on
+			first, unit := f.Register(p.element + k)
+			for _, reg := range repeated(f, first) {
 				each(p.mask, func(lane int) { loaded[reg][lane][unit] = g.mem[x.at(p, lane, k*size)] })
-				if size == 4 || in.Has("c") {
-					break
-				}
 			}
 		}
 	}
@@ -200,13 +204,12 @@ func (g *tags[T]) loadFragment(x *executing) {
 }
 
 func (g *tags[T]) storeFragment(x *executing) {
-	in := x.Instr
-	regs := elements(&in.Args[1])
+	regs, f := elements(&x.Instr.Args[1]), x.fragment()
+	size := f.ElementBytes()
 	for j := range x.parts {
 		p := &x.parts[j]
-		_, _, size := fragmentUnit(in, 0)
 		for k := range p.bytes / size {
-			reg, unit, _ := fragmentUnit(in, p.element+k)
+			reg, unit := f.Register(p.element + k)
 			t := g.operand(x, regs[reg])
 			each(p.mask, func(lane int) {
 				var v, none T
@@ -222,21 +225,17 @@ func (g *tags[T]) storeFragment(x *executing) {
 	}
 }
 
-// loadMatrix: lane 8k + r points at row r of matrix k, of which lane l gets halves 2·(l%4) and the next of row l/4; with .trans
-// row and column change places (PTX ISA, ldmatrix).
+// loadMatrix: lane 8k + r points at row r of matrix k (PTX ISA, ldmatrix).
 func (g *tags[T]) loadMatrix(x *executing) {
 	if len(x.parts) == 0 {
 		return
 	}
-	p := &x.parts[0]
+	p, f := &x.parts[0], isa.Matrix8(x.Instr.Has("trans"))
 	for k, r := range x.dests() {
 		var t [32][unitsMax]T
 		for lane := range 32 {
-			for u := range 2 {
-				row, col := lane/4, lane%4*2+u
-				if x.Instr.Has("trans") {
-					row, col = col, row
-				}
+			for u := range f.Elements {
+				row, col := f.Cell(lane, u)
 				t[lane][u] = g.mem[x.at(p, (8*k+row)&31, 2*col)]
 			}
 		}
@@ -346,7 +345,7 @@ func unitMoves(in *ptx.Instr) (moves [unitsMax]unitMove, ok bool) {
 	last := &in.Args[len(in.Args)-1]
 	imm := last.Imm
 	switch {
-	case in.Op == "cvt":
+	case in.Kind() == isa.Convert:
 		ts := in.Types()
 		if len(ts) != 2 || isFloat(ts[0]) || isFloat(ts[1]) {
 			return moves, false

@@ -3,6 +3,7 @@ package emu
 import (
 	"tilescope/debugkern/fp"
 	"tilescope/debugkern/isa"
+	"tilescope/debugkern/isa/cfg"
 	"tilescope/debugkern/ptx"
 )
 
@@ -32,7 +33,7 @@ func (d *decoder) movedConstants() map[int32]uint32 {
 	defs := map[int32]int{}
 	var read, written []int32
 	for _, in := range d.fn.Body {
-		uses(in, &read, &written)
+		cfg.Uses(in, &read, &written)
 		for _, r := range written {
 			defs[r]++
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tilescope/debugkern/budget"
+	"tilescope/debugkern/isa/cfg"
 	"tilescope/debugkern/join"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
@@ -24,7 +25,7 @@ type Kernel struct {
 	share atomic.Bool // in some launch, blocks read or wrote what others wrote
 
 	liveOnce sync.Once
-	lives    *liveness
+	lives    *cfg.Liveness
 }
 
 // stepped returns the program in which every register keeps a slot of its own.

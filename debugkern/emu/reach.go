@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tilescope/debugkern/isa"
+	"tilescope/debugkern/isa/cfg"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -121,10 +122,10 @@ func TileLoop(f *ptx.Func, marked func(i int) bool) (branch int, ok bool) {
 	if len(f.Body) == 0 {
 		return 0, false
 	}
-	g := ptxFlow(f)
+	g := cfg.New(f)
 	var best tileLoop
-	for head, body := range g.naturalLoops() {
-		if l := g.tileLoop(f, head, body, marked); l.own && l.marks > 0 && (!ok || l.beats(best)) {
+	for head, body := range g.Loops() {
+		if l := tileLoopOf(g, head, body, marked); l.own && l.marks > 0 && (!ok || l.beats(best)) {
 			best, ok = l, true
 		}
 	}
@@ -149,11 +150,11 @@ func (a tileLoop) beats(b tileLoop) bool {
 	return a.head < b.head
 }
 
-func (g *flowGraph) tileLoop(f *ptx.Func, head int, body map[int]bool, marked func(i int) bool) tileLoop {
+func tileLoopOf(g *cfg.Graph, head int, body map[int]bool, marked func(i int) bool) tileLoop {
 	l := tileLoop{head: head, size: len(body)}
 	for b := range body {
-		for i := g.start[b]; i < g.start[b+1]; i++ {
-			in := f.Body[i]
+		for i := g.Start[b]; i < g.Start[b+1]; i++ {
+			in := g.Func.Body[i]
 			if marked(i) {
 				l.marks++
 			}
@@ -161,8 +162,8 @@ func (g *flowGraph) tileLoop(f *ptx.Func, head int, body map[int]bool, marked fu
 			k := in.Kind()
 			l.barrier = l.barrier || k == isa.Barrier || k == isa.ClusterBarrier
 		}
-		if slices.Contains(g.succ[b], head) {
-			l.back = max(l.back, g.start[b+1]-1)
+		if slices.Contains(g.Succ[b], head) {
+			l.back = max(l.back, g.Start[b+1]-1)
 		}
 	}
 	return l

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"tilescope/debugkern/isa/cfg"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -132,7 +133,7 @@ func (k *Kernel) Registers(pc int) (written, read, live []int) {
 	}
 	var r, w []int32
 	in := f.Body[pc]
-	uses(in, &r, &w)
+	cfg.Uses(in, &r, &w)
 	if in.Guard != nil {
 		r = r[:len(r)-len(w)] // it is not read, it stays what it was in some lanes
 	}
@@ -147,7 +148,7 @@ func (k *Kernel) Registers(pc int) (written, read, live []int) {
 		return out
 	}
 	written, read = list(w), list(r)
-	each(k.live().before(pc), func(x int32) {
+	k.live().Before(pc).Each(func(x int32) {
 		if !named[x] {
 			live = append(live, int(x))
 		}
@@ -160,7 +161,7 @@ func (k *Kernel) Registers(pc int) (written, read, live []int) {
 // Written lists the registers that the entry's instruction writes.
 func (k *Kernel) Written(pc int) []int {
 	f := k.p.entry
-	if pc < 0 || pc >= len(f.Body) || len(f.Body[pc].Args) == 0 || !f.Body[pc].HasDest() {
+	if pc < 0 || pc >= len(f.Body) || !f.Body[pc].HasDest() {
 		return nil
 	}
 	regs := f.Body[pc].Args[0].Registers(nil)
@@ -180,7 +181,7 @@ func nextUses(f *ptx.Func, pc int) []int {
 	}
 	var r, w []int32
 	for d := len(f.Body) - 1; d >= 0; d-- {
-		uses(f.Body[(pc+d)%len(f.Body)], &r, &w)
+		cfg.Uses(f.Body[(pc+d)%len(f.Body)], &r, &w)
 		for _, x := range r {
 			next[x] = d
 		}
@@ -189,8 +190,8 @@ func nextUses(f *ptx.Func, pc int) []int {
 }
 
 // live is the entry's liveness, computed when first asked for.
-func (k *Kernel) live() *liveness {
-	k.liveOnce.Do(func() { k.lives = newLiveness(k.p.entry, ptxFlow(k.p.entry), func(int) {}) })
+func (k *Kernel) live() *cfg.Liveness {
+	k.liveOnce.Do(func() { k.lives = cfg.NewLiveness(cfg.New(k.p.entry), func(int) {}) })
 	return k.lives
 }
 
