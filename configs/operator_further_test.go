@@ -16,6 +16,9 @@ entry: k
 constants: {M: 16, N: 8}
 launch: {grid: ["ceil_div(S, M)", H, B], block: [32, 1, 1]}
 args:
+  - {name: Q, type: "f16*", dims: [B, H, S, D], role: input}
+  - {name: K, type: "f16*", dims: [B, H, S, D], role: input}
+  - {name: V, type: "f16*", dims: [B, H, S, D], role: input}
   - {name: out, type: "f16*", dims: [B, H, S, D], role: output, tensor: O}
   - {name: softmax_scale, type: f32, value: 0.5}
 work: {batch: bz, head: by, query: bx * M, key: kv * N, tiles: "ceil_div(S, N)"}
@@ -99,7 +102,7 @@ func TestScaleResolves(t *testing.T) {
 
 // furtherMistakes are those of furtherOperators.
 var furtherMistakes = []mistake{
-	{"position outside the loop", "{cast: Q}", "{map: x + key, x: Q}", "op.map", "kv"},
+	{"position outside the loop", "{cast: Q}", "{map: x + key, x: Q}", "op.map", "key may not stand here"},
 	{"unknown name", "key + c - query - r", "key + c - query - rr", "op.map", `no operand "rr"; it has x`},
 	{"mask without rules", "{mask: S, where: key + c < S, fill: -1e9}", "{mask: S}", "op.mask", "no rules"},
 	{"rule that is no comparison", "where: key + c < S, fill", "where: key, fill", "op.where", "comparisons"},

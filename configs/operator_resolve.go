@@ -282,7 +282,7 @@ func (r *resolver) names(o *operation, n *probes.Node, sp *probes.StagePlan) err
 	operands := strings.Split(n.Params.Word["names"], ",")
 	for _, name := range op.NamesIn(o.params["expr"]) {
 		_, known := r.m.scope.slots[name]
-		known = known || r.spell(name) != name || name == "softmax_scale"
+		known = known || name == "softmax_scale"
 		if name == "r" || name == "c" || !known || slices.Contains(operands, name) {
 			continue
 		}
