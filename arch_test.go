@@ -53,6 +53,7 @@ var imports = map[string][]string{
 	"debugkern/ref/op":           {"debugkern/fp", "probes"},
 	"debugkern/ref":              {"debugkern/ref/op", "debugkern/fp", "probes"},
 	"debugkern/ref/reftest":      {"debugkern/input", "debugkern/ref", "debugkern/ref/op", "probes"}, // for tests
+	"debugkern/argument":         {"debugkern/ref/op", "probes"},
 	"debugkern/input":            {"debugkern/ref/op", "probes"},
 	"debugkern/attn":             {"debugkern/input", "debugkern/join", "debugkern/ref/op", "probes"},
 	"debugkern/check": {"debugkern/target", "debugkern/isa", "debugkern/isa/cfg", "debugkern/ptx", "debugkern/fp",
@@ -62,7 +63,7 @@ var imports = map[string][]string{
 
 	"debugkern": {"debugkern/join", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
 		"debugkern/target", "debugkern/emu", "debugkern/cache", "debugkern/file", "debugkern/npy", "debugkern/cuda",
-		"debugkern/attn", "debugkern/input", "debugkern/check", "debugkern/judge", "debugkern/ref", "debugkern/ref/op", "debugkern/budget",
+		"debugkern/argument", "debugkern/attn", "debugkern/input", "debugkern/check", "debugkern/judge", "debugkern/ref", "debugkern/ref/op", "debugkern/budget",
 		"debugkern/text", "debugkern/trust", "debugkern/patch"},
 	"debugkern/gates": {"debugkern", "debugkern/file", "probes", "debugkern/text"},
 	"debugkern/diagnose": {"debugkern/join", "debugkern", "debugkern/check", "debugkern/target", "debugkern/ptx",

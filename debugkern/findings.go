@@ -20,6 +20,7 @@ func findingDocs(fs []target.Finding) []FindingDoc {
 		if d.Severity == "" {
 			d.Severity = string(f.Kind.Severity())
 		}
+		d.ID = findingID(&d)
 		docs = append(docs, d)
 	}
 	return docs

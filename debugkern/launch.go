@@ -24,7 +24,7 @@ func (r *resolved) launch(in *input.Inputs, ref *ref.Reference, instrumented boo
 		return nil, err
 	}
 	for _, a := range p.Args {
-		arg, err := argument(a, in)
+		arg, err := launchArg(a, in)
 		if err != nil {
 			return nil, err
 		}
@@ -142,8 +142,8 @@ func (r *resolved) injection(ref *ref.Reference) ([]byte, error) {
 	return buf, nil
 }
 
-// argument fills one kernel parameter.
-func argument(a probes.Arg, in *input.Inputs) (target.Arg, error) {
+// launchArg fills one kernel parameter.
+func launchArg(a probes.Arg, in *input.Inputs) (target.Arg, error) {
 	if !a.Pointer {
 		b := binary.LittleEndian.AppendUint64(nil, a.Bits)
 		return target.Arg{Name: a.Name, Scalar: b[:a.DType.Size()]}, nil

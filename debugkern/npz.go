@@ -26,6 +26,8 @@ func descr(t probes.DType) string {
 		return "|i1"
 	case probes.U16:
 		return "<u2"
+	case probes.I16:
+		return "<i2"
 	case probes.I32:
 		return "<i4"
 	case probes.U32:

@@ -213,6 +213,8 @@ type RuleDoc struct {
 
 // FindingDoc is target.Finding as documents spell it.
 type FindingDoc struct {
+	ID          string      `json:"id"`                   // stable for the same defect in the same source
+	Suppressed  string      `json:"suppressed,omitempty"` // why it does not count; "" where it does
 	Kind        string      `json:"kind"`
 	Severity    string      `json:"severity"`
 	Message     string      `json:"message"`

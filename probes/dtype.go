@@ -22,6 +22,7 @@ const (
 	F64
 	E4M3
 	E5M2
+	I16
 )
 
 // dtypes is indexed by DType: Size and Value are called for every cell.
@@ -32,7 +33,7 @@ var dtypes = [...]struct {
 }{
 	U8: {"u8", 1, 0, 0}, I8: {"i8", 1, 0, 0}, U16: {"u16", 2, 0, 0}, U32: {"u32", 4, 0, 0}, I32: {"i32", 4, 0, 0},
 	U64: {"u64", 8, 0, 0}, I64: {"i64", 8, 0, 0}, F16: {"f16", 2, 5, 10}, BF16: {"bf16", 2, 8, 7}, F32: {"f32", 4, 8, 23},
-	F64: {"f64", 8, 11, 52}, E4M3: {"e4m3", 1, 4, 3}, E5M2: {"e5m2", 1, 5, 2},
+	F64: {"f64", 8, 11, 52}, E4M3: {"e4m3", 1, 4, 3}, E5M2: {"e5m2", 1, 5, 2}, I16: {"i16", 2, 0, 0},
 }
 
 func (t DType) String() string { return dtypes[t].name }
@@ -53,7 +54,7 @@ func ParseDType(name string) (DType, error) {
 			return DType(t), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown element type %q (expected u8 i8 u16 u32 i32 u64 i64 f16 bf16 f32 f64 e4m3 or e5m2)", name)
+	return 0, fmt.Errorf("unknown element type %q (expected u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64 e4m3 or e5m2)", name)
 }
 
 // Value widens a bit pattern of type t to float64, exactly (64-bit integers round to nearest even).
@@ -63,6 +64,8 @@ func (t DType) Value(bits uint64) float64 {
 		return float64(bits)
 	case I8:
 		return float64(int8(bits))
+	case I16:
+		return float64(int16(bits))
 	case I32:
 		return float64(int32(bits))
 	case I64:

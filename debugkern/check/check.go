@@ -29,7 +29,8 @@ const (
 	Origins                   // where the first NaN or infinity was made
 	Precision                 // where a float64 shadow of the values loses most bits; one block only
 
-	Reach // what undefined values come to; gives Checker.Reached and no findings
+	Reach    // what undefined values come to; gives Checker.Reached and no findings
+	Coverage // which instructions execute and which bytes are stored; gives Checker.Covered and no findings
 
 	// All is what diagnose attaches to every block.
 	All = Races | Async | Barriers | Registers | Overlap | Banks | Sectors | Redundant

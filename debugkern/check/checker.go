@@ -35,6 +35,8 @@ type Checker struct {
 	grid   *gridState
 	spare  []*shadow
 	stamps []uint32 // the last stamp given out in each spare
+
+	covered *Covered // by blocks that have ended; nil before the first
 }
 
 // kind is one family of checkers: it watches with one unit a block, and makes findings of what the units of all blocks saw.
@@ -59,7 +61,7 @@ type unit interface {
 // kinds lists every kind of checker there is, in the order in which their findings stand where nothing else tells them apart.
 func kinds() []kind {
 	return []kind{
-		raceKind(), noncoherentKind(), barrierKind(), registerKind(), overlapKind(), bankKind(), sectorKind(), originKind(), precisionKind(), reachKind(),
+		raceKind(), noncoherentKind(), barrierKind(), registerKind(), overlapKind(), bankKind(), sectorKind(), originKind(), precisionKind(), reachKind(), coverageKind(),
 	}
 }
 
@@ -89,7 +91,7 @@ func (c *Checker) Observer(id probes.Dim3) target.Observer {
 func (c *Checker) Discard() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.blocks, c.grid, c.spare, c.stamps = nil, nil, nil, nil
+	c.blocks, c.grid, c.spare, c.stamps, c.covered = nil, nil, nil, nil, nil
 }
 
 // Findings returns what is wrong with the blocks watched so far, one finding a cause, in an order and with contents that

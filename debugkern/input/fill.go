@@ -1,6 +1,47 @@
 package input
 
-import "tilescope/probes"
+import (
+	"context"
+	"encoding/binary"
+	"math"
+
+	"tilescope/debugkern/ref/op"
+	"tilescope/probes"
+)
+
+// Fill makes the n elements of an argument as a rule says, little endian: the same bits on every platform. It is nil for
+// probes.FillUnwritten. The error is ctx's.
+func Fill(ctx context.Context, f probes.Fill, t probes.DType, n int, seed uint64, arg int) ([]byte, error) {
+	if f.Kind == probes.FillUnwritten {
+		return nil, ctx.Err()
+	}
+	size := t.Size()
+	out := make([]byte, n*size)
+	err := inChunks(ctx, 0, n, func(lo, hi int) {
+		var word [8]byte
+		for i := lo; i < hi; i++ {
+			binary.LittleEndian.PutUint64(word[:], bitsOf(f, t, seed, arg, i))
+			copy(out[i*size:(i+1)*size], word[:])
+		}
+	})
+	return out, err
+}
+
+// bitsOf is an element in the bits of its type.
+func bitsOf(f probes.Fill, t probes.DType, seed uint64, arg, index int) uint64 {
+	if !t.Float() {
+		return uint64(wholeAt(f, seed, arg, index))
+	}
+	if t == probes.F64 {
+		switch f.Kind {
+		case probes.FillRandn:
+			return math.Float64bits(normalAt(seed, arg, index))
+		case probes.FillRand:
+			return math.Float64bits(float64(bitsAt(seed, arg, index)>>11) * (1.0 / (1 << 53)))
+		}
+	}
+	return op.Round(t, float64(realAt(f, seed, arg, index)))
+}
 
 // bitsAt are 64 bits of the index-th element of an argument.
 func bitsAt(seed uint64, arg, index int) uint64 {
@@ -15,6 +56,14 @@ func realAt(f probes.Fill, seed uint64, arg, index int) float32 {
 		return float32(normalAt(seed, arg, index))
 	case probes.FillRand:
 		return float32(bitsAt(seed, arg, index)>>40) * (1.0 / (1 << 24)) // both factors and the product are exact
+	}
+	switch f.Kind {
+	case probes.FillNaN:
+		return float32(math.NaN())
+	case probes.FillInf:
+		return float32(math.Inf(1))
+	case probes.FillNegInf:
+		return float32(math.Inf(-1))
 	}
 	return float32(wholeAt(f, seed, arg, index))
 }
@@ -41,6 +90,8 @@ func Wrap(t probes.DType, v int64) int64 {
 		return int64(int8(v))
 	case probes.U16:
 		return int64(uint16(v))
+	case probes.I16:
+		return int64(int16(v))
 	case probes.U32:
 		return int64(uint32(v))
 	case probes.I32:

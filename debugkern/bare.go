@@ -1,0 +1,515 @@
+package debugkern
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"archive/zip"
+
+	"tilescope/configs"
+	"tilescope/debugkern/budget"
+	"tilescope/debugkern/check"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// CheckRequest asks for every checker on one launch of a kernel that has no manifest.
+type CheckRequest struct {
+	File                 string // .ptx or .cu
+	Entry                string // "" where the module has one
+	Grid, Block, Cluster probes.Dim3
+	Shared               int // dynamic shared bytes
+	Cooperative          bool
+	Resident             int
+	Args                 []ArgText
+	Seed                 uint64
+	Include, Define      []string
+	Std, Arch, Builder   string
+	Backend              string // "" and emu: the emulator; cuda, both
+	Device, Repeat       int
+	Schedule             string
+	Timeout              time.Duration
+}
+
+// Checked is a finished check.
+type Checked struct {
+	Doc     *CheckDoc
+	args    []*bareArg
+	outputs map[string][]byte // after the launch, by name
+}
+
+// CheckKernel executes a kernel under every checker. It returns an *Error as Run does; where the kernel did not build, load or run there is
+// a document as well as the error.
+func (s *Session) CheckKernel(ctx context.Context, req CheckRequest, progress func(Progress)) (*Checked, error) {
+	ctx, cancel := Limited(ctx, req.Timeout)
+	defer cancel()
+	b := &bareLaunch{s: s, ctx: ctx, req: req, progress: oneAtATime(progress)}
+	b.doc = &CheckDoc{
+		Schema: CheckSchema, File: req.File, Launch: CheckLaunchDoc{req.Grid, req.Block, req.Cluster, req.Shared}, Seed: req.Seed,
+		Args: []CheckArgDoc{}, Findings: []FindingDoc{}, Outputs: []CheckOutputDoc{},
+		Coverage: CoverageDoc{NotModelled: []string{}, Unreached: []SourceDoc{}},
+	}
+	for _, step := range []func() error{b.geometry, b.backends, b.build, b.arguments, b.limits, b.execute, b.compare} {
+		if err := step(); err != nil {
+			return b.failed(err)
+		}
+	}
+	b.doc.seal(b.outputs)
+	return &Checked{b.doc, b.args, b.outputs}, nil
+}
+
+// bareLaunch is a check under way.
+type bareLaunch struct {
+	s        *Session
+	ctx      context.Context
+	req      CheckRequest
+	progress func(Progress)
+	doc      *CheckDoc
+
+	schedule target.Schedule
+	primary  target.Backend // the emulator, or the GPU
+	beside   target.Backend // with both: the emulator
+	module   *Build
+	source   string
+	entry    *ptx.Func
+	args     []*bareArg
+	outputs  map[string][]byte
+	release  []func()
+}
+
+// failed gives an error its exit code, and makes the document of a kernel that did not build, load or run.
+func (b *bareLaunch) failed(err error) (*Checked, error) {
+	err = (&execution{s: b.s, ctx: b.ctx}).explain(err)
+	var coded *Error
+	if !errors.As(err, &coded) || coded.Report == nil {
+		return nil, err
+	}
+	b.doc.Verdict, b.doc.Error, coded.Report = Failed, coded.Report.Error, nil
+	return &Checked{Doc: b.doc}, err
+}
+
+// geometry checks the launch against what any chip takes.
+func (b *bareLaunch) geometry() (err error) {
+	limits := map[string][3]int{"grid": {math.MaxInt32, 65535, 65535}, "block": {1024, 1024, 64}}
+	for name, d := range map[string]probes.Dim3{"grid": b.req.Grid, "block": b.req.Block} {
+		for i, n := range d {
+			if n < 1 || n > limits[name][i] {
+				return usage("--%s %s: %c is %d; expected 1 to %d", name, d, "xyz"[i], n, limits[name][i])
+			}
+		}
+	}
+	if n := b.req.Block.Count(); n > 1024 {
+		return usage("--block %s: %d threads; a block has at most 1024", b.req.Block, n)
+	}
+	if b.req.Cluster != (probes.Dim3{1, 1, 1}) {
+		return usage("--cluster %s: launches with clusters are not modelled", b.req.Cluster)
+	}
+	if b.req.Shared < 0 || b.req.Shared > maxShared {
+		return usage("--shared %d: expected 0 to %d bytes, the most of any chip", b.req.Shared, maxShared)
+	}
+	if b.req.Timeout < 0 || b.req.Resident < 0 || b.req.Device < 0 || b.req.Repeat < 0 {
+		return usage("--timeout, --resident, --device and --repeat are not negative")
+	}
+	b.schedule, err = parseSchedule(b.req.Schedule)
+	return err
+}
+
+// maxShared is the shared memory that a block may have on any chip (compute capability 9.0).
+const maxShared = 227 << 10
+
+func (b *bareLaunch) backends() (err error) {
+	req := Request{Backend: b.req.Backend, Device: b.req.Device}
+	if req.Backend == "" || req.Backend == "auto" {
+		req.Backend = "emu" // the checkers are the emulator's
+	}
+	if b.primary, b.beside, err = b.s.backend(b.ctx, req); err != nil {
+		return err
+	}
+	info := b.primary.Info()
+	b.doc.Backend = BackendDoc{Name: req.Backend, Device: info.Device, Arch: info.Arch, Schedule: scheduleText(b.schedule)}
+	return nil
+}
+
+// build parses or compiles the file and chooses the entry.
+func (b *bareLaunch) build() (err error) {
+	start := time.Now()
+	b.progress(Progress{Phase: "build", Detail: filepath.Base(b.req.File)})
+	if b.module, b.source, err = b.s.buildFile(b.ctx, b.req); err != nil {
+		return err
+	}
+	m := b.module
+	b.doc.Backend.Builder = m.Builder
+	b.doc.Build = RunBuildDoc{Compiler: m.Compiler, Options: append([]string{}, m.Options...), Headers: append(b.doc.Build.Headers[:0:0], m.Headers...)}
+	if b.doc.Build.Headers == nil {
+		b.doc.Build.Headers = b.doc.Build.Headers[:0]
+	}
+	b.doc.Cost.BuildMS = Number(time.Since(start).Seconds() * 1e3)
+	var names []string
+	for _, e := range m.Module.Entries() {
+		names = append(names, e.Name)
+		if b.req.Entry == e.Name || b.req.Entry == e.Demangled {
+			b.entry = e
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return usage("%s has no kernel (.entry)", b.req.File)
+	case b.entry == nil && b.req.Entry != "":
+		return usage("--entry %s: %s has no such kernel (it has %s)", b.req.Entry, b.req.File, strings.Join(names, ", "))
+	case b.entry == nil && len(names) > 1:
+		return usage("%s has %d kernels: choose one with --entry (%s)", b.req.File, len(names), strings.Join(names, ", "))
+	case b.entry == nil:
+		b.entry = m.Module.Entries()[0]
+	}
+	b.doc.Entry = b.entry.Name
+	return nil
+}
+
+// arguments makes every argument's bytes; memory is asked first, with the sum of its parts.
+func (b *bareLaunch) arguments() (err error) {
+	b.progress(Progress{Phase: "inputs"})
+	if b.args, err = bareArgs(b.entry, b.source, b.req.Args); err != nil {
+		return err
+	}
+	var sum budget.Sum
+	for _, a := range b.args {
+		sum.Add("argument "+a.name, budget.Mul(3, a.bytes()), "") // as given, as the launch has it, and after it
+	}
+	limit := b.s.mem.Limit()
+	if limit == 0 {
+		limit = budget.Default()
+	}
+	if err := sum.Within(limit); err != nil {
+		return usage("%s %w", b.req.File, err)
+	}
+	for _, a := range b.args {
+		release, err := b.s.mem.Reserve("argument "+a.name, a.bytes())
+		if err != nil {
+			return err
+		}
+		b.release = append(b.release, release)
+		if err := a.settle(b.ctx, b.s.mem, b.req.Seed); err != nil {
+			return err
+		}
+		d := CheckArgDoc{Name: a.name, DType: a.dtype.String(), Dims: append([]int{}, a.dims...), Source: a.text}
+		b.doc.Args = append(b.doc.Args, d)
+		if a.buffer() {
+			b.doc.Outputs = append(b.doc.Outputs, CheckOutputDoc{Name: a.name, DType: d.DType, Dims: d.Dims})
+		}
+	}
+	return nil
+}
+
+// limits compares the launch with what the kernel was compiled for.
+func (b *bareLaunch) limits() error {
+	for _, name := range []string{"reqntid", "maxntid"} {
+		d, ok := b.entry.Directive(name)
+		if !ok {
+			continue
+		}
+		want := probes.Dim3{1, 1, 1}
+		for i, n := range d.Args {
+			if i < 3 {
+				want[i] = int(n)
+			}
+		}
+		if name == "reqntid" && b.req.Block != want {
+			return usage("--block %s: the kernel was compiled for blocks of %s (.reqntid)", b.req.Block, want)
+		}
+		if name == "maxntid" && b.req.Block.Count() > want.Count() {
+			return usage("--block %s: %d threads; the kernel was compiled for at most %d (.maxntid)", b.req.Block, b.req.Block.Count(), want.Count())
+		}
+	}
+	static := int64(0)
+	for _, v := range b.module.Module.SharedLayout(b.entry) {
+		static = budget.Add(static, int64(v.Size))
+	}
+	if n := budget.Add(static, int64(b.req.Shared)); n > maxShared {
+		return usage("--shared %d: with the kernel's own %d bytes a block would need %d of shared memory; a chip has at most %d", b.req.Shared, static, n, maxShared)
+	}
+	return nil
+}
+
+// launch is the launch as a backend takes it.
+func (b *bareLaunch) launch() *target.Launch {
+	l := &target.Launch{
+		Grid: b.req.Grid, Block: b.req.Block, DynShared: b.req.Shared, Schedule: b.schedule, Resident: b.req.Resident,
+		Cooperative: b.req.Cooperative, Memory: b.s.mem, Repeat: b.req.Repeat, Label: b.doc.Entry,
+	}
+	for _, a := range b.args {
+		l.Args = append(l.Args, a.target())
+	}
+	return l
+}
+
+// load loads the entry on a backend.
+func (b *bareLaunch) load(be target.Backend) (target.Kernel, error) {
+	k, err := be.Load(b.ctx, b.module.Module, b.entry.Name)
+	if err != nil {
+		ds := diagnosticsOf(err, b.module.Text)
+		return nil, &runError{stage: "load", err: err, source: sourceOf(ds), diagnostics: ds}
+	}
+	return k, nil
+}
+
+// execute launches on the emulator under every checker; with backend cuda on the GPU, which cannot be observed.
+func (b *bareLaunch) execute() error {
+	be := b.primary
+	if b.beside != nil {
+		be = b.beside
+	}
+	b.progress(Progress{Phase: "load"})
+	k, err := b.load(be)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	b.progress(Progress{Phase: "run", Detail: be.Info().Device})
+	l := b.launch()
+	_, watched := k.(target.Stepper)
+	var res *target.Result
+	var covered check.Covered
+	if watched {
+		res, covered, err = launchCovered(b.ctx, k, l)
+	} else {
+		res, err = k.Launch(b.ctx, l)
+	}
+	if err != nil {
+		return launchError(err)
+	}
+	b.doc.Cost.RunMS, b.doc.Cost.Launches = Number(time.Since(start).Seconds()*1e3), 1
+	b.doc.Cost.WarpInstructions, b.doc.Cost.MMAOutputs = res.Counts.WarpInstructions, res.Counts.MMAOutputs
+	b.outputs = res.Outputs
+	b.doc.Findings = findingDocs(res.Findings)
+	for i := range b.doc.Findings {
+		b.doc.Findings[i].KVTile = -1
+	}
+	if p := strings.TrimRight(string(res.Printed), "\n"); p != "" {
+		b.doc.Printed = strings.Split(p, "\n")
+	}
+	b.cover(covered, watched)
+	return nil
+}
+
+// launchCovered launches with every checker, and says what was covered.
+func launchCovered(ctx context.Context, k target.Kernel, l *target.Launch) (*target.Result, check.Covered, error) {
+	const set = check.All | check.Coverage
+	release, err := reserveCheckers(set, k, l)
+	if err != nil {
+		return nil, check.Covered{}, err
+	}
+	defer release()
+	c := check.New(check.Options{Set: set})
+	watched := *l
+	watched.Observe, watched.Discard = c.Observer, c.Discard
+	res, err := k.Launch(ctx, &watched)
+	if err != nil {
+		return nil, check.Covered{}, err
+	}
+	res.Findings = mergeFindings(res.Findings, c.Findings(), l.Grid)
+	return res, c.Covered(), lowerPadding(ctx, k, l, res)
+}
+
+// cover writes down how much of the kernel the result speaks of.
+func (b *bareLaunch) cover(c check.Covered, watched bool) {
+	d := &b.doc.Coverage
+	d.Blocks, d.Schedules = b.req.Grid.Count(), 1
+	if watched {
+		d.Sampled = d.Blocks
+	}
+	d.Instructions = len(c.Executed)
+	for _, done := range c.Executed {
+		if done {
+			d.Executed++
+		}
+	}
+	for i := range b.doc.Outputs {
+		o := &b.doc.Outputs[i]
+		for _, a := range b.args {
+			if a.name == o.Name {
+				o.Written = c.Written[o.Name].Whole(a.dtype.Size())
+			}
+		}
+	}
+	for _, f := range b.doc.Findings {
+		if f.Kind == string(target.NotModelled) && !slices.Contains(d.NotModelled, f.Message) {
+			d.NotModelled = append(d.NotModelled, f.Message)
+		}
+	}
+	d.Unreached = b.unreached(c.Executed)
+}
+
+// unreached lists the entry's source lines none of whose instructions were executed.
+func (b *bareLaunch) unreached(executed []bool) []SourceDoc {
+	type line struct {
+		file string
+		n    int
+	}
+	done, order := map[line]bool{}, []line{}
+	for i := range b.entry.Body {
+		at := target.Blame(b.entry, i)
+		if i >= len(executed) || at == nil || at.Line == 0 {
+			continue
+		}
+		l := line{at.File, at.Line}
+		if _, seen := done[l]; !seen {
+			order = append(order, l)
+		}
+		done[l] = done[l] || executed[i]
+	}
+	out := []SourceDoc{}
+	for _, l := range order {
+		if !done[l] {
+			out = append(out, SourceDoc{File: l.file, Line: l.n})
+		}
+	}
+	slices.SortFunc(out, func(a, b SourceDoc) int {
+		return strings.Compare(fmt.Sprintf("%s:%09d", a.File, a.Line), fmt.Sprintf("%s:%09d", b.File, b.Line))
+	})
+	return out
+}
+
+// compare executes the kernel on the GPU too, with both, and compares every argument's memory to the bit.
+func (b *bareLaunch) compare() error {
+	if b.beside == nil {
+		return nil
+	}
+	k, err := b.load(b.primary)
+	if err != nil {
+		return err
+	}
+	b.progress(Progress{Phase: "run", Detail: b.primary.Info().Device})
+	res, err := k.Launch(b.ctx, b.launch())
+	if err != nil {
+		return launchError(err)
+	}
+	raced := slices.ContainsFunc(b.doc.Findings, func(f FindingDoc) bool { return f.Severity == string(target.SeverityError) })
+	var found []target.Finding
+	for _, a := range b.args {
+		x, y := b.outputs[a.name], res.Outputs[a.name]
+		if !a.buffer() || bytes.Equal(x, y) {
+			continue
+		}
+		n, first, size := 0, -1, a.dtype.Size()
+		for i := 0; i+size <= min(len(x), len(y)); i += size {
+			if !bytes.Equal(x[i:i+size], y[i:i+size]) {
+				if n++; first < 0 {
+					first = i / size
+				}
+			}
+		}
+		f := target.Finding{
+			Kind: target.BackendDifference, Severity: target.SeverityError, Variable: a.name, Index: indexOf(first, a.dims), Space: "global", Count: n,
+			Message: fmt.Sprintf("%d of %d elements of %s differ between the emulator and the GPU", n, a.elems(), a.name),
+		}
+		if raced {
+			f.Severity, f.Consequence = target.SeverityAdvice, "the kernel has errors above, by which its results may differ from run to run"
+		}
+		found = append(found, f)
+	}
+	b.doc.Findings = append(b.doc.Findings, findingDocs(found)...)
+	b.doc.Cost.Launches += max(1, b.req.Repeat)
+	b.outputs = res.Outputs
+	return nil
+}
+
+// buildFile parses PTX, or compiles a CUDA source with its own headers; source is its text, "" for PTX.
+func (s *Session) buildFile(ctx context.Context, req CheckRequest) (b *Build, source string, err error) {
+	if err := checkArch(req.Arch); err != nil {
+		return nil, "", err
+	}
+	text, err := readText(ctx, req.File, "CUDA source or PTX")
+	if err != nil {
+		return nil, "", unread("read the kernel:", err)
+	}
+	switch filepath.Ext(req.File) {
+	case ".ptx":
+		if len(req.Include)+len(req.Define) > 0 || req.Std != "" {
+			return nil, "", usage("%s: -I, -D and --std are for a source that is compiled", req.File)
+		}
+		b, err := parseBuild(ctx, req.File, text, "none")
+		return b, "", err
+	case ".cu":
+	default:
+		return nil, "", usage("%s: expected a .ptx or a .cu file", req.File)
+	}
+	builder := req.Builder
+	if builder == "" {
+		builder = "auto"
+	}
+	if !slices.Contains(builders, builder) || builder == "embedded" {
+		return nil, "", usage("--builder %s: expected auto, nvrtc or nvcc", builder)
+	}
+	name, c, err := s.compiler(ctx, builder, string(text))
+	if err != nil {
+		return nil, "", unavailable("%s has to be compiled, and cannot be here: %w (tilescope doctor says what to install; a .ptx needs none)", req.File, err)
+	}
+	own := &configs.Manifest{Name: filepath.Base(req.File), Source: filepath.Base(req.File), Dir: filepath.Dir(req.File), File: req.File}
+	sel := &configs.Selection{Manifest: own}
+	if err := sel.AddCompile(configs.Compile{Include: req.Include, Defines: req.Define, Std: req.Std}); err != nil {
+		return nil, "", &Error{Code: CodeUsage, Err: err}
+	}
+	build, err := ownBuild(own, &sourceSet{text: text}, sel.Compile)
+	if err != nil {
+		return nil, "", err
+	}
+	if build.Defines, build.Arch = sel.Compile.Defines, req.Arch; build.Arch == "" {
+		build.Arch = defaultArch
+	}
+	out, err := c.Compile(ctx, build)
+	if err != nil {
+		return nil, "", compileError(err)
+	}
+	b, err = compiled(out.Compiler, build.Standard(), out.Headers, &sourceSet{text: text})(parseBuild(ctx, req.File+".ptx", []byte(out.Text), name))
+	return b, string(text), err
+}
+
+// optionComment is a line of a source or PTX file with options of check.
+var optionComment = regexp.MustCompile(`(?m)^\s*//\s*tilescope:\s*(.+?)\s*$`)
+
+// OptionComments returns the options that a kernel's text asks to be checked with: lines "// tilescope: --grid 4 --block 256".
+func (s *Session) OptionComments(ctx context.Context, path string) ([]string, error) {
+	text, err := readText(ctx, path, "CUDA source or PTX")
+	if err != nil {
+		return nil, unread("read the kernel:", err)
+	}
+	var out []string
+	for _, m := range optionComment.FindAllSubmatch(text, -1) {
+		out = append(out, string(m[1]))
+	}
+	return out, nil
+}
+
+// Dump writes every pointer argument after the launch under its name, and before it as in_NAME, as a NumPy archive.
+func (c *Checked) Dump(w io.Writer) error {
+	z := &npzWriter{zip: zip.NewWriter(w)}
+	for _, a := range c.args {
+		if !a.buffer() {
+			continue
+		}
+		t := a.dtype
+		if descr(t) == "" {
+			t = map[int]probes.DType{1: probes.U8, 2: probes.U16}[t.Size()]
+		}
+		z.array(a.name, t, a.dims...).Write(c.outputs[a.name])
+		before := a.init
+		if before == nil {
+			before = bytes.Repeat([]byte{0xff}, a.elems()*t.Size())
+		}
+		z.array("in_"+a.name, t, a.dims...).Write(before)
+	}
+	if z.err != nil {
+		return z.err
+	}
+	return z.zip.Close()
+}

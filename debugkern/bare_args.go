@@ -1,0 +1,257 @@
+package debugkern
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tilescope/debugkern/argument"
+	"tilescope/debugkern/budget"
+	"tilescope/debugkern/file"
+	"tilescope/debugkern/input"
+	"tilescope/debugkern/npy"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// ArgText is an argument as a user gives it: Name is a parameter's name in the source, its name in the PTX, or its index from 0.
+type ArgText struct{ Name, Value string }
+
+// bareArg is an argument of a kernel without a manifest.
+type bareArg struct {
+	param  *ptx.Var
+	index  int
+	name   string // in documents: the source's, else argN
+	known  parameter
+	text   string
+	value  *argument.Value
+	dtype  probes.DType
+	dims   []int
+	init   []byte // contents before the launch; nil: unwritten
+	scalar []byte
+	fields map[int][]byte // of a struct, at offsets
+}
+
+// bareArgs matches what was given with an entry's parameters.
+func bareArgs(f *ptx.Func, source string, given []ArgText) ([]*bareArg, error) {
+	known := parameters(f, declaredParameters(source, f.Demangled))
+	args := make([]*bareArg, len(f.Params))
+	for i, p := range f.Params {
+		args[i] = &bareArg{param: p, index: i, known: known[i], name: known[i].name}
+		if args[i].name == "" {
+			args[i].name = fmt.Sprintf("arg%d", i)
+		}
+	}
+	for _, g := range given {
+		a := findArg(args, g.Name)
+		if a == nil {
+			return nil, usage("--arg %s: no such parameter; %s has %s", g.Name, f.Demangled, parameterList(args))
+		}
+		if a.value != nil {
+			return nil, usage("--arg %s: parameter %s is given twice (first as %s)", g.Name, a.title(), a.text)
+		}
+		var err error
+		if a.value, err = argument.Parse(g.Value); err != nil {
+			return nil, usage("--arg %s: %w", g.Name, err)
+		}
+		a.text = g.Value
+	}
+	var missing []string
+	for _, a := range args {
+		if a.value == nil {
+			missing = append(missing, a.title())
+		}
+	}
+	if missing != nil {
+		return nil, usage("no --arg for %s; %s has %s", strings.Join(missing, ", "), f.Demangled, parameterList(args))
+	}
+	return args, nil
+}
+
+func findArg(args []*bareArg, name string) *bareArg {
+	for _, match := range []func(a *bareArg) bool{
+		func(a *bareArg) bool { return a.known.name != "" && a.known.name == name },
+		func(a *bareArg) bool { return a.param.Name == name || a.name == name },
+		func(a *bareArg) bool { return strconv.Itoa(a.index) == name },
+	} {
+		if i := slices.IndexFunc(args, match); i >= 0 {
+			return args[i]
+		}
+	}
+	return nil
+}
+
+// title is a parameter in messages: its index, and its name where the source has one.
+func (a *bareArg) title() string {
+	if a.known.name == "" {
+		return strconv.Itoa(a.index)
+	}
+	return fmt.Sprintf("%s (%d)", a.known.name, a.index)
+}
+
+// parameterList describes what an entry takes: "0 pointer, 1 pointer, n (2) 4 bytes".
+func parameterList(args []*bareArg) string {
+	var out []string
+	for _, a := range args {
+		kind := fmt.Sprintf("%d bytes", a.param.Size)
+		if a.known.read || a.known.written || a.param.Ptr {
+			kind = "pointer"
+		}
+		out = append(out, a.title()+" "+kind)
+	}
+	if len(out) == 0 {
+		return "no parameters"
+	}
+	return strings.Join(out, ", ")
+}
+
+// address reports whether the kernel reaches memory through the parameter.
+func (a *bareArg) address() bool { return a.known.read || a.known.written || a.param.Ptr }
+
+// settle checks a value against its parameter, and makes its bytes. What buffers take is reserved by the caller.
+func (a *bareArg) settle(ctx context.Context, memory *budget.Budget, seed uint64) error {
+	v := a.value
+	fail := func(format string, args ...any) error {
+		return usage("--arg %s=%s: %w", a.title(), a.text, fmt.Errorf(format, args...))
+	}
+	switch {
+	case v.Fields != nil:
+		return a.structure(fail)
+	case v.Null:
+		if a.param.Size != 8 {
+			return fail("null is an address, and the parameter has %d bytes", a.param.Size)
+		}
+		a.scalar, a.dtype = make([]byte, 8), probes.U64
+		return nil
+	case v.Number != nil:
+		if a.param.Size == 8 && a.address() && v.Number.DType == 0 {
+			return fail("the kernel uses this parameter as an address: give memory, such as zeros:f32[1024], or null")
+		}
+		var err error
+		if a.scalar, err = v.Number.Bytes(int(a.param.Size), a.param.Type.Float()); err != nil {
+			return fail("%w", err)
+		}
+		if a.dtype = v.Number.DType; a.dtype == 0 {
+			a.dtype = a.known.dtype
+		}
+		return nil
+	}
+	if a.param.Size != 8 {
+		return fail("memory is passed by its address of 8 bytes, and the parameter has %d: give a number", a.param.Size)
+	}
+	if v.File != nil {
+		return a.fromFile(ctx, memory)
+	}
+	a.dtype, a.dims = v.Buffer.DType, v.Buffer.Dims
+	var err error
+	a.init, err = input.Fill(ctx, v.Buffer.Fill, a.dtype, a.elems(), seed, a.index)
+	return err
+}
+
+func (a *bareArg) elems() int {
+	n := 1
+	for _, d := range a.dims {
+		n *= d
+	}
+	return n
+}
+
+// bytes is how much memory an argument's buffer takes; 0 for a scalar. A file's is not known before it is read.
+func (a *bareArg) bytes() int64 {
+	if a.value.Buffer == nil {
+		return 0
+	}
+	n := int64(a.value.Buffer.DType.Size())
+	for _, d := range a.value.Buffer.Dims {
+		n = budget.Mul(n, int64(d))
+	}
+	return n
+}
+
+// structure makes the bytes of a struct passed by value.
+func (a *bareArg) structure(fail func(string, ...any) error) error {
+	a.scalar = make([]byte, a.param.Size)
+	for _, f := range a.value.Fields {
+		n := f.Value.Number
+		if n == nil {
+			return fail("field at byte %d: only numbers are passed within structs", f.Offset)
+		}
+		if n.DType == 0 {
+			return fail("field at byte %d: %s needs its type, such as %s:i32", f.Offset, n.Text, n.Text)
+		}
+		b, err := n.Bytes(n.DType.Size(), false)
+		if err != nil {
+			return fail("field at byte %d: %w", f.Offset, err)
+		}
+		if f.Offset+len(b) > len(a.scalar) {
+			return fail("field at byte %d: it ends at byte %d, and the parameter has %d bytes", f.Offset, f.Offset+len(b), len(a.scalar))
+		}
+		copy(a.scalar[f.Offset:], b)
+	}
+	a.dtype = probes.U8
+	return nil
+}
+
+// arrayTypes are the element types of NumPy arrays.
+var arrayTypes = map[npy.DType]probes.DType{
+	npy.F16: probes.F16, npy.F32: probes.F32, npy.F64: probes.F64, npy.I8: probes.I8, npy.I16: probes.I16, npy.I32: probes.I32, npy.I64: probes.I64,
+	npy.U8: probes.U8, npy.U16: probes.U16, npy.U32: probes.U32, npy.U64: probes.U64, npy.Bool: probes.U8,
+}
+
+// fromFile reads an argument's contents from a NumPy file.
+func (a *bareArg) fromFile(ctx context.Context, memory *budget.Budget) error {
+	f := a.value.File
+	option := "--arg " + a.title()
+	limit := memory.Limit()
+	if limit == 0 {
+		limit = budget.Default()
+	}
+	r, size, err := file.Open(ctx, f.Path, limit, file.Want{What: "a NumPy array (.npy) or archive (.npz)"})
+	if err != nil {
+		return unread(option, err)
+	}
+	defer r.Close()
+	var array *npy.Array
+	if f.Key == "" {
+		array, err = npy.ReadArray(ctx, r, size, f.Path, limit/2)
+	} else {
+		var archive *npy.Archive
+		if archive, err = npy.Open(r, size, f.Path, limit/2); err != nil {
+			return unread(option, err)
+		}
+		if !slices.Contains(archive.Names(), f.Key) {
+			return usage("%s: %s has no array %q (it has %q)", option, f.Path, f.Key, archive.Names())
+		}
+		array, err = archive.Read(ctx, f.Key)
+	}
+	if err != nil {
+		return unread(option, err)
+	}
+	a.dtype, a.dims, a.init = arrayTypes[array.DType], array.Shape, array.Data
+	if f.DType != 0 {
+		if f.DType.Size() != a.dtype.Size() {
+			return usage("%s: %s has elements of %d bytes, which cannot be read as %s", option, f.Path, a.dtype.Size(), f.DType)
+		}
+		a.dtype = f.DType
+	}
+	if len(a.init) == 0 {
+		return usage("%s: %s has no elements", option, f.Path)
+	}
+	return nil
+}
+
+// buffer reports whether the argument is memory.
+func (a *bareArg) buffer() bool { return a.dims != nil }
+
+// target is the argument as a backend takes it.
+func (a *bareArg) target() target.Arg {
+	if !a.buffer() {
+		return target.Arg{Name: a.name, Scalar: a.scalar}
+	}
+	return target.Arg{Name: a.name, Buffer: &target.Buffer{
+		DType: a.dtype, Dims: a.dims, Init: a.init, Bytes: a.elems() * a.dtype.Size(), Output: true,
+	}}
+}
