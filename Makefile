@@ -38,7 +38,7 @@ test-gpu: build ## on a machine with an NVIDIA GPU: launches, faults, recovery, 
 race: ## the tests under the race detector
 	$(GO) test -race -timeout 60m ./...
 
-attack: build ## every hostile input, environment and signal against the built program: exit codes, messages, time, memory
+attack: build toolchain ## every hostile input, environment and signal against the built program: exit codes, messages, time, memory
 	cd debugkern/cli/attack && TILESCOPE_ATTACK=1 TILESCOPE_BIN=$(CURDIR)/$(BIN) $(GO) test -count=1 -timeout 30m -run '^TestAttack$$'
 
 kill: build ## end the built program with SIGKILL at KILLS random moments: nothing torn, nothing left

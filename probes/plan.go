@@ -197,16 +197,16 @@ type Fill struct {
 type FillKind uint8
 
 const (
-	FillRandn   FillKind = iota // standard normal
-	FillRand                    // uniform in [0, 1)
-	FillZeros                   // 0
-	FillOnes                    // 1
-	FillIota                    // 0, 1, 2, ...
-	FillRandInt                 // whole numbers from Lo to Hi
-	FillNaN                     // not a number
-	FillInf                     // plus infinity
-	FillNegInf                  // minus infinity
-	FillUnwritten               // nothing: reading it before it is written is a finding
+	FillRandn     FillKind = iota // standard normal
+	FillRand                      // uniform in [0, 1)
+	FillZeros                     // 0
+	FillOnes                      // 1
+	FillIota                      // 0, 1, 2, ...
+	FillRandInt                   // whole numbers from Lo to Hi
+	FillNaN                       // not a number
+	FillInf                       // plus infinity
+	FillNegInf                    // minus infinity
+	FillUnwritten                 // nothing: reading it before it is written is a finding
 )
 
 // Position is where blocks and iterations are in the problem: a name of the manifest's work.
