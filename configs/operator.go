@@ -54,8 +54,9 @@ var operatorKeys = map[string][]string{
 	"divide":     {"empty"},
 	"mask":       {"where", "fill"},
 	"scale":      {"factor"},
+	"lse":        {"empty"},
 	"map":        nil,
-	"reduce":     {"how"},
+	"reduce":     {"how", "each"},
 	"cast":       {},
 }
 
@@ -125,7 +126,8 @@ func (r *reader) operands(o *object, name string, out *operation) bool {
 		out.params["names"] = strings.Join(names, ",")
 		return ok
 	}
-	scaled := operation{op: "scale", scaledLoad: true, place: o.place("scale")} // of a load that is decoded by a scale tensor
+	// A load that is decoded by a scale tensor becomes a product.
+	scaled := operation{op: "scale", scaledLoad: true, place: o.place("scale")}
 	n := deref(o.vals[name])
 	if n.Kind != yaml.SequenceNode {
 		ok = r.operand(n, o.field(name), out)
@@ -168,10 +170,10 @@ func (r *reader) operands(o *object, name string, out *operation) bool {
 	return ok
 }
 
-// paramWords are the values of the parameters that are words.
+// paramWords are the values of the parameters that are words: of an operator's own, OPERATOR.PARAMETER.
 var paramWords = map[string][]string{
 	"transpose": {"right"}, "running": {"true", "false"}, "how": {"sum", "mean", "max"},
-	"empty": {"zero", "nan"},
+	"divide.empty": {"zero", "nan"}, "lse.empty": {"-inf", "inf"}, "each": {"row", "column"},
 }
 
 // paramLists are the parameters that are lists, each of as many entries as it says; 0: of any number.
@@ -181,7 +183,11 @@ var paramLists = map[string]int{"at": 0, "dims": 2, "mask": 0, "where": 0}
 func (r *reader) parameter(o *object, name, k string) bool {
 	n := deref(o.vals[k])
 	size, list := paramLists[k]
-	switch words := paramWords[k]; {
+	words := paramWords[k]
+	if words == nil {
+		words = paramWords[name+"."+k]
+	}
+	switch {
 	case list && n.Kind != yaml.SequenceNode && k != "mask" && k != "where":
 		o.fail(k, "expected a list, found %s", kindOf(n))
 	case !list && n.Kind == yaml.SequenceNode:

@@ -41,9 +41,15 @@ stages:
      op: {load: K, at: [batch, head, key, 0], rows: 2, cols: 3,
           scale: {load: V, at: [batch, head, 0, 0], rows: 2, cols: 3, dims: [2, 4]}}}
   - {name: scaled, axes: [row, d], dtype: f32, dims: [M, D], valid: [M, D], per: block, phase: before, capture: probe,
-     op: {scale: Q, factor: 1 / sqrt(D)}}
+     op: {scale: {scale: [Q, {reduce: Q, how: max, each: column}]}, factor: 1 / sqrt(D)}}
   - {name: half, axes: [row, key], dtype: f32, dims: [M, N], valid: [M, N], per: tile, capture: probe,
      op: {divide: [S, S], empty: zero}}
+  - {name: m, axes: [row], dtype: f32, dims: [M, 1], valid: [M, 1], per: tile, capture: probe,
+     op: {rowmax: hidden, running: true}}
+  - {name: l, axes: [row], dtype: f32, dims: [M, 1], valid: [M, 1], per: tile, capture: probe,
+     op: {accumulate: {rowsum: {exp_below: [hidden, m]}}, by: m}}
+  - {name: lse, axes: [row], dtype: f32, dims: [M, 1], valid: [M, 1], per: block, capture: probe,
+     op: {lse: [m, l], empty: -inf}}
   - {name: O, axes: [row, d], dtype: f16, dims: [M, D], valid: [M, D], per: block, phase: after,
      op: {cast: Q}, capture: {output: out}}
 shapes: {small: [1, 1, 32, 64]}
@@ -115,6 +121,11 @@ var furtherMistakes = []mistake{
 	{"scale in place without dims", ", dims: [2, 4]}}", "}}", "op.scale.load", "needs dims"},
 	{"scale that is no stage", "scale: {load: V, at: [batch, head, 0, 0], rows: 2, cols: 3, dims: [2, 4]}", "scale: ghost",
 		"op.scale", "unknown stage"},
+	{"reduced by what is neither", "each: column", "each: tile", "op.scale.scale[1].each", "expected row or column"},
+	{"lse of two tiles", "{lse: [m, l], empty: -inf}", "{lse: [m, hidden], empty: -inf}", "op.lse", "two columns"},
+	{"lse of one operand", "{lse: [m, l], empty: -inf}", "{lse: [m], empty: -inf}", "op.lse", "lse has 1 operands"},
+	{"lse of nothing that is no infinity", "{lse: [m, l], empty: -inf}", "{lse: [m, l], empty: zero}", "op.empty",
+		"expected -inf or inf"},
 	{"quotient by 0 that is neither", "empty: zero", "empty: one", "op.empty", "expected zero or nan"},
 	{"function by an unknown instruction", "tanh: tanh.approx", "tanh: tanhh", "compute.tanh", "tanhh"},
 	{"instruction of an unknown function", "tanh: tanh.approx", "sinh: tanhf", "compute.sinh", "unknown key"},

@@ -334,7 +334,7 @@ func (sc *scene) open(kv int) {
 	rows, cols := sc.g.Valid(sc.i, sc.id, kv)
 	sc.rows, sc.cols = min(rows, sc.got.Rows), min(cols, sc.got.Cols)
 	sc.bad, sc.halved = sc.bad[:0], false
-	v := &view{dtype: sc.sp.DType, local: true}
+	v := &view{dtype: sc.sp.DType, local: true, certain: sc.e.Certain}
 	skip := union(sc.left(sc.i).absent, sc.notLocal(sc.i))
 	for r := range sc.rows {
 		for c := range sc.cols {

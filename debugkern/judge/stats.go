@@ -78,12 +78,14 @@ type view struct {
 	place      Place
 	kv, block  int // for ordering
 	local      bool
+	certain    bool // an infinity of the reference without a bound is what a right kernel has
 	excused    bool // cells beyond their bound are not this stage's: what it is computed from is off, and it cannot be judged apart
 }
 
 // compare adds one tile's cells to the tally and returns how many were bad, how many were not finite and the largest error.
 func (t *tally) compare(v *view, e *ref.Estimate) (bad, nonfinite int32, top float64) {
 	var w worst
+	v.certain = e.Certain
 	wErr, wBound := 0.0, 1.0
 	stride := e.Ref.Cols
 	for r := range v.rows {
@@ -153,12 +155,12 @@ func (t *tally) beyond(v *view, r, c int, got, want float64) {
 func judgeOdd(v *view, got, ref, bound float64) (bad, nonfinite bool) {
 	nonfinite = math.IsNaN(got) || math.IsInf(got, 0)
 	if op.Overflows(v.dtype, ref) {
-		// Beside a reference that is not finite, globally only another kind of value counts. −Inf that
-		// nothing can disturb is what stands in a hidden cell: any other value is wrong.
+		// Beside a reference that is not finite, globally only another kind of value counts,
+		// unless the operator says that the infinity is what a right kernel has.
 		want := op.RoundTo(v.dtype, ref)
 		same := got == want || math.IsNaN(got) && math.IsNaN(want)
-		hidden := math.IsInf(ref, -1) && bound == 0
-		return (!v.local || hidden) && !same, nonfinite
+		certain := v.certain && math.IsInf(ref, 0) && bound == 0
+		return (!v.local || certain) && !same, nonfinite
 	}
 	if nonfinite {
 		mayOverflow := !math.IsNaN(got) && op.Overflows(v.dtype, math.Abs(ref)+bound) && (got > 0) == (ref > 0)

@@ -51,24 +51,28 @@ func TestULPs(t *testing.T) {
 	}
 }
 
-// A hidden cell is −Inf without a bound: any other value is wrong by the kernel's own tiles too. Beside any
-// other reference that is not finite a value of another kind is bad from the inputs alone.
-func TestHiddenCells(t *testing.T) {
+// An infinity that an operator is certain of is what a right kernel has: any other value is wrong by the
+// kernel's own tiles too. Beside any other reference that is not finite a value of another kind is bad from
+// the inputs alone.
+func TestCertainInfinities(t *testing.T) {
 	minus, plus := math.Inf(-1), math.Inf(1)
 	for _, c := range []struct {
-		got, ref, bound float64
-		local, global   bool
+		got, ref, bound        float64
+		certain, local, global bool
 	}{
-		{minus, minus, 0, false, false}, {3, minus, 0, true, true}, {math.NaN(), minus, 0, true, true},
-		{3, plus, 0, false, true}, {3, minus, plus, false, true}, {plus, plus, 0, false, false},
+		{minus, minus, 0, true, false, false}, {3, minus, 0, true, true, true}, {math.NaN(), minus, 0, true, true, true},
+		{3, minus, 0, false, false, true}, {minus, plus, 0, true, true, true}, {plus, plus, 0, true, false, false},
+		{3, minus, plus, true, false, true},
 	} {
 		for _, local := range []bool{true, false} {
 			want := c.global
 			if local {
 				want = c.local
 			}
-			if bad, _ := judgeOdd(&view{dtype: probes.F32, local: local}, c.got, c.ref, c.bound); bad != want {
-				t.Errorf("%g where %g ± %g is right, locally %v: bad %v", c.got, c.ref, c.bound, local, bad)
+			v := &view{dtype: probes.F32, local: local, certain: c.certain}
+			if bad, _ := judgeOdd(v, c.got, c.ref, c.bound); bad != want {
+				t.Errorf("%g where %g ± %g is right (certain %v), locally %v: bad %v",
+					c.got, c.ref, c.bound, c.certain, local, bad)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 type Estimate struct {
 	Ref, Pre, Bound op.Matrix
 	Exact           bool // nothing is rounded to the stage's dtype
+	Certain         bool // of a cell that is infinite and has bound 0 any other value is wrong
 }
 
 // NewEstimate returns an empty estimate.
@@ -305,8 +306,8 @@ func (p *Pass) Compute(i int) bool {
 		p.keep(i, out, e.Ref, op.Matrix{})
 		return true
 	}
-	r := op.Rounding{Coefs: p.coefs, DType: s.DType, Exact: out.Exact, Power: out.Power}
-	e.Exact = out.Exact
+	r := op.Rounding{Coefs: p.coefs, DType: s.DType, Exact: out.Exact, Power: out.Power, Certain: out.Certain}
+	e.Exact, e.Certain = out.Exact, out.Certain
 	closed := op.Value{M: e.Ref, Err: v.err, Factor: out.Factor}
 	copy(v.err.Data, out.Err.Data)
 	r.Close(&closed, e.Pre, e.Bound, rows, cols)

@@ -64,6 +64,8 @@ const (
 	TermLog
 	TermTanh
 
+	TermLogSum // lse
+
 	NumTerms
 )
 
@@ -113,6 +115,8 @@ var terms = [NumTerms]termInfo{
 	TermUnit:  {"unit", 0x1p-21, "a function by an approximate unit or a short sequence of them: 4 ulp"},
 	TermLog:   {"log", 0x1p-22 * math.Ln2, "lg2.approx between 1/2 and 2: 2^-22 absolute"},
 	TermTanh:  {"tanh", 0x1p-16, "tanh.approx: at most 2^-16.4 relative over all arguments on sm_90, of which the ISA promises 2^-11"},
+
+	TermLogSum: {"log sum", 1, "the logarithm of the sum's allowed error"},
 }
 
 func (t Term) String() string { return terms[t].name }
@@ -137,6 +141,7 @@ type Rounding struct {
 	*Coefs
 	DType        probes.DType
 	Exact, Power bool // see Value
+	Certain      bool
 }
 
 // Half is the largest error of that rounding for a magnitude up to x.
@@ -153,7 +158,7 @@ func (r *Rounding) Half(x float64) float64 {
 // Bound is pre and the last rounding, of a value ref ± pre. A reference of exactly 0 that nothing can disturb has bound 0.
 func (r *Rounding) Bound(ref, pre float64) float64 {
 	x := math.Abs(ref) + pre
-	if x == 0 {
+	if x == 0 || r.Certain && pre == 0 && math.IsInf(x, 1) {
 		return 0
 	}
 	return (pre + r.Half(x)) * (1 + r.Coefs[TermReference])
@@ -168,7 +173,7 @@ func (r *Rounding) Close(v *Value, pre, bound Matrix, rows, cols int) {
 			r.closeFactor(math.Exp(f), ref, err, p, b)
 			continue
 		}
-		if r.DType == probes.F16 && !r.Exact && !r.Power {
+		if r.DType == probes.F16 && !r.Exact && !r.Power && !r.Certain {
 			store, slack := r.Coefs[TermStore], 1+r.Coefs[TermReference]
 			for c, x := range ref {
 				e := err[c]

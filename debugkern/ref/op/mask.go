@@ -83,13 +83,10 @@ func (k *maskKernel) Estimate(t *Tile, in []*Value, out *Value) {
 			if apart {
 				e = whole(v, e, x.factor(r))
 			}
-			if !k.exact {
-				e += HalfULP(k.env.DType, math.Abs(v)+e) * k.env.Coefs[TermStore]
-			}
 		}
 		out.M.Row(r)[c], out.Err.Row(r)[c] = v, e
 	})
-	out.Exact = true // what is filled in is: an infinity has no rounding
+	out.Exact, out.Certain = k.exact, true
 	if !apart {
 		out.Factor, out.Origin = x.Factor, x.Origin
 	}

@@ -40,6 +40,9 @@ type Value struct {
 	// Of a result: how the number gets into the stage's dtype. Exact: it is representable as it is. Power: the last operation is a
 	// product with a power of two in that dtype, exact unless the result is subnormal.
 	Exact, Power bool
+	// Certain: a right kernel has this very infinity where M is infinite without an error, as in what a mask
+	// hides. Of a maximum it may have a large negative number instead.
+	Certain bool
 }
 
 // err is the error of a cell, 0 where there is none.
@@ -200,6 +203,7 @@ var operators = map[string]Operator{
 	"cast":       cast{},
 	"mask":       mask{},
 	"scale":      scale{},
+	"lse":        lse{},
 }
 
 // Lookup returns the operator of that name.

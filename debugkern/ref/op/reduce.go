@@ -7,37 +7,68 @@ import (
 	"tilescope/probes"
 )
 
-// reduce is one number for each row: its sum, mean or largest number.
+// reduce is one number for each row, or for each column: its sum, mean or largest number.
 //
 //	{reduce: X, how: mean}
+//	{reduce: X, how: sum, each: column}
 type reduce struct{ apart }
 
 type reduceKernel struct {
-	columnValid
-	env   *Env
-	how   string
-	cells int
+	env    *Env
+	how    string
+	column bool // one number for each column
+	cells  int
+	v      []float32
 }
 
 func (reduce) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error) {
 	if err := want(n, in, 1); err != nil {
 		return nil, Extent{}, err
 	}
-	k := &reduceKernel{env: env, how: n.Params.Word["how"], cells: in[0][1]}
+	k := &reduceKernel{env: env, how: n.Params.Word["how"], column: n.Params.Word["each"] == "column", cells: in[0][1]}
 	switch k.how {
 	case "sum", "mean", "max":
 	default:
 		return nil, Extent{}, fmt.Errorf("reduce: how is %q; expected sum, mean or max", k.how)
 	}
+	if k.column {
+		k.cells = in[0][0]
+		return k, Extent{1, in[0][1]}, nil
+	}
 	return k, Extent{in[0][0], 1}, nil
+}
+
+// Valid is one number for each row or column of the operand.
+func (k *reduceKernel) Valid(_ *Tile, in []*Value) (rows, cols int) {
+	if k.column {
+		return 1, in[0].Cols
+	}
+	return in[0].Rows, 1
+}
+
+// lines is how many numbers are computed, and of how many cells each.
+func (k *reduceKernel) lines(t *Tile, x *Value) (lines, cells int) {
+	if k.column {
+		return t.Cols, x.Rows
+	}
+	return t.Rows, x.Cols
+}
+
+// cell is row and column of cell j of line i.
+func (k *reduceKernel) cell(i, j int) (r, c int) {
+	if k.column {
+		return j, i
+	}
+	return i, j
 }
 
 func (k *reduceKernel) Exact(t *Tile, in []*Value, out *Value) {
 	x := in[0]
-	for i := range t.Rows {
+	lines, cells := k.lines(t, x)
+	for i := range lines {
 		total, top := 0.0, math.Inf(-1)
-		for _, v := range x.M.Row(i)[:x.Cols] {
-			v *= x.Unit
+		for j := range cells {
+			v := x.M.At(k.cell(i, j)) * x.Unit
 			if total += v; v > top {
 				top = v
 			}
@@ -46,7 +77,7 @@ func (k *reduceKernel) Exact(t *Tile, in []*Value, out *Value) {
 		case "max":
 			total = top
 		case "mean":
-			total /= float64(max(x.Cols, 1))
+			total /= float64(max(cells, 1))
 		}
 		out.M.Data[i] = total / out.Unit
 	}
@@ -54,11 +85,13 @@ func (k *reduceKernel) Exact(t *Tile, in []*Value, out *Value) {
 
 func (k *reduceKernel) Estimate(t *Tile, in []*Value, out *Value) {
 	x := in[0]
-	for i := range t.Rows {
+	lines, cells := k.lines(t, x)
+	for i := range lines {
 		total, size, err, top, topErr := 0.0, 0.0, 0.0, math.Inf(-1), 0.0
-		for j, v := range x.M.Row(i)[:x.Cols] {
-			v *= x.Unit
-			e := whole(v, x.err(i*x.M.Cols+j)*x.Unit, x.factor(i))
+		for j := range cells {
+			r, c := k.cell(i, j)
+			v := x.M.At(r, c) * x.Unit
+			e := whole(v, x.err(r*x.M.Cols+c)*x.Unit, x.factor(r))
 			total, size, err = total+v, size+math.Abs(v), err+e
 			if v > top {
 				top = v
@@ -70,9 +103,9 @@ func (k *reduceKernel) Estimate(t *Tile, in []*Value, out *Value) {
 			continue
 		}
 		u := k.env.Coefs[TermRound] / u32 * UnitRoundoff(accOf(k.env.Compute))
-		err += float64(x.Cols) * u * (size + err)
-		if k.how == "mean" && x.Cols > 0 { // a division, or a product with the reciprocal: two more roundings
-			n := float64(x.Cols)
+		err += float64(cells) * u * (size + err)
+		if k.how == "mean" && cells > 0 { // a division, or a product with the reciprocal: two more roundings
+			n := float64(cells)
 			total, err = total/n, err/n
 			err += 2 * u * (math.Abs(total) + err)
 		}
@@ -83,29 +116,38 @@ func (k *reduceKernel) Estimate(t *Tile, in []*Value, out *Value) {
 
 func (k *reduceKernel) Mirror(t *Tile, in []*Value, out *Value) {
 	x := in[0]
-	for i := range t.Rows {
-		row := x.M.Row(i)[:x.Cols]
-		v := make([]float32, len(row))
+	lines, cells := k.lines(t, x)
+	for i := range lines {
+		k.v = k.v[:0]
 		top := float32(math.Inf(-1))
-		for j, y := range row {
-			v[j] = float32(y * x.Unit)
-			top = max(top, v[j])
+		for j := range cells {
+			y := float32(x.M.At(k.cell(i, j)) * x.Unit)
+			k.v, top = append(k.v, y), max(top, y)
 		}
 		switch k.how {
 		case "max":
 			out.M.Data[i] = float64(top) / out.Unit
 		case "mean":
-			out.M.Data[i] = float64(rowSum32(v, k.env.Compute.Unit)/float32(max(len(row), 1))) / out.Unit
+			out.M.Data[i] = float64(rowSum32(k.v, k.env.Compute.Unit)/float32(max(cells, 1))) / out.Unit
 		default:
-			out.M.Data[i] = float64(rowSum32(v, k.env.Compute.Unit)) / out.Unit
+			out.M.Data[i] = float64(rowSum32(k.v, k.env.Compute.Unit)) / out.Unit
 		}
 	}
 }
 
-func (k *reduceKernel) Needs(int) Need                                          { return WholeRow }
+func (k *reduceKernel) Needs(int) Need {
+	if k.column {
+		return WholeColumn
+	}
+	return WholeRow
+}
+
 func (k *reduceKernel) Reads(*Tile, []*Value, *Value, int, int, int, bool) bool { return false }
 
 func (k *reduceKernel) Reason() string {
+	if k.how == "max" && k.column {
+		return "the largest of a column"
+	}
 	if k.how == "max" {
 		return "the largest of a row"
 	}

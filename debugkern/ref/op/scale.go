@@ -62,8 +62,8 @@ func (scale) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error)
 		return k, in[0], nil
 	}
 	if in[0][0]%in[1][0] != 0 || in[0][1]%in[1][1] != 0 {
-		return nil, Extent{}, fmt.Errorf("scale of %d×%d by %d×%d: rows and columns of the factor have to divide the tile's",
-			in[0][0], in[0][1], in[1][0], in[1][1])
+		const say = "scale of %d×%d by %d×%d: rows and columns of the factor have to divide the tile's"
+		return nil, Extent{}, fmt.Errorf(say, in[0][0], in[0][1], in[1][0], in[1][1])
 	}
 	k.block = Extent{in[0][0] / in[1][0], in[0][1] / in[1][1]}
 	row, column := Extent{1, in[0][1]}, Extent{in[0][0], 1}
@@ -183,7 +183,7 @@ func (k *scaleKernel) Suspects([]Constant) []Suspect {
 	}
 	var out []Suspect
 	add := func(value string, other func(s *Value, at int) float64) {
-		out = append(out, Suspect{Name: factorName, Value: value, Own: true, Predict: func(sc *Scene, v, pre []float64) bool {
+		predict := func(sc *Scene, v, pre []float64) bool {
 			k := sc.Kernel.(*scaleKernel)
 			for n, i := range sc.Bad {
 				own, _, at := k.factor(sc.In, i/sc.Stride, i%sc.Stride)
@@ -192,7 +192,8 @@ func (k *scaleKernel) Suspects([]Constant) []Suspect {
 				pre[n] = sc.Pre.Data[i]*math.Abs(f/own) + math.Abs(v[n])*OpRel
 			}
 			return true
-		}})
+		}
+		out = append(out, Suspect{Name: factorName, Value: value, Own: true, Predict: predict})
 	}
 	add("the scale left out", func(*Value, int) float64 { return 1 })
 	add("the scale applied twice", func(s *Value, at int) float64 { return s.M.Data[at] * s.M.Data[at] })

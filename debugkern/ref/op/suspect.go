@@ -80,19 +80,27 @@ type linear interface {
 	Over() string
 }
 
-// Half computes the part of the scene's sum that one half of the summed columns makes, without what is carried over.
+// Half computes the part of the scene's sum that one half of the summed columns, or rows, makes, without what
+// is carried over.
 func (sc *Scene) Half(second bool, out Matrix) {
 	kernel, in := sc.Kernel, sc.In
 	if k, ok := kernel.(*accumulateKernel); ok {
 		kernel, in = k.inner, in[:k.args]
 	}
 	m := NewMatrix(in[0].M.Rows, in[0].M.Cols)
-	half := (m.Cols + 1) / 2
+	byColumn := false
+	if k, ok := kernel.(*reduceKernel); ok {
+		byColumn = k.column
+	}
 	for r := range m.Rows {
-		if second {
-			copy(m.Row(r)[half:], in[0].M.Row(r)[half:])
-		} else {
-			copy(m.Row(r)[:half], in[0].M.Row(r))
+		for c, x := range in[0].M.Row(r) {
+			later := 2*c >= m.Cols+m.Cols%2
+			if byColumn {
+				later = 2*r >= m.Rows+m.Rows%2
+			}
+			if later == second {
+				m.Row(r)[c] = x
+			}
 		}
 	}
 	part := *in[0]
@@ -107,6 +115,9 @@ func IsLinear(k Kernel) (over string, ok bool) {
 		k = a.inner
 	}
 	if r, is := k.(*reduceKernel); is {
+		if r.column {
+			return "of the column", r.how != "max"
+		}
 		return "of the row", r.how != "max"
 	}
 	if l, is := k.(linear); is {

@@ -19,6 +19,7 @@ func localWitnesses() []witness {
 	all = append(all, softmaxWitnesses()...)
 	all = append(all, sumWitnesses()...)
 	all = append(all, weightWitnesses()...)
+	all = append(all, lseWitnesses()...)
 	return append(all, plainWitnesses()...)
 }
 
