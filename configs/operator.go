@@ -55,6 +55,7 @@ var operatorKeys = map[string][]string{
 	"mask":       {"where", "fill"},
 	"scale":      {"factor"},
 	"lse":        {"empty"},
+	"gather":     {"at", "cols", "dims", "limit"},
 	"map":        nil,
 	"reduce":     {"how", "each"},
 	"cast":       {},
@@ -204,6 +205,9 @@ func (r *reader) parameter(o *object, name, k string) bool {
 	return false
 }
 
+// readsInput reports whether an operator has an input as its operand, not a stage.
+func readsInput(operator string) bool { return operator == "load" || operator == "gather" }
+
 // operand reads one operand.
 func (r *reader) operand(n *yaml.Node, field string, out *operation) bool {
 	n = deref(n)
@@ -229,7 +233,7 @@ func (p *manifestParser) operandStages(o *operation, st *Stage, known bool) {
 		switch {
 		case a.op != nil:
 			p.operandStages(a.op, st, known)
-		case o.op != "load":
+		case !readsInput(o.op):
 			p.earlier(at, a.field, st, known)
 		case !slices.Contains(p.m.inputNames(), a.name):
 			p.fail(at, a.field, "unknown input %q; expected an argument of role input (%s)", clip(a.name), strings.Join(p.m.inputNames(), " "))
@@ -249,7 +253,7 @@ func (o *operation) of(self probes.Stage) probes.StageSet {
 		switch {
 		case a.op != nil:
 			out = out.Union(a.op.of(self))
-		case o.op != "load":
+		case !readsInput(o.op):
 			add(probes.Stage(a.name))
 		}
 	}

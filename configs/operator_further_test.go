@@ -19,6 +19,8 @@ args:
   - {name: Q, type: "f16*", dims: [B, H, S, D], role: input}
   - {name: K, type: "f16*", dims: [B, H, S, D], role: input}
   - {name: V, type: "f16*", dims: [B, H, S, D], role: input}
+  - {name: table, type: "i32*", dims: [B, 4], role: input, fill: "randint(0, 3)"}
+  - {name: used, type: "i32*", dims: [B], role: input, fill: "randint(1, 31)"}
   - {name: out, type: "f16*", dims: [B, H, S, D], role: output, tensor: O}
   - {name: softmax_scale, type: f32, value: 0.5}
 work: {batch: bz, head: by, query: bx * M, key: kv * N, tiles: "ceil_div(S, N)"}
@@ -28,6 +30,8 @@ stages:
      op: {load: Q, at: [batch, head, query, 0], rows: 2, cols: 3}}
   - {name: K, axes: [key, d], dtype: f16, dims: [N, D], valid: [N, D], per: tile, capture: probe,
      op: {load: K, at: [batch, head, key, 0], rows: 2, cols: 3}}
+  - {name: V, axes: [key, d], dtype: f16, dims: [N, D], valid: [N, D], per: tile, capture: probe,
+     op: {gather: K, at: ["table[batch][div(key + r, 8)]", head, r % 8, 0], cols: 3, limit: "used[batch] - key"}}
   - {name: S, axes: [row, key], dtype: f32, dims: [M, N], valid: [M, N], per: tile, capture: probe,
      op: {matmul: [Q, K], transpose: right, scale: softmax_scale, over: D}}
   - {name: biased, axes: [row, key], dtype: f32, dims: [M, N], valid: [M, N], per: tile, capture: probe,
@@ -36,7 +40,7 @@ stages:
   - {name: hidden, axes: [row, key], dtype: f32, dims: [M, N], valid: [M, N], per: tile, capture: probe,
      op: {mask: biased, where: ["key + c <= query + r + div(S, 4)", key + c < S], fill: -inf}}
   - {name: padded, axes: [row, key], dtype: f32, dims: [M, N], valid: [M, N], per: tile, capture: probe,
-     op: {mask: S, where: key + c < S, fill: -1e9}}
+     op: {mask: S, where: [key + c < S, "key + c < used[batch] + N"], fill: -1e9}}
   - {name: Ks, axes: [key, d], dtype: f32, dims: [N, D], valid: [N, D], per: tile, capture: probe,
      op: {load: K, at: [batch, head, key, 0], rows: 2, cols: 3,
           scale: {load: V, at: [batch, head, 0, 0], rows: 2, cols: 3, dims: [2, 4]}}}
@@ -106,12 +110,34 @@ func TestScaleResolves(t *testing.T) {
 	}
 }
 
+// TestGatherResolves: the expressions of a position are left as they are, and what they name is resolved.
+func TestGatherResolves(t *testing.T) {
+	p := resolveEvery(t, furtherOperators)
+	v := p.Stage("V")
+	n := v.Op.Params
+	sizes := n.Number["rank"] == 4 && n.Number["cols"] == 3 && n.Number["height"] == 8
+	if v.Op.Args[0].Tensor != "K" || !v.Loaded || !sizes {
+		t.Fatalf("V is %v", v.Op)
+	}
+	at := n.Word["at.0"] == "table[batch][div(key + r, 8)]" && n.Word["at.3"] == "0"
+	if !at || n.Word["limit"] != "used[batch] - key" {
+		t.Errorf("its position is %v", n.Word)
+	}
+	if len(n.Index["key"]) != 1 || n.Index["key"][0].At(probes.Dim3{}, 3) != 24 || len(n.Index["head"]) != 1 {
+		t.Errorf("named are %v", n.Index)
+	}
+	padded := p.Stage("padded").Op.Params
+	if len(padded.Mask) != 1 || padded.Word["rule.0"] != "key + c < used[batch] + N" || padded.Number["N"] != 8 {
+		t.Errorf("padded is %v", padded)
+	}
+}
+
 // furtherMistakes are those of furtherOperators.
 var furtherMistakes = []mistake{
 	{"position outside the loop", "{cast: Q}", "{map: x + key, x: Q}", "op.map", "key may not stand here"},
 	{"unknown name", "key + c - query - r", "key + c - query - rr", "op.map", `no operand "rr"; it has x`},
-	{"mask without rules", "{mask: S, where: key + c < S, fill: -1e9}", "{mask: S}", "op.mask", "no rules"},
-	{"rule that is no comparison", "where: key + c < S, fill", "where: key, fill", "op.where", "comparisons"},
+	{"mask without rules", ", where: [key + c < S, \"key + c < used[batch] + N\"]", "", "op.mask", "no rules"},
+	{"rule that is no comparison", "where: [key + c < S, ", "where: [key, ", "op.where", "comparisons"},
 	{"fill that is no number", "fill: -1e9", "fill: inf", "op.fill", "inf"},
 	{"parameter of another operator", "fill: -1e9", "running: true", "op.running", "no parameter of that name"},
 	{"two operators", "{mask: S, where", "{mask: S, rowsum: S, where", "op.rowsum", "after mask"},
@@ -121,10 +147,23 @@ var furtherMistakes = []mistake{
 	{"scale in place without dims", ", dims: [2, 4]}}", "}}", "op.scale.load", "needs dims"},
 	{"scale that is no stage", "scale: {load: V, at: [batch, head, 0, 0], rows: 2, cols: 3, dims: [2, 4]}", "scale: ghost",
 		"op.scale", "unknown stage"},
-	{"reduced by what is neither", "each: column", "each: tile", "op.scale.scale[1].each", "expected row or column"},
-	{"lse of two tiles", "{lse: [m, l], empty: -inf}", "{lse: [m, hidden], empty: -inf}", "op.lse", "two columns"},
-	{"lse of one operand", "{lse: [m, l], empty: -inf}", "{lse: [m], empty: -inf}", "op.lse", "lse has 1 operands"},
-	{"lse of nothing that is no infinity", "{lse: [m, l], empty: -inf}", "{lse: [m, l], empty: zero}", "op.empty",
+	{"position of wrong rank", "head, r % 8, 0]", "head, 0]", "op.gather", "position of 3 dimensions, K has 4"},
+	{"index of an unknown input", "table[batch][div", "pages[batch][div", "op.gather", "no input pages"},
+	{"index of wrong rank", "table[batch][div(key + r, 8)]",
+		"table[div(key + r, 8)]", "op.gather", "table has 2 dimensions"},
+	{"gather of an unknown input", "{gather: K", "{gather: W", "op.gather", `unknown input "W"`},
+	{"position that is no expression", "head, r % 8", "head, r %", "op.gather", "r %"},
+	{"limit of an unknown name", "used[batch] - key", "used[batch] - keys", "op.gather", "no whole number keys"},
+	{"rule of an unknown input", "key + c < used[batch] + N",
+		"key + c < lengths[batch]", "op.mask", "no input lengths"},
+	{"reduced by what is neither", "each: column",
+		"each: tile", "op.scale.scale[1].each", "expected row or column"},
+	{"lse of two tiles", "{lse: [m, l], empty: -inf}",
+		"{lse: [m, hidden], empty: -inf}", "op.lse", "two columns"},
+	{"lse of one operand", "{lse: [m, l], empty: -inf}",
+		"{lse: [m], empty: -inf}", "op.lse", "lse has 1 operands"},
+	{"lse of nothing that is no infinity", "{lse: [m, l], empty: -inf}",
+		"{lse: [m, l], empty: zero}", "op.empty",
 		"expected -inf or inf"},
 	{"quotient by 0 that is neither", "empty: zero", "empty: one", "op.empty", "expected zero or nan"},
 	{"function by an unknown instruction", "tanh: tanh.approx", "tanh: tanhh", "compute.tanh", "tanhh"},

@@ -209,7 +209,7 @@ func (r *resolver) node(o *operation, sp *probes.StagePlan, root bool) (*probes.
 				return nil, err
 			}
 			n.Args = append(n.Args, probes.Operand{Node: inner})
-		case o.op == "load":
+		case readsInput(o.op):
 			n.Args = append(n.Args, probes.Operand{Tensor: a.name})
 		default:
 			n.Args = append(n.Args, probes.Operand{Stage: probes.Stage(a.name)})
@@ -232,8 +232,12 @@ func (r *resolver) parameters(o *operation, n *probes.Node, sp *probes.StagePlan
 	for k, text := range o.params {
 		switch k {
 		case "by", "running":
-		case "mask", "where":
+		case "mask":
 			if err := r.mask(n, []string{text}, r.placeOf(o, k, sp), sp); err != nil {
+				return err
+			}
+		case "where":
+			if err := r.where(n, []string{text}, r.placeOf(o, k, sp), sp); err != nil {
 				return err
 			}
 		case "fill":
@@ -265,22 +269,61 @@ func (r *resolver) parameters(o *operation, n *probes.Node, sp *probes.StagePlan
 	case "load":
 		return r.load(o, n, sp, root)
 	case "map":
-		return r.names(o, n, sp)
+		return r.names(n, sp, r.placeOf(o, "", sp), strings.Split(n.Params.Word["names"], ","), o.params["expr"])
+	case "gather":
+		return r.gather(o, n, sp, root)
 	}
-	for _, k := range []string{"mask", "where"} {
-		if err := r.mask(n, o.lists[k], r.placeOf(o, k, sp), sp); err != nil {
-			return err
-		}
+	if err := r.mask(n, o.lists["mask"], r.placeOf(o, "mask", sp), sp); err != nil {
+		return err
 	}
-	return nil
+	return r.where(n, o.lists["where"], r.placeOf(o, "where", sp), sp)
 }
 
-// names resolves what an operation's expression names besides its operands and a cell's row and column:
+// where resolves the rules of the operator mask. A rule with an element of an input, which has brackets, is
+// left to the operator, which evaluates it for each cell.
+func (r *resolver) where(n *probes.Node, rules []string, at place, sp *probes.StagePlan) error {
+	var looked, linear []string
+	for _, text := range rules {
+		if strings.Contains(text, "[") {
+			n.Params.Word[fmt.Sprintf("rule.%d", len(looked))] = text
+			looked = append(looked, text)
+		} else {
+			linear = append(linear, text)
+		}
+	}
+	if err := r.mask(n, linear, at, sp); err != nil {
+		return err
+	}
+	return r.names(n, sp, at, nil, looked...)
+}
+
+// gather resolves what the expressions of a position name, and the tile's extent. The expressions are left to
+// the operator: they are evaluated when the inputs' values are known.
+func (r *resolver) gather(o *operation, n *probes.Node, sp *probes.StagePlan, root bool) error {
+	if err := r.tileOf(o, n, sp, root); err != nil {
+		return err
+	}
+	texts := o.lists["at"]
+	n.Params.Number["rank"] = float64(len(texts))
+	for d, text := range texts {
+		n.Params.Word[fmt.Sprintf("at.%d", d)] = text
+	}
+	if limit := o.params["limit"]; limit != "" {
+		texts = append(slices.Clone(texts), limit)
+	}
+	return r.names(n, sp, r.placeOf(o, "", sp), nil, texts...)
+}
+
+// names resolves what an operation's expressions name besides its operands and a cell's row and column:
 // positions of work, constants, the shape. What depends on block or kv tile becomes a position, the rest
-// numbers. A name that there is not is left to the operator.
-func (r *resolver) names(o *operation, n *probes.Node, sp *probes.StagePlan) error {
-	operands := strings.Split(n.Params.Word["names"], ",")
-	for _, name := range op.NamesIn(o.params["expr"]) {
+// numbers. A name that there is not, or that of an input, is left to the operator.
+func (r *resolver) names(n *probes.Node, sp *probes.StagePlan, at place, operands []string,
+	texts ...string) error {
+	var names []string
+	for _, text := range texts {
+		names = append(names, op.NamesIn(text)...)
+	}
+	for _, name := range names {
 		_, known := r.m.scope.slots[name]
 		known = known || name == "softmax_scale"
 		if name == "r" || name == "c" || !known || slices.Contains(operands, name) {
@@ -290,7 +333,6 @@ func (r *resolver) names(o *operation, n *probes.Node, sp *probes.StagePlan) err
 			n.Params.Number[name] = r.plan.Scale
 			continue
 		}
-		at := r.placeOf(o, "", sp)
 		x, err := r.expression(name, at, inPhase(sp))
 		if err != nil {
 			return err
@@ -310,8 +352,9 @@ func (r *resolver) names(o *operation, n *probes.Node, sp *probes.StagePlan) err
 	return nil
 }
 
-// load resolves where a tile of an input begins, and its extent: the stage's, or dims for an operand in place.
-func (r *resolver) load(o *operation, n *probes.Node, sp *probes.StagePlan, root bool) error {
+// tileOf resolves the extent of a tile that is read from an input: the stage's, or dims for an operand in
+// place.
+func (r *resolver) tileOf(o *operation, n *probes.Node, sp *probes.StagePlan, root bool) error {
 	height, width := sp.Rows, sp.Cols
 	if !root {
 		dims := o.lists["dims"]
@@ -330,6 +373,14 @@ func (r *resolver) load(o *operation, n *probes.Node, sp *probes.StagePlan, root
 		}
 	}
 	n.Params.Number["height"], n.Params.Number["width"] = float64(height), float64(width)
+	return nil
+}
+
+// load resolves where a tile of an input begins, and its extent.
+func (r *resolver) load(o *operation, n *probes.Node, sp *probes.StagePlan, root bool) error {
+	if err := r.tileOf(o, n, sp, root); err != nil {
+		return err
+	}
 	for _, text := range o.lists["at"] {
 		x, err := r.expression(text, r.placeOf(o, "at", sp), inPhase(sp))
 		if err != nil {

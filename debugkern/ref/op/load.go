@@ -140,11 +140,13 @@ func (k *loadKernel) Reads(*Tile, []*Value, *Value, int, int, int, bool) bool { 
 
 // Source is the input that a kernel reads; ok is false for a kernel that computes.
 func Source(k Kernel) (t Tensor, ok bool) {
-	l, ok := k.(*loadKernel)
-	if !ok {
-		return nil, false
+	switch k := k.(type) {
+	case *loadKernel:
+		return k.tensor, true
+	case *gatherKernel:
+		return k.tensor, true
 	}
-	return l.tensor, true
+	return nil, false
 }
 
 func (k *loadKernel) Reason() string {

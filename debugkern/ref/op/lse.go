@@ -133,7 +133,8 @@ func (k *lseKernel) Suspects([]Constant) []Suspect {
 		{termName, "m left out: log l alone", 0, 1}, {termName, "log l left out: m alone", 1, 0},
 		{termName, "log l subtracted", 1, -1},
 		{factorName, "log2 e on m", math.Log2E, 1}, {factorName, "ln 2 on m", math.Ln2, 1},
-		{factorName, "log2 e on log l: log2 instead of log", 1, math.Log2E}, {factorName, "ln 2 on log l", 1, math.Ln2},
+		{factorName, "log2 e on log l: log2 instead of log", 1, math.Log2E},
+		{factorName, "ln 2 on log l", 1, math.Ln2},
 	} {
 		predict := func(sc *Scene, v, pre []float64) bool {
 			m, l := sc.In[0], sc.In[1]

@@ -11,26 +11,44 @@ import (
 // node says another. Nothing is computed, so a cell that takes part has the error of its operand, and one
 // that does not has none.
 //
+// A rule may have elements of integer inputs: the lengths of sequences. Such a one is evaluated for each
+// cell.
+//
 //	{mask: S, where: [key + c <= query + r]}
+//	{mask: S, where: ["key + c < used[batch]"]}
 type mask struct{ shared }
 
 type maskKernel struct {
 	sameValid
 	env   *Env
 	rules probes.Mask
-	fill  float64 // in the result's dtype
-	unit  float64 // of the operand, in the result's
-	exact bool    // the result's dtype holds every number of the operand's
+	looks []func(p *spot) bool // rules with elements of inputs
+	fill  float64              // in the result's dtype
+	unit  float64              // of the operand, in the result's
+	exact bool                 // the result's dtype holds every number of the operand's
 }
 
 func (mask) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error) {
 	if err := want(n, in, 1); err != nil {
 		return nil, Extent{}, err
 	}
-	if len(n.Params.Mask) == 0 {
+	var looks []func(p *spot) bool
+	x := newIndexer(n, env)
+	for i := 0; ; i++ {
+		text, ok := n.Params.Word[fmt.Sprintf("rule.%d", i)]
+		if !ok {
+			break
+		}
+		f, err := x.condition(text)
+		if err != nil {
+			return nil, Extent{}, fmt.Errorf("mask: %w", err)
+		}
+		looks = append(looks, f)
+	}
+	if len(n.Params.Mask)+len(looks) == 0 {
 		return nil, Extent{}, fmt.Errorf("mask has no rules: where: [key + c <= query + r]")
 	}
-	k := &maskKernel{env: env, rules: n.Params.Mask, unit: env.Units[0] / env.Unit}
+	k := &maskKernel{env: env, rules: n.Params.Mask, looks: looks, unit: env.Units[0] / env.Unit}
 	k.fill = RoundTo(env.DType, number(n, "fill", math.Inf(-1)))
 	k.exact = k.unit == 1 && holds(env.DType, env.dtype(0))
 	return k, in[0], nil
@@ -58,9 +76,25 @@ func (k *maskKernel) each(t *Tile, f func(r, c int, visible bool)) {
 	all := k.rules.All(t.Block, t.Iter, t.Rows, t.Cols)
 	for r := range t.Rows {
 		for c := range t.Cols {
-			f(r, c, all || k.rules.Visible(t.Block, t.Iter, r, c))
+			f(r, c, (all || k.rules.Visible(t.Block, t.Iter, r, c)) && k.lookedUp(&spot{t: t, r: r, c: c}))
 		}
 	}
+}
+
+// lookedUp reports whether a cell takes part by the rules with elements of inputs. An element that there is
+// not lets nothing through.
+func (k *maskKernel) lookedUp(p *spot) bool {
+	for _, f := range k.looks {
+		if !f(p) || p.bad {
+			return false
+		}
+	}
+	return true
+}
+
+// visible reports whether a cell takes part.
+func (k *maskKernel) visible(p spot) bool {
+	return k.rules.Visible(p.t.Block, p.t.Iter, p.r, p.c) && k.lookedUp(&p)
 }
 
 func (k *maskKernel) Exact(t *Tile, in []*Value, out *Value) {
@@ -98,7 +132,7 @@ func (k *maskKernel) Needs(int) Need { return SameCell }
 
 // Reads reports whether the cell takes part.
 func (k *maskKernel) Reads(t *Tile, _ []*Value, _ *Value, _, r, c int, _ bool) bool {
-	return r < t.Rows && c < t.Cols && k.rules.Visible(t.Block, t.Iter, r, c)
+	return r < t.Rows && c < t.Cols && k.visible(spot{t: t, r: r, c: c})
 }
 
 func (k *maskKernel) Reason() string {
@@ -108,32 +142,42 @@ func (k *maskKernel) Reason() string {
 // Suspects are the mask moved, left out, inverted, or without the tile's position, and 0 in the place of what
 // it fills in.
 func (k *maskKernel) Suspects([]Constant) []Suspect {
-	predict := func(sc *Scene, fill float64, visible func(r, c int) bool, v, pre []float64) {
-		x := sc.In[0]
-		for n, i := range sc.Bad {
-			r, c := i/sc.Stride, i%sc.Stride
-			if v[n], pre[n] = fill, 0; visible(r, c) {
-				v[n], pre[n] = x.M.At(r, c)*k.unit, x.err(i)*k.unit
+	var out []Suspect
+	add := func(name, value string, fill float64, visible func(k *maskKernel, p spot) bool) {
+		predict := func(sc *Scene, v, pre []float64) bool {
+			x, k := sc.In[0], sc.Kernel.(*maskKernel)
+			for n, i := range sc.Bad {
+				r, c := i/sc.Stride, i%sc.Stride
+				if v[n], pre[n] = fill, 0; visible(k, spot{t: &sc.Tile, r: r, c: c}) {
+					v[n], pre[n] = x.M.At(r, c)*k.unit, x.err(i)*k.unit
+				}
 			}
-		}
-	}
-	out := maskSuspects(k.rules, func(sc *Scene, visible func(r, c int) bool, v, pre []float64) {
-		predict(sc, k.fill, visible, v, pre)
-	})
-	add := func(name, value string, fill float64, visible func(sc *Scene, r, c int) bool) {
-		all := func(sc *Scene, v, pre []float64) bool {
-			predict(sc, fill, func(r, c int) bool { return visible(sc, r, c) }, v, pre)
 			return true
 		}
-		out = append(out, Suspect{Name: name, Value: value, Own: true, Predict: all})
+		out = append(out, Suspect{Name: name, Value: value, Own: true, Predict: predict})
 	}
-	right := func(sc *Scene, r, c int) bool { return k.rules.Visible(sc.Block, sc.Iter, r, c) }
-	add(termName, "the mask inverted", k.fill, func(sc *Scene, r, c int) bool { return !right(sc, r, c) })
-	add(termName, "the tile's position left out of the mask", k.fill, func(sc *Scene, r, c int) bool {
-		return unplaced(k.rules).Visible(sc.Block, sc.Iter, r, c)
-	})
+	moved := func(by int) func(k *maskKernel, p spot) bool {
+		return func(k *maskKernel, p spot) bool { p.c -= by; return k.visible(p) }
+	}
+	add(shiftedName, "the mask by one column to the right", k.fill, moved(1))
+	add(shiftedName, "the mask by one column to the left", k.fill, moved(-1))
+	everywhere := func(*maskKernel, spot) bool { return true }
+	add(termName, "hidden cells taken in: the mask left out", k.fill, everywhere)
+	add(termName, "the mask inverted", k.fill, func(k *maskKernel, p spot) bool { return !k.visible(p) })
+	if len(k.rules) > 0 {
+		add(termName, "the tile's position left out of the mask", k.fill, func(k *maskKernel, p spot) bool {
+			return unplaced(k.rules).Visible(p.t.Block, p.t.Iter, p.r, p.c) && k.lookedUp(&p)
+		})
+	}
+	if len(k.looks) > 0 {
+		add(shiftedName, "the mask by the next entry of the index", k.fill, func(k *maskKernel, p spot) bool {
+			p.step = 1
+			return k.visible(p)
+		})
+	}
 	if k.fill != 0 {
-		add(termName, fmt.Sprintf("0 in hidden cells instead of %g", k.fill), 0, right)
+		add(termName, fmt.Sprintf("0 in hidden cells instead of %g", k.fill), 0,
+			func(k *maskKernel, p spot) bool { return k.visible(p) })
 	}
 	return out
 }

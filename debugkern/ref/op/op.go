@@ -204,6 +204,7 @@ var operators = map[string]Operator{
 	"mask":       mask{},
 	"scale":      scale{},
 	"lse":        lse{},
+	"gather":     gather{},
 }
 
 // Lookup returns the operator of that name.

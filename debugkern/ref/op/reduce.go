@@ -25,7 +25,8 @@ func (reduce) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error
 	if err := want(n, in, 1); err != nil {
 		return nil, Extent{}, err
 	}
-	k := &reduceKernel{env: env, how: n.Params.Word["how"], column: n.Params.Word["each"] == "column", cells: in[0][1]}
+	k := &reduceKernel{env: env, how: n.Params.Word["how"], cells: in[0][1]}
+	k.column = n.Params.Word["each"] == "column"
 	switch k.how {
 	case "sum", "mean", "max":
 	default:

@@ -61,10 +61,11 @@ func Constants(n *probes.Node) []Constant {
 
 // The fingerprint names of the contract that operators use.
 const (
-	factorName  = "factor"
-	offsetName  = "offset"
-	shiftedName = "shifted"
-	termName    = "term"
+	factorName   = "factor"
+	offsetName   = "offset"
+	shiftedName  = "shifted"
+	permutedName = "permuted"
+	termName     = "term"
 )
 
 // ExpError is the relative error of exp(s − m) as kernels evaluate it.

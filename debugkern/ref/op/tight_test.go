@@ -96,19 +96,28 @@ func TestUnattainedTerms(t *testing.T) {
 
 // rig is one operation with what it is computed in.
 type rig struct {
-	node   *probes.Node
-	c      probes.Compute
-	dtype  probes.DType   // F32 where it is not stated
-	unit   float64        // of the result; 0 means 1
-	dtypes []probes.DType // of the operands; nil: not stated
-	tensor op.Tensor
+	node    *probes.Node
+	c       probes.Compute
+	dtype   probes.DType   // F32 where it is not stated
+	unit    float64        // of the result; 0 means 1
+	dtypes  []probes.DType // of the operands; nil: not stated
+	tensor  op.Tensor
+	tensors map[string]op.Tensor // by name
+}
+
+// input is an input by name; the only one has any name.
+func (g rig) input(name string) op.Tensor {
+	if t, ok := g.tensors[name]; ok {
+		return t
+	}
+	return g.tensor
 }
 
 // bind returns the operation's kernel for operands of these values, and the extent of its result.
 func (g rig) bind(t testing.TB, w ref.Weights, in []*op.Value) (op.Kernel, op.Extent, *op.Env) {
 	t.Helper()
 	env := &op.Env{Chip: fp.SM90(), Coefs: op.NewCoefs(w), Compute: g.c, DType: g.dtype, Unit: g.unit,
-		DTypes: g.dtypes, Tensor: func(string) op.Tensor { return g.tensor }}
+		DTypes: g.dtypes, Tensor: g.input}
 	if env.DType == 0 {
 		env.DType = probes.F32
 	}
