@@ -56,6 +56,7 @@ var operatorKeys = map[string][]string{
 	"scale":      {"factor"},
 	"lse":        {"empty"},
 	"gather":     {"at", "cols", "dims", "limit"},
+	"dropout":    {"keep", "seed", "counter", "word", "byte", "below", "factor"},
 	"map":        nil,
 	"reduce":     {"how", "each"},
 	"cast":       {},
@@ -178,7 +179,7 @@ var paramWords = map[string][]string{
 }
 
 // paramLists are the parameters that are lists, each of as many entries as it says; 0: of any number.
-var paramLists = map[string]int{"at": 0, "dims": 2, "mask": 0, "where": 0}
+var paramLists = map[string]int{"at": 0, "dims": 2, "mask": 0, "where": 0, "counter": 4}
 
 // parameter refuses a parameter that is a list where one text is expected, or the other way round, or a word that it does not have.
 func (r *reader) parameter(o *object, name, k string) bool {

@@ -47,7 +47,8 @@ stages:
   - {name: scaled, axes: [row, d], dtype: f32, dims: [M, D], valid: [M, D], per: block, phase: before, capture: probe,
      op: {scale: {scale: [Q, {reduce: Q, how: max, each: column}]}, factor: 1 / sqrt(D)}}
   - {name: half, axes: [row, key], dtype: f32, dims: [M, N], valid: [M, N], per: tile, capture: probe,
-     op: {divide: [S, S], empty: zero}}
+     op: {empty: zero, divide: [
+       {dropout: S, keep: 1 - 0.1, seed: 7 * D, counter: [key + c, query + r, head, batch], word: c % 4}, S]}}
   - {name: m, axes: [row], dtype: f32, dims: [M, 1], valid: [M, 1], per: tile, capture: probe,
      op: {rowmax: hidden, running: true}}
   - {name: l, axes: [row], dtype: f32, dims: [M, 1], valid: [M, 1], per: tile, capture: probe,
@@ -127,6 +128,11 @@ func TestGatherResolves(t *testing.T) {
 		t.Errorf("named are %v", n.Index)
 	}
 	padded := p.Stage("padded").Op.Params
+	dropped := p.Stage("half").Op.Args[0].Node.Params
+	words := dropped.Word["counter.1"] == "query + r" && dropped.Word["seed"] == "7 * D" && dropped.Word["word"] == "c % 4"
+	if dropped.Number["keep"] != 0.9 || !words || dropped.Number["D"] != 64 || len(dropped.Index["key"]) != 1 {
+		t.Errorf("dropped by %v", dropped)
+	}
 	if len(padded.Mask) != 1 || padded.Word["rule.0"] != "key + c < used[batch] + N" || padded.Number["N"] != 8 {
 		t.Errorf("padded is %v", padded)
 	}
@@ -136,7 +142,8 @@ func TestGatherResolves(t *testing.T) {
 var furtherMistakes = []mistake{
 	{"position outside the loop", "{cast: Q}", "{map: x + key, x: Q}", "op.map", "key may not stand here"},
 	{"unknown name", "key + c - query - r", "key + c - query - rr", "op.map", `no operand "rr"; it has x`},
-	{"mask without rules", ", where: [key + c < S, \"key + c < used[batch] + N\"]", "", "op.mask", "no rules"},
+	{"mask without rules", ", where: [key + c < S, \"key + c < used[batch] + N\"]",
+		"", "op.mask", "no rules"},
 	{"rule that is no comparison", "where: [key + c < S, ", "where: [key, ", "op.where", "comparisons"},
 	{"fill that is no number", "fill: -1e9", "fill: inf", "op.fill", "inf"},
 	{"parameter of another operator", "fill: -1e9", "running: true", "op.running", "no parameter of that name"},
@@ -147,6 +154,14 @@ var furtherMistakes = []mistake{
 	{"scale in place without dims", ", dims: [2, 4]}}", "}}", "op.scale.load", "needs dims"},
 	{"scale that is no stage", "scale: {load: V, at: [batch, head, 0, 0], rows: 2, cols: 3, dims: [2, 4]}", "scale: ghost",
 		"op.scale", "unknown stage"},
+	{"dropout without a seed", "seed: 7 * D, ",
+		"", "op.divide[0].dropout", "no seed"},
+	{"counter of three words", "head, batch], word",
+		"head], word", "op.divide[0].counter", "expected a list of 4, found 3"},
+	{"counter of an unknown name", "[key + c, query",
+		"[keys + c, query", "op.divide[0].dropout", "no whole number keys"},
+	{"keeps with a probability above 1", "keep: 1 - 0.1",
+		"keep: 1 + 0.1", "op.divide[0].dropout", "with probability 1.1"},
 	{"position of wrong rank", "head, r % 8, 0]", "head, 0]", "op.gather", "position of 3 dimensions, K has 4"},
 	{"index of an unknown input", "table[batch][div", "pages[batch][div", "op.gather", "no input pages"},
 	{"index of wrong rank", "table[batch][div(key + r, 8)]",

@@ -255,7 +255,7 @@ func (r *resolver) parameters(o *operation, n *probes.Node, sp *probes.StagePlan
 				return r.m.errorAt(r.placeOf(o, k, sp), "%s is %q; expected a dimension of the input, from 0 on", k, clip(text))
 			}
 			n.Params.Number[k] = float64(d)
-		case "scale", "factor":
+		case "scale", "factor", "keep":
 			v, err := r.real(text, r.placeOf(o, k, sp))
 			if err != nil {
 				return err
@@ -272,6 +272,8 @@ func (r *resolver) parameters(o *operation, n *probes.Node, sp *probes.StagePlan
 		return r.names(n, sp, r.placeOf(o, "", sp), strings.Split(n.Params.Word["names"], ","), o.params["expr"])
 	case "gather":
 		return r.gather(o, n, sp, root)
+	case "dropout":
+		return r.dropout(o, n, sp)
 	}
 	if err := r.mask(n, o.lists["mask"], r.placeOf(o, "mask", sp), sp); err != nil {
 		return err
@@ -310,6 +312,19 @@ func (r *resolver) gather(o *operation, n *probes.Node, sp *probes.StagePlan, ro
 	}
 	if limit := o.params["limit"]; limit != "" {
 		texts = append(slices.Clone(texts), limit)
+	}
+	return r.names(n, sp, r.placeOf(o, "", sp), nil, texts...)
+}
+
+// dropout resolves what the expressions of an operation's random numbers name.
+func (r *resolver) dropout(o *operation, n *probes.Node, sp *probes.StagePlan) error {
+	var texts []string
+	for i, text := range o.lists["counter"] {
+		n.Params.Word[fmt.Sprintf("counter.%d", i)] = text
+		texts = append(texts, text)
+	}
+	for _, k := range []string{"seed", "word", "byte", "below"} {
+		texts = append(texts, o.params[k])
 	}
 	return r.names(n, sp, r.placeOf(o, "", sp), nil, texts...)
 }

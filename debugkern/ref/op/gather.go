@@ -12,7 +12,7 @@ import (
 // run along the dimension `cols`. limit is how many rows there are, as an expression too. What lies beyond
 // that or beyond the input is 0.
 //
-//	{gather: K, at: ["table[batch][div(key + r, PAGE)]", (key + r) % PAGE, 0], cols: 2, limit: "used[batch] - key"}
+//	{gather: K, at: ["table[batch][div(key + r, PAGE)]", r % PAGE, 0], cols: 2, limit: "used[batch] - key"}
 type gather struct{ shared }
 
 type gatherKernel struct {

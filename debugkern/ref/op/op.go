@@ -205,6 +205,7 @@ var operators = map[string]Operator{
 	"scale":      scale{},
 	"lse":        lse{},
 	"gather":     gather{},
+	"dropout":    dropout{},
 }
 
 // Lookup returns the operator of that name.

@@ -87,6 +87,26 @@ func plainWitnesses() []witness {
 			factor := 1 / math.Sqrt(96)
 			return math.Abs(float64(float32(factor)) - factor), times(factor).bound(t, w, tile(1, 1, 1))
 		}},
+		{op.TermScale, "dropout", func(t *testing.T, w ref.Weights) (float64, float64) {
+			keep := 0.83
+			divided := math.Abs(1/float64(float32(keep)) - 1/keep)
+			attained := max(divided, math.Abs(float64(float32(1/keep))-1/keep))
+			g := dropping(keep, [4]string{"0", "0", "0", "0"})
+			return attained, g.bound(t, w, tile(1, 1, 1))
+		}},
+		{op.TermProduct, "dropout, stored as f16", func(t *testing.T, w ref.Weights) (float64, float64) {
+			keep, worst, at := 0.83, 0.0, 1.0
+			for i := range 4000 {
+				x := 0.84 + float32(i)/1048576
+				f := float32(1 / keep)
+				if e := math.Abs(float64(x*f) - float64(x)*float64(f)); e > worst {
+					worst, at = e, float64(x)
+				}
+			}
+			g := dropping(keep, [4]string{"0", "0", "0", "0"})
+			g.c.Acc, g.dtype = probes.F32, probes.F16
+			return worst, g.bound(t, w, tile(1, 1, at))
+		}},
 		{op.TermOperands, "scale", func(t *testing.T, w ref.Weights) (float64, float64) {
 			const d = 0x1p-12
 			return 2*d + d*d, rig{node: node("scale", 2)}.bound(t, w, off(tile(1, 1, 1), d), off(tile(1, 1, 1), d))

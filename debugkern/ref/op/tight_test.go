@@ -154,7 +154,8 @@ func (g rig) bounds(t testing.TB, w ref.Weights, in ...*op.Value) op.Matrix {
 	t.Helper()
 	out := g.estimate(t, w, in...)
 	_, _, env := g.bind(t, w, in)
-	r := op.Rounding{Coefs: env.Coefs, DType: env.DType, Exact: out.Exact, Power: out.Power, Certain: out.Certain}
+	r := op.Rounding{Coefs: env.Coefs, DType: env.DType, Exact: out.Exact, Power: out.Power}
+	r.Certain = out.Certain
 	bound := op.NewMatrix(out.M.Rows, out.M.Cols)
 	r.Close(out, op.NewMatrix(out.M.Rows, out.M.Cols), bound, out.M.Rows, out.M.Cols)
 	return bound
