@@ -22,6 +22,7 @@ var imports = map[string][]string{
 	"debugkern/fp":      {},
 	"debugkern/isa":     {},
 	"debugkern/ptx":     {"debugkern/isa"},
+	"debugkern/chip":    {"debugkern/fp"},
 	"debugkern/isa/cfg": {"debugkern/isa", "debugkern/ptx"},
 	"debugkern/file":    {"debugkern/join"},
 	"debugkern/npy":     {},
@@ -44,7 +45,7 @@ var imports = map[string][]string{
 	"configs/configstest": {"configs", "probes"}, // for tests
 	"debugkern/target":    {"probes", "debugkern/ptx", "debugkern/budget"},
 
-	"debugkern/emu": {"debugkern/join", "debugkern/target", "debugkern/isa", "debugkern/isa/cfg", "debugkern/ptx",
+	"debugkern/emu": {"debugkern/join", "debugkern/chip", "debugkern/target", "debugkern/isa", "debugkern/isa/cfg", "debugkern/ptx",
 		"debugkern/fp", "probes", "debugkern/budget"},
 	"debugkern/cuda": {"debugkern/join", "debugkern/target", "debugkern/ptx", "probes", "debugkern/cache",
 		"debugkern/file", "debugkern/cuda/internal/dl", "debugkern/trust", "debugkern/budget"},
@@ -52,7 +53,7 @@ var imports = map[string][]string{
 	"debugkern/cuda/internal/dl": {},
 	"debugkern/ref/op":           {"debugkern/fp", "probes"},
 	"debugkern/ref":              {"debugkern/ref/op", "debugkern/fp", "probes"},
-	"debugkern/ref/reftest":      {"debugkern/input", "debugkern/ref", "debugkern/ref/op", "probes"}, // for tests
+	"debugkern/ref/reftest":      {"debugkern/fp", "debugkern/input", "debugkern/ref", "debugkern/ref/op", "probes"}, // for tests
 	"debugkern/argument":         {"debugkern/ref/op", "probes"},
 	"debugkern/input":            {"debugkern/ref/op", "probes"},
 	"debugkern/attn":             {"debugkern/input", "debugkern/join", "debugkern/ref/op", "probes"},
@@ -61,7 +62,7 @@ var imports = map[string][]string{
 
 	"debugkern/judge": {"debugkern/join", "debugkern/ref", "debugkern/ref/op", "probes"},
 
-	"debugkern": {"debugkern/join", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
+	"debugkern": {"debugkern/join", "debugkern/chip", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
 		"debugkern/target", "debugkern/emu", "debugkern/cache", "debugkern/file", "debugkern/npy", "debugkern/cuda",
 		"debugkern/argument", "debugkern/attn", "debugkern/input", "debugkern/check", "debugkern/judge", "debugkern/ref", "debugkern/ref/op", "debugkern/budget",
 		"debugkern/text", "debugkern/trust", "debugkern/patch"},

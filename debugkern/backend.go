@@ -54,7 +54,7 @@ func (s *Session) emulator() target.Backend {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.emu == nil {
-		s.emu = emu.New()
+		s.emu = emu.New(s.chip)
 	}
 	return s.emu
 }
@@ -111,7 +111,7 @@ func reference(r *resolved, in *input.Inputs) (*ref.Reference, error) {
 	if err := in.Fits(r.plan); err != nil {
 		return nil, usage("%w", err)
 	}
-	out, err := ref.New(r.plan, in.Tensor, ref.Options{Uniform: r.uniform})
+	out, err := ref.New(r.plan, in.Tensor, ref.Options{Chip: r.chip, Uniform: r.uniform})
 	if err != nil {
 		return nil, usage("kernel %s: %w", r.plan.Kernel, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"tilescope/debugkern/attn"
+	"tilescope/debugkern/fp"
 	"tilescope/debugkern/input"
 	"tilescope/debugkern/join"
 	"tilescope/debugkern/ref"
@@ -35,18 +36,18 @@ func (e *execution) exactOutput() (*exactOutput, error) {
 			return nil, err
 		}
 		defer release()
-		return graphOutput(e.ctx, p, e.st.inputs)
+		return graphOutput(e.ctx, p, e.r.chip, e.st.inputs)
 	})
 }
 
 // graphOutput walks over the graph of every block, on all cores. It returns nil where the output stage does not follow
 // from the inputs by operators, and ctx's error if cancelled.
-func graphOutput(ctx context.Context, p *probes.Plan, in *input.Inputs) (*exactOutput, error) {
+func graphOutput(ctx context.Context, p *probes.Plan, chip *fp.Model, in *input.Inputs) (*exactOutput, error) {
 	sp := p.Output()
 	if sp == nil || sp.Op == nil {
 		return nil, nil
 	}
-	r, err := ref.New(p, in.Original, ref.Options{})
+	r, err := ref.New(p, in.Original, ref.Options{Chip: chip})
 	if err != nil {
 		return nil, usage("kernel %s: %w", p.Kernel, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/emu"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
@@ -39,7 +40,7 @@ func TestPadding(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k, err := emu.New().Load(context.Background(), m, c.entry)
+		k, err := emu.New(chip.SM90()).Load(context.Background(), m, c.entry)
 		if err != nil {
 			t.Fatal(err)
 		}

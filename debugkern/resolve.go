@@ -9,6 +9,7 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern/budget"
+	"tilescope/debugkern/fp"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -24,6 +25,7 @@ type resolved struct {
 	schedule target.Schedule
 	uniform  bool
 	memory   *budget.Budget
+	chip     *fp.Model              // whose arithmetic the reference mirrors
 	cells    map[probes.Stage][]int // stages captured as raw fragments: the cell of each element
 }
 
@@ -47,7 +49,7 @@ func (s *Session) resolve(ctx context.Context, req Request, shape *probes.Shape)
 	if len(m.Stages) == 0 {
 		return nil, usage("kernel %s has no stages: there is nothing to run and compare (a fragment map is what tilescope lut shows)", m.Name)
 	}
-	r := &resolved{req: req, memory: s.mem}
+	r := &resolved{req: req, memory: s.mem, chip: s.chip.Arithmetic}
 	if r.sel, err = m.Select(variant, req.Set, req.Faults, req.Gate); err != nil {
 		return nil, &Error{Code: CodeUsage, Err: err}
 	}

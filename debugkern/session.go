@@ -19,6 +19,7 @@ import (
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/cache"
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/file"
 	"tilescope/debugkern/target"
 	"tilescope/debugkern/trust"
@@ -64,6 +65,7 @@ type Session struct {
 	tools tools
 
 	mu     sync.Mutex
+	chip   *chip.Chip // that the emulator is, and that references compute like
 	emu    target.Backend
 	maps   map[string]FragmentMaps // by backend
 	inputs *cachedInputs
@@ -88,7 +90,7 @@ func Open(_ context.Context, o Options) (*Session, error) {
 	s := &Session{
 		catalogue: cat, config: o.Config, worker: o.Worker, launcher: o.Launcher, compiles: o.Compiler, trust: o.Trust,
 		builds: memoLRU[string, *Build]{limit: maxBuilds}, loaded: memoLRU[loadKey, target.Kernel]{limit: maxBuilds},
-		host: memoLRU[string, bool]{limit: 8}, gpus: map[int]target.Backend{}, maps: map[string]FragmentMaps{},
+		chip: chip.SM90(), host: memoLRU[string, bool]{limit: 8}, gpus: map[int]target.Backend{}, maps: map[string]FragmentMaps{},
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	if o.Config != nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/emu"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
@@ -35,7 +36,7 @@ func blockKernel(tb testing.TB, entry string) target.Kernel {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	k, err := emu.New().Load(context.Background(), m, entry)
+	k, err := emu.New(chip.SM90()).Load(context.Background(), m, entry)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/emu"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
@@ -37,7 +38,7 @@ func TestRacesEndWithSharedMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k, err := emu.New().Load(context.Background(), m, "end")
+		k, err := emu.New(chip.SM90()).Load(context.Background(), m, "end")
 		if err != nil {
 			t.Fatal(err)
 		}

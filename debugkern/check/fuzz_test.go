@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/emu"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/ptx/ptxtest"
@@ -46,7 +47,7 @@ func fuzzDamaged(f *testing.F, seeds, stream uint64, damage func(rng *rand.Rand,
 			return
 		}
 		for _, e := range m.Entries() {
-			if k, err := emu.New().Load(context.Background(), m, e.Name); err == nil {
+			if k, err := emu.New(chip.SM90()).Load(context.Background(), m, e.Name); err == nil {
 				checkTwice(t, k, e, rng)
 			}
 		}
@@ -103,7 +104,7 @@ func TestContestedCells(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k, err := emu.New().Load(context.Background(), m, "contested")
+		k, err := emu.New(chip.SM90()).Load(context.Background(), m, "contested")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"tilescope/configs/configstest"
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/emu"
 	"tilescope/debugkern/input"
 	"tilescope/debugkern/ptx"
@@ -47,7 +48,7 @@ func prepare(tb testing.TB, name, shape string, faults []string, gate probes.Gat
 	if err != nil {
 		tb.Fatal(err)
 	}
-	k, err := emu.New().Load(context.Background(), mod, plan.Entry)
+	k, err := emu.New(chip.SM90()).Load(context.Background(), mod, plan.Entry)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -122,7 +123,7 @@ func (a attempt) edited(tb testing.TB, edits []ptx.Edit) attempt {
 	if a.module, err = a.module.Edited(edits); err != nil {
 		tb.Fatal(err)
 	}
-	if a.kernel, err = emu.New().Load(context.Background(), a.module, a.plan.Entry); err != nil {
+	if a.kernel, err = emu.New(chip.SM90()).Load(context.Background(), a.module, a.plan.Entry); err != nil {
 		tb.Fatal(err)
 	}
 	return a

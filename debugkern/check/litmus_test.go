@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/emu"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -109,7 +110,7 @@ func TestLitmus(t *testing.T) {
 				if strings.HasSuffix(l.entry, "_bad") != (len(l.want) > 0) {
 					t.Fatalf("%d findings wanted", len(l.want))
 				}
-				k, err := emu.New().Load(context.Background(), m, l.entry)
+				k, err := emu.New(chip.SM90()).Load(context.Background(), m, l.entry)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/emu"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
@@ -258,7 +259,7 @@ func TestAgainstNaive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err, text)
 		}
-		k, err := emu.New().Load(context.Background(), m, "k")
+		k, err := emu.New(chip.SM90()).Load(context.Background(), m, "k")
 		if err != nil {
 			t.Fatal(err, text)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/emu"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
@@ -44,7 +45,7 @@ func TestPairsNeeds(t *testing.T) {
 
 func (c *twin) needs(t *testing.T, m *ptx.Module) []check.Need {
 	t.Helper()
-	k, err := emu.New().Load(context.Background(), m, c.entry)
+	k, err := emu.New(chip.SM90()).Load(context.Background(), m, c.entry)
 	if err != nil {
 		t.Fatal(c.entry, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/emu"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
@@ -43,7 +44,7 @@ func TestPairsRemedies(t *testing.T) {
 // found is all that is found in an entry of a module.
 func (c *twin) found(t *testing.T, m *ptx.Module, s target.Schedule) []target.Finding {
 	t.Helper()
-	k, err := emu.New().Load(context.Background(), m, c.entry)
+	k, err := emu.New(chip.SM90()).Load(context.Background(), m, c.entry)
 	if err != nil {
 		t.Fatal(c.entry, err)
 	}

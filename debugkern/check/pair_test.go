@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/emu"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
@@ -275,7 +276,7 @@ func TestPairs(t *testing.T) {
 				t.Fatalf("not a pair: %d entries", len(entries))
 			}
 			for _, c := range entries {
-				k, err := emu.New().Load(context.Background(), m, c.entry)
+				k, err := emu.New(chip.SM90()).Load(context.Background(), m, c.entry)
 				if err != nil {
 					t.Fatal(err)
 				}

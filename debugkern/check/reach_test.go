@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/emu"
 	"tilescope/debugkern/target"
 )
@@ -31,7 +32,7 @@ func TestReach(t *testing.T) {
 	}
 	for entry, lines := range want {
 		t.Run(entry, func(t *testing.T) {
-			k, err := emu.New().Load(context.Background(), m, entry)
+			k, err := emu.New(chip.SM90()).Load(context.Background(), m, entry)
 			if err != nil {
 				t.Fatal(err)
 			}

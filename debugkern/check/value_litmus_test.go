@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/emu"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -146,7 +147,7 @@ func runLitmus(t *testing.T, file string) (*valueLitmus, *check.Checker) {
 	if k.set == 0 {
 		t.Fatal("no checker is named")
 	}
-	kern, err := emu.New().Load(context.Background(), m, "t")
+	kern, err := emu.New(chip.SM90()).Load(context.Background(), m, "t")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/emu"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -164,7 +165,7 @@ func TestEveryInstruction(t *testing.T) {
 	}
 	for _, file := range files {
 		m, _ := readModule(t, file)
-		k, err := emu.New().Load(context.Background(), m, "t")
+		k, err := emu.New(chip.SM90()).Load(context.Background(), m, "t")
 		if err != nil {
 			t.Fatal(file, err)
 		}

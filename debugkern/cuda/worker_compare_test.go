@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/emu"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
@@ -18,7 +19,7 @@ func TestBands(t *testing.T) {
 	at := strings.Index(text, ".visible .entry tilescope_bands")
 	head := text[at : at+strings.Index(text[at:], "{")]
 	where := ".version 7.0\n.target sm_80\n.address_size 64\n" + head + "{\n.reg .b64 %rd<4>;\nld.param.u64 %rd1, [count];\ncvta.to.global.u64 %rd2, %rd1;\nst.global.u64 [%rd2], %rd1;\nret;\n}\n"
-	be := emu.New()
+	be := emu.New(chip.SM90())
 	run := func(text string, bands []uint64, blocks int, n uint32, pattern, data []byte) []byte {
 		m, err := ptx.Parse("x.ptx", []byte(text))
 		if err != nil {

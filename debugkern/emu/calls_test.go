@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/emu"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
@@ -63,7 +64,7 @@ func TestCallSites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := emu.New().Load(context.Background(), m, "t")
+	k, err := emu.New(chip.SM90()).Load(context.Background(), m, "t")
 	if err != nil {
 		t.Fatal(err)
 	}

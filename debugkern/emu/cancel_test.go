@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/ptx"
 )
 
@@ -49,7 +50,7 @@ func TestLoadEndsWithTheContext(t *testing.T) {
 	for name, work := range map[string]func(context.Context) error{
 		"parse":    func(ctx context.Context) error { _, err := ptx.ParseContext(ctx, "long.ptx", text); return err },
 		"validate": func(ctx context.Context) error { return ptx.ValidateContext(ctx, m) },
-		"load":     func(ctx context.Context) error { _, err := New().Load(ctx, m, "k"); return err },
+		"load":     func(ctx context.Context) error { _, err := New(chip.SM90()).Load(ctx, m, "k"); return err },
 	} {
 		const plenty = 1 << 40
 		whole := &ending{t.Context(), plenty, 0}

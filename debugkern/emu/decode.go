@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"tilescope/debugkern/fp"
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
@@ -85,7 +85,7 @@ type sregKey struct {
 }
 
 // load decodes the entry of a module; share lets registers share slots.
-func load(ctx context.Context, model *fp.Model, m *ptx.Module, name string, share bool) (p *program, err error) {
+func load(ctx context.Context, c *chip.Chip, m *ptx.Module, name string, share bool) (p *program, err error) {
 	f := m.Func(name)
 	if f == nil || !f.Entry {
 		return nil, &ptx.Error{Pos: ptx.Pos{File: m.Name, Line: 1, Col: 1}, Msg: fmt.Sprintf("no entry %q", name)}
@@ -104,7 +104,7 @@ func load(ctx context.Context, model *fp.Model, m *ptx.Module, name string, shar
 	d := &decoder{
 		ctx: ctx, share: share,
 		p: &program{
-			model: model, module: m, entry: f, n32: 1, n64: 1, regs: map[*ptx.Func][]regSlot{}, dynBase: -1,
+			chip: c, model: c.Arithmetic, module: m, entry: f, n32: 1, n64: 1, regs: map[*ptx.Func][]regSlot{}, dynBase: -1,
 			params: f.ParamBytes(),
 		},
 		consts: map[constKey]int32{}, sregs: map[sregKey]int32{}, symIdx: map[any]int{}, glob: map[*ptx.Var]int{},

@@ -45,22 +45,22 @@ package emu
 import (
 	"context"
 
-	"tilescope/debugkern/fp"
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 )
 
-// Backend is the emulator. It holds no state but the arithmetic model and may be used from any goroutine.
+// Backend is the emulator. It holds no state but its chip and may be used from any goroutine.
 type Backend struct {
-	model *fp.Model
+	chip *chip.Chip
 }
 
-// New returns an emulator of the H200 (sm_90).
-func New() *Backend { return &Backend{model: fp.SM90()} }
+// New returns an emulator of a chip.
+func New(c *chip.Chip) *Backend { return &Backend{chip: c} }
 
 // Info describes the emulator.
 func (b *Backend) Info() target.Info {
-	arch := b.model.Name()
+	arch := b.chip.Arch
 	return target.Info{Name: "emu", Device: "emulator (" + arch + " numerics)", Arch: arch}
 }
 
@@ -70,7 +70,7 @@ func (b *Backend) Load(ctx context.Context, m *ptx.Module, entry string) (target
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	p, err := load(ctx, b.model, m, entry, true)
+	p, err := load(ctx, b.chip, m, entry, true)
 	if err != nil {
 		return nil, err
 	}

@@ -364,5 +364,5 @@ func (b *block) variableAt(space target.Space, addr uint64) variable {
 func (b *block) badStride(w *warp, in *inst, x *access, lane int, p place, bytes int) {
 	v := b.variableOf(x, p, bytes)
 	b.report(w, in, lane, target.Misaligned, v, p,
-		fmt.Sprintf("%s of %s with rows %d bytes apart: no multiple of %d", in.src.Opcode(), v, bytes, wmmaRowAlign), "")
+		fmt.Sprintf("%s of %s with rows %d bytes apart: no multiple of %d", in.src.Opcode(), v, bytes, in.mma.rows), "")
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -31,7 +32,7 @@ func FuzzExec(f *testing.F) {
 			return
 		}
 		for _, e := range m.Entries() {
-			k, err := New().Load(context.Background(), m, e.Name)
+			k, err := New(chip.SM90()).Load(context.Background(), m, e.Name)
 			if err != nil {
 				continue
 			}
@@ -117,7 +118,7 @@ func FuzzProgram(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
-		k, err := New().Load(context.Background(), m, "t")
+		k, err := New(chip.SM90()).Load(context.Background(), m, "t")
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}

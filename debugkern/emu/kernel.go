@@ -31,7 +31,7 @@ type Kernel struct {
 // stepped returns the program in which every register keeps a slot of its own.
 func (k *Kernel) stepped() *program {
 	k.once.Do(func() {
-		p, err := load(context.Background(), k.p.model, k.p.module, k.p.entry.Name, false)
+		p, err := load(context.Background(), k.p.chip, k.p.module, k.p.entry.Name, false)
 		if err != nil {
 			panic("BUG: a decoded kernel does not decode again: " + err.Error())
 		}
@@ -42,17 +42,6 @@ func (k *Kernel) stepped() *program {
 
 // Resources are not known: the code was never through ptxas.
 func (k *Kernel) Resources() *target.Resources { return nil }
-
-// Limits of a launch: those of an H200 (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability", 9.0).
-const (
-	sharedLimit = 227 << 10 // bytes of shared memory a block
-	threadLimit = 1024      // threads a block
-)
-
-var (
-	gridLimit  = probes.Dim3{1<<31 - 1, 65535, 65535}
-	blockLimit = probes.Dim3{1024, 1024, 64}
-)
 
 // largestShared is the static shared variable to blame where there is too much; nil where there is none.
 func (k *Kernel) largestShared() *ptx.Var {
@@ -67,7 +56,7 @@ func (k *Kernel) largestShared() *ptx.Var {
 
 // check refuses a launch that no device would take.
 func (k *Kernel) check(l *target.Launch) error {
-	at := k.p.entry.Pos
+	at, c := k.p.entry.Pos, k.p.chip
 	fail := func(format string, args ...any) error {
 		return &ptx.Error{Pos: at, Msg: fmt.Sprintf("launch %s: "+format, append([]any{k.p.entry.Name}, args...)...)}
 	}
@@ -75,21 +64,21 @@ func (k *Kernel) check(l *target.Launch) error {
 		if l.Grid[i] < 1 || l.Block[i] < 1 {
 			return fail("grid %s, block %s: every extent must be positive", l.Grid, l.Block)
 		}
-		if l.Grid[i] > gridLimit[i] {
-			return fail("a grid of %d blocks in %c, at most %d", l.Grid[i], axis, gridLimit[i])
+		if l.Grid[i] > c.Grid[i] {
+			return fail("a grid of %d blocks in %c, at most %d", l.Grid[i], axis, c.Grid[i])
 		}
-		if l.Block[i] > blockLimit[i] {
-			return fail("a block of %d threads in %c, at most %d", l.Block[i], axis, blockLimit[i])
+		if l.Block[i] > c.Block[i] {
+			return fail("a block of %d threads in %c, at most %d", l.Block[i], axis, c.Block[i])
 		}
 	}
-	if n := l.Block.Count(); n > threadLimit {
-		return fail("%d threads a block, at most %d", n, threadLimit)
+	if n := l.Block.Count(); n > c.ThreadsPerBlock {
+		return fail("%d threads a block, at most %d", n, c.ThreadsPerBlock)
 	}
-	if n := budget.Add(int64(max(k.p.nstatic, k.p.dynBase)), int64(l.DynShared)); n > sharedLimit {
+	if n := budget.Add(int64(max(k.p.nstatic, k.p.dynBase)), int64(l.DynShared)); n > int64(c.SharedPerBlock) {
 		if v := k.largestShared(); v != nil {
 			at = v.Pos
 		}
-		return fail("%s of shared memory a block, at most %s", budget.Text(n), budget.Text(sharedLimit))
+		return fail("%s of shared memory a block, at most %s", budget.Text(n), budget.Text(int64(c.SharedPerBlock)))
 	}
 	for _, id := range l.Only {
 		for i := range 3 {

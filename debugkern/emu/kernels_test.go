@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -236,7 +237,7 @@ func TestUnmodelledIsNamed(t *testing.T) {
 		if err != nil {
 			continue // the parser does not take it either
 		}
-		_, err = New().Load(context.Background(), m, "t")
+		_, err = New(chip.SM90()).Load(context.Background(), m, "t")
 		var located *ptx.Error
 		if !errors.As(err, &located) || located.Pos.Line != 8 || !strings.Contains(err.Error(), "modelled") {
 			t.Errorf("%s: error %v, want one at line 8 that says what is not modelled", instr, err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern/budget"
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -23,7 +24,7 @@ func declared(t *testing.T, module, local string) target.Kernel {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := New().Load(t.Context(), m, "k")
+	k, err := New(chip.SM90()).Load(t.Context(), m, "k")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +152,7 @@ ret;
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := New().Load(t.Context(), m, "k")
+	k, err := New(chip.SM90()).Load(t.Context(), m, "k")
 	if err != nil {
 		t.Fatal(err)
 	}

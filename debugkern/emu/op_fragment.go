@@ -16,6 +16,7 @@ type mmaOp struct {
 
 	size   int   // bytes of an element in memory
 	align  int   // what the starting address must be a multiple of
+	rows   int   // what the bytes between rows must be a multiple of
 	acc    bool  // an accumulator
 	swap   bool  // a cell's row and column change places in memory
 	stride int32 // slot, in elements
@@ -31,9 +32,6 @@ type mmaOp struct {
 
 	matrix int // ldmatrix: number of matrices
 }
-
-// wmmaRowAlign is what the distance of two rows in memory must be a multiple of, in bytes.
-const wmmaRowAlign = 16
 
 // wide reports whether an element fills a register.
 func (m *mmaOp) wide() bool { return m.size == 4 }
@@ -70,7 +68,7 @@ func (d *decoder) fragmentAccess(addr, data int) {
 		d.unmodelled()
 	}
 	m.size, m.align = m.frag.ElementBytes(), 4*m.frag.Registers
-	m.acc = m.frag.Role == isa.ClassC
+	m.rows, m.acc = d.p.chip.FragmentRows, m.frag.Role == isa.ClassC
 	m.swap = d.has("col") != (m.frag.Role == isa.ClassB) // cells of B are [n][k], memory has [k][n]
 	x := d.access(d.arg(addr), spaceOf(d.in.Space()))
 	x.size, x.n = m.size, 1

@@ -38,7 +38,7 @@ func (w *warp) tileRegion(in *inst, mask uint32) (at, stride int, r *region) {
 	last := (15*stride + 16) * m.size
 	rel := addr - r.lo
 	if stride < 16 || stride > 1<<20 || rel > uint64(len(r.data)) || rel+uint64(last) > uint64(len(r.data)) ||
-		addr%uint64(m.align) != 0 || stride*m.size%wmmaRowAlign != 0 {
+		addr%uint64(m.align) != 0 || stride*m.size%m.rows != 0 {
 		return 0, 0, nil
 	}
 	return int(rel), stride, r
@@ -221,7 +221,7 @@ func (w *warp) wmmaBase(in *inst, lane int) (base uint64, stride int, ok bool) {
 		b.misaligned(w, in, x, lane, p, m.align)
 		return base, stride, false
 	}
-	if stride*m.size%wmmaRowAlign != 0 {
+	if stride*m.size%m.rows != 0 {
 		b.badStride(w, in, x, lane, p, stride*m.size)
 		return base, stride, false
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
@@ -125,7 +126,7 @@ func load8(tb testing.TB, name, text string) *Kernel {
 	if err != nil {
 		tb.Fatalf("%s: %v\n%s", name, err, text)
 	}
-	k, err := New().Load(context.Background(), m, m.Entries()[0].Name)
+	k, err := New(chip.SM90()).Load(context.Background(), m, m.Entries()[0].Name)
 	if err != nil {
 		tb.Fatalf("%s: %v", name, err)
 	}

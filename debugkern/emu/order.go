@@ -281,24 +281,13 @@ func (o *blockOrder) finish(b *resident) {
 // wants reports whether a block's results are asked for.
 func (r *launch) wants(i int) bool { return r.wanted == nil || r.wanted[r.ids[i]] }
 
-// The chip whose resident blocks are counted: an H200 (CUDA C++ Programming Guide, "Technical Specifications per Compute
-// Capability", 9.0). Registers are left out: how many a thread takes is known to ptxas alone.
-const (
-	chipSMs       = 132
-	smBlocks      = 32
-	smThreads     = 2048
-	smShared      = 228 << 10
-	sharedReserve = 1 << 10 // of each block, for the system
-)
-
-// residents is how many blocks of a launch are resident at once.
+// residents is how many blocks of a launch are resident at once. Registers are left out: how many a thread takes is known to
+// ptxas alone.
 func residents(p *program, l *target.Launch) int {
 	if l.Resident > 0 {
 		return l.Resident
 	}
-	threads := (l.Block.Count() + 31) &^ 31
-	shared := max(p.nstatic, p.dynBase) + l.DynShared
-	return chipSMs * max(1, min(smBlocks, smThreads/threads, smShared/(shared+sharedReserve)))
+	return p.chip.Resident(l.Block.Count(), max(p.nstatic, p.dynBase)+l.DynShared)
 }
 
 // linearly lists the blocks of a grid.

@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/fp"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
@@ -82,7 +83,8 @@ func newInst(src *ptx.Instr, fn *ptx.Func, index int) inst {
 
 // program is a decoded entry with the functions that it calls behind it.
 type program struct {
-	model   *fp.Model
+	chip    *chip.Chip
+	model   *fp.Model // chip's arithmetic
 	module  *ptx.Module
 	entry   *ptx.Func
 	code    []inst

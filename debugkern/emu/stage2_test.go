@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"tilescope/configs/configstest"
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/kernels"
@@ -38,7 +39,7 @@ func stage2Planted(tb testing.TB, defines []string, faults ...string) *Kernel {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	k, err := New().Load(context.Background(), m, stage2)
+	k, err := New(chip.SM90()).Load(context.Background(), m, stage2)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/emu"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
@@ -53,7 +54,7 @@ func TestTrapCandidates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k, err := emu.New().Load(context.Background(), m, "t")
+		k, err := emu.New(chip.SM90()).Load(context.Background(), m, "t")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"tilescope/debugkern/chip"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -40,7 +41,7 @@ func TestAddressesThatWrap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k, err := New().Load(context.Background(), m, "wrap")
+		k, err := New(chip.SM90()).Load(context.Background(), m, "wrap")
 		if err != nil {
 			t.Fatal(err)
 		}

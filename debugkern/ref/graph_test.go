@@ -90,7 +90,7 @@ func TestFromItselfBefore(t *testing.T) {
 	in := &counted{}
 	sum := call("accumulate", nil, probes.Operand{Node: call("rowsum", nil, of("X"))}, before("A"))
 	p := planOf(stageOf("A", 1, 1, sum), stageOf("X", 1, 4, loadX("X")))
-	r, err := ref.New(p, in.tensor, ref.Options{})
+	r, err := ref.New(p, in.tensor, ref.Options{Chip: fp.SM90()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestSharedOnce(t *testing.T) {
 	x := probes.Operand{Node: loadX("X")}
 	p := planOf(stageOf("A", 1, 4, mapOf("a + 1", x)), stageOf("B", 1, 4, mapOf("a * 2", x)),
 		stageOf("C", 1, 4, mapOf("a + b", of("A"), of("B"))), stageOf("D", 1, 4, mapOf("a - b", of("A"), of("C"))))
-	r, err := ref.New(p, in.tensor, ref.Options{})
+	r, err := ref.New(p, in.tensor, ref.Options{Chip: fp.SM90()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,8 @@ type Reference struct {
 
 // Options say what a reference is for, beyond plan and inputs.
 type Options struct {
+	// Chip is the arithmetic that mirrored values are computed with. It must be given.
+	Chip *fp.Model
 	// Uniform makes a gate feed uniform values: what a softmax of equal scores gives.
 	Uniform bool
 	// Keep is how many blocks stay in memory; 0: as many as fit in 64 MiB, at least 2.
@@ -29,7 +31,7 @@ type Options struct {
 
 // New binds a plan's stages to their operators. tensor gives the inputs by name. The errors are those of NewGraph.
 func New(p *probes.Plan, tensor func(name string) op.Tensor, opt Options) (*Reference, error) {
-	g, err := NewGraph(p, tensor, fp.SM90())
+	g, err := NewGraph(p, tensor, opt.Chip)
 	if err != nil {
 		return nil, err
 	}

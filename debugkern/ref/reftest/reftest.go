@@ -11,6 +11,7 @@ import (
 	"slices"
 	"testing"
 
+	"tilescope/debugkern/fp"
 	"tilescope/debugkern/input"
 	"tilescope/debugkern/ref"
 	"tilescope/debugkern/ref/op"
@@ -24,6 +25,7 @@ func New(t testing.TB, p *probes.Plan, seed uint64, opt ref.Options) (*ref.Refer
 	if err != nil {
 		t.Fatal(err)
 	}
+	opt.Chip = fp.SM90()
 	r, err := ref.New(p, in.Tensor, opt)
 	if err != nil {
 		t.Fatal(err)
