@@ -36,6 +36,8 @@ func (d *decoder) bitField() {
 	case "szext":
 		signed, clamp := t.Signed(), d.has("clamp")
 		d.op32(lift2(func(a, b uint32) uint32 { return signZeroExtend(a, b, signed, clamp) }), 32)
+	case "fns":
+		d.op32(lift3(findNthSet), 32)
 	case "dp4a":
 		d.dotBytes()
 	case "dp2a":
@@ -262,6 +264,26 @@ func signZeroExtend(a, b uint32, signed, clamp bool) uint32 {
 		b &= 31
 	}
 	return uint32(bfe(uint64(a), 0, b, 32, signed))
+}
+
+// findNthSet is fns: the position of the n-th set bit of mask from bit base on, upwards, or downwards where n is negative; bit base
+// itself counts, and is all that is looked at where n is 0. All ones: there is none. A base above 31 is undefined in the ISA.
+func findNthSet(mask, base, n uint32) uint32 {
+	step, left := 1, int64(int32(n))
+	if left < 0 {
+		step, left = -1, -left
+	}
+	for at := int(int32(base)); at >= 0 && at < 32; at += step {
+		switch set := mask>>at&1 != 0; {
+		case left == 0 && !set:
+			return allLanes
+		case set && left <= 1:
+			return uint32(at)
+		case set:
+			left--
+		}
+	}
+	return allLanes
 }
 
 // dotBytes is dp4a: four products of bytes, added to c.

@@ -69,7 +69,7 @@ var bitRows = []row{
 	{ops: "bfe", args: "dt st su su", mods: "u32 u64 s32 s64", need: "u32 u64 s32 s64", kind: Bits},
 	{ops: "bfi", args: "dt st* st* su* su", mods: "b32 b64", need: "b32 b64", kind: Bits},
 	{ops: "bfind", args: "du st", mods: "u32 u64 s32 s64 shiftamt", need: "u32 u64 s32 s64", kind: Bits},
-	{ops: "fns", args: "du st su su", mods: "b32", need: "b32"},
+	{ops: "fns", args: "du st su su", mods: "b32", need: "b32", kind: Bits},
 	{ops: "bmsk", args: "du su su", mods: "clamp wrap b32", need: "clamp wrap", kind: Bits},
 	{ops: "szext", args: "dt st su", mods: "clamp wrap u32 s32", need: "clamp wrap", kind: Bits},
 	{ops: "popc clz", args: "du st", mods: "b32 b64", need: "b32 b64", kind: Bits},
