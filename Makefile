@@ -54,7 +54,7 @@ mutants: ## every synchronisation of every clean variant changed in turn: what a
 	TILESCOPE_LONG=1 $(GO) test -count=1 -timeout 60m -run TestMutants -v ./debugkern
 
 golden: ## rewrite the golden screens, pictures and documents
-	$(GO) test ./tui -update
+	$(GO) test ./tui ./tui/view/... -update
 	$(GO) test ./debugkern/cli -update
 
 toolchain: ## fetch the pinned NVRTC, headers and ptxas into .toolchain, and record that they may be used

@@ -7,6 +7,11 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/colorprofile"
+
+	"tilescope/debugkern"
+	"tilescope/tui/tuitest"
+	"tilescope/tui/view"
+	"tilescope/tui/view/tile"
 )
 
 // draw returns the number of bytes that bring the terminal up to date.
@@ -18,20 +23,21 @@ func draw(p *painter, m *Model) int { return len(p.diff(m.frameNow())) }
 func TestCursorMoveIsCheap(t *testing.T) {
 	d := started(t, 200, 60, Look{Profile: colorprofile.TrueColor}, withRequest(faulty))
 	d.press("2").command("goto 3,2")
-	d.m.follow = false
+	d.m.Follow = false
+	at := d.m.views[1].(*tile.Controller)
 	x := newPainter(io.Discard)
 	full := draw(x, d.m)
 	steps := strings.Repeat("j l k j j h ", 4) + strings.Repeat("j l k l ", 3)
 	kept, crossed := []int{}, []int{}
 	for _, key := range strings.Fields(steps) {
-		was := d.m.pane.tile.OnBad()
-		d.manual = true
+		was := at.OnBad()
+		d.Manual = true
 		d.press(key)
 		n := draw(x, d.m)
-		d.manual = false
-		d.do(d.m.fetchWriter())
+		d.Manual = false
+		d.late()
 		draw(x, d.m)
-		if d.m.pane.tile.OnBad() == was {
+		if at.OnBad() == was {
 			kept = append(kept, n)
 		} else {
 			crossed = append(crossed, n)
@@ -53,13 +59,13 @@ func TestCursorMoveIsCheap(t *testing.T) {
 func BenchmarkView(b *testing.B) {
 	d := started(b, 200, 60, Look{Profile: colorprofile.TrueColor}, withRequest(faulty)).press("2")
 	d.command("goto 12,6")
-	d.manual = true
+	d.Manual = true
 	run := func(name string, keys ...string) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for i := range b.N {
 				b.StopTimer()
-				d.kept = nil
+				d.Kept = nil
 				d.press(keys[i%len(keys)])
 				b.StartTimer()
 				d.m.View()
@@ -69,45 +75,40 @@ func BenchmarkView(b *testing.B) {
 	run("move", "j", "k")
 	run("tile", "z", "v", "d", "v")
 	run("nothing", "ctrl+u")
-	d.m.job.active = true
+	d.m.Job.Active = true
 	run("previous", "z", "v", "d", "v")
-	d.m.job.active = false
+	d.m.Job.Active = false
 	d.press("1")
 	run("pipe", "J", "K")
-	d.manual = false
+	d.Manual = false
 	d.press("3")
-	d.manual = true
+	d.Manual = true
 	run("frag", "j", "k", "v")
-	d.manual = false
+	d.Manual = false
 	d.press("6", "x")
-	d.manual = true
+	d.Manual = true
 	run("gates", "j", "k")
-	r, _ := diagnosedDriver(b, 200, 60, Look{Profile: colorprofile.TrueColor})
-	r.manual = true
+	r := started(b, 200, 60, Look{Profile: colorprofile.TrueColor}, withRequest(faulty), withRaces(&tuitest.Races{})).press("5", "d")
+	r.Manual = true
 	d = r
 	run("races", "j", "k")
-	g := started(b, 200, 60, Look{Profile: colorprofile.TrueColor}, twoH200, onDevice("cuda", 0)).press("7").pulses(keptPulse)
-	b.Run("gpu", func(b *testing.B) {
-		for range b.N {
-			b.StopTimer()
-			g.pulses(1)
-			b.StartTimer()
-			g.m.View()
-		}
-	})
+	g := started(b, 200, 60, Look{Profile: colorprofile.TrueColor}, twoH200, onDevice("cuda", 0)).press("7")
+	d = g
+	d.Manual = true
+	run("gpu", "j", "k")
 }
 
 // BenchmarkCursorMove counts the bytes of a one-cell move at 200×60.
 func BenchmarkCursorMove(b *testing.B) {
 	d := started(b, 200, 60, Look{Profile: colorprofile.TrueColor}, withRequest(faulty)).press("2")
 	d.command("goto 12,6")
-	d.manual = true
-	d.m.who.reset() // as everywhere else, the writer comes in a frame of its own
+	d.Manual = true
+	d.m.Writers = view.Writers{Known: map[debugkern.Cell]*debugkern.Writer{}, Errs: map[debugkern.Cell]string{}} // as everywhere else, the writer comes in a frame of its own
 	x := newPainter(io.Discard)
 	draw(x, d.m)
 	total := 0
 	for i := range b.N {
-		d.kept = nil
+		d.Kept = nil
 		d.press([]string{"j", "k"}[i%2])
 		total += draw(x, d.m)
 	}

@@ -12,9 +12,11 @@ import (
 	"tilescope/tui/keymap"
 	consentpane "tilescope/tui/pane/consent"
 	"tilescope/tui/theme"
+	"tilescope/tui/view"
 )
 
-// consenter is an engine that can ask for consent to files that it has found and may not use. See debugkern.Session.
+// consenter is an engine that can ask for consent to files that it has found and may not use. See
+// debugkern.Session.
 type consenter interface {
 	Question(ctx context.Context, err error) (*debugkern.Consent, error)
 	Agree(ctx context.Context, c *debugkern.Consent) error
@@ -24,6 +26,9 @@ var _ consenter = (*debugkern.Session)(nil)
 
 // consent is the question for consent: it is asked once a session for the same files with the same content.
 type consent struct {
+	*view.Context
+	pane *consentpane.Pane
+
 	seq    int   // of the last look for a question
 	wanted bool  // a person asked for it, who is asked again
 	cause  error // what it was about, nil: what the engine has passed over
@@ -32,10 +37,15 @@ type consent struct {
 	open   *debugkern.Consent // nil: no question is open
 	ready  bool               // it has been shown long enough to be answered
 	asked  map[string]bool    // digests of what was asked about
+	pause  time.Duration      // how long a question is shown before it can be answered
 }
 
-// questionPause is how long a question is shown before a key answers it: it opens by itself, under the fingers of somebody who
-// types something else.
+func newConsent(c *view.Context, pause time.Duration) *consent {
+	return &consent{Context: c, pane: consentpane.New(c.Theme), asked: map[string]bool{}, pause: pause}
+}
+
+// questionPause is how long a question is shown before a key answers it: it opens by itself, under the
+// fingers of somebody who types something else.
 const questionPause = 500 * time.Millisecond
 
 // questionMsg is what is to be asked, nil where nothing is.
@@ -63,22 +73,23 @@ func (c *consent) stop() {
 
 // asking reports whether a question is open, and on the screen.
 func (m *Model) asking() bool {
-	_, typing := m.pane.prompt.Active()
+	_, typing := m.prompt.Active()
 	return m.consent.open != nil && !typing && !m.small()
 }
 
-// seekConsent looks whether err, or what the engine has passed over, is for want of a consent. Files are read in the background.
-func (m *Model) seekConsent(err error, wanted bool) tea.Cmd {
-	engine, ok := m.opt.Engine.(consenter)
+// seek looks whether err, or what the engine has passed over, is for want of a consent. Files are read in the
+// background.
+func (q *consent) seek(err error, wanted bool) tea.Cmd {
+	engine, ok := q.Engine.(consenter)
 	if !ok {
 		return nil
 	}
-	m.consent.stop()
-	m.consent.wanted = m.consent.wanted || wanted // also where that search is superseded before it has ended
-	ctx, cancel := context.WithCancel(m.ctx)
-	m.consent.seq++
-	m.consent.cause, m.consent.cancel = err, cancel
-	seq := m.consent.seq
+	q.stop()
+	q.wanted = q.wanted || wanted // also where that search is superseded before it has ended
+	ctx, cancel := context.WithCancel(q.Ctx)
+	q.seq++
+	q.cause, q.cancel = err, cancel
+	seq := q.seq
 	return func() tea.Msg {
 		defer cancel()
 		c, err := engine.Question(ctx, err)
@@ -87,10 +98,10 @@ func (m *Model) seekConsent(err error, wanted bool) tea.Cmd {
 }
 
 // askAgain is :trust.
-func (m *Model) askAgain(string) tea.Cmd {
-	cmd := m.seekConsent(m.consent.cause, true)
+func (q *consent) askAgain(string) tea.Cmd {
+	cmd := q.seek(q.cause, true)
 	if cmd == nil {
-		m.complain("nothing was found that needs consent")
+		q.Complain("nothing was found that needs consent")
 	}
 	return cmd
 }
@@ -106,11 +117,11 @@ func (m *Model) questioned(msg questionMsg) tea.Cmd {
 	case errors.Is(msg.err, context.Canceled):
 		return nil
 	case msg.err != nil:
-		m.complain(oneLine(msg.err))
+		m.Complain(view.OneLine(msg.err))
 		return nil
 	case msg.consent == nil:
 		if wanted {
-			m.complain("nothing was found that needs consent")
+			m.Complain("nothing was found that needs consent")
 		}
 		return nil
 	case m.consent.asked[msg.consent.Covers.Digest()] && !wanted:
@@ -119,15 +130,15 @@ func (m *Model) questioned(msg questionMsg) tea.Cmd {
 	m.consent.open, m.consent.ready = msg.consent, false
 	m.consent.number++
 	m.consent.asked[msg.consent.Covers.Digest()] = true
-	m.help, m.pending, m.status = false, "", status{}
-	m.showQuestion()
-	return m.laterReady()
+	m.help, m.pending, m.Status = false, "", view.Status{}
+	m.consent.show()
+	return m.consent.laterReady()
 }
 
 // laterReady waits until the question has been shown for a while.
-func (m *Model) laterReady() tea.Cmd {
-	number := m.consent.number
-	return tea.Tick(m.opt.pause, func(time.Time) tea.Msg { return questionDueMsg{number} })
+func (q *consent) laterReady() tea.Cmd {
+	number := q.number
+	return tea.Tick(q.pause, func(time.Time) tea.Msg { return questionDueMsg{number} })
 }
 
 // questionDue lets a question be answered that has been open for a while, if it is on the screen.
@@ -136,15 +147,15 @@ func (m *Model) questionDue(msg questionDueMsg) tea.Cmd {
 		return nil
 	}
 	if !m.asking() {
-		return m.laterReady()
+		return m.consent.laterReady()
 	}
 	m.consent.ready = true
-	m.showQuestion()
+	m.consent.show()
 	return nil
 }
 
-func (m *Model) showQuestion() {
-	m.pane.consent.SetData(consentpane.Data{Consent: m.consent.open, Yes: keymap.YesLabel, No: keymap.NoLabel, Ready: m.consent.ready})
+func (q *consent) show() {
+	q.pane.SetData(consentpane.Data{Consent: q.open, Yes: keymap.YesLabel, No: keymap.NoLabel, Ready: q.ready})
 }
 
 // answer takes a key while a question is open.
@@ -152,46 +163,47 @@ func (m *Model) answer(key string) tea.Cmd {
 	switch keymap.Answering(key) {
 	case keymap.AnswerYes:
 		if m.consent.ready {
-			return m.agree()
+			return m.consent.agree()
 		}
 	case keymap.AnswerNo:
-		m.decline()
+		m.consent.decline()
 	case keymap.AnswerDown:
-		m.pane.consent.Scroll(1)
+		m.consent.pane.Scroll(1)
 	case keymap.AnswerUp:
-		m.pane.consent.Scroll(-1)
+		m.consent.pane.Scroll(-1)
 	default:
-		m.say("a question is open: " + keymap.YesLabel + " or " + keymap.NoLabel)
+		m.Say("a question is open: " + keymap.YesLabel + " or " + keymap.NoLabel)
 	}
 	return nil
 }
 
 // agree records the consent in the background.
-func (m *Model) agree() tea.Cmd {
-	c, engine := m.consent.open, m.opt.Engine.(consenter)
-	m.consent.open = nil
-	ctx := m.ctx
+func (q *consent) agree() tea.Cmd {
+	c, engine := q.open, q.Engine.(consenter)
+	q.open = nil
+	ctx := q.Ctx
 	return func() tea.Msg { return agreedMsg{c, engine.Agree(ctx, c)} }
 }
 
 // agreed runs again with what may be used now.
 func (m *Model) agreed(msg agreedMsg) tea.Cmd {
 	if msg.err != nil {
-		m.complain("not recorded: " + oneLine(msg.err))
+		m.Complain("not recorded: " + view.OneLine(msg.err))
 		return nil
 	}
 	m.troubled, m.consent.cause = false, nil
-	done := "trusted: " + text.Line(msg.consent.Covers.Dir) + ", " + theme.Count(len(msg.consent.Covers.Files), "file")
-	if m.view == keymap.Gates {
-		m.say(done + " · " + m.keys.Label(keymap.Again) + " judges again")
+	done := "trusted: " + text.Line(msg.consent.Covers.Dir) + ", " +
+		theme.Count(len(msg.consent.Covers.Files), "file")
+	if m.actions[m.view][keymap.Again] != nil { // a view that does not show the run
+		m.Say(done + " · " + m.Keys.Label(keymap.Again) + " judges again")
 		return nil
 	}
-	m.say(done)
-	return m.start(m.nextRequest())
+	m.Say(done)
+	return m.Start(m.NextRequest())
 }
 
 // decline closes the question. Why the files are not used stands where it stood before.
-func (m *Model) decline() {
-	m.say("not used: :trust asks again, and so does another session")
-	m.consent.open = nil
+func (q *consent) decline() {
+	q.Say("not used: :trust asks again, and so does another session")
+	q.open = nil
 }

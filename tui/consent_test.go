@@ -13,14 +13,24 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/trust"
+	"tilescope/tui/tuitest"
 )
 
 // consentEngine finds compilers that it may not use: every run fails for want of consent until it is given.
 type consentEngine struct {
-	*fakeEngine
+	*tuitest.Engine
 	covers trust.Dir
 	agreed []*debugkern.Consent
 	refuse error // of Agree
+	sweeps bool  // a sweep of the gates may not use them either
+}
+
+// Shapes is what a sweep asks first.
+func (e *consentEngine) Shapes(ctx context.Context, target string) ([]string, error) {
+	if e.sweeps {
+		return nil, e.refusal()
+	}
+	return e.Engine.Shapes(ctx, target)
 }
 
 func (e *consentEngine) refusal() *trust.Refused {
@@ -39,7 +49,7 @@ func (e *consentEngine) Agree(_ context.Context, c *debugkern.Consent) error {
 	if e.refuse != nil {
 		return e.refuse
 	}
-	e.agreed, e.fail = append(e.agreed, c), nil
+	e.agreed, e.Fail = append(e.agreed, c), nil
 	return nil
 }
 
@@ -57,8 +67,8 @@ func refusing(t testing.TB, w, h int, look Look, covers trust.Dir, change ...fun
 	t.Helper()
 	e := &consentEngine{covers: covers}
 	d := started(t, w, h, look, append([]func(*Options){func(o *Options) {
-		e.fakeEngine, o.Engine = o.Engine.(*fakeEngine), e
-		e.fail = &debugkern.Error{Code: debugkern.CodeUnavailable, Err: fmt.Errorf("stage2 cannot be built: %w", e.refusal())}
+		e.Engine, o.Engine = o.Engine.(*tuitest.Engine), e
+		e.Fail = &debugkern.Error{Code: debugkern.CodeUnavailable, Err: fmt.Errorf("stage2 cannot be built: %w", e.refusal())}
 	}}, change...)...)
 	return d, e
 }
@@ -81,8 +91,8 @@ func TestConsentScreens(t *testing.T) {
 // TestConsentGiven: y records what was on the screen, and runs again.
 func TestConsentGiven(t *testing.T) {
 	d, e := refusing(t, 80, 24, plainLook, cloned("bin/nvcc"))
-	if d.press("y"); len(e.agreed) != 1 || e.agreed[0].Covers.Digest() != e.covers.Digest() || len(d.e.asked()) != 2 || d.m.fail != nil {
-		t.Errorf("agreed to %v, %d runs, failure %v", e.agreed, len(d.e.asked()), d.m.fail)
+	if d.press("y"); len(e.agreed) != 1 || e.agreed[0].Covers.Digest() != e.covers.Digest() || len(d.e.Asked()) != 2 || d.m.Fail != nil {
+		t.Errorf("agreed to %v, %d runs, failure %v", e.agreed, len(d.e.Asked()), d.m.Fail)
 	}
 	d.hasStatus("trusted: /home/ada/clone/.toolchain, 1 file")
 	if text := d.text(); !strings.Contains(text, "AGREE") || strings.Contains(text, "TRUST") {
@@ -91,7 +101,7 @@ func TestConsentGiven(t *testing.T) {
 	d, e = refusing(t, 80, 24, plainLook, cloned("bin/nvcc"))
 	e.refuse = trust.ErrNoRecord
 	d.press("y").hasStatus("not recorded: there is no place")
-	if len(d.e.asked()) != 1 {
+	if len(d.e.Asked()) != 1 {
 		t.Error("it runs again without a record")
 	}
 }
@@ -101,21 +111,21 @@ func TestConsentGiven(t *testing.T) {
 func TestConsentRefused(t *testing.T) {
 	for _, key := range []string{"n", "esc", "q", "ctrl+c"} {
 		d, e := refusing(t, 80, 24, plainLook, cloned("bin/nvcc"))
-		if d.press(key); d.quit || d.m.asking() || len(e.agreed) != 0 {
-			t.Fatalf("%s: quit %t, asking %t, agreed %v", key, d.quit, d.m.asking(), e.agreed)
+		if d.press(key); d.Quit || d.m.asking() || len(e.agreed) != 0 {
+			t.Fatalf("%s: quit %t, asking %t, agreed %v", key, d.Quit, d.m.asking(), e.agreed)
 		}
 		if text := strings.Join(strings.Fields(strings.ReplaceAll(d.text(), "│", " ")), " "); !strings.Contains(text, "bin/nvcc is not used: the working directory provides it") {
 			t.Errorf("%s: the reason is not in the pane:\n%s", key, d.text())
 		}
-		if d.press("x"); len(d.e.asked()) != 2 || d.m.asking() {
-			t.Errorf("%s: %d runs, asked again: %t", key, len(d.e.asked()), d.m.asking())
+		if d.press("x"); len(d.e.Asked()) != 2 || d.m.asking() {
+			t.Errorf("%s: %d runs, asked again: %t", key, len(d.e.Asked()), d.m.asking())
 		}
 		e.covers.Files[0].SHA256 = strings.Repeat("ff", 32)
 		if d.press("x"); !d.m.asking() {
 			t.Errorf("%s: not asked about other content", key)
 		}
 		if d.press("n").command("trust"); !d.m.asking() {
-			t.Errorf("%s: :trust does not ask again: %s", key, d.m.status.text)
+			t.Errorf("%s: :trust does not ask again: %s", key, d.m.Status.Text)
 		}
 	}
 	d := started(t, 80, 24, plainLook)
@@ -128,7 +138,7 @@ func opened(t *testing.T, before func(*driver)) (*driver, *consentEngine) {
 	d.press("n")
 	e.covers.Files[0].SHA256 = strings.Repeat("ee", 32)
 	before(d)
-	d.manual = true
+	d.Manual = true
 	q, err := e.Question(t.Context(), e.refusal())
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +154,7 @@ func (d *driver) ready() { d.send(questionDueMsg{d.m.consent.number}) }
 func TestConsentIsNoAccident(t *testing.T) {
 	d, e := opened(t, func(*driver) {})
 	d.press("y")
-	if !d.m.asking() || len(e.agreed) != 0 || len(d.kept) != 1 || strings.Contains(d.text(), "trust them") {
+	if !d.m.asking() || len(e.agreed) != 0 || len(d.Kept) != 1 || strings.Contains(d.text(), "trust them") {
 		t.Errorf("y before it is ready: asking %t, agreed %v:\n%s", d.m.asking(), e.agreed, d.text())
 	}
 	d.send(questionDueMsg{d.m.consent.number - 1}) // of an earlier question
@@ -162,7 +172,7 @@ func TestConsentIsNoAccident(t *testing.T) {
 	if !d.m.asking() {
 		t.Error("pasted text or a click answers")
 	}
-	d.manual = false
+	d.Manual = false
 	if d.send(alt('y')); d.m.asking() || len(e.agreed) != 0 { // Esc, then y
 		t.Errorf("Esc then y: asking %t, agreed %v", d.m.asking(), e.agreed)
 	}
@@ -172,8 +182,8 @@ func TestConsentIsNoAccident(t *testing.T) {
 func TestConsentWaitsForThePrompt(t *testing.T) {
 	d, e := opened(t, func(d *driver) { d.press(":") })
 	d.ready()
-	if d.typed("y"); d.m.pane.prompt.Text() != "y" || d.m.consent.ready {
-		t.Errorf("typed %q, ready %t", d.m.pane.prompt.Text(), d.m.consent.ready)
+	if d.typed("y"); d.m.prompt.Text() != "y" || d.m.consent.ready {
+		t.Errorf("typed %q, ready %t", d.m.prompt.Text(), d.m.consent.ready)
 	}
 	if d.press("esc", "y"); !d.m.asking() || len(e.agreed) != 0 {
 		t.Errorf("after the prompt: asking %t, agreed %v", d.m.asking(), e.agreed)
@@ -183,7 +193,7 @@ func TestConsentWaitsForThePrompt(t *testing.T) {
 	}
 	d.m.resize(80, 24)
 	d.ready()
-	d.manual = false
+	d.Manual = false
 	if d.press("y"); len(e.agreed) != 1 {
 		t.Errorf("agreed %v", e.agreed)
 	}
@@ -193,14 +203,14 @@ func TestConsentWaitsForThePrompt(t *testing.T) {
 func TestConsentToPassedOver(t *testing.T) {
 	e := &consentEngine{covers: cloned("bin/ptxas")}
 	d := started(t, 80, 24, plainLook, func(o *Options) {
-		e.fakeEngine, o.Engine = o.Engine.(*fakeEngine), e
-		e.trouble = e.refusal()
+		e.Engine, o.Engine = o.Engine.(*tuitest.Engine), e
+		e.Warning = e.refusal()
 	})
-	if !d.m.asking() || d.m.run == nil {
+	if !d.m.asking() || d.m.Run == nil {
 		t.Fatalf("not asked:\n%s", d.text())
 	}
-	if d.press("n", "x"); d.m.asking() || len(d.e.asked()) != 2 {
-		t.Errorf("asked again: %t, %d runs", d.m.asking(), len(d.e.asked()))
+	if d.press("n", "x"); d.m.asking() || len(d.e.Asked()) != 2 {
+		t.Errorf("asked again: %t, %d runs", d.m.asking(), len(d.e.Asked()))
 	}
 }
 
@@ -236,12 +246,12 @@ func TestConsentForTheGates(t *testing.T) {
 	d, e := refusing(t, 80, 24, plainLook, cloned("bin/ptxas"))
 	d.press("n")
 	e.covers.Files[0].SHA256 = strings.Repeat("dd", 32)
-	d.press("6")
-	if d.send(sweptMsg{gen: d.m.sweep.gen, err: e.refusal()}); !d.m.asking() {
+	e.sweeps = true
+	if d.press("6", "x"); !d.m.asking() {
 		t.Fatal("not asked")
 	}
-	runs := len(d.e.asked())
-	if d.press("y").hasStatus("judges again"); len(e.agreed) != 1 || len(d.e.asked()) != runs {
-		t.Errorf("agreed %v, %d runs", e.agreed, len(d.e.asked())-runs)
+	runs := len(d.e.Asked())
+	if d.press("y").hasStatus("judges again"); len(e.agreed) != 1 || len(d.e.Asked()) != runs {
+		t.Errorf("agreed %v, %d runs", e.agreed, len(d.e.Asked())-runs)
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+
+	"tilescope/tui/request"
+	"tilescope/tui/tuitest"
 )
 
 func alt(r rune) tea.KeyPressMsg { return tea.KeyPressMsg{Code: r, Mod: tea.ModAlt} }
@@ -13,26 +16,26 @@ func TestAltWithoutMeaningIsEscThenTheKey(t *testing.T) {
 	d := started(t, 80, 24, plainLook).press("2")
 	d.send(alt(':'))
 	d.typed("goto 3,4").press("enter")
-	if d.m.cursor.Row != 3 || d.m.cursor.Col != 4 {
-		t.Errorf("Esc then a command went to %+v, status %q", d.m.cursor, d.m.status.text)
+	if d.m.Cursor.Row != 3 || d.m.Cursor.Col != 4 {
+		t.Errorf("Esc then a command went to %+v, status %q", d.m.Cursor, d.m.Status.Text)
 	}
 	d.press("2", ":").typed("seed 99")
 	d.send(alt('2'))
-	if _, open := d.m.pane.prompt.Active(); open || len(d.e.asked()) != 1 {
-		t.Errorf("Esc then 2 in a prompt: %d runs, prompt open: %t", len(d.e.asked()), open)
+	if _, open := d.m.prompt.Active(); open || len(d.e.Asked()) != 1 {
+		t.Errorf("Esc then 2 in a prompt: %d runs, prompt open: %t", len(d.e.Asked()), open)
 	}
-	if d.m.view.String() != "Tile" {
+	if string(d.m.view) != "Tile" {
 		t.Errorf("Esc then 2 shows %s", d.m.view)
 	}
 	d.press(":").typed("seed 99")
 	d.send(tea.KeyPressMsg{Code: tea.KeyBackspace, Mod: tea.ModAlt}) // it means something: delete a word
-	if got := d.m.pane.prompt.Text(); got != "seed " {
+	if got := d.m.prompt.Text(); got != "seed " {
 		t.Errorf("Alt-Backspace left %q", got)
 	}
 	d.press("esc")
 	d.send(tea.KeyPressMsg{Code: 'g', ShiftedCode: 'G', Mod: tea.ModAlt | tea.ModShift})
-	if d.m.view.String() != "Pipe" || d.m.cursor.Stage.String() != "O" {
-		t.Errorf("Esc then G: %s at %+v", d.m.view, d.m.cursor)
+	if string(d.m.view) != "Pipe" || d.m.Cursor.Stage.String() != "O" {
+		t.Errorf("Esc then G: %s at %+v", d.m.view, d.m.Cursor)
 	}
 }
 
@@ -40,21 +43,21 @@ func TestAltWithoutMeaningIsEscThenTheKey(t *testing.T) {
 func TestQAndEscCloseWhatIsOpen(t *testing.T) {
 	for _, key := range []string{"q", "esc", "?"} {
 		d := started(t, 80, 24, plainLook).press("?")
-		if d.press(key); d.quit || d.m.help {
-			t.Errorf("%s over the help: quit %t, help %t", key, d.quit, d.m.help)
+		if d.press(key); d.Quit || d.m.help {
+			t.Errorf("%s over the help: quit %t, help %t", key, d.Quit, d.m.help)
 		}
-		if d.press("q"); !d.quit {
+		if d.press("q"); !d.Quit {
 			t.Errorf("q on the bare screen does not quit")
 		}
 	}
 	d := started(t, 80, 24, plainLook).press("?")
 	d.m.resize(60, 20) // the card says that q quits
-	if d.press("q"); !d.quit {
+	if d.press("q"); !d.Quit {
 		t.Error("q on the card does not quit")
 	}
 	d = started(t, 80, 24, plainLook).press("m", "esc")
-	if d.m.pending != "" || d.m.status.bad {
-		t.Errorf("Esc in a sequence: pending %q, status %q", d.m.pending, d.m.status.text)
+	if d.m.pending != "" || d.m.Status.Bad {
+		t.Errorf("Esc in a sequence: pending %q, status %q", d.m.pending, d.m.Status.Text)
 	}
 }
 
@@ -70,19 +73,19 @@ func TestCommandsOutOfRangeAreRefused(t *testing.T) {
 
 		"schedule": {"nosuch", "random:x"},
 	}
-	for _, c := range commands() {
-		if c.arg != "" && arguments[c.name] == nil {
-			t.Errorf(":%s is not tried", c.name)
+	for _, c := range newDriver(t, 80, 24, plainLook).m.palette().commands() {
+		if c.Arg != "" && arguments[c.Name] == nil {
+			t.Errorf(":%s is not tried", c.Name)
 		}
-		for _, arg := range arguments[c.name] {
-			d := started(t, 80, 24, plainLook, func(o *Options) { o.Engine = checking{o.Engine.(*fakeEngine)} }).press("2")
-			at, req, runs := d.m.cursor, d.m.req, len(d.e.asked())
-			d.command(c.name + " " + arg)
-			if !d.m.status.bad || d.m.status.text == "" {
-				t.Errorf(":%s %s: status %q, refused: %t", c.name, arg, d.m.status.text, d.m.status.bad)
+		for _, arg := range arguments[c.Name] {
+			d := started(t, 80, 24, plainLook, func(o *Options) { o.Engine = tuitest.Checking{Engine: o.Engine.(*tuitest.Engine)} }).press("2")
+			at, req, runs := d.m.Cursor, d.m.Req, len(d.e.Asked())
+			d.command(c.Name + " " + arg)
+			if !d.m.Status.Bad || d.m.Status.Text == "" {
+				t.Errorf(":%s %s: status %q, refused: %t", c.Name, arg, d.m.Status.Text, d.m.Status.Bad)
 			}
-			if d.m.cursor != at || !same(d.m.req, req) || len(d.e.asked()) != runs {
-				t.Errorf(":%s %s: cursor %+v, request %+v, %d runs", c.name, arg, d.m.cursor, d.m.req, len(d.e.asked()))
+			if d.m.Cursor != at || !request.Same(d.m.Req, req) || len(d.e.Asked()) != runs {
+				t.Errorf(":%s %s: cursor %+v, request %+v, %d runs", c.Name, arg, d.m.Cursor, d.m.Req, len(d.e.Asked()))
 			}
 		}
 	}
@@ -91,7 +94,7 @@ func TestCommandsOutOfRangeAreRefused(t *testing.T) {
 // TestARefusalIsReadInFull: what the bottom line would cut stands above it.
 func TestARefusalIsReadInFull(t *testing.T) {
 	d := started(t, 80, 24, plainLook)
-	d.m.complain("the first word of a refusal that is longer than eighty columns are wide, so that it has to be wrapped, to the last")
+	d.m.Complain("the first word of a refusal that is longer than eighty columns are wide, so that it has to be wrapped, to the last")
 	fits(t, d, "refusal")
 	if text := running(d.text(), d.m.view); !contains(text, "the first word of a refusal") || !contains(text, "wrapped, to the last") {
 		t.Errorf("cut:\n%s", d.text())

@@ -11,13 +11,14 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/probes"
-	"tilescope/tui/keymap"
+	"tilescope/tui/tuitest"
+	"tilescope/tui/view"
 )
 
 // last is the request that ran last.
 func (d *driver) last() debugkern.Request {
 	d.t.Helper()
-	all := d.e.asked()
+	all := d.e.Asked()
 	if len(all) == 0 {
 		d.t.Fatal("nothing ran")
 	}
@@ -37,20 +38,20 @@ func TestFaultShowsGuiltyTaintedAndFirstBad(t *testing.T) {
 		}
 	}
 	first := debugkern.Cell{Place: debugkern.Place{Stage: "P", KVTile: 1}, Row: 4, Col: 9}
-	if d.m.cursor != first {
-		t.Errorf("cursor on %+v, expected the first bad cell %+v", d.m.cursor, first)
+	if d.m.Cursor != first {
+		t.Errorf("cursor on %+v, expected the first bad cell %+v", d.m.Cursor, first)
 	}
 	d.press("2", "n")
-	if d.m.cursor != first {
-		t.Errorf("the first n went to %+v", d.m.cursor)
+	if d.m.Cursor != first {
+		t.Errorf("the first n went to %+v", d.m.Cursor)
 	}
 	d.press("n")
-	if want := (debugkern.Cell{Place: first.Place, Row: 5, Col: 14}); d.m.cursor != want {
-		t.Errorf("the second n went to %+v, expected %+v", d.m.cursor, want)
+	if want := (debugkern.Cell{Place: first.Place, Row: 5, Col: 14}); d.m.Cursor != want {
+		t.Errorf("the second n went to %+v, expected %+v", d.m.Cursor, want)
 	}
 	d.press("N")
-	if d.m.cursor != first {
-		t.Errorf("N went to %+v", d.m.cursor)
+	if d.m.Cursor != first {
+		t.Errorf("N went to %+v", d.m.Cursor)
 	}
 	d.press("4", "space")
 	if got := d.last(); len(got.Faults) != 0 {
@@ -60,8 +61,8 @@ func TestFaultShowsGuiltyTaintedAndFirstBad(t *testing.T) {
 
 func TestNextBadFromAnotherStageGoesToTheGuiltyOne(t *testing.T) {
 	d := started(t, 80, 24, plainLook, withRequest(faulty)).press("2").command("stage S").press("n")
-	if d.m.cursor.Stage != "P" {
-		t.Errorf("cursor in %s", d.m.cursor.Stage)
+	if d.m.Cursor.Stage != "P" {
+		t.Errorf("cursor in %s", d.m.Cursor.Stage)
 	}
 	d.hasStatus("guilty is P")
 	clean := started(t, 80, 24, plainLook).press("2", "n")
@@ -70,58 +71,59 @@ func TestNextBadFromAnotherStageGoesToTheGuiltyOne(t *testing.T) {
 
 func TestASecondToggleSupersedesTheFirst(t *testing.T) {
 	d := started(t, 80, 24, plainLook)
-	d.manual = true
+	d.Manual = true
 	d.command("seed 5")
-	first := d.kept
-	d.kept = nil
+	first := d.Kept
+	d.Kept = nil
 	d.command("seed 6")
-	second := d.kept
-	d.manual = false
+	second := d.Kept
+	d.Manual = false
 	for _, c := range append(second, first...) { // the first ends after the second
 		d.do(c)
 	}
-	if d.m.run.request.Seed != 6 || d.m.req.Seed != 6 {
-		t.Errorf("on screen is seed %d, asked for is %d", d.m.run.request.Seed, d.m.req.Seed)
+	if d.m.Run.Request.Seed != 6 || d.m.Req.Seed != 6 {
+		t.Errorf("on screen is seed %d, asked for is %d", d.m.Run.Request.Seed, d.m.Req.Seed)
 	}
-	if d.m.job.active {
+	if d.m.Job.Active {
 		t.Error("something still seems to run")
 	}
 }
 
 func TestProgressAndCancel(t *testing.T) {
 	d := started(t, 80, 24, plainLook)
-	d.manual = true
+	d.Manual = true
 	d.command("seed 5")
-	d.m.Update(progressMsg{gen: d.m.job.gen, p: debugkern.Progress{Phase: "run", Detail: "emu", Done: 3, Total: 16}})
+	d.m.Job.Report(debugkern.Progress{Phase: "run", Detail: "emu", Done: 3, Total: 16})
+	d.m.Update(d.m.Job.Listen()())
 	if !contains(d.text(), "✓build ▸ ●launch emu 3/16 ▸ ○compare · Esc cancels") {
 		t.Errorf("no progress:\n%s", d.text())
 	}
-	runs := d.kept
+	runs := d.Kept
 	d.press("esc").hasStatus("cancelled")
 	if contains(d.text(), "3/16") {
 		t.Errorf("still running:\n%s", d.text())
 	}
-	d.manual = false
+	d.Manual = false
 	for _, c := range runs {
 		d.do(c)
 	}
-	if d.m.run.request.Seed != 0 {
-		t.Errorf("a cancelled run came on screen: seed %d", d.m.run.request.Seed)
+	if d.m.Run.Request.Seed != 0 {
+		t.Errorf("a cancelled run came on screen: seed %d", d.m.Run.Request.Seed)
 	}
-	d.manual = true
+	d.Manual = true
 	d.command("seed 7").press("ctrl+c")
-	if d.quit || d.m.job.active {
+	if d.Quit || d.m.Job.Active {
 		t.Error("Ctrl-C should cancel the run and not quit")
 	}
-	d.manual = false
-	if d.press("ctrl+c"); !d.quit {
+	d.Manual = false
+	if d.press("ctrl+c"); !d.Quit {
 		t.Error("Ctrl-C should quit where nothing runs")
 	}
 }
 
 func TestARunHearsThatItIsCancelled(t *testing.T) {
 	d := newDriver(t, 80, 24, plainLook)
-	d.e.hold = make(chan struct{})
+	d.e.Hold = make(chan struct{})
 	ended := make(chan tea.Msg, 1)
 	cmd := d.m.Init()
 	go func() { ended <- runOf(cmd)() }()
@@ -138,16 +140,16 @@ func TestFailedRunsSayWhy(t *testing.T) {
 	d := newDriver(t, 80, 24, plainLook)
 	report := &debugkern.Report{Target: "stage2", Verdict: debugkern.Failed, Error: &debugkern.ErrorDoc{Stage: "build", Message: "expected a ;",
 		Source: &debugkern.SourceDoc{File: "k.cu", Line: 12}}}
-	d.e.fail = &debugkern.Error{Code: debugkern.CodeFailed, Err: errors.New("build k.cu: expected a ;"), Report: report}
+	d.e.Fail = &debugkern.Error{Code: debugkern.CodeFailed, Err: errors.New("build k.cu: expected a ;"), Report: report}
 	d.do(d.m.Init())
 	d.hasStatus("expected a ;")
 	if !contains(d.text(), "BUILD FAILED") || !contains(d.text(), "k.cu:12: expected a ;") {
 		t.Errorf("screen:\n%s", d.text())
 	}
 	d.press("2", "j", "n", "x")
-	d.e.fail = &debugkern.Error{Code: debugkern.CodeUnavailable, Err: errors.New("no GPU answers")}
+	d.e.Fail = &debugkern.Error{Code: debugkern.CodeUnavailable, Err: errors.New("no GPU answers")}
 	d.press("x").hasStatus("no GPU answers")
-	d.e.fail = nil
+	d.e.Fail = nil
 	if d.press("x", "1"); !contains(d.text(), "AGREE") {
 		t.Errorf("after it was mended:\n%s", d.text())
 	}
@@ -156,28 +158,28 @@ func TestFailedRunsSayWhy(t *testing.T) {
 func TestCursorThroughStagesTilesAndBlocks(t *testing.T) {
 	d := started(t, 80, 24, plainLook).press("2", "J", "J", "J", "L", "L", "}", "j", "l")
 	want := debugkern.Cell{Place: debugkern.Place{Stage: "S", Block: probes.Dim3{1, 0, 0}, KVTile: 2}, Row: 1, Col: 1}
-	if d.m.cursor != want {
-		t.Fatalf("cursor %+v, expected %+v", d.m.cursor, want)
+	if d.m.Cursor != want {
+		t.Fatalf("cursor %+v, expected %+v", d.m.Cursor, want)
 	}
 	d.command("stage O").command("stage P")
-	if d.m.cursor.KVTile != 2 {
-		t.Errorf("the kv tile was lost on the way through O: %+v", d.m.cursor)
+	if d.m.Cursor.KVTile != 2 {
+		t.Errorf("the kv tile was lost on the way through O: %+v", d.m.Cursor)
 	}
 	d.command("cta 3,2,0").command("kv 3").command("goto 31,31")
 	want = debugkern.Cell{Place: debugkern.Place{Stage: "P", Block: probes.Dim3{3, 2, 0}, KVTile: 3}, Row: 31, Col: 31}
-	if d.m.cursor != want {
-		t.Fatalf("cursor %+v, expected %+v", d.m.cursor, want)
+	if d.m.Cursor != want {
+		t.Fatalf("cursor %+v, expected %+v", d.m.Cursor, want)
 	}
 	d.press("u", "u")
-	if d.m.cursor.KVTile != 2 || d.m.cursor.Block != (probes.Dim3{3, 2, 0}) {
-		t.Errorf("two steps back: %+v", d.m.cursor)
+	if d.m.Cursor.KVTile != 2 || d.m.Cursor.Block != (probes.Dim3{3, 2, 0}) {
+		t.Errorf("two steps back: %+v", d.m.Cursor)
 	}
-	if d.press("ctrl+r", "ctrl+r"); d.m.cursor != want {
-		t.Errorf("and forward again: %+v", d.m.cursor)
+	if d.press("ctrl+r", "ctrl+r"); d.m.Cursor != want {
+		t.Errorf("and forward again: %+v", d.m.Cursor)
 	}
 	d.press("m", "a", "g", "g", "0", "{", "'", "a")
-	if d.m.cursor != want {
-		t.Errorf("bookmark: %+v", d.m.cursor)
+	if d.m.Cursor != want {
+		t.Errorf("bookmark: %+v", d.m.Cursor)
 	}
 	d.press("'", "z").hasStatus("no bookmark z")
 	d.command("cta 9,9,9").hasStatus("was not captured")
@@ -188,12 +190,12 @@ func TestCursorThroughStagesTilesAndBlocks(t *testing.T) {
 func TestSearchAndFilter(t *testing.T) {
 	d := started(t, 80, 24, plainLook, withRequest(faulty)).press("2").command("kv 1").press("g", "g", "0")
 	d.typed("/>1.9").press("enter")
-	v := d.m.pane.tile.Shown()
-	if got := v.Got.At(d.m.cursor.Row, d.m.cursor.Col); got <= 1.9 {
-		t.Fatalf("search stopped on %g at %+v", got, d.m.cursor)
+	v := d.m.Tiles.Views[d.m.At()]
+	if got := v.Got.At(d.m.Cursor.Row, d.m.Cursor.Col); got <= 1.9 {
+		t.Fatalf("search stopped on %g at %+v", got, d.m.Cursor)
 	}
-	was := d.m.cursor
-	if d.press("n"); d.m.cursor == was {
+	was := d.m.Cursor
+	if d.press("n"); d.m.Cursor == was {
 		t.Error("n stayed")
 	}
 	d.typed("&bad").press("enter")
@@ -212,25 +214,13 @@ func TestSearchAndFilter(t *testing.T) {
 	}
 }
 
-func TestPinnedRunStandsBesideTheNext(t *testing.T) {
-	d := started(t, 120, 40, plainLook).press("4", "a").command("fault p-stale-m").press("4")
-	for _, want := range []string{"A stage2", "B stage2 p-stale-m", "✓ agree", "✗ diverge"} {
-		if !contains(d.text(), want) {
-			t.Errorf("no %q:\n%s", want, d.text())
-		}
-	}
-	if d.press("A"); contains(d.text(), "A stage2") {
-		t.Error("still pinned")
-	}
-}
-
 func TestCompletion(t *testing.T) {
 	d := started(t, 80, 24, plainLook).press(":").typed("fa").press("tab")
-	if got := d.m.pane.prompt.Text(); got != "fault " {
+	if got := d.m.prompt.Text(); got != "fault " {
 		t.Fatalf("completed to %q", got)
 	}
-	if d.typed("p-st").press("tab"); d.m.pane.prompt.Text() != "fault p-stale-" {
-		t.Errorf("completed to %q", d.m.pane.prompt.Text())
+	if d.typed("p-st").press("tab"); d.m.prompt.Text() != "fault p-stale-" {
+		t.Errorf("completed to %q", d.m.prompt.Text())
 	}
 	if !contains(d.text(), "p-stale-columns") {
 		t.Errorf("no candidates:\n%s", d.text())
@@ -242,53 +232,34 @@ func TestCompletion(t *testing.T) {
 	d.press(":").typed("xyz").press("enter").hasStatus("no command")
 	d.press(":").typed("seed").press("enter").hasStatus("wants N")
 	d.press(":", "up")
-	if d.m.pane.prompt.Text() != "seed" {
-		t.Errorf("history gave %q", d.m.pane.prompt.Text())
+	if d.m.prompt.Text() != "seed" {
+		t.Errorf("history gave %q", d.m.prompt.Text())
 	}
 	d.press("esc")
-	if d.press(":").typed("q").press("enter"); !d.quit {
+	if d.press(":").typed("q").press("enter"); !d.Quit {
 		t.Error(":q did not quit")
 	}
-}
-
-func TestWriterIsAskedForOnceTheCursorRests(t *testing.T) {
-	d := started(t, 80, 24, plainLook, withRequest(faulty)).press("2")
-	if !contains(d.text(), "warp 0 lane 9 acc[5] of mma #4 · smem 0x0112 bank 4 · line 64") {
-		t.Errorf("no writer:\n%s", d.text())
-	}
-	d.manual = true
-	d.press("j")
-	old := d.m.who.seq
-	d.press("j")
-	if cmd := d.m.writerDue(writerDueMsg{old}); cmd != nil {
-		t.Error("the writer of a cell that was passed over was looked for")
-	}
-	if contains(d.text(), "line 64") {
-		t.Error("the old cell's writer is still there")
-	}
-	d.manual = false
-	d.press("w").hasStatus("st.shared.b16")
 }
 
 func TestMouse(t *testing.T) {
 	d := started(t, 120, 40, plainLook, withRequest(faulty))
 	d.send(tea.MouseClickMsg{X: 10, Y: 1, Button: tea.MouseLeft})
-	if d.m.view != keymap.Tile {
+	if d.m.view != view.Tile {
 		t.Fatalf("a click on the second tab shows %s", d.m.view)
 	}
 	lines := strings.Split(d.text(), "\n")
 	x := len([]rune(lines[9][:strings.Index(lines[9], "q5")])) + 4
 	d.send(tea.MouseClickMsg{X: x, Y: 9, Button: tea.MouseLeft})
-	if d.m.cursor.Row != 5 || d.m.focused() != partKernel {
-		t.Errorf("cursor %+v, focus %s", d.m.cursor, d.m.focused())
+	if d.m.Cursor.Row != 5 || d.m.focused() != "kernel" {
+		t.Errorf("cursor %+v, focus %s", d.m.Cursor, d.m.focused())
 	}
 	d.send(tea.MouseWheelMsg{X: x, Y: 9, Button: tea.MouseWheelDown})
-	if d.m.cursor.Row != 8 {
-		t.Errorf("the wheel went to row %d", d.m.cursor.Row)
+	if d.m.Cursor.Row != 8 {
+		t.Errorf("the wheel went to row %d", d.m.Cursor.Row)
 	}
 	d.send(tea.MouseClickMsg{X: 3, Y: 3, Button: tea.MouseLeft})
-	if d.m.cursor.Stage != "Q" || d.m.focused() != partRail {
-		t.Errorf("a click on the rail: %+v, focus %s", d.m.cursor, d.m.focused())
+	if d.m.Cursor.Stage != "Q" || d.m.focused() != "stages" {
+		t.Errorf("a click on the rail: %+v, focus %s", d.m.Cursor, d.m.focused())
 	}
 	d.command("mouse off")
 	if d.m.frameNow().mouse {
@@ -296,27 +267,27 @@ func TestMouse(t *testing.T) {
 	}
 	d.press("1")
 	d.send(tea.MouseClickMsg{X: 24, Y: 11, Button: tea.MouseLeft})
-	if d.m.cursor.Stage != "P" || d.m.cursor.KVTile != 1 {
-		t.Errorf("a click on the timeline: %+v", d.m.cursor)
+	if d.m.Cursor.Stage != "P" || d.m.Cursor.KVTile != 1 {
+		t.Errorf("a click on the timeline: %+v", d.m.Cursor)
 	}
 }
 
 func TestYankSaysHow(t *testing.T) {
 	d := started(t, 80, 24, plainLook, withRequest(faulty)).press("2", "y")
 	d.hasStatus("OSC 52")
-	got, ok := d.msgs[len(d.msgs)-1].(copiedMsg)
+	got, ok := d.Msgs[len(d.Msgs)-1].(copiedMsg)
 	if !ok || !contains(got.text, "P block 0,0,0 kv 1 cell 4,9") || !contains(got.text, "0x367B") {
 		t.Errorf("copied %+v", got)
 	}
 	d.press("4", "y")
-	if got := d.msgs[len(d.msgs)-1].(copiedMsg); got.text != "tilescope run stage2 --shape validation --seed 0 --fault p-stale-m" {
+	if got := d.Msgs[len(d.Msgs)-1].(copiedMsg); got.text != "tilescope run stage2 --shape validation --seed 0 --fault p-stale-m" {
 		t.Errorf("copied %q", got.text)
 	}
 }
 
 func TestNoTerminal(t *testing.T) {
 	var out strings.Builder
-	err := Run(context.Background(), Options{Engine: newEngine(t), Output: &out})
+	err := Run(context.Background(), Options{Engine: tuitest.NewEngine(t), Output: &out})
 	if !errors.Is(err, ErrNoTerminal) || !contains(err.Error(), "tilescope run") {
 		t.Errorf("error %v", err)
 	}
@@ -329,7 +300,7 @@ func TestNoTerminal(t *testing.T) {
 // one after that.
 func TestTroubleIsShownOnce(t *testing.T) {
 	d := started(t, 80, 24, plainLook)
-	d.e.trouble = errors.New("the cache cannot be written to")
+	d.e.Warning = errors.New("the cache cannot be written to")
 	if d.press("x"); !contains(d.text(), "the cache cannot be written to") {
 		t.Errorf("nothing is said:\n%s", d.text())
 	}

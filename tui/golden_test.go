@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -9,22 +8,10 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"tilescope/tui/keymap"
+	"tilescope/tui/view"
 )
 
-// The golden screens are without styles, so that a diff can be read; TestStyled holds the styled ones.
-func TestScreens(t *testing.T) {
-	sizes := [][2]int{{80, 24}, {120, 40}, {200, 60}}
-	for _, size := range sizes {
-		for _, s := range allViews {
-			t.Run(fmt.Sprintf("%s-%dx%d", strings.ToLower(s.String()), size[0], size[1]), func(t *testing.T) {
-				d := started(t, size[0], size[1], plainLook, withRequest(faulty))
-				d.press(fmt.Sprint(int(s)))
-				golden.RequireEqual(t, d.text()+"\n")
-			})
-		}
-	}
-}
-
+// The golden screens are without styles, so that a diff can be read; TestStyled has the styled ones. Those of one view are in its package.
 func TestAgreeingScreen(t *testing.T) {
 	golden.RequireEqual(t, started(t, 80, 24, plainLook).text()+"\n")
 }
@@ -35,16 +22,16 @@ func TestFirstFrame(t *testing.T) {
 
 // firstFrame is the screen right after Init, before anything has ended.
 func (d *driver) firstFrame() string {
-	d.manual = true
+	d.Manual = true
 	d.do(d.m.Init())
 	return d.text()
 }
 
 func TestASCIIScreens(t *testing.T) {
 	for _, s := range allViews {
-		t.Run(s.String(), func(t *testing.T) {
+		t.Run(string(s), func(t *testing.T) {
 			d := started(t, 80, 24, Look{Profile: colorprofile.NoTTY, ASCII: true}, withRequest(faulty))
-			d.press(fmt.Sprint(int(s)))
+			d.open(s)
 			screen := strings.Join(d.m.screen(), "\n")
 			for _, r := range screen {
 				if r > 0x7e || r < 0x20 && r != '\n' {
@@ -57,17 +44,12 @@ func TestASCIIScreens(t *testing.T) {
 }
 
 func TestHelpScreen(t *testing.T) {
-	for _, s := range []keymap.Scope{keymap.Tile, keymap.Frag, keymap.Flags, keymap.Gates} {
-		t.Run(s.String(), func(t *testing.T) {
+	for _, s := range []keymap.Scope{view.Tile, view.Frag, view.Flags, view.Gates} {
+		t.Run(string(s), func(t *testing.T) {
 			d := started(t, 120, 40, plainLook)
-			golden.RequireEqual(t, d.press(fmt.Sprint(int(s)), "?").text()+"\n")
+			golden.RequireEqual(t, d.open(s).press("?").text()+"\n")
 		})
 	}
-}
-
-func TestHeatMapScreen(t *testing.T) {
-	d := started(t, 80, 24, plainLook, withRequest(faulty))
-	golden.RequireEqual(t, d.press("2", "z").text()+"\n")
 }
 
 func TestStyled(t *testing.T) {

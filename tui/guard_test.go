@@ -19,11 +19,12 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/file"
 	"tilescope/debugkern/join"
+	"tilescope/tui/tuitest"
 )
 
 // brokenEngine panics in the place that its name says.
 type brokenEngine struct {
-	*fakeEngine
+	*tuitest.Engine
 	where string
 }
 
@@ -34,7 +35,7 @@ func (e brokenEngine) Run(ctx context.Context, req debugkern.Request, progress f
 	case "goroutine":
 		join.Run(func() { panic("BUG: planted") }).Wait()
 	}
-	return e.fakeEngine.Run(ctx, req, progress)
+	return e.Engine.Run(ctx, req, progress)
 }
 
 // console is a pseudo-terminal in this process, and what was written to it.
@@ -95,8 +96,8 @@ func TestPanicGivesTheTerminalBack(t *testing.T) {
 			c, dir := newConsole(t), t.TempDir()
 			found := c.settings(t)
 			o := Options{
-				Engine: brokenEngine{newEngine(t), where}, Input: c.tty, Output: c.tty, StateDir: dir, Files: file.New(),
-				Environ: []string{"TERM=xterm-256color", "LANG=C.UTF-8"}, viewer: view,
+				Engine: brokenEngine{tuitest.NewEngine(t), where}, Input: c.tty, Output: c.tty, StateDir: dir, Files: file.New(),
+				Environ: []string{"TERM=xterm-256color", "LANG=C.UTF-8"},
 			}
 			var bug *join.Panic
 			ended := make(chan struct{})
@@ -156,8 +157,8 @@ func TestEndsWhileTheDiskIsBusy(t *testing.T) {
 	defer close(release)
 	ctx, cancel := context.WithCancel(context.Background())
 	o := Options{
-		Engine: newEngine(t), Input: c.tty, Output: c.tty, StateDir: dir, Environ: []string{"TERM=xterm-256color", "LANG=C.UTF-8"},
-		viewer: view, lastSave: 50 * time.Millisecond,
+		Engine: tuitest.NewEngine(t), Input: c.tty, Output: c.tty, StateDir: dir, Environ: []string{"TERM=xterm-256color", "LANG=C.UTF-8"},
+		LastSave: 50 * time.Millisecond,
 		Files: file.Failing(func(step file.Step, _ string) error {
 			if step == file.StepSync {
 				<-release

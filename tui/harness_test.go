@@ -4,135 +4,81 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
-	"github.com/charmbracelet/x/ansi"
 
 	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/tui/keymap"
+	"tilescope/tui/tuitest"
+	"tilescope/tui/view"
 )
 
 // driver is a model whose commands are carried out at once, in order.
 type driver struct {
-	t      testing.TB
-	m      *Model
-	e      *fakeEngine
-	quit   bool
-	msgs   []tea.Msg // everything commands answered
-	manual bool      // commands are kept instead
-	kept   []tea.Cmd
+	*tuitest.Driver
+	t testing.TB
+	m *Model
+	e *tuitest.Engine
 }
 
 var plainLook = Look{Profile: colorprofile.ASCII}
 
 func newDriver(t testing.TB, w, h int, look Look, change ...func(*Options)) *driver {
 	t.Helper()
-	e := newEngine(t)
-	o := Options{Engine: e, viewer: view, quiet: 1, settle: 1, pulse: -1}
+	e := tuitest.NewEngine(t)
+	o := Options{Engine: e, Pace: view.Pace{Quiet: 1, Pulse: -1}, Settle: 1}
 	for _, c := range change {
 		c(&o)
 	}
-	d := &driver{t: t, e: e, m: New(context.Background(), o, look)}
-	d.m.resize(w, h)
-	return d
+	m := New(context.Background(), o, look)
+	m.resize(w, h)
+	return &driver{Driver: &tuitest.Driver{T: t, Screen: m}, t: t, m: m, e: e}
 }
 
 // started is a driver whose first run has ended.
 func started(t testing.TB, w, h int, look Look, change ...func(*Options)) *driver {
 	d := newDriver(t, w, h, look, change...)
-	d.do(d.m.Init())
+	d.Do(d.m.Init())
 	return d
-}
-
-// do carries out a command and whatever follows from it. A command that waits for time or progress is not waited for
-// longer than a moment: what it would say is asked for by the tests that want it.
-func (d *driver) do(cmd tea.Cmd) {
-	if cmd == nil {
-		return
-	}
-	if d.manual {
-		d.kept = append(d.kept, cmd)
-		return
-	}
-	answer := make(chan tea.Msg, 1)
-	go func() { answer <- cmd() }()
-	select {
-	case msg := <-answer:
-		d.send(msg)
-	case <-time.After(2 * time.Second):
-		d.t.Fatal("a command did not end")
-	}
-}
-
-func (d *driver) send(msg tea.Msg) {
-	switch msg := msg.(type) {
-	case nil:
-		return
-	case tea.BatchMsg:
-		for _, c := range msg {
-			d.do(c)
-		}
-		return
-	case tea.QuitMsg:
-		d.quit = true
-		return
-	}
-	d.msgs = append(d.msgs, msg)
-	_, cmd := d.m.Update(msg)
-	d.do(cmd)
-}
-
-// special are keys that are not their own text.
-var special = map[string]tea.KeyPressMsg{
-	"enter": {Code: tea.KeyEnter}, "esc": {Code: tea.KeyEscape}, "tab": {Code: tea.KeyTab}, "space": {Code: tea.KeySpace, Text: " "},
-	"shift+tab": {Code: tea.KeyTab, Mod: tea.ModShift}, "up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown}, "left": {Code: tea.KeyLeft},
-	"right": {Code: tea.KeyRight}, "home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd}, "pgup": {Code: tea.KeyPgUp},
-	"pgdown": {Code: tea.KeyPgDown}, "backspace": {Code: tea.KeyBackspace}, "delete": {Code: tea.KeyDelete},
-	"ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "ctrl+d": {Code: 'd', Mod: tea.ModCtrl}, "ctrl+u": {Code: 'u', Mod: tea.ModCtrl},
-	"ctrl+r": {Code: 'r', Mod: tea.ModCtrl}, "ctrl+p": {Code: 'p', Mod: tea.ModCtrl}, "ctrl+w": {Code: 'w', Mod: tea.ModCtrl}, "ctrl+z": {Code: 'z', Mod: tea.ModCtrl},
 }
 
 // press sends keys by name.
 func (d *driver) press(keys ...string) *driver {
-	for _, k := range keys {
-		msg, ok := special[k]
-		if !ok {
-			r := []rune(k)
-			msg = tea.KeyPressMsg{Code: r[0], Text: k}
-		}
-		d.send(msg)
-	}
+	d.Press(keys...)
 	return d
 }
 
-// type1 sends a text's characters.
+// typed sends a text's characters.
 func (d *driver) typed(text string) *driver {
-	for _, r := range text {
-		if r == ' ' {
-			d.press("space")
-		} else {
-			d.press(string(r))
-		}
-	}
+	d.Type(text)
 	return d
 }
 
 // command types a palette command.
 func (d *driver) command(text string) *driver { return d.press(":").typed(text).press("enter") }
 
-// text is the screen without styles.
-func (d *driver) text() string { return ansi.Strip(strings.Join(d.m.screen(), "\n")) }
+// open shows a view by its number key.
+func (d *driver) open(s keymap.Scope) *driver { return d.press(d.key(s)) }
+
+// key is a view's number key.
+func (d *driver) key(s keymap.Scope) string { return string(rune('0' + d.m.Keys.Number(s))) }
 
 // hasStatus fails unless the status line contains text.
 func (d *driver) hasStatus(text string) {
 	d.t.Helper()
-	if !strings.Contains(d.m.status.text, text) {
-		d.t.Errorf("status %q does not say %q", d.m.status.text, text)
+	if !strings.Contains(d.m.Status.Text, text) {
+		d.t.Errorf("status %q does not say %q", d.m.Status.Text, text)
 	}
 }
+
+// do and send carry out a command, and hand the model a message.
+func (d *driver) do(cmd tea.Cmd)   { d.Do(cmd) }
+func (d *driver) send(msg tea.Msg) { d.Send(msg) }
+
+// text is the screen without styles.
+func (d *driver) text() string { return d.Text() }
 
 func withRequest(req debugkern.Request) func(*Options) {
 	return func(o *Options) { o.Request = req }
@@ -142,7 +88,28 @@ func withState(s *configs.State) func(*Options) {
 	return func(o *Options) { o.State = s }
 }
 
+// twoH200 puts two devices into the machine.
+func twoH200(o *Options) { o.Engine.(*tuitest.Engine).TwoH200() }
+
 var faulty = debugkern.Request{Target: "stage2", Faults: []string{"p-stale-m"}}
 
-// allViews are the views that are complete.
-var allViews = []keymap.Scope{keymap.Pipe, keymap.Tile, keymap.Frag, keymap.Flags, keymap.Gates, keymap.GPU, keymap.Source}
+// allViews are the views that the golden screens show.
+var allViews = []keymap.Scope{view.Pipe, view.Tile, view.Frag, view.Flags, view.Gates, view.GPU, view.Source}
+
+func withRaces(f *tuitest.Races) func(*Options) {
+	return func(o *Options) { o.Engine = tuitest.Investigated{Engine: o.Engine.(*tuitest.Engine), Races: f} }
+}
+
+func onDevice(backend string, device int) func(*Options) {
+	return withRequest(debugkern.Request{Target: "stage2", Backend: backend, Device: device})
+}
+
+// late carries out the commands that were kept, and keeps none of what follows from them.
+func (d *driver) late() {
+	kept, was := d.Kept, d.Manual
+	d.Kept, d.Manual = nil, false
+	for _, c := range kept {
+		d.Do(c)
+	}
+	d.Manual = was
+}

@@ -13,7 +13,8 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/text"
-	"tilescope/tui/keymap"
+	"tilescope/tui/tuitest"
+	"tilescope/tui/view"
 )
 
 // hostileTexts do something to a terminal that obeys them.
@@ -24,13 +25,13 @@ var hostileTexts = []string{
 
 // hostileEngine answers with documents in which every text is hostile.
 type hostileEngine struct {
-	*fakeEngine
+	*tuitest.Engine
 	evil string
 }
 
 func (e hostileEngine) Run(ctx context.Context, req debugkern.Request, progress func(debugkern.Progress)) (*debugkern.Run, error) {
 	progress(debugkern.Progress{Phase: e.evil, Detail: e.evil})
-	run, err := e.fakeEngine.Run(ctx, req, progress)
+	run, err := e.Engine.Run(ctx, req, progress)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", e.evil, err)
 	}
@@ -69,17 +70,17 @@ func TestNothingHostileIsObeyed(t *testing.T) {
 			{File: evil, Line: 1, Col: 1, Severity: "error", Message: evil, Text: evil}}}} {
 			for _, look := range []Look{plainLook, {Profile: colorprofile.TrueColor}} {
 				d := started(t, 80, 24, look, withRequest(faulty), func(o *Options) {
-					e := o.Engine.(*fakeEngine)
-					e.fail, o.Engine = fail, hostileEngine{e, evil}
+					e := o.Engine.(*tuitest.Engine)
+					e.Fail, o.Engine = fail, hostileEngine{e, evil}
 				})
-				d.m.complain(evil + strings.Repeat(" long", 30) + evil)
-				for view := range 8 {
-					d.press(fmt.Sprint(view + 1))
+				d.m.Complain(evil + strings.Repeat(" long", 30) + evil)
+				for n := range 8 {
+					d.press(fmt.Sprint(n + 1))
 					harmless(t, d, fmt.Sprintf("%q, view %s, error %t", evil, d.m.view, fail != nil))
 				}
-				d.m.req.Target = evil
+				d.m.Req.Target = evil
 				harmless(t, d, fmt.Sprintf("%q as the target", evil))
-				d.m.view = keymap.Flags
+				d.m.view = view.Flags
 				if got := d.m.yanked(); !strings.Contains(got, text.Shell(evil)) {
 					t.Errorf("%q is copied as %q", evil, got)
 				}
@@ -93,8 +94,8 @@ func harmless(t *testing.T, d *driver, what string) {
 	t.Helper()
 	for y, line := range d.m.screen() {
 		plain := sgrSequence.ReplaceAllString(line, "")
-		if x := obeyed(plain); x != "" || d.m.th.Width(plain) != 80 {
-			t.Fatalf("%s: line %d has %s, %d columns: %q", what, y, x, d.m.th.Width(plain), line)
+		if x := obeyed(plain); x != "" || d.m.Theme.Width(plain) != 80 {
+			t.Fatalf("%s: line %d has %s, %d columns: %q", what, y, x, d.m.Theme.Width(plain), line)
 		}
 	}
 	if x := obeyed(drawnSequence.ReplaceAllString(string(newPainter(nil).diff(d.m.frameNow())), "")); x != "" {

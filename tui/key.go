@@ -2,11 +2,14 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"unicode"
 
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/tui/keymap"
+	"tilescope/tui/theme"
+	"tilescope/tui/view"
 )
 
 // handler acts on a key; arg is the key, or the character after a prefix.
@@ -15,39 +18,40 @@ type handler func(m *Model, arg string) tea.Cmd
 // escapeKey is Esc.
 var escapeKey = tea.KeyPressMsg{Code: tea.KeyEscape}
 
-// key routes a key: an open prompt, question or help first, then the table. A terminal sends Esc and a key in quick succession as the same
-// bytes as Alt and the key; where Alt with the key means nothing, it was Esc, then the key.
+// key routes a key: an open prompt, question or help first, then the table. A terminal sends Esc and a key in
+// quick succession as the same bytes as Alt and the key; where Alt with the key means nothing, it was Esc,
+// then the key.
 func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if bare, ok := withoutAlt(msg); ok && !m.means(msg) {
 		return tea.Batch(m.key(escapeKey), m.key(bare))
 	}
-	if _, open := m.pane.prompt.Active(); open {
+	if _, open := m.prompt.Active(); open {
 		return m.promptKey(msg)
 	}
 	name := msg.String()
 	if m.asking() {
 		return m.answer(name)
 	}
-	if b, _, _, ok := m.keys.Match("", name); ok && b.Action == keymap.Cancel && m.pending != "" {
-		m.pending, m.status = "", status{}
+	if b, _, _, ok := m.Keys.Match("", name); ok && b.Action == keymap.Cancel && m.pending != "" {
+		m.pending, m.Status = "", view.Status{}
 		return nil
 	}
-	b, arg, more, ok := m.keys.Match(m.pending, name)
+	b, arg, more, ok := m.Keys.Match(m.pending, name)
 	switch {
 	case !ok && m.pending != "":
-		m.complain(fmt.Sprintf("%s %s means nothing", m.pending, name))
+		m.Complain(fmt.Sprintf("%s %s means nothing", m.pending, name))
 		m.pending = ""
 		return nil
 	case !ok:
-		m.complain(fmt.Sprintf("%s has no meaning: %s lists the keys", name, m.keys.Label(keymap.Help)))
+		m.Complain(fmt.Sprintf("%s has no meaning: %s lists the keys", name, m.Keys.Label(keymap.Help)))
 		return nil
 	case more:
 		m.pending = name
-		m.say(name + " …")
+		m.Say(name + " …")
 		return nil
 	}
 	m.pending = ""
-	m.status = status{}
+	m.Clear()
 	if m.help && !m.small() && m.helpKey(b) {
 		return nil
 	}
@@ -71,13 +75,13 @@ func withoutAlt(msg tea.KeyPressMsg) (bare tea.KeyPressMsg, ok bool) {
 
 // means reports whether a key means something where it would go: in an open prompt, or in the table.
 func (m *Model) means(msg tea.KeyPressMsg) bool {
-	if _, open := m.pane.prompt.Active(); open {
+	if _, open := m.prompt.Active(); open {
 		return keymap.Editing(msg.String()) != keymap.EditInsert
 	}
 	if m.asking() {
 		return keymap.Answering(msg.String()) != keymap.AnswerNone
 	}
-	_, _, _, ok := m.keys.Match(m.pending, msg.String())
+	_, _, _, ok := m.Keys.Match(m.pending, msg.String())
 	return ok
 }
 
@@ -85,26 +89,26 @@ func (m *Model) means(msg tea.KeyPressMsg) bool {
 func (m *Model) act(b keymap.Binding, arg string) tea.Cmd {
 	switch {
 	case !b.Works(m.view):
-		m.say(fmt.Sprintf("%s (%s) belongs to %s", b.Label, b.Help, viewsOf(b)))
+		m.Say(fmt.Sprintf("%s (%s) belongs to %s", b.Label, b.Help, m.viewsOf(b)))
 		return nil
 	case b.Later != "":
-		m.say(fmt.Sprintf("%s (%s): %s", b.Label, b.Help, b.Later))
+		m.Say(fmt.Sprintf("%s (%s): %s", b.Label, b.Help, b.Later))
 		return nil
 	}
-	if here := racing()[b.Action]; here != nil && m.view == keymap.Races {
-		return here(m, arg)
+	if do := m.actions[m.view][b.Action]; do != nil {
+		return do(arg)
 	}
 	return m.handlers[b.Action](m, arg)
 }
 
 // viewsOf names the views that a binding works in, with their keys.
-func viewsOf(b keymap.Binding) string {
+func (m *Model) viewsOf(b keymap.Binding) string {
 	out := ""
-	for i, s := range b.In {
+	for i, s := range b.In() {
 		if i > 0 {
 			out += ", "
 		}
-		out += fmt.Sprintf("%s [%d]", s, s)
+		out += fmt.Sprintf("%s [%d]", s, m.Keys.Number(s))
 	}
 	return out
 }
@@ -113,13 +117,13 @@ func viewsOf(b keymap.Binding) string {
 func (m *Model) helpKey(b keymap.Binding) bool {
 	switch b.Action {
 	case keymap.Down:
-		m.pane.help.Scroll(1)
+		m.overlay.Scroll(1)
 	case keymap.Up:
-		m.pane.help.Scroll(-1)
+		m.overlay.Scroll(-1)
 	case keymap.PageDown:
-		m.pane.help.Scroll(m.h / 2)
+		m.overlay.Scroll(m.h / 2)
 	case keymap.PageUp:
-		m.pane.help.Scroll(-m.h / 2)
+		m.overlay.Scroll(-m.h / 2)
 	case keymap.Cancel, keymap.Help, keymap.Quit: // only the bare screen is left by q
 		m.help = false
 	default:
@@ -129,10 +133,11 @@ func (m *Model) helpKey(b keymap.Binding) bool {
 	return true
 }
 
-// handlers is what every action of the table does. A test holds it against the table.
+// handlers is what an action does that the view on screen leaves to the root. A test compares it with the
+// table.
 func handlers() map[keymap.Action]handler {
 	h := map[keymap.Action]handler{}
-	for _, part := range []map[keymap.Action]handler{moving(), looking(), acting(), fragmenting(), stepping()} {
+	for _, part := range []map[keymap.Action]handler{moving(), acting()} {
 		for a, f := range part {
 			h[a] = f
 		}
@@ -146,76 +151,47 @@ func moving() map[keymap.Action]handler {
 		keymap.Right:     func(m *Model, _ string) tea.Cmd { return m.move(0, 1) },
 		keymap.Up:        func(m *Model, _ string) tea.Cmd { return m.move(-1, 0) },
 		keymap.Down:      func(m *Model, _ string) tea.Cmd { return m.move(1, 0) },
-		keymap.NextStage: func(m *Model, _ string) tea.Cmd { return m.stage(1) },
-		keymap.PrevStage: func(m *Model, _ string) tea.Cmd { return m.stage(-1) },
-		keymap.NextTile:  func(m *Model, _ string) tea.Cmd { return m.kv(1) },
-		keymap.PrevTile:  func(m *Model, _ string) tea.Cmd { return m.kv(-1) },
-		keymap.NextBlock: func(m *Model, _ string) tea.Cmd { return m.block(1) },
-		keymap.PrevBlock: func(m *Model, _ string) tea.Cmd { return m.block(-1) },
+		keymap.NextStage: func(m *Model, _ string) tea.Cmd { return m.StepStage(1) },
+		keymap.PrevStage: func(m *Model, _ string) tea.Cmd { return m.StepStage(-1) },
+		keymap.NextTile:  func(m *Model, _ string) tea.Cmd { return m.StepTile(1) },
+		keymap.PrevTile:  func(m *Model, _ string) tea.Cmd { return m.StepTile(-1) },
+		keymap.NextBlock: func(m *Model, _ string) tea.Cmd { return m.StepBlock(1) },
+		keymap.PrevBlock: func(m *Model, _ string) tea.Cmd { return m.StepBlock(-1) },
 		keymap.Top:       func(m *Model, _ string) tea.Cmd { return m.edge(-1, 0) },
 		keymap.Bottom:    func(m *Model, _ string) tea.Cmd { return m.edge(1, 0) },
 		keymap.RowStart:  func(m *Model, _ string) tea.Cmd { return m.edge(0, -1) },
 		keymap.RowEnd:    func(m *Model, _ string) tea.Cmd { return m.edge(0, 1) },
 		keymap.PageDown:  func(m *Model, _ string) tea.Cmd { return m.page(1) },
 		keymap.PageUp:    func(m *Model, _ string) tea.Cmd { return m.page(-1) },
-		keymap.NextBad:   func(m *Model, _ string) tea.Cmd { return m.next(1) },
-		keymap.PrevBad:   func(m *Model, _ string) tea.Cmd { return m.next(-1) },
-		keymap.SetMark:   (*Model).setMark,
-		keymap.GoMark:    (*Model).goMark,
+		keymap.SetMark:   func(m *Model, name string) tea.Cmd { return m.marks.set(name) },
+		keymap.GoMark:    func(m *Model, name string) tea.Cmd { return m.marks.goTo(name) },
 		keymap.Back: func(m *Model, _ string) tea.Cmd {
-			return m.retrace(step(&m.past.back, &m.past.forward, m.cursor))
+			return m.History(-1)
 		},
 		keymap.Forward: func(m *Model, _ string) tea.Cmd {
-			return m.retrace(step(&m.past.forward, &m.past.back, m.cursor))
+			return m.History(1)
 		},
 		keymap.NextPane: func(m *Model, _ string) tea.Cmd { return m.turn(1) },
 		keymap.PrevPane: func(m *Model, _ string) tea.Cmd { return m.turn(-1) },
-		keymap.View: func(m *Model, key string) tea.Cmd {
-			return m.show(keymap.Scope(key[0] - '0'))
-		},
-		keymap.NextView: func(m *Model, _ string) tea.Cmd { return m.show(m.view%keymap.Source + 1) },
-		keymap.PrevView: func(m *Model, _ string) tea.Cmd { return m.show((m.view+keymap.Source-2)%keymap.Source + 1) },
-	}
-}
-
-func looking() map[keymap.Action]handler {
-	return map[keymap.Action]handler{
-		keymap.Heat:      (*Model).nextHeat,
-		keymap.Format:    (*Model).nextFormat,
-		keymap.Diff:      (*Model).nextDiff,
-		keymap.Columns:   (*Model).nextColumns,
-		keymap.BoundUp:   func(m *Model, _ string) tea.Cmd { return m.bound(m.pane.tile.Settings().Bound.Wider()) },
-		keymap.BoundDown: func(m *Model, _ string) tea.Cmd { return m.bound(m.pane.tile.Settings().Bound.Narrower()) },
-		keymap.Follow:    (*Model).toggleFollow,
-		keymap.Who:       (*Model).askWho,
-		keymap.Search:    func(m *Model, _ string) tea.Cmd { return m.ask("/", "") },
-		keymap.Filter:    func(m *Model, _ string) tea.Cmd { return m.ask("&", m.filter[m.view]) },
-		keymap.Palette:   (*Model).nextPalette,
-		keymap.Grow:      func(m *Model, _ string) tea.Cmd { return m.grow(1) },
-		keymap.Shrink:    func(m *Model, _ string) tea.Cmd { return m.grow(-1) },
-		keymap.Command:   func(m *Model, _ string) tea.Cmd { return m.ask(":", "") },
-		keymap.Help: func(m *Model, _ string) tea.Cmd {
-			m.help = true
-			m.pane.help.Reset()
-			return nil
-		},
+		keymap.View:     func(m *Model, key string) tea.Cmd { return m.Open(m.Keys.Scopes()[key[0]-'1']) },
+		keymap.NextView: func(m *Model, _ string) tea.Cmd { return m.openNext(1) },
+		keymap.PrevView: func(m *Model, _ string) tea.Cmd { return m.openNext(-1) },
 	}
 }
 
 func acting() map[keymap.Action]handler {
 	return map[keymap.Action]handler{
-		keymap.Open:      (*Model).open,
-		keymap.Toggle:    func(m *Model, _ string) tea.Cmd { return m.toggle() },
-		keymap.Again:     func(m *Model, _ string) tea.Cmd { return m.again(m.nextRequest().Backend) },
+		keymap.Search:    func(m *Model, _ string) tea.Cmd { return m.Ask("/", "") },
+		keymap.Filter:    func(m *Model, _ string) tea.Cmd { return m.Ask("&", m.filter[m.view]) },
+		keymap.Palette:   func(m *Model, _ string) tea.Cmd { return m.setPalette(theme.NextPalette(m.Theme.Palette)) },
+		keymap.Grow:      func(m *Model, _ string) tea.Cmd { return m.grow(1) },
+		keymap.Shrink:    func(m *Model, _ string) tea.Cmd { return m.grow(-1) },
+		keymap.Command:   func(m *Model, _ string) tea.Cmd { return m.Ask(":", "") },
+		keymap.Help:      (*Model).openHelp,
+		keymap.Again:     func(m *Model, _ string) tea.Cmd { return m.again(m.NextRequest().Backend) },
 		keymap.AgainEmu:  func(m *Model, _ string) tea.Cmd { return m.again("emu") },
 		keymap.Yank:      (*Model).yank,
 		keymap.Edit:      (*Model).edit,
-		keymap.Pin:       (*Model).pin,
-		keymap.Unpin:     (*Model).unpin,
-		keymap.Bisect:    (*Model).bisect,
-		keymap.Versus:    (*Model).compare,
-		keymap.WhatIf:    func(m *Model, _ string) tea.Cmd { return m.whatIf() },
-		keymap.Replay:    func(m *Model, _ string) tea.Cmd { return m.replay() },
 		keymap.Cancel:    (*Model).cancel,
 		keymap.Interrupt: (*Model).interrupt,
 		keymap.Suspend:   (*Model).suspend,
@@ -223,40 +199,70 @@ func acting() map[keymap.Action]handler {
 	}
 }
 
-// cancel is Esc: the run, then a search in the background, then search and filter, then back to Pipe.
+// openNext shows the next view, or the one before.
+func (m *Model) openNext(n int) tea.Cmd {
+	all := m.Keys.Scopes()
+	return m.Open(all[(m.Keys.Number(m.view)-1+n+len(all))%len(all)])
+}
+
+func (m *Model) openHelp(string) tea.Cmd {
+	m.help = true
+	m.overlay.Reset()
+	return nil
+}
+
+// cancel is Esc: the run, then what the view waits for, then other work in the background, then search and
+// filter, then back to the first view.
 func (m *Model) cancel(string) tea.Cmd {
+	first := m.Keys.Scopes()[0]
 	switch {
-	case m.job.active:
-		m.job.stop()
-		m.job.gen++ // whatever it still reports is stale
-		m.say("cancelled; x runs again")
-		m.showTile()
-		m.showRun()
-		m.requestChanged()
-	case m.walk.busy:
-		m.walk.stop() // what it answers says so
-	case m.task.active:
-		m.cancelTask()
-	case m.hunt.active:
-		m.hunt.stop()
-		m.hunt.seq++
-		m.say("search cancelled")
-	case m.cancelRace():
+	case m.Job.Active:
+		m.Job.Stop()
+		m.Job.Gen++ // whatever it still reports is stale
+		m.Say("cancelled; x runs again")
+		m.draw()
+		m.Announce(view.RequestChanged{})
+	case m.cancelWork(true):
+	case m.Task.Active:
+		m.CancelTask()
+	case m.Hunting():
+		m.CancelHunt()
+	case m.cancelWork(false):
 	case m.search[m.view] != "" || m.filter[m.view] != "":
 		m.setSearch("")
 		m.setFilter("")
-		m.say("search and filter cleared")
-	case m.view != keymap.Pipe:
-		return m.show(keymap.Pipe)
+		m.Say("search and filter cleared")
+	case m.view != first:
+		return m.Open(first)
 	default:
-		m.say(fmt.Sprintf("nothing to cancel: %s quits", m.keys.Label(keymap.Quit)))
+		m.Say(fmt.Sprintf("nothing to cancel: %s quits", m.Keys.Label(keymap.Quit)))
 	}
 	return nil
 }
 
+// cancelWork ends one view's work, of those that are waited for or of the others, and reports whether there
+// was any.
+func (m *Model) cancelWork(waited bool) bool {
+	for _, w := range m.workers() {
+		if what, waits := w.Busy(); what != "" && waits == waited && w.Cancel() {
+			return true
+		}
+	}
+	return false
+}
+
+// working reports whether anything runs that a person can cancel.
+func (m *Model) working() bool {
+	return m.Job.Active || m.Hunting() || m.Task.Active ||
+		slices.ContainsFunc(m.workers(), func(w view.Worker) bool {
+			what, _ := w.Busy()
+			return what != ""
+		})
+}
+
 // interrupt is Ctrl-C: running work, else the program.
 func (m *Model) interrupt(string) tea.Cmd {
-	if m.job.active || m.hunt.active || m.task.active || m.race.active || m.race.trying || m.walk.busy {
+	if m.working() {
 		return m.cancel("")
 	}
 	return tea.Quit
@@ -264,10 +270,10 @@ func (m *Model) interrupt(string) tea.Cmd {
 
 // promptKey edits the prompt. These are an editor's keys, the same in every prompt, and not in the table.
 func (m *Model) promptKey(msg tea.KeyPressMsg) tea.Cmd {
-	p := m.pane.prompt
+	p := m.prompt
 	switch keymap.Editing(msg.String()) {
 	case keymap.EditAccept:
-		return m.accept(p.Accept())
+		return m.palette().accept(p.Accept())
 	case keymap.EditAbort:
 		p.Close()
 	case keymap.EditBackspace:
@@ -306,10 +312,10 @@ func (m *Model) promptKey(msg tea.KeyPressMsg) tea.Cmd {
 
 // paste types into an open prompt.
 func (m *Model) paste(text string) tea.Cmd {
-	if _, open := m.pane.prompt.Active(); open {
-		m.pane.prompt.Insert(text)
+	if _, open := m.prompt.Active(); open {
+		m.prompt.Insert(text)
 		return nil
 	}
-	m.say("pasted text goes into a prompt: : / or & opens one")
+	m.Say("pasted text goes into a prompt: : / or & opens one")
 	return nil
 }

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -17,12 +16,25 @@ func resizeTo(w, h int) tea.Msg { return tea.WindowSizeMsg{Width: w, Height: h} 
 
 // TestEveryActionHasAHandler holds the table against the handlers, both ways.
 func TestEveryActionHasAHandler(t *testing.T) {
-	h := handlers()
+	d := newDriver(t, 80, 24, plainLook)
+	h := d.m.handlers
 	used := map[keymap.Action]bool{}
-	for _, b := range keymap.Default().All() {
+	for _, b := range d.m.Keys.All() {
 		used[b.Action] = true
-		if h[b.Action] == nil && b.Later == "" {
-			t.Errorf("%s: no handler", b.Action)
+		for _, v := range d.m.Keys.Scopes() {
+			if b.Works(v) && b.Later == "" && h[b.Action] == nil && d.m.actions[v][b.Action] == nil {
+				t.Errorf("%s: no handler in %s", b.Action, v)
+			}
+			if b.Some && !b.Works(v) && d.m.actions[v][b.Action] != nil {
+				t.Errorf("%s: %s has a handler, and no key leads to it", b.Action, v)
+			}
+		}
+	}
+	for _, all := range d.m.actions {
+		for a := range all {
+			if !used[a] {
+				t.Errorf("%s: a handler without a key", a)
+			}
 		}
 	}
 	for a := range h {
@@ -35,15 +47,16 @@ func TestEveryActionHasAHandler(t *testing.T) {
 // TestNoDeadKey presses every key of the table in every view, at both ends of the tile: it must change the screen or what
 // is remembered, answer in the status line, or quit.
 func TestNoDeadKey(t *testing.T) {
-	for _, s := range keymap.Scopes() {
-		for _, b := range keymap.Default().All() {
+	keys := newDriver(t, 80, 24, plainLook).m.Keys
+	for _, s := range keys.Scopes() {
+		for _, b := range keys.All() {
 			for _, k := range b.Keys {
-				d := started(t, 120, 40, plainLook, withRequest(faulty)).press(fmt.Sprint(int(s)))
+				d := started(t, 120, 40, plainLook, withRequest(faulty)).open(s)
 				before, state := d.text(), d.m.remembered()
 				d.press(keySequence(k)...)
 				after := d.text()
-				if before == after && reflect.DeepEqual(state, d.m.remembered()) && d.m.status.text == "" && !d.quit {
-					if b.Action == keymap.View && k == fmt.Sprint(int(s)) {
+				if before == after && reflect.DeepEqual(state, d.m.remembered()) && d.m.Status.Text == "" && !d.Quit {
+					if b.Action == keymap.View && k == d.key(s) {
 						continue // the view is on already
 					}
 					t.Errorf("%s: key %q (%s) did nothing", s, k, b.Action)

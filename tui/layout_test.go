@@ -1,15 +1,10 @@
 package tui
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
-
-	"tilescope/tui/cell"
-	"tilescope/tui/keymap"
-	"tilescope/tui/pane/tile"
 )
 
 // fits fails unless the screen has h lines of w columns, measured by the library that will draw it.
@@ -34,30 +29,10 @@ func TestEverySizeFits(t *testing.T) {
 	for _, w := range widths {
 		for _, h := range heights {
 			d.m.resize(w, h)
-			for _, s := range keymap.Scopes() {
+			for _, s := range d.m.Keys.Scopes() {
 				d.m.view = s
 				d.m.resize(w, h)
-				fits(t, d, s.String())
-			}
-		}
-	}
-}
-
-// TestEveryTileSettingFits draws the Tile view in every format, measure and heat mode, on tiles of both widths.
-func TestEveryTileSettingFits(t *testing.T) {
-	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
-		d := started(t, size[0], size[1], plainLook, withRequest(faulty)).press("2")
-		for _, stage := range []string{"Q", "S", "m", "P", "U"} {
-			d.command("stage "+stage).press("$", "G")
-			for f := range 5 {
-				for x := range 4 {
-					for z := range 3 {
-						s := d.m.pane.tile.Settings()
-						s.Format, s.Diff, s.Heat = cell.Format(f), cell.Diff(x), tile.Heat(z)
-						d.m.pane.tile.Set(s)
-						fits(t, d, fmt.Sprintf("stage %s format %s diff %s heat %s", stage, s.Format, s.Diff, s.Heat))
-					}
-				}
+				fits(t, d, string(s))
 			}
 		}
 	}
@@ -65,9 +40,9 @@ func TestEveryTileSettingFits(t *testing.T) {
 
 func TestOverlaysFit(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
-		for _, s := range keymap.Scopes() {
-			d := started(t, size[0], size[1], plainLook).press(fmt.Sprint(int(s)), "?")
-			fits(t, d, "help of "+s.String())
+		for _, s := range newDriver(t, 80, 24, plainLook).m.Keys.Scopes() {
+			d := started(t, size[0], size[1], plainLook).open(s).press("?")
+			fits(t, d, "help of "+string(s))
 			d.press("j", "j", "esc", ":")
 			fits(t, d, "palette")
 			d.typed("fault ").press("tab", "tab", "tab")

@@ -39,7 +39,7 @@ func shows(t *testing.T, screen *vt.Emulator, f frame, what string) {
 // TestPainterAgainstATerminal drives the program by random keys and compares what the terminal shows with the frame.
 func TestPainterAgainstATerminal(t *testing.T) {
 	var keys []string
-	for _, b := range keymap.Default().All() {
+	for _, b := range newDriver(t, 80, 24, plainLook).m.Keys.All() {
 		if b.Action != keymap.Quit && b.Action != keymap.Interrupt {
 			keys = append(keys, b.Keys[0])
 		}

@@ -12,6 +12,6 @@ func unixLocale() bool { return false }
 
 // suspend refuses: there is no job control here.
 func (m *Model) suspend(string) tea.Cmd {
-	m.complain("there is no job control on this system")
+	m.Complain("there is no job control on this system")
 	return nil
 }

@@ -21,14 +21,14 @@ func sessionLeader() bool {
 // unixLocale reports whether the locale is told by environment variables.
 func unixLocale() bool { return true }
 
-// suspend stops the program until its shell continues it. The library's own way waits for a continuation that never comes
-// where no shell controls the job; this one goes on.
+// suspend stops the program until its shell continues it. The library's own way waits for a continuation that
+// never comes where no shell controls the job; this one goes on.
 func (m *Model) suspend(string) tea.Cmd {
 	if sessionLeader() {
-		m.complain("nobody could resume the program: it leads its session")
+		m.Complain("nobody could resume the program: it leads its session")
 		return nil
 	}
-	m.say("resumed")
+	m.Say("resumed")
 	return tea.Exec(&pause{m.paint}, func(error) tea.Msg { return nil })
 }
 

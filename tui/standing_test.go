@@ -10,9 +10,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"tilescope/debugkern"
-	"tilescope/debugkern/gates"
 	"tilescope/tui/keymap"
 	"tilescope/tui/outcome"
+	"tilescope/tui/request"
+	"tilescope/tui/tuitest"
+	"tilescope/tui/view"
 )
 
 const wasFaulty = "previous run: stage2 p-stale-m validation seed 0"
@@ -22,7 +24,7 @@ var verdictWords = []string{"DIVERGE", "diverge", "guilty", "tainted", "✗24", 
 
 // unmarked are the lines of the body on which a verdict stands in another style than the dim one.
 func unmarked(d *driver) []string {
-	dim := string(d.m.th.Dim)
+	dim := string(d.m.Theme.Dim)
 	var out []string
 	for _, line := range d.m.screen()[topLines : d.m.h-bottomLines] {
 		for _, part := range strings.Split(line, "\x1b[0m") {
@@ -58,21 +60,21 @@ func TestAnEarlierRunIsDimmedAndHeaded(t *testing.T) {
 		reach func(d *driver)
 		top   string
 	}{
-		{"under way", func(d *driver) { d.manual = true; d.command("seed 5") }, "running"},
-		{"cancelled", func(d *driver) { d.manual = true; d.command("seed 5").press("esc"); d.manual = false }, "not run"},
-		{"failed", func(d *driver) { d.e.fail = errNoCompiler; d.command("seed 5") }, "✗ failed"},
+		{"under way", func(d *driver) { d.Manual = true; d.command("seed 5") }, "running"},
+		{"cancelled", func(d *driver) { d.Manual = true; d.command("seed 5").press("esc"); d.Manual = false }, "not run"},
+		{"failed", func(d *driver) { d.e.Fail = errNoCompiler; d.command("seed 5") }, "✗ failed"},
 	}
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
-		for _, v := range append([]keymap.Scope{keymap.Races}, allViews...) {
+		for _, v := range append([]keymap.Scope{view.Races}, allViews...) {
 			for _, st := range states {
 				t.Run(fmt.Sprintf("%s/%s/%dx%d", v, st.name, size[0], size[1]), func(t *testing.T) {
 					d := started(t, size[0], size[1], colourLook, withRequest(faulty))
-					d.press(fmt.Sprint(int(v)))
+					d.open(v)
 					st.reach(d)
-					d.manual = true
-					d.press(fmt.Sprint(int(v)))
+					d.Manual = true
+					d.open(v)
 					checkMarked(t, d, v)
-					if top := ansi.Strip(d.m.crumbs()); !contains(top, st.top) || !contains(top, "seed 5") {
+					if top := ansi.Strip(d.m.topLine().draw()); !contains(top, st.top) || !contains(top, "seed 5") {
 						t.Errorf("the top line does not say %q of seed 5: %s", st.top, top)
 					}
 				})
@@ -83,16 +85,16 @@ func TestAnEarlierRunIsDimmedAndHeaded(t *testing.T) {
 
 func checkMarked(t *testing.T, d *driver, v keymap.Scope) {
 	t.Helper()
-	fits(t, d, v.String())
+	fits(t, d, string(v))
 	for _, l := range unmarked(d) {
 		t.Errorf("not dimmed: %s", l)
 	}
-	if v == keymap.GPU || v == keymap.Gates { // they draw nothing of this run
+	if v == view.GPU || v == view.Gates { // they draw nothing of this run
 		return
 	}
 	seen := d.text()
 	for k := range 40 { // a small screen scrolls to it
-		if v != keymap.Flags {
+		if v != view.Flags {
 			break
 		}
 		if k == 0 {
@@ -114,7 +116,7 @@ func checkMarked(t *testing.T, d *driver, v keymap.Scope) {
 func running(screen string, v keymap.Scope) string {
 	var out []string
 	for _, l := range strings.Split(screen, "\n") {
-		if _, about, ok := strings.Cut(l, "││"); ok && v == keymap.Flags {
+		if _, about, ok := strings.Cut(l, "││"); ok && v == view.Flags {
 			l = about
 		}
 		out = append(out, strings.Fields(strings.Trim(l, "│"))...)
@@ -124,8 +126,8 @@ func running(screen string, v keymap.Scope) string {
 
 // TestACurrentRunIsNeitherDimmedNorHeaded is the control: the same screens once the run has ended.
 func TestACurrentRunIsNeitherDimmedNorHeaded(t *testing.T) {
-	for _, v := range []keymap.Scope{keymap.Pipe, keymap.Tile, keymap.Flags, keymap.Races} {
-		d := started(t, 200, 60, colourLook, withRequest(faulty)).press(fmt.Sprint(int(v)))
+	for _, v := range []keymap.Scope{view.Pipe, view.Tile, view.Flags, view.Races} {
+		d := started(t, 200, 60, colourLook, withRequest(faulty)).open(v)
 		if len(unmarked(d)) == 0 {
 			t.Errorf("%s: a verdict of the request itself is dimmed:\n%s", v, d.text())
 		}
@@ -149,21 +151,21 @@ func TestEveryPartOfARequestMakesItAnother(t *testing.T) {
 		"blocks": func(r *debugkern.Request) { r.Blocks = "0,0,0" }, "tiles": func(r *debugkern.Request) { r.Tiles = "0-1" },
 		"stages": func(r *debugkern.Request) { r.Stages = "S" }, "check": func(r *debugkern.Request) { r.Check = 1 }, "plain": func(r *debugkern.Request) { r.Plain = true },
 	} {
-		other := clone(base)
+		other := request.Clone(base)
 		change(&other)
-		if same(base, other) {
+		if request.Same(base, other) {
 			t.Errorf("%s: the same request", name)
 		}
-		if name != "target" && len(deviations(other)) != 1 {
-			t.Errorf("%s: the top line would say %v", name, deviations(other))
+		if name != "target" && len(request.Deviations(other)) != 1 {
+			t.Errorf("%s: the top line would say %v", name, request.Deviations(other))
 		}
-		if inFull(base) == inFull(other) || len(differences(base, other)) != 1 {
-			t.Errorf("%s: both are called %q; they differ in %q", name, inFull(base), differences(base, other))
+		if request.InFull(base) == request.InFull(other) || len(request.Differences(base, other)) != 1 {
+			t.Errorf("%s: both are called %q; they differ in %q", name, request.InFull(base), request.Differences(base, other))
 		}
 	}
 	usual := debugkern.Request{Target: "stage2", Shape: "validation", Inject: "reference", Backend: "auto", Builder: "auto", Schedule: "in-order:0", Repeat: 10, Set: map[string]string{}, Faults: []string{}}
-	if !same(base, usual) || len(deviations(usual)) != 0 {
-		t.Errorf("defaults written out are another request: %v", deviations(usual))
+	if !request.Same(base, usual) || len(request.Deviations(usual)) != 0 {
+		t.Errorf("defaults written out are another request: %v", request.Deviations(usual))
 	}
 }
 
@@ -172,12 +174,12 @@ func TestAFailureTakesThePane(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
 		for _, v := range []string{"1", "2", "4", "5", "8"} {
 			d := started(t, size[0], size[1], plainLook).press(v)
-			d.e.fail = errNoCompiler
+			d.e.Fail = errNoCompiler
 			d.command("set USE_CP_ASYNC=0")
 			if v == "4" {
 				d.press("tab")
 			}
-			scope, seen := keymap.Scope(v[0]-'0'), d.text()
+			scope, seen := d.m.Keys.Scopes()[v[0]-'1'], d.text()
 			for range 40 { // what a small pane does not show at once, it scrolls to
 				if v != "4" {
 					break
@@ -199,14 +201,14 @@ func TestAFailureTakesThePane(t *testing.T) {
 func TestRevert(t *testing.T) {
 	d := started(t, 80, 24, plainLook)
 	d.command("revert").hasStatus("nothing to go back to")
-	d.e.fail = errNoCompiler
+	d.e.Fail = errNoCompiler
 	d.command("set USE_CP_ASYNC=0").press("2", "j", "J", "L", "enter", "n")
-	if d.m.current() || !d.m.failing() {
+	if d.m.Current() || !d.m.Failing() {
 		t.Fatal("the failed request counts as run")
 	}
-	d.e.fail = nil
+	d.e.Fail = nil
 	d.command("revert")
-	if got := d.last(); !same(got, debugkern.Request{Target: "stage2"}) || !d.m.current() {
+	if got := d.last(); !request.Same(got, debugkern.Request{Target: "stage2"}) || !d.m.Current() {
 		t.Errorf("ran %+v", got)
 	}
 	if contains(d.text(), "NOT RUN") || contains(d.text(), "previous run") {
@@ -217,8 +219,8 @@ func TestRevert(t *testing.T) {
 // TestAPinnedComparisonIsOfItsRun: A compared with B shows no verdict for a B that has not run, and a bisection keeps its heading.
 func TestAPinnedComparisonIsOfItsRun(t *testing.T) {
 	d := started(t, 120, 40, plainLook, withRequest(faulty)).press("4", "a")
-	d.m.versus.bisection, d.m.versus.of = &debugkern.Bisection{Verdict: debugkern.Found}, inFull(d.m.run.request)
-	d.manual = true
+	d.press("B")
+	d.Manual = true
 	d.command("seed 9")
 	for _, want := range []string{"B stage2 p-stale-m seed 9", "running", wasFaulty} {
 		if !contains(d.text(), want) {
@@ -227,30 +229,6 @@ func TestAPinnedComparisonIsOfItsRun(t *testing.T) {
 	}
 	if n := strings.Count(d.text(), wasFaulty); n != 2 { // the verdict's and the bisection's
 		t.Errorf("%d headings:\n%s", n, d.text())
-	}
-}
-
-// TestGatesOfAnotherBackendAreOfAPreviousRun: a sweep's verdicts carry what they were judged by.
-func TestGatesOfAnotherBackendAreOfAPreviousRun(t *testing.T) {
-	d := started(t, 120, 40, plainLook)
-	j := d.m.judgedBy()
-	j.doc = &gates.TargetDoc{Target: "stage2", Verdict: gates.Green}
-	d.m.sweep.docs = map[string]judgement{"stage2": j}
-	d.press("6")
-	d.m.showGates()
-	if contains(d.text(), "previous run") {
-		t.Errorf("a verdict of now is headed:\n%s", d.text())
-	}
-	d.command("backend emu")
-	if !contains(d.text(), "previous run: stage2") {
-		t.Errorf("judged on auto, asked for emu:\n%s", d.text())
-	}
-	d.command("backend auto")
-	if contains(d.text(), "previous run") {
-		t.Errorf("back to auto:\n%s", d.text())
-	}
-	if d.command("fault p-stale-m").press("6"); !contains(d.text(), "without p-stale-m") {
-		t.Errorf("the variant is judged without its fault, unsaid:\n%s", d.text())
 	}
 }
 
@@ -270,13 +248,13 @@ func TestOutcomeKeepsItsRequest(t *testing.T) {
 
 // TestADiagnosisEndsWithItsSource: once a person's source has changed, what was diagnosed before is of another kernel.
 func TestADiagnosisEndsWithItsSource(t *testing.T) {
-	d := started(t, 80, 24, plainLook, withRaces(&fakeRaces{})).press("5", "d")
-	if !d.m.diagnosed() {
+	d := started(t, 80, 24, plainLook, withRaces(&tuitest.Races{})).press("5", "d")
+	if !contains(d.text(), "STORY") {
 		t.Fatal("nothing was diagnosed")
 	}
-	d.m.file = sourceFile{path: "k.cu", stamp: "1", last: "2"}
-	d.do(d.m.sourceLooked(sourceMsg{"k.cu", "2"}))
-	if d.m.diagnosing() || contains(d.text(), "STORY") {
+	d.m.Stamp, d.m.file.path, d.m.file.last = "1", "k.cu", "2"
+	d.send(sourceMsg{"k.cu", "2"})
+	if contains(d.text(), "STORY") {
 		t.Errorf("the diagnosis of the source before is on screen:\n%s", d.text())
 	}
 }

@@ -52,9 +52,9 @@ func stateSession(t *testing.T, old string, fail int) int {
 	d := newDriver(t, 120, 40, plainLook, func(to *Options) {
 		to.State, to.StateDir, to.Files, to.forgot = o.State, o.StateDir, o.Files, o.forgot
 	})
-	shown := d.m.status.text
-	d.m.req.Seed = 9
-	if err := d.m.saveLast(); err != nil {
+	shown := d.m.Status.Text
+	d.m.Req.Seed = 9
+	if err := d.m.memory.saveLast(); err != nil {
 		shown += err.Error()
 	}
 	at := fmt.Sprintf("operation %d, %s", fail, failed)
@@ -107,7 +107,7 @@ func TestUnreadableStateStays(t *testing.T) {
 	d := started(t, 120, 40, plainLook, func(to *Options) { to.State, to.StateDir, to.forgot = o.State, o.StateDir, o.forgot })
 	d.hasStatus("is a directory")
 	d.hasStatus("nothing of this session is remembered")
-	if err := d.m.saveLast(); err != nil {
+	if err := d.m.memory.saveLast(); err != nil {
 		t.Error(err)
 	}
 	if _, err := configs.LoadState(t.Context(), dir); err == nil || !strings.Contains(err.Error(), path) {

@@ -7,7 +7,7 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern"
-	"tilescope/tui/keymap"
+	"tilescope/tui/view"
 )
 
 func TestStateSurvives(t *testing.T) {
@@ -15,7 +15,7 @@ func TestStateSurvives(t *testing.T) {
 	keep := func(o *Options) { o.StateDir = dir }
 	d := started(t, 120, 40, plainLook, keep).command("fault p-stale-m").command("seed 3")
 	d.press("2", "v", "c", "J", "L", "j", "m", "x")
-	if err := d.m.saveNow(); err != nil {
+	if err := d.m.memory.saveNow(); err != nil {
 		t.Fatal(err)
 	}
 	s, err := configs.LoadState(t.Context(), dir)
@@ -23,8 +23,8 @@ func TestStateSurvives(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := started(t, 120, 40, plainLook, keep, withState(s))
-	if again.m.cursor != d.m.cursor || again.m.view != keymap.Tile || again.m.th.Palette != "viridis" {
-		t.Errorf("came back to %+v in %s with %s", again.m.cursor, again.m.view, again.m.th.Palette)
+	if again.m.Cursor != d.m.Cursor || again.m.view != view.Tile || again.m.Theme.Palette != "viridis" {
+		t.Errorf("came back to %+v in %s with %s", again.m.Cursor, again.m.view, again.m.Theme.Palette)
 	}
 	if got := again.last(); got.Seed != 3 || !reflect.DeepEqual(got.Faults, []string{"p-stale-m"}) {
 		t.Errorf("ran %+v", got)
@@ -36,13 +36,13 @@ func TestStateSurvives(t *testing.T) {
 	if got := named.last(); got.Target != "scalar" || got.Seed != 0 {
 		t.Errorf("a named target should win: ran %+v", got)
 	}
-	if named.m.view != keymap.Pipe || named.m.th.Palette != "viridis" {
-		t.Errorf("a named target opened in %s with %s: it begins in Pipe, looking as it was left", named.m.view, named.m.th.Palette)
+	if named.m.view != view.Pipe || named.m.Theme.Palette != "viridis" {
+		t.Errorf("a named target opened in %s with %s: it begins in Pipe, looking as it was left", named.m.view, named.m.Theme.Palette)
 	}
 	asked := started(t, 120, 40, plainLook, withState(s), withRequest(debugkern.Request{Target: "stage2", Shape: "small"}))
 	gone := *s
 	gone.Target = "no-longer-there"
-	if other := started(t, 120, 40, plainLook, withState(&gone)); asked.m.view != keymap.Pipe || other.m.view != keymap.Pipe {
+	if other := started(t, 120, 40, plainLook, withState(&gone)); asked.m.view != view.Pipe || other.m.view != view.Pipe {
 		t.Errorf("what is not taken up again opened in %s and %s", asked.m.view, other.m.view)
 	}
 }
@@ -54,7 +54,7 @@ func TestStateIsSavedOnceQuiet(t *testing.T) {
 	if s, err := configs.LoadState(t.Context(), dir); err != nil || s.Seed != 9 {
 		t.Errorf("state %+v, %v", s, err)
 	}
-	if cmd := d.m.saveDue(saveDueMsg{d.m.saved - 1}); cmd != nil {
+	if cmd := d.m.memory.saveDue(saveDueMsg{d.m.memory.saved - 1}); cmd != nil {
 		t.Error("a superseded change was saved")
 	}
 }
@@ -69,15 +69,15 @@ func TestChangedConfigurationRunsLikeAKey(t *testing.T) {
 	if got := d.last(); !reflect.DeepEqual(got.Faults, now.Faults) || got.Seed != 4 {
 		t.Errorf("ran %+v", got)
 	}
-	if d.m.th.Palette != "grey" {
-		t.Errorf("palette %s", d.m.th.Palette)
+	if d.m.Theme.Palette != "grey" {
+		t.Errorf("palette %s", d.m.Theme.Palette)
 	}
 	d.hasStatus("configuration: palette grey, faults p-stale-m")
-	n := len(d.e.asked())
+	n := len(d.e.Asked())
 	d.send(configMsg{config: &now})
 	d.send(configMsg{err: errors.New("tilescope.yaml:3:1: no such key")})
 	d.hasStatus("tilescope.yaml:3:1")
-	if len(d.e.asked()) != n {
+	if len(d.e.Asked()) != n {
 		t.Error("nothing changed, and yet it ran")
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"tilescope/debugkern"
+	"tilescope/tui/request"
+	"tilescope/tui/tuitest"
 )
 
 // laden is a request of which nearly everything differs from the default.
@@ -20,19 +22,19 @@ var laden = debugkern.Request{
 // every state of a run.
 func TestWhatChangesARunIsOnTheTopLine(t *testing.T) {
 	for _, w := range []int{80, 100, 120, 200} {
-		all := deviations(laden)
+		all := request.Deviations(laden)
 		for n := range len(all) + 1 {
 			d := started(t, w, 40, plainLook)
 			req := debugkern.Request{Target: "stage2"}
 			for _, dev := range all[:n] {
-				take(&req, dev.name)
+				take(&req, dev.Name)
 			}
 			for _, job := range []bool{true, false} {
-				d.m.req, d.m.job.active = req, job
+				d.m.Req, d.m.Job.Active = req, job
 				if !job {
-					now := *d.m.run
-					now.request = req
-					d.m.run = &now
+					now := *d.m.Run
+					now.Request = req
+					d.m.Run = &now
 				}
 				checkTopLine(t, d, w)
 			}
@@ -76,13 +78,13 @@ func take(req *debugkern.Request, name string) {
 
 func checkTopLine(t *testing.T, d *driver, w int) {
 	t.Helper()
-	top := ansi.Strip(d.m.crumbs())
-	if d.m.th.Width(top) != w {
-		t.Errorf("%d columns of %d: %s", d.m.th.Width(top), w, top)
+	top := ansi.Strip(d.m.topLine().draw())
+	if d.m.Theme.Width(top) != w {
+		t.Errorf("%d columns of %d: %s", d.m.Theme.Width(top), w, top)
 	}
 	missing := 0
-	for _, dev := range deviations(d.m.req) {
-		if !contains(strings.ReplaceAll(top, "●emu", ""), dev.short) {
+	for _, dev := range request.Deviations(d.m.Req) {
+		if !contains(strings.ReplaceAll(top, "●emu", ""), dev.Short) {
 			missing++
 		}
 	}
@@ -91,10 +93,10 @@ func checkTopLine(t *testing.T, d *driver, w int) {
 		fmt.Sscanf(more, "%d", &counted)
 	}
 	if missing != counted {
-		t.Errorf("%d columns: %d of %d not said, %d counted: %s", w, missing, len(deviations(d.m.req)), counted, top)
+		t.Errorf("%d columns: %d of %d not said, %d counted: %s", w, missing, len(request.Deviations(d.m.Req)), counted, top)
 	}
-	want := d.m.th.VerdictMark(d.m.run.report.Verdict) + " " + d.m.run.report.Verdict
-	if state := d.m.state(); state != "" {
+	want := d.m.Theme.VerdictMark(d.m.Run.Report.Verdict) + " " + d.m.Run.Report.Verdict
+	if state := d.m.Standing(); state != "" {
 		want = state
 	}
 	if !contains(top, want) {
@@ -114,19 +116,19 @@ func TestAReplayEndsWithItsRun(t *testing.T) {
 	}
 	for name, act := range next {
 		for _, before := range []debugkern.Request{{Target: "stage2"}, {Target: "stage2", Schedule: "reverse:4", Backend: "both"}} {
-			d := started(t, 80, 24, plainLook, withRequest(before), withRaces(&fakeRaces{})).press("5", "d")
+			d := started(t, 80, 24, plainLook, withRequest(before), withRaces(&tuitest.Races{})).press("5", "d")
 			d.press("p").hasStatus("random:7")
 			if got := d.last(); got.Schedule != "random:7" || got.Backend != "emu" {
 				t.Fatalf("replayed %+v", got)
 			}
-			if top := ansi.Strip(d.m.crumbs()); !contains(top, "replay random:7") || !d.m.current() {
+			if top := ansi.Strip(d.m.topLine().draw()); !contains(top, "replay random:7") || !d.m.Current() {
 				t.Errorf("the top line does not say that this is a replay: %s", top)
 			}
 			act(d)
 			if got := d.last(); got.Schedule != before.Schedule || got.Backend != before.Backend {
 				t.Errorf("%s after a replay, %q on %q before: ran %q on %q", name, before.Schedule, before.Backend, got.Schedule, got.Backend)
 			}
-			if top := ansi.Strip(d.m.crumbs()); contains(top, "replay") || contains(top, "random:7") {
+			if top := ansi.Strip(d.m.topLine().draw()); contains(top, "replay") || contains(top, "random:7") {
 				t.Errorf("%s: the replay is still on the top line: %s", name, top)
 			}
 		}
@@ -135,7 +137,7 @@ func TestAReplayEndsWithItsRun(t *testing.T) {
 
 // TestAReplayIsNotRemembered: the next session does not begin with its backend.
 func TestAReplayIsNotRemembered(t *testing.T) {
-	d := started(t, 80, 24, plainLook, withRaces(&fakeRaces{})).press("5", "d", "p")
+	d := started(t, 80, 24, plainLook, withRaces(&tuitest.Races{})).press("5", "d", "p")
 	if got := d.m.remembered().Backend; got != "" {
 		t.Errorf("backend %q is remembered", got)
 	}

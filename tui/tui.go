@@ -1,9 +1,9 @@
 // Package tui is the terminal: views over a run, one cursor, and the switches that make the next run.
 //
-// The one idea: the root model only routes. A message becomes a change of the cursor, the request or a setting; panes are
-// given what changed and keep their lines until then; everything slow (a run, a reference, a cell's writer, the state
-// file) is a command that captures what it needs and answers with a past-tense message carrying the generation it
-// belongs to, so that whatever was superseded is dropped on arrival.
+// The one idea: the root model only routes. A message becomes a change of the cursor, the request or a
+// setting; panes are given what changed and keep their lines until then; everything slow (a run, a reference,
+// a cell's writer, the state file) is a command that captures what it needs and answers with a past-tense
+// message carrying the generation it belongs to, so that whatever was superseded is dropped on arrival.
 //
 // It must not know how a kernel is built, executed or judged.
 package tui
@@ -26,14 +26,11 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/file"
 	"tilescope/debugkern/join"
+	"tilescope/tui/view"
 )
 
 // Engine is what the terminal needs of a session. *debugkern.Session is one.
-type Engine interface {
-	// Run executes and judges a request. progress may be called from any goroutine until Run returns.
-	Run(ctx context.Context, req debugkern.Request, progress func(debugkern.Progress)) (*debugkern.Run, error)
-	Catalogue() *configs.Catalogue
-}
+type Engine = view.Engine
 
 // Options open the terminal.
 type Options struct {
@@ -49,21 +46,20 @@ type Options struct {
 	Environ  []string     // nil: the process's
 	Files    *file.System // how state is written; nil: the real file system
 
-	viewer   func(*debugkern.Run) debugkern.Viewer // tests show runs of their own making
-	pair     func(a, b *debugkern.Run) (pairing, error)
-	quiet    time.Duration // how long the cursor rests before its writer is looked for
-	settle   time.Duration // how long until what changed is saved
-	pause    time.Duration // how long a question is shown before it can be answered
-	forgot   error         // why the state of the last session was not taken up
-	races    investigator  // nil: the engine, where it is a session
-	lastSave time.Duration // how long the end waits for the state to be written; 0: lastSave
-	pulse    time.Duration // how long between two looks at a device or a file; < 0: only when a test says so
+	// For tests: how long the terminal waits. 0 is as long as it should.
+	Pace     view.Pace
+	Settle   time.Duration // how long until what changed is saved; with Pace
+	Pause    time.Duration // how long a question is shown before it can be answered; with Pace
+	LastSave time.Duration // how long the end waits for the state to be written
+
+	forgot error // why the state of the last session was not taken up
 }
 
 // ErrNoTerminal says that output is not a terminal.
 var ErrNoTerminal = errors.New("standard output is not a terminal: use `tilescope run TARGET` for text, or `tilescope run TARGET --json`")
 
-// Run opens the terminal and returns when it is closed. Without a terminal on Output it returns ErrNoTerminal.
+// Run opens the terminal and returns when it is closed. Without a terminal on Output it returns
+// ErrNoTerminal.
 func Run(ctx context.Context, o Options) error {
 	if o.Output == nil {
 		o.Output = os.Stdout
@@ -90,7 +86,8 @@ func Run(ctx context.Context, o Options) error {
 	ended, end := context.WithCancel(ctx)
 	defer end()
 	g := &guard{end: end}
-	program := tea.NewProgram(painted{m, m.paint, g}, tea.WithoutSignalHandler(), tea.WithoutCatchPanics(), tea.WithInput(o.Input), tea.WithOutput(mute{out}),
+	program := tea.NewProgram(painted{m, m.paint, g}, tea.WithoutSignalHandler(), tea.WithoutCatchPanics(),
+		tea.WithInput(o.Input), tea.WithOutput(mute{out}),
 		tea.WithEnvironment(o.Environ), tea.WithColorProfile(look.Profile))
 	m.paint.start(func(p *join.Panic) { g.caught(p) })
 	watching := join.Run(func() {
@@ -107,7 +104,7 @@ func Run(ctx context.Context, o Options) error {
 	m.paint.close()
 	m.stop()
 	g.caught(join.Catch(func() {
-		if saved := m.saveLast(); saved != nil && err == nil {
+		if saved := m.memory.saveLast(); saved != nil && err == nil {
 			err = saved
 		}
 	}))
@@ -121,8 +118,8 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
-// quitAfter ends the program when the context is cancelled. The library's own way, WithContext, closes the input while a goroutine of
-// the library still reads from it.
+// quitAfter ends the program when the context is cancelled. The library's own way, WithContext, closes the
+// input while a goroutine of the library still reads from it.
 func quitAfter(ctx context.Context, program *tea.Program) *join.Task[struct{}] {
 	return join.Run(func() {
 		<-ctx.Done()
@@ -130,8 +127,8 @@ func quitAfter(ctx context.Context, program *tea.Program) *join.Task[struct{}] {
 	})
 }
 
-// mute is the terminal for everything but drawing: the library puts it into raw mode, asks its size and follows it, while
-// the painter alone writes to it. (Without a renderer the library would do none of that.)
+// mute is the terminal for everything but drawing: the library puts it into raw mode, asks its size and
+// follows it, while the painter alone writes to it. (Without a renderer the library would do none of that.)
 type mute struct{ term.File }
 
 func (mute) Write(b []byte) (int, error) { return len(b), nil }
@@ -153,11 +150,12 @@ type Look struct {
 	Remote  bool // over SSH: fewer colours, fewer bytes
 }
 
-// LookOf reads the environment. NO_COLOR with any value but the empty one takes colours away but leaves bold and reverse;
-// TERM=dumb takes everything away; a locale that is not UTF-8 gets ASCII.
+// LookOf reads the environment. NO_COLOR with any value but the empty one takes colours away but leaves bold
+// and reverse; TERM=dumb takes everything away; a locale that is not UTF-8 gets ASCII.
 func LookOf(out io.Writer, environ []string) Look {
 	env := func(name string) string { return variable(environ, name) }
-	look := Look{Profile: colorprofile.Detect(out, environ), Remote: env("SSH_CONNECTION") != "" || env("SSH_TTY") != ""}
+	look := Look{Profile: colorprofile.Detect(out, environ), Remote: env("SSH_CONNECTION") != "" ||
+		env("SSH_TTY") != ""}
 	dumb := env("TERM") == "dumb"
 	switch {
 	case dumb:

@@ -11,6 +11,7 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/probes"
+	"tilescope/tui/view"
 )
 
 // configMsg is a configuration file that changed, or why it cannot be read.
@@ -21,40 +22,42 @@ type configMsg struct {
 
 // watch tells the program of every change to a configuration file until ctx ends.
 func watch(ctx context.Context, environ []string, program *tea.Program) {
-	configs.Watch(ctx, configs.LoadOptions{Env: environ}, func(c *configs.Config, err error) { program.Send(configMsg{c, err}) })
+	configs.Watch(ctx, configs.LoadOptions{Env: environ},
+		func(c *configs.Config, err error) { program.Send(configMsg{c, err}) })
 }
 
-// configured takes up what changed in a configuration file: as if it had been switched by hand, and only that.
+// configured takes up what changed in a configuration file: as if it had been switched by hand, and only
+// that.
 func (m *Model) configured(msg configMsg) tea.Cmd {
 	if msg.err != nil {
-		m.complain("configuration: " + oneLine(msg.err))
+		m.Complain("configuration: " + view.OneLine(msg.err))
 		return nil
 	}
 	old := m.opt.Config
 	if old == nil {
-		old = &configs.Config{Shape: "validation", Gate: "none", Palette: m.th.Palette, Mouse: m.mouse}
+		old = &configs.Config{Shape: "validation", Gate: "none", Palette: m.Theme.Palette, Mouse: m.mouse}
 	}
 	m.opt.Config = msg.config
 	var said []string
 	if msg.config.Mouse != old.Mouse {
 		m.mouse = msg.config.Mouse
-		said = append(said, "mouse "+onOff(m.mouse))
+		said = append(said, "mouse "+view.OnOff(m.mouse))
 	}
 	if msg.config.Palette != old.Palette {
 		m.setPalette(msg.config.Palette)
-		said = append(said, "palette "+m.th.Palette)
+		said = append(said, "palette "+m.Theme.Palette)
 	}
-	req, changes := reconfigured(m.nextRequest(), old, msg.config)
+	req, changes := reconfigured(m.NextRequest(), old, msg.config)
 	said = append(said, changes...)
 	if said == nil {
 		return nil
 	}
 	text := "configuration: " + strings.Join(said, ", ")
 	if changes == nil {
-		m.say(text)
-		return m.changed()
+		m.Say(text)
+		return m.Changed()
 	}
-	return m.choose(req, text)
+	return m.Choose(req, text)
 }
 
 // reconfigured applies to a request what differs between two configurations, and names it.

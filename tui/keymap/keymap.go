@@ -1,13 +1,15 @@
 // Package keymap holds the terminal's only key bindings.
 //
-// The one idea: a binding is one row of a table (keys, what it does, where it works, its hint), and everything that names
-// a key is made from that table: dispatch, the help overlay, the hint line, the status line's refusals. A key that
-// belongs to another view says which; a key whose feature is still to come says so.
+// The one idea: a binding is one row of a table (keys, what it does, where it works, its hint), and
+// everything that names a key is made from that table: dispatch, the help overlay, the hint line, the status
+// line's refusals. The common actions stand here; a view brings a Layer: which of them it uses, and bindings
+// of its own. A key that belongs to another view says which; a key whose feature is still to come says so.
 //
 // It must not know models, panes or colours.
 package keymap
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -17,127 +19,80 @@ type Action string
 
 // The actions.
 const (
-	View       Action = "view"
-	PrevView   Action = "previous-view"
-	NextView   Action = "next-view"
-	Left       Action = "left"
-	Down       Action = "down"
-	Up         Action = "up"
-	Right      Action = "right"
-	NextStage  Action = "next-stage"
-	PrevStage  Action = "previous-stage"
-	NextBlock  Action = "next-block"
-	PrevBlock  Action = "previous-block"
-	NextTile   Action = "next-tile"
-	PrevTile   Action = "previous-tile"
-	NextPane   Action = "next-pane"
-	PrevPane   Action = "previous-pane"
-	NextBad    Action = "next-bad"
-	PrevBad    Action = "previous-bad"
-	Top        Action = "top"
-	Bottom     Action = "bottom"
-	RowStart   Action = "row-start"
-	RowEnd     Action = "row-end"
-	PageUp     Action = "page-up"
-	PageDown   Action = "page-down"
-	Open       Action = "open"
-	Toggle     Action = "toggle"
-	Format     Action = "format"
-	Diff       Action = "diff"
-	BoundUp    Action = "bound-up"
-	BoundDown  Action = "bound-down"
-	Heat       Action = "heat"
-	Grow       Action = "grow"
-	Shrink     Action = "shrink"
-	Palette    Action = "palette"
-	Follow     Action = "follow"
-	Who        Action = "who"
-	SetMark    Action = "set-mark"
-	GoMark     Action = "go-mark"
-	Back       Action = "back"
-	Forward    Action = "forward"
-	Search     Action = "search"
-	Filter     Action = "filter"
-	Command    Action = "command"
-	Yank       Action = "yank"
-	Edit       Action = "edit"
-	Help       Action = "help"
-	Again      Action = "again"
-	AgainEmu   Action = "again-emulator"
-	Columns    Action = "columns"
-	Pin        Action = "pin"
-	NextFrag   Action = "next-fragment"
-	PrevFrag   Action = "previous-fragment"
-	Introspect Action = "introspect"
-	Swizzle    Action = "swizzle"
-	Matrix     Action = "matrix"
-	Unpin      Action = "unpin"
-	Bisect     Action = "bisect"
-	Versus     Action = "compare"
-	WhatIf     Action = "what-if"
-	Replay     Action = "replay"
-	Step       Action = "step"
-	StepOver   Action = "step-over"
-	RunOn      Action = "run-on"
-	RunBack    Action = "run-back"
-	Breakpoint Action = "breakpoint"
-	StepBack   Action = "step-back"
-	OverBack   Action = "step-over-back"
-	Unit       Action = "unit"
-	NextWarp   Action = "next-warp"
-	PrevWarp   Action = "previous-warp"
-	Cancel     Action = "cancel"
-	Interrupt  Action = "interrupt"
-	Suspend    Action = "suspend"
-	Quit       Action = "quit"
+	View      Action = "view"
+	PrevView  Action = "previous-view"
+	NextView  Action = "next-view"
+	Left      Action = "left"
+	Down      Action = "down"
+	Up        Action = "up"
+	Right     Action = "right"
+	NextStage Action = "next-stage"
+	PrevStage Action = "previous-stage"
+	NextBlock Action = "next-block"
+	PrevBlock Action = "previous-block"
+	NextTile  Action = "next-tile"
+	PrevTile  Action = "previous-tile"
+	NextPane  Action = "next-pane"
+	PrevPane  Action = "previous-pane"
+	NextBad   Action = "next-bad"
+	PrevBad   Action = "previous-bad"
+	Top       Action = "top"
+	Bottom    Action = "bottom"
+	RowStart  Action = "row-start"
+	RowEnd    Action = "row-end"
+	PageUp    Action = "page-up"
+	PageDown  Action = "page-down"
+	Open      Action = "open"
+	Toggle    Action = "toggle"
+	Format    Action = "format"
+	Diff      Action = "diff"
+	BoundUp   Action = "bound-up"
+	BoundDown Action = "bound-down"
+	Heat      Action = "heat"
+	Grow      Action = "grow"
+	Shrink    Action = "shrink"
+	Palette   Action = "palette"
+	Follow    Action = "follow"
+	Who       Action = "who"
+	SetMark   Action = "set-mark"
+	GoMark    Action = "go-mark"
+	Back      Action = "back"
+	Forward   Action = "forward"
+	Search    Action = "search"
+	Filter    Action = "filter"
+	Command   Action = "command"
+	Yank      Action = "yank"
+	Edit      Action = "edit"
+	Help      Action = "help"
+	Again     Action = "again"
+	AgainEmu  Action = "again-emulator"
+	Columns   Action = "columns"
+	Cancel    Action = "cancel"
+	Interrupt Action = "interrupt"
+	Suspend   Action = "suspend"
+	Quit      Action = "quit"
 )
 
-// Scope is a view, as far as keys are concerned.
-type Scope uint8
+// Scope is a view, as far as keys are concerned: its name.
+type Scope string
 
-// The views, in the order of their number keys.
-const (
-	Pipe Scope = iota + 1
-	Tile
-	Frag
-	Flags
-	Races
-	Gates
-	GPU
-	Source
-)
-
-// Scopes lists the views.
-func Scopes() []Scope { return []Scope{Pipe, Tile, Frag, Flags, Races, Gates, GPU, Source} }
-
-var scopeNames = [...]string{"", "Pipe", "Tile", "Frag", "Flags", "Races", "Gates", "GPU", "Source"}
-
-func (s Scope) String() string { return scopeNames[s] }
-
-// Tab is the view's name on the tab line, at most four letters where the line is short.
-func (s Scope) Tab() string {
-	switch s {
-	case Flags:
-		return "Flag"
-	case Races:
-		return "Race"
-	case Gates:
-		return "Gate"
-	case Source:
-		return "Src"
-	}
-	return s.String()
+// Layer is a view's part of the table.
+type Layer struct {
+	Name Scope
+	Tab  string    // its name on a short tab line, at most four letters; "" is Name
+	Uses []Use     // actions of the common table that do something in it
+	Own  []Binding // bindings that no other view has
 }
 
-// ParseScope accepts a view's name in any case, or its tab.
-func ParseScope(name string) (Scope, bool) {
-	for _, s := range Scopes() {
-		if strings.EqualFold(name, s.String()) || strings.EqualFold(name, s.Tab()) {
-			return s, true
-		}
-	}
-	return 0, false
+// Use is what an action of the common table does in a view.
+type Use struct {
+	Action Action
+	Help   string // where that is something else than the table says
+	Hint   string // in two words, for the hint line; "" keeps it off
 }
+
+// Backspace is the name of a key that a view binds.
+const Backspace = "backspace"
 
 // Any stands for one arbitrary character in a key sequence.
 const Any = "*"
@@ -148,31 +103,47 @@ type Binding struct {
 	Keys   []string // Bubble Tea's names; a sequence is separated by a blank, Any takes one character
 	Label  string   // as help and hints write the keys
 	Help   string   // what it does
-	Hint   string   // in two words, for the hint line; "" keeps it off
-	HintIn []Scope  // the views whose hint line has it; nil is all it works in
+	Hint   string   // in two words, for the hint line of every view it works in; "" keeps it off
 	Group  string   // heading in the help overlay
-	In     []Scope  // the views it works in; nil is all
+	Some   bool     // it works only in views that use it
 	Later  string   // what it waits for; "" where it works now
 
-	HintHere map[Scope]string // the hint in a view where it does something else there
-	Here     map[Scope]string // what it does in a view where that is something else
+	in    []Scope          // of Some: the views that use it
+	here  map[Scope]string // what it does in a view where that is something else
+	hints map[Scope]string // its hint in a view that says one
 }
 
 // Works reports whether the binding acts in a view.
-func (b Binding) Works(s Scope) bool { return b.In == nil || slices.Contains(b.In, s) }
+func (b Binding) Works(s Scope) bool { return !b.Some || slices.Contains(b.in, s) }
+
+// In lists the views that the binding works in; nil is all.
+func (b Binding) In() []Scope { return b.in }
 
 // Map is a table of bindings, indexed by key sequence.
 type Map struct {
-	all   []Binding
-	exact map[string]int
-	any   map[string]int // first key of a sequence that takes one character
-	start map[string]bool
+	layers []Layer
+	all    []Binding
+	exact  map[string]int
+	any    map[string]int // first key of a sequence that takes one character
+	start  map[string]bool
 }
 
-// New indexes bindings. Two bindings for one sequence are a bug of the table: the first stands (a test forbids it).
-func New(all []Binding) *Map {
-	m := &Map{all: all, exact: map[string]int{}, any: map[string]int{}, start: map[string]bool{}}
-	for i, b := range all {
+// New makes the table of the views, in the order of their number keys, and indexes it. Two bindings for one
+// sequence are a bug of the table: the first stands (a test forbids it).
+func New(layers ...Layer) *Map {
+	m := &Map{layers: layers, all: common(), exact: map[string]int{}, any: map[string]int{},
+		start: map[string]bool{}}
+	for _, l := range layers {
+		for _, b := range l.Own {
+			b.Some, b.in = true, []Scope{l.Name}
+			m.all = append(m.all, b)
+		}
+	}
+	m.all = append(m.all, general(layers)...)
+	for _, l := range layers {
+		m.use(l)
+	}
+	for i, b := range m.all {
 		for _, k := range b.Keys {
 			head, tail, seq := strings.Cut(k, " ")
 			if seq {
@@ -188,11 +159,66 @@ func New(all []Binding) *Map {
 	return m
 }
 
+// use enters what a view does with the common actions.
+func (m *Map) use(l Layer) {
+	for _, u := range l.Uses {
+		i := slices.IndexFunc(m.all, func(b Binding) bool { return b.Action == u.Action })
+		if i < 0 {
+			panic(fmt.Sprintf("BUG: view %s uses action %s, which the table does not have", l.Name, u.Action))
+		}
+		b := &m.all[i]
+		if b.here == nil {
+			b.here, b.hints = map[Scope]string{}, map[Scope]string{}
+		}
+		if b.Some {
+			b.in = append(b.in, l.Name)
+		}
+		if u.Help != "" {
+			b.here[l.Name] = u.Help
+		}
+		if u.Hint != "" {
+			b.hints[l.Name] = u.Hint
+		}
+	}
+}
+
+// Scopes lists the views.
+func (m *Map) Scopes() []Scope {
+	out := make([]Scope, len(m.layers))
+	for i, l := range m.layers {
+		out[i] = l.Name
+	}
+	return out
+}
+
+// Number is a view's number key, counted from 1; 0 where there is no such view.
+func (m *Map) Number(s Scope) int {
+	return slices.IndexFunc(m.layers, func(l Layer) bool { return l.Name == s }) + 1
+}
+
+// Tab is a view's name on the tab line where that is short.
+func (m *Map) Tab(s Scope) string {
+	if i := m.Number(s); i > 0 && m.layers[i-1].Tab != "" {
+		return m.layers[i-1].Tab
+	}
+	return string(s)
+}
+
+// ParseScope accepts a view's name in any case, or its tab.
+func (m *Map) ParseScope(name string) (Scope, bool) {
+	for _, s := range m.Scopes() {
+		if strings.EqualFold(name, string(s)) || strings.EqualFold(name, m.Tab(s)) {
+			return s, true
+		}
+	}
+	return "", false
+}
+
 // All lists the bindings.
 func (m *Map) All() []Binding { return m.all }
 
-// Match finds what a key means after pending, the first key of a sequence or "". more is true where the key only begins
-// a sequence; arg is the key, or the character that Any took.
+// Match finds what a key means after pending, the first key of a sequence or "". more is true where the key
+// only begins a sequence; arg is the key, or the character that Any took.
 func (m *Map) Match(pending, key string) (b Binding, arg string, more, ok bool) {
 	if pending != "" {
 		if i, found := m.exact[pending+" "+key]; found {
@@ -223,13 +249,12 @@ func (m *Map) Label(a Action) string {
 func (m *Map) Hints(s Scope) []Binding {
 	var own, general []Binding
 	for _, b := range m.all {
-		here, special := b.HintHere[s]
-		if special {
+		if here := b.hints[s]; here != "" {
 			b.Hint = here
 		}
 		switch {
-		case b.Hint == "" || !b.Works(s) || b.Later != "" || !special && b.HintIn != nil && !slices.Contains(b.HintIn, s):
-		case b.In != nil:
+		case b.Hint == "" || !b.Works(s) || b.Later != "":
+		case b.Some:
 			own = append(own, b)
 		default:
 			general = append(general, b)
@@ -256,7 +281,7 @@ func (m *Map) Help(s Scope) []Section {
 			out = append(out, Section{Title: b.Group})
 			i = len(out) - 1
 		}
-		if here, ok := b.Here[s]; ok {
+		if here, ok := b.here[s]; ok {
 			b.Help = here
 		}
 		out[i].Bindings = append(out[i].Bindings, b)

@@ -1,10 +1,22 @@
 package keymap
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
+
+// sample is a table with two views: one that uses common actions, and one with a binding of its own.
+func sample() *Map {
+	return New(
+		Layer{Name: "List", Uses: []Use{{Action: NextBad, Help: "next entry", Hint: "next"}, {Action: Again, Hint: "again"}}},
+		Layer{Name: "Picture", Tab: "Pic", Uses: []Use{{Action: NextBad}},
+			Own: []Binding{{Action: "turn", Keys: []string{"o"}, Label: "o", Help: "turn it", Hint: "turn", Group: "Picture"}}},
+	)
+}
 
 func TestSequencesAreUnique(t *testing.T) {
 	seen := map[string]Action{}
-	for _, b := range Default().All() {
+	for _, b := range sample().All() {
 		for _, k := range b.Keys {
 			if was, ok := seen[k]; ok {
 				t.Errorf("key %q: both %s and %s", k, was, b.Action)
@@ -18,7 +30,7 @@ func TestSequencesAreUnique(t *testing.T) {
 }
 
 func TestMatch(t *testing.T) {
-	m := Default()
+	m := sample()
 	tests := []struct {
 		pending, key string
 		action       Action
@@ -34,7 +46,9 @@ func TestMatch(t *testing.T) {
 		{"m", "q", SetMark, "q", false, true},
 		{"m", "esc", "", "", false, false},
 		{"'", "z", GoMark, "z", false, true},
-		{"", "7", View, "7", false, true},
+		{"", "2", View, "2", false, true},
+		{"", "3", "", "", false, false},
+		{"", "o", "turn", "o", false, true},
 		{"", "ctrl+p", Command, "ctrl+p", false, true},
 		{"", "f12", "", "", false, false},
 	}
@@ -47,8 +61,8 @@ func TestMatch(t *testing.T) {
 }
 
 func TestHintsFitTheirView(t *testing.T) {
-	m := Default()
-	for _, s := range Scopes() {
+	m := sample()
+	for _, s := range m.Scopes() {
 		for _, b := range m.Hints(s) {
 			if !b.Works(s) || b.Later != "" {
 				t.Errorf("%s: hint for %s, which does nothing there", s, b.Action)
@@ -57,5 +71,44 @@ func TestHintsFitTheirView(t *testing.T) {
 		if n := len(m.Help(s)); n < 3 {
 			t.Errorf("%s: help has %d sections", s, n)
 		}
+	}
+}
+
+// TestLayers: a view has what its layer says, and no other view has it.
+func TestLayers(t *testing.T) {
+	m := sample()
+	if m.Number("Picture") != 2 || m.Number("Nothing") != 0 || m.Tab("List") != "List" || m.Tab("Picture") != "Pic" {
+		t.Errorf("numbers %d %d, tabs %s %s", m.Number("Picture"), m.Number("Nothing"), m.Tab("List"), m.Tab("Picture"))
+	}
+	if s, ok := m.ParseScope("pic"); !ok || s != "Picture" {
+		t.Errorf("pic is %q", s)
+	}
+	hints := func(s Scope) (out []string) {
+		for _, b := range m.Hints(s) {
+			out = append(out, b.Hint)
+		}
+		return out
+	}
+	if got := hints("List"); !slices.Equal(got, []string{"next", "again", "pane", "command", "help", "quit"}) {
+		t.Errorf("hints of List: %v", got)
+	}
+	if got := hints("Picture"); !slices.Equal(got, []string{"turn", "pane", "command", "help", "quit"}) {
+		t.Errorf("hints of Picture: %v", got)
+	}
+	helps := func(s Scope, a Action) string {
+		for _, sec := range m.Help(s) {
+			for _, b := range sec.Bindings {
+				if b.Action == a {
+					return b.Help
+				}
+			}
+		}
+		return ""
+	}
+	if helps("List", NextBad) != "next entry" || helps("Picture", NextBad) == "next entry" || helps("List", "turn") != "" || helps("List", Heat) != "" {
+		t.Errorf("help: %q %q %q", helps("List", NextBad), helps("Picture", NextBad), helps("List", "turn"))
+	}
+	if b, _, _, _ := m.Match("", "n"); !slices.Equal(b.In(), []Scope{"List", "Picture"}) {
+		t.Errorf("n belongs to %v", b.In())
 	}
 }

@@ -50,7 +50,7 @@ func (p *Pane) View(m *keymap.Map, s keymap.Scope, w, h int) []string {
 	if per > p.body {
 		note = "j/k scroll · Esc closes"
 	}
-	return p.th.Box("HELP "+s.String(), note, out, w, h, true)
+	return p.th.Box("HELP "+string(s), note, out, w, h, true)
 }
 
 func (p *Pane) text(m *keymap.Map, s keymap.Scope, w int) []string {

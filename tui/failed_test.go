@@ -1,0 +1,125 @@
+package tui
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"tilescope/debugkern"
+	"tilescope/tui/keymap"
+	"tilescope/tui/tuitest"
+	"tilescope/tui/view"
+)
+
+func TestFailedRunOnTheGPUOffersTheEmulator(t *testing.T) {
+	d := newDriver(t, 80, 24, plainLook, twoH200, onDevice("cuda", 0))
+	d.e.Fail = failedWith("run", "kernel sdpa, launch 1 of 10: access to an illegal address", "", 0)
+	d.do(d.m.Init())
+	if !contains(d.text(), "RUN FAILED: 1 error") || !contains(d.text(), "X runs the same launch on the emulator") {
+		t.Fatalf("the failure:\n%s", d.text())
+	}
+	if d.press("5"); !contains(d.text(), "diagnoses on the emulator, which can show where") {
+		t.Errorf("Races:\n%s", d.text())
+	}
+	d.press("1")
+	d.e.Fail = nil
+	d.press("X").hasStatus(":backend cuda goes back")
+	if got := d.last(); got.Backend != "emu" {
+		t.Errorf("X ran on %q", got.Backend)
+	}
+	if contains(d.text(), "FAILED") {
+		t.Errorf("the failure is still on screen:\n%s", d.text())
+	}
+}
+
+func TestCompileErrorIsShownAtItsLine(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
+		d := newDriver(t, size[0], size[1], plainLook)
+		d.e.Fail = failedWith("build", "mine.cu:33: identifier \"foo\" is undefined (and 1 more errors)", "mine.cu", 33)
+		d.do(d.m.Init())
+		for _, s := range []keymap.Scope{view.Pipe, view.Tile} {
+			d.open(s)
+			fits(t, d, "failure")
+			for _, want := range []string{"BUILD FAILED", "mine.cu:33: identifier", "line 33 of mine.cu"} {
+				if !contains(d.text(), want) {
+					t.Errorf("nothing says %q:\n%s", want, d.text())
+				}
+			}
+		}
+		if file, line := d.m.SourcePlace(); file != "mine.cu" || line != 33 {
+			t.Errorf("the editor would open %s:%d", file, line)
+		}
+		d.press("tab", "j", "y").hasStatus("copied")
+	}
+}
+
+// TestEveryDiagnosticIsListed: errors and warnings, each with its place, and the source follows the cursor.
+func TestEveryDiagnosticIsListed(t *testing.T) {
+	d := newDriver(t, 80, 24, plainLook)
+	failed := failedWith("build", "mine.cu:33:9: no such thing (and 1 more errors)", "mine.cu", 33).(*debugkern.Error)
+	failed.Report.Error.Diagnostics = []debugkern.Diagnostic{
+		{File: "mine.cu", Line: 33, Col: 9, Severity: "error", Message: "no such thing"}, {File: "mine.cu", Line: 41, Severity: "error", Message: "expected a ;"},
+		{File: "mine.cu", Line: 7, Severity: "warning", Message: "unused"},
+	}
+	d.e.Fail = failed
+	d.do(d.m.Init())
+	for _, want := range []string{"BUILD FAILED: 2 errors", "✗ mine.cu:33:9: no such thing", "~ mine.cu:7: unused", "line 33 of mine.cu"} {
+		if !contains(d.text(), want) {
+			t.Errorf("nothing says %q:\n%s", want, d.text())
+		}
+	}
+	if d.press("n"); !contains(d.text(), "line 41 of mine.cu") {
+		t.Errorf("the source does not follow:\n%s", d.text())
+	}
+	if file, line := d.m.SourcePlace(); file != "mine.cu" || line != 41 {
+		t.Errorf("the editor would open %s:%d", file, line)
+	}
+}
+
+// failedWith is a run that ended without a verdict.
+func failedWith(stage, message, file string, line int) error {
+	e := &debugkern.ErrorDoc{Stage: stage, Message: message}
+	if file != "" {
+		e.Source = &debugkern.SourceDoc{File: file, Line: line}
+	}
+	r := &debugkern.Report{Verdict: debugkern.Failed, Error: e, Backend: debugkern.BackendDoc{Name: "cuda", Device: "NVIDIA H200", Builder: "nvrtc"}}
+	return &debugkern.Error{Code: debugkern.CodeFailed, Err: errors.New(message), Report: r}
+}
+
+// TestAChangedSourceRunsAgain: the same stamp twice, and another than before.
+func TestAChangedSourceRunsAgain(t *testing.T) {
+	text := tuitest.Manifest(t, "sdpa_fp8_stage_c_wmma.yaml")
+	mine := filepath.Join(t.TempDir(), "mine.yaml")
+	if err := os.WriteFile(mine, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := started(t, 80, 24, plainLook, withRequest(debugkern.Request{Target: mine}))
+	look := func(stamp string) int {
+		d.send(sourceMsg{d.m.file.path, stamp})
+		return len(d.e.Asked())
+	}
+	look("a")
+	if n := look("a"); n != 1 {
+		t.Fatalf("%d runs after a file was first seen", n)
+	}
+	if n := look("b"); n != 1 {
+		t.Errorf("%d runs in the middle of a write", n)
+	}
+	if n := look("b"); n != 2 {
+		t.Errorf("%d runs after a change", n)
+	}
+}
+
+func TestProgressIsOneLineOfStages(t *testing.T) {
+	d := started(t, 80, 24, plainLook)
+	for p, want := range map[debugkern.Progress]string{
+		{Phase: "build", Detail: "nvrtc"}:                  "●build nvrtc ▸ ○launch ▸ ○compare",
+		{Phase: "run", Detail: "H200", Done: 3, Total: 10}: "✓build ▸ ●launch H200 3/10 ▸ ○compare",
+		{Phase: "explain", Detail: "P"}:                    "✓build ▸ ✓launch ▸ ●compare P",
+	} {
+		if got := progressText(d.m.Theme, p); got != want {
+			t.Errorf("%+v: %q, expected %q", p, got, want)
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/configs"
+	"tilescope/debugkern"
+	"tilescope/probes"
+	"tilescope/tui/pane/prompt"
+	"tilescope/tui/theme"
+	"tilescope/tui/view"
+)
+
+// palette is every command that can be typed: the root's, and those that views bring.
+type palette struct{ *Model }
+
+func (m *Model) palette() palette { return palette{m} }
+
+// oneOf is a command whose argument is one of a few words; any other is refused.
+func (p palette) oneOf(group int, name string, words []string, help string,
+	do func(arg string) tea.Cmd) view.Command {
+	return view.Command{Group: group, Name: name, Arg: strings.Join(words, "|"), Help: help,
+		Values: func() []string { return words }, Do: func(arg string) tea.Cmd {
+			if !slices.Contains(words, arg) {
+				p.Complain(fmt.Sprintf("%s %q: expected %s", name, arg, strings.Join(words, ", ")))
+				return nil
+			}
+			return do(arg)
+		}}
+}
+
+// commands lists all commands, in the order in which they are offered: by group, the root's before the
+// views'.
+func (p palette) commands() []view.Command {
+	all := slices.Concat(p.place(), p.run(), p.screen(), p.program())
+	for _, v := range able[view.Commander](p.views) {
+		all = append(all, v.Commands()...)
+	}
+	slices.SortStableFunc(all, func(a, b view.Command) int { return a.Group - b.Group })
+	return all
+}
+
+func (p palette) place() []view.Command {
+	g := view.PlaceCommands
+	return []view.Command{
+		{Group: g, Name: "cta", Arg: "X,Y,Z", Help: "go to a block", Values: p.blockNames, Do: p.goBlock},
+		{Group: g, Name: "stage", Arg: "NAME", Help: "go to a stage", Values: p.stageNames, Do: p.goStage},
+		{Group: g, Name: "kv", Arg: "N", Help: "go to a kv tile", Do: p.goKV},
+		{Group: g, Name: "goto", Arg: "ROW,COL", Help: "go to a cell of the tile", Do: p.goCell},
+	}
+}
+
+func (p palette) run() []view.Command {
+	g := view.RunCommands
+	return []view.Command{
+		{Group: g, Name: "variant", Arg: "NAME", Help: "run another variant", Values: p.Engine.Catalogue().Targets,
+			Do: p.ChooseVariant},
+		{Group: g, Name: "shape", Arg: "NAME|B,H,S,D", Help: "run another problem size", Values: p.shapeNames,
+			Do: p.ChooseShape},
+		{Group: g, Name: "seed", Arg: "N", Help: "run with other inputs", Do: p.seed},
+		{Group: g, Name: "fault", Arg: "NAME", Help: "plant a fault, or take it out", Values: p.faultNames,
+			Do: p.ToggleFault},
+		{Group: g, Name: "set", Arg: "FLAG=VALUE", Help: "set a flag", Values: p.flagValues, Do: p.set},
+		{Group: g, Name: "gate", Arg: conventionalGates("|"), Help: "run only a part of the kernel",
+			Values: p.gateNames, Do: p.gate},
+		p.oneOf(g, "inject", []string{"reference", "uniform"},
+			"what gate "+strings.Join(configs.UniformGates(), ", ")+" feeds in",
+			p.with("inject", func(r *debugkern.Request, arg string) { r.Inject = arg })),
+		p.oneOf(g, "backend", []string{"auto", "emu", "cuda", "both"}, "what executes",
+			p.with("backend", func(r *debugkern.Request, arg string) { r.Backend = arg })),
+		p.oneOf(g, "builder", []string{"auto", "embedded", "nvrtc", "nvcc"}, "what compiles",
+			p.with("builder", func(r *debugkern.Request, arg string) { r.Builder = arg })),
+		{Group: g, Name: "schedule", Arg: "POLICY:SEED", Help: "the emulator's order of warps",
+			Do: p.with("schedule", func(r *debugkern.Request, arg string) { r.Schedule = arg })},
+		{Group: g, Name: "run", Help: "run again", Do: func(string) tea.Cmd { return p.again(p.NextRequest().Backend) }},
+		{Group: g, Name: "revert", Help: "back to the request of the last run that ended well", Do: p.revert},
+		{Group: g, Name: "cancel", Help: "cancel the run", Do: p.cancel},
+	}
+}
+
+func (p palette) screen() []view.Command {
+	names := make([]string, 0, len(p.views))
+	for _, s := range p.Keys.Scopes() {
+		names = append(names, strings.ToLower(string(s)))
+	}
+	return []view.Command{
+		{Group: view.DisplayCommands, Name: "view", Arg: "NAME", Help: "change the view",
+			Values: func() []string { return names }, Do: p.goView},
+		{Group: view.ScreenCommands, Name: "palette", Arg: "NAME", Help: "colours of values",
+			Values: theme.Palettes, Do: p.choosePalette},
+		p.oneOf(view.ScreenCommands, "mouse", []string{"on", "off"},
+			"off leaves the mouse to the terminal's own selection", func(arg string) tea.Cmd {
+				p.mouse = arg != "off"
+				p.Say("mouse capture " + view.OnOff(p.mouse))
+				return nil
+			}),
+	}
+}
+
+func (p palette) program() []view.Command {
+	g := view.ProgramCommands
+	quit := func(string) tea.Cmd { return tea.Quit }
+	return []view.Command{
+		{Group: g, Name: "edit", Help: "open the source line in $EDITOR", Do: p.edit},
+		{Group: g, Name: "yank", Help: "copy what is under the cursor (OSC 52)", Do: p.yank},
+		{Group: g, Name: "trust", Help: "ask again whether to use the compilers and tools that were found and are not trusted", Do: p.consent.askAgain},
+		{Group: g, Name: "help", Help: "the keys of this view", Do: func(string) tea.Cmd {
+			p.help = true
+			return nil
+		}},
+		{Group: g, Name: "quit", Help: "leave", Do: quit},
+		{Group: g, Name: "q", Help: "leave", Do: quit},
+	}
+}
+
+// accept acts on a line typed at a prompt.
+func (p palette) accept(lead, text string) tea.Cmd {
+	p.Clear()
+	switch lead {
+	case "/":
+		return p.startSearch(text)
+	case "&":
+		return p.startFilter(text)
+	}
+	name, arg, _ := strings.Cut(strings.TrimSpace(text), " ")
+	if name == "" {
+		return nil
+	}
+	if c, ok := p.find(name); ok {
+		arg = strings.TrimSpace(arg)
+		if arg == "" && c.Arg != "" {
+			p.Complain(fmt.Sprintf(":%s wants %s", c.Name, c.Arg))
+			return nil
+		}
+		return c.Do(arg)
+	}
+	p.Complain(fmt.Sprintf("no command %q: Tab lists them", name))
+	return nil
+}
+
+// find takes a name, or a beginning that only one name has.
+func (p palette) find(name string) (view.Command, bool) {
+	var found []view.Command
+	for _, c := range p.commands() {
+		if c.Name == name {
+			return c, true
+		}
+		if strings.HasPrefix(c.Name, name) {
+			found = append(found, c)
+		}
+	}
+	if len(found) == 1 {
+		return found[0], true
+	}
+	return view.Command{}, false
+}
+
+// complete offers commands, then their arguments.
+func (p palette) complete(text string) []prompt.Candidate {
+	name, arg, hasArg := strings.Cut(text, " ")
+	var out []prompt.Candidate
+	if !hasArg {
+		for _, c := range p.commands() {
+			if strings.HasPrefix(c.Name, name) && c.Name != "q" {
+				line := c.Name
+				if c.Arg != "" {
+					line += " "
+				}
+				out = append(out, prompt.Candidate{Line: line, Help: strings.TrimSpace(c.Arg + "  " + c.Help)})
+			}
+		}
+		return out
+	}
+	c, ok := p.find(name)
+	if !ok || c.Values == nil {
+		return nil
+	}
+	for _, v := range c.Values() {
+		value, help, _ := strings.Cut(v, "\t")
+		if strings.HasPrefix(value, arg) {
+			out = append(out, prompt.Candidate{Line: name + " " + value, Help: help})
+		}
+	}
+	return out
+}
+
+// gateNames lists the gates of the request's kernel, none first.
+func (p palette) gateNames() []string {
+	if man, _ := p.Manifest(); man != nil {
+		return man.GateNames()
+	}
+	return []string{probes.GateNone.String()}
+}
+
+// conventionalGates lists the gates that kernels usually have, none first.
+func conventionalGates(between string) string {
+	return strings.Join(append([]string{probes.GateNone.String()}, configs.ConventionalGates()...), between)
+}

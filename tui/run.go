@@ -1,0 +1,144 @@
+package tui
+
+import (
+	"context"
+	"errors"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/debugkern"
+	"tilescope/tui/request"
+	"tilescope/tui/view"
+)
+
+// ranMsg is a run that ended: well, failed (then err says why), or cancelled.
+type ranMsg struct {
+	gen  int
+	run  *view.Run
+	err  error
+	stop bool // cancelled
+}
+
+// Start implements view.Root.
+func (m *Model) Start(req debugkern.Request) tea.Cmd {
+	m.Job.Stop()
+	m.Requested(req)
+	m.Job.Begin(m.Ctx)
+	m.Announce(view.Started{})
+	if m.Run == nil {
+		m.draw()
+	}
+	m.Announce(view.RequestChanged{})
+	return tea.Batch(m.runCmd(request.Clone(req)), m.Job.Listen(), m.Changed())
+}
+
+// runCmd executes a request and gathers what the first frame of the result needs.
+func (m *Model) runCmd(req debugkern.Request) tea.Cmd {
+	engine, j := m.Engine, m.Job
+	return func() tea.Msg {
+		defer j.Cancel()
+		run, err := engine.Run(j.Ctx, req, j.Report)
+		if j.Ctx.Err() != nil {
+			return ranMsg{gen: j.Gen, err: j.Ctx.Err(), stop: true}
+		}
+		r := &view.Run{Name: request.Title(req), Request: req}
+		var failed *debugkern.Error
+		if errors.As(err, &failed) {
+			r.Code = failed.Code
+		}
+		switch {
+		case failed != nil && failed.Report != nil:
+			r.Report = failed.Report
+			r.Source = gatherText(j.Ctx, engine, req, r.Report)
+			return ranMsg{gen: j.Gen, run: r, err: err}
+		case err != nil: // it did not come so far that the engine writes a document
+			r.Report = &debugkern.Report{Target: req.Target, Verdict: debugkern.Failed,
+				Error: &debugkern.ErrorDoc{Message: err.Error()}}
+			return ranMsg{gen: j.Gen, run: r, err: err}
+		}
+		r.Run, r.Report, r.Plan, r.Viewer = run, run.Report, run.Plan, view.ViewerOf(engine, run)
+		r.Summary = view.Summarise(j.Ctx, r.Viewer, r.Plan)
+		return ranMsg{gen: j.Gen, run: r}
+	}
+}
+
+// ran shows a run that ended, unless another was asked for since.
+func (m *Model) ran(msg ranMsg) tea.Cmd {
+	if msg.gen != m.Job.Gen {
+		return nil
+	}
+	m.Job.Stop()
+	switch {
+	case msg.stop:
+		m.Say("cancelled; x runs again")
+		return nil
+	case msg.err != nil:
+		return m.ranBadly(msg)
+	}
+	m.Run, m.Fail, m.Gen = msg.run, nil, msg.gen
+	m.Announce(view.NewRun{Gen: msg.gen})
+	m.PlaceFirstBad(m.restored)
+	m.restored = false
+	m.draw()
+	return tea.Batch(m.reportTrouble(), m.Set(m.Cursor), m.file.watch(), m.Announce(view.Ran{Gen: msg.gen}))
+}
+
+// ranBadly shows why a request has no run. The run before stays, dimmed and headed, where the failure leaves
+// it room.
+func (m *Model) ranBadly(msg ranMsg) tea.Cmd {
+	m.Fail = msg.run
+	cmd := m.Announce(view.Failed{})
+	m.draw()
+	m.Status = view.Status{Text: view.FirstLine(msg.err.Error()), Bad: true, Cut: true}
+	return tea.Batch(cmd, m.file.watch(), m.SeekConsent(msg.err))
+}
+
+// reportTrouble shows the engine's warning once: a cache that cannot be written to, a compiler that is not
+// trusted.
+func (m *Model) reportTrouble() tea.Cmd {
+	engine, ok := m.Engine.(interface{ Trouble() error })
+	if !ok || m.troubled {
+		return nil
+	}
+	err := engine.Trouble()
+	if err == nil {
+		return nil
+	}
+	m.troubled = true
+	m.Complain(view.FirstLine(err.Error()))
+	return m.SeekConsent(err)
+}
+
+// textEngine is what an engine may know of sources that no run can be asked for.
+type textEngine interface {
+	SourceText(ctx context.Context, req debugkern.Request, file string) []string
+}
+
+var _ textEngine = (*debugkern.Session)(nil)
+
+// gatherText reads, while nobody waits, the sources that a failed run points into.
+func gatherText(ctx context.Context, engine view.Engine, req debugkern.Request,
+	r *debugkern.Report) func(string) []string {
+	e, ok := engine.(textEngine)
+	if !ok || r == nil || r.Error == nil {
+		return nil
+	}
+	known := map[string][]string{"": e.SourceText(ctx, req, "")}
+	for _, x := range view.Reasons(r.Error) {
+		if _, ok := known[x.File]; !ok {
+			known[x.File] = e.SourceText(ctx, req, x.File)
+		}
+	}
+	return func(file string) []string { return known[file] }
+}
+
+// revert goes back to the request of the last run that ended well.
+func (m *Model) revert(string) tea.Cmd {
+	if m.Run == nil || request.Same(m.Run.Request, m.NextRequest()) {
+		m.Complain("nothing to go back to: no other run has ended")
+		return nil
+	}
+	req := request.Clone(m.Run.Request)
+	m.Say("back to " + request.InFull(req))
+	return m.Start(req)
+}

@@ -1,0 +1,156 @@
+package tuitest
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/diagnose"
+	"tilescope/probes"
+)
+
+// Races answers what a diagnosis would, from a formula.
+type Races struct {
+	Fail                     error
+	Hold                     chan struct{} // a diagnosis waits for it, after its first finding
+	Diagnosed, Scenes, Tried int
+	Asked                    debugkern.SceneRequest
+}
+
+const KernelFile = "sdpa_fp8_stage_c_wmma.cu"
+
+// Findings are those of every diagnosis.
+func Findings() []debugkern.FindingDoc {
+	line := func(n int) *debugkern.SourceDoc {
+		return &debugkern.SourceDoc{File: KernelFile, Line: n, Function: "sdpa"}
+	}
+	missing := "exclusive: one warp a row, or atomicMax and a merge"
+	sync := "__syncthreads() between lines 140 and 88"
+	return []debugkern.FindingDoc{
+		{Kind: "race", Severity: "error", Variable: "m_smem", Index: []int{5}, Space: "shared", Warps: []int{0, 1},
+			Lanes: []int{5, 9}, KVTile: 0, Source: line(140), Other: line(144),
+			Missing: &missing, Message: "m_smem[5] is written by warp 0 lane 5 (line 140) and by warp 1 lane 9 (line 144), unordered", Count: 31, Consequence: "rows take the maximum of half their keys"},
+		{Kind: "race", Severity: "error", Variable: "sP", Index: []int{17, 9}, Space: "shared", Warps: []int{2, 3},
+			KVTile: 1, Source: line(140), Other: line(88),
+			Missing: &sync, Message: "sP[17][9] is written by warp 2 and read by warp 3, unordered", Count: 4},
+		{Kind: "bank-conflict", Severity: "advice", Variable: "sKT",
+			Message: "8 ways at line 60: pad each row by 8 bytes", Source: line(60), KVTile: -1, Count: 128},
+		{Kind: "uncoalesced", Severity: "advice", Variable: "Q", Message: "16 sectors where 4 would do",
+			Source: line(50), KVTile: -1, Count: 2},
+	}
+}
+
+func (f *Races) Diagnose(ctx context.Context, req debugkern.Request, o diagnose.Options) (*diagnose.Diagnosis,
+	error) {
+	f.Diagnosed++
+	found := Findings()
+	o.Tell(diagnose.Event{Progress: &debugkern.Progress{Phase: "explore", Done: 12, Total: 200}})
+	o.Tell(diagnose.Event{Finding: &found[0]})
+	if f.Hold != nil {
+		select {
+		case <-f.Hold:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	if f.Fail != nil {
+		return nil, f.Fail
+	}
+	share := debugkern.Number(0.53)
+	d := &diagnose.Diagnosis{Report: debugkern.Report{Verdict: debugkern.Diverge, Findings: found}}
+	d.Causes = []diagnose.Cause{
+		{Kind: "race", Title: "race on m_smem between " + KernelFile + ":140 and line 144", Stage: "P", Finding: 0,
+			Share: &share, Advice: missingOf(found[0]),
+			Place: diagnose.Place{Block: probes.Dim3{0, 0, 0}, KVTile: 1, Row: 4, Col: 9, Variable: "m_smem",
+				Source: found[0].Source, Other: found[0].Other},
+			Proof: []string{"schedules: changes O by up to 3.2 in 41 of 200 schedules"},
+			Again: "tilescope run stage2 --schedule random:7"},
+		{Kind: "table", Title: "fragment table WMMA_ACCUM_LUT: rows 4 to 7 swapped", Stage: "P", Finding: -1,
+			Advice: "take the table that introspection gives",
+			Place: diagnose.Place{KVTile: -1, Row: -1, Col: -1,
+				Source: &debugkern.SourceDoc{File: KernelFile, Line: 20}}},
+	}
+	d.Barriers = []diagnose.BarrierDoc{
+		{Source: found[0].Source, Instr: "bar.sync 0", Needed: true,
+			Because: "without it sKT races between lines 212 and 140", Variables: []string{"sKT"}},
+		{Source: found[1].Other, Instr: "bar.warp.sync", Copies: 2,
+			Because: "nothing that was tried races without it"},
+	}
+	d.Story = []string{
+		"stage2 1,4,128,64 seed 0: diverges, O off by up to 3.2 in 30298 of 32768 cells: 2 independent causes",
+		"1. " + d.Causes[0].Title + "; spoils m, P (53 % of the error)", "   change: " + d.Causes[0].Advice, "2. " +
+			d.Causes[1].Title, "   change: " + d.Causes[1].Advice,
+		"none of them is the cause by itself: each leaves the others' error standing",
+		"again: tilescope diagnose stage2",
+	}
+	d.Schedules = []diagnose.ScheduleDoc{{Finding: 0, Tried: 200, Varied: 41, Worst: "random:7", MaxAbs: 3.2}}
+	return d, nil
+}
+
+func missingOf(f debugkern.FindingDoc) string { return *f.Missing }
+
+func (f *Races) Scene(_ context.Context, _ *debugkern.Run, req debugkern.SceneRequest) (*debugkern.Scene,
+	error) {
+	f.Scenes++
+	f.Asked = req
+	if req.Block[0] > 7 {
+		return nil, errors.New("trial: no such block")
+	}
+	s := &debugkern.Scene{Request: req, Schedule: "in-order:0", Warps: 4, Steps: 4000, Pair: [2]int{0, 1}}
+	for i := range uint64(40) {
+		s.Stretches = append(s.Stretches, debugkern.Stretch{Warp: int(i % 4), From: 100 * i, To: 100*i + 99})
+	}
+	for i := range uint64(5) {
+		for w := range 4 {
+			s.Syncs = append(s.Syncs, debugkern.Sync{Kind: debugkern.SyncArrive, Step: 800*i + 100*uint64(w), Warp: w})
+		}
+		s.Syncs = append(s.Syncs, debugkern.Sync{Kind: debugkern.SyncDone, Step: 800*i + 399, Warp: -1})
+	}
+	s.Accesses = []debugkern.Access{{Step: 1320, Warp: 1, Lanes: 1 << 5, Write: true, Side: [2]bool{true, false},
+		Here: true, Phase: 2},
+		{Step: 1510, Warp: 3, Lanes: 1 << 9, Side: [2]bool{false, true}, Here: true, Phase: 2}}
+	dims := map[string][]int{"m_smem": {32}, "sP": {32, 32}}[req.Variable]
+	if dims == nil {
+		return s, nil
+	}
+	w := &debugkern.Writers{Array: probes.SharedArray{Name: req.Variable, DType: probes.F16, Dims: dims},
+		Rows: dims[0], Cols: 1}
+	if len(dims) > 1 {
+		w.Cols = dims[1]
+	}
+	for i := range w.Rows * w.Cols {
+		c := debugkern.CellWriters{Warp: i / max(1, w.Rows*w.Cols/4), Wrote: 1, Contested: i%29 == 5}
+		if i%50 == 49 {
+			c = debugkern.CellWriters{Warp: -1}
+		}
+		w.Cells = append(w.Cells, c)
+	}
+	s.Writers = w
+	return s, nil
+}
+
+func (f *Races) WhatIf(_ context.Context, _ *debugkern.Run, d *debugkern.FindingDoc) ([]string, error) {
+	f.Tried++
+	if strings.HasPrefix(missingOf(*d), "exclusive") {
+		return nil, errors.New("no synchronisation can order this: " + *d.Missing)
+	}
+	return []string{"with __syncthreads() before line 88: gone: race on sP",
+		"12 warp instructions more of 4096 (+0.3 %)"}, nil
+}
+
+func (f *Races) WhatIfRight(_ context.Context, _ *debugkern.Run, c *diagnose.Cause) ([]string, error) {
+	f.Tried++
+	return []string{"with the table right: part of the error is gone"}, nil
+}
+
+func (f *Races) WhatIfWithout(_ context.Context, _ *debugkern.Run, b *diagnose.BarrierDoc) ([]string, error) {
+	f.Tried++
+	return []string{"without the " + b.Instr + ": race on sKT comes"}, nil
+}
+
+// Investigated is the engine as one that can diagnose.
+type Investigated struct {
+	*Engine
+	*Races
+}

@@ -1,0 +1,215 @@
+package tuitest
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+	"tilescope/tui/cell"
+)
+
+// Walk is a block of four warps that execute the same 60 instructions over and over, one warp after the
+// other: moment t is warp t/1920 in front of instruction t%60. Three instructions make a line, 20 a barrier,
+// 40 a captured tile.
+type Walk struct {
+	at     int
+	warp   int
+	block  probes.Dim3
+	stop   string
+	note   string
+	breaks []debugkern.Breakpoint
+	arrays []probes.SharedArray
+	Closed bool
+	block1 chan struct{} // Continue waits for it, or for being called off
+}
+
+var unitNames = map[target.Unit]string{
+	target.StepInstruction: "instruction", target.StepLine: "line", target.StepBarrier: "barrier",
+	target.StepProbe: "probe",
+}
+
+const (
+	turn = 1920 // instructions of a warp
+	End  = 4 * turn
+)
+
+// Walk opens a block.
+func (v *Viewer) Walk(_ context.Context, block probes.Dim3) (debugkern.Walk, error) {
+	return &Walk{block: block, stop: "start", arrays: v.run.Plan.Shared, block1: v.hold}, nil
+}
+
+func (w *Walk) Position() debugkern.Position {
+	p := debugkern.Position{Block: w.block, Step: uint64(w.at), Warp: w.warp, PC: -1, Listing: -1, KVTile: -1,
+		Stop: w.stop, Note: w.note}
+	if pc := w.pc(w.warp); pc >= 0 {
+		p.PC, p.Listing, p.Mask, p.KVTile = pc, pc, 0xffffffff, min(w.at/600, 1)
+		p.Source = &target.Source{File: "sdpa_fp8_stage_c_wmma.cu", Line: 60 + pc/3}
+	}
+	return p
+}
+
+// pc is where a warp stands, -1 where it has ended.
+func (w *Walk) pc(warp int) int {
+	switch {
+	case w.at >= turn*(warp+1):
+		return -1
+	case w.at < turn*warp:
+		return 0
+	}
+	return w.at % 60
+}
+
+func (w *Walk) seek(at int, stop, note string) (debugkern.Position, error) {
+	w.at, w.stop, w.note = max(0, min(at, End)), stop, note
+	w.warp = min(w.at/turn, 3)
+	switch w.at {
+	case 0:
+		w.stop = "start"
+	case End:
+		w.stop = "end"
+	}
+	return w.Position(), nil
+}
+
+func (w *Walk) Step(_ context.Context, u target.Unit, n int) (debugkern.Position, error) {
+	size := map[target.Unit]int{target.StepInstruction: 1, target.StepLine: 3, target.StepBarrier: 20,
+		target.StepProbe: 40}[u]
+	at := w.at / size
+	if n < 0 && w.at%size > 0 {
+		at++
+	}
+	return w.seek((at+n)*size, unitNames[u], map[target.Unit]string{target.StepProbe: "S of kv tile 0 captured"}[u])
+}
+
+func (w *Walk) StepOver(ctx context.Context, n int) (debugkern.Position, error) {
+	return w.Step(ctx, target.StepLine, n)
+}
+
+func (w *Walk) run(ctx context.Context, dir int) (debugkern.Position, error) {
+	if w.block1 != nil {
+		select {
+		case <-w.block1:
+		case <-ctx.Done():
+			return w.Position(), ctx.Err()
+		}
+	}
+	for at := w.at + dir; at > 0 && at < End; at += dir {
+		for _, b := range w.breaks {
+			if b.Line > 0 && at%60 == 3*(b.Line-60) {
+				return w.seek(at, "breakpoint", fmt.Sprintf("%s:%d", b.File, b.Line))
+			}
+		}
+	}
+	return w.seek(End*dir, "end", "")
+}
+
+func (w *Walk) Continue(ctx context.Context) (debugkern.Position, error) { return w.run(ctx, 1) }
+func (w *Walk) Reverse(ctx context.Context) (debugkern.Position, error)  { return w.run(ctx, -1) }
+
+func (w *Walk) Seek(_ context.Context, step uint64) (debugkern.Position, error) {
+	return w.seek(int(min(step, End)), "step", "")
+}
+
+func (w *Walk) SetWarp(warp int)                        { w.warp = warp }
+func (w *Walk) SetBreakpoints(b []debugkern.Breakpoint) { w.breaks = b }
+func (w *Walk) Clock() uint64                           { return uint64(w.at) }
+func (w *Walk) Close()                                  { w.Closed = true }
+func (w *Walk) Arrays() []probes.SharedArray            { return w.arrays }
+
+func (w *Walk) Warps() []target.Warp {
+	out := make([]target.Warp, 4)
+	for i := range out {
+		out[i] = target.Warp{Index: i, Exited: math.MaxUint32}
+		if pc := w.pc(i); pc >= 0 {
+			out[i].Groups, out[i].Exited = []target.Group{{PC: pc, Mask: math.MaxUint32}}, 0
+			if pc%7 == 3 {
+				out[i].Groups = []target.Group{{PC: pc, Mask: 0xff00ffff}, {PC: pc + 2, Mask: 0x00ff0000}}
+			}
+			if i > w.at/turn {
+				out[i].Wait = "barrier 0"
+			}
+		}
+	}
+	return out
+}
+
+func (w *Walk) Registers() []debugkern.Register {
+	pc := w.pc(w.warp)
+	if pc < 0 {
+		return nil
+	}
+	var out []debugkern.Register
+	for i, name := range []string{"%rs89", "%rd477", "%p8", "%f13", "%r7", "%r513", "%rd12", "%f255", "%fd3",
+		"%r880", "%r881", "%r882"} {
+		r := debugkern.Register{Name: name, Type: []string{"b16", "b64", "pred", "f32", "b32", "b32", "b64", "f32",
+			"f64", "b32", "b32", "b32"}[i], Named: i < 2, Active: 0xff00ffff}
+		for lane := range r.Bits {
+			v := uint64(lane*(i%3) + pc)
+			switch r.Type {
+			case "pred":
+				v &= 1
+			case "f32":
+				v = uint64(math.Float32bits(float32(v) * 0.375))
+			case "f64":
+				v = math.Float64bits(float64(v) / 3)
+			}
+			r.Bits[lane] = v
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func (w *Walk) Listing() []debugkern.Listing {
+	out := make([]debugkern.Listing, 60)
+	for i := range out {
+		out[i] = debugkern.Listing{
+			Text: fmt.Sprintf("ld.shared.b16 %%rs%d, [%%rd477+%d]", i, 2*i), PC: i, File: "sdpa_fp8_stage_c_wmma.cu",
+			Line: 60 + i/3, Target: -1,
+		}
+		if i%20 == 19 {
+			out[i].Text = "bar.sync 0"
+		}
+		if i == 50 {
+			out[i].Text, out[i].Target = "@%p8 bra $L__BB0_4", 12
+		}
+	}
+	return out
+}
+
+func (w *Walk) Shared(name string) (debugkern.SharedView, bool) {
+	for _, a := range w.arrays {
+		if a.Name != name {
+			continue
+		}
+		rows, cols := a.Dims[0], 1
+		if len(a.Dims) > 1 {
+			cols = a.Dims[1]
+		}
+		v := debugkern.SharedView{Array: a, Tile: probes.NewTile(a.DType, rows, cols),
+			Written: make([]bool, rows*cols)}
+		for i := range v.Written {
+			v.Written[i] = i < 5*w.at
+			v.Tile.SetBits(i/cols, i%cols, cell.Round(a.DType, math.Sin(float64(i+w.at/20))))
+		}
+		return v, true
+	}
+	return debugkern.SharedView{}, false
+}
+
+func (w *Walk) Writes(_ context.Context, _ string, row, col int) ([]debugkern.Writer, error) {
+	var out []debugkern.Writer
+	for at := 30; at < w.at; at += 600 {
+		out = append(out, debugkern.Writer{Warp: at / turn, Lane: (row + col) % 32, Step: uint64(at),
+			Fragment: "acc[5] of mma #4",
+			Source:   &target.Source{File: "sdpa_fp8_stage_c_wmma.cu", Line: 70}})
+	}
+	return out, nil
+}
+
+func (w *Walk) RegisterWrites(ctx context.Context, _ string, lane int) ([]debugkern.Writer, error) {
+	return w.Writes(ctx, "", lane, 0)
+}

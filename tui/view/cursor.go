@@ -1,0 +1,264 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/debugkern"
+	"tilescope/probes"
+)
+
+// history is where the cursor was before it jumped, and where it came back from.
+type history struct {
+	back, forward []debugkern.Cell
+}
+
+const maxHistory = 200
+
+func (h *history) push(c debugkern.Cell) {
+	if n := len(h.back); n > 0 && h.back[n-1] == c {
+		return
+	}
+	h.back = append(h.back, c)
+	if len(h.back) > maxHistory {
+		h.back = slices.Delete(h.back, 0, len(h.back)-maxHistory)
+	}
+	h.forward = nil
+}
+
+// step takes the last of from and puts c on to.
+func step(from, to *[]debugkern.Cell, c debugkern.Cell) (debugkern.Cell, bool) {
+	n := len(*from)
+	if n == 0 {
+		return c, false
+	}
+	out := (*from)[n-1]
+	*from = (*from)[:n-1]
+	*to = append(*to, c)
+	return out, true
+}
+
+// At is the cursor's place as the viewer counts it: stages taken once a block have no kv tile.
+func (x *Context) At() debugkern.Place { return x.PlaceOf(x.Cursor).Place }
+
+// PlaceOf is c with the kv tile that its stage has.
+func (x *Context) PlaceOf(c debugkern.Cell) debugkern.Cell {
+	if x.Run != nil {
+		if sp := x.Run.Plan.Stage(c.Stage); sp != nil && !sp.PerTile {
+			c.KVTile = 0
+		}
+	}
+	return c
+}
+
+// GoTo moves the cursor to c, remembering where it was.
+func (x *Context) GoTo(c debugkern.Cell) tea.Cmd {
+	if !x.Movable() {
+		return x.NothingYet()
+	}
+	to := x.Run.Nearest(c)
+	if sp := x.Run.Plan.Stage(to.Stage); sp != nil && !sp.PerTile {
+		to.KVTile = x.Cursor.KVTile // it comes back into force with the next stage that has kv tiles
+	}
+	if to == x.Cursor {
+		return nil
+	}
+	x.past.push(x.Cursor)
+	x.Cursor = to
+	return x.moved()
+}
+
+// Nudge moves the cursor by a cell; that is not worth remembering.
+func (x *Context) Nudge(rows, cols int) tea.Cmd {
+	if !x.Movable() {
+		return x.NothingYet()
+	}
+	c := x.Cursor
+	c.Row, c.Col = c.Row+rows, c.Col+cols
+	to := x.Run.Nearest(c)
+	if to == x.Cursor {
+		x.Say("edge of the tile: H L other kv tiles, { } other blocks")
+		return nil
+	}
+	x.Cursor = to
+	return x.moved()
+}
+
+// moved announces that the cursor has moved.
+func (x *Context) moved() tea.Cmd {
+	x.Fresh = x.Fresh && x.onFirstBad()
+	return tea.Batch(x.Root.Announce(Moved{}), x.Root.Changed())
+}
+
+func (x *Context) onFirstBad() bool {
+	if x.Run == nil {
+		return false
+	}
+	c, ok := x.Run.FirstBad()
+	return ok && x.PlaceOf(c) == x.PlaceOf(x.Cursor)
+}
+
+// StepStage moves to the stage n further on.
+func (x *Context) StepStage(n int) tea.Cmd {
+	if !x.Movable() {
+		return x.NothingYet()
+	}
+	list := x.Stages()
+	i := slices.Index(list, x.Cursor.Stage) + n
+	if i < 0 || i >= len(list) {
+		x.Say(fmt.Sprintf("%s is the %s stage", x.Cursor.Stage,
+			map[bool]string{true: "first", false: "last"}[i < 0]))
+		return nil
+	}
+	c := x.Cursor
+	c.Stage = list[i]
+	return x.GoTo(c)
+}
+
+// StepTile moves to the kv tile n further on.
+func (x *Context) StepTile(n int) tea.Cmd {
+	if !x.Movable() {
+		return x.NothingYet()
+	}
+	if sp := x.Run.Plan.Stage(x.Cursor.Stage); sp != nil && !sp.PerTile {
+		x.Say(fmt.Sprintf("%s is taken once a block: J K other stages, { } other blocks", x.Cursor.Stage))
+		return nil
+	}
+	lo, count := x.Run.Viewer.Tiles(x.Cursor.Block)
+	c := x.Cursor
+	if c.KVTile += n; c.KVTile < lo || c.KVTile >= lo+count {
+		x.Say(fmt.Sprintf("block %s has kv tiles %d to %d", c.Block, lo, lo+count-1))
+		return nil
+	}
+	return x.GoTo(c)
+}
+
+// StepBlock moves to the captured block n further on in launch order.
+func (x *Context) StepBlock(n int) tea.Cmd {
+	if !x.Movable() {
+		return x.NothingYet()
+	}
+	all := x.Run.Viewer.Blocks()
+	i := slices.Index(all, x.Cursor.Block) + n
+	if i < 0 || i >= len(all) {
+		x.Say(fmt.Sprintf("%s is the %s captured block of %d", x.Cursor.Block,
+			map[bool]string{true: "first", false: "last"}[i < 0], len(all)))
+		return nil
+	}
+	c := x.Cursor
+	c.Block = all[i]
+	return x.GoTo(c)
+}
+
+// Movable reports whether there are tiles on screen for the cursor to move in.
+func (x *Context) Movable() bool { return x.Run != nil && !x.Root.Failing() }
+
+// Stages lists the stages of the run on screen, before the first those that the request will have.
+func (x *Context) Stages() []probes.Stage {
+	plan := x.Outline()
+	if x.Run != nil {
+		plan = x.Run.Plan
+	}
+	if plan == nil {
+		return nil
+	}
+	out := make([]probes.Stage, len(plan.Stages))
+	for i := range plan.Stages {
+		out[i] = plan.Stages[i].Stage
+	}
+	return out
+}
+
+// History goes back (dir < 0) or forward to where the cursor was.
+func (x *Context) History(dir int) tea.Cmd {
+	from, to := &x.past.forward, &x.past.back
+	if dir < 0 {
+		from, to = to, from
+	}
+	c, ok := step(from, to, x.Cursor)
+	switch {
+	case !ok:
+		x.Say("no further in the cursor's history")
+		return nil
+	case x.Run == nil:
+		return x.NothingYet()
+	}
+	x.Cursor = x.Run.Nearest(c)
+	return x.moved()
+}
+
+// Set moves the cursor without a word and without remembering where it was, and has everybody follow.
+func (x *Context) Set(c debugkern.Cell) tea.Cmd {
+	x.Cursor = c
+	return x.moved()
+}
+
+// Jump remembers where the cursor was and puts it somewhere else; what follows from it is up to the caller.
+func (x *Context) Jump(c debugkern.Cell) {
+	x.past.push(x.Cursor)
+	x.Cursor = c
+}
+
+// PlaceFirstBad puts the cursor where a run that has just ended asks for it: on its first bad cell, unless
+// keep, or as near as possible to where it was.
+func (x *Context) PlaceFirstBad(keep bool) {
+	x.Fresh = false
+	if c, ok := x.Run.FirstBad(); ok && !keep {
+		if c != x.Cursor {
+			x.past.push(x.Cursor)
+		}
+		x.Cursor, x.Fresh = c, true
+	}
+	x.Cursor = x.Run.Nearest(x.Cursor)
+}
+
+// Hunting reports whether cells are being searched; CancelHunt ends that, and says so.
+func (x *Context) Hunting() bool { return x.hunt.active }
+
+// CancelHunt ends a search through the tiles.
+func (x *Context) CancelHunt() {
+	x.hunt.stop()
+	x.hunt.seq++
+	x.Say("search cancelled")
+}
+
+// StopJobs ends what runs for the context in the background.
+func (x *Context) StopJobs() {
+	x.Job.Stop()
+	x.hunt.stop()
+	x.Task.Stop()
+}
+
+// StageNames lists the stages of the run on screen, before the first those of the target's manifest.
+func (x *Context) StageNames() []string {
+	if x.Run != nil && x.Run.Plan != nil {
+		var out []string
+		for i := range x.Run.Plan.Stages {
+			out = append(out, x.Run.Plan.Stages[i].Stage.String())
+		}
+		return out
+	}
+	if man, _ := x.Manifest(); man != nil {
+		return man.StageNames()
+	}
+	return nil
+}
+
+// StartCursor puts a cursor that was nowhere yet on the first stage of the target's manifest.
+func (x *Context) StartCursor() {
+	if man, _ := x.Manifest(); man != nil && x.Cursor.Stage == "" && len(man.Stages) > 0 {
+		x.Cursor.Stage = man.Stages[0].Stage
+	}
+}
+
+// Formula is a stage's name with what it computes.
+func (x *Context) Formula(s probes.Stage) string {
+	if x.Run != nil && x.Run.Plan != nil {
+		if sp := x.Run.Plan.Stage(s); sp != nil && sp.Help != "" {
+			return sp.Help
+		}
+	}
+	return s.String()
+}

@@ -1,0 +1,54 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/tui/keymap"
+	"tilescope/tui/pane/failure"
+	"tilescope/tui/request"
+)
+
+// Reasons are what a failed run's document complains of.
+func Reasons(e *debugkern.ErrorDoc) []failure.Reason {
+	var out []failure.Reason
+	for _, d := range e.Diagnostics {
+		out = append(out, failure.Reason{File: d.File, Line: d.Line, Col: d.Col, Severity: d.Severity,
+			Text: d.Message})
+	}
+	if out != nil {
+		return out
+	}
+	r := failure.Reason{Text: e.Message}
+	if e.Source != nil {
+		r.File, r.Line = e.Source.File, e.Source.Line
+	}
+	return []failure.Reason{r}
+}
+
+// Remedies are what can be done about a failure, a line each.
+func (x *Context) Remedies(e *debugkern.ErrorDoc) []string {
+	var out []string
+	again := x.Keys.Label(keymap.Again) + " runs again"
+	switch {
+	case e.Source != nil || len(e.Diagnostics) > 0:
+		out = append(out, fmt.Sprintf("%s opens the editor at the line · %s", x.Keys.Label(keymap.Edit), again))
+	case x.OnGPU() && e.Stage != "build":
+		out = append(out, fmt.Sprintf("%s runs the same launch on the emulator · %s", x.Keys.Label(keymap.AgainEmu),
+			again),
+			fmt.Sprintf("in Races %s diagnoses on the emulator, which can show where", x.Keys.Label(keymap.Diff)))
+	default:
+		out = append(out, again+", once that is mended")
+	}
+	if x.Fail.Code == debugkern.CodeUnavailable {
+		out = append(out, "`tilescope doctor` says what is missing and what to install · `tilescope kernels` lists what needs no compiler")
+	}
+	if x.Run != nil {
+		if list := request.Differences(x.Run.Request, x.Fail.Request); list != nil {
+			out = append(out, fmt.Sprintf("new since the previous run: %s · :revert goes back to it",
+				strings.Join(list, ", ")))
+		}
+	}
+	return out
+}

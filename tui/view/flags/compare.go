@@ -1,0 +1,237 @@
+package flags
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/debugkern"
+	"tilescope/probes"
+	"tilescope/tui/request"
+	"tilescope/tui/view"
+)
+
+// bisecter is offered by engines that can bisect flags and faults.
+type bisecter interface {
+	Bisect(ctx context.Context, a, b debugkern.Request, until string,
+		progress func(debugkern.Progress)) (*debugkern.Bisection, error)
+}
+
+var _ bisecter = (*debugkern.Session)(nil)
+
+// versus is what is known of A against B.
+type versus struct {
+	bisection  *debugkern.Bisection
+	comparison *debugkern.Comparison
+	name       string // of A, in the comparison
+	of         string // B's request in full
+	after      int    // the run after whose end A and B are compared; 0 none
+}
+
+// bisectedMsg is a bisection that ended.
+type bisectedMsg struct {
+	gen int
+	of  string // B's request in full
+	doc *debugkern.Bisection
+	err error
+}
+
+// pairedMsg is A run again and laid under the run on screen.
+type pairedMsg struct {
+	gen    int // the task's
+	run    int // the run's it was laid under
+	name   string
+	pair   view.Pairing
+	doc    *debugkern.Comparison
+	report *debugkern.Report // A's
+	err    error
+}
+
+// ends are the pinned run's request and that of the run on screen, on the same problem: the one on screen's.
+func (v *Controller) ends() (a, b debugkern.Request, ok bool) {
+	switch {
+	case v.Pinned == nil:
+		v.Say("no run is pinned: a pins this one, then switch something")
+		return a, b, false
+	case !v.Movable():
+		v.NothingYet()
+		return a, b, false
+	case v.Job.Active:
+		v.Say("a run is under way: Esc cancels it")
+		return a, b, false
+	}
+	b = request.Clone(v.Run.Request)
+	a = request.With(b, v.Pinned)
+	a.Shape, a.Seed, a.Gate, a.Inject = b.Shape, b.Seed, b.Gate, b.Inject
+	return a, b, true
+}
+
+// bisect looks for the smallest set of flags and faults between A and B that turns the verdict.
+func (v *Controller) bisect(string) tea.Cmd {
+	a, b, ok := v.ends()
+	if !ok {
+		return nil
+	}
+	e, can := v.Engine.(bisecter)
+	if !can {
+		v.Complain("this engine cannot bisect")
+		return nil
+	}
+	if !v.Begin("the bisection") {
+		return nil
+	}
+	v.Say(fmt.Sprintf("bisecting A %s, B %s", request.Title(a), request.Title(b)))
+	t := v.Task
+	return tea.Batch(func() tea.Msg {
+		defer t.Cancel()
+		doc, err := e.Bisect(t.Ctx, a, b, "", func(p debugkern.Progress) { t.Report(p) })
+		return bisectedMsg{t.Gen, request.InFull(b), doc, err}
+	}, t.Listen())
+}
+
+func (v *Controller) bisected(msg bisectedMsg) {
+	if msg.gen != v.Task.Gen {
+		return
+	}
+	v.Task.Stop()
+	switch {
+	case errors.Is(msg.err, context.Canceled):
+		return
+	case msg.err != nil:
+		v.Complain(view.OneLine(msg.err))
+		return
+	case msg.doc.Verdict == debugkern.Found:
+		v.Say(fmt.Sprintf("smallest set: %s · Enter runs the pair and compares it",
+			debugkern.ChangesText(msg.doc.Minimal)))
+	default:
+		v.Say("A and B have the same verdict: nothing to bisect")
+	}
+	v.versus.bisection, v.versus.comparison, v.versus.of = msg.doc, nil, msg.of
+	v.Root.Announce(view.RequestChanged{})
+	if v.Root.Showing() == view.Flags {
+		v.Root.Focus(partAbout)
+		v.pane.ScrollTo(Bisected)
+	}
+}
+
+// compare runs A on B's problem and lays it under B, tile by tile.
+func (v *Controller) compare(string) tea.Cmd {
+	a, _, ok := v.ends()
+	if !ok {
+		return nil
+	}
+	if v.Run.Run == nil {
+		v.Complain("the run on screen has no tiles to compare")
+		return nil
+	}
+	if !v.Begin("the comparison") {
+		return nil
+	}
+	v.Say("running A " + request.Title(a) + " to lay it beside B")
+	t, engine, b, gen := v.Task, v.Engine, v.Run.Run, v.Gen
+	return tea.Batch(func() tea.Msg {
+		defer t.Cancel()
+		msg := pairedMsg{gen: t.Gen, run: gen, name: request.KernelTitle(a)}
+		run, err := engine.Run(t.Ctx, a, func(p debugkern.Progress) { t.Report(p) })
+		if err == nil {
+			msg.report = run.Report
+			msg.pair, err = view.PairOf(engine, run, b)
+		}
+		if err == nil {
+			msg.doc, err = msg.pair.Compare()
+		}
+		msg.err = err
+		return msg
+	}, t.Listen())
+}
+
+func (v *Controller) paired(msg pairedMsg) tea.Cmd {
+	if msg.gen != v.Task.Gen {
+		return nil
+	}
+	v.Task.Stop()
+	switch {
+	case errors.Is(msg.err, context.Canceled):
+		return nil
+	case msg.err != nil:
+		v.Complain(view.OneLine(msg.err))
+		return nil
+	case msg.run != v.Gen:
+		v.Say("the comparison was of an earlier run")
+		return nil
+	}
+	v.versus.comparison, v.versus.name, v.versus.of = msg.doc, msg.name, request.InFull(v.Run.Request)
+	v.a = &Pinned{Name: msg.name, Report: msg.report}
+	both := *v.Run
+	both.Viewer, both.Pair, both.Against = msg.pair, msg.pair, msg.name
+	v.Run = &both
+	load := v.Root.Announce(view.Paired{})
+	v.Root.Announce(view.RequestChanged{})
+	if v.Root.Showing() == view.Flags {
+		v.Root.Focus(partAbout)
+		v.pane.ScrollTo(Compared)
+	}
+	v.Say("A and B are equal to the bit")
+	if msg.doc.Verdict != debugkern.Equal {
+		v.Say(fmt.Sprintf("A and B differ%s · Enter goes to the first differing cell", first(msg.doc)))
+	}
+	return load
+}
+
+func first(c *debugkern.Comparison) string {
+	if c.First == "" {
+		return ""
+	}
+	return " first in " + c.First
+}
+
+// openVersus is Enter beside the list of the Flags view: the first differing cell in Tile, or the bisection's
+// pair.
+func (v *Controller) openVersus() tea.Cmd {
+	x := &v.versus
+	switch {
+	case x.comparison != nil && v.Run != nil && v.Run.Pair != nil:
+		if x.comparison.First == "" {
+			v.Say("no cell differs")
+			return nil
+		}
+		c, ok := v.Run.Pair.First(probes.Stage(x.comparison.First))
+		if !ok {
+			v.Say("no cell that can be shown differs")
+			return nil
+		}
+		return tea.Batch(v.Root.Open(view.Tile), v.GoTo(c))
+	case x.bisection != nil && x.bisection.Pair != nil:
+		return v.runPair(x.bisection.Pair)
+	}
+	v.Say("nothing to open: B bisects, C compares A with B")
+	return nil
+}
+
+// runPair pins the bisection's one end as A, runs the other as B, and compares them once that has ended.
+func (v *Controller) runPair(p *debugkern.BisectPair) tea.Cmd {
+	req := request.Clone(v.Run.Request)
+	a := request.SetupOf(request.WithSpec(req, p.From))
+	v.Pinned, v.a, v.repinned = &a, nil, true
+	v.versus = versus{bisection: v.versus.bisection, of: v.versus.of}
+	cmd := v.Choose(request.WithSpec(req, p.To),
+		"A is "+request.Title(request.WithSpec(req, p.From))+"; comparing once B has run")
+	if cmd != nil {
+		v.versus.after = v.Job.Gen
+	}
+	return cmd
+}
+
+// alone takes A from under the run on screen.
+func (v *Controller) alone() tea.Cmd {
+	v.versus = versus{}
+	if v.Run == nil || v.Run.Pair == nil {
+		return nil
+	}
+	one := *v.Run
+	one.Viewer, one.Pair, one.Against = view.ViewerOf(v.Engine, one.Run), nil, ""
+	v.Run = &one
+	return v.Root.Announce(view.Paired{})
+}

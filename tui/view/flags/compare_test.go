@@ -1,0 +1,112 @@
+package flags_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/exp/golden"
+
+	"tilescope/tui/view"
+	"tilescope/tui/view/viewtest"
+)
+
+// pinnedAgainst is a driver with stage2 pinned as A and p-stale-m on screen as B, in Flags.
+func pinnedAgainst(t *testing.T, w, h int) *viewtest.Driver {
+	return viewtest.Start(t, w, h).Press("4", "a").Command("fault p-stale-m")
+}
+
+func TestBisectShowsTheSmallestSet(t *testing.T) {
+	d := viewtest.Start(t, 120, 40).Press("4", "B")
+	d.HasStatus("no run is pinned")
+	d = pinnedAgainst(t, 120, 40)
+	d.M.Req.Seed = 7 // the run on screen decides, not what is asked for next
+	d.Press("B").HasStatus("smallest set: +p-stale-m")
+	if a, b := d.E.Bisected[0], d.E.Bisected[1]; len(a.Faults) != 0 || len(b.Faults) != 1 || a.Seed != b.Seed || a.Shape != b.Shape {
+		t.Errorf("bisected %+v, %+v", a, b)
+	}
+	for _, want := range []string{"smallest set: +p-stale-m", "every smaller set was tried", "✗ diverge +p-stale-m P", "tilescope compare stage2 stage2"} {
+		if !strings.Contains(d.Text(), want) {
+			t.Errorf("no %q:\n%s", want, d.Text())
+		}
+	}
+	n := len(d.E.Asked())
+	d.Press("enter")
+	ran := d.E.Asked()[n:]
+	if len(ran) != 2 || len(ran[0].Faults) != 1 || len(ran[1].Faults) != 0 {
+		t.Fatalf("the pair: ran %+v", ran)
+	}
+	d.HasStatus("A and B differ first in P")
+}
+
+func TestCompareKernelAgainstKernel(t *testing.T) {
+	d := pinnedAgainst(t, 120, 40).Press("C")
+	d.HasStatus("A and B differ first in P")
+	for _, want := range []string{"A AGAINST B, BIT BY BIT", "P  ≠ 137/65536, most 1.5000, 1024 ulp", "S  ✓ 65536 cells equal", "only B has V"} {
+		if !strings.Contains(d.Text(), want) {
+			t.Errorf("no %q:\n%s", want, d.Text())
+		}
+	}
+	d.Press("enter")
+	if c := d.M.Cursor; d.M.Showing() != view.Tile || c.Stage != "P" || c.KVTile != 1 || c.Row != 4 || c.Col != 9 {
+		t.Fatalf("view %s, cursor %+v", d.M.Showing(), c)
+	}
+	for _, want := range []string{"A stage2", "B stage2 p-stale-m", "B - A ulp", "from A"} {
+		if !strings.Contains(d.Text(), want) {
+			t.Errorf("no %q:\n%s", want, d.Text())
+		}
+	}
+	d.Press("n").HasStatus("cell where A and B differ")
+	d.Press("D").HasStatus("kernel, reference, error")
+	d.Press("4").Command("unpin")
+	if d.M.Run.Pair != nil || strings.Contains(d.Press("2").Text(), "B - A") {
+		t.Error("A is still beside B")
+	}
+}
+
+// An equal pair says so, and has nowhere to go.
+func TestCompareEqual(t *testing.T) {
+	d := viewtest.Start(t, 120, 40).Press("4", "a", "C")
+	d.HasStatus("equal to the bit")
+	d.Press("enter").HasStatus("no cell differs")
+}
+
+func TestVersusScreens(t *testing.T) {
+	for _, size := range viewtest.Sizes {
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
+			d := pinnedAgainst(t, size[0], size[1]).Press("C", "B")
+			d.Fits("bisected")
+			screen := d.Text()
+			d.Press("C")
+			d.Fits("compared")
+			screen += "\n" + d.Text()
+			d.Press("enter")
+			d.Fits("beside each other")
+			golden.RequireEqual(t, screen+"\n"+d.Text()+"\n")
+		})
+	}
+}
+
+// Esc ends a bisection; its answer, when it comes, is dropped.
+func TestBisectCancelled(t *testing.T) {
+	d := pinnedAgainst(t, 80, 24)
+	d.Manual = true
+	d.Press("B")
+	d.Press("esc").HasStatus("the bisection cancelled")
+	d.Late()
+	if strings.Contains(d.Text(), "smallest set") || d.M.Task.Active {
+		t.Error("a cancelled bisection is shown")
+	}
+}
+
+func TestPinnedRunStandsBesideTheNext(t *testing.T) {
+	d := viewtest.Start(t, 120, 40).Press("4", "a").Command("fault p-stale-m").Press("4")
+	for _, want := range []string{"A stage2", "B stage2 p-stale-m", "✓ agree", "✗ diverge"} {
+		if !strings.Contains(d.Text(), want) {
+			t.Errorf("no %q:\n%s", want, d.Text())
+		}
+	}
+	if d.Press("A"); strings.Contains(d.Text(), "A stage2") {
+		t.Error("still pinned")
+	}
+}

@@ -1,0 +1,95 @@
+package flags_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"tilescope/debugkern"
+	"tilescope/probes"
+	"tilescope/tui/view"
+	"tilescope/tui/view/flags"
+	"tilescope/tui/view/viewtest"
+)
+
+// control is the view.
+func control(d *viewtest.Driver) *flags.Controller {
+	return viewtest.View[*flags.Controller](d, view.Flags)
+}
+
+func TestScreens(t *testing.T) { viewtest.Screens(t, view.Flags, viewtest.Request(viewtest.Faulty)) }
+
+func TestFaultBringsItsShapeAndGivesItBack(t *testing.T) {
+	d := viewtest.Start(t, 80, 24).Command("fault p-stale-columns")
+	if got := d.Last(); got.Shape != "partial49" {
+		t.Fatalf("shape %q", got.Shape)
+	}
+	d.HasStatus("shape partial49 (it needs")
+	d.Command("fault p-stale-columns").HasStatus("shape validation again")
+	if got := d.Last(); got.Shape != "validation" {
+		t.Errorf("shape %q", got.Shape)
+	}
+}
+
+func TestFaultBringsItsVariant(t *testing.T) {
+	d := viewtest.Start(t, 80, 24, viewtest.Request(debugkern.Request{Target: "scalar"})).Command("fault p-stale-m")
+	if got := d.Last(); got.Target != "stage2" || len(got.Faults) != 1 {
+		t.Errorf("ran %+v", got)
+	}
+	d.HasStatus("target stage2: it is planted there")
+}
+
+func TestFlagOffAFaultsBaseIsRefused(t *testing.T) {
+	d := viewtest.Start(t, 80, 24, viewtest.Request(viewtest.Faulty))
+	n := len(d.E.Asked())
+	d.Press("4")
+	if !control(d).Pane().Select(flags.Flag, "USE_WMMA_PV") {
+		t.Fatal("no such flag")
+	}
+	d.Press("space").HasStatus("p-stale-m is planted in stage2 and needs USE_WMMA_PV=1")
+	if len(d.E.Asked()) != n {
+		t.Error("it ran all the same")
+	}
+	if !strings.Contains(d.Text(), "is planted in") {
+		t.Errorf("the view does not say why:\n%s", d.Text())
+	}
+}
+
+func TestFlagOnTopOfTheVariant(t *testing.T) {
+	d := viewtest.Start(t, 80, 24).Command("set USE_WMMA_PV=0")
+	if got := d.Last().Set; !reflect.DeepEqual(got, map[string]string{"USE_WMMA_PV": "0"}) {
+		t.Fatalf("set %v", got)
+	}
+	d.Command("set USE_WMMA_PV=1")
+	if got := d.Last().Set; len(got) != 0 {
+		t.Errorf("the variant's own value is still set: %v", got)
+	}
+	d.Command("set USE_NOTHING=1").HasStatus("unknown flag")
+	d.Command("set USE_WMMA_PV=7").HasStatus("expected one of")
+}
+
+func TestGatesExcludeEachOther(t *testing.T) {
+	d := viewtest.Start(t, 80, 24).Command("gate qk").Command("gate pv")
+	if d.Last().Gate != "pv" {
+		t.Errorf("gate %s", d.Last().Gate)
+	}
+	if !strings.Contains(d.Text(), "off Q K S m l P") {
+		t.Errorf("Pipe does not say what is off:\n%s", d.Text())
+	}
+	d.Command("gate none")
+	if d.Last().Gate != probes.GateNone {
+		t.Errorf("gate %s", d.Last().Gate)
+	}
+}
+
+func TestVariantWithoutTheShapeBringsOne(t *testing.T) {
+	d := viewtest.Start(t, 80, 24, viewtest.Request(debugkern.Request{Target: "stage2", Shape: "1,1,32,64"})).Command("variant stage1")
+	if got := d.Last(); got.Target != "stage1" || got.Shape != "1,1,32,64" {
+		t.Errorf("a shape in numbers should stay: ran %+v", got)
+	}
+	d.M.Req.Shape = "huge"
+	d.Command("variant scalar").HasStatus("it has no huge")
+	if got := d.Last(); got.Target != "scalar" || got.Shape != "small" {
+		t.Errorf("ran %+v", got)
+	}
+}

@@ -1,0 +1,138 @@
+package flags
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tilescope/configs"
+	"tilescope/probes"
+	"tilescope/tui/outcome"
+	"tilescope/tui/request"
+	"tilescope/tui/view"
+)
+
+// refreshFlags makes the Flags view's list for the request, and the rail's.
+func (v *Controller) refreshFlags() {
+	d := Data{Request: request.Title(v.Req), State: v.Standing(), Run: v.Outcome(), A: v.a,
+		Bisection: v.versus.bisection, Comparison: v.versus.comparison, Against: v.versus.name}
+	if v.Run != nil {
+		d.B = v.Run.Name
+	}
+	if v.versus.of != "" && (v.versus.of != request.InFull(v.Req) || !v.Current()) {
+		d.Compared = outcome.Heading(v.versus.of)
+	}
+	if v.Fail != nil {
+		for _, r := range view.Reasons(v.Fail.Report.Error) {
+			d.Reasons = append(d.Reasons, r.Text)
+		}
+		d.Reasons = append(d.Reasons, v.Remedies(v.Fail.Report.Error)...)
+	}
+	if man, variant := v.Manifest(); man != nil {
+		if sel, err := man.Select(variant, v.Req.Set, nil, probes.GateNone); err == nil {
+			d.Items = v.items(man, variant, sel)
+		}
+	}
+	v.pane.SetData(d)
+}
+
+// items lists the switches of a manifest.
+func (v *Controller) items(man *configs.Manifest, variant string, sel *configs.Selection) []Item {
+	var out []Item
+	for _, k := range v.Engine.Catalogue().Manifests {
+		for _, v := range k.Variants {
+			out = append(out, Item{Kind: Variant, Name: v.Name, On: k == man && v.Name == variant,
+				Help: variantHelp(k, v)})
+		}
+	}
+	out = append(out, v.flagItems(man, variant, sel)...)
+	for _, g := range man.Gates {
+		if g.Name != probes.GateNone {
+			out = append(out, Item{Kind: Gate, Name: g.Name.String(), Value: g.Define, On: v.Req.Gate == g.Name,
+				Help: g.Help})
+		}
+	}
+	for i := range man.Faults {
+		out = append(out, v.faultItem(man, variant, &man.Faults[i]))
+	}
+	for _, s := range man.Shapes {
+		out = append(out, Item{Kind: Shape, Name: s.Name, Value: s.Shape.String(),
+			On: request.ShapeName(v.Req) == s.Name, Help: "B,H,S,D = " + s.Shape.String()})
+	}
+	if _, named := man.Shape(request.ShapeName(v.Req)); !named {
+		out = append(out, Item{Kind: Shape, Name: request.ShapeName(v.Req), On: true, Help: "B,H,S,D as typed"})
+	}
+	return append(out, Item{Kind: Seed, Name: "seed", Value: fmt.Sprint(v.Req.Seed),
+		Help: "seed of the normal inputs: h l change it, space types one"})
+}
+
+func variantHelp(man *configs.Manifest, v configs.Variant) string {
+	if v.Help != "" {
+		return v.Help
+	}
+	set := make([]string, 0, len(v.Flags))
+	for _, f := range man.Flags {
+		if n, ok := v.Flags[f.Name]; ok {
+			set = append(set, fmt.Sprintf("%s=%d", f.Name, n))
+		}
+	}
+	if len(set) == 0 {
+		set = append(set, "every flag at its default")
+	}
+	return man.Title + ": " + strings.Join(set, " ")
+}
+
+func (v *Controller) flagItems(man *configs.Manifest, variant string, sel *configs.Selection) []Item {
+	var out []Item
+	for _, f := range man.Flags {
+		_, changed := v.Req.Set[f.Name]
+		it := Item{Kind: Flag, Name: f.Name, On: sel.Flags[f.Name] != 0, Changed: changed, Help: f.Help}
+		if len(f.Values) > 2 || !slices.Contains(f.Values, 1) {
+			it.Value = strconv.Itoa(sel.Flags[f.Name])
+		}
+		var needs []string
+		for _, x := range f.Requires {
+			needs = append(needs, x.String())
+		}
+		for _, x := range f.Conflicts {
+			needs = append(needs, "not "+x.String())
+		}
+		it.Needs = strings.Join(needs, ", ")
+		set := maps.Clone(v.Req.Set)
+		if set == nil {
+			set = map[string]string{}
+		}
+		i := slices.Index(f.Values, sel.Flags[f.Name])
+		set[f.Name] = strconv.Itoa(f.Values[(i+1)%len(f.Values)])
+		if _, err := man.Select(variant, set, v.Req.Faults, probes.GateNone); err != nil {
+			it.Refused = view.OneLine(err)
+		}
+		out = append(out, it)
+	}
+	return out
+}
+
+func (v *Controller) faultItem(man *configs.Manifest, variant string, f *configs.Fault) Item {
+	it := Item{Kind: Fault, Name: f.Name, On: slices.Contains(v.Req.Faults, f.Name), Help: f.Help}
+	if f.Needs != nil {
+		it.Needs = f.Needs.String()
+	}
+	note := []string{}
+	if f.Host {
+		note = append(note, "it changes the host's side, not the kernel.")
+	}
+	if _, err := man.Select(variant, v.Req.Set, []string{f.Name}, probes.GateNone); err != nil && !it.On {
+		it.Refused = view.OneLine(err)
+		note = append(note, "Switching it on goes to target "+f.Base+".")
+	}
+	if sel, err := man.Select(variant, v.Req.Set, []string{f.Name}, probes.GateNone); err == nil && !it.On {
+		if _, to, _ := view.Unsuited(man, sel, request.ShapeName(v.Req)); to != "" {
+			it.Refused = "it can do nothing on shape " + request.ShapeName(v.Req) + "."
+			note = append(note, "Switching it on goes to shape "+to+".")
+		}
+	}
+	it.Note = strings.Join(note, " ")
+	return it
+}

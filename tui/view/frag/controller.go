@@ -1,0 +1,161 @@
+package frag
+
+import (
+	"context"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/debugkern"
+	"tilescope/tui/keymap"
+	"tilescope/tui/theme"
+	"tilescope/tui/view"
+)
+
+// introspector is offered by engines that can read fragment layouts back.
+type introspector interface {
+	Lut(ctx context.Context, req debugkern.Request, pick debugkern.LutFilter) (*debugkern.LutDoc, error)
+	TableFile(ctx context.Context, req debugkern.Request, path string) (*debugkern.Table, error)
+}
+
+// tabled is offered by runs whose kernel may have its own table of the accumulator.
+type tabled interface {
+	Table(ctx context.Context) (*debugkern.Table, error)
+}
+
+var (
+	_ introspector = (*debugkern.Session)(nil)
+	_ tabled       = (*debugkern.Run)(nil)
+)
+
+// Parts of the view, as the pane counts them.
+const (
+	partGrid  view.Part = "lanes"
+	partCells view.Part = "tile"
+	partBanks view.Part = "banks"
+)
+
+var parts = []view.Part{Grid: partGrid, Tile: partCells, Banks: partBanks}
+
+// Writers says who wrote the cell under the cursor. The Tile view does.
+type Writers interface{ AskWho(string) tea.Cmd }
+
+// Controller is the Frag view.
+type Controller struct {
+	*view.Context
+	pane    *Pane
+	at      view.Part
+	writers Writers
+	known   fragments
+}
+
+// New returns the Frag view. Who wrote a cell is asked of w.
+func New(c *view.Context, w Writers) *Controller {
+	return &Controller{Context: c, pane: NewPane(c.Theme), writers: w}
+}
+
+// Actions that no other view has.
+const (
+	nextFrag   keymap.Action = "next-fragment"
+	prevFrag   keymap.Action = "previous-fragment"
+	introspect keymap.Action = "introspect"
+	swizzle    keymap.Action = "swizzle"
+	matrix     keymap.Action = "matrix"
+)
+
+// Layer implements view.View.
+func (v *Controller) Layer() keymap.Layer {
+	const g = "Fragment"
+	return keymap.Layer{Name: view.Frag, Uses: []keymap.Use{
+		{Action: keymap.NextBad, Help: "next entry that the table has wrong, else bad cell"},
+		{Action: keymap.PrevBad, Help: "the one before"},
+		{Action: keymap.Format, Help: "the tile shows lane, element, value, error"},
+		{Action: keymap.Diff, Help: "grid shows the kernel's own table, or the hardware's map"},
+		{Action: keymap.Who},
+		{Action: keymap.Grow, Help: "leading dimension up"},
+		{Action: keymap.Shrink, Help: "leading dimension down"},
+	}, Own: []keymap.Binding{
+		{Action: nextFrag, Keys: []string{"o"}, Label: "o",
+			Help: "next fragment: acc a b, type, row or col in memory", Hint: "fragment", Group: g},
+		{Action: prevFrag, Keys: []string{"O"}, Label: "O", Help: "previous fragment", Group: g},
+		{Action: introspect, Keys: []string{"I"}, Label: "I",
+			Help: "introspect on the other backend: emulator, GPU", Group: g},
+		{Action: swizzle, Keys: []string{"W"}, Label: "W",
+			Help: "XOR swizzle of the bank strip: none, n&1, n&3, n&7", Hint: "swizzle", Group: g},
+		{Action: matrix, Keys: []string{"M"}, Label: "M", Help: "moved by each lane, or as ldmatrix", Group: g},
+	}}
+}
+
+// Actions implements view.View.
+func (v *Controller) Actions() map[keymap.Action]func(string) tea.Cmd {
+	return map[keymap.Action]func(string) tea.Cmd{
+		keymap.NextBad: func(string) tea.Cmd { return v.fragNext(1) },
+		keymap.PrevBad: func(string) tea.Cmd { return v.fragNext(-1) },
+		keymap.Format: func(string) tea.Cmd {
+			v.Say("the tile shows: " + v.pane.NextShow().String())
+			return nil
+		},
+		keymap.Diff:   func(string) tea.Cmd { return v.toggleTable() },
+		keymap.Who:    v.writers.AskWho,
+		keymap.Grow:   func(string) tea.Cmd { return v.stepLD(1) },
+		keymap.Shrink: func(string) tea.Cmd { return v.stepLD(-1) },
+		nextFrag:      func(string) tea.Cmd { return v.nextFragment(1) },
+		prevFrag:      func(string) tea.Cmd { return v.nextFragment(-1) },
+		introspect:    v.otherBackend,
+		swizzle: func(string) tea.Cmd {
+			v.Say("swizzle: " + v.pane.NextSwizzle())
+			return nil
+		},
+		matrix: func(string) tea.Cmd {
+			v.Say("moved " + v.pane.ToggleMatrix())
+			return nil
+		},
+	}
+}
+
+// SetTheme implements view.View.
+func (v *Controller) SetTheme(th *theme.Theme) { v.pane.SetTheme(th) }
+
+// SetSize implements view.View.
+func (v *Controller) SetSize(w, h int) { v.pane.SetSize(w, h) }
+
+// Lines implements view.View.
+func (v *Controller) Lines() []string { return v.pane.View() }
+
+// Parts implements view.View.
+func (v *Controller) Parts() []view.Part { return parts }
+
+// SetFocus implements view.View.
+func (v *Controller) SetFocus(p view.Part) {
+	v.at = p
+	v.pane.SetFocus(slices.Index(parts, p))
+}
+
+// OfRun implements view.Dependent: the hardware's maps stand whether or not a request could run.
+func (v *Controller) OfRun() (whole, fails bool) { return true, false }
+
+// Text implements view.Copier.
+func (v *Controller) Text() string { return v.pane.CellText() }
+
+// Update implements view.View.
+func (v *Controller) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case view.Shown, view.Ran:
+		return v.loadFragments()
+	case view.Drawn, view.Moved, view.TileRead, view.WriterFound, view.NumbersChanged:
+		v.showLive()
+	case mappedMsg:
+		v.mapped(msg)
+	case tableMsg:
+		v.tableFound(msg)
+	case headerMsg:
+		return v.headerRead(msg)
+	}
+	return nil
+}
+
+// Lane draws the lane at the cursor, for the right column of a wide Tile view.
+func (v *Controller) Lane(w, h int) []string {
+	v.showLive()
+	return v.pane.Side(w, h)
+}

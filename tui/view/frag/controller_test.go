@@ -1,0 +1,162 @@
+package frag_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/tui/view"
+	"tilescope/tui/view/frag"
+	"tilescope/tui/view/viewtest"
+)
+
+// control is the view.
+func control(d *viewtest.Driver) *frag.Controller {
+	return viewtest.View[*frag.Controller](d, view.Frag)
+}
+
+func TestScreens(t *testing.T) { viewtest.Screens(t, view.Frag, viewtest.Request(viewtest.Faulty)) }
+
+// The map reads the same in both directions: lane 5 element 2 is cell 9,2, and a move in the tile finds its lane.
+func TestFragLinksGridAndTile(t *testing.T) {
+	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).Command("stage S").Command("goto 0,0").Press("3")
+	d.Press("j", "j", "j", "j", "j", "l", "l")
+	if c := d.M.Cursor; c.Row != 9 || c.Col != 2 {
+		t.Fatalf("lane 5 element 2: the cursor is on %d,%d, expected 9,2", c.Row, c.Col)
+	}
+	if s := d.Text(); !strings.Contains(s, "lane 5 element 2 holds 9,2") || !strings.Contains(s, "table says 1,10") {
+		t.Errorf("cell and table:\n%s", s)
+	}
+	d.Press("tab", "l", "j")
+	if s := d.Text(); !strings.Contains(s, "lane 9 element 3 holds 10,3") {
+		t.Errorf("cell 10,3 is lane 9's:\n%s", s)
+	}
+	for range 13 {
+		d.Press("l")
+	}
+	if c := d.M.Cursor; c.Col != 16 {
+		t.Fatalf("cursor at column %d, expected 16", c.Col)
+	}
+	if s := d.Text(); !strings.Contains(s, "16×16 block 2 of 4") || !strings.Contains(s, "holds 10,0") {
+		t.Errorf("the next block over:\n%s", s)
+	}
+}
+
+// A vector has one column: the map goes on beside it, without values, and comes back with the cursor.
+func TestFragBesideAVector(t *testing.T) {
+	d := viewtest.Start(t, 120, 40).Command("stage m").Press("3", "l", "l", "j")
+	if s := d.Text(); !strings.Contains(s, "m has no compared cell there (32×1)") || !strings.Contains(s, "lane 1 element 2") {
+		t.Errorf("no value beside the vector:\n%s", s)
+	}
+	if d.M.Cursor.Row != 8 || d.M.Cursor.Col != 0 {
+		t.Errorf("cursor %d,%d, expected 8,0", d.M.Cursor.Row, d.M.Cursor.Col)
+	}
+}
+
+// Padding and swizzle change the strip: a float accumulator of 64 columns conflicts 4 ways, of 72 not at all.
+func TestFragBanks(t *testing.T) {
+	d := viewtest.Start(t, 120, 40).Press("3")
+	if !strings.Contains(d.Text(), "4-way, 32") {
+		t.Fatalf("64 floats a row:\n%s", d.Text())
+	}
+	d.Press("+", "+").HasStatus("leading dimension 72")
+	if !strings.Contains(d.Text(), "✓ free, 8") {
+		t.Errorf("72 floats a row:\n%s", d.Text())
+	}
+	d.Press("-").HasStatus("leading dimension 68")
+	d.Command("frag a row").Command("ld 64")
+	if !strings.Contains(d.Text(), "8-way, 32") {
+		t.Errorf("ldmatrix of 64 halves a row:\n%s", d.Text())
+	}
+	d.Press("W", "W", "W").HasStatus("e^(n&7)*8")
+	if !strings.Contains(d.Text(), "✓ free, 4") {
+		t.Errorf("swizzled:\n%s", d.Text())
+	}
+	d.Command("ld 60")
+	if !strings.Contains(d.Text(), "ldmatrix takes lines") {
+		t.Errorf("rows of 120 bytes:\n%s", d.Text())
+	}
+	d.Press("M").HasStatus("by lane")
+}
+
+func TestFragChoices(t *testing.T) {
+	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).Press("3", "o")
+	d.HasStatus("acc f32 col")
+	d.Press("O").HasStatus("acc f32 row")
+	d.Press("d").HasStatus("the kernel's own table")
+	if !strings.Contains(d.Text(), "TABLE WMMA_ACCUM_LUT") {
+		t.Errorf("no table:\n%s", d.Text())
+	}
+	d.Press("n").HasStatus("table and hardware disagree: acc f32 row: lane 17 element 2 holds 12,2; WMMA_ACCUM_LUT says 4,10")
+	d.Command("frag b")
+	if !strings.Contains(d.Text(), "b f16 col on emulator: each cell twice") {
+		t.Errorf("fragment b:\n%s", d.Text())
+	}
+	d.Press("d").HasStatus("no table of its own")
+	d.Press("I").HasStatus("cuda: no GPU")
+	if !strings.Contains(d.Text(), "HARDWARE b f16 col") {
+		t.Errorf("the emulator's map is gone:\n%s", d.Text())
+	}
+	d.Command("frag z").HasStatus("no fragment")
+}
+
+// TestEveryFragmentFits draws every fragment in every reading at every cell's corner.
+func TestEveryFragmentFits(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {111, 29}, {120, 40}, {169, 30}, {170, 50}, {200, 60}} {
+		d := viewtest.Start(t, size[0], size[1], viewtest.Request(viewtest.Faulty)).Press("3")
+		for range 6 {
+			name := control(d).Pane().Next(1)
+			for range 4 {
+				d.Press("v")
+				for _, keys := range []string{"gg0", "G$", "tab G$", "tab +W"} {
+					for _, k := range strings.Fields(keys) {
+						if k == "tab" {
+							d.Press(k)
+							continue
+						}
+						d.Press(strings.Split(k, "")...)
+					}
+					d.Fits(fmt.Sprintf("%s %s", name, keys))
+				}
+				d.Press("tab")
+			}
+		}
+	}
+}
+
+func TestFragMouse(t *testing.T) {
+	d := viewtest.Start(t, 120, 40).Command("stage S").Press("3")
+	d.Send(tea.MouseClickMsg{X: 70, Y: 2 + 2 + 4, Button: tea.MouseLeft})
+	if control(d).Focused() != "tile" || d.M.Cursor.Row != 4 {
+		t.Errorf("focus %s, row %d", control(d).Focused(), d.M.Cursor.Row)
+	}
+	d.Send(tea.MouseClickMsg{X: 7, Y: 2 + 2 + 6, Button: tea.MouseLeft})
+	if control(d).Focused() != "lanes" || !strings.Contains(d.Text(), "lane 6 element 0 holds 1,4") {
+		t.Errorf("focus %s:\n%s", control(d).Focused(), d.Text())
+	}
+	d.Send(tea.MouseClickMsg{X: 7, Y: 30, Button: tea.MouseLeft})
+	if control(d).Focused() != "banks" {
+		t.Errorf("focus %s", control(d).Focused())
+	}
+	d.Send(tea.MouseWheelMsg{X: 70, Y: 8, Button: tea.MouseWheelDown})
+	if d.M.Cursor.Row != 2 || control(d).Focused() != "banks" {
+		t.Errorf("the wheel over the tile: row %d, focus %s", d.M.Cursor.Row, control(d).Focused())
+	}
+}
+
+// A header's table stands in for the kernel's, and goes away again.
+func TestFragHeader(t *testing.T) {
+	d := viewtest.Start(t, 120, 40).Command("header none.h")
+	d.HasStatus("none.h: no initialised")
+	d.Command("header my_lut.h").HasStatus("my_lut.h: covers every cell, order wrong")
+	if s := d.Text(); !strings.Contains(s, "✗ my_lut.h covers every cell, order wrong in 128 of 256") {
+		t.Errorf("header:\n%s", s)
+	}
+	d.Press("3", "y").HasStatus("copied")
+	d.Command("header -").HasStatus("the kernel's own table again")
+	if s := d.Text(); !strings.Contains(s, "stage2 has no table of its own") {
+		t.Errorf("after -:\n%s", s)
+	}
+}

@@ -1,0 +1,284 @@
+package frag
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/debugkern"
+	"tilescope/probes"
+	"tilescope/tui/view"
+)
+
+// fragments is what the Frag view knows: maps by backend, and the table of the run on screen.
+type fragments struct {
+	backend string // what was chosen: emu or cuda; "" is the run's
+	docs    map[string]*debugkern.LutDoc
+	errs    map[string]string
+	asked   map[string]bool
+	header  *debugkern.Table // a file's, in place of the kernel's
+	table   *debugkern.Table
+	gen     int // of the run that the table is of
+}
+
+// mappedMsg is the fragment maps of a backend.
+type mappedMsg struct {
+	backend string
+	doc     *debugkern.LutDoc
+	err     error
+}
+
+// tableMsg is the table of a run's kernel.
+type tableMsg struct {
+	gen   int
+	table *debugkern.Table
+	err   error
+}
+
+// fragBackend is the backend whose maps are shown.
+func (v *Controller) fragBackend() string {
+	switch {
+	case v.known.backend != "":
+		return v.known.backend
+	case v.Req.Backend == "both":
+		return "cuda"
+	}
+	return v.Req.Backend
+}
+
+// loadFragments shows what is known in the Frag view and asks for what it lacks.
+func (v *Controller) loadFragments() tea.Cmd {
+	if at := v.Root.Showing(); at != view.Frag && (at != view.Tile || v.Side == 0) {
+		return nil
+	}
+	v.showFragments()
+	return tea.Batch(v.askMaps(), v.askTable())
+}
+
+func (v *Controller) askMaps() tea.Cmd {
+	be := v.fragBackend()
+	e, ok := v.Engine.(introspector)
+	if !ok || v.known.asked[be] {
+		return nil
+	}
+	if v.known.asked == nil {
+		v.known.asked, v.known.docs, v.known.errs = map[string]bool{}, map[string]*debugkern.LutDoc{},
+			map[string]string{}
+	}
+	v.known.asked[be] = true
+	ctx, req := v.Ctx, debugkern.Request{Backend: be, Device: v.Req.Device}
+	return func() tea.Msg {
+		doc, err := e.Lut(ctx, req, debugkern.LutFilter{})
+		return mappedMsg{be, doc, err}
+	}
+}
+
+func (v *Controller) askTable() tea.Cmd {
+	if v.Run == nil || v.known.gen == v.Gen {
+		return nil
+	}
+	v.known.gen, v.known.table = v.Gen, nil
+	run, ok := v.Run.Viewer.(tabled)
+	if !ok {
+		return nil
+	}
+	ctx, gen := v.Ctx, v.Gen
+	return func() tea.Msg {
+		t, err := run.Table(ctx)
+		return tableMsg{gen, t, err}
+	}
+}
+
+// mapped keeps the maps of a backend. One that is not there is said, and the choice goes back.
+func (v *Controller) mapped(msg mappedMsg) {
+	if msg.err != nil {
+		v.known.asked[msg.backend] = false
+		v.known.errs[msg.backend] = view.OneLine(msg.err)
+		if v.known.backend == msg.backend && msg.backend != "" {
+			v.known.backend = ""
+			v.Complain(msg.backend + ": " + view.OneLine(msg.err))
+		}
+	} else {
+		v.known.docs[msg.backend] = msg.doc
+		v.sayAgreement(msg.backend)
+	}
+	v.showFragments()
+	v.Root.Announce(view.FragmentsRead{})
+}
+
+// sayAgreement tells whether two backends lay fragments out alike.
+func (v *Controller) sayAgreement(backend string) {
+	doc := v.known.docs[backend]
+	for other, was := range v.known.docs {
+		if other == backend || was.Backend.Name == doc.Backend.Name {
+			continue
+		}
+		differ := 0
+		for i := range min(len(doc.Maps), len(was.Maps)) {
+			for l := range doc.Maps[i].Lanes {
+				for e, c := range doc.Maps[i].Lanes[l] {
+					if was.Maps[i].Lanes[l][e] != c {
+						differ++
+					}
+				}
+			}
+		}
+		v.Say(fmt.Sprintf("%s and %s: %d entries differ", was.Backend.Name, doc.Backend.Name, differ))
+	}
+}
+
+func (v *Controller) tableFound(msg tableMsg) {
+	if msg.gen != v.known.gen {
+		return
+	}
+	v.known.table = msg.table
+	if msg.err != nil {
+		v.Complain("the kernel's own table: " + view.OneLine(msg.err))
+	}
+	v.showFragments()
+	v.Root.Announce(view.FragmentsRead{})
+}
+
+// showFragments gives the pane the maps, the table, and the cursor's tile.
+func (v *Controller) showFragments() {
+	be := v.fragBackend()
+	d := Data{}
+	if v.Run != nil {
+		d.Target = v.Run.Request.Target
+		if v.known.gen == v.Gen {
+			d.Table = v.known.table
+		}
+	}
+	if v.known.header != nil {
+		d.Table = v.known.header
+	}
+	switch doc := v.known.docs[be]; {
+	case doc != nil:
+		d.Maps, d.Backend = doc.Maps, doc.Backend.Device
+		if d.Backend == "" {
+			d.Backend = doc.Backend.Name
+		}
+	case v.known.errs[be] != "":
+		d.Message = v.known.errs[be]
+	default:
+		d.Message = "reading the fragments back: the introspection kernel runs"
+	}
+	v.pane.SetData(d)
+	v.showLive()
+}
+
+// showLive gives the Frag view the tile at the cursor and who wrote its cell.
+func (v *Controller) showLive() {
+	l := Live{}
+	l.Ref, l.Bound = v.Numbers.Ref, v.Numbers.Bound
+	if v.Run != nil {
+		c := v.PlaceOf(v.Cursor)
+		l.View = v.Tiles.Views[c.Place]
+		sp := v.Run.Plan.Stage(c.Stage)
+		if l.View != nil && sp != nil {
+			l.Raw = sp.Capture.Kind == probes.CaptureFrag
+			v.pane.Follow(v.Cursor.Row, v.Cursor.Col, sp.Rows, sp.Cols)
+		}
+		if row, col := v.pane.Place(); row == c.Row && col == c.Col {
+			l.Writer, l.Note = v.Writers.Known[c], v.Writers.Errs[c]
+		} else {
+			l.Note = "the tile has no such cell"
+		}
+	}
+	v.pane.SetLive(l)
+}
+
+// Commands implements view.Commander.
+func (v *Controller) Commands() []view.Command {
+	g := view.FragmentCommands
+	return []view.Command{
+		{Group: g, Name: "frag", Arg: "KIND [DTYPE] [row|col] [emu|cuda]", Help: "choose a fragment: a, b, acc",
+			Values: func() []string { return v.pane.Names() }, Do: v.fragCommand},
+		{Group: g, Name: "header", Arg: "FILE|-", Help: "hold a header's WMMA_ACCUM_LUT against the hardware; - the kernel's own again", Do: v.headerCommand},
+		{Group: g, Name: "ld", Arg: "N", Help: "leading dimension of the bank strip, in elements", Do: v.ldCommand},
+		{Group: g, Name: "swizzle", Arg: "0|1|3|7",
+			Help:   "which bits of a line's number exchange its 16-byte chunks",
+			Values: func() []string { return []string{"0", "1", "3", "7"} }, Do: v.swizzleCommand},
+	}
+}
+
+func (v *Controller) ldCommand(arg string) tea.Cmd {
+	n, err := strconv.Atoi(arg)
+	if err != nil || n < 16 || n > 4096 {
+		v.Complain(fmt.Sprintf("leading dimension %q: expected a number from 16 to 4096", arg))
+		return nil
+	}
+	v.Say(fmt.Sprintf("leading dimension %d", v.pane.SetLD(n)))
+	return nil
+}
+
+func (v *Controller) swizzleCommand(arg string) tea.Cmd {
+	n, err := strconv.Atoi(arg)
+	if err != nil || n < 0 || n > 7 {
+		v.Complain(fmt.Sprintf("swizzle %q: expected 0, 1, 3 or 7", arg))
+		return nil
+	}
+	v.pane.SetSwizzle(n)
+	v.Say("swizzle: line & " + arg)
+	return nil
+}
+
+// headerMsg is a header's table.
+type headerMsg struct {
+	table *debugkern.Table
+	err   error
+}
+
+// headerCommand holds a header's table against the hardware in place of the kernel's; "-" takes it away.
+func (v *Controller) headerCommand(arg string) tea.Cmd {
+	if arg == "-" {
+		v.known.header = nil
+		v.Say("the kernel's own table again")
+		return v.Root.Open(view.Frag)
+	}
+	e, ok := v.Engine.(introspector)
+	if !ok {
+		v.Complain("this engine cannot introspect")
+		return nil
+	}
+	ctx, req := v.Ctx, debugkern.Request{Backend: v.fragBackend(), Device: v.Req.Device}
+	return func() tea.Msg {
+		t, err := e.TableFile(ctx, req, arg)
+		return headerMsg{t, err}
+	}
+}
+
+func (v *Controller) headerRead(msg headerMsg) tea.Cmd {
+	if msg.err != nil {
+		v.Complain(view.OneLine(msg.err))
+		return nil
+	}
+	v.known.header = msg.table
+	cmd := v.Root.Open(view.Frag)
+	v.Say(msg.table.Name + ": " + msg.table.Explanation)
+	return cmd
+}
+
+func (v *Controller) fragCommand(arg string) tea.Cmd {
+	var words []string
+	backend := ""
+	for _, w := range strings.Fields(arg) {
+		if w == "emu" || w == "cuda" {
+			backend = w
+		} else {
+			words = append(words, w)
+		}
+	}
+	cmd := v.Root.Open(view.Frag)
+	if len(words) > 0 && !v.pane.Choose(words) {
+		v.Complain(fmt.Sprintf("no fragment %q: there are %s", strings.Join(words, " "),
+			strings.Join(v.pane.Names(), ", ")))
+		return cmd
+	}
+	if backend != "" {
+		return tea.Batch(cmd, v.introspectOn(backend))
+	}
+	return cmd
+}

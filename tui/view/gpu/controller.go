@@ -1,0 +1,141 @@
+package gpu
+
+import (
+	"context"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/debugkern"
+	"tilescope/tui/keymap"
+	"tilescope/tui/theme"
+	"tilescope/tui/view"
+)
+
+// gpuEngine is what an engine may know of the machine's GPUs.
+type gpuEngine interface {
+	Devices(ctx context.Context) (*debugkern.DeviceList, error)
+	Monitor(d debugkern.Device) (debugkern.Monitor, error)
+	Doctor(ctx context.Context) *debugkern.DoctorDoc
+}
+
+var _ gpuEngine = (*debugkern.Session)(nil)
+
+// Pace of telemetry: what the GPU view shows moves, the status bar only tells.
+const (
+	viewPulse = 250 * time.Millisecond
+	barPulse  = time.Second
+	keptPulse = 480 // samples: two minutes of the view
+)
+
+// Parts of the view.
+const (
+	partDevices   view.Part = "devices"
+	partProcesses view.Part = "processes"
+	partChecks    view.Part = "doctor"
+)
+
+// places are the pane's numbers of the parts.
+var places = map[view.Part]int{partDevices: Devices, partProcesses: Processes, partChecks: Checks}
+
+// Controller is the GPU view.
+type Controller struct {
+	*view.Context
+	pane  *Pane
+	at    view.Part
+	known telemetry
+}
+
+// New returns the GPU view.
+func New(c *view.Context) *Controller { return &Controller{Context: c, pane: NewPane(c.Theme)} }
+
+// Layer implements view.View.
+func (v *Controller) Layer() keymap.Layer {
+	return keymap.Layer{Name: view.GPU, Uses: []keymap.Use{{Action: keymap.Open, Hint: "open"}}}
+}
+
+// Actions implements view.View.
+func (v *Controller) Actions() map[keymap.Action]func(string) tea.Cmd {
+	return map[keymap.Action]func(string) tea.Cmd{keymap.Open: func(string) tea.Cmd { return v.openGPU() }}
+}
+
+// SetTheme implements view.View.
+func (v *Controller) SetTheme(th *theme.Theme) { v.pane.SetTheme(th) }
+
+// SetSize implements view.View.
+func (v *Controller) SetSize(w, h int) { v.pane.SetSize(w, h) }
+
+// Lines implements view.View.
+func (v *Controller) Lines() []string { return v.pane.View() }
+
+// Parts implements view.View.
+func (v *Controller) Parts() []view.Part {
+	if v.known.list == nil {
+		return []view.Part{partChecks}
+	}
+	return []view.Part{partDevices, partProcesses}
+}
+
+// SetFocus implements view.View.
+func (v *Controller) SetFocus(p view.Part) {
+	v.at = p
+	if i, ok := places[p]; ok {
+		v.pane.SetFocus(i)
+	} else {
+		v.pane.SetFocus(-1)
+	}
+}
+
+// Move moves through the devices, or scrolls what has the focus.
+func (v *Controller) Move(rows, cols int) tea.Cmd {
+	if v.at != partDevices {
+		return v.Scrolled(v.pane.Scroll(rows + cols))
+	}
+	if !v.pane.Move(rows + cols) {
+		return v.Scrolled(false)
+	}
+	return v.watchGPU()
+}
+
+// Click chooses a device; a second click on the same one runs there.
+func (v *Controller) Click(x, y int) tea.Cmd {
+	was, _ := v.pane.Selected()
+	where, ok := v.pane.Hit(x, y)
+	for p, i := range places {
+		if i == where {
+			v.Root.Focus(p)
+		}
+	}
+	if now, _ := v.pane.Selected(); ok && was == now {
+		return v.openGPU()
+	}
+	return v.watchGPU()
+}
+
+// Wheel implements view.View.
+func (v *Controller) Wheel(_, _, rows, _ int) tea.Cmd {
+	v.pane.Scroll(rows)
+	return nil
+}
+
+// Text implements view.Copier.
+func (v *Controller) Text() string { return v.pane.Text() }
+
+// Busy, Cancel and Close implement view.Worker: sampling is nothing that a person started.
+func (v *Controller) Busy() (what string, waits bool) { return "", false }
+func (v *Controller) Cancel() bool                    { return false }
+func (v *Controller) Close()                          { v.known.stop() }
+
+// shown reports whether the view is on screen.
+func (v *Controller) shown() bool { return v.Root.Showing() == view.GPU }
+
+// Update implements view.View.
+func (v *Controller) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case view.Shown, view.Ran, view.Failed:
+		return v.watchGPU()
+	case devicesMsg, checkedMsg, monitorMsg, sampledMsg, pulseMsg:
+		return v.gpuMsg(msg)
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/debugkern"
+)
+
+// Job is work in the background. A new one supersedes it: its context is cancelled and its messages, which
+// carry its generation, are dropped.
+type Job struct {
+	Gen     int
+	Active  bool
+	Ctx     context.Context
+	Cancel  context.CancelFunc
+	Last    debugkern.Progress
+	updates chan debugkern.Progress
+	task    bool // it is the task's, not the run's
+}
+
+// Task is work beside the runs: a sweep of the gates, a bisection, a comparison. There is one at a time, and
+// it is never superseded: it ends, or is cancelled.
+type Task struct {
+	Job
+	What string
+}
+
+// Progressed says how far a job has come.
+type Progressed struct {
+	gen  int
+	p    debugkern.Progress
+	task bool
+}
+
+// Begin makes it the next job.
+func (j *Job) Begin(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	*j = Job{Gen: j.Gen + 1, Active: true, Ctx: ctx, Cancel: cancel, updates: make(chan debugkern.Progress, 1),
+		task: j.task}
+}
+
+// Stop cancels the job; it may be called of one that has ended, or never begun.
+func (j *Job) Stop() {
+	if j.Cancel != nil {
+		j.Cancel()
+	}
+	j.Active = false
+}
+
+// Report puts progress in place of what nobody has read yet. Any goroutine may call it.
+func (j Job) Report(p debugkern.Progress) { Latest(j.updates, p) }
+
+// Latest puts p into a channel of one, in place of what nobody has read yet.
+func Latest[T any](ch chan T, p T) {
+	for {
+		select {
+		case ch <- p:
+			return
+		default:
+		}
+		select {
+		case <-ch:
+		default:
+		}
+	}
+}
+
+// Listen waits for the job's next progress, or its end.
+func (j Job) Listen() tea.Cmd {
+	return func() tea.Msg {
+		select {
+		case p := <-j.updates:
+			return Progressed{j.Gen, p, j.task}
+		case <-j.Ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Progressed takes up how far the run or the task has come.
+func (x *Context) Progressed(msg Progressed) tea.Cmd {
+	j := &x.Job
+	if msg.task {
+		j = &x.Task.Job
+	}
+	if msg.gen != j.Gen || !j.Active {
+		return nil
+	}
+	j.Last = msg.p
+	return j.Listen()
+}
+
+// PlainProgress writes progress in words: explore 12/200.
+func PlainProgress(p debugkern.Progress) string {
+	out := p.Phase + " " + p.Detail
+	if p.Total > 0 {
+		out += fmt.Sprintf(" %d/%d", p.Done, p.Total)
+	}
+	return strings.TrimSpace(strings.ReplaceAll(out, "  ", " "))
+}

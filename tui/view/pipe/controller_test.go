@@ -1,0 +1,114 @@
+package pipe_test
+
+import (
+	"strings"
+	"testing"
+
+	"tilescope/probes"
+	"tilescope/tui/tuitest"
+	"tilescope/tui/view"
+	"tilescope/tui/view/pipe"
+	"tilescope/tui/view/viewtest"
+)
+
+// control is the view.
+func control(d *viewtest.Driver) *pipe.Controller {
+	return viewtest.View[*pipe.Controller](d, view.Pipe)
+}
+
+func TestScreens(t *testing.T) { viewtest.Screens(t, view.Pipe, viewtest.Request(viewtest.Faulty)) }
+
+// TestPipeNamesTheCause: what was found of memory or order stands in front of the stages that are guilty by what was captured,
+// a finding of the run at once and a diagnosis's causes once there is one; of another run nothing is said.
+func TestPipeNamesTheCause(t *testing.T) {
+	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty), viewtest.Races(&tuitest.Races{})).Press("5", "d")
+	if d.Press("1"); !strings.Contains(d.Text(), "DIVERGE  race on m_smem · fragment table · guilty P") || strings.Contains(d.Text(), "what was captured may be spoilt") {
+		t.Errorf("the causes do not lead:\n%s", d.Text())
+	}
+	if text := control(d).Text(); !strings.Contains(text, "cause\trace on m_smem between") || !strings.Contains(text, *tuitest.Findings()[0].Missing) {
+		t.Errorf("no cause among the details:\n%s", text)
+	}
+	d.Command("seed 4")
+	if !strings.Contains(d.Text(), "DIVERGE  uninitialised sP · guilty P") || strings.Contains(d.Text(), "race on m_smem") || !strings.Contains(control(d).Text(), "what was captured may be spoilt by it too") {
+		t.Errorf("another run is told another's causes:\n%s", d.Text())
+	}
+}
+
+// TestMotions: in the timeline the motion keys are stages, kv tiles and blocks; in the detail they scroll.
+func TestMotions(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		d := viewtest.Start(t, size[0], size[1]).Press("g", "g", "0")
+		for _, s := range []struct {
+			key   string
+			stage probes.Stage
+			kv    int
+		}{{"j", "K", 0}, {"k", "Q", 0}, {"G", "O", 0}, {"gg", "Q", 0}, {"j", "K", 0}, {"j", "V", 0}, {"l", "V", 1}, {"h", "V", 0}, {"$", "V", 3}, {"0", "V", 0}} {
+			d.Press(strings.Split(s.key, "")...)
+			if at := d.M.At(); at.Stage != s.stage || at.KVTile != s.kv {
+				t.Errorf("%q went to %s kv %d, expected %s kv %d", s.key, at.Stage, at.KVTile, s.stage, s.kv)
+			}
+		}
+		was := d.M.Cursor.Block
+		if d.Press("ctrl+d"); d.M.Cursor.Block == was {
+			t.Error("a page down stays in the block")
+		}
+		at := d.M.Cursor
+		if d.Press("tab", "j", "j", "G"); d.M.Cursor != at {
+			t.Errorf("scrolling the detail moved the cursor to %+v", d.M.Cursor)
+		}
+		d.Press("j").HasStatus("nothing further that way")
+	}
+}
+
+// TestOpen: Enter shows the cursor's tile, at the stage's first bad cell where that lies in it; so does a second click.
+func TestOpen(t *testing.T) {
+	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).Command("goto 0,0").Press("enter")
+	if c := d.M.Cursor; d.M.Showing() != view.Tile || c.Row != 4 || c.Col != 9 {
+		t.Errorf("Enter shows %s at %+v", d.M.Showing(), c)
+	}
+	d.Press("1", "k", "enter")
+	if c := d.M.Cursor; d.M.Showing() != view.Tile || c.Stage == "P" {
+		t.Errorf("Enter shows %s at %+v", d.M.Showing(), c)
+	}
+	d.Press("1")
+	d.Click(24, 11)
+	if at := d.M.At(); at.Stage != "P" || at.KVTile != 1 || d.M.Showing() != view.Pipe {
+		t.Errorf("a click went to %+v in %s", at, d.M.Showing())
+	}
+	if d.Click(24, 11); d.M.Showing() != view.Tile {
+		t.Errorf("a second click shows %s", d.M.Showing())
+	}
+}
+
+// TestSearch: n goes through the matches of the detail while a search is active, else to bad cells.
+func TestSearch(t *testing.T) {
+	d := viewtest.Start(t, 80, 24, viewtest.Request(viewtest.Faulty))
+	d.Press("n").HasStatus("first bad cell")
+	d.Type("/digest").Press("enter")
+	d.Says("digest")
+	at := d.M.Cursor
+	if d.Press("n"); d.M.Cursor != at {
+		t.Error("n left the search for a bad cell")
+	}
+	d.Type("/no such words").Press("enter").HasStatus("no match")
+	d.Press("esc").HasStatus("cleared")
+	if d.Press("n"); d.M.Cursor == at {
+		t.Error("n goes nowhere once the search is over")
+	}
+	d.Type("&digest").Press("enter")
+	if text := d.Text(); strings.Contains(text, "cosine") {
+		t.Errorf("the filter shows other lines:\n%s", text)
+	}
+}
+
+// TestBeforeTheFirstRun: the timeline of the request is drawn, and nothing can be opened.
+func TestBeforeTheFirstRun(t *testing.T) {
+	d := viewtest.New(t, 80, 24)
+	d.Manual = true
+	d.Do(d.M.Init())
+	d.Says("running stage2")
+	d.Press("enter").HasStatus("nothing to move in yet")
+	if control(d).Text() != "" {
+		t.Errorf("copies %q", control(d).Text())
+	}
+}

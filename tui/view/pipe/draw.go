@@ -1,0 +1,322 @@
+package pipe
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/probes"
+	"tilescope/tui/theme"
+)
+
+// View returns the pane's lines, each of its full width.
+func (p *Pane) View() []string { return p.Draw(p.draw) }
+
+func (p *Pane) draw() []string {
+	if p.W < 20 || p.H < 8 {
+		return p.Theme.Blank(p.W, p.H)
+	}
+	left := p.left(p.innerWidth()+2, p.H)
+	if m := p.mapWidth(); m > 0 {
+		return theme.Beside(left, p.blocks(m, p.H))
+	}
+	return left
+}
+
+// left is the timeline above the detail.
+func (p *Pane) left(w, h int) []string {
+	g := p.Theme.Glyph
+	if len(p.rows) == 0 {
+		text := p.data.Message
+		if text == "" {
+			text = "nothing has run yet"
+		}
+		var lines []string
+		for _, s := range p.Theme.Wrap(text, w-6) {
+			lines = append(lines, p.Theme.Line(w-2).Space(2).Add(p.Theme.Dim, s).Done())
+		}
+		return p.Theme.Box("PIPE", "", append(p.Theme.Blank(w-2, 1), lines...), w, h, p.Focus == Timeline)
+	}
+	out := make([]string, 0, h)
+	out = append(out, p.Theme.Rule(g.TL, g.TR, "PIPE block "+p.at.Block.String(), p.note(), w, p.Focus == Timeline))
+	out = append(out, p.framed(p.verdictLine(w-2), w), p.framed(p.headLine(w-2), w))
+	for _, r := range p.rows {
+		out = append(out, p.framed(p.stageLine(r, w-2), w))
+	}
+	out = append(out, p.Theme.Rule(g.TeeL, g.TeeR, p.detailTitle(), p.detailNote(), w, p.Focus == Detail))
+	for i := len(out); i < h-1; i++ {
+		k := p.scroll + i - (p.timelineHeight() + 2)
+		if k < len(p.detail) {
+			out = append(out, p.framed(p.detailLine(k, w-2), w))
+		} else {
+			out = append(out, p.framed(p.Theme.Line(w-2).Done(), w))
+		}
+	}
+	return append(out[:h-1], p.Theme.Line(w).Glyph(p.Theme.Border, g.BL).Repeat(p.Theme.Border, g.H, w-2).Glyph(p.Theme.Border, g.BR).Done())
+}
+
+func (p *Pane) framed(line string, w int) string {
+	v := p.Theme.Glyph.V
+	return p.Theme.Line(w).Glyph(p.Theme.Border, v).Raw(line, w-2).Glyph(p.Theme.Border, v).Done()
+}
+
+func (p *Pane) note() string {
+	_, n := p.tiles()
+	if p.data.Summary == nil && p.data.Plan != nil {
+		return fmt.Sprintf("%d blocks · %d kv tiles", p.data.Plan.Grid.Count(), n)
+	}
+	if s := p.data.Summary; s != nil {
+		return fmt.Sprintf("%d blocks · %d kv tiles", len(s.Blocks), n)
+	}
+	return fmt.Sprintf("%d kv tiles", n)
+}
+
+// verdictLine: ✗ DIVERGE  uninitialised sP · guilty P 0,0,0 kv 1 · tainted U O · 2 findings · output ok. A stage is guilty by
+// what was captured of it, and what went wrong with memory or order may have spoilt that as well: so it stands in front.
+func (p *Pane) verdictLine(w int) string {
+	l := p.Theme.Line(w)
+	r := p.data.Run.Report()
+	if r == nil {
+		return l.Add(p.Theme.Dim, " "+p.data.Message).Done()
+	}
+	l.Add(p.Theme.Verdict(r.Verdict), " "+p.Theme.VerdictMark(r.Verdict)+" "+strings.ToUpper(r.Verdict)+"  ")
+	if r.Error != nil {
+		return l.Add(p.Theme.Text, p.Theme.Fit(r.Error.Stage+": "+r.Error.Message, l.Left())).Done()
+	}
+	sep := ""
+	part := func(s theme.Style, text string) {
+		l.Add(p.Theme.Dim, sep).Add(s, p.Theme.Fit(text, l.Left()))
+		sep = " · "
+	}
+	for _, text := range p.accused(r) {
+		part(p.Theme.Wrong, text)
+	}
+	for i, g := range r.Guilty {
+		text := g.Stage + " " + guiltyPlace(g)
+		if i == 0 {
+			text = "guilty " + text
+		}
+		part(p.Theme.Wrong, text)
+	}
+	if list := stagesOf(r, debugkern.Tainted); list != "" {
+		part(p.Theme.Taint, "tainted "+list)
+	}
+	if list := stagesOf(r, debugkern.Off); list != "" {
+		part(p.Theme.Off, "off "+list)
+	}
+	if n := len(r.Findings); n > 1 || n == 1 && len(p.accused(r)) == 0 {
+		part(p.Theme.Wrong, theme.Count(n, "finding"))
+	}
+	if r.Output != nil {
+		part(p.Theme.Verdict(r.Output.Verdict), "output "+r.Output.Verdict)
+	}
+	return l.Done()
+}
+
+// accused names what is at fault beside the stages: the causes of a diagnosis, else the first finding that is an error.
+func (p *Pane) accused(r *debugkern.Report) []string {
+	var out []string
+	for i := range p.data.Causes {
+		if c := &p.data.Causes[i]; !c.Beside {
+			out = append(out, c.Short())
+		}
+	}
+	if out != nil {
+		return out
+	}
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Severity == "error" {
+			return []string{strings.TrimSpace(f.Kind + " " + f.Variable)}
+		}
+	}
+	return nil
+}
+
+func guiltyPlace(g debugkern.Guilty) string {
+	if g.Phase != probes.PhaseEach {
+		return g.Block.String()
+	}
+	return fmt.Sprintf("%s kv %d", g.Block, g.KVTile)
+}
+
+func stagesOf(r *debugkern.Report, verdict string) string {
+	var list []string
+	for i := range r.Stages {
+		if r.Stages[i].Verdict == verdict {
+			list = append(list, r.Stages[i].Name)
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// headLine names the columns: in, the kv tiles, out, and the summary over all blocks.
+func (p *Pane) headLine(w int) string {
+	l := p.Theme.Line(w).Add(p.Theme.Dim, " stage").Pad(labelWidth)
+	head := func(s string) {
+		end := l.Col() + cellWidth
+		l.Space(1).Add(p.Theme.Dim, p.Theme.Fit(s, cellWidth-1)).Pad(end)
+	}
+	lo, n := p.tiles()
+	head("in")
+	last := min(p.first+p.fit(), n)
+	for kv := p.first; kv < last; kv++ {
+		name := "kv" + strconv.Itoa(lo+kv)
+		if kv == p.first && p.first > 0 || kv == last-1 && last < n {
+			name += p.Theme.Glyph.Ellipsis
+		}
+		head(name)
+	}
+	head("out")
+	return l.Space(2).Add(p.Theme.Dim, "all blocks").Pad(l.Col()+2).Right(p.Theme.Dim, "worst", l.Col()+11).Add(p.Theme.Dim, "   bound").Done()
+}
+
+// stageLine is one stage: its name, its tiles of this block, its tiles of all blocks.
+func (p *Pane) stageLine(r row, w int) string {
+	at := r.plan.Stage == p.at.Stage
+	l := p.Theme.Line(w)
+	name := p.Theme.Text
+	l.Pointer(at)
+	if at {
+		name = p.Theme.Strong
+	}
+	l.Add(name, r.plan.Stage.String()).Pad(4).Add(p.Theme.Dim, r.plan.DType.String()).Pad(labelWidth)
+	lo, n := p.tiles()
+	last := min(p.first+p.fit(), n)
+	close := false
+	slot := func(here, there bool, kv int) {
+		mark := " "
+		switch {
+		case here && at:
+			mark = p.Theme.Glyph.Left
+		case close:
+			mark = p.Theme.Glyph.Right
+		}
+		l.Glyph(p.Theme.Mark, mark)
+		close = here && at
+		p.slot(l, r, there, kv)
+	}
+	once := !r.plan.PerTile
+	output := once && r.plan.From != nil
+	slot(once && !output, once && !output, 0)
+	for kv := lo + p.first; kv < lo+last; kv++ {
+		slot(!once && kv == p.at.KVTile, !once, kv)
+	}
+	slot(output, output, 0)
+	if close {
+		l.Glyph(p.Theme.Mark, p.Theme.Glyph.Right)
+	} else {
+		l.Space(1)
+	}
+	p.summaryOf(l.Space(1), r)
+	return l.Done()
+}
+
+// slot writes a tile's mark and its number of bad cells.
+func (p *Pane) slot(l *theme.Line, r row, there bool, kv int) {
+	end := l.Col() + cellWidth - 1
+	if !there || p.data.Viewer == nil {
+		l.Pad(end)
+		return
+	}
+	v := p.data.Viewer.Tile(debugkern.Place{Stage: r.plan.Stage, Block: p.at.Block, KVTile: kv})
+	style := p.Theme.Verdict(v.Verdict)
+	l.Add(style, p.Theme.VerdictMark(v.Verdict))
+	switch n := v.Bad; {
+	case v.Verdict == debugkern.Tainted && v.Tainted > 0:
+		l.Add(style, count(v.Tainted))
+	case n > 0:
+		l.Add(style, count(n))
+	}
+	l.Pad(end)
+}
+
+// count writes a number in at most four columns.
+func count(n int) string {
+	switch {
+	case n < 10000:
+		return strconv.Itoa(n)
+	case n < 1000000:
+		return strconv.Itoa(n/1000) + "k"
+	}
+	return strconv.Itoa(n/1000000) + "M"
+}
+
+// summaryOf is the stage over all blocks: how many tiles are not right, and the largest error.
+func (p *Pane) summaryOf(l *theme.Line, r row) {
+	s := p.data.Summary
+	if s == nil || s.Stages[r.plan.Stage] == nil {
+		return
+	}
+	st := s.Stages[r.plan.Stage]
+	start := l.Col()
+	total := st.OK + st.Wrong + st.Tainted + st.Off
+	switch {
+	case st.Wrong > 0:
+		l.Add(p.Theme.Wrong, fmt.Sprintf("%s%d/%d", p.Theme.Glyph.Wrong, st.Wrong, total))
+	case st.Tainted > 0:
+		l.Add(p.Theme.Taint, fmt.Sprintf("%s%d/%d", p.Theme.Glyph.Taint, st.Tainted, total))
+	case st.Off == total:
+		l.Add(p.Theme.Off, p.Theme.Glyph.Off+"off")
+	default:
+		l.Add(p.Theme.OK, fmt.Sprintf("%s%d", p.Theme.Glyph.OK, st.OK))
+	}
+	l.Pad(start + 12)
+	if r.doc == nil || st.Off == total {
+		return
+	}
+	l.Right(p.Theme.Text, fmt.Sprintf("%.2g", float64(r.doc.Local.Error)), start+21)
+	if r.doc.Verdict == debugkern.Wrong {
+		l.Add(p.Theme.Wrong, " > "+fmt.Sprintf("%.1e", float64(r.doc.Local.Bound)))
+	} else {
+		l.Add(p.Theme.Dim, "   "+fmt.Sprintf("%.1e", float64(r.doc.Local.Bound)))
+	}
+}
+
+// blocks is the map of one stage over all blocks: a row a block, a column a kv tile.
+func (p *Pane) blocks(w, h int) []string {
+	title := "ALL BLOCKS " + p.at.Stage.String()
+	s := p.data.Summary
+	if s == nil || s.Stages[p.at.Stage] == nil {
+		return p.Theme.Box(title, "", nil, w, h, false)
+	}
+	st := s.Stages[p.at.Stage]
+	cols := min(st.Width, w-2-9)
+	first := 0
+	if c := p.at.KVTile - s.Lo; st.Width > 1 && c >= cols {
+		first = c - cols + 1
+	}
+	here := s.Index[p.at.Block]
+	top := max(0, min(here-(h-2)/2, len(s.Blocks)-(h-2)))
+	var lines []string
+	for i := top; i < min(top+h-2, len(s.Blocks)); i++ {
+		l := p.Theme.Line(w - 2)
+		style := p.Theme.Dim
+		l.Pointer(i == here)
+		if i == here {
+			style = p.Theme.Strong
+		}
+		l.Add(style, p.Theme.Fit(s.Blocks[i].String(), 7)).Pad(9)
+		for c := first; c < first+cols; c++ {
+			l.Glyph(p.mapMark(st.Verdict(i, c)))
+		}
+		lines = append(lines, l.Done())
+	}
+	note := fmt.Sprintf("%d-%d of %d", top+1, min(top+h-2, len(s.Blocks)), len(s.Blocks))
+	return p.Theme.Box(title, note, lines, w, h, false)
+}
+
+// mapMark is a tile in one column: a dot where it is right, so that the others stand out.
+func (p *Pane) mapMark(verdict string) (theme.Style, string) {
+	switch verdict {
+	case debugkern.OK:
+		return p.Theme.OK, p.Theme.Glyph.Equal
+	case "":
+		return p.Theme.Text, " "
+	}
+	return p.Theme.Verdict(verdict), p.Theme.VerdictMark(verdict)
+}
+
+func contains(s, sub string) bool {
+	return sub != "" && strings.Contains(strings.ToLower(s), strings.ToLower(sub))
+}

@@ -1,0 +1,238 @@
+// Package pipe is the Pipe view's pane: the stages of one block as a timeline over its kv tiles, a verdict in every place,
+// the same over all blocks, and what the report says of the stage under the cursor.
+//
+// The one idea: the timeline's cells are the places of the run, so the cursor here is the cursor everywhere; Enter only
+// changes the view.
+//
+// It must not know sessions, keys or how a verdict is reached.
+package pipe
+
+import (
+	"slices"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/diagnose"
+	"tilescope/probes"
+	"tilescope/tui/outcome"
+	"tilescope/tui/theme"
+	"tilescope/tui/view"
+)
+
+// Data is one run.
+type Data struct {
+	Run     outcome.Outcome
+	Plan    *probes.Plan
+	Viewer  debugkern.Viewer
+	Summary *view.Summary
+	Message string // where there is no run
+
+	Causes    []diagnose.Cause // of a diagnosis of this run, as far as there is one
+	Diagnosed bool             // it is over
+	Hint      string           // how to come by one
+}
+
+// Panes of the view, as focus counts them.
+const (
+	Timeline = iota
+	Detail
+)
+
+// Pane draws the view.
+type Pane struct {
+	theme.Frame[int] // focus -1: elsewhere
+	data             Data
+	at               debugkern.Place
+	grow             int // extra lines of the detail part
+
+	first  int // first kv tile shown
+	scroll int // first detail line shown
+	match  string
+	filter string
+
+	rows   []row
+	detail []entry
+}
+
+// row is one stage of the timeline.
+type row struct {
+	plan *probes.StagePlan
+	doc  *debugkern.StageDoc
+}
+
+// NewPane returns an empty pane.
+func NewPane(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame(th, 0)} }
+
+// SetTheme changes colours and glyphs.
+func (p *Pane) SetTheme(th *theme.Theme) {
+	p.Frame.SetTheme(th)
+	p.refresh()
+}
+
+// SetSize gives the pane its place.
+func (p *Pane) SetSize(w, h int) {
+	if p.Frame.SetSize(w, h) {
+		p.refresh()
+	}
+}
+
+// SetData shows another run.
+func (p *Pane) SetData(d Data) {
+	p.data = d
+	p.rows = p.rows[:0]
+	if d.Plan != nil {
+		for i := range d.Plan.Stages {
+			sp := &d.Plan.Stages[i]
+			r := row{plan: sp}
+			if report := d.Run.Report(); report != nil {
+				r.doc = report.Stage(sp.Stage.String())
+			}
+			p.rows = append(p.rows, r)
+		}
+	}
+	p.scroll = 0
+	p.refresh()
+}
+
+// SetCauses shows what a diagnosis of the run has found so far, and whether it is over.
+func (p *Pane) SetCauses(causes []diagnose.Cause, over bool) {
+	p.data.Causes, p.data.Diagnosed = causes, over
+	p.refresh()
+}
+
+// SetPlace moves the cursor.
+func (p *Pane) SetPlace(at debugkern.Place) {
+	if at == p.at {
+		return
+	}
+	if at.Stage != p.at.Stage {
+		p.scroll = 0
+	}
+	p.at = at
+	p.refresh()
+}
+
+// SetMatch marks detail lines that contain text, "" for none.
+func (p *Pane) SetMatch(text string) {
+	p.match, p.Changed = text, true
+}
+
+// SetFilter shows only detail lines that contain text, "" for all.
+func (p *Pane) SetFilter(text string) {
+	p.filter = text
+	p.refresh()
+}
+
+// Text is the detail part as plain text, for copying.
+func (p *Pane) Text() string {
+	var b strings.Builder
+	b.WriteString(p.detailTitle() + "\n")
+	for _, e := range p.detail {
+		b.WriteString(strings.TrimRight(e.name+"\t"+e.plain, "\t") + "\n")
+	}
+	return b.String()
+}
+
+// Grow gives the detail part n lines more or fewer.
+func (p *Pane) Grow(n int) {
+	p.grow = max(-6, min(12, p.grow+n))
+	p.refresh()
+}
+
+// Scroll moves the detail part by n lines and reports whether it moved.
+func (p *Pane) Scroll(n int) bool {
+	was := p.scroll
+	p.scroll = max(0, min(p.scroll+n, len(p.detail)-p.detailHeight()))
+	p.Changed = p.Changed || p.scroll != was
+	return p.scroll != was
+}
+
+// FindDetail scrolls to the next (dir 1) or previous detail line that contains text and reports whether there is one.
+func (p *Pane) FindDetail(text string, dir int) bool {
+	n := len(p.detail)
+	for k := 1; k <= n; k++ {
+		i := ((p.scroll+dir*k)%n + n) % n
+		if contains(p.detail[i].plain, text) {
+			p.scroll, p.Changed = i, true
+			return true
+		}
+	}
+	return false
+}
+
+// Stages lists the stages of the timeline in order.
+func (p *Pane) Stages() []probes.Stage {
+	out := make([]probes.Stage, len(p.rows))
+	for i, r := range p.rows {
+		out[i] = r.plan.Stage
+	}
+	return out
+}
+
+func (p *Pane) refresh() {
+	p.Changed = true
+	p.detail = p.describe(p.innerWidth())
+	if p.filter != "" {
+		p.detail = slices.DeleteFunc(p.detail, func(e entry) bool { return !contains(e.name+" "+e.plain, p.filter) })
+	}
+	p.scroll = max(0, min(p.scroll, len(p.detail)-p.detailHeight()))
+	lo, n := p.tiles()
+	p.first = theme.Into(p.first, p.at.KVTile-lo, p.fit(), n)
+}
+
+func (p *Pane) tiles() (lo, n int) {
+	if p.data.Viewer == nil {
+		if p.data.Plan != nil {
+			return 0, p.data.Plan.Work.MaxTiles
+		}
+		return 0, 0
+	}
+	return p.data.Viewer.Tiles(p.at.Block)
+}
+
+// Geometry of the pane.
+const (
+	labelWidth = 9 // stage name and dtype
+	cellWidth  = 6 // separator, mark, count
+	sideWidth  = 34
+	wideFrom   = 112
+)
+
+// mapWidth is the width of the all-blocks map at the right, 0 where there is none.
+func (p *Pane) mapWidth() int {
+	if p.W < wideFrom {
+		return 0
+	}
+	return p.W / 3
+}
+
+func (p *Pane) innerWidth() int { return max(0, p.W-p.mapWidth()-2) }
+
+// fit is how many kv tiles the timeline shows: what the input and output columns and the summary leave.
+func (p *Pane) fit() int {
+	return max(1, (p.innerWidth()-labelWidth-2*cellWidth-1-sideWidth+2)/cellWidth)
+}
+
+func (p *Pane) timelineHeight() int { return len(p.rows) + 2 } // verdict, heads
+
+func (p *Pane) detailHeight() int {
+	return max(1, p.H-3-p.timelineHeight()+min(0, p.grow))
+}
+
+// Hit maps a place on the pane to the timeline's cell drawn there; part is which part it lies in.
+func (p *Pane) Hit(x, y int) (at debugkern.Place, part int, ok bool) {
+	at, part = p.at, Detail
+	if y <= p.timelineHeight() && x < p.innerWidth()+2 {
+		part = Timeline
+	}
+	i := y - 3
+	if part != Timeline || i < 0 || i >= len(p.rows) {
+		return at, part, false
+	}
+	lo, n := p.tiles()
+	at.Stage = p.rows[i].plan.Stage
+	if c := (x-1-labelWidth)/cellWidth - 1; c >= 0 && c < min(n, p.fit()) {
+		at.KVTile = lo + p.first + c
+	}
+	return at, part, true
+}

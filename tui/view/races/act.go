@@ -1,0 +1,190 @@
+package races
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/probes"
+	"tilescope/tui/keymap"
+	"tilescope/tui/request"
+	"tilescope/tui/view"
+)
+
+// moveIn moves the cursor of the list, or scrolls another part.
+func (v *Controller) moveIn(part, n int) tea.Cmd {
+	if part != List {
+		return v.Scrolled(v.pane.Scroll(part, n))
+	}
+	if !v.pane.Move(n) {
+		return v.Scrolled(false)
+	}
+	return v.askScene()
+}
+
+func (v *Controller) nextFinding(dir int) tea.Cmd {
+	if !v.pane.Next(dir) {
+		v.Say("no other finding")
+		return nil
+	}
+	return v.askScene()
+}
+
+func (v *Controller) foldAdvice() tea.Cmd {
+	what, open, ok := v.pane.Fold()
+	switch {
+	case !ok:
+		v.Say("there is no " + what)
+	case open:
+		v.Say(what + " unfolded")
+	default:
+		v.Say(what + " folded")
+	}
+	return v.askScene()
+}
+
+// openFinding is Enter: the line in the Source view, at the moment of the conflict where that is known, or
+// what is folded.
+func (v *Controller) openFinding() tea.Cmd {
+	if v.pane.OnFold() {
+		return v.foldAdvice()
+	}
+	block, kv, at := v.Cursor.Block, -1, v.underCursor()
+	if f := v.selected(); f != nil {
+		block, kv = f.Block, f.KVTile
+		if sc := v.lookOf(v.lookKey()).Scene; sc != nil && sc.Pair[0] >= 0 && v.Run != nil &&
+			slices.Contains(v.Run.Viewer.Blocks(), block) {
+			return v.stepper.ToConflict(sc)
+		}
+	} else if c := v.pane.Cause(); c != nil {
+		block, kv = c.Place.Block, c.Place.KVTile
+	}
+	if at == nil {
+		v.Say("no finding to open here")
+		return nil
+	}
+	return v.stepper.ToLine(at.File, at.Line, block, kv)
+}
+
+// findingTile opens the Tile view where the finding, or its cause, shows.
+func (v *Controller) findingTile() tea.Cmd {
+	if !v.Movable() {
+		return v.NothingYet()
+	}
+	c := v.Cursor
+	f, cause := v.selected(), v.pane.Cause()
+	if f == nil && cause == nil {
+		v.Say("no finding here")
+		return nil
+	}
+	known := false
+	if cause != nil {
+		if cause.Stage != "" {
+			c.Stage, known = probes.Stage(cause.Stage), true
+		}
+		c.Block, c.KVTile = cause.Place.Block, max(0, cause.Place.KVTile)
+		if cause.Place.Row >= 0 {
+			c.Row, c.Col = cause.Place.Row, max(0, cause.Place.Col)
+		}
+	}
+	if f != nil {
+		c.Block, c.KVTile = f.Block, max(0, f.KVTile)
+		if s, ok := v.stageOf(f.Variable); ok {
+			c.Stage, known = s, true
+			switch len(f.Index) {
+			case 1:
+				c.Row, c.Col = f.Index[0], 0
+			case 2:
+				c.Row, c.Col = f.Index[0], f.Index[1]
+			}
+		}
+	}
+	cmd := tea.Batch(v.GoTo(c), v.Root.Open(view.Tile))
+	if !known {
+		v.Say("the finding belongs to no stage's tile: its block and kv tile are shown")
+	}
+	return cmd
+}
+
+// stageOf is the stage whose tile lies in a shared array: as the manifest says, else by the array's name.
+func (v *Controller) stageOf(variable string) (probes.Stage, bool) {
+	for i := range v.Run.Plan.Stages {
+		if sp := &v.Run.Plan.Stages[i]; variable != "" && sp.Capture.Shared == variable {
+			return sp.Stage, true
+		}
+	}
+	s := probes.Stage(strings.TrimSuffix(strings.TrimPrefix(variable, "s"), "_smem"))
+	return s, v.Run.Plan.Stage(s) != nil
+}
+
+// whatIf tries, virtually, what would put the finding right.
+func (v *Controller) whatIf() tea.Cmd {
+	f, cause, barrier, run := v.selected(), v.pane.Cause(), v.pane.Barrier(), v.executed()
+	switch {
+	case f == nil && cause == nil && barrier == nil:
+		v.Say("no finding here to put right")
+		return nil
+	case run == nil || v.inquirer == nil:
+		v.Say("this run's blocks cannot be executed again")
+		return nil
+	}
+	if v.race.stopIf != nil {
+		v.race.stopIf()
+	}
+	ctx, cancel := context.WithCancel(v.Ctx)
+	v.race.trying, v.race.stopIf = true, cancel
+	seq, key, who := v.race.seq, v.lookKey(), v.inquirer
+	v.Say(map[bool]string{true: "taking it away", false: "trying what would put it right"}[barrier != nil])
+	return func() tea.Msg {
+		defer cancel()
+		var text []string
+		var err error
+		switch {
+		case f != nil:
+			text, err = who.WhatIf(ctx, run, f)
+		case cause != nil:
+			text, err = who.WhatIfRight(ctx, run, cause)
+		default:
+			text, err = who.WhatIfWithout(ctx, run, barrier)
+		}
+		return triedMsg{seq, key, text, err}
+	}
+}
+
+// replay runs once under the schedule that changes most; the run after it is under the schedule that stood
+// before.
+func (v *Controller) replay() tea.Cmd {
+	if !v.diagnosed() {
+		v.Say(fmt.Sprintf("schedules are explored by a diagnosis: %s starts it", v.Keys.Label(keymap.Diff)))
+		return nil
+	}
+	worst, tried := v.worst()
+	if worst == "" {
+		v.Say(fmt.Sprintf("no schedule of %d changed the output: nothing to replay", tried))
+		return nil
+	}
+	return v.Once(worst, "emu", fmt.Sprintf("replaying schedule %s once; the next run is %s again", worst,
+		request.Normal(v.NextRequest()).Schedule))
+}
+
+// worst is the schedule that changes most for the finding under the cursor, else for any.
+func (v *Controller) worst() (schedule string, tried int) {
+	at, ok := v.pane.Finding()
+	most := -1.0
+	for _, s := range v.race.doc.Schedules {
+		tried = max(tried, s.Tried)
+		if s.Worst == "" {
+			continue
+		}
+		if ok && s.Finding == at {
+			return s.Worst, tried
+		}
+		if v := float64(s.MaxAbs); v > most || schedule == "" {
+			schedule, most = s.Worst, v
+		}
+	}
+	return schedule, tried
+}

@@ -1,0 +1,201 @@
+package races
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/diagnose"
+	"tilescope/probes"
+	"tilescope/tui/keymap"
+	"tilescope/tui/theme"
+	"tilescope/tui/view"
+)
+
+// Parts of the view.
+const (
+	partFindings view.Part = "findings"
+	partFinding  view.Part = "finding"
+	partSides    view.Part = "both sides"
+	partWriters  view.Part = "writers"
+	partSchedule view.Part = "schedule"
+	partStory    view.Part = "story"
+)
+
+var (
+	parts  = []view.Part{partFindings, partFinding, partSides, partWriters, partSchedule, partStory}
+	places = map[view.Part]int{partStory: Story, partFindings: List, partFinding: About, partSides: Sides,
+		partWriters: Cells, partSchedule: Strip}
+)
+
+// Stepper goes to a moment of a block. The Source view does.
+type Stepper interface {
+	// ToLine goes to the moment at which a block first comes to a line in its kv tile; kv is -1 for any.
+	ToLine(file string, line int, block probes.Dim3, kv int) tea.Cmd
+	// ToConflict goes before the earlier access of a conflict.
+	ToConflict(sc *debugkern.Scene) tea.Cmd
+}
+
+// Controller is the Races view.
+type Controller struct {
+	*view.Context
+	pane     *Pane
+	at       view.Part
+	stepper  Stepper
+	inquirer Investigator // nil where the engine cannot be asked
+	race     inquiry
+	causes   []diagnose.Cause // of a diagnosis of the run on screen
+	over     bool             // that diagnosis has ended
+}
+
+// New returns the Races view. It steps to a finding by s.
+func New(c *view.Context, s Stepper) *Controller {
+	v := &Controller{Context: c, pane: NewPane(c.Theme), stepper: s}
+	if e, ok := c.Engine.(*debugkern.Session); ok {
+		v.inquirer = session{e}
+	} else if e, ok := c.Engine.(Investigator); ok {
+		v.inquirer = e
+	}
+	return v
+}
+
+// Layer implements view.View.
+func (v *Controller) Layer() keymap.Layer {
+	return keymap.Layer{Name: view.Races, Tab: "Race", Uses: []keymap.Use{
+		{Action: keymap.NextBad, Help: "next finding"},
+		{Action: keymap.PrevBad, Help: "previous finding"},
+		{Action: keymap.Diff, Help: "diagnose: every checker, several schedules, causes with proof",
+			Hint: "diagnose"},
+		{Action: keymap.BoundUp, Help: "open the finding in Tile"},
+		{Action: keymap.Filter, Help: "show only what matches: race, error, advice, a variable"},
+		{Action: keymap.Open, Help: "the line in Source", Hint: "source"},
+		{Action: keymap.Toggle, Help: "fold or unfold advice"},
+	}, Own: []keymap.Binding{
+		{Action: whatIf, Keys: []string{"i"}, Label: "i",
+			Help: "what if it were put right, or this synchronisation away: virtually, nothing is compiled",
+			Hint: "what if", Group: "Races"},
+		{Action: replay, Keys: []string{"p"}, Label: "p", Help: "replay the schedule that changes most",
+			Hint: "replay", Group: "Races"},
+	}}
+}
+
+// Actions that no other view has.
+const (
+	whatIf keymap.Action = "what-if"
+	replay keymap.Action = "replay"
+)
+
+// Actions implements view.View.
+func (v *Controller) Actions() map[keymap.Action]func(string) tea.Cmd {
+	return map[keymap.Action]func(string) tea.Cmd{
+		keymap.Open:    func(string) tea.Cmd { return v.openFinding() },
+		keymap.Diff:    func(string) tea.Cmd { return v.diagnose() },
+		keymap.BoundUp: func(string) tea.Cmd { return v.findingTile() },
+		keymap.NextBad: func(string) tea.Cmd { return v.nextFinding(1) },
+		keymap.PrevBad: func(string) tea.Cmd { return v.nextFinding(-1) },
+		keymap.Toggle:  func(string) tea.Cmd { return v.foldAdvice() },
+		whatIf:         func(string) tea.Cmd { return v.whatIf() },
+		replay:         func(string) tea.Cmd { return v.replay() },
+	}
+}
+
+// SetTheme implements view.View.
+func (v *Controller) SetTheme(th *theme.Theme) { v.pane.SetTheme(th) }
+
+// SetSize implements view.View.
+func (v *Controller) SetSize(w, h int) { v.pane.SetSize(w, h) }
+
+// Lines implements view.View.
+func (v *Controller) Lines() []string { return v.pane.View() }
+
+// Parts implements view.View.
+func (v *Controller) Parts() []view.Part { return parts }
+
+// SetFocus implements view.View.
+func (v *Controller) SetFocus(p view.Part) {
+	v.at = p
+	if i, ok := places[p]; ok {
+		v.pane.SetFocus(i)
+	}
+}
+
+// OfRun implements view.Dependent: a diagnosis is of the request, not of the run on screen.
+func (v *Controller) OfRun() (whole, fails bool) { return !v.diagnosing(), !v.diagnosing() }
+
+// Move implements view.View.
+func (v *Controller) Move(rows, cols int) tea.Cmd { return v.moveIn(places[v.at], rows+cols) }
+
+// Click focuses the part under the mouse; in the list it chooses, and a second click opens.
+func (v *Controller) Click(x, y int) tea.Cmd {
+	was := v.selected()
+	where, ok := v.pane.Hit(x, y)
+	for name, i := range places {
+		if i == where {
+			v.Root.Focus(name)
+		}
+	}
+	switch {
+	case ok && was != nil && was == v.selected():
+		return v.openFinding()
+	case ok:
+		return v.askScene()
+	}
+	return nil
+}
+
+// Wheel implements view.View.
+func (v *Controller) Wheel(x, y, rows, _ int) tea.Cmd {
+	return v.Quietly(func() tea.Cmd { return v.moveIn(v.pane.Under(x, y), view.Sign(rows)) })
+}
+
+// Filter implements view.Filterer.
+func (v *Controller) Filter(text string) error {
+	v.pane.SetFilter(text)
+	return nil
+}
+
+// Text implements view.Copier.
+func (v *Controller) Text() string { return v.pane.Text() }
+
+// SourceLine implements view.Located.
+func (v *Controller) SourceLine() (file string, line int, ok bool) {
+	if at := v.underCursor(); at != nil {
+		return at.File, at.Line, true
+	}
+	return "", 0, false
+}
+
+// Causes are what a diagnosis of the run on screen has found so far, and whether it has ended.
+func (v *Controller) Causes() (causes []diagnose.Cause, over bool) { return v.causes, v.over }
+
+// Busy implements view.Worker.
+func (v *Controller) Busy() (what string, waits bool) {
+	switch {
+	case v.race.active:
+		return "diagnose " + view.PlainProgress(v.race.last), false
+	case v.race.trying:
+		return "trying", false
+	}
+	return "", false
+}
+
+// Cancel implements view.Worker.
+func (v *Controller) Cancel() bool { return v.cancelRace() }
+
+// Close implements view.Worker.
+func (v *Controller) Close() { v.race.stop() }
+
+// Update implements view.View.
+func (v *Controller) Update(msg tea.Msg) tea.Cmd {
+	switch msg.(type) {
+	case view.Drawn, view.RequestChanged:
+		v.showRaces()
+	case view.Shown, view.Ran:
+		return v.askScene()
+	case view.SourceChanged: // a diagnosis of the source before it changed is of another kernel
+		v.race.stop()
+		v.race = inquiry{seq: v.race.seq + 1}
+	default:
+		return v.raceMsg(msg)
+	}
+	return nil
+}

@@ -1,0 +1,237 @@
+package races_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/exp/golden"
+
+	"tilescope/tui/tuitest"
+	"tilescope/tui/view"
+	"tilescope/tui/view/races"
+	"tilescope/tui/view/viewtest"
+)
+
+// control is the view.
+func control(d *viewtest.Driver) *races.Controller {
+	return viewtest.View[*races.Controller](d, view.Races)
+}
+
+// diagnosed is the Races view with a diagnosis.
+func diagnosed(t testing.TB, w, h int, options ...viewtest.Option) (*viewtest.Driver, *tuitest.Races) {
+	f := &tuitest.Races{}
+	d := viewtest.Start(t, w, h, append(options, viewtest.Request(viewtest.Faulty), viewtest.Races(f))...)
+	return d.Press("5", "d"), f
+}
+
+func TestRacesScreens(t *testing.T) {
+	for _, size := range viewtest.Sizes {
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
+			d, _ := diagnosed(t, size[0], size[1])
+			d.Press("n", "n", "tab", "tab") // sP, with both sides where only one part has room
+			d.M.Clear()
+			d.Fits("Races")
+			golden.RequireEqual(t, d.Text()+"\n")
+		})
+	}
+}
+
+// TestRacesInASCII shows every part where there is neither UTF-8 nor an attribute.
+func TestRacesInASCII(t *testing.T) {
+	d, _ := diagnosed(t, 120, 40, viewtest.ASCII)
+	d.Press("n", "n")
+	screen := strings.Join(d.Lines(), "\n")
+	for _, r := range screen {
+		if r > 0x7e || r < 0x20 && r != '\n' {
+			t.Fatalf("character %q on an ASCII terminal:\n%s", r, screen)
+		}
+	}
+	for _, want := range []string{"x race sP[17][9]", ">  88", "A--", "! contested (36)", "22222"} {
+		if !strings.Contains(screen, want) {
+			t.Errorf("nothing says %q:\n%s", want, screen)
+		}
+	}
+}
+
+// TestRacesFit draws every part of the Races view, before, during and after a diagnosis, at every size.
+func TestRacesFit(t *testing.T) {
+	for _, look := range []viewtest.Option{viewtest.Colour, viewtest.ASCII} {
+		before := viewtest.Start(t, 80, 24, look, viewtest.Request(viewtest.Faulty), viewtest.Races(&tuitest.Races{})).Press("5")
+		after, _ := diagnosed(t, 80, 24, look)
+		for _, d := range []*viewtest.Driver{before, after} {
+			for _, w := range []int{80, 81, 99, 100, 101, 112, 120, 160, 200, 300} {
+				for _, h := range []int{24, 25, 33, 35, 36, 37, 40, 60, 90} {
+					d.Resize(w, h)
+					for range 6 {
+						d.Press("tab")
+						d.Fits("Races")
+					}
+					d.Press("n")
+				}
+			}
+		}
+	}
+}
+
+func TestRacesBeforeADiagnosis(t *testing.T) {
+	d := viewtest.Start(t, 80, 24, viewtest.Request(viewtest.Faulty), viewtest.Races(&tuitest.Races{})).Press("5")
+	for _, want := range []string{"1 finding", "uninitialised sP line 88", "sP read before it was written", "d diagnoses"} {
+		if !strings.Contains(d.Text(), want) {
+			t.Errorf("nothing says %q:\n%s", want, d.Text())
+		}
+	}
+	d.Press("p").HasStatus("explored by a diagnosis")
+}
+
+func TestDiagnosisIsToldAsItGoes(t *testing.T) {
+	f := &tuitest.Races{Hold: make(chan struct{})}
+	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty), viewtest.Races(f)).Press("5")
+	d.Manual = true
+	d.Press("d")
+	cmds := d.Kept[len(d.Kept)-1]().(tea.BatchMsg)
+	ended := make(chan tea.Msg)
+	go func() { ended <- cmds[0]() }()
+	for !strings.Contains(d.Text(), "race m_smem[5]") { // findings as they are told
+		msg := cmds[1]()
+		_, cmd := d.M.Update(msg)
+		if batch, ok := cmd().(tea.BatchMsg); ok {
+			cmds[1] = batch[0]
+		} else {
+			cmds[1] = cmd
+		}
+	}
+	if !strings.Contains(d.Text(), "diagnose explore 12/200 · Esc cancels") {
+		t.Errorf("no progress:\n%s", d.Text())
+	}
+	d.Press("esc").HasStatus("diagnosis cancelled")
+	d.M.Update(<-ended)
+	if control(d).Diagnosed() || !strings.Contains(d.Text(), "race m_smem[5]") || !strings.Contains(d.Text(), "was cancelled") {
+		t.Errorf("after Esc:\n%s", d.Text())
+	}
+}
+
+func TestDiagnosisTellsItsStory(t *testing.T) {
+	d, f := diagnosed(t, 120, 40)
+	for _, want := range []string{"STORY", "2 independent causes", "2 findings, 2 causes", "1. race on m_smem", "53 %", "✗ race m_smem[5] line 140/144 warp 0,1 kv", "2. fragment table", "+ advice 2",
+		"A " + tuitest.KernelFile + ":140", "B " + tuitest.KernelFile + ":144", "CELLS m_smem 32", "SCHEDULE block 0,0,0", "warp 1 writes, step 1320"} {
+		if !strings.Contains(d.Text(), want) {
+			t.Errorf("nothing says %q:\n%s", want, d.Text())
+		}
+	}
+	if f.Asked.Variable != "m_smem" || f.Asked.Sides[1].Line != 144 {
+		t.Errorf("%d scenes, the last of %+v", f.Scenes, f.Asked)
+	}
+	d.Press("n", "N")
+	if was := control(d).Selected(); control(d.Press("k", "k")).Selected() == was || control(d.Press("j", "j")).Selected() != was {
+		t.Errorf("j and k do not move through the list")
+	}
+	n := f.Scenes
+	if d.Press("n", "N", "j", "k"); f.Scenes != n {
+		t.Errorf("%d scenes of findings that were looked up before", f.Scenes-n)
+	}
+}
+
+func TestAdviceIsFoldedAndFiltered(t *testing.T) {
+	d, _ := diagnosed(t, 120, 40)
+	if strings.Contains(d.Text(), "bank-conflict") {
+		t.Errorf("advice is not folded:\n%s", d.Text())
+	}
+	if d.Press("space"); !strings.Contains(d.Text(), "bank-conflict sKT") || !strings.Contains(d.Text(), "- advice 2") {
+		t.Errorf("advice did not unfold:\n%s", d.Text())
+	}
+	d.Press("space", "&").Type("advice").Press("enter")
+	if s := d.Text(); !strings.Contains(s, "uncoalesced Q") || strings.Contains(s, "race m_smem[5]") {
+		t.Errorf("filtered by severity:\n%s", s)
+	}
+	if d.Press("esc"); !strings.Contains(d.Text(), "race m_smem[5]") {
+		t.Errorf("Esc does not clear the filter:\n%s", d.Text())
+	}
+}
+
+func TestEverySynchronisationSaysWhatItIsFor(t *testing.T) {
+	d, _ := diagnosed(t, 120, 40)
+	d.Press("G")
+	if !strings.Contains(d.Text(), "▸+ synchronisations 2, 1 needed") {
+		t.Fatalf("nothing is folded at the end:\n%s", d.Text())
+	}
+	if d.Press("space", "j"); !strings.Contains(d.Text(), "✓ "+tuitest.KernelFile+":140 bar.sync 0") || !strings.Contains(d.Text(), "without it sKT races") || !strings.Contains(d.Text(), "A "+tuitest.KernelFile+":140") {
+		t.Errorf("what it is for:\n%s", d.Text())
+	}
+	if d.Press("i"); !strings.Contains(d.Text(), "without the bar.sync 0: race on sKT comes") {
+		t.Errorf("without it:\n%s", d.Text())
+	}
+	if d.Press("j"); !strings.Contains(d.Text(), "~ "+tuitest.KernelFile+":88 bar.warp.sync") || !strings.Contains(d.Text(), "unneeded") {
+		t.Errorf("one that is not needed:\n%s", d.Text())
+	}
+	if d.Press("enter"); d.M.Showing() != view.Source {
+		t.Errorf("Enter went to %s", d.M.Showing())
+	}
+}
+
+func TestFromAFindingToItsPlaces(t *testing.T) {
+	d, _ := diagnosed(t, 120, 40)
+	d.Press("n", "n", "enter")
+	if d.M.Showing() != view.Source {
+		t.Errorf("Enter went to %s", d.M.Showing())
+	}
+	d.HasStatus("before the conflict on sP: warp 1 here, warp 3 at step 1510")
+	d.Says("step 1320 · warp 1 ")
+	d.Press("5")
+	for control(d).Selected() == nil || control(d).Selected().Variable != "sP" {
+		d.Press("n")
+	}
+	d.Press("t")
+	if c := d.M.Cursor; d.M.Showing() != view.Tile || c.Stage != "P" || c.KVTile != 1 || c.Row != 17 || c.Col != 9 {
+		t.Errorf("t went to %s %+v", d.M.Showing(), c)
+	}
+}
+
+func TestWhatIfAndReplay(t *testing.T) {
+	d, f := diagnosed(t, 120, 40)
+	d.Press("i").HasStatus("no synchronisation can order this")
+	for control(d).Selected() == nil || control(d).Selected().Variable != "sP" {
+		d.Press("n")
+	}
+	if d.Press("i"); !strings.Contains(d.Text(), "what if") || !strings.Contains(d.Text(), "gone: race on sP") || f.Tried != 2 {
+		t.Errorf("the what-if, %d tried:\n%s", f.Tried, d.Text())
+	}
+	d.Press("p").HasStatus("random:7")
+	if got := d.Last(); got.Schedule != "random:7" || got.Backend != "emu" {
+		t.Errorf("replayed %+v", got)
+	}
+	if !control(d).Diagnosed() || !strings.Contains(d.Text(), "STORY") {
+		t.Errorf("the diagnosis is gone after a replay:\n%s", d.Text())
+	}
+	if d.Command("seed 3"); strings.Contains(d.Text(), "STORY") {
+		t.Errorf("another run's diagnosis is still on screen:\n%s", d.Text())
+	}
+}
+
+func TestADiagnosisThatFails(t *testing.T) {
+	f := &tuitest.Races{Fail: errors.New("no result within the time limit")}
+	d := viewtest.Start(t, 80, 24, viewtest.Request(viewtest.Faulty), viewtest.Races(f)).Press("5", "d")
+	d.HasStatus("no result within the time limit")
+	d = viewtest.Start(t, 80, 24).Press("5", "d", "i", "p", "t", "enter", "space")
+	d.Press("d").HasStatus("cannot diagnose")
+}
+
+func TestClicksInRaces(t *testing.T) {
+	d, _ := diagnosed(t, 120, 40)
+	var y int
+	for i, l := range strings.Split(d.Text(), "\n") {
+		if strings.Contains(l, "race sP[17][9]") {
+			y = i
+		}
+	}
+	d.Send(tea.MouseClickMsg{X: 8, Y: y, Button: tea.MouseLeft})
+	if f := control(d).Selected(); f == nil || f.Variable != "sP" {
+		t.Fatalf("the click chose %+v", f)
+	}
+	d.Send(tea.MouseClickMsg{X: 8, Y: y, Button: tea.MouseLeft})
+	if d.M.Showing() != view.Source {
+		t.Errorf("the second click went to %s", d.M.Showing())
+	}
+}

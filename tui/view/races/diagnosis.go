@@ -1,0 +1,143 @@
+package races
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/debugkern/diagnose"
+	"tilescope/tui/view"
+)
+
+// diagnosed reports whether the diagnosis on screen is of what runs now.
+func (v *Controller) diagnosed() bool { return v.race.doc != nil && v.race.of == v.subject() }
+
+// diagnose starts a diagnosis of the request on screen.
+func (v *Controller) diagnose() tea.Cmd {
+	if v.inquirer == nil {
+		v.Say("this program cannot diagnose")
+		return nil
+	}
+	v.race.stop()
+	ctx, cancel := context.WithCancel(v.Ctx)
+	v.race = inquiry{
+		seq: v.race.seq + 1, active: true, ctx: ctx, cancel: cancel, told: &told{wake: make(chan struct{}, 1)},
+		of: v.subject(), looks: map[string]*Look{},
+	}
+	v.Say("diagnosing " + v.race.of)
+	v.showRaces()
+	v.Root.Layout()
+	req, seq, t, who := v.NextRequest(), v.race.seq, v.race.told, v.inquirer
+	req.Schedule = ""
+	if v.Fail != nil && v.OnGPU() {
+		req.Backend = "emu" // the GPU could not run it; the emulator may show where
+	}
+	run := func() tea.Msg {
+		defer cancel()
+		doc, err := who.Diagnose(ctx, req, diagnose.Options{Tell: t.tell})
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return diagnosedMsg{seq, doc, err}
+	}
+	return tea.Batch(run, hear(ctx, t, seq))
+}
+
+// hear waits until a diagnosis says something, or ends.
+func hear(ctx context.Context, t *told, seq int) tea.Cmd {
+	return func() tea.Msg {
+		select {
+		case <-t.wake:
+		case <-ctx.Done():
+			return nil
+		}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		return toldMsg{seq, t.progress, slices.Clone(t.findings), slices.Clone(t.causes)}
+	}
+}
+
+// raceMsg takes up what was found out.
+func (v *Controller) raceMsg(msg tea.Msg) tea.Cmd {
+	q := &v.race
+	switch msg := msg.(type) {
+	case toldMsg:
+		if msg.seq != q.seq || !q.active {
+			return nil
+		}
+		q.last, q.found, q.causes = msg.progress, msg.findings, msg.causes
+		v.showRaces()
+		return tea.Batch(hear(q.ctx, q.told, q.seq), v.askScene())
+	case diagnosedMsg:
+		return v.diagnosisEnded(msg)
+	case sceneDueMsg:
+		if msg.seq == q.look.seq {
+			return v.fetchScene()
+		}
+	case sceneMsg:
+		if msg.seq == q.seq && !errors.Is(msg.err, context.Canceled) {
+			l := v.lookOf(msg.key)
+			if l.Scene = msg.scene; msg.err != nil {
+				l.Note = view.OneLine(msg.err)
+			}
+			v.showLook()
+		}
+	case triedMsg:
+		if msg.seq != q.seq {
+			return nil
+		}
+		q.trying = false
+		if errors.Is(msg.err, context.Canceled) {
+			return nil
+		}
+		l := v.lookOf(msg.key)
+		if l.Tried = msg.text; msg.err != nil {
+			l.Tried = []string{view.OneLine(msg.err)}
+		}
+		v.Say("what if: " + strings.Join(l.Tried, "; "))
+		v.showLook()
+	}
+	return nil
+}
+
+func (v *Controller) diagnosisEnded(msg diagnosedMsg) tea.Cmd {
+	q := &v.race
+	if msg.seq != q.seq {
+		return nil
+	}
+	q.stop()
+	switch {
+	case errors.Is(msg.err, context.Canceled):
+		v.Say("diagnosis cancelled")
+	case msg.err != nil:
+		v.Complain(view.OneLine(msg.err))
+	default:
+		q.doc = msg.doc
+		if len(msg.doc.Story) > 0 {
+			v.Say(msg.doc.Story[0])
+		}
+	}
+	v.showRaces()
+	return v.askScene()
+}
+
+// cancelRace ends a diagnosis or a what-if under way, and reports whether there was one.
+func (v *Controller) cancelRace() bool {
+	switch {
+	case v.race.active:
+		v.race.stop()
+		v.race.seq++
+		v.Say("diagnosis cancelled; what it found stays")
+	case v.race.trying:
+		v.race.stopIf()
+		v.race.trying = false
+		v.Say("what-if cancelled")
+	default:
+		return false
+	}
+	v.showRaces()
+	return true
+}

@@ -1,0 +1,347 @@
+package races
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/diagnose"
+	"tilescope/tui/keymap"
+	"tilescope/tui/request"
+	"tilescope/tui/view"
+)
+
+// Investigator is what the view asks about a run. An engine may be one; a debugger's session is made one.
+type Investigator interface {
+	Diagnose(ctx context.Context, req debugkern.Request, o diagnose.Options) (*diagnose.Diagnosis, error)
+	// Scene executes the finding's block again.
+	Scene(ctx context.Context, run *debugkern.Run, req debugkern.SceneRequest) (*debugkern.Scene, error)
+	// WhatIf applies virtually what would put a finding right, and words what came of it.
+	WhatIf(ctx context.Context, run *debugkern.Run, f *debugkern.FindingDoc) ([]string, error)
+	// WhatIfRight does the same for a cause that no finding told.
+	WhatIfRight(ctx context.Context, run *debugkern.Run, c *diagnose.Cause) ([]string, error)
+	// WhatIfWithout takes a synchronisation away instead.
+	WhatIfWithout(ctx context.Context, run *debugkern.Run, b *diagnose.BarrierDoc) ([]string, error)
+}
+
+// session is the Investigator that a debugger's session is.
+type session struct{ *debugkern.Session }
+
+// Diagnose implements Investigator.
+func (s session) Diagnose(ctx context.Context, req debugkern.Request,
+	o diagnose.Options) (*diagnose.Diagnosis, error) {
+	return diagnose.Diagnose(ctx, s.Session, req, o)
+}
+
+// Scene implements Investigator.
+func (session) Scene(ctx context.Context, run *debugkern.Run, req debugkern.SceneRequest) (*debugkern.Scene,
+	error) {
+	return run.Scene(ctx, req)
+}
+
+// WhatIf implements Investigator.
+func (session) WhatIf(ctx context.Context, run *debugkern.Run, f *debugkern.FindingDoc) ([]string, error) {
+	a, err := diagnose.WhatIf(ctx, run, f)
+	if err != nil {
+		return nil, err
+	}
+	return a.Lines(), nil
+}
+
+// WhatIfRight implements Investigator.
+func (session) WhatIfRight(ctx context.Context, run *debugkern.Run, c *diagnose.Cause) ([]string, error) {
+	a, err := diagnose.WhatIfRight(ctx, run, c)
+	if err != nil {
+		return nil, err
+	}
+	return a.Lines(), nil
+}
+
+// WhatIfWithout implements Investigator.
+func (session) WhatIfWithout(ctx context.Context, run *debugkern.Run, b *diagnose.BarrierDoc) ([]string,
+	error) {
+	a, err := diagnose.WhatIfWithout(ctx, run, b)
+	if err != nil {
+		return nil, err
+	}
+	return a.Lines(), nil
+}
+
+// inquiry is the diagnosis on screen, or under way. A new one supersedes it.
+type inquiry struct {
+	seq    int
+	active bool
+	ctx    context.Context
+	cancel context.CancelFunc
+	told   *told
+	last   debugkern.Progress
+
+	of     string // the request it is about
+	doc    *diagnose.Diagnosis
+	found  []debugkern.FindingDoc // so far
+	causes []diagnose.Cause       // so far
+	shown  []debugkern.FindingDoc // what the pane lists
+
+	looks map[string]*Look // by finding
+	look  struct {         // under way
+		seq    int
+		cancel context.CancelFunc
+	}
+	trying bool
+	stopIf context.CancelFunc
+}
+
+func (q *inquiry) stop() {
+	for _, c := range []context.CancelFunc{q.cancel, q.look.cancel, q.stopIf} {
+		if c != nil {
+			c()
+		}
+	}
+	q.active, q.trying = false, false
+}
+
+// told is what a diagnosis has said and nobody has read: progress in place of older progress, findings and
+// causes one and all.
+type told struct {
+	mu       sync.Mutex
+	progress debugkern.Progress
+	findings []debugkern.FindingDoc
+	causes   []diagnose.Cause
+	wake     chan struct{}
+}
+
+func (t *told) tell(e diagnose.Event) {
+	t.mu.Lock()
+	if e.Progress != nil {
+		t.progress = *e.Progress
+	}
+	if e.Finding != nil {
+		t.findings = append(t.findings, *e.Finding)
+	}
+	if e.Cause != nil {
+		t.causes = append(t.causes, *e.Cause)
+	}
+	t.mu.Unlock()
+	select {
+	case t.wake <- struct{}{}:
+	default: // somebody is awake already
+	}
+}
+
+// Past-tense messages of the Races view.
+type (
+	toldMsg struct {
+		seq      int
+		progress debugkern.Progress
+		findings []debugkern.FindingDoc
+		causes   []diagnose.Cause
+	}
+	diagnosedMsg struct {
+		seq int
+		doc *diagnose.Diagnosis
+		err error
+	}
+	sceneDueMsg struct{ seq int }
+	sceneMsg    struct {
+		seq   int
+		key   string
+		scene *debugkern.Scene
+		err   error
+	}
+	triedMsg struct {
+		seq  int
+		key  string
+		text []string
+		err  error
+	}
+)
+
+// subject is what a diagnosis is about: the request, whatever order of warps it asks for.
+func subject(req debugkern.Request) string {
+	req.Schedule = ""
+	return request.Title(req)
+}
+
+// subject is what a diagnosis of the request on screen is about. What a replay changed does not belong to it.
+func (v *Controller) subject() string { return subject(v.NextRequest()) }
+
+// shownSubject names what the Races view's findings are of: a diagnosis' request, or the run on screen.
+func (v *Controller) shownSubject() string {
+	if v.diagnosing() || v.Run == nil {
+		return request.Title(v.Req)
+	}
+	return request.Title(v.Run.Request)
+}
+
+// diagnosing reports whether the Races view shows a diagnosis of the request on screen: one that is over, or
+// what one has found so far.
+func (v *Controller) diagnosing() bool {
+	return v.diagnosed() || v.race.of == v.subject() && (v.race.active || v.race.found != nil)
+}
+
+// showRaces gives the pane what is known: a diagnosis of what runs now, or the findings of the run.
+func (v *Controller) showRaces() {
+	label := func(a keymap.Action) string { return v.Keys.Label(a) }
+	d := Data{Source: v.SourceOf}
+	q := &v.race
+	key := label(keymap.Diff)
+	whole := v.Outcome()
+	switch {
+	case v.diagnosed():
+		d.Story, d.Findings, d.Causes, d.Barriers, d.Diagnosed = q.doc.Story, q.doc.Findings, q.doc.Causes,
+			q.doc.Barriers, true
+	case v.diagnosing():
+		d.Findings, d.Causes = q.found, q.causes
+		d.Hint = "The diagnosis is under way: findings stand below as they are found, causes when they are proven."
+		if !q.active {
+			d.Hint = "The diagnosis was cancelled; what it had found stands below. " + key + " starts it again."
+		}
+	case v.Run == nil:
+		d.Hint = "Nothing has run yet."
+	default:
+		d.Findings = whole.Report().Findings
+		d.Hint = fmt.Sprintf("%s diagnoses: every checker, several schedules, causes with their proof. The run itself was watched for bad accesses, barriers and what was never written, not for races.", key)
+	}
+	if whole.Previous() { // causes are of the request on screen, and the run is not
+		v.causes, v.over = nil, false
+	} else {
+		v.causes, v.over = d.Causes, d.Diagnosed
+	}
+	q.shown = d.Findings
+	v.pane.SetData(d)
+	v.Root.Announce(view.CausesFound{})
+	v.showLook()
+}
+
+// selected is the finding under the cursor.
+func (v *Controller) selected() *debugkern.FindingDoc {
+	if i, ok := v.pane.Finding(); ok && i < len(v.race.shown) {
+		return &v.race.shown[i]
+	}
+	return nil
+}
+
+// executed is the run that questions about findings are asked of; nil where none can be asked.
+func (v *Controller) executed() *debugkern.Run {
+	if v.diagnosed() && v.race.doc.Run != nil {
+		return v.race.doc.Run
+	}
+	if v.Run != nil {
+		return v.Run.Run
+	}
+	return nil
+}
+
+func (v *Controller) lookOf(key string) *Look {
+	if v.race.looks == nil {
+		v.race.looks = map[string]*Look{}
+	}
+	if v.race.looks[key] == nil {
+		v.race.looks[key] = &Look{}
+	}
+	return v.race.looks[key]
+}
+
+// lookKey is the key of what the cursor is on: a finding, a cause without one, a synchronisation; "" for none
+// of them.
+func (v *Controller) lookKey() string {
+	of := v.shownSubject() + " "
+	if f := v.selected(); f != nil {
+		return of + fmt.Sprint(f.Kind, f.Variable, f.Index, f.Block, f.KVTile, f.Warps, " ", f.Message)
+	}
+	if c := v.pane.Cause(); c != nil {
+		return of + "cause " + c.Title
+	}
+	if b := v.pane.Barrier(); b != nil {
+		return of + fmt.Sprint("synchronisation ", b.Source, b.Instr, v.Cursor.Block)
+	}
+	return ""
+}
+
+// showLook gives the pane what was looked up for what the cursor is on.
+func (v *Controller) showLook() {
+	key := v.lookKey()
+	if key == "" {
+		v.pane.SetLook(Look{})
+		return
+	}
+	v.pane.SetLook(*v.lookOf(key))
+}
+
+// askScene looks the finding under the cursor up once the cursor rests.
+func (v *Controller) askScene() tea.Cmd {
+	if v.race.look.cancel != nil {
+		v.race.look.cancel()
+	}
+	v.race.look.seq++
+	v.showLook()
+	if v.Root.Showing() != view.Races || v.inquirer == nil || v.Job.Active || v.lookKey() == "" {
+		return nil
+	}
+	l := v.lookOf(v.lookKey())
+	if l.Scene != nil || l.Note != "" {
+		return nil
+	}
+	_, ok := v.sceneWanted()
+	switch {
+	case !ok:
+		l.Note = "it names no line of the source"
+	case v.executed() == nil:
+		l.Note = "this run's blocks cannot be executed again"
+	default:
+		seq := v.race.look.seq
+		return tea.Tick(v.Pace.Quiet, func(time.Time) tea.Msg { return sceneDueMsg{seq} })
+	}
+	v.showLook()
+	return nil
+}
+
+// underCursor is the line that the Races view's cursor stands for, nil where it stands for none.
+func (v *Controller) underCursor() *debugkern.SourceDoc {
+	if f := v.selected(); f != nil {
+		return f.Source
+	}
+	if c := v.pane.Cause(); c != nil {
+		return c.Place.Source
+	}
+	if b := v.pane.Barrier(); b != nil {
+		return b.Source
+	}
+	return nil
+}
+
+// sceneWanted is what to look up for what the cursor is on: a finding's two sides, or what a synchronisation
+// guards.
+func (v *Controller) sceneWanted() (req debugkern.SceneRequest, ok bool) {
+	if f := v.selected(); f != nil {
+		return debugkern.SceneRequest{
+			Block: f.Block, Variable: f.Variable, Index: f.Index, KVTile: f.KVTile,
+			Sides: [2]*debugkern.SourceDoc{f.Source, f.Other}, Warps: f.Warps, Schedule: v.Req.Schedule,
+		}, f.Source != nil
+	}
+	if b := v.pane.Barrier(); b != nil && len(b.Variables) > 0 {
+		return debugkern.SceneRequest{Block: v.Cursor.Block, Variable: b.Variables[0], KVTile: -1,
+			Sides: [2]*debugkern.SourceDoc{b.Source, nil}, Schedule: v.Req.Schedule}, true
+	}
+	return req, false
+}
+
+func (v *Controller) fetchScene() tea.Cmd {
+	run := v.executed()
+	req, ok := v.sceneWanted()
+	if !ok || run == nil {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(v.Ctx)
+	v.race.look.cancel = cancel
+	seq, key, who := v.race.seq, v.lookKey(), v.inquirer
+	return func() tea.Msg {
+		defer cancel()
+		scene, err := who.Scene(ctx, run, req)
+		return sceneMsg{seq, key, scene, err}
+	}
+}

@@ -1,0 +1,113 @@
+// Package races is the Races view's pane: the story of a diagnosis, findings grouped by cause, and of the finding under the
+// cursor what it says, both sides' source, who touched each cell of the variable, and when which warp ran.
+//
+// The one idea: everything below the list is about one finding, so there is one cursor, in the list, and what is drawn
+// beside it is looked up for it and shown when it arrives.
+//
+// It must not know sessions, schedules' names or keys; what a diagnosis costs is somebody else's affair.
+package races
+
+import (
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/diagnose"
+	"tilescope/tui/theme"
+)
+
+// Panes of the view, as focus counts them.
+const (
+	Story = iota
+	List
+	About
+	Sides
+	Cells
+	Strip
+	numParts
+)
+
+// Data is what is shown.
+type Data struct {
+	Story     []string
+	Findings  []debugkern.FindingDoc
+	Causes    []diagnose.Cause
+	Barriers  []diagnose.BarrierDoc
+	Diagnosed bool   // the story is a diagnosis'
+	Hint      string // what to do where nothing is known yet
+	Source    func(file string) []string
+}
+
+// Look is what was looked up for the finding under the cursor.
+type Look struct {
+	Scene *debugkern.Scene
+	Note  string   // instead of a scene: what it waits for, why there is none
+	Tried []string // what a what-if came to
+}
+
+// Pane draws the view.
+type Pane struct {
+	theme.Frame[int]
+	data  Data
+	look  Look
+	shown int // the detail that a small screen shows
+
+	rows   []row
+	at     int
+	first  int // first row shown
+	open   [numFolds]bool
+	filter string
+	scroll [numParts]int
+}
+
+// NewPane returns an empty pane.
+func NewPane(th *theme.Theme) *Pane {
+	p := &Pane{Frame: theme.NewFrame(th, 0), shown: About}
+	p.Focus = List
+	return p
+}
+
+// SetData shows other findings. The cursor stays on its finding where it is still there.
+func (p *Pane) SetData(d Data) {
+	was, at := "", p.at
+	if p.at < len(p.rows) {
+		was = p.identity(p.rows[p.at])
+	}
+	p.data = d
+	p.regroup()
+	for i, r := range p.rows {
+		if was != "" && p.identity(r) == was {
+			at = i
+			break
+		}
+	}
+	p.at = max(0, min(at, len(p.rows)-1))
+}
+
+// SetLook shows what was looked up for the finding under the cursor.
+func (p *Pane) SetLook(l Look) { p.look, p.Changed = l, true }
+
+// SetFocus says which part has the focus, -1 for none.
+func (p *Pane) SetFocus(part int) {
+	p.Frame.SetFocus(part)
+	if part >= About && part != p.shown {
+		p.shown, p.Changed = part, true
+	}
+}
+
+// Scroll moves a part other than the list and reports whether it moved.
+func (p *Pane) Scroll(part, n int) bool {
+	was := p.scroll[part]
+	p.scroll[part] += n
+	p.Changed = true
+	p.View() // drawing clamps it
+	return p.scroll[part] != was
+}
+
+// Text is the story and the finding as plain text, for copying.
+func (p *Pane) Text() string {
+	out := append([]string{}, p.data.Story...)
+	for _, e := range p.about() {
+		out = append(out, strings.TrimSpace(e.name+" "+e.text))
+	}
+	return strings.Join(out, "\n") + "\n"
+}

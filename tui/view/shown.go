@@ -1,0 +1,127 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+
+	"tilescope/debugkern"
+	"tilescope/probes"
+)
+
+// Pairing is a run laid over another. *debugkern.Pair is one.
+type Pairing interface {
+	debugkern.Viewer
+	debugkern.Crossed
+	First(s probes.Stage) (debugkern.Cell, bool)
+	Compare() (*debugkern.Comparison, error)
+}
+
+// Run is a run with the request that it answers. A run that failed has only request, report and text.
+type Run struct {
+	Name    string // a few words: what is at its default is left out
+	Request debugkern.Request
+	Report  *debugkern.Report
+	Plan    *probes.Plan
+	Viewer  debugkern.Viewer
+	Run     *debugkern.Run
+	Pair    Pairing // it laid over A, nil where it is alone
+	Against string  // A's name
+	Summary *Summary
+	Source  func(file string) []string // the target's source, for a run that failed
+	Code    debugkern.Code             // of a run that failed
+}
+
+// FirstBad is the first bad cell of the first guilty stage.
+func (r *Run) FirstBad() (debugkern.Cell, bool) {
+	for _, g := range r.Report.Guilty {
+		if c, ok := r.BadOf(g.Stage); ok {
+			return c, true
+		}
+	}
+	return debugkern.Cell{}, false
+}
+
+// BadOf is the first bad cell that the report names for a stage.
+func (r *Run) BadOf(stage string) (debugkern.Cell, bool) {
+	d := r.Report.Stage(stage)
+	if d == nil || d.FirstBad == nil {
+		return debugkern.Cell{}, false
+	}
+	b := d.FirstBad
+	return r.Nearest(debugkern.Cell{Place: debugkern.Place{Stage: probes.Stage(stage), Block: b.Block,
+		KVTile: b.KVTile}, Row: b.Row, Col: b.Col}), true
+}
+
+// Nearest is the cell of this run closest to c: its stage if the kernel has it, its block if it was captured,
+// and so on.
+func (r *Run) Nearest(c debugkern.Cell) debugkern.Cell {
+	if r.Plan == nil || len(r.Plan.Stages) == 0 {
+		return c
+	}
+	sp := r.Plan.Stage(c.Stage)
+	if sp == nil {
+		sp = &r.Plan.Stages[0]
+		c.Stage = sp.Stage
+	}
+	blocks := r.Viewer.Blocks()
+	if len(blocks) > 0 && !slices.Contains(blocks, c.Block) {
+		c.Block = blocks[0]
+	}
+	lo, n := r.Viewer.Tiles(c.Block)
+	c.KVTile = max(lo, min(c.KVTile, lo+n-1))
+	c.Row = max(0, min(c.Row, sp.Rows-1))
+	c.Col = max(0, min(c.Col, sp.Cols-1))
+	return c
+}
+
+// Places lists a stage's tiles in the contract's order: kv tile, then block.
+func (r *Run) Places(stage probes.Stage) []debugkern.Place {
+	blocks := r.Viewer.Blocks()
+	sp := r.Plan.Stage(stage)
+	var out []debugkern.Place
+	if sp == nil || !sp.PerTile {
+		for _, b := range blocks {
+			out = append(out, debugkern.Place{Stage: stage, Block: b})
+		}
+		return out
+	}
+	lo, hi := 1<<30, 0
+	for _, b := range blocks {
+		l, n := r.Viewer.Tiles(b)
+		lo, hi = min(lo, l), max(hi, l+n)
+	}
+	for kv := lo; kv < hi; kv++ {
+		for _, b := range blocks {
+			if l, n := r.Viewer.Tiles(b); kv >= l && kv < l+n {
+				out = append(out, debugkern.Place{Stage: stage, Block: b, KVTile: kv})
+			}
+		}
+	}
+	return out
+}
+
+// Where writes a cell out: P block 3,1,0 kv 2 cell 17,9.
+func Where(c debugkern.Cell) string {
+	return fmt.Sprintf("%s block %s kv %d cell %d,%d", c.Stage, c.Block, c.KVTile, c.Row, c.Col)
+}
+
+// ViewerOf is how a run's tiles are seen: as the run itself says, unless the engine shows runs in its own
+// way.
+func ViewerOf(engine Engine, run *debugkern.Run) debugkern.Viewer {
+	if e, ok := engine.(interface {
+		Viewer(*debugkern.Run) debugkern.Viewer
+	}); ok {
+		return e.Viewer(run)
+	}
+	return run
+}
+
+// PairOf lays a run over another, unless the engine pairs runs in its own way.
+func PairOf(engine Engine, a, b *debugkern.Run) (Pairing, error) {
+	if e, ok := engine.(interface {
+		Pair(a, b *debugkern.Run) (Pairing, error)
+	}); ok {
+		return e.Pair(a, b)
+	}
+	return debugkern.NewPair(a, b)
+}

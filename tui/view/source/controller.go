@@ -1,0 +1,278 @@
+// Package source is the Source view: one block executed step by step, both ways: its CUDA source, PTX,
+// registers by lane, a shared array and the warps, all at the same moment.
+//
+// The one idea: a walk is used by one command at a time. A motion runs in the background and answers with a
+// copy of everything the panes show, so that nothing on screen is of two moments.
+//
+// It must not know how a block is executed.
+package source
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/debugkern"
+	"tilescope/tui/keymap"
+	listing "tilescope/tui/pane/source"
+	"tilescope/tui/theme"
+	"tilescope/tui/view"
+	"tilescope/tui/view/source/ptx"
+	"tilescope/tui/view/source/registers"
+	"tilescope/tui/view/source/shared"
+	"tilescope/tui/view/source/warps"
+)
+
+// Parts of the view, in the order of the focus key.
+const (
+	partCode      view.Part = "source of the kernel"
+	partPTX       view.Part = "ptx"
+	partRegisters view.Part = "registers"
+	partShared    view.Part = "shared"
+	partWarps     view.Part = "warps"
+	partNone      view.Part = ""
+)
+
+var parts = []view.Part{partCode, partPTX, partRegisters, partShared, partWarps}
+
+// Controller is the Source view.
+type Controller struct {
+	*view.Context
+	w, h  int
+	at    view.Part
+	sizes sizes
+
+	code   *listing.Pane
+	ptx    *ptx.Pane
+	regs   *registers.Pane
+	shared *shared.Pane
+	warps  *warps.Pane
+
+	walk walking
+}
+
+// sizes are what a person added to the computed sizes.
+type sizes struct{ code, low int }
+
+// New returns the Source view.
+func New(c *view.Context) *Controller {
+	return &Controller{
+		Context: c, code: listing.New(c.Theme), ptx: ptx.New(c.Theme), regs: registers.New(c.Theme),
+		shared: shared.New(c.Theme),
+		warps:  warps.New(c.Theme),
+	}
+}
+
+// Actions that no other view has.
+const (
+	stepUnit   keymap.Action = "step"
+	stepBack   keymap.Action = "step-back"
+	stepOver   keymap.Action = "step-over"
+	overBack   keymap.Action = "step-over-back"
+	unit       keymap.Action = "unit"
+	runOn      keymap.Action = "run-on"
+	runBack    keymap.Action = "run-back"
+	breakpoint keymap.Action = "breakpoint"
+	prevWarp   keymap.Action = "previous-warp"
+	nextWarp   keymap.Action = "next-warp"
+)
+
+// Layer implements view.View.
+func (v *Controller) Layer() keymap.Layer {
+	const g = "Stepping"
+	return keymap.Layer{Name: view.Source, Tab: "Src", Uses: []keymap.Use{
+		{Action: keymap.Format, Help: "registers: by type, hexadecimal, signed, pairs of f16"},
+		{Action: keymap.Follow, Help: "source, PTX and kv tile follow the warp and each other"},
+		{Action: keymap.Who, Help: "who wrote this register or shared cell: go to the last write, then the one before", Hint: "who"},
+		{Action: keymap.Open, Help: "run to this line; step this warp; open this cell in Tile"},
+	}, Own: []keymap.Binding{
+		{Action: stepUnit, Keys: []string{"s", ">"}, Label: "s >", Help: "step a unit", Hint: "step", Group: g},
+		{Action: stepBack, Keys: []string{"<", keymap.Backspace}, Label: "<",
+			Help: "step a unit back (also Backspace)", Hint: "back", Group: g},
+		{Action: stepOver, Keys: []string{"S", ")"}, Label: "S )",
+			Help: "step over: to the next line of the kernel's own body", Group: g},
+		{Action: overBack, Keys: []string{"("}, Label: "(", Help: "step over, backwards", Group: g},
+		{Action: unit, Keys: []string{"U"}, Label: "U", Help: "unit of s and <: line, instruction, barrier, probe",
+			Hint: "unit", Group: g},
+		{Action: runOn, Keys: []string{"r"}, Label: "r", Help: "run to the next breakpoint or the end", Hint: "run",
+			Group: g},
+		{Action: runBack, Keys: []string{"R"}, Label: "R", Help: "run back to the breakpoint before or the start",
+			Hint: "reverse", Group: g},
+		{Action: breakpoint, Keys: []string{"b"}, Label: "b",
+			Help: "breakpoint on this line; in SHARED on a change of this cell (:break for stages)", Hint: "break",
+			Group: g},
+		{Action: prevWarp, Keys: []string{","}, Label: ",", Help: "step the warp before", Group: g},
+		{Action: nextWarp, Keys: []string{"."}, Label: ".", Help: "step the next warp", Group: g},
+	}}
+}
+
+// Actions implements view.View.
+func (v *Controller) Actions() map[keymap.Action]func(string) tea.Cmd {
+	return map[keymap.Action]func(string) tea.Cmd{
+		keymap.Format: v.nextFormat,
+		keymap.Follow: v.toggleFollow,
+		keymap.Who: func(string) tea.Cmd {
+			if !v.Movable() {
+				return v.NothingYet()
+			}
+			return v.whoHere()
+		},
+		keymap.Open: func(string) tea.Cmd { return v.openHere() },
+		stepUnit:    func(string) tea.Cmd { return v.stepUnit(1) },
+		stepBack:    func(string) tea.Cmd { return v.stepUnit(-1) },
+		stepOver:    func(string) tea.Cmd { return v.stepOver(1) },
+		overBack:    func(string) tea.Cmd { return v.stepOver(-1) },
+		runOn:       func(string) tea.Cmd { return v.runWalk(1) },
+		runBack:     func(string) tea.Cmd { return v.runWalk(-1) },
+		breakpoint:  v.toggleBreak,
+		unit:        v.nextUnit,
+		nextWarp:    func(string) tea.Cmd { return v.turnWarp(1) },
+		prevWarp:    func(string) tea.Cmd { return v.turnWarp(-1) },
+	}
+}
+
+// Commands implements view.Commander.
+func (v *Controller) Commands() []view.Command {
+	g := view.PlaceCommands
+	list := func(names ...string) func() []string { return func() []string { return names } }
+	return []view.Command{
+		{Group: g, Name: "seek", Arg: "STEP|start|end", Help: "go to a moment of the block in Source",
+			Values: list("start", "end"), Do: v.seekWalk},
+		{Group: g, Name: "break", Arg: "LINE|STAGE|ARRAY[R][C]|list|clear", Help: "breakpoint in Source",
+			Values: v.breakpoints, Do: v.breakCommand},
+		{Group: g, Name: "unit", Arg: "NAME", Help: "what s and < step by in Source",
+			Values: list("line", "instruction", "barrier", "probe"), Do: v.setUnit},
+		{Group: g, Name: "array", Arg: "NAME", Help: "shared array on screen in Source", Values: v.arrayNames,
+			Do: v.chooseArray},
+	}
+}
+
+// SetTheme implements view.View.
+func (v *Controller) SetTheme(th *theme.Theme) {
+	v.code.SetTheme(th)
+	v.ptx.SetTheme(th)
+	v.regs.SetTheme(th)
+	v.shared.SetTheme(th)
+	v.warps.SetTheme(th)
+}
+
+// Parts implements view.View.
+func (v *Controller) Parts() []view.Part { return parts }
+
+// OfRun implements view.Dependent.
+func (v *Controller) OfRun() (whole, fails bool) { return true, true }
+
+// Edge goes to the first or last row or column.
+func (v *Controller) Edge(rows, cols int) tea.Cmd {
+	const far = 1 << 20
+	if v.at == partRegisters || v.at == partShared {
+		return v.Move(far*rows, far*cols)
+	}
+	return v.Move(far*(rows+cols), 0)
+}
+
+// Text implements view.Copier.
+func (v *Controller) Text() string {
+	if v.Run == nil {
+		return ""
+	}
+	return v.walkText()
+}
+
+// EditLine implements view.Editable.
+func (v *Controller) EditLine() (file string, line int, ok bool) {
+	file, line = v.code.Cursor()
+	return file, line, file != "" && line > 0
+}
+
+// Busy says what is under way and how far it has come.
+func (v *Controller) Busy() (what string, waits bool) {
+	s := &v.walk
+	switch {
+	case !s.busy:
+		return "", false
+	case s.walk == nil:
+		return s.what, true
+	}
+	return fmt.Sprintf("%s · step %d", s.what, s.walk.Clock()), true
+}
+
+// Cancel implements view.Worker: what the motion answers says that it was cancelled.
+func (v *Controller) Cancel() bool {
+	if v.walk.busy {
+		v.walk.stop()
+	}
+	return v.walk.busy
+}
+
+// Close implements view.Worker.
+func (v *Controller) Close() { v.walk.stop() }
+
+// shown reports whether the view is on screen.
+func (v *Controller) shown() bool { return v.Root.Showing() == view.Source }
+
+// Update implements view.View.
+func (v *Controller) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case view.NewRun:
+		v.walk.drop()
+	case view.Shown, view.Moved:
+		return v.loadWalk()
+	case view.NumbersChanged:
+		v.shared.SetFormat(v.Numbers.Format)
+	case walkedMsg:
+		return v.walked(msg)
+	case walkTickMsg:
+		return v.walkTicked(msg)
+	}
+	return nil
+}
+
+// nextFormat is the key of number formats: of the shared array's cells, as in Tile, or of the registers.
+func (v *Controller) nextFormat(string) tea.Cmd {
+	if v.at != partShared {
+		v.Say("registers: " + v.regs.NextFormat().String())
+		return nil
+	}
+	v.Numbers.Format = v.Numbers.Format.Next()
+	v.Say("numbers: " + v.Numbers.Format.String())
+	cmd := v.Root.Announce(view.NumbersChanged{})
+	v.showWalk(false)
+	return tea.Batch(cmd, v.Root.Changed())
+}
+
+func (v *Controller) toggleFollow(string) tea.Cmd {
+	v.Follow = !v.Follow
+	v.Say("source, PTX and kv tile follow the warp: " + view.OnOff(v.Follow))
+	v.showWalk(v.Follow)
+	return v.Root.Changed()
+}
+
+// ToConflict implements races.Stepper: the block before the earlier side of a conflict's access.
+func (v *Controller) ToConflict(sc *debugkern.Scene) tea.Cmd {
+	a := sc.Accesses[min(sc.Pair[0], sc.Pair[1])]
+	b := sc.Accesses[max(sc.Pair[0], sc.Pair[1])]
+	c := v.Cursor
+	c.Block, c.KVTile = sc.Request.Block, max(0, a.KVTile)
+	v.Jump(v.Run.Nearest(c))
+	if sc.Writers != nil {
+		v.walk.array, v.walk.row, v.walk.col = sc.Request.Variable, 0, 0
+		if index := sc.Request.Index; len(index) > 0 {
+			v.walk.row = index[0]
+			if len(index) > 1 {
+				v.walk.col = index[1]
+			}
+		}
+	}
+	said := fmt.Sprintf("before the conflict on %s: warp %d here, warp %d at step %d", sc.Request.Variable,
+		a.Warp, b.Warp, b.Step)
+	return v.inSource("going to the conflict", func(ctx context.Context, w debugkern.Walk) (answer, error) {
+		if _, err := w.Seek(ctx, a.Step); err != nil {
+			return answer{lane: -1}, err
+		}
+		w.SetWarp(a.Warp)
+		return answer{said: said, lane: bits.TrailingZeros32(a.Lanes)}, nil
+	})
+}

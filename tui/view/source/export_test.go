@@ -1,0 +1,43 @@
+package source
+
+import (
+	"tilescope/debugkern"
+	"tilescope/tui/view"
+)
+
+// What tests of the controller look at.
+
+func (v *Controller) Position() debugkern.Position   { return v.walk.shot.pos }
+func (v *Controller) Walk() debugkern.Walk           { return v.walk.walk }
+func (v *Controller) Owner() *view.Run               { return v.walk.owner }
+func (v *Controller) Breaks() []debugkern.Breakpoint { return v.walk.breaks }
+func (v *Controller) Array() string                  { return v.walk.shot.shared.Array.Name }
+func (v *Controller) ArrayName() string              { return v.arrayName() }
+func (v *Controller) Focused() view.Part             { return v.at }
+func (v *Controller) GoToLine(line int)              { v.code.SetCursor(line) }
+
+// Lane is the register pane's lane, -1 where it shows no register.
+func (v *Controller) Lane() int {
+	if _, lane, ok := v.regs.Current(); ok {
+		return lane
+	}
+	return -1
+}
+
+// Line is the source line under the cursor.
+func (v *Controller) Line() int {
+	_, line := v.code.Cursor()
+	return line
+}
+
+// PTXLine is the source line of the instruction under the cursor, 0 where there is none.
+func (v *Controller) PTXLine() int {
+	r, _ := v.ptx.Current()
+	return r.Line
+}
+
+// Place is where a part stands in the view.
+func (v *Controller) Place(p view.Part) (x, y int) {
+	r := walkLayout(v.w, v.h, v.walk.slot, v.sizes)[p]
+	return r.x, r.y
+}

@@ -1,0 +1,356 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+	"tilescope/tui/keymap"
+	"tilescope/tui/view"
+)
+
+// walker is offered by runs whose blocks can be stepped.
+type walker interface {
+	Walk(ctx context.Context, block probes.Dim3) (debugkern.Walk, error)
+}
+
+// walking is the block under a person's hand. A walk is used by one command at a time: while a motion is
+// under way nothing else touches it, and what the panes show is the copy that the motion answered with.
+type walking struct {
+	seq    int // of the motion asked for last: what others report is stale
+	busy   bool
+	what   string
+	cancel context.CancelFunc
+
+	walk    debugkern.Walk
+	owner   *view.Run // the run it is of
+	block   probes.Dim3
+	shot    shot
+	said    string // why there is nothing to see
+	unit    target.Unit
+	breaks  []debugkern.Breakpoint
+	array   string // chosen by name; "" is the one of the cursor's stage
+	row     int    // of the array, under the cursor
+	col     int
+	writes  writes
+	files   map[string][]string // source text of filesOf's run
+	filesOf *view.Run
+	slot    view.Part // the pane that small screens show below: registers or shared
+}
+
+// shot is everything that panes show of a moment.
+type shot struct {
+	pos     debugkern.Position
+	warps   []target.Warp
+	regs    []debugkern.Register
+	listing []debugkern.Listing
+	lines   []int // by PC
+	texts   []string
+	arrays  []probes.SharedArray
+	shared  debugkern.SharedView
+	changed map[string]bool // registers that differ from the shot before
+	cells   map[int]bool    // cells of the array that do
+}
+
+// writes are who wrote a cell or register, and which of them was gone to.
+type writes struct {
+	array    string // "" for a register
+	row, col int
+	list     []debugkern.Writer
+	at       int
+}
+
+// walkedMsg is a motion that ended.
+type walkedMsg struct {
+	seq    int
+	opened bool
+	walk   debugkern.Walk
+	shot   *shot
+	said   string
+	writes *writes
+	lane   int // to show, -1
+	err    error
+}
+
+// walkTickMsg asks for the progress of a motion to be drawn.
+type walkTickMsg struct{ seq int }
+
+func (s *walking) stop() {
+	if s.cancel != nil {
+		s.cancel()
+		s.cancel = nil
+	}
+}
+
+// drop lets the walk go; breakpoints and units stay.
+func (s *walking) drop() {
+	s.stop()
+	if s.walk != nil && !s.busy {
+		s.walk.Close()
+	}
+	s.seq++
+	s.busy, s.walk, s.owner, s.shot, s.said, s.writes = false, nil, nil, shot{}, "", writes{}
+}
+
+// answer is what a motion reports beside the position.
+type answer struct {
+	said   string
+	writes *writes
+	lane   int
+}
+
+// motion carries something out on the walk, in the background.
+func (v *Controller) motion(what string, do func(ctx context.Context, w debugkern.Walk) (answer,
+	error)) tea.Cmd {
+	s := &v.walk
+	switch {
+	case s.busy:
+		v.Say(s.what + ": " + v.Keys.Label(keymap.Cancel) + " cancels")
+		return nil
+	case s.walk == nil:
+		return v.openWalk()
+	}
+	ctx, cancel := context.WithCancel(v.Ctx)
+	s.stop()
+	s.seq++
+	s.busy, s.what, s.cancel = true, what, cancel
+	w, seq, array, before, breaks := s.walk, s.seq, v.arrayName(), s.shot, slices.Clone(s.breaks)
+	return tea.Batch(func() tea.Msg {
+		defer cancel()
+		w.SetBreakpoints(breaks)
+		a, err := do(ctx, w)
+		return walkedMsg{seq: seq, walk: w, shot: look(w, array, &before), said: a.said, writes: a.writes,
+			lane: a.lane, err: err}
+	}, v.walkTick())
+}
+
+// walkTick asks to be drawn again while a motion is under way.
+func (v *Controller) walkTick() tea.Cmd {
+	seq := v.walk.seq
+	return tea.Tick(2*v.Pace.Quiet, func(time.Time) tea.Msg { return walkTickMsg{seq} })
+}
+
+func (v *Controller) walkTicked(msg walkTickMsg) tea.Cmd {
+	if msg.seq != v.walk.seq || !v.walk.busy {
+		return nil
+	}
+	return v.walkTick()
+}
+
+// openWalk opens the cursor's block: at the write of the run's first bad cell where the run diverged and the
+// cell lies in it, else at its start.
+func (v *Controller) openWalk() tea.Cmd {
+	if v.Run == nil {
+		v.walk.drop()
+		v.walk.said = v.Idle()
+		return nil
+	}
+	viewer := v.Run.Viewer
+	bad, has := v.Run.FirstBad()
+	has = has && bad.Block == v.Cursor.Block
+	bad = v.PlaceOf(bad)
+	return v.openWith(func(ctx context.Context, w debugkern.Walk) (answer, error) {
+		if !has {
+			return answer{said: "block " + w.Position().Block.String() + " from its start", lane: -1}, nil
+		}
+		x, err := viewer.Writer(ctx, bad)
+		switch {
+		case errors.Is(err, context.Canceled):
+			return answer{lane: -1}, err
+		case err != nil || x == nil: // no backend that can tell, or nothing wrote it
+			return answer{said: "block " + bad.Block.String() + " from its start: who wrote " + view.Where(bad) +
+				" is not known", lane: -1}, nil
+		}
+		return toWrite(ctx, w, x, bad)
+	})
+}
+
+// openWith opens the cursor's block in place of the one on screen and goes to a first place in it.
+func (v *Controller) openWith(first func(ctx context.Context, w debugkern.Walk) (answer, error)) tea.Cmd {
+	s := &v.walk
+	s.drop()
+	viewer, ok := v.Run.Viewer.(walker)
+	if !ok {
+		s.said = "this run cannot be stepped"
+		return nil
+	}
+	ctx, cancel := context.WithCancel(v.Ctx)
+	s.busy, s.what, s.cancel = true, "opening block "+v.Cursor.Block.String(), cancel
+	s.owner, s.block = v.Run, v.Cursor.Block
+	block, seq, array := s.block, s.seq, v.arrayName()
+	return tea.Batch(func() tea.Msg {
+		defer cancel()
+		msg := walkedMsg{seq: seq, opened: true, lane: -1}
+		if msg.walk, msg.err = viewer.Walk(ctx, block); msg.err != nil {
+			return msg
+		}
+		var a answer
+		a, msg.err = first(ctx, msg.walk)
+		msg.said, msg.lane, msg.shot = a.said, a.lane, look(msg.walk, array, nil)
+		return msg
+	}, v.walkTick())
+}
+
+// toWrite goes to the moment before a cell is written.
+func toWrite(ctx context.Context, w debugkern.Walk, x *debugkern.Writer, c debugkern.Cell) (answer, error) {
+	if _, err := w.Seek(ctx, x.Step); err != nil {
+		return answer{lane: -1}, err
+	}
+	w.SetWarp(x.Warp)
+	return answer{said: fmt.Sprintf("before %s is written by warp %d lane %d", view.Where(c), x.Warp, x.Lane),
+		lane: x.Lane}, nil
+}
+
+// look copies what the panes show of where a walk stands.
+func look(w debugkern.Walk, array string, before *shot) *shot {
+	s := &shot{pos: w.Position(), warps: w.Warps(), regs: w.Registers(), arrays: w.Arrays(),
+		changed: map[string]bool{}, cells: map[int]bool{}}
+	s.shared, _ = w.Shared(array)
+	if before != nil && before.listing != nil {
+		s.listing, s.lines, s.texts = before.listing, before.lines, before.texts
+	} else {
+		s.listing = w.Listing()
+		for _, l := range s.listing {
+			if l.PC >= 0 {
+				s.lines, s.texts = append(s.lines, l.Line), append(s.texts, l.Text)
+			}
+		}
+	}
+	if before == nil {
+		return s
+	}
+	if before.pos.Warp == s.pos.Warp && before.pos.Step != s.pos.Step {
+		for _, r := range s.regs {
+			i := slices.IndexFunc(before.regs, func(b debugkern.Register) bool { return b.Name == r.Name })
+			s.changed[r.Name] = i >= 0 && before.regs[i].Bits != r.Bits
+		}
+	}
+	if a, b := before.shared, s.shared; a.Array.Name == b.Array.Name && len(a.Tile.Data) == len(b.Tile.Data) {
+		n := b.Tile.DType.Size()
+		for i := range b.Written {
+			s.cells[i] = string(a.Tile.Data[i*n:(i+1)*n]) != string(b.Tile.Data[i*n:(i+1)*n]) ||
+				a.Written[i] != b.Written[i]
+		}
+	}
+	return s
+}
+
+// walked shows where a motion led, unless another was asked for since.
+func (v *Controller) walked(msg walkedMsg) tea.Cmd {
+	s := &v.walk
+	if msg.seq != s.seq {
+		if msg.opened && msg.walk != nil {
+			msg.walk.Close()
+		}
+		return nil
+	}
+	s.busy = false
+	if msg.opened {
+		s.walk = msg.walk
+	}
+	if msg.shot != nil {
+		s.shot = *msg.shot
+	}
+	switch {
+	case errors.Is(msg.err, context.Canceled):
+		v.Say("cancelled: the block stands where it was")
+	case msg.err != nil && msg.opened:
+		s.said = view.OneLine(msg.err)
+		v.Complain(s.said)
+	case msg.err != nil:
+		v.Complain(view.OneLine(msg.err))
+	case msg.said != "":
+		v.Say(msg.said)
+	}
+	if msg.writes != nil {
+		s.writes = *msg.writes
+	}
+	v.showWalk(true)
+	if msg.err == nil && msg.lane >= 0 {
+		v.regs.SetLane(msg.lane)
+	}
+	return v.followTile()
+}
+
+// followTile has the cursor's kv tile follow the block, so that the Tile view shows the tile that it works
+// on.
+func (v *Controller) followTile() tea.Cmd {
+	kv := v.walk.shot.pos.KVTile
+	if !v.Follow || kv < 0 || kv == v.Cursor.KVTile || v.walk.owner != v.Run || v.Run == nil {
+		return nil
+	}
+	lo, n := v.Run.Viewer.Tiles(v.Cursor.Block)
+	if kv < lo || kv >= lo+n {
+		return nil
+	}
+	c := v.Cursor
+	c.KVTile = kv
+	return v.Set(c)
+}
+
+// loadWalk opens the block under the cursor, where the walk is of another.
+func (v *Controller) loadWalk() tea.Cmd {
+	if !v.shown() {
+		return nil
+	}
+	s := &v.walk
+	if s.owner == nil || s.owner != v.Run || s.block != v.Cursor.Block {
+		cmd := v.openWalk()
+		v.showWalk(true)
+		return cmd
+	}
+	if s.walk != nil && !s.busy && s.shot.shared.Array.Name != v.arrayName() {
+		return v.motion("reading "+v.arrayName(), func(context.Context, debugkern.Walk) (answer,
+			error) {
+			return answer{lane: -1}, nil
+		})
+	}
+	v.showWalk(false)
+	return nil
+}
+
+// arrayName is the shared array on screen: the one chosen, else the one that holds the cursor's stage, else
+// the first.
+func (v *Controller) arrayName() string {
+	if v.walk.array != "" {
+		return v.walk.array
+	}
+	if v.Run == nil {
+		return ""
+	}
+	if sp := v.Run.Plan.Stage(v.Cursor.Stage); sp != nil && sp.Array != "" {
+		return sp.Array
+	}
+	if len(v.Run.Plan.Shared) > 0 {
+		return v.Run.Plan.Shared[0].Name
+	}
+	return ""
+}
+
+// ofStage reports whether the array on screen holds the cursor's stage, and whether transposed.
+func (v *Controller) ofStage() (held, transposed bool) {
+	if v.Run == nil {
+		return false, false
+	}
+	sp := v.Run.Plan.Stage(v.Cursor.Stage)
+	return sp != nil && sp.Array != "" && sp.Array == v.arrayName(), sp != nil && sp.Transposed
+}
+
+// cellHere is the cell of the array under the cursor: the Tile view's where the array holds its stage.
+func (v *Controller) cellHere() (row, col int) {
+	held, transposed := v.ofStage()
+	switch {
+	case !held:
+		return v.walk.row, v.walk.col
+	case transposed:
+		return v.Cursor.Col, v.Cursor.Row
+	}
+	return v.Cursor.Row, v.Cursor.Col
+}

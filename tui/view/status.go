@@ -1,0 +1,59 @@
+package view
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// Status is the line at the bottom.
+type Status struct {
+	Text string
+	Bad  bool
+	Cut  bool // the whole of it stands elsewhere on the screen
+}
+
+// Say writes to the status line.
+func (s *Status) Say(text string) { *s = Status{Text: text} }
+
+// Complain writes a refusal to the status line.
+func (s *Status) Complain(text string) { *s = Status{Text: text, Bad: true} }
+
+// Clear empties the status line.
+func (s *Status) Clear() { *s = Status{} }
+
+// Quietly does something without leaving a word in the status line.
+func (s *Status) Quietly(do func() tea.Cmd) tea.Cmd {
+	was := *s
+	cmd := do()
+	*s = was
+	return cmd
+}
+
+// Scrolled says so where a pane is at its end.
+func (s *Status) Scrolled(moved bool) tea.Cmd {
+	if !moved {
+		s.Say("nothing further that way")
+	}
+	return nil
+}
+
+// OneLine is an error in one line.
+func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+// FirstLine is the first line of a text.
+func FirstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return s
+}
+
+// OnOff writes a switch.
+func OnOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+// Sign is -1, 0 or 1.
+func Sign(n int) int { return max(-1, min(1, n)) }

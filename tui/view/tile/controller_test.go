@@ -1,0 +1,205 @@
+package tile_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tilescope/debugkern"
+	"tilescope/tui/cell"
+	"tilescope/tui/tuitest"
+	"tilescope/tui/view"
+	"tilescope/tui/view/tile"
+	"tilescope/tui/view/viewtest"
+
+	"github.com/charmbracelet/x/exp/golden"
+)
+
+// control is the view.
+func control(d *viewtest.Driver) *tile.Controller {
+	return viewtest.View[*tile.Controller](d, view.Tile)
+}
+
+func TestScreens(t *testing.T) { viewtest.Screens(t, view.Tile, viewtest.Request(viewtest.Faulty)) }
+
+func TestColumnsBesideEachOther(t *testing.T) {
+	d := viewtest.Start(t, 120, 40, viewtest.Request(debugkern.Request{Target: "stage2", Backend: "both"}), viewtest.Engine((*tuitest.Engine).TwoH200)).Press("2")
+	d.Command("stage P").Command("kv 1").Press("D").HasStatus("GPU, emulator, reference, error")
+	for _, want := range []string{"GPU f16", "EMULATOR ≠25", "REFERENCE", "ERROR"} {
+		if !strings.Contains(d.Text(), want) {
+			t.Errorf("nothing says %q:\n%s", want, d.Text())
+		}
+	}
+	d.Press("n")
+	if c := d.M.Cursor; c.Row != 0 || c.Col != 3 || c.Stage != "P" {
+		t.Errorf("n went to %+v, expected the first differing cell", c)
+	}
+	if !strings.Contains(d.Text(), "≠ +1 ulp") {
+		t.Errorf("the cell's line does not tell the difference:\n%s", d.Text())
+	}
+	d.Press("n", "N", "D").HasStatus("difference")
+	golden.RequireEqual(t, d.Text()+"\n")
+	if d.Press("D"); strings.Contains(d.Text(), "EMULATOR") {
+		t.Error("the third D does not go back")
+	}
+	d.Press("D").Command("stage S").Press("n").HasStatus("no cell where GPU and emulator differ in S")
+}
+
+func TestFourColumnsFit(t *testing.T) {
+	for _, size := range viewtest.Sizes {
+		d := viewtest.Start(t, size[0], size[1], viewtest.Request(debugkern.Request{Target: "stage2", Backend: "both"}), viewtest.Engine((*tuitest.Engine).TwoH200)).Press("2", "D")
+		for _, stage := range []string{"Q", "S", "m", "P", "U"} {
+			d.Command("stage "+stage).Press("$", "G")
+			for range 3 {
+				for range 3 {
+					d.Fits(stage)
+					d.Press("z")
+				}
+				d.Press("D")
+			}
+		}
+	}
+}
+
+func TestColumnsWithoutASecondBackend(t *testing.T) {
+	d := viewtest.Start(t, 80, 24).Press("2", "D")
+	d.HasStatus("backend both")
+	if strings.Contains(d.Text(), "EMULATOR") {
+		t.Error("columns changed all the same")
+	}
+}
+
+func TestWriterIsAskedForOnceTheCursorRests(t *testing.T) {
+	d := viewtest.Start(t, 80, 24, viewtest.Request(viewtest.Faulty)).Press("2")
+	if !strings.Contains(d.Text(), "warp 0 lane 9 acc[5] of mma #4 · smem 0x0112 bank 4 · line 64") {
+		t.Errorf("no writer:\n%s", d.Text())
+	}
+	d.Manual = true
+	d.Press("j")
+	passed := d.Kept
+	d.Kept = nil
+	d.Press("j")
+	d.Manual = false
+	n := d.E.WritersAsked()
+	for _, c := range passed {
+		d.Do(c)
+	}
+	if d.E.WritersAsked() != n {
+		t.Error("the writer of a cell that was passed over was looked for")
+	}
+	if strings.Contains(d.Text(), "line 64") {
+		t.Error("the old cell's writer is still there")
+	}
+	d.Manual = false
+	d.Press("w").HasStatus("st.shared.b16")
+}
+
+// TestEveryTileSettingFits draws the Tile view in every format, measure and heat mode, on tiles of both widths.
+func TestEveryTileSettingFits(t *testing.T) {
+	for _, size := range viewtest.Sizes {
+		d := viewtest.Start(t, size[0], size[1], viewtest.Request(viewtest.Faulty)).Press("2")
+		for _, stage := range []string{"Q", "S", "m", "P", "U"} {
+			d.Command("stage "+stage).Press("$", "G")
+			for f := range 5 {
+				for x := range 4 {
+					for z := range 3 {
+						s := control(d).Pane().Settings()
+						s.Format, s.Diff, s.Heat = cell.Format(f), cell.Diff(x), tile.Heat(z)
+						control(d).Pane().Set(s)
+						d.Fits(fmt.Sprintf("stage %s format %s diff %s heat %s", stage, s.Format, s.Diff, s.Heat))
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestHeatMapShowsWholeTileAt120(t *testing.T) {
+	d := viewtest.Start(t, 120, 40).Command("stage S").Press("2", "z")
+	if n := strings.Count(d.Text(), "k24"); n != 3 {
+		t.Errorf("%d of 3 maps reach column 24:\n%s", n, d.Text())
+	}
+	if control(d).Rail() != 0 {
+		t.Error("the rail should make room")
+	}
+	if d.Press("z"); control(d).Rail() == 0 {
+		t.Error("the rail should come back")
+	}
+}
+
+// Beside a very wide tile stands the lane that holds the cursor's cell, once the cursor rests.
+func TestLaneBesideTheTile(t *testing.T) {
+	d := viewtest.Start(t, 200, 60).Command("stage S").Press("2").Command("goto 9,3")
+	if s := d.Text(); !strings.Contains(s, "┌LANE 5─") || !strings.Contains(s, "▸  3   9,3") {
+		t.Errorf("no lane:\n%s", s)
+	}
+	d.Manual = true
+	if d.Press("j", "j"); !strings.Contains(d.Text(), "┌LANE 5─") {
+		t.Error("the lane should stay until the cursor rests")
+	}
+}
+
+func TestHeatMapScreen(t *testing.T) {
+	d := viewtest.Start(t, 80, 24, viewtest.Request(viewtest.Faulty))
+	golden.RequireEqual(t, d.Press("2", "z").Text()+"\n")
+}
+
+// TestSettings: every key of the view changes what its title or its tab line says, and the next session takes it up.
+func TestSettings(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		d := viewtest.Start(t, size[0], size[1], viewtest.Request(viewtest.Faulty)).Press("2")
+		d.Says("fixed", "ulp", "derived")
+		for _, s := range [][2]string{{"v", "numbers: sci"}, {"d", "error: off"}, {"t", "bound: 1 ulp"}, {"T", "bound: derived"}, {"z", "heat: map"}, {"f", "follows the cell's writer: off"}} {
+			d.Press(s[0]).HasStatus(s[1])
+		}
+		d.Says("sci Δoff ≤derived")
+		kept := map[string]string{}
+		control(d).Remember(kept)
+		again := viewtest.Start(t, size[0], size[1])
+		control(again).Recall(kept)
+		if got := control(again).Pane().Settings(); got.Format != control(d).Pane().Settings().Format || got.Heat != tile.HeatMap || again.M.Numbers.Format != got.Format {
+			t.Errorf("taken up %+v of %v", got, kept)
+		}
+	}
+}
+
+// TestFocusAndSizes: the focus key goes through the columns, the source and the rail, as far as there is room for them.
+func TestFocusAndSizes(t *testing.T) {
+	for _, c := range []struct {
+		w, h  int
+		parts []view.Part
+	}{
+		{80, 24, []view.Part{"kernel", "reference", "error"}},
+		{120, 40, []view.Part{"kernel", "reference", "error", "source", "stages"}},
+	} {
+		d := viewtest.Start(t, c.w, c.h).Press("2")
+		for _, want := range append(c.parts[1:len(c.parts):len(c.parts)], c.parts[0]) {
+			d.Press("tab").HasStatus("focus: " + string(want))
+			if got := control(d).Focused(); got != want {
+				t.Errorf("%dx%d: focus %s, expected %s", c.w, c.h, got, want)
+			}
+		}
+		if d.Press("+").HasStatus("kernel: width 12"); control(d).Pane().Settings().Weight[tile.Kernel] != 12 {
+			t.Error("the column is no wider")
+		}
+	}
+}
+
+// TestSearchInTheTile: a match is a cell, and what cannot be read is refused.
+func TestSearchInTheTile(t *testing.T) {
+	d := viewtest.Start(t, 80, 24, viewtest.Request(viewtest.Faulty)).Press("2").Command("kv 1").Press("g", "g", "0")
+	d.Type("/>1.9").Press("enter")
+	c := d.M.Cursor
+	if got := d.M.Tiles.Views[d.M.At()].Got.At(c.Row, c.Col); got <= 1.9 {
+		t.Errorf("stopped on %g", got)
+	}
+	if d.Press("n"); d.M.Cursor == c {
+		t.Error("n stayed")
+	}
+	d.Type("&nonsense").Press("enter").HasStatus("none of nan, inf")
+	d.Type("&bad").Press("enter")
+	d.Says("&bad", "/>1.9")
+	if d.Press("esc"); strings.Contains(d.Text(), "&bad") || strings.Contains(d.Text(), "/>1.9") {
+		t.Errorf("Esc leaves search or filter:\n%s", d.Text())
+	}
+}

@@ -1,0 +1,9 @@
+package tile
+
+import "tilescope/tui/view"
+
+// What tests of the controller look at.
+
+func (v *Controller) Pane() *Pane        { return v.pane }
+func (v *Controller) Rail() int          { return v.frame.rail }
+func (v *Controller) Focused() view.Part { return v.at }

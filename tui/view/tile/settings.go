@@ -1,0 +1,181 @@
+package tile
+
+import (
+	"fmt"
+	"strconv"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/tui/cell"
+	"tilescope/tui/view"
+)
+
+// set changes how the tile is drawn and judged on screen.
+func (v *Controller) set(change func(*Settings)) tea.Cmd {
+	s := v.pane.Settings()
+	change(&s)
+	v.apply(s)
+	v.showTile()
+	v.Root.Layout() // columns have come or gone, or a heat map has room for more
+	return tea.Batch(v.Root.Announce(view.NumbersChanged{}), v.Root.Changed())
+}
+
+// apply gives settings to the pane, and those that other views read to the context.
+func (v *Controller) apply(s Settings) {
+	v.pane.Set(s)
+	v.Numbers = view.Numbers{Format: s.Format, Ref: s.Ref, Bound: s.Bound}
+}
+
+// numbersChanged takes up what another view has changed.
+func (v *Controller) numbersChanged() {
+	s := v.pane.Settings()
+	if n := (view.Numbers{Format: s.Format, Ref: s.Ref, Bound: s.Bound}); n == v.Numbers {
+		return
+	}
+	s.Format, s.Ref, s.Bound = v.Numbers.Format, v.Numbers.Ref, v.Numbers.Bound
+	v.pane.Set(s)
+	v.showTile()
+}
+
+func (v *Controller) nextHeat(string) tea.Cmd {
+	return v.set(func(s *Settings) {
+		s.Heat = s.Heat.Next()
+		v.Say("heat: " + s.Heat.String())
+	})
+}
+
+func (v *Controller) nextFormat(string) tea.Cmd {
+	return v.set(func(s *Settings) {
+		s.Format = s.Format.Next()
+		v.Say("numbers: " + s.Format.String())
+	})
+}
+
+func (v *Controller) nextDiff(string) tea.Cmd {
+	return v.set(func(s *Settings) {
+		s.Diff = s.Diff.Next()
+		v.Say("error: " + s.Diff.String())
+	})
+}
+
+func (v *Controller) bound(b cell.Bound) tea.Cmd {
+	return v.set(func(s *Settings) {
+		s.Bound = b
+		v.Say("bound: " + b.String())
+	})
+}
+
+// nextColumns lays what two backends computed side by side, where two did.
+func (v *Controller) nextColumns(string) tea.Cmd {
+	if !v.Movable() {
+		return v.NothingYet()
+	}
+	if v.Run.Report.Cross == nil && v.Run.Pair == nil {
+		v.Say("one backend ran: `:backend both` runs GPU and emulator on the same PTX and lays them side by side here")
+		return nil
+	}
+	return v.set(func(s *Settings) {
+		s.Choice = s.Choice.Next()
+		v.Say("columns: " + s.Choice.Name(v.Run.Pair != nil))
+	})
+}
+
+// crossing reports whether the view shows two backends' tiles: then the next cell is one where they differ.
+func (v *Controller) crossing() bool {
+	return v.Run != nil && (v.Run.Report.Cross != nil || v.Run.Pair != nil) && v.pane.Settings().Choice != Usual
+}
+
+func (v *Controller) toggleFollow(string) tea.Cmd {
+	v.Follow = !v.Follow
+	v.Say("source follows the cell's writer: " + view.OnOff(v.Follow))
+	return v.Root.Changed()
+}
+
+// Commands implements view.Commander.
+func (v *Controller) Commands() []view.Command {
+	g := view.DisplayCommands
+	list := func(names ...string) func() []string { return func() []string { return names } }
+	return []view.Command{
+		{Group: g, Name: "format", Arg: "NAME", Help: "how numbers are written",
+			Values: list("fixed", "sci", "hex", "bits", "ulp"),
+			Do: pick(v, "format", func(a string) (func(*Settings), bool) {
+				f, ok := cell.ParseFormat(a)
+				return func(s *Settings) { s.Format = f }, ok
+			})},
+		{Group: g, Name: "diff", Arg: "NAME", Help: "how errors are measured",
+			Values: list("abs", "rel", "ulp", "off"), Do: pick(v, "diff", func(a string) (func(*Settings), bool) {
+				d, ok := cell.ParseDiff(a)
+				return func(s *Settings) { s.Diff = d }, ok
+			})},
+		{Group: g, Name: "ref", Arg: "NAME", Help: "which reference: auto, local, global, mirrored",
+			Values: list("auto", "local", "global", "mirrored"),
+			Do: pick(v, "reference", func(a string) (func(*Settings), bool) {
+				r, ok := cell.ParseRef(a)
+				return func(s *Settings) { s.Ref = r }, ok
+			})},
+		{Group: g, Name: "heat", Arg: "NAME", Help: "colour of values: tint, map, off",
+			Values: list("tint", "map", "off"), Do: pick(v, "heat", func(a string) (func(*Settings), bool) {
+				h, ok := ParseHeat(a)
+				return func(s *Settings) { s.Heat = h }, ok
+			})},
+		{Group: g, Name: "bound", Arg: "derived|ULPS", Help: "where a cell counts as bad on screen",
+			Values: list("derived"), Do: pick(v, "bound", func(a string) (func(*Settings), bool) {
+				n, err := strconv.Atoi(a)
+				if a == "derived" {
+					n, err = 0, nil
+				}
+				return func(s *Settings) { s.Bound = cell.Bound(n) }, err == nil && n >= 0 && n <= 1<<20
+			})},
+	}
+}
+
+// pick is a command that changes one setting.
+func pick(v *Controller, kind string, parse func(arg string) (func(*Settings), bool)) func(string) tea.Cmd {
+	return func(arg string) tea.Cmd {
+		change, ok := parse(arg)
+		if !ok {
+			v.Complain(fmt.Sprintf("no %s %q", kind, arg))
+			return nil
+		}
+		v.Say(kind + ": " + arg)
+		return v.set(change)
+	}
+}
+
+// Remember implements view.Rememberer.
+func (v *Controller) Remember(d map[string]string) {
+	s := v.pane.Settings()
+	d["format"], d["diff"], d["reference"], d["heat"] = s.Format.String(), s.Diff.String(), s.Ref.String(),
+		s.Heat.String()
+}
+
+// Recall implements view.Rememberer.
+func (v *Controller) Recall(d map[string]string) {
+	s := v.pane.Settings()
+	if f, ok := cell.ParseFormat(d["format"]); ok {
+		s.Format = f
+	}
+	if x, ok := cell.ParseDiff(d["diff"]); ok {
+		s.Diff = x
+	}
+	if r, ok := cell.ParseRef(d["reference"]); ok {
+		s.Ref = r
+	}
+	if h, ok := ParseHeat(d["heat"]); ok {
+		s.Heat = h
+	}
+	v.apply(s)
+}
+
+// Note implements view.Noted: how numbers are written and judged, and what is searched for and shown.
+func (v *Controller) Note() string {
+	s := v.pane.Settings()
+	text := fmt.Sprintf("%s Δ%s ≤%s", s.Format, s.Diff, s.Bound)
+	if s.Filter != nil {
+		text = "&" + s.Filter.Text + " " + text
+	}
+	if v.match != nil {
+		text = "/" + v.match.Text + " " + text
+	}
+	return text
+}
