@@ -8,6 +8,7 @@ import (
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/ref"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -132,12 +133,13 @@ func reserveCheckers(set check.Set, k target.Kernel, l *target.Launch) (release 
 	return l.Memory.Reserve(checkersPart, check.Needs(set, observed(k, l)))
 }
 
-// judging is what references and comparisons take: exact blocks that are cached, and one for each core.
+// judging is what references and comparisons take: exact blocks that are cached, and for each core one, and
+// loaded tiles.
 func (r *resolved) judging() (kept, each int64) {
 	block := budget.Mul(8, int64(r.plan.Work.MaxTiles), int64(r.plan.TileElems()))
 	kept = min(budget.Mul(4, block), budget.Add(budget.Mul(2, block), 64<<20))
 	workers := min(int64(runtime.GOMAXPROCS(0)), budget.Mul(r.rng.N[0], r.rng.N[1], r.rng.N[2]))
-	return kept, budget.Mul(workers, block)
+	return kept, budget.Mul(workers, budget.Add(block, ref.LoadedBytes(r.plan)))
 }
 
 // captureHint returns which --blocks takes the least memory for captures, and how much; "" where it is taken

@@ -4,6 +4,9 @@ import (
 	"context"
 	"runtime"
 	"testing"
+
+	"tilescope/debugkern/attn"
+	"tilescope/debugkern/judge"
 )
 
 // BenchmarkVerdict is a whole run, from request to document, as the terminal makes it after a keypress: modules are
@@ -65,4 +68,29 @@ func BenchmarkMemory(b *testing.B) {
 		b.ReportMetric(float64(m.Sys)/(1<<20), "sys-MiB")
 		runtime.KeepAlive(r)
 	}
+}
+
+// BenchmarkCompare judges a finished run of mission again: its stages, and attention over whole heads, which
+// the output is compared with. In a run both take place at once: compare-ms of BenchmarkVerdict.
+func BenchmarkCompare(b *testing.B) {
+	ctx := context.Background()
+	r, err := openSession(b).Run(ctx, Request{Target: "stage2", Shape: "mission"}, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	st := r.state
+	b.Run("stages", func(b *testing.B) {
+		for range b.N {
+			if _, err := judge.Judge(ctx, st.ref, st, judge.Options{Range: st.r.rng, Stages: st.r.stages}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("attention", func(b *testing.B) {
+		for range b.N {
+			if _, err := attn.NewWhole(ctx, st.r.plan, st.inputs); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

@@ -284,6 +284,8 @@ type headWork struct {
 	b, h int
 	q, k op.Matrix
 	v, s op.Matrix
+
+	panels op.Panels // k as the products take it
 }
 
 func newHeadWork(p *probes.Plan, x headReader) *headWork {
@@ -302,6 +304,7 @@ func (w *headWork) rows(ctx context.Context, b, h, first int, out []float64, s, 
 			}
 			w.x[t](m.Data, b, h)
 		}
+		w.panels.Pack(w.k, w.k.Rows)
 		w.b, w.h = b, h
 	}
 	if err := ctx.Err(); err != nil {
@@ -310,7 +313,7 @@ func (w *headWork) rows(ctx context.Context, b, h, first int, out []float64, s, 
 	d := w.e.d
 	rows := min(unfusedRows, w.e.s-first)
 	q := op.Matrix{Rows: rows, Cols: d, Data: w.q.Data[first*d : (first+rows)*d]}
-	op.Scores(w.s, q, w.k, rows, w.e.s, w.p.Scale, nil, 0)
+	op.Scores(w.s, q, &w.panels, rows, w.e.s, w.p.Scale)
 	for r := range rows {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -167,8 +167,7 @@ func (j *judge) stage(i int) {
 	if !j.opt.Stages.Has(sp.Stage) || !w.judged(i) {
 		return
 	}
-	known := w.g.Known(i)
-	if !known && !w.fromOwn(i) {
+	if !w.g.Known(i) && !w.fromOwn(i) {
 		return // nothing to compare with
 	}
 	own := w.left(i)
@@ -192,14 +191,13 @@ func (j *judge) stage(i int) {
 		v.excused = j.off.Meets(n.ancestors)
 	}
 	l, g := &n.local, &n.global
-	if unseen, all := w.unseen(i); !all {
-		v.local = true
-		verdict.Bad, verdict.Nonfinite, verdict.MaxAbs = l.judge(v, w.estimateOf(i), union(own.absent, unseen), true)
-	}
-	v.local, v.excused = false, false
-	once := len(j.g.Uses(i)) == 0 // one estimate serves for both
-	if known {
-		verdict.Tainted, _, _ = g.judge(v, w.global.Estimate(i), own.absent, !once)
+	if before, ok := w.seen(i); ok {
+		verdict = before
+		l.Cells += v.rows * v.cols
+		g.Cells += v.rows * v.cols
+	} else {
+		j.references(i, v, n, &verdict)
+		w.see(i, verdict)
 	}
 	bad, odd := w.outside(i, v, func(r, c int, got, want float64) {
 		l.beyond(v, r, c, got, want)
@@ -207,9 +205,6 @@ func (j *judge) stage(i int) {
 	})
 	verdict.Bad, verdict.Tainted, verdict.Nonfinite = verdict.Bad+bad, verdict.Tainted+bad, verdict.Nonfinite+odd
 	verdict.Cells += bad
-	if once {
-		g.MaxULP = l.MaxULP
-	}
 	switch {
 	case verdict.Bad > 0:
 		verdict.Verdict = Wrong
@@ -221,6 +216,24 @@ func (j *judge) stage(i int) {
 	}
 	if k, ok := j.index(sp.Stage, w.id, kv); ok {
 		j.tiles[i][k] = verdict
+	}
+}
+
+// references compares the current tile of a stage with its two references.
+func (j *judge) references(i int, v *view, n *stageTally, verdict *TileVerdict) {
+	w, l, g, absent := j.w, &n.local, &n.global, v.got.absent
+	if unseen, all := w.unseen(i); !all {
+		v.local = true
+		skip := union(absent, unseen)
+		verdict.Bad, verdict.Nonfinite, verdict.MaxAbs = l.judge(v, w.estimateOf(i), skip, true)
+	}
+	v.local, v.excused = false, false
+	once := len(j.g.Uses(i)) == 0 // one estimate serves for both
+	if j.g.Known(i) {
+		verdict.Tainted, _, _ = g.judge(v, w.global.Estimate(i), absent, !once)
+	}
+	if once {
+		g.MaxULP = l.MaxULP
 	}
 }
 

@@ -187,11 +187,15 @@ func (t *tally) ulps(v *view, e *ref.Estimate) int64 {
 		ref := e.Ref.Row(r)[:v.cols]
 		for c, g := range got {
 			x := ref[c]
+			off := math.Abs(g - x)
+			if off < near*(math.Abs(x)-off) {
+				continue // most cells: of the same sign, and neither is smaller than |x| − off
+			}
 			if g == x {
 				continue
 			}
 			if g*x > 0 {
-				if math.Abs(g-x) < near*min(math.Abs(g), math.Abs(x)) {
+				if off < near*min(math.Abs(g), math.Abs(x)) {
 					continue
 				}
 			} else if math.Abs(g) <= half && math.Abs(x) <= half {

@@ -28,6 +28,8 @@ type walker struct {
 	deferred []tile // replacements that only the next iteration reads: this one had read the tile before it was captured
 
 	local, global *ref.Pass
+
+	same [][]sameTile // by stage and iteration; nil for stages that are computed
 }
 
 // tile is one stage's tile as the kernel left it, widened; ok is false where there is none.
@@ -36,12 +38,13 @@ type tile struct {
 	raw    probes.Tile
 	ok     bool
 	buf    []float64
-	absent []bool // of the compared cells, those that no thread captured; nil: none
-	count  int    // how many
+	absent []bool    // of the compared cells, those that no thread captured; nil: none
+	count  int       // how many
+	same   *sameTile // it is this one; nil: a tile that is not kept
 }
 
 // forget drops the tile and keeps its memory.
-func (t *tile) forget() { t.ok, t.raw, t.absent = false, probes.Tile{}, nil }
+func (t *tile) forget() { t.ok, t.raw, t.absent, t.same = false, probes.Tile{}, nil, nil }
 
 func newWalker(r *ref.Reference, src Source, opt Options) *walker {
 	g := r.Graph()
@@ -52,8 +55,10 @@ func newWalker(r *ref.Reference, src Source, opt Options) *walker {
 		original: make([]tile, n), deferred: make([]tile, n),
 		local: r.FromOwn(opt.weights), global: r.FromInputs(opt.weights),
 	}
+	w.same = make([][]sameTile, n)
 	for i := range n {
 		w.named[i] = w.plan.Named(g.Stage(i).Stage)
+		w.same[i] = make([]sameTile, g.Loads(i))
 	}
 	return w
 }
@@ -130,7 +135,7 @@ func (w *walker) load(i int) {
 	if w.given(i) {
 		if v := w.global.Value(i, false); v != nil {
 			x.m, x.ok = v.M, true
-			w.local.Set(i, x.m)
+			w.local.Set(i, x.m, nil)
 		}
 		return
 	}
@@ -147,6 +152,10 @@ func (w *walker) load(i int) {
 		put, replaced = w.put(sp.Stage, w.id, kv)
 	}
 	switch {
+	case !replaced && raw.Absent == nil && len(w.same[i]) > 0:
+		w.setSame(x, raw, i)
+		w.local.Set(i, x.m, x.same.reused)
+		return
 	case !replaced:
 		w.set(x, raw, i)
 	case sp.Deferred:
@@ -156,7 +165,7 @@ func (w *walker) load(i int) {
 		w.set(x, put, i)
 		w.set(&w.original[i], raw, i)
 	}
-	w.local.Set(i, x.m)
+	w.local.Set(i, x.m, nil)
 }
 
 // set fills x with a tile of stage i.

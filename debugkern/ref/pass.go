@@ -37,6 +37,7 @@ type Pass struct {
 	wanted   []bool               // stages that are judged, or that those are computed from
 	spare    op.Value             // Again's
 	weighed  bool                 // its terms have weights of their own
+	loaded   [][]loadedTile       // by stage and iteration; nil for stages that are computed
 
 	Block probes.Dim3
 	Iter  int // -1 before the loop
@@ -97,6 +98,12 @@ func (g *Graph) barePass(m mode, w *[op.NumTerms]float64) *Pass {
 	}
 	p.given = func(int) bool { return false }
 	p.wanted = g.wanted(m == exact || m == rounding)
+	p.loaded = make([][]loadedTile, len(g.stages))
+	for i := range g.stages {
+		if m == fromInputs {
+			p.loaded[i] = make([]loadedTile, g.Loads(i))
+		}
+	}
 	return p
 }
 
@@ -105,7 +112,9 @@ func (p *Pass) Begin(block probes.Dim3) {
 	p.Block, p.Iter, p.Iters = block, -1, p.g.plan.Work.Tiles.At(block, 0)
 	for i := range p.current {
 		p.current[i].ok, p.previous[i].ok = false, false
-		p.est[i].clear()
+		if len(p.loaded[i]) == 0 {
+			p.est[i].clear()
+		}
 	}
 	if p.plain != nil {
 		p.plain.Begin(block)
@@ -216,11 +225,13 @@ func (g *Graph) reaches(k, i int, seen []bool) bool {
 	return false
 }
 
-// Set gives a stage's tile in a pass from the kernel's own tiles: its numbers, of which rows × cols are compared.
-func (p *Pass) Set(i int, m op.Matrix) {
+// Set gives a stage's tile in a pass from the kernel's own tiles: its numbers, of which rows × cols are
+// compared. reused is nil, or what is known of exactly these numbers.
+func (p *Pass) Set(i int, m op.Matrix, reused *op.Reused) {
 	s, v := &p.g.stages[i], &p.current[i]
 	rows, cols := s.valid(p.Block, max(p.Iter, 0))
 	v.Value = op.Value{M: m, Rows: rows, Cols: cols, Whole: true, Unit: s.Natural(), Origin: i}
+	v.Reused = reused
 	v.ok = true
 }
 
@@ -250,7 +261,11 @@ func (p *Pass) Coefs() *op.Coefs { return p.coefs }
 // Kernel is what computes a stage, and its operands in the current iteration.
 func (p *Pass) Kernel(i int) (op.Kernel, []*op.Value, *op.Value) {
 	root := p.g.stages[i].root
-	return p.kernels[root], p.operands(root), &p.made[root]
+	out := &p.made[root]
+	if tiles := p.loaded[i]; len(tiles) > 0 {
+		out = &tiles[max(p.Iter, 0)%len(tiles)].made
+	}
+	return p.kernels[root], p.operands(root), out
 }
 
 // Again computes a stage of the current iteration once more with one of its operand stages changed; the errors are those before the
@@ -263,6 +278,7 @@ func (p *Pass) Again(i, operand int, before bool, change func(v op.Value) op.Val
 	old, nodes := at.Value, append([]bool(nil), p.nodes...)
 	defer func() { at.Value = old; clear(p.nodes); p.nodes[p.g.stages[i].root] = nodes[p.g.stages[i].root] }()
 	at.Value = change(old)
+	at.Value.Reused = nil
 	clear(p.nodes)
 	rows, cols := p.g.stages[i].valid(p.Block, max(p.Iter, 0))
 	root := p.g.stages[i].root
@@ -290,8 +306,11 @@ func (p *Pass) Compute(i int) bool {
 	if !p.ready(s.root) {
 		return false
 	}
-	iter := max(p.Iter, 0)
-	rows, cols := s.valid(p.Block, iter)
+	rows, cols := s.valid(p.Block, max(p.Iter, 0))
+	if len(p.loaded[i]) > 0 {
+		p.load(i, rows, cols)
+		return true
+	}
 	out := p.evaluate(s.root, rows, cols)
 	e := p.est[i]
 	if p.mode == rounding {

@@ -126,7 +126,7 @@ func (k *accumulateKernel) addCarried(t *Tile, in []*Value, out *Value) {
 		}
 		ref := out.M.Row(i)
 		for d, x := range old.M.Row(i) {
-			ref[d] += x * f
+			ref[d] += float64(x * f)
 		}
 	}
 }
@@ -135,17 +135,7 @@ func (k *accumulateKernel) Estimate(t *Tile, in []*Value, out *Value) {
 	k.carries(t, in)
 	old, c := in[k.args], k.env.Coefs
 	for i := range t.Rows {
-		base := k.base.Row(i)
-		clear(base)
-		if f := k.carry[i]; f != 0 && !old.Missing {
-			off := old.errRow(i)
-			for d, x := range old.M.Row(i) {
-				base[d] = math.Abs(x) * f
-				if off != nil {
-					base[d] += off[d] * f * c[TermCarried]
-				}
-			}
-		}
+		k.carryRow(old, i)
 	}
 	grow := k.grown(t, in)
 	k.inner.onto(t, in[:k.args], k.base, grow, out)
@@ -158,17 +148,37 @@ func (k *accumulateKernel) Estimate(t *Tile, in []*Value, out *Value) {
 		if grow != nil {
 			most = grow[i]
 		}
-		err, base := out.Err.Row(i), k.base.Row(i)
-		off := old.errRow(i)
-		round := c[TermCarryExp]*k.cerr[i] + c[TermCarry]
-		if !k.by {
-			round = 0
+		round := 0.0
+		if k.by {
+			round = float64(c[TermCarryExp]*k.cerr[i]) + c[TermCarry]
 		}
-		f := k.carry[i] * c[TermCarried]
-		for d := range err {
-			if err[d] += base[d] * round * most; off != nil && f != 0 {
-				err[d] += off[d] * f
+		err := out.Err.Row(i)
+		for d, x := range k.base.Row(i)[:len(err)] {
+			err[d] += float64(float64(x*round) * most)
+		}
+		if f := k.carry[i] * c[TermCarried]; f != 0 {
+			for d, off := range old.errRow(i) {
+				err[d] += float64(off * f)
 			}
+		}
+	}
+}
+
+// carryRow sets the base of row i to how large what is carried over may be.
+func (k *accumulateKernel) carryRow(old *Value, i int) {
+	base, f := k.base.Row(i), k.carry[i]
+	if f == 0 || old.Missing {
+		clear(base)
+		return
+	}
+	m := old.M.Row(i)[:len(base)]
+	for d, x := range m {
+		base[d] = math.Abs(x) * f
+	}
+	if off := old.errRow(i); off != nil {
+		weight := k.env.Coefs[TermCarried]
+		for d, x := range off[:len(base)] {
+			base[d] += float64(float64(x*f) * weight)
 		}
 	}
 }

@@ -14,6 +14,9 @@ import (
 const (
 	u32       = 0x1p-24 // half an ulp of float32, relative
 	minNormal = 0x1p-14 // of f16: the tensor core does not normalise subnormal operands
+
+	exponentBits  = 0x7ff << 52
+	minNormalBits = (1023 - 14) << 52
 	// second covers the second-order part of n·u for n·u below 1 %: (1 + u)^n − 1 ≤ 1.01·n·u.
 	second = 1.01
 )
@@ -169,26 +172,37 @@ func (r *Rounding) Bound(ref, pre float64) float64 {
 func (r *Rounding) Close(v *Value, pre, bound Matrix, rows, cols int) {
 	for i := range rows {
 		ref, err, p, b := v.M.Row(i)[:cols], v.Err.Row(i)[:cols], pre.Row(i)[:cols], bound.Row(i)[:cols]
-		if f := v.factor(i); v.Factor != nil {
-			r.closeFactor(math.Exp(f), ref, err, p, b)
-			continue
+		if v.Factor != nil {
+			r.closeFactor(math.Exp(v.Factor[i]), ref, err, p, b)
+		} else {
+			r.close(ref, err, p, b)
 		}
-		if r.DType == probes.F16 && !r.Exact && !r.Power && !r.Certain {
-			store, slack := r.Coefs[TermStore], 1+r.Coefs[TermReference]
-			for c, x := range ref {
-				e := err[c]
-				p[c], b[c] = e, 0
-				if x = math.Abs(x) + e; x != 0 {
-					b[c] = (e + HalfULP(probes.F16, x)*store) * slack
-				}
-				err[c] = b[c]
-			}
-			continue
-		}
-		for c, x := range ref {
-			p[c] = err[c]
-			b[c] = r.Bound(x, err[c])
-			err[c] = b[c]
+	}
+}
+
+// close closes a row whose cells share no factor.
+func (r *Rounding) close(ref, err, pre, bound []float64) {
+	copy(pre, err)
+	for c, x := range ref {
+		bound[c] = math.Abs(x) + pre[c]
+	}
+	r.halves(bound)
+	slack := 1 + r.Coefs[TermReference]
+	for c, half := range bound {
+		bound[c] = (pre[c] + half) * slack
+	}
+	r.certain(ref, pre, bound)
+	copy(err, bound)
+}
+
+// certain sets the bounds of infinities that a right kernel has as well to 0.
+func (r *Rounding) certain(ref, pre, bound []float64) {
+	if !r.Certain {
+		return
+	}
+	for c, x := range ref {
+		if pre[c] == 0 && math.IsInf(x, 0) {
+			bound[c] = 0
 		}
 	}
 }
@@ -198,10 +212,35 @@ func (r *Rounding) closeFactor(grow float64, ref, err, pre, bound []float64) {
 	most := (grow - 1) * r.Coefs[TermFactor]
 	for c, x := range ref {
 		x = math.Abs(x)
-		pre[c] = grow*err[c] + most*x
-		bound[c] = r.Bound(x, pre[c])
-		if x+pre[c] != 0 { // else it is exactly 0
-			err[c] += r.Half(x+pre[c]) * grow
+		pre[c] = float64(grow*err[c]) + float64(most*x)
+		bound[c] = x + pre[c]
+	}
+	r.halves(bound)
+	slack := 1 + r.Coefs[TermReference]
+	for c, half := range bound {
+		err[c] += float64(half * grow)
+		bound[c] = (pre[c] + half) * slack
+	}
+	r.certain(ref, pre, bound)
+}
+
+// halves replaces magnitudes by the largest errors of rounding them: Half, but 0 for what is exactly 0.
+func (r *Rounding) halves(x []float64) {
+	store := r.Coefs[TermStore]
+	switch half := halfULPs(r.DType); {
+	case r.Exact:
+		clear(x)
+	case r.DType == probes.F64:
+		for i, v := range x {
+			x[i] = r.Half(v)
+		}
+	default:
+		for i, v := range x {
+			if v != 0 && !(r.Power && v >= minNormal) {
+				x[i] = half.of(v) * store
+			} else {
+				x[i] = 0
+			}
 		}
 	}
 }
@@ -237,47 +276,29 @@ func newSum(c probes.Compute, n int, coefs *Coefs) Sum {
 // blocks is the number of partial sums that tensor-core instructions leave behind.
 func (s *Sum) blocks() int { return (s.N + s.Block - 1) / s.Block }
 
-// tensor bounds a chain of tensor-core blocks: prefix holds the exact partial sums in order, rowTop·colTop the largest
-// product exponent of each block (as a power of two), norms the product of the operands' norms, base the magnitude of what was in
-// the accumulator before, start what the operands' own errors add up to. Each block loses up to 2^-25 of the largest exponent for
-// each of its terms, then rounds (f16) or truncates to 24 bits (f32).
-func (s *Sum) tensor(prefix, rowTop, colTop []float64, norms, base, start float64) float64 {
-	err, acc, cut := start, 0.0, s.cut*s.rounds
-	if base != 0 {
-		acc = s.exponent(base + err)
+// tensor adds to err what one tensor-core block loses in each sum of a row: up to 2^-25 of the largest
+// exponent for each of its terms, to which the accumulator's value belongs, and then a rounding (f16) or a
+// truncation to 24 bits (f32). before and after are how large the accumulators may be without the errors so
+// far, top·tops the largest exponent of the block's products (powers of two).
+func (s *Sum) tensor(err, before, after []float64, top float64, tops []float64) {
+	cut, half, least := s.cut*s.rounds, halfULPs(s.Acc), uint64(0)
+	if s.Acc == probes.F16 {
+		least = minNormalBits
 	}
-	for b, v := range prefix {
-		big := rowTop[b] * colTop[b]
-		if acc > big { // max would also order NaN and signed zeros, at a third of this loop's time
-			big = acc
+	before, after, tops = before[:len(err)], after[:len(err)], tops[:len(err)]
+	for j, e := range err {
+		big := math.Float64bits(top * tops[j])
+		// Of positive floats the larger has the larger bits; max of floats, which orders NaN and zeros, takes
+		// three times as long.
+		if x := before[j] + e; x != 0 {
+			big = max(big, max(math.Float64bits(x), least)&exponentBits)
 		}
-		err += s.align * big
-		v = s.partial(math.Abs(v), norms) + base
-		mag := v + err
-		if mag == 0 {
-			continue
+		e += float64(s.align * math.Float64frombits(big))
+		if x := after[j] + e; x != 0 {
+			e += float64(cut * half.of(x))
 		}
-		err += cut * HalfULP(s.Acc, mag)
-		acc = s.exponent(v + err)
+		err[j] = e
 	}
-	return err
-}
-
-// partial is how large an accumulator may be where the exact partial sum over all blocks so far is v: that, or, where warps
-// sum parts of their own, anything up to the product of the norms.
-func (s *Sum) partial(v, norms float64) float64 {
-	if s.Split > 1 {
-		return norms
-	}
-	return v
-}
-
-// exponent is what an accumulator of magnitude up to x > 0 makes the block align its terms to.
-func (s *Sum) exponent(x float64) float64 {
-	if x < minNormal && s.Acc == probes.F16 {
-		return minNormal
-	}
-	return binade(x)
 }
 
 // chain bounds n multiply-adds in any order by n roundings of the sum of magnitudes (at most the product of norms, and what
@@ -319,47 +340,6 @@ func UnitRoundoff(t probes.DType) float64 {
 		return u32
 	}
 	return math.Ldexp(1, -frac-1)
-}
-
-// binade is 2^⌊log2 x⌋ for x > 0, 0 for 0.
-func binade(x float64) float64 { return math.Float64frombits(math.Float64bits(x) & (0x7ff << 52)) }
-
-// pow2Top returns the largest exponent of v as a power of two, where each |v| may be larger by its error (nil: none); not
-// below f16's smallest normal unless all are 0.
-func pow2Top(v, err []float64) float64 {
-	top := 0.0
-	if err == nil {
-		for _, x := range v {
-			top = max(top, math.Abs(x))
-		}
-	} else {
-		for i, x := range v {
-			top = max(top, math.Abs(x)+err[i])
-		}
-	}
-	return leastTop(top)
-}
-
-func leastTop(top float64) float64 {
-	if top == 0 {
-		return 0
-	}
-	return max(binade(top), minNormal)
-}
-
-func norm(v []float64) float64 {
-	s := 0.0
-	for _, x := range v {
-		s += x * x
-	}
-	return math.Sqrt(s)
-}
-
-func resize(v []float64, n int) []float64 {
-	if cap(v) < n {
-		return make([]float64, n)
-	}
-	return v[:n]
 }
 
 // expm1 is exp(x) − 1 from above for x ≥ 0: the series where that is enough.

@@ -87,6 +87,28 @@ func (k *loadKernel) first(t *Tile) int {
 	return p
 }
 
+// Position is where a load reads its tile, in a tensor that never changes: tiles of one position are the
+// same.
+type Position struct {
+	first      int
+	rows, cols int // that are asked for
+	have       [2]int
+}
+
+// Positioned reports whether a kernel loads tiles that their position determines: not a gather's, whose rows a
+// table names.
+func Positioned(k Kernel) bool {
+	_, ok := k.(*loadKernel)
+	return ok
+}
+
+// PositionOf is the position of the tile that a positioned kernel loads.
+func PositionOf(k Kernel, t *Tile) Position {
+	l := k.(*loadKernel)
+	rows, cols := l.Valid(t, nil)
+	return Position{l.first(t), t.Rows, t.Cols, [2]int{rows, cols}}
+}
+
 // each reads the tile with a function that reads consecutive elements. What lies beyond the tensor is 0.
 func (k *loadKernel) each(t *Tile, out Matrix, read func(dst []float64, first int)) {
 	rows, cols := k.Valid(t, nil)

@@ -25,8 +25,10 @@ type matmulKernel struct {
 	over       string // what the sum runs along, in words
 	scaleName  string
 
-	a, b   operand
-	prefix []float64
+	a, b          operand   // memory for tiles that enter no other product
+	left, right   *operand  // of the tile at hand
+	partial       []float64 // of one row: the exact partial sums after each tensor-core block
+	before, after []float64 // how large a row's accumulators may be
 }
 
 func (matmul) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error) {
@@ -48,6 +50,7 @@ func (matmul) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error
 		return nil, Extent{}, fmt.Errorf("matmul of %d×%d and %d×%d: %d products on the left, %d on the right", in[0][0], in[0][1], in[1][0], in[1][1], in[0][1], inner)
 	}
 	k.sum = newSum(env.Compute, inner, env.Coefs)
+	k.before, k.after = make([]float64, cols), make([]float64, cols)
 	k.scale(number(n, "scale", 1))
 	return k, Extent{in[0][0], cols}, nil
 }
@@ -68,95 +71,10 @@ func (k *matmulKernel) scale(scale float64) {
 	}
 }
 
-// operand is a matrix that enters a sum of products, with the norms that bounds need along the summed dimension.
-type operand struct {
-	m     Matrix
-	norm  []float64 // of each row (or column) along the sum
-	delta []float64 // norm of the operand's own error; nil: none
-	top   []float64 // per row (or column) and tensor-core block: the largest exponent
-	room  []float64 // of delta
-}
-
-// rows describes the rows of a value (the sum runs along columns).
-func (o *operand) rows(v *Value, rows int, s *Sum) {
-	o.m, o.norm, o.delta = v.M, resize(o.norm, rows), nil
-	blocks := s.blocks()
-	o.top = resize(o.top, rows*blocks)
-	if v.Err.Data != nil {
-		o.room = resize(o.room, rows)
-		o.delta = o.room
-	}
-	for i := range rows {
-		m, off := v.M.Row(i), v.errRow(i)
-		o.norm[i] = norm(m)
-		for b := range blocks {
-			lo, hi := b*s.Block, min(len(m), (b+1)*s.Block)
-			if off == nil {
-				o.top[i*blocks+b] = pow2Top(m[lo:hi], nil)
-			} else {
-				o.top[i*blocks+b] = pow2Top(m[lo:hi], off[lo:hi])
-			}
-		}
-		if off != nil {
-			o.delta[i] = norm(off)
-		}
-	}
-}
-
-// columns describes the columns of a value over its first rows rows (the sum runs along rows).
-func (o *operand) columns(v *Value, rows int, s *Sum) {
-	m, blocks := v.M, s.blocks()
-	o.m, o.norm, o.top, o.delta = m, resize(o.norm, m.Cols), resize(o.top, m.Cols*blocks), nil
-	clear(o.norm)
-	clear(o.top)
-	if v.Err.Data != nil {
-		o.room = resize(o.room, m.Cols)
-		o.delta = o.room
-		clear(o.delta)
-	}
-	for i := range rows {
-		b := i / s.Block
-		off := v.errRow(i)
-		for c, x := range m.Row(i) {
-			o.norm[c] += x * x
-			x = math.Abs(x)
-			if off != nil {
-				x += off[c]
-				o.delta[c] += off[c] * off[c]
-			}
-			o.top[c*blocks+b] = max(o.top[c*blocks+b], x)
-		}
-	}
-	for c := range m.Cols {
-		o.norm[c] = math.Sqrt(o.norm[c])
-		if o.delta != nil {
-			o.delta[c] = math.Sqrt(o.delta[c])
-		}
-		t := o.top[c*blocks : (c+1)*blocks]
-		for b := range t {
-			t[b] = leastTop(t[b])
-		}
-	}
-}
-
-// cross bounds how far a product of two operands moves when both move by their deltas (Cauchy-Schwarz).
-func cross(a *operand, i int, b *operand, j int) float64 {
-	d := 0.0
-	if b.delta != nil {
-		d += a.norm[i] * b.delta[j]
-	}
-	if a.delta != nil {
-		d += a.delta[i] * b.norm[j]
-		if b.delta != nil {
-			d += a.delta[i] * b.delta[j]
-		}
-	}
-	return d
-}
-
 func (k *matmulKernel) Exact(t *Tile, in []*Value, out *Value) {
 	if k.transposed {
-		Scores(out.M, in[0].M, in[1].M, t.Rows, t.Cols, k.factor, nil, 0)
+		k.b.panels.Pack(in[1].M, t.Cols)
+		Scores(out.M, in[0].M, &k.b.panels, t.Rows, t.Cols, k.factor)
 		return
 	}
 	clear(out.M.Data)
@@ -200,156 +118,158 @@ func (k *matmulKernel) onto(t *Tile, in []*Value, base Matrix, grow []float64, o
 	}
 }
 
-// dots is onto for A·Bᵀ, cell by cell.
+// dots is onto for A·Bᵀ, row by row.
 func (k *matmulKernel) dots(t *Tile, in []*Value, base Matrix, out *Value) {
-	s, rows, cols := &k.sum, t.Rows, t.Cols
-	k.a.rows(in[0], rows, s)
-	k.b.rows(in[1], cols, s)
-	blocks, tensor := s.blocks(), s.Unit == probes.UnitTensor
-	if tensor {
-		k.prefix = resize(k.prefix, out.M.Rows*out.M.Cols*blocks)
-		Scores(out.M, in[0].M, in[1].M, rows, cols, k.factor, k.prefix, s.Block)
-	} else {
-		Scores(out.M, in[0].M, in[1].M, rows, cols, k.factor, nil, 0)
+	s, cols, blocks := &k.sum, t.Cols, 1
+	k.left, k.right = k.described(in[0], 0, t.Rows, false, &k.a), k.described(in[1], 1, cols, false, &k.b)
+	if s.Unit == probes.UnitTensor {
+		blocks = s.blocks()
 	}
-	operands := k.env.Coefs[TermOperands]
-	for i := range rows {
-		ref, err := out.M.Row(i), out.Err.Row(i)
-		for j := range cols {
-			start, norms, old := cross(&k.a, i, &k.b, j)*operands, k.a.norm[i]*k.b.norm[j], 0.0
-			if base.Data != nil {
-				old = base.At(i, j)
+	k.partial = resize(k.partial, blocks*cols)
+	for i := range t.Rows {
+		ref, err := out.M.Row(i)[:cols], out.Err.Row(i)[:cols]
+		dotRow(k.partial, in[0].M.Row(i), &k.right.panels, cols, blocks, s.Block)
+		old := rowOf(base, i, cols)
+		k.operandErrors(err, i)
+		if s.Unit == probes.UnitTensor {
+			k.accumulators(k.before, nil, old, i)
+			for b := range blocks {
+				k.accumulators(k.after, k.partial[b*cols:(b+1)*cols], old, i)
+				s.tensor(err, k.before, k.after, k.left.top[b*k.left.n+i], k.right.top[b*cols:(b+1)*cols])
+				k.before, k.after = k.after, k.before
 			}
-			var e float64
-			if tensor {
-				at := (i*out.M.Cols + j) * blocks
-				e = s.tensor(k.prefix[at:at+blocks], k.a.top[i*blocks:(i+1)*blocks], k.b.top[j*blocks:(j+1)*blocks], norms, old, start)
-			} else {
-				e = s.chain(norms+old, start)
-			}
-			err[j] = k.after(e+k.merging(norms+old), ref[j])
+		} else {
+			k.chained(err, old, i)
 		}
+		for j, x := range k.partial[(blocks-1)*cols:] {
+			ref[j] = x * k.factor
+		}
+		k.merged(ref, err, old, i)
 	}
 }
 
-// after carries the error of a sum through the product with the constant factor.
-func (k *matmulKernel) after(err, ref float64) float64 {
-	if !k.scaled {
-		return err * k.factor
-	}
-	v := math.Abs(ref) + err*k.factor
-	return err*k.factor + v*k.scaleErr/k.factor + v*k.scaleMul
-}
-
-// sums is onto for A·B, row by row and tensor-core block by block.
+// sums is onto for A·B, row by row.
 func (k *matmulKernel) sums(t *Tile, in []*Value, base Matrix, out *Value) {
-	s, rows, inner := &k.sum, t.Rows, k.inner(in)
-	k.a.rows(in[0], rows, s)
-	k.b.columns(in[1], inner, s)
-	clear(out.M.Data)
-	operands := k.env.Coefs[TermOperands]
-	for i := range rows {
-		err := out.Err.Row(i)
-		for d := range err {
-			err[d] = cross(&k.a, i, &k.b, d) * operands
+	s, inner, cols := &k.sum, k.inner(in), out.M.Cols
+	k.left, k.right = k.described(in[0], 0, t.Rows, false, &k.a), k.described(in[1], 1, inner, true, &k.b)
+	for i := range t.Rows {
+		ref, err, a := out.M.Row(i), out.Err.Row(i), in[0].M.Row(i)
+		clear(ref)
+		old := rowOf(base, i, cols)
+		k.operandErrors(err, i)
+		if s.Unit == probes.UnitTensor {
+			k.accumulators(k.before, ref, old, i)
+			for b := 0; b*s.Block < inner; b++ {
+				sumRow(ref, a, in[1].M, b*s.Block, min((b+1)*s.Block, inner))
+				k.accumulators(k.after, ref, old, i)
+				s.tensor(err, k.before, k.after, k.left.top[b*k.left.n+i], k.right.top[b*cols:(b+1)*cols])
+				k.before, k.after = k.after, k.before
+			}
+		} else {
+			sumRow(ref, a, in[1].M, 0, inner)
+			k.chained(err, old, i)
 		}
-	}
-	if s.Unit != probes.UnitTensor {
-		Accumulate(out.M, in[0].M, in[1].M, rows, 0, inner)
-		for i := range rows {
-			err := out.Err.Row(i)
-			for d := range err {
-				old := 0.0
-				if base.Data != nil {
-					old = base.At(i, d)
-				}
-				err[d] = s.chain(k.a.norm[i]*k.b.norm[d]+old, err[d])
-			}
-		}
-	} else {
-		for b := range s.blocks() {
-			lo, hi := b*s.Block, min((b+1)*s.Block, inner)
-			if lo >= hi {
-				break
-			}
-			for i := range rows {
-				k.aligned(base, out, i, b)
-			}
-			Accumulate(out.M, in[0].M, in[1].M, rows, lo, hi)
-			for i := range rows {
-				k.truncated(base, out, i)
+		if k.factor != 1 {
+			for d := range ref {
+				ref[d] *= k.factor
 			}
 		}
-	}
-	for i := range rows {
-		k.merged(base, out, i)
+		k.merged(ref, err, old, i)
 	}
 }
 
-// merging is what adding up the partial sums loses, which are as large as size together.
-func (k *matmulKernel) merging(size float64) float64 {
-	return float64(k.sum.Split-1) * k.env.Coefs[TermMerge] * size * second
+// rowOf is the first cols cells of a row; nil where the matrix has no data.
+func rowOf(m Matrix, i, cols int) []float64 {
+	if m.Data == nil {
+		return nil
+	}
+	return m.Row(i)[:cols]
 }
 
-// merged adds what merging partial sums loses, and scales the row.
-func (k *matmulKernel) merged(base Matrix, out *Value, i int) {
-	ref, err := out.M.Row(i), out.Err.Row(i)
+// operandErrors sets err to how far the products of row i may move when both operands move by their errors
+// (Cauchy-Schwarz).
+func (k *matmulKernel) operandErrors(err []float64, i int) {
+	a, b, weight := k.left, k.right, k.env.Coefs[TermOperands]
+	norm := a.norm[i]
+	switch {
+	case a.delta == nil && b.delta == nil:
+		clear(err)
+	case a.delta == nil:
+		for j, db := range b.delta[:len(err)] {
+			err[j] = float64(norm*db) * weight
+		}
+	case b.delta == nil:
+		for j, nb := range b.norm[:len(err)] {
+			err[j] = float64(a.delta[i]*nb) * weight
+		}
+	default:
+		delta, nb := a.delta[i], b.norm[:len(err)]
+		for j, db := range b.delta[:len(err)] {
+			err[j] = (float64(norm*db) + float64(delta*nb[j]) + float64(delta*db)) * weight
+		}
+	}
+}
+
+// accumulators sets size to how large the accumulators of row i may be that hold the partial sums sum (nil:
+// nothing yet) on top of magnitudes old (nil: 0): the exact sums, or, where warps sum parts of their own,
+// anything up to the product of the norms.
+func (k *matmulKernel) accumulators(size, sum, old []float64, i int) {
+	switch {
+	case sum == nil:
+		clear(size)
+	case k.sum.Split > 1:
+		for j, nb := range k.right.norm[:len(sum)] {
+			size[j] = k.left.norm[i] * nb
+		}
+	case old != nil:
+		for j, x := range sum {
+			size[j] = math.Abs(x) + old[j]
+		}
+		return
+	default:
+		for j, x := range sum {
+			size[j] = math.Abs(x)
+		}
+		return
+	}
+	for j, x := range old {
+		size[j] += x
+	}
+}
+
+// chained adds what a chain of multiply-adds loses.
+func (k *matmulKernel) chained(err, old []float64, i int) {
+	for j, nb := range k.right.norm[:len(err)] {
+		size := float64(k.left.norm[i] * nb)
+		if old != nil {
+			size += old[j]
+		}
+		err[j] = k.sum.chain(size, err[j])
+	}
+}
+
+// merged adds what merging partial sums loses, and carries the errors of the sums through the product with
+// the constant factor; ref has been multiplied by it.
+func (k *matmulKernel) merged(ref, err, old []float64, i int) {
 	if k.sum.Split > 1 {
-		for d := range err {
-			old := 0.0
-			if base.Data != nil {
-				old = base.At(i, d)
+		for j, nb := range k.right.norm[:len(err)] {
+			size := float64(k.left.norm[i] * nb)
+			if old != nil {
+				size += old[j]
 			}
-			err[d] += k.merging(old + k.a.norm[i]*k.b.norm[d])
+			err[j] += float64(k.sum.Split-1) * k.env.Coefs[TermMerge] * size * second
 		}
 	}
-	if k.factor != 1 {
-		for d := range err {
-			ref[d] *= k.factor
-			err[d] = k.after(err[d], ref[d])
+	switch f := k.factor; {
+	case k.scaled:
+		for j, e := range err {
+			e *= f
+			v := math.Abs(ref[j]) + e
+			err[j] = e + v*k.scaleErr/f + float64(v*k.scaleMul)
 		}
-	}
-}
-
-// aligned adds what block b's terms of row i lose: the accumulator's value before them may have the exponent that all of them are aligned to.
-func (k *matmulKernel) aligned(base Matrix, out *Value, i, b int) {
-	s, pv, err := &k.sum, out.M.Row(i), out.Err.Row(i)
-	blocks := s.blocks()
-	top := k.a.top[i*blocks+b]
-	var old []float64
-	if base.Data != nil {
-		old = base.Row(i)
-	}
-	for d := range err {
-		big := top * k.b.top[d*blocks+b]
-		x := s.partial(math.Abs(pv[d]), k.a.norm[i]*k.b.norm[d])
-		if old != nil {
-			x += old[d]
-		}
-		if x != 0 {
-			if e := s.exponent(x + err[d]); e > big {
-				big = e
-			}
-		}
-		err[d] += s.align * big
-	}
-}
-
-// truncated adds what a block's result loses when it is cut to the accumulator's digits.
-func (k *matmulKernel) truncated(base Matrix, out *Value, i int) {
-	s, pv, err := &k.sum, out.M.Row(i), out.Err.Row(i)
-	cut := s.cut * s.rounds
-	var old []float64
-	if base.Data != nil {
-		old = base.Row(i)
-	}
-	for d, x := range pv {
-		mag := s.partial(math.Abs(x), k.a.norm[i]*k.b.norm[d]) + err[d]
-		if old != nil {
-			mag += old[d]
-		}
-		if mag != 0 {
-			err[d] += cut * HalfULP(s.Acc, mag)
+	case f != 1:
+		for j := range err {
+			err[j] *= f
 		}
 	}
 }

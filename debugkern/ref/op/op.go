@@ -37,6 +37,11 @@ type Value struct {
 
 	Missing bool // there is none: the iteration before the first
 
+	// Reused is not nil where the tile enters several results with these numbers and errors: what one of them
+	// worked out about it serves the others. Whoever changes M, Err or their extents in a copy of the value
+	// clears it there.
+	Reused *Reused
+
 	// Of a result: how the number gets into the stage's dtype. Exact: it is representable as it is. Power: the last operation is a
 	// product with a power of two in that dtype, exact unless the result is subnormal.
 	Exact, Power bool

@@ -81,21 +81,29 @@ func RoundTo(t probes.DType, x float64) float64 {
 	return t.Value(Round(t, x))
 }
 
-// HalfValue widens a half: shifting its fields under float32's exponent is exact, subnormals included.
+// HalfValue widens a half.
 func HalfValue(h uint16) float64 {
-	const rebias = 0x1p112
-	m := uint32(h&0x7fff) << 13
-	v := float64(math.Float32frombits(m)) * rebias
 	if h&0x7c00 == 0x7c00 {
-		v = math.Inf(1)
-		if h&0x3ff != 0 {
-			v = math.NaN()
-		}
+		return notFinite(h)
 	}
-	if h&0x8000 != 0 {
-		return -v
+	return finiteHalf(h)
+}
+
+// finiteHalf widens a finite half: shifting its fields under float32's exponent is exact, subnormals
+// included. It takes no branch on the sign, which no processor can foresee.
+func finiteHalf(h uint16) float64 {
+	return float64(math.Float32frombits(uint32(h&0x8000)<<16|uint32(h&0x7fff)<<13)) * 0x1p112
+}
+
+// notFinite widens infinities and NaN.
+func notFinite(h uint16) float64 {
+	switch {
+	case h&0x3ff != 0:
+		return math.NaN()
+	case h&0x8000 != 0:
+		return math.Inf(-1)
 	}
-	return v
+	return math.Inf(1)
 }
 
 // WidenHalf writes the values of halves into dst.
@@ -116,7 +124,11 @@ func Widen(dst []float64, t probes.Tile) []float64 {
 	case probes.F16:
 		d := t.Data[:2*n]
 		for i := range dst {
-			dst[i] = HalfValue(uint16(d[2*i]) | uint16(d[2*i+1])<<8)
+			if h := uint16(d[2*i]) | uint16(d[2*i+1])<<8; h&0x7c00 != 0x7c00 {
+				dst[i] = finiteHalf(h) // HalfValue in line
+			} else {
+				dst[i] = notFinite(h)
+			}
 		}
 	case probes.F32:
 		d := t.Data[:4*n]
@@ -134,34 +146,29 @@ func Widen(dst []float64, t probes.Tile) []float64 {
 
 // HalfULP is the largest error of rounding a number of magnitude at most x (x ≥ 0) to type t.
 func HalfULP(t probes.DType, x float64) float64 {
-	switch t {
-	case probes.F16:
-		if x < 0x1p-14 {
-			return 0x1p-25
-		}
-		return halfULP(x, 11)
-	case probes.F32:
-		if x < 0x1p-126 {
-			return 0x1p-150
-		}
-		return halfULP(x, 24)
-	case probes.F64:
+	if t == probes.F64 {
 		return x * 0x1p-53
 	}
-	f := formatOf(t)
-	if x < math.Ldexp(1, f.minExp) {
-		return math.Ldexp(1, f.minExp-f.frac-1)
-	}
-	return halfULP(x, f.frac+1)
+	u := halfULPs(t)
+	return u.of(x)
 }
 
-// halfULP is 2^(⌊log2 x⌋ − digits) for normal x; +Inf and NaN stay what they are.
-func halfULP(x float64, digits int) float64 {
-	e := math.Float64bits(x) >> 52 & 0x7ff
-	if e == 0x7ff {
+// halfULP is HalfULP of one type but f64, for loops over cells: the exponent's bits are those of x, not below
+// least, and drop less.
+type halfULP struct{ least, drop uint64 }
+
+func halfULPs(t probes.DType) halfULP {
+	f := formatOf(t)
+	return halfULP{uint64(1023+f.minExp) << 52, uint64(f.frac+1) << 52}
+}
+
+// of returns +Inf and NaN as they are.
+func (u *halfULP) of(x float64) float64 {
+	e := math.Float64bits(x) & exponentBits
+	if e == exponentBits {
 		return x
 	}
-	return math.Float64frombits((e - uint64(digits)) << 52)
+	return math.Float64frombits(max(e, u.least) - u.drop)
 }
 
 // Overflows reports whether x rounds to an infinity or NaN of type t.

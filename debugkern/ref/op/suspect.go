@@ -105,7 +105,7 @@ func (sc *Scene) Half(second bool, out Matrix) {
 		}
 	}
 	part := *in[0]
-	part.M = m
+	part.M, part.Reused = m, nil
 	v := Value{M: out, Unit: sc.Out.Unit}
 	kernel.Exact(&sc.Tile, append([]*Value{&part}, in[1:]...), &v)
 }
