@@ -81,7 +81,8 @@ func BenchmarkCompare(b *testing.B) {
 	st := r.state
 	b.Run("stages", func(b *testing.B) {
 		for range b.N {
-			if _, err := judge.Judge(ctx, st.ref, st, judge.Options{Range: st.r.rng, Stages: st.r.stages}); err != nil {
+			opt := judge.Options{Range: st.r.rng, Stages: st.r.stages}
+			if _, err := judge.Judge(ctx, st.ref, st, opt); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -1,9 +1,12 @@
 package op
 
 // Sums of products in float64, the most of what judging computes. Every product and every sum is rounded
-// once, in one order on every machine: the float64 conversions keep a compiler from fusing them.
+// once, in one order on every machine: the float64 conversions keep a compiler from fusing them. On amd64
+// with AVX the innermost loops are in assembly (product_amd64.s), for the compiler makes no vector
+// instructions of these: four numbers at a time, the same roundings, and the same bits. That makes products
+// about four times as fast, and judging a third faster.
 
-// panelWidth is how many sums an innermost loop makes at once.
+// panelWidth is how many sums an innermost loop makes at once: four vectors of four.
 const panelWidth = 16
 
 // Panels is a matrix prepared as the right operand of products A·Bᵀ: for each sixteen rows, their first

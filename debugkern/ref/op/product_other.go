@@ -1,3 +1,5 @@
+//go:build !amd64
+
 package op
 
 func addProducts(sums *[panelWidth]float64, x, m []float64) { addProductsGo(sums, x, m) }

@@ -74,7 +74,7 @@ func TestProducts(t *testing.T) {
 					sum += float64(x * k.At(j, d))
 					at := partial[d/block*keys+j]
 					if (d+1)%block == 0 && !same([]float64{at}, []float64{sum}) {
-						t.Fatalf("%d×%d: partial sum (%d,%d) to %d is %g, want %g", keys, depth, r, j, d, at, sum)
+						t.Fatalf("%d×%d: sum (%d,%d) to %d is %g, want %g", keys, depth, r, j, d, at, sum)
 					}
 				}
 				got, last := s.At(r, j), partial[(blocks-1)*keys+j]
