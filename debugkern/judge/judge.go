@@ -191,13 +191,13 @@ func (j *judge) stage(i int) {
 		v.excused = j.off.Meets(n.ancestors)
 	}
 	l, g := &n.local, &n.global
-	if before, ok := w.seen(i); ok {
+	if before, ok := w.earlierVerdict(i); ok {
 		verdict = before
 		l.Cells += v.rows * v.cols
 		g.Cells += v.rows * v.cols
 	} else {
 		j.references(i, v, n, &verdict)
-		w.see(i, verdict)
+		w.storeVerdict(i, verdict)
 	}
 	bad, odd := w.outside(i, v, func(r, c int, got, want float64) {
 		l.beyond(v, r, c, got, want)

@@ -63,7 +63,7 @@ func (p *Pass) load(i, rows, cols int) {
 	at := op.PositionOf(p.kernels[s.root], tile)
 	x := &p.loaded[i][n%len(p.loaded[i])]
 	if x.est == nil || x.at != at {
-		p.loadAnew(i, x, rows, cols)
+		p.reload(i, x, rows, cols)
 		x.at = at
 	}
 	p.est[i] = x.est
@@ -71,8 +71,8 @@ func (p *Pass) load(i, rows, cols int) {
 	v.Value, v.ok = x.value, true
 }
 
-// loadAnew fills x in.
-func (p *Pass) loadAnew(i int, x *loadedTile, rows, cols int) {
+// reload computes the tile at the current position into x.
+func (p *Pass) reload(i int, x *loadedTile, rows, cols int) {
 	s := &p.g.stages[i]
 	if x.est == nil {
 		x.est = NewEstimate(s.Rows, s.Cols)

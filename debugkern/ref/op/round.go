@@ -90,7 +90,7 @@ func HalfValue(h uint16) float64 {
 }
 
 // finiteHalf widens a finite half: shifting its fields under float32's exponent is exact, subnormals
-// included. It takes no branch on the sign, which no processor can foresee.
+// included. It takes no branch on the sign, which cannot be predicted.
 func finiteHalf(h uint16) float64 {
 	return float64(math.Float32frombits(uint32(h&0x8000)<<16|uint32(h&0x7fff)<<13)) * 0x1p112
 }
