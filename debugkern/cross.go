@@ -78,7 +78,7 @@ func floatAtomics(entry *ptx.Func) bool {
 		return false
 	}
 	for _, in := range entry.Body {
-		if (in.Op == "atom" || in.Op == "red") && in.Has("add") && (in.Has("f32") || in.Has("f16") || in.Has("f16x2") || in.Has("f64")) {
+		if in.Kind().Updates() && in.Has("add") && (in.Has("f32") || in.Has("f16") || in.Has("f16x2") || in.Has("f64")) {
 			return true
 		}
 	}

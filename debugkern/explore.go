@@ -95,7 +95,7 @@ func (r *Run) Explore(ctx context.Context, o ExploreOptions) (*Exploration, erro
 
 // copies reports whether an entry uses cp.async, whose landing a schedule decides.
 func copies(f *ptx.Func) bool {
-	return f != nil && slices.ContainsFunc(f.Body, func(in *ptx.Instr) bool { return in.Op == "cp" && in.Has("async") })
+	return f != nil && slices.ContainsFunc(f.Body, func(in *ptx.Instr) bool { return in.Kind().Async() })
 }
 
 // scheduleNames lists the schedules to try. All asyncs of the orders without a seed come first, then seeds, policy by policy;

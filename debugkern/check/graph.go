@@ -8,8 +8,8 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// wayGraph is the control flow of a function and who comes where in it. It answers where a synchronisation could stand: on every way
-// from one access to the other, and under as few conditions as possible.
+// wayGraph is the control flow of a function and who comes where in it. It answers where a synchronisation
+// could stand: on every way from one access to the other, and under as few conditions as possible.
 type wayGraph struct {
 	*cfg.Graph
 	uniform *Uniformity
@@ -26,8 +26,8 @@ func waysIn(graphs map[*ptx.Func]*wayGraph, fn *ptx.Func) *wayGraph {
 	return f
 }
 
-// conditions counts the branches that decide whether a block executes: those from which one way leads to it surely and another
-// need not.
+// conditions counts the branches that decide whether a block executes: those from which one way leads to it
+// surely and another need not.
 func (g *wayGraph) conditions(b int) int {
 	n := 0
 	for c := range g.Succ {
@@ -49,8 +49,8 @@ func (g *wayGraph) conditions(b int) int {
 	return n
 }
 
-// rounds reports whether a point lies in a loop that no pair is in with both of its accesses: threads come to it as often as
-// each of them goes around.
+// rounds reports whether a point lies in a loop that no pair is in with both of its accesses: threads come to
+// it as often as each of them goes around.
 func (g *wayGraph) rounds(at int, pairs [][2]int) bool {
 	x := g.Of[at]
 	from := g.Reach(x, -1, false)
@@ -66,19 +66,21 @@ func (g *wayGraph) rounds(at int, pairs [][2]int) bool {
 	return true
 }
 
-// lastWait is the last wait for copies that every way from instruction a to instruction b passes; a itself where there is none.
+// lastWait is the last wait for copies that every way from instruction a to instruction b passes; a itself
+// where there is none.
 func (g *wayGraph) lastWait(a, b int) int {
 	last := a
 	for i, in := range g.Func.Body {
-		if in.Kind() == isa.WaitAsync && in.Guard == nil && i+1 < len(g.Func.Body) && g.Cuts(i, a, b) && g.Cuts(i+1, a, b) {
+		if in.Kind() == isa.WaitAsync && in.Guard == nil && i+1 < len(g.Func.Body) && g.Cuts(i, a, b) &&
+			g.Cuts(i+1, a, b) {
 			last = i
 		}
 	}
 	return last
 }
 
-// place finds the point that cuts every way of all pairs, of those that allowed accepts, under the fewest conditions and then
-// the first after the first access of the first pair. ok is false where there is none.
+// place finds the point that cuts every way of all pairs, of those that allowed accepts, under the fewest
+// conditions and then the first after the first access of the first pair. ok is false where there is none.
 func (g *wayGraph) place(pairs [][2]int, allowed func(at int) bool) (at int, ok bool) {
 	var points []int
 	for _, p := range pairs {

@@ -289,7 +289,7 @@ func (u *originUnit) accumulate() {
 func (u *originUnit) mixed() {
 	x := &u.x
 	in := x.Instr
-	if len(x.dst) == 0 || in.Op == "setp" {
+	if len(x.dst) == 0 || in.Form().Args[0].Kind == isa.ArgDestPred {
 		return
 	}
 	var from [32]int32

@@ -1,7 +1,9 @@
-// Package chip describes the GPUs that the emulator can be: what differs from chip to chip where the PTX ISA leaves it open, or leaves
-// it to the architecture. Everything that is the same on all of them is in isa, fp and emu.
+// Package chip describes the GPUs that the emulator can be: what differs from chip to chip where the PTX ISA
+// leaves it open, or leaves it to the architecture. Everything that is the same on all of them is in isa, fp
+// and emu.
 //
-// To add a chip: its arithmetic in fp (a constructor of fp.Model, with what was measured on it), its description here.
+// To add a chip: its arithmetic in fp (a constructor of fp.Model, with what was measured on it), its
+// description here.
 package chip
 
 import "tilescope/debugkern/fp"
@@ -22,8 +24,8 @@ type Chip struct {
 	SMs, BlocksPerSM, ThreadsPerSM int
 	SharedPerSM, SharedReserve     int // bytes; the reserve is what the system takes of each block
 
-	// FragmentRows is what the distance of two rows of a wmma matrix in memory must be a multiple of, in bytes. The ISA asks for the
-	// bytes of a lane's fragment; hardware takes less.
+	// FragmentRows is what the distance of two rows of a wmma matrix in memory must be a multiple of, in
+	// bytes. The ISA asks for the bytes of a lane's fragment; hardware takes less.
 	FragmentRows int
 }
 
@@ -38,7 +40,8 @@ func SM90() *Chip {
 	}
 }
 
-// Resident returns how many blocks of a launch are resident at once: threads and bytes of shared memory are those of a block.
+// Resident returns how many blocks of a launch are resident at once: threads and bytes of shared memory are
+// those of a block.
 func (c *Chip) Resident(threads, shared int) int {
 	threads = (threads + 31) &^ 31
 	return c.SMs * max(1, min(c.BlocksPerSM, c.ThreadsPerSM/threads, c.SharedPerSM/(shared+c.SharedReserve)))

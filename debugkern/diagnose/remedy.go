@@ -239,13 +239,8 @@ func accessesAt(fn *ptx.Func, at *debugkern.SourceDoc) []int {
 	all := instructionsAt(fn, at)
 	var out []int
 	for _, i := range all {
-		switch in := fn.Body[i]; in.Op {
-		case "ld", "st", "atom", "red", "ldmatrix", "stmatrix", "cp":
+		if k := fn.Body[i].Kind(); k.Reads() || k.Writes() || k.Async() {
 			out = append(out, i)
-		case "wmma":
-			if in.Has("load") || in.Has("store") {
-				out = append(out, i)
-			}
 		}
 	}
 	if len(out) == 0 {
@@ -326,7 +321,7 @@ func barrierRemedies(fn *ptx.Func, f *debugkern.FindingDoc) []remedy {
 	for _, at := range instructionsAt(fn, f.Source) {
 		in := fn.Body[at]
 		to := joins(fn, at)
-		if in.Op != "bar" && in.Op != "barrier" || to < 0 {
+		if !in.Kind().AtBarrier() || to < 0 {
 			continue
 		}
 		what := fmt.Sprintf("the barrier of line %d moved out of its condition", f.Source.Line)

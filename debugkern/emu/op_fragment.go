@@ -57,9 +57,9 @@ func (d *decoder) fragment(i, n int, dest bool) (regs [8]int32) {
 	return regs
 }
 
-// fragmentAccess decodes wmma.load and wmma.store. The starting address must be a multiple of the bytes of a lane's fragment (PTX
-// ISA, "Matrix Storage"). Of the rows the ISA asks for the same, but CUDA allows, hardware takes, and padded kernels use strides
-// that are any multiple of what the chip asks for.
+// fragmentAccess decodes wmma.load and wmma.store. The starting address must be a multiple of the bytes of a
+// lane's fragment (PTX ISA, "Matrix Storage"). Of the rows the ISA asks for the same, but CUDA allows,
+// hardware takes, and padded kernels use strides that are any multiple of what the chip asks for.
 func (d *decoder) fragmentAccess(addr, data int) {
 	m := &mmaOp{}
 	d.out.mma = m

@@ -8,7 +8,8 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// loadMatrix decodes ldmatrix: x1, x2 or x4 matrices of 8×8 halves, whose row r of matrix k lies where lane 8k + r says.
+// loadMatrix decodes ldmatrix: x1, x2 or x4 matrices of 8×8 halves, whose row r of matrix k lies where lane
+// 8k + r says.
 func (d *decoder) loadMatrix() {
 	d.matrices(1, 0, d.dest)
 	d.out.class, d.out.run = target.ClassLoad, runLdmatrix

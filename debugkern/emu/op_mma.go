@@ -7,7 +7,8 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// multiply decodes wmma.mma and mma of 16-bit operands: d, a, b, c. Of wmma the layouts only say how the operands were loaded.
+// multiply decodes wmma.mma and mma of 16-bit operands: d, a, b, c. Of wmma the layouts only say how the
+// operands were loaded.
 func (d *decoder) multiply() {
 	ts := d.in.Types()
 	m := &mmaOp{}

@@ -7,9 +7,10 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// Slots are shared between registers that are never live at the same time, so that a warp's registers stay in the cache.
-// A register's interval runs, in the order of the text, over every place where it is live in any flow; lanes that have
-// parted write their own lanes only, so an interval that is free in the text is free for every lane.
+// Slots are shared between registers that are never live at the same time, so that a warp's registers stay in
+// the cache. A register's interval runs, in the order of the text, over every place where it is live in any
+// flow; lanes that have parted write their own lanes only, so an interval that is free in the text is free
+// for every lane.
 //
 // A block that is stepped has a program without sharing: there a register keeps its value for whoever looks.
 

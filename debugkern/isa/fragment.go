@@ -8,14 +8,16 @@ import (
 
 // Fragment is how the lanes of a warp hold a matrix in registers of 32 bits.
 //
-// Cells are numbered by row and column of the matrix as the multiplication sees it: A as [m][k], B as [n][k], C and D as
-// [m][n]. Element e of a lane lies in register e / PerRegister, the first element of a register in its low bits.
+// Cells are numbered by row and column of the matrix as the multiplication sees it: A as [m][k], B as [n][k],
+// C and D as [m][n]. Element e of a lane lies in register e / PerRegister, the first element of a register in
+// its low bits.
 type Fragment struct {
 	Role        ArgClass // ClassA, ClassB, or ClassC for an accumulator
 	Rows, Cols  int      // of the matrix
 	Elements    int      // of a lane
 	PerRegister int      // elements of a register: 2 of 16 bits, 1 of 32
-	// Registers is how many a lane has. Where they hold more than Elements, those behind repeat the first ones.
+	// Registers is how many a lane has. Where they hold more than Elements, those behind repeat the first
+	// ones.
 	Registers int
 	// Cells[e][lane] is Cols·row + column of element e; all zero where the layout is not known (Known).
 	Cells [8][32]uint8
@@ -34,16 +36,14 @@ func (f *Fragment) Cell(lane, e int) (row, col int) {
 // ElementBytes is the size of an element in memory.
 func (f *Fragment) ElementBytes() int { return 4 / f.PerRegister }
 
-// Repeats reports whether registers behind the first Elements hold these again.
-func (f *Fragment) Repeats() bool { return f.Registers*f.PerRegister > f.Elements }
-
-// wmmaCell is the row and column of element e of an accumulator of wmma m16n16k16, and the row and k of its operand A. PTX leaves
-// this layout open; it is the one read back on an H200. With r = lane/4 and c = 2·(lane%4), element pairs (0,1) (2,3) (4,5) (6,7)
-// are the cells
+// wmmaCell is the row and column of element e of an accumulator of wmma m16n16k16, and the row and k of its
+// operand A. PTX leaves this layout open; it is the one read back on an H200. With r = lane/4 and c =
+// 2·(lane%4), element pairs (0,1) (2,3) (4,5) (6,7) are the cells
 //
 //	(r,c) (r,c+1)   (r+8,c) (r+8,c+1)   (r,c+8) (r,c+9)   (r+8,c+8) (r+8,c+9)
 //
-// Loading an index shows the layout of the operands too: registers 4 to 7 repeat 0 to 3, so that 16 halves hold each cell twice.
+// Loading an index shows the layout of the operands too: registers 4 to 7 repeat 0 to 3, so that 16 halves
+// hold each cell twice.
 func wmmaCell(lane, e int) (row, col int) {
 	return lane>>2 + e>>1&1*8, lane&3*2 + e&1 + e>>2*8
 }
@@ -51,8 +51,9 @@ func wmmaCell(lane, e int) (row, col int) {
 // wmmaCellB is the column n and the k of element e of B: registers 1 and 2 are exchanged.
 func wmmaCellB(lane, e int) (n, k int) { return wmmaCell(lane, e&1|e>>1&1<<2|e>>2&1<<1) }
 
-// mmaCell is the row and column of element e of an accumulator of mma m16n8 (PTX ISA, "Matrix Fragments for mma.m16n8k16"),
-// mmaCellA the row and k of its operand A, mmaCellB the column n and k of B; k8 has the first half of the elements.
+// mmaCell is the row and column of element e of an accumulator of mma m16n8 (PTX ISA, "Matrix Fragments for
+// mma.m16n8k16"), mmaCellA the row and k of its operand A, mmaCellB the column n and k of B; k8 has the first
+// half of the elements.
 func mmaCell(lane, e int) (row, col int) { return lane>>2 + 8*(e>>1), lane&3*2 + e&1 }
 
 func mmaCellA(lane, e int) (row, k int) { return lane>>2 + 8*(e>>1&1), lane&3*2 + 8*(e>>2) + e&1 }
@@ -66,8 +67,8 @@ type shape struct {
 	wide      bool
 }
 
-// fragments are the layouts of operands of 16 bits, and of accumulators. Of shapes whose layout is not known only the number of
-// registers is given.
+// fragments are the layouts of operands of 16 bits, and of accumulators. Of shapes whose layout is not known
+// only the number of registers is given.
 var fragments = sync.OnceValue(func() map[shape]*Fragment {
 	t := map[shape]*Fragment{}
 	put := func(op, name string, f Fragment, cell func(lane, e int) (row, col int)) {
@@ -113,8 +114,9 @@ func (f *Fragment) fill(cell func(lane, e int) (row, col int)) {
 	}
 }
 
-// Fragment returns the layout of the matrix that an operand of class c is, in an instruction with these modifiers; nil where the
-// table has none: for element types other than the 16-bit floats, and for shapes that no executor has.
+// Fragment returns the layout of the matrix that an operand of class c is, in an instruction with these
+// modifiers; nil where the table has none: for element types other than the 16-bit floats, and for shapes
+// that no executor has.
 func (f *Form) Fragment(c ArgClass, mods []string) *Fragment {
 	types := typesOf(mods)
 	if len(types) == 0 || !f.halfOperands(types) {
@@ -141,8 +143,8 @@ func (f *Form) Fragment(c ArgClass, mods []string) *Fragment {
 	return nil
 }
 
-// halfOperands reports whether the multiplied matrices are of 16-bit floats: of f16 where only types of accumulators, or the one
-// of a load or store, are named, else as the types between those of D and C say.
+// halfOperands reports whether the multiplied matrices are of 16-bit floats: of f16 where only types of
+// accumulators, or the one of a load or store, are named, else as the types between those of D and C say.
 func (f *Form) halfOperands(types []string) bool {
 	if f.Name == "mma" {
 		return len(types) == 4 && types[1] == types[2] && (types[1] == "f16" || types[1] == "bf16")
@@ -155,8 +157,8 @@ func (f *Form) halfOperands(types []string) bool {
 	return len(types) <= 2
 }
 
-// Registers returns how many registers an operand of class c has in an instruction with these modifiers, 0 where the table does
-// not say.
+// Registers returns how many registers an operand of class c has in an instruction with these modifiers, 0
+// where the table does not say.
 func (f *Form) Registers(c ArgClass, mods []string) int {
 	if c == ClassMatrices {
 		return Matrices(mods)
@@ -167,8 +169,8 @@ func (f *Form) Registers(c ArgClass, mods []string) int {
 	return 0
 }
 
-// Matrices returns how many matrices of 16-bit elements an ldmatrix or stmatrix with these modifiers moves, each in one register;
-// 0 for those of which one takes more.
+// Matrices returns how many matrices of 16-bit elements an ldmatrix or stmatrix with these modifiers moves,
+// each in one register; 0 for those of which one takes more.
 func Matrices(mods []string) int {
 	n := 0
 	for i, m := range []string{"", "x1", "x2", "", "x4"} {
@@ -182,8 +184,8 @@ func Matrices(mods []string) int {
 	return n
 }
 
-// Matrix8 returns the layout of one matrix of ldmatrix or stmatrix: Cells are of the matrix as it lies in memory, whose row r of
-// matrix k is where lane 8k + r points (PTX ISA, "ldmatrix").
+// Matrix8 returns the layout of one matrix of ldmatrix or stmatrix: Cells are of the matrix as it lies in
+// memory, whose row r of matrix k is where lane 8k + r points (PTX ISA, "ldmatrix").
 func Matrix8(transposed bool) *Fragment { return matrices8()[transposed] }
 
 var matrices8 = sync.OnceValue(func() map[bool]*Fragment {

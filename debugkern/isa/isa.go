@@ -1,13 +1,14 @@
-// Package isa is the table of PTX instructions: what every part of the program that reads, checks, edits or executes PTX needs
-// to know of an opcode. A row of the table (table*.go) gives an instruction's operands and which of them it writes, its modifiers,
-// its kind, and how its result depends on its operands; fragment.go gives the registers that hold its matrices.
+// Package isa is the table of PTX instructions: what every part of the program that reads, checks, edits or
+// executes PTX needs to know of an opcode. A row of the table (table*.go) gives an instruction's operands and
+// which of them it writes, its modifiers, its kind, and how its result depends on its operands; fragment.go
+// gives the registers that hold its matrices.
 //
-// The one idea: no other package names an opcode in order to ask one of these questions. An executor chooses what to do by
-// Kind, a checker by Kind and Form; what an instruction computes, to the bit, is the executor's. To add an instruction: its row
-// here, its arithmetic in the executor, its test.
+// The one idea: no other package names an opcode in order to ask one of these questions. An executor chooses
+// what to do by Kind, a checker by Kind and Form; what an instruction computes, to the bit, is the
+// executor's. To add an instruction: its row here, its arithmetic in the executor, its test.
 //
-// Opcodes and modifiers are strings, spelled as in the PTX ISA without dots. The package must not know modules, registers
-// or executors.
+// Opcodes and modifiers are strings, spelled as in the PTX ISA without dots. The package must not know
+// modules, registers or executors.
 package isa
 
 import (
@@ -45,7 +46,8 @@ const (
 	ArgAny       ArgKind = 'x'
 )
 
-// dest reports whether an operand of this kind is written where it stands first. Of a load's data operand it is.
+// dest reports whether an operand of this kind is written where it stands first. Of a load's data operand it
+// is.
 func (k ArgKind) dest() bool {
 	return strings.IndexByte("dDPQXvV", byte(k)) >= 0
 }
@@ -64,18 +66,18 @@ const (
 	ClassLastWide  ArgClass = '4' // the last type, in a register that may be wider
 	ClassLeast     ArgClass = 'l' // at least as wide as the type
 	ClassWord      ArgClass = 'u' // 32 bits
-	ClassA         ArgClass = 'A' // the registers of fragment A of the instruction's shape; B, C, D: of the others
-	ClassB         ArgClass = 'B'
-	ClassC         ArgClass = 'C'
-	ClassD         ArgClass = 'D'
+	ClassA         ArgClass = 'A' // the registers of fragment A of the instruction's shape
+	ClassB         ArgClass = 'B' // of B
+	ClassC         ArgClass = 'C' // of C
+	ClassD         ArgClass = 'D' // of D
 	ClassMatrices  ArgClass = 'M' // a register for each matrix that .x1, .x2, .x4 asks for
 )
 
 // Fragment reports whether the operand is a matrix fragment.
 func (c ArgClass) Fragment() bool { return c >= ClassA && c <= ClassD || c == ClassMatrices }
 
-// Form is what the table says of an instruction: of an opcode, or of an opcode with some of its modifiers (wmma.load).
-// Forms are shared and never changed.
+// Form is what the table says of an instruction: of an opcode, or of an opcode with some of its modifiers
+// (wmma.load). Forms are shared and never changed.
 type Form struct {
 	Name string // of the opcode
 	Kind Kind
@@ -84,7 +86,8 @@ type Form struct {
 	Dest bool // the first operand is written
 	// Bytewise: byte i of the result depends on bytes i of the operands only.
 	Bytewise bool
-	// Real is the function of real numbers that the instruction rounds where its type is of floats; nil where there is none.
+	// Real is the function of real numbers that the instruction rounds where its type is of floats; nil where
+	// there is none.
 	Real func(a, b, c float64) float64
 	// Infix is how Real is written between its operands, "+" or "·" and "+"; nil: as a function.
 	Infix []string
@@ -116,8 +119,9 @@ func (f *Form) Also() []Need { return f.also }
 // unknown is the form of an opcode that the table does not have.
 var unknown = Form{Dest: true, mods: map[string]bool{}, anyMods: true}
 
-// Lookup returns the form of an instruction: that of its opcode whose modifiers it has most of. known is false for an opcode that
-// the table does not have; the form then says that the first operand is written, and nothing else.
+// Lookup returns the form of an instruction: that of its opcode whose modifiers it has most of. known is
+// false for an opcode that the table does not have; the form then says that the first operand is written, and
+// nothing else.
 func Lookup(op string, mods []string) (f *Form, known bool) {
 	forms := table()[op]
 	for _, f := range forms {
@@ -153,7 +157,8 @@ func Forms(op string) []*Form { return table()[op] }
 // table builds the forms from their rows on first use.
 var table = sync.OnceValue(func() map[string][]*Form {
 	t := map[string][]*Form{}
-	for _, rows := range [][]row{arithmeticRows, bitRows, selectRows, memoryRows, controlRows, matrixRows, otherRows} {
+	for _, rows := range [][]row{arithmeticRows, bitRows, selectRows, memoryRows, controlRows, matrixRows,
+		otherRows} {
 		for _, r := range rows {
 			for _, op := range strings.Fields(r.ops) {
 				t[op] = r.forms(op)
@@ -165,9 +170,9 @@ var table = sync.OnceValue(func() map[string][]*Form {
 
 // row is one line of the table, for opcodes that agree in everything but their names.
 //
-// args lists the operands, destination first, each as the letters of a kind and of a class. A '*' marks those whose address the
-// result may be, a '?' those that may be left out. mods lists the modifiers, sets of them by @name (mods.go). need
-// lists those of which one must be there, also more of them for some types.
+// args lists the operands, destination first, each as the letters of a kind and of a class. A '*' marks those
+// whose address the result may be, a '?' those that may be left out. mods lists the modifiers, sets of them
+// by @name (mods.go). need lists those of which one must be there, also more of them for some types.
 type row struct {
 	ops, args, mods, need string
 	kind                  Kind
@@ -189,7 +194,8 @@ type variant struct {
 func (r row) forms(op string) []*Form {
 	base := &Form{
 		Name: op, Kind: r.kind, Bytewise: r.bytewise, Real: r.real, Infix: strings.Fields(r.infix),
-		mods: map[string]bool{}, anyMods: strings.Contains(r.mods, "@any"), need: expand(r.need), varies: r.varies,
+		mods: map[string]bool{}, anyMods: strings.Contains(r.mods, "@any"), need: expand(r.need),
+		varies: r.varies,
 	}
 	for _, m := range expand(r.mods) {
 		base.mods[m] = true
@@ -217,7 +223,8 @@ func (f *Form) operands(args string) {
 		return
 	}
 	for _, s := range strings.Fields(args) {
-		a := Arg{Kind: ArgKind(s[0]), Class: ArgClass(s[1]), Optional: strings.Contains(s[2:], "?"), Address: strings.Contains(s[2:], "*")}
+		a := Arg{Kind: ArgKind(s[0]), Class: ArgClass(s[1]), Optional: strings.Contains(s[2:], "?"),
+			Address: strings.Contains(s[2:], "*")}
 		f.Args = append(f.Args, a)
 		if !a.Optional {
 			f.Min = len(f.Args)

@@ -6,10 +6,12 @@ import (
 	"testing"
 )
 
-// TestTable checks that every row can be read: letters that exist, sets that exist, no opcode twice, and facts that fit the kind.
+// TestTable checks that every row can be read: letters that exist, sets that exist, no opcode twice, and
+// facts that fit the kind.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
-	for _, rows := range [][]row{arithmeticRows, bitRows, selectRows, memoryRows, controlRows, matrixRows, otherRows} {
+	for _, rows := range [][]row{arithmeticRows, bitRows, selectRows, memoryRows, controlRows, matrixRows,
+		otherRows} {
 		for _, r := range rows {
 			for _, op := range strings.Fields(r.ops) {
 				if seen[op] {
@@ -36,7 +38,8 @@ func TestTable(t *testing.T) {
 func checkForm(t *testing.T, f *Form) {
 	optional := false
 	for i, a := range f.Args {
-		if !strings.ContainsRune("dDPQXsSpmvVilx", rune(a.Kind)) || !strings.ContainsRune("-tw1234luABCDM", rune(a.Class)) {
+		if !strings.ContainsRune("dDPQXsSpmvVilx", rune(a.Kind)) || !strings.ContainsRune("-tw1234luABCDM",
+			rune(a.Class)) {
 			t.Errorf("%s: operand %d is %c%c", f.Name, i+1, a.Kind, a.Class)
 		}
 		if optional && !a.Optional {
@@ -56,7 +59,8 @@ func checkForm(t *testing.T, f *Form) {
 		t.Errorf("%s has a real function, but is no arithmetic", f.Name)
 	}
 	if f.Kind.Loads() && !f.Dest || f.Kind.Writes() && f.Dest && f.Kind != Atomic && f.Kind != CopyAsync {
-		t.Errorf("%s: destination %v, but it loads %v, writes memory %v", f.Name, f.Dest, f.Kind.Loads(), f.Kind.Writes())
+		t.Errorf("%s: destination %v, but it loads %v, writes memory %v", f.Name, f.Dest, f.Kind.Loads(),
+			f.Kind.Writes())
 	}
 }
 
@@ -91,7 +95,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestFragments: the lanes of a warp hold every cell of a matrix once, and their registers have room for the elements.
+// TestFragments: the lanes of a warp hold every cell of a matrix once, and their registers have room for the
+// elements.
 func TestFragments(t *testing.T) {
 	known := 0
 	check := func(name string, f *Fragment) {
@@ -159,7 +164,8 @@ func TestFragmentOfOperand(t *testing.T) {
 
 // TestNeeds: what an instruction needs is written for a message.
 func TestNeeds(t *testing.T) {
-	for op, want := range map[string]string{"mul": ".lo, .hi or .wide", "rcp": ".approx or a rounding modifier", "div": ".approx, .full or a rounding modifier"} {
+	for op, want := range map[string]string{"mul": ".lo, .hi or .wide",
+		"rcp": ".approx or a rounding modifier", "div": ".approx, .full or a rounding modifier"} {
 		f, _ := Lookup(op, nil)
 		if len(f.Also()) != 1 || f.Also()[0].Text != want {
 			t.Errorf("%s: %v", op, f.Also())

@@ -1,6 +1,7 @@
 package isa
 
-// Kind groups the instructions that executors and checkers treat alike. The order within a section is of no meaning.
+// Kind groups the instructions that executors and checkers treat alike. The order within a section is of no
+// meaning.
 type Kind uint8
 
 const (
@@ -92,8 +93,8 @@ func (k Kind) Writes() bool {
 // Loads reports whether the result is what was in memory, and nothing else.
 func (k Kind) Loads() bool { return k == Load || k == LoadFragment || k == LoadMatrix }
 
-// OfWarp reports whether the instruction accesses memory for the warp as a whole: each lane's address is of a part that
-// other lanes hold.
+// OfWarp reports whether the instruction accesses memory for the warp as a whole: each lane's address is of a
+// part that other lanes hold.
 func (k Kind) OfWarp() bool {
 	return k == LoadFragment || k == StoreFragment || k == LoadMatrix || k == StoreMatrix
 }
@@ -121,10 +122,11 @@ func (k Kind) Jumps() bool {
 // Leaves reports whether a thread that executes the instruction is at the end of its function.
 func (k Kind) Leaves() bool { return k == Return || k == Exit }
 
-// Observable reports whether what the instruction takes is seen outside registers: in memory, in an address, in control
-// flow or at a barrier.
+// Observable reports whether what the instruction takes is seen outside registers: in memory, in an address,
+// in control flow or at a barrier.
 func (k Kind) Observable() bool {
-	return k.Reads() || k.Writes() || k.Async() || k.AtBarrier() || k == Branch || k == BranchIndexed || k.Leaves() || k == Trap
+	return k.Reads() || k.Writes() || k.Async() || k.AtBarrier() || k == Branch || k == BranchIndexed ||
+		k.Leaves() || k == Trap
 }
 
 // Variance says between which threads of a block a result differs although their operands agree.
@@ -136,8 +138,8 @@ const (
 	ByThread                    // lanes of a warp may differ
 )
 
-// Varies returns the variance that the instruction brings in by itself. decided is true where its result does not depend on
-// the variance of its operands.
+// Varies returns the variance that the instruction brings in by itself. decided is true where its result does
+// not depend on the variance of its operands.
 func (f *Form) Varies() (v Variance, decided bool) {
 	switch f.Kind {
 	case Atomic, Shuffle, LoadMatrix, LoadFragment, StoreFragment, Multiply, MoveMatrix, Call:

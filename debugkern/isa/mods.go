@@ -17,10 +17,11 @@ var modSets = map[string]string{
 	"sem":   "weak relaxed acquire release acq_rel sc volatile mmio",
 	"scope": "cta cluster gpu sys",
 	"cache": "ca cg cs lu cv wb wt nc L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last " +
-		"L1::no_allocate L2::cache_hint L2::64B L2::128B L2::256B L2::evict_first L2::evict_last L2::evict_normal unified",
+		"L1::no_allocate L2::cache_hint L2::64B L2::128B L2::256B L2::evict_first L2::evict_last " +
+		"L2::evict_normal unified",
 	"vec": "v2 v4 v8",
-	"shape": "m16n16k16 m32n8k16 m8n32k16 m16n16k8 m8n8k4 m8n8k16 m8n8k32 m8n8k128 m16n8k4 m16n8k8 m16n8k16 m16n8k32 " +
-		"m16n8k64 m16n8k128 m16n8k256",
+	"shape": "m16n16k16 m32n8k16 m8n32k16 m16n16k8 m8n8k4 m8n8k16 m8n8k32 m8n8k128 m16n8k4 " +
+		"m16n8k8 m16n8k16 m16n8k32 m16n8k64 m16n8k128 m16n8k256",
 	"any": "", // modifiers are not checked
 }
 

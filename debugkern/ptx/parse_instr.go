@@ -337,7 +337,7 @@ func (p *parser) vector() Operand {
 
 // deferLabels queues the operands of in that name something not yet seen, once they no longer move.
 func (p *parser) deferLabels(in *Instr) {
-	branch := in.Op == "bra" || in.Op == "brx"
+	branch := in.Kind() == isa.Branch || in.Kind() == isa.BranchIndexed
 	var walk func(ops []Operand)
 	walk = func(ops []Operand) {
 		for i := range ops {

@@ -2,8 +2,8 @@ package ptx
 
 import "tilescope/debugkern/isa"
 
-// Form returns what the instruction table says of the instruction. For an opcode that the table does not have, the form is of
-// kind Other and says that the first operand is written.
+// Form returns what the instruction table says of the instruction. For an opcode that the table does not
+// have, the form is of kind Other and says that the first operand is written.
 func (in *Instr) Form() *isa.Form {
 	if in.form != nil {
 		return in.form
@@ -15,13 +15,15 @@ func (in *Instr) Form() *isa.Form {
 // Kind returns the kind of the instruction.
 func (in *Instr) Kind() isa.Kind { return in.Form().Kind }
 
-// Fragment returns the layout of the matrix that an operand of class c holds, nil where it is not known: isa.Form.Fragment.
+// Fragment returns the layout of the matrix that an operand of class c holds, nil where it is not known:
+// isa.Form.Fragment.
 func (in *Instr) Fragment(c isa.ArgClass) *isa.Fragment { return in.Form().Fragment(c, in.Mods) }
 
 // HasDest reports whether the first operand is what the instruction writes.
 func (in *Instr) HasDest() bool { return len(in.Args) > 0 && in.Form().Dest }
 
-// Dests returns the registers that the instruction writes, in order: those of its first operand, or what a call returns.
+// Dests returns the registers that the instruction writes, in order: those of its first operand, or what a
+// call returns.
 func (in *Instr) Dests() []int32 {
 	if in.HasDest() || in.Kind() == isa.Call && len(in.Args) > 0 {
 		return in.Args[0].Registers(nil)
@@ -29,7 +31,8 @@ func (in *Instr) Dests() []int32 {
 	return nil
 }
 
-// Registers appends the registers that an operand names (indices in Func.Regs), the base of an address among them.
+// Registers appends the registers that an operand names (indices in Func.Regs), the base of an address among
+// them.
 func (op *Operand) Registers(to []int32) []int32 {
 	if op.Kind == OpReg || op.Kind == OpAddr && op.Base == BaseReg {
 		to = append(to, op.Reg)

@@ -9,9 +9,10 @@ import (
 	"tilescope/debugkern/isa"
 )
 
-// Validate checks every instruction of m against the instruction table: modifiers, number and kind of operands, register types,
-// state spaces of named variables, vector and fragment lengths. Names and labels were resolved by Parse. An opcode that the table
-// does not have passes: the executor says what it cannot model. The error is an Errors.
+// Validate checks every instruction of m against the instruction table: modifiers, number and kind of
+// operands, register types, state spaces of named variables, vector and fragment lengths. Names and labels
+// were resolved by Parse. An opcode that the table does not have passes: the executor says what it cannot
+// model. The error is an Errors.
 func Validate(m *Module) error { return ValidateContext(context.Background(), m) }
 
 // ValidateContext is Validate with a context: where that ends first, the error is its own.
@@ -103,13 +104,15 @@ func (v *validator) modifiers(in *Instr, f *isa.Form) bool {
 }
 
 var kindNames = [...]string{OpNone: "nothing", OpReg: "a register", OpSpecial: "a special register",
-	OpInt: "an integer", OpF32: "an f32 constant", OpF64: "an f64 constant", OpSym: "a symbol", OpAddr: "an address",
-	OpVec: "a vector", OpPair: "a pair", OpList: "a list", OpLabel: "a label", OpSink: "_"}
+	OpInt: "an integer", OpF32: "an f32 constant", OpF64: "an f64 constant", OpSym: "a symbol",
+	OpAddr: "an address",
+	OpVec:  "a vector", OpPair: "a pair", OpList: "a list", OpLabel: "a label", OpSink: "_"}
 
 // kind checks the form of operand i.
 func (v *validator) kind(in *Instr, i int, a isa.Arg) {
 	op, ok, want := &in.Args[i], true, ""
-	scalar := op.Kind == OpReg || op.Kind == OpSpecial || op.Kind == OpInt || op.Kind == OpF32 || op.Kind == OpF64 ||
+	scalar := op.Kind == OpReg || op.Kind == OpSpecial || op.Kind == OpInt || op.Kind == OpF32 ||
+		op.Kind == OpF64 ||
 		op.Kind == OpSym
 	dest := (op.Kind == OpReg || op.Kind == OpSink) && !op.Neg
 	switch a.Kind {
@@ -161,7 +164,8 @@ func (v *validator) types(in *Instr, op *Operand, a isa.Arg, types []Type) {
 	switch op.Kind {
 	case OpReg:
 		r := v.fn.Regs[op.Reg]
-		if r.Vec != 0 && op.Comp < 0 && (a.Class != isa.ClassLeast || int(r.Vec) != in.Vec()) && in.Kind() != isa.Move {
+		if r.Vec != 0 && op.Comp < 0 && (a.Class != isa.ClassLeast || int(r.Vec) != in.Vec()) &&
+			in.Kind() != isa.Move {
 			v.errorf(op.Pos, "%s is a vector register: name a component", v.fn.RegName(op.Reg))
 			return
 		}
@@ -170,7 +174,8 @@ func (v *validator) types(in *Instr, op *Operand, a isa.Arg, types []Type) {
 			if wide {
 				note = " doubled"
 			}
-			v.errorf(op.Pos, "%s is a .%s register, which does not fit .%s%s of %s", v.fn.RegName(op.Reg), r.Type, want,
+			v.errorf(op.Pos, "%s is a .%s register, which does not fit .%s%s of %s", v.fn.RegName(op.Reg),
+				r.Type, want,
 				note, in.Opcode())
 		}
 	case OpSpecial:
@@ -197,7 +202,8 @@ func (v *validator) specialReg(in *Instr, op *Operand, want Type) {
 		return
 	}
 	if k := in.Kind(); k != isa.Move && k != isa.Convert {
-		v.errorf(op.Pos, "special register %s can be read by mov and cvt only, not by %s", op.Name, in.Opcode())
+		v.errorf(op.Pos, "special register %s can be read by mov and cvt only, not by %s", op.Name,
+			in.Opcode())
 		return
 	}
 	switch op.Name {
@@ -209,7 +215,8 @@ func (v *validator) specialReg(in *Instr, op *Operand, want Type) {
 	}
 }
 
-// vector checks that a vector of registers in mov or cvt adds up to the type, and in ld and st has .vN elements.
+// vector checks that a vector of registers in mov or cvt adds up to the type, and in ld and st has .vN
+// elements.
 func (v *validator) vector(in *Instr, op *Operand, want Type) {
 	switch in.Kind() {
 	case isa.Move:
@@ -234,8 +241,9 @@ func (v *validator) vector(in *Instr, op *Operand, want Type) {
 	}
 }
 
-// fits reports whether a register of type r may stand where the instruction wants type t: same size, and the same kind
-// unless one of them is untyped bits (ISA 9.4). Memory accesses and conversions take wider registers too (9.4.1).
+// fits reports whether a register of type r may stand where the instruction wants type t: same size, and the
+// same kind unless one of them is untyped bits (ISA 9.4). Memory accesses and conversions take wider
+// registers too (9.4.1).
 func fits(r, t Type, wide, loose bool) bool {
 	if r == Pred || t == Pred {
 		return r == t
@@ -266,10 +274,11 @@ func (v *validator) predicates(in *Instr, op *Operand) {
 	}
 }
 
-// address checks that a variable named in brackets lies in the space that the instruction accesses, and that an address register
-// can hold an address.
+// address checks that a variable named in brackets lies in the space that the instruction accesses, and that
+// an address register can hold an address.
 func (v *validator) address(in *Instr, op *Operand, a isa.Arg) {
-	if k := in.Kind(); op.Kind != OpAddr || k.OfWarp() || !k.Reads() && !k.Writes() || a.Kind != isa.ArgAddress {
+	if k := in.Kind(); op.Kind != OpAddr || k.OfWarp() || !k.Reads() && !k.Writes() ||
+		a.Kind != isa.ArgAddress {
 		return
 	}
 	if op.Base == BaseReg {

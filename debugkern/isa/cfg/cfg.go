@@ -1,9 +1,9 @@
-// Package cfg is the control-flow graph of a PTX function, and what follows from it: dominators, loops, reachability,
-// postdominators and liveness.
+// Package cfg is the control-flow graph of a PTX function, and what follows from it: dominators, loops,
+// reachability, postdominators and liveness.
 //
-// The one idea: everybody who asks about control flow asks this graph of the text, before decoding and without executing: the
-// emulator shares register slots by it and finds loops, the checkers find where a barrier may stand. The package must not know
-// executors or observers.
+// The one idea: everybody who asks about control flow asks this graph of the text, before decoding and
+// without executing: the emulator shares register slots by it and finds loops, the checkers find where a
+// barrier may stand. The package must not know executors or observers.
 package cfg
 
 import (
@@ -20,8 +20,8 @@ type Graph struct {
 	Pred  [][]int
 }
 
-// Next says where an instruction may branch to, by body index, and whether the one after it can follow. A call counts as an
-// instruction that comes back.
+// Next says where an instruction may branch to, by body index, and whether the one after it can follow. A
+// call counts as an instruction that comes back.
 func Next(in *ptx.Instr) (to []int32, falls bool) {
 	guarded := in.Guard != nil
 	switch in.Kind() {
@@ -43,8 +43,8 @@ func Next(in *ptx.Instr) (to []int32, falls bool) {
 	return nil, true
 }
 
-// New cuts the body of a function into basic blocks. A block ends where control may leave it: behind branches, and behind returns
-// and exits that are guarded too.
+// New cuts the body of a function into basic blocks. A block ends where control may leave it: behind
+// branches, and behind returns and exits that are guarded too.
 func New(f *ptx.Func) *Graph {
 	n := len(f.Body)
 	leader := make([]bool, n+1)
@@ -89,15 +89,16 @@ func New(f *ptx.Func) *Graph {
 // Last returns the last instruction of a block.
 func (g *Graph) Last(b int) *ptx.Instr { return g.Func.Body[g.Start[b+1]-1] }
 
-// Exits reports whether the function can end at the end of block b. A trap ends the whole grid, and is no end of the function.
+// Exits reports whether the function can end at the end of block b. A trap ends the whole grid, and is no end
+// of the function.
 func (g *Graph) Exits(b int) bool {
 	last := g.Last(b)
 	_, falls := Next(last)
 	return last.Kind().Leaves() || falls && b == len(g.Succ)-1
 }
 
-// Reach marks the blocks that can be come to from the end of block b, without entering block not (-1: any). Back edges are
-// left out where ahead is set: what is reached then is reached in the same iteration.
+// Reach marks the blocks that can be come to from the end of block b, without entering block not (-1: any).
+// Back edges are left out where ahead is set: what is reached then is reached in the same iteration.
 func (g *Graph) Reach(b, not int, ahead bool) []bool {
 	seen := make([]bool, len(g.Succ))
 	work := []int{b}
@@ -175,8 +176,8 @@ func (g *Graph) Postdominators() [][]bool {
 	return after
 }
 
-// Deciders lists, for every block, those whose branch decides whether it executes: one way out of them leads to it surely, another
-// need not.
+// Deciders lists, for every block, those whose branch decides whether it executes: one way out of them leads
+// to it surely, another need not.
 func (g *Graph) Deciders() [][]int {
 	after := g.Postdominators()
 	out := make([][]int, len(g.Succ))

@@ -83,7 +83,8 @@ func TestWays(t *testing.T) {
 	for _, c := range []struct {
 		at, a, b int
 		cuts     bool
-	}{{iJoin, iLoop, iStore, true}, {iElse, iLoop, iStore, false}, {iLoop, 0, iStore, true}, {iDead, 0, iRet, false}} {
+	}{{iJoin, iLoop, iStore, true}, {iElse, iLoop, iStore, false}, {iLoop, 0, iStore, true}, {iDead, 0, iRet,
+		false}} {
 		if got := g.Cuts(c.at, c.a, c.b); got != c.cuts {
 			t.Errorf("%d cuts the ways from %d to %d: %v", c.at, c.a, c.b, got)
 		}
@@ -95,8 +96,10 @@ func TestWays(t *testing.T) {
 		t.Error("the exit is the only way past the join, and none leads past the return")
 	}
 	deciders := g.Deciders()
-	if !slices.Equal(deciders[g.Of[iElse]], []int{g.Of[iLoop]}) || !slices.Equal(deciders[g.Of[iStore]], []int{0}) {
-		t.Errorf("the else branch is decided in %v, the store in %v", deciders[g.Of[iElse]], deciders[g.Of[iStore]])
+	if !slices.Equal(deciders[g.Of[iElse]], []int{g.Of[iLoop]}) || !slices.Equal(deciders[g.Of[iStore]],
+		[]int{0}) {
+		t.Errorf("the else branch is decided in %v, the store in %v", deciders[g.Of[iElse]],
+			deciders[g.Of[iStore]])
 	}
 }
 
@@ -109,7 +112,8 @@ func TestLiveness(t *testing.T) {
 		return out
 	}
 	for at, want := range map[int][]string{
-		0: nil, iLoop: {"%r1", "%rd1"}, iElse: {"%r1", "%rd1"}, iJoin: {"%r1", "%r2", "%rd1"}, iStore: {"%r1", "%rd1"}, iRet: nil,
+		0: nil, iLoop: {"%r1", "%rd1"}, iElse: {"%r1", "%rd1"}, iJoin: {"%r1", "%r2", "%rd1"},
+		iStore: {"%r1", "%rd1"}, iRet: nil,
 	} {
 		if got := name(at); !slices.Equal(got, want) {
 			t.Errorf("live in front of %d: %v, want %v", at, got, want)

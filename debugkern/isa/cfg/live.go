@@ -41,8 +41,8 @@ func (s RegSet) Each(f func(r int32)) {
 	}
 }
 
-// Uses lists the registers that an instruction reads and writes, in the room of read and written. A guarded write keeps the old
-// value in some lanes, so it reads too.
+// Uses lists the registers that an instruction reads and writes, in the room of read and written. A guarded
+// write keeps the old value in some lanes, so it reads too.
 func Uses(in *ptx.Instr, read, written *[]int32) {
 	*read, *written = (*read)[:0], (*written)[:0]
 	dest := in.HasDest()
@@ -59,8 +59,8 @@ func Uses(in *ptx.Instr, read, written *[]int32) {
 	}
 }
 
-// Interval is the points, two an instruction (before, after), between which a register is live in any flow. From is above To
-// where the register is never live.
+// Interval is the points, two an instruction (before, after), between which a register is live in any flow.
+// From is above To where the register is never live.
 type Interval struct {
 	Reg      int32
 	From, To int
@@ -72,8 +72,8 @@ type Liveness struct {
 	in []RegSet // by block
 }
 
-// NewLiveness solves the flow equations: what a block reads before it writes it, and what lives through it. step is called with
-// the amount of work done, and may panic to end it.
+// NewLiveness solves the flow equations: what a block reads before it writes it, and what lives through it.
+// step is called with the amount of work done, and may panic to end it.
 func NewLiveness(g *Graph, step func(int)) *Liveness {
 	n := len(g.Succ)
 	gen, kill := make([]RegSet, n), make([]RegSet, n)

@@ -30,8 +30,8 @@ func (g *Graph) order() (order, number []int) {
 	return order, number
 }
 
-// dominators returns the immediate dominator of each block, -1 for a block that cannot be reached (the iterative algorithm of
-// Cooper, Harvey and Kennedy).
+// dominators returns the immediate dominator of each block, -1 for a block that cannot be reached (the
+// iterative algorithm of Cooper, Harvey and Kennedy).
 func (g *Graph) dominators(order, number []int) []int {
 	idom := make([]int, len(g.Succ))
 	for i := range idom {
@@ -70,8 +70,8 @@ func (g *Graph) dominators(order, number []int) []int {
 	return idom
 }
 
-// Loops returns the natural loops by their head blocks: a branch to a block that dominates it is a back edge, and the loop is
-// the blocks that reach the branch without passing that block.
+// Loops returns the natural loops by their head blocks: a branch to a block that dominates it is a back edge,
+// and the loop is the blocks that reach the branch without passing that block.
 func (g *Graph) Loops() map[int]map[int]bool {
 	loops := map[int]map[int]bool{}
 	if len(g.Succ) == 0 {
