@@ -169,9 +169,9 @@ func (k *dropoutKernel) Reads(*Tile, []*Value, *Value, int, int, int, bool) bool
 
 func (k *dropoutKernel) Reason() string {
 	if k.factor == 1 {
-		return "a cell or 0, as Philox decides"
+		return "a copy, or 0 where the random bits drop the cell"
 	}
-	const say = "a cell times %.6g or 0, as Philox decides: the factor and the product rounded to %s"
+	const say = "times %.6g, or 0 where the random bits drop the cell: the factor and the product rounded to %s"
 	return fmt.Sprintf(say, k.factor, accOf(k.env.Compute))
 }
 

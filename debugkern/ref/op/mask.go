@@ -136,7 +136,7 @@ func (k *maskKernel) Reads(t *Tile, _ []*Value, _ *Value, _, r, c int, _ bool) b
 }
 
 func (k *maskKernel) Reason() string {
-	return fmt.Sprintf("copied where the mask lets through, %g elsewhere", k.fill)
+	return fmt.Sprintf("copied where the mask holds, %g elsewhere", k.fill)
 }
 
 // Suspects are the mask moved, left out, inverted, or without the tile's position, and 0 in the place of what
