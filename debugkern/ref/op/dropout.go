@@ -181,6 +181,9 @@ func (k *dropoutKernel) Suspects([]Constant) []Suspect {
 	var out []Suspect
 	add := func(name, value string, factor float64, kept func(k *dropoutKernel, p spot) bool) {
 		predict := func(sc *Scene, v, pre []float64) bool {
+			if value == invertedMask && !sc.mostBad() {
+				return false
+			}
 			k, x := sc.Kernel.(*dropoutKernel), sc.In[0]
 			for n, i := range sc.Bad {
 				r, c := i/sc.Stride, i%sc.Stride
@@ -197,9 +200,7 @@ func (k *dropoutKernel) Suspects([]Constant) []Suspect {
 	add(factorName, "1/keep left out", 1, right)
 	add(factorName, "1/keep applied twice", k.factor/k.keep, right)
 	add(termName, "dropout left out", 1, func(*dropoutKernel, spot) bool { return true })
-	add(termName, "dropped and kept cells exchanged", k.factor, func(k *dropoutKernel, p spot) bool {
-		return !k.kept(p)
-	})
+	add(termName, invertedMask, k.factor, func(k *dropoutKernel, p spot) bool { return !k.kept(p) })
 	add(shiftedName, "the mask of the next column", k.factor, func(k *dropoutKernel, p spot) bool {
 		p.c++
 		return k.kept(p)

@@ -144,7 +144,7 @@ func TestDropoutSuspects(t *testing.T) {
 	right := mask(g)
 	for i, x := range right {
 		scaled := got["1/keep left out"][i] == x/2 && got["1/keep applied twice"][i] == 2*x
-		if !scaled || got["dropout left out"][i] != 1 || got["dropped and kept cells exchanged"][i] != 2-x {
+		if !scaled || got["dropout left out"][i] != 1 || got["the mask inverted"][i] != 2-x {
 			t.Fatalf("cell %d, %g: predicted otherwise", i, x)
 		}
 	}

@@ -145,6 +145,9 @@ func (k *maskKernel) Suspects([]Constant) []Suspect {
 	var out []Suspect
 	add := func(name, value string, fill float64, visible func(k *maskKernel, p spot) bool) {
 		predict := func(sc *Scene, v, pre []float64) bool {
+			if value == invertedMask && !sc.mostBad() {
+				return false
+			}
 			x, k := sc.In[0], sc.Kernel.(*maskKernel)
 			for n, i := range sc.Bad {
 				r, c := i/sc.Stride, i%sc.Stride
@@ -163,7 +166,6 @@ func (k *maskKernel) Suspects([]Constant) []Suspect {
 	add(shiftedName, "the mask by one column to the left", k.fill, moved(-1))
 	everywhere := func(*maskKernel, spot) bool { return true }
 	add(termName, "hidden cells taken in: the mask left out", k.fill, everywhere)
-	add(termName, "the mask inverted", k.fill, func(k *maskKernel, p spot) bool { return !k.visible(p) })
 	if len(k.rules) > 0 {
 		add(termName, "the tile's position left out of the mask", k.fill, func(k *maskKernel, p spot) bool {
 			return unplaced(k.rules).Visible(p.t.Block, p.t.Iter, p.r, p.c) && k.lookedUp(&p)
@@ -175,12 +177,20 @@ func (k *maskKernel) Suspects([]Constant) []Suspect {
 			return k.visible(p)
 		})
 	}
+	add(termName, invertedMask, k.fill, func(k *maskKernel, p spot) bool { return !k.visible(p) })
 	if k.fill != 0 {
 		add(termName, fmt.Sprintf("0 in hidden cells instead of %g", k.fill), 0,
 			func(k *maskKernel, p spot) bool { return k.visible(p) })
 	}
 	return out
 }
+
+// invertedMask is the value of a suspect that says that every cell is wrong: it would explain any wrong cells
+// of a mask.
+const invertedMask = "the mask inverted"
+
+// mostBad reports whether nine of ten cells of the tile are bad.
+func (sc *Scene) mostBad() bool { return 10*len(sc.Bad) >= 9*sc.Rows*sc.Cols }
 
 // unplaced are the rules of a tile at position 0.
 func unplaced(m probes.Mask) probes.Mask {
