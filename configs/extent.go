@@ -171,6 +171,7 @@ func (r *resolver) keys(out *probes.Work) error {
 // stages resolves the stages that this build has: of several entries for one the first whose condition holds.
 func (r *resolver) stages() error {
 	var present probes.StageSet
+	r.entries = map[probes.Stage]*Stage{}
 	for i := range r.m.Stages {
 		s := &r.m.Stages[i]
 		if present.Has(s.Stage) {
@@ -188,6 +189,7 @@ func (r *resolver) stages() error {
 			return err
 		}
 		present = present.Union(probes.StagesOf(s.Stage))
+		r.entries[s.Stage] = s
 		r.plan.Stages = append(r.plan.Stages, sp)
 		if missing := s.From.Without(present); missing != nil {
 			return r.m.errorAt(s.at, "stage %s is computed from a stage that this build does not have; its when: excludes it", s.Stage)

@@ -43,12 +43,23 @@ func (r *resolver) extents(name string) op.Tensor {
 	return nil
 }
 
-// stagePlace is where a stage's entry stands; the list of stages for one that the manifest does not have.
-func (m *Manifest) stagePlace(s probes.Stage) place {
-	for i := range m.Stages {
-		if m.Stages[i].Stage == s {
-			return m.Stages[i].at
+// entry is a stage's entry: of several the one that this build has, else the first; nil where the manifest has none.
+func (r *resolver) entry(s probes.Stage) *Stage {
+	if e := r.entries[s]; e != nil {
+		return e
+	}
+	for i := range r.m.Stages {
+		if r.m.Stages[i].Stage == s {
+			return &r.m.Stages[i]
 		}
+	}
+	return nil
+}
+
+// stagePlace is where a stage's entry stands; the list of stages for one that the manifest does not have.
+func (r *resolver) stagePlace(s probes.Stage) place {
+	if e := r.entry(s); e != nil {
+		return e.at
 	}
 	return place{field: "stages"}
 }
@@ -111,15 +122,15 @@ func (r *resolver) imply(sp *probes.StagePlan) error {
 
 // operator resolves what one stage computes.
 func (r *resolver) operator(sp *probes.StagePlan) error {
-	o := r.m.operation(sp.Stage)
-	if o == nil || r.m.written(sp.Stage) == nil && o.op == "load" && r.plan.Input(o.args[0].name) == nil {
+	o := r.operation(sp.Stage)
+	if o == nil || r.written(sp.Stage) == nil && o.op == "load" && r.plan.Input(o.args[0].name) == nil {
 		return nil // what is loaded by convention is not known where no argument is that tensor
 	}
 	if c := conventions().stage(sp.Stage); c != nil {
 		sp.Deferred = c.Deferred
 		for _, k := range c.Keys {
 			switch {
-			case k == "scaled" && !sp.Meaning.Scaled && r.plan.Stage(sp.Stage) != nil && r.m.written(sp.Stage) == nil: // op says it otherwise
+			case k == "scaled" && !sp.Meaning.Scaled && r.plan.Stage(sp.Stage) != nil && r.written(sp.Stage) == nil: // op says it otherwise
 				sp.Unit = r.plan.Scale
 			case k == "domain" && sp.Meaning.Log2:
 				sp.Unit = math.Ln2
@@ -153,12 +164,10 @@ func (r *resolver) graph() error {
 	return r.m.errorAt(at, "stage %s: %v", e.Stage, e.Err)
 }
 
-// written is what the manifest says that a stage computes; nil where it says nothing.
-func (m *Manifest) written(s probes.Stage) *operation {
-	for i := range m.Stages {
-		if m.Stages[i].Stage == s && m.Stages[i].op != nil {
-			return m.Stages[i].op
-		}
+// written is what the manifest says that a stage of this build computes; nil where it says nothing.
+func (r *resolver) written(s probes.Stage) *operation {
+	if e := r.entry(s); e != nil {
+		return e.op
 	}
 	return nil
 }
@@ -166,7 +175,7 @@ func (m *Manifest) written(s probes.Stage) *operation {
 // conventional reports whether a stage and all that it is computed from have the operators of the conventions.
 func (r *resolver) conventional(s probes.Stage) bool {
 	for _, a := range r.plan.Ancestors(s).Union(probes.StagesOf(s)) {
-		if r.m.written(a) != nil || conventions().stage(a) == nil {
+		if r.written(a) != nil || conventions().stage(a) == nil {
 			return false
 		}
 	}
@@ -174,8 +183,8 @@ func (r *resolver) conventional(s probes.Stage) bool {
 }
 
 // operation is what the manifest, or the convention, says that a stage computes; nil where neither says anything.
-func (m *Manifest) operation(s probes.Stage) *operation {
-	if o := m.written(s); o != nil {
+func (r *resolver) operation(s probes.Stage) *operation {
+	if o := r.written(s); o != nil {
 		return o
 	}
 	if c := conventions().stage(s); c != nil {
@@ -186,8 +195,8 @@ func (m *Manifest) operation(s probes.Stage) *operation {
 
 // placeOf is where a parameter of an operation stands, "" for the operation; of a convention's the stage's entry.
 func (r *resolver) placeOf(o *operation, param string, sp *probes.StagePlan) place {
-	if r.m.written(sp.Stage) == nil {
-		return r.m.stagePlace(sp.Stage)
+	if r.written(sp.Stage) == nil {
+		return r.stagePlace(sp.Stage)
 	}
 	return o.placeOf(param)
 }

@@ -262,3 +262,36 @@ func checkMistakes(t *testing.T, manifest string, all []mistake) {
 		}
 	}
 }
+
+// TestOperatorOfTheEntry: of several entries for a stage the one that the build has says what is computed, and from what.
+func TestOperatorOfTheEntry(t *testing.T) {
+	const entry = `  - {name: half, `
+	text := strings.Replace(everyOperator, "gates: []", "flags: [{name: TWICE}]\ngates: []", 1)
+	text = strings.Replace(text, entry, `  - {name: half, when: TWICE, axes: [row, key], dtype: f32, dims: [M, N], valid: [M, N], per: tile, capture: probe,
+     op: {map: 2 * s, s: S}}
+`+entry, 1)
+	m, err := ParseManifest("every.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shape, _ := m.Shape("small")
+	for _, c := range []struct {
+		set      map[string]string
+		op       string
+		operands []probes.Stage
+	}{
+		{nil, "matmul", []probes.Stage{"Q", "K"}}, {map[string]string{"TWICE": "1"}, "map", []probes.Stage{"S"}},
+	} {
+		s, err := m.Select("", c.set, nil, probes.GateNone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.Resolve(shape)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sp := p.Stage("half"); sp.Op.Op != c.op || !slices.Equal(sp.Operands, c.operands) {
+			t.Errorf("%v: %s of %v, want %s of %v", c.set, sp.Op.Op, sp.Operands, c.op, c.operands)
+		}
+	}
+}

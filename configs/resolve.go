@@ -59,8 +59,9 @@ type resolver struct {
 	steps   *int64
 	plan    *probes.Plan
 	work    *Work
-	rules   map[string]probes.Rule // of masks, by phase and text
-	nodes   map[*probes.Node]place // of operations
+	rules   map[string]probes.Rule  // of masks, by phase and text
+	nodes   map[*probes.Node]place  // of operations
+	entries map[probes.Stage]*Stage // of the stages that this build has
 }
 
 // resolve is ResolveContext that counts what it evaluates in steps.
