@@ -61,7 +61,7 @@ toolchain: ## fetch the pinned NVRTC, headers and ptxas into .toolchain, and rec
 	@test -e .toolchain/nvidia/cuda_nvrtc || $(PYTHON) -m pip install -q --require-hashes --no-deps --only-binary :all: --target .toolchain -r $(WHEELS)
 	@$(GO) run . trust .toolchain > /dev/null
 
-ptx: toolchain ## rebuild the embedded PTX archive
+ptx: toolchain ## bring the embedded PTX archive up to date
 	$(GO) run ./kernels/internal/ptxgen
 
 fuzz: ## fuzz every parser, the worker protocol, the executor, the checkers, and manifests and PTX through run and diagnose, FUZZTIME each

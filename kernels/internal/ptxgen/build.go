@@ -13,12 +13,20 @@ import (
 	"tilescope/kernels"
 )
 
-// build compiles the jobs on all cores and packs them in the order of the plan.
-func build(ctx context.Context, tc *cuda.Toolchain, jobs []job) (*kernels.Writer, error) {
+// build compiles the jobs on all cores and packs them in the order of the plan. PTX that old has of the same texts, options and
+// compiler is taken from there; old is nil where nothing is to be.
+func build(ctx context.Context, tc *cuda.Toolchain, jobs []job, old *kernels.Archive) (*kernels.Writer, error) {
 	texts := make([]string, len(jobs))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.NumCPU())
 	for i, j := range jobs {
+		text, ok, err := current(old, j)
+		if err != nil {
+			return nil, err
+		}
+		if texts[i] = text; ok {
+			continue
+		}
 		g.Go(func() error {
 			p, err := compile(ctx, tc, j)
 			if err != nil {
@@ -38,6 +46,18 @@ func build(ctx context.Context, tc *cuda.Toolchain, jobs []job) (*kernels.Writer
 		}
 	}
 	return w, nil
+}
+
+// current returns the PTX that an archive has of a job; false where it has none, or of other texts.
+func current(old *kernels.Archive, j job) (ptx string, ok bool, err error) {
+	if old == nil {
+		return "", false, nil
+	}
+	if d, ok := old.Digest(j.key); !ok || d != j.inputs.Digest() {
+		return "", false, nil
+	}
+	e, ok, err := old.Find(j.key)
+	return string(e.PTX), ok, err
 }
 
 // compile builds one job. A warning is an error here: the catalogue's kernels have none.

@@ -1,8 +1,8 @@
 // Command ptxgen builds kernels/ptx.archive: every build that the catalogue promises without a compiler on the user's
 // machine. It is run from the repository's root by `make ptx`.
 //
-//	ptxgen          build and write the archive
-//	ptxgen -check   build, and fail where the archive in the tree differs
+//	ptxgen          build what is not in the archive as it is asked for, and write the archive
+//	ptxgen -check   build everything, and fail where the archive in the tree differs
 //	ptxgen -v       also report what each variant costs, by ptxas
 //
 // It needs the pinned toolchain; another compiler version is refused, because entries would differ from machine to machine.
@@ -69,8 +69,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	var old *kernels.Archive
+	if !*check {
+		old = written()
+	}
 	start := time.Now()
-	w, err := build(ctx, tc, jobs)
+	w, err := build(ctx, tc, jobs, old)
 	if err != nil {
 		return err
 	}
@@ -90,6 +94,19 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return compare(archive)
 	}
 	return os.WriteFile(archivePath, archive, 0o644)
+}
+
+// written is the archive in the tree; nil where there is none that can be read, which is then written anew.
+func written() *kernels.Archive {
+	data, err := os.ReadFile(archivePath)
+	if err != nil {
+		return nil
+	}
+	a, err := kernels.ReadArchive(data)
+	if err != nil {
+		return nil
+	}
+	return a
 }
 
 // compare reports the first difference between the tree's archive and the one just built.
