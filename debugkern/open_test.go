@@ -54,12 +54,7 @@ func opened(t *testing.T, kernel, what string, req Request, edits ...string) *Ru
 }
 
 // openBuilds are the prebuilt files: kernel, then the gate or fault each was built for.
-var openBuilds = [][2]string{
-	{"attention_causal", ""}, {"attention_causal", "qk"}, {"attention_causal", "softmax"}, {"attention_causal", "pv"},
-	{"attention_causal", "mask"}, {"attention_causal", "short"},
-	{"layernorm", ""}, {"layernorm", "divisor"}, {"layernorm", "neighbour"}, {"layernorm", "eps"},
-	{"linear", ""}, {"linear", "twice"}, {"linear", "half"},
-}
+var openBuilds = [][2]string{{"linear", ""}, {"linear", "twice"}, {"linear", "half"}}
 
 // TestOpenKernelsAreCurrent: the prebuilt PTX is what NVRTC makes of the sources. With -update-open it is written.
 func TestOpenKernelsAreCurrent(t *testing.T) {
@@ -97,17 +92,35 @@ func TestOpenKernelsAreCurrent(t *testing.T) {
 	}
 }
 
+// catalogued runs a kernel: of the catalogue, or linear of testdata/open, with a fault or a gate as the request says.
+func catalogued(t *testing.T, kernel string, req Request) *Report {
+	t.Helper()
+	if kernel == "linear" {
+		return opened(t, kernel, strings.Join(req.Faults, " "), req).Report
+	}
+	req.Target, req.Backend = kernel, "emu"
+	run, err := openSession(t).Run(t.Context(), req, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run.Report
+}
+
 // Kernels that are not attention, or not the attention of the conventions, agree with what their manifests say that they compute, and
 // so does their output as a whole; no other project's rule for attention is applied to it.
 func TestOpenKernelsAgree(t *testing.T) {
-	for _, kernel := range []string{"attention_causal", "layernorm", "linear"} {
-		for _, shape := range []string{"partial", "partial49", "validation"} {
-			rep := opened(t, kernel, "", Request{Shape: shape, Seed: 3}).Report
+	for kernel, shapes := range map[string][]string{
+		"linear": {"partial", "partial49", "validation"}, "attention_causal": {"validation"}, "attention_window": {"validation"},
+		"attention_gqa": {"validation"}, "attention_gqa_causal": {"validation"}, "gemm_wmma": {"validation"}, "gemm_double_buffer": {"validation"},
+		"gemm_gelu_tanh": {"validation"}, "softmax_row": {"validation"}, "log_softmax_row": {"validation"}, "layernorm": {"validation"}, "rmsnorm": {"validation"},
+	} {
+		for _, shape := range shapes {
+			rep := catalogued(t, kernel, Request{Shape: shape, Seed: 3})
 			if rep.Verdict != Agree || len(rep.Guilty) > 0 || len(rep.Findings) > 0 {
 				t.Errorf("%s at %s: %s, guilty %v, findings %v", kernel, shape, rep.Verdict, rep.Guilty, rep.Findings)
 			}
 			for _, st := range rep.Stages {
-				if st.Verdict != OK || st.Tiles == 0 {
+				if st.Verdict != OK || st.Tiles == 0 || st.Local.Cells == 0 {
 					t.Errorf("%s at %s: stage %s is %s over %d tiles", kernel, shape, st.Name, st.Verdict, st.Tiles)
 				}
 			}
@@ -120,15 +133,17 @@ func TestOpenKernelsAgree(t *testing.T) {
 	}
 }
 
-// Every gate of the causal kernel agrees, each with what it judges, and with uniform values fed in.
+// Every gate agrees, each with what it judges, and with uniform values fed in where the gate has them.
 func TestOpenGates(t *testing.T) {
-	for _, g := range []struct{ gate, inject, judged string }{
-		{"qk", "", "Q K S"}, {"softmax", "", "m l P"}, {"pv", "", "V U O"}, {"pv", "uniform", "V U O"},
+	for _, g := range []struct{ kernel, gate, inject, judged string }{
+		{"attention_causal", "qk", "", "Q K S"}, {"attention_causal", "softmax", "", "m l P"}, {"attention_causal", "pv", "", "V U O"},
+		{"attention_causal", "pv", "uniform", "V U O"}, {"gemm_wmma", "mainloop", "", "A B acc"}, {"gemm_wmma", "epilogue", "", "pre C"},
+		{"softmax_row", "stats", "", "X m l"}, {"softmax_row", "normalise", "", "Y"}, {"attention_gqa", "pv", "uniform", "V U O"},
 	} {
-		for _, shape := range []string{"partial", "partial49"} {
-			rep := opened(t, "attention_causal", g.gate, Request{Shape: shape, Gate: probes.Gate(g.gate), Inject: g.inject}).Report
+		for _, shape := range []string{"partial", "small"} {
+			rep := catalogued(t, g.kernel, Request{Shape: shape, Gate: probes.Gate(g.gate), Inject: g.inject})
 			if rep.Verdict != Agree || rep.Output != nil {
-				t.Errorf("%s %s at %s: %s, output %v", g.gate, g.inject, shape, rep.Verdict, rep.Output)
+				t.Errorf("%s %s %s at %s: %s, output %v", g.kernel, g.gate, g.inject, shape, rep.Verdict, rep.Output)
 			}
 			var judged []string
 			for _, st := range rep.Stages {
@@ -137,7 +152,7 @@ func TestOpenGates(t *testing.T) {
 				}
 			}
 			if strings.Join(judged, " ") != g.judged {
-				t.Errorf("%s at %s judges %v, expected %s", g.gate, shape, judged, g.judged)
+				t.Errorf("%s %s at %s judges %v, expected %s", g.kernel, g.gate, shape, judged, g.judged)
 			}
 		}
 	}
@@ -154,14 +169,19 @@ func TestOpenFaults(t *testing.T) {
 		stage         string
 		tainted       string
 	}{
-		{kernel: "attention_causal", fault: "mask", guilty: "m", name: "shifted", value: "the mask by one column to the right", stage: "P", tainted: "U O"},
-		{kernel: "attention_causal", fault: "short", finding: "loop-ended", tainted: "O"},
-		{kernel: "layernorm", fault: "divisor", guilty: "var", kv: 1, name: "factor", value: "fitted by tile", stage: "var", tainted: "y"},
-		{kernel: "layernorm", fault: "neighbour", guilty: "y", kv: 1, name: "offset", value: "fitted by row", stage: "y"},
+		{kernel: "attention_causal", fault: "mask-late", guilty: "m", name: "shifted", value: "the mask by one column to the right", stage: "P", tainted: "U O"},
+		{kernel: "attention_causal", fault: "loop-short", finding: "loop-ended", tainted: "O"},
+		{kernel: "layernorm", fault: "divisor", guilty: "var", kv: 1, name: "factor", value: "fitted by tile", stage: "var", tainted: "xhat Y"},
+		{kernel: "layernorm", fault: "neighbour", guilty: "xhat", kv: 1, name: "offset", value: "fitted by row", stage: "xhat", tainted: "Y"},
+		{kernel: "gemm_wmma", fault: "b-colmajor", guilty: "acc", name: "operand-transposed", value: "B: each 16×16 block", stage: "acc", tainted: "pre C"},
+		{kernel: "gemm_wmma", fault: "k-half", guilty: "acc", name: "half-missing", value: "second half K", stage: "acc", tainted: "pre C"},
+		{kernel: "softmax_row", fault: "sum-no-rescale", guilty: "l", kv: 1, name: "term", value: "carried l, coefficient 1", stage: "l", tainted: "Y"},
+		{kernel: "softmax_row", fault: "max-neighbour", guilty: "Y", kv: 5, name: "factor", value: "fitted by row", stage: "Y"},
+		{kernel: "attention_gqa", fault: "carry-reset", guilty: "U", kv: 1, name: "term", value: "carried U left out", stage: "U", tainted: "O"},
 		{kernel: "linear", fault: "twice", guilty: "sum", kv: 1, name: "term", value: "carried sum counted twice", stage: "sum", tainted: "out"},
 		{kernel: "linear", fault: "half", guilty: "A", name: "half-missing", value: "second half of D", stage: "A", tainted: "sum out"},
 	} {
-		rep := opened(t, f.kernel, f.fault, Request{Shape: "validation", Faults: []string{f.fault}}).Report
+		rep := catalogued(t, f.kernel, Request{Shape: "validation", Faults: []string{f.fault}})
 		if rep.Verdict != Diverge || rep.Output == nil || rep.Output.Verdict != Fail {
 			t.Errorf("%s %s: %s, output %+v", f.kernel, f.fault, rep.Verdict, rep.Output)
 		}
@@ -192,9 +212,12 @@ func TestOpenFaults(t *testing.T) {
 
 // Derivations name what the kernel computes, not attention.
 func TestOpenDerivations(t *testing.T) {
-	for _, kernel := range []string{"layernorm", "linear"} {
-		rep := opened(t, kernel, "", Request{Shape: "partial49"}).Report
+	for _, kernel := range []string{"layernorm", "linear", "gemm_wmma"} {
+		rep := catalogued(t, kernel, Request{Shape: "partial"})
 		for _, st := range rep.Stages {
+			if st.Name == "A" && kernel != "linear" || st.Name == "B" {
+				continue // copied
+			}
 			for _, text := range []string{st.Local.Derivation, st.Global.Derivation} {
 				for _, word := range []string{"softmax", "copied", "f16:", "exp("} {
 					if text == "" || strings.Contains(text, word) {
@@ -206,53 +229,63 @@ func TestOpenDerivations(t *testing.T) {
 	}
 }
 
-// floatsFile is an array member of [1, 1, 16, 64] f32 numbers.
-func floatsFile(value func(row, col int) float32) []byte {
-	head := "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, 16, 64), }"
+// floatsFile is an array member of f32 numbers of the given dimensions.
+func floatsFile(rows, cols int, dims string, value func(row, col int) float32) []byte {
+	head := "{'descr': '<f4', 'fortran_order': False, 'shape': (" + dims + "), }"
 	head += strings.Repeat(" ", 117-len(head)) + "\n"
 	b := append([]byte("\x93NUMPY\x01\x00"), byte(len(head)), byte(len(head)>>8))
 	b = append(b, head...)
-	for i := range 16 * 64 {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(value(i/64, i%64)))
+	for i := range rows * cols {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(value(i/cols, i%cols)))
 	}
 	return b
 }
 
-// A row of equal numbers has no variance: without eps it is 0/0. A fault that only such inputs show is found there, and a right kernel
-// agrees on them.
+// A row of equal numbers has no variance: without eps it is divided by 0, and no number of that row is finite. A right kernel agrees on
+// such inputs.
 func TestOpenEqualRow(t *testing.T) {
-	x := floatsFile(func(row, col int) float32 {
-		if row == 5 {
-			return 0.5
-		}
-		return float32(col%7) - float32(row)/4
-	})
-	path := inputsFile(t, map[string][]byte{"Qx.npy": x, "Kx.npy": x, "Vx.npy": x}, "Qx.npy", "Kx.npy", "Vx.npy")
-	if rep := opened(t, "layernorm", "", Request{Inputs: path}).Report; rep.Verdict != Agree || rep.Output == nil || rep.Output.Verdict != OK {
+	path := inputsFile(t, map[string][]byte{
+		"Xx.npy": floatsFile(16, 64, "16, 64", func(row, col int) float32 {
+			if row == 5 {
+				return 0.5
+			}
+			return float32(col%7) - float32(row)/4
+		}),
+		"gammax.npy": floatsFile(1, 64, "64,", func(_, col int) float32 { return 1 + float32(col)/64 }),
+		"betax.npy":  floatsFile(1, 64, "64,", func(_, col int) float32 { return float32(col) / 8 }),
+	}, "Xx.npy", "gammax.npy", "betax.npy")
+	if rep := catalogued(t, "layernorm", Request{Inputs: path}); rep.Verdict != Agree || rep.Output == nil || rep.Output.Verdict != OK {
 		t.Errorf("a right kernel: %s, guilty %v, output %+v", rep.Verdict, rep.Guilty, rep.Output)
 	}
-	rep := opened(t, "layernorm", "eps", Request{Inputs: path, Faults: []string{"eps"}}).Report
-	y := rep.Stage("y")
-	if rep.Verdict != Diverge || y.FirstBad == nil || len(rep.Guilty) != 1 || rep.Guilty[0].Stage != "y" || y.FirstBad.Row != 5 || y.Local.Nonfinite != 64 {
-		t.Errorf("eps forgotten: %s, guilty %v, y %+v", rep.Verdict, rep.Guilty, y)
+	rep := catalogued(t, "layernorm", Request{Inputs: path, Faults: []string{"eps"}})
+	x := rep.Stage("xhat")
+	if rep.Verdict != Diverge || x.FirstBad == nil || len(rep.Guilty) != 1 || rep.Guilty[0].Stage != "xhat" || x.Local.Nonfinite != 64 {
+		t.Errorf("eps forgotten: %s, guilty %v, xhat %+v", rep.Verdict, rep.Guilty, x)
 	}
 }
 
 // A stage of which nothing says what it computes is shown and compared with nothing; what is computed from it is judged from the kernel's
 // own tiles, and the output, which does not follow from the inputs then, as a whole not at all.
 func TestOpenStageWithoutOperator(t *testing.T) {
-	hide := []string{"    op: {reduce: {load: Q, at: [batch, head, query, 0], rows: 2, cols: 3, dims: [ROWS, D]}, how: mean}\n    compute: {unit: shuffle, acc: f32}\n    help: mean of a row\n", "    of: []\n"}
-	for _, x := range []struct{ fault, verdict, guilty string }{{"", Agree, ""}, {"neighbour", Diverge, "y"}} {
+	hide := []string{`    op:
+      matmul:
+        - {load: Q, at: [batch, head, query, 0], rows: 2, cols: 3, dims: [TILE, D]}
+        - {load: K, at: [batch, head, key, 0], rows: 2, cols: 3, dims: [TILE, D]}
+      transpose: right
+      over: D
+    compute: {unit: fma, acc: f32}
+`, "    of: []\n"}
+	for _, x := range []struct{ fault, verdict, guilty string }{{"", Agree, ""}, {"twice", Diverge, "sum"}} {
 		req := Request{Shape: "partial49"}
 		if x.fault != "" {
 			req.Faults = []string{x.fault}
 		}
-		rep := opened(t, "layernorm", x.fault, req, hide...).Report
-		if rep.Verdict != x.verdict || rep.Output != nil || rep.Stage("mean").Verdict != "off" || rep.Stage("var").Verdict != OK {
-			t.Errorf("%q: %s, output %v, mean %s, var %s", x.fault, rep.Verdict, rep.Output, rep.Stage("mean").Verdict, rep.Stage("var").Verdict)
+		rep := opened(t, "linear", x.fault, req, hide...).Report
+		if rep.Verdict != x.verdict || rep.Output != nil || rep.Stage("A").Verdict != "off" {
+			t.Errorf("%q: %s, output %v, A %s", x.fault, rep.Verdict, rep.Output, rep.Stage("A").Verdict)
 		}
-		if got := rep.Stage("y").Verdict == "wrong"; got != (x.guilty == "y") || got != (len(rep.Guilty) == 1) {
-			t.Errorf("%q: y is %s, guilty %v", x.fault, rep.Stage("y").Verdict, rep.Guilty)
+		if got := rep.Stage("sum").Verdict == "wrong"; got != (x.guilty == "sum") || got != (len(rep.Guilty) > 0) {
+			t.Errorf("%q: sum is %s, guilty %v", x.fault, rep.Stage("sum").Verdict, rep.Guilty)
 		}
 	}
 }

@@ -22,8 +22,8 @@ import (
 	"tilescope/probes"
 )
 
-// original is a manifest of the catalogue, and the PTX of its default variant with probes.
-type original struct{ name, manifest, ptx string }
+// original is a manifest of the catalogue, the PTX of its default variant with probes, and a small shape.
+type original struct{ name, manifest, ptx, shape string }
 
 // originals are the catalogue's kernels that are run and compared, as a user's own would be: the manifest brings PTX.
 func originals(t testing.TB) []original {
@@ -51,7 +51,12 @@ func originals(t testing.TB) []original {
 		if err != nil || !ok {
 			t.Fatalf("%s: %t, %v", m.Name, ok, err)
 		}
-		out = append(out, original{m.Name, string(regexp.MustCompile(`(?m)^source: .*$`).ReplaceAll(text, []byte("ptx: k.ptx"))), string(e.PTX)})
+		shape := "partial"
+		if m.Shapes[0].Shape.IsListed() {
+			shape = "1,1,3,64"
+		}
+		manifest := string(regexp.MustCompile(`(?m)^source: .*$`).ReplaceAll(text, []byte("ptx: k.ptx")))
+		out = append(out, original{m.Name, manifest, string(e.PTX), shape})
 	}
 	if len(out) < 3 {
 		t.Fatalf("%d kernels", len(out))
@@ -83,7 +88,7 @@ func newMutantTrial(t testing.TB) *mutantTrial {
 // try runs a manifest and its PTX, and diagnoses it if asked to. Whatever is wrong with them is an error with
 // an exit code, and comes in time: anything else fails the test. It returns the code, 0 where there is a
 // verdict.
-func (m *mutantTrial) try(t testing.TB, manifest, ptx string, diagnosed bool) (code debugkern.Code) {
+func (m *mutantTrial) try(t testing.TB, shape, manifest, ptx string, diagnosed bool) (code debugkern.Code) {
 	t.Helper()
 	path := filepath.Join(m.dir, "k.yaml")
 	if err := errors.Join(os.WriteFile(path, []byte(manifest), 0o600), os.WriteFile(filepath.Join(m.dir, "k.ptx"), []byte(ptx), 0o600)); err != nil {
@@ -95,7 +100,7 @@ func (m *mutantTrial) try(t testing.TB, manifest, ptx string, diagnosed bool) (c
 		}
 	}()
 	start := time.Now()
-	req := debugkern.Request{Target: path, Shape: "1,1,3,64", Backend: "emu", Timeout: mutantTime, Budget: mutantBudget}
+	req := debugkern.Request{Target: path, Shape: shape, Backend: "emu", Timeout: mutantTime, Budget: mutantBudget}
 	_, err := m.s.Run(t.Context(), req, nil)
 	if err == nil && diagnosed {
 		var d *diagnose.Diagnosis
@@ -183,7 +188,7 @@ func TestMutants(t *testing.T) {
 	m := newMutantTrial(t)
 	count := map[string]map[debugkern.Code]int{}
 	for _, o := range originals(t) {
-		if code := m.try(t, o.manifest, o.ptx, false); code != 0 {
+		if code := m.try(t, o.shape, o.manifest, o.ptx, false); code != 0 {
 			t.Fatalf("%s as it is: exit %d", o.name, code)
 		}
 		for seed := range uint64(mutantsEach) {
@@ -195,7 +200,7 @@ func TestMutants(t *testing.T) {
 			} {
 				manifest, ptx := change(rand.New(rand.NewPCG(seed, 3)))
 				failed := t.Failed()
-				code := m.try(t, manifest, ptx, seed%50 == 7)
+				code := m.try(t, o.shape, manifest, ptx, seed%50 == 7)
 				if !failed && t.Failed() {
 					t.Fatalf("%s of %s, seed %d", kind, o.name, seed)
 				}
@@ -224,7 +229,8 @@ func FuzzManifest(f *testing.F) {
 	}
 	m := newMutantTrial(f)
 	f.Fuzz(func(t *testing.T, manifest []byte, kernel uint8) {
-		m.try(t, string(manifest), all[int(kernel)%len(all)].ptx, true)
+		o := all[int(kernel)%len(all)]
+		m.try(t, o.shape, string(manifest), o.ptx, true)
 	})
 }
 
@@ -244,6 +250,6 @@ func FuzzMutants(f *testing.F) {
 		if ptx {
 			o.ptx = ptxtest.Statements(rng, o.ptx, o.ptx, 1+rng.IntN(2))
 		}
-		m.try(t, o.manifest, o.ptx, true)
+		m.try(t, o.shape, o.manifest, o.ptx, true)
 	})
 }
