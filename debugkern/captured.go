@@ -129,16 +129,28 @@ func (u *uncaptured) past(stages []*probes.StagePlan, block probes.Dim3, want in
 	return u.came(stages, block, want, max(want, rng.TileLo+rng.TileN))
 }
 
+// loopName is what the loop over tiles is called: by the names that the manifest gives its loops, outermost first.
+func loopName(p *probes.Plan) string {
+	var names []string
+	for _, l := range p.Work.Loops {
+		names = append(names, l.Name)
+	}
+	if names == nil {
+		return "kv loop"
+	}
+	return strings.Join(names, "·") + " loop"
+}
+
 // loopFinding describes a group: "the kv loop ended after 3 of 4 tiles".
 func (u *uncaptured) loopFinding(g *loopGroup) target.Finding {
 	f := target.Finding{
 		Kind: target.LoopEnded, Severity: target.SeverityError, Block: g.blocks[0], KVTile: g.came, Count: len(g.blocks), Source: u.loopLine(),
-		Message:     fmt.Sprintf("the kv loop ended after %d of %d tiles", g.came, g.want),
+		Message:     fmt.Sprintf("the %s ended after %d of %d tiles", loopName(u.st.r.plan), g.came, g.want),
 		Consequence: "what the tiles after that would have added is missing from everything behind the loop",
 	}
 	if g.came > g.want {
 		f.KVTile = g.want
-		f.Message = fmt.Sprintf("the kv loop went on after its %d tiles, to at least %d", g.want, g.came)
+		f.Message = fmt.Sprintf("the %s went on after its %d tiles, to at least %d", loopName(u.st.r.plan), g.want, g.came)
 		f.Consequence = "what it captured past the last tile is dropped, and not judged"
 		if u.harmless() {
 			f.Severity = target.SeverityAdvice
@@ -342,7 +354,7 @@ func (u *uncaptured) cause(g *holeGroup, f *target.Finding) (string, error) {
 	if err != nil || r == nil {
 		return "no thread stored them", err
 	}
-	c := reachCause{r: r, h: g.first, want: u.st.r.plan.Work.Tiles.At(g.first.block, 0)}
+	c := reachCause{r: r, h: g.first, want: u.st.r.plan.Work.Tiles.At(g.first.block, 0), loop: loopName(u.st.r.plan)}
 	c.sort()
 	return c.text(f), nil
 }
@@ -372,6 +384,7 @@ type reachCause struct {
 	r    *target.Reach
 	h    hole
 	want int // kv tiles of the block
+	loop string
 
 	stored bool
 	usual  map[int]bool   // where lanes that stored left the kernel
@@ -383,7 +396,8 @@ type reachCause struct {
 	rounds int            // of the short ones
 }
 
-// sort puts every warp with lanes that did not store into one class.
+// sort puts every warp with lanes that did not store into one class. A stage that is computed once a block is not in the loop over
+// tiles: a loop around its probe is another.
 func (c *reachCause) sort() {
 	c.usual = map[int]bool{}
 	for _, w := range c.r.Warps {
@@ -407,7 +421,7 @@ func (c *reachCause) sort() {
 				if class = &c.early; c.at == nil {
 					c.at = l.Source
 				}
-			case l.Rounds < c.most && class == &c.idle:
+			case c.h.stage.PerTile && l.Rounds < c.most && class == &c.idle:
 				class, c.rounds = &c.short, l.Rounds
 			}
 		}
@@ -434,7 +448,7 @@ func (c *reachCause) text(f *target.Finding) string {
 	case len(c.short) > 0:
 		f.Warps, f.Kind, f.Source, f.Left = c.short, target.LoopEnded, c.r.Loop, true
 		f.KVTile = c.want - (c.most - c.rounds)
-		return fmt.Sprintf("%s left the kv loop after %d of %d tiles", warpNames(c.short), f.KVTile, c.want)
+		return fmt.Sprintf("%s left the %s after %d of %d tiles", warpNames(c.short), c.loop, f.KVTile, c.want)
 	case len(c.idle) > 0:
 		f.Warps = c.idle
 		return warpNames(c.idle) + " did not come to the probe" + at(c.r.Probe)

@@ -265,6 +265,25 @@ func TestLoopEnded(t *testing.T) {
 	}
 }
 
+// TestNotCapturedAfterTheLoop: cells of a stage after the loop over tiles that no thread captures are no matter of that loop, though
+// the probe stands in one; and a loop is called what the manifest calls it.
+func TestNotCapturedAfterTheLoop(t *testing.T) {
+	run := ran(t, Request{Target: "gemm_wmma", Shape: "ragged", Faults: []string{"n-edge"}})
+	i := slices.IndexFunc(run.Report.Findings, func(f FindingDoc) bool { return f.Kind == "not-captured" })
+	if i < 0 || !strings.Contains(run.Report.Findings[i].Message, "cells of pre") || run.Report.Findings[i].Source == nil {
+		t.Fatalf("findings %+v", run.Report.Findings)
+	}
+	for _, f := range run.Report.Findings {
+		if f.Kind == "loop-ended" {
+			t.Errorf("%s", f.Message)
+		}
+	}
+	run = ran(t, Request{Target: "gemm_wmma", Shape: "ragged", Faults: []string{"k-tail"}})
+	if f := run.Report.Findings; len(f) != 1 || f[0].Kind != "loop-ended" || f[0].Message != "the k loop ended after 3 of 4 tiles" {
+		t.Errorf("findings %+v", f)
+	}
+}
+
 // sharedS is the manifest of walk with S taken out of shared memory at a line instead of by a probe.
 func sharedS(t *testing.T, line int, more string) func(string) string {
 	return func(m string) string {
