@@ -90,19 +90,21 @@ func (q *inquiry) rightBut() bool {
 }
 
 // stageGroups splits wrong stages into those with a reason of their own. A stage belongs to the group of one that it is
-// computed from where both first went wrong in the same tile and neither shows a pattern of its own (or both the same): the
+// computed from where both show the same pattern, or both first went wrong in the same tile and neither shows one: the
 // kernel keeps such values in registers, so that the stage that was captured need not be what the next was computed from.
+// A stage that belongs to several groups makes them one.
 func (q *inquiry) stageGroups(wrong []probes.Stage) [][]probes.Stage {
 	var groups [][]probes.Stage
 	for _, s := range wrong {
-		at := slices.IndexFunc(groups, func(g []probes.Stage) bool {
-			return slices.ContainsFunc(g, func(o probes.Stage) bool { return q.related(o, s) || q.through(o, s) })
+		var one []probes.Stage // the groups that s belongs to, and s
+		groups = slices.DeleteFunc(groups, func(g []probes.Stage) bool {
+			its := slices.ContainsFunc(g, func(o probes.Stage) bool { return q.related(o, s) || q.through(o, s) })
+			if its {
+				one = append(one, g...)
+			}
+			return its
 		})
-		if at < 0 {
-			groups = append(groups, []probes.Stage{s})
-		} else {
-			groups[at] = append(groups[at], s)
-		}
+		groups = append(groups, append(one, s))
 	}
 	slices.SortStableFunc(groups, func(a, b []probes.Stage) int { return q.order(a[0]) - q.order(b[0]) })
 	return groups
@@ -122,16 +124,20 @@ func (q *inquiry) related(first, then probes.Stage) bool {
 	if sp == nil || a == nil || b == nil || a.FirstBad == nil || b.FirstBad == nil {
 		return false
 	}
+	siblings, apart := q.siblings(first, then)
+	p, o := pattern(a), pattern(b)
+	same := p != nil && o != nil && p.Name == o.Name && p.Value == o.Value
+	if same && (sp.From.Has(first) || siblings) {
+		return true
+	}
 	// What is carried on shows a tile later: at the first one it is multiplied with nothing.
 	if late := b.FirstBad.KVTile - a.FirstBad.KVTile; late != 0 && !(late == 1 && sp.From.Has(then)) || a.FirstBad.Block != b.FirstBad.Block {
 		return false
 	}
-	siblings, apart := q.siblings(first, then)
-	p, o := pattern(a), pattern(b)
 	if apart && (p == nil || o == nil) {
 		return true // l is the sum of the exponentials that P is made of: a pattern of the one leaves none in the other
 	}
-	return (sp.From.Has(first) || siblings) && (p == nil && o == nil || p != nil && o != nil && p.Name == o.Name && p.Value == o.Value)
+	return (sp.From.Has(first) || siblings) && p == nil && o == nil
 }
 
 // siblings reports whether two stages are made of the same others, and if so whether apart from each other as well.

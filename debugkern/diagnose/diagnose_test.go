@@ -60,7 +60,8 @@ func TestArithmeticIsOneCause(t *testing.T) {
 	}{
 		{"stage2", "kt-rowmajor", "small", "S", 0}, {"stage2", "u-no-rescale", "partial49", "U", 1}, {"stage2", "l-no-rescale", "partial49", "l", 1},
 		{"stage2", "p-normalised", "small", "P", 0}, {"stage2", "reduce-lane0", "small", "mlP", 0}, {"stage2", "v-midpoint", "small", "V", 0},
-		{"flashcore_fused_wmma", "merge-double", "small", "U", 0},
+		{"flashcore_fused_wmma", "merge-double", "small", "U", 0}, {"gemm_wmma", "k-half", "small", "acc", 0},
+		{"layernorm", "divisor", "small", "var", 1},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			t.Parallel()
@@ -79,6 +80,19 @@ func TestArithmeticIsOneCause(t *testing.T) {
 				t.Errorf("exit %d, %d lines of story, %s", d.ExitCode(), len(d.Story), d.Schema)
 			}
 		})
+	}
+}
+
+// Stages with one pattern, or one sum of what another is made of, are one cause though they first go wrong in different blocks.
+func TestOnePatternIsOneCause(t *testing.T) {
+	d := run(t, "attention_causal", "partial49", "mask-late")
+	if len(d.Causes) != 1 || !strings.HasPrefix(d.Causes[0].Title, "arithmetic of stage m, l, P, first at kv tile 0") {
+		t.Errorf("%d causes:\n%s", len(d.Causes), strings.Join(d.Story, "\n"))
+	}
+	for _, s := range d.Stages {
+		if (s.Name == "m" || s.Name == "l") && s.FirstBad != nil && (s.FirstBad.Block == [3]int{0, 0, 0}) != (s.Name == "l") {
+			t.Errorf("%s is first wrong in block %v: the two go wrong in the same block", s.Name, s.FirstBad.Block)
+		}
 	}
 }
 
