@@ -49,7 +49,7 @@ var operatorKeys = map[string][]string{
 	"matmul":     {"transpose", "scale", "over"},
 	"rowmax":     {"running", "mask"},
 	"exp_below":  {"mask"},
-	"rowsum":     {},
+	"rowsum":     {"over"},
 	"accumulate": {"by"},
 	"divide":     {"empty"},
 	"mask":       {"where", "fill"},

@@ -320,13 +320,18 @@ type rowsumKernel struct {
 	columnValid
 	env   *Env
 	cells int
+	over  string // what the sum runs along, in words
 }
 
 func (rowsum) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error) {
 	if err := want(n, in, 1); err != nil {
 		return nil, Extent{}, err
 	}
-	return &rowsumKernel{env: env, cells: in[0][1]}, Extent{in[0][0], 1}, nil
+	k := &rowsumKernel{env: env, cells: in[0][1], over: n.Params.Word["over"]}
+	if k.over == "" {
+		k.over = "columns"
+	}
+	return k, Extent{in[0][0], 1}, nil
 }
 
 func (k *rowsumKernel) Exact(t *Tile, in []*Value, out *Value) {

@@ -128,15 +128,18 @@ func IsLinear(k Kernel) (over string, ok bool) {
 }
 
 // Over is what the products run along.
-func (k *matmulKernel) Over() string {
-	if k.over == "D" {
-		return "of D"
-	}
-	return k.over
-}
+func (k *matmulKernel) Over() string { return along(k.over) }
 
 // Over is what is added up.
-func (k *rowsumKernel) Over() string { return "keys" }
+func (k *rowsumKernel) Over() string { return along(k.over) }
+
+// along names what a sum runs along: a dimension, which has a capital letter, as "of D"; other words as they are.
+func along(over string) string {
+	if over != "" && over[0] >= 'A' && over[0] <= 'Z' {
+		return "of " + over
+	}
+	return over
+}
 
 // IsMaximum reports whether a kernel computes maxima, that others are relative to.
 func IsMaximum(k Kernel) bool { _, ok := k.(*rowmaxKernel); return ok }
