@@ -9,6 +9,7 @@ import (
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/ref"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -157,7 +158,7 @@ func (r *resolved) captureHint() string {
 func (r *resolved) affordable() error {
 	sum := r.needs()
 	if err := sum.Within(r.memory.Limit()); err != nil {
-		return usage("%s at %s %w", r.plan.Kernel, r.plan.Shape, err)
+		return report.Usagef("%s at %s %w", r.plan.Kernel, r.plan.Shape, err)
 	}
 	return nil
 }
@@ -173,7 +174,7 @@ func OutOfMemory(err error) bool {
 func overMemory(err error) error {
 	var over *budget.Refused
 	if errors.As(err, &over) {
-		return &Error{Code: CodeUsage, Err: err}
+		return &report.Error{Code: report.CodeUsage, Err: err}
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/report"
 )
 
 // limitedSession is a session that may use limit bytes.
@@ -47,8 +48,8 @@ func TestRunsAreRefusedByWhatTheyNeed(t *testing.T) {
 				t.Errorf("%v: %v", c.req, err)
 			}
 		} else {
-			var coded *Error
-			if !errors.As(err, &coded) || coded.Code != CodeUsage || !regexp.MustCompile(c.says).MatchString(err.Error()) {
+			var coded *report.Error
+			if !errors.As(err, &coded) || coded.Code != report.CodeUsage || !regexp.MustCompile(c.says).MatchString(err.Error()) {
 				t.Errorf("%s: %v\nwant %s", c.req.Shape, err, c.says)
 			}
 		}
@@ -94,15 +95,15 @@ shapes: {validation: [1, 2, 64, 64]}
 func TestKernelsAreRefusedByWhatTheyDeclare(t *testing.T) {
 	s := limitedSession(t, 1<<30)
 	for local, c := range map[string]struct {
-		code Code
+		code report.Code
 		says string
 	}{
-		".local .b8 l[1073741824];":                                    {CodeUsage, "local memory "},
-		".shared .b8 s[300000]; mov.u64 %rd1, s;":                      {CodeFailed, "k.ptx:7:13: launch k: 293 KiB of shared memory a block, at most 227 KiB"},
-		".shared .b32 big[4294967296][4294967296]; mov.u64 %rd1, big;": {CodeFailed, "k.ptx:7:14: variable big is too large"},
+		".local .b8 l[1073741824];":                                    {report.CodeUsage, "local memory "},
+		".shared .b8 s[300000]; mov.u64 %rd1, s;":                      {report.CodeFailed, "k.ptx:7:13: launch k: 293 KiB of shared memory a block, at most 227 KiB"},
+		".shared .b32 big[4294967296][4294967296]; mov.u64 %rd1, big;": {report.CodeFailed, "k.ptx:7:14: variable big is too large"},
 	} {
 		_, err := s.Run(context.Background(), Request{Target: ownKernel(t, local), Backend: "emu"}, nil)
-		var coded *Error
+		var coded *report.Error
 		if !errors.As(err, &coded) || coded.Code != c.code || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", local, err)
 		}
@@ -123,9 +124,9 @@ func TestMemoryUsedUpWhileRunning(t *testing.T) {
 	}
 	defer release()
 	_, err = s.Run(context.Background(), req, nil)
-	var coded *Error
+	var coded *report.Error
 	var full *budget.Exhausted
-	if !errors.As(err, &coded) || coded.Code != CodeFailed || !errors.As(err, &full) || !strings.Contains(err.Error(), "the launch of ") || coded.Report == nil {
+	if !errors.As(err, &coded) || coded.Code != report.CodeFailed || !errors.As(err, &full) || !strings.Contains(err.Error(), "the launch of ") || coded.Report == nil {
 		t.Errorf("%v", err)
 	}
 }

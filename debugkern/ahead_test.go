@@ -3,6 +3,8 @@ package debugkern
 import (
 	"context"
 	"testing"
+
+	"tilescope/debugkern/report"
 )
 
 // What was made ready ahead is what a run launches; what cannot be built is passed over, and nothing is begun once nobody wants
@@ -20,7 +22,7 @@ func TestAhead(t *testing.T) {
 	}
 	for _, req := range reqs[1:] {
 		run, err := s.Run(t.Context(), req, nil)
-		if err != nil || run.Report.Verdict != Agree {
+		if err != nil || run.Report.Verdict != report.Agree {
 			t.Errorf("%s: %v", req.Target, err)
 		}
 	}

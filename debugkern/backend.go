@@ -11,6 +11,7 @@ import (
 	"tilescope/debugkern/emu"
 	"tilescope/debugkern/input"
 	"tilescope/debugkern/ref"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 )
 
@@ -31,7 +32,7 @@ func (s *Session) backend(ctx context.Context, req Request) (primary, beside tar
 	case "cuda", "both":
 		gpu, err := s.gpu(ctx, req)
 		if err != nil {
-			return nil, nil, unavailable("backend %s: %w (tilescope doctor says what is missing; --backend emu runs without a GPU)", req.Backend, err)
+			return nil, nil, report.Unavailablef("backend %s: %w (tilescope doctor says what is missing; --backend emu runs without a GPU)", req.Backend, err)
 		}
 		if req.Backend == "both" {
 			beside = s.emulator()
@@ -47,7 +48,7 @@ func (r Request) CheckBackend() error {
 	if r.Backend == "" || slices.Contains(backends, r.Backend) {
 		return nil
 	}
-	return usage("--backend %s: expected %s", r.Backend, strings.Join(backends, ", "))
+	return report.Usagef("--backend %s: expected %s", r.Backend, strings.Join(backends, ", "))
 }
 
 func (s *Session) emulator() target.Backend {
@@ -109,11 +110,11 @@ func (s *Session) Close() error {
 // reference returns the reference of a plan and inputs.
 func reference(r *resolved, in *input.Inputs) (*ref.Reference, error) {
 	if err := in.Fits(r.plan); err != nil {
-		return nil, usage("%w", err)
+		return nil, report.Usagef("%w", err)
 	}
 	out, err := ref.New(r.plan, in.Tensor, ref.Options{Chip: r.chip, Uniform: r.uniform})
 	if err != nil {
-		return nil, usage("kernel %s: %w", r.plan.Kernel, err)
+		return nil, report.Usagef("kernel %s: %w", r.plan.Kernel, err)
 	}
 	return out, nil
 }

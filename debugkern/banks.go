@@ -6,14 +6,15 @@ import (
 	"slices"
 
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/report"
 )
 
 // BankPattern asks how a warp uses the 32 banks of shared memory (4 bytes wide each) when it moves a 16×16 fragment.
 type BankPattern struct {
-	Lanes   [][]Cell16 // by lane (32) and element; elements that repeat a lane's cells are moved once
-	Columns bool       // memory is column-major: LD counts from column to column
-	Size    int        // bytes of an element
-	LD      int        // elements from one line (row, or column) to the next
+	Lanes   [][]report.Cell16 // by lane (32) and element; elements that repeat a lane's cells are moved once
+	Columns bool              // memory is column-major: LD counts from column to column
+	Size    int               // bytes of an element
+	LD      int               // elements from one line (row, or column) to the next
 	// Swizzle exchanges 16-byte chunks within a line: element e of line n stands at e ^ (n&Swizzle)·(16/Size). 0: as is.
 	Swizzle int
 	// Matrix moves 8 lines of 16 bytes a phase, as ldmatrix does; else every lane moves its own elements, as many at a time as
@@ -64,13 +65,13 @@ func (p *BankPattern) byLane() []BankPhase {
 }
 
 // Bank is the bank that holds the first byte of a cell.
-func (p *BankPattern) Bank(c Cell16) int {
+func (p *BankPattern) Bank(c report.Cell16) int {
 	line, elem := p.lined(c)
 	return check.Bank(p.at(line, elem))
 }
 
 // Asks reports whether a phase moves what a lane has of a cell in its element.
-func (p *BankPattern) Asks(ph *BankPhase, lane, element int, c Cell16) bool {
+func (p *BankPattern) Asks(ph *BankPhase, lane, element int, c report.Cell16) bool {
 	if p.Matrix {
 		line, elem := p.lined(c)
 		return line >= ph.First && line <= ph.Last && elem/(16/p.Size) == ph.Lane
@@ -83,7 +84,7 @@ func (p *BankPattern) Asks(ph *BankPhase, lane, element int, c Cell16) bool {
 }
 
 // lined is a cell as line and element of memory.
-func (p *BankPattern) lined(c Cell16) (line, elem int) {
+func (p *BankPattern) lined(c report.Cell16) (line, elem int) {
 	if p.Columns {
 		return c[1], c[0]
 	}
@@ -99,7 +100,7 @@ func (p *BankPattern) at(line, elem int) int {
 func (p *BankPattern) addresses() [][]int {
 	out := make([][]int, len(p.Lanes))
 	for l, cells := range p.Lanes {
-		seen := map[Cell16]bool{}
+		seen := map[report.Cell16]bool{}
 		for _, c := range cells {
 			if seen[c] {
 				continue

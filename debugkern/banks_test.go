@@ -8,6 +8,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/report"
 )
 
 // TestBanks: degrees worked out by hand from bank = address/4 % 32. With r = lane/4 and c = 2·(lane%4), a float accumulator's
@@ -18,7 +19,7 @@ func TestBanks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lanes := map[string][][]debugkern.Cell16{}
+	lanes := map[string][][]report.Cell16{}
 	for _, m := range doc.Maps {
 		lanes[m.Kind+m.DType+m.Layout] = m.Lanes
 	}

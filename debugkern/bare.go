@@ -1,6 +1,7 @@
 package debugkern
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"errors"
@@ -13,12 +14,11 @@ import (
 	"strings"
 	"time"
 
-	"archive/zip"
-
 	"tilescope/configs"
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -43,7 +43,7 @@ type CheckRequest struct {
 
 // Checked is a finished check.
 type Checked struct {
-	Doc     *CheckDoc
+	Doc     *report.Check
 	args    []*bareArg
 	outputs map[string][]byte // after the launch, by name
 }
@@ -54,17 +54,17 @@ func (s *Session) CheckKernel(ctx context.Context, req CheckRequest, progress fu
 	ctx, cancel := Limited(ctx, req.Timeout)
 	defer cancel()
 	b := &bareLaunch{s: s, ctx: ctx, req: req, progress: oneAtATime(progress)}
-	b.doc = &CheckDoc{
-		Schema: CheckSchema, File: req.File, Launch: CheckLaunchDoc{req.Grid, req.Block, req.Cluster, req.Shared}, Seed: req.Seed,
-		Args: []CheckArgDoc{}, Findings: []FindingDoc{}, Outputs: []CheckOutputDoc{},
-		Coverage: CoverageDoc{NotModelled: []string{}, Unreached: []SourceDoc{}},
+	b.doc = &report.Check{
+		Schema: report.CheckSchema, File: req.File, Launch: report.CheckLaunch{Grid: req.Grid, Block: req.Block, Cluster: req.Cluster, Shared: req.Shared}, Seed: req.Seed,
+		Args: []report.CheckArg{}, Findings: []report.Finding{}, Outputs: []report.CheckOutput{},
+		Coverage: report.Coverage{NotModelled: []string{}, Unreached: []report.Source{}},
 	}
 	for _, step := range []func() error{b.geometry, b.backends, b.build, b.arguments, b.limits, b.execute, b.compare} {
 		if err := step(); err != nil {
 			return b.failed(err)
 		}
 	}
-	b.doc.seal(b.outputs)
+	seal(b.doc, b.outputs)
 	return &Checked{b.doc, b.args, b.outputs}, nil
 }
 
@@ -74,7 +74,7 @@ type bareLaunch struct {
 	ctx      context.Context
 	req      CheckRequest
 	progress func(Progress)
-	doc      *CheckDoc
+	doc      *report.Check
 
 	schedule target.Schedule
 	primary  target.Backend // the emulator, or the GPU
@@ -90,11 +90,11 @@ type bareLaunch struct {
 // failed gives an error its exit code, and makes the document of a kernel that did not build, load or run.
 func (b *bareLaunch) failed(err error) (*Checked, error) {
 	err = (&execution{s: b.s, ctx: b.ctx}).explain(err)
-	var coded *Error
+	var coded *report.Error
 	if !errors.As(err, &coded) || coded.Report == nil {
 		return nil, err
 	}
-	b.doc.Verdict, b.doc.Error, coded.Report = Failed, coded.Report.Error, nil
+	b.doc.Verdict, b.doc.Error, coded.Report = report.Failed, coded.Report.Error, nil
 	return &Checked{Doc: b.doc}, err
 }
 
@@ -104,21 +104,21 @@ func (b *bareLaunch) geometry() (err error) {
 	for name, d := range map[string]probes.Dim3{"grid": b.req.Grid, "block": b.req.Block} {
 		for i, n := range d {
 			if n < 1 || n > limits[name][i] {
-				return usage("--%s %s: %c is %d; expected 1 to %d", name, d, "xyz"[i], n, limits[name][i])
+				return report.Usagef("--%s %s: %c is %d; expected 1 to %d", name, d, "xyz"[i], n, limits[name][i])
 			}
 		}
 	}
 	if n := b.req.Block.Count(); n > 1024 {
-		return usage("--block %s: %d threads; a block has at most 1024", b.req.Block, n)
+		return report.Usagef("--block %s: %d threads; a block has at most 1024", b.req.Block, n)
 	}
 	if b.req.Cluster != (probes.Dim3{1, 1, 1}) {
-		return usage("--cluster %s: launches with clusters are not modelled", b.req.Cluster)
+		return report.Usagef("--cluster %s: launches with clusters are not modelled", b.req.Cluster)
 	}
 	if b.req.Shared < 0 || b.req.Shared > maxShared {
-		return usage("--shared %d: expected 0 to %d bytes, the most of any chip", b.req.Shared, maxShared)
+		return report.Usagef("--shared %d: expected 0 to %d bytes, the most of any chip", b.req.Shared, maxShared)
 	}
 	if b.req.Timeout < 0 || b.req.Resident < 0 || b.req.Device < 0 || b.req.Repeat < 0 {
-		return usage("--timeout, --resident, --device and --repeat are not negative")
+		return report.Usagef("--timeout, --resident, --device and --repeat are not negative")
 	}
 	b.schedule, err = parseSchedule(b.req.Schedule)
 	return err
@@ -136,7 +136,7 @@ func (b *bareLaunch) backends() (err error) {
 		return err
 	}
 	info := b.primary.Info()
-	b.doc.Backend = BackendDoc{Name: req.Backend, Device: info.Device, Arch: info.Arch, Schedule: scheduleText(b.schedule)}
+	b.doc.Backend = report.Backend{Name: req.Backend, Device: info.Device, Arch: info.Arch, Schedule: scheduleText(b.schedule)}
 	return nil
 }
 
@@ -149,11 +149,11 @@ func (b *bareLaunch) build() (err error) {
 	}
 	m := b.module
 	b.doc.Backend.Builder = m.Builder
-	b.doc.Build = RunBuildDoc{Compiler: m.Compiler, Options: append([]string{}, m.Options...), Headers: append(b.doc.Build.Headers[:0:0], m.Headers...)}
+	b.doc.Build = report.RunBuild{Compiler: m.Compiler, Options: append([]string{}, m.Options...), Headers: headerDocs(m.Headers)}
 	if b.doc.Build.Headers == nil {
 		b.doc.Build.Headers = b.doc.Build.Headers[:0]
 	}
-	b.doc.Cost.BuildMS = Number(time.Since(start).Seconds() * 1e3)
+	b.doc.Cost.BuildMS = report.Number(time.Since(start).Seconds() * 1e3)
 	var names []string
 	for _, e := range m.Module.Entries() {
 		names = append(names, e.Name)
@@ -163,11 +163,11 @@ func (b *bareLaunch) build() (err error) {
 	}
 	switch {
 	case len(names) == 0:
-		return usage("%s has no kernel (.entry)", b.req.File)
+		return report.Usagef("%s has no kernel (.entry)", b.req.File)
 	case b.entry == nil && b.req.Entry != "":
-		return usage("--entry %s: %s has no such kernel (it has %s)", b.req.Entry, b.req.File, strings.Join(names, ", "))
+		return report.Usagef("--entry %s: %s has no such kernel (it has %s)", b.req.Entry, b.req.File, strings.Join(names, ", "))
 	case b.entry == nil && len(names) > 1:
-		return usage("%s has %d kernels: choose one with --entry (%s)", b.req.File, len(names), strings.Join(names, ", "))
+		return report.Usagef("%s has %d kernels: choose one with --entry (%s)", b.req.File, len(names), strings.Join(names, ", "))
 	case b.entry == nil:
 		b.entry = m.Module.Entries()[0]
 	}
@@ -190,7 +190,7 @@ func (b *bareLaunch) arguments() (err error) {
 		limit = budget.Default()
 	}
 	if err := sum.Within(limit); err != nil {
-		return usage("%s %w", b.req.File, err)
+		return report.Usagef("%s %w", b.req.File, err)
 	}
 	for _, a := range b.args {
 		release, err := b.s.mem.Reserve("argument "+a.name, a.bytes())
@@ -201,10 +201,10 @@ func (b *bareLaunch) arguments() (err error) {
 		if err := a.settle(b.ctx, b.s.mem, b.req.Seed); err != nil {
 			return err
 		}
-		d := CheckArgDoc{Name: a.name, DType: a.dtype.String(), Dims: append([]int{}, a.dims...), Source: a.text}
+		d := report.CheckArg{Name: a.name, DType: a.dtype.String(), Dims: append([]int{}, a.dims...), Source: a.text}
 		b.doc.Args = append(b.doc.Args, d)
 		if a.buffer() {
-			b.doc.Outputs = append(b.doc.Outputs, CheckOutputDoc{Name: a.name, DType: d.DType, Dims: d.Dims})
+			b.doc.Outputs = append(b.doc.Outputs, report.CheckOutput{Name: a.name, DType: d.DType, Dims: d.Dims})
 		}
 	}
 	return nil
@@ -224,10 +224,10 @@ func (b *bareLaunch) limits() error {
 			}
 		}
 		if name == "reqntid" && b.req.Block != want {
-			return usage("--block %s: the kernel was compiled for blocks of %s (.reqntid)", b.req.Block, want)
+			return report.Usagef("--block %s: the kernel was compiled for blocks of %s (.reqntid)", b.req.Block, want)
 		}
 		if name == "maxntid" && b.req.Block.Count() > want.Count() {
-			return usage("--block %s: %d threads; the kernel was compiled for at most %d (.maxntid)", b.req.Block, b.req.Block.Count(), want.Count())
+			return report.Usagef("--block %s: %d threads; the kernel was compiled for at most %d (.maxntid)", b.req.Block, b.req.Block.Count(), want.Count())
 		}
 	}
 	static := int64(0)
@@ -235,7 +235,7 @@ func (b *bareLaunch) limits() error {
 		static = budget.Add(static, int64(v.Size))
 	}
 	if n := budget.Add(static, int64(b.req.Shared)); n > maxShared {
-		return usage("--shared %d: with the kernel's own %d bytes a block would need %d of shared memory; a chip has at most %d", b.req.Shared, static, n, maxShared)
+		return report.Usagef("--shared %d: with the kernel's own %d bytes a block would need %d of shared memory; a chip has at most %d", b.req.Shared, static, n, maxShared)
 	}
 	return nil
 }
@@ -257,7 +257,7 @@ func (b *bareLaunch) load(be target.Backend) (target.Kernel, error) {
 	k, err := be.Load(b.ctx, b.module.Module, b.entry.Name)
 	if err != nil {
 		ds := diagnosticsOf(err, b.module.Text)
-		return nil, &runError{stage: "load", err: err, source: sourceOf(ds), diagnostics: ds}
+		return nil, &report.KernelError{Stage: "load", Err: err, Source: sourceOf(ds), Diagnostics: ds}
 	}
 	return k, nil
 }
@@ -287,10 +287,10 @@ func (b *bareLaunch) execute() error {
 	if err != nil {
 		return launchError(err)
 	}
-	b.doc.Cost.RunMS, b.doc.Cost.Launches = Number(time.Since(start).Seconds()*1e3), 1
+	b.doc.Cost.RunMS, b.doc.Cost.Launches = report.Number(time.Since(start).Seconds()*1e3), 1
 	b.doc.Cost.WarpInstructions, b.doc.Cost.MMAOutputs = res.Counts.WarpInstructions, res.Counts.MMAOutputs
 	b.outputs = res.Outputs
-	b.doc.Findings = findingDocs(res.Findings)
+	b.doc.Findings = report.FindingsOf(res.Findings)
 	for i := range b.doc.Findings {
 		b.doc.Findings[i].KVTile = -1
 	}
@@ -350,7 +350,7 @@ func (b *bareLaunch) cover(c check.Covered, watched bool) {
 }
 
 // unreached lists the entry's source lines none of whose instructions were executed.
-func (b *bareLaunch) unreached(executed []bool) []SourceDoc {
+func (b *bareLaunch) unreached(executed []bool) []report.Source {
 	type line struct {
 		file string
 		n    int
@@ -367,13 +367,13 @@ func (b *bareLaunch) unreached(executed []bool) []SourceDoc {
 		}
 		done[l] = done[l] || executed[i]
 	}
-	out := []SourceDoc{}
+	out := []report.Source{}
 	for _, l := range order {
 		if !done[l] {
-			out = append(out, SourceDoc{File: l.file, Line: l.n})
+			out = append(out, report.Source{File: l.file, Line: l.n})
 		}
 	}
-	slices.SortFunc(out, func(a, b SourceDoc) int {
+	slices.SortFunc(out, func(a, b report.Source) int {
 		return strings.Compare(fmt.Sprintf("%s:%09d", a.File, a.Line), fmt.Sprintf("%s:%09d", b.File, b.Line))
 	})
 	return out
@@ -393,7 +393,7 @@ func (b *bareLaunch) compare() error {
 	if err != nil {
 		return launchError(err)
 	}
-	raced := slices.ContainsFunc(b.doc.Findings, func(f FindingDoc) bool { return f.Severity == string(target.SeverityError) })
+	raced := slices.ContainsFunc(b.doc.Findings, func(f report.Finding) bool { return f.Severity == string(target.SeverityError) })
 	var found []target.Finding
 	for _, a := range b.args {
 		x, y := b.outputs[a.name], res.Outputs[a.name]
@@ -417,7 +417,7 @@ func (b *bareLaunch) compare() error {
 		}
 		found = append(found, f)
 	}
-	b.doc.Findings = append(b.doc.Findings, findingDocs(found)...)
+	b.doc.Findings = append(b.doc.Findings, report.FindingsOf(found)...)
 	b.doc.Cost.Launches += max(1, b.req.Repeat)
 	b.outputs = res.Outputs
 	return nil
@@ -435,29 +435,29 @@ func (s *Session) buildFile(ctx context.Context, req CheckRequest) (b *Build, so
 	switch filepath.Ext(req.File) {
 	case ".ptx":
 		if len(req.Include)+len(req.Define) > 0 || req.Std != "" {
-			return nil, "", usage("%s: -I, -D and --std are for a source that is compiled", req.File)
+			return nil, "", report.Usagef("%s: -I, -D and --std are for a source that is compiled", req.File)
 		}
 		b, err := parseBuild(ctx, req.File, text, "none")
 		return b, "", err
 	case ".cu":
 	default:
-		return nil, "", usage("%s: expected a .ptx or a .cu file", req.File)
+		return nil, "", report.Usagef("%s: expected a .ptx or a .cu file", req.File)
 	}
 	builder := req.Builder
 	if builder == "" {
 		builder = "auto"
 	}
 	if !slices.Contains(builders, builder) || builder == "embedded" {
-		return nil, "", usage("--builder %s: expected auto, nvrtc or nvcc", builder)
+		return nil, "", report.Usagef("--builder %s: expected auto, nvrtc or nvcc", builder)
 	}
 	name, c, err := s.compiler(ctx, builder, string(text))
 	if err != nil {
-		return nil, "", unavailable("%s has to be compiled, and cannot be here: %w (tilescope doctor says what to install; a .ptx needs none)", req.File, err)
+		return nil, "", report.Unavailablef("%s has to be compiled, and cannot be here: %w (tilescope doctor says what to install; a .ptx needs none)", req.File, err)
 	}
 	own := &configs.Manifest{Name: filepath.Base(req.File), Source: filepath.Base(req.File), Dir: filepath.Dir(req.File), File: req.File}
 	sel := &configs.Selection{Manifest: own}
 	if err := sel.AddCompile(configs.Compile{Include: req.Include, Defines: req.Define, Std: req.Std}); err != nil {
-		return nil, "", &Error{Code: CodeUsage, Err: err}
+		return nil, "", &report.Error{Code: report.CodeUsage, Err: err}
 	}
 	build, err := ownBuild(own, &sourceSet{text: text}, sel.Compile)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"tilescope/debugkern/input"
 	"tilescope/debugkern/npy"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -48,14 +49,14 @@ func bareArgs(f *ptx.Func, source string, given []ArgText) ([]*bareArg, error) {
 	for _, g := range given {
 		a := findArg(args, g.Name)
 		if a == nil {
-			return nil, usage("--arg %s: no such parameter; %s has %s", g.Name, f.Demangled, parameterList(args))
+			return nil, report.Usagef("--arg %s: no such parameter; %s has %s", g.Name, f.Demangled, parameterList(args))
 		}
 		if a.value != nil {
-			return nil, usage("--arg %s: parameter %s is given twice (first as %s)", g.Name, a.title(), a.text)
+			return nil, report.Usagef("--arg %s: parameter %s is given twice (first as %s)", g.Name, a.title(), a.text)
 		}
 		var err error
 		if a.value, err = argument.Parse(g.Value); err != nil {
-			return nil, usage("--arg %s: %w", g.Name, err)
+			return nil, report.Usagef("--arg %s: %w", g.Name, err)
 		}
 		a.text = g.Value
 	}
@@ -66,7 +67,7 @@ func bareArgs(f *ptx.Func, source string, given []ArgText) ([]*bareArg, error) {
 		}
 	}
 	if missing != nil {
-		return nil, usage("no --arg for %s; %s has %s", strings.Join(missing, ", "), f.Demangled, parameterList(args))
+		return nil, report.Usagef("no --arg for %s; %s has %s", strings.Join(missing, ", "), f.Demangled, parameterList(args))
 	}
 	return args, nil
 }
@@ -115,7 +116,7 @@ func (a *bareArg) address() bool { return a.known.read || a.known.written || a.p
 func (a *bareArg) settle(ctx context.Context, memory *budget.Budget, seed uint64) error {
 	v := a.value
 	fail := func(format string, args ...any) error {
-		return usage("--arg %s=%s: %w", a.title(), a.text, fmt.Errorf(format, args...))
+		return report.Usagef("--arg %s=%s: %w", a.title(), a.text, fmt.Errorf(format, args...))
 	}
 	switch {
 	case v.Fields != nil:
@@ -223,7 +224,7 @@ func (a *bareArg) fromFile(ctx context.Context, memory *budget.Budget) error {
 			return unread(option, err)
 		}
 		if !slices.Contains(archive.Names(), f.Key) {
-			return usage("%s: %s has no array %q (it has %q)", option, f.Path, f.Key, archive.Names())
+			return report.Usagef("%s: %s has no array %q (it has %q)", option, f.Path, f.Key, archive.Names())
 		}
 		array, err = archive.Read(ctx, f.Key)
 	}
@@ -233,12 +234,12 @@ func (a *bareArg) fromFile(ctx context.Context, memory *budget.Budget) error {
 	a.dtype, a.dims, a.init = arrayTypes[array.DType], array.Shape, array.Data
 	if f.DType != 0 {
 		if f.DType.Size() != a.dtype.Size() {
-			return usage("%s: %s has elements of %d bytes, which cannot be read as %s", option, f.Path, a.dtype.Size(), f.DType)
+			return report.Usagef("%s: %s has elements of %d bytes, which cannot be read as %s", option, f.Path, a.dtype.Size(), f.DType)
 		}
 		a.dtype = f.DType
 	}
 	if len(a.init) == 0 {
-		return usage("%s: %s has no elements", option, f.Path)
+		return report.Usagef("%s: %s has no elements", option, f.Path)
 	}
 	return nil
 }

@@ -6,18 +6,16 @@ import (
 	"strings"
 
 	"tilescope/debugkern/file"
+	"tilescope/debugkern/report"
 )
-
-// KnownFindings are findings that do not count, by id, with the reason.
-type KnownFindings map[string]string
 
 // maxKnown is how large a file of known findings may be.
 const maxKnown = 16 << 20
 
 // KnownFindings reads the files of --suppress, lines "ID reason", and of --baseline, an earlier document; "" for none. A line that is
 // empty or begins with # is a comment.
-func (s *Session) KnownFindings(ctx context.Context, suppress, baseline string) (KnownFindings, error) {
-	known := KnownFindings{}
+func (s *Session) KnownFindings(ctx context.Context, suppress, baseline string) (report.KnownFindings, error) {
+	known := report.KnownFindings{}
 	if suppress != "" {
 		text, err := file.Read(ctx, suppress, maxKnown, file.Want{What: "a list of findings"})
 		if err != nil {
@@ -30,7 +28,7 @@ func (s *Session) KnownFindings(ctx context.Context, suppress, baseline string) 
 			}
 			id, reason, _ := strings.Cut(line, " ")
 			if reason = strings.TrimSpace(reason); reason == "" {
-				return nil, usage("--suppress %s:%d: %s has no reason; expected ID and why it does not count", suppress, i+1, id)
+				return nil, report.Usagef("--suppress %s:%d: %s has no reason; expected ID and why it does not count", suppress, i+1, id)
 			}
 			known[id] = reason
 		}
@@ -40,9 +38,9 @@ func (s *Session) KnownFindings(ctx context.Context, suppress, baseline string) 
 		if err != nil {
 			return nil, unread("--baseline", err)
 		}
-		var d CheckDoc
-		if err := json.Unmarshal(text, &d); err != nil || d.Schema != CheckSchema {
-			return nil, usage("--baseline %s: expected a document %s, as check --json prints it", baseline, CheckSchema)
+		var d report.Check
+		if err := json.Unmarshal(text, &d); err != nil || d.Schema != report.CheckSchema {
+			return nil, report.Usagef("--baseline %s: expected a document %s, as check --json prints it", baseline, report.CheckSchema)
 		}
 		for _, f := range d.Findings {
 			if known[f.ID] == "" {
@@ -51,15 +49,4 @@ func (s *Session) KnownFindings(ctx context.Context, suppress, baseline string) 
 		}
 	}
 	return known, nil
-}
-
-// Apply marks the findings that do not count, and sets the verdict by the others.
-func (d *CheckDoc) Apply(known KnownFindings) {
-	d.Verdict = Clean
-	for i := range d.Findings {
-		f := &d.Findings[i]
-		if f.Suppressed = known[f.ID]; f.Suppressed == "" && f.Severity == "error" {
-			d.Verdict = Findings
-		}
-	}
 }

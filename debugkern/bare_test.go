@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -64,7 +65,7 @@ func dumpOf(t *testing.T, c *Checked) map[string][]byte {
 func TestBareLaunch(t *testing.T) {
 	c := checked(t, bare("reduce.ptx", 4, 256, "0=iota:f32[1000]", "1=unwritten:f32[5]", "2=1000"))
 	d := c.Doc
-	if d.Verdict != Clean || d.ExitCode() != 0 || d.Coverage.Sampled != 4 || d.Coverage.Executed < d.Coverage.Instructions/2 || d.Coverage.Executed > d.Coverage.Instructions {
+	if d.Verdict != report.Clean || d.ExitCode() != 0 || d.Coverage.Sampled != 4 || d.Coverage.Executed < d.Coverage.Instructions/2 || d.Coverage.Executed > d.Coverage.Instructions {
 		t.Errorf("%+v", d)
 	}
 	if d.Outputs[0].Written != 0 || d.Outputs[1].Written != 4 || d.Args[2].DType != "i32" && d.Args[2].DType != "u32" {
@@ -103,10 +104,10 @@ func TestBareDefects(t *testing.T) {
 		for i, seed := range []uint64{0, 7} {
 			c.req.Seed = seed
 			d := checked(t, c.req).Doc
-			at := slices.IndexFunc(d.Findings, func(f FindingDoc) bool {
+			at := slices.IndexFunc(d.Findings, func(f report.Finding) bool {
 				return f.Kind == c.kind && f.Severity == "error" && f.Source != nil && (f.Source.Line == c.line || f.Other != nil && f.Other.Line == c.line)
 			})
-			if d.Verdict != Findings || d.ExitCode() != 1 || at < 0 {
+			if d.Verdict != report.Findings || d.ExitCode() != 1 || at < 0 {
 				t.Errorf("%s: no %s at line %d: %+v", c.req.File, c.kind, c.line, d.Findings)
 			}
 			for _, f := range d.Findings {
@@ -136,7 +137,7 @@ func TestBareArguments(t *testing.T) {
 		return req
 	}
 	c := checked(t, blend("blend_by", "0="+npy, "1=zeros:f16[100]", "2={0: 0.5:f32, 4: 99:i32}"))
-	if c.Doc.Verdict != Clean || c.Doc.Outputs[1].Written != 99 || dumpOf(t, c)["arg1"][1] != 0x38 {
+	if c.Doc.Verdict != report.Clean || c.Doc.Outputs[1].Written != 99 || dumpOf(t, c)["arg1"][1] != 0x38 {
 		t.Errorf("%+v", c.Doc)
 	}
 	s := openSession(t)
@@ -166,7 +167,7 @@ func TestBareArguments(t *testing.T) {
 	} {
 		if c, err := s.CheckKernel(t.Context(), req, nil); err == nil || !strings.Contains(err.Error(), says) || c != nil {
 			t.Errorf("want %q: %v", says, err)
-		} else if code := err.(*Error).Code; code != CodeUsage {
+		} else if code := err.(*report.Error).Code; code != report.CodeUsage {
 			t.Errorf("%v: code %d", err, code)
 		}
 	}
@@ -189,11 +190,11 @@ func TestKnownFindings(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Apply(known)
-	if d.Verdict != Clean || d.ExitCode() != 0 || d.Findings[0].Suppressed != "known since the first version" {
+	if d.Verdict != report.Clean || d.ExitCode() != 0 || d.Findings[0].Suppressed != "known since the first version" {
 		t.Errorf("%+v", d)
 	}
-	d.Apply(KnownFindings{})
-	if d.Verdict != Findings {
+	d.Apply(report.KnownFindings{})
+	if d.Verdict != report.Findings {
 		t.Error("nothing is known, and nothing counts")
 	}
 	if err := os.WriteFile(path, []byte("race-0\n"), 0o644); err != nil {

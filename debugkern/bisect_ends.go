@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"tilescope/configs"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -22,13 +23,13 @@ func (w *bisector) ends(ctx context.Context, a, b Request) (ends [2]combination,
 		}
 		sel, err := m.Select(variant, req.Set, req.Faults, req.Gate)
 		if err != nil {
-			return ends, &Error{Code: CodeUsage, Err: err}
+			return ends, &report.Error{Code: report.CodeUsage, Err: err}
 		}
 		ms[i], variants[i], ends[i] = m, variant, combination{sel.Flags, sel.Faults}
-		w.doc.Targets[i] = BisectSide{Target: req.Target, Flags: sel.Flags, Faults: append([]string{}, sel.Faults...)}
+		w.doc.Targets[i] = report.BisectSide{Target: req.Target, Flags: sel.Flags, Faults: append([]string{}, sel.Faults...)}
 	}
 	if !sameManifest(ms[0], ms[1]) {
-		return ends, usage("%s is a variant of kernel %s, %s of %s: only variants of one manifest have flags to bisect (compare takes any two)",
+		return ends, report.Usagef("%s is a variant of kernel %s, %s of %s: only variants of one manifest have flags to bisect (compare takes any two)",
 			a.Target, ms[0].Name, b.Target, ms[1].Name)
 	}
 	w.m = ms[0]
@@ -77,10 +78,10 @@ func (w *bisector) name(target string, asked [2]string) error {
 func (w *bisector) judgeEnd(i int, req Request) error {
 	w.progress(Progress{Phase: "bisect", Detail: req.Target})
 	run, err := w.s.Run(w.ctx, req, w.progress)
-	var coded *Error
-	if i == 1 && errors.As(err, &coded) && coded.Code == CodeUnavailable {
+	var coded *report.Error
+	if i == 1 && errors.As(err, &coded) && coded.Code == report.CodeUnavailable {
 		w.unbuilt = err
-		w.doc.Targets[i].Verdict, w.doc.Targets[i].Because = Unresolved, err.Error()
+		w.doc.Targets[i].Verdict, w.doc.Targets[i].Because = report.Unresolved, err.Error()
 		return nil
 	}
 	if err != nil {
@@ -92,45 +93,45 @@ func (w *bisector) judgeEnd(i int, req Request) error {
 }
 
 // outcome is the verdict by exit code, and what decided it.
-func outcome(r *Report) (verdict, because string) {
+func outcome(r *report.Run) (verdict, because string) {
 	if r.ExitCode() == 0 {
-		return Agree, ""
+		return report.Agree, ""
 	}
 	if len(r.Guilty) > 0 {
-		return Diverge, r.Guilty[0].Stage
+		return report.Diverge, r.Guilty[0].Stage
 	}
 	for _, f := range r.Findings {
 		if f.Severity == "error" {
-			return Diverge, f.Kind
+			return report.Diverge, f.Kind
 		}
 	}
-	if r.Output != nil && r.Output.Verdict == Fail {
-		return Diverge, "output"
+	if r.Output != nil && r.Output.Verdict == report.Fail {
+		return report.Diverge, "output"
 	}
-	return Diverge, "a stage was not reached"
+	return report.Diverge, "a stage was not reached"
 }
 
-func (w *bisector) failed(side int, err error) *Bisection {
-	var coded *Error
+func (w *bisector) failed(side int, err error) *report.Bisection {
+	var coded *report.Error
 	if !errors.As(err, &coded) || coded.Report == nil || coded.Report.Error == nil {
 		return nil
 	}
-	w.doc.Verdict, w.doc.Shape = Failed, coded.Report.Shape
-	w.doc.Error = &SideError{Side: "ab"[side : side+1], ErrorDoc: *coded.Report.Error}
+	w.doc.Verdict, w.doc.Shape = report.Failed, coded.Report.Shape
+	w.doc.Error = &report.SideError{Side: "ab"[side : side+1], Failure: *coded.Report.Error}
 	return w.doc
 }
 
 // differences lists what turns one combination into another, in the manifest's order: flags, then faults.
-func differences(m *configs.Manifest, from, to combination) []Change {
-	list := []Change{}
+func differences(m *configs.Manifest, from, to combination) []report.Change {
+	list := []report.Change{}
 	for _, f := range m.Flags {
 		if x, y := from.flags[f.Name], to.flags[f.Name]; x != y {
-			list = append(list, Change{"flag", f.Name, x, y})
+			list = append(list, report.Change{Kind: "flag", Name: f.Name, From: x, To: y})
 		}
 	}
 	for _, f := range m.Faults {
 		if x, y := count(from.faults, f.Name), count(to.faults, f.Name); x != y {
-			list = append(list, Change{"fault", f.Name, x, y})
+			list = append(list, report.Change{Kind: "fault", Name: f.Name, From: x, To: y})
 		}
 	}
 	return list

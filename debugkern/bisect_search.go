@@ -4,6 +4,8 @@ import (
 	"errors"
 	"maps"
 	"slices"
+
+	"tilescope/debugkern/report"
 )
 
 // search reduces all changes to the smallest set, and names the pair.
@@ -27,7 +29,7 @@ func (w *bisector) search() error {
 	default:
 		w.doc.Proof = "one-minimal"
 	}
-	w.doc.Verdict, w.doc.Minimal = Found, w.list(set)
+	w.doc.Verdict, w.doc.Minimal = report.Found, w.list(set)
 	return w.pair(set)
 }
 
@@ -44,12 +46,12 @@ func (w *bisector) pair(set uint64) error {
 	if err := errors.Join(errFrom, errTo); err != nil {
 		return err
 	}
-	w.doc.Pair = &BisectPair{From: from, To: to, Changes: w.list(set &^ below), Compare: w.command(from, to)}
+	w.doc.Pair = &report.BisectPair{From: from, To: to, Changes: w.list(set &^ below), Compare: w.command(from, to)}
 	return nil
 }
 
-func (w *bisector) list(set uint64) []Change {
-	list := []Change{}
+func (w *bisector) list(set uint64) []report.Change {
+	list := []report.Change{}
 	for i, c := range w.changes {
 		if set>>i&1 != 0 {
 			list = append(list, c)
@@ -78,18 +80,18 @@ func (w *bisector) turns(set uint64) (bool, error) {
 	if v, ok := w.tried[set]; ok {
 		return v == w.doc.Until, nil
 	}
-	step := BisectStep{Changes: w.list(set), Verdict: Unresolved}
+	step := report.BisectStep{Changes: w.list(set), Verdict: report.Unresolved}
 	spec, err := w.spec(w.apply(set))
 	if err == nil {
-		w.progress(Progress{Phase: "bisect", Detail: ChangesText(step.Changes), Done: len(w.doc.Steps) + 1})
+		w.progress(Progress{Phase: "bisect", Detail: report.ChangesText(step.Changes), Done: len(w.doc.Steps) + 1})
 		var run *Run
-		if run, err = w.s.Run(w.ctx, spec.request(w.request), nil); err == nil {
+		if run, err = w.s.Run(w.ctx, requestOf(spec, w.request), nil); err == nil {
 			step.Verdict, step.Because = outcome(run.Report)
 		}
 	}
 	if err != nil {
-		var coded *Error
-		if w.ctx.Err() != nil || !errors.As(err, &coded) || coded.Code == CodeInternal {
+		var coded *report.Error
+		if w.ctx.Err() != nil || !errors.As(err, &coded) || coded.Code == report.CodeInternal {
 			return false, err
 		}
 		step.Because = err.Error()

@@ -10,6 +10,7 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 	"tilescope/kernels"
 )
 
@@ -23,19 +24,6 @@ type Build struct {
 	Options  []string
 	Headers  []cuda.Header          // that were read, without the toolkit's and the system's
 	Patched  map[string]PatchedText // sources and headers that patches changed, by name: what the debug lines are of
-}
-
-// BuilderText returns what a document's builder (Build.Builder) means, in words: where the PTX comes from.
-func BuilderText(builder string) string {
-	switch builder {
-	case "embedded":
-		return "prebuilt PTX"
-	case "none":
-		return "PTX given"
-	case "nvrtc":
-		return "built with NVRTC"
-	}
-	return "built with " + builder
 }
 
 // builders are the values of --builder.
@@ -98,7 +86,7 @@ func (s *Session) buildFresh(ctx context.Context, sel *configs.Selection, builde
 		builder = "auto"
 	}
 	if !slices.Contains(builders, builder) {
-		return nil, usage("--builder %s: expected %s", builder, strings.Join(builders, ", "))
+		return nil, report.Usagef("--builder %s: expected %s", builder, strings.Join(builders, ", "))
 	}
 	if err := checkArch(arch); err != nil {
 		return nil, err
@@ -123,7 +111,7 @@ func (s *Session) buildFresh(ctx context.Context, sel *configs.Selection, builde
 		}
 	}
 	if builder == "embedded" {
-		return nil, unavailable("%s is not in the embedded archive; use --builder nvrtc, or a combination that is (tilescope kernels)", key)
+		return nil, report.Unavailablef("%s is not in the embedded archive; use --builder nvrtc, or a combination that is (tilescope kernels)", key)
 	}
 	return s.compile(ctx, sel, src, key, builder, arch)
 }
@@ -131,7 +119,7 @@ func (s *Session) buildFresh(ctx context.Context, sel *configs.Selection, builde
 // checkArch refuses what is not the name of an architecture.
 func checkArch(arch string) error {
 	if err := configs.CheckValue("arch", arch); err != nil {
-		return usage("--arch %s: expected %s", arch, configs.Expected("arch"))
+		return report.Usagef("--arch %s: expected %s", arch, configs.Expected("arch"))
 	}
 	return nil
 }
@@ -151,9 +139,9 @@ func (s *Session) compile(ctx context.Context, sel *configs.Selection, src *sour
 			return nil, ctx.Err()
 		}
 		if m.Dir == "" {
-			return nil, unavailable("%s is not in the embedded archive and cannot be built: %w (tilescope doctor says what to install)", key, err)
+			return nil, report.Unavailablef("%s is not in the embedded archive and cannot be built: %w (tilescope doctor says what to install)", key, err)
 		}
-		return nil, unavailable("%s cannot be built: %w (tilescope doctor says what to install)", key, err)
+		return nil, report.Unavailablef("%s cannot be built: %w (tilescope doctor says what to install)", key, err)
 	}
 	if arch == "" {
 		arch = defaultArch
@@ -198,14 +186,10 @@ func (s *Session) compiler(ctx context.Context, builder, source string) (string,
 	return "nvcc", n, err
 }
 
-func unavailable(format string, args ...any) error {
-	return &Error{Code: CodeUnavailable, Err: fmt.Errorf(format, args...)}
-}
-
 func buildFromFile(ctx context.Context, path string) (*Build, error) {
 	text, err := kernelText(ctx, path)
 	if err != nil {
-		return nil, &Error{Code: CodeUsage, Err: fmt.Errorf("read the manifest's ptx: %w", err)}
+		return nil, &report.Error{Code: report.CodeUsage, Err: fmt.Errorf("read the manifest's ptx: %w", err)}
 	}
 	return parseBuild(ctx, path, text, "none")
 }
@@ -221,7 +205,7 @@ func parseBuild(ctx context.Context, name string, text []byte, builder string) (
 	}
 	if err != nil {
 		ds := diagnosticsOf(err, text)
-		return nil, &runError{stage: "load", err: err, source: sourceOf(ds), diagnostics: ds}
+		return nil, &report.KernelError{Stage: "load", Err: err, Source: sourceOf(ds), Diagnostics: ds}
 	}
 	return &Build{Module: m, Text: text, Builder: builder}, nil
 }
@@ -235,15 +219,3 @@ func compiled(compiler string, options []string, headers []cuda.Header, src *sou
 		return b, err
 	}
 }
-
-// runError is a kernel that did not build, load, launch or run: it becomes a document with verdict failed.
-type runError struct {
-	stage  string
-	err    error
-	source *SourceDoc
-
-	diagnostics []Diagnostic // of a compiler or parser
-}
-
-func (e *runError) Error() string { return e.stage + ": " + e.err.Error() }
-func (e *runError) Unwrap() error { return e.err }

@@ -8,6 +8,7 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern/cache"
 	"tilescope/debugkern/cuda"
+	"tilescope/debugkern/report"
 )
 
 // compiling opens a session with NVRTC and a cache of its own, or skips.
@@ -46,7 +47,7 @@ func TestBothBuildsAreCompiledAndKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if run.Plain == nil || run.Report.Verdict != Agree || run.Report.Backend.Builder != "nvrtc" {
+		if run.Plain == nil || run.Report.Verdict != report.Agree || run.Report.Backend.Builder != "nvrtc" {
 			t.Errorf("session %d: plain %v, %s by %s", i, run.Plain, run.Report.Verdict, run.Report.Backend.Builder)
 		}
 		if want := []string{"resolve", "inputs", "build", "load", "run", "compare"}; !slices.Equal(phases[:min(len(phases), len(want))], want) {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern/cuda"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -120,7 +121,7 @@ func TestNotCaptured(t *testing.T) {
 	} {
 		run := mustWalk(t, c.fault)
 		rep := run.Report
-		if rep.Verdict != Diverge || rep.ExitCode() != 1 || len(rep.Findings) == 0 {
+		if rep.Verdict != report.Diverge || rep.ExitCode() != 1 || len(rep.Findings) == 0 {
 			t.Fatalf("%s: %s, exit %d, %d findings", c.fault, rep.Verdict, rep.ExitCode(), len(rep.Findings))
 		}
 		f := &rep.Findings[0]
@@ -136,7 +137,7 @@ func TestNotCaptured(t *testing.T) {
 				t.Errorf("%s: %s compares %d cells and misses %d", c.fault, st.Name, st.Global.Cells, st.NotCaptured)
 			}
 			// What the absent cells would have gone into is judged from the true inputs alone: nobody is blamed for them.
-			if st.Verdict == Wrong && c.fault != "warp_short" {
+			if st.Verdict == report.Wrong && c.fault != "warp_short" {
 				t.Errorf("%s: stage %s is called wrong", c.fault, st.Name)
 			}
 		}
@@ -224,9 +225,9 @@ func TestLoopEnded(t *testing.T) {
 		fault, message, severity, verdict string
 		kv, count                         int
 	}{
-		{"short", "the kv loop ended after 3 of 4 tiles", "error", Diverge, 3, 8},
-		{"block_short", "the kv loop ended after 3 of 4 tiles in 2 of 8 blocks, first block 1,0,0", "error", Diverge, 3, 2},
-		{"long", "the kv loop went on after its 4 tiles, to at least 5", "advice", Agree, 4, 8},
+		{"short", "the kv loop ended after 3 of 4 tiles", "error", report.Diverge, 3, 8},
+		{"block_short", "the kv loop ended after 3 of 4 tiles in 2 of 8 blocks, first block 1,0,0", "error", report.Diverge, 3, 2},
+		{"long", "the kv loop went on after its 4 tiles, to at least 5", "advice", report.Agree, 4, 8},
 	} {
 		rep := mustWalk(t, c.fault).Report
 		if len(rep.Findings) == 0 {
@@ -240,18 +241,18 @@ func TestLoopEnded(t *testing.T) {
 			t.Errorf("%s: %s", c.fault, rep.Verdict)
 		}
 		for _, st := range rep.Stages {
-			if st.Verdict == Wrong {
+			if st.Verdict == report.Wrong {
 				t.Errorf("%s: stage %s is called wrong", c.fault, st.Name)
 			}
 		}
 	}
 	rep := mustWalk(t, "clean").Report
-	if rep.Verdict != Agree || len(rep.Findings) != 0 {
+	if rep.Verdict != report.Agree || len(rep.Findings) != 0 {
 		t.Errorf("clean: %s, %+v", rep.Verdict, rep.Findings)
 	}
 	// Tiles that were not asked for are not missed, and a block whose share of the tiles is smaller ends where the manifest says.
 	run, err := runWalk(t, "clean", Request{Tiles: "1-2", Blocks: "1,*,0"}, nil)
-	if err != nil || len(run.Report.Findings) != 0 || run.Report.Verdict != Agree {
+	if err != nil || len(run.Report.Findings) != 0 || run.Report.Verdict != report.Agree {
 		t.Errorf("%v: %+v", err, run.Report)
 	}
 	run, err = runWalk(t, "block_short", Request{}, func(m string) string {
@@ -269,7 +270,7 @@ func TestLoopEnded(t *testing.T) {
 // the probe stands in one; and a loop is called what the manifest calls it.
 func TestNotCapturedAfterTheLoop(t *testing.T) {
 	run := ran(t, Request{Target: "gemm_wmma", Shape: "ragged", Faults: []string{"n-edge"}})
-	i := slices.IndexFunc(run.Report.Findings, func(f FindingDoc) bool { return f.Kind == "not-captured" })
+	i := slices.IndexFunc(run.Report.Findings, func(f report.Finding) bool { return f.Kind == "not-captured" })
 	if i < 0 || !strings.Contains(run.Report.Findings[i].Message, "cells of pre") || run.Report.Findings[i].Source == nil {
 		t.Fatalf("findings %+v", run.Report.Findings)
 	}
@@ -304,13 +305,13 @@ func TestLinePassedTwice(t *testing.T) {
 	} {
 		run, err := runWalk(t, "lines", Request{}, sharedS(t, line, more))
 		if want == "" {
-			if err != nil || run.Report.Verdict != Agree || run.Report.ExitCode() != 0 {
+			if err != nil || run.Report.Verdict != report.Agree || run.Report.ExitCode() != 0 {
 				t.Errorf("%q: %v %+v", more, err, run)
 			}
 			continue
 		}
-		var coded *Error
-		if !errors.As(err, &coded) || coded.Code != CodeFailed || !strings.Contains(err.Error(), want) || coded.Report == nil || coded.Report.Verdict != Failed {
+		var coded *report.Error
+		if !errors.As(err, &coded) || coded.Code != report.CodeFailed || !strings.Contains(err.Error(), want) || coded.Report == nil || coded.Report.Verdict != report.Failed {
 			t.Errorf("%q: %v", more, err)
 			continue
 		}
@@ -320,7 +321,7 @@ func TestLinePassedTwice(t *testing.T) {
 	}
 	// The first pass is one that was asked for: half of the tile is not there yet.
 	run, err := runWalk(t, "lines", Request{}, sharedS(t, line, ", pass: first"))
-	if err != nil || run.Report.Stage("S").Verdict != Wrong || run.Report.Stage("S").Probe != fmt.Sprintf("sS at line %d, pass 1", line) {
+	if err != nil || run.Report.Stage("S").Verdict != report.Wrong || run.Report.Stage("S").Probe != fmt.Sprintf("sS at line %d, pass 1", line) {
 		t.Errorf("%v: %+v", err, run.Report.Stage("S"))
 	}
 }
@@ -334,7 +335,7 @@ func TestBarrierLineIsItsCompletion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if v := run.Report.Stage("S").Verdict; v != Wrong || run.Report.Stage("O").Verdict != Tainted {
+			if v := run.Report.Stage("S").Verdict; v != report.Wrong || run.Report.Stage("O").Verdict != report.Tainted {
 				t.Fatalf("%s: S %s, O %s", schedule, v, run.Report.Stage("O").Verdict)
 			}
 			cured, err := run.Try(t.Context(), Trial{Substitute: []probes.Stage{"S"}})
@@ -342,7 +343,7 @@ func TestBarrierLineIsItsCompletion(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, name := range []string{"m", "l", "P", "U", "O"} {
-				if st := cured.Report.Stage(name); st.Verdict != OK {
+				if st := cured.Report.Stage(name); st.Verdict != report.OK {
 					t.Errorf("%s%s: with S replaced, %s is %s", schedule, more, name, st.Verdict)
 				}
 			}
@@ -360,10 +361,10 @@ func TestReplacedAtTheLastPass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if st := cured.Report.Stage("O"); st.Verdict != OK {
+	if st := cured.Report.Stage("O"); st.Verdict != report.OK {
 		t.Errorf("with S replaced, O is %s", st.Verdict)
 	}
-	if st := cured.Report.Stage("S"); st.Verdict != Wrong || st.Local.Bad != run.Report.Stage("S").Local.Bad {
+	if st := cured.Report.Stage("S"); st.Verdict != report.Wrong || st.Local.Bad != run.Report.Stage("S").Local.Bad {
 		t.Errorf("what was captured is not what the kernel left: %s, %d bad", st.Verdict, st.Local.Bad)
 	}
 }

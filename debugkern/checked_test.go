@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -72,7 +73,7 @@ func TestCheckersSeeFirstRun(t *testing.T) {
 // TestFindingsDoNotDependOnCores runs a racy kernel with every checker on one core and on several, and again.
 func TestFindingsDoNotDependOnCores(t *testing.T) {
 	req := Request{Target: "stage3b", Shape: "1,3,96,64", Faults: []string{"softmax-race"}, Check: check.All | check.Origins | check.Precision}
-	var first []FindingDoc
+	var first []report.Finding
 	was := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(was)
 	for _, cores := range []int{1, 2, 7, 7} {

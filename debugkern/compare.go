@@ -6,112 +6,15 @@ import (
 	"fmt"
 	"slices"
 
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
-// CompareSchema names the document that compare prints.
-const CompareSchema = "tilescope.compare/1"
-
-// Verdicts of a comparison and of its stages.
-const (
-	Equal        = "equal"
-	Differ       = "differ"
-	Incomparable = "incomparable" // a stage that both capture, but not as the same tiles; see Reason
-)
-
-// Comparison is the document tilescope.compare/1: kernel A against kernel B on the same inputs, bit against
-// bit. No reference is asked: it shows where two kernels part, not which of them is right.
-type Comparison struct {
-	Schema  string       `json:"schema"`
-	Targets [2]SideDoc   `json:"targets"` // A, B
-	Gate    string       `json:"gate"`
-	Inject  string       `json:"inject"`
-	Shape   probes.Shape `json:"shape"`
-	Seed    uint64       `json:"seed"`
-	Backend BackendDoc   `json:"backend"`
-
-	Verdict string            `json:"verdict"` // equal, differ, failed
-	First   string            `json:"first"`   // the stage that differs first, by kv tile, stage, block; "" for none
-	Stages  []StageComparison `json:"stages"`  // those that both capture
-	OnlyA   []string          `json:"only_a"`  // stages that A alone captures
-	OnlyB   []string          `json:"only_b"`
-	Output  *OutputComparison `json:"output"` // null under a gate, or where one of them has none
-	Notes   []string          `json:"notes"`
-	Error   *SideError        `json:"error"`
-}
-
-// SideDoc is one of two kernels.
-type SideDoc struct {
-	Target  string         `json:"target"`
-	Kernel  string         `json:"kernel"`
-	Flags   map[string]int `json:"flags"`
-	Faults  []string       `json:"faults"`
-	Builder string         `json:"builder"`
-	Cross   *CrossDoc      `json:"cross"` // with --backend both: this kernel on the emulator
-}
-
-// SideError is which of two kernels did not build, load or run.
-type SideError struct {
-	Side string `json:"side"` // "a", "b"
-	ErrorDoc
-}
-
-// CellStats count the cells that differ. MaxAbs and MaxULP (representable values of the dtype) are over differing cells that
-// are finite in both; Nonfinite counts the others.
-type CellStats struct {
-	Cells     int    `json:"cells"`
-	Differing int    `json:"differing"`
-	MaxAbs    Number `json:"max_abs"`
-	MaxULP    int64  `json:"max_ulp"`
-	Nonfinite int    `json:"nonfinite"`
-}
-
-// StageComparison is one stage that both capture.
-type StageComparison struct {
-	Name    string `json:"name"`
-	Verdict string `json:"verdict"` // equal, differ, incomparable
-	Reason  string `json:"reason"`  // why it is incomparable
-	Tiles   int    `json:"tiles"`
-	CellStats
-	First *DifferingCell `json:"first"` // by kv tile, block, row, column
-}
-
-// DifferingCell is a cell with other bits in B. Block is A's; Q has kv tile -1, O the number of tiles.
-type DifferingCell struct {
-	Block  probes.Dim3 `json:"block"`
-	KVTile int         `json:"kv_tile"`
-	Row    int         `json:"row"`
-	Col    int         `json:"col"`
-	A      Number      `json:"a"`
-	B      Number      `json:"b"`
-	BitsA  string      `json:"bits_a"` // "" where A did not reach the tile
-	BitsB  string      `json:"bits_b"`
-}
-
-// OutputComparison compares the whole output argument.
-type OutputComparison struct {
-	Verdict string `json:"verdict"`
-	Reason  string `json:"reason"`
-	CellStats
-	First []int `json:"first"` // the index of the first differing element, by dimension; null where none differs
-}
-
-// ExitCode is the contract's exit code: 0 equal bits, 1 not, 4 failed.
-func (c *Comparison) ExitCode() int {
-	switch c.Verdict {
-	case Equal:
-		return 0
-	case Failed:
-		return 4
-	}
-	return 1
-}
-
 // Compare executes a and b on the same inputs and compares every tile that both capture, bit for bit. It
 // returns an *Error as Run does; where a kernel did not build, load or run there is a document as well as the
 // error.
-func (s *Session) Compare(ctx context.Context, a, b Request, progress func(Progress)) (*Comparison, error) {
+func (s *Session) Compare(ctx context.Context, a, b Request, progress func(Progress)) (*report.Comparison, error) {
 	if progress == nil {
 		progress = func(Progress) {}
 	}
@@ -123,64 +26,67 @@ func (s *Session) Compare(ctx context.Context, a, b Request, progress func(Progr
 	for i, req := range []Request{a, b} {
 		e := &execution{s: s, req: req, progress: progress}
 		cross, err := e.capture(ctx)
-		c.Targets[i].describe(e, cross)
+		describe(&c.Targets[i], e, cross)
 		if err != nil {
-			return c.failed(i, err), err
+			return failedComparison(c, i, err), err
 		}
 		sides[i] = e
 	}
 	c.Backend = sides[0].header().Backend
 	for i, e := range sides {
 		if slices.ContainsFunc(e.st.result.Findings, func(f target.Finding) bool { return f.Kind == target.Varies }) {
-			c.note("%s varies from launch to launch: what differs may be chance", "AB"[i:i+1])
+			note(c, "%s varies from launch to launch: what differs may be chance", "AB"[i:i+1])
 		}
 	}
-	return c, c.compare(sides[0].st, sides[1].st)
+	return c, compareStates(c, sides[0].st, sides[1].st)
 }
 
 // CompareRuns compares two finished runs of the same shape and seed without executing anything.
-func CompareRuns(a, b *Run) (*Comparison, error) {
+func CompareRuns(a, b *Run) (*report.Comparison, error) {
 	if err := sameRuns(a, b); err != nil {
 		return nil, err
 	}
 	c := newComparison(a.Request, b.Request)
 	for i, r := range []*Run{a, b} {
-		c.Targets[i] = SideDoc{r.Request.Target, r.Plan.Kernel, r.Selection.Flags, r.Report.Faults, r.Report.Backend.Builder, r.Report.Cross}
+		c.Targets[i] = report.Side{
+			Target: r.Request.Target, Kernel: r.Plan.Kernel, Flags: r.Selection.Flags, Faults: r.Report.Faults,
+			Builder: r.Report.Backend.Builder, Cross: r.Report.Cross,
+		}
 	}
 	c.Backend = a.Report.Backend
-	return c, c.compare(a.state, b.state)
+	return c, compareStates(c, a.state, b.state)
 }
 
-func newComparison(a, b Request) *Comparison {
-	c := &Comparison{
-		Schema: CompareSchema, Gate: a.Gate.String(), Inject: a.Inject, Seed: a.Seed, Verdict: Equal,
-		Stages: []StageComparison{}, OnlyA: []string{}, OnlyB: []string{}, Notes: []string{},
+func newComparison(a, b Request) *report.Comparison {
+	c := &report.Comparison{
+		Schema: report.CompareSchema, Gate: a.Gate.String(), Inject: a.Inject, Seed: a.Seed, Verdict: report.Equal,
+		Stages: []report.StageComparison{}, OnlyA: []string{}, OnlyB: []string{}, Notes: []string{},
 	}
 	if c.Inject == "" {
 		c.Inject = "reference"
 	}
 	for i, t := range []string{a.Target, b.Target} {
-		c.Targets[i] = SideDoc{Target: t, Flags: map[string]int{}, Faults: []string{}, Builder: "none"}
+		c.Targets[i] = report.Side{Target: t, Flags: map[string]int{}, Faults: []string{}, Builder: "none"}
 	}
 	return c
 }
 
-func (c *Comparison) note(format string, args ...any) {
+func note(c *report.Comparison, format string, args ...any) {
 	c.Notes = append(c.Notes, fmt.Sprintf(format, args...))
 }
 
-// failed makes the comparison the document of a run that has no verdict.
-func (c *Comparison) failed(side int, err error) *Comparison {
-	var coded *Error
+// failedComparison makes the comparison the document of a run that has no verdict.
+func failedComparison(c *report.Comparison, side int, err error) *report.Comparison {
+	var coded *report.Error
 	if !errors.As(err, &coded) || coded.Report == nil || coded.Report.Error == nil {
 		return nil
 	}
-	c.Verdict, c.Shape, c.Backend = Failed, coded.Report.Shape, coded.Report.Backend
-	c.Error = &SideError{Side: "ab"[side : side+1], ErrorDoc: *coded.Report.Error}
+	c.Verdict, c.Shape, c.Backend = report.Failed, coded.Report.Shape, coded.Report.Backend
+	c.Error = &report.SideError{Side: "ab"[side : side+1], Failure: *coded.Report.Error}
 	return c
 }
 
-func (d *SideDoc) describe(e *execution, cross *CrossDoc) {
+func describe(d *report.Side, e *execution, cross *report.Cross) {
 	d.Cross = cross
 	if e.builder != "" {
 		d.Builder = e.builder
@@ -204,13 +110,13 @@ func (s *Session) sameProblem(ctx context.Context, a, b Request) error {
 		return err
 	}
 	if x, y := ra.plan.Shape, rb.plan.Shape; x != y {
-		return usage("shape %s is %s for %s and %s for %s: give --shape B,H,S,D", a.Shape, x, a.Target, y, b.Target)
+		return report.Usagef("shape %s is %s for %s and %s for %s: give --shape B,H,S,D", a.Shape, x, a.Target, y, b.Target)
 	}
 	return nil
 }
 
 // capture executes a request as Run does, up to its tiles: nothing is judged.
-func (e *execution) capture(ctx context.Context) (cross *CrossDoc, err error) {
+func (e *execution) capture(ctx context.Context) (cross *report.Cross, err error) {
 	ctx, cancel := Limited(ctx, e.req.Timeout)
 	defer cancel()
 	e.ctx = ctx
@@ -225,14 +131,14 @@ func (e *execution) capture(ctx context.Context) (cross *CrossDoc, err error) {
 	return cross, nil
 }
 
-// compare fills the document from two executions.
-func (c *Comparison) compare(a, b *runState) error {
+// compareStates fills the document from two executions.
+func compareStates(c *report.Comparison, a, b *runState) error {
 	pa, pb := a.r.plan, b.r.plan
 	c.Shape = pa.Shape
 	if (pa.Quant == nil) != (pb.Quant == nil) || pa.Quant != nil && *pa.Quant != *pb.Quant {
-		c.note("the two encode the same inputs differently: their tiles cannot be equal to the bit but by chance")
+		note(c, "the two encode the same inputs differently: their tiles cannot be equal to the bit but by chance")
 	}
-	var first *DifferingCell
+	var first *report.DifferingCell
 	for i := range pa.Stages {
 		s := pa.Stages[i].Stage
 		inA, inB := captures(a, s), captures(b, s)
@@ -253,11 +159,11 @@ func (c *Comparison) compare(a, b *runState) error {
 		}
 	}
 	c.Output = compareOutput(a, b)
-	return c.conclude()
+	return conclude(c)
 }
 
 // conclude settles the verdict over what could be compared; nothing at all is bad input.
-func (c *Comparison) conclude() error {
+func conclude(c *report.Comparison) error {
 	verdicts := []string{}
 	for i := range c.Stages {
 		verdicts = append(verdicts, c.Stages[i].Verdict)
@@ -266,12 +172,12 @@ func (c *Comparison) conclude() error {
 		verdicts = append(verdicts, c.Output.Verdict)
 	}
 	switch {
-	case slices.Contains(verdicts, Differ):
-		c.Verdict = Differ
-	case slices.Contains(verdicts, Equal):
-		c.Verdict = Equal
+	case slices.Contains(verdicts, report.Differ):
+		c.Verdict = report.Differ
+	case slices.Contains(verdicts, report.Equal):
+		c.Verdict = report.Equal
 	default:
-		return usage("%s and %s capture no stage that could be compared", c.Targets[0].Target, c.Targets[1].Target)
+		return report.Usagef("%s and %s capture no stage that could be compared", c.Targets[0].Target, c.Targets[1].Target)
 	}
 	return nil
 }

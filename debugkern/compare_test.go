@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -55,11 +56,11 @@ func TestCellStats(t *testing.T) {
 		return x
 	}
 	a, b := tile(0x7e00, 0x3c00, 0x3c00, 0x7c00), tile(0x7e00, 0x3c00, 0x4000, 0x3c00)
-	var s CellStats
+	var s report.CellStats
 	for i := range 4 {
-		s.cell(a, b, 0, i)
+		countCell(&s, a, b, 0, i)
 	}
-	if want := (CellStats{Cells: 4, Differing: 2, MaxAbs: 1, MaxULP: 1024, Nonfinite: 1}); s != want {
+	if want := (report.CellStats{Cells: 4, Differing: 2, MaxAbs: 1, MaxULP: 1024, Nonfinite: 1}); s != want {
 		t.Errorf("%+v, want %+v", s, want)
 	}
 }
@@ -80,7 +81,7 @@ func TestCompareRuns(t *testing.T) {
 		return r
 	}
 	clean, broken := run(0), run(0, "v-midpoint")
-	if c, err := CompareRuns(clean, clean); err != nil || c.Verdict != Equal || c.ExitCode() != 0 || len(c.Stages) != len(clean.Plan.Stages) {
+	if c, err := CompareRuns(clean, clean); err != nil || c.Verdict != report.Equal || c.ExitCode() != 0 || len(c.Stages) != len(clean.Plan.Stages) {
 		t.Errorf("a run against itself: %+v, %v", c, err)
 	}
 	if c, err := CompareRuns(clean, broken); err != nil || c.First != "V" || c.ExitCode() != 1 || c.Targets[1].Faults[0] != "v-midpoint" {

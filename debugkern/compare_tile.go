@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -52,11 +53,11 @@ func eachTile(st *runState, sp *probes.StagePlan, visit func(block probes.Dim3, 
 }
 
 // compareStage compares the tiles of a stage that compute the same part of the problem in both.
-func compareStage(a, b *runState, s probes.Stage) StageComparison {
+func compareStage(a, b *runState, s probes.Stage) report.StageComparison {
 	pa, pb := a.r.plan.Stage(s), b.r.plan.Stage(s)
-	doc := StageComparison{Name: s.String(), Verdict: Equal, Reason: unlike(pa, pb)}
+	doc := report.StageComparison{Name: s.String(), Verdict: report.Equal, Reason: unlike(pa, pb)}
 	if doc.Reason != "" {
-		doc.Verdict = Incomparable
+		doc.Verdict = report.Incomparable
 		return doc
 	}
 	names, others := sharedPositions(a.r.plan, b.r.plan), map[string]Place{}
@@ -65,14 +66,14 @@ func compareStage(a, b *runState, s probes.Stage) StageComparison {
 	})
 	eachTile(a, pa, func(block probes.Dim3, kv int) {
 		if o, ok := others[partOf(a.r.plan, names, pa, block, kv)]; ok {
-			doc.tile(a, b, Place{s, block, kv}, o)
+			compareTile(&doc, a, b, Place{s, block, kv}, o)
 		}
 	})
 	switch {
 	case doc.Tiles == 0:
-		doc.Verdict, doc.Reason = Incomparable, "no captured tile is the same part of the problem in both"
+		doc.Verdict, doc.Reason = report.Incomparable, "no captured tile is the same part of the problem in both"
 	case doc.Differing > 0:
-		doc.Verdict = Differ
+		doc.Verdict = report.Differ
 	}
 	return doc
 }
@@ -92,9 +93,9 @@ func unlike(a, b *probes.StagePlan) string {
 	return ""
 }
 
-// tile compares the cells valid in both. A tile that only one kernel reached differs in every cell, as
+// compareTile compares the cells valid in both. A tile that only one kernel reached differs in every cell, as
 // does a cell that was captured in only one.
-func (d *StageComparison) tile(a, b *runState, pa, pb Place) {
+func compareTile(d *report.StageComparison, a, b *runState, pa, pb Place) {
 	x, y := a.Tile(pa.Stage, pa.Block, pa.KVTile), b.Tile(pb.Stage, pb.Block, pb.KVTile)
 	if !x.Reached() && !y.Reached() {
 		return
@@ -105,15 +106,15 @@ func (d *StageComparison) tile(a, b *runState, pa, pb Place) {
 	cols := min(sa.Cols, sa.ValidCols.At(pa.Block, pa.KVTile), sb.ValidCols.At(pb.Block, pb.KVTile))
 	for row := range max(0, rows) {
 		for col := range max(0, cols) {
-			if !d.cell(x, y, row, col) || d.First != nil {
+			if !countCell(&d.CellStats, x, y, row, col) || d.First != nil {
 				continue
 			}
-			d.First = &DifferingCell{Block: pa.Block, KVTile: documentTile(a, pa), Row: row, Col: col, A: Number(math.NaN()), B: Number(math.NaN())}
+			d.First = &report.DifferingCell{Block: pa.Block, KVTile: documentTile(a, pa), Row: row, Col: col, A: report.Number(math.NaN()), B: report.Number(math.NaN())}
 			if x.Captured(row, col) {
-				d.First.A, d.First.BitsA = Number(x.At(row, col)), bitsText(x, row, col)
+				d.First.A, d.First.BitsA = report.Number(x.At(row, col)), bitsText(x, row, col)
 			}
 			if y.Captured(row, col) {
-				d.First.B, d.First.BitsB = Number(y.At(row, col)), bitsText(y, row, col)
+				d.First.B, d.First.BitsB = report.Number(y.At(row, col)), bitsText(y, row, col)
 			}
 		}
 	}
@@ -128,8 +129,8 @@ func bitsText(t probes.Tile, row, col int) string {
 	return fmt.Sprintf("0x%0*x", 2*t.DType.Size(), t.Bits(row, col))
 }
 
-// cell counts one cell and reports whether it differs.
-func (c *CellStats) cell(x, y probes.Tile, row, col int) bool {
+// countCell counts one cell and reports whether it differs.
+func countCell(c *report.CellStats, x, y probes.Tile, row, col int) bool {
 	c.Cells++
 	if a, b := x.Captured(row, col), y.Captured(row, col); !a || !b {
 		if a == b && x.Reached() && y.Reached() {
@@ -149,7 +150,7 @@ func (c *CellStats) cell(x, y probes.Tile, row, col int) bool {
 		c.Nonfinite++
 		return true
 	}
-	c.MaxAbs = max(c.MaxAbs, Number(math.Abs(d)))
+	c.MaxAbs = max(c.MaxAbs, report.Number(math.Abs(d)))
 	c.MaxULP = max(c.MaxULP, ulpsApart(x.DType, p, q))
 	return true
 }
@@ -175,26 +176,26 @@ func ulpsApart(t probes.DType, p, q uint64) int64 {
 
 // compareOutput compares the output arguments element by element, whatever the grids; nil under a gate, or where
 // the result is not among the stages.
-func compareOutput(a, b *runState) *OutputComparison {
+func compareOutput(a, b *runState) *report.OutputComparison {
 	sa, sb := a.r.plan.Output(), b.r.plan.Output()
 	if a.r.plan.Gate.Name != probes.GateNone || sa == nil || sb == nil || !captures(a, sa.Stage) || !captures(b, sb.Stage) || a.output == nil || b.output == nil {
 		return nil
 	}
-	doc := &OutputComparison{Verdict: Equal}
+	doc := &report.OutputComparison{Verdict: report.Equal}
 	if sa.DType != sb.DType || len(a.output) != len(b.output) {
-		doc.Verdict, doc.Reason = Incomparable, fmt.Sprintf("%d bytes of %s in A, %d of %s in B", len(a.output), sa.DType, len(b.output), sb.DType)
+		doc.Verdict, doc.Reason = report.Incomparable, fmt.Sprintf("%d bytes of %s in A, %d of %s in B", len(a.output), sa.DType, len(b.output), sb.DType)
 		return doc
 	}
 	n := len(a.output) / sa.DType.Size()
 	x := probes.Tile{DType: sa.DType, Rows: 1, Cols: n, Data: a.output}
 	y := probes.Tile{DType: sa.DType, Rows: 1, Cols: n, Data: b.output}
 	for i := range n {
-		if doc.cell(x, y, 0, i) && doc.First == nil {
+		if countCell(&doc.CellStats, x, y, 0, i) && doc.First == nil {
 			doc.First = indexOf(i, outputDims(a.r.plan))
 		}
 	}
 	if doc.Differing > 0 {
-		doc.Verdict = Differ
+		doc.Verdict = report.Differ
 	}
 	return doc
 }

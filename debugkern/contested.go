@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -23,7 +24,7 @@ type Contested struct {
 // Contested executes the block of a race finding once more and returns which cells of its shared array the
 // finding's two warps (or, where they are one, its two lanes) wrote at the finding's line. It is nil where
 // the array is not one of the plan's. Errors are those of Try.
-func (r *Run) Contested(ctx context.Context, f *FindingDoc) (*Contested, error) {
+func (r *Run) Contested(ctx context.Context, f *report.Finding) (*Contested, error) {
 	if r.state == nil || f.Source == nil || len(f.Warps) == 0 {
 		return nil, nil
 	}
@@ -51,7 +52,7 @@ func (r *Run) Contested(ctx context.Context, f *FindingDoc) (*Contested, error) 
 type writes struct {
 	mu      sync.Mutex
 	view    target.View
-	finding *FindingDoc
+	finding *report.Finding
 	size    int // bytes of an element
 	tile    int // the kv tile of the line's first write; -2: none yet
 	out     *Contested

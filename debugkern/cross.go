@@ -1,6 +1,9 @@
 package debugkern
 
-import "tilescope/debugkern/ptx"
+import (
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
+)
 
 // Classes of a difference between two backends on the same PTX and inputs.
 const (
@@ -13,7 +16,7 @@ const (
 )
 
 // cross executes the instrumented build on the emulator as well as the GPU and compares every captured tile.
-func (e *execution) cross() (*CrossDoc, error) {
+func (e *execution) cross() (*report.Cross, error) {
 	be := e.st.beside
 	if be == nil {
 		return nil, nil
@@ -40,8 +43,8 @@ func (e *execution) cross() (*CrossDoc, error) {
 	return doc, e.classify(doc, &other)
 }
 
-func compareTiles(a, b *runState) *CrossDoc {
-	doc := &CrossDoc{ByStage: []CrossStage{}}
+func compareTiles(a, b *runState) *report.Cross {
+	doc := &report.Cross{ByStage: []report.CrossStage{}}
 	p := a.r.plan
 	for i := range p.Stages {
 		sp := &p.Stages[i]
@@ -66,7 +69,7 @@ func compareTiles(a, b *runState) *CrossDoc {
 			}
 		}
 		if differing > 0 {
-			doc.ByStage = append(doc.ByStage, CrossStage{sp.Stage.String(), differing})
+			doc.ByStage = append(doc.ByStage, report.CrossStage{Stage: sp.Stage.String(), Differing: differing})
 		}
 		doc.Differing += differing
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 )
 
@@ -23,7 +24,7 @@ const (
 // and inputs.
 type crossSearch struct {
 	e        *execution
-	doc      *CrossDoc
+	doc      *report.Cross
 	emulated *runState // the emulator's side; its kernel and tiles are the ones compared
 
 	found  []target.Finding // errors of the checked launches
@@ -33,7 +34,7 @@ type crossSearch struct {
 
 // classify sets the class of the difference, executing the launch again where no recorded fact explains it,
 // and adds the findings that it rests on to the run's.
-func (e *execution) classify(doc *CrossDoc, emulated *runState) error {
+func (e *execution) classify(doc *report.Cross, emulated *runState) error {
 	if doc.Differing == 0 {
 		doc.Class = crossEqual
 		return nil
@@ -115,7 +116,7 @@ func (x *crossSearch) underCheckers(s target.Schedule) error {
 	again := *st
 	again.result, again.output = res, res.Outputs[x.e.outputArg()]
 	if d := compareTiles(st, &again); d.Differing > 0 {
-		x.vary("under --schedule %s the emulator's %s too", name, d.stagesText())
+		x.vary("under --schedule %s the emulator's %s too", name, d.StagesText())
 	}
 	return nil
 }
@@ -148,7 +149,7 @@ func (x *crossSearch) repeatOnDevice() error {
 	again := *st
 	again.result, again.output = res, res.Outputs[x.e.outputArg()]
 	if d := compareTiles(st, &again); d.Differing > 0 {
-		x.vary("launched again, %s's %s from the first launch's", x.device(), d.stagesText())
+		x.vary("launched again, %s's %s from the first launch's", x.device(), d.StagesText())
 	}
 	return nil
 }
@@ -259,17 +260,4 @@ func causeText(f *target.Finding) string {
 		text += fmt.Sprintf(" at %s", f.Source)
 	}
 	return text
-}
-
-// stagesText names the stages that differ, "P, U and O differ".
-func (d *CrossDoc) stagesText() string {
-	names := make([]string, len(d.ByStage))
-	for i, s := range d.ByStage {
-		names[i] = s.Stage
-	}
-	if len(names) == 1 {
-		return names[0] + " differs"
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " and " + names[last] + " differ"
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 )
 
@@ -73,7 +74,7 @@ func crossRun(t *testing.T, g *fakeGPU, req Request) *Run {
 	return run
 }
 
-func difference(r *Run) *FindingDoc {
+func difference(r *Run) *report.Finding {
 	for i := range r.Report.Findings {
 		if r.Report.Findings[i].Kind == string(target.BackendDifference) {
 			return &r.Report.Findings[i]

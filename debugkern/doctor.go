@@ -7,45 +7,29 @@ import (
 	"runtime"
 
 	"tilescope/debugkern/cuda"
+	"tilescope/debugkern/report"
 	"tilescope/kernels"
 )
 
-// DoctorDoc is the document tilescope.doctor/1: what works on this machine.
-type DoctorDoc struct {
-	Schema string        `json:"schema"`
-	Checks []DoctorCheck `json:"checks"`
-}
-
-// DoctorCheck is one thing looked for.
-type DoctorCheck struct {
-	Name    string `json:"name"`
-	OK      bool   `json:"ok"`
-	Version string `json:"version"`
-	Path    string `json:"path"`
-	Detail  string `json:"detail"`
-	Enables string `json:"enables"` // what it makes possible
-	Install string `json:"install"` // what to install to have it
-}
-
 // Doctor looks for everything tilescope can use. It changes nothing and downloads nothing.
-func (s *Session) Doctor(ctx context.Context) *DoctorDoc {
-	d := &DoctorDoc{Schema: "tilescope.doctor/1"}
-	d.add(DoctorCheck{
+func (s *Session) Doctor(ctx context.Context) *report.Doctor {
+	d := &report.Doctor{Schema: "tilescope.doctor/1"}
+	add(d, report.DoctorCheck{
 		Name: "emulator", OK: true, Detail: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
 		Enables: "runs every kernel without a GPU, with every lane visible",
 	})
-	d.add(archiveCheck())
+	add(d, archiveCheck())
 	s.toolchainChecks(ctx, d)
 	s.gpuChecks(ctx, d)
-	d.add(s.cacheCheck())
-	d.add(terminalCheck())
+	add(d, s.cacheCheck())
+	add(d, terminalCheck())
 	return d
 }
 
-func (d *DoctorDoc) add(c DoctorCheck) { d.Checks = append(d.Checks, c) }
+func add(d *report.Doctor, c report.DoctorCheck) { d.Checks = append(d.Checks, c) }
 
-func archiveCheck() DoctorCheck {
-	c := DoctorCheck{Name: "embedded PTX", Enables: "runs the kernels of the catalogue with no compiler"}
+func archiveCheck() report.DoctorCheck {
+	c := report.DoctorCheck{Name: "embedded PTX", Enables: "runs the kernels of the catalogue with no compiler"}
 	n, compiler, err := kernels.Contents()
 	if err != nil {
 		c.Detail = err.Error()
@@ -62,9 +46,9 @@ var toolchainEnables = map[string]string{
 	"ptxas":   "reports registers, shared memory and spills",
 }
 
-func (s *Session) toolchainChecks(ctx context.Context, d *DoctorDoc) {
+func (s *Session) toolchainChecks(ctx context.Context, d *report.Doctor) {
 	for _, p := range cuda.Inspect(ctx, s.toolchainConfig()) {
-		d.add(DoctorCheck{
+		add(d, report.DoctorCheck{
 			Name: p.Name, OK: p.Found, Version: p.Version, Path: p.Path, Detail: p.Detail, Enables: toolchainEnables[p.Name], Install: p.Install,
 		})
 	}
@@ -78,17 +62,17 @@ var gpuEnables = map[string]string{
 	"compute-sanitizer": "NVIDIA's own memory and race checks",
 }
 
-func (s *Session) gpuChecks(ctx context.Context, d *DoctorDoc) {
+func (s *Session) gpuChecks(ctx context.Context, d *report.Doctor) {
 	for _, p := range cuda.InspectGPU(ctx, cuda.BackendConfig{WorkerCommand: s.worker}, s.toolchainConfig()) {
-		d.add(DoctorCheck{
+		add(d, report.DoctorCheck{
 			Name: p.Name, OK: p.Found, Version: p.Version, Path: p.Path, Detail: p.Detail, Enables: gpuEnables[p.Name], Install: p.Install,
 		})
 	}
 }
 
 // cacheCheck reports where compiled kernels are stored, and whether they can be.
-func (s *Session) cacheCheck() DoctorCheck {
-	c := DoctorCheck{Name: "cache", Path: s.cache.Dir(), Enables: "what was compiled once is not compiled again"}
+func (s *Session) cacheCheck() report.DoctorCheck {
+	c := report.DoctorCheck{Name: "cache", Path: s.cache.Dir(), Enables: "what was compiled once is not compiled again"}
 	if s.cache.Max() == 0 {
 		c.Detail, c.Install = "switched off", "tilescope config set cache.max 256MiB"
 		return c
@@ -107,9 +91,9 @@ func (s *Session) cacheCheck() DoctorCheck {
 	return c
 }
 
-func terminalCheck() DoctorCheck {
+func terminalCheck() report.DoctorCheck {
 	term := os.Getenv("TERM")
-	c := DoctorCheck{Name: "terminal", OK: term != "" && term != "dumb", Detail: "TERM=" + term, Enables: "colours, box drawing"}
+	c := report.DoctorCheck{Name: "terminal", OK: term != "" && term != "dumb", Detail: "TERM=" + term, Enables: "colours, box drawing"}
 	if v := os.Getenv("COLORTERM"); v != "" {
 		c.Detail += " COLORTERM=" + v
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -121,11 +122,11 @@ func (e *execution) mapFragments() error {
 		}
 		f, err := maps.accumulator(sp.DType)
 		if err != nil {
-			return &runError{stage: "load", err: fmt.Errorf("stage %s: %w", sp.Stage, err)}
+			return &report.KernelError{Stage: "load", Err: fmt.Errorf("stage %s: %w", sp.Stage, err)}
 		}
 		cells, err := f.Cells(sp.Rows, sp.Cols, e.r.plan.Block.Count())
 		if err != nil {
-			return &runError{stage: "load", err: fmt.Errorf("stage %s: %w", sp.Stage, err)}
+			return &report.KernelError{Stage: "load", Err: fmt.Errorf("stage %s: %w", sp.Stage, err)}
 		}
 		if e.r.cells == nil {
 			e.r.cells = map[probes.Stage][]int{}

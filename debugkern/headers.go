@@ -10,6 +10,7 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern/cuda"
+	"tilescope/debugkern/report"
 	"tilescope/kernels"
 	"tilescope/probes"
 )
@@ -46,13 +47,22 @@ func ownBuild(m *configs.Manifest, src *sourceSet, c configs.Compile) (cuda.Buil
 	}, nil
 }
 
+// headerDocs are headers as documents have them; nil for none.
+func headerDocs(list []cuda.Header) []report.Header {
+	var docs []report.Header
+	for _, h := range list {
+		docs = append(docs, report.Header(h))
+	}
+	return docs
+}
+
 // buildDoc is the document of a build, nil where there is none.
-func buildDoc(b *Build) RunBuildDoc {
-	doc := RunBuildDoc{Options: []string{}, Headers: []cuda.Header{}, Notes: []string{}}
+func buildDoc(b *Build) report.RunBuild {
+	doc := report.RunBuild{Options: []string{}, Headers: []report.Header{}, Notes: []string{}}
 	if b == nil {
 		return doc
 	}
-	doc.Compiler, doc.Options, doc.Headers = b.Compiler, append(doc.Options, b.Options...), append(doc.Headers, b.Headers...)
+	doc.Compiler, doc.Options, doc.Headers = b.Compiler, append(doc.Options, b.Options...), append(doc.Headers, headerDocs(b.Headers)...)
 	doc.Notes = append(doc.Notes, replaced(b.Headers)...)
 	return doc
 }

@@ -13,6 +13,7 @@ import (
 	"tilescope/debugkern/join"
 	"tilescope/debugkern/judge"
 	"tilescope/debugkern/ref/op"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -119,7 +120,7 @@ func (e *execution) reserveJudging() (release func(), err error) {
 }
 
 // judge compares, explains, and makes the document.
-func (e *execution) judge(cross *CrossDoc) (*Run, error) {
+func (e *execution) judge(cross *report.Cross) (*Run, error) {
 	start := time.Now()
 	e.progress(Progress{Phase: "compare"})
 	st := e.st
@@ -155,7 +156,7 @@ func (e *execution) judge(cross *CrossDoc) (*Run, error) {
 	if rep.Output, rep.Digest, err = output(); err != nil {
 		return nil, err
 	}
-	e.cost.CompareMS = Number(time.Since(start).Seconds() * 1e3)
+	e.cost.CompareMS = report.Number(time.Since(start).Seconds() * 1e3)
 	if err := e.settlePlain(); err != nil {
 		return nil, err
 	}
@@ -168,50 +169,52 @@ func (e *execution) judge(cross *CrossDoc) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	rep.Findings = findingDocs(e.unordered(append(unreached, findings...)))
+	rep.Findings = report.FindingsOf(e.unordered(append(unreached, findings...)))
 	rep.Resources = resourcesDoc(st.resources)
 	if p := strings.TrimRight(string(st.result.Printed), "\n"); p != "" {
 		rep.Printed = strings.Split(p, "\n")
 	}
-	rep.Verdict = Agree
-	if judged.Diverges() || rep.Output != nil && rep.Output.Verdict == Fail || !st.result.Reached {
-		rep.Verdict = Diverge
+	rep.Verdict = report.Agree
+	if judged.Diverges() || rep.Output != nil && rep.Output.Verdict == report.Fail || !st.result.Reached {
+		rep.Verdict = report.Diverge
 	}
 	rep.Cost = e.cost
 	return run, nil
 }
 
 // outputBeside judges O as a whole, and digests every tile, while the stages are judged; what it returns waits for both.
-func (e *execution) outputBeside() (wait func() (*OutputDoc, string, error)) {
-	var doc *OutputDoc
+func (e *execution) outputBeside() (wait func() (*report.Output, string, error)) {
+	var doc *report.Output
 	var digest string
 	var err, derr error
 	var wg join.Group
 	wg.Go(func() { doc, err = e.output() })
 	wg.Go(func() { digest, derr = e.st.digest(e.ctx) })
-	return func() (*OutputDoc, string, error) {
+	return func() (*report.Output, string, error) {
 		wg.Wait()
 		return doc, digest, cmp.Or(err, derr)
 	}
 }
 
 // stages adds what was judged, stage by stage, to the document.
-func (e *execution) stages(rep *Report, run *Run) error {
+func (e *execution) stages(rep *report.Run, run *Run) error {
 	for _, g := range e.st.judged.Guilty {
-		rep.Guilty = append(rep.Guilty, Guilty{
+		rep.Guilty = append(rep.Guilty, report.Guilty{
 			Stage: g.Stage.String(), Block: g.Block, KVTile: g.KVTile, Loop: e.r.plan.Work.Loop(g.Block, g.KVTile), Phase: e.r.plan.Stage(g.Stage).Phase,
 		})
 	}
 	for i := range e.st.judged.Stages {
 		sr := &e.st.judged.Stages[i]
-		doc := StageDoc{
+		doc := report.Stage{
 			Name: sr.Stage.String(), Probe: captureText(e.r.plan.Stage(sr.Stage)), Verdict: sr.Verdict.String(), Tiles: sr.Tiles,
 			Phase:      e.r.plan.Stage(sr.Stage).Phase,
 			NotReached: sr.Unreached, NotCaptured: sr.Absent,
-			Local: statsDoc(sr.Local), Global: statsDoc(sr.Global), Fingerprints: []FingerprintDoc{},
+			Local: statsDoc(sr.Local), Global: statsDoc(sr.Global), Fingerprints: []report.Fingerprint{},
 		}
 		for _, f := range sr.Fingerprints {
-			doc.Fingerprints = append(doc.Fingerprints, FingerprintDoc{f.Name, f.Value, f.Evidence, Number(f.Explains)})
+			doc.Fingerprints = append(doc.Fingerprints, report.Fingerprint{
+				Name: f.Name, Value: f.Value, Evidence: f.Evidence, Explains: report.Number(f.Explains),
+			})
 		}
 		if sr.FirstBad != nil {
 			var err error
@@ -226,8 +229,8 @@ func (e *execution) stages(rep *Report, run *Run) error {
 
 // badCell adds who wrote a cell, where the backend can find it. The error is a lack of memory, with more of
 // which it could.
-func (e *execution) badCell(c *judge.Cell, run *Run) (*BadCell, error) {
-	doc := &BadCell{Block: c.Block, KVTile: c.KVTile, Loop: e.r.plan.Work.Loop(c.Block, c.KVTile), Row: c.Row, Col: c.Col, Got: Number(c.Got), Want: Number(c.Want)}
+func (e *execution) badCell(c *judge.Cell, run *Run) (*report.BadCell, error) {
+	doc := &report.BadCell{Block: c.Block, KVTile: c.KVTile, Loop: e.r.plan.Work.Loop(c.Block, c.KVTile), Row: c.Row, Col: c.Col, Got: report.Number(c.Got), Want: report.Number(c.Want)}
 	if e.trial {
 		return doc, nil
 	}
@@ -236,7 +239,7 @@ func (e *execution) badCell(c *judge.Cell, run *Run) (*BadCell, error) {
 		return nil, err
 	}
 	if err == nil && w != nil {
-		doc.Warp, doc.Lane, doc.Source = &w.Warp, &w.Lane, sourceDoc(w.Source)
+		doc.Warp, doc.Lane, doc.Source = &w.Warp, &w.Lane, report.SourceOf(w.Source)
 	}
 	return doc, nil
 }
@@ -273,16 +276,16 @@ func captureText(sp *probes.StagePlan) string {
 	return "none"
 }
 
-func statsDoc(s judge.Stats) ErrorStats {
-	return ErrorStats{
-		MaxAbs: Number(s.MaxAbs), MaxULP: s.MaxULP, Error: Number(s.Error), Bound: Number(s.Bound), Derivation: s.Derivation, Bad: s.Bad, Cells: s.Cells,
+func statsDoc(s judge.Stats) report.ErrorStats {
+	return report.ErrorStats{
+		MaxAbs: report.Number(s.MaxAbs), MaxULP: s.MaxULP, Error: report.Number(s.Error), Bound: report.Number(s.Bound), Derivation: s.Derivation, Bad: s.Bad, Cells: s.Cells,
 		Nonfinite: s.Nonfinite,
 	}
 }
 
 // output judges the kernel's result against the exact one from the un-quantised inputs; never under a gate, and not where nothing
 // declares what the result is.
-func (e *execution) output() (*OutputDoc, error) {
+func (e *execution) output() (*report.Output, error) {
 	p := e.r.plan
 	sp := p.Output()
 	if p.Gate.Name != probes.GateNone || sp == nil || e.st.output == nil || e.st.only != nil {
@@ -294,16 +297,16 @@ func (e *execution) output() (*OutputDoc, error) {
 		return nil, err
 	}
 	out := whole.compare(p, o)
-	doc := &OutputDoc{
-		MaxAbs: Number(out.MaxAbs), MeanAbs: Number(out.MeanAbs), BadFraction: Number(out.BadFraction), Cosine: Number(out.Cosine),
-		Verdict: Fail, Histogram: out.Histogram,
+	doc := &report.Output{
+		MaxAbs: report.Number(out.MaxAbs), MeanAbs: report.Number(out.MeanAbs), BadFraction: report.Number(out.BadFraction), Cosine: report.Number(out.Cosine),
+		Verdict: report.Fail, Histogram: out.Histogram,
 	}
 	if whole.attention != nil {
 		rules := whole.attention.Rules(p, o)
 		doc.FlashRule, doc.PyTorch, doc.Triton = ruleDoc(rules.Flash), ruleDoc(rules.PyTorch), ruleDoc(rules.Triton)
 	}
 	if out.OK {
-		doc.Verdict = OK
+		doc.Verdict = report.OK
 	}
 	return doc, nil
 }
@@ -318,8 +321,8 @@ func (st *runState) outputType() probes.DType {
 	return 0
 }
 
-func ruleDoc(r attn.Rule) *RuleDoc {
-	return &RuleDoc{Error: Number(r.Error), Limit: Number(r.Limit), Holds: r.Holds(), Context: r.Context()}
+func ruleDoc(r attn.Rule) *report.Rule {
+	return &report.Rule{Error: report.Number(r.Error), Limit: report.Number(r.Limit), Holds: r.Holds(), Context: r.Context()}
 }
 
 // unordered lowers what varies to advice where the kernel adds floats by atomics, in an order nobody fixes, and every stage
@@ -372,9 +375,12 @@ func (e *execution) findings() ([]target.Finding, error) {
 	return all, nil
 }
 
-func resourcesDoc(r *target.Resources) *ResourcesDoc {
+func resourcesDoc(r *target.Resources) *report.Resources {
 	if r == nil {
 		return nil
 	}
-	return &ResourcesDoc{r.Registers, r.SharedBytes, r.SpillStoreBytes, r.SpillLoadBytes, r.LocalBytes, r.Arch, r.SpillsUnknown, ""}
+	return &report.Resources{
+		Registers: r.Registers, SharedBytes: r.SharedBytes, SpillStoreBytes: r.SpillStoreBytes, SpillLoadBytes: r.SpillLoadBytes,
+		LocalBytes: r.LocalBytes, Arch: r.Arch, SpillsUnknown: r.SpillsUnknown,
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/input"
 	"tilescope/debugkern/ref"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -111,7 +112,7 @@ func watch(p *probes.Plan, sp *probes.StagePlan, file string) (target.Watch, err
 			}, nil
 		}
 	}
-	return target.Watch{}, usage("stage %s is captured from shared array %q, which this variant does not have", sp.Stage, sp.Capture.Shared)
+	return target.Watch{}, report.Usagef("stage %s is captured from shared array %q, which this variant does not have", sp.Stage, sp.Capture.Shared)
 }
 
 // injection is the buffer of tiles the gate feeds in.
@@ -152,10 +153,10 @@ func launchArg(a probes.Arg, in *input.Inputs) (target.Arg, error) {
 	if a.Role == probes.RoleInput {
 		init, ok := in.Argument(a)
 		if !ok {
-			return target.Arg{}, usage("argument %s: there is no tensor %q", a.Name, a.Tensor)
+			return target.Arg{}, report.Usagef("argument %s: there is no tensor %q", a.Name, a.Tensor)
 		}
 		if len(init) != buf.Bytes {
-			return target.Arg{}, usage("argument %s: tensor %s has %d bytes, the manifest's dims %v of %s want %d", a.Name, a.Tensor, len(init), a.Dims, a.DType, buf.Bytes)
+			return target.Arg{}, report.Usagef("argument %s: tensor %s has %d bytes, the manifest's dims %v of %s want %d", a.Name, a.Tensor, len(init), a.Dims, a.DType, buf.Bytes)
 		}
 		buf.Init = init
 	}

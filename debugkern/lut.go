@@ -8,44 +8,9 @@ import (
 	"sort"
 	"strings"
 
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
-
-// Cell16 is row and column of a 16×16 tile.
-type Cell16 [2]int
-
-func (c Cell16) String() string { return fmt.Sprintf("(%d,%d)", c[0], c[1]) }
-
-// LutDoc is the document tilescope.lut/1: fragment maps, and where a header was given, what is wrong with it.
-type LutDoc struct {
-	Schema  string        `json:"schema"`
-	Backend BackendDoc    `json:"backend"`
-	Maps    []FragmentDoc `json:"maps"`
-
-	File        string     `json:"file,omitempty"`
-	Covered     *bool      `json:"covered,omitempty"` // every cell exactly once
-	Ordered     *bool      `json:"ordered,omitempty"` // every entry what the hardware has there
-	Missing     []Cell16   `json:"missing,omitzero"`
-	Duplicate   []Cell16   `json:"duplicate,omitzero"`
-	Wrong       []LutEntry `json:"wrong,omitzero"`
-	Explanation string     `json:"explanation,omitempty"`
-}
-
-// FragmentDoc is one map: for each lane and element, row and column. Of b, rows are the summed dimension.
-type FragmentDoc struct {
-	Kind   string     `json:"kind"` // acc, a, b
-	DType  string     `json:"dtype"`
-	Layout string     `json:"layout"` // row or col in memory; "" for an accumulator
-	Lanes  [][]Cell16 `json:"lanes"`
-}
-
-// LutEntry is an entry of a header that disagrees with introspection.
-type LutEntry struct {
-	Lane    int    `json:"lane"`
-	Element int    `json:"element"`
-	Want    Cell16 `json:"want"`
-	Got     Cell16 `json:"got"`
-}
 
 // LutFilter picks fragment maps; "" is any.
 type LutFilter struct{ Kind, DType, Layout string }
@@ -57,7 +22,7 @@ var fragmentArgs = []struct{ arg, kind, dtype, layout string }{
 }
 
 // Lut returns the fragment maps of the request's backend that the filter picks. A filter that picks none is refused.
-func (s *Session) Lut(ctx context.Context, req Request, pick LutFilter) (*LutDoc, error) {
+func (s *Session) Lut(ctx context.Context, req Request, pick LutFilter) (*report.Lut, error) {
 	be, _, err := s.backend(ctx, req)
 	if err != nil {
 		return nil, err
@@ -67,25 +32,25 @@ func (s *Session) Lut(ctx context.Context, req Request, pick LutFilter) (*LutDoc
 		return nil, err
 	}
 	info := be.Info()
-	doc := &LutDoc{Schema: "tilescope.lut/1", Backend: BackendDoc{Name: info.Name, Device: info.Device, Arch: info.Arch, Builder: "embedded"}}
+	doc := &report.Lut{Schema: "tilescope.lut/1", Backend: report.Backend{Name: info.Name, Device: info.Device, Arch: info.Arch, Builder: "embedded"}}
 	for _, a := range fragmentArgs {
 		if pick.Kind != "" && pick.Kind != a.kind || pick.DType != "" && pick.DType != a.dtype || pick.Layout != "" && pick.Layout != a.layout {
 			continue
 		}
-		doc.Maps = append(doc.Maps, FragmentDoc{Kind: a.kind, DType: a.dtype, Layout: a.layout, Lanes: cellsOf(maps[a.arg])})
+		doc.Maps = append(doc.Maps, report.Fragment{Kind: a.kind, DType: a.dtype, Layout: a.layout, Lanes: cellsOf(maps[a.arg])})
 	}
 	if len(doc.Maps) == 0 {
-		return nil, usage("no fragment of kind %q, dtype %q, layout %q; there are acc of f32 and f16, and a and b of f16 in row and col",
+		return nil, report.Usagef("no fragment of kind %q, dtype %q, layout %q; there are acc of f32 and f16, and a and b of f16 in row and col",
 			pick.Kind, pick.DType, pick.Layout)
 	}
 	return doc, nil
 }
 
-func cellsOf(lanes [][]int) [][]Cell16 {
-	out := make([][]Cell16, len(lanes))
+func cellsOf(lanes [][]int) [][]report.Cell16 {
+	out := make([][]report.Cell16, len(lanes))
 	for l, elems := range lanes {
 		for _, c := range elems {
-			out[l] = append(out[l], Cell16{c / 16, c % 16})
+			out[l] = append(out[l], report.Cell16{c / 16, c % 16})
 		}
 	}
 	return out
@@ -93,7 +58,7 @@ func cellsOf(lanes [][]int) [][]Cell16 {
 
 // JudgeLut compares a header's WMMA_ACCUM_LUT, as the patches leave it, with the float accumulator of the request's backend.
 // A file that has no full table, or that a patch does not apply to, is a usage error that names it.
-func (s *Session) JudgeLut(ctx context.Context, req Request, path string, patches ...string) (*LutDoc, error) {
+func (s *Session) JudgeLut(ctx context.Context, req Request, path string, patches ...string) (*report.Lut, error) {
 	text, err := readText(ctx, path, "a header with a table")
 	if err != nil {
 		return nil, unread("read the table:", err)
@@ -105,7 +70,7 @@ func (s *Session) JudgeLut(ctx context.Context, req Request, path string, patche
 	if err != nil {
 		return nil, err
 	}
-	return t.LutDoc, nil
+	return t.Lut, nil
 }
 
 // TableFile is a header's table with what JudgeLut found.
@@ -121,32 +86,32 @@ func (s *Session) TableFile(ctx context.Context, req Request, path string) (*Tab
 func (s *Session) tableIn(ctx context.Context, req Request, path string, text []byte) (*Table, error) {
 	got, err := parseLut(string(text), lutName)
 	if err != nil {
-		return nil, usage("%s: %w", filepath.Base(path), err)
+		return nil, report.Usagef("%s: %w", filepath.Base(path), err)
 	}
 	doc, err := s.Lut(ctx, req, LutFilter{Kind: "acc", DType: "f32"})
 	if err != nil {
 		return nil, err
 	}
 	doc.File = path
-	doc.judge(got)
-	return &Table{Name: filepath.Base(path), Cells: got, LutDoc: doc}, nil
+	judgeTable(doc, got)
+	return &Table{Name: filepath.Base(path), Cells: got, Lut: doc}, nil
 }
 
-// judge fills what is wrong with a table: coverage, then order.
-func (d *LutDoc) judge(got [][]Cell16) {
+// judgeTable fills what is wrong with a table: coverage, then order.
+func judgeTable(d *report.Lut, got [][]report.Cell16) {
 	want := d.Maps[0].Lanes
-	d.Missing, d.Duplicate, d.Wrong = []Cell16{}, []Cell16{}, []LutEntry{}
-	count := map[Cell16]int{}
+	d.Missing, d.Duplicate, d.Wrong = []report.Cell16{}, []report.Cell16{}, []report.LutEntry{}
+	count := map[report.Cell16]int{}
 	for l, elems := range got {
 		for e, c := range elems {
 			count[c]++
 			if c != want[l][e] {
-				d.Wrong = append(d.Wrong, LutEntry{l, e, want[l][e], c})
+				d.Wrong = append(d.Wrong, report.LutEntry{Lane: l, Element: e, Want: want[l][e], Got: c})
 			}
 		}
 	}
 	for i := range 256 {
-		if c := (Cell16{i / 16, i % 16}); count[c] == 0 {
+		if c := (report.Cell16{i / 16, i % 16}); count[c] == 0 {
 			d.Missing = append(d.Missing, c)
 		}
 	}
@@ -155,7 +120,7 @@ func (d *LutDoc) judge(got [][]Cell16) {
 			d.Duplicate = append(d.Duplicate, c)
 		}
 	}
-	slices.SortFunc(d.Duplicate, func(a, b Cell16) int { return slices.Compare(a[:], b[:]) })
+	slices.SortFunc(d.Duplicate, func(a, b report.Cell16) int { return slices.Compare(a[:], b[:]) })
 	covered, ordered := len(d.Missing) == 0 && len(d.Duplicate) == 0, len(d.Wrong) == 0
 	d.Covered, d.Ordered = &covered, &ordered
 	switch {
@@ -169,7 +134,7 @@ func (d *LutDoc) judge(got [][]Cell16) {
 }
 
 // list names at most eight cells.
-func list(cells []Cell16) string {
+func list(cells []report.Cell16) string {
 	if len(cells) == 0 {
 		return "none"
 	}
@@ -185,8 +150,8 @@ func list(cells []Cell16) string {
 }
 
 // explainOrder returns how a table that covers every cell comes out of the right one.
-func explainOrder(want, got [][]Cell16) string {
-	sorted := func(by func(a, b Cell16) bool) bool {
+func explainOrder(want, got [][]report.Cell16) string {
+	sorted := func(by func(a, b report.Cell16) bool) bool {
 		for l := range want {
 			w := slices.Clone(want[l])
 			sort.SliceStable(w, func(i, j int) bool { return by(w[i], w[j]) })
@@ -197,16 +162,16 @@ func explainOrder(want, got [][]Cell16) string {
 		return true
 	}
 	var names []string
-	if sorted(func(a, b Cell16) bool { return a[0] < b[0] || a[0] == b[0] && a[1] < b[1] }) {
+	if sorted(func(a, b report.Cell16) bool { return a[0] < b[0] || a[0] == b[0] && a[1] < b[1] }) {
 		names = append(names, "sorted by row")
 	}
-	if sorted(func(a, b Cell16) bool { return a[1] < b[1] || a[1] == b[1] && a[0] < b[0] }) {
+	if sorted(func(a, b report.Cell16) bool { return a[1] < b[1] || a[1] == b[1] && a[0] < b[0] }) {
 		names = append(names, "sorted by column")
 	}
 	transposed := true
 	for l := range want {
 		for e := range want[l] {
-			transposed = transposed && got[l][e] == Cell16{want[l][e][1], want[l][e][0]}
+			transposed = transposed && got[l][e] == report.Cell16{want[l][e][1], want[l][e][0]}
 		}
 	}
 	if transposed {
@@ -222,7 +187,7 @@ func explainOrder(want, got [][]Cell16) string {
 }
 
 // elementOrder is the permutation p with got[lane][e] = want[lane][p[e]] in every lane; nil where there is none.
-func elementOrder(want, got [][]Cell16) []int {
+func elementOrder(want, got [][]report.Cell16) []int {
 	var p []int
 	for _, c := range got[0] {
 		p = append(p, slices.Index(want[0], c))

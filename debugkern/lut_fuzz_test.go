@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"tilescope/debugkern/report"
 	"tilescope/kernels"
 )
 
@@ -38,8 +39,8 @@ func FuzzLut(f *testing.F) {
 				t.Fatalf("lane %d has %d cells", i, len(l))
 			}
 		}
-		d := &LutDoc{Maps: []FragmentDoc{{Lanes: want}}}
-		if d.judge(lanes); *d.Ordered != (len(d.Wrong) == 0) || d.Explanation == "" || *d.Ordered && !*d.Covered {
+		d := &report.Lut{Maps: []report.Fragment{{Lanes: want}}}
+		if judgeTable(d, lanes); *d.Ordered != (len(d.Wrong) == 0) || d.Explanation == "" || *d.Ordered && !*d.Covered {
 			t.Fatalf("%+v", d)
 		}
 	})

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"tilescope/debugkern/report"
 )
 
 // lutName is the table that a header must define.
@@ -20,7 +22,7 @@ var (
 )
 
 // parseLut reads the initialiser of name[32][8][2] out of a C or C++ header: 32 lanes of 8 pairs, all of them.
-func parseLut(text, name string) ([][]Cell16, error) {
+func parseLut(text, name string) ([][]report.Cell16, error) {
 	text, err := withoutComments(text)
 	if err != nil {
 		return nil, err
@@ -31,9 +33,9 @@ func parseLut(text, name string) ([][]Cell16, error) {
 	}
 	p := &lutParser{text: text[at[1]:]}
 	p.next()
-	var lanes [][]Cell16
+	var lanes [][]report.Cell16
 	err = p.braced(func() error {
-		var elems []Cell16
+		var elems []report.Cell16
 		if err := p.braced(func() error {
 			c, err := p.pair()
 			elems = append(elems, c)
@@ -104,7 +106,7 @@ func (p *lutParser) braced(item func() error) error {
 	return nil
 }
 
-func (p *lutParser) pair() (Cell16, error) {
+func (p *lutParser) pair() (report.Cell16, error) {
 	var c []int
 	err := p.braced(func() error {
 		v, err := strconv.ParseInt(lutSuffix.ReplaceAllString(p.tok, ""), 0, 32)
@@ -119,7 +121,7 @@ func (p *lutParser) pair() (Cell16, error) {
 		err = errors.New("expected a pair {row, column}")
 	}
 	if err != nil {
-		return Cell16{}, err
+		return report.Cell16{}, err
 	}
-	return Cell16(c), nil
+	return report.Cell16(c), nil
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/kernels"
 )
 
@@ -166,7 +167,7 @@ func TestMalformedLut(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := s.JudgeLut(t.Context(), debugkern.Request{}, path)
-		if e, ok := err.(*debugkern.Error); !ok || e.Code != debugkern.CodeUsage || !strings.Contains(err.Error(), "broken.h") {
+		if e, ok := err.(*report.Error); !ok || e.Code != report.CodeUsage || !strings.Contains(err.Error(), "broken.h") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

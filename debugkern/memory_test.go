@@ -13,6 +13,7 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/report"
 )
 
 // recordedSession is a session whose budget notes what is asked for. refuse is asked with the number of the reservation, from
@@ -137,10 +138,10 @@ func TestEveryReservationFails(t *testing.T) {
 			return
 		}
 		part := asked()[n-1]
-		var coded *Error
+		var coded *report.Error
 		var full *budget.Exhausted
 		switch {
-		case !errors.As(err, &coded) || coded.Code != CodeFailed || coded.Report == nil || !errors.As(err, &full):
+		case !errors.As(err, &coded) || coded.Code != report.CodeFailed || coded.Report == nil || !errors.As(err, &full):
 			t.Errorf("reservation %d, %s: %v", n, part, err)
 		case full.Part != part || !strings.Contains(err.Error(), "out of memory: "+part):
 			t.Errorf("reservation %d, %s: the error names %s: %v", n, part, full.Part, err)

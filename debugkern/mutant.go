@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -34,9 +35,9 @@ type MutantResult struct {
 	ptx.Mutant
 	Source    *target.Source // of the synchronisation
 	Outcome   string
-	Findings  []FindingDoc // of severity error that the kernel as it is does not have
-	Schedules int          // tried besides the run's own
-	Varied    string       // the first that changes the output, "" where none does
+	Findings  []report.Finding // of severity error that the kernel as it is does not have
+	Schedules int              // tried besides the run's own
+	Varied    string           // the first that changes the output, "" where none does
 }
 
 // Variables lists what the findings are about, each once.
@@ -168,7 +169,7 @@ func (r *Run) mutate(ctx context.Context, m *MutantResult, base *Run, o MutantOp
 		return err
 	}
 	was := errorsOf(base)
-	m.Findings = slices.DeleteFunc(errorsOf(mutant), func(f FindingDoc) bool { return hasFinding(was, f.Kind, f.Variable) })
+	m.Findings = slices.DeleteFunc(errorsOf(mutant), func(f report.Finding) bool { return hasFinding(was, f.Kind, f.Variable) })
 	if len(m.Findings) > 0 {
 		m.Outcome = MutantFound
 		return nil
@@ -178,7 +179,7 @@ func (r *Run) mutate(ctx context.Context, m *MutantResult, base *Run, o MutantOp
 	if err != nil {
 		return err
 	}
-	if len(differing(base.state, mutant.state)) > 0 && (!unordered || mutant.Report.Verdict != Agree) {
+	if len(differing(base.state, mutant.state)) > 0 && (!unordered || mutant.Report.Verdict != report.Agree) {
 		m.Outcome, m.Varied = MutantMissed, scheduleText(mutant.state.r.schedule)
 		return nil
 	}

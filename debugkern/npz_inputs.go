@@ -12,6 +12,7 @@ import (
 	"tilescope/debugkern/file"
 	"tilescope/debugkern/input"
 	"tilescope/debugkern/npy"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -43,7 +44,7 @@ func openInputs(ctx context.Context, path string, memory *budget.Budget) (*input
 	archive, err := npy.Open(f, size, path, limit/2)
 	if err != nil {
 		f.Close()
-		return nil, usage("--inputs %w", err)
+		return nil, report.Usagef("--inputs %w", err)
 	}
 	return &inputArchive{ctx: ctx, path: path, archive: archive, source: f, memory: memory}, nil
 }
@@ -76,7 +77,7 @@ func (s *Session) shapeOfFile(ctx context.Context, req Request, f *inputArchive)
 		}
 		h, ok, err := f.archive.Header(name)
 		if err != nil {
-			return nil, usage("--inputs %w", err)
+			return nil, report.Usagef("--inputs %w", err)
 		}
 		if !ok || len(h.Shape) != len(t.Dims) {
 			continue // reported where it is read
@@ -87,7 +88,7 @@ func (s *Session) shapeOfFile(ctx context.Context, req Request, f *inputArchive)
 			case !known:
 				extents[dim], from[dim] = h.Shape[i], name
 			case n != h.Shape[i]:
-				return nil, usage("--inputs %s: array %s has shape %v: %s is %d, but %d in array %s", f.path, name, h.Shape, dim, h.Shape[i], n, from[dim])
+				return nil, report.Usagef("--inputs %s: array %s has shape %v: %s is %d, but %d in array %s", f.path, name, h.Shape, dim, h.Shape[i], n, from[dim])
 			}
 		}
 	}
@@ -106,7 +107,7 @@ func shapeWith(m *configs.Manifest, text string, extents map[string]int) (*probe
 			}
 			other, err := m.ParseShape(text)
 			if err != nil {
-				return nil, &Error{Code: CodeUsage, Err: err}
+				return nil, &report.Error{Code: report.CodeUsage, Err: err}
 			}
 			n, _ = other.Extent(name)
 		}
@@ -130,7 +131,7 @@ func (f *inputArchive) read(p *probes.Plan) (*input.Inputs, error) {
 		case t.Coded:
 			err = f.coded(t, p)
 		default:
-			err = usage("--inputs %s: kernel %s takes %s as %s; give the array %sx", f.path, p.Kernel, t.Name, t.DType, t.Name)
+			err = report.Usagef("--inputs %s: kernel %s takes %s as %s; give the array %sx", f.path, p.Kernel, t.Name, t.DType, t.Name)
 		}
 		if err != nil {
 			return nil, err
@@ -148,7 +149,7 @@ func (f *inputArchive) plain(t *input.Tensor, p *probes.Plan) error {
 	t.X = a.Float32s()
 	for i, v := range t.X {
 		if v-v != 0 {
-			return usage("--inputs %s: array %sx holds %v at element %d: inputs must be finite", f.path, t.Name, v, i)
+			return report.Usagef("--inputs %s: array %sx holds %v at element %d: inputs must be finite", f.path, t.Name, v, i)
 		}
 	}
 	if err := t.Encode(f.ctx); err != nil {
@@ -174,7 +175,7 @@ func (f *inputArchive) coded(t *input.Tensor, p *probes.Plan) error {
 func (f *inputArchive) ints(t *input.Tensor, p *probes.Plan) error {
 	want, ok := integerArrays[t.DType]
 	if !ok {
-		return usage("--inputs %s: there is no array of type %s for %s", f.path, t.DType, t.Name)
+		return report.Usagef("--inputs %s: there is no array of type %s for %s", f.path, t.DType, t.Name)
 	}
 	a, err := f.array(t.Name, t.Dims, p, want)
 	if err != nil {
@@ -205,7 +206,7 @@ func (f *inputArchive) scales(t *input.Tensor, p *probes.Plan) ([]float32, error
 	out := a.Float32s()
 	for i, v := range out {
 		if v-v != 0 || v <= 0 {
-			return nil, usage("--inputs %s: array %s holds %v for head %d: scales are positive and finite", f.path, name, v, i)
+			return nil, report.Usagef("--inputs %s: array %s holds %v for head %d: scales are positive and finite", f.path, name, v, i)
 		}
 	}
 	return out, nil
@@ -215,16 +216,16 @@ func (f *inputArchive) scales(t *input.Tensor, p *probes.Plan) ([]float32, error
 func (f *inputArchive) array(name string, dims []int, p *probes.Plan, types ...npy.DType) (*npy.Array, error) {
 	h, ok, err := f.archive.Header(name)
 	if err != nil {
-		return nil, usage("--inputs %w", err)
+		return nil, report.Usagef("--inputs %w", err)
 	}
 	if !ok {
-		return nil, usage("--inputs %s: no array %q (expected %s; it has %q)", f.path, name, expectedArrays(p), f.archive.Names())
+		return nil, report.Usagef("--inputs %s: no array %q (expected %s; it has %q)", f.path, name, expectedArrays(p), f.archive.Names())
 	}
 	if !slices.Contains(types, h.DType) || len(h.Shape) != len(dims) {
-		return nil, usage("--inputs %s: array %s is %s; expected %v of rank %d", f.path, name, h, types, len(dims))
+		return nil, report.Usagef("--inputs %s: array %s is %s; expected %v of rank %d", f.path, name, h, types, len(dims))
 	}
 	if !slices.Equal(h.Shape, dims) {
-		return nil, usage("--inputs %s: array %s has shape %v; expected %v (shape %s)", f.path, name, h.Shape, dims, p.Shape)
+		return nil, report.Usagef("--inputs %s: array %s has shape %v; expected %v (shape %s)", f.path, name, h.Shape, dims, p.Shape)
 	}
 	n := int64(1)
 	for _, d := range h.Shape {
@@ -233,7 +234,7 @@ func (f *inputArchive) array(name string, dims []int, p *probes.Plan, types ...n
 	part, bytes := "array "+name, budget.Mul(n, int64(h.DType.Size())+madeBytes)
 	f.sum.Add(part, bytes, "")
 	if err := f.sum.Within(f.memory.Limit()); err != nil {
-		return nil, usage("--inputs %s %w", f.path, err)
+		return nil, report.Usagef("--inputs %s %w", f.path, err)
 	}
 	release, err := f.memory.Reserve(part+" of --inputs", bytes)
 	if err != nil {
@@ -312,7 +313,7 @@ func (f *inputArchive) agreesEncoded(t *input.Tensor, p *probes.Plan) error {
 }
 
 func (f *inputArchive) notTaken(t *input.Tensor, name string) error {
-	return usage("--inputs %s: arrays %sx and %s are both there, and this kernel does not take %s as it is: keep %sx alone", f.path, t.Name, name, name, t.Name)
+	return report.Usagef("--inputs %s: arrays %sx and %s are both there, and this kernel does not take %s as it is: keep %sx alone", f.path, t.Name, name, name, t.Name)
 }
 
 // differs is the error of an array that disagrees with X at an element; nil for -1.
@@ -324,7 +325,7 @@ func (f *inputArchive) differs(t *input.Tensor, name string, at int) error {
 	if t.Coded {
 		how = "quantising it"
 	}
-	return usage("--inputs %s: arrays %sx and %s are both there, and disagree: %s does not give %s (first at element %d): keep one of them",
+	return report.Usagef("--inputs %s: arrays %sx and %s are both there, and disagree: %s does not give %s (first at element %d): keep one of them",
 		f.path, t.Name, name, how, name, at)
 }
 

@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"tilescope/debugkern/report"
 )
 
 // dumped is a small run's dump, as the members that --inputs takes.
@@ -117,8 +119,8 @@ func TestInputsChecked(t *testing.T) {
 // refused requires a usage error that says what is wanted, and names the file.
 func refused(t *testing.T, name string, err error, want, path string) {
 	t.Helper()
-	var coded *Error
-	if !errors.As(err, &coded) || coded.Code != CodeUsage {
+	var coded *report.Error
+	if !errors.As(err, &coded) || coded.Code != report.CodeUsage {
 		t.Errorf("%s: %v", name, err)
 		return
 	}

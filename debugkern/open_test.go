@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"tilescope/configs"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -93,7 +94,7 @@ func TestOpenKernelsAreCurrent(t *testing.T) {
 }
 
 // catalogued runs a kernel: of the catalogue, or linear of testdata/open, with a fault or a gate as the request says.
-func catalogued(t *testing.T, kernel string, req Request) *Report {
+func catalogued(t *testing.T, kernel string, req Request) *report.Run {
 	t.Helper()
 	if kernel == "linear" {
 		return opened(t, kernel, strings.Join(req.Faults, " "), req).Report
@@ -116,15 +117,15 @@ func TestOpenKernelsAgree(t *testing.T) {
 	} {
 		for _, shape := range shapes {
 			rep := catalogued(t, kernel, Request{Shape: shape, Seed: 3})
-			if rep.Verdict != Agree || len(rep.Guilty) > 0 || len(rep.Findings) > 0 {
+			if rep.Verdict != report.Agree || len(rep.Guilty) > 0 || len(rep.Findings) > 0 {
 				t.Errorf("%s at %s: %s, guilty %v, findings %v", kernel, shape, rep.Verdict, rep.Guilty, rep.Findings)
 			}
 			for _, st := range rep.Stages {
-				if st.Verdict != OK || st.Tiles == 0 || st.Local.Cells == 0 {
+				if st.Verdict != report.OK || st.Tiles == 0 || st.Local.Cells == 0 {
 					t.Errorf("%s at %s: stage %s is %s over %d tiles", kernel, shape, st.Name, st.Verdict, st.Tiles)
 				}
 			}
-			if o := rep.Output; o == nil || o.Verdict != OK || float64(o.Cosine) < 0.9999 {
+			if o := rep.Output; o == nil || o.Verdict != report.OK || float64(o.Cosine) < 0.9999 {
 				t.Errorf("%s at %s: output %+v", kernel, shape, o)
 			} else if o.FlashRule != nil || o.PyTorch != nil || o.Triton != nil {
 				t.Errorf("%s at %s: rules for attention on an output that is not the conventional one", kernel, shape)
@@ -142,12 +143,12 @@ func TestOpenGates(t *testing.T) {
 	} {
 		for _, shape := range []string{"partial", "small"} {
 			rep := catalogued(t, g.kernel, Request{Shape: shape, Gate: probes.Gate(g.gate), Inject: g.inject})
-			if rep.Verdict != Agree || rep.Output != nil {
+			if rep.Verdict != report.Agree || rep.Output != nil {
 				t.Errorf("%s %s %s at %s: %s, output %v", g.kernel, g.gate, g.inject, shape, rep.Verdict, rep.Output)
 			}
 			var judged []string
 			for _, st := range rep.Stages {
-				if st.Verdict == OK {
+				if st.Verdict == report.OK {
 					judged = append(judged, st.Name)
 				}
 			}
@@ -183,7 +184,7 @@ func TestOpenFaults(t *testing.T) {
 		{kernel: "linear", fault: "half", guilty: "A", name: "half-missing", value: "second half of D", stage: "A", tainted: "sum out"},
 	} {
 		rep := catalogued(t, f.kernel, Request{Shape: "validation", Faults: []string{f.fault}})
-		if rep.Verdict != Diverge || rep.Output == nil || rep.Output.Verdict != Fail {
+		if rep.Verdict != report.Diverge || rep.Output == nil || rep.Output.Verdict != report.Fail {
 			t.Errorf("%s %s: %s, output %+v", f.kernel, f.fault, rep.Verdict, rep.Output)
 		}
 		switch {
@@ -194,7 +195,7 @@ func TestOpenFaults(t *testing.T) {
 		}
 		var tainted []string
 		for _, st := range rep.Stages {
-			if st.Verdict == Tainted {
+			if st.Verdict == report.Tainted {
 				tainted = append(tainted, st.Name)
 			}
 		}
@@ -255,12 +256,12 @@ func TestOpenEqualRow(t *testing.T) {
 		"gammax.npy": floatsFile(1, 64, "64,", func(_, col int) float32 { return 1 + float32(col)/64 }),
 		"betax.npy":  floatsFile(1, 64, "64,", func(_, col int) float32 { return float32(col) / 8 }),
 	}, "Xx.npy", "gammax.npy", "betax.npy")
-	if rep := catalogued(t, "layernorm", Request{Inputs: path}); rep.Verdict != Agree || rep.Output == nil || rep.Output.Verdict != OK {
+	if rep := catalogued(t, "layernorm", Request{Inputs: path}); rep.Verdict != report.Agree || rep.Output == nil || rep.Output.Verdict != report.OK {
 		t.Errorf("a right kernel: %s, guilty %v, output %+v", rep.Verdict, rep.Guilty, rep.Output)
 	}
 	rep := catalogued(t, "layernorm", Request{Inputs: path, Faults: []string{"eps"}})
 	x := rep.Stage("xhat")
-	if rep.Verdict != Diverge || x.FirstBad == nil || len(rep.Guilty) != 1 || rep.Guilty[0].Stage != "xhat" || x.Local.Nonfinite != 64 {
+	if rep.Verdict != report.Diverge || x.FirstBad == nil || len(rep.Guilty) != 1 || rep.Guilty[0].Stage != "xhat" || x.Local.Nonfinite != 64 {
 		t.Errorf("eps forgotten: %s, guilty %v, xhat %+v", rep.Verdict, rep.Guilty, x)
 	}
 }
@@ -276,7 +277,7 @@ func TestOpenStageWithoutOperator(t *testing.T) {
       over: D
     compute: {unit: fma, acc: f32}
 `, "    of: []\n"}
-	for _, x := range []struct{ fault, verdict, guilty string }{{"", Agree, ""}, {"twice", Diverge, "sum"}} {
+	for _, x := range []struct{ fault, verdict, guilty string }{{"", report.Agree, ""}, {"twice", report.Diverge, "sum"}} {
 		req := Request{Shape: "partial49"}
 		if x.fault != "" {
 			req.Faults = []string{x.fault}

@@ -11,6 +11,7 @@ import (
 	"tilescope/debugkern/input"
 	"tilescope/debugkern/join"
 	"tilescope/debugkern/ref"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -49,7 +50,7 @@ func graphOutput(ctx context.Context, p *probes.Plan, chip *fp.Model, in *input.
 	}
 	r, err := ref.New(p, in.Original, ref.Options{Chip: chip})
 	if err != nil {
-		return nil, usage("kernel %s: %w", p.Kernel, err)
+		return nil, report.Usagef("kernel %s: %w", p.Kernel, err)
 	}
 	if !r.Graph().Known(r.Graph().Index(sp.Stage)) {
 		return nil, nil

@@ -3,6 +3,7 @@ package debugkern
 import (
 	"errors"
 
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -91,17 +92,17 @@ func (p *Pair) First(s probes.Stage) (Cell, bool) {
 }
 
 // Compare counts what differs, stage by stage.
-func (p *Pair) Compare() (*Comparison, error) { return CompareRuns(p.a, p.Run) }
+func (p *Pair) Compare() (*report.Comparison, error) { return CompareRuns(p.a, p.Run) }
 
 // sameRuns refuses runs of different problems.
 func sameRuns(a, b *Run) error {
 	switch {
 	case a.Plan.Shape != b.Plan.Shape:
-		return usage("A has shape %s, B %s: run both on the same", a.Plan.Shape, b.Plan.Shape)
+		return report.Usagef("A has shape %s, B %s: run both on the same", a.Plan.Shape, b.Plan.Shape)
 	case a.Request.Seed != b.Request.Seed || a.Request.Inputs != b.Request.Inputs:
-		return usage("A and B have different inputs: run both on the same")
+		return report.Usagef("A and B have different inputs: run both on the same")
 	case a.Plan.Gate.Name != b.Plan.Gate.Name:
-		return usage("A has gate %s, B %s: run both on the same", a.Plan.Gate.Name, b.Plan.Gate.Name)
+		return report.Usagef("A has gate %s, B %s: run both on the same", a.Plan.Gate.Name, b.Plan.Gate.Name)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -25,11 +26,11 @@ func TestPair(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc, err := p.Compare()
-	if err != nil || doc.Verdict != debugkern.Differ || doc.First != "P" {
+	if err != nil || doc.Verdict != report.Differ || doc.First != "P" {
 		t.Fatalf("verdict %s, first %s, %v", doc.Verdict, doc.First, err)
 	}
 	first, ok := p.First("P")
-	differing := doc.Stages[slices.IndexFunc(doc.Stages, func(st debugkern.StageComparison) bool { return st.Name == "P" })]
+	differing := doc.Stages[slices.IndexFunc(doc.Stages, func(st report.StageComparison) bool { return st.Name == "P" })]
 	d := differing.First
 	if !ok || d == nil || first.Block != d.Block || first.KVTile != d.KVTile || first.Row != d.Row || first.Col != d.Col {
 		t.Fatalf("first %+v, the document says %+v", first, d)
@@ -73,7 +74,7 @@ func TestPairOfTwoKernels(t *testing.T) {
 	}
 	for _, st := range doc.Stages {
 		_, ok := p.Beside(debugkern.Place{Stage: probes.Stage(st.Name)})
-		if ok == (st.Verdict == debugkern.Incomparable) {
+		if ok == (st.Verdict == report.Incomparable) {
 			t.Errorf("%s is %s, and there is a tile beside it: %v", st.Name, st.Verdict, ok)
 		}
 	}

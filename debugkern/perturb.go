@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -60,10 +61,10 @@ type perturber struct {
 func (p *perturber) perturb(n int, tell func(done, differed int)) (*Perturbation, error) {
 	st, be := p.run.state, p.e.backend
 	if be.Info().Name == "emu" {
-		return nil, usage("--perturb needs a GPU: %s has no clock to disturb; explore its schedules instead (--schedules N)", be.Info().Device)
+		return nil, report.Usagef("--perturb needs a GPU: %s has no clock to disturb; explore its schedules instead (--schedules N)", be.Info().Device)
 	}
 	if st.r.sel.Gate != probes.GateNone {
-		return nil, usage("--perturb runs the build without probes, into which nothing is injected: it has no meaning under gate %s", st.r.sel.Gate)
+		return nil, report.Usagef("--perturb runs the build without probes, into which nothing is injected: it has no meaning under gate %s", st.r.sel.Gate)
 	}
 	b, err := p.run.plainBuild(p.e.ctx)
 	if err != nil {
@@ -96,7 +97,7 @@ func (p *perturber) perturb(n int, tell func(done, differed int)) (*Perturbation
 func (p *perturber) seed(seed uint64, out *Perturbation) error {
 	m, places, err := ptx.Perturbed(p.module, p.run.Plan.Entry, seed)
 	if err != nil {
-		return usage("%w", err)
+		return report.Usagef("%w", err)
 	}
 	res, err := p.execute(m)
 	out.Seeds, out.Places = out.Seeds+1, places
@@ -137,7 +138,7 @@ func (p *perturber) execute(m *ptx.Module) (*target.Result, error) {
 	}
 	k, err := load(p.e.ctx, m, p.run.Plan.Entry)
 	if err != nil {
-		return nil, &runError{stage: "load", err: err}
+		return nil, &report.KernelError{Stage: "load", Err: err}
 	}
 	res, err := k.Launch(p.e.ctx, p.launch)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 )
 
 // TestPerturbedKernels perturbs the catalogue's kernels: they stay valid, NVIDIA's assembler takes them where there is one,
@@ -65,8 +66,8 @@ func TestPerturbedKernels(t *testing.T) {
 func TestPerturbWantsAGPU(t *testing.T) {
 	run := ran(t, Request{Target: "stage2", Shape: "single16"})
 	_, err := run.Perturb(context.Background(), 3, nil)
-	var coded *Error
-	if !errors.As(err, &coded) || coded.Code != CodeUsage || !strings.Contains(err.Error(), "--schedules") {
+	var coded *report.Error
+	if !errors.As(err, &coded) || coded.Code != report.CodeUsage || !strings.Contains(err.Error(), "--schedules") {
 		t.Errorf("%v", err)
 	}
 }

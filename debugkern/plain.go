@@ -9,13 +9,14 @@ import (
 
 	"tilescope/debugkern/join"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
 // plainRun is the result of the build without probes.
 type plainRun struct {
-	doc       *PlainDoc         // nil where it was not launched
+	doc       *report.Plain     // nil where it was not launched
 	resources *target.Resources // nil on an emulator
 	findings  []target.Finding  // that the instrumented build did not have
 	took      time.Duration
@@ -98,7 +99,7 @@ func (e *execution) takePlain() error {
 	}
 	e.st.plain, e.st.resources = p.run.doc, p.run.resources
 	e.st.extra = append(e.st.extra, p.run.findings...)
-	e.cost.RunMS += Number(p.run.took.Seconds() * 1e3)
+	e.cost.RunMS += report.Number(p.run.took.Seconds() * 1e3)
 	e.cost.Launches += p.run.launches
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/fp"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -37,7 +38,7 @@ func unopened(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return &Error{Code: CodeUsage, Err: err}
+	return &report.Error{Code: report.CodeUsage, Err: err}
 }
 
 // resolve checks a request. shape overrides the request's where the inputs bring their own. Where ctx ends first, the error is its.
@@ -47,14 +48,14 @@ func (s *Session) resolve(ctx context.Context, req Request, shape *probes.Shape)
 		return nil, unopened(ctx, err)
 	}
 	if len(m.Stages) == 0 {
-		return nil, usage("kernel %s has no stages: there is nothing to run and compare (a fragment map is what tilescope lut shows)", m.Name)
+		return nil, report.Usagef("kernel %s has no stages: there is nothing to run and compare (a fragment map is what tilescope lut shows)", m.Name)
 	}
 	r := &resolved{req: req, memory: s.mem, chip: s.chip.Arithmetic}
 	if r.sel, err = m.Select(variant, req.Set, req.Faults, req.Gate); err != nil {
-		return nil, &Error{Code: CodeUsage, Err: err}
+		return nil, &report.Error{Code: report.CodeUsage, Err: err}
 	}
 	if err := r.sel.AddCompile(configs.Compile{Include: req.Include, Defines: req.Define, Std: req.Std}); err != nil {
-		return nil, &Error{Code: CodeUsage, Err: err}
+		return nil, &report.Error{Code: report.CodeUsage, Err: err}
 	}
 	if len(r.sel.Patches()) > 0 {
 		if _, err := sourcesOf(ctx, r.sel); err != nil {
@@ -65,10 +66,10 @@ func (s *Session) resolve(ctx context.Context, req Request, shape *probes.Shape)
 	case "", "reference":
 	case "uniform":
 		if r.uniform = true; !m.Uniform(r.sel.Gate) {
-			return nil, &Error{Code: CodeUsage, Err: m.NotUniform(r.sel.Gate)}
+			return nil, &report.Error{Code: report.CodeUsage, Err: m.NotUniform(r.sel.Gate)}
 		}
 	default:
-		return nil, usage("--inject %q: expected reference or uniform", req.Inject)
+		return nil, report.Usagef("--inject %q: expected reference or uniform", req.Inject)
 	}
 	if shape == nil {
 		name := req.Shape
@@ -77,7 +78,7 @@ func (s *Session) resolve(ctx context.Context, req Request, shape *probes.Shape)
 		}
 		sh, err := m.ParseShape(name)
 		if err != nil {
-			return nil, &Error{Code: CodeUsage, Err: err}
+			return nil, &report.Error{Code: report.CodeUsage, Err: err}
 		}
 		shape = &sh
 	}
@@ -85,21 +86,21 @@ func (s *Session) resolve(ctx context.Context, req Request, shape *probes.Shape)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, &Error{Code: CodeUsage, Err: err}
+		return nil, &report.Error{Code: report.CodeUsage, Err: err}
 	}
 	if r.schedule, err = parseSchedule(req.Schedule); err != nil {
 		return nil, err
 	}
 	switch {
 	case req.Timeout < 0:
-		return nil, usage("--timeout %s: expected a duration above 0", req.Timeout)
+		return nil, report.Usagef("--timeout %s: expected a duration above 0", req.Timeout)
 	case req.Device < 0:
-		return nil, usage("--device %d: expected a whole number from 0 on", req.Device)
+		return nil, report.Usagef("--device %d: expected a whole number from 0 on", req.Device)
 	case req.Repeat < 0:
-		return nil, usage("--repeat %d: expected a whole number from 1 on", req.Repeat)
+		return nil, report.Usagef("--repeat %d: expected a whole number from 1 on", req.Repeat)
 	}
 	if req.Resident < 0 {
-		return nil, usage("--resident %d: expected a number of blocks, or 0 for what the chip holds", req.Resident)
+		return nil, report.Usagef("--resident %d: expected a number of blocks, or 0 for what the chip holds", req.Resident)
 	}
 	if err := r.capture(s.limit); err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func (r *resolved) capture(limit int64) error {
 	}
 	r.layout = probes.NewLayout(r.plan, r.stages, r.rng)
 	if limit > 0 && r.layout.CaptureBytes > uint64(limit) {
-		return usage("capturing %s blocks × %d kv tiles takes %s, over capture.max (%s): %s", r.rng.N, r.rng.TileN,
+		return report.Usagef("capturing %s blocks × %d kv tiles takes %s, over capture.max (%s): %s", r.rng.N, r.rng.TileN,
 			bytesText(r.layout.CaptureBytes), bytesText(uint64(limit)), r.fitting(uint64(limit)))
 	}
 	return nil
@@ -154,12 +155,12 @@ func parseRange(p *probes.Plan, blocks, tiles string) (probes.Range, error) {
 	if blocks != "" && blocks != "*" {
 		parts := strings.Split(blocks, ",")
 		if len(parts) > 3 {
-			return r, usage("--blocks %s: expected X,Y,Z, each a number, a range A-B, or *", blocks)
+			return r, report.Usagef("--blocks %s: expected X,Y,Z, each a number, a range A-B, or *", blocks)
 		}
 		for i, part := range parts {
 			lo, n, err := span(part, p.Grid[i])
 			if err != nil {
-				return r, usage("--blocks %s: %c: %w", blocks, "xyz"[i], err)
+				return r, report.Usagef("--blocks %s: %c: %w", blocks, "xyz"[i], err)
 			}
 			r.Lo[i], r.N[i] = lo, n
 		}
@@ -167,7 +168,7 @@ func parseRange(p *probes.Plan, blocks, tiles string) (probes.Range, error) {
 	if tiles != "" && tiles != "*" {
 		lo, n, err := span(tiles, p.Work.MaxTiles)
 		if err != nil {
-			return r, usage("--tiles %s: %w", tiles, err)
+			return r, report.Usagef("--tiles %s: %w", tiles, err)
 		}
 		r.TileLo, r.TileN = lo, n
 	}
@@ -214,7 +215,7 @@ func parseStages(p *probes.Plan, list string) (probes.StageSet, error) {
 	for name := range strings.SplitSeq(list, ",") {
 		st := probes.Stage(strings.TrimSpace(name))
 		if !have.Has(st) {
-			return nil, usage("--stages %s: kernel %s captures no stage %q (stages are %s)", list, p.Kernel, name, stageNames(have))
+			return nil, report.Usagef("--stages %s: kernel %s captures no stage %q (stages are %s)", list, p.Kernel, name, stageNames(have))
 		}
 		set = set.Union(probes.StagesOf(st))
 	}
@@ -244,19 +245,19 @@ func parseSchedule(s string) (target.Schedule, error) {
 	parts := strings.Split(s, ":")
 	sch.Policy = parts[0]
 	if !slices.Contains(schedulePolicies, sch.Policy) || len(parts) > 3 {
-		return sch, usage("--schedule %s: expected POLICY[:SEED][:ASYNC] with a policy of %s and async %s",
+		return sch, report.Usagef("--schedule %s: expected POLICY[:SEED][:ASYNC] with a policy of %s and async %s",
 			s, strings.Join(schedulePolicies, ", "), strings.Join(asyncTimes, ", "))
 	}
 	if n := len(parts); n > 1 && slices.Contains(asyncTimes, parts[n-1]) {
 		sch.Async, parts = parts[n-1], parts[:n-1]
 	}
 	if len(parts) == 3 {
-		return sch, usage("--schedule %s: async %q: expected %s", s, parts[2], strings.Join(asyncTimes, ", "))
+		return sch, report.Usagef("--schedule %s: async %q: expected %s", s, parts[2], strings.Join(asyncTimes, ", "))
 	}
 	if len(parts) == 2 {
 		seed, err := strconv.ParseUint(parts[1], 10, 64)
 		if err != nil {
-			return sch, usage("--schedule %s: %q is neither a seed nor one of %s", s, parts[1], strings.Join(asyncTimes, ", "))
+			return sch, report.Usagef("--schedule %s: %q is neither a seed nor one of %s", s, parts[1], strings.Join(asyncTimes, ", "))
 		}
 		sch.Seed = seed
 	}

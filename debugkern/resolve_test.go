@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tilescope/configs"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -53,8 +54,8 @@ func TestCaptureLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = s.Run(context.Background(), Request{Target: "stage2", Shape: "mission"}, nil)
-	var coded *Error
-	if !errors.As(err, &coded) || coded.Code != CodeUsage || !strings.Contains(err.Error(), "capture.max") {
+	var coded *report.Error
+	if !errors.As(err, &coded) || coded.Code != report.CodeUsage || !strings.Contains(err.Error(), "capture.max") {
 		t.Fatalf("error %v", err)
 	}
 	_, advice, ok := strings.Cut(err.Error(), "--blocks ")
@@ -78,11 +79,11 @@ func TestPartialCapture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if part.Report.Verdict != Agree {
+	if part.Report.Verdict != report.Agree {
 		t.Errorf("verdict %s", part.Report.Verdict)
 	}
 	for _, st := range part.Report.Stages {
-		if captured := st.Name == "S" || st.Name == "U"; captured != (st.Verdict != Off) {
+		if captured := st.Name == "S" || st.Name == "U"; captured != (st.Verdict != report.Off) {
 			t.Errorf("stage %s: %s", st.Name, st.Verdict)
 		}
 	}

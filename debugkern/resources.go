@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern/cuda"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -47,26 +48,14 @@ func (s *Session) Shapes(ctx context.Context, name string) ([]string, error) {
 	return names, nil
 }
 
-// BuildDoc is how a kernel was built: enough to build it again and to see that it is the same.
-type BuildDoc struct {
-	Entry              string   `json:"entry"`
-	Builder            string   `json:"builder"`
-	Compiler           string   `json:"compiler"` // "" for PTX that a manifest brings
-	Options            []string `json:"options"`
-	Defines            []string `json:"defines"`
-	Patches            []string `json:"patches,omitempty"` // the faults whose patches were applied, by name
-	PTXSHA256          string   `json:"ptx_sha256"`
-	InstrumentedSHA256 string   `json:"instrumented_ptx_sha256"` // of the build with probes
-}
-
 // BuildInfo builds a request's kernel, plain and instrumented, without running it. A kernel that does not build is an
 // *Error with CodeFailed, a missing compiler one with CodeUnavailable.
-func (s *Session) BuildInfo(ctx context.Context, req Request) (*BuildDoc, error) {
+func (s *Session) BuildInfo(ctx context.Context, req Request) (*report.Build, error) {
 	r, err := s.resolve(ctx, req, nil)
 	if err != nil {
 		return nil, err
 	}
-	doc := &BuildDoc{Entry: r.plan.Entry, Defines: defines(r.sel, false), Patches: r.sel.Planted(), Options: []string{}}
+	doc := &report.Build{Entry: r.plan.Entry, Defines: defines(r.sel, false), Patches: r.sel.Planted(), Options: []string{}}
 	for _, instrumented := range []bool{false, r.instrumented()} {
 		b, err := s.build(ctx, r.sel, req.Builder, req.Arch, instrumented)
 		if err != nil {
@@ -84,9 +73,9 @@ func (s *Session) BuildInfo(ctx context.Context, req Request) (*BuildDoc, error)
 
 // failedBuild gives a build's error its exit code.
 func failedBuild(err error) error {
-	var re *runError
+	var re *report.KernelError
 	if errors.As(err, &re) {
-		return &Error{Code: CodeFailed, Err: err, Diagnostics: re.diagnostics}
+		return &report.Error{Code: report.CodeFailed, Err: err, Diagnostics: re.Diagnostics}
 	}
 	return err
 }
@@ -95,7 +84,7 @@ func failedBuild(err error) error {
 // included: by ptxas or, where there is none, as the driver loaded it for the device's own architecture.
 // reason is why it cannot be known here; then there is no document and no error. A kernel that ptxas refuses
 // is an *Error with CodeFailed.
-func (s *Session) Resources(ctx context.Context, req Request, arch string) (doc *ResourcesDoc, reason string, err error) {
+func (s *Session) Resources(ctx context.Context, req Request, arch string) (doc *report.Resources, reason string, err error) {
 	r, err := s.resolve(ctx, req, nil)
 	if err != nil {
 		return nil, "", err
@@ -125,7 +114,7 @@ func (s *Session) Resources(ctx context.Context, req Request, arch string) (doc 
 	case strings.Contains(err.Error(), "gpu-name"):
 		err = fmt.Errorf("this ptxas does not know %s", arch)
 	default:
-		return nil, "", &Error{Code: CodeFailed, Err: err}
+		return nil, "", &report.Error{Code: report.CodeFailed, Err: err}
 	}
 	if err != nil {
 		return nil, err.Error(), nil
@@ -137,7 +126,7 @@ var errNoTools = errors.New("no toolchain with ptxas found (tilescope doctor say
 
 // loadedResources asks the driver, which has them for its own device. The error is the reason why it cannot
 // be asked.
-func (s *Session) loadedResources(ctx context.Context, req Request, r *resolved, b *Build, arch string, none error) (*ResourcesDoc, error) {
+func (s *Session) loadedResources(ctx context.Context, req Request, r *resolved, b *Build, arch string, none error) (*report.Resources, error) {
 	be, err := s.gpu(ctx, req)
 	if err != nil {
 		return nil, none
@@ -170,26 +159,6 @@ func (s *Session) assembler(ctx context.Context) string {
 	return "ptxas"
 }
 
-// EnvironmentDoc is what executes, as far as it can be determined before anything does.
-type EnvironmentDoc struct {
-	Backend string     `json:"backend"`
-	Device  string     `json:"device"`
-	Arch    string     `json:"arch"`
-	Driver  string     `json:"driver"` // the CUDA version that the driver supports; "" without a GPU
-	Clocks  *ClocksDoc `json:"clocks"`
-}
-
-// ClocksDoc is a device's state at one moment; a number the driver does not report is left out.
-type ClocksDoc struct {
-	SM          int      `json:"sm_mhz,omitempty"`
-	MaxSM       int      `json:"max_sm_mhz,omitempty"`
-	Memory      int      `json:"memory_mhz,omitempty"`
-	Power       int      `json:"power_mw,omitempty"`
-	Temperature int      `json:"temperature_c,omitempty"`
-	Throttle    []string `json:"throttle"`
-	Slowed      bool     `json:"slowed"`
-}
-
 // deviceTeller is offered by backends of real devices.
 type deviceTeller interface {
 	Device() cuda.Device
@@ -197,13 +166,13 @@ type deviceTeller interface {
 }
 
 // Environment opens the backend that a request asks for and describes it.
-func (s *Session) Environment(ctx context.Context, req Request) (*EnvironmentDoc, error) {
+func (s *Session) Environment(ctx context.Context, req Request) (*report.Environment, error) {
 	be, beside, err := s.backend(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	info := be.Info()
-	doc := &EnvironmentDoc{Backend: info.Name, Device: info.Device, Arch: info.Arch}
+	doc := &report.Environment{Backend: info.Name, Device: info.Device, Arch: info.Arch}
 	if beside != nil {
 		doc.Backend = "both"
 	}
@@ -214,7 +183,7 @@ func (s *Session) Environment(ctx context.Context, req Request) (*EnvironmentDoc
 }
 
 // clocks samples a device, or returns nil where nothing can be asked.
-func clocks(d cuda.Device) *ClocksDoc {
+func clocks(d cuda.Device) *report.Clocks {
 	m, err := cuda.OpenMonitor(d)
 	if err != nil {
 		return nil
@@ -227,7 +196,7 @@ func clocks(d cuda.Device) *ClocksDoc {
 		}
 		return n
 	}
-	return &ClocksDoc{
+	return &report.Clocks{
 		SM: known(t.SMClock), MaxSM: known(t.MaxSMClock), Memory: known(t.MemClock), Power: known(t.Power), Temperature: known(t.Temperature),
 		Throttle: append([]string{}, slices.Clone(t.Throttle)...), Slowed: t.Slowed,
 	}

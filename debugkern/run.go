@@ -16,6 +16,7 @@ import (
 	"tilescope/debugkern/judge"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/ref"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -39,7 +40,7 @@ type runState struct {
 	tracer    target.Kernel     // executes blocks again, where the backend itself cannot
 	traced    *runState         // its tiles: a writer found on it is valid where the bits are equal
 	resources *target.Resources // the plain build's
-	plain     *PlainDoc         // where it ran
+	plain     *report.Plain     // where it ran
 	extra     []target.Finding  // found by other launches than the instrumented one
 
 	only     []probes.Dim3  // executed, in launch order; nil: the whole grid
@@ -105,7 +106,7 @@ type execution struct {
 	r       *resolved
 	backend target.Backend
 	builder string
-	cost    CostDoc
+	cost    report.Cost
 	st      *runState
 	whole   future[*exactOutput]
 	beside  plainBeside
@@ -160,7 +161,7 @@ func (e *execution) build() error {
 	e.st.build, e.builder = b, b.Builder
 	e.progress(Progress{Phase: "load", Detail: b.Builder})
 	e.st.kernel, err = e.load(e.backend, b)
-	e.cost.BuildMS = Number(time.Since(start).Seconds() * 1e3)
+	e.cost.BuildMS = report.Number(time.Since(start).Seconds() * 1e3)
 	return err
 }
 
@@ -187,7 +188,7 @@ func (e *execution) load(be target.Backend, b *Build) (target.Kernel, error) {
 		k, err := prepare(e.ctx, b.Module, e.r.plan.Entry)
 		if err != nil {
 			ds := diagnosticsOf(err, b.Text)
-			return nil, &runError{stage: "load", err: err, source: sourceOf(ds), diagnostics: ds}
+			return nil, &report.KernelError{Stage: "load", Err: err, Source: sourceOf(ds), Diagnostics: ds}
 		}
 		return k, nil
 	})
@@ -204,7 +205,7 @@ type loadKey struct {
 func (e *execution) launch() error {
 	instrumented, err := agree(e.st.build.Module, e.r.plan)
 	if err != nil {
-		return &runError{stage: "load", err: err}
+		return &report.KernelError{Stage: "load", Err: err}
 	}
 	if err := e.mapFragments(); err != nil {
 		return err
@@ -224,7 +225,7 @@ func (e *execution) launch() error {
 		return launchError(err)
 	}
 	e.st.launch.Ordered = e.st.result.Ordered // who executes some of its blocks again needs what the others do
-	e.cost.RunMS = Number(time.Since(start).Seconds() * 1e3)
+	e.cost.RunMS = report.Number(time.Since(start).Seconds() * 1e3)
 	e.cost.Launches = 1
 	e.cost.WarpInstructions, e.cost.MMAOutputs = e.st.result.Counts.WarpInstructions, e.st.result.Counts.MMAOutputs
 	if e.backend.Info().Name != "emu" {
@@ -250,10 +251,10 @@ func (e *execution) outputArg() string { return e.r.plan.OutputArg() }
 func launchError(err error) error {
 	var f *target.Fault
 	if errors.As(err, &f) && f.Kind == "passes" { // the manifest's mistake: nothing is judged
-		return &runError{stage: "run", err: errors.New(f.Msg), source: sourceDoc(f.Source)}
+		return &report.KernelError{Stage: "run", Err: errors.New(f.Msg), Source: report.SourceOf(f.Source)}
 	}
 	if errors.As(err, &f) {
-		return &runError{stage: "run", err: f, source: sourceDoc(f.Source)}
+		return &report.KernelError{Stage: "run", Err: f, Source: report.SourceOf(f.Source)}
 	}
 	return err
 }
@@ -261,40 +262,40 @@ func launchError(err error) error {
 // explain gives an error its exit code and, where the kernel failed, its document.
 func (e *execution) explain(err error) error {
 	err = overMemory(err)
-	var coded *Error
+	var coded *report.Error
 	if errors.As(err, &coded) {
 		return err
 	}
 	if errors.Is(err, context.Canceled) && errors.Is(e.ctx.Err(), context.Canceled) {
 		return err
 	}
-	var re *runError
+	var re *report.KernelError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		re = &runError{stage: "run", err: context.Cause(e.ctx)}
+		re = &report.KernelError{Stage: "run", Err: context.Cause(e.ctx)}
 	case !errors.As(err, &re):
-		re = &runError{stage: "launch", err: err}
+		re = &report.KernelError{Stage: "launch", Err: err}
 	}
-	return &Error{Code: CodeFailed, Err: re, Report: e.failure(re), Diagnostics: re.diagnostics}
+	return &report.Error{Code: report.CodeFailed, Err: re, Report: e.failure(re), Diagnostics: re.Diagnostics}
 }
 
 // failure is the document of a run that has no verdict.
-func (e *execution) failure(re *runError) *Report {
+func (e *execution) failure(re *report.KernelError) *report.Run {
 	rep := e.header()
-	rep.Verdict = Failed
-	rep.Error = &ErrorDoc{Stage: re.stage, Message: re.err.Error(), Source: re.source, Diagnostics: re.diagnostics}
+	rep.Verdict = report.Failed
+	rep.Error = &report.Failure{Stage: re.Stage, Message: re.Err.Error(), Source: re.Source, Diagnostics: re.Diagnostics}
 	var pe *ptx.Error
-	if rep.Error.Source == nil && errors.As(re.err, &pe) {
-		rep.Error.Source = &SourceDoc{File: pe.Pos.File, Line: pe.Pos.Line}
+	if rep.Error.Source == nil && errors.As(re.Err, &pe) {
+		rep.Error.Source = &report.Source{File: pe.Pos.File, Line: pe.Pos.Line}
 	}
 	return rep
 }
 
 // header returns a report with what is determined without the results.
-func (e *execution) header() *Report {
-	rep := &Report{
-		Schema: RunSchema, Target: e.req.Target, Seed: e.req.Seed, Inject: "reference", Gate: e.req.Gate.String(), Faults: []string{},
-		Flags: map[string]int{}, Guilty: []Guilty{}, Stages: []StageDoc{}, Findings: []FindingDoc{}, Cost: e.cost,
+func (e *execution) header() *report.Run {
+	rep := &report.Run{
+		Schema: report.RunSchema, Target: e.req.Target, Seed: e.req.Seed, Inject: "reference", Gate: e.req.Gate.String(), Faults: []string{},
+		Flags: map[string]int{}, Guilty: []report.Guilty{}, Stages: []report.Stage{}, Findings: []report.Finding{}, Cost: e.cost,
 	}
 	if e.req.Inject != "" {
 		rep.Inject = e.req.Inject

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern/cuda"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -29,14 +30,14 @@ var SanitizerTools = []string{"memcheck", "racecheck"}
 // CodeUnavailable that names what to install.
 func (s *Session) Sanitize(ctx context.Context, r *Run, tool string) (*Sanitized, error) {
 	if !slices.Contains(SanitizerTools, tool) {
-		return nil, usage("sanitizer tool %q: expected %s", tool, strings.Join(SanitizerTools, " or "))
+		return nil, report.Usagef("sanitizer tool %q: expected %s", tool, strings.Join(SanitizerTools, " or "))
 	}
 	st := r.state
 	if st == nil {
 		return nil, errors.New("sanitize: this run was not made by a session")
 	}
 	if len(s.launcher) == 0 {
-		return nil, unavailable("%s: this program cannot start a launch to be watched", tool)
+		return nil, report.Unavailablef("%s: this program cannot start a launch to be watched", tool)
 	}
 	b, l, err := s.watchedLaunch(ctx, r)
 	if err != nil {
@@ -49,9 +50,9 @@ func (s *Session) Sanitize(ctx context.Context, r *Run, tool string) (*Sanitized
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, cuda.ErrNoSanitizer), errors.Is(err, cuda.ErrNoDriver), errors.Is(err, cuda.ErrNoDevice):
-		return nil, unavailable("%w", err)
+		return nil, report.Unavailablef("%w", err)
 	}
-	return nil, &Error{Code: CodeFailed, Err: err}
+	return nil, &report.Error{Code: report.CodeFailed, Err: err}
 }
 
 // watchedLaunch is the launch that a tool watches.
@@ -92,7 +93,7 @@ type Confirmation struct {
 }
 
 // Fold compares what a tool reported with a run's findings. It depends on its arguments alone.
-func Fold(findings []FindingDoc, s *Sanitized) *Folded {
+func Fold(findings []report.Finding, s *Sanitized) *Folded {
 	out := &Folded{Tool: s.Tool, Confirmed: []Confirmation{}, OnlyOurs: []int{}, OnlyTheirs: []int{}}
 	confirmed := map[int]bool{}
 	for j := range s.Complaints {
@@ -123,7 +124,7 @@ func Fold(findings []FindingDoc, s *Sanitized) *Folded {
 func ownProbe(c *Complaint) bool { return target.IsProbe(c.At.File) }
 
 // watchedBy reports that a tool looks for what the finding is about.
-func watchedBy(f *FindingDoc, tool string) bool {
+func watchedBy(f *report.Finding, tool string) bool {
 	switch tool {
 	case "memcheck":
 		return f.Kind == string(target.OutOfBounds) || f.Kind == string(target.Misaligned)
@@ -134,7 +135,7 @@ func watchedBy(f *FindingDoc, tool string) bool {
 }
 
 // about reports that a finding and a complaint are about the same code. A race has to agree on both sides.
-func about(f *FindingDoc, c *Complaint) bool {
+func about(f *report.Finding, c *Complaint) bool {
 	if c.Kind == "race" {
 		if f.Source == nil || f.Other == nil {
 			return false
@@ -155,7 +156,7 @@ func about(f *FindingDoc, c *Complaint) bool {
 	return c.Argument != "" && f.Variable == c.Argument
 }
 
-func at(s *SourceDoc, p cuda.SanitizerPlace) bool {
+func at(s *report.Source, p cuda.SanitizerPlace) bool {
 	return p.Line > 0 && s.Line == p.Line && path.Base(slashed(s.File)) == path.Base(slashed(p.File))
 }
 

@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"tilescope/debugkern/cuda"
+	"tilescope/debugkern/report"
 )
 
-func line(file string, n int) *SourceDoc { return &SourceDoc{File: file, Line: n} }
+func line(file string, n int) *report.Source { return &report.Source{File: file, Line: n} }
 
 func TestFoldMemcheck(t *testing.T) {
-	findings := []FindingDoc{
+	findings := []report.Finding{
 		{Kind: "out-of-bounds", Space: "global", Variable: "O", Source: line("kernels/k.cu", 31)}, // the caller's line
 		{Kind: "out-of-bounds", Space: "shared", Variable: "sK", Source: line("kernels/k.cu", 44)},
 		{Kind: "race", Space: "shared", Source: line("kernels/k.cu", 31), Other: line("kernels/k.cu", 44)},
@@ -36,7 +37,7 @@ func TestFoldMemcheck(t *testing.T) {
 }
 
 func TestFoldRacecheck(t *testing.T) {
-	findings := []FindingDoc{
+	findings := []report.Finding{
 		{Kind: "race", Space: "shared", Source: line("k.cu", 140), Other: line("k.cu", 120)},
 		{Kind: "race", Space: "global", Source: line("k.cu", 1), Other: line("k.cu", 2)}, // racecheck looks at shared memory only
 		{Kind: "race", Space: "shared", Source: line("k.cu", 120), Other: line("k.cu", 150)},

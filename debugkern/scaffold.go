@@ -13,35 +13,10 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/text"
 	"tilescope/probes"
 )
-
-// ScaffoldSchema names the document that init prints.
-const ScaffoldSchema = "tilescope.init/1"
-
-// Scaffold is the document tilescope.init/1: a manifest made from a kernel alone.
-type Scaffold struct {
-	Schema  string    `json:"schema"`
-	File    string    `json:"file"`
-	Out     string    `json:"out"`
-	Entry   string    `json:"entry"`
-	Entries []string  `json:"entries"` // all that the module has
-	Unknown []string  `json:"unknown"` // what the manifest marks with "# ?"
-	Notes   []string  `json:"notes"`
-	Error   *ErrorDoc `json:"error"`
-	Text    string    `json:"-"` // the manifest
-	kernel  *ptx.Func // what it describes
-	module  *ptx.Module
-}
-
-// ExitCode is the contract's exit code: 0 written, 4 the kernel did not build or parse.
-func (s *Scaffold) ExitCode() int {
-	if s.Error != nil {
-		return int(CodeFailed)
-	}
-	return 0
-}
 
 // ScaffoldRequest asks for a manifest of File (.ptx or .cu), to stand at Out. Entry "" is the first. Include,
 // Define and Std are a request's: a .cu is compiled with them, and the manifest records them.
@@ -51,24 +26,31 @@ type ScaffoldRequest struct {
 	Std                    string
 }
 
-// Scaffold reads a kernel and writes down, as the text of a manifest that loads, what it shows of itself; what it cannot
+// scaffolder is a manifest that is being made.
+type scaffolder struct {
+	*report.Init
+	module *ptx.Module
+	kernel *ptx.Func // what it describes
+}
+
+// Init reads a kernel and writes down, as the text of a manifest that loads, what it shows of itself; what it cannot
 // show is given a usual value and marked. Nothing is written to a file. It returns an *Error as Run does.
-func (s *Session) Scaffold(ctx context.Context, req ScaffoldRequest) (*Scaffold, error) {
-	doc := &Scaffold{Schema: ScaffoldSchema, File: req.File, Out: req.Out, Entries: []string{}, Unknown: []string{}, Notes: []string{}}
+func (s *Session) Scaffold(ctx context.Context, req ScaffoldRequest) (*report.Init, error) {
+	doc := &report.Init{Schema: report.InitSchema, File: req.File, Out: req.Out, Entries: []string{}, Unknown: []string{}, Notes: []string{}}
 	module, source, err := s.readKernel(ctx, req)
 	if err != nil {
 		err = (&execution{s: s, ctx: ctx}).explain(err)
-		if coded, ok := err.(*Error); ok && coded.Report != nil {
+		if coded, ok := err.(*report.Error); ok && coded.Report != nil {
 			doc.Error, coded.Report = coded.Report.Error, nil
 			return doc, err
 		}
 		return nil, err
 	}
-	doc.module = module
-	if err := doc.choose(req.Entry); err != nil {
+	w := &scaffolder{Init: doc, module: module}
+	if err := w.choose(req.Entry); err != nil {
 		return nil, err
 	}
-	doc.Text = doc.manifest(req, source)
+	doc.Text = w.manifest(req, source)
 	if _, err := configs.ParseManifest(req.Out, []byte(doc.Text)); err != nil {
 		return nil, fmt.Errorf("BUG: the manifest made of %s does not load: %w", req.File, err)
 	}
@@ -87,7 +69,7 @@ func (s *Session) readKernel(ctx context.Context, req ScaffoldRequest) (m *ptx.M
 	switch filepath.Ext(req.File) {
 	case ".ptx":
 		if len(req.Include)+len(req.Define) > 0 || req.Std != "" {
-			return nil, "", usage("%s: -I, -D and --std are for a source that is compiled", req.File)
+			return nil, "", report.Usagef("%s: -I, -D and --std are for a source that is compiled", req.File)
 		}
 		b, err := parseBuild(ctx, req.File, text, "none")
 		if err != nil {
@@ -96,11 +78,11 @@ func (s *Session) readKernel(ctx context.Context, req ScaffoldRequest) (m *ptx.M
 		return b.Module, "", nil
 	case ".cu":
 	default:
-		return nil, "", usage("%s: expected a .ptx or a .cu file", req.File)
+		return nil, "", report.Usagef("%s: expected a .ptx or a .cu file", req.File)
 	}
 	name, c, err := s.compiler(ctx, "auto", string(text))
 	if err != nil {
-		return nil, "", unavailable("%s has to be compiled, and cannot be here: %w (tilescope doctor says what to install; a .ptx needs none)", req.File, err)
+		return nil, "", report.Unavailablef("%s has to be compiled, and cannot be here: %w (tilescope doctor says what to install; a .ptx needs none)", req.File, err)
 	}
 	if req.Arch == "" {
 		req.Arch = defaultArch
@@ -108,7 +90,7 @@ func (s *Session) readKernel(ctx context.Context, req ScaffoldRequest) (m *ptx.M
 	own := &configs.Manifest{Name: filepath.Base(req.File), Source: filepath.Base(req.File), Dir: filepath.Dir(req.File), File: req.File}
 	sel := &configs.Selection{Manifest: own}
 	if err := sel.AddCompile(configs.Compile{Include: req.Include, Defines: req.Define, Std: req.Std}); err != nil {
-		return nil, "", &Error{Code: CodeUsage, Err: err}
+		return nil, "", &report.Error{Code: report.CodeUsage, Err: err}
 	}
 	build, err := ownBuild(own, &sourceSet{text: text}, sel.Compile)
 	if err != nil {
@@ -127,7 +109,7 @@ func (s *Session) readKernel(ctx context.Context, req ScaffoldRequest) (m *ptx.M
 }
 
 // choose settles the entry: by its name, mangled or not, or the first.
-func (d *Scaffold) choose(name string) error {
+func (d *scaffolder) choose(name string) error {
 	for _, e := range d.module.Entries() {
 		d.Entries = append(d.Entries, e.Name)
 		if d.kernel == nil && (name == "" || e.Name == name || e.Demangled == name) {
@@ -136,9 +118,9 @@ func (d *Scaffold) choose(name string) error {
 	}
 	switch {
 	case len(d.Entries) == 0:
-		return usage("%s has no kernel (.entry)", d.File)
+		return report.Usagef("%s has no kernel (.entry)", d.File)
 	case d.kernel == nil:
-		return usage("%s has no entry %q (it has %s)", d.File, name, strings.Join(d.Entries, ", "))
+		return report.Usagef("%s has no entry %q (it has %s)", d.File, name, strings.Join(d.Entries, ", "))
 	case name == "" && len(d.Entries) > 1:
 		d.Notes = append(d.Notes, fmt.Sprintf("%s has %d entries, this is the first; the others: %s (--entry takes one)", d.File, len(d.Entries), strings.Join(d.Entries[1:], ", ")))
 	}
@@ -149,7 +131,7 @@ func (d *Scaffold) choose(name string) error {
 var notInName = regexp.MustCompile(`[^A-Za-z0-9_.+-]+`)
 
 // manifest writes the text.
-func (d *Scaffold) manifest(req ScaffoldRequest, source string) string {
+func (d *scaffolder) manifest(req ScaffoldRequest, source string) string {
 	w := &manifestText{doc: d}
 	name := strings.Trim(notInName.ReplaceAllString(strings.TrimSuffix(filepath.Base(d.File), filepath.Ext(d.File)), "_"), ".+-")
 	if name == "" || name[0] >= '0' && name[0] <= '9' {
@@ -191,7 +173,7 @@ func scalar(s string) string {
 }
 
 // instrumented reports whether the build has probes: the header is among its files.
-func (d *Scaffold) instrumented() bool {
+func (d *scaffolder) instrumented() bool {
 	last := len(d.kernel.Params) - 1
 	return last >= 0 && d.kernel.Params[last].Size == 8 && slices.ContainsFunc(d.module.Files, func(f ptx.File) bool {
 		return filepath.Base(f.Name) == probes.HeaderName
@@ -199,7 +181,7 @@ func (d *Scaffold) instrumented() bool {
 }
 
 // compiledWith writes down what a source was compiled with.
-func (d *Scaffold) compiledWith(w *manifestText, req ScaffoldRequest) {
+func (d *scaffolder) compiledWith(w *manifestText, req ScaffoldRequest) {
 	var dirs, defines []string
 	for _, dir := range req.Include {
 		dirs = append(dirs, fmt.Sprintf("%q", d.relative(req, dir)))
@@ -223,7 +205,7 @@ func (d *Scaffold) compiledWith(w *manifestText, req ScaffoldRequest) {
 }
 
 // relative is a path as the manifest must name it.
-func (d *Scaffold) relative(req ScaffoldRequest, path string) string {
+func (d *scaffolder) relative(req ScaffoldRequest, path string) string {
 	from, errFrom := filepath.Abs(filepath.Dir(req.Out))
 	to, errTo := filepath.Abs(path)
 	if errFrom == nil && errTo == nil {

@@ -14,7 +14,7 @@ import (
 // manifestText collects the lines of a manifest and what they leave open.
 type manifestText struct {
 	strings.Builder
-	doc    *Scaffold
+	doc    *scaffolder
 	rows   string           // constant: query rows of a block
 	keys   string           // keys of a kv tile
 	output probes.DType     // type of O; 0 where no parameter is it

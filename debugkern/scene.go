@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -17,7 +18,7 @@ type SceneRequest struct {
 	Variable string
 	Index    []int // the element; nil: any
 	KVTile   int   // the iteration that Writers are of; -1: all of them
-	Sides    [2]*SourceDoc
+	Sides    [2]*report.Source
 	Warps    []int  // preferred for the conflicting pair
 	Schedule string // POLICY:SEED; "" as the run's
 }
@@ -61,7 +62,7 @@ type Sync struct {
 	Step   uint64
 	Warp   int
 	KVTile int
-	Source *SourceDoc
+	Source *report.Source
 }
 
 // Access is one warp instruction that touched the variable from one of the two lines.
@@ -117,7 +118,7 @@ type recorder struct {
 	scene *Scene
 	view  target.View
 	base  map[*ptx.Func]int // first PC of each function
-	lines map[int]*SourceDoc
+	lines map[int]*report.Source
 	names map[uint64]cellAt
 	phase int
 	seen  []phaseUse // by cell: who touched it in the phase
@@ -137,7 +138,7 @@ type phaseUse struct {
 
 func newRecorder(req SceneRequest, p *probes.Plan) *recorder {
 	rec := &recorder{
-		scene: &Scene{Request: req, Pair: [2]int{-1, -1}, Warps: (p.Block.Count() + 31) / 32}, base: map[*ptx.Func]int{}, lines: map[int]*SourceDoc{}, names: map[uint64]cellAt{},
+		scene: &Scene{Request: req, Pair: [2]int{-1, -1}, Warps: (p.Block.Count() + 31) / 32}, base: map[*ptx.Func]int{}, lines: map[int]*report.Source{}, names: map[uint64]cellAt{},
 	}
 	i := slices.IndexFunc(p.Shared, func(s probes.SharedArray) bool { return s.Name == req.Variable })
 	if i < 0 || len(p.Shared[i].Dims) == 0 {
@@ -199,13 +200,13 @@ func (rec *recorder) Event(e *target.Event) {
 }
 
 // source is the line that an instruction is blamed on.
-func (rec *recorder) source(e *target.Event) *SourceDoc {
+func (rec *recorder) source(e *target.Event) *report.Source {
 	if at, ok := rec.lines[e.PC]; ok {
 		return at
 	}
-	var at *SourceDoc
+	var at *report.Source
 	if e.Func != nil {
-		at = sourceDoc(target.Blame(e.Func, e.PC-rec.base[e.Func]))
+		at = report.SourceOf(target.Blame(e.Func, e.PC-rec.base[e.Func]))
 	}
 	rec.lines[e.PC] = at
 	return at
@@ -264,7 +265,7 @@ func (rec *recorder) add(a Access) {
 }
 
 // samePlace compares lines whatever directory the compiler was given.
-func samePlace(a, b *SourceDoc) bool {
+func samePlace(a, b *report.Source) bool {
 	return a != nil && b != nil && a.Line == b.Line && path.Base(a.File) == path.Base(b.File)
 }
 

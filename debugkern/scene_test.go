@@ -5,12 +5,13 @@ import (
 
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
 // raceOf is a run of a planted race and the first finding about it.
-func raceOf(t *testing.T, fault string) (*Run, FindingDoc) {
+func raceOf(t *testing.T, fault string) (*Run, report.Finding) {
 	t.Helper()
 	run := ran(t, Request{Target: "stage2", Shape: "small", Faults: []string{fault}})
 	for _, f := range tried(t, run, Trial{Check: check.Races}).Report.Findings {
@@ -19,12 +20,12 @@ func raceOf(t *testing.T, fault string) (*Run, FindingDoc) {
 		}
 	}
 	t.Skip("no race checker finds this fault yet")
-	return nil, FindingDoc{}
+	return nil, report.Finding{}
 }
 
 func TestSceneOfARace(t *testing.T) {
 	run, f := raceOf(t, "sync-p")
-	sc, err := run.Scene(t.Context(), SceneRequest{Block: f.Block, Variable: f.Variable, Index: f.Index, KVTile: f.KVTile, Sides: [2]*SourceDoc{f.Source, f.Other}, Warps: f.Warps})
+	sc, err := run.Scene(t.Context(), SceneRequest{Block: f.Block, Variable: f.Variable, Index: f.Index, KVTile: f.KVTile, Sides: [2]*report.Source{f.Source, f.Other}, Warps: f.Warps})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -177,30 +177,3 @@ type Progress struct {
 	Detail      string // which builder, which block, which stage
 	Done, Total int
 }
-
-// Code sorts the errors that stop a run before it has a verdict; its values are the contract's exit codes.
-type Code int
-
-const (
-	CodeUsage       Code = 2 // bad input: nothing was run
-	CodeUnavailable Code = 3 // the backend or compiler asked for is not there
-	CodeFailed      Code = 4 // the kernel did not build, load or run
-	CodeInternal    Code = 70
-)
-
-// Error carries an exit code with the error. Report is the document of a failed run, where there is one.
-type Error struct {
-	Code   Code
-	Err    error
-	Report *Report
-
-	Diagnostics []Diagnostic // of a kernel that did not compile
-}
-
-func (e *Error) Error() string { return e.Err.Error() }
-func (e *Error) Unwrap() error { return e.Err }
-
-// usage makes a CodeUsage error.
-func usage(format string, args ...any) error {
-	return &Error{Code: CodeUsage, Err: fmt.Errorf(format, args...)}
-}

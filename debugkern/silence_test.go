@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/report"
 )
 
 // TestSilence holds every clean variant under every checker on every small shape and gate: agree, and no finding of severity
@@ -78,7 +79,7 @@ func silent(t *testing.T, s *Session, reqs []Request) {
 						found = append(found, f.Kind+" "+f.Variable+": "+f.Message)
 					}
 				}
-				if r.Report.Verdict != Agree || len(found) > 0 {
+				if r.Report.Verdict != report.Agree || len(found) > 0 {
 					t.Errorf("%s: %s %s", what, r.Report.Verdict, strings.Join(found, "; "))
 				}
 			}

@@ -12,6 +12,7 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern/file"
 	"tilescope/debugkern/patch"
+	"tilescope/debugkern/report"
 	"tilescope/kernels"
 )
 
@@ -38,7 +39,7 @@ func sourcesOf(ctx context.Context, sel *configs.Selection) (*sourceSet, error) 
 	s := &sourceSet{changed: map[string]PatchedText{}}
 	patches, err := readPatches(ctx, sel)
 	if err != nil {
-		return nil, &Error{Code: CodeUsage, Err: err}
+		return nil, &report.Error{Code: report.CodeUsage, Err: err}
 	}
 	if s.text, err = sourceText(ctx, m); err != nil || len(patches) == 0 {
 		return s, err
@@ -51,7 +52,7 @@ func sourcesOf(ctx context.Context, sel *configs.Selection) (*sourceSet, error) 
 		return besideSource(ctx, m, name)
 	}, patches...)
 	if err != nil {
-		return nil, &Error{Code: CodeUsage, Err: err}
+		return nil, &report.Error{Code: report.CodeUsage, Err: err}
 	}
 	for name, text := range texts {
 		t := PatchedText{Text: text}
@@ -108,7 +109,7 @@ func patchedFile(ctx context.Context, path string, text []byte, patches []string
 		}
 		p, err := patch.Parse(name, diff)
 		if err != nil {
-			return nil, &Error{Code: CodeUsage, Err: err}
+			return nil, &report.Error{Code: report.CodeUsage, Err: err}
 		}
 		list = append(list, p)
 	}
@@ -119,7 +120,7 @@ func patchedFile(ctx context.Context, path string, text []byte, patches []string
 		return string(text), nil
 	}, list...)
 	if err != nil {
-		return nil, &Error{Code: CodeUsage, Err: err}
+		return nil, &report.Error{Code: report.CodeUsage, Err: err}
 	}
 	if len(list) > 0 {
 		text = []byte(texts[base])
@@ -190,7 +191,7 @@ func sourceText(ctx context.Context, m *configs.Manifest) ([]byte, error) {
 	}
 	text, err := kernelText(ctx, m.SourcePath())
 	if err != nil {
-		return nil, &Error{Code: CodeUsage, Err: fmt.Errorf("%s: source: %w", m.File, err)}
+		return nil, &report.Error{Code: report.CodeUsage, Err: fmt.Errorf("%s: source: %w", m.File, err)}
 	}
 	return text, nil
 }

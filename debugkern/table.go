@@ -10,18 +10,19 @@ import (
 	"strings"
 
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 )
 
 // Table is a table of the accumulator's cells judged against introspection: a kernel's own, as it stands in the module that
 // was executed, or a header's (TableFile), which has a Name alone.
 type Table struct {
-	Name  string     // the variable's, in the source
-	Var   string     // as in the PTX
-	Line  int        // of its definition in the PTX
-	At    *SourceDoc // where the source declares it, nil where that was not found
-	Cells [][]Cell16 // by lane and element
-	Right []byte     // what it should hold, in its own element type: the Data of a ptx.Edit
-	*LutDoc
+	Name  string            // the variable's, in the source
+	Var   string            // as in the PTX
+	Line  int               // of its definition in the PTX
+	At    *report.Source    // where the source declares it, nil where that was not found
+	Cells [][]report.Cell16 // by lane and element
+	Right []byte            // what it should hold, in its own element type: the Data of a ptx.Edit
+	*report.Lut
 }
 
 // Table finds the table by which a run's kernel takes an accumulator apart, and judges it; nil where its
@@ -60,19 +61,19 @@ func (r *Run) Tables(ctx context.Context) ([]Table, error) {
 
 // judgeTable compares a table with the accumulator map that it is nearest to: float's and half's need not be
 // the same.
-func (r *Run) judgeTable(ctx context.Context, v *ptx.Var, got [][]Cell16, size int) (*Table, error) {
-	var docs []*LutDoc
+func (r *Run) judgeTable(ctx context.Context, v *ptx.Var, got [][]report.Cell16, size int) (*Table, error) {
+	var docs []*report.Lut
 	for _, dtype := range []string{"f32", "f16"} {
 		doc, err := r.state.session.Lut(ctx, r.Request, LutFilter{Kind: "acc", DType: dtype})
 		if err != nil {
 			return nil, err
 		}
-		doc.judge(got)
+		judgeTable(doc, got)
 		docs = append(docs, doc)
 	}
-	best := slices.MinFunc(docs, func(a, b *LutDoc) int { return cmp.Compare(len(a.Wrong), len(b.Wrong)) })
+	best := slices.MinFunc(docs, func(a, b *report.Lut) int { return cmp.Compare(len(a.Wrong), len(b.Wrong)) })
 	t := &Table{
-		Name: v.Demangled, Var: v.Name, Line: v.Pos.Line, At: r.declaration(v.Demangled, got), Cells: got, Right: make([]byte, v.Size), LutDoc: best,
+		Name: v.Demangled, Var: v.Name, Line: v.Pos.Line, At: r.declaration(v.Demangled, got), Cells: got, Right: make([]byte, v.Size), Lut: best,
 	}
 	for l, elems := range best.Maps[0].Lanes {
 		for e, cell := range elems {
@@ -92,7 +93,7 @@ const (
 
 // tableIn reads data as pairs of integers of size bytes; nil unless there are exactly as many as a table has, and at least
 // three quarters of the tile's cells are among them: a table with a hole or a cell named twice is still one.
-func tableIn(data []byte, size int) [][]Cell16 {
+func tableIn(data []byte, size int) [][]report.Cell16 {
 	if len(data) != tableLanes*tableElements*2*size {
 		return nil
 	}
@@ -105,11 +106,11 @@ func tableIn(data []byte, size int) [][]Cell16 {
 		}
 		return int(data[i])
 	}
-	seen, cells := map[Cell16]bool{}, make([][]Cell16, tableLanes)
+	seen, cells := map[report.Cell16]bool{}, make([][]report.Cell16, tableLanes)
 	for l := range cells {
 		for e := range tableElements {
 			i := 2 * (l*tableElements + e)
-			c := Cell16{at(i), at(i + 1)}
+			c := report.Cell16{at(i), at(i + 1)}
 			if c[0] >= 0 && c[0] < 16 && c[1] >= 0 && c[1] < 16 {
 				seen[c] = true
 			}
@@ -126,7 +127,7 @@ var includeLine = regexp.MustCompile(`(?m)^\s*#\s*include\s*"([^"]+)"`)
 
 // declaration finds the source line that declares a table: of several headers of the same name, the one whose numbers are
 // those that were compiled.
-func (r *Run) declaration(name string, got [][]Cell16) *SourceDoc {
+func (r *Run) declaration(name string, got [][]report.Cell16) *report.Source {
 	var files []string
 	seen := map[string]bool{}
 	add := func(file string) {
@@ -151,7 +152,7 @@ func (r *Run) declaration(name string, got [][]Cell16) *SourceDoc {
 		head := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\s*\[\s*32\s*\].*=`)
 		for n, line := range lines {
 			if head.MatchString(line) {
-				return &SourceDoc{File: files[i], Line: n + 1}
+				return &report.Source{File: files[i], Line: n + 1}
 			}
 		}
 	}

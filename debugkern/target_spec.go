@@ -6,17 +6,18 @@ import (
 	"slices"
 	"strings"
 
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/text"
 )
 
 // spec names a combination by the target that leaves the fewest options; a fault of a variant's own cannot be taken away.
-func (w *bisector) spec(c combination) (TargetSpec, error) {
-	best, cost := TargetSpec{}, -1
+func (w *bisector) spec(c combination) (report.TargetSpec, error) {
+	best, cost := report.TargetSpec{}, -1
 	for _, v := range w.named {
 		if slices.ContainsFunc(v.faults, func(f string) bool { return !slices.Contains(c.faults, f) }) {
 			continue
 		}
-		t := TargetSpec{Target: v.target, Set: map[string]int{}, Faults: []string{}}
+		t := report.TargetSpec{Target: v.target, Set: map[string]int{}, Faults: []string{}}
 		for name, value := range c.flags {
 			if v.flags[name] != value {
 				t.Set[name] = value
@@ -32,13 +33,13 @@ func (w *bisector) spec(c combination) (TargetSpec, error) {
 		}
 	}
 	if cost < 0 {
-		return best, usage("every target of the manifest carries a fault that this combination lacks")
+		return best, report.Usagef("every target of the manifest carries a fault that this combination lacks")
 	}
 	return best, nil
 }
 
-// request is common with this combination in place of its own.
-func (t TargetSpec) request(common Request) Request {
+// requestOf is common with this combination in place of its own.
+func requestOf(t report.TargetSpec, common Request) Request {
 	common.Target, common.Faults, common.Set = t.Target, t.Faults, map[string]string{}
 	for name, value := range t.Set {
 		common.Set[name] = fmt.Sprint(value)
@@ -47,10 +48,10 @@ func (t TargetSpec) request(common Request) Request {
 }
 
 // command is the compare of two combinations under the common options.
-func (w *bisector) command(from, to TargetSpec) string {
+func (w *bisector) command(from, to report.TargetSpec) string {
 	words := []string{"tilescope", "compare", from.Target, to.Target}
 	for _, side := range []struct {
-		TargetSpec
+		report.TargetSpec
 		suffix string
 	}{{from, "-a"}, {to, ""}} {
 		for _, name := range slices.Sorted(maps.Keys(side.Set)) {

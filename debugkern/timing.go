@@ -6,30 +6,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"strings"
 
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 )
 
-// PlainDoc is the build without probes, executed as well as the instrumented one.
-type PlainDoc struct {
-	OutputSHA256 string    `json:"output_sha256"`
-	Counts       CountsDoc `json:"counts"`
-}
-
-// CountsDoc is what one launch of a kernel without probes executes, in warp instructions: the emulator's figures, zero
-// where a GPU ran it. They are no time.
-type CountsDoc struct {
-	WarpInstructions uint64 `json:"warp_instructions"`
-	MMAOutputs       uint64 `json:"mma_outputs"`
-	SharedAccesses   uint64 `json:"shared_accesses"`
-	GlobalAccesses   uint64 `json:"global_accesses"`
-	Barriers         uint64 `json:"barriers"`
-}
-
-func plainDoc(res *target.Result, out []byte) *PlainDoc {
+func plainDoc(res *target.Result, out []byte) *report.Plain {
 	sum := sha256.Sum256(out)
-	return &PlainDoc{OutputSHA256: hex.EncodeToString(sum[:]), Counts: CountsDoc(res.Counts)}
+	return &report.Plain{OutputSHA256: hex.EncodeToString(sum[:]), Counts: report.Counts(res.Counts)}
 }
 
 // TimeOptions say how launches are timed.
@@ -41,8 +25,8 @@ type TimeOptions struct {
 // Timing is the time of every launch: Micros[i][j] is launch j of request i. Requests were interleaved.
 type Timing struct {
 	Micros      [][]float64
-	Environment EnvironmentDoc // clocks before
-	ClocksAfter *ClocksDoc
+	Environment report.Environment // clocks before
+	ClocksAfter *report.Clocks
 }
 
 // Time launches the plain builds of the requests on the GPU of the first, interleaved. reason is why nothing
@@ -69,7 +53,7 @@ func (s *Session) Time(ctx context.Context, reqs []Request, o TimeOptions) (t *T
 		runs = append(runs, run)
 	}
 	info := be.Info()
-	t = &Timing{Environment: EnvironmentDoc{Backend: info.Name, Device: info.Device, Arch: info.Arch}}
+	t = &Timing{Environment: report.Environment{Backend: info.Name, Device: info.Device, Arch: info.Arch}}
 	teller, tells := be.(deviceTeller)
 	if tells {
 		t.Environment.Driver, t.Environment.Clocks = teller.Driver(), clocks(teller.Device())
@@ -106,7 +90,7 @@ func timingError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return &Error{Code: CodeFailed, Err: fmt.Errorf("time: %w", err)}
+	return &report.Error{Code: report.CodeFailed, Err: fmt.Errorf("time: %w", err)}
 }
 
 // prepare loads the plain build of a request and makes its launch, capturing nothing.
@@ -133,7 +117,7 @@ func (s *Session) prepare(ctx context.Context, req Request, be target.Backend) (
 }
 
 // Count launches the plain build of a request once on the emulator and returns what it executed.
-func (s *Session) Count(ctx context.Context, req Request) (*CountsDoc, error) {
+func (s *Session) Count(ctx context.Context, req Request) (*report.Counts, error) {
 	run, err := s.prepare(ctx, req, s.emulator())
 	if err != nil {
 		return nil, failedBuild(err)
@@ -143,18 +127,8 @@ func (s *Session) Count(ctx context.Context, req Request) (*CountsDoc, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, &Error{Code: CodeFailed, Err: launchError(err)}
+		return nil, &report.Error{Code: report.CodeFailed, Err: launchError(err)}
 	}
-	counts := CountsDoc(res.Counts)
+	counts := report.Counts(res.Counts)
 	return &counts, nil
-}
-
-// Summary puts the counts on one line.
-func (c CountsDoc) Summary() string {
-	parts := []string{fmt.Sprintf("%d warp instructions", c.WarpInstructions)}
-	if c.MMAOutputs > 0 {
-		parts = append(parts, fmt.Sprintf("%d mma outputs", c.MMAOutputs))
-	}
-	return strings.Join(append(parts, fmt.Sprintf("%d shared accesses, %d global accesses, %d barriers",
-		c.SharedAccesses, c.GlobalAccesses, c.Barriers)), ", ")
 }

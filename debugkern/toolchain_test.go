@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tilescope/configs"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/trust"
 )
 
@@ -50,8 +51,8 @@ func TestQuestion(t *testing.T) {
 	}
 	req := Request{Target: "stage2", Shape: "small", Backend: "emu", Builder: "nvcc"}
 	_, err := s.Run(t.Context(), req, func(Progress) {})
-	var failed *Error
-	if !errors.As(err, &failed) || failed.Code != CodeUnavailable {
+	var failed *report.Error
+	if !errors.As(err, &failed) || failed.Code != report.CodeUnavailable {
 		t.Fatalf("without consent: %v", err)
 	}
 	q, problem := s.Question(t.Context(), err)

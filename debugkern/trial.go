@@ -9,6 +9,7 @@ import (
 
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -73,7 +74,7 @@ func (r *Run) plainBuild(ctx context.Context) (*Build, error) {
 		return st.build, nil
 	}
 	if m := st.r.sel.Manifest; m.PTX != "" {
-		return nil, usage("%s brings its PTX with probes in it: there is no build without them", m.Name)
+		return nil, report.Usagef("%s brings its PTX with probes in it: there is no build without them", m.Name)
 	}
 	return st.session.build(ctx, st.r.sel, r.Request.Builder, r.Request.Arch, false)
 }
@@ -127,13 +128,13 @@ func (a *attempt) blocks() error {
 	}
 	for _, id := range ids {
 		if !(probes.Range{N: p.Grid}).Contains(id) {
-			return usage("trial: block %s lies outside the grid %s", id, p.Grid)
+			return report.Usagef("trial: block %s lies outside the grid %s", id, p.Grid)
 		}
 	}
 	slices.SortFunc(ids, func(x, y probes.Dim3) int { return p.Grid.Linear(x) - p.Grid.Linear(y) })
 	ids = slices.Compact(ids)
 	if len(ids) == 0 {
-		return usage("trial: no block to execute")
+		return report.Usagef("trial: no block to execute")
 	}
 	if len(ids) < p.Grid.Count() {
 		st.only = ids
@@ -150,7 +151,7 @@ func (a *attempt) blocks() error {
 	}
 	if a.trial.Plain {
 		if rs.sel.Gate != probes.GateNone {
-			return usage("trial: nothing is injected into a build without probes: it has no meaning under gate %s", rs.sel.Gate)
+			return report.Usagef("trial: nothing is injected into a build without probes: it has no meaning under gate %s", rs.sel.Gate)
 		}
 		rs.stages = p.OutputSet()
 	}
@@ -174,11 +175,11 @@ func (a *attempt) load() error {
 	} else {
 		b := *st.build
 		if b.Module, err = b.Module.Edited(a.trial.Edits); err != nil {
-			return usage("trial: %w", err)
+			return report.Usagef("trial: %w", err)
 		}
 		b.Text, st.build = nil, &b
 		if a.kernel, err = a.e.backend.Load(ctx, b.Module, a.e.r.plan.Entry); err != nil {
-			err = &runError{stage: "load", err: err}
+			err = &report.KernelError{Stage: "load", Err: err}
 		}
 	}
 	st.kernel = a.kernel
@@ -221,7 +222,7 @@ func (a *attempt) substitute() error {
 			return err
 		}
 		if !ok || a.trial.Plain {
-			return usage("trial: stage %s cannot be replaced: the kernel hands a copy of it to the probe", s)
+			return report.Usagef("trial: stage %s cannot be replaced: the kernel hands a copy of it to the probe", s)
 		}
 		set = set.Union(probes.StagesOf(s))
 	}
@@ -278,7 +279,7 @@ func (a *attempt) execute() error {
 	st.output = st.result.Outputs[a.e.outputArg()]
 	c := st.result.Counts
 	a.e.cost.Launches, a.e.cost.WarpInstructions, a.e.cost.MMAOutputs = 1, c.WarpInstructions, c.MMAOutputs
-	a.e.cost.RunMS = Number(st.result.Elapsed.Seconds() * 1e3)
+	a.e.cost.RunMS = report.Number(st.result.Elapsed.Seconds() * 1e3)
 	return nil
 }
 

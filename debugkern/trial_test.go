@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -57,7 +58,7 @@ func TestTrialOfNothing(t *testing.T) {
 	}
 	id := probes.Dim3{1, 2, 0}
 	one := tried(t, run, Trial{Blocks: []probes.Dim3{id}})
-	if n := len(one.Blocks()); n != 1 || one.Report.Verdict != Agree || one.Report.Output != nil {
+	if n := len(one.Blocks()); n != 1 || one.Report.Verdict != report.Agree || one.Report.Output != nil {
 		t.Errorf("%d blocks, verdict %s, output %v", n, one.Report.Verdict, one.Report.Output)
 	}
 	for i := range run.Plan.Stages {
@@ -68,7 +69,7 @@ func TestTrialOfNothing(t *testing.T) {
 		}
 	}
 	plain := tried(t, run, Trial{Plain: true})
-	if string(plain.state.output) != string(run.state.output) || plain.Report.Verdict != Agree {
+	if string(plain.state.output) != string(run.state.output) || plain.Report.Verdict != report.Agree {
 		t.Errorf("the plain build's output differs, verdict %s", plain.Report.Verdict)
 	}
 }
@@ -77,14 +78,14 @@ func TestTrialOfNothing(t *testing.T) {
 func TestSubstitution(t *testing.T) {
 	blocks := []probes.Dim3{{1, 1, 0}, {0, 2, 0}}
 	run := ran(t, Request{Target: "stage2", Faults: []string{"u-no-rescale"}})
-	expect(t, "u-no-rescale", tried(t, run, Trial{Blocks: blocks}), map[string]string{"U": Wrong, "O": Tainted})
+	expect(t, "u-no-rescale", tried(t, run, Trial{Blocks: blocks}), map[string]string{"U": report.Wrong, "O": report.Tainted})
 	expect(t, "u-no-rescale with U", tried(t, run, Trial{Blocks: blocks, Substitute: []probes.Stage{"U"}}),
-		map[string]string{"S": OK, "P": OK, "U": Wrong, "O": OK})
+		map[string]string{"S": report.OK, "P": report.OK, "U": report.Wrong, "O": report.OK})
 
 	run = ran(t, Request{Target: "stage2", Faults: []string{"kt-ld"}})
-	expect(t, "kt-ld", tried(t, run, Trial{Blocks: blocks}), map[string]string{"S": Wrong, "m": Tainted, "U": Tainted, "O": Tainted})
+	expect(t, "kt-ld", tried(t, run, Trial{Blocks: blocks}), map[string]string{"S": report.Wrong, "m": report.Tainted, "U": report.Tainted, "O": report.Tainted})
 	expect(t, "kt-ld with S", tried(t, run, Trial{Blocks: blocks, Substitute: []probes.Stage{"S"}}),
-		map[string]string{"S": Wrong, "m": OK, "l": OK, "P": OK, "U": OK, "O": OK})
+		map[string]string{"S": report.Wrong, "m": report.OK, "l": report.OK, "P": report.OK, "U": report.OK, "O": report.OK})
 }
 
 // TestSubstitutionInRegisters replaces scores that lie in accumulators: what follows is right though the first product of
@@ -94,9 +95,9 @@ func TestSubstitutionInRegisters(t *testing.T) {
 	entry := run.Entry()
 	first := slices.IndexFunc(entry.Body, func(in *ptx.Instr) bool { return in.Op == "wmma" && in.Has("mma") })
 	tr := Trial{Blocks: []probes.Dim3{{1, 1, 0}}, Edits: []ptx.Edit{{Kind: ptx.Remove, Func: entry.Name, At: first}}}
-	expect(t, "a product less", tried(t, run, tr), map[string]string{"K": OK, "S": Wrong, "m": Tainted, "P": Tainted, "O": Tainted})
+	expect(t, "a product less", tried(t, run, tr), map[string]string{"K": report.OK, "S": report.Wrong, "m": report.Tainted, "P": report.Tainted, "O": report.Tainted})
 	tr.Substitute = []probes.Stage{"S"}
-	expect(t, "a product less, with S", tried(t, run, tr), map[string]string{"S": Wrong, "m": OK, "l": OK, "P": OK, "U": OK, "O": OK})
+	expect(t, "a product less, with S", tried(t, run, tr), map[string]string{"S": report.Wrong, "m": report.OK, "l": report.OK, "P": report.OK, "U": report.OK, "O": report.OK})
 }
 
 // TestSubstitutionOnCleanRuns replaces every stage that can be replaced, alone and all together: no verdict changes.
@@ -120,11 +121,11 @@ func TestSubstitutionOnCleanRuns(t *testing.T) {
 				t.Errorf("can replace%s, want %s", names, want)
 			}
 			for _, s := range all {
-				if r := tried(t, run, Trial{Blocks: run.Blocks()[:2], Substitute: []probes.Stage{s}}); r.Report.Verdict != Agree {
+				if r := tried(t, run, Trial{Blocks: run.Blocks()[:2], Substitute: []probes.Stage{s}}); r.Report.Verdict != report.Agree {
 					t.Errorf("with %s replaced: %v", s, verdicts(r))
 				}
 			}
-			if r := tried(t, run, Trial{Substitute: all}); r.Report.Verdict != Agree {
+			if r := tried(t, run, Trial{Substitute: all}); r.Report.Verdict != report.Agree {
 				t.Errorf("with all replaced: %v", verdicts(r))
 			}
 		})
@@ -142,7 +143,7 @@ func TestTrialRemovesBarrier(t *testing.T) {
 		}
 	}
 	broken := tried(t, run, Trial{Edits: edits})
-	if broken.Report.Verdict != Diverge {
+	if broken.Report.Verdict != report.Diverge {
 		t.Error("without any barrier the kernel agrees")
 	}
 	if n := run.state.result.Counts.Barriers; n == 0 || broken.state.result.Counts.Barriers != 0 {
@@ -162,7 +163,7 @@ func TestTableReplaced(t *testing.T) {
 	right := ran(t, Request{Target: "stage3b", Shape: "small"}).state.build.Module.Var(table).Init
 	run := ran(t, Request{Target: "stage3b", Shape: "small", Faults: []string{"lut-order"}})
 	fixed := tried(t, run, Trial{Edits: []ptx.Edit{{Kind: ptx.SetData, Var: table, Data: right}}})
-	if run.Report.Verdict != Diverge || fixed.Report.Verdict != Agree {
+	if run.Report.Verdict != report.Diverge || fixed.Report.Verdict != report.Agree {
 		t.Errorf("verdict %s, with the right table %s", run.Report.Verdict, fixed.Report.Verdict)
 	}
 }

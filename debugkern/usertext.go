@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"tilescope/debugkern/file"
+	"tilescope/debugkern/report"
 )
 
 // maxText is the most bytes of source, PTX or header that are read.
@@ -26,5 +27,5 @@ func unread(what string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%s %w", what, err)
 	}
-	return usage("%s %w", what, err)
+	return report.Usagef("%s %w", what, err)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tilescope/configs"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -12,11 +13,11 @@ import (
 // that take a context may execute a block again.
 type Run struct {
 	Request   Request
-	Report    *Report
+	Report    *report.Run
 	Plan      *probes.Plan
 	Range     probes.Range       // what was captured
 	Selection *configs.Selection // manifest, variant, flags, faults, gate
-	Plain     *PlainDoc          // the build without probes, where it ran
+	Plain     *report.Plain      // the build without probes, where it ran
 
 	state *runState
 }

@@ -8,6 +8,7 @@ import (
 
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -18,7 +19,7 @@ type WhatIf struct {
 	Before, After *Run
 	// Findings of severity error, identified by kind and variable: those that the edit removes, those that
 	// stay, and those that it brings.
-	Gone, Left, New []FindingDoc
+	Gone, Left, New []report.Finding
 	Turned          bool // the verdict is another
 	// Cost is what the edit adds (or saves) over the blocks executed.
 	Cost Cost
@@ -83,7 +84,7 @@ func (w *WhatIf) String() string {
 	var parts []string
 	for _, g := range []struct {
 		what string
-		fs   []FindingDoc
+		fs   []report.Finding
 	}{{"gone", w.Gone}, {"left", w.Left}, {"new", w.New}} {
 		for _, f := range g.fs {
 			parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s: %s on %s", g.what, f.Kind, f.Variable)))
@@ -98,19 +99,19 @@ func (w *WhatIf) String() string {
 	return strings.Join(append(parts, w.Cost.String()), "; ")
 }
 
-func errorsOf(r *Run) []FindingDoc {
-	return slices.DeleteFunc(slices.Clone(r.Report.Findings), func(f FindingDoc) bool { return f.Severity != "error" })
+func errorsOf(r *Run) []report.Finding {
+	return slices.DeleteFunc(slices.Clone(r.Report.Findings), func(f report.Finding) bool { return f.Severity != "error" })
 }
 
-func hasFinding(fs []FindingDoc, kind, variable string) bool {
-	return slices.ContainsFunc(fs, func(f FindingDoc) bool { return f.Kind == kind && f.Variable == variable })
+func hasFinding(fs []report.Finding, kind, variable string) bool {
+	return slices.ContainsFunc(fs, func(f report.Finding) bool { return f.Kind == kind && f.Variable == variable })
 }
 
 // baseline is the trial that changes nothing; the last one is cached, as several what-ifs of a run usually
 // follow each other.
 func (r *Run) baseline(ctx context.Context, blocks []probes.Dim3) (*Run, error) {
 	if r.state == nil {
-		return nil, &Error{Code: CodeInternal, Err: errNoState}
+		return nil, &report.Error{Code: report.CodeInternal, Err: errNoState}
 	}
 	key := fmt.Sprint(blocks)
 	m := r.state.memo

@@ -6,6 +6,7 @@ import (
 
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -47,7 +48,7 @@ func TestWhatIfMendsARace(t *testing.T) {
 	for fault, variable := range map[string]string{"sync-s": "sS", "sync-p": "sP"} {
 		t.Run(fault, func(t *testing.T) {
 			run := ran(t, Request{Target: "stage2", Shape: "small", Faults: []string{fault}, Check: check.All})
-			var race *FindingDoc
+			var race *report.Finding
 			for i, f := range run.Report.Findings {
 				if f.Kind == "race" && f.Variable == variable {
 					race = &run.Report.Findings[i]

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/trust"
 	"tilescope/tui/tuitest"
 )
@@ -68,7 +69,7 @@ func refusing(t testing.TB, w, h int, look Look, covers trust.Dir, change ...fun
 	e := &consentEngine{covers: covers}
 	d := started(t, w, h, look, append([]func(*Options){func(o *Options) {
 		e.Engine, o.Engine = o.Engine.(*tuitest.Engine), e
-		e.Fail = &debugkern.Error{Code: debugkern.CodeUnavailable, Err: fmt.Errorf("stage2 cannot be built: %w", e.refusal())}
+		e.Fail = &report.Error{Code: report.CodeUnavailable, Err: fmt.Errorf("stage2 cannot be built: %w", e.refusal())}
 	}}, change...)...)
 	return d, e
 }

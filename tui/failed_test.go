@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/tui/keymap"
 	"tilescope/tui/tuitest"
 	"tilescope/tui/view"
@@ -57,8 +58,8 @@ func TestCompileErrorIsShownAtItsLine(t *testing.T) {
 // TestEveryDiagnosticIsListed: errors and warnings, each with its place, and the source follows the cursor.
 func TestEveryDiagnosticIsListed(t *testing.T) {
 	d := newDriver(t, 80, 24, plainLook)
-	failed := failedWith("build", "mine.cu:33:9: no such thing (and 1 more errors)", "mine.cu", 33).(*debugkern.Error)
-	failed.Report.Error.Diagnostics = []debugkern.Diagnostic{
+	failed := failedWith("build", "mine.cu:33:9: no such thing (and 1 more errors)", "mine.cu", 33).(*report.Error)
+	failed.Report.Error.Diagnostics = []report.Diagnostic{
 		{File: "mine.cu", Line: 33, Col: 9, Severity: "error", Message: "no such thing"}, {File: "mine.cu", Line: 41, Severity: "error", Message: "expected a ;"},
 		{File: "mine.cu", Line: 7, Severity: "warning", Message: "unused"},
 	}
@@ -79,12 +80,12 @@ func TestEveryDiagnosticIsListed(t *testing.T) {
 
 // failedWith is a run that ended without a verdict.
 func failedWith(stage, message, file string, line int) error {
-	e := &debugkern.ErrorDoc{Stage: stage, Message: message}
+	e := &report.Failure{Stage: stage, Message: message}
 	if file != "" {
-		e.Source = &debugkern.SourceDoc{File: file, Line: line}
+		e.Source = &report.Source{File: file, Line: line}
 	}
-	r := &debugkern.Report{Verdict: debugkern.Failed, Error: e, Backend: debugkern.BackendDoc{Name: "cuda", Device: "NVIDIA H200", Builder: "nvrtc"}}
-	return &debugkern.Error{Code: debugkern.CodeFailed, Err: errors.New(message), Report: r}
+	r := &report.Run{Verdict: report.Failed, Error: e, Backend: report.Backend{Name: "cuda", Device: "NVIDIA H200", Builder: "nvrtc"}}
+	return &report.Error{Code: report.CodeFailed, Err: errors.New(message), Report: r}
 }
 
 // TestAChangedSourceRunsAgain: the same stamp twice, and another than before.

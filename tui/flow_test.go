@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 	"tilescope/tui/tuitest"
 	"tilescope/tui/view"
@@ -138,16 +139,16 @@ func runOf(cmd tea.Cmd) tea.Cmd { return cmd().(tea.BatchMsg)[0] }
 
 func TestFailedRunsSayWhy(t *testing.T) {
 	d := newDriver(t, 80, 24, plainLook)
-	report := &debugkern.Report{Target: "stage2", Verdict: debugkern.Failed, Error: &debugkern.ErrorDoc{Stage: "build", Message: "expected a ;",
-		Source: &debugkern.SourceDoc{File: "k.cu", Line: 12}}}
-	d.e.Fail = &debugkern.Error{Code: debugkern.CodeFailed, Err: errors.New("build k.cu: expected a ;"), Report: report}
+	failed := &report.Run{Target: "stage2", Verdict: report.Failed, Error: &report.Failure{Stage: "build", Message: "expected a ;",
+		Source: &report.Source{File: "k.cu", Line: 12}}}
+	d.e.Fail = &report.Error{Code: report.CodeFailed, Err: errors.New("build k.cu: expected a ;"), Report: failed}
 	d.do(d.m.Init())
 	d.hasStatus("expected a ;")
 	if !contains(d.text(), "BUILD FAILED") || !contains(d.text(), "k.cu:12: expected a ;") {
 		t.Errorf("screen:\n%s", d.text())
 	}
 	d.press("2", "j", "n", "x")
-	d.e.Fail = &debugkern.Error{Code: debugkern.CodeUnavailable, Err: errors.New("no GPU answers")}
+	d.e.Fail = &report.Error{Code: report.CodeUnavailable, Err: errors.New("no GPU answers")}
 	d.press("x").hasStatus("no GPU answers")
 	d.e.Fail = nil
 	if d.press("x", "1"); !contains(d.text(), "AGREE") {

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/text"
 	"tilescope/tui/tuitest"
 	"tilescope/tui/view"
@@ -36,12 +37,12 @@ func (e hostileEngine) Run(ctx context.Context, req debugkern.Request, progress 
 		return nil, fmt.Errorf("%s: %w", e.evil, err)
 	}
 	r, x := run.Report, e.evil
-	place := &debugkern.SourceDoc{File: x, Line: 3, Function: x, Text: x}
+	place := &report.Source{File: x, Line: 3, Function: x, Text: x}
 	r.Backend.Device, r.Backend.Builder, r.Printed, r.Build.Notes = x, x, []string{x}, []string{x}
-	r.Findings = append(r.Findings, debugkern.FindingDoc{Kind: "race", Severity: "error", Message: x, Variable: x, Source: place, Other: place, Missing: &x, Neighbour: x, Consequence: x})
+	r.Findings = append(r.Findings, report.Finding{Kind: "race", Severity: "error", Message: x, Variable: x, Source: place, Other: place, Missing: &x, Neighbour: x, Consequence: x})
 	for i := range r.Stages {
-		r.Stages[i].Fingerprints = []debugkern.FingerprintDoc{{Name: x, Value: x, Evidence: x}}
-		r.Stages[i].FirstBad = &debugkern.BadCell{Source: place}
+		r.Stages[i].Fingerprints = []report.Fingerprint{{Name: x, Value: x, Evidence: x}}
+		r.Stages[i].FirstBad = &report.BadCell{Source: place}
 	}
 	return run, nil
 }
@@ -66,7 +67,7 @@ func obeyed(s string) string {
 // is written to the terminal.
 func TestNothingHostileIsObeyed(t *testing.T) {
 	for _, evil := range hostileTexts {
-		for _, fail := range []error{nil, &debugkern.Error{Code: debugkern.CodeFailed, Err: fmt.Errorf("build: %s", evil), Diagnostics: []debugkern.Diagnostic{
+		for _, fail := range []error{nil, &report.Error{Code: report.CodeFailed, Err: fmt.Errorf("build: %s", evil), Diagnostics: []report.Diagnostic{
 			{File: evil, Line: 1, Col: 1, Severity: "error", Message: evil, Text: evil}}}} {
 			for _, look := range []Look{plainLook, {Profile: colorprofile.TrueColor}} {
 				d := started(t, 80, 24, look, withRequest(faulty), func(o *Options) {

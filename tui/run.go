@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/tui/request"
 	"tilescope/tui/view"
 )
@@ -42,7 +43,7 @@ func (m *Model) runCmd(req debugkern.Request) tea.Cmd {
 			return ranMsg{gen: j.Gen, err: j.Ctx.Err(), stop: true}
 		}
 		r := &view.Run{Name: request.Title(req), Request: req}
-		var failed *debugkern.Error
+		var failed *report.Error
 		if errors.As(err, &failed) {
 			r.Code = failed.Code
 		}
@@ -52,8 +53,8 @@ func (m *Model) runCmd(req debugkern.Request) tea.Cmd {
 			r.Source = gatherText(j.Ctx, engine, req, r.Report)
 			return ranMsg{gen: j.Gen, run: r, err: err}
 		case err != nil: // it did not come so far that the engine writes a document
-			r.Report = &debugkern.Report{Target: req.Target, Verdict: debugkern.Failed,
-				Error: &debugkern.ErrorDoc{Message: err.Error()}}
+			r.Report = &report.Run{Target: req.Target, Verdict: report.Failed,
+				Error: &report.Failure{Message: err.Error()}}
 			return ranMsg{gen: j.Gen, run: r, err: err}
 		}
 		r.Run, r.Report, r.Plan, r.Viewer = run, run.Report, run.Plan, view.ViewerOf(engine, run)
@@ -118,7 +119,7 @@ var _ textEngine = (*debugkern.Session)(nil)
 
 // gatherText reads, while nobody waits, the sources that a failed run points into.
 func gatherText(ctx context.Context, engine view.Engine, req debugkern.Request,
-	r *debugkern.Report) func(string) []string {
+	r *report.Run) func(string) []string {
 	e, ok := engine.(textEngine)
 	if !ok || r == nil || r.Error == nil {
 		return nil

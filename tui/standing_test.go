@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/tui/keymap"
 	"tilescope/tui/outcome"
 	"tilescope/tui/request"
@@ -49,7 +50,7 @@ func styledParts(line string) []string { return strings.Split(line, "\x1b[0") }
 var colourLook = Look{Profile: colorprofile.TrueColor}
 
 // errNoCompiler is what an engine answers that has no compiler for what is not in the archive.
-var errNoCompiler = &debugkern.Error{Code: debugkern.CodeUnavailable, Err: errors.New("sdpa_fp8_stage_c_wmma USE_CP_ASYNC=0 is not in the embedded archive and cannot be built: " +
+var errNoCompiler = &report.Error{Code: report.CodeUnavailable, Err: errors.New("sdpa_fp8_stage_c_wmma USE_CP_ASYNC=0 is not in the embedded archive and cannot be built: " +
 	"no NVRTC: looked for libnvrtc.so.12 and libnvrtc.so in .toolchain, $CUDA_HOME/lib64, $CUDA_PATH/lib64, /usr/local/cuda/lib64 and the loader's path; nvcc is not in $PATH either (tilescope doctor says what to install)")}
 
 // TestAnEarlierRunIsDimmedAndHeaded: while another request runs, after it was cancelled, and where it could not run, no view
@@ -234,7 +235,7 @@ func TestAPinnedComparisonIsOfItsRun(t *testing.T) {
 
 // TestOutcomeKeepsItsRequest: no verdict comes without the request it answers.
 func TestOutcomeKeepsItsRequest(t *testing.T) {
-	r := &debugkern.Report{Verdict: debugkern.Agree}
+	r := &report.Run{Verdict: report.Agree}
 	if o := outcome.New("stage2 validation seed 0", r, true); o.Current() != nil || o.Report() != r || o.Heading() != "previous run: stage2 validation seed 0" {
 		t.Errorf("a previous run: %+v", o)
 	}

@@ -11,6 +11,7 @@ import (
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/chip"
 	"tilescope/debugkern/emu"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -37,8 +38,8 @@ func watched(t *testing.T, req debugkern.Request, tr debugkern.Trial) *debugkern
 	return out
 }
 
-func ofKind(r *debugkern.Run, k target.Kind) []debugkern.FindingDoc {
-	var out []debugkern.FindingDoc
+func ofKind(r *debugkern.Run, k target.Kind) []report.Finding {
+	var out []report.Finding
 	for _, f := range r.Report.Findings {
 		if f.Kind == string(k) {
 			out = append(out, f)

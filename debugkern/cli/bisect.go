@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 )
 
 func (a *app) bisectCommand() *cobra.Command {
@@ -34,33 +35,33 @@ func (a *app) bisectCommand() *cobra.Command {
 func (a *app) bisect(cmd *cobra.Command, opt *pairOptions, until string, args []string) error {
 	return a.paired(cmd, opt, args, func(s *debugkern.Session, first, second debugkern.Request, tell func(debugkern.Progress)) (paired, error) {
 		doc, err := s.Bisect(cmd.Context(), first, second, until, tell)
-		return paired{doc, doc != nil && doc.Verdict == debugkern.Failed, func(w io.Writer) { printBisection(w, doc) }}, err
+		return paired{doc, doc != nil && doc.Verdict == report.Failed, func(w io.Writer) { printBisection(w, doc) }}, err
 	})
 }
 
-func printBisection(w io.Writer, b *debugkern.Bisection) {
+func printBisection(w io.Writer, b *report.Bisection) {
 	var ends [2]string
 	for i, t := range b.Targets {
-		ends[i] = sideTitle(debugkern.SideDoc{Target: t.Target, Faults: t.Faults})
+		ends[i] = sideTitle(report.Side{Target: t.Target, Faults: t.Faults})
 		switch t.Verdict {
-		case debugkern.Unresolved:
+		case report.Unresolved:
 			ends[i] += " is not built"
-		case debugkern.Diverge:
+		case report.Diverge:
 			ends[i] += " diverges (" + t.Because + ")"
 		default:
 			ends[i] += " agrees"
 		}
 	}
 	fmt.Fprintf(w, "%s seed %d: %s, %s", b.Shape, b.Seed, ends[0], ends[1])
-	if b.Verdict != debugkern.Found {
+	if b.Verdict != report.Found {
 		fmt.Fprintln(w, ": the two do not differ in verdict, there is nothing to bisect")
 		return
 	}
-	fmt.Fprintf(w, "; they differ in %s\n\n", debugkern.ChangesText(b.Differences))
+	fmt.Fprintf(w, "; they differ in %s\n\n", report.ChangesText(b.Differences))
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i, s := range b.Steps {
 		because, _, _ := strings.Cut(s.Because, "\n")
-		fmt.Fprintf(tw, "  %d\t%s\t%s\t%s\n", i+1, debugkern.ChangesText(s.Changes), s.Verdict, because)
+		fmt.Fprintf(tw, "  %d\t%s\t%s\t%s\n", i+1, report.ChangesText(s.Changes), s.Verdict, because)
 	}
 	tw.Flush()
 	if len(b.Steps) > 0 {
@@ -74,6 +75,6 @@ func printBisection(w io.Writer, b *debugkern.Bisection) {
 	if b.From == "b" {
 		from = b.Targets[1]
 	}
-	fmt.Fprintf(w, "%s makes %s %s (%s)\n", debugkern.ChangesText(b.Minimal), sideTitle(debugkern.SideDoc{Target: from.Target, Faults: from.Faults}), b.Until, proof)
-	fmt.Fprintf(w, "the nearest pair, apart by %s:\n  %s\n", debugkern.ChangesText(b.Pair.Changes), b.Pair.Compare)
+	fmt.Fprintf(w, "%s makes %s %s (%s)\n", report.ChangesText(b.Minimal), sideTitle(report.Side{Target: from.Target, Faults: from.Faults}), b.Until, proof)
+	fmt.Fprintf(w, "the nearest pair, apart by %s:\n  %s\n", report.ChangesText(b.Pair.Changes), b.Pair.Compare)
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 )
 
 func TestBisect(t *testing.T) {
@@ -25,18 +25,18 @@ func TestBisect(t *testing.T) {
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			t.Parallel()
-			var doc debugkern.Bisection
+			var doc report.Bisection
 			code, errText := documentOf(t, &doc, append([]string{"bisect"}, strings.Fields(c.args)...)...)
-			if code != c.code || doc.Schema != debugkern.BisectSchema || doc.From != c.from || debugkern.ChangesText(doc.Minimal) != c.minimal || c.code == 0 && doc.Until != c.until {
-				t.Fatalf("exit %d, from %q, minimal %s, until %s: %s", code, doc.From, debugkern.ChangesText(doc.Minimal), doc.Until, errText)
+			if code != c.code || doc.Schema != report.BisectSchema || doc.From != c.from || report.ChangesText(doc.Minimal) != c.minimal || c.code == 0 && doc.Until != c.until {
+				t.Fatalf("exit %d, from %q, minimal %s, until %s: %s", code, doc.From, report.ChangesText(doc.Minimal), doc.Until, errText)
 			}
 			if c.code == 1 {
-				if doc.Verdict != debugkern.Same || doc.Pair != nil || len(doc.Steps) != 0 {
+				if doc.Verdict != report.Same || doc.Pair != nil || len(doc.Steps) != 0 {
 					t.Errorf("verdict %s, pair %+v", doc.Verdict, doc.Pair)
 				}
 				return
 			}
-			if doc.Verdict != debugkern.Found || doc.Proof != "smallest" || !strings.Contains(doc.Pair.Compare, c.pair) {
+			if doc.Verdict != report.Found || doc.Proof != "smallest" || !strings.Contains(doc.Pair.Compare, c.pair) {
 				t.Errorf("verdict %s, proof %s, pair %s", doc.Verdict, doc.Proof, doc.Pair.Compare)
 			}
 			if out, errText, code := call(t, strings.Fields(doc.Pair.Compare)[1:]...); code != 1 && !strings.Contains(doc.Pair.Compare, "quant") {
@@ -58,13 +58,13 @@ func TestBisectUnresolved(t *testing.T) {
 
 func TestBisectOwnManifest(t *testing.T) {
 	own := ownManifest(t, stage2PTX(t, "TS_PROBES=1"), nil)
-	var doc debugkern.Bisection
+	var doc report.Bisection
 	code, errText := documentOf(t, &doc, "bisect", own, own, "--fault", "quant-127.5", "--backend", "emu")
-	if code != 0 || debugkern.ChangesText(doc.Minimal) != "+quant-127.5" || doc.Targets[1].Because != "quantiser" {
-		t.Errorf("exit %d, minimal %s, because %q: %s", code, debugkern.ChangesText(doc.Minimal), doc.Targets[1].Because, errText)
+	if code != 0 || report.ChangesText(doc.Minimal) != "+quant-127.5" || doc.Targets[1].Because != "quantiser" {
+		t.Errorf("exit %d, minimal %s, because %q: %s", code, report.ChangesText(doc.Minimal), doc.Targets[1].Because, errText)
 	}
 	broken := ownManifest(t, []byte("no ptx"), nil)
-	doc = debugkern.Bisection{}
+	doc = report.Bisection{}
 	if code, errText := documentOf(t, &doc, "bisect", broken, broken, "--fault", "quant-127.5", "--backend", "emu"); code != 4 || doc.Error == nil || doc.Error.Side != "a" {
 		t.Errorf("exit %d, error %+v: %s", code, doc.Error, errText)
 	}

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"tilescope/debugkern"
 	"tilescope/debugkern/cuda"
+	"tilescope/debugkern/report"
 )
 
 // bare is the program on a machine with nothing but what the test puts there: started from an empty folder, with no Python,
@@ -67,14 +67,14 @@ func (b *bare) call(t *testing.T, args ...string) (stdout, stderr string, code i
 }
 
 // checks are doctor's, by name.
-func (b *bare) checks(t *testing.T) map[string]debugkern.DoctorCheck {
+func (b *bare) checks(t *testing.T) map[string]report.DoctorCheck {
 	t.Helper()
 	out, errText, code := b.call(t, "doctor", "--json")
-	var d debugkern.DoctorDoc
+	var d report.Doctor
 	if err := json.Unmarshal([]byte(out), &d); err != nil || code != 0 {
 		t.Fatalf("exit %d, %v: %s", code, err, errText)
 	}
-	found := map[string]debugkern.DoctorCheck{}
+	found := map[string]report.DoctorCheck{}
 	for _, c := range d.Checks {
 		found[c.Name] = c
 		if !c.OK && c.Detail == "" || !c.OK && c.Install == "" && c.Name != "terminal" {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -216,7 +217,7 @@ func (a *app) check(cmd *cobra.Command, opt *checkOptions, file string) error {
 }
 
 // printCheck prints a check for people: the verdict, the findings, and what a clean result covers.
-func printCheck(w io.Writer, d *debugkern.CheckDoc) {
+func printCheck(w io.Writer, d *report.Check) {
 	errors, advice := 0, 0
 	for _, f := range d.Findings {
 		switch {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 )
 
 // bareKernel copies a kernel of debugkern/testdata/bare to a directory of its own, with lines in front.
@@ -41,7 +41,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("exit %d: %s%s", code, out, errText)
 	}
 	doc, errText, code := call(t, append([]string{"check", racy, "--json"}, args...)...)
-	var d debugkern.CheckDoc
+	var d report.Check
 	if err := json.Unmarshal([]byte(doc), &d); err != nil || code != 1 || d.Schema != "tilescope.check/1" || d.Verdict != "findings" {
 		t.Fatalf("exit %d: %v %s", code, err, errText)
 	}
@@ -61,7 +61,7 @@ func TestCheckComments(t *testing.T) {
 		t.Errorf("exit %d: %s%s", code, out, errText)
 	}
 	out, errText, code := call(t, "check", path, "--grid", "1", "--arg", "2=256", "--json")
-	var d debugkern.CheckDoc
+	var d report.Check
 	if err := json.Unmarshal([]byte(out), &d); err != nil || code != 0 || d.Launch.Grid[0] != 1 || d.Args[2].Source != "256" || d.Args[0].Source != "ones:f32[512]" {
 		t.Errorf("exit %d: %v %s%s", code, err, out, errText)
 	}

@@ -23,10 +23,11 @@ import (
 	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/file"
 	"tilescope/debugkern/join"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/trust"
 )
 
-// Exit codes of the contract that no debugkern.Code stands for.
+// Exit codes of the contract that no report.Code stands for.
 const (
 	exitOK       = 0
 	exitDiverged = 1
@@ -118,12 +119,12 @@ func Main(ctx context.Context, p Program) (code int) {
 		return ExitCancelled
 	case a.outOfTime(err):
 		fmt.Fprintf(p.Stderr, "tilescope: %v\n", context.Cause(a.limited))
-		return int(debugkern.CodeFailed)
+		return int(report.CodeFailed)
 	case out.err != nil:
 		fmt.Fprintf(p.Stderr, "tilescope: write to standard output: %v\n", out.err)
 		return exitUsage
 	}
-	return report(p.Stderr, err)
+	return reportError(p.Stderr, err)
 }
 
 // stackOf is the stack of the goroutine that panicked.
@@ -134,10 +135,10 @@ func stackOf(v any) []byte {
 	return debug.Stack()
 }
 
-// report prints an error and returns the code it stands for.
-func report(w io.Writer, err error) int {
+// reportError prints an error and returns the code it stands for.
+func reportError(w io.Writer, err error) int {
 	var quiet exit
-	var coded *debugkern.Error
+	var coded *report.Error
 	switch {
 	case err == nil:
 		return exitOK
@@ -151,7 +152,7 @@ func report(w io.Writer, err error) int {
 		return int(coded.Code)
 	case debugkern.OutOfMemory(err):
 		fmt.Fprintf(w, "tilescope: %v\n", err)
-		return int(debugkern.CodeFailed)
+		return int(report.CodeFailed)
 	}
 	fmt.Fprintf(w, "tilescope: %v\n", err)
 	return exitUsage
@@ -190,9 +191,9 @@ func (a *app) limit(c *cobra.Command) error {
 
 // outOfTime reports that a command ended because of its time limit, where its error does not say so itself.
 func (a *app) outOfTime(err error) bool {
-	var coded *debugkern.Error
+	var coded *report.Error
 	return errors.Is(err, context.DeadlineExceeded) && a.limited != nil && a.limited.Err() != nil &&
-		!(errors.As(err, &coded) && coded.Code == debugkern.CodeFailed)
+		!(errors.As(err, &coded) && coded.Code == report.CodeFailed)
 }
 
 func (a *app) execute(ctx context.Context) error {
@@ -233,7 +234,7 @@ func (a *app) root() *cobra.Command {
 		c.Long = flowing(c.Long)
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return &debugkern.Error{Code: debugkern.CodeUsage, Err: fmt.Errorf("%w (%s --help lists the options)", spoken(err), c.CommandPath())}
+		return &report.Error{Code: report.CodeUsage, Err: fmt.Errorf("%w (%s --help lists the options)", spoken(err), c.CommandPath())}
 	})
 	return root
 }
@@ -270,7 +271,7 @@ func (a *app) load(c *cobra.Command) error {
 	}
 	var err error
 	if a.config, a.sources, err = configs.Load(c.Context(), configs.LoadOptions{Flags: a.options}); err != nil {
-		return &debugkern.Error{Code: debugkern.CodeUsage, Err: err}
+		return &report.Error{Code: report.CodeUsage, Err: err}
 	}
 	return nil
 }
@@ -292,7 +293,7 @@ const memoryOption = "memory-max"
 // open is the command without a name: the terminal.
 func (a *app) open(cmd *cobra.Command, opt *runOptions, args []string) error {
 	if a.json {
-		return &debugkern.Error{Code: debugkern.CodeUsage, Err: errors.New("--json belongs to a command: tilescope run TARGET --json")}
+		return &report.Error{Code: report.CodeUsage, Err: errors.New("--json belongs to a command: tilescope run TARGET --json")}
 	}
 	named := strings.Join(args, "")
 	if err := mistyped(cmd, named); named != "" && err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tilescope/configs"
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 )
 
 // versionDoc is the document tilescope.version/1.
@@ -131,7 +131,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	}
 }
 
-func printDoctor(w io.Writer, d *debugkern.DoctorDoc) {
+func printDoctor(w io.Writer, d *report.Doctor) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, c := range d.Checks {
 		mark := "yes"

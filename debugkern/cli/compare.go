@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/text"
 	"tilescope/probes"
 )
@@ -81,7 +82,7 @@ func (a *app) compareCommand() *cobra.Command {
 func (a *app) compare(cmd *cobra.Command, opt *pairOptions, args []string) error {
 	return a.paired(cmd, opt, args, func(s *debugkern.Session, first, second debugkern.Request, tell func(debugkern.Progress)) (paired, error) {
 		doc, err := s.Compare(cmd.Context(), first, second, tell)
-		return paired{doc, doc != nil && doc.Verdict == debugkern.Failed, func(w io.Writer) { printComparison(w, doc) }}, err
+		return paired{doc, doc != nil && doc.Verdict == report.Failed, func(w io.Writer) { printComparison(w, doc) }}, err
 	})
 }
 
@@ -122,20 +123,20 @@ func (a *app) paired(cmd *cobra.Command, opt *pairOptions, args []string,
 	return exitFor(p.doc.ExitCode())
 }
 
-func sideTitle(d debugkern.SideDoc) string {
+func sideTitle(d report.Side) string {
 	if len(d.Faults) == 0 {
 		return d.Target
 	}
 	return d.Target + " with " + strings.Join(d.Faults, ", ")
 }
 
-func printComparison(w io.Writer, c *debugkern.Comparison) {
+func printComparison(w io.Writer, c *report.Comparison) {
 	gate := ""
 	if c.Gate != "none" {
 		gate = " under gate " + c.Gate
 	}
 	verdict := "equal bits"
-	if c.Verdict == debugkern.Differ {
+	if c.Verdict == report.Differ {
 		verdict = "differ"
 		if c.First != "" {
 			verdict += ": stage " + c.First + " first"
@@ -145,13 +146,13 @@ func printComparison(w io.Writer, c *debugkern.Comparison) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "  stage\tverdict\ttiles\tdiffering\tmax abs\tulp\tfirst")
 	for _, s := range c.Stages {
-		if s.Verdict == debugkern.Incomparable {
+		if s.Verdict == report.Incomparable {
 			fmt.Fprintf(tw, "  %s\tnot compared\t\t\t\t\t%s\n", s.Name, s.Reason)
 			continue
 		}
 		fmt.Fprintf(tw, "  %s\t%s\t%d\t%d/%d\t%.3g\t%d\t%s\n", s.Name, s.Verdict, s.Tiles, s.Differing, s.Cells, float64(s.MaxAbs), s.MaxULP, firstText(s.First))
 	}
-	if o := c.Output; o != nil && o.Verdict == debugkern.Incomparable {
+	if o := c.Output; o != nil && o.Verdict == report.Incomparable {
 		fmt.Fprintf(tw, "  output\tnot compared\t\t\t\t\t%s\n", o.Reason)
 	} else if o != nil {
 		first := ""
@@ -171,11 +172,11 @@ func printComparison(w io.Writer, c *debugkern.Comparison) {
 	}
 }
 
-func firstText(f *debugkern.DifferingCell) string {
+func firstText(f *report.DifferingCell) string {
 	if f == nil {
 		return ""
 	}
-	side := func(v debugkern.Number, bits string) string {
+	side := func(v report.Number, bits string) string {
 		if bits == "" {
 			return "not reached"
 		}

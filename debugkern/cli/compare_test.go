@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 )
 
 // documentOf runs a command with --json and decodes its document into doc.
@@ -43,20 +43,20 @@ func TestCompare(t *testing.T) {
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			t.Parallel()
-			var doc debugkern.Comparison
+			var doc report.Comparison
 			code, errText := documentOf(t, &doc, append([]string{"compare", "--backend", "emu"}, strings.Fields(c.args)...)...)
-			if code != c.code || doc.First != c.first || doc.Schema != debugkern.CompareSchema {
+			if code != c.code || doc.First != c.first || doc.Schema != report.CompareSchema {
 				t.Fatalf("exit %d, first %q, schema %q: %s", code, doc.First, doc.Schema, errText)
 			}
-			verdicts := map[string]debugkern.StageComparison{}
+			verdicts := map[string]report.StageComparison{}
 			for _, s := range doc.Stages {
 				verdicts[s.Name] = s
-				if s.Tiles == 0 || s.Cells == 0 || (s.Differing > 0) != (s.First != nil) || (s.Differing > 0) != (s.Verdict == debugkern.Differ) {
+				if s.Tiles == 0 || s.Cells == 0 || (s.Differing > 0) != (s.First != nil) || (s.Differing > 0) != (s.Verdict == report.Differ) {
 					t.Errorf("stage %s: %+v", s.Name, s)
 				}
 			}
 			for name := range strings.FieldsSeq(c.same) {
-				if verdicts[name].Verdict != debugkern.Equal {
+				if verdicts[name].Verdict != report.Equal {
 					t.Errorf("stage %s: %+v", name, verdicts[name])
 				}
 			}
@@ -74,14 +74,14 @@ func TestCompareOwnManifest(t *testing.T) {
 	own := ownManifest(t, ptx, func(s string) string {
 		return strings.Replace(s, "    array: sS\n    capture: probe", "    array: sS\n    capture: none", 1)
 	})
-	var doc debugkern.Comparison
+	var doc report.Comparison
 	if code, errText := documentOf(t, &doc, "compare", own, "stage2", "--backend", "emu"); code != 0 || len(doc.OnlyB) != 1 || doc.OnlyB[0] != "S" || len(doc.OnlyA) != 0 {
 		t.Errorf("exit %d, only A %v, only B %v: %s", code, doc.OnlyA, doc.OnlyB, errText)
 	}
 	broken := ownManifest(t, ptx[:len(ptx)/2], nil)
-	doc = debugkern.Comparison{}
+	doc = report.Comparison{}
 	code, errText := documentOf(t, &doc, "compare", "stage2", broken, "--backend", "emu")
-	if code != 4 || doc.Verdict != debugkern.Failed || doc.Error == nil || doc.Error.Side != "b" || !strings.Contains(errText, "own.ptx:") {
+	if code != 4 || doc.Verdict != report.Failed || doc.Error == nil || doc.Error.Side != "b" || !strings.Contains(errText, "own.ptx:") {
 		t.Errorf("exit %d, error %+v: %s", code, doc.Error, errText)
 	}
 }

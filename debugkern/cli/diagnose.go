@@ -12,6 +12,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
+	"tilescope/debugkern/report"
 )
 
 // diagnoseOptions are the options of diagnose beside the shared ones.
@@ -97,9 +98,9 @@ func (a *app) diagnose(cmd *cobra.Command, opt *diagnoseOptions, target string) 
 	d, err := diagnose.Diagnose(cmd.Context(), s, req, diagnose.Options{Schedules: opt.schedules, Perturb: opt.perturb, Tell: t.tell})
 	t.meter.clear()
 	if err != nil {
-		var coded *debugkern.Error
-		if opt.perturb > 0 && errors.As(err, &coded) && coded.Code == debugkern.CodeUnavailable {
-			err = &debugkern.Error{Code: coded.Code, Err: fmt.Errorf("--perturb delays launches on a GPU: %w", coded.Err)}
+		var coded *report.Error
+		if opt.perturb > 0 && errors.As(err, &coded) && coded.Code == report.CodeUnavailable {
+			err = &report.Error{Code: coded.Code, Err: fmt.Errorf("--perturb delays launches on a GPU: %w", coded.Err)}
 		}
 		return a.undiagnosed(req, err)
 	}
@@ -126,7 +127,7 @@ func (a *app) diagnose(cmd *cobra.Command, opt *diagnoseOptions, target string) 
 
 // undiagnosed prints the document of a kernel that did not run (exit 4) and passes the error on.
 func (a *app) undiagnosed(req debugkern.Request, err error) error {
-	var e *debugkern.Error
+	var e *report.Error
 	if errors.As(err, &e) && e.Report != nil && a.json {
 		if perr := a.print(diagnose.Failure(req, e.Report), nil); perr != nil {
 			return perr
@@ -156,7 +157,7 @@ func (t *teller) tell(e diagnose.Event) {
 }
 
 // findingLine is a finding in one line: place, kind, what happened.
-func findingLine(f *debugkern.FindingDoc) string {
+func findingLine(f *report.Finding) string {
 	text := f.Kind + ": " + f.Message
 	if f.Source != nil && !strings.Contains(f.Message, fmt.Sprintf(":%d", f.Source.Line)) {
 		text = fmt.Sprintf("%s:%d: %s", f.Source.File, f.Source.Line, text)
@@ -166,8 +167,8 @@ func findingLine(f *debugkern.FindingDoc) string {
 
 // printDiagnosis prints causes with their proof, what the synchronisations are for, advice, and last the story.
 func printDiagnosis(w io.Writer, d *diagnose.Diagnosis) {
-	if d.Verdict != debugkern.Agree {
-		printStages(w, &d.Report)
+	if d.Verdict != report.Agree {
+		printStages(w, &d.Run)
 		fmt.Fprintln(w)
 	}
 	for i := range d.Causes {

@@ -5,13 +5,13 @@ import (
 	"io"
 	"strings"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/text"
 )
 
 // printDiagnostics prints every complaint about a kernel that does not build or load, each with its source line and a caret
 // below the place.
-func printDiagnostics(w io.Writer, e *debugkern.Error) {
+func printDiagnostics(w io.Writer, e *report.Error) {
 	ds, what := e.Diagnostics, "compile"
 	if e.Report != nil && e.Report.Error != nil && e.Report.Error.Stage == "load" {
 		what = "load"

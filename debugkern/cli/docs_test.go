@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 )
 
 var update = flag.Bool("update", false, "write the documented experiments anew")
@@ -79,7 +79,7 @@ func runPage(t *testing.T, name string, least int) {
 func documented(t *testing.T, args, pattern string) (text string, ok bool) {
 	t.Helper()
 	stdout, stderr, code := call(t, strings.Fields(args)...)
-	if code == int(debugkern.CodeUnavailable) {
+	if code == int(report.CodeUnavailable) {
 		return "", false
 	}
 	if code > exitDiverged {

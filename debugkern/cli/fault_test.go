@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 )
 
 // expectation is a row of the fault table: what the debugger must say about a planted fault.
@@ -130,13 +130,13 @@ func checkFault(t *testing.T, name string, want expectation, seed int) {
 	t.Logf("seed %d: guilty %q | %s", seed, want.guilty, got)
 	if want.guilty != "" {
 		checkGuilty(t, rep, want)
-	} else if name == "quant-127.5" && (rep.Verdict != debugkern.Agree || len(rep.Guilty) > 0) {
+	} else if name == "quant-127.5" && (rep.Verdict != report.Agree || len(rep.Guilty) > 0) {
 		t.Errorf("a fault of the host must leave every stage in agreement: %s", got)
 	}
 	if want.finding == "" {
 		return
 	}
-	hit := slices.ContainsFunc(rep.Findings, func(f debugkern.FindingDoc) bool {
+	hit := slices.ContainsFunc(rep.Findings, func(f report.Finding) bool {
 		return f.Kind == want.finding && f.Severity == "error" && containsAny(f.Variable, want.variable) &&
 			(f.Kind == "quantiser" || f.Kind == "unwritten" || f.Source != nil && f.Source.Line > 0) && (f.Kind != "race" || f.Other != nil && f.Other.Line > 0) &&
 			(want.missing == "" || f.Missing != nil && strings.Contains(*f.Missing, want.missing))
@@ -150,7 +150,7 @@ func containsAny(s, parts string) bool {
 	return slices.ContainsFunc(strings.Split(parts, "|"), func(p string) bool { return strings.Contains(s, p) })
 }
 
-func checkGuilty(t *testing.T, rep *debugkern.Report, want expectation) {
+func checkGuilty(t *testing.T, rep *report.Run, want expectation) {
 	t.Helper()
 	if len(rep.Guilty) == 0 || !slices.Contains(strings.Fields(want.guilty), rep.Guilty[0].Stage) {
 		t.Fatalf("first guilty: want one of %q: %s", want.guilty, summary(rep))
@@ -175,7 +175,7 @@ func checkGuilty(t *testing.T, rep *debugkern.Report, want expectation) {
 }
 
 // summary is one line of a document: the stages guilty, the best fingerprint, the findings.
-func summary(rep *debugkern.Report) string {
+func summary(rep *report.Run) string {
 	s := rep.Verdict
 	for _, g := range rep.Guilty {
 		s += fmt.Sprintf(" %s@%d", g.Stage, g.KVTile)
@@ -192,10 +192,10 @@ func summary(rep *debugkern.Report) string {
 }
 
 // runJSON runs a command with --json and decodes its document.
-func runJSON(t *testing.T, args ...string) (*debugkern.Report, int, string) {
+func runJSON(t *testing.T, args ...string) (*report.Run, int, string) {
 	t.Helper()
 	out, errText, code := call(t, append(args, "--json")...)
-	rep := &debugkern.Report{}
+	rep := &report.Run{}
 	if out != "" {
 		if err := json.Unmarshal([]byte(out), rep); err != nil {
 			t.Fatalf("%v: standard output is not one document: %v\n%s", args, err, out)

@@ -14,6 +14,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/gates"
+	"tilescope/debugkern/report"
 )
 
 // gatesOptions are the options of gates beside the shared ones.
@@ -293,7 +294,7 @@ func printTarget(w io.Writer, t *gates.TargetDoc) {
 	for _, row := range []struct {
 		name   string
 		times  *gates.Times
-		counts *debugkern.CountsDoc
+		counts *report.Counts
 	}{{t.Target, p.Times, p.Counts}, {p.Against, p.Baseline, p.BaselineCounts}} {
 		if x := row.times; x != nil {
 			fmt.Fprintf(&b, "    %s on %s: p50 %.2f µs, p90 %.2f, mean %.2f, std %.2f, min %.2f, max %.2f\n", row.name, p.Shape, x.P50, x.P90, x.Mean, x.Std, x.Min, x.Max)

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 )
 
 // TestGPUEqualsEmulator runs every variant of family A on a GPU and on the emulator, on every small shape:
@@ -25,7 +25,7 @@ func TestGPUEqualsEmulator(t *testing.T) {
 				t.Errorf("%s %s: %v", target, shape, err)
 				continue
 			}
-			rep := &debugkern.Report{}
+			rep := &report.Run{}
 			if err := json.Unmarshal(out, rep); err != nil {
 				t.Fatal(err)
 			}
@@ -56,7 +56,7 @@ func TestGPUCrossClass(t *testing.T) {
 			t.Errorf("%s %s: %v", c.target, c.fault, err)
 			continue
 		}
-		rep := &debugkern.Report{}
+		rep := &report.Run{}
 		if err := json.Unmarshal(out, rep); err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestGPUCrossClass(t *testing.T) {
 		if rep.Cross.Class != c.class {
 			t.Errorf("%s %s: class %s, expected %s", c.target, c.fault, rep.Cross.Class, c.class)
 		}
-		var cause, difference *debugkern.FindingDoc
+		var cause, difference *report.Finding
 		for i := range rep.Findings {
 			switch f := &rep.Findings[i]; f.Kind {
 			case "backend-difference":

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"tilescope/debugkern"
 	"tilescope/debugkern/cuda"
+	"tilescope/debugkern/report"
 	"tilescope/kernels"
 )
 
@@ -25,7 +25,7 @@ func put(t *testing.T, path, text string) {
 }
 
 // own are the paths of a run's headers of one origin, held to their digests where they are files.
-func headersOf(t *testing.T, rep *debugkern.Report, origin string) []string {
+func headersOf(t *testing.T, rep *report.Run, origin string) []string {
 	t.Helper()
 	var out []string
 	for _, h := range rep.Build.Headers {
@@ -106,7 +106,7 @@ func TestOwnHeadersOfOurNames(t *testing.T) {
 	put(t, filepath.Join(dir, "wmma16x16_accum_lut.h"), wrong["wmma16x16_accum_lut.h"])
 	put(t, filepath.Join(dir, "cstdint"), "typedef unsigned char uint8_t;\ntypedef unsigned int uint32_t;\ntypedef unsigned long long uint64_t;\n#define MINE 1\n")
 	rep, code, errText := runJSON(t, append([]string{"run", path, "--set", "USE_FUSED_SOFTMAX"}, stage2Sets...)...)
-	if code != 1 || rep.Verdict != debugkern.Diverge {
+	if code != 1 || rep.Verdict != report.Diverge {
 		t.Errorf("exit %d %s: %s", code, summary(rep), errText)
 	}
 	if got := headersOf(t, rep, cuda.OriginOwn); !slices.Contains(got, "cstdint") || slices.Contains(headersOf(t, rep, cuda.OriginBuiltin), "cstdint") || len(rep.Build.Notes) < 2 {
@@ -123,7 +123,7 @@ func TestEmbeddedHeaders(t *testing.T) {
 	needNVRTC(t)
 	for _, args := range [][]string{{"stage2"}, {"stage3b", "--fault", "lut-order"}, {"flashcore_vec"}} {
 		args = append(append([]string{"run"}, args...), "--shape", "small", "--backend", "emu")
-		from := map[string][]cuda.Header{}
+		from := map[string][]report.Header{}
 		for _, builder := range []string{"embedded", "nvrtc"} {
 			rep, code, errText := runJSON(t, append(args, "--builder", builder)...)
 			if code > 1 {

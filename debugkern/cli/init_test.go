@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"tilescope/configs"
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/kernels"
 )
 
@@ -25,9 +25,9 @@ func TestInitRuns(t *testing.T) {
 	for name, defines := range map[string][]string{"plain": nil, "with-probes": {"TS_PROBES=1"}} {
 		t.Run(name, func(t *testing.T) {
 			file := writeKernel(t, name+".ptx", stage2PTX(t, defines...))
-			var doc debugkern.Scaffold
+			var doc report.Init
 			code, errText := documentOf(t, &doc, "init", file)
-			if code != 0 || doc.Schema != debugkern.ScaffoldSchema || doc.Entry != "sdpa_fp8_stage_c_wmma" {
+			if code != 0 || doc.Schema != report.InitSchema || doc.Entry != "sdpa_fp8_stage_c_wmma" {
 				t.Fatalf("exit %d, %+v: %s", code, doc, errText)
 			}
 			text, err := os.ReadFile(doc.Out)
@@ -64,7 +64,7 @@ func TestInitSource(t *testing.T) {
 	if !ok {
 		t.Fatal("no embedded source")
 	}
-	var doc debugkern.Scaffold
+	var doc report.Init
 	file := writeKernel(t, "mine.cu", src)
 	copyHeaders(t, filepath.Dir(file))
 	code, errText := documentOf(t, &doc, "init", file)
@@ -132,7 +132,7 @@ func TestInitBadInput(t *testing.T) {
 			}
 		})
 	}
-	var doc debugkern.Scaffold
+	var doc report.Init
 	if code, _ := documentOf(t, &doc, "init", writeKernel(t, "bad.ptx", []byte("not ptx"))); code != 4 || doc.Error == nil || doc.Error.Source == nil || doc.Error.Source.Line != 1 {
 		t.Errorf("exit %d, error %+v", code, doc.Error)
 	}

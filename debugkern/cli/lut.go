@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 )
 
 func (a *app) lutCommand() *cobra.Command {
@@ -72,7 +73,7 @@ func (a *app) judgeLut(cmd *cobra.Command, s *debugkern.Session, req debugkern.R
 	return nil
 }
 
-func printMaps(w io.Writer, doc *debugkern.LutDoc) {
+func printMaps(w io.Writer, doc *report.Lut) {
 	for i, m := range doc.Maps {
 		if i > 0 {
 			fmt.Fprintln(w)
@@ -92,7 +93,7 @@ func printMaps(w io.Writer, doc *debugkern.LutDoc) {
 	}
 }
 
-func printJudgement(w io.Writer, doc *debugkern.LutDoc) {
+func printJudgement(w io.Writer, doc *report.Lut) {
 	fmt.Fprintf(w, "%s: %s\n", doc.File, doc.Explanation)
 	const most = 8
 	for i, e := range doc.Wrong {

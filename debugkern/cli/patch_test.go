@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern/cuda"
+	"tilescope/debugkern/report"
 	"tilescope/kernels"
 )
 
@@ -44,7 +45,7 @@ func TestOwnPatches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Contains(rep.Build.Headers, cuda.NewHeader(header, patched["wmma16x16_accum_lut.h"], cuda.OriginOwn)) {
+	if !slices.Contains(rep.Build.Headers, report.Header(cuda.NewHeader(header, patched["wmma16x16_accum_lut.h"], cuda.OriginOwn))) {
 		t.Errorf("no %s with the patched text's digest in %+v", header, rep.Build.Headers)
 	}
 	text, err := os.ReadFile(header)

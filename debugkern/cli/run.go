@@ -16,6 +16,7 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/text"
 	"tilescope/probes"
 )
@@ -210,7 +211,7 @@ func (o *runOptions) applyGate(ctx context.Context, req *debugkern.Request, targ
 }
 
 func usageError(format string, args ...any) error {
-	return &debugkern.Error{Code: debugkern.CodeUsage, Err: fmt.Errorf(format, args...)}
+	return &report.Error{Code: report.CodeUsage, Err: fmt.Errorf(format, args...)}
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -270,7 +271,7 @@ func (a *app) run(cmd *cobra.Command, opt *runOptions, target string) error {
 
 // failed prints the document of a run that has one (exit 4) and passes the error on.
 func (a *app) failed(err error) error {
-	var e *debugkern.Error
+	var e *report.Error
 	if errors.As(err, &e) && e.Report != nil && a.json {
 		if perr := a.print(e.Report, nil); perr != nil {
 			return perr

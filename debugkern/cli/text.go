@@ -9,11 +9,12 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/text"
 )
 
 // printReport prints a run for people: the verdict first, then why.
-func printReport(w io.Writer, r *debugkern.Report) {
+func printReport(w io.Writer, r *report.Run) {
 	fmt.Fprintf(w, "%s: %s\n", r.Title(), headline(r))
 	for _, g := range r.Guilty {
 		if st := r.Stage(g.Stage); st != nil {
@@ -42,18 +43,18 @@ func printReport(w io.Writer, r *debugkern.Report) {
 		fmt.Fprintf(w, "\nnote: %s\n", n)
 	}
 	c := r.Cost
-	fmt.Fprintf(w, "\n%s, %s: ", r.Backend.Device, debugkern.BuilderText(r.Backend.Builder))
+	fmt.Fprintf(w, "\n%s, %s: ", r.Backend.Device, report.BuilderText(r.Backend.Builder))
 	if c.WarpInstructions > 0 { // a GPU does not count them
 		fmt.Fprintf(w, "%d warp instructions, %d mma outputs; ", c.WarpInstructions, c.MMAOutputs)
 	}
 	fmt.Fprintf(w, "build %.0f ms, run %.0f ms, compare %.0f ms\n", c.BuildMS, c.RunMS, c.CompareMS)
 }
 
-func headline(r *debugkern.Report) string {
+func headline(r *report.Run) string {
 	switch {
-	case r.Verdict == debugkern.Failed && r.Error != nil:
+	case r.Verdict == report.Failed && r.Error != nil:
 		return "failed at " + r.Error.Stage + ": " + r.Error.Message
-	case r.Verdict == debugkern.Diverge && r.Uncaptured() != nil:
+	case r.Verdict == report.Diverge && r.Uncaptured() != nil:
 		return "diverges: " + r.Uncaptured().Message
 	case len(r.Guilty) > 0:
 		return fmt.Sprintf("diverges: stage %s is wrong first", r.Guilty[0].Stage)
@@ -63,8 +64,8 @@ func headline(r *debugkern.Report) string {
 	return r.Verdict
 }
 
-func printGuilty(w io.Writer, st *debugkern.StageDoc, g debugkern.Guilty) {
-	fmt.Fprintf(w, "\n  %s wrong first in block %s%s: %d of %d cells over their bound\n", st.Name, g.Block, debugkern.AtTile(", ", st.Phase, g.KVTile), st.Local.Bad, st.Local.Cells)
+func printGuilty(w io.Writer, st *report.Stage, g report.Guilty) {
+	fmt.Fprintf(w, "\n  %s wrong first in block %s%s: %d of %d cells over their bound\n", st.Name, g.Block, report.AtTile(", ", st.Phase, g.KVTile), st.Local.Bad, st.Local.Cells)
 	if b := st.FirstBad; b != nil {
 		fmt.Fprintf(w, "    cell (%d,%d): got %v, want %v", b.Row, b.Col, float64(b.Got), float64(b.Want))
 		if b.Source != nil && b.Warp != nil && b.Lane != nil {
@@ -78,14 +79,14 @@ func printGuilty(w io.Writer, st *debugkern.StageDoc, g debugkern.Guilty) {
 }
 
 // tilesText is how many tiles were captured, and of how many where some were not reached.
-func tilesText(s *debugkern.StageDoc) string {
+func tilesText(s *report.Stage) string {
 	if s.NotReached == 0 {
 		return fmt.Sprint(s.Tiles)
 	}
 	return fmt.Sprintf("%d of %d", s.Tiles, s.Tiles+s.NotReached)
 }
 
-func printStages(w io.Writer, r *debugkern.Report) {
+func printStages(w io.Writer, r *report.Run) {
 	if len(r.Stages) == 0 {
 		return
 	}
@@ -93,7 +94,7 @@ func printStages(w io.Writer, r *debugkern.Report) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "  stage\tverdict\ttiles\tlocal max\tulp\tworst error\tbound\tbad\tglobal max\tworst error\tbound\tbad\t")
 	for _, s := range r.Stages {
-		if s.Verdict == debugkern.Off {
+		if s.Verdict == report.Off {
 			fmt.Fprintf(tw, "  %s\toff\t\t\t\t\t\t\t\t\t\t\t\n", s.Name)
 			continue
 		}
@@ -109,7 +110,7 @@ func printStages(w io.Writer, r *debugkern.Report) {
 	}
 }
 
-func printFinding(w io.Writer, f debugkern.FindingDoc) {
+func printFinding(w io.Writer, f report.Finding) {
 	fmt.Fprintf(w, "\n  %s (%s): %s", f.Kind, f.Severity, f.Message)
 	if f.Source != nil {
 		fmt.Fprintf(w, "\n    at %s:%d", f.Source.File, f.Source.Line)

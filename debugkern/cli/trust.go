@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tilescope/debugkern"
 	"tilescope/debugkern/cuda"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/trust"
 )
 
@@ -97,7 +97,7 @@ func (a *app) trustRemove(dir string) error {
 func (a *app) trustList() error {
 	dirs, err := a.record().List()
 	if err != nil {
-		return &debugkern.Error{Code: debugkern.CodeUsage, Err: fmt.Errorf("trust: %w", err)}
+		return &report.Error{Code: report.CodeUsage, Err: fmt.Errorf("trust: %w", err)}
 	}
 	return a.print(trustDoc{"tilescope.trust/1", a.config.TrustFile, append([]trust.Dir{}, dirs...)}, func(w io.Writer) {
 		if len(dirs) == 0 {

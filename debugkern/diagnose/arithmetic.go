@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -82,7 +82,7 @@ func (q *inquiry) rightBut() bool {
 	}
 	for i := range rep.Stages {
 		st := probes.Stage(rep.Stages[i].Name)
-		if v := rep.Stages[i].Verdict; !replaced[st] && (v == debugkern.Wrong || v == debugkern.Tainted) {
+		if v := rep.Stages[i].Verdict; !replaced[st] && (v == report.Wrong || v == report.Tainted) {
 			return false
 		}
 	}
@@ -112,7 +112,7 @@ func (q *inquiry) stageGroups(wrong []probes.Stage) [][]probes.Stage {
 
 // order is where a stage stands among those that are guilty: by kv tile, then stage.
 func (q *inquiry) order(s probes.Stage) int {
-	i := slices.IndexFunc(q.doc.Guilty, func(g debugkern.Guilty) bool { return g.Stage == s.String() })
+	i := slices.IndexFunc(q.doc.Guilty, func(g report.Guilty) bool { return g.Stage == s.String() })
 	if i < 0 {
 		return len(q.doc.Guilty)
 	}
@@ -164,7 +164,7 @@ func (q *inquiry) through(first, then probes.Stage) bool {
 
 // pattern is a stage's best fingerprint where it explains most of what is wrong. Cells that are no numbers fit anything that is
 // none.
-func pattern(st *debugkern.StageDoc) *debugkern.FingerprintDoc {
+func pattern(st *report.Stage) *report.Fingerprint {
 	if 2*st.Local.Nonfinite > st.Local.Bad {
 		return nil
 	}
@@ -321,7 +321,7 @@ func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 	if doc != nil && doc.FirstBad != nil {
 		b := doc.FirstBad
 		c.Place.Block, c.Place.KVTile, c.Place.Row, c.Place.Col, c.Place.Source = b.Block, b.KVTile, b.Row, b.Col, b.Source
-		c.Title += fmt.Sprintf(", first at%s (%d,%d): %.6g, should be %.6g", debugkern.AtTile(" ", doc.Phase, b.KVTile), b.Row, b.Col, float64(b.Got), float64(b.Want))
+		c.Title += fmt.Sprintf(", first at%s (%d,%d): %.6g, should be %.6g", report.AtTile(" ", doc.Phase, b.KVTile), b.Row, b.Col, float64(b.Got), float64(b.Want))
 		if b.Source != nil {
 			c.Title += ", written at " + placeText(b.Source)
 		}
@@ -348,7 +348,7 @@ func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 }
 
 // stageAdvice says where to look; what to change nobody tried.
-func stageAdvice(name string, doc *debugkern.StageDoc) string {
+func stageAdvice(name string, doc *report.Stage) string {
 	where := "where " + name + " is computed"
 	if doc != nil && doc.FirstBad != nil && doc.FirstBad.Source != nil {
 		where = "at " + placeText(doc.FirstBad.Source)
@@ -437,7 +437,7 @@ func (q *inquiry) gated(s *suspect, st probes.Stage) error {
 			}
 			continue
 		}
-		if doc := r.Report.Stage(st.String()); doc != nil && doc.Verdict == debugkern.Wrong {
+		if doc := r.Report.Stage(st.String()); doc != nil && doc.Verdict == report.Wrong {
 			s.cause.Proof = append(s.cause.Proof, fmt.Sprintf("under gate %s, which runs only this part on the reference's inputs, %s is wrong too", g, st))
 			s.cause.Again = req.Command("run")
 		}

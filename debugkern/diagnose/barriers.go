@@ -12,6 +12,7 @@ import (
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/join"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -79,9 +80,9 @@ func byLine(docs []BarrierDoc) []BarrierDoc {
 }
 
 // syncPlace is the line of the kernel itself that a synchronisation stands in: a wait in a helper is told by its call.
-func syncPlace(fn *ptx.Func, at int) *debugkern.SourceDoc {
+func syncPlace(fn *ptx.Func, at int) *report.Source {
 	if l := fn.Body[at].Loc.Outermost(); l != nil && l.Line > 0 {
-		return &debugkern.SourceDoc{File: l.Name, Line: l.Line, Function: fn.Demangled}
+		return &report.Source{File: l.Name, Line: l.Line, Function: fn.Demangled}
 	}
 	return blame(fn, at)
 }
@@ -151,8 +152,8 @@ func barrierDoc(fn *ptx.Func, at int, r *debugkern.Run, err error, known map[str
 
 // newErrors lists the errors that are not known, those of order first: that a value was read before it was written follows
 // from them.
-func newErrors(rep *debugkern.Report, known map[string]bool) []*debugkern.FindingDoc {
-	var order, rest []*debugkern.FindingDoc
+func newErrors(rep *report.Run, known map[string]bool) []*report.Finding {
+	var order, rest []*report.Finding
 	for _, f := range errorsOf(rep) {
 		switch {
 		case known[identity(f)]:
@@ -177,7 +178,7 @@ func sentence(variables []string, text string) string {
 }
 
 // withoutText is what a finding says of its variable, of several, and where: "races|race| between lines 212 and 140".
-func withoutText(f *debugkern.FindingDoc) string {
+func withoutText(f *report.Finding) string {
 	what := "shows " + f.Kind + "|show " + f.Kind + "|"
 	switch f.Kind {
 	case "race":
@@ -199,4 +200,4 @@ func withoutText(f *debugkern.FindingDoc) string {
 }
 
 // baseText is a place without directories.
-func baseText(s *debugkern.SourceDoc) string { return fmt.Sprintf("%s:%d", path.Base(s.File), s.Line) }
+func baseText(s *report.Source) string { return fmt.Sprintf("%s:%d", path.Base(s.File), s.Line) }

@@ -6,26 +6,26 @@ import (
 	"slices"
 	"strings"
 
-	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/debugkern/text"
 	"tilescope/probes"
 )
 
 // blame is the place in the source that an instruction is blamed on, nil past the ends.
-func blame(fn *ptx.Func, at int) *debugkern.SourceDoc {
+func blame(fn *ptx.Func, at int) *report.Source {
 	if at < 0 || at >= len(fn.Body) {
 		return nil
 	}
 	return sourceOf(target.Blame(fn, at))
 }
 
-func sourceOf(s *target.Source) *debugkern.SourceDoc {
+func sourceOf(s *target.Source) *report.Source {
 	if s == nil {
 		return nil
 	}
-	return &debugkern.SourceDoc{File: s.File, Line: s.Line, Function: s.Function, Calls: s.Calls}
+	return &report.Source{File: s.File, Line: s.Line, Function: s.Function, Calls: s.Calls}
 }
 
 // conclude turns suspects into causes, in the order in which a person should look at them, and tells the story.
@@ -50,7 +50,7 @@ func (q *inquiry) follows(s *suspect) bool {
 	if s.cause.Kind == kindTable {
 		return s.alone == nil
 	}
-	if s.cause.Kind == kindStage && slices.ContainsFunc(q.doc.Findings, func(f debugkern.FindingDoc) bool { return f.Left && q.when(s) >= f.KVTile }) {
+	if s.cause.Kind == kindStage && slices.ContainsFunc(q.doc.Findings, func(f report.Finding) bool { return f.Left && q.when(s) >= f.KVTile }) {
 		return true // warps that are gone did not do their part of it
 	}
 	return slices.Contains(consequences, s.cause.Kind) && slices.ContainsFunc(q.suspects, func(o *suspect) bool {
@@ -188,7 +188,7 @@ func (q *inquiry) weigh(s *suspect, c *Cause, n int) {
 	was, now := damageOf(q.base.Report), damageOf(s.alone.Report)
 	if slices.Contains(s.remedy.substitute, probes.Stage(now.stage)) {
 		if wrong := wrongStages(q.base.Report); !slices.ContainsFunc(wrong, func(w probes.Stage) bool { return !slices.Contains(s.remedy.substitute, w) }) {
-			all := debugkern.Number(1)
+			all := report.Number(1)
 			c.Share, c.Alone = &all, stageList(s.remedy.substitute)+" is all that is wrong, and nothing after it is judged here"
 		}
 		return
@@ -247,10 +247,10 @@ func (q *inquiry) remains(s *suspect, what string, n int) string {
 }
 
 // tainted lists the stages that are wrong only because of what they are computed from.
-func tainted(rep *debugkern.Report) []string {
+func tainted(rep *report.Run) []string {
 	var out []string
 	for i := range rep.Stages {
-		if rep.Stages[i].Verdict == debugkern.Tainted {
+		if rep.Stages[i].Verdict == report.Tainted {
 			out = append(out, rep.Stages[i].Name)
 		}
 	}
@@ -291,7 +291,7 @@ func kindNoun(kind string) string {
 }
 
 // advise says what to change, and whether it was tried. What a trial does not show to help is not advised.
-func (q *inquiry) advise(s *suspect, f *debugkern.FindingDoc, c *Cause) {
+func (q *inquiry) advise(s *suspect, f *report.Finding, c *Cause) {
 	c.Proof = append([]string{f.Message}, c.Proof...)
 	switch {
 	case c.Advice != "":
@@ -311,7 +311,7 @@ func (q *inquiry) advise(s *suspect, f *debugkern.FindingDoc, c *Cause) {
 }
 
 // notThat says why the synchronisation that makes a finding go is not what to change, and where to look instead.
-func (q *inquiry) notThat(s *suspect, f *debugkern.FindingDoc) string {
+func (q *inquiry) notThat(s *suspect, f *report.Finding) string {
 	r := s.partial
 	if r == nil {
 		r = s.remedy
@@ -320,7 +320,7 @@ func (q *inquiry) notThat(s *suspect, f *debugkern.FindingDoc) string {
 }
 
 // bothPlaces is the one or two lines of a finding.
-func bothPlaces(f *debugkern.FindingDoc) string {
+func bothPlaces(f *report.Finding) string {
 	switch {
 	case f.Source == nil:
 		return "both sides"

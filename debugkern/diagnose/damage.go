@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 )
 
 // damage is how far a run's last judged stage is from the reference.
@@ -14,9 +14,9 @@ type damage struct {
 	bad, cells, nan int
 }
 
-func damageOf(rep *debugkern.Report) damage {
+func damageOf(rep *report.Run) damage {
 	for i := len(rep.Stages) - 1; i >= 0; i-- {
-		if st := &rep.Stages[i]; st.Verdict != debugkern.Off && st.Global.Cells > 0 {
+		if st := &rep.Stages[i]; st.Verdict != report.Off && st.Global.Cells > 0 {
 			return damage{st.Name, float64(st.Global.MaxAbs), float64(st.Global.Bound), st.Global.Bad, st.Global.Cells, st.Global.Nonfinite}
 		}
 	}
@@ -25,7 +25,7 @@ func damageOf(rep *debugkern.Report) damage {
 
 // share is the part of the damage that is gone. Damage is the largest error times the number of bad cells; where some value is
 // NaN or Inf, the number of bad cells, of which the NaN and Inf count twice where they become fewer.
-func (was damage) share(now damage) *debugkern.Number {
+func (was damage) share(now damage) *report.Number {
 	if was.bad == 0 || was.stage != now.stage {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (was damage) share(now damage) *debugkern.Number {
 	default:
 		n = 1 - now.max*float64(now.bad)/(was.max*float64(was.bad))
 	}
-	v := debugkern.Number(math.Min(1, math.Max(0, n)))
+	v := report.Number(math.Min(1, math.Max(0, n)))
 	return &v
 }
 

@@ -12,6 +12,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
 	"tilescope/debugkern/ptx/ptxtest"
+	"tilescope/debugkern/report"
 	"tilescope/kernels"
 )
 
@@ -33,9 +34,9 @@ func FuzzDiagnose(f *testing.F) {
 		}
 		req := debugkern.Request{Target: damagedKernel(t, name, rand.New(rand.NewPCG(seed, 1))), Shape: "partial", Backend: "emu", Timeout: 20 * time.Second}
 		d, err := diagnose.Diagnose(t.Context(), s, req, diagnose.Options{Schedules: 4})
-		var coded *debugkern.Error
+		var coded *report.Error
 		switch {
-		case err != nil && (!errors.As(err, &coded) || coded.Code == debugkern.CodeInternal):
+		case err != nil && (!errors.As(err, &coded) || coded.Code == report.CodeInternal):
 			t.Errorf("%v", err)
 		case err == nil && (len(d.Story) == 0 || len(d.Story) > 12):
 			t.Errorf("a story of %d lines", len(d.Story))

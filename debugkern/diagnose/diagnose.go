@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -39,13 +40,13 @@ type Options struct {
 // Event is one thing that became known before the end. Exactly one member is set.
 type Event struct {
 	Progress *debugkern.Progress
-	Finding  *debugkern.FindingDoc
+	Finding  *report.Finding
 	Cause    *Cause
 }
 
 // Diagnosis is what diagnose found: the document tilescope.diagnose/1 (run/1 plus causes and story) and the run behind it.
 type Diagnosis struct {
-	debugkern.Report
+	report.Run
 	Causes    []Cause       `json:"causes"` // in the order in which a person should look at them: what explains most, first
 	Story     []string      `json:"story"`  // at most twelve lines
 	Schedules []ScheduleDoc `json:"schedules"`
@@ -56,7 +57,7 @@ type Diagnosis struct {
 	// Sanitizer is what compute-sanitizer said of a launch on the GPU; empty where none was asked for.
 	Sanitizer []SanitizerDoc `json:"sanitizer"`
 
-	Run *debugkern.Run `json:"-"` // what was executed on the emulator, checkers attached
+	Executed *debugkern.Run `json:"-"` // what was executed on the emulator, checkers attached
 
 	gpu   *debugkern.Run // whose verdict it is, where a GPU was asked for
 	again string         // the command that shows all of it again
@@ -74,11 +75,11 @@ type Cause struct {
 	Place    Place    `json:"place"`
 	// Share is the part of the error that goes when this cause alone is put right, 0 to 1; null where that cannot be tried.
 	// Causes that hide each other can each have a share near 0: Alone says so.
-	Share  *debugkern.Number `json:"share_of_error"`
-	Alone  string            `json:"alone"`  // what remains when only this one is put right
-	Proof  []string          `json:"proof"`  // what was tried, and what came of it
-	Advice string            `json:"advice"` // what to change, and where
-	Again  string            `json:"again"`  // command that shows it again
+	Share  *report.Number `json:"share_of_error"`
+	Alone  string         `json:"alone"`  // what remains when only this one is put right
+	Proof  []string       `json:"proof"`  // what was tried, and what came of it
+	Advice string         `json:"advice"` // what to change, and where
+	Again  string         `json:"again"`  // command that shows it again
 
 	// Beside marks what is wrong and explains none of the error in this run, all of which has other causes: also found.
 	Beside bool `json:"-"`
@@ -93,48 +94,48 @@ func (c *Cause) key() string {
 
 // Place is where a cause is.
 type Place struct {
-	Block     probes.Dim3          `json:"block"`
-	KVTile    int                  `json:"kv_tile"` // -1 where unknown
-	Row       int                  `json:"row"`     // -1 where none
-	Col       int                  `json:"col"`
-	Variable  string               `json:"variable"`
-	Variables []string             `json:"variables"` // every variable it shows at
-	Index     []int                `json:"index"`
-	Source    *debugkern.SourceDoc `json:"source"`
-	Other     *debugkern.SourceDoc `json:"other"`
+	Block     probes.Dim3    `json:"block"`
+	KVTile    int            `json:"kv_tile"` // -1 where unknown
+	Row       int            `json:"row"`     // -1 where none
+	Col       int            `json:"col"`
+	Variable  string         `json:"variable"`
+	Variables []string       `json:"variables"` // every variable it shows at
+	Index     []int          `json:"index"`
+	Source    *report.Source `json:"source"`
+	Other     *report.Source `json:"other"`
 }
 
 // ScheduleDoc is what exploring schedules showed.
 type ScheduleDoc struct {
-	Finding int              `json:"finding"` // the race it is about, -1: the kernel as a whole
-	Block   probes.Dim3      `json:"block"`   // that was executed
-	Tried   int              `json:"tried"`
-	Varied  int              `json:"varied"` // schedules whose output differs from the first
-	Worst   string           `json:"worst"`  // POLICY:SEED with the largest change, "" where none
-	MaxAbs  debugkern.Number `json:"max_abs"`
-	Says    string           `json:"says"` // "changes O by up to 3.2 in 41 of 200 schedules"
+	Finding int           `json:"finding"` // the race it is about, -1: the kernel as a whole
+	Block   probes.Dim3   `json:"block"`   // that was executed
+	Tried   int           `json:"tried"`
+	Varied  int           `json:"varied"` // schedules whose output differs from the first
+	Worst   string        `json:"worst"`  // POLICY:SEED with the largest change, "" where none
+	MaxAbs  report.Number `json:"max_abs"`
+	Says    string        `json:"says"` // "changes O by up to 3.2 in 41 of 200 schedules"
 }
 
 // PerturbDoc is what seeded delays showed on a GPU.
 type PerturbDoc struct {
-	Device   string           `json:"device"`
-	Seeds    int              `json:"seeds"`
-	Places   int              `json:"places"` // instructions that a delay may stand in front of
-	Differed int              `json:"differed"`
-	MaxAbs   debugkern.Number `json:"max_abs"`
-	Worst    uint64           `json:"worst"` // the seed with the largest change, 0 where none differed
-	Failed   int              `json:"failed"`
-	Says     string           `json:"says"`
+	Device   string        `json:"device"`
+	Seeds    int           `json:"seeds"`
+	Places   int           `json:"places"` // instructions that a delay may stand in front of
+	Differed int           `json:"differed"`
+	MaxAbs   report.Number `json:"max_abs"`
+	Worst    uint64        `json:"worst"` // the seed with the largest change, 0 where none differed
+	Failed   int           `json:"failed"`
+	Says     string        `json:"says"`
 }
 
 // BarrierDoc says what a synchronisation of the kernel is for: what would race without it.
 type BarrierDoc struct {
-	Source    *debugkern.SourceDoc `json:"source"`
-	Instr     string               `json:"instr"`
-	Copies    int                  `json:"copies"` // instructions that this line became
-	Needed    bool                 `json:"needed"`
-	Because   string               `json:"because"` // "without it sKT races between lines 212 and 140"
-	Variables []string             `json:"variables"`
+	Source    *report.Source `json:"source"`
+	Instr     string         `json:"instr"`
+	Copies    int            `json:"copies"` // instructions that this line became
+	Needed    bool           `json:"needed"`
+	Because   string         `json:"because"` // "without it sKT races between lines 212 and 140"
+	Variables []string       `json:"variables"`
 }
 
 // Diagnose runs and explains. Errors are those of Session.Run; a kernel that failed to run has no diagnosis.
@@ -156,8 +157,8 @@ func Diagnose(ctx context.Context, s *debugkern.Session, req debugkern.Request, 
 }
 
 // Failure is the document of a kernel that did not build, load or run: everything known, and no causes.
-func Failure(req debugkern.Request, rep *debugkern.Report) *Diagnosis {
-	d := &Diagnosis{Report: *rep, Causes: []Cause{}, Story: []string{}, Schedules: []ScheduleDoc{}, Barriers: []BarrierDoc{}, Losses: []LossDoc{}, Sanitizer: []SanitizerDoc{}, again: req.Command("diagnose")}
+func Failure(req debugkern.Request, rep *report.Run) *Diagnosis {
+	d := &Diagnosis{Run: *rep, Causes: []Cause{}, Story: []string{}, Schedules: []ScheduleDoc{}, Barriers: []BarrierDoc{}, Losses: []LossDoc{}, Sanitizer: []SanitizerDoc{}, again: req.Command("diagnose")}
 	d.Schema = Schema
 	if rep.Error != nil {
 		d.Story = []string{fmt.Sprintf("%s did not run: %s: %s", rep.Title(), rep.Error.Stage, rep.Error.Message)}
@@ -165,16 +166,16 @@ func Failure(req debugkern.Request, rep *debugkern.Report) *Diagnosis {
 	return d
 }
 
-// Judged is the run whose tiles the stages judge: the GPU's where one was asked for, else Run.
+// Judged is the run whose tiles the stages judge: the GPU's where one was asked for, else Executed.
 func (d *Diagnosis) Judged() *debugkern.Run {
 	if d.gpu != nil {
 		return d.gpu
 	}
-	return d.Run
+	return d.Executed
 }
 
 // callText is placeText with the call sites of inlined code.
-func callText(s *debugkern.SourceDoc) string {
+func callText(s *report.Source) string {
 	text := placeText(s)
 	if s != nil && s.Calls != "" {
 		text += " (" + s.Calls.Text("") + ")"
@@ -183,7 +184,7 @@ func callText(s *debugkern.SourceDoc) string {
 }
 
 // placeText is "file:line", "" for no place.
-func placeText(s *debugkern.SourceDoc) string {
+func placeText(s *report.Source) string {
 	if s == nil {
 		return ""
 	}

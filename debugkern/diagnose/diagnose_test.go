@@ -18,6 +18,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
+	"tilescope/debugkern/report"
 	"tilescope/kernels"
 )
 
@@ -355,7 +356,7 @@ func TestSameEveryTime(t *testing.T) {
 	var first []byte
 	for range 3 {
 		d := fresh(t, "stage2", "small", "score-uninit")
-		d.Cost = debugkern.CostDoc{}
+		d.Cost = report.Cost{}
 		b, err := json.Marshal(d)
 		if err != nil {
 			t.Fatal(err)
@@ -398,9 +399,9 @@ func TestUnknownBackend(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	var coded *debugkern.Error
+	var coded *report.Error
 	_, err = diagnose.Diagnose(t.Context(), s, debugkern.Request{Target: "flashcore_vec", Shape: "small", Backend: "nosuch"}, diagnose.Options{})
-	if !errors.As(err, &coded) || coded.Code != debugkern.CodeUsage || !strings.Contains(err.Error(), "auto, emu, cuda, both") {
+	if !errors.As(err, &coded) || coded.Code != report.CodeUsage || !strings.Contains(err.Error(), "auto, emu, cuda, both") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -50,7 +51,7 @@ func (q *inquiry) chooseBlocks() error {
 
 // troubled reports whether there is anything to explain.
 func (q *inquiry) troubled() bool {
-	return q.doc.Verdict != debugkern.Agree || len(errorsOf(&q.doc.Report)) > 0
+	return q.doc.Verdict != report.Agree || len(errorsOf(&q.doc.Run)) > 0
 }
 
 // apply executes the kernel with remedies in place, on the given blocks (nil: those of experiments).
@@ -221,7 +222,7 @@ func (q *inquiry) remedied(s *suspect) error {
 }
 
 // identities is what different findings there are.
-func identities(fs []*debugkern.FindingDoc) map[string]bool {
+func identities(fs []*report.Finding) map[string]bool {
 	out := map[string]bool{}
 	for _, f := range fs {
 		out[identity(f)] = true
@@ -278,7 +279,7 @@ func (q *inquiry) cured(s *suspect, r *debugkern.Run) bool {
 			}
 		}
 	}
-	if r.Report.Verdict == debugkern.Failed || reached(r.Report) < reached(q.base.Report) {
+	if r.Report.Verdict == report.Failed || reached(r.Report) < reached(q.base.Report) {
 		return false
 	}
 	was := wrongStages(q.base.Report)
@@ -286,10 +287,10 @@ func (q *inquiry) cured(s *suspect, r *debugkern.Run) bool {
 }
 
 // reached counts the stages that execution got to.
-func reached(rep *debugkern.Report) int {
+func reached(rep *report.Run) int {
 	n := 0
 	for i := range rep.Stages {
-		if rep.Stages[i].Verdict != debugkern.Off {
+		if rep.Stages[i].Verdict != report.Off {
 			n++
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/text"
 )
 
@@ -16,13 +17,13 @@ func TestHostileTextInPageAndSARIF(t *testing.T) {
 		"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "[a](https://example.org)", "\x1b]52;c;ZXZpbA==\x07", "\u009b31m", "\u202egnp.exe", "a\u200bb\u2066c",
 		"a\rb", "\U000e0041", "{{.Title}}",
 	} {
-		place := &debugkern.SourceDoc{File: evil, Line: 3, Function: evil, Text: evil}
+		place := &report.Source{File: evil, Line: 3, Function: evil, Text: evil}
 		d := &Diagnosis{
-			Report: debugkern.Report{Target: evil, Kernel: evil, Verdict: debugkern.Diverge, Backend: debugkern.BackendDoc{Device: evil, Builder: evil},
-				Findings: []debugkern.FindingDoc{{Kind: "race", Severity: "error", Message: evil, Variable: evil, Source: place, Other: place, Missing: &evil, Consequence: evil}}},
-			Run:    &debugkern.Run{},
-			Causes: []Cause{{Kind: "race", Title: evil, Alone: evil, Proof: []string{evil}, Advice: evil, Again: evil, Stages: []string{evil}}},
-			Story:  []string{evil}, Barriers: []BarrierDoc{{Instr: evil, Because: evil, Source: place}}, again: debugkern.Request{Target: evil}.Command("diagnose"),
+			Run: report.Run{Target: evil, Kernel: evil, Verdict: report.Diverge, Backend: report.Backend{Device: evil, Builder: evil},
+				Findings: []report.Finding{{Kind: "race", Severity: "error", Message: evil, Variable: evil, Source: place, Other: place, Missing: &evil, Consequence: evil}}},
+			Executed: &debugkern.Run{},
+			Causes:   []Cause{{Kind: "race", Title: evil, Alone: evil, Proof: []string{evil}, Advice: evil, Again: evil, Stages: []string{evil}}},
+			Story:    []string{evil}, Barriers: []BarrierDoc{{Instr: evil, Because: evil, Source: place}}, again: debugkern.Request{Target: evil}.Command("diagnose"),
 		}
 		var page, log bytes.Buffer
 		if err := d.WriteHTML(&page, evil); err != nil {

@@ -7,7 +7,7 @@ import (
 	"io"
 	"slices"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/text"
 )
 
@@ -56,7 +56,7 @@ type pagePicture struct {
 }
 
 type pageFinding struct {
-	debugkern.FindingDoc
+	report.Finding
 	Where string
 }
 
@@ -67,7 +67,7 @@ func (d *Diagnosis) WriteHTML(w io.Writer, version string) error {
 	if err != nil {
 		return fmt.Errorf("BUG: page.html: %w", err)
 	}
-	p := &page{Diagnosis: d, Title: "tilescope: " + d.Report.Title(), Version: version, Again: d.again}
+	p := &page{Diagnosis: d, Title: "tilescope: " + d.Run.Title(), Version: version, Again: d.again}
 	for i := range d.Causes {
 		p.Causes = append(p.Causes, d.pageCause(i))
 	}
@@ -92,7 +92,7 @@ func (d *Diagnosis) WriteHTML(w io.Writer, version string) error {
 
 func (d *Diagnosis) pageCause(i int) pageCause {
 	c := pageCause{Cause: d.Causes[i], Number: i + 1}
-	places := []*debugkern.SourceDoc{c.Place.Source, c.Place.Other}
+	places := []*report.Source{c.Place.Source, c.Place.Other}
 	for _, f := range c.Findings {
 		places = append(places, d.Findings[f].Source, d.Findings[f].Other)
 	}
@@ -106,7 +106,7 @@ const (
 )
 
 // excerpts cuts the lines around places out of their files, file by file, gaps left out.
-func (d *Diagnosis) excerpts(places []*debugkern.SourceDoc) []excerpt {
+func (d *Diagnosis) excerpts(places []*report.Source) []excerpt {
 	guilty := map[string][]int{}
 	var files []string
 	for _, p := range places {
@@ -122,7 +122,7 @@ func (d *Diagnosis) excerpts(places []*debugkern.SourceDoc) []excerpt {
 	}
 	var out []excerpt
 	for _, file := range files {
-		lines := d.Run.Source(file)
+		lines := d.Executed.Source(file)
 		if len(lines) == 0 {
 			continue
 		}
@@ -144,8 +144,8 @@ func (d *Diagnosis) excerpts(places []*debugkern.SourceDoc) []excerpt {
 }
 
 // addTiles draws a wrong stage's first bad tile.
-func (p *page) addTiles(doc *debugkern.StageDoc) error {
-	if doc.Verdict != debugkern.Wrong && doc.Verdict != debugkern.Tainted {
+func (p *page) addTiles(doc *report.Stage) error {
+	if doc.Verdict != report.Wrong && doc.Verdict != report.Tainted {
 		return nil
 	}
 	v, local, err := firstBadTile(p.Judged(), doc)
@@ -156,7 +156,7 @@ func (p *page) addTiles(doc *debugkern.StageDoc) error {
 	if err != nil {
 		return err
 	}
-	t := pageTiles{Caption: fmt.Sprintf("%s, %s: block %s%s, %d×%d", doc.Name, doc.Verdict, v.Block, debugkern.AtTile(", ", doc.Phase, doc.FirstBad.KVTile), v.ValidRows, v.ValidCols)}
+	t := pageTiles{Caption: fmt.Sprintf("%s, %s: block %s%s, %d×%d", doc.Name, doc.Verdict, v.Block, report.AtTile(", ", doc.Phase, doc.FirstBad.KVTile), v.ValidRows, v.ValidCols)}
 	for _, pic := range pictures {
 		t.Pictures = append(t.Pictures, pagePicture{pic, template.URL(pic.URI)})
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 )
 
 // Lines that a page has no room for are counted.
@@ -13,18 +14,18 @@ func TestExcerptsCountWhatTheyLeaveOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := ""
-	for _, in := range d.Run.Entry().Body {
+	for _, in := range d.Executed.Entry().Body {
 		if l := in.Loc.Outermost(); l != nil {
 			file = l.Name
 		}
 	}
-	lines := d.Run.Source(file)
+	lines := d.Executed.Source(file)
 	if len(lines) < 200 {
 		t.Fatalf("%s has %d lines", file, len(lines))
 	}
-	var places []*debugkern.SourceDoc
+	var places []*report.Source
 	for n := 10; n < 200; n += 20 {
-		places = append(places, &debugkern.SourceDoc{File: file, Line: n})
+		places = append(places, &report.Source{File: file, Line: n})
 	}
 	es := d.excerpts(places)
 	if len(es) != 1 || len(es[0].Lines) != excerptMost {
@@ -47,5 +48,5 @@ func excerptedRun(t *testing.T) (*Diagnosis, error) {
 		return nil, err
 	}
 	run, err := s.Run(t.Context(), debugkern.Request{Target: "stage2", Shape: "single16", Backend: "emu"}, nil)
-	return &Diagnosis{Run: run}, err
+	return &Diagnosis{Executed: run}, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -85,14 +86,14 @@ func (q *inquiry) examine() error {
 	rep.Findings = slices.Clone(rep.Findings) // the run's own is not changed
 	if q.gpu != nil {
 		for _, f := range q.run.Report.Findings {
-			if !slices.ContainsFunc(rep.Findings, func(g debugkern.FindingDoc) bool { return identity(&f) == identity(&g) }) {
+			if !slices.ContainsFunc(rep.Findings, func(g report.Finding) bool { return identity(&f) == identity(&g) }) {
 				rep.Findings = append(rep.Findings, f)
 			}
 		}
 	}
 	rep.Schema = Schema
 	q.doc = &Diagnosis{
-		Report: rep, Causes: []Cause{}, Story: []string{}, Schedules: []ScheduleDoc{}, Barriers: []BarrierDoc{}, Losses: []LossDoc{}, Sanitizer: []SanitizerDoc{}, Run: q.run,
+		Run: rep, Causes: []Cause{}, Story: []string{}, Schedules: []ScheduleDoc{}, Barriers: []BarrierDoc{}, Losses: []LossDoc{}, Sanitizer: []SanitizerDoc{}, Executed: q.run,
 		gpu: q.gpu, again: q.req.Command("diagnose"),
 	}
 	for _, f := range rep.Findings {
@@ -129,7 +130,7 @@ func (q *inquiry) origins() error {
 }
 
 // originsIn executes the block that holds NaN once more, changed as a trial changes it, and returns where NaN begins then.
-func (q *inquiry) originsIn(run *debugkern.Run, t debugkern.Trial) ([]debugkern.FindingDoc, error) {
+func (q *inquiry) originsIn(run *debugkern.Run, t debugkern.Trial) ([]report.Finding, error) {
 	if q.nan == nil || t.Blocks != nil && !slices.Contains(t.Blocks, *q.nan) {
 		return nil, nil
 	}
@@ -138,12 +139,12 @@ func (q *inquiry) originsIn(run *debugkern.Run, t debugkern.Trial) ([]debugkern.
 	if err != nil {
 		return nil, q.fatal(err)
 	}
-	return slices.DeleteFunc(slices.Clone(r.Report.Findings), func(f debugkern.FindingDoc) bool { return f.Kind != "nan-origin" }), nil
+	return slices.DeleteFunc(slices.Clone(r.Report.Findings), func(f report.Finding) bool { return f.Kind != "nan-origin" }), nil
 }
 
 // known reports whether the document has the finding already.
-func (q *inquiry) known(f *debugkern.FindingDoc) bool {
-	return slices.ContainsFunc(q.doc.Findings, func(g debugkern.FindingDoc) bool { return identity(f) == identity(&g) })
+func (q *inquiry) known(f *report.Finding) bool {
+	return slices.ContainsFunc(q.doc.Findings, func(g report.Finding) bool { return identity(f) == identity(&g) })
 }
 
 func (q *inquiry) progress(p debugkern.Progress) { q.o.Tell(Event{Progress: &p}) }
@@ -154,15 +155,15 @@ func (q *inquiry) fatal(err error) error {
 	if q.ctx.Err() != nil || debugkern.OutOfMemory(err) {
 		return err
 	}
-	var coded *debugkern.Error
-	if errors.As(err, &coded) && coded.Code == debugkern.CodeInternal {
+	var coded *report.Error
+	if errors.As(err, &coded) && coded.Code == report.CodeInternal {
 		return err
 	}
 	return nil
 }
 
 // identity tells findings of two runs apart: the same thing at the same place, whatever block, cell or count came first.
-func identity(f *debugkern.FindingDoc) string {
+func identity(f *report.Finding) string {
 	a, b := callText(f.Source), callText(f.Other)
 	if f.Kind == "race" && b < a {
 		a, b = b, a
@@ -171,8 +172,8 @@ func identity(f *debugkern.FindingDoc) string {
 }
 
 // errorsOf lists the findings of severity error.
-func errorsOf(rep *debugkern.Report) []*debugkern.FindingDoc {
-	var out []*debugkern.FindingDoc
+func errorsOf(rep *report.Run) []*report.Finding {
+	var out []*report.Finding
 	for i := range rep.Findings {
 		if rep.Findings[i].Severity == severityError {
 			out = append(out, &rep.Findings[i])
@@ -182,10 +183,10 @@ func errorsOf(rep *debugkern.Report) []*debugkern.FindingDoc {
 }
 
 // wrongStages lists the stages with a local error over their bound, in the report's order.
-func wrongStages(rep *debugkern.Report) []probes.Stage {
+func wrongStages(rep *report.Run) []probes.Stage {
 	var out []probes.Stage
 	for i := range rep.Stages {
-		if rep.Stages[i].Verdict == debugkern.Wrong {
+		if rep.Stages[i].Verdict == report.Wrong {
 			out = append(out, probes.Stage(rep.Stages[i].Name))
 		}
 	}

@@ -5,26 +5,27 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
 // LossDoc is a source line at which the block under study lost bits, against a float64 shadow of its values.
 type LossDoc struct {
-	Source    *debugkern.SourceDoc `json:"source"`
-	Caller    *debugkern.SourceDoc `json:"caller"` // in the kernel's own body, where the line was inlined; else null
-	Operation string               `json:"operation"`
-	Cause     string               `json:"cause"` // cancellation, overflow, underflow, rounding
-	Bits      debugkern.Number     `json:"bits"`  // lost by one operation, at worst
-	Got       debugkern.Number     `json:"got"`
-	Exact     debugkern.Number     `json:"exact"`
-	Operands  []debugkern.Number   `json:"operands"`
-	Warp      int                  `json:"warp"`
-	Lane      int                  `json:"lane"`
-	KVTile    int                  `json:"kv_tile"`
-	Count     int                  `json:"count"`
-	Out       debugkern.Number     `json:"output_bits"` // wrong bits of the output that this line made the largest part of
-	Variable  string               `json:"variable"`    // the cell
-	Index     []int                `json:"index"`
+	Source    *report.Source  `json:"source"`
+	Caller    *report.Source  `json:"caller"` // in the kernel's own body, where the line was inlined; else null
+	Operation string          `json:"operation"`
+	Cause     string          `json:"cause"` // cancellation, overflow, underflow, rounding
+	Bits      report.Number   `json:"bits"`  // lost by one operation, at worst
+	Got       report.Number   `json:"got"`
+	Exact     report.Number   `json:"exact"`
+	Operands  []report.Number `json:"operands"`
+	Warp      int             `json:"warp"`
+	Lane      int             `json:"lane"`
+	KVTile    int             `json:"kv_tile"`
+	Count     int             `json:"count"`
+	Out       report.Number   `json:"output_bits"` // wrong bits of the output that this line made the largest part of
+	Variable  string          `json:"variable"`    // the cell
+	Index     []int           `json:"index"`
 }
 
 // losses executes the block under study beside a float64 shadow: that of the first cause, else the first block.
@@ -39,12 +40,12 @@ func (q *inquiry) losses() error {
 	}
 	for _, l := range r.Losses() {
 		d := LossDoc{
-			Source: sourceOf(l.Source), Caller: sourceOf(l.Caller), Operation: l.Operation, Cause: l.Cause, Bits: debugkern.Number(l.Bits),
-			Got: debugkern.Number(l.Got), Exact: debugkern.Number(l.Exact), Operands: []debugkern.Number{}, Warp: l.Warp, Lane: l.Lane, KVTile: l.KVTile,
-			Count: l.Count, Out: debugkern.Number(l.Out), Variable: l.Variable, Index: append([]int{}, l.Index...),
+			Source: sourceOf(l.Source), Caller: sourceOf(l.Caller), Operation: l.Operation, Cause: l.Cause, Bits: report.Number(l.Bits),
+			Got: report.Number(l.Got), Exact: report.Number(l.Exact), Operands: []report.Number{}, Warp: l.Warp, Lane: l.Lane, KVTile: l.KVTile,
+			Count: l.Count, Out: report.Number(l.Out), Variable: l.Variable, Index: append([]int{}, l.Index...),
 		}
 		for _, x := range l.Operands {
-			d.Operands = append(d.Operands, debugkern.Number(x))
+			d.Operands = append(d.Operands, report.Number(x))
 		}
 		q.doc.Losses = append(q.doc.Losses, d)
 	}

@@ -18,6 +18,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
 	"tilescope/debugkern/ptx/ptxtest"
+	"tilescope/debugkern/report"
 	"tilescope/kernels"
 	"tilescope/probes"
 )
@@ -88,7 +89,7 @@ func newMutantTrial(t testing.TB) *mutantTrial {
 // try runs a manifest and its PTX, and diagnoses it if asked to. Whatever is wrong with them is an error with
 // an exit code, and comes in time: anything else fails the test. It returns the code, 0 where there is a
 // verdict.
-func (m *mutantTrial) try(t testing.TB, shape, manifest, ptx string, diagnosed bool) (code debugkern.Code) {
+func (m *mutantTrial) try(t testing.TB, shape, manifest, ptx string, diagnosed bool) (code report.Code) {
 	t.Helper()
 	path := filepath.Join(m.dir, "k.yaml")
 	if err := errors.Join(os.WriteFile(path, []byte(manifest), 0o600), os.WriteFile(filepath.Join(m.dir, "k.ptx"), []byte(ptx), 0o600)); err != nil {
@@ -111,8 +112,8 @@ func (m *mutantTrial) try(t testing.TB, shape, manifest, ptx string, diagnosed b
 	if took := time.Since(start); took > 4*mutantTime {
 		t.Errorf("took %s", took)
 	}
-	var coded *debugkern.Error
-	if err != nil && (!errors.As(err, &coded) || coded.Code == debugkern.CodeInternal || strings.Contains(err.Error(), "BUG:") || strings.Contains(err.Error(), "runtime error")) {
+	var coded *report.Error
+	if err != nil && (!errors.As(err, &coded) || coded.Code == report.CodeInternal || strings.Contains(err.Error(), "BUG:") || strings.Contains(err.Error(), "runtime error")) {
 		t.Errorf("%v", err)
 	}
 	if coded != nil {
@@ -186,7 +187,7 @@ func mutatedManifest(rng *rand.Rand, text string) string {
 // with an error that has an exit code, in time.
 func TestMutants(t *testing.T) {
 	m := newMutantTrial(t)
-	count := map[string]map[debugkern.Code]int{}
+	count := map[string]map[report.Code]int{}
 	for _, o := range originals(t) {
 		if code := m.try(t, o.shape, o.manifest, o.ptx, false); code != 0 {
 			t.Fatalf("%s as it is: exit %d", o.name, code)
@@ -205,7 +206,7 @@ func TestMutants(t *testing.T) {
 					t.Fatalf("%s of %s, seed %d", kind, o.name, seed)
 				}
 				if count[kind] == nil {
-					count[kind] = map[debugkern.Code]int{}
+					count[kind] = map[report.Code]int{}
 				}
 				count[kind][code]++
 			}

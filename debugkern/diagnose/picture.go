@@ -10,6 +10,7 @@ import (
 	"math"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -127,7 +128,7 @@ func errorColour(e, bound, got float64) color.RGBA {
 }
 
 // firstBadTile lays out the tile in which a stage first went wrong, and says whether by its local error.
-func firstBadTile(run *debugkern.Run, doc *debugkern.StageDoc) (*debugkern.TileView, bool, error) {
+func firstBadTile(run *debugkern.Run, doc *report.Stage) (*debugkern.TileView, bool, error) {
 	s := probes.Stage(doc.Name)
 	if doc.FirstBad == nil {
 		return nil, false, nil
@@ -140,5 +141,5 @@ func firstBadTile(run *debugkern.Run, doc *debugkern.StageDoc) (*debugkern.TileV
 	if err != nil || !v.Got.Reached() {
 		return nil, false, err
 	}
-	return v, doc.Verdict == debugkern.Wrong, nil
+	return v, doc.Verdict == report.Wrong, nil
 }

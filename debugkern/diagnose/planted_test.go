@@ -14,6 +14,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/diagnose"
+	"tilescope/debugkern/report"
 	"tilescope/kernels"
 )
 
@@ -48,7 +49,7 @@ func confirmed(t *testing.T, d *diagnose.Diagnosis, c *diagnose.Cause) {
 	if !advised.MatchString(c.Advice) {
 		return
 	}
-	a, err := diagnose.WhatIf(t.Context(), d.Run, &d.Findings[c.Finding])
+	a, err := diagnose.WhatIf(t.Context(), d.Executed, &d.Findings[c.Finding])
 	if err != nil {
 		t.Errorf("%s: advised, and no what-if: %v", c.Advice, err)
 		return
@@ -58,7 +59,7 @@ func confirmed(t *testing.T, d *diagnose.Diagnosis, c *diagnose.Cause) {
 		t.Errorf("advised %q, what-if tried %q (gone: %v)\n%s", c.Advice, a.What, a.Gone, proof)
 	}
 	before, after := a.Outcome.Before.Report, a.Outcome.After.Report
-	if right := strings.HasSuffix(c.Alone, "nothing is wrong any more"); right != (after.Verdict == debugkern.Agree && len(a.Outcome.Left)+len(a.Outcome.New) == 0) {
+	if right := strings.HasSuffix(c.Alone, "nothing is wrong any more"); right != (after.Verdict == report.Agree && len(a.Outcome.Left)+len(a.Outcome.New) == 0) {
 		t.Errorf("the story says %q, the what-if:\n%s", c.Alone, strings.Join(a.Lines(), "\n"))
 	}
 	was, now := before.Stage("O"), after.Stage("O")

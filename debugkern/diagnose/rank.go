@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 )
 
 // nothing is the share of the error below which a cause explains none of it, and everything that above which it explains all.
@@ -26,7 +26,7 @@ const hidden = "none by itself"
 func (q *inquiry) rank() {
 	class := func(c *Cause) int {
 		switch {
-		case debugkern.Uncaptures(c.Kind):
+		case report.Uncaptures(c.Kind):
 			return -1
 		case c.Share == nil:
 			return 1

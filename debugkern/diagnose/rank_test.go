@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 )
 
 // Causes stand in the order of what they explain; one that could not be tried may explain anything, one that was tried and
 // explains nothing comes last, and is a cause still where what is left over has no other.
 func TestRank(t *testing.T) {
-	share := func(x float64) *debugkern.Number { n := debugkern.Number(x); return &n }
+	share := func(x float64) *report.Number { n := report.Number(x); return &n }
 	for _, c := range []struct {
 		name   string
 		causes []Cause

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -192,7 +193,7 @@ func (q *inquiry) samePattern(a, b *suspect) bool {
 }
 
 // fingerprint is what the first stage of a suspect looks like; nil where it looks like nothing known.
-func (q *inquiry) fingerprint(s *suspect) *debugkern.FingerprintDoc {
+func (q *inquiry) fingerprint(s *suspect) *report.Fingerprint {
 	if doc := q.doc.Stage(s.cause.Stage); doc != nil && s.cause.Kind == kindStage {
 		return pattern(doc)
 	}
@@ -208,7 +209,7 @@ func (q *inquiry) sameParties(a, b *suspect) bool {
 		return false
 	}
 	x, y := &q.doc.Findings[a.cause.Finding], &q.doc.Findings[b.cause.Finding]
-	writes := func(f *debugkern.FindingDoc) bool { return strings.HasPrefix(f.Message, "write-after-write") }
+	writes := func(f *report.Finding) bool { return strings.HasPrefix(f.Message, "write-after-write") }
 	return writes(x) && writes(y) && len(x.Warps) > 1 && slices.Equal(x.Warps, y.Warps)
 }
 
@@ -271,7 +272,7 @@ var arithmetical = []string{"factor", "offset", "term", "operand-transposed"}
 // put are the remedies of that run.
 func (q *inquiry) stands(s *suspect, r *debugkern.Run, put ...*remedy) bool {
 	if len(s.cause.Findings) > 0 {
-		return slices.ContainsFunc(errorsOf(r.Report), func(f *debugkern.FindingDoc) bool { return q.owns(s, f) })
+		return slices.ContainsFunc(errorsOf(r.Report), func(f *report.Finding) bool { return q.owns(s, f) })
 	}
 	wrong := wrongStages(r.Report)
 	return slices.ContainsFunc(s.stages, func(st probes.Stage) bool {
@@ -282,7 +283,7 @@ func (q *inquiry) stands(s *suspect, r *debugkern.Run, put ...*remedy) bool {
 }
 
 // owns reports whether a finding is one of the suspect's.
-func (q *inquiry) owns(s *suspect, f *debugkern.FindingDoc) bool {
+func (q *inquiry) owns(s *suspect, f *report.Finding) bool {
 	return slices.ContainsFunc(s.cause.Findings, func(i int) bool { return identity(f) == identity(&q.doc.Findings[i]) })
 }
 

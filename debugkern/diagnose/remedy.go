@@ -11,6 +11,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -48,7 +49,7 @@ func (q *inquiry) candidates(s *suspect) []remedy {
 
 // remediesFor lists the changes of synchronisation that may make a finding go, those first that cost least. A barrier is put
 // only where all threads that it is for come together.
-func remediesFor(fn *ptx.Func, f *debugkern.FindingDoc) []remedy {
+func remediesFor(fn *ptx.Func, f *report.Finding) []remedy {
 	var list []remedy
 	switch f.Kind {
 	case "race":
@@ -88,7 +89,7 @@ func (r *remedy) strength() int {
 }
 
 // checked is the remedy that the checker itself worked out: the places that order all that the finding counts.
-func checked(fn *ptx.Func, f *debugkern.FindingDoc) []remedy {
+func checked(fn *ptx.Func, f *report.Finding) []remedy {
 	if len(f.Remedy) == 0 || slices.ContainsFunc(f.Remedy, func(e ptx.Edit) bool { return e.Func != fn.Name || e.At >= len(fn.Body) }) {
 		return nil
 	}
@@ -120,7 +121,7 @@ func number(text string) int {
 }
 
 // raceRemedies puts the synchronisation that the finding names, then the others, at the places between the two sides.
-func raceRemedies(fn *ptx.Func, f *debugkern.FindingDoc) []remedy {
+func raceRemedies(fn *ptx.Func, f *report.Finding) []remedy {
 	var out []remedy
 	for _, ins := range named(f) {
 		for _, g := range gaps(fn, f) {
@@ -131,7 +132,7 @@ func raceRemedies(fn *ptx.Func, f *debugkern.FindingDoc) []remedy {
 }
 
 // named orders the synchronisations by what a finding says is missing.
-func named(f *debugkern.FindingDoc) []insertion {
+func named(f *report.Finding) []insertion {
 	missing := ""
 	if f.Missing != nil {
 		missing = *f.Missing
@@ -159,9 +160,9 @@ var missingPlaces = regexp.MustCompile(`between ([^\s:]+):(\d+) and ([^\s:]+):(\
 
 // gaps lists where a synchronisation may stand to order the two sides of a finding: between the lines that the finding names,
 // then between its sides; right before the second, right after the first, or where branches after it meet.
-func gaps(fn *ptx.Func, f *debugkern.FindingDoc) []gap {
+func gaps(fn *ptx.Func, f *report.Finding) []gap {
 	var out []gap
-	add := func(first, then *debugkern.SourceDoc) {
+	add := func(first, then *report.Source) {
 		for _, g := range gapsBetween(fn, first, then) {
 			if !slices.ContainsFunc(out, func(o gap) bool { return slices.Equal(o.at, g.at) }) {
 				out = append(out, g)
@@ -170,7 +171,7 @@ func gaps(fn *ptx.Func, f *debugkern.FindingDoc) []gap {
 	}
 	if f.Missing != nil {
 		if m := missingPlaces.FindStringSubmatch(*f.Missing); m != nil {
-			add(&debugkern.SourceDoc{File: m[1], Line: number(m[2])}, &debugkern.SourceDoc{File: m[3], Line: number(m[4])})
+			add(&report.Source{File: m[1], Line: number(m[2])}, &report.Source{File: m[3], Line: number(m[4])})
 		}
 	}
 	other := f.Other
@@ -184,7 +185,7 @@ func gaps(fn *ptx.Func, f *debugkern.FindingDoc) []gap {
 
 // gapsBetween lists the gaps from one line to another that is executed after it, the next time round a loop if it stands
 // before it.
-func gapsBetween(fn *ptx.Func, first, then *debugkern.SourceDoc) []gap {
+func gapsBetween(fn *ptx.Func, first, then *report.Source) []gap {
 	a, b := accessesAt(fn, first), accessesAt(fn, then)
 	if len(a) == 0 || len(b) == 0 {
 		return nil
@@ -235,7 +236,7 @@ func gapsBetween(fn *ptx.Func, first, then *debugkern.SourceDoc) []gap {
 
 // accessesAt lists the instructions of a line that access memory or synchronise copies, all of the line where none does:
 // addresses are computed wherever the compiler likes.
-func accessesAt(fn *ptx.Func, at *debugkern.SourceDoc) []int {
+func accessesAt(fn *ptx.Func, at *report.Source) []int {
 	all := instructionsAt(fn, at)
 	var out []int
 	for _, i := range all {
@@ -288,7 +289,7 @@ func insert(fn *ptx.Func, g gap, list ...insertion) remedy {
 }
 
 // asyncRemedies waits for one group more at each wait, or for all before the bytes are used, alone or with a barrier.
-func asyncRemedies(fn *ptx.Func, f *debugkern.FindingDoc) []remedy {
+func asyncRemedies(fn *ptx.Func, f *report.Finding) []remedy {
 	var out []remedy
 	for _, at := range fn.Syncs(nil) {
 		in := fn.Body[at]
@@ -316,7 +317,7 @@ func asyncRemedies(fn *ptx.Func, f *debugkern.FindingDoc) []remedy {
 }
 
 // barrierRemedies moves a barrier that not all threads reach behind the condition that it stands under.
-func barrierRemedies(fn *ptx.Func, f *debugkern.FindingDoc) []remedy {
+func barrierRemedies(fn *ptx.Func, f *report.Finding) []remedy {
 	var out []remedy
 	for _, at := range instructionsAt(fn, f.Source) {
 		in := fn.Body[at]

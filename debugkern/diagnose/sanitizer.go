@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 )
 
 // SanitizerDoc is what one of compute-sanitizer's tools said, laid beside our findings.
@@ -24,11 +25,11 @@ func (q *inquiry) sanitize() error {
 	for _, tool := range debugkern.SanitizerTools {
 		q.progress(debugkern.Progress{Phase: "compute-sanitizer", Detail: tool})
 		out, err := q.s.Sanitize(q.ctx, q.gpu, tool)
-		var coded *debugkern.Error
+		var coded *report.Error
 		switch {
 		case err == nil:
 			q.doc.Sanitizer = append(q.doc.Sanitizer, q.fold(out))
-		case q.ctx.Err() == nil && errors.As(err, &coded) && coded.Code != debugkern.CodeInternal:
+		case q.ctx.Err() == nil && errors.As(err, &coded) && coded.Code != report.CodeInternal:
 			none := debugkern.Folded{Tool: tool, Confirmed: []debugkern.Confirmation{}, OnlyOurs: []int{}, OnlyTheirs: []int{}}
 			q.doc.Sanitizer = append(q.doc.Sanitizer, SanitizerDoc{Folded: none, Complaints: []debugkern.Complaint{}, NotRun: err.Error(), Says: tool + ": not run: " + err.Error()})
 		default:

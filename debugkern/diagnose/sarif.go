@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/text"
 )
 
@@ -97,7 +97,7 @@ type sarifFunction struct {
 func (d *Diagnosis) WriteSARIF(w io.Writer, version string) error {
 	run := sarifRun{
 		Tool: sarifTool{sarifDriver{Name: "tilescope", Version: version, Rules: []sarifRule{}}}, Results: []sarifResult{}, ColumnKind: "unicodeCodePoints",
-		Invocations: []sarifInvocation{{CommandLine: d.again, ExecutionSuccessful: d.Verdict != debugkern.Failed}},
+		Invocations: []sarifInvocation{{CommandLine: d.again, ExecutionSuccessful: d.Verdict != report.Failed}},
 	}
 	taken := map[int]bool{}
 	for i := range d.Causes {
@@ -172,7 +172,7 @@ func (d *Diagnosis) causeResult(c *Cause) sarifResult {
 	return res
 }
 
-func findingResult(f *debugkern.FindingDoc) sarifResult {
+func findingResult(f *report.Finding) sarifResult {
 	res := sarifResult{
 		RuleID: f.Kind, Level: "error", Message: sarifMessage{text.SARIF(f.Message)},
 		Fingerprints: map[string]string{"tilescope/1": fmt.Sprintf("%s %s %s %s", f.Kind, f.Variable, placeText(f.Source), placeText(f.Other))},
@@ -186,7 +186,7 @@ func findingResult(f *debugkern.FindingDoc) sarifResult {
 }
 
 // locate gives a result its place; the other side is related.
-func (r *sarifResult) locate(source, other *debugkern.SourceDoc) {
+func (r *sarifResult) locate(source, other *report.Source) {
 	if l := sarifPlace(source); l != nil {
 		r.Locations = append(r.Locations, *l)
 	}
@@ -197,7 +197,7 @@ func (r *sarifResult) locate(source, other *debugkern.SourceDoc) {
 }
 
 // sarifPlace is a location whose URI is relative to the repository, or nil without a line.
-func sarifPlace(s *debugkern.SourceDoc) *sarifLocation {
+func sarifPlace(s *report.Source) *sarifLocation {
 	if s == nil || s.Line < 1 {
 		return nil
 	}

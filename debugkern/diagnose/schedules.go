@@ -8,6 +8,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -197,7 +198,7 @@ func (q *inquiry) explore(block probes.Dim3, right aside) (*ScheduleDoc, error) 
 	if err != nil {
 		return &ScheduleDoc{Finding: -1}, q.fatal(err)
 	}
-	return &ScheduleDoc{Finding: -1, Block: block, Tried: x.Tried, Varied: x.Varied, Worst: x.Worst, MaxAbs: debugkern.Number(x.MaxAbs), Says: says(x)}, nil
+	return &ScheduleDoc{Finding: -1, Block: block, Tried: x.Tried, Varied: x.Varied, Worst: x.Worst, MaxAbs: report.Number(x.MaxAbs), Says: says(x)}, nil
 }
 
 // says words what exploring showed.
@@ -226,7 +227,7 @@ func (q *inquiry) perturb() error {
 		return err
 	}
 	q.doc.Perturbed = &PerturbDoc{
-		Device: p.Device, Seeds: p.Seeds, Places: p.Places, Differed: p.Differed, MaxAbs: debugkern.Number(p.MaxAbs), Worst: p.Worst, Failed: p.Failed,
+		Device: p.Device, Seeds: p.Seeds, Places: p.Places, Differed: p.Differed, MaxAbs: report.Number(p.MaxAbs), Worst: p.Worst, Failed: p.Failed,
 		Says: p.String(),
 	}
 	if p.Differed > 0 {
@@ -237,14 +238,14 @@ func (q *inquiry) perturb() error {
 
 // variation is the finding that delays change the result: an error, unless the kernel adds floats by atomics in no fixed order
 // and every stage is within its bound, which holds for any order.
-func (q *inquiry) variation(p *debugkern.Perturbation) debugkern.FindingDoc {
-	f := debugkern.FindingDoc{
+func (q *inquiry) variation(p *debugkern.Perturbation) report.Finding {
+	f := report.Finding{
 		Kind: "varies", Severity: severityError, Message: p.String(), Index: []int{}, Warps: []int{}, Lanes: []int{}, KVTile: -1, Count: p.Differed,
 	}
 	atomics := slices.ContainsFunc(q.run.Entry().Body, func(in *ptx.Instr) bool {
 		return in.Kind().Updates() && in.Has("add") && slices.ContainsFunc(in.Mods, func(m string) bool { return strings.Contains(m, "f16") || m == "f32" || m == "f64" })
 	})
-	if atomics && q.doc.Verdict == debugkern.Agree && p.Failed == 0 {
+	if atomics && q.doc.Verdict == report.Agree && p.Failed == 0 {
 		f.Severity, f.Consequence = "advice", "the kernel adds floats by atomics, in no fixed order; every stage is within its bound, which holds for any order"
 	}
 	return f

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 )
 
 // storyLines is how long a story may be.
@@ -39,7 +39,7 @@ func (q *inquiry) story() []string {
 
 // verdict is the first line: what is wrong, how much, and how many causes.
 func (q *inquiry) verdict() string {
-	rep := &q.doc.Report
+	rep := &q.doc.Run
 	causes, beside := "one cause", 0
 	for i := range q.doc.Causes {
 		if q.doc.Causes[i].Beside {
@@ -55,7 +55,7 @@ func (q *inquiry) verdict() string {
 	case beside > 1:
 		causes += fmt.Sprintf("; also found: %d things that explain none of it", beside)
 	}
-	if rep.Verdict == debugkern.Agree {
+	if rep.Verdict == report.Agree {
 		for i := range q.doc.Causes {
 			if slices.Contains(racing, q.doc.Causes[i].Kind) {
 				return fmt.Sprintf("%s: agrees in this order of execution, and is not safe: %s", rep.Title(), causes)
@@ -126,17 +126,17 @@ func (q *inquiry) relation() string {
 
 // quiet is the story of a kernel in which nothing was found.
 func (q *inquiry) quiet() []string {
-	rep := &q.doc.Report
+	rep := &q.doc.Run
 	advice := 0
 	for i := range rep.Findings {
 		if rep.Findings[i].Severity != severityError {
 			advice++
 		}
 	}
-	if es := errorsOf(rep); rep.Verdict == debugkern.Agree && len(es) > 0 {
+	if es := errorsOf(rep); rep.Verdict == report.Agree && len(es) > 0 {
 		return []string{fmt.Sprintf("%s: agrees on the emulator; %s: %s", rep.Title(), es[0].Kind, es[0].Message), "again: " + q.doc.again}
 	}
-	if rep.Verdict != debugkern.Agree {
+	if rep.Verdict != report.Agree {
 		lines := []string{fmt.Sprintf("%s: diverges, %s: no stage is wrong by itself, and no checker found anything", rep.Title(), damageOf(rep))}
 		if len(q.doc.Losses) > 0 {
 			lines = append(lines, "most bits are lost at "+q.doc.Losses[0].String())

@@ -7,12 +7,13 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/cuda"
+	"tilescope/debugkern/report"
 )
 
 // However many causes there are, a story has at most twelve lines, names as many of them as fit, and counts the rest.
 func TestStoryFits(t *testing.T) {
 	for n := 1; n <= 30; n++ {
-		q := &inquiry{doc: &Diagnosis{Report: debugkern.Report{Target: "k", Gate: "none", Verdict: debugkern.Diverge}, again: "tilescope diagnose k"}}
+		q := &inquiry{doc: &Diagnosis{Run: report.Run{Target: "k", Gate: "none", Verdict: report.Diverge}, again: "tilescope diagnose k"}}
 		for i := range n {
 			q.doc.Causes = append(q.doc.Causes, Cause{Title: fmt.Sprintf("cause %d", i+1), Advice: "a", Alone: "b", Again: "c"})
 		}
@@ -68,8 +69,8 @@ func TestShare(t *testing.T) {
 func TestSanitizerFolds(t *testing.T) {
 	at := func(line int) cuda.SanitizerPlace { return cuda.SanitizerPlace{File: "k.cu", Line: line} }
 	s := &suspect{cause: Cause{Kind: "race", Findings: []int{0}}}
-	q := &inquiry{suspects: []*suspect{s}, doc: &Diagnosis{Report: debugkern.Report{Findings: []debugkern.FindingDoc{{
-		Kind: "race", Severity: severityError, Space: "shared", Source: &debugkern.SourceDoc{File: "k.cu", Line: 3}, Other: &debugkern.SourceDoc{File: "k.cu", Line: 9},
+	q := &inquiry{suspects: []*suspect{s}, doc: &Diagnosis{Run: report.Run{Findings: []report.Finding{{
+		Kind: "race", Severity: severityError, Space: "shared", Source: &report.Source{File: "k.cu", Line: 3}, Other: &report.Source{File: "k.cu", Line: 9},
 	}}}}}
 	d := q.fold(&debugkern.Sanitized{Tool: "racecheck", Version: "1", Complaints: []debugkern.Complaint{
 		{Kind: "race", At: at(9), Others: []cuda.SanitizerPlace{at(3)}}, {Kind: "race", At: at(20), Others: []cuda.SanitizerPlace{at(21)}},

@@ -8,6 +8,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 )
 
@@ -99,13 +100,13 @@ func (q *inquiry) findingSuspects() []*suspect {
 	return all
 }
 
-func findingPlace(f *debugkern.FindingDoc) Place {
+func findingPlace(f *report.Finding) Place {
 	return Place{Block: f.Block, KVTile: f.KVTile, Row: -1, Col: -1, Variable: f.Variable, Index: f.Index, Source: f.Source, Other: f.Other}
 }
 
 // groupKey says which findings are one cause before anything was tried: of races, those with the same missing
 // synchronisation, or of one unguarded update; of the rest, those of one kind on one variable.
-func (q *inquiry) groupKey(f *debugkern.FindingDoc) string {
+func (q *inquiry) groupKey(f *report.Finding) string {
 	if f.Kind != "race" || f.Missing == nil {
 		return f.Kind + " " + f.Variable
 	}
@@ -116,7 +117,7 @@ func (q *inquiry) groupKey(f *debugkern.FindingDoc) string {
 }
 
 // interval is how many block barriers stand before a line in the kernel's body: accesses of one interval are one phase.
-func (q *inquiry) interval(at *debugkern.SourceDoc) int {
+func (q *inquiry) interval(at *report.Source) int {
 	fn := q.run.Entry()
 	if fn == nil || at == nil {
 		return -1
@@ -135,7 +136,7 @@ func (q *inquiry) interval(at *debugkern.SourceDoc) int {
 
 // instructionsAt lists the body indices that a source line, or what was inlined into it, became, in order: of a line in an
 // inlined function, those of its call sites alone where the place has them.
-func instructionsAt(fn *ptx.Func, at *debugkern.SourceDoc) []int {
+func instructionsAt(fn *ptx.Func, at *report.Source) []int {
 	var out []int
 	src := target.Source{File: at.File, Line: at.Line, Calls: at.Calls}
 	for i, in := range fn.Body {
@@ -164,7 +165,7 @@ func (q *inquiry) describe(s *suspect) {
 		c.Title += " on " + on
 	}
 	switch {
-	case debugkern.Uncaptures(lead.Kind):
+	case report.Uncaptures(lead.Kind):
 		c.Title = lead.Message
 	case lead.Source == nil:
 	case lead.Kind == "nan-origin":
@@ -185,7 +186,7 @@ func (q *inquiry) describe(s *suspect) {
 }
 
 // lineText is a place beside another: the line alone where the file is the same.
-func lineText(s, beside *debugkern.SourceDoc) string {
+func lineText(s, beside *report.Source) string {
 	if beside != nil && s.File == beside.File {
 		text := fmt.Sprintf("line %d", s.Line)
 		if s.Calls != "" && s.Calls != beside.Calls {

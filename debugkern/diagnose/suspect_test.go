@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 )
 
@@ -35,8 +36,8 @@ func TestFeeds(t *testing.T) {
 		src := at
 		src.Calls = c.calls
 		rep := *run.Report
-		rep.Findings = []debugkern.FindingDoc{{Kind: "out-of-bounds", Variable: c.variable, KVTile: -1, Source: &src}}
-		q := &inquiry{run: run, doc: &Diagnosis{Report: rep}}
+		rep.Findings = []report.Finding{{Kind: "out-of-bounds", Variable: c.variable, KVTile: -1, Source: &src}}
+		q := &inquiry{run: run, doc: &Diagnosis{Run: rep}}
 		if got := q.feeds(&suspect{cause: Cause{Kind: "out-of-bounds", Findings: []int{0}}}, "K"); got != c.feeds {
 			t.Errorf("a finding on %s called from %v spoils K: %t, want %t", c.variable, c.calls.Sites(), got, c.feeds)
 		}

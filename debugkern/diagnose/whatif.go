@@ -8,6 +8,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 )
 
@@ -56,7 +57,7 @@ func (a *Attempt) Lines() []string {
 }
 
 // about names findings by kind and variable, each once.
-func about(fs []debugkern.FindingDoc) []string {
+func about(fs []report.Finding) []string {
 	var out []string
 	for i := range fs {
 		text := strings.TrimSuffix(fmt.Sprintf("%s on %s", kindNoun(fs[i].Kind), fs[i].Variable), " on ")
@@ -70,7 +71,7 @@ func about(fs []debugkern.FindingDoc) []string {
 // WhatIf puts right what a finding says is missing, as a diagnosis does: the same changes are tried at the
 // same places and on the same blocks, and the one that is chosen is the one that a diagnosis advises. It
 // fails where no synchronisation can put the finding right.
-func WhatIf(ctx context.Context, run *debugkern.Run, f *debugkern.FindingDoc) (*Attempt, error) {
+func WhatIf(ctx context.Context, run *debugkern.Run, f *report.Finding) (*Attempt, error) {
 	if f.Missing != nil && strings.HasPrefix(*f.Missing, "exclusive") {
 		return nil, fmt.Errorf("no synchronisation can order this: %s", *f.Missing)
 	}
@@ -108,14 +109,14 @@ func WhatIf(ctx context.Context, run *debugkern.Run, f *debugkern.FindingDoc) (*
 }
 
 // inquireAbout prepares the experiments of a diagnosis of a run for the suspect that has a finding; nil where none has.
-func inquireAbout(ctx context.Context, run *debugkern.Run, f *debugkern.FindingDoc) (*inquiry, *suspect, error) {
+func inquireAbout(ctx context.Context, run *debugkern.Run, f *report.Finding) (*inquiry, *suspect, error) {
 	rep := *run.Report
 	rep.Findings = slices.Clone(rep.Findings)
-	if !slices.ContainsFunc(rep.Findings, func(g debugkern.FindingDoc) bool { return identity(f) == identity(&g) }) {
+	if !slices.ContainsFunc(rep.Findings, func(g report.Finding) bool { return identity(f) == identity(&g) }) {
 		rep.Findings = append(rep.Findings, *f)
 	}
 	q := &inquiry{
-		ctx: ctx, req: run.Request, run: run, o: Options{Tell: func(Event) {}}, doc: &Diagnosis{Report: rep, Run: run},
+		ctx: ctx, req: run.Request, run: run, o: Options{Tell: func(Event) {}}, doc: &Diagnosis{Run: rep, Executed: run},
 	}
 	if err := q.origins(); err != nil {
 		return nil, nil, err

@@ -15,7 +15,7 @@ func TestWhatIfOfAFinding(t *testing.T) {
 	if i < 0 {
 		t.Fatalf("no race among the causes:\n%s", strings.Join(d.Story, "\n"))
 	}
-	a, err := diagnose.WhatIf(t.Context(), d.Run, &d.Findings[d.Causes[i].Finding])
+	a, err := diagnose.WhatIf(t.Context(), d.Executed, &d.Findings[d.Causes[i].Finding])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestWhatIfOfAFinding(t *testing.T) {
 	if i < 0 {
 		t.Fatalf("no race among the causes:\n%s", strings.Join(d.Story, "\n"))
 	}
-	if _, err := diagnose.WhatIf(t.Context(), d.Run, &d.Findings[d.Causes[i].Finding]); err == nil || !strings.Contains(err.Error(), "no synchronisation can order this") {
+	if _, err := diagnose.WhatIf(t.Context(), d.Executed, &d.Findings[d.Causes[i].Finding]); err == nil || !strings.Contains(err.Error(), "no synchronisation can order this") {
 		t.Errorf("an unguarded update: %v", err)
 	}
 }
@@ -39,7 +39,7 @@ func TestWhatIfWithoutASynchronisation(t *testing.T) {
 	needed := 0
 	for i := range d.Barriers {
 		b := &d.Barriers[i]
-		a, err := diagnose.WhatIfWithout(t.Context(), d.Run, b)
+		a, err := diagnose.WhatIfWithout(t.Context(), d.Executed, b)
 		if err != nil {
 			t.Errorf("%s of %+v: %v", b.Instr, b.Source, err)
 			continue
@@ -63,7 +63,7 @@ func TestWhatIfOfATable(t *testing.T) {
 	if i < 0 {
 		t.Fatalf("no table among the causes:\n%s", strings.Join(d.Story, "\n"))
 	}
-	a, err := diagnose.WhatIfRight(t.Context(), d.Run, &d.Causes[i])
+	a, err := diagnose.WhatIfRight(t.Context(), d.Executed, &d.Causes[i])
 	if err != nil {
 		t.Fatal(err)
 	}

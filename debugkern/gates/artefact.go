@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"path/filepath"
 
-	"tilescope/debugkern"
 	"tilescope/debugkern/file"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/text"
 )
 
@@ -27,13 +27,13 @@ type BuildMeta struct {
 
 // BuildTarget is one target of build_meta.json.
 type BuildTarget struct {
-	Target  string              `json:"target"`
-	Kernel  string              `json:"kernel"`
-	Variant string              `json:"variant"`
-	Flags   map[string]int      `json:"flags"`
-	Faults  []string            `json:"faults"`
-	Build   *debugkern.BuildDoc `json:"build"`
-	PTXAS   PTXASDoc            `json:"ptxas"`
+	Target  string         `json:"target"`
+	Kernel  string         `json:"kernel"`
+	Variant string         `json:"variant"`
+	Flags   map[string]int `json:"flags"`
+	Faults  []string       `json:"faults"`
+	Build   *report.Build  `json:"build"`
+	PTXAS   PTXASDoc       `json:"ptxas"`
 }
 
 // CorrectnessSummary is correctness_summary.json.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/text"
 )
 
@@ -53,7 +53,7 @@ func (d *Doc) compareProvenance(b *strings.Builder) {
 			if len(t.Build.Patches) > 0 {
 				planted = ", with the faults " + md(strings.Join(t.Build.Patches, " "))
 			}
-			fmt.Fprintf(b, "- %s: %s, compiler %s, %s%s, PTX %s\n", md(t.Target), md(debugkern.BuilderText(t.Build.Builder)), md(orDash(t.Build.Compiler)),
+			fmt.Fprintf(b, "- %s: %s, compiler %s, %s%s, PTX %s\n", md(t.Target), md(report.BuilderText(t.Build.Builder)), md(orDash(t.Build.Compiler)),
 				text.MarkdownCode(strings.Join(append(append([]string{}, t.Build.Options...), t.Build.Defines...), " ")), planted, md(short(t.Build.PTXSHA256)))
 		}
 	}
@@ -140,7 +140,7 @@ func (t *Times) row() string {
 
 func (d *Doc) compareCounts(b *strings.Builder) {
 	first := true
-	row := func(name string, p *PerformanceDoc, c *debugkern.CountsDoc) {
+	row := func(name string, p *PerformanceDoc, c *report.Counts) {
 		if c == nil {
 			return
 		}

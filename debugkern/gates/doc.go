@@ -1,7 +1,7 @@
 package gates
 
 import (
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -46,30 +46,30 @@ type Tool struct {
 
 // Provenance is what has to be known to repeat the sweep.
 type Provenance struct {
-	Tool        Tool                     `json:"tool"`
-	Environment debugkern.EnvironmentDoc `json:"environment"`
-	Seeds       []uint64                 `json:"seeds"`
-	Warmups     int                      `json:"warmups"`
-	Launches    int                      `json:"launches"`
-	FlushL2     bool                     `json:"flush_l2"`
-	Gate        string                   `json:"gate"`
-	Schedule    string                   `json:"schedule"`
-	Inputs      string                   `json:"inputs"`
+	Tool        Tool               `json:"tool"`
+	Environment report.Environment `json:"environment"`
+	Seeds       []uint64           `json:"seeds"`
+	Warmups     int                `json:"warmups"`
+	Launches    int                `json:"launches"`
+	FlushL2     bool               `json:"flush_l2"`
+	Gate        string             `json:"gate"`
+	Schedule    string             `json:"schedule"`
+	Inputs      string             `json:"inputs"`
 }
 
 // TargetDoc is one target's three gates.
 type TargetDoc struct {
-	Target      string              `json:"target"`
-	Kernel      string              `json:"kernel"`
-	Variant     string              `json:"variant"`
-	Flags       map[string]int      `json:"flags"`
-	Faults      []string            `json:"faults"`
-	Build       *debugkern.BuildDoc `json:"build"` // null where it does not build
-	Verdict     string              `json:"verdict"`
-	Mergeable   bool                `json:"mergeable"` // all three gates ran and are green
-	PTXAS       PTXASDoc            `json:"ptxas"`
-	Correctness CorrectnessDoc      `json:"correctness"`
-	Performance PerformanceDoc      `json:"performance"`
+	Target      string         `json:"target"`
+	Kernel      string         `json:"kernel"`
+	Variant     string         `json:"variant"`
+	Flags       map[string]int `json:"flags"`
+	Faults      []string       `json:"faults"`
+	Build       *report.Build  `json:"build"` // null where it does not build
+	Verdict     string         `json:"verdict"`
+	Mergeable   bool           `json:"mergeable"` // all three gates ran and are green
+	PTXAS       PTXASDoc       `json:"ptxas"`
+	Correctness CorrectnessDoc `json:"correctness"`
+	Performance PerformanceDoc `json:"performance"`
 }
 
 // PTXASDoc is the gate on what the compiler allots.
@@ -89,10 +89,10 @@ type ResourceLimits struct {
 
 // ArchDoc is one architecture.
 type ArchDoc struct {
-	Arch      string                  `json:"arch"`
-	Verdict   string                  `json:"verdict"`
-	Reason    string                  `json:"reason"`
-	Resources *debugkern.ResourcesDoc `json:"resources"`
+	Arch      string            `json:"arch"`
+	Verdict   string            `json:"verdict"`
+	Reason    string            `json:"reason"`
+	Resources *report.Resources `json:"resources"`
 }
 
 // CorrectnessDoc is the gate on results.
@@ -114,18 +114,18 @@ type OutputLimits struct {
 
 // CellDoc is one shape and seed.
 type CellDoc struct {
-	Shape        string               `json:"shape"` // as it was named; "" for the inputs file's
-	Dims         probes.Shape         `json:"dims"`
-	Seed         uint64               `json:"seed"`
-	Verdict      string               `json:"verdict"`
-	Reason       string               `json:"reason"` // why it is red
-	Backend      debugkern.BackendDoc `json:"backend"`
-	Output       *debugkern.OutputDoc `json:"output"` // null under a DEBUG gate, and where the kernel failed
-	Guilty       []string             `json:"guilty"`
-	Findings     []FindingCount       `json:"findings"`
-	Plain        string               `json:"plain"` // O of the build without probes: "equal", "differs", "" where it did not run
-	Digest       string               `json:"digest"`
-	OutputSHA256 string               `json:"output_sha256"` // of O of the plain build
+	Shape        string         `json:"shape"` // as it was named; "" for the inputs file's
+	Dims         probes.Shape   `json:"dims"`
+	Seed         uint64         `json:"seed"`
+	Verdict      string         `json:"verdict"`
+	Reason       string         `json:"reason"` // why it is red
+	Backend      report.Backend `json:"backend"`
+	Output       *report.Output `json:"output"` // null under a DEBUG gate, and where the kernel failed
+	Guilty       []string       `json:"guilty"`
+	Findings     []FindingCount `json:"findings"`
+	Plain        string         `json:"plain"` // O of the build without probes: "equal", "differs", "" where it did not run
+	Digest       string         `json:"digest"`
+	OutputSHA256 string         `json:"output_sha256"` // of O of the plain build
 }
 
 // FindingCount is one kind of finding.
@@ -139,23 +139,23 @@ type FindingCount struct {
 // PerformanceDoc is the gate on speed. Times are of a GPU, by events, interleaved with the baseline's; Counts are what the
 // emulator executes, and stand only where nothing was timed.
 type PerformanceDoc struct {
-	Verdict     string                    `json:"verdict"`
-	Reason      string                    `json:"reason"`
-	Shape       string                    `json:"shape"`
-	Dims        probes.Shape              `json:"dims"`
-	Seed        uint64                    `json:"seed"`
-	Against     string                    `json:"against"`
-	MinSpeedup  float64                   `json:"min_speedup"` // has to be exceeded
-	Alpha       float64                   `json:"alpha"`       // and p has to be below
-	Environment *debugkern.EnvironmentDoc `json:"environment"` // clocks before the launches
-	ClocksAfter *debugkern.ClocksDoc      `json:"clocks_after"`
-	Times       *Times                    `json:"times"`
-	Baseline    *Times                    `json:"baseline_times"`
-	Speedup     float64                   `json:"speedup"` // baseline's median over the target's; 0 without a comparison
-	Test        *Test                     `json:"test"`
+	Verdict     string              `json:"verdict"`
+	Reason      string              `json:"reason"`
+	Shape       string              `json:"shape"`
+	Dims        probes.Shape        `json:"dims"`
+	Seed        uint64              `json:"seed"`
+	Against     string              `json:"against"`
+	MinSpeedup  float64             `json:"min_speedup"` // has to be exceeded
+	Alpha       float64             `json:"alpha"`       // and p has to be below
+	Environment *report.Environment `json:"environment"` // clocks before the launches
+	ClocksAfter *report.Clocks      `json:"clocks_after"`
+	Times       *Times              `json:"times"`
+	Baseline    *Times              `json:"baseline_times"`
+	Speedup     float64             `json:"speedup"` // baseline's median over the target's; 0 without a comparison
+	Test        *Test               `json:"test"`
 
-	Counts         *debugkern.CountsDoc `json:"emulator_counts"`
-	BaselineCounts *debugkern.CountsDoc `json:"baseline_emulator_counts"`
+	Counts         *report.Counts `json:"emulator_counts"`
+	BaselineCounts *report.Counts `json:"baseline_emulator_counts"`
 }
 
 // Times sums up the time of every launch, in microseconds.

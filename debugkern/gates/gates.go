@@ -22,18 +22,19 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/file"
+	"tilescope/debugkern/report"
 )
 
 // Runner is what gates need of a session.
 type Runner interface {
 	Shapes(ctx context.Context, target string) ([]string, error)
 	Describe(ctx context.Context, req debugkern.Request) (*debugkern.Subject, error)
-	Environment(ctx context.Context, req debugkern.Request) (*debugkern.EnvironmentDoc, error)
-	BuildInfo(ctx context.Context, req debugkern.Request) (*debugkern.BuildDoc, error)
-	Resources(ctx context.Context, req debugkern.Request, arch string) (doc *debugkern.ResourcesDoc, reason string, err error)
+	Environment(ctx context.Context, req debugkern.Request) (*report.Environment, error)
+	BuildInfo(ctx context.Context, req debugkern.Request) (*report.Build, error)
+	Resources(ctx context.Context, req debugkern.Request, arch string) (doc *report.Resources, reason string, err error)
 	Run(ctx context.Context, req debugkern.Request, progress func(debugkern.Progress)) (*debugkern.Run, error)
 	Time(ctx context.Context, reqs []debugkern.Request, o debugkern.TimeOptions) (t *debugkern.Timing, reason string, err error)
-	Count(ctx context.Context, req debugkern.Request) (*debugkern.CountsDoc, error)
+	Count(ctx context.Context, req debugkern.Request) (*report.Counts, error)
 }
 
 // DefaultArchs are the architectures that ptxas assembles for unless others are named.
@@ -79,14 +80,14 @@ type Progress struct {
 	Verdict              string // set once a gate of a target is decided
 }
 
-// Run judges every target. The error is an *debugkern.Error where the request is refused or a backend or compiler that was
+// Run judges every target. The error is an *report.Error where the request is refused or a backend or compiler that was
 // asked for is missing (nothing was judged then), or the context's: what was finished is in Out, and the same call goes on
 // from there.
 func Run(ctx context.Context, r Runner, o Options, progress func(Progress)) (*Doc, error) {
 	if progress == nil {
 		progress = func(Progress) {}
 	}
-	s := &sweep{r: r, o: o, tell: progress, counts: map[string]*debugkern.CountsDoc{}}
+	s := &sweep{r: r, o: o, tell: progress, counts: map[string]*report.Counts{}}
 	err := s.open(ctx)
 	if s.store != nil {
 		defer s.store.close()
@@ -110,7 +111,7 @@ func Run(ctx context.Context, r Runner, o Options, progress func(Progress)) (*Do
 		return s.doc, nil
 	}
 	if err := s.doc.write(o.Files, o.Out); err != nil {
-		return nil, &debugkern.Error{Code: debugkern.CodeUsage, Err: fmt.Errorf("--out %s: %w", o.Out, err)}
+		return nil, &report.Error{Code: report.CodeUsage, Err: fmt.Errorf("--out %s: %w", o.Out, err)}
 	}
 	return s.doc, s.store.finish()
 }
@@ -126,14 +127,14 @@ type sweep struct {
 	store    *store
 	done     int
 	total    int
-	counts   map[string]*debugkern.CountsDoc // by PTX and shape
+	counts   map[string]*report.Counts // by PTX and shape
 }
 
 // subject is a target with everything known before it runs.
 type subject struct {
 	name   string
 	about  *debugkern.Subject
-	build  *debugkern.BuildDoc
+	build  *report.Build
 	broken string // why it does not build
 	shapes []string
 	clean  bool   // flags and faults of the request are not for it: it is what they are compared with
@@ -173,7 +174,7 @@ func (s *sweep) open(ctx context.Context) error {
 	}
 	var err error
 	if s.store, err = openStore(s.o.Files, s.o.Out); err != nil {
-		return &debugkern.Error{Code: debugkern.CodeUsage, Err: fmt.Errorf("--out %s: %w", s.o.Out, err)}
+		return &report.Error{Code: report.CodeUsage, Err: fmt.Errorf("--out %s: %w", s.o.Out, err)}
 	}
 	env, err := s.r.Environment(ctx, s.o.Request)
 	if err != nil {
@@ -316,12 +317,12 @@ func (s *sweep) step(sub *subject, gate, detail string) {
 
 // failed reports an error that is the kernel's: it does not build, load or run.
 func failed(err error) bool {
-	var e *debugkern.Error
-	return errors.As(err, &e) && e.Code == debugkern.CodeFailed && !debugkern.OutOfMemory(err)
+	var e *report.Error
+	return errors.As(err, &e) && e.Code == report.CodeFailed && !debugkern.OutOfMemory(err)
 }
 
 func usage(format string, args ...any) error {
-	return &debugkern.Error{Code: debugkern.CodeUsage, Err: fmt.Errorf(format, args...)}
+	return &report.Error{Code: report.CodeUsage, Err: fmt.Errorf(format, args...)}
 }
 
 // fileDigest is the SHA-256 of a target that is a file, "" for a name of the catalogue.
@@ -351,11 +352,11 @@ func unread(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return &debugkern.Error{Code: debugkern.CodeUsage, Err: err}
+	return &report.Error{Code: report.CodeUsage, Err: err}
 }
 
 // document is the frame that verdicts are filled into.
-func (s *sweep) document(env *debugkern.EnvironmentDoc) *Doc {
+func (s *sweep) document(env *report.Environment) *Doc {
 	seeds := slices.Clone(s.o.Seeds)
 	return &Doc{
 		Schema: Schema, Against: s.o.Against, Targets: []TargetDoc{}, Rejected: []string{},

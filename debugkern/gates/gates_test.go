@@ -13,12 +13,13 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/file"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
 // fake is a session without kernels: what each run reports, and how often it was asked.
 type fake struct {
-	report func(req debugkern.Request) (*debugkern.Report, error)
+	report func(req debugkern.Request) (*report.Run, error)
 	micros map[string][]float64 // by target; nil: no GPU
 	noTool bool                 // there is no ptxas
 	runs   []string
@@ -46,22 +47,22 @@ func (f *fake) Describe(_ context.Context, req debugkern.Request) (*debugkern.Su
 	}, nil
 }
 
-func (f *fake) Environment(context.Context, debugkern.Request) (*debugkern.EnvironmentDoc, error) {
-	return &debugkern.EnvironmentDoc{Backend: "emu", Device: "fake", Arch: "sm_90"}, nil
+func (f *fake) Environment(context.Context, debugkern.Request) (*report.Environment, error) {
+	return &report.Environment{Backend: "emu", Device: "fake", Arch: "sm_90"}, nil
 }
 
-func (f *fake) BuildInfo(_ context.Context, req debugkern.Request) (*debugkern.BuildDoc, error) {
+func (f *fake) BuildInfo(_ context.Context, req debugkern.Request) (*report.Build, error) {
 	if req.Target == "broken" {
-		return nil, &debugkern.Error{Code: debugkern.CodeFailed, Err: errors.New("k.cu:3: error")}
+		return nil, &report.Error{Code: report.CodeFailed, Err: errors.New("k.cu:3: error")}
 	}
-	return &debugkern.BuildDoc{Entry: "k", Builder: "embedded", PTXSHA256: digest(req.Target), Options: []string{}, Defines: []string{}}, nil
+	return &report.Build{Entry: "k", Builder: "embedded", PTXSHA256: digest(req.Target), Options: []string{}, Defines: []string{}}, nil
 }
 
-func (f *fake) Resources(_ context.Context, _ debugkern.Request, arch string) (*debugkern.ResourcesDoc, string, error) {
+func (f *fake) Resources(_ context.Context, _ debugkern.Request, arch string) (*report.Resources, string, error) {
 	if f.noTool {
 		return nil, "no ptxas found", nil
 	}
-	return &debugkern.ResourcesDoc{Registers: 95, SharedBytes: 37120, Arch: arch}, "", nil
+	return &report.Resources{Registers: 95, SharedBytes: 37120, Arch: arch}, "", nil
 }
 
 func (f *fake) Run(_ context.Context, req debugkern.Request, _ func(debugkern.Progress)) (*debugkern.Run, error) {
@@ -78,26 +79,26 @@ func (f *fake) Run(_ context.Context, req debugkern.Request, _ func(debugkern.Pr
 		}
 	}
 	rep.Shape = fakeShapes[req.Shape]
-	return &debugkern.Run{Request: req, Report: rep, Plain: &debugkern.PlainDoc{OutputSHA256: digest(req.Shape)}}, nil
+	return &debugkern.Run{Request: req, Report: rep, Plain: &report.Plain{OutputSHA256: digest(req.Shape)}}, nil
 }
 
 func (f *fake) Time(_ context.Context, reqs []debugkern.Request, _ debugkern.TimeOptions) (*debugkern.Timing, string, error) {
 	if f.micros == nil {
 		return nil, "no GPU: none here", nil
 	}
-	t := &debugkern.Timing{Environment: debugkern.EnvironmentDoc{Device: "fake GPU"}}
+	t := &debugkern.Timing{Environment: report.Environment{Device: "fake GPU"}}
 	for _, r := range reqs {
 		t.Micros = append(t.Micros, f.micros[r.Target])
 	}
 	return t, "", nil
 }
 
-func (f *fake) Count(context.Context, debugkern.Request) (*debugkern.CountsDoc, error) {
-	return &debugkern.CountsDoc{WarpInstructions: 7, SharedAccesses: 3, Barriers: 2}, nil
+func (f *fake) Count(context.Context, debugkern.Request) (*report.Counts, error) {
+	return &report.Counts{WarpInstructions: 7, SharedAccesses: 3, Barriers: 2}, nil
 }
 
-func agreed() *debugkern.Report {
-	return &debugkern.Report{Verdict: debugkern.Agree, Gate: "none", Output: &debugkern.OutputDoc{MaxAbs: 0.01, Verdict: debugkern.OK}}
+func agreed() *report.Run {
+	return &report.Run{Verdict: report.Agree, Gate: "none", Output: &report.Output{MaxAbs: 0.01, Verdict: report.OK}}
 }
 
 func options(targets ...string) Options {
@@ -107,33 +108,33 @@ func options(targets ...string) Options {
 func TestJudgeCell(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		change func(*debugkern.Report)
+		change func(*report.Run)
 		want   string
 		reason string
 		plain  string
 	}{
-		{"agree", func(*debugkern.Report) {}, Green, "", "equal"},
-		{"output over the gate", func(r *debugkern.Report) {
-			r.Verdict, r.Output.Verdict, r.Output.MaxAbs = debugkern.Diverge, debugkern.Fail, 4.28
+		{"agree", func(*report.Run) {}, Green, "", "equal"},
+		{"output over the gate", func(r *report.Run) {
+			r.Verdict, r.Output.Verdict, r.Output.MaxAbs = report.Diverge, report.Fail, 4.28
 		}, Red, "output: max_abs 4.28", "equal"},
-		{"a stage over its bound, output within the gate", func(r *debugkern.Report) {
-			r.Verdict, r.Guilty = debugkern.Diverge, []debugkern.Guilty{{Stage: "P"}}
+		{"a stage over its bound, output within the gate", func(r *report.Run) {
+			r.Verdict, r.Guilty = report.Diverge, []report.Guilty{{Stage: "P"}}
 		}, Red, "wrong: P", "equal"},
-		{"an error finding alone", func(r *debugkern.Report) {
-			r.Findings = []debugkern.FindingDoc{{Kind: "race", Severity: "error", Message: "sS"}}
+		{"an error finding alone", func(r *report.Run) {
+			r.Findings = []report.Finding{{Kind: "race", Severity: "error", Message: "sS"}}
 		}, Red, "race: sS", "equal"},
-		{"advice alone", func(r *debugkern.Report) {
-			r.Findings = []debugkern.FindingDoc{{Kind: "bank-conflict", Severity: "advice"}}
+		{"advice alone", func(r *report.Run) {
+			r.Findings = []report.Finding{{Kind: "bank-conflict", Severity: "advice"}}
 		}, Green, "", "equal"},
-		{"probes change the result", func(r *debugkern.Report) {
-			r.Findings = []debugkern.FindingDoc{{Kind: "probe-changed-result", Severity: "error", Message: "3 elements"}}
+		{"probes change the result", func(r *report.Run) {
+			r.Findings = []report.Finding{{Kind: "probe-changed-result", Severity: "error", Message: "3 elements"}}
 		}, Red, "probe-changed-result", "differs"},
-		{"under a gate", func(r *debugkern.Report) { r.Gate, r.Output = "qk", nil }, Green, "", ""},
-		{"not reached", func(r *debugkern.Report) { r.Verdict = debugkern.Diverge }, Red, "diverge", "equal"},
+		{"under a gate", func(r *report.Run) { r.Gate, r.Output = "qk", nil }, Green, "", ""},
+		{"not reached", func(r *report.Run) { r.Verdict = report.Diverge }, Red, "diverge", "equal"},
 	} {
 		rep := agreed()
 		c.change(rep)
-		got := judgeCell(&debugkern.Run{Report: rep, Plain: &debugkern.PlainDoc{}})
+		got := judgeCell(&debugkern.Run{Report: rep, Plain: &report.Plain{}})
 		if got.Verdict != c.want || !strings.Contains(got.Reason, c.reason) || got.Plain != c.plain || (got.Reason == "") != (c.want == Green) {
 			t.Errorf("%s: %s %q plain %q, want %s %q plain %q", c.name, got.Verdict, got.Reason, got.Plain, c.want, c.reason, c.plain)
 		}
@@ -143,13 +144,13 @@ func TestJudgeCell(t *testing.T) {
 func TestJudgeResources(t *testing.T) {
 	l := probes.Limits{Registers: 128, SharedBytes: 49152}
 	for _, c := range []struct {
-		r      debugkern.ResourcesDoc
+		r      report.Resources
 		reason string
 	}{
-		{debugkern.ResourcesDoc{Registers: 128, SharedBytes: 49152}, ""},
-		{debugkern.ResourcesDoc{Registers: 129}, "129 registers, limit 128"},
-		{debugkern.ResourcesDoc{SharedBytes: 49153}, "49153 shared bytes, limit 49152"},
-		{debugkern.ResourcesDoc{SpillStoreBytes: 4, SpillLoadBytes: 8}, "12 spilled bytes, limit 0"},
+		{report.Resources{Registers: 128, SharedBytes: 49152}, ""},
+		{report.Resources{Registers: 129}, "129 registers, limit 128"},
+		{report.Resources{SharedBytes: 49153}, "49153 shared bytes, limit 49152"},
+		{report.Resources{SpillStoreBytes: 4, SpillLoadBytes: 8}, "12 spilled bytes, limit 0"},
 	} {
 		verdict, reason := judgeResources(&c.r, l)
 		if reason != c.reason || (verdict == Green) != (c.reason == "") {
@@ -230,9 +231,9 @@ func TestNotRunChangesNothing(t *testing.T) {
 
 // TestBrokenKernels are red, each where it broke, and stop nobody else.
 func TestBrokenKernels(t *testing.T) {
-	f := &fake{report: func(req debugkern.Request) (*debugkern.Report, error) {
+	f := &fake{report: func(req debugkern.Request) (*report.Run, error) {
 		if req.Target == "faults" && req.Seed == 1 {
-			return nil, &debugkern.Error{Code: debugkern.CodeFailed, Err: errors.New("run: illegal address")}
+			return nil, &report.Error{Code: report.CodeFailed, Err: errors.New("run: illegal address")}
 		}
 		return agreed(), nil
 	}}
@@ -343,9 +344,9 @@ func TestForgedMeasurements(t *testing.T) {
 	} {
 		o := options("a")
 		o.Shapes, o.Out = []string{"small", "mission"}, t.TempDir()
-		red := func(debugkern.Request) (*debugkern.Report, error) {
+		red := func(debugkern.Request) (*report.Run, error) {
 			rep := agreed()
-			rep.Verdict = debugkern.Diverge
+			rep.Verdict = report.Diverge
 			return rep, nil
 		}
 		ctx, cancel := context.WithCancel(context.Background())
@@ -391,8 +392,8 @@ func TestOneSweepADirectory(t *testing.T) {
 	if _, err := Run(context.Background(), &fake{}, o, nil); err != nil {
 		t.Fatal(err)
 	}
-	var coded *debugkern.Error
-	if tries != 1 || !errors.Is(second, file.ErrLocked) || !errors.As(second, &coded) || coded.Code != debugkern.CodeUsage {
+	var coded *report.Error
+	if tries != 1 || !errors.Is(second, file.ErrLocked) || !errors.As(second, &coded) || coded.Code != report.CodeUsage {
 		t.Errorf("a second sweep beside the first: %v", second)
 	}
 	if n := finished(t, options("b"), o.Out); n == 0 {
@@ -498,8 +499,8 @@ func TestRefused(t *testing.T) {
 		f, o := &fake{}, options("a")
 		change(&o)
 		_, err := Run(context.Background(), f, o, nil)
-		var coded *debugkern.Error
-		if !errors.As(err, &coded) || coded.Code != debugkern.CodeUsage || len(f.runs) > 0 {
+		var coded *report.Error
+		if !errors.As(err, &coded) || coded.Code != report.CodeUsage || len(f.runs) > 0 {
 			t.Errorf("%s: %v after %d runs, want a refusal", name, err, len(f.runs))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -134,7 +135,7 @@ func (s *sweep) performance(ctx context.Context, sub *subject, t *TargetDoc) err
 	} else {
 		p.Reason = "nothing to compare with (--against TARGET)"
 	}
-	var against *debugkern.BuildDoc
+	var against *report.Build
 	if base != nil {
 		against = base.build
 	}
@@ -197,7 +198,7 @@ func (s *sweep) countBoth(ctx context.Context, sub, base *subject, reqs []debugk
 }
 
 // count executes a kernel once for its counts; one that fails has none.
-func (s *sweep) count(ctx context.Context, sub *subject, req debugkern.Request, dims probes.Shape) (*debugkern.CountsDoc, error) {
+func (s *sweep) count(ctx context.Context, sub *subject, req debugkern.Request, dims probes.Shape) (*report.Counts, error) {
 	k := fmt.Sprint(sub.build.PTXSHA256, sub.about.Faults, dims)
 	if c, ok := s.counts[k]; ok {
 		return c, nil

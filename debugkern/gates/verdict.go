@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -68,7 +69,7 @@ func (p *PTXASDoc) settle() {
 }
 
 // judgeResources lists the limits that an allotment is over.
-func judgeResources(r *debugkern.ResourcesDoc, l probes.Limits) (verdict, reason string) {
+func judgeResources(r *report.Resources, l probes.Limits) (verdict, reason string) {
 	var over []string
 	check := func(got, limit int, what string) {
 		if got > limit {
@@ -109,12 +110,12 @@ func judgeCell(run *debugkern.Run) CellDoc {
 	return c
 }
 
-func whyRed(rep *debugkern.Report, c *CellDoc) string {
+func whyRed(rep *report.Run, c *CellDoc) string {
 	var why []string
 	if len(c.Guilty) > 0 {
 		why = append(why, "wrong: "+strings.Join(c.Guilty, " "))
 	}
-	if o := rep.Output; o != nil && o.Verdict != debugkern.OK {
+	if o := rep.Output; o != nil && o.Verdict != report.OK {
 		why = append(why, fmt.Sprintf("output: max_abs %.3g, mean_abs %.3g, %.1f %% over the limit", float64(o.MaxAbs), float64(o.MeanAbs), 100*float64(o.BadFraction)))
 	}
 	for _, f := range c.Findings {
@@ -129,7 +130,7 @@ func whyRed(rep *debugkern.Report, c *CellDoc) string {
 }
 
 // countFindings gathers findings by kind and severity, in order of first appearance.
-func countFindings(all []debugkern.FindingDoc) []FindingCount {
+func countFindings(all []report.Finding) []FindingCount {
 	out := []FindingCount{}
 next:
 	for _, f := range all {

@@ -13,6 +13,7 @@ import (
 	"strconv"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 )
 
 // Diff is how the error column measures.
@@ -102,7 +103,7 @@ func NewJudge(v *debugkern.TileView, r Ref, limit Bound) Judge {
 	j := Judge{v: v, limit: limit}
 	if r == Auto {
 		r = Local
-		if v.Verdict.Verdict == debugkern.Tainted {
+		if v.Verdict.Verdict == report.Tainted {
 			r = Global
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -42,11 +43,11 @@ func TestJudge(t *testing.T) {
 func TestAutoTakesTheReferenceOfTheVerdict(t *testing.T) {
 	v := view(1, 1, 1, 1, 1, 1, 1, 1)
 	v.Global, v.GlobalBound = make([]float64, 8), make([]float64, 8)
-	v.Verdict.Verdict = debugkern.Tainted
+	v.Verdict.Verdict = report.Tainted
 	if j := NewJudge(v, Auto, 0); j.Name() != "global" || j.At(0, 0).Want != 0 {
 		t.Errorf("a tainted tile is laid beside the %s reference", j.Name())
 	}
-	v.Verdict.Verdict = debugkern.Wrong
+	v.Verdict.Verdict = report.Wrong
 	if j := NewJudge(v, Auto, 0); j.Name() != "local" {
 		t.Errorf("a wrong tile is laid beside the %s reference", j.Name())
 	}

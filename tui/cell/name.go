@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -58,7 +58,7 @@ func Signed(v float64) string {
 }
 
 // Pattern is a stage's best fingerprint in one line, or "".
-func Pattern(s *debugkern.StageDoc) string {
+func Pattern(s *report.Stage) string {
 	if s == nil || len(s.Fingerprints) == 0 {
 		return ""
 	}

@@ -6,25 +6,27 @@
 // It must not know engines, models or panes.
 package outcome
 
-import "tilescope/debugkern"
+import (
+	"tilescope/debugkern/report"
+)
 
 // Outcome is what a request came to. The zero Outcome is of no run: nothing has ended yet.
 type Outcome struct {
-	report   *debugkern.Report
+	report   *report.Run
 	of       string
 	previous bool
 }
 
 // New returns what the request described by of came to. previous says that the screen asks for another request by now.
-func New(of string, report *debugkern.Report, previous bool) Outcome {
+func New(of string, report *report.Run, previous bool) Outcome {
 	return Outcome{report: report, of: of, previous: previous}
 }
 
 // Report is the document, nil where nothing has ended. Of a previous run it may be drawn only below Heading, dimmed.
-func (o Outcome) Report() *debugkern.Report { return o.report }
+func (o Outcome) Report() *report.Run { return o.report }
 
 // Current is the document where it answers the request on screen, else nil.
-func (o Outcome) Current() *debugkern.Report {
+func (o Outcome) Current() *report.Run {
 	if o.previous {
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/text"
 	"tilescope/probes"
 )
@@ -234,7 +235,7 @@ func With(req debugkern.Request, s *configs.Setup) debugkern.Request {
 }
 
 // WithSpec is a request with a combination's target, flags and faults.
-func WithSpec(req debugkern.Request, t debugkern.TargetSpec) debugkern.Request {
+func WithSpec(req debugkern.Request, t report.TargetSpec) debugkern.Request {
 	req.Target, req.Faults, req.Set = t.Target, append([]string{}, t.Faults...), map[string]string{}
 	for name, value := range t.Set {
 		req.Set[name] = fmt.Sprint(value)

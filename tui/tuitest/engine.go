@@ -13,6 +13,7 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 	"tilescope/tui/cell"
@@ -128,15 +129,15 @@ func (e *Engine) Run(ctx context.Context, req debugkern.Request,
 	return &debugkern.Run{Request: req, Plan: plan, Selection: sel, Report: fakeReport(req, plan)}, nil
 }
 
-func fakeReport(req debugkern.Request, plan *probes.Plan) *debugkern.Report {
-	r := &debugkern.Report{
+func fakeReport(req debugkern.Request, plan *probes.Plan) *report.Run {
+	r := &report.Run{
 		Target: req.Target, Kernel: plan.Kernel, Faults: req.Faults, Gate: req.Gate.String(), Seed: req.Seed,
-		Verdict: debugkern.Agree,
-		Backend: debugkern.BackendDoc{Name: "emu", Device: "emulator (sm_90 numerics)", Builder: "embedded",
+		Verdict: report.Agree,
+		Backend: report.Backend{Name: "emu", Device: "emulator (sm_90 numerics)", Builder: "embedded",
 			Arch: "sm_80", Schedule: "in-order:0"},
-		Output: &debugkern.OutputDoc{MaxAbs: 0.0213, MeanAbs: 0.0014, Cosine: 0.99998, Verdict: debugkern.OK,
+		Output: &report.Output{MaxAbs: 0.0213, MeanAbs: 0.0014, Cosine: 0.99998, Verdict: report.OK,
 			Histogram: []int{0, 0, 31, 512, 2048, 900, 0, 0}},
-		Cost: debugkern.CostDoc{BuildMS: 3, RunMS: 142, CompareMS: 61, WarpInstructions: 1234567,
+		Cost: report.Cost{BuildMS: 3, RunMS: 142, CompareMS: 61, WarpInstructions: 1234567,
 			MMAOutputs: 524288, Launches: 1},
 		Digest: "3f786850e387550fdab836ed7e6dc881de23001b3f786850e387550fdab836ed",
 	}
@@ -145,46 +146,46 @@ func fakeReport(req debugkern.Request, plan *probes.Plan) *debugkern.Report {
 			"sm_90"
 	}
 	if req.Backend == "both" {
-		r.Cross = &debugkern.CrossDoc{Tiles: 64, Cells: 65536, Differing: 25,
-			ByStage: []debugkern.CrossStage{{Stage: "P", Differing: 25}}, Class: "model"}
+		r.Cross = &report.Cross{Tiles: 64, Cells: 65536, Differing: 25,
+			ByStage: []report.CrossStage{{Stage: "P", Differing: 25}}, Class: "model"}
 	}
 	faulty := len(req.Faults) > 0
 	for i := range plan.Stages {
 		sp := &plan.Stages[i]
-		d := debugkern.StageDoc{Name: sp.Stage.String(), Probe: "probe", Verdict: debugkern.OK, Tiles: 64,
+		d := report.Stage{Name: sp.Stage.String(), Probe: "probe", Verdict: report.OK, Tiles: 64,
 			Phase: sp.Phase}
-		d.Local = debugkern.ErrorStats{MaxAbs: 2.4e-4, Error: 2.4e-4, MaxULP: 1, Bound: 9.8e-4, Cells: 65536,
+		d.Local = report.ErrorStats{MaxAbs: 2.4e-4, Error: 2.4e-4, MaxULP: 1, Bound: 9.8e-4, Cells: 65536,
 			Derivation: "64 products in f16 (u = 2^-11): 4 blocks of 16, each truncated, then rounded once: (4+1)·2^-11·Σ|q||k|"}
 		d.Global = d.Local
 		switch {
 		case !plan.Gate.Judged.Has(sp.Stage):
-			d.Verdict, d.Local, d.Global = debugkern.Off, debugkern.ErrorStats{}, debugkern.ErrorStats{}
+			d.Verdict, d.Local, d.Global = report.Off, report.ErrorStats{}, report.ErrorStats{}
 		case faulty && sp.Stage == "P":
 			spoil(&d)
 		case faulty && i > plan.Index("P"):
-			d.Verdict, d.Global.Bad, d.Global.MaxAbs = debugkern.Tainted, 812, 0.83
+			d.Verdict, d.Global.Bad, d.Global.MaxAbs = report.Tainted, 812, 0.83
 		}
 		r.Stages = append(r.Stages, d)
 	}
 	if faulty {
-		r.Verdict = debugkern.Diverge
-		r.Guilty = []debugkern.Guilty{{Stage: "P", KVTile: 1}}
-		r.Findings = []debugkern.FindingDoc{{Kind: "uninitialised", Severity: "error",
+		r.Verdict = report.Diverge
+		r.Guilty = []report.Guilty{{Stage: "P", KVTile: 1}}
+		r.Findings = []report.Finding{{Kind: "uninitialised", Severity: "error",
 			Message: "sP read before it was written", Variable: "sP",
-			Source: &debugkern.SourceDoc{File: "sdpa_fp8_stage_c_wmma.cu", Line: 88}, Count: 12,
+			Source: &report.Source{File: "sdpa_fp8_stage_c_wmma.cu", Line: 88}, Count: 12,
 			Consequence: "rows 0 to 15 of P hold the previous tile's values"}}
 	}
 	return r
 }
 
-func spoil(d *debugkern.StageDoc) {
+func spoil(d *report.Stage) {
 	warp, lane := 2, 4
-	d.Verdict, d.Local.Bad, d.Local.MaxAbs, d.Local.Error, d.Local.MaxULP = debugkern.Wrong, 137, 1.3125, 1.3125,
+	d.Verdict, d.Local.Bad, d.Local.MaxAbs, d.Local.Error, d.Local.MaxULP = report.Wrong, 137, 1.3125, 1.3125,
 		1024
-	d.FirstBad = &debugkern.BadCell{KVTile: 1, Row: 4, Col: 9, Got: 2.625, Want: 1.3125, Warp: &warp,
+	d.FirstBad = &report.BadCell{KVTile: 1, Row: 4, Col: 9, Got: 2.625, Want: 1.3125, Warp: &warp,
 		Lane:   &lane,
-		Source: &debugkern.SourceDoc{File: "sdpa_fp8_stage_c_wmma.cu", Line: 88}}
-	d.Fingerprints = []debugkern.FingerprintDoc{{Name: "factor", Value: "exp(m_new-m_old) by row",
+		Source: &report.Source{File: "sdpa_fp8_stage_c_wmma.cu", Line: 88}}
+	d.Fingerprints = []report.Fingerprint{{Name: "factor", Value: "exp(m_new-m_old) by row",
 		Evidence: "32 rows fit within 1e-4", Explains: 0.98}}
 }
 
@@ -223,14 +224,14 @@ func (v *Viewer) bad(p debugkern.Place, row, col, cols int) bool {
 }
 
 func (v *Viewer) Tile(p debugkern.Place) debugkern.TileVerdict {
-	out := debugkern.TileVerdict{Verdict: debugkern.OK, Cells: 1024, MaxAbs: 2.4e-4}
+	out := debugkern.TileVerdict{Verdict: report.OK, Cells: 1024, MaxAbs: 2.4e-4}
 	switch {
 	case !v.run.Plan.Gate.Judged.Has(p.Stage):
-		out = debugkern.TileVerdict{Verdict: debugkern.Off}
+		out = debugkern.TileVerdict{Verdict: report.Off}
 	case v.faulty && p.Stage == "P" && p.KVTile > 0:
-		out.Verdict, out.Bad, out.MaxAbs = debugkern.Wrong, 24, 1.3125
+		out.Verdict, out.Bad, out.MaxAbs = report.Wrong, 24, 1.3125
 	case v.faulty && v.run.Plan.Index(p.Stage) > v.run.Plan.Index("P") && (p.KVTile > 0 || p.Stage == "O"):
-		out.Verdict, out.Tainted = debugkern.Tainted, 812
+		out.Verdict, out.Tainted = report.Tainted, 812
 	}
 	return out
 }

@@ -5,16 +5,17 @@ import (
 	"errors"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 )
 
 // Lut maps lanes as the tensor core does: two neighbours of a row a register, a and b twice.
-func (e *Engine) Lut(_ context.Context, req debugkern.Request, _ debugkern.LutFilter) (*debugkern.LutDoc,
+func (e *Engine) Lut(_ context.Context, req debugkern.Request, _ debugkern.LutFilter) (*report.Lut,
 	error) {
 	if req.Backend == "cuda" {
-		return nil, &debugkern.Error{Code: debugkern.CodeUnavailable, Err: errors.New("no GPU: there is no driver")}
+		return nil, &report.Error{Code: report.CodeUnavailable, Err: errors.New("no GPU: there is no driver")}
 	}
-	doc := &debugkern.LutDoc{Backend: debugkern.BackendDoc{Name: "emu", Device: "emulator (sm_90 numerics)"}}
-	for _, m := range []debugkern.FragmentDoc{{Kind: "acc", DType: "f32"}, {Kind: "acc", DType: "f16"},
+	doc := &report.Lut{Backend: report.Backend{Name: "emu", Device: "emulator (sm_90 numerics)"}}
+	for _, m := range []report.Fragment{{Kind: "acc", DType: "f32"}, {Kind: "acc", DType: "f16"},
 		{Kind: "a", DType: "f16", Layout: "row"},
 		{Kind: "b", DType: "f16", Layout: "col"}} {
 		n := 8
@@ -27,11 +28,11 @@ func (e *Engine) Lut(_ context.Context, req debugkern.Request, _ debugkern.LutFi
 	return doc, nil
 }
 
-func fakeLanes(elements int) [][]debugkern.Cell16 {
-	lanes := make([][]debugkern.Cell16, 32)
+func fakeLanes(elements int) [][]report.Cell16 {
+	lanes := make([][]report.Cell16, 32)
 	for l := range lanes {
 		for e := range elements {
-			lanes[l] = append(lanes[l], debugkern.Cell16{l/4 + e/2%2*8, l%4*2 + e%2 + e/4%2*8})
+			lanes[l] = append(lanes[l], report.Cell16{l/4 + e/2%2*8, l%4*2 + e%2 + e/4%2*8})
 		}
 	}
 	return lanes
@@ -42,14 +43,14 @@ func (v *Viewer) Table(context.Context) (*debugkern.Table, error) {
 	if !v.faulty {
 		return nil, nil
 	}
-	t := &debugkern.Table{Name: "WMMA_ACCUM_LUT", Line: 12, Cells: fakeLanes(8), LutDoc: &debugkern.LutDoc{}}
+	t := &debugkern.Table{Name: "WMMA_ACCUM_LUT", Line: 12, Cells: fakeLanes(8), Lut: &report.Lut{}}
 	covered, ordered := true, false
 	t.Covered, t.Ordered, t.Explanation = &covered, &ordered, "covers every cell, order wrong: sorted by row"
 	for l, c := range t.Cells {
 		for i := range 2 {
 			c[2+i], c[4+i] = c[4+i], c[2+i]
-			t.Wrong = append(t.Wrong, debugkern.LutEntry{Lane: l, Element: 2 + i},
-				debugkern.LutEntry{Lane: l, Element: 4 + i})
+			t.Wrong = append(t.Wrong, report.LutEntry{Lane: l, Element: 2 + i},
+				report.LutEntry{Lane: l, Element: 4 + i})
 		}
 	}
 	return t, nil

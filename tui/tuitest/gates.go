@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 	"tilescope/tui/request"
 )
@@ -32,21 +33,21 @@ func (e *Engine) Describe(_ context.Context, req debugkern.Request) (*debugkern.
 	}, nil
 }
 
-func (e *Engine) Environment(context.Context, debugkern.Request) (*debugkern.EnvironmentDoc, error) {
-	return &debugkern.EnvironmentDoc{Backend: "emu", Device: "emulator", Arch: "sm_90"}, nil
+func (e *Engine) Environment(context.Context, debugkern.Request) (*report.Environment, error) {
+	return &report.Environment{Backend: "emu", Device: "emulator", Arch: "sm_90"}, nil
 }
 
-func (e *Engine) BuildInfo(ctx context.Context, req debugkern.Request) (*debugkern.BuildDoc, error) {
+func (e *Engine) BuildInfo(ctx context.Context, req debugkern.Request) (*report.Build, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	return &debugkern.BuildDoc{Entry: "k", Builder: "embedded", Compiler: "NVRTC 12.0.140",
+	return &report.Build{Entry: "k", Builder: "embedded", Compiler: "NVRTC 12.0.140",
 		PTXSHA256: fmt.Sprintf("%064x", len(req.Target))}, nil
 }
 
-func (e *Engine) Resources(_ context.Context, req debugkern.Request, arch string) (*debugkern.ResourcesDoc,
+func (e *Engine) Resources(_ context.Context, req debugkern.Request, arch string) (*report.Resources,
 	string, error) {
-	r := &debugkern.ResourcesDoc{Registers: 80 + len(req.Target), SharedBytes: 37120, Arch: arch}
+	r := &report.Resources{Registers: 80 + len(req.Target), SharedBytes: 37120, Arch: arch}
 	if req.Target == "stage1" {
 		r.Registers, r.SpillStoreBytes = 168, 24
 	}
@@ -58,7 +59,7 @@ func (e *Engine) Time(context.Context, []debugkern.Request, debugkern.TimeOption
 	return nil, "no GPU: there is no driver", nil
 }
 
-func (e *Engine) Count(context.Context, debugkern.Request) (*debugkern.CountsDoc, error) {
-	return &debugkern.CountsDoc{WarpInstructions: 18345678, MMAOutputs: 4194304, SharedAccesses: 912345,
+func (e *Engine) Count(context.Context, debugkern.Request) (*report.Counts, error) {
+	return &report.Counts{WarpInstructions: 18345678, MMAOutputs: 4194304, SharedAccesses: 912345,
 		GlobalAccesses: 54321, Barriers: 8192}, nil
 }

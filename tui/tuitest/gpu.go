@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 )
 
 // GPU is the engine's machine: no driver, unless devices are put in.
@@ -38,8 +39,8 @@ func (e *Engine) Monitor(d debugkern.Device) (debugkern.Monitor, error) {
 	return e.GPU.Mon, nil
 }
 
-func (e *Engine) Doctor(context.Context) *debugkern.DoctorDoc {
-	return &debugkern.DoctorDoc{Checks: []debugkern.DoctorCheck{
+func (e *Engine) Doctor(context.Context) *report.Doctor {
+	return &report.Doctor{Checks: []report.DoctorCheck{
 		{Name: "emulator", OK: true, Detail: "linux/amd64, 2 cores",
 			Enables: "runs every kernel without a GPU, with every lane visible"},
 		{Name: "NVRTC", OK: true, Version: "12.0", Path: "/opt/nvrtc/libnvrtc.so.12",

@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
 // Bisect finds p-stale-m between a run with it and one without.
 func (e *Engine) Bisect(ctx context.Context, a, b debugkern.Request, _ string,
-	progress func(debugkern.Progress)) (*debugkern.Bisection, error) {
+	progress func(debugkern.Progress)) (*report.Bisection, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -17,22 +18,22 @@ func (e *Engine) Bisect(ctx context.Context, a, b debugkern.Request, _ string,
 	e.mu.Lock()
 	e.Bisected = [2]debugkern.Request{a, b}
 	e.mu.Unlock()
-	doc := &debugkern.Bisection{Verdict: debugkern.Same, Targets: [2]debugkern.BisectSide{
-		{Target: a.Target, Faults: a.Faults, Verdict: debugkern.Agree},
-		{Target: b.Target, Faults: b.Faults, Verdict: debugkern.Agree}}}
+	doc := &report.Bisection{Verdict: report.Same, Targets: [2]report.BisectSide{
+		{Target: a.Target, Faults: a.Faults, Verdict: report.Agree},
+		{Target: b.Target, Faults: b.Faults, Verdict: report.Agree}}}
 	if len(b.Faults) == len(a.Faults) {
 		return doc, nil
 	}
-	stale := []debugkern.Change{{Kind: "fault", Name: "p-stale-m", To: 1}}
-	doc.Verdict, doc.From, doc.Until, doc.Proof = debugkern.Found, "a", debugkern.Diverge, "smallest"
-	doc.Targets[1].Verdict, doc.Targets[1].Because = debugkern.Diverge, "P"
-	doc.Differences = append(stale, debugkern.Change{Kind: "flag", Name: "USE_CP_ASYNC", From: 1})
-	doc.Steps = []debugkern.BisectStep{{Changes: doc.Differences[1:], Verdict: debugkern.Agree},
-		{Changes: stale, Verdict: debugkern.Diverge, Because: "P"}}
+	stale := []report.Change{{Kind: "fault", Name: "p-stale-m", To: 1}}
+	doc.Verdict, doc.From, doc.Until, doc.Proof = report.Found, "a", report.Diverge, "smallest"
+	doc.Targets[1].Verdict, doc.Targets[1].Because = report.Diverge, "P"
+	doc.Differences = append(stale, report.Change{Kind: "flag", Name: "USE_CP_ASYNC", From: 1})
+	doc.Steps = []report.BisectStep{{Changes: doc.Differences[1:], Verdict: report.Agree},
+		{Changes: stale, Verdict: report.Diverge, Because: "P"}}
 	doc.Minimal = stale
-	doc.Pair = &debugkern.BisectPair{
-		From:    debugkern.TargetSpec{Target: "stage2", Set: map[string]int{}},
-		To:      debugkern.TargetSpec{Target: "stage2", Faults: []string{"p-stale-m"}},
+	doc.Pair = &report.BisectPair{
+		From:    report.TargetSpec{Target: "stage2", Set: map[string]int{}},
+		To:      report.TargetSpec{Target: "stage2", Faults: []string{"p-stale-m"}},
 		Changes: stale, Compare: "tilescope compare stage2 stage2 --fault p-stale-m",
 	}
 	return doc, nil
@@ -65,14 +66,14 @@ func (p *Pair) First(s probes.Stage) (debugkern.Cell, bool) {
 	return p.NextBad(debugkern.Cell{Place: debugkern.Place{Stage: s}, Col: -1}, 1)
 }
 
-func (p *Pair) Compare() (*debugkern.Comparison, error) {
-	c := &debugkern.Comparison{Verdict: debugkern.Equal, OnlyB: []string{"V"}}
+func (p *Pair) Compare() (*report.Comparison, error) {
+	c := &report.Comparison{Verdict: report.Equal, OnlyB: []string{"V"}}
 	for _, s := range p.run.Report.Stages {
-		doc := debugkern.StageComparison{Name: s.Name, Verdict: debugkern.Equal, Tiles: 64,
-			CellStats: debugkern.CellStats{Cells: 65536}}
+		doc := report.StageComparison{Name: s.Name, Verdict: report.Equal, Tiles: 64,
+			CellStats: report.CellStats{Cells: 65536}}
 		if p.faulty && s.Name == "P" {
-			doc.Verdict, doc.Differing, doc.MaxAbs, doc.MaxULP = debugkern.Differ, 137, 1.5, 1024
-			c.Verdict, c.First = debugkern.Differ, "P"
+			doc.Verdict, doc.Differing, doc.MaxAbs, doc.MaxULP = report.Differ, 137, 1.5, 1024
+			c.Verdict, c.First = report.Differ, "P"
 		}
 		c.Stages = append(c.Stages, doc)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -21,13 +22,13 @@ type Races struct {
 const KernelFile = "sdpa_fp8_stage_c_wmma.cu"
 
 // Findings are those of every diagnosis.
-func Findings() []debugkern.FindingDoc {
-	line := func(n int) *debugkern.SourceDoc {
-		return &debugkern.SourceDoc{File: KernelFile, Line: n, Function: "sdpa"}
+func Findings() []report.Finding {
+	line := func(n int) *report.Source {
+		return &report.Source{File: KernelFile, Line: n, Function: "sdpa"}
 	}
 	missing := "exclusive: one warp a row, or atomicMax and a merge"
 	sync := "__syncthreads() between lines 140 and 88"
-	return []debugkern.FindingDoc{
+	return []report.Finding{
 		{Kind: "race", Severity: "error", Variable: "m_smem", Index: []int{5}, Space: "shared", Warps: []int{0, 1},
 			Lanes: []int{5, 9}, KVTile: 0, Source: line(140), Other: line(144),
 			Missing: &missing, Message: "m_smem[5] is written by warp 0 lane 5 (line 140) and by warp 1 lane 9 (line 144), unordered", Count: 31, Consequence: "rows take the maximum of half their keys"},
@@ -57,8 +58,8 @@ func (f *Races) Diagnose(ctx context.Context, req debugkern.Request, o diagnose.
 	if f.Fail != nil {
 		return nil, f.Fail
 	}
-	share := debugkern.Number(0.53)
-	d := &diagnose.Diagnosis{Report: debugkern.Report{Verdict: debugkern.Diverge, Findings: found}}
+	share := report.Number(0.53)
+	d := &diagnose.Diagnosis{Run: report.Run{Verdict: report.Diverge, Findings: found}}
 	d.Causes = []diagnose.Cause{
 		{Kind: "race", Title: "race on m_smem between " + KernelFile + ":140 and line 144", Stage: "P", Finding: 0,
 			Share: &share, Advice: missingOf(found[0]),
@@ -69,7 +70,7 @@ func (f *Races) Diagnose(ctx context.Context, req debugkern.Request, o diagnose.
 		{Kind: "table", Title: "fragment table WMMA_ACCUM_LUT: rows 4 to 7 swapped", Stage: "P", Finding: -1,
 			Advice: "take the table that introspection gives",
 			Place: diagnose.Place{KVTile: -1, Row: -1, Col: -1,
-				Source: &debugkern.SourceDoc{File: KernelFile, Line: 20}}},
+				Source: &report.Source{File: KernelFile, Line: 20}}},
 	}
 	d.Barriers = []diagnose.BarrierDoc{
 		{Source: found[0].Source, Instr: "bar.sync 0", Needed: true,
@@ -88,7 +89,7 @@ func (f *Races) Diagnose(ctx context.Context, req debugkern.Request, o diagnose.
 	return d, nil
 }
 
-func missingOf(f debugkern.FindingDoc) string { return *f.Missing }
+func missingOf(f report.Finding) string { return *f.Missing }
 
 func (f *Races) Scene(_ context.Context, _ *debugkern.Run, req debugkern.SceneRequest) (*debugkern.Scene,
 	error) {
@@ -130,7 +131,7 @@ func (f *Races) Scene(_ context.Context, _ *debugkern.Run, req debugkern.SceneRe
 	return s, nil
 }
 
-func (f *Races) WhatIf(_ context.Context, _ *debugkern.Run, d *debugkern.FindingDoc) ([]string, error) {
+func (f *Races) WhatIf(_ context.Context, _ *debugkern.Run, d *report.Finding) ([]string, error) {
 	f.Tried++
 	if strings.HasPrefix(missingOf(*d), "exclusive") {
 		return nil, errors.New("no synchronisation can order this: " + *d.Missing)

@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/tui/keymap"
 	"tilescope/tui/pane/failure"
 	"tilescope/tui/request"
 )
 
 // Reasons are what a failed run's document complains of.
-func Reasons(e *debugkern.ErrorDoc) []failure.Reason {
+func Reasons(e *report.Failure) []failure.Reason {
 	var out []failure.Reason
 	for _, d := range e.Diagnostics {
 		out = append(out, failure.Reason{File: d.File, Line: d.Line, Col: d.Col, Severity: d.Severity,
@@ -28,7 +28,7 @@ func Reasons(e *debugkern.ErrorDoc) []failure.Reason {
 }
 
 // Remedies are what can be done about a failure, a line each.
-func (x *Context) Remedies(e *debugkern.ErrorDoc) []string {
+func (x *Context) Remedies(e *report.Failure) []string {
 	var out []string
 	again := x.Keys.Label(keymap.Again) + " runs again"
 	switch {
@@ -41,7 +41,7 @@ func (x *Context) Remedies(e *debugkern.ErrorDoc) []string {
 	default:
 		out = append(out, again+", once that is mended")
 	}
-	if x.Fail.Code == debugkern.CodeUnavailable {
+	if x.Fail.Code == report.CodeUnavailable {
 		out = append(out, "`tilescope doctor` says what is missing and what to install · `tilescope kernels` lists what needs no compiler")
 	}
 	if x.Run != nil {

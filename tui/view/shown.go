@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -13,14 +14,14 @@ type Pairing interface {
 	debugkern.Viewer
 	debugkern.Crossed
 	First(s probes.Stage) (debugkern.Cell, bool)
-	Compare() (*debugkern.Comparison, error)
+	Compare() (*report.Comparison, error)
 }
 
 // Run is a run with the request that it answers. A run that failed has only request, report and text.
 type Run struct {
 	Name    string // a few words: what is at its default is left out
 	Request debugkern.Request
-	Report  *debugkern.Report
+	Report  *report.Run
 	Plan    *probes.Plan
 	Viewer  debugkern.Viewer
 	Run     *debugkern.Run
@@ -28,7 +29,7 @@ type Run struct {
 	Against string  // A's name
 	Summary *Summary
 	Source  func(file string) []string // the target's source, for a run that failed
-	Code    debugkern.Code             // of a run that failed
+	Code    report.Code                // of a run that failed
 }
 
 // FirstBad is the first bad cell of the first guilty stage.

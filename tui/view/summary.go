@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
@@ -69,21 +70,21 @@ func (s *Summary) stage(v debugkern.Viewer, sp *probes.StagePlan) {
 
 func (st *StageSummary) count(i int, verdict string) {
 	switch verdict {
-	case debugkern.OK:
+	case report.OK:
 		st.OK++
-	case debugkern.Wrong:
+	case report.Wrong:
 		st.Wrong++
-	case debugkern.Tainted:
+	case report.Tainted:
 		st.Tainted++
 	default:
 		st.Off++
-		verdict = debugkern.Off
+		verdict = report.Off
 	}
 	st.verdict[i] = uint8(slices.Index(verdicts[:], verdict))
 }
 
 // verdicts are stored by their index; 0 is a tile that the block does not have.
-var verdicts = [...]string{"", debugkern.OK, debugkern.Wrong, debugkern.Tainted, debugkern.Off}
+var verdicts = [...]string{"", report.OK, report.Wrong, report.Tainted, report.Off}
 
 // At is the verdict of a block's tile, "" where the block has no such tile.
 func (s *Summary) At(p debugkern.Place) string {

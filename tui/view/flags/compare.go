@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 	"tilescope/tui/request"
 	"tilescope/tui/view"
@@ -16,15 +17,15 @@ import (
 // bisecter is offered by engines that can bisect flags and faults.
 type bisecter interface {
 	Bisect(ctx context.Context, a, b debugkern.Request, until string,
-		progress func(debugkern.Progress)) (*debugkern.Bisection, error)
+		progress func(debugkern.Progress)) (*report.Bisection, error)
 }
 
 var _ bisecter = (*debugkern.Session)(nil)
 
 // versus is what is known of A against B.
 type versus struct {
-	bisection  *debugkern.Bisection
-	comparison *debugkern.Comparison
+	bisection  *report.Bisection
+	comparison *report.Comparison
 	name       string // of A, in the comparison
 	of         string // B's request in full
 	after      int    // the run after whose end A and B are compared; 0 none
@@ -34,7 +35,7 @@ type versus struct {
 type bisectedMsg struct {
 	gen int
 	of  string // B's request in full
-	doc *debugkern.Bisection
+	doc *report.Bisection
 	err error
 }
 
@@ -44,8 +45,8 @@ type pairedMsg struct {
 	run    int // the run's it was laid under
 	name   string
 	pair   view.Pairing
-	doc    *debugkern.Comparison
-	report *debugkern.Report // A's
+	doc    *report.Comparison
+	report *report.Run // A's
 	err    error
 }
 
@@ -102,9 +103,9 @@ func (v *Controller) bisected(msg bisectedMsg) {
 	case msg.err != nil:
 		v.Complain(view.OneLine(msg.err))
 		return
-	case msg.doc.Verdict == debugkern.Found:
+	case msg.doc.Verdict == report.Found:
 		v.Say(fmt.Sprintf("smallest set: %s · Enter runs the pair and compares it",
-			debugkern.ChangesText(msg.doc.Minimal)))
+			report.ChangesText(msg.doc.Minimal)))
 	default:
 		v.Say("A and B have the same verdict: nothing to bisect")
 	}
@@ -174,13 +175,13 @@ func (v *Controller) paired(msg pairedMsg) tea.Cmd {
 		v.pane.ScrollTo(Compared)
 	}
 	v.Say("A and B are equal to the bit")
-	if msg.doc.Verdict != debugkern.Equal {
+	if msg.doc.Verdict != report.Equal {
 		v.Say(fmt.Sprintf("A and B differ%s · Enter goes to the first differing cell", first(msg.doc)))
 	}
 	return load
 }
 
-func first(c *debugkern.Comparison) string {
+func first(c *report.Comparison) string {
 	if c.First == "" {
 		return ""
 	}
@@ -211,7 +212,7 @@ func (v *Controller) openVersus() tea.Cmd {
 }
 
 // runPair pins the bisection's one end as A, runs the other as B, and compares them once that has ended.
-func (v *Controller) runPair(p *debugkern.BisectPair) tea.Cmd {
+func (v *Controller) runPair(p *report.BisectPair) tea.Cmd {
 	req := request.Clone(v.Run.Request)
 	a := request.SetupOf(request.WithSpec(req, p.From))
 	v.Pinned, v.a, v.repinned = &a, nil, true

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/tui/theme"
 )
 
@@ -158,7 +158,7 @@ func (p *Pane) right(w int) []string {
 	return p.versus(w, out)
 }
 
-func (p *Pane) verdict(r *debugkern.Report, w int, out *[]string) {
+func (p *Pane) verdict(r *report.Run, w int, out *[]string) {
 	l := p.Theme.Line(w).Space(1)
 	l.Add(p.Theme.Verdict(r.Verdict), p.Theme.VerdictMark(r.Verdict)+" "+r.Verdict)
 	for i, g := range r.Guilty {
@@ -224,7 +224,7 @@ func (p *Pane) compare(w int, out *[]string) {
 		sa := &a.Stages[i]
 		sb := b.Stage(sa.Name)
 		if sb == nil {
-			sb = &debugkern.StageDoc{Verdict: debugkern.Off}
+			sb = &report.Stage{Verdict: report.Off}
 		}
 		line(sa.Name, p.Theme.Verdict(sa.Verdict), p.Theme.Verdict(sb.Verdict), p.stage(sa), p.stage(sb))
 	}
@@ -238,8 +238,8 @@ func (p *Pane) compare(w int, out *[]string) {
 	*out = append(*out, p.Theme.Line(w).Space(1).Add(p.Theme.Text, same).Done())
 }
 
-func (p *Pane) stage(s *debugkern.StageDoc) string {
-	if s.Verdict == debugkern.Off {
+func (p *Pane) stage(s *report.Stage) string {
+	if s.Verdict == report.Off {
 		return p.Theme.VerdictMark(s.Verdict) + " off"
 	}
 	return fmt.Sprintf("%s %.2g bad %d", p.Theme.VerdictMark(s.Verdict), float64(s.Local.MaxAbs), s.Local.Bad)

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/tui/outcome"
 	"tilescope/tui/theme"
 )
@@ -50,7 +50,7 @@ type Item struct {
 // Pinned is a run to compare with.
 type Pinned struct {
 	Name   string
-	Report *debugkern.Report
+	Report *report.Run
 }
 
 // Data is what is shown.
@@ -64,9 +64,9 @@ type Data struct {
 	B       string // name of the run on screen
 
 	Compared   string // heading of the two below where they are of an earlier run than the one on screen, else ""
-	Bisection  *debugkern.Bisection
-	Comparison *debugkern.Comparison // of A and B, kernel against kernel
-	Against    string                // A's name in the comparison
+	Bisection  *report.Bisection
+	Comparison *report.Comparison // of A and B, kernel against kernel
+	Against    string             // A's name in the comparison
 }
 
 // Panes of the view, as focus counts them.

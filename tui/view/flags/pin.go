@@ -5,6 +5,7 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/tui/request"
 	"tilescope/tui/view"
 )
@@ -13,7 +14,7 @@ import (
 type pinnedMsg struct {
 	setup  *configs.Setup
 	name   string
-	report *debugkern.Report
+	report *report.Run
 	err    error
 }
 

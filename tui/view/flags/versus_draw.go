@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/tui/cell"
 	"tilescope/tui/theme"
 )
@@ -41,11 +41,11 @@ func (p *Pane) say(out []string, w int, style theme.Style, format string, args .
 }
 
 // compared is kernel against kernel, stage by stage: how many cells differ, by how much, and where first.
-func (p *Pane) compared(c *debugkern.Comparison, w int, out []string) []string {
+func (p *Pane) compared(c *report.Comparison, w int, out []string) []string {
 	g := p.Theme.Glyph
 	out = p.say(out, w, p.Theme.Title, "A AGAINST B, BIT BY BIT")
 	out = p.say(out, w, p.Theme.Text, "A %s", p.data.Against)
-	if c.Verdict == debugkern.Equal {
+	if c.Verdict == report.Equal {
 		out = p.say(out, w, p.Theme.OK, "%s equal in every tile", g.OK)
 	} else {
 		out = p.say(out, w, p.Theme.Wrong, "%s they differ%s", g.Differs, choose(c.First != "", ", first in "+c.First, ""))
@@ -54,15 +54,15 @@ func (p *Pane) compared(c *debugkern.Comparison, w int, out []string) []string {
 		s := &c.Stages[i]
 		style, text := p.Theme.OK, fmt.Sprintf("%s %d cells equal", g.OK, s.Cells)
 		switch s.Verdict {
-		case debugkern.Differ:
+		case report.Differ:
 			style = p.Theme.Wrong
 			text = fmt.Sprintf("%s %d/%d, most %s", g.Differs, s.Differing, s.Cells, p.most(&s.CellStats))
-		case debugkern.Incomparable:
+		case report.Incomparable:
 			style, text = p.Theme.Off, g.Off+" "+s.Reason
 		}
 		out = append(out, p.Theme.Line(w).Space(1).Add(p.Theme.Text, s.Name).Pad(4).Add(style, p.Theme.Fit(text, w-4)).Done())
 	}
-	if o := c.Output; o != nil && o.Verdict == debugkern.Differ {
+	if o := c.Output; o != nil && o.Verdict == report.Differ {
 		out = p.say(out, w, p.Theme.Wrong, "output %s %d/%d, most %s", g.Differs, o.Differing, o.Cells, p.most(&o.CellStats))
 	}
 	for _, only := range []struct {
@@ -82,7 +82,7 @@ func (p *Pane) compared(c *debugkern.Comparison, w int, out []string) []string {
 	return out
 }
 
-func (p *Pane) most(s *debugkern.CellStats) string {
+func (p *Pane) most(s *report.CellStats) string {
 	text := fmt.Sprintf("%s, %d ulp", cell.Long(float64(s.MaxAbs)), s.MaxULP)
 	if s.Nonfinite > 0 {
 		text += fmt.Sprintf(", %d NaN or Inf", s.Nonfinite)
@@ -91,7 +91,7 @@ func (p *Pane) most(s *debugkern.CellStats) string {
 }
 
 // bisected is the smallest set, how it was found, and the pair to compare.
-func (p *Pane) bisected(b *debugkern.Bisection, w int, out []string) []string {
+func (p *Pane) bisected(b *report.Bisection, w int, out []string) []string {
 	out = p.say(out, w, p.Theme.Title, "BISECTED")
 	for i, t := range b.Targets {
 		verdict := t.Verdict
@@ -100,23 +100,23 @@ func (p *Pane) bisected(b *debugkern.Bisection, w int, out []string) []string {
 		}
 		out = p.say(out, w, p.Theme.Verdict(t.Verdict), "%s %s %s: %s", "AB"[i:i+1], p.Theme.VerdictMark(t.Verdict), strings.Join(append([]string{t.Target}, t.Faults...), " "), verdict)
 	}
-	if b.Verdict != debugkern.Found {
+	if b.Verdict != report.Found {
 		return p.say(out, w, p.Theme.Text, "the two have the same verdict: there is nothing to bisect")
 	}
-	out = p.say(out, w, p.Theme.Text, "they differ in %s", debugkern.ChangesText(b.Differences))
+	out = p.say(out, w, p.Theme.Text, "they differ in %s", report.ChangesText(b.Differences))
 	proof := "every smaller set was tried"
 	if b.Proof != "smallest" {
 		proof = "none of it can be left out"
 	}
-	out = p.say(out, w, p.Theme.Strong, "smallest set: %s", debugkern.ChangesText(b.Minimal))
+	out = p.say(out, w, p.Theme.Strong, "smallest set: %s", report.ChangesText(b.Minimal))
 	out = p.say(out, w, p.Theme.Text, "it makes %s %s; %s", strings.ToUpper(b.From), b.Until, proof)
 	for i, s := range b.Steps {
 		because, _, _ := strings.Cut(s.Because, "\n")
 		mark, style := p.Theme.VerdictMark(s.Verdict), p.Theme.Verdict(s.Verdict)
-		out = append(out, p.Theme.Line(w).Space(1).Add(p.Theme.Dim, fmt.Sprintf("%2d ", i+1)).Add(style, p.Theme.Fit(strings.TrimSpace(fmt.Sprintf("%s %s %s %s", mark, s.Verdict, debugkern.ChangesText(s.Changes), because)), w-5)).Done())
+		out = append(out, p.Theme.Line(w).Space(1).Add(p.Theme.Dim, fmt.Sprintf("%2d ", i+1)).Add(style, p.Theme.Fit(strings.TrimSpace(fmt.Sprintf("%s %s %s %s", mark, s.Verdict, report.ChangesText(s.Changes), because)), w-5)).Done())
 	}
 	if b.Pair != nil {
-		out = p.say(out, w, p.Theme.Text, "nearest pair, apart by %s:", debugkern.ChangesText(b.Pair.Changes))
+		out = p.say(out, w, p.Theme.Text, "nearest pair, apart by %s:", report.ChangesText(b.Pair.Changes))
 		out = p.say(out, w, p.Theme.Text, "%s", b.Pair.Compare)
 		if p.data.Comparison == nil {
 			out = p.say(out, w, p.Theme.Dim, "Enter here: run the pair and compare it")

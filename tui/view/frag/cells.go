@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/tui/cell"
 	"tilescope/tui/theme"
 )
@@ -76,7 +76,7 @@ func (p *Pane) tileLine(letter string, row, w, pitch int) string {
 	x, _ := p.holder()
 	here := row == p.cell[0]
 	for col := range 16 {
-		c := debugkern.Cell16{row, col}
+		c := report.Cell16{row, col}
 		mark := ""
 		if p.shows != Error {
 			mark = p.badMark(c)
@@ -95,7 +95,7 @@ func (p *Pane) tileLine(letter string, row, w, pitch int) string {
 }
 
 // tileCell is what a cell shows in n columns.
-func (p *Pane) tileCell(c debugkern.Cell16, n int) (string, theme.Style) {
+func (p *Pane) tileCell(c report.Cell16, n int) (string, theme.Style) {
 	h := p.holders[c]
 	switch {
 	case p.shows >= Value:
@@ -119,7 +119,7 @@ func (p *Pane) tileCell(c debugkern.Cell16, n int) (string, theme.Style) {
 }
 
 // number is the run's value or error, in one column a digit from 0 (least) to 9 or the error's mark.
-func (p *Pane) number(c debugkern.Cell16, n int) (string, theme.Style) {
+func (p *Pane) number(c report.Cell16, n int) (string, theme.Style) {
 	x, ok := p.value(c)
 	if !ok {
 		return p.Theme.Glyph.Off, p.Theme.Off
@@ -197,9 +197,9 @@ func (p *Pane) names(lane int) string {
 // wideLane is the width from which the reference stands beside the kernel's value.
 const wideLane = 60
 
-func pair(c debugkern.Cell16) string { return fmt.Sprintf("%d,%d", c[0], c[1]) }
+func pair(c report.Cell16) string { return fmt.Sprintf("%d,%d", c[0], c[1]) }
 
-func (p *Pane) laneValue(l *theme.Line, c debugkern.Cell16) *theme.Line {
+func (p *Pane) laneValue(l *theme.Line, c report.Cell16) *theme.Line {
 	x, ok := p.value(c)
 	if !ok {
 		return l.Right(p.Theme.Off, p.Theme.Glyph.Off, l.Col()+10)

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/tui/keymap"
 	"tilescope/tui/theme"
 	"tilescope/tui/view"
@@ -14,7 +15,7 @@ import (
 
 // introspector is offered by engines that can read fragment layouts back.
 type introspector interface {
-	Lut(ctx context.Context, req debugkern.Request, pick debugkern.LutFilter) (*debugkern.LutDoc, error)
+	Lut(ctx context.Context, req debugkern.Request, pick debugkern.LutFilter) (*report.Lut, error)
 	TableFile(ctx context.Context, req debugkern.Request, path string) (*debugkern.Table, error)
 }
 

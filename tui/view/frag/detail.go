@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/tui/cell"
 	"tilescope/tui/theme"
 )
@@ -23,7 +23,7 @@ func (p *Pane) detail(h int) []string {
 func (p *Pane) coverage() string {
 	least, most := 1<<30, 0
 	for i := range 256 {
-		n := len(p.holders[debugkern.Cell16{i / 16, i % 16}])
+		n := len(p.holders[report.Cell16{i / 16, i % 16}])
 		least, most = min(least, n), max(most, n)
 	}
 	switch {

@@ -3,7 +3,7 @@ package frag
 import (
 	"fmt"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/tui/cell"
 	"tilescope/tui/theme"
 )
@@ -175,7 +175,7 @@ func (p *Pane) separator(l *theme.Line, open, closed bool, mark string) {
 	}
 }
 
-func (p *Pane) entryStyle(lane, e int, here, wrong bool, c debugkern.Cell16, x at) theme.Style {
+func (p *Pane) entryStyle(lane, e int, here, wrong bool, c report.Cell16, x at) theme.Style {
 	switch {
 	case here || c == p.cell:
 		return p.Theme.Select
@@ -188,7 +188,7 @@ func (p *Pane) entryStyle(lane, e int, here, wrong bool, c debugkern.Cell16, x a
 }
 
 // value is the run's cell behind a cell of the map.
-func (p *Pane) value(c debugkern.Cell16) (cell.Cell, bool) {
+func (p *Pane) value(c report.Cell16) (cell.Cell, bool) {
 	row, col := p.origin[0]+c[0], p.origin[1]+c[1]
 	if !p.judge.Known() || !p.live.View.Valid(row, col) || !p.live.View.Got.Captured(row, col) {
 		return cell.Cell{}, false
@@ -196,13 +196,13 @@ func (p *Pane) value(c debugkern.Cell16) (cell.Cell, bool) {
 	return p.judge.At(row, col), true
 }
 
-func (p *Pane) bad(c debugkern.Cell16) bool {
+func (p *Pane) bad(c report.Cell16) bool {
 	x, ok := p.value(c)
 	return ok && x.Bad
 }
 
 // badMark is the mark of a cell whose value is out of its bound, "" for any other.
-func (p *Pane) badMark(c debugkern.Cell16) string {
+func (p *Pane) badMark(c report.Cell16) string {
 	x, ok := p.value(c)
 	if !ok || !x.Bad {
 		return ""
@@ -245,7 +245,7 @@ func (p *Pane) Go(lane, element int) {
 
 // GoCell puts the cursor on a cell of the block.
 func (p *Pane) GoCell(row, col int) {
-	p.cell = debugkern.Cell16{row, col}
+	p.cell = report.Cell16{row, col}
 	p.settle()
 	p.scroll()
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/tui/cell"
 	"tilescope/tui/theme"
 )
@@ -41,7 +42,7 @@ func (s Show) String() string { return showNames[s] }
 
 // Data is what does not depend on the run's place.
 type Data struct {
-	Maps    []debugkern.FragmentDoc
+	Maps    []report.Fragment
 	Backend string           // the device that was introspected
 	Table   *debugkern.Table // the kernel's own; nil where it has none
 	Target  string           // whose kernel it is
@@ -60,7 +61,7 @@ type Live struct {
 
 // fragment is one choice: a map, and how it lies in memory.
 type fragment struct {
-	doc     *debugkern.FragmentDoc
+	doc     *report.Fragment
 	columns bool // memory is column-major
 }
 
@@ -76,10 +77,10 @@ type Pane struct {
 	at     int    // in list
 	wanted string // its name, kept while there are no maps
 
-	origin  debugkern.Cell16 // of the 16×16 block in the stage's tile
-	cell    debugkern.Cell16
-	element int                       // of the lane that holds the cell
-	holders map[debugkern.Cell16][]at // of the map shown
+	origin  report.Cell16 // of the 16×16 block in the stage's tile
+	cell    report.Cell16
+	element int                    // of the lane that holds the cell
+	holders map[report.Cell16][]at // of the map shown
 	shows   Show
 	table   bool // the grid shows the kernel's table
 
@@ -191,7 +192,7 @@ next:
 
 // chosen works out what follows from the fragment.
 func (p *Pane) chosen() {
-	p.holders = map[debugkern.Cell16][]at{}
+	p.holders = map[report.Cell16][]at{}
 	if f := p.fragment(); f != nil {
 		p.wanted = p.choice()
 		for l, cells := range f.doc.Lanes {
@@ -265,8 +266,8 @@ func (p *Pane) Follow(row, col, rows, cols int) {
 	if min(p.origin[0]+p.cell[0], rows-1) == row && min(p.origin[1]+p.cell[1], cols-1) == col {
 		return
 	}
-	p.origin = debugkern.Cell16{row / 16 * 16, col / 16 * 16}
-	p.cell = debugkern.Cell16{row % 16, col % 16}
+	p.origin = report.Cell16{row / 16 * 16, col / 16 * 16}
+	p.cell = report.Cell16{row % 16, col % 16}
 	p.settle()
 	p.scroll()
 }
@@ -293,7 +294,7 @@ func (p *Pane) MoveGrid(lanes, elements int) bool {
 
 // MoveCell moves within the 16×16 block and reports whether it moved.
 func (p *Pane) MoveCell(rows, cols int) bool {
-	to := debugkern.Cell16{max(0, min(p.cell[0]+rows, 15)), max(0, min(p.cell[1]+cols, 15))}
+	to := report.Cell16{max(0, min(p.cell[0]+rows, 15)), max(0, min(p.cell[1]+cols, 15))}
 	if to == p.cell {
 		return false
 	}

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 	"tilescope/tui/view"
 )
@@ -15,7 +16,7 @@ import (
 // fragments is what the Frag view knows: maps by backend, and the table of the run on screen.
 type fragments struct {
 	backend string // what was chosen: emu or cuda; "" is the run's
-	docs    map[string]*debugkern.LutDoc
+	docs    map[string]*report.Lut
 	errs    map[string]string
 	asked   map[string]bool
 	header  *debugkern.Table // a file's, in place of the kernel's
@@ -26,7 +27,7 @@ type fragments struct {
 // mappedMsg is the fragment maps of a backend.
 type mappedMsg struct {
 	backend string
-	doc     *debugkern.LutDoc
+	doc     *report.Lut
 	err     error
 }
 
@@ -64,7 +65,7 @@ func (v *Controller) askMaps() tea.Cmd {
 		return nil
 	}
 	if v.known.asked == nil {
-		v.known.asked, v.known.docs, v.known.errs = map[string]bool{}, map[string]*debugkern.LutDoc{},
+		v.known.asked, v.known.docs, v.known.errs = map[string]bool{}, map[string]*report.Lut{},
 			map[string]string{}
 	}
 	v.known.asked[be] = true

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"tilescope/debugkern"
 	"tilescope/debugkern/gates"
+	"tilescope/debugkern/report"
 	"tilescope/tui/theme"
 )
 
@@ -55,7 +55,7 @@ func (p *Pane) explain() {
 		p.say(style, "%s what ran is green; not mergeable before all three gates ran", mark)
 	}
 	if b := d.Build; b != nil {
-		p.say(p.Theme.Dim, "%s (%s), SHA-256 %.12s", debugkern.BuilderText(b.Builder), cmp.Or(b.Compiler, "compiler unknown"), b.PTXSHA256)
+		p.say(p.Theme.Dim, "%s (%s), SHA-256 %.12s", report.BuilderText(b.Builder), cmp.Or(b.Compiler, "compiler unknown"), b.PTXSHA256)
 	}
 	p.explainPTXAS(&d.PTXAS)
 	p.explainCorrectness(&d.Correctness)

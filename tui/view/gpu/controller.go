@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/tui/keymap"
 	"tilescope/tui/theme"
 	"tilescope/tui/view"
@@ -16,7 +17,7 @@ import (
 type gpuEngine interface {
 	Devices(ctx context.Context) (*debugkern.DeviceList, error)
 	Monitor(d debugkern.Device) (debugkern.Monitor, error)
-	Doctor(ctx context.Context) *debugkern.DoctorDoc
+	Doctor(ctx context.Context) *report.Doctor
 }
 
 var _ gpuEngine = (*debugkern.Session)(nil)

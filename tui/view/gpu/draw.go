@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/tui/theme"
 )
 
@@ -158,7 +159,7 @@ func (p *Pane) doctor(h int) []string {
 	p.checks = p.checks[:0]
 	missing := 0
 	checks := slices.Clone(p.data.Checks)
-	slices.SortStableFunc(checks, func(a, b debugkern.DoctorCheck) int { return rank(a.OK) - rank(b.OK) })
+	slices.SortStableFunc(checks, func(a, b report.DoctorCheck) int { return rank(a.OK) - rank(b.OK) })
 	for _, c := range checks {
 		mark, style := p.Theme.Glyph.OK, p.Theme.OK
 		if !c.OK {

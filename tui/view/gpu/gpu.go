@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/tui/theme"
 )
 
@@ -32,7 +33,7 @@ type Data struct {
 	NoNVML  string // why there are no samples
 	None    string // why there is no device
 	Looking bool   // the devices are being asked for
-	Checks  []debugkern.DoctorCheck
+	Checks  []report.DoctorCheck
 	Again   string // the key that looks once more
 }
 

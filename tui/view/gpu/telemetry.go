@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/tui/keymap"
 )
 
@@ -20,7 +21,7 @@ type telemetry struct {
 	looking  bool
 	list     *debugkern.DeviceList
 	err      error
-	checks   []debugkern.DoctorCheck
+	checks   []report.DoctorCheck
 	checking bool
 
 	monitor debugkern.Monitor
@@ -46,7 +47,7 @@ type (
 		list *debugkern.DeviceList
 		err  error
 	}
-	checkedMsg struct{ checks []debugkern.DoctorCheck }
+	checkedMsg struct{ checks []report.DoctorCheck }
 	monitorMsg struct {
 		seq     int
 		monitor debugkern.Monitor

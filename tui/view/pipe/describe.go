@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 	"tilescope/tui/cell"
 	"tilescope/tui/theme"
@@ -100,7 +100,7 @@ var spoiling = []string{"uninitialised", "race", "cp-async", "barrier", "deadloc
 	"trap", "loop-ended", "not-captured"}
 
 // spoils reports whether a finding may change what is captured.
-func spoils(f debugkern.FindingDoc) bool {
+func spoils(f report.Finding) bool {
 	return f.Severity == "error" && slices.Contains(spoiling, f.Kind)
 }
 
@@ -108,7 +108,7 @@ type sayer func(name string, style theme.Style, format string, args ...any)
 
 func (p *Pane) stage(x *row, say sayer) {
 	d := x.doc
-	if d.Verdict == debugkern.Off {
+	if d.Verdict == report.Off {
 		say("off", p.Theme.Off, "not judged: %s", p.whyOff(x.plan.Stage))
 		return
 	}
@@ -166,14 +166,14 @@ func fromText(set probes.StageSet) string {
 	return strings.Join(names, ", ")
 }
 
-func (p *Pane) statsStyle(s debugkern.ErrorStats) theme.Style {
+func (p *Pane) statsStyle(s report.ErrorStats) theme.Style {
 	if s.Bad > 0 {
 		return p.Theme.Wrong
 	}
 	return p.Theme.Text
 }
 
-func statsText(s debugkern.ErrorStats) string {
+func statsText(s report.ErrorStats) string {
 	text := fmt.Sprintf("bad %d/%d · max error %.3g (%d ulp)", s.Bad, s.Cells, float64(s.MaxAbs), s.MaxULP)
 	if s.Error == s.MaxAbs {
 		text += fmt.Sprintf(", bound %.3g", float64(s.Bound))
@@ -186,14 +186,14 @@ func statsText(s debugkern.ErrorStats) string {
 	return text
 }
 
-func place(s *debugkern.SourceDoc) string {
+func place(s *report.Source) string {
 	if s == nil {
 		return ""
 	}
 	return fmt.Sprintf(" · %s:%d", s.File, s.Line)
 }
 
-func (p *Pane) guilty(r *debugkern.Report, say sayer) {
+func (p *Pane) guilty(r *report.Run, say sayer) {
 	for i, g := range r.Guilty {
 		name := "guilty"
 		if i > 0 {
@@ -209,7 +209,7 @@ func (p *Pane) guilty(r *debugkern.Report, say sayer) {
 	}
 }
 
-func (p *Pane) finding(f *debugkern.FindingDoc, say sayer) {
+func (p *Pane) finding(f *report.Finding, say sayer) {
 	style := p.Theme.Wrong
 	if f.Severity != "error" {
 		style = p.Theme.Text
@@ -233,12 +233,12 @@ func (p *Pane) finding(f *debugkern.FindingDoc, say sayer) {
 	}
 }
 
-func (p *Pane) output(o *debugkern.OutputDoc, say sayer) {
+func (p *Pane) output(o *report.Output, say sayer) {
 	if o == nil {
 		return
 	}
 	style := p.Theme.OK
-	if o.Verdict != debugkern.OK {
+	if o.Verdict != report.OK {
 		style = p.Theme.Wrong
 	}
 	say("output", style, "%s %s · max %.3g · mean %.3g · over %.3g %% · cosine %.6f", p.Theme.VerdictMark(o.Verdict), o.Verdict,
@@ -250,11 +250,11 @@ func (p *Pane) output(o *debugkern.OutputDoc, say sayer) {
 }
 
 // rules lists what other projects' tests would say of O, under a heading that takes them out of the verdict.
-func (p *Pane) rules(o *debugkern.OutputDoc, say sayer) {
+func (p *Pane) rules(o *report.Output, say sayer) {
 	label := "context"
 	for _, rule := range []struct {
 		name string
-		doc  *debugkern.RuleDoc
+		doc  *report.Rule
 	}{{"FlashAttention's test", o.FlashRule}, {"PyTorch's assert_close", o.PyTorch}, {"Triton's test", o.Triton}} {
 		if rule.doc == nil {
 			continue
@@ -291,11 +291,11 @@ func (p *Pane) histogram(counts []int) string {
 	return b.String()
 }
 
-func (p *Pane) run(r *debugkern.Report, say sayer) {
+func (p *Pane) run(r *report.Run, say sayer) {
 	b := r.Backend
 	built := ""
 	if r.Error == nil || b.Builder != "none" { // a run that fails before it has a build names no builder either
-		built = fmt.Sprintf(" · %s for %s", debugkern.BuilderText(b.Builder), b.Arch)
+		built = fmt.Sprintf(" · %s for %s", report.BuilderText(b.Builder), b.Arch)
 	}
 	say("ran on", p.Theme.Text, "%s · %s%s · schedule %s", b.Name, b.Device, built, b.Schedule)
 	c := r.Cost

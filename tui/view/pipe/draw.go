@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 	"tilescope/tui/theme"
 )
@@ -99,10 +100,10 @@ func (p *Pane) verdictLine(w int) string {
 		}
 		part(p.Theme.Wrong, text)
 	}
-	if list := stagesOf(r, debugkern.Tainted); list != "" {
+	if list := stagesOf(r, report.Tainted); list != "" {
 		part(p.Theme.Taint, "tainted "+list)
 	}
-	if list := stagesOf(r, debugkern.Off); list != "" {
+	if list := stagesOf(r, report.Off); list != "" {
 		part(p.Theme.Off, "off "+list)
 	}
 	if n := len(r.Findings); n > 1 || n == 1 && len(p.accused(r)) == 0 {
@@ -115,7 +116,7 @@ func (p *Pane) verdictLine(w int) string {
 }
 
 // accused names what is at fault beside the stages: the causes of a diagnosis, else the first finding that is an error.
-func (p *Pane) accused(r *debugkern.Report) []string {
+func (p *Pane) accused(r *report.Run) []string {
 	var out []string
 	for i := range p.data.Causes {
 		if c := &p.data.Causes[i]; !c.Beside {
@@ -133,14 +134,14 @@ func (p *Pane) accused(r *debugkern.Report) []string {
 	return nil
 }
 
-func guiltyPlace(g debugkern.Guilty) string {
+func guiltyPlace(g report.Guilty) string {
 	if g.Phase != probes.PhaseEach {
 		return g.Block.String()
 	}
 	return fmt.Sprintf("%s kv %d", g.Block, g.KVTile)
 }
 
-func stagesOf(r *debugkern.Report, verdict string) string {
+func stagesOf(r *report.Run, verdict string) string {
 	var list []string
 	for i := range r.Stages {
 		if r.Stages[i].Verdict == verdict {
@@ -223,7 +224,7 @@ func (p *Pane) slot(l *theme.Line, r row, there bool, kv int) {
 	style := p.Theme.Verdict(v.Verdict)
 	l.Add(style, p.Theme.VerdictMark(v.Verdict))
 	switch n := v.Bad; {
-	case v.Verdict == debugkern.Tainted && v.Tainted > 0:
+	case v.Verdict == report.Tainted && v.Tainted > 0:
 		l.Add(style, count(v.Tainted))
 	case n > 0:
 		l.Add(style, count(n))
@@ -266,7 +267,7 @@ func (p *Pane) summaryOf(l *theme.Line, r row) {
 		return
 	}
 	l.Right(p.Theme.Text, fmt.Sprintf("%.2g", float64(r.doc.Local.Error)), start+21)
-	if r.doc.Verdict == debugkern.Wrong {
+	if r.doc.Verdict == report.Wrong {
 		l.Add(p.Theme.Wrong, " > "+fmt.Sprintf("%.1e", float64(r.doc.Local.Bound)))
 	} else {
 		l.Add(p.Theme.Dim, "   "+fmt.Sprintf("%.1e", float64(r.doc.Local.Bound)))
@@ -309,7 +310,7 @@ func (p *Pane) blocks(w, h int) []string {
 // mapMark is a tile in one column: a dot where it is right, so that the others stand out.
 func (p *Pane) mapMark(verdict string) (theme.Style, string) {
 	switch verdict {
-	case debugkern.OK:
+	case report.OK:
 		return p.Theme.OK, p.Theme.Glyph.Equal
 	case "":
 		return p.Theme.Text, " "

@@ -13,6 +13,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 	"tilescope/tui/outcome"
 	"tilescope/tui/theme"
@@ -57,7 +58,7 @@ type Pane struct {
 // row is one stage of the timeline.
 type row struct {
 	plan *probes.StagePlan
-	doc  *debugkern.StageDoc
+	doc  *report.Stage
 }
 
 // NewPane returns an empty pane.

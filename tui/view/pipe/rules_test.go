@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/tui/theme"
 )
 
@@ -13,10 +13,10 @@ import (
 // with the reason where it is not met, and that no line can be read as a verdict.
 func TestRulesAreContext(t *testing.T) {
 	p := NewPane(theme.New(theme.Options{}))
-	o := &debugkern.OutputDoc{
-		Verdict:   debugkern.OK,
-		FlashRule: &debugkern.RuleDoc{Error: 0.001, Limit: 0.002, Holds: true},
-		PyTorch:   &debugkern.RuleDoc{Error: 38, Limit: 1, Context: "stricter than this kernel's dtypes allow"},
+	o := &report.Output{
+		Verdict:   report.OK,
+		FlashRule: &report.Rule{Error: 0.001, Limit: 0.002, Holds: true},
+		PyTorch:   &report.Rule{Error: 38, Limit: 1, Context: "stricter than this kernel's dtypes allow"},
 	}
 	var lines []string
 	p.output(o, func(name string, _ theme.Style, format string, args ...any) {

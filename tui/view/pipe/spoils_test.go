@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/tui/outcome"
 	"tilescope/tui/theme"
@@ -22,8 +22,8 @@ func TestWhatMaySpoilAStage(t *testing.T) {
 	} {
 		for _, severity := range []string{"error", "advice"} {
 			p := NewPane(theme.New(theme.Options{}))
-			p.data = Data{Hint: "what comes first", Run: outcome.New("", &debugkern.Report{
-				Guilty: []debugkern.Guilty{{Stage: "P"}}, Findings: []debugkern.FindingDoc{{Kind: string(kind), Severity: severity}},
+			p.data = Data{Hint: "what comes first", Run: outcome.New("", &report.Run{
+				Guilty: []report.Guilty{{Stage: "P"}}, Findings: []report.Finding{{Kind: string(kind), Severity: severity}},
 			}, false)}
 			var lines []string
 			for _, e := range p.describe(80) {

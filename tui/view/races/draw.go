@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/tui/theme"
 )
 
@@ -215,7 +216,7 @@ func (p *Pane) about() []entry {
 	return out
 }
 
-func place(f *debugkern.FindingDoc) string {
+func place(f *report.Finding) string {
 	s := "block " + f.Block.String()
 	if f.KVTile >= 0 {
 		s += fmt.Sprintf(", kv tile %d", f.KVTile)
@@ -249,7 +250,7 @@ func (p *Pane) aboutBox(w, h int) []string {
 // sides is both sides' source beside each other, the two lines marked.
 func (p *Pane) sides(w, h int) []string {
 	i, ok := p.Finding()
-	var a, b *debugkern.SourceDoc
+	var a, b *report.Source
 	if ok {
 		a, b = p.data.Findings[i].Source, p.data.Findings[i].Other
 	} else if c := p.Cause(); c != nil {
@@ -272,7 +273,7 @@ func (p *Pane) sides(w, h int) []string {
 }
 
 // side is one side's source around its line.
-func (p *Pane) side(name string, at *debugkern.SourceDoc, note string, w, h int) []string {
+func (p *Pane) side(name string, at *report.Source, note string, w, h int) []string {
 	focused := p.Focus == Sides
 	if at == nil {
 		return p.Theme.Box(name, "", []string{p.Theme.Line(w-2).Space(1).Add(p.Theme.Dim, "no source line").Done()}, w, h, focused)

@@ -10,6 +10,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
+	"tilescope/debugkern/report"
 	"tilescope/tui/keymap"
 	"tilescope/tui/request"
 	"tilescope/tui/view"
@@ -21,7 +22,7 @@ type Investigator interface {
 	// Scene executes the finding's block again.
 	Scene(ctx context.Context, run *debugkern.Run, req debugkern.SceneRequest) (*debugkern.Scene, error)
 	// WhatIf applies virtually what would put a finding right, and words what came of it.
-	WhatIf(ctx context.Context, run *debugkern.Run, f *debugkern.FindingDoc) ([]string, error)
+	WhatIf(ctx context.Context, run *debugkern.Run, f *report.Finding) ([]string, error)
 	// WhatIfRight does the same for a cause that no finding told.
 	WhatIfRight(ctx context.Context, run *debugkern.Run, c *diagnose.Cause) ([]string, error)
 	// WhatIfWithout takes a synchronisation away instead.
@@ -44,7 +45,7 @@ func (session) Scene(ctx context.Context, run *debugkern.Run, req debugkern.Scen
 }
 
 // WhatIf implements Investigator.
-func (session) WhatIf(ctx context.Context, run *debugkern.Run, f *debugkern.FindingDoc) ([]string, error) {
+func (session) WhatIf(ctx context.Context, run *debugkern.Run, f *report.Finding) ([]string, error) {
 	a, err := diagnose.WhatIf(ctx, run, f)
 	if err != nil {
 		return nil, err
@@ -82,9 +83,9 @@ type inquiry struct {
 
 	of     string // the request it is about
 	doc    *diagnose.Diagnosis
-	found  []debugkern.FindingDoc // so far
-	causes []diagnose.Cause       // so far
-	shown  []debugkern.FindingDoc // what the pane lists
+	found  []report.Finding // so far
+	causes []diagnose.Cause // so far
+	shown  []report.Finding // what the pane lists
 
 	looks map[string]*Look // by finding
 	look  struct {         // under way
@@ -109,7 +110,7 @@ func (q *inquiry) stop() {
 type told struct {
 	mu       sync.Mutex
 	progress debugkern.Progress
-	findings []debugkern.FindingDoc
+	findings []report.Finding
 	causes   []diagnose.Cause
 	wake     chan struct{}
 }
@@ -137,7 +138,7 @@ type (
 	toldMsg struct {
 		seq      int
 		progress debugkern.Progress
-		findings []debugkern.FindingDoc
+		findings []report.Finding
 		causes   []diagnose.Cause
 	}
 	diagnosedMsg struct {
@@ -218,7 +219,7 @@ func (v *Controller) showRaces() {
 }
 
 // selected is the finding under the cursor.
-func (v *Controller) selected() *debugkern.FindingDoc {
+func (v *Controller) selected() *report.Finding {
 	if i, ok := v.pane.Finding(); ok && i < len(v.race.shown) {
 		return &v.race.shown[i]
 	}
@@ -227,8 +228,8 @@ func (v *Controller) selected() *debugkern.FindingDoc {
 
 // executed is the run that questions about findings are asked of; nil where none can be asked.
 func (v *Controller) executed() *debugkern.Run {
-	if v.diagnosed() && v.race.doc.Run != nil {
-		return v.race.doc.Run
+	if v.diagnosed() && v.race.doc.Executed != nil {
+		return v.race.doc.Executed
 	}
 	if v.Run != nil {
 		return v.Run.Run
@@ -301,7 +302,7 @@ func (v *Controller) askScene() tea.Cmd {
 }
 
 // underCursor is the line that the Races view's cursor stands for, nil where it stands for none.
-func (v *Controller) underCursor() *debugkern.SourceDoc {
+func (v *Controller) underCursor() *report.Source {
 	if f := v.selected(); f != nil {
 		return f.Source
 	}
@@ -320,12 +321,12 @@ func (v *Controller) sceneWanted() (req debugkern.SceneRequest, ok bool) {
 	if f := v.selected(); f != nil {
 		return debugkern.SceneRequest{
 			Block: f.Block, Variable: f.Variable, Index: f.Index, KVTile: f.KVTile,
-			Sides: [2]*debugkern.SourceDoc{f.Source, f.Other}, Warps: f.Warps, Schedule: v.Req.Schedule,
+			Sides: [2]*report.Source{f.Source, f.Other}, Warps: f.Warps, Schedule: v.Req.Schedule,
 		}, f.Source != nil
 	}
 	if b := v.pane.Barrier(); b != nil && len(b.Variables) > 0 {
 		return debugkern.SceneRequest{Block: v.Cursor.Block, Variable: b.Variables[0], KVTile: -1,
-			Sides: [2]*debugkern.SourceDoc{b.Source, nil}, Schedule: v.Req.Schedule}, true
+			Sides: [2]*report.Source{b.Source, nil}, Schedule: v.Req.Schedule}, true
 	}
 	return req, false
 }

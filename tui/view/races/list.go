@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
+	"tilescope/debugkern/report"
 	"tilescope/tui/theme"
 )
 
@@ -78,7 +78,7 @@ func (p *Pane) Barrier() *diagnose.BarrierDoc {
 	return nil
 }
 
-func isAdvice(f debugkern.FindingDoc) bool { return f.Severity == "advice" }
+func isAdvice(f report.Finding) bool { return f.Severity == "advice" }
 
 // of lists the findings of a cause.
 func (p *Pane) of(c *diagnose.Cause) []int {
@@ -286,7 +286,7 @@ func barrierTitle(b *diagnose.BarrierDoc) string {
 }
 
 // title is a finding in one line.
-func title(f *debugkern.FindingDoc) string {
+func title(f *report.Finding) string {
 	s := f.Kind
 	if f.Variable != "" {
 		s += " " + f.Variable

@@ -12,6 +12,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
+	"tilescope/debugkern/report"
 	"tilescope/tui/theme"
 )
 
@@ -29,7 +30,7 @@ const (
 // Data is what is shown.
 type Data struct {
 	Story     []string
-	Findings  []debugkern.FindingDoc
+	Findings  []report.Finding
 	Causes    []diagnose.Cause
 	Barriers  []diagnose.BarrierDoc
 	Diagnosed bool   // the story is a diagnosis'

@@ -6,15 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
 	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
+	"tilescope/debugkern/report"
 	"tilescope/tui"
 	"tilescope/tui/view"
 	"tilescope/tui/view/races"
-
-	"github.com/charmbracelet/colorprofile"
-
-	tea "charm.land/bubbletea/v2"
 )
 
 // TestRacesOnASession asks a real session what the view asks: the diagnosis, the scene of its race, and what puts it right.
@@ -38,7 +38,7 @@ func TestRacesOnASession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(doc.Findings, func(f debugkern.FindingDoc) bool { return f.Kind == "race" })
+	i := slices.IndexFunc(doc.Findings, func(f report.Finding) bool { return f.Kind == "race" })
 	if i < 0 || told == 0 {
 		t.Fatalf("%d findings told, no race among %d", told, len(doc.Findings))
 	}
@@ -56,12 +56,12 @@ func TestRacesOnASession(t *testing.T) {
 			t.Errorf("nothing says %q:\n%s", want, text)
 		}
 	}
-	lines, err := v.Inquirer().WhatIf(t.Context(), doc.Run, v.Selected())
+	lines, err := v.Inquirer().WhatIf(t.Context(), doc.Executed, v.Selected())
 	if err != nil || !strings.Contains(lines[0], "is gone") {
 		t.Errorf("what if: %v, %v", lines, err)
 	}
 	b := slices.IndexFunc(doc.Barriers, func(b diagnose.BarrierDoc) bool { return b.Needed && strings.HasPrefix(b.Instr, "bar.sync") })
-	if lines, err = v.Inquirer().WhatIfWithout(t.Context(), doc.Run, &doc.Barriers[b]); err != nil || !strings.Contains(lines[0], "then race on") {
+	if lines, err = v.Inquirer().WhatIfWithout(t.Context(), doc.Executed, &doc.Barriers[b]); err != nil || !strings.Contains(lines[0], "then race on") {
 		t.Errorf("without %s: %v, %v", doc.Barriers[b].Instr, lines, err)
 	}
 }

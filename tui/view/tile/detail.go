@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/tui/cell"
 	"tilescope/tui/theme"
 )
@@ -156,7 +157,7 @@ func (p *Pane) tileLine(w int) string {
 	l.Add(p.Theme.Verdict(verdict), p.Theme.VerdictMark(verdict)+" "+verdict)
 	if note := cell.Pattern(p.data.Stage); note != "" {
 		l.Add(p.Theme.Dim, " · ").Add(p.Theme.Text, p.Theme.Fit(note, l.Left()))
-	} else if d := p.data.View.Verdict; d.MaxAbs > 0 && verdict != debugkern.Tainted {
+	} else if d := p.data.View.Verdict; d.MaxAbs > 0 && verdict != report.Tainted {
 		l.Add(p.Theme.Dim, " · max ").Add(p.Theme.Text, cell.Long(d.MaxAbs))
 	}
 	return l.Done()

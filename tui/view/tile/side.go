@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 	"tilescope/tui/cell"
 	"tilescope/tui/request"
@@ -42,7 +42,7 @@ func (v *Controller) facts() [][2]string {
 	out := [][2]string{}
 	if d := r.Stage(v.Cursor.Stage.String()); d != nil {
 		bad := d.Local.Bad
-		if d.Verdict == debugkern.Tainted {
+		if d.Verdict == report.Tainted {
 			bad = d.Global.Bad
 		}
 		out = append(out, [2]string{"stage", fmt.Sprintf("%s %s, bad %d/%d", d.Name, d.Verdict, bad,

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 	"tilescope/tui/cell"
 	"tilescope/tui/theme"
@@ -88,7 +89,7 @@ type Data struct {
 	Place   debugkern.Place
 	Plan    *probes.StagePlan   // of the place's stage; nil: View's
 	View    *debugkern.TileView // nil while it is being computed
-	Stage   *debugkern.StageDoc // nil where the report has none
+	Stage   *report.Stage       // nil where the report has none
 	Message string              // instead of a tile: loading, off, an error
 	A, B    string              // names of two kernels laid over each other: the tile is B's, the one compared with it A's; else ""
 }

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"strings"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/probes"
 	"tilescope/tui/outcome"
 	"tilescope/tui/theme"
@@ -94,7 +94,7 @@ func (p *Pane) flag(text string, w int) string {
 	return p.Theme.Line(w).Space(1).Add(style, p.Theme.Fit(name, w-3-p.Theme.Width(value))).Right(style, value, w-1).Done()
 }
 
-func (p *Pane) stage(s *debugkern.StageDoc, w int) string {
+func (p *Pane) stage(s *report.Stage, w int) string {
 	l := p.Theme.Line(w)
 	name := p.Theme.Text
 	l.Pointer(s.Name == p.data.Stage.String())
@@ -104,11 +104,11 @@ func (p *Pane) stage(s *debugkern.StageDoc, w int) string {
 	style := p.Theme.Verdict(s.Verdict)
 	l.Add(name, s.Name).Pad(4).Add(style, p.Theme.VerdictMark(s.Verdict)+" "+s.Verdict)
 	switch {
-	case s.Verdict == debugkern.Wrong:
+	case s.Verdict == report.Wrong:
 		l.Right(style, fmt.Sprint(s.Local.Bad), w-1)
-	case s.Verdict == debugkern.Tainted:
+	case s.Verdict == report.Tainted:
 		l.Right(style, fmt.Sprint(s.Global.Bad), w-1)
-	case s.Verdict == debugkern.OK:
+	case s.Verdict == report.OK:
 		l.Right(p.Theme.Dim, fmt.Sprintf("%.1g", float64(s.Local.MaxAbs)), w-1)
 	}
 	return l.Done()

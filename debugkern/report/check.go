@@ -1,0 +1,94 @@
+package report
+
+import "tilescope/probes"
+
+// CheckSchema names the document that check prints.
+const CheckSchema = "tilescope.check/1"
+
+// Verdicts of a check; the third is Failed.
+const (
+	Clean    = "clean"    // nothing was found, or advice alone
+	Findings = "findings" // at least one finding of severity error
+)
+
+// Check is the document tilescope.check/1: what the checkers found in one launch of a kernel that has no manifest.
+type Check struct {
+	Schema   string        `json:"schema"`
+	File     string        `json:"file"`
+	Entry    string        `json:"entry"`
+	Launch   CheckLaunch   `json:"launch"`
+	Args     []CheckArg    `json:"args"`
+	Seed     uint64        `json:"seed"`
+	Verdict  string        `json:"verdict"`
+	Coverage Coverage      `json:"coverage"`
+	Findings []Finding     `json:"findings"`
+	Outputs  []CheckOutput `json:"outputs"`
+	Backend  Backend       `json:"backend"`
+	Build    RunBuild      `json:"build"`
+	Cost     Cost          `json:"cost"`
+	Digest   string        `json:"digest"` // SHA-256 over the outputs' raw digests, in order
+	Printed  []string      `json:"printed,omitempty"`
+	Error    *Failure      `json:"error"`
+}
+
+// CheckLaunch is the launch's geometry; Shared is dynamic shared memory in bytes.
+type CheckLaunch struct {
+	Grid    probes.Dim3 `json:"grid"`
+	Block   probes.Dim3 `json:"block"`
+	Cluster probes.Dim3 `json:"cluster"`
+	Shared  int         `json:"shared"`
+}
+
+// CheckArg is an argument: Source is how it was given.
+type CheckArg struct {
+	Name   string `json:"name"`
+	DType  string `json:"dtype"`
+	Dims   []int  `json:"dims"`
+	Source string `json:"source"`
+}
+
+// Coverage is how much of the kernel a result speaks of.
+type Coverage struct {
+	Instructions int      `json:"instructions"` // of the entry and what it calls
+	Executed     int      `json:"executed"`     // of them, at least once
+	Blocks       int      `json:"blocks"`       // of the grid
+	Sampled      int      `json:"sampled"`      // of them, executed under the checkers
+	Schedules    int      `json:"schedules"`
+	NotModelled  []string `json:"not_modelled"`
+	// Unreached are source lines none of whose instructions were executed.
+	Unreached []Source `json:"unreached"`
+}
+
+// CheckOutput is a pointer argument after the launch.
+type CheckOutput struct {
+	Name    string `json:"name"`
+	DType   string `json:"dtype"`
+	Dims    []int  `json:"dims"`
+	Written int    `json:"written"` // elements that the launch wrote whole
+	Digest  string `json:"digest"`  // SHA-256 of its bytes
+}
+
+// ExitCode is the contract's exit code: 0 clean, 1 findings, 4 failed.
+func (d *Check) ExitCode() int {
+	switch d.Verdict {
+	case Failed:
+		return int(CodeFailed)
+	case Findings:
+		return 1
+	}
+	return 0
+}
+
+// KnownFindings are findings that do not count, by id, with the reason.
+type KnownFindings map[string]string
+
+// Apply marks the findings that do not count, and sets the verdict by the others.
+func (d *Check) Apply(known KnownFindings) {
+	d.Verdict = Clean
+	for i := range d.Findings {
+		f := &d.Findings[i]
+		if f.Suppressed = known[f.ID]; f.Suppressed == "" && f.Severity == "error" {
+			d.Verdict = Findings
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package report
+
+import "tilescope/probes"
+
+// CompareSchema names the document that compare prints.
+const CompareSchema = "tilescope.compare/1"
+
+// Verdicts of a comparison and of its stages.
+const (
+	Equal        = "equal"
+	Differ       = "differ"
+	Incomparable = "incomparable" // a stage that both capture, but not as the same tiles; see Reason
+)
+
+// Comparison is the document tilescope.compare/1: kernel A against kernel B on the same inputs, bit against
+// bit. No reference is asked: it shows where two kernels part, not which of them is right.
+type Comparison struct {
+	Schema  string       `json:"schema"`
+	Targets [2]Side      `json:"targets"` // A, B
+	Gate    string       `json:"gate"`
+	Inject  string       `json:"inject"`
+	Shape   probes.Shape `json:"shape"`
+	Seed    uint64       `json:"seed"`
+	Backend Backend      `json:"backend"`
+
+	Verdict string            `json:"verdict"` // equal, differ, failed
+	First   string            `json:"first"`   // the stage that differs first, by kv tile, stage, block; "" for none
+	Stages  []StageComparison `json:"stages"`  // those that both capture
+	OnlyA   []string          `json:"only_a"`  // stages that A alone captures
+	OnlyB   []string          `json:"only_b"`
+	Output  *OutputComparison `json:"output"` // null under a gate, or where one of them has none
+	Notes   []string          `json:"notes"`
+	Error   *SideError        `json:"error"`
+}
+
+// Side is one of two kernels.
+type Side struct {
+	Target  string         `json:"target"`
+	Kernel  string         `json:"kernel"`
+	Flags   map[string]int `json:"flags"`
+	Faults  []string       `json:"faults"`
+	Builder string         `json:"builder"`
+	Cross   *Cross         `json:"cross"` // with --backend both: this kernel on the emulator
+}
+
+// SideError is which of two kernels did not build, load or run.
+type SideError struct {
+	Side string `json:"side"` // "a", "b"
+	Failure
+}
+
+// CellStats count the cells that differ. MaxAbs and MaxULP (representable values of the dtype) are over differing cells that
+// are finite in both; Nonfinite counts the others.
+type CellStats struct {
+	Cells     int    `json:"cells"`
+	Differing int    `json:"differing"`
+	MaxAbs    Number `json:"max_abs"`
+	MaxULP    int64  `json:"max_ulp"`
+	Nonfinite int    `json:"nonfinite"`
+}
+
+// StageComparison is one stage that both capture.
+type StageComparison struct {
+	Name    string `json:"name"`
+	Verdict string `json:"verdict"` // equal, differ, incomparable
+	Reason  string `json:"reason"`  // why it is incomparable
+	Tiles   int    `json:"tiles"`
+	CellStats
+	First *DifferingCell `json:"first"` // by kv tile, block, row, column
+}
+
+// DifferingCell is a cell with other bits in B. Block is A's; Q has kv tile -1, O the number of tiles.
+type DifferingCell struct {
+	Block  probes.Dim3 `json:"block"`
+	KVTile int         `json:"kv_tile"`
+	Row    int         `json:"row"`
+	Col    int         `json:"col"`
+	A      Number      `json:"a"`
+	B      Number      `json:"b"`
+	BitsA  string      `json:"bits_a"` // "" where A did not reach the tile
+	BitsB  string      `json:"bits_b"`
+}
+
+// OutputComparison compares the whole output argument.
+type OutputComparison struct {
+	Verdict string `json:"verdict"`
+	Reason  string `json:"reason"`
+	CellStats
+	First []int `json:"first"` // the index of the first differing element, by dimension; null where none differs
+}
+
+// ExitCode is the contract's exit code: 0 equal bits, 1 not, 4 failed.
+func (c *Comparison) ExitCode() int {
+	switch c.Verdict {
+	case Equal:
+		return 0
+	case Failed:
+		return 4
+	}
+	return 1
+}

@@ -1,0 +1,64 @@
+package report
+
+import "fmt"
+
+// Code sorts the errors that stop a command before it has a verdict; its values are the contract's exit codes.
+type Code int
+
+// The exit codes of errors. 0 and 1 are verdicts', see Run.ExitCode.
+const (
+	CodeUsage       Code = 2 // bad input: nothing was run
+	CodeUnavailable Code = 3 // the backend or compiler asked for is not there
+	CodeFailed      Code = 4 // the kernel did not build, load or run
+	CodeInternal    Code = 70
+)
+
+// Error carries an exit code with the error. Report is the document of a failed run, where there is one.
+type Error struct {
+	Code   Code
+	Err    error
+	Report *Run
+
+	Diagnostics []Diagnostic // of a kernel that did not compile
+}
+
+// Error implements error: the text of Err.
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Usagef returns an *Error with CodeUsage, worded as fmt.Errorf words it.
+func Usagef(format string, args ...any) error {
+	return &Error{Code: CodeUsage, Err: fmt.Errorf(format, args...)}
+}
+
+// Unavailablef returns an *Error with CodeUnavailable, worded as fmt.Errorf words it.
+func Unavailablef(format string, args ...any) error {
+	return &Error{Code: CodeUnavailable, Err: fmt.Errorf(format, args...)}
+}
+
+// KernelError is a kernel that did not build, load, launch or run. The session makes a Failure, in a document whose verdict
+// is Failed, of it.
+type KernelError struct {
+	Stage  string // as a Failure's
+	Err    error
+	Source *Source // nil where no place is known
+
+	Diagnostics []Diagnostic // of a compiler or parser
+}
+
+// Error implements error: the stage and the text of Err.
+func (e *KernelError) Error() string { return e.Stage + ": " + e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *KernelError) Unwrap() error { return e.Err }
+
+// Failure is why a kernel did not build, load or run.
+type Failure struct {
+	Stage   string  `json:"stage"` // build, load, launch, run
+	Message string  `json:"message"`
+	Source  *Source `json:"source"`
+
+	Diagnostics []Diagnostic `json:"diagnostics,omitempty"` // everything that the compiler had to say
+}

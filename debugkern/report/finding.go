@@ -1,0 +1,96 @@
+package report
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// FindingsOf returns findings as documents spell them, in the same order. A finding without a severity gets its kind's.
+func FindingsOf(fs []target.Finding) []Finding {
+	docs := make([]Finding, 0, len(fs))
+	for _, f := range fs {
+		d := Finding{
+			Kind: string(f.Kind), Severity: string(f.Severity), Message: f.Message, Variable: f.Variable, Index: orEmpty(f.Index),
+			Space: f.Space, Block: f.Block, Warps: orEmpty(f.Warps), Lanes: orEmpty(f.Lanes), KVTile: f.KVTile,
+			Source: SourceOf(f.Source), Other: SourceOf(f.Other), Neighbour: f.Neighbour, Consequence: f.Consequence,
+			Count: f.Count, Remedy: f.Remedy, Left: f.Left,
+		}
+		if f.Missing != "" {
+			d.Missing = &f.Missing
+		}
+		if d.Severity == "" {
+			d.Severity = string(f.Kind.Severity())
+		}
+		d.ID = findingID(&d)
+		docs = append(docs, d)
+	}
+	return docs
+}
+
+// orEmpty keeps lists lists in JSON: never null.
+func orEmpty(v []int) []int {
+	if v == nil {
+		return []int{}
+	}
+	return v
+}
+
+// Finding is target.Finding as documents spell it.
+type Finding struct {
+	ID          string      `json:"id"`                   // stable for the same defect in the same source
+	Suppressed  string      `json:"suppressed,omitempty"` // why it does not count; "" where it does
+	Kind        string      `json:"kind"`
+	Severity    string      `json:"severity"`
+	Message     string      `json:"message"`
+	Variable    string      `json:"variable"`
+	Index       []int       `json:"index"`
+	Space       string      `json:"space"`
+	Block       probes.Dim3 `json:"block"`
+	Warps       []int       `json:"warps"`
+	Lanes       []int       `json:"lanes"`
+	KVTile      int         `json:"kv_tile"`
+	Source      *Source     `json:"source"`
+	Other       *Source     `json:"other"`
+	Missing     *string     `json:"missing"`
+	Neighbour   string      `json:"neighbour"`
+	Consequence string      `json:"consequence"`
+	Count       int         `json:"count"`
+
+	// Remedy is what Missing asks for, as edits of the module that was executed; nil where there is none.
+	Remedy []ptx.Edit `json:"-"`
+	Left   bool       `json:"-"` // the finding's warps did none of the block's work from KVTile on
+}
+
+// Uncaptured returns the first finding that explains why something was not captured, and so comes before any
+// verdict about what was; nil where all was captured.
+func (r *Run) Uncaptured() *Finding {
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Severity == string(target.SeverityError) && Uncaptures(f.Kind) {
+			return f
+		}
+	}
+	return nil
+}
+
+// Uncaptures reports whether a kind of finding explains why something was not captured.
+func Uncaptures(kind string) bool {
+	return kind == string(target.LoopEnded) || kind == string(target.NotCaptured)
+}
+
+// findingID names a defect: the same for the same defect in the same source, whatever the launch.
+func findingID(f *Finding) string {
+	text := f.Kind + "\x00" + f.Variable
+	for _, at := range []*Source{f.Source, f.Other} {
+		if at != nil {
+			text += fmt.Sprintf("\x00%s:%d %s", filepath.Base(at.File), at.Line, at.Function)
+		}
+	}
+	sum := sha256.Sum256([]byte(text))
+	return f.Kind + "-" + hex.EncodeToString(sum[:4])
+}

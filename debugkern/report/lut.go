@@ -1,0 +1,40 @@
+package report
+
+import "fmt"
+
+// Cell16 is row and column of a 16×16 tile.
+type Cell16 [2]int
+
+// String is "(row,column)".
+func (c Cell16) String() string { return fmt.Sprintf("(%d,%d)", c[0], c[1]) }
+
+// Lut is the document tilescope.lut/1: fragment maps, and where a header was given, what is wrong with it.
+type Lut struct {
+	Schema  string     `json:"schema"`
+	Backend Backend    `json:"backend"`
+	Maps    []Fragment `json:"maps"`
+
+	File        string     `json:"file,omitempty"`
+	Covered     *bool      `json:"covered,omitempty"` // every cell exactly once
+	Ordered     *bool      `json:"ordered,omitempty"` // every entry what the hardware has there
+	Missing     []Cell16   `json:"missing,omitzero"`
+	Duplicate   []Cell16   `json:"duplicate,omitzero"`
+	Wrong       []LutEntry `json:"wrong,omitzero"`
+	Explanation string     `json:"explanation,omitempty"`
+}
+
+// Fragment is one map: for each lane and element, row and column. Of b, rows are the summed dimension.
+type Fragment struct {
+	Kind   string     `json:"kind"` // acc, a, b
+	DType  string     `json:"dtype"`
+	Layout string     `json:"layout"` // row or col in memory; "" for an accumulator
+	Lanes  [][]Cell16 `json:"lanes"`
+}
+
+// LutEntry is an entry of a header that disagrees with introspection.
+type LutEntry struct {
+	Lane    int    `json:"lane"`
+	Element int    `json:"element"`
+	Want    Cell16 `json:"want"`
+	Got     Cell16 `json:"got"`
+}

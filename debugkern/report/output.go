@@ -1,0 +1,23 @@
+package report
+
+// Output compares the kernel's result with the exact one from the un-quantised inputs. The rules are there where that is attention.
+type Output struct {
+	MaxAbs      Number `json:"max_abs"`
+	MeanAbs     Number `json:"mean_abs"`
+	BadFraction Number `json:"bad_fraction"`
+	Cosine      Number `json:"cosine"`
+	Verdict     string `json:"verdict"` // ok, fail: the manifest's gate
+	// Other projects' acceptance tests: context, never part of a verdict.
+	FlashRule *Rule `json:"flash_rule,omitempty"`
+	PyTorch   *Rule `json:"pytorch,omitempty"`
+	Triton    *Rule `json:"triton,omitempty"`
+	Histogram []int `json:"histogram,omitempty"` // |error| counts by decade: <1e-6, <1e-5, … <1, rest
+}
+
+// Rule is another project's acceptance test, evaluated on O.
+type Rule struct {
+	Error   Number `json:"error"`
+	Limit   Number `json:"limit"`
+	Holds   bool   `json:"holds"`
+	Context string `json:"context,omitempty"` // where it does not hold: why, from what storing in the same dtypes costs alone
+}

@@ -1,0 +1,107 @@
+// Package report has the documents that commands print, each type once: what a field is called, what it means and in
+// which unit. It also has the errors that carry an exit code, as some of them carry a document.
+//
+// The one idea: a document is data. The packages that compute one fill it in, the command line encodes it, the terminal
+// draws it, and none of them needs another for that. Its methods look fields up, derive the exit code, and word a value in
+// one line.
+//
+// It must not know how anything in a document was found out: no session, no backend, no file.
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"tilescope/probes"
+)
+
+// RunSchema names the document that run prints. A field here is never renamed or dropped without a new number.
+const RunSchema = "tilescope.run/1"
+
+// Run is the document tilescope.run/1: everything one run found, in the contract's names and units.
+type Run struct {
+	Schema string         `json:"schema"`
+	Target string         `json:"target"`
+	Kernel string         `json:"kernel"`
+	Flags  map[string]int `json:"flags"`
+	Faults []string       `json:"faults"`
+	Gate   string         `json:"gate"`
+	Inject string         `json:"inject"`
+	Shape  probes.Shape   `json:"shape"` // extents by name, in the manifest's order
+	Dims   probes.Shape   `json:"dims"`  // the same: scripts for attention read shape, those for any kernel this
+	Seed   uint64         `json:"seed"`
+
+	Backend   Backend    `json:"backend"`
+	Build     RunBuild   `json:"build"`
+	Verdict   string     `json:"verdict"` // agree, diverge, failed
+	Guilty    []Guilty   `json:"guilty"`
+	Stages    []Stage    `json:"stages"`
+	Output    *Output    `json:"output"`
+	Findings  []Finding  `json:"findings"`
+	Cross     *Cross     `json:"cross"`
+	Resources *Resources `json:"resources"`
+	Cost      Cost       `json:"cost"`
+	Digest    string     `json:"digest"`
+	Printed   []string   `json:"printed,omitempty"` // lines that the kernel printed, by block
+	Error     *Failure   `json:"error"`
+}
+
+// Verdicts of a run, of a stage and of the output.
+const (
+	Agree   = "agree"
+	Diverge = "diverge"
+	Failed  = "failed"
+
+	OK      = "ok"
+	Wrong   = "wrong"
+	Tainted = "tainted"
+	Off     = "off"
+	Fail    = "fail"
+)
+
+// Backend is what executed, and how it was built.
+type Backend struct {
+	Name     string `json:"name"`
+	Device   string `json:"device"`
+	Builder  string `json:"builder"`
+	Arch     string `json:"arch"`
+	Schedule string `json:"schedule"`
+}
+
+// Title names what was run: target, shape, seed, faults, gate.
+func (r *Run) Title() string {
+	t := fmt.Sprintf("%s %s seed %d", r.Target, r.Shape, r.Seed)
+	if len(r.Faults) > 0 {
+		t += " with " + strings.Join(r.Faults, ", ")
+	}
+	if r.Gate != "none" {
+		t += " under gate " + r.Gate
+	}
+	return t
+}
+
+// ExitCode is the contract's exit code of this report: 0 agreed, 1 diverged or a finding of severity error, 4 failed.
+func (r *Run) ExitCode() int {
+	if r.Verdict == Failed {
+		return 4
+	}
+	if r.Verdict != Agree {
+		return 1
+	}
+	for _, f := range r.Findings {
+		if f.Severity == "error" {
+			return 1
+		}
+	}
+	return 0
+}
+
+// Stage returns the stage of that name, or nil.
+func (r *Run) Stage(name string) *Stage {
+	for i := range r.Stages {
+		if r.Stages[i].Name == name {
+			return &r.Stages[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,22 @@
+package report
+
+import "tilescope/debugkern/target"
+
+// Source is a place in the CUDA source.
+type Source struct {
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Function string `json:"function,omitempty"`
+	// Calls is the call sites that the code was inlined through, outermost first; left out where it was not inlined.
+	Calls target.Calls `json:"called,omitempty"`
+	Col   int          `json:"col,omitempty"`  // from 1, of a compile error
+	Text  string       `json:"text,omitempty"` // the source line, of a compile error
+}
+
+// SourceOf returns a place as documents spell it; nil for nil.
+func SourceOf(s *target.Source) *Source {
+	if s == nil {
+		return nil
+	}
+	return &Source{File: s.File, Line: s.Line, Function: s.Function, Calls: s.Calls}
+}

@@ -1,0 +1,80 @@
+package report
+
+import (
+	"fmt"
+
+	"tilescope/probes"
+)
+
+// Guilty is a wrong stage where it first went wrong.
+type Guilty struct {
+	Stage  string      `json:"stage"`
+	Block  probes.Dim3 `json:"block"`
+	KVTile int         `json:"kv_tile"` // before the loop: -1; after it: the number of tiles
+	// Loop is the index of each named loop in that iteration.
+	Loop map[string]int `json:"loop,omitempty"`
+
+	Phase probes.Phase `json:"-"` // the stage's
+}
+
+// AtTile names the kv tile that a tile of a stage belongs to, with text in front; "" for a stage that is
+// computed before or after the loop, which a block has once.
+func AtTile(front string, phase probes.Phase, kv int) string {
+	if phase != probes.PhaseEach {
+		return ""
+	}
+	return fmt.Sprintf("%skv tile %d", front, kv)
+}
+
+// Stage is one stage's verdict.
+type Stage struct {
+	Name         string        `json:"name"`
+	Probe        string        `json:"probe"` // how it was captured
+	Verdict      string        `json:"verdict"`
+	Tiles        int           `json:"tiles"`
+	NotReached   int           `json:"not_reached,omitempty"` // tiles that should have been captured and were not
+	NotCaptured  int           `json:"not_captured"`          // compared cells that no thread captured, those of tiles not reached among them
+	Local        ErrorStats    `json:"local"`
+	Global       ErrorStats    `json:"global"`
+	FirstBad     *BadCell      `json:"first_bad"`
+	Fingerprints []Fingerprint `json:"fingerprints"`
+
+	Phase probes.Phase `json:"-"`
+}
+
+// ErrorStats are errors over a stage's compared cells. MaxULP counts representable values of the stage's dtype; Error and
+// Bound are those of the worst cell, the one whose error is largest for its bound (MaxAbs may be another cell's); Bad counts
+// cells above their own bound.
+type ErrorStats struct {
+	MaxAbs     Number `json:"max_abs"`
+	MaxULP     int64  `json:"max_ulp"`
+	Error      Number `json:"error"`
+	Bound      Number `json:"bound"`
+	Derivation string `json:"derivation,omitempty"` // how Bound came about
+	Bad        int    `json:"bad"`
+	Cells      int    `json:"cells"`
+	Nonfinite  int    `json:"nonfinite"`
+}
+
+// BadCell is a cell above its bound. Warp, Lane and Source are who wrote it last, where the backend can find
+// it.
+type BadCell struct {
+	Block  probes.Dim3    `json:"block"`
+	KVTile int            `json:"kv_tile"`
+	Loop   map[string]int `json:"loop,omitempty"` // as Guilty's
+	Row    int            `json:"row"`
+	Col    int            `json:"col"`
+	Got    Number         `json:"got"`
+	Want   Number         `json:"want"`
+	Warp   *int           `json:"warp"`
+	Lane   *int           `json:"lane"`
+	Source *Source        `json:"source"`
+}
+
+// Fingerprint is a transform of the right tile that equals the wrong one.
+type Fingerprint struct {
+	Name     string `json:"name"`
+	Value    string `json:"value"`
+	Evidence string `json:"evidence"`
+	Explains Number `json:"explains"` // share of the stage's locally bad cells
+}
