@@ -74,7 +74,7 @@ fuzz: ## fuzz every parser, the worker protocol, the executor, the checkers, and
 	$(FUZZ) -fuzz '^FuzzLoad$$' ./configs
 	$(FUZZ) -fuzz '^FuzzConfig$$' ./configs
 	$(FUZZ) -fuzz '^FuzzExpression$$' ./configs
-	$(FUZZ) -fuzz '^FuzzLut$$' ./debugkern
+	$(FUZZ) -fuzz '^FuzzLut$$' ./debugkern/fragment
 	$(FUZZ) -fuzz '^FuzzManifest$$' ./debugkern/diagnose
 	$(FUZZ) -fuzz '^FuzzMutants$$' ./debugkern/diagnose
 	$(FUZZ) -fuzz '^FuzzNpz$$' ./debugkern/npy

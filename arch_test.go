@@ -60,17 +60,18 @@ var imports = map[string][]string{
 	"debugkern/check": {"debugkern/target", "debugkern/isa", "debugkern/isa/cfg", "debugkern/ptx", "debugkern/fp",
 		"probes", "debugkern/budget"},
 
-	"debugkern/report": {"debugkern/ptx", "debugkern/target", "probes"},
-	"debugkern/judge":  {"debugkern/join", "debugkern/ref", "debugkern/ref/op", "probes"},
+	"debugkern/report":   {"debugkern/ptx", "debugkern/target", "probes"},
+	"debugkern/fragment": {"debugkern/budget", "debugkern/check", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
+	"debugkern/judge":    {"debugkern/join", "debugkern/ref", "debugkern/ref/op", "probes"},
 
-	"debugkern": {"debugkern/report", "debugkern/join", "debugkern/chip", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
+	"debugkern": {"debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern/chip", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
 		"debugkern/target", "debugkern/emu", "debugkern/cache", "debugkern/file", "debugkern/npy", "debugkern/cuda",
 		"debugkern/argument", "debugkern/attn", "debugkern/input", "debugkern/check", "debugkern/judge", "debugkern/ref", "debugkern/ref/op", "debugkern/budget",
 		"debugkern/text", "debugkern/trust", "debugkern/patch"},
 	"debugkern/gates": {"debugkern/report", "debugkern", "debugkern/file", "probes", "debugkern/text"},
-	"debugkern/diagnose": {"debugkern/report", "debugkern/join", "debugkern", "debugkern/check", "debugkern/target", "debugkern/ptx",
+	"debugkern/diagnose": {"debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern", "debugkern/check", "debugkern/target", "debugkern/ptx",
 		"probes", "debugkern/text"},
-	"debugkern/cli": {"debugkern/report", "debugkern/join", "debugkern", "debugkern/file", "debugkern/gates", "debugkern/diagnose",
+	"debugkern/cli": {"debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern", "debugkern/file", "debugkern/gates", "debugkern/diagnose",
 		"configs", "probes", "debugkern/cuda", "debugkern/text", "debugkern/trust", "debugkern/budget"},
 	"tui/request":     {"debugkern/report", "configs", "debugkern", "debugkern/text", "probes"},
 	"tui/pane/*":      {"debugkern/report", "debugkern", "tui/theme", "tui/keymap", "tui/cell", "tui/outcome"},
@@ -80,7 +81,7 @@ var imports = map[string][]string{
 	"tui/view/source": append(slices.Clone(viewMay), "tui/view/source/*"),
 	"tui": {"debugkern/report", "debugkern/join", "debugkern", "debugkern/file", "debugkern/text", "configs", "probes", "tui/pane/*", "tui/view", "tui/view/*",
 		"tui/theme", "tui/keymap", "tui/cell", "tui/outcome", "tui/request"},
-	"tui/tuitest": {"debugkern/report", "configs", "debugkern", "debugkern/diagnose", "debugkern/join", "debugkern/target", "probes", "tui/cell", "tui/request",
+	"tui/tuitest": {"debugkern/fragment", "debugkern/report", "configs", "debugkern", "debugkern/diagnose", "debugkern/join", "debugkern/target", "probes", "tui/cell", "tui/request",
 		"tui/view"}, // for tests
 	"tui/view/viewtest": {"debugkern/report", "debugkern", "tui", "tui/keymap", "tui/tuitest", "tui/view"}, // for tests
 
@@ -92,7 +93,7 @@ var imports = map[string][]string{
 }
 
 // viewMay is what a view of the terminal may import.
-var viewMay = []string{"debugkern/report", "configs", "debugkern", "debugkern/diagnose", "debugkern/fp", "debugkern/gates", "debugkern/target", "debugkern/text",
+var viewMay = []string{"debugkern/fragment", "debugkern/report", "configs", "debugkern", "debugkern/diagnose", "debugkern/fp", "debugkern/gates", "debugkern/target", "debugkern/text",
 	"probes", "tui/cell", "tui/keymap", "tui/outcome", "tui/pane/*", "tui/request", "tui/theme", "tui/view"}
 
 func match(pattern, pkg string) bool {

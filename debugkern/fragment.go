@@ -2,39 +2,16 @@ package debugkern
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 
+	"tilescope/debugkern/fragment"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
-// introspection is the catalogue's kernel that reads fragment layouts back.
-const introspection = "accum_lut"
-
-// FragmentMaps are what the introspection kernel found on a backend: by its output arguments' names, for each lane and
-// element the row-major index of a cell of a 16×16 tile. "acc_f32" and "acc_f16" have 8 elements a lane, "a_row", "a_col",
-// "b_row" and "b_col" have 16.
-type FragmentMaps map[string][][]int
-
-// accumulator returns the map of an accumulator of that element type.
-func (m FragmentMaps) accumulator(t probes.DType) (*probes.Fragment, error) {
-	lanes := m["acc_"+t.String()]
-	var f probes.Fragment
-	if len(lanes) != len(f) {
-		return nil, fmt.Errorf("no accumulator holds %s", t)
-	}
-	for l, elems := range lanes {
-		if copy(f[l][:], elems) != len(f[l]) {
-			return nil, fmt.Errorf("lane %d of a %s accumulator has %d elements", l, t, len(elems))
-		}
-	}
-	return &f, nil
-}
-
-// FragmentMaps executes the introspection kernel on the request's backend, once.
-func (s *Session) FragmentMaps(ctx context.Context, req Request) (FragmentMaps, error) {
+// Maps executes the introspection kernel on the request's backend, once.
+func (s *Session) FragmentMaps(ctx context.Context, req Request) (*fragment.Maps, error) {
 	be, _, err := s.backend(ctx, req)
 	if err != nil {
 		return nil, err
@@ -42,7 +19,7 @@ func (s *Session) FragmentMaps(ctx context.Context, req Request) (FragmentMaps, 
 	return s.fragments(ctx, be)
 }
 
-func (s *Session) fragments(ctx context.Context, be target.Backend) (FragmentMaps, error) {
+func (s *Session) fragments(ctx context.Context, be target.Backend) (*fragment.Maps, error) {
 	name := be.Info().Name
 	s.mu.Lock()
 	maps := s.maps[name]
@@ -60,8 +37,8 @@ func (s *Session) fragments(ctx context.Context, be target.Backend) (FragmentMap
 	return maps, nil
 }
 
-func (s *Session) introspect(ctx context.Context, be target.Backend) (FragmentMaps, error) {
-	m, variant, err := s.catalogue.Open(ctx, introspection)
+func (s *Session) introspect(ctx context.Context, be target.Backend) (*fragment.Maps, error) {
+	m, variant, err := s.catalogue.Open(ctx, fragment.Introspection)
 	if err != nil {
 		return nil, err
 	}
@@ -81,32 +58,7 @@ func (s *Session) introspect(ctx context.Context, be target.Backend) (FragmentMa
 	if err != nil {
 		return nil, err
 	}
-	l := &target.Launch{Grid: plan.Grid, Block: plan.Block, Shared: plan.Shared, Label: introspection, Memory: s.mem}
-	for _, a := range plan.Args {
-		l.Args = append(l.Args, target.Arg{Name: a.Name, Buffer: &target.Buffer{
-			DType: a.DType, Dims: a.Dims, Bytes: a.Elems() * a.DType.Size(), Output: true,
-		}})
-	}
-	result, err := kernel.Launch(ctx, l)
-	if err != nil {
-		return nil, err
-	}
-	maps := FragmentMaps{}
-	for _, a := range plan.Args {
-		maps[a.Name] = lanes(result.Outputs[a.Name], a.Dims[0], a.Dims[1])
-	}
-	return maps, nil
-}
-
-// lanes reads a [lanes][elements] array of int32.
-func lanes(raw []byte, n, elems int) [][]int {
-	out := make([][]int, n)
-	for l := range out {
-		for e := range elems {
-			out[l] = append(out[l], int(int32(binary.LittleEndian.Uint32(raw[4*(l*elems+e):]))))
-		}
-	}
-	return out
+	return fragment.Introspect(ctx, be.Info(), kernel, plan, s.mem)
 }
 
 // mapFragments finds, for the stages captured or injected as raw fragments, which cell each element is.
@@ -120,7 +72,7 @@ func (e *execution) mapFragments() error {
 		if err != nil {
 			return err
 		}
-		f, err := maps.accumulator(sp.DType)
+		f, err := maps.Accumulator(sp.DType)
 		if err != nil {
 			return &report.KernelError{Stage: "load", Err: fmt.Errorf("stage %s: %w", sp.Stage, err)}
 		}
@@ -136,36 +88,84 @@ func (e *execution) mapFragments() error {
 	return nil
 }
 
-// fromFragment puts a captured tile's elements where they belong. Tiles that are none are returned as they are.
-func (r *resolved) fromFragment(s probes.Stage, t probes.Tile) probes.Tile {
-	cells := r.cells[s]
-	if cells == nil || t.Data == nil {
-		return t
+// Lut returns the fragment maps of the request's backend that the filter picks. A filter that picks none is refused.
+func (s *Session) Lut(ctx context.Context, req Request, pick fragment.Filter) (*report.Lut, error) {
+	maps, err := s.FragmentMaps(ctx, req)
+	if err != nil {
+		return nil, err
 	}
-	out := probes.NewTile(t.DType, t.Rows, t.Cols)
-	n := t.DType.Size()
-	for i, c := range cells {
-		copy(out.Data[c*n:(c+1)*n], t.Data[i*n:])
-	}
-	if t.Absent != nil {
-		out.Absent = make([]bool, len(t.Absent))
-		for i, c := range cells {
-			out.Absent[c] = t.Absent[i]
-		}
-	}
-	return out
+	return maps.Document(pick)
 }
 
-// toFragment is the inverse of fromFragment: a tile's bytes in the order in which threads read them.
-func (r *resolved) toFragment(s probes.Stage, t probes.Tile) []byte {
-	cells := r.cells[s]
-	if cells == nil || t.Data == nil {
-		return t.Data
+// JudgeLut compares a header's WMMA_ACCUM_LUT, as the patches leave it, with the float accumulator of the request's backend.
+// A file that has no full table, or that a patch does not apply to, is a usage error that names it.
+func (s *Session) JudgeLut(ctx context.Context, req Request, path string, patches ...string) (*report.Lut, error) {
+	text, err := readText(ctx, path, "a header with a table")
+	if err != nil {
+		return nil, unread("read the table:", err)
 	}
-	out := make([]byte, len(t.Data))
-	n := t.DType.Size()
-	for i, c := range cells {
-		copy(out[i*n:(i+1)*n], t.Data[c*n:])
+	if text, err = patchedFile(ctx, path, text, patches); err != nil {
+		return nil, err
 	}
-	return out
+	t, err := s.judgeHeader(ctx, req, path, text)
+	if err != nil {
+		return nil, err
+	}
+	return t.Lut, nil
+}
+
+// TableFile is a header's table with what JudgeLut found.
+func (s *Session) TableFile(ctx context.Context, req Request, path string) (*fragment.Table, error) {
+	text, err := readText(ctx, path, "a header with a table")
+	if err != nil {
+		return nil, unread("read the table:", err)
+	}
+	return s.judgeHeader(ctx, req, path, text)
+}
+
+// judgeHeader reads the table of a header's text, and then judges it.
+func (s *Session) judgeHeader(ctx context.Context, req Request, path string, text []byte) (*fragment.Table, error) {
+	t, err := fragment.HeaderTable(path, text)
+	if err != nil {
+		return nil, err
+	}
+	maps, err := s.FragmentMaps(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if err := maps.Judge(t, probes.F32); err != nil {
+		return nil, err
+	}
+	t.File = path
+	return t, nil
+}
+
+// Table finds the table by which a run's kernel takes an accumulator apart, and judges it; nil where its
+// module has none. It is recognised by its content, not its name: constant data of 32×8 pairs of integers
+// that name most cells of a 16×16 tile.
+func (r *Run) Table(ctx context.Context) (*fragment.Table, error) {
+	all, err := r.Tables(ctx)
+	if len(all) == 0 {
+		return nil, err
+	}
+	return &all[0], err
+}
+
+// Tables is all of them, in the order of the module, each judged.
+func (r *Run) Tables(ctx context.Context) ([]fragment.Table, error) {
+	m := r.state.build.Module
+	found := fragment.FindTables(m, m.Func(r.Plan.Entry), r.Source)
+	if len(found) == 0 {
+		return nil, nil
+	}
+	maps, err := r.state.session.FragmentMaps(ctx, r.Request)
+	if err != nil {
+		return nil, err
+	}
+	for i := range found {
+		if err := maps.Judge(&found[i], probes.F32, probes.F16); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
 }

@@ -46,15 +46,6 @@ func TestEmulatorEqualsHardware(t *testing.T) {
 	}
 }
 
-func openSession(t testing.TB) *Session {
-	t.Helper()
-	s, err := Open(context.Background(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // stageHash is SHA-256 over a stage's tiles as Dump lays them out.
 func stageHash(t *testing.T, r *Run, name string) string {
 	t.Helper()

@@ -9,6 +9,7 @@ import (
 
 	"tilescope/debugkern/attn"
 	"tilescope/debugkern/budget"
+	"tilescope/debugkern/fragment"
 	"tilescope/debugkern/input"
 	"tilescope/debugkern/join"
 	"tilescope/debugkern/judge"
@@ -35,7 +36,7 @@ func (st *runState) Tile(s probes.Stage, block probes.Dim3, kv int) probes.Tile 
 		off, _ := st.r.layout.Slot(s, block, kv)
 		t.Absent = st.result.Missing[off]
 	}
-	return st.r.fromFragment(s, t)
+	return fragment.FromLanes(st.r.cells[s], t)
 }
 
 // outputTile cuts a tile out of the output argument. Cells past its end do not exist there: they are 0.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"tilescope/debugkern/budget"
+	"tilescope/debugkern/fragment"
 	"tilescope/debugkern/input"
 	"tilescope/debugkern/ref"
 	"tilescope/debugkern/report"
@@ -134,7 +135,7 @@ func (r *resolved) injection(ref *ref.Reference) ([]byte, error) {
 				tiles = r.plan.Work.Tiles.At(block, 0)
 			}
 			for kv := range tiles {
-				if err := r.layout.PutInjected(buf, sp.Stage, block, kv, r.toFragment(sp.Stage, ref.Injected(sp.Stage, block, kv))); err != nil {
+				if err := r.layout.PutInjected(buf, sp.Stage, block, kv, fragment.ToLanes(r.cells[sp.Stage], ref.Injected(sp.Stage, block, kv))); err != nil {
 					return nil, fmt.Errorf("inject: %w", err)
 				}
 			}

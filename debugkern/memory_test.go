@@ -13,6 +13,7 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/fragment"
 	"tilescope/debugkern/report"
 )
 
@@ -61,7 +62,7 @@ func TestEveryPartAsksFirst(t *testing.T) {
 			return err
 		}, []string{"arguments"}},
 		"checkers": {func(s *Session) error { _, err := run(s, checked); return err }, []string{"checkers"}},
-		"a fragment map": {func(s *Session) error { _, err := s.Lut(context.Background(), small, LutFilter{}); return err },
+		"a fragment map": {func(s *Session) error { _, err := s.Lut(context.Background(), small, fragment.Filter{}); return err },
 			[]string{"the launch of accum_lut", "captures and outputs of accum_lut"}},
 		"a kernel's table": {func(s *Session) error {
 			r, err := run(s, Request{Target: "stage3b", Shape: "small", Backend: "emu", Stages: "O"})

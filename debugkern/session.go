@@ -21,6 +21,7 @@ import (
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/chip"
 	"tilescope/debugkern/file"
+	"tilescope/debugkern/fragment"
 	"tilescope/debugkern/target"
 	"tilescope/debugkern/trust"
 	"tilescope/probes"
@@ -67,7 +68,7 @@ type Session struct {
 	mu     sync.Mutex
 	chip   *chip.Chip // that the emulator is, and that references compute like
 	emu    target.Backend
-	maps   map[string]FragmentMaps // by backend
+	maps   map[string]*fragment.Maps // by backend
 	inputs *cachedInputs
 
 	gpuMu    sync.Mutex // locked while a device is opened
@@ -90,7 +91,7 @@ func Open(_ context.Context, o Options) (*Session, error) {
 	s := &Session{
 		catalogue: cat, config: o.Config, worker: o.Worker, launcher: o.Launcher, compiles: o.Compiler, trust: o.Trust,
 		builds: memoLRU[string, *Build]{limit: maxBuilds}, loaded: memoLRU[loadKey, target.Kernel]{limit: maxBuilds},
-		chip: chip.SM90(), host: memoLRU[string, bool]{limit: 8}, gpus: map[int]target.Backend{}, maps: map[string]FragmentMaps{},
+		chip: chip.SM90(), host: memoLRU[string, bool]{limit: 8}, gpus: map[int]target.Backend{}, maps: map[string]*fragment.Maps{},
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	if o.Config != nil {

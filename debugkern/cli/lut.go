@@ -8,11 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/fragment"
 	"tilescope/debugkern/report"
 )
 
 func (a *app) lutCommand() *cobra.Command {
-	var pick debugkern.LutFilter
+	var pick fragment.Filter
 	var req debugkern.Request
 	var header bool
 	var patches []string

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/fragment"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
@@ -34,7 +35,7 @@ func (q *inquiry) suspect() error {
 }
 
 // tableSuspect is a constant array that should be a fragment map and is another: right data in its place is the remedy.
-func tableSuspect(t *debugkern.Table) *suspect {
+func tableSuspect(t *fragment.Table) *suspect {
 	edit := ptx.Edit{Kind: ptx.SetData, Var: t.Var, Data: t.Right}
 	at := ""
 	if t.At != nil {

@@ -5,11 +5,12 @@ import (
 	"errors"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/fragment"
 	"tilescope/debugkern/report"
 )
 
 // Lut maps lanes as the tensor core does: two neighbours of a row a register, a and b twice.
-func (e *Engine) Lut(_ context.Context, req debugkern.Request, _ debugkern.LutFilter) (*report.Lut,
+func (e *Engine) Lut(_ context.Context, req debugkern.Request, _ fragment.Filter) (*report.Lut,
 	error) {
 	if req.Backend == "cuda" {
 		return nil, &report.Error{Code: report.CodeUnavailable, Err: errors.New("no GPU: there is no driver")}
@@ -39,11 +40,11 @@ func fakeLanes(elements int) [][]report.Cell16 {
 }
 
 // Table is a kernel's own with elements 2, 3 and 4, 5 exchanged, where the run is a faulty one.
-func (v *Viewer) Table(context.Context) (*debugkern.Table, error) {
+func (v *Viewer) Table(context.Context) (*fragment.Table, error) {
 	if !v.faulty {
 		return nil, nil
 	}
-	t := &debugkern.Table{Name: "WMMA_ACCUM_LUT", Line: 12, Cells: fakeLanes(8), Lut: &report.Lut{}}
+	t := &fragment.Table{Name: "WMMA_ACCUM_LUT", Line: 12, Cells: fakeLanes(8), Lut: &report.Lut{}}
 	covered, ordered := true, false
 	t.Covered, t.Ordered, t.Explanation = &covered, &ordered, "covers every cell, order wrong: sorted by row"
 	for l, c := range t.Cells {
@@ -57,7 +58,7 @@ func (v *Viewer) Table(context.Context) (*debugkern.Table, error) {
 }
 
 // TableFile is the table of a faulty run, whatever the file.
-func (e *Engine) TableFile(_ context.Context, _ debugkern.Request, path string) (*debugkern.Table, error) {
+func (e *Engine) TableFile(_ context.Context, _ debugkern.Request, path string) (*fragment.Table, error) {
 	if path == "none.h" {
 		return nil, errors.New("none.h: no initialised WMMA_ACCUM_LUT[32][8][2] in it")
 	}

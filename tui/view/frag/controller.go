@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/fragment"
 	"tilescope/debugkern/report"
 	"tilescope/tui/keymap"
 	"tilescope/tui/theme"
@@ -15,13 +16,13 @@ import (
 
 // introspector is offered by engines that can read fragment layouts back.
 type introspector interface {
-	Lut(ctx context.Context, req debugkern.Request, pick debugkern.LutFilter) (*report.Lut, error)
-	TableFile(ctx context.Context, req debugkern.Request, path string) (*debugkern.Table, error)
+	Lut(ctx context.Context, req debugkern.Request, pick fragment.Filter) (*report.Lut, error)
+	TableFile(ctx context.Context, req debugkern.Request, path string) (*fragment.Table, error)
 }
 
 // tabled is offered by runs whose kernel may have its own table of the accumulator.
 type tabled interface {
-	Table(ctx context.Context) (*debugkern.Table, error)
+	Table(ctx context.Context) (*fragment.Table, error)
 }
 
 var (

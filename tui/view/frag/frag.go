@@ -12,6 +12,7 @@ import (
 	"fmt"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/fragment"
 	"tilescope/debugkern/report"
 	"tilescope/tui/cell"
 	"tilescope/tui/theme"
@@ -43,10 +44,10 @@ func (s Show) String() string { return showNames[s] }
 // Data is what does not depend on the run's place.
 type Data struct {
 	Maps    []report.Fragment
-	Backend string           // the device that was introspected
-	Table   *debugkern.Table // the kernel's own; nil where it has none
-	Target  string           // whose kernel it is
-	Message string           // instead of maps: loading, an error
+	Backend string          // the device that was introspected
+	Table   *fragment.Table // the kernel's own; nil where it has none
+	Target  string          // whose kernel it is
+	Message string          // instead of maps: loading, an error
 }
 
 // Live is the run's tile at the cursor.
@@ -59,8 +60,8 @@ type Live struct {
 	Note   string // about the writer, where it is not known
 }
 
-// fragment is one choice: a map, and how it lies in memory.
-type fragment struct {
+// choice is what can be shown: a map, and how it lies in memory.
+type choice struct {
 	doc     *report.Fragment
 	columns bool // memory is column-major
 }
@@ -73,7 +74,7 @@ type Pane struct {
 	judge            cell.Judge
 	stats            cell.Stats
 
-	list   []fragment
+	list   []choice
 	at     int    // in list
 	wanted string // its name, kept while there are no maps
 
@@ -87,7 +88,7 @@ type Pane struct {
 	ld      int
 	swizzle int
 	matrix  bool
-	phases  []debugkern.BankPhase
+	phases  []fragment.BankPhase
 	refused error
 	phase   int // first shown
 
@@ -126,10 +127,10 @@ func (p *Pane) SetData(d Data) {
 	for i := range d.Maps {
 		m := &d.Maps[i]
 		if m.Layout == "" { // an accumulator is stored either way
-			p.list = append(p.list, fragment{m, false}, fragment{m, true})
+			p.list = append(p.list, choice{m, false}, choice{m, true})
 			continue
 		}
-		p.list = append(p.list, fragment{m, m.Layout == "col"})
+		p.list = append(p.list, choice{m, m.Layout == "col"})
 	}
 	p.at = 0
 	for i := range p.list {
@@ -210,7 +211,7 @@ func (p *Pane) chosen() {
 	p.layout()
 }
 
-func (p *Pane) fragment() *fragment {
+func (p *Pane) fragment() *choice {
 	if p.at >= len(p.list) {
 		return nil
 	}
@@ -321,7 +322,7 @@ func (p *Pane) ToggleTable() (table, ok bool) {
 }
 
 // held is the table where it describes the fragment that is shown: an accumulator.
-func (p *Pane) held() *debugkern.Table {
+func (p *Pane) held() *fragment.Table {
 	if f := p.fragment(); f == nil || f.doc.Kind != "acc" || p.data.Table == nil {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/fragment"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 	"tilescope/tui/view"
@@ -19,8 +20,8 @@ type fragments struct {
 	docs    map[string]*report.Lut
 	errs    map[string]string
 	asked   map[string]bool
-	header  *debugkern.Table // a file's, in place of the kernel's
-	table   *debugkern.Table
+	header  *fragment.Table // a file's, in place of the kernel's
+	table   *fragment.Table
 	gen     int // of the run that the table is of
 }
 
@@ -34,7 +35,7 @@ type mappedMsg struct {
 // tableMsg is the table of a run's kernel.
 type tableMsg struct {
 	gen   int
-	table *debugkern.Table
+	table *fragment.Table
 	err   error
 }
 
@@ -71,7 +72,7 @@ func (v *Controller) askMaps() tea.Cmd {
 	v.known.asked[be] = true
 	ctx, req := v.Ctx, debugkern.Request{Backend: be, Device: v.Req.Device}
 	return func() tea.Msg {
-		doc, err := e.Lut(ctx, req, debugkern.LutFilter{})
+		doc, err := e.Lut(ctx, req, fragment.Filter{})
 		return mappedMsg{be, doc, err}
 	}
 }
@@ -228,7 +229,7 @@ func (v *Controller) swizzleCommand(arg string) tea.Cmd {
 
 // headerMsg is a header's table.
 type headerMsg struct {
-	table *debugkern.Table
+	table *fragment.Table
 	err   error
 }
 

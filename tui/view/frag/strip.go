@@ -3,12 +3,12 @@ package frag
 import (
 	"fmt"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/fragment"
 	"tilescope/tui/theme"
 )
 
 // size is the bytes of an element in memory.
-func (f *fragment) size() int {
+func (f *choice) size() int {
 	if f.doc.DType == "f32" {
 		return 4
 	}
@@ -23,12 +23,12 @@ func (p *Pane) rebank() {
 	if f == nil {
 		return
 	}
-	p.phases, p.refused = debugkern.Banks(p.pattern(f))
+	p.phases, p.refused = fragment.Banks(p.pattern(f))
 	p.phase = max(0, min(p.phase, len(p.phases)-1))
 }
 
-func (p *Pane) pattern(f *fragment) debugkern.BankPattern {
-	return debugkern.BankPattern{Lanes: f.doc.Lanes, Columns: f.columns, Size: f.size(), LD: p.ld, Swizzle: p.swizzle, Matrix: p.matrix}
+func (p *Pane) pattern(f *choice) fragment.BankPattern {
+	return fragment.BankPattern{Lanes: f.doc.Lanes, Columns: f.columns, Size: f.size(), LD: p.ld, Swizzle: p.swizzle, Matrix: p.matrix}
 }
 
 // StepLD changes the leading dimension by n chunks of 16 bytes and returns it.
@@ -150,7 +150,7 @@ func labelWidth(w int) int {
 	return max(0, min(4, w-36))
 }
 
-func (p *Pane) phaseLine(ph *debugkern.BankPhase, w int) string {
+func (p *Pane) phaseLine(ph *fragment.BankPhase, w int) string {
 	l := p.Theme.Line(w).Add(p.Theme.Dim, p.Theme.Fit(phaseName(ph, w >= wideStrip), labelWidth(w))).Pad(labelWidth(w))
 	here := -1
 	f := p.fragment()
@@ -184,7 +184,7 @@ func degreeDigit(n uint8) string {
 	return fmt.Sprint(n)
 }
 
-func phaseName(ph *debugkern.BankPhase, full bool) string {
+func phaseName(ph *fragment.BankPhase, full bool) string {
 	if ph.Lanes == 0 {
 		if full {
 			return fmt.Sprintf("lines %d-%d, chunk %d", ph.First, ph.Last, ph.Lane)

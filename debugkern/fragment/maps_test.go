@@ -1,4 +1,4 @@
-package debugkern_test
+package fragment_test
 
 import (
 	"os"
@@ -53,11 +53,11 @@ func TestGPUFragmentMaps(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, err := s.FragmentMaps(t.Context(), debugkern.Request{Backend: "emu"})
-	if err != nil || len(want) == 0 {
-		t.Fatal(len(want), err)
+	if err != nil || len(want.Lanes) == 0 {
+		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("maps of the GPU %v, of the emulator %v", got, want)
+	if !reflect.DeepEqual(got.Lanes, want.Lanes) {
+		t.Errorf("maps of the GPU %v, of the emulator %v", got.Lanes, want.Lanes)
 	}
 	text, err := got.AccumulatorHeader()
 	if have, _ := kernels.Source("wmma16x16_accum_lut.h"); err != nil || string(have) != text {
@@ -75,7 +75,7 @@ func TestFragmentMaps(t *testing.T) {
 	acc := []int{2, 3, 130, 131, 10, 11, 138, 139}
 	b := []int{32, 48, 160, 176, 40, 56, 168, 184}
 	for name, want := range map[string][]int{"acc_f32": acc, "acc_f16": acc, "a_row": acc, "a_col": acc, "b_row": b, "b_col": b} {
-		lanes := maps[name]
+		lanes := maps.Lanes[name]
 		if len(lanes) != 32 || !slices.Equal(lanes[1][:8], want) {
 			t.Errorf("%s: lane 1 of %d is %v, want %v", name, len(lanes), lanes[1], want)
 			continue

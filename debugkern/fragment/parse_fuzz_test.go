@@ -1,4 +1,4 @@
-package debugkern
+package fragment
 
 import (
 	"strings"
@@ -40,7 +40,7 @@ func FuzzLut(f *testing.F) {
 			}
 		}
 		d := &report.Lut{Maps: []report.Fragment{{Lanes: want}}}
-		if judgeTable(d, lanes); *d.Ordered != (len(d.Wrong) == 0) || d.Explanation == "" || *d.Ordered && !*d.Covered {
+		if judgeCells(d, lanes); *d.Ordered != (len(d.Wrong) == 0) || d.Explanation == "" || *d.Ordered && !*d.Covered {
 			t.Fatalf("%+v", d)
 		}
 	})

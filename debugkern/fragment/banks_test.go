@@ -1,4 +1,4 @@
-package debugkern_test
+package fragment_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/fragment"
 	"tilescope/debugkern/report"
 )
 
@@ -15,7 +16,7 @@ import (
 // pair is stored as 8 bytes, half a warp (4 rows) at a time: row r starts at bank r·LD % 32 and covers 8 banks, so rows
 // of 64 floats are all in the same banks, and 4 rows make 4 words of a bank; 72 floats shift each row by 8 banks.
 func TestBanks(t *testing.T) {
-	doc, err := openSession(t).Lut(t.Context(), debugkern.Request{Backend: "emu"}, debugkern.LutFilter{})
+	doc, err := openSession(t).Lut(t.Context(), debugkern.Request{Backend: "emu"}, fragment.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,20 +26,20 @@ func TestBanks(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name    string
-		p       debugkern.BankPattern
+		p       fragment.BankPattern
 		degrees []int
 	}{
-		{"f32 of 64", debugkern.BankPattern{Lanes: lanes["accf32"], Size: 4, LD: 64}, []int{4, 4, 4, 4, 4, 4, 4, 4}},
-		{"f32 of 72", debugkern.BankPattern{Lanes: lanes["accf32"], Size: 4, LD: 72}, []int{1, 1, 1, 1, 1, 1, 1, 1}},
-		{"f32 of 16", debugkern.BankPattern{Lanes: lanes["accf32"], Size: 4, LD: 16}, []int{2, 2, 2, 2, 2, 2, 2, 2}},
-		{"f16 of 64", debugkern.BankPattern{Lanes: lanes["accf16"], Size: 2, LD: 64}, []int{8, 8, 8, 8}},
-		{"f16 of 72", debugkern.BankPattern{Lanes: lanes["accf16"], Size: 2, LD: 72}, []int{1, 1, 1, 1}},
-		{"rows of 64", debugkern.BankPattern{Lanes: lanes["af16row"], Size: 2, LD: 64, Matrix: true}, []int{8, 8, 8, 8}},
-		{"rows of 64, n&1", debugkern.BankPattern{Lanes: lanes["af16row"], Size: 2, LD: 64, Matrix: true, Swizzle: 1}, []int{4, 4, 4, 4}},
-		{"rows of 64, n&7", debugkern.BankPattern{Lanes: lanes["af16row"], Size: 2, LD: 64, Matrix: true, Swizzle: 7}, []int{1, 1, 1, 1}},
-		{"rows of 72", debugkern.BankPattern{Lanes: lanes["af16row"], Size: 2, LD: 72, Matrix: true}, []int{1, 1, 1, 1}},
+		{"f32 of 64", fragment.BankPattern{Lanes: lanes["accf32"], Size: 4, LD: 64}, []int{4, 4, 4, 4, 4, 4, 4, 4}},
+		{"f32 of 72", fragment.BankPattern{Lanes: lanes["accf32"], Size: 4, LD: 72}, []int{1, 1, 1, 1, 1, 1, 1, 1}},
+		{"f32 of 16", fragment.BankPattern{Lanes: lanes["accf32"], Size: 4, LD: 16}, []int{2, 2, 2, 2, 2, 2, 2, 2}},
+		{"f16 of 64", fragment.BankPattern{Lanes: lanes["accf16"], Size: 2, LD: 64}, []int{8, 8, 8, 8}},
+		{"f16 of 72", fragment.BankPattern{Lanes: lanes["accf16"], Size: 2, LD: 72}, []int{1, 1, 1, 1}},
+		{"rows of 64", fragment.BankPattern{Lanes: lanes["af16row"], Size: 2, LD: 64, Matrix: true}, []int{8, 8, 8, 8}},
+		{"rows of 64, n&1", fragment.BankPattern{Lanes: lanes["af16row"], Size: 2, LD: 64, Matrix: true, Swizzle: 1}, []int{4, 4, 4, 4}},
+		{"rows of 64, n&7", fragment.BankPattern{Lanes: lanes["af16row"], Size: 2, LD: 64, Matrix: true, Swizzle: 7}, []int{1, 1, 1, 1}},
+		{"rows of 72", fragment.BankPattern{Lanes: lanes["af16row"], Size: 2, LD: 72, Matrix: true}, []int{1, 1, 1, 1}},
 	} {
-		phases, err := debugkern.Banks(c.p)
+		phases, err := fragment.Banks(c.p)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -61,11 +62,11 @@ func TestBanks(t *testing.T) {
 
 // A column-major pair is not side by side: each lane moves single halves, two lanes of a column share words.
 func TestBanksOfColumns(t *testing.T) {
-	doc, err := openSession(t).Lut(t.Context(), debugkern.Request{Backend: "emu"}, debugkern.LutFilter{Kind: "acc", DType: "f16"})
+	doc, err := openSession(t).Lut(t.Context(), debugkern.Request{Backend: "emu"}, fragment.Filter{Kind: "acc", DType: "f16"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	phases, err := debugkern.Banks(debugkern.BankPattern{Lanes: doc.Maps[0].Lanes, Columns: true, Size: 2, LD: 64})
+	phases, err := fragment.Banks(fragment.BankPattern{Lanes: doc.Maps[0].Lanes, Columns: true, Size: 2, LD: 64})
 	if err != nil || len(phases) != 8 {
 		t.Fatalf("%d phases, %v", len(phases), err)
 	}
@@ -75,8 +76,8 @@ func TestBanksOfColumns(t *testing.T) {
 }
 
 func TestBanksRefuses(t *testing.T) {
-	for _, p := range []debugkern.BankPattern{{Size: 2, LD: 15}, {Size: 3, LD: 64}, {Size: 2, LD: 60, Matrix: true}} {
-		if _, err := debugkern.Banks(p); err == nil {
+	for _, p := range []fragment.BankPattern{{Size: 2, LD: 15}, {Size: 3, LD: 64}, {Size: 2, LD: 60, Matrix: true}} {
+		if _, err := fragment.Banks(p); err == nil {
 			t.Errorf("%+v was taken", p)
 		}
 	}
@@ -86,7 +87,7 @@ func TestBanksRefuses(t *testing.T) {
 // on q, p and the accumulator of stage2, at the leading dimensions that it has.
 func TestBanksAreTheCheckers(t *testing.T) {
 	s := openSession(t)
-	doc, err := s.Lut(t.Context(), debugkern.Request{Backend: "emu"}, debugkern.LutFilter{})
+	doc, err := s.Lut(t.Context(), debugkern.Request{Backend: "emu"}, fragment.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,13 +101,13 @@ func TestBanksAreTheCheckers(t *testing.T) {
 	}
 	for _, c := range []struct {
 		array string
-		p     debugkern.BankPattern
+		p     fragment.BankPattern
 	}{
-		{"sQ", debugkern.BankPattern{Lanes: doc.Maps[2].Lanes, Size: 2, LD: 64, Matrix: true}},
-		{"sP", debugkern.BankPattern{Lanes: doc.Maps[2].Lanes, Size: 2, LD: 32, Matrix: true}},
-		{"sPV_frag", debugkern.BankPattern{Lanes: doc.Maps[0].Lanes, Size: 4, LD: 16}},
+		{"sQ", fragment.BankPattern{Lanes: doc.Maps[2].Lanes, Size: 2, LD: 64, Matrix: true}},
+		{"sP", fragment.BankPattern{Lanes: doc.Maps[2].Lanes, Size: 2, LD: 32, Matrix: true}},
+		{"sPV_frag", fragment.BankPattern{Lanes: doc.Maps[0].Lanes, Size: 4, LD: 16}},
 	} {
-		phases, err := debugkern.Banks(c.p)
+		phases, err := fragment.Banks(c.p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,14 +130,14 @@ func TestBanksAreTheCheckers(t *testing.T) {
 
 // The bank of a cell is the one that its phase asks for a word of.
 func TestBankOfACell(t *testing.T) {
-	doc, err := openSession(t).Lut(t.Context(), debugkern.Request{Backend: "emu"}, debugkern.LutFilter{})
+	doc, err := openSession(t).Lut(t.Context(), debugkern.Request{Backend: "emu"}, fragment.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range doc.Maps {
-		for _, p := range []debugkern.BankPattern{{LD: 64}, {LD: 72, Swizzle: 1}, {LD: 64, Swizzle: 7, Matrix: true}} {
+		for _, p := range []fragment.BankPattern{{LD: 64}, {LD: 72, Swizzle: 1}, {LD: 64, Swizzle: 7, Matrix: true}} {
 			p.Lanes, p.Columns, p.Size = m.Lanes, m.Layout == "col", 2
-			phases, err := debugkern.Banks(p)
+			phases, err := fragment.Banks(p)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package debugkern_test
+package fragment_test
 
 import (
 	"strings"

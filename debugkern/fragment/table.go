@@ -1,0 +1,266 @@
+package fragment
+
+import (
+	"encoding/binary"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
+	"tilescope/probes"
+)
+
+// Table is a table of the accumulator's cells: a kernel's own, as it stands in the module that was executed, or a header's,
+// which has a Name alone. The document is what is wrong with it, nil until it is judged.
+type Table struct {
+	Name  string            // the variable's, in the source
+	Var   string            // as in the PTX
+	Line  int               // of its definition in the PTX
+	At    *report.Source    // where the source declares it, nil where that was not found
+	Cells [][]report.Cell16 // by lane and element
+	Right []byte            // what a module's should hold, in its own element type: the Data of a ptx.Edit. nil until it is judged
+	*report.Lut
+
+	size int // bytes of an element in the module
+}
+
+// FindTables lists the tables by which an entry takes an accumulator apart, in the order of the module, without judging
+// them. A table is recognised by its content, not its name: constant data of 32×8 pairs of integers that name most cells of
+// a 16×16 tile. source returns the lines of a source file of the module by name, nil where it is not at hand.
+func FindTables(m *ptx.Module, entry *ptx.Func, source func(file string) []string) []Table {
+	var found []Table
+	for _, v := range m.Vars {
+		if v.Space != ptx.SpaceConst && v.Space != ptx.SpaceGlobal || len(v.Relocs) > 0 {
+			continue
+		}
+		for _, size := range []int{1, 2, 4} {
+			cells := tableIn(v.Init, size)
+			if cells == nil || !m.Uses(entry, v) { // compilers emit data that nothing reads
+				continue
+			}
+			found = append(found, Table{
+				Name: v.Demangled, Var: v.Name, Line: v.Pos.Line, At: declaration(m, source, v.Demangled, cells), Cells: cells, size: size,
+			})
+		}
+	}
+	return found
+}
+
+// HeaderTable reads the table WMMA_ACCUM_LUT out of the text of a header, without judging it. A text without a full table is
+// a usage error that names the file.
+func HeaderTable(path string, text []byte) (*Table, error) {
+	cells, err := parseLut(string(text), lutName)
+	if err != nil {
+		return nil, report.Usagef("%s: %w", filepath.Base(path), err)
+	}
+	return &Table{Name: filepath.Base(path), Cells: cells}, nil
+}
+
+// Judge compares a table with the accumulator's map, of several dtypes with the one that it is nearest to: float's and half's
+// need not be the same.
+func (m *Maps) Judge(t *Table, dtypes ...probes.DType) error {
+	for _, dtype := range dtypes {
+		doc, err := m.Document(Filter{Kind: "acc", DType: dtype.String()})
+		if err != nil {
+			return err
+		}
+		if judgeCells(doc, t.Cells); t.Lut == nil || len(doc.Wrong) < len(t.Wrong) {
+			t.Lut = doc
+		}
+	}
+	if t.size == 0 {
+		return nil // of a header
+	}
+	t.Right = make([]byte, 2*tableLanes*tableElements*t.size)
+	for l, elems := range t.Maps[0].Lanes {
+		for e, cell := range elems {
+			for k, n := range cell {
+				t.Right[(2*(l*tableElements+e)+k)*t.size] = byte(n)
+			}
+		}
+	}
+	return nil
+}
+
+// tableEntries are the pairs of WMMA_ACCUM_LUT[32][8][2].
+const (
+	tableLanes    = 32
+	tableElements = 8
+)
+
+// tableIn reads data as pairs of integers of size bytes; nil unless there are exactly as many as a table has, and at least
+// three quarters of the tile's cells are among them: a table with a hole or a cell named twice is still one.
+func tableIn(data []byte, size int) [][]report.Cell16 {
+	if len(data) != tableLanes*tableElements*2*size {
+		return nil
+	}
+	at := func(i int) int {
+		switch size {
+		case 2:
+			return int(int16(binary.LittleEndian.Uint16(data[2*i:])))
+		case 4:
+			return int(int32(binary.LittleEndian.Uint32(data[4*i:])))
+		}
+		return int(data[i])
+	}
+	seen, cells := map[report.Cell16]bool{}, make([][]report.Cell16, tableLanes)
+	for l := range cells {
+		for e := range tableElements {
+			i := 2 * (l*tableElements + e)
+			c := report.Cell16{at(i), at(i + 1)}
+			if c[0] >= 0 && c[0] < 16 && c[1] >= 0 && c[1] < 16 {
+				seen[c] = true
+			}
+			cells[l] = append(cells[l], c)
+		}
+	}
+	if len(seen) < 192 {
+		return nil
+	}
+	return cells
+}
+
+var includeLine = regexp.MustCompile(`(?m)^\s*#\s*include\s*"([^"]+)"`)
+
+// declaration finds the source line that declares a table: of several headers of the same name, the one whose numbers are
+// those that were compiled.
+func declaration(m *ptx.Module, source func(file string) []string, name string, got [][]report.Cell16) *report.Source {
+	var files []string
+	seen := map[string]bool{}
+	add := func(file string) {
+		if base := filepath.Base(file); !seen[base] {
+			seen[base] = true
+			files = append(files, file)
+		}
+	}
+	for _, f := range m.Files {
+		add(f.Name)
+	}
+	for i := 0; i < len(files); i++ {
+		lines := source(files[i])
+		text := strings.Join(lines, "\n")
+		for _, in := range includeLine.FindAllStringSubmatch(text, -1) {
+			add(filepath.ToSlash(filepath.Join(filepath.Dir(files[i]), in[1])))
+		}
+		lanes, err := parseLut(text, name)
+		if err != nil || !slices.EqualFunc(lanes, got, slices.Equal) {
+			continue
+		}
+		head := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\s*\[\s*32\s*\].*=`)
+		for n, line := range lines {
+			if head.MatchString(line) {
+				return &report.Source{File: files[i], Line: n + 1}
+			}
+		}
+	}
+	return nil
+}
+
+// judgeCells fills what is wrong with a table: coverage, then order.
+func judgeCells(d *report.Lut, got [][]report.Cell16) {
+	want := d.Maps[0].Lanes
+	d.Missing, d.Duplicate, d.Wrong = []report.Cell16{}, []report.Cell16{}, []report.LutEntry{}
+	count := map[report.Cell16]int{}
+	for l, elems := range got {
+		for e, c := range elems {
+			count[c]++
+			if c != want[l][e] {
+				d.Wrong = append(d.Wrong, report.LutEntry{Lane: l, Element: e, Want: want[l][e], Got: c})
+			}
+		}
+	}
+	for i := range 256 {
+		if c := (report.Cell16{i / 16, i % 16}); count[c] == 0 {
+			d.Missing = append(d.Missing, c)
+		}
+	}
+	for c, n := range count {
+		if n > 1 || c[0] < 0 || c[0] > 15 || c[1] < 0 || c[1] > 15 {
+			d.Duplicate = append(d.Duplicate, c)
+		}
+	}
+	slices.SortFunc(d.Duplicate, func(a, b report.Cell16) int { return slices.Compare(a[:], b[:]) })
+	covered, ordered := len(d.Missing) == 0 && len(d.Duplicate) == 0, len(d.Wrong) == 0
+	d.Covered, d.Ordered = &covered, &ordered
+	switch {
+	case ordered:
+		d.Explanation = "right: covers every cell, in the order of the hardware"
+	case covered:
+		d.Explanation = "covers every cell, order wrong: " + explainOrder(want, got)
+	default:
+		d.Explanation = fmt.Sprintf("does not cover every cell: never %s; more than once %s", list(d.Missing), list(d.Duplicate))
+	}
+}
+
+// list names at most eight cells.
+func list(cells []report.Cell16) string {
+	if len(cells) == 0 {
+		return "none"
+	}
+	var b strings.Builder
+	for i, c := range cells {
+		if i == 8 {
+			fmt.Fprintf(&b, " and %d more", len(cells)-i)
+			break
+		}
+		fmt.Fprintf(&b, " %s", c)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// explainOrder returns how a table that covers every cell comes out of the right one.
+func explainOrder(want, got [][]report.Cell16) string {
+	sorted := func(by func(a, b report.Cell16) bool) bool {
+		for l := range want {
+			w := slices.Clone(want[l])
+			sort.SliceStable(w, func(i, j int) bool { return by(w[i], w[j]) })
+			if !slices.Equal(w, got[l]) {
+				return false
+			}
+		}
+		return true
+	}
+	var names []string
+	if sorted(func(a, b report.Cell16) bool { return a[0] < b[0] || a[0] == b[0] && a[1] < b[1] }) {
+		names = append(names, "sorted by row")
+	}
+	if sorted(func(a, b report.Cell16) bool { return a[1] < b[1] || a[1] == b[1] && a[0] < b[0] }) {
+		names = append(names, "sorted by column")
+	}
+	transposed := true
+	for l := range want {
+		for e := range want[l] {
+			transposed = transposed && got[l][e] == report.Cell16{want[l][e][1], want[l][e][0]}
+		}
+	}
+	if transposed {
+		names = append(names, "rows and columns exchanged")
+	}
+	if p := elementOrder(want, got); p != nil {
+		names = append(names, fmt.Sprintf("in every lane the hardware's elements %s", strings.Trim(fmt.Sprint(p), "[]")))
+	}
+	if names == nil {
+		return "no single permutation of elements explains it"
+	}
+	return strings.Join(names, "; ")
+}
+
+// elementOrder is the permutation p with got[lane][e] = want[lane][p[e]] in every lane; nil where there is none.
+func elementOrder(want, got [][]report.Cell16) []int {
+	var p []int
+	for _, c := range got[0] {
+		p = append(p, slices.Index(want[0], c))
+	}
+	for l := range got {
+		for e, c := range got[l] {
+			if p[e] < 0 || c != want[l][p[e]] {
+				return nil
+			}
+		}
+	}
+	return p
+}
