@@ -62,16 +62,17 @@ var imports = map[string][]string{
 
 	"debugkern/report":   {"debugkern/ptx", "debugkern/target", "probes"},
 	"debugkern/fragment": {"debugkern/budget", "debugkern/check", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
+	"debugkern/scaffold": {"configs", "debugkern/ptx", "debugkern/report", "debugkern/text", "probes"},
 	"debugkern/judge":    {"debugkern/join", "debugkern/ref", "debugkern/ref/op", "probes"},
 
-	"debugkern": {"debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern/chip", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
+	"debugkern": {"debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern/chip", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
 		"debugkern/target", "debugkern/emu", "debugkern/cache", "debugkern/file", "debugkern/npy", "debugkern/cuda",
 		"debugkern/argument", "debugkern/attn", "debugkern/input", "debugkern/check", "debugkern/judge", "debugkern/ref", "debugkern/ref/op", "debugkern/budget",
 		"debugkern/text", "debugkern/trust", "debugkern/patch"},
 	"debugkern/gates": {"debugkern/report", "debugkern", "debugkern/file", "probes", "debugkern/text"},
 	"debugkern/diagnose": {"debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern", "debugkern/check", "debugkern/target", "debugkern/ptx",
 		"probes", "debugkern/text"},
-	"debugkern/cli": {"debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern", "debugkern/file", "debugkern/gates", "debugkern/diagnose",
+	"debugkern/cli": {"debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern", "debugkern/file", "debugkern/gates", "debugkern/diagnose",
 		"configs", "probes", "debugkern/cuda", "debugkern/text", "debugkern/trust", "debugkern/budget"},
 	"tui/request":     {"debugkern/report", "configs", "debugkern", "debugkern/text", "probes"},
 	"tui/pane/*":      {"debugkern/report", "debugkern", "tui/theme", "tui/keymap", "tui/cell", "tui/outcome"},
@@ -214,19 +215,18 @@ var stageNames = []string{"Q", "K", "V", "S", "m", "l", "P", "U", "O"}
 
 // namesFor says, by file or folder, what else a literal that reads like a stage's name stands for.
 var namesFor = map[string]string{
-	"debugkern/attn/":            "the inputs of attention, and attention over whole heads",
-	"debugkern/ref/reftest/":     "for tests: inputs of attention",
-	"debugkern/scaffold_name.go": "tensors and dimensions that init guesses from the names of arguments",
-	"debugkern/scaffold_text.go": "tensors and dimensions that init guesses from the names of arguments",
-	"debugkern/emu/op_bit.go":    "a modifier of an instruction",
-	"debugkern/ptx/":             "PTX spelling",
-	"debugkern/npy/":             "a type code of NumPy",
-	"tui/keymap/":                "keys",
-	"tui/painter.go":             "the end of an escape sequence",
-	"tui/tuitest/":               "for tests: the stages of a run that nothing executed",
-	"tui/view/frag/":             "keys",
-	"tui/view/source/":           "keys",
-	"tui/theme/":                 "the end of an escape sequence",
+	"debugkern/attn/":         "the inputs of attention, and attention over whole heads",
+	"debugkern/ref/reftest/":  "for tests: inputs of attention",
+	"debugkern/scaffold/":     "tensors and dimensions that init guesses from the names of arguments",
+	"debugkern/emu/op_bit.go": "a modifier of an instruction",
+	"debugkern/ptx/":          "PTX spelling",
+	"debugkern/npy/":          "a type code of NumPy",
+	"tui/keymap/":             "keys",
+	"tui/painter.go":          "the end of an escape sequence",
+	"tui/tuitest/":            "for tests: the stages of a run that nothing executed",
+	"tui/view/frag/":          "keys",
+	"tui/view/source/":        "keys",
+	"tui/theme/":              "the end of an escape sequence",
 }
 
 // TestStagesAreData finds attention's stages named in Go, where they should be looked up in the plan: as string literals or as

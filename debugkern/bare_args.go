@@ -14,6 +14,7 @@ import (
 	"tilescope/debugkern/npy"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/scaffold"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -26,7 +27,7 @@ type bareArg struct {
 	param  *ptx.Var
 	index  int
 	name   string // in documents: the source's, else argN
-	known  parameter
+	known  scaffold.Parameter
 	text   string
 	value  *argument.Value
 	dtype  probes.DType
@@ -38,10 +39,10 @@ type bareArg struct {
 
 // bareArgs matches what was given with an entry's parameters.
 func bareArgs(f *ptx.Func, source string, given []ArgText) ([]*bareArg, error) {
-	known := parameters(f, declaredParameters(source, f.Demangled))
+	known := scaffold.Parameters(f, source)
 	args := make([]*bareArg, len(f.Params))
 	for i, p := range f.Params {
-		args[i] = &bareArg{param: p, index: i, known: known[i], name: known[i].name}
+		args[i] = &bareArg{param: p, index: i, known: known[i], name: known[i].Name}
 		if args[i].name == "" {
 			args[i].name = fmt.Sprintf("arg%d", i)
 		}
@@ -74,7 +75,7 @@ func bareArgs(f *ptx.Func, source string, given []ArgText) ([]*bareArg, error) {
 
 func findArg(args []*bareArg, name string) *bareArg {
 	for _, match := range []func(a *bareArg) bool{
-		func(a *bareArg) bool { return a.known.name != "" && a.known.name == name },
+		func(a *bareArg) bool { return a.known.Name != "" && a.known.Name == name },
 		func(a *bareArg) bool { return a.param.Name == name || a.name == name },
 		func(a *bareArg) bool { return strconv.Itoa(a.index) == name },
 	} {
@@ -87,10 +88,10 @@ func findArg(args []*bareArg, name string) *bareArg {
 
 // title is a parameter in messages: its index, and its name where the source has one.
 func (a *bareArg) title() string {
-	if a.known.name == "" {
+	if a.known.Name == "" {
 		return strconv.Itoa(a.index)
 	}
-	return fmt.Sprintf("%s (%d)", a.known.name, a.index)
+	return fmt.Sprintf("%s (%d)", a.known.Name, a.index)
 }
 
 // parameterList describes what an entry takes: "0 pointer, 1 pointer, n (2) 4 bytes".
@@ -98,7 +99,7 @@ func parameterList(args []*bareArg) string {
 	var out []string
 	for _, a := range args {
 		kind := fmt.Sprintf("%d bytes", a.param.Size)
-		if a.known.read || a.known.written || a.param.Ptr {
+		if a.known.Read || a.known.Written || a.param.Ptr {
 			kind = "pointer"
 		}
 		out = append(out, a.title()+" "+kind)
@@ -110,7 +111,7 @@ func parameterList(args []*bareArg) string {
 }
 
 // address reports whether the kernel reaches memory through the parameter.
-func (a *bareArg) address() bool { return a.known.read || a.known.written || a.param.Ptr }
+func (a *bareArg) address() bool { return a.known.Read || a.known.Written || a.param.Ptr }
 
 // settle checks a value against its parameter, and makes its bytes. What buffers take is reserved by the caller.
 func (a *bareArg) settle(ctx context.Context, memory *budget.Budget, seed uint64) error {
@@ -136,7 +137,7 @@ func (a *bareArg) settle(ctx context.Context, memory *budget.Budget, seed uint64
 			return fail("%w", err)
 		}
 		if a.dtype = v.Number.DType; a.dtype == 0 {
-			a.dtype = a.known.dtype
+			a.dtype = a.known.DType
 		}
 		return nil
 	}

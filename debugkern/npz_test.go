@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/scaffold"
 )
 
 // dumped is a small run's dump, as the members that --inputs takes.
@@ -143,7 +144,7 @@ func TestOddFiles(t *testing.T) {
 		refused(t, "inputs", err, want, path)
 		_, err = s.TableFile(t.Context(), Request{}, path)
 		refused(t, "table", err, want, path)
-		_, err = s.Scaffold(t.Context(), ScaffoldRequest{File: path})
+		_, err = s.Scaffold(t.Context(), scaffold.Request{File: path})
 		refused(t, "init", err, want, path)
 		if _, err = buildFromFile(t.Context(), path); err != nil {
 			refused(t, "ptx", err, want, path)

@@ -11,12 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/scaffold"
 	"tilescope/debugkern/text"
 )
 
 func (a *app) initCommand() *cobra.Command {
-	var req debugkern.ScaffoldRequest
+	var req scaffold.Request
 	c := &cobra.Command{
 		Use:   "init FILE.ptx|FILE.cu",
 		Short: "A commented manifest from a kernel alone",
@@ -44,7 +44,7 @@ func (a *app) initCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) init(cmd *cobra.Command, req debugkern.ScaffoldRequest) error {
+func (a *app) init(cmd *cobra.Command, req scaffold.Request) error {
 	if req.Out == "" {
 		req.Out = strings.TrimSuffix(req.File, filepath.Ext(req.File)) + ".yaml"
 	}

@@ -1,4 +1,4 @@
-package debugkern
+package scaffold
 
 import (
 	"regexp"
@@ -42,6 +42,25 @@ func parameters(f *ptx.Func, declared []parameter) []parameter {
 				q.dtype, q.guessed = d.dtype, false
 			}
 		}
+	}
+	return list
+}
+
+// Parameter is what a module shows of one kernel parameter, and its source where there is one.
+type Parameter struct {
+	Name    string       // "" where there is only the PTX: it has none
+	DType   probes.DType // of its elements, for a pointer
+	Guessed bool         // DType is a guess
+	Pointer bool
+	Read    bool // memory is read through it
+	Written bool // memory is written through it
+}
+
+// Parameters describes an entry's parameters in order. source is the CUDA source that it was compiled from, "" for PTX.
+func Parameters(f *ptx.Func, source string) []Parameter {
+	var list []Parameter
+	for _, p := range parameters(f, declaredParameters(source, f.Demangled)) {
+		list = append(list, Parameter{Name: p.name, DType: p.dtype, Guessed: p.guessed, Pointer: p.pointer, Read: p.read, Written: p.written})
 	}
 	return list
 }

@@ -1,7 +1,13 @@
-package debugkern
+// Package scaffold makes a manifest of a kernel that has none: what its PTX, and its CUDA source where there is one, show of
+// parameters, launch, constants and shared arrays.
+//
+// The one idea: the text loads at once. What the kernel cannot show is given a usual value and marked, so that a person
+// corrects a manifest instead of writing one.
+//
+// It must not know how a kernel is compiled: it is given the module.
+package scaffold
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -18,9 +24,9 @@ import (
 	"tilescope/probes"
 )
 
-// ScaffoldRequest asks for a manifest of File (.ptx or .cu), to stand at Out. Entry "" is the first. Include,
+// Request asks for a manifest of File (.ptx or .cu), to stand at Out. Entry "" is the first. Include,
 // Define and Std are a request's: a .cu is compiled with them, and the manifest records them.
-type ScaffoldRequest struct {
+type Request struct {
 	File, Out, Entry, Arch string
 	Include, Define        []string
 	Std                    string
@@ -33,79 +39,26 @@ type scaffolder struct {
 	kernel *ptx.Func // what it describes
 }
 
-// Init reads a kernel and writes down, as the text of a manifest that loads, what it shows of itself; what it cannot
-// show is given a usual value and marked. Nothing is written to a file. It returns an *Error as Run does.
-func (s *Session) Scaffold(ctx context.Context, req ScaffoldRequest) (*report.Init, error) {
-	doc := &report.Init{Schema: report.InitSchema, File: req.File, Out: req.Out, Entries: []string{}, Unknown: []string{}, Notes: []string{}}
-	module, source, err := s.readKernel(ctx, req)
-	if err != nil {
-		err = (&execution{s: s, ctx: ctx}).explain(err)
-		if coded, ok := err.(*report.Error); ok && coded.Report != nil {
-			doc.Error, coded.Report = coded.Report.Error, nil
-			return doc, err
-		}
-		return nil, err
+// Blank returns the document of a request before its kernel is read.
+func Blank(req Request) *report.Init {
+	return &report.Init{
+		Schema: report.InitSchema, File: req.File, Out: req.Out, Entries: []string{}, Unknown: []string{}, Notes: []string{},
 	}
-	w := &scaffolder{Init: doc, module: module}
+}
+
+// Write returns, as the text of a manifest that loads, what a kernel's module shows of itself; what it cannot show is
+// given a usual value and marked. source is the CUDA source that the module was compiled from, "" for PTX. An entry that the
+// module does not have is a usage error.
+func Write(req Request, module *ptx.Module, source string) (*report.Init, error) {
+	w := &scaffolder{Init: Blank(req), module: module}
 	if err := w.choose(req.Entry); err != nil {
 		return nil, err
 	}
-	doc.Text = w.manifest(req, source)
-	if _, err := configs.ParseManifest(req.Out, []byte(doc.Text)); err != nil {
+	w.Text = w.manifest(req, source)
+	if _, err := configs.ParseManifest(req.Out, []byte(w.Text)); err != nil {
 		return nil, fmt.Errorf("BUG: the manifest made of %s does not load: %w", req.File, err)
 	}
-	return doc, nil
-}
-
-// readKernel parses PTX, or compiles CUDA source; source is its text, "" for PTX.
-func (s *Session) readKernel(ctx context.Context, req ScaffoldRequest) (m *ptx.Module, source string, err error) {
-	if err := checkArch(req.Arch); err != nil {
-		return nil, "", err
-	}
-	text, err := readText(ctx, req.File, "CUDA source or PTX")
-	if err != nil {
-		return nil, "", unread("read the kernel:", err)
-	}
-	switch filepath.Ext(req.File) {
-	case ".ptx":
-		if len(req.Include)+len(req.Define) > 0 || req.Std != "" {
-			return nil, "", report.Usagef("%s: -I, -D and --std are for a source that is compiled", req.File)
-		}
-		b, err := parseBuild(ctx, req.File, text, "none")
-		if err != nil {
-			return nil, "", err
-		}
-		return b.Module, "", nil
-	case ".cu":
-	default:
-		return nil, "", report.Usagef("%s: expected a .ptx or a .cu file", req.File)
-	}
-	name, c, err := s.compiler(ctx, "auto", string(text))
-	if err != nil {
-		return nil, "", report.Unavailablef("%s has to be compiled, and cannot be here: %w (tilescope doctor says what to install; a .ptx needs none)", req.File, err)
-	}
-	if req.Arch == "" {
-		req.Arch = defaultArch
-	}
-	own := &configs.Manifest{Name: filepath.Base(req.File), Source: filepath.Base(req.File), Dir: filepath.Dir(req.File), File: req.File}
-	sel := &configs.Selection{Manifest: own}
-	if err := sel.AddCompile(configs.Compile{Include: req.Include, Defines: req.Define, Std: req.Std}); err != nil {
-		return nil, "", &report.Error{Code: report.CodeUsage, Err: err}
-	}
-	build, err := ownBuild(own, &sourceSet{text: text}, sel.Compile)
-	if err != nil {
-		return nil, "", err
-	}
-	build.Defines, build.Arch = sel.Compile.Defines, req.Arch
-	out, err := c.Compile(ctx, build)
-	if err != nil {
-		return nil, "", compileError(err)
-	}
-	b, err := parseBuild(ctx, req.File+".ptx", []byte(out.Text), name)
-	if err != nil {
-		return nil, "", err
-	}
-	return b.Module, string(text), nil
+	return w.Init, nil
 }
 
 // choose settles the entry: by its name, mangled or not, or the first.
@@ -131,7 +84,7 @@ func (d *scaffolder) choose(name string) error {
 var notInName = regexp.MustCompile(`[^A-Za-z0-9_.+-]+`)
 
 // manifest writes the text.
-func (d *scaffolder) manifest(req ScaffoldRequest, source string) string {
+func (d *scaffolder) manifest(req Request, source string) string {
 	w := &manifestText{doc: d}
 	name := strings.Trim(notInName.ReplaceAllString(strings.TrimSuffix(filepath.Base(d.File), filepath.Ext(d.File)), "_"), ".+-")
 	if name == "" || name[0] >= '0' && name[0] <= '9' {
@@ -181,7 +134,7 @@ func (d *scaffolder) instrumented() bool {
 }
 
 // compiledWith writes down what a source was compiled with.
-func (d *scaffolder) compiledWith(w *manifestText, req ScaffoldRequest) {
+func (d *scaffolder) compiledWith(w *manifestText, req Request) {
 	var dirs, defines []string
 	for _, dir := range req.Include {
 		dirs = append(dirs, fmt.Sprintf("%q", d.relative(req, dir)))
@@ -205,7 +158,7 @@ func (d *scaffolder) compiledWith(w *manifestText, req ScaffoldRequest) {
 }
 
 // relative is a path as the manifest must name it.
-func (d *scaffolder) relative(req ScaffoldRequest, path string) string {
+func (d *scaffolder) relative(req Request, path string) string {
 	from, errFrom := filepath.Abs(filepath.Dir(req.Out))
 	to, errTo := filepath.Abs(path)
 	if errFrom == nil && errTo == nil {

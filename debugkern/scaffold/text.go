@@ -1,4 +1,4 @@
-package debugkern
+package scaffold
 
 import (
 	"encoding/binary"
