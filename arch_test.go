@@ -63,9 +63,10 @@ var imports = map[string][]string{
 	"debugkern/report":   {"debugkern/ptx", "debugkern/target", "probes"},
 	"debugkern/fragment": {"debugkern/budget", "debugkern/check", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
 	"debugkern/scaffold": {"configs", "debugkern/ptx", "debugkern/report", "debugkern/text", "probes"},
+	"debugkern/walk":     {"debugkern/ptx", "debugkern/target", "probes"},
 	"debugkern/judge":    {"debugkern/join", "debugkern/ref", "debugkern/ref/op", "probes"},
 
-	"debugkern": {"debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern/chip", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
+	"debugkern": {"debugkern/walk", "debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern/chip", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
 		"debugkern/target", "debugkern/emu", "debugkern/cache", "debugkern/file", "debugkern/npy", "debugkern/cuda",
 		"debugkern/argument", "debugkern/attn", "debugkern/input", "debugkern/check", "debugkern/judge", "debugkern/ref", "debugkern/ref/op", "debugkern/budget",
 		"debugkern/text", "debugkern/trust", "debugkern/patch"},
@@ -76,13 +77,13 @@ var imports = map[string][]string{
 		"configs", "probes", "debugkern/cuda", "debugkern/text", "debugkern/trust", "debugkern/budget"},
 	"tui/request":     {"debugkern/report", "configs", "debugkern", "debugkern/text", "probes"},
 	"tui/pane/*":      {"debugkern/report", "debugkern", "tui/theme", "tui/keymap", "tui/cell", "tui/outcome"},
-	"tui/view":        {"debugkern/report", "configs", "debugkern", "debugkern/file", "probes", "tui/cell", "tui/keymap", "tui/outcome", "tui/pane/*", "tui/request", "tui/theme"},
+	"tui/view":        {"debugkern/target", "debugkern/report", "configs", "debugkern", "debugkern/file", "probes", "tui/cell", "tui/keymap", "tui/outcome", "tui/pane/*", "tui/request", "tui/theme"},
 	"tui/view/*":      viewMay, // no view imports another
 	"tui/view/tile":   append(slices.Clone(viewMay), "tui/view/tile/*"),
 	"tui/view/source": append(slices.Clone(viewMay), "tui/view/source/*"),
 	"tui": {"debugkern/report", "debugkern/join", "debugkern", "debugkern/file", "debugkern/text", "configs", "probes", "tui/pane/*", "tui/view", "tui/view/*",
 		"tui/theme", "tui/keymap", "tui/cell", "tui/outcome", "tui/request"},
-	"tui/tuitest": {"debugkern/fragment", "debugkern/report", "configs", "debugkern", "debugkern/diagnose", "debugkern/join", "debugkern/target", "probes", "tui/cell", "tui/request",
+	"tui/tuitest": {"debugkern/walk", "debugkern/fragment", "debugkern/report", "configs", "debugkern", "debugkern/diagnose", "debugkern/join", "debugkern/target", "probes", "tui/cell", "tui/request",
 		"tui/view"}, // for tests
 	"tui/view/viewtest": {"debugkern/report", "debugkern", "tui", "tui/keymap", "tui/tuitest", "tui/view"}, // for tests
 
@@ -94,7 +95,7 @@ var imports = map[string][]string{
 }
 
 // viewMay is what a view of the terminal may import.
-var viewMay = []string{"debugkern/fragment", "debugkern/report", "configs", "debugkern", "debugkern/diagnose", "debugkern/fp", "debugkern/gates", "debugkern/target", "debugkern/text",
+var viewMay = []string{"debugkern/walk", "debugkern/fragment", "debugkern/report", "configs", "debugkern", "debugkern/diagnose", "debugkern/fp", "debugkern/gates", "debugkern/target", "debugkern/text",
 	"probes", "tui/cell", "tui/keymap", "tui/outcome", "tui/pane/*", "tui/request", "tui/theme", "tui/view"}
 
 func match(pattern, pkg string) bool {

@@ -72,18 +72,6 @@ func (v *TileView) Judged(row, col int, local bool) bool {
 	return v.Got.Captured(row, col) && !(local && v.NoLocal != nil && v.NoLocal[row*v.Plan.Cols+col])
 }
 
-// Writer is who wrote a cell last before it was captured.
-type Writer struct {
-	Warp, Lane int
-	Source     *target.Source
-	PTXLine    int
-	Step       uint64 // the block's clock
-	Instr      string // the PTX instruction's text
-	Space      target.Space
-	Addr       uint64 // in that space; for shared memory the offset, so bank = Addr/4%32
-	Fragment   string // "acc[5] of mma #4" where the cell came out of a fragment store, else ""
-}
-
 // Viewer is the part of a run that the terminal's panes read. *Run implements it; tests have implementations
 // of their own.
 type Viewer interface {
@@ -99,8 +87,8 @@ type Viewer interface {
 	// NextBad finds the nearest bad cell after (dir 1) or before (dir -1) a cell, first within the stage in the
 	// contract's order (kv tile, block, row, column), wrapping; ok is false where the stage has none.
 	NextBad(from Cell, dir int) (Cell, bool)
-	// Writer executes the cell's block again and returns who wrote it.
-	Writer(ctx context.Context, c Cell) (*Writer, error)
+	// Writer executes the cell's block again and returns who wrote it last before it was captured.
+	Writer(ctx context.Context, c Cell) (*target.WriteSite, error)
 	// Source returns the text of a CUDA source file of this run by base name, nil where it is not at hand.
 	Source(file string) []string
 }

@@ -2,7 +2,6 @@ package debugkern
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -151,9 +150,6 @@ func (v *TileView) Bad(row, col int, local bool) bool {
 	return !(d <= bound[i] && -d <= bound[i])
 }
 
-// errNoTracer is answered where the backend cannot say who wrote a cell.
-var errNoTracer = errors.New("this backend cannot tell who wrote a cell: run the same on the emulator (--backend emu)")
-
 // sameBits reports whether the emulator, run as well as the GPU, has the same bits in a cell: then its writer
 // is the GPU's.
 func (r *Run) sameBits(c Cell) bool {
@@ -163,13 +159,13 @@ func (r *Run) sameBits(c Cell) bool {
 
 // Writer executes the cell's block again and returns who wrote it last before it was captured; nil for a cell
 // that holds what was there before the kernel.
-func (r *Run) Writer(ctx context.Context, c Cell) (*Writer, error) {
+func (r *Run) Writer(ctx context.Context, c Cell) (*target.WriteSite, error) {
 	tracer, ok := r.state.kernel.(target.CellTracer)
 	if !ok && r.state.tracer != nil && r.sameBits(c) {
 		tracer, ok = r.state.tracer.(target.CellTracer)
 	}
 	if !ok {
-		return nil, errNoTracer
+		return nil, target.ErrNoTracer
 	}
 	sp := r.Plan.Stage(c.Stage)
 	if sp == nil {
@@ -194,14 +190,7 @@ func (r *Run) Writer(ctx context.Context, c Cell) (*Writer, error) {
 		}
 		cell.Offset = off + uint64(at*size)
 	}
-	w, err := tracer.WhoWrote(ctx, r.state.launch, c.Block, cell)
-	if err != nil || w == nil {
-		return nil, err // nobody wrote it
-	}
-	return &Writer{
-		Warp: w.Warp, Lane: w.Lane, Source: w.Source, PTXLine: w.PTXLine, Step: w.Step, Instr: w.Instr, Space: w.Space, Addr: w.Addr,
-		Fragment: w.Fragment,
-	}, nil
+	return tracer.WhoWrote(ctx, r.state.launch, c.Block, cell)
 }
 
 // Source returns the lines of a CUDA source of this run: of the text that was compiled, the patches of its faults applied.

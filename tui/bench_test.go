@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/target"
 	"tilescope/tui/tuitest"
 	"tilescope/tui/view"
 	"tilescope/tui/view/tile"
@@ -103,7 +104,7 @@ func BenchmarkCursorMove(b *testing.B) {
 	d := started(b, 200, 60, Look{Profile: colorprofile.TrueColor}, withRequest(faulty)).press("2")
 	d.command("goto 12,6")
 	d.Manual = true
-	d.m.Writers = view.Writers{Known: map[debugkern.Cell]*debugkern.Writer{}, Errs: map[debugkern.Cell]string{}} // as everywhere else, the writer comes in a frame of its own
+	d.m.Writers = view.Writers{Known: map[debugkern.Cell]*target.WriteSite{}, Errs: map[debugkern.Cell]string{}} // as everywhere else, the writer comes in a frame of its own
 	x := newPainter(io.Discard)
 	draw(x, d.m)
 	total := 0

@@ -2,6 +2,7 @@ package target
 
 import (
 	"context"
+	"errors"
 
 	"tilescope/probes"
 )
@@ -14,6 +15,9 @@ type CellTracer interface {
 	WhoWrote(ctx context.Context, l *Launch, block probes.Dim3, cell TracedCell) (*WriteSite, error)
 }
 
+// ErrNoTracer is answered where a backend cannot say who wrote a cell.
+var ErrNoTracer = errors.New("this backend cannot tell who wrote a cell: run the same on the emulator (--backend emu)")
+
 // TracedCell is a cell of the capture buffer (Arg "") or of an output argument: Size bytes at Offset.
 type TracedCell struct {
 	Arg    string
@@ -21,15 +25,15 @@ type TracedCell struct {
 	Size   int
 }
 
-// WriteSite is one write.
+// WriteSite is one write: which thread's, by which instruction, to which bytes.
 type WriteSite struct {
 	Step       uint64 // the block's clock
 	Warp, Lane int
-	PC         int
+	PC         int    // index in the entry's instructions
 	Instr      string // the instruction's PTX text
 	PTXLine    int
 	Source     *Source // the caller's line, not a library's
 	Space      Space
-	Addr       uint64
+	Addr       uint64 // in that space; for shared memory the offset, so bank = Addr/4%32
 	Fragment   string // "acc[5] of mma #4" for a cell out of a fragment store, else ""
 }

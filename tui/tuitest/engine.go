@@ -343,13 +343,13 @@ func (v *Viewer) NextBad(from debugkern.Cell, dir int) (debugkern.Cell, bool) {
 	return from, false
 }
 
-func (v *Viewer) Writer(_ context.Context, c debugkern.Cell) (*debugkern.Writer, error) {
+func (v *Viewer) Writer(_ context.Context, c debugkern.Cell) (*target.WriteSite, error) {
 	if v.engine != nil {
 		v.engine.mu.Lock()
 		v.engine.writers++
 		v.engine.mu.Unlock()
 	}
-	return &debugkern.Writer{
+	return &target.WriteSite{
 		Warp: 2 * (c.Row / 16), Lane: c.Row%16/2*4 + c.Col%4,
 		Source: &target.Source{File: "sdpa_fp8_stage_c_wmma.cu", Line: 60 + c.Row}, PTXLine: 412,
 		Step: 1203, Instr: "st.shared.b16 [%rd4+64], %rs12;", Space: target.SpaceShared,

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"tilescope/debugkern"
 	"tilescope/debugkern/target"
+	"tilescope/debugkern/walk"
 	"tilescope/probes"
 	"tilescope/tui/cell"
 )
@@ -20,7 +20,7 @@ type Walk struct {
 	block  probes.Dim3
 	stop   string
 	note   string
-	breaks []debugkern.Breakpoint
+	breaks []walk.Breakpoint
 	arrays []probes.SharedArray
 	Closed bool
 	block1 chan struct{} // Continue waits for it, or for being called off
@@ -37,12 +37,12 @@ const (
 )
 
 // Walk opens a block.
-func (v *Viewer) Walk(_ context.Context, block probes.Dim3) (debugkern.Walk, error) {
+func (v *Viewer) Walk(_ context.Context, block probes.Dim3) (walk.Walk, error) {
 	return &Walk{block: block, stop: "start", arrays: v.run.Plan.Shared, block1: v.hold}, nil
 }
 
-func (w *Walk) Position() debugkern.Position {
-	p := debugkern.Position{Block: w.block, Step: uint64(w.at), Warp: w.warp, PC: -1, Listing: -1, KVTile: -1,
+func (w *Walk) Position() walk.Position {
+	p := walk.Position{Block: w.block, Step: uint64(w.at), Warp: w.warp, PC: -1, Listing: -1, KVTile: -1,
 		Stop: w.stop, Note: w.note}
 	if pc := w.pc(w.warp); pc >= 0 {
 		p.PC, p.Listing, p.Mask, p.KVTile = pc, pc, 0xffffffff, min(w.at/600, 1)
@@ -62,7 +62,7 @@ func (w *Walk) pc(warp int) int {
 	return w.at % 60
 }
 
-func (w *Walk) seek(at int, stop, note string) (debugkern.Position, error) {
+func (w *Walk) seek(at int, stop, note string) (walk.Position, error) {
 	w.at, w.stop, w.note = max(0, min(at, End)), stop, note
 	w.warp = min(w.at/turn, 3)
 	switch w.at {
@@ -74,7 +74,7 @@ func (w *Walk) seek(at int, stop, note string) (debugkern.Position, error) {
 	return w.Position(), nil
 }
 
-func (w *Walk) Step(_ context.Context, u target.Unit, n int) (debugkern.Position, error) {
+func (w *Walk) Step(_ context.Context, u target.Unit, n int) (walk.Position, error) {
 	size := map[target.Unit]int{target.StepInstruction: 1, target.StepLine: 3, target.StepBarrier: 20,
 		target.StepProbe: 40}[u]
 	at := w.at / size
@@ -84,11 +84,11 @@ func (w *Walk) Step(_ context.Context, u target.Unit, n int) (debugkern.Position
 	return w.seek((at+n)*size, unitNames[u], map[target.Unit]string{target.StepProbe: "S of kv tile 0 captured"}[u])
 }
 
-func (w *Walk) StepOver(ctx context.Context, n int) (debugkern.Position, error) {
+func (w *Walk) StepOver(ctx context.Context, n int) (walk.Position, error) {
 	return w.Step(ctx, target.StepLine, n)
 }
 
-func (w *Walk) run(ctx context.Context, dir int) (debugkern.Position, error) {
+func (w *Walk) run(ctx context.Context, dir int) (walk.Position, error) {
 	if w.block1 != nil {
 		select {
 		case <-w.block1:
@@ -106,18 +106,18 @@ func (w *Walk) run(ctx context.Context, dir int) (debugkern.Position, error) {
 	return w.seek(End*dir, "end", "")
 }
 
-func (w *Walk) Continue(ctx context.Context) (debugkern.Position, error) { return w.run(ctx, 1) }
-func (w *Walk) Reverse(ctx context.Context) (debugkern.Position, error)  { return w.run(ctx, -1) }
+func (w *Walk) Continue(ctx context.Context) (walk.Position, error) { return w.run(ctx, 1) }
+func (w *Walk) Reverse(ctx context.Context) (walk.Position, error)  { return w.run(ctx, -1) }
 
-func (w *Walk) Seek(_ context.Context, step uint64) (debugkern.Position, error) {
+func (w *Walk) Seek(_ context.Context, step uint64) (walk.Position, error) {
 	return w.seek(int(min(step, End)), "step", "")
 }
 
-func (w *Walk) SetWarp(warp int)                        { w.warp = warp }
-func (w *Walk) SetBreakpoints(b []debugkern.Breakpoint) { w.breaks = b }
-func (w *Walk) Clock() uint64                           { return uint64(w.at) }
-func (w *Walk) Close()                                  { w.Closed = true }
-func (w *Walk) Arrays() []probes.SharedArray            { return w.arrays }
+func (w *Walk) SetWarp(warp int)                   { w.warp = warp }
+func (w *Walk) SetBreakpoints(b []walk.Breakpoint) { w.breaks = b }
+func (w *Walk) Clock() uint64                      { return uint64(w.at) }
+func (w *Walk) Close()                             { w.Closed = true }
+func (w *Walk) Arrays() []probes.SharedArray       { return w.arrays }
 
 func (w *Walk) Warps() []target.Warp {
 	out := make([]target.Warp, 4)
@@ -136,15 +136,15 @@ func (w *Walk) Warps() []target.Warp {
 	return out
 }
 
-func (w *Walk) Registers() []debugkern.Register {
+func (w *Walk) Registers() []walk.Register {
 	pc := w.pc(w.warp)
 	if pc < 0 {
 		return nil
 	}
-	var out []debugkern.Register
+	var out []walk.Register
 	for i, name := range []string{"%rs89", "%rd477", "%p8", "%f13", "%r7", "%r513", "%rd12", "%f255", "%fd3",
 		"%r880", "%r881", "%r882"} {
-		r := debugkern.Register{Name: name, Type: []string{"b16", "b64", "pred", "f32", "b32", "b32", "b64", "f32",
+		r := walk.Register{Name: name, Type: []string{"b16", "b64", "pred", "f32", "b32", "b32", "b64", "f32",
 			"f64", "b32", "b32", "b32"}[i], Named: i < 2, Active: 0xff00ffff}
 		for lane := range r.Bits {
 			v := uint64(lane*(i%3) + pc)
@@ -163,10 +163,10 @@ func (w *Walk) Registers() []debugkern.Register {
 	return out
 }
 
-func (w *Walk) Listing() []debugkern.Listing {
-	out := make([]debugkern.Listing, 60)
+func (w *Walk) Listing() []walk.Listing {
+	out := make([]walk.Listing, 60)
 	for i := range out {
-		out[i] = debugkern.Listing{
+		out[i] = walk.Listing{
 			Text: fmt.Sprintf("ld.shared.b16 %%rs%d, [%%rd477+%d]", i, 2*i), PC: i, File: "sdpa_fp8_stage_c_wmma.cu",
 			Line: 60 + i/3, Target: -1,
 		}
@@ -180,7 +180,7 @@ func (w *Walk) Listing() []debugkern.Listing {
 	return out
 }
 
-func (w *Walk) Shared(name string) (debugkern.SharedView, bool) {
+func (w *Walk) Shared(name string) (walk.SharedView, bool) {
 	for _, a := range w.arrays {
 		if a.Name != name {
 			continue
@@ -189,7 +189,7 @@ func (w *Walk) Shared(name string) (debugkern.SharedView, bool) {
 		if len(a.Dims) > 1 {
 			cols = a.Dims[1]
 		}
-		v := debugkern.SharedView{Array: a, Tile: probes.NewTile(a.DType, rows, cols),
+		v := walk.SharedView{Array: a, Tile: probes.NewTile(a.DType, rows, cols),
 			Written: make([]bool, rows*cols)}
 		for i := range v.Written {
 			v.Written[i] = i < 5*w.at
@@ -197,19 +197,19 @@ func (w *Walk) Shared(name string) (debugkern.SharedView, bool) {
 		}
 		return v, true
 	}
-	return debugkern.SharedView{}, false
+	return walk.SharedView{}, false
 }
 
-func (w *Walk) Writes(_ context.Context, _ string, row, col int) ([]debugkern.Writer, error) {
-	var out []debugkern.Writer
+func (w *Walk) Writes(_ context.Context, _ string, row, col int) ([]target.WriteSite, error) {
+	var out []target.WriteSite
 	for at := 30; at < w.at; at += 600 {
-		out = append(out, debugkern.Writer{Warp: at / turn, Lane: (row + col) % 32, Step: uint64(at),
+		out = append(out, target.WriteSite{Warp: at / turn, Lane: (row + col) % 32, Step: uint64(at),
 			Fragment: "acc[5] of mma #4",
 			Source:   &target.Source{File: "sdpa_fp8_stage_c_wmma.cu", Line: 70}})
 	}
 	return out, nil
 }
 
-func (w *Walk) RegisterWrites(ctx context.Context, _ string, lane int) ([]debugkern.Writer, error) {
+func (w *Walk) RegisterWrites(ctx context.Context, _ string, lane int) ([]target.WriteSite, error) {
 	return w.Writes(ctx, "", lane, 0)
 }

@@ -10,6 +10,7 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/debugkern/file"
+	"tilescope/debugkern/target"
 	"tilescope/tui/cell"
 	"tilescope/tui/keymap"
 	"tilescope/tui/outcome"
@@ -80,7 +81,7 @@ type Tiles struct {
 
 // Writers are what wrote cells of the run on screen, and why it is not known of others.
 type Writers struct {
-	Known map[debugkern.Cell]*debugkern.Writer
+	Known map[debugkern.Cell]*target.WriteSite
 	Errs  map[debugkern.Cell]string
 }
 

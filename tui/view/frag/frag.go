@@ -14,6 +14,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/fragment"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/target"
 	"tilescope/tui/cell"
 	"tilescope/tui/theme"
 )
@@ -56,7 +57,7 @@ type Live struct {
 	Ref    cell.Ref
 	Bound  cell.Bound
 	Raw    bool // the stage is captured as raw fragments: a warp owns the 16×16 block
-	Writer *debugkern.Writer
+	Writer *target.WriteSite
 	Note   string // about the writer, where it is not known
 }
 

@@ -9,31 +9,31 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/walk"
 )
 
 // breakHere is the breakpoint that the focused pane's cursor stands for.
-func (v *Controller) breakHere() (debugkern.Breakpoint, bool) {
+func (v *Controller) breakHere() (walk.Breakpoint, bool) {
 	switch v.at {
 	case partShared:
 		array, row, col, ok := v.shared.Current()
-		return debugkern.Breakpoint{Array: array, Row: row, Col: col}, ok
+		return walk.Breakpoint{Array: array, Row: row, Col: col}, ok
 	case partPTX:
 		r, ok := v.ptx.Current()
-		return debugkern.Breakpoint{File: path.Base(r.File), Line: r.Line}, ok && r.Line > 0
+		return walk.Breakpoint{File: path.Base(r.File), Line: r.Line}, ok && r.Line > 0
 	case partCode:
 		file, line := v.code.Cursor()
-		return debugkern.Breakpoint{File: path.Base(file), Line: line}, file != "" && line > 0
+		return walk.Breakpoint{File: path.Base(file), Line: line}, file != "" && line > 0
 	}
 	p := v.walk.shot.pos
 	if p.Source == nil {
-		return debugkern.Breakpoint{}, false
+		return walk.Breakpoint{}, false
 	}
-	return debugkern.Breakpoint{File: path.Base(p.Source.File), Line: p.Source.Line}, true
+	return walk.Breakpoint{File: path.Base(p.Source.File), Line: p.Source.Line}, true
 }
 
 // breakText words a breakpoint.
-func breakText(b debugkern.Breakpoint) string {
+func breakText(b walk.Breakpoint) string {
 	switch {
 	case b.Array != "":
 		return fmt.Sprintf("%s[%d][%d] changes", b.Array, b.Row, b.Col)
@@ -59,14 +59,14 @@ func (v *Controller) toggleBreak(string) tea.Cmd {
 }
 
 // hasCode reports whether some instruction belongs to a breakpoint's line.
-func (v *Controller) hasCode(b debugkern.Breakpoint) bool {
-	return slices.ContainsFunc(v.walk.shot.listing, func(l debugkern.Listing) bool {
+func (v *Controller) hasCode(b walk.Breakpoint) bool {
+	return slices.ContainsFunc(v.walk.shot.listing, func(l walk.Listing) bool {
 		return l.PC >= 0 && l.Line == b.Line && path.Base(l.File) == b.File
 	})
 }
 
 // setBreak puts a breakpoint in, or takes it out where it is.
-func (v *Controller) setBreak(b debugkern.Breakpoint) {
+func (v *Controller) setBreak(b walk.Breakpoint) {
 	s := &v.walk
 	if i := slices.Index(s.breaks, b); i >= 0 {
 		s.breaks = slices.Delete(s.breaks, i, i+1)
@@ -100,7 +100,7 @@ func (v *Controller) breakCommand(arg string) tea.Cmd {
 	}
 	if n, err := strconv.Atoi(arg); err == nil {
 		file, _ := v.code.Cursor()
-		b := debugkern.Breakpoint{File: path.Base(file), Line: n}
+		b := walk.Breakpoint{File: path.Base(file), Line: n}
 		if len(v.walk.shot.listing) > 0 && !v.hasCode(b) {
 			v.Complain(breakText(b) + " has no instruction: choose a line that has")
 			return nil
@@ -113,12 +113,12 @@ func (v *Controller) breakCommand(arg string) tea.Cmd {
 			v.Complain(err)
 			return nil
 		}
-		v.setBreak(debugkern.Breakpoint{Array: array, Row: row, Col: col})
+		v.setBreak(walk.Breakpoint{Array: array, Row: row, Col: col})
 		return nil
 	}
 	for i := range v.Run.Plan.Stages {
 		if name := v.Run.Plan.Stages[i].Stage.String(); name == arg {
-			v.setBreak(debugkern.Breakpoint{Stage: name})
+			v.setBreak(walk.Breakpoint{Stage: name})
 			return nil
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/walk"
 	"tilescope/tui/keymap"
 	listing "tilescope/tui/pane/source"
 	"tilescope/tui/theme"
@@ -268,7 +269,7 @@ func (v *Controller) ToConflict(sc *debugkern.Scene) tea.Cmd {
 	}
 	said := fmt.Sprintf("before the conflict on %s: warp %d here, warp %d at step %d", sc.Request.Variable,
 		a.Warp, b.Warp, b.Step)
-	return v.inSource("going to the conflict", func(ctx context.Context, w debugkern.Walk) (answer, error) {
+	return v.inSource("going to the conflict", func(ctx context.Context, w walk.Walk) (answer, error) {
 		if _, err := w.Seek(ctx, a.Step); err != nil {
 			return answer{lane: -1}, err
 		}

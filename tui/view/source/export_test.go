@@ -1,20 +1,20 @@
 package source
 
 import (
-	"tilescope/debugkern"
+	"tilescope/debugkern/walk"
 	"tilescope/tui/view"
 )
 
 // What tests of the controller look at.
 
-func (v *Controller) Position() debugkern.Position   { return v.walk.shot.pos }
-func (v *Controller) Walk() debugkern.Walk           { return v.walk.walk }
-func (v *Controller) Owner() *view.Run               { return v.walk.owner }
-func (v *Controller) Breaks() []debugkern.Breakpoint { return v.walk.breaks }
-func (v *Controller) Array() string                  { return v.walk.shot.shared.Array.Name }
-func (v *Controller) ArrayName() string              { return v.arrayName() }
-func (v *Controller) Focused() view.Part             { return v.at }
-func (v *Controller) GoToLine(line int)              { v.code.SetCursor(line) }
+func (v *Controller) Position() walk.Position   { return v.walk.shot.pos }
+func (v *Controller) Walk() walk.Walk           { return v.walk.walk }
+func (v *Controller) Owner() *view.Run          { return v.walk.owner }
+func (v *Controller) Breaks() []walk.Breakpoint { return v.walk.breaks }
+func (v *Controller) Array() string             { return v.walk.shot.shared.Array.Name }
+func (v *Controller) ArrayName() string         { return v.arrayName() }
+func (v *Controller) Focused() view.Part        { return v.at }
+func (v *Controller) GoToLine(line int)         { v.code.SetCursor(line) }
 
 // Lane is the register pane's lane, -1 where it shows no register.
 func (v *Controller) Lane() int {

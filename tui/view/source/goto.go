@@ -8,7 +8,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/target"
+	"tilescope/debugkern/walk"
 	"tilescope/probes"
 	"tilescope/tui/view"
 	"tilescope/tui/view/source/shared"
@@ -19,7 +20,7 @@ import (
 func (v *Controller) whoHere() tea.Cmd {
 	if r, lane, ok := v.regs.Current(); ok && v.at == partRegisters {
 		return v.motion("looking for who wrote "+r.Name,
-			func(ctx context.Context, w debugkern.Walk) (answer, error) {
+			func(ctx context.Context, w walk.Walk) (answer, error) {
 				warp := w.Position().Warp
 				list, err := w.RegisterWrites(ctx, r.Name, lane)
 				return toLast(ctx, w, writes{list: list}, fmt.Sprintf("%s in lane %d of warp %d", r.Name, lane, warp), err)
@@ -31,7 +32,7 @@ func (v *Controller) whoHere() tea.Cmd {
 		return nil
 	}
 	return v.motion(fmt.Sprintf("looking for who wrote %s[%d][%d]", array, row, col),
-		func(ctx context.Context, w debugkern.Walk) (answer, error) {
+		func(ctx context.Context, w walk.Walk) (answer, error) {
 			list, err := w.Writes(ctx, array, row, col)
 			return toLast(ctx, w, writes{array: array, row: row, col: col, list: list},
 				fmt.Sprintf("%s[%d][%d]", array, row, col), err)
@@ -39,7 +40,7 @@ func (v *Controller) whoHere() tea.Cmd {
 }
 
 // toLast goes to the last of some writes.
-func toLast(ctx context.Context, w debugkern.Walk, ws writes, what string, err error) (answer, error) {
+func toLast(ctx context.Context, w walk.Walk, ws writes, what string, err error) (answer, error) {
 	ws.at = len(ws.list) - 1
 	switch {
 	case err != nil:
@@ -57,7 +58,7 @@ func toLast(ctx context.Context, w debugkern.Walk, ws writes, what string, err e
 }
 
 // inSource shows the Source view and goes to a place in the cursor's block.
-func (v *Controller) inSource(what string, do func(ctx context.Context, w debugkern.Walk) (answer,
+func (v *Controller) inSource(what string, do func(ctx context.Context, w walk.Walk) (answer,
 	error)) tea.Cmd {
 	v.Root.Switch(view.Source)
 	s := &v.walk
@@ -70,9 +71,9 @@ func (v *Controller) inSource(what string, do func(ctx context.Context, w debugk
 }
 
 // ToWrite is w in the Tile view once the writer is known: the moment of the write.
-func (v *Controller) ToWrite(x *debugkern.Writer) tea.Cmd {
+func (v *Controller) ToWrite(x *target.WriteSite) tea.Cmd {
 	c := v.PlaceOf(v.Cursor)
-	return v.inSource("going to the write", func(ctx context.Context, w debugkern.Walk) (answer,
+	return v.inSource("going to the write", func(ctx context.Context, w walk.Walk) (answer,
 		error) {
 		return toWrite(ctx, w, x, c)
 	})
@@ -87,11 +88,11 @@ func (v *Controller) ToLine(file string, line int, block probes.Dim3, kv int) te
 	if slices.Contains(v.Run.Viewer.Blocks(), block) {
 		v.Cursor.Block = block
 	}
-	b, at := debugkern.Breakpoint{File: path.Base(file), Line: line}, v.Cursor.Block
+	b, at := walk.Breakpoint{File: path.Base(file), Line: line}, v.Cursor.Block
 	kept := v.walk.breaks
-	return v.inSource("going to "+breakText(b), func(ctx context.Context, w debugkern.Walk) (answer, error) {
+	return v.inSource("going to "+breakText(b), func(ctx context.Context, w walk.Walk) (answer, error) {
 		defer w.SetBreakpoints(kept)
-		w.SetBreakpoints([]debugkern.Breakpoint{b})
+		w.SetBreakpoints([]walk.Breakpoint{b})
 		p, err := w.Seek(ctx, 0)
 		for err == nil && (p.Stop != "breakpoint" || p.KVTile < kv) && p.Stop != "end" && p.Stop != "deadlock" &&
 			p.Stop != "fault" {
@@ -124,7 +125,7 @@ func (v *Controller) openHere() tea.Cmd {
 	}
 	kept := slices.Clone(v.walk.breaks)
 	return v.moveWalk("running to "+breakText(b),
-		func(ctx context.Context, w debugkern.Walk) (debugkern.Position, error) {
+		func(ctx context.Context, w walk.Walk) (walk.Position, error) {
 			w.SetBreakpoints(append(kept, b))
 			return w.Continue(ctx)
 		})

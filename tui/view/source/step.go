@@ -10,8 +10,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"tilescope/debugkern"
 	"tilescope/debugkern/target"
+	"tilescope/debugkern/walk"
 	"tilescope/tui/view"
 )
 
@@ -46,8 +46,8 @@ func (v *Controller) setUnit(name string) tea.Cmd {
 
 // moveWalk is a motion that ends at a position, and says it.
 func (v *Controller) moveWalk(what string, move func(ctx context.Context,
-	w debugkern.Walk) (debugkern.Position, error)) tea.Cmd {
-	return v.motion(what, func(ctx context.Context, w debugkern.Walk) (answer, error) {
+	w walk.Walk) (walk.Position, error)) tea.Cmd {
+	return v.motion(what, func(ctx context.Context, w walk.Walk) (answer, error) {
 		before := w.Position()
 		p, err := move(ctx, w)
 		return answer{said: standing(before, p), lane: -1}, err
@@ -55,7 +55,7 @@ func (v *Controller) moveWalk(what string, move func(ctx context.Context,
 }
 
 // standing words where a motion ended, where that is not what it looked for.
-func standing(before, p debugkern.Position) string {
+func standing(before, p walk.Position) string {
 	switch {
 	case p.Stop == "end":
 		return "the block has ended"
@@ -81,11 +81,11 @@ func standing(before, p debugkern.Position) string {
 func (v *Controller) stepUnit(n int) tea.Cmd {
 	u := v.unit()
 	return v.moveWalk("stepping by "+unitNames[u],
-		func(ctx context.Context, w debugkern.Walk) (debugkern.Position, error) { return w.Step(ctx, u, n) })
+		func(ctx context.Context, w walk.Walk) (walk.Position, error) { return w.Step(ctx, u, n) })
 }
 
 func (v *Controller) stepOver(n int) tea.Cmd {
-	return v.moveWalk("stepping over", func(ctx context.Context, w debugkern.Walk) (debugkern.Position,
+	return v.moveWalk("stepping over", func(ctx context.Context, w walk.Walk) (walk.Position,
 		error) {
 		return w.StepOver(ctx, n)
 	})
@@ -93,12 +93,12 @@ func (v *Controller) stepOver(n int) tea.Cmd {
 
 func (v *Controller) runWalk(n int) tea.Cmd {
 	if n < 0 {
-		return v.moveWalk("running back", func(ctx context.Context, w debugkern.Walk) (debugkern.Position,
+		return v.moveWalk("running back", func(ctx context.Context, w walk.Walk) (walk.Position,
 			error) {
 			return w.Reverse(ctx)
 		})
 	}
-	return v.moveWalk("running", func(ctx context.Context, w debugkern.Walk) (debugkern.Position,
+	return v.moveWalk("running", func(ctx context.Context, w walk.Walk) (walk.Position,
 		error) {
 		return w.Continue(ctx)
 	})
@@ -120,7 +120,7 @@ func (v *Controller) seekWalk(arg string) tea.Cmd {
 		to = n
 	}
 	return tea.Batch(v.toSource(), v.motion("seeking",
-		func(ctx context.Context, w debugkern.Walk) (answer, error) {
+		func(ctx context.Context, w walk.Walk) (answer, error) {
 			before := w.Position()
 			p, err := w.Seek(ctx, to)
 			said := standing(before, p)
@@ -149,7 +149,7 @@ func (v *Controller) turnWarp(n int) tea.Cmd {
 }
 
 func (v *Controller) setWarp(warp int) tea.Cmd {
-	return v.motion("choosing a warp", func(_ context.Context, w debugkern.Walk) (answer, error) {
+	return v.motion("choosing a warp", func(_ context.Context, w walk.Walk) (answer, error) {
 		w.SetWarp(warp)
 		return answer{said: fmt.Sprintf("warp %d is stepped", warp), lane: -1}, nil
 	})

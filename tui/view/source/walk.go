@@ -11,6 +11,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/target"
+	"tilescope/debugkern/walk"
 	"tilescope/probes"
 	"tilescope/tui/keymap"
 	"tilescope/tui/view"
@@ -18,7 +19,7 @@ import (
 
 // walker is offered by runs whose blocks can be stepped.
 type walker interface {
-	Walk(ctx context.Context, block probes.Dim3) (debugkern.Walk, error)
+	Walk(ctx context.Context, block probes.Dim3) (walk.Walk, error)
 }
 
 // walking is the block under a person's hand. A walk is used by one command at a time: while a motion is
@@ -29,13 +30,13 @@ type walking struct {
 	what   string
 	cancel context.CancelFunc
 
-	walk    debugkern.Walk
+	walk    walk.Walk
 	owner   *view.Run // the run it is of
 	block   probes.Dim3
 	shot    shot
 	said    string // why there is nothing to see
 	unit    target.Unit
-	breaks  []debugkern.Breakpoint
+	breaks  []walk.Breakpoint
 	array   string // chosen by name; "" is the one of the cursor's stage
 	row     int    // of the array, under the cursor
 	col     int
@@ -47,14 +48,14 @@ type walking struct {
 
 // shot is everything that panes show of a moment.
 type shot struct {
-	pos     debugkern.Position
+	pos     walk.Position
 	warps   []target.Warp
-	regs    []debugkern.Register
-	listing []debugkern.Listing
+	regs    []walk.Register
+	listing []walk.Listing
 	lines   []int // by PC
 	texts   []string
 	arrays  []probes.SharedArray
-	shared  debugkern.SharedView
+	shared  walk.SharedView
 	changed map[string]bool // registers that differ from the shot before
 	cells   map[int]bool    // cells of the array that do
 }
@@ -63,7 +64,7 @@ type shot struct {
 type writes struct {
 	array    string // "" for a register
 	row, col int
-	list     []debugkern.Writer
+	list     []target.WriteSite
 	at       int
 }
 
@@ -71,7 +72,7 @@ type writes struct {
 type walkedMsg struct {
 	seq    int
 	opened bool
-	walk   debugkern.Walk
+	walk   walk.Walk
 	shot   *shot
 	said   string
 	writes *writes
@@ -107,7 +108,7 @@ type answer struct {
 }
 
 // motion carries something out on the walk, in the background.
-func (v *Controller) motion(what string, do func(ctx context.Context, w debugkern.Walk) (answer,
+func (v *Controller) motion(what string, do func(ctx context.Context, w walk.Walk) (answer,
 	error)) tea.Cmd {
 	s := &v.walk
 	switch {
@@ -156,7 +157,7 @@ func (v *Controller) openWalk() tea.Cmd {
 	bad, has := v.Run.FirstBad()
 	has = has && bad.Block == v.Cursor.Block
 	bad = v.PlaceOf(bad)
-	return v.openWith(func(ctx context.Context, w debugkern.Walk) (answer, error) {
+	return v.openWith(func(ctx context.Context, w walk.Walk) (answer, error) {
 		if !has {
 			return answer{said: "block " + w.Position().Block.String() + " from its start", lane: -1}, nil
 		}
@@ -173,7 +174,7 @@ func (v *Controller) openWalk() tea.Cmd {
 }
 
 // openWith opens the cursor's block in place of the one on screen and goes to a first place in it.
-func (v *Controller) openWith(first func(ctx context.Context, w debugkern.Walk) (answer, error)) tea.Cmd {
+func (v *Controller) openWith(first func(ctx context.Context, w walk.Walk) (answer, error)) tea.Cmd {
 	s := &v.walk
 	s.drop()
 	viewer, ok := v.Run.Viewer.(walker)
@@ -199,7 +200,7 @@ func (v *Controller) openWith(first func(ctx context.Context, w debugkern.Walk) 
 }
 
 // toWrite goes to the moment before a cell is written.
-func toWrite(ctx context.Context, w debugkern.Walk, x *debugkern.Writer, c debugkern.Cell) (answer, error) {
+func toWrite(ctx context.Context, w walk.Walk, x *target.WriteSite, c debugkern.Cell) (answer, error) {
 	if _, err := w.Seek(ctx, x.Step); err != nil {
 		return answer{lane: -1}, err
 	}
@@ -209,7 +210,7 @@ func toWrite(ctx context.Context, w debugkern.Walk, x *debugkern.Writer, c debug
 }
 
 // look copies what the panes show of where a walk stands.
-func look(w debugkern.Walk, array string, before *shot) *shot {
+func look(w walk.Walk, array string, before *shot) *shot {
 	s := &shot{pos: w.Position(), warps: w.Warps(), regs: w.Registers(), arrays: w.Arrays(),
 		changed: map[string]bool{}, cells: map[int]bool{}}
 	s.shared, _ = w.Shared(array)
@@ -228,7 +229,7 @@ func look(w debugkern.Walk, array string, before *shot) *shot {
 	}
 	if before.pos.Warp == s.pos.Warp && before.pos.Step != s.pos.Step {
 		for _, r := range s.regs {
-			i := slices.IndexFunc(before.regs, func(b debugkern.Register) bool { return b.Name == r.Name })
+			i := slices.IndexFunc(before.regs, func(b walk.Register) bool { return b.Name == r.Name })
 			s.changed[r.Name] = i >= 0 && before.regs[i].Bits != r.Bits
 		}
 	}
@@ -307,7 +308,7 @@ func (v *Controller) loadWalk() tea.Cmd {
 		return cmd
 	}
 	if s.walk != nil && !s.busy && s.shot.shared.Array.Name != v.arrayName() {
-		return v.motion("reading "+v.arrayName(), func(context.Context, debugkern.Walk) (answer,
+		return v.motion("reading "+v.arrayName(), func(context.Context, walk.Walk) (answer,
 			error) {
 			return answer{lane: -1}, nil
 		})

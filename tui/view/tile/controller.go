@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/target"
 	"tilescope/tui/cell"
 	"tilescope/tui/keymap"
 	listing "tilescope/tui/pane/source"
@@ -34,7 +35,7 @@ var columns = [numColumns]view.Part{Kernel: partKernel, Reference: partReference
 type Others struct {
 	// Stepper goes to the moment of a write in the block of the cursor.
 	Stepper interface {
-		ToWrite(w *debugkern.Writer) tea.Cmd
+		ToWrite(w *target.WriteSite) tea.Cmd
 	}
 	// Gates words what was decided of the variant that a request runs, "" where nothing was.
 	Gates interface {

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tilescope/debugkern"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/target"
 	"tilescope/tui/cell"
 	"tilescope/tui/theme"
 )
@@ -173,7 +173,7 @@ func spark(n, total, levels int) int {
 }
 
 // WriterText is the line about a cell's writer. instr adds the PTX instruction where there is room for it.
-func WriterText(w *debugkern.Writer, instr bool) string {
+func WriterText(w *target.WriteSite, instr bool) string {
 	var b strings.Builder
 	number := "%d"
 	if instr {

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/target"
 	"tilescope/tui/cell"
 	"tilescope/tui/request"
 	"tilescope/tui/view"
@@ -129,7 +130,7 @@ func (w *writer) stop() {
 func (v *Controller) resetWriter() {
 	v.who.stop()
 	v.who.seq++
-	v.Writers = view.Writers{Known: map[debugkern.Cell]*debugkern.Writer{}, Errs: map[debugkern.Cell]string{}}
+	v.Writers = view.Writers{Known: map[debugkern.Cell]*target.WriteSite{}, Errs: map[debugkern.Cell]string{}}
 }
 
 // writerDueMsg says that the cursor has rested.
@@ -139,7 +140,7 @@ type writerDueMsg struct{ seq int }
 type writerMsg struct {
 	seq    int
 	cell   debugkern.Cell
-	writer *debugkern.Writer
+	writer *target.WriteSite
 	err    error
 }
 

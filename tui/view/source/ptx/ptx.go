@@ -8,13 +8,13 @@ package ptx
 import (
 	"strconv"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/walk"
 	"tilescope/tui/theme"
 )
 
 // Data is what is shown.
 type Data struct {
-	Rows   []debugkern.Listing
+	Rows   []walk.Listing
 	At     int          // row of the current warp, -1 where it stands nowhere
 	Others map[int]int  // row → warps that stand there, besides the current one
 	Breaks map[int]bool // rows that begin a line with a breakpoint
@@ -72,9 +72,9 @@ func (p *Pane) Point(file string, line int) {
 }
 
 // Current is the row under the cursor.
-func (p *Pane) Current() (debugkern.Listing, bool) {
+func (p *Pane) Current() (walk.Listing, bool) {
 	if p.cur >= len(p.data.Rows) {
-		return debugkern.Listing{}, false
+		return walk.Listing{}, false
 	}
 	return p.data.Rows[p.cur], true
 }

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/walk"
 	"tilescope/probes"
 	"tilescope/tui/theme"
 )
@@ -34,7 +34,7 @@ func (f Format) String() string { return formatNames[f] }
 
 // Data is what is shown.
 type Data struct {
-	Regs    []debugkern.Register
+	Regs    []walk.Register
 	Changed map[string]bool // since the stop before
 	Warp    int
 	Empty   string
@@ -89,7 +89,7 @@ func (p *Pane) NextFormat() Format {
 }
 
 // Current is the register and lane under the cursor.
-func (p *Pane) Current() (r debugkern.Register, lane int, ok bool) {
+func (p *Pane) Current() (r walk.Register, lane int, ok bool) {
 	if p.row >= len(p.data.Regs) {
 		return r, 0, false
 	}
@@ -203,7 +203,7 @@ func (p *Pane) register(i, w int) string {
 }
 
 // uniform reports whether every active lane holds the same.
-func uniform(r *debugkern.Register) bool {
+func uniform(r *walk.Register) bool {
 	first, seen := uint64(0), false
 	for lane, v := range r.Bits {
 		if r.Active>>lane&1 == 0 {
@@ -218,7 +218,7 @@ func uniform(r *debugkern.Register) bool {
 }
 
 // size is a register's bytes, 0 for a predicate.
-func size(r *debugkern.Register) int {
+func size(r *walk.Register) int {
 	bits, err := strconv.Atoi(strings.TrimLeft(r.Type, "bsuf"))
 	if err != nil {
 		return 0
@@ -227,7 +227,7 @@ func size(r *debugkern.Register) int {
 }
 
 // Text is a lane's value in w columns.
-func (p *Pane) Text(r *debugkern.Register, lane, w int) string {
+func (p *Pane) Text(r *walk.Register, lane, w int) string {
 	v, n := r.Bits[lane], size(r)
 	switch {
 	case n == 0:

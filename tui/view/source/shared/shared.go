@@ -9,18 +9,19 @@ import (
 	"fmt"
 	"strconv"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/target"
+	"tilescope/debugkern/walk"
 	"tilescope/tui/cell"
 	"tilescope/tui/theme"
 )
 
 // Data is what is shown.
 type Data struct {
-	View     debugkern.SharedView
+	View     walk.SharedView
 	Row, Col int // under the cursor
 	Changed  map[int]bool
 	Watched  map[int]bool // cells with a breakpoint, by row·cols + col
-	Writes   []debugkern.Writer
+	Writes   []target.WriteSite
 	At       int    // of Writes, the one that was gone to, -1
 	Empty    string // instead of cells
 }
@@ -210,7 +211,7 @@ func (p *Pane) detail(w int) []string {
 }
 
 // WriteText words a write: step 3513 warp 0 lane 14 acc[0] of mma #3 line 493
-func WriteText(x *debugkern.Writer) string {
+func WriteText(x *target.WriteSite) string {
 	out := fmt.Sprintf("step %d warp %d lane %d", x.Step, x.Warp, x.Lane)
 	if x.Fragment != "" {
 		out += " " + x.Fragment

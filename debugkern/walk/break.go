@@ -1,4 +1,4 @@
-package debugkern
+package walk
 
 import (
 	"bytes"
@@ -11,12 +11,12 @@ import (
 )
 
 // Continue runs to the next breakpoint or the end.
-func (w *walk) Continue(ctx context.Context) (Position, error) { return w.breakpoint(ctx, 1) }
+func (w *walker) Continue(ctx context.Context) (Position, error) { return w.breakpoint(ctx, 1) }
 
 // Reverse runs back to the breakpoint before or the start.
-func (w *walk) Reverse(ctx context.Context) (Position, error) { return w.breakpoint(ctx, -1) }
+func (w *walker) Reverse(ctx context.Context) (Position, error) { return w.breakpoint(ctx, -1) }
 
-func (w *walk) breakpoint(ctx context.Context, n int) (Position, error) {
+func (w *walker) breakpoint(ctx context.Context, n int) (Position, error) {
 	watched := make([]bytesAt, len(w.breaks))
 	for i, b := range w.breaks {
 		if b.Array == "" {
@@ -31,7 +31,7 @@ func (w *walk) breakpoint(ctx context.Context, n int) (Position, error) {
 }
 
 // stops returns the matcher of the steps at which a breakpoint stops the block.
-func (w *walk) stops(watched []bytesAt) stopMatcher {
+func (w *walker) stops(watched []bytesAt) stopMatcher {
 	values := make([][]byte, len(w.breaks))
 	for i, s := range watched {
 		values[i] = w.bytes(s)
@@ -68,7 +68,7 @@ func (w *walk) stops(watched []bytesAt) stopMatcher {
 }
 
 // onLine reports whether an instruction belongs to a breakpoint's line.
-func (w *walk) onLine(pc int, b Breakpoint) bool {
+func (w *walker) onLine(pc int, b Breakpoint) bool {
 	if pc >= len(w.rows) {
 		return false
 	}

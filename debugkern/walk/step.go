@@ -1,4 +1,4 @@
-package debugkern
+package walk
 
 import (
 	"context"
@@ -23,7 +23,7 @@ type hit struct {
 type stopMatcher func(e *target.Event, report func(hit))
 
 // Step executes n units.
-func (w *walk) Step(ctx context.Context, u target.Unit, n int) (Position, error) {
+func (w *walker) Step(ctx context.Context, u target.Unit, n int) (Position, error) {
 	if u == target.StepEnd && n != 0 {
 		to := uint64(0)
 		if n > 0 {
@@ -35,11 +35,11 @@ func (w *walk) Step(ctx context.Context, u target.Unit, n int) (Position, error)
 }
 
 // StepOver steps by lines of the function's own body.
-func (w *walk) StepOver(ctx context.Context, n int) (Position, error) {
+func (w *walker) StepOver(ctx context.Context, n int) (Position, error) {
 	return w.steps(ctx, func() stopMatcher { return w.unit(target.StepLine, w.outers) }, n, true)
 }
 
-func (w *walk) steps(ctx context.Context, unit func() stopMatcher, n int, own bool) (Position, error) {
+func (w *walker) steps(ctx context.Context, unit func() stopMatcher, n int, own bool) (Position, error) {
 	if n == 0 {
 		return w.pos, ctx.Err()
 	}
@@ -52,7 +52,7 @@ func (w *walk) steps(ctx context.Context, unit func() stopMatcher, n int, own bo
 }
 
 // unit returns the matcher of the steps at which a unit begins.
-func (w *walk) unit(u target.Unit, lines []int32) stopMatcher {
+func (w *walker) unit(u target.Unit, lines []int32) stopMatcher {
 	warp, seen := w.warp, uint64(math.MaxUint64)
 	switch u {
 	case target.StepBarrier:
@@ -82,13 +82,13 @@ func executes(e *target.Event) bool {
 
 // enters reports whether the event's warp enters another line. Where its lanes have diverged, each change
 // from one group to another counts.
-func (w *walk) enters(e *target.Event, lines []int32) bool {
+func (w *walker) enters(e *target.Event, lines []int32) bool {
 	last := w.passed[e.Warp]
 	return lines[e.PC] >= 0 && (last < 0 || lines[last] != lines[e.PC])
 }
 
 // captures reports the tiles captured since its last call; those of one moment are one hit.
-func (w *walk) captures(want func(capture) bool, report func(hit)) {
+func (w *walker) captures(want func(capture) bool, report func(hit)) {
 	for i := 0; i < len(w.captured); {
 		first := w.captured[i]
 		var names []string
@@ -107,7 +107,7 @@ func (w *walk) captures(want func(capture) bool, report func(hit)) {
 // forward goes to the n-th hit after the current step, or to the block's end. Where the scheduler's next warp
 // is not the current one, the current warp's next instruction is where it is stopped already: units of its
 // own count from the one after.
-func (w *walk) forward(ctx context.Context, from mark, unit func() stopMatcher, n int, own bool) error {
+func (w *walker) forward(ctx context.Context, from mark, unit func() stopMatcher, n int, own bool) error {
 	w.settle()
 	skip := own && !w.over() && w.hand.Warp != w.warp
 	match, warp, end := unit(), w.warp, uint64(0)
@@ -146,7 +146,7 @@ func (w *walk) forward(ctx context.Context, from mark, unit func() stopMatcher, 
 }
 
 // arrive goes to the step of a hit.
-func (w *walk) arrive(ctx context.Context, h hit, from *mark) error {
+func (w *walker) arrive(ctx context.Context, h hit, from *mark) error {
 	if err := w.seek(ctx, h.step, from); err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (w *walk) arrive(ctx context.Context, h hit, from *mark) error {
 }
 
 // settle makes the warp whose turn it is the current one, where the current one has exited.
-func (w *walk) settle() {
+func (w *walker) settle() {
 	if pc, _ := w.at(w.warp); pc < 0 && !w.over() {
 		w.warp = w.hand.Warp
 	}
@@ -167,7 +167,7 @@ func (w *walk) settle() {
 
 // backward goes to the n-th hit before the current step, or to the block's start. It executes from the last
 // snapshot before the step, then from the one before that.
-func (w *walk) backward(ctx context.Context, from mark, unit func() stopMatcher, n int) error {
+func (w *walker) backward(ctx context.Context, from mark, unit func() stopMatcher, n int) error {
 	until := from.step
 	for i := w.base(from.step); i >= 0; i-- {
 		if i > 0 && w.marks[i].step == from.step {
@@ -192,7 +192,7 @@ func (w *walk) backward(ctx context.Context, from mark, unit func() stopMatcher,
 }
 
 // between executes from a mark up to a step and returns the hits before a limit, at most one for each step.
-func (w *walk) between(ctx context.Context, m mark, to, before uint64, unit func() stopMatcher) ([]hit, error) {
+func (w *walker) between(ctx context.Context, m mark, to, before uint64, unit func() stopMatcher) ([]hit, error) {
 	w.restore(m)
 	match := unit()
 	var hits []hit
@@ -214,7 +214,7 @@ func (w *walk) between(ctx context.Context, m mark, to, before uint64, unit func
 }
 
 // Seek goes to a step; the warp that the scheduler executes next becomes the current one.
-func (w *walk) Seek(ctx context.Context, step uint64) (Position, error) {
+func (w *walker) Seek(ctx context.Context, step uint64) (Position, error) {
 	return w.moving(ctx, func(from mark) error {
 		if err := w.seek(ctx, step, &from); err != nil {
 			return err

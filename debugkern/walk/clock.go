@@ -1,4 +1,4 @@
-package debugkern
+package walk
 
 import (
 	"context"
@@ -13,11 +13,11 @@ import (
 	"tilescope/probes"
 )
 
-// walk is a block on the emulator, stopped at a step of the block's clock. A motion finds the step to go to
+// walker is a block on the emulator, stopped at a step of the block's clock. A motion finds the step to go to
 // by executing (forwards from the current step, backwards from snapshots taken at barriers), and then
 // executes from a snapshot to that step. So the state at a step does not depend on the direction of the
 // motion.
-type walk struct {
+type walker struct {
 	block    target.Walkable
 	kernel   target.Kernel
 	program  target.Program
@@ -60,7 +60,9 @@ const (
 	longestGap = 1 << 16
 )
 
-func newWalk(k target.Kernel, l *target.Launch, id probes.Dim3) (*walk, error) {
+// Open opens a block of a launch for stepping, at its start. The kernel has to be one that can be stepped (target.Stepper,
+// target.Program): the emulator's. What the launch captures and injects, the block does too.
+func Open(k target.Kernel, l *target.Launch, id probes.Dim3) (Walk, error) {
 	stepper, ok := k.(target.Stepper)
 	program, known := k.(target.Program)
 	if !ok || !known {
@@ -76,7 +78,7 @@ func newWalk(k target.Kernel, l *target.Launch, id probes.Dim3) (*walk, error) {
 	if !ok {
 		return nil, errors.New("walk: this backend's blocks do not know moments")
 	}
-	w := &walk{block: block, kernel: k, program: program, launch: &one, gap: firstGap}
+	w := &walker{block: block, kernel: k, program: program, launch: &one, gap: firstGap}
 	w.list()
 	w.passed = make([]int32, len(block.Warps()))
 	for i := range w.passed {
@@ -90,7 +92,7 @@ func newWalk(k target.Kernel, l *target.Launch, id probes.Dim3) (*walk, error) {
 }
 
 // begin goes to the moment before the first instruction.
-func (w *walk) begin() error {
+func (w *walker) begin() error {
 	stop, err := w.block.RunTo(context.Background(), 0, nil)
 	if err != nil {
 		return fmt.Errorf("walk: %w", err)
@@ -102,19 +104,19 @@ func (w *walk) begin() error {
 }
 
 // here takes a mark at the current step.
-func (w *walk) here() mark {
+func (w *walker) here() mark {
 	return mark{w.block.Steps(), w.block.Snapshot(), slices.Clone(w.passed)}
 }
 
 // restore sets the block to the state of a mark.
-func (w *walk) restore(m mark) {
+func (w *walker) restore(m mark) {
 	w.block.Restore(m.snap)
 	w.passed = append(w.passed[:0], m.passed...)
 	w.captured, w.fault = nil, nil
 }
 
 // base returns the index of the latest mark that is not after a step.
-func (w *walk) base(step uint64) int {
+func (w *walker) base(step uint64) int {
 	i := len(w.marks) - 1
 	for i > 0 && w.marks[i].step > step {
 		i--
@@ -124,7 +126,7 @@ func (w *walk) base(step uint64) int {
 
 // run executes from the current step up to another and takes marks on the way. see gets every event,
 // with what each warp executed last still in w.passed; where it returns true execution stops there.
-func (w *walk) run(ctx context.Context, to uint64, see func(*target.Event) bool) (seen bool, err error) {
+func (w *walker) run(ctx context.Context, to uint64, see func(*target.Event) bool) (seen bool, err error) {
 	for {
 		last := w.marks[len(w.marks)-1].step
 		far := last + max(longestGap, w.gap)
@@ -176,12 +178,12 @@ func (w *walk) run(ctx context.Context, to uint64, see func(*target.Event) bool)
 }
 
 // over reports whether the block cannot continue: it ended, faulted, trapped or is in a deadlock.
-func (w *walk) over() bool {
+func (w *walker) over() bool {
 	return w.fault != nil || w.hand.Reason == "end" || w.hand.Reason == "deadlock" || w.hand.Reason == "trap"
 }
 
 // mark appends a snapshot.
-func (w *walk) mark() {
+func (w *walker) mark() {
 	w.marks = append(w.marks, w.here())
 	if len(w.marks) <= maxMarks {
 		return
@@ -197,7 +199,7 @@ func (w *walk) mark() {
 
 // seek brings the block to a moment, or to its end where that is earlier. from is a mark to start from where it is nearer
 // than those kept.
-func (w *walk) seek(ctx context.Context, step uint64, from *mark) error {
+func (w *walker) seek(ctx context.Context, step uint64, from *mark) error {
 	m := w.marks[w.base(step)]
 	if from != nil && from.step <= step && from.step >= m.step {
 		m = *from
@@ -208,7 +210,7 @@ func (w *walk) seek(ctx context.Context, step uint64, from *mark) error {
 }
 
 // moving runs a motion. Where it fails or is cancelled, the block is restored to the step before it.
-func (w *walk) moving(ctx context.Context, motion func(from mark) error) (Position, error) {
+func (w *walker) moving(ctx context.Context, motion func(from mark) error) (Position, error) {
 	if err := ctx.Err(); err != nil {
 		return w.pos, err
 	}
@@ -222,7 +224,7 @@ func (w *walk) moving(ctx context.Context, motion func(from mark) error) (Positi
 }
 
 // trapped is the message of the trap that ended the block.
-func (w *walk) trapped() string {
+func (w *walker) trapped() string {
 	for _, f := range w.block.Findings() {
 		if f.Kind == target.Trap {
 			return f.Message + " at " + f.Source.String()
@@ -232,7 +234,7 @@ func (w *walk) trapped() string {
 }
 
 // place fills in the position.
-func (w *walk) place(stop, note string) {
+func (w *walker) place(stop, note string) {
 	p := Position{Block: w.block.ID(), Step: w.block.Steps(), Warp: w.warp, PC: -1, Listing: -1, KVTile: -1, Stop: stop, Note: note}
 	switch {
 	case w.fault != nil:
@@ -254,7 +256,7 @@ func (w *walk) place(stop, note string) {
 }
 
 // at is where a warp stands: the group whose turn it is, else its first group that can run, else its first.
-func (w *walk) at(warp int) (pc int, mask uint32) {
+func (w *walker) at(warp int) (pc int, mask uint32) {
 	ws := w.block.Warps()
 	if warp < 0 || warp >= len(ws) || len(ws[warp].Groups) == 0 {
 		return -1, 0
@@ -272,13 +274,13 @@ func (w *walk) at(warp int) (pc int, mask uint32) {
 }
 
 // Position returns the current position.
-func (w *walk) Position() Position { return w.pos }
+func (w *walker) Position() Position { return w.pos }
 
 // Clock returns, approximately, the step that a motion under way has reached.
-func (w *walk) Clock() uint64 { return w.clock.Load() }
+func (w *walker) Clock() uint64 { return w.clock.Load() }
 
 // SetWarp changes whose instructions and lines are stepped. Nothing executes.
-func (w *walk) SetWarp(warp int) {
+func (w *walker) SetWarp(warp int) {
 	if warp >= 0 && warp < len(w.passed) {
 		w.warp = warp
 		w.place(w.pos.Stop, w.pos.Note)
@@ -286,13 +288,13 @@ func (w *walk) SetWarp(warp int) {
 }
 
 // SetBreakpoints replaces the breakpoints.
-func (w *walk) SetBreakpoints(bs []Breakpoint) { w.breaks = slices.Clone(bs) }
+func (w *walker) SetBreakpoints(bs []Breakpoint) { w.breaks = slices.Clone(bs) }
 
 // Warps describes every warp.
-func (w *walk) Warps() []target.Warp { return w.block.Warps() }
+func (w *walker) Warps() []target.Warp { return w.block.Warps() }
 
 // Close releases the block.
-func (w *walk) Close() { w.marks = nil }
+func (w *walker) Close() { w.marks = nil }
 
 // baseName is the base name of a source file, as breakpoints name it.
 func baseName(file string) string { return path.Base(strings.ReplaceAll(file, `\`, "/")) }

@@ -1,9 +1,13 @@
-package debugkern
+// Package walk steps through one block of a launch, forwards and backwards, and says who wrote a cell.
+//
+// The one idea: a block's state is a function of its clock alone, so that going back is going forward again from a snapshot.
+// A motion first finds the moment to go to, by executing, and then goes there.
+//
+// It must not know runs or sessions: it is given a kernel that can be stepped, and a launch.
+package walk
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -41,11 +45,11 @@ type Walk interface {
 	Shared(name string) (SharedView, bool)
 	// Arrays lists the shared arrays that Shared and Writes know by name.
 	Arrays() []probes.SharedArray
-	// Writes returns every write so far to the bytes of a shared cell, oldest first. A Writer's Step is the
+	// Writes returns every write so far to the bytes of a shared cell, oldest first. A site's Step is the
 	// moment before the write: Seek goes there.
-	Writes(ctx context.Context, array string, row, col int) ([]Writer, error)
+	Writes(ctx context.Context, array string, row, col int) ([]target.WriteSite, error)
 	// RegisterWrites returns every write so far to one lane of a register of the current warp, oldest first.
-	RegisterWrites(ctx context.Context, name string, lane int) ([]Writer, error)
+	RegisterWrites(ctx context.Context, name string, lane int) ([]target.WriteSite, error)
 	Close()
 }
 
@@ -97,32 +101,4 @@ type SharedView struct {
 	Array   probes.SharedArray
 	Tile    probes.Tile
 	Written []bool // by cell
-}
-
-// Walk opens a block for stepping, at its start. It executes on the emulator, whatever the run was on: what the run itself
-// launched, probes and injected tiles included. The block must be one of the launch's.
-func (r *Run) Walk(ctx context.Context, block probes.Dim3) (Walk, error) {
-	st := r.state
-	if st == nil || st.launch == nil {
-		return nil, errors.New("walk: this run was not made by a session")
-	}
-	k, err := st.stepper(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return newWalk(k, st.launch, block)
-}
-
-// stepper is the run's kernel where it can be stepped, or else the same build on the emulator.
-func (st *runState) stepper(ctx context.Context) (target.Kernel, error) {
-	for _, k := range []target.Kernel{st.kernel, st.tracer} {
-		if _, ok := k.(target.Stepper); ok {
-			return k, nil
-		}
-	}
-	k, err := st.session.emulator().Load(ctx, st.build.Module, st.r.plan.Entry)
-	if err != nil {
-		return nil, fmt.Errorf("walk: %w", err)
-	}
-	return k, nil
 }

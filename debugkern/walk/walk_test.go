@@ -1,4 +1,4 @@
-package debugkern
+package walk_test
 
 import (
 	"context"
@@ -8,20 +8,22 @@ import (
 	"reflect"
 	"testing"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/target"
+	"tilescope/debugkern/walk"
 	"tilescope/probes"
 )
 
 // moment is everything that can be seen of a walk's state.
 type moment struct {
-	pos    Position
+	pos    walk.Position
 	warps  []target.Warp
-	regs   []Register
-	shared map[string]SharedView
+	regs   []walk.Register
+	shared map[string]walk.SharedView
 }
 
-func see(w Walk) moment {
-	m := moment{pos: w.Position(), warps: w.Warps(), regs: w.Registers(), shared: map[string]SharedView{}}
+func see(w walk.Walk) moment {
+	m := moment{pos: w.Position(), warps: w.Warps(), regs: w.Registers(), shared: map[string]walk.SharedView{}}
 	m.pos.Stop, m.pos.Note = "", ""
 	for _, a := range w.Arrays() {
 		m.shared[a.Name], _ = w.Shared(a.Name)
@@ -29,19 +31,34 @@ func see(w Walk) moment {
 	return m
 }
 
-func walked(t *testing.T, req Request, block probes.Dim3) (*Run, *walk) {
+// ran is a run on the emulator.
+func ran(t *testing.T, req debugkern.Request) *debugkern.Run {
+	t.Helper()
+	s, err := debugkern.Open(t.Context(), debugkern.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Backend = "emu"
+	run, err := s.Run(t.Context(), req, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+func walked(t *testing.T, req debugkern.Request, block probes.Dim3) (*debugkern.Run, walk.Walk) {
 	t.Helper()
 	run := ran(t, req)
 	w, err := run.Walk(context.Background(), block)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return run, w.(*walk)
+	return run, w
 }
 
 // must is a motion that ends well.
-func must(t *testing.T) func(Position, error) Position {
-	return func(p Position, err error) Position {
+func must(t *testing.T) func(walk.Position, error) walk.Position {
+	return func(p walk.Position, err error) walk.Position {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
@@ -55,19 +72,19 @@ func must(t *testing.T) func(Position, error) Position {
 func TestStepsThereAndBack(t *testing.T) {
 	ctx := context.Background()
 	for _, schedule := range []string{"in-order:0", "random:4"} {
-		_, w := walked(t, Request{Target: "stage2", Shape: "small", Schedule: schedule}, probes.Dim3{0, 0, 0})
+		_, w := walked(t, debugkern.Request{Target: "stage2", Shape: "small", Schedule: schedule}, probes.Dim3{0, 0, 0})
 		ok := must(t)
 		end := ok(w.Seek(ctx, math.MaxUint64)).Step
 		if end < 1000 || w.Position().Stop != "end" {
 			t.Fatalf("the block ends at %+v", w.Position())
 		}
 		rng := rand.New(rand.NewPCG(1, 5))
-		units := map[string]func(n int) (Position, error){
-			"instruction": func(n int) (Position, error) { return w.Step(ctx, target.StepInstruction, n) },
-			"line":        func(n int) (Position, error) { return w.Step(ctx, target.StepLine, n) },
-			"over":        func(n int) (Position, error) { return w.StepOver(ctx, n) },
-			"barrier":     func(n int) (Position, error) { return w.Step(ctx, target.StepBarrier, n) },
-			"probe":       func(n int) (Position, error) { return w.Step(ctx, target.StepProbe, n) },
+		units := map[string]func(n int) (walk.Position, error){
+			"instruction": func(n int) (walk.Position, error) { return w.Step(ctx, target.StepInstruction, n) },
+			"line":        func(n int) (walk.Position, error) { return w.Step(ctx, target.StepLine, n) },
+			"over":        func(n int) (walk.Position, error) { return w.StepOver(ctx, n) },
+			"barrier":     func(n int) (walk.Position, error) { return w.Step(ctx, target.StepBarrier, n) },
+			"probe":       func(n int) (walk.Position, error) { return w.Step(ctx, target.StepProbe, n) },
 		}
 		for name, step := range units {
 			for range 6 {
@@ -76,7 +93,7 @@ func TestStepsThereAndBack(t *testing.T) {
 					ok(step(1))
 				}
 				from, k := see(w), 1+rng.IntN(9)
-				if from.pos.Warp < 0 || w.over() {
+				if from.pos.Warp < 0 || walk.Over(w) {
 					continue
 				}
 				moved := 0
@@ -107,7 +124,7 @@ func TestStepsThereAndBack(t *testing.T) {
 // captured against the run's own answer.
 func TestWhoWroteLeadsThere(t *testing.T) {
 	ctx := context.Background()
-	run, w := walked(t, Request{Target: "stage2", Shape: "small"}, probes.Dim3{0, 0, 0})
+	run, w := walked(t, debugkern.Request{Target: "stage2", Shape: "small"}, probes.Dim3{0, 0, 0})
 	ok := must(t)
 	ok(w.Seek(ctx, math.MaxUint64))
 	ws, err := w.Writes(ctx, "sS", 9, 13)
@@ -124,7 +141,7 @@ func TestWhoWroteLeadsThere(t *testing.T) {
 			t.Errorf("not written after %+v: %+v", x, p)
 		}
 	}
-	at, err := run.Writer(ctx, Cell{Place{"S", probes.Dim3{}, 0}, 9, 13})
+	at, err := run.Writer(ctx, debugkern.Cell{Place: debugkern.Place{Stage: "S"}, Row: 9, Col: 13})
 	if err != nil || at.Step != ws[0].Step || at.Lane != ws[0].Lane {
 		t.Errorf("the run says %+v, the walk %+v: %v", at, ws[0], err)
 	}
@@ -133,19 +150,19 @@ func TestWhoWroteLeadsThere(t *testing.T) {
 // TestBreakpoints stops at lines, captures and changes of a cell, both ways alike.
 func TestBreakpoints(t *testing.T) {
 	ctx := context.Background()
-	_, w := walked(t, Request{Target: "stage2", Shape: "small"}, probes.Dim3{0, 0, 0})
+	_, w := walked(t, debugkern.Request{Target: "stage2", Shape: "small"}, probes.Dim3{0, 0, 0})
 	ok := must(t)
 	line := 0
 	for _, l := range w.Listing() {
-		if l.PC > len(w.lines)/2 && l.Line > 0 && !l.Probe {
+		if l.PC > walk.Lines(w)/2 && l.Line > 0 && !l.Probe {
 			line = l.Line
 			break
 		}
 	}
-	for _, b := range []Breakpoint{{Line: line}, {Stage: "S"}, {Stage: "P"}, {Array: "sS", Row: 3, Col: 30}} {
-		w.SetBreakpoints([]Breakpoint{b})
+	for _, b := range []walk.Breakpoint{{Line: line}, {Stage: "S"}, {Stage: "P"}, {Array: "sS", Row: 3, Col: 30}} {
+		w.SetBreakpoints([]walk.Breakpoint{b})
 		ok(w.Seek(ctx, 0))
-		var there []Position
+		var there []walk.Position
 		for p := ok(w.Continue(ctx)); p.Stop == "breakpoint"; p = ok(w.Continue(ctx)) {
 			there = append(there, p)
 		}
@@ -169,7 +186,7 @@ func TestBreakpoints(t *testing.T) {
 // TestRegisterWrites finds the writes of an accumulator, and the values that stepping over them shows.
 func TestRegisterWrites(t *testing.T) {
 	ctx := context.Background()
-	_, w := walked(t, Request{Target: "stage2", Shape: "small"}, probes.Dim3{0, 0, 0})
+	_, w := walked(t, debugkern.Request{Target: "stage2", Shape: "small"}, probes.Dim3{0, 0, 0})
 	ok := must(t)
 	ok(w.Step(ctx, target.StepBarrier, 3))
 	for w.Position().Stop != "end" && len(w.Registers()) == 0 {
@@ -202,19 +219,15 @@ func TestRegisterWrites(t *testing.T) {
 
 // TestWalkIsCalledOff leaves the block where it was.
 func TestWalkIsCalledOff(t *testing.T) {
-	_, w := walked(t, Request{Target: "stage2", Shape: "small"}, probes.Dim3{0, 0, 0})
+	_, w := walked(t, debugkern.Request{Target: "stage2", Shape: "small"}, probes.Dim3{0, 0, 0})
 	must(t)(w.Seek(context.Background(), 333))
 	here := see(w)
 	ctx, cancel := context.WithCancel(context.Background())
 	n := 0
-	_, err := w.moving(ctx, func(mark) error {
-		_, err := w.run(ctx, math.MaxUint64, func(*target.Event) bool {
-			if n++; n == 1500 {
-				cancel()
-			}
-			return false
-		})
-		return err
+	err := walk.RunToEnd(ctx, w, func() {
+		if n++; n == 1500 {
+			cancel()
+		}
 	})
 	if !errors.Is(err, context.Canceled) || n > 1500+256 || !reflect.DeepEqual(see(w), here) {
 		t.Errorf("%v after %d events, at %+v", err, n, w.Position())
@@ -227,14 +240,13 @@ func TestWalkIsCalledOff(t *testing.T) {
 // TestMarksAreThinned keeps a bounded number of snapshots, and the way back right.
 func TestMarksAreThinned(t *testing.T) {
 	ctx := context.Background()
-	_, w := walked(t, Request{Target: "stage2", Shape: "small"}, probes.Dim3{0, 0, 0})
-	w.gap = 1
+	_, w := walked(t, debugkern.Request{Target: "stage2", Shape: "small"}, probes.Dim3{0, 0, 0})
+	walk.MarkAlways(w)
 	ok := must(t)
-	for range 3 * maxMarks {
+	for range 3 * walk.MaxMarks {
 		ok(w.Step(ctx, target.StepInstruction, 1))
-		w.mark()
-		if len(w.marks) > maxMarks {
-			t.Fatalf("%d marks", len(w.marks))
+		if n := walk.Mark(w); n > walk.MaxMarks {
+			t.Fatalf("%d marks", n)
 		}
 	}
 	want := see(w)
@@ -246,7 +258,7 @@ func TestMarksAreThinned(t *testing.T) {
 
 // No steps of any unit are no motion.
 func TestWalkOfNoSteps(t *testing.T) {
-	_, w := walked(t, Request{Target: "stage2", Shape: "single16", Backend: "emu"}, probes.Dim3{})
+	_, w := walked(t, debugkern.Request{Target: "stage2", Shape: "single16", Backend: "emu"}, probes.Dim3{})
 	at, err := w.Step(context.Background(), target.StepInstruction, 5)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package debugkern
+package walk
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 // list writes the listing: every instruction of the entry and of the functions it calls, with the labels, and a line where
 // the place in the CUDA source changes.
-func (w *walk) list() {
+func (w *walker) list() {
 	numbers := map[string]int32{}
 	number := func(s *target.Source) int32 {
 		if s == nil || s.Line <= 0 {
@@ -81,10 +81,10 @@ func branchTarget(in *ptx.Instr, base int) int {
 }
 
 // Listing is the PTX.
-func (w *walk) Listing() []Listing { return w.listing }
+func (w *walker) Listing() []Listing { return w.listing }
 
 // Registers lists the current warp's registers.
-func (w *walk) Registers() []Register {
+func (w *walker) Registers() []Register {
 	pc, mask := w.at(w.warp)
 	f := w.program.Functions()[0]
 	if pc < 0 || pc >= len(f.Body) {
@@ -116,7 +116,7 @@ func (w *walk) Registers() []Register {
 type bytesAt struct{ at, n int }
 
 // bytes copies some.
-func (w *walk) bytes(s bytesAt) []byte {
+func (w *walker) bytes(s bytesAt) []byte {
 	data, _ := w.block.Shared()
 	if s.n == 0 || s.at+s.n > len(data) {
 		return nil
@@ -125,10 +125,10 @@ func (w *walk) bytes(s bytesAt) []byte {
 }
 
 // Arrays lists the shared arrays.
-func (w *walk) Arrays() []probes.SharedArray { return w.launch.Shared }
+func (w *walker) Arrays() []probes.SharedArray { return w.launch.Shared }
 
 // array finds a shared array and its shape as a tile: all dimensions but the last are rows; a vector is one column.
-func (w *walk) array(name string) (a probes.SharedArray, at, rows, cols int, err error) {
+func (w *walker) array(name string) (a probes.SharedArray, at, rows, cols int, err error) {
 	var names []string
 	for _, a = range w.launch.Shared {
 		names = append(names, a.Name)
@@ -153,7 +153,7 @@ func (w *walk) array(name string) (a probes.SharedArray, at, rows, cols int, err
 }
 
 // cell is the bytes of a cell.
-func (w *walk) cell(name string, row, col int) (bytesAt, error) {
+func (w *walker) cell(name string, row, col int) (bytesAt, error) {
 	a, at, rows, cols, err := w.array(name)
 	if err != nil {
 		return bytesAt{}, err
@@ -165,7 +165,7 @@ func (w *walk) cell(name string, row, col int) (bytesAt, error) {
 }
 
 // Shared reads a shared array.
-func (w *walk) Shared(name string) (SharedView, bool) {
+func (w *walker) Shared(name string) (SharedView, bool) {
 	a, at, rows, cols, err := w.array(name)
 	data, written := w.block.Shared()
 	n := rows * cols * a.DType.Size()
@@ -181,36 +181,20 @@ func (w *walk) Shared(name string) (SharedView, bool) {
 }
 
 // Writes returns who wrote a shared cell up to now.
-func (w *walk) Writes(ctx context.Context, array string, row, col int) ([]Writer, error) {
+func (w *walker) Writes(ctx context.Context, array string, row, col int) ([]target.WriteSite, error) {
 	s, err := w.cell(array, row, col)
 	if err != nil {
 		return nil, err
 	}
 	tracer, ok := w.kernel.(target.SharedTracer)
 	if !ok {
-		return nil, errNoTracer
+		return nil, target.ErrNoTracer
 	}
-	sites, err := tracer.SharedWrites(ctx, w.launch, w.block.ID(), s.at, s.n, w.block.Steps())
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Writer, len(sites))
-	for i := range sites {
-		out[i] = writerOf(&sites[i])
-	}
-	return out, nil
-}
-
-// writerOf describes a write for the screen.
-func writerOf(s *target.WriteSite) Writer {
-	return Writer{
-		Warp: s.Warp, Lane: s.Lane, Source: s.Source, PTXLine: s.PTXLine, Step: s.Step, Instr: s.Instr, Space: s.Space, Addr: s.Addr,
-		Fragment: s.Fragment,
-	}
+	return tracer.SharedWrites(ctx, w.launch, w.block.ID(), s.at, s.n, w.block.Steps())
 }
 
 // RegisterWrites executes the block again up to now and notes every instruction that wrote the register in a lane.
-func (w *walk) RegisterWrites(ctx context.Context, name string, lane int) ([]Writer, error) {
+func (w *walker) RegisterWrites(ctx context.Context, name string, lane int) ([]target.WriteSite, error) {
 	f := w.program.Functions()[0]
 	reg := -1
 	for i := range f.Regs {
@@ -225,14 +209,17 @@ func (w *walk) RegisterWrites(ctx context.Context, name string, lane int) ([]Wri
 	for pc := range f.Body {
 		element[pc] = slices.Index(w.program.Written(pc), reg)
 	}
-	var out []Writer
+	var out []target.WriteSite
 	warp, mma, now := w.warp, 0, w.block.Steps()
 	see := func(e *target.Event) bool {
 		if e.Warp != warp || !executes(e) || e.PC >= len(element) || e.Mask == 0 {
 			return false
 		}
 		if n := len(out); element[e.PC] >= 0 && e.Mask>>lane&1 != 0 && (n == 0 || out[n-1].Step != e.Step) {
-			d := Writer{Warp: warp, Lane: lane, Source: w.program.Source(e.PC), PTXLine: e.Instr.Pos.Line, Step: e.Step, Instr: f.InstrString(e.Instr)}
+			d := target.WriteSite{
+				Warp: warp, Lane: lane, PC: e.PC, Source: w.program.Source(e.PC), PTXLine: e.Instr.Pos.Line, Step: e.Step,
+				Instr: f.InstrString(e.Instr),
+			}
 			if e.Class == target.ClassMMA {
 				d.Fragment = fmt.Sprintf("acc[%d] of mma #%d", element[e.PC], mma)
 			}
