@@ -51,7 +51,7 @@ silence: ## every clean variant under every checker, shape and gate on 100 seeds
 	TILESCOPE_SILENCE_SEEDS=100 $(GO) test -count=1 -timeout 60m -run TestSilence -v ./debugkern
 
 mutants: ## every synchronisation of every clean variant changed in turn: what a checker says of it
-	TILESCOPE_LONG=1 $(GO) test -count=1 -timeout 60m -run TestMutants -v ./debugkern
+	TILESCOPE_LONG=1 $(GO) test -count=1 -timeout 60m -run TestMutants -v ./debugkern/trial
 
 golden: ## rewrite the golden screens, pictures and documents
 	$(GO) test ./tui ./tui/view/... -update

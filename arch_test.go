@@ -64,6 +64,8 @@ var imports = map[string][]string{
 	"debugkern/fragment": {"debugkern/budget", "debugkern/check", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
 	"debugkern/scaffold": {"configs", "debugkern/ptx", "debugkern/report", "debugkern/text", "probes"},
 	"debugkern/walk":     {"debugkern/ptx", "debugkern/target", "probes"},
+	"debugkern/trial":    {"debugkern", "debugkern/check", "debugkern/join", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
+	"debugkern/scene":    {"debugkern", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
 	"debugkern/judge":    {"debugkern/join", "debugkern/ref", "debugkern/ref/op", "probes"},
 
 	"debugkern": {"debugkern/walk", "debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern/chip", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
@@ -71,7 +73,7 @@ var imports = map[string][]string{
 		"debugkern/argument", "debugkern/attn", "debugkern/input", "debugkern/check", "debugkern/judge", "debugkern/ref", "debugkern/ref/op", "debugkern/budget",
 		"debugkern/text", "debugkern/trust", "debugkern/patch"},
 	"debugkern/gates": {"debugkern/report", "debugkern", "debugkern/file", "probes", "debugkern/text"},
-	"debugkern/diagnose": {"debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern", "debugkern/check", "debugkern/target", "debugkern/ptx",
+	"debugkern/diagnose": {"debugkern/scene", "debugkern/trial", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern", "debugkern/check", "debugkern/target", "debugkern/ptx",
 		"probes", "debugkern/text"},
 	"debugkern/cli": {"debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern", "debugkern/file", "debugkern/gates", "debugkern/diagnose",
 		"configs", "probes", "debugkern/cuda", "debugkern/text", "debugkern/trust", "debugkern/budget"},
@@ -83,7 +85,7 @@ var imports = map[string][]string{
 	"tui/view/source": append(slices.Clone(viewMay), "tui/view/source/*"),
 	"tui": {"debugkern/report", "debugkern/join", "debugkern", "debugkern/file", "debugkern/text", "configs", "probes", "tui/pane/*", "tui/view", "tui/view/*",
 		"tui/theme", "tui/keymap", "tui/cell", "tui/outcome", "tui/request"},
-	"tui/tuitest": {"debugkern/walk", "debugkern/fragment", "debugkern/report", "configs", "debugkern", "debugkern/diagnose", "debugkern/join", "debugkern/target", "probes", "tui/cell", "tui/request",
+	"tui/tuitest": {"debugkern/scene", "debugkern/walk", "debugkern/fragment", "debugkern/report", "configs", "debugkern", "debugkern/diagnose", "debugkern/join", "debugkern/target", "probes", "tui/cell", "tui/request",
 		"tui/view"}, // for tests
 	"tui/view/viewtest": {"debugkern/report", "debugkern", "tui", "tui/keymap", "tui/tuitest", "tui/view"}, // for tests
 
@@ -95,7 +97,7 @@ var imports = map[string][]string{
 }
 
 // viewMay is what a view of the terminal may import.
-var viewMay = []string{"debugkern/walk", "debugkern/fragment", "debugkern/report", "configs", "debugkern", "debugkern/diagnose", "debugkern/fp", "debugkern/gates", "debugkern/target", "debugkern/text",
+var viewMay = []string{"debugkern/scene", "debugkern/walk", "debugkern/fragment", "debugkern/report", "configs", "debugkern", "debugkern/diagnose", "debugkern/fp", "debugkern/gates", "debugkern/target", "debugkern/text",
 	"probes", "tui/cell", "tui/keymap", "tui/outcome", "tui/pane/*", "tui/request", "tui/theme", "tui/view"}
 
 func match(pattern, pkg string) bool {

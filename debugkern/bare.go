@@ -136,7 +136,7 @@ func (b *bareLaunch) backends() (err error) {
 		return err
 	}
 	info := b.primary.Info()
-	b.doc.Backend = report.Backend{Name: req.Backend, Device: info.Device, Arch: info.Arch, Schedule: scheduleText(b.schedule)}
+	b.doc.Backend = report.Backend{Name: req.Backend, Device: info.Device, Arch: info.Arch, Schedule: b.schedule.String()}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package debugkern
 import (
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,4 +87,12 @@ func TestFindingsDoNotDependOnCores(t *testing.T) {
 			t.Fatalf("on %d cores: %+v, first %+v", cores, got, first)
 		}
 	}
+}
+
+func errorsOf(r *Run) []report.Finding {
+	return slices.DeleteFunc(slices.Clone(r.Report.Findings), func(f report.Finding) bool { return f.Severity != "error" })
+}
+
+func hasFinding(fs []report.Finding, kind, variable string) bool {
+	return slices.ContainsFunc(fs, func(f report.Finding) bool { return f.Kind == kind && f.Variable == variable })
 }

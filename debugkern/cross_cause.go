@@ -74,16 +74,12 @@ func (x *crossSearch) search() error {
 	if race == nil && undefined != nil || race == nil && undefined == nil && x.otherChip() {
 		return nil
 	}
-	copied := copies(x.e.st.build.Module.Func(x.e.r.plan.Entry))
-	for _, name := range scheduleNames(ExploreOptions{N: crossSchedules}, base, copied) {
+	copied := CopiesAsync(x.e.st.build.Module.Func(x.e.r.plan.Entry))
+	for _, s := range base.Others(crossSchedules, copied) {
 		if len(x.varied) > 0 && x.cause(orderKinds) != nil {
 			return nil
 		}
-		s, err := parseSchedule(name)
-		if err == nil {
-			err = x.underCheckers(s)
-		}
-		if err != nil {
+		if err := x.underCheckers(s); err != nil {
 			return err
 		}
 	}
@@ -96,9 +92,9 @@ func (x *crossSearch) search() error {
 // underCheckers executes the launch on the emulator, watched, and compares its tiles with those of the run's
 // own schedule.
 func (x *crossSearch) underCheckers(s target.Schedule) error {
-	st, name := x.emulated, scheduleText(s)
+	st, name := x.emulated, s.String()
 	l := *x.e.st.launch
-	l.Schedule, l.Budget = s, max(minBudget, 64*st.result.Counts.WarpInstructions)
+	l.Schedule, l.Budget = s, max(MinBudget, 64*st.result.Counts.WarpInstructions)
 	o := check.Options{Set: crossChecks, Block: st.blocks()[0]}
 	res, err := launchChecked(x.e.ctx, x.e.st.tracer, &l, o)
 	x.e.cost.Launches++

@@ -3,7 +3,6 @@ package debugkern
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -230,44 +229,11 @@ func stageNames(set probes.StageSet) string {
 	return strings.Join(names, " ")
 }
 
-// schedulePolicies are the orders a backend must know; asyncs when a cp.async may land.
-var (
-	schedulePolicies = []string{"in-order", "reverse", "random", "ahead", "priority"}
-	asyncTimes       = []string{"latest", "earliest", "random"}
-)
-
-// parseSchedule reads POLICY[:SEED][:ASYNC].
+// parseSchedule reads --schedule; what it refuses is a usage error.
 func parseSchedule(s string) (target.Schedule, error) {
-	sch := target.Schedule{Policy: "in-order", Async: "latest"}
-	if s == "" {
-		return sch, nil
-	}
-	parts := strings.Split(s, ":")
-	sch.Policy = parts[0]
-	if !slices.Contains(schedulePolicies, sch.Policy) || len(parts) > 3 {
-		return sch, report.Usagef("--schedule %s: expected POLICY[:SEED][:ASYNC] with a policy of %s and async %s",
-			s, strings.Join(schedulePolicies, ", "), strings.Join(asyncTimes, ", "))
-	}
-	if n := len(parts); n > 1 && slices.Contains(asyncTimes, parts[n-1]) {
-		sch.Async, parts = parts[n-1], parts[:n-1]
-	}
-	if len(parts) == 3 {
-		return sch, report.Usagef("--schedule %s: async %q: expected %s", s, parts[2], strings.Join(asyncTimes, ", "))
-	}
-	if len(parts) == 2 {
-		seed, err := strconv.ParseUint(parts[1], 10, 64)
-		if err != nil {
-			return sch, report.Usagef("--schedule %s: %q is neither a seed nor one of %s", s, parts[1], strings.Join(asyncTimes, ", "))
-		}
-		sch.Seed = seed
+	sch, err := target.ParseSchedule(s)
+	if err != nil {
+		return sch, report.Usagef("%w", err)
 	}
 	return sch, nil
-}
-
-func scheduleText(s target.Schedule) string {
-	text := fmt.Sprintf("%s:%d", s.Policy, s.Seed)
-	if s.Async != "" && s.Async != "latest" {
-		text += ":" + s.Async
-	}
-	return text
 }

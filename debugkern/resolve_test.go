@@ -36,8 +36,8 @@ func TestSpan(t *testing.T) {
 func TestScheduleText(t *testing.T) {
 	for in, want := range map[string]string{"": "in-order:0", "random:7": "random:7", "reverse": "reverse:0", "random:3:earliest": "random:3:earliest"} {
 		s, err := parseSchedule(in)
-		if err != nil || scheduleText(s) != want {
-			t.Errorf("%q: %q, %v; want %q", in, scheduleText(s), err, want)
+		if err != nil || s.String() != want {
+			t.Errorf("%q: %q, %v; want %q", in, s.String(), err, want)
 		}
 	}
 	for _, bad := range []string{"sideways", "random:x", "random:1:never", "a:b:c:d"} {

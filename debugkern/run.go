@@ -304,7 +304,7 @@ func (e *execution) header() *report.Run {
 		rep.Kernel, rep.Shape, rep.Dims = e.r.plan.Kernel, e.r.plan.Shape, e.r.plan.Shape
 		rep.Flags, rep.Faults = e.r.sel.Flags, append(rep.Faults, e.r.sel.Faults...)
 		rep.Gate = e.r.sel.Gate.String()
-		rep.Backend.Schedule = scheduleText(e.r.schedule)
+		rep.Backend.Schedule = e.r.schedule.String()
 	}
 	if e.backend != nil {
 		info := e.backend.Info()

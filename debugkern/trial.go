@@ -79,8 +79,8 @@ func (r *Run) plainBuild(ctx context.Context) (*Build, error) {
 	return st.session.build(ctx, st.r.sel, r.Request.Builder, r.Request.Arch, false)
 }
 
-// attempt is one trial under way.
-type attempt struct {
+// Attempt is a trial that is ready to be launched, any number of times and by several goroutines.
+type Attempt struct {
 	run    *Run
 	trial  Trial
 	e      *execution
@@ -88,11 +88,45 @@ type attempt struct {
 	launch *target.Launch
 }
 
+// Attempt makes ready what a trial launches, without launching it. Errors are those of Try.
+func (r *Run) Attempt(ctx context.Context, t Trial) (*Attempt, error) {
+	a, err := r.prepare(ctx, t)
+	if err != nil {
+		return nil, a.e.explain(err)
+	}
+	return a, nil
+}
+
+// Entry is what is executed, the trial's edits applied.
+func (a *Attempt) Entry() *ptx.Func { return a.e.st.build.Module.Func(a.e.r.plan.Entry) }
+
+// Schedule is the trial's schedule, or else the run's.
+func (a *Attempt) Schedule() target.Schedule { return a.launch.Schedule }
+
+// Launch launches the trial; change, which may be nil, may set how: schedule, budget, parallelism, an observer. Nothing is
+// judged. The error is the backend's, see Explain.
+func (a *Attempt) Launch(ctx context.Context, change func(*target.Launch)) (*Outcome, error) {
+	l := *a.launch
+	if change != nil {
+		change(&l)
+	}
+	res, err := a.kernel.Launch(ctx, &l)
+	if err != nil {
+		return nil, err
+	}
+	st := *a.e.st
+	st.result, st.output = res, res.Outputs[a.e.outputArg()]
+	return &Outcome{&st}, nil
+}
+
+// Explain gives the error of a launch its exit code and, where the kernel failed, its document, as Session.Run does.
+func (a *Attempt) Explain(err error) error { return a.e.explain(launchError(err)) }
+
 var errNoState = errors.New("trial: this run was not made by a session")
 
 // prepare makes everything that a trial launches.
-func (r *Run) prepare(ctx context.Context, t Trial) (*attempt, error) {
-	a := &attempt{run: r, trial: t, e: &execution{ctx: ctx, req: r.Request, progress: func(Progress) {}, trial: true}}
+func (r *Run) prepare(ctx context.Context, t Trial) (*Attempt, error) {
+	a := &Attempt{run: r, trial: t, e: &execution{ctx: ctx, req: r.Request, progress: func(Progress) {}, trial: true}}
 	if r.state == nil {
 		return a, errNoState
 	}
@@ -109,7 +143,7 @@ func (r *Run) prepare(ctx context.Context, t Trial) (*attempt, error) {
 	return a, nil
 }
 
-func (a *attempt) schedule() error {
+func (a *Attempt) schedule() error {
 	if a.trial.Schedule == "" {
 		return nil
 	}
@@ -120,7 +154,7 @@ func (a *attempt) schedule() error {
 }
 
 // blocks narrows what is captured to the blocks that are executed.
-func (a *attempt) blocks() error {
+func (a *Attempt) blocks() error {
 	rs, st, p := a.e.r, a.e.st, a.e.r.plan
 	ids := slices.Clone(a.trial.Blocks)
 	if ids == nil {
@@ -160,7 +194,7 @@ func (a *attempt) blocks() error {
 }
 
 // load finds the build, edits it, and loads it. An edited module is not cached.
-func (a *attempt) load() error {
+func (a *Attempt) load() error {
 	st, ctx := a.e.st, a.e.ctx
 	if a.trial.Plain {
 		b, err := a.run.plainBuild(ctx)
@@ -187,7 +221,7 @@ func (a *attempt) load() error {
 }
 
 // place makes the launch: the run's own, with its captures placed anew.
-func (a *attempt) place() error {
+func (a *Attempt) place() error {
 	base, rs := a.run.state, a.e.r
 	rs.cells = nil
 	if err := a.e.mapFragments(); err != nil {
@@ -214,7 +248,7 @@ func (a *attempt) place() error {
 }
 
 // substitute asks the backend to put references in place.
-func (a *attempt) substitute() error {
+func (a *Attempt) substitute() error {
 	var set probes.StageSet
 	for _, s := range a.trial.Substitute {
 		ok, err := a.run.Substitutable(a.e.ctx, s)
@@ -269,7 +303,7 @@ func overlay(t, put probes.Tile, rows, cols int) (probes.Tile, bool) {
 }
 
 // execute launches the trial.
-func (a *attempt) execute() error {
+func (a *Attempt) execute() error {
 	st := a.e.st
 	var err error
 	o := check.Options{Set: a.trial.Check, Ignore: a.trial.Ignore, Block: st.blocks()[0]}
@@ -289,9 +323,30 @@ type memo struct {
 	asked       bool
 	replaceable probes.StageSet // which stages a trial can replace, once computed
 
-	mu       sync.Mutex
-	key      string // blocks of
-	baseline *Run   // the last trial that changed nothing
+	mu        sync.Mutex
+	key       string // blocks and checkers of
+	unchanged *Run   // the last trial that changed nothing
+}
+
+// Unchanged is the trial that changes nothing, on blocks (nil: those that the run captured) under checkers: what a trial with
+// a change is compared with. The last one is cached, as several trials of a run usually follow each other.
+func (r *Run) Unchanged(ctx context.Context, blocks []probes.Dim3, set check.Set) (*Run, error) {
+	if r.state == nil {
+		return nil, &report.Error{Code: report.CodeInternal, Err: errNoState}
+	}
+	key := fmt.Sprint(blocks, set)
+	m := r.state.memo
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.unchanged != nil && m.key == key {
+		return m.unchanged, nil
+	}
+	run, err := r.Try(ctx, Trial{Blocks: blocks, Check: set})
+	if err != nil {
+		return nil, err
+	}
+	m.unchanged, m.key = run, key
+	return run, nil
 }
 
 // Substitutable reports whether a trial can replace the stage's tiles: whether they lie in shared memory, or in an
@@ -333,3 +388,11 @@ func (r *Run) substitutable(ctx context.Context) (probes.StageSet, error) {
 	}
 	return k.Replaceable(ctx, a.launch, id, stages)
 }
+
+// CopiesAsync reports whether an entry uses cp.async, whose landing a schedule decides.
+func CopiesAsync(f *ptx.Func) bool {
+	return f != nil && slices.ContainsFunc(f.Body, func(in *ptx.Instr) bool { return in.Kind().Async() })
+}
+
+// MinBudget is the least number of warp instructions that a block may take under an explored schedule.
+const MinBudget = 1 << 20

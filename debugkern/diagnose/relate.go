@@ -7,6 +7,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/scene"
 	"tilescope/probes"
 )
 
@@ -70,7 +71,7 @@ func (q *inquiry) contested() error {
 			continue
 		}
 		f := &q.doc.Findings[s.cause.Finding]
-		w, err := q.run.Contested(q.ctx, f)
+		w, err := scene.Contest(q.ctx, q.run, f)
 		if err != nil {
 			if err = q.fatal(err); err != nil {
 				return err

@@ -9,6 +9,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/trial"
 	"tilescope/probes"
 )
 
@@ -161,7 +162,7 @@ func (q *inquiry) settle(s *suspect, others aside) error {
 	if others.run != nil {
 		run = others.run
 	}
-	x, err := run.Explore(q.ctx, debugkern.ExploreOptions{
+	x, err := trial.Explore(q.ctx, run, trial.ExploreOptions{
 		N: max(fewestSchedules, s.explored.Tried/4), Blocks: []probes.Dim3{s.explored.Block}, Edits: others.edits(run, s.remedy),
 	})
 	if err != nil {
@@ -189,7 +190,7 @@ func (q *inquiry) explore(block probes.Dim3, right aside) (*ScheduleDoc, error) 
 	if right.run != nil {
 		run = right.run
 	}
-	x, err := run.Explore(q.ctx, debugkern.ExploreOptions{
+	x, err := trial.Explore(q.ctx, run, trial.ExploreOptions{
 		N: n, Blocks: []probes.Dim3{block}, Edits: right.edits(run), Plain: plain && right.right == 0 && q.run.Plan.Gate.Name == probes.GateNone,
 		Tell: func(tried, _ int) {
 			q.progress(debugkern.Progress{Phase: "schedules", Detail: "block " + block.String(), Done: tried, Total: n})
@@ -202,7 +203,7 @@ func (q *inquiry) explore(block probes.Dim3, right aside) (*ScheduleDoc, error) 
 }
 
 // says words what exploring showed.
-func says(x *debugkern.Exploration) string {
+func says(x *trial.Exploration) string {
 	if x.Varied > 0 && math.IsInf(x.MaxAbs, 1) {
 		return fmt.Sprintf("changes O, up to NaN or Inf, in %d of %d schedules", x.Varied, x.Tried)
 	}
@@ -220,7 +221,7 @@ func (q *inquiry) perturb() error {
 	if q.o.Perturb <= 0 || q.gpu == nil {
 		return nil
 	}
-	p, err := q.gpu.Perturb(q.ctx, q.o.Perturb, func(done, differed int) {
+	p, err := trial.Perturb(q.ctx, q.gpu, q.o.Perturb, func(done, differed int) {
 		q.progress(debugkern.Progress{Phase: "perturb", Detail: "seeds", Done: done, Total: q.o.Perturb})
 	})
 	if err != nil {
@@ -238,7 +239,7 @@ func (q *inquiry) perturb() error {
 
 // variation is the finding that delays change the result: an error, unless the kernel adds floats by atomics in no fixed order
 // and every stage is within its bound, which holds for any order.
-func (q *inquiry) variation(p *debugkern.Perturbation) report.Finding {
+func (q *inquiry) variation(p *trial.Perturbation) report.Finding {
 	f := report.Finding{
 		Kind: "varies", Severity: severityError, Message: p.String(), Index: []int{}, Warps: []int{}, Lanes: []int{}, KVTile: -1, Count: p.Differed,
 	}

@@ -10,15 +10,16 @@ import (
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
+	"tilescope/debugkern/trial"
 )
 
 // Attempt is what came of putting one finding, or one table, right virtually.
 type Attempt struct {
-	What    string            // "with __syncthreads() between lines 140 and 88"
-	Outcome *debugkern.WhatIf // of that
-	Gone    bool              // the finding is, and no other came; of a table: fewer cells are bad; of a synchronisation: it is not missed
-	Tried   int               // changes tried, this one included
-	subject string            // "" for a synchronisation taken away
+	What    string        // "with __syncthreads() between lines 140 and 88"
+	Outcome *trial.WhatIf // of that
+	Gone    bool          // the finding is, and no other came; of a table: fewer cells are bad; of a synchronisation: it is not missed
+	Tried   int           // changes tried, this one included
+	subject string        // "" for a synchronisation taken away
 }
 
 // Lines words an attempt: what became of the finding, of the verdict, what it costs.
@@ -96,7 +97,7 @@ func WhatIf(ctx context.Context, run *debugkern.Run, f *report.Finding) (*Attemp
 		if r == nil {
 			r = &s.candidates[i]
 		}
-		w, err := run.WhatIf(ctx, r.edits(run), q.blocks)
+		w, err := trial.TryEdits(ctx, run, r.edits(run), q.blocks)
 		if err == nil {
 			a.What, a.Outcome = r.text, w
 			return a, nil
@@ -146,7 +147,7 @@ func WhatIfRight(ctx context.Context, run *debugkern.Run, c *Cause) (*Attempt, e
 		if t.Name != c.Place.Variable {
 			continue
 		}
-		w, err := run.WhatIf(ctx, []ptx.Edit{{Kind: ptx.SetData, Var: t.Var, Data: t.Right}}, nil)
+		w, err := trial.TryEdits(ctx, run, []ptx.Edit{{Kind: ptx.SetData, Var: t.Var, Data: t.Right}}, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -171,7 +172,7 @@ func WhatIfWithout(ctx context.Context, run *debugkern.Run, b *BarrierDoc) (*Att
 	if len(edits) == 0 {
 		return nil, fmt.Errorf("the build with probes has no %s at line %d", b.Instr, b.Source.Line)
 	}
-	w, err := run.WhatIf(ctx, edits, run.Blocks()[:1])
+	w, err := trial.TryEdits(ctx, run, edits, run.Blocks()[:1])
 	if err != nil {
 		return nil, err
 	}

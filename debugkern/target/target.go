@@ -137,14 +137,6 @@ type Watch struct {
 	TileLine   int    // kv tile: how often the block has reached it, less one; 0: always tile 0
 }
 
-// Schedule is a seeded policy for everything the machine leaves open: the order of warps, of lanes between sync points,
-// and when a cp.async lands. The same schedule on the same launch executes identically.
-type Schedule struct {
-	Policy string // "in-order" (default), "reverse", "random", "ahead", "priority"
-	Seed   uint64
-	Async  string // when a cp.async lands: "latest" (default: at the wait), "earliest", "random"
-}
-
 // Result is what a launch leaves.
 type Result struct {
 	Outputs   map[string][]byte // by argument name

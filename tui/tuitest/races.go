@@ -8,6 +8,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/scene"
 	"tilescope/probes"
 )
 
@@ -16,7 +17,7 @@ type Races struct {
 	Fail                     error
 	Hold                     chan struct{} // a diagnosis waits for it, after its first finding
 	Diagnosed, Scenes, Tried int
-	Asked                    debugkern.SceneRequest
+	Asked                    scene.Request
 }
 
 const KernelFile = "sdpa_fp8_stage_c_wmma.cu"
@@ -91,39 +92,39 @@ func (f *Races) Diagnose(ctx context.Context, req debugkern.Request, o diagnose.
 
 func missingOf(f report.Finding) string { return *f.Missing }
 
-func (f *Races) Scene(_ context.Context, _ *debugkern.Run, req debugkern.SceneRequest) (*debugkern.Scene,
+func (f *Races) Scene(_ context.Context, _ *debugkern.Run, req scene.Request) (*scene.Scene,
 	error) {
 	f.Scenes++
 	f.Asked = req
 	if req.Block[0] > 7 {
 		return nil, errors.New("trial: no such block")
 	}
-	s := &debugkern.Scene{Request: req, Schedule: "in-order:0", Warps: 4, Steps: 4000, Pair: [2]int{0, 1}}
+	s := &scene.Scene{Request: req, Schedule: "in-order:0", Warps: 4, Steps: 4000, Pair: [2]int{0, 1}}
 	for i := range uint64(40) {
-		s.Stretches = append(s.Stretches, debugkern.Stretch{Warp: int(i % 4), From: 100 * i, To: 100*i + 99})
+		s.Stretches = append(s.Stretches, scene.Stretch{Warp: int(i % 4), From: 100 * i, To: 100*i + 99})
 	}
 	for i := range uint64(5) {
 		for w := range 4 {
-			s.Syncs = append(s.Syncs, debugkern.Sync{Kind: debugkern.SyncArrive, Step: 800*i + 100*uint64(w), Warp: w})
+			s.Syncs = append(s.Syncs, scene.Sync{Kind: scene.SyncArrive, Step: 800*i + 100*uint64(w), Warp: w})
 		}
-		s.Syncs = append(s.Syncs, debugkern.Sync{Kind: debugkern.SyncDone, Step: 800*i + 399, Warp: -1})
+		s.Syncs = append(s.Syncs, scene.Sync{Kind: scene.SyncDone, Step: 800*i + 399, Warp: -1})
 	}
-	s.Accesses = []debugkern.Access{{Step: 1320, Warp: 1, Lanes: 1 << 5, Write: true, Side: [2]bool{true, false},
+	s.Accesses = []scene.Access{{Step: 1320, Warp: 1, Lanes: 1 << 5, Write: true, Side: [2]bool{true, false},
 		Here: true, Phase: 2},
 		{Step: 1510, Warp: 3, Lanes: 1 << 9, Side: [2]bool{false, true}, Here: true, Phase: 2}}
 	dims := map[string][]int{"m_smem": {32}, "sP": {32, 32}}[req.Variable]
 	if dims == nil {
 		return s, nil
 	}
-	w := &debugkern.Writers{Array: probes.SharedArray{Name: req.Variable, DType: probes.F16, Dims: dims},
+	w := &scene.Writers{Array: probes.SharedArray{Name: req.Variable, DType: probes.F16, Dims: dims},
 		Rows: dims[0], Cols: 1}
 	if len(dims) > 1 {
 		w.Cols = dims[1]
 	}
 	for i := range w.Rows * w.Cols {
-		c := debugkern.CellWriters{Warp: i / max(1, w.Rows*w.Cols/4), Wrote: 1, Contested: i%29 == 5}
+		c := scene.CellWriters{Warp: i / max(1, w.Rows*w.Cols/4), Wrote: 1, Contested: i%29 == 5}
 		if i%50 == 49 {
-			c = debugkern.CellWriters{Warp: -1}
+			c = scene.CellWriters{Warp: -1}
 		}
 		w.Cells = append(w.Cells, c)
 	}

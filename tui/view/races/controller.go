@@ -5,6 +5,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
+	"tilescope/debugkern/scene"
 	"tilescope/probes"
 	"tilescope/tui/keymap"
 	"tilescope/tui/theme"
@@ -32,7 +33,7 @@ type Stepper interface {
 	// ToLine goes to the moment at which a block first comes to a line in its kv tile; kv is -1 for any.
 	ToLine(file string, line int, block probes.Dim3, kv int) tea.Cmd
 	// ToConflict goes before the earlier access of a conflict.
-	ToConflict(sc *debugkern.Scene) tea.Cmd
+	ToConflict(sc *scene.Scene) tea.Cmd
 }
 
 // Controller is the Races view.

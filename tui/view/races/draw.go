@@ -5,8 +5,8 @@ import (
 	"path"
 	"strings"
 
-	"tilescope/debugkern"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/scene"
 	"tilescope/tui/theme"
 )
 
@@ -319,11 +319,11 @@ func (p *Pane) doing(side int) string {
 	if !a.Side[0] {
 		a, b = b, a
 	}
-	x := [2]*debugkern.Access{a, b}[side]
+	x := [2]*scene.Access{a, b}[side]
 	return fmt.Sprintf("warp %d %s, step %d", x.Warp, verb(x), x.Step)
 }
 
-func verb(a *debugkern.Access) string {
+func verb(a *scene.Access) string {
 	switch {
 	case a.Async:
 		return "copies"

@@ -11,6 +11,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/scene"
 	"tilescope/tui/keymap"
 	"tilescope/tui/request"
 	"tilescope/tui/view"
@@ -20,7 +21,7 @@ import (
 type Investigator interface {
 	Diagnose(ctx context.Context, req debugkern.Request, o diagnose.Options) (*diagnose.Diagnosis, error)
 	// Scene executes the finding's block again.
-	Scene(ctx context.Context, run *debugkern.Run, req debugkern.SceneRequest) (*debugkern.Scene, error)
+	Scene(ctx context.Context, run *debugkern.Run, req scene.Request) (*scene.Scene, error)
 	// WhatIf applies virtually what would put a finding right, and words what came of it.
 	WhatIf(ctx context.Context, run *debugkern.Run, f *report.Finding) ([]string, error)
 	// WhatIfRight does the same for a cause that no finding told.
@@ -39,9 +40,9 @@ func (s session) Diagnose(ctx context.Context, req debugkern.Request,
 }
 
 // Scene implements Investigator.
-func (session) Scene(ctx context.Context, run *debugkern.Run, req debugkern.SceneRequest) (*debugkern.Scene,
+func (session) Scene(ctx context.Context, run *debugkern.Run, req scene.Request) (*scene.Scene,
 	error) {
-	return run.Scene(ctx, req)
+	return scene.Play(ctx, run, req)
 }
 
 // WhatIf implements Investigator.
@@ -150,7 +151,7 @@ type (
 	sceneMsg    struct {
 		seq   int
 		key   string
-		scene *debugkern.Scene
+		scene *scene.Scene
 		err   error
 	}
 	triedMsg struct {
@@ -317,15 +318,15 @@ func (v *Controller) underCursor() *report.Source {
 
 // sceneWanted is what to look up for what the cursor is on: a finding's two sides, or what a synchronisation
 // guards.
-func (v *Controller) sceneWanted() (req debugkern.SceneRequest, ok bool) {
+func (v *Controller) sceneWanted() (req scene.Request, ok bool) {
 	if f := v.selected(); f != nil {
-		return debugkern.SceneRequest{
+		return scene.Request{
 			Block: f.Block, Variable: f.Variable, Index: f.Index, KVTile: f.KVTile,
 			Sides: [2]*report.Source{f.Source, f.Other}, Warps: f.Warps, Schedule: v.Req.Schedule,
 		}, f.Source != nil
 	}
 	if b := v.pane.Barrier(); b != nil && len(b.Variables) > 0 {
-		return debugkern.SceneRequest{Block: v.Cursor.Block, Variable: b.Variables[0], KVTile: -1,
+		return scene.Request{Block: v.Cursor.Block, Variable: b.Variables[0], KVTile: -1,
 			Sides: [2]*report.Source{b.Source, nil}, Schedule: v.Req.Schedule}, true
 	}
 	return req, false

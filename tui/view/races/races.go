@@ -10,9 +10,9 @@ package races
 import (
 	"strings"
 
-	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/scene"
 	"tilescope/tui/theme"
 )
 
@@ -40,7 +40,7 @@ type Data struct {
 
 // Look is what was looked up for the finding under the cursor.
 type Look struct {
-	Scene *debugkern.Scene
+	Scene *scene.Scene
 	Note  string   // instead of a scene: what it waits for, why there is none
 	Tried []string // what a what-if came to
 }

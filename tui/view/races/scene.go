@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/scene"
 	"tilescope/tui/theme"
 )
 
@@ -27,12 +27,12 @@ const digits = "0123456789abcdefghijklmnopqrstuv"
 
 // grid is a shared array as it is laid out on screen: a long column is folded into rows.
 type grid struct {
-	w    *debugkern.Writers
+	w    *scene.Writers
 	rows int
 	cols int
 }
 
-func (g grid) cell(row, col int) *debugkern.CellWriters {
+func (g grid) cell(row, col int) *scene.CellWriters {
 	if i := row*g.cols + col; i < len(g.w.Cells) {
 		return &g.w.Cells[i]
 	}
@@ -40,7 +40,7 @@ func (g grid) cell(row, col int) *debugkern.CellWriters {
 }
 
 // fold lays an array of one dimension out in rows of as many cells as fit, a multiple of eight.
-func fold(w *debugkern.Writers, fit int) grid {
+func fold(w *scene.Writers, fit int) grid {
 	if w.Cols > 1 || w.Rows < 16 {
 		return grid{w, w.Rows, w.Cols}
 	}
@@ -108,7 +108,7 @@ func (p *Pane) label(g grid, row int) string {
 	return strconv.Itoa(row)
 }
 
-func shape(w *debugkern.Writers) string {
+func shape(w *scene.Writers) string {
 	out := make([]string, len(w.Array.Dims))
 	for i, d := range w.Array.Dims {
 		out[i] = strconv.Itoa(d)
@@ -131,7 +131,7 @@ func (p *Pane) element(g grid) [2]int {
 }
 
 // writerCell draws one cell: a column that carries brackets or the mark of a contested cell, then its last writer.
-func (p *Pane) writerCell(l *theme.Line, x *debugkern.CellWriters, wide, here, after bool) {
+func (p *Pane) writerCell(l *theme.Line, x *scene.CellWriters, wide, here, after bool) {
 	text, style := p.Theme.Glyph.Equal, p.Theme.Off
 	if x.Warp >= 0 {
 		text, style = digits[x.Warp&31:x.Warp&31+1], p.Theme.Value[p.shade(x.Warp)]
@@ -165,7 +165,7 @@ func (p *Pane) shade(warp int) int {
 	return min(len(p.Theme.Value)-1, warp*(len(p.Theme.Value)-1)/n)
 }
 
-func (p *Pane) legend(w *debugkern.Writers, wide bool, width int) string {
+func (p *Pane) legend(w *scene.Writers, wide bool, width int) string {
 	contested := 0
 	for i := range w.Cells {
 		if w.Cells[i].Contested {
@@ -180,7 +180,7 @@ func (p *Pane) legend(w *debugkern.Writers, wide bool, width int) string {
 }
 
 // window is the part of the block's time that is drawn: the barrier interval of the conflict and a little around it.
-func window(sc *debugkern.Scene) (lo, hi uint64) {
+func window(sc *scene.Scene) (lo, hi uint64) {
 	if sc.Pair[0] < 0 {
 		return 0, sc.Steps
 	}
@@ -190,7 +190,7 @@ func window(sc *debugkern.Scene) (lo, hi uint64) {
 	}
 	lo, hi = 0, sc.Steps
 	for _, s := range sc.Syncs {
-		if s.Kind != debugkern.SyncDone {
+		if s.Kind != scene.SyncDone {
 			continue
 		}
 		if s.Step <= first {
@@ -264,7 +264,7 @@ func (p *Pane) strip(w, h int) []string {
 }
 
 // warpOrder is which warps are drawn: all, or those of the conflict and the first ones.
-func (p *Pane) warpOrder(sc *debugkern.Scene, n int) []int {
+func (p *Pane) warpOrder(sc *scene.Scene, n int) []int {
 	first := max(0, min(p.scroll[Strip], sc.Warps-n))
 	p.scroll[Strip] = first
 	var out []int
@@ -285,7 +285,7 @@ func (p *Pane) warpOrder(sc *debugkern.Scene, n int) []int {
 }
 
 // marks fills a grid of warps × columns.
-func (p *Pane) marks(sc *debugkern.Scene, cols int, column func(uint64) (int, bool)) [][]uint8 {
+func (p *Pane) marks(sc *scene.Scene, cols int, column func(uint64) (int, bool)) [][]uint8 {
 	marks := make([][]uint8, max(1, sc.Warps))
 	for i := range marks {
 		marks[i] = make([]uint8, cols)
@@ -308,15 +308,15 @@ func (p *Pane) marks(sc *debugkern.Scene, cols int, column func(uint64) (int, bo
 	}
 	for _, s := range sc.Syncs {
 		switch s.Kind {
-		case debugkern.SyncDone:
+		case scene.SyncDone:
 			for warp := range marks {
 				put(warp, s.Step, markDone)
 			}
-		case debugkern.SyncArrive:
+		case scene.SyncArrive:
 			put(s.Warp, s.Step, markArrive)
-		case debugkern.SyncWarp:
+		case scene.SyncWarp:
 			put(s.Warp, s.Step, markWarp)
-		case debugkern.SyncWait:
+		case scene.SyncWait:
 			put(s.Warp, s.Step, markWait)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/scene"
 	"tilescope/debugkern/walk"
 	"tilescope/tui/keymap"
 	listing "tilescope/tui/pane/source"
@@ -252,7 +252,7 @@ func (v *Controller) toggleFollow(string) tea.Cmd {
 }
 
 // ToConflict implements races.Stepper: the block before the earlier side of a conflict's access.
-func (v *Controller) ToConflict(sc *debugkern.Scene) tea.Cmd {
+func (v *Controller) ToConflict(sc *scene.Scene) tea.Cmd {
 	a := sc.Accesses[min(sc.Pair[0], sc.Pair[1])]
 	b := sc.Accesses[max(sc.Pair[0], sc.Pair[1])]
 	c := v.Cursor

@@ -1,4 +1,4 @@
-package debugkern
+package trial
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"testing"
 
+	"tilescope/debugkern"
 	"tilescope/probes"
 )
 
@@ -29,13 +30,13 @@ func TestExplore(t *testing.T) {
 		{"flashcore_fused_wmma", "merge-race", "small", probes.Dim3{0, 0, 0}, true},
 	} {
 		t.Run(c.target+" "+c.fault, func(t *testing.T) {
-			req := Request{Target: c.target, Shape: c.shape}
+			req := debugkern.Request{Target: c.target, Shape: c.shape}
 			if c.fault != "" {
 				req.Faults = []string{c.fault}
 			}
 			run := ran(t, req)
 			o := ExploreOptions{N: 24, Blocks: []probes.Dim3{c.block}}
-			x, err := run.Explore(context.Background(), o)
+			x, err := Explore(context.Background(), run, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -49,15 +50,15 @@ func TestExplore(t *testing.T) {
 			if !c.varies {
 				return
 			}
-			worst := tried(t, run, Trial{Schedule: x.Worst, Blocks: o.Blocks})
-			base := tried(t, run, Trial{Blocks: o.Blocks})
-			if d := outputChange(base.state, worst.state); d != x.MaxAbs {
+			worst := tried(t, run, debugkern.Trial{Schedule: x.Worst, Blocks: o.Blocks})
+			base := tried(t, run, debugkern.Trial{Blocks: o.Blocks})
+			if d := outputChange(base.Outcome(), worst.Outcome()); d != x.MaxAbs {
 				t.Errorf("%s replayed changes O by %g, explored %g", x.Worst, d, x.MaxAbs)
 			}
 			was := runtime.GOMAXPROCS(1)
 			defer runtime.GOMAXPROCS(was)
 			o.First = true
-			first, err := run.Explore(context.Background(), o)
+			first, err := Explore(context.Background(), run, o)
 			if err != nil {
 				t.Fatal(err)
 			}

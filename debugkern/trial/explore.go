@@ -1,4 +1,4 @@
-package debugkern
+package trial
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/join"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
@@ -24,9 +25,6 @@ type ExploreOptions struct {
 	// Tell is called with the progress, from one goroutine at a time and in no particular order; may be nil.
 	Tell func(tried, varied int)
 }
-
-// minBudget is the least number of warp instructions that a block may take under an explored schedule.
-const minBudget = 1 << 20
 
 // defaultSchedules is how many schedules are tried by default.
 const defaultSchedules = 200
@@ -50,91 +48,61 @@ type Exploration struct {
 // Varying is a stage whose tiles depend on the schedule.
 type Varying struct {
 	Stage     probes.Stage
-	Schedules int   // under how many of those tried
-	First     Place // lowest kv tile, then block
+	Schedules int             // under how many of those tried
+	First     debugkern.Place // lowest kv tile, then block
 }
 
 // VariedSchedule is one schedule under which something came out differently.
 type VariedSchedule struct {
 	Schedule string
-	Output   bool    // the output differs, by more than the order of its additions explains
-	Rounding bool    // the output differs, by no more than that
-	MaxAbs   float64 // by how much
-	First    *Place  // the tile that differs first: by kv tile, stage, block; nil: only the output
-	Fault    string  // the block did not end: why
+	Output   bool             // the output differs, by more than the order of its additions explains
+	Rounding bool             // the output differs, by no more than that
+	MaxAbs   float64          // by how much
+	First    *debugkern.Place // the tile that differs first: by kv tile, stage, block; nil: only the output
+	Fault    string           // the block did not end: why
 }
 
-// Explore executes blocks of the run under other schedules on the emulator, and compares captured tiles and output bit for
+// Explore executes blocks of a run under other schedules on the emulator, and compares captured tiles and output bit for
 // bit with what the run's own schedule gives. Errors are those of Try.
-func (r *Run) Explore(ctx context.Context, o ExploreOptions) (*Exploration, error) {
-	a, err := r.prepare(ctx, Trial{Edits: o.Edits, Blocks: o.Blocks, Plain: o.Plain})
+func Explore(ctx context.Context, r *debugkern.Run, o ExploreOptions) (*Exploration, error) {
+	a, err := r.Attempt(ctx, debugkern.Trial{Edits: o.Edits, Blocks: o.Blocks, Plain: o.Plain})
 	if err != nil {
-		return nil, a.e.explain(err)
+		return nil, err
 	}
-	if err := a.execute(); err != nil {
-		return nil, a.e.explain(err)
+	x := &explorer{ctx: ctx, a: a, o: o}
+	if x.base, err = a.Launch(ctx, nil); err != nil {
+		return nil, a.Explain(err)
 	}
 	// A schedule under which the blocks take far longer than under the run's own does not end for all anybody cares.
-	a.launch.Budget = max(minBudget, 64*a.e.st.result.Counts.WarpInstructions)
-	if limit := a.e.req.Budget; limit > 0 {
-		a.launch.Budget = min(a.launch.Budget, limit)
+	x.budget = max(debugkern.MinBudget, 64*x.base.Result().Counts.WarpInstructions)
+	if limit := r.Request.Budget; limit > 0 {
+		x.budget = min(x.budget, limit)
 	}
-	x := &explorer{ctx: ctx, a: a, o: o, base: a.e.st}
-	x.names = scheduleNames(o, a.e.r.schedule, copies(a.e.st.build.Module.Func(r.Plan.Entry)))
-	x.stopAt = len(x.names)
-	x.results = make([]*VariedSchedule, len(x.names))
-	x.stages = make([]map[probes.Stage]Place, len(x.names))
-	if x.unordered, err = a.e.st.unordered(ctx); err != nil {
-		return nil, a.e.explain(err)
-	}
-	if err := x.run(); err != nil {
-		return nil, a.e.explain(err)
-	}
-	return x.sum(), nil
-}
-
-// copies reports whether an entry uses cp.async, whose landing a schedule decides.
-func copies(f *ptx.Func) bool {
-	return f != nil && slices.ContainsFunc(f.Body, func(in *ptx.Instr) bool { return in.Kind().Async() })
-}
-
-// scheduleNames lists the schedules to try. All asyncs of the orders without a seed come first, then seeds, policy by policy;
-// of a policy, one async after the other.
-func scheduleNames(o ExploreOptions, base target.Schedule, async bool) []string {
 	n := o.N
 	if n <= 0 {
 		n = defaultSchedules
 	}
-	times := asyncTimes[:1]
-	if async {
-		times = asyncTimes
+	x.list = a.Schedule().Others(n, debugkern.CopiesAsync(a.Entry()))
+	x.stopAt = len(x.list)
+	x.results = make([]*VariedSchedule, len(x.list))
+	x.stages = make([]map[probes.Stage]debugkern.Place, len(x.list))
+	if x.unordered, err = x.base.Unordered(ctx); err != nil {
+		return nil, a.Explain(err)
 	}
-	var names []string
-	add := func(s target.Schedule) {
-		if name := scheduleText(s); name != scheduleText(base) && len(names) < n {
-			names = append(names, name)
-		}
+	if err := x.run(); err != nil {
+		return nil, a.Explain(err)
 	}
-	for _, t := range times[:min(2, len(times))] { // random is for those with a seed
-		for _, p := range []string{"in-order", "reverse"} {
-			add(target.Schedule{Policy: p, Async: t})
-		}
-	}
-	policies := []string{"random", "priority", "ahead"}
-	for k := 0; len(names) < n; k++ {
-		round := k / len(policies)
-		add(target.Schedule{Policy: policies[k%len(policies)], Seed: uint64(round), Async: times[round%len(times)]})
-	}
-	return names
+	return x.sum(), nil
 }
 
 // explorer is one exploration under way.
 type explorer struct {
-	ctx   context.Context
-	a     *attempt
-	o     ExploreOptions
-	base  *runState
-	names []string
+	ctx    context.Context
+	a      *debugkern.Attempt
+	o      ExploreOptions
+	base   *debugkern.Outcome
+	list   []target.Schedule
+	budget uint64 // of warp instructions, a block
 
 	unordered bool // floats are added in no fixed order, and the base's output is within its bound
 
@@ -142,20 +110,20 @@ type explorer struct {
 	next, stopAt  int // indices from stopAt on do not count
 	tried, varied int
 	results       []*VariedSchedule // by index, nil: nothing differs
-	stages        []map[probes.Stage]Place
+	stages        []map[probes.Stage]debugkern.Place
 	err           error
 }
 
 func (x *explorer) run() error {
 	wg := join.Group{Stop: x.end}
-	for range min(runtime.GOMAXPROCS(0), len(x.names)) {
+	for range min(runtime.GOMAXPROCS(0), len(x.list)) {
 		wg.Go(func() {
 			for {
 				i, ok := x.take()
 				if !ok {
 					return
 				}
-				v, stages, err := x.try(x.names[i])
+				v, stages, err := x.try(x.list[i])
 				x.note(i, v, stages, err)
 			}
 		})
@@ -181,7 +149,7 @@ func (x *explorer) take() (int, bool) {
 	return x.next - 1, true
 }
 
-func (x *explorer) note(i int, v *VariedSchedule, stages map[probes.Stage]Place, err error) {
+func (x *explorer) note(i int, v *VariedSchedule, stages map[probes.Stage]debugkern.Place, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if err != nil {
@@ -202,43 +170,36 @@ func (x *explorer) note(i int, v *VariedSchedule, stages map[probes.Stage]Place,
 }
 
 // try executes one schedule and compares; nil: nothing differs.
-func (x *explorer) try(name string) (*VariedSchedule, map[probes.Stage]Place, error) {
-	l := *x.a.launch
-	var err error
-	if l.Schedule, err = parseSchedule(name); err != nil {
-		return nil, nil, err
-	}
-	l.Parallel = 1
-	res, err := x.a.kernel.Launch(x.ctx, &l)
+func (x *explorer) try(s target.Schedule) (*VariedSchedule, map[probes.Stage]debugkern.Place, error) {
+	out, err := x.a.Launch(x.ctx, func(l *target.Launch) { l.Schedule, l.Parallel, l.Budget = s, 1, x.budget })
 	if f, ok := err.(*target.Fault); ok && f.Err == nil {
-		return &VariedSchedule{Schedule: name, Output: true, MaxAbs: math.Inf(1), Fault: f.Msg}, nil, nil
+		return &VariedSchedule{Schedule: s.String(), Output: true, MaxAbs: math.Inf(1), Fault: f.Msg}, nil, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	st := *x.base
-	st.result, st.output = res, res.Outputs[x.a.e.outputArg()]
-	v := &VariedSchedule{Schedule: name}
-	stages, output := differing(x.base, &st), x.base.r.plan.OutputSet()
-	for s, at := range stages {
-		if v.First == nil || earlier(at, *v.First, x.base.r.plan) {
+	res := out.Result()
+	v := &VariedSchedule{Schedule: s.String()}
+	stages, output := differing(x.base, out), x.base.Plan().OutputSet()
+	for stage, at := range stages {
+		if v.First == nil || earlier(at, *v.First, x.base.Plan()) {
 			v.First = &at
 		}
-		if output.Has(s) {
+		if output.Has(stage) {
 			v.Output = true
-			v.MaxAbs = outputChange(x.base, &st)
+			v.MaxAbs = outputChange(x.base, out)
 		}
 	}
 	if v.Output && x.unordered {
-		if v.Rounding, err = st.outputWithin(x.ctx); err != nil {
+		if v.Rounding, err = out.OutputWithin(x.ctx); err != nil {
 			return nil, nil, err
 		}
 		v.Output = !v.Rounding
 	}
-	if !x.base.r.plan.Gate.Judged.Meets(output) {
+	if !x.base.Plan().Gate.Judged.Meets(output) {
 		v.Output = len(stages) > 0
 	}
-	if !res.Reached && x.base.result.Reached {
+	if !res.Reached && x.base.Result().Reached {
 		v.Output, v.MaxAbs, v.Fault = true, math.Inf(1), "a thread waits for ever"
 		if slices.ContainsFunc(res.Findings, func(f target.Finding) bool { return f.Kind == target.Trap }) {
 			v.Fault = "a thread traps"
@@ -252,7 +213,7 @@ func (x *explorer) try(name string) (*VariedSchedule, map[probes.Stage]Place, er
 
 // sum makes the result of what counts.
 func (x *explorer) sum() *Exploration {
-	out := &Exploration{Base: scheduleText(x.a.e.r.schedule), Tried: x.stopAt}
+	out := &Exploration{Base: x.a.Schedule().String(), Tried: x.stopAt}
 	by := map[probes.Stage]*Varying{}
 	for i := range x.stopAt {
 		v := x.results[i]
@@ -276,7 +237,7 @@ func (x *explorer) sum() *Exploration {
 				by[s] = w
 			}
 			w.Schedules++
-			if earlier(at, w.First, x.base.r.plan) {
+			if earlier(at, w.First, x.base.Plan()) {
 				w.First = at
 			}
 		}
@@ -285,7 +246,7 @@ func (x *explorer) sum() *Exploration {
 		out.Stages = append(out.Stages, *w)
 	}
 	slices.SortFunc(out.Stages, func(a, b Varying) int {
-		if earlier(a.First, b.First, x.base.r.plan) {
+		if earlier(a.First, b.First, x.base.Plan()) {
 			return -1
 		}
 		return 1

@@ -1,8 +1,7 @@
-package debugkern
+package trial
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"math"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 )
@@ -18,7 +18,7 @@ import (
 // TestPerturbedKernels perturbs the catalogue's kernels: they stay valid, NVIDIA's assembler takes them where there is one,
 // and on the emulator, which does not sleep, they compute what they did.
 func TestPerturbedKernels(t *testing.T) {
-	ptxas := filepath.Join("..", ".toolchain", "nvidia", "cuda_nvcc", "bin", "ptxas")
+	ptxas := filepath.Join("..", "..", ".toolchain", "nvidia", "cuda_nvcc", "bin", "ptxas")
 	if _, err := os.Stat(ptxas); err != nil {
 		if ptxas, err = exec.LookPath("ptxas"); err != nil {
 			t.Log("no ptxas in .toolchain or on the path: the kernels are not assembled")
@@ -26,26 +26,23 @@ func TestPerturbedKernels(t *testing.T) {
 	}
 	for _, target := range []string{"stage3b", "swizzle3a", "flashcore_fused_wmma"} {
 		t.Run(target, func(t *testing.T) {
-			run := ran(t, Request{Target: target, Shape: "small"})
-			b, err := run.plainBuild(context.Background())
+			run := ran(t, debugkern.Request{Target: target, Shape: "small"})
+			plain, err := run.Relaunch(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, places, err := ptx.Perturbed(b.Module, run.Plan.Entry, 7)
+			m, places, err := ptx.Perturbed(plain.Module(), run.Plan.Entry, 7)
 			if err != nil || places < 10 {
 				t.Fatalf("%d places, %v", places, err)
 			}
 			if err := ptx.Validate(m); err != nil {
 				t.Fatal(err)
 			}
-			l := *run.state.launch
-			l.Probe = nil
-			p := &perturber{run: run, e: &execution{ctx: context.Background(), backend: run.state.backend, s: run.state.session}, launch: &l}
-			res, err := p.execute(m)
+			now, err := plain.Execute(t.Context(), m)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !bytes.Equal(res.Outputs["O"], run.state.output) {
+			if !bytes.Equal(now.Output(), run.Outcome().Output()) {
 				t.Error("the perturbed kernel computes something else")
 			}
 			if ptxas == "" {
@@ -64,8 +61,8 @@ func TestPerturbedKernels(t *testing.T) {
 }
 
 func TestPerturbWantsAGPU(t *testing.T) {
-	run := ran(t, Request{Target: "stage2", Shape: "single16"})
-	_, err := run.Perturb(context.Background(), 3, nil)
+	run := ran(t, debugkern.Request{Target: "stage2", Shape: "single16"})
+	_, err := Perturb(t.Context(), run, 3, nil)
 	var coded *report.Error
 	if !errors.As(err, &coded) || coded.Code != report.CodeUsage || !strings.Contains(err.Error(), "--schedules") {
 		t.Errorf("%v", err)

@@ -1,4 +1,4 @@
-package debugkern
+package scene
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -21,29 +22,30 @@ type Contested struct {
 	all      map[int]bool    // cells that anything wrote, until the block ended
 }
 
-// Contested executes the block of a race finding once more and returns which cells of its shared array the
+// Contest executes the block of a race finding once more and returns which cells of its shared array the
 // finding's two warps (or, where they are one, its two lanes) wrote at the finding's line. It is nil where
 // the array is not one of the plan's. Errors are those of Try.
-func (r *Run) Contested(ctx context.Context, f *report.Finding) (*Contested, error) {
-	if r.state == nil || f.Source == nil || len(f.Warps) == 0 {
+func Contest(ctx context.Context, r *debugkern.Run, f *report.Finding) (*Contested, error) {
+	if r.Outcome() == nil || f.Source == nil || len(f.Warps) == 0 {
 		return nil, nil
 	}
 	i := slices.IndexFunc(r.Plan.Shared, func(a probes.SharedArray) bool { return a.Name == f.Variable })
 	if i < 0 {
 		return nil, nil
 	}
-	a, err := r.prepare(ctx, Trial{Blocks: []probes.Dim3{f.Block}})
+	a, err := r.Attempt(ctx, debugkern.Trial{Blocks: []probes.Dim3{f.Block}})
 	if err != nil {
-		return nil, a.e.explain(err)
+		return nil, err
 	}
 	array := r.Plan.Shared[i]
 	w := &writes{finding: f, size: array.DType.Size(), tile: -2}
 	w.out = &Contested{
 		Variable: f.Variable, dims: array.Dims, by: [2]map[int]bool{{}, {}}, here: map[int]bool{}, all: map[int]bool{},
 	}
-	a.launch.Observe = func(probes.Dim3) target.Observer { return w }
-	if err := a.execute(); err != nil {
-		return nil, a.e.explain(err)
+	if _, err := a.Launch(ctx, func(l *target.Launch) {
+		l.Observe = func(probes.Dim3) target.Observer { return w }
+	}); err != nil {
+		return nil, a.Explain(err)
 	}
 	return w.out, nil
 }

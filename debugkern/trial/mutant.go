@@ -1,4 +1,4 @@
-package debugkern
+package trial
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
@@ -96,9 +97,9 @@ func (m *MutantResult) found() string {
 	return strings.Join(parts, "; ")
 }
 
-// Mutants changes each synchronisation of the build without probes in turn and reports what the checkers
+// Mutants changes each synchronisation of a run's build without probes in turn and reports what the checkers
 // find. Errors are those of Try.
-func (r *Run) Mutants(ctx context.Context, o MutantOptions) ([]MutantResult, error) {
+func Mutants(ctx context.Context, r *debugkern.Run, o MutantOptions) ([]MutantResult, error) {
 	entry, err := r.PlainEntry(ctx)
 	if err != nil {
 		return nil, err
@@ -106,22 +107,22 @@ func (r *Run) Mutants(ctx context.Context, o MutantOptions) ([]MutantResult, err
 	if o.Schedules <= 0 {
 		o.Schedules = defaultMutantSchedules
 	}
-	base, err := r.Try(ctx, Trial{Plain: true, Blocks: o.Blocks, Check: errorChecks})
+	base, err := r.Try(ctx, debugkern.Trial{Plain: true, Blocks: o.Blocks, Check: errorChecks})
 	if err != nil {
 		return nil, err
 	}
-	reached, err := r.reached(ctx, o.Blocks)
+	executed, err := reached(ctx, r, o.Blocks)
 	if err != nil {
 		return nil, err
 	}
 	var out []MutantResult
 	for _, m := range entry.Mutants(target.IsProbe) {
 		res := MutantResult{Mutant: m, Source: target.Blame(entry, m.Edit.At), Outcome: MutantUnreached}
-		if !reached[m.Edit.At] {
+		if !executed[m.Edit.At] {
 			out = append(out, res)
 			continue
 		}
-		if err := r.mutate(ctx, &res, base, o); err != nil {
+		if err := mutate(ctx, r, &res, base, o); err != nil {
 			return nil, fmt.Errorf("mutant %s at %s: %w", m.What, res.Source, err)
 		}
 		out = append(out, res)
@@ -130,15 +131,16 @@ func (r *Run) Mutants(ctx context.Context, o MutantOptions) ([]MutantResult, err
 }
 
 // reached returns the synchronisations of the build without probes that some block executes, by index of its body.
-func (r *Run) reached(ctx context.Context, blocks []probes.Dim3) (map[int]bool, error) {
-	a, err := r.prepare(ctx, Trial{Plain: true, Blocks: blocks})
+func reached(ctx context.Context, r *debugkern.Run, blocks []probes.Dim3) (map[int]bool, error) {
+	a, err := r.Attempt(ctx, debugkern.Trial{Plain: true, Blocks: blocks})
 	if err != nil {
-		return nil, a.e.explain(err)
+		return nil, err
 	}
 	seen := &syncSites{at: map[int]bool{}}
-	a.launch.Observe = func(probes.Dim3) target.Observer { return seen }
-	if err := a.execute(); err != nil {
-		return nil, a.e.explain(err)
+	if _, err := a.Launch(ctx, func(l *target.Launch) {
+		l.Observe = func(probes.Dim3) target.Observer { return seen }
+	}); err != nil {
+		return nil, a.Explain(err)
 	}
 	return seen.at, nil
 }
@@ -162,9 +164,9 @@ func (s *syncSites) Event(e *target.Event) {
 }
 
 // mutate tries one mutant.
-func (r *Run) mutate(ctx context.Context, m *MutantResult, base *Run, o MutantOptions) error {
+func mutate(ctx context.Context, r *debugkern.Run, m *MutantResult, base *debugkern.Run, o MutantOptions) error {
 	edits := []ptx.Edit{m.Edit}
-	mutant, err := r.Try(ctx, Trial{Plain: true, Edits: edits, Blocks: o.Blocks, Check: errorChecks})
+	mutant, err := r.Try(ctx, debugkern.Trial{Plain: true, Edits: edits, Blocks: o.Blocks, Check: errorChecks})
 	if err != nil {
 		return err
 	}
@@ -175,15 +177,15 @@ func (r *Run) mutate(ctx context.Context, m *MutantResult, base *Run, o MutantOp
 		return nil
 	}
 	m.Outcome = MutantRedundant
-	unordered, err := base.state.unordered(ctx)
+	unordered, err := base.Outcome().Unordered(ctx)
 	if err != nil {
 		return err
 	}
-	if len(differing(base.state, mutant.state)) > 0 && (!unordered || mutant.Report.Verdict != report.Agree) {
-		m.Outcome, m.Varied = MutantMissed, scheduleText(mutant.state.r.schedule)
+	if len(differing(base.Outcome(), mutant.Outcome())) > 0 && (!unordered || mutant.Report.Verdict != report.Agree) {
+		m.Outcome, m.Varied = MutantMissed, mutant.Report.Backend.Schedule
 		return nil
 	}
-	x, err := r.Explore(ctx, ExploreOptions{N: o.Schedules, Blocks: o.Blocks, Edits: edits, Plain: true, First: true})
+	x, err := Explore(ctx, r, ExploreOptions{N: o.Schedules, Blocks: o.Blocks, Edits: edits, Plain: true, First: true})
 	if err != nil {
 		return err
 	}

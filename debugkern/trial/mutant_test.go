@@ -1,4 +1,4 @@
-package debugkern
+package trial
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
 )
 
@@ -37,8 +38,8 @@ func TestMutants(t *testing.T) {
 		target := x[0]
 		for _, shape := range x[1:] {
 			t.Run(target+" "+shape, func(t *testing.T) {
-				run := ran(t, Request{Target: target, Shape: shape})
-				ms, err := run.Mutants(context.Background(), MutantOptions{Blocks: run.Blocks()[:1]})
+				run := ran(t, debugkern.Request{Target: target, Shape: shape})
+				ms, err := Mutants(context.Background(), run, MutantOptions{Blocks: run.Blocks()[:1]})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -69,7 +70,7 @@ func TestMutants(t *testing.T) {
 // cleanTargets are the catalogue's variants without faults that have stages.
 func cleanTargets(t *testing.T) []string {
 	t.Helper()
-	s, err := Open(context.Background(), Options{})
+	s, err := debugkern.Open(context.Background(), debugkern.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,12 +89,12 @@ func cleanTargets(t *testing.T) []string {
 
 // sameWithoutRemoving holds what is found without a synchronisation to what the checkers say when the kernel keeps it and they
 // take it to order nothing: the same variables.
-func sameWithoutRemoving(t *testing.T, run *Run, m *MutantResult) {
+func sameWithoutRemoving(t *testing.T, run *debugkern.Run, m *MutantResult) {
 	t.Helper()
 	if m.Edit.Kind != ptx.Remove || m.Outcome == MutantUnreached {
 		return
 	}
-	kept := tried(t, run, Trial{Plain: true, Blocks: run.Blocks()[:1], Check: errorChecks, Ignore: []int{m.Edit.At}})
+	kept := tried(t, run, debugkern.Trial{Plain: true, Blocks: run.Blocks()[:1], Check: errorChecks, Ignore: []int{m.Edit.At}})
 	ignored := MutantResult{Findings: errorsOf(kept)}
 	want, got := m.Variables(), ignored.Variables()
 	slices.Sort(want)

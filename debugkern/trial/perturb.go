@@ -1,4 +1,4 @@
-package debugkern
+package trial
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
@@ -28,60 +29,51 @@ type Perturbation struct {
 	Failure  string // how the first of them ended
 }
 
-// Perturb runs the build without probes n times on the run's GPU, each time with other delays before accesses
+// Perturb runs a run's build without probes n times on the run's GPU, each time with other delays before accesses
 // to shared memory and synchronisations, and compares O bit for bit with that of the same build without
 // delays. tell may be nil. It is a usage error on the emulator, which has schedules to explore instead, and
 // under a gate. Errors are those of Session.Run.
-func (r *Run) Perturb(ctx context.Context, n int, tell func(done, differed int)) (*Perturbation, error) {
-	e := &execution{ctx: ctx, req: r.Request, progress: func(Progress) {}}
-	if r.state == nil {
-		return nil, e.explain(errNoState)
+func Perturb(ctx context.Context, r *debugkern.Run, n int, tell func(done, differed int)) (*Perturbation, error) {
+	on, ok := r.Backend()
+	switch {
+	case !ok:
+		_, err := r.Relaunch(ctx)
+		return nil, err
+	case on.Name == "emu":
+		return nil, report.Usagef("--perturb needs a GPU: %s has no clock to disturb; explore its schedules instead (--schedules N)", on.Device)
+	case r.Selection.Gate != probes.GateNone:
+		return nil, report.Usagef("--perturb runs the build without probes, into which nothing is injected: it has no meaning under gate %s", r.Selection.Gate)
 	}
-	st := r.state
-	e.s, e.r, e.backend, e.builder, e.st = st.session, st.r, st.backend, st.build.Builder, st
-	p := &perturber{run: r, e: e}
-	out, err := p.perturb(n, tell)
+	plain, err := r.Relaunch(ctx)
 	if err != nil {
-		return nil, e.explain(err)
+		return nil, err
+	}
+	p := &perturber{ctx: ctx, plain: plain}
+	out, err := p.perturb(on, n, tell)
+	if err != nil {
+		return nil, plain.Explain(err)
 	}
 	return out, nil
 }
 
 // perturber is one perturbation under way.
 type perturber struct {
-	run    *Run
-	e      *execution
-	module *ptx.Module
-	launch *target.Launch
-	base   *runState
+	ctx   context.Context
+	plain *debugkern.Relaunch
+	base  *debugkern.Outcome
 
 	unordered bool // floats are added in no fixed order, and the base's output is within its bound
 }
 
-func (p *perturber) perturb(n int, tell func(done, differed int)) (*Perturbation, error) {
-	st, be := p.run.state, p.e.backend
-	if be.Info().Name == "emu" {
-		return nil, report.Usagef("--perturb needs a GPU: %s has no clock to disturb; explore its schedules instead (--schedules N)", be.Info().Device)
-	}
-	if st.r.sel.Gate != probes.GateNone {
-		return nil, report.Usagef("--perturb runs the build without probes, into which nothing is injected: it has no meaning under gate %s", st.r.sel.Gate)
-	}
-	b, err := p.run.plainBuild(p.e.ctx)
-	if err != nil {
+func (p *perturber) perturb(on target.Info, n int, tell func(done, differed int)) (*Perturbation, error) {
+	var err error
+	if p.base, err = p.plain.Execute(p.ctx, p.plain.Module()); err != nil {
 		return nil, err
 	}
-	l := *st.launch
-	l.Probe, l.Only, l.Observe, l.Repeat, l.Label = nil, nil, nil, 0, st.r.label()+", perturbed"
-	p.module, p.launch = b.Module, &l
-	res, err := p.execute(b.Module)
-	if err != nil {
+	if p.unordered, err = p.base.Unordered(p.ctx); err != nil {
 		return nil, err
 	}
-	p.base = p.state(res)
-	if p.unordered, err = p.base.unordered(p.e.ctx); err != nil {
-		return nil, err
-	}
-	out := &Perturbation{Device: be.Info().Device}
+	out := &Perturbation{Device: on.Device}
 	for seed := uint64(1); seed <= uint64(max(n, 0)); seed++ {
 		if err := p.seed(seed, out); err != nil {
 			return nil, err
@@ -95,13 +87,13 @@ func (p *perturber) perturb(n int, tell func(done, differed int)) (*Perturbation
 
 // seed launches with one seed's delays and compares.
 func (p *perturber) seed(seed uint64, out *Perturbation) error {
-	m, places, err := ptx.Perturbed(p.module, p.run.Plan.Entry, seed)
+	m, places, err := ptx.Perturbed(p.plain.Module(), p.base.Plan().Entry, seed)
 	if err != nil {
 		return report.Usagef("%w", err)
 	}
-	res, err := p.execute(m)
+	now, err := p.plain.Execute(p.ctx, m)
 	out.Seeds, out.Places = out.Seeds+1, places
-	if fault := (*target.Fault)(nil); errors.As(err, &fault) && p.e.ctx.Err() == nil {
+	if fault := (*target.Fault)(nil); errors.As(err, &fault) && p.ctx.Err() == nil {
 		out.Differed++
 		if out.Failed++; out.Failed == 1 {
 			out.Failure, out.Worst, out.MaxAbs = fault.Msg, seed, math.Inf(1)
@@ -111,57 +103,29 @@ func (p *perturber) seed(seed uint64, out *Perturbation) error {
 	if err != nil {
 		return err
 	}
-	st := p.state(res)
-	differing := p.elements(st)
-	if differing == 0 {
+	count := p.elements(now)
+	if count == 0 {
 		return nil
 	}
 	if p.unordered {
-		within, err := st.outputWithin(p.e.ctx)
+		within, err := now.OutputWithin(p.ctx)
 		if err != nil || within {
 			out.Rounding++
 			return err
 		}
 	}
 	out.Differed++
-	if d := outputChange(p.base, st); out.Worst == 0 || d > out.MaxAbs {
-		out.Worst, out.MaxAbs, out.Elements = seed, d, differing
+	if d := outputChange(p.base, now); out.Worst == 0 || d > out.MaxAbs {
+		out.Worst, out.MaxAbs, out.Elements = seed, d, count
 	}
 	return nil
 }
 
-// execute loads a module, every rounding written out where the backend's compiler might fuse what delays part, and launches.
-func (p *perturber) execute(m *ptx.Module) (*target.Result, error) {
-	load := p.e.backend.Load
-	if pinner, ok := p.e.backend.(target.Pinner); ok {
-		load = pinner.LoadPinned
-	}
-	k, err := load(p.e.ctx, m, p.run.Plan.Entry)
-	if err != nil {
-		return nil, &report.KernelError{Stage: "load", Err: err}
-	}
-	res, err := k.Launch(p.e.ctx, p.launch)
-	if err != nil {
-		return nil, launchError(err)
-	}
-	return res, nil
-}
-
-// state is a run of the whole grid with an output and no captured tile.
-func (p *perturber) state(res *target.Result) *runState {
-	st := *p.run.state
-	rs := *st.r
-	rs.rng = probes.Range{N: rs.plan.Grid, TileN: rs.plan.Work.MaxTiles}
-	rs.stages = rs.plan.OutputSet()
-	st.r, st.only, st.result, st.output = &rs, nil, res, res.Outputs[p.e.outputArg()]
-	return &st
-}
-
 // elements counts the elements of the output that are not the unperturbed launch's.
-func (p *perturber) elements(st *runState) int {
-	a, b := p.base.output, st.output
+func (p *perturber) elements(now *debugkern.Outcome) int {
+	a, b := p.base.Output(), now.Output()
 	size := 1
-	if sp := st.r.plan.Output(); sp != nil {
+	if sp := now.Plan().Output(); sp != nil {
 		size = sp.DType.Size()
 	}
 	n := 0

@@ -1,4 +1,12 @@
-package debugkern
+// Package trial has the experiments on a finished run: an edit and what it would change (whatif.go), other schedules
+// (explore.go), every synchronisation changed in turn (mutant.go), delays on a GPU (perturb.go).
+//
+// The one idea: an experiment executes the run's launch again with one thing changed virtually (debugkern.Trial), and
+// compares two outcomes bit for bit, or two verdicts. It needs of a run only what debugkern.Attempt, Outcome and Relaunch
+// offer, and never how the run was made.
+//
+// It must not know what an experiment proves: that is package diagnose.
+package trial
 
 import (
 	"context"
@@ -6,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
@@ -16,7 +25,7 @@ import (
 // every checker that finds errors.
 type WhatIf struct {
 	Edits         []ptx.Edit
-	Before, After *Run
+	Before, After *debugkern.Run
 	// Findings of severity error, identified by kind and variable: those that the edit removes, those that
 	// stay, and those that it brings.
 	Gone, Left, New []report.Finding
@@ -45,13 +54,13 @@ func (c Cost) String() string {
 // errorChecks are the checkers whose findings an edit is judged by.
 const errorChecks = check.Races | check.Async | check.Barriers | check.Registers | check.Overlap
 
-// WhatIf tries edits, of the body of Entry, on blocks (nil: those that the run captured). Errors are those of Try.
-func (r *Run) WhatIf(ctx context.Context, edits []ptx.Edit, blocks []probes.Dim3) (*WhatIf, error) {
-	before, err := r.baseline(ctx, blocks)
+// TryEdits tries edits of a run's build, of the body of its Entry, on blocks (nil: those that the run captured). Errors are those of Try.
+func TryEdits(ctx context.Context, r *debugkern.Run, edits []ptx.Edit, blocks []probes.Dim3) (*WhatIf, error) {
+	before, err := r.Unchanged(ctx, blocks, errorChecks)
 	if err != nil {
 		return nil, err
 	}
-	after, err := r.Try(ctx, Trial{Edits: edits, Blocks: blocks, Check: errorChecks})
+	after, err := r.Try(ctx, debugkern.Trial{Edits: edits, Blocks: blocks, Check: errorChecks})
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +78,7 @@ func (r *Run) WhatIf(ctx context.Context, edits []ptx.Edit, blocks []probes.Dim3
 			w.New = append(w.New, f)
 		}
 	}
-	a, b := before.state.result.Counts, after.state.result.Counts
+	a, b := before.Outcome().Result().Counts, after.Outcome().Result().Counts
 	w.Cost = Cost{a.WarpInstructions, b.WarpInstructions, a.Barriers, b.Barriers}
 	return w, nil
 }
@@ -99,31 +108,10 @@ func (w *WhatIf) String() string {
 	return strings.Join(append(parts, w.Cost.String()), "; ")
 }
 
-func errorsOf(r *Run) []report.Finding {
+func errorsOf(r *debugkern.Run) []report.Finding {
 	return slices.DeleteFunc(slices.Clone(r.Report.Findings), func(f report.Finding) bool { return f.Severity != "error" })
 }
 
 func hasFinding(fs []report.Finding, kind, variable string) bool {
 	return slices.ContainsFunc(fs, func(f report.Finding) bool { return f.Kind == kind && f.Variable == variable })
-}
-
-// baseline is the trial that changes nothing; the last one is cached, as several what-ifs of a run usually
-// follow each other.
-func (r *Run) baseline(ctx context.Context, blocks []probes.Dim3) (*Run, error) {
-	if r.state == nil {
-		return nil, &report.Error{Code: report.CodeInternal, Err: errNoState}
-	}
-	key := fmt.Sprint(blocks)
-	m := r.state.memo
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.baseline != nil && m.key == key {
-		return m.baseline, nil
-	}
-	run, err := r.Try(ctx, Trial{Blocks: blocks, Check: errorChecks})
-	if err != nil {
-		return nil, err
-	}
-	m.baseline, m.key = run, key
-	return run, nil
 }

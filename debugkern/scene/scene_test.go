@@ -1,8 +1,9 @@
-package debugkern
+package scene
 
 import (
 	"testing"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
@@ -11,10 +12,10 @@ import (
 )
 
 // raceOf is a run of a planted race and the first finding about it.
-func raceOf(t *testing.T, fault string) (*Run, report.Finding) {
+func raceOf(t *testing.T, fault string) (*debugkern.Run, report.Finding) {
 	t.Helper()
-	run := ran(t, Request{Target: "stage2", Shape: "small", Faults: []string{fault}})
-	for _, f := range tried(t, run, Trial{Check: check.Races}).Report.Findings {
+	run := ran(t, debugkern.Request{Target: "stage2", Shape: "small", Faults: []string{fault}})
+	for _, f := range tried(t, run, debugkern.Trial{Check: check.Races}).Report.Findings {
 		if f.Kind == "race" {
 			return run, f
 		}
@@ -25,7 +26,7 @@ func raceOf(t *testing.T, fault string) (*Run, report.Finding) {
 
 func TestSceneOfARace(t *testing.T) {
 	run, f := raceOf(t, "sync-p")
-	sc, err := run.Scene(t.Context(), SceneRequest{Block: f.Block, Variable: f.Variable, Index: f.Index, KVTile: f.KVTile, Sides: [2]*report.Source{f.Source, f.Other}, Warps: f.Warps})
+	sc, err := Play(t.Context(), run, Request{Block: f.Block, Variable: f.Variable, Index: f.Index, KVTile: f.KVTile, Sides: [2]*report.Source{f.Source, f.Other}, Warps: f.Warps})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,9 +53,9 @@ func TestSceneOfARace(t *testing.T) {
 }
 
 func TestSceneIsWholeAndOrdered(t *testing.T) {
-	run := ran(t, Request{Target: "stage2", Shape: "small"})
+	run := ran(t, debugkern.Request{Target: "stage2", Shape: "small"})
 	for _, schedule := range []string{"", "random:3"} {
-		sc, err := run.Scene(t.Context(), SceneRequest{Variable: "sP", KVTile: -1, Schedule: schedule})
+		sc, err := Play(t.Context(), run, Request{Variable: "sP", KVTile: -1, Schedule: schedule})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +113,7 @@ func TestSceneBlamesCalledFunctions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec := newRecorder(SceneRequest{}, &probes.Plan{})
+	rec := newRecorder(Request{}, &probes.Plan{})
 	e, f := m.Func("e"), m.Func("f")
 	rec.View(programView{funcs: []*ptx.Func{e, f}})
 	if at := rec.source(&target.Event{Func: f, PC: len(e.Body) + 1}); at == nil || at.Line != f.Body[0].Pos.Line {

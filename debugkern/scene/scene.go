@@ -1,4 +1,10 @@
-package debugkern
+// Package scene executes one block of a run again around a finding and records what happened: which warp ran when, who
+// touched which cell of the variable, where the finding's two sides meet; and, of a race, which cells both sides wrote
+// (contested.go).
+//
+// The one idea: a block executes again as it did, so that whatever a drawing or an explanation needs is observed then.
+// It must not know how it is drawn.
+package scene
 
 import (
 	"context"
@@ -6,14 +12,15 @@ import (
 	"path"
 	"slices"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
-// SceneRequest asks what happened around a finding.
-type SceneRequest struct {
+// Request asks what happened around a finding.
+type Request struct {
 	Block    probes.Dim3
 	Variable string
 	Index    []int // the element; nil: any
@@ -26,7 +33,7 @@ type SceneRequest struct {
 // Scene is one block's execution as it can be drawn: which warp ran when, where it synchronised, which accesses of a variable
 // came from the two lines of a finding, and who wrote and read each cell of that variable.
 type Scene struct {
-	Request   SceneRequest
+	Request   Request
 	Schedule  string
 	Warps     int
 	Steps     uint64    // the block's clock at its end
@@ -97,18 +104,20 @@ type CellWriters struct {
 // At is one cell.
 func (w *Writers) At(row, col int) *CellWriters { return &w.Cells[row*w.Cols+col] }
 
-// Scene executes one block again, on the emulator, and records what happened around a finding. Errors are those of Try.
-func (r *Run) Scene(ctx context.Context, req SceneRequest) (*Scene, error) {
-	a, err := r.prepare(ctx, Trial{Blocks: []probes.Dim3{req.Block}, Schedule: req.Schedule})
+// Play executes one block of a run again, on the emulator, and records what happened around a finding. Errors are those
+// of Try.
+func Play(ctx context.Context, r *debugkern.Run, req Request) (*Scene, error) {
+	a, err := r.Attempt(ctx, debugkern.Trial{Blocks: []probes.Dim3{req.Block}, Schedule: req.Schedule})
 	if err != nil {
-		return nil, a.e.explain(err)
+		return nil, err
 	}
 	rec := newRecorder(req, r.Plan)
-	a.launch.Observe = func(probes.Dim3) target.Observer { return rec }
-	if _, err := a.kernel.Launch(ctx, a.launch); err != nil {
-		return nil, a.e.explain(launchError(err))
+	if _, err := a.Launch(ctx, func(l *target.Launch) {
+		l.Observe = func(probes.Dim3) target.Observer { return rec }
+	}); err != nil {
+		return nil, a.Explain(err)
 	}
-	rec.scene.Schedule = scheduleText(a.launch.Schedule)
+	rec.scene.Schedule = a.Schedule().String()
 	rec.pair()
 	return rec.scene, nil
 }
@@ -136,7 +145,7 @@ type phaseUse struct {
 	wrote, read uint32
 }
 
-func newRecorder(req SceneRequest, p *probes.Plan) *recorder {
+func newRecorder(req Request, p *probes.Plan) *recorder {
 	rec := &recorder{
 		scene: &Scene{Request: req, Pair: [2]int{-1, -1}, Warps: (p.Block.Count() + 31) / 32}, base: map[*ptx.Func]int{}, lines: map[int]*report.Source{}, names: map[uint64]cellAt{},
 	}

@@ -1,9 +1,10 @@
-package debugkern
+package trial
 
 import (
 	"context"
 	"testing"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
@@ -13,7 +14,7 @@ import (
 
 // TestWhatIf takes the barrier before the softmax away, which spoils the kernel, and adds one, which only costs.
 func TestWhatIf(t *testing.T) {
-	run := ran(t, Request{Target: "stage2", Shape: "small"})
+	run := ran(t, debugkern.Request{Target: "stage2", Shape: "small"})
 	entry, blocks := run.Entry(), []probes.Dim3{{0, 0, 0}}
 	var bars []int
 	for _, at := range entry.Syncs(nil) {
@@ -21,7 +22,7 @@ func TestWhatIf(t *testing.T) {
 			bars = append(bars, at)
 		}
 	}
-	w, err := run.WhatIf(context.Background(), []ptx.Edit{{Kind: ptx.Remove, Func: entry.Name, At: bars[1]}}, blocks)
+	w, err := TryEdits(context.Background(), run, []ptx.Edit{{Kind: ptx.Remove, Func: entry.Name, At: bars[1]}}, blocks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,7 @@ func TestWhatIf(t *testing.T) {
 		t.Errorf("a barrier less costs %+v", w.Cost)
 	}
 	before := w.Before
-	if w, err = run.WhatIf(context.Background(), []ptx.Edit{{Kind: ptx.InsertBarrier, Func: entry.Name, At: bars[1]}}, blocks); err != nil {
+	if w, err = TryEdits(context.Background(), run, []ptx.Edit{{Kind: ptx.InsertBarrier, Func: entry.Name, At: bars[1]}}, blocks); err != nil {
 		t.Fatal(err)
 	}
 	if len(w.New) != 0 || w.Turned || w.Cost.BarriersAfter != w.Cost.Barriers+4*1 {
@@ -47,7 +48,7 @@ func TestWhatIf(t *testing.T) {
 func TestWhatIfMendsARace(t *testing.T) {
 	for fault, variable := range map[string]string{"sync-s": "sS", "sync-p": "sP"} {
 		t.Run(fault, func(t *testing.T) {
-			run := ran(t, Request{Target: "stage2", Shape: "small", Faults: []string{fault}, Check: check.All})
+			run := ran(t, debugkern.Request{Target: "stage2", Shape: "small", Faults: []string{fault}, Check: check.All})
 			var race *report.Finding
 			for i, f := range run.Report.Findings {
 				if f.Kind == "race" && f.Variable == variable {
@@ -67,7 +68,7 @@ func TestWhatIfMendsARace(t *testing.T) {
 				return -1
 			}
 			at := max(first(race.Source.Line), first(race.Other.Line))
-			w, err := run.WhatIf(context.Background(), []ptx.Edit{{Kind: ptx.InsertBarrier, Func: entry.Name, At: at}}, nil)
+			w, err := TryEdits(context.Background(), run, []ptx.Edit{{Kind: ptx.InsertBarrier, Func: entry.Name, At: at}}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,27 +1,26 @@
-package debugkern
+package trial
 
 import (
-	"context"
 	"math"
 
-	"tilescope/debugkern/judge"
+	"tilescope/debugkern"
 	"tilescope/probes"
 )
 
 // differing returns, for each stage with a tile whose compared cells differ between two executions, the first such tile.
-func differing(a, b *runState) map[probes.Stage]Place {
-	out := map[probes.Stage]Place{}
-	p := a.r.plan
+func differing(a, b *debugkern.Outcome) map[probes.Stage]debugkern.Place {
+	out := map[probes.Stage]debugkern.Place{}
+	p := a.Plan()
 	for i := range p.Stages {
 		sp := &p.Stages[i]
-		for _, block := range a.blocks() {
-			lo, n := tilesOf(sp, a.r.rng, p, block)
+		for _, block := range a.Blocks() {
+			lo, n := a.Tiles(sp, block)
 			for kv := lo; kv < lo+n; kv++ {
-				at := Place{sp.Stage, block, kv}
+				at := debugkern.Place{Stage: sp.Stage, Block: block, KVTile: kv}
 				if was, ok := out[sp.Stage]; ok && !earlier(at, was, p) {
 					continue
 				}
-				if x, y := a.Tile(sp.Stage, block, kv), b.Tile(sp.Stage, block, kv); !sameCells(x, y, sp.ValidRows.At(block, kv), sp.ValidCols.At(block, kv)) {
+				if x, y := a.Tile(at), b.Tile(at); !sameCells(x, y, sp.ValidRows.At(block, kv), sp.ValidCols.At(block, kv)) {
 					out[sp.Stage] = at
 				}
 			}
@@ -53,8 +52,8 @@ func sameCells(x, y probes.Tile, rows, cols int) bool {
 }
 
 // earlier orders tiles as documents do: by kv tile (what is computed before the loop first, after it last), then stage, then block.
-func earlier(a, b Place, plan *probes.Plan) bool {
-	key := func(p Place) int {
+func earlier(a, b debugkern.Place, plan *probes.Plan) bool {
+	key := func(p debugkern.Place) int {
 		if sp := plan.Stage(p.Stage); sp != nil {
 			return sp.KVTile(p.KVTile, math.MaxInt)
 		}
@@ -70,14 +69,15 @@ func earlier(a, b Place, plan *probes.Plan) bool {
 }
 
 // outputChange is the largest difference between two executions' outputs over the blocks executed.
-func outputChange(a, b *runState) float64 {
-	sp := a.r.plan.Output()
+func outputChange(a, b *debugkern.Outcome) float64 {
+	sp := a.Plan().Output()
 	if sp == nil {
 		return 0
 	}
 	most := 0.0
-	for _, block := range a.blocks() {
-		x, y := a.Tile(sp.Stage, block, 0), b.Tile(sp.Stage, block, 0)
+	for _, block := range a.Blocks() {
+		at := debugkern.Place{Stage: sp.Stage, Block: block}
+		x, y := a.Tile(at), b.Tile(at)
 		for r := range sp.ValidRows.At(block, 0) {
 			for c := range sp.ValidCols.At(block, 0) {
 				u, v := x.At(r, c), y.At(r, c)
@@ -93,29 +93,4 @@ func outputChange(a, b *runState) float64 {
 		}
 	}
 	return most
-}
-
-// unordered reports whether the kernel adds floats by atomics, in an order nobody fixes, and its output is within its bound:
-// then so is any output that only another order makes.
-func (st *runState) unordered(ctx context.Context) (bool, error) {
-	if !st.r.plan.Gate.Judged.Meets(st.r.plan.OutputSet()) || !floatAtomics(st.build.Module.Func(st.r.plan.Entry)) {
-		return false, nil
-	}
-	return st.outputWithin(ctx)
-}
-
-// outputWithin reports whether the output of the blocks executed is within its bound from the true inputs.
-func (st *runState) outputWithin(ctx context.Context) (bool, error) {
-	output := st.r.plan.Output()
-	if output == nil {
-		return false, nil
-	}
-	j, err := judge.Judge(ctx, st.ref, st, judge.Options{
-		Range: st.r.rng, Blocks: st.only, Stages: probes.StagesOf(output.Stage), Parallel: 1,
-	})
-	if err != nil {
-		return false, err
-	}
-	s := j.Stage(output.Stage)
-	return s != nil && s.Verdict == judge.OK && s.Unreached == 0, nil
 }

@@ -1,0 +1,70 @@
+package debugkern
+
+import (
+	"context"
+
+	"tilescope/debugkern/judge"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// Outcome is what one launch left, without a verdict: captured tiles by place, the output, and what the backend reports. It is
+// what two executions are compared by. Immutable, and safe for concurrent use.
+type Outcome struct {
+	state *runState
+}
+
+// Outcome is what the run's instrumented launch left; nil for a run that was not made by a session.
+func (r *Run) Outcome() *Outcome {
+	if r.state == nil {
+		return nil
+	}
+	return &Outcome{r.state}
+}
+
+// Plan is the plan that the launch followed.
+func (o *Outcome) Plan() *probes.Plan { return o.state.r.plan }
+
+// Result is what the backend reports: counts, findings, whether every stage was reached. It is read-only.
+func (o *Outcome) Result() *target.Result { return o.state.result }
+
+// Output is the output argument after the launch, in its own element type; read-only, nil where there is none.
+func (o *Outcome) Output() []byte { return o.state.output }
+
+// Blocks lists the blocks that were executed and captured, in launch order.
+func (o *Outcome) Blocks() []probes.Dim3 { return o.state.blocks() }
+
+// Tiles is the first captured tile of a stage in a block, and how many follow: 0 and 1 for a stage taken once a block.
+func (o *Outcome) Tiles(sp *probes.StagePlan, block probes.Dim3) (lo, n int) {
+	return tilesOf(sp, o.state.r.rng, o.state.r.plan, block)
+}
+
+// Tile is one captured tile; not Reached where there is none.
+func (o *Outcome) Tile(p Place) probes.Tile { return o.state.Tile(p.Stage, p.Block, p.KVTile) }
+
+// Unordered reports whether the kernel adds floats by atomics, in an order nobody fixes, and its output is within its bound:
+// then so is any output that only another order makes.
+func (o *Outcome) Unordered(ctx context.Context) (bool, error) {
+	st := o.state
+	if !st.r.plan.Gate.Judged.Meets(st.r.plan.OutputSet()) || !floatAtomics(st.build.Module.Func(st.r.plan.Entry)) {
+		return false, nil
+	}
+	return o.OutputWithin(ctx)
+}
+
+// OutputWithin reports whether the output of the blocks executed is within its bound from the true inputs.
+func (o *Outcome) OutputWithin(ctx context.Context) (bool, error) {
+	st := o.state
+	output := st.r.plan.Output()
+	if output == nil {
+		return false, nil
+	}
+	j, err := judge.Judge(ctx, st.ref, st, judge.Options{
+		Range: st.r.rng, Blocks: st.only, Stages: probes.StagesOf(output.Stage), Parallel: 1,
+	})
+	if err != nil {
+		return false, err
+	}
+	s := j.Stage(output.Stage)
+	return s != nil && s.Verdict == judge.OK && s.Unreached == 0, nil
+}
