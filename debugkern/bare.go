@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"tilescope/configs"
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/ptx"
@@ -144,7 +143,7 @@ func (b *bareLaunch) backends() (err error) {
 func (b *bareLaunch) build() (err error) {
 	start := time.Now()
 	b.progress(Progress{Phase: "build", Detail: filepath.Base(b.req.File)})
-	if b.module, b.source, err = b.s.buildFile(b.ctx, b.req); err != nil {
+	if b.module, b.source, err = b.s.buildFile(b.ctx, b.kernelFile()); err != nil {
 		return err
 	}
 	m := b.module
@@ -173,6 +172,12 @@ func (b *bareLaunch) build() (err error) {
 	}
 	b.doc.Entry = b.entry.Name
 	return nil
+}
+
+// kernelFile is the request's file, and how it is compiled.
+func (b *bareLaunch) kernelFile() kernelFile {
+	r := &b.req
+	return kernelFile{path: r.File, include: r.Include, define: r.Define, std: r.Std, builder: r.Builder, arch: r.Arch}
 }
 
 // arguments makes every argument's bytes; memory is asked first, with the sum of its parts.
@@ -421,57 +426,6 @@ func (b *bareLaunch) compare() error {
 	b.doc.Cost.Launches += max(1, b.req.Repeat)
 	b.outputs = res.Outputs
 	return nil
-}
-
-// buildFile parses PTX, or compiles a CUDA source with its own headers; source is its text, "" for PTX.
-func (s *Session) buildFile(ctx context.Context, req CheckRequest) (b *Build, source string, err error) {
-	if err := checkArch(req.Arch); err != nil {
-		return nil, "", err
-	}
-	text, err := readText(ctx, req.File, "CUDA source or PTX")
-	if err != nil {
-		return nil, "", unread("read the kernel:", err)
-	}
-	switch filepath.Ext(req.File) {
-	case ".ptx":
-		if len(req.Include)+len(req.Define) > 0 || req.Std != "" {
-			return nil, "", report.Usagef("%s: -I, -D and --std are for a source that is compiled", req.File)
-		}
-		b, err := parseBuild(ctx, req.File, text, "none")
-		return b, "", err
-	case ".cu":
-	default:
-		return nil, "", report.Usagef("%s: expected a .ptx or a .cu file", req.File)
-	}
-	builder := req.Builder
-	if builder == "" {
-		builder = "auto"
-	}
-	if !slices.Contains(builders, builder) || builder == "embedded" {
-		return nil, "", report.Usagef("--builder %s: expected auto, nvrtc or nvcc", builder)
-	}
-	name, c, err := s.compiler(ctx, builder, string(text))
-	if err != nil {
-		return nil, "", report.Unavailablef("%s has to be compiled, and cannot be here: %w (tilescope doctor says what to install; a .ptx needs none)", req.File, err)
-	}
-	own := &configs.Manifest{Name: filepath.Base(req.File), Source: filepath.Base(req.File), Dir: filepath.Dir(req.File), File: req.File}
-	sel := &configs.Selection{Manifest: own}
-	if err := sel.AddCompile(configs.Compile{Include: req.Include, Defines: req.Define, Std: req.Std}); err != nil {
-		return nil, "", &report.Error{Code: report.CodeUsage, Err: err}
-	}
-	build, err := ownBuild(own, &sourceSet{text: text}, sel.Compile)
-	if err != nil {
-		return nil, "", err
-	}
-	if build.Defines, build.Arch = sel.Compile.Defines, req.Arch; build.Arch == "" {
-		build.Arch = defaultArch
-	}
-	out, err := c.Compile(ctx, build)
-	if err != nil {
-		return nil, "", compileError(err)
-	}
-	b, err = compiled(out.Compiler, build.Standard(), out.Headers, &sourceSet{text: text})(parseBuild(ctx, req.File+".ptx", []byte(out.Text), name))
-	return b, string(text), err
 }
 
 // optionComment is a line of a source or PTX file with options of check.

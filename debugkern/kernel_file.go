@@ -1,11 +1,12 @@
 package debugkern
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
+	"slices"
 
 	"tilescope/configs"
-	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/scaffold"
 )
@@ -13,7 +14,7 @@ import (
 // Scaffold reads a kernel and writes a manifest of it (see Write). Nothing is written to a file. It returns a
 // *report.Error as Run does.
 func (s *Session) Scaffold(ctx context.Context, req scaffold.Request) (*report.Init, error) {
-	module, source, err := s.readKernel(ctx, req)
+	b, source, err := s.buildFile(ctx, kernelFile{path: req.File, include: req.Include, define: req.Define, std: req.Std, arch: req.Arch})
 	if err != nil {
 		err = (&execution{s: s, ctx: ctx}).explain(err)
 		if coded, ok := err.(*report.Error); ok && coded.Report != nil {
@@ -23,56 +24,65 @@ func (s *Session) Scaffold(ctx context.Context, req scaffold.Request) (*report.I
 		}
 		return nil, err
 	}
-	return scaffold.Write(req, module, source)
+	return scaffold.Write(req, b.Module, source)
 }
 
-// readKernel parses PTX, or compiles CUDA source; source is its text, "" for PTX.
-func (s *Session) readKernel(ctx context.Context, req scaffold.Request) (m *ptx.Module, source string, err error) {
-	if err := checkArch(req.Arch); err != nil {
+// kernelFile is a .ptx or a .cu file, and how a .cu is compiled.
+type kernelFile struct {
+	path            string
+	include, define []string
+	std             string
+	builder         string // "", auto, nvrtc, nvcc
+	arch            string // "": the default
+}
+
+// buildFile parses PTX, or compiles a CUDA source with its own headers; source is its text, "" for PTX.
+func (s *Session) buildFile(ctx context.Context, f kernelFile) (b *Build, source string, err error) {
+	if err := checkArch(f.arch); err != nil {
 		return nil, "", err
 	}
-	text, err := readText(ctx, req.File, "CUDA source or PTX")
+	text, err := readText(ctx, f.path, "CUDA source or PTX")
 	if err != nil {
 		return nil, "", unread("read the kernel:", err)
 	}
-	switch filepath.Ext(req.File) {
+	switch filepath.Ext(f.path) {
 	case ".ptx":
-		if len(req.Include)+len(req.Define) > 0 || req.Std != "" {
-			return nil, "", report.Usagef("%s: -I, -D and --std are for a source that is compiled", req.File)
+		if len(f.include)+len(f.define) > 0 || f.std != "" {
+			return nil, "", report.Usagef("%s: -I, -D and --std are for a source that is compiled", f.path)
 		}
-		b, err := parseBuild(ctx, req.File, text, "none")
-		if err != nil {
-			return nil, "", err
-		}
-		return b.Module, "", nil
+		b, err := parseBuild(ctx, f.path, text, "none")
+		return b, "", err
 	case ".cu":
-	default:
-		return nil, "", report.Usagef("%s: expected a .ptx or a .cu file", req.File)
+		b, err := s.compileFile(ctx, f, text)
+		return b, string(text), err
 	}
-	name, c, err := s.compiler(ctx, "auto", string(text))
+	return nil, "", report.Usagef("%s: expected a .ptx or a .cu file", f.path)
+}
+
+// compileFile compiles a CUDA source that no manifest describes.
+func (s *Session) compileFile(ctx context.Context, f kernelFile, text []byte) (*Build, error) {
+	builder := cmp.Or(f.builder, "auto")
+	if !slices.Contains(builders, builder) || builder == "embedded" {
+		return nil, report.Usagef("--builder %s: expected auto, nvrtc or nvcc", builder)
+	}
+	name, c, err := s.compiler(ctx, builder, string(text))
 	if err != nil {
-		return nil, "", report.Unavailablef("%s has to be compiled, and cannot be here: %w (tilescope doctor says what to install; a .ptx needs none)", req.File, err)
+		return nil, report.Unavailablef("%s has to be compiled, and cannot be here: %w (tilescope doctor says what to install; a .ptx needs none)", f.path, err)
 	}
-	if req.Arch == "" {
-		req.Arch = defaultArch
-	}
-	own := &configs.Manifest{Name: filepath.Base(req.File), Source: filepath.Base(req.File), Dir: filepath.Dir(req.File), File: req.File}
+	own := &configs.Manifest{Name: filepath.Base(f.path), Source: filepath.Base(f.path), Dir: filepath.Dir(f.path), File: f.path}
 	sel := &configs.Selection{Manifest: own}
-	if err := sel.AddCompile(configs.Compile{Include: req.Include, Defines: req.Define, Std: req.Std}); err != nil {
-		return nil, "", &report.Error{Code: report.CodeUsage, Err: err}
+	if err := sel.AddCompile(configs.Compile{Include: f.include, Defines: f.define, Std: f.std}); err != nil {
+		return nil, &report.Error{Code: report.CodeUsage, Err: err}
 	}
-	build, err := ownBuild(own, &sourceSet{text: text}, sel.Compile)
+	src := &sourceSet{text: text}
+	build, err := ownBuild(own, src, sel.Compile)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	build.Defines, build.Arch = sel.Compile.Defines, req.Arch
+	build.Defines, build.Arch = sel.Compile.Defines, cmp.Or(f.arch, defaultArch)
 	out, err := c.Compile(ctx, build)
 	if err != nil {
-		return nil, "", compileError(err)
+		return nil, compileError(err)
 	}
-	b, err := parseBuild(ctx, req.File+".ptx", []byte(out.Text), name)
-	if err != nil {
-		return nil, "", err
-	}
-	return b.Module, string(text), nil
+	return compiled(out.Compiler, build.Standard(), out.Headers, src)(parseBuild(ctx, f.path+".ptx", []byte(out.Text), name))
 }

@@ -23,11 +23,11 @@ func printReport(w io.Writer, r *report.Run) {
 	}
 	printStages(w, r)
 	if o := r.Output; o != nil {
-		what := "attention"
+		what := "attention on the un-quantised inputs"
 		if o.FlashRule == nil { // the manifest's own operators
-			what = "the reference"
+			what = "the reference on the inputs before they are rounded"
 		}
-		fmt.Fprintf(w, "\noutput against %s on the un-quantised inputs: %s: max_abs %.4g, mean_abs %.4g, over the gate %.2f %%, cosine %.6f\n",
+		fmt.Fprintf(w, "\noutput against %s: %s: max_abs %.4g, mean_abs %.4g, over the gate %.2f %%, cosine %.6f\n",
 			what, o.Verdict, o.MaxAbs, o.MeanAbs, 100*o.BadFraction, o.Cosine)
 	}
 	for _, f := range r.Findings {
