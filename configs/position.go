@@ -244,9 +244,6 @@ func (p *manifestParser) faultEntries(o *object) []*yaml.Node {
 	return out
 }
 
-// position is the place of a position among the manifest's, -1 for another name.
-func (m *Manifest) position(name string) int { return slices.Index(m.positions, name) }
-
 // loops reads the loops by name: their product is the number of iterations.
 func (p *manifestParser) loops(o *object) {
 	m := p.m

@@ -34,7 +34,6 @@ type bareArg struct {
 	dims   []int
 	init   []byte // contents before the launch; nil: unwritten
 	scalar []byte
-	fields map[int][]byte // of a struct, at offsets
 }
 
 // bareArgs matches what was given with an entry's parameters.

@@ -103,14 +103,6 @@ func (w *errWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func u16Bytes(v []uint16) []byte {
-	b := make([]byte, 0, 2*len(v))
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint16(b, x)
-	}
-	return b
-}
-
 func f64Bytes(v []float64) []byte {
 	b := make([]byte, 0, 8*len(v))
 	for _, x := range v {

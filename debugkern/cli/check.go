@@ -17,11 +17,10 @@ import (
 
 // checkOptions are the options of check, as text where they are parsed here.
 type checkOptions struct {
-	req                         debugkern.CheckRequest
-	grid, block, cluster        string
-	args                        []string
-	dump, suppress, baseline    string
-	backend, builder, arch, sch string
+	req                      debugkern.CheckRequest
+	grid, block, cluster     string
+	args                     []string
+	dump, suppress, baseline string
 }
 
 func (a *app) checkCommand() *cobra.Command {

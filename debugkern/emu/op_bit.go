@@ -267,8 +267,12 @@ func signZeroExtend(a, b uint32, signed, clamp bool) uint32 {
 }
 
 // findNthSet is fns: the position of the n-th set bit of mask from bit base on, upwards, or downwards where n is negative; bit base
-// itself counts, and is all that is looked at where n is 0. All ones: there is none. A base above 31 is undefined in the ISA.
+// itself counts, and is all that is looked at where n is 0. All ones: there is none. A base above 31 is undefined in the ISA. For
+// n = -2^31 an H200 gives 0, whatever mask and base are (measured on 49 pairs; 1231 rows with other n agree).
 func findNthSet(mask, base, n uint32) uint32 {
+	if n == 1<<31 {
+		return 0
+	}
 	step, left := 1, int64(int32(n))
 	if left < 0 {
 		step, left = -1, -left
