@@ -51,6 +51,9 @@ func blockLaunch(grid, block int) *target.Launch {
 			DType: probes.I32, Dims: []int{1024}, Bytes: 4096, Init: make([]byte, 4096), Output: true,
 		}})
 	}
+	if detector {
+		l.Parallel = 1
+	}
 	return l
 }
 
