@@ -1,10 +1,8 @@
 package debugkern
 
 import (
-	"archive/zip"
 	"bytes"
 	"encoding/binary"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -35,28 +33,16 @@ func checked(t *testing.T, req CheckRequest) *Checked {
 	return c
 }
 
-// floats reads an output of a dump.
+// dumpOf are the elements of a dump's arrays, by name.
 func dumpOf(t *testing.T, c *Checked) map[string][]byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := c.Dump(&b); err != nil {
 		t.Fatal(err)
 	}
-	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
 	out := map[string][]byte{}
-	for _, f := range z.File {
-		r, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		raw, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out[strings.TrimSuffix(f.Name, ".npy")] = raw[10+int(binary.LittleEndian.Uint16(raw[8:])):]
+	for name, raw := range members(t, b.Bytes()) {
+		out[strings.TrimSuffix(name, ".npy")] = raw[10+int(binary.LittleEndian.Uint16(raw[8:])):]
 	}
 	return out
 }

@@ -23,7 +23,13 @@ func dumped(t *testing.T) map[string][]byte {
 	if err := ran(t, Request{Target: "stage2", Shape: "small"}).Dump(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
-	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	return members(t, b.Bytes())
+}
+
+// members are the files of an archive, by name.
+func members(t *testing.T, archive []byte) map[string][]byte {
+	t.Helper()
+	z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
 	if err != nil {
 		t.Fatal(err)
 	}
