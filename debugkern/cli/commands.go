@@ -108,7 +108,11 @@ func printCatalogue(w io.Writer, d configs.CatalogueDoc) {
 		for _, f := range k.Faults {
 			fmt.Fprintf(tw, "    %s\t%s\t(%s, %s)\n", f.Name, f.Help, f.Base, f.Shape)
 		}
-		fmt.Fprintln(tw, "  shapes B,H,S,D")
+		names := ""
+		if len(k.Shapes) > 0 && k.Shapes[0].Shape.IsListed() { // others are printed with their names
+			names = " " + strings.Join(k.Shapes[0].Shape.Names(), ",")
+		}
+		fmt.Fprintln(tw, "  shapes"+names)
 		for _, s := range k.Shapes {
 			fmt.Fprintf(tw, "    %s\t%s\n", s.Name, s.Shape)
 		}
