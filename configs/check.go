@@ -77,7 +77,7 @@ func (m *Manifest) hasShared(name string) bool {
 func (m *Manifest) inputNames() []string {
 	var out []string
 	for _, a := range m.Args {
-		if a.Role == probes.RoleInput && (a.Fill != nil || !m.isScales(a.Tensor)) {
+		if m.isInput(a) {
 			out = append(out, a.Tensor)
 		}
 	}

@@ -47,11 +47,20 @@ type scope struct {
 	dims    []string         // of the shape
 }
 
+// uses says which of bx, by, bz and kv a value depends on.
+type uses [4]bool
+
+func (u *uses) add(o uses) {
+	for i, used := range o {
+		u[i] = u[i] || used
+	}
+}
+
 // derived is a name that stands for an expression.
 type derived struct {
 	eval eval
-	uses [4]bool // as Expr's
-	cost int64   // as Expr's steps
+	uses uses
+	cost int64 // as Expr's steps
 }
 
 // The first slots are the same in every manifest.
@@ -84,9 +93,7 @@ func (s *scope) depend(slot int, x *Expr) {
 		return // its name was refused
 	}
 	d.cost += x.steps
-	for i, used := range x.uses {
-		d.uses[i] = d.uses[i] || used
-	}
+	d.uses.add(x.uses)
 	if s.classes[slot] = classBlock; d.uses[3] {
 		s.classes[slot] = classTile
 	}
@@ -137,9 +144,9 @@ type Expr struct {
 	Field     string
 
 	eval  eval
-	truth bool    // it is true or false, not a number
-	steps int64   // what one evaluation costs: nodes of the expression
-	uses  [4]bool // bx, by, bz, kv
+	truth bool  // it is true or false, not a number
+	steps int64 // what one evaluation costs: nodes of the expression
+	uses  uses
 }
 
 func (e *Expr) String() string { return e.Text }

@@ -100,9 +100,7 @@ func (c *exprCompiler) variable(name string) term {
 	}
 	if d := c.scope.derived[slot]; d != nil {
 		c.nodes += d.cost
-		for i, used := range d.uses {
-			c.expr.uses[i] = c.expr.uses[i] || used
-		}
+		c.expr.uses.add(d.uses)
 		return numberTerm(d.eval)
 	}
 	if slot >= slotBX && slot <= slotKV {

@@ -197,6 +197,7 @@ func (r *resolver) stages() error {
 	}
 	r.undeclared()
 	r.gate()
+	r.resultPlace()
 	return nil
 }
 

@@ -64,7 +64,7 @@ func (r *resolver) stageEntries() []*Stage {
 	return out
 }
 
-// input holds an argument that a tensor is copied into to that tensor's size and to the types that it is there in.
+// input checks that an argument that a tensor is copied into has the tensor's extents and one of its types.
 func (r *resolver) input(i int, a Arg, p probes.Arg) error {
 	if a.Role != probes.RoleInput {
 		return nil
@@ -137,7 +137,7 @@ func (r *resolver) outputStage(s *Stage, sp *probes.StagePlan) error {
 	return nil
 }
 
-// result holds the argument that a run takes for the kernel's result to a floating-point type.
+// result refuses an argument of an integer type as the kernel's result.
 func (r *resolver) result() error {
 	name := r.plan.OutputArg()
 	if r.plan.Output() == nil {

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -11,7 +12,7 @@ import (
 func (r *resolver) inputs(limit float64) error {
 	total := 0.0
 	for i, a := range r.m.Args {
-		if a.Role != probes.RoleInput || a.Fill == nil && r.m.isScales(a.Tensor) {
+		if !r.m.isInput(a) {
 			continue
 		}
 		in := probes.Input{Name: a.Tensor, Arg: i, Dims: r.plan.Args[i].Dims, Scales: -1}
@@ -30,21 +31,24 @@ func (r *resolver) inputs(limit float64) error {
 		}
 		if f := a.Fill; f != nil {
 			in.Fill.Kind = f.Kind
-			for k, x := range [2]*Expr{f.Lo, f.Hi} {
-				if x == nil {
+			for _, bound := range []struct {
+				x  *Expr
+				to *int64
+			}{{f.Lo, &in.Fill.Lo}, {f.Hi, &in.Fill.Hi}} {
+				if bound.x == nil {
 					continue
 				}
-				v, err := x.integer(r.env, -1<<31, 1<<32-1)
+				v, err := bound.x.integer(r.env, -1<<31, 1<<32-1)
 				if err != nil {
 					return err
 				}
-				*[2]*int64{&in.Fill.Lo, &in.Fill.Hi}[k] = int64(v)
+				*bound.to = int64(v)
 			}
 			if in.Fill.Lo > in.Fill.Hi {
 				return r.m.errorAt(a.at.sub("fill"), "randint(%d, %d): no number lies between", in.Fill.Lo, in.Fill.Hi)
 			}
 		}
-		bytes := 4.0
+		bytes := 4.0 // a float cannot overflow
 		for _, d := range in.Dims {
 			bytes *= float64(d)
 		}
@@ -98,32 +102,30 @@ func (r *resolver) placed(s *Stage, sp *probes.StagePlan) error {
 		return nil
 	}
 	field := place{s.at.line, s.at.col, s.captureField}
-	at := []*Expr(nil)
-	if s.output != nil {
-		at, c.Rows, c.Cols = s.output.at, s.output.rows, s.output.cols
-	} else {
-		if err := r.conventionalOutput(c.Output, field); err != nil {
-			return err
-		}
-		o := conventions().Output
-		c.Rows, c.Cols = o.Rows, o.Cols
-		for _, text := range o.At {
-			x, err := r.expression(text, field, inBlock)
-			if err != nil {
-				return r.unplaced(c.Output, field)
-			}
-			at = append(at, x)
+	if s.output == nil {
+		return r.placedByConvention(sp, c.Output, field)
+	}
+	for _, a := range r.plan.Args {
+		if a.Name == c.Output {
+			c.Dims = a.Dims
 		}
 	}
-	dims := r.outputDims(c.Output)
-	if len(dims) != len(at) || c.Rows >= len(dims) || c.Cols >= len(dims) {
-		return r.m.errorAt(field, "a position of %d dimensions, rows along %d and columns along %d; argument %s has %d dimensions, numbered from 0", len(at), c.Rows, c.Cols, c.Output, len(dims))
+	if n := len(c.Dims); n != len(s.output.at) || s.output.rows >= n || s.output.cols >= n {
+		return r.m.errorAt(field, "a position of %d dimensions, rows along %d and columns along %d; argument %s has %d dimensions, numbered from 0",
+			len(s.output.at), s.output.rows, s.output.cols, c.Output, n)
 	}
-	if c.Cols < 0 && sp.Cols != 1 {
+	return r.place(sp, s.output, field)
+}
+
+// place evaluates where the tiles of a stage lie in an argument whose extents are there already.
+func (r *resolver) place(sp *probes.StagePlan, at *placement, field place) error {
+	c := &sp.Capture
+	if at.cols < 0 && sp.Cols != 1 {
 		return r.m.errorAt(field, "a tile of %d columns needs cols:, the dimension of %s that they run along", sp.Cols, c.Output)
 	}
-	for d, x := range at {
-		e, err := r.extent(x, r.kvTiles(sp.PerTile), 0, int64(dims[d])-1, 0)
+	c.Rows, c.Cols = at.rows, at.cols
+	for d, x := range at.at {
+		e, err := r.extent(x, r.kvTiles(sp.PerTile), 0, int64(c.Dims[d])-1, 0)
 		if err != nil {
 			return err
 		}
@@ -132,50 +134,41 @@ func (r *resolver) placed(s *Stage, sp *probes.StagePlan) error {
 	return nil
 }
 
-// conventionalOutput holds an argument that a tile is cut out of by convention to the conventional output's extents.
-func (r *resolver) conventionalOutput(name string, field place) error {
+// placedByConvention places the tiles of a stage in an output argument of the conventional output's extents.
+func (r *resolver) placedByConvention(sp *probes.StagePlan, output string, field place) error {
+	o := conventions().Output
+	at := &placement{rows: o.Rows, cols: o.Cols}
+	dims, err := r.conventionalDims(&o)
+	for _, text := range o.At {
+		x, bad := r.expression(text, field, inBlock)
+		err = errors.Join(err, bad)
+		at.at = append(at.at, x)
+	}
+	if err != nil {
+		return r.m.errorAt(field, "where the tile lies in %s is not known: give at: [...], the position of its first cell, and rows: and cols:, the dimensions that they run along", output)
+	}
 	for i, a := range r.m.Args {
-		if a.Name != name {
-			continue
+		if a.Name == output {
+			if err := r.sized(a, r.plan.Args[i], dims); err != nil {
+				return err
+			}
 		}
-		want, err := r.conventionalDims(&conventions().Output)
-		if err != nil {
-			return r.unplaced(name, field)
-		}
-		return r.sized(a, r.plan.Args[i], want)
 	}
-	return nil
+	sp.Capture.Dims = dims
+	return r.place(sp, at, field)
 }
 
-// unplaced is the error of a tile of an output that no convention places.
-func (r *resolver) unplaced(output string, field place) error {
-	return r.m.errorAt(field, "where the tile lies in %s is not known: give at: [...], the position of its first cell, and rows: and cols:, the dimensions that they run along", output)
-}
-
-// outputDims are the extents of an output argument: the convention's where it is the conventional output and loaded by convention.
-func (r *resolver) outputDims(name string) []int {
-	for i, a := range r.m.Args {
-		if a.Name != name {
-			continue
-		}
-		dims := r.plan.Args[i].Dims
-		if len(dims) == len(conventions().Output.Dims) {
-			return dims
-		}
-		if c, err := r.conventionalDims(&conventions().Output); err == nil && elems(c) == elems(dims) {
-			return c
-		}
-		return dims
+// resultPlace places the kernel's result in the output argument where the stage is captured otherwise and a convention says where it is:
+// the argument is then compared as a whole too.
+func (r *resolver) resultPlace() {
+	sp, output := r.plan.Output(), r.plan.OutputArg()
+	if sp == nil || sp.Capture.Kind == probes.CaptureOutput || output == "" {
+		return
 	}
-	return nil
-}
-
-func elems(dims []int) int {
-	n := 1
-	for _, d := range dims {
-		n *= d
+	trial := *sp
+	if r.placedByConvention(&trial, output, place{}) == nil {
+		sp.Capture.Dims, sp.Capture.At, sp.Capture.Rows, sp.Capture.Cols = trial.Capture.Dims, trial.Capture.At, trial.Capture.Rows, trial.Capture.Cols
 	}
-	return n
 }
 
 // Tensor is an input as the manifest writes it: Dims has the dimension of the shape that each of its extents is, "" where it is
@@ -189,7 +182,7 @@ type Tensor struct {
 func (m *Manifest) Tensors() []Tensor {
 	var out []Tensor
 	for _, a := range m.Args {
-		if a.Role != probes.RoleInput || a.Fill == nil && m.isScales(a.Tensor) {
+		if !m.isInput(a) {
 			continue
 		}
 		t := Tensor{Name: a.Tensor}

@@ -78,6 +78,7 @@ func (p *manifestParser) root(n *yaml.Node) {
 	p.variants(o)
 	p.faults(o)
 	p.conventionalWork(o)
+	p.unusedPositions(o)
 	p.references(o)
 	p.compileNames(o)
 }

@@ -3,6 +3,7 @@ package configs
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -125,18 +126,17 @@ func splitArguments(text string) []string {
 	return append(out, text[from:])
 }
 
-// isScales reports whether a tensor's name is that of the scales of a quantised input.
+// isInput reports whether an argument is a tensor that the launch reads, and no scales of one.
+func (m *Manifest) isInput(a Arg) bool {
+	return a.Role == probes.RoleInput && (a.Fill != nil || !m.isScales(a.Tensor))
+}
+
+// isScales reports whether a tensor's name is that of the scales of a quantised input: a conventional one, or one of codes.
 func (m *Manifest) isScales(tensor string) bool {
 	of, ok := strings.CutSuffix(tensor, "s")
-	if !ok || of == "" {
-		return false
-	}
-	for _, a := range m.Args {
-		if a.Role == probes.RoleInput && a.Tensor == of {
-			return !a.DType.Float() || conventions().input(of) != nil
-		}
-	}
-	return conventions().input(of) != nil
+	return ok && (conventions().input(of) != nil || slices.ContainsFunc(m.Args, func(a Arg) bool {
+		return a.Role == probes.RoleInput && a.Tensor == of && a.Fill == nil && !a.DType.Float()
+	}))
 }
 
 func (p *manifestParser) scalar(a *object, arg *Arg) {

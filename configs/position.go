@@ -3,6 +3,7 @@ package configs
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -11,7 +12,7 @@ import (
 	"tilescope/probes"
 )
 
-// Dimension is a dimension of the problem. Shapes give its extent, expressions know it by name.
+// Dimension is a dimension of the problem. Shapes give its extent; expressions use its name.
 type Dimension struct {
 	Name string
 	slot int
@@ -40,7 +41,7 @@ func (p *manifestParser) dims(o *object) {
 		for i := 1; i < len(s.Content); i += 2 {
 			if m := deref(s.Content[i]); m.Kind == yaml.MappingNode {
 				dims = nil
-				for k := 0; k < len(m.Content); k += 2 {
+				for k := 0; k < len(m.Content) && len(dims) < probes.MaxDims; k += 2 { // more are refused where the shape is read
 					dims = append(dims, m.Content[k].Value)
 				}
 				break
@@ -201,10 +202,10 @@ func (p *manifestParser) works(o *object) {
 			m.Work = p.work(w)
 		}
 	}
-	for i, name := range hiddenNames {
+	for _, name := range hiddenNames {
 		var x *Expr
 		if m.Work != nil {
-			x = m.Work.At[hiddenNames[i]]
+			x = m.Work.At[name]
 		}
 		p.declarePosition(o.node, "work", name, x)
 	}
@@ -263,25 +264,24 @@ func (p *manifestParser) loops(o *object) {
 		if slot == 0 {
 			continue
 		}
-		inner := m.Loops[i:]
-		m.scope.derived[slot] = &derived{uses: [4]bool{3: true}, eval: func(e *env) value {
+		inner := m.Loops[i+1:]
+		m.scope.derived[slot] = &derived{uses: uses{3: true}, eval: func(e *env) value {
 			v := e.vars[slotKV].i
-			for k := len(inner) - 1; k >= 0; k-- {
-				n, _ := inner[k].Count.eval(e).whole()
-				if n < 1 {
-					return value{}
-				}
-				if k == 0 {
-					return intValue(v % n)
-				}
-				v /= n
+			for _, l := range inner {
+				v /= l.iterations(e)
 			}
-			return value{}
+			return intValue(v % loop.iterations(e))
 		}}
-		for _, l := range inner {
+		for _, l := range m.Loops[i:] {
 			m.scope.depend(slot, l.Count)
 		}
 	}
+}
+
+// iterations is how many iterations the loop has, at least 1: fewer are refused where the plan is made.
+func (l *Loop) iterations(e *env) int64 {
+	n, _ := l.Count.eval(e).whole()
+	return max(1, n)
 }
 
 // iterations settles how many iterations there are: work.tiles, or the loops' product.
@@ -309,9 +309,7 @@ func product(loops []Loop) *Expr {
 	out.Text = strings.Join(names(loops, func(l Loop) string { return "(" + l.Count.Text + ")" }), " * ")
 	for _, l := range loops {
 		out.steps += l.Count.steps
-		for d, used := range l.Count.uses {
-			out.uses[d] = out.uses[d] || used
-		}
+		out.uses.add(l.Count.uses)
 	}
 	out.eval = func(e *env) value {
 		v := intValue(1)
@@ -332,6 +330,48 @@ func (m *Manifest) positionsOf(w *Work) []*Expr {
 		}
 	}
 	return out
+}
+
+// unusedPositions refuses positions that no text of the manifest names: mistyped keys. Those of the conventions may be there without
+// use.
+func (p *manifestParser) unusedPositions(o *object) {
+	var own []string
+	for _, name := range p.m.positions {
+		if !slices.Contains(conventions().positions(), name) && !slices.Contains(hiddenNames[:], name) {
+			own = append(own, name)
+		}
+	}
+	if own == nil {
+		return
+	}
+	used := map[string]bool{}
+	namesIn(o.node, used)
+	for _, name := range own {
+		if !used[name] {
+			n := deref(o.vals["work"])
+			for i := 0; i < len(n.Content); i += 2 {
+				if n.Content[i].Value == name {
+					p.fail(n.Content[i], "work."+name, "no expression uses this position; use it or remove it")
+				}
+			}
+		}
+	}
+}
+
+var namePattern = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+
+// namesIn adds the names in the texts below a node, keys left out.
+func namesIn(n *yaml.Node, to map[string]bool) {
+	if n.Kind == yaml.ScalarNode {
+		for _, name := range namePattern.FindAllString(n.Value, -1) {
+			to[name] = true
+		}
+	}
+	for i, c := range n.Content {
+		if n.Kind != yaml.MappingNode || i%2 == 1 {
+			namesIn(c, to)
+		}
+	}
 }
 
 // conventionalWork asks for the positions that conventional stages are computed by.

@@ -31,7 +31,7 @@ stages:
      op: {load: A, at: [row, k], rows: 0, cols: 1}}
   - {name: sum, axes: [row, col], dtype: f32, dims: [T, T], valid: ["min(T, M - row)", "min(T, N - col)"], per: tile, capture: probe,
      op: {accumulate: {matmul: [a, {load: B, at: [k, col], rows: 0, cols: 1, dims: [T, T]}], over: K}}}
-  - {name: c, axes: [row, col], dtype: f16, dims: [T, T], valid: ["min(T, M - row)", "min(T, N - col)"], per: block,
+  - {name: c, axes: [row, col], dtype: f16, dims: [T, T], valid: ["min(last + 1, M) - row", "min(T, N - col)"], per: block,
      op: {cast: sum}, capture: {output: C, at: [row, col], rows: 0, cols: 1}}
 shapes:
   small: {M: 33, N: 20, K: 64}
@@ -144,6 +144,9 @@ func TestProductMistakes(t *testing.T) {
 		{"dims: [M, N], role: output", "dims: [M, N], role: output, fill: ones", "args[4].fill", "only an input is filled"},
 		{"row: bx * T", "row: bx * T, row2: nosuch", "work.row2", "unknown variable nosuch"},
 		{"row: bx * T", "T: bx", "work.T", "already taken"},
+		{"row: bx * T", "row: bx * T, rwo: bx", "work.rwo", "no expression uses this position"},
+		{"K: 32, M: 16, N: 17", "K: 32, M: 16, N: 17}\n  wide: {A1: 1, A2: 1, A3: 1, A4: 1, A5: 1, A6: 1, A7: 1, A8: 1, A9: 1", "shapes.wide", "9 dimensions; expected 1 to 8"},
+		{"M: 33, N: 20, K: 64", "M: 33, N: 20, K: 64, A4: 1, A5: 1, A6: 1, A7: 1, A8: 1, A9: 1", "shapes.small", "9 dimensions; expected 1 to 8"},
 		{"last: row + T - 1", "last: row + T - 1, tiles: 2", "loops", "work.tiles says how many iterations there are already"},
 		{"{name: half, count", "{name: T, count", "loops[0].name", "already taken"},
 		{`count: "2 - bx % 2"`, `count: "2 - kv"`, "loops[0].count", "kv may not stand here"},
@@ -171,5 +174,37 @@ func TestProductMistakes(t *testing.T) {
 		}) {
 			t.Errorf("%s:\n  got  %v\n  want %s, %q", c.new, err, c.field, c.says)
 		}
+	}
+}
+
+// TestResultPlace: a result that is captured otherwise is placed in its output where a convention says where, and nowhere else.
+func TestResultPlace(t *testing.T) {
+	p := resolveEvery(t, strings.Replace(everyOperator, "capture: {output: out}, op: {cast: quot}", "capture: probe, op: {cast: quot}", 1))
+	if c := p.Output().Capture; c.Kind != probes.CaptureProbe || !slices.Equal(c.Dims, []int{1, 1, 32, 64}) || c.At[2].At(probes.Dim3{1, 0, 0}, 0) != 16 {
+		t.Errorf("%+v", c)
+	}
+	_, s := parsed(t, strings.Replace(productManifest, "capture: {output: C, at: [row, col], rows: 0, cols: 1}", "capture: probe", 1))
+	shape, _ := s.ParseShape("small")
+	p, err := s.Resolve(shape)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := p.Output().Capture; c.Dims != nil || c.At != nil {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestScalesNeedCodes: a tensor is the scales of another only where that is quantised; else its name means nothing.
+func TestScalesNeedCodes(t *testing.T) {
+	text := strings.Replace(productManifest, `  - {name: C, type:`, `  - {name: orders, type: "f32*", dims: [N], role: input}
+  - {name: biass, type: "f16*", dims: [N], role: input}
+  - {name: C, type:`, 1)
+	m, _ := parsed(t, text)
+	names := []string{}
+	for _, x := range m.Tensors() {
+		names = append(names, x.Name)
+	}
+	if want := []string{"A", "B", "bias", "order", "orders", "biass"}; !slices.Equal(names, want) {
+		t.Errorf("inputs %v, want %v", names, want)
 	}
 }

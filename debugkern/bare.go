@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -64,7 +63,10 @@ func (s *Session) CheckKernel(ctx context.Context, req CheckRequest, progress fu
 		}
 	}
 	seal(b.doc, b.outputs)
-	return &Checked{b.doc, b.args, b.outputs}, nil
+	done := &Checked{b.doc, b.args, b.outputs}
+	releases := b.release
+	budget.Until(s.mem, done, func() { releaseAll(releases) })
+	return done, nil
 }
 
 // bareLaunch is a check under way.
@@ -77,7 +79,7 @@ type bareLaunch struct {
 
 	schedule target.Schedule
 	primary  target.Backend // the emulator, or the GPU
-	beside   target.Backend // with both: the emulator
+	emulator target.Backend // with both: executed first, under the checkers
 	module   *Build
 	source   string
 	entry    *ptx.Func
@@ -88,6 +90,7 @@ type bareLaunch struct {
 
 // failed gives an error its exit code, and makes the document of a kernel that did not build, load or run.
 func (b *bareLaunch) failed(err error) (*Checked, error) {
+	releaseAll(b.release)
 	err = (&execution{s: b.s, ctx: b.ctx}).explain(err)
 	var coded *report.Error
 	if !errors.As(err, &coded) || coded.Report == nil {
@@ -99,39 +102,40 @@ func (b *bareLaunch) failed(err error) (*Checked, error) {
 
 // geometry checks the launch against what any chip takes.
 func (b *bareLaunch) geometry() (err error) {
-	limits := map[string][3]int{"grid": {math.MaxInt32, 65535, 65535}, "block": {1024, 1024, 64}}
-	for name, d := range map[string]probes.Dim3{"grid": b.req.Grid, "block": b.req.Block} {
-		for i, n := range d {
-			if n < 1 || n > limits[name][i] {
-				return report.Usagef("--%s %s: %c is %d; expected 1 to %d", name, d, "xyz"[i], n, limits[name][i])
+	most := b.s.chip
+	for _, x := range []struct {
+		option string
+		given  probes.Dim3
+		most   [3]int
+	}{{"grid", b.req.Grid, most.Grid}, {"block", b.req.Block, most.Block}} {
+		for i, n := range x.given {
+			if n < 1 || n > x.most[i] {
+				return report.Usagef("--%s %s: %c is %d; expected 1 to %d", x.option, x.given, "xyz"[i], n, x.most[i])
 			}
 		}
 	}
-	if n := b.req.Block.Count(); n > 1024 {
-		return report.Usagef("--block %s: %d threads; a block has at most 1024", b.req.Block, n)
+	if n := b.req.Block.Count(); n > most.ThreadsPerBlock {
+		return report.Usagef("--block %s: %d threads; a block has at most %d", b.req.Block, n, most.ThreadsPerBlock)
 	}
 	if b.req.Cluster != (probes.Dim3{1, 1, 1}) {
 		return report.Usagef("--cluster %s: launches with clusters are not modelled", b.req.Cluster)
 	}
-	if b.req.Shared < 0 || b.req.Shared > maxShared {
-		return report.Usagef("--shared %d: expected 0 to %d bytes, the most of any chip", b.req.Shared, maxShared)
+	if b.req.Shared < 0 || b.req.Shared > most.SharedPerBlock {
+		return report.Usagef("--shared %d: expected 0 to %d bytes, the most of any chip", b.req.Shared, most.SharedPerBlock)
 	}
-	if b.req.Timeout < 0 || b.req.Resident < 0 || b.req.Device < 0 || b.req.Repeat < 0 {
-		return report.Usagef("--timeout, --resident, --device and --repeat are not negative")
+	if err := counts(b.req.Timeout, b.req.Device, b.req.Repeat, b.req.Resident); err != nil {
+		return err
 	}
 	b.schedule, err = parseSchedule(b.req.Schedule)
 	return err
 }
-
-// maxShared is the shared memory that a block may have on any chip (compute capability 9.0).
-const maxShared = 227 << 10
 
 func (b *bareLaunch) backends() (err error) {
 	req := Request{Backend: b.req.Backend, Device: b.req.Device}
 	if req.Backend == "" || req.Backend == "auto" {
 		req.Backend = "emu" // the checkers are the emulator's
 	}
-	if b.primary, b.beside, err = b.s.backend(b.ctx, req); err != nil {
+	if b.primary, b.emulator, err = b.s.backend(b.ctx, req); err != nil {
 		return err
 	}
 	info := b.primary.Info()
@@ -148,10 +152,7 @@ func (b *bareLaunch) build() (err error) {
 	}
 	m := b.module
 	b.doc.Backend.Builder = m.Builder
-	b.doc.Build = report.RunBuild{Compiler: m.Compiler, Options: append([]string{}, m.Options...), Headers: headerDocs(m.Headers)}
-	if b.doc.Build.Headers == nil {
-		b.doc.Build.Headers = b.doc.Build.Headers[:0]
-	}
+	b.doc.Build = buildDoc(m)
 	b.doc.Cost.BuildMS = report.Number(time.Since(start).Seconds() * 1e3)
 	var names []string
 	for _, e := range m.Module.Entries() {
@@ -198,21 +199,29 @@ func (b *bareLaunch) arguments() (err error) {
 		return report.Usagef("%s %w", b.req.File, err)
 	}
 	for _, a := range b.args {
-		release, err := b.s.mem.Reserve("argument "+a.name, a.bytes())
-		if err != nil {
+		if err := b.reserve(a, a.bytes()); err != nil {
 			return err
 		}
-		b.release = append(b.release, release)
 		if err := a.settle(b.ctx, b.s.mem, b.req.Seed); err != nil {
 			return err
 		}
-		d := report.CheckArg{Name: a.name, DType: a.dtype.String(), Dims: append([]int{}, a.dims...), Source: a.text}
-		b.doc.Args = append(b.doc.Args, d)
-		if a.buffer() {
-			b.doc.Outputs = append(b.doc.Outputs, report.CheckOutput{Name: a.name, DType: d.DType, Dims: d.Dims})
+		if a.value.File != nil {
+			if err := b.reserve(a, int64(len(a.init))); err != nil {
+				return err
+			}
 		}
+		b.doc.Args = append(b.doc.Args, report.CheckArg{Name: a.name, DType: a.dtype.String(), Dims: append([]int{}, a.dims...), Source: a.text})
 	}
 	return nil
+}
+
+// reserve reserves what an argument takes, as long as somebody has the result.
+func (b *bareLaunch) reserve(a *bareArg, bytes int64) error {
+	release, err := b.s.mem.Reserve("argument "+a.name, bytes)
+	if err == nil {
+		b.release = append(b.release, release)
+	}
+	return err
 }
 
 // limits compares the launch with what the kernel was compiled for.
@@ -239,8 +248,8 @@ func (b *bareLaunch) limits() error {
 	for _, v := range b.module.Module.SharedLayout(b.entry) {
 		static = budget.Add(static, int64(v.Size))
 	}
-	if n := budget.Add(static, int64(b.req.Shared)); n > maxShared {
-		return report.Usagef("--shared %d: with the kernel's own %d bytes a block would need %d of shared memory; a chip has at most %d", b.req.Shared, static, n, maxShared)
+	if n, most := budget.Add(static, int64(b.req.Shared)), b.s.chip.SharedPerBlock; n > int64(most) {
+		return report.Usagef("--shared %d: with the kernel's own %d bytes a block would need %d of shared memory; a chip has at most %d", b.req.Shared, static, n, most)
 	}
 	return nil
 }
@@ -261,8 +270,7 @@ func (b *bareLaunch) launch() *target.Launch {
 func (b *bareLaunch) load(be target.Backend) (target.Kernel, error) {
 	k, err := be.Load(b.ctx, b.module.Module, b.entry.Name)
 	if err != nil {
-		ds := diagnosticsOf(err, b.module.Text)
-		return nil, &report.KernelError{Stage: "load", Err: err, Source: sourceOf(ds), Diagnostics: ds}
+		return nil, loadError(err, b.module.Text)
 	}
 	return k, nil
 }
@@ -270,8 +278,8 @@ func (b *bareLaunch) load(be target.Backend) (target.Kernel, error) {
 // execute launches on the emulator under every checker; with backend cuda on the GPU, which cannot be observed.
 func (b *bareLaunch) execute() error {
 	be := b.primary
-	if b.beside != nil {
-		be = b.beside
+	if b.emulator != nil {
+		be = b.emulator
 	}
 	b.progress(Progress{Phase: "load"})
 	k, err := b.load(be)
@@ -282,13 +290,11 @@ func (b *bareLaunch) execute() error {
 	b.progress(Progress{Phase: "run", Detail: be.Info().Device})
 	l := b.launch()
 	_, watched := k.(target.Stepper)
-	var res *target.Result
-	var covered check.Covered
+	var o check.Options
 	if watched {
-		res, covered, err = launchCovered(b.ctx, k, l)
-	} else {
-		res, err = k.Launch(b.ctx, l)
+		o.Set = check.All | check.Coverage
 	}
+	res, c, err := launchWatched(b.ctx, k, l, o)
 	if err != nil {
 		return launchError(err)
 	}
@@ -299,30 +305,9 @@ func (b *bareLaunch) execute() error {
 	for i := range b.doc.Findings {
 		b.doc.Findings[i].KVTile = -1
 	}
-	if p := strings.TrimRight(string(res.Printed), "\n"); p != "" {
-		b.doc.Printed = strings.Split(p, "\n")
-	}
-	b.cover(covered, watched)
+	b.doc.Printed = printedLines(res)
+	b.cover(c.Covered(), watched)
 	return nil
-}
-
-// launchCovered launches with every checker, and says what was covered.
-func launchCovered(ctx context.Context, k target.Kernel, l *target.Launch) (*target.Result, check.Covered, error) {
-	const set = check.All | check.Coverage
-	release, err := reserveCheckers(set, k, l)
-	if err != nil {
-		return nil, check.Covered{}, err
-	}
-	defer release()
-	c := check.New(check.Options{Set: set})
-	watched := *l
-	watched.Observe, watched.Discard = c.Observer, c.Discard
-	res, err := k.Launch(ctx, &watched)
-	if err != nil {
-		return nil, check.Covered{}, err
-	}
-	res.Findings = mergeFindings(res.Findings, c.Findings(), l.Grid)
-	return res, c.Covered(), lowerPadding(ctx, k, l, res)
 }
 
 // cover writes down how much of the kernel the result speaks of.
@@ -338,13 +323,16 @@ func (b *bareLaunch) cover(c check.Covered, watched bool) {
 			d.Executed++
 		}
 	}
-	for i := range b.doc.Outputs {
-		o := &b.doc.Outputs[i]
-		for _, a := range b.args {
-			if a.name == o.Name {
-				o.Written = c.Written[o.Name].Whole(a.dtype.Size())
-			}
+	for _, a := range b.args {
+		if !a.buffer() {
+			continue
 		}
+		o := report.CheckOutput{Name: a.name, DType: a.dtype.String(), Dims: a.dims}
+		if watched {
+			n := c.Written[a.name].Whole(a.dtype.Size())
+			o.Written = &n
+		}
+		b.doc.Outputs = append(b.doc.Outputs, o)
 	}
 	for _, f := range b.doc.Findings {
 		if f.Kind == string(target.NotModelled) && !slices.Contains(d.NotModelled, f.Message) {
@@ -386,7 +374,7 @@ func (b *bareLaunch) unreached(executed []bool) []report.Source {
 
 // compare executes the kernel on the GPU too, with both, and compares every argument's memory to the bit.
 func (b *bareLaunch) compare() error {
-	if b.beside == nil {
+	if b.emulator == nil {
 		return nil
 	}
 	k, err := b.load(b.primary)
@@ -414,7 +402,7 @@ func (b *bareLaunch) compare() error {
 			}
 		}
 		f := target.Finding{
-			Kind: target.BackendDifference, Severity: target.SeverityError, Variable: a.name, Index: indexOf(first, a.dims), Space: "global", Count: n,
+			Kind: target.BackendDifference, Severity: target.SeverityError, Variable: a.name, Index: probes.Index(first, a.dims), Space: "global", Count: n,
 			Message: fmt.Sprintf("%d of %d elements of %s differ between the emulator and the GPU", n, a.elems(), a.name),
 		}
 		if raced {
@@ -432,7 +420,7 @@ func (b *bareLaunch) compare() error {
 var optionComment = regexp.MustCompile(`(?m)^\s*//\s*tilescope:\s*(.+?)\s*$`)
 
 // OptionComments returns the options that a kernel's text asks to be checked with: lines "// tilescope: --grid 4 --block 256".
-func (s *Session) OptionComments(ctx context.Context, path string) ([]string, error) {
+func OptionComments(ctx context.Context, path string) ([]string, error) {
 	text, err := readText(ctx, path, "CUDA source or PTX")
 	if err != nil {
 		return nil, unread("read the kernel:", err)

@@ -24,24 +24,24 @@ type ArgText struct{ Name, Value string }
 
 // bareArg is an argument of a kernel without a manifest.
 type bareArg struct {
-	param  *ptx.Var
-	index  int
-	name   string // in documents: the source's, else argN
-	known  scaffold.Parameter
-	text   string
-	value  *argument.Value
-	dtype  probes.DType
-	dims   []int
-	init   []byte // contents before the launch; nil: unwritten
-	scalar []byte
+	param    *ptx.Var
+	index    int
+	name     string             // in documents: the source's, else argN
+	inferred scaffold.Parameter // from the PTX, and the source where there is one
+	text     string
+	value    *argument.Value
+	dtype    probes.DType
+	dims     []int
+	init     []byte // contents before the launch; nil: unwritten
+	scalar   []byte
 }
 
 // bareArgs matches what was given with an entry's parameters.
 func bareArgs(f *ptx.Func, source string, given []ArgText) ([]*bareArg, error) {
-	known := scaffold.Parameters(f, source)
+	inferred := scaffold.Parameters(f, source)
 	args := make([]*bareArg, len(f.Params))
 	for i, p := range f.Params {
-		args[i] = &bareArg{param: p, index: i, known: known[i], name: known[i].Name}
+		args[i] = &bareArg{param: p, index: i, inferred: inferred[i], name: inferred[i].Name}
 		if args[i].name == "" {
 			args[i].name = fmt.Sprintf("arg%d", i)
 		}
@@ -74,7 +74,7 @@ func bareArgs(f *ptx.Func, source string, given []ArgText) ([]*bareArg, error) {
 
 func findArg(args []*bareArg, name string) *bareArg {
 	for _, match := range []func(a *bareArg) bool{
-		func(a *bareArg) bool { return a.known.Name != "" && a.known.Name == name },
+		func(a *bareArg) bool { return a.inferred.Name != "" && a.inferred.Name == name },
 		func(a *bareArg) bool { return a.param.Name == name || a.name == name },
 		func(a *bareArg) bool { return strconv.Itoa(a.index) == name },
 	} {
@@ -87,10 +87,10 @@ func findArg(args []*bareArg, name string) *bareArg {
 
 // title is a parameter in messages: its index, and its name where the source has one.
 func (a *bareArg) title() string {
-	if a.known.Name == "" {
+	if a.inferred.Name == "" {
 		return strconv.Itoa(a.index)
 	}
-	return fmt.Sprintf("%s (%d)", a.known.Name, a.index)
+	return fmt.Sprintf("%s (%d)", a.inferred.Name, a.index)
 }
 
 // parameterList describes what an entry takes: "0 pointer, 1 pointer, n (2) 4 bytes".
@@ -98,7 +98,7 @@ func parameterList(args []*bareArg) string {
 	var out []string
 	for _, a := range args {
 		kind := fmt.Sprintf("%d bytes", a.param.Size)
-		if a.known.Read || a.known.Written || a.param.Ptr {
+		if a.inferred.Read || a.inferred.Written || a.param.Ptr {
 			kind = "pointer"
 		}
 		out = append(out, a.title()+" "+kind)
@@ -110,7 +110,7 @@ func parameterList(args []*bareArg) string {
 }
 
 // address reports whether the kernel reaches memory through the parameter.
-func (a *bareArg) address() bool { return a.known.Read || a.known.Written || a.param.Ptr }
+func (a *bareArg) address() bool { return a.inferred.Read || a.inferred.Written || a.param.Ptr }
 
 // settle checks a value against its parameter, and makes its bytes. What buffers take is reserved by the caller.
 func (a *bareArg) settle(ctx context.Context, memory *budget.Budget, seed uint64) error {
@@ -136,7 +136,7 @@ func (a *bareArg) settle(ctx context.Context, memory *budget.Budget, seed uint64
 			return fail("%w", err)
 		}
 		if a.dtype = v.Number.DType; a.dtype == 0 {
-			a.dtype = a.known.DType
+			a.dtype = a.inferred.DType
 		}
 		return nil
 	}
@@ -152,24 +152,14 @@ func (a *bareArg) settle(ctx context.Context, memory *budget.Budget, seed uint64
 	return err
 }
 
-func (a *bareArg) elems() int {
-	n := 1
-	for _, d := range a.dims {
-		n *= d
-	}
-	return n
-}
+func (a *bareArg) elems() int { return probes.Elems(a.dims) }
 
-// bytes is how much memory an argument's buffer takes; 0 for a scalar. A file's is not known before it is read.
+// bytes is how much memory an argument's buffer takes; 0 for a scalar. A file has to be read first.
 func (a *bareArg) bytes() int64 {
 	if a.value.Buffer == nil {
 		return 0
 	}
-	n := int64(a.value.Buffer.DType.Size())
-	for _, d := range a.value.Buffer.Dims {
-		n = budget.Mul(n, int64(d))
-	}
-	return n
+	return budget.Mul(int64(a.value.Buffer.DType.Size()), elements(a.value.Buffer.Dims))
 }
 
 // structure makes the bytes of a struct passed by value.

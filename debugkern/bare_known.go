@@ -12,9 +12,9 @@ import (
 // maxKnown is how large a file of known findings may be.
 const maxKnown = 16 << 20
 
-// KnownFindings reads the files of --suppress, lines "ID reason", and of --baseline, an earlier document; "" for none. A line that is
+// ReadKnownFindings reads the files of --suppress, lines "ID reason", and of --baseline, an earlier document; "" for none. A line that is
 // empty or begins with # is a comment.
-func (s *Session) KnownFindings(ctx context.Context, suppress, baseline string) (report.KnownFindings, error) {
+func ReadKnownFindings(ctx context.Context, suppress, baseline string) (report.KnownFindings, error) {
 	known := report.KnownFindings{}
 	if suppress != "" {
 		text, err := file.Read(ctx, suppress, maxKnown, file.Want{What: "a list of findings"})

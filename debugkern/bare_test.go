@@ -54,7 +54,7 @@ func TestBareLaunch(t *testing.T) {
 	if d.Verdict != report.Clean || d.ExitCode() != 0 || d.Coverage.Sampled != 4 || d.Coverage.Executed < d.Coverage.Instructions/2 || d.Coverage.Executed > d.Coverage.Instructions {
 		t.Errorf("%+v", d)
 	}
-	if d.Outputs[0].Written != 0 || d.Outputs[1].Written != 4 || d.Args[2].DType != "i32" && d.Args[2].DType != "u32" {
+	if *d.Outputs[0].Written != 0 || *d.Outputs[1].Written != 4 || d.Args[2].DType != "i32" && d.Args[2].DType != "u32" {
 		t.Errorf("outputs %+v args %+v", d.Outputs, d.Args)
 	}
 	raw := dumpOf(t, c)
@@ -123,7 +123,7 @@ func TestBareArguments(t *testing.T) {
 		return req
 	}
 	c := checked(t, blend("blend_by", "0="+npy, "1=zeros:f16[100]", "2={0: 0.5:f32, 4: 99:i32}"))
-	if c.Doc.Verdict != report.Clean || c.Doc.Outputs[1].Written != 99 || dumpOf(t, c)["arg1"][1] != 0x38 {
+	if c.Doc.Verdict != report.Clean || *c.Doc.Outputs[1].Written != 99 || dumpOf(t, c)["arg1"][1] != 0x38 {
 		t.Errorf("%+v", c.Doc)
 	}
 	s := openSession(t)
@@ -170,8 +170,7 @@ func TestKnownFindings(t *testing.T) {
 	if err := os.WriteFile(path, []byte("# of reduce\n\n"+text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s := openSession(t)
-	known, err := s.KnownFindings(t.Context(), path, "")
+	known, err := ReadKnownFindings(t.Context(), path, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,10 +185,10 @@ func TestKnownFindings(t *testing.T) {
 	if err := os.WriteFile(path, []byte("race-0\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.KnownFindings(t.Context(), path, ""); err == nil || !strings.Contains(err.Error(), "known.txt:1: race-0 has no reason") {
+	if _, err := ReadKnownFindings(t.Context(), path, ""); err == nil || !strings.Contains(err.Error(), "known.txt:1: race-0 has no reason") {
 		t.Errorf("%v", err)
 	}
-	if _, err := s.KnownFindings(t.Context(), "", path); err == nil || !strings.Contains(err.Error(), "tilescope.check/1") {
+	if _, err := ReadKnownFindings(t.Context(), "", path); err == nil || !strings.Contains(err.Error(), "tilescope.check/1") {
 		t.Errorf("%v", err)
 	}
 }

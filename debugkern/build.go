@@ -204,8 +204,7 @@ func parseBuild(ctx context.Context, name string, text []byte, builder string) (
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		ds := diagnosticsOf(err, text)
-		return nil, &report.KernelError{Stage: "load", Err: err, Source: sourceOf(ds), Diagnostics: ds}
+		return nil, loadError(err, text)
 	}
 	return &Build{Module: m, Text: text, Builder: builder}, nil
 }

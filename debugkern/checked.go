@@ -13,19 +13,18 @@ import (
 
 // launchChecked launches with checkers attached and merges what they found with the backend's own findings. A backend that cannot be observed finds what it finds.
 func launchChecked(ctx context.Context, k target.Kernel, l *target.Launch, o check.Options) (*target.Result, error) {
-	res, _, err := launchStudied(ctx, k, l, o)
+	res, _, err := launchWatched(ctx, k, l, o)
 	return res, err
 }
 
-// launchStudied is launchChecked that also returns where the block under study lost bits; nil unless the set
-// has check.Precision.
-func launchStudied(ctx context.Context, k target.Kernel, l *target.Launch, o check.Options) (*target.Result, []check.Loss, error) {
+// launchWatched is launchChecked that also returns the checker, for what it gives besides findings.
+func launchWatched(ctx context.Context, k target.Kernel, l *target.Launch, o check.Options) (*target.Result, *check.Checker, error) {
 	if o.Set == 0 {
 		res, err := k.Launch(ctx, l)
 		if err == nil {
 			err = lowerPadding(ctx, k, l, res)
 		}
-		return res, nil, err
+		return res, check.New(o), err
 	}
 	release, err := reserveCheckers(o.Set, k, l)
 	if err != nil {
@@ -43,7 +42,7 @@ func launchStudied(ctx context.Context, k target.Kernel, l *target.Launch, o che
 	if err := lowerPadding(ctx, k, l, res); err != nil {
 		return nil, nil, err
 	}
-	return res, c.Losses(), nil
+	return res, c, nil
 }
 
 // Losses is where the first block of a trial with check.Precision lost bits, worst first; nil for any other run.

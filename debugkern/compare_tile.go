@@ -191,20 +191,11 @@ func compareOutput(a, b *runState) *report.OutputComparison {
 	y := probes.Tile{DType: sa.DType, Rows: 1, Cols: n, Data: b.output}
 	for i := range n {
 		if countCell(&doc.CellStats, x, y, 0, i) && doc.First == nil {
-			doc.First = indexOf(i, outputDims(a.r.plan))
+			doc.First = probes.Index(i, outputDims(a.r.plan))
 		}
 	}
 	if doc.Differing > 0 {
 		doc.Verdict = report.Differ
 	}
 	return doc
-}
-
-// indexOf is an element's index in each dimension of a row-major array.
-func indexOf(i int, dims []int) []int {
-	out := make([]int, len(dims))
-	for d := len(dims) - 1; d >= 0; d-- {
-		out[d], i = i%dims[d], i/dims[d]
-	}
-	return out
 }

@@ -10,6 +10,12 @@ import (
 	"tilescope/debugkern/report"
 )
 
+// loadError is the error of a module that a parser or a backend refused.
+func loadError(err error, text []byte) error {
+	ds := diagnosticsOf(err, text)
+	return &report.KernelError{Stage: "load", Err: err, Source: sourceOf(ds), Diagnostics: ds}
+}
+
 // diagnosticsOf lists the diagnostics of a source in an error, nil where it is no compiler's or parser's.
 func diagnosticsOf(err error, text []byte) []report.Diagnostic {
 	var out []report.Diagnostic

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 
+	"tilescope/debugkern/input"
 	"tilescope/probes"
 )
 
@@ -42,10 +43,10 @@ func (r *Run) dumpInputs(z *npzWriter) {
 			z.array(t.Name, t.DType, t.Dims...).Write(t.Bytes())
 		}
 		if t.Coded {
-			z.array(t.Name+"s", probes.F32, len(t.Scales)).Write(f32Bytes(t.Scales))
+			z.array(t.Name+"s", probes.F32, len(t.Scales)).Write(input.Float32Bytes(t.Scales))
 		}
 		if t.X != nil {
-			z.array(t.Name+"x", probes.F32, t.Dims...).Write(f32Bytes(t.X))
+			z.array(t.Name+"x", probes.F32, t.Dims...).Write(input.Float32Bytes(t.X))
 		}
 	}
 	if sp := r.Plan.Output(); sp != nil && r.state.output != nil && r.Plan.Gate.Judged.Has(sp.Stage) {

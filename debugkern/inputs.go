@@ -80,7 +80,7 @@ func (s *Session) normal(ctx context.Context, p *probes.Plan, seed uint64) (*inp
 	return in, nil
 }
 
-// inputsKey tells plans apart whose seeded inputs differ.
+// inputsKey is the same for plans whose seeded inputs are the same, and for no others.
 func inputsKey(p *probes.Plan, seed uint64) string {
 	key := fmt.Sprint(p.Shape, seed)
 	if p.Quant != nil {

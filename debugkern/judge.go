@@ -46,7 +46,7 @@ func (st *runState) outputTile(sp *probes.StagePlan, block probes.Dim3, kv int) 
 		return t
 	}
 	t = probes.NewTile(sp.DType, sp.Rows, sp.Cols)
-	at, size := outputPlace(st.r.plan, sp, block, kv), sp.DType.Size()
+	at, size := outputPlace(sp, block, kv), sp.DType.Size()
 	for r := range at.rows {
 		for c := range at.cols {
 			from := at.element(r, c) * size
@@ -64,8 +64,8 @@ type outputCells struct{ first, rowStep, colStep, rows, cols int }
 func (o outputCells) element(row, col int) int { return o.first + row*o.rowStep + col*o.colStep }
 
 // outputPlace is where a stage's tile of a block and iteration lies in the argument that it is cut out of.
-func outputPlace(p *probes.Plan, sp *probes.StagePlan, block probes.Dim3, kv int) outputCells {
-	c, dims := &sp.Capture, outputDims(p)
+func outputPlace(sp *probes.StagePlan, block probes.Dim3, kv int) outputCells {
+	c, dims := &sp.Capture, sp.Capture.Dims
 	out := outputCells{rows: sp.Rows, cols: sp.Cols}
 	step := 1
 	for d := len(dims) - 1; d >= 0; d-- {
@@ -82,15 +82,17 @@ func outputPlace(p *probes.Plan, sp *probes.StagePlan, block probes.Dim3, kv int
 	return out
 }
 
-// outputDims are the extents of the output argument, as many as the position of its stage's tiles has: a flattened argument has those
-// of the conventional output.
+// outputDims are the extents of the output argument, as the position of its stage's tiles has them.
 func outputDims(p *probes.Plan) []int {
+	if sp := p.Output(); sp != nil && sp.Capture.Dims != nil {
+		return sp.Capture.Dims
+	}
 	for _, a := range p.Args {
-		if sp := p.Output(); a.Name == p.OutputArg() && (sp == nil || len(sp.Capture.At) == 0 || len(a.Dims) == len(sp.Capture.At)) {
+		if a.Name == p.OutputArg() {
 			return a.Dims
 		}
 	}
-	return p.Shape.Extents()
+	return nil
 }
 
 // tilesOf is how many tiles of a stage a block has in the captured range.
@@ -172,15 +174,21 @@ func (e *execution) judge(cross *report.Cross) (*Run, error) {
 	}
 	rep.Findings = report.FindingsOf(e.unordered(append(unreached, findings...)))
 	rep.Resources = resourcesDoc(st.resources)
-	if p := strings.TrimRight(string(st.result.Printed), "\n"); p != "" {
-		rep.Printed = strings.Split(p, "\n")
-	}
+	rep.Printed = printedLines(st.result)
 	rep.Verdict = report.Agree
 	if judged.Diverges() || rep.Output != nil && rep.Output.Verdict == report.Fail || !st.result.Reached {
 		rep.Verdict = report.Diverge
 	}
 	rep.Cost = e.cost
 	return run, nil
+}
+
+// printedLines are the lines that a kernel printed, by block; nil for none.
+func printedLines(res *target.Result) []string {
+	if p := strings.TrimRight(string(res.Printed), "\n"); p != "" {
+		return strings.Split(p, "\n")
+	}
+	return nil
 }
 
 // outputBeside judges O as a whole, and digests every tile, while the stages are judged; what it returns waits for both.

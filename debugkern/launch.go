@@ -3,7 +3,6 @@ package debugkern
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 	"path/filepath"
 
 	"tilescope/debugkern/budget"
@@ -162,12 +161,4 @@ func launchArg(a probes.Arg, in *input.Inputs) (target.Arg, error) {
 		buf.Init = init
 	}
 	return target.Arg{Name: a.Name, Buffer: buf}, nil
-}
-
-func f32Bytes(v []float32) []byte {
-	b := make([]byte, 0, 4*len(v))
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-	}
-	return b
 }

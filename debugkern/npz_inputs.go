@@ -28,7 +28,7 @@ type inputArchive struct {
 	releases []func()   // of what was reserved for them
 }
 
-// madeBytes is what is made of an element of an array, at most, besides the element: a float32 and the half that it becomes.
+// madeBytes is the most that is made of an element of an array, in addition to the element: a float32 and the half that it becomes.
 const madeBytes = 4 + 2
 
 // openInputs opens an --inputs file. memory says how large the file and its arrays may be.

@@ -45,7 +45,7 @@ func (e *execution) exactOutput() (*exactOutput, error) {
 // from the inputs by operators, and ctx's error if cancelled.
 func graphOutput(ctx context.Context, p *probes.Plan, chip *fp.Model, in *input.Inputs) (*exactOutput, error) {
 	sp := p.Output()
-	if sp == nil || sp.Op == nil {
+	if sp == nil || sp.Op == nil || sp.Capture.Dims == nil { // not computed from anything, or nobody knows where in the argument it is
 		return nil, nil
 	}
 	r, err := ref.New(p, in.Original, ref.Options{Chip: chip})
@@ -55,10 +55,7 @@ func graphOutput(ctx context.Context, p *probes.Plan, chip *fp.Model, in *input.
 	if !r.Graph().Known(r.Graph().Index(sp.Stage)) {
 		return nil, nil
 	}
-	n := 1
-	for _, d := range outputDims(p) {
-		n *= d
-	}
+	n := probes.Elems(outputDims(p))
 	out := &exactOutput{values: make([]float64, n), known: make([]bool, n)}
 	blocks := probes.Range{N: p.Grid}
 	n = blocks.N.Count()
@@ -84,7 +81,7 @@ func graphOutput(ctx context.Context, p *probes.Plan, chip *fp.Model, in *input.
 // block fills in the valid cells of a block's output stage.
 func (o *exactOutput) block(ctx context.Context, r *ref.Reference, sp *probes.StagePlan, id probes.Dim3) error {
 	b, err := r.Compute(ctx, id)
-	if err != nil || b.Iters == 0 || len(sp.Capture.At) == 0 {
+	if err != nil || b.Iters == 0 {
 		return err
 	}
 	tiles := 1
@@ -98,7 +95,7 @@ func (o *exactOutput) block(ctx context.Context, r *ref.Reference, sp *probes.St
 		if !ok {
 			continue
 		}
-		at := outputPlace(r.Plan(), sp, id, kv)
+		at := outputPlace(sp, id, kv)
 		rows, cols := r.Graph().Valid(r.Graph().Index(sp.Stage), id, kv)
 		for row := range min(rows, at.rows) {
 			for c := range min(cols, at.cols) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"tilescope/configs"
 	"tilescope/debugkern/budget"
@@ -90,21 +91,28 @@ func (s *Session) resolve(ctx context.Context, req Request, shape *probes.Shape)
 	if r.schedule, err = parseSchedule(req.Schedule); err != nil {
 		return nil, err
 	}
-	switch {
-	case req.Timeout < 0:
-		return nil, report.Usagef("--timeout %s: expected a duration above 0", req.Timeout)
-	case req.Device < 0:
-		return nil, report.Usagef("--device %d: expected a whole number from 0 on", req.Device)
-	case req.Repeat < 0:
-		return nil, report.Usagef("--repeat %d: expected a whole number from 1 on", req.Repeat)
-	}
-	if req.Resident < 0 {
-		return nil, report.Usagef("--resident %d: expected a number of blocks, or 0 for what the chip holds", req.Resident)
+	if err := counts(req.Timeout, req.Device, req.Repeat, req.Resident); err != nil {
+		return nil, err
 	}
 	if err := r.capture(s.limit); err != nil {
 		return nil, err
 	}
 	return r, r.affordable()
+}
+
+// counts refuses limits and numbers that are negative.
+func counts(timeout time.Duration, device, repeat, resident int) error {
+	switch {
+	case timeout < 0:
+		return report.Usagef("--timeout %s: expected a duration above 0", timeout)
+	case device < 0:
+		return report.Usagef("--device %d: expected a whole number from 0 on", device)
+	case repeat < 0:
+		return report.Usagef("--repeat %d: expected a whole number from 1 on", repeat)
+	case resident < 0:
+		return report.Usagef("--resident %d: expected a number of blocks, or 0 for what the chip holds", resident)
+	}
+	return nil
 }
 
 // capture decides what is captured, and refuses what does not fit.

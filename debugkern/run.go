@@ -187,8 +187,7 @@ func (e *execution) load(be target.Backend, b *Build) (target.Kernel, error) {
 		}
 		k, err := prepare(e.ctx, b.Module, e.r.plan.Entry)
 		if err != nil {
-			ds := diagnosticsOf(err, b.Text)
-			return nil, &report.KernelError{Stage: "load", Err: err, Source: sourceOf(ds), Diagnostics: ds}
+			return nil, loadError(err, b.Text)
 		}
 		return k, nil
 	})

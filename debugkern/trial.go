@@ -307,12 +307,13 @@ func (a *Attempt) execute() error {
 	st := a.e.st
 	var err error
 	o := check.Options{Set: a.trial.Check, Ignore: a.trial.Ignore, Block: st.blocks()[0]}
-	if st.result, st.losses, err = launchStudied(a.e.ctx, a.kernel, a.launch, o); err != nil {
+	var c *check.Checker
+	if st.result, c, err = launchWatched(a.e.ctx, a.kernel, a.launch, o); err != nil {
 		return launchError(err)
 	}
-	st.output = st.result.Outputs[a.e.outputArg()]
-	c := st.result.Counts
-	a.e.cost.Launches, a.e.cost.WarpInstructions, a.e.cost.MMAOutputs = 1, c.WarpInstructions, c.MMAOutputs
+	st.losses, st.output = c.Losses(), st.result.Outputs[a.e.outputArg()]
+	n := st.result.Counts
+	a.e.cost.Launches, a.e.cost.WarpInstructions, a.e.cost.MMAOutputs = 1, n.WarpInstructions, n.MMAOutputs
 	a.e.cost.RunMS = report.Number(st.result.Elapsed.Seconds() * 1e3)
 	return nil
 }

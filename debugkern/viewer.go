@@ -174,7 +174,7 @@ func (r *Run) Writer(ctx context.Context, c Cell) (*target.WriteSite, error) {
 	size := sp.DType.Size()
 	cell := target.TracedCell{Size: size}
 	if sp.Capture.Kind == probes.CaptureOutput {
-		at := outputPlace(r.Plan, sp, c.Block, c.KVTile)
+		at := outputPlace(sp, c.Block, c.KVTile)
 		if c.Row >= at.rows || c.Col >= at.cols {
 			return nil, fmt.Errorf("row %d, column %d lies past the output", c.Row, c.Col)
 		}

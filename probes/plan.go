@@ -149,12 +149,24 @@ type Arg struct {
 }
 
 // Elems returns the number of elements behind a pointer argument.
-func (a Arg) Elems() int {
+func (a Arg) Elems() int { return Elems(a.Dims) }
+
+// Elems returns how many elements an array of some extents has.
+func Elems(dims []int) int {
 	n := 1
-	for _, d := range a.Dims {
+	for _, d := range dims {
 		n *= d
 	}
 	return n
+}
+
+// Index returns the index, by dimension, of an element of a row-major array.
+func Index(element int, dims []int) []int {
+	out := make([]int, len(dims))
+	for d := len(dims) - 1; d >= 0; d-- {
+		out[d], element = element%dims[d], element/dims[d]
+	}
+	return out
 }
 
 // Input is a tensor that a launch reads: what operators and --inputs know by name.
@@ -169,13 +181,7 @@ type Input struct {
 }
 
 // Elems returns the number of elements.
-func (in *Input) Elems() int {
-	n := 1
-	for _, d := range in.Dims {
-		n *= d
-	}
-	return n
-}
+func (in *Input) Elems() int { return Elems(in.Dims) }
 
 // Input returns the input of that name, nil where the launch reads none.
 func (p *Plan) Input(name string) *Input {
@@ -443,6 +449,7 @@ type Capture struct {
 	Output    string // CaptureOutput: which argument
 	// Of CaptureOutput: where the tile's first cell is, by dimension of the argument, and the dimensions that rows and columns run
 	// along, -1 for a tile of one row or column.
+	Dims       []int // of the argument; of one that is written as a flat list those of the conventional output
 	At         []Extent
 	Rows, Cols int
 }

@@ -95,7 +95,7 @@ func Parse(text string) (*Value, error) {
 	if head, dtype, ok := strings.Cut(s, ":"); ok {
 		return v, v.typed(head, dtype)
 	}
-	if name, _, _ := strings.Cut(s, "("); known(name) && !isNumber(s) {
+	if name, _, _ := strings.Cut(s, "("); isSource(name) && !isNumber(s) {
 		return nil, fmt.Errorf("%s needs a type and extents: %s:f32[64]", s, s)
 	}
 	if !isNumber(s) && s != "true" && s != "false" {
@@ -105,7 +105,8 @@ func Parse(text string) (*Value, error) {
 	return v, nil
 }
 
-func known(name string) bool { _, ok := fills[name]; return ok || name == "randint" }
+// isSource reports whether a name is that of generated memory.
+func isSource(name string) bool { _, ok := fills[name]; return ok || name == "randint" }
 
 // filePath splits a text that begins with the path of a NumPy file.
 func filePath(s string) (path, rest string, ok bool) {

@@ -176,7 +176,7 @@ func (a *app) check(cmd *cobra.Command, opt *checkOptions, file string) error {
 		return err
 	}
 	defer s.Close()
-	lines, err := s.OptionComments(cmd.Context(), file)
+	lines, err := debugkern.OptionComments(cmd.Context(), file)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (a *app) check(cmd *cobra.Command, opt *checkOptions, file string) error {
 	if err != nil {
 		return err
 	}
-	known, err := s.KnownFindings(cmd.Context(), opt.suppress, opt.baseline)
+	known, err := debugkern.ReadKnownFindings(cmd.Context(), opt.suppress, opt.baseline)
 	if err != nil {
 		return err
 	}
@@ -253,7 +253,9 @@ func printCheck(w io.Writer, d *report.Check) {
 		fmt.Fprintln(w)
 	}
 	for _, o := range d.Outputs {
-		fmt.Fprintf(w, "  %s %s%v: %d elements written\n", o.Name, o.DType, o.Dims, o.Written)
+		if o.Written != nil {
+			fmt.Fprintf(w, "  %s %s%v: %d elements written\n", o.Name, o.DType, o.Dims, *o.Written)
+		}
 	}
 	for _, line := range d.Printed {
 		fmt.Fprintf(w, "  printed: %s\n", line)

@@ -1,7 +1,7 @@
 // Package input has the tensors that a launch reads: numbers made from a seed or read from a file, and what the kernel is given in
 // their place: codes with scales, halves, float32 or integers.
 //
-// The one idea: a tensor is known by its name, and its numbers are a function of seed, argument and element alone: the same bits on
+// The one idea: a tensor has a name, and its numbers are a function of seed, argument and element alone: the same bits on
 // every platform.
 //
 // It must not know kernels, stages or what a tensor is used for.

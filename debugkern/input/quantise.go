@@ -139,7 +139,7 @@ func RoundTrip(ctx context.Context, in *Inputs) (*RoundTripFault, error) {
 					}
 					count++
 					if worst == nil || dev > worst.Deviation {
-						worst = &RoundTripFault{Tensor: t.Name, Index: t.index(i), Value: float64(t.X[i]), Decoded: got, Deviation: dev}
+						worst = &RoundTripFault{Tensor: t.Name, Index: probes.Index(i, t.Dims), Value: float64(t.X[i]), Decoded: got, Deviation: dev}
 					}
 				}
 			}); err != nil {
@@ -151,13 +151,4 @@ func RoundTrip(ctx context.Context, in *Inputs) (*RoundTripFault, error) {
 		worst.Count = count
 	}
 	return worst, nil
-}
-
-// index is an element's index in each dimension.
-func (t *Tensor) index(i int) []int {
-	out := make([]int, len(t.Dims))
-	for d := len(t.Dims) - 1; d >= 0; d-- {
-		out[d], i = i%t.Dims[d], i/t.Dims[d]
-	}
-	return out
 }

@@ -32,7 +32,7 @@ func (in *Inputs) Argument(a probes.Arg) (b []byte, ok bool) {
 	}
 	for _, t := range in.Tensors {
 		if t.Coded && a.Tensor == t.Name+"s" {
-			return floatBytes(t.Scales), true
+			return Float32Bytes(t.Scales), true
 		}
 	}
 	return nil, false
@@ -57,10 +57,11 @@ func (t *Tensor) Bytes() []byte {
 		}
 		return b
 	}
-	return floatBytes(t.X)
+	return Float32Bytes(t.X)
 }
 
-func floatBytes(v []float32) []byte {
+// Float32Bytes are numbers, little endian.
+func Float32Bytes(v []float32) []byte {
 	b := make([]byte, 0, 4*len(v))
 	for _, x := range v {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))

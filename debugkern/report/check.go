@@ -64,7 +64,7 @@ type CheckOutput struct {
 	Name    string `json:"name"`
 	DType   string `json:"dtype"`
 	Dims    []int  `json:"dims"`
-	Written int    `json:"written"` // elements that the launch wrote whole
+	Written *int   `json:"written"` // elements that the launch wrote whole; null where it was not observed, on a GPU
 	Digest  string `json:"digest"`  // SHA-256 of its bytes
 }
 
