@@ -185,9 +185,6 @@ func (x *Context) SourceOf(file string) []string {
 	return x.Run.Viewer.Source(file)
 }
 
-// GoneBad writes an error to the status line, in one line.
-func (x *Context) GoneBad(err error) { x.Complain(OneLine(err)) }
-
 // Begin starts a task, unless one is under way.
 func (x *Context) Begin(what string) bool {
 	if x.Task.Active {

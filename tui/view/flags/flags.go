@@ -175,17 +175,6 @@ func (p *Pane) Nearest() []Item {
 	return out
 }
 
-// Select puts the cursor on a switch.
-func (p *Pane) Select(k Kind, name string) bool {
-	for i, it := range p.data.Items {
-		if it.Kind == k && it.Name == name {
-			p.sel, p.Changed = i, true
-			return true
-		}
-	}
-	return false
-}
-
 func (p *Pane) position() int {
 	for i, k := range p.shown {
 		if k == p.sel {
@@ -213,26 +202,6 @@ func (p *Pane) Move(n int) bool {
 	return p.sel != was
 }
 
-// Group moves the selection to the first switch of the next or previous kind.
-func (p *Pane) Group(dir int) bool {
-	it := p.Selected()
-	if it == nil {
-		return false
-	}
-	for i := p.position() + dir; i >= 0 && i < len(p.shown); i += dir {
-		k := p.data.Items[p.shown[i]].Kind
-		if k == it.Kind {
-			continue
-		}
-		for dir < 0 && i > 0 && p.data.Items[p.shown[i-1]].Kind == k {
-			i--
-		}
-		p.sel, p.Changed = p.shown[i], true
-		return true
-	}
-	return false
-}
-
 // Section is a part of what stands beside the list.
 type Section uint8
 
@@ -246,9 +215,6 @@ const (
 
 // ScrollTo brings a section into view.
 func (p *Pane) ScrollTo(s Section) { p.wanted, p.Changed = s, true }
-
-// Page is how many lines a page has.
-func (p *Pane) Page() int { return max(1, p.H-2) }
 
 // Grow gives the list n columns more or fewer.
 func (p *Pane) Grow(n int) {

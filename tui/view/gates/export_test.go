@@ -1,6 +1,8 @@
 package gates
 
 import (
+	"slices"
+
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern/gates"
@@ -26,4 +28,12 @@ func (v *Controller) Judge(doc *gates.TargetDoc) {
 // Sweeping is how far a task's sweep has come.
 func Sweeping(t view.Task, p gates.Progress) tea.Msg {
 	return sweepMsg{gen: t.Gen, p: p, until: t.Ctx}
+}
+
+// Select puts the cursor on a variant.
+func (p *Pane) Select(target string) {
+	if i := slices.IndexFunc(p.data.Rows, func(r Row) bool { return r.Target == target }); i >= 0 && i != p.sel {
+		p.sel, p.line, p.first = i, 0, 0
+		p.explain()
+	}
 }

@@ -90,14 +90,6 @@ func (p *Pane) SetData(d Data) {
 	p.explain()
 }
 
-// Select puts the cursor on a variant.
-func (p *Pane) Select(target string) {
-	if i := slices.IndexFunc(p.data.Rows, func(r Row) bool { return r.Target == target }); i >= 0 && i != p.sel {
-		p.sel, p.line, p.first = i, 0, 0
-		p.explain()
-	}
-}
-
 // Selected is the row at the cursor, the zero Row where there is none.
 func (p *Pane) Selected() Row {
 	if p.sel < 0 || p.sel >= len(p.data.Rows) {

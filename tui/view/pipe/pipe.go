@@ -161,15 +161,6 @@ func (p *Pane) FindDetail(text string, dir int) bool {
 	return false
 }
 
-// Stages lists the stages of the timeline in order.
-func (p *Pane) Stages() []probes.Stage {
-	out := make([]probes.Stage, len(p.rows))
-	for i, r := range p.rows {
-		out[i] = r.plan.Stage
-	}
-	return out
-}
-
 func (p *Pane) refresh() {
 	p.Changed = true
 	p.detail = p.describe(p.innerWidth())

@@ -190,9 +190,6 @@ func (p *Pane) Columns() []int {
 // OnBad reports whether the cell under the cursor is bad.
 func (p *Pane) OnBad() bool { return p.judge.Known() && p.judge.At(p.row, p.col).Bad }
 
-// Counts are the shown tile's bad and compared cells under the settings.
-func (p *Pane) Counts() (bad, cells int) { return p.stats.Bad, p.stats.Cells }
-
 func (p *Pane) rejudge() {
 	p.judge, p.stats = cell.Judge{}, cell.Stats{}
 	if p.data.View != nil {
