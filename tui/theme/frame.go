@@ -19,8 +19,11 @@ func NewFrame[F comparable](th *Theme, focus F) Frame[F] {
 // SetTheme changes colours and glyphs.
 func (f *Frame[F]) SetTheme(th *Theme) { f.Theme, f.Changed = th, true }
 
-// SetSize gives the pane its place, and reports whether it is another.
-func (f *Frame[F]) SetSize(w, h int) bool {
+// SetSize gives the pane its place.
+func (f *Frame[F]) SetSize(w, h int) { f.Resize(w, h) }
+
+// Resize is SetSize for panes that lay themselves out: it reports whether the place is another.
+func (f *Frame[F]) Resize(w, h int) bool {
 	if w == f.W && h == f.H {
 		return false
 	}

@@ -39,9 +39,6 @@ func (p *Pane) SetData(d Data) {
 	p.data, p.Changed = d, true
 }
 
-// SetSize gives the pane its place.
-func (p *Pane) SetSize(w, h int) { p.Frame.SetSize(w, h) }
-
 // Scroll moves the list of files by n lines.
 func (p *Pane) Scroll(n int) {
 	p.first, p.Changed = max(0, min(p.first+n, p.list-p.shown)), true

@@ -6,21 +6,22 @@ import (
 	"tilescope/probes"
 	"tilescope/tui/keymap"
 	"tilescope/tui/request"
-	"tilescope/tui/theme"
 	"tilescope/tui/view"
 )
 
-// Parts of the view.
+// Parts of the view, as the pane counts them.
 const (
 	partList  view.Part = "list"
 	partAbout view.Part = "about"
 )
 
+var parts = []view.Part{List: partList, About: partAbout}
+
 // Controller is the Flags view.
 type Controller struct {
 	*view.Context
+	view.OnePane
 	pane *Pane
-	at   view.Part
 
 	search   string
 	a        *Pinned // the run pinned as A
@@ -30,7 +31,10 @@ type Controller struct {
 }
 
 // New returns the Flags view.
-func New(c *view.Context) *Controller { return &Controller{Context: c, pane: NewPane(c.Theme)} }
+func New(c *view.Context) *Controller {
+	p := NewPane(c.Theme)
+	return &Controller{Context: c, OnePane: view.NewOnePane(p, parts), pane: p}
+}
 
 // Actions that no other view has.
 const (
@@ -85,35 +89,10 @@ func (v *Controller) Commands() []view.Command {
 	}
 }
 
-// SetTheme implements view.View.
-func (v *Controller) SetTheme(th *theme.Theme) { v.pane.SetTheme(th) }
-
-// SetSize implements view.View.
-func (v *Controller) SetSize(w, h int) { v.pane.SetSize(w, h) }
-
-// Lines implements view.View.
-func (v *Controller) Lines() []string { return v.pane.View() }
-
-// Parts implements view.View.
-func (v *Controller) Parts() []view.Part { return []view.Part{partList, partAbout} }
-
-// SetFocus implements view.View.
-func (v *Controller) SetFocus(p view.Part) {
-	v.at = p
-	switch p {
-	case partList:
-		v.pane.SetFocus(List)
-	case partAbout:
-		v.pane.SetFocus(About)
-	default:
-		v.pane.SetFocus(-1)
-	}
-}
-
 // Move moves through the list; h and l change a value there.
 func (v *Controller) Move(rows, cols int) tea.Cmd {
 	switch {
-	case v.at == partAbout:
+	case v.Focused() == partAbout:
 		rows += cols
 	case cols != 0:
 		return v.change(cols)
@@ -144,7 +123,7 @@ func (v *Controller) Wheel(_, _, rows, _ int) tea.Cmd {
 
 // Grow implements view.Grower.
 func (v *Controller) Grow(n int) (tea.Cmd, bool) {
-	if v.at == partAbout {
+	if v.Focused() == partAbout {
 		n = -n
 	}
 	v.pane.Grow(n)
@@ -214,7 +193,7 @@ func (v *Controller) Update(msg tea.Msg) tea.Cmd {
 
 // open is Enter: a switch, or what was found out of A and B.
 func (v *Controller) open() tea.Cmd {
-	if v.at == partAbout {
+	if v.Focused() == partAbout {
 		return v.openVersus()
 	}
 	return v.toggle()

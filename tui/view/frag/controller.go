@@ -2,7 +2,6 @@ package frag
 
 import (
 	"context"
-	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -10,7 +9,6 @@ import (
 	"tilescope/debugkern/fragment"
 	"tilescope/debugkern/report"
 	"tilescope/tui/keymap"
-	"tilescope/tui/theme"
 	"tilescope/tui/view"
 )
 
@@ -45,15 +43,16 @@ type Writers interface{ AskWho(string) tea.Cmd }
 // Controller is the Frag view.
 type Controller struct {
 	*view.Context
+	view.OnePane
 	pane    *Pane
-	at      view.Part
 	writers Writers
 	known   fragments
 }
 
 // New returns the Frag view. Who wrote a cell is asked of w.
 func New(c *view.Context, w Writers) *Controller {
-	return &Controller{Context: c, pane: NewPane(c.Theme), writers: w}
+	p := NewPane(c.Theme)
+	return &Controller{Context: c, OnePane: view.NewOnePane(p, parts), pane: p, writers: w}
 }
 
 // Actions that no other view has.
@@ -113,24 +112,6 @@ func (v *Controller) Actions() map[keymap.Action]func(string) tea.Cmd {
 			return nil
 		},
 	}
-}
-
-// SetTheme implements view.View.
-func (v *Controller) SetTheme(th *theme.Theme) { v.pane.SetTheme(th) }
-
-// SetSize implements view.View.
-func (v *Controller) SetSize(w, h int) { v.pane.SetSize(w, h) }
-
-// Lines implements view.View.
-func (v *Controller) Lines() []string { return v.pane.View() }
-
-// Parts implements view.View.
-func (v *Controller) Parts() []view.Part { return parts }
-
-// SetFocus implements view.View.
-func (v *Controller) SetFocus(p view.Part) {
-	v.at = p
-	v.pane.SetFocus(slices.Index(parts, p))
 }
 
 // OfRun implements view.Dependent: the hardware's maps stand whether or not a request could run.

@@ -9,7 +9,7 @@ import (
 )
 
 // Move implements view.View: grid and tile move the one cursor, the strip scrolls.
-func (v *Controller) Move(rows, cols int) tea.Cmd { return v.moveIn(v.at, rows, cols) }
+func (v *Controller) Move(rows, cols int) tea.Cmd { return v.moveIn(v.Focused(), rows, cols) }
 
 // moveIn moves in one of the view's panes.
 func (v *Controller) moveIn(at view.Part, rows, cols int) tea.Cmd {
@@ -80,7 +80,7 @@ func (v *Controller) Edge(rows, cols int) tea.Cmd {
 	const far = 1 << 12
 	p := v.pane
 	moved := false
-	switch v.at {
+	switch v.Focused() {
 	case partBanks:
 		moved = p.Phases(far * (rows + cols))
 	case partGrid:

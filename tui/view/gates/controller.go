@@ -1,15 +1,12 @@
 package gates
 
 import (
-	"slices"
-
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/gates"
 	"tilescope/debugkern/text"
 	"tilescope/tui/keymap"
-	"tilescope/tui/theme"
 	"tilescope/tui/view"
 )
 
@@ -26,13 +23,16 @@ var parts = []view.Part{Table: partGates, Numbers: partNumbers}
 // Controller is the Gates view.
 type Controller struct {
 	*view.Context
+	view.OnePane
 	pane  *Pane
-	at    view.Part
 	sweep sweep
 }
 
 // New returns the Gates view.
-func New(c *view.Context) *Controller { return &Controller{Context: c, pane: NewPane(c.Theme)} }
+func New(c *view.Context) *Controller {
+	p := NewPane(c.Theme)
+	return &Controller{Context: c, OnePane: view.NewOnePane(p, parts), pane: p}
+}
 
 // Layer implements view.View.
 func (v *Controller) Layer() keymap.Layer {
@@ -61,24 +61,6 @@ func (v *Controller) Actions() map[keymap.Action]func(string) tea.Cmd {
 	}
 }
 
-// SetTheme implements view.View.
-func (v *Controller) SetTheme(th *theme.Theme) { v.pane.SetTheme(th) }
-
-// SetSize implements view.View.
-func (v *Controller) SetSize(w, h int) { v.pane.SetSize(w, h) }
-
-// Lines implements view.View.
-func (v *Controller) Lines() []string { return v.pane.View() }
-
-// Parts implements view.View.
-func (v *Controller) Parts() []view.Part { return parts }
-
-// SetFocus implements view.View.
-func (v *Controller) SetFocus(p view.Part) {
-	v.at = p
-	v.pane.SetFocus(slices.Index(parts, p))
-}
-
 // Move implements view.View.
 func (v *Controller) Move(rows, cols int) tea.Cmd { return v.Scrolled(v.pane.Move(rows + cols)) }
 
@@ -90,7 +72,7 @@ func (v *Controller) Wheel(x, y, rows, _ int) tea.Cmd {
 
 // Grow implements view.Grower.
 func (v *Controller) Grow(n int) (tea.Cmd, bool) {
-	if v.at == partNumbers {
+	if v.Focused() == partNumbers {
 		n = -n
 	}
 	v.pane.Grow(n)

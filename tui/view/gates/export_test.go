@@ -11,11 +11,10 @@ import (
 
 // What tests of the controller look at.
 
-func (v *Controller) Pane() *Pane        { return v.pane }
-func (v *Controller) Running() bool      { return v.sweep.running }
-func (v *Controller) Docs() int          { return len(v.sweep.docs) }
-func (v *Controller) Targets() []string  { return v.gateRows() }
-func (v *Controller) Focused() view.Part { return v.at }
+func (v *Controller) Pane() *Pane       { return v.pane }
+func (v *Controller) Running() bool     { return v.sweep.running }
+func (v *Controller) Docs() int         { return len(v.sweep.docs) }
+func (v *Controller) Targets() []string { return v.gateRows() }
 
 // Judge stores a verdict as one that was judged by the request on screen.
 func (v *Controller) Judge(doc *gates.TargetDoc) {

@@ -71,7 +71,7 @@ func (p *Pane) SetTheme(th *theme.Theme) {
 
 // SetSize gives the pane its place.
 func (p *Pane) SetSize(w, h int) {
-	if p.Frame.SetSize(w, h) {
+	if p.Resize(w, h) {
 		p.explain()
 	}
 }

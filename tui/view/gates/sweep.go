@@ -287,7 +287,7 @@ func (v *Controller) openGate() tea.Cmd {
 func (v *Controller) Click(x, y int) tea.Cmd {
 	row, at := v.pane.Selected(), v.pane.Case()
 	part, ok := v.pane.Hit(x, y)
-	was := v.at
+	was := v.Focused()
 	v.Root.Focus(parts[part])
 	if !ok || was != parts[part] {
 		return nil

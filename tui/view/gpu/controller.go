@@ -9,7 +9,6 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
 	"tilescope/tui/keymap"
-	"tilescope/tui/theme"
 	"tilescope/tui/view"
 )
 
@@ -29,26 +28,28 @@ const (
 	keptPulse = 480 // samples: two minutes of the view
 )
 
-// Parts of the view.
+// Parts of the view, as the pane counts them.
 const (
 	partDevices   view.Part = "devices"
 	partProcesses view.Part = "processes"
 	partChecks    view.Part = "doctor"
 )
 
-// places are the pane's numbers of the parts.
-var places = map[view.Part]int{partDevices: Devices, partProcesses: Processes, partChecks: Checks}
+var parts = []view.Part{Devices: partDevices, Processes: partProcesses, Checks: partChecks}
 
 // Controller is the GPU view.
 type Controller struct {
 	*view.Context
+	view.OnePane
 	pane  *Pane
-	at    view.Part
 	known telemetry
 }
 
 // New returns the GPU view.
-func New(c *view.Context) *Controller { return &Controller{Context: c, pane: NewPane(c.Theme)} }
+func New(c *view.Context) *Controller {
+	p := NewPane(c.Theme)
+	return &Controller{Context: c, OnePane: view.NewOnePane(p, parts), pane: p}
+}
 
 // Layer implements view.View.
 func (v *Controller) Layer() keymap.Layer {
@@ -60,16 +61,7 @@ func (v *Controller) Actions() map[keymap.Action]func(string) tea.Cmd {
 	return map[keymap.Action]func(string) tea.Cmd{keymap.Open: func(string) tea.Cmd { return v.openGPU() }}
 }
 
-// SetTheme implements view.View.
-func (v *Controller) SetTheme(th *theme.Theme) { v.pane.SetTheme(th) }
-
-// SetSize implements view.View.
-func (v *Controller) SetSize(w, h int) { v.pane.SetSize(w, h) }
-
-// Lines implements view.View.
-func (v *Controller) Lines() []string { return v.pane.View() }
-
-// Parts implements view.View.
+// Parts implements view.View: the checks stand in the place of devices and their processes.
 func (v *Controller) Parts() []view.Part {
 	if v.known.list == nil {
 		return []view.Part{partChecks}
@@ -77,19 +69,9 @@ func (v *Controller) Parts() []view.Part {
 	return []view.Part{partDevices, partProcesses}
 }
 
-// SetFocus implements view.View.
-func (v *Controller) SetFocus(p view.Part) {
-	v.at = p
-	if i, ok := places[p]; ok {
-		v.pane.SetFocus(i)
-	} else {
-		v.pane.SetFocus(-1)
-	}
-}
-
 // Move moves through the devices, or scrolls what has the focus.
 func (v *Controller) Move(rows, cols int) tea.Cmd {
-	if v.at != partDevices {
+	if v.Focused() != partDevices {
 		return v.Scrolled(v.pane.Scroll(rows + cols))
 	}
 	if !v.pane.Move(rows + cols) {
@@ -102,11 +84,7 @@ func (v *Controller) Move(rows, cols int) tea.Cmd {
 func (v *Controller) Click(x, y int) tea.Cmd {
 	was, _ := v.pane.Selected()
 	where, ok := v.pane.Hit(x, y)
-	for p, i := range places {
-		if i == where {
-			v.Root.Focus(p)
-		}
-	}
+	v.Root.Focus(parts[where])
 	if now, _ := v.pane.Selected(); ok && was == now {
 		return v.openGPU()
 	}

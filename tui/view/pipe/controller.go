@@ -8,15 +8,16 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/diagnose"
 	"tilescope/tui/keymap"
-	"tilescope/tui/theme"
 	"tilescope/tui/view"
 )
 
-// Parts of the view.
+// Parts of the view, as the pane counts them.
 const (
 	partTimeline view.Part = "timeline"
 	partDetail   view.Part = "detail"
 )
+
+var parts = []view.Part{Timeline: partTimeline, Detail: partDetail}
 
 // Diagnosis is what is known of why the run on screen went wrong. The Races view has it.
 type Diagnosis interface {
@@ -27,15 +28,16 @@ type Diagnosis interface {
 // Controller is the Pipe view.
 type Controller struct {
 	*view.Context
+	view.OnePane
 	pane      *Pane
-	at        view.Part
 	search    string
 	diagnosis Diagnosis
 }
 
 // New returns the Pipe view. Causes are asked of d.
 func New(c *view.Context, d Diagnosis) *Controller {
-	return &Controller{Context: c, pane: NewPane(c.Theme), diagnosis: d}
+	p := NewPane(c.Theme)
+	return &Controller{Context: c, OnePane: view.NewOnePane(p, parts), pane: p, diagnosis: d}
 }
 
 // Layer implements view.View.
@@ -56,38 +58,13 @@ func (v *Controller) Actions() map[keymap.Action]func(string) tea.Cmd {
 	}
 }
 
-// SetTheme implements view.View.
-func (v *Controller) SetTheme(th *theme.Theme) { v.pane.SetTheme(th) }
-
-// SetSize implements view.View.
-func (v *Controller) SetSize(w, h int) { v.pane.SetSize(w, h) }
-
-// Lines implements view.View.
-func (v *Controller) Lines() []string { return v.pane.View() }
-
-// Parts implements view.View.
-func (v *Controller) Parts() []view.Part { return []view.Part{partTimeline, partDetail} }
-
-// SetFocus implements view.View.
-func (v *Controller) SetFocus(p view.Part) {
-	v.at = p
-	switch p {
-	case partTimeline:
-		v.pane.SetFocus(Timeline)
-	case partDetail:
-		v.pane.SetFocus(Detail)
-	default:
-		v.pane.SetFocus(-1)
-	}
-}
-
 // OfRun implements view.Dependent.
 func (v *Controller) OfRun() (whole, fails bool) { return true, true }
 
 // Move goes through stages and kv tiles, or scrolls the detail.
 func (v *Controller) Move(rows, cols int) tea.Cmd {
 	switch {
-	case v.at == partDetail:
+	case v.Focused() == partDetail:
 		return v.Scrolled(v.pane.Scroll(rows + cols))
 	case rows != 0:
 		return v.StepStage(rows)
@@ -98,7 +75,7 @@ func (v *Controller) Move(rows, cols int) tea.Cmd {
 // Edge goes to the first or last stage or kv tile.
 func (v *Controller) Edge(rows, cols int) tea.Cmd {
 	const far = 1 << 20
-	if v.at != partTimeline {
+	if v.Focused() != partTimeline {
 		return v.Move(far*(rows+cols), 0)
 	}
 	if !v.Movable() {
@@ -120,7 +97,7 @@ func (v *Controller) Edge(rows, cols int) tea.Cmd {
 
 // Page goes to the block before or after, or scrolls the detail by half a page.
 func (v *Controller) Page(dir int) tea.Cmd {
-	if v.at == partTimeline {
+	if v.Focused() == partTimeline {
 		return v.StepBlock(dir)
 	}
 	return v.Move(dir*max(1, v.pane.H/2), 0)
@@ -128,7 +105,7 @@ func (v *Controller) Page(dir int) tea.Cmd {
 
 // Grow implements view.Grower.
 func (v *Controller) Grow(n int) (tea.Cmd, bool) {
-	if v.at == partTimeline {
+	if v.Focused() == partTimeline {
 		n = -n
 	}
 	v.pane.Grow(n)
@@ -138,11 +115,7 @@ func (v *Controller) Grow(n int) (tea.Cmd, bool) {
 // Click goes to the place under the mouse; a second click opens it.
 func (v *Controller) Click(x, y int) tea.Cmd {
 	at, where, ok := v.pane.Hit(x, y)
-	if where == Timeline {
-		v.Root.Focus(partTimeline)
-	} else {
-		v.Root.Focus(partDetail)
-	}
+	v.Root.Focus(parts[where])
 	if !ok {
 		return nil
 	}

@@ -1,6 +1,8 @@
 package races
 
 import (
+	"slices"
+
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern"
@@ -8,24 +10,24 @@ import (
 	"tilescope/debugkern/scene"
 	"tilescope/probes"
 	"tilescope/tui/keymap"
-	"tilescope/tui/theme"
 	"tilescope/tui/view"
 )
 
-// Parts of the view.
+// Parts of the view, as the pane counts them.
 const (
+	partStory    view.Part = "story"
 	partFindings view.Part = "findings"
 	partFinding  view.Part = "finding"
 	partSides    view.Part = "both sides"
 	partWriters  view.Part = "writers"
 	partSchedule view.Part = "schedule"
-	partStory    view.Part = "story"
 )
 
 var (
-	parts  = []view.Part{partFindings, partFinding, partSides, partWriters, partSchedule, partStory}
-	places = map[view.Part]int{partStory: Story, partFindings: List, partFinding: About, partSides: Sides,
-		partWriters: Cells, partSchedule: Strip}
+	parts = []view.Part{Story: partStory, List: partFindings, About: partFinding, Sides: partSides,
+		Cells: partWriters, Strip: partSchedule}
+	// order is that of the focus key: the list first, the story last.
+	order = slices.Concat(parts[List:], parts[:List])
 )
 
 // Stepper goes to a moment of a block. The Source view does.
@@ -39,8 +41,8 @@ type Stepper interface {
 // Controller is the Races view.
 type Controller struct {
 	*view.Context
+	view.OnePane
 	pane     *Pane
-	at       view.Part
 	stepper  Stepper
 	inquirer Investigator // nil where the engine cannot be asked
 	race     inquiry
@@ -50,7 +52,8 @@ type Controller struct {
 
 // New returns the Races view. It steps to a finding by s.
 func New(c *view.Context, s Stepper) *Controller {
-	v := &Controller{Context: c, pane: NewPane(c.Theme), stepper: s}
+	p := NewPane(c.Theme)
+	v := &Controller{Context: c, OnePane: view.NewOnePane(p, parts), pane: p, stepper: s}
 	if e, ok := c.Engine.(*debugkern.Session); ok {
 		v.inquirer = session{e}
 	} else if e, ok := c.Engine.(Investigator); ok {
@@ -99,41 +102,22 @@ func (v *Controller) Actions() map[keymap.Action]func(string) tea.Cmd {
 	}
 }
 
-// SetTheme implements view.View.
-func (v *Controller) SetTheme(th *theme.Theme) { v.pane.SetTheme(th) }
-
-// SetSize implements view.View.
-func (v *Controller) SetSize(w, h int) { v.pane.SetSize(w, h) }
-
-// Lines implements view.View.
-func (v *Controller) Lines() []string { return v.pane.View() }
-
 // Parts implements view.View.
-func (v *Controller) Parts() []view.Part { return parts }
-
-// SetFocus implements view.View.
-func (v *Controller) SetFocus(p view.Part) {
-	v.at = p
-	if i, ok := places[p]; ok {
-		v.pane.SetFocus(i)
-	}
-}
+func (v *Controller) Parts() []view.Part { return order }
 
 // OfRun implements view.Dependent: a diagnosis is of the request, not of the run on screen.
 func (v *Controller) OfRun() (whole, fails bool) { return !v.diagnosing(), !v.diagnosing() }
 
-// Move implements view.View.
-func (v *Controller) Move(rows, cols int) tea.Cmd { return v.moveIn(places[v.at], rows+cols) }
+// Move implements view.View. Before the terminal has had room for a view no part has the focus.
+func (v *Controller) Move(rows, cols int) tea.Cmd {
+	return v.moveIn(max(Story, slices.Index(parts, v.Focused())), rows+cols)
+}
 
 // Click focuses the part under the mouse; in the list it chooses, and a second click opens.
 func (v *Controller) Click(x, y int) tea.Cmd {
 	was := v.selected()
 	where, ok := v.pane.Hit(x, y)
-	for name, i := range places {
-		if i == where {
-			v.Root.Focus(name)
-		}
-	}
+	v.Root.Focus(parts[where])
 	switch {
 	case ok && was != nil && was == v.selected():
 		return v.openFinding()

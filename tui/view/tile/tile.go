@@ -132,7 +132,7 @@ func NewPane(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame(th, -1)
 
 // SetSize gives the pane its place, borders included.
 func (p *Pane) SetSize(w, h int) {
-	if p.Frame.SetSize(w, h) {
+	if p.Resize(w, h) {
 		p.layout()
 	}
 }

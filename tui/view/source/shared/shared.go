@@ -39,7 +39,7 @@ func New(th *theme.Theme) *Pane { return &Pane{Frame: theme.NewFrame(th, false)}
 
 // SetSize gives the pane its place.
 func (p *Pane) SetSize(w, h int) {
-	if p.Frame.SetSize(w, h) {
+	if p.Resize(w, h) {
 		p.scroll()
 	}
 }
