@@ -72,7 +72,7 @@ func (m drawing) runningText() string {
 	case m.Task.Active:
 		return progressText(m.Theme, m.Task.Last) + cancels
 	}
-	for _, w := range m.workers() {
+	for _, w := range m.workers {
 		if what, _ := w.Busy(); what != "" {
 			return what + cancels
 		}

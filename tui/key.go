@@ -243,7 +243,7 @@ func (m *Model) cancel(string) tea.Cmd {
 // cancelWork ends one view's work, of those that are waited for or of the others, and reports whether there
 // was any.
 func (m *Model) cancelWork(waited bool) bool {
-	for _, w := range m.workers() {
+	for _, w := range m.workers {
 		if what, waits := w.Busy(); what != "" && waits == waited && w.Cancel() {
 			return true
 		}
@@ -254,7 +254,7 @@ func (m *Model) cancelWork(waited bool) bool {
 // working reports whether anything runs that a person can cancel.
 func (m *Model) working() bool {
 	return m.Job.Active || m.Hunting() || m.Task.Active ||
-		slices.ContainsFunc(m.workers(), func(w view.Worker) bool {
+		slices.ContainsFunc(m.workers, func(w view.Worker) bool {
 			what, _ := w.Busy()
 			return what != ""
 		})

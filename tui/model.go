@@ -2,7 +2,6 @@ package tui
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -24,6 +23,7 @@ type Model struct {
 	handlers map[keymap.Action]handler
 
 	views   []view.View
+	workers []view.Worker // the views with work that can be cancelled
 	actions map[keymap.Scope]map[keymap.Action]func(string) tea.Cmd
 	view    keymap.Scope // on screen
 	focus   map[keymap.Scope]int
@@ -75,6 +75,7 @@ func New(ctx context.Context, o Options, look Look) *Model {
 	}
 	c.Theme = m.theme(palette)
 	m.views = views(c)
+	m.workers = able[view.Worker](m.views)
 	var layers []keymap.Layer
 	for _, v := range m.views {
 		layers = append(layers, v.Layer())
@@ -171,13 +172,10 @@ func (m *Model) reported(msg tea.Msg) (cmd tea.Cmd) {
 func (m *Model) stop() {
 	m.StopJobs()
 	m.consent.stop()
-	for _, w := range m.workers() {
-		w.Close()
+	for _, v := range able[view.Closer](m.views) {
+		v.Close()
 	}
 }
-
-// workers are the views that work in the background.
-func (m *Model) workers() []view.Worker { return able[view.Worker](m.views) }
 
 // able lists the views that have an ability.
 func able[T any](all []view.View) []T {
@@ -187,5 +185,5 @@ func able[T any](all []view.View) []T {
 			out = append(out, x)
 		}
 	}
-	return slices.Clip(out)
+	return out
 }

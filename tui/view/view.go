@@ -89,16 +89,16 @@ type (
 	Editable interface {
 		EditLine() (file string, line int, ok bool)
 	}
-	// Worker works in the background.
+	// Worker does in the background what a person started.
 	Worker interface {
 		// Busy says what is under way and how far it has come, "" where nothing is, and whether the view waits for
 		// it.
 		Busy() (what string, waits bool)
-		// Cancel ends what a person started and reports whether there was something.
+		// Cancel ends it and reports whether there was something.
 		Cancel() bool
-		// Close ends everything: the terminal closes.
-		Close()
 	}
+	// Closer has something to end when the terminal closes: work, also what nobody started, or a device.
+	Closer interface{ Close() }
 	// Noted has something to say at the right end of the tab line.
 	Noted interface{ Note() string }
 	// Gauge tells what a device does at the moment: its name, and its state, "" where that is not known.

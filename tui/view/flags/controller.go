@@ -157,10 +157,8 @@ func (v *Controller) find(dir int) tea.Cmd {
 // Text implements view.Copier.
 func (v *Controller) Text() string { return request.CommandLine(v.Req) }
 
-// Busy, Cancel and Close implement view.Worker: building ahead is nothing that a person started.
-func (v *Controller) Busy() (what string, waits bool) { return "", false }
-func (v *Controller) Cancel() bool                    { return false }
-func (v *Controller) Close()                          { v.ahead.stop() }
+// Close implements view.Closer.
+func (v *Controller) Close() { v.ahead.stop() }
 
 // Update implements view.View.
 func (v *Controller) Update(msg tea.Msg) tea.Cmd {

@@ -100,10 +100,8 @@ func (v *Controller) Wheel(_, _, rows, _ int) tea.Cmd {
 // Text implements view.Copier.
 func (v *Controller) Text() string { return v.pane.Text() }
 
-// Busy, Cancel and Close implement view.Worker: sampling is nothing that a person started.
-func (v *Controller) Busy() (what string, waits bool) { return "", false }
-func (v *Controller) Cancel() bool                    { return false }
-func (v *Controller) Close()                          { v.known.stop() }
+// Close implements view.Closer.
+func (v *Controller) Close() { v.known.stop() }
 
 // shown reports whether the view is on screen.
 func (v *Controller) shown() bool { return v.Root.Showing() == view.GPU }

@@ -166,7 +166,7 @@ func (v *Controller) Busy() (what string, waits bool) {
 // Cancel implements view.Worker.
 func (v *Controller) Cancel() bool { return v.cancelRace() }
 
-// Close implements view.Worker.
+// Close implements view.Closer.
 func (v *Controller) Close() { v.race.stop() }
 
 // Update implements view.View.

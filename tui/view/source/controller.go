@@ -208,7 +208,7 @@ func (v *Controller) Cancel() bool {
 	return v.walk.busy
 }
 
-// Close implements view.Worker.
+// Close implements view.Closer.
 func (v *Controller) Close() { v.walk.stop() }
 
 // shown reports whether the view is on screen.

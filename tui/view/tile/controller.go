@@ -309,10 +309,8 @@ func (v *Controller) EditLine() (file string, line int, ok bool) {
 	return file, line, file != "" && line > 0
 }
 
-// Busy, Cancel and Close implement view.Worker: who wrote a cell is looked for without being asked.
-func (v *Controller) Busy() (what string, waits bool) { return "", false }
-func (v *Controller) Cancel() bool                    { return false }
-func (v *Controller) Close()                          { v.who.stop() }
+// Close implements view.Closer.
+func (v *Controller) Close() { v.who.stop() }
 
 // Update implements view.View.
 func (v *Controller) Update(msg tea.Msg) tea.Cmd {
