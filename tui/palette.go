@@ -24,7 +24,7 @@ func (m *Model) palette() palette { return palette{m} }
 func (p palette) oneOf(group int, name string, words []string, help string,
 	do func(arg string) tea.Cmd) view.Command {
 	return view.Command{Group: group, Name: name, Arg: strings.Join(words, "|"), Help: help,
-		Values: func() []string { return words }, Do: func(arg string) tea.Cmd {
+		Values: view.Words(words...), Do: func(arg string) tea.Cmd {
 			if !slices.Contains(words, arg) {
 				p.Complain(fmt.Sprintf("%s %q: expected %s", name, arg, strings.Join(words, ", ")))
 				return nil
@@ -89,7 +89,7 @@ func (p palette) screen() []view.Command {
 	}
 	return []view.Command{
 		{Group: view.DisplayCommands, Name: "view", Arg: "NAME", Help: "change the view",
-			Values: func() []string { return names }, Do: p.goView},
+			Values: view.Words(names...), Do: p.goView},
 		{Group: view.ScreenCommands, Name: "palette", Arg: "NAME", Help: "colours of values",
 			Values: theme.Palettes, Do: p.choosePalette},
 		p.oneOf(view.ScreenCommands, "mouse", []string{"on", "off"},

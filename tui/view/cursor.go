@@ -157,9 +157,11 @@ func (x *Context) Movable() bool { return x.Run != nil && !x.Root.Failing() }
 
 // Stages lists the stages of the run on screen, before the first those that the request will have.
 func (x *Context) Stages() []probes.Stage {
-	plan := x.Outline()
+	var plan *probes.Plan
 	if x.Run != nil {
 		plan = x.Run.Plan
+	} else {
+		plan = x.Outline()
 	}
 	if plan == nil {
 		return nil

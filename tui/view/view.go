@@ -205,6 +205,9 @@ type Command struct {
 	Do              func(arg string) tea.Cmd
 }
 
+// Words is what Command.Values is for an argument that is one of a few words.
+func Words(words ...string) func() []string { return func() []string { return words } }
+
 // Names of the views that others open.
 const (
 	Pipe   keymap.Scope = "Pipe"

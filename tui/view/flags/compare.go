@@ -87,7 +87,7 @@ func (v *Controller) bisect(string) tea.Cmd {
 	t := v.Task
 	return tea.Batch(func() tea.Msg {
 		defer t.Cancel()
-		doc, err := e.Bisect(t.Ctx, a, b, "", func(p debugkern.Progress) { t.Report(p) })
+		doc, err := e.Bisect(t.Ctx, a, b, "", t.Report)
 		return bisectedMsg{t.Gen, request.InFull(b), doc, err}
 	}, t.Listen())
 }
@@ -135,7 +135,7 @@ func (v *Controller) compare(string) tea.Cmd {
 	return tea.Batch(func() tea.Msg {
 		defer t.Cancel()
 		msg := pairedMsg{gen: t.Gen, run: gen, name: request.KernelTitle(a)}
-		run, err := engine.Run(t.Ctx, a, func(p debugkern.Progress) { t.Report(p) })
+		run, err := engine.Run(t.Ctx, a, t.Report)
 		if err == nil {
 			msg.report = run.Report
 			msg.pair, err = view.PairOf(engine, run, b)

@@ -197,12 +197,12 @@ func (v *Controller) Commands() []view.Command {
 	g := view.FragmentCommands
 	return []view.Command{
 		{Group: g, Name: "frag", Arg: "KIND [DTYPE] [row|col] [emu|cuda]", Help: "choose a fragment: a, b, acc",
-			Values: func() []string { return v.pane.Names() }, Do: v.fragCommand},
+			Values: v.pane.Names, Do: v.fragCommand},
 		{Group: g, Name: "header", Arg: "FILE|-", Help: "hold a header's WMMA_ACCUM_LUT against the hardware; - the kernel's own again", Do: v.headerCommand},
 		{Group: g, Name: "ld", Arg: "N", Help: "leading dimension of the bank strip, in elements", Do: v.ldCommand},
 		{Group: g, Name: "swizzle", Arg: "0|1|3|7",
 			Help:   "which bits of a line's number exchange its 16-byte chunks",
-			Values: func() []string { return []string{"0", "1", "3", "7"} }, Do: v.swizzleCommand},
+			Values: view.Words("0", "1", "3", "7"), Do: v.swizzleCommand},
 	}
 }
 

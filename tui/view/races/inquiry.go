@@ -187,10 +187,9 @@ func (v *Controller) diagnosing() bool {
 
 // showRaces gives the pane what is known: a diagnosis of what runs now, or the findings of the run.
 func (v *Controller) showRaces() {
-	label := func(a keymap.Action) string { return v.Keys.Label(a) }
 	d := Data{Source: v.SourceOf}
 	q := &v.race
-	key := label(keymap.Diff)
+	key := v.Keys.Label(keymap.Diff)
 	whole := v.Outcome()
 	switch {
 	case v.diagnosed():

@@ -137,14 +137,13 @@ func (v *Controller) Actions() map[keymap.Action]func(string) tea.Cmd {
 // Commands implements view.Commander.
 func (v *Controller) Commands() []view.Command {
 	g := view.PlaceCommands
-	list := func(names ...string) func() []string { return func() []string { return names } }
 	return []view.Command{
 		{Group: g, Name: "seek", Arg: "STEP|start|end", Help: "go to a moment of the block in Source",
-			Values: list("start", "end"), Do: v.seekWalk},
+			Values: view.Words("start", "end"), Do: v.seekWalk},
 		{Group: g, Name: "break", Arg: "LINE|STAGE|ARRAY[R][C]|list|clear", Help: "breakpoint in Source",
 			Values: v.breakpoints, Do: v.breakCommand},
 		{Group: g, Name: "unit", Arg: "NAME", Help: "what s and < step by in Source",
-			Values: list("line", "instruction", "barrier", "probe"), Do: v.setUnit},
+			Values: view.Words("line", "instruction", "barrier", "probe"), Do: v.setUnit},
 		{Group: g, Name: "array", Arg: "NAME", Help: "shared array on screen in Source", Values: v.arrayNames,
 			Do: v.chooseArray},
 	}

@@ -94,32 +94,31 @@ func (v *Controller) toggleFollow(string) tea.Cmd {
 // Commands implements view.Commander.
 func (v *Controller) Commands() []view.Command {
 	g := view.DisplayCommands
-	list := func(names ...string) func() []string { return func() []string { return names } }
 	return []view.Command{
 		{Group: g, Name: "format", Arg: "NAME", Help: "how numbers are written",
-			Values: list("fixed", "sci", "hex", "bits", "ulp"),
+			Values: view.Words("fixed", "sci", "hex", "bits", "ulp"),
 			Do: pick(v, "format", func(a string) (func(*Settings), bool) {
 				f, ok := cell.ParseFormat(a)
 				return func(s *Settings) { s.Format = f }, ok
 			})},
 		{Group: g, Name: "diff", Arg: "NAME", Help: "how errors are measured",
-			Values: list("abs", "rel", "ulp", "off"), Do: pick(v, "diff", func(a string) (func(*Settings), bool) {
+			Values: view.Words("abs", "rel", "ulp", "off"), Do: pick(v, "diff", func(a string) (func(*Settings), bool) {
 				d, ok := cell.ParseDiff(a)
 				return func(s *Settings) { s.Diff = d }, ok
 			})},
 		{Group: g, Name: "ref", Arg: "NAME", Help: "which reference: auto, local, global, mirrored",
-			Values: list("auto", "local", "global", "mirrored"),
+			Values: view.Words("auto", "local", "global", "mirrored"),
 			Do: pick(v, "reference", func(a string) (func(*Settings), bool) {
 				r, ok := cell.ParseRef(a)
 				return func(s *Settings) { s.Ref = r }, ok
 			})},
 		{Group: g, Name: "heat", Arg: "NAME", Help: "colour of values: tint, map, off",
-			Values: list("tint", "map", "off"), Do: pick(v, "heat", func(a string) (func(*Settings), bool) {
+			Values: view.Words("tint", "map", "off"), Do: pick(v, "heat", func(a string) (func(*Settings), bool) {
 				h, ok := ParseHeat(a)
 				return func(s *Settings) { s.Heat = h }, ok
 			})},
 		{Group: g, Name: "bound", Arg: "derived|ULPS", Help: "where a cell counts as bad on screen",
-			Values: list("derived"), Do: pick(v, "bound", func(a string) (func(*Settings), bool) {
+			Values: view.Words("derived"), Do: pick(v, "bound", func(a string) (func(*Settings), bool) {
 				n, err := strconv.Atoi(a)
 				if a == "derived" {
 					n, err = 0, nil
