@@ -259,10 +259,7 @@ type Sum struct {
 
 // newSum is how a stage sums n products.
 func newSum(c probes.Compute, n int, coefs *Coefs) Sum {
-	s := Sum{Unit: c.Unit, Acc: c.Acc, Block: c.Block, Split: max(1, c.Split), N: n, rounds: 2}
-	if s.Acc == 0 {
-		s.Acc = probes.F32
-	}
+	s := Sum{Unit: c.Unit, Acc: accOf(c), Block: c.Block, Split: max(1, c.Split), N: n, rounds: 2}
 	if s.Block <= 0 {
 		s.Block = 16
 	}
@@ -331,6 +328,14 @@ func (s *Sum) reason(over string) string {
 		fmt.Fprintf(&b, ", %d partial sums merged", s.Split)
 	}
 	return b.String()
+}
+
+// accOf is the type that a stage computes in: f32 where its compute names none.
+func accOf(c probes.Compute) probes.DType {
+	if c.Acc == 0 {
+		return probes.F32
+	}
+	return c.Acc
 }
 
 // UnitRoundoff is half an ulp of a type, relative.

@@ -30,10 +30,10 @@ type cellBuilder struct {
 	position func(name string) bool
 	numbers  map[string]float64
 	exponential
-	by   map[string]string // the instruction of a function, where the stage's compute names it
-	chip *fp.Model
-	says []string // of functions that are evaluated in a way of their own
-	u    float64  // half an ulp of what is computed in
+	by      map[string]string // the instruction of a function, where the stage's compute names it
+	chip    *fp.Model
+	reasons []string // of functions whose instruction has a bound of its own
+	u       float64  // half an ulp of what is computed in
 }
 
 func (b *cellBuilder) build(n ast.Node) (cell, error) {
@@ -85,15 +85,15 @@ func (b *cellBuilder) name(name string) (cell, error) {
 		i, b.indices = len(b.indices), append(b.indices, name)
 	}
 	i += len(b.names)
-	value := func(v, _ []float64) (float64, float64) { return b.held(v[i]) }
+	value := func(v, _ []float64) (float64, float64) { return b.representable(v[i]) }
 	return cell{value, func(v []float32) float32 { return v[i] }, true}, nil
 }
 
 // isCellIndex reports whether a name is that of a cell's row or column.
 func isCellIndex(name string) bool { return name == "r" || name == "c" }
 
-// held is a whole number in the type that is computed in: exact up to 2^24 in f32, else rounded once.
-func (b *cellBuilder) held(x float64) (float64, float64) {
+// representable is a whole number in the type that is computed in, with its error: exact up to 2^24 in f32, else rounded once.
+func (b *cellBuilder) representable(x float64) (float64, float64) {
 	if math.Abs(x)*b.u <= 1 {
 		return x, 0
 	}
@@ -105,7 +105,7 @@ func (b *cellBuilder) wholeNumber(x, err float64) (float64, float64) {
 	if err != 0 {
 		return b.rounded(x, err)
 	}
-	return b.held(x)
+	return b.representable(x)
 }
 
 func (b *cellBuilder) constant(x float64) cell {
@@ -211,8 +211,8 @@ func (b *cellBuilder) call(name string, nodes []ast.Node) (cell, error) {
 			func(v []float32) float32 { return float32(math.Abs(float64(x.round(v)))) }, x.whole}, nil
 	}
 	x, unit := args[0], instructionOf(name, b.by[name])
-	if unit.says != "" && !slices.Contains(b.says, unit.says) {
-		b.says = append(b.says, unit.says)
+	if unit.reason != "" && !slices.Contains(b.reasons, unit.reason) {
+		b.reasons = append(b.reasons, unit.reason)
 	}
 	return cell{eval: func(v, e []float64) (float64, float64) {
 		a, ea := x.eval(v, e)
@@ -230,7 +230,7 @@ func (b *cellBuilder) composite(body composite, args []cell) (cell, error) {
 	in := *b
 	in.names, in.indices, in.numbers = body.params, nil, nil
 	f, err := in.build(tree.Node)
-	b.says = in.says
+	b.reasons = in.reasons
 	if err != nil {
 		return cell{}, err
 	}

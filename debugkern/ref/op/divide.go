@@ -16,6 +16,7 @@ type divide struct{ shared }
 
 type divideKernel struct {
 	sameValid
+	sameCell
 	env    *Env
 	column bool
 	zero   bool // what is divided by 0 is 0
@@ -114,6 +115,4 @@ func (k *divideKernel) Mirror(t *Tile, in []*Value, out *Value) {
 // Pad keeps a kernel that divides by rows that do not exist from dividing by 0.
 func (k *divideKernel) Pad(i int) float64 { return float64(i) }
 
-func (k *divideKernel) Needs(int) Need                                          { return SameCell }
-func (k *divideKernel) Reads(*Tile, []*Value, *Value, int, int, int, bool) bool { return false }
-func (k *divideKernel) Reason() string                                          { return k.text + ", 2 ulp of f32" }
+func (k *divideKernel) Reason() string { return k.text + ", 2 ulp of f32" }

@@ -18,19 +18,20 @@ type dropout struct{ apart }
 
 type dropoutKernel struct {
 	sameValid
-	env      *Env
-	keep     float64
-	factor   float64
-	off      float64 // of the factor, as a kernel holds it or the number that it divides by
-	round    float64 // of the product, before the stage's own rounding
-	unit     float64
-	exact    bool
-	seed     indexFunc
-	counter  [4]indexFunc
-	word     indexFunc
-	byteOf   indexFunc // nil: the whole word
-	below    indexFunc // nil: by keep
-	shortcut uint64    // the limit by keep
+	sameCell
+	env     *Env
+	keep    float64
+	factor  float64
+	off     float64 // of the factor, as a kernel holds it or the number that it divides by
+	round   float64 // of the product, before the stage's own rounding
+	unit    float64
+	exact   bool
+	seed    indexFunc
+	counter [4]indexFunc
+	word    indexFunc
+	byteOf  indexFunc // nil: the whole word
+	below   indexFunc // nil: by keep
+	limit   uint64    // by keep
 }
 
 func (dropout) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error) {
@@ -49,7 +50,7 @@ func (dropout) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, erro
 	if k.byteOf != nil {
 		values = 0x1p8
 	}
-	k.shortcut = uint64(k.keep * values)
+	k.limit = uint64(k.keep * values)
 	k.scale(number(n, "factor", 1/k.keep))
 	return k, in[0], nil
 }
@@ -122,7 +123,7 @@ func (k *dropoutKernel) keptBy(p *spot, counter [4]uint32, next int) bool {
 	if k.below != nil {
 		return int64(x) < int64(k.below(p))
 	}
-	return x < k.shortcut
+	return x < k.limit
 }
 
 func (k *dropoutKernel) Exact(t *Tile, in []*Value, out *Value) {
@@ -163,9 +164,6 @@ func (k *dropoutKernel) Mirror(t *Tile, in []*Value, out *Value) {
 		}
 	}
 }
-
-func (k *dropoutKernel) Needs(int) Need                                          { return SameCell }
-func (k *dropoutKernel) Reads(*Tile, []*Value, *Value, int, int, int, bool) bool { return false }
 
 func (k *dropoutKernel) Reason() string {
 	if k.factor == 1 {

@@ -16,10 +16,8 @@ import (
 type gather struct{ shared }
 
 type gatherKernel struct {
+	reading
 	ext    Extent
-	env    *Env
-	name   string
-	tensor Tensor
 	dims   []int
 	stride []int
 	at     []indexFunc
@@ -29,21 +27,13 @@ type gatherKernel struct {
 	looks  bool      // and on an element of an input
 }
 
-// Bind reads the expressions of a position from the words at.0, at.1, …, and the tile's extent from the
-// numbers height and width.
+// Bind reads the expressions of a position from the words at.0, at.1, ….
 func (gather) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error) {
-	ext := Extent{int(number(n, "height", 0)), int(number(n, "width", 1))}
-	if err := want(n, in, 0); err != nil {
+	base, ext, err := newReading(n, in, env)
+	if err != nil {
 		return nil, ext, err
 	}
-	if len(n.Args) != 1 || n.Args[0].Tensor == "" {
-		return nil, ext, fmt.Errorf("gather reads one input")
-	}
-	k := &gatherKernel{ext: ext, env: env, name: n.Args[0].Tensor, cols: int(number(n, "cols", -1))}
-	k.tensor = env.Tensor(k.name)
-	if k.tensor == nil {
-		return nil, ext, fmt.Errorf("gather: no input %s", k.name)
-	}
+	k := &gatherKernel{reading: base, ext: ext, cols: int(number(n, "cols", -1))}
 	k.dims = k.tensor.Dims()
 	k.stride = strides(k.dims)
 	if rank := int(number(n, "rank", 0)); rank != len(k.dims) {
@@ -62,22 +52,11 @@ func (gather) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error
 	}
 	k.each, k.looks = x.columns, x.lookups
 	if text := n.Params.Word["limit"]; text != "" {
-		var err error
 		if k.limit, err = x.compile(text); err != nil {
 			return nil, ext, fmt.Errorf("gather: %w", err)
 		}
 	}
 	return k, ext, nil
-}
-
-// strides are the elements from one index of a dimension to the next.
-func strides(dims []int) []int {
-	out, step := make([]int, len(dims)), 1
-	for d := len(dims) - 1; d >= 0; d-- {
-		out[d] = step
-		step *= dims[d]
-	}
-	return out
 }
 
 // position is the first element of a row from column c on, and how many columns of it there are; none where
@@ -141,30 +120,10 @@ func (k *gatherKernel) Exact(t *Tile, _ []*Value, out *Value) { k.rows(t, out.M,
 
 func (k *gatherKernel) Estimate(t *Tile, _ []*Value, out *Value) {
 	k.rows(t, out.M, k.tensor.Decode)
-	for r := range t.Rows {
-		err := out.Err.Row(r)[:t.Cols]
-		for c, v := range out.M.Row(r)[:t.Cols] {
-			err[c] = math.Abs(v) * k.rel()
-		}
-	}
-	out.Exact = !k.tensor.Coded()
+	k.errors(t, out)
 }
 
-// rel is the relative error of decoding.
-func (k *gatherKernel) rel() float64 {
-	if k.tensor.Coded() {
-		return k.env.Coefs[TermDecode]
-	}
-	return 0
-}
-
-func (k *gatherKernel) Mirror(t *Tile, _ []*Value, out *Value) {
-	if k.tensor.Coded() {
-		k.rows(t, out.M, k.tensor.Rounded)
-		return
-	}
-	k.rows(t, out.M, k.tensor.Decode)
-}
+func (k *gatherKernel) Mirror(t *Tile, _ []*Value, out *Value) { k.rows(t, out.M, k.mirrored) }
 
 // Valid is as many rows as there are before the first that there is not, and the columns of those.
 func (k *gatherKernel) Valid(t *Tile, _ []*Value) (rows, cols int) {
@@ -184,16 +143,6 @@ func (k *gatherKernel) Valid(t *Tile, _ []*Value) (rows, cols int) {
 		return 0, 0
 	}
 	return rows, cols
-}
-
-func (k *gatherKernel) Needs(int) Need                                          { return SameCell }
-func (k *gatherKernel) Reads(*Tile, []*Value, *Value, int, int, int, bool) bool { return false }
-
-func (k *gatherKernel) Reason() string {
-	if !k.tensor.Coded() {
-		return "copied"
-	}
-	return "(code − zero)·(max/levels·scale) in three f32 roundings, 4·2^-24 relative"
 }
 
 // Suspects are elements of an integer input next to the right ones, such elements left out, and a row counted

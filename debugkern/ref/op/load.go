@@ -2,62 +2,47 @@ package op
 
 import (
 	"fmt"
-	"math"
 
 	"tilescope/probes"
 )
 
 // load reads a tile of an input: cell (r, c) is the element at the position `at`, with r and c added to the dimensions `rows` and
-// `cols`. Codes are decoded: (code − zero)·(max/levels·scale), all exact but three float32 roundings.
+// `cols`.
 //
 //	{load: K, at: [batch, head, key, 0], rows: 2, cols: 3}
 type load struct{ shared }
 
 type loadKernel struct {
+	reading
 	ext      Extent
-	tensor   Tensor
 	at       []probes.Extent
 	dims     []int
 	stride   []int  // elements from one index of a dimension to the next
 	along    [2]int // the dimensions that rows and columns run along, -1: every row, or column, is the same
 	row, col int    // elements from one row, column of the tile to the next
-	env      *Env
 }
 
-// Bind reads the tile's extent from the numbers height and width.
 func (load) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error) {
-	ext := Extent{int(number(n, "height", 0)), int(number(n, "width", 1))}
-	if err := want(n, in, 0); err != nil {
+	base, ext, err := newReading(n, in, env)
+	if err != nil {
 		return nil, ext, err
 	}
-	if len(n.Args) != 1 || n.Args[0].Tensor == "" {
-		return nil, ext, fmt.Errorf("load reads one input")
-	}
-	k := &loadKernel{along: [2]int{-1, -1}, tensor: env.Tensor(n.Args[0].Tensor), at: n.Params.Index["at"], env: env}
-	if k.tensor == nil {
-		return nil, ext, fmt.Errorf("load: no input %s", n.Args[0].Tensor)
-	}
+	k := &loadKernel{reading: base, ext: ext, along: [2]int{-1, -1}, at: n.Params.Index["at"]}
 	dims := k.tensor.Dims()
 	if len(k.at) != len(dims) {
-		return nil, ext, fmt.Errorf("load: position of %d dimensions, %s has %d", len(k.at), n.Args[0].Tensor, len(dims))
+		return nil, ext, fmt.Errorf("load: position of %d dimensions, %s has %d", len(k.at), k.name, len(dims))
 	}
-	k.dims, k.stride = dims, make([]int, len(dims))
-	step := 1
-	for d := len(dims) - 1; d >= 0; d-- {
-		k.stride[d] = step
-		step *= dims[d]
-	}
+	k.dims, k.stride = dims, strides(dims)
 	for axis, to := range [2]*int{&k.row, &k.col} {
 		name := [2]string{"rows", "cols"}[axis]
 		d := int(number(n, name, -1))
 		if d >= len(dims) || d < -1 {
-			return nil, ext, fmt.Errorf("load: %s along dimension %d, %s has %d", name, d, n.Args[0].Tensor, len(dims))
+			return nil, ext, fmt.Errorf("load: %s along dimension %d, %s has %d", name, d, k.name, len(dims))
 		}
 		if d >= 0 {
 			*to, k.along[axis] = k.stride[d], d
 		}
 	}
-	k.ext = ext
 	return k, ext, nil
 }
 
@@ -136,44 +121,7 @@ func (k *loadKernel) Exact(t *Tile, _ []*Value, out *Value) { k.each(t, out.M, k
 
 func (k *loadKernel) Estimate(t *Tile, _ []*Value, out *Value) {
 	k.each(t, out.M, k.tensor.Decode)
-	rel := 0.0
-	if k.tensor.Coded() {
-		rel = k.env.Coefs[TermDecode]
-	}
-	for r := range t.Rows {
-		err := out.Err.Row(r)[:t.Cols]
-		for c, v := range out.M.Row(r)[:t.Cols] {
-			err[c] = math.Abs(v) * rel
-		}
-	}
-	out.Exact = !k.tensor.Coded()
+	k.errors(t, out)
 }
 
-func (k *loadKernel) Mirror(t *Tile, _ []*Value, out *Value) {
-	if k.tensor.Coded() {
-		k.each(t, out.M, k.tensor.Rounded)
-		return
-	}
-	k.each(t, out.M, k.tensor.Decode)
-}
-
-func (k *loadKernel) Needs(int) Need                                          { return SameCell }
-func (k *loadKernel) Reads(*Tile, []*Value, *Value, int, int, int, bool) bool { return false }
-
-// Source is the input that a kernel reads; ok is false for a kernel that computes.
-func Source(k Kernel) (t Tensor, ok bool) {
-	switch k := k.(type) {
-	case *loadKernel:
-		return k.tensor, true
-	case *gatherKernel:
-		return k.tensor, true
-	}
-	return nil, false
-}
-
-func (k *loadKernel) Reason() string {
-	if !k.tensor.Coded() {
-		return "copied"
-	}
-	return "(code − zero)·(max/levels·scale) in three f32 roundings, 4·2^-24 relative"
-}
+func (k *loadKernel) Mirror(t *Tile, _ []*Value, out *Value) { k.each(t, out.M, k.mirrored) }

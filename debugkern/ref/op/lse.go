@@ -16,6 +16,7 @@ type lse struct{ shared }
 
 type lseKernel struct {
 	columnValid
+	sameCell
 	env   *Env
 	empty float64
 	scale bool // m or the result is in another unit than the natural one: a product
@@ -57,15 +58,13 @@ func (k *lseKernel) Estimate(t *Tile, in []*Value, out *Value) {
 	for i := range t.Rows {
 		x, y := m.M.Data[i]*m.Unit, l.M.Data[i]*l.Unit
 		dx, dy := m.err(i)*m.Unit, l.err(i)*l.Unit
-		if cancel {
-			dx = max(0, dx-m.shift(i)) // what is left is the rounding to m's dtype
-		} else {
-			dx = whole(x, dx, m.factor(i))
-			dy = whole(y, dy, l.factor(i))
-		}
 		shift := 0.0
 		if cancel {
 			shift = m.shift(i)
+			dx = max(0, dx-shift) // what is left is the rounding to m's dtype
+		} else {
+			dx = whole(x, dx, m.factor(i))
+			dy = whole(y, dy, l.factor(i))
 		}
 		v := k.of(x, y)
 		out.M.Data[i], out.Err.Data[i] = v/out.Unit, 0
@@ -112,9 +111,6 @@ func (k *lseKernel) Mirror(t *Tile, in []*Value, out *Value) {
 		out.M.Data[i] = float64((x + unit.evaluate(k.env.Chip, math.Log, y)) / float32(out.Unit))
 	}
 }
-
-func (k *lseKernel) Needs(int) Need                                          { return SameCell }
-func (k *lseKernel) Reads(*Tile, []*Value, *Value, int, int, int, bool) bool { return false }
 
 func (k *lseKernel) Reason() string {
 	if k.scale {

@@ -26,11 +26,12 @@ func (mapped) Shares(a, b probes.Compute) bool {
 }
 
 type mappedKernel struct {
+	sameCell
 	env     *Env
 	text    string
 	names   []string // of the operands
 	cell    cell
-	says    []string // of functions that are evaluated in a way of their own
+	reasons []string // of functions whose instruction has a bound of its own
 	args    []Extent
 	result  Extent
 	indices []string // index variables, after the operands in v, e and f
@@ -68,7 +69,7 @@ func (mapped) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error
 		return nil, Extent{}, fmt.Errorf("map %q: %w", k.text, err)
 	}
 	k.indices = b.indices
-	k.says = b.says
+	k.reasons = b.reasons
 	names := len(in) + len(k.indices)
 	k.v, k.e, k.f = make([]float64, names), make([]float64, len(in)), make([]float32, names)
 	return k, k.result, nil
@@ -114,13 +115,6 @@ func (k *mappedKernel) place(t *Tile, r, c int) {
 		}
 		k.v[len(k.args)+i] = float64(x)
 	}
-}
-
-func accOf(c probes.Compute) probes.DType {
-	if c.Acc == 0 {
-		return probes.F32
-	}
-	return c.Acc
 }
 
 // element is where the operand's element for a cell is.
@@ -200,12 +194,10 @@ func (k *mappedKernel) Valid(_ *Tile, in []*Value) (rows, cols int) {
 	return rows, cols
 }
 
-func (k *mappedKernel) Needs(int) Need                                          { return SameCell }
-func (k *mappedKernel) Reads(*Tile, []*Value, *Value, int, int, int, bool) bool { return false }
 func (k *mappedKernel) Reason() string {
 	const rounds = "%s: each operation rounded to %s, functions to 4 ulp, exp to 2^-22 and its argument to 3·2^-24"
-	says := fmt.Sprintf(rounds, k.text, accOf(k.env.Compute))
-	return strings.Join(append([]string{says}, k.says...), ", ")
+	own := fmt.Sprintf(rounds, k.text, accOf(k.env.Compute))
+	return strings.Join(append([]string{own}, k.reasons...), ", ")
 }
 
 // Suspects are an operand or a position left out (taken as 0, or, of an operand, as 1), and a row or column

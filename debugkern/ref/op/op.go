@@ -168,6 +168,12 @@ type sameValid struct{}
 
 func (sameValid) Valid(_ *Tile, in []*Value) (rows, cols int) { return in[0].Rows, in[0].Cols }
 
+// sameCell is Needs and Reads of what computes each cell from the same cell of its operands alone.
+type sameCell struct{}
+
+func (sameCell) Needs(int) Need                                          { return SameCell }
+func (sameCell) Reads(*Tile, []*Value, *Value, int, int, int, bool) bool { return false }
+
 // columnValid is Valid of what computes one number for each row.
 type columnValid struct{}
 

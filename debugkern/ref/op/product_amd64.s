@@ -2,18 +2,28 @@
 
 // Products and sums are rounded apart (no VFMADD), in the order of addProductsGo and addFoursGo: the bits are theirs.
 
+// LOAD_SUMS and STORE_SUMS move the sixteen sums at DI to Y0 to Y3, where they stay in a loop, and back.
+#define LOAD_SUMS \
+	VMOVUPD 0(DI), Y0  \
+	VMOVUPD 32(DI), Y1 \
+	VMOVUPD 64(DI), Y2 \
+	VMOVUPD 96(DI), Y3
+
+#define STORE_SUMS \
+	VMOVUPD Y0, 0(DI)  \
+	VMOVUPD Y1, 32(DI) \
+	VMOVUPD Y2, 64(DI) \
+	VMOVUPD Y3, 96(DI)
+
 // func addProductsAVX(sums, x, m *float64, n int)
 //
-// Sixteen sums stay in Y0 to Y3. For each number of x: sums += x · (the next sixteen numbers of m).
+// For each number of x: sums += x · (the next sixteen numbers of m).
 TEXT ·addProductsAVX(SB), NOSPLIT, $0-32
 	MOVQ sums+0(FP), DI
 	MOVQ x+8(FP), SI
 	MOVQ m+16(FP), BX
 	MOVQ n+24(FP), CX
-	VMOVUPD 0(DI), Y0
-	VMOVUPD 32(DI), Y1
-	VMOVUPD 64(DI), Y2
-	VMOVUPD 96(DI), Y3
+	LOAD_SUMS
 
 next:
 	VBROADCASTSD (SI), Y4
@@ -30,10 +40,7 @@ next:
 	DECQ CX
 	JNZ next
 
-	VMOVUPD Y0, 0(DI)
-	VMOVUPD Y1, 32(DI)
-	VMOVUPD Y2, 64(DI)
-	VMOVUPD Y3, 96(DI)
+	STORE_SUMS
 	VZEROUPPER
 	RET
 
@@ -50,7 +57,7 @@ next:
 
 // func addFoursAVX(u, p, v *float64, n, stride int)
 //
-// Sixteen numbers of u stay in Y0 to Y3, four of p are spread over Y4 to Y7, four rows of v begin at BX, R8, R9, R10.
+// Sixteen numbers of u are the sums; four of p are spread over Y4 to Y7, four rows of v begin at BX, R8, R9, R10.
 TEXT ·addFoursAVX(SB), NOSPLIT, $0-40
 	MOVQ u+0(FP), DI
 	MOVQ p+8(FP), SI
@@ -58,10 +65,7 @@ TEXT ·addFoursAVX(SB), NOSPLIT, $0-40
 	MOVQ n+24(FP), CX
 	MOVQ stride+32(FP), DX
 	SHLQ $3, DX
-	VMOVUPD 0(DI), Y0
-	VMOVUPD 32(DI), Y1
-	VMOVUPD 64(DI), Y2
-	VMOVUPD 96(DI), Y3
+	LOAD_SUMS
 
 next:
 	VBROADCASTSD 0(SI), Y4
@@ -80,9 +84,6 @@ next:
 	DECQ CX
 	JNZ next
 
-	VMOVUPD Y0, 0(DI)
-	VMOVUPD Y1, 32(DI)
-	VMOVUPD Y2, 64(DI)
-	VMOVUPD Y3, 96(DI)
+	STORE_SUMS
 	VZEROUPPER
 	RET

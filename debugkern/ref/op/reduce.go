@@ -160,7 +160,10 @@ func (k *reduceKernel) Reason() string {
 //	{cast: X}
 type cast struct{ shared }
 
-type castKernel struct{ sameValid }
+type castKernel struct {
+	sameValid
+	sameCell
+}
 
 func (cast) Bind(n *probes.Node, in []Extent, _ *Env) (Kernel, Extent, error) {
 	if err := want(n, in, 1); err != nil {
@@ -175,10 +178,10 @@ func (castKernel) Exact(t *Tile, in []*Value, out *Value) {
 	}
 }
 
-func (castKernel) Estimate(t *Tile, in []*Value, out *Value) {
+func (k castKernel) Estimate(t *Tile, in []*Value, out *Value) {
 	x := in[0]
+	k.Exact(t, in, out)
 	for i := range t.Rows {
-		copy(out.M.Row(i)[:t.Cols], x.M.Row(i))
 		for c := range t.Cols {
 			out.Err.Row(i)[c] = x.err(i*x.M.Cols + c)
 		}
@@ -186,12 +189,6 @@ func (castKernel) Estimate(t *Tile, in []*Value, out *Value) {
 	out.Factor, out.Origin = x.Factor, x.Origin
 }
 
-func (castKernel) Mirror(t *Tile, in []*Value, out *Value) {
-	for i := range t.Rows {
-		copy(out.M.Row(i)[:t.Cols], in[0].M.Row(i))
-	}
-}
+func (k castKernel) Mirror(t *Tile, in []*Value, out *Value) { k.Exact(t, in, out) }
 
-func (castKernel) Needs(int) Need                                          { return SameCell }
-func (castKernel) Reads(*Tile, []*Value, *Value, int, int, int, bool) bool { return false }
-func (castKernel) Reason() string                                          { return "converted" }
+func (castKernel) Reason() string { return "converted" }
