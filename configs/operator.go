@@ -103,66 +103,32 @@ func operatorsAmong(keys []string) []string {
 
 // operands reads an operation's operands and parameters.
 func (r *reader) operands(o *object, name string, out *operation) bool {
-	ok := true
 	for _, k := range o.keys {
 		if k != name {
 			out.at[k] = o.place(k)
 		}
 	}
 	if name == "map" {
-		if out.params["expr"] = o.str(name); out.params["expr"] == "" {
-			return false // reported
-		}
-		var names []string
-		for _, k := range o.keys {
-			if k == name {
-				continue
-			}
-			if !identifier.MatchString(k) {
-				o.fail(k, "%q is no name of an operand (letters, digits and _)", clip(k))
-				ok = false
-			}
-			names = append(names, k)
-			ok = r.operand(o.vals[k], o.field(k), out) && ok
-		}
-		out.params["names"] = strings.Join(names, ",")
-		return ok
+		return r.mapOperands(o, out)
 	}
-	// A load that is decoded by a scale tensor becomes a product.
-	scaled := operation{op: "scale", scaledLoad: true, place: o.place("scale")}
-	n := deref(o.vals[name])
-	if n.Kind != yaml.SequenceNode {
+	ok := true
+	if n := deref(o.vals[name]); n.Kind != yaml.SequenceNode {
 		ok = r.operand(n, o.field(name), out)
 	} else {
 		for i, c := range n.Content {
 			ok = r.operand(c, fmt.Sprintf("%s[%d]", o.field(name), i), out) && ok
 		}
 	}
+	// A load that is decoded by a scale tensor becomes a product.
+	scaled := operation{op: "scale", scaledLoad: true, place: o.place("scale")}
 	for _, k := range o.keys {
-		if k == name {
-			continue
-		}
-		if !slices.Contains(operatorKeys[name], k) {
-			o.fail(k, "%s has no parameter of that name%s", name, suggest(k, operatorKeys[name]))
-			ok = false
-			continue
-		}
-		if name == "load" && k == "scale" {
+		switch {
+		case k == name:
+		case name == "load" && k == "scale":
 			ok = r.operand(o.vals[k], o.field(k), &scaled) && ok
-			continue
+		default:
+			ok = r.parameter(o, name, k, out) && ok
 		}
-		if v := deref(o.vals[k]); v.Kind == yaml.SequenceNode {
-			for _, c := range v.Content {
-				out.lists[k] = append(out.lists[k], deref(c).Value)
-			}
-		} else if v.Kind == yaml.ScalarNode {
-			out.params[k] = v.Value
-		} else {
-			o.fail(k, "expected a word, an expression, or a list of them, found %s", kindOf(v))
-			ok = false
-			continue
-		}
-		ok = r.parameter(o, name, k) && ok
 	}
 	if len(scaled.args) > 0 {
 		loaded := *out
@@ -172,25 +138,73 @@ func (r *reader) operands(o *object, name string, out *operation) bool {
 	return ok
 }
 
+// mapOperands reads the expression of map, and its operands by name.
+func (r *reader) mapOperands(o *object, out *operation) bool {
+	if out.params["expr"] = o.str("map"); out.params["expr"] == "" {
+		return false // reported
+	}
+	ok := true
+	var names []string
+	for _, k := range o.keys {
+		if k == "map" {
+			continue
+		}
+		if !identifier.MatchString(k) {
+			o.fail(k, "%q is no name of an operand (letters, digits and _)", clip(k))
+			ok = false
+		}
+		names = append(names, k)
+		ok = r.operand(o.vals[k], o.field(k), out) && ok
+	}
+	out.params["names"] = strings.Join(names, ",")
+	return ok
+}
+
 // paramWords are the values of the parameters that are words: of an operator's own, OPERATOR.PARAMETER.
 var paramWords = map[string][]string{
 	"transpose": {"right"}, "running": {"true", "false"}, "how": {"sum", "mean", "max"},
 	"divide.empty": {"zero", "nan"}, "lse.empty": {"-inf", "inf"}, "each": {"row", "column"},
 }
 
-// paramLists are the parameters that are lists, each of as many entries as it says; 0: of any number.
+// paramLists are the parameters that are lists, with the number of entries that each must have; 0: any number.
 var paramLists = map[string]int{"at": 0, "dims": 2, "mask": 0, "where": 0, "counter": 4}
 
-// parameter refuses a parameter that is a list where one text is expected, or the other way round, or a word that it does not have.
-func (r *reader) parameter(o *object, name, k string) bool {
+// parameter reads one parameter. A mask of one rule may be written as a text.
+func (r *reader) parameter(o *object, name, k string, out *operation) bool {
+	if !slices.Contains(operatorKeys[name], k) {
+		o.fail(k, "%s has no parameter of that name%s", name, suggest(k, operatorKeys[name]))
+		return false
+	}
 	n := deref(o.vals[k])
+	switch {
+	case n.Kind == yaml.SequenceNode:
+		for _, c := range n.Content {
+			out.lists[k] = append(out.lists[k], deref(c).Value)
+		}
+	case n.Kind != yaml.ScalarNode:
+		o.fail(k, "expected a word, an expression, or a list of them, found %s", kindOf(n))
+		return false
+	case isRules(k):
+		out.lists[k] = []string{n.Value}
+	default:
+		out.params[k] = n.Value
+	}
+	return checkParameter(o, name, k, n)
+}
+
+// isRules reports whether a parameter is the rules of a mask.
+func isRules(k string) bool { return k == "mask" || k == "where" }
+
+// checkParameter reports a parameter that is a list where one text is expected, or the other way round, or a word that the parameter does
+// not have.
+func checkParameter(o *object, name, k string, n *yaml.Node) bool {
 	size, list := paramLists[k]
 	words := paramWords[k]
 	if words == nil {
 		words = paramWords[name+"."+k]
 	}
 	switch {
-	case list && n.Kind != yaml.SequenceNode && k != "mask" && k != "where":
+	case list && n.Kind != yaml.SequenceNode && !isRules(k):
 		o.fail(k, "expected a list, found %s", kindOf(n))
 	case !list && n.Kind == yaml.SequenceNode:
 		o.fail(k, "expected one value, found a list")
@@ -227,7 +241,7 @@ func (r *reader) operand(n *yaml.Node, field string, out *operation) bool {
 	return false
 }
 
-// operandStages holds the stages of an operation, and the inputs that it reads, to those that there are.
+// operandStages reports the operands of an operation that are no earlier stage, or no input, of the manifest.
 func (p *manifestParser) operandStages(o *operation, st *Stage, known bool) {
 	for _, a := range o.args {
 		at := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: a.name, Line: a.line, Column: a.col}

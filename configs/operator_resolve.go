@@ -241,14 +241,6 @@ func (r *resolver) parameters(o *operation, n *probes.Node, sp *probes.StagePlan
 	for k, text := range o.params {
 		switch k {
 		case "by", "running":
-		case "mask":
-			if err := r.mask(n, []string{text}, r.placeOf(o, k, sp), sp); err != nil {
-				return err
-			}
-		case "where":
-			if err := r.where(n, []string{text}, r.placeOf(o, k, sp), sp); err != nil {
-				return err
-			}
 		case "fill":
 			v, err := math.Inf(-1), error(nil)
 			if text != "-inf" {
