@@ -55,11 +55,17 @@ shapes: {small: [1, 1, 32, 64]}
 
 func resolveEvery(t *testing.T, text string) *probes.Plan {
 	t.Helper()
+	return resolveWith(t, text, nil)
+}
+
+// resolveWith is the plan of a manifest with flags set, for its shape small. (configstest, which imports configs, cannot serve here.)
+func resolveWith(t *testing.T, text string, set map[string]string) *probes.Plan {
+	t.Helper()
 	m, err := ParseManifest("every.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := m.Select("", nil, nil, probes.GateNone)
+	s, err := m.Select("", set, nil, probes.GateNone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,11 +276,6 @@ func TestOperatorOfTheEntry(t *testing.T) {
 	text = strings.Replace(text, entry, `  - {name: half, when: TWICE, axes: [row, key], dtype: f32, dims: [M, N], valid: [M, N], per: tile, capture: probe,
      op: {map: 2 * s, s: S}}
 `+entry, 1)
-	m, err := ParseManifest("every.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	shape, _ := m.Shape("small")
 	for _, c := range []struct {
 		set      map[string]string
 		op       string
@@ -282,15 +283,7 @@ func TestOperatorOfTheEntry(t *testing.T) {
 	}{
 		{nil, "matmul", []probes.Stage{"Q", "K"}}, {map[string]string{"TWICE": "1"}, "map", []probes.Stage{"S"}},
 	} {
-		s, err := m.Select("", c.set, nil, probes.GateNone)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := s.Resolve(shape)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if sp := p.Stage("half"); sp.Op.Op != c.op || !slices.Equal(sp.Operands, c.operands) {
+		if sp := resolveWith(t, text, c.set).Stage("half"); sp.Op.Op != c.op || !slices.Equal(sp.Operands, c.operands) {
 			t.Errorf("%v: %s of %v, want %s of %v", c.set, sp.Op.Op, sp.Operands, c.op, c.operands)
 		}
 	}

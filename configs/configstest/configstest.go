@@ -1,4 +1,5 @@
-// Package configstest gives tests the catalogue's kernels as a session would see them: selected, and resolved for a shape.
+// Package configstest gives tests the catalogue's kernels, and manifests of their own, as a session would see them: selected, and
+// resolved for a shape.
 //
 // The one idea: a test names a target as a person does; what does not resolve fails it there.
 //
@@ -48,6 +49,20 @@ func Resolve(t testing.TB, sel *configs.Selection, shape string) *probes.Plan {
 func Plan(t testing.TB, target, shape string, gate probes.Gate) *probes.Plan {
 	t.Helper()
 	return Resolve(t, Select(t, target, nil, gate), shape)
+}
+
+// Parse is the plan of a manifest that is given as text, without flags or faults, for a shape.
+func Parse(t testing.TB, file, text, shape string) *probes.Plan {
+	t.Helper()
+	m, err := configs.ParseManifest(file, []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sel, err := m.Select("", nil, nil, probes.GateNone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Resolve(t, sel, shape)
 }
 
 // BHSD are the extents of a shape whose dimensions are probes.ListedDims, and of a tensor [B,H,S,D].

@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"tilescope/configs"
+	"tilescope/configs/configstest"
 	"tilescope/debugkern/fp"
 	"tilescope/debugkern/ref"
 	"tilescope/debugkern/ref/op"
+	"tilescope/debugkern/ref/reftest"
 	"tilescope/probes"
 )
 
@@ -52,50 +53,22 @@ stages:
 shapes: {small: [1, 1, 32, 24]}
 `
 
-// given is an input of given numbers.
-type given struct {
-	dims []int
-	v    []float64
-}
-
-func (x *given) Dims() []int                      { return x.dims }
-func (x *given) Coded() bool                      { return false }
-func (x *given) Decode(dst []float64, first int)  { copy(dst, x.v[first:]) }
-func (x *given) Rounded(dst []float64, first int) { x.Decode(dst, first) }
-
 // pagedReference is the reference of pagedAttention with a text replaced.
 func pagedReference(t *testing.T, old, now string) *ref.Reference {
 	t.Helper()
 	if strings.Count(pagedAttention, old) == 0 {
 		t.Fatalf("the manifest has no %s", old)
 	}
-	m, err := configs.ParseManifest("paged.yaml", []byte(strings.Replace(pagedAttention, old, now, 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := m.Select("", nil, nil, probes.GateNone)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shape, _ := m.Shape("small")
-	p, err := s.Resolve(shape)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := configstest.Parse(t, "paged.yaml", strings.Replace(pagedAttention, old, now, 1), "small")
 	rnd, inputs := rand.New(rand.NewPCG(21, 1)), map[string]op.Tensor{}
 	for _, name := range []string{"X", "pool", "scales", "table"} {
-		x, n := &given{dims: p.Input(name).Dims}, 1
-		for _, d := range x.dims {
-			n *= d
-		}
-		for i := range n {
+		inputs[name] = reftest.NewNumbers(p.Input(name).Dims, func(i int) float64 {
 			v := op.RoundTo(probes.F16, rnd.NormFloat64())
 			if name == "table" {
 				v = float64([]int{3, 1, 7, 0, 5, 2, 8, 4, 6}[i])
 			}
-			x.v = append(x.v, v)
-		}
-		inputs[name] = x
+			return v
+		})
 	}
 	r, err := ref.New(p, func(name string) op.Tensor { return inputs[name] }, ref.Options{Chip: fp.SM90()})
 	if err != nil {

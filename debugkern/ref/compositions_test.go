@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tilescope/configs"
+	"tilescope/configs/configstest"
 	"tilescope/debugkern/ref"
 	"tilescope/debugkern/ref/op"
 	"tilescope/debugkern/ref/reftest"
@@ -48,52 +48,24 @@ func documented(t *testing.T, name string) *probes.Plan {
 		t.Fatalf("no composition %s", name)
 	}
 	stages, _, _ = strings.Cut(stages, "```")
-	m, err := configs.ParseManifest(name+".yaml", []byte(compositionHead+stages))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := m.Select("", nil, nil, probes.GateNone)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shape, _ := m.Shape("small")
-	p, err := s.Resolve(shape)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return configstest.Parse(t, name+".yaml", compositionHead+stages, "small")
 }
 
-// plain is an input of half numbers.
-type plain struct {
-	dims []int
-	v    []float64
-}
-
-func (x *plain) Dims() []int                      { return x.dims }
-func (x *plain) Coded() bool                      { return false }
-func (x *plain) Decode(dst []float64, first int)  { copy(dst, x.v[first:]) }
-func (x *plain) Rounded(dst []float64, first int) { x.Decode(dst, first) }
+// inputs are the numbers of a composition's inputs, by name.
+type inputs map[string]*reftest.Numbers
 
 // inputsOf fills a plan's inputs with normal numbers.
-func inputsOf(p *probes.Plan) map[string]*plain {
-	rnd, out := rand.New(rand.NewPCG(20, 1)), map[string]*plain{}
+func inputsOf(p *probes.Plan) inputs {
+	rnd, out := rand.New(rand.NewPCG(20, 1)), inputs{}
+	half := func(int) float64 { return op.RoundTo(probes.F16, rnd.NormFloat64()) }
 	for _, name := range []string{"X", "Y", "weight", "bias", "parts", "sums"} {
-		x := &plain{dims: p.Input(name).Dims}
-		n := 1
-		for _, d := range x.dims {
-			n *= d
-		}
-		for range n {
-			x.v = append(x.v, op.RoundTo(probes.F16, rnd.NormFloat64()))
-		}
-		out[name] = x
+		out[name] = reftest.NewNumbers(p.Input(name).Dims, half)
 	}
 	return out
 }
 
 // formula is a cell of a composition's stage, with each operation rounded by f.
-type formula func(in map[string]*plain, f func(float64) float64, r, c int) float64
+type formula func(in inputs, f func(float64) float64, r, c int) float64
 
 // composed checks a composition's stage, computed from the inputs: its exact numbers, and a kernel's in
 // float32 with its bound, which has to be a small share of the numbers.
@@ -147,8 +119,8 @@ const depth = 24
 
 // TestDocumentedNorms: layernorm and rmsnorm are what they are by definition.
 func TestDocumentedNorms(t *testing.T) {
-	composed(t, "layernorm", "y", func(in map[string]*plain, f func(float64) float64, r, c int) float64 {
-		x, mean, variance := in["X"].v[r*depth:(r+1)*depth], 0.0, 0.0
+	composed(t, "layernorm", "y", func(in inputs, f func(float64) float64, r, c int) float64 {
+		x, mean, variance := in["X"].V[r*depth:(r+1)*depth], 0.0, 0.0
 		for _, v := range x {
 			mean = f(mean + v)
 		}
@@ -159,27 +131,27 @@ func TestDocumentedNorms(t *testing.T) {
 		}
 		variance = f(variance / depth)
 		y := f(f(x[c]-mean) * f(1/math.Sqrt(f(variance+0.00001))))
-		return f(f(y*in["weight"].v[c]) + in["bias"].v[c])
+		return f(f(y*in["weight"].V[c]) + in["bias"].V[c])
 	})
-	composed(t, "rmsnorm", "y", func(in map[string]*plain, f func(float64) float64, r, c int) float64 {
-		x, ms := in["X"].v[r*depth:(r+1)*depth], 0.0
+	composed(t, "rmsnorm", "y", func(in inputs, f func(float64) float64, r, c int) float64 {
+		x, ms := in["X"].V[r*depth:(r+1)*depth], 0.0
 		for _, v := range x {
 			ms = f(ms + f(v*v))
 		}
 		ms = f(ms / depth)
-		return f(f(x[c]*f(1/math.Sqrt(f(ms+0.000001)))) * in["weight"].v[c])
+		return f(f(x[c]*f(1/math.Sqrt(f(ms+0.000001)))) * in["weight"].V[c])
 	})
 }
 
 // TestDocumentedSoftmax: the logarithm of the sum over all tiles is that of all visible keys, −Inf where
 // there are none.
 func TestDocumentedSoftmax(t *testing.T) {
-	composed(t, "softmax", "lse", func(in map[string]*plain, f func(float64) float64, r, _ int) float64 {
+	composed(t, "softmax", "lse", func(in inputs, f func(float64) float64, r, _ int) float64 {
 		top, scores, sum := math.Inf(-1), []float64(nil), 0.0
 		for key := 0; key < 32 && key <= r-3; key++ {
 			dot := 0.0
 			for d := range depth {
-				dot = f(dot + in["X"].v[r*depth+d]*in["Y"].v[key*depth+d])
+				dot = f(dot + in["X"].V[r*depth+d]*in["Y"].V[key*depth+d])
 			}
 			scores = append(scores, f(dot*0.25))
 			top = max(top, f(dot*0.25))
@@ -193,14 +165,14 @@ func TestDocumentedSoftmax(t *testing.T) {
 
 // TestDocumentedCombine: splits are weighed by the exponentials of their logarithms of sums.
 func TestDocumentedCombine(t *testing.T) {
-	composed(t, "combine", "y", func(in map[string]*plain, f func(float64) float64, r, c int) float64 {
+	composed(t, "combine", "y", func(in inputs, f func(float64) float64, r, c int) float64 {
 		top, sum, acc := math.Inf(-1), 0.0, 0.0
 		for split := range 4 {
-			top = max(top, in["sums"].v[split*32+r])
+			top = max(top, in["sums"].V[split*32+r])
 		}
 		for split := range 4 {
-			w := f(math.Exp(f(in["sums"].v[split*32+r] - top)))
-			sum, acc = f(sum+w), f(acc+f(w*in["parts"].v[(split*32+r)*depth+c]))
+			w := f(math.Exp(f(in["sums"].V[split*32+r] - top)))
+			sum, acc = f(sum+w), f(acc+f(w*in["parts"].V[(split*32+r)*depth+c]))
 		}
 		return f(acc / sum)
 	})

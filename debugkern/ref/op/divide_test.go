@@ -61,7 +61,7 @@ func TestPlainBinds(t *testing.T) {
 		{far, nil, "load: no input X"},
 	})
 	o, _ := op.Lookup("load")
-	env := &op.Env{Coefs: op.NewCoefs(nil), Tensor: func(string) op.Tensor { return matrix{9, 10} }}
+	env := &op.Env{Coefs: op.NewCoefs(nil), Tensor: func(string) op.Tensor { return counting(9, 10) }}
 	if _, _, err := o.Bind(far, nil, env); err == nil || !strings.Contains(err.Error(), "rows along dimension 2, X has 2") {
 		t.Errorf("rows along dimension 2: %v", err)
 	}

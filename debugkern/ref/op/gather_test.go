@@ -8,32 +8,13 @@ import (
 	"testing"
 
 	"tilescope/debugkern/ref/op"
+	"tilescope/debugkern/ref/reftest"
 	"tilescope/probes"
 )
 
-// numbers is an input of given numbers.
-type numbers struct {
-	dims  []int
-	v     []float64
-	coded bool
-}
-
-func (x *numbers) Dims() []int                      { return x.dims }
-func (x *numbers) Coded() bool                      { return x.coded }
-func (x *numbers) Decode(dst []float64, first int)  { copy(dst, x.v[first:]) }
-func (x *numbers) Rounded(dst []float64, first int) { x.Decode(dst, first) }
-
 // counting is an input of the numbers 0, 1, 2, ….
-func counting(dims ...int) *numbers {
-	n := 1
-	for _, d := range dims {
-		n *= d
-	}
-	x := &numbers{dims: dims, v: make([]float64, n)}
-	for i := range x.v {
-		x.v[i] = float64(i)
-	}
-	return x
+func counting(dims ...int) *reftest.Numbers {
+	return reftest.NewNumbers(dims, func(i int) float64 { return float64(i) })
 }
 
 // gathering reads a tile of an input X through the expressions of a position.
@@ -55,7 +36,7 @@ func gathering(height, width, cols int, inputs map[string]op.Tensor, at ...strin
 
 // paged is a pool of 6 pages of 4 rows of 3 numbers, and a table of 3 pages for each of 2 batches.
 func paged() map[string]op.Tensor {
-	table := &numbers{dims: []int{2, 3}, v: []float64{0, 1, 2, 5, 0, 3}}
+	table := &reftest.Numbers{Extents: []int{2, 3}, V: []float64{0, 1, 2, 5, 0, 3}}
 	return map[string]op.Tensor{"X": counting(6, 4, 3), "table": table}
 }
 
@@ -93,7 +74,7 @@ func TestGatherPages(t *testing.T) {
 
 // Sequences one after the other begin where the cumulated lengths say, and end there too.
 func TestGatherSequences(t *testing.T) {
-	inputs := map[string]op.Tensor{"X": counting(20, 2), "cu": &numbers{dims: []int{3}, v: []float64{0, 7, 12}}}
+	inputs := map[string]op.Tensor{"X": counting(20, 2), "cu": &reftest.Numbers{Extents: []int{3}, V: []float64{0, 7, 12}}}
 	g := gathering(8, 2, 1, inputs, "cu[batch] + key + r", "0")
 	g.node.Params.Word["limit"] = "cu[batch + 1] - cu[batch] - key"
 	out := g.estimate(t, nil)
@@ -131,7 +112,7 @@ func TestGatherAnyDimension(t *testing.T) {
 		"same": {-1, []string{"r", "3"}, func(r, _ int) int { return r*7 + 3 }},
 	} {
 		for _, coded := range []bool{false, true} {
-			x.coded = coded
+			x.Decoded = coded
 			g := gathering(3, 2, c.cols, map[string]op.Tensor{"X": x}, c.at...)
 			out := g.estimate(t, nil)
 			for r := range 3 {
@@ -149,7 +130,7 @@ func TestGatherAnyDimension(t *testing.T) {
 // An entry that there is not, or that is no page, gives nothing.
 func TestGatherOutside(t *testing.T) {
 	inputs := paged()
-	inputs["table"] = &numbers{dims: []int{2, 3}, v: []float64{0, 0, 0, -1, 6, 0.5}}
+	inputs["table"] = &reftest.Numbers{Extents: []int{2, 3}, V: []float64{0, 0, 0, -1, 6, 0.5}}
 	const row = "table[batch]"
 	for r, text := range []string{row + "[0]", row + "[1]", row + "[2]", row + "[3]", "div(1, 0)"} {
 		out := gathering(1, 3, 2, inputs, text, "0", "0").estimate(t, nil)
@@ -199,7 +180,7 @@ func TestGatherBinds(t *testing.T) {
 
 // A mask may have elements of inputs: a sequence's length.
 func TestMaskOfLengths(t *testing.T) {
-	lengths := &numbers{dims: []int{2}, v: []float64{5, 2}}
+	lengths := &reftest.Numbers{Extents: []int{2}, V: []float64{5, 2}}
 	g := rig{node: node("mask", 1), tensors: map[string]op.Tensor{"used": lengths}}
 	g.node.Params.Word["rule.0"] = "c < used[batch] || r > 0 && c == 3"
 	g.node.Params.Index["batch"] = []probes.Extent{{Dims: [4]int{2, 1, 1, 1}, Values: []int{0, 1}}}

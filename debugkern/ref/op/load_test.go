@@ -8,19 +8,6 @@ import (
 	"tilescope/probes"
 )
 
-// matrix is an input of the numbers 0, 1, 2, ….
-type matrix [2]int
-
-func (m matrix) Dims() []int                      { return m[:] }
-func (matrix) Coded() bool                        { return false }
-func (m matrix) Rounded(dst []float64, first int) { m.Decode(dst, first) }
-
-func (matrix) Decode(dst []float64, first int) {
-	for i := range dst {
-		dst[i] = float64(first + i)
-	}
-}
-
 // loading reads a tile of an input at (2, 3), its rows and columns along given dimensions.
 func loading(height, width, rows, cols int) *probes.Node {
 	n := node("load", 0)
@@ -40,7 +27,7 @@ func TestLoad(t *testing.T) {
 		rows, cols int
 		step       [2]int // elements from row to row, from column to column
 	}{{0, 1, [2]int{10, 1}}, {1, 0, [2]int{1, 10}}, {0, -1, [2]int{10, 0}}, {-1, 1, [2]int{0, 1}}} {
-		x := trial{rig: rig{node: loading(4, 5, c.rows, c.cols), tensor: matrix{9, 10}},
+		x := trial{rig: rig{node: loading(4, 5, c.rows, c.cols), tensor: counting(9, 10)},
 			exact: func(_ []op.Matrix, r, col int) float64 { return float64(23 + r*c.step[0] + col*c.step[1]) },
 			kernel: func(_ *rand.Rand, _ []op.Matrix, r, col int) float64 {
 				return float64(23 + r*c.step[0] + col*c.step[1])

@@ -140,25 +140,13 @@ func lseWitnesses() []witness {
 			return -math.Log1p(-0x1p-10), rig{node: node("lse", 2)}.bound(t, w, zero, off(tile(1, 1, 1), 0x1p-10))
 		}},
 		{op.TermLog, "lse, lg2.approx near 1", func(t *testing.T, w ref.Weights) (float64, float64) {
-			worst, at := 0.0, 1.0
-			most(200000, func(rnd *rand.Rand) float64 {
-				x := float32(0.75 + 0.5*rnd.Float64())
-				got := fp.F32ToFloat64(fp.SM90().Lg232(fp.Bits32(x), false)) * math.Ln2
-				if e := math.Abs(got - math.Log(float64(x))); e > worst {
-					worst, at = e, float64(x)
-				}
-				return 0
-			})
+			worst, at := worstLog(math.Log, math.Ln2)
 			return worst, rig{node: node("lse", 2)}.bound(t, w, zero, tile(1, 1, at))
 		}},
 		{op.TermMaxScale, "lse, m in log2", func(t *testing.T, w ref.Weights) (float64, float64) {
-			worst, at := 0.0, 0.0
-			most(20000, func(rnd *rand.Rand) float64 {
+			worst, at := worstOf(20000, func(rnd *rand.Rand) (float64, float64) {
 				x := float32(23.2 + 0.2*rnd.Float64()) // just over 16 in natural units
-				if e := math.Abs(float64(x*math.Ln2) - float64(x)*math.Ln2); e > worst {
-					worst, at = e, float64(x)
-				}
-				return 0
+				return math.Abs(float64(x*math.Ln2) - float64(x)*math.Ln2), float64(x)
 			})
 			return worst, rig{node: node("lse", 2)}.bound(t, w, inUnit(tile(1, 1, at), math.Ln2), tile(1, 1, 1))
 		}},

@@ -40,13 +40,11 @@ func (x coded) Rounded(dst []float64, first int) { x.Decode(dst, first) }
 // decodeWitness searches scales at which the three float32 roundings go one way.
 func decodeWitness(t *testing.T, w ref.Weights) (float64, float64) {
 	const levels, top = 127, 448
-	at := 0.0
-	rel := most(20000, func(rnd *rand.Rand) float64 {
+	rel, at := worstOf(20000, func(rnd *rand.Rand) (float64, float64) {
 		scale, code := float32(0.001+0.01*rnd.Float64()), float64(1+rnd.IntN(127))
 		exact := code * (float64(top) / levels * float64(scale))
 		k := float32(float32(top)/float32(levels)) * scale
-		at = exact
-		return math.Abs(float64(float32(code)*k)-exact) / exact
+		return math.Abs(float64(float32(code)*k)-exact) / exact, exact
 	})
 	n := node("load", 0)
 	n.Args = []probes.Operand{{Tensor: "X"}}
@@ -148,14 +146,10 @@ func softmaxWitnesses() []witness {
 	return []witness{
 		{op.TermMaxScale, "log2", func(t *testing.T, w ref.Weights) (float64, float64) {
 			scale := 1 / math.Sqrt(96)
-			worst, s := 0.0, 0.0
-			most(20000, func(rnd *rand.Rand) float64 {
+			worst, s := worstOf(20000, func(rnd *rand.Rand) (float64, float64) {
 				x := float32(8 + 56*rnd.Float64())
 				got := float64(float32(float32(x*float32(scale)) * float32(math.Log2E)))
-				if e := math.Abs(got/(float64(x)*scale*math.Log2E) - 1); e > worst {
-					worst, s = e, float64(x)
-				}
-				return 0
+				return math.Abs(got/(float64(x)*scale*math.Log2E) - 1), float64(x)
 			})
 			g := rig{node: node("rowmax", 1), unit: math.Ln2}
 			return worst * s * scale * math.Log2E, g.bound(t, w, inUnit(tile(1, 1, s), scale))
@@ -192,29 +186,22 @@ func softmaxWitnesses() []witness {
 
 // expArgumentWitness searches scores whose argument is rounded one way, twice.
 func expArgumentWitness(t *testing.T, w ref.Weights) (float64, float64) {
-	worst, s, m := 0.0, 0.0, 0.0
-	most(100000, func(rnd *rand.Rand) float64 {
+	type scores struct{ s, m float64 }
+	worst, at := worstOf(100000, func(rnd *rand.Rand) (float64, scores) {
 		x, y := float32(-8-rnd.Float64()*0.2), float32(rnd.Float64()*0.1)
 		arg := float64(float32((x-y)*float32(math.Log2E))) * math.Ln2
 		exact := float64(x) - float64(y)
-		if e := math.Abs(math.Expm1(arg - exact)); e > worst {
-			worst, s, m = e, float64(x), float64(y)
-		}
-		return 0
+		return math.Abs(math.Expm1(arg - exact)), scores{float64(x), float64(y)}
 	})
-	return worst * math.Exp(s-m), expBelow(t, w, "ex2.approx", tile(1, 1, s), tile(1, 1, m))
+	return worst * math.Exp(at.s-at.m), expBelow(t, w, "ex2.approx", tile(1, 1, at.s), tile(1, 1, at.m))
 }
 
 // mapArgumentWitness is exp(a) as exp2(a·log2 e): the product is rounded, and so is log2 e.
 func mapArgumentWitness(t *testing.T, w ref.Weights) (float64, float64) {
-	worst, at := 0.0, 0.0
-	most(100000, func(rnd *rand.Rand) float64 {
+	worst, at := worstOf(100000, func(rnd *rand.Rand) (float64, float64) {
 		x := float32(-11.2 - rnd.Float64()*0.2)
 		arg := float64(float32(x*float32(math.Log2E))) * math.Ln2
-		if e := math.Abs(math.Expm1(arg - float64(x))); e > worst {
-			worst, at = e, float64(x)
-		}
-		return 0
+		return math.Abs(math.Expm1(arg - float64(x))), float64(x)
 	})
 	return worst * math.Exp(at), mapped(1, "exp(a)").bound(t, w, tile(1, 1, at))
 }
@@ -222,8 +209,8 @@ func mapArgumentWitness(t *testing.T, w ref.Weights) (float64, float64) {
 // expSplitWitness is exp2(s·c − m_raw·c), c = softmax_scale·log2 e, judged from an m that was stored as
 // m_raw·softmax_scale.
 func expSplitWitness(t *testing.T, w ref.Weights) (float64, float64) {
-	worst, s, m, scale := 0.0, 0.0, 0.0, 1.0
-	most(200000, func(rnd *rand.Rand) float64 {
+	type scores struct{ s, m, scale float64 }
+	worst, at := worstOf(200000, func(rnd *rand.Rand) (float64, scores) {
 		sc := 0.0884 * (1 + 0.5*rnd.Float64())
 		c := float32(float32(sc) * float32(math.Log2E))
 		top := float32(64 + 128*rnd.Float64())
@@ -231,14 +218,11 @@ func expSplitWitness(t *testing.T, w ref.Weights) (float64, float64) {
 		kept := float64(float32(top * float32(sc)))
 		arg := float64(float32(x*c)-float32(top*c)) * math.Ln2
 		exact := float64(x)*sc - kept
-		if e := math.Abs(arg-exact) / (math.Abs(float64(x)*sc) + math.Abs(kept)); e > worst {
-			worst, s, m, scale = e, float64(x), kept, sc
-		}
-		return 0
+		return math.Abs(arg-exact) / (math.Abs(float64(x)*sc) + math.Abs(kept)), scores{float64(x), kept, sc}
 	})
-	v := s * scale
-	bound := expBelow(t, w, "ex2.approx", inUnit(tile(1, 1, s), scale), tile(1, 1, m))
-	return math.Exp(v-m) * math.Expm1(worst*(math.Abs(v)+math.Abs(m))), bound
+	v := at.s * at.scale
+	bound := expBelow(t, w, "ex2.approx", inUnit(tile(1, 1, at.s), at.scale), tile(1, 1, at.m))
+	return math.Exp(v-at.m) * math.Expm1(worst*(math.Abs(v)+math.Abs(at.m))), bound
 }
 
 // keys is how many cells a row of the sums has.

@@ -61,16 +61,12 @@ func plainWitnesses() []witness {
 			return e / keys, rig{node: node("reduce", 1, "how", "mean")}.bound(t, w, p)
 		}},
 		{op.TermUnit, "x·rsqrt.approx(x) for sqrt", func(t *testing.T, w ref.Weights) (float64, float64) {
-			worst, at := 0.0, 1.0
-			most(20000, func(rnd *rand.Rand) float64 {
+			worst, at := worstOf(20000, func(rnd *rand.Rand) (float64, float64) {
 				x := float32(1 + 3*rnd.Float64())
 				got := x * float32(fp.F32ToFloat64(fp.SM90().Rsqrt32(fp.Bits32(x), false)))
-				if e := math.Abs(float64(got) - math.Sqrt(float64(x))); e > worst*math.Sqrt(float64(x))/math.Sqrt(at) {
-					worst, at = e, float64(x)
-				}
-				return 0
+				return math.Abs(float64(got)/math.Sqrt(float64(x)) - 1), float64(x)
 			})
-			return worst, mapped(1, "sqrt(a)").bound(t, w, tile(1, 1, at))
+			return worst * math.Sqrt(at), mapped(1, "sqrt(a)").bound(t, w, tile(1, 1, at))
 		}},
 		{op.TermProduct, "scale, stored as f16", func(t *testing.T, w ref.Weights) (float64, float64) {
 			a, b, worst := worstProduct()
@@ -112,41 +108,21 @@ func plainWitnesses() []witness {
 			return 2*d + d*d, rig{node: node("scale", 2)}.bound(t, w, off(tile(1, 1, 1), d), off(tile(1, 1, 1), d))
 		}},
 		{op.TermTanh, "tanh.approx", func(t *testing.T, w ref.Weights) (float64, float64) {
-			worst, at := 0.0, 1.0
-			most(200000, func(rnd *rand.Rand) float64 {
+			worst, at := worstOf(200000, func(rnd *rand.Rand) (float64, float64) {
 				x := float32(2 * rnd.Float64())
 				want := math.Tanh(float64(x))
-				if e := math.Abs(fp.F32ToFloat64(fp.SM90().Tanh32(fp.Bits32(x)))/want - 1); e > worst {
-					worst, at = e, float64(x)
-				}
-				return 0
+				return math.Abs(fp.F32ToFloat64(fp.SM90().Tanh32(fp.Bits32(x)))/want - 1), float64(x)
 			})
 			g := mapped(1, "tanh(a)")
 			g.c.By = map[string]string{"tanh": "tanh.approx"}
 			return worst * math.Tanh(at), g.bound(t, w, tile(1, 1, at))
 		}},
 		{op.TermLog, "log2 by lg2.approx near 1", func(t *testing.T, w ref.Weights) (float64, float64) {
-			worst, at := 0.0, 1.0
-			most(200000, func(rnd *rand.Rand) float64 {
-				x := float32(0.75 + 0.5*rnd.Float64())
-				got := fp.F32ToFloat64(fp.SM90().Lg232(fp.Bits32(x), false))
-				if e := math.Abs(got - math.Log2(float64(x))); e > worst {
-					worst, at = e, float64(x)
-				}
-				return 0
-			})
+			worst, at := worstLog(math.Log2, 1)
 			return worst, mapped(1, "log2(a)").bound(t, w, tile(1, 1, at))
 		}},
 		{op.TermLog, "lg2.approx near 1", func(t *testing.T, w ref.Weights) (float64, float64) {
-			worst, at := 0.0, 1.0
-			most(200000, func(rnd *rand.Rand) float64 {
-				x := float32(0.75 + 0.5*rnd.Float64())
-				got := fp.F32ToFloat64(fp.SM90().Lg232(fp.Bits32(x), false)) * math.Ln2
-				if e := math.Abs(got - math.Log(float64(x))); e > worst {
-					worst, at = e, float64(x)
-				}
-				return 0
-			})
+			worst, at := worstLog(math.Log, math.Ln2)
 			return worst, mapped(1, "log(a)").bound(t, w, tile(1, 1, at))
 		}},
 	}

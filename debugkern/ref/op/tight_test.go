@@ -283,11 +283,22 @@ func ex2(x float64) float64 {
 	return fp.F32ToFloat64(fp.SM90().Ex232(fp.Bits32(float32(x)), false))
 }
 
-// most searches n random arguments for the largest error.
-func most(n int, f func(rnd *rand.Rand) float64) float64 {
-	rnd, top := rand.New(rand.NewPCG(3, 4)), 0.0
+// worstOf searches n random cases for the largest error, and returns what f gives for that case too.
+func worstOf[T any](n int, f func(rnd *rand.Rand) (err float64, at T)) (worst float64, at T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
 	for range n {
-		top = max(top, f(rnd))
+		if e, x := f(rnd); e > worst {
+			worst, at = e, x
+		}
 	}
-	return top
+	return worst, at
+}
+
+// worstLog searches the number near 1 whose logarithm f is off the most where it is lg2.approx times unit.
+func worstLog(f func(x float64) float64, unit float64) (worst, at float64) {
+	return worstOf(200000, func(rnd *rand.Rand) (float64, float64) {
+		x := float32(0.75 + 0.5*rnd.Float64())
+		got := fp.F32ToFloat64(fp.SM90().Lg232(fp.Bits32(x), false)) * unit
+		return math.Abs(got - f(float64(x))), float64(x)
+	})
 }

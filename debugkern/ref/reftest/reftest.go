@@ -1,5 +1,5 @@
-// Package reftest gives other rooms' tests a reference of a plan on seeded inputs, copies of its blocks that they may change, and the
-// errors that a right kernel is allowed.
+// Package reftest gives other rooms' tests a reference of a plan on seeded inputs, inputs of given numbers, copies of blocks that they
+// may change, and the errors that a right kernel is allowed.
 //
 // The one idea: a test looks at a block by stage and kv tile, as the program does; where a block lies in the problem is read from the
 // plan.
@@ -32,6 +32,32 @@ func New(t testing.TB, p *probes.Plan, seed uint64, opt ref.Options) (*ref.Refer
 	}
 	return r, in
 }
+
+// Numbers is an input of given numbers, row-major.
+type Numbers struct {
+	Extents []int
+	V       []float64
+	Decoded bool // the kernel decodes them, to these very numbers
+}
+
+// NewNumbers is an input of the numbers that next gives for 0, 1, 2, ….
+func NewNumbers(extents []int, next func(i int) float64) *Numbers {
+	n := 1
+	for _, d := range extents {
+		n *= d
+	}
+	x := &Numbers{Extents: extents, V: make([]float64, n)}
+	for i := range x.V {
+		x.V[i] = next(i)
+	}
+	return x
+}
+
+// Dims, Coded, Decode and Rounded implement op.Tensor.
+func (x *Numbers) Dims() []int                      { return x.Extents }
+func (x *Numbers) Coded() bool                      { return x.Decoded }
+func (x *Numbers) Decode(dst []float64, first int)  { copy(dst, x.V[first:]) }
+func (x *Numbers) Rounded(dst []float64, first int) { x.Decode(dst, first) }
 
 // Block is a copy of a reference's block.
 type Block struct {
