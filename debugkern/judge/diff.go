@@ -167,7 +167,7 @@ func (j *Judgement) Diverges() bool {
 	return false
 }
 
-// TileDiff is one tile laid beside its references, row-major, Rows×Cols each.
+// TileDiff is one tile with its references, row-major, Rows×Cols each.
 type TileDiff struct {
 	Place
 	Rows, Cols              int

@@ -27,7 +27,7 @@ const (
 )
 
 // Explain fills the fingerprints of every wrong stage: transforms of the right tile, tried on all of the stage's wrong
-// tiles, stages beside each other. It walks the blocks again and may be called once, after Judge; it returns ctx's error if
+// tiles, several stages at once. It walks the blocks again and may be called once, after Judge; it returns ctx's error if
 // cancelled.
 func (j *Judgement) Explain(ctx context.Context) error {
 	errs := make([]error, len(j.Stages))

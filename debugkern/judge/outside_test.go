@@ -29,11 +29,11 @@ func TestOutsideIsJudgedWhereItIsRead(t *testing.T) {
 		want    Verdict
 		bad     int
 	}{
-		{"V is 3 beside P = 0", v(3), probes.OutsideZero, OK, 0},
-		{"V is 3 beside P = 0.5", both, probes.OutsideZero, Wrong, 1},
+		{"V is 3 where P = 0", v(3), probes.OutsideZero, OK, 0},
+		{"V is 3 where P = 0.5", both, probes.OutsideZero, Wrong, 1},
 		{"the same, unspecified", both, probes.OutsideUnspecified, OK, 0},
-		{"V is infinite beside P = 0", v(inf), probes.OutsideZero, Wrong, 1},
-		{"V is NaN beside P = 0", v(math.NaN()), probes.OutsideZero, Wrong, 1},
+		{"V is infinite where P = 0", v(inf), probes.OutsideZero, Wrong, 1},
+		{"V is NaN where P = 0", v(math.NaN()), probes.OutsideZero, Wrong, 1},
 	} {
 		p := configstest.Plan(t, "stage2", "partial49", probes.GateNone)
 		p.Stage("V").Outside = c.outside

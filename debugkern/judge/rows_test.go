@@ -36,7 +36,7 @@ func TestRowsOfSomeWarps(t *testing.T) {
 			t.Errorf("%s: %s %s: %s", x.fault, f.Name, f.Value, f.Evidence)
 		}
 		if fits := f.Fitted > 0; fits && !strings.Contains(f.Evidence, "(1.5 times the right one)") {
-			t.Errorf("%s: the fitted factor is not told: %s", x.fault, f.Evidence)
+			t.Errorf("%s: the fitted factor is missing: %s", x.fault, f.Evidence)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func TestRowsJudged(t *testing.T) {
 	}
 }
 
-// A prediction that is no number says nothing of a cell: no transform is told to explain a NaN.
+// A prediction that is no number explains no cell: a NaN has no fingerprint.
 func TestNothingExplainsNaN(t *testing.T) {
 	truth := reference(t, configstest.Plan(t, "stage2", "validation", probes.GateNone), 3, ref.Options{})
 	j := judged(t, truth, toy{truth, "p-nan"}.run())

@@ -8,11 +8,10 @@ import (
 )
 
 // Blocks that follow each other load the same tiles in the same iterations (K and V of one head), and a right
-// kernel leaves the same bits of them in each. Those are widened and compared once: they are most cells of
-// attention: it saves a quarter of the time of judging.
+// kernel leaves the same bits of them in each. Those are widened and compared once: they are half of
+// attention's cells.
 
-// sameTile is the kernel's tile of a loaded stage that was looked at last in an iteration, and how that
-// turned out.
+// sameTile is the kernel's tile of a loaded stage that was compared last in an iteration, and the verdict.
 type sameTile struct {
 	raw     probes.Tile
 	m       op.Matrix

@@ -155,7 +155,7 @@ func (t *tally) beyond(v *view, r, c int, got, want float64) {
 func judgeOdd(v *view, got, ref, bound float64) (bad, nonfinite bool) {
 	nonfinite = math.IsNaN(got) || math.IsInf(got, 0)
 	if op.Overflows(v.dtype, ref) {
-		// Beside a reference that is not finite, globally only another kind of value counts,
+		// Where the reference is not finite, globally only another kind of value counts,
 		// unless the operator says that the infinity is what a right kernel has.
 		want := op.RoundTo(v.dtype, ref)
 		same := got == want || math.IsNaN(got) && math.IsNaN(want)

@@ -52,8 +52,8 @@ func TestULPs(t *testing.T) {
 }
 
 // An infinity that an operator is certain of is what a right kernel has: any other value is wrong by the
-// kernel's own tiles too. Beside any other reference that is not finite a value of another kind is bad from
-// the inputs alone.
+// kernel's own tiles too. Where any other reference is not finite, a value of another kind is bad from the
+// inputs alone.
 func TestCertainInfinities(t *testing.T) {
 	minus, plus := math.Inf(-1), math.Inf(1)
 	for _, c := range []struct {

@@ -7,8 +7,7 @@ import (
 
 // A tile that is loaded depends on its position in the input alone. Blocks that follow each other load the
 // same tiles in the same iterations (K and V of one head), so a pass keeps the last tile of each iteration,
-// with its errors and what products work out about it. Without that, loading, bounding and describing K and V
-// is a quarter of judging.
+// with its errors and what products work out about it.
 
 // loadedBytes is how much of a stage's tiles a pass keeps; where those of one block are larger it keeps none,
 // for each would be overwritten before it is used again.

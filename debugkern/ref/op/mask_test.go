@@ -70,7 +70,7 @@ func TestMaskErrors(t *testing.T) {
 }
 
 // A row without any key has maximum −Inf, probabilities 0, sum 0, and an output of 0 or NaN as the manifest
-// says; the rows beside it are what they are without it.
+// says; the other rows are what they are without it.
 func TestRowWithoutKeys(t *testing.T) {
 	second := probes.Mask{{{Base: probes.Fixed(-1), Row: 1}}} // r >= 1
 	scores := off(tile(2, 3, 1, 2, 3, 1, 2, 3), 0x1p-12)
@@ -99,7 +99,7 @@ func TestRowWithoutKeys(t *testing.T) {
 		}
 		whole := rig{node: node("divide", 2)}.estimate(t, nil, tile(1, 2, u.M.Row(1)...), tile(1, 1, l.M.Data[1]))
 		if o.M.At(1, 0) != whole.M.Data[0] || !(o.Err.At(1, 0) < 1e-2) {
-			t.Errorf("the row beside it is %g ± %g", o.M.At(1, 0), o.Err.At(1, 0))
+			t.Errorf("the next row is %g ± %g", o.M.At(1, 0), o.Err.At(1, 0))
 		}
 		if x := mirrored(t, g, u, l).Data[0]; math.IsNaN(x) != c.nan {
 			t.Errorf("empty: %q gives %g, mirrored", c.empty, x)

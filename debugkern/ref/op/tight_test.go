@@ -49,8 +49,8 @@ func (x witness) tight(t *testing.T, factor float64) bool {
 }
 
 // TestEveryBoundTermIsTight checks for every term of every bound that a right kernel stays under the bound and attains at
-// least a quarter of the term, and that neither holds any more with the term times 4: a bound that is too loose by that fails
-// here.
+// least a quarter of the term, and that with the term times 4 it attains less than a quarter: a bound that is too loose by that
+// fails here.
 func TestEveryBoundTermIsTight(t *testing.T) {
 	seen := map[op.Term]bool{}
 	for _, x := range append(localWitnesses(), globalWitnesses()...) {
@@ -77,7 +77,7 @@ func TestEveryBoundTermIsTight(t *testing.T) {
 	}
 }
 
-// TestUnattainedTerms holds the terms without a witness from above: an error just beyond the bound is caught, and would not
+// TestUnattainedTerms checks the terms without a witness from above: an error just beyond the bound is caught, and would not
 // be with the term times 4.
 func TestUnattainedTerms(t *testing.T) {
 	for x := range unattained {
