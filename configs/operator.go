@@ -195,8 +195,8 @@ func (r *reader) parameter(o *object, name, k string, out *operation) bool {
 // isRules reports whether a parameter is the rules of a mask.
 func isRules(k string) bool { return k == "mask" || k == "where" }
 
-// checkParameter reports a parameter that is a list where one text is expected, or the other way round, or a word that the parameter does
-// not have.
+// checkParameter reports a parameter that is a list where one text is expected, or the other way round, or a
+// word that the parameter does not have.
 func checkParameter(o *object, name, k string, n *yaml.Node) bool {
 	size, list := paramLists[k]
 	words := paramWords[k]

@@ -58,7 +58,8 @@ func resolveEvery(t *testing.T, text string) *probes.Plan {
 	return resolveWith(t, text, nil)
 }
 
-// resolveWith is the plan of a manifest with flags set, for its shape small. (configstest, which imports configs, cannot serve here.)
+// resolveWith is the plan of a manifest with flags set, for its shape small. (configstest, which imports
+// configs, cannot serve here.)
 func resolveWith(t *testing.T, text string, set map[string]string) *probes.Plan {
 	t.Helper()
 	m, err := ParseManifest("every.yaml", []byte(text))
@@ -283,7 +284,8 @@ func TestOperatorOfTheEntry(t *testing.T) {
 	}{
 		{nil, "matmul", []probes.Stage{"Q", "K"}}, {map[string]string{"TWICE": "1"}, "map", []probes.Stage{"S"}},
 	} {
-		if sp := resolveWith(t, text, c.set).Stage("half"); sp.Op.Op != c.op || !slices.Equal(sp.Operands, c.operands) {
+		sp := resolveWith(t, text, c.set).Stage("half")
+		if sp.Op.Op != c.op || !slices.Equal(sp.Operands, c.operands) {
 			t.Errorf("%v: %s of %v, want %s of %v", c.set, sp.Op.Op, sp.Operands, c.op, c.operands)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package configstest gives tests the catalogue's kernels, and manifests of their own, as a session would see them: selected, and
-// resolved for a shape.
+// Package configstest gives tests the catalogue's kernels, and manifests of their own, as a session would
+// see them: selected, and resolved for a shape.
 //
 // The one idea: a test names a target as a person does; what does not resolve fails it there.
 //

@@ -8,8 +8,9 @@ import (
 	"tilescope/probes"
 )
 
-// Compare returns one captured tile with its local, global and mirrored references, with the bounds of each cell. It walks
-// the block up to that tile: milliseconds. A tile that was not captured or not reached has Got nil.
+// Compare returns one captured tile with its local, global and mirrored references, with the bounds of
+// each cell. It walks the block up to that tile: milliseconds. A tile that was not captured or not reached
+// has Got nil.
 func (j *Judgement) Compare(s probes.Stage, block probes.Dim3, kv int) (*TileDiff, error) {
 	sp := j.ref.Plan().Stage(s)
 	if sp == nil {

@@ -26,9 +26,9 @@ const (
 	cellsPerFit   = 8 // bad cells that a fitted number needs
 )
 
-// Explain fills the fingerprints of every wrong stage: transforms of the right tile, tried on all of the stage's wrong
-// tiles, several stages at once. It walks the blocks again and may be called once, after Judge; it returns ctx's error if
-// cancelled.
+// Explain fills the fingerprints of every wrong stage: transforms of the right tile, tried on all of the
+// stage's wrong tiles, several stages at once. It walks the blocks again and may be called once, after
+// Judge; it returns ctx's error if cancelled.
 func (j *Judgement) Explain(ctx context.Context) error {
 	errs := make([]error, len(j.Stages))
 	var wg join.Group

@@ -82,12 +82,7 @@ func (p *Pass) reload(i int, x *loadedTile, rows, cols int) {
 	out := p.evaluate(s.root, rows, cols)
 	x.made = *out
 	p.made[s.root], p.nodes[s.root], out = own, false, &x.made
-	r := op.Rounding{Coefs: p.coefs, DType: s.DType, Exact: out.Exact, Power: out.Power}
-	r.Certain = out.Certain
-	x.est.Exact, x.est.Certain = out.Exact, out.Certain
-	copy(x.est.Bound.Data, out.Err.Data)
-	closed := op.Value{M: x.est.Ref, Err: x.est.Bound}
-	r.Close(&closed, x.est.Pre, x.est.Bound, rows, cols)
+	p.close(s, x.est, out, x.est.Bound, rows, cols)
 	x.value = op.Value{
 		M: x.est.Ref, Err: x.est.Bound, Rows: rows, Cols: cols, Unit: s.Natural(), Origin: i,
 		Reused: &op.Reused{},

@@ -325,15 +325,22 @@ func (p *Pass) Compute(i int) bool {
 		p.keep(i, out, e.Ref, op.Matrix{})
 		return true
 	}
-	r := op.Rounding{Coefs: p.coefs, DType: s.DType, Exact: out.Exact, Power: out.Power, Certain: out.Certain}
-	e.Exact, e.Certain = out.Exact, out.Certain
-	closed := op.Value{M: e.Ref, Err: v.err, Factor: out.Factor}
-	copy(v.err.Data, out.Err.Data)
-	r.Close(&closed, e.Pre, e.Bound, rows, cols)
+	p.close(s, e, out, v.err, rows, cols)
 	if p.mode == fromInputs {
 		p.keep(i, out, e.Ref, v.err)
 	}
 	return true
+}
+
+// close makes the estimate of a stage from its result, whose numbers e.Ref has already. err gets the
+// errors after the rounding to the stage's dtype without the common factor; it may be e.Bound where there
+// is no such factor.
+func (p *Pass) close(s *stage, e *Estimate, out *op.Value, err op.Matrix, rows, cols int) {
+	r := op.Rounding{Coefs: p.coefs, DType: s.DType, Exact: out.Exact, Power: out.Power, Certain: out.Certain}
+	e.Exact, e.Certain = out.Exact, out.Certain
+	copy(err.Data, out.Err.Data)
+	closed := op.Value{M: e.Ref, Err: err, Factor: out.Factor}
+	r.Close(&closed, e.Pre, e.Bound, rows, cols)
 }
 
 // keep makes the result of stage i the value that later stages read.

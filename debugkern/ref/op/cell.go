@@ -92,7 +92,8 @@ func (b *cellBuilder) name(name string) (cell, error) {
 // isCellIndex reports whether a name is that of a cell's row or column.
 func isCellIndex(name string) bool { return name == "r" || name == "c" }
 
-// representable is a whole number in the type that is computed in, with its error: exact up to 2^24 in f32, else rounded once.
+// representable is a whole number in the type that is computed in, with its error: exact up to 2^24 in
+// f32, else rounded once.
 func (b *cellBuilder) representable(x float64) (float64, float64) {
 	if math.Abs(x)*b.u <= 1 {
 		return x, 0

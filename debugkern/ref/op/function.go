@@ -75,9 +75,10 @@ type instruction struct {
 	name string
 	// loss is what the evaluation may be off by: of an argument x to within off, and a value of magnitude up
 	// to y.
-	loss   func(b *cellBuilder, x, off, y float64) float64
-	unit   func(chip *fp.Model, x float32) float32 // as the chip evaluates it; nil: rounded once
-	reason string                                  // of its error, where that is not what Reason gives for every function; else ""
+	loss func(b *cellBuilder, x, off, y float64) float64
+	unit func(chip *fp.Model, x float32) float32 // as the chip evaluates it; nil: rounded once
+	// reason is that of its error, where it is not what mappedKernel.Reason says of every function; else "".
+	reason string
 }
 
 // evaluate computes the function as the instruction does.

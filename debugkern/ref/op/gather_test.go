@@ -74,7 +74,8 @@ func TestGatherPages(t *testing.T) {
 
 // Sequences one after the other begin where the cumulated lengths say, and end there too.
 func TestGatherSequences(t *testing.T) {
-	inputs := map[string]op.Tensor{"X": counting(20, 2), "cu": &reftest.Numbers{Extents: []int{3}, V: []float64{0, 7, 12}}}
+	lengths := &reftest.Numbers{Extents: []int{3}, V: []float64{0, 7, 12}}
+	inputs := map[string]op.Tensor{"X": counting(20, 2), "cu": lengths}
 	g := gathering(8, 2, 1, inputs, "cu[batch] + key + r", "0")
 	g.node.Params.Word["limit"] = "cu[batch + 1] - cu[batch] - key"
 	out := g.estimate(t, nil)

@@ -159,13 +159,12 @@ func (k *maskKernel) Suspects([]Constant) []Suspect {
 		}
 		out = append(out, Suspect{Name: name, Value: value, Own: true, Predict: predict})
 	}
-	moved := func(by int) func(k *maskKernel, p spot) bool {
-		return func(k *maskKernel, p spot) bool { p.c -= by; return k.visible(p) }
+	for _, x := range maskMistakes {
+		add(x.name, x.value, k.fill, func(k *maskKernel, p spot) bool {
+			p.c -= x.by
+			return x.by == 0 || k.visible(p)
+		})
 	}
-	add(shiftedName, "the mask by one column to the right", k.fill, moved(1))
-	add(shiftedName, "the mask by one column to the left", k.fill, moved(-1))
-	everywhere := func(*maskKernel, spot) bool { return true }
-	add(termName, "hidden cells taken in: the mask left out", k.fill, everywhere)
 	if len(k.rules) > 0 {
 		add(termName, "the tile's position left out of the mask", k.fill, func(k *maskKernel, p spot) bool {
 			return unplaced(k.rules).Visible(p.t.Block, p.t.Iter, p.r, p.c) && k.lookedUp(&p)

@@ -213,19 +213,23 @@ func (k *rowmaxKernel) Suspects(constants []Constant) []Suspect {
 	return out
 }
 
-// maskSuspects are the mistakes of a mask: moved by one column, or left out. visible says which cells take part then.
+// maskMistakes are those of every mask: moved by some columns to the right, or left out (0).
+var maskMistakes = [...]struct {
+	name, value string
+	by          int
+}{
+	{shiftedName, "the mask by one column to the right", 1},
+	{shiftedName, "the mask by one column to the left", -1},
+	{termName, "hidden cells taken in: the mask left out", 0},
+}
+
+// maskSuspects are the mistakes of an operator's mask. visible reports which cells take part then.
 func maskSuspects(mask probes.Mask, predict func(sc *Scene, visible func(r, c int) bool, v, pre []float64)) []Suspect {
 	if len(mask) == 0 {
 		return nil
 	}
 	var out []Suspect
-	for _, x := range []struct {
-		name, value string
-		by          int
-	}{
-		{shiftedName, "the mask by one column to the right", 1}, {shiftedName, "the mask by one column to the left", -1},
-		{termName, "hidden cells taken in: the mask left out", 0},
-	} {
+	for _, x := range maskMistakes {
 		out = append(out, Suspect{Name: x.name, Value: x.value, Own: true, Predict: func(sc *Scene, v, pre []float64) bool {
 			predict(sc, func(r, c int) bool { return x.by == 0 || mask.Visible(sc.Block, sc.Iter, r, c-x.by) }, v, pre)
 			return true

@@ -48,9 +48,9 @@ func (x witness) tight(t *testing.T, factor float64) bool {
 	return attained >= x.share(t, factor)/4
 }
 
-// TestEveryBoundTermIsTight checks for every term of every bound that a right kernel stays under the bound and attains at
-// least a quarter of the term, and that with the term times 4 it attains less than a quarter: a bound that is too loose by that
-// fails here.
+// TestEveryBoundTermIsTight checks for every term of every bound that a right kernel stays under the bound
+// and attains at least a quarter of the term, and that with the term times 4 it attains less than a
+// quarter: a bound that is too loose by that fails here.
 func TestEveryBoundTermIsTight(t *testing.T) {
 	seen := map[op.Term]bool{}
 	for _, x := range append(localWitnesses(), globalWitnesses()...) {
@@ -77,8 +77,8 @@ func TestEveryBoundTermIsTight(t *testing.T) {
 	}
 }
 
-// TestUnattainedTerms checks the terms without a witness from above: an error just beyond the bound is caught, and would not
-// be with the term times 4.
+// TestUnattainedTerms checks the terms without a witness from above: an error just beyond the bound is
+// caught, and would not be with the term times 4.
 func TestUnattainedTerms(t *testing.T) {
 	for x := range unattained {
 		r := op.Rounding{Coefs: op.NewCoefs(nil), DType: probes.F32}
@@ -154,8 +154,7 @@ func (g rig) bounds(t testing.TB, w ref.Weights, in ...*op.Value) op.Matrix {
 	t.Helper()
 	out := g.estimate(t, w, in...)
 	_, _, env := g.bind(t, w, in)
-	r := op.Rounding{Coefs: env.Coefs, DType: env.DType, Exact: out.Exact, Power: out.Power}
-	r.Certain = out.Certain
+	r := op.Rounding{Coefs: env.Coefs, DType: env.DType, Exact: out.Exact, Power: out.Power, Certain: out.Certain}
 	bound := op.NewMatrix(out.M.Rows, out.M.Cols)
 	r.Close(out, op.NewMatrix(out.M.Rows, out.M.Cols), bound, out.M.Rows, out.M.Cols)
 	return bound

@@ -1,5 +1,5 @@
-// Package reftest gives other rooms' tests a reference of a plan on seeded inputs, inputs of given numbers, copies of blocks that they
-// may change, and the errors that a right kernel is allowed.
+// Package reftest gives other rooms' tests a reference of a plan on seeded inputs, inputs of given
+// numbers, copies of blocks that they may change, and the errors that a right kernel is allowed.
 //
 // The one idea: a test looks at a block by stage and kv tile, as the program does; where a block lies in the problem is read from the
 // plan.
