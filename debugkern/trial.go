@@ -119,6 +119,17 @@ func (a *Attempt) Launch(ctx context.Context, change func(*target.Launch)) (*Out
 	return &Outcome{&st}, nil
 }
 
+// Observe launches the trial with one observer for all of its blocks, which may execute on several cores. Errors are those of Try.
+func (a *Attempt) Observe(ctx context.Context, o target.Observer) error {
+	_, err := a.Launch(ctx, func(l *target.Launch) {
+		l.Observe = func(probes.Dim3) target.Observer { return o }
+	})
+	if err != nil {
+		return a.Explain(err)
+	}
+	return nil
+}
+
 // Explain gives the error of a launch its exit code and, where the kernel failed, its document, as Session.Run does.
 func (a *Attempt) Explain(err error) error { return a.e.explain(launchError(err)) }
 

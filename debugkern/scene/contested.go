@@ -42,10 +42,8 @@ func Contest(ctx context.Context, r *debugkern.Run, f *report.Finding) (*Contest
 	w.out = &Contested{
 		Variable: f.Variable, dims: array.Dims, by: [2]map[int]bool{{}, {}}, here: map[int]bool{}, all: map[int]bool{},
 	}
-	if _, err := a.Launch(ctx, func(l *target.Launch) {
-		l.Observe = func(probes.Dim3) target.Observer { return w }
-	}); err != nil {
-		return nil, a.Explain(err)
+	if err := a.Observe(ctx, w); err != nil {
+		return nil, err
 	}
 	return w.out, nil
 }

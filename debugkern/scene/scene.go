@@ -112,10 +112,8 @@ func Play(ctx context.Context, r *debugkern.Run, req Request) (*Scene, error) {
 		return nil, err
 	}
 	rec := newRecorder(req, r.Plan)
-	if _, err := a.Launch(ctx, func(l *target.Launch) {
-		l.Observe = func(probes.Dim3) target.Observer { return rec }
-	}); err != nil {
-		return nil, a.Explain(err)
+	if err := a.Observe(ctx, rec); err != nil {
+		return nil, err
 	}
 	rec.scene.Schedule = a.Schedule().String()
 	rec.pair()

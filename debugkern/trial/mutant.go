@@ -137,10 +137,8 @@ func reached(ctx context.Context, r *debugkern.Run, blocks []probes.Dim3) (map[i
 		return nil, err
 	}
 	seen := &syncSites{at: map[int]bool{}}
-	if _, err := a.Launch(ctx, func(l *target.Launch) {
-		l.Observe = func(probes.Dim3) target.Observer { return seen }
-	}); err != nil {
-		return nil, a.Explain(err)
+	if err := a.Observe(ctx, seen); err != nil {
+		return nil, err
 	}
 	return seen.at, nil
 }
