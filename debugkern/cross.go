@@ -1,6 +1,8 @@
 package debugkern
 
 import (
+	"slices"
+
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 )
@@ -76,14 +78,10 @@ func compareTiles(a, b *runState) *report.Cross {
 	return doc
 }
 
-func floatAtomics(entry *ptx.Func) bool {
-	if entry == nil {
-		return false
-	}
-	for _, in := range entry.Body {
-		if in.Kind().Updates() && in.Has("add") && (in.Has("f32") || in.Has("f16") || in.Has("f16x2") || in.Has("f64")) {
-			return true
-		}
-	}
-	return false
+// AddsFloatsByAtomics reports whether an entry adds floats of any type, packed ones included, by atomics: their sum depends on
+// the order of execution.
+func AddsFloatsByAtomics(entry *ptx.Func) bool {
+	return entry != nil && slices.ContainsFunc(entry.Body, func(in *ptx.Instr) bool {
+		return in.Kind().Updates() && in.Has("add") && in.Type().Float()
+	})
 }

@@ -39,7 +39,7 @@ func (e *execution) classify(doc *report.Cross, emulated *runState) error {
 		doc.Class = crossEqual
 		return nil
 	}
-	if floatAtomics(e.st.build.Module.Func(e.r.plan.Entry)) {
+	if AddsFloatsByAtomics(e.st.build.Module.Func(e.r.plan.Entry)) {
 		doc.Class = crossAtomics
 		return nil
 	}

@@ -337,7 +337,7 @@ func ruleDoc(r attn.Rule) *report.Rule {
 // unordered lowers what varies to advice where the kernel adds floats by atomics, in an order nobody fixes, and every stage
 // behind the additions is within its bound: that bound holds for any order, so it is the spread over the orders.
 func (e *execution) unordered(fs []target.Finding) []target.Finding {
-	if !floatAtomics(e.st.build.Module.Func(e.r.plan.Entry)) {
+	if !AddsFloatsByAtomics(e.st.build.Module.Func(e.r.plan.Entry)) {
 		return fs
 	}
 	bound, output := 0.0, e.r.plan.Output()

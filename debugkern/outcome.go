@@ -46,7 +46,7 @@ func (o *Outcome) Tile(p Place) probes.Tile { return o.state.Tile(p.Stage, p.Blo
 // then so is any output that only another order makes.
 func (o *Outcome) Unordered(ctx context.Context) (bool, error) {
 	st := o.state
-	if !st.r.plan.Gate.Judged.Meets(st.r.plan.OutputSet()) || !floatAtomics(st.build.Module.Func(st.r.plan.Entry)) {
+	if !st.r.plan.Gate.Judged.Meets(st.r.plan.OutputSet()) || !AddsFloatsByAtomics(st.build.Module.Func(st.r.plan.Entry)) {
 		return false, nil
 	}
 	return o.OutputWithin(ctx)

@@ -243,10 +243,7 @@ func (q *inquiry) variation(p *trial.Perturbation) report.Finding {
 	f := report.Finding{
 		Kind: "varies", Severity: severityError, Message: p.String(), Index: []int{}, Warps: []int{}, Lanes: []int{}, KVTile: -1, Count: p.Differed,
 	}
-	atomics := slices.ContainsFunc(q.run.Entry().Body, func(in *ptx.Instr) bool {
-		return in.Kind().Updates() && in.Has("add") && slices.ContainsFunc(in.Mods, func(m string) bool { return strings.Contains(m, "f16") || m == "f32" || m == "f64" })
-	})
-	if atomics && q.doc.Verdict == report.Agree && p.Failed == 0 {
+	if debugkern.AddsFloatsByAtomics(q.run.Entry()) && q.doc.Verdict == report.Agree && p.Failed == 0 {
 		f.Severity, f.Consequence = "advice", "the kernel adds floats by atomics, in no fixed order; every stage is within its bound, which holds for any order"
 	}
 	return f
