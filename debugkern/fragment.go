@@ -10,7 +10,7 @@ import (
 	"tilescope/probes"
 )
 
-// Maps executes the introspection kernel on the request's backend, once.
+// FragmentMaps returns the fragment maps of the request's backend: the introspection kernel is executed there once a session.
 func (s *Session) FragmentMaps(ctx context.Context, req Request) (*fragment.Maps, error) {
 	be, _, err := s.backend(ctx, req)
 	if err != nil {
@@ -20,20 +20,10 @@ func (s *Session) FragmentMaps(ctx context.Context, req Request) (*fragment.Maps
 }
 
 func (s *Session) fragments(ctx context.Context, be target.Backend) (*fragment.Maps, error) {
-	name := be.Info().Name
-	s.mu.Lock()
-	maps := s.maps[name]
-	s.mu.Unlock()
-	if maps != nil {
-		return maps, nil
-	}
-	maps, err := s.introspect(ctx, be)
+	maps, err := s.maps.get(ctx, be.Info().Name, func() (*fragment.Maps, error) { return s.introspect(ctx, be) })
 	if err != nil {
 		return nil, fmt.Errorf("introspect fragments: %w", err)
 	}
-	s.mu.Lock()
-	s.maps[name] = maps
-	s.mu.Unlock()
 	return maps, nil
 }
 

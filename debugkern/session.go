@@ -61,14 +61,14 @@ type Session struct {
 
 	builds memoLRU[string, *Build]
 	loaded memoLRU[loadKey, target.Kernel]
-	host   memoLRU[string, bool] // whether a source has host code
+	host   memoLRU[string, bool]           // whether a source has host code
+	maps   memoLRU[string, *fragment.Maps] // by backend
 
 	tools tools
 
 	mu     sync.Mutex
 	chip   *chip.Chip // that the emulator is, and that references compute like
 	emu    target.Backend
-	maps   map[string]*fragment.Maps // by backend
 	inputs *cachedInputs
 
 	gpuMu    sync.Mutex // locked while a device is opened
@@ -91,7 +91,7 @@ func Open(_ context.Context, o Options) (*Session, error) {
 	s := &Session{
 		catalogue: cat, config: o.Config, worker: o.Worker, launcher: o.Launcher, compiles: o.Compiler, trust: o.Trust,
 		builds: memoLRU[string, *Build]{limit: maxBuilds}, loaded: memoLRU[loadKey, target.Kernel]{limit: maxBuilds},
-		chip: chip.SM90(), host: memoLRU[string, bool]{limit: 8}, gpus: map[int]target.Backend{}, maps: map[string]*fragment.Maps{},
+		chip: chip.SM90(), host: memoLRU[string, bool]{limit: 8}, gpus: map[int]target.Backend{},
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	if o.Config != nil {
