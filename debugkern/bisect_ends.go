@@ -112,12 +112,11 @@ func outcome(r *report.Run) (verdict, because string) {
 }
 
 func (w *bisector) failed(side int, err error) *report.Bisection {
-	var coded *report.Error
-	if !errors.As(err, &coded) || coded.Report == nil || coded.Report.Error == nil {
+	run, failed := sideError(side, err)
+	if run == nil {
 		return nil
 	}
-	w.doc.Verdict, w.doc.Shape = report.Failed, coded.Report.Shape
-	w.doc.Error = &report.SideError{Side: "ab"[side : side+1], Failure: *coded.Report.Error}
+	w.doc.Verdict, w.doc.Shape, w.doc.Error = report.Failed, run.Shape, failed
 	return w.doc
 }
 

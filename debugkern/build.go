@@ -189,7 +189,7 @@ func (s *Session) compiler(ctx context.Context, builder, source string) (string,
 func buildFromFile(ctx context.Context, path string) (*Build, error) {
 	text, err := kernelText(ctx, path)
 	if err != nil {
-		return nil, &report.Error{Code: report.CodeUsage, Err: fmt.Errorf("read the manifest's ptx: %w", err)}
+		return nil, report.Usagef("read the manifest's ptx: %w", err)
 	}
 	return parseBuild(ctx, path, text, "none")
 }

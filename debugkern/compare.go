@@ -77,13 +77,22 @@ func note(c *report.Comparison, format string, args ...any) {
 
 // failedComparison makes the comparison the document of a run that has no verdict.
 func failedComparison(c *report.Comparison, side int, err error) *report.Comparison {
-	var coded *report.Error
-	if !errors.As(err, &coded) || coded.Report == nil || coded.Report.Error == nil {
+	run, failed := sideError(side, err)
+	if run == nil {
 		return nil
 	}
-	c.Verdict, c.Shape, c.Backend = report.Failed, coded.Report.Shape, coded.Report.Backend
-	c.Error = &report.SideError{Side: "ab"[side : side+1], Failure: *coded.Report.Error}
+	c.Verdict, c.Shape, c.Backend, c.Error = report.Failed, run.Shape, run.Backend, failed
 	return c
+}
+
+// sideError returns the document of one of two kernels that did not build, load or run, and its error as a document about both
+// has it; nil where err is another error. Side 0 is A.
+func sideError(side int, err error) (*report.Run, *report.SideError) {
+	var coded *report.Error
+	if !errors.As(err, &coded) || coded.Report == nil || coded.Report.Error == nil {
+		return nil, nil
+	}
+	return coded.Report, &report.SideError{Side: "ab"[side : side+1], Failure: *coded.Report.Error}
 }
 
 func describe(d *report.Side, e *execution, cross *report.Cross) {

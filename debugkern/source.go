@@ -191,7 +191,7 @@ func sourceText(ctx context.Context, m *configs.Manifest) ([]byte, error) {
 	}
 	text, err := kernelText(ctx, m.SourcePath())
 	if err != nil {
-		return nil, &report.Error{Code: report.CodeUsage, Err: fmt.Errorf("%s: source: %w", m.File, err)}
+		return nil, report.Usagef("%s: source: %w", m.File, err)
 	}
 	return text, nil
 }

@@ -18,14 +18,7 @@ func blame(fn *ptx.Func, at int) *report.Source {
 	if at < 0 || at >= len(fn.Body) {
 		return nil
 	}
-	return sourceOf(target.Blame(fn, at))
-}
-
-func sourceOf(s *target.Source) *report.Source {
-	if s == nil {
-		return nil
-	}
-	return &report.Source{File: s.File, Line: s.Line, Function: s.Function, Calls: s.Calls}
+	return report.SourceOf(target.Blame(fn, at))
 }
 
 // conclude turns suspects into causes, in the order in which a person should look at them, and tells the story.

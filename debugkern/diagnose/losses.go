@@ -40,7 +40,7 @@ func (q *inquiry) losses() error {
 	}
 	for _, l := range r.Losses() {
 		d := LossDoc{
-			Source: sourceOf(l.Source), Caller: sourceOf(l.Caller), Operation: l.Operation, Cause: l.Cause, Bits: report.Number(l.Bits),
+			Source: report.SourceOf(l.Source), Caller: report.SourceOf(l.Caller), Operation: l.Operation, Cause: l.Cause, Bits: report.Number(l.Bits),
 			Got: report.Number(l.Got), Exact: report.Number(l.Exact), Operands: []report.Number{}, Warp: l.Warp, Lane: l.Lane, KVTile: l.KVTile,
 			Count: l.Count, Out: report.Number(l.Out), Variable: l.Variable, Index: append([]int{}, l.Index...),
 		}

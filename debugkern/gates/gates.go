@@ -80,7 +80,7 @@ type Progress struct {
 	Verdict              string // set once a gate of a target is decided
 }
 
-// Run judges every target. The error is an *report.Error where the request is refused or a backend or compiler that was
+// Run judges every target. The error is a *report.Error where the request is refused or a backend or compiler that was
 // asked for is missing (nothing was judged then), or the context's: what was finished is in Out, and the same call goes on
 // from there.
 func Run(ctx context.Context, r Runner, o Options, progress func(Progress)) (*Doc, error) {
@@ -111,7 +111,7 @@ func Run(ctx context.Context, r Runner, o Options, progress func(Progress)) (*Do
 		return s.doc, nil
 	}
 	if err := s.doc.write(o.Files, o.Out); err != nil {
-		return nil, &report.Error{Code: report.CodeUsage, Err: fmt.Errorf("--out %s: %w", o.Out, err)}
+		return nil, report.Usagef("--out %s: %w", o.Out, err)
 	}
 	return s.doc, s.store.finish()
 }
@@ -144,7 +144,7 @@ type subject struct {
 // open checks everything that can be refused, builds every target, and finds what an earlier sweep has left.
 func (s *sweep) open(ctx context.Context) error {
 	if len(s.o.Targets) == 0 {
-		return usage("gates takes at least one TARGET")
+		return report.Usagef("gates takes at least one TARGET")
 	}
 	if s.o.Seeds == nil {
 		s.o.Seeds = DefaultSeeds
@@ -156,7 +156,7 @@ func (s *sweep) open(ctx context.Context) error {
 		s.o.Archs = DefaultArchs
 	}
 	if s.o.Launches < 2 || s.o.Warmups < 0 {
-		return usage("--launches %d, --warmups %d: at least two launches are needed for a spread, and no fewer than 0 warm-ups", s.o.Launches, s.o.Warmups)
+		return report.Usagef("--launches %d, --warmups %d: at least two launches are needed for a spread, and no fewer than 0 warm-ups", s.o.Launches, s.o.Warmups)
 	}
 	for _, name := range s.o.Targets {
 		sub, err := s.subject(ctx, &subject{name: name, shapes: s.o.Shapes})
@@ -174,7 +174,7 @@ func (s *sweep) open(ctx context.Context) error {
 	}
 	var err error
 	if s.store, err = openStore(s.o.Files, s.o.Out); err != nil {
-		return &report.Error{Code: report.CodeUsage, Err: fmt.Errorf("--out %s: %w", s.o.Out, err)}
+		return report.Usagef("--out %s: %w", s.o.Out, err)
 	}
 	env, err := s.r.Environment(ctx, s.o.Request)
 	if err != nil {
@@ -319,10 +319,6 @@ func (s *sweep) step(sub *subject, gate, detail string) {
 func failed(err error) bool {
 	var e *report.Error
 	return errors.As(err, &e) && e.Code == report.CodeFailed && !debugkern.OutOfMemory(err)
-}
-
-func usage(format string, args ...any) error {
-	return &report.Error{Code: report.CodeUsage, Err: fmt.Errorf(format, args...)}
 }
 
 // fileDigest is the SHA-256 of a target that is a file, "" for a name of the catalogue.

@@ -39,7 +39,7 @@ func (f *fake) Shapes(context.Context, string) ([]string, error) {
 func (f *fake) Describe(_ context.Context, req debugkern.Request) (*debugkern.Subject, error) {
 	shape, ok := fakeShapes[req.Shape]
 	if !ok {
-		return nil, usage("unknown shape %q", req.Shape)
+		return nil, report.Usagef("unknown shape %q", req.Shape)
 	}
 	return &debugkern.Subject{
 		Kernel: "k", Variant: req.Target, Shape: shape, Faults: []string{},

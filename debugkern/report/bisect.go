@@ -100,11 +100,5 @@ type TargetSpec struct {
 
 // ExitCode is the contract's: 0 found, 1 the two do not differ, 4 an end did not run.
 func (b *Bisection) ExitCode() int {
-	switch b.Verdict {
-	case Found:
-		return 0
-	case Failed:
-		return 4
-	}
-	return 1
+	return exitCode(b.Verdict, Found)
 }

@@ -70,13 +70,7 @@ type CheckOutput struct {
 
 // ExitCode is the contract's exit code: 0 clean, 1 findings, 4 failed.
 func (d *Check) ExitCode() int {
-	switch d.Verdict {
-	case Failed:
-		return int(CodeFailed)
-	case Findings:
-		return 1
-	}
-	return 0
+	return exitCode(d.Verdict, Clean)
 }
 
 // KnownFindings are findings that do not count, by id, with the reason.

@@ -91,11 +91,5 @@ type OutputComparison struct {
 
 // ExitCode is the contract's exit code: 0 equal bits, 1 not, 4 failed.
 func (c *Comparison) ExitCode() int {
-	switch c.Verdict {
-	case Equal:
-		return 0
-	case Failed:
-		return 4
-	}
-	return 1
+	return exitCode(c.Verdict, Equal)
 }

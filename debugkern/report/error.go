@@ -13,6 +13,17 @@ const (
 	CodeInternal    Code = 70
 )
 
+// exitCode is the contract's exit code of a verdict: 0 for the one that is good, 4 for Failed, 1 for any other.
+func exitCode(verdict, good string) int {
+	switch verdict {
+	case good:
+		return 0
+	case Failed:
+		return int(CodeFailed)
+	}
+	return 1
+}
+
 // Error carries an exit code with the error. Report is the document of a failed run, where there is one.
 type Error struct {
 	Code   Code
