@@ -40,6 +40,7 @@ var imports = map[string][]string{
 
 	"debugkern/interrupt":   {},
 	"debugkern/ptx/ptxtest": {}, // for tests
+	"debugkern/debugtest":   {"debugkern"},
 
 	"configs":             {"probes", "debugkern/file", "debugkern/ref", "debugkern/ref/op"},
 	"configs/configstest": {"configs", "probes"}, // for tests

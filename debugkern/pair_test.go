@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/debugtest"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
@@ -12,7 +13,7 @@ import (
 // A pair counts and finds what compare counts: stage2 with p-stale-m parts from stage2 in P, and stage1 computes the same
 // parts as stage2.
 func TestPair(t *testing.T) {
-	s := openSession(t)
+	s := debugtest.Open(t)
 	run := func(target, shape string, faults ...string) *debugkern.Run {
 		r, err := s.Run(t.Context(), debugkern.Request{Target: target, Shape: shape, Backend: "emu", Faults: faults}, nil)
 		if err != nil {
@@ -56,7 +57,7 @@ func TestPair(t *testing.T) {
 
 // Family B has larger tiles: what cannot be laid over each other has no tile beside it.
 func TestPairOfTwoKernels(t *testing.T) {
-	s := openSession(t)
+	s := debugtest.Open(t)
 	var runs [2]*debugkern.Run
 	for i, target := range []string{"flashcore_vec", "stage2"} {
 		var err error

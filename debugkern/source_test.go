@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/debugtest"
 	"tilescope/kernels"
 )
 
 // The source that a run shows is the text that ran: with its faults' patches applied, and the file's own without.
 func TestSourceIsTheTextThatRan(t *testing.T) {
-	s := openSession(t)
+	s := debugtest.Open(t)
 	const file, lost = "kernels/sdpa_fp8_stage_c_wmma.cu", "        __syncthreads();  // C"
 	text, _ := kernels.Source("sdpa_fp8_stage_c_wmma.cu")
 	clean := strings.Split(string(text), "\n")
@@ -41,7 +42,7 @@ func TestSourceIsTheTextThatRan(t *testing.T) {
 // A finding's line, in the source that the run shows, is the line that it is about: here the access behind the lines that
 // earlier hunks moved.
 func TestLinesAreOfThePatchedText(t *testing.T) {
-	run, err := openSession(t).Run(t.Context(), debugkern.Request{Target: "stage3b-reported", Shape: "small", Backend: "emu"}, nil)
+	run, err := debugtest.Open(t).Run(t.Context(), debugkern.Request{Target: "stage3b-reported", Shape: "small", Backend: "emu"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/debugtest"
 	"tilescope/debugkern/fragment"
 	"tilescope/debugkern/report"
 )
@@ -16,7 +17,7 @@ import (
 // pair is stored as 8 bytes, half a warp (4 rows) at a time: row r starts at bank r·LD % 32 and covers 8 banks, so rows
 // of 64 floats are all in the same banks, and 4 rows make 4 words of a bank; 72 floats shift each row by 8 banks.
 func TestBanks(t *testing.T) {
-	doc, err := openSession(t).Lut(t.Context(), debugkern.Request{Backend: "emu"}, fragment.Filter{})
+	doc, err := debugtest.Open(t).Lut(t.Context(), debugkern.Request{Backend: "emu"}, fragment.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func TestBanks(t *testing.T) {
 
 // A column-major pair is not side by side: each lane moves single halves, two lanes of a column share words.
 func TestBanksOfColumns(t *testing.T) {
-	doc, err := openSession(t).Lut(t.Context(), debugkern.Request{Backend: "emu"}, fragment.Filter{Kind: "acc", DType: "f16"})
+	doc, err := debugtest.Open(t).Lut(t.Context(), debugkern.Request{Backend: "emu"}, fragment.Filter{Kind: "acc", DType: "f16"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func TestBanksRefuses(t *testing.T) {
 // The addresses and widths that a pattern is asked for are those of the kernel that ran: the checker measures the same degrees
 // on q, p and the accumulator of stage2, at the leading dimensions that it has.
 func TestBanksAreTheCheckers(t *testing.T) {
-	s := openSession(t)
+	s := debugtest.Open(t)
 	doc, err := s.Lut(t.Context(), debugkern.Request{Backend: "emu"}, fragment.Filter{})
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +131,7 @@ func TestBanksAreTheCheckers(t *testing.T) {
 
 // The bank of a cell is the one that its phase asks for a word of.
 func TestBankOfACell(t *testing.T) {
-	doc, err := openSession(t).Lut(t.Context(), debugkern.Request{Backend: "emu"}, fragment.Filter{})
+	doc, err := debugtest.Open(t).Lut(t.Context(), debugkern.Request{Backend: "emu"}, fragment.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}

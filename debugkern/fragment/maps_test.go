@@ -9,22 +9,14 @@ import (
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/debugtest"
 	"tilescope/debugkern/report"
 	"tilescope/kernels"
 )
 
-func openSession(t *testing.T) *debugkern.Session {
-	t.Helper()
-	s, err := debugkern.Open(t.Context(), debugkern.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // The checked-in table is what introspection finds: `tilescope lut --header` writes it.
 func TestAccumulatorHeaderIsCurrent(t *testing.T) {
-	maps, err := openSession(t).FragmentMaps(t.Context(), debugkern.Request{Backend: "emu"})
+	maps, err := debugtest.Open(t).FragmentMaps(t.Context(), debugkern.Request{Backend: "emu"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +60,7 @@ func TestGPUFragmentMaps(t *testing.T) {
 // Every map that introspection makes is as it was read back on an H200: lane 1, which tells rows from columns, and how often
 // a cell occurs.
 func TestFragmentMaps(t *testing.T) {
-	maps, err := openSession(t).FragmentMaps(t.Context(), debugkern.Request{Backend: "emu"})
+	maps, err := debugtest.Open(t).FragmentMaps(t.Context(), debugkern.Request{Backend: "emu"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +87,7 @@ func TestFragmentMaps(t *testing.T) {
 }
 
 func TestJudgeLut(t *testing.T) {
-	s := openSession(t)
+	s := debugtest.Open(t)
 	right, _ := kernels.Source("wmma16x16_accum_lut.h")
 	dir := t.TempDir()
 	for _, c := range []struct {
@@ -151,7 +143,7 @@ func exchange(text string) string {
 
 // What has no full table is refused, with the file's name: that is exit 2.
 func TestMalformedLut(t *testing.T) {
-	s := openSession(t)
+	s := debugtest.Open(t)
 	header, ok := kernels.Source("wmma16x16_accum_lut.h")
 	if !ok {
 		t.Fatal("no table among the kernels' headers")

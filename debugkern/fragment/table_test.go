@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/debugtest"
 )
 
 // TestTableOfAKernel finds the table in the module that ran, by its content, and judges it.
 func TestTableOfAKernel(t *testing.T) {
-	s := openSession(t)
+	s := debugtest.Open(t)
 	for _, c := range []struct {
 		target, fault string
 		has           bool
@@ -56,7 +57,7 @@ func TestTables(t *testing.T) {
 		if c.fault != "" {
 			req.Faults = []string{c.fault}
 		}
-		run, err := openSession(t).Run(t.Context(), req, nil)
+		run, err := debugtest.Open(t).Run(t.Context(), req, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +73,7 @@ func TestTables(t *testing.T) {
 			t.Errorf("%s %s: %s is declared at %+v, want %s:%d", c.target, c.fault, tb.Name, tb.At, c.file, c.line)
 		}
 	}
-	run, err := openSession(t).Run(t.Context(), debugkern.Request{Target: "stage2", Shape: "small", Backend: "emu"}, nil)
+	run, err := debugtest.Open(t).Run(t.Context(), debugkern.Request{Target: "stage2", Shape: "small", Backend: "emu"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

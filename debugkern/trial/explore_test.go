@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/debugtest"
 	"tilescope/probes"
 )
 
@@ -34,7 +35,7 @@ func TestExplore(t *testing.T) {
 			if c.fault != "" {
 				req.Faults = []string{c.fault}
 			}
-			run := ran(t, req)
+			run := debugtest.Run(t, req)
 			o := ExploreOptions{N: 24, Blocks: []probes.Dim3{c.block}}
 			x, err := Explore(context.Background(), run, o)
 			if err != nil {
@@ -50,8 +51,8 @@ func TestExplore(t *testing.T) {
 			if !c.varies {
 				return
 			}
-			worst := tried(t, run, debugkern.Trial{Schedule: x.Worst, Blocks: o.Blocks})
-			base := tried(t, run, debugkern.Trial{Blocks: o.Blocks})
+			worst := debugtest.Try(t, run, debugkern.Trial{Schedule: x.Worst, Blocks: o.Blocks})
+			base := debugtest.Try(t, run, debugkern.Trial{Blocks: o.Blocks})
 			if d := outputChange(base.Outcome(), worst.Outcome()); d != x.MaxAbs {
 				t.Errorf("%s replayed changes O by %g, explored %g", x.Worst, d, x.MaxAbs)
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/debugtest"
 	"tilescope/debugkern/ptx"
 )
 
@@ -38,7 +39,7 @@ func TestMutants(t *testing.T) {
 		target := x[0]
 		for _, shape := range x[1:] {
 			t.Run(target+" "+shape, func(t *testing.T) {
-				run := ran(t, debugkern.Request{Target: target, Shape: shape})
+				run := debugtest.Run(t, debugkern.Request{Target: target, Shape: shape})
 				ms, err := Mutants(context.Background(), run, MutantOptions{Blocks: run.Blocks()[:1]})
 				if err != nil {
 					t.Fatal(err)
@@ -70,10 +71,7 @@ func TestMutants(t *testing.T) {
 // cleanTargets are the catalogue's variants without faults that have stages.
 func cleanTargets(t *testing.T) []string {
 	t.Helper()
-	s, err := debugkern.Open(context.Background(), debugkern.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := debugtest.Open(t)
 	var names []string
 	for _, name := range s.Catalogue().Targets() {
 		m, variant, err := s.Catalogue().Open(t.Context(), name)
@@ -94,7 +92,7 @@ func sameWithoutRemoving(t *testing.T, run *debugkern.Run, m *MutantResult) {
 	if m.Edit.Kind != ptx.Remove || m.Outcome == MutantUnreached {
 		return
 	}
-	kept := tried(t, run, debugkern.Trial{Plain: true, Blocks: run.Blocks()[:1], Check: errorChecks, Ignore: []int{m.Edit.At}})
+	kept := debugtest.Try(t, run, debugkern.Trial{Plain: true, Blocks: run.Blocks()[:1], Check: errorChecks, Ignore: []int{m.Edit.At}})
 	ignored := MutantResult{Findings: errorsOf(kept)}
 	want, got := m.Variables(), ignored.Variables()
 	slices.Sort(want)

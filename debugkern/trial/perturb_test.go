@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/debugtest"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 )
@@ -26,7 +27,7 @@ func TestPerturbedKernels(t *testing.T) {
 	}
 	for _, target := range []string{"stage3b", "swizzle3a", "flashcore_fused_wmma"} {
 		t.Run(target, func(t *testing.T) {
-			run := ran(t, debugkern.Request{Target: target, Shape: "small"})
+			run := debugtest.Run(t, debugkern.Request{Target: target, Shape: "small"})
 			plain, err := run.Relaunch(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -61,7 +62,7 @@ func TestPerturbedKernels(t *testing.T) {
 }
 
 func TestPerturbWantsAGPU(t *testing.T) {
-	run := ran(t, debugkern.Request{Target: "stage2", Shape: "single16"})
+	run := debugtest.Run(t, debugkern.Request{Target: "stage2", Shape: "single16"})
 	_, err := Perturb(t.Context(), run, 3, nil)
 	var coded *report.Error
 	if !errors.As(err, &coded) || coded.Code != report.CodeUsage || !strings.Contains(err.Error(), "--schedules") {

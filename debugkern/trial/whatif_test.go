@@ -6,6 +6,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/debugtest"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
@@ -14,7 +15,7 @@ import (
 
 // TestWhatIf takes the barrier before the softmax away, which spoils the kernel, and adds one, which only costs.
 func TestWhatIf(t *testing.T) {
-	run := ran(t, debugkern.Request{Target: "stage2", Shape: "small"})
+	run := debugtest.Run(t, debugkern.Request{Target: "stage2", Shape: "small"})
 	entry, blocks := run.Entry(), []probes.Dim3{{0, 0, 0}}
 	var bars []int
 	for _, at := range entry.Syncs(nil) {
@@ -48,7 +49,7 @@ func TestWhatIf(t *testing.T) {
 func TestWhatIfMendsARace(t *testing.T) {
 	for fault, variable := range map[string]string{"sync-s": "sS", "sync-p": "sP"} {
 		t.Run(fault, func(t *testing.T) {
-			run := ran(t, debugkern.Request{Target: "stage2", Shape: "small", Faults: []string{fault}, Check: check.All})
+			run := debugtest.Run(t, debugkern.Request{Target: "stage2", Shape: "small", Faults: []string{fault}, Check: check.All})
 			var race *report.Finding
 			for i, f := range run.Report.Findings {
 				if f.Kind == "race" && f.Variable == variable {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/debugtest"
 	"tilescope/debugkern/target"
 	"tilescope/debugkern/walk"
 	"tilescope/probes"
@@ -31,24 +32,9 @@ func see(w walk.Walk) moment {
 	return m
 }
 
-// ran is a run on the emulator.
-func ran(t *testing.T, req debugkern.Request) *debugkern.Run {
-	t.Helper()
-	s, err := debugkern.Open(t.Context(), debugkern.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Backend = "emu"
-	run, err := s.Run(t.Context(), req, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return run
-}
-
 func walked(t *testing.T, req debugkern.Request, block probes.Dim3) (*debugkern.Run, walk.Walk) {
 	t.Helper()
-	run := ran(t, req)
+	run := debugtest.Run(t, req)
 	w, err := run.Walk(context.Background(), block)
 	if err != nil {
 		t.Fatal(err)
