@@ -9,7 +9,7 @@ import (
 
 // meantParameter is a parameter with the meaning it is given: a tensor, a dimension, the scale, or none.
 type meantParameter struct {
-	parameter
+	Parameter
 	tensor string // pointers; "" for scratch
 	value  string // scalars
 	scale  bool
@@ -32,24 +32,24 @@ var scaleNames = []string{"softmax_scale", "scale", "sm_scale"}
 const byOrder = "guessed from order and use"
 
 // meanings gives parameters their meaning: by name where the source has names, the rest by order and use.
-func meanings(list []parameter) []meantParameter {
+func meanings(list []Parameter) []meantParameter {
 	out := make([]meantParameter, len(list))
 	taken := map[string]bool{}
 	for i, p := range list {
 		a := &out[i]
-		a.parameter = p
-		name := strings.ToLower(strings.Trim(p.name, "_"))
-		if t := tensorNames[name]; p.pointer && t != "" && !taken[t] {
+		a.Parameter = p
+		name := strings.ToLower(strings.Trim(p.Name, "_"))
+		if t := tensorNames[name]; p.Pointer && t != "" && !taken[t] {
 			a.tensor, taken[t] = t, true
-			if p.guessed {
+			if p.Guessed {
 				a.why = "element type guessed from use"
 			}
 		}
-		if v := valueNames[name]; !p.pointer && v != "" && !p.dtype.Float() {
+		if v := valueNames[name]; !p.Pointer && v != "" && !p.DType.Float() {
 			a.value = v
 		}
 		for _, s := range scaleNames {
-			if name == s && !p.pointer && p.dtype.Float() && !taken["scale"] {
+			if name == s && !p.Pointer && p.DType.Float() && !taken["scale"] {
 				a.value, a.scale, taken["scale"] = "1 / sqrt(D)", true, true
 			}
 		}
@@ -58,8 +58,8 @@ func meanings(list []parameter) []meantParameter {
 	scalarsByOrder(out, taken)
 	settleTypes(out)
 	for i := range out {
-		if out[i].name == "" {
-			out[i].name = fmt.Sprintf("param_%d", i)
+		if out[i].Name == "" {
+			out[i].Name = fmt.Sprintf("param_%d", i)
 		}
 	}
 	return out
@@ -70,20 +70,20 @@ func pointersByOrder(list []meantParameter, taken map[string]bool) {
 	var readers, writers []*meantParameter
 	for i := range list {
 		switch a := &list[i]; {
-		case !a.pointer || a.tensor != "":
-		case a.read && !a.written:
+		case !a.Pointer || a.tensor != "":
+		case a.Read && !a.Written:
 			readers = append(readers, a)
-		case a.written && !a.read:
+		case a.Written && !a.Read:
 			writers = append(writers, a)
 		}
 	}
 	give := func(a *meantParameter, tensor string) {
-		if taken[tensor] || len(tensor) == 2 && a.dtype != probes.F32 {
+		if taken[tensor] || len(tensor) == 2 && a.DType != probes.F32 {
 			return
 		}
 		a.tensor, a.why, taken[tensor] = tensor, byOrder, true
-		if a.name == "" {
-			a.name = tensor
+		if a.Name == "" {
+			a.Name = tensor
 		}
 	}
 	if n := len(writers); n > 0 {
@@ -104,13 +104,13 @@ func scalarsByOrder(list []meantParameter, taken map[string]bool) {
 	var integers []*meantParameter
 	for i := range list {
 		switch a := &list[i]; {
-		case a.pointer || a.value != "":
-		case !a.dtype.Float():
+		case a.Pointer || a.value != "":
+		case !a.DType.Float():
 			integers = append(integers, a)
 		case !taken["scale"]:
 			a.value, a.scale, a.why, taken["scale"] = "1 / sqrt(D)", true, byOrder, true
-			if a.name == "" {
-				a.name = "softmax_scale"
+			if a.Name == "" {
+				a.Name = "softmax_scale"
 			}
 		default:
 			a.value, a.why = "1", "what is passed?"
@@ -118,12 +118,12 @@ func scalarsByOrder(list []meantParameter, taken map[string]bool) {
 	}
 	dims := []string{"B", "H", "S", "D"}
 	for i, a := range integers {
-		if len(integers) > len(dims) || a.name != "" {
+		if len(integers) > len(dims) || a.Name != "" {
 			a.value, a.why = "1", "what is passed?"
 			continue
 		}
 		a.value, a.why = dims[len(dims)-len(integers)+i], byOrder
-		a.name = a.value
+		a.Name = a.value
 	}
 }
 
@@ -136,20 +136,20 @@ func settleTypes(list []meantParameter) {
 		}
 	}
 	for _, a := range list {
-		if len(a.tensor) == 1 && a.tensor != "O" && a.dtype != 0 && !a.guessed {
-			usual = a.dtype
+		if len(a.tensor) == 1 && a.tensor != "O" && a.DType != 0 && !a.Guessed {
+			usual = a.DType
 		}
 	}
 	for i := range list {
 		a := &list[i]
 		switch {
-		case a.dtype != 0:
+		case a.DType != 0:
 		case len(a.tensor) == 1 && a.tensor != "O":
-			a.dtype = usual
+			a.DType = usual
 		case a.tensor == "O":
-			a.dtype = probes.F16
+			a.DType = probes.F16
 		default:
-			a.dtype = probes.F32
+			a.DType = probes.F32
 		}
 	}
 }

@@ -9,43 +9,6 @@ import (
 	"tilescope/probes"
 )
 
-// parameter is what can be determined of one kernel parameter from its PTX, and from the CUDA source where
-// there is one.
-type parameter struct {
-	name    string // "" where there is only the PTX: it has none
-	dtype   probes.DType
-	guessed bool // the type is a guess
-	pointer bool
-	read    bool
-	written bool
-}
-
-// parameters describes an entry's parameters in order. A pointer is recognised by its use: global memory is
-// reached through it.
-func parameters(f *ptx.Func, declared []parameter) []parameter {
-	list := make([]parameter, len(f.Params))
-	uses := pointerUses(f)
-	for i, p := range f.Params {
-		q := &list[i]
-		u := uses[i]
-		q.read, q.written = u.read, u.written
-		q.pointer = p.Size == 8 && (p.Ptr || u.read || u.written || !p.Type.Signed() && !p.Type.Float())
-		if q.pointer {
-			q.dtype, q.guessed = u.element()
-		} else {
-			q.dtype, q.guessed = scalarType(p)
-		}
-		if i < len(declared) && len(declared) >= len(f.Params)-1 {
-			d := declared[i]
-			q.name = d.name
-			if d.dtype != 0 && d.pointer == q.pointer {
-				q.dtype, q.guessed = d.dtype, false
-			}
-		}
-	}
-	return list
-}
-
 // Parameter is what a module shows of one kernel parameter, and its source where there is one.
 type Parameter struct {
 	Name    string       // "" where there is only the PTX: it has none
@@ -56,11 +19,28 @@ type Parameter struct {
 	Written bool // memory is written through it
 }
 
-// Parameters describes an entry's parameters in order. source is the CUDA source that it was compiled from, "" for PTX.
+// Parameters describes an entry's parameters in order. source is the CUDA source that it was compiled from, "" for PTX. A
+// pointer is recognised by its use: global memory is reached through it.
 func Parameters(f *ptx.Func, source string) []Parameter {
-	var list []Parameter
-	for _, p := range parameters(f, declaredParameters(source, f.Demangled)) {
-		list = append(list, Parameter{Name: p.name, DType: p.dtype, Guessed: p.guessed, Pointer: p.pointer, Read: p.read, Written: p.written})
+	list, declared := make([]Parameter, len(f.Params)), declaredParameters(source, f.Demangled)
+	uses := pointerUses(f)
+	for i, p := range f.Params {
+		q := &list[i]
+		u := uses[i]
+		q.Read, q.Written = u.read, u.written
+		q.Pointer = p.Size == 8 && (p.Ptr || u.read || u.written || !p.Type.Signed() && !p.Type.Float())
+		if q.Pointer {
+			q.DType, q.Guessed = u.element()
+		} else {
+			q.DType, q.Guessed = scalarType(p)
+		}
+		if i < len(declared) && len(declared) >= len(f.Params)-1 {
+			d := declared[i]
+			q.Name = d.Name
+			if d.DType != 0 && d.Pointer == q.Pointer {
+				q.DType, q.Guessed = d.DType, false
+			}
+		}
 	}
 	return list
 }
@@ -204,7 +184,7 @@ var cTypes = map[string]probes.DType{
 
 // declaredParameters reads the parameter list of a kernel out of its CUDA source: names, and the types that
 // it recognises. nil where the source does not show it plainly.
-func declaredParameters(source, kernel string) []parameter {
+func declaredParameters(source, kernel string) []Parameter {
 	text := comments.ReplaceAllString(source, " ")
 	at := regexp.MustCompile(`__global__[^;{}]*?\b` + regexp.QuoteMeta(kernel) + `\s*\(`).FindStringIndex(text)
 	if at == nil {
@@ -215,7 +195,7 @@ func declaredParameters(source, kernel string) []parameter {
 	if end < 0 {
 		return nil
 	}
-	var list []parameter
+	var list []Parameter
 	for p := range strings.SplitSeq(rest[:end], ",") {
 		p = qualifier.ReplaceAllString(p, " ")
 		kind, name, pointer := p, "", strings.Contains(p, "*")
@@ -232,7 +212,7 @@ func declaredParameters(source, kernel string) []parameter {
 				kind, name = strings.Join(words[:last+1], " "), words[last+1]
 			}
 		}
-		list = append(list, parameter{name: name, dtype: cTypes[strings.Join(strings.Fields(kind), " ")], pointer: pointer})
+		list = append(list, Parameter{Name: name, DType: cTypes[strings.Join(strings.Fields(kind), " ")], Pointer: pointer})
 	}
 	return list
 }

@@ -23,14 +23,14 @@ func TestDeclaredParameters(t *testing.T) {
 		var got []string
 		for _, p := range declaredParameters(c.source, "k") {
 			star := ""
-			if p.pointer {
+			if p.Pointer {
 				star = "*"
 			}
 			dtype := ""
-			if p.dtype != 0 {
-				dtype = p.dtype.String()
+			if p.DType != 0 {
+				dtype = p.DType.String()
 			}
-			got = append(got, fmt.Sprintf("%s:%s%s", p.name, dtype, star))
+			got = append(got, fmt.Sprintf("%s:%s%s", p.Name, dtype, star))
 		}
 		if s := strings.Join(got, " "); s != c.want {
 			t.Errorf("%s: %q, want %q", c.name, s, c.want)
@@ -100,10 +100,10 @@ func TestParametersByUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := parameters(m.Func("k"), nil)
-	want := []parameter{
-		{pointer: true, guessed: true, read: true}, {dtype: probes.F16, pointer: true, guessed: true, read: true},
-		{dtype: probes.F32, pointer: true, read: true, written: true}, {dtype: probes.F32, pointer: true, written: true}, {dtype: probes.F32},
+	got := Parameters(m.Func("k"), "")
+	want := []Parameter{
+		{Pointer: true, Guessed: true, Read: true}, {DType: probes.F16, Pointer: true, Guessed: true, Read: true},
+		{DType: probes.F32, Pointer: true, Read: true, Written: true}, {DType: probes.F32, Pointer: true, Written: true}, {DType: probes.F32},
 	}
 	for i := range want {
 		if got[i] != want[i] {
@@ -111,29 +111,29 @@ func TestParametersByUse(t *testing.T) {
 		}
 	}
 	meant := meanings(got)
-	if meant[3].tensor != "O" || meant[2].tensor != "" || meant[0].tensor != "" || !meant[4].scale || meant[0].name != "param_0" {
+	if meant[3].tensor != "O" || meant[2].tensor != "" || meant[0].tensor != "" || !meant[4].scale || meant[0].Name != "param_0" {
 		t.Errorf("meanings %+v", meant)
 	}
 }
 
 // TestMeaningsByOrder: without names, pointers are taken by order and use, and integers as the last of B, H, S, D.
 func TestMeaningsByOrder(t *testing.T) {
-	in, out := parameter{pointer: true, read: true}, parameter{pointer: true, written: true}
-	scale, n := parameter{dtype: probes.F32, pointer: true, read: true}, parameter{dtype: probes.I32}
+	in, out := Parameter{Pointer: true, Read: true}, Parameter{Pointer: true, Written: true}
+	scale, n := Parameter{DType: probes.F32, Pointer: true, Read: true}, Parameter{DType: probes.I32}
 	for _, c := range []struct {
-		list []parameter
+		list []Parameter
 		want string
 	}{
-		{[]parameter{in, in, in, scale, scale, scale, out, n, n, n, n}, "Q:u8 K:u8 V:u8 Qs:f32 Ks:f32 Vs:f32 O:f16 B H S D"},
-		{[]parameter{in, in, in, out, n}, "Q:f16 K:f16 V:f16 O:f16 D"},
-		{[]parameter{out, in, in}, "O:f16 param_1:f32 param_2:f32"},
-		{[]parameter{n, n, n, n, n}, "param_0 param_1 param_2 param_3 param_4"},
+		{[]Parameter{in, in, in, scale, scale, scale, out, n, n, n, n}, "Q:u8 K:u8 V:u8 Qs:f32 Ks:f32 Vs:f32 O:f16 B H S D"},
+		{[]Parameter{in, in, in, out, n}, "Q:f16 K:f16 V:f16 O:f16 D"},
+		{[]Parameter{out, in, in}, "O:f16 param_1:f32 param_2:f32"},
+		{[]Parameter{n, n, n, n, n}, "param_0 param_1 param_2 param_3 param_4"},
 	} {
 		var got []string
 		for _, a := range meanings(c.list) {
-			s := a.name
-			if a.pointer {
-				s += ":" + a.dtype.String()
+			s := a.Name
+			if a.Pointer {
+				s += ":" + a.DType.String()
 			}
 			got = append(got, s)
 		}

@@ -91,7 +91,7 @@ func (d *scaffolder) manifest(req Request, source string) string {
 		name = "kernel_" + name
 	}
 	w.line("# A manifest of %s, made from the kernel alone. What it could not show has a usual value and is marked with \"# ?\":", text.Line(filepath.Base(d.File)))
-	w.line("# hold each of those to your kernel, then remove the mark. Expressions may use the shape (B, H, S, D), constants, flags, and,")
+	w.line("# compare each of those with your kernel, then remove the mark. Expressions may use the shape (B, H, S, D), constants, flags, and,")
 	w.line("# where a block or a kv tile is meant, bx, by, bz and kv.")
 	for _, n := range d.Notes {
 		w.line("# %s.", text.Line(n))
@@ -102,7 +102,7 @@ func (d *scaffolder) manifest(req Request, source string) string {
 	}
 	w.line("schema: %s\nname: %s\ntitle: %q\n%s: %q\nentry: %s", configs.Schema, name, name, kind, d.relative(req, req.File), scalar(d.Entry))
 	d.compiledWith(w, req)
-	params := parameters(d.kernel, declaredParameters(source, d.kernel.Demangled))
+	params := Parameters(d.kernel, source)
 	if n := len(params); n > 0 && d.instrumented() {
 		params = params[:n-1]
 		w.line("# built with probes: its last parameter is tilescope's own and is not listed below")

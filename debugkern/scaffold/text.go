@@ -105,25 +105,25 @@ func (w *manifestText) args(list []meantParameter) {
 	for i, a := range list {
 		field := fmt.Sprintf("args[%d]", i)
 		switch {
-		case !a.pointer:
+		case !a.Pointer:
 			role := ""
-			if a.scale && a.name != "softmax_scale" {
+			if a.scale && a.Name != "softmax_scale" {
 				role = ", role: scale"
 			}
-			text := fmt.Sprintf("  - {name: %s, type: %s, value: %s%s}", a.name, a.dtype, a.value, role)
+			text := fmt.Sprintf("  - {name: %s, type: %s, value: %s%s}", a.Name, a.DType, a.value, role)
 			w.mark(a.why, field, text)
 		case a.tensor == "":
-			w.open(field, "which tensor is it, and how large?", "  - {name: %s, type: \"%s*\", dims: [B, H, S, D], role: scratch}", a.name, a.dtype)
+			w.open(field, "which tensor is it, and how large?", "  - {name: %s, type: \"%s*\", dims: [B, H, S, D], role: scratch}", a.Name, a.DType)
 		default:
 			role, dims := "input", "[B, H, S, D]"
 			if a.tensor == "O" {
-				role, w.output, w.result = "output", a.dtype, a.name
+				role, w.output, w.result = "output", a.DType, a.Name
 			}
 			if len(a.tensor) == 2 {
 				dims = "[H]"
 			}
-			quantised = quantised || len(a.tensor) == 1 && role == "input" && !a.dtype.Float()
-			w.mark(a.why, field, fmt.Sprintf("  - {name: %s, type: \"%s*\", dims: %s, role: %s, tensor: %s}", a.name, a.dtype, dims, role, a.tensor))
+			quantised = quantised || len(a.tensor) == 1 && role == "input" && !a.DType.Float()
+			w.mark(a.why, field, fmt.Sprintf("  - {name: %s, type: \"%s*\", dims: %s, role: %s, tensor: %s}", a.Name, a.DType, dims, role, a.tensor))
 		}
 	}
 	if quantised {
@@ -162,7 +162,7 @@ func (w *manifestText) shared(symbols []ptx.Symbol, declared map[string]sharedAr
 		}
 		if seen[s.Demangled] = true; !head {
 			head = true
-			w.line("\n# PTX knows an array's bytes, not its type and sides; the product must stay the same.\nshared:")
+			w.line("\n# PTX has an array's bytes, not its type and dimensions; the product must stay the same.\nshared:")
 		}
 		dtype, known := probes.U8, false
 		switch s.Type {
@@ -180,7 +180,7 @@ func (w *manifestText) shared(symbols []ptx.Symbol, declared map[string]sharedAr
 		if known {
 			w.line("%s", text)
 		} else {
-			w.open("shared."+s.Demangled, "type and sides", "%s", text)
+			w.open("shared."+s.Demangled, "type and dimensions", "%s", text)
 		}
 	}
 }
@@ -191,11 +191,11 @@ func (w *manifestText) tail(name string) {
 	if w.output == 0 {
 		w.line("\n# No parameter looks like the output O: name one (role: output, tensor: O) and add work, stages and shapes to judge it.")
 	} else {
-		w.line("\n# Only the output is judged so far. A stage seen in a shared array, once it has its type and sides (docs/own-kernel.md has\n"+
+		w.line("\n# Only the output is judged so far. A stage seen in a shared array, once it has its type and dimensions (docs/own-kernel.md has\n"+
 			"# all of S, m, l, P, U):\n"+
 			"#   - {name: S, dtype: f32, dims: [%[1]s, %[2]s], valid: [min(%[1]s, S - bx * %[1]s), min(%[2]s, S - kv * %[2]s)], per: tile,\n"+
 			"#      compute: {unit: tensor, acc: f32, block: 16}, array: sS, capture: {shared: sS, at: {line: L}, tile_at: {line: L}}}\nstages:", w.rows, w.keys)
-		w.line("  - {name: P, dtype: f16, dims: [%[1]s, %[2]s], valid: [min(%[1]s, S - bx * %[1]s), %[2]s], per: tile, capture: none}   # says a tile's sides", w.rows, w.keys)
+		w.line("  - {name: P, dtype: f16, dims: [%[1]s, %[2]s], valid: [min(%[1]s, S - bx * %[1]s), %[2]s], per: tile, capture: none}   # only for the tile's dimensions", w.rows, w.keys)
 		w.line("  - {name: O, dtype: %s, dims: [%s, D], valid: [min(%s, S - bx * %s), D], per: block, capture: {output: %s}}", w.output, w.rows, w.rows, w.rows, w.result)
 	}
 	w.line("\nshapes:   # B, H, S, D")
