@@ -39,7 +39,7 @@ type namedVariant struct {
 
 // Bisect finds the smallest set of the flags and faults by which a and b differ that turns the verdict: from
 // a to b, or, with until Agree or Diverge, from the end that has the other verdict. Combinations that the
-// manifest refuses, or that do not run, are unresolved. It returns an *Error as Run does; an end that did not
+// manifest refuses, or that do not run, are unresolved. It returns a *report.Error as Run does; an end that did not
 // run has a document as well as the error.
 func (s *Session) Bisect(ctx context.Context, a, b Request, until string, progress func(Progress)) (*report.Bisection, error) {
 	if until != "" && until != report.Agree && until != report.Diverge {

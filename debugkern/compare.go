@@ -12,7 +12,7 @@ import (
 )
 
 // Compare executes a and b on the same inputs and compares every tile that both capture, bit for bit. It
-// returns an *Error as Run does; where a kernel did not build, load or run there is a document as well as the
+// returns a *report.Error as Run does; where a kernel did not build, load or run there is a document as well as the
 // error.
 func (s *Session) Compare(ctx context.Context, a, b Request, progress func(Progress)) (*report.Comparison, error) {
 	if progress == nil {

@@ -13,7 +13,7 @@ import (
 
 // Doctor looks for everything tilescope can use. It changes nothing and downloads nothing.
 func (s *Session) Doctor(ctx context.Context) *report.Doctor {
-	d := &report.Doctor{Schema: "tilescope.doctor/1"}
+	d := &report.Doctor{Schema: report.DoctorSchema}
 	add(d, report.DoctorCheck{
 		Name: "emulator", OK: true, Detail: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
 		Enables: "runs every kernel without a GPU, with every lane visible",

@@ -11,7 +11,7 @@ import (
 	"tilescope/debugkern/scaffold"
 )
 
-// Scaffold reads a kernel and writes a manifest of it (see Write). Nothing is written to a file. It returns a
+// Scaffold reads a kernel and writes a manifest of it (see scaffold.Write). Nothing is written to a file. It returns a
 // *report.Error as Run does.
 func (s *Session) Scaffold(ctx context.Context, req scaffold.Request) (*report.Init, error) {
 	b, source, err := s.buildFile(ctx, kernelFile{path: req.File, include: req.Include, define: req.Define, std: req.Std, arch: req.Arch})

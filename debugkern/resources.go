@@ -48,8 +48,8 @@ func (s *Session) Shapes(ctx context.Context, name string) ([]string, error) {
 	return names, nil
 }
 
-// BuildInfo builds a request's kernel, plain and instrumented, without running it. A kernel that does not build is an
-// *Error with CodeFailed, a missing compiler one with CodeUnavailable.
+// BuildInfo builds a request's kernel, plain and instrumented, without running it. A kernel that does not build is a
+// *report.Error with CodeFailed, a missing compiler one with CodeUnavailable.
 func (s *Session) BuildInfo(ctx context.Context, req Request) (*report.Build, error) {
 	r, err := s.resolve(ctx, req, nil)
 	if err != nil {
@@ -83,7 +83,7 @@ func failedBuild(err error) error {
 // Resources returns what the plain build of a request is allotted on an architecture, dynamic shared memory
 // included: by ptxas or, where there is none, as the driver loaded it for the device's own architecture.
 // reason is why it cannot be known here; then there is no document and no error. A kernel that ptxas refuses
-// is an *Error with CodeFailed.
+// is a *report.Error with CodeFailed.
 func (s *Session) Resources(ctx context.Context, req Request, arch string) (doc *report.Resources, reason string, err error) {
 	r, err := s.resolve(ctx, req, nil)
 	if err != nil {

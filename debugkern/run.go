@@ -60,8 +60,8 @@ func (st *runState) blocks() []probes.Dim3 {
 	return all
 }
 
-// Run builds, executes and compares. It returns an *Error where the request is refused (nothing was run), where a
-// backend or compiler is missing, or where the kernel did not build, load or run; then Error.Report is the document.
+// Run builds, executes and compares. It returns a *report.Error where the request is refused (nothing was run), where a
+// backend or compiler is missing, or where the kernel did not build, load or run; then its Report is the document.
 func (s *Session) Run(ctx context.Context, req Request, progress func(Progress)) (*Run, error) {
 	ctx, cancel := Limited(ctx, req.Timeout)
 	defer cancel()

@@ -26,7 +26,7 @@ var SanitizerTools = []string{"memcheck", "racecheck"}
 
 // Sanitize runs one of compute-sanitizer's tools on one launch of a run's kernel: of the build without
 // probes, under a gate of the instrumented one, which alone can be fed. It takes a GPU, whatever the run
-// executed on; the device is the request's. Without compute-sanitizer or a driver it is an *Error with
+// executed on; the device is the request's. Without compute-sanitizer or a driver it is a *report.Error with
 // CodeUnavailable that names what to install.
 func (s *Session) Sanitize(ctx context.Context, r *Run, tool string) (*Sanitized, error) {
 	if !slices.Contains(SanitizerTools, tool) {

@@ -124,7 +124,7 @@ func TestBanksAreTheCheckers(t *testing.T) {
 			}
 		}
 		if !found {
-			t.Errorf("%s: the checker knows nothing of %d-way conflicts", c.array, degree)
+			t.Errorf("%s: the checker reports no %d-way conflicts", c.array, degree)
 		}
 	}
 }

@@ -1,5 +1,6 @@
-// Package fragment knows which cells of a 16×16 tile the lanes of a warp hold: the maps that a backend is asked for, a kernel's
-// or a header's own table compared with them, and what moving a fragment costs in the banks of shared memory.
+// Package fragment has the maps from lanes and elements of a matrix fragment to cells of a 16×16 tile, as introspection reads
+// them back on a backend; it compares a kernel's or a header's own table with them, puts captured fragments in order, and
+// counts what moving a fragment costs in the banks of shared memory.
 //
 // The one idea: the layout is not written down anywhere. It is read back, by a kernel that stores where each element came
 // from, on the backend that executes; captured and injected fragments are put in order by that map alone.
@@ -87,7 +88,7 @@ var fragmentArgs = []struct{ arg, kind, dtype, layout string }{
 
 // Document returns the maps that the filter picks. A filter that picks none is a usage error.
 func (m *Maps) Document(pick Filter) (*report.Lut, error) {
-	doc := &report.Lut{Schema: "tilescope.lut/1", Backend: m.Backend}
+	doc := &report.Lut{Schema: report.LutSchema, Backend: m.Backend}
 	for _, a := range fragmentArgs {
 		if pick.Kind != "" && pick.Kind != a.kind || pick.DType != "" && pick.DType != a.dtype || pick.Layout != "" && pick.Layout != a.layout {
 			continue

@@ -43,14 +43,14 @@ func parseLut(text, name string) ([][]report.Cell16, error) {
 		}); err != nil {
 			return fmt.Errorf("%s[%d]: %w", name, len(lanes), err)
 		}
-		if len(elems) != 8 {
-			return fmt.Errorf("%s[%d] has %d pairs, expected 8", name, len(lanes), len(elems))
+		if len(elems) != tableElements {
+			return fmt.Errorf("%s[%d] has %d pairs, expected %d", name, len(lanes), len(elems), tableElements)
 		}
 		lanes = append(lanes, elems)
 		return nil
 	})
-	if err == nil && len(lanes) != 32 {
-		err = fmt.Errorf("%s has %d lanes, expected 32", name, len(lanes))
+	if err == nil && len(lanes) != tableLanes {
+		err = fmt.Errorf("%s has %d lanes, expected %d", name, len(lanes), tableLanes)
 	}
 	return lanes, err
 }

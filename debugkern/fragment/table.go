@@ -86,7 +86,7 @@ func (m *Maps) Judge(t *Table, dtypes ...probes.DType) error {
 	return nil
 }
 
-// tableEntries are the pairs of WMMA_ACCUM_LUT[32][8][2].
+// The extents of a table, WMMA_ACCUM_LUT[tableLanes][tableElements][2].
 const (
 	tableLanes    = 32
 	tableElements = 8

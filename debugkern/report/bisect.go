@@ -81,8 +81,8 @@ type BisectStep struct {
 	Because string   `json:"because"` // as of a side; why it is unresolved
 }
 
-// BisectPair are the two nearest kernels of different verdict, what they differ in, and the command that lays
-// them over each other. To has the minimal set; From all of it but one change, or, where that is unresolved,
+// BisectPair are the two nearest kernels of different verdict, what they differ in, and the command that
+// compares them. To has the minimal set; From all of it but one change, or, where that is unresolved,
 // none of it.
 type BisectPair struct {
 	From    TargetSpec `json:"from"`

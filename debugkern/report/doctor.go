@@ -1,5 +1,8 @@
 package report
 
+// DoctorSchema names the document that doctor prints.
+const DoctorSchema = "tilescope.doctor/1"
+
 // Doctor is the document tilescope.doctor/1: what works on this machine.
 type Doctor struct {
 	Schema string        `json:"schema"`

@@ -2,6 +2,9 @@ package report
 
 import "fmt"
 
+// LutSchema names the document that lut prints.
+const LutSchema = "tilescope.lut/1"
+
 // Cell16 is row and column of a 16×16 tile.
 type Cell16 [2]int
 

@@ -85,8 +85,8 @@ func cleanTargets(t *testing.T) []string {
 	return names
 }
 
-// sameWithoutRemoving holds what is found without a synchronisation to what the checkers say when the kernel keeps it and they
-// take it to order nothing: the same variables.
+// sameWithoutRemoving compares the findings of a kernel without a synchronisation with those of the checkers where the kernel has
+// it and they ignore it: they name the same variables.
 func sameWithoutRemoving(t *testing.T, run *debugkern.Run, m *MutantResult) {
 	t.Helper()
 	if m.Edit.Kind != ptx.Remove || m.Outcome == MutantUnreached {

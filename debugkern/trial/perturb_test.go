@@ -70,7 +70,7 @@ func TestPerturbWantsAGPU(t *testing.T) {
 	}
 }
 
-// A launch that did not end has no output to compare: nothing is said of elements and changes.
+// A launch that did not end has no output to compare: no elements and no changes are printed.
 func TestPerturbationWords(t *testing.T) {
 	p := Perturbation{Device: "a GPU", Seeds: 5, Differed: 1, Failed: 1, Failure: "timeout", Worst: 2, MaxAbs: math.Inf(1)}
 	if want := "1 of 5 launches with seeds of delays on a GPU did not end (seed 2): timeout"; p.String() != want {

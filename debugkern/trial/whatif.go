@@ -54,7 +54,8 @@ func (c Cost) String() string {
 // errorChecks are the checkers whose findings an edit is judged by.
 const errorChecks = check.Races | check.Async | check.Barriers | check.Registers | check.Overlap
 
-// TryEdits tries edits of a run's build, of the body of its Entry, on blocks (nil: those that the run captured). Errors are those of Try.
+// TryEdits tries edits of a run's build, of the body of its Entry, on blocks (nil: those that the run captured). Errors are
+// those of Try.
 func TryEdits(ctx context.Context, r *debugkern.Run, edits []ptx.Edit, blocks []probes.Dim3) (*WhatIf, error) {
 	before, err := r.Unchanged(ctx, blocks, errorChecks)
 	if err != nil {

@@ -76,7 +76,7 @@ func Open(k target.Kernel, l *target.Launch, id probes.Dim3) (Walk, error) {
 	}
 	block, ok := b.(target.Walkable)
 	if !ok {
-		return nil, errors.New("walk: this backend's blocks do not know moments")
+		return nil, errors.New("walk: this backend's blocks cannot be stopped at a step of their clock")
 	}
 	w := &walker{block: block, kernel: k, program: program, launch: &one, gap: firstGap}
 	w.list()

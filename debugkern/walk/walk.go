@@ -43,7 +43,7 @@ type Walk interface {
 	Listing() []Listing
 	// Shared reads a shared array as a tile of values.
 	Shared(name string) (SharedView, bool)
-	// Arrays lists the shared arrays that Shared and Writes know by name.
+	// Arrays lists the shared arrays that Shared and Writes take.
 	Arrays() []probes.SharedArray
 	// Writes returns every write so far to the bytes of a shared cell, oldest first. A site's Step is the
 	// moment before the write: Seek goes there.

@@ -106,8 +106,8 @@ func TestStepsThereAndBack(t *testing.T) {
 	}
 }
 
-// TestWhoWroteLeadsThere holds Writes against what stepping over each write changes, and the last of them before the tile was
-// captured against the run's own answer.
+// TestWhoWroteLeadsThere compares Writes with what stepping over each write changes, and the last of them before the tile was
+// captured with Run.Writer.
 func TestWhoWroteLeadsThere(t *testing.T) {
 	ctx := context.Background()
 	run, w := walked(t, debugkern.Request{Target: "stage2", Shape: "small"}, probes.Dim3{0, 0, 0})
