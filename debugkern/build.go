@@ -107,7 +107,11 @@ func (s *Session) buildFresh(ctx context.Context, sel *configs.Selection, builde
 		}
 		if ok {
 			b, err := parseBuild(ctx, entry.Name, entry.PTX, "embedded")
-			return compiled(entry.Compiler, entry.Options, embeddedHeaders(src, key.Defines), src)(b, err)
+			if err != nil {
+				return nil, err
+			}
+			b.Compiler, b.Options, b.Headers, b.Patched = entry.Compiler, entry.Options, embeddedHeaders(src, key.Defines), src.changed
+			return b, nil
 		}
 	}
 	if builder == "embedded" {
@@ -153,11 +157,21 @@ func (s *Session) compile(ctx context.Context, sel *configs.Selection, src *sour
 		}
 	}
 	b.Defines, b.Arch = key.Defines, arch
-	out, err := c.Compile(ctx, b)
+	return compileWith(ctx, c, name, b, src, key.String()+".ptx")
+}
+
+// compileWith compiles a source and parses its PTX. builder is c's name, ptxName what errors call the PTX.
+func compileWith(ctx context.Context, c compiler, builder string, source cuda.Build, src *sourceSet, ptxName string) (*Build, error) {
+	out, err := c.Compile(ctx, source)
 	if err != nil {
 		return nil, compileError(err)
 	}
-	return compiled(out.Compiler, b.Standard(), out.Headers, src)(parseBuild(ctx, key.String()+".ptx", []byte(out.Text), name))
+	b, err := parseBuild(ctx, ptxName, []byte(out.Text), builder)
+	if err != nil {
+		return nil, err
+	}
+	b.Compiler, b.Options, b.Headers, b.Patched = out.Compiler, source.Standard(), out.Headers, src.changed
+	return b, nil
 }
 
 // compiler returns the compiler for a source, and the builder's name.
@@ -207,14 +221,4 @@ func parseBuild(ctx context.Context, name string, text []byte, builder string) (
 		return nil, loadError(err, text)
 	}
 	return &Build{Module: m, Text: text, Builder: builder}, nil
-}
-
-// compiled notes on a build who compiled it, how, of which headers, and what patches had changed.
-func compiled(compiler string, options []string, headers []cuda.Header, src *sourceSet) func(*Build, error) (*Build, error) {
-	return func(b *Build, err error) (*Build, error) {
-		if err == nil {
-			b.Compiler, b.Options, b.Headers, b.Patched = compiler, options, headers, src.changed
-		}
-		return b, err
-	}
 }

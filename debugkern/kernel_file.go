@@ -80,9 +80,5 @@ func (s *Session) compileFile(ctx context.Context, f kernelFile, text []byte) (*
 		return nil, err
 	}
 	build.Defines, build.Arch = sel.Compile.Defines, cmp.Or(f.arch, defaultArch)
-	out, err := c.Compile(ctx, build)
-	if err != nil {
-		return nil, compileError(err)
-	}
-	return compiled(out.Compiler, build.Standard(), out.Headers, src)(parseBuild(ctx, f.path+".ptx", []byte(out.Text), name))
+	return compileWith(ctx, c, name, build, src, f.path+".ptx")
 }
