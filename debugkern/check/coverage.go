@@ -6,16 +6,18 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// What a launch executed and stored, for reports that say how much a clean result covers: each instruction of the entry and of what it
-// calls at least once, and the bytes of each argument that blocks wrote. It finds nothing.
+// What a launch executed and stored, for reports that say how much a clean result covers: which instructions of
+// the entry and of the functions that it calls, and which bytes of each argument. It finds nothing.
 
 func coverageKind() kind {
-	return kind{set: Coverage, start: startCoverage, findings: func(*Checker, []unit) []target.Finding { return nil }}
+	none := func(*Checker, []unit) []target.Finding { return nil }
+	return kind{set: Coverage, start: startCoverage, findings: none}
 }
 
 // Covered is what the blocks that have ended executed and stored.
 type Covered struct {
-	Executed []bool           // by target.Event.PC: the entry's instructions, then those of the functions that it calls
+	// Executed is by target.Event.PC: the entry's instructions, then those of the functions that it calls.
+	Executed []bool
 	Written  map[string]Bytes // by the name of a global variable or argument
 }
 
@@ -27,13 +29,15 @@ type Bytes map[uint64]*[pageBytes / 64]uint64
 
 // add adds n bytes from an offset on.
 func (b Bytes) add(off uint64, n int) {
-	for i := off; i < off+uint64(n); i++ {
-		p := b[i/pageBytes]
+	for n > 0 { // a word of bits at a time
+		p := b[off/pageBytes]
 		if p == nil {
 			p = new([pageBytes / 64]uint64)
-			b[i/pageBytes] = p
+			b[off/pageBytes] = p
 		}
-		p[i%pageBytes/64] |= 1 << (i & 63)
+		k := min(n, 64-int(off%64))
+		p[off%pageBytes/64] |= (1<<k - 1) << (off % 64)
+		off, n = off+uint64(k), n-k
 	}
 }
 
@@ -107,7 +111,8 @@ func (u *coverageUnit) Interests() target.ClassSet { return target.AllClasses }
 // Event implements target.Observer.
 func (u *coverageUnit) Event(e *target.Event) {
 	u.executed[e.PC] = true
-	if e.Space != target.SpaceGlobal || e.Class != target.ClassStore && e.Class != target.ClassAtomic || e.Addr == nil {
+	if e.Space != target.SpaceGlobal || e.Class != target.ClassStore && e.Class != target.ClassAtomic ||
+		e.Addr == nil {
 		return
 	}
 	for m := e.Mask; m != 0; m &= m - 1 {

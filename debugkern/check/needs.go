@@ -2,13 +2,14 @@ package check
 
 import "tilescope/debugkern/budget"
 
-// What checkers keep of memory, in bytes for each byte that they watch.
+// What checkers keep of memory, in bytes for each byte that they watch (coveredPage: for each page).
 const (
 	cellBytes   = 40                               // of shared memory: a cell a byte
 	lineBytes   = 32 + 32                          // of global memory: a globalLine and its place in a map, for 16 bytes
 	globalBytes = cellBytes/2 + lineBytes/lineSize // cells of two bytes, as halves are accessed
 	nameBytes   = 1                                // of shared memory: a name for 4 bytes (races)
 	writerBytes = 4                                // of shared memory: who wrote a byte last (overlaps)
+	coveredPage = pageBytes/8 + 32                 // of global memory: a page of Bytes and its place in a map
 )
 
 // What checkers keep for places that values are followed through: a place in memory is two bytes, and stands in a map, which
@@ -41,7 +42,7 @@ type Load struct {
 }
 
 // Needs says how many bytes the checkers of a set take at most while a launch executes: what they keep for a block lasts until
-// it ends, save for what NaNs have left in global memory. Bank conflicts, sectors and barriers are counted by line of code.
+// it ends, save for what NaNs have left in global memory and which bytes were stored (coverage). Bank conflicts, sectors and barriers are counted by line of code.
 func Needs(set Set, l Load) int64 {
 	warps, share := (l.Threads+31)/32, l.Writable/max(l.Blocks, 1)
 	memory := budget.Add(l.Shared, l.Local, share)
@@ -64,6 +65,10 @@ func Needs(set Set, l Load) int64 {
 	}
 	if set.Has(Precision) { // of one block
 		all = budget.Add(all, budget.Mul(warps, l.Registers, shadeRegister), budget.Mul(memory, shadeBytes))
+	}
+	if set.Has(Coverage) { // blocks that have ended share one set
+		block = budget.Add(block, budget.Mul(coveredPage, share/pageBytes+1))
+		all = budget.Add(all, budget.Mul(coveredPage, l.Writable/pageBytes+1))
 	}
 	return budget.Add(budget.Mul(block, l.AtOnce), all)
 }

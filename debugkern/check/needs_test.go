@@ -22,6 +22,7 @@ func TestNeeds(t *testing.T) {
 		"an undefined register": {reflect.TypeFor[undefined]().Size(), undefinedRegister - registerPlace},
 		"origins of a register": {reflect.TypeFor[[32][unitsMax]int32]().Size(), originRegister - registerPlace},
 		"shades of a register":  {reflect.TypeFor[[32][unitsMax]shade]().Size(), shadeRegister - registerPlace},
+		"a page of bytes":       {reflect.TypeFor[[pageBytes / 64]uint64]().Size() + 16*7/4, coveredPage},
 		"sources of a register": {reflect.TypeFor[[32]uint64]().Size(), reachRegister - registerPlace},
 	} {
 		if have.size > have.counted {
@@ -42,6 +43,8 @@ func TestNeeds(t *testing.T) {
 		{Reach, Load{Shared: 100, Local: 10, Writable: 40, Threads: 32, Registers: 1, AtOnce: 3, Blocks: 4}, 3 * (reachRegister + 120*reachBytes)},
 		{Origins, Load{Shared: 100, Writable: 40, Threads: 32, Registers: 1, AtOnce: 3, Blocks: 4}, 3*(originRegister+110*originBytes) + 40*originBytes},
 		{Precision, Load{Shared: 100, Threads: 32, Registers: 1, AtOnce: 3, Blocks: 4}, shadeRegister + 100*shadeBytes},
+		{Coverage, Load{Shared: 100, Writable: 8 * pageBytes, Threads: 32, Registers: 1, AtOnce: 3, Blocks: 4},
+			(3*3 + 9) * coveredPage},
 		{Races, Load{Shared: 1 << 62, Writable: 1 << 62, AtOnce: 1 << 30, Blocks: 1}, budget.Huge},
 		{Races, Load{Writable: 16, AtOnce: 1}, 16 * globalBytes},
 		{Reach | Origins | Precision, Load{Local: budget.Huge, Threads: 1, Registers: 1, AtOnce: 1, Blocks: 1}, budget.Huge},
