@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sort"
 
-	"tilescope/debugkern/isa"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -84,8 +83,7 @@ func (u *bankUnit) Event(e *target.Event) {
 		off[i] = int32(e.Addr[i])
 	}
 	mask, size := e.Mask, e.Bytes
-	k := e.Instr.Kind()
-	wmma := k == isa.LoadFragment || k == isa.StoreFragment
+	wmma := e.Instr.Kind().MovesFragment()
 	if wmma && size == 2 && e.Mask == ^uint32(0) { // transposed halves: ldmatrix.trans takes two elements of eight rows at a time
 		if e.Value%2 == 0 {
 			copy(u.halves[:], off[:4])

@@ -26,23 +26,11 @@ func waysIn(graphs map[*ptx.Func]*wayGraph, fn *ptx.Func) *wayGraph {
 	return f
 }
 
-// conditions counts the branches that decide whether a block executes: those from which one way leads to it
-// surely and another need not.
+// conditions counts the branches that decide whether a block executes.
 func (g *wayGraph) conditions(b int) int {
 	n := 0
-	for c := range g.Succ {
-		if len(g.Succ[c]) < 2 || c == b {
-			continue
-		}
-		sure, unsure := false, false
-		for _, s := range g.Succ[c] {
-			if s == b || !g.Escapes(s, b) {
-				sure = true
-			} else {
-				unsure = true
-			}
-		}
-		if sure && unsure {
+	for _, c := range g.uniform.deciders[b] {
+		if c != b && len(g.Succ[c]) > 1 { // a guarded exit is no branch
 			n++
 		}
 	}

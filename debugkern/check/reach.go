@@ -335,7 +335,7 @@ func (u *reachUnit) fragment(i int, c isa.ArgClass, f func(row, col int, t uint6
 		if t == nil {
 			continue
 		}
-		reg %= frag.Elements / frag.PerRegister // registers may hold every element again
+		reg %= frag.Distinct() // the registers behind repeat them
 		for lane := range 32 {
 			for k := range frag.PerRegister {
 				row, col := frag.Cell(lane, reg*frag.PerRegister+k)

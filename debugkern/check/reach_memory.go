@@ -220,7 +220,7 @@ func (u *reachUnit) loadFragment() {
 		p := &x.parts[j]
 		for k := range p.bytes / size {
 			first, _ := f.Register(p.element + k)
-			for _, reg := range repeated(f, first) {
+			for reg := first; reg < len(regs); reg += f.Distinct() {
 				each(p.mask, func(lane int) {
 					loaded[reg][lane] |= u.fetch(p.space, p.addr[lane]+uint64(k*size), lane, size, p.addr[lane], p.bytes)
 				})

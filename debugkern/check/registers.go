@@ -113,7 +113,7 @@ func (u *registerUnit) Event(e *target.Event) {
 	}
 	s := &u.warps[e.Warp]
 	u.skipped(s, e, use)
-	if k := e.Instr.Kind(); (k == isa.LoadFragment || k == isa.StoreFragment) && e.Value != 0 {
+	if e.Instr.Kind().MovesFragment() && e.Value != 0 {
 		return // an event for each pair of elements: the first will do
 	}
 	if use.sinks[e.Instr.Index] && !e.Probe {

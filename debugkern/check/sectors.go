@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sort"
 
-	"tilescope/debugkern/isa"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -74,8 +73,8 @@ func (u *sectorUnit) Event(e *target.Event) {
 	if e.Class == target.ClassAsync {
 		addr, space = e.Addr2, target.SpaceGlobal
 	}
-	if k := e.Instr.Kind(); space != target.SpaceGlobal || e.Probe || e.Mask == 0 || k == isa.LoadFragment || k == isa.StoreFragment {
-		return // a wmma access of global memory is told by elements: how the hardware groups them is not known
+	if space != target.SpaceGlobal || e.Probe || e.Mask == 0 || e.Instr.Kind().MovesFragment() {
+		return // events of a wmma access of global memory are by elements: how the hardware groups them is not known
 	}
 	moved, needed := sectors(addr, e.Mask, e.Bytes)
 	u.moved += moved

@@ -175,16 +175,6 @@ func (x *executing) fragment() *isa.Fragment {
 	return in.Fragment(in.Form().Args[1].Class)
 }
 
-// repeated lists the registers that hold what register reg of a fragment does.
-func repeated(f *isa.Fragment, reg int) []int {
-	regs := []int{reg}
-	for n := f.Elements / f.PerRegister; reg+n < f.Registers; {
-		reg += n
-		regs = append(regs, reg)
-	}
-	return regs
-}
-
 func (g *tags[T]) loadFragment(x *executing) {
 	regs, f := x.dests(), x.fragment()
 	loaded := make([][32][unitsMax]T, len(regs))
@@ -193,7 +183,7 @@ func (g *tags[T]) loadFragment(x *executing) {
 		p := &x.parts[j]
 		for k := range p.bytes / size {
 			first, unit := f.Register(p.element + k)
-			for _, reg := range repeated(f, first) {
+			for reg := first; reg < len(regs); reg += f.Distinct() {
 				each(p.mask, func(lane int) { loaded[reg][lane][unit] = g.mem[x.at(p, lane, k*size)] })
 			}
 		}

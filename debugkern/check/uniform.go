@@ -16,6 +16,9 @@ import (
 // does not come.
 type Uniformity struct {
 	graph *cfg.Graph
+	// deciders of each basic block: cfg.Graph.Deciders.
+	deciders [][]int
+
 	block []isa.Variance // of each basic block: who comes to it
 	reg   []isa.Variance
 	defs  []int  // definitions of each register
@@ -27,15 +30,14 @@ func UniformityOf(fn *ptx.Func) *Uniformity {
 	g := cfg.New(fn)
 	n := len(fn.Regs)
 	u := &Uniformity{
-		graph: g, block: make([]isa.Variance, len(g.Succ)), reg: make([]isa.Variance, n), defs: make([]int, n), tid: make([]bool, n),
+		graph: g, deciders: g.Deciders(), block: make([]isa.Variance, len(g.Succ)), reg: make([]isa.Variance, n), defs: make([]int, n), tid: make([]bool, n),
 	}
 	for _, in := range fn.Body {
-		for _, r := range in.Dests() {
+		for _, r := range in.Dests(nil) {
 			u.defs[r]++
 		}
 	}
-	deciders := g.Deciders()
-	for u.values() || u.ways(deciders) {
+	for u.values() || u.ways() {
 	}
 	return u
 }
@@ -70,7 +72,7 @@ func (u *Uniformity) Allows(e ptx.Edit) bool {
 func (u *Uniformity) values() bool {
 	changed := false
 	for i, in := range u.graph.Func.Body {
-		to := in.Dests()
+		to := in.Dests(nil)
 		if len(to) == 0 {
 			continue
 		}
@@ -156,9 +158,9 @@ func special(name string) isa.Variance {
 
 // ways passes on who comes to a block from the branches that decide on it; it reports whether something
 // changed.
-func (u *Uniformity) ways(deciders [][]int) bool {
+func (u *Uniformity) ways() bool {
 	changed := false
-	for b, by := range deciders {
+	for b, by := range u.deciders {
 		for _, c := range by {
 			v := u.block[c]
 			last := u.graph.Last(c)

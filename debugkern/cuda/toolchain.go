@@ -100,7 +100,7 @@ func FindToolchain(ctx context.Context, cfg Config) (*Toolchain, error) {
 		return nil, fmt.Errorf("%w next to %s: %w", ErrNoHeaders, lib.path, t.Refused[0])
 	}
 	if t.IncludeDirs == nil {
-		return nil, fmt.Errorf("%w beside %s", ErrNoHeaders, lib.path)
+		return nil, fmt.Errorf("%w next to %s", ErrNoHeaders, lib.path)
 	}
 	t.cache, t.headers, t.precompiled = cfg.Cache, headerStamps(t.IncludeDirs), &precompiled{}
 	return t, nil

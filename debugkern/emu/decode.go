@@ -6,6 +6,7 @@ import (
 
 	"tilescope/debugkern/chip"
 	"tilescope/debugkern/isa"
+	"tilescope/debugkern/isa/cfg"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 )
@@ -154,7 +155,8 @@ func (d *decoder) layShared() {
 func (d *decoder) function(f *ptx.Func) {
 	d.fn, d.base = f, len(d.p.code)
 	d.entry[f] = d.base
-	d.registers(f)
+	g := cfg.New(f)
+	d.registers(g)
 	d.frame(f)
 	d.p.code = append(d.p.code, make([]inst, len(f.Body)+1)...)
 	for i, in := range f.Body {
@@ -166,12 +168,13 @@ func (d *decoder) function(f *ptx.Func) {
 	d.in, d.out = &ptx.Instr{Pos: f.End, Op: "ret", Index: len(f.Body)}, end
 	*end = newInst(d.in, f, len(f.Body))
 	d.ret()
-	d.loops(f)
+	d.loops(g)
 	d.provenance(f)
 }
 
-// registers gives each register of f a slot: its own, or one shared over time.
-func (d *decoder) registers(f *ptx.Func) {
+// registers gives each register of a function a slot: its own, or one shared over time.
+func (d *decoder) registers(g *cfg.Graph) {
+	f := g.Func
 	slots := make([]regSlot, len(f.Regs))
 	for i, r := range f.Regs {
 		slots[i].bank = bankOf(r) // an operand that names one without a bank is refused
@@ -183,8 +186,8 @@ func (d *decoder) registers(f *ptx.Func) {
 			slots[i].slot = d.slot(slots[i].bank)
 		}
 	}
-	if d.share && len(f.Body) > 0 {
-		d.shareSlots(f, slots)
+	if d.share {
+		d.shareSlots(g, slots)
 	}
 	d.p.regs[f] = slots
 }

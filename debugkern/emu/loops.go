@@ -7,14 +7,10 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// loops finds the natural loops of f. Each instruction gets the outermost loop around it that holds a block barrier (a walk
+// loops finds the natural loops of a function. Each instruction gets the outermost loop around it that holds a block barrier (a walk
 // over tiles), each back edge of an outermost loop that loop's number.
-func (d *decoder) loops(f *ptx.Func) {
-	if len(f.Body) == 0 {
-		return
-	}
-	code := d.p.code[d.base : d.base+len(f.Body)]
-	g := cfg.New(f)
+func (d *decoder) loops(g *cfg.Graph) {
+	code := d.p.code[d.base : d.base+len(g.Func.Body)]
 	bodies := g.Loops()
 	for b := range g.Succ {
 		head, size := -1, 0
@@ -32,7 +28,7 @@ func (d *decoder) loops(f *ptx.Func) {
 				walk = walk || code[i].flow == flowBarrier
 			}
 		}
-		id = d.loopNumber(f, head)
+		id = d.loopNumber(g.Func, head)
 		last := g.Start[b+1] - 1
 		for i := g.Start[b]; i <= last; i++ {
 			code[i].around = id

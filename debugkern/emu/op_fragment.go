@@ -7,54 +7,59 @@ import (
 	"tilescope/debugkern/target"
 )
 
+// fragment is a matrix in a warp's registers: the layout, and the registers' slots.
+type fragment struct {
+	*isa.Fragment
+	regs [8]int32
+}
+
+// wide reports whether an element fills a register.
+func (f *fragment) wide() bool { return f.PerRegister == 1 }
+
 // mmaOp is the fragment side of a matrix instruction.
 type mmaOp struct {
-	frag *isa.Fragment // that of a load or store, D of a multiplication, one matrix of ldmatrix
-	regs [8]int32
+	frag fragment // that of a load or store, D of a multiplication, of ldmatrix the layout of one matrix
 
 	// Of a load or store.
 
 	size   int   // bytes of an element in memory
 	align  int   // what the starting address must be a multiple of
 	rows   int   // what the bytes between rows must be a multiple of
-	acc    bool  // an accumulator
 	swap   bool  // a cell's row and column change places in memory
 	stride int32 // slot, in elements
 	fixed  bool  // no stride operand: 16
 
-	// Of a multiplication: as many registers as elements in pairs.
+	// Of a multiplication.
 
-	form           fp.MMA
-	d, a, b, c     [8]int32
-	k              int
-	pairsA, pairsB int
-	cellsA, cellsB *[8][32]uint8
+	form    fp.MMA
+	a, b, c fragment
 
 	matrix int // ldmatrix: number of matrices
 }
-
-// wide reports whether an element fills a register.
-func (m *mmaOp) wide() bool { return m.size == 4 }
 
 // aligned makes an instruction wait for the whole warp.
 func (d *decoder) aligned() {
 	d.out.flow, d.out.c = flowSync, d.constant(bank32, uint64(allLanes))
 }
 
-// fragment decodes a vector of registers.
-func (d *decoder) fragment(i, n int, dest bool) (regs [8]int32) {
+// fragment decodes operand i, the vector of registers that hold a matrix.
+func (d *decoder) fragment(i int) (f fragment) {
+	form := d.in.Form()
+	if f.Fragment = d.in.Fragment(form.Args[i].Class); f.Fragment == nil || !f.Known {
+		d.unmodelled()
+	}
 	op := d.arg(i)
-	if op.Kind != ptx.OpVec || len(op.Elems) != n {
-		d.fail("%s: a fragment of %d registers is expected", d.in.Opcode(), n)
+	if op.Kind != ptx.OpVec || len(op.Elems) != f.Registers {
+		d.fail("%s: a fragment of %d registers is expected", d.in.Opcode(), f.Registers)
 	}
 	for j := range op.Elems {
-		if dest {
-			regs[j] = d.dest(&op.Elems[j], bank32)
+		if i == 0 && form.Dest {
+			f.regs[j] = d.dest(&op.Elems[j], bank32)
 		} else {
-			regs[j] = d.source(&op.Elems[j], bank32, 32)
+			f.regs[j] = d.source(&op.Elems[j], bank32, 32)
 		}
 	}
-	return regs
+	return f
 }
 
 // fragmentAccess decodes wmma.load and wmma.store. The starting address must be a multiple of the bytes of a
@@ -64,16 +69,12 @@ func (d *decoder) fragmentAccess(addr, data int) {
 	m := &mmaOp{}
 	d.out.mma = m
 	d.aligned()
-	if m.frag = d.in.Fragment(d.in.Form().Args[data].Class); m.frag == nil || !m.frag.Known {
-		d.unmodelled()
-	}
-	m.size, m.align = m.frag.ElementBytes(), 4*m.frag.Registers
-	m.rows, m.acc = d.p.chip.FragmentRows, m.frag.Role == isa.ClassC
+	m.frag = d.fragment(data)
+	m.size, m.align, m.rows = m.frag.ElementBytes(), 4*m.frag.Registers, d.p.chip.FragmentRows
 	m.swap = d.has("col") != (m.frag.Role == isa.ClassB) // cells of B are [n][k], memory has [k][n]
 	x := d.access(d.arg(addr), spaceOf(d.in.Space()))
 	x.size, x.n = m.size, 1
 	d.out.mem = x
-	m.regs = d.fragment(data, m.frag.Registers, data == 0)
 	if m.fixed = len(d.in.Args) < 3; !m.fixed {
 		m.stride = d.src32(2, 32)
 	}

@@ -62,22 +62,22 @@ func runLoadFragment(w *warp, in *inst, mask uint32) {
 		return
 	}
 	m.note(r, at, stride, false)
-	if !m.acc {
+	if m.frag.Role != isa.ClassC {
 		w.loadOperand(m, r.data[at:], stride)
 		return
 	}
 	var tile [256]uint32 // by cell
 	m.readTile(&tile, r.data[at:], stride)
-	w.setFragment(m, &tile, mask)
+	w.setFragment(&m.frag, &tile, mask)
 }
 
 // loadOperand loads an A or B fragment for the whole warp. Where the pairs of a register lie side by side in memory, a
 // register is one word.
 func (w *warp) loadOperand(m *mmaOp, data []byte, stride int) {
-	pairs, ofB := !m.swap, m.frag.Role == isa.ClassB
+	pairs, ofB, regs := !m.swap, m.frag.Role == isa.ClassB, &m.frag.regs
 	for k := range 4 {
-		d := &w.r32[m.regs[k]]
-		w.u32[m.regs[k]] = stFilled
+		d := &w.r32[regs[k]]
+		w.u32[regs[k]] = stFilled
 		down, right := 8*(k&1), 8*(k>>1)
 		if ofB {
 			down, right = right, down
@@ -97,8 +97,8 @@ func (w *warp) loadOperand(m *mmaOp, data []byte, stride int) {
 		}
 	}
 	for k := 4; k < 8; k++ {
-		w.r32[m.regs[k]] = w.r32[m.regs[k-4]]
-		w.u32[m.regs[k]] = stFilled
+		w.r32[regs[k]] = w.r32[regs[k-4]]
+		w.u32[regs[k]] = stFilled
 	}
 }
 
@@ -155,25 +155,6 @@ func (m *mmaOp) writeTile(tile *[256]uint32, r *region, at, stride int) {
 	}
 }
 
-// setFragment distributes a tile to the lanes.
-func (w *warp) setFragment(m *mmaOp, tile *[256]uint32, mask uint32) {
-	cells := &m.frag.Cells
-	for k := range m.frag.Registers {
-		var v row32
-		if m.wide() {
-			for lane, c := range &cells[k&7] {
-				v[lane] = tile[c]
-			}
-		} else {
-			lo, hi := &cells[2*k&7], &cells[(2*k+1)&7]
-			for lane := range v {
-				v[lane] = tile[lo[lane]]&0xffff | tile[hi[lane]]<<16
-			}
-		}
-		w.store32(m.regs[k], &v, mask)
-	}
-}
-
 // wmmaSlowLoad loads element by element, with each lane's own findings.
 func (w *warp) wmmaSlowLoad(in *inst, mask uint32) {
 	m, x, b := in.mma, in.mem, w.blk
@@ -198,13 +179,13 @@ func (w *warp) wmmaSlowLoad(in *inst, mask uint32) {
 	}
 	for k := range m.frag.Registers {
 		v := vals[k&7]
-		if !m.wide() {
+		if !m.frag.wide() {
 			lo, hi := &vals[2*(k&3)], &vals[2*(k&3)+1]
 			for i := range v {
 				v[i] = lo[i]&0xffff | hi[i]<<16
 			}
 		}
-		w.store32(m.regs[k], &v, mask)
+		w.store32(m.frag.regs[k], &v, mask)
 	}
 }
 
@@ -232,21 +213,21 @@ func runStoreFragment(w *warp, in *inst, mask uint32) {
 	m, x, b := in.mma, in.mem, w.blk
 	b.count(x.space)
 	b.wrote++
-	cells := &m.frag.Cells
+	cells, regs := &m.frag.Cells, &m.frag.regs
 	value := func(lane, e int) uint32 {
-		if m.wide() {
-			return w.r32[m.regs[e]][lane]
+		if m.frag.wide() {
+			return w.r32[regs[e]][lane]
 		}
-		return w.r32[m.regs[e>>1]][lane] >> (16 * (e & 1)) & 0xffff
+		return w.r32[regs[e>>1]][lane] >> (16 * (e & 1)) & 0xffff
 	}
 	for k := range m.frag.Registers {
-		w.full32(m.regs[k])
+		w.full32(regs[k])
 	}
 	size := m.size
 	at, stride, r := w.tileRegion(in, mask)
 	if r != nil && (r.alloc == nil || r.alloc.dirty == nil) {
 		var tile [256]uint32
-		w.accumulator(&tile, m.regs, m.frag, !m.wide(), mask)
+		w.accumulator(&tile, &m.frag, mask)
 		m.note(r, at, stride, true)
 		if r.alloc != nil {
 			b.wroteGlobal++

@@ -22,14 +22,14 @@ func (d *decoder) storeMatrix() {
 }
 
 // matrices decodes the operands of both; slot finds the slot of a register.
-func (d *decoder) matrices(addr, frag int, slot func(op *ptx.Operand, b bank) int32) {
-	m := &mmaOp{frag: isa.Matrix8(d.has("trans")), matrix: max(isa.Matrices(d.in.Mods), 1)}
+func (d *decoder) matrices(addr, data int, slot func(op *ptx.Operand, b bank) int32) {
+	m := &mmaOp{frag: fragment{Fragment: isa.Matrix8(d.has("trans"))}, matrix: max(isa.Matrices(d.in.Mods), 1)}
 	d.out.mma = m
 	d.aligned()
 	if !d.has("m8n8") || d.typ() != ptx.B16 {
 		d.unmodelled()
 	}
-	op := d.arg(frag)
+	op := d.arg(data)
 	elems := []ptx.Operand{*op}
 	if op.Kind == ptx.OpVec {
 		elems = op.Elems
@@ -38,7 +38,7 @@ func (d *decoder) matrices(addr, frag int, slot func(op *ptx.Operand, b bank) in
 		d.fail("%s: %d registers for %d matrices", d.in.Opcode(), len(elems), m.matrix)
 	}
 	for i := range elems {
-		m.regs[i] = slot(&elems[i], bank32)
+		m.frag.regs[i] = slot(&elems[i], bank32)
 	}
 	x := d.access(d.arg(addr), spaceOf(d.in.Space()))
 	x.size, x.n = 16, 1
@@ -74,7 +74,7 @@ func runLdmatrix(w *warp, in *inst, mask uint32) {
 		}
 	}
 	for k := range m.matrix {
-		w.store32(m.regs[k], &vals[k], mask)
+		w.store32(m.frag.regs[k], &vals[k], mask)
 	}
 }
 
@@ -87,7 +87,7 @@ func runStmatrix(w *warp, in *inst, mask uint32) {
 		var rows [64]uint16
 		for l := mask; l != 0; l &= l - 1 {
 			lane := bits.TrailingZeros32(l) & 31
-			v := w.lane32(m.regs[k], lane)
+			v := w.lane32(m.frag.regs[k], lane)
 			rows[lo[lane]&63], rows[hi[lane]&63] = uint16(v), uint16(v>>16)
 		}
 		for r := range 8 {

@@ -14,9 +14,9 @@ import (
 //
 // A block that is stepped has a program without sharing: there a register keeps its value for whoever looks.
 
-// shareSlots gives the registers of f slots by linear scan over their intervals.
-func (d *decoder) shareSlots(f *ptx.Func, slots []regSlot) {
-	iv := cfg.NewLiveness(cfg.New(f), d.step).Intervals(d.step)
+// shareSlots gives the registers of a function slots by linear scan over their intervals.
+func (d *decoder) shareSlots(g *cfg.Graph, slots []regSlot) {
+	iv := cfg.NewLiveness(g, d.step).Intervals(d.step)
 	sort.Slice(iv, func(i, j int) bool {
 		if iv[i].From != iv[j].From {
 			return iv[i].From < iv[j].From
@@ -31,7 +31,7 @@ func (d *decoder) shareSlots(f *ptx.Func, slots []regSlot) {
 	var free [3][]int32
 	for _, v := range iv {
 		d.step(1 + len(active[0]) + len(active[1]) + len(active[2]))
-		k := bankOf(f.Regs[v.Reg])
+		k := bankOf(g.Func.Regs[v.Reg])
 		if k != bank32 && k != bank64 || v.To < 0 {
 			continue
 		}

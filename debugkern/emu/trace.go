@@ -91,7 +91,7 @@ func (t *tracer) Event(e *target.Event) {
 	switch e.Class {
 	case target.ClassMMA:
 		t.lastMMA[e.Warp]++
-		t.made[e.Warp][t.b.p.code[e.PC].mma.d[0]] = t.lastMMA[e.Warp]
+		t.made[e.Warp][t.b.p.code[e.PC].mma.frag.regs[0]] = t.lastMMA[e.Warp]
 	case target.ClassLoad:
 		if !e.Probe {
 			return
@@ -124,7 +124,7 @@ func (t *tracer) record(e *target.Event, lane int) write {
 	if in := &t.b.p.code[e.PC]; in.mma != nil && e.Class == target.ClassStore {
 		w.element = uint8(e.Value)
 		w.mma = t.lastMMA[e.Warp]
-		if n, ok := t.made[e.Warp][in.mma.regs[0]]; ok {
+		if n, ok := t.made[e.Warp][in.mma.frag.regs[0]]; ok {
 			w.mma = n
 		}
 	}

@@ -161,10 +161,10 @@ func (k *Kernel) Registers(pc int) (written, read, live []int) {
 // Written lists the registers that the entry's instruction writes.
 func (k *Kernel) Written(pc int) []int {
 	f := k.p.entry
-	if pc < 0 || pc >= len(f.Body) || !f.Body[pc].HasDest() {
+	if pc < 0 || pc >= len(f.Body) {
 		return nil
 	}
-	regs := f.Body[pc].Args[0].Registers(nil)
+	regs := f.Body[pc].Dests(nil)
 	out := make([]int, len(regs))
 	for i, r := range regs {
 		out[i] = int(r)

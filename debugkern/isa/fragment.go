@@ -24,6 +24,9 @@ type Fragment struct {
 	Known bool
 }
 
+// Distinct returns how many registers hold different elements: the first ones.
+func (f *Fragment) Distinct() int { return f.Elements / f.PerRegister }
+
 // Register returns the register of element e, and which of its elements that is.
 func (f *Fragment) Register(e int) (reg, part int) { return e / f.PerRegister, e % f.PerRegister }
 
@@ -172,16 +175,17 @@ func (f *Form) Registers(c ArgClass, mods []string) int {
 // Matrices returns how many matrices of 16-bit elements an ldmatrix or stmatrix with these modifiers moves,
 // each in one register; 0 for those of which one takes more.
 func Matrices(mods []string) int {
-	n := 0
-	for i, m := range []string{"", "x1", "x2", "", "x4"} {
-		if m != "" && slices.Contains(mods, m) {
-			n = i
-		}
-	}
-	if slices.Contains(mods, "m16n16") {
+	switch {
+	case slices.Contains(mods, "m16n16"):
 		return 0
+	case slices.Contains(mods, "x4"):
+		return 4
+	case slices.Contains(mods, "x2"):
+		return 2
+	case slices.Contains(mods, "x1"):
+		return 1
 	}
-	return n
+	return 0
 }
 
 // Matrix8 returns the layout of one matrix of ldmatrix or stmatrix: Cells are of the matrix as it lies in

@@ -116,20 +116,22 @@ func (f *Form) Need() []string { return f.need }
 // Also returns what else it needs, by type.
 func (f *Form) Also() []Need { return f.also }
 
+// Known reports whether the table has the opcode.
+func (f *Form) Known() bool { return f != &unknown }
+
 // unknown is the form of an opcode that the table does not have.
 var unknown = Form{Dest: true, mods: map[string]bool{}, anyMods: true}
 
-// Lookup returns the form of an instruction: that of its opcode whose modifiers it has most of. known is
-// false for an opcode that the table does not have; the form then says that the first operand is written, and
-// nothing else.
-func Lookup(op string, mods []string) (f *Form, known bool) {
-	forms := table()[op]
-	for _, f := range forms {
+// Lookup returns the form of an instruction: that of its opcode whose modifiers it has most of. For an opcode
+// that the table does not have, the form is not Known: it says that the first operand is written, and nothing
+// else.
+func Lookup(op string, mods []string) *Form {
+	for _, f := range table()[op] {
 		if f.matches(mods) {
-			return f, true
+			return f
 		}
 	}
-	return &unknown, false
+	return &unknown
 }
 
 func (f *Form) matches(mods []string) bool {

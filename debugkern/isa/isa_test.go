@@ -88,9 +88,9 @@ func TestForms(t *testing.T) {
 		"frobnicate.b32":                                    {Other, true},
 	} {
 		parts := strings.Split(text, ".")
-		f, known := Lookup(parts[0], parts[1:])
-		if f.Kind != want.kind || f.Dest != want.dest || known != (parts[0] != "frobnicate") {
-			t.Errorf("%s: kind %d, destination %v, known %v", text, f.Kind, f.Dest, known)
+		f := Lookup(parts[0], parts[1:])
+		if f.Kind != want.kind || f.Dest != want.dest || f.Known() != (parts[0] != "frobnicate") {
+			t.Errorf("%s: kind %d, destination %v, known %v", text, f.Kind, f.Dest, f.Known())
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestFragments(t *testing.T) {
 		for row := range f.Rows {
 			for col := range f.Cols {
 				if n := count[[2]int{row, col}]; n != 1 {
-					t.Errorf("%s: cell (%d,%d) is held %d times", name, row, col, n)
+					t.Errorf("%s: cell (%d,%d) is in %d elements", name, row, col, n)
 				}
 			}
 		}
@@ -155,7 +155,7 @@ func TestFragmentOfOperand(t *testing.T) {
 		{"ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8", ClassMatrices, 0},
 	} {
 		parts := strings.Split(c.instr, ".")
-		f, _ := Lookup(parts[0], parts[1:])
+		f := Lookup(parts[0], parts[1:])
 		if n := f.Registers(c.class, parts[1:]); n != c.registers {
 			t.Errorf("%s, %c: %d registers, want %d", c.instr, c.class, n, c.registers)
 		}
@@ -166,12 +166,12 @@ func TestFragmentOfOperand(t *testing.T) {
 func TestNeeds(t *testing.T) {
 	for op, want := range map[string]string{"mul": ".lo, .hi or .wide",
 		"rcp": ".approx or a rounding modifier", "div": ".approx, .full or a rounding modifier"} {
-		f, _ := Lookup(op, nil)
+		f := Lookup(op, nil)
 		if len(f.Also()) != 1 || f.Also()[0].Text != want {
 			t.Errorf("%s: %v", op, f.Also())
 		}
 	}
-	if f, _ := Lookup("fma", nil); !slices.Equal(f.Need(), []string{"rn", "rz", "rm", "rp", "oob"}) {
+	if f := Lookup("fma", nil); !slices.Equal(f.Need(), []string{"rn", "rz", "rm", "rp", "oob"}) {
 		t.Errorf("fma needs %v", f.Need())
 	}
 }

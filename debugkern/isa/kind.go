@@ -99,6 +99,9 @@ func (k Kind) OfWarp() bool {
 	return k == LoadFragment || k == StoreFragment || k == LoadMatrix || k == StoreMatrix
 }
 
+// MovesFragment reports whether the instruction moves a matrix fragment between memory and registers.
+func (k Kind) MovesFragment() bool { return k == LoadFragment || k == StoreFragment }
+
 // Updates reports whether the instruction reads and writes memory as one access.
 func (k Kind) Updates() bool { return k == Atomic || k == Reduce }
 

@@ -65,7 +65,7 @@ func (p *parser) modifiers(op string, t token) ([]string, *isa.Form) {
 		return shared.mods, shared.form
 	}
 	own := append([]string(nil), mods...)
-	form, _ := isa.Lookup(op, own)
+	form := isa.Lookup(op, own)
 	if p.intern == nil {
 		p.intern = map[string]opcode{}
 	}

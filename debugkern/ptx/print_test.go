@@ -10,8 +10,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"tilescope/debugkern/isa"
 )
 
 // compiled lists the compiler outputs in testdata.
@@ -95,7 +93,7 @@ func TestCompilerOutputIsValid(t *testing.T) {
 		}
 		for _, f := range m.Funcs {
 			for _, in := range f.Body {
-				if _, known := isa.Lookup(in.Op, in.Mods); !known {
+				if !in.Form().Known() {
 					t.Errorf("%s: opcode %s has no form", in.Pos, in.Op)
 				}
 			}

@@ -8,8 +8,7 @@ func (in *Instr) Form() *isa.Form {
 	if in.form != nil {
 		return in.form
 	}
-	f, _ := isa.Lookup(in.Op, in.Mods)
-	return f
+	return isa.Lookup(in.Op, in.Mods)
 }
 
 // Kind returns the kind of the instruction.
@@ -22,13 +21,13 @@ func (in *Instr) Fragment(c isa.ArgClass) *isa.Fragment { return in.Form().Fragm
 // HasDest reports whether the first operand is what the instruction writes.
 func (in *Instr) HasDest() bool { return len(in.Args) > 0 && in.Form().Dest }
 
-// Dests returns the registers that the instruction writes, in order: those of its first operand, or what a
+// Dests appends the registers that the instruction writes, in order: those of its first operand, or what a
 // call returns.
-func (in *Instr) Dests() []int32 {
+func (in *Instr) Dests(to []int32) []int32 {
 	if in.HasDest() || in.Kind() == isa.Call && len(in.Args) > 0 {
-		return in.Args[0].Registers(nil)
+		return in.Args[0].Registers(to)
 	}
-	return nil
+	return to
 }
 
 // Registers appends the registers that an operand names (indices in Func.Regs), the base of an address among

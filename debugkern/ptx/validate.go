@@ -44,8 +44,8 @@ func (v *validator) errorf(pos Pos, format string, args ...any) {
 }
 
 func (v *validator) instr(in *Instr) {
-	f, known := isa.Lookup(in.Op, in.Mods)
-	if !known || !v.modifiers(in, f) {
+	f := in.Form()
+	if !f.Known() || !v.modifiers(in, f) {
 		return
 	}
 	if n := len(in.Args); n < f.Min || n > len(f.Args) {

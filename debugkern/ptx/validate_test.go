@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"tilescope/debugkern/isa"
 	"tilescope/kernels"
 )
 
@@ -105,7 +104,7 @@ func TestEmbeddedKernels(t *testing.T) {
 		}
 		for _, f := range a.Funcs {
 			for _, in := range f.Body {
-				if _, known := isa.Lookup(in.Op, in.Mods); !known {
+				if !in.Form().Known() {
 					t.Errorf("%s: opcode %s has no form", in.Pos, in.Op)
 				}
 			}

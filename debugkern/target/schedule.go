@@ -58,9 +58,9 @@ func (s Schedule) String() string {
 	return text
 }
 
-// Others lists n schedules besides this one, in the order of trying. All times of landing of the orders without a seed come
-// first, then seeds, policy by policy; of a policy, one time after the other. Without async, copies land at their wait in all
-// of them.
+// Others lists n schedules other than this one, in the order of trying: first the policies without a seed, with copies that
+// land at their wait and early; then the others by seed and policy, whose time of landing changes from seed to seed. Without
+// async, copies land at their wait in all of them.
 func (s Schedule) Others(n int, async bool) []Schedule {
 	times := asyncTimes[:1]
 	if async {
@@ -72,7 +72,7 @@ func (s Schedule) Others(n int, async bool) []Schedule {
 			list = append(list, o)
 		}
 	}
-	for _, t := range times[:min(2, len(times))] { // random is for those with a seed
+	for _, t := range times[:min(2, len(times))] { // random times are for policies with a seed
 		for _, p := range []string{"in-order", "reverse"} {
 			add(Schedule{Policy: p, Async: t})
 		}

@@ -15,7 +15,7 @@ type CellTracer interface {
 	WhoWrote(ctx context.Context, l *Launch, block probes.Dim3, cell TracedCell) (*WriteSite, error)
 }
 
-// ErrNoTracer is answered where a backend cannot say who wrote a cell.
+// ErrNoTracer is the error of asking who wrote a cell where the backend is no CellTracer.
 var ErrNoTracer = errors.New("this backend cannot tell who wrote a cell: run the same on the emulator (--backend emu)")
 
 // TracedCell is a cell of the capture buffer (Arg "") or of an output argument: Size bytes at Offset.

@@ -135,18 +135,6 @@ func (g *Graph) Cuts(at, a, b int) bool {
 	return !g.Reach(from, x, false)[to]
 }
 
-// Escapes reports whether the function can end from block s without block b.
-func (g *Graph) Escapes(s, b int) bool {
-	seen := g.Reach(s, b, false)
-	seen[s] = true
-	for i, ok := range seen {
-		if ok && g.Exits(i) {
-			return true
-		}
-	}
-	return false
-}
-
 // Postdominators says, for every block, which blocks every way from it to the end of the function passes,
 // itself included. A way that ends in a trap ends everything and counts as passing all.
 func (g *Graph) Postdominators() [][]bool {

@@ -92,7 +92,7 @@ func TestWays(t *testing.T) {
 	if !g.Follows(iLoop, iStore) || g.Follows(iBack, iLoop) || !g.Reach(g.Of[iBack], -1, false)[g.Of[iLoop]] {
 		t.Error("the loop's branch goes back, and not ahead")
 	}
-	if !g.Escapes(0, g.Of[iJoin]) || g.Escapes(g.Of[iLoop], g.Of[iRet]) {
+	if after := g.Postdominators(); after[0][g.Of[iJoin]] || !after[g.Of[iLoop]][g.Of[iRet]] {
 		t.Error("the exit is the only way past the join, and none leads past the return")
 	}
 	deciders := g.Deciders()

@@ -41,18 +41,14 @@ func (s RegSet) Each(f func(r int32)) {
 	}
 }
 
-// Uses lists the registers that an instruction reads and writes, in the room of read and written. A guarded
-// write keeps the old value in some lanes, so it reads too.
+// Uses lists the registers that an instruction reads and writes, into the arrays of read and written. A
+// guarded write keeps the old value in some lanes, so it reads too.
 func Uses(in *ptx.Instr, read, written *[]int32) {
-	*read, *written = (*read)[:0], (*written)[:0]
-	dest := in.HasDest()
+	*read, *written = (*read)[:0], in.Dests((*written)[:0])
 	for i := range in.Args {
-		op := &in.Args[i]
-		if i == 0 && dest {
-			*written = op.Registers(*written)
-			continue
+		if i > 0 || len(*written) == 0 { // a destination is registers that are written, and nothing else
+			*read = in.Args[i].Registers(*read)
 		}
-		*read = op.Registers(*read)
 	}
 	if in.Guard != nil {
 		*read = append(append(*read, in.Guard.Reg), *written...)
