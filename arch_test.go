@@ -61,6 +61,9 @@ var imports = map[string][]string{
 	"debugkern/check": {"debugkern/target", "debugkern/isa", "debugkern/isa/cfg", "debugkern/ptx", "debugkern/fp",
 		"probes", "debugkern/budget"},
 
+	"debugkern/memo": {"debugkern/join"},
+	"debugkern/build": {"configs", "debugkern/cuda", "debugkern/file", "debugkern/memo", "debugkern/patch", "debugkern/ptx",
+		"debugkern/report", "debugkern/trust", "kernels", "probes"},
 	"debugkern/report":   {"debugkern/ptx", "debugkern/target", "probes"},
 	"debugkern/fragment": {"debugkern/budget", "debugkern/check", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
 	"debugkern/scaffold": {"configs", "debugkern/ptx", "debugkern/report", "debugkern/text", "probes"},
@@ -69,7 +72,7 @@ var imports = map[string][]string{
 	"debugkern/scene":    {"debugkern", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
 	"debugkern/judge":    {"debugkern/join", "debugkern/ref", "debugkern/ref/op", "probes"},
 
-	"debugkern": {"debugkern/walk", "debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern/chip", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
+	"debugkern": {"debugkern/build", "debugkern/memo", "debugkern/walk", "debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern/chip", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
 		"debugkern/target", "debugkern/emu", "debugkern/cache", "debugkern/file", "debugkern/npy", "debugkern/cuda",
 		"debugkern/argument", "debugkern/attn", "debugkern/input", "debugkern/check", "debugkern/judge", "debugkern/ref", "debugkern/ref/op", "debugkern/budget",
 		"debugkern/text", "debugkern/trust", "debugkern/patch"},
@@ -79,12 +82,12 @@ var imports = map[string][]string{
 	"debugkern/cli": {"debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern", "debugkern/file", "debugkern/gates", "debugkern/diagnose",
 		"configs", "probes", "debugkern/cuda", "debugkern/text", "debugkern/trust", "debugkern/budget"},
 	"tui/request":     {"debugkern/report", "configs", "debugkern", "debugkern/text", "probes"},
-	"tui/pane/*":      {"debugkern/report", "debugkern", "tui/theme", "tui/keymap", "tui/cell", "tui/outcome"},
+	"tui/pane/*":      {"debugkern/build", "debugkern/report", "debugkern", "tui/theme", "tui/keymap", "tui/cell", "tui/outcome"},
 	"tui/view":        {"debugkern/target", "debugkern/report", "configs", "debugkern", "debugkern/file", "probes", "tui/cell", "tui/keymap", "tui/outcome", "tui/pane/*", "tui/request", "tui/theme"},
 	"tui/view/*":      viewMay, // no view imports another
 	"tui/view/tile":   append(slices.Clone(viewMay), "tui/view/tile/*"),
 	"tui/view/source": append(slices.Clone(viewMay), "tui/view/source/*"),
-	"tui": {"debugkern/report", "debugkern/join", "debugkern", "debugkern/file", "debugkern/text", "configs", "probes", "tui/pane/*", "tui/view", "tui/view/*",
+	"tui": {"debugkern/build", "debugkern/report", "debugkern/join", "debugkern", "debugkern/file", "debugkern/text", "configs", "probes", "tui/pane/*", "tui/view", "tui/view/*",
 		"tui/theme", "tui/keymap", "tui/cell", "tui/outcome", "tui/request"},
 	"tui/tuitest": {"debugkern/scene", "debugkern/walk", "debugkern/fragment", "debugkern/report", "configs", "debugkern", "debugkern/diagnose", "debugkern/join", "debugkern/target", "probes", "tui/cell", "tui/request",
 		"tui/view"}, // for tests

@@ -17,8 +17,8 @@ func TestAhead(t *testing.T) {
 		{Target: "stage1", Shape: "small", Backend: "emu"},
 	}
 	s.Ahead(t.Context(), reqs)
-	if b, k := len(s.builds.items), len(s.loaded.items); b != 3 || k != 3 { // stage2 with probes and without, stage1 with
-		t.Errorf("%d builds, %d loaded", b, k)
+	if n := s.loaded.Len(); n != 3 { // stage2 with probes and without, stage1 with
+		t.Errorf("%d loaded", n)
 	}
 	for _, req := range reqs[1:] {
 		run, err := s.Run(t.Context(), req, nil)
@@ -26,13 +26,28 @@ func TestAhead(t *testing.T) {
 			t.Errorf("%s: %v", req.Target, err)
 		}
 	}
-	if b, k := len(s.builds.items), len(s.loaded.items); b != 3 || k != 3 {
-		t.Errorf("the runs built anew: %d builds, %d loaded", b, k)
+	if n := s.loaded.Len(); n != 3 {
+		t.Errorf("the runs built anew: %d loaded", n)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s.Ahead(ctx, []Request{{Target: "scalar", Shape: "small", Backend: "emu"}})
-	if b := len(s.builds.items); b != 3 {
-		t.Errorf("%d builds after nobody wanted more", b)
+	if n := s.loaded.Len(); n != 3 {
+		t.Errorf("%d loaded after nobody wanted more", n)
+	}
+}
+
+// TestCloseEndsWhatIsBuiltAhead closes a session whose Ahead has a context without end.
+func TestCloseEndsWhatIsBuiltAhead(t *testing.T) {
+	s, err := Open(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.Ahead(context.Background(), []Request{{Target: "stage2"}, {Target: "stage1"}})
+	if n := s.loaded.Len(); n > 0 {
+		t.Errorf("%d kernels were loaded for a closed session", n)
 	}
 }

@@ -100,7 +100,7 @@ func (s *Session) Close() error {
 	}
 	clear(s.gpus)
 	s.gpuErr = errSessionClosed // what is still built ahead opens no device any more
-	errs = append(errs, s.tools.close())
+	errs = append(errs, s.builder.Close())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.inputs = nil

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tilescope/debugkern/budget"
+	"tilescope/debugkern/build"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
@@ -80,7 +81,7 @@ type bareLaunch struct {
 	schedule target.Schedule
 	primary  target.Backend // the emulator, or the GPU
 	emulator target.Backend // with both: executed first, under the checkers
-	module   *Build
+	module   *build.Build
 	source   string
 	entry    *ptx.Func
 	args     []*bareArg
@@ -147,12 +148,12 @@ func (b *bareLaunch) backends() (err error) {
 func (b *bareLaunch) build() (err error) {
 	start := time.Now()
 	b.progress(Progress{Phase: "build", Detail: filepath.Base(b.req.File)})
-	if b.module, b.source, err = b.s.buildFile(b.ctx, b.kernelFile()); err != nil {
+	if b.module, b.source, err = b.s.builder.File(b.ctx, b.file()); err != nil {
 		return err
 	}
 	m := b.module
 	b.doc.Backend.Builder = m.Builder
-	b.doc.Build = buildDoc(m)
+	b.doc.Build = build.Document(m)
 	b.doc.Cost.BuildMS = report.Number(time.Since(start).Seconds() * 1e3)
 	var names []string
 	for _, e := range m.Module.Entries() {
@@ -175,10 +176,10 @@ func (b *bareLaunch) build() (err error) {
 	return nil
 }
 
-// kernelFile is the request's file, and how it is compiled.
-func (b *bareLaunch) kernelFile() kernelFile {
+// file is the request's file, and how it is compiled.
+func (b *bareLaunch) file() build.File {
 	r := &b.req
-	return kernelFile{path: r.File, include: r.Include, define: r.Define, std: r.Std, builder: r.Builder, arch: r.Arch}
+	return build.File{Path: r.File, Include: r.Include, Define: r.Define, Std: r.Std, Builder: r.Builder, Arch: r.Arch}
 }
 
 // arguments makes every argument's bytes; memory is asked first, with the sum of its parts.
@@ -270,7 +271,7 @@ func (b *bareLaunch) launch() *target.Launch {
 func (b *bareLaunch) load(be target.Backend) (target.Kernel, error) {
 	k, err := be.Load(b.ctx, b.module.Module, b.entry.Name)
 	if err != nil {
-		return nil, loadError(err, b.module.Text)
+		return nil, build.LoadError(err, b.module.Text)
 	}
 	return k, nil
 }
@@ -421,9 +422,9 @@ var optionComment = regexp.MustCompile(`(?m)^\s*//\s*tilescope:\s*(.+?)\s*$`)
 
 // OptionComments returns the options that a kernel's text asks to be checked with: lines "// tilescope: --grid 4 --block 256".
 func OptionComments(ctx context.Context, path string) ([]string, error) {
-	text, err := readText(ctx, path, "CUDA source or PTX")
+	text, err := build.ReadKernel(ctx, path)
 	if err != nil {
-		return nil, unread("read the kernel:", err)
+		return nil, report.Unread("read the kernel:", err)
 	}
 	var out []string
 	for _, m := range optionComment.FindAllSubmatch(text, -1) {

@@ -202,7 +202,7 @@ func (a *bareArg) fromFile(ctx context.Context, memory *budget.Budget) error {
 	}
 	r, size, err := file.Open(ctx, f.Path, limit, file.Want{What: "a NumPy array (.npy) or archive (.npz)"})
 	if err != nil {
-		return unread(option, err)
+		return report.Unread(option, err)
 	}
 	defer r.Close()
 	var array *npy.Array
@@ -211,7 +211,7 @@ func (a *bareArg) fromFile(ctx context.Context, memory *budget.Budget) error {
 	} else {
 		var archive *npy.Archive
 		if archive, err = npy.Open(r, size, f.Path, limit/2); err != nil {
-			return unread(option, err)
+			return report.Unread(option, err)
 		}
 		if !slices.Contains(archive.Names(), f.Key) {
 			return report.Usagef("%s: %s has no array %q (it has %q)", option, f.Path, f.Key, archive.Names())
@@ -219,7 +219,7 @@ func (a *bareArg) fromFile(ctx context.Context, memory *budget.Budget) error {
 		array, err = archive.Read(ctx, f.Key)
 	}
 	if err != nil {
-		return unread(option, err)
+		return report.Unread(option, err)
 	}
 	a.dtype, a.dims, a.init = arrayTypes[array.DType], array.Shape, array.Data
 	if f.DType != 0 {

@@ -19,7 +19,7 @@ func ReadKnownFindings(ctx context.Context, suppress, baseline string) (report.K
 	if suppress != "" {
 		text, err := file.Read(ctx, suppress, maxKnown, file.Want{What: "a list of findings"})
 		if err != nil {
-			return nil, unread("--suppress", err)
+			return nil, report.Unread("--suppress", err)
 		}
 		for i, line := range strings.Split(string(text), "\n") {
 			line = strings.TrimSpace(line)
@@ -36,7 +36,7 @@ func ReadKnownFindings(ctx context.Context, suppress, baseline string) (report.K
 	if baseline != "" {
 		text, err := file.Read(ctx, baseline, maxKnown, file.Want{What: "a document of check"})
 		if err != nil {
-			return nil, unread("--baseline", err)
+			return nil, report.Unread("--baseline", err)
 		}
 		var d report.Check
 		if err := json.Unmarshal(text, &d); err != nil || d.Schema != report.CheckSchema {

@@ -1,6 +1,7 @@
 package debugkern
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -65,5 +66,18 @@ func TestBothBuildsAreCompiledAndKept(t *testing.T) {
 		if s.Trouble() != nil {
 			t.Error(s.Trouble())
 		}
+	}
+}
+
+// TestArchitectureIsAName: what is not the name of an architecture is a usage error, not the compiler's.
+func TestArchitectureIsAName(t *testing.T) {
+	s, err := Open(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var coded *report.Error
+	if _, err := s.Run(t.Context(), Request{Target: "flashcore_vec", Shape: "small", Backend: "emu", Arch: "sm_nosuch"}, nil); !errors.As(err, &coded) || coded.Code != report.CodeUsage {
+		t.Errorf("run: %v", err)
 	}
 }

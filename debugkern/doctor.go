@@ -47,7 +47,7 @@ var toolchainEnables = map[string]string{
 }
 
 func (s *Session) toolchainChecks(ctx context.Context, d *report.Doctor) {
-	for _, p := range cuda.Inspect(ctx, s.toolchainConfig()) {
+	for _, p := range cuda.Inspect(ctx, s.builder.Tools()) {
 		add(d, report.DoctorCheck{
 			Name: p.Name, OK: p.Found, Version: p.Version, Path: p.Path, Detail: p.Detail, Enables: toolchainEnables[p.Name], Install: p.Install,
 		})
@@ -63,7 +63,7 @@ var gpuEnables = map[string]string{
 }
 
 func (s *Session) gpuChecks(ctx context.Context, d *report.Doctor) {
-	for _, p := range cuda.InspectGPU(ctx, cuda.BackendConfig{WorkerCommand: s.worker}, s.toolchainConfig()) {
+	for _, p := range cuda.InspectGPU(ctx, cuda.BackendConfig{WorkerCommand: s.worker}, s.builder.Tools()) {
 		add(d, report.DoctorCheck{
 			Name: p.Name, OK: p.Found, Version: p.Version, Path: p.Path, Detail: p.Detail, Enables: gpuEnables[p.Name], Install: p.Install,
 		})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"tilescope/debugkern/build"
 	"tilescope/debugkern/fragment"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
@@ -20,7 +21,7 @@ func (s *Session) FragmentMaps(ctx context.Context, req Request) (*fragment.Maps
 }
 
 func (s *Session) fragments(ctx context.Context, be target.Backend) (*fragment.Maps, error) {
-	maps, err := s.maps.get(ctx, be.Info().Name, func() (*fragment.Maps, error) { return s.introspect(ctx, be) })
+	maps, err := s.maps.Get(ctx, be.Info().Name, func() (*fragment.Maps, error) { return s.introspect(ctx, be) })
 	if err != nil {
 		return nil, fmt.Errorf("introspect fragments: %w", err)
 	}
@@ -40,7 +41,7 @@ func (s *Session) introspect(ctx context.Context, be target.Backend) (*fragment.
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.build(ctx, sel, "auto", "", false)
+	b, err := s.builder.Kernel(ctx, sel, build.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -90,11 +91,11 @@ func (s *Session) Lut(ctx context.Context, req Request, pick fragment.Filter) (*
 // JudgeLut compares a header's WMMA_ACCUM_LUT, as the patches leave it, with the float accumulator of the request's backend.
 // A file that has no full table, or that a patch does not apply to, is a usage error that names it.
 func (s *Session) JudgeLut(ctx context.Context, req Request, path string, patches ...string) (*report.Lut, error) {
-	text, err := readText(ctx, path, "a header with a table")
+	text, err := build.ReadText(ctx, path, "a header with a table")
 	if err != nil {
-		return nil, unread("read the table:", err)
+		return nil, report.Unread("read the table:", err)
 	}
-	if text, err = patchedFile(ctx, path, text, patches); err != nil {
+	if text, err = build.PatchFile(ctx, path, text, patches); err != nil {
 		return nil, err
 	}
 	t, err := s.judgeHeader(ctx, req, path, text)
@@ -106,9 +107,9 @@ func (s *Session) JudgeLut(ctx context.Context, req Request, path string, patche
 
 // TableFile is a header's table with what JudgeLut found.
 func (s *Session) TableFile(ctx context.Context, req Request, path string) (*fragment.Table, error) {
-	text, err := readText(ctx, path, "a header with a table")
+	text, err := build.ReadText(ctx, path, "a header with a table")
 	if err != nil {
-		return nil, unread("read the table:", err)
+		return nil, report.Unread("read the table:", err)
 	}
 	return s.judgeHeader(ctx, req, path, text)
 }

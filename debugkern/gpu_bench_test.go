@@ -37,8 +37,8 @@ func openGPUSession(b testing.TB) *Session {
 
 // forget drops what a session keeps in memory of what it compiled and loaded; the disk cache stays.
 func (s *Session) forget() {
-	s.builds.clear()
-	s.loaded.clear()
+	s.builder.Forget()
+	s.loaded.Clear()
 }
 
 // BenchmarkGPUToggle is what a flag toggled live costs on a GPU, from the request to the verdict on validation, ten launches of

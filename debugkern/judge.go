@@ -149,7 +149,7 @@ func (e *execution) judge(cross *report.Cross) (*Run, error) {
 			return nil, err
 		}
 	}
-	st.judged, st.memo = judged, &memo{}
+	st.judged, st.before = judged, &computedBefore{}
 	rep := e.header()
 	rep.Cross = cross
 	run := &Run{Request: e.req, Report: rep, Plan: e.r.plan, Range: e.r.rng, Selection: e.r.sel, state: st}

@@ -39,7 +39,7 @@ func openInputs(ctx context.Context, path string, memory *budget.Budget) (*input
 	}
 	f, size, err := file.Open(ctx, path, limit, file.Want{What: "a NumPy archive (.npz)"})
 	if err != nil {
-		return nil, unread("--inputs", err)
+		return nil, report.Unread("--inputs", err)
 	}
 	archive, err := npy.Open(f, size, path, limit/2)
 	if err != nil {
@@ -243,7 +243,7 @@ func (f *inputArchive) array(name string, dims []int, p *probes.Plan, types ...n
 	f.releases = append(f.releases, release)
 	a, err := f.archive.Read(f.ctx, name)
 	if err != nil {
-		return nil, unread("--inputs", err)
+		return nil, report.Unread("--inputs", err)
 	}
 	return a, nil
 }

@@ -152,10 +152,5 @@ func TestOddFiles(t *testing.T) {
 		refused(t, "table", err, want, path)
 		_, err = s.Scaffold(t.Context(), scaffold.Request{File: path})
 		refused(t, "init", err, want, path)
-		if _, err = buildFromFile(t.Context(), path); err != nil {
-			refused(t, "ptx", err, want, path)
-		} else {
-			t.Errorf("ptx: %s was read", path)
-		}
 	}
 }

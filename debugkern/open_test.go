@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"tilescope/configs"
+	"tilescope/debugkern/build"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
@@ -76,7 +77,7 @@ func TestOpenKernelsAreCurrent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		built, err := s.build(t.Context(), sel, "nvrtc", "", true)
+		built, err := s.builder.Kernel(t.Context(), sel, build.Options{Builder: "nvrtc", Probes: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,7 +56,7 @@ func (e *execution) twoBuilds() bool { return e.r.instrumented() && e.r.sel.Mani
 
 // plainKernel is the build without probes, loaded.
 func (e *execution) plainKernel() (target.Kernel, error) {
-	b, err := e.s.build(e.ctx, e.r.sel, e.req.Builder, e.req.Arch, false)
+	b, err := e.s.builder.Kernel(e.ctx, e.r.sel, buildOptions(e.req, false))
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (e *execution) plain() (*plainRun, error) {
 	if bytes.Equal(o, e.st.output) {
 		return out, nil
 	}
-	b, err := e.s.build(e.ctx, e.r.sel, e.req.Builder, e.req.Arch, false)
+	b, err := e.s.builder.Kernel(e.ctx, e.r.sel, buildOptions(e.req, false))
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern/budget"
+	"tilescope/debugkern/build"
 	"tilescope/debugkern/fp"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
@@ -58,7 +59,7 @@ func (s *Session) resolve(ctx context.Context, req Request, shape *probes.Shape)
 		return nil, &report.Error{Code: report.CodeUsage, Err: err}
 	}
 	if len(r.sel.Patches()) > 0 {
-		if _, err := sourcesOf(ctx, r.sel); err != nil {
+		if _, err := build.Sources(ctx, r.sel); err != nil {
 			return nil, err
 		}
 	}

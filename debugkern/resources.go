@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"tilescope/debugkern/build"
 	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
@@ -55,9 +56,9 @@ func (s *Session) BuildInfo(ctx context.Context, req Request) (*report.Build, er
 	if err != nil {
 		return nil, err
 	}
-	doc := &report.Build{Entry: r.plan.Entry, Defines: defines(r.sel, false), Patches: r.sel.Planted(), Options: []string{}}
+	doc := &report.Build{Entry: r.plan.Entry, Defines: build.Defines(r.sel, false), Patches: r.sel.Planted(), Options: []string{}}
 	for _, instrumented := range []bool{false, r.instrumented()} {
-		b, err := s.build(ctx, r.sel, req.Builder, req.Arch, instrumented)
+		b, err := s.builder.Kernel(ctx, r.sel, buildOptions(req, instrumented))
 		if err != nil {
 			return nil, failedBuild(err)
 		}
@@ -89,11 +90,11 @@ func (s *Session) Resources(ctx context.Context, req Request, arch string) (doc 
 	if err != nil {
 		return nil, "", err
 	}
-	b, err := s.build(ctx, r.sel, req.Builder, req.Arch, false)
+	b, err := s.builder.Kernel(ctx, r.sel, buildOptions(req, false))
 	if err != nil {
 		return nil, "", failedBuild(err)
 	}
-	tools, err := s.toolchain(ctx)
+	tools, err := s.builder.Toolchain(ctx)
 	if err != nil {
 		err = errNoTools
 	} else {
@@ -126,7 +127,7 @@ var errNoTools = errors.New("no toolchain with ptxas found (tilescope doctor say
 
 // loadedResources asks the driver, which has them for its own device. The error is the reason why it cannot
 // be asked.
-func (s *Session) loadedResources(ctx context.Context, req Request, r *resolved, b *Build, arch string, none error) (*report.Resources, error) {
+func (s *Session) loadedResources(ctx context.Context, req Request, r *resolved, b *build.Build, arch string, none error) (*report.Resources, error) {
 	be, err := s.gpu(ctx, req)
 	if err != nil {
 		return nil, none
@@ -151,7 +152,7 @@ func (s *Session) loadedResources(ctx context.Context, req Request, r *resolved,
 
 // assembler names the ptxas that Resources asks: two versions allot differently.
 func (s *Session) assembler(ctx context.Context) string {
-	for _, p := range cuda.Inspect(ctx, s.toolchainConfig()) {
+	for _, p := range cuda.Inspect(ctx, s.builder.Tools()) {
 		if p.Name == "ptxas" {
 			return strings.TrimSpace("ptxas " + p.Version)
 		}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"tilescope/debugkern/build"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/input"
 	"tilescope/debugkern/judge"
@@ -28,7 +29,7 @@ type runState struct {
 	inputs  *input.Inputs
 	ref     *ref.Reference
 	judged  *judge.Judgement
-	build   *Build
+	build   *build.Build
 	kernel  target.Kernel
 	launch  *target.Launch
 	result  *target.Result
@@ -45,7 +46,7 @@ type runState struct {
 
 	only     []probes.Dim3  // executed, in launch order; nil: the whole grid
 	replaced judge.Replaced // what a trial put in place of captured tiles; nil: nothing
-	memo     *memo
+	before   *computedBefore
 }
 
 // blocks lists the blocks that were executed and captured, in launch order.
@@ -154,7 +155,7 @@ func (e *execution) emulated() bool { return e.st.beside == nil && e.backend.Inf
 func (e *execution) build() error {
 	start := time.Now()
 	e.progress(Progress{Phase: "build", Detail: strings.Join(append(e.r.sel.Defines(), e.r.sel.Planted()...), " ")})
-	b, err := e.s.build(e.ctx, e.r.sel, e.req.Builder, e.req.Arch, e.r.instrumented())
+	b, err := e.s.builder.Kernel(e.ctx, e.r.sel, buildOptions(e.req, e.r.instrumented()))
 	if err != nil {
 		return err
 	}
@@ -178,16 +179,16 @@ func (e *execution) repeated(detail string) func(int) {
 // load prepares a module on a backend; loaded kernels are cached, so that a toggle back costs nothing. With
 // --backend both the GPU gets every rounding written out, so that its compiler cannot fuse what the emulator
 // does not.
-func (e *execution) load(be target.Backend, b *Build) (target.Kernel, error) {
+func (e *execution) load(be target.Backend, b *build.Build) (target.Kernel, error) {
 	key := loadKey{be, b, e.r.plan.Entry, e.st.beside != nil}
-	return e.s.loaded.get(e.ctx, key, func() (target.Kernel, error) {
+	return e.s.loaded.Get(e.ctx, key, func() (target.Kernel, error) {
 		prepare := be.Load
 		if pinner, ok := be.(target.Pinner); ok && key.pinned {
 			prepare = pinner.LoadPinned
 		}
 		k, err := prepare(e.ctx, b.Module, e.r.plan.Entry)
 		if err != nil {
-			return nil, loadError(err, b.Text)
+			return nil, build.LoadError(err, b.Text)
 		}
 		return k, nil
 	})
@@ -196,7 +197,7 @@ func (e *execution) load(be target.Backend, b *Build) (target.Kernel, error) {
 // loadKey identifies a loaded kernel.
 type loadKey struct {
 	backend target.Backend
-	build   *Build
+	build   *build.Build
 	entry   string
 	pinned  bool
 }
@@ -312,9 +313,9 @@ func (e *execution) header() *report.Run {
 			rep.Backend.Name = "both"
 		}
 	}
-	rep.Build = buildDoc(nil)
+	rep.Build = build.Document(nil)
 	if e.st != nil {
-		rep.Build = buildDoc(e.st.build)
+		rep.Build = build.Document(e.st.build)
 	}
 	rep.Backend.Builder = e.builder
 	if rep.Backend.Builder == "" {

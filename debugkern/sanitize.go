@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"tilescope/debugkern/build"
 	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
@@ -43,7 +44,7 @@ func (s *Session) Sanitize(ctx context.Context, r *Run, tool string) (*Sanitized
 	if err != nil {
 		return nil, err
 	}
-	out, err := cuda.Sanitize(ctx, cuda.SanitizerConfig{Tools: s.toolchainConfig(), Command: s.launcher, Device: r.Request.Device}, tool, b.Module, st.r.plan.Entry, l)
+	out, err := cuda.Sanitize(ctx, cuda.SanitizerConfig{Tools: s.builder.Tools(), Command: s.launcher, Device: r.Request.Device}, tool, b.Module, st.r.plan.Entry, l)
 	switch {
 	case err == nil:
 		return out, nil
@@ -56,14 +57,14 @@ func (s *Session) Sanitize(ctx context.Context, r *Run, tool string) (*Sanitized
 }
 
 // watchedLaunch is the launch that a tool watches.
-func (s *Session) watchedLaunch(ctx context.Context, r *Run) (*Build, *target.Launch, error) {
+func (s *Session) watchedLaunch(ctx context.Context, r *Run) (*build.Build, *target.Launch, error) {
 	st := r.state
 	if st.r.plan.Gate.Name != probes.GateNone {
 		l := *st.launch
 		l.Observe, l.Tell, l.Repeat = nil, nil, 1
 		return st.build, &l, nil
 	}
-	b, err := s.build(ctx, st.r.sel, r.Request.Builder, r.Request.Arch, false)
+	b, err := s.builder.Kernel(ctx, st.r.sel, buildOptions(r.Request, false))
 	if err != nil {
 		return nil, nil, failedBuild(err)
 	}

@@ -17,11 +17,14 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern/budget"
+	"tilescope/debugkern/build"
 	"tilescope/debugkern/cache"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/chip"
+	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/file"
 	"tilescope/debugkern/fragment"
+	"tilescope/debugkern/memo"
 	"tilescope/debugkern/target"
 	"tilescope/debugkern/trust"
 	"tilescope/probes"
@@ -53,18 +56,13 @@ type Session struct {
 	limit     int64 // bytes a capture may take
 	mem       *budget.Budget
 	cache     *cache.Cache // of compiled kernels
-	trust     *trust.Policy
-	compiles  []string // starts a compiler's process
 
 	life context.Context // ends with the session
 	end  context.CancelFunc
 
-	builds memoLRU[string, *Build]
-	loaded memoLRU[loadKey, target.Kernel]
-	host   memoLRU[string, bool]           // whether a source has host code
-	maps   memoLRU[string, *fragment.Maps] // by backend
-
-	tools tools
+	builder *build.Builder
+	loaded  memo.LRU[loadKey, target.Kernel]
+	maps    memo.LRU[string, *fragment.Maps] // by backend
 
 	mu     sync.Mutex
 	chip   *chip.Chip // that the emulator is, and that references compute like
@@ -78,8 +76,8 @@ type Session struct {
 	gpuErr   error // there is no driver, or the session is closed
 }
 
-// maxBuilds is how many builds are cached in memory, about a megabyte each.
-const maxBuilds = 160
+// maxLoaded is how many loaded kernels are cached, about a megabyte each.
+const maxLoaded = 160
 
 // Open opens a session on the embedded catalogue. It does nothing slow: builds, inputs and backends are made when a run
 // needs them.
@@ -89,10 +87,10 @@ func Open(_ context.Context, o Options) (*Session, error) {
 		return nil, fmt.Errorf("open the catalogue: %w", err)
 	}
 	s := &Session{
-		catalogue: cat, config: o.Config, worker: o.Worker, launcher: o.Launcher, compiles: o.Compiler, trust: o.Trust,
-		builds: memoLRU[string, *Build]{limit: maxBuilds}, loaded: memoLRU[loadKey, target.Kernel]{limit: maxBuilds},
-		chip: chip.SM90(), host: memoLRU[string, bool]{limit: 8}, gpus: map[int]target.Backend{},
+		catalogue: cat, config: o.Config, worker: o.Worker, launcher: o.Launcher,
+		loaded: memo.LRU[loadKey, target.Kernel]{Limit: maxLoaded}, chip: chip.SM90(), gpus: map[int]target.Backend{},
 	}
+	tools := cuda.Config{Compiler: o.Compiler, Trust: o.Trust}
 	s.life, s.end = context.WithCancel(context.Background())
 	if o.Config != nil {
 		s.limit = o.Config.CaptureMax
@@ -100,7 +98,9 @@ func Open(_ context.Context, o Options) (*Session, error) {
 			s.mem = budget.New(memoryLimit(o.Config))
 		}
 		s.cache = openCache(o)
+		tools.Path, tools.Project, tools.Cache, tools.Memory = o.Config.Toolchain, o.Config.ToolchainOfProject, s.cache, s.mem.Limit()
 	}
+	s.builder = build.New(tools)
 	return s, nil
 }
 
@@ -130,6 +130,27 @@ func openCache(o Options) *cache.Cache {
 
 // Catalogue returns the embedded kernels.
 func (s *Session) Catalogue() *configs.Catalogue { return s.catalogue }
+
+// Trouble lists what the session goes on without, once determined: a cache that cannot be written to, a
+// compiler that was found and is not trusted (a *trust.Refused). It is worth reporting once; nil while
+// nothing is wrong.
+func (s *Session) Trouble() error {
+	if err := s.cache.Trouble(); err != nil {
+		return err
+	}
+	if r := s.builder.Refused(); r != nil {
+		return r
+	}
+	return nil
+}
+
+// Question returns the consent for want of which err occurred (build.Builder.Question).
+func (s *Session) Question(ctx context.Context, err error) (*build.Consent, error) {
+	return s.builder.Question(ctx, err)
+}
+
+// Agree records a consent (build.Builder.Agree).
+func (s *Session) Agree(ctx context.Context, c *build.Consent) error { return s.builder.Agree(ctx, c) }
 
 // Check resolves a request without running it: what Run would refuse with CodeUsage, it refuses.
 func (s *Session) Check(ctx context.Context, req Request) error {
@@ -177,4 +198,9 @@ type Progress struct {
 	Phase       string // "resolve", "inputs", "build", "load", "run", "compare", "explain"
 	Detail      string // which builder, which block, which stage
 	Done, Total int
+}
+
+// buildOptions say how a request's kernel is built, with or without the probes in its source.
+func buildOptions(req Request, withProbes bool) build.Options {
+	return build.Options{Builder: req.Builder, Arch: req.Arch, Probes: withProbes}
 }

@@ -100,7 +100,7 @@ func (s *Session) prepare(ctx context.Context, req Request, be target.Backend) (
 	if err != nil {
 		return target.Timed{}, err
 	}
-	b, err := s.build(ctx, e.r.sel, req.Builder, req.Arch, false)
+	b, err := s.builder.Kernel(ctx, e.r.sel, buildOptions(req, false))
 	if err != nil {
 		return target.Timed{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"tilescope/debugkern/build"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
@@ -68,7 +69,7 @@ func (r *Run) PlainEntry(ctx context.Context) (*ptx.Func, error) {
 	return b.Module.Func(r.Plan.Entry), nil
 }
 
-func (r *Run) plainBuild(ctx context.Context) (*Build, error) {
+func (r *Run) plainBuild(ctx context.Context) (*build.Build, error) {
 	st := r.state
 	if !st.r.instrumented() {
 		return st.build, nil
@@ -76,7 +77,7 @@ func (r *Run) plainBuild(ctx context.Context) (*Build, error) {
 	if m := st.r.sel.Manifest; m.PTX != "" {
 		return nil, report.Usagef("%s brings its PTX with probes in it: there is no build without them", m.Name)
 	}
-	return st.session.build(ctx, st.r.sel, r.Request.Builder, r.Request.Arch, false)
+	return st.session.builder.Kernel(ctx, st.r.sel, buildOptions(r.Request, false))
 }
 
 // Attempt is a trial that is ready to be launched, any number of times and by several goroutines.
@@ -329,8 +330,8 @@ func (a *Attempt) execute() error {
 	return nil
 }
 
-// memo is what was computed of a run before.
-type memo struct {
+// computedBefore is what was computed of a run before.
+type computedBefore struct {
 	asking      sync.Mutex
 	asked       bool
 	replaceable probes.StageSet // which stages a trial can replace, once computed
@@ -347,7 +348,7 @@ func (r *Run) Unchanged(ctx context.Context, blocks []probes.Dim3, set check.Set
 		return nil, &report.Error{Code: report.CodeInternal, Err: errNoState}
 	}
 	key := fmt.Sprint(blocks, set)
-	m := r.state.memo
+	m := r.state.before
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.unchanged != nil && m.key == key {
@@ -365,10 +366,10 @@ func (r *Run) Unchanged(ctx context.Context, blocks []probes.Dim3, set check.Set
 // accumulator's registers, when the block captures them. The first question executes a block; it stays open, with an error,
 // where ctx ends or memory.max is used up before there is an answer.
 func (r *Run) Substitutable(ctx context.Context, s probes.Stage) (bool, error) {
-	if r.state == nil || r.state.memo == nil {
+	if r.state == nil || r.state.before == nil {
 		return false, nil
 	}
-	m := r.state.memo
+	m := r.state.before
 	m.asking.Lock()
 	defer m.asking.Unlock()
 	if !m.asked {

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 
-	"tilescope/configs"
+	"tilescope/debugkern/build"
 	"tilescope/debugkern/target"
-	"tilescope/kernels"
 	"tilescope/probes"
 )
 
@@ -195,12 +193,12 @@ func (r *Run) Writer(ctx context.Context, c Cell) (*target.WriteSite, error) {
 
 // Source returns the lines of a CUDA source of this run: of the text that was compiled, the patches of its faults applied.
 func (r *Run) Source(file string) []string {
-	return textOf(context.Background(), r.Selection.Manifest, r.state.build.Patched, file)
+	return build.Text(context.Background(), r.Selection.Manifest, r.state.build.Patched, file)
 }
 
 // Patches returns the paths of the patches that the run's faults changed a source or header by, nil where none did.
 func (r *Run) Patches(file string) []string {
-	t, _ := patchedText(r.state.build.Patched, file)
+	t, _ := build.PatchedText(r.state.build.Patched, file)
 	return t.Patches
 }
 
@@ -215,36 +213,11 @@ func (s *Session) SourceText(ctx context.Context, req Request, file string) []st
 	if file == "" {
 		file = m.SourcePath()
 	}
-	var changed map[string]PatchedText
+	var changed map[string]build.Patched
 	if sel, err := m.Select(variant, req.Set, req.Faults, req.Gate); err == nil {
-		if src, err := sourcesOf(ctx, sel); err == nil {
-			changed = src.changed
+		if src, err := build.Sources(ctx, sel); err == nil {
+			changed = src.Changed
 		}
 	}
-	return textOf(ctx, m, changed, file)
-}
-
-// textOf finds a text by the name that debug lines have for it.
-func textOf(ctx context.Context, m *configs.Manifest, changed map[string]PatchedText, file string) []string {
-	if t, ok := patchedText(changed, file); ok {
-		return strings.Split(t.Text, "\n")
-	}
-	base := file[strings.LastIndexByte(file, '/')+1:]
-	if base == "tilescope.cuh" {
-		return strings.Split(probes.Header, "\n")
-	}
-	if m.Source != "" && strings.HasSuffix(m.Source, base) {
-		if text, err := sourceText(ctx, m); err == nil {
-			return strings.Split(string(text), "\n")
-		}
-	}
-	if m.PTX != "" && strings.HasSuffix(m.PTX, base) {
-		if text, err := kernelText(ctx, m.SourcePath()); err == nil {
-			return strings.Split(string(text), "\n")
-		}
-	}
-	if text, ok := kernels.Source(base); ok {
-		return strings.Split(string(text), "\n")
-	}
-	return nil
+	return build.Text(ctx, m, changed, file)
 }

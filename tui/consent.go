@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/build"
 	"tilescope/debugkern/text"
 	"tilescope/tui/keymap"
 	consentpane "tilescope/tui/pane/consent"
@@ -18,8 +19,8 @@ import (
 // consenter is an engine that can ask for consent to files that it has found and may not use. See
 // debugkern.Session.
 type consenter interface {
-	Question(ctx context.Context, err error) (*debugkern.Consent, error)
-	Agree(ctx context.Context, c *debugkern.Consent) error
+	Question(ctx context.Context, err error) (*build.Consent, error)
+	Agree(ctx context.Context, c *build.Consent) error
 }
 
 var _ consenter = (*debugkern.Session)(nil)
@@ -33,11 +34,11 @@ type consent struct {
 	wanted bool  // a person asked for it, who is asked again
 	cause  error // what it was about, nil: what the engine has passed over
 	cancel context.CancelFunc
-	number int                // of the last question that was opened
-	open   *debugkern.Consent // nil: no question is open
-	ready  bool               // it has been shown long enough to be answered
-	asked  map[string]bool    // digests of what was asked about
-	pause  time.Duration      // how long a question is shown before it can be answered
+	number int             // of the last question that was opened
+	open   *build.Consent  // nil: no question is open
+	ready  bool            // it has been shown long enough to be answered
+	asked  map[string]bool // digests of what was asked about
+	pause  time.Duration   // how long a question is shown before it can be answered
 }
 
 func newConsent(c *view.Context, pause time.Duration) *consent {
@@ -51,7 +52,7 @@ const questionPause = 500 * time.Millisecond
 // questionMsg is what is to be asked, nil where nothing is.
 type questionMsg struct {
 	seq     int
-	consent *debugkern.Consent
+	consent *build.Consent
 	err     error
 }
 
@@ -60,7 +61,7 @@ type questionDueMsg struct{ number int }
 
 // agreedMsg is a consent that was recorded, or why it was not.
 type agreedMsg struct {
-	consent *debugkern.Consent
+	consent *build.Consent
 	err     error
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/exp/golden"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/build"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/trust"
 	"tilescope/tui/tuitest"
@@ -21,7 +21,7 @@ import (
 type consentEngine struct {
 	*tuitest.Engine
 	covers trust.Dir
-	agreed []*debugkern.Consent
+	agreed []*build.Consent
 	refuse error // of Agree
 	sweeps bool  // a sweep of the gates may not use them either
 }
@@ -38,15 +38,15 @@ func (e *consentEngine) refusal() *trust.Refused {
 	return &trust.Refused{Path: e.covers.Files[0].Path, Dir: e.covers.Dir, Reason: "the working directory provides it, and it is not trusted"}
 }
 
-func (e *consentEngine) Question(ctx context.Context, err error) (*debugkern.Consent, error) {
+func (e *consentEngine) Question(ctx context.Context, err error) (*build.Consent, error) {
 	var r *trust.Refused
 	if !errors.As(err, &r) {
 		return nil, ctx.Err()
 	}
-	return &debugkern.Consent{Covers: e.covers, Reason: r.Path + ": " + r.Reason}, ctx.Err()
+	return &build.Consent{Covers: e.covers, Reason: r.Path + ": " + r.Reason}, ctx.Err()
 }
 
-func (e *consentEngine) Agree(_ context.Context, c *debugkern.Consent) error {
+func (e *consentEngine) Agree(_ context.Context, c *build.Consent) error {
 	if e.refuse != nil {
 		return e.refuse
 	}

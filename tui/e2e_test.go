@@ -14,7 +14,7 @@ import (
 
 // TestProgram drives the built program through a pseudo-terminal: a real kernel, executed, judged and drawn.
 func TestProgram(t *testing.T) {
-	program := build(t)
+	program := buildProgram(t)
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) { firstLight(t, program, size[0], size[1]) })
 	}

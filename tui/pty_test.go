@@ -37,9 +37,9 @@ type terminal struct {
 	exit    error
 }
 
-// build makes the program and returns its path. The package under test is part of it, so this is the program of this
+// buildProgram makes the program and returns its path. The package under test is part of it, so this is the program of this
 // checkout.
-func build(t testing.TB) string {
+func buildProgram(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tilescope")
 	out, err := exec.Command("go", "build", "-o", path, "tilescope").CombinedOutput()

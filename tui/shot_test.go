@@ -119,7 +119,7 @@ func short(v float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", v),
 // TestPictures draws the README's pictures from the built program, and with -update writes them. They show times of a run, so
 // they are not compared byte for byte.
 func TestPictures(t *testing.T) {
-	program := build(t)
+	program := buildProgram(t)
 	for _, p := range []struct {
 		file, keys string
 		args       []string

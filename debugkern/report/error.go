@@ -1,6 +1,10 @@
 package report
 
-import "fmt"
+import (
+	"context"
+	"errors"
+	"fmt"
+)
 
 // Code sorts the errors that stop a command before it has a verdict; its values are the contract's exit codes.
 type Code int
@@ -72,4 +76,12 @@ type Failure struct {
 	Source  *Source `json:"source"`
 
 	Diagnostics []Diagnostic `json:"diagnostics,omitempty"` // everything that the compiler had to say
+}
+
+// Unread is the error of a user's file that was not read: a usage error, unless the context ended.
+func Unread(what string, err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%s %w", what, err)
+	}
+	return Usagef("%s %w", what, err)
 }

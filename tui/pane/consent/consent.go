@@ -9,13 +9,13 @@ package consent
 import (
 	"fmt"
 
-	"tilescope/debugkern"
+	"tilescope/debugkern/build"
 	"tilescope/tui/theme"
 )
 
 // Data is what is asked.
 type Data struct {
-	Consent *debugkern.Consent
+	Consent *build.Consent
 	Yes, No string // the keys
 	Ready   bool   // it can be answered
 }

@@ -1,4 +1,4 @@
-package debugkern
+package build
 
 import (
 	"context"
@@ -16,15 +16,15 @@ import (
 	"tilescope/kernels"
 )
 
-// sourceSet is what a selection is compiled from, as far as tilescope reads it itself: the manifest's source, and the
+// SourceSet is what a selection is compiled from, as far as tilescope reads it itself: the manifest's source, and the
 // texts that the patches of its faults change.
-type sourceSet struct {
-	text    []byte                 // the manifest's source, patched
-	changed map[string]PatchedText // every text that a patch changes, by its name relative to the source's folder
+type SourceSet struct {
+	Text    []byte             // the manifest's source, patched
+	Changed map[string]Patched // every text that a patch changes, by its name relative to the source's folder
 }
 
-// PatchedText is a source or header as the patches of a run's faults leave it.
-type PatchedText struct {
+// Patched is a source or header as the patches of a run's faults leave it.
+type Patched struct {
 	Text    string
 	Patches []string // paths of the diffs, in the order in which they were applied
 }
@@ -32,22 +32,22 @@ type PatchedText struct {
 // maxPatch is the most bytes of a patch that are read.
 const maxPatch = 1 << 20
 
-// sourcesOf reads a selection's source and applies the patches of its faults. A patch that cannot be read, that does not
+// Sources reads a selection's source and applies the patches of its faults. A patch that cannot be read, that does not
 // apply or that cannot be combined with another is a usage error that names its file and line.
-func sourcesOf(ctx context.Context, sel *configs.Selection) (*sourceSet, error) {
+func Sources(ctx context.Context, sel *configs.Selection) (*SourceSet, error) {
 	m := sel.Manifest
-	s := &sourceSet{changed: map[string]PatchedText{}}
+	s := &SourceSet{Changed: map[string]Patched{}}
 	patches, err := readPatches(ctx, sel)
 	if err != nil {
 		return nil, &report.Error{Code: report.CodeUsage, Err: err}
 	}
-	if s.text, err = sourceText(ctx, m); err != nil || len(patches) == 0 {
+	if s.Text, err = sourceText(ctx, m); err != nil || len(patches) == 0 {
 		return s, err
 	}
 	own := sourceBase(m)
 	texts, err := patch.Apply(func(name string) (string, error) {
 		if name == own {
-			return string(s.text), nil
+			return string(s.Text), nil
 		}
 		return besideSource(ctx, m, name)
 	}, patches...)
@@ -55,16 +55,16 @@ func sourcesOf(ctx context.Context, sel *configs.Selection) (*sourceSet, error) 
 		return nil, &report.Error{Code: report.CodeUsage, Err: err}
 	}
 	for name, text := range texts {
-		t := PatchedText{Text: text}
+		t := Patched{Text: text}
 		for _, p := range patches {
 			if slices.Contains(p.Changes(), name) {
 				t.Patches = append(t.Patches, p.Name)
 			}
 		}
-		s.changed[name] = t
+		s.Changed[name] = t
 	}
-	if t, ok := s.changed[own]; ok {
-		s.text = []byte(t.Text)
+	if t, ok := s.Changed[own]; ok {
+		s.Text = []byte(t.Text)
 	}
 	return s, nil
 }
@@ -98,14 +98,14 @@ func readPatches(ctx context.Context, sel *configs.Selection) ([]*patch.Patch, e
 	return out, nil
 }
 
-// patchedFile applies diffs to the text of one file, the only one that they may change: by its base name.
-func patchedFile(ctx context.Context, path string, text []byte, patches []string) ([]byte, error) {
+// PatchFile applies diffs to the text of one file, the only one that they may change: by its base name.
+func PatchFile(ctx context.Context, path string, text []byte, patches []string) ([]byte, error) {
 	base := filepath.Base(path)
 	var list []*patch.Patch
 	for _, name := range patches {
 		diff, err := file.Read(ctx, name, maxPatch, file.Want{What: "a patch"})
 		if err != nil {
-			return nil, unread("read the patch:", err)
+			return nil, report.Unread("read the patch:", err)
 		}
 		p, err := patch.Parse(name, diff)
 		if err != nil {
@@ -139,7 +139,7 @@ func besideSource(ctx context.Context, m *configs.Manifest, name string) (string
 		}
 		return "", fmt.Errorf("there is no such header among the embedded kernels'")
 	}
-	text, err := kernelText(ctx, filepath.Join(filepath.Dir(m.SourcePath()), filepath.FromSlash(name)))
+	text, err := ReadKernel(ctx, filepath.Join(filepath.Dir(m.SourcePath()), filepath.FromSlash(name)))
 	if errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("%w (names in a patch are relative to the folder of the source)", err)
 	}
@@ -147,9 +147,9 @@ func besideSource(ctx context.Context, m *configs.Manifest, name string) (string
 }
 
 // headers returns an embedded kernel's headers by name, patched.
-func (s *sourceSet) headers() map[string]string {
+func (s *SourceSet) headers() map[string]string {
 	all := catalogueHeaders()
-	for name, t := range s.changed {
+	for name, t := range s.Changed {
 		if _, ok := all[name]; ok {
 			all[name] = t.Text
 		}
@@ -158,9 +158,9 @@ func (s *sourceSet) headers() map[string]string {
 }
 
 // overlay returns the patched texts of a person's own files by absolute path, nil where there are none.
-func (s *sourceSet) overlay(source string) map[string]string {
+func (s *SourceSet) overlay(source string) map[string]string {
 	var out map[string]string
-	for name, t := range s.changed {
+	for name, t := range s.Changed {
 		if out == nil {
 			out = map[string]string{}
 		}
@@ -189,16 +189,16 @@ func sourceText(ctx context.Context, m *configs.Manifest) ([]byte, error) {
 		}
 		return nil, fmt.Errorf("BUG: embedded kernel %s has no source %s", m.Name, m.Source)
 	}
-	text, err := kernelText(ctx, m.SourcePath())
+	text, err := ReadKernel(ctx, m.SourcePath())
 	if err != nil {
 		return nil, report.Usagef("%s: source: %w", m.File, err)
 	}
 	return text, nil
 }
 
-// patchedText finds a text that patches have changed by the name that debug lines have for it; ok is false where none has.
+// PatchedText finds a text that patches have changed by the name that debug lines have for it; ok is false where none has.
 // Debug lines name a file relative to a directory that it was searched in, so that the end of the name decides.
-func patchedText(changed map[string]PatchedText, file string) (t PatchedText, ok bool) {
+func PatchedText(changed map[string]Patched, file string) (t Patched, ok bool) {
 	file = filepath.ToSlash(file)
 	best := ""
 	for name := range changed {

@@ -1,4 +1,4 @@
-package debugkern
+package build
 
 import (
 	"os"
@@ -6,16 +6,14 @@ import (
 	"testing"
 
 	"tilescope/configs"
+	"tilescope/debugkern/cuda"
 )
 
 // TestAnEditedSourceIsAnotherBuild: what is kept of a build must not outlive the text that it was made of.
 func TestAnEditedSourceIsAnotherBuild(t *testing.T) {
 	dir := t.TempDir()
 	m := &configs.Manifest{Name: "mine", Source: "mine.cu", Dir: dir}
-	s, err := Open(t.Context(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := New(cuda.Config{})
 	sourceDigest := func(m *configs.Manifest) string { return s.sourceDigest(t.Context(), &configs.Selection{Manifest: m}) }
 	write := func(text string) string {
 		if err := os.WriteFile(filepath.Join(dir, "mine.cu"), []byte(text), 0o600); err != nil {

@@ -1,7 +1,9 @@
-package debugkern
+package build
 
 import (
 	"errors"
+	"runtime"
+	"strings"
 	"testing"
 
 	"tilescope/configs"
@@ -17,22 +19,29 @@ func TestArchitectureIsAName(t *testing.T) {
 			t.Errorf("%q: %v", arch, err)
 		}
 	}
-	s, err := Open(t.Context(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	var coded *report.Error
-	if _, err := s.Run(t.Context(), Request{Target: "flashcore_vec", Shape: "small", Backend: "emu", Arch: "sm_nosuch"}, nil); !errors.As(err, &coded) || coded.Code != report.CodeUsage {
-		t.Errorf("run: %v", err)
-	}
 }
 
 // TestSourceWithNUL: a compiler takes text up to its first NUL, so that a source with one is refused where the NUL stands.
 func TestSourceWithNUL(t *testing.T) {
 	m := &configs.Manifest{Name: "k.cu", Source: "k.cu", Dir: t.TempDir()}
 	var failed *report.KernelError
-	if _, err := ownBuild(m, &sourceSet{text: []byte("int a;\nint \x00b;\n")}, configs.Compile{}); !errors.As(err, &failed) || failed.Stage != "build" || failed.Source == nil || failed.Source.Line != 2 {
+	if _, err := ownBuild(m, &SourceSet{Text: []byte("int a;\nint \x00b;\n")}, configs.Compile{}); !errors.As(err, &failed) || failed.Stage != "build" || failed.Source == nil || failed.Source.Line != 2 {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestOddPTX: what is no regular file is refused, and named, where a manifest brings its PTX.
+func TestOddPTX(t *testing.T) {
+	dir := t.TempDir()
+	paths := map[string]string{dir: "is a directory"}
+	if runtime.GOOS == "linux" {
+		paths["/dev/zero"] = "is a device"
+	}
+	for path, want := range paths {
+		_, err := readPTX(t.Context(), path)
+		var coded *report.Error
+		if !errors.As(err, &coded) || coded.Code != report.CodeUsage || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
 	}
 }

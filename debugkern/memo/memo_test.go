@@ -1,4 +1,4 @@
-package debugkern
+package memo
 
 import (
 	"context"
@@ -10,13 +10,13 @@ import (
 )
 
 func TestMemoComputesOnce(t *testing.T) {
-	var s memoLRU[string, int]
+	var s LRU[string, int]
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	made := 0
 	for range 8 {
 		wg.Go(func() {
-			v, err := s.get(t.Context(), "k", func() (int, error) {
+			v, err := s.Get(t.Context(), "k", func() (int, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				made++
@@ -36,17 +36,17 @@ func TestMemoComputesOnce(t *testing.T) {
 // Every waiting caller gets the error, and a later call computes again. A cancelled computation is repeated
 // by a caller that waited for it.
 func TestMemoErrors(t *testing.T) {
-	var s memoLRU[string, int]
+	var s LRU[string, int]
 	broken := errors.New("broken")
 	for range 2 {
-		if _, err := s.get(t.Context(), "k", func() (int, error) { return 0, broken }); !errors.Is(err, broken) {
+		if _, err := s.Get(t.Context(), "k", func() (int, error) { return 0, broken }); !errors.Is(err, broken) {
 			t.Errorf("got %v", err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	entered, first := make(chan struct{}), make(chan error, 1)
 	go func() {
-		_, err := s.get(ctx, "k", func() (int, error) {
+		_, err := s.Get(ctx, "k", func() (int, error) {
 			close(entered)
 			<-ctx.Done()
 			return 0, ctx.Err()
@@ -56,7 +56,7 @@ func TestMemoErrors(t *testing.T) {
 	<-entered
 	second := make(chan error, 1)
 	go func() {
-		v, err := s.get(t.Context(), "k", func() (int, error) { return 3, nil })
+		v, err := s.Get(t.Context(), "k", func() (int, error) { return 3, nil })
 		if v != 3 {
 			err = fmt.Errorf("got %d, %w", v, err)
 		}
@@ -64,7 +64,7 @@ func TestMemoErrors(t *testing.T) {
 	}()
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	if _, err := s.get(gone, "k", func() (int, error) { return 0, broken }); !errors.Is(err, context.Canceled) {
+	if _, err := s.Get(gone, "k", func() (int, error) { return 0, broken }); !errors.Is(err, context.Canceled) {
 		t.Errorf("who does not wait: %v", err)
 	}
 	cancel()
@@ -79,26 +79,26 @@ func TestMemoErrors(t *testing.T) {
 // A computation that ended by its own caller's time limit, whatever error it returns, is repeated by a
 // waiting caller.
 func TestMemoTimeLimit(t *testing.T) {
-	var s memoLRU[string, int]
+	var s LRU[string, int]
 	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errors.New("no result within the time limit of 1ms"))
 	defer cancel()
 	entered := make(chan struct{})
-	go s.get(ctx, "k", func() (int, error) {
+	go s.Get(ctx, "k", func() (int, error) {
 		close(entered)
 		<-ctx.Done()
 		return 0, context.Cause(ctx) // as nvcc's answers
 	})
 	<-entered
-	if v, err := s.get(t.Context(), "k", func() (int, error) { return 3, nil }); v != 3 || err != nil {
+	if v, err := s.Get(t.Context(), "k", func() (int, error) { return 3, nil }); v != 3 || err != nil {
 		t.Errorf("got %d, %v", v, err)
 	}
 }
 
 func TestMemoRemovesLeastRecentlyUsed(t *testing.T) {
-	s := memoLRU[int, int]{limit: 3}
+	s := LRU[int, int]{Limit: 3}
 	made := 0
 	get := func(k int) {
-		if v, err := s.get(t.Context(), k, func() (int, error) { made++; return 10 * k, nil }); v != 10*k || err != nil {
+		if v, err := s.Get(t.Context(), k, func() (int, error) { made++; return 10 * k, nil }); v != 10*k || err != nil {
 			t.Errorf("%d: got %d, %v", k, v, err)
 		}
 	}

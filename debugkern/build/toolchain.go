@@ -1,4 +1,4 @@
-package debugkern
+package build
 
 import (
 	"context"
@@ -13,7 +13,8 @@ import (
 // tools is the result of one search for NVRTC and what belongs to it. It is kept, whatever it is, until a consent makes another
 // one worth it.
 type tools struct {
-	once lock // of the search
+	config cuda.Config // where to look
+	once   lock        // of the search
 
 	mu         sync.Mutex
 	found      *cuda.Toolchain
@@ -43,8 +44,8 @@ func (l *lock) acquire(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// toolchain finds NVRTC and its headers, once. A search that ctx ended is none.
-func (s *Session) toolchain(ctx context.Context) (*cuda.Toolchain, error) {
+// Toolchain finds NVRTC and its headers, once. A search that ctx ended is none.
+func (s *Builder) Toolchain(ctx context.Context) (*cuda.Toolchain, error) {
 	t := &s.tools
 	release, err := t.once.acquire(ctx)
 	if err != nil {
@@ -57,7 +58,7 @@ func (s *Session) toolchain(ctx context.Context) (*cuda.Toolchain, error) {
 	if searched {
 		return found, err
 	}
-	found, err = cuda.FindToolchain(ctx, s.toolchainConfig())
+	found, err = cuda.FindToolchain(ctx, s.tools.config)
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -101,26 +102,14 @@ func (t *tools) close() error {
 	return errors.Join(errs...)
 }
 
-// toolchainConfig returns where to look for NVRTC.
-func (s *Session) toolchainConfig() cuda.Config {
-	if s.config == nil {
-		return cuda.Config{Compiler: s.compiles, Trust: s.trust}
-	}
-	return cuda.Config{Path: s.config.Toolchain, Project: s.config.ToolchainOfProject, Compiler: s.compiles, Trust: s.trust, Cache: s.cache, Memory: s.mem.Limit()}
-}
+// Tools returns where the builder looks for compilers.
+func (s *Builder) Tools() cuda.Config { return s.tools.config }
 
-// Trouble lists what the session goes on without, once determined: a cache that cannot be written to, a
-// compiler that was found and is not trusted (a *trust.Refused). It is worth reporting once; nil while
-// nothing is wrong.
-func (s *Session) Trouble() error {
-	if err := s.cache.Trouble(); err != nil {
-		return err
-	}
-	if r := s.tools.refused(); r != nil {
-		return r
-	}
-	return nil
-}
+// Refused returns the first file that the search for compilers passed over for want of consent, nil where there is none.
+func (s *Builder) Refused() *trust.Refused { return s.tools.refused() }
+
+// Close ends every toolchain that was found. No build may be under way.
+func (s *Builder) Close() error { return s.tools.close() }
 
 // Consent is a question for the user: may these files be loaded and executed? It names what a yes would record.
 type Consent struct {
@@ -131,12 +120,13 @@ type Consent struct {
 // Question returns the consent for want of which err occurred or, where err has another cause, for want of which the session has
 // passed over a compiler or a tool: what `tilescope trust` would record, read now. It is nil where nothing was refused, or
 // where there is no place to record a consent. It reads every file whole, and ends with ctx.
-func (s *Session) Question(ctx context.Context, err error) (*Consent, error) {
+func (s *Builder) Question(ctx context.Context, err error) (*Consent, error) {
 	var refused *trust.Refused
 	if !errors.As(err, &refused) {
 		refused = s.tools.refused()
 	}
-	if refused == nil || s.trust == nil || s.trust.Record == nil || s.trust.Record.Path == "" {
+	record := s.record()
+	if refused == nil || record == nil || record.Path == "" {
 		return nil, nil
 	}
 	covers, err := trust.Describe(ctx, refused.Dir, append(cuda.Executables(refused.Dir), refused.Files...))
@@ -148,8 +138,9 @@ func (s *Session) Question(ctx context.Context, err error) (*Consent, error) {
 
 // Agree records a consent, and has the next build look for compilers again. Files that have changed since the question are not
 // covered by it. It ends with ctx while a search is under way.
-func (s *Session) Agree(ctx context.Context, c *Consent) error {
-	if s.trust == nil || s.trust.Record == nil {
+func (s *Builder) Agree(ctx context.Context, c *Consent) error {
+	record := s.record()
+	if record == nil {
 		return trust.ErrNoRecord
 	}
 	release, err := s.tools.once.acquire(ctx) // a search under way has read the record as it was
@@ -157,9 +148,17 @@ func (s *Session) Agree(ctx context.Context, c *Consent) error {
 		return err
 	}
 	defer release()
-	if err := s.trust.Record.Put(c.Covers); err != nil {
+	if err := record.Put(c.Covers); err != nil {
 		return err
 	}
 	s.tools.forget()
+	return nil
+}
+
+// record is where consents are recorded, nil for nowhere.
+func (s *Builder) record() *trust.Record {
+	if p := s.tools.config.Trust; p != nil {
+		return p.Record
+	}
 	return nil
 }

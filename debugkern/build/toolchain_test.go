@@ -1,4 +1,4 @@
-package debugkern
+package build
 
 import (
 	"context"
@@ -10,12 +10,14 @@ import (
 	"testing"
 
 	"tilescope/configs"
+	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/trust"
+	"tilescope/probes"
 )
 
-// cloned is a session in a directory that brings an nvcc and a libnvrtc of its own, and a mark that executing the one leaves.
-func cloned(t *testing.T) (s *Session, nvcc, library, mark string) {
+// cloned is a builder in a directory that brings an nvcc and a libnvrtc of its own, and a mark that executing the one leaves.
+func cloned(t *testing.T) (s *Builder, nvcc, library, mark string) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("the compilers of this test are a shell script and a .so")
@@ -34,23 +36,38 @@ func cloned(t *testing.T) (s *Session, nvcc, library, mark string) {
 		}
 	}
 	record := &trust.Record{Path: filepath.Join(t.TempDir(), "trust.json")}
-	s, err := Open(t.Context(), Options{Config: &configs.Config{}, Trust: &trust.Policy{Record: record}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s = New(cuda.Config{Trust: &trust.Policy{Record: record}})
 	t.Cleanup(func() { s.Close() })
 	return s, nvcc, library, mark
 }
 
-// TestQuestion: what the session refuses it asks about, with every file and its digest. A yes counts from the next build on and
+// stage2 is the selection of a catalogue variant.
+func stage2(t *testing.T) *configs.Selection {
+	t.Helper()
+	cat, err := configs.Kernels()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, variant, err := cat.Open(t.Context(), "stage2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sel, err := m.Select(variant, nil, nil, probes.GateNone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sel
+}
+
+// TestQuestion: what the builder refuses it asks about, with every file and its digest. A yes counts from the next build on and
 // covers what was shown; without one nothing is executed.
 func TestQuestion(t *testing.T) {
 	s, nvcc, library, mark := cloned(t)
 	if q, err := s.Question(t.Context(), nil); q != nil || err != nil {
 		t.Errorf("before anything is looked for: %v, %v", q, err)
 	}
-	req := Request{Target: "stage2", Shape: "small", Backend: "emu", Builder: "nvcc"}
-	_, err := s.Run(t.Context(), req, func(Progress) {})
+	sel := stage2(t)
+	_, err := s.Kernel(t.Context(), sel, Options{Builder: "nvcc"})
 	var failed *report.Error
 	if !errors.As(err, &failed) || failed.Code != report.CodeUnavailable {
 		t.Fatalf("without consent: %v", err)
@@ -65,7 +82,7 @@ func TestQuestion(t *testing.T) {
 	if err := s.Agree(t.Context(), q); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = s.Run(t.Context(), req, func(Progress) {}); err == nil || strings.Contains(err.Error(), "not used") {
+	if _, err = s.Kernel(t.Context(), sel, Options{Builder: "nvcc"}); err == nil || strings.Contains(err.Error(), "not used") {
 		t.Errorf("with consent: %v", err)
 	}
 	if _, err := os.Stat(mark); err != nil {
@@ -81,7 +98,7 @@ func TestQuestion(t *testing.T) {
 	if err := s.Agree(t.Context(), q); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = s.Run(t.Context(), req, func(Progress) {}); err == nil || !strings.Contains(err.Error(), "has changed since it was trusted") {
+	if _, err = s.Kernel(t.Context(), sel, Options{Builder: "nvcc"}); err == nil || !strings.Contains(err.Error(), "has changed since it was trusted") {
 		t.Errorf("changed between question and answer: %v", err)
 	}
 }
@@ -90,7 +107,7 @@ func TestQuestion(t *testing.T) {
 // and not any more after a yes.
 func TestQuestionAboutPassedOver(t *testing.T) {
 	s, _, library, _ := cloned(t)
-	_, _ = s.toolchain(t.Context()) // a toolkit of the machine may be found instead
+	_, _ = s.Toolchain(t.Context()) // a toolkit of the machine may be found instead
 	q, err := s.Question(t.Context(), errors.New("another cause"))
 	if err != nil || q == nil || q.Covers.Files[len(q.Covers.Files)-1].Path != library {
 		t.Fatalf("question %+v, %v", q, err)
@@ -98,14 +115,14 @@ func TestQuestionAboutPassedOver(t *testing.T) {
 	if err := s.Agree(t.Context(), q); err != nil {
 		t.Fatal(err)
 	}
-	if s.Trouble() != nil {
-		t.Errorf("after a yes: %v", s.Trouble())
+	if s.Refused() != nil {
+		t.Errorf("after a yes: %v", s.Refused())
 	}
-	_, _ = s.toolchain(t.Context())
+	_, _ = s.Toolchain(t.Context())
 	if q, err := s.Question(t.Context(), nil); q != nil || err != nil {
 		t.Errorf("asked again: %+v, %v", q, err)
 	}
-	s.trust.Record.Path = ""
+	s.tools.config.Trust.Record.Path = ""
 	if q, err := s.Question(t.Context(), &trust.Refused{Path: library, Dir: filepath.Dir(library)}); q != nil || err != nil {
 		t.Errorf("no place for a record: %+v, %v", q, err)
 	}
@@ -117,22 +134,22 @@ func TestSearchThatWasCancelled(t *testing.T) {
 	s, _, _, _ := cloned(t)
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if _, err := s.toolchain(ended); !errors.Is(err, context.Canceled) {
+	if _, err := s.Toolchain(ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	release, err := s.tools.once.acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.toolchain(ended); !errors.Is(err, context.Canceled) {
+	if _, err := s.Toolchain(ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled while another searches: %v", err)
 	}
 	if err := s.Agree(ended, &Consent{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled while another searches: %v", err)
 	}
 	release()
-	_, _ = s.toolchain(t.Context())
-	if s.Trouble() == nil {
+	_, _ = s.Toolchain(t.Context())
+	if s.Refused() == nil {
 		t.Error("the search that was cancelled counts as made")
 	}
 }

@@ -1,4 +1,4 @@
-package debugkern
+package memo
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 // TestMemoPanics panics in a computation: the callers that wait for it get the panic too, and no caller waits
 // for ever.
 func TestMemoPanics(t *testing.T) {
-	var s memoLRU[string, int]
+	var s LRU[string, int]
 	making := make(chan struct{})
 	first := join.Start(func() *join.Panic {
 		return join.Catch(func() {
-			_, _ = s.get(context.Background(), "k", func() (int, error) {
+			_, _ = s.Get(context.Background(), "k", func() (int, error) {
 				<-making
 				panic("BUG: planted")
 			})
@@ -32,7 +32,7 @@ func TestMemoPanics(t *testing.T) {
 	}
 	second := join.Start(func() *join.Panic {
 		return join.Catch(func() {
-			_, _ = s.get(context.Background(), "k", func() (int, error) { panic("BUG: planted") })
+			_, _ = s.Get(context.Background(), "k", func() (int, error) { panic("BUG: planted") })
 		})
 	})
 	close(making)
@@ -45,20 +45,5 @@ func TestMemoPanics(t *testing.T) {
 		case <-time.After(10 * time.Second):
 			t.Fatalf("caller %d still waits", i)
 		}
-	}
-}
-
-// TestCloseEndsWhatIsBuiltAhead closes a session whose Ahead has a context without end.
-func TestCloseEndsWhatIsBuiltAhead(t *testing.T) {
-	s, err := Open(t.Context(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s.Ahead(context.Background(), []Request{{Target: "stage2"}, {Target: "stage1"}})
-	if n := len(s.builds.items); n > 0 {
-		t.Errorf("%d builds were made for a closed session", n)
 	}
 }

@@ -1,4 +1,4 @@
-package debugkern
+package build
 
 import (
 	"bytes"
@@ -33,17 +33,17 @@ func catalogueHeaders() map[string]string {
 // ownBuild is the compilation of a manifest's own source, without definitions and architecture: its headers are looked for
 // in its directory, then in the directories of the command line and of the manifest, and in ours last. What patches change is read
 // in the place of the files.
-func ownBuild(m *configs.Manifest, src *sourceSet, c configs.Compile) (cuda.Build, error) {
+func ownBuild(m *configs.Manifest, src *SourceSet, c configs.Compile) (cuda.Build, error) {
 	file, err := filepath.Abs(m.SourcePath())
 	if err != nil {
 		return cuda.Build{}, fmt.Errorf("%s: source: %w", m.File, err)
 	}
-	if before, _, nul := bytes.Cut(src.text, []byte{0}); nul { // a compiler would end there, and compile the half
+	if before, _, nul := bytes.Cut(src.Text, []byte{0}); nul { // a compiler would end there, and compile the half
 		at := cuda.Diagnostic{File: sourceName(m), Line: 1 + bytes.Count(before, []byte("\n")), Severity: "error", Msg: "a NUL character in the source"}
 		return cuda.Build{}, compileError(&cuda.CompileError{Name: sourceName(m), Diagnostics: []cuda.Diagnostic{at}})
 	}
 	return cuda.Build{
-		Name: sourceName(m), Source: string(src.text), File: file, Overlay: src.overlay(file), Builtin: ownHeaders(), Include: c.Include, Std: c.Std,
+		Name: sourceName(m), Source: string(src.Text), File: file, Overlay: src.overlay(file), Builtin: ownHeaders(), Include: c.Include, Std: c.Std,
 	}, nil
 }
 
@@ -56,8 +56,8 @@ func headerDocs(list []cuda.Header) []report.Header {
 	return docs
 }
 
-// buildDoc is the document of a build, nil where there is none.
-func buildDoc(b *Build) report.RunBuild {
+// Document is a build as the documents of a run have it, with empty lists where there is none (nil).
+func Document(b *Build) report.RunBuild {
 	doc := report.RunBuild{Options: []string{}, Headers: []report.Header{}, Notes: []string{}}
 	if b == nil {
 		return doc
@@ -94,7 +94,7 @@ func replaced(headers []cuda.Header) []string {
 
 // embeddedHeaders are the headers that went into a build of the archive: those that the source and what it includes come to
 // under the build's definitions. The digests of the archive cover all headers; which were read is worked out here without a compiler.
-func embeddedHeaders(src *sourceSet, defines []string) []cuda.Header {
+func embeddedHeaders(src *SourceSet, defines []string) []cuda.Header {
 	r := &includeReader{texts: src.headers(), defined: map[string]string{}, seen: map[string]bool{}}
 	for _, d := range defines {
 		name, value, _ := strings.Cut(d, "=")
@@ -102,7 +102,7 @@ func embeddedHeaders(src *sourceSet, defines []string) []cuda.Header {
 	}
 	pre, _ := cuda.Builtin(cuda.PreInclude)
 	r.found(cuda.PreInclude, pre, cuda.OriginBuiltin)
-	r.scan(string(src.text))
+	r.scan(string(src.Text))
 	slices.SortFunc(r.out, func(x, y cuda.Header) int {
 		if x.Origin != y.Origin {
 			return strings.Compare(y.Origin, x.Origin) // embedded before builtin

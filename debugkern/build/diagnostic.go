@@ -1,4 +1,4 @@
-package debugkern
+package build
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"tilescope/debugkern/report"
 )
 
-// loadError is the error of a module that a parser or a backend refused.
-func loadError(err error, text []byte) error {
+// LoadError is the error of a module that a parser or a backend refused.
+func LoadError(err error, text []byte) error {
 	ds := diagnosticsOf(err, text)
 	return &report.KernelError{Stage: "load", Err: err, Source: sourceOf(ds), Diagnostics: ds}
 }

@@ -1,4 +1,11 @@
-package debugkern
+// Package memo keeps computed values by key, for any number of concurrent callers.
+//
+// The one idea: callers that want the same value at the same time share one computation, and a caller that is cancelled
+// costs the others nothing: the next of them computes it.
+//
+// golang.org/x/sync/singleflight gives every waiter the error of the caller that was cancelled, and keeps no values; LRUs keep
+// values and share no computation. Neither waits under a context.
+package memo
 
 import (
 	"context"
@@ -7,20 +14,20 @@ import (
 	"tilescope/debugkern/join"
 )
 
-// memoLRU is a single-flight cache: concurrent callers of get with the same key share one computation, and
+// LRU is a single-flight cache: concurrent callers of Get with the same key share one computation, and
 // later callers get its value. Errors are returned to the callers that share the computation, and not stored.
-// Where more than limit values are stored (0: no limit), the least recently used ones are removed. The zero
+// Where more than Limit values are stored (0: no limit), the least recently used ones are removed. The zero
 // value is ready to use, by any number of goroutines.
-type memoLRU[K comparable, V any] struct {
-	limit int
+type LRU[K comparable, V any] struct {
+	Limit int
 
 	mu    sync.Mutex
-	items map[K]*memoItem[V]
+	items map[K]*entry[V]
 	clock uint64
 }
 
-// memoItem is a stored value, or a computation under way.
-type memoItem[V any] struct {
+// entry is a stored value, or a computation under way.
+type entry[V any] struct {
 	made      chan struct{} // closed once v or err is set
 	v         V
 	err       error
@@ -28,11 +35,11 @@ type memoItem[V any] struct {
 	asked     uint64
 }
 
-// get returns the value of a key, computed by fresh where none is stored. A caller that waits for another's
+// Get returns the value of a key, computed by fresh where none is stored. A caller that waits for another's
 // computation returns ctx's error where ctx ends first; where that computation was cancelled, it computes the
 // value itself. The caller that runs fresh waits until fresh returns, so fresh has to observe ctx. A panic in
 // fresh is raised in every caller.
-func (s *memoLRU[K, V]) get(ctx context.Context, key K, fresh func() (V, error)) (V, error) {
+func (s *LRU[K, V]) Get(ctx context.Context, key K, fresh func() (V, error)) (V, error) {
 	for {
 		item, first := s.ask(key)
 		if first {
@@ -60,8 +67,8 @@ func (s *memoLRU[K, V]) get(ctx context.Context, key K, fresh func() (V, error))
 	}
 }
 
-// ask returns the item of a key, and true where it is new: the caller has to compute it then.
-func (s *memoLRU[K, V]) ask(key K) (item *memoItem[V], first bool) {
+// ask returns the entry of a key, and true where it is new: the caller has to compute it then.
+func (s *LRU[K, V]) ask(key K) (item *entry[V], first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clock++
@@ -70,16 +77,16 @@ func (s *memoLRU[K, V]) ask(key K) (item *memoItem[V], first bool) {
 		return item, false
 	}
 	if s.items == nil {
-		s.items = map[K]*memoItem[V]{}
+		s.items = map[K]*entry[V]{}
 	}
-	item = &memoItem[V]{made: make(chan struct{}), asked: s.clock}
+	item = &entry[V]{made: make(chan struct{}), asked: s.clock}
 	s.items[key] = item
 	return item, true
 }
 
-// settle wakes the callers that wait for an item, removes it if it failed, and removes the least recently
+// settle wakes the callers that wait for an entry, removes it if it failed, and removes the least recently
 // used values beyond the limit.
-func (s *memoLRU[K, V]) settle(key K, item *memoItem[V]) {
+func (s *LRU[K, V]) settle(key K, item *entry[V]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	close(item.made)
@@ -89,9 +96,9 @@ func (s *memoLRU[K, V]) settle(key K, item *memoItem[V]) {
 		}
 		return
 	}
-	for s.limit > 0 && len(s.items) > s.limit {
+	for s.Limit > 0 && len(s.items) > s.Limit {
 		var oldest K
-		var found *memoItem[V]
+		var found *entry[V]
 		for k, it := range s.items {
 			if isClosed(it.made) && (found == nil || it.asked < found.asked) {
 				oldest, found = k, it
@@ -113,9 +120,16 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// clear removes every value. A computation under way goes on, and its callers get its result.
-func (s *memoLRU[K, V]) clear() {
+// Clear removes every value. A computation under way goes on, and its callers get its result.
+func (s *LRU[K, V]) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.items)
+}
+
+// Len returns how many values are stored or being computed.
+func (s *LRU[K, V]) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.items)
 }

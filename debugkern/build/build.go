@@ -1,0 +1,262 @@
+// Package build gets the PTX of a kernel: from the embedded archive, from a file, or from a compiler.
+//
+// The one idea: a build is determined by what it is made of. A Builder reads the sources with the patches of the
+// selected faults applied, digests everything that a compiler would read, and makes each build once, for any
+// number of concurrent callers.
+//
+// It decides which compiler builds a source, and owns the search for compilers and the consent that they need. It
+// executes no kernel.
+package build
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tilescope/configs"
+	"tilescope/debugkern/cuda"
+	"tilescope/debugkern/memo"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
+	"tilescope/kernels"
+)
+
+// Build is a kernel compiled for one selection: the module both backends execute.
+type Build struct {
+	Module  *ptx.Module
+	Text    []byte // the PTX
+	Builder string // embedded, nvrtc, nvcc, none
+
+	Compiler string // "NVRTC 12.0.140"; "" where a manifest brings its own PTX
+	Options  []string
+	Headers  []cuda.Header      // that were read, without the toolkit's and the system's
+	Patched  map[string]Patched // sources and headers that patches changed, by name: what the debug lines are of
+}
+
+// builders are the values of --builder.
+var builders = []string{"auto", "embedded", "nvrtc", "nvcc"}
+
+// defaultArch is what the embedded archive is built for: every GPU from Ampere up loads it.
+const defaultArch = "sm_80"
+
+// Builder makes builds, and keeps them. It is safe for concurrent use.
+type Builder struct {
+	builds memo.LRU[string, *Build]
+	host   memo.LRU[string, bool] // whether a source has host code
+	tools  tools
+}
+
+// maxBuilds is how many builds are cached in memory, about a megabyte each.
+const maxBuilds = 160
+
+// New returns a builder that looks for compilers where c says. It does nothing slow.
+func New(c cuda.Config) *Builder {
+	return &Builder{
+		builds: memo.LRU[string, *Build]{Limit: maxBuilds}, host: memo.LRU[string, bool]{Limit: 8}, tools: tools{config: c},
+	}
+}
+
+// Options say how a selection is built.
+type Options struct {
+	Builder string // auto ("" too), embedded, nvrtc, nvcc
+	Arch    string // "": sm_80
+	Probes  bool   // with the probes of the source, TS_PROBES
+}
+
+// Kernel returns the module of a selection from the first builder that has it. The error is a *report.Error where the request is
+// refused or a compiler is missing, a *report.KernelError where the source does not compile, or ctx's.
+func (s *Builder) Kernel(ctx context.Context, sel *configs.Selection, o Options) (*Build, error) {
+	o.Builder = cmp.Or(o.Builder, "auto")
+	return s.builds.Get(ctx, s.key(ctx, sel, o), func() (*Build, error) { return s.fresh(ctx, sel, o) })
+}
+
+// Forget removes every build that is kept in memory.
+func (s *Builder) Forget() { s.builds.Clear() }
+
+func (s *Builder) key(ctx context.Context, sel *configs.Selection, o Options) string {
+	return fmt.Sprintf("%q", []any{
+		sel.Manifest.Name, sel.Manifest.Dir, s.sourceDigest(ctx, sel), Defines(sel, o.Probes), sel.Patches(), sel.Compile, o.Builder, o.Arch,
+	})
+}
+
+// sourceDigest changes with a person's own source, its patches, and the headers in its directory;
+// what is embedded does not change.
+func (s *Builder) sourceDigest(ctx context.Context, sel *configs.Selection) string {
+	m := sel.Manifest
+	if m.Dir == "" {
+		return ""
+	}
+	if m.PTX != "" {
+		text, err := ReadKernel(ctx, m.SourcePath())
+		if err != nil {
+			return err.Error() // the build reports it
+		}
+		return fmt.Sprintf("%x", sha256.Sum256(text))
+	}
+	src, err := Sources(ctx, sel)
+	if err != nil {
+		return err.Error()
+	}
+	b, err := ownBuild(m, src, sel.Compile)
+	if err != nil {
+		return err.Error()
+	}
+	var toolkit []string
+	if tc, err := s.Toolchain(ctx); err == nil {
+		toolkit = tc.IncludeDirs
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(src.Text)) + cuda.Included(b, toolkit)
+}
+
+// Defines lists the definitions that a selection is compiled with, sorted: "NAME=VALUE".
+func Defines(sel *configs.Selection, withProbes bool) []string {
+	d := slices.Clone(sel.Defines())
+	if withProbes {
+		d = append(d, "TS_PROBES=1")
+	}
+	slices.Sort(d)
+	return d
+}
+
+func (s *Builder) fresh(ctx context.Context, sel *configs.Selection, o Options) (*Build, error) {
+	builder, arch := o.Builder, o.Arch
+	if !slices.Contains(builders, builder) {
+		return nil, report.Usagef("--builder %s: expected %s", builder, strings.Join(builders, ", "))
+	}
+	if err := checkArch(arch); err != nil {
+		return nil, err
+	}
+	m := sel.Manifest
+	src, err := Sources(ctx, sel)
+	if err != nil {
+		return nil, err
+	}
+	if m.PTX != "" {
+		return readPTX(ctx, m.SourcePath())
+	}
+	key := kernels.Key{Kernel: m.Name, Defines: Defines(sel, o.Probes), Faults: sel.Planted()}
+	if embeddable := m.Dir == "" && (arch == "" || arch == defaultArch); embeddable && (builder == "auto" || builder == "embedded") {
+		entry, ok, err := kernels.Find(key)
+		if err != nil {
+			return nil, fmt.Errorf("embedded PTX archive: %w", err)
+		}
+		if ok {
+			b, err := parse(ctx, entry.Name, entry.PTX, "embedded")
+			if err != nil {
+				return nil, err
+			}
+			b.Compiler, b.Options, b.Headers, b.Patched = entry.Compiler, entry.Options, embeddedHeaders(src, key.Defines), src.Changed
+			return b, nil
+		}
+	}
+	if builder == "embedded" {
+		return nil, report.Unavailablef("%s is not in the embedded archive; use --builder nvrtc, or a combination that is (tilescope kernels)", key)
+	}
+	return s.compile(ctx, sel, src, key, builder, arch)
+}
+
+// checkArch refuses what is not the name of an architecture.
+func checkArch(arch string) error {
+	if err := configs.CheckValue("arch", arch); err != nil {
+		return report.Usagef("--arch %s: expected %s", arch, configs.Expected("arch"))
+	}
+	return nil
+}
+
+// compiler is what NVRTC and nvcc have in common.
+type compiler interface {
+	Compile(context.Context, cuda.Build) (*cuda.PTX, error)
+}
+
+// compile builds a manifest's source with the compiler asked for; auto is NVRTC where it is there, else nvcc, and nvcc
+// alone for a source with host code.
+func (s *Builder) compile(ctx context.Context, sel *configs.Selection, src *SourceSet, key kernels.Key, builder, arch string) (*Build, error) {
+	m := sel.Manifest
+	name, c, err := s.compiler(ctx, builder, string(src.Text))
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if m.Dir == "" {
+			return nil, report.Unavailablef("%s is not in the embedded archive and cannot be built: %w (tilescope doctor says what to install)", key, err)
+		}
+		return nil, report.Unavailablef("%s cannot be built: %w (tilescope doctor says what to install)", key, err)
+	}
+	if arch == "" {
+		arch = defaultArch
+	}
+	b := cuda.Build{Name: sourceName(m), Source: string(src.Text), Headers: src.headers(), Include: sel.Compile.Include, Std: sel.Compile.Std}
+	if m.Dir != "" {
+		if b, err = ownBuild(m, src, sel.Compile); err != nil {
+			return nil, err
+		}
+	}
+	b.Defines, b.Arch = key.Defines, arch
+	return compileWith(ctx, c, name, b, src, key.String()+".ptx")
+}
+
+// compileWith compiles a source and parses its PTX. builder is c's name, ptxName what errors call the PTX.
+func compileWith(ctx context.Context, c compiler, builder string, source cuda.Build, src *SourceSet, ptxName string) (*Build, error) {
+	out, err := c.Compile(ctx, source)
+	if err != nil {
+		return nil, compileError(err)
+	}
+	b, err := parse(ctx, ptxName, []byte(out.Text), builder)
+	if err != nil {
+		return nil, err
+	}
+	b.Compiler, b.Options, b.Headers, b.Patched = out.Compiler, source.Standard(), out.Headers, src.Changed
+	return b, nil
+}
+
+// compiler returns the compiler for a source, and the builder's name.
+func (s *Builder) compiler(ctx context.Context, builder, source string) (string, compiler, error) {
+	host := false
+	if builder != "nvrtc" {
+		host, _ = s.host.Get(ctx, source, func() (bool, error) { return cuda.HasHostCode(source), nil }) // HasHostCode cannot fail
+	}
+	if builder == "nvrtc" || builder == "auto" && !host {
+		tc, err := s.Toolchain(ctx)
+		if err == nil {
+			return "nvrtc", tc, nil
+		}
+		if builder == "nvrtc" {
+			return "", nil, err
+		}
+		if n, nerr := cuda.FindNVCC(ctx, s.tools.config); nerr == nil {
+			return "nvcc", n, nil
+		}
+		return "", nil, err
+	}
+	n, err := cuda.FindNVCC(ctx, s.tools.config)
+	if err != nil && host {
+		err = fmt.Errorf("the source has host code, which only nvcc compiles: %w", err)
+	}
+	return "nvcc", n, err
+}
+
+func readPTX(ctx context.Context, path string) (*Build, error) {
+	text, err := ReadKernel(ctx, path)
+	if err != nil {
+		return nil, report.Usagef("read the manifest's ptx: %w", err)
+	}
+	return parse(ctx, path, text, "none")
+}
+
+// parse parses and validates PTX: what is malformed is a failed run (exit 4), located.
+func parse(ctx context.Context, name string, text []byte, builder string) (*Build, error) {
+	m, err := ptx.ParseContext(ctx, name, text)
+	if err == nil {
+		err = ptx.ValidateContext(ctx, m)
+	}
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, LoadError(err, text)
+	}
+	return &Build{Module: m, Text: text, Builder: builder}, nil
+}

@@ -1,0 +1,67 @@
+package build
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"slices"
+
+	"tilescope/configs"
+	"tilescope/debugkern/report"
+)
+
+// File is a .ptx or a .cu file that no manifest describes, and how a .cu is compiled.
+type File struct {
+	Path            string
+	Include, Define []string
+	Std             string
+	Builder         string // auto ("" too), nvrtc, nvcc
+	Arch            string // "": sm_80
+}
+
+// File parses PTX, or compiles a CUDA source with its own headers; source is its text, "" for PTX.
+func (s *Builder) File(ctx context.Context, f File) (b *Build, source string, err error) {
+	if err := checkArch(f.Arch); err != nil {
+		return nil, "", err
+	}
+	text, err := ReadKernel(ctx, f.Path)
+	if err != nil {
+		return nil, "", report.Unread("read the kernel:", err)
+	}
+	switch filepath.Ext(f.Path) {
+	case ".ptx":
+		if len(f.Include)+len(f.Define) > 0 || f.Std != "" {
+			return nil, "", report.Usagef("%s: -I, -D and --std are for a source that is compiled", f.Path)
+		}
+		b, err := parse(ctx, f.Path, text, "none")
+		return b, "", err
+	case ".cu":
+		b, err := s.compileFile(ctx, f, text)
+		return b, string(text), err
+	}
+	return nil, "", report.Usagef("%s: expected a .ptx or a .cu file", f.Path)
+}
+
+// compileFile compiles a CUDA source that no manifest describes.
+func (s *Builder) compileFile(ctx context.Context, f File, text []byte) (*Build, error) {
+	builder := cmp.Or(f.Builder, "auto")
+	if !slices.Contains(builders, builder) || builder == "embedded" {
+		return nil, report.Usagef("--builder %s: expected auto, nvrtc or nvcc", builder)
+	}
+	name, c, err := s.compiler(ctx, builder, string(text))
+	if err != nil {
+		return nil, report.Unavailablef("%s has to be compiled, and cannot be here: %w (tilescope doctor says what to install; a .ptx needs none)", f.Path, err)
+	}
+	own := &configs.Manifest{Name: filepath.Base(f.Path), Source: filepath.Base(f.Path), Dir: filepath.Dir(f.Path), File: f.Path}
+	sel := &configs.Selection{Manifest: own}
+	if err := sel.AddCompile(configs.Compile{Include: f.Include, Defines: f.Define, Std: f.Std}); err != nil {
+		return nil, &report.Error{Code: report.CodeUsage, Err: err}
+	}
+	src := &SourceSet{Text: text}
+	build, err := ownBuild(own, src, sel.Compile)
+	if err != nil {
+		return nil, err
+	}
+	build.Defines, build.Arch = sel.Compile.Defines, cmp.Or(f.Arch, defaultArch)
+	return compileWith(ctx, c, name, build, src, f.Path+".ptx")
+}
