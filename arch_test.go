@@ -76,14 +76,16 @@ var imports = map[string][]string{
 		"debugkern/target", "debugkern/emu", "debugkern/cache", "debugkern/file", "debugkern/npy", "debugkern/cuda",
 		"debugkern/argument", "debugkern/attn", "debugkern/input", "debugkern/check", "debugkern/judge", "debugkern/ref", "debugkern/ref/op", "debugkern/budget",
 		"debugkern/text", "debugkern/trust", "debugkern/patch"},
-	"debugkern/gates": {"debugkern/report", "debugkern", "debugkern/file", "probes", "debugkern/text"},
+	"debugkern/compare": {"debugkern", "debugkern/report", "debugkern/target", "probes"},
+	"debugkern/bisect":  {"configs", "debugkern", "debugkern/report", "debugkern/text", "probes"},
+	"debugkern/gates":   {"debugkern/report", "debugkern", "debugkern/file", "probes", "debugkern/text"},
 	"debugkern/diagnose": {"debugkern/scene", "debugkern/trial", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern", "debugkern/check", "debugkern/target", "debugkern/ptx",
 		"probes", "debugkern/text"},
-	"debugkern/cli": {"debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern", "debugkern/file", "debugkern/gates", "debugkern/diagnose",
+	"debugkern/cli": {"debugkern/compare", "debugkern/bisect", "debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern", "debugkern/file", "debugkern/gates", "debugkern/diagnose",
 		"configs", "probes", "debugkern/cuda", "debugkern/text", "debugkern/trust", "debugkern/budget"},
 	"tui/request":     {"debugkern/report", "configs", "debugkern", "debugkern/text", "probes"},
 	"tui/pane/*":      {"debugkern/build", "debugkern/report", "debugkern", "tui/theme", "tui/keymap", "tui/cell", "tui/outcome"},
-	"tui/view":        {"debugkern/target", "debugkern/report", "configs", "debugkern", "debugkern/file", "probes", "tui/cell", "tui/keymap", "tui/outcome", "tui/pane/*", "tui/request", "tui/theme"},
+	"tui/view":        {"debugkern/compare", "debugkern/target", "debugkern/report", "configs", "debugkern", "debugkern/file", "probes", "tui/cell", "tui/keymap", "tui/outcome", "tui/pane/*", "tui/request", "tui/theme"},
 	"tui/view/*":      viewMay, // no view imports another
 	"tui/view/tile":   append(slices.Clone(viewMay), "tui/view/tile/*"),
 	"tui/view/source": append(slices.Clone(viewMay), "tui/view/source/*"),
@@ -101,7 +103,7 @@ var imports = map[string][]string{
 }
 
 // viewMay is what a view of the terminal may import.
-var viewMay = []string{"debugkern/scene", "debugkern/walk", "debugkern/fragment", "debugkern/report", "configs", "debugkern", "debugkern/diagnose", "debugkern/fp", "debugkern/gates", "debugkern/target", "debugkern/text",
+var viewMay = []string{"debugkern/bisect", "debugkern/scene", "debugkern/walk", "debugkern/fragment", "debugkern/report", "configs", "debugkern", "debugkern/diagnose", "debugkern/fp", "debugkern/gates", "debugkern/target", "debugkern/text",
 	"probes", "tui/cell", "tui/keymap", "tui/outcome", "tui/pane/*", "tui/request", "tui/theme", "tui/view"}
 
 func match(pattern, pkg string) bool {

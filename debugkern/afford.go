@@ -92,7 +92,7 @@ func elements(dims []int) int64 {
 }
 
 // exactOutputBytes is what the exact output takes: from the inputs as they were made, and as the kernel gets them.
-func exactOutputBytes(p *probes.Plan) int64 { return budget.Mul(2, 8, elements(outputDims(p))) }
+func exactOutputBytes(p *probes.Plan) int64 { return budget.Mul(2, 8, elements(p.OutputDims())) }
 
 // observed is what a launch of a kernel has for checkers to watch; blocks of it execute on all cores.
 func observed(k target.Kernel, l *target.Launch) check.Load {

@@ -30,7 +30,7 @@ func (s *Session) Ahead(ctx context.Context, reqs []Request) {
 
 // ready builds and loads what a request would launch.
 func (s *Session) ready(ctx context.Context, req Request) {
-	e := &execution{s: s, ctx: ctx, req: req, progress: func(Progress) {}, st: &runState{}}
+	e := s.begin(ctx, req, nil)
 	var err error
 	if req.Inputs != "" {
 		_, err = e.inputs() // the file defines the shape

@@ -92,7 +92,7 @@ type bareLaunch struct {
 // failed gives an error its exit code, and makes the document of a kernel that did not build, load or run.
 func (b *bareLaunch) failed(err error) (*Checked, error) {
 	releaseAll(b.release)
-	err = (&execution{s: b.s, ctx: b.ctx}).explain(err)
+	err = b.s.begin(b.ctx, Request{}, nil).explain(err)
 	var coded *report.Error
 	if !errors.As(err, &coded) || coded.Report == nil {
 		return nil, err

@@ -78,7 +78,7 @@ func (u *uncaptured) loops() []target.Finding {
 	var groups []*loopGroup
 	p, rng := u.st.r.plan, u.st.r.rng
 	for _, block := range u.st.blocks() {
-		lo, n := capturedTiles(rng, p, block)
+		lo, n := rng.LoopTiles(p, block)
 		want := p.Work.Tiles.At(block, 0)
 		came := u.came(stages, block, lo, lo+n)
 		switch {
@@ -299,7 +299,7 @@ func (u *uncaptured) inBlock(block probes.Dim3) holeGroup {
 		if !u.due(sp) {
 			continue
 		}
-		lo, n := tilesOf(sp, u.st.r.rng, p, block)
+		lo, n := u.st.r.rng.Tiles(p, sp, block)
 		if came, ended := u.ended[block]; ended && sp.PerTile {
 			n = min(n, came-lo)
 		}

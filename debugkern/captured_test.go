@@ -148,7 +148,7 @@ func TestNotCaptured(t *testing.T) {
 func mustCells(run *Run, stage string) int {
 	n, sp := 0, run.Plan.Stage(probes.Stage(stage))
 	for _, b := range run.Blocks() {
-		lo, tiles := tilesOf(sp, run.Range, run.Plan, b)
+		lo, tiles := run.Range.Tiles(run.Plan, sp, b)
 		for kv := lo; kv < lo+tiles; kv++ {
 			n += sp.ValidRows.At(b, kv) * sp.ValidCols.At(b, kv)
 		}

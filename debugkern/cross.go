@@ -53,7 +53,7 @@ func compareTiles(a, b *runState) *report.Cross {
 		differing := 0
 		for j := range a.r.rng.N.Count() {
 			block := a.r.rng.Block(j)
-			lo, n := tilesOf(sp, a.r.rng, p, block)
+			lo, n := a.r.rng.Tiles(p, sp, block)
 			for kv := lo; kv < lo+n; kv++ {
 				x, y := a.Tile(sp.Stage, block, kv), b.Tile(sp.Stage, block, kv)
 				if !x.Reached() && !y.Reached() {

@@ -27,11 +27,12 @@ func (r *Run) NextDiffering(from Cell, dir int) (Cell, bool) {
 	if r.state == nil || r.state.traced == nil {
 		return Cell{}, false
 	}
-	return r.differing(from, dir, r.Beside)
+	return r.NextUnlike(from, dir, r.Beside)
 }
 
-// differing looks for the nearest compared cell whose bits are not those of the tile next to it.
-func (r *Run) differing(from Cell, dir int, beside func(Place) (probes.Tile, bool)) (Cell, bool) {
+// NextUnlike finds the nearest compared cell whose bits are not those of another tile that beside has for the same place, in
+// NextBad's order, wrapping; places that beside has no tile for are passed over.
+func (r *Run) NextUnlike(from Cell, dir int, beside func(Place) (probes.Tile, bool)) (Cell, bool) {
 	sp := r.Plan.Stage(from.Stage)
 	if sp == nil {
 		return Cell{}, false

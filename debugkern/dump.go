@@ -50,7 +50,7 @@ func (r *Run) dumpInputs(z *npzWriter) {
 		}
 	}
 	if sp := r.Plan.Output(); sp != nil && r.state.output != nil && r.Plan.Gate.Judged.Has(sp.Stage) {
-		z.array(sp.Stage.String(), r.state.outputType(), outputDims(r.Plan)...).Write(r.state.output)
+		z.array(sp.Stage.String(), r.state.outputType(), r.Plan.OutputDims()...).Write(r.state.output)
 	}
 }
 

@@ -60,7 +60,7 @@ func stageHash(t *testing.T, r *Run, name string) string {
 		all.Write(r.state.output)
 	default:
 		for _, b := range r.Blocks() {
-			lo, n := tilesOf(sp, r.Range, r.Plan, b)
+			lo, n := r.Range.Tiles(r.Plan, sp, b)
 			for kv := range n {
 				all.Write(clip(r.state.Tile(st, b, lo+kv), sp, b, lo+kv))
 			}

@@ -82,32 +82,6 @@ func outputPlace(sp *probes.StagePlan, block probes.Dim3, kv int) outputCells {
 	return out
 }
 
-// outputDims are the extents of the output argument, as the position of its stage's tiles has them.
-func outputDims(p *probes.Plan) []int {
-	if sp := p.Output(); sp != nil && sp.Capture.Dims != nil {
-		return sp.Capture.Dims
-	}
-	for _, a := range p.Args {
-		if a.Name == p.OutputArg() {
-			return a.Dims
-		}
-	}
-	return nil
-}
-
-// tilesOf is how many tiles of a stage a block has in the captured range.
-func tilesOf(sp *probes.StagePlan, r probes.Range, p *probes.Plan, block probes.Dim3) (lo, n int) {
-	if !sp.PerTile {
-		return 0, 1
-	}
-	return capturedTiles(r, p, block)
-}
-
-// capturedTiles is the first captured kv tile of a block and how many follow.
-func capturedTiles(r probes.Range, p *probes.Plan, block probes.Dim3) (lo, n int) {
-	return r.TileLo, max(0, min(r.TileN, p.Work.Tiles.At(block, 0)-r.TileLo))
-}
-
 // reserveJudging reserves what comparing takes, until release is called, and what the reference stores, as
 // long as it exists: trials share their run's.
 func (e *execution) reserveJudging() (release func(), err error) {

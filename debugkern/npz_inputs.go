@@ -67,7 +67,7 @@ func (f *inputArchive) has(name string) bool { return slices.Contains(f.archive.
 func (s *Session) shapeOfFile(ctx context.Context, req Request, f *inputArchive) (*probes.Shape, error) {
 	m, _, err := s.catalogue.Open(ctx, req.Target)
 	if err != nil {
-		return nil, unopened(ctx, err)
+		return nil, Unopened(ctx, err)
 	}
 	extents, from := map[string]int{}, map[string]string{}
 	for _, t := range m.Tensors() {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tilescope/debugkern/judge"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -12,6 +13,27 @@ import (
 // what two executions are compared by. Immutable, and safe for concurrent use.
 type Outcome struct {
 	state *runState
+	doc   *report.Run
+}
+
+// Capture executes a request as Run does, up to its tiles: nothing is judged. With backend both the GPU's tiles are the outcome's, and
+// the document says how the emulator's differ. Errors are Run's.
+func (s *Session) Capture(ctx context.Context, req Request, progress func(Progress)) (*Outcome, error) {
+	ctx, cancel := Limited(ctx, req.Timeout)
+	defer cancel()
+	e := s.begin(ctx, req, progress)
+	for _, step := range []func() error{e.open, e.build, e.launch} {
+		if err := step(); err != nil {
+			return nil, e.explain(err)
+		}
+	}
+	cross, err := e.cross()
+	if err != nil {
+		return nil, e.explain(err)
+	}
+	doc := e.header()
+	doc.Cross, doc.Findings = cross, report.FindingsOf(e.st.result.Findings)
+	return &Outcome{e.st, doc}, nil
 }
 
 // Outcome is what the run's instrumented launch left; nil for a run that was not made by a session.
@@ -19,8 +41,20 @@ func (r *Run) Outcome() *Outcome {
 	if r.state == nil {
 		return nil
 	}
-	return &Outcome{r.state}
+	return &Outcome{r.state, r.Report}
 }
+
+// Document is what is determined of the launch without a verdict: target, flags, backend, build, findings.
+func (o *Outcome) Document() *report.Run { return o.doc }
+
+// Captures reports whether the launch took the tiles of a stage.
+func (o *Outcome) Captures(s probes.Stage) bool {
+	sp := o.state.r.plan.Stage(s)
+	return sp != nil && sp.Capture.Kind != probes.CaptureNone && o.state.r.stages.Has(s)
+}
+
+// Range is what was captured.
+func (o *Outcome) Range() probes.Range { return o.state.r.rng }
 
 // Plan is the plan that the launch followed.
 func (o *Outcome) Plan() *probes.Plan { return o.state.r.plan }
@@ -36,7 +70,7 @@ func (o *Outcome) Blocks() []probes.Dim3 { return o.state.blocks() }
 
 // Tiles is the first captured tile of a stage in a block, and how many follow: 0 and 1 for a stage taken once a block.
 func (o *Outcome) Tiles(sp *probes.StagePlan, block probes.Dim3) (lo, n int) {
-	return tilesOf(sp, o.state.r.rng, o.state.r.plan, block)
+	return o.state.r.rng.Tiles(o.state.r.plan, sp, block)
 }
 
 // Tile is one captured tile; not Reached where there is none.

@@ -55,7 +55,7 @@ func graphOutput(ctx context.Context, p *probes.Plan, chip *fp.Model, in *input.
 	if !r.Graph().Known(r.Graph().Index(sp.Stage)) {
 		return nil, nil
 	}
-	n := probes.Elems(outputDims(p))
+	n := probes.Elems(p.OutputDims())
 	out := &exactOutput{values: make([]float64, n), known: make([]bool, n)}
 	blocks := probes.Range{N: p.Grid}
 	n = blocks.N.Count()

@@ -28,19 +28,18 @@ func (r *Run) Backend() (info target.Info, ok bool) {
 // Relaunch makes ready launches of the build without probes. The run must have been made without a gate: nothing is injected.
 // Errors are those of Session.Run.
 func (r *Run) Relaunch(ctx context.Context) (*Relaunch, error) {
-	if r.state == nil {
-		return nil, (&execution{ctx: ctx, req: r.Request}).explain(errNoState)
-	}
-	st := r.state
-	e := &execution{
-		ctx: ctx, req: r.Request, progress: func(Progress) {}, s: st.session, r: st.r, backend: st.backend, builder: st.build.Builder, st: st,
+	e, err := r.again(ctx)
+	if err != nil {
+		return nil, e.explain(err)
 	}
 	b, err := r.plainBuild(ctx)
 	if err != nil {
 		return nil, e.explain(err)
 	}
-	l := *st.launch
-	l.Probe, l.Only, l.Observe, l.Repeat, l.Label = nil, nil, nil, 0, st.r.label()+", perturbed"
+	e.r.rng = probes.Range{N: e.r.plan.Grid, TileN: e.r.plan.Work.MaxTiles}
+	e.r.stages = e.r.plan.OutputSet()
+	l := *r.state.launch
+	l.Probe, l.Only, l.Observe, l.Repeat, l.Label = nil, nil, nil, 0, e.r.label()+", perturbed"
 	return &Relaunch{e, b.Module, &l}, nil
 }
 
@@ -63,11 +62,8 @@ func (l *Relaunch) Execute(ctx context.Context, m *ptx.Module) (*Outcome, error)
 		return nil, launchError(err)
 	}
 	st := *l.e.st
-	rs := *st.r
-	rs.rng = probes.Range{N: rs.plan.Grid, TileN: rs.plan.Work.MaxTiles}
-	rs.stages = rs.plan.OutputSet()
-	st.r, st.only, st.result, st.output = &rs, nil, res, res.Outputs[l.e.outputArg()]
-	return &Outcome{&st}, nil
+	st.result, st.output = res, res.Outputs[l.e.outputArg()]
+	return &Outcome{&st, l.e.header()}, nil
 }
 
 // Explain gives the error of a launch its exit code and document, as Session.Run does.

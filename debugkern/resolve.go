@@ -34,8 +34,8 @@ type resolved struct {
 // defaultShape is the shape of a request that names none.
 const defaultShape = "validation"
 
-// unopened is the error of a target that is not in the catalogue, or whose manifest cannot be read: a usage error, unless ctx ended.
-func unopened(ctx context.Context, err error) error {
+// Unopened is the error of a target that is not in the catalogue, or whose manifest cannot be read: a usage error, unless ctx ended.
+func Unopened(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -46,7 +46,7 @@ func unopened(ctx context.Context, err error) error {
 func (s *Session) resolve(ctx context.Context, req Request, shape *probes.Shape) (*resolved, error) {
 	m, variant, err := s.catalogue.Open(ctx, req.Target)
 	if err != nil {
-		return nil, unopened(ctx, err)
+		return nil, Unopened(ctx, err)
 	}
 	if len(m.Stages) == 0 {
 		return nil, report.Usagef("kernel %s has no stages: there is nothing to run and compare (a fragment map is what tilescope lut shows)", m.Name)

@@ -40,7 +40,7 @@ func (s *Session) Describe(ctx context.Context, req Request) (*Subject, error) {
 func (s *Session) Shapes(ctx context.Context, name string) ([]string, error) {
 	m, _, err := s.catalogue.Open(ctx, name)
 	if err != nil {
-		return nil, unopened(ctx, err)
+		return nil, Unopened(ctx, err)
 	}
 	var names []string
 	for _, sh := range m.Shapes {
@@ -135,7 +135,8 @@ func (s *Session) loadedResources(ctx context.Context, req Request, r *resolved,
 	if own := be.Info().Arch; own != arch {
 		return nil, fmt.Errorf("%w, and %s is %s", none, be.Info().Device, own)
 	}
-	e := &execution{s: s, ctx: ctx, req: req, r: r, st: &runState{}}
+	e := s.begin(ctx, req, nil)
+	e.r = r
 	k, err := e.load(be, b)
 	if err != nil {
 		return nil, err

@@ -66,7 +66,7 @@ func (st *runState) blocks() []probes.Dim3 {
 func (s *Session) Run(ctx context.Context, req Request, progress func(Progress)) (*Run, error) {
 	ctx, cancel := Limited(ctx, req.Timeout)
 	defer cancel()
-	e := &execution{s: s, ctx: ctx, progress: oneAtATime(progress), req: req}
+	e := s.begin(ctx, req, progress)
 	run, err := e.run()
 	if err == nil {
 		return run, nil
@@ -97,6 +97,28 @@ func oneAtATime(progress func(Progress)) func(Progress) {
 	}
 }
 
+// begin is an execution of a request of which nothing is done yet. progress may be nil.
+func (s *Session) begin(ctx context.Context, req Request, progress func(Progress)) *execution {
+	return &execution{s: s, ctx: ctx, req: req, progress: oneAtATime(progress), st: &runState{session: s}}
+}
+
+// again is another execution of what the run executed: its problem, inputs, reference and build are settled, its launch
+// is not. What is captured may be changed without the run.
+func (r *Run) again(ctx context.Context) (*execution, error) {
+	if r.state == nil {
+		e := (*Session)(nil).begin(ctx, r.Request, nil)
+		return e, errNoState
+	}
+	was := r.state
+	e := was.session.begin(ctx, r.Request, nil)
+	problem := *was.r
+	e.r, e.backend, e.builder = &problem, was.backend, was.build.Builder
+	st := e.st
+	st.r, st.backend, st.beside = e.r, was.backend, was.beside
+	st.inputs, st.ref, st.build = was.inputs, was.ref, was.build
+	return e, nil
+}
+
 // execution is one Run under way.
 type execution struct {
 	s        *Session
@@ -121,7 +143,7 @@ func (e *execution) open() error {
 	if err != nil {
 		return err
 	}
-	e.st = &runState{session: e.s, r: e.r, inputs: in}
+	e.st.r, e.st.inputs = e.r, in
 	if e.backend, e.st.beside, err = e.s.backend(e.ctx, e.req); err != nil {
 		return err
 	}
@@ -149,7 +171,7 @@ func (e *execution) run() (*Run, error) {
 }
 
 // emulated reports that the run has no GPU.
-func (e *execution) emulated() bool { return e.st.beside == nil && e.backend.Info().Name == "emu" }
+func (e *execution) emulated() bool { return e.st.beside == nil && target.Simulated(e.backend) }
 
 // build compiles the instrumented build and loads it.
 func (e *execution) build() error {
@@ -168,7 +190,7 @@ func (e *execution) build() error {
 
 // repeated reports how many of the launches have ended, on backends that launch more than once.
 func (e *execution) repeated(detail string) func(int) {
-	if e.req.Repeat <= 1 || e.backend.Info().Name == "emu" {
+	if e.req.Repeat <= 1 || target.Simulated(e.backend) {
 		return nil
 	}
 	return func(n int) {
@@ -216,7 +238,7 @@ func (e *execution) launch() error {
 	e.st.launch.Repeat, e.st.launch.Label = e.req.Repeat, e.r.label()
 	e.progress(Progress{Phase: "run", Detail: e.backend.Info().Device})
 	start := time.Now()
-	if e.backend.Info().Name != "emu" && e.r.plan.Gate.Name == probes.GateNone {
+	if !target.Simulated(e.backend) && e.r.plan.Gate.Name == probes.GateNone {
 		e.beside.ready.Go(func() { _, _ = e.exactOutput() }) // nothing else needs the processor meanwhile; the next caller gets the error
 	}
 	l := *e.st.launch
@@ -228,7 +250,7 @@ func (e *execution) launch() error {
 	e.cost.RunMS = report.Number(time.Since(start).Seconds() * 1e3)
 	e.cost.Launches = 1
 	e.cost.WarpInstructions, e.cost.MMAOutputs = e.st.result.Counts.WarpInstructions, e.st.result.Counts.MMAOutputs
-	if e.backend.Info().Name != "emu" {
+	if !target.Simulated(e.backend) {
 		e.cost.Launches = max(1, e.req.Repeat)
 	}
 	e.st.output = e.st.result.Outputs[e.outputArg()]
@@ -238,7 +260,7 @@ func (e *execution) launch() error {
 // checks are the checkers of a launch on a backend: a GPU cannot be observed.
 func (e *execution) checks(be target.Backend) check.Options {
 	o := check.Options{Set: e.req.Check, Block: e.st.blocks()[0]}
-	if be.Info().Name != "emu" {
+	if !target.Simulated(be) {
 		o.Set = 0
 	}
 	return o
@@ -309,14 +331,11 @@ func (e *execution) header() *report.Run {
 	if e.backend != nil {
 		info := e.backend.Info()
 		rep.Backend.Name, rep.Backend.Device, rep.Backend.Arch = info.Name, info.Device, info.Arch
-		if e.st != nil && e.st.beside != nil {
+		if e.st.beside != nil {
 			rep.Backend.Name = "both"
 		}
 	}
-	rep.Build = build.Document(nil)
-	if e.st != nil {
-		rep.Build = build.Document(e.st.build)
-	}
+	rep.Build = build.Document(e.st.build)
 	rep.Backend.Builder = e.builder
 	if rep.Backend.Builder == "" {
 		rep.Backend.Builder = "none"
@@ -334,7 +353,7 @@ func (st *runState) digest(ctx context.Context) (string, error) {
 	for i := range p.Stages {
 		sp := &p.Stages[i]
 		for _, block := range st.blocks() {
-			lo, n := tilesOf(sp, st.r.rng, p, block)
+			lo, n := st.r.rng.Tiles(p, sp, block)
 			for kv := range n {
 				if err := ctx.Err(); err != nil {
 					return "", err

@@ -15,7 +15,7 @@ func (s *Session) Scaffold(ctx context.Context, req scaffold.Request) (*report.I
 		Path: req.File, Include: req.Include, Define: req.Define, Std: req.Std, Arch: req.Arch,
 	})
 	if err != nil {
-		err = (&execution{s: s, ctx: ctx}).explain(err)
+		err = s.begin(ctx, Request{}, nil).explain(err)
 		if coded, ok := err.(*report.Error); ok && coded.Report != nil {
 			doc := scaffold.Blank(req)
 			doc.Error, coded.Report = coded.Report.Error, nil

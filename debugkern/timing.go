@@ -95,7 +95,7 @@ func timingError(ctx context.Context, err error) error {
 
 // prepare loads the plain build of a request and makes its launch, capturing nothing.
 func (s *Session) prepare(ctx context.Context, req Request, be target.Backend) (target.Timed, error) {
-	e := &execution{s: s, ctx: ctx, req: req, progress: func(Progress) {}, st: &runState{}}
+	e := s.begin(ctx, req, nil)
 	in, err := e.inputs()
 	if err != nil {
 		return target.Timed{}, err

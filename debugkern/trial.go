@@ -117,7 +117,7 @@ func (a *Attempt) Launch(ctx context.Context, change func(*target.Launch)) (*Out
 	}
 	st := *a.e.st
 	st.result, st.output = res, res.Outputs[a.e.outputArg()]
-	return &Outcome{&st}, nil
+	return &Outcome{&st, a.e.header()}, nil
 }
 
 // Observe launches the trial with one observer for all of its blocks, which may execute on several cores. Errors are those of Try.
@@ -138,15 +138,14 @@ var errNoState = errors.New("trial: this run was not made by a session")
 
 // prepare makes everything that a trial launches.
 func (r *Run) prepare(ctx context.Context, t Trial) (*Attempt, error) {
-	a := &Attempt{run: r, trial: t, e: &execution{ctx: ctx, req: r.Request, progress: func(Progress) {}, trial: true}}
-	if r.state == nil {
-		return a, errNoState
+	e, err := r.again(ctx)
+	a := &Attempt{run: r, trial: t, e: e}
+	if err != nil {
+		return a, err
 	}
-	base := r.state
-	rs := *base.r
-	a.e.s, a.e.r, a.e.backend = base.session, &rs, base.session.emulator()
-	a.e.req.Backend, a.e.builder = "emu", base.build.Builder
-	a.e.st = &runState{session: base.session, backend: a.e.backend, r: &rs, inputs: base.inputs, ref: base.ref, build: base.build}
+	e.trial, e.req.Backend = true, "emu"
+	e.backend = e.s.emulator()
+	e.st.backend, e.st.beside = e.backend, nil
 	for _, step := range []func() error{a.schedule, a.blocks, a.load, a.place, a.substitute} {
 		if err := step(); err != nil {
 			return a, err

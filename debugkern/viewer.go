@@ -16,7 +16,7 @@ func (r *Run) Blocks() []probes.Dim3 { return slices.Clone(r.state.blocks()) }
 
 // Tiles is the first captured kv tile of a block and how many follow.
 func (r *Run) Tiles(block probes.Dim3) (lo, n int) {
-	return capturedTiles(r.Range, r.Plan, block)
+	return r.Range.LoopTiles(r.Plan, block)
 }
 
 // Tile returns the verdict of one tile.
@@ -75,7 +75,7 @@ func (r *Run) NextBad(from Cell, dir int) (Cell, bool) {
 // round the end until it is there again: that place comes first, as step 0, and last.
 func (r *Run) around(from Place, dir int) iter.Seq2[int, Place] {
 	return func(yield func(int, Place) bool) {
-		places := r.places(from.Stage)
+		places := r.Places(from.Stage)
 		at, n := max(0, slices.Index(places, from)), len(places)
 		for step := 0; step <= n; step++ {
 			if !yield(step, places[((at+dir*step)%n+n)%n]) {
@@ -85,8 +85,8 @@ func (r *Run) around(from Place, dir int) iter.Seq2[int, Place] {
 	}
 }
 
-// places lists a stage's tiles in the contract's order.
-func (r *Run) places(s probes.Stage) []Place {
+// Places lists a stage's tiles in the contract's order.
+func (r *Run) Places(s probes.Stage) []Place {
 	sp := r.Plan.Stage(s)
 	if sp == nil {
 		return []Place{{Stage: s}}

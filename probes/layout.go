@@ -54,6 +54,19 @@ func (r Range) Index(b Dim3) int {
 	return r.N.Linear(Dim3{b[0] - r.Lo[0], b[1] - r.Lo[1], b[2] - r.Lo[2]})
 }
 
+// LoopTiles returns the first tile of the loop that is captured of a block, and how many follow.
+func (r Range) LoopTiles(p *Plan, block Dim3) (lo, n int) {
+	return r.TileLo, max(0, min(r.TileN, p.Work.Tiles.At(block, 0)-r.TileLo))
+}
+
+// Tiles returns the first captured tile of a stage in a block and how many follow: 0 and 1 for a stage taken once a block.
+func (r Range) Tiles(p *Plan, sp *StagePlan, block Dim3) (lo, n int) {
+	if !sp.PerTile {
+		return 0, 1
+	}
+	return r.LoopTiles(p, block)
+}
+
 // slots describes where one stage's slots lie in a buffer.
 type slots struct {
 	offset     uint64

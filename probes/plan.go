@@ -116,6 +116,19 @@ func (p *Plan) Output() *StagePlan {
 	return out
 }
 
+// OutputDims returns the extents of the output argument, as the position of its stage's tiles has them.
+func (p *Plan) OutputDims() []int {
+	if sp := p.Output(); sp != nil && sp.Capture.Dims != nil {
+		return sp.Capture.Dims
+	}
+	for _, a := range p.Args {
+		if a.Name == p.OutputArg() {
+			return a.Dims
+		}
+	}
+	return nil
+}
+
 // OutputArg is the argument that the kernel's result is written to: the one that a stage is cut out of, else the first output
 // that names a tensor, else the first output; "" where there is none.
 func (p *Plan) OutputArg() string {

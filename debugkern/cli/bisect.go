@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/bisect"
 	"tilescope/debugkern/report"
 )
 
@@ -34,7 +35,7 @@ func (a *app) bisectCommand() *cobra.Command {
 
 func (a *app) bisect(cmd *cobra.Command, opt *pairOptions, until string, args []string) error {
 	return a.paired(cmd, opt, args, func(s *debugkern.Session, first, second debugkern.Request, tell func(debugkern.Progress)) (paired, error) {
-		doc, err := s.Bisect(cmd.Context(), first, second, until, tell)
+		doc, err := bisect.Run(cmd.Context(), s, first, second, until, tell)
 		return paired{doc, doc != nil && doc.Verdict == report.Failed, func(w io.Writer) { printBisection(w, doc) }}, err
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/compare"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/text"
 	"tilescope/probes"
@@ -81,7 +82,7 @@ func (a *app) compareCommand() *cobra.Command {
 
 func (a *app) compare(cmd *cobra.Command, opt *pairOptions, args []string) error {
 	return a.paired(cmd, opt, args, func(s *debugkern.Session, first, second debugkern.Request, tell func(debugkern.Progress)) (paired, error) {
-		doc, err := s.Compare(cmd.Context(), first, second, tell)
+		doc, err := compare.Run(cmd.Context(), s, first, second, tell)
 		return paired{doc, doc != nil && doc.Verdict == report.Failed, func(w io.Writer) { printComparison(w, doc) }}, err
 	})
 }

@@ -77,5 +77,8 @@ func (b *Backend) Load(ctx context.Context, m *ptx.Module, entry string) (target
 	return &Kernel{p: p}, nil
 }
 
+// Simulates returns the chip's architecture (target.Simulator).
+func (b *Backend) Simulates() string { return b.chip.Arch }
+
 // Close releases nothing: an emulator holds nothing.
 func (b *Backend) Close() error { return nil }

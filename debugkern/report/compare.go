@@ -1,6 +1,9 @@
 package report
 
-import "tilescope/probes"
+import (
+	"errors"
+	"tilescope/probes"
+)
 
 // CompareSchema names the document that compare prints.
 const CompareSchema = "tilescope.compare/1"
@@ -92,4 +95,14 @@ type OutputComparison struct {
 // ExitCode is the contract's exit code: 0 equal bits, 1 not, 4 failed.
 func (c *Comparison) ExitCode() int {
 	return exitCode(c.Verdict, Equal)
+}
+
+// OfSide returns the document of one of two kernels that did not build, load or run, and its error as a document about both
+// has it; nil where err is another error. Side 0 is A.
+func OfSide(side int, err error) (*Run, *SideError) {
+	var coded *Error
+	if !errors.As(err, &coded) || coded.Report == nil || coded.Report.Error == nil {
+		return nil, nil
+	}
+	return coded.Report, &SideError{Side: "ab"[side : side+1], Failure: *coded.Report.Error}
 }

@@ -34,6 +34,18 @@ type Info struct {
 	Arch   string // "sm_90"
 }
 
+// Simulator is offered by backends that execute on the processors of the machine that tilescope itself needs. Their launches are
+// deterministic, so that one shows what many would, and can be observed.
+type Simulator interface {
+	Simulates() string // the name of the chip's architecture, "sm_90"
+}
+
+// Simulated reports whether a backend is a Simulator.
+func Simulated(b Backend) bool {
+	_, ok := b.(Simulator)
+	return ok
+}
+
 // Kernel is one loaded entry.
 type Kernel interface {
 	// Launch executes the whole grid, or the blocks that l.Only names, and waits. It honours ctx within 50 ms.

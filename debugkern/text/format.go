@@ -121,3 +121,12 @@ func ansiQuoted(word string) string {
 	}
 	return string(append(out, '\''))
 }
+
+// CommandLine is words as they are given to a shell, each quoted where it has to be.
+func CommandLine(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = Shell(word)
+	}
+	return strings.Join(quoted, " ")
+}

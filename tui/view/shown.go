@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/compare"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
-// Pairing is a run laid over another. *debugkern.Pair is one.
+// Pairing is a run laid over another. *compare.Pair is one.
 type Pairing interface {
 	debugkern.Viewer
 	debugkern.Crossed
@@ -124,5 +125,5 @@ func PairOf(engine Engine, a, b *debugkern.Run) (Pairing, error) {
 	}); ok {
 		return e.Pair(a, b)
 	}
-	return debugkern.NewPair(a, b)
+	return compare.NewPair(a, b)
 }

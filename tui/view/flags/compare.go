@@ -8,19 +8,27 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/bisect"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 	"tilescope/tui/request"
 	"tilescope/tui/view"
 )
 
-// bisecter is offered by engines that can bisect flags and faults.
+// bisecter is offered by engines that bisect in a way of their own.
 type bisecter interface {
 	Bisect(ctx context.Context, a, b debugkern.Request, until string,
 		progress func(debugkern.Progress)) (*report.Bisection, error)
 }
 
-var _ bisecter = (*debugkern.Session)(nil)
+// bisected finds the smallest set of flags and faults between two requests that turns the verdict.
+func bisected(ctx context.Context, e view.Engine, a, b debugkern.Request,
+	progress func(debugkern.Progress)) (*report.Bisection, error) {
+	if own, ok := e.(bisecter); ok {
+		return own.Bisect(ctx, a, b, "", progress)
+	}
+	return bisect.Run(ctx, e, a, b, "", progress)
+}
 
 // versus is what is known of A against B.
 type versus struct {
@@ -75,19 +83,14 @@ func (v *Controller) bisect(string) tea.Cmd {
 	if !ok {
 		return nil
 	}
-	e, can := v.Engine.(bisecter)
-	if !can {
-		v.Complain("this engine cannot bisect")
-		return nil
-	}
 	if !v.Begin("the bisection") {
 		return nil
 	}
 	v.Say(fmt.Sprintf("bisecting A %s, B %s", request.Title(a), request.Title(b)))
-	t := v.Task
+	t, engine := v.Task, v.Engine
 	return tea.Batch(func() tea.Msg {
 		defer t.Cancel()
-		doc, err := e.Bisect(t.Ctx, a, b, "", t.Report)
+		doc, err := bisected(t.Ctx, engine, a, b, t.Report)
 		return bisectedMsg{t.Gen, request.InFull(b), doc, err}
 	}, t.Listen())
 }

@@ -38,10 +38,10 @@ func New(c *view.Context) *Controller {
 
 // Actions that no other view has.
 const (
-	pin    keymap.Action = "pin"
-	unpin  keymap.Action = "unpin"
-	bisect keymap.Action = "bisect"
-	beside keymap.Action = "compare"
+	pin       keymap.Action = "pin"
+	unpin     keymap.Action = "unpin"
+	bisection keymap.Action = "bisect"
+	beside    keymap.Action = "compare"
 )
 
 // Layer implements view.View.
@@ -55,7 +55,7 @@ func (v *Controller) Layer() keymap.Layer {
 		{Action: pin, Keys: []string{"a"}, Label: "a", Help: "pin this run as A; every later run is B beside it",
 			Hint: "pin A", Group: g},
 		{Action: unpin, Keys: []string{"A"}, Label: "A", Help: "unpin A", Group: g},
-		{Action: bisect, Keys: []string{"B"}, Label: "B",
+		{Action: bisection, Keys: []string{"B"}, Label: "B",
 			Help: "bisect: smallest set of flags and faults between A and B that turns the verdict", Hint: "bisect",
 			Group: g},
 		{Action: beside, Keys: []string{"C"}, Label: "C",
@@ -72,7 +72,7 @@ func (v *Controller) Actions() map[keymap.Action]func(string) tea.Cmd {
 		keymap.Toggle:  func(string) tea.Cmd { return v.toggle() },
 		pin:            v.pin,
 		unpin:          v.unpin,
-		bisect:         v.bisect,
+		bisection:      v.bisect,
 		beside:         v.compare,
 	}
 }

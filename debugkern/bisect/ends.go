@@ -1,4 +1,4 @@
-package debugkern
+package bisect
 
 import (
 	"context"
@@ -8,18 +8,19 @@ import (
 	"slices"
 
 	"tilescope/configs"
+	"tilescope/debugkern"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
 // ends settles both requests on their common manifest.
-func (w *bisector) ends(ctx context.Context, a, b Request) (ends [2]combination, err error) {
+func (w *bisector) ends(ctx context.Context, a, b debugkern.Request) (ends [2]combination, err error) {
 	var ms [2]*configs.Manifest
 	var variants [2]string
-	for i, req := range []Request{a, b} {
-		m, variant, err := w.s.catalogue.Open(ctx, req.Target)
+	for i, req := range []debugkern.Request{a, b} {
+		m, variant, err := w.on.Catalogue().Open(ctx, req.Target)
 		if err != nil {
-			return ends, unopened(ctx, err)
+			return ends, debugkern.Unopened(ctx, err)
 		}
 		sel, err := m.Select(variant, req.Set, req.Faults, req.Gate)
 		if err != nil {
@@ -75,9 +76,9 @@ func (w *bisector) name(target string, asked [2]string) error {
 }
 
 // judgeEnd runs one end. B may be a combination that nobody has built: then it is unresolved, and the search goes up from A.
-func (w *bisector) judgeEnd(i int, req Request) error {
-	w.progress(Progress{Phase: "bisect", Detail: req.Target})
-	run, err := w.s.Run(w.ctx, req, w.progress)
+func (w *bisector) judgeEnd(i int, req debugkern.Request) error {
+	w.progress(debugkern.Progress{Phase: "bisect", Detail: req.Target})
+	run, err := w.on.Run(w.ctx, req, w.progress)
 	var coded *report.Error
 	if i == 1 && errors.As(err, &coded) && coded.Code == report.CodeUnavailable {
 		w.unbuilt = err
@@ -112,7 +113,7 @@ func outcome(r *report.Run) (verdict, because string) {
 }
 
 func (w *bisector) failed(side int, err error) *report.Bisection {
-	run, failed := sideError(side, err)
+	run, failed := report.OfSide(side, err)
 	if run == nil {
 		return nil
 	}

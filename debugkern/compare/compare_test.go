@@ -1,4 +1,4 @@
-package debugkern
+package compare
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
@@ -66,28 +67,28 @@ func TestCellStats(t *testing.T) {
 }
 
 // TestCompareRuns: runs that exist already are compared without executing anything, and only where they had the same inputs.
-func TestCompareRuns(t *testing.T) {
-	s, err := Open(context.Background(), Options{})
+func TestRuns(t *testing.T) {
+	s, err := debugkern.Open(context.Background(), debugkern.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	run := func(seed uint64, faults ...string) *Run {
+	run := func(seed uint64, faults ...string) *debugkern.Run {
 		t.Helper()
-		r, err := s.Run(context.Background(), Request{Target: "stage2", Shape: "small", Backend: "emu", Seed: seed, Faults: faults}, nil)
+		r, err := s.Run(context.Background(), debugkern.Request{Target: "stage2", Shape: "small", Backend: "emu", Seed: seed, Faults: faults}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
 	clean, broken := run(0), run(0, "v-midpoint")
-	if c, err := CompareRuns(clean, clean); err != nil || c.Verdict != report.Equal || c.ExitCode() != 0 || len(c.Stages) != len(clean.Plan.Stages) {
+	if c, err := Runs(clean, clean); err != nil || c.Verdict != report.Equal || c.ExitCode() != 0 || len(c.Stages) != len(clean.Plan.Stages) {
 		t.Errorf("a run against itself: %+v, %v", c, err)
 	}
-	if c, err := CompareRuns(clean, broken); err != nil || c.First != "V" || c.ExitCode() != 1 || c.Targets[1].Faults[0] != "v-midpoint" {
+	if c, err := Runs(clean, broken); err != nil || c.First != "V" || c.ExitCode() != 1 || c.Targets[1].Faults[0] != "v-midpoint" {
 		t.Errorf("against v-midpoint: %+v, %v", c, err)
 	}
-	if _, err := CompareRuns(clean, run(1)); err == nil || !strings.Contains(err.Error(), "inputs") {
+	if _, err := Runs(clean, run(1)); err == nil || !strings.Contains(err.Error(), "inputs") {
 		t.Errorf("other seed: %v", err)
 	}
 }

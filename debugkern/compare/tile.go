@@ -1,4 +1,4 @@
-package debugkern
+package compare
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
@@ -37,15 +38,15 @@ func partOf(p *probes.Plan, names []string, sp *probes.StagePlan, block probes.D
 }
 
 // eachTile visits a stage's captured tiles in the contract's order: kv tile, then block.
-func eachTile(st *runState, sp *probes.StagePlan, visit func(block probes.Dim3, kv int)) {
-	r, kvs := st.r.rng, 1
+func eachTile(o *debugkern.Outcome, sp *probes.StagePlan, visit func(block probes.Dim3, kv int)) {
+	r, kvs := o.Range(), 1
 	if sp.PerTile {
 		kvs = r.TileN
 	}
 	for i := range kvs {
 		for j := range r.N.Count() {
 			block := r.Block(j)
-			if lo, n := tilesOf(sp, r, st.r.plan, block); i < n {
+			if lo, n := o.Tiles(sp, block); i < n {
 				visit(block, lo+i)
 			}
 		}
@@ -53,20 +54,20 @@ func eachTile(st *runState, sp *probes.StagePlan, visit func(block probes.Dim3, 
 }
 
 // compareStage compares the tiles of a stage that compute the same part of the problem in both.
-func compareStage(a, b *runState, s probes.Stage) report.StageComparison {
-	pa, pb := a.r.plan.Stage(s), b.r.plan.Stage(s)
+func compareStage(a, b *debugkern.Outcome, s probes.Stage) report.StageComparison {
+	pa, pb := a.Plan().Stage(s), b.Plan().Stage(s)
 	doc := report.StageComparison{Name: s.String(), Verdict: report.Equal, Reason: unlike(pa, pb)}
 	if doc.Reason != "" {
 		doc.Verdict = report.Incomparable
 		return doc
 	}
-	names, others := sharedPositions(a.r.plan, b.r.plan), map[string]Place{}
+	names, others := sharedPositions(a.Plan(), b.Plan()), map[string]debugkern.Place{}
 	eachTile(b, pb, func(block probes.Dim3, kv int) {
-		others[partOf(b.r.plan, names, pb, block, kv)] = Place{s, block, kv}
+		others[partOf(b.Plan(), names, pb, block, kv)] = debugkern.Place{Stage: s, Block: block, KVTile: kv}
 	})
 	eachTile(a, pa, func(block probes.Dim3, kv int) {
-		if o, ok := others[partOf(a.r.plan, names, pa, block, kv)]; ok {
-			compareTile(&doc, a, b, Place{s, block, kv}, o)
+		if o, ok := others[partOf(a.Plan(), names, pa, block, kv)]; ok {
+			compareTile(&doc, a, b, debugkern.Place{Stage: s, Block: block, KVTile: kv}, o)
 		}
 	})
 	switch {
@@ -95,13 +96,13 @@ func unlike(a, b *probes.StagePlan) string {
 
 // compareTile compares the cells valid in both. A tile that only one kernel reached differs in every cell, as
 // does a cell that was captured in only one.
-func compareTile(d *report.StageComparison, a, b *runState, pa, pb Place) {
-	x, y := a.Tile(pa.Stage, pa.Block, pa.KVTile), b.Tile(pb.Stage, pb.Block, pb.KVTile)
+func compareTile(d *report.StageComparison, a, b *debugkern.Outcome, pa, pb debugkern.Place) {
+	x, y := a.Tile(pa), b.Tile(pb)
 	if !x.Reached() && !y.Reached() {
 		return
 	}
 	d.Tiles++
-	sa, sb := a.r.plan.Stage(pa.Stage), b.r.plan.Stage(pb.Stage)
+	sa, sb := a.Plan().Stage(pa.Stage), b.Plan().Stage(pb.Stage)
 	rows := min(sa.Rows, sa.ValidRows.At(pa.Block, pa.KVTile), sb.ValidRows.At(pb.Block, pb.KVTile))
 	cols := min(sa.Cols, sa.ValidCols.At(pa.Block, pa.KVTile), sb.ValidCols.At(pb.Block, pb.KVTile))
 	for row := range max(0, rows) {
@@ -109,7 +110,9 @@ func compareTile(d *report.StageComparison, a, b *runState, pa, pb Place) {
 			if !countCell(&d.CellStats, x, y, row, col) || d.First != nil {
 				continue
 			}
-			d.First = &report.DifferingCell{Block: pa.Block, KVTile: documentTile(a, pa), Row: row, Col: col, A: report.Number(math.NaN()), B: report.Number(math.NaN())}
+			d.First = &report.DifferingCell{
+				Block: pa.Block, KVTile: documentTile(a, pa), Row: row, Col: col, A: report.Number(math.NaN()), B: report.Number(math.NaN()),
+			}
 			if x.Captured(row, col) {
 				d.First.A, d.First.BitsA = report.Number(x.At(row, col)), bitsText(x, row, col)
 			}
@@ -120,9 +123,10 @@ func compareTile(d *report.StageComparison, a, b *runState, pa, pb Place) {
 	}
 }
 
-// documentTile is a tile's kv tile as documents say it: what is computed before the loop comes before the first, what is computed after it after the last.
-func documentTile(st *runState, p Place) int {
-	return st.r.plan.Stage(p.Stage).KVTile(p.KVTile, st.r.plan.Work.Tiles.At(p.Block, 0))
+// documentTile is a tile's kv tile as documents say it: what is computed before the loop comes before the first, what
+// is computed after it after the last.
+func documentTile(o *debugkern.Outcome, p debugkern.Place) int {
+	return o.Plan().Stage(p.Stage).KVTile(p.KVTile, o.Plan().Work.Tiles.At(p.Block, 0))
 }
 
 func bitsText(t probes.Tile, row, col int) string {
@@ -176,22 +180,22 @@ func ulpsApart(t probes.DType, p, q uint64) int64 {
 
 // compareOutput compares the output arguments element by element, whatever the grids; nil under a gate, or where
 // the result is not among the stages.
-func compareOutput(a, b *runState) *report.OutputComparison {
-	sa, sb := a.r.plan.Output(), b.r.plan.Output()
-	if a.r.plan.Gate.Name != probes.GateNone || sa == nil || sb == nil || !captures(a, sa.Stage) || !captures(b, sb.Stage) || a.output == nil || b.output == nil {
+func compareOutput(a, b *debugkern.Outcome) *report.OutputComparison {
+	sa, sb := a.Plan().Output(), b.Plan().Output()
+	if a.Plan().Gate.Name != probes.GateNone || sa == nil || sb == nil || !a.Captures(sa.Stage) || !b.Captures(sb.Stage) || a.Output() == nil || b.Output() == nil {
 		return nil
 	}
 	doc := &report.OutputComparison{Verdict: report.Equal}
-	if sa.DType != sb.DType || len(a.output) != len(b.output) {
-		doc.Verdict, doc.Reason = report.Incomparable, fmt.Sprintf("%d bytes of %s in A, %d of %s in B", len(a.output), sa.DType, len(b.output), sb.DType)
+	if sa.DType != sb.DType || len(a.Output()) != len(b.Output()) {
+		doc.Verdict, doc.Reason = report.Incomparable, fmt.Sprintf("%d bytes of %s in A, %d of %s in B", len(a.Output()), sa.DType, len(b.Output()), sb.DType)
 		return doc
 	}
-	n := len(a.output) / sa.DType.Size()
-	x := probes.Tile{DType: sa.DType, Rows: 1, Cols: n, Data: a.output}
-	y := probes.Tile{DType: sa.DType, Rows: 1, Cols: n, Data: b.output}
+	n := len(a.Output()) / sa.DType.Size()
+	x := probes.Tile{DType: sa.DType, Rows: 1, Cols: n, Data: a.Output()}
+	y := probes.Tile{DType: sa.DType, Rows: 1, Cols: n, Data: b.Output()}
 	for i := range n {
 		if countCell(&doc.CellStats, x, y, 0, i) && doc.First == nil {
-			doc.First = probes.Index(i, outputDims(a.r.plan))
+			doc.First = probes.Index(i, a.Plan().OutputDims())
 		}
 	}
 	if doc.Differing > 0 {

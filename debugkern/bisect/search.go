@@ -1,10 +1,11 @@
-package debugkern
+package bisect
 
 import (
 	"errors"
 	"maps"
 	"slices"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/report"
 )
 
@@ -83,9 +84,9 @@ func (w *bisector) turns(set uint64) (bool, error) {
 	step := report.BisectStep{Changes: w.list(set), Verdict: report.Unresolved}
 	spec, err := w.spec(w.apply(set))
 	if err == nil {
-		w.progress(Progress{Phase: "bisect", Detail: report.ChangesText(step.Changes), Done: len(w.doc.Steps) + 1})
-		var run *Run
-		if run, err = w.s.Run(w.ctx, requestOf(spec, w.request), nil); err == nil {
+		w.progress(debugkern.Progress{Phase: "bisect", Detail: report.ChangesText(step.Changes), Done: len(w.doc.Steps) + 1})
+		var run *debugkern.Run
+		if run, err = w.on.Run(w.ctx, requestOf(spec, w.request), nil); err == nil {
 			step.Verdict, step.Because = outcome(run.Report)
 		}
 	}

@@ -1,4 +1,4 @@
-package debugkern
+package bisect
 
 import "math/bits"
 

@@ -1,8 +1,9 @@
-package debugkern
+package compare
 
 import (
 	"errors"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
@@ -11,38 +12,42 @@ import (
 // the tile of A that computes the same part of the problem, whatever tiling A has. Like a Run it is
 // immutable and safe for concurrent use.
 type Pair struct {
-	*Run  // B
-	a     *Run
-	names []string                          // of the positions that both have
-	at    map[probes.Stage]map[string]Place // by partOf: where A has a part, of the stages that can be compared cell by cell
+	*debugkern.Run // B
+
+	under *debugkern.Run     // A
+	tiles *debugkern.Outcome // A's
+	names []string           // of the positions that both have
+	// at is where A has a part, by partOf, of the stages that can be compared cell by cell.
+	at map[probes.Stage]map[string]debugkern.Place
 }
 
 var (
-	_ Viewer  = (*Pair)(nil)
-	_ Crossed = (*Pair)(nil)
+	_ debugkern.Viewer  = (*Pair)(nil)
+	_ debugkern.Crossed = (*Pair)(nil)
 )
 
 // NewPair compares b with a, cell by cell. Runs of different shapes, inputs or gates are refused.
-func NewPair(a, b *Run) (*Pair, error) {
-	if a == nil || b == nil || a.state == nil || b.state == nil {
+func NewPair(a, b *debugkern.Run) (*Pair, error) {
+	if a == nil || b == nil || a.Outcome() == nil || b.Outcome() == nil {
 		return nil, errors.New("a run that failed has no tiles to compare")
 	}
 	if err := sameRuns(a, b); err != nil {
 		return nil, err
 	}
-	p := &Pair{Run: b, a: a, names: sharedPositions(a.Plan, b.Plan), at: map[probes.Stage]map[string]Place{}}
+	x, y := a.Outcome(), b.Outcome()
+	p := &Pair{Run: b, under: a, tiles: x, names: sharedPositions(a.Plan, b.Plan), at: map[probes.Stage]map[string]debugkern.Place{}}
 	for i := range a.Plan.Stages {
 		sp := &a.Plan.Stages[i]
 		s := sp.Stage
-		if !captures(a.state, s) || !captures(b.state, s) {
+		if !x.Captures(s) || !y.Captures(s) {
 			continue
 		}
 		if unlike(sp, b.Plan.Stage(s)) != "" {
 			continue
 		}
-		parts := map[string]Place{}
-		eachTile(a.state, sp, func(block probes.Dim3, kv int) {
-			parts[partOf(a.Plan, p.names, sp, block, kv)] = Place{s, block, kv}
+		parts := map[string]debugkern.Place{}
+		eachTile(x, sp, func(block probes.Dim3, kv int) {
+			parts[partOf(a.Plan, p.names, sp, block, kv)] = debugkern.Place{Stage: s, Block: block, KVTile: kv}
 		})
 		p.at[s] = parts
 	}
@@ -50,7 +55,7 @@ func NewPair(a, b *Run) (*Pair, error) {
 }
 
 // Beside is A's tile of the same part; ok is false where A has none, or one that cannot be compared with B's.
-func (p *Pair) Beside(at Place) (probes.Tile, bool) {
+func (p *Pair) Beside(at debugkern.Place) (probes.Tile, bool) {
 	parts, sp := p.at[at.Stage], p.Plan.Stage(at.Stage)
 	if parts == nil || sp == nil {
 		return probes.Tile{}, false
@@ -59,11 +64,11 @@ func (p *Pair) Beside(at Place) (probes.Tile, bool) {
 	if !ok {
 		return probes.Tile{}, false
 	}
-	return p.a.state.Tile(o.Stage, o.Block, o.KVTile), true
+	return p.tiles.Tile(o), true
 }
 
 // View is B's tile with its references, and A's next to it.
-func (p *Pair) View(at Place) (*TileView, error) {
+func (p *Pair) View(at debugkern.Place) (*debugkern.TileView, error) {
 	v, err := p.Run.View(at)
 	if err != nil {
 		return nil, err
@@ -75,27 +80,27 @@ func (p *Pair) View(at Place) (*TileView, error) {
 
 // NextDiffering finds the nearest compared cell whose bits differ between A and B. Before the first cell of a tile stands
 // column -1 of row 0.
-func (p *Pair) NextDiffering(from Cell, dir int) (Cell, bool) {
+func (p *Pair) NextDiffering(from debugkern.Cell, dir int) (debugkern.Cell, bool) {
 	if p.at[from.Stage] == nil {
-		return Cell{}, false
+		return debugkern.Cell{}, false
 	}
-	return p.Run.differing(from, dir, p.Beside)
+	return p.NextUnlike(from, dir, p.Beside)
 }
 
 // First is the first cell of a stage that differs.
-func (p *Pair) First(s probes.Stage) (Cell, bool) {
-	places := p.places(s)
+func (p *Pair) First(s probes.Stage) (debugkern.Cell, bool) {
+	places := p.Places(s)
 	if len(places) == 0 {
-		return Cell{}, false
+		return debugkern.Cell{}, false
 	}
-	return p.NextDiffering(Cell{Place: places[0], Col: -1}, 1)
+	return p.NextDiffering(debugkern.Cell{Place: places[0], Col: -1}, 1)
 }
 
 // Compare counts what differs, stage by stage.
-func (p *Pair) Compare() (*report.Comparison, error) { return CompareRuns(p.a, p.Run) }
+func (p *Pair) Compare() (*report.Comparison, error) { return Runs(p.under, p.Run) }
 
 // sameRuns refuses runs of different problems.
-func sameRuns(a, b *Run) error {
+func sameRuns(a, b *debugkern.Run) error {
 	switch {
 	case a.Plan.Shape != b.Plan.Shape:
 		return report.Usagef("A has shape %s, B %s: run both on the same", a.Plan.Shape, b.Plan.Shape)

@@ -1,10 +1,11 @@
-package debugkern_test
+package compare_test
 
 import (
 	"slices"
 	"testing"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/compare"
 	"tilescope/debugkern/debugtest"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
@@ -22,7 +23,7 @@ func TestPair(t *testing.T) {
 		return r
 	}
 	a, b := run("stage2", "validation"), run("stage2", "validation", "p-stale-m")
-	p, err := debugkern.NewPair(a, b)
+	p, err := compare.NewPair(a, b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func TestPair(t *testing.T) {
 	if _, ok := p.First("S"); ok {
 		t.Error("S differs, and should not")
 	}
-	if _, err := debugkern.NewPair(a, run("stage2", "small")); err == nil {
+	if _, err := compare.NewPair(a, run("stage2", "small")); err == nil {
 		t.Error("two shapes were taken")
 	}
 }
@@ -65,7 +66,7 @@ func TestPairOfTwoKernels(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p, err := debugkern.NewPair(runs[0], runs[1])
+	p, err := compare.NewPair(runs[0], runs[1])
 	if err != nil {
 		t.Fatal(err)
 	}
