@@ -13,6 +13,7 @@ import (
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/report"
+	"tilescope/probes"
 )
 
 // limitedSession is a session that may use limit bytes.
@@ -36,7 +37,7 @@ func TestRunsAreRefusedByWhatTheyNeed(t *testing.T) {
 		{Request{Target: "stage2", Shape: "small"}, 256 << 20, ""},
 		{Request{Target: "stage2", Shape: "small", Check: check.All}, 512 << 20, ""},
 		{Request{Target: "stage2", Shape: "1,8,200000,64"}, 6 << 30, `needs [0-9.]+ TiB of memory: inputs 1.43 GiB, arguments [0-9.]+ MiB, captures [0-9.]+ TiB \(--blocks 0,0,0 would make it [0-9.]+ MiB\), reference and judging .* GiB; memory.max is 6 GiB`},
-		{Request{Target: "stage2", Shape: "1,8,200000,64", Blocks: "0,0,0", Tiles: "0", Stages: "O"}, 1 << 30, `needs .* inputs [0-9.]+ GiB, arguments .*; memory.max is 1 GiB`},
+		{Request{Target: "stage2", Shape: "1,8,200000,64", Blocks: Region{{0, 1}, {0, 1}, {0, 1}}, Tiles: Span{0, 1}, Stages: []probes.Stage{"O"}}, 1 << 30, `needs .* inputs [0-9.]+ GiB, arguments .*; memory.max is 1 GiB`},
 		{Request{Target: "stage2", Shape: "mission", Check: check.All}, 1 << 20, `checkers [0-9.]+ MiB \(without diagnose`},
 		{Request{Target: "stage2", Shape: "1,1,1000000000,64"}, 1 << 30, `its arguments would take 298 GiB`},
 	} {

@@ -251,7 +251,7 @@ func TestLoopEnded(t *testing.T) {
 		t.Errorf("clean: %s, %+v", rep.Verdict, rep.Findings)
 	}
 	// Tiles that were not asked for are not missed, and a block whose share of the tiles is smaller ends where the manifest says.
-	run, err := runWalk(t, "clean", Request{Tiles: "1-2", Blocks: "1,*,0"}, nil)
+	run, err := runWalk(t, "clean", Request{Tiles: Span{1, 2}, Blocks: Region{{1, 1}, {}, {0, 1}}}, nil)
 	if err != nil || len(run.Report.Findings) != 0 || run.Report.Verdict != report.Agree {
 		t.Errorf("%v: %+v", err, run.Report)
 	}

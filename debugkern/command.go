@@ -25,7 +25,7 @@ func (r Request) Options() []string {
 	for _, o := range []struct{ name, value, usual string }{
 		{"shape", r.Shape, "validation"}, {"seed", fmt.Sprint(r.Seed), "0"}, {"gate", r.Gate.String(), "none"}, {"inject", r.Inject, "reference"},
 		{"backend", r.Backend, "auto"}, {"builder", r.Builder, "auto"}, {"arch", r.Arch, ""}, {"inputs", r.Inputs, ""},
-		{"schedule", r.Schedule, "in-order:0"}, {"blocks", r.Blocks, ""}, {"tiles", r.Tiles, ""}, {"stages", r.Stages, ""}, {"device", fmt.Sprint(r.Device), "0"},
+		{"schedule", r.Schedule, "in-order:0"}, {"blocks", r.Blocks.String(), ""}, {"tiles", r.Tiles.String(), "*"}, {"stages", StagesText(r.Stages), ""}, {"device", fmt.Sprint(r.Device), "0"},
 		{"resident", fmt.Sprint(r.Resident), "0"},
 	} {
 		if o.value != "" && o.value != o.usual {

@@ -120,7 +120,7 @@ func BenchmarkGPUProbes(b *testing.B) {
 			name = stages
 		}
 		b.Run(name, func(b *testing.B) {
-			r, err := s.Run(ctx, Request{Target: "stage2", Shape: "mission", Backend: "cuda", Stages: stages, Repeat: 2}, nil)
+			r, err := s.Run(ctx, Request{Target: "stage2", Shape: "mission", Backend: "cuda", Stages: ParseStages(stages), Repeat: 2}, nil)
 			if err != nil {
 				b.Fatal(err)
 			}

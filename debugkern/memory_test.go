@@ -15,6 +15,7 @@ import (
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/fragment"
 	"tilescope/debugkern/report"
+	"tilescope/probes"
 )
 
 // recordedSession is a session whose budget notes what is asked for. refuse is asked with the number of the reservation, from
@@ -65,7 +66,7 @@ func TestEveryPartAsksFirst(t *testing.T) {
 		"a fragment map": {func(s *Session) error { _, err := s.Lut(context.Background(), small, fragment.Filter{}); return err },
 			[]string{"the launch of accum_lut", "captures and outputs of accum_lut"}},
 		"a kernel's table": {func(s *Session) error {
-			r, err := run(s, Request{Target: "stage3b", Shape: "small", Backend: "emu", Stages: "O"})
+			r, err := run(s, Request{Target: "stage3b", Shape: "small", Backend: "emu", Stages: []probes.Stage{"O"}})
 			if err == nil {
 				_, err = r.Tables(context.Background())
 			}

@@ -3,7 +3,6 @@ package debugkern
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -119,10 +118,10 @@ func counts(timeout time.Duration, device, repeat, resident int) error {
 // capture decides what is captured, and refuses what does not fit.
 func (r *resolved) capture(limit int64) error {
 	var err error
-	if r.rng, err = parseRange(r.plan, r.req.Blocks, r.req.Tiles); err != nil {
+	if r.rng, err = rangeOf(r.plan, r.req.Blocks, r.req.Tiles); err != nil {
 		return err
 	}
-	if r.stages, err = parseStages(r.plan, r.req.Stages); err != nil {
+	if r.stages, err = stagesOf(r.plan, r.req.Stages); err != nil {
 		return err
 	}
 	r.layout = probes.NewLayout(r.plan, r.stages, r.rng)
@@ -155,79 +154,6 @@ func bytesText(n uint64) string {
 		return fmt.Sprintf("%d B", n)
 	}
 	return fmt.Sprintf("%.1f %ciB", v, units[u])
-}
-
-// parseRange reads --blocks X,Y,Z (each a number, A-B or *) and --tiles A-B.
-func parseRange(p *probes.Plan, blocks, tiles string) (probes.Range, error) {
-	r := probes.Range{N: p.Grid, TileN: p.Work.MaxTiles}
-	if blocks != "" && blocks != "*" {
-		parts := strings.Split(blocks, ",")
-		if len(parts) > 3 {
-			return r, report.Usagef("--blocks %s: expected X,Y,Z, each a number, a range A-B, or *", blocks)
-		}
-		for i, part := range parts {
-			lo, n, err := span(part, p.Grid[i])
-			if err != nil {
-				return r, report.Usagef("--blocks %s: %c: %w", blocks, "xyz"[i], err)
-			}
-			r.Lo[i], r.N[i] = lo, n
-		}
-	}
-	if tiles != "" && tiles != "*" {
-		lo, n, err := span(tiles, p.Work.MaxTiles)
-		if err != nil {
-			return r, report.Usagef("--tiles %s: %w", tiles, err)
-		}
-		r.TileLo, r.TileN = lo, n
-	}
-	return r, nil
-}
-
-// span reads "*", "A" or "A-B" (both ends included) within [0, limit).
-func span(s string, limit int) (lo, n int, err error) {
-	s = strings.TrimSpace(s)
-	if s == "*" {
-		return 0, limit, nil
-	}
-	a, b, ranged := strings.Cut(s, "-")
-	if lo, err = strconv.Atoi(a); err != nil {
-		return 0, 0, fmt.Errorf("%q is not a number, a range A-B, or *", s)
-	}
-	hi := lo
-	if ranged {
-		if hi, err = strconv.Atoi(b); err != nil {
-			return 0, 0, fmt.Errorf("%q is not a number, a range A-B, or *", s)
-		}
-	}
-	if hi < lo {
-		return 0, 0, fmt.Errorf("%q runs backwards: the lower end comes first", s)
-	}
-	if lo < 0 || hi >= limit {
-		return 0, 0, fmt.Errorf("%q lies outside 0-%d", s, limit-1)
-	}
-	return lo, hi - lo + 1, nil
-}
-
-func parseStages(p *probes.Plan, list string) (probes.StageSet, error) {
-	judged := p.Gate.Judged
-	var have probes.StageSet
-	for i := range p.Stages {
-		if p.Stages[i].Capture.Kind != probes.CaptureNone { // a stage without capture cannot be missing
-			have = have.Union(probes.StagesOf(p.Stages[i].Stage))
-		}
-	}
-	if list == "" || list == "*" {
-		return have.Intersect(judged), nil
-	}
-	var set probes.StageSet
-	for name := range strings.SplitSeq(list, ",") {
-		st := probes.Stage(strings.TrimSpace(name))
-		if !have.Has(st) {
-			return nil, report.Usagef("--stages %s: kernel %s captures no stage %q (stages are %s)", list, p.Kernel, name, stageNames(have))
-		}
-		set = set.Union(probes.StagesOf(st))
-	}
-	return set.Intersect(judged), nil
 }
 
 func stageNames(set probes.StageSet) string {

@@ -20,16 +20,42 @@ func TestSpan(t *testing.T) {
 		{"*", 0, 8, ""}, {"3", 3, 1, ""}, {"2-5", 2, 4, ""}, {"8", 0, 0, "outside 0-7"}, {"5-2", 0, 0, "backwards"}, {"x", 0, 0, "not a number"},
 		{"1-y", 0, 0, "not a number"}, {"-1", 0, 0, "not a number"},
 	} {
-		lo, n, err := span(c.in, 8)
+		span, err := ParseSpan(c.in)
+		if err == nil {
+			span, err = span.within(8)
+		}
 		if c.wantError != "" {
 			if err == nil || !strings.Contains(err.Error(), c.wantError) {
 				t.Errorf("%q: error %v, want %q", c.in, err, c.wantError)
 			}
 			continue
 		}
-		if err != nil || lo != c.lo || n != c.n {
-			t.Errorf("%q: %d+%d, %v; want %d+%d", c.in, lo, n, err, c.lo, c.n)
+		if err != nil || span != (Span{c.lo, c.n}) {
+			t.Errorf("%q: %+v, %v; want %d+%d", c.in, span, err, c.lo, c.n)
 		}
+	}
+}
+
+// TestRegionText: what an option says is read, and written again the same.
+func TestRegionText(t *testing.T) {
+	for text, want := range map[string]Region{
+		"": {}, "1-2,3,0": {{1, 2}, {3, 1}, {0, 1}}, "1,*,0": {{1, 1}, {}, {0, 1}}, "*,*,4-4": {{}, {}, {4, 1}},
+	} {
+		r, err := ParseBlocks(text)
+		if err != nil || r != want {
+			t.Errorf("%q: %v, %v", text, r, err)
+		}
+		if again, err := ParseBlocks(r.String()); err != nil || again != want {
+			t.Errorf("%q is written as %q: %v, %v", text, r, again, err)
+		}
+	}
+	for _, text := range []string{"0,0,0,0", "0,,0", "0;0", "2-1"} {
+		if r, err := ParseBlocks(text); err == nil {
+			t.Errorf("%q: read as %s", text, r)
+		}
+	}
+	if s := ParseStages("S, U"); StagesText(s) != "S,U" {
+		t.Errorf("stages %v", s)
 	}
 }
 
@@ -62,7 +88,11 @@ func TestCaptureLimit(t *testing.T) {
 	if !ok {
 		t.Fatalf("no range that would fit: %v", err)
 	}
-	blocks, _, _ := strings.Cut(advice, " ")
+	advised, _, _ := strings.Cut(advice, " ")
+	blocks, err := ParseBlocks(advised)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := s.Run(context.Background(), Request{Target: "stage2", Shape: "mission", Blocks: blocks}, nil); err != nil {
 		t.Errorf("--blocks %s was advised and is refused: %v", blocks, err)
 	}
@@ -75,7 +105,7 @@ func TestPartialCapture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	part, err := s.Run(context.Background(), Request{Target: "stage2", Blocks: "1-2,3,0", Tiles: "2-3", Stages: "S,U"}, nil)
+	part, err := s.Run(context.Background(), Request{Target: "stage2", Blocks: Region{{1, 2}, {3, 1}, {0, 1}}, Tiles: Span{2, 2}, Stages: []probes.Stage{"S", "U"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -158,7 +158,8 @@ func (s *Session) Check(ctx context.Context, req Request) error {
 	return err
 }
 
-// Request is what to run: the options of the command line, parsed but not yet checked against a manifest.
+// Request is what to run: the options of the command line, parsed but not yet checked against a manifest. What only a manifest can
+// read is text: a shape, the values of flags.
 type Request struct {
 	Target   string // a catalogue name or the path of a manifest
 	Shape    string // a name or "B,H,S,D"; "" is validation
@@ -183,9 +184,10 @@ type Request struct {
 	// rely on being resident together.
 	Resident    int
 	Cooperative bool
-	Blocks      string // X,Y,Z, each a number, A-B or *; "" all
-	Tiles       string // A-B; "" all
-	Stages      string // comma-separated; "" all
+	// Blocks, Tiles and Stages are what is captured: everything where they are zero.
+	Blocks Region
+	Tiles  Span
+	Stages []probes.Stage
 	// Check is the set of checkers attached to the instrumented launch on the emulator (with both, to the emulator's beside the
 	// GPU); their findings are the run's. A GPU cannot be observed.
 	Check check.Set

@@ -11,6 +11,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
+	"tilescope/probes"
 	"tilescope/tui/keymap"
 	"tilescope/tui/outcome"
 	"tilescope/tui/request"
@@ -149,8 +150,8 @@ func TestEveryPartOfARequestMakesItAnother(t *testing.T) {
 		"builder": func(r *debugkern.Request) { r.Builder = "nvrtc" }, "arch": func(r *debugkern.Request) { r.Arch = "sm_90" },
 		"inputs": func(r *debugkern.Request) { r.Inputs = "x.npz" }, "device": func(r *debugkern.Request) { r.Device = 1 },
 		"repeat": func(r *debugkern.Request) { r.Repeat = 5 }, "schedule": func(r *debugkern.Request) { r.Schedule = "random:7" },
-		"blocks": func(r *debugkern.Request) { r.Blocks = "0,0,0" }, "tiles": func(r *debugkern.Request) { r.Tiles = "0-1" },
-		"stages": func(r *debugkern.Request) { r.Stages = "S" }, "check": func(r *debugkern.Request) { r.Check = 1 }, "plain": func(r *debugkern.Request) { r.Plain = true },
+		"blocks": func(r *debugkern.Request) { r.Blocks[0] = debugkern.Span{Lo: 0, N: 1} }, "tiles": func(r *debugkern.Request) { r.Tiles = debugkern.Span{Lo: 0, N: 2} },
+		"stages": func(r *debugkern.Request) { r.Stages = []probes.Stage{"S"} }, "check": func(r *debugkern.Request) { r.Check = 1 }, "plain": func(r *debugkern.Request) { r.Plain = true },
 	} {
 		other := request.Clone(base)
 		change(&other)

@@ -15,7 +15,7 @@ import (
 // laden is a request of which nearly everything differs from the default.
 var laden = debugkern.Request{
 	Target: "stage2", Set: map[string]string{"USE_CP_ASYNC": "0"}, Faults: []string{"p-stale-m"}, Gate: "pv", Inject: "uniform", Shape: "mission", Seed: 7,
-	Schedule: "random:12345", Backend: "emu", Builder: "nvrtc", Arch: "sm_90", Device: 1, Blocks: "0-3,0,0", Plain: true,
+	Schedule: "random:12345", Backend: "emu", Builder: "nvrtc", Arch: "sm_90", Device: 1, Blocks: debugkern.Region{{Lo: 0, N: 4}, {Lo: 0, N: 1}, {Lo: 0, N: 1}}, Plain: true,
 }
 
 // TestWhatChangesARunIsOnTheTopLine: every deviation of the request from the default is there, or counted, at every size and in

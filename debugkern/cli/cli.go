@@ -311,7 +311,10 @@ func (a *app) open(cmd *cobra.Command, opt *runOptions, args []string) error {
 	if named == "" {
 		named = defaultTarget
 	}
-	req := opt.request(cmd, a.config, named)
+	req, err := opt.request(cmd, a.config, named)
+	if err != nil {
+		return err
+	}
 	if err := opt.applyGate(cmd.Context(), &req, named); err != nil {
 		return err
 	}

@@ -38,7 +38,12 @@ func (o *pairOptions) requests(c *cobra.Command, a *app, args []string) (first, 
 	}
 	left, right := o.runOptions, o.runOptions
 	left.set, left.faults = o.setA, o.faultsA
-	first, second = left.request(c, a.config, args[0]), right.request(c, a.config, args[1])
+	if first, err = left.request(c, a.config, args[0]); err != nil {
+		return first, second, err
+	}
+	if second, err = right.request(c, a.config, args[1]); err != nil {
+		return first, second, err
+	}
 	if err := left.applyGate(c.Context(), &first, args[0]); err != nil {
 		return first, second, err
 	}

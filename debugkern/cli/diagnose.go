@@ -74,7 +74,10 @@ func (o *diagnoseOptions) check(cmd *cobra.Command, req *debugkern.Request) erro
 }
 
 func (a *app) diagnose(cmd *cobra.Command, opt *diagnoseOptions, target string) error {
-	req := opt.request(cmd, a.config, target)
+	req, err := opt.request(cmd, a.config, target)
+	if err != nil {
+		return err
+	}
 	if err := opt.applyGate(cmd.Context(), &req, target); err != nil {
 		return err
 	}

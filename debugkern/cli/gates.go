@@ -103,7 +103,10 @@ var archName = regexp.MustCompile(`^sm_[1-9][0-9]{1,2}[a-z]?$`)
 // resolve turns options into what gates takes; everything malformed is refused here.
 func (o *gatesOptions) resolve(cmd *cobra.Command, a *app, targets []string) (*gates.Options, error) {
 	changed := cmd.Flags().Changed
-	req := o.request(cmd, a.config, "")
+	req, err := o.request(cmd, a.config, "")
+	if err != nil {
+		return nil, err
+	}
 	req.Arch, req.Shape = a.config.Arch, ""
 	if err := o.applyGate(cmd.Context(), &req, targets[0]); err != nil {
 		return nil, err
@@ -118,7 +121,6 @@ func (o *gatesOptions) resolve(cmd *cobra.Command, a *app, targets []string) (*g
 	if changed("seed") {
 		out.Seeds = []uint64{o.seed}
 	}
-	var err error
 	if changed("shapes") {
 		if out.Shapes, err = shapeList(o.shapes); err != nil {
 			return nil, err

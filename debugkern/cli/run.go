@@ -120,12 +120,20 @@ func fromCatalogue(pick func(*configs.Catalogue) []string) []string {
 	return pick(cat)
 }
 
-// request merges options over configuration. Malformed values are left for the session to refuse.
-func (o *runOptions) request(c *cobra.Command, cfg *configs.Config, target string) debugkern.Request {
+// request merges options over configuration. Values that a manifest decides on are left for the session to refuse.
+func (o *runOptions) request(c *cobra.Command, cfg *configs.Config, target string) (debugkern.Request, error) {
+	blocks, err := debugkern.ParseBlocks(o.blocks)
+	if err != nil {
+		return debugkern.Request{}, err
+	}
+	tiles, err := debugkern.ParseTiles(o.tiles)
+	if err != nil {
+		return debugkern.Request{}, err
+	}
 	req := debugkern.Request{
 		Target: target, Shape: cfg.Shape, Seed: cfg.Seed, Backend: cfg.Backend, Builder: cfg.Builder, Arch: cfg.Arch,
 		Timeout: cfg.Timeout, Schedule: cfg.Schedule, Faults: append(slices.Clone(cfg.Faults), o.faults...), Inject: o.inject,
-		Inputs: o.inputs, Device: cfg.Device, Repeat: cfg.Repeat, Blocks: o.blocks, Tiles: o.tiles, Stages: o.stages,
+		Inputs: o.inputs, Device: cfg.Device, Repeat: cfg.Repeat, Blocks: blocks, Tiles: tiles, Stages: debugkern.ParseStages(o.stages),
 		Set: map[string]string{}, Include: o.include, Define: o.define, Std: o.std,
 		Resident: o.resident, Cooperative: o.cooperative,
 	}
@@ -162,7 +170,7 @@ func (o *runOptions) request(c *cobra.Command, cfg *configs.Config, target strin
 		}
 		req.Set[name] = value
 	}
-	return req
+	return req, nil
 }
 
 // gateList names the conventional gates: "qk, softmax or pv".
@@ -238,7 +246,10 @@ func oneTarget(c *cobra.Command, args []string) error {
 }
 
 func (a *app) run(cmd *cobra.Command, opt *runOptions, target string) error {
-	req := opt.request(cmd, a.config, target)
+	req, err := opt.request(cmd, a.config, target)
+	if err != nil {
+		return err
+	}
 	if err := opt.applyGate(cmd.Context(), &req, target); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tilescope/debugkern"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
@@ -429,7 +430,8 @@ func (q *inquiry) gated(s *suspect, st probes.Stage) error {
 			continue // where nothing is fed in, what is loaded is loaded as before
 		}
 		req := q.run.Request
-		req.Gate, req.Plain, req.Backend, req.Blocks, req.Tiles, req.Stages = g, false, "emu", "", "", ""
+		req.Gate, req.Plain, req.Backend = g, false, "emu"
+		req.Blocks, req.Tiles, req.Stages = debugkern.Region{}, debugkern.Span{}, nil
 		r, err := q.s.Run(q.ctx, req, q.progress)
 		if err != nil {
 			if err = q.fatal(err); err != nil {

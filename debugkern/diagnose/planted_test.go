@@ -175,16 +175,16 @@ func TestNotCapturedIsNoCause(t *testing.T) {
 		t.Fatal(err)
 	}
 	for stages, want := range map[string]string{"S,U,O": "arithmetic of stage S", "V,U": "arithmetic up to stage U", "S": "arithmetic up to stage S"} {
-		req := debugkern.Request{Target: "stage2", Shape: "small", Faults: []string{"kt-rowmajor"}, Stages: stages, Backend: "emu"}
+		req := debugkern.Request{Target: "stage2", Shape: "small", Faults: []string{"kt-rowmajor"}, Stages: debugkern.ParseStages(stages), Backend: "emu"}
 		if strings.HasPrefix(want, "arithmetic of") {
-			req.Stages = "Q,K," + stages
+			req.Stages = debugkern.ParseStages("Q,K," + stages)
 		}
 		d, err := diagnose.Diagnose(t.Context(), s, req, diagnose.Options{Schedules: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(d.Causes) != 1 || !strings.HasPrefix(d.Causes[0].Title, want) {
-			t.Errorf("of stages %s: want one cause, %s\n%s", req.Stages, want, strings.Join(d.Story, "\n"))
+			t.Errorf("of stages %v: want one cause, %s\n%s", req.Stages, want, strings.Join(d.Story, "\n"))
 		}
 	}
 }

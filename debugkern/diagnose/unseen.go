@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tilescope/debugkern"
 	"tilescope/probes"
 )
 
@@ -62,7 +63,7 @@ func (q *inquiry) toSee(stages []probes.Stage) string {
 		return sp == nil || sp.Capture.Kind == probes.CaptureNone
 	})
 	if len(left) > 0 {
-		return fmt.Sprintf("leave out --stages %s, and stages %s show which step goes wrong", q.run.Request.Stages, stageList(left))
+		return fmt.Sprintf("leave out --stages %s, and stages %s show which step goes wrong", debugkern.StagesText(q.run.Request.Stages), stageList(left))
 	}
 	file := "the manifest"
 	if m := q.run.Selection.Manifest; m.Dir != "" {

@@ -32,7 +32,7 @@ func TestOnlyTheOutput(t *testing.T) {
 		{"some are", "stage2", "S,m,O", []string{"p-normalised"}, "arithmetic up to stage O", "leave out --stages S,m,O, and stages l, P, U show which step goes wrong"},
 		{"all are", "stage2", "", []string{"p-normalised"}, "arithmetic of stage P", ""},
 	} {
-		d, err := diagnose.Diagnose(t.Context(), s, debugkern.Request{Target: c.target, Shape: "small", Faults: c.faults, Stages: c.stages, Backend: "emu"}, diagnose.Options{Schedules: 2})
+		d, err := diagnose.Diagnose(t.Context(), s, debugkern.Request{Target: c.target, Shape: "small", Faults: c.faults, Stages: debugkern.ParseStages(c.stages), Backend: "emu"}, diagnose.Options{Schedules: 2})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue

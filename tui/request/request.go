@@ -115,9 +115,9 @@ func particulars(req debugkern.Request) []Deviation {
 	}
 	number("device", req.Device, 0)
 	number("repeat", req.Repeat, usual.Repeat)
-	text("blocks", req.Blocks, "")
-	text("tiles", req.Tiles, "")
-	text("stages", req.Stages, "")
+	text("blocks", req.Blocks.String(), "")
+	text("tiles", req.Tiles.String(), "*")
+	text("stages", debugkern.StagesText(req.Stages), "")
 	if req.Check != usual.Check {
 		out = append(out, Deviation{Name: "check", Long: fmt.Sprintf("check %v", req.Check), Short: "checked"})
 	}
