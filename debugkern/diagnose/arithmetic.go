@@ -324,7 +324,7 @@ func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 		c.Place.Block, c.Place.KVTile, c.Place.Row, c.Place.Col, c.Place.Source = b.Block, b.KVTile, b.Row, b.Col, b.Source
 		c.Title += fmt.Sprintf(", first at%s (%d,%d): %.6g, should be %.6g", report.AtTile(" ", doc.Phase, b.KVTile), b.Row, b.Col, float64(b.Got), float64(b.Want))
 		if b.Source != nil {
-			c.Title += ", written at " + placeText(b.Source)
+			c.Title += ", written at " + b.Source.At()
 		}
 	}
 	for _, n := range names {
@@ -352,7 +352,7 @@ func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 func stageAdvice(name string, doc *report.Stage) string {
 	where := "where " + name + " is computed"
 	if doc != nil && doc.FirstBad != nil && doc.FirstBad.Source != nil {
-		where = "at " + placeText(doc.FirstBad.Source)
+		where = "at " + doc.FirstBad.Source.At()
 	}
 	if doc != nil {
 		if p := pattern(doc); p != nil {

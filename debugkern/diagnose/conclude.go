@@ -318,9 +318,9 @@ func bothPlaces(f *report.Finding) string {
 	case f.Source == nil:
 		return "both sides"
 	case f.Other == nil || *f.Other == *f.Source:
-		return placeText(f.Source)
+		return f.Source.At()
 	}
-	return placeText(f.Source) + " and " + lineText(f.Other, f.Source)
+	return f.Source.At() + " and " + lineText(f.Other, f.Source)
 }
 
 // kindAdvice is what helps against a finding that no virtual change can put right.

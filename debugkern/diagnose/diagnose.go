@@ -89,7 +89,7 @@ type Cause struct {
 
 // key identifies a cause from one run to the next: what, where in the source, on which variable.
 func (c *Cause) key() string {
-	return strings.Join([]string{c.Kind, c.Stage, c.Place.Variable, placeText(c.Place.Source), placeText(c.Place.Other)}, " ")
+	return strings.Join([]string{c.Kind, c.Stage, c.Place.Variable, c.Place.Source.At(), c.Place.Other.At()}, " ")
 }
 
 // Place is where a cause is.
@@ -176,17 +176,9 @@ func (d *Diagnosis) Judged() *debugkern.Run {
 
 // callText is placeText with the call sites of inlined code.
 func callText(s *report.Source) string {
-	text := placeText(s)
+	text := s.At()
 	if s != nil && s.Calls != "" {
 		text += " (" + s.Calls.Text("") + ")"
 	}
 	return text
-}
-
-// placeText is "file:line", "" for no place.
-func placeText(s *report.Source) string {
-	if s == nil {
-		return ""
-	}
-	return fmt.Sprintf("%s:%d", s.File, s.Line)
 }

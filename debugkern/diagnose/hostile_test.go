@@ -40,7 +40,12 @@ func TestHostileTextInPageAndSARIF(t *testing.T) {
 		if s := page.String(); strings.Contains(s, "<script") || strings.Contains(s, "<img src=x") || strings.Count(s, "<h1>") != 1 {
 			t.Errorf("%q is markup in\n%s", evil, s)
 		}
-		var back sarifLog
+		var back struct {
+			Runs []struct {
+				Invocations []struct{ CommandLine string }
+				Results     []struct{ Message struct{ Text string } }
+			}
+		}
 		if err := json.Unmarshal(log.Bytes(), &back); err != nil {
 			t.Fatalf("%q: %v", evil, err)
 		}

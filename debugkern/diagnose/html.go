@@ -77,7 +77,7 @@ func (d *Diagnosis) WriteHTML(w io.Writer, version string) error {
 		}
 	}
 	for _, f := range d.Findings {
-		row := pageFinding{f, placeText(f.Source)}
+		row := pageFinding{f, f.Source.At()}
 		if f.Other != nil {
 			row.Where += ", " + lineText(f.Other, f.Source)
 		}

@@ -60,9 +60,9 @@ func (l *LossDoc) Matters() bool { return l.Out >= outBits || l.Cause == "overfl
 
 // String is a loss in one line.
 func (l *LossDoc) String() string {
-	s := fmt.Sprintf("%s: %s loses up to %.1f bits by %s", placeText(l.Source), l.Operation, float64(l.Bits), l.Cause)
+	s := fmt.Sprintf("%s: %s loses up to %.1f bits by %s", l.Source.At(), l.Operation, float64(l.Bits), l.Cause)
 	if l.Bits < 0.05 {
-		s = fmt.Sprintf("%s: %s: %s", placeText(l.Source), l.Operation, l.Cause)
+		s = fmt.Sprintf("%s: %s: %s", l.Source.At(), l.Operation, l.Cause)
 	}
 	s += fmt.Sprintf(" (got %.6g, exact %.6g)", float64(l.Got), float64(l.Exact))
 	if l.Out >= outBits {

@@ -84,7 +84,7 @@ func (q *inquiry) contested() error {
 		if len(f.Warps) == 1 {
 			who = fmt.Sprintf("lanes %s of warp %d", andList(f.Lanes), f.Warps[0])
 		}
-		s.shared = fmt.Sprintf("%s both write %s at %s", who, w.Both(), placeText(f.Source))
+		s.shared = fmt.Sprintf("%s both write %s at %s", who, w.Both(), f.Source.At())
 		switch cells, here := w.Nobody(); {
 		case cells == "":
 			s.shared += ": one owner, an atomic or a merge"

@@ -101,7 +101,7 @@ func checked(fn *ptx.Func, f *report.Finding) []remedy {
 			}
 		}
 	}
-	where := "before " + placeText(blame(fn, f.Remedy[0].At))
+	where := "before " + blame(fn, f.Remedy[0].At).At()
 	if f.Missing != nil {
 		if m := missingPlaces.FindStringSubmatch(*f.Missing); m != nil && m[1] == m[3] {
 			where = fmt.Sprintf("between lines %s and %s", m[2], m[4])

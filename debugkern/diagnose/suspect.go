@@ -39,7 +39,7 @@ func tableSuspect(t *fragment.Table) *suspect {
 	edit := ptx.Edit{Kind: ptx.SetData, Var: t.Var, Data: t.Right}
 	at := ""
 	if t.At != nil {
-		at = " (" + placeText(t.At) + ")"
+		at = " (" + t.At.At() + ")"
 	}
 	short, _, _ := strings.Cut(t.Explanation, ";")
 	c := Cause{
@@ -170,13 +170,13 @@ func (q *inquiry) describe(s *suspect) {
 		c.Title = lead.Message
 	case lead.Source == nil:
 	case lead.Kind == "nan-origin":
-		c.Title = "nan-origin at " + placeText(lead.Source)
+		c.Title = "nan-origin at " + lead.Source.At()
 		if lead.Other != nil {
 			c.Title += ", " + lineText(lead.Other, lead.Source)
 		}
 		c.Title += ": " + lead.Message
 	case lead.Kind == "barrier" && lead.Other != nil:
-		c.Title = fmt.Sprintf("barrier at %s reached by a part of the block, the rest at %s", placeText(lead.Source), lineText(lead.Other, lead.Source))
+		c.Title = fmt.Sprintf("barrier at %s reached by a part of the block, the rest at %s", lead.Source.At(), lineText(lead.Other, lead.Source))
 	case lead.Kind == "barrier" && strings.Contains(lead.Message, fmt.Sprintf(":%d", lead.Source.Line)):
 		c.Title = lead.Message // who is expected, and who comes
 	case lead.Other != nil && *lead.Other != *lead.Source:

@@ -1,6 +1,9 @@
 package report
 
-import "tilescope/debugkern/target"
+import (
+	"fmt"
+	"tilescope/debugkern/target"
+)
 
 // Source is a place in the CUDA source.
 type Source struct {
@@ -19,4 +22,12 @@ func SourceOf(s *target.Source) *Source {
 		return nil
 	}
 	return &Source{File: s.File, Line: s.Line, Function: s.Function, Calls: s.Calls}
+}
+
+// At is the place in a text, "file:line"; "" for nil.
+func (s *Source) At() string {
+	if s == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", s.File, s.Line)
 }
