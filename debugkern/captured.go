@@ -129,28 +129,16 @@ func (u *uncaptured) past(stages []*probes.StagePlan, block probes.Dim3, want in
 	return u.came(stages, block, want, max(want, rng.TileLo+rng.TileN))
 }
 
-// loopName is what the loop over tiles is called: by the names that the manifest gives its loops, outermost first.
-func loopName(p *probes.Plan) string {
-	var names []string
-	for _, l := range p.Work.Loops {
-		names = append(names, l.Name)
-	}
-	if names == nil {
-		return "kv loop"
-	}
-	return strings.Join(names, "·") + " loop"
-}
-
 // loopFinding describes a group: "the kv loop ended after 3 of 4 tiles".
 func (u *uncaptured) loopFinding(g *loopGroup) target.Finding {
 	f := target.Finding{
 		Kind: target.LoopEnded, Severity: target.SeverityError, Block: g.blocks[0], KVTile: g.came, Count: len(g.blocks), Source: u.loopLine(),
-		Message:     fmt.Sprintf("the %s ended after %d of %d tiles", loopName(u.st.r.plan), g.came, g.want),
+		Message:     fmt.Sprintf("the %s loop ended after %d of %d tiles", u.st.r.plan.Work.LoopName(), g.came, g.want),
 		Consequence: "what the tiles after that would have added is missing from everything behind the loop",
 	}
 	if g.came > g.want {
 		f.KVTile = g.want
-		f.Message = fmt.Sprintf("the %s went on after its %d tiles, to at least %d", loopName(u.st.r.plan), g.want, g.came)
+		f.Message = fmt.Sprintf("the %s went on after its %d tiles, to at least %d", u.st.r.plan.Work.LoopName()+" loop", g.want, g.came)
 		f.Consequence = "what it captured past the last tile is dropped, and not judged"
 		if u.harmless() {
 			f.Severity = target.SeverityAdvice
@@ -354,7 +342,7 @@ func (u *uncaptured) cause(g *holeGroup, f *target.Finding) (string, error) {
 	if err != nil || r == nil {
 		return "no thread stored them", err
 	}
-	c := reachCause{r: r, h: g.first, want: u.st.r.plan.Work.Tiles.At(g.first.block, 0), loop: loopName(u.st.r.plan)}
+	c := reachCause{r: r, h: g.first, want: u.st.r.plan.Work.Tiles.At(g.first.block, 0), loop: u.st.r.plan.Work.LoopName() + " loop"}
 	c.sort()
 	return c.text(f), nil
 }

@@ -298,7 +298,7 @@ func sharedS(t *testing.T, line int, more string) func(string) string {
 func TestLinePassedTwice(t *testing.T) {
 	line := lineWith(t, "// passed twice")
 	for more, want := range map[string]string{
-		"":             "is passed 2 times in kv tile 0 of block 0,0,0: say which with pass: first, last or 1 to 2",
+		"":             "is passed 2 times in tile 0 of block 0,0,0: say which with pass: first, last or 1 to 2",
 		", pass: 3":    "is captured at pass 3 of line ",
 		", pass: 2":    "",
 		", pass: last": "",

@@ -191,6 +191,7 @@ func (e *execution) stages(rep *report.Run, run *Run) error {
 		doc := report.Stage{
 			Name: sr.Stage.String(), Probe: captureText(e.r.plan.Stage(sr.Stage)), Verdict: sr.Verdict.String(), Tiles: sr.Tiles,
 			Phase:      e.r.plan.Stage(sr.Stage).Phase,
+			TileName:   e.r.plan.Work.TileName(),
 			NotReached: sr.Unreached, NotCaptured: sr.Absent,
 			Local: statsDoc(sr.Local), Global: statsDoc(sr.Global), Fingerprints: []report.Fingerprint{},
 		}

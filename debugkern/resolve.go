@@ -126,7 +126,7 @@ func (r *resolved) capture(limit int64) error {
 	}
 	r.layout = probes.NewLayout(r.plan, r.stages, r.rng)
 	if limit > 0 && r.layout.CaptureBytes > uint64(limit) {
-		return report.Usagef("capturing %s blocks × %d kv tiles takes %s, over capture.max (%s): %s", r.rng.N, r.rng.TileN,
+		return report.Usagef("capturing %s blocks × %d %ss takes %s, over capture.max (%s): %s", r.rng.N, r.rng.TileN, r.plan.Work.TileName(),
 			bytesText(r.layout.CaptureBytes), bytesText(uint64(limit)), r.fitting(uint64(limit)))
 	}
 	return nil

@@ -180,7 +180,7 @@ func (r *Run) Writer(ctx context.Context, c Cell) (*target.WriteSite, error) {
 	} else {
 		off, ok := r.state.r.layout.Slot(c.Stage, c.Block, c.KVTile)
 		if !ok {
-			return nil, fmt.Errorf("stage %s, block %s, kv tile %d was not captured", c.Stage, c.Block, c.KVTile)
+			return nil, fmt.Errorf("stage %s, block %s, %s %d was not captured", c.Stage, c.Block, r.Plan.Work.TileName(), c.KVTile)
 		}
 		at := c.Row*sp.Cols + c.Col
 		if cells := r.state.r.cells[c.Stage]; cells != nil {

@@ -1,6 +1,9 @@
 package probes
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Plan is a manifest resolved for one variant, shape and gate: numbers only. configs makes it; nobody else evaluates an
 // expression. It is immutable once made.
@@ -297,6 +300,21 @@ type Loop struct {
 	Name  string
 	Count Extent // of the block
 }
+
+// LoopName is what the loop over tiles is called: "kv", or the loops' names with a dot between them.
+func (w *Work) LoopName() string {
+	if len(w.Loops) == 0 {
+		return "kv"
+	}
+	names := make([]string, len(w.Loops))
+	for i, l := range w.Loops {
+		names[i] = l.Name
+	}
+	return strings.Join(names, "·")
+}
+
+// TileName is what one iteration is called in messages: "kv tile", "k tile".
+func (w *Work) TileName() string { return w.LoopName() + " tile" }
 
 // Loop returns the index of each named loop in an iteration of a block; nil where no loop has a name, or the iteration is in none.
 func (w *Work) Loop(block Dim3, iter int) map[string]int {

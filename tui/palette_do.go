@@ -71,8 +71,8 @@ func (p palette) goKV(arg string) tea.Cmd {
 	}
 	if p.Movable() {
 		if lo, count := p.Run.Viewer.Tiles(p.Cursor.Block); n[0] < lo || n[0] >= lo+count {
-			p.Complain(fmt.Sprintf("there is no kv tile %d: block %s has kv tiles %d to %d", n[0], p.Cursor.Block, lo,
-				lo+count-1))
+			p.Complain(fmt.Sprintf("there is no %[1]s %[2]d: block %[3]s has %[1]ss %[4]d to %[5]d",
+				p.Run.Plan.Work.TileName(), n[0], p.Cursor.Block, lo, lo+count-1))
 			return nil
 		}
 	}

@@ -65,7 +65,7 @@ func headline(r *report.Run) string {
 }
 
 func printGuilty(w io.Writer, st *report.Stage, g report.Guilty) {
-	fmt.Fprintf(w, "\n  %s wrong first in block %s%s: %d of %d cells over their bound\n", st.Name, g.Block, report.AtTile(", ", st.Phase, g.KVTile), st.Local.Bad, st.Local.Cells)
+	fmt.Fprintf(w, "\n  %s wrong first in block %s%s: %d of %d cells over their bound\n", st.Name, g.Block, report.AtTile(", ", st.Phase, st.TileName, g.KVTile), st.Local.Bad, st.Local.Cells)
 	if b := st.FirstBad; b != nil {
 		fmt.Fprintf(w, "    cell (%d,%d): got %v, want %v", b.Row, b.Col, float64(b.Got), float64(b.Want))
 		if b.Source != nil && b.Warp != nil && b.Lane != nil {

@@ -87,7 +87,7 @@ func unlike(a, b *probes.StagePlan) string {
 	case a.DType != b.DType:
 		return fmt.Sprintf("%s in A, %s in B", a.DType, b.DType)
 	case a.PerTile != b.PerTile:
-		return "once a kv tile in one, once a block in the other"
+		return "once an iteration in one, once a block in the other"
 	case a.Meaning != b.Meaning:
 		return "its numbers mean different things (scaled, domain or normalised differ)"
 	}

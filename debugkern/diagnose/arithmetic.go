@@ -322,7 +322,7 @@ func (q *inquiry) stageSuspect(group []probes.Stage) *suspect {
 	if doc != nil && doc.FirstBad != nil {
 		b := doc.FirstBad
 		c.Place.Block, c.Place.KVTile, c.Place.Row, c.Place.Col, c.Place.Source = b.Block, b.KVTile, b.Row, b.Col, b.Source
-		c.Title += fmt.Sprintf(", first at%s (%d,%d): %.6g, should be %.6g", report.AtTile(" ", doc.Phase, b.KVTile), b.Row, b.Col, float64(b.Got), float64(b.Want))
+		c.Title += fmt.Sprintf(", first at%s (%d,%d): %.6g, should be %.6g", report.AtTile(" ", doc.Phase, doc.TileName, b.KVTile), b.Row, b.Col, float64(b.Got), float64(b.Want))
 		if b.Source != nil {
 			c.Title += ", written at " + b.Source.At()
 		}

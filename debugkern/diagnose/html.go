@@ -156,7 +156,7 @@ func (p *page) addTiles(doc *report.Stage) error {
 	if err != nil {
 		return err
 	}
-	t := pageTiles{Caption: fmt.Sprintf("%s, %s: block %s%s, %d×%d", doc.Name, doc.Verdict, v.Block, report.AtTile(", ", doc.Phase, doc.FirstBad.KVTile), v.ValidRows, v.ValidCols)}
+	t := pageTiles{Caption: fmt.Sprintf("%s, %s: block %s%s, %d×%d", doc.Name, doc.Verdict, v.Block, report.AtTile(", ", doc.Phase, doc.TileName, doc.FirstBad.KVTile), v.ValidRows, v.ValidCols)}
 	for _, pic := range pictures {
 		t.Pictures = append(t.Pictures, pagePicture{pic, template.URL(pic.URI)})
 	}

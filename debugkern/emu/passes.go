@@ -110,7 +110,7 @@ func (b *block) checkPasses() {
 			continue
 		}
 		tile, n := p.mostPassed()
-		where := fmt.Sprintf("in kv tile %d of block %s", tile, b.id)
+		where := fmt.Sprintf("in tile %d of block %s", tile, b.id)
 		if p.tilePC < 0 {
 			where = fmt.Sprintf("in block %s", b.id)
 		}

@@ -24,7 +24,7 @@ func (j *Judgement) Compare(s probes.Stage, block probes.Dim3, kv int) (*TileDif
 	defer w.close()
 	w.begin(block)
 	if n := w.iters; sp.PerTile && (kv < 0 || kv >= n) {
-		return nil, fmt.Errorf("compare: stage %s of block %s has kv tiles 0 to %d, not %d", s, block, n-1, kv)
+		return nil, fmt.Errorf("compare: stage %s of block %s has %ss 0 to %d, not %d", s, block, j.ref.Plan().Work.TileName(), n-1, kv)
 	}
 	if !sp.PerTile {
 		kv = 0

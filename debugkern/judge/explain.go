@@ -252,8 +252,8 @@ func (t *trial) scene(sc *scene, at spot) {
 			r.hits++
 			if r.example == "" || at.before(r.at) {
 				r.at = at
-				r.example = fmt.Sprintf("block %s kv tile %d (%d,%d): predicted %.6g%s, got %.6g, right %.6g",
-					sc.id, at.kv, c/sc.stride, c%sc.stride, v[k], fitText(r.name, fits, v[k], sc.e.Ref.Data[c]), sc.got.Data[c], sc.e.Ref.Data[c])
+				r.example = fmt.Sprintf("block %s %s %d (%d,%d): predicted %.6g%s, got %.6g, right %.6g",
+					sc.id, sc.ref.Plan().Work.TileName(), at.kv, c/sc.stride, c%sc.stride, v[k], fitText(r.name, fits, v[k], sc.e.Ref.Data[c]), sc.got.Data[c], sc.e.Ref.Data[c])
 			}
 		}
 	}

@@ -99,8 +99,8 @@ func everywhere(*scene, int, int) bool { return true }
 
 // placeHypotheses say that a part of the tile is stale or missing.
 func (j *Judgement) placeHypotheses(i int) []hypothesis {
-	sp := j.g.Stage(i)
-	hs := []hypothesis{replacing(PreviousTile, "the kv tile before", everywhere, previousCell)}
+	sp, tile := j.g.Stage(i), j.ref.Plan().Work.TileName()
+	hs := []hypothesis{replacing(PreviousTile, "the "+tile+" before", everywhere, previousCell)}
 	if sp.Cols > 1 {
 		hs = append(hs,
 			replacing(HalfMissing, "columns of the first half are 0", func(sc *scene, _, c int) bool { return 2*c < sc.stride }, zeroCell),
@@ -112,7 +112,7 @@ func (j *Judgement) placeHypotheses(i int) []hypothesis {
 		for w := range warps {
 			in := func(_ *scene, r, _ int) bool { return r/per == w }
 			rows := fmt.Sprintf("rows %d to %d (warp %d's)", w*per, (w+1)*per-1, w)
-			hs = append(hs, replacing(WarpRows, rows+" are 0", in, zeroCell), replacing(WarpRows, rows+" are the kv tile's before", in, previousCell))
+			hs = append(hs, replacing(WarpRows, rows+" are 0", in, zeroCell), replacing(WarpRows, rows+" are the "+tile+"'s before", in, previousCell))
 		}
 	}
 	for _, u := range j.g.Uses(i) {

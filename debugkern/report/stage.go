@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 
 	"tilescope/probes"
@@ -17,13 +18,13 @@ type Guilty struct {
 	Phase probes.Phase `json:"-"` // the stage's
 }
 
-// AtTile names the kv tile that a tile of a stage belongs to, with text in front; "" for a stage that is
-// computed before or after the loop, which a block has once.
-func AtTile(front string, phase probes.Phase, kv int) string {
+// AtTile names the iteration that a tile of a stage belongs to, with text in front: tile is what the kernel's are called (probes.Work.TileName,
+// "" for "kv tile"). It is "" for a stage that is computed before or after the loop, which a block has once.
+func AtTile(front string, phase probes.Phase, tile string, kv int) string {
 	if phase != probes.PhaseEach {
 		return ""
 	}
-	return fmt.Sprintf("%skv tile %d", front, kv)
+	return fmt.Sprintf("%s%s %d", front, cmp.Or(tile, "kv tile"), kv)
 }
 
 // Stage is one stage's verdict.
@@ -39,7 +40,8 @@ type Stage struct {
 	FirstBad     *BadCell      `json:"first_bad"`
 	Fingerprints []Fingerprint `json:"fingerprints"`
 
-	Phase probes.Phase `json:"-"`
+	Phase    probes.Phase `json:"-"`
+	TileName string       `json:"-"` // what the iterations of its loop are called
 }
 
 // ErrorStats are errors over a stage's compared cells. MaxULP counts representable values of the stage's dtype; Error and

@@ -13,7 +13,7 @@ func TestAtTile(t *testing.T) {
 		kv    int
 		want  string
 	}{{probes.PhaseEach, 3, ", kv tile 3"}, {probes.PhaseAfter, 4, ""}, {probes.PhaseBefore, -1, ""}} {
-		if got := AtTile(", ", c.phase, c.kv); got != c.want {
+		if got := AtTile(", ", c.phase, "", c.kv); got != c.want {
 			t.Errorf("%d %d: %q, want %q", c.phase, c.kv, got, c.want)
 		}
 	}

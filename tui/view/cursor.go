@@ -129,7 +129,7 @@ func (x *Context) StepTile(n int) tea.Cmd {
 	lo, count := x.Run.Viewer.Tiles(x.Cursor.Block)
 	c := x.Cursor
 	if c.KVTile += n; c.KVTile < lo || c.KVTile >= lo+count {
-		x.Say(fmt.Sprintf("block %s has kv tiles %d to %d", c.Block, lo, lo+count-1))
+		x.Say(fmt.Sprintf("block %s has %ss %d to %d", c.Block, x.Run.Plan.Work.TileName(), lo, lo+count-1))
 		return nil
 	}
 	return x.GoTo(c)

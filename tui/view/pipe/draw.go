@@ -64,13 +64,17 @@ func (p *Pane) framed(line string, w int) string {
 
 func (p *Pane) note() string {
 	_, n := p.tiles()
+	tiles := fmt.Sprintf("%d kv tiles", n)
+	if p.data.Plan != nil {
+		tiles = fmt.Sprintf("%d %ss", n, p.data.Plan.Work.TileName())
+	}
 	if p.data.Summary == nil && p.data.Plan != nil {
-		return fmt.Sprintf("%d blocks · %d kv tiles", p.data.Plan.Grid.Count(), n)
+		return fmt.Sprintf("%d blocks · %s", p.data.Plan.Grid.Count(), tiles)
 	}
 	if s := p.data.Summary; s != nil {
-		return fmt.Sprintf("%d blocks · %d kv tiles", len(s.Blocks), n)
+		return fmt.Sprintf("%d blocks · %s", len(s.Blocks), tiles)
 	}
-	return fmt.Sprintf("%d kv tiles", n)
+	return tiles
 }
 
 // verdictLine: ✗ DIVERGE  uninitialised sP · guilty P 0,0,0 kv 1 · tainted U O · 2 findings · output ok. A stage is guilty by
