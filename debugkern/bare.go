@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"tilescope/configs"
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/build"
 	"tilescope/debugkern/check"
@@ -38,13 +39,21 @@ type CheckRequest struct {
 	Device, Repeat       int
 	Schedule             string
 	Timeout              time.Duration
+	Blocks               Region // executed; the zero Region is the whole grid
 }
 
 // Checked is a finished check.
 type Checked struct {
-	Doc     *report.Check
-	args    []*bareArg
-	outputs map[string][]byte // after the launch, by name
+	Doc      *report.Check
+	args     []*bareArg
+	outputs  map[string][]byte // after the launch, by name
+	manifest *configs.Manifest // names the texts that were compiled
+	patched  map[string]build.Patched
+}
+
+// Source returns the lines of a source or PTX file by the name that findings have for it; nil where it cannot be read.
+func (c *Checked) Source(file string) []string {
+	return build.Text(context.Background(), c.manifest, c.patched, file)
 }
 
 // CheckKernel executes a kernel under every checker. It returns an *Error as Run does; where the kernel did not build, load or run there is
@@ -52,21 +61,47 @@ type Checked struct {
 func (s *Session) CheckKernel(ctx context.Context, req CheckRequest, progress func(Progress)) (*Checked, error) {
 	ctx, cancel := Limited(ctx, req.Timeout)
 	defer cancel()
+	b := s.bare(ctx, req, progress)
+	b.manifest = build.ManifestOf(req.File)
+	return b.through(b.geometry, b.backends, b.build, b.arguments, b.limits, b.execute, b.compare)
+}
+
+// CheckTarget executes the launch that a manifest describes, of the build without probes, under every checker; nothing is compared
+// with a reference. Errors are CheckKernel's.
+func (s *Session) CheckTarget(ctx context.Context, req Request, progress func(Progress)) (*Checked, error) {
+	ctx, cancel := Limited(ctx, req.Timeout)
+	defer cancel()
+	b := s.bare(ctx, CheckRequest{
+		File: req.Target, Seed: req.Seed, Cooperative: req.Cooperative, Resident: req.Resident, Builder: req.Builder, Arch: req.Arch,
+		Backend: req.Backend, Device: req.Device, Repeat: req.Repeat, Schedule: req.Schedule, Timeout: req.Timeout, Blocks: req.Blocks,
+	}, progress)
+	e := s.begin(ctx, req, progress)
+	return b.through(
+		func() error { return b.describe(e) }, b.backends, func() error { return b.buildOf(e) }, b.limits, b.execute, b.compare)
+}
+
+// bare is a check of which nothing is done yet.
+func (s *Session) bare(ctx context.Context, req CheckRequest, progress func(Progress)) *bareLaunch {
 	b := &bareLaunch{s: s, ctx: ctx, req: req, progress: oneAtATime(progress)}
 	b.doc = &report.Check{
 		Schema: report.CheckSchema, File: req.File, Launch: report.CheckLaunch{Grid: req.Grid, Block: req.Block, Cluster: req.Cluster, Shared: req.Shared}, Seed: req.Seed,
 		Args: []report.CheckArg{}, Findings: []report.Finding{}, Outputs: []report.CheckOutput{},
 		Coverage: report.Coverage{NotModelled: []string{}, Unreached: []report.Source{}},
 	}
-	for _, step := range []func() error{b.geometry, b.backends, b.build, b.arguments, b.limits, b.execute, b.compare} {
+	return b
+}
+
+// through takes the steps of a check, one after the other.
+func (b *bareLaunch) through(steps ...func() error) (*Checked, error) {
+	for _, step := range steps {
 		if err := step(); err != nil {
 			return b.failed(err)
 		}
 	}
 	seal(b.doc, b.outputs)
-	done := &Checked{b.doc, b.args, b.outputs}
+	done := &Checked{b.doc, b.args, b.outputs, b.manifest, b.module.Patched}
 	releases := b.release
-	budget.Until(s.mem, done, func() { releaseAll(releases) })
+	budget.Until(b.s.mem, done, func() { releaseAll(releases) })
 	return done, nil
 }
 
@@ -77,6 +112,7 @@ type bareLaunch struct {
 	req      CheckRequest
 	progress func(Progress)
 	doc      *report.Check
+	manifest *configs.Manifest
 
 	schedule target.Schedule
 	primary  target.Backend // the emulator, or the GPU
@@ -85,6 +121,9 @@ type bareLaunch struct {
 	source   string
 	entry    *ptx.Func
 	args     []*bareArg
+	shared   []probes.SharedArray // names for shared memory, of a manifest
+	budget   uint64
+	only     []probes.Dim3 // executed; nil: the whole grid
 	outputs  map[string][]byte
 	release  []func()
 }
@@ -127,8 +166,32 @@ func (b *bareLaunch) geometry() (err error) {
 	if err := counts(b.req.Timeout, b.req.Device, b.req.Repeat, b.req.Resident); err != nil {
 		return err
 	}
-	b.schedule, err = parseSchedule(b.req.Schedule)
-	return err
+	if b.schedule, err = parseSchedule(b.req.Schedule); err != nil {
+		return err
+	}
+	return b.sample()
+}
+
+// sample lists the blocks that are executed.
+func (b *bareLaunch) sample() error {
+	var r probes.Range
+	for i, s := range b.req.Blocks {
+		s, err := s.within(b.req.Grid[i])
+		if err != nil {
+			return report.Usagef("--blocks %s: %c: %w", b.req.Blocks, "xyz"[i], err)
+		}
+		r.Lo[i], r.N[i] = s.Lo, s.N
+	}
+	if r.N == b.req.Grid {
+		return nil
+	}
+	if be := b.req.Backend; be == "cuda" || be == "both" {
+		return report.Usagef("--blocks %s: a GPU executes the whole grid; --backend emu executes a part", b.req.Blocks)
+	}
+	for i := range r.N.Count() {
+		b.only = append(b.only, r.Block(i))
+	}
+	return nil
 }
 
 func (b *bareLaunch) backends() (err error) {
@@ -151,10 +214,8 @@ func (b *bareLaunch) build() (err error) {
 	if b.module, b.source, err = b.s.builder.File(b.ctx, b.file()); err != nil {
 		return err
 	}
+	b.built(start)
 	m := b.module
-	b.doc.Backend.Builder = m.Builder
-	b.doc.Build = build.Document(m)
-	b.doc.Cost.BuildMS = report.Number(time.Since(start).Seconds() * 1e3)
 	var names []string
 	for _, e := range m.Module.Entries() {
 		names = append(names, e.Name)
@@ -174,6 +235,13 @@ func (b *bareLaunch) build() (err error) {
 	}
 	b.doc.Entry = b.entry.Name
 	return nil
+}
+
+// built writes down the build.
+func (b *bareLaunch) built(start time.Time) {
+	b.doc.Backend.Builder = b.module.Builder
+	b.doc.Build = build.Document(b.module)
+	b.doc.Cost.BuildMS = report.Number(time.Since(start).Seconds() * 1e3)
 }
 
 // file is the request's file, and how it is compiled.
@@ -259,7 +327,7 @@ func (b *bareLaunch) limits() error {
 func (b *bareLaunch) launch() *target.Launch {
 	l := &target.Launch{
 		Grid: b.req.Grid, Block: b.req.Block, DynShared: b.req.Shared, Schedule: b.schedule, Resident: b.req.Resident,
-		Cooperative: b.req.Cooperative, Memory: b.s.mem, Repeat: b.req.Repeat, Label: b.doc.Entry,
+		Cooperative: b.req.Cooperative, Memory: b.s.mem, Repeat: b.req.Repeat, Label: b.doc.Entry, Shared: b.shared, Budget: b.budget, Only: b.only,
 	}
 	for _, a := range b.args {
 		l.Args = append(l.Args, a.target())
@@ -317,6 +385,9 @@ func (b *bareLaunch) cover(c check.Covered, watched bool) {
 	d.Blocks, d.Schedules = b.req.Grid.Count(), 1
 	if watched {
 		d.Sampled = d.Blocks
+		if b.only != nil {
+			d.Sampled = len(b.only)
+		}
 	}
 	d.Instructions = len(c.Executed)
 	for _, done := range c.Executed {

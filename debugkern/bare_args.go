@@ -131,6 +131,9 @@ func (a *bareArg) settle(ctx context.Context, memory *budget.Budget, seed uint64
 		if a.param.Size == 8 && a.address() && v.Number.DType == 0 {
 			return fail("the kernel uses this parameter as an address: give memory, such as zeros:f32[1024], or null")
 		}
+		if v.Number.DType == 0 && v.Number.Fraction() && a.param.Type.Integer() {
+			return fail("%s is not a whole number, and the kernel declares the parameter as %s", v.Number.Text, a.param.Type)
+		}
 		var err error
 		if a.scalar, err = v.Number.Bytes(int(a.param.Size), a.param.Type.Float()); err != nil {
 			return fail("%w", err)

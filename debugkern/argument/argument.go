@@ -163,7 +163,11 @@ func (v *Value) typed(head, tail string) error {
 func parseFill(text string, dtype probes.DType) (probes.Fill, error) {
 	text = strings.TrimSpace(text)
 	if args, ok := strings.CutPrefix(text, "randint("); ok {
-		return parseRandInt(text, args)
+		f, err := parseRandInt(text, args)
+		if r, ok := integers[dtype]; err == nil && ok && (float64(f.Lo) < r.lo || float64(f.Hi) > r.hi) {
+			return f, fmt.Errorf("%s has numbers that %s does not have (%.0f to %.0f)", clip(text), dtype, r.lo, r.hi)
+		}
+		return f, err
 	}
 	kind, ok := fills[text]
 	if !ok {

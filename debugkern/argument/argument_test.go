@@ -45,7 +45,7 @@ func TestMistakes(t *testing.T) {
 		"": "nothing is given", "abc": "expected a number", "zeros": "needs a type and extents", "ones:f32": "has no extents", "zeros:f33[4]": "unknown type",
 		"zeros:f32[4": "closing bracket", "zeros:f32[0]": "from 1 on", "zeros:f32[-4]": "from 1 on", "zeros:f32[]": "from 1 on", "zeros:f32[x]": "from 1 on",
 		"zeros:f32[99999999999999]": "64 TiB", "zeros:f64[4294967296,4294967296]": "64 TiB", "zeros:f32[1,1,1,1,1,1,1,1,1]": "at most 8",
-		"gauss:f32[4]": "unknown source", "nan:i32[4]": "no values of type i32", "randn:u8[4]": "no values of type u8", "randint(1):i32[4]": "randint(LO,HI)",
+		"gauss:f32[4]": "unknown source", "randint(0,300):u8[4]": "does not have", "nan:i32[4]": "no values of type i32", "randn:u8[4]": "no values of type u8", "randint(1):i32[4]": "randint(LO,HI)",
 		"randint(2,1):i32[4]": "no number lies between", "randint(a,1):i32[4]": "not a whole number", "x.npz": "name one", "x.npy:float": "unknown type",
 		"{0: 1": "closing brace", "{x: 1}": "OFFSET: VALUE", "{-4: 1}": "OFFSET: VALUE", "{0: {0: 1}}": "struct within a struct", "{0: abc}": "field at byte 0",
 		"tensormap{of: x}": "not modelled", "randint(-9223372036854775808,9223372036854775807):i64[1]": "more than 2^63", strings.Repeat("9", 1<<17): "characters",

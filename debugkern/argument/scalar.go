@@ -61,11 +61,9 @@ func (n *Number) Bytes(size int, float bool) ([]byte, error) {
 
 // untyped is the type of a number without one.
 func (n *Number) untyped(size int, float bool) (probes.DType, error) {
-	_, err := n.whole()
-	fraction := err != nil && n.Text != "true" && n.Text != "false"
 	var t probes.DType
 	switch {
-	case float || fraction:
+	case float || n.Fraction():
 		t = map[int]probes.DType{2: probes.F16, 4: probes.F32, 8: probes.F64}[size]
 	default:
 		t = map[int]probes.DType{1: probes.U8, 2: probes.U16, 4: probes.U32, 8: probes.U64}[size]
@@ -77,6 +75,12 @@ func (n *Number) untyped(size int, float bool) (probes.DType, error) {
 		return 0, fmt.Errorf("%s for a parameter of %d bytes: give its fields, {OFFSET: VALUE, ...}", n.Text, size)
 	}
 	return t, nil
+}
+
+// Fraction reports whether the number is written as one that no integer is: 1.5, 1e3, nan.
+func (n *Number) Fraction() bool {
+	_, err := n.whole()
+	return err != nil && n.Text != "true" && n.Text != "false"
 }
 
 // whole is the number's value where it is written as an integer.

@@ -52,7 +52,7 @@ func (s *Builder) compileFile(ctx context.Context, f File, text []byte) (*Build,
 	if err != nil {
 		return nil, report.Unavailablef("%s has to be compiled, and cannot be here: %w (tilescope doctor says what to install; a .ptx needs none)", f.Path, err)
 	}
-	own := &configs.Manifest{Name: filepath.Base(f.Path), Source: filepath.Base(f.Path), Dir: filepath.Dir(f.Path), File: f.Path}
+	own := ManifestOf(f.Path)
 	sel := &configs.Selection{Manifest: own}
 	if err := sel.AddCompile(configs.Compile{Include: f.Include, Defines: f.Define, Std: f.Std}); err != nil {
 		return nil, &report.Error{Code: report.CodeUsage, Err: err}
@@ -64,4 +64,15 @@ func (s *Builder) compileFile(ctx context.Context, f File, text []byte) (*Build,
 	}
 	build.Defines, build.Arch = sel.Compile.Defines, cmp.Or(f.Arch, defaultArch)
 	return compileWith(ctx, c, name, build, src, f.Path+".ptx")
+}
+
+// ManifestOf is what stands for the manifest of a .ptx or .cu file that has none: it names the file.
+func ManifestOf(path string) *configs.Manifest {
+	m := &configs.Manifest{Name: filepath.Base(path), Dir: filepath.Dir(path), File: path}
+	if filepath.Ext(path) == ".ptx" {
+		m.PTX = m.Name
+	} else {
+		m.Source = m.Name
+	}
+	return m
 }

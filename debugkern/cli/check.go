@@ -4,14 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tilescope/configs"
 	"tilescope/debugkern"
+	"tilescope/debugkern/page"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/sarif"
+	"tilescope/debugkern/text"
 	"tilescope/probes"
 )
 
@@ -21,12 +27,16 @@ type checkOptions struct {
 	grid, block, cluster     string
 	args                     []string
 	dump, suppress, baseline string
+	sarif, html              string
+	blocks                   string
+	shape                    string // of a manifest
+	set, faults              []string
 }
 
 func (a *app) checkCommand() *cobra.Command {
 	var opt checkOptions
 	c := &cobra.Command{
-		Use:   "check FILE.ptx|FILE.cu",
+		Use:   "check FILE.ptx|FILE.cu|TARGET",
 		Short: "Every checker on any kernel, without a manifest or a reference",
 		Long: "check executes one launch of a kernel on the emulator under every checker: races within and between blocks, memory read before it\n" +
 			"is written, accesses out of bounds, barriers, shuffles, asynchronous copies; bank conflicts and uncoalesced accesses as advice. It\n" +
@@ -34,14 +44,15 @@ func (a *app) checkCommand() *cobra.Command {
 			"--arg is given once for each parameter: NAME is the parameter's name in the source or the PTX, or its index from 0. A scalar is a\n" +
 			"number, with :DTYPE if wanted. Memory is SOURCE:DTYPE[DIM,...] with SOURCE one of zeros, ones, nan, inf, -inf, iota, randn, rand,\n" +
 			"randint(LO,HI) and unwritten; FILE.npy; FILE.npz:KEY; or null. A struct is {OFFSET: VALUE, ...}. The same options may stand in the\n" +
-			"file, as lines \"// tilescope: --grid 4 --block 256\"; the command line wins.\n\n" +
+			"file, as lines \"// tilescope: --grid 4 --block 256\"; the command line wins. Of a TARGET, a name of the catalogue or the path of\n" +
+			"a manifest, launch and arguments are the manifest's, for --shape, and the build without probes is executed.\n\n" +
 			"Exit code: 0 nothing found or advice alone, 1 a finding of severity error, 2 bad input, 3 compiler or backend not available, 4 the\n" +
 			"kernel did not build, load or run.",
 		Example: "  tilescope check red.cu --grid 4 --block 256 --arg x=randn:f32[1024] --arg out=zeros:f32[4] --arg n=1024\n" +
 			"  tilescope check attention.ptx --entry fwd --grid 8,4 --block 128 --arg 0=q.npy --arg 1=k.npy --arg 2=unwritten:f16[8,64] --arg 3=0.125",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usageError("%s takes one FILE.ptx or FILE.cu; it was given %d", cmd.CommandPath(), len(args))
+				return usageError("%s takes one FILE.ptx, FILE.cu or TARGET; it was given %d", cmd.CommandPath(), len(args))
 			}
 			return nil
 		},
@@ -75,6 +86,12 @@ func (o *checkOptions) bind(f *pflag.FlagSet) {
 	f.IntVar(&r.Repeat, "repeat", 10, "launches compared bit for bit (GPU)")
 	f.StringVar(&o.suppress, "suppress", "", "findings in FILE do not count: lines \"ID reason\"")
 	f.StringVar(&o.baseline, "baseline", "", "findings of an earlier document in FILE.json do not count")
+	f.StringVar(&o.blocks, "blocks", "", "blocks that are executed X,Y,Z, each N, A-B or * (default all)")
+	f.StringVar(&o.shape, "shape", "", "of a TARGET: shape, a name or sizes (default validation)")
+	f.StringArrayVar(&o.set, "set", nil, "of a TARGET: flag FLAG[=VALUE], repeatable")
+	f.StringArrayVar(&o.faults, "fault", nil, "of a TARGET: planted fault NAME, repeatable")
+	f.StringVar(&o.sarif, "sarif", "", "write findings to FILE as SARIF 2.1.0")
+	f.StringVar(&o.html, "html", "", "write a self-contained page to FILE")
 	f.StringVar(&o.dump, "dump", "", "write every pointer argument, before and after, to FILE.npz")
 }
 
@@ -95,8 +112,8 @@ func (o *checkOptions) comments(cmd *cobra.Command, lines []string) error {
 	set.Visit(func(f *pflag.Flag) {
 		switch {
 		case err != nil:
-		case f.Name == "dump" || f.Name == "timeout" || f.Name == "suppress" || f.Name == "baseline":
-			err = usageError("the comment \"// tilescope: --%s\": a kernel's text may not choose files or limits", f.Name)
+		case slices.Contains([]string{"dump", "sarif", "html", "timeout", "suppress", "baseline", "shape", "set", "fault"}, f.Name):
+			err = usageError("the comment \"// tilescope: --%s\": a kernel's text may not choose files, limits or targets", f.Name)
 		case f.Name == "arg":
 			given := map[string]bool{}
 			for _, x := range o.args {
@@ -165,34 +182,97 @@ func (o *checkOptions) request(file string) (debugkern.CheckRequest, error) {
 	return req, nil
 }
 
-func (a *app) check(cmd *cobra.Command, opt *checkOptions, file string) error {
-	out, err := a.createOutput("--dump", opt.dump)
+// ofManifest reports whether what is checked is a target, by name or by its manifest, rather than a kernel's text.
+func ofManifest(name string) bool {
+	switch filepath.Ext(name) {
+	case ".yaml", ".yml":
+		return true
+	case ".ptx", ".cu":
+		return false
+	}
+	return slices.Contains(fromCatalogue((*configs.Catalogue).Targets), name)
+}
+
+// check refuses options of a file for a target, and the other way round.
+func (o *checkOptions) check(cmd *cobra.Command, name string) error {
+	foreign, why := []string{"shape", "set", "fault"}, name+" is no TARGET: launch and arguments of a file are given by --grid, --block and --arg"
+	if ofManifest(name) {
+		foreign, why = []string{"entry", "grid", "block", "cluster", "shared", "arg", "include", "define", "std"}, "launch and arguments of a TARGET are its manifest's"
+	}
+	for _, f := range foreign {
+		if cmd.Flags().Changed(f) {
+			return usageError("--%s: %s", f, why)
+		}
+	}
+	outputs := []string{o.dump, o.sarif, o.html}
+	for i, a := range outputs {
+		if a != "" && slices.Contains(outputs[i+1:], a) {
+			return usageError("--dump, --sarif and --html must name different files")
+		}
+	}
+	return nil
+}
+
+// checked executes a check of a file or a target.
+func (o *checkOptions) checked(cmd *cobra.Command, a *app, s *debugkern.Session, name string, meter *meter) (*debugkern.Checked, error) {
+	blocks, err := debugkern.ParseBlocks(o.blocks)
 	if err != nil {
+		return nil, err
+	}
+	ctx := cmd.Context()
+	if ofManifest(name) {
+		r := o.req
+		req := debugkern.Request{
+			Target: name, Shape: o.shape, Seed: r.Seed, Set: map[string]string{}, Faults: o.faults, Backend: r.Backend, Builder: r.Builder, Arch: r.Arch,
+			Timeout: r.Timeout, Device: r.Device, Repeat: r.Repeat, Schedule: r.Schedule, Resident: r.Resident, Cooperative: r.Cooperative, Blocks: blocks,
+		}
+		for _, s := range o.set {
+			flag, value, ok := strings.Cut(s, "=")
+			if !ok {
+				value = "1"
+			}
+			req.Set[flag] = value
+		}
+		return s.CheckTarget(ctx, req, meter.report)
+	}
+	lines, err := debugkern.OptionComments(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.comments(cmd, lines); err != nil {
+		return nil, err
+	}
+	req, err := o.request(name)
+	if err != nil {
+		return nil, err
+	}
+	req.Blocks = blocks
+	return s.CheckKernel(ctx, req, meter.report)
+}
+
+func (a *app) check(cmd *cobra.Command, opt *checkOptions, name string) error {
+	if err := opt.check(cmd, name); err != nil {
 		return err
 	}
-	defer out.abandon()
+	var outputs [3]*outputFile
+	for i, o := range []struct{ option, path string }{{"--dump", opt.dump}, {"--sarif", opt.sarif}, {"--html", opt.html}} {
+		var err error
+		if outputs[i], err = a.createOutput(o.option, o.path); err != nil {
+			return err
+		}
+		defer outputs[i].abandon()
+	}
 	s, err := a.session(cmd.Context())
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	lines, err := debugkern.OptionComments(cmd.Context(), file)
-	if err != nil {
-		return err
-	}
-	if err := opt.comments(cmd, lines); err != nil {
-		return err
-	}
-	req, err := opt.request(file)
-	if err != nil {
-		return err
-	}
 	known, err := debugkern.ReadKnownFindings(cmd.Context(), opt.suppress, opt.baseline)
 	if err != nil {
 		return err
 	}
 	meter := newMeter(a.Stderr, a.json)
-	checked, err := s.CheckKernel(cmd.Context(), req, meter.report)
+	checked, err := opt.checked(cmd, a, s, name, meter)
 	meter.clear()
 	if err != nil {
 		if checked != nil && a.json {
@@ -202,17 +282,60 @@ func (a *app) check(cmd *cobra.Command, opt *checkOptions, file string) error {
 		}
 		return err
 	}
-	checked.Doc.Apply(known)
-	if err := out.fill(checked.Dump); err != nil {
+	d := checked.Doc
+	d.Apply(known)
+	again := opt.again(cmd, name)
+	fill := []func(io.Writer) error{
+		checked.Dump,
+		func(w io.Writer) error { return writeCheckSARIF(w, d, a.Version, again) },
+		func(w io.Writer) error { return page.WriteCheck(w, d, a.Version, again, checked.Source) },
+	}
+	for i, o := range outputs {
+		if err := o.fill(fill[i]); err != nil {
+			return err
+		}
+	}
+	for _, o := range outputs { // all or, where one cannot be written, none
+		if err := o.commit(); err != nil {
+			return err
+		}
+	}
+	if err := a.print(d, func(w io.Writer) { printCheck(w, d) }); err != nil {
 		return err
 	}
-	if err := out.commit(); err != nil {
-		return err
+	return exitFor(d.ExitCode())
+}
+
+// again is the command line that asks for the same check.
+func (o *checkOptions) again(cmd *cobra.Command, name string) string {
+	words := []string{"tilescope", "check", name}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		switch list, ok := f.Value.(pflag.SliceValue); {
+		case slices.Contains([]string{"dump", "sarif", "html", "json"}, f.Name):
+		case f.Name == "arg": // those of the file's comments come after the command line's
+			for _, v := range o.args {
+				words = append(words, "--arg", v)
+			}
+		case ok:
+			for _, v := range list.GetSlice() {
+				words = append(words, "--"+f.Name, v)
+			}
+		case f.Value.Type() == "bool":
+			words = append(words, "--"+f.Name+"="+f.Value.String())
+		default:
+			words = append(words, "--"+f.Name, f.Value.String())
+		}
+	})
+	return text.CommandLine(words)
+}
+
+// writeCheckSARIF writes the findings of a check, errors first.
+func writeCheckSARIF(w io.Writer, d *report.Check, version, again string) error {
+	log := sarif.Log{Version: version, Command: again, Successful: d.Verdict != report.Failed}
+	for i := range d.Findings {
+		log.Results = append(log.Results, sarif.OfFinding(&d.Findings[i]))
 	}
-	if err := a.print(checked.Doc, func(w io.Writer) { printCheck(w, checked.Doc) }); err != nil {
-		return err
-	}
-	return exitFor(checked.Doc.ExitCode())
+	return log.Write(w, nil)
 }
 
 // printCheck prints a check for people: the verdict, the findings, and what a clean result covers.
@@ -261,12 +384,7 @@ func printCheck(w io.Writer, d *report.Check) {
 		fmt.Fprintf(w, "  printed: %s\n", line)
 	}
 	c := d.Coverage
-	if c.Instructions > 0 {
-		fmt.Fprintf(w, "\ncovered: %d of %d instructions, %d of %d blocks, %s; PTX was executed, not the GPU's own code\n", c.Executed, c.Instructions, c.Sampled, c.Blocks,
-			plural(c.Schedules, "schedule"))
-	} else {
-		fmt.Fprintf(w, "\ncovered: outputs alone; on a GPU nothing can be observed\n")
-	}
+	fmt.Fprintf(w, "\ncovered: %s\n", c.Text())
 	if n := len(c.Unreached); n > 0 {
 		var lines []string
 		for _, l := range c.Unreached[:min(n, 12)] {

@@ -110,6 +110,9 @@ func (t Type) Bytes() int { return typeInfo[t].bits / 8 }
 // Signed reports whether t is a signed integer type.
 func (t Type) Signed() bool { return t >= S8 && t <= S64 || t == S16x2 || t == S4 }
 
+// Integer reports whether t is an integer type, signed or unsigned, of one value; types of bits alone are none.
+func (t Type) Integer() bool { return t >= U8 && t <= S64 }
+
 // Float reports whether t is a floating-point type, packed ones included.
 func (t Type) Float() bool { return t >= F16 && t <= E5M2x2 }
 

@@ -1,6 +1,9 @@
 package report
 
-import "tilescope/probes"
+import (
+	"fmt"
+	"tilescope/probes"
+)
 
 // CheckSchema names the document that check prints.
 const CheckSchema = "tilescope.check/1"
@@ -57,6 +60,18 @@ type Coverage struct {
 	NotModelled  []string `json:"not_modelled"`
 	// Unreached are source lines none of whose instructions were executed.
 	Unreached []Source `json:"unreached"`
+}
+
+// Text is the coverage in one line.
+func (c *Coverage) Text() string {
+	if c.Instructions == 0 {
+		return "outputs alone; on a GPU nothing can be observed"
+	}
+	schedules := "1 schedule"
+	if c.Schedules != 1 {
+		schedules = fmt.Sprintf("%d schedules", c.Schedules)
+	}
+	return fmt.Sprintf("%d of %d instructions, %d of %d blocks, %s; PTX was executed, not the GPU's own code", c.Executed, c.Instructions, c.Sampled, c.Blocks, schedules)
 }
 
 // CheckOutput is a pointer argument after the launch.
