@@ -80,6 +80,7 @@ var imports = map[string][]string{
 	"debugkern/bisect":  {"configs", "debugkern", "debugkern/report", "debugkern/text", "probes"},
 	"debugkern/gates":   {"debugkern/report", "debugkern", "debugkern/file", "probes", "debugkern/text"},
 	"debugkern/sarif":   {"debugkern/report", "debugkern/text"},
+	"debugkern/page":    {"debugkern/report", "debugkern/text"},
 	"debugkern/diagnose": {"debugkern/page", "debugkern/sarif", "debugkern/scene", "debugkern/trial", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern", "debugkern/check", "debugkern/target", "debugkern/ptx",
 		"probes", "debugkern/text"},
 	"debugkern/cli": {"debugkern/page", "debugkern/sarif", "debugkern/compare", "debugkern/bisect", "debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern", "debugkern/file", "debugkern/gates", "debugkern/diagnose",
