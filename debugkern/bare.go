@@ -125,6 +125,9 @@ type bareLaunch struct {
 	budget   uint64
 	only     []probes.Dim3 // executed; nil: the whole grid
 	outputs  map[string][]byte
+	defined  map[string][]byte // of them, target.Result.Written
+	covered  check.Covered
+	raced    bool // an earlier launch had an error
 	release  []func()
 }
 
@@ -274,14 +277,36 @@ func (b *bareLaunch) arguments() (err error) {
 		if err := a.settle(b.ctx, b.s.mem, b.req.Seed); err != nil {
 			return err
 		}
-		if a.value.File != nil {
-			if err := b.reserve(a, int64(len(a.init))); err != nil {
-				return err
+		for _, x := range append([]*bareArg{a}, a.fields...) {
+			if x.value != nil && x.value.File != nil {
+				if err := b.reserve(x, int64(len(x.init))); err != nil {
+					return err
+				}
 			}
 		}
-		b.doc.Args = append(b.doc.Args, report.CheckArg{Name: a.name, DType: a.dtype.String(), Dims: append([]int{}, a.dims...), Source: a.text})
+		b.doc.Args = append(b.doc.Args, a.document())
 	}
+	b.behind()
 	return nil
+}
+
+// behind adds the memory that is no parameter of its own: what pointers within structs lead to, and a sequence's.
+func (b *bareLaunch) behind() {
+	var more []*bareArg
+	of := map[*namedMemory]*bareArg{}
+	for _, a := range b.args {
+		more = append(more, a.fields...)
+		m := a.memory
+		if m == nil {
+			continue
+		}
+		if of[m] == nil {
+			of[m] = &bareArg{name: m.name, dtype: m.dtype, dims: m.dims, init: m.init, written: m.written}
+			more = append(more, of[m])
+		}
+		of[m].into = append(of[m].into, target.Place{Arg: a.index})
+	}
+	b.args = append(b.args, more...)
 }
 
 // reserve reserves what an argument takes, as long as somebody has the result.
@@ -375,7 +400,8 @@ func (b *bareLaunch) execute() error {
 		b.doc.Findings[i].KVTile = -1
 	}
 	b.doc.Printed = printedLines(res)
-	b.cover(c.Covered(), watched)
+	b.covered, b.defined = c.Covered(), res.Written
+	b.cover(b.covered, watched)
 	return nil
 }
 
@@ -458,7 +484,7 @@ func (b *bareLaunch) compare() error {
 	if err != nil {
 		return launchError(err)
 	}
-	raced := slices.ContainsFunc(b.doc.Findings, func(f report.Finding) bool { return f.Severity == string(target.SeverityError) })
+	raced := b.raced || slices.ContainsFunc(b.doc.Findings, func(f report.Finding) bool { return f.Severity == string(target.SeverityError) })
 	var found []target.Finding
 	for _, a := range b.args {
 		x, y := b.outputs[a.name], res.Outputs[a.name]

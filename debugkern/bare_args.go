@@ -20,7 +20,10 @@ import (
 )
 
 // ArgText is an argument as a user gives it: Name is a parameter's name in the source, its name in the PTX, or its index from 0.
-type ArgText struct{ Name, Value string }
+type ArgText struct {
+	Name, Value string
+	memory      *namedMemory // of a sequence, whose name the value is
+}
 
 // bareArg is an argument of a kernel without a manifest.
 type bareArg struct {
@@ -33,7 +36,11 @@ type bareArg struct {
 	dtype    probes.DType
 	dims     []int
 	init     []byte // contents before the launch; nil: unwritten
+	written  []byte // which of them were written (target.Buffer.Written)
 	scalar   []byte
+	into     []target.Place // where its address stands, of memory that is no parameter of its own
+	memory   *namedMemory   // of a sequence: the parameter is its address
+	fields   []*bareArg     // memory that pointers within a struct lead to
 }
 
 // bareArgs matches what was given with an entry's parameters.
@@ -46,23 +53,26 @@ func bareArgs(f *ptx.Func, source string, given []ArgText) ([]*bareArg, error) {
 			args[i].name = fmt.Sprintf("arg%d", i)
 		}
 	}
-	for _, g := range given {
+	for i := range given {
+		g := &given[i]
 		a := findArg(args, g.Name)
 		if a == nil {
 			return nil, report.Usagef("--arg %s: no such parameter; %s has %s", g.Name, f.Demangled, parameterList(args))
 		}
-		if a.value != nil {
+		if a.value != nil || a.memory != nil {
 			return nil, report.Usagef("--arg %s: parameter %s is given twice (first as %s)", g.Name, a.title(), a.text)
+		}
+		if a.memory, a.text = g.memory, g.Value; a.memory != nil {
+			continue
 		}
 		var err error
 		if a.value, err = argument.Parse(g.Value); err != nil {
 			return nil, report.Usagef("--arg %s: %w", g.Name, err)
 		}
-		a.text = g.Value
 	}
 	var missing []string
 	for _, a := range args {
-		if a.value == nil {
+		if a.value == nil && a.memory == nil {
 			missing = append(missing, a.title())
 		}
 	}
@@ -119,8 +129,14 @@ func (a *bareArg) settle(ctx context.Context, memory *budget.Budget, seed uint64
 		return report.Usagef("--arg %s=%s: %w", a.title(), a.text, fmt.Errorf(format, args...))
 	}
 	switch {
+	case a.memory != nil:
+		if a.param.Size != 8 {
+			return fail("memory is passed by its address of 8 bytes, and the parameter has %d", a.param.Size)
+		}
+		a.scalar = make([]byte, 8)
+		return nil
 	case v.Fields != nil:
-		return a.structure(fail)
+		return a.structure(ctx, memory, seed, fail)
 	case v.Null:
 		if a.param.Size != 8 {
 			return fail("null is an address, and the parameter has %d bytes", a.param.Size)
@@ -159,19 +175,33 @@ func (a *bareArg) elems() int { return probes.Elems(a.dims) }
 
 // bytes is how much memory an argument's buffer takes; 0 for a scalar. A file has to be read first.
 func (a *bareArg) bytes() int64 {
-	if a.value.Buffer == nil {
+	if a.value == nil {
 		return 0
 	}
-	return budget.Mul(int64(a.value.Buffer.DType.Size()), elements(a.value.Buffer.Dims))
+	n := bufferBytes(a.value)
+	for _, f := range a.value.Fields {
+		n = budget.Add(n, bufferBytes(f.Value))
+	}
+	return n
 }
 
-// structure makes the bytes of a struct passed by value.
-func (a *bareArg) structure(fail func(string, ...any) error) error {
+func bufferBytes(v *argument.Value) int64 {
+	if v.Buffer == nil {
+		return 0
+	}
+	return budget.Mul(int64(v.Buffer.DType.Size()), elements(v.Buffer.Dims))
+}
+
+// structure makes the bytes of a struct passed by value, and the memory that its pointers lead to.
+func (a *bareArg) structure(ctx context.Context, memory *budget.Budget, seed uint64, fail func(string, ...any) error) error {
 	a.scalar = make([]byte, a.param.Size)
 	for _, f := range a.value.Fields {
 		n := f.Value.Number
 		if n == nil {
-			return fail("field at byte %d: only numbers are passed within structs", f.Offset)
+			if err := a.pointer(ctx, memory, seed, f, fail); err != nil {
+				return err
+			}
+			continue
 		}
 		if n.DType == 0 {
 			return fail("field at byte %d: %s needs its type, such as %s:i32", f.Offset, n.Text, n.Text)
@@ -187,6 +217,24 @@ func (a *bareArg) structure(fail func(string, ...any) error) error {
 	}
 	a.dtype = probes.U8
 	return nil
+}
+
+// pointer makes the memory that a pointer within a struct leads to.
+func (a *bareArg) pointer(ctx context.Context, memory *budget.Budget, seed uint64, f argument.Field, fail func(string, ...any) error) error {
+	switch {
+	case f.Value.Fields != nil:
+		return fail("field at byte %d: a struct within a struct: give its fields at their own offsets", f.Offset)
+	case f.Offset+8 > len(a.scalar):
+		return fail("field at byte %d: a pointer ends at byte %d, and the parameter has %d bytes", f.Offset, f.Offset+8, len(a.scalar))
+	case f.Value.Null:
+		return nil
+	}
+	p := &bareArg{
+		param: &ptx.Var{Size: 8}, index: a.index, name: fmt.Sprintf("%s+%d", a.name, f.Offset), text: f.Value.Text, value: f.Value,
+		into: []target.Place{{Arg: a.index, Offset: f.Offset}},
+	}
+	a.fields = append(a.fields, p)
+	return p.settle(ctx, memory, seed)
 }
 
 // arrayTypes are the element types of NumPy arrays.
@@ -246,6 +294,15 @@ func (a *bareArg) target() target.Arg {
 		return target.Arg{Name: a.name, Scalar: a.scalar}
 	}
 	return target.Arg{Name: a.name, Buffer: &target.Buffer{
-		DType: a.dtype, Dims: a.dims, Init: a.init, Bytes: a.elems() * a.dtype.Size(), Output: true,
-	}}
+		DType: a.dtype, Dims: a.dims, Init: a.init, Written: a.written, Bytes: a.elems() * a.dtype.Size(), Output: true,
+	}, Into: a.into}
+}
+
+// document is the argument as documents have it.
+func (a *bareArg) document() report.CheckArg {
+	t, dims := a.dtype, a.dims
+	if a.memory != nil {
+		t, dims = a.memory.dtype, a.memory.dims
+	}
+	return report.CheckArg{Name: a.name, DType: t.String(), Dims: append([]int{}, dims...), Source: a.text}
 }

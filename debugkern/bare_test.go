@@ -19,7 +19,7 @@ func bare(file string, grid, block int, args ...string) CheckRequest {
 	req := CheckRequest{File: filepath.Join("testdata", "bare", file), Grid: probes.Dim3{grid, 1, 1}, Block: probes.Dim3{block, 1, 1}, Cluster: probes.Dim3{1, 1, 1}}
 	for _, a := range args {
 		name, value, _ := strings.Cut(a, "=")
-		req.Args = append(req.Args, ArgText{name, value})
+		req.Args = append(req.Args, ArgText{Name: name, Value: value})
 	}
 	return req
 }

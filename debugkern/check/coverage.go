@@ -27,8 +27,8 @@ const pageBytes = 4096
 // Bytes is a set of offsets into an allocation, by page.
 type Bytes map[uint64]*[pageBytes / 64]uint64
 
-// add adds n bytes from an offset on.
-func (b Bytes) add(off uint64, n int) {
+// Add adds n bytes from an offset on.
+func (b Bytes) Add(off uint64, n int) {
 	for n > 0 { // a word of bits at a time
 		p := b[off/pageBytes]
 		if p == nil {
@@ -41,8 +41,8 @@ func (b Bytes) add(off uint64, n int) {
 	}
 }
 
-// join adds all of another set, whose pages it may keep.
-func (b Bytes) join(o Bytes) {
+// Merge adds all of another set, whose pages it may keep.
+func (b Bytes) Merge(o Bytes) {
 	for k, page := range o {
 		p := b[k]
 		if p == nil {
@@ -118,7 +118,7 @@ func (u *coverageUnit) Event(e *target.Event) {
 	for m := e.Mask; m != 0; m &= m - 1 {
 		addr := e.Addr[bits.TrailingZeros32(m)]
 		if a := u.alloc(addr); a != nil && addr+uint64(e.Bytes) <= a.hi && !u.view.Strays(e.PC, e.Space, addr) {
-			a.bytes.add(addr-a.lo, e.Bytes)
+			a.bytes.Add(addr-a.lo, e.Bytes)
 		}
 	}
 }
@@ -155,7 +155,7 @@ func (u *coverageUnit) End() {
 		if c.covered.Written[a.name] == nil {
 			c.covered.Written[a.name] = Bytes{}
 		}
-		c.covered.Written[a.name].join(a.bytes)
+		c.covered.Written[a.name].Merge(a.bytes)
 	}
 	u.executed, u.allocs = nil, nil
 }

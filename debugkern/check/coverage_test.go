@@ -71,7 +71,7 @@ func TestCoverage(t *testing.T) {
 		t.Errorf("%d instructions", len(got.Executed))
 	}
 	want := Bytes{}
-	want.add(3*4, 4)
+	want.Add(3*4, 4)
 	out := got.Written["out"]
 	if discarded != 1 || len(out) != 1 || *out[0] != *want[0] || got.Written["turn"].Whole(4) != 1 {
 		t.Errorf("discarded %d times, written %v", discarded, got.Written)
@@ -93,15 +93,15 @@ func TestBytes(t *testing.T) {
 		{0, 1}, {2, 2}, {5, 4}, {16, 16}, {60, 8}, {63, 1}, {120, 200}, {pageBytes - 3, 6}, {pageBytes + 8, 8},
 		{2*pageBytes - 64, 128}, {n - 8, 8},
 	} {
-		parts[i%2].add(uint64(r[0]), r[1])
-		parts[(i+1)%2].add(uint64(r[0]), 1) // of both
+		parts[i%2].Add(uint64(r[0]), r[1])
+		parts[(i+1)%2].Add(uint64(r[0]), 1) // of both
 		for at := r[0]; at < r[0]+r[1]; at++ {
 			list[at] = true
 		}
 	}
 	all := Bytes{}
-	all.join(parts[0])
-	all.join(parts[1])
+	all.Merge(parts[0])
+	all.Merge(parts[1])
 	for at, want := range list {
 		if got := all[uint64(at/pageBytes)][at%pageBytes/64]>>(at%64)&1 != 0; got != want {
 			t.Errorf("byte %d: %v", at, got)

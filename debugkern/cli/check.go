@@ -220,6 +220,15 @@ func (o *checkOptions) checked(cmd *cobra.Command, a *app, s *debugkern.Session,
 		return nil, err
 	}
 	ctx := cmd.Context()
+	if ext := filepath.Ext(name); ext == ".yaml" || ext == ".yml" {
+		seq, ok, err := configs.LoadSequence(ctx, name)
+		if err != nil {
+			return nil, &report.Error{Code: report.CodeUsage, Err: err}
+		}
+		if ok {
+			return o.sequence(cmd, s, seq, meter)
+		}
+	}
 	if ofManifest(name) {
 		r := o.req
 		req := debugkern.Request{
@@ -306,6 +315,16 @@ func (a *app) check(cmd *cobra.Command, opt *checkOptions, name string) error {
 	return exitFor(d.ExitCode())
 }
 
+// sequence executes a sequence of launches, which names everything but seed, backend and schedule itself.
+func (o *checkOptions) sequence(cmd *cobra.Command, s *debugkern.Session, seq *configs.Sequence, meter *meter) (*debugkern.Checked, error) {
+	for _, f := range []string{"shape", "set", "fault", "blocks", "resident", "cooperative"} {
+		if cmd.Flags().Changed(f) {
+			return nil, usageError("--%s: %s is a sequence, whose steps say how each is launched", f, seq.File)
+		}
+	}
+	return s.CheckSequence(cmd.Context(), seq, o.req, meter.report)
+}
+
 // again is the command line that asks for the same check.
 func (o *checkOptions) again(cmd *cobra.Command, name string) string {
 	words := []string{"tilescope", "check", name}
@@ -357,13 +376,27 @@ func printCheck(w io.Writer, d *report.Check) {
 	if advice > 0 {
 		verdict += ", " + plural(advice, "piece") + " of advice"
 	}
-	fmt.Fprintf(w, "%s grid %s, block %s: %s\n", d.Entry, d.Launch.Grid, d.Launch.Block, verdict)
+	if d.Steps == nil {
+		fmt.Fprintf(w, "%s grid %s, block %s: %s\n", d.Entry, d.Launch.Grid, d.Launch.Block, verdict)
+	} else {
+		fmt.Fprintf(w, "%s, %s: %s\n", d.Entry, plural(len(d.Steps), "step"), verdict)
+		for i, st := range d.Steps {
+			if st.Launch == nil {
+				fmt.Fprintf(w, "  %d  %s filled with 0x%02x\n", i, st.Memset, st.Byte)
+				continue
+			}
+			fmt.Fprintf(w, "  %d  %s grid %s, block %s\n", i, st.Entry, st.Launch.Grid, st.Launch.Block)
+		}
+	}
 	for _, f := range d.Findings {
 		if f.Suppressed != "" {
 			fmt.Fprintf(w, "\n  %s (does not count: %s): %s\n", f.Kind, f.Suppressed, f.Message)
 			continue
 		}
 		printFinding(w, f)
+		if f.Step != nil {
+			fmt.Fprintf(w, "    in step %d, %s\n", *f.Step, d.Steps[*f.Step].Entry)
+		}
 		if f.Missing != nil {
 			fmt.Fprintf(w, "    missing: %s\n", *f.Missing)
 		}

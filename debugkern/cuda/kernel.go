@@ -180,7 +180,11 @@ func (k *kernel) spec(l *target.Launch, u *upload) (*launchSpec, error) {
 		return nil, fmt.Errorf("launch %s: a GPU cannot replace tiles while a block runs", k.entry.Name)
 	}
 	s := &launchSpec{Dims: [6]int{l.Grid[0], l.Grid[1], l.Grid[2], l.Block[0], l.Block[1], l.Block[2]}, DynShared: l.DynShared}
-	params := len(l.Args)
+	own, err := l.Parameters()
+	if err != nil {
+		return nil, fmt.Errorf("launch %s: %w", k.entry.Name, err)
+	}
+	params := len(own)
 	if l.Probe != nil && l.Probe.Control {
 		params++
 	}
@@ -188,7 +192,11 @@ func (k *kernel) spec(l *target.Launch, u *upload) (*launchSpec, error) {
 		return nil, fmt.Errorf("launch %s: %d arguments for %d parameters", k.entry.Name, params, len(k.entry.Params))
 	}
 	for i := range l.Args {
-		a, err := argument(&l.Args[i], k.entry.Params[i].Size, u)
+		size := 8
+		if i < len(own) {
+			size = k.entry.Params[i].Size
+		}
+		a, err := argument(&l.Args[i], size, u)
 		if err != nil {
 			return nil, fmt.Errorf("launch %s: argument %s: %w", k.entry.Name, l.Args[i].Name, err)
 		}
@@ -216,7 +224,7 @@ func argument(a *target.Arg, size int, u *upload) (argSpec, error) {
 		n = len(b.Init)
 	}
 	return argSpec{
-		Name: a.Name, Bytes: int64(n), Init: u.add(b.Init), Elem: elemSize(b), Output: b.Output,
+		Name: a.Name, Bytes: int64(n), Init: u.add(b.Init), Elem: elemSize(b), Output: b.Output, Into: a.Into,
 		// integers that a kernel reads back may be indices: other contents could send it anywhere
 		Probing: b.Output && (b.Init == nil || b.DType.Float()),
 	}, nil

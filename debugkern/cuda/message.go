@@ -1,5 +1,7 @@
 package cuda
 
+import "tilescope/debugkern/target"
+
 // hello is the worker's first word.
 type hello struct {
 	Protocol int `json:"protocol"`
@@ -81,6 +83,8 @@ type argSpec struct {
 	Init   int    `json:"init"` // the request's buffer that it starts as; -1: bytes 0xFF
 	Elem   int    `json:"elem,omitempty"`
 	Output bool   `json:"output,omitempty"`
+	// Into are the places in other arguments' scalars that get the buffer's address; with any, it is no parameter of its own.
+	Into []target.Place `json:"into,omitempty"`
 	// Probing says that the output's initial contents may be replaced to see which elements are written.
 	Probing bool `json:"probing,omitempty"`
 }

@@ -31,17 +31,28 @@ func (w *worker) prepare(spec *launchSpec, bodies [][]byte) (*prepared, error) {
 	if err := w.allowShared(p.kernel, spec.DynShared); err != nil {
 		return p, err
 	}
+	var scalars [][]byte // the bytes of each argument
 	for _, a := range spec.Args {
 		if a.Scalar != nil {
 			p.buffers = append(p.buffers, nil)
-			p.params = append(p.params, &slices.Clone(a.Scalar)[0])
+			scalars = append(scalars, slices.Clone(a.Scalar))
+			p.params = append(p.params, &scalars[len(scalars)-1][0])
 			continue
 		}
 		b, err := p.buffer(a.Bytes, body(bodies, a.Init))
 		if err != nil {
 			return p, fmt.Errorf("argument %s: %w", a.Name, err)
 		}
-		p.params = append(p.params, pointer(b.addr()))
+		scalars = append(scalars, binary.LittleEndian.AppendUint64(nil, b.addr()))
+		if a.Into == nil {
+			p.params = append(p.params, &scalars[len(scalars)-1][0])
+		}
+		for _, at := range a.Into {
+			if at.Arg < 0 || at.Arg >= len(scalars) || at.Offset < 0 || at.Offset+8 > len(scalars[at.Arg]) {
+				return p, fmt.Errorf("argument %s: malformed place", a.Name)
+			}
+			binary.LittleEndian.PutUint64(scalars[at.Arg][at.Offset:], b.addr())
+		}
 	}
 	if spec.Probe == nil {
 		return p, nil

@@ -349,7 +349,9 @@ func (w stores) Stored(lo, hi uint64) bool { return allWritten(w[lo:hi]) }
 
 // result puts together what the blocks left.
 func (r *launch) result() (*target.Result, *target.Fault) {
-	res := &target.Result{Outputs: map[string][]byte{}, Unwritten: map[string]int{}, Reached: true}
+	res := &target.Result{
+		Outputs: map[string][]byte{}, Unwritten: map[string]int{}, Written: map[string][]byte{}, Reached: true,
+	}
 	var all findings
 	for i := range r.done {
 		o := &r.done[i]
@@ -372,6 +374,9 @@ func (r *launch) result() (*target.Result, *target.Fault) {
 		}
 		res.Outputs[a.name] = a.data
 		res.Unwritten[a.name] = a.unwritten()
+		if a.written != nil {
+			res.Written[a.name] = a.written
+		}
 	}
 	if r.mem.capture != nil {
 		res.Capture = r.mem.capture.data

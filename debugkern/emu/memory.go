@@ -3,6 +3,7 @@ package emu
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"sync"
 
 	"tilescope/debugkern/ptx"
@@ -59,7 +60,11 @@ func newMemory(p *program, l *target.Launch, private bool) (*memory, error) {
 		}
 	}
 	params := p.entry.Params
-	n := len(l.Args)
+	own, err := l.Parameters()
+	if err != nil {
+		return nil, fmt.Errorf("launch %s: %w", p.entry.Name, err)
+	}
+	n := len(own)
 	if l.Probe != nil && l.Probe.Control {
 		n++
 	}
@@ -67,8 +72,24 @@ func newMemory(p *program, l *target.Launch, private bool) (*memory, error) {
 		return nil, fmt.Errorf("launch %s: %d arguments for %d parameters", p.entry.Name, n, len(params))
 	}
 	for i := range l.Args {
-		if err := m.argument(p, &l.Args[i], params[i], private); err != nil {
-			return nil, fmt.Errorf("launch %s: argument %s: %w", p.entry.Name, l.Args[i].Name, err)
+		arg := &l.Args[i]
+		at := []int{}
+		for _, x := range arg.Into {
+			at = append(at, params[x.Arg].Offset+x.Offset)
+		}
+		if i < len(own) {
+			at = append(at, params[i].Offset)
+			if size := params[i].Size; arg.Buffer == nil && len(arg.Scalar) != size {
+				err = fmt.Errorf("%d bytes for a parameter of %d", len(arg.Scalar), size)
+			} else if arg.Buffer != nil && size != 8 {
+				err = fmt.Errorf("a buffer for a parameter of %d bytes", size)
+			}
+		}
+		if err == nil {
+			err = m.argument(p, arg, at, private)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("launch %s: argument %s: %w", p.entry.Name, arg.Name, err)
 		}
 	}
 	if l.Probe != nil {
@@ -78,7 +99,7 @@ func newMemory(p *program, l *target.Launch, private bool) (*memory, error) {
 		for _, a := range m.allocs {
 			a.dirty = map[int]struct{}{}
 			if a.arg != nil {
-				a.initial = a.arg.Buffer.Init
+				a.initial, a.initialWritten = a.arg.Buffer.Init, a.arg.Buffer.Written
 			} else if !a.capture {
 				a.initial = append([]byte(nil), a.data...)
 			}
@@ -95,21 +116,21 @@ func (m *memory) add(a *alloc) *alloc {
 	return a
 }
 
-func (m *memory) argument(p *program, arg *target.Arg, v *ptx.Var, private bool) error {
+// argument places an argument in the parameter block: a scalar, or a buffer's address at each of some offsets.
+func (m *memory) argument(p *program, arg *target.Arg, at []int, private bool) error {
 	if arg.Buffer == nil {
-		if len(arg.Scalar) != v.Size {
-			return fmt.Errorf("%d bytes for a parameter of %d", len(arg.Scalar), v.Size)
-		}
-		copy(m.params[v.Offset:], arg.Scalar)
+		copy(m.params[at[0]:], arg.Scalar)
 		return nil
-	}
-	if v.Size != 8 {
-		return fmt.Errorf("a buffer for a parameter of %d bytes", v.Size)
 	}
 	buf := arg.Buffer
 	a := &alloc{name: arg.Name, arg: arg}
 	switch {
-	case buf.Init != nil && !private && !buf.Output && !p.writes(v.Offset):
+	case buf.Written != nil:
+		if len(buf.Written) != len(buf.Init) {
+			return fmt.Errorf("%d bytes, and of %d it is said whether they were written", len(buf.Init), len(buf.Written))
+		}
+		a.data, a.written = append([]byte(nil), buf.Init...), append([]byte(nil), buf.Written...)
+	case buf.Init != nil && !private && !buf.Output && !slices.ContainsFunc(at, p.writes):
 		a.data = buf.Init
 	case buf.Init != nil:
 		a.data = append([]byte(nil), buf.Init...)
@@ -120,9 +141,12 @@ func (m *memory) argument(p *program, arg *target.Arg, v *ptx.Var, private bool)
 		a.data, a.written = make([]byte, buf.Bytes), make([]byte, buf.Bytes)
 		fill(a.data, 0xff)
 	}
-	m.byParam[v.Offset] = len(m.allocs)
+	i := len(m.allocs)
 	m.add(a)
-	binary.LittleEndian.PutUint64(m.params[v.Offset:], a.base)
+	for _, off := range at {
+		m.byParam[off] = i
+		binary.LittleEndian.PutUint64(m.params[off:], a.base)
+	}
 	return nil
 }
 
@@ -169,7 +193,7 @@ func (m *memory) writable(p *program, a *alloc) bool {
 	m.once.Do(func() {
 		m.stored = map[*alloc]bool{}
 		for off, i := range m.byParam {
-			m.stored[m.allocs[i]] = p.writes(off)
+			m.stored[m.allocs[i]] = m.stored[m.allocs[i]] || p.writes(off)
 		}
 	})
 	may, known := m.stored[a]

@@ -21,6 +21,7 @@ type Check struct {
 	Entry    string        `json:"entry"`
 	Launch   CheckLaunch   `json:"launch"`
 	Args     []CheckArg    `json:"args"`
+	Steps    []CheckStep   `json:"steps,omitempty"` // of a sequence: Args are its buffers, Launch the last step's
 	Seed     uint64        `json:"seed"`
 	Verdict  string        `json:"verdict"`
 	Coverage Coverage      `json:"coverage"`
@@ -40,6 +41,17 @@ type CheckLaunch struct {
 	Block   probes.Dim3 `json:"block"`
 	Cluster probes.Dim3 `json:"cluster"`
 	Shared  int         `json:"shared"`
+}
+
+// CheckStep is one launch of a sequence, or a fill of a buffer with a byte.
+type CheckStep struct {
+	Memset   string       `json:"memset,omitempty"`
+	Byte     int          `json:"value,omitempty"`
+	File     string       `json:"file,omitempty"`
+	Entry    string       `json:"entry,omitempty"`
+	Launch   *CheckLaunch `json:"launch,omitempty"`
+	Args     []CheckArg   `json:"args"`
+	Coverage *Coverage    `json:"coverage,omitempty"`
 }
 
 // CheckArg is an argument: Source is how it was given.

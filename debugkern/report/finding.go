@@ -45,6 +45,7 @@ func orEmpty(v []int) []int {
 type Finding struct {
 	ID          string      `json:"id"`                   // stable for the same defect in the same source
 	Suppressed  string      `json:"suppressed,omitempty"` // why it does not count; "" where it does
+	Step        *int        `json:"step,omitempty"`       // of a sequence of launches: which
 	Kind        string      `json:"kind"`
 	Severity    string      `json:"severity"`
 	Message     string      `json:"message"`

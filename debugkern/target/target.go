@@ -10,6 +10,7 @@ package target
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"tilescope/debugkern/budget"
@@ -88,20 +89,50 @@ type Launch struct {
 	Tell   func(launches int) // called as repeated launches end, on the goroutine that called Launch; may be nil
 }
 
-// Arg is one kernel parameter: a scalar's bytes, or a buffer.
+// Arg is one kernel parameter: a scalar's bytes, or a buffer. Behind the parameters stand the buffers whose addresses are within scalars.
 type Arg struct {
 	Name   string
 	Scalar []byte // little endian; nil for a buffer
 	Buffer *Buffer
+	// Into are the places, within other arguments' scalars, that a backend writes the buffer's address to, 8 bytes each: pointers in a
+	// struct, or one buffer for several parameters. The argument is then no parameter of its own. nil: it is one.
+	Into []Place
+}
+
+// Place is a byte of an argument's scalar.
+type Place struct{ Arg, Offset int }
+
+// Parameters returns the arguments that are the kernel's parameters. The others, which have places to be written into, follow them in Args;
+// where one does not, or has a place that no scalar has, the error names it.
+func (l *Launch) Parameters() ([]Arg, error) {
+	n := len(l.Args)
+	for n > 0 && l.Args[n-1].Into != nil {
+		n--
+	}
+	for i := range l.Args {
+		a := &l.Args[i]
+		if a.Into != nil && (i < n || a.Buffer == nil) {
+			return nil, fmt.Errorf("argument %s: a buffer that is no parameter stands behind those that are", a.Name)
+		}
+		for _, at := range a.Into {
+			if at.Arg < 0 || at.Arg >= n || at.Offset < 0 || at.Offset+8 > len(l.Args[at.Arg].Scalar) {
+				return nil, fmt.Errorf("argument %s: its address does not fit at byte %d of argument %d", a.Name, at.Offset, at.Arg)
+			}
+		}
+	}
+	return l.Args[:n], nil
 }
 
 // Buffer is global memory behind a pointer parameter.
 type Buffer struct {
-	DType  probes.DType
-	Dims   []int  // for reporting an index; product·size = length
-	Init   []byte // contents before the launch; nil: Bytes of unwritten memory
-	Bytes  int
-	Output bool // returned in Result.Outputs
+	DType probes.DType
+	Dims  []int  // for reporting an index; product·size = length
+	Init  []byte // contents before the launch; nil: Bytes of unwritten memory
+	// Written is, for each byte of Init, 0xff where it was written before the launch and 0 where it was not; nil: all were. A backend
+	// that does not follow what was written ignores it.
+	Written []byte
+	Bytes   int
+	Output  bool // returned in Result.Outputs
 }
 
 // Probe is the launch's capture: the backend allocates both buffers, passes the control block as the last parameter, and
@@ -153,6 +184,7 @@ type Watch struct {
 type Result struct {
 	Outputs   map[string][]byte // by argument name
 	Unwritten map[string]int    // elements of each output never written
+	Written   map[string][]byte // of each output, as Buffer.Written; nil: all bytes were written, or it is not known
 	Capture   []byte            // the capture buffer; nil without a Probe
 	Missing   probes.Missing    // the cells of reached slots that no thread stored, their bytes 0; nil: every reached slot is whole
 	Printed   []byte            // what the kernel printed, by block; nil where the backend does not collect it
