@@ -49,6 +49,7 @@ type Checked struct {
 	outputs  map[string][]byte // after the launch, by name
 	manifest *configs.Manifest // names the texts that were compiled
 	patched  map[string]build.Patched
+	bare     *bareLaunch // nil for a sequence
 }
 
 // Source returns the lines of a source or PTX file by the name that findings have for it; nil where it cannot be read.
@@ -99,7 +100,7 @@ func (b *bareLaunch) through(steps ...func() error) (*Checked, error) {
 		}
 	}
 	seal(b.doc, b.outputs)
-	done := &Checked{b.doc, b.args, b.outputs, b.manifest, b.module.Patched}
+	done := &Checked{b.doc, b.args, b.outputs, b.manifest, b.module.Patched, b}
 	releases := b.release
 	budget.Until(b.s.mem, done, func() { releaseAll(releases) })
 	return done, nil

@@ -7,9 +7,11 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"tilescope/debugkern/build"
 	"tilescope/debugkern/cuda"
+	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
@@ -22,29 +24,74 @@ type (
 	Complaint = cuda.Complaint
 )
 
-// SanitizerTools are the tools that Sanitize runs.
-var SanitizerTools = []string{"memcheck", "racecheck"}
+// SanitizerTools are the tools that Sanitize runs of itself; AllSanitizerTools are those that it can run.
+var (
+	SanitizerTools    = []string{"memcheck", "racecheck"}
+	AllSanitizerTools = []string{"memcheck", "racecheck", "initcheck", "synccheck"}
+)
+
+// Second is what one of compute-sanitizer's tools said of a launch, with the findings that are about the same.
+type Second struct {
+	Folded
+	Version    string      `json:"version"`
+	Complaints []Complaint `json:"complaints"`
+	NotRun     string      `json:"not_run"` // why, "" where it ran
+	Says       string      `json:"says"`    // "racecheck: 3 confirmed, 1 only ours, 0 only theirs"
+	Seconds    float64     `json:"seconds"`
+}
+
+// SecondOpinion folds what a tool said, or why it did not run, with the findings of the same launch. An error that is no reason of the tool's
+// (ctx ended, a bug) is returned.
+func SecondOpinion(ctx context.Context, findings []report.Finding, tool string, run func() (*Sanitized, error)) (Second, error) {
+	start := time.Now()
+	out, err := run()
+	none := Folded{Tool: tool, Confirmed: []Confirmation{}, OnlyOurs: []int{}, OnlyTheirs: []int{}}
+	var coded *report.Error
+	switch {
+	case err == nil:
+		f := Fold(findings, out)
+		s := Second{Folded: *f, Version: out.Version, Complaints: out.Complaints, Says: f.Summary(), Seconds: time.Since(start).Seconds()}
+		if s.Complaints == nil {
+			s.Complaints = []Complaint{}
+		}
+		return s, nil
+	case ctx.Err() == nil && errors.As(err, &coded) && coded.Code != report.CodeInternal:
+		return Second{Folded: none, Complaints: []Complaint{}, NotRun: err.Error(), Says: tool + ": not run: " + err.Error()}, nil
+	}
+	return Second{}, err
+}
 
 // Sanitize runs one of compute-sanitizer's tools on one launch of a run's kernel: of the build without
 // probes, under a gate of the instrumented one, which alone can be fed. It takes a GPU, whatever the run
 // executed on; the device is the request's. Without compute-sanitizer or a driver it is a *report.Error with
 // CodeUnavailable that names what to install.
 func (s *Session) Sanitize(ctx context.Context, r *Run, tool string) (*Sanitized, error) {
-	if !slices.Contains(SanitizerTools, tool) {
-		return nil, report.Usagef("sanitizer tool %q: expected %s", tool, strings.Join(SanitizerTools, " or "))
-	}
 	st := r.state
 	if st == nil {
 		return nil, errors.New("sanitize: this run was not made by a session")
-	}
-	if len(s.launcher) == 0 {
-		return nil, report.Unavailablef("%s: this program cannot start a launch to be watched", tool)
 	}
 	b, l, err := s.watchedLaunch(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	out, err := cuda.Sanitize(ctx, cuda.SanitizerConfig{Tools: s.builder.Tools(), Command: s.launcher, Device: r.Request.Device}, tool, b.Module, st.r.plan.Entry, l)
+	return s.sanitize(ctx, tool, r.Request.Device, b.Module, st.r.plan.Entry, l)
+}
+
+// Sanitize runs one of compute-sanitizer's tools on the launch that was checked. It takes a GPU, whatever the check executed on. Errors are
+// Session.Sanitize's.
+func (c *Checked) Sanitize(ctx context.Context, tool string) (*Sanitized, error) {
+	b := c.bare
+	return b.s.sanitize(ctx, tool, b.req.Device, b.module.Module, b.entry.Name, b.launch())
+}
+
+func (s *Session) sanitize(ctx context.Context, tool string, device int, m *ptx.Module, entry string, l *target.Launch) (*Sanitized, error) {
+	if !slices.Contains(AllSanitizerTools, tool) {
+		return nil, report.Usagef("sanitizer tool %q: expected %s", tool, strings.Join(AllSanitizerTools, ", "))
+	}
+	if len(s.launcher) == 0 {
+		return nil, report.Unavailablef("%s: this program cannot start a launch to be watched", tool)
+	}
+	out, err := cuda.Sanitize(ctx, cuda.SanitizerConfig{Tools: s.builder.Tools(), Command: s.launcher, Device: device}, tool, m, entry, l)
 	switch {
 	case err == nil:
 		return out, nil
@@ -131,6 +178,10 @@ func watchedBy(f *report.Finding, tool string) bool {
 		return f.Kind == string(target.OutOfBounds) || f.Kind == string(target.Misaligned)
 	case "racecheck":
 		return (f.Kind == string(target.Race) || f.Kind == string(target.CpAsync)) && (f.Space == "shared" || f.Space == "")
+	case "initcheck":
+		return f.Kind == string(target.Uninitialised) && f.Space == "global"
+	case "synccheck":
+		return f.Kind == string(target.Barrier) || f.Kind == string(target.Deadlock)
 	}
 	return false
 }

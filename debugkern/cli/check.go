@@ -27,7 +27,7 @@ type checkOptions struct {
 	grid, block, cluster     string
 	args                     []string
 	dump, suppress, baseline string
-	sarif, html              string
+	sarif, html, sanitizer   string
 	blocks                   string
 	shape                    string // of a manifest
 	set, faults              []string
@@ -90,6 +90,7 @@ func (o *checkOptions) bind(f *pflag.FlagSet) {
 	f.StringVar(&o.shape, "shape", "", "of a TARGET: shape, a name or sizes (default validation)")
 	f.StringArrayVar(&o.set, "set", nil, "of a TARGET: flag FLAG[=VALUE], repeatable")
 	f.StringArrayVar(&o.faults, "fault", nil, "of a TARGET: planted fault NAME, repeatable")
+	f.StringVar(&o.sanitizer, "sanitizer", "", "NVIDIA's tools on the same launch, on a GPU, and what they found too: memcheck,racecheck,initcheck,synccheck or all")
 	f.StringVar(&o.sarif, "sarif", "", "write findings to FILE as SARIF 2.1.0")
 	f.StringVar(&o.html, "html", "", "write a self-contained page to FILE")
 	f.StringVar(&o.dump, "dump", "", "write every pointer argument, before and after, to FILE.npz")
@@ -112,7 +113,7 @@ func (o *checkOptions) comments(cmd *cobra.Command, lines []string) error {
 	set.Visit(func(f *pflag.Flag) {
 		switch {
 		case err != nil:
-		case slices.Contains([]string{"dump", "sarif", "html", "timeout", "suppress", "baseline", "shape", "set", "fault"}, f.Name):
+		case slices.Contains([]string{"dump", "sarif", "html", "timeout", "suppress", "baseline", "shape", "set", "fault", "sanitizer"}, f.Name):
 			err = usageError("the comment \"// tilescope: --%s\": a kernel's text may not choose files, limits or targets", f.Name)
 		case f.Name == "arg":
 			given := map[string]bool{}
@@ -202,6 +203,11 @@ func (o *checkOptions) check(cmd *cobra.Command, name string) error {
 	for _, f := range foreign {
 		if cmd.Flags().Changed(f) {
 			return usageError("--%s: %s", f, why)
+		}
+	}
+	for _, tool := range o.sanitizers() {
+		if !slices.Contains(debugkern.AllSanitizerTools, tool) {
+			return usageError("--sanitizer %s: expected %s, or all", tool, strings.Join(debugkern.AllSanitizerTools, ", "))
 		}
 	}
 	outputs := []string{o.dump, o.sarif, o.html}
@@ -309,15 +315,54 @@ func (a *app) check(cmd *cobra.Command, opt *checkOptions, name string) error {
 			return err
 		}
 	}
-	if err := a.print(d, func(w io.Writer) { printCheck(w, d) }); err != nil {
+	doc := checkDocument{Check: d}
+	if doc.Sanitizer, err = opt.sanitize(cmd, checked); err != nil {
+		return err
+	}
+	if err := a.print(doc, func(w io.Writer) {
+		printCheck(w, d)
+		for _, s := range doc.Sanitizer {
+			fmt.Fprintf(w, "compute-sanitizer %s (%.1f s)\n", s.Says, s.Seconds)
+		}
+	}); err != nil {
 		return err
 	}
 	return exitFor(d.ExitCode())
 }
 
+// checkDocument is what check prints: its document, with what NVIDIA's tools said where they were asked for.
+type checkDocument struct {
+	*report.Check
+	Sanitizer []debugkern.Second `json:"sanitizer,omitempty"`
+}
+
+// sanitizers lists the tools that are asked for.
+func (o *checkOptions) sanitizers() []string {
+	switch o.sanitizer {
+	case "":
+		return nil
+	case "all":
+		return debugkern.AllSanitizerTools
+	}
+	return strings.Split(o.sanitizer, ",")
+}
+
+// sanitize lets NVIDIA's tools watch the launch that was checked.
+func (o *checkOptions) sanitize(cmd *cobra.Command, c *debugkern.Checked) ([]debugkern.Second, error) {
+	var out []debugkern.Second
+	for _, tool := range o.sanitizers() {
+		s, err := debugkern.SecondOpinion(cmd.Context(), c.Doc.Findings, tool, func() (*debugkern.Sanitized, error) { return c.Sanitize(cmd.Context(), tool) })
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
 // sequence executes a sequence of launches, which names everything but seed, backend and schedule itself.
 func (o *checkOptions) sequence(cmd *cobra.Command, s *debugkern.Session, seq *configs.Sequence, meter *meter) (*debugkern.Checked, error) {
-	for _, f := range []string{"shape", "set", "fault", "blocks", "resident", "cooperative"} {
+	for _, f := range []string{"shape", "set", "fault", "blocks", "resident", "cooperative", "sanitizer"} {
 		if cmd.Flags().Changed(f) {
 			return nil, usageError("--%s: %s is a sequence, whose steps say how each is launched", f, seq.File)
 		}

@@ -66,7 +66,7 @@ func launchFile(ctx context.Context, path string, stdout io.Writer) error {
 // launchBare launches exactly once, from buffers that are allocated to the byte, and compares nothing.
 func (w *worker) launchBare(in *incoming) (*launchResult, error) {
 	op := in.Launch
-	w.bare = true
+	w.bare, w.unset = true, op.Unset
 	p, err := w.prepare(&op.Spec, in.buffers)
 	if err != nil {
 		return nil, err

@@ -107,6 +107,8 @@ type launchOp struct {
 	Spec   launchSpec `json:"spec"`
 	Repeat int        `json:"repeat"`
 	Bare   bool       `json:"bare,omitempty"` // once, from buffers without guard bands, for tools
+	// Unset leaves buffers without contents as they were allocated, for a tool that looks for reads of them.
+	Unset bool `json:"unset,omitempty"`
 }
 
 // timeOp times launches, interleaved.

@@ -46,6 +46,8 @@ var ErrNoSanitizer = errors.New("no compute-sanitizer found (it comes with the C
 var sanitizerTools = map[string][]string{
 	"memcheck":  {"--print-limit", "200"},
 	"racecheck": {"--racecheck-report", "all", "--print-limit", "10000"},
+	"initcheck": {"--print-limit", "200"},
+	"synccheck": {"--print-limit", "200"},
 }
 
 var (
@@ -53,13 +55,13 @@ var (
 	sanitizerVersion = regexp.MustCompile(`Version (\d+\.\d+(?:\.\d+)*)`)
 )
 
-// Sanitize runs compute-sanitizer's tool ("memcheck" or "racecheck") on exactly one launch, in a child process of its own that
+// Sanitize runs compute-sanitizer's tool ("memcheck", "racecheck", "initcheck" or "synccheck") on exactly one launch, in a child process of its own that
 // is killed at the time limit. Buffers are allocated to the byte, without guard bands, so that memcheck sees their ends.
 // Errors wrap ErrNoSanitizer, ErrNoDriver or ErrNoDevice where it cannot be run here.
 func Sanitize(ctx context.Context, cfg SanitizerConfig, tool string, m *ptx.Module, entry string, l *target.Launch) (*Sanitized, error) {
 	options, ok := sanitizerTools[tool]
 	if !ok {
-		return nil, fmt.Errorf("sanitize: tool %q: expected memcheck or racecheck", tool)
+		return nil, fmt.Errorf("sanitize: tool %q: expected memcheck, racecheck, initcheck or synccheck", tool)
 	}
 	if len(cfg.Command) == 0 {
 		return nil, errors.New("sanitize: no launch command")
@@ -82,7 +84,7 @@ func Sanitize(ctx context.Context, cfg SanitizerConfig, tool string, m *ptx.Modu
 	defer os.RemoveAll(dir)
 	dir = absolute(dir)
 	job := filepath.Join(dir, "job")
-	if err := writeJob(job, cfg, m, entry, l); err != nil {
+	if err := writeJob(job, cfg, m, entry, l, tool == "initcheck"); err != nil {
 		return nil, fmt.Errorf("sanitize: %w", err)
 	}
 	limit := cfg.Timeout
@@ -139,7 +141,7 @@ func lastLine(s string) string {
 }
 
 // writeJob records the requests of one launch as a worker would get them.
-func writeJob(path string, cfg SanitizerConfig, m *ptx.Module, entry string, l *target.Launch) error {
+func writeJob(path string, cfg SanitizerConfig, m *ptx.Module, entry string, l *target.Launch, unset bool) error {
 	f := m.Func(entry)
 	if f == nil || !f.Entry {
 		return fmt.Errorf("no entry %s", entry)
@@ -165,7 +167,7 @@ func writeJob(path string, cfg SanitizerConfig, m *ptx.Module, entry string, l *
 	}{
 		{request{Open: &openOp{Library: cfg.Library, Device: cfg.Device, Memory: l.Memory.Limit()}}, nil},
 		{request{Load: &loadOp{Entry: entry}}, [][]byte{text.Bytes()}},
-		{request{Launch: &launchOp{Spec: *spec, Repeat: 1, Bare: true}}, u.bodies},
+		{request{Launch: &launchOp{Spec: *spec, Repeat: 1, Bare: true, Unset: unset}}, u.bodies},
 	} {
 		for _, b := range r.buffers {
 			r.Buffers = append(r.Buffers, int64(len(b)))

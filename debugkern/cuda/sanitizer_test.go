@@ -179,7 +179,7 @@ func TestSanitizeRefusals(t *testing.T) {
 	if got, err := Sanitize(t.Context(), cfg, "racecheck", module(t, "copy", ""), "copy", floats(12)); err != nil || len(got.Complaints) != 0 {
 		t.Errorf("a clean launch: %+v, %v", got, err)
 	}
-	if _, err := Sanitize(t.Context(), cfg, "initcheck", module(t, "copy", ""), "copy", floats(12)); err == nil || !strings.Contains(err.Error(), "memcheck or racecheck") {
+	if _, err := Sanitize(t.Context(), cfg, "nosuch", module(t, "copy", ""), "copy", floats(12)); err == nil || !strings.Contains(err.Error(), "memcheck, racecheck") {
 		t.Errorf("another tool: %v", err)
 	}
 	missing := cfg
@@ -228,5 +228,30 @@ func TestLaunchMainRefusesNonsense(t *testing.T) {
 	}
 	if code := LaunchMain(t.Context(), path+"absent", os.Stdout, &strings.Builder{}); code != 1 {
 		t.Error(fmt.Sprint("no file: exit ", code))
+	}
+}
+
+// TestSanitizerKinds: what initcheck and synccheck say is counted under our kinds.
+func TestSanitizerKinds(t *testing.T) {
+	complaints, summary := ParseSanitizer(`========= COMPUTE-SANITIZER
+========= Uninitialized __global__ memory read of size 4 bytes
+=========     at k+0x70 in k.cu:3
+=========     by thread (32,0,0) in block (0,0,0)
+=========     Access to 0x7f0000000280 is uninitialized
+=========
+========= Barrier error detected. Divergent thread(s) in block
+=========     at k+0x90 in k.cu:7
+=========     by thread (1,0,0) in block (0,0,0)
+=========
+========= ERROR SUMMARY: 2 errors
+`)
+	if len(complaints) != 2 || summary != "ERROR SUMMARY: 2 errors" {
+		t.Fatalf("%+v, %q", complaints, summary)
+	}
+	if c := complaints[0]; c.Kind != "uninitialised" || c.Space != "global" || c.At.Line != 3 {
+		t.Errorf("%+v", c)
+	}
+	if c := complaints[1]; c.Kind != "barrier" || c.At.Line != 7 {
+		t.Errorf("%+v", c)
 	}
 }

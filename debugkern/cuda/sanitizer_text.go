@@ -54,19 +54,20 @@ func (p SanitizerPlace) same(q SanitizerPlace) bool {
 // compute-sanitizer's text, as its documentation shows it: every line begins with nine equals signs. Older versions write
 // places as `0x90 in file.cu:10:f(int)`, newer ones as `f(int)+0x90 in file.cu:10`.
 var (
-	invalidLine  = regexp.MustCompile(`^(?:Potential i|I)nvalid __(\w+)__ (read|write|atomic\w*) of size (\d+)`)
-	severityLine = regexp.MustCompile(`^(?i:(error|warning|warn|info))\s*:\s*(?:\([^)]*\)\s*)?(.*)$`)
-	raceLine     = regexp.MustCompile(`^(?:(\w+) )?[Rr]ace reported between (Read|Write|Atomic) access at (.*?)\s*$`)
-	raceAndLine  = regexp.MustCompile(`^and (Read|Write|Atomic) access at (.*?)(?:\s*\[(\d+) hazards?\])?\s*$`)
-	hazardLine   = regexp.MustCompile(`^Potential (WAW|RAW|WAR) hazard detected at __(\w+)__ 0x([0-9a-fA-F]+) in block \(\s*(\d+),\s*(\d+),\s*(\d+)\)`)
-	hazardThread = regexp.MustCompile(`^(Read|Write|Atomic) Thread \(\s*(\d+),\s*(\d+),\s*(\d+)\) at (.*?)\s*$`)
-	threadLine   = regexp.MustCompile(`^by thread \(\s*(\d+),\s*(\d+),\s*(\d+)\) in block \(\s*(\d+),\s*(\d+),\s*(\d+)\)`)
-	addressLine  = regexp.MustCompile(`^(?:Address|Access at|Access to) 0x([0-9a-fA-F]+) is (out of bounds|misaligned)`)
-	atLine       = regexp.MustCompile(`^at (.*?)\s*$`)
-	frameLine    = regexp.MustCompile(`^Device Frame:\s*(.*?)\s*$`)
-	newPlace     = regexp.MustCompile(`^(.*?)[+:]0x([0-9a-fA-F]+)(?: in (.+):(\d+))?$`)
-	oldPlace     = regexp.MustCompile(`^0x([0-9a-fA-F]+) in (?:(.+?):(\d+):)?(.*)$`)
-	summaryLine  = regexp.MustCompile(`^(?:ERROR|RACECHECK) SUMMARY: (.*)$`)
+	invalidLine       = regexp.MustCompile(`^(?:Potential i|I)nvalid __(\w+)__ (read|write|atomic\w*) of size (\d+)`)
+	severityLine      = regexp.MustCompile(`^(?i:(error|warning|warn|info))\s*:\s*(?:\([^)]*\)\s*)?(.*)$`)
+	raceLine          = regexp.MustCompile(`^(?:(\w+) )?[Rr]ace reported between (Read|Write|Atomic) access at (.*?)\s*$`)
+	raceAndLine       = regexp.MustCompile(`^and (Read|Write|Atomic) access at (.*?)(?:\s*\[(\d+) hazards?\])?\s*$`)
+	hazardLine        = regexp.MustCompile(`^Potential (WAW|RAW|WAR) hazard detected at __(\w+)__ 0x([0-9a-fA-F]+) in block \(\s*(\d+),\s*(\d+),\s*(\d+)\)`)
+	uninitialisedLine = regexp.MustCompile(`^Uninitialized __(\w+)__ memory read of size`)
+	hazardThread      = regexp.MustCompile(`^(Read|Write|Atomic) Thread \(\s*(\d+),\s*(\d+),\s*(\d+)\) at (.*?)\s*$`)
+	threadLine        = regexp.MustCompile(`^by thread \(\s*(\d+),\s*(\d+),\s*(\d+)\) in block \(\s*(\d+),\s*(\d+),\s*(\d+)\)`)
+	addressLine       = regexp.MustCompile(`^(?:Address|Access at|Access to) 0x([0-9a-fA-F]+) is (out of bounds|misaligned)`)
+	atLine            = regexp.MustCompile(`^at (.*?)\s*$`)
+	frameLine         = regexp.MustCompile(`^Device Frame:\s*(.*?)\s*$`)
+	newPlace          = regexp.MustCompile(`^(.*?)[+:]0x([0-9a-fA-F]+)(?: in (.+):(\d+))?$`)
+	oldPlace          = regexp.MustCompile(`^0x([0-9a-fA-F]+) in (?:(.+?):(\d+):)?(.*)$`)
+	summaryLine       = regexp.MustCompile(`^(?:ERROR|RACECHECK) SUMMARY: (.*)$`)
 )
 
 // ParseSanitizer reads what compute-sanitizer has written. Equal complaints (the same places) are one, counted. summary is the
@@ -124,7 +125,11 @@ func (p *sanitizerParser) begin(line string) {
 		c.Kind, c.Access, c.Space, c.Located = "race", m[1], m[2], true
 		c.Address = hexadecimal(m[3])
 		c.Block = dim3(m[4:7])
-	} else if strings.HasPrefix(text, "Program hit") || strings.HasPrefix(text, "Leaked") || strings.HasPrefix(text, "Barrier error") || strings.HasPrefix(text, "Uninitialized") {
+	} else if m := uninitialisedLine.FindStringSubmatch(text); m != nil {
+		c.Kind, c.Space, c.Access = "uninitialised", m[1], "read"
+	} else if strings.HasPrefix(text, "Barrier error") {
+		c.Kind = "barrier"
+	} else if strings.HasPrefix(text, "Program hit") || strings.HasPrefix(text, "Leaked") || strings.HasPrefix(text, "Uninitialized") {
 		c.Kind = "other"
 	} else {
 		return

@@ -68,11 +68,12 @@ type worker struct {
 	pool     map[int64][]uint64 // allocations with whole guard bands, by the buffer's size
 	pooled   int64              // bytes in the pool
 
-	once sync.Once
-	lost chan struct{} // closed when a load has panicked, with bug
-	bug  *join.Panic
-	bare bool      // buffers have no guard bands
-	told io.Writer // where a launch for a tool tells its buffers' addresses
+	once  sync.Once
+	lost  chan struct{} // closed when a load has panicked, with bug
+	bug   *join.Panic
+	bare  bool      // buffers have no guard bands
+	unset bool      // buffers without contents stay as they were allocated
+	told  io.Writer // where a launch for a tool tells its buffers' addresses
 }
 
 // opened is a device's context.

@@ -156,6 +156,9 @@ func (w *worker) reset(b *deviceBuffer, probing bool) error {
 		}
 		return w.drv.check("cuMemcpyHtoDAsync", w.drv.copyInAsync(b.addr(), data, uint(b.bytes), w.stream)) // pageable: copied before it returns
 	}
+	if w.unset && !b.zero {
+		return nil
+	}
 	v := byte(unwrittenByte)
 	if probing {
 		v = probingByte

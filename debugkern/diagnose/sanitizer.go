@@ -1,20 +1,11 @@
 package diagnose
 
 import (
-	"errors"
-
 	"tilescope/debugkern"
-	"tilescope/debugkern/report"
 )
 
-// SanitizerDoc is what one of compute-sanitizer's tools said, laid beside our findings.
-type SanitizerDoc struct {
-	debugkern.Folded
-	Version    string                `json:"version"`
-	Complaints []debugkern.Complaint `json:"complaints"`
-	NotRun     string                `json:"not_run"` // why, "" where it ran
-	Says       string                `json:"says"`    // "racecheck: 3 confirmed, 1 only ours, 0 only theirs"
-}
+// SanitizerDoc is what one of compute-sanitizer's tools said, with our findings that are about the same.
+type SanitizerDoc = debugkern.Second
 
 // sanitize lets compute-sanitizer watch a launch on the GPU where there is something to confirm, or where delays were asked
 // for. What only it found is told and is no finding: it has its own false alarms.
@@ -24,37 +15,28 @@ func (q *inquiry) sanitize() error {
 	}
 	for _, tool := range debugkern.SanitizerTools {
 		q.progress(debugkern.Progress{Phase: "compute-sanitizer", Detail: tool})
-		out, err := q.s.Sanitize(q.ctx, q.gpu, tool)
-		var coded *report.Error
-		switch {
-		case err == nil:
-			q.doc.Sanitizer = append(q.doc.Sanitizer, q.fold(out))
-		case q.ctx.Err() == nil && errors.As(err, &coded) && coded.Code != report.CodeInternal:
-			none := debugkern.Folded{Tool: tool, Confirmed: []debugkern.Confirmation{}, OnlyOurs: []int{}, OnlyTheirs: []int{}}
-			q.doc.Sanitizer = append(q.doc.Sanitizer, SanitizerDoc{Folded: none, Complaints: []debugkern.Complaint{}, NotRun: err.Error(), Says: tool + ": not run: " + err.Error()})
-		default:
+		second, err := debugkern.SecondOpinion(q.ctx, q.doc.Findings, tool, func() (*debugkern.Sanitized, error) {
+			return q.s.Sanitize(q.ctx, q.gpu, tool)
+		})
+		if err != nil {
 			return err
 		}
+		q.confirmed(&second)
+		q.doc.Sanitizer = append(q.doc.Sanitizer, second)
 	}
 	return nil
 }
 
-// fold lays a tool's complaints beside the findings, and notes on suspects what it confirms.
-func (q *inquiry) fold(out *debugkern.Sanitized) SanitizerDoc {
-	f := debugkern.Fold(q.doc.Findings, out)
-	for _, s := range q.suspects {
-		for _, i := range s.cause.Findings {
-			if confirms(f, i) {
-				s.confirmed = "compute-sanitizer " + out.Tool + " confirms it on the GPU"
+// confirmed notes on suspects what a tool confirms.
+func (q *inquiry) confirmed(s *SanitizerDoc) {
+	for _, suspect := range q.suspects {
+		for _, i := range suspect.cause.Findings {
+			if confirms(&s.Folded, i) {
+				suspect.confirmed = "compute-sanitizer " + s.Tool + " confirms it on the GPU"
 				break
 			}
 		}
 	}
-	complaints := out.Complaints
-	if complaints == nil {
-		complaints = []debugkern.Complaint{}
-	}
-	return SanitizerDoc{Folded: *f, Version: out.Version, Complaints: complaints, Says: f.Summary()}
 }
 
 func confirms(f *debugkern.Folded, finding int) bool {

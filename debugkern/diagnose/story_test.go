@@ -72,9 +72,14 @@ func TestSanitizerFolds(t *testing.T) {
 	q := &inquiry{suspects: []*suspect{s}, doc: &Diagnosis{Run: report.Run{Findings: []report.Finding{{
 		Kind: "race", Severity: severityError, Space: "shared", Source: &report.Source{File: "k.cu", Line: 3}, Other: &report.Source{File: "k.cu", Line: 9},
 	}}}}}
-	d := q.fold(&debugkern.Sanitized{Tool: "racecheck", Version: "1", Complaints: []debugkern.Complaint{
+	said := &debugkern.Sanitized{Tool: "racecheck", Version: "1", Complaints: []debugkern.Complaint{
 		{Kind: "race", At: at(9), Others: []cuda.SanitizerPlace{at(3)}}, {Kind: "race", At: at(20), Others: []cuda.SanitizerPlace{at(21)}},
-	}})
+	}}
+	d, err := debugkern.SecondOpinion(t.Context(), q.doc.Findings, "racecheck", func() (*debugkern.Sanitized, error) { return said, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.confirmed(&d)
 	if len(d.Confirmed) != 1 || len(d.OnlyOurs) != 0 || len(d.OnlyTheirs) != 1 || len(d.Complaints) != 2 || !strings.Contains(d.Says, "1 confirmed") {
 		t.Errorf("folded to %+v", d)
 	}
