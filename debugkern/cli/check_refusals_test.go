@@ -216,3 +216,17 @@ func TestCheckTarget(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckOfWhatIsNotModelled: a kernel that the emulator refuses did not load, at the place of the instruction; nothing is wrong with how it
+// compiles.
+func TestCheckOfWhatIsNotModelled(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "k.ptx")
+	text := strings.Replace(oneAndTwo, "ret;", "wgmma.fence.sync.aligned;\n\tret;", 1)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, errText, code := call(t, "check", path, "--entry", "one", "--grid", "1", "--block", "32")
+	if code != 4 || !strings.Contains(errText, "the kernel does not load: 1 error") || !strings.Contains(errText, "k.ptx:6:") || !strings.Contains(errText, "not modelled") {
+		t.Errorf("exit %d: %s", code, errText)
+	}
+}

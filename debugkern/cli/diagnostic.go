@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -13,7 +14,7 @@ import (
 // below the place.
 func printDiagnostics(w io.Writer, e *report.Error) {
 	ds, what := e.Diagnostics, "compile"
-	if e.Report != nil && e.Report.Error != nil && e.Report.Error.Stage == "load" {
+	if k := (*report.KernelError)(nil); errors.As(e, &k) && k.Stage == "load" {
 		what = "load"
 	}
 	errs := 0
