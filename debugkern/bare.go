@@ -19,6 +19,7 @@ import (
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/scaffold"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -237,6 +238,7 @@ func (b *bareLaunch) build() (err error) {
 	case b.entry == nil:
 		b.entry = m.Module.Entries()[0]
 	}
+	b.shared = scaffold.SharedArrays(m.Module, b.entry, b.source, b.req.Shared)
 	b.doc.Entry = b.entry.Name
 	return nil
 }

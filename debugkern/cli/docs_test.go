@@ -23,6 +23,19 @@ func TestExperiments(t *testing.T) { runPage(t, "experiments.md", 20) }
 // TestDiagnosePage does the same with docs/diagnose.md.
 func TestDiagnosePage(t *testing.T) { runPage(t, "diagnose.md", 4) }
 
+// TestCheckPage does the same with docs/check.md; its sequence is the file beside it.
+func TestCheckPage(t *testing.T) {
+	runPage(t, "check.md", 3)
+	page, err := os.ReadFile(filepath.Join("docs", "check.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sequence, err := os.ReadFile(filepath.Join("docs", "check", "split.yaml"))
+	if err != nil || !strings.Contains(string(page), "```yaml\n"+string(sequence)+"```") {
+		t.Errorf("docs/check/split.yaml is not what the page shows: %v", err)
+	}
+}
+
 // runPage runs the commands of a page, at least so many.
 func runPage(t *testing.T, name string, least int) {
 	t.Chdir(filepath.Join("..", "..")) // where a reader stands, and where .toolchain is found

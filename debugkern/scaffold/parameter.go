@@ -137,6 +137,19 @@ func accesses(in *ptx.Instr) (read, written bool) {
 
 // addressOrigins is, for each register, the set of parameters whose value it is an address from.
 func addressOrigins(f *ptx.Func) []uint64 {
+	return origins(f, func(in *ptx.Instr) uint64 {
+		if v := in.Args[1].Var; in.Op == "ld" && v != nil && in.Space() == ptx.SpaceParam {
+			if i := slices.Index(f.Params, v); i >= 0 && i < 64 && v.Size == 8 {
+				return 1 << i
+			}
+		}
+		return 0
+	})
+}
+
+// origins is, for each register, the set of what its value is an address from. first is what an instruction itself brings in; moves and
+// additions pass it on.
+func origins(f *ptx.Func, first func(in *ptx.Instr) uint64) []uint64 {
 	origin := make([]uint64, len(f.Regs))
 	for changed := true; changed; {
 		changed = false
@@ -144,14 +157,8 @@ func addressOrigins(f *ptx.Func) []uint64 {
 			if len(in.Args) < 2 || in.Args[0].Kind != ptx.OpReg || in.Args[0].Reg < 0 {
 				continue
 			}
-			from := uint64(0)
+			from := first(in)
 			switch in.Op {
-			case "ld":
-				if v := in.Args[1].Var; v != nil && in.Space() == ptx.SpaceParam {
-					if i := slices.Index(f.Params, v); i >= 0 && i < 64 && v.Size == 8 {
-						from = 1 << i
-					}
-				}
 			case "mov", "cvta", "add", "sub", "mad", "selp":
 				for _, a := range in.Args[1:] {
 					if a.Kind == ptx.OpReg && a.Reg >= 0 {
