@@ -24,6 +24,9 @@ type alloc struct {
 	dirty          map[int]struct{} // pages changed since Open; nil where nobody asks
 }
 
+// gridBarrierBytes is the size of the grid barrier: its own size, and a count.
+const gridBarrierBytes = 8
+
 // pageBits is the size of what a snapshot saves of global memory.
 const pageBits = 12
 
@@ -40,8 +43,11 @@ type memory struct {
 	params  []byte
 	byParam map[int]int // byte offset in the parameter block -> allocation
 	capture *alloc
-	once    sync.Once
-	stored  map[*alloc]bool // by argument: whether the kernel may store to it; made when first asked for
+
+	gridBarrier uint64 // address of what the blocks of a cooperative launch meet at; 0: there is none
+
+	once   sync.Once
+	stored map[*alloc]bool // by argument: whether the kernel may store to it; made when first asked for
 }
 
 // newMemory allocates and fills global memory and the parameter block. Inputs are copied only where the kernel may write
@@ -73,6 +79,9 @@ func newMemory(p *program, l *target.Launch, private bool) (*memory, error) {
 	}
 	if l.Probe != nil {
 		m.probe(l, params)
+	}
+	if l.Cooperative && p.syncsGrid() {
+		m.gridBarrier = m.add(&alloc{name: "the grid barrier", data: make([]byte, gridBarrierBytes)}).base
 	}
 	if private {
 		for _, a := range m.allocs {

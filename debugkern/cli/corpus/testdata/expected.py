@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""What the kernels of this folder must compute, by NumPy: writes expected.npz, which the tests compare with.
+
+  python3 expected.py TILESCOPE [NAME...]     the built program; needs numpy and an NVRTC that the program finds
+
+A function here has a kernel's name. It takes the launch's arguments before the launch by name (pointers as arrays, numbers as written)
+and returns what must be in the arguments that the kernel writes. Its results are compared with the launch's before they are written down.
+"""
+import os, re, subprocess, sys, tempfile
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+KERNELS = {}
+
+
+def kernel(f):
+    KERNELS[f.__name__] = f
+    return f
+
+
+# Reductions.
+
+@kernel
+def reduce_tree(x, n):
+    return {"sums": np.pad(x, (0, 24)).astype("f8").reshape(4, 256).sum(1)}
+
+@kernel
+def reduce_shuffle(x, cols):
+    return {"sums": x.astype("f8").sum(1)}
+
+@kernel
+def reduce_last_block(x, n):
+    return {"sum": x.astype("f8").sum(keepdims=True), "counter": np.zeros(1, "u4")}
+
+@kernel
+def reduce_grid_sync(x, n):
+    return {"largest": abs(x).max(keepdims=True)}
+
+@kernel
+def reduce_float4(x, n):
+    return {"sum": (x.astype("f8") ** 2).sum(keepdims=True)}
+
+
+# Scans, histograms, transposes, order.
+
+@kernel
+def scan_hillis(x):
+    return {"y": x.reshape(3, 128).cumsum(1).ravel().astype("i4")}
+
+@kernel
+def scan_blelloch(x):
+    r = x.reshape(2, 128)
+    return {"y": (r.cumsum(1) - r).ravel().astype("u4")}
+
+@kernel
+def scan_warp(x, n):
+    return {"y": np.pad(x, (0, 18)).reshape(4, 32).cumsum(1).ravel()[:110].astype("i4")}
+
+@kernel
+def scan_lookback(x):
+    return {"y": x.cumsum().astype("u4")}
+
+@kernel
+def histogram_shared(x, n):
+    return {"bins": np.bincount(x, minlength=256).astype("u4")}
+
+@kernel
+def histogram_float(x, n, lo, hi):
+    return {"bins": np.bincount(np.clip(np.floor((x + np.float32(2)) * np.float32(4)), 0, 15).astype(int), minlength=16).astype("i4")}
+
+@kernel
+def transpose_padded(**a):
+    return {"out": a["in"].T}
+
+@kernel
+def transpose_swizzle(**a):
+    return {"out": a["in"].T}
+
+@kernel
+def compact_ballot(x, n):
+    return {"count": np.array([(x > 0).sum()], "i4")}
+
+@kernel
+def sort_bitonic(keys):
+    return {"keys": np.sort(keys.reshape(2, 256)).ravel()}
+
+
+def tolerance(text):
+    m = re.search(r"^// tolerance: (\S+)", text, re.M)
+    return float(m[1]) if m else 0.0
+
+
+def scalars(text):
+    """The numbers that the comments give, by name."""
+    out = {}
+    for name, value in re.findall(r"--arg (\w+)=(\S+)", " ".join(re.findall(r"^// tilescope:(.*)", text, re.M))):
+        value = value.split(":")[0]
+        if re.fullmatch(r"-?\d+", value): out[name] = int(value)
+        elif re.fullmatch(r"-?[\d.]+(e-?\d+)?", value): out[name] = float(value)
+    return out
+
+
+def dtypes(text):
+    """The element types of the arrays that the comments give, by name."""
+    return dict(re.findall(r"--arg (\w+)=\S+?:(\w+)\[", " ".join(re.findall(r"^// tilescope:(.*)", text, re.M))))
+
+
+def number(array, dtype):
+    """An array's numbers: what NumPy has no type for is in the archive as its bits."""
+    if dtype == "bf16": return (array.astype("u4") << 16).view("f4")
+    return array
+
+
+def launched(program, path):
+    with tempfile.TemporaryDirectory() as d:
+        r = subprocess.run([program, "check", path, "--dump", d + "/x.npz"], capture_output=True, text=True)
+        if r.returncode: sys.exit(f"{path}: exit {r.returncode}\n{r.stdout}{r.stderr}")
+        with np.load(d + "/x.npz") as z: return {k: z[k] for k in z.files}
+
+
+def compare(name, text, got, want):
+    """The largest error in units of the tolerance, relative to the largest number expected."""
+    worst = 0.0
+    for k, w in want.items():
+        g, w = np.ravel(number(got[k], dtypes(text).get(k))), np.ravel(w)
+        if g.shape != w.shape: sys.exit(f"{name}.{k}: {g.shape} and {w.shape}")
+        if tolerance(text) == 0.0:
+            if not np.array_equal(g, w.astype(g.dtype)): sys.exit(f"{name}.{k}: {g} want {w}")
+            continue
+        err = abs(g.astype("f8") - w.astype("f8")).max() / max(abs(w.astype("f8")).max(), 1e-300)
+        if not err <= tolerance(text): sys.exit(f"{name}.{k}: error {err}: {g} want {w}")
+        worst = max(worst, err / tolerance(text))
+    return worst
+
+
+def main():
+    program, only, path = sys.argv[1], sys.argv[2:], os.path.join(HERE, "expected.npz")
+    all = dict(np.load(path)) if os.path.exists(path) and only else {}
+    for name, f in KERNELS.items():
+        if only and name not in only: continue
+        file = next(p for p in (f"{HERE}/{name}.cu", f"{HERE}/{name}.ptx") if os.path.exists(p))
+        text = open(file).read()
+        got = launched(program, file)
+        given = {k[3:]: number(v, dtypes(text).get(k[3:])) for k, v in got.items() if k.startswith("in_")}
+        used = f.__code__.co_varnames[:f.__code__.co_argcount] or [*given, *scalars(text)]
+        want = f(**{k: v for k, v in {**given, **scalars(text)}.items() if k in used})
+        print(f"{name:24} {compare(name, text, got, want):5.2f} of the tolerance")
+        for k, w in want.items():
+            all[f"{name}.{k}"] = np.ravel(w).astype("f4" if dtypes(text)[k] == "bf16" else got[k].dtype)
+    np.savez_compressed(path, **{k: all[k] for k in sorted(all)})
+
+
+if __name__ == "__main__":
+    main()
