@@ -18,6 +18,19 @@ def kernel(f):
     return f
 
 
+def renamed(name, f):
+    """The same function for another kernel."""
+    g = type(f)(f.__code__, globals(), name)
+    return g
+
+
+def e4m3(x):
+    """The numbers of 8-bit floats with 4 exponent and 3 fraction bits."""
+    x = x.astype("i4")
+    e, m = x >> 3 & 15, x & 7
+    return np.where(x & 128, -1, 1) * np.where(e, (8 + m) * 2.0 ** (e - 10), m * 2.0 ** -9)
+
+
 # Reductions.
 
 @kernel
@@ -83,6 +96,57 @@ def compact_ballot(x, n):
 @kernel
 def sort_bitonic(keys):
     return {"keys": np.sort(keys.reshape(2, 256)).ravel()}
+
+
+# Matrix products.
+
+def product(a, b):
+    return a.astype("f8") @ b.astype("f8")
+
+@kernel
+def gemm_naive(A, B, C):
+    return {"C": 0.5 * product(A, B) + 2 * C}
+
+@kernel
+def gemm_tiled(A, B):
+    return {"C": product(A, B)}
+
+for name in "gemm_registers gemm_cp_async gemm_pipeline gemm_wmma_f16 gemm_wmma_tf32 mma_f16 mma_tf32".split(): kernel(renamed(name, gemm_tiled))
+
+@kernel
+def gemm_wmma_bf16(A, B):
+    return {"C": 2 * product(A, B.T)}
+
+@kernel
+def gemm_wmma_s8(A, B, scale):
+    sums = A.astype("i4") @ B.astype("i4").T
+    return {"C": np.clip(np.rint(sums.astype("f4") * np.float32(scale)), -128, 127).astype("i1")}
+
+@kernel
+def gemm_wmma_f64(A, B, C):
+    return {"C": A @ B + C}
+
+@kernel
+def mma_bf16(A, B):
+    return {"C": product(A, B.T)}
+
+@kernel
+def mma_s8(A, B):
+    return {"C": A.astype("i4") @ B.astype("i4").T}
+
+@kernel
+def mma_e4m3(A, B, scales):
+    return {"C": product(e4m3(A), e4m3(B).T) * scales[0] * scales[1]}
+
+@kernel
+def mma_f64(A):
+    return {"G": A @ A.T}
+
+@kernel
+def mma_s4(A, B):
+    nibbles = lambda x: (x[..., None] >> np.arange(0, 32, 4, dtype="u4") & 15).reshape(len(x), -1).astype("i4")
+    a = nibbles(A)
+    return {"C": (a - 16 * (a > 7)) @ nibbles(B).T}
 
 
 def tolerance(text):
