@@ -40,14 +40,22 @@ func (r reach) join(o reach) reach {
 			out, own = maps.Clone(r), true
 		}
 		if ok && !t.within(s) {
-			row := make([]uint32, max(len(t.row), len(s.row)))
-			copy(row, t.row)
-			maximum(row, s.row)
-			s = snap{max(t.blockEpoch, s.blockEpoch), row}
+			s = t.union(s)
 		}
 		out[k] = s
 	}
 	return out
+}
+
+// union is the more of both.
+func (s snap) union(t snap) snap {
+	if t.row == nil && t.blockEpoch <= s.blockEpoch {
+		return s
+	}
+	row := make([]uint32, max(len(s.row), len(t.row)))
+	copy(row, s.row)
+	maximum(row, t.row)
+	return snap{max(s.blockEpoch, t.blockEpoch), row}
 }
 
 // within reports whether all of s is part of t.

@@ -24,6 +24,12 @@ def renamed(name, f):
     return g
 
 
+def bf16(x):
+    """Numbers rounded to bf16."""
+    u = np.asarray(x, "f4").view("u4")
+    return (u + 0x7fff + (u >> 16 & 1) & 0xffff0000).view("f4")
+
+
 def e4m3(x):
     """The numbers of 8-bit floats with 4 exponent and 3 fraction bits."""
     x = x.astype("i4")
@@ -147,6 +153,81 @@ def mma_s4(A, B):
     nibbles = lambda x: (x[..., None] >> np.arange(0, 32, 4, dtype="u4") & 15).reshape(len(x), -1).astype("i4")
     a = nibbles(A)
     return {"C": (a - 16 * (a > 7)) @ nibbles(B).T}
+
+
+# Rows: softmax, norms, loss.
+
+def exp_rows(x):
+    x = x.astype("f8")
+    return np.exp(x - x.max(-1, keepdims=True))
+
+def softmax(x):
+    e = exp_rows(x)
+    return e / e.sum(-1, keepdims=True)
+
+@kernel
+def softmax_rows(x):
+    return {"y": softmax(x)}
+
+@kernel
+def softmax_online(x, scale):
+    return {"y": softmax(x.astype("f8") * scale)}
+
+kernel(renamed("softmax_warp", softmax_rows))
+
+@kernel
+def norm_layer(x, gamma, beta):
+    m, r = x.astype("f8").mean(1), 1 / np.sqrt(x.astype("f8").var(1) + 1e-5)
+    return {"y": (x - m[:, None]) * r[:, None] * gamma + beta, "mean": m, "rstd": r}
+
+@kernel
+def norm_rms(x, residual, weight):
+    h = bf16(x + residual)
+    scale = bf16((h.astype("f8") ** 2).mean(1, keepdims=True) ** -0.5)
+    return {"residual": h, "y": bf16(h * scale) * weight}
+
+@kernel
+def norm_batch(x):
+    x = x.astype("f8")
+    m, v = x.mean((0, 2, 3), keepdims=True), x.var((0, 2, 3), keepdims=True)
+    return {"y": (x - m) / np.sqrt(v + 1e-5), "running": 0.1 * np.stack([m.ravel(), v.ravel()])}
+
+@kernel
+def loss_cross_entropy(logits, target):
+    p = softmax(logits)
+    rows = np.arange(7)
+    return {"loss": [-np.log(p[rows, target]).mean()], "grad": (p - np.eye(100)[target]) / 7}
+
+
+# Attention: [heads, rows, D].
+
+def attend(Q, K, V, mask=None, scale=None):
+    s = Q.astype("f8") @ np.swapaxes(K, -1, -2).astype("f8") * (scale or Q.shape[-1] ** -0.5)
+    return softmax(s if mask is None else np.where(mask, s, -np.inf)) @ V.astype("f8")
+
+@kernel
+def attention_naive(Q, K, V):
+    return {"O": attend(Q, K, V)}
+
+for name in ["attention_flash", "attention_mma"]: kernel(renamed(name, attention_naive))
+
+@kernel
+def attention_split(Q, K, V):
+    return {"O": attend(Q[:, None], K, V)}
+
+@kernel
+def attention_gqa(Q, K, V):
+    q, k, v = [np.moveaxis(x, 1, 0) for x in (Q, K, V)]
+    o = attend(q, k.repeat(3, 0), v.repeat(3, 0), np.tri(20, dtype=bool))
+    return {"O": np.moveaxis(o, 0, 1)}
+
+@kernel
+def attention_paged(q, cache, table, lengths):
+    out = []
+    for b in range(3):
+        pages = np.moveaxis(cache[table[b]], 1, 0).reshape(2, 32, 64)[:, :lengths[b]]
+        out.append(attend(q[b:b + 1], pages[0], pages[1]))
+    return {"out": out}
 
 
 def tolerance(text):
