@@ -125,6 +125,7 @@ func load(ctx context.Context, c *chip.Chip, m *ptx.Module, name string, share b
 	d.p.npred = max(d.p.npred, 1)
 	d.p.base, d.p.funcs = d.entry, d.order
 	d.reachGlobals()
+	d.p.findWidths()
 	return d.p, nil
 }
 

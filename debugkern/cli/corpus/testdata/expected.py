@@ -230,6 +230,178 @@ def attention_paged(q, cache, table, lengths):
     return {"out": out}
 
 
+# Stencils, convolution, pooling.
+
+@kernel
+def stencil_7point(**a):
+    x = a["in"].astype("f8")
+    out = np.zeros_like(x)
+    out[1:-1, 1:-1, 1:-1] = sum(np.roll(x, d, i) for i in range(3) for d in (1, -1))[1:-1, 1:-1, 1:-1] - 6 * x[1:-1, 1:-1, 1:-1]
+    return {"out": out}
+
+@kernel
+def stencil_jacobi(u, v):
+    a, b = u.astype("f8"), v.astype("f8")
+    for _ in range(10):
+        b = a.copy()
+        b[1:-1, 1:-1] = (a[1:-1, :-2] + a[1:-1, 2:] + a[:-2, 1:-1] + a[2:, 1:-1]) / 4
+        a, b = b, a
+    return {"u": a, "v": b}
+
+@kernel
+def conv_2d(image):
+    k, pad = np.array([1, 4, 6, 4, 1]) / 16, np.pad(image.astype("f8"), 2)
+    return {"out": sum(k[j] * k[i] * pad[j:j + 20, i:i + 27] for j in range(5) for i in range(5))}
+
+@kernel
+def pool_max(x):
+    windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), (2, 3))[:, :, ::2, ::2].reshape(2, 3, 5, 6, 9)
+    at = windows.argmax(-1)
+    rows, cols = np.arange(5)[:, None] * 2, np.arange(6) * 2
+    return {"y": windows.max(-1), "index": (rows + at // 3) * 13 + cols + at % 3}
+
+
+# Order, search, graphs.
+
+@kernel
+def sort_radix(keys):
+    return {"keys": np.sort(keys.reshape(2, 128)).ravel()}
+
+@kernel
+def top_k(x):
+    at = np.argsort(-x, kind="stable")[:, :4]
+    return {"values": np.take_along_axis(x, at, 1), "index": at}
+
+@kernel
+def argmax_atomic(x):
+    u = x.view("u4")
+    ordered = np.where(u >> 31, ~u, u | 0x80000000)
+    return {"best": np.array([int(ordered.max()) << 32 | 1000 - int(x.argmax())], "u8")}
+
+@kernel
+def match_aggregate(keys, weight):
+    return {"count": np.bincount(keys, minlength=7), "sum": np.bincount(keys, weight, minlength=7)}
+
+@kernel
+def lock_cas(x):
+    return {"used": np.array([5]), "top": x.max(keepdims=True)}
+
+@kernel
+def graph_bfs(**a):
+    level, front, depth = np.full(100, -1), {0}, 0
+    while front:
+        level[list(front)] = depth
+        front = {n for f in front for n in a["next"][f] if level[n] < 0}
+        depth += 1
+    return {"level": level}
+
+@kernel
+def spmv_csr(cols, values, x):
+    bounds = [0, 5, 5, 40, 41, 50, 60]
+    return {"y": [(values[a:b].astype("f8") * x[cols[a:b]]).sum() for a, b in zip(bounds, bounds[1:])]}
+
+@kernel
+def gemv_dp4a(A, x):
+    return {"y": A.astype("i4") @ x.astype("i4")}
+
+
+# Tables, random numbers, formats.
+
+@kernel
+def embedding_gather(table, index, position):
+    return {"out": np.where(index[:, None] >= 0, table[index], np.float16(0)) + position}
+
+@kernel
+def embedding_grad(grad, index):
+    out = np.zeros((3, 32))
+    np.add.at(out, index, grad)
+    return {"table": out}
+
+@kernel
+def dropout_philox(x, seed):
+    c = np.zeros((125, 4), "u8")
+    c[:, 0] = np.arange(125)
+    k0, k1 = seed & 0xffffffff, seed >> 32
+    for _ in range(10):
+        p, q = c[:, 0] * 0xD2511F53, c[:, 2] * 0xCD9E8D57
+        low = np.uint64(0xffffffff)
+        c = np.stack([q >> np.uint64(32) ^ c[:, 1] ^ np.uint64(k0), q & low, p >> np.uint64(32) ^ c[:, 3] ^ np.uint64(k1), p & low], 1)
+        k0, k1 = k0 + 0x9E3779B9 & 0xffffffff, k1 + 0xBB67AE85 & 0xffffffff
+    keep = c >= 2 ** 30
+    return {"y": np.where(keep, x.reshape(125, 4) / 0.75, 0), "mask": keep @ np.array([1, 2, 4, 8])}
+
+@kernel
+def rope_pairs(x, positions):
+    angle = (positions[:, None] * 10000.0 ** (-np.arange(16) / 16))[:, None]
+    a, b = x[..., :16].astype("f8"), x[..., 16:].astype("f8")
+    return {"x": np.concatenate([a * np.cos(angle) - b * np.sin(angle), a * np.sin(angle) + b * np.cos(angle)], 2)}
+
+@kernel
+def quantise_int8(x):
+    scale = abs(x).max(1) / np.float32(127)
+    return {"scales": scale, "q": np.rint(x * (np.float32(1) / scale)[:, None])}
+
+@kernel
+def quantise_fp8(x):
+    codes = e4m3(np.arange(127))
+    v = abs(x.astype("f8")) * 16
+    at = np.searchsorted((codes[1:] + codes[:-1]) / 2, v)
+    middle = np.isin(v, (codes[1:] + codes[:-1]) / 2)
+    assert not middle.any()
+    return {"q": at | np.signbit(x) * 128, "back": np.sign(x) * codes[at] / 16}
+
+@kernel
+def dequantise_int4(packed, scale):
+    nibble = packed[:, None] >> np.array([0, 16, 4, 20, 8, 24, 12, 28], "u4") & 15
+    return {"w": (nibble.astype("f8") - 8) * scale.repeat(8)[:, None]}
+
+@kernel
+def activation_half2(x):
+    a, gate = x[:, :32].astype("f8"), x[:, 32:].astype("f8")
+    return {"y": 0.5 * a * (1 + np.tanh(0.7978845608 * (a + 0.044715 * a ** 3))) * gate}
+
+
+# The rest.
+
+@kernel
+def nbody_f64(body):
+    d = body[None, :, :3] - body[:, None, :3]
+    return {"force": (body[:, 3, None] * ((d ** 2).sum(2) + 1e-3)[..., None] ** -1.5 * d).sum(1)}
+
+@kernel
+def struct_by_value(x, y):
+    y = y.copy()
+    y[:, :18:2] = 3 * x[:, :18:2] - y[:, :18:2]
+    return {"y": y}
+
+@kernel
+def calls_deep(x):
+    v = np.clip(x, -5, 5)
+    return {"y": np.where(np.arange(32) % 2, 7 * v ** 3 - 2 * v ** 2 + v + 1, np.clip(x, 2, 6))}
+
+@kernel
+def flags_pipeline(x):
+    return {"stage": np.concatenate([np.zeros((1, 32)), x.astype("f8").cumsum(0)]), "flags": np.array([0] + [1] * 6)}
+
+@kernel
+def named_barriers(x):
+    return {"sums": x.reshape(2, 4, 64).astype("f8").sum(1)[:, ::-1]}
+
+@kernel
+def print_clock(x, limit):
+    return {"y": np.minimum(x, limit), "cycles": np.ones(2)}
+
+@kernel
+def fft_shared(data):
+    f = np.fft.fft(data[..., 0] + 1j * data[..., 1].astype("f8"))
+    return {"data": np.stack([f.real, f.imag], -1)}
+
+@kernel
+def coalesced_groups(x):
+    r = x.reshape(16, 8)
+    return {"out": r.cumsum(1), "sums": r.sum(1), "count": np.array([(x > 50).sum()])}
+
+
 def tolerance(text):
     m = re.search(r"^// tolerance: (\S+)", text, re.M)
     return float(m[1]) if m else 0.0
