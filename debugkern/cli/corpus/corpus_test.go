@@ -69,7 +69,7 @@ func arguments(text string) map[string]string {
 
 var (
 	bugMark   = regexp.MustCompile(`^(\s*)(.*?)\s*// bug:(.*)$`)
-	foundMark = regexp.MustCompile(`\s*// found: (\S+)`)
+	foundMark = regexp.MustCompile(`\s*// found: (\S+)(?: (\d+))?$`)
 	nameMark  = regexp.MustCompile(`(?m)^// arguments: (.*)$`)
 	tolMark   = regexp.MustCompile(`(?m)^// tolerance: (\S+)$`)
 )
@@ -89,7 +89,9 @@ func parse(file, text string) (*kernel, error) {
 			if k.kind != "" {
 				return nil, fmt.Errorf("%s:%d: a second place where the defect must be found", file, i+1)
 			}
-			k.kind, k.line = m[1], i+1
+			if k.kind, k.line = m[1], i+1; m[2] != "" { // PTX: a line of what it was compiled from
+				k.line, _ = strconv.Atoi(m[2])
+			}
 			line = foundMark.ReplaceAllString(line, "")
 		}
 		if m := bugMark.FindStringSubmatch(line); m != nil {

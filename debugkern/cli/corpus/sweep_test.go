@@ -19,26 +19,30 @@ import (
 
 // sampled are the kernels that are checked from stored PTX on every machine.
 var sampled = []string{
-	"reduce_last_block", "reduce_grid_sync", "scan_lookback", "histogram_shared", "transpose_swizzle",
+	"attention_mma", "attention_split", "calls_deep", "conv_2d", "gemm_cp_async", "gemm_wmma_tf32", "histogram_shared", "mma_s8", "named_barriers",
+	"norm_layer", "print_clock", "reduce_grid_sync", "reduce_last_block", "scan_lookback", "scan_warp", "softmax_warp", "stencil_jacobi",
+	"struct_by_value", "transpose_padded",
 }
 
 var update = flag.Bool("update", false, "store the sampled kernels' PTX")
 
 const samplePath = "testdata/sample.zip"
 
-// TestSample checks the sampled kernels from stored PTX, and prints a table.
+// TestSample checks the sampled kernels from stored PTX and those of Triton, and prints a table.
 func TestSample(t *testing.T) {
 	want := open(t, "testdata/expected.npz")
 	texts := readSample(t)
-	t.Log(tableHead)
-	for _, k := range kernels(t, ".cu") {
-		if !slices.Contains(sampled, k.name) {
-			continue
+	var table []string
+	for _, k := range append(kernels(t, ".cu"), kernels(t, ".ptx")...) {
+		clean, buggy := k.text, k.buggy
+		if strings.HasSuffix(k.file, ".cu") {
+			if clean, buggy = texts[k.name+".ptx"], texts[k.name+".bug.ptx"]; !slices.Contains(sampled, k.name) {
+				continue
+			}
 		}
-		t.Run(k.name, func(t *testing.T) {
-			t.Log(k.check(t, k.name+".ptx", texts[k.name+".ptx"], texts[k.name+".bug.ptx"], want))
-		})
+		t.Run(k.name, func(t *testing.T) { table = append(table, k.check(t, k.name+".ptx", clean, buggy, want).String()) })
 	}
+	t.Logf("%s\n%s", tableHead, strings.Join(table, "\n"))
 }
 
 // TestSweep compiles and checks every kernel, and prints a table. With -update it stores the sampled kernels' PTX;
@@ -54,12 +58,8 @@ func TestSweep(t *testing.T) {
 	defer tc.Close()
 	want := open(t, "testdata/expected.npz")
 	var table []string
-	for _, k := range kernels(t, ".cu") {
-		t.Run(k.name, func(t *testing.T) {
-			r := k.check(t, k.file, k.text, k.buggy, want)
-			table = append(table, r.String())
-			t.Log(r)
-		})
+	for _, k := range append(kernels(t, ".cu"), kernels(t, ".ptx")...) {
+		t.Run(k.name, func(t *testing.T) { table = append(table, k.check(t, k.file, k.text, k.buggy, want).String()) })
 	}
 	t.Logf("%s\n%s\n%d kernels", tableHead, strings.Join(table, "\n"), len(table))
 	made := map[string]string{}

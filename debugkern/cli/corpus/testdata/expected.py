@@ -317,17 +317,21 @@ def embedding_grad(grad, index):
     np.add.at(out, index, grad)
     return {"table": out}
 
-@kernel
-def dropout_philox(x, seed):
-    c = np.zeros((125, 4), "u8")
-    c[:, 0] = np.arange(125)
+def philox(n, seed):
+    """Philox 4x32-10 of the counters up to n."""
+    c = np.zeros((n, 4), "u8")
+    c[:, 0] = np.arange(n)
     k0, k1 = seed & 0xffffffff, seed >> 32
     for _ in range(10):
         p, q = c[:, 0] * 0xD2511F53, c[:, 2] * 0xCD9E8D57
         low = np.uint64(0xffffffff)
         c = np.stack([q >> np.uint64(32) ^ c[:, 1] ^ np.uint64(k0), q & low, p >> np.uint64(32) ^ c[:, 3] ^ np.uint64(k1), p & low], 1)
         k0, k1 = k0 + 0x9E3779B9 & 0xffffffff, k1 + 0xBB67AE85 & 0xffffffff
-    keep = c >= 2 ** 30
+    return c
+
+@kernel
+def dropout_philox(x, seed):
+    keep = philox(125, seed) >= 2 ** 30
     return {"y": np.where(keep, x.reshape(125, 4) / 0.75, 0), "mask": keep @ np.array([1, 2, 4, 8])}
 
 @kernel
@@ -402,15 +406,67 @@ def coalesced_groups(x):
     return {"out": r.cumsum(1), "sums": r.sum(1), "count": np.array([(x > 50).sum()])}
 
 
+# Triton's.
+
+@kernel
+def triton_add(x, y):
+    return {"out": x + y}
+
+kernel(renamed("triton_softmax", softmax_rows))
+
+@kernel
+def triton_matmul(a, b):
+    return {"c": product(a, b)}
+
+@kernel
+def triton_layernorm(x, gamma, beta):
+    x = x.astype("f8")
+    return {"y": (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5) * gamma + beta}
+
+@kernel
+def triton_attention(q, k, v):
+    return {"o": attend(q, k, v, np.tri(48, dtype=bool))}
+
+@kernel
+def triton_reduce(x):
+    return {"out": x.sum(keepdims=True)}
+
+@kernel
+def triton_cumsum(x):
+    return {"y": x.cumsum(1)}
+
+@kernel
+def triton_dropout(x, p, seed):
+    r = philox(500, seed)[:, 0].astype("u4").view("i4").astype("i8")
+    keep = np.where(r < 0, -r - 1, r) * np.float32(4.6566127342e-10) > p
+    return {"y": np.where(keep, x / (1 - p), 0)}
+
+@kernel
+def triton_int8(a, b):
+    return {"c": a.astype("i4") @ b.astype("i4").T}
+
+@kernel
+def triton_topk(x):
+    return {"values": -np.sort(-x, 1)}
+
+
 def tolerance(text):
     m = re.search(r"^// tolerance: (\S+)", text, re.M)
     return float(m[1]) if m else 0.0
 
 
+def arguments(text):
+    """What the comments give for each parameter, by its name; PTX has its parameters' names in a comment."""
+    m = re.search(r"^// arguments: (.*)$", text, re.M)
+    names = dict(enumerate(m[1].split())) if m else {}
+    given = re.findall(r"--arg (\w+)=(\S+)", " ".join(re.findall(r"^// tilescope:(.*)", text, re.M)))
+    return {names.get(int(k), k) if k.isdigit() else k: v for k, v in given}, {f"arg{i}": k for i, k in names.items()}
+
+
 def scalars(text):
     """The numbers that the comments give, by name."""
     out = {}
-    for name, value in re.findall(r"--arg (\w+)=(\S+)", " ".join(re.findall(r"^// tilescope:(.*)", text, re.M))):
+    for name, value in arguments(text)[0].items():
         value = value.split(":")[0]
         if re.fullmatch(r"-?\d+", value): out[name] = int(value)
         elif re.fullmatch(r"-?[\d.]+(e-?\d+)?", value): out[name] = float(value)
@@ -419,7 +475,7 @@ def scalars(text):
 
 def dtypes(text):
     """The element types of the arrays that the comments give, by name."""
-    return dict(re.findall(r"--arg (\w+)=\S+?:(\w+)\[", " ".join(re.findall(r"^// tilescope:(.*)", text, re.M))))
+    return {k: m[1] for k, v in arguments(text)[0].items() if (m := re.search(r":(\w+)\[", v))}
 
 
 def number(array, dtype):
@@ -428,11 +484,11 @@ def number(array, dtype):
     return array
 
 
-def launched(program, path):
+def launched(program, path, names):
     with tempfile.TemporaryDirectory() as d:
         r = subprocess.run([program, "check", path, "--dump", d + "/x.npz"], capture_output=True, text=True)
         if r.returncode: sys.exit(f"{path}: exit {r.returncode}\n{r.stdout}{r.stderr}")
-        with np.load(d + "/x.npz") as z: return {k: z[k] for k in z.files}
+        with np.load(d + "/x.npz") as z: return {re.sub(r"arg\d+", lambda m: names[m[0]], k): z[k] for k in z.files}
 
 
 def compare(name, text, got, want):
@@ -457,7 +513,7 @@ def main():
         if only and name not in only: continue
         file = next(p for p in (f"{HERE}/{name}.cu", f"{HERE}/{name}.ptx") if os.path.exists(p))
         text = open(file).read()
-        got = launched(program, file)
+        got = launched(program, file, arguments(text)[1])
         given = {k[3:]: number(v, dtypes(text).get(k[3:])) for k, v in got.items() if k.startswith("in_")}
         used = f.__code__.co_varnames[:f.__code__.co_argcount] or [*given, *scalars(text)]
         want = f(**{k: v for k, v in {**given, **scalars(text)}.items() if k in used})
