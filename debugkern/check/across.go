@@ -165,13 +165,17 @@ func (g *gridState) lacks(u *races, t *touch, lane int) lack {
 	o := &u.sites[t.pc()]
 	switch {
 	case u.s.strong && t.strong && u.s.scope < scopeDevice:
-		return lack{int32(u.e.PC) + 1, true, int32(t.pc()), int32(u.e.PC)}
+		return lack{scope: int32(u.e.PC) + 1, some: true, from: int32(t.pc()), to: int32(u.e.PC)}
 	case u.s.strong && t.strong && o.scope < scopeDevice:
-		return lack{int32(t.pc()) + 1, true, int32(t.pc()), int32(u.e.PC)}
+		return lack{scope: int32(t.pc()) + 1, some: true, from: int32(t.pc()), to: int32(u.e.PC)}
 	case !g.reached(u, t, lane, &u.fence.wide):
 		return lack{}
 	}
-	return lack{u.fence.narrow, true, int32(t.pc()), int32(u.e.PC)}
+	out := lack{scope: u.fence.narrow, some: true, from: int32(t.pc()), to: int32(u.e.PC)}
+	thread, f := 32*u.e.Warp+lane, &u.fence
+	fenced := acquired{f.all, map[int]reach{thread: f.reach[thread].join(f.awaited[thread]).join(f.open)}}
+	out.acquire = g.reached(u, t, lane, &fenced)
+	return out
 }
 
 // lack is what would order a pair: a wider scope of an instruction (its PC plus one), or where that is 0 a fence. from and to
@@ -179,6 +183,7 @@ func (g *gridState) lacks(u *races, t *touch, lane int) lack {
 type lack struct {
 	scope    int32
 	some     bool // there is something that would
+	acquire  bool // it is the fence behind the read of the flag alone
 	from, to int32
 }
 
