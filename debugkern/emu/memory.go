@@ -163,6 +163,11 @@ func (m *memory) relocate(p *program, a *alloc, v *ptx.Var) error {
 				addr, found = allocBase(i)+uint64(r.Addend), true
 			}
 		}
+		for i, f := range p.funcs {
+			if f.Name == r.Sym {
+				addr, found = codeAddress(i), true
+			}
+		}
 		if !found || r.Size > 8 {
 			return fmt.Errorf("%s: the address of %s in an initialiser is not modelled", v.Pos, r.Sym)
 		}

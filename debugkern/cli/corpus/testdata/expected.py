@@ -384,6 +384,12 @@ def calls_deep(x):
     return {"y": np.where(np.arange(32) % 2, 7 * v ** 3 - 2 * v ** 2 + v + 1, np.clip(x, 2, 6))}
 
 @kernel
+def calls_indirect(x):
+    t, x = np.arange(64), x.astype("i4")
+    area = np.where(t % 2, x * x, 3 * x)
+    return {"y": np.choose(t % 3, [2 * x, x * x, -x]), "areas": [area[::2].sum(), area[1::2].sum()]}
+
+@kernel
 def flags_pipeline(x):
     return {"stage": np.concatenate([np.zeros((1, 32)), x.astype("f8").cumsum(0)]), "flags": np.array([0] + [1] * 6)}
 
