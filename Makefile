@@ -12,7 +12,7 @@ FUZZ      := $(GO) test -run '^$$' -fuzzminimizetime 10x -fuzztime $(FUZZTIME)
 KILLS     ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: help run build install test test-long test-gpu race attack kill faults silence mutants golden ptx toolchain fuzz bench cover lint vulncheck sbom check crossbuild clean
+.PHONY: help run build install test test-long test-gpu race attack kill faults silence sweep mutants golden ptx toolchain fuzz bench cover lint vulncheck sbom check crossbuild clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ faults: ## every planted fault on seeds 0-9: expected, got
 
 silence: ## every clean variant under every checker, shape and gate on 100 seeds: nothing may be found
 	TILESCOPE_SILENCE_SEEDS=100 $(GO) test -count=1 -timeout 60m -run TestSilence -v ./debugkern
+
+sweep: toolchain ## check on kernels of every kind: clean and right as they stand, and one planted defect in each found
+	TILESCOPE_CORPUS=1 $(GO) test -count=1 -timeout 30m -run TestSweep -v ./debugkern/cli/corpus
 
 mutants: ## every synchronisation of every clean variant changed in turn: what a checker says of it
 	TILESCOPE_LONG=1 $(GO) test -count=1 -timeout 60m -run TestMutants -v ./debugkern/trial

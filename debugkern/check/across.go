@@ -40,14 +40,22 @@ func (r reach) join(o reach) reach {
 			out, own = maps.Clone(r), true
 		}
 		if ok && !t.within(s) {
-			row := make([]uint32, max(len(t.row), len(s.row)))
-			copy(row, t.row)
-			maximum(row, s.row)
-			s = snap{max(t.blockEpoch, s.blockEpoch), row}
+			s = t.union(s)
 		}
 		out[k] = s
 	}
 	return out
+}
+
+// union is the more of both.
+func (s snap) union(t snap) snap {
+	if t.row == nil && t.blockEpoch <= s.blockEpoch {
+		return s
+	}
+	row := make([]uint32, max(len(s.row), len(t.row)))
+	copy(row, s.row)
+	maximum(row, t.row)
+	return snap{max(s.blockEpoch, t.blockEpoch), row}
 }
 
 // within reports whether all of s is part of t.
@@ -157,13 +165,17 @@ func (g *gridState) lacks(u *races, t *touch, lane int) lack {
 	o := &u.sites[t.pc()]
 	switch {
 	case u.s.strong && t.strong && u.s.scope < scopeDevice:
-		return lack{int32(u.e.PC) + 1, true, int32(t.pc()), int32(u.e.PC)}
+		return lack{scope: int32(u.e.PC) + 1, some: true, from: int32(t.pc()), to: int32(u.e.PC)}
 	case u.s.strong && t.strong && o.scope < scopeDevice:
-		return lack{int32(t.pc()) + 1, true, int32(t.pc()), int32(u.e.PC)}
+		return lack{scope: int32(t.pc()) + 1, some: true, from: int32(t.pc()), to: int32(u.e.PC)}
 	case !g.reached(u, t, lane, &u.fence.wide):
 		return lack{}
 	}
-	return lack{u.fence.narrow, true, int32(t.pc()), int32(u.e.PC)}
+	out := lack{scope: u.fence.narrow, some: true, from: int32(t.pc()), to: int32(u.e.PC)}
+	thread, f := 32*u.e.Warp+lane, &u.fence
+	fenced := acquired{f.all, map[int]reach{thread: f.reach[thread].join(f.awaited[thread]).join(f.open)}}
+	out.acquire = g.reached(u, t, lane, &fenced)
+	return out
 }
 
 // lack is what would order a pair: a wider scope of an instruction (its PC plus one), or where that is 0 a fence. from and to
@@ -171,6 +183,7 @@ func (g *gridState) lacks(u *races, t *touch, lane int) lack {
 type lack struct {
 	scope    int32
 	some     bool // there is something that would
+	acquire  bool // it is the fence behind the read of the flag alone
 	from, to int32
 }
 

@@ -345,11 +345,14 @@ func (c *cause) missing(p *pair, sites []site) string {
 		s := &sites[p.lacks.scope-1]
 		return fmt.Sprintf("scope .gpu instead of .cta for the %s at %s, which reaches its own block only (__threadfence(), not __threadfence_block(); cuda::thread_scope_device): between %s and %s",
 			s.in.Opcode(), s.source(), sites[p.lacks.from].source(), sites[p.lacks.to].source())
+	case p.lacks.acquire:
+		return fmt.Sprintf("__threadfence() between the read of the flag and %s", sites[p.lacks.to].source())
 	case p.lacks.some:
-		return fmt.Sprintf("__threadfence() between %s and the write of the flag, and another between the read of the flag and %s",
+		return fmt.Sprintf("__threadfence() between %s and the write of the flag (and one between the read of the flag and %s, where there is none)",
 			sites[p.lacks.from].source(), sites[p.lacks.to].source())
 	case p.kind == pairBlocks:
-		return fmt.Sprintf("exclusive: one block as the owner, an atomic, or a merge in a launch of its own: no barrier orders blocks (%s and %s)",
+		return fmt.Sprintf("exclusive: one block as the owner, an atomic, a merge in a launch of its own, or in a cooperative launch a grid barrier between them: "+
+			"no barrier of a block orders blocks (%s and %s)",
 			sites[p.first].source(), sites[p.second].source())
 	case c.exclusive:
 		who := fmt.Sprintf("warps %d and %d", p.one.warp, p.two.warp)

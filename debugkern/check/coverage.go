@@ -16,7 +16,7 @@ func coverageKind() kind {
 
 // Covered is what the blocks that have ended executed and stored.
 type Covered struct {
-	// Executed is by target.Event.PC: the entry's instructions, then those of the functions that it calls.
+	// Executed is by instruction: the entry's in order, then those of the functions that it calls.
 	Executed []bool
 	Written  map[string]Bytes // by the name of a global variable or argument
 }
@@ -87,7 +87,8 @@ func (c *Checker) Covered() Covered {
 type coverageUnit struct {
 	checker  *Checker
 	view     target.View
-	executed []bool
+	executed []bool // by target.Event.PC
+	sites    []site
 	allocs   []*written
 }
 
@@ -99,11 +100,8 @@ type written struct {
 }
 
 func startCoverage(b *block) unit {
-	n := 0
-	for _, f := range b.view.Program() {
-		n += len(f.Body)
-	}
-	return &coverageUnit{checker: b.checker, view: b.view, executed: make([]bool, n)}
+	sites := b.checker.program(b.view)
+	return &coverageUnit{checker: b.checker, view: b.view, executed: make([]bool, len(sites)), sites: sites}
 }
 
 func (u *coverageUnit) Interests() target.ClassSet { return target.AllClasses }
@@ -145,11 +143,17 @@ func (u *coverageUnit) End() {
 	c := u.checker
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.covered == nil {
-		c.covered = &Covered{Executed: make([]bool, len(u.executed)), Written: map[string]Bytes{}}
-	}
+	var executed []bool
 	for pc, done := range u.executed {
-		c.covered.Executed[pc] = c.covered.Executed[pc] || done
+		if s := &u.sites[pc]; s.index < len(s.fn.Body) { // not the return at a function's end that nobody wrote
+			executed = append(executed, done)
+		}
+	}
+	if c.covered == nil {
+		c.covered = &Covered{Executed: make([]bool, len(executed)), Written: map[string]Bytes{}}
+	}
+	for i, done := range executed {
+		c.covered.Executed[i] = c.covered.Executed[i] || done
 	}
 	for _, a := range u.allocs {
 		if c.covered.Written[a.name] == nil {

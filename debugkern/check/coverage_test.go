@@ -84,6 +84,83 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
+// withCall is a kernel that calls two functions, the second from the first; a branch in one is never taken.
+const withCall = `.version 8.0
+.target sm_90
+.address_size 64
+.func (.param .b32 r) inner(.param .b32 v)
+{
+	.reg .b32 %r<3>;
+	ld.param.b32 %r1, [v];
+	add.s32 %r2, %r1, 1;
+	st.param.b32 [r], %r2;
+	ret;
+}
+.func (.param .b32 r) outer(.param .b32 v)
+{
+	.reg .pred %p<2>; .reg .b32 %r<4>;
+	ld.param.b32 %r1, [v];
+	setp.eq.s32 %p1, %r1, 1000;
+	@%p1 bra NEVER;
+	{
+	.param .b32 a; .param .b32 b;
+	st.param.b32 [a], %r1;
+	call (b), inner, (a);
+	ld.param.b32 %r2, [b];
+	}
+	st.param.b32 [r], %r2;
+	ret;
+NEVER:
+	trap;
+}
+.visible .entry k(.param .u64 out)
+{
+	.reg .b32 %r<4>; .reg .b64 %rd<5>;
+	ld.param.u64 %rd1, [out];
+	mov.u32 %r1, %tid.x;
+	{
+	.param .b32 a; .param .b32 b;
+	st.param.b32 [a], %r1;
+	call (b), outer, (a);
+	ld.param.b32 %r2, [b];
+	}
+	mul.wide.u32 %rd2, %r1, 4;
+	add.s64 %rd3, %rd1, %rd2;
+	st.global.u32 [%rd3], %r2;
+	ret;
+}
+`
+
+// TestCoverageOfCalls: the instructions of called functions follow the entry's, and only what was written counts as one.
+func TestCoverageOfCalls(t *testing.T) {
+	m, err := ptx.Parse("k.ptx", []byte(withCall))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := emu.New(chip.SM90()).Load(context.Background(), m, "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := New(Options{Set: Coverage})
+	l := &target.Launch{Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1}, Observe: c.Observer,
+		Args: []target.Arg{{Name: "out", Buffer: &target.Buffer{DType: probes.I32, Dims: []int{32}, Bytes: 128, Output: true}}}}
+	res, err := k.Launch(context.Background(), l)
+	if err != nil || res.Outputs["out"][4*31] != 32 {
+		t.Fatal(err, res)
+	}
+	got := c.Covered()
+	var missed []int
+	for i, done := range got.Executed {
+		if !done {
+			missed = append(missed, i)
+		}
+	}
+	const branch, trap = 9 + 2, 9 + 8 // of outer: the branch is never taken
+	if n := 9 + 9 + 4; len(got.Executed) != n || !slices.Equal(missed, []int{branch, trap}) || got.Written["out"].Whole(4) != 32 {
+		t.Errorf("%d instructions, want %d; not executed: %v", len(got.Executed), n, missed)
+	}
+}
+
 // TestBytes compares a set of bytes with a list of booleans, across the edges of words and pages, by parts that overlap.
 func TestBytes(t *testing.T) {
 	const n = 3 * pageBytes

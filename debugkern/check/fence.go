@@ -13,7 +13,9 @@ import (
 // reads (a release sequence), any other write ends it.
 //
 // Between blocks the fence and both accesses need a scope of the device. A fence whose thread then meets the one that writes
-// the flag at a block barrier counts for it too: __threadfence(), __syncthreads(), one atomic.
+// the flag at a barrier counts for it too: __threadfence(), __syncthreads(), one atomic. So does, on the side that reads,
+// a fence of a thread that has met the one that read the flag: one atomic, __syncthreads(), __threadfence(). The model's text
+// wants that fence in the thread that read the flag; kernels rely on both orders, and the hardware keeps both.
 
 // fenceKey is a location.
 type fenceKey struct {
@@ -53,8 +55,10 @@ type fenceState struct {
 
 	// Other blocks.
 	acquired
-	awaited map[int]reach
+	awaited map[int]reach // by thread: what its strong reads, and those of threads that it met at a barrier, have seen
+	open    reach         // the same of all threads that a block barrier has followed
 	met     snap          // fences of threads that a block barrier has followed
+	meets   map[int]snap  // by thread: fences of threads that it has met since, at barriers of some
 	wide    acquired      // as if all scopes were the device's, and every strong access had its fence
 	narrow  int32         // PC plus one of a scope that was the block's on the way to wide, 0: none
 	seen    map[int]sight // by thread: what its last strong read of global memory saw, which may come again and again
@@ -70,6 +74,7 @@ func (f *fenceState) begin() {
 	if f.last == nil {
 		f.last, f.pending, f.at = map[int]released{}, map[int][]uint32{}, map[fenceKey]handed{}
 		f.reach, f.awaited, f.wide.reach, f.seen = map[int]reach{}, map[int]reach{}, map[int]reach{}, map[int]sight{}
+		f.meets = map[int]snap{}
 	}
 }
 
@@ -87,8 +92,8 @@ func (u *races) fenced(e *target.Event) {
 			u.clk.merge(t, row)
 			delete(f.pending, t)
 		}
-		if s.scope >= scopeDevice && f.awaited[t] != nil {
-			f.reach[t] = f.reach[t].join(f.awaited[t])
+		if r := f.awaited[t].join(f.open); s.scope >= scopeDevice && r != nil {
+			f.reach[t] = f.reach[t].join(r)
 			delete(f.awaited, t)
 		}
 		r := u.release(e.Warp, lane, s.scope)
@@ -170,13 +175,13 @@ func (f *fenceState) between(u *races, addr uint64, t int, mine released, ok boo
 	if s.reads {
 		out = seen
 	}
-	own := f.met
+	own := f.met.union(f.meets[t])
 	if ok && mine.scope >= scopeDevice {
 		out = out.join(mine.reach)
 		row := make([]uint32, len(u.clk.rows))
 		copy(row, own.row)
-		mine.publishClock(row)
-		own = snap{max(mine.blockEpoch, own.blockEpoch), row}
+		own.row = row
+		own.add(&mine)
 	}
 	if own.blockEpoch > 0 || own.row != nil {
 		out = out.join(reach{g.number[u.b]: own})
@@ -255,43 +260,65 @@ func (f *fenceState) overwritten(k fenceKey, n int) {
 }
 
 // sync joins what the lanes of a warp have acquired from other blocks.
-func (f *fenceState) sync(warp int, mask uint32) {
-	f.acquired.sync(warp, mask)
-	f.wide.sync(warp, mask)
-}
-
-func (k *acquired) sync(warp int, mask uint32) {
-	if len(k.reach) == 0 {
-		return
-	}
-	var r reach
-	for m := mask; m != 0; m &= m - 1 {
-		r = r.join(k.reach[32*warp+bits.TrailingZeros32(m)])
-	}
-	for m := mask; m != 0 && r != nil; m &= m - 1 {
-		k.reach[32*warp+bits.TrailingZeros32(m)] = r
-	}
+func (f *fenceState) sync(u *races, warp int, mask uint32) {
+	f.exchange(u, []arrival{{warp: warp, mask: mask, waits: true}})
 }
 
 // exchange does the same at a barrier of some threads.
-func (f *fenceState) exchange(as []arrival) {
-	f.acquired.exchange(as)
-	f.wide.exchange(as)
+func (f *fenceState) exchange(u *races, as []arrival) {
+	if u.grid != nil && len(f.last) > 0 {
+		f.meet(u, as)
+	}
+	share(f.reach, as)
+	share(f.wide.reach, as)
+	share(f.awaited, as)
 }
 
-func (k *acquired) exchange(as []arrival) {
-	if len(k.reach) == 0 {
+// meet gives the threads that wait at a barrier the fences of all that come to it.
+func (f *fenceState) meet(u *races, as []arrival) {
+	s, some := snap{row: make([]uint32, len(u.clk.rows))}, false
+	for i := range as {
+		for m := as[i].mask; m != 0; m &= m - 1 {
+			t := 32*as[i].warp + bits.TrailingZeros32(m)
+			if r, ok := f.last[t]; ok && r.scope >= scopeDevice {
+				s.add(&r)
+				some = true
+			}
+			if o, ok := f.meets[t]; ok {
+				s, some = s.union(o), true
+			}
+		}
+	}
+	if !some {
+		return
+	}
+	for i := range as {
+		for m := as[i].mask; m != 0 && as[i].waits; m &= m - 1 {
+			f.meets[32*as[i].warp+bits.TrailingZeros32(m)] = s
+		}
+	}
+}
+
+// add adds what a fence releases. The row must be s's own.
+func (s *snap) add(r *released) {
+	s.blockEpoch = max(s.blockEpoch, r.blockEpoch)
+	r.publishClock(s.row)
+}
+
+// share gives the threads that wait at a barrier what any thread has that comes to it.
+func share(by map[int]reach, as []arrival) {
+	if len(by) == 0 {
 		return
 	}
 	var r reach
 	for i := range as {
 		for m := as[i].mask; m != 0; m &= m - 1 {
-			r = r.join(k.reach[32*as[i].warp+bits.TrailingZeros32(m)])
+			r = r.join(by[32*as[i].warp+bits.TrailingZeros32(m)])
 		}
 	}
 	for i := range as {
 		for m := as[i].mask; m != 0 && as[i].waits && r != nil; m &= m - 1 {
-			k.reach[32*as[i].warp+bits.TrailingZeros32(m)] = r
+			by[32*as[i].warp+bits.TrailingZeros32(m)] = r
 		}
 	}
 }
@@ -308,19 +335,22 @@ func (k *acquired) everyone() {
 func (f *fenceState) everyone(u *races) {
 	f.acquired.everyone()
 	f.wide.everyone()
+	for _, r := range f.awaited {
+		f.open = f.open.join(r)
+	}
+	clear(f.awaited)
+	clear(f.meets)
 	if u.grid == nil || len(f.last) == 0 {
 		clear(f.last)
 		return
 	}
-	row := make([]uint32, len(u.clk.rows))
-	copy(row, f.met.row)
+	met := snap{f.met.blockEpoch, make([]uint32, len(u.clk.rows))}
+	copy(met.row, f.met.row)
 	for _, r := range f.last {
-		if r.scope < scopeDevice {
-			continue
+		if r.scope >= scopeDevice {
+			met.add(&r)
 		}
-		f.met.blockEpoch = max(f.met.blockEpoch, r.blockEpoch)
-		r.publishClock(row)
 	}
-	f.met.row = row
+	f.met = met
 	clear(f.last)
 }

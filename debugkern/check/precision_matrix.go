@@ -31,6 +31,12 @@ func (u *precisionUnit) gather(m *matrix, t numberType, i int, f *isa.Fragment) 
 func (u *precisionUnit) multiply(acc, ct, ab numberType) {
 	x := &u.x
 	fa, fd := x.Instr.Fragment(isa.ClassA), x.Instr.Fragment(isa.ClassD)
+	if fa.Bits != 16 || max(fa.Rows, fd.Rows, fd.Cols) > len(matrix{}) { // the results have no shadows
+		for _, dst := range x.dests() {
+			u.tags.set(x, dst, nil)
+		}
+		return
+	}
 	var a, b, c matrix
 	u.gather(&a, ab, 1, fa)
 	u.gather(&b, ab, 2, x.Instr.Fragment(isa.ClassB))

@@ -89,7 +89,7 @@ func (u *races) Event(e *target.Event) {
 		if !u.b.checker.ignored[e.PC] {
 			u.need.executed(e.PC)
 			u.clk.sync(e.Warp, e.PC, e.Mask, u.need.known(e.PC) != nil)
-			u.fence.sync(e.Warp, e.Mask)
+			u.fence.sync(u, e.Warp, e.Mask)
 		}
 	case target.ClassFence:
 		if !e.Probe {
@@ -137,7 +137,7 @@ func (u *races) completed(e *target.Event) {
 		for i := range as {
 			u.need.partial(as[i].pc)
 		}
-		u.fence.exchange(as)
+		u.fence.exchange(u, as)
 		u.clk.exchange(as)
 		return
 	}

@@ -299,16 +299,19 @@ func (u *reachUnit) members(masks *lanes, none bool) {
 	})
 }
 
+// maxSide is the most rows or columns of an accumulator.
+const maxSide = 32
+
 // multiply: an element of the result depends on a row of A, a column of B and an element of C.
 func (u *reachUnit) multiply() {
 	x := &u.x
 	fd := x.Instr.Fragment(isa.ClassD)
-	if fd == nil || !fd.Known {
+	if fd == nil {
 		u.compute()
 		return
 	}
-	var rows, cols [16]uint64
-	var c [16][16]uint64
+	var rows, cols [maxSide]uint64
+	var c [maxSide][maxSide]uint64
 	u.fragment(1, isa.ClassA, func(row, _ int, t uint64) { rows[row] |= t })
 	u.fragment(2, isa.ClassB, func(col, _ int, t uint64) { cols[col] |= t })
 	u.fragment(3, isa.ClassC, func(row, col int, t uint64) { c[row][col] |= t })
@@ -317,7 +320,7 @@ func (u *reachUnit) multiply() {
 		for lane := range t {
 			for k := range fd.PerRegister {
 				row, col := fd.Cell(lane, reg*fd.PerRegister+k)
-				t[lane] |= rows[row&15] | cols[col&15] | c[row&15][col&15]
+				t[lane] |= rows[row] | cols[col] | c[row][col]
 			}
 		}
 		u.set(dst, &t)
@@ -339,7 +342,7 @@ func (u *reachUnit) fragment(i int, c isa.ArgClass, f func(row, col int, t uint6
 		for lane := range 32 {
 			for k := range frag.PerRegister {
 				row, col := frag.Cell(lane, reg*frag.PerRegister+k)
-				f(row&15, col&15, t[lane])
+				f(row, col, t[lane])
 			}
 		}
 	}

@@ -215,11 +215,11 @@ func (u *reachUnit) loadFragment() {
 	x := &u.x
 	regs, f := x.dests(), x.fragment()
 	loaded := make([][32]uint64, len(regs))
-	size := f.ElementBytes()
+	step, size := f.Moved()
 	for j := range x.parts {
 		p := &x.parts[j]
 		for k := range p.bytes / size {
-			first, _ := f.Register(p.element + k)
+			first, _ := f.Register(p.element + k*step)
 			for reg := first; reg < len(regs); reg += f.Distinct() {
 				each(p.mask, func(lane int) {
 					loaded[reg][lane] |= u.fetch(p.space, p.addr[lane]+uint64(k*size), lane, size, p.addr[lane], p.bytes)
@@ -235,11 +235,11 @@ func (u *reachUnit) loadFragment() {
 func (u *reachUnit) storeFragment() {
 	x := &u.x
 	regs, f := elements(&x.Instr.Args[1]), x.fragment()
-	size := f.ElementBytes()
+	step, size := f.Moved()
 	for j := range x.parts {
 		p := &x.parts[j]
 		for k := range p.bytes / size {
-			reg, _ := f.Register(p.element + k)
+			reg, _ := f.Register(p.element + k*step)
 			var t [32]uint64
 			u.join(&t, regs[reg])
 			each(p.mask, func(lane int) { u.keep(p.space, p.addr[lane]+uint64(k*size), lane, size, t[lane]) })

@@ -177,8 +177,14 @@ func (x *executing) fragment() *isa.Fragment {
 
 func (g *tags[T]) loadFragment(x *executing) {
 	regs, f := x.dests(), x.fragment()
+	if f.Bits < 16 { // smaller than a unit
+		for _, r := range regs {
+			g.set(x, r, nil)
+		}
+		return
+	}
 	loaded := make([][32][unitsMax]T, len(regs))
-	size := f.ElementBytes()
+	_, size := f.Moved()
 	for j := range x.parts {
 		p := &x.parts[j]
 		for k := range p.bytes / size {
@@ -195,7 +201,7 @@ func (g *tags[T]) loadFragment(x *executing) {
 
 func (g *tags[T]) storeFragment(x *executing) {
 	regs, f := elements(&x.Instr.Args[1]), x.fragment()
-	size := f.ElementBytes()
+	_, size := f.Moved()
 	for j := range x.parts {
 		p := &x.parts[j]
 		for k := range p.bytes / size {
@@ -207,8 +213,8 @@ func (g *tags[T]) storeFragment(x *executing) {
 					v = t[lane][unit]
 				}
 				g.put(x.at(p, lane, k*size), v)
-				if size == 4 {
-					g.put(x.at(p, lane, k*size+2), none)
+				for u := 2; u < size; u += 2 {
+					g.put(x.at(p, lane, k*size+u), none)
 				}
 			})
 		}

@@ -82,6 +82,20 @@ func TestNothingIncluded(t *testing.T) {
     x[1] = NAN;
     x[2] = std::sqrt(x[3]) + HUGE_VALF + float(M_PI);
     std::memcpy(&x[4], &x[5], sizeof(float));
+    x[6] = __dp4a(n, n, n) + __dp2a_hi(make_ushort2(n, n), make_uchar4(n, n, n, n), 1u);
+}
+`)
+	for _, want := range []string{"dp4a.s32.s32", "dp2a.hi.u32.u32"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	text = compile("nothing.cu", `extern "C" __global__ void k(float* x, int n) {
+    assert(n < INT_MAX);
+    x[0] = fmaxf(-INFINITY, x[1]);
+    x[1] = NAN;
+    x[2] = std::sqrt(x[3]) + HUGE_VALF + float(M_PI);
+    std::memcpy(&x[4], &x[5], sizeof(float));
 }
 `)
 	if !strings.Contains(text, "0fFF800000") || !strings.Contains(text, "nothing.cu") || strings.Contains(text, preInclude) {

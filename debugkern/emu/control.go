@@ -31,7 +31,7 @@ func (w *warp) control(in *inst, m uint32) (stop bool) {
 		return w.alive == 0 || w.blk.released
 	case flowCall:
 		w.callFunc(in, m)
-		return w.blk.broken
+		return w.blk.broken || w.blk.err != nil
 	case flowRet:
 		w.ret(m)
 		return w.alive == 0
@@ -221,6 +221,7 @@ type callOp struct {
 	provided func(w *warp, in *inst, m uint32)
 	copies   []paramCopy // arguments into the callee's parameters
 	results  []paramCopy // and its results back; at the call's return
+	indirect *indirectOp // of a call through a register
 }
 
 // paramCopy copies bytes within the lane's frame.
@@ -237,6 +238,10 @@ func (w *warp) callFunc(in *inst, m uint32) {
 	}
 	if m == 0 {
 		g.pc++
+		return
+	}
+	if in.call.indirect != nil {
+		w.callIndirect(in, m)
 		return
 	}
 	w.copyParams(in.call.copies, m)
@@ -263,7 +268,12 @@ func (w *warp) ret(m uint32) {
 		return
 	}
 	from := g.stack[len(g.stack)-1]
-	w.copyParams(w.blk.p.code[from].call.results, m)
+	c := w.blk.p.code[from].call
+	results := c.results
+	if c.indirect != nil {
+		results = c.indirect.of(w.blk.p.code[g.pc].fn).results
+	}
+	w.copyParams(results, m)
 	stack := append([]int32(nil), g.stack[:len(g.stack)-1]...)
 	if m == g.mask {
 		g.pc, g.stack = from+1, stack
@@ -323,11 +333,12 @@ func (d *decoder) nothing() {
 func (d *decoder) callOp() {
 	d.out.flow, d.out.class = flowCall, target.ClassBranch
 	callee := d.arg(1)
-	if callee.Func == nil {
-		d.fail("an indirect call is not modelled")
-	}
 	c := &callOp{}
 	d.out.call = c
+	if callee.Func == nil {
+		d.indirectCall(c)
+		return
+	}
 	args, rets := d.arg(2).Elems, d.arg(0).Elems
 	f := d.p.module.Definition(callee.Func)
 	if f.Proto {

@@ -46,6 +46,7 @@ type decoder struct {
 	moved   map[int32]uint32 // see movedConstants
 	movedOf *ptx.Func
 	calls   []pendingCall
+	byValue []pendingIndirect
 	loopIDs map[loopKey]int32
 
 	ctx   context.Context
@@ -116,15 +117,17 @@ func load(ctx context.Context, c *chip.Chip, m *ptx.Module, name string, share b
 	}
 	d.layShared()
 	d.require(f)
-	for i := 0; i < len(d.order); i++ { // grows as calls are found
+	for i := 0; i < len(d.order); i++ { // grows as calls are found, and addresses of functions
 		d.function(d.order[i])
+		d.reachGlobals()
 	}
 	for _, c := range d.calls {
 		d.p.code[c.at].target = int32(d.entry[c.callee])
 	}
+	d.linkIndirect()
 	d.p.npred = max(d.p.npred, 1)
 	d.p.base, d.p.funcs = d.entry, d.order
-	d.reachGlobals()
+	d.p.findWidths()
 	return d.p, nil
 }
 
@@ -254,6 +257,8 @@ func (d *decoder) reachGlobals() {
 		for _, r := range d.p.globals[i].Relocs {
 			if v := d.p.module.Var(r.Sym); v != nil && (v.Space == ptx.SpaceGlobal || v.Space == ptx.SpaceConst) {
 				d.place(v)
+			} else if f := d.p.module.Func(r.Sym); f != nil && !f.Entry {
+				d.functionAddress(f)
 			}
 		}
 	}

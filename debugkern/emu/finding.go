@@ -283,10 +283,48 @@ func (b *block) element(s *symbol, off int64) variable {
 			return variable{part.Name, index(off-int64(part.Offset), part.DType.Size(), part.Dims)}
 		}
 	}
-	if a := b.symAlloc(s); s.space == target.SpaceGlobal && a != nil {
+	if a := b.symAlloc(s); s.space == target.SpaceGlobal && a != nil && s.v == nil {
 		return a.element(off)
 	}
-	return variable{s.name, index(off, elemSize(s.v), dimsOf(s.v))}
+	return b.p.variable(s.name, s.v, off)
+}
+
+// variable names an element of a variable. Compilers declare every array as bytes: its elements are then what it is accessed as.
+func (p *program) variable(name string, v *ptx.Var, off int64) variable {
+	if n := p.widths[v]; n > 1 {
+		return variable{name, index(off, n, nil)}
+	}
+	return variable{name, index(off, elemSize(v), dimsOf(v))}
+}
+
+// findWidths finds the variables that are declared as bytes and accessed in elements of one size, alone or in vectors. What moves bytes
+// for others to use (a copy, a row of a matrix) says nothing of elements.
+func (p *program) findWidths() {
+	p.widths = map[*ptx.Var]int{}
+	alone := map[*ptx.Var]bool{}
+	for i := range p.code {
+		in := &p.code[i]
+		if in.mem == nil || in.mem.second != nil || in.mma != nil && in.mma.matrix > 0 {
+			continue
+		}
+		for s, set := 0, p.sets[in.mem.set]; s < len(p.syms); s++ {
+			v := p.syms[s].v
+			if set>>s&1 == 0 || v == nil || v.Type.Bytes() != 1 {
+				continue
+			}
+			if n, ok := p.widths[v]; ok && n != in.mem.size {
+				p.widths[v] = 1
+				continue
+			}
+			p.widths[v] = in.mem.size
+			alone[v] = alone[v] || in.mem.n <= 1
+		}
+	}
+	for v := range p.widths {
+		if !alone[v] {
+			p.widths[v] = 1
+		}
+	}
 }
 
 func (a *alloc) element(off int64) variable {
@@ -350,11 +388,14 @@ func (b *block) variableAt(space target.Space, addr uint64) variable {
 	case target.SpaceLocal:
 		for _, v := range b.p.locals {
 			if addr >= uint64(v.off) && addr < uint64(v.off+v.size) {
-				return variable{v.v.Demangled, index(int64(addr)-int64(v.off), elemSize(v.v), dimsOf(v.v))}
+				return b.p.variable(v.v.Demangled, v.v, int64(addr)-int64(v.off))
 			}
 		}
 	case target.SpaceGlobal, target.SpaceConst:
 		if a, off := b.mem.at(addr); a != nil && off < uint64(len(a.data)) {
+			if i := allocOf(addr); i < len(b.p.globals) {
+				return b.p.variable(a.name, b.p.globals[i], int64(off))
+			}
 			return a.element(int64(off))
 		}
 	}

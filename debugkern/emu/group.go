@@ -35,8 +35,9 @@ func (w *warp) reconvergencePC() int32 {
 	return lowest
 }
 
-// pick merges groups that stand together and chooses the one to run: the lowest PC of those that have not yielded. It
-// reports false where none can run.
+// pick merges groups that stand together and chooses the one to run, of those that have not yielded: that with the most calls under
+// way, so that lanes which called a function come back to the others before these go on, and the lowest PC of several. It reports
+// false where none can run.
 func (w *warp) pick() bool {
 	if len(w.groups) == 1 {
 		w.cur = 0
@@ -55,7 +56,7 @@ func (w *warp) pick() bool {
 				yielded = true
 				continue
 			}
-			if best < 0 || g.pc < w.groups[best].pc {
+			if best < 0 || g.before(&w.groups[best]) {
 				best = i
 			}
 		}
@@ -70,6 +71,14 @@ func (w *warp) pick() bool {
 	}
 	w.cur = best
 	return true
+}
+
+// before reports whether a group runs before another.
+func (g *group) before(o *group) bool {
+	if len(g.stack) != len(o.stack) {
+		return len(g.stack) > len(o.stack)
+	}
+	return g.pc < o.pc
 }
 
 // satisfied reports whether a waiting group may go on, and lets it.

@@ -25,6 +25,9 @@ type alloc struct {
 	dirty          map[int]struct{} // pages changed since Open; nil where nobody asks
 }
 
+// gridBarrierBytes is the size of the grid barrier: its own size, and a count.
+const gridBarrierBytes = 8
+
 // pageBits is the size of what a snapshot saves of global memory.
 const pageBits = 12
 
@@ -41,8 +44,11 @@ type memory struct {
 	params  []byte
 	byParam map[int]int // byte offset in the parameter block -> allocation
 	capture *alloc
-	once    sync.Once
-	stored  map[*alloc]bool // by argument: whether the kernel may store to it; made when first asked for
+
+	gridBarrier uint64 // address of what the blocks of a cooperative launch meet at; 0: there is none
+
+	once   sync.Once
+	stored map[*alloc]bool // by argument: whether the kernel may store to it; made when first asked for
 }
 
 // newMemory allocates and fills global memory and the parameter block. Inputs are copied only where the kernel may write
@@ -94,6 +100,9 @@ func newMemory(p *program, l *target.Launch, private bool) (*memory, error) {
 	}
 	if l.Probe != nil {
 		m.probe(l, params)
+	}
+	if l.Cooperative && p.syncsGrid() {
+		m.gridBarrier = m.add(&alloc{name: "the grid barrier", data: make([]byte, gridBarrierBytes)}).base
 	}
 	if private {
 		for _, a := range m.allocs {
@@ -176,6 +185,11 @@ func (m *memory) relocate(p *program, a *alloc, v *ptx.Var) error {
 		for i, g := range p.globals {
 			if g.Name == r.Sym {
 				addr, found = allocBase(i)+uint64(r.Addend), true
+			}
+		}
+		for i, f := range p.funcs {
+			if f.Name == r.Sym {
+				addr, found = codeAddress(i), true
 			}
 		}
 		if !found || r.Size > 8 {

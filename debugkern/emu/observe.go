@@ -255,20 +255,18 @@ func (w *warp) copyEvent(in *inst, m uint32, e *target.Event, emit func(*target.
 // element. Value is the first element's number in the fragment.
 func (w *warp) fragmentEvents(in *inst, m uint32, e *target.Event, emit func(*target.Event)) {
 	op := in.mma
-	cells := &op.frag.Cells
-	pair := op.elementOffset(cells[1][0], 1<<16)-op.elementOffset(cells[0][0], 1<<16) == op.size
-	step := 1
-	if pair {
-		step = 2
+	step, size := op.frag.Moved()
+	for most := min(max(op.frag.PerRegister, 2), op.frag.Elements); 2*step <= most && op.frag.Bits >= 8 && op.cellOffset(0, step, 1<<16)-op.cellOffset(0, 0, 1<<16) == size; {
+		step, size = 2*step, 2*size
 	}
-	for k := 0; k < 8; k += step {
+	for k := 0; k < op.frag.Elements; k += step {
 		e.Value = uint64(k)
 		w.addresses(in.mem, m)
 		for l := m; l != 0; l &= l - 1 {
 			lane := bits.TrailingZeros32(l) & 31
-			w.blk.addr[lane] += uint64(op.elementOffset(cells[k&7][lane], w.wmmaStride(op, lane)))
+			w.blk.addr[lane] += uint64(op.cellOffset(lane, k, w.wmmaStride(op, lane)))
 		}
-		w.memoryEvent(in.mem, m, e, step*op.size, emit)
+		w.memoryEvent(in.mem, m, e, size, emit)
 	}
 }
 

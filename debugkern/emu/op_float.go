@@ -288,6 +288,8 @@ func (d *decoder) halfUnary(t ptx.Type) {
 func (d *decoder) special64() {
 	m := d.mode()
 	switch {
+	case d.in.Op == "rsqrt" && !d.has("ftz"):
+		d.op64(lift64x1(fp.Rsqrt64))
 	case d.has("approx"):
 		d.unmodelled()
 	case d.in.Op == "rcp":

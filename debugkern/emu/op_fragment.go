@@ -27,12 +27,13 @@ type mmaOp struct {
 	rows   int   // what the bytes between rows must be a multiple of
 	swap   bool  // a cell's row and column change places in memory
 	stride int32 // slot, in elements
-	fixed  bool  // no stride operand: 16
+	fixed  bool  // no stride operand: rows lie one behind the other
 
 	// Of a multiplication.
 
 	form    fp.MMA
 	a, b, c fragment
+	dot     dotProduct // of one without a fast form
 
 	matrix int // ldmatrix: number of matrices
 }
@@ -45,7 +46,7 @@ func (d *decoder) aligned() {
 // fragment decodes operand i, the vector of registers that hold a matrix.
 func (d *decoder) fragment(i int) (f fragment) {
 	form := d.in.Form()
-	if f.Fragment = d.in.Fragment(form.Args[i].Class); f.Fragment == nil || !f.Known {
+	if f.Fragment = d.in.Fragment(form.Args[i].Class); f.Fragment == nil {
 		d.unmodelled()
 	}
 	op := d.arg(i)
@@ -53,10 +54,14 @@ func (d *decoder) fragment(i int) (f fragment) {
 		d.fail("%s: a fragment of %d registers is expected", d.in.Opcode(), f.Registers)
 	}
 	for j := range op.Elems {
+		b, bits := bank32, 32
+		if f.Bits == 64 {
+			b, bits = bank64, 64
+		}
 		if i == 0 && form.Dest {
-			f.regs[j] = d.dest(&op.Elems[j], bank32)
+			f.regs[j] = d.dest(&op.Elems[j], b)
 		} else {
-			f.regs[j] = d.source(&op.Elems[j], bank32, 32)
+			f.regs[j] = d.source(&op.Elems[j], b, bits)
 		}
 	}
 	return f
@@ -70,11 +75,15 @@ func (d *decoder) fragmentAccess(addr, data int) {
 	d.out.mma = m
 	d.aligned()
 	m.frag = d.fragment(data)
-	m.size, m.align, m.rows = m.frag.ElementBytes(), 4*m.frag.Registers, d.p.chip.FragmentRows
+	_, m.size = m.frag.Moved()
+	m.align, m.rows = max(m.frag.Bits/8, 4)*m.frag.Registers, d.p.chip.FragmentRows
 	m.swap = d.has("col") != (m.frag.Role == isa.ClassB) // cells of B are [n][k], memory has [k][n]
 	x := d.access(d.arg(addr), spaceOf(d.in.Space()))
 	x.size, x.n = m.size, 1
 	d.out.mem = x
+	if m.frag.Bits < 8 && m.swap { // elements of a register do not lie side by side
+		d.unmodelled()
+	}
 	if m.fixed = len(d.in.Args) < 3; !m.fixed {
 		m.stride = d.src32(2, 32)
 	}
@@ -83,9 +92,15 @@ func (d *decoder) fragmentAccess(addr, data int) {
 func (d *decoder) loadFragment() {
 	d.fragmentAccess(1, 0)
 	d.out.class, d.out.run = target.ClassLoad, runLoadFragment
+	if !d.out.mma.frag.square() {
+		d.out.run = runLoadAny
+	}
 }
 
 func (d *decoder) storeFragment() {
 	d.fragmentAccess(0, 1)
 	d.out.class, d.out.run = target.ClassStore, runStoreFragment
+	if !d.out.mma.frag.square() {
+		d.out.run = runStoreAny
+	}
 }

@@ -18,7 +18,10 @@ func (m *mmaOp) elementOffset(cell uint8, stride int) int {
 
 func (w *warp) wmmaStride(m *mmaOp, lane int) int {
 	if m.fixed {
-		return 16
+		if m.swap {
+			return m.frag.Rows
+		}
+		return m.frag.Cols
 	}
 	return int(int32(w.lane32(m.stride, lane)))
 }
@@ -202,8 +205,8 @@ func (w *warp) wmmaBase(in *inst, lane int) (base uint64, stride int, ok bool) {
 		b.misaligned(w, in, x, lane, p, m.align)
 		return base, stride, false
 	}
-	if stride*m.size%m.rows != 0 {
-		b.badStride(w, in, x, lane, p, stride*m.size)
+	if row := stride * m.frag.Bits / 8; row%m.rows != 0 {
+		b.badStride(w, in, x, lane, p, row)
 		return base, stride, false
 	}
 	return base, stride, true

@@ -13,20 +13,35 @@ func (d *decoder) multiply() {
 	m := &mmaOp{}
 	d.out.mma = m
 	d.aligned()
-	if d.has("sp") || d.has("satfinite") {
-		d.unmodelled()
+	if !d.fastProduct() {
+		d.multiplyAny()
+		return
 	}
 	m.frag, m.a, m.b, m.c = d.fragment(0), d.fragment(1), d.fragment(2), d.fragment(3)
 	m.form = fp.MMA{AB: fp.F16, C: formatOf(ts[len(ts)-1]), D: formatOf(ts[0])}
 	if len(ts) == 4 {
 		m.form.AB = formatOf(ts[1])
-		switch m.form {
-		case fp.MMAF32F16, fp.MMAF32BF16, fp.MMAF16F16:
-		default:
-			d.unmodelled()
-		}
 	}
 	d.out.class, d.out.run = target.ClassMMA, runMultiply
+}
+
+// fastProduct reports whether a product is one of those whose matrices fp multiplies as a whole.
+func (d *decoder) fastProduct() bool {
+	ts := d.in.Types()
+	if d.has("sp") || d.has("satfinite") || !d.has("m16n16k16") && !d.has("m16n8k16") && !d.has("m16n8k8") {
+		return false
+	}
+	if len(ts) == 2 {
+		return true
+	}
+	if len(ts) != 4 || d.has("m16n16k16") {
+		return false
+	}
+	switch (fp.MMA{AB: formatOf(ts[1]), C: formatOf(ts[3]), D: formatOf(ts[0])}) {
+	case fp.MMAF32F16, fp.MMAF32BF16, fp.MMAF16F16:
+		return ts[1].Bits() == 16
+	}
+	return false
 }
 
 func formatOf(t ptx.Type) fp.Format {

@@ -170,6 +170,9 @@ func (d *decoder) srcPred(i int) {
 
 // address is the value of a symbol operand: its address in its own space.
 func (d *decoder) address(op *ptx.Operand) uint64 {
+	if op.Func != nil && !op.Func.Entry {
+		return d.functionAddress(op.Func)
+	}
 	if op.Func != nil || op.Var == nil {
 		d.fail("the address of %s is not modelled", op.Name)
 	}

@@ -95,8 +95,9 @@ type program struct {
 	sregs   []sregSlot
 	regs    map[*ptx.Func][]regSlot
 	syms    []*symbol
-	sets    []symSet       // provenance of accesses, by access.set
-	spaces  []target.Space // the space of the accesses that use each set
+	sets    []symSet         // provenance of accesses, by access.set
+	spaces  []target.Space   // the space of the accesses that use each set
+	widths  map[*ptx.Var]int // bytes of what variables declared as bytes are accessed as, one element at a time
 	globals []*ptx.Var
 	shared  []ptx.Symbol
 	nstatic int // static shared bytes

@@ -1,5 +1,10 @@
 package emu
 
+import (
+	"slices"
+	"strings"
+)
+
 // knownSreg reports whether a special register can be read into a bank.
 func knownSreg(name string, b bank) bool {
 	switch name {
@@ -9,7 +14,18 @@ func knownSreg(name string, b bank) bool {
 		"%cluster_nctarank":
 		return b == bank32 || name == "%gridid"
 	}
-	return false
+	return b == bank32 && strings.HasPrefix(name, "%envreg")
+}
+
+// The driver passes a cooperative launch the address of its grid barrier in two of the environment registers.
+const (
+	gridBarrierHigh = "%envreg1"
+	gridBarrierLow  = "%envreg2"
+)
+
+// syncsGrid reports whether the program reads the address of the grid barrier.
+func (p *program) syncsGrid() bool {
+	return slices.ContainsFunc(p.sregs, func(s sregSlot) bool { return s.name == gridBarrierLow })
 }
 
 // specials fills the slots of special registers. There is one multiprocessor, number 0, and no clusters.
@@ -74,6 +90,10 @@ func (w *warp) special(s sregSlot, lane int) uint32 {
 		return uint32(b.l.DynShared)
 	case "%total_smem_size":
 		return uint32(len(b.shared))
+	case gridBarrierLow:
+		return uint32(b.mem.gridBarrier)
+	case gridBarrierHigh:
+		return uint32(b.mem.gridBarrier >> 32)
 	}
 	return 0
 }

@@ -1,28 +1,34 @@
 package isa
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 )
 
-// Fragment is how the lanes of a warp hold a matrix in registers of 32 bits.
+// Fragment is how the lanes of a warp hold a matrix in registers of 32 bits, or of 64 where the elements have
+// as many.
 //
 // Cells are numbered by row and column of the matrix as the multiplication sees it: A as [m][k], B as [n][k],
-// C and D as [m][n]. Element e of a lane lies in register e / PerRegister, the first element of a register in
-// its low bits.
+// C and D as [m][n]; a sparse A as [m][k/2], the elements that it has. Element e of a lane lies in register
+// e / PerRegister, the first element of a register in its low bits.
 type Fragment struct {
 	Role        ArgClass // ClassA, ClassB, or ClassC for an accumulator
 	Rows, Cols  int      // of the matrix
 	Elements    int      // of a lane
+	Bits        int      // of an element: 1, 4, 8, 16, 32 or 64
 	PerRegister int      // elements of a register: 2 of 16 bits, 1 of 32
 	// Registers is how many a lane has. Where they hold more than Elements, those behind repeat the first
 	// ones.
 	Registers int
-	// Cells[e][lane] is Cols·row + column of element e; all zero where the layout is not known (Known).
+	// Cells[e][lane] is Cols·row + column of element e, for matrices of at most 256 cells (Small).
 	Cells [8][32]uint8
-	Known bool
+	cells [][32]uint16 // the same for all
 }
+
+// Small reports whether Cells has the matrix.
+func (f *Fragment) Small() bool { return f.Elements <= 8 && f.Rows*f.Cols <= 256 }
 
 // Distinct returns how many registers hold different elements: the first ones.
 func (f *Fragment) Distinct() int { return f.Elements / f.PerRegister }
@@ -32,132 +38,173 @@ func (f *Fragment) Register(e int) (reg, part int) { return e / f.PerRegister, e
 
 // Cell returns the row and column of element e of a lane.
 func (f *Fragment) Cell(lane, e int) (row, col int) {
-	c := int(f.Cells[e&7][lane&31])
+	c := int(f.cells[e][lane&31])
 	return c / f.Cols, c % f.Cols
 }
 
-// ElementBytes is the size of an element in memory.
-func (f *Fragment) ElementBytes() int { return 4 / f.PerRegister }
+// Moved returns what a lane moves between memory and registers at once: a number of elements that lie side by
+// side, and their bytes. It is one element, or a register of elements smaller than a byte.
+func (f *Fragment) Moved() (elements, bytes int) {
+	if f.Bits < 8 {
+		return f.PerRegister, 4
+	}
+	return 1, f.Bits / 8
+}
 
-// wmmaCell is the row and column of element e of an accumulator of wmma m16n16k16, and the row and k of its
-// operand A. PTX leaves this layout open; it is the one read back on an H200. With r = lane/4 and c =
-// 2·(lane%4), element pairs (0,1) (2,3) (4,5) (6,7) are the cells
+// operandCell is the row and column of element e of an operand with rows and columns of so many bits: of A,
+// whose registers go down 16 rows before they go on along k, or of B, whose go along k first (PTX ISA,
+// "Matrix Fragments for mma.m16n8k16", and so on; all have this in common). Four lanes share a row, and a
+// register holds 32 bits of it.
+//
+// PTX leaves the fragments of wmma open. Those of m16n16k16 with f16 are of this kind too, as read back on an
+// H200: with r = lane/4 and c = 2·(lane%4), the registers of A hold the cells
 //
 //	(r,c) (r,c+1)   (r+8,c) (r+8,c+1)   (r,c+8) (r,c+9)   (r+8,c+8) (r+8,c+9)
 //
-// Loading an index shows the layout of the operands too: registers 4 to 7 repeat 0 to 3, so that 16 halves
-// hold each cell twice.
-func wmmaCell(lane, e int) (row, col int) {
-	return lane>>2 + e>>1&1*8, lane&3*2 + e&1 + e>>2*8
+// and registers 4 to 7 repeat 0 to 3. For the other fragments of wmma it is assumed; a kernel that relies on
+// it relies on the compiler.
+func (f *Fragment) operandCell(lane, e int) (row, col int) {
+	reg, part := f.Register(e)
+	along := max(f.Cols/(4*f.PerRegister), 1) // registers of a row
+	down, right := reg/along, reg%along
+	if f.Role == ClassA && f.Rows > 8 {
+		down, right = reg&1+reg/(2*along)*2, reg>>1%along
+	}
+	return lane>>2 + 8*down, lane&3*f.PerRegister + part + right*4*f.PerRegister
 }
 
-// wmmaCellB is the column n and the k of element e of B: registers 1 and 2 are exchanged.
-func wmmaCellB(lane, e int) (n, k int) { return wmmaCell(lane, e&1|e>>1&1<<2|e>>2&1<<1) }
+// accumulatorCell is the row and column of element e of an accumulator: pairs of columns, 16 rows before the
+// next columns, and 16 columns before the next rows.
+func (f *Fragment) accumulatorCell(lane, e int) (row, col int) {
+	row, col = lane>>2, lane&3*2+e&1
+	switch pair := e >> 1; {
+	case f.Rows == 8:
+		return row, col + 8*pair
+	case f.Rows == 16:
+		return row + 8*(pair&1), col + 8*(pair>>1)
+	default:
+		return row + 8*pair, col
+	}
+}
 
-// mmaCell is the row and column of element e of an accumulator of mma m16n8 (PTX ISA, "Matrix Fragments for
-// mma.m16n8k16"), mmaCellA the row and k of its operand A, mmaCellB the column n and k of B; k8 has the first
-// half of the elements.
-func mmaCell(lane, e int) (row, col int) { return lane>>2 + 8*(e>>1), lane&3*2 + e&1 }
-
-func mmaCellA(lane, e int) (row, k int) { return lane>>2 + 8*(e>>1&1), lane&3*2 + 8*(e>>2) + e&1 }
-
-func mmaCellB(lane, e int) (n, k int) { return lane >> 2, lane&3*2 + 8*(e>>1) + e&1 }
-
-// shape names a fragment: opcode, shape modifier, what it is, and whether an accumulator is of f32.
+// shape names a fragment: opcode, shape modifier, what it is, and what its elements are.
 type shape struct {
 	op, shape string
 	role      ArgClass
-	wide      bool
+	element   string
 }
 
-// fragments are the layouts of operands of 16 bits, and of accumulators. Of shapes whose layout is not known
-// only the number of registers is given.
+// multiplied are the shapes of matrix products, by opcode and by what the elements of the operands are.
+var multiplied = []struct{ op, elements, shapes string }{
+	{"wmma", "f16 bf16 b8", "m16n16k16 m32n8k16 m8n32k16"},
+	{"wmma", "tf32", "m16n16k8"},
+	{"wmma", "f64", "m8n8k4"},
+	{"wmma", "b4", "m8n8k32"},
+	{"wmma", "b1", "m8n8k128"},
+	{"mma", "f16 bf16", "m16n8k8 m16n8k16"},
+	{"mma", "tf32", "m16n8k4 m16n8k8"},
+	{"mma", "f64", "m8n8k4 m16n8k4 m16n8k8 m16n8k16"},
+	{"mma", "b8", "m8n8k16 m16n8k16 m16n8k32"},
+	{"mma", "b4", "m8n8k32 m16n8k32 m16n8k64"},
+	{"mma", "b1", "m8n8k128 m16n8k128 m16n8k256"},
+}
+
+// elementBits are the sizes of elements: of operands, and of accumulators.
+var elementBits = map[string]int{"f16": 16, "bf16": 16, "tf32": 32, "b8": 8, "b4": 4, "b1": 1, "f64": 64, "b32": 32}
+
+// fragments are the layouts of all operands and accumulators.
 var fragments = sync.OnceValue(func() map[shape]*Fragment {
 	t := map[shape]*Fragment{}
-	put := func(op, name string, f Fragment, cell func(lane, e int) (row, col int)) {
-		if cell != nil {
-			f.fill(cell)
+	for _, x := range multiplied {
+		for _, name := range strings.Fields(x.shapes) {
+			var m, n, k int
+			if _, err := fmt.Sscanf(name, "m%dn%dk%d", &m, &n, &k); err != nil {
+				panic("BUG: shape " + name)
+			}
+			for _, element := range strings.Fields(x.elements) {
+				t[shape{x.op, name, ClassA, element}] = newFragment(x.op, element, ClassA, m, k)
+				t[shape{x.op, name, ClassB, element}] = newFragment(x.op, element, ClassB, n, k)
+			}
+			for _, element := range []string{"f16", "b32", "f64"} {
+				if (element == "f64") == (x.elements == "f64") {
+					t[shape{x.op, name, ClassC, element}] = newFragment(x.op, element, ClassC, m, n)
+				}
+			}
 		}
-		t[shape{op, name, f.Role, f.PerRegister == 1}] = &f
-	}
-	for _, name := range []string{"m16n16k16", "m32n8k16", "m8n32k16"} {
-		a, b := wmmaCell, wmmaCellB
-		if name != "m16n16k16" {
-			a, b = nil, nil
-		}
-		whole := Fragment{Rows: 16, Cols: 16, Elements: 8}
-		put("wmma", name, whole.as(ClassA, 2, 8), a)
-		put("wmma", name, whole.as(ClassB, 2, 8), b)
-		put("wmma", name, whole.as(ClassC, 1, 8), a)
-		put("wmma", name, whole.as(ClassC, 2, 4), a)
-	}
-	for name, k := range map[string]int{"m16n8k16": 16, "m16n8k8": 8} {
-		acc := Fragment{Rows: 16, Cols: 8, Elements: 4}
-		put("mma", name, Fragment{Rows: 16, Cols: k, Elements: k / 2}.as(ClassA, 2, k/4), mmaCellA)
-		put("mma", name, Fragment{Rows: 8, Cols: k, Elements: k / 4}.as(ClassB, 2, k/8), mmaCellB)
-		put("mma", name, acc.as(ClassC, 1, 4), mmaCell)
-		put("mma", name, acc.as(ClassC, 2, 2), mmaCell)
 	}
 	return t
 })
 
-// as completes a fragment with what it is and how registers hold it.
-func (f Fragment) as(role ArgClass, perRegister, registers int) Fragment {
-	f.Role, f.PerRegister, f.Registers = role, perRegister, registers
+func newFragment(op, element string, role ArgClass, rows, cols int) *Fragment {
+	f := &Fragment{Role: role, Rows: rows, Cols: cols, Elements: rows * cols / 32, Bits: elementBits[element]}
+	f.PerRegister = max(32/f.Bits, 1)
+	if f.Registers = f.Distinct(); op == "wmma" && element == "f16" && role != ClassC {
+		f.Registers = 8
+	}
+	if role == ClassC {
+		f.fill(f.accumulatorCell)
+	} else {
+		f.fill(f.operandCell)
+	}
 	return f
 }
 
 func (f *Fragment) fill(cell func(lane, e int) (row, col int)) {
-	f.Known = true
-	for e := range f.Elements {
-		for lane := range f.Cells[e] {
+	f.cells = make([][32]uint16, f.Elements)
+	for e := range f.cells {
+		for lane := range f.cells[e] {
 			row, col := cell(lane, e)
-			f.Cells[e][lane] = uint8(f.Cols*row + col)
+			f.cells[e][lane] = uint16(f.Cols*row + col)
+			if f.Small() {
+				f.Cells[e&7][lane] = uint8(f.Cols*row + col)
+			}
 		}
 	}
 }
 
+// elements say what elements a type names: those of operands, and of accumulators.
+var elements = map[string]string{
+	"f16": "f16", "bf16": "bf16", "tf32": "tf32", "f64": "f64", "f32": "b32", "s32": "b32", "s8": "b8", "u8": "b8",
+	"e4m3": "b8", "e5m2": "b8", "s4": "b4", "u4": "b4", "b1": "b1",
+}
+
 // Fragment returns the layout of the matrix that an operand of class c is, in an instruction with these
-// modifiers; nil where the table has none: for element types other than the 16-bit floats, and for shapes
-// that no executor has.
+// modifiers; nil where the table has none: for shapes that no executor has, and for sparse products.
 func (f *Form) Fragment(c ArgClass, mods []string) *Fragment {
-	types := typesOf(mods)
-	if len(types) == 0 || !f.halfOperands(types) {
+	name := elements[f.element(c, mods)]
+	if name == "" || slices.Contains(mods, "sp") || slices.Contains(mods, "sp::ordered_metadata") {
 		return nil
 	}
-	wide := false
-	switch c {
-	case ClassA, ClassB:
-		if f.Kind == LoadFragment && types[0] != "f16" {
-			return nil
-		}
-	case ClassC:
-		wide = types[len(types)-1] == "f32"
-	case ClassD:
-		c, wide = ClassC, types[0] == "f32"
-	default:
-		return nil
+	if c == ClassD {
+		c = ClassC
 	}
 	for _, m := range mods {
-		if frag := fragments()[shape{f.Name, m, c, wide}]; frag != nil {
+		if frag := fragments()[shape{f.Name, m, c, name}]; frag != nil {
 			return frag
 		}
 	}
 	return nil
 }
 
-// halfOperands reports whether the multiplied matrices are of 16-bit floats: of f16 where only types of
-// accumulators, or the one of a load or store, are named, else as the types between those of D and C say.
-func (f *Form) halfOperands(types []string) bool {
-	if f.Name == "mma" {
-		return len(types) == 4 && types[1] == types[2] && (types[1] == "f16" || types[1] == "bf16")
+// element returns the type of the elements of an operand of class c. A product names the types of D, A, B and
+// C, and one of f16 by wmma those of D and C alone.
+func (f *Form) element(c ArgClass, mods []string) string {
+	types := typesOf(mods)
+	switch {
+	case c < ClassA || c > ClassD || len(types) == 0:
+		return ""
+	case len(types) == 4:
+		return types[map[ArgClass]int{ClassD: 0, ClassA: 1, ClassB: 2, ClassC: 3}[c]]
+	case len(types) == 1 && f.Name == "wmma":
+		return types[0]
+	case len(types) > 2 || f.Name == "mma":
+		return ""
+	case c == ClassA || c == ClassB:
+		return "f16"
+	case c == ClassD:
+		return types[0]
 	}
-	for _, t := range types {
-		if t != "f16" && t != "f32" {
-			return false
-		}
-	}
-	return len(types) <= 2
+	return types[1]
 }
 
 // Registers returns how many registers an operand of class c has in an instruction with these modifiers, 0
@@ -195,7 +242,7 @@ func Matrix8(transposed bool) *Fragment { return matrices8()[transposed] }
 var matrices8 = sync.OnceValue(func() map[bool]*Fragment {
 	t := map[bool]*Fragment{}
 	for _, transposed := range []bool{false, true} {
-		f := Fragment{Rows: 8, Cols: 8, Elements: 2}.as(ClassMatrices, 2, 1)
+		f := Fragment{Role: ClassMatrices, Rows: 8, Cols: 8, Elements: 2, Bits: 16, PerRegister: 2, Registers: 1}
 		f.fill(func(lane, e int) (row, col int) {
 			if transposed {
 				return lane&3*2 + e, lane >> 2

@@ -98,15 +98,13 @@ func TestForms(t *testing.T) {
 // TestFragments: the lanes of a warp hold every cell of a matrix once, and their registers have room for the
 // elements.
 func TestFragments(t *testing.T) {
-	known := 0
 	check := func(name string, f *Fragment) {
 		if f.Registers*f.PerRegister < f.Elements {
 			t.Errorf("%s: %d registers for %d elements", name, f.Registers, f.Elements)
 		}
-		if !f.Known {
-			return
+		if f.Distinct() > f.Registers || f.Registers%f.Distinct() != 0 {
+			t.Errorf("%s: %d registers for %d different ones", name, f.Registers, f.Distinct())
 		}
-		known++
 		count := map[[2]int]int{}
 		for lane := range 32 {
 			for e := range f.Elements {
@@ -126,13 +124,10 @@ func TestFragments(t *testing.T) {
 		}
 	}
 	for s, f := range fragments() {
-		check(s.op+" "+s.shape+" "+string(s.role), f)
+		check(s.op+" "+s.shape+" "+s.element+" "+string(s.role), f)
 	}
 	check("8×8", Matrix8(false))
 	check("8×8 transposed", Matrix8(true))
-	if known != 14 {
-		t.Errorf("%d layouts are known", known)
-	}
 }
 
 // TestFragmentOfOperand looks up fragments by the operands that hold them.
@@ -147,10 +142,21 @@ func TestFragmentOfOperand(t *testing.T) {
 		{"wmma.store.d.sync.aligned.row.m16n16k16.f16", ClassD, 4},
 		{"wmma.mma.sync.aligned.row.col.m16n16k16.f16.f32", ClassD, 4},
 		{"wmma.mma.sync.aligned.row.col.m16n16k16.f16.f32", ClassC, 8},
-		{"wmma.mma.sync.aligned.row.col.m16n16k16.f32.bf16.bf16.f32", ClassA, 0},
+		{"wmma.mma.sync.aligned.row.col.m16n16k16.f32.bf16.bf16.f32", ClassA, 4},
+		{"wmma.load.b.sync.aligned.col.m32n8k16.global.bf16", ClassB, 2},
+		{"wmma.load.a.sync.aligned.row.m32n8k16.global.s8", ClassA, 4},
+		{"wmma.load.b.sync.aligned.row.m16n16k8.global.tf32", ClassB, 4},
+		{"wmma.load.c.sync.aligned.row.m8n8k4.f64", ClassC, 2},
+		{"wmma.mma.sync.aligned.row.col.m8n32k16.s32.u8.u8.s32", ClassD, 8},
+		{"mma.sync.aligned.m16n8k64.row.col.s32.s4.u4.s32", ClassA, 4},
+		{"mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc", ClassB, 2},
+		{"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", ClassA, 4},
+		{"mma.sync.aligned.m16n8k32.row.col.f16.e4m3.e5m2.f16", ClassC, 2},
+		{"mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64", ClassA, 8},
+		{"mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", ClassA, 0},
 		{"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", ClassA, 4},
 		{"mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16", ClassD, 2},
-		{"mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32", ClassA, 0},
+		{"mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32", ClassA, 2},
 		{"ldmatrix.sync.aligned.m8n8.x4.shared.b16", ClassMatrices, 4},
 		{"ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8", ClassMatrices, 0},
 	} {

@@ -186,7 +186,7 @@ var cTypes = map[string]probes.DType{
 	"uint32_t": probes.U32, "half": probes.F16, "__half": probes.F16, "__nv_bfloat16": probes.BF16, "nv_bfloat16": probes.BF16,
 	"unsigned char": probes.U8, "uint8_t": probes.U8, "signed char": probes.I8, "int8_t": probes.I8, "__nv_fp8_e4m3": probes.E4M3,
 	"__nv_fp8_e5m2": probes.E5M2, "long long": probes.I64, "int64_t": probes.I64, "size_t": probes.U64, "uint64_t": probes.U64,
-	"unsigned long long": probes.U64, "unsigned short": probes.U16, "uint16_t": probes.U16,
+	"unsigned long long": probes.U64, "long": probes.I64, "unsigned long": probes.U64, "char": probes.I8, "short": probes.I16, "unsigned short": probes.U16, "uint16_t": probes.U16,
 }
 
 // declaredParameters reads the parameter list of a kernel out of its CUDA source: names, and the types that
@@ -210,14 +210,14 @@ func declaredParameters(source, kernel string) []Parameter {
 			i := strings.LastIndexByte(p, '*')
 			kind, name = p[:i], cName.FindString(p[i:])
 		} else if words := strings.Fields(p); len(words) > 1 {
-			last := 1
-			for last < len(words)-1 && cTypes[strings.Join(words[:last], " ")] == 0 { // a macro may follow the name
-				last++
+			last := len(words) - 1
+			for n := last; n > 0; n-- { // the longest type that is known: a macro may follow the name
+				if cTypes[strings.Join(words[:n], " ")] != 0 {
+					last = n
+					break
+				}
 			}
 			kind, name = strings.Join(words[:last], " "), words[last]
-			if _, more := cTypes[strings.Join(words[:min(last+1, len(words)-1)], " ")]; more && last < len(words)-1 {
-				kind, name = strings.Join(words[:last+1], " "), words[last+1]
-			}
 		}
 		list = append(list, Parameter{Name: name, DType: cTypes[strings.Join(strings.Fields(kind), " ")], Pointer: pointer})
 	}

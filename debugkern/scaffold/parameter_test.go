@@ -16,6 +16,7 @@ func TestDeclaredParameters(t *testing.T) {
 		{"plain", `extern "C" __global__ void k(const half* Q, float scale) {}`, "Q:f16* scale:f32"},
 		{"qualified", "__global__ void __launch_bounds__(128)\nk(const unsigned char* __restrict__ Q, /* rows, */ unsigned int n, // last\n long long m) {}", "Q:u8* n:u32 m:i64"},
 		{"macro at the end", "__global__ void k(float* O, int S, float softmax_scale TS_PARAM) {", "O:f32* S:i32 softmax_scale:f32"},
+		{"types of several words", "__global__ void k(unsigned long long seed, unsigned short s, long n, unsigned u MACRO) {}", "seed:u64 s:u16 n:i64 u:u32"},
 		{"unknown type", "__global__ void k(params_t p, bf16_t *x) {}", "p: x:*"},
 		{"another kernel", "__global__ void other(int a) {}", ""},
 		{"only declared elsewhere", "void k(int a);", ""},

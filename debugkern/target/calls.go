@@ -105,6 +105,9 @@ func (c Calls) Text(function string) string {
 
 // shortName is a demangled function's name without its namespaces, template arguments and parameters.
 func shortName(name string) string {
+	if strings.Contains(name, "{lambda") {
+		return "a lambda"
+	}
 	depth, from := 0, 0
 	for i, r := range name {
 		switch r {
