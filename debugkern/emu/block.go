@@ -24,7 +24,7 @@ type block struct {
 	lwrit  []byte
 
 	regions  []region // by access set
-	captured region   // the capture buffer, where the probes' stores go
+	slots    slotMemory
 	barriers [16]barrierState
 
 	clock, limit, budget uint64
@@ -130,6 +130,7 @@ func (b *block) begin(id probes.Dim3) {
 	if b.wait != nil {
 		b.wait.begin(b)
 	}
+	b.slots.begin(b)
 	for _, w := range b.warps {
 		w.begin()
 	}

@@ -354,7 +354,7 @@ func (b *block) variableAt(space target.Space, addr uint64) variable {
 			}
 		}
 	case target.SpaceGlobal, target.SpaceConst:
-		if a, off := b.mem.at(addr); a != nil && off < uint64(len(a.data)) {
+		if a, off := b.at(addr); a != nil && off < uint64(len(a.data)) {
 			return a.element(int64(off))
 		}
 	}
