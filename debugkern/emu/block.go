@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"sync/atomic"
 
+	"tilescope/debugkern/fp"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -29,6 +30,7 @@ type block struct {
 
 	clock, limit, budget uint64
 	counts               target.Counts
+	multiply             fp.WarpMMA // of the multiplication under way
 	found                findings
 	quick                map[quickKey]*target.Finding
 	err                  *target.Fault
