@@ -59,24 +59,6 @@ func runMultiply(w *warp, in *inst, mask uint32) {
 	b.counts.MMAOutputs += 16 * uint64(m.frag.Cols)
 }
 
-// accumulator gathers an accumulator, whose elements are halves in pairs or whole registers.
-func (w *warp) accumulator(t *[256]uint32, f *fragment, mask uint32) {
-	for k := range f.Registers {
-		r := w.present(f.regs[k&7], mask)
-		if f.wide() {
-			at := &f.Cells[k&7]
-			for lane, v := range r {
-				t[at[lane]] = v
-			}
-			continue
-		}
-		lo, hi := &f.Cells[2*k&7], &f.Cells[(2*k+1)&7]
-		for lane, v := range r {
-			t[lo[lane]], t[hi[lane]] = v&0xffff, v>>16
-		}
-	}
-}
-
 // setFragment distributes an accumulator to the lanes.
 func (w *warp) setFragment(f *fragment, t *[256]uint32, mask uint32) {
 	for k := range f.Registers {
