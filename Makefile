@@ -12,7 +12,7 @@ FUZZ      := $(GO) test -run '^$$' -fuzzminimizetime 10x -fuzztime $(FUZZTIME)
 KILLS     ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: help run build install test test-long test-gpu race attack kill faults silence sweep mutants golden ptx toolchain fuzz bench cover lint vulncheck sbom check crossbuild clean
+.PHONY: help run build install test test-long test-gpu race attack kill faults silence sweep mutants golden asm ptx toolchain fuzz bench cover lint vulncheck sbom check crossbuild clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ toolchain: ## fetch the pinned NVRTC, headers and ptxas into .toolchain, and rec
 	@test -e .toolchain/nvidia/cuda_nvrtc || $(PYTHON) -m pip install -q --require-hashes --no-deps --only-binary :all: --target .toolchain -r $(WHEELS)
 	@$(GO) run . trust .toolchain > /dev/null
 
+asm: ## write the assembly of the tensor core anew
+	$(GO) generate -run mmagen ./debugkern/fp
+
 ptx: toolchain ## bring the embedded PTX archive up to date
 	$(GO) run ./kernels/internal/ptxgen
 
@@ -84,6 +87,7 @@ fuzz: ## fuzz every parser, the worker protocol, the executor, the checkers, and
 	$(FUZZ) -fuzz '^FuzzEntry$$' ./debugkern/cache
 	$(FUZZ) -fuzz '^FuzzFrame$$' ./debugkern/cuda
 	$(FUZZ) -fuzz '^FuzzParse$$' ./debugkern/patch
+	$(FUZZ) -fuzz '^FuzzMultiplyWarp$$' ./debugkern/fp
 
 bench: ## the figures of README and RATIONALE
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./debugkern/fp ./debugkern/ptx ./debugkern/emu ./debugkern/check ./debugkern ./tui
@@ -111,10 +115,12 @@ crossbuild:
 	@for p in $(PLATFORMS); do echo "build $$p"; CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -o /dev/null ./... || exit 1; done
 	@echo "build linux/amd64 nogpu"; CGO_ENABLED=0 $(GO) build -tags nogpu -o /dev/null ./...
 
-check: lint crossbuild toolchain vulncheck ## format, vet, staticcheck, cross-builds, vulnerabilities, tidy, PTX archive current; no tests
+check: lint crossbuild toolchain vulncheck ## format, vet, staticcheck, cross-builds, vulnerabilities, tidy, PTX archive and assembly current; no tests
 	@test -z "$$(gofmt -l .)" || { echo "not gofmt'd:"; gofmt -l .; exit 1; }
 	$(GO) mod tidy -diff
 	$(GO) run ./kernels/internal/ptxgen -check
+	@mkdir -p .build && $(GO) -C debugkern/fp/internal/mmagen run . -pkg fp -out $(CURDIR)/.build/mma.s && tail -n +2 .build/mma.s >.build/mma.fresh
+	@tail -n +2 debugkern/fp/mma_amd64.s | cmp -s - .build/mma.fresh || { echo "debugkern/fp/mma_amd64.s is not what its generator writes: make asm"; exit 1; }
 
 clean: ## remove what was built
 	rm -rf bin cover.out .build

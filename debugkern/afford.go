@@ -36,7 +36,7 @@ func (r *resolved) needs() budget.Sum {
 		}
 		sum.Add("arguments", bytes, "")
 	}
-	sum.Add("captures", budget.Add(budget.Mul(2, r.layout.CaptureBytes), budget.Mul(r.layout.InjectBytes, 1)), r.captureHint())
+	sum.Add("captures", budget.Add(captureBytes(r.layout), budget.Mul(r.layout.InjectBytes)), r.captureHint())
 	blocksKept, each := r.judging()
 	sum.Add(judgingPart, budget.Add(blocksKept, each, exactOutputBytes(p)), "")
 	procs := int64(runtime.GOMAXPROCS(0))
@@ -151,7 +151,13 @@ func (r *resolved) captureHint() string {
 		return ""
 	}
 	l := probes.NewLayout(r.plan, r.stages, one)
-	return fmt.Sprintf("--blocks %d,%d,%d would make it %s", one.Lo[0], one.Lo[1], one.Lo[2], budget.Text(budget.Mul(2, l.CaptureBytes)))
+	return fmt.Sprintf("--blocks %d,%d,%d would make it %s", one.Lo[0], one.Lo[1], one.Lo[2], budget.Text(captureBytes(l)))
+}
+
+// captureBytes is what captures take: all of them, and for each block in execution its own, with which bytes of it are written.
+func captureBytes(l *probes.Layout) int64 {
+	atOnce := min(int64(runtime.GOMAXPROCS(0)), int64(l.Range.N.Count()))
+	return budget.Add(budget.Mul(l.CaptureBytes), budget.Mul(2, atOnce, budget.Mul(l.BlockBytes())))
 }
 
 // affordable refuses what is over memory.max.

@@ -8,6 +8,7 @@ import (
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
+	"tilescope/probes"
 )
 
 // fakeGPU is the emulator under a GPU's name: it executes on a schedule of its own, reports no findings of
@@ -83,7 +84,22 @@ func difference(r *Run) *report.Finding {
 	return nil
 }
 
-func flip(_ int, _ *target.Launch, res *target.Result) { res.Capture[len(res.Capture)/2] ^= 1 }
+func flip(_ int, l *target.Launch, res *target.Result) {
+	captured := copied(l.Probe.Layout, res.Capture)
+	captured[len(captured)/2] ^= 1
+	res.Capture = captured
+}
+
+// copied is a capture buffer in one piece, which a test can change.
+func copied(l *probes.Layout, from probes.Captured) probes.Buffer {
+	out := make(probes.Buffer, l.CaptureBytes)
+	for i := range l.Range.N.Count() {
+		for _, s := range l.Spans(l.Range.Block(i)) {
+			copy(out[s.Lo:s.Hi], from.Bytes(s.Lo, s.Hi))
+		}
+	}
+	return out
+}
 
 // TestCrossClass: a difference between two backends is unexplained only after checkers, other schedules and
 // more launches were tried; a race or an undefined value that the run was not checked for is found then, and

@@ -1,7 +1,6 @@
 package debugkern
 
 import (
-	"slices"
 	"testing"
 
 	"tilescope/probes"
@@ -15,8 +14,8 @@ func TestCellsThatTwoBackendsComputedDifferently(t *testing.T) {
 		t.Error("a run of one backend has another's tiles")
 	}
 	other, result := *run.state, *run.state.result
-	result.Capture = slices.Clone(result.Capture)
-	other.result = &result
+	captured := copied(run.state.r.layout, result.Capture)
+	result.Capture, other.result = captured, &result
 	run.state.traced = &other
 	first, last := Cell{at, 3, 5}, Cell{Place{Stage: "P", Block: probes.Dim3{0, 1, 0}, KVTile: 1}, 0, 7}
 	for _, c := range []Cell{first, last} {
@@ -24,7 +23,7 @@ func TestCellsThatTwoBackendsComputedDifferently(t *testing.T) {
 		if !ok {
 			t.Fatalf("%+v was not captured", c)
 		}
-		result.Capture[off+uint64((c.Row*run.Plan.Stage(c.Stage).Cols+c.Col)*2)] ^= 1
+		captured[off+uint64((c.Row*run.Plan.Stage(c.Stage).Cols+c.Col)*2)] ^= 1
 	}
 	view, err := run.View(at)
 	if err != nil || !view.Beside.Reached() || view.Beside.Bits(3, 5)^view.Got.Bits(3, 5) != 1 || view.Beside.Bits(3, 4) != view.Got.Bits(3, 4) {

@@ -103,7 +103,7 @@ func TestEarlierRunsCount(t *testing.T) {
 	}
 	s.mem.Collect()
 	kept := s.mem.Used()
-	if least := inputBytes(first.Plan) + int64(len(first.state.result.Capture)); kept < least {
+	if least := inputBytes(first.Plan) + int64(first.state.r.layout.CaptureBytes); kept < least {
 		t.Errorf("%d bytes are reserved for a run that has at least %d", kept, least)
 	}
 	second, err := s.Run(t.Context(), req, nil) // of the same inputs

@@ -103,7 +103,7 @@ func TestSlotHeaderIsWhatTheKernelWrites(t *testing.T) {
 	l.stages[6] = "P"
 	l.capture[6] = slots{stride: 32, tiles: 4, rows: 2, cols: 4, elem: 2, present: true}
 	buf := make([]byte, 4*32)
-	if err := l.Put(buf, "P", Dim3{}, 3, make([]byte, 16)); err != nil {
+	if err := l.Put(Buffer(buf), "P", Dim3{}, 3, make([]byte, 16)); err != nil {
 		t.Fatal(err)
 	}
 	le, slot := binary.LittleEndian, buf[3*32:]

@@ -246,29 +246,33 @@ func (l *Layout) Captures(s Stage) bool { return l.of(&l.capture, s).present }
 
 // Tile decodes one captured tile from the capture buffer; its Data is a view. A tile that was not reached, or is not
 // captured, has no Data.
-func (l *Layout) Tile(capture []byte, sp *StagePlan, block Dim3, kv int) Tile {
+func (l *Layout) Tile(capture Captured, sp *StagePlan, block Dim3, kv int) Tile {
 	t := Tile{DType: sp.DType, Rows: sp.Rows, Cols: sp.Cols}
 	off, ok := l.capture[sp.Slot].slot(l.Range, block, kv)
-	if !ok || binary.LittleEndian.Uint32(capture[off:]) != slotMagic {
+	if !ok {
 		return t
 	}
 	n := uint64(sp.Rows * sp.Cols * sp.DType.Size())
-	t.Data = capture[off+SlotHeader : off+SlotHeader+n : off+SlotHeader+n]
+	slot := capture.Bytes(off, off+SlotHeader+n)
+	if slot == nil || binary.LittleEndian.Uint32(slot) != slotMagic {
+		return t
+	}
+	t.Data = slot[SlotHeader:]
 	return t
 }
 
 // Put writes a tile and its slot header into the capture buffer, as a probe would: what a backend that captures without
 // probes calls.
-func (l *Layout) Put(capture []byte, s Stage, block Dim3, kv int, data []byte) error {
+func (l *Layout) Put(capture Captured, s Stage, block Dim3, kv int, data []byte) error {
 	return l.put(capture, &l.capture, l.Range, s, block, kv, data)
 }
 
 // PutInjected writes the tile that the kernel reads in place of its own stage.
 func (l *Layout) PutInjected(inject []byte, s Stage, block Dim3, kv int, data []byte) error {
-	return l.put(inject, &l.inject, l.whole, s, block, kv, data)
+	return l.put(Buffer(inject), &l.inject, l.whole, s, block, kv, data)
 }
 
-func (l *Layout) put(buf []byte, descriptors *[MaxSlots]slots, r Range, st Stage, block Dim3, kv int, data []byte) error {
+func (l *Layout) put(buf Captured, descriptors *[MaxSlots]slots, r Range, st Stage, block Dim3, kv int, data []byte) error {
 	s := l.of(descriptors, st)
 	off, ok := s.slot(r, block, kv)
 	if !ok {
@@ -277,7 +281,8 @@ func (l *Layout) put(buf []byte, descriptors *[MaxSlots]slots, r Range, st Stage
 	if want := int(s.rows) * int(s.cols) * int(s.elem); len(data) != want {
 		return fmt.Errorf("stage %s, block %s, kv tile %d: %d bytes for a slot of %d", st, block, kv, len(data), want)
 	}
-	s.head(buf[off:], l.id(st), kv)
-	copy(buf[off+SlotHeader:], data)
+	slot := buf.Bytes(off, off+SlotHeader+uint64(len(data)))
+	s.head(slot, l.id(st), kv)
+	copy(slot[SlotHeader:], data)
 	return nil
 }

@@ -29,7 +29,7 @@ type Stores interface {
 
 // Missing finds the missing cells of a block's slots. Their bytes in the capture buffer become 0, whatever the backend had
 // filled them with; a slot that has cells but no header, because the thread that writes it never came, is given one.
-func (l *Layout) Missing(capture []byte, block Dim3, w Stores) Missing {
+func (l *Layout) Missing(capture Captured, block Dim3, w Stores) Missing {
 	var out Missing
 	for s := range l.capture {
 		sl := &l.capture[s]
@@ -54,10 +54,11 @@ func (l *Layout) Missing(capture []byte, block Dim3, w Stores) Missing {
 }
 
 // missing examines one slot; nil where all of it was stored, or none.
-func (s *slots) missing(capture []byte, off uint64, id, kv int, w Stores) []bool {
-	head := binary.LittleEndian.Uint32(capture[off:]) == slotMagic
+func (s *slots) missing(capture Captured, off uint64, id, kv int, w Stores) []bool {
 	size := uint64(s.elem)
 	n := uint64(s.rows) * uint64(s.cols)
+	slot := capture.Bytes(off, off+SlotHeader+n*size)
+	head := binary.LittleEndian.Uint32(slot) == slotMagic
 	lo := off + SlotHeader
 	if head && w.Whole(lo, lo+n*size, int(size)) {
 		return nil
@@ -75,13 +76,13 @@ func (s *slots) missing(capture []byte, off uint64, id, kv int, w Stores) []bool
 	if count == n && !head {
 		return nil // not reached
 	}
-	s.head(capture[off:], id, kv)
+	s.head(slot, id, kv)
 	if count == 0 {
 		return nil
 	}
 	for i, a := range absent {
 		if a {
-			clear(capture[lo+uint64(i)*size:][:size])
+			clear(slot[SlotHeader+uint64(i)*size:][:size])
 		}
 	}
 	return absent

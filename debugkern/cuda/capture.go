@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"tilescope/debugkern/target"
+	"tilescope/probes"
 )
 
 // What a capture buffer is filled with before a launch. An element that still has this value was either not stored or stored with just
@@ -70,7 +71,11 @@ func (k *kernel) settleCapture(ctx context.Context, p *process, l *target.Launch
 	if l.Probe == nil || !l.Probe.Control {
 		return nil
 	}
-	f := &filled{data: out.Capture, again: func() ([]byte, error) {
+	captured, ok := out.Capture.(probes.Buffer)
+	if !ok {
+		return errors.New("BUG: a capture that is not the buffer that came back")
+	}
+	f := &filled{data: captured, again: func() ([]byte, error) {
 		spec, probe := op.Spec, *op.Spec.Probe
 		probe.Fill = captureOtherFill
 		spec.Probe = &probe

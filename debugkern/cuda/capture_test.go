@@ -23,7 +23,7 @@ func TestMissingByTwoFillings(t *testing.T) {
 			b[i] = fill
 		}
 		if head {
-			if err := lay.Put(b, "S", block, 0, make([]byte, 16)); err != nil {
+			if err := lay.Put(probes.Buffer(b), "S", block, 0, make([]byte, 16)); err != nil {
 				t.Fatal(err)
 			}
 			for i := range 16 {
@@ -55,12 +55,12 @@ func TestMissingByTwoFillings(t *testing.T) {
 			asked = true
 			return capture(captureOtherFill, c.cells, c.head), nil
 		}}
-		got := lay.Missing(f.data, block, f)[off]
+		got := lay.Missing(probes.Buffer(f.data), block, f)[off]
 		if asked != c.asks || len(got) != len(c.absent) {
 			t.Errorf("%s: missing %v, asked %v", c.name, got, asked)
 			continue
 		}
-		tile := lay.Tile(f.data, &p.Stages[0], block, 0)
+		tile := lay.Tile(probes.Buffer(f.data), &p.Stages[0], block, 0)
 		if tile.Reached() != (c.cells != nil) {
 			t.Errorf("%s: reached %v", c.name, tile.Reached())
 		}
@@ -71,7 +71,7 @@ func TestMissingByTwoFillings(t *testing.T) {
 		}
 	}
 	f := &filled{data: capture(captureFill, nil, true), again: func() ([]byte, error) { return nil, errors.New("lost") }}
-	if lay.Missing(f.data, block, f); f.err == nil {
+	if lay.Missing(probes.Buffer(f.data), block, f); f.err == nil {
 		t.Error("a second launch that fails is no answer")
 	}
 }

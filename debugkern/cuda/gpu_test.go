@@ -320,7 +320,7 @@ func TestGPUReadback(t *testing.T) {
 		if err != nil || len(r.Findings) != 0 {
 			t.Fatal(r, err)
 		}
-		t.Logf("a capture of %.1f MiB, %d launches: %s, the first time %s", float64(len(r.Capture))/(1<<20), repeat, time.Since(start), first)
+		t.Logf("a capture of %.1f MiB, %d launches: %s, the first time %s", float64(l.Probe.Layout.CaptureBytes)/(1<<20), repeat, time.Since(start), first)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
+	"tilescope/probes"
 )
 
 // kernel is one entry of a module. The worker's copy may go away with the worker; the text stays and is loaded again.
@@ -290,7 +291,7 @@ func (k *kernel) result(l *target.Launch, res *launchResult, into map[int][]byte
 		}
 	}
 	if l.Probe != nil {
-		out.Capture = into[len(l.Args)]
+		out.Capture = probes.Buffer(into[len(l.Args)])
 	}
 	out.Findings = slices.Concat(overruns(l, res.Overruns), varied(l, res.Varied, repeats), notDone(l, res.Uncompared))
 	return out

@@ -3,6 +3,7 @@ package emu
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 
 	"tilescope/debugkern/target"
 )
@@ -44,9 +45,6 @@ type region struct {
 // resolve fills in the block's regions.
 func (b *block) resolve() {
 	b.regions = make([]region, len(b.p.sets))
-	if a := b.mem.capture; a != nil && len(a.data) < 1<<32 {
-		b.captured = region{lo: a.base, data: a.data, written: a.written, alloc: a}
-	}
 	for i, set := range b.p.sets {
 		if bits.OnesCount64(uint64(set)) != 1 {
 			set = b.pointers(set)
@@ -92,7 +90,7 @@ func (b *block) note(f *footprint) {
 
 // noted is where accesses to an allocation are noted, nil where they are not.
 func (b *block) noted(a *alloc) *allocPrint {
-	if b.foot == nil {
+	if b.foot == nil || a.capture { // a slot is one block's
 		return nil
 	}
 	return b.foot.allocs[allocOf(a.base)]
@@ -211,7 +209,7 @@ func (b *block) bounds(w *warp, x *access, lane int, p *place, size int) {
 			p.data, p.off = b.mem.params[p.addr:end], int(p.addr)
 		}
 	default:
-		if a, off := b.mem.at(p.addr); a != nil && off < uint64(len(a.data)) && off+uint64(size) <= uint64(len(a.data)) {
+		if a, off := b.at(p.addr); a != nil && off < uint64(len(a.data)) && off+uint64(size) <= uint64(len(a.data)) {
 			p.data, p.alloc, p.off = a.data[off:off+uint64(size)], a, int(off)
 			if a.written != nil {
 				p.written = a.written[off : off+uint64(size)]
@@ -230,6 +228,18 @@ func onlySpace(b *block, set symSet, space target.Space) bool {
 	}
 	return true
 }
+
+// at returns the allocation that holds a global address, and the offset in it; of the capture buffer, the block's own slots.
+func (b *block) at(addr uint64) (*alloc, uint64) {
+	a, off := b.mem.at(addr)
+	if a != nil && a == b.mem.capture {
+		return b.slots.at(addr)
+	}
+	return a, off
+}
+
+// allocs lists the global memory that the block can access.
+func (b *block) allocs() []*alloc { return slices.Concat(b.mem.allocs, b.slots.spans) }
 
 // extent is a symbol's address and size in its own space.
 func (b *block) extent(s *symbol) (lo uint64, n int, ok bool) {

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"sync/atomic"
 
+	"tilescope/debugkern/fp"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -24,11 +25,12 @@ type block struct {
 	lwrit  []byte
 
 	regions  []region // by access set
-	captured region   // the capture buffer, where the probes' stores go
+	slots    slotMemory
 	barriers [16]barrierState
 
 	clock, limit, budget uint64
 	counts               target.Counts
+	multiply             fp.WarpMMA // of the multiplication under way
 	found                findings
 	quick                map[quickKey]*target.Finding
 	err                  *target.Fault
@@ -130,6 +132,7 @@ func (b *block) begin(id probes.Dim3) {
 	if b.wait != nil {
 		b.wait.begin(b)
 	}
+	b.slots.begin(b)
 	for _, w := range b.warps {
 		w.begin()
 	}

@@ -392,7 +392,7 @@ func (b *block) variableAt(space target.Space, addr uint64) variable {
 			}
 		}
 	case target.SpaceGlobal, target.SpaceConst:
-		if a, off := b.mem.at(addr); a != nil && off < uint64(len(a.data)) {
+		if a, off := b.at(addr); a != nil && off < uint64(len(a.data)) {
 			if i := allocOf(addr); i < len(b.p.globals) {
 				return b.p.variable(a.name, b.p.globals[i], int64(off))
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -105,18 +104,19 @@ func (k *Kernel) check(l *target.Launch) error {
 
 // launch is one execution of the grid.
 type launch struct {
-	k      *Kernel
-	l      *target.Launch
-	mem    *memory
-	ids    []probes.Dim3
-	wanted map[probes.Dim3]bool // the blocks of ids whose results are asked for; nil: all
-	next   atomic.Int64
-	stop   atomic.Bool
-	done   []outcome // by index in ids
-	limit  atomic.Int64
-	all    *union      // what the blocks have read and written
-	shares atomic.Bool // they shared some byte
-	found  findings    // about several blocks
+	k        *Kernel
+	l        *target.Launch
+	mem      *memory
+	ids      []probes.Dim3
+	wanted   map[probes.Dim3]bool // the blocks of ids whose results are asked for; nil: all
+	next     atomic.Int64
+	stop     atomic.Bool
+	done     []outcome // by index in ids
+	limit    atomic.Int64
+	all      *union      // what the blocks have read and written
+	shares   atomic.Bool // they shared some byte
+	found    findings    // about several blocks
+	captured *captures   // nil without a Probe
 }
 
 // outcome is what one block left.
@@ -201,6 +201,9 @@ func (k *Kernel) begin(l *target.Launch, ids []probes.Dim3) (*launch, error) {
 		return nil, err
 	}
 	r := &launch{k: k, l: l, mem: mem, ids: ids}
+	if mem.capture != nil {
+		r.captured = newCaptures(l.Probe.Layout)
+	}
 	r.done = make([]outcome, len(ids))
 	r.limit.Store(int64(len(ids)))
 	return r, nil
@@ -309,7 +312,7 @@ func (r *launch) work(changes func(*alloc) bool) {
 		b.checkPasses()
 		b.replace.finish()
 		b.end()
-		r.done[i] = outcome{b.finished(), b.found, b.err, b.broken, b.printed, b.missing()}
+		r.done[i] = r.outcome(b)
 		if r.all.add(b.foot) || b.wait != nil && b.wait.gave == gaveWait {
 			r.shares.Store(true)
 			r.stop.Store(true)
@@ -325,27 +328,22 @@ func (r *launch) work(changes func(*alloc) bool) {
 	}
 }
 
+// outcome takes what a block has left when it has ended: the launch gets its captures.
+func (r *launch) outcome(b *block) outcome {
+	o := outcome{b.finished(), b.found, b.err, b.broken, b.printed, b.missing()}
+	if r.captured != nil {
+		r.captured.take(&b.slots)
+	}
+	return o
+}
+
 // missing lists the cells of the block's slots that no thread stored.
 func (b *block) missing() probes.Missing {
 	if b.mem.capture == nil || !b.l.Probe.Layout.Range.Contains(b.id) {
 		return nil
 	}
-	return b.l.Probe.Layout.Missing(b.mem.capture.data, b.id, stores(b.mem.capture.written))
+	return b.l.Probe.Layout.Missing(&b.slots, b.id, &b.slots)
 }
-
-// stores is the written state of the capture buffer, a byte for each of its bytes.
-type stores []byte
-
-// Whole implements probes.Stores.
-func (w stores) Whole(lo, hi uint64, _ int) bool { return allWritten(w[lo:hi]) }
-
-// Untouched implements probes.Stores.
-func (w stores) Untouched(lo, hi uint64) bool {
-	return !slices.ContainsFunc(w[lo:hi], func(v byte) bool { return v != 0 })
-}
-
-// Stored implements probes.Stores.
-func (w stores) Stored(lo, hi uint64) bool { return allWritten(w[lo:hi]) }
 
 // result puts together what the blocks left.
 func (r *launch) result() (*target.Result, *target.Fault) {
@@ -378,8 +376,8 @@ func (r *launch) result() (*target.Result, *target.Fault) {
 			res.Written[a.name] = a.written
 		}
 	}
-	if r.mem.capture != nil {
-		res.Capture = r.mem.capture.data
+	if r.captured != nil {
+		res.Capture = r.captured.pieces
 	}
 	return res, nil
 }

@@ -43,7 +43,8 @@ type memory struct {
 	allocs  []*alloc
 	params  []byte
 	byParam map[int]int // byte offset in the parameter block -> allocation
-	capture *alloc
+	capture *alloc // only its address range: each block has the memory of its own slots
+	private bool   // of one block that is stepped
 
 	gridBarrier uint64 // address of what the blocks of a cooperative launch meet at; 0: there is none
 
@@ -54,7 +55,7 @@ type memory struct {
 // newMemory allocates and fills global memory and the parameter block. Inputs are copied only where the kernel may write
 // them, or where the memory is private.
 func newMemory(p *program, l *target.Launch, private bool) (*memory, error) {
-	m := &memory{params: make([]byte, p.params), byParam: map[int]int{}}
+	m := &memory{params: make([]byte, p.params), byParam: map[int]int{}, private: private}
 	for i, v := range p.globals {
 		a := &alloc{base: allocBase(i), name: v.Demangled, space: spaceOf(v.Space), data: make([]byte, v.Size)}
 		copy(a.data, v.Init)
@@ -162,7 +163,7 @@ func (m *memory) argument(p *program, arg *target.Arg, at []int, private bool) e
 // probe allocates capture and inject buffers and the control block.
 func (m *memory) probe(l *target.Launch, params []*ptx.Var) {
 	lay := l.Probe.Layout
-	m.capture = m.add(&alloc{name: "capture", data: make([]byte, lay.CaptureBytes), written: make([]byte, lay.CaptureBytes), capture: true})
+	m.capture = m.add(&alloc{name: "capture", capture: true})
 	inject := l.Probe.Inject
 	if inject == nil {
 		inject = make([]byte, lay.InjectBytes)
@@ -238,7 +239,7 @@ func (p *program) writes(param int) bool {
 	return false
 }
 
-// at returns the allocation that holds addr, and the offset in it.
+// at returns the allocation whose window holds addr, and the offset in it.
 func (m *memory) at(addr uint64) (*alloc, uint64) {
 	i := allocOf(addr)
 	if i < 0 || i >= len(m.allocs) {

@@ -21,6 +21,9 @@ func (k *Kernel) Needs(l *target.Launch) budget.Sum {
 	}
 	blocks := budget.Mul(l.Grid[0], l.Grid[1], l.Grid[2])
 	sum.Add("lists of blocks", budget.Mul(blocks, blockBytes), fmt.Sprintf("%d blocks", blocks))
+	if l.Probe != nil {
+		sum.Add("captures", budget.Mul(l.Probe.Layout.CaptureBytes), "")
+	}
 	perBlock(&sum, k.p, l, min(int64(n), blocks))
 	return sum
 }
@@ -43,7 +46,7 @@ func resultBytes(l *target.Launch) int64 {
 	return n
 }
 
-// needs is what the global memory of a launch takes. private: of one block that is stepped.
+// needs is what the global memory of a launch takes, without captures. private: of one block that is stepped.
 func needs(p *program, l *target.Launch, private bool) budget.Sum {
 	var sum budget.Sum
 	for _, v := range p.globals {
@@ -67,8 +70,7 @@ func needs(p *program, l *target.Launch, private bool) budget.Sum {
 		}
 	}
 	if l.Probe != nil {
-		lay := l.Probe.Layout
-		sum.Add("captures", budget.Add(budget.Mul(2, lay.CaptureBytes), budget.Mul(lay.InjectBytes, 1)), "")
+		sum.Add("captures", budget.Mul(l.Probe.Layout.InjectBytes), "")
 	}
 	return sum
 }
@@ -85,5 +87,8 @@ func perBlock(sum *budget.Sum, p *program, l *target.Launch, n int64) {
 	threads := int64(32 * ((l.Block.Count() + 31) / 32))
 	sum.Add("shared memory", budget.Mul(2, n, budget.Add(int64(max(p.nstatic, p.dynBase)), int64(l.DynShared))), "")
 	sum.Add("local memory", budget.Mul(2, n, threads, int64(p.frame)), fmt.Sprintf("%s a thread, %d threads", budget.Text(int64(p.frame)), n*threads))
+	if l.Probe != nil { // a block's slots while it executes, and which bytes of them are written
+		sum.Add("captures", budget.Mul(2, n, budget.Mul(l.Probe.Layout.BlockBytes())), "")
+	}
 	sum.Add("registers", budget.Mul(n, threads, 4*int64(p.n32)+8*int64(p.n64)+int64(p.npred)), "")
 }

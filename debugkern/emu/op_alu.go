@@ -24,9 +24,9 @@ func run32(w *warp, in *inst, mask uint32) {
 		}
 		return
 	}
-	var t row32
-	in.f32(32, &t, w.full32(in.a), w.full32(in.b), w.full32(in.c))
-	w.store32(in.d, &t, mask)
+	t := &w.t32
+	in.f32(32, t, w.full32(in.a), w.full32(in.b), w.full32(in.c))
+	w.store32(in.d, t, mask)
 }
 
 // equalLanes reports whether all lanes hold one value. Quotients of thread numbers and the results of reductions do, and
@@ -57,9 +57,9 @@ func run64(w *warp, in *inst, mask uint32) {
 		w.u64[in.d] = stFilled
 		return
 	}
-	var t row64
-	in.f64(32, &t, w.full64(in.a), w.full64(in.b), w.full64(in.c))
-	w.store64(in.d, &t, mask)
+	t := &w.t64
+	in.f64(32, t, w.full64(in.a), w.full64(in.b), w.full64(in.c))
+	w.store64(in.d, t, mask)
 }
 
 // runWide executes 64-bit results of 32-bit operands a and b (and c of 64 bits).
@@ -75,9 +75,9 @@ func runWide(w *warp, in *inst, mask uint32) {
 		w.u64[in.d] = stFilled
 		return
 	}
-	var t row64
-	in.wide(32, &t, w.full32(in.a), w.full32(in.b), w.full64(in.c))
-	w.store64(in.d, &t, mask)
+	t := &w.t64
+	in.wide(32, t, w.full32(in.a), w.full32(in.b), w.full64(in.c))
+	w.store64(in.d, t, mask)
 }
 
 // runNarrow executes 32-bit results of 64-bit operands.
@@ -93,9 +93,9 @@ func runNarrow(w *warp, in *inst, mask uint32) {
 		w.u32[in.d] = stFilled
 		return
 	}
-	var t row32
-	in.narrow(32, &t, w.full64(in.a), w.full64(in.b))
-	w.store32(in.d, &t, mask)
+	t := &w.t32
+	in.narrow(32, t, w.full64(in.a), w.full64(in.b))
+	w.store32(in.d, t, mask)
 }
 
 // runMix executes 64-bit results of a 64-bit operand a and 32-bit operands b and c.
@@ -111,9 +111,9 @@ func runMix(w *warp, in *inst, mask uint32) {
 		w.u64[in.d] = stFilled
 		return
 	}
-	var t row64
-	in.mix(32, &t, w.full64(in.a), w.full32(in.b), w.full32(in.c))
-	w.store64(in.d, &t, mask)
+	t := &w.t64
+	in.mix(32, t, w.full64(in.a), w.full32(in.b), w.full32(in.c))
+	w.store64(in.d, t, mask)
 }
 
 // lift1, lift2 and lift3 make a function over lanes of one over a value.

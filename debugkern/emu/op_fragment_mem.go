@@ -85,18 +85,21 @@ func (w *warp) loadOperand(m *mmaOp, data []byte, stride int) {
 		if ofB {
 			down, right = right, down
 		}
+		if !pairs {
+			for t := range 4 { // lanes t, t+4, ... : two rows of memory
+				o := 2 * ((2*t+right)*stride + down)
+				low, high := data[o:][:16], data[o+2*stride:][:16]
+				for g := range 8 {
+					d[(4*g+t)&31] = uint32(le.Uint16(low[2*g:])) | uint32(le.Uint16(high[2*g:]))<<16
+				}
+			}
+			continue
+		}
 		for g := range 8 { // lanes 4g to 4g+3
-			if pairs {
-				line := data[2*((g+down)*stride+right):][:16]
-				q := d[4*g:][:4]
-				q[0], q[1] = le.Uint32(line), le.Uint32(line[4:])
-				q[2], q[3] = le.Uint32(line[8:]), le.Uint32(line[12:])
-				continue
-			}
-			for t := range 4 {
-				o := 2 * ((2*t+right)*stride + g + down)
-				d[4*g+t] = uint32(le.Uint16(data[o:])) | uint32(le.Uint16(data[o+2*stride:]))<<16
-			}
+			line := data[2*((g+down)*stride+right):][:16]
+			q := d[4*g:][:4]
+			q[0], q[1] = le.Uint32(line), le.Uint32(line[4:])
+			q[2], q[3] = le.Uint32(line[8:]), le.Uint32(line[12:])
 		}
 	}
 	for k := 4; k < 8; k++ {
@@ -135,26 +138,54 @@ func (m *mmaOp) readTile(tile *[256]uint32, data []byte, stride int) {
 	}
 }
 
-// writeTile writes [row][col] to memory.
-func (m *mmaOp) writeTile(tile *[256]uint32, r *region, at, stride int) {
-	size := m.size
-	for i := range 16 {
-		o := at + i*stride*size
-		line := r.data[o : o+16*size]
-		for j := range 16 {
-			cell := 16*i + j
-			if m.swap {
-				cell = 16*j + i
+// storeAccumulator writes an accumulator for the whole warp. Four lanes have eight columns of a row, in pairs; where memory has the
+// columns side by side, they are one line.
+func (w *warp) storeAccumulator(m *mmaOp, r *region, at, stride int) {
+	size, regs := m.size, &m.frag.regs
+	for pair := range 4 {
+		o := at + (8*(pair&1)*stride+8*(pair>>1))*size
+		switch {
+		case m.swap:
+			w.storeTransposed(m, r.data[at:], pair, stride)
+		case size == 4:
+			low, high := &w.r32[regs[2*pair]], &w.r32[regs[2*pair+1]]
+			for g := range 8 {
+				line, l, h := r.data[o+g*stride*4:][:32], low[4*g:][:4], high[4*g:][:4]
+				for t := range 4 {
+					le.PutUint32(line[8*t:], l[t])
+					le.PutUint32(line[8*t+4:], h[t])
+				}
 			}
-			if size == 4 {
-				le.PutUint32(line[4*j:], tile[cell&255])
-			} else {
-				le.PutUint16(line[2*j:], uint16(tile[cell&255]))
+		default:
+			both := &w.r32[regs[pair]]
+			for g := range 8 {
+				line, v := r.data[o+g*stride*2:][:16], both[4*g:][:4]
+				for t := range 4 {
+					le.PutUint32(line[4*t:], v[t])
+				}
 			}
 		}
-		if r.written != nil {
-			fill(r.written[o:o+16*size], 0xff)
+	}
+	if r.written != nil {
+		for i := range 16 {
+			copy(r.written[at+i*stride*size:][:16*size], ones[:])
 		}
+	}
+}
+
+// storeTransposed writes a pair of columns where memory has the rows of the matrix side by side.
+func (w *warp) storeTransposed(m *mmaOp, data []byte, pair, stride int) {
+	regs := &m.frag.regs
+	for lane := range 32 {
+		row, col := 8*(pair&1)+lane>>2, 8*(pair>>1)+lane&3*2
+		if m.size == 4 {
+			le.PutUint32(data[4*(col*stride+row):], w.r32[regs[2*pair]][lane])
+			le.PutUint32(data[4*((col+1)*stride+row):], w.r32[regs[2*pair+1]][lane])
+			continue
+		}
+		v := w.r32[regs[pair]][lane]
+		le.PutUint16(data[2*(col*stride+row):], uint16(v))
+		le.PutUint16(data[2*((col+1)*stride+row):], uint16(v>>16))
 	}
 }
 
@@ -229,13 +260,11 @@ func runStoreFragment(w *warp, in *inst, mask uint32) {
 	size := m.size
 	at, stride, r := w.tileRegion(in, mask)
 	if r != nil && (r.alloc == nil || r.alloc.dirty == nil) {
-		var tile [256]uint32
-		w.accumulator(&tile, &m.frag, mask)
 		m.note(r, at, stride, true)
 		if r.alloc != nil {
 			b.wroteGlobal++
 		}
-		m.writeTile(&tile, r, at, stride)
+		w.storeAccumulator(m, r, at, stride)
 		return
 	}
 	for l := mask; l != 0; l &= l - 1 {

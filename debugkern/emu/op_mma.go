@@ -54,52 +54,24 @@ func formatOf(t ptx.Type) fp.Format {
 	return fp.F32
 }
 
-// runMultiply makes whole matrices of the fragments; fp multiplies them, and the result goes back.
+// runMultiply multiplies the matrices where they lie, in the registers of the warp.
 func runMultiply(w *warp, in *inst, mask uint32) {
-	m := in.mma
-	var a, b [256]uint16
-	var c, d [256]uint32
-	w.halves(&a, &m.a, mask)
-	w.halves(&b, &m.b, mask)
-	w.accumulator(&c, &m.c, mask)
-	model := w.blk.p.model
-	if m.frag.Cols == 16 {
-		model.MMA16x16x16(m.form, &d, &c, &a, &b)
-		w.blk.counts.MMAOutputs += 256
-	} else {
-		k := m.a.Cols
-		model.MMA16x8(m.form, k, (*[128]uint32)(d[:]), (*[128]uint32)(c[:]), a[:16*k], b[:8*k])
-		w.blk.counts.MMAOutputs += 128
+	m, b := in.mma, w.blk
+	x := &b.multiply
+	for i := range m.a.Distinct() {
+		x.A[i&3] = w.present(m.a.regs[i&7], mask)
 	}
-	w.setFragment(&m.frag, &d, mask)
-}
-
-// halves gathers an operand fragment into a matrix, two elements a register.
-func (w *warp) halves(t *[256]uint16, f *fragment, mask uint32) {
-	for k := range f.Distinct() {
-		lo, hi := &f.Cells[2*k&7], &f.Cells[(2*k+1)&7]
-		for lane, v := range w.present(f.regs[k&7], mask) {
-			t[lo[lane]], t[hi[lane]] = uint16(v), uint16(v>>16)
-		}
+	for i := range m.b.Distinct() {
+		x.B[i&3] = w.present(m.b.regs[i&7], mask)
 	}
-}
-
-// accumulator gathers an accumulator, whose elements are halves in pairs or whole registers.
-func (w *warp) accumulator(t *[256]uint32, f *fragment, mask uint32) {
-	for k := range f.Registers {
-		r := w.present(f.regs[k&7], mask)
-		if f.wide() {
-			at := &f.Cells[k&7]
-			for lane, v := range r {
-				t[at[lane]] = v
-			}
-			continue
-		}
-		lo, hi := &f.Cells[2*k&7], &f.Cells[(2*k+1)&7]
-		for lane, v := range r {
-			t[lo[lane]], t[hi[lane]] = v&0xffff, v>>16
-		}
+	for i := range m.c.Registers {
+		x.C[i&7] = w.present(m.c.regs[i&7], mask)
 	}
+	b.p.model.MultiplyWarp(m.form, m.frag.Cols, m.a.Cols, x)
+	for i := range m.frag.Registers {
+		w.store32(m.frag.regs[i&7], &x.D[i&7], mask)
+	}
+	b.counts.MMAOutputs += 16 * uint64(m.frag.Cols)
 }
 
 // setFragment distributes an accumulator to the lanes.

@@ -13,7 +13,7 @@ func runStore(w *warp, in *inst, mask uint32) {
 	b.wrote++
 	r := &b.regions[x.set]
 	if r.unknown && in.probe && x.wide && x.space != target.SpaceShared { // the pointer was loaded from the control block
-		r = &b.captured
+		r = b.slots.region(w.address(x, bits.TrailingZeros32(mask)&31))
 	}
 	if r.data == nil || r.alloc != nil && r.alloc.dirty != nil {
 		storeSlowly(w, in, mask)

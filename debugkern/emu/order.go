@@ -264,7 +264,7 @@ func (o *blockOrder) finish(b *resident) {
 	b.replace.finish()
 	b.end()
 	if r.wants(b.index) {
-		r.done[b.index] = outcome{b.finished(), b.found, b.err, b.broken, b.printed, b.missing()}
+		r.done[b.index] = r.outcome(b.block)
 		o.wanted--
 	} else if b.err != nil {
 		r.done[b.index].err = b.err

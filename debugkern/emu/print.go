@@ -59,7 +59,7 @@ func (b *block) bytesAt(w *warp, lane int, addr uint64) []byte {
 			return b.shared[at:]
 		}
 	case target.SpaceGlobal:
-		if a, off := b.mem.at(at); a != nil && off < uint64(len(a.data)) {
+		if a, off := b.at(at); a != nil && off < uint64(len(a.data)) {
 			return a.data[off:]
 		}
 	}

@@ -33,7 +33,7 @@ func (k *Kernel) Reach(ctx context.Context, l *target.Launch, id probes.Dim3, lo
 	}
 	b := s.b
 	a := b.mem.capture
-	if a == nil || hi > uint64(len(a.data)) {
+	if a == nil || hi > l.Probe.Layout.CaptureBytes {
 		return nil, fmt.Errorf("trace block %s: nothing is captured at %d", id, lo)
 	}
 	r := &reacher{b: b, lo: a.base + lo, hi: a.base + hi, probe: -1, stored: make([]uint32, len(b.warps))}

@@ -338,7 +338,7 @@ func (r *replacer) finish() {
 		s := &r.sites[i]
 		for j := range len(s.own) / s.size {
 			if s.saved == nil || s.saved[j] {
-				copy(r.b.mem.capture.data[s.off+uint64(j*s.size):], s.own[j*s.size:(j+1)*s.size])
+				copy(r.b.slots.Bytes(s.off+uint64(j*s.size), s.end()), s.own[j*s.size:(j+1)*s.size])
 			}
 		}
 	}

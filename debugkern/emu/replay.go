@@ -102,9 +102,8 @@ func (b *block) receive(ps []patch) {
 	for _, part := range ps[0].parts {
 		a := b.mem.allocs[part.alloc]
 		copy(a.data, part.data)
-		if copy(a.written, part.written); !a.capture {
-			a.initial, a.initialWritten = bytes.Clone(a.data), bytes.Clone(a.written)
-		}
+		copy(a.written, part.written)
+		a.initial, a.initialWritten = bytes.Clone(a.data), bytes.Clone(a.written)
 	}
 	b.inputs = ps[1:]
 }
@@ -116,9 +115,6 @@ func (b *block) patch() bool {
 	}
 	for _, part := range b.inputs[b.applied].parts {
 		a := b.mem.allocs[part.alloc]
-		if a.capture {
-			continue
-		}
 		copy(a.data[part.off:], part.data)
 		if a.written != nil {
 			copy(a.written[part.off:], part.written)

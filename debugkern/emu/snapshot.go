@@ -54,7 +54,7 @@ func (s *stepper) Snapshot() target.Snapshot {
 	for _, w := range b.warps {
 		t.warps = append(t.warps, w.clone())
 	}
-	for _, a := range b.mem.allocs {
+	for _, a := range b.allocs() {
 		ps := map[int]page{}
 		for p := range a.dirty {
 			ps[p] = a.page(p)
@@ -105,7 +105,7 @@ func (s *stepper) Restore(from target.Snapshot) {
 	for i, w := range b.warps {
 		w.restore(&t.warps[i])
 	}
-	for i, a := range b.mem.allocs {
+	for i, a := range b.allocs() {
 		a.restore(t.pages[i], s.b)
 	}
 	if t.watcher != nil {

@@ -69,16 +69,19 @@ func (k *Kernel) WhoWrote(ctx context.Context, l *target.Launch, id probes.Dim3,
 
 // locate finds the cell in global memory.
 func (t *tracer) locate() error {
-	a := t.b.mem.capture
+	a, n := t.b.mem.capture, uint64(0)
+	if a != nil {
+		n = t.b.l.Probe.Layout.CaptureBytes
+	}
 	if t.cell.Arg != "" {
 		a = nil
 		for _, c := range t.b.mem.allocs {
 			if c.arg != nil && c.name == t.cell.Arg {
-				a = c
+				a, n = c, uint64(len(c.data))
 			}
 		}
 	}
-	if a == nil || t.cell.Size < 1 || t.cell.Offset+uint64(t.cell.Size) > uint64(len(a.data)) {
+	if a == nil || t.cell.Size < 1 || t.cell.Offset+uint64(t.cell.Size) > n {
 		return fmt.Errorf("trace %s+%d: no such cell in this launch", t.cell.Arg, t.cell.Offset)
 	}
 	t.lo = a.base + t.cell.Offset

@@ -27,7 +27,7 @@ func (v *view) Name(space target.Space, addr uint64) (string, []int) {
 }
 
 func (v *view) Extent(addr uint64) (lo, hi uint64, writable bool) {
-	a, off := v.b.mem.at(addr)
+	a, off := v.b.at(addr)
 	if a == nil || off >= uint64(len(a.data)) {
 		return 0, 0, false
 	}
@@ -69,7 +69,7 @@ func (v *view) bytes(space target.Space, addr uint64, warp, lane int) (data, wri
 	case target.SpaceParam:
 		data = b.mem.params
 	case target.SpaceGlobal, target.SpaceConst:
-		a, off := b.mem.at(addr)
+		a, off := b.at(addr)
 		if a == nil {
 			return nil, nil
 		}

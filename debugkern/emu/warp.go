@@ -22,6 +22,9 @@ type warp struct {
 	backs  int // and since its state was last looked at (wait.go)
 	cycle  cycle
 
+	t32 row32 // a result of which only some lanes are stored
+	t64 row64
+
 	lastPoll *inst // the load or atomic that it may wait with
 	pollers  uint32
 }

@@ -231,9 +231,9 @@ func (w *watcher) take(p *watchPlace, kv int) {
 		}
 	}
 	// The slot exists and the data has its size by construction of the layout; a stage declared otherwise stays empty.
-	_ = lay.Put(w.b.mem.capture.data, wa.Stage, w.b.id, kv, data)
+	_ = lay.Put(&w.b.slots, wa.Stage, w.b.id, kv, data)
 	off, _ := lay.Slot(wa.Stage, w.b.id, kv)
-	fill(w.b.mem.capture.written[off:off+uint64(len(data))], 0xff)
+	fill(w.b.slots.written(off, off+uint64(len(data))), 0xff)
 	w.b.replace.taken(p, kv)
 }
 

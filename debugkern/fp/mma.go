@@ -17,13 +17,6 @@ func (m *Model) MMA16x16x16(t MMA, d, c *[256]uint32, a, b *[256]uint16) {
 	m.multiply(t, 16, 16, d[:], c[:], a[:], b[:])
 }
 
-// MMA16x8 is mma.sync.m16n8k16 (k = 16) or m16n8k8 (k = 8): d = a*b + c with c
-// and d as [16][8], a as [16][k] and b as [8][k]; see MMA16x16x16. The operand
-// slices hold at least 16*k and 8*k elements.
-func (m *Model) MMA16x8(t MMA, k int, d, c *[128]uint32, a, b []uint16) {
-	m.multiply(t, 8, k, d[:], c[:], a[:16*k], b[:8*k])
-}
-
 // tile is a decoded operand: up to 16 rows (of A, or columns of B) of 16.
 type tile struct {
 	val     [16][16]float64
@@ -46,6 +39,8 @@ var (
 	lanesBF16 = lanes{16, 0x8000800080008000, 0x0001000100010001, 512, 2 * (512 + 127)}
 )
 
+// multiply computes d = a*b + c with c and d as [16][n], a as [16][k] and b as
+// [n][k].
 func (m *Model) multiply(t MMA, n, k int, d, c []uint32, a, b []uint16) {
 	ln := &lanesF16
 	if t.AB == BF16 {

@@ -135,7 +135,7 @@ func compareTile(t *testing.T, m *Model, form MMA, d drawer, k int) bool {
 		c[i] = d.addend(m, form, a[row*k:][:k], b[col*k:][:k])
 	}
 	if k == 8 {
-		m.MMA16x8(form, 8, (*[128]uint32)(out[:]), (*[128]uint32)(c[:]), a[:], b[:])
+		m.multiply(form, 8, 8, out[:128], c[:128], a[:128], b[:64])
 	} else {
 		m.MMA16x16x16(form, &out, &c, &a, &b)
 	}

@@ -26,7 +26,7 @@ var (
 
 // Dot returns a[0]*b[0] + a[1]*b[1] + ... + c as one block of the tensor core,
 // in a plain form that follows the measured description term by term. C and D
-// sit in the low 16 bits when they are f16. MMA16x16 is its fast equal.
+// sit in the low 16 bits when they are f16. MMA16x16x16 and MultiplyWarp are its fast equals.
 func (m *Model) Dot(t MMA, a, b []uint16, c uint32) uint32 {
 	if t.C == F16 && t.D == F32 {
 		c = F16ToF32(uint16(c))

@@ -48,7 +48,7 @@ var goldenForms = []struct {
 	{"h16", MMAF16F16, 16}, {"h16k8", MMAF16F16, 8},
 }
 
-// TestGoldenTiles compares Dot and MMA16x8 with what the hardware computed.
+// TestGoldenTiles compares Dot and MultiplyWarp with what the hardware computed.
 func TestGoldenTiles(t *testing.T) {
 	const tiles = 200
 	files := golden(t)
@@ -60,14 +60,14 @@ func TestGoldenTiles(t *testing.T) {
 		}
 		for n := range tiles {
 			a, b, c := goldenTile(in, n, tiles, g.k)
-			var d [128]uint32
-			m.MMA16x8(g.t, g.k, &d, &c, a, b)
-			for i := range d {
+			x := inRegisters(g.t, 8, g.k, a, b, c[:])
+			m.MultiplyWarp(g.t, 8, g.k, x)
+			for i := range c {
 				want := binary.LittleEndian.Uint32(out[n*512+4*i:])
 				row, col := i/8, i%8
 				slow := m.Dot(g.t, a[row*g.k:][:g.k], b[col*g.k:][:g.k], c[i])
-				if d[i] != want || slow != want {
-					t.Fatalf("%s tile %d row %d col %d: MMA %#x, Dot %#x, hardware %#x", g.name, n, row, col, d[i], slow, want)
+				if d := x.result(g.t, row, col); d != want || slow != want {
+					t.Fatalf("%s tile %d row %d col %d: MMA %#x, Dot %#x, hardware %#x", g.name, n, row, col, d, slow, want)
 				}
 			}
 		}
@@ -93,25 +93,31 @@ func goldenTile(in []byte, n, tiles, k int) (a, b []uint16, c [128]uint32) {
 	return a, b, c
 }
 
+// BenchmarkMMA measures multiplications of a warp: ns/output, of 16 products each.
 func BenchmarkMMA(b *testing.B) {
+	m := SM90()
 	for _, form := range []struct {
 		name string
 		t    MMA
-	}{{"f32.f16", MMAF32F16}, {"f16.f16", MMAF16F16}, {"f32.bf16", MMAF32BF16}} {
+		n    int
+		run  func(t MMA, n, k int, x *WarpMMA)
+	}{
+		{"f32.f16", MMAF32F16, 16, m.MultiplyWarp}, {"f16.f16", MMAF16F16, 16, m.MultiplyWarp}, {"f32.bf16", MMAF32BF16, 16, m.MultiplyWarp},
+		{"f32.f16.n8", MMAF32F16, 8, m.MultiplyWarp}, {"f32.f16.portable", MMAF32F16, 16, m.multiplyWarp},
+	} {
 		b.Run(form.name, func(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 2))
+			normal := func(f Format) uint32 { return uint32(narrow(rng.NormFloat64(), f, RN, false)) }
 			var x, y [256]uint16
-			var c, d [256]uint32
-			for i := range x {
-				x[i] = uint16(narrow(rng.NormFloat64(), form.t.AB, RN, false))
-				y[i] = uint16(narrow(rng.NormFloat64(), form.t.AB, RN, false))
-				c[i] = uint32(narrow(rng.NormFloat64(), form.t.C, RN, false))
+			var c [256]uint32
+			for i := range c {
+				x[i], y[i], c[i] = uint16(normal(form.t.AB)), uint16(normal(form.t.AB)), normal(form.t.C)
 			}
-			m := SM90()
+			w := inRegisters(form.t, form.n, 16, x[:], y[:], c[:])
 			for b.Loop() {
-				m.MMA16x16x16(form.t, &d, &c, &x, &y)
+				form.run(form.t, form.n, 16, w)
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/256, "ns/output")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(16*form.n), "ns/output")
 		})
 	}
 }

@@ -185,7 +185,7 @@ type Result struct {
 	Outputs   map[string][]byte // by argument name
 	Unwritten map[string]int    // elements of each output never written
 	Written   map[string][]byte // of each output, as Buffer.Written; nil: all bytes were written, or it is not known
-	Capture   []byte            // the capture buffer; nil without a Probe
+	Capture   probes.Captured   // the capture buffer; nil without a Probe
 	Missing   probes.Missing    // the cells of reached slots that no thread stored, their bytes 0; nil: every reached slot is whole
 	Printed   []byte            // what the kernel printed, by block; nil where the backend does not collect it
 	Findings  []Finding
