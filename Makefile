@@ -81,6 +81,7 @@ fuzz: ## fuzz every parser, the worker protocol, the executor, the checkers, and
 	$(FUZZ) -fuzz '^FuzzEntry$$' ./debugkern/cache
 	$(FUZZ) -fuzz '^FuzzFrame$$' ./debugkern/cuda
 	$(FUZZ) -fuzz '^FuzzParse$$' ./debugkern/patch
+	$(FUZZ) -fuzz '^FuzzExtract$$' ./debugkern/hostcode
 
 bench: ## the figures of README and RATIONALE
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./debugkern/fp ./debugkern/ptx ./debugkern/emu ./debugkern/check ./debugkern ./tui

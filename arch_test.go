@@ -38,6 +38,8 @@ var imports = map[string][]string{
 	"debugkern/text":    {},
 	"debugkern/patch":   {},
 
+	"debugkern/hostcode": {},
+
 	"debugkern/interrupt":   {},
 	"debugkern/ptx/ptxtest": {}, // for tests
 	"debugkern/debugtest":   {"debugkern"},
@@ -69,7 +71,7 @@ var imports = map[string][]string{
 	"debugkern/scene":    {"debugkern", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
 	"debugkern/judge":    {"debugkern/join", "debugkern/ref", "debugkern/ref/op", "probes"},
 
-	"debugkern": {"debugkern/walk", "debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern/chip", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
+	"debugkern": {"debugkern/hostcode", "debugkern/walk", "debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern/chip", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
 		"debugkern/target", "debugkern/emu", "debugkern/cache", "debugkern/file", "debugkern/npy", "debugkern/cuda",
 		"debugkern/argument", "debugkern/attn", "debugkern/input", "debugkern/check", "debugkern/judge", "debugkern/ref", "debugkern/ref/op", "debugkern/budget",
 		"debugkern/text", "debugkern/trust", "debugkern/patch"},
@@ -224,6 +226,7 @@ var namesFor = map[string]string{
 	"debugkern/scaffold/":     "tensors and dimensions that init guesses from the names of arguments",
 	"debugkern/emu/op_bit.go": "a modifier of an instruction",
 	"debugkern/ptx/":          "PTX spelling",
+	"debugkern/hostcode/":     "prefixes of C++ literals",
 	"debugkern/npy/":          "a type code of NumPy",
 	"tui/keymap/":             "keys",
 	"tui/painter.go":          "the end of an escape sequence",

@@ -45,7 +45,7 @@ type manifestParser struct {
 }
 
 func (p *manifestParser) root(n *yaml.Node) {
-	o := p.object(n, "", "schema", "name", "title", "source", "ptx", "include", "defines", "std", "entry", "constants", "requires", "launch", "args", "scale",
+	o := p.object(n, "", "schema", "name", "title", "source", "ptx", "include", "defines", "std", "instantiate", "entry", "constants", "requires", "launch", "args", "scale",
 		"quantiser", "work", "loops", "shared", "flags", "variants", "default", "gates", "stages", "shapes", "thresholds", "faults")
 	if o == nil {
 		return

@@ -33,6 +33,7 @@ type CheckRequest struct {
 	Seed                 uint64
 	Include, Define      []string
 	Std, Arch, Builder   string
+	Instantiate          []string
 	Backend              string // "" and emu: the emulator; cuda, both
 	Device, Repeat       int
 	Schedule             string
@@ -154,22 +155,8 @@ func (b *bareLaunch) build() (err error) {
 	b.doc.Backend.Builder = m.Builder
 	b.doc.Build = buildDoc(m)
 	b.doc.Cost.BuildMS = report.Number(time.Since(start).Seconds() * 1e3)
-	var names []string
-	for _, e := range m.Module.Entries() {
-		names = append(names, e.Name)
-		if b.req.Entry == e.Name || b.req.Entry == e.Demangled {
-			b.entry = e
-		}
-	}
-	switch {
-	case len(names) == 0:
-		return report.Usagef("%s has no kernel (.entry)", b.req.File)
-	case b.entry == nil && b.req.Entry != "":
-		return report.Usagef("--entry %s: %s has no such kernel (it has %s)", b.req.Entry, b.req.File, strings.Join(names, ", "))
-	case b.entry == nil && len(names) > 1:
-		return report.Usagef("%s has %d kernels: choose one with --entry (%s)", b.req.File, len(names), strings.Join(names, ", "))
-	case b.entry == nil:
-		b.entry = m.Module.Entries()[0]
+	if b.entry, err = m.entry(b.req.File, b.req.Entry); err != nil {
+		return err
 	}
 	b.doc.Entry = b.entry.Name
 	return nil
@@ -178,7 +165,7 @@ func (b *bareLaunch) build() (err error) {
 // kernelFile is the request's file, and how it is compiled.
 func (b *bareLaunch) kernelFile() kernelFile {
 	r := &b.req
-	return kernelFile{path: r.File, include: r.Include, define: r.Define, std: r.Std, builder: r.Builder, arch: r.Arch}
+	return kernelFile{path: r.File, include: r.Include, define: r.Define, std: r.Std, builder: r.Builder, arch: r.Arch, instantiate: r.Instantiate}
 }
 
 // arguments makes every argument's bytes; memory is asked first, with the sum of its parts.

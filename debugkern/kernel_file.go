@@ -3,6 +3,7 @@ package debugkern
 import (
 	"cmp"
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 
@@ -14,7 +15,7 @@ import (
 // Scaffold reads a kernel and writes a manifest of it (see scaffold.Write). Nothing is written to a file. It returns a
 // *report.Error as Run does.
 func (s *Session) Scaffold(ctx context.Context, req scaffold.Request) (*report.Init, error) {
-	b, source, err := s.buildFile(ctx, kernelFile{path: req.File, include: req.Include, define: req.Define, std: req.Std, arch: req.Arch})
+	b, source, err := s.buildFile(ctx, kernelFile{path: req.File, include: req.Include, define: req.Define, std: req.Std, arch: req.Arch, instantiate: req.Instantiate})
 	if err != nil {
 		err = (&execution{s: s, ctx: ctx}).explain(err)
 		if coded, ok := err.(*report.Error); ok && coded.Report != nil {
@@ -32,6 +33,7 @@ type kernelFile struct {
 	path            string
 	include, define []string
 	std             string
+	instantiate     []string
 	builder         string // "", auto, nvrtc, nvcc
 	arch            string // "": the default
 }
@@ -47,8 +49,8 @@ func (s *Session) buildFile(ctx context.Context, f kernelFile) (b *Build, source
 	}
 	switch filepath.Ext(f.path) {
 	case ".ptx":
-		if len(f.include)+len(f.define) > 0 || f.std != "" {
-			return nil, "", report.Usagef("%s: -I, -D and --std are for a source that is compiled", f.path)
+		if len(f.include)+len(f.define)+len(f.instantiate) > 0 || f.std != "" {
+			return nil, "", report.Usagef("%s: -I, -D, --std and --instantiate are for a source that is compiled", f.path)
 		}
 		b, err := parseBuild(ctx, f.path, text, "none")
 		return b, "", err
@@ -65,13 +67,9 @@ func (s *Session) compileFile(ctx context.Context, f kernelFile, text []byte) (*
 	if !slices.Contains(builders, builder) || builder == "embedded" {
 		return nil, report.Usagef("--builder %s: expected auto, nvrtc or nvcc", builder)
 	}
-	name, c, err := s.compiler(ctx, builder, string(text))
-	if err != nil {
-		return nil, report.Unavailablef("%s has to be compiled, and cannot be here: %w (tilescope doctor says what to install; a .ptx needs none)", f.path, err)
-	}
 	own := &configs.Manifest{Name: filepath.Base(f.path), Source: filepath.Base(f.path), Dir: filepath.Dir(f.path), File: f.path}
 	sel := &configs.Selection{Manifest: own}
-	if err := sel.AddCompile(configs.Compile{Include: f.include, Defines: f.define, Std: f.std}); err != nil {
+	if err := sel.AddCompile(configs.Compile{Include: f.include, Defines: f.define, Std: f.std, Instantiate: f.instantiate}); err != nil {
 		return nil, &report.Error{Code: report.CodeUsage, Err: err}
 	}
 	src := &sourceSet{text: text}
@@ -80,5 +78,9 @@ func (s *Session) compileFile(ctx context.Context, f kernelFile, text []byte) (*
 		return nil, err
 	}
 	build.Defines, build.Arch = sel.Compile.Defines, cmp.Or(f.arch, defaultArch)
-	return compileWith(ctx, c, name, build, src, f.path+".ptx")
+	out, err := s.compileOwn(ctx, builder, build, src, sel.Compile.Instantiate, f.path+".ptx")
+	if none := (*noCompilerError)(nil); errors.As(err, &none) {
+		return nil, report.Unavailablef("%s has to be compiled, and cannot be here: %w (tilescope doctor says what to install; a .ptx needs none)", f.path, err)
+	}
+	return out, err
 }

@@ -54,7 +54,7 @@ func (s *Session) resolve(ctx context.Context, req Request, shape *probes.Shape)
 	if r.sel, err = m.Select(variant, req.Set, req.Faults, req.Gate); err != nil {
 		return nil, &report.Error{Code: report.CodeUsage, Err: err}
 	}
-	if err := r.sel.AddCompile(configs.Compile{Include: req.Include, Defines: req.Define, Std: req.Std}); err != nil {
+	if err := r.sel.AddCompile(configs.Compile{Include: req.Include, Defines: req.Define, Std: req.Std, Instantiate: req.Instantiate}); err != nil {
 		return nil, &report.Error{Code: report.CodeUsage, Err: err}
 	}
 	if len(r.sel.Patches()) > 0 {

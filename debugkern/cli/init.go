@@ -41,6 +41,7 @@ func (a *app) initCommand() *cobra.Command {
 	f.StringArrayVarP(&req.Include, "include", "I", nil, "directory DIR to look for headers in, repeatable")
 	f.StringArrayVarP(&req.Define, "define", "D", nil, "symbol to compile a .cu with: NAME[=VALUE], repeatable")
 	f.StringVar(&req.Std, "std", "", "language to compile a .cu as, such as c++17 (the default)")
+	f.StringArrayVar(&req.Instantiate, "instantiate", nil, "kernel template with arguments to compile, such as 'kernel<64,128>', repeatable")
 	return c
 }
 

@@ -30,6 +30,7 @@ type Request struct {
 	File, Out, Entry, Arch string
 	Include, Define        []string
 	Std                    string
+	Instantiate            []string
 }
 
 // scaffolder is a manifest that is being made.
