@@ -65,7 +65,7 @@ var imports = map[string][]string{
 
 	"debugkern/report":   {"debugkern/ptx", "debugkern/target", "probes"},
 	"debugkern/fragment": {"debugkern/budget", "debugkern/check", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
-	"debugkern/scaffold": {"configs", "debugkern/ptx", "debugkern/report", "debugkern/text", "probes"},
+	"debugkern/scaffold": {"debugkern/hostcode", "configs", "debugkern/ptx", "debugkern/report", "debugkern/text", "probes"},
 	"debugkern/walk":     {"debugkern/ptx", "debugkern/target", "probes"},
 	"debugkern/trial":    {"debugkern", "debugkern/check", "debugkern/join", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
 	"debugkern/scene":    {"debugkern", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},

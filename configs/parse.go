@@ -21,6 +21,7 @@ func ParseManifest(name string, text []byte) (*Manifest, error) {
 // parseManifest is ParseManifest for what may be cancelled: the error is then the context's.
 func parseManifest(ctx context.Context, name string, text []byte) (*Manifest, error) {
 	p := &manifestParser{reader: reader{file: name}, m: &Manifest{File: name, scope: newScope(), compiled: &sync.Map{}}}
+	p.m.Guesses = guesses(text)
 	root := p.document(ctx, text)
 	if root != nil {
 		p.root(root)

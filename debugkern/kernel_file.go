@@ -4,10 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"tilescope/configs"
+	"tilescope/debugkern/emu"
+	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/scaffold"
 )
@@ -15,7 +19,9 @@ import (
 // Scaffold reads a kernel and writes a manifest of it (see scaffold.Write). Nothing is written to a file. It returns a
 // *report.Error as Run does.
 func (s *Session) Scaffold(ctx context.Context, req scaffold.Request) (*report.Init, error) {
-	b, source, err := s.buildFile(ctx, kernelFile{path: req.File, include: req.Include, define: req.Define, std: req.Std, arch: req.Arch, instantiate: req.Instantiate})
+	b, source, err := s.buildFile(ctx, kernelFile{
+		path: req.File, include: req.Include, define: append(slices.Clone(req.Define), req.Set...), std: req.Std, arch: req.Arch, instantiate: req.Instantiate,
+	})
 	if err != nil {
 		err = (&execution{s: s, ctx: ctx}).explain(err)
 		if coded, ok := err.(*report.Error); ok && coded.Report != nil {
@@ -25,7 +31,46 @@ func (s *Session) Scaffold(ctx context.Context, req scaffold.Request) (*report.I
 		}
 		return nil, err
 	}
-	return scaffold.Write(req, b.Module, source)
+	if missing := b.Outline.uninstantiated(req.Entry); missing != "" && (len(b.Module.Entries()) == 0 || req.Entry != "" && !hasEntry(b.Module, req.Entry)) {
+		return nil, report.Usagef("%s: %s", req.File, missing)
+	}
+	return scaffold.Write(req, b.Module, b.sourceFacts(filepath.Base(req.File), source), func(entry string) ([]string, error) { return s.refusals(ctx, b, entry) })
+}
+
+// sourceFacts is what a build's source shows, without the user's headers where it brings none.
+func (b *Build) sourceFacts(name, source string) scaffold.Source {
+	if source == "" {
+		return scaffold.Source{}
+	}
+	facts := scaffold.ReadSource(name, source)
+	if b.Outline != nil {
+		facts.Kernels, facts.Launches = b.Outline.Kernels, b.Outline.Launches
+	}
+	return facts
+}
+
+func hasEntry(m *ptx.Module, name string) bool {
+	return slices.ContainsFunc(m.Entries(), func(e *ptx.Func) bool {
+		return e.Name == name || e.Demangled == name || strings.HasSuffix("::"+ptx.TemplateName(e.Name), "::"+strings.ReplaceAll(name, " ", ""))
+	})
+}
+
+// refusals lists what the emulator does not model of an entry, each instruction with its line in the source and how often it is there.
+func (s *Session) refusals(ctx context.Context, b *Build, entry string) ([]string, error) {
+	list, err := emu.Refusals(ctx, s.chip, b.Module, entry)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	seen := map[string]bool{}
+	for _, e := range list {
+		text := fmt.Sprintf("%s:%d: %s", filepath.Base(e.Pos.File), e.Pos.Line, e.Msg)
+		if !seen[text] {
+			seen[text] = true
+			out = append(out, text)
+		}
+	}
+	return out, nil
 }
 
 // kernelFile is a .ptx or a .cu file, and how a .cu is compiled.

@@ -48,6 +48,10 @@ func (s *Session) resolve(ctx context.Context, req Request, shape *probes.Shape)
 		return nil, unopened(ctx, err)
 	}
 	if len(m.Stages) == 0 {
+		if m.Dir != "" {
+			return nil, report.Usagef("kernel %s has no stages: there is nothing to run and compare: fill in work and stages in %s, or check it without a reference (tilescope check %s --grid ...)",
+				m.Name, m.File, m.SourcePath())
+		}
 		return nil, report.Usagef("kernel %s has no stages: there is nothing to run and compare (a fragment map is what tilescope lut shows)", m.Name)
 	}
 	r := &resolved{req: req, memory: s.mem, chip: s.chip.Arithmetic}

@@ -17,6 +17,8 @@ type Launch struct {
 	Locals map[string]string
 	// Types are the types of the function's variables and parameters that are pointers or numbers: "float *".
 	Types map[string]string
+	// Bytes are the sizes that the function asks cudaMalloc for, by the name of the pointer.
+	Bytes map[string]string
 	// Inside is the function that launches, and its template's parameters.
 	Inside string
 	Space  string // its namespace
@@ -58,7 +60,7 @@ func (u *Unit) launches(d *decl) []Launch {
 			}
 		}
 		l.Locals, l.Types = u.locals(d)
-		l.Space = d.space
+		l.Space, l.Bytes = d.space, u.allocated(d)
 		if len(d.names) > 0 {
 			l.Inside = d.names[0]
 		}
