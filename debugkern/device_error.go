@@ -13,8 +13,9 @@ import (
 )
 
 // explain relates a compiler's complaints to the user's text: those about a line that tilescope added are about --instantiate, and where
-// a name is missing it is said what left it out. instances are the lines that were added, in order.
-func (t *translation) explain(err error, b cuda.Build, instances []hostcode.Instance) error {
+// a name is missing the complaint names what was left out. instances are the lines that were added, in order; device: the host's part was
+// left out.
+func (t *translation) explain(err error, b cuda.Build, instances []hostcode.Instance, device bool) error {
 	var ce *cuda.CompileError
 	if !errors.As(err, &ce) {
 		return err
@@ -29,7 +30,7 @@ func (t *translation) explain(err error, b cuda.Build, instances []hostcode.Inst
 			d.Msg = fmt.Sprintf("--instantiate '%s': %s%s", instances[n].Name, d.Msg, t.wanted(instances[n].Name))
 			continue
 		}
-		if d.Severity != "warning" {
+		if device && d.Severity != "warning" {
 			if why := t.missing(*d); why != "" {
 				d.Msg += " (" + why + ")"
 			}

@@ -162,7 +162,7 @@ type (
 
 func (c wholeCompiler) Compile(ctx context.Context, b cuda.Build) (*cuda.PTX, error) {
 	p, err := c.compiler.Compile(ctx, c.t.whole(b))
-	return p, c.t.explain(err, b, c.t.asked)
+	return p, c.t.explain(err, b, c.t.asked, false)
 }
 
 // Compile compiles the device's part. An instance that is found by a launch and does not compile is left out: the launch may have been
@@ -184,7 +184,7 @@ func (c deviceCompiler) Compile(ctx context.Context, b cuda.Build) (*cuda.PTX, e
 		}
 	}
 	c.t.digests(p)
-	return p, c.t.explain(err, b, slices.Concat(c.t.asked, c.t.found))
+	return p, c.t.explain(err, b, slices.Concat(c.t.asked, c.t.found), true)
 }
 
 // digests gives headers whose host part was left out the digests of their files.

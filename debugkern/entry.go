@@ -29,7 +29,7 @@ func (b *Build) entry(file, name string) (*ptx.Func, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case missing != "" && len(found) == 0:
-		return nil, report.Usagef("%s: %s", file, missing)
+		return nil, report.Usagef("%s", missing)
 	case len(all) == 0:
 		return nil, report.Usagef("%s has no kernel (.entry)", file)
 	case len(found) == 0:

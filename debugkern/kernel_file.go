@@ -32,7 +32,7 @@ func (s *Session) Scaffold(ctx context.Context, req scaffold.Request) (*report.I
 		return nil, err
 	}
 	if missing := b.Outline.uninstantiated(req.Entry); missing != "" && (len(b.Module.Entries()) == 0 || req.Entry != "" && !hasEntry(b.Module, req.Entry)) {
-		return nil, report.Usagef("%s: %s", req.File, missing)
+		return nil, report.Usagef("%s", missing)
 	}
 	return scaffold.Write(req, b.Module, b.sourceFacts(filepath.Base(req.File), source), func(entry string) ([]string, error) { return s.refusals(ctx, b, entry) })
 }

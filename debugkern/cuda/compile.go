@@ -203,7 +203,7 @@ var fileDirective = regexp.MustCompile(`(?m)^(\s*\.file\s+\d+\s+")([^"]*)(")`)
 var callNumber = regexp.MustCompile(`(?m) // callseq \d+(, \d+)?$`)
 
 // unnamedSpace begins the mangled name of an unnamed namespace, behind the number of its bytes: the source's name, a hash of its path
-// and a number of the process.
+// and, by NVRTC, a number of the process.
 var unnamedSpace = regexp.MustCompile(`[0-9]+_GLOBAL__N__[0-9a-f]{8}_[0-9]+_`)
 
 // unnamed replaces the names of unnamed namespaces by the one that is the same everywhere.
@@ -232,7 +232,7 @@ func unnamed(text string) string {
 	}
 }
 
-var unnamedEnd = regexp.MustCompile(`^_GLOBAL__N__[0-9a-f]{8}_[0-9]+_\w+_[0-9a-f]{8}_[0-9]+$`)
+var unnamedEnd = regexp.MustCompile(`^_GLOBAL__N__[0-9a-f]{8}_[0-9]+_\w+_[0-9a-f]{8}(?:_[0-9]+)?$`)
 
 // settle makes PTX depend on the source alone: the paths of .file directives become relative, so that it does not matter
 // where it was built, calls lose their number, so that it does not matter what was built before, and unnamed namespaces their process.

@@ -194,7 +194,7 @@ type Library struct {
 var Libraries = []Library{
 	{Name: "PyTorch", Prefix: []string{"torch/", "ATen/", "c10/", "pybind11/", "Python.h"}, Spaces: []string{"torch", "at", "c10", "pybind11", "py"},
 		Advice: "take it out of the kernel, or compile with nvcc and the include directories of PyTorch (-I)"},
-	{Name: "Thrust", device: true, Prefix: []string{"thrust/"}, Spaces: []string{"thrust"}, Advice: "it is in nvidia-cuda-cccl: give its directory with -I"},
+	{Name: "Thrust", Prefix: []string{"thrust/"}, Spaces: []string{"thrust"}, Advice: "it is in nvidia-cuda-cccl: give its directory with -I"},
 	{Name: "CUB", device: true, Prefix: []string{"cub/"}, Spaces: []string{"cub"}, Advice: "it is in nvidia-cuda-cccl: give its directory with -I"},
 	{Name: "libcu++", device: true, Prefix: []string{"cuda/"}, Spaces: []string{"cuda"}, Advice: "it is in nvidia-cuda-cccl: give its directory with -I"},
 	{Name: "CUTLASS", device: true, Prefix: []string{"cutlass/", "cute/"}, Spaces: []string{"cutlass", "cute"}, Advice: "give the directory of its headers with -I"},
