@@ -88,6 +88,7 @@ fuzz: ## fuzz every parser, the worker protocol, the executor, the checkers, and
 	$(FUZZ) -fuzz '^FuzzFrame$$' ./debugkern/cuda
 	$(FUZZ) -fuzz '^FuzzParse$$' ./debugkern/patch
 	$(FUZZ) -fuzz '^FuzzMultiplyWarp$$' ./debugkern/fp
+	$(FUZZ) -fuzz '^FuzzExtract$$' ./debugkern/hostcode
 
 bench: ## the figures of README and RATIONALE
 	$(GO) test -run '^$$' -bench . -benchtime 2s ./debugkern/fp ./debugkern/ptx ./debugkern/emu ./debugkern/check ./debugkern ./tui

@@ -38,6 +38,8 @@ var imports = map[string][]string{
 	"debugkern/text":    {},
 	"debugkern/patch":   {},
 
+	"debugkern/hostcode": {},
+
 	"debugkern/interrupt":   {},
 	"debugkern/ptx/ptxtest": {}, // for tests
 	"debugkern/debugtest":   {"debugkern"},
@@ -62,11 +64,11 @@ var imports = map[string][]string{
 		"probes", "debugkern/budget"},
 
 	"debugkern/memo": {"debugkern/join"},
-	"debugkern/build": {"configs", "debugkern/cuda", "debugkern/file", "debugkern/memo", "debugkern/patch", "debugkern/ptx",
+	"debugkern/build": {"debugkern/hostcode", "configs", "debugkern/cuda", "debugkern/file", "debugkern/memo", "debugkern/patch", "debugkern/ptx",
 		"debugkern/report", "debugkern/trust", "kernels", "probes"},
 	"debugkern/report":   {"debugkern/ptx", "debugkern/target", "probes"},
 	"debugkern/fragment": {"debugkern/budget", "debugkern/check", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
-	"debugkern/scaffold": {"configs", "debugkern/isa", "debugkern/ptx", "debugkern/report", "debugkern/text", "probes"},
+	"debugkern/scaffold": {"debugkern/hostcode", "configs", "debugkern/isa", "debugkern/ptx", "debugkern/report", "debugkern/text", "probes"},
 	"debugkern/walk":     {"debugkern/ptx", "debugkern/target", "probes"},
 	"debugkern/trial":    {"debugkern", "debugkern/check", "debugkern/join", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
 	"debugkern/scene":    {"debugkern", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
@@ -232,6 +234,7 @@ var namesFor = map[string]string{
 	"debugkern/scaffold/":     "tensors and dimensions that init guesses from the names of arguments",
 	"debugkern/emu/op_bit.go": "a modifier of an instruction",
 	"debugkern/ptx/":          "PTX spelling",
+	"debugkern/hostcode/":     "prefixes of C++ literals",
 	"debugkern/npy/":          "a type code of NumPy",
 	"tui/keymap/":             "keys",
 	"tui/painter.go":          "the end of an escape sequence",

@@ -12,25 +12,46 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Compile is what a source is compiled with in addition to its flags: the keys include, defines and std of a manifest, or the options
-// -I, -D and --std.
+// Compile is what a source is compiled with in addition to its flags: the keys include, defines, std and instantiate of a manifest, or the
+// options -I, -D, --std and --instantiate.
 type Compile struct {
 	Include []string // directories; a manifest's are relative to its folder, an option's to the working directory
 	Defines []string // "NAME=VALUE"; "NAME" is "NAME=1"
 	Std     string   // "c++17"; "": the default
+	// Instantiate are kernel templates with arguments, "k<64,128>", that are compiled besides what the source instantiates.
+	Instantiate []string
 }
 
-func (c Compile) empty() bool { return len(c.Include)+len(c.Defines) == 0 && c.Std == "" }
+func (c Compile) empty() bool {
+	return len(c.Include)+len(c.Defines)+len(c.Instantiate) == 0 && c.Std == ""
+}
 
 var stdPattern = regexp.MustCompile(`^(c|gnu)\+\+[0-9]{2}$`)
 
 const stdWanted = "a C++ standard, such as c++17"
 
-// compile reads the manifest's keys include, defines and std.
+// CheckInstance refuses what is not the name of a kernel template with arguments.
+func CheckInstance(text string) error {
+	if !instancePattern.MatchString(text) || strings.Count(text, "(") != strings.Count(text, ")") {
+		return fmt.Errorf("%q is no kernel template with arguments, such as 'kernel<64,128>'", clip(text))
+	}
+	return nil
+}
+
+// instancePattern leaves out what would end the line that an instance is written in.
+var instancePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_:]*\s*<[^;{}"'\\\n\r#]*>$`)
+
+// compile reads the manifest's keys include, defines, std and instantiate.
 func (p *manifestParser) compile(o *object) {
 	c := &p.m.Compile
 	c.Include = o.strs("include")
 	c.Std = o.name("std", stdPattern, stdWanted)
+	c.Instantiate = o.strs("instantiate")
+	for _, i := range c.Instantiate {
+		if err := CheckInstance(i); err != nil {
+			o.fail("instantiate", "%s", err)
+		}
+	}
 	if d := o.sub("defines"); d != nil {
 		for _, name := range d.keys {
 			n := deref(d.vals[name])
@@ -49,7 +70,7 @@ func (p *manifestParser) compile(o *object) {
 	if p.m.PTX == "" {
 		return
 	}
-	for _, key := range []string{"include", "defines", "std"} {
+	for _, key := range []string{"include", "defines", "std", "instantiate"} {
 		if o.has(key) {
 			o.fail(key, "nothing is compiled: the manifest brings its own ptx")
 		}
@@ -94,13 +115,13 @@ func (m *Manifest) decides(name string) string {
 	return ""
 }
 
-// AddCompile adds the options -I, -D and --std to what the manifest says: directories come before the manifest's, a definition
-// and a standard replace the manifest's. Directories are absolute afterwards.
+// AddCompile adds the options -I, -D, --std and --instantiate to what the manifest says: directories come before the manifest's, a definition
+// and a standard replace the manifest's, and so do instances. Directories are absolute afterwards.
 func (s *Selection) AddCompile(c Compile) error {
 	m := s.Manifest
 	if m.PTX != "" {
 		if !c.empty() {
-			return fmt.Errorf("-I, -D and --std are for a source that is compiled; kernel %s brings its own PTX (%s)", m.Name, m.PTX)
+			return fmt.Errorf("-I, -D, --std and --instantiate are for a source that is compiled; kernel %s brings its own PTX (%s)", m.Name, m.PTX)
 		}
 		return nil
 	}
@@ -110,6 +131,14 @@ func (s *Selection) AddCompile(c Compile) error {
 	if c.Std != "" {
 		if s.Compile.Std = c.Std; !stdPattern.MatchString(c.Std) {
 			errs = append(errs, fmt.Errorf("--std %q is not %s", clip(c.Std), stdWanted))
+		}
+	}
+	if s.Compile.Instantiate = own.Instantiate; len(c.Instantiate) > 0 {
+		s.Compile.Instantiate = c.Instantiate
+	}
+	for _, i := range c.Instantiate {
+		if err := CheckInstance(i); err != nil {
+			errs = append(errs, fmt.Errorf("--instantiate %w", err))
 		}
 	}
 	add := func(what, base string, dirs []string) {

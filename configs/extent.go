@@ -270,14 +270,14 @@ func (r *resolver) stage(s *Stage) (probes.StagePlan, error) {
 	if s.fromOp {
 		sp.From = s.Of
 	}
-	if err := r.placed(s, &sp); err != nil {
-		return sp, err
-	}
 	dims, err := r.integers([]*Expr{s.Rows, s.Cols}, 1, maxTileSide)
 	if err != nil {
 		return sp, err
 	}
 	sp.Rows, sp.Cols = dims[0], dims[1]
+	if err := r.placed(s, &sp); err != nil { // a tile of one column needs no dimension for its columns
+		return sp, err
+	}
 	tiles := r.kvTiles(s.PerTile)
 	if sp.ValidRows, err = r.valid(s.ValidRows, tiles, sp.Rows); err != nil {
 		return sp, err

@@ -24,6 +24,7 @@ type Manifest struct {
 	PTX         string // the user's own PTX, relative to Dir; "" where Source is given
 	Entry       string
 	Compile     Compile // of Source
+	Guesses     []int   // lines that are marked as guesses of init, from 1
 
 	Constants  []Constant
 	Requires   []Requirement

@@ -21,6 +21,7 @@ func ParseManifest(name string, text []byte) (*Manifest, error) {
 // parseManifest is ParseManifest for what may be cancelled: the error is then the context's.
 func parseManifest(ctx context.Context, name string, text []byte) (*Manifest, error) {
 	p := &manifestParser{reader: reader{file: name}, m: &Manifest{File: name, scope: newScope(), compiled: &sync.Map{}}}
+	p.m.Guesses = guesses(text)
 	root := p.document(ctx, text)
 	if root != nil {
 		p.root(root)
@@ -45,7 +46,7 @@ type manifestParser struct {
 }
 
 func (p *manifestParser) root(n *yaml.Node) {
-	o := p.object(n, "", "schema", "name", "title", "source", "ptx", "include", "defines", "std", "entry", "constants", "requires", "launch", "args", "scale",
+	o := p.object(n, "", "schema", "name", "title", "source", "ptx", "include", "defines", "std", "instantiate", "entry", "constants", "requires", "launch", "args", "scale",
 		"quantiser", "work", "loops", "shared", "flags", "variants", "default", "gates", "stages", "shapes", "thresholds", "faults")
 	if o == nil {
 		return

@@ -36,6 +36,7 @@ type CheckRequest struct {
 	Seed                 uint64
 	Include, Define      []string
 	Std, Arch, Builder   string
+	Instantiate          []string
 	Backend              string // "" and emu: the emulator; cuda, both
 	Device, Repeat       int
 	Schedule             string
@@ -221,22 +222,8 @@ func (b *bareLaunch) build() (err error) {
 	}
 	b.built(start)
 	m := b.module
-	var names []string
-	for _, e := range m.Module.Entries() {
-		names = append(names, e.Name)
-		if b.req.Entry == e.Name || b.req.Entry == e.Demangled {
-			b.entry = e
-		}
-	}
-	switch {
-	case len(names) == 0:
-		return report.Usagef("%s has no kernel (.entry)", b.req.File)
-	case b.entry == nil && b.req.Entry != "":
-		return report.Usagef("--entry %s: %s has no such kernel (it has %s)", b.req.Entry, b.req.File, strings.Join(names, ", "))
-	case b.entry == nil && len(names) > 1:
-		return report.Usagef("%s has %d kernels: choose one with --entry (%s)", b.req.File, len(names), strings.Join(names, ", "))
-	case b.entry == nil:
-		b.entry = m.Module.Entries()[0]
+	if b.entry, err = b.module.Entry(b.req.File, b.req.Entry); err != nil {
+		return err
 	}
 	b.shared = scaffold.SharedArrays(m.Module, b.entry, b.source, b.req.Shared)
 	b.doc.Entry = b.entry.Name
@@ -253,7 +240,7 @@ func (b *bareLaunch) built(start time.Time) {
 // file is the request's file, and how it is compiled.
 func (b *bareLaunch) file() build.File {
 	r := &b.req
-	return build.File{Path: r.File, Include: r.Include, Define: r.Define, Std: r.Std, Builder: r.Builder, Arch: r.Arch}
+	return build.File{Path: r.File, Include: r.Include, Define: r.Define, Std: r.Std, Builder: r.Builder, Arch: r.Arch, Instantiate: r.Instantiate}
 }
 
 // arguments makes every argument's bytes; memory is asked first, with the sum of its parts.

@@ -41,6 +41,9 @@ func (r Request) Options() []string {
 	if r.Std != "" {
 		words = append(words, "--std", r.Std)
 	}
+	for _, i := range r.Instantiate {
+		words = append(words, "--instantiate", i)
+	}
 	if r.Cooperative {
 		words = append(words, "--cooperative")
 	}

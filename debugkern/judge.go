@@ -154,6 +154,7 @@ func (e *execution) judge(cross *report.Cross) (*Run, error) {
 		rep.Verdict = report.Diverge
 	}
 	rep.Cost = e.cost
+	noteGuesses(e.r.sel.Manifest, rep)
 	return run, nil
 }
 

@@ -2,8 +2,14 @@ package debugkern
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"tilescope/debugkern/build"
+	"tilescope/debugkern/emu"
+	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/scaffold"
 )
@@ -12,7 +18,8 @@ import (
 // *report.Error as Run does.
 func (s *Session) Scaffold(ctx context.Context, req scaffold.Request) (*report.Init, error) {
 	b, source, err := s.builder.File(ctx, build.File{
-		Path: req.File, Include: req.Include, Define: req.Define, Std: req.Std, Arch: req.Arch,
+		Path: req.File, Include: req.Include, Define: append(slices.Clone(req.Define), req.Set...), Std: req.Std, Arch: req.Arch,
+		Instantiate: req.Instantiate,
 	})
 	if err != nil {
 		err = s.begin(ctx, Request{}, nil).explain(err)
@@ -23,5 +30,44 @@ func (s *Session) Scaffold(ctx context.Context, req scaffold.Request) (*report.I
 		}
 		return nil, err
 	}
-	return scaffold.Write(req, b.Module, source)
+	if missing := b.Outline.Uninstantiated(req.Entry); missing != "" && (len(b.Module.Entries()) == 0 || req.Entry != "" && !hasEntry(b.Module, req.Entry)) {
+		return nil, report.Usagef("%s", missing)
+	}
+	return scaffold.Write(req, b.Module, sourceFacts(b, filepath.Base(req.File), source), func(entry string) ([]string, error) { return s.refusals(ctx, b, entry) })
+}
+
+// sourceFacts is what a build's source shows, without the user's headers where it brings none.
+func sourceFacts(b *build.Build, name, source string) scaffold.Source {
+	if source == "" {
+		return scaffold.Source{}
+	}
+	facts := scaffold.ReadSource(name, source)
+	if b.Outline != nil {
+		facts.Kernels, facts.Launches = b.Outline.Kernels, b.Outline.Launches
+	}
+	return facts
+}
+
+func hasEntry(m *ptx.Module, name string) bool {
+	return slices.ContainsFunc(m.Entries(), func(e *ptx.Func) bool {
+		return e.Name == name || e.Demangled == name || strings.HasSuffix("::"+ptx.TemplateName(e.Name), "::"+strings.ReplaceAll(name, " ", ""))
+	})
+}
+
+// refusals lists what the emulator does not model of an entry, each instruction with its line in the source and how often it is there.
+func (s *Session) refusals(ctx context.Context, b *build.Build, entry string) ([]string, error) {
+	list, err := emu.Refusals(ctx, s.chip, b.Module, entry)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	seen := map[string]bool{}
+	for _, e := range list {
+		text := fmt.Sprintf("%s:%d: %s", filepath.Base(e.Pos.File), e.Pos.Line, e.Msg)
+		if !seen[text] {
+			seen[text] = true
+			out = append(out, text)
+		}
+	}
+	return out, nil
 }

@@ -161,25 +161,27 @@ func (s *Session) Check(ctx context.Context, req Request) error {
 // Request is what to run: the options of the command line, parsed but not yet checked against a manifest. What only a manifest can
 // read is text: a shape, the values of flags.
 type Request struct {
-	Target   string // a catalogue name or the path of a manifest
-	Shape    string // a name or "B,H,S,D"; "" is validation
-	Seed     uint64
-	Set      map[string]string // FLAG → VALUE
-	Faults   []string
-	Gate     probes.Gate
-	Inject   string // "reference" (default) or "uniform"
-	Backend  string // auto, emu, cuda, both
-	Builder  string // auto, embedded, nvrtc, nvcc
-	Arch     string
-	Include  []string // directories searched for headers (-I), before the manifest's
-	Define   []string // "NAME" or "NAME=VALUE" (-D)
-	Std      string   // "c++17"; "": the manifest's
-	Inputs   string   // path of an .npz, "" for seeded normal data
-	Timeout  time.Duration
-	Device   int
-	Budget   uint64 // warp instructions a block may execute on the emulator; 0: its default
-	Repeat   int
-	Schedule string // POLICY:SEED
+	Target  string // a catalogue name or the path of a manifest
+	Shape   string // a name or "B,H,S,D"; "" is validation
+	Seed    uint64
+	Set     map[string]string // FLAG → VALUE
+	Faults  []string
+	Gate    probes.Gate
+	Inject  string // "reference" (default) or "uniform"
+	Backend string // auto, emu, cuda, both
+	Builder string // auto, embedded, nvrtc, nvcc
+	Arch    string
+	Include []string // directories searched for headers (-I), before the manifest's
+	Define  []string // "NAME" or "NAME=VALUE" (-D)
+	Std     string   // "c++17"; "": the manifest's
+	// Instantiate are kernel templates with arguments; none: the manifest's.
+	Instantiate []string
+	Inputs      string // path of an .npz, "" for seeded normal data
+	Timeout     time.Duration
+	Device      int
+	Budget      uint64 // warp instructions a block may execute on the emulator; 0: its default
+	Repeat      int
+	Schedule    string // POLICY:SEED
 	// Resident is how many blocks the emulator keeps resident at once, 0: as many as the chip holds. Cooperative: blocks may
 	// rely on being resident together.
 	Resident    int

@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,6 +35,7 @@ type Build struct {
 	Options  []string
 	Headers  []cuda.Header      // that were read, without the toolkit's and the system's
 	Patched  map[string]Patched // sources and headers that patches changed, by name: what the debug lines are of
+	Outline  *Outline           // of a source of one's own; nil: PTX, or an embedded kernel
 }
 
 // builders are the values of --builder.
@@ -45,7 +47,6 @@ const defaultArch = "sm_80"
 // Builder makes builds, and keeps them. It is safe for concurrent use.
 type Builder struct {
 	builds memo.LRU[string, *Build]
-	host   memo.LRU[string, bool] // whether a source has host code
 	tools  tools
 }
 
@@ -55,7 +56,7 @@ const maxBuilds = 160
 // New returns a builder that looks for compilers where c says. It does nothing slow.
 func New(c cuda.Config) *Builder {
 	return &Builder{
-		builds: memo.LRU[string, *Build]{Limit: maxBuilds}, host: memo.LRU[string, bool]{Limit: 8}, tools: tools{config: c},
+		builds: memo.LRU[string, *Build]{Limit: maxBuilds}, tools: tools{config: c},
 	}
 }
 
@@ -171,31 +172,35 @@ type compiler interface {
 	Compile(context.Context, cuda.Build) (*cuda.PTX, error)
 }
 
-// compile builds a manifest's source with the compiler asked for; auto is NVRTC where it is there, else nvcc, and nvcc
-// alone for a source with host code.
+// compile builds a manifest's source with the compiler asked for.
 func (s *Builder) compile(ctx context.Context, sel *configs.Selection, src *SourceSet, key kernels.Key, builder, arch string) (*Build, error) {
+	out, err := s.compileSelection(ctx, sel, src, key, builder, cmp.Or(arch, defaultArch))
+	switch none := (*noCompilerError)(nil); {
+	case !errors.As(err, &none):
+		return out, err
+	case sel.Manifest.Dir == "":
+		return nil, report.Unavailablef("%s is not in the embedded archive and cannot be built: %w (tilescope doctor says what to install)", key, none.err)
+	}
+	return nil, report.Unavailablef("%s cannot be built: %w (tilescope doctor says what to install)", key, err)
+}
+
+func (s *Builder) compileSelection(ctx context.Context, sel *configs.Selection, src *SourceSet, key kernels.Key, builder, arch string) (*Build, error) {
 	m := sel.Manifest
-	name, c, err := s.compiler(ctx, builder, string(src.Text))
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if m.Dir == "" {
-			return nil, report.Unavailablef("%s is not in the embedded archive and cannot be built: %w (tilescope doctor says what to install)", key, err)
-		}
-		return nil, report.Unavailablef("%s cannot be built: %w (tilescope doctor says what to install)", key, err)
-	}
-	if arch == "" {
-		arch = defaultArch
-	}
-	b := cuda.Build{Name: sourceName(m), Source: string(src.Text), Headers: src.headers(), Include: sel.Compile.Include, Std: sel.Compile.Std}
-	if m.Dir != "" {
-		if b, err = ownBuild(m, src, sel.Compile); err != nil {
+	if m.Dir == "" {
+		b := cuda.Build{Name: sourceName(m), Source: string(src.Text), Headers: src.headers(), Include: sel.Compile.Include, Std: sel.Compile.Std}
+		b.Defines, b.Arch = key.Defines, arch
+		name, c, err := s.compiler(ctx, builder)
+		if err != nil {
 			return nil, err
 		}
+		return compileWith(ctx, c, name, b, src, key.String()+".ptx")
+	}
+	b, err := ownBuild(m, src, sel.Compile)
+	if err != nil {
+		return nil, err
 	}
 	b.Defines, b.Arch = key.Defines, arch
-	return compileWith(ctx, c, name, b, src, key.String()+".ptx")
+	return s.compileOwn(ctx, builder, b, src, sel.Compile.Instantiate, key.String()+".ptx")
 }
 
 // compileWith compiles a source and parses its PTX. builder is c's name, ptxName what errors call the PTX.
@@ -212,30 +217,25 @@ func compileWith(ctx context.Context, c compiler, builder string, source cuda.Bu
 	return b, nil
 }
 
-// compiler returns the compiler for a source, and the builder's name.
-func (s *Builder) compiler(ctx context.Context, builder, source string) (string, compiler, error) {
-	host := false
-	if builder != "nvrtc" {
-		host, _ = s.host.Get(ctx, source, func() (bool, error) { return cuda.HasHostCode(source), nil }) // HasHostCode cannot fail
-	}
-	if builder == "nvrtc" || builder == "auto" && !host {
-		tc, err := s.Toolchain(ctx)
-		if err == nil {
+// compiler returns the compiler of an embedded source, and the builder's name: auto is NVRTC where it is there, else nvcc.
+func (s *Builder) compiler(ctx context.Context, builder string) (string, compiler, error) {
+	tc, terr := (*cuda.Toolchain)(nil), error(nil)
+	if builder != "nvcc" {
+		if tc, terr = s.Toolchain(ctx); terr == nil {
 			return "nvrtc", tc, nil
 		}
-		if builder == "nvrtc" {
-			return "", nil, err
-		}
-		if n, nerr := cuda.FindNVCC(ctx, s.tools.config); nerr == nil {
+	}
+	if builder != "nvrtc" {
+		n, err := cuda.FindNVCC(ctx, s.tools.config)
+		if err == nil {
 			return "nvcc", n, nil
 		}
-		return "", nil, err
+		terr = cmp.Or(terr, err)
 	}
-	n, err := cuda.FindNVCC(ctx, s.tools.config)
-	if err != nil && host {
-		err = fmt.Errorf("the source has host code, which only nvcc compiles: %w", err)
+	if ctx.Err() != nil {
+		return "", nil, ctx.Err()
 	}
-	return "nvcc", n, err
+	return "", nil, &noCompilerError{terr}
 }
 
 func readPTX(ctx context.Context, path string) (*Build, error) {

@@ -3,6 +3,7 @@ package build
 import (
 	"cmp"
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 
@@ -15,8 +16,9 @@ type File struct {
 	Path            string
 	Include, Define []string
 	Std             string
-	Builder         string // auto ("" too), nvrtc, nvcc
-	Arch            string // "": sm_80
+	Builder         string   // auto ("" too), nvrtc, nvcc
+	Arch            string   // "": sm_80
+	Instantiate     []string // kernel templates with arguments
 }
 
 // File parses PTX, or compiles a CUDA source with its own headers; source is its text, "" for PTX.
@@ -30,8 +32,8 @@ func (s *Builder) File(ctx context.Context, f File) (b *Build, source string, er
 	}
 	switch filepath.Ext(f.Path) {
 	case ".ptx":
-		if len(f.Include)+len(f.Define) > 0 || f.Std != "" {
-			return nil, "", report.Usagef("%s: -I, -D and --std are for a source that is compiled", f.Path)
+		if len(f.Include)+len(f.Define)+len(f.Instantiate) > 0 || f.Std != "" {
+			return nil, "", report.Usagef("%s: -I, -D, --std and --instantiate are for a source that is compiled", f.Path)
 		}
 		b, err := parse(ctx, f.Path, text, "none")
 		return b, "", err
@@ -48,13 +50,9 @@ func (s *Builder) compileFile(ctx context.Context, f File, text []byte) (*Build,
 	if !slices.Contains(builders, builder) || builder == "embedded" {
 		return nil, report.Usagef("--builder %s: expected auto, nvrtc or nvcc", builder)
 	}
-	name, c, err := s.compiler(ctx, builder, string(text))
-	if err != nil {
-		return nil, report.Unavailablef("%s has to be compiled, and cannot be here: %w (tilescope doctor says what to install; a .ptx needs none)", f.Path, err)
-	}
 	own := ManifestOf(f.Path)
 	sel := &configs.Selection{Manifest: own}
-	if err := sel.AddCompile(configs.Compile{Include: f.Include, Defines: f.Define, Std: f.Std}); err != nil {
+	if err := sel.AddCompile(configs.Compile{Include: f.Include, Defines: f.Define, Std: f.Std, Instantiate: f.Instantiate}); err != nil {
 		return nil, &report.Error{Code: report.CodeUsage, Err: err}
 	}
 	src := &SourceSet{Text: text}
@@ -63,7 +61,11 @@ func (s *Builder) compileFile(ctx context.Context, f File, text []byte) (*Build,
 		return nil, err
 	}
 	build.Defines, build.Arch = sel.Compile.Defines, cmp.Or(f.Arch, defaultArch)
-	return compileWith(ctx, c, name, build, src, f.Path+".ptx")
+	out, err := s.compileOwn(ctx, builder, build, src, sel.Compile.Instantiate, f.Path+".ptx")
+	if none := (*noCompilerError)(nil); errors.As(err, &none) {
+		return nil, report.Unavailablef("%s has to be compiled, and cannot be here: %w (tilescope doctor says what to install; a .ptx needs none)", f.Path, err)
+	}
+	return out, err
 }
 
 // ManifestOf is what stands for the manifest of a .ptx or .cu file that has none: it names the file.

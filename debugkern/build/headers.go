@@ -63,7 +63,7 @@ func Document(b *Build) report.RunBuild {
 		return doc
 	}
 	doc.Compiler, doc.Options, doc.Headers = b.Compiler, append(doc.Options, b.Options...), append(doc.Headers, headerDocs(b.Headers)...)
-	doc.Notes = append(doc.Notes, replaced(b.Headers)...)
+	doc.Notes = append(append(doc.Notes, replaced(b.Headers)...), b.Outline.notes()...)
 	return doc
 }
 

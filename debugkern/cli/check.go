@@ -81,6 +81,7 @@ func (o *checkOptions) bind(f *pflag.FlagSet) {
 	f.StringArrayVarP(&r.Include, "include", "I", nil, "directory DIR to look for headers in, repeatable")
 	f.StringArrayVarP(&r.Define, "define", "D", nil, "symbol to compile with: NAME[=VALUE], repeatable")
 	f.StringVar(&r.Std, "std", "", "language to compile as, such as c++17 (the default)")
+	f.StringArrayVar(&r.Instantiate, "instantiate", nil, "kernel template with arguments to compile, such as 'kernel<64,128>', repeatable")
 	f.DurationVar(&r.Timeout, "timeout", 0, "end the command after this long")
 	f.IntVar(&r.Device, "device", 0, "index of the GPU")
 	f.IntVar(&r.Repeat, "repeat", 10, "launches compared bit for bit (GPU)")
@@ -450,8 +451,11 @@ func printCheck(w io.Writer, d *report.Check) {
 		}
 		fmt.Fprintf(w, "    id %s\n", f.ID)
 	}
-	if len(d.Outputs) > 0 {
+	if len(d.Build.Notes)+len(d.Outputs) > 0 {
 		fmt.Fprintln(w)
+	}
+	for _, n := range d.Build.Notes {
+		fmt.Fprintf(w, "  note: %s\n", n)
 	}
 	for _, o := range d.Outputs {
 		if o.Written != nil {

@@ -41,6 +41,8 @@ func (a *app) initCommand() *cobra.Command {
 	f.StringArrayVarP(&req.Include, "include", "I", nil, "directory DIR to look for headers in, repeatable")
 	f.StringArrayVarP(&req.Define, "define", "D", nil, "symbol to compile a .cu with: NAME[=VALUE], repeatable")
 	f.StringVar(&req.Std, "std", "", "language to compile a .cu as, such as c++17 (the default)")
+	f.StringArrayVar(&req.Instantiate, "instantiate", nil, "kernel template with arguments to compile, such as 'kernel<64,128>', repeatable")
+	f.StringArrayVar(&req.Set, "set", nil, "symbol to compile with that the manifest has as a flag: FLAG[=VALUE], repeatable")
 	return c
 }
 
@@ -76,7 +78,10 @@ func (a *app) init(cmd *cobra.Command, req scaffold.Request) error {
 		for _, n := range doc.Notes {
 			fmt.Fprintf(w, "note: %s\n", n)
 		}
-		fmt.Fprintf(w, "hold them to your kernel, then: tilescope run %s\n", text.Shell(runnable(doc.Out)))
+		fmt.Fprintf(w, "compare them with your kernel, then: tilescope run %s\n", text.Shell(runnable(doc.Out)))
+		if doc.Check != "" {
+			fmt.Fprintf(w, "with no manifest and no reference: %s\n", doc.Check)
+		}
 	})
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,7 +100,7 @@ func TestInitEntries(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, errText)
 	}
 	m, err := os.ReadFile(other)
-	for _, want := range []string{"entry: _Z6secondPf", "block: [64, 2, 1]\n", "shared: 49152   # ?", "role: scratch}   # ?", `ptx: "two.ptx"`, "No parameter looks like the output"} {
+	for _, want := range []string{"entry: _Z6secondPf", "block: [64, 2, 1]\n", "shared: 49152   # ?", "role: scratch}   # ?", `ptx: "two.ptx"`, "What the kernel computes is not plain"} {
 		if err != nil || !strings.Contains(string(m), want) {
 			t.Errorf("%q is missing (%v) in:\n%s", want, err, m)
 		}
@@ -135,5 +136,161 @@ func TestInitBadInput(t *testing.T) {
 	var doc report.Init
 	if code, _ := documentOf(t, &doc, "init", writeKernel(t, "bad.ptx", []byte("not ptx"))); code != 4 || doc.Error == nil || doc.Error.Source == nil || doc.Error.Source.Line != 1 {
 		t.Errorf("exit %d, error %+v", code, doc.Error)
+	}
+}
+
+// TestInitSources: what a source shows is in its manifest, no two extents are equal, and the manifest runs or says what has to be filled in.
+func TestInitSources(t *testing.T) {
+	for _, c := range []struct {
+		file    string
+		options []string
+		agrees  bool // of what it computes init has a guess, which is right
+		want    []string
+	}{
+		{"gemm.cu", nil, true, []string{`grid: ["ceil_div(N, 16)", "ceil_div(M, 16)", 1]   # as launched on line 22`, "block: [16, 16, 1]\n", "TILE: 16   # line 3",
+			`{name: A, type: "f32*", dims: [M, K], role: input}` + "\n", "{name: as, type: f32, dims: [TILE, TILE]}", "{name: bs, type: f32, dims: [TILE, 17]}", "matmul: ["}},
+		{"gemm_template.cu", nil, true, []string{"BM: 8   # argument of the template", `grid: ["ceil_div(M, 8)", "ceil_div(N, 32)", 1]`, "block: [32, 8, 1]\n",
+			`{name: B, type: "f32*", dims: [N, K], role: input}   # ?`, "transpose: right", "{name: sA, type: f32, dims: [BM, 9]}"}},
+		{"saxpy.cu", nil, true, []string{"block: [128, 1, 1]   # ? threads of a block", `map: "0.5 * x + max( y , 0.0)"`, "{name: a, type: f32, value: 0.5}   # ? what is passed?"}},
+		{"reduce.cu", nil, true, []string{"how: sum", `{name: out, type: "f32*", dims: ["ceil_div(n, 256)"], role: output}`, "{name: part, type: f32, dims: [kThreads]}"}},
+		{"softmax.cu", nil, true, []string{"exp_below", `{name: in, type: "f32*", dims: [rows, cols], role: input}`}},
+		{"layernorm.cu", nil, true, []string{"THREADS: 128", "rsqrt(var + 0.00001) * w + b", "{name: sums, type: f32, dims: [4]}"}},
+		{"flagged.cu", []string{"--set", "SCALE=3"}, true, []string{"{name: SCALE, values: [0, 3]", "flagged: {SCALE: 3}", `dims: ["(rows * cols)"]`}},
+		{"stencil.cu", nil, false, []string{"RADIUS: 2   # line 3", "{name: s, type: f64, dims: [68]}", "# stages:", "# What the kernel computes is not plain", "dims: [n], role: scratch}   # ?"}},
+		{"attention.cu", nil, false, []string{"tensor: Q", "{name: head_dim, type: i32, value: D}", "shared: 49152   # ?", "small: [1, 2, 32, 64]"}},
+	} {
+		t.Run(strings.TrimSuffix(c.file, ".cu"), func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join("testdata", "init", c.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var doc report.Init
+			code, errText := documentOf(t, &doc, append([]string{"init", writeKernel(t, c.file, text)}, c.options...)...)
+			skipWithoutNVRTC(t, code, errText)
+			if code != 0 {
+				t.Fatalf("exit %d: %s", code, errText)
+			}
+			manifest, err := os.ReadFile(doc.Out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, w := range c.want {
+				if !strings.Contains(string(manifest), w) {
+					t.Errorf("%q is missing", w)
+				}
+			}
+			m, err := configs.LoadManifest(t.Context(), doc.Out)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, manifest)
+			}
+			if len(m.Guesses) != strings.Count(string(manifest), "# ? ") || c.file != "attention.cu" && strings.Contains(string(manifest), "softmax_scale") {
+				t.Errorf("guesses on lines %v", m.Guesses)
+			}
+			distinct := map[int]bool{}
+			for _, d := range m.Shapes[0].Shape {
+				if d.Name == "" {
+					continue
+				}
+				if distinct[d.N] {
+					t.Errorf("two extents of %v are equal", m.Shapes[0].Shape)
+				}
+				distinct[d.N] = true
+			}
+			if t.Failed() {
+				t.Logf("%s", manifest)
+			}
+			out, errText, code := call(t, "run", doc.Out, "--backend", "emu")
+			switch {
+			case c.agrees && code != 0:
+				t.Errorf("run: exit %d: %s%s", code, out, errText)
+			case !c.agrees && len(m.Stages) == 0 && (code != 2 || !strings.Contains(errText, "fill in work and stages")):
+				t.Errorf("run: exit %d: %s", code, errText)
+			case !c.agrees && len(m.Stages) > 0 && (code != 1 || !strings.Contains(out, "depends on a guess")):
+				t.Errorf("run: exit %d: %s%s", code, out, errText)
+			}
+			words, err := shellWords(doc.Check)
+			if err != nil || len(words) < 3 {
+				t.Fatalf("the command %q: %v", doc.Check, err)
+			}
+			if out, errText, code := call(t, words[1:]...); code > 1 || c.agrees && code != 0 {
+				t.Errorf("%s: exit %d: %s%s", doc.Check, code, out, errText)
+			}
+		})
+	}
+}
+
+// shellWords cuts a command that text.Shell has quoted.
+func shellWords(line string) ([]string, error) {
+	var out []string
+	var word strings.Builder
+	quoted, open := false, false
+	for _, c := range line {
+		switch {
+		case c == '\'':
+			quoted, open = !quoted, true
+		case c == ' ' && !quoted:
+			if open || word.Len() > 0 {
+				out = append(out, word.String())
+			}
+			word.Reset()
+			open = false
+		default:
+			word.WriteRune(c)
+		}
+	}
+	if word.Len() > 0 || open {
+		out = append(out, word.String())
+	}
+	if quoted {
+		return nil, errors.New("a quote is open")
+	}
+	return out, nil
+}
+
+// TestInitRefusals: everything that the emulator does not model is listed, not the first alone.
+func TestInitRefusals(t *testing.T) {
+	const text = `.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+	.reg .b32 %r<4>;
+	mov.u32 %r1, 0;
+	add.cc.u32 %r1, %r1, %r1;
+	mov.u32 %r2, 1;
+	rsqrt.approx.f64 %d1, %d1;
+	ret;
+}
+`
+	var doc report.Init
+	file := writeKernel(t, "odd.ptx", []byte(strings.Replace(text, ".reg .b32 %r<4>;", ".reg .b32 %r<4>; .reg .f64 %d<2>;", 1)))
+	code, errText := documentOf(t, &doc, "init", file)
+	if code != 0 || len(doc.Refused) != 2 || !strings.Contains(doc.Refused[0], "odd.ptx:8: add.cc.u32") || !strings.Contains(doc.Refused[1], "odd.ptx:10: rsqrt.approx.f64") {
+		t.Fatalf("exit %d, %q: %s", code, doc.Refused, errText)
+	}
+	manifest, err := os.ReadFile(doc.Out)
+	if err != nil || !strings.Contains(string(manifest), "does not model 2 of its instructions") {
+		t.Errorf("%v:\n%s", err, manifest)
+	}
+}
+
+// TestInitTemplate: a template that nothing instantiates says what it wants, and --instantiate gives it.
+func TestInitTemplate(t *testing.T) {
+	file := writeKernel(t, "t.cu", []byte("template <int N, typename T> __global__ void fill(T* y, int n) { int i = blockIdx.x * N + threadIdx.x; if (i < n) y[i] = T(1); }\n"))
+	_, errText, code := call(t, "init", file)
+	skipWithoutNVRTC(t, code, errText)
+	if code != 2 || !strings.Contains(errText, "template <int N, typename T> fill is not instantiated") || !strings.Contains(errText, "--instantiate 'fill<64,float>'") {
+		t.Errorf("exit %d: %s", code, errText)
+	}
+	if _, errText, code := call(t, "init", file, "--instantiate", "fill<32,float>"); code != 0 {
+		t.Fatalf("exit %d: %s", code, errText)
+	}
+	m, err := configs.LoadManifest(t.Context(), strings.TrimSuffix(file, ".cu")+".yaml")
+	if err != nil || len(m.Compile.Instantiate) != 1 || m.Compile.Instantiate[0] != "fill<32,float>" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if _, errText, code := call(t, "check", file, "--grid", "1", "--block", "32", "--arg", "0=zeros:f32[32]", "--arg", "1=32", "--instantiate", "fill; int x"); code != 2 ||
+		!strings.Contains(errText, "no kernel template with arguments") {
+		t.Errorf("exit %d: %s", code, errText)
 	}
 }

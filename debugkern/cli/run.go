@@ -28,7 +28,7 @@ type runOptions struct {
 	resident                                                                                   int
 	cooperative                                                                                bool
 	seed                                                                                       uint64
-	set, faults, include, define                                                               []string
+	set, faults, include, define, instantiate                                                  []string
 	std                                                                                        string
 	timeout                                                                                    time.Duration
 	device, repeat                                                                             int
@@ -50,6 +50,7 @@ func (o *runOptions) bind(c *cobra.Command) {
 	f.StringArrayVarP(&o.include, "include", "I", nil, "directory DIR to look for headers in, repeatable")
 	f.StringArrayVarP(&o.define, "define", "D", nil, "symbol to compile with: NAME[=VALUE], repeatable")
 	f.StringVar(&o.std, "std", "", "language to compile as, such as c++17 (the default)")
+	f.StringArrayVar(&o.instantiate, "instantiate", nil, "kernel template with arguments to compile, such as 'kernel<64,128>', repeatable")
 	f.StringVar(&o.inputs, "inputs", "", "inputs from FILE.npz: Qx Kx Vx, or Q K V Qs Ks Vs")
 	f.StringVar(&o.dump, "dump", "", "write inputs, tiles and references to FILE.npz")
 	f.DurationVar(&o.timeout, "timeout", 0, "end the command after this long")
@@ -134,7 +135,7 @@ func (o *runOptions) request(c *cobra.Command, cfg *configs.Config, target strin
 		Target: target, Shape: cfg.Shape, Seed: cfg.Seed, Backend: cfg.Backend, Builder: cfg.Builder, Arch: cfg.Arch,
 		Timeout: cfg.Timeout, Schedule: cfg.Schedule, Faults: append(slices.Clone(cfg.Faults), o.faults...), Inject: o.inject,
 		Inputs: o.inputs, Device: cfg.Device, Repeat: cfg.Repeat, Blocks: blocks, Tiles: tiles, Stages: debugkern.ParseStages(o.stages),
-		Set: map[string]string{}, Include: o.include, Define: o.define, Std: o.std,
+		Set: map[string]string{}, Include: o.include, Define: o.define, Std: o.std, Instantiate: o.instantiate,
 		Resident: o.resident, Cooperative: o.cooperative,
 	}
 	maps.Copy(req.Set, cfg.Flags)

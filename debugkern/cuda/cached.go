@@ -11,7 +11,7 @@ import (
 )
 
 // ptxFormat changes whenever the same inputs give other PTX than before: what we do to a compiler's output included.
-const ptxFormat = "ptx/2"
+const ptxFormat = "ptx/3"
 
 // key identifies a build by its content: source, every header handed over or found beside it, options, the compiler's
 // version and the toolkit's headers.

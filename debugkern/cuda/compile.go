@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tilescope/debugkern/join"
@@ -201,9 +202,42 @@ var fileDirective = regexp.MustCompile(`(?m)^(\s*\.file\s+\d+\s+")([^"]*)(")`)
 // callNumber is NVRTC's count of calls, which goes on from one compilation of a process to the next.
 var callNumber = regexp.MustCompile(`(?m) // callseq \d+(, \d+)?$`)
 
+// unnamedSpace begins the mangled name of an unnamed namespace, behind the number of its bytes: the source's name, a hash of its path
+// and, by NVRTC, a number of the process.
+var unnamedSpace = regexp.MustCompile(`[0-9]+_GLOBAL__N__[0-9a-f]{8}_[0-9]+_`)
+
+// unnamed replaces the names of unnamed namespaces by the one that is the same everywhere.
+func unnamed(text string) string {
+	var b strings.Builder
+	for {
+		at := unnamedSpace.FindStringIndex(text)
+		if at == nil {
+			return b.String() + text
+		}
+		digits := strings.IndexByte(text[at[0]:], '_')
+		name, end := text[at[0]+digits:], 0
+		for from := range digits { // the number may follow a name that ends with a digit
+			n, err := strconv.Atoi(text[at[0]+from : at[0]+digits])
+			if err == nil && n <= len(name) && unnamedEnd.MatchString(name[:n]) {
+				b.WriteString(text[:at[0]+from] + "12_GLOBAL__N_1")
+				end = at[0] + digits + n
+				break
+			}
+		}
+		if end == 0 {
+			end = at[1]
+			b.WriteString(text[:end])
+		}
+		text = text[end:]
+	}
+}
+
+var unnamedEnd = regexp.MustCompile(`^_GLOBAL__N__[0-9a-f]{8}_[0-9]+_\w+_[0-9a-f]{8}(?:_[0-9]+)?$`)
+
 // settle makes PTX depend on the source alone: the paths of .file directives become relative, so that it does not matter
-// where it was built, and calls lose their number, so that it does not matter what was built before.
+// where it was built, calls lose their number, so that it does not matter what was built before, and unnamed namespaces their process.
 func settle(text string, p paths) string {
+	text = unnamed(text)
 	text = callNumber.ReplaceAllString(text, "")
 	return fileDirective.ReplaceAllStringFunc(text, func(d string) string {
 		m := fileDirective.FindStringSubmatch(d)

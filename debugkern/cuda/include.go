@@ -57,6 +57,18 @@ func Included(b Build, toolkit []string) string {
 	return h.Key().String()
 }
 
+// OwnHeaders returns the texts of the files that a build may read from directories of its own, by absolute path, as the
+// overlay has them. toolkit lists the directories of CUDA's headers. exact is false where an overlay cannot
+// change them: a name is absolute or made by a macro.
+func OwnHeaders(b Build, toolkit []string) (texts map[string]string, exact bool) {
+	c := closureOf(b, toolkit)
+	texts = map[string]string{}
+	for _, f := range c.files {
+		texts[f.path] = f.text
+	}
+	return texts, c.exact
+}
+
 // add puts everything that a build may read into a key. Where names are computed it is every file below the directories, as
 // size and time.
 func (c closure) add(h *cache.Hasher, b Build) {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -339,16 +338,4 @@ func (n *NVCC) toolkit() []string {
 		}
 	}
 	return out
-}
-
-var (
-	notCode  = regexp.MustCompile(`(?s)/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'`)
-	hostCode = regexp.MustCompile(`<<<|\b(?:int|void)\s+main\s*\(|\bcuda(?:Malloc|Memcpy|Free|DeviceSynchronize|GetLastError|LaunchKernel|Stream|Event)\w*\s*\(|\b(?:torch|at)::|#\s*include\s*<(?:iostream|vector|string|memory|chrono|random|fstream|torch/|ATen/|c10/)`)
-)
-
-// HasHostCode reports whether a CUDA source holds code for the host, which NVRTC does not compile: a launch, main, calls of
-// the runtime, C++'s host libraries. Comments and strings do not count, and a source that asks for __CUDACC_RTC__ hides its
-// host code from NVRTC itself.
-func HasHostCode(source string) bool {
-	return !strings.Contains(source, "__CUDACC_RTC__") && hostCode.MatchString(notCode.ReplaceAllString(source, " "))
 }

@@ -148,24 +148,6 @@ func TestFindNVCCSaysWhyNot(t *testing.T) {
 	}
 }
 
-func TestHasHostCode(t *testing.T) {
-	for source, want := range map[string]bool{
-		"__global__ void k(float* x) { x[0] = 1; }":                      false,
-		"// k<<<1, 1>>>()\n/* int main() */ __global__ void k() {}":      false,
-		"__device__ const char* s = \"int main() <<<\"; void k();":       false,
-		"__global__ void k() {}\nint main() { k<<<1, 1>>>(); }":          true,
-		"__global__ void k() {}\nvoid go() { k<<<1, 1>>>(); }":           true,
-		"#include <torch/extension.h>\n__global__ void k() {}":           true,
-		"#include <cuda_fp16.h>\n__global__ void k(int domain (int)) {}": false,
-		"float* p; void f() { cudaMalloc(&p, 4); }":                      true,
-		"#ifndef __CUDACC_RTC__\nint main() {}\n#endif\n":                false,
-	} {
-		if got := HasHostCode(source); got != want {
-			t.Errorf("%q: %v, want %v", source, got, want)
-		}
-	}
-}
-
 // The real nvcc compiles a source with host code to PTX that our parser takes.
 func TestRealNVCC(t *testing.T) {
 	n, err := FindNVCC(t.Context(), Config{Root: filepath.Join("..", "..")})

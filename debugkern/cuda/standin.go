@@ -16,6 +16,10 @@ var standinFiles embed.FS
 // include. It defines macros and names in std and generates nothing: the PTX of a source that does without them is the same.
 const preInclude = "tilescope_nvcc.h"
 
+// HostShim is the stand-in for the headers of host code that are left out of a source's device part: what most of them bring of
+// types, limits and functions.
+const HostShim = "tilescope_host.h"
+
 // standins are the texts by the name a source includes them by: "cstdint".
 var standins = sync.OnceValue(func() map[string]string {
 	out := map[string]string{}

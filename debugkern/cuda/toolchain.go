@@ -86,7 +86,7 @@ func FindToolchain(ctx context.Context, cfg Config) (*Toolchain, error) {
 	ptxas := findTool(ctx, cfg, places, "ptxas", ptxasDirs)
 	t.PTXAS, t.Refused = ptxas.path, append(found.refused, ptxas.refused...)
 	headers := findHeaders(cfg, places, t.Refused)
-	t.IncludeDirs = headers.dirs
+	t.IncludeDirs = withCCCL(headers.dirs)
 	for _, err := range headers.refused {
 		if !slices.Contains(t.Refused, err) {
 			t.Refused = append(t.Refused, err)
@@ -167,6 +167,17 @@ func openIn(ctx context.Context, apart *compilers, path string) (*nvrtc, error) 
 		return nil, err
 	}
 	return &nvrtc{path: path, major: major, minor: minor, apart: apart}, nil
+}
+
+// withCCCL adds the folder that a toolkit from CUDA 13 on keeps libcu++ and CUB in, below its include directory.
+func withCCCL(dirs []string) []string {
+	out := slices.Clone(dirs)
+	for _, d := range dirs {
+		if sub := filepath.Join(d, "cccl"); isFile(filepath.Join(sub, "cuda", "std", "cstdint")) {
+			out = append(out, sub)
+		}
+	}
+	return out
 }
 
 // withBuiltins is a library and the libraries next to it that it opens itself.

@@ -48,6 +48,7 @@ type decoder struct {
 	calls   []pendingCall
 	byValue []pendingIndirect
 	loopIDs map[loopKey]int32
+	refused *[]*ptx.Error // collects what is not modelled; nil: the first ends the decoding
 
 	ctx   context.Context
 	steps int
@@ -88,6 +89,11 @@ type sregKey struct {
 
 // load decodes the entry of a module; share lets registers share slots.
 func load(ctx context.Context, c *chip.Chip, m *ptx.Module, name string, share bool) (p *program, err error) {
+	return decode(ctx, c, m, name, share, nil)
+}
+
+// decode is load; with refused, what is not modelled is collected there and does nothing in the program.
+func decode(ctx context.Context, c *chip.Chip, m *ptx.Module, name string, share bool, refused *[]*ptx.Error) (p *program, err error) {
 	f := m.Func(name)
 	if f == nil || !f.Entry {
 		return nil, &ptx.Error{Pos: ptx.Pos{File: m.Name, Line: 1, Col: 1}, Msg: fmt.Sprintf("no entry %q", name)}
@@ -104,7 +110,7 @@ func load(ctx context.Context, c *chip.Chip, m *ptx.Module, name string, share b
 		}
 	}()
 	d := &decoder{
-		ctx: ctx, share: share,
+		ctx: ctx, share: share, refused: refused,
 		p: &program{
 			chip: c, model: c.Arithmetic, module: m, entry: f, n32: 1, n64: 1, regs: map[*ptx.Func][]regSlot{}, dynBase: -1,
 			params: f.ParamBytes(),
@@ -164,7 +170,7 @@ func (d *decoder) function(f *ptx.Func) {
 	d.p.code = append(d.p.code, make([]inst, len(f.Body)+1)...)
 	for i, in := range f.Body {
 		d.step(1)
-		d.instruction(i, in)
+		d.collect(i, in)
 	}
 	// Falling off the end is a return.
 	end := &d.p.code[d.base+len(f.Body)]

@@ -43,8 +43,8 @@ type memory struct {
 	allocs  []*alloc
 	params  []byte
 	byParam map[int]int // byte offset in the parameter block -> allocation
-	capture *alloc // only its address range: each block has the memory of its own slots
-	private bool   // of one block that is stepped
+	capture *alloc      // only its address range: each block has the memory of its own slots
+	private bool        // of one block that is stepped
 
 	gridBarrier uint64 // address of what the blocks of a cooperative launch meet at; 0: there is none
 

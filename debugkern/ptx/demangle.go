@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"regexp"
+	"strings"
 
 	"github.com/ianlancetaylor/demangle"
 )
@@ -22,6 +23,26 @@ func sourceName(name string) (own, full string) {
 	full = internal.ReplaceAllString(demangle.ASTToString(ast, demangle.NoParams, demangle.NoTemplateParams), "")
 	return lastComponent(full), full
 }
+
+// TemplateName returns a mangled function's name as a source writes it, with its template arguments: "ns::k<64,float>". Unnamed
+// namespaces and blanks are left out. A name that is not mangled is itself.
+func TemplateName(name string) string {
+	if len(name) < 3 || name[0] != '_' || name[1] != 'Z' {
+		return name
+	}
+	ast, err := demangle.ToAST(name, demangle.NoParams, demangle.NoEnclosingParams)
+	if err != nil {
+		return name
+	}
+	if t, ok := ast.(*demangle.Typed); ok {
+		ast = t.Name
+	}
+	full := internal.ReplaceAllString(demangle.ASTToString(ast, demangle.NoParams), "")
+	return cleaned.Replace(full)
+}
+
+// cleaned takes out what a source does not write, and the types of numbers.
+var cleaned = strings.NewReplacer("(anonymous namespace)::", "", "(int)", "", "(bool)1", "true", "(bool)0", "false", ", ", ",", " >", ">")
 
 // lastComponent cuts a C++ name after its last top-level "::".
 func lastComponent(full string) string {

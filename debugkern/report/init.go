@@ -12,6 +12,8 @@ type Init struct {
 	Entries []string `json:"entries"` // all that the module has
 	Unknown []string `json:"unknown"` // what the manifest marks with "# ?"
 	Notes   []string `json:"notes"`
+	Refused []string `json:"refused"` // instructions that the emulator does not model, with their places
+	Check   string   `json:"check"`   // the command that checks the kernel without the manifest; "" where it is not known
 	Error   *Failure `json:"error"`
 	Text    string   `json:"-"` // the manifest
 }

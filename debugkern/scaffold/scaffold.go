@@ -30,6 +30,8 @@ type Request struct {
 	File, Out, Entry, Arch string
 	Include, Define        []string
 	Std                    string
+	Instantiate            []string
+	Set                    []string // FLAG or FLAG=VALUE: symbols that the manifest has as flags
 }
 
 // scaffolder is a manifest that is being made.
@@ -37,35 +39,53 @@ type scaffolder struct {
 	*report.Init
 	module *ptx.Module
 	kernel *ptx.Func // what it describes
+	set    []string
+	plain  bool // without stages
 }
 
 // Blank returns the document of a request before its kernel is read.
 func Blank(req Request) *report.Init {
 	return &report.Init{
-		Schema: report.InitSchema, File: req.File, Out: req.Out, Entries: []string{}, Unknown: []string{}, Notes: []string{},
+		Schema: report.InitSchema, File: req.File, Out: req.Out, Entries: []string{}, Unknown: []string{}, Notes: []string{}, Refused: []string{},
 	}
 }
 
-// Write returns, as the text of a manifest that loads, what a kernel's module shows of itself; what it cannot show is
-// given a usual value and marked. source is the CUDA source that the module was compiled from, "" for PTX. An entry that the
-// module does not have is a usage error.
-func Write(req Request, module *ptx.Module, source string) (*report.Init, error) {
-	w := &scaffolder{Init: Blank(req), module: module}
+// Write returns, as the text of a manifest that loads, what a kernel's module shows of itself, and its source where there is one; what they
+// cannot show is given a usual value and marked. An entry that the module does not have is a usage error. refusals has what the emulator
+// does not model of an entry.
+func Write(req Request, module *ptx.Module, source Source, refusals func(entry string) ([]string, error)) (*report.Init, error) {
+	w := &scaffolder{Init: Blank(req), module: module, set: req.Set}
 	if err := w.choose(req.Entry); err != nil {
 		return nil, err
 	}
-	w.Text = w.manifest(req, source)
-	if _, err := configs.ParseManifest(req.Out, []byte(w.Text)); err != nil {
-		return nil, fmt.Errorf("BUG: the manifest made of %s does not load: %w", req.File, err)
+	refused, err := refusals(w.Entry)
+	if err != nil {
+		return nil, err
 	}
+	w.Refused = append(w.Refused, refused...)
+	if len(refused) > 0 {
+		w.Notes = append(w.Notes, fmt.Sprintf("the emulator does not model %d of its instructions: %s", len(refused), strings.Join(refused, "; ")))
+	}
+	notes := len(w.Notes)
+	w.Text = w.manifest(req, source)
+	m, err := configs.ParseManifest(req.Out, []byte(w.Text))
+	if err != nil || !resolves(m) { // what was guessed of its stages does not fit together
+		w.plain, w.Unknown, w.Notes = true, []string{}, w.Notes[:notes]
+		w.Text = w.manifest(req, source)
+		m, err = configs.ParseManifest(req.Out, []byte(w.Text))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("BUG: the manifest made of %s does not load: %w\n%s", req.File, err, w.Text)
+	}
+	w.Check = checkLine(req, w.kernel, m)
 	return w.Init, nil
 }
 
-// choose settles the entry: by its name, mangled or not, or the first.
+// choose settles the entry: by its name, mangled or not, with or without template arguments, or the first.
 func (d *scaffolder) choose(name string) error {
 	for _, e := range d.module.Entries() {
 		d.Entries = append(d.Entries, e.Name)
-		if d.kernel == nil && (name == "" || e.Name == name || e.Demangled == name) {
+		if d.kernel == nil && (name == "" || e.Name == name || e.Demangled == name || strings.HasSuffix("::"+ptx.TemplateName(e.Name), "::"+strings.ReplaceAll(name, " ", ""))) {
 			d.kernel = e
 		}
 	}
@@ -84,36 +104,67 @@ func (d *scaffolder) choose(name string) error {
 var notInName = regexp.MustCompile(`[^A-Za-z0-9_.+-]+`)
 
 // manifest writes the text.
-func (d *scaffolder) manifest(req Request, source string) string {
+func (d *scaffolder) manifest(req Request, source Source) string {
 	w := &manifestText{doc: d}
 	name := strings.Trim(notInName.ReplaceAllString(strings.TrimSuffix(filepath.Base(d.File), filepath.Ext(d.File)), "_"), ".+-")
 	if name == "" || name[0] >= '0' && name[0] <= '9' {
 		name = "kernel_" + name
 	}
+	params := Parameters(d.kernel, source.Text)
+	probed := len(params) > 0 && d.instrumented()
+	if probed {
+		params = params[:len(params)-1]
+	}
+	attention := d.attention(params)
 	w.line("# A manifest of %s, made from the kernel alone. What it could not show has a usual value and is marked with \"# ?\":", text.Line(filepath.Base(d.File)))
-	w.line("# compare each of those with your kernel, then remove the mark. Expressions may use the shape (B, H, S, D), constants, flags, and,")
-	w.line("# where a block or a kv tile is meant, bx, by, bz and kv.")
+	w.line("# compare each of those with your kernel, then remove the mark. Expressions may use the shape%s, constants, flags, and,", map[bool]string{true: " (B, H, S, D)"}[attention])
+	w.line("# where a block%s is meant, bx, by, bz%s.", map[bool]string{true: " or a kv tile"}[attention], map[bool]string{true: " and kv"}[attention])
 	for _, n := range d.Notes {
 		w.line("# %s.", text.Line(n))
 	}
 	kind := "source"
-	if source == "" {
+	if source.Text == "" {
 		kind = "ptx"
 	}
 	w.line("schema: %s\nname: %s\ntitle: %q\n%s: %q\nentry: %s", configs.Schema, name, name, kind, d.relative(req, req.File), scalar(d.Entry))
 	d.compiledWith(w, req)
-	params := Parameters(d.kernel, source)
-	if n := len(params); n > 0 && d.instrumented() {
-		params = params[:n-1]
+	if probed {
 		w.line("# built with probes: its last parameter is tilescope's own and is not listed below")
+	}
+	if !attention {
+		w.general(d.kernel, source.view(d.kernel), params, name)
+		return w.String()
 	}
 	w.constants(d.module)
 	w.launch(d.kernel)
 	w.args(meanings(params))
 	w.work()
-	w.shared(d.module.SharedLayout(d.kernel), declaredShared(source))
+	w.shared(d.module.SharedLayout(d.kernel), declaredShared(source.Text))
 	w.tail(name)
 	return w.String()
+}
+
+// attention reports whether a kernel is described as fused attention: its parameters are named so, or, where they have no names, three
+// tensors are read, one is written, and exponentials are taken.
+func (d *scaffolder) attention(params []Parameter) bool {
+	seen, readers, writers, named := map[string]bool{}, 0, 0, false
+	for _, p := range params {
+		named = named || p.Name != ""
+		if !p.Pointer {
+			continue
+		}
+		seen[tensorNames[strings.ToLower(strings.Trim(p.Name, "_"))]] = true
+		if p.Written {
+			writers++
+		} else if p.Read {
+			readers++
+		}
+	}
+	if named {
+		return seen["Q"] && seen["K"] && seen["V"]
+	}
+	exponential := slices.ContainsFunc(d.kernel.Body, func(in *ptx.Instr) bool { return in.Op == "ex2" })
+	return readers >= 3 && writers > 0 && exponential
 }
 
 // scalar is a name as a YAML string: quoted where YAML would read something else.
@@ -152,9 +203,20 @@ func (d *scaffolder) compiledWith(w *manifestText, req Request) {
 	if defines != nil {
 		w.line("defines: {%s}", strings.Join(slices.Compact(defines), ", "))
 	}
+	if len(req.Instantiate) > 0 {
+		w.line("instantiate: [%s]", strings.Join(quotedAll(req.Instantiate), ", "))
+	}
 	if req.Std != "" {
 		w.line("std: %s", req.Std)
 	}
+}
+
+func quotedAll(list []string) []string {
+	var out []string
+	for _, s := range list {
+		out = append(out, strconv.Quote(s))
+	}
+	return out
 }
 
 // relative is a path as the manifest must name it.

@@ -200,6 +200,6 @@ func (w *manifestText) tail(name string) {
 	}
 	w.line("\nshapes:   # B, H, S, D")
 	w.open("shapes", "does the kernel take D = 64?", "  validation: [1, 4, 128, 64]")
-	w.line("  small: [1, 1, 32, 64]\n\nthresholds:")
+	w.line("  small: [1, 2, 32, 64]\n\nthresholds:")
 	w.open("thresholds.output", "the error of the output that you accept", "  output: {max_abs: 0.06, mean_abs: 0.02, bad_fraction: 0.01}")
 }

@@ -1,0 +1,58 @@
+package configs
+
+import (
+	"bytes"
+	"regexp"
+)
+
+// guessMark is the comment that init puts behind what it could not read off a kernel.
+var guessMark = regexp.MustCompile(`[ \t]# \?(?:[ \t]|\r?$)`)
+
+// guesses are the lines of a manifest's text that carry the mark, from 1.
+func guesses(text []byte) []int {
+	var out []int
+	for i, line := range bytes.Split(text, []byte("\n")) {
+		at := guessMark.FindIndex(line)
+		if at != nil && !bytes.HasPrefix(bytes.TrimSpace(line), []byte("#")) && bytes.Count(line[:at[0]], []byte(`"`))%2 == 0 {
+			out = append(out, i+1)
+		}
+	}
+	return out
+}
+
+// Guess returns the line of the manifest that marks what it says of an argument, a shared array or a stage of that name as a guess ("# ?"),
+// 0 where none does.
+func (m *Manifest) Guess(name string) int {
+	var own, starts []int
+	add := func(n string, at place) {
+		if starts = append(starts, at.line); n == name {
+			own = append(own, at.line)
+		}
+	}
+	for _, a := range m.Args {
+		add(a.Name, a.at)
+	}
+	for _, a := range m.Shared {
+		add(a.Name, a.at)
+	}
+	for _, s := range m.Stages {
+		add(s.Stage.String(), s.at)
+	}
+	for _, from := range own {
+		end := from + maxEntry // an entry goes on until the next one
+		for _, s := range starts {
+			if s > from {
+				end = min(end, s)
+			}
+		}
+		for _, line := range m.Guesses {
+			if line >= from && line < end {
+				return line
+			}
+		}
+	}
+	return 0
+}
+
+// maxEntry is how many lines an entry of a list may have for a mark behind its last to count.
+const maxEntry = 8

@@ -1,0 +1,35 @@
+package configs
+
+import "testing"
+
+// TestGuesses: a mark belongs to the entry that it stands behind, over several lines too; within a text it is none.
+func TestGuesses(t *testing.T) {
+	m, err := ParseManifest("k.yaml", []byte(`schema: tilescope.kernel/1
+name: k
+title: "a # ? within"
+ptx: k.ptx
+entry: k
+launch: {grid: [1, 1, 1], block: [32, 1, 1]}   # ? which
+args:
+  - {name: x, type: "f32*", dims: [n], role: input}   # ? its extent
+  - {name: y, type: "f32*", dims: [n], role: output}
+# ? a line of comment
+work: {at: bx * 32}
+stages:
+  - {name: s, axes: [at], dtype: f32, dims: [32, 1], valid: ["min(32, n - at)", 1], per: block,
+     op: {map: "x + 1", x: {load: x, at: [at], rows: 0, dims: [32, 1]}},
+     capture: {output: y, at: [at], rows: 0}}   # ? what it computes
+shapes: {validation: {n: 32}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int{"x": 8, "y": 0, "s": 15, "z": 0} {
+		if got := m.Guess(name); got != want {
+			t.Errorf("%s: line %d, want %d", name, got, want)
+		}
+	}
+	if len(m.Guesses) != 3 {
+		t.Errorf("guesses on lines %v", m.Guesses)
+	}
+}

@@ -1,0 +1,270 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern/cuda"
+	"tilescope/debugkern/hostcode"
+)
+
+// Outline is what the text of a CUDA source of one's own shows besides its PTX.
+type Outline struct {
+	Kernels   []*hostcode.Kernel
+	Launches  []hostcode.Launch
+	Instances []hostcode.Instance // compiled besides what the source instantiates itself
+	Blanked   []hostcode.Blanked  // where the device's part alone was compiled
+}
+
+// translation is a source in the forms that compilers take: nvcc the whole of it, NVRTC the device's part.
+type translation struct {
+	outline *Outline
+	result  *hostcode.Result
+	units   []*hostcode.Unit
+	headers map[string]string // the user's own, by path
+	options hostcode.Options
+	asked   []hostcode.Instance // by --instantiate or the manifest
+	found   []hostcode.Instance // by the launches of the host's code, of other kernels
+	host    bool                // nvcc compiles more of it than NVRTC
+}
+
+// maxOwnHeaders is of how many headers the host's part is taken out: a library's are left as they are.
+const maxOwnHeaders = 64
+
+// translate reads a source and its own headers. A source that asks for NVRTC's own macro hides its host code itself.
+func translate(b cuda.Build, toolkit, instantiate []string) *translation {
+	t := &translation{outline: &Outline{}, units: []*hostcode.Unit{hostcode.Read(b.Name, []byte(b.Source))}}
+	for _, name := range instantiate {
+		t.asked = append(t.asked, hostcode.Instance{Name: name})
+	}
+	headers, exact := cuda.OwnHeaders(b, toolkit)
+	t.headers = headers
+	if exact && len(headers) <= maxOwnHeaders {
+		for _, path := range slices.Sorted(maps.Keys(headers)) {
+			t.units = append(t.units, hostcode.Read(path, []byte(headers[path])))
+		}
+	}
+	t.outline.Kernels, t.outline.Launches = hostcode.Kernels(t.units...), hostcode.Launches(t.units...)
+	for _, i := range hostcode.Instances(t.units...) {
+		if !slices.ContainsFunc(t.asked, func(a hostcode.Instance) bool { return templateName(a.Name) == templateName(i.Name) }) {
+			t.found = append(t.found, i)
+		}
+	}
+	if strings.Contains(b.Source, "__CUDACC_RTC__") {
+		t.result = &hostcode.Result{}
+		return t
+	}
+	t.options = hostcode.Options{Find: finder(b, toolkit, headers), Shim: cuda.HostShim}
+	t.extract()
+	t.host = t.result.Host
+	return t
+}
+
+// extract takes the host's part out, for the instances at hand.
+func (t *translation) extract() {
+	t.options.Instances = slices.Concat(t.asked, t.found)
+	t.result = hostcode.Extract(t.options, t.units...)
+}
+
+// templateName is the last part of an instance's name, without its arguments.
+func templateName(instance string) string {
+	name, _, _ := strings.Cut(instance, "<")
+	return strings.TrimSpace(name[strings.LastIndexByte(name, ':')+1:])
+}
+
+// finder says where an include's text would come from: what is the user's own wins, as it does for the compiler.
+func finder(b cuda.Build, toolkit []string, headers map[string]string) func(string, bool) hostcode.Origin {
+	there := func(dir, name string) bool {
+		info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name)))
+		return err == nil && info.Mode().IsRegular()
+	}
+	return func(name string, angled bool) hostcode.Origin {
+		suffix := string(filepath.Separator) + filepath.FromSlash(strings.TrimPrefix(name, "./"))
+		for path := range headers {
+			if strings.HasSuffix(path, suffix) {
+				return hostcode.Own
+			}
+		}
+		for _, d := range b.Include {
+			if there(d, name) {
+				return hostcode.Own
+			}
+		}
+		if !angled && b.File != "" && there(filepath.Dir(b.File), name) {
+			return hostcode.Own
+		}
+		for _, d := range toolkit {
+			if there(d, name) {
+				return hostcode.Toolkit
+			}
+		}
+		_, ours := b.Builtin[name]
+		if _, standin := cuda.Builtin(name); ours || standin {
+			return hostcode.Toolkit
+		}
+		return hostcode.Missing
+	}
+}
+
+// whole is the build as nvcc takes it: with what is asked to be instantiated.
+func (t *translation) whole(b cuda.Build) cuda.Build {
+	if len(t.asked) > 0 {
+		b.Source = string(hostcode.Instantiate([]byte(b.Source), t.asked))
+		b.Overlay = overlaid(b.Overlay, map[string]string{b.File: b.Source})
+	}
+	return b
+}
+
+// device is the build as NVRTC takes it.
+func (t *translation) device(b cuda.Build) cuda.Build {
+	if text, ok := t.result.Texts[b.Name]; ok {
+		b.Source = string(text)
+	}
+	b.Source = string(hostcode.Instantiate([]byte(b.Source), slices.Concat(t.asked, t.found)))
+	headers := map[string]string{}
+	for name, text := range t.result.Texts {
+		if name != b.Name {
+			headers[name] = string(text)
+		}
+	}
+	if len(headers) > 0 {
+		b.Overlay = overlaid(b.Overlay, headers)
+	}
+	return b
+}
+
+func overlaid(base, over map[string]string) map[string]string {
+	out := maps.Clone(base)
+	if out == nil {
+		out = map[string]string{}
+	}
+	maps.Copy(out, over)
+	return out
+}
+
+// wholeCompiler is nvcc with a translation; deviceCompiler NVRTC. Their complaints are about the user's text.
+type (
+	wholeCompiler struct {
+		compiler
+		t *translation
+	}
+	deviceCompiler struct {
+		compiler
+		t *translation
+	}
+)
+
+func (c wholeCompiler) Compile(ctx context.Context, b cuda.Build) (*cuda.PTX, error) {
+	p, err := c.compiler.Compile(ctx, c.t.whole(b))
+	return p, c.t.explain(err, b, c.t.asked, false)
+}
+
+// Compile compiles the device's part. An instance that is found by a launch and does not compile is left out: the launch may have been
+// misread.
+func (c deviceCompiler) Compile(ctx context.Context, b cuda.Build) (*cuda.PTX, error) {
+	p, err := c.compiler.Compile(ctx, c.t.device(b))
+	if ce := (*cuda.CompileError)(nil); errors.As(err, &ce) && len(c.t.found) > 0 {
+		first := hostcode.Lines([]byte(b.Source)) + 1 + len(c.t.asked)
+		kept := slices.Clone(c.t.found)
+		for _, d := range ce.Diagnostics {
+			if n := d.Line - first; d.File == b.Name && d.Severity != "warning" && n >= 0 && n < len(c.t.found) {
+				kept = slices.DeleteFunc(kept, func(i hostcode.Instance) bool { return i == c.t.found[n] })
+			}
+		}
+		if len(kept) < len(c.t.found) {
+			c.t.found = kept
+			c.t.extract()
+			p, err = c.compiler.Compile(ctx, c.t.device(b))
+		}
+	}
+	c.t.digests(p)
+	return p, c.t.explain(err, b, slices.Concat(c.t.asked, c.t.found), true)
+}
+
+// digests gives headers whose host part was left out the digests of their files.
+func (t *translation) digests(p *cuda.PTX) {
+	if p == nil {
+		return
+	}
+	p.Headers = slices.Clone(p.Headers)
+	for i, h := range p.Headers {
+		if text, ok := t.headers[h.Path]; ok && h.Origin == cuda.OriginOwn {
+			p.Headers[i] = cuda.NewHeader(h.Path, text, h.Origin)
+		}
+	}
+}
+
+// compileOwn compiles a source of one's own with the builder asked for; auto is NVRTC where the source has no host code and it is there,
+// else nvcc, else NVRTC for the device's part, which is also tried where nvcc does not compile the whole.
+func (s *Builder) compileOwn(ctx context.Context, builder string, b cuda.Build, src *SourceSet, instantiate []string, ptxName string) (*Build, error) {
+	var toolkit []string
+	tc, terr := s.Toolchain(ctx)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if terr == nil {
+		toolkit = tc.IncludeDirs
+	}
+	t := translate(b, toolkit, instantiate)
+	device := func() (*Build, error) {
+		out, err := compileWith(ctx, deviceCompiler{tc, t}, "nvrtc", b, src, ptxName)
+		return t.finish(out, true), err
+	}
+	if builder == "nvrtc" || builder == "auto" && !t.host && terr == nil {
+		if terr != nil {
+			return nil, &noCompilerError{terr}
+		}
+		return device()
+	}
+	n, nerr := cuda.FindNVCC(ctx, s.tools.config)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case nerr != nil && builder == "auto" && terr == nil:
+		return device()
+	case nerr != nil && builder == "auto" && !t.host:
+		return nil, &noCompilerError{terr}
+	case nerr != nil && t.host:
+		if terr != nil {
+			nerr = fmt.Errorf("%w; %w", nerr, terr)
+		}
+		return nil, &noCompilerError{fmt.Errorf("the source has host code: nvcc compiles the whole of it, NVRTC the device's part: %w", nerr)}
+	case nerr != nil:
+		return nil, &noCompilerError{nerr}
+	}
+	out, err := compileWith(ctx, wholeCompiler{n, t}, "nvcc", b, src, ptxName)
+	if err != nil && builder == "auto" && terr == nil && ctx.Err() == nil {
+		if part, perr := device(); perr == nil {
+			return part, nil
+		}
+	}
+	return t.finish(out, false), err
+}
+
+// noCompilerError says that nothing is there that compiles a source.
+type noCompilerError struct{ err error }
+
+func (e *noCompilerError) Error() string { return e.err.Error() }
+func (e *noCompilerError) Unwrap() error { return e.err }
+
+// finish gives a build its outline. device: the host's part was left out.
+func (t *translation) finish(b *Build, device bool) *Build {
+	if b == nil {
+		return nil
+	}
+	b.Outline = t.outline
+	t.outline.Instances = t.asked
+	if device {
+		t.outline.Instances = slices.Concat(t.asked, t.found)
+		if t.result.Host {
+			t.outline.Blanked = t.result.Blanked
+		}
+	}
+	return b
+}

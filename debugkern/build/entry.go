@@ -1,0 +1,58 @@
+package build
+
+import (
+	"slices"
+	"strings"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
+)
+
+// Entry chooses one of a build's kernels: by its name in the PTX, its name in the source, with or without namespaces and template
+// arguments; "" where there is one only. What is not plain is a usage error that lists the kernels.
+func (b *Build) Entry(file, name string) (*ptx.Func, error) {
+	all := b.Module.Entries()
+	var found []*ptx.Func
+	for _, e := range all {
+		full := ptx.TemplateName(e.Name)
+		plain, _, _ := strings.Cut(full, "<")
+		want := strings.ReplaceAll(name, " ", "")
+		if name == "" || slices.Contains([]string{e.Name, e.Demangled, full, plain}, name) || strings.HasSuffix("::"+full, "::"+want) {
+			found = append(found, e)
+		}
+	}
+	if exact := slices.IndexFunc(found, func(e *ptx.Func) bool { return e.Name == name }); exact >= 0 {
+		found = found[exact : exact+1]
+	}
+	missing := b.Outline.Uninstantiated(name)
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case missing != "" && len(found) == 0:
+		return nil, report.Usagef("%s", missing)
+	case len(all) == 0:
+		return nil, report.Usagef("%s has no kernel (.entry)", file)
+	case len(found) == 0:
+		return nil, report.Usagef("--entry %s: %s has no such kernel (it has %s)", name, file, kernelNames(all))
+	case name == "":
+		return nil, report.Usagef("%s has %d kernels: choose one with --entry (%s)", file, len(all), kernelNames(all))
+	}
+	return nil, report.Usagef("--entry %s: %s has %d kernels of that name: choose one of %s", name, file, len(found), kernelNames(found))
+}
+
+// kernelNames lists kernels as --entry takes them: as the source names them, and by their name in the PTX where two have the same.
+func kernelNames(list []*ptx.Func) string {
+	count := map[string]int{}
+	for _, e := range list {
+		count[ptx.TemplateName(e.Name)]++
+	}
+	var names []string
+	for _, e := range list {
+		name := ptx.TemplateName(e.Name)
+		if count[name] > 1 {
+			name = e.Name
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}

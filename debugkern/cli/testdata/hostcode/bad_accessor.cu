@@ -1,0 +1,6 @@
+// tilescope: --grid 1 --block 32 --arg 0=zeros:f32[32]
+// expect-error: bad_accessor.cu:4: <torch/extension.h> of PyTorch is not at hand: take it out of the kernel, or compile with nvcc
+// expect-error: bad_accessor.cu:5
+#include <torch/extension.h>
+__global__ void add(torch::PackedTensorAccessor32<float, 2, torch::RestrictPtrTraits> x) { x[0][threadIdx.x] += 1; }
+void go(torch::Tensor x) { add<<<1, 32>>>(x.packed_accessor32<float, 2, torch::RestrictPtrTraits>()); }

@@ -1,0 +1,189 @@
+package hostcode
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Instance is a kernel template with arguments, as a launch of the host's code asks for it.
+type Instance struct {
+	Name  string // "ns::k<64,float>"
+	Space string // the namespace that its arguments are looked up in: "ns::", "" for the global one
+	Line  int    // of the launch; 0 where the user asks for it
+	Guess string // what had to be assumed: "scalar_t is float"; "" where the source says all
+}
+
+// Instances returns what the launches of a translation unit instantiate, each once. Constants of the launching function are replaced by
+// their values, its template's parameters by the arguments of its callers, types that are left open by float.
+func Instances(units ...*Unit) []Instance {
+	kernels := Kernels(units...)
+	var out []Instance
+	for _, l := range Launches(units...) {
+		k := kernelOf(kernels, l.Kernel)
+		if k == nil || k.Template == nil {
+			continue
+		}
+		for _, bound := range bindings(l, units) {
+			i := k.instance(l, bound)
+			if i.Name != "" && !slices.ContainsFunc(out, func(o Instance) bool { return o.Name == i.Name }) {
+				out = append(out, i)
+			}
+		}
+	}
+	return out
+}
+
+// kernelOf finds a kernel by the name that a launch spells, which may leave out namespaces.
+func kernelOf(kernels []*Kernel, name string) *Kernel {
+	i := slices.IndexFunc(kernels, func(k *Kernel) bool {
+		return k.Qualified() == name || strings.HasSuffix("::"+k.Qualified(), "::"+name) || k.Name == name[strings.LastIndex(name, ":")+1:]
+	})
+	if i < 0 {
+		return nil
+	}
+	return kernels[i]
+}
+
+var word = regexp.MustCompile(`[A-Za-z_]\w*`)
+
+// maxInstances is how many instances of one launch are made.
+const maxInstances = 16
+
+// bindings are the values of the parameters of the template that launches: one set for each of its calls, one that is empty where it is
+// no template.
+func bindings(l Launch, units []*Unit) []map[string]string {
+	if len(l.Params) == 0 {
+		return []map[string]string{{}}
+	}
+	var out []map[string]string
+	for _, u := range units {
+		p := &splitter{u: u}
+		for i := 1; i+1 < len(u.code) && len(out) < maxInstances; i++ {
+			if p.text(i) != l.Inside || p.text(i+1) != "<" {
+				continue
+			}
+			end := p.angles(i + 1)
+			if p.text(end) != "(" {
+				continue
+			}
+			bound := map[string]string{}
+			for j, r := range u.split(i+2, end-1) {
+				if j < len(l.Params) {
+					bound[l.Params[j].Name] = u.span(r[0], r[1])
+				}
+			}
+			out = append(out, bound)
+		}
+	}
+	if out == nil {
+		out = []map[string]string{{}}
+	}
+	return out
+}
+
+// instance is a kernel with the template arguments of a launch; its Name is "" where they cannot be told.
+func (k *Kernel) instance(l Launch, bound map[string]string) Instance {
+	i := Instance{Line: l.Line, Space: l.Space}
+	args := l.Template
+	if len(args) < len(k.Template) {
+		args = k.deduce(l, args)
+	}
+	var guesses []string
+	var resolved []string
+	for _, a := range args {
+		for range 4 { // constants of constants
+			a = word.ReplaceAllStringFunc(a, func(w string) string { return l.value(w, bound, &guesses) })
+		}
+		if a = strings.TrimSpace(a); a == "" {
+			return i
+		}
+		resolved = append(resolved, a)
+	}
+	i.Name = k.Qualified() + "<" + strings.Join(resolved, ",") + ">"
+	slices.Sort(guesses)
+	i.Guess = strings.Join(slices.Compact(guesses), ", ")
+	return i
+}
+
+// value is what a name in a template argument stands for in a launching function; the name itself where that is not known.
+func (l *Launch) value(w string, bound map[string]string, guesses *[]string) string {
+	if v, ok := bound[w]; ok {
+		return v
+	}
+	for _, p := range l.Params { // nothing calls the template that launches
+		if p.Name == w {
+			v := p.Default
+			if v == "" {
+				v = example(p)
+				*guesses = append(*guesses, w+" is "+v)
+			}
+			return v
+		}
+	}
+	if v, ok := l.Locals[w]; ok && v != "" && !strings.ContainsAny(v, `";`) {
+		if word.FindString(v) == v || strings.Trim(v, "0123456789") == "" {
+			return v
+		}
+		return "(" + v + ")"
+	}
+	if w == "scalar_t" { // what PyTorch's dispatch macros declare
+		*guesses = append(*guesses, "scalar_t is float")
+		return "float"
+	}
+	return w
+}
+
+// deduce completes template arguments from defaults, and from the types of what is passed. What cannot be told is "".
+func (k *Kernel) deduce(l Launch, given []string) []string {
+	out := slices.Clone(given)
+	for _, t := range k.Template[len(given):] {
+		found := ""
+		for j, p := range k.Parameters {
+			if j >= len(l.Args) || !slices.Contains(word.FindAllString(p.Type, -1), t.Name) {
+				continue
+			}
+			arg := strings.TrimSpace(l.Args[j])
+			if m := dataPtr.FindStringSubmatch(arg); m != nil {
+				found = m[1]
+				break
+			}
+			if kind, ok := l.Types[strings.TrimPrefix(arg, "&")]; ok {
+				found = plainType(kind)
+				break
+			}
+		}
+		if found == "" {
+			found = t.Default
+		}
+		out = append(out, found)
+	}
+	return out
+}
+
+// dataPtr is how PyTorch hands out a pointer, and how a cast makes one.
+var dataPtr = regexp.MustCompile(`(?:data_ptr|data|const_data_ptr|mutable_data_ptr|reinterpret_cast|static_cast)<\s*(?:const\s+)?([\w:]+)\s*\**\s*>\(`)
+
+// plainType is a type without pointers and qualifiers; "" for auto and what is no plain name.
+func plainType(t string) string {
+	t = strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r == '*' || r == '&' {
+			return ' '
+		}
+		return r
+	}, t))
+	var words []string
+	for _, w := range strings.Fields(t) {
+		if w != "const" && w != "static" && w != "volatile" && !slices.Contains(afterStar, w) {
+			words = append(words, w)
+		}
+	}
+	t = strings.Join(words, " ")
+	if i := strings.Index(t, "<"); i >= 0 && strings.HasSuffix(t, ">") { // a container of them
+		t = strings.TrimSpace(t[i+1 : len(t)-1])
+	}
+	if t == "auto" || strings.ContainsAny(t, "<>") {
+		return ""
+	}
+	return t
+}

@@ -1,0 +1,88 @@
+package scaffold
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"tilescope/configs"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/text"
+	"tilescope/probes"
+)
+
+// resolves reports whether a manifest makes sense for its first shape.
+func resolves(m *configs.Manifest) bool {
+	sel, err := m.Select("", nil, nil, probes.GateNone)
+	if err != nil || len(m.Shapes) == 0 {
+		return false
+	}
+	_, err = sel.Resolve(m.Shapes[0].Shape)
+	return err == nil
+}
+
+// checkLine is the command that executes the kernel under every checker with what its manifest guesses; "" where the manifest cannot be
+// resolved for its own shape.
+func checkLine(req Request, f *ptx.Func, m *configs.Manifest) string {
+	sel, err := m.Select("", nil, nil, probes.GateNone)
+	if err != nil || len(m.Shapes) == 0 {
+		return ""
+	}
+	plan, err := sel.Resolve(m.Shapes[0].Shape)
+	if err != nil {
+		return ""
+	}
+	words := []string{"tilescope", "check", req.File}
+	if len(f.Name) > 0 && req.Entry != "" {
+		words = append(words, "--entry", req.Entry)
+	}
+	for _, o := range []struct {
+		option string
+		values []string
+	}{{"-I", req.Include}, {"-D", req.Define}, {"-D", req.Set}, {"--instantiate", req.Instantiate}} {
+		for _, v := range o.values {
+			words = append(words, o.option, v)
+		}
+	}
+	if req.Std != "" {
+		words = append(words, "--std", req.Std)
+	}
+	words = append(words, "--grid", plan.Grid.String(), "--block", plan.Block.String())
+	if plan.DynShared > 0 {
+		words = append(words, "--shared", fmt.Sprint(plan.DynShared))
+	}
+	for i, a := range plan.Args {
+		words = append(words, "--arg", fmt.Sprintf("%d=%s", i, checkValue(a)))
+	}
+	for i, w := range words {
+		words[i] = text.Shell(w)
+	}
+	return strings.Join(words, " ")
+}
+
+// checkValue is an argument as check takes it.
+func checkValue(a probes.Arg) string {
+	if !a.Pointer {
+		switch a.DType {
+		case probes.F32:
+			return fmt.Sprint(math.Float32frombits(uint32(a.Bits)))
+		case probes.F64:
+			return fmt.Sprint(math.Float64frombits(a.Bits))
+		case probes.I32:
+			return fmt.Sprint(int32(a.Bits))
+		}
+		return fmt.Sprint(int64(a.Bits))
+	}
+	var dims []string
+	for _, d := range a.Dims {
+		dims = append(dims, fmt.Sprint(d))
+	}
+	source := "zeros"
+	if a.Role == probes.RoleInput || !filled(a.DType) {
+		source = "randn"
+		if !a.DType.Float() {
+			source = "randint(0,8)"
+		}
+	}
+	return fmt.Sprintf("%s:%s[%s]", source, a.DType, strings.Join(dims, ","))
+}

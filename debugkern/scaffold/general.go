@@ -1,0 +1,395 @@
+package scaffold
+
+import (
+	"fmt"
+	"math/bits"
+	"regexp"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern/hostcode"
+	"tilescope/debugkern/ptx"
+	"tilescope/probes"
+)
+
+// dimension is a name of the manifest's shape, and the extent that the first shape has.
+type dimension struct {
+	name   string
+	extent int64
+}
+
+// gridSide is one component of a launch's grid: so many blocks cover an extent by steps of a tile.
+type gridSide struct {
+	text   string // as the manifest has it
+	extent string // what is covered; "" where it is not known
+	tile   int64
+	guess  string
+}
+
+// general is a manifest of a kernel that is no attention, under way.
+type general struct {
+	*manifestText
+	v      *view
+	f      *ptx.Func
+	params []Parameter
+	names  []string // of the parameters in the manifest
+	dims   []dimension
+	dimOf  map[int]string // dimension by parameter
+	block  [3]int64
+	grid   [3]gridSide
+	args   []string // dims of each pointer, as the manifest has them
+	why    []string // what is a guess about each parameter
+	result int      // the parameter that is written; -1
+	kind   *kernelKind
+
+	guessedBlock bool
+}
+
+// general writes the manifest of a kernel that is no attention.
+func (w *manifestText) general(f *ptx.Func, v *view, params []Parameter, name string) *general {
+	g := &general{manifestText: w, v: v, f: f, params: params, dimOf: map[int]string{}, result: -1, args: make([]string, len(params)), why: make([]string, len(params))}
+	g.name()
+	g.sizes()
+	g.threads()
+	g.kind = g.recognise()
+	g.blocks()
+	g.extents()
+	g.pointers()
+	g.writeConstants()
+	g.writeLaunch()
+	g.writeArguments()
+	g.writeShared()
+	g.writeStages(name)
+	return g
+}
+
+// taken are names that a dimension cannot have: positions, loops, functions of expressions.
+var taken = []string{"bx", "by", "bz", "kv", "r", "c", "row", "col", "e", "pi", "min", "max", "div", "abs", "sqrt", "pow", "ceil", "floor", "round", "true", "false", "in", "not", "and", "or"}
+
+// name gives every parameter a name of its own.
+func (g *general) name() {
+	for i, p := range g.params {
+		n := p.Name
+		if n == "" || slices.Contains(g.names, n) {
+			n = fmt.Sprintf("param_%d", i)
+		}
+		g.names = append(g.names, n)
+	}
+}
+
+// sizes takes the integers that are passed as the shape's dimensions.
+func (g *general) sizes() {
+	for i, p := range g.params {
+		if p.Pointer || p.DType.Float() || p.DType.Size() < 4 {
+			continue
+		}
+		name := g.names[i]
+		if strings.HasPrefix(name, "param_") {
+			name = fmt.Sprintf("n%d", len(g.dims))
+		}
+		if slices.Contains(taken, name) {
+			name = strings.ToUpper(name)
+		}
+		g.dimOf[i] = name
+		g.dims = append(g.dims, dimension{name: name})
+	}
+}
+
+func (g *general) isDim(name string) bool {
+	return slices.ContainsFunc(g.dims, func(d dimension) bool { return d.name == name })
+}
+
+// threads settles the block: what the kernel is compiled for, what the host's code launches, what launch bounds allow.
+func (g *general) threads() {
+	g.block = [3]int64{0, 1, 1}
+	if d, ok := g.f.Directive("reqntid"); ok {
+		for i := range min(3, len(d.Args)) {
+			g.block[i] = int64(d.Args[i])
+		}
+		return
+	}
+	if g.v.launch != nil && len(g.v.launch.Config) > 1 {
+		for i, e := range g.components(g.v.launch.Config[1]) {
+			if n, ok := e.Eval(g.launchValue); ok && n > 0 && n <= 1024 && i < 3 {
+				g.block[i] = n
+			}
+		}
+	}
+	if g.block[0] > 0 {
+		return
+	}
+	g.guessedBlock = true
+	if d, ok := g.f.Directive("maxntid"); ok && len(d.Args) > 0 {
+		g.block[0] = int64(d.Args[0])
+		return
+	}
+	g.block[0] = 128
+	for _, name := range []string{"BLOCK_SIZE", "THREADS", "BLOCK", "kThreads", "NTHREADS", "blockSize"} {
+		if n, ok := g.v.value(name).Eval(g.v.value); ok && n > 0 && n <= 1024 {
+			g.block[0] = n
+			return
+		}
+	}
+	if g.v.kernel != nil && strings.Contains(g.v.kernel.Body(), "threadIdx.y") {
+		g.block[0], g.block[1] = 16, 16
+	}
+}
+
+// components are the parts of a launch's grid or block.
+func (g *general) components(text string) []*hostcode.Expr {
+	for range 4 {
+		if v, ok := g.v.launch.Locals[text]; ok {
+			text = v
+		}
+	}
+	inner, ok := strings.CutPrefix(text, "dim3(")
+	if !ok {
+		inner, ok = strings.CutPrefix(text, "dim3{")
+	}
+	if !ok {
+		return []*hostcode.Expr{hostcode.ParseExpr(text)}
+	}
+	var out []*hostcode.Expr
+	for _, part := range splitArguments(strings.TrimRight(strings.TrimSpace(inner), ")} ") + closing(inner)) {
+		out = append(out, hostcode.ParseExpr(strings.TrimSpace(part)))
+	}
+	return out
+}
+
+// closing are the parentheses that belong to what is inside a dim3, which the one that ends it stands behind.
+func closing(inner string) string {
+	trimmed := strings.TrimRight(strings.TrimSpace(inner), ")} ")
+	return strings.Repeat(")", max(0, strings.Count(trimmed, "(")-strings.Count(trimmed, ")")))
+}
+
+// launchValue is the value of a name in the function that launches: a parameter of the kernel is none.
+func (g *general) launchValue(name string) *hostcode.Expr {
+	if g.passed(name) != "" {
+		return nil
+	}
+	if text, ok := g.v.launch.Locals[name]; ok {
+		return hostcode.ParseExpr(text)
+	}
+	for i, p := range g.v.launch.Params {
+		if p.Name == name && g.v.kernel != nil && i < len(g.v.launch.Template) {
+			for j, t := range g.v.launch.Template {
+				if t == name && j < len(g.v.kernel.Template) {
+					return hostcode.ParseExpr(g.v.bound[g.v.kernel.Template[j].Name])
+				}
+			}
+		}
+	}
+	return g.v.constant(name)
+}
+
+// passed is the dimension that the launching function passes under a name, "" where it passes none.
+func (g *general) passed(name string) string {
+	for i, a := range g.v.launch.Args {
+		if a == name {
+			return g.dimOf[i]
+		}
+	}
+	return ""
+}
+
+// render writes an expression of the launching function as one of the manifest's.
+func (g *general) render(e *hostcode.Expr, depth int) (string, bool) {
+	if e == nil || depth > 20 {
+		return "", false
+	}
+	if n, ok := e.Eval(g.launchValue); ok {
+		return fmt.Sprint(n), true
+	}
+	if e.Op == "name" {
+		if d := g.passed(e.Name); d != "" {
+			return d, true
+		}
+		if text, ok := g.v.launch.Locals[e.Name]; ok {
+			return g.render(hostcode.ParseExpr(text), depth+1)
+		}
+		return "", false
+	}
+	if x, y := roundedUp(e, g.launchValue); x != nil {
+		a, okA := g.render(x, depth+1)
+		b, okB := g.render(y, depth+1)
+		return fmt.Sprintf("ceil_div(%s, %s)", a, b), okA && okB
+	}
+	if len(e.Args) != 2 || e.Op == "call" {
+		return "", false
+	}
+	a, okA := g.render(e.Args[0], depth+1)
+	b, okB := g.render(e.Args[1], depth+1)
+	switch e.Op {
+	case "+", "-", "*":
+		return fmt.Sprintf("(%s %s %s)", a, e.Op, b), okA && okB
+	case "/":
+		return fmt.Sprintf("div(%s, %s)", a, b), okA && okB
+	}
+	return "", false
+}
+
+// roundedUp recognises the division that rounds up: (x + y - 1) / y, (x + 255) / 256, ceil_div(x, y).
+func roundedUp(e *hostcode.Expr, value func(string) *hostcode.Expr) (x, y *hostcode.Expr) {
+	if e.RoundsUp() {
+		return e.Args[0], e.Args[1]
+	}
+	if e.Op != "/" {
+		return nil, nil
+	}
+	n, ok := e.Args[1].Eval(value)
+	up := e.Args[0]
+	if !ok {
+		return nil, nil
+	}
+	less := int64(0)
+	if up.Op == "-" {
+		if less, ok = up.Args[1].Eval(value); !ok {
+			return nil, nil
+		}
+		up = up.Args[0]
+	}
+	if up.Op != "+" {
+		return nil, nil
+	}
+	for i, a := range up.Args {
+		if add, ok := a.Eval(value); ok && add-less == n-1 {
+			return up.Args[1-i], e.Args[1]
+		}
+	}
+	return nil, nil
+}
+
+// blocks settles the grid.
+func (g *general) blocks() {
+	g.grid = [3]gridSide{{text: "1", tile: 1}, {text: "1", tile: 1}, {text: "1", tile: 1}}
+	if g.v.launch != nil && len(g.v.launch.Config) > 0 {
+		known := false
+		for i, e := range g.components(g.v.launch.Config[0]) {
+			text, ok := g.render(e, 0)
+			if !ok || i > 2 {
+				continue
+			}
+			known = true
+			g.grid[i] = gridSide{text: text, tile: 1, extent: text}
+			if x, y := roundedUp(g.followed(e), g.launchValue); x != nil {
+				g.grid[i].extent, _ = g.render(x, 0)
+				g.grid[i].tile, _ = y.Eval(g.launchValue)
+			} else if e := g.followed(e); e != nil && e.Op == "/" {
+				g.grid[i].extent, _ = g.render(e.Args[0], 0)
+				g.grid[i].tile, _ = e.Args[1].Eval(g.launchValue)
+			}
+		}
+		rows := g.kind != nil && g.kind.rows != "" && g.grid[0].extent != g.kind.rows // a number, or a name that is not passed
+		if known && !rows {
+			return
+		}
+	}
+	g.guessGrid()
+}
+
+// followed is an expression with a name replaced by what it starts with.
+func (g *general) followed(e *hostcode.Expr) *hostcode.Expr {
+	for range 8 {
+		if e == nil || e.Op != "name" || g.passed(e.Name) != "" {
+			break
+		}
+		next := g.launchValue(e.Name)
+		if next == nil {
+			break
+		}
+		e = next
+	}
+	return e
+}
+
+// guessGrid takes a usual grid: rows, tiles of a matrix, or elements.
+func (g *general) guessGrid() {
+	side := func(extent string, tile int64, guess string) gridSide {
+		text := extent
+		if tile > 1 {
+			text = fmt.Sprintf("ceil_div(%s, %d)", extent, tile)
+		}
+		return gridSide{text: text, extent: extent, tile: tile, guess: guess}
+	}
+	const why = "which block computes what is the caller's choice"
+	switch {
+	case g.kind != nil && g.kind.rows != "":
+		g.addDim(g.kind.rows)
+		g.grid[0] = side(g.kind.rows, 1, why)
+	case g.kind != nil && g.kind.m != "":
+		tile := g.tileOf()
+		g.grid[0], g.grid[1] = side(g.kind.n, tile, why), side(g.kind.m, tile, why)
+	case g.kind != nil && g.kind.flat != "":
+		g.grid[0] = side(g.kind.flat, g.block[0], why)
+	case len(g.dims) == 0:
+		g.addDim("n")
+		g.grid[0] = side("n", g.block[0], why)
+	case len(g.dims) > 1 && g.block[1] > 1:
+		g.grid[0], g.grid[1] = side(g.dims[len(g.dims)-1].name, g.block[0], why), side(g.dims[0].name, g.block[1], why)
+	default:
+		g.grid[0] = side(g.dims[0].name, g.block[0], why)
+	}
+}
+
+func (g *general) addDim(name string) {
+	if !g.isDim(name) {
+		g.dims = append([]dimension{{name: name}}, g.dims...)
+	}
+}
+
+// tileOf is the side of a matrix product's tile, as far as constants have a usual name for it.
+func (g *general) tileOf() int64 {
+	for _, name := range []string{"TILE", "TILE_SIZE", "BLOCK_SIZE", "TS", "BM", "TILE_M", "kTile", "TILE_WIDTH"} {
+		if n, ok := g.v.value(name).Eval(g.v.value); ok && n > 0 && n <= 256 {
+			return n
+		}
+	}
+	return max(g.block[0], 1)
+}
+
+// extents gives every dimension an extent that no other has: multiples of what a block covers, at least a warp's threads.
+func (g *general) extents() {
+	step := int64(32)
+	for _, s := range g.grid {
+		for s.tile > 1 && step%s.tile != 0 && step < 1024 {
+			step = step / gcd(step, s.tile) * s.tile
+		}
+	}
+	if len(g.dims) == 1 {
+		step = max(step, g.block[0])
+	}
+	for i := range g.dims {
+		g.dims[i].extent = step * int64(i+2)
+		if len(g.dims) == 1 {
+			g.dims[i].extent = step * 3
+		}
+	}
+	if g.kind != nil && g.kind.rows != "" && len(g.dims) > 1 && bits.Len64(uint64(step)) < 8 {
+		g.dims[0].extent = 6 // rows: one block each
+	}
+	if g.kind != nil && g.kind.rows != "" && !strides.MatchString(g.v.kernel.Body()) { // a thread takes one element of its row
+		for i := range g.dims {
+			if g.dims[i].name == g.kind.cols {
+				g.dims[i].extent = g.block[0]
+			}
+		}
+	}
+}
+
+// strides is a loop in which a block's threads go over more elements than they are.
+var strides = regexp.MustCompile(`\+= ?(?:blockDim|32\b|warpSize|\w*(?i:threads?|block)\w*)`)
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// dtype is the type of a parameter's elements, f32 where nothing shows it.
+func (g *general) dtype(i int) probes.DType {
+	if t := g.params[i].DType; t != 0 {
+		return t
+	}
+	return probes.F32
+}

@@ -1,0 +1,197 @@
+package scaffold
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tilescope/probes"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// load is a tile of an input whose rows and columns are its dimensions.
+func load(name, at string, rows int64, cols string) string {
+	return fmt.Sprintf("{load: %s, at: %s, rows: 0, cols: 1, dims: [%d, %s]}", name, at, rows, cols)
+}
+
+// loadRight is the right operand of a matrix product: all of K by a tile's columns.
+func loadRight(name, k string, cols int64) string {
+	return fmt.Sprintf("{load: %s, at: [0, col], rows: 0, cols: 1, dims: [%s, %d]}", name, k, cols)
+}
+
+// loadRow is a tile of an input of one dimension.
+func loadRow(name, at string, cols int64) string {
+	return fmt.Sprintf("{load: %s, at: %s, cols: 0, dims: [1, %d]}", name, at, cols)
+}
+
+// loadColumn is such a tile along its rows, as an output of one dimension is captured.
+func loadColumn(name, at string, rows int64) string {
+	return fmt.Sprintf("{load: %s, at: %s, rows: 0, dims: [%d, 1]}", name, at, rows)
+}
+
+// weights are the inputs besides the first, each a row.
+func (g *general) weights() []string {
+	inputs, _ := g.roles()
+	var out []string
+	for _, i := range inputs[1:] {
+		out = append(out, g.names[i])
+	}
+	return out
+}
+
+// x is the row that a block of such a kernel reads.
+func (g *general) x() string {
+	inputs, _ := g.roles()
+	return load(g.names[inputs[0]], "[row, 0]", 1, g.kind.cols)
+}
+
+func softmaxOp(g *general) string {
+	x := g.x()
+	e := fmt.Sprintf("{exp_below: [%s, {rowmax: %s}]}", x, x)
+	return fmt.Sprintf("divide: [%s, {rowsum: %s}]", e, e)
+}
+
+// epsilon is what the kernel adds before the root.
+func (g *general) epsilon() string {
+	for i, p := range g.params {
+		if !p.Pointer && p.DType.Float() && strings.Contains(strings.ToLower(g.names[i]), "eps") {
+			return scalarValue(g.names[i])
+		}
+	}
+	return "0.00001"
+}
+
+func rmsOp(g *general) string {
+	x := g.x()
+	text, operands := "x * rsqrt(ms + "+g.epsilon()+")", fmt.Sprintf("x: %s, ms: {reduce: {map: v * v, v: %s}, how: mean}", x, x)
+	for _, w := range g.weights() {
+		text += " * w"
+		operands += ", w: " + fmt.Sprintf("{load: %s, at: [0], cols: 0, dims: [1, %s]}", w, g.kind.cols)
+		break
+	}
+	return fmt.Sprintf("map: \"%s\", %s", text, operands)
+}
+
+func layernormOp(g *general) string {
+	x := g.x()
+	mean := fmt.Sprintf("{reduce: %s, how: mean}", x)
+	text := "(x - mean) * rsqrt(var + " + g.epsilon() + ")"
+	operands := fmt.Sprintf("x: %s, mean: %s, var: {reduce: {map: (v - a) * (v - a), v: %s, a: %s}, how: mean}", x, mean, x, mean)
+	for i, w := range g.weights() {
+		name, op := "w", " * "
+		if i == 1 {
+			name, op = "b", " + "
+		}
+		if i > 1 {
+			break
+		}
+		text += op + name
+		operands += fmt.Sprintf(", %s: {load: %s, at: [0], cols: 0, dims: [1, %s]}", name, w, g.kind.cols)
+	}
+	return fmt.Sprintf("map: \"%s\", %s", text, operands)
+}
+
+// pointers settles the extents of every pointer: what cudaMalloc is asked for, what the kernel computes, how it indexes.
+func (g *general) pointers() {
+	for i, p := range g.params {
+		if !p.Pointer {
+			continue
+		}
+		if dims := g.allocated(i); dims != "" {
+			g.args[i] = dims
+			continue
+		}
+		g.args[i], g.why[i] = g.guessDims(i), "its extent"
+	}
+	if g.kind != nil && g.kind.m != "" {
+		g.productDims()
+	}
+}
+
+// allocated is what the launching function asks cudaMalloc for: a product of dimensions and numbers, "" where it is not plain.
+func (g *general) allocated(i int) string {
+	l := g.v.launch
+	if l == nil || i >= len(l.Args) {
+		return ""
+	}
+	text := l.Bytes[l.Args[i]]
+	if v, ok := l.Locals[text]; ok {
+		text = v
+	}
+	e := parseProduct(text, l.Locals)
+	if e == nil {
+		return ""
+	}
+	var dims []string
+	for _, f := range e {
+		if f.Op == "" && f.Num == int64(g.dtype(i).Size()) {
+			continue
+		}
+		d, ok := g.render(f, 0)
+		if !ok {
+			return ""
+		}
+		dims = append(dims, d)
+	}
+	if len(dims) == 0 {
+		return ""
+	}
+	return "[" + strings.Join(dims, ", ") + "]"
+}
+
+func (g *general) guessDims(i int) string {
+	var all []string
+	for _, d := range g.dims {
+		all = append(all, d.name)
+	}
+	k := g.kind
+	switch inputs, _ := g.roles(); {
+	case k != nil && k.rows != "" && (len(inputs) > 0 && inputs[0] == i || g.result == i):
+		return "[" + k.rows + ", " + k.cols + "]"
+	case k != nil && k.rows != "":
+		return "[" + k.cols + "]"
+	case k != nil && k.flat != "":
+		return "[" + quoted(k.flat) + "]"
+	case k != nil && k.one && g.result == i:
+		return fmt.Sprintf("[\"ceil_div(%s, %d)\"]", g.dims[0].name, g.grid[0].tile)
+	case len(all) > 1:
+		if s := g.stride(i); s != "" {
+			for _, d := range all {
+				if d != s {
+					return "[" + d + ", " + s + "]"
+				}
+			}
+		}
+	}
+	return "[" + strings.Join(all, ", ") + "]"
+}
+
+// productDims gives the operands of a matrix product their extents by the stride of their rows.
+func (g *general) productDims() {
+	inputs, _ := g.roles()
+	k := g.kind
+	shape := func(i int, usual, other string, stride string) {
+		dims := usual
+		if s := g.stride(i); s == stride {
+			dims = other
+		}
+		if g.args[i] != dims {
+			g.args[i], g.why[i] = dims, "row by row, as its index has it?"
+		}
+	}
+	shape(inputs[0], "["+k.m+", "+k.k+"]", "["+k.k+", "+k.m+"]", k.m)
+	shape(inputs[1], "["+k.k+", "+k.n+"]", "["+k.n+", "+k.k+"]", k.k)
+	shape(g.result, "["+k.m+", "+k.n+"]", "["+k.n+", "+k.m+"]", k.m)
+	if g.args[inputs[0]] != "["+k.m+", "+k.k+"]" || g.args[g.result] != "["+k.m+", "+k.n+"]" {
+		g.kind = &kernelKind{what: k.what, m: k.m, n: k.n, k: k.k} // by columns: the operation is to be filled in
+	}
+}
+
+// fill is what an input holds: small numbers where it is of an integer type.
+func fill(t probes.DType) string {
+	if t.Float() {
+		return ""
+	}
+	return ", fill: \"randint(0, 8)\""
+}

@@ -1,0 +1,318 @@
+package scaffold
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern/hostcode"
+	"tilescope/debugkern/ptx"
+	"tilescope/probes"
+)
+
+// parseProduct cuts an expression into its factors, with locals replaced; nil where it is no plain product.
+func parseProduct(text string, locals map[string]string) []*hostcode.Expr {
+	var out []*hostcode.Expr
+	var walk func(e *hostcode.Expr, depth int) bool
+	walk = func(e *hostcode.Expr, depth int) bool {
+		switch {
+		case e == nil || depth > 20:
+			return false
+		case e.Op == "*":
+			return walk(e.Args[0], depth+1) && walk(e.Args[1], depth+1)
+		case e.Op == "name":
+			if v := hostcode.ParseExpr(locals[e.Name]); v != nil && v.Op == "*" {
+				return walk(v, depth+1)
+			}
+		}
+		out = append(out, e)
+		return true
+	}
+	if !walk(hostcode.ParseExpr(text), 0) {
+		return nil
+	}
+	return out
+}
+
+// writeConstants lists the whole numbers that the kernel names, with their values.
+func (g *general) writeConstants() {
+	var lines []string
+	add := func(name string, from string) {
+		n, ok := g.v.value(name).Eval(g.v.value)
+		if !ok || n < -1<<31 || n >= 1<<31 || !plainName.MatchString(name) || g.isDim(name) || slices.Contains(taken, name) || slices.Contains(g.v.listed, name) {
+			return
+		}
+		g.v.listed = append(g.v.listed, name)
+		lines = append(lines, fmt.Sprintf("  %s: %d   # %s", name, n, from))
+	}
+	if k := g.v.kernel; k != nil {
+		for _, p := range k.Template {
+			if p.Name != "" {
+				add(p.Name, "argument of the template")
+			}
+		}
+		for _, c := range g.v.source.Constants {
+			if k.Uses(c.Name) {
+				add(c.Name, fmt.Sprintf("line %d", c.Line))
+			}
+		}
+	}
+	if lines == nil {
+		return
+	}
+	g.line("\nconstants:\n%s", strings.Join(lines, "\n"))
+}
+
+func (g *general) writeLaunch() {
+	g.line("\nlaunch:")
+	why := ""
+	for _, s := range g.grid {
+		if s.guess != "" {
+			why = s.guess
+		}
+	}
+	text := fmt.Sprintf("  grid: [%s, %s, %s]", quoted(g.grid[0].text), quoted(g.grid[1].text), quoted(g.grid[2].text))
+	from := ""
+	if g.v.launch != nil {
+		from = fmt.Sprintf("   # as launched on line %d", g.v.launch.Line)
+	}
+	if why != "" {
+		g.open("launch.grid", why, "%s", text)
+	} else {
+		g.line("%s%s", text, from)
+	}
+	text = fmt.Sprintf("  block: [%d, %d, %d]", g.block[0], g.block[1], g.block[2])
+	if g.guessedBlock {
+		g.open("launch.block", "threads of a block", "%s", text)
+	} else {
+		g.line("%s", text)
+	}
+	g.writeDynamic()
+}
+
+// writeDynamic writes the dynamic shared bytes, where the kernel has such an array.
+func (g *general) writeDynamic() {
+	if !slices.ContainsFunc(g.doc.module.SharedLayout(g.f), func(s ptx.Symbol) bool { return s.Dynamic }) {
+		return
+	}
+	if l := g.v.launch; l != nil && len(l.Config) > 2 {
+		if text, ok := g.render(hostcode.ParseExpr(l.Config[2]), 0); ok && text != "0" {
+			g.line("  shared: %s", quoted(text))
+			return
+		}
+	}
+	g.open("launch.shared", "dynamic shared bytes that the caller asks for", "  shared: 49152")
+}
+
+// quoted is an expression in a flow list: one with a comma needs quotes.
+func quoted(text string) string {
+	if strings.ContainsAny(text, ",()") {
+		return fmt.Sprintf("%q", text)
+	}
+	return text
+}
+
+func (g *general) writeArguments() {
+	g.line("\n# name, type (* for a pointer), and for pointers the extent and what the host does with it.\nargs:")
+	for i, p := range g.params {
+		field := fmt.Sprintf("args[%d]", i)
+		switch {
+		case g.dimOf[i] != "":
+			why := ""
+			if strings.HasPrefix(g.names[i], "param_") {
+				why = "which size is it?"
+			}
+			g.mark(why, field, fmt.Sprintf("  - {name: %s, type: %s, value: %s}", g.names[i], p.DType, g.dimOf[i]))
+		case !p.Pointer && p.DType.Float():
+			g.open(field, "what is passed?", "  - {name: %s, type: %s, value: %s}", g.names[i], p.DType, scalarValue(g.names[i]))
+		case !p.Pointer:
+			g.open(field, "what is passed?", "  - {name: %s, type: %s, value: 1}", g.names[i], p.DType)
+		default:
+			g.pointer(i, field)
+		}
+	}
+}
+
+func (g *general) pointer(i int, field string) {
+	p, why := g.params[i], g.why[i]
+	if p.DType == 0 || p.Guessed {
+		why = strings.TrimPrefix(why+"; element type guessed from use", "; ")
+	}
+	role := "input"
+	switch {
+	case i == g.result:
+		role = "output"
+		if p.Read {
+			why = strings.TrimPrefix(why+"; it is read too, before it is written?", "; ")
+		}
+	case !p.Read && !p.Written:
+		role, why = "scratch", "which tensor is it? Nothing reads or writes it"
+	case p.Written:
+		role = "scratch"
+		why = strings.TrimPrefix(why+"; a second result?", "; ")
+	}
+	if !filled(g.dtype(i)) && role != "scratch" {
+		role = "scratch"
+		why = strings.TrimPrefix(why+fmt.Sprintf("; a manifest has no %s of type %s: tilescope check takes it", map[bool]string{true: "result", false: "input"}[p.Written], g.dtype(i)), "; ")
+	}
+	more := ""
+	if role == "input" {
+		more = fill(g.dtype(i))
+	}
+	g.mark(why, field, fmt.Sprintf("  - {name: %s, type: \"%s*\", dims: %s, role: %s%s}", g.names[i], g.dtype(i), g.args[i], role, more))
+}
+
+// filled reports a type that manifests have inputs and outputs of.
+func filled(t probes.DType) bool { return t != probes.F64 && t != probes.E4M3 && t != probes.E5M2 }
+
+// writeShared lists the static shared arrays as the source declares them, else as bytes.
+func (g *general) writeShared() {
+	declared := map[string]sharedArray{}
+	for _, s := range g.doc.module.SharedLayout(g.f) {
+		if a := g.v.sharedArray(s.Demangled, s.Size); a != nil && len(a.sides) > 0 {
+			declared[s.Demangled] = *a
+		}
+	}
+	g.values = map[string]int32{}
+	for _, n := range g.v.listed {
+		if x, ok := g.v.value(n).Eval(g.v.value); ok {
+			g.values[n] = int32(x)
+		}
+	}
+	g.shared(g.doc.module.SharedLayout(g.f), declared)
+}
+
+// writeStages writes the output as the only stage judged where it is plain what the kernel computes, else what has to be filled in.
+func (g *general) writeStages(name string) {
+	row, col, tm, tn := g.place()
+	op := ""
+	if g.kind != nil && g.kind.op != nil && tn != "" && g.result >= 0 && !g.doc.plain {
+		op = g.kind.op(g)
+	}
+	out := "OUTPUT"
+	if g.result >= 0 {
+		out = g.names[g.result]
+	}
+	stage := "y"
+	if slices.Contains(g.names, stage) {
+		stage = "result"
+	}
+	if op == "" {
+		g.doc.Notes = append(g.doc.Notes, "what the kernel computes is not plain from its text: fill in work and stages to have it compared; until then tilescope check is the "+
+			"command for it")
+		g.line("\n# What the kernel computes is not plain from its text. To have its output compared, say which part of it a block computes, and from what")
+		g.line("# (docs/operators.md has the operators), and remove the marks of comments:")
+		g.line("# work: {row: by * 16, col: bx * 16}\n# stages:\n#   - {name: %s, axes: [row, col], dtype: %s, dims: [16, 16], valid: [16, 16], per: block,", stage, g.resultType())
+		g.line("#      op: {map: \"x * 2\", x: {load: INPUT, at: [row, col], rows: 0, cols: 1, dims: [16, 16]}}, capture: {output: %s, at: [row, col], rows: 0, cols: 1}}", out)
+		g.doc.Unknown = append(g.doc.Unknown, "stages")
+		g.ending(name, false)
+		return
+	}
+	g.line("\n# %s: guessed from the kernel's text.\n# Which part of it a block (bx, by, bz) computes.", upper(g.kind.what))
+	at, axes := "at: [row, col], rows: 0, cols: 1", "[row, col]"
+	if row != "" {
+		g.open("work", "guessed from the launch", "work: {row: %s, col: %s}", row, col)
+	} else {
+		at, axes = "at: [at], rows: 0", "[at]"
+		g.open("work", "guessed from the launch", "work: {at: %s}", col)
+	}
+	rows, cols := g.valid(tm, tn)
+	g.line("stages:")
+	g.open("stages", "what the kernel computes", "  - {name: %s, axes: %s, dtype: %s, dims: [%s, %s], valid: [%s, %s], per: block,\n     op: {%s},\n     capture: {output: %s, %s}}",
+		stage, axes, g.resultType(), tm, tn, rows, cols, op, out, at)
+	g.ending(name, true)
+}
+
+func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+func (g *general) resultType() probes.DType {
+	if g.result < 0 {
+		return probes.F32
+	}
+	return g.dtype(g.result)
+}
+
+// place is the position and extent of a block's part of the output; tn is "" where it is not known.
+func (g *general) place() (row, col, tm, tn string) {
+	step := func(i int) string {
+		if g.grid[i].tile == 1 {
+			return [3]string{"bx", "by", "bz"}[i]
+		}
+		return fmt.Sprintf("%s * %d", [3]string{"bx", "by", "bz"}[i], g.grid[i].tile)
+	}
+	k := g.kind
+	switch {
+	case k == nil:
+		return "", "", "", ""
+	case k.m != "" && g.grid[0].extent == k.n && g.grid[1].extent == k.m:
+		return step(1), step(0), fmt.Sprint(g.grid[1].tile), fmt.Sprint(g.grid[0].tile)
+	case k.m != "" && g.grid[0].extent == k.m && g.grid[1].extent == k.n:
+		return step(0), step(1), fmt.Sprint(g.grid[0].tile), fmt.Sprint(g.grid[1].tile)
+	case k.m != "":
+		return "", "", "", ""
+	case k.rows != "" && g.grid[0].tile == 1 && g.grid[0].extent == k.rows:
+		return "bx", "0", "1", k.cols
+	case k.rows != "":
+		return "", "", "", ""
+	case k.one && g.isDim(g.grid[0].extent):
+		return "", "bx", "1", "1"
+	case k.flat != "" && g.grid[0].extent == k.flat:
+		return "", step(0), fmt.Sprint(g.grid[0].tile), "1"
+	}
+	return "", "", "", ""
+}
+
+// valid are the rows and columns of a block's part that are within the output.
+func (g *general) valid(tm, tn string) (rows, cols string) {
+	k := g.kind
+	switch {
+	case k.m != "":
+		return fmt.Sprintf("\"min(%s, %s - row)\"", tm, k.m), fmt.Sprintf("\"min(%s, %s - col)\"", tn, k.n)
+	case k.rows != "":
+		return "1", k.cols
+	case k.one:
+		return "1", "1"
+	}
+	return fmt.Sprintf("\"min(%s, %s - at)\"", tm, g.grid[0].extent), "1"
+}
+
+// ending writes variants, shapes and thresholds.
+func (g *general) ending(name string, judged bool) {
+	var flags, set []string
+	for _, s := range g.doc.set {
+		flag, value, ok := strings.Cut(s, "=")
+		if !ok {
+			value = "1"
+		}
+		flags = append(flags, fmt.Sprintf("  - {name: %s, %shelp: \"a preprocessor symbol of the source\"}", flag, flagValues(value)))
+		set = append(set, flag+": "+value)
+	}
+	if flags != nil {
+		g.line("\nflags:\n%s", strings.Join(flags, "\n"))
+	}
+	g.line("\nvariants:\n  %s: {%s}\ndefault: %s\ngates: []", name, strings.Join(set, ", "), name)
+	var large []string
+	for _, d := range g.dims {
+		large = append(large, fmt.Sprintf("%s: %d", d.name, d.extent))
+	}
+	if large == nil {
+		large = []string{"n: 1"}
+	}
+	g.line("\nshapes:   # no two extents equal, so that swapped axes show")
+	g.open("shapes", "sizes that the kernel takes", "  validation: {%s}", strings.Join(large, ", "))
+	if judged {
+		g.line("\nthresholds:")
+		g.open("thresholds.output", "the error of the output that you accept", "  output: {max_abs: 0.06, mean_abs: 0.02, bad_fraction: 0.01}")
+	}
+}
+
+var digits = regexp.MustCompile(`^[0-9]+$`)
+
+// flagValues are the values of a flag that is set to one besides 0 and 1.
+func flagValues(value string) string {
+	if digits.MatchString(value) && value != "0" && value != "1" {
+		return "values: [0, " + value + "], "
+	}
+	return ""
+}
