@@ -474,34 +474,87 @@ func (b *bareLaunch) compare() error {
 	if err != nil {
 		return launchError(err)
 	}
-	raced := b.raced || slices.ContainsFunc(b.doc.Findings, func(f report.Finding) bool { return f.Severity == string(target.SeverityError) })
-	var found []target.Finding
+	b.doc.Cost.Launches += max(1, b.req.Repeat)
+	found := slices.Clone(res.Findings)
 	for _, a := range b.args {
-		x, y := b.outputs[a.name], res.Outputs[a.name]
-		if !a.buffer() || bytes.Equal(x, y) {
-			continue
+		if x, y := b.outputs[a.name], res.Outputs[a.name]; a.buffer() && !bytes.Equal(x, y) {
+			found = append(found, a.differs(x, y))
 		}
-		n, first, size := 0, -1, a.dtype.Size()
-		for i := 0; i+size <= min(len(x), len(y)); i += size {
-			if !bytes.Equal(x[i:i+size], y[i:i+size]) {
-				if n++; first < 0 {
-					first = i / size
-				}
-			}
-		}
-		f := target.Finding{
-			Kind: target.BackendDifference, Severity: target.SeverityError, Variable: a.name, Index: probes.Index(first, a.dims), Space: "global", Count: n,
-			Message: fmt.Sprintf("%d of %d elements of %s differ between the emulator and the GPU", n, a.elems(), a.name),
-		}
-		if raced {
-			f.Severity, f.Consequence = target.SeverityAdvice, "the kernel has errors above, by which its results may differ from run to run"
-		}
-		found = append(found, f)
+	}
+	if found, err = b.excused(found); err != nil {
+		return err
 	}
 	b.doc.Findings = append(b.doc.Findings, report.FindingsOf(found)...)
-	b.doc.Cost.Launches += max(1, b.req.Repeat)
 	b.outputs = res.Outputs
 	return nil
+}
+
+// differs is the finding that the emulator (x) and the GPU (y) left other bits in an argument.
+func (a *bareArg) differs(x, y []byte) target.Finding {
+	n, first, size := 0, -1, a.dtype.Size()
+	for i := 0; i+size <= min(len(x), len(y)); i += size {
+		if !bytes.Equal(x[i:i+size], y[i:i+size]) {
+			if n++; first < 0 {
+				first = i / size
+			}
+		}
+	}
+	return target.Finding{
+		Kind: target.BackendDifference, Severity: target.SeverityError, Variable: a.name, Index: probes.Index(first, a.dims), Space: "global", KVTile: -1, Count: n,
+		Message: fmt.Sprintf("%d of %d elements of %s differ between the emulator and the GPU", n, a.elems(), a.name),
+	}
+}
+
+// excused makes advice of what says only that results depend on an order that nobody fixes: where the kernel has errors already, where it
+// updates memory by atomics, and where the emulator's own result depends on the order of execution.
+func (b *bareLaunch) excused(found []target.Finding) ([]target.Finding, error) {
+	orderly := func(f target.Finding) bool { return f.Kind == target.BackendDifference || f.Kind == target.Varies }
+	if !slices.ContainsFunc(found, orderly) {
+		return found, nil
+	}
+	why := ""
+	switch {
+	case b.raced || slices.ContainsFunc(b.doc.Findings, func(f report.Finding) bool { return f.Severity == string(target.SeverityError) }):
+		why = "the kernel has errors above, by which its results may differ from run to run"
+	case slices.ContainsFunc(b.entry.Body, func(in *ptx.Instr) bool { return in.Kind().Updates() }):
+		why = "the kernel updates memory by atomics, in an order that nobody fixes"
+	default:
+		other, err := b.reordered()
+		if err != nil {
+			return nil, err
+		}
+		if other != "" {
+			why = "under --schedule " + other + " the emulator's result is another one too: it depends on the order of execution"
+		}
+	}
+	for i := range found {
+		if why != "" && orderly(found[i]) {
+			found[i].Severity, found[i].Consequence = target.SeverityAdvice, why
+		}
+	}
+	return found, nil
+}
+
+// reordered names a schedule under which the emulator's result is another one; "" where none of those tried is.
+func (b *bareLaunch) reordered() (string, error) {
+	k, err := b.load(b.emulator)
+	if err != nil {
+		return "", err
+	}
+	for _, s := range b.schedule.Others(crossSchedules, CopiesAsync(b.entry)) {
+		l := b.launch()
+		l.Schedule = s
+		res, err := k.Launch(b.ctx, l)
+		if err != nil {
+			return "", launchError(err)
+		}
+		for name, x := range b.outputs {
+			if y, ok := res.Outputs[name]; ok && !bytes.Equal(x, y) {
+				return s.String(), nil
+			}
+		}
+	}
+	return "", nil
 }
 
 // optionComment is a line of a source or PTX file with options of check.

@@ -139,10 +139,10 @@ func TestUnwritten(t *testing.T) {
 			}
 		}
 	}
-	l := floats(12)
+	l := floats(12) // what a kernel is given it may read, and no launch has other contents: what was written is not known
 	l.Args[1].Buffer.Init = bytes.Repeat([]byte{9}, 48)
 	r, err := load(t, b, "partial").Launch(t.Context(), l)
-	if err != nil || r.Unwritten["out"] != 6 || !bytes.Equal(r.Outputs["out"][24:], l.Args[1].Buffer.Init[24:]) {
+	if err != nil || r.Unwritten["out"] != 0 || !bytes.Equal(r.Outputs["out"][24:], l.Args[1].Buffer.Init[24:]) {
 		t.Errorf("an output with contents: %d unwritten, %x, %v", r.Unwritten["out"], r.Outputs["out"], err)
 	}
 }

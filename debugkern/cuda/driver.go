@@ -55,7 +55,9 @@ type driver struct {
 	copyInAsync func(dst uint64, src []byte, n uint, stream uintptr) int32
 	set8Async   func(dst uint64, v uint8, n uint, stream uintptr) int32
 
-	launch func(fn uintptr, gx, gy, gz, bx, by, bz, shared uint32, stream uintptr, params []*byte, extra []*byte) int32
+	// cooperative is launch for blocks that wait for each other; all of them have to be resident at once.
+	cooperative func(fn uintptr, gx, gy, gz, bx, by, bz, shared uint32, stream uintptr, params []*byte) int32
+	launch      func(fn uintptr, gx, gy, gz, bx, by, bz, shared uint32, stream uintptr, params []*byte, extra []*byte) int32
 
 	streamCreate func(s *uintptr, flags uint32) int32
 	streamSync   func(s uintptr) int32
@@ -143,7 +145,7 @@ func (d *driver) symbols() []symbol {
 		{&d.funcSet, "cuFuncSetAttribute"}, {&d.memInfo, "cuMemGetInfo_v2"}, {&d.memAlloc, "cuMemAlloc_v2"}, {&d.memFree, "cuMemFree_v2"},
 		{&d.copyIn, "cuMemcpyHtoD_v2"}, {&d.copyOut, "cuMemcpyDtoH_v2"}, {&d.copyOver, "cuMemcpyDtoD_v2"},
 		{&d.copyInAsync, "cuMemcpyHtoDAsync_v2"}, {&d.set8Async, "cuMemsetD8Async"},
-		{&d.launch, "cuLaunchKernel"}, {&d.streamCreate, "cuStreamCreate"},
+		{&d.launch, "cuLaunchKernel"}, {&d.cooperative, "cuLaunchCooperativeKernel"}, {&d.streamCreate, "cuStreamCreate"},
 		{&d.streamSync, "cuStreamSynchronize"}, {&d.streamQuery, "cuStreamQuery"}, {&d.eventCreate, "cuEventCreate"},
 		{&d.eventFree, "cuEventDestroy_v2"}, {&d.eventRecord, "cuEventRecord"},
 		{&d.eventSync, "cuEventSynchronize"}, {&d.eventElapsed, "cuEventElapsedTime"},

@@ -180,7 +180,7 @@ func (k *kernel) spec(l *target.Launch, u *upload) (*launchSpec, error) {
 	if l.Probe != nil && len(l.Probe.Replace) > 0 {
 		return nil, fmt.Errorf("launch %s: a GPU cannot replace tiles while a block runs", k.entry.Name)
 	}
-	s := &launchSpec{Dims: [6]int{l.Grid[0], l.Grid[1], l.Grid[2], l.Block[0], l.Block[1], l.Block[2]}, DynShared: l.DynShared}
+	s := &launchSpec{Cooperative: l.Cooperative, Dims: [6]int{l.Grid[0], l.Grid[1], l.Grid[2], l.Block[0], l.Block[1], l.Block[2]}, DynShared: l.DynShared}
 	own, err := l.Parameters()
 	if err != nil {
 		return nil, fmt.Errorf("launch %s: %w", k.entry.Name, err)
@@ -226,8 +226,7 @@ func argument(a *target.Arg, size int, u *upload) (argSpec, error) {
 	}
 	return argSpec{
 		Name: a.Name, Bytes: int64(n), Init: u.add(b.Init), Elem: elemSize(b), Output: b.Output, Into: a.Into,
-		// integers that a kernel reads back may be indices: other contents could send it anywhere
-		Probing: b.Output && (b.Init == nil || b.DType.Float()),
+		Probing: b.Output && b.Init == nil, // what a kernel is given it may read: other contents could send it anywhere
 	}, nil
 }
 

@@ -68,11 +68,13 @@ type compiledResult struct {
 
 // launchSpec is one kernel and what it is launched with. Buffers of the request are named by number, -1 for none.
 type launchSpec struct {
-	Kernel    int        `json:"kernel"`
-	Dims      [6]int     `json:"dims"` // grid x, y, z, block x, y, z
-	DynShared int        `json:"dyn_shared"`
-	Args      []argSpec  `json:"args"`
-	Probe     *probeSpec `json:"probe,omitempty"`
+	Kernel    int    `json:"kernel"`
+	Dims      [6]int `json:"dims"` // grid x, y, z, block x, y, z
+	DynShared int    `json:"dyn_shared"`
+	// Cooperative launches let all blocks wait for each other.
+	Cooperative bool       `json:"cooperative,omitempty"`
+	Args        []argSpec  `json:"args"`
+	Probe       *probeSpec `json:"probe,omitempty"`
 }
 
 // argSpec is a scalar's bytes, or a device buffer between guard bands.

@@ -148,6 +148,11 @@ func (p *prepared) reset(probing bool) error {
 func (p *prepared) enqueue() error {
 	s := p.spec
 	d := s.Dims
+	if s.Cooperative {
+		code := p.w.drv.cooperative(p.kernel.fn, uint32(d[0]), uint32(d[1]), uint32(d[2]), uint32(d[3]), uint32(d[4]), uint32(d[5]), uint32(s.DynShared), p.w.stream, p.params)
+		runtime.KeepAlive(p.params)
+		return p.w.drv.check("cuLaunchCooperativeKernel", code)
+	}
 	code := p.w.drv.launch(p.kernel.fn, uint32(d[0]), uint32(d[1]), uint32(d[2]), uint32(d[3]), uint32(d[4]), uint32(d[5]), uint32(s.DynShared), p.w.stream, p.params, nil)
 	runtime.KeepAlive(p.params)
 	return p.w.drv.check("cuLaunchKernel", code)

@@ -59,7 +59,10 @@ func (d *decoder) dotProduct() dotProduct {
 	case a == ptx.F64:
 		return func(_ *fp.Model, a, b []uint64, c uint64) uint64 { return fp.Dot64(a, b, c) }
 	case a == ptx.TF32 && to == ptx.F32 && c == ptx.F32:
-		return wordProduct
+		if d.in.Op == "wmma" {
+			return wordProducts(4) // ptxas makes two steps of 4 products of it, on sm_80 to sm_90
+		}
+		return wordProducts(8)
 	case a == ptx.E4M3 || a == ptx.E5M2:
 		return byteProduct(fp.MMA{AB: fp.F16, C: formatOf(c), D: formatOf(to)}, a, b)
 	case a == ptx.F16 || a == ptx.BF16 && to == ptx.F32 && c == ptx.F32:
@@ -105,12 +108,20 @@ func (d *decoder) bitProduct() dotProduct {
 	}
 }
 
-func wordProduct(m *fp.Model, a, b []uint64, c uint64) uint64 {
-	var x, y [8]uint32
-	for i := range a {
-		x[i&7], y[i&7] = uint32(a[i]), uint32(b[i])
+// wordProducts multiplies tf32, at most so many products in one step of the tensor core.
+func wordProducts(step int) dotProduct {
+	return func(m *fp.Model, a, b []uint64, c uint64) uint64 {
+		var x, y [8]uint32
+		for i := range a {
+			x[i&7], y[i&7] = uint32(a[i]), uint32(b[i])
+		}
+		sum := uint32(c)
+		for i := 0; i < len(a); i += step {
+			n := min(i+step, len(a))
+			sum = m.DotTF32(x[i:n], y[i:n], sum)
+		}
+		return uint64(sum)
 	}
-	return uint64(m.DotTF32(x[:len(a)], y[:len(a)], uint32(c)))
 }
 
 func byteProduct(t fp.MMA, ta, tb ptx.Type) dotProduct {

@@ -230,6 +230,11 @@ API int cuLaunchKernel(const char *fn, unsigned gx, unsigned gy, unsigned gz, un
     if (!partial(fn, params)) effect(fn, gx, params);
     return 0;
 }
+API int cuLaunchCooperativeKernel(const char *fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                                  void *stream, void **params) {
+    ENTER(cuLaunchCooperativeKernel);
+    return cuLaunchKernel(fn, gx, gy, gz, bx, by, bz, shared, stream, params, 0);
+}
 static int settle(void) {
     if (pending == -1) hang();
     if (pending == -2) abort();
