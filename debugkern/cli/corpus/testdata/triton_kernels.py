@@ -124,7 +124,8 @@ for f, sig, const, warps, grid, args, tol in KERNELS:
     attrs = {(int(i),): [["tt.divisibility", 16]] for i in ALIGNED.get(f.__name__, "").split()}
     c = triton.compile(ASTSource(f, sig, constexprs=const, attrs=attrs), target=GPUTarget("cuda", 80, 32), options={"num_warps": warps, "num_stages": 2})
     ptx = c.asm["ptx"]
-    ptx = ptx[:ptx.index("\t.section")] if ".section" in ptx else ptx
+    names = re.search(r"\t\.section\s+\.debug_str\s*\{.*?\n\t\}\n", ptx, re.S)  # what .loc lines call inlined functions by: ptxas wants it
+    ptx = ptx[:ptx.index("\t.section")] + (names[0] if names else "") if ".section" in ptx else ptx
     ptx = re.sub(r'(\.file\s+\d+) ".*/', r'\1 "', ptx)
     ptx = "\n".join(line.split("//")[0].rstrip() for line in ptx.split("\n") if line.split("//")[0].strip()) + "\n"
     args = args.split()
