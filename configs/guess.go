@@ -13,15 +13,16 @@ func guesses(text []byte) []int {
 	var out []int
 	for i, line := range bytes.Split(text, []byte("\n")) {
 		at := guessMark.FindIndex(line)
-		if at != nil && !bytes.HasPrefix(bytes.TrimSpace(line), []byte("#")) && bytes.Count(line[:at[0]], []byte(`"`))%2 == 0 {
+		if at != nil && !bytes.HasPrefix(bytes.TrimSpace(line), []byte("#")) &&
+			bytes.Count(line[:at[0]], []byte(`"`))%2 == 0 {
 			out = append(out, i+1)
 		}
 	}
 	return out
 }
 
-// Guess returns the line of the manifest that marks what it says of an argument, a shared array or a stage of that name as a guess ("# ?"),
-// 0 where none does.
+// Guess returns the line of the manifest that marks what it says of an argument, a shared array or a stage of
+// that name as a guess ("# ?"), 0 where none does.
 func (m *Manifest) Guess(name string) int {
 	var own, starts []int
 	add := func(n string, at place) {

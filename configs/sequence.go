@@ -101,13 +101,15 @@ type sequenceParser struct {
 }
 
 func (p *sequenceParser) root(n *yaml.Node) {
-	o := p.object(n, "", "schema", "name", "include", "defines", "std", "buffers", "steps")
+	o := p.object(n, "", "schema", "name", "include", "defines", "std", "instantiate", "buffers", "steps")
 	o.need("schema", "name", "buffers", "steps")
 	if o.has("schema") && o.str("schema") != SequenceSchema {
 		o.fail("schema", "expected %s", SequenceSchema)
 	}
 	p.s.Name = o.name("name", dashed, "a name (letters, digits, _ - . +)")
-	p.s.Compile = Compile{Include: p.texts(o, "include"), Defines: p.texts(o, "defines"), Std: o.str("std")}
+	p.s.Compile = Compile{
+		Include: p.texts(o, "include"), Defines: p.texts(o, "defines"), Std: o.str("std"), Instantiate: p.texts(o, "instantiate"),
+	}
 	for i, dir := range p.s.Compile.Include {
 		if !filepath.IsAbs(dir) {
 			p.s.Compile.Include[i] = filepath.Join(p.s.Dir, dir)

@@ -246,7 +246,7 @@ func (b *bareLaunch) file() build.File {
 // arguments makes every argument's bytes; memory is asked first, with the sum of its parts.
 func (b *bareLaunch) arguments() (err error) {
 	b.progress(Progress{Phase: "inputs"})
-	if b.args, err = bareArgs(b.entry, b.source, b.req.Args); err != nil {
+	if b.args, err = bareArgs(b.entry, b.module.Outline.AllKernels(), b.req.Args); err != nil {
 		return err
 	}
 	var sum budget.Sum

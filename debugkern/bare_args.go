@@ -10,6 +10,7 @@ import (
 	"tilescope/debugkern/argument"
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/file"
+	"tilescope/debugkern/hostcode"
 	"tilescope/debugkern/input"
 	"tilescope/debugkern/npy"
 	"tilescope/debugkern/ptx"
@@ -44,8 +45,8 @@ type bareArg struct {
 }
 
 // bareArgs matches what was given with an entry's parameters.
-func bareArgs(f *ptx.Func, source string, given []ArgText) ([]*bareArg, error) {
-	inferred := scaffold.Parameters(f, source)
+func bareArgs(f *ptx.Func, kernels []*hostcode.Kernel, given []ArgText) ([]*bareArg, error) {
+	inferred := scaffold.Parameters(f, kernels)
 	args := make([]*bareArg, len(f.Params))
 	for i, p := range f.Params {
 		args[i] = &bareArg{param: p, index: i, inferred: inferred[i], name: inferred[i].Name}

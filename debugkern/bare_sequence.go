@@ -48,6 +48,7 @@ func (s *Session) CheckSequence(ctx context.Context, seq *configs.Sequence, req 
 	defer cancel()
 	req.File, req.Grid, req.Block, req.Cluster = seq.File, probes.Dim3{1, 1, 1}, probes.Dim3{1, 1, 1}, probes.Dim3{1, 1, 1}
 	req.Include, req.Define, req.Std = seq.Compile.Include, seq.Compile.Defines, seq.Compile.Std
+	req.Instantiate = seq.Compile.Instantiate
 	b := s.bare(ctx, req, progress)
 	b.doc.Entry, b.manifest = seq.Name, &configs.Manifest{Name: seq.Name, Dir: seq.Dir, File: seq.File}
 	b.outputs = map[string][]byte{}

@@ -8,7 +8,8 @@ import (
 	"tilescope/debugkern/report"
 )
 
-// noteGuesses says of findings and verdicts that depend on a guess of init's that they do: a manifest marks those with "# ?".
+// noteGuesses says of findings and verdicts that depend on a guess of init's that they do: a manifest marks
+// those with "# ?".
 func noteGuesses(m *configs.Manifest, rep *report.Run) {
 	if len(m.Guesses) == 0 {
 		return
@@ -19,7 +20,8 @@ func noteGuesses(m *configs.Manifest, rep *report.Run) {
 		if f.Variable == "" || line == 0 {
 			continue
 		}
-		text := fmt.Sprintf("depends on a guess: what %s:%d says of %s is marked with \"# ?\"", m.File, line, f.Variable)
+		text := fmt.Sprintf("depends on a guess: what %s:%d says of %s is marked with \"# ?\"", m.File, line,
+			f.Variable)
 		if f.Consequence != "" {
 			text = f.Consequence + "; " + text
 		}
@@ -27,12 +29,15 @@ func noteGuesses(m *configs.Manifest, rep *report.Run) {
 	}
 	for _, s := range rep.Stages {
 		if line := m.Guess(s.Name); line > 0 && (s.Verdict == "wrong" || s.Verdict == "tainted") {
-			rep.Build.Notes = append(rep.Build.Notes, fmt.Sprintf("the verdict on %s depends on a guess: %s:%d is marked with \"# ?\"", s.Name, m.File, line))
+			rep.Build.Notes = append(rep.Build.Notes,
+				fmt.Sprintf("the verdict on %s depends on a guess: %s:%d is marked with \"# ?\"", s.Name,
+					m.File, line))
 		}
 	}
 	var lines []string
 	for _, n := range m.Guesses {
 		lines = append(lines, fmt.Sprint(n))
 	}
-	rep.Build.Notes = append(rep.Build.Notes, fmt.Sprintf("%s has guesses, marked with \"# ?\", on lines %s", m.File, strings.Join(lines, ", ")))
+	rep.Build.Notes = append(rep.Build.Notes, fmt.Sprintf("%s has guesses, marked with \"# ?\", on lines %s",
+		m.File, strings.Join(lines, ", ")))
 }

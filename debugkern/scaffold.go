@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"tilescope/debugkern/build"
 	"tilescope/debugkern/emu"
-	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/scaffold"
 )
@@ -30,13 +28,16 @@ func (s *Session) Scaffold(ctx context.Context, req scaffold.Request) (*report.I
 		}
 		return nil, err
 	}
-	if missing := b.Outline.Uninstantiated(req.Entry); missing != "" && (len(b.Module.Entries()) == 0 || req.Entry != "" && !hasEntry(b.Module, req.Entry)) {
-		return nil, report.Usagef("%s", missing)
+	if missing := b.Outline.Uninstantiated(req.Entry); missing != "" {
+		if len(b.Module.Entries()) == 0 || req.Entry != "" && !b.Has(req.Entry) {
+			return nil, report.Usagef("%s", missing)
+		}
 	}
-	return scaffold.Write(req, b.Module, sourceFacts(b, filepath.Base(req.File), source), func(entry string) ([]string, error) { return s.refusals(ctx, b, entry) })
+	refusals := func(entry string) ([]string, error) { return s.refusals(ctx, b, entry) }
+	return scaffold.Write(req, b.Module, sourceFacts(b, filepath.Base(req.File), source), refusals)
 }
 
-// sourceFacts is what a build's source shows, without the user's headers where it brings none.
+// sourceFacts is what a build's source shows, the kernels and launches of the user's headers too.
 func sourceFacts(b *build.Build, name, source string) scaffold.Source {
 	if source == "" {
 		return scaffold.Source{}
@@ -48,24 +49,16 @@ func sourceFacts(b *build.Build, name, source string) scaffold.Source {
 	return facts
 }
 
-func hasEntry(m *ptx.Module, name string) bool {
-	return slices.ContainsFunc(m.Entries(), func(e *ptx.Func) bool {
-		return e.Name == name || e.Demangled == name || strings.HasSuffix("::"+ptx.TemplateName(e.Name), "::"+strings.ReplaceAll(name, " ", ""))
-	})
-}
-
-// refusals lists what the emulator does not model of an entry, each instruction with its line in the source and how often it is there.
+// refusals lists what the emulator does not model of an entry, each with its line.
 func (s *Session) refusals(ctx context.Context, b *build.Build, entry string) ([]string, error) {
 	list, err := emu.Refusals(ctx, s.chip, b.Module, entry)
 	if err != nil {
 		return nil, err
 	}
 	var out []string
-	seen := map[string]bool{}
 	for _, e := range list {
 		text := fmt.Sprintf("%s:%d: %s", filepath.Base(e.Pos.File), e.Pos.Line, e.Msg)
-		if !seen[text] {
-			seen[text] = true
+		if !slices.Contains(out, text) {
 			out = append(out, text)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"tilescope/debugkern/hostcode"
 )
 
-// explain relates a compiler's complaints to the user's text: those about a line that tilescope added are about --instantiate, and where
-// a name is missing the complaint names what was left out. instances are the lines that were added, in order; device: the host's part was
-// left out.
+// explain relates a compiler's complaints to the user's text: those about a line that tilescope added are
+// about --instantiate, and where a name is missing the complaint names what was left out. instances are the
+// lines that were added, in order; device: the host's part was left out.
 func (t *translation) explain(err error, b cuda.Build, instances []hostcode.Instance, device bool) error {
 	var ce *cuda.CompileError
 	if !errors.As(err, &ce) {
@@ -27,7 +27,8 @@ func (t *translation) explain(err error, b cuda.Build, instances []hostcode.Inst
 		d := &out.Diagnostics[i]
 		if n := d.Line - first; d.File == b.Name && n >= 0 && n < len(instances) {
 			d.File, d.Line, d.Col, d.Text = "", 0, 0, ""
-			d.Msg = fmt.Sprintf("--instantiate '%s': %s%s", instances[n].Name, d.Msg, t.wanted(instances[n].Name))
+			d.Msg = fmt.Sprintf("--instantiate '%s': %s%s", instances[n].Name, d.Msg,
+				t.wanted(instances[n].Name))
 			continue
 		}
 		if device && d.Severity != "warning" {
@@ -54,7 +55,8 @@ var (
 	qualified = regexp.MustCompile(`\b([A-Za-z_]\w*)::`)
 )
 
-// missing says where a name that the device's part uses would have come from: host code, or a header that was left out.
+// missing says where a name that the device's part uses would have come from: host code, or a header that was
+// left out.
 func (t *translation) missing(d cuda.Diagnostic) string {
 	if strings.Contains(d.Msg, "host functions are not allowed") {
 		return "mark it __device__, or leave it to nvcc: --builder nvcc"
@@ -65,7 +67,8 @@ func (t *translation) missing(d cuda.Diagnostic) string {
 		name = name[strings.LastIndexByte(name, ':')+1:]
 	}
 	spaces := qualified.FindAllStringSubmatch(d.Text, -1)
-	if name == "" && !(strings.Contains(d.Msg, "::") && len(spaces) > 0) && !strings.Contains(d.Msg, "not a class or namespace") {
+	if name == "" && !(strings.Contains(d.Msg, "::") && len(spaces) > 0) &&
+		!strings.Contains(d.Msg, "not a class or namespace") {
 		return ""
 	}
 	for _, x := range t.result.Blanked {
@@ -74,7 +77,8 @@ func (t *translation) missing(d cuda.Diagnostic) string {
 			if x.What == "variable" {
 				fix = "make it constexpr, or __constant__"
 			}
-			return fmt.Sprintf("%s:%d: this %s of the host's is left out of the device's part: %s", filepath.Base(x.Unit), x.Line, x.What, fix)
+			return fmt.Sprintf("%s:%d: this %s of the host's is left out of the device's part: %s",
+				filepath.Base(x.Unit), x.Line, x.What, fix)
 		}
 	}
 	names := []string{name}
@@ -98,7 +102,8 @@ func (t *translation) missingHeader(names []string) string {
 			if advice == "" {
 				advice = "it is for host code: take it out of the kernel"
 			}
-			return fmt.Sprintf("%s:%d: <%s> of %s is not at hand: %s", filepath.Base(x.Unit), x.Line, x.Name, l.Name, advice)
+			return fmt.Sprintf("%s:%d: <%s> of %s is not at hand: %s", filepath.Base(x.Unit), x.Line, x.Name,
+				l.Name, advice)
 		case l == nil && strings.Contains(x.Name, "."):
 			unknown = &t.result.Blanked[i]
 		case l == nil:
@@ -107,14 +112,25 @@ func (t *translation) missingHeader(names []string) string {
 	}
 	switch {
 	case slices.Contains(names, "std") && standard != nil:
-		return fmt.Sprintf("%s:%d: <%s> is for host code; NVRTC has no such header", filepath.Base(standard.Unit), standard.Line, standard.Name)
+		return fmt.Sprintf("%s:%d: <%s> is for host code; NVRTC has no such header",
+			filepath.Base(standard.Unit), standard.Line, standard.Name)
 	case unknown != nil:
-		return fmt.Sprintf("it may come from %s:%d: %s, which is found nowhere: give its directory with -I", filepath.Base(unknown.Unit), unknown.Line, unknown.Name)
+		return fmt.Sprintf("it may come from %s:%d: %s, which is found nowhere: give its directory with -I",
+			filepath.Base(unknown.Unit), unknown.Line, unknown.Name)
 	}
 	return ""
 }
 
-// Uninstantiated describes the kernel templates that a build has no instance of, and how to ask for one; "" where there is none.
+// AllKernels are the source's; nil where there is none.
+func (o *Outline) AllKernels() []*hostcode.Kernel {
+	if o == nil {
+		return nil
+	}
+	return o.Kernels
+}
+
+// Uninstantiated describes the kernel templates that a build has no instance of, and how to ask for one; ""
+// where there is none.
 func (o *Outline) Uninstantiated(entry string) string {
 	if o == nil {
 		return ""
@@ -124,11 +140,26 @@ func (o *Outline) Uninstantiated(entry string) string {
 		asked := entry == "" || k.Name == templateName(entry)
 		done := slices.ContainsFunc(o.Instances, func(i hostcode.Instance) bool { return templateName(i.Name) == k.Name })
 		if k.Template != nil && k.Defined && asked && !done {
-			out = append(out, fmt.Sprintf("%s:%d: %s %s is not instantiated: give its arguments, such as --instantiate '%s'",
-				filepath.Base(k.Unit), k.Line, k.Wanted(), k.Name, k.Example()))
+			how := fmt.Sprintf("give its arguments, such as --instantiate '%s'", k.Example())
+			if line := o.lambda(k); line > 0 {
+				how = fmt.Sprintf("line %d launches it with a lambda, which has no name: write it as a struct with a __device__ operator()", line)
+			}
+			out = append(out, fmt.Sprintf("%s:%d: %s %s is not instantiated: %s", filepath.Base(k.Unit),
+				k.Line, k.Wanted(), k.Name, how))
 		}
 	}
 	return strings.Join(out, "; ")
+}
+
+// lambda is the line of a launch of a kernel that passes a device lambda, 0 where there is none.
+func (o *Outline) lambda(k *hostcode.Kernel) int {
+	for _, l := range o.Launches {
+		if templateName(l.Kernel) == k.Name && slices.ContainsFunc(l.Args,
+			func(a string) bool { return strings.HasPrefix(a, "[") }) {
+			return l.Line
+		}
+	}
+	return 0
 }
 
 // notes describe what of a source was compiled, for documents and people.

@@ -37,7 +37,8 @@ type translation struct {
 // maxOwnHeaders is of how many headers the host's part is taken out: a library's are left as they are.
 const maxOwnHeaders = 64
 
-// translate reads a source and its own headers. A source that asks for NVRTC's own macro hides its host code itself.
+// translate reads a source and its own headers. A source that asks for NVRTC's own macro hides its host code
+// itself.
 func translate(b cuda.Build, toolkit, instantiate []string) *translation {
 	t := &translation{outline: &Outline{}, units: []*hostcode.Unit{hostcode.Read(b.Name, []byte(b.Source))}}
 	for _, name := range instantiate {
@@ -78,7 +79,8 @@ func templateName(instance string) string {
 	return strings.TrimSpace(name[strings.LastIndexByte(name, ':')+1:])
 }
 
-// finder says where an include's text would come from: what is the user's own wins, as it does for the compiler.
+// finder says where an include's text would come from: what is the user's own wins, as it does for the
+// compiler.
 func finder(b cuda.Build, toolkit []string, headers map[string]string) func(string, bool) hostcode.Origin {
 	there := func(dir, name string) bool {
 		info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name)))
@@ -165,15 +167,16 @@ func (c wholeCompiler) Compile(ctx context.Context, b cuda.Build) (*cuda.PTX, er
 	return p, c.t.explain(err, b, c.t.asked, false)
 }
 
-// Compile compiles the device's part. An instance that is found by a launch and does not compile is left out: the launch may have been
-// misread.
+// Compile compiles the device's part. An instance that is found by a launch and does not compile is left out:
+// the launch may have been misread.
 func (c deviceCompiler) Compile(ctx context.Context, b cuda.Build) (*cuda.PTX, error) {
 	p, err := c.compiler.Compile(ctx, c.t.device(b))
 	if ce := (*cuda.CompileError)(nil); errors.As(err, &ce) && len(c.t.found) > 0 {
 		first := hostcode.Lines([]byte(b.Source)) + 1 + len(c.t.asked)
 		kept := slices.Clone(c.t.found)
 		for _, d := range ce.Diagnostics {
-			if n := d.Line - first; d.File == b.Name && d.Severity != "warning" && n >= 0 && n < len(c.t.found) {
+			if n := d.Line - first; d.File == b.Name && d.Severity != "warning" && n >= 0 &&
+				n < len(c.t.found) {
 				kept = slices.DeleteFunc(kept, func(i hostcode.Instance) bool { return i == c.t.found[n] })
 			}
 		}
@@ -200,9 +203,11 @@ func (t *translation) digests(p *cuda.PTX) {
 	}
 }
 
-// compileOwn compiles a source of one's own with the builder asked for; auto is NVRTC where the source has no host code and it is there,
-// else nvcc, else NVRTC for the device's part, which is also tried where nvcc does not compile the whole.
-func (s *Builder) compileOwn(ctx context.Context, builder string, b cuda.Build, src *SourceSet, instantiate []string, ptxName string) (*Build, error) {
+// compileOwn compiles a source of one's own with the builder asked for; auto is NVRTC where the source has no
+// host code and it is there, else nvcc, else NVRTC for the device's part, which is also tried where nvcc does
+// not compile the whole.
+func (s *Builder) compileOwn(ctx context.Context, builder string, b cuda.Build, src *SourceSet,
+	instantiate []string, ptxName string) (*Build, error) {
 	var toolkit []string
 	tc, terr := s.Toolchain(ctx)
 	if ctx.Err() != nil {

@@ -8,22 +8,12 @@ import (
 	"tilescope/debugkern/report"
 )
 
-// Entry chooses one of a build's kernels: by its name in the PTX, its name in the source, with or without namespaces and template
-// arguments; "" where there is one only. What is not plain is a usage error that lists the kernels.
+// Entry chooses one of a build's kernels: by its name in the PTX, its name in the source, with or without
+// namespaces and template arguments; "" where there is one only. What is not plain is a usage error that
+// lists the kernels.
 func (b *Build) Entry(file, name string) (*ptx.Func, error) {
 	all := b.Module.Entries()
-	var found []*ptx.Func
-	for _, e := range all {
-		full := ptx.TemplateName(e.Name)
-		plain, _, _ := strings.Cut(full, "<")
-		want := strings.ReplaceAll(name, " ", "")
-		if name == "" || slices.Contains([]string{e.Name, e.Demangled, full, plain}, name) || strings.HasSuffix("::"+full, "::"+want) {
-			found = append(found, e)
-		}
-	}
-	if exact := slices.IndexFunc(found, func(e *ptx.Func) bool { return e.Name == name }); exact >= 0 {
-		found = found[exact : exact+1]
-	}
+	found := b.matching(name)
 	missing := b.Outline.Uninstantiated(name)
 	switch {
 	case len(found) == 1:
@@ -33,14 +23,39 @@ func (b *Build) Entry(file, name string) (*ptx.Func, error) {
 	case len(all) == 0:
 		return nil, report.Usagef("%s has no kernel (.entry)", file)
 	case len(found) == 0:
-		return nil, report.Usagef("--entry %s: %s has no such kernel (it has %s)", name, file, kernelNames(all))
+		return nil, report.Usagef("--entry %s: %s has no such kernel (it has %s)", name, file,
+			kernelNames(all))
 	case name == "":
-		return nil, report.Usagef("%s has %d kernels: choose one with --entry (%s)", file, len(all), kernelNames(all))
+		return nil, report.Usagef("%s has %d kernels: choose one with --entry (%s)", file, len(all),
+			kernelNames(all))
 	}
-	return nil, report.Usagef("--entry %s: %s has %d kernels of that name: choose one of %s", name, file, len(found), kernelNames(found))
+	return nil, report.Usagef("--entry %s: %s has %d kernels of that name: choose one of %s", name, file,
+		len(found), kernelNames(found))
 }
 
-// kernelNames lists kernels as --entry takes them: as the source names them, and by their name in the PTX where two have the same.
+// Has reports whether a build has a kernel of that name, as Entry takes it.
+func (b *Build) Has(name string) bool { return len(b.matching(name)) > 0 }
+
+// matching are the kernels that a name may mean: one where it is the name in the PTX, all of them for "".
+func (b *Build) matching(name string) []*ptx.Func {
+	var found []*ptx.Func
+	for _, e := range b.Module.Entries() {
+		full := ptx.TemplateName(e.Name)
+		plain, _, _ := strings.Cut(full, "<")
+		want := strings.ReplaceAll(name, " ", "")
+		if name == "" || slices.Contains([]string{e.Name, e.Demangled, full, plain}, name) ||
+			strings.HasSuffix("::"+full, "::"+want) {
+			found = append(found, e)
+		}
+	}
+	if exact := slices.IndexFunc(found, func(e *ptx.Func) bool { return e.Name == name }); exact >= 0 {
+		found = found[exact : exact+1]
+	}
+	return found
+}
+
+// kernelNames lists kernels as --entry takes them: as the source names them, and by their name in the PTX
+// where two have the same.
 func kernelNames(list []*ptx.Func) string {
 	count := map[string]int{}
 	for _, e := range list {

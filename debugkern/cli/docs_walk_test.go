@@ -11,8 +11,9 @@ import (
 	"tilescope/debugkern/patch"
 )
 
-// walk is a page of docs whose code blocks are executed in order, in a folder of their own: "```cuda NAME" and "```yaml NAME" are files,
-// "```diff NAME" changes one, and every command of a "```console" block prints what the page says.
+// walk is a page of docs whose code blocks are executed in order, in a folder of their own: "```cuda NAME"
+// and "```yaml NAME" are files, "```diff NAME" changes one, and every command of a "```console" block prints
+// what the page says.
 type walk struct {
 	t        *testing.T
 	page     string

@@ -17,8 +17,8 @@ var (
 	marked      = regexp.MustCompile(`// (RACE|OUT-OF-BOUNDS)$`)
 )
 
-// hostSources are CUDA sources with host code, each with the options that it is checked with in its comments. A line on which something
-// is to be found is marked with its kind.
+// hostSources are CUDA sources with host code, each with the options that it is checked with in its comments.
+// A line on which something is to be found is marked with its kind.
 func hostSources(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "hostcode", "*.cu"))
@@ -28,7 +28,8 @@ func hostSources(t *testing.T) []string {
 	return files
 }
 
-// TestHostCodeSources: without an nvcc the device's part of a source with host code is compiled, and findings name the source's own lines.
+// TestHostCodeSources: without an nvcc the device's part of a source with host code is compiled, and findings
+// name the source's own lines.
 func TestHostCodeSources(t *testing.T) {
 	for _, file := range hostSources(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".cu"), func(t *testing.T) {
@@ -55,7 +56,8 @@ func TestHostCodeSources(t *testing.T) {
 			if doc.Error != nil || code > 1 {
 				t.Fatalf("exit %d: %s", code, errText)
 			}
-			if len(doc.Build.Notes) == 0 || !strings.Contains(doc.Build.Notes[0], "the device's part alone was compiled") {
+			if len(doc.Build.Notes) == 0 || !strings.Contains(doc.Build.Notes[0],
+				"the device's part alone was compiled") {
 				t.Errorf("notes %q", doc.Build.Notes)
 			}
 			want := map[string]bool{}

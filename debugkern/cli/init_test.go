@@ -258,14 +258,14 @@ func TestInitRefusals(t *testing.T) {
 	mov.u32 %r1, 0;
 	add.cc.u32 %r1, %r1, %r1;
 	mov.u32 %r2, 1;
-	rsqrt.approx.f64 %d1, %d1;
+	madc.lo.u32 %r1, %r1, %r1, %r1;
 	ret;
 }
 `
 	var doc report.Init
-	file := writeKernel(t, "odd.ptx", []byte(strings.Replace(text, ".reg .b32 %r<4>;", ".reg .b32 %r<4>; .reg .f64 %d<2>;", 1)))
+	file := writeKernel(t, "odd.ptx", []byte(text))
 	code, errText := documentOf(t, &doc, "init", file)
-	if code != 0 || len(doc.Refused) != 2 || !strings.Contains(doc.Refused[0], "odd.ptx:8: add.cc.u32") || !strings.Contains(doc.Refused[1], "odd.ptx:10: rsqrt.approx.f64") {
+	if code != 0 || len(doc.Refused) != 2 || !strings.Contains(doc.Refused[0], "odd.ptx:8: add.cc.u32") || !strings.Contains(doc.Refused[1], "odd.ptx:10: madc.lo.u32") {
 		t.Fatalf("exit %d, %q: %s", code, doc.Refused, errText)
 	}
 	manifest, err := os.ReadFile(doc.Out)

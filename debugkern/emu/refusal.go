@@ -9,8 +9,9 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// Refusals returns what a kernel has, in its entry and the functions that it calls, that the emulator does not model: all of it, where
-// loading stops at the first. An error that is about no single instruction is the only one then.
+// Refusals returns what a kernel has, in its entry and the functions that it calls, that the emulator does
+// not model: all of it, where loading stops at the first. An error that is about no single instruction is the
+// only one then.
 func Refusals(ctx context.Context, c *chip.Chip, m *ptx.Module, entry string) ([]*ptx.Error, error) {
 	var out []*ptx.Error
 	_, err := decode(ctx, c, m, entry, true, &out)
@@ -24,7 +25,8 @@ func Refusals(ctx context.Context, c *chip.Chip, m *ptx.Module, entry string) ([
 	return out, nil
 }
 
-// collect decodes an instruction; with refused set, one that is not modelled is noted there, and does nothing.
+// collect decodes an instruction; with refused set, one that is not modelled is noted there, and does
+// nothing.
 func (d *decoder) collect(i int, in *ptx.Instr) {
 	if d.refused == nil {
 		d.instruction(i, in)

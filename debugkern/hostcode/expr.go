@@ -13,8 +13,8 @@ type Expr struct {
 	Args []*Expr
 }
 
-// ParseExpr reads an integer expression; nil where it is none, or not a plain one. Casts and the suffixes of numbers are left out,
-// sizeof is a number for the types that it knows.
+// ParseExpr reads an integer expression; nil where it is none, or not a plain one. Casts and the suffixes of
+// numbers are left out, sizeof is a number for the types that it knows.
 func ParseExpr(text string) *Expr {
 	u := &Unit{text: []byte(text)}
 	for _, t := range scan(u.text) {
@@ -77,9 +77,12 @@ func (p *exprParser) binary(least, depth int) *Expr {
 
 // sizes are what sizeof gives, and the names of types in casts.
 var sizes = map[string]int64{
-	"char": 1, "bool": 1, "int8_t": 1, "uint8_t": 1, "__nv_fp8_e4m3": 1, "__nv_fp8_e5m2": 1, "short": 2, "half": 2, "__half": 2, "__nv_bfloat16": 2, "nv_bfloat16": 2,
-	"int16_t": 2, "uint16_t": 2, "int": 4, "unsigned": 4, "float": 4, "int32_t": 4, "uint32_t": 4, "double": 8, "size_t": 8, "int64_t": 8, "uint64_t": 8,
-	"half2": 4, "float2": 8, "float4": 16, "long": 8, "unsigned int": 4, "long long": 8, "unsigned long long": 8, "unsigned char": 1,
+	"char": 1, "bool": 1, "int8_t": 1, "uint8_t": 1, "__nv_fp8_e4m3": 1, "__nv_fp8_e5m2": 1, "short": 2,
+	"half": 2, "__half": 2, "__nv_bfloat16": 2, "nv_bfloat16": 2,
+	"int16_t": 2, "uint16_t": 2, "int": 4, "unsigned": 4, "float": 4, "int32_t": 4, "uint32_t": 4,
+	"double": 8, "size_t": 8, "int64_t": 8, "uint64_t": 8,
+	"half2": 4, "float2": 8, "float4": 16, "long": 8, "unsigned int": 4, "long long": 8,
+	"unsigned long long": 8, "unsigned char": 1,
 }
 
 func (p *exprParser) unary(depth int) *Expr {
@@ -168,7 +171,8 @@ func (p *exprParser) named(depth int) *Expr {
 // RoundsUp reports a call that divides and rounds up, by its name.
 func (e *Expr) RoundsUp() bool {
 	n := strings.ToLower(strings.ReplaceAll(e.Name[strings.LastIndexByte(e.Name, ':')+1:], "_", ""))
-	return e.Op == "call" && len(e.Args) == 2 && (strings.Contains(n, "ceil") || strings.Contains(n, "cdiv") || strings.Contains(n, "divup") || strings.Contains(n, "div_up"))
+	return e.Op == "call" && len(e.Args) == 2 && (strings.Contains(n, "ceil") ||
+		strings.Contains(n, "cdiv") || strings.Contains(n, "divup") || strings.Contains(n, "div_up"))
 }
 
 // maxNames is how many names are followed to their values.

@@ -12,7 +12,8 @@ type Constant struct {
 	Line        int
 }
 
-// Constants returns the named values of a translation unit in order, each name once: one that is defined again has the first value.
+// Constants returns the named values of a translation unit in order, each name once: one that is defined
+// again has the first value.
 func Constants(units ...*Unit) []Constant {
 	var out []Constant
 	add := func(c Constant) {
@@ -83,7 +84,8 @@ func (u *Unit) sharedAt(i int) []SharedArray {
 		stop++
 	}
 	stop = min(stop, len(u.code))
-	for i < stop && (slices.Contains([]string{"alignas", "__align__"}, p.text(i)) || slices.Contains(nameWords, p.text(i)) || p.text(i) == "volatile") {
+	for i < stop && (slices.Contains([]string{"alignas", "__align__"}, p.text(i)) ||
+		slices.Contains(nameWords, p.text(i)) || p.text(i) == "volatile") {
 		if p.text(i+1) == "(" && u.pairs[i+1] > 0 {
 			i = u.pairs[i+1]
 		}
@@ -93,7 +95,8 @@ func (u *Unit) sharedAt(i int) []SharedArray {
 	kind := ""
 	for n, r := range u.split(i, stop) {
 		name := r[0]
-		for name < r[1] && !(u.code[name].kind == ident && (name+1 == r[1] || p.text(name+1) == "[" || p.text(name+1) == "=")) {
+		for name < r[1] && !(u.code[name].kind == ident &&
+			(name+1 == r[1] || p.text(name+1) == "[" || p.text(name+1) == "=")) {
 			if p.text(name) == "<" {
 				name = p.angles(name) - 1
 			}
@@ -142,7 +145,8 @@ func (k *Kernel) Stores() []Store {
 			}
 			stop++
 		}
-		out = append(out, Store{p.text(i), u.span(i+2, close), op, u.span(at+1, stop), u.line(u.code[i].start)})
+		out = append(out, Store{p.text(i), u.span(i+2, close), op, u.span(at+1, stop),
+			u.line(u.code[i].start)})
 	})
 	return out
 }
@@ -204,7 +208,8 @@ func (u *Unit) allocated(d *decl) map[string]string {
 	out := map[string]string{}
 	p := &splitter{u: u}
 	for i := max(d.open, 0); d.open >= 0 && i < d.close; i++ {
-		if w := p.text(i); !(w == "cudaMalloc" || w == "cudaMallocManaged" || w == "cudaMallocAsync") || p.text(i+1) != "(" || u.pairs[i+1] == 0 {
+		if w := p.text(i); !(w == "cudaMalloc" || w == "cudaMallocManaged" || w == "cudaMallocAsync") ||
+			p.text(i+1) != "(" || u.pairs[i+1] == 0 {
 			continue
 		}
 		args := u.split(i+2, u.pairs[i+1])

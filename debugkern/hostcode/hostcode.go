@@ -1,10 +1,11 @@
-// Package hostcode takes the host's part out of CUDA sources: what is left is what a compiler of device code alone needs, on the same
-// lines.
+// Package hostcode takes the host's part out of CUDA sources: what is left is what a compiler of device code
+// alone needs, on the same lines.
 //
-// The one idea: a source is a list of declarations, and the device's part is what can be reached from its kernels. Kernels and device
-// variables are kept, and with them every type, constant, template, alias and device function whose name is met on the way. The rest
-// (functions without __device__, variables that can be assigned, everything nobody names) is overwritten with blanks, so that
-// findings keep their lines. Names decide, not types: it is better to keep one declaration too many.
+// The one idea: a source is a list of declarations, and the device's part is what can be reached from its
+// kernels. Kernels and device variables are kept, and with them every type, constant, template, alias and
+// device function whose name is met on the way. The rest (functions without __device__, variables that can be
+// assigned, everything nobody names) is overwritten with blanks, so that findings keep their lines. Names
+// decide, not types: it is better to keep one declaration too many.
 //
 // It must not know compilers, files or manifests: texts come in, texts go out.
 package hostcode
@@ -45,8 +46,9 @@ type Blanked struct {
 type Result struct {
 	Texts   map[string][]byte // of the units that differ from what they were, by name
 	Blanked []Blanked         // in order of units and lines
-	// Host reports that there was code for the host: a function, a variable, an include. Types and constants that nothing needs do not
-	// count, nor constexpr functions, which are only marked for the device; without host code nothing is blanked.
+	// Host reports that there was code for the host: a function, a variable, an include. Types and constants
+	// that nothing needs do not count, nor constexpr functions, which are only marked for the device; without
+	// host code nothing is blanked.
 	Host bool
 }
 
@@ -54,7 +56,8 @@ type Result struct {
 func (r *Result) Changed() bool { return r.Host || len(r.Texts) > 0 }
 
 // deviceWords mark what is the device's.
-var deviceWords = []string{"__global__", "__device__", "__constant__", "__shared__", "__managed__", "__grid_constant__",
+var deviceWords = []string{"__global__", "__device__", "__constant__", "__shared__", "__managed__",
+	"__grid_constant__",
 	"C10_DEVICE", "C10_HOST_DEVICE"}
 
 // extraction is one under way.
@@ -94,8 +97,9 @@ func Extract(options Options, units ...*Unit) *Result {
 
 func newExtraction(options Options, units []*Unit) *extraction {
 	x := &extraction{
-		units: units, options: options, macros: map[string][]string{}, names: map[string][]*decl{}, reached: map[string]bool{},
-		result: &Result{Texts: map[string][]byte{}},
+		units: units, options: options, macros: map[string][]string{}, names: map[string][]*decl{},
+		reached: map[string]bool{},
+		result:  &Result{Texts: map[string][]byte{}},
 	}
 	for _, u := range units {
 		for name, m := range u.macros {
@@ -119,7 +123,10 @@ func (x *extraction) says(word string, marks []string, depth int) bool {
 	if depth > 8 {
 		return false
 	}
-	return slices.ContainsFunc(x.macros[word], func(w string) bool { return w != word && x.says(w, marks, depth+1) })
+	return slices.ContainsFunc(x.macros[word], func(w string) bool {
+		return w != word &&
+			x.says(w, marks, depth+1)
+	})
 }
 
 // marked reports whether a declaration's head has one of the words.
@@ -142,7 +149,8 @@ func (x *extraction) marked(d *decl, marks []string) bool {
 
 func (x *extraction) device(d *decl) bool { return x.marked(d, deviceWords) }
 
-// constant reports what a compiler takes from the host's side in device code: constants and constexpr functions.
+// constant reports what a compiler takes from the host's side in device code: constants and constexpr
+// functions.
 func (x *extraction) constant(d *decl) bool {
 	words := []string{"constexpr", "consteval", "constinit", "concept"}
 	if d.form == variable {
@@ -160,7 +168,10 @@ func (x *extraction) root(d *decl) bool {
 		return x.device(d)
 	case instantiation:
 		return x.device(d) || slices.ContainsFunc(d.names, func(n string) bool {
-			return slices.ContainsFunc(x.names[n], func(k *decl) bool { return k.form == function && x.marked(k, []string{"__global__"}) })
+			return slices.ContainsFunc(x.names[n], func(k *decl) bool {
+				return k.form == function &&
+					x.marked(k, []string{"__global__"})
+			})
 		})
 	case usingNamespace:
 		return x.known(d)
@@ -236,7 +247,8 @@ func (x *extraction) hostMember(d *decl) bool {
 		return false
 	}
 	for i := d.params; i+1 < d.to; i++ { // = default, = delete
-		if d.u.str(d.u.code[i]) == "=" && slices.Contains([]string{"default", "delete"}, d.u.str(d.u.code[i+1])) {
+		if d.u.str(d.u.code[i]) == "=" && slices.Contains([]string{"default", "delete"},
+			d.u.str(d.u.code[i+1])) {
 			return false
 		}
 	}
@@ -248,7 +260,8 @@ func (x *extraction) known(d *decl) bool {
 	name := d.u.span(d.head+2, d.to-1)
 	for _, u := range x.units {
 		for _, e := range u.decls {
-			if e.space == name+"::" || bytes.HasPrefix([]byte(e.space), []byte(name+"::")) || e.form == alias && slices.Contains(e.names, name) {
+			if e.space == name+"::" || bytes.HasPrefix([]byte(e.space), []byte(name+"::")) ||
+				e.form == alias && slices.Contains(e.names, name) {
 				return true
 			}
 		}
@@ -265,7 +278,10 @@ func (x *extraction) sound(d *decl) bool {
 		}
 		declared := x.names[name]
 		gone := len(declared) > 0 && !slices.ContainsFunc(declared, func(e *decl) bool { return e.keep })
-		if gone || slices.ContainsFunc(Libraries, func(l Library) bool { return slices.Contains(l.Spaces, name) }) {
+		if gone || slices.ContainsFunc(Libraries, func(l Library) bool {
+			return slices.Contains(l.Spaces,
+				name)
+		}) {
 			return false
 		}
 	}

@@ -157,7 +157,7 @@ func TestSources(t *testing.T) {
 				}
 			}
 		}
-		if len(Kernels(u)) == 0 && !strings.Contains(file, "macro_kernels") {
+		if len(Kernels(u)) == 0 && !strings.Contains(file, "macro_kernels") && !strings.Contains(file, "in_header") {
 			t.Errorf("%s: no kernel is seen", file)
 		}
 	}

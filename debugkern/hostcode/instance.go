@@ -14,8 +14,9 @@ type Instance struct {
 	Guess string // what had to be assumed: "scalar_t is float"; "" where the source says all
 }
 
-// Instances returns what the launches of a translation unit instantiate, each once. Constants of the launching function are replaced by
-// their values, its template's parameters by the arguments of its callers, types that are left open by float.
+// Instances returns what the launches of a translation unit instantiate, each once. Constants of the
+// launching function are replaced by their values, its template's parameters by the arguments of its callers,
+// types that are left open by float.
 func Instances(units ...*Unit) []Instance {
 	kernels := Kernels(units...)
 	var out []Instance
@@ -37,7 +38,8 @@ func Instances(units ...*Unit) []Instance {
 // kernelOf finds a kernel by the name that a launch spells, which may leave out namespaces.
 func kernelOf(kernels []*Kernel, name string) *Kernel {
 	i := slices.IndexFunc(kernels, func(k *Kernel) bool {
-		return k.Qualified() == name || strings.HasSuffix("::"+k.Qualified(), "::"+name) || k.Name == name[strings.LastIndex(name, ":")+1:]
+		return k.Qualified() == name || strings.HasSuffix("::"+k.Qualified(), "::"+name) ||
+			k.Name == name[strings.LastIndex(name, ":")+1:]
 	})
 	if i < 0 {
 		return nil
@@ -50,8 +52,8 @@ var word = regexp.MustCompile(`[A-Za-z_]\w*`)
 // maxInstances is how many instances of one launch are made.
 const maxInstances = 16
 
-// bindings are the values of the parameters of the template that launches: one set for each of its calls, one that is empty where it is
-// no template.
+// bindings are the values of the parameters of the template that launches: one set for each of its calls, one
+// that is empty where it is no template.
 func bindings(l Launch, units []*Unit) []map[string]string {
 	if len(l.Params) == 0 {
 		return []map[string]string{{}}
@@ -106,7 +108,8 @@ func (k *Kernel) instance(l Launch, bound map[string]string) Instance {
 	return i
 }
 
-// value is what a name in a template argument stands for in a launching function; the name itself where that is not known.
+// value is what a name in a template argument stands for in a launching function; the name itself where that
+// is not known.
 func (l *Launch) value(w string, bound map[string]string, guesses *[]string) string {
 	if v, ok := bound[w]; ok {
 		return v
@@ -134,7 +137,8 @@ func (l *Launch) value(w string, bound map[string]string, guesses *[]string) str
 	return w
 }
 
-// deduce completes template arguments from defaults, and from the types of what is passed. What cannot be told is "".
+// deduce completes template arguments from defaults, and from the types of what is passed. What cannot be
+// told is "".
 func (k *Kernel) deduce(l Launch, given []string) []string {
 	out := slices.Clone(given)
 	for _, t := range k.Template[len(given):] {

@@ -29,23 +29,27 @@ type Kernel struct {
 // Qualified is the kernel's name with its namespaces.
 func (k *Kernel) Qualified() string { return k.Space + k.Name }
 
-// Kernels returns the kernels of a translation unit in order. One that is declared and defined is there once, defined.
+// Kernels returns the kernels of a translation unit in order. One that is declared and defined is there once,
+// defined.
 func Kernels(units ...*Unit) []*Kernel {
 	x := newExtraction(Options{}, units)
 	var out []*Kernel
 	for _, u := range units {
 		for _, d := range u.decls {
-			if d.form != function || len(d.names) == 0 || d.names[0] == "" || !x.marked(d, []string{"__global__"}) {
+			if d.form != function || len(d.names) == 0 || d.names[0] == "" ||
+				!x.marked(d, []string{"__global__"}) {
 				continue
 			}
-			k := &Kernel{Unit: u.Name, Line: u.line(u.code[d.params-1].start), Name: d.names[0], Space: d.space, Defined: d.open >= 0, d: d}
+			k := &Kernel{Unit: u.Name, Line: u.line(u.code[d.params-1].start), Name: d.names[0],
+				Space: d.space, Defined: d.open >= 0, d: d}
 			if d.template[1] > d.template[0] {
 				k.Template = u.parameters(d.template[0], d.template[1])
 			}
 			k.Parameters = u.parameters(d.params+1, u.pairs[d.params])
 			k.Bounds = u.bounds(d)
 			same := slices.IndexFunc(out, func(o *Kernel) bool {
-				return o.Qualified() == k.Qualified() && len(o.Parameters) == len(k.Parameters) && o.Defined != k.Defined
+				return o.Qualified() == k.Qualified() && len(o.Parameters) == len(k.Parameters) &&
+					o.Defined != k.Defined
 			})
 			switch {
 			case same < 0:
@@ -106,7 +110,8 @@ func (u *Unit) parameters(from, to int) []Parameter {
 			if w := u.str(u.code[i]); w == "[" {
 				name = i - 1
 				break
-			} else if i+2 < end && (w == "*" || w == "&") && u.code[i+1].kind == ident && u.code[i+2].kind == ident && !slices.Contains(afterStar, u.str(u.code[i+1])) {
+			} else if i+2 < end && (w == "*" || w == "&") && u.code[i+1].kind == ident &&
+				u.code[i+2].kind == ident && !slices.Contains(afterStar, u.str(u.code[i+1])) {
 				name = i + 1
 				break
 			}
@@ -127,7 +132,8 @@ func (u *Unit) parameters(from, to int) []Parameter {
 // afterStar are qualifiers of a pointer, and typeWords words that end a type.
 var (
 	afterStar = []string{"const", "volatile", "__restrict__", "__restrict", "restrict"}
-	typeWords = append([]string{"int", "float", "double", "char", "short", "long", "unsigned", "bool", "half"}, afterStar...)
+	typeWords = append([]string{"int", "float", "double", "char", "short", "long", "unsigned", "bool",
+		"half"}, afterStar...)
 )
 
 // bounds are the arguments of __launch_bounds__.
@@ -161,7 +167,8 @@ func (k *Kernel) Example() string {
 func example(p Parameter) string {
 	name := strings.ToLower(p.Name)
 	switch {
-	case strings.HasPrefix(p.Type, "typename"), strings.HasPrefix(p.Type, "class"), p.Name == "" && p.Type == "":
+	case strings.HasPrefix(p.Type, "typename"), strings.HasPrefix(p.Type, "class"), p.Name == "" &&
+		p.Type == "":
 		return "float"
 	case strings.HasPrefix(p.Type, "bool"):
 		return "true"
@@ -179,8 +186,8 @@ func (k *Kernel) Wanted() string {
 	return "template <" + k.d.u.span(k.d.template[0], k.d.template[1]) + ">"
 }
 
-// Instantiate appends what makes a compiler instantiate kernels, a line for each, behind the last line. It names no symbol and
-// generates nothing else.
+// Instantiate appends what makes a compiler instantiate kernels, a line for each, behind the last line. It
+// names no symbol and generates nothing else.
 func Instantiate(text []byte, list []Instance) []byte {
 	if len(list) == 0 {
 		return text

@@ -13,7 +13,8 @@ type Launch struct {
 	Template []string // "" where it has none
 	Config   []string // grid, block, shared, stream, as far as they are given
 	Args     []string
-	// Locals are the values that the function's own variables start with, by name: "dim3 grid(8, 8)" is "dim3(8, 8)".
+	// Locals are the values that the function's own variables start with, by name: "dim3 grid(8, 8)" is
+	// "dim3(8, 8)".
 	Locals map[string]string
 	// Types are the types of the function's variables and parameters that are pointers or numbers: "float *".
 	Types map[string]string
@@ -161,7 +162,8 @@ func (u *Unit) locals(d *decl) (values, types map[string]string) {
 	start := true
 	for i := d.open + 1; i < d.close; i++ {
 		w := p.text(i)
-		if start && u.code[i].kind == ident && !slices.Contains([]string{"return", "if", "for", "while", "else", "do", "case"}, w) {
+		if start && u.code[i].kind == ident && !slices.Contains([]string{"return", "if", "for", "while",
+			"else", "do", "case"}, w) {
 			u.local(i, d.close, values, types)
 		}
 		start = w == ";" || w == "{" || w == "}" || w == "(" && p.text(i-1) == "for"
@@ -171,31 +173,11 @@ func (u *Unit) locals(d *decl) (values, types map[string]string) {
 
 // local reads one declaration of variables: "int a = 1, b = 2;", "dim3 g(1, 2);", "float *x;".
 func (u *Unit) local(i, end int, values, types map[string]string) {
-	p := &splitter{u: u}
-	kind := ""
-	for ; i < end; i++ { // the type: words up to the last one that a name follows
-		w := p.text(i)
-		next := p.text(i + 1)
-		if u.code[i].kind == ident && (next == "=" || next == "(" || next == "{" || next == ";" || next == "," || next == "[") {
-			break
-		}
-		switch {
-		case w == "<":
-			stop := p.angles(i)
-			kind += u.span(i, stop)
-			i = stop - 1
-		case u.code[i].kind == ident || w == "*" || w == "&" || w == "::":
-			if kind != "" && w != "::" && !strings.HasSuffix(kind, "::") {
-				kind += " "
-			}
-			kind += w
-		default:
-			return
-		}
-	}
+	kind, i := u.localType(i, end)
 	if kind == "" {
 		return
 	}
+	p := &splitter{u: u}
 	stop := i
 	for stop < end && p.text(stop) != ";" {
 		if u.pairs[stop] > 0 {
@@ -217,20 +199,54 @@ func (u *Unit) local(i, end int, values, types map[string]string) {
 		if _, twice := types[name]; !twice {
 			types[name] = t
 		}
-		if _, twice := values[name]; twice {
-			continue
-		}
-		switch p.text(from + 1) {
-		case "=":
-			values[name] = u.span(from+2, r[1])
-		case "(", "{":
-			if close := u.pairs[from+1]; close > 0 && close < end {
-				value := u.span(from+2, close)
-				if base == "dim3" {
-					value = "dim3(" + value + ")"
-				}
-				values[name] = value
+		if _, twice := values[name]; !twice {
+			if v := u.initial(from+1, r[1], end, base); v != "" {
+				values[name] = v
 			}
 		}
 	}
+}
+
+// localType reads the type of a declaration: the words up to the last one that a name follows. It returns the name's
+// index; the type is "" where this is no declaration.
+func (u *Unit) localType(i, end int) (kind string, name int) {
+	p := &splitter{u: u}
+	for ; i < end; i++ {
+		w := p.text(i)
+		if u.code[i].kind == ident && slices.Contains([]string{"=", "(", "{", ";", ",", "["}, p.text(i+1)) {
+			break
+		}
+		switch {
+		case w == "<":
+			stop := p.angles(i)
+			kind += u.span(i, stop)
+			i = stop - 1
+		case u.code[i].kind == ident || w == "*" || w == "&" || w == "::":
+			if kind != "" && w != "::" && !strings.HasSuffix(kind, "::") {
+				kind += " "
+			}
+			kind += w
+		default:
+			return "", i
+		}
+	}
+	return kind, i
+}
+
+// initial is what a variable starts with, from behind its name: "= value", "(value)" or "{value}"; "" for neither.
+func (u *Unit) initial(from, to, end int, base string) string {
+	p := &splitter{u: u}
+	switch p.text(from) {
+	case "=":
+		return u.span(from+1, to)
+	case "(", "{":
+		if close := u.pairs[from]; close > 0 && close < end {
+			value := u.span(from+1, close)
+			if base == "dim3" {
+				value = "dim3(" + value + ")"
+			}
+			return value
+		}
+	}
+	return ""
 }

@@ -3,7 +3,8 @@ package hostcode
 import "slices"
 
 // nameWords are words of a declaration that name nothing.
-var nameWords = []string{"final", "public", "private", "protected", "const", "constexpr", "static", "inline", "extern", "typename", "virtual"}
+var nameWords = []string{"final", "public", "private", "protected", "const", "constexpr", "static", "inline",
+	"extern", "typename", "virtual"}
 
 // name finds the names that a declaration gives.
 func (d *decl) name() {
@@ -98,7 +99,8 @@ func (d *decl) className() {
 			}
 			continue
 		}
-		if !slices.Contains(classWords, w) && !slices.Contains(nameWords, w) && !slices.Contains(notMacros, w) && !(i+1 < d.to && d.u.str(d.u.code[i+1]) == "(") {
+		if !slices.Contains(classWords, w) && !slices.Contains(nameWords, w) &&
+			!slices.Contains(notMacros, w) && !(i+1 < d.to && d.u.str(d.u.code[i+1]) == "(") {
 			word = w
 		}
 	}
@@ -141,7 +143,8 @@ func (d *decl) declarators(from int) {
 		switch w := d.u.str(d.u.code[i]); {
 		case (w == "(" || w == "{") && d.u.pairs[i] > 0:
 			i = d.u.pairs[i]
-		case d.u.code[i].kind == ident && i+1 < d.to && slices.Contains([]string{"=", ";", ",", "[", "{", ":"}, d.u.str(d.u.code[i+1])):
+		case d.u.code[i].kind == ident && i+1 < d.to &&
+			slices.Contains([]string{"=", ";", ",", "[", "{", ":"}, d.u.str(d.u.code[i+1])):
 			d.names = append(d.names, w)
 		}
 	}

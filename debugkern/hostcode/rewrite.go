@@ -12,8 +12,8 @@ type edit struct {
 	text       string // blanks where it is ""
 }
 
-// rewrite makes the units' texts of what is kept of them. Where nothing is the host's, declarations that no kernel needs stay: only
-// constexpr functions are marked.
+// rewrite makes the units' texts of what is kept of them. Where nothing is the host's, declarations that no
+// kernel needs stay: only constexpr functions are marked.
 func (x *extraction) rewrite() {
 	var all []*rewriter
 	for _, u := range x.units {
@@ -78,8 +78,9 @@ func (w *rewriter) members(d *decl) {
 }
 
 var formNames = map[form]string{
-	function: "function", variable: "variable", class: "type", alias: "name", using: "name", usingNamespace: "using namespace",
-	instantiation: "instantiation", invocation: "macro", assertion: "static_assert", other: "declaration",
+	function: "function", variable: "variable", class: "type", alias: "name", using: "name",
+	usingNamespace: "using namespace",
+	instantiation:  "instantiation", invocation: "macro", assertion: "static_assert", other: "declaration",
 }
 
 // blank overwrites a declaration, without the preprocessor lines within.
@@ -104,7 +105,8 @@ func (w *rewriter) blank(d *decl) {
 	if len(d.names) > 0 {
 		name = d.names[0]
 	}
-	w.blanked = append(w.blanked, Blanked{u.Name, formNames[d.form], name, u.line(u.code[d.from].start), u.line(end - 1)})
+	w.blanked = append(w.blanked, Blanked{u.Name, formNames[d.form], name, u.line(u.code[d.from].start),
+		u.line(end - 1)})
 	if w.x.isHost(d) {
 		w.x.result.Host = true
 	}
@@ -133,8 +135,8 @@ func (x *extraction) isHost(d *decl) bool {
 	return false
 }
 
-// include blanks a header of the host's, and has the shim read in its place. One that is found nowhere and that nobody knows stays for
-// the compiler to complain about, unless there is host code that it may be for.
+// include blanks a header of the host's, and has the shim read in its place. One that is found nowhere and
+// that nobody knows stays for the compiler to complain about, unless there is host code that it may be for.
 func (w *rewriter) include(inc *include, code bool) {
 	origin := Missing
 	if w.x.options.Find != nil && inc.name != "" {
@@ -152,7 +154,8 @@ func (w *rewriter) include(inc *include, code bool) {
 		text = "#include <" + w.x.options.Shim + ">" + strings.Repeat("\n", bytes.Count(line, []byte("\n")))
 	}
 	w.edits = append(w.edits, edit{inc.token.start, inc.token.end, text})
-	w.blanked = append(w.blanked, Blanked{w.u.Name, "include", inc.name, w.u.line(inc.token.start), w.u.line(inc.token.end - 1)})
+	w.blanked = append(w.blanked, Blanked{w.u.Name, "include", inc.name, w.u.line(inc.token.start),
+		w.u.line(inc.token.end - 1)})
 	w.x.result.Host = true
 }
 
@@ -192,20 +195,27 @@ type Library struct {
 
 // Libraries are those whose headers sources include.
 var Libraries = []Library{
-	{Name: "PyTorch", Prefix: []string{"torch/", "ATen/", "c10/", "pybind11/", "Python.h"}, Spaces: []string{"torch", "at", "c10", "pybind11", "py"},
+	{Name: "PyTorch", Prefix: []string{"torch/", "ATen/", "c10/", "pybind11/", "Python.h"},
+		Spaces: []string{"torch", "at", "c10", "pybind11", "py"},
 		Advice: "take it out of the kernel, or compile with nvcc and the include directories of PyTorch (-I)"},
-	{Name: "Thrust", Prefix: []string{"thrust/"}, Spaces: []string{"thrust"}, Advice: "it is in nvidia-cuda-cccl: give its directory with -I"},
-	{Name: "CUB", device: true, Prefix: []string{"cub/"}, Spaces: []string{"cub"}, Advice: "it is in nvidia-cuda-cccl: give its directory with -I"},
-	{Name: "libcu++", device: true, Prefix: []string{"cuda/"}, Spaces: []string{"cuda"}, Advice: "it is in nvidia-cuda-cccl: give its directory with -I"},
-	{Name: "CUTLASS", device: true, Prefix: []string{"cutlass/", "cute/"}, Spaces: []string{"cutlass", "cute"}, Advice: "give the directory of its headers with -I"},
-	{Name: "cuRAND", device: true, Prefix: []string{"curand"}, Spaces: []string{"curand"}, Advice: "it is in nvidia-curand: give its directory with -I"},
+	{Name: "Thrust", Prefix: []string{"thrust/"}, Spaces: []string{"thrust"},
+		Advice: "it is in nvidia-cuda-cccl: give its directory with -I"},
+	{Name: "CUB", device: true, Prefix: []string{"cub/"}, Spaces: []string{"cub"},
+		Advice: "it is in nvidia-cuda-cccl: give its directory with -I"},
+	{Name: "libcu++", device: true, Prefix: []string{"cuda/"}, Spaces: []string{"cuda"},
+		Advice: "it is in nvidia-cuda-cccl: give its directory with -I"},
+	{Name: "CUTLASS", device: true, Prefix: []string{"cutlass/", "cute/"},
+		Spaces: []string{"cutlass", "cute"}, Advice: "give the directory of its headers with -I"},
+	{Name: "cuRAND", device: true, Prefix: []string{"curand"}, Spaces: []string{"curand"},
+		Advice: "it is in nvidia-curand: give its directory with -I"},
 	{Name: "cuBLAS", Prefix: []string{"cublas"}, Spaces: []string{"cublas"}},
 	{Name: "cuDNN", Prefix: []string{"cudnn"}, Spaces: []string{"cudnn"}},
 	{Name: "cuFFT", Prefix: []string{"cufft"}, Spaces: []string{"cufft"}},
 	{Name: "cuSPARSE", Prefix: []string{"cusparse"}, Spaces: []string{"cusparse"}},
 	{Name: "cuSOLVER", Prefix: []string{"cusolver"}, Spaces: []string{"cusolver"}},
 	{Name: "NCCL", Prefix: []string{"nccl"}, Spaces: []string{"nccl"}},
-	{Name: "the driver API", Prefix: []string{"cuda.h", "cudaTypedefs.h", "cudaProfiler.h", "nvrtc.h", "cuda_profiler_api.h", "cuda_runtime_api.h", "cuda_occupancy.h"},
+	{Name: "the driver API", Prefix: []string{"cuda.h", "cudaTypedefs.h", "cudaProfiler.h", "nvrtc.h",
+		"cuda_profiler_api.h", "cuda_runtime_api.h", "cuda_occupancy.h"},
 		Spaces: []string{"CU", "cu"}},
 }
 
@@ -223,13 +233,16 @@ func LibraryOf(header string) *Library {
 // Declares reports whether a name is a namespace of the library's, or begins as its names do.
 func (l *Library) Declares(name string) bool {
 	return slices.ContainsFunc(l.Spaces, func(s string) bool {
-		return name == s || len(s) > 2 && strings.HasPrefix(name, s) || s == "CU" && strings.HasPrefix(name, s)
+		return name == s || len(s) > 2 && strings.HasPrefix(name, s) || s == "CU" &&
+			strings.HasPrefix(name, s)
 	})
 }
 
 // hostHeaders are headers of C, POSIX and CUDA's samples that have a dot; those of C++ have none.
-var hostHeaders = []string{"sys/", "unistd.h", "getopt.h", "omp.h", "mpi.h", "errno.h", "time.h", "signal.h", "ctype.h", "inttypes.h", "locale.h", "pthread.h",
-	"stdarg.h", "stdbool.h", "dlfcn.h", "fcntl.h", "helper_", "exception.h", "gtest/", "benchmark/", "windows.h", "Windows.h"}
+var hostHeaders = []string{"sys/", "unistd.h", "getopt.h", "omp.h", "mpi.h", "errno.h", "time.h", "signal.h",
+	"ctype.h", "inttypes.h", "locale.h", "pthread.h",
+	"stdarg.h", "stdbool.h", "dlfcn.h", "fcntl.h", "helper_", "exception.h", "gtest/", "benchmark/",
+	"windows.h", "Windows.h"}
 
 // hostHeader reports a header that is known to be for host code.
 func hostHeader(name string) bool {
@@ -240,6 +253,7 @@ func hostHeader(name string) bool {
 // hostOnly reports a header of the toolkit's that a compiler of device code does not take.
 func hostOnly(name string) bool {
 	return slices.ContainsFunc(Libraries, func(l Library) bool {
-		return !l.device && slices.ContainsFunc(l.Prefix, func(p string) bool { return strings.HasPrefix(name, p) })
+		return !l.device && slices.ContainsFunc(l.Prefix,
+			func(p string) bool { return strings.HasPrefix(name, p) })
 	})
 }

@@ -53,7 +53,8 @@ func (p *splitter) done() bool { return p.i >= len(p.u.code) }
 // maxScopes is how deeply scopes may be nested; deeper ones are one declaration.
 const maxScopes = 100
 
-// scope reads declarations up to the brace that closes the scope. owner is the class whose members they are, nil at namespace scope.
+// scope reads declarations up to the brace that closes the scope. owner is the class whose members they are,
+// nil at namespace scope.
 func (p *splitter) scope(owner *decl, space string, depth int) {
 	for !p.done() {
 		switch t := p.text(p.i); {
@@ -162,7 +163,8 @@ func (p *splitter) declaration(owner *decl, space string, depth int) *decl {
 		p.i = end
 	}
 	d.head = p.i
-	if m := p.u.macros[p.text(p.i)]; m != nil && !m.call && (slices.Contains(m.words, "{") || slices.Contains(m.words, "}")) {
+	if m := p.u.macros[p.text(p.i)]; m != nil && !m.call &&
+		(slices.Contains(m.words, "{") || slices.Contains(m.words, "}")) {
 		d.form, d.to = other, p.i+1 // it opens or closes a scope
 		p.i++
 		return d
@@ -180,9 +182,11 @@ func (p *splitter) declaration(owner *decl, space string, depth int) *decl {
 	return d
 }
 
-// invocation reads a macro's call that ends with its parenthesis: the next token is on another line and begins something else.
+// invocation reads a macro's call that ends with its parenthesis: the next token is on another line and
+// begins something else.
 func (p *splitter) invocation(d *decl, owner *decl) bool {
-	if p.done() || p.u.code[p.i].kind != ident || p.text(p.i+1) != "(" || slices.Contains(notMacros, p.text(p.i)) {
+	if p.done() || p.u.code[p.i].kind != ident || p.text(p.i+1) != "(" ||
+		slices.Contains(notMacros, p.text(p.i)) {
 		return false
 	}
 	end := p.match(p.i + 1)
@@ -190,7 +194,8 @@ func (p *splitter) invocation(d *decl, owner *decl) bool {
 		return false
 	}
 	next := p.u.code[end+1]
-	if p.u.line(next.start) == p.u.line(p.u.code[end].start) || next.kind != ident && p.text(end+1) != "}" || p.text(end+1) == "const" {
+	if p.u.line(next.start) == p.u.line(p.u.code[end].start) || next.kind != ident && p.text(end+1) != "}" ||
+		p.text(end+1) == "const" {
 		return false
 	}
 	d.form, p.i = invocation, end+1
@@ -198,7 +203,8 @@ func (p *splitter) invocation(d *decl, owner *decl) bool {
 }
 
 // notMacros are words that stand before a parenthesis and begin a declaration.
-var notMacros = []string{"alignas", "__align__", "__launch_bounds__", "__attribute__", "__declspec", "decltype", "static_assert", "asm", "operator", "explicit", "noexcept"}
+var notMacros = []string{"alignas", "__align__", "__launch_bounds__", "__attribute__", "__declspec",
+	"decltype", "static_assert", "asm", "operator", "explicit", "noexcept"}
 
 // reader reads one declaration's tokens up to its end.
 type reader struct {
@@ -255,7 +261,8 @@ func (r *reader) step(t string) bool {
 		r.parenthesis()
 	case t == "[":
 		p.i = p.match(p.i) + 1
-	case t == "<" && !r.assign && p.i > d.head && (p.u.code[p.i-1].kind == ident && p.text(p.i-1) != "operator"):
+	case t == "<" && !r.assign && p.i > d.head && (p.u.code[p.i-1].kind == ident &&
+		p.text(p.i-1) != "operator"):
 		p.i = p.angles(p.i)
 	case t == "=" && p.text(p.i-1) != "operator":
 		r.assign = true
@@ -280,7 +287,8 @@ func (r *reader) operator() {
 		p.i += 2
 		return
 	}
-	for !p.done() && p.u.code[p.i].kind == punct && p.text(p.i) != "(" && p.text(p.i) != ";" && p.text(p.i) != "{" && p.text(p.i) != "}" {
+	for !p.done() && p.u.code[p.i].kind == punct && p.text(p.i) != "(" && p.text(p.i) != ";" &&
+		p.text(p.i) != "{" && p.text(p.i) != "}" {
 		p.i++
 	}
 }
@@ -302,16 +310,19 @@ func (r *reader) parenthesis() {
 }
 
 // afterParameters are words that stand between a function's parameters and its body.
-var afterParameters = []string{"const", "volatile", "noexcept", "override", "final", "throw", "requires", "try", "mutable", "__attribute__"}
+var afterParameters = []string{"const", "volatile", "noexcept", "override", "final", "throw", "requires",
+	"try", "mutable", "__attribute__"}
 
-// attribute reports whether the group at hand, closed at end, belongs to an attribute or a macro, not to a function.
+// attribute reports whether the group at hand, closed at end, belongs to an attribute or a macro, not to a
+// function.
 func (r *reader) attribute(end int) bool {
 	p := r.p
 	w := p.text(p.i - 1)
 	if p.i == r.d.head || w != "noexcept" && w != "operator" && slices.Contains(notMacros, w) {
 		return true
 	}
-	return end+1 < len(p.u.code) && p.u.code[end+1].kind == ident && !slices.Contains(afterParameters, p.text(end+1)) && r.kind == ""
+	return end+1 < len(p.u.code) && p.u.code[end+1].kind == ident &&
+		!slices.Contains(afterParameters, p.text(end+1)) && r.kind == ""
 }
 
 // brace reads from an opening brace on, and reports whether the declaration ends behind it.

@@ -20,7 +20,8 @@ type token struct {
 	start, end int
 }
 
-// scanner cuts a text into tokens. Text that is no C++ gives tokens too: a quote that nothing closes ends with its line.
+// scanner cuts a text into tokens. Text that is no C++ gives tokens too: a quote that nothing closes ends
+// with its line.
 type scanner struct {
 	text      []byte
 	pos       int
@@ -173,7 +174,8 @@ func (s *scanner) number() {
 	for s.pos < len(s.text) {
 		c := s.at(0)
 		sign := (c == '+' || c == '-') && bytes.IndexByte([]byte("eEpP"), s.text[s.pos-1]) >= 0
-		if !isDigit(c) && !isLetter(c) && c != '.' && !sign && !(c == '\'' && (isDigit(s.at(1)) || isLetter(s.at(1)))) {
+		if !isDigit(c) && !isLetter(c) && c != '.' && !sign &&
+			!(c == '\'' && (isDigit(s.at(1)) || isLetter(s.at(1)))) {
 			return
 		}
 		s.pos++

@@ -11,9 +11,10 @@ type Unit struct {
 	Name   string
 	text   []byte
 	tokens []token
-	code   []token // those that the structure is read from: no space, no preprocessor lines, no branch that is left out
-	pairs  []int   // of code: where the bracket that opens here is closed, 0 where it is not
-	lines  []int   // where each line begins
+	// those that the structure is read from: no space, no preprocessor lines, no branch that is left out
+	code  []token
+	pairs []int // of code: where the bracket that opens here is closed, 0 where it is not
+	lines []int // where each line begins
 
 	includes []*include
 	macros   map[string]*macro
@@ -95,8 +96,8 @@ type group struct {
 	zero     bool // #if 0
 }
 
-// structure reads the preprocessor lines, and leaves out all but one branch of a condition whose branches open and close different
-// numbers of braces, and what #if 0 excludes.
+// structure reads the preprocessor lines, and leaves out all but one branch of a condition whose branches
+// open and close different numbers of braces, and what #if 0 excludes.
 func (u *Unit) structure() {
 	hidden := make([]bool, len(u.tokens))
 	var open []group
@@ -110,7 +111,8 @@ func (u *Unit) structure() {
 		}
 		switch words[0] {
 		case "if", "ifdef", "ifndef":
-			open = append(open, group{branches: []int{i}, zero: words[0] == "if" && len(words) == 2 && words[1] == "0"})
+			open = append(open, group{branches: []int{i}, zero: words[0] == "if" && len(words) == 2 &&
+				words[1] == "0"})
 		case "elif", "else", "elifdef", "elifndef":
 			if n := len(open); n > 0 {
 				open[n-1].branches = append(open[n-1].branches, i)

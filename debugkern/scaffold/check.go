@@ -21,8 +21,8 @@ func resolves(m *configs.Manifest) bool {
 	return err == nil
 }
 
-// checkLine is the command that executes the kernel under every checker with what its manifest guesses; "" where the manifest cannot be
-// resolved for its own shape.
+// checkLine is the command that executes the kernel under every checker with what its manifest guesses; ""
+// where the manifest cannot be resolved for its own shape.
 func checkLine(req Request, f *ptx.Func, m *configs.Manifest) string {
 	sel, err := m.Select("", nil, nil, probes.GateNone)
 	if err != nil || len(m.Shapes) == 0 {

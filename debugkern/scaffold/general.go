@@ -47,7 +47,8 @@ type general struct {
 
 // general writes the manifest of a kernel that is no attention.
 func (w *manifestText) general(f *ptx.Func, v *view, params []Parameter, name string) *general {
-	g := &general{manifestText: w, v: v, f: f, params: params, dimOf: map[int]string{}, result: -1, args: make([]string, len(params)), why: make([]string, len(params))}
+	g := &general{manifestText: w, v: v, f: f, params: params, dimOf: map[int]string{}, result: -1,
+		args: make([]string, len(params)), why: make([]string, len(params))}
 	g.name()
 	g.sizes()
 	g.threads()
@@ -64,7 +65,8 @@ func (w *manifestText) general(f *ptx.Func, v *view, params []Parameter, name st
 }
 
 // taken are names that a dimension cannot have: positions, loops, functions of expressions.
-var taken = []string{"bx", "by", "bz", "kv", "r", "c", "row", "col", "e", "pi", "min", "max", "div", "abs", "sqrt", "pow", "ceil", "floor", "round", "true", "false", "in", "not", "and", "or"}
+var taken = []string{"bx", "by", "bz", "kv", "r", "c", "row", "col", "e", "pi", "min", "max", "div", "abs",
+	"sqrt", "pow", "ceil", "floor", "round", "true", "false", "in", "not", "and", "or"}
 
 // name gives every parameter a name of its own.
 func (g *general) name() {
@@ -99,7 +101,8 @@ func (g *general) isDim(name string) bool {
 	return slices.ContainsFunc(g.dims, func(d dimension) bool { return d.name == name })
 }
 
-// threads settles the block: what the kernel is compiled for, what the host's code launches, what launch bounds allow.
+// threads settles the block: what the kernel is compiled for, what the host's code launches, what launch
+// bounds allow.
 func (g *general) threads() {
 	g.block = [3]int64{0, 1, 1}
 	if d, ok := g.f.Directive("reqntid"); ok {
@@ -279,7 +282,8 @@ func (g *general) blocks() {
 				g.grid[i].tile, _ = e.Args[1].Eval(g.launchValue)
 			}
 		}
-		rows := g.kind != nil && g.kind.rows != "" && g.grid[0].extent != g.kind.rows // a number, or a name that is not passed
+		// a number, or a name that is not passed
+		rows := g.kind != nil && g.kind.rows != "" && g.grid[0].extent != g.kind.rows
 		if known && !rows {
 			return
 		}
@@ -325,7 +329,8 @@ func (g *general) guessGrid() {
 		g.addDim("n")
 		g.grid[0] = side("n", g.block[0], why)
 	case len(g.dims) > 1 && g.block[1] > 1:
-		g.grid[0], g.grid[1] = side(g.dims[len(g.dims)-1].name, g.block[0], why), side(g.dims[0].name, g.block[1], why)
+		g.grid[0], g.grid[1] = side(g.dims[len(g.dims)-1].name, g.block[0], why),
+			side(g.dims[0].name, g.block[1], why)
 	default:
 		g.grid[0] = side(g.dims[0].name, g.block[0], why)
 	}
@@ -339,7 +344,8 @@ func (g *general) addDim(name string) {
 
 // tileOf is the side of a matrix product's tile, as far as constants have a usual name for it.
 func (g *general) tileOf() int64 {
-	for _, name := range []string{"TILE", "TILE_SIZE", "BLOCK_SIZE", "TS", "BM", "TILE_M", "kTile", "TILE_WIDTH"} {
+	for _, name := range []string{"TILE", "TILE_SIZE", "BLOCK_SIZE", "TS", "BM", "TILE_M", "kTile",
+		"TILE_WIDTH"} {
 		if n, ok := g.v.value(name).Eval(g.v.value); ok && n > 0 && n <= 256 {
 			return n
 		}
@@ -347,7 +353,8 @@ func (g *general) tileOf() int64 {
 	return max(g.block[0], 1)
 }
 
-// extents gives every dimension an extent that no other has: multiples of what a block covers, at least a warp's threads.
+// extents gives every dimension an extent that no other has: multiples of what a block covers, at least a
+// warp's threads.
 func (g *general) extents() {
 	step := int64(32)
 	for _, s := range g.grid {
@@ -367,7 +374,8 @@ func (g *general) extents() {
 	if g.kind != nil && g.kind.rows != "" && len(g.dims) > 1 && bits.Len64(uint64(step)) < 8 {
 		g.dims[0].extent = 6 // rows: one block each
 	}
-	if g.kind != nil && g.kind.rows != "" && !strides.MatchString(g.v.kernel.Body()) { // a thread takes one element of its row
+	// a thread takes one element of its row
+	if g.kind != nil && g.kind.rows != "" && !strides.MatchString(g.v.kernel.Body()) {
 		for i := range g.dims {
 			if g.dims[i].name == g.kind.cols {
 				g.dims[i].extent = g.block[0]

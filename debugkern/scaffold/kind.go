@@ -9,7 +9,8 @@ import (
 	"tilescope/debugkern/hostcode"
 )
 
-// kernelKind is what a kernel seems to compute, by its names and the text of its stores: a guess that its manifest marks.
+// kernelKind is what a kernel seems to compute, by its names and the text of its stores: a guess that its
+// manifest marks.
 type kernelKind struct {
 	what    string // in words
 	m, n, k string // of a matrix product
@@ -26,7 +27,8 @@ func (g *general) recognise() *kernelKind {
 	if len(outputs) > 0 {
 		g.result = outputs[len(outputs)-1]
 	}
-	unfilled := slices.ContainsFunc(slices.Concat(inputs, outputs), func(i int) bool { return !filled(g.dtype(i)) })
+	unfilled := slices.ContainsFunc(slices.Concat(inputs, outputs),
+		func(i int) bool { return !filled(g.dtype(i)) })
 	if g.v.kernel == nil || len(outputs) != 1 || len(inputs) == 0 || unfilled {
 		return nil
 	}
@@ -51,7 +53,8 @@ func (g *general) recognise() *kernelKind {
 func (g *general) blockSum(name string) *kernelKind {
 	stores := g.v.kernel.Stores()
 	inputs, _ := g.roles()
-	if len(stores) != 1 || stores[0].Op != "=" || stores[0].Index != "blockIdx.x" || len(g.dims) != 1 || len(inputs) != 1 {
+	if len(stores) != 1 || stores[0].Op != "=" || stores[0].Index != "blockIdx.x" || len(g.dims) != 1 ||
+		len(inputs) != 1 {
 		return nil
 	}
 	how := "sum"
@@ -62,7 +65,8 @@ func (g *general) blockSum(name string) *kernelKind {
 		return nil
 	}
 	return &kernelKind{what: how + " of a block's elements", one: true, op: func(g *general) string {
-		return "reduce: " + loadRow(g.names[inputs[0]], fmt.Sprintf("[bx * %d]", g.grid[0].tile), g.grid[0].tile) + ", how: " + how
+		return "reduce: " + loadRow(g.names[inputs[0]], fmt.Sprintf("[bx * %d]", g.grid[0].tile),
+			g.grid[0].tile) + ", how: " + how
 	}}
 }
 
@@ -106,14 +110,16 @@ func (g *general) productKind() *kernelKind {
 		}
 		left := load(g.names[a], "[row, 0]", tm, k.k)
 		if g.args[b] == "["+k.n+", "+k.k+"]" {
-			return "matmul: [" + left + ", " + load(g.names[b], "[col, 0]", tn, k.k) + "], transpose: right, over: K"
+			return "matmul: [" + left + ", " + load(g.names[b], "[col, 0]", tn, k.k) +
+				"], transpose: right, over: K"
 		}
 		return "matmul: [" + left + ", " + loadRight(g.names[b], k.k, tn) + "], over: K"
 	}
 	return k
 }
 
-var rowNames = []string{"rows", "r", "m", "batch", "b", "num_rows", "nrows", "height", "h", "n_rows", "tokens", "num_tokens"}
+var rowNames = []string{"rows", "r", "m", "batch", "b", "num_rows", "nrows", "height", "h", "n_rows",
+	"tokens", "num_tokens"}
 
 // rowKind is a kernel that takes a row at a time: x and maybe weights in, y out.
 func (g *general) rowKind(what string, op func(*general) string) *kernelKind {
@@ -124,7 +130,8 @@ func (g *general) rowKind(what string, op func(*general) string) *kernelKind {
 		}
 	}
 	if k.cols == "" {
-		k.cols = g.dimNamed("cols", "c", "n", "d", "dim", "hidden", "hidden_size", "width", "w", "ncols", "num_cols", "len", "row_size")
+		k.cols = g.dimNamed("cols", "c", "n", "d", "dim", "hidden", "hidden_size", "width", "w", "ncols",
+			"num_cols", "len", "row_size")
 	}
 	if k.rows = g.dimNamed(rowNames...); k.rows == "" || k.rows == k.cols {
 		k.rows = "rows"
@@ -148,7 +155,8 @@ func (g *general) stride(i int) string {
 		}
 	}
 	for _, v := range g.v.locals {
-		if rest, ok := strings.CutPrefix(v, k.Parameters[i].Name); ok && strings.HasPrefix(strings.TrimSpace(rest), "+") {
+		if rest, ok := strings.CutPrefix(v, k.Parameters[i].Name); ok &&
+			strings.HasPrefix(strings.TrimSpace(rest), "+") {
 			texts = append(texts, rest)
 		}
 	}
@@ -192,7 +200,8 @@ func (g *general) elementwise() *kernelKind {
 	for _, d := range g.dims {
 		all = append(all, d.name)
 	}
-	kind := &kernelKind{what: "elementwise, as line " + itoa(s.Line) + " has it", flat: strings.Join(all, " * ")}
+	kind := &kernelKind{what: "elementwise, as line " + itoa(s.Line) + " has it",
+		flat: strings.Join(all, " * ")}
 	if len(all) > 1 {
 		kind.flat = "(" + kind.flat + ")"
 	}
@@ -211,14 +220,16 @@ func (g *general) elementwise() *kernelKind {
 
 // mapFunctions are functions of CUDA by the name that map has for them.
 var mapFunctions = map[string]string{
-	"expf": "exp", "exp": "exp", "__expf": "exp", "exp2f": "exp2", "logf": "log", "__logf": "log", "log2f": "log2", "sqrtf": "sqrt", "rsqrtf": "rsqrt",
-	"tanhf": "tanh", "erff": "erf", "fabsf": "abs", "fmaxf": "max", "fminf": "min", "max": "max", "min": "min", "sqrt": "sqrt", "tanh": "tanh", "fabs": "abs",
+	"expf": "exp", "exp": "exp", "__expf": "exp", "exp2f": "exp2", "logf": "log", "__logf": "log",
+	"log2f": "log2", "sqrtf": "sqrt", "rsqrtf": "rsqrt",
+	"tanhf": "tanh", "erff": "erf", "fabsf": "abs", "fmaxf": "max", "fminf": "min", "max": "max",
+	"min": "min", "sqrt": "sqrt", "tanh": "tanh", "fabs": "abs",
 }
 
 var mapToken = regexp.MustCompile(`[A-Za-z_]\w*|[0-9.]+(?:[eE][-+]?[0-9]+)?[fF]?|[-+*/(),]|\s+|.`)
 
-// mapOf writes the value of a store as an expression of map; ok is false where it has more than elements at the store's index, numbers,
-// scalars and functions that map has.
+// mapOf writes the value of a store as an expression of map; ok is false where it has more than elements at
+// the store's index, numbers, scalars and functions that map has.
 func (g *general) mapOf(s hostcode.Store) (string, bool) {
 	value := s.Value
 	for i, p := range g.v.kernel.Parameters {

@@ -64,7 +64,8 @@ func (g *general) epsilon() string {
 
 func rmsOp(g *general) string {
 	x := g.x()
-	text, operands := "x * rsqrt(ms + "+g.epsilon()+")", fmt.Sprintf("x: %s, ms: {reduce: {map: v * v, v: %s}, how: mean}", x, x)
+	text, operands := "x * rsqrt(ms + "+g.epsilon()+")",
+		fmt.Sprintf("x: %s, ms: {reduce: {map: v * v, v: %s}, how: mean}", x, x)
 	for _, w := range g.weights() {
 		text += " * w"
 		operands += ", w: " + fmt.Sprintf("{load: %s, at: [0], cols: 0, dims: [1, %s]}", w, g.kind.cols)
@@ -92,7 +93,8 @@ func layernormOp(g *general) string {
 	return fmt.Sprintf("map: \"%s\", %s", text, operands)
 }
 
-// pointers settles the extents of every pointer: what cudaMalloc is asked for, what the kernel computes, how it indexes.
+// pointers settles the extents of every pointer: what cudaMalloc is asked for, what the kernel computes, how
+// it indexes.
 func (g *general) pointers() {
 	for i, p := range g.params {
 		if !p.Pointer {
@@ -109,7 +111,8 @@ func (g *general) pointers() {
 	}
 }
 
-// allocated is what the launching function asks cudaMalloc for: a product of dimensions and numbers, "" where it is not plain.
+// allocated is what the launching function asks cudaMalloc for: a product of dimensions and numbers, "" where
+// it is not plain.
 func (g *general) allocated(i int) string {
 	l := g.v.launch
 	if l == nil || i >= len(l.Args) {
@@ -184,7 +187,8 @@ func (g *general) productDims() {
 	shape(inputs[1], "["+k.k+", "+k.n+"]", "["+k.n+", "+k.k+"]", k.k)
 	shape(g.result, "["+k.m+", "+k.n+"]", "["+k.n+", "+k.m+"]", k.m)
 	if g.args[inputs[0]] != "["+k.m+", "+k.k+"]" || g.args[g.result] != "["+k.m+", "+k.n+"]" {
-		g.kind = &kernelKind{what: k.what, m: k.m, n: k.n, k: k.k} // by columns: the operation is to be filled in
+		// by columns: the operation is to be filled in
+		g.kind = &kernelKind{what: k.what, m: k.m, n: k.n, k: k.k}
 	}
 }
 

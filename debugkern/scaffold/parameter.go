@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tilescope/debugkern/hostcode"
 	"tilescope/debugkern/ptx"
 	"tilescope/probes"
 )
@@ -19,10 +20,10 @@ type Parameter struct {
 	Written bool // memory is written through it
 }
 
-// Parameters describes an entry's parameters in order. source is the CUDA source that it was compiled from, "" for PTX. A
+// Parameters describes an entry's parameters in order. kernels are those of the CUDA source that it was compiled from, nil for PTX. A
 // pointer is recognised by its use: global memory is reached through it.
-func Parameters(f *ptx.Func, source string) []Parameter {
-	list, declared := make([]Parameter, len(f.Params)), declaredParameters(source, f.Demangled)
+func Parameters(f *ptx.Func, kernels []*hostcode.Kernel) []Parameter {
+	list, declared := make([]Parameter, len(f.Params)), declaredParameters(Source{Kernels: kernels}.view(f))
 	uses := pointerUses(f)
 	for i, p := range f.Params {
 		q := &list[i]
@@ -186,26 +187,20 @@ var cTypes = map[string]probes.DType{
 	"uint32_t": probes.U32, "half": probes.F16, "__half": probes.F16, "__nv_bfloat16": probes.BF16, "nv_bfloat16": probes.BF16,
 	"unsigned char": probes.U8, "uint8_t": probes.U8, "signed char": probes.I8, "int8_t": probes.I8, "__nv_fp8_e4m3": probes.E4M3,
 	"__nv_fp8_e5m2": probes.E5M2, "long long": probes.I64, "int64_t": probes.I64, "size_t": probes.U64, "uint64_t": probes.U64,
-	"unsigned long long": probes.U64, "long": probes.I64, "unsigned long": probes.U64, "char": probes.I8, "short": probes.I16, "unsigned short": probes.U16, "uint16_t": probes.U16,
+	"unsigned long long": probes.U64, "long": probes.I64, "unsigned long": probes.U64, "char": probes.I8, "short": probes.I16,
+	"unsigned short": probes.U16, "uint16_t": probes.U16,
 }
 
-// declaredParameters reads the parameter list of a kernel out of its CUDA source: names, and the types that
-// it recognises. nil where the source does not show it plainly.
-func declaredParameters(source, kernel string) []Parameter {
-	text := comments.ReplaceAllString(source, " ")
-	at := regexp.MustCompile(`__global__[^;{}]*?\b` + regexp.QuoteMeta(kernel) + `\s*\(`).FindStringIndex(text)
-	if at == nil {
-		return nil
-	}
-	rest := text[at[1]:]
-	end := strings.IndexAny(rest, "){")
-	if end < 0 {
+// declaredParameters are a kernel's parameters as its source declares them: names, and the types that it recognises. nil where the source
+// does not show the kernel.
+func declaredParameters(v *view) []Parameter {
+	if v.kernel == nil {
 		return nil
 	}
 	var list []Parameter
-	for p := range strings.SplitSeq(rest[:end], ",") {
-		p = qualifier.ReplaceAllString(p, " ")
-		kind, name, pointer := p, "", strings.Contains(p, "*")
+	for _, d := range v.kernel.Parameters {
+		p := v.resolve(d.Type + " " + d.Name)
+		kind, name, pointer := p, "", strings.Contains(d.Type, "*")
 		if pointer {
 			i := strings.LastIndexByte(p, '*')
 			kind, name = p[:i], cName.FindString(p[i:])

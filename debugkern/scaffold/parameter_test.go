@@ -22,7 +22,7 @@ func TestDeclaredParameters(t *testing.T) {
 		{"only declared elsewhere", "void k(int a);", ""},
 	} {
 		var got []string
-		for _, p := range declaredParameters(c.source, "k") {
+		for _, p := range declaredParameters(ReadSource("k.cu", c.source).view(&ptx.Func{Name: "k", Demangled: "k"})) {
 			star := ""
 			if p.Pointer {
 				star = "*"
@@ -101,7 +101,7 @@ func TestParametersByUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := Parameters(m.Func("k"), "")
+	got := Parameters(m.Func("k"), nil)
 	want := []Parameter{
 		{Pointer: true, Guessed: true, Read: true}, {DType: probes.F16, Pointer: true, Guessed: true, Read: true},
 		{DType: probes.F32, Pointer: true, Read: true, Written: true}, {DType: probes.F32, Pointer: true, Written: true}, {DType: probes.F32},

@@ -110,7 +110,7 @@ func (d *scaffolder) manifest(req Request, source Source) string {
 	if name == "" || name[0] >= '0' && name[0] <= '9' {
 		name = "kernel_" + name
 	}
-	params := Parameters(d.kernel, source.Text)
+	params := Parameters(d.kernel, source.Kernels)
 	probed := len(params) > 0 && d.instrumented()
 	if probed {
 		params = params[:len(params)-1]

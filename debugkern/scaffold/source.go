@@ -10,7 +10,8 @@ import (
 	"tilescope/debugkern/ptx"
 )
 
-// Source is what the text of a CUDA source shows of its kernels and their launches. The zero value is that of PTX alone.
+// Source is what the text of a CUDA source shows of its kernels and their launches. The zero value is that of
+// PTX alone.
 type Source struct {
 	Text      string
 	Kernels   []*hostcode.Kernel
@@ -23,7 +24,8 @@ type Source struct {
 func ReadSource(name, text string) Source {
 	u := hostcode.Read(name, []byte(text))
 	return Source{
-		Text: text, Kernels: hostcode.Kernels(u), Launches: hostcode.Launches(u), Constants: hostcode.Constants(u), Shared: hostcode.SharedArrays(u),
+		Text: text, Kernels: hostcode.Kernels(u), Launches: hostcode.Launches(u),
+		Constants: hostcode.Constants(u), Shared: hostcode.SharedArrays(u),
 	}
 }
 
@@ -44,7 +46,8 @@ func (s Source) view(f *ptx.Func) *view {
 	name, args, _ := strings.Cut(strings.TrimSuffix(full, ">"), "<")
 	for _, k := range s.Kernels {
 		if k.Name == f.Demangled || k.Qualified() == name {
-			if v.kernel == nil || len(k.Parameters) == len(f.Params) && len(v.kernel.Parameters) != len(f.Params) {
+			if v.kernel == nil || len(k.Parameters) == len(f.Params) &&
+				len(v.kernel.Parameters) != len(f.Params) {
 				v.kernel = k
 			}
 		}
@@ -59,7 +62,8 @@ func (s Source) view(f *ptx.Func) *view {
 	}
 	v.locals = v.kernel.Locals()
 	for i, l := range s.Launches {
-		if l.Kernel[strings.LastIndexByte(l.Kernel, ':')+1:] == v.kernel.Name && len(l.Args) == len(v.kernel.Parameters) {
+		if l.Kernel[strings.LastIndexByte(l.Kernel, ':')+1:] == v.kernel.Name &&
+			len(l.Args) == len(v.kernel.Parameters) {
 			v.launch = &s.Launches[i]
 			break
 		}
@@ -113,8 +117,8 @@ func (v *view) constant(name string) *hostcode.Expr {
 // eval is the value of an expression in the kernel.
 func (v *view) eval(text string) (int64, bool) { return hostcode.ParseExpr(text).Eval(v.value) }
 
-// sharedArray is the declaration of a shared array that comes to so many bytes, with its extents as numbers; nil where there is none, or
-// two that differ.
+// sharedArray is the declaration of a shared array that comes to so many bytes, with its extents as numbers;
+// nil where there is none, or two that differ.
 func (v *view) sharedArray(name string, bytes int) (a *sharedArray) {
 	for _, s := range v.source.Shared {
 		if s.Name != name {

@@ -40,7 +40,8 @@ func (g *general) writeConstants() {
 	var lines []string
 	add := func(name string, from string) {
 		n, ok := g.v.value(name).Eval(g.v.value)
-		if !ok || n < -1<<31 || n >= 1<<31 || !plainName.MatchString(name) || g.isDim(name) || slices.Contains(taken, name) || slices.Contains(g.v.listed, name) {
+		if !ok || n < -1<<31 || n >= 1<<31 || !plainName.MatchString(name) || g.isDim(name) ||
+			slices.Contains(taken, name) || slices.Contains(g.v.listed, name) {
 			return
 		}
 		g.v.listed = append(g.v.listed, name)
@@ -72,7 +73,8 @@ func (g *general) writeLaunch() {
 			why = s.guess
 		}
 	}
-	text := fmt.Sprintf("  grid: [%s, %s, %s]", quoted(g.grid[0].text), quoted(g.grid[1].text), quoted(g.grid[2].text))
+	text := fmt.Sprintf("  grid: [%s, %s, %s]", quoted(g.grid[0].text), quoted(g.grid[1].text),
+		quoted(g.grid[2].text))
 	from := ""
 	if g.v.launch != nil {
 		from = fmt.Sprintf("   # as launched on line %d", g.v.launch.Line)
@@ -123,9 +125,11 @@ func (g *general) writeArguments() {
 			if strings.HasPrefix(g.names[i], "param_") {
 				why = "which size is it?"
 			}
-			g.mark(why, field, fmt.Sprintf("  - {name: %s, type: %s, value: %s}", g.names[i], p.DType, g.dimOf[i]))
+			g.mark(why, field, fmt.Sprintf("  - {name: %s, type: %s, value: %s}", g.names[i], p.DType,
+				g.dimOf[i]))
 		case !p.Pointer && p.DType.Float():
-			g.open(field, "what is passed?", "  - {name: %s, type: %s, value: %s}", g.names[i], p.DType, scalarValue(g.names[i]))
+			g.open(field, "what is passed?", "  - {name: %s, type: %s, value: %s}", g.names[i], p.DType,
+				scalarValue(g.names[i]))
 		case !p.Pointer:
 			g.open(field, "what is passed?", "  - {name: %s, type: %s, value: 1}", g.names[i], p.DType)
 		default:
@@ -160,7 +164,8 @@ func (g *general) pointer(i int, field string) {
 	if role == "input" {
 		more = fill(g.dtype(i))
 	}
-	g.mark(why, field, fmt.Sprintf("  - {name: %s, type: \"%s*\", dims: %s, role: %s%s}", g.names[i], g.dtype(i), g.args[i], role, more))
+	g.mark(why, field, fmt.Sprintf("  - {name: %s, type: \"%s*\", dims: %s, role: %s%s}", g.names[i],
+		g.dtype(i), g.args[i], role, more))
 }
 
 // filled reports a type that manifests have inputs and outputs of.
@@ -183,7 +188,8 @@ func (g *general) writeShared() {
 	g.shared(g.doc.module.SharedLayout(g.f), declared)
 }
 
-// writeStages writes the output as the only stage judged where it is plain what the kernel computes, else what has to be filled in.
+// writeStages writes the output as the only stage judged where it is plain what the kernel computes, else
+// what has to be filled in.
 func (g *general) writeStages(name string) {
 	row, col, tm, tn := g.place()
 	op := ""
@@ -209,7 +215,8 @@ func (g *general) writeStages(name string) {
 		g.ending(name, false)
 		return
 	}
-	g.line("\n# %s: guessed from the kernel's text.\n# Which part of it a block (bx, by, bz) computes.", upper(g.kind.what))
+	g.line("\n# %s: guessed from the kernel's text.\n# Which part of it a block (bx, by, bz) computes.",
+		upper(g.kind.what))
 	at, axes := "at: [row, col], rows: 0, cols: 1", "[row, col]"
 	if row != "" {
 		g.open("work", "guessed from the launch", "work: {row: %s, col: %s}", row, col)
@@ -285,7 +292,8 @@ func (g *general) ending(name string, judged bool) {
 		if !ok {
 			value = "1"
 		}
-		flags = append(flags, fmt.Sprintf("  - {name: %s, %shelp: \"a preprocessor symbol of the source\"}", flag, flagValues(value)))
+		flags = append(flags, fmt.Sprintf("  - {name: %s, %shelp: \"a preprocessor symbol of the source\"}",
+			flag, flagValues(value)))
 		set = append(set, flag+": "+value)
 	}
 	if flags != nil {
@@ -303,7 +311,8 @@ func (g *general) ending(name string, judged bool) {
 	g.open("shapes", "sizes that the kernel takes", "  validation: {%s}", strings.Join(large, ", "))
 	if judged {
 		g.line("\nthresholds:")
-		g.open("thresholds.output", "the error of the output that you accept", "  output: {max_abs: 0.06, mean_abs: 0.02, bad_fraction: 0.01}")
+		g.open("thresholds.output", "the error of the output that you accept",
+			"  output: {max_abs: 0.06, mean_abs: 0.02, bad_fraction: 0.01}")
 	}
 }
 
