@@ -91,7 +91,7 @@ func (o *checkOptions) bind(f *pflag.FlagSet) {
 	f.StringVar(&o.shape, "shape", "", "of a TARGET: shape, a name or sizes (default validation)")
 	f.StringArrayVar(&o.set, "set", nil, "of a TARGET: flag FLAG[=VALUE], repeatable")
 	f.StringArrayVar(&o.faults, "fault", nil, "of a TARGET: planted fault NAME, repeatable")
-	f.StringVar(&o.sanitizer, "sanitizer", "", "NVIDIA's tools on the same launch, on a GPU, and what they found too: memcheck,racecheck,initcheck,synccheck or all")
+	f.StringVar(&o.sanitizer, "sanitizer", "", "tools of compute-sanitizer that watch the same launch on a GPU: memcheck,racecheck,initcheck,synccheck, or all")
 	f.StringVar(&o.sarif, "sarif", "", "write findings to FILE as SARIF 2.1.0")
 	f.StringVar(&o.html, "html", "", "write a self-contained page to FILE")
 	f.StringVar(&o.dump, "dump", "", "write every pointer argument, before and after, to FILE.npz")

@@ -206,7 +206,7 @@ var callNumber = regexp.MustCompile(`(?m) // callseq \d+(, \d+)?$`)
 // and, by NVRTC, a number of the process.
 var unnamedSpace = regexp.MustCompile(`[0-9]+_GLOBAL__N__[0-9a-f]{8}_[0-9]+_`)
 
-// unnamed replaces the names of unnamed namespaces by the one that is the same everywhere.
+// unnamed replaces the names of unnamed namespaces that have a number of the process by the one that is the same everywhere.
 func unnamed(text string) string {
 	var b strings.Builder
 	for {
@@ -219,7 +219,11 @@ func unnamed(text string) string {
 		for from := range digits { // the number may follow a name that ends with a digit
 			n, err := strconv.Atoi(text[at[0]+from : at[0]+digits])
 			if err == nil && n <= len(name) && unnamedEnd.MatchString(name[:n]) {
-				b.WriteString(text[:at[0]+from] + "12_GLOBAL__N_1")
+				own := "12_GLOBAL__N_1"
+				if numbered := unnamedEnd.FindStringSubmatch(name[:n])[1]; numbered == "" {
+					own = text[at[0]+from:at[0]+digits] + name[:n]
+				}
+				b.WriteString(text[:at[0]+from] + own)
 				end = at[0] + digits + n
 				break
 			}
@@ -232,7 +236,7 @@ func unnamed(text string) string {
 	}
 }
 
-var unnamedEnd = regexp.MustCompile(`^_GLOBAL__N__[0-9a-f]{8}_[0-9]+_\w+_[0-9a-f]{8}(?:_[0-9]+)?$`)
+var unnamedEnd = regexp.MustCompile(`^_GLOBAL__N__[0-9a-f]{8}_[0-9]+_\w+_[0-9a-f]{8}(_[0-9]+)?$`)
 
 // settle makes PTX depend on the source alone: the paths of .file directives become relative, so that it does not matter
 // where it was built, calls lose their number, so that it does not matter what was built before, and unnamed namespaces their process.
