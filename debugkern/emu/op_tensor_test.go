@@ -146,7 +146,7 @@ func (c tensorCase) module(form *isa.Form, mods []string) string {
 		return strings.Join(list, ","), f.Registers
 	}
 	var b strings.Builder
-	b.WriteString(".version 8.4\n.target sm_89\n.address_size 64\n.visible .entry t(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d)\n{\n")
+	b.WriteString(".version 8.8\n.target sm_90\n.address_size 64\n.visible .entry t(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d)\n{\n")
 	b.WriteString("\t.reg .b32 %t, %ra<8>, %rb<8>, %rc<8>, %rd<8>;\n\t.reg .b64 %o, %x, %da<8>, %db<8>, %dc<8>, %dd<8>;\n\tmov.u32 %t, %tid.x;\n")
 	layout := map[string]string{"a": "row", "b": "col", "c": "row"}
 	for name, class := range map[string]isa.ArgClass{"a": isa.ClassA, "b": isa.ClassB, "c": isa.ClassC} {

@@ -68,19 +68,27 @@ func settleTF32(a, b []uint32, c uint32) (uint32, bool) {
 	return 0, false
 }
 
-// DotF8 is a product of E4M3 or E5M2 operands: each is widened to f16, which is exact, and products are added 16 at a time by Dot, from
-// the first on. That is how a chip does it that has no fp8 multiplier behind mma.sync; t names the accumulators.
+// DotF8 is a product of E4M3 or E5M2 operands by mma.sync, as sm_90 has it, which has no fp8 multiplier behind that instruction (its
+// compiled code shows it): operands are widened to f16, which is exact. The products of the elements in the lower half of each register, the
+// first two of every four, are added from zero by Dot, then those of the upper halves, and c last, rounded to nearest even. t names the
+// accumulators, which have one format. Other chips compute it in one step.
 func (m *Model) DotF8(t MMA, fa, fb Format, a, b []uint8, c uint32) uint32 {
-	var x, y [16]uint16
-	for len(a) > 0 {
-		n := min(16, len(a))
-		for i := range n {
-			x[i], y[i] = widenF8(fa, a[i]), widenF8(fb, b[i])
+	sum := uint32(0)
+	for half := 0; half < 4; half += 2 {
+		var x, y [16]uint16
+		n := 0
+		for i := half; i+1 < len(a); i += 4 {
+			for k := i; k < i+2; k++ {
+				x[n&15], y[n&15] = widenF8(fa, a[k]), widenF8(fb, b[k])
+				n++
+			}
 		}
-		c = m.Dot(t, x[:n], y[:n], c)
-		a, b = a[n:], b[n:]
+		sum = m.Dot(t, x[:n], y[:n], sum)
 	}
-	return c
+	if t.D == F16 {
+		return uint32(Add16(uint16(c), uint16(sum)))
+	}
+	return Add32(c, sum)
 }
 
 func widenF8(f Format, v uint8) uint16 {
