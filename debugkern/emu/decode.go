@@ -112,7 +112,7 @@ func decode(ctx context.Context, c *chip.Chip, m *ptx.Module, name string, share
 	d := &decoder{
 		ctx: ctx, share: share, refused: refused,
 		p: &program{
-			chip: c, model: c.Arithmetic, module: m, entry: f, n32: 1, n64: 1, regs: map[*ptx.Func][]regSlot{}, dynBase: -1,
+			chip: c, model: c.Arithmetic, module: m, entry: f, n32: 1, n64: 1, regs: map[*ptx.Func][]regSlot{}, dynBase: -1, carry: -1,
 			params: f.ParamBytes(),
 		},
 		consts: map[constKey]int32{}, sregs: map[sregKey]int32{}, symIdx: map[any]int{}, glob: map[*ptx.Var]int{},
