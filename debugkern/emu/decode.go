@@ -19,7 +19,7 @@ var decoders = [isa.Kinds]func(*decoder){
 	isa.Load: (*decoder).ld, isa.Store: (*decoder).st, isa.Atomic: (*decoder).atom, isa.Reduce: (*decoder).atom,
 	isa.CopyAsync: (*decoder).copyAsync, isa.CommitAsync: (*decoder).commitAsync, isa.WaitAsync: (*decoder).waitAsync,
 	isa.LoadFragment: (*decoder).loadFragment, isa.StoreFragment: (*decoder).storeFragment, isa.Multiply: (*decoder).multiply,
-	isa.LoadMatrix: (*decoder).loadMatrix, isa.StoreMatrix: (*decoder).storeMatrix,
+	isa.LoadMatrix: (*decoder).loadMatrix, isa.StoreMatrix: (*decoder).storeMatrix, isa.MoveMatrix: (*decoder).moveMatrix,
 	isa.Shuffle: (*decoder).shfl, isa.Vote: (*decoder).vote,
 	isa.Barrier: (*decoder).barrier, isa.WarpBarrier: (*decoder).warpBarrier, isa.Fence: (*decoder).fence,
 	isa.Branch: (*decoder).bra, isa.BranchIndexed: (*decoder).brx, isa.Call: (*decoder).callOp, isa.Return: (*decoder).ret,

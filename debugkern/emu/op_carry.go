@@ -7,7 +7,9 @@ import (
 )
 
 // Extended-precision arithmetic (PTX ISA, "Extended-Precision Integer Arithmetic Instructions"): add, sub and mad with .cc leave the carry
-// or borrow of each lane in CC.CF, addc, subc and madc take it. CC.CF is a predicate of the program's that no register names.
+// of each lane in CC.CF, addc, subc and madc take it. CC.CF is a predicate of the program's that no register names. A difference is the
+// sum with the complement: CC.CF is 1 where nothing was borrowed. Within a chain of differences nobody can see that; compilers look at it
+// with addc behind subc.cc.
 
 // carryOp is such an instruction.
 type carryOp struct {
@@ -78,13 +80,16 @@ func (w *warp) wide(slot int32, width int) *row64 {
 	return &r
 }
 
-// compute returns an element of the result, and its carry or borrow.
+// compute returns an element of the result, and what it leaves in CC.CF.
 func (c *carryOp) compute(x, y, z, carry uint64) (v, out uint64) {
 	if !c.takes {
 		carry = 0
 	}
 	switch c.op {
 	case "sub":
+		if c.takes {
+			carry ^= 1
+		}
 		v, out = bits.Sub64(x, y, carry)
 	case "mad.lo":
 		v, out = bits.Add64(c.low(x*y), z, carry)
@@ -94,7 +99,10 @@ func (c *carryOp) compute(x, y, z, carry uint64) (v, out uint64) {
 		v, out = bits.Add64(x, y, carry)
 	}
 	if c.bits == 32 {
-		out = v >> 32 & 1 // of a difference, the borrow
+		out = v >> 32 & 1
+	}
+	if c.op == "sub" {
+		out ^= 1
 	}
 	return c.low(v), out
 }
