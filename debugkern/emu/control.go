@@ -325,7 +325,13 @@ func (d *decoder) ret() {
 
 func (d *decoder) trap() { d.out.flow, d.out.class = flowTrap, target.ClassExit }
 
+// nothing decodes hints. A cache policy is a number that only hints take.
 func (d *decoder) nothing() {
+	if d.in.HasDest() {
+		d.out.d = d.dst64(0)
+		d.out.run = func(w *warp, in *inst, mask uint32) { w.store64(in.d, &row64{}, mask) }
+		return
+	}
 	d.out.run = func(*warp, *inst, uint32) {}
 }
 

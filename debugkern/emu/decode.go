@@ -19,7 +19,7 @@ var decoders = [isa.Kinds]func(*decoder){
 	isa.Load: (*decoder).ld, isa.Store: (*decoder).st, isa.Atomic: (*decoder).atom, isa.Reduce: (*decoder).atom,
 	isa.CopyAsync: (*decoder).copyAsync, isa.CommitAsync: (*decoder).commitAsync, isa.WaitAsync: (*decoder).waitAsync,
 	isa.LoadFragment: (*decoder).loadFragment, isa.StoreFragment: (*decoder).storeFragment, isa.Multiply: (*decoder).multiply,
-	isa.LoadMatrix: (*decoder).loadMatrix, isa.StoreMatrix: (*decoder).storeMatrix,
+	isa.LoadMatrix: (*decoder).loadMatrix, isa.StoreMatrix: (*decoder).storeMatrix, isa.MoveMatrix: (*decoder).moveMatrix,
 	isa.Shuffle: (*decoder).shfl, isa.Vote: (*decoder).vote,
 	isa.Barrier: (*decoder).barrier, isa.WarpBarrier: (*decoder).warpBarrier, isa.Fence: (*decoder).fence,
 	isa.Branch: (*decoder).bra, isa.BranchIndexed: (*decoder).brx, isa.Call: (*decoder).callOp, isa.Return: (*decoder).ret,
@@ -112,7 +112,7 @@ func decode(ctx context.Context, c *chip.Chip, m *ptx.Module, name string, share
 	d := &decoder{
 		ctx: ctx, share: share, refused: refused,
 		p: &program{
-			chip: c, model: c.Arithmetic, module: m, entry: f, n32: 1, n64: 1, regs: map[*ptx.Func][]regSlot{}, dynBase: -1,
+			chip: c, model: c.Arithmetic, module: m, entry: f, n32: 1, n64: 1, regs: map[*ptx.Func][]regSlot{}, dynBase: -1, carry: -1,
 			params: f.ParamBytes(),
 		},
 		consts: map[constKey]int32{}, sregs: map[sregKey]int32{}, symIdx: map[any]int{}, glob: map[*ptx.Var]int{},

@@ -297,8 +297,9 @@ func (p *program) variable(name string, v *ptx.Var, off int64) variable {
 	return variable{name, index(off, elemSize(v), dimsOf(v))}
 }
 
-// findWidths finds the variables that are declared as bytes and accessed in elements of one size, alone or in vectors. What moves bytes
-// for others to use (a copy, a row of a matrix) says nothing of elements.
+// findWidths finds the variables of global and constant memory that are declared as bytes and accessed in elements of one size, alone or
+// in vectors. What moves bytes for others to use (a copy, a row of a matrix) says nothing of elements. Shared arrays have the elements
+// that a launch gives them (target.Launch.Shared).
 func (p *program) findWidths() {
 	p.widths = map[*ptx.Var]int{}
 	alone := map[*ptx.Var]bool{}
@@ -309,7 +310,7 @@ func (p *program) findWidths() {
 		}
 		for s, set := 0, p.sets[in.mem.set]; s < len(p.syms); s++ {
 			v := p.syms[s].v
-			if set>>s&1 == 0 || v == nil || v.Type.Bytes() != 1 {
+			if set>>s&1 == 0 || v == nil || v.Type.Bytes() != 1 || v.Space != ptx.SpaceGlobal && v.Space != ptx.SpaceConst {
 				continue
 			}
 			if n, ok := p.widths[v]; ok && n != in.mem.size {

@@ -229,8 +229,8 @@ func (s *stepper) state() blockState {
 // TestUnmodelledIsNamed: what the emulator does not model is refused at load, with its place.
 func TestUnmodelledIsNamed(t *testing.T) {
 	for _, instr := range []string{
-		"add.cc.u32 %r1, %r1, %r1", "mbarrier.init.shared.b64 [%rd1], 1", "vset.u32.u32.lt %r1, %r1, %r1, %r1", "madc.lo.u32 %r1, %r1, %r1, %r1",
-		"cp.async.bulk.commit_group", "tex.1d.v4.f32.s32 {%r1,%r1,%r1,%r1}, [%rd1, {%r1}]", "rcp.approx.ftz.f64 %rd1, %rd1",
+		"mbarrier.init.shared.b64 [%rd1], 1", "vset.u32.u32.lt %r1, %r1, %r1, %r1",
+		"cp.async.bulk.commit_group", "tex.1d.v4.f32.s32 {%r1,%r1,%r1,%r1}, [%rd1, {%r1}]",
 	} {
 		text := header + ".visible .entry t()\n{\n\t.reg .b32 %r<4>; .reg .b64 %rd<4>;\n\tmov.u32 %r1, 0;\n\t" + instr + ";\n\tret;\n}\n"
 		m, err := ptx.Parse("t.ptx", []byte(text))

@@ -38,6 +38,8 @@ func (d *decoder) bitField() {
 		d.op32(lift2(func(a, b uint32) uint32 { return signZeroExtend(a, b, signed, clamp) }), 32)
 	case "fns":
 		d.op32(lift3(findNthSet), 32)
+	case "vadd2", "vadd4", "vsub2", "vsub4", "vavrg2", "vavrg4", "vabsdiff2", "vabsdiff4", "vmin2", "vmin4", "vmax2", "vmax4":
+		d.video()
 	case "dp4a":
 		d.dotBytes()
 	case "dp2a":

@@ -16,6 +16,10 @@ func (d *decoder) compare() {
 	if len(ts) == 0 {
 		d.unmodelled()
 	}
+	if t := ts[len(ts)-1]; t == ptx.F16x2 || t == ptx.BF16x2 {
+		d.compareHalves(t)
+		return
+	}
 	o := d.out
 	test := d.comparison(ts[len(ts)-1])
 	o.a, o.b = d.srcOf(1, ts[len(ts)-1]), d.srcOf(2, ts[len(ts)-1])
@@ -68,6 +72,12 @@ func (d *decoder) set(test cmpFn, join string, t ptx.Type) {
 	switch t {
 	case ptx.F32:
 		yes = math.Float32bits(1)
+	case ptx.F16:
+		yes = oneF16
+	case ptx.BF16:
+		yes = oneBF16
+	case ptx.U16, ptx.S16:
+		yes = 0xffff
 	case ptx.U32, ptx.S32:
 	default:
 		d.unmodelled()
@@ -370,5 +380,72 @@ func (d *decoder) slct() {
 			}
 		}
 		w.store32(in.d, &t, mask)
+	}
+}
+
+// The number 1 in 16 bits.
+const (
+	oneF16  = 0x3c00
+	oneBF16 = 0x3f80
+)
+
+// compareHalves decodes setp and set of packed halves: a predicate for each half, or 1.0 (0) in each, or all ones for both.
+func (d *decoder) compareHalves(t ptx.Type) {
+	var op fp.CmpOp
+	found := false
+	for _, m := range d.in.Mods {
+		if !found {
+			op, found = fp.ParseCmp(m)
+		}
+	}
+	if !found || len(d.in.Args) > 3 {
+		d.unmodelled()
+	}
+	one, ftz, test := uint32(oneF16), d.has("ftz"), fp.Cmp16
+	if t == ptx.BF16x2 {
+		one, test = oneBF16, fp.CmpBF16
+	}
+	half := func(v uint32, k int) uint16 {
+		h := uint16(v >> (16 * k))
+		if ftz {
+			return fp.Flush16(h)
+		}
+		return h
+	}
+	o := d.out
+	o.a, o.b = d.src32(1, 32), d.src32(2, 32)
+	compare := func(w *warp, k int) (r uint32) {
+		a, b := w.full32(o.a), w.full32(o.b)
+		for i := range a {
+			if test(op, half(a[i], k), half(b[i], k)) {
+				r |= 1 << i
+			}
+		}
+		return r
+	}
+	if d.in.Op == "set" {
+		if to := d.in.Types()[0]; to != t {
+			one = 0xffff
+		}
+		o.d = d.dst32(0)
+		o.run = func(w *warp, in *inst, mask uint32) {
+			low, high := compare(w, 0), compare(w, 1)
+			var v row32
+			for i := range v {
+				v[i] = one*(low>>i&1) | one*(high>>i&1)<<16
+			}
+			w.store32(in.d, &v, mask)
+		}
+		return
+	}
+	dst := d.arg(0)
+	if dst.Kind != ptx.OpPair {
+		d.unmodelled()
+	}
+	o.pd, o.pd2 = d.dstPred(&dst.Elems[0]), d.dstPred(&dst.Elems[1])
+	o.run = func(w *warp, in *inst, mask uint32) {
+		low, high := compare(w, 0), compare(w, 1)
+		w.setPred(in.pd, low, mask)
+		w.setPred(in.pd2, high, mask)
 	}
 }

@@ -284,12 +284,16 @@ func (d *decoder) halfUnary(t ptx.Type) {
 	d.op32(halves1(f, t.Bits() == 32), t.Bits())
 }
 
-// special64 decodes rcp and sqrt of f64; the approximations of the f64 unit are not modelled.
+// special64 decodes rcp, sqrt and rsqrt of f64.
 func (d *decoder) special64() {
 	m := d.mode()
 	switch {
 	case d.in.Op == "rsqrt" && !d.has("ftz"):
 		d.op64(lift64x1(fp.Rsqrt64))
+	case d.in.Op == "rsqrt":
+		d.op64(lift64x1(fp.RsqrtHigh64))
+	case d.in.Op == "rcp" && d.has("approx"):
+		d.op64(lift64x1(fp.RcpHigh64))
 	case d.has("approx"):
 		d.unmodelled()
 	case d.in.Op == "rcp":

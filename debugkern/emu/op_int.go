@@ -8,8 +8,9 @@ import (
 
 // arith decodes add, sub, mul, mad, fma, div, rem, abs, neg, min, max and their like.
 func (d *decoder) arith() {
-	if d.has("cc") {
-		d.unmodelled()
+	if d.has("cc") || d.in.Op == "addc" || d.in.Op == "subc" || d.in.Op == "madc" {
+		d.carry()
+		return
 	}
 	t := d.typ()
 	switch {

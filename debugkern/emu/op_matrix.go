@@ -103,3 +103,31 @@ func runStmatrix(w *warp, in *inst, mask uint32) {
 		}
 	}
 }
+
+// moveMatrix decodes movmatrix: the matrix of 8×8 halves that the warp holds, transposed.
+func (d *decoder) moveMatrix() {
+	d.aligned()
+	if !d.has("m8n8") || !d.has("trans") || d.typ() != ptx.B16 {
+		d.unmodelled()
+	}
+	d.out.d, d.out.a, d.out.run = d.dst32(0), d.src32(1, 32), runMovmatrix
+}
+
+func runMovmatrix(w *warp, in *inst, mask uint32) {
+	f := isa.Matrix8(false)
+	var m [8][8]uint32
+	for lane, v := range w.full32(in.a) {
+		for e := range f.Elements {
+			row, col := f.Cell(lane, e)
+			m[row][col] = v >> (16 * e) & 0xffff
+		}
+	}
+	var out row32
+	for lane := range out {
+		for e := range f.Elements {
+			row, col := f.Cell(lane, e)
+			out[lane] |= m[col][row] << (16 * e)
+		}
+	}
+	w.store32(in.d, &out, mask)
+}

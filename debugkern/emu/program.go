@@ -91,6 +91,7 @@ type program struct {
 	n32     int // slots of each bank
 	n64     int
 	npred   int
+	carry   int32 // the predicate slot of CC.CF, -1: the program does not use it
 	consts  []constSlot
 	sregs   []sregSlot
 	regs    map[*ptx.Func][]regSlot

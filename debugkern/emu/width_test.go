@@ -16,13 +16,13 @@ import (
 // one that is accessed in several ways, by bytes.
 func TestElementsOfBytes(t *testing.T) {
 	for access, want := range map[string][]int{
-		"ld.shared.f32 %f1, [s+256];":                                            {64},
-		"ld.shared.v4.f32 {%f1,%f2,%f3,%f4}, [s];\n ld.shared.f32 %f1, [s+256];": {64},
-		"ld.shared.v4.f32 {%f1,%f2,%f3,%f4}, [s+256];":                           {256}, // perhaps pairs of halves
-		"ld.shared.u16 %h, [s];\n ld.shared.f32 %f1, [s+256];":                   {256},
+		"ld.global.f32 %f1, [s+256];":                                            {64},
+		"ld.global.v4.f32 {%f1,%f2,%f3,%f4}, [s];\n ld.global.f32 %f1, [s+256];": {64},
+		"ld.global.v4.f32 {%f1,%f2,%f3,%f4}, [s+256];":                           {256}, // perhaps pairs of halves
+		"ld.global.u16 %h, [s];\n ld.global.f32 %f1, [s+256];":                   {256},
 	} {
-		m, err := ptx.Parse("t.ptx", []byte(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry t()\n{\n.shared .align 16 .b8 s[256];\n"+
-			".reg .f32 %f<5>; .reg .b16 %h;\nst.shared.v4.f32 [s], {0f00000000,0f00000000,0f00000000,0f00000000};\n"+access+"\nret;\n}\n"))
+		m, err := ptx.Parse("t.ptx", []byte(".version 8.0\n.target sm_80\n.address_size 64\n.global .align 16 .b8 s[256];\n.visible .entry t()\n{\n"+
+			".reg .f32 %f<5>; .reg .b16 %h;\nst.global.v4.f32 [s], {0f00000000,0f00000000,0f00000000,0f00000000};\n"+access+"\nret;\n}\n"))
 		if err != nil {
 			t.Fatal(err)
 		}

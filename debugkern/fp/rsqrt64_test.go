@@ -30,3 +30,31 @@ func TestRsqrt64(t *testing.T) {
 		}
 	}
 }
+
+// TestHigh64: the seeds of Newton's method have the upper 32 bits of the result, and special values the ISA's results.
+func TestHigh64(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 3000 {
+		x := math.Ldexp(1+rng.Float64(), rng.IntN(2000)-1000)
+		for got, want := range map[uint64]float64{RcpHigh64(math.Float64bits(x)): 1 / x, RsqrtHigh64(math.Float64bits(x)): 1 / math.Sqrt(x)} {
+			if off := math.Abs(Float64(got)/want - 1); off > 0x1.9p-20 || got&low32 != 0 {
+				t.Fatalf("%g: %#x, want %g", x, got, want)
+			}
+		}
+	}
+	f := math.Float64bits
+	inf := math.Inf(1)
+	for a, want := range map[uint64]uint64{f(2): f(0.5), f(-4): f(-0.25), f(inf): 0, f(-inf): sign64, 0: f(inf), sign64: f(-inf), 5: f(inf), f(0x1p1023): 0} {
+		if got := RcpHigh64(a); got != want {
+			t.Errorf("1/%#x: %#x, want %#x", a, got, want)
+		}
+	}
+	for a, want := range map[uint64]uint64{f(4): f(0.5), f(inf): 0, 0: f(inf), sign64: f(-inf), 7: f(inf)} {
+		if got := RsqrtHigh64(a); got != want {
+			t.Errorf("1/sqrt(%#x): %#x, want %#x", a, got, want)
+		}
+	}
+	if v := Float64(RsqrtHigh64(f(-1))); v == v {
+		t.Error(v)
+	}
+}

@@ -402,6 +402,28 @@ def print_clock(x, limit):
     return {"y": np.minimum(x, limit), "cycles": np.ones(2)}
 
 @kernel
+def math_double(x):
+    from math import erf
+    v = x + 0.5
+    return {"y": np.stack([np.exp(v), np.log(v), np.log1p(v), np.sin(10 * v), np.cos(1e6 * v), np.tan(v), v ** 2.5, np.arctan2(v, -2), np.hypot(v, 3),
+                           [erf(e) for e in v], np.cbrt(v), np.tanh(v), v ** -0.5, np.arcsin(v / 2)])}
+
+@kernel
+def math_half(x):
+    h = x + np.float16(0.25)
+    v = h.astype("f8")
+    return {"y": np.stack([np.exp(v), np.log(v), np.sin(v), np.cos(v), v ** 0.5, 1 / v, 2 ** v, np.maximum(v, 0.7), h > np.float16(0.6), np.exp(-v)])}
+
+@kernel
+def integer_wide(a, b, m):
+    p = [int(x) * int(y) + m for x, y in zip(a, b)]
+    low = [int(x & 0xffffffff) + int(y & 0xffffffff) for x, y in zip(a, b)]
+    bytes4 = lambda v: v[:, None] >> np.array([0, 8, 16, 24]) & 255
+    return {"y": np.array([[q >> 64 for q in p], [q % m for q in p],
+                           [(int(x) >> 32) + 5 + (s >> 32) << 32 & 2 ** 64 - 1 | s & 0xffffffff for x, s in zip(a, low)],
+                           abs(bytes4(a) - bytes4(b)).sum(1)], "u8")}
+
+@kernel
 def fft_shared(data):
     f = np.fft.fft(data[..., 0] + 1j * data[..., 1].astype("f8"))
     return {"data": np.stack([f.real, f.imag], -1)}
