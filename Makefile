@@ -64,8 +64,8 @@ toolchain: ## fetch the pinned NVRTC, headers and ptxas into .toolchain, and rec
 	@test -e .toolchain/nvidia/cuda_nvrtc || $(PYTHON) -m pip install -q --require-hashes --no-deps --only-binary :all: --target .toolchain -r $(WHEELS)
 	@$(GO) run . trust .toolchain > /dev/null
 
-asm: ## write the assembly of the tensor core anew
-	$(GO) generate -run mmagen ./debugkern/fp
+asm: ## write the assembly of the tensor core and of the emulator's loops anew
+	$(GO) generate -run internal/asm ./debugkern/fp ./debugkern/emu
 
 ptx: toolchain ## bring the embedded PTX archive up to date
 	$(GO) run ./kernels/internal/ptxgen
@@ -120,8 +120,11 @@ check: lint crossbuild toolchain vulncheck ## format, vet, staticcheck, cross-bu
 	@test -z "$$(gofmt -l .)" || { echo "not gofmt'd:"; gofmt -l .; exit 1; }
 	$(GO) mod tidy -diff
 	$(GO) run ./kernels/internal/ptxgen -check
-	@mkdir -p .build && $(GO) -C debugkern/fp/internal/mmagen run . -pkg fp -out $(CURDIR)/.build/mma.s && tail -n +2 .build/mma.s >.build/mma.fresh
-	@tail -n +2 debugkern/fp/mma_amd64.s | cmp -s - .build/mma.fresh || { echo "debugkern/fp/mma_amd64.s is not what its generator writes: make asm"; exit 1; }
+	@mkdir -p .build; for g in mma:fp/mma rows:emu/hot; do \
+		file=debugkern/$${g#*:}_amd64.s; $(GO) -C debugkern/internal/asm run ./$${g%:*} -out $(CURDIR)/.build/asm.s || exit 1; \
+		tail -n +2 .build/asm.s >.build/asm.fresh; \
+		tail -n +2 $$file | cmp -s - .build/asm.fresh || { echo "$$file is not what its generator writes: make asm"; exit 1; }; \
+	done
 
 clean: ## remove what was built
 	rm -rf bin cover.out .build

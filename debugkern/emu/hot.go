@@ -6,9 +6,14 @@ import (
 	"tilescope/debugkern/fp"
 )
 
-// The loops of this file are those that kernels spend their time in: written out, so that nothing is called per lane.
+// The loops of this file are those that kernels spend their time in: written out, so that nothing is called per lane, and for
+// all lanes also in vectors (hot_amd64.s), with the same bits.
 
 func add32(n int, d, a, b, _ *row32) {
+	if n == 32 && vectors {
+		add32AVX2(d, a, b)
+		return
+	}
 	dd, aa, bb := d[:n], a[:n], b[:n]
 	for i := range dd {
 		dd[i] = aa[i] + bb[i]
@@ -16,6 +21,10 @@ func add32(n int, d, a, b, _ *row32) {
 }
 
 func sub32(n int, d, a, b, _ *row32) {
+	if n == 32 && vectors {
+		sub32AVX2(d, a, b)
+		return
+	}
 	dd, aa, bb := d[:n], a[:n], b[:n]
 	for i := range dd {
 		dd[i] = aa[i] - bb[i]
@@ -23,6 +32,10 @@ func sub32(n int, d, a, b, _ *row32) {
 }
 
 func mul32(n int, d, a, b, _ *row32) {
+	if n == 32 && vectors {
+		mul32AVX2(d, a, b)
+		return
+	}
 	dd, aa, bb := d[:n], a[:n], b[:n]
 	for i := range dd {
 		dd[i] = aa[i] * bb[i]
@@ -30,6 +43,10 @@ func mul32(n int, d, a, b, _ *row32) {
 }
 
 func mad32(n int, d, a, b, c *row32) {
+	if n == 32 && vectors {
+		mad32AVX2(d, a, b, c)
+		return
+	}
 	dd, aa, bb, cc := d[:n], a[:n], b[:n], c[:n]
 	for i := range dd {
 		dd[i] = aa[i]*bb[i] + cc[i]
@@ -37,6 +54,10 @@ func mad32(n int, d, a, b, c *row32) {
 }
 
 func and32(n int, d, a, b, _ *row32) {
+	if n == 32 && vectors {
+		and32AVX2(d, a, b)
+		return
+	}
 	dd, aa, bb := d[:n], a[:n], b[:n]
 	for i := range dd {
 		dd[i] = aa[i] & bb[i]
@@ -44,6 +65,10 @@ func and32(n int, d, a, b, _ *row32) {
 }
 
 func or32(n int, d, a, b, _ *row32) {
+	if n == 32 && vectors {
+		or32AVX2(d, a, b)
+		return
+	}
 	dd, aa, bb := d[:n], a[:n], b[:n]
 	for i := range dd {
 		dd[i] = aa[i] | bb[i]
@@ -51,6 +76,10 @@ func or32(n int, d, a, b, _ *row32) {
 }
 
 func xor32(n int, d, a, b, _ *row32) {
+	if n == 32 && vectors {
+		xor32AVX2(d, a, b)
+		return
+	}
 	dd, aa, bb := d[:n], a[:n], b[:n]
 	for i := range dd {
 		dd[i] = aa[i] ^ bb[i]
@@ -58,6 +87,10 @@ func xor32(n int, d, a, b, _ *row32) {
 }
 
 func shl32(n int, d, a, b, _ *row32) {
+	if n == 32 && vectors {
+		shl32AVX2(d, a, b)
+		return
+	}
 	dd, aa, bb := d[:n], a[:n], b[:n]
 	for i := range dd {
 		dd[i] = aa[i] << bb[i]
@@ -65,6 +98,10 @@ func shl32(n int, d, a, b, _ *row32) {
 }
 
 func shrU32(n int, d, a, b, _ *row32) {
+	if n == 32 && vectors {
+		shrU32AVX2(d, a, b)
+		return
+	}
 	dd, aa, bb := d[:n], a[:n], b[:n]
 	for i := range dd {
 		dd[i] = aa[i] >> bb[i]
@@ -72,6 +109,10 @@ func shrU32(n int, d, a, b, _ *row32) {
 }
 
 func shrS32(n int, d, a, b, _ *row32) {
+	if n == 32 && vectors {
+		shrS32AVX2(d, a, b)
+		return
+	}
 	dd, aa, bb := d[:n], a[:n], b[:n]
 	for i := range dd {
 		dd[i] = uint32(int32(aa[i]) >> bb[i])
@@ -79,6 +120,10 @@ func shrS32(n int, d, a, b, _ *row32) {
 }
 
 func minS32(n int, d, a, b, _ *row32) {
+	if n == 32 && vectors {
+		minS32AVX2(d, a, b)
+		return
+	}
 	dd, aa, bb := d[:n], a[:n], b[:n]
 	for i := range dd {
 		dd[i] = uint32(min(int32(aa[i]), int32(bb[i])))
@@ -86,6 +131,10 @@ func minS32(n int, d, a, b, _ *row32) {
 }
 
 func maxS32(n int, d, a, b, _ *row32) {
+	if n == 32 && vectors {
+		maxS32AVX2(d, a, b)
+		return
+	}
 	dd, aa, bb := d[:n], a[:n], b[:n]
 	for i := range dd {
 		dd[i] = uint32(max(int32(aa[i]), int32(bb[i])))
@@ -93,6 +142,10 @@ func maxS32(n int, d, a, b, _ *row32) {
 }
 
 func add64(n int, d, a, b, _ *row64) {
+	if n == 32 && vectors {
+		add64AVX2(d, a, b)
+		return
+	}
 	dd, aa, bb := d[:n], a[:n], b[:n]
 	for i := range dd {
 		dd[i] = aa[i] + bb[i]
@@ -100,6 +153,10 @@ func add64(n int, d, a, b, _ *row64) {
 }
 
 func shl64(n int, d, a *row64, b, _ *row32) {
+	if n == 32 && vectors {
+		shl64AVX2(d, a, b)
+		return
+	}
 	dd, aa, bb := d[:n], a[:n], b[:n]
 	for i := range dd {
 		dd[i] = aa[i] << bb[i]
@@ -107,6 +164,10 @@ func shl64(n int, d, a *row64, b, _ *row32) {
 }
 
 func mulWideU(n int, d *row64, a, b *row32, _ *row64) {
+	if n == 32 && vectors {
+		mulWideUAVX2(d, a, b)
+		return
+	}
 	dd, aa, bb := d[:n], a[:n], b[:n]
 	for i := range dd {
 		dd[i] = uint64(aa[i]) * uint64(bb[i])
@@ -114,6 +175,10 @@ func mulWideU(n int, d *row64, a, b *row32, _ *row64) {
 }
 
 func mulWideS(n int, d *row64, a, b *row32, _ *row64) {
+	if n == 32 && vectors {
+		mulWideSAVX2(d, a, b)
+		return
+	}
 	dd, aa, bb := d[:n], a[:n], b[:n]
 	for i := range dd {
 		dd[i] = uint64(int64(int32(aa[i])) * int64(int32(bb[i])))
@@ -121,12 +186,20 @@ func mulWideS(n int, d *row64, a, b *row32, _ *row64) {
 }
 
 func madWideU(n int, d *row64, a, b *row32, c *row64) {
+	if n == 32 && vectors {
+		madWideUAVX2(d, a, b, c)
+		return
+	}
 	for i := range n {
 		d[i&31] = uint64(a[i&31])*uint64(b[i&31]) + c[i&31]
 	}
 }
 
 func madWideS(n int, d *row64, a, b *row32, c *row64) {
+	if n == 32 && vectors {
+		madWideSAVX2(d, a, b, c)
+		return
+	}
 	for i := range n {
 		d[i&31] = uint64(int64(int32(a[i&31]))*int64(int32(b[i&31]))) + c[i&31]
 	}
@@ -145,6 +218,10 @@ func canonical(d []uint32) {
 }
 
 func addF32(n int, d, a, b, _ *row32) {
+	if n == 32 && vectors {
+		addF32AVX2(d, a, b)
+		return
+	}
 	dd, aa, bb := d[:n], a[:n], b[:n]
 	var sum float32
 	for i := range dd {
@@ -158,6 +235,10 @@ func addF32(n int, d, a, b, _ *row32) {
 }
 
 func subF32(n int, d, a, b, _ *row32) {
+	if n == 32 && vectors {
+		subF32AVX2(d, a, b)
+		return
+	}
 	dd, aa, bb := d[:n], a[:n], b[:n]
 	var sum float32
 	for i := range dd {
@@ -171,6 +252,10 @@ func subF32(n int, d, a, b, _ *row32) {
 }
 
 func mulF32(n int, d, a, b, _ *row32) {
+	if n == 32 && vectors {
+		mulF32AVX2(d, a, b)
+		return
+	}
 	dd, aa, bb := d[:n], a[:n], b[:n]
 	var sum float32
 	for i := range dd {
@@ -192,6 +277,10 @@ func fmaF32(n int, d, a, b, c *row32) {
 
 // maxF32 and minF32 order non-NaN patterns as integers, -0 below +0.
 func maxF32(n int, d, a, b, _ *row32) {
+	if n == 32 && vectors {
+		maxF32AVX2(d, a, b)
+		return
+	}
 	dd, aa, bb := d[:n], a[:n], b[:n]
 	for i := range dd {
 		x, y := aa[i], bb[i]
@@ -207,6 +296,10 @@ func maxF32(n int, d, a, b, _ *row32) {
 }
 
 func minF32(n int, d, a, b, _ *row32) {
+	if n == 32 && vectors {
+		minF32AVX2(d, a, b)
+		return
+	}
 	dd, aa, bb := d[:n], a[:n], b[:n]
 	for i := range dd {
 		x, y := aa[i], bb[i]
@@ -224,6 +317,10 @@ func minF32(n int, d, a, b, _ *row32) {
 func order(b uint32) int32 { return int32(b) ^ int32(uint32(int32(b)>>31)>>1) }
 
 func cvtF32U32(n int, d, a, _, _ *row32) {
+	if n == 32 && vectors {
+		cvtF32U32AVX2(d, a)
+		return
+	}
 	dd, aa := d[:n], a[:n]
 	for i := range dd {
 		dd[i] = math.Float32bits(float32(aa[i]))
@@ -231,6 +328,10 @@ func cvtF32U32(n int, d, a, _, _ *row32) {
 }
 
 func cvtF32S32(n int, d, a, _, _ *row32) {
+	if n == 32 && vectors {
+		cvtF32S32AVX2(d, a)
+		return
+	}
 	dd, aa := d[:n], a[:n]
 	for i := range dd {
 		dd[i] = math.Float32bits(float32(int32(aa[i])))
@@ -238,6 +339,10 @@ func cvtF32S32(n int, d, a, _, _ *row32) {
 }
 
 func cvtF16F32(n int, d, a, _, _ *row32) {
+	if n == 32 && vectors {
+		cvtF16F32AVX2(d, a)
+		return
+	}
 	dd, aa := d[:n], a[:n]
 	for i := range dd {
 		x := aa[i]
@@ -250,6 +355,10 @@ func cvtF16F32(n int, d, a, _, _ *row32) {
 }
 
 func cvtF32F16(n int, d, a, _, _ *row32) {
+	if n == 32 && vectors {
+		cvtF32F16AVX2(d, a)
+		return
+	}
 	dd, aa := d[:n], a[:n]
 	for i := range dd {
 		x := aa[i]
@@ -266,6 +375,9 @@ func hotCompare(op string, signed bool) fnCmp {
 	switch {
 	case op == "lt" && signed:
 		return func(n int, a, b *row32) (r uint32) {
+			if n == 32 && vectors {
+				return lt32AVX2(a, b)
+			}
 			for i := range n {
 				if int32(a[i&31]) < int32(b[i&31]) {
 					r |= 1 << i
@@ -275,6 +387,9 @@ func hotCompare(op string, signed bool) fnCmp {
 		}
 	case op == "ge" && signed:
 		return func(n int, a, b *row32) (r uint32) {
+			if n == 32 && vectors {
+				return ^lt32AVX2(a, b)
+			}
 			for i := range n {
 				if int32(a[i&31]) >= int32(b[i&31]) {
 					r |= 1 << i
@@ -284,6 +399,9 @@ func hotCompare(op string, signed bool) fnCmp {
 		}
 	case op == "ne":
 		return func(n int, a, b *row32) (r uint32) {
+			if n == 32 && vectors {
+				return ^eq32AVX2(a, b)
+			}
 			for i := range n {
 				if a[i&31] != b[i&31] {
 					r |= 1 << i
@@ -293,6 +411,9 @@ func hotCompare(op string, signed bool) fnCmp {
 		}
 	case op == "eq":
 		return func(n int, a, b *row32) (r uint32) {
+			if n == 32 && vectors {
+				return eq32AVX2(a, b)
+			}
 			for i := range n {
 				if a[i&31] == b[i&31] {
 					r |= 1 << i

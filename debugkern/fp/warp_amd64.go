@@ -2,7 +2,10 @@ package fp
 
 import "golang.org/x/sys/cpu"
 
-//go:generate go -C internal/mmagen run . -pkg fp -out ../../mma_amd64.s -stubs ../../mma_stub_amd64.go
+//go:generate go -C ../internal/asm run ./mma -pkg fp -out ../../fp/mma_amd64.s -stubs ../../fp/mma_stub_amd64.go
+
+// Vectors reports whether the processor has AVX2 and F16C.
+func Vectors() bool { return vectors }
 
 var vectors = cpu.X86.HasAVX2 && hasF16C()
 

@@ -1,4 +1,4 @@
-// Mmagen writes the assembly of fp's tensor core for amd64: go generate in debugkern/fp. It is a module of its own, so that
+// Mma writes the assembly of fp's tensor core for amd64: go generate in debugkern/fp. It is a module of its own, so that
 // tilescope does not depend on avo.
 //
 // What the functions compute is Model.Dot for m16n8k16 (halves = 1) or for two of them that share A (halves = 2: m16n16k16).

@@ -1,4 +1,4 @@
-module tilescope/debugkern/fp/internal/mmagen
+module tilescope/debugkern/internal/asm
 
 go 1.26.0
 
