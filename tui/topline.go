@@ -147,8 +147,12 @@ func (t topLine) placeCrumbs(short bool) []crumb {
 	if short {
 		stage, cta, kv = at.Stage.String(), "", "kv"
 	}
+	sp := t.Run.Plan.Stage(at.Stage)
+	if sp != nil && sp.OfLaunch() {
+		return []crumb{{style, stage}}
+	}
 	out := []crumb{{style, stage}, {style, cta + shortBlock(at.Block, t.Run.Plan.Grid)}}
-	if sp := t.Run.Plan.Stage(at.Stage); sp != nil && sp.PerTile {
+	if sp != nil && sp.PerTile {
 		out = append(out, crumb{style, kv + strconv.Itoa(at.KVTile)})
 	}
 	return out

@@ -70,6 +70,12 @@ func (v *Controller) nextColumns(string) tea.Cmd {
 	if !v.Movable() {
 		return v.NothingYet()
 	}
+	if t := v.pane.Shown(); t != nil && t.Previous.Reached() && v.Run.Report.Cross == nil && v.Run.Pair == nil {
+		return v.set(func(s *Settings) {
+			s.Choice = map[Choice]Choice{Usual: All}[s.Choice]
+			v.Say("columns: " + map[Choice]string{Usual: "the launch's", All: "after the launch, before it, change"}[s.Choice])
+		})
+	}
 	if v.Run.Report.Cross == nil && v.Run.Pair == nil {
 		v.Say("one backend ran: `:backend both` runs GPU and emulator on the same PTX and lays them side by side here")
 		return nil

@@ -79,6 +79,9 @@ func (p *Pane) gather() {
 			}
 		}
 	}
+	if !p.view.Referenced() {
+		return
+	}
 	m := cell.BadCells()
 	for r, c := -1, 0; ; {
 		var ok bool
