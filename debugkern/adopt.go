@@ -2,6 +2,7 @@ package debugkern
 
 import (
 	"context"
+	"fmt"
 
 	"tilescope/configs"
 	"tilescope/debugkern/check"
@@ -39,8 +40,37 @@ func (s *Session) Adopt(ctx context.Context, req CheckRequest) (Request, error) 
 	return Request{
 		Target: req.File, Seed: req.Seed, Backend: req.Backend, Builder: req.Builder, Arch: req.Arch, Include: req.Include, Define: req.Define, Std: req.Std,
 		Timeout: req.Timeout, Device: req.Device, Repeat: req.Repeat, Schedule: req.Schedule, Resident: req.Resident, Cooperative: req.Cooperative,
-		Blocks: req.Blocks, Check: check.All,
+		Blocks: req.Blocks, Check: EveryChecker, Launch: req.launchWords(),
 	}, nil
+}
+
+// EveryChecker is the set of all checkers that a run's findings come from.
+const EveryChecker = check.All
+
+// launchWords are the options of the command line that give the launch.
+func (r CheckRequest) launchWords() []string {
+	words := []string{"--grid", dimText(r.Grid), "--block", dimText(r.Block)}
+	if r.Entry != "" {
+		words = append(words, "--entry", r.Entry)
+	}
+	if r.Shared > 0 {
+		words = append(words, "--shared", fmt.Sprint(r.Shared))
+	}
+	for _, a := range r.Args {
+		words = append(words, "--arg", a.Name+"="+a.Value)
+	}
+	return words
+}
+
+// dimText is an extent as options have it: 4 or 4,2,1.
+func dimText(d probes.Dim3) string {
+	switch {
+	case d[2] > 1:
+		return fmt.Sprintf("%d,%d,%d", d[0], d[1], d[2])
+	case d[1] > 1:
+		return fmt.Sprintf("%d,%d", d[0], d[1])
+	}
+	return fmt.Sprint(d[0])
 }
 
 // planned is the argument as a plan has it: a kernel's own text says nothing of what it does with memory.

@@ -6,7 +6,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
+	"tilescope/debugkern/build"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/scaffold"
 	"tilescope/probes"
 )
 
@@ -22,6 +24,26 @@ func (st *runState) memory(sp *probes.StagePlan) []byte {
 			return a.Buffer.Init
 		}
 	}
+	return nil
+}
+
+// nameShared gives the plan the shared arrays of a kernel without stages whose manifest names none.
+func (e *execution) nameShared() error {
+	f := e.st.build.Module.Func(e.r.plan.Entry)
+	if f == nil || len(e.r.plan.Memory) == 0 || len(e.r.plan.Shared) > 0 {
+		return nil
+	}
+	source := ""
+	if e.r.sel.Manifest.PTX == "" {
+		s, err := build.Sources(e.ctx, e.r.sel)
+		if err != nil {
+			return err
+		}
+		source = string(s.Text)
+	}
+	plan := *e.r.plan
+	plan.Shared = scaffold.SharedArrays(e.st.build.Module, f, source, e.r.plan.DynShared)
+	e.r.plan = &plan
 	return nil
 }
 

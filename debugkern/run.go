@@ -185,6 +185,9 @@ func (e *execution) build() error {
 		return err
 	}
 	e.st.build, e.builder = b, b.Builder
+	if err := e.nameShared(); err != nil {
+		return err
+	}
 	e.progress(Progress{Phase: "load", Detail: b.Builder})
 	e.st.kernel, err = e.load(e.backend, b)
 	e.cost.BuildMS = report.Number(time.Since(start).Seconds() * 1e3)

@@ -106,14 +106,14 @@ func (p *Plan) Parameters() []Arg {
 	return p.Args[:n]
 }
 
-// Index is a stage's place among Stages; len(Stages) where the build has no such stage.
+// Index is a stage's place among Tiles; one past the last where there is none of that name.
 func (p *Plan) Index(s Stage) int {
-	for i := range p.Stages {
-		if p.Stages[i].Stage == s {
+	for i, sp := range p.Tiles() {
+		if sp.Stage == s {
 			return i
 		}
 	}
-	return len(p.Stages)
+	return len(p.Stages) + len(p.Memory)
 }
 
 // Ordered returns a set's stages in the plan's order.

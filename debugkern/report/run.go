@@ -73,7 +73,11 @@ type Backend struct {
 
 // Title names what was run: target, shape, seed, faults, gate.
 func (r *Run) Title() string {
-	t := fmt.Sprintf("%s %s seed %d", r.Target, r.Shape, r.Seed)
+	t := r.Target
+	if shape := r.Shape.String(); shape != "" {
+		t += " " + shape
+	}
+	t += fmt.Sprintf(" seed %d", r.Seed)
 	if len(r.Faults) > 0 {
 		t += " with " + strings.Join(r.Faults, ", ")
 	}
@@ -86,6 +90,21 @@ func (r *Run) Title() string {
 // Referenced reports whether any stage is compared with a reference. Where none is, the verdict is by the findings alone.
 func (r *Run) Referenced() bool {
 	return len(r.Stages) == 0 || slices.ContainsFunc(r.Stages, func(s Stage) bool { return s.Reference != NoReference })
+}
+
+// Outcome is the verdict in words: where nothing has a reference, how many errors were found.
+func (r *Run) Outcome() string {
+	if r.Verdict == Failed || r.Referenced() {
+		return r.Verdict
+	}
+	switch n := r.Errors(); n {
+	case 0:
+		return "no error"
+	case 1:
+		return "1 error"
+	default:
+		return fmt.Sprintf("%d errors", n)
+	}
 }
 
 // Errors counts the findings of severity error.

@@ -410,6 +410,9 @@ func (s *Stats) count(c Cell, j *Judge) {
 	if !c.Equal && j.v.Previous.Reached() {
 		s.Changed++
 	}
+	if !j.Compared() {
+		c.Want = c.Got
+	}
 	for _, v := range [2]float64{c.Got, c.Want} {
 		if !math.IsNaN(v) && !math.IsInf(v, 0) {
 			s.Lo, s.Hi = min(s.Lo, v), max(s.Hi, v)

@@ -44,6 +44,11 @@ func RowName(sp *probes.StagePlan, row int) string {
 	return numbers(at)
 }
 
+// TypeText is the type and extents of an argument: f32[64,48].
+func TypeText(sp *probes.StagePlan) string {
+	return sp.DType.String() + "[" + numbers(sp.Capture.Dims) + "]"
+}
+
 // numbers writes an index: 3,5.
 func numbers(at []int) string {
 	out := make([]string, len(at))

@@ -45,6 +45,10 @@ func (x *Context) NextBad(dir int) tea.Cmd {
 	if !x.Movable() {
 		return x.NothingYet()
 	}
+	if !x.Run.Report.Referenced() {
+		x.Say("no reference, so no cell is bad: / looks for values, J K go on, 5 has the findings")
+		return nil
+	}
 	if x.Fresh && dir > 0 {
 		x.Fresh = false
 		x.Say("first bad cell: " + x.Named(x.PlaceOf(x.Cursor)))

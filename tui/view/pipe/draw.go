@@ -92,7 +92,7 @@ func (p *Pane) verdictLine(w int) string {
 	if r == nil {
 		return l.Add(p.Theme.Dim, " "+p.data.Message).Done()
 	}
-	l.Add(p.Theme.Verdict(r.Verdict), " "+p.Theme.VerdictMark(r.Verdict)+" "+strings.ToUpper(r.Verdict)+"  ")
+	l.Add(p.Theme.Verdict(r.Verdict), " "+p.Theme.VerdictMark(r.Verdict)+" "+strings.ToUpper(r.Outcome())+"  ")
 	if r.Error != nil {
 		return l.Add(p.Theme.Text, p.Theme.Fit(r.Error.Stage+": "+r.Error.Message, l.Left())).Done()
 	}
@@ -115,11 +115,15 @@ func (p *Pane) verdictLine(w int) string {
 		part(p.Theme.Taint, "tainted "+list)
 	}
 	if p.ofLaunch() && len(r.Findings) == 0 {
-		part(p.Theme.Text, "nothing was found; no reference says what is right")
+		part(p.Theme.Text, "no reference: values are not judged")
 	} else if list := stagesOf(r, report.Off); list != "" && r.Referenced() {
 		part(p.Theme.Off, "off "+list)
 	}
-	if n := len(r.Findings); n > 1 || n == 1 && len(p.accused(r)) == 0 {
+	if n := len(r.Findings); !r.Referenced() {
+		if n > r.Errors() {
+			part(p.Theme.Text, theme.Count(n-r.Errors(), "piece")+" of advice")
+		}
+	} else if n > 1 || n == 1 && len(p.accused(r)) == 0 {
 		part(p.Theme.Wrong, theme.Count(n, "finding"))
 	}
 	if r.Output != nil {

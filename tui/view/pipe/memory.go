@@ -2,9 +2,10 @@ package pipe
 
 import (
 	"fmt"
-	"strings"
 
 	"tilescope/debugkern/report"
+	"tilescope/probes"
+	"tilescope/tui/cell"
 	"tilescope/tui/theme"
 )
 
@@ -29,7 +30,7 @@ func (p *Pane) memoryLine(r row, w int) string {
 		name = p.Theme.Strong
 	}
 	l.Add(name, p.Theme.Fit(r.plan.Stage.String(), argumentWidth-2)).Pad(argumentWidth)
-	l.Add(p.Theme.Dim, p.Theme.Fit(typeText(r), typeWidth-1)).Pad(argumentWidth + typeWidth)
+	l.Add(p.Theme.Dim, p.Theme.Fit(cell.TypeText(r.plan), typeWidth-1)).Pad(argumentWidth + typeWidth)
 	if r.plan.Capture.Before {
 		return l.Add(p.Theme.Dim, "before").Done()
 	}
@@ -39,22 +40,9 @@ func (p *Pane) memoryLine(r row, w int) string {
 	case *o.Written == 0:
 		l.Add(p.Theme.Dim, "none")
 	default:
-		l.Add(p.Theme.Text, fmt.Sprintf("%d of %d", *o.Written, elems(o.Dims)))
+		l.Add(p.Theme.Text, fmt.Sprintf("%d of %d", *o.Written, probes.Elems(o.Dims)))
 	}
 	return l.Done()
-}
-
-// typeText is f32[64,48].
-func typeText(r row) string {
-	return r.plan.DType.String() + strings.ReplaceAll(fmt.Sprint(r.plan.Capture.Dims), " ", ",")
-}
-
-func elems(dims []int) int {
-	n := 1
-	for _, d := range dims {
-		n *= d
-	}
-	return n
 }
 
 // outputOf is what the report says of an argument after the launch.
@@ -73,7 +61,7 @@ func (p *Pane) outputOf(r row) *report.CheckOutput {
 
 // memory describes the argument under the cursor.
 func (p *Pane) memory(x *row, say func(name string, style theme.Style, format string, args ...any)) {
-	say("argument", p.Theme.Text, "%s, %s · Enter shows its values", typeText(*x), x.plan.Help)
+	say("argument", p.Theme.Text, "%s, %s · Enter shows its values", cell.TypeText(x.plan), x.plan.Help)
 	if x.plan.Capture.Before {
 		return
 	}
@@ -87,7 +75,7 @@ func (p *Pane) memory(x *row, say func(name string, style theme.Style, format st
 	case *o.Written == 0:
 		say("written", p.Theme.Text, "nothing: the launch stored no whole element")
 	default:
-		say("written", p.Theme.Text, "%d of %d elements", *o.Written, elems(o.Dims))
+		say("written", p.Theme.Text, "%d of %d elements", *o.Written, probes.Elems(o.Dims))
 	}
 	say("sha-256", p.Theme.Dim, "%s", o.Digest)
 }

@@ -71,7 +71,7 @@ func (p *Pane) title(kind int) string {
 		case v == nil:
 			return name
 		case v.Plan.OfLaunch() && p.data.A == "":
-			return fmt.Sprintf("%s %s%v", v.Plan.Help, v.Got.DType, v.Plan.Capture.Dims)
+			return v.Plan.Help + " " + cell.TypeText(v.Plan)
 		case p.unreferenced():
 			return fmt.Sprintf("%s %s, no reference", name, v.Got.DType)
 		}

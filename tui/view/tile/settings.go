@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/tui/cell"
+	"tilescope/tui/keymap"
 	"tilescope/tui/view"
 )
 
@@ -52,6 +53,14 @@ func (v *Controller) nextFormat(string) tea.Cmd {
 }
 
 func (v *Controller) nextDiff(string) tea.Cmd {
+	if t := v.pane.Shown(); t != nil && !t.Referenced() && len(v.pane.Columns()) < 3 {
+		text := "no reference, so there is no error to measure"
+		if t.Previous.Reached() {
+			text += ": " + v.Keys.Label(keymap.Columns) + " lays what it was before the launch next to it"
+		}
+		v.Say(text)
+		return nil
+	}
 	return v.set(func(s *Settings) {
 		s.Diff = s.Diff.Next()
 		v.Say("error: " + s.Diff.String())
@@ -176,6 +185,9 @@ func (v *Controller) Recall(d map[string]string) {
 func (v *Controller) Note() string {
 	s := v.pane.Settings()
 	text := fmt.Sprintf("%s Δ%s ≤%s", s.Format, s.Diff, s.Bound)
+	if v.pane.unreferenced() {
+		text = s.Format.String()
+	}
 	if s.Filter != nil {
 		text = "&" + s.Filter.Text + " " + text
 	}
