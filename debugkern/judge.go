@@ -298,7 +298,7 @@ func statsDoc(s judge.Stats) report.ErrorStats {
 func (e *execution) output() (*report.Output, error) {
 	p := e.r.plan
 	sp := p.Output()
-	if p.Gate.Name != probes.GateNone || sp == nil || e.st.output == nil || e.st.only != nil {
+	if p.Gate.Name != probes.GateNone || sp == nil || sp.NoReference || e.st.output == nil || e.st.only != nil {
 		return nil, nil
 	}
 	o := op.Widen(nil, probes.Tile{DType: e.st.outputType(), Rows: 1, Cols: len(e.st.output) / e.st.outputType().Size(), Data: e.st.output})

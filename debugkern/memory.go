@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 
 	"tilescope/debugkern/build"
+	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/scaffold"
 	"tilescope/probes"
@@ -43,8 +44,29 @@ func (e *execution) nameShared() error {
 	}
 	plan := *e.r.plan
 	plan.Shared = scaffold.SharedArrays(e.st.build.Module, f, source, e.r.plan.DynShared)
+	for i := range plan.Shared {
+		a := &plan.Shared[i]
+		if t := map[probes.DType]probes.DType{probes.U32: probes.F32, probes.U64: probes.F64}[a.DType]; t != 0 && source == "" && sharesFloats(f, t.Size()) {
+			a.DType = t // to be shown as such
+		}
+	}
 	e.r.plan = &plan
 	return nil
+}
+
+// sharesFloats reports whether all that a kernel loads from and stores to shared memory in elements of some bytes are floats.
+func sharesFloats(f *ptx.Func, size int) bool {
+	any := false
+	for _, in := range f.Body {
+		if in.Op != "ld" && in.Op != "st" || in.Space() != ptx.SpaceShared || in.Type().Bytes() != size {
+			continue
+		}
+		if !in.Type().Float() {
+			return false
+		}
+		any = true
+	}
+	return any
 }
 
 // memoryTile is an argument as a tile. A list that does not fill its last row is followed by zeros: see TileView.Elems.
