@@ -1,6 +1,7 @@
 package debugkern
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"os"
@@ -85,6 +86,13 @@ func TestAdopted(t *testing.T) {
 		if w, err := run.Writer(t.Context(), c); w != nil || err != nil {
 			t.Errorf("%+v: %+v, %v", c, w, err)
 		}
+	}
+	var b bytes.Buffer
+	if err := run.Dump(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	if raw := members(t, b.Bytes()); len(raw) != 3 || !bytes.HasSuffix(raw["arg1.npy"], out.Got.Data) || !bytes.HasSuffix(raw["in_arg0.npy"], before.Got.Data[:4000]) {
+		t.Errorf("%d arrays in the dump", len(raw))
 	}
 	if len(run.Plan.Shared) == 0 || run.Plan.Shared[0].Bytes != 1024 {
 		t.Errorf("shared arrays %+v", run.Plan.Shared)
