@@ -38,7 +38,7 @@ func (s *Session) Adopt(ctx context.Context, req CheckRequest) (Request, error) 
 	}
 	s.catalogue.Adopt(m)
 	return Request{
-		Target: req.File, Seed: req.Seed, Backend: req.Backend, Builder: req.Builder, Arch: req.Arch, Include: req.Include, Define: req.Define, Std: req.Std,
+		Target: req.File, Seed: req.Seed, Backend: req.Backend, Builder: req.Builder, Arch: req.Arch, Include: req.Include, Define: req.Define, Std: req.Std, Instantiate: req.Instantiate,
 		Timeout: req.Timeout, Device: req.Device, Repeat: req.Repeat, Schedule: req.Schedule, Resident: req.Resident, Cooperative: req.Cooperative,
 		Blocks: req.Blocks, Check: EveryChecker, Launch: req.launchWords(),
 	}, nil

@@ -385,7 +385,7 @@ func (a *app) adopt(cmd *cobra.Command, opt *runOptions, launch *checkOptions, s
 	}
 	req.Seed, req.Schedule, req.Backend, req.Builder, req.Arch = opt.seed, opt.schedule, opt.backend, opt.builder, opt.arch
 	req.Include, req.Define, req.Std, req.Timeout, req.Device, req.Repeat = opt.include, opt.define, opt.std, opt.timeout, opt.device, opt.repeat
-	req.Resident, req.Cooperative = opt.resident, opt.cooperative
+	req.Resident, req.Cooperative, req.Instantiate = opt.resident, opt.cooperative, opt.instantiate
 	return s.Adopt(cmd.Context(), req)
 }
 
