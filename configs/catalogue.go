@@ -7,13 +7,20 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync"
 )
 
 //go:embed kernels/*.yaml
 var embedded embed.FS
 
 // Catalogue is a set of manifests whose kernel and variant names do not clash.
-type Catalogue struct{ Manifests []*Manifest }
+// Others can be adopted: they are opened under the names of their files, and listed nowhere.
+type Catalogue struct {
+	Manifests []*Manifest
+
+	mu      sync.Mutex
+	adopted map[string]*Manifest
+}
 
 // Kernels returns the embedded catalogue, in file name order. An error is a defect of this repository.
 func Kernels() (*Catalogue, error) {
@@ -95,8 +102,11 @@ func (c *Catalogue) Targets() []string {
 	return append(out, kernels...)
 }
 
-// Open is Lookup for a name and LoadManifest for a path (anything with a separator or ending in .yaml or .yml).
+// Open is Lookup for a name, an adopted manifest for its file, and LoadManifest for a path (anything with a separator or ending in .yaml or .yml).
 func (c *Catalogue) Open(ctx context.Context, target string) (m *Manifest, variant string, err error) {
+	if m = c.Adopted(target); m != nil {
+		return m, m.Default, nil
+	}
 	ext := path.Ext(target)
 	if !strings.ContainsAny(target, `/\`) && ext != ".yaml" && ext != ".yml" {
 		return c.Lookup(target)

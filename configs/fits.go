@@ -30,11 +30,11 @@ func (r *resolver) uses() error {
 			return err
 		}
 	}
-	if len(r.plan.Stages) == 0 {
-		return nil
-	}
 	if n := float64(r.plan.Grid[0]) * float64(r.plan.Grid[1]) * float64(r.plan.Grid[2]); n > maxBlocks {
 		return r.m.Launch.Grid[0].fail("a grid of %.0f blocks (shape %s); at most %d can be captured", n, r.shape, maxBlocks)
+	}
+	if len(r.plan.Stages) == 0 {
+		return nil
 	}
 	if err := r.result(); err != nil {
 		return err

@@ -244,7 +244,7 @@ func TestMistakes(t *testing.T) {
 		{"grid: [ceil_div(S, TILE), H, B]", "grid: seven", "expected a list, found \"seven\""},
 		{"output: {max_abs: 0.05}", "performance: [{min_speedup: 1.1}, {when: S > TILE, min_speedup: 1.2}]", "performance[1]: is never reached"},
 		{"output: {max_abs: 0.05}", "performance: {min_speedup: -1}", "expected a number from 0 on"},
-		{"role: scratch", "role: scrtch", "is none of input, output, scratch"},
+		{"role: scratch", "role: scrtch", "is none of input, output, inout, scratch"},
 		{"value: -1}", "dims: [1]}", "value: missing"},
 		{"type: i32, value: -1", "type: u8, value: -1", "expected 0 to 255"},
 		{"name: K, type", "name: Q, type", "a second argument named Q"},

@@ -29,24 +29,9 @@ func (r *resolver) inputs(limit float64) error {
 				in.Scales = k
 			}
 		}
-		if f := a.Fill; f != nil {
-			in.Fill.Kind = f.Kind
-			for _, bound := range []struct {
-				x  *Expr
-				to *int64
-			}{{f.Lo, &in.Fill.Lo}, {f.Hi, &in.Fill.Hi}} {
-				if bound.x == nil {
-					continue
-				}
-				v, err := bound.x.integer(r.env, -1<<31, 1<<32-1)
-				if err != nil {
-					return err
-				}
-				*bound.to = int64(v)
-			}
-			if in.Fill.Lo > in.Fill.Hi {
-				return r.m.errorAt(a.at.sub("fill"), "randint(%d, %d): no number lies between", in.Fill.Lo, in.Fill.Hi)
-			}
+		var err error
+		if in.Fill, err = r.filled(a); err != nil {
+			return err
 		}
 		bytes := 4.0 // a float cannot overflow
 		for _, d := range in.Dims {
@@ -59,6 +44,32 @@ func (r *resolver) inputs(limit float64) error {
 		return &ShapeError{Kernel: r.m.Name, Shape: r.shape, Say: fmt.Sprintf("its inputs would take %s, and the limit is %s", Bytes(total), Bytes(limit))}
 	}
 	return nil
+}
+
+// filled resolves what an argument holds before the launch where no file says it.
+func (r *resolver) filled(a Arg) (out probes.Fill, err error) {
+	f := a.Fill
+	if f == nil {
+		return out, nil
+	}
+	out.Kind = f.Kind
+	for _, bound := range []struct {
+		x  *Expr
+		to *int64
+	}{{f.Lo, &out.Lo}, {f.Hi, &out.Hi}} {
+		if bound.x == nil {
+			continue
+		}
+		v, err := bound.x.integer(r.env, -1<<31, 1<<32-1)
+		if err != nil {
+			return out, err
+		}
+		*bound.to = int64(v)
+	}
+	if out.Lo > out.Hi {
+		return out, r.m.errorAt(a.at.sub("fill"), "randint(%d, %d): no number lies between", out.Lo, out.Hi)
+	}
+	return out, nil
 }
 
 // loadsItself reports whether the manifest says itself where the stages that load a tensor are in it. Then its dimensions are the

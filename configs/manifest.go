@@ -89,6 +89,7 @@ type Arg struct {
 	Value   *Expr // scalars
 	IsScale bool  // the scalar that scores are multiplied by
 	at      place
+	given   *probes.Arg // of a Bare kernel: all that resolving would give
 }
 
 // Fill says what an input holds where no file does; Lo and Hi are of randint.
@@ -170,6 +171,7 @@ type Stage struct {
 	output       *placement // of a tile that is cut out of an output; nil: the convention's
 	op           *operation // nil: the convention of its name
 	fromOp       bool       // it may be judged from all that op is computed from
+	noReference  bool       // it is compared with nothing
 	ordered      bool       // the convention of its name says where it stands
 }
 

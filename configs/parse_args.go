@@ -48,7 +48,7 @@ func (p *manifestParser) pointer(a *object, arg *Arg) {
 		a.fail("value", "a pointer has dims and a role, not a value")
 	}
 	arg.Dims = a.exprs("dims", -1, p.m.scope, inShape)
-	role := a.oneOf("role", "input", "output", "scratch")
+	role := a.oneOf("role", "input", "output", "inout", "scratch")
 	switch arg.Tensor = a.ident("tensor"); role {
 	case "input":
 		if arg.Role = probes.RoleInput; arg.Tensor == "" {
@@ -56,37 +56,51 @@ func (p *manifestParser) pointer(a *object, arg *Arg) {
 		}
 	case "output":
 		arg.Role = probes.RoleOutput
-	case "scratch":
+	case "inout", "scratch":
+		if role == "inout" {
+			arg.Role = probes.RoleInOut
+		}
 		if a.has("tensor") {
-			a.fail("tensor", "what a kernel works in is no tensor; expected role: input or output")
+			a.fail("tensor", "what a kernel changes or works in is no tensor; expected role: input or output")
 		}
 	}
 	c := conventions()
 	if t := arg.Tensor; t != "" && a.has("tensor") && (t == c.Output.Name && role == "input" || c.input(t) != nil && role == "output") {
 		a.fail("tensor", "tensor %s does not go with role %s", t, role)
 	}
-	if a.has("fill") {
+	if a.has("fill") || arg.Role == probes.RoleInOut {
+		a.need("fill")
 		p.fill(a, arg)
 	}
 }
 
-// fillKinds are what an input may hold, by their names in manifests.
+// fillKinds are what an argument may hold before the launch, by their names in manifests.
 var fillKinds = map[string]probes.FillKind{
 	"randn": probes.FillRandn, "rand": probes.FillRand, "zeros": probes.FillZeros, "ones": probes.FillOnes, "iota": probes.FillIota,
+	"nan": probes.FillNaN, "inf": probes.FillInf, "-inf": probes.FillNegInf, "unwritten": probes.FillUnwritten,
 }
 
 var randInt = regexp.MustCompile(`^randint\((.+)\)$`)
 
 // fill reads what an input holds: a name of fillKinds, or randint(LO, HI).
 func (p *manifestParser) fill(a *object, arg *Arg) {
-	if arg.Role != probes.RoleInput {
-		a.fail("fill", "only an input is filled; an output and scratch memory are not written before the launch")
+	if arg.Role != probes.RoleInput && arg.Role != probes.RoleInOut {
+		a.fail("fill", "only role: input and inout are filled; an output and scratch memory are not written before the launch")
 		return
 	}
 	text := a.str("fill")
+	if text == "" {
+		return // reported
+	}
 	arg.Fill = &Fill{}
 	if kind, ok := fillKinds[text]; ok {
 		arg.Fill.Kind = kind
+		switch {
+		case kind == probes.FillUnwritten && arg.Role == probes.RoleInput:
+			a.fail("fill", "an input is written before the launch; expected role: inout for memory that may be read and written")
+		case kind >= probes.FillNaN && kind <= probes.FillNegInf && arg.DType != 0 && !arg.DType.Float():
+			a.fail("fill", "%s has no value %s", arg.DType, text)
+		}
 		return
 	}
 	m := randInt.FindStringSubmatch(text)

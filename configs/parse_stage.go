@@ -14,7 +14,7 @@ import (
 )
 
 var stageKeys = []string{"name", "when", "dtype", "dims", "axes", "valid", "outside", "per", "phase", "of", "from", "scaled", "domain",
-	"normalised", "compute", "array", "transposed", "capture", "help", "op"}
+	"normalised", "compute", "array", "transposed", "capture", "help", "op", "reference"}
 
 func (p *manifestParser) stages(o *object) {
 	for i, n := range o.list("stages") {
@@ -30,6 +30,7 @@ func (p *manifestParser) stage(s *object) {
 	st := Stage{
 		When: s.condition("when", p.m.scope, inShape), DType: s.dtype("dtype"), PerTile: s.oneOf("per", "block", "tile") == "tile",
 		Array: s.ident("array"), Transposed: s.truth("transposed"), at: s.here(), captureField: s.field("capture"),
+		noReference: s.oneOf("reference", "graph", "none") == "none",
 	}
 	known := p.stageName(s, &st)
 	if d := s.exprs("dims", 2, p.m.scope, inShape); d != nil {

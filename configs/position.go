@@ -36,6 +36,9 @@ var hiddenNames = [2]string{"hidden_rows", "first_key"}
 // dims declares the dimensions: those of the first shape that is a mapping, else probes.ListedDims.
 func (p *manifestParser) dims(o *object) {
 	dims := probes.Listed(0, 0, 0, 0).Names()
+	if !o.has("shapes") && !o.has("stages") {
+		dims = nil // numbers alone
+	}
 	if n := o.vals["shapes"]; n != nil && deref(n).Kind == yaml.MappingNode {
 		s := deref(n)
 		for i := 1; i < len(s.Content); i += 2 {

@@ -69,7 +69,7 @@ func (s *Selection) resolve(ctx context.Context, shape probes.Shape, corners boo
 	r := &resolver{ctx: ctx, m: s.Manifest, sel: s, shape: shape, corners: corners, steps: steps, plan: &probes.Plan{
 		Kernel: s.Manifest.Name, Entry: s.Manifest.Entry, Shape: shape, Limits: s.Manifest.Thresholds,
 	}}
-	for _, step := range []func() error{r.variables, r.conditions, r.limits, r.args, r.geometry, r.shared, r.faults, r.workOf, r.stages, r.uses, r.operators} {
+	for _, step := range []func() error{r.variables, r.conditions, r.limits, r.args, r.geometry, r.shared, r.faults, r.workOf, r.stages, r.memory, r.uses, r.operators} {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -232,7 +232,11 @@ func (r *resolver) args() error {
 	}
 	for _, a := range r.m.Args {
 		out := probes.Arg{Name: a.Name, DType: a.DType, Pointer: a.Pointer, Role: a.Role, Tensor: a.Tensor}
-		if a.Pointer {
+		switch {
+		case a.given != nil:
+			out = *a.given
+			total += float64(a.DType.Size()) * float64(out.Elems())
+		case a.Pointer:
 			dims, err := r.integers(a.Dims, 1, math.MaxInt64)
 			if err != nil {
 				return err
@@ -243,8 +247,15 @@ func (r *resolver) args() error {
 			}
 			total += bytes
 			out.Dims = dims
-		} else if err := r.scalar(a, &out); err != nil {
-			return err
+			if a.Role == probes.RoleInOut {
+				if out.Fill, err = r.filled(a); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := r.scalar(a, &out); err != nil {
+				return err
+			}
 		}
 		r.plan.Args = append(r.plan.Args, out)
 	}

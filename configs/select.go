@@ -279,10 +279,19 @@ func (s *Selection) Defines() []string {
 	return out
 }
 
+// usualShape is the shape where nobody names one: of a kernel without stages its first.
+const usualShape = "validation"
+
 // ParseShape reads a shape's name, extents by name (M=64,N=48,K=32), or, of probes.ListedDims, four numbers in order.
 func (m *Manifest) ParseShape(text string) (probes.Shape, error) {
 	if s, ok := m.Shape(text); ok {
 		return s, nil
+	}
+	if text == usualShape && len(m.Stages) == 0 {
+		if len(m.Shapes) > 0 {
+			return m.Shapes[0].Shape, nil
+		}
+		return probes.Shape{}, nil // without a dimension: see dims
 	}
 	dims := m.DimNames()
 	listed := probes.ShapeOf(dims, make([]int, len(dims))...).IsListed()

@@ -14,21 +14,19 @@ func agree(m *ptx.Module, p *probes.Plan) (instrumented bool, err error) {
 	if entry == nil || !entry.Entry {
 		return false, fmt.Errorf("%s: no entry %q (it has %s)", m.Name, p.Entry, entryNames(m))
 	}
+	args := p.Parameters()
 	switch len(entry.Params) {
-	case len(p.Args):
-	case len(p.Args) + 1:
-		if last := entry.Params[len(p.Args)]; last.Size != 8 {
-			return false, fmt.Errorf("%s: entry %s has one parameter more than the manifest's %d args, and it is no pointer to a control block", position(entry.Pos), p.Entry, len(p.Args))
+	case len(args):
+	case len(args) + 1:
+		if last := entry.Params[len(args)]; last.Size != 8 {
+			return false, fmt.Errorf("%s: entry %s has one parameter more than the manifest's %d args, and it is no pointer to a control block", position(entry.Pos), p.Entry, len(args))
 		}
 		instrumented = true
 	default:
-		return false, fmt.Errorf("%s: entry %s takes %d parameters, the manifest lists %d args", position(entry.Pos), p.Entry, len(entry.Params), len(p.Args))
+		return false, fmt.Errorf("%s: entry %s takes %d parameters, the manifest lists %d args", position(entry.Pos), p.Entry, len(entry.Params), len(args))
 	}
-	for i, a := range p.Args {
-		want := a.DType.Size()
-		if a.Pointer {
-			want = m.AddressSize / 8
-		}
+	for i, a := range args {
+		want := a.Bytes(m.AddressSize / 8)
 		if got := entry.Params[i].Size; got != want {
 			return false, fmt.Errorf("%s: parameter %d has %d bytes, the manifest's arg %s has %d", position(entry.Params[i].Pos), i, got, a.Name, want)
 		}

@@ -21,7 +21,7 @@ func (b *bareLaunch) describe(e *execution) error {
 	if r.sel.Manifest.PTX != "" && r.instrumented() {
 		return report.Usagef("%s brings its PTX with probes in it: there is no build without them to check", r.sel.Manifest.Name)
 	}
-	l, err := r.launch(in, nil, false)
+	l, err := r.launch(b.ctx, in, nil, false)
 	if err != nil {
 		return err
 	}
@@ -55,6 +55,8 @@ func argumentText(a probes.Arg) string {
 		return "the manifest's value"
 	case a.Role == probes.RoleInput:
 		return "tensor " + a.Tensor
+	case a.Filled():
+		return "the manifest's fill"
 	}
 	return "unwritten"
 }

@@ -7,8 +7,14 @@ import (
 	"tilescope/debugkern/text"
 )
 
-// Command is the command line that asks for the request again: verb is run, diagnose or gates. More words follow as given.
+// Command is the command line that asks for the request again: verb is run, diagnose or gates; of a file that no manifest describes
+// it is check. More words follow as given.
 func (r Request) Command(verb string, more ...string) string {
+	if r.Launch != nil {
+		r.Shape = ""
+		words := append([]string{"tilescope", "check", r.Target}, r.Launch...)
+		return text.CommandLine(append(append(words, r.Options()...), more...))
+	}
 	words := []string{"tilescope", verb, r.Target}
 	for _, name := range slices.Sorted(maps.Keys(r.Set)) {
 		words = append(words, "--set", name+"="+r.Set[name])

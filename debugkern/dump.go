@@ -13,6 +13,9 @@ import (
 // tiles and their exact reference, cells outside the valid range 0 in both.
 func (r *Run) Dump(ctx context.Context, w io.Writer) error {
 	z := &npzWriter{zip: zip.NewWriter(w)}
+	if len(r.Plan.Memory) > 0 {
+		return r.dumpMemory(z)
+	}
 	r.dumpInputs(z)
 	for i := range r.Plan.Stages {
 		sp := &r.Plan.Stages[i]
@@ -27,6 +30,22 @@ func (r *Run) Dump(ctx context.Context, w io.Writer) error {
 	for _, b := range r.Blocks() {
 		out.Write([]byte{byte(b[0]), byte(b[0] >> 8), byte(b[0] >> 16), byte(b[0] >> 24), byte(b[1]), byte(b[1] >> 8), byte(b[1] >> 16),
 			byte(b[1] >> 24), byte(b[2]), byte(b[2] >> 8), byte(b[2] >> 16), byte(b[2] >> 24)})
+	}
+	if z.err != nil {
+		return z.err
+	}
+	return z.zip.Close()
+}
+
+// dumpMemory writes the arguments of a kernel without stages as check does: after the launch under their names, before it as in_NAME.
+func (r *Run) dumpMemory(z *npzWriter) error {
+	for i := range r.Plan.Memory {
+		sp := &r.Plan.Memory[i]
+		t := sp.DType
+		if descr(t) == "" {
+			t = map[int]probes.DType{1: probes.U8, 2: probes.U16}[t.Size()]
+		}
+		z.array(sp.Stage.String(), t, sp.Capture.Dims...).Write(r.state.memory(sp))
 	}
 	if z.err != nil {
 		return z.err

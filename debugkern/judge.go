@@ -13,6 +13,7 @@ import (
 	"tilescope/debugkern/input"
 	"tilescope/debugkern/join"
 	"tilescope/debugkern/judge"
+	"tilescope/debugkern/memo"
 	"tilescope/debugkern/ref/op"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
@@ -22,11 +23,14 @@ import (
 // Tile is one captured tile of the run: what judge compares. It implements judge.Source.
 func (st *runState) Tile(s probes.Stage, block probes.Dim3, kv int) probes.Tile {
 	sp := st.r.plan.Stage(s)
-	if sp == nil || !st.r.stages.Has(s) {
+	if sp == nil || !sp.OfLaunch() && !st.r.stages.Has(s) {
 		return probes.Tile{}
 	}
-	if sp.Capture.Kind == probes.CaptureOutput {
+	switch sp.Capture.Kind {
+	case probes.CaptureOutput:
 		return st.outputTile(sp, block, kv)
+	case probes.CaptureMemory:
+		return st.memoryTile(sp)
 	}
 	if st.result.Capture == nil {
 		return probes.Tile{DType: sp.DType, Rows: sp.Rows, Cols: sp.Cols}
@@ -123,7 +127,7 @@ func (e *execution) judge(cross *report.Cross) (*Run, error) {
 			return nil, err
 		}
 	}
-	st.judged, st.before = judged, &computedBefore{}
+	st.judged, st.before, st.indexed = judged, &computedBefore{}, &memo.LRU[struct{}, blockIndex]{Limit: 1}
 	rep := e.header()
 	rep.Cross = cross
 	run := &Run{Request: e.req, Report: rep, Plan: e.r.plan, Range: e.r.rng, Selection: e.r.sel, state: st}
@@ -149,8 +153,9 @@ func (e *execution) judge(cross *report.Cross) (*Run, error) {
 	rep.Findings = report.FindingsOf(e.unordered(append(unreached, findings...)))
 	rep.Resources = resourcesDoc(st.resources)
 	rep.Printed = printedLines(st.result)
+	rep.Outputs = e.outputs()
 	rep.Verdict = report.Agree
-	if judged.Diverges() || rep.Output != nil && rep.Output.Verdict == report.Fail || !st.result.Reached {
+	if !e.r.plan.Referenced() && rep.Errors() > 0 || judged.Diverges() || rep.Output != nil && rep.Output.Verdict == report.Fail || !st.result.Reached {
 		rep.Verdict = report.Diverge
 	}
 	rep.Cost = e.cost
@@ -193,6 +198,7 @@ func (e *execution) stages(rep *report.Run, run *Run) error {
 			Name: sr.Stage.String(), Probe: captureText(e.r.plan.Stage(sr.Stage)), Verdict: sr.Verdict.String(), Tiles: sr.Tiles,
 			Phase:      e.r.plan.Stage(sr.Stage).Phase,
 			TileName:   e.r.plan.Work.TileName(),
+			Reference:  referenceText(e.r.plan.Stage(sr.Stage)),
 			NotReached: sr.Unreached, NotCaptured: sr.Absent,
 			Local: statsDoc(sr.Local), Global: statsDoc(sr.Global), Fingerprints: []report.Fingerprint{},
 		}
@@ -209,7 +215,21 @@ func (e *execution) stages(rep *report.Run, run *Run) error {
 		}
 		rep.Stages = append(rep.Stages, doc)
 	}
+	for i := range e.r.plan.Memory {
+		sp := &e.r.plan.Memory[i]
+		rep.Stages = append(rep.Stages, report.Stage{
+			Name: sp.Stage.String(), Probe: captureText(sp), Verdict: report.Off, Phase: sp.Phase, Reference: referenceText(sp), Fingerprints: []report.Fingerprint{},
+		})
+	}
 	return nil
+}
+
+// referenceText is what a stage is compared with.
+func referenceText(sp *probes.StagePlan) string {
+	if sp.Referenced() {
+		return report.Graph
+	}
+	return report.NoReference
 }
 
 // badCell adds who wrote a cell, where the backend can find it. The error is a lack of memory, with more of
@@ -245,6 +265,11 @@ func captureText(sp *probes.StagePlan) string {
 		return "frag"
 	case probes.CaptureOutput:
 		return "output " + sp.Capture.Output
+	case probes.CaptureMemory:
+		if sp.Capture.Before {
+			return sp.Capture.Output + " before the launch"
+		}
+		return sp.Capture.Output + " after the launch"
 	case probes.CaptureShared:
 		if sp.Capture.AtLine > 0 {
 			text := fmt.Sprintf("%s at line %d", sp.Capture.Shared, sp.Capture.AtLine)
@@ -273,7 +298,7 @@ func statsDoc(s judge.Stats) report.ErrorStats {
 func (e *execution) output() (*report.Output, error) {
 	p := e.r.plan
 	sp := p.Output()
-	if p.Gate.Name != probes.GateNone || sp == nil || e.st.output == nil || e.st.only != nil {
+	if p.Gate.Name != probes.GateNone || sp == nil || sp.NoReference || e.st.output == nil || e.st.only != nil {
 		return nil, nil
 	}
 	o := op.Widen(nil, probes.Tile{DType: e.st.outputType(), Rows: 1, Cols: len(e.st.output) / e.st.outputType().Size(), Data: e.st.output})
@@ -347,9 +372,9 @@ func (e *execution) findings() ([]target.Finding, error) {
 			KVTile: -1, Count: rt.Count, Consequence: "encoder and decoder are not inverse: every decoded value is off by the same factor",
 		})
 	}
-	if e.r.plan.Gate.Judged.Meets(e.r.plan.OutputSet()) && e.st.result.Reached && e.st.only == nil {
+	if (len(e.r.plan.Memory) > 0 || e.r.plan.Gate.Judged.Meets(e.r.plan.OutputSet())) && e.st.result.Reached && e.st.only == nil {
 		for _, a := range e.r.plan.Args {
-			if n := e.st.result.Unwritten[a.Name]; n > 0 {
+			if n := e.st.result.Unwritten[a.Name]; n > 0 && a.Role == probes.RoleOutput {
 				all = append(all, target.Finding{
 					Kind: target.Unwritten, Severity: target.SeverityError, Variable: a.Name, Space: "global", KVTile: -1, Count: n,
 					Message: fmt.Sprintf("%d of %d elements of %s were never written", n, a.Elems(), a.Name),

@@ -1,6 +1,7 @@
 package debugkern
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"path/filepath"
@@ -15,7 +16,7 @@ import (
 )
 
 // launch makes the backend's launch of a plan: arguments filled from the inputs, captures placed, injected tiles written.
-func (r *resolved) launch(in *input.Inputs, ref *ref.Reference, instrumented bool) (*target.Launch, error) {
+func (r *resolved) launch(ctx context.Context, in *input.Inputs, ref *ref.Reference, instrumented bool) (*target.Launch, error) {
 	p := r.plan
 	l := &target.Launch{
 		Grid: p.Grid, Block: p.Block, DynShared: p.DynShared, Shared: p.Shared, Schedule: r.schedule, Budget: r.req.Budget,
@@ -24,8 +25,8 @@ func (r *resolved) launch(in *input.Inputs, ref *ref.Reference, instrumented boo
 	if err := r.reserveHost(l, instrumented); err != nil {
 		return nil, err
 	}
-	for _, a := range p.Args {
-		arg, err := launchArg(a, in)
+	for i := range p.Args {
+		arg, err := r.launchArg(ctx, i, in)
 		if err != nil {
 			return nil, err
 		}
@@ -49,7 +50,7 @@ func (r *resolved) launch(in *input.Inputs, ref *ref.Reference, instrumented boo
 func (r *resolved) reserveHost(l *target.Launch, instrumented bool) error {
 	n := int64(0)
 	for _, a := range r.plan.Args {
-		if a.Pointer && a.Role == probes.RoleInput && a.DType != probes.U8 {
+		if a.Pointer && a.Filled() && a.Contents == nil && a.DType != probes.U8 {
 			n = budget.Add(n, budget.Mul(int64(a.Elems()), int64(a.DType.Size())))
 		}
 	}
@@ -143,14 +144,26 @@ func (r *resolved) injection(ref *ref.Reference) ([]byte, error) {
 	return buf, nil
 }
 
-// launchArg fills one kernel parameter.
-func launchArg(a probes.Arg, in *input.Inputs) (target.Arg, error) {
-	if !a.Pointer {
+// launchArg fills the kernel's i-th parameter. What a kernel without stages leaves in its arguments is all there is to see of it.
+func (r *resolved) launchArg(ctx context.Context, i int, in *input.Inputs) (target.Arg, error) {
+	a := r.plan.Args[i]
+	switch {
+	case a.Data != nil:
+		return target.Arg{Name: a.Name, Scalar: a.Data}, nil
+	case !a.Pointer:
 		b := binary.LittleEndian.AppendUint64(nil, a.Bits)
 		return target.Arg{Name: a.Name, Scalar: b[:a.DType.Size()]}, nil
 	}
-	buf := &target.Buffer{DType: a.DType, Dims: a.Dims, Bytes: a.Elems() * a.DType.Size(), Output: a.Role == probes.RoleOutput}
-	if a.Role == probes.RoleInput {
+	buf := &target.Buffer{DType: a.DType, Dims: a.Dims, Bytes: a.Elems() * a.DType.Size(), Output: a.Role == probes.RoleOutput || a.Role == probes.RoleInOut || len(r.plan.Memory) > 0}
+	switch a.Role {
+	case probes.RoleInOut:
+		if buf.Init = a.Contents; buf.Init == nil {
+			var err error
+			if buf.Init, err = input.Fill(ctx, a.Fill, a.DType, a.Elems(), r.req.Seed, i); err != nil {
+				return target.Arg{}, err
+			}
+		}
+	case probes.RoleInput:
 		init, ok := in.Argument(a)
 		if !ok {
 			return target.Arg{}, report.Usagef("argument %s: there is no tensor %q", a.Name, a.Tensor)
@@ -160,5 +173,9 @@ func launchArg(a probes.Arg, in *input.Inputs) (target.Arg, error) {
 		}
 		buf.Init = init
 	}
-	return target.Arg{Name: a.Name, Buffer: buf}, nil
+	arg := target.Arg{Name: a.Name, Buffer: buf}
+	for _, at := range a.Into {
+		arg.Into = append(arg.Into, target.Place{Arg: at.Arg, Offset: at.Offset})
+	}
+	return arg, nil
 }

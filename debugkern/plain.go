@@ -125,7 +125,7 @@ func (e *execution) plain() (*plainRun, error) {
 	if e.r.plan.Gate.Name != probes.GateNone {
 		return out, nil // nothing is injected into a build without probes: what it would compute means nothing
 	}
-	l, err := e.r.launch(e.st.inputs, e.st.ref, false)
+	l, err := e.r.launch(e.ctx, e.st.inputs, e.st.ref, false)
 	if err != nil {
 		return nil, err
 	}

@@ -47,13 +47,6 @@ func (s *Session) resolve(ctx context.Context, req Request, shape *probes.Shape)
 	if err != nil {
 		return nil, Unopened(ctx, err)
 	}
-	if len(m.Stages) == 0 {
-		if m.Dir != "" {
-			return nil, report.Usagef("kernel %s has no stages: there is nothing to run and compare: fill in work and stages in %s, or check it without a reference (tilescope check %s --grid ...)",
-				m.Name, m.File, m.SourcePath())
-		}
-		return nil, report.Usagef("kernel %s has no stages: there is nothing to run and compare (a fragment map is what tilescope lut shows)", m.Name)
-	}
 	r := &resolved{req: req, memory: s.mem, chip: s.chip.Arithmetic}
 	if r.sel, err = m.Select(variant, req.Set, req.Faults, req.Gate); err != nil {
 		return nil, &report.Error{Code: report.CodeUsage, Err: err}

@@ -15,6 +15,7 @@ import (
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/input"
 	"tilescope/debugkern/judge"
+	"tilescope/debugkern/memo"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/ref"
 	"tilescope/debugkern/report"
@@ -47,6 +48,7 @@ type runState struct {
 	only     []probes.Dim3  // executed, in launch order; nil: the whole grid
 	replaced judge.Replaced // what a trial put in place of captured tiles; nil: nothing
 	before   *computedBefore
+	indexed  *memo.LRU[struct{}, blockIndex] // which blocks stored to the arguments: see writers
 }
 
 // blocks lists the blocks that were executed and captured, in launch order.
@@ -133,7 +135,8 @@ type execution struct {
 	st      *runState
 	whole   future[*exactOutput]
 	beside  plainBeside
-	trial   bool // judged without what no trial uses: fingerprints, the writer of the first bad cell
+	covered map[string]check.Bytes // what of each argument the launch wrote; nil where nobody watched
+	trial   bool                   // judged without what no trial uses: fingerprints, the writer of the first bad cell
 }
 
 // open resolves the request: inputs, backends, reference.
@@ -182,6 +185,9 @@ func (e *execution) build() error {
 		return err
 	}
 	e.st.build, e.builder = b, b.Builder
+	if err := e.nameShared(); err != nil {
+		return err
+	}
 	e.progress(Progress{Phase: "load", Detail: b.Builder})
 	e.st.kernel, err = e.load(e.backend, b)
 	e.cost.BuildMS = report.Number(time.Since(start).Seconds() * 1e3)
@@ -232,7 +238,7 @@ func (e *execution) launch() error {
 	if err := e.mapFragments(); err != nil {
 		return err
 	}
-	if e.st.launch, err = e.r.launch(e.st.inputs, e.st.ref, instrumented); err != nil {
+	if e.st.launch, err = e.r.launch(e.ctx, e.st.inputs, e.st.ref, instrumented); err != nil {
 		return err
 	}
 	e.st.launch.Repeat, e.st.launch.Label = e.req.Repeat, e.r.label()
@@ -243,8 +249,12 @@ func (e *execution) launch() error {
 	}
 	l := *e.st.launch
 	l.Tell = e.repeated(e.backend.Info().Device)
-	if e.st.result, err = launchChecked(e.ctx, e.st.kernel, &l, e.checks(e.backend)); err != nil {
+	o, c := e.checks(e.backend), (*check.Checker)(nil)
+	if e.st.result, c, err = launchWatched(e.ctx, e.st.kernel, &l, o); err != nil {
 		return launchError(err)
+	}
+	if o.Set&check.Coverage != 0 {
+		e.covered = c.Covered().Written
 	}
 	e.st.launch.Ordered = e.st.result.Ordered // who executes some of its blocks again needs what the others do
 	e.cost.RunMS = report.Number(time.Since(start).Seconds() * 1e3)
@@ -260,6 +270,9 @@ func (e *execution) launch() error {
 // checks are the checkers of a launch on a backend: a GPU cannot be observed.
 func (e *execution) checks(be target.Backend) check.Options {
 	o := check.Options{Set: e.req.Check, Block: e.st.blocks()[0]}
+	if len(e.r.plan.Memory) > 0 && o.Set != 0 {
+		o.Set |= check.Coverage
+	}
 	if !target.Simulated(be) {
 		o.Set = 0
 	}
@@ -348,6 +361,9 @@ const digestChunk = 1 << 20
 
 // digest is SHA-256 over the run's tiles in stage order (blocks in launch order, kv tiles within), then O. The error is ctx's.
 func (st *runState) digest(ctx context.Context) (string, error) {
+	if len(st.r.plan.Memory) > 0 {
+		return st.memoryDigest(ctx)
+	}
 	h := sha256.New()
 	p := st.r.plan
 	for i := range p.Stages {

@@ -115,7 +115,7 @@ func (s *Session) watchedLaunch(ctx context.Context, r *Run) (*build.Build, *tar
 	if err != nil {
 		return nil, nil, failedBuild(err)
 	}
-	l, err := st.r.launch(st.inputs, st.ref, false)
+	l, err := st.r.launch(ctx, st.inputs, st.ref, false)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -193,7 +193,9 @@ type Request struct {
 	// Check is the set of checkers attached to the instrumented launch on the emulator (with both, to the emulator's beside the
 	// GPU); their findings are the run's. A GPU cannot be observed.
 	Check check.Set
-	Plain bool // the build without probes runs on the emulator too, its O compared bit for bit (on a GPU it always does)
+	// Launch are the words of the command line that say how a FILE is launched, of a target that Adopt made; nil for others.
+	Launch []string
+	Plain  bool // the build without probes runs on the emulator too, its O compared bit for bit (on a GPU it always does)
 }
 
 // Progress is reported as a run goes on, from one goroutine. Done of Total units of Phase are finished; Total

@@ -108,7 +108,7 @@ func (s *Session) prepare(ctx context.Context, req Request, be target.Backend) (
 	if err != nil {
 		return target.Timed{}, err
 	}
-	l, err := e.r.launch(in, nil, false)
+	l, err := e.r.launch(e.ctx, in, nil, false)
 	if err != nil {
 		return target.Timed{}, err
 	}

@@ -51,13 +51,17 @@ type TileView struct {
 	Place
 	Plan *probes.StagePlan
 	Got  probes.Tile
-	// Local is the exact reference from the kernel's own earlier stages, Global from the true inputs, Mirrored the
+	// References and bounds are nil where the stage has no reference. Local is the exact reference from the kernel's own earlier stages, Global from the true inputs, Mirrored the
 	// reference rounded where the kernel rounds (from the true inputs).
 	Local, Global, Mirrored []float64
 	LocalBound, GlobalBound []float64
 	ValidRows, ValidCols    int
+	Elems                   int    // of an argument's tile: how many cells are elements; the rest of its last row is not there. Else 0
 	NoLocal                 []bool // cells that cannot be judged locally: what they are computed from was not captured; nil: none
 	Verdict                 TileVerdict
+
+	// Previous is an argument's tile before the launch, where Got is that after it and it was filled; else its Rows are 0.
+	Previous probes.Tile
 
 	// Beside is the same tile as the emulator computed it, where Got is a GPU's and both executed (Crossed); else its Rows
 	// are 0.
@@ -65,7 +69,12 @@ type TileView struct {
 }
 
 // Valid reports whether a cell is one that the kernel has to compute: those are compared, where they were captured.
-func (v *TileView) Valid(row, col int) bool { return row < v.ValidRows && col < v.ValidCols }
+func (v *TileView) Valid(row, col int) bool {
+	return row < v.ValidRows && col < v.ValidCols && (v.Elems == 0 || row*v.Plan.Cols+col < v.Elems)
+}
+
+// Referenced reports whether the tile is compared with a reference.
+func (v *TileView) Referenced() bool { return v.Local != nil }
 
 // Judged reports whether a valid cell is compared: locally, or else globally.
 func (v *TileView) Judged(row, col int, local bool) bool {

@@ -46,11 +46,17 @@ func (r *Run) View(p Place) (*TileView, error) {
 	if sp == nil {
 		return nil, fmt.Errorf("kernel %s has no stage %s", r.Plan.Kernel, p.Stage)
 	}
+	if sp.OfLaunch() {
+		return r.memoryView(p, sp), nil
+	}
 	d, err := r.state.judged.Compare(p.Stage, p.Block, p.KVTile)
 	if err != nil {
 		return nil, err
 	}
 	beside, _ := r.Beside(p)
+	if !sp.Referenced() {
+		d.Local, d.Global, d.Mirrored, d.LocalBound, d.GlobalBound, d.NoLocal = nil, nil, nil, nil, nil, nil
+	}
 	return &TileView{
 		Beside: beside,
 		Place:  p, Plan: sp, Got: r.state.Tile(p.Stage, p.Block, p.KVTile), Local: d.Local, Global: d.Global, Mirrored: d.Mirrored,
@@ -88,7 +94,7 @@ func (r *Run) around(from Place, dir int) iter.Seq2[int, Place] {
 // Places lists a stage's tiles in the contract's order.
 func (r *Run) Places(s probes.Stage) []Place {
 	sp := r.Plan.Stage(s)
-	if sp == nil {
+	if sp == nil || sp.OfLaunch() {
 		return []Place{{Stage: s}}
 	}
 	blocks, tiles := r.Blocks(), 1
@@ -136,7 +142,7 @@ func (r *Run) badIn(p Place, from Cell, dir, step int) (Cell, bool) {
 // Bad reports whether a compared cell exceeds its local (or else its global) bound. Not-finite cells exceed every bound
 // but that of a reference that is not finite either. A cell that was not captured exceeds none.
 func (v *TileView) Bad(row, col int, local bool) bool {
-	if !v.Judged(row, col, local) {
+	if !v.Referenced() || !v.Judged(row, col, local) {
 		return false
 	}
 	i := row*v.Plan.Cols + col
@@ -168,6 +174,9 @@ func (r *Run) Writer(ctx context.Context, c Cell) (*target.WriteSite, error) {
 	sp := r.Plan.Stage(c.Stage)
 	if sp == nil {
 		return nil, fmt.Errorf("kernel %s has no stage %s", r.Plan.Kernel, c.Stage)
+	}
+	if sp.OfLaunch() {
+		return r.memoryWriter(ctx, tracer, sp, c)
 	}
 	size := sp.DType.Size()
 	cell := target.TracedCell{Size: size}

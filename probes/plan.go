@@ -1,6 +1,7 @@
 package probes
 
 import (
+	"iter"
 	"slices"
 	"strings"
 )
@@ -24,6 +25,9 @@ type Plan struct {
 	// Undeclared are the stages that others are computed from by definition and that the build does not have: only Stage,
 	// Phase, Axes, Help, Operands, Loaded, PerTile, and Rows and Cols as the other stages have them (else 1) mean something.
 	Undeclared []StagePlan
+	// Memory are the pointer arguments of a kernel without stages, as tiles that a launch has once: NAME as the launch left it, in_NAME as
+	// it was before. They have no reference.
+	Memory []StagePlan
 	// Conventional says that Output and all that it is computed from have the operators of the conventions: it is attention's.
 	Conventional bool
 	Positions    []Position // named positions of blocks and iterations in the problem, in the manifest's order
@@ -33,15 +37,42 @@ type Plan struct {
 	Limits       Limits
 }
 
-// Stage returns the plan of stage s, or nil where the kernel has none.
+// Stage returns the plan of stage s, or of the argument of that name among Memory; nil where the kernel has neither.
 func (p *Plan) Stage(s Stage) *StagePlan {
-	for i := range p.Stages {
-		if p.Stages[i].Stage == s {
-			return &p.Stages[i]
+	for _, sp := range p.Tiles() {
+		if sp.Stage == s {
+			return sp
 		}
 	}
 	return nil
 }
+
+// Tiles iterates over all that a run has tiles of, by index: Stages, then Memory.
+func (p *Plan) Tiles() iter.Seq2[int, *StagePlan] {
+	return func(yield func(int, *StagePlan) bool) {
+		for i := range p.Stages {
+			if !yield(i, &p.Stages[i]) {
+				return
+			}
+		}
+		for i := range p.Memory {
+			if !yield(len(p.Stages)+i, &p.Memory[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Referenced reports whether a stage is compared with a reference.
+func (p *Plan) Referenced() bool {
+	return slices.ContainsFunc(p.Stages, func(sp StagePlan) bool { return sp.Referenced() })
+}
+
+// Referenced reports whether the stage is compared with a reference: it has an operator, and the manifest does not turn that off.
+func (sp *StagePlan) Referenced() bool { return sp.Op != nil && !sp.NoReference }
+
+// OfLaunch reports whether the launch has one tile of it, not each block: it is an argument of Plan.Memory.
+func (sp *StagePlan) OfLaunch() bool { return sp.Capture.Kind == CaptureMemory }
 
 // Definition returns what is known of stage s whether or not the build has it: see Undeclared. It is nil for a stage that
 // neither the build has nor another stage is computed from.
@@ -66,14 +97,23 @@ func (p *Plan) Definitions() []*StagePlan {
 	return out
 }
 
-// Index is a stage's place among Stages; len(Stages) where the build has no such stage.
+// Parameters returns the arguments that are parameters of the kernel.
+func (p *Plan) Parameters() []Arg {
+	n := len(p.Args)
+	for n > 0 && p.Args[n-1].Into != nil {
+		n--
+	}
+	return p.Args[:n]
+}
+
+// Index is a stage's place among Tiles; one past the last where there is none of that name.
 func (p *Plan) Index(s Stage) int {
-	for i := range p.Stages {
-		if p.Stages[i].Stage == s {
+	for i, sp := range p.Tiles() {
+		if sp.Stage == s {
 			return i
 		}
 	}
-	return len(p.Stages)
+	return len(p.Stages) + len(p.Memory)
 }
 
 // Ordered returns a set's stages in the plan's order.
@@ -160,8 +200,33 @@ type Arg struct {
 	Dims    []int
 	Role    Role
 	Tensor  string // the name of the tensor that it is; of a quantised input X the scales are Xs
-	// Scalars: the value, in DType's bits.
+	// Of RoleInOut: what it holds before the launch, little endian; nil: Fill is the rule by which that is made.
+	Contents []byte
+	Fill     Fill
+	// Into are the places in scalars of other arguments that get the buffer's address: it is then no parameter, and follows all that are.
+	Into []ArgPlace
+	// Scalars: the value, in DType's bits; of more than 8 bytes (a struct) Data.
 	Bits uint64
+	Data []byte
+}
+
+// ArgPlace is a byte of an argument's scalar.
+type ArgPlace struct{ Arg, Offset int }
+
+// Filled reports whether a pointer argument holds something before the launch.
+func (a Arg) Filled() bool {
+	return a.Role == RoleInput || a.Role == RoleInOut && (a.Contents != nil || a.Fill.Kind != FillUnwritten)
+}
+
+// Bytes returns how many bytes the parameter takes, of a pointer those of an address.
+func (a Arg) Bytes(address int) int {
+	switch {
+	case a.Pointer:
+		return address
+	case a.Data != nil:
+		return len(a.Data)
+	}
+	return a.DType.Size()
 }
 
 // Elems returns the number of elements behind a pointer argument.
@@ -254,6 +319,7 @@ const (
 	RoleNone   Role = iota
 	RoleInput       // filled from the inputs before a launch
 	RoleOutput      // unwritten before a launch, read after it
+	RoleInOut       // filled before a launch, read after it: no tensor that stages know by name
 )
 
 // SharedArray is a shared variable, or a part of a dynamic shared one, as the manifest names it.
@@ -391,6 +457,7 @@ type StagePlan struct {
 	Capture              Capture
 	Op                   *Node   // what it computes; nil: not declared; the stage is compared with nothing
 	Unit                 float64 // see Natural: natural units for one of its own: softmax_scale for raw scores, ln 2 for log2 maxima; 0 means 1
+	NoReference          bool    // it is compared with nothing, whether or not it has an Op
 	Deferred             bool    // it is captured after what is computed from it in the same iteration
 	Array                string  // shared array that holds it, "" for registers or global memory
 	Transposed           bool    // the array holds [cols][rows]
@@ -436,6 +503,7 @@ const (
 	CaptureFrag               // TS_FRAG: raw fragment, mapped on the host
 	CaptureShared             // the emulator copies a shared array at a place
 	CaptureOutput             // cut out of an output argument after the launch
+	CaptureMemory             // a whole argument, of Plan.Memory alone
 )
 
 // Named reports whether From names every operand of the stage that is a stage of the plan: only then may the stage be judged
@@ -477,10 +545,11 @@ type Capture struct {
 	Pass      int    // of the line, in a kv tile: from 1, or PassLast; 0: it is passed once
 	AtBarrier int    // or: after N (from 1) block barriers since TileLine was reached
 	TileLine  int    // the kv tile is how often the block has reached this line, less one
-	Output    string // CaptureOutput: which argument
+	Output    string // CaptureOutput, CaptureMemory: which argument
+	Before    bool   // CaptureMemory: as it was before the launch
 	// Of CaptureOutput: where the tile's first cell is, by dimension of the argument, and the dimensions that rows and columns run
 	// along, -1 for a tile of one row or column.
-	Dims       []int // of the argument; of one that is written as a flat list those of the conventional output
+	Dims       []int // of the argument (of CaptureMemory too); of one that is written as a flat list those of the conventional output
 	At         []Extent
 	Rows, Cols int
 }

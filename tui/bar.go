@@ -91,9 +91,31 @@ func (m drawing) statusRoom() int {
 	return m.w
 }
 
+// wording is what the help says of keys that mean something else, or nothing (""), to a kernel without stages; nil for other kernels.
+func (m drawing) wording() map[keymap.Action]string {
+	if !m.Stageless() {
+		return nil
+	}
+	out := map[keymap.Action]string{
+		keymap.NextStage: "next argument", keymap.PrevStage: "previous argument", keymap.NextTile: "", keymap.PrevTile: "",
+	}
+	if m.view == view.Tile || m.view == view.Pipe {
+		for _, a := range []keymap.Action{keymap.NextBad, keymap.PrevBad, keymap.BoundUp, keymap.BoundDown} {
+			out[a] = ""
+		}
+		out[keymap.Columns] = "columns: after the launch; next to it before, and the change"
+		out[keymap.Diff] = "how the change is measured, where it is shown"
+	}
+	return out
+}
+
 // hints lists keys as far as there is room.
 func (m drawing) hints(l *theme.Line) {
+	words := m.wording()
 	for _, b := range m.Keys.Hints(m.view) {
+		if help, other := words[b.Action]; other && help == "" {
+			continue
+		}
 		if n := m.Theme.Width(b.Label) + 1 + len(b.Hint) + 2; n > l.Left() {
 			continue
 		}

@@ -27,6 +27,7 @@ func TestProgram(t *testing.T) {
 		{"interrupted", interrupted}, {"fragment", fragmentJudged}, {"versus", bisectedAndCompared}, {"gates", gatesCancelled}, {"stepped", stepped}, {"suspended", suspended},
 		{"signals", signalled}, {"hung up", hungUp}, {"escape", escapeThenCommand}, {"closing", closesWhatIsOpen}, {"out of range", outOfRange},
 		{"not built", cannotBeBuilt}, {"under way", anotherUnderWay}, {"replayed", replayedOnce}, {"consent", consentAsked},
+		{"stageless", opensFile},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, program) })
 	}
@@ -54,6 +55,32 @@ func firstLight(t *testing.T, program string, w, h int) {
 	x.shows("HELP")
 	x.press("?")
 	x.shows("KERNEL f16")
+	x.leaves()
+}
+
+// opensFile opens a racy reduction that no manifest describes with the options of check: the race, its array's cells, an element of the
+// result, who wrote it in another block, and back from there.
+func opensFile(t *testing.T, program string) {
+	home := t.TempDir()
+	text, err := os.ReadFile(filepath.Join("..", "debugkern", "testdata", "bare", "reduce-race.ptx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, "red.ptx"), append([]byte("// tilescope: --grid 4 --arg 0=iota:f32[1024]\n"), text...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	x := openAt(t, program, home, 120, 40, nil, "red.ptx", "--block", "256", "--arg", "1=unwritten:f32[4]", "--arg", "2=1024")
+	x.shows("ARGUMENTS", "errors", "race part", "missing: __syncthreads()", "4 of 4", "▸arg1")
+	x.press("2ll")
+	x.shows("arg1 after the launch f32[4]", "arg1[2]", "it held nothing before the launch")
+	x.press("w")
+	x.shows("line 12 of reduce.cu · step")
+	x.press("w")
+	x.shows("block 2,0,0", "before arg1[2] is written by warp 0 lane 0", "SHARED part f32")
+	x.press("<")
+	x.press("s")
+	x.press("5")
+	x.shows("race part[", "Every checker watched this run")
 	x.leaves()
 }
 

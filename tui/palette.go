@@ -40,9 +40,15 @@ func (p palette) commands() []view.Command {
 	for _, v := range able[view.Commander](p.views) {
 		all = append(all, v.Commands()...)
 	}
+	if p.Stageless() {
+		all = slices.DeleteFunc(all, func(c view.Command) bool { return slices.Contains(ofStages, c.Name) })
+	}
 	slices.SortStableFunc(all, func(a, b view.Command) int { return a.Group - b.Group })
 	return all
 }
+
+// ofStages are the commands that mean nothing to a kernel without stages.
+var ofStages = []string{"kv", "gate", "inject", "fault", "set", "ref", "bound", "header"}
 
 func (p palette) place() []view.Command {
 	g := view.PlaceCommands

@@ -129,6 +129,7 @@ func (m drawing) middle() []string {
 		return m.consent.pane.View()
 	}
 	if m.help {
+		m.overlay.SetWords(m.wording())
 		return m.overlay.View(m.Keys, m.view, m.w, m.body)
 	}
 	if m.Failing() {

@@ -147,8 +147,12 @@ func (t topLine) placeCrumbs(short bool) []crumb {
 	if short {
 		stage, cta, kv = at.Stage.String(), "", "kv"
 	}
+	sp := t.Run.Plan.Stage(at.Stage)
+	if sp != nil && sp.OfLaunch() {
+		return []crumb{{style, stage}}
+	}
 	out := []crumb{{style, stage}, {style, cta + shortBlock(at.Block, t.Run.Plan.Grid)}}
-	if sp := t.Run.Plan.Stage(at.Stage); sp != nil && sp.PerTile {
+	if sp != nil && sp.PerTile {
 		out = append(out, crumb{style, kv + strconv.Itoa(at.KVTile)})
 	}
 	return out
@@ -157,8 +161,8 @@ func (t topLine) placeCrumbs(short bool) []crumb {
 // corners are the forms of the right end, longest first: shape and seed, how the request stands, backend,
 // device and its state. The verdict is the request's own, never an earlier run's, and is in every form.
 func (t topLine) corners() []corner {
-	shape := request.ShapeName(t.Req)
-	long := shape + " seed " + strconv.FormatUint(t.Req.Seed, 10)
+	shape := t.ShapeTitle()
+	long := strings.TrimSpace(shape + " seed " + strconv.FormatUint(t.Req.Seed, 10))
 	both, one := []string{"shape", "seed"}, []string{"shape"}
 	o := t.Outcome()
 	if o.Report() == nil && t.Fail == nil {
@@ -179,7 +183,7 @@ func (t topLine) corners() []corner {
 	if r == nil { // what the run on screen ran on is not known to be what the request runs on
 		return []corner{{join(long, verdict), both}, {join(shape, verdict), one}, {verdict, nil}}
 	}
-	verdict = t.Theme.VerdictMark(r.Verdict) + " " + r.Verdict
+	verdict = t.Theme.VerdictMark(r.Verdict) + " " + r.Outcome()
 	if len(r.Guilty) > 0 {
 		verdict += " " + r.Guilty[0].Stage
 	}

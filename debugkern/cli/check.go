@@ -64,13 +64,8 @@ func (a *app) checkCommand() *cobra.Command {
 }
 
 func (o *checkOptions) bind(f *pflag.FlagSet) {
+	o.bindLaunch(f)
 	r := &o.req
-	f.StringVar(&r.Entry, "entry", "", "which kernel of FILE, where it holds several")
-	f.StringVar(&o.grid, "grid", "", "blocks of the launch, X[,Y[,Z]]")
-	f.StringVar(&o.block, "block", "", "threads of a block, X[,Y[,Z]]")
-	f.StringVar(&o.cluster, "cluster", "1", "blocks of a cluster, X[,Y[,Z]]")
-	f.IntVar(&r.Shared, "shared", 0, "dynamic shared memory of a block, BYTES")
-	f.StringArrayVar(&o.args, "arg", nil, "argument NAME=VALUE, one for each parameter")
 	f.BoolVar(&r.Cooperative, "cooperative", false, "a cooperative launch: blocks may rely on being resident together")
 	f.IntVar(&r.Resident, "resident", 0, "blocks resident at once, for kernels whose blocks wait for each other (default: what the chip holds)")
 	f.Uint64Var(&r.Seed, "seed", 0, "seed of generated arguments")
@@ -95,6 +90,19 @@ func (o *checkOptions) bind(f *pflag.FlagSet) {
 	f.StringVar(&o.sarif, "sarif", "", "write findings to FILE as SARIF 2.1.0")
 	f.StringVar(&o.html, "html", "", "write a self-contained page to FILE")
 	f.StringVar(&o.dump, "dump", "", "write every pointer argument, before and after, to FILE.npz")
+}
+
+// launchOptions are the options that say what of a file is launched, and how.
+var launchOptions = []string{"entry", "grid", "block", "cluster", "shared", "arg"}
+
+// bindLaunch adds launchOptions.
+func (o *checkOptions) bindLaunch(f *pflag.FlagSet) {
+	f.StringVar(&o.req.Entry, "entry", "", "which kernel of FILE, where it holds several")
+	f.StringVar(&o.grid, "grid", "", "blocks of the launch of FILE, X[,Y[,Z]]")
+	f.StringVar(&o.block, "block", "", "threads of a block, X[,Y[,Z]]")
+	f.StringVar(&o.cluster, "cluster", "1", "blocks of a cluster, X[,Y[,Z]]")
+	f.IntVar(&o.req.Shared, "shared", 0, "dynamic shared memory of a block, BYTES")
+	f.StringArrayVar(&o.args, "arg", nil, "argument NAME=VALUE, one for each parameter of FILE")
 }
 
 // comments adds the options that the kernel's text asks for, where the command line does not give them; its arguments too, by name.

@@ -11,7 +11,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -208,13 +210,16 @@ func (a *app) execute(ctx context.Context) error {
 
 func (a *app) root() *cobra.Command {
 	var opt runOptions
+	var launch checkOptions
 	root := &cobra.Command{
-		Use:   "tilescope [TARGET]",
-		Short: "A terminal debugger for fused attention kernels on CUDA",
+		Use:   "tilescope [TARGET|FILE.cu|FILE.ptx]",
+		Short: "A terminal debugger for CUDA tile kernels",
 		Long: "tilescope runs a fused attention kernel stage by stage, lays every tile beside a reference, and says which stage,\n" +
 			"tile, cell, lane and source line went wrong, and why: on a GPU, or without one by executing the same PTX in an emulator.\n\n" +
-			"Without a command it opens the terminal on TARGET: a variant or kernel of the catalogue, or the path of a manifest.",
-		Example: "  tilescope\n  tilescope run stage2 --fault p-stale-m\n  tilescope diagnose stage3b-reported\n  tilescope kernels",
+			"Without a command it opens the terminal on TARGET: a variant or kernel of the catalogue, or the path of a manifest. A kernel\n" +
+			"that no manifest describes is opened with the options of check (--grid, --block, --arg): its arguments are shown, before and\n" +
+			"after the launch, with every checker's findings.",
+		Example: "  tilescope\n  tilescope red.cu --grid 4 --block 256 --arg x=randn:f32[1024] --arg out=zeros:f32[4] --arg n=1024\n  tilescope run stage2 --fault p-stale-m\n  tilescope diagnose stage3b-reported\n  tilescope kernels",
 		Args:    oneTargetAtMost,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			if err := a.load(c); err != nil {
@@ -222,13 +227,14 @@ func (a *app) root() *cobra.Command {
 			}
 			return a.limit(c)
 		},
-		RunE:          func(cmd *cobra.Command, args []string) error { return a.open(cmd, &opt, args) },
+		RunE:          func(cmd *cobra.Command, args []string) error { return a.open(cmd, &opt, &launch, args) },
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the document of this command on standard output, and nothing else")
 	root.PersistentFlags().String(memoryOption, "", "memory that the command may take: a size such as 8GiB, or auto (half of what the machine has)")
 	root.PersistentFlags().BoolVar(&a.accept, "trust", false, "for this command, use compilers and tools of the working directory, and those that other users can change")
 	opt.bind(root)
+	launch.bindLaunch(root.Flags())
 	root.AddCommand(a.runCommand(), a.diagnoseCommand(), a.gatesCommand(), a.compareCommand(), a.bisectCommand(), a.checkCommand(), a.initCommand(), a.lutCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.trustCommand(), a.versionCommand(), a.manCommand())
 	for _, c := range append(root.Commands(), root) {
 		c.Long = flowing(c.Long)
@@ -291,7 +297,7 @@ func (a *app) session(ctx context.Context) (*debugkern.Session, error) {
 const memoryOption = "memory-max"
 
 // open is the command without a name: the terminal.
-func (a *app) open(cmd *cobra.Command, opt *runOptions, args []string) error {
+func (a *app) open(cmd *cobra.Command, opt *runOptions, launch *checkOptions, args []string) error {
 	if a.json {
 		return &report.Error{Code: report.CodeUsage, Err: errors.New("--json belongs to a command: tilescope run TARGET --json")}
 	}
@@ -311,16 +317,16 @@ func (a *app) open(cmd *cobra.Command, opt *runOptions, args []string) error {
 	if named == "" {
 		named = defaultTarget
 	}
-	req, err := opt.request(cmd, a.config, named)
+	req, err := a.opening(cmd, opt, launch, s, named)
 	if err != nil {
-		return err
-	}
-	if err := opt.applyGate(cmd.Context(), &req, named); err != nil {
 		return err
 	}
 	if explicit {
 		if err := s.Check(cmd.Context(), req); err != nil {
 			return err
+		}
+		if !s.Referenced(cmd.Context(), req) {
+			req.Check = debugkern.EveryChecker // all that there is to say of it
 		}
 	}
 	stateDir, err := configs.StateDir(os.Environ())
@@ -331,6 +337,56 @@ func (a *app) open(cmd *cobra.Command, opt *runOptions, args []string) error {
 		Session: s, Config: a.config, StateDir: stateDir, Request: req, Explicit: explicit, Stdin: a.Stdin,
 		Stdout: a.Stdout.(*stdout).Unwrap(), Files: a.Files,
 	})
+}
+
+// opening is the request that the terminal is opened on: of a target, or of a file that no manifest describes.
+func (a *app) opening(cmd *cobra.Command, opt *runOptions, launch *checkOptions, s *debugkern.Session, named string) (debugkern.Request, error) {
+	if isKernelFile(named) {
+		return a.adopt(cmd, opt, launch, s, named)
+	}
+	for _, f := range launchOptions {
+		if cmd.Flags().Changed(f) {
+			return debugkern.Request{}, usageError("--%s: launch and arguments of a TARGET are its manifest's; they are given for a FILE.cu or FILE.ptx", f)
+		}
+	}
+	req, err := opt.request(cmd, a.config, named)
+	if err != nil {
+		return req, err
+	}
+	return req, opt.applyGate(cmd.Context(), &req, named)
+}
+
+// isKernelFile reports whether a name is that of a kernel's text.
+func isKernelFile(name string) bool {
+	return slices.Contains([]string{".cu", ".ptx"}, filepath.Ext(name))
+}
+
+// adopt makes a target of a file and the options of its launch.
+func (a *app) adopt(cmd *cobra.Command, opt *runOptions, launch *checkOptions, s *debugkern.Session, named string) (debugkern.Request, error) {
+	var none debugkern.Request
+	for _, f := range []string{"shape", "set", "fault", "gate", "inject", "inputs", "tiles", "stages"} {
+		if cmd.Flags().Changed(f) {
+			return none, usageError("--%s: %s is no TARGET: launch and arguments of a file are given by --grid, --block and --arg", f, named)
+		}
+	}
+	lines, err := debugkern.OptionComments(cmd.Context(), named)
+	if err != nil {
+		return none, err
+	}
+	if err := launch.comments(cmd, lines); err != nil {
+		return none, err
+	}
+	req, err := launch.request(named)
+	if err != nil {
+		return none, err
+	}
+	if req.Blocks, err = debugkern.ParseBlocks(opt.blocks); err != nil {
+		return none, err
+	}
+	req.Seed, req.Schedule, req.Backend, req.Builder, req.Arch = opt.seed, opt.schedule, opt.backend, opt.builder, opt.arch
+	req.Include, req.Define, req.Std, req.Timeout, req.Device, req.Repeat = opt.include, opt.define, opt.std, opt.timeout, opt.device, opt.repeat
+	req.Resident, req.Cooperative, req.Instantiate = opt.resident, opt.cooperative, opt.instantiate
+	return s.Adopt(cmd.Context(), req)
 }
 
 // defaultTarget is what the terminal opens on the first time.

@@ -101,7 +101,6 @@ func TestBadInput(t *testing.T) {
 		want string
 	}{
 		{"unknown target", []string{"run", "stage22"}, 2, "stage2"},
-		{"no stages", []string{"run", "accum_lut"}, 2, "no stages"},
 		{"no target", []string{"run"}, 2, "TARGET"},
 		{"unknown flag", []string{"run", "stage2", "--set", "USE_WMMAPV"}, 2, "USE_WMMA_PV"},
 		{"unknown option", []string{"run", "stage2", "--shap", "small"}, 2, "--shap"},

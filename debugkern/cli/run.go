@@ -32,6 +32,7 @@ type runOptions struct {
 	std                                                                                        string
 	timeout                                                                                    time.Duration
 	device, repeat                                                                             int
+	check                                                                                      bool // of run alone
 }
 
 // The descriptions begin with a word of prose: the help that the library draws writes its first word with a capital letter and
@@ -236,6 +237,7 @@ func (a *app) runCommand() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.run(cmd, &opt, args[0]) },
 	}
 	opt.bind(c)
+	c.Flags().BoolVar(&opt.check, "check", false, "attach every checker, on the emulator: races, uses before a write, barriers, asynchronous copies, banks")
 	return c
 }
 
@@ -253,6 +255,14 @@ func (a *app) run(cmd *cobra.Command, opt *runOptions, target string) error {
 	}
 	if err := opt.applyGate(cmd.Context(), &req, target); err != nil {
 		return err
+	}
+	if opt.check {
+		if req.Check = debugkern.EveryChecker; req.Backend == "cuda" {
+			return usageError("--check: what a GPU executes cannot be observed; use --backend emu, or both for the emulator's findings with the GPU's verdict")
+		}
+		if req.Backend != "both" {
+			req.Backend = "emu"
+		}
 	}
 	dump, err := a.createOutput("--dump", opt.dump)
 	if err != nil {
@@ -275,7 +285,7 @@ func (a *app) run(cmd *cobra.Command, opt *runOptions, target string) error {
 			return err
 		}
 	}
-	if err := a.print(r.Report, func(w io.Writer) { printReport(w, r.Report) }); err != nil {
+	if err := a.print(r.Report, func(w io.Writer) { printReport(w, r.Report, opt.check) }); err != nil {
 		return err
 	}
 	return exitFor(r.Report.ExitCode())

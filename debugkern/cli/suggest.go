@@ -25,7 +25,7 @@ func oneTargetAtMost(c *cobra.Command, args []string) error {
 // commands itself, but only where the program without a command takes no arguments.
 func mistyped(c *cobra.Command, word string) error {
 	ext := path.Ext(word)
-	if strings.ContainsAny(word, `/\`) || ext == ".yaml" || ext == ".yml" || slices.Contains(fromCatalogue((*configs.Catalogue).Targets), word) {
+	if strings.ContainsAny(word, `/\`) || isKernelFile(word) || ext == ".yaml" || ext == ".yml" || slices.Contains(fromCatalogue((*configs.Catalogue).Targets), word) {
 		return nil
 	}
 	if did := didYouMean(c, word); did != "" {

@@ -14,8 +14,9 @@ import (
 )
 
 // printReport prints a run for people: the verdict first, then why.
-func printReport(w io.Writer, r *report.Run) {
-	fmt.Fprintf(w, "%s: %s\n", r.Title(), headline(r))
+// checked says that every checker was attached.
+func printReport(w io.Writer, r *report.Run, checked bool) {
+	fmt.Fprintf(w, "%s: %s\n", r.Title(), headline(r, checked))
 	for _, g := range r.Guilty {
 		if st := r.Stage(g.Stage); st != nil {
 			printGuilty(w, st, g)
@@ -32,6 +33,9 @@ func printReport(w io.Writer, r *report.Run) {
 	}
 	for _, f := range r.Findings {
 		printFinding(w, f)
+		if f.Missing != nil {
+			fmt.Fprintf(w, "    missing: %s\n", *f.Missing)
+		}
 	}
 	for i, line := range r.Printed {
 		if i == 0 {
@@ -50,8 +54,17 @@ func printReport(w io.Writer, r *report.Run) {
 	fmt.Fprintf(w, "build %.0f ms, run %.0f ms, compare %.0f ms\n", c.BuildMS, c.RunMS, c.CompareMS)
 }
 
-func headline(r *report.Run) string {
+func headline(r *report.Run, checked bool) string {
 	switch {
+	case r.Verdict != report.Failed && !r.Referenced():
+		text := "no error was found"
+		if n := r.Errors(); n > 0 {
+			text = plural(n, "error") + " found"
+		}
+		if !checked {
+			text += " (races and the like are looked for with --check)"
+		}
+		return text + "; it has no reference, so its values are not judged"
 	case r.Verdict == report.Failed && r.Error != nil:
 		return "failed at " + r.Error.Stage + ": " + r.Error.Message
 	case r.Verdict == report.Diverge && r.Uncaptured() != nil:
@@ -91,11 +104,19 @@ func printStages(w io.Writer, r *report.Run) {
 		return
 	}
 	fmt.Fprintln(w)
+	if len(r.Outputs) > 0 {
+		printArguments(w, r)
+		return
+	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "  stage\tverdict\ttiles\tlocal max\tulp\tworst error\tbound\tbad\tglobal max\tworst error\tbound\tbad\t")
 	for _, s := range r.Stages {
 		if s.Verdict == report.Off {
-			fmt.Fprintf(tw, "  %s\toff\t\t\t\t\t\t\t\t\t\t\t\n", s.Name)
+			off := report.Off
+			if s.Reference == report.NoReference {
+				off = "no reference"
+			}
+			fmt.Fprintf(tw, "  %s\t%s\t\t\t\t\t\t\t\t\t\t\t\n", s.Name, off)
 			continue
 		}
 		fmt.Fprintf(tw, "  %s\t%s\t%s\t%.3g\t%d\t%.3g\t%.3g\t%d/%d\t%.3g\t%.3g\t%.3g\t%d\t\n", s.Name, s.Verdict, tilesText(&s), float64(s.Local.MaxAbs), s.Local.MaxULP,
@@ -107,6 +128,17 @@ func printStages(w io.Writer, r *report.Run) {
 		if s.NotCaptured > 0 {
 			fmt.Fprintf(w, "  %s: %d cells not captured, and not judged\n", s.Name, s.NotCaptured)
 		}
+	}
+}
+
+// printArguments lists what the launch left in the arguments of a kernel without stages.
+func printArguments(w io.Writer, r *report.Run) {
+	for _, o := range r.Outputs {
+		written := "after the launch"
+		if o.Written != nil {
+			written = fmt.Sprintf("%d elements written", *o.Written)
+		}
+		fmt.Fprintf(w, "  %s %s%v: %s, SHA-256 %s\n", o.Name, o.DType, o.Dims, written, o.Digest)
 	}
 }
 

@@ -55,6 +55,9 @@ func (q *inquiry) verdict() string {
 	case beside > 1:
 		causes += fmt.Sprintf("; also found: %d things that explain none of it", beside)
 	}
+	if !rep.Referenced() {
+		return fmt.Sprintf("%s: %s found, and no reference to judge values by: %s", rep.Title(), errorCount(rep.Errors()), causes)
+	}
 	if rep.Verdict == report.Agree {
 		for i := range q.doc.Causes {
 			if slices.Contains(racing, q.doc.Causes[i].Kind) {
@@ -68,6 +71,14 @@ func (q *inquiry) verdict() string {
 		return fmt.Sprintf("%s: diverges, though %s: %s", rep.Title(), d, causes)
 	}
 	return fmt.Sprintf("%s: diverges, %s: %s", rep.Title(), d, causes)
+}
+
+// errorCount is a number of errors in words.
+func errorCount(n int) string {
+	if n == 1 {
+		return "1 error"
+	}
+	return fmt.Sprintf("%d errors", n)
 }
 
 // tell is one cause in so many lines; the command that stands at the end of the story is not repeated.
@@ -133,6 +144,10 @@ func (q *inquiry) quiet() []string {
 			advice++
 		}
 	}
+	if rep.Errors() > 0 && !rep.Referenced() {
+		es := errorsOf(rep)
+		return []string{fmt.Sprintf("%s: %s found; the first, %s: %s", rep.Title(), errorCount(len(es)), es[0].Kind, es[0].Message), "again: " + q.doc.again}
+	}
 	if es := errorsOf(rep); rep.Verdict == report.Agree && len(es) > 0 {
 		return []string{fmt.Sprintf("%s: agrees on the emulator; %s: %s", rep.Title(), es[0].Kind, es[0].Message), "again: " + q.doc.again}
 	}
@@ -152,7 +167,11 @@ func (q *inquiry) quiet() []string {
 			needed++
 		}
 	}
-	lines := []string{fmt.Sprintf("%s: agrees; %d checkers found nothing", rep.Title(), checkerCount())}
+	agrees := "agrees"
+	if !rep.Referenced() {
+		agrees = "no reference to judge values by"
+	}
+	lines := []string{fmt.Sprintf("%s: %s; %d checkers found nothing", rep.Title(), agrees, checkerCount())}
 	var more []string
 	if len(q.doc.Barriers) > 0 {
 		more = append(more, fmt.Sprintf("%d of its %d synchronisations are seen to be needed in block %s", needed, len(q.doc.Barriers), q.run.Blocks()[0]))

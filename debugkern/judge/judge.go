@@ -177,6 +177,12 @@ func (j *judge) stage(i int) {
 		n.absent += rows * cols
 		return
 	}
+	if sp.NoReference {
+		if own.absent != nil {
+			n.absent += own.count
+		}
+		return
+	}
 	v := w.view(i)
 	n.tiles++
 	verdict := TileVerdict{Verdict: OK, Cells: int32(v.rows * v.cols)}

@@ -10,6 +10,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tilescope/probes"
@@ -31,19 +32,21 @@ type Run struct {
 	Dims   probes.Shape   `json:"dims"`  // the same: scripts for attention read shape, those for any kernel this
 	Seed   uint64         `json:"seed"`
 
-	Backend   Backend    `json:"backend"`
-	Build     RunBuild   `json:"build"`
-	Verdict   string     `json:"verdict"` // agree, diverge, failed
-	Guilty    []Guilty   `json:"guilty"`
-	Stages    []Stage    `json:"stages"`
-	Output    *Output    `json:"output"`
-	Findings  []Finding  `json:"findings"`
-	Cross     *Cross     `json:"cross"`
-	Resources *Resources `json:"resources"`
-	Cost      Cost       `json:"cost"`
-	Digest    string     `json:"digest"`
-	Printed   []string   `json:"printed,omitempty"` // lines that the kernel printed, by block
-	Error     *Failure   `json:"error"`
+	Backend Backend  `json:"backend"`
+	Build   RunBuild `json:"build"`
+	Verdict string   `json:"verdict"` // agree, diverge, failed
+	Guilty  []Guilty `json:"guilty"`
+	Stages  []Stage  `json:"stages"`
+	Output  *Output  `json:"output"`
+	// Outputs are the pointer arguments of a kernel without stages, in parameter order.
+	Outputs   []CheckOutput `json:"outputs,omitempty"`
+	Findings  []Finding     `json:"findings"`
+	Cross     *Cross        `json:"cross"`
+	Resources *Resources    `json:"resources"`
+	Cost      Cost          `json:"cost"`
+	Digest    string        `json:"digest"`
+	Printed   []string      `json:"printed,omitempty"` // lines that the kernel printed, by block
+	Error     *Failure      `json:"error"`
 }
 
 // Verdicts of a run, of a stage and of the output.
@@ -70,7 +73,11 @@ type Backend struct {
 
 // Title names what was run: target, shape, seed, faults, gate.
 func (r *Run) Title() string {
-	t := fmt.Sprintf("%s %s seed %d", r.Target, r.Shape, r.Seed)
+	t := r.Target
+	if shape := r.Shape.String(); shape != "" {
+		t += " " + shape
+	}
+	t += fmt.Sprintf(" seed %d", r.Seed)
 	if len(r.Faults) > 0 {
 		t += " with " + strings.Join(r.Faults, ", ")
 	}
@@ -78,6 +85,37 @@ func (r *Run) Title() string {
 		t += " under gate " + r.Gate
 	}
 	return t
+}
+
+// Referenced reports whether any stage is compared with a reference. Where none is, the verdict is by the findings alone.
+func (r *Run) Referenced() bool {
+	return len(r.Stages) == 0 || slices.ContainsFunc(r.Stages, func(s Stage) bool { return s.Reference != NoReference })
+}
+
+// Outcome is the verdict in words: where nothing has a reference, how many errors were found.
+func (r *Run) Outcome() string {
+	if r.Verdict == Failed || r.Referenced() {
+		return r.Verdict
+	}
+	switch n := r.Errors(); n {
+	case 0:
+		return "no error"
+	case 1:
+		return "1 error"
+	default:
+		return fmt.Sprintf("%d errors", n)
+	}
+}
+
+// Errors counts the findings of severity error.
+func (r *Run) Errors() int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.Severity == "error" {
+			n++
+		}
+	}
+	return n
 }
 
 // ExitCode is the contract's exit code of this report: 0 agreed, 1 diverged or a finding of severity error, 4 failed.
@@ -88,10 +126,8 @@ func (r *Run) ExitCode() int {
 	if r.Verdict != Agree {
 		return 1
 	}
-	for _, f := range r.Findings {
-		if f.Severity == "error" {
-			return 1
-		}
+	if r.Errors() > 0 {
+		return 1
 	}
 	return 0
 }

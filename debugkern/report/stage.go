@@ -27,11 +27,18 @@ func AtTile(front string, phase probes.Phase, tile string, kv int) string {
 	return fmt.Sprintf("%s%s %d", front, cmp.Or(tile, "kv tile"), kv)
 }
 
+// What a stage is compared with.
+const (
+	Graph       = "graph" // the operators of the manifest
+	NoReference = "none"  // nothing: its verdict is off
+)
+
 // Stage is one stage's verdict.
 type Stage struct {
 	Name         string        `json:"name"`
 	Probe        string        `json:"probe"` // how it was captured
 	Verdict      string        `json:"verdict"`
+	Reference    string        `json:"reference"` // what it is compared with: Graph or NoReference
 	Tiles        int           `json:"tiles"`
 	NotReached   int           `json:"not_reached,omitempty"` // tiles that should have been captured and were not
 	NotCaptured  int           `json:"not_captured"`          // compared cells that no thread captured, those of tiles not reached among them

@@ -27,7 +27,8 @@ type TracedCell struct {
 
 // WriteSite is one write: which thread's, by which instruction, to which bytes.
 type WriteSite struct {
-	Step       uint64 // the block's clock
+	Block      *probes.Dim3 // of a cell that belongs to no block: whose write it is; else nil
+	Step       uint64       // the block's clock
 	Warp, Lane int
 	PC         int    // index in the entry's instructions
 	Instr      string // the instruction's PTX text

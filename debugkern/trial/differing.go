@@ -11,8 +11,14 @@ import (
 func differing(a, b *debugkern.Outcome) map[probes.Stage]debugkern.Place {
 	out := map[probes.Stage]debugkern.Place{}
 	p := a.Plan()
-	for i := range p.Stages {
-		sp := &p.Stages[i]
+	for _, sp := range p.Tiles() {
+		if sp.OfLaunch() {
+			at := debugkern.Place{Stage: sp.Stage}
+			if !sp.Capture.Before && !sameCells(a.Tile(at), b.Tile(at), sp.Rows, sp.Cols) {
+				out[sp.Stage] = at
+			}
+			continue
+		}
 		for _, block := range a.Blocks() {
 			lo, n := a.Tiles(sp, block)
 			for kv := lo; kv < lo+n; kv++ {

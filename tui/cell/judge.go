@@ -14,6 +14,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
+	"tilescope/probes"
 )
 
 // Diff is how the error column measures.
@@ -154,22 +155,38 @@ func (c Cell) Standing() string {
 	return "within"
 }
 
-// Name is the reference's: local, global or mirrored.
-func (j *Judge) Name() string { return j.name }
+// Name is the reference's: local, global or mirrored; "" where there is none.
+func (j *Judge) Name() string {
+	if !j.Compared() {
+		return ""
+	}
+	return j.name
+}
 
-// Known reports whether there is a tile and a reference to compare.
-func (j *Judge) Known() bool { return j.v != nil && j.v.Got.Reached() && len(j.ref) > 0 }
+// Known reports whether there is a tile.
+func (j *Judge) Known() bool { return j.v != nil && j.v.Got.Reached() }
+
+// Compared reports whether there is a tile and a reference to compare it with.
+func (j *Judge) Compared() bool { return j.Known() && len(j.ref) > 0 }
 
 // Judged reports whether a cell is compared with the reference: it was captured, and so was what the local reference of it
 // is made from.
 func (j *Judge) Judged(row, col int) bool { return j.v.Judged(row, col, j.local) }
 
-// At compares one cell.
+// At compares one cell. Without a reference it is equal to itself.
 func (j *Judge) At(row, col int) Cell {
 	t := j.v.Got
 	i := row*t.Cols + col
-	c := Cell{Bits: t.Bits(row, col), Want: j.ref[i]}
+	c := Cell{Bits: t.Bits(row, col)}
 	c.Got = t.DType.Value(c.Bits)
+	switch b := &j.v.Previous; {
+	case i < len(j.ref):
+		c.Want = j.ref[i]
+	case b.Reached():
+		return c.from(t, b.Bits(row, col))
+	default:
+		c.Want = c.Got
+	}
 	c.RefBits = Round(t.DType, c.Want)
 	c.Delta = c.Got - c.Want
 	if i < len(j.bound) {
@@ -201,6 +218,15 @@ func (j *Judge) At(row, col int) Cell {
 	default:
 		c.Bad = math.Abs(c.Delta) > c.Bound
 		c.NearZero = !c.Bad && !c.Equal && c.Bound >= math.Abs(c.Want)
+	}
+	return c
+}
+
+// from makes a cell's difference from what it was before the launch.
+func (c Cell) from(t probes.Tile, before uint64) Cell {
+	c.RefBits, c.Want = before, t.DType.Value(before)
+	if c.Equal = c.Bits == before; !c.Equal {
+		c.Delta, c.ULP = c.Got-c.Want, Ordinal(t.DType, c.Bits)-Ordinal(t.DType, before)
 	}
 	return c
 }
@@ -316,6 +342,9 @@ type Stats struct {
 	Bad, Cells int     // Cells: those compared
 	Absent     int     // cells that should have been captured and were not
 	Lo, Hi     float64 // finite values of kernel and reference together
+	NaN, Inf   int     // of the kernel's cells
+	Changed    int     // of a tile with one before the launch: cells whose bits are others now
+	Every      int     // one of how many cells was looked at: of a tile without a reference that is large
 	Differing  int     // cells that the other backend computed differently, where both executed
 	Bins       [7]int  // signed error by multiples of the bound: < -4, -4…-1, -1…0, 0, 0…1, 1…4, > 4
 }
@@ -330,38 +359,66 @@ func (s *Stats) Level(v float64, n int) int {
 	return min(n-1, int(max(0, min(1, f))*float64(n-1)+0.5))
 }
 
-// Stats goes over every compared cell.
+// mostCells is how many cells of a tile without a reference are looked at: some milliseconds.
+const mostCells = 1 << 19
+
+// Stats goes over every compared cell; without a reference, over every cell or a sample of them.
 func (j *Judge) Stats() Stats {
-	s := Stats{Lo: math.Inf(1), Hi: math.Inf(-1)}
+	s := Stats{Lo: math.Inf(1), Hi: math.Inf(-1), Every: 1}
+	if !j.Compared() && !j.Crossed() {
+		n := j.v.Got.Rows * j.v.Got.Cols
+		for s.Every = 1 + n/mostCells; s.Every > 1 && (j.v.Got.Cols%s.Every == 0 || s.Every%2 == 0); {
+			s.Every++ // not the same columns of each row
+		}
+		for i := 0; i < n; i += s.Every {
+			if row, col := i/j.v.Got.Cols, i%j.v.Got.Cols; j.v.Valid(row, col) {
+				s.count(j.At(row, col), j)
+			}
+		}
+		return s
+	}
 	for row := range j.v.Got.Rows {
 		for col := range j.v.Got.Cols {
 			if !j.v.Valid(row, col) {
 				continue
 			}
-			c := j.At(row, col)
-			if c.Differs && c.Absent {
-				s.Differing++
-			}
-			if c.Absent {
-				s.Absent++
-				continue
-			}
-			s.Cells++
-			if c.Bad {
-				s.Bad++
-			}
-			if c.Differs {
-				s.Differing++
-			}
-			for _, v := range [2]float64{c.Got, c.Want} {
-				if !math.IsNaN(v) && !math.IsInf(v, 0) {
-					s.Lo, s.Hi = min(s.Lo, v), max(s.Hi, v)
-				}
-			}
-			s.Bins[bin(j.Ratio(c))]++
+			s.count(j.At(row, col), j)
 		}
 	}
 	return s
+}
+
+// count adds a cell.
+func (s *Stats) count(c Cell, j *Judge) {
+	if c.Differs {
+		s.Differing++
+	}
+	if c.Absent {
+		s.Absent++
+		return
+	}
+	s.Cells++
+	if c.Bad {
+		s.Bad++
+	}
+	switch {
+	case math.IsNaN(c.Got):
+		s.NaN++
+	case math.IsInf(c.Got, 0):
+		s.Inf++
+	}
+	if !c.Equal && j.v.Previous.Reached() {
+		s.Changed++
+	}
+	if !j.Compared() {
+		c.Want = c.Got
+	}
+	for _, v := range [2]float64{c.Got, c.Want} {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			s.Lo, s.Hi = min(s.Lo, v), max(s.Hi, v)
+		}
+	}
+	s.Bins[bin(j.Ratio(c))]++
 }
 
 func bin(r float64) int {

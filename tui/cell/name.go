@@ -19,13 +19,43 @@ func Axes(sp *probes.StagePlan) (rows, cols string) {
 	return sp.Axes[0], sp.Axes[1]
 }
 
-// Name is how a cell is called: q17,k9.
+// Name is how a cell is called: q17,k9; of an argument out[3,5].
 func Name(sp *probes.StagePlan, row, col int) string {
+	if sp != nil && sp.OfLaunch() {
+		return sp.Capture.Output + "[" + numbers(probes.Index(row*sp.Cols+col, sp.Capture.Dims)) + "]"
+	}
 	r, c := Axes(sp)
 	if c == "" {
 		return r + strconv.Itoa(row)
 	}
 	return r + strconv.Itoa(row) + "," + c + strconv.Itoa(col)
+}
+
+// RowName is how a row of a tile is called next to it: q17; of an argument the index of its first element without that of the column.
+func RowName(sp *probes.StagePlan, row int) string {
+	if sp == nil || !sp.OfLaunch() {
+		letter, _ := Axes(sp)
+		return letter + strconv.Itoa(row)
+	}
+	at := probes.Index(row*sp.Cols, sp.Capture.Dims)
+	if len(at) > 1 {
+		at = at[:len(at)-1]
+	}
+	return numbers(at)
+}
+
+// TypeText is the type and extents of an argument: f32[64,48].
+func TypeText(sp *probes.StagePlan) string {
+	return sp.DType.String() + "[" + numbers(sp.Capture.Dims) + "]"
+}
+
+// numbers writes an index: 3,5.
+func numbers(at []int) string {
+	out := make([]string, len(at))
+	for i, n := range at {
+		out[i] = strconv.Itoa(n)
+	}
+	return strings.Join(out, ",")
 }
 
 // Long writes a value with five significant digits, plainly where that is short.

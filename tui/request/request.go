@@ -119,7 +119,7 @@ func particulars(req debugkern.Request) []Deviation {
 	text("tiles", req.Tiles.String(), "*")
 	text("stages", debugkern.StagesText(req.Stages), "")
 	if req.Check != usual.Check {
-		out = append(out, Deviation{Name: "check", Long: fmt.Sprintf("check %v", req.Check), Short: "checked"})
+		out = append(out, Deviation{Name: "check", Long: "checked", Short: "checked"})
 	}
 	if req.Plain {
 		out = append(out, Deviation{Name: "plain", Long: "plain", Short: "plain"})
@@ -204,6 +204,9 @@ func ShortTarget(target string) string {
 
 // CommandLine is a request as it is typed at a shell.
 func CommandLine(req debugkern.Request) string {
+	if req.Launch != nil {
+		return req.Command("check")
+	}
 	out := "tilescope run " + text.Shell(req.Target) + " --shape " + text.Shell(ShapeName(req)) + " --seed " +
 		strconv.FormatUint(req.Seed, 10)
 	for _, k := range slices.Sorted(maps.Keys(req.Set)) {

@@ -31,6 +31,31 @@ func (x *Context) ManifestOf(target string) (*configs.Manifest, string) {
 	return nil, ""
 }
 
+// Stageless reports whether the kernel on screen has no stages: its arguments are shown, and there is no reference.
+func (x *Context) Stageless() bool {
+	if x.Run != nil && x.Run.Plan != nil {
+		return len(x.Run.Plan.Memory) > 0
+	}
+	man, _ := x.Manifest()
+	return man != nil && len(man.Stages) == 0
+}
+
+// ShapeTitle is the shape of the request as it is called on screen, "" of a kernel without dimensions.
+func (x *Context) ShapeTitle() string {
+	name := request.ShapeName(x.Req)
+	man, _ := x.Manifest()
+	if man == nil || len(man.Stages) > 0 {
+		return name
+	}
+	if _, ok := man.Shape(name); ok || len(man.Shapes) == 0 && len(man.Dims) > 0 {
+		return name
+	}
+	if shape, err := man.ParseShape(name); err == nil {
+		return shape.String()
+	}
+	return name
+}
+
 // Choose starts a run of req if the manifest takes it; what was done besides is said.
 func (x *Context) Choose(req debugkern.Request, said string) tea.Cmd {
 	fit, note, err := x.Fitting(req)

@@ -8,6 +8,7 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/probes"
+	"tilescope/tui/cell"
 )
 
 // history is where the cursor was before it jumped, and where it came back from.
@@ -43,14 +44,27 @@ func step(from, to *[]debugkern.Cell, c debugkern.Cell) (debugkern.Cell, bool) {
 // At is the cursor's place as the viewer counts it: stages taken once a block have no kv tile.
 func (x *Context) At() debugkern.Place { return x.PlaceOf(x.Cursor).Place }
 
-// PlaceOf is c with the kv tile that its stage has.
+// PlaceOf is c with the kv tile that its stage has, and block 0,0,0 where the launch has one tile of it.
 func (x *Context) PlaceOf(c debugkern.Cell) debugkern.Cell {
 	if x.Run != nil {
 		if sp := x.Run.Plan.Stage(c.Stage); sp != nil && !sp.PerTile {
 			c.KVTile = 0
+			if sp.OfLaunch() {
+				c.Block = probes.Dim3{}
+			}
 		}
 	}
 	return c
+}
+
+// Named writes a cell of the run on screen out: P block 3,1,0 kv 2 cell 17,9, or out[3,5].
+func (x *Context) Named(c debugkern.Cell) string {
+	if x.Run != nil && x.Run.Plan != nil {
+		if sp := x.Run.Plan.Stage(c.Stage); sp != nil && sp.OfLaunch() {
+			return cell.Name(sp, c.Row, c.Col)
+		}
+	}
+	return Where(c)
 }
 
 // GoTo moves the cursor to c, remembering where it was.
@@ -79,7 +93,11 @@ func (x *Context) Nudge(rows, cols int) tea.Cmd {
 	c.Row, c.Col = c.Row+rows, c.Col+cols
 	to := x.Run.Nearest(c)
 	if to == x.Cursor {
-		x.Say("edge of the tile: H L other kv tiles, { } other blocks")
+		if sp := x.Run.Plan.Stage(c.Stage); sp != nil && sp.OfLaunch() {
+			x.Say("edge of the argument: J K other arguments")
+		} else {
+			x.Say("edge of the tile: H L other kv tiles, { } other blocks")
+		}
 		return nil
 	}
 	x.Cursor = to
@@ -122,7 +140,12 @@ func (x *Context) StepTile(n int) tea.Cmd {
 	if !x.Movable() {
 		return x.NothingYet()
 	}
-	if sp := x.Run.Plan.Stage(x.Cursor.Stage); sp != nil && !sp.PerTile {
+	sp := x.Run.Plan.Stage(x.Cursor.Stage)
+	if sp != nil && sp.OfLaunch() {
+		x.Say(fmt.Sprintf("%s belongs to the launch, not to a block: J K other arguments", sp.Capture.Output))
+		return nil
+	}
+	if sp != nil && !sp.PerTile {
 		x.Say(fmt.Sprintf("%s is taken once a block: J K other stages, { } other blocks", x.Cursor.Stage))
 		return nil
 	}
@@ -166,9 +189,9 @@ func (x *Context) Stages() []probes.Stage {
 	if plan == nil {
 		return nil
 	}
-	out := make([]probes.Stage, len(plan.Stages))
-	for i := range plan.Stages {
-		out[i] = plan.Stages[i].Stage
+	var out []probes.Stage
+	for _, sp := range plan.Tiles() {
+		out = append(out, sp.Stage)
 	}
 	return out
 }
@@ -237,8 +260,8 @@ func (x *Context) StopJobs() {
 func (x *Context) StageNames() []string {
 	if x.Run != nil && x.Run.Plan != nil {
 		var out []string
-		for i := range x.Run.Plan.Stages {
-			out = append(out, x.Run.Plan.Stages[i].Stage.String())
+		for _, sp := range x.Run.Plan.Tiles() {
+			out = append(out, sp.Stage.String())
 		}
 		return out
 	}

@@ -45,9 +45,13 @@ func (x *Context) NextBad(dir int) tea.Cmd {
 	if !x.Movable() {
 		return x.NothingYet()
 	}
+	if !x.Run.Report.Referenced() {
+		x.Say("no reference, so no cell is bad: / looks for values, J K go on, 5 has the findings")
+		return nil
+	}
 	if x.Fresh && dir > 0 {
 		x.Fresh = false
-		x.Say("first bad cell: " + Where(x.PlaceOf(x.Cursor)))
+		x.Say("first bad cell: " + x.Named(x.PlaceOf(x.Cursor)))
 		return nil
 	}
 	set := x.Numbers
@@ -153,12 +157,12 @@ func (x *Context) TakeFound(msg Found) tea.Cmd {
 		x.Say(fmt.Sprintf("no %s in %s", msg.what, x.Cursor.Stage))
 		return nil
 	case x.PlaceOf(x.Cursor) == x.PlaceOf(msg.cell):
-		x.Say(fmt.Sprintf("the only %s: %s", msg.what, Where(msg.cell)))
+		x.Say(fmt.Sprintf("the only %s: %s", msg.what, x.Named(msg.cell)))
 		return nil
 	}
-	text := msg.what + ": " + Where(msg.cell)
+	text := msg.what + ": " + x.Named(msg.cell)
 	if msg.guilty {
-		text = fmt.Sprintf("no bad cell in %s; guilty is %s", x.Cursor.Stage, Where(msg.cell))
+		text = fmt.Sprintf("no bad cell in %s; guilty is %s", x.Cursor.Stage, x.Named(msg.cell))
 	}
 	cmd := x.GoTo(msg.cell)
 	x.Say(text)

@@ -57,12 +57,12 @@ func (r *Run) BadOf(stage string) (debugkern.Cell, bool) {
 // Nearest is the cell of this run closest to c: its stage if the kernel has it, its block if it was captured,
 // and so on.
 func (r *Run) Nearest(c debugkern.Cell) debugkern.Cell {
-	if r.Plan == nil || len(r.Plan.Stages) == 0 {
+	if r.Plan == nil || len(r.Plan.Stages)+len(r.Plan.Memory) == 0 {
 		return c
 	}
 	sp := r.Plan.Stage(c.Stage)
 	if sp == nil {
-		sp = &r.Plan.Stages[0]
+		sp = r.first()
 		c.Stage = sp.Stage
 	}
 	blocks := r.Viewer.Blocks()
@@ -76,11 +76,27 @@ func (r *Run) Nearest(c debugkern.Cell) debugkern.Cell {
 	return c
 }
 
+// first is the tile that a run is opened on: that of its first stage; without stages of the first argument that the launch wrote to.
+func (r *Run) first() *probes.StagePlan {
+	if len(r.Plan.Stages) > 0 {
+		return &r.Plan.Stages[0]
+	}
+	for _, o := range r.Report.Outputs {
+		if o.Written != nil && *o.Written > 0 {
+			return r.Plan.Stage(probes.Stage(o.Name))
+		}
+	}
+	return &r.Plan.Memory[len(r.Plan.Memory)-1]
+}
+
 // Places lists a stage's tiles in the contract's order: kv tile, then block.
 func (r *Run) Places(stage probes.Stage) []debugkern.Place {
 	blocks := r.Viewer.Blocks()
 	sp := r.Plan.Stage(stage)
 	var out []debugkern.Place
+	if sp != nil && sp.OfLaunch() {
+		return []debugkern.Place{{Stage: stage}}
+	}
 	if sp == nil || !sp.PerTile {
 		for _, b := range blocks {
 			out = append(out, debugkern.Place{Stage: stage, Block: b})

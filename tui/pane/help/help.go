@@ -10,6 +10,7 @@ import (
 // Pane draws the overlay.
 type Pane struct {
 	th     *theme.Theme
+	words  map[keymap.Action]string // in place of the table's; "" leaves a key out
 	scroll int
 	height int // lines of text
 	body   int // lines of text on screen
@@ -20,6 +21,9 @@ func New(th *theme.Theme) *Pane { return &Pane{th: th} }
 
 // SetTheme changes colours and glyphs.
 func (p *Pane) SetTheme(th *theme.Theme) { p.th = th }
+
+// SetWords replaces what is said of some keys; "" leaves a key out.
+func (p *Pane) SetWords(words map[keymap.Action]string) { p.words = words }
 
 // Scroll moves by n lines.
 func (p *Pane) Scroll(n int) { p.scroll = max(0, min(p.scroll+n, p.height-p.body)) }
@@ -59,6 +63,11 @@ func (p *Pane) text(m *keymap.Map, s keymap.Scope, w int) []string {
 		out = append(out, p.th.Line(w).Space(1).Add(p.th.Title, sec.Title).Done())
 		for _, b := range sec.Bindings {
 			text := b.Help
+			if other, ok := p.words[b.Action]; ok {
+				if text = other; text == "" {
+					continue
+				}
+			}
 			if b.Later != "" {
 				text += " (to come)"
 			}

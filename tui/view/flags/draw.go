@@ -160,7 +160,7 @@ func (p *Pane) right(w int) []string {
 
 func (p *Pane) verdict(r *report.Run, w int, out *[]string) {
 	l := p.Theme.Line(w).Space(1)
-	l.Add(p.Theme.Verdict(r.Verdict), p.Theme.VerdictMark(r.Verdict)+" "+r.Verdict)
+	l.Add(p.Theme.Verdict(r.Verdict), p.Theme.VerdictMark(r.Verdict)+" "+r.Outcome())
 	for i, g := range r.Guilty {
 		l.Add(p.Theme.Wrong, choose(i == 0, " guilty ", " ")+g.Stage)
 	}

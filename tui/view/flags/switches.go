@@ -59,10 +59,10 @@ func (v *Controller) items(man *configs.Manifest, variant string, sel *configs.S
 	}
 	for _, s := range man.Shapes {
 		out = append(out, Item{Kind: Shape, Name: s.Name, Value: s.Shape.String(),
-			On: request.ShapeName(v.Req) == s.Name, Help: "B,H,S,D = " + s.Shape.String()})
+			On: request.ShapeName(v.Req) == s.Name, Help: strings.Join(man.DimNames(), ",") + " = " + s.Shape.String()})
 	}
-	if _, named := man.Shape(request.ShapeName(v.Req)); !named {
-		out = append(out, Item{Kind: Shape, Name: request.ShapeName(v.Req), On: true, Help: "B,H,S,D as typed"})
+	if _, named := man.Shape(request.ShapeName(v.Req)); !named && len(man.Dims) > 0 {
+		out = append(out, Item{Kind: Shape, Name: request.ShapeName(v.Req), On: true, Help: strings.Join(man.DimNames(), ",") + " as typed"})
 	}
 	return append(out, Item{Kind: Seed, Name: "seed", Value: fmt.Sprint(v.Req.Seed),
 		Help: "seed of the normal inputs: h l change it, space types one"})

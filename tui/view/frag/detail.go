@@ -121,6 +121,8 @@ func (p *Pane) errorText(l *theme.Line, v cell.Cell) *theme.Line {
 func (p *Pane) absent() string {
 	v := p.live.View
 	switch {
+	case v == nil && p.live.Note != "":
+		return p.live.Note
 	case v == nil:
 		return "no tile at the cursor"
 	case !v.Got.Reached():
@@ -152,6 +154,7 @@ func (p *Pane) writerLine() string {
 		if w.Source != nil {
 			l.Add(p.Theme.Text, fmt.Sprintf(" · line %d", w.Source.Line))
 		}
+	case p.live.Note != "" && p.live.View == nil:
 	case p.live.Note != "":
 		l.Add(p.Theme.Dim, p.live.Note)
 	default:

@@ -179,6 +179,10 @@ func (v *Controller) showLive() {
 		c := v.PlaceOf(v.Cursor)
 		l.View = v.Tiles.Views[c.Place]
 		sp := v.Run.Plan.Stage(c.Stage)
+		if sp != nil && sp.OfLaunch() {
+			v.pane.SetLive(Live{Note: c.Stage.String() + " is an argument, not a fragment: 2 shows its values"})
+			return
+		}
 		if l.View != nil && sp != nil {
 			l.Raw = sp.Capture.Kind == probes.CaptureFrag
 			v.pane.Follow(v.Cursor.Row, v.Cursor.Col, sp.Rows, sp.Cols)

@@ -65,6 +65,10 @@ func (p *Pane) explain() {
 
 // unexplained says what the gates are while nothing is judged.
 func (p *Pane) unexplained() {
+	if p.data.Alone {
+		p.say(p.Theme.Text, "No reference, so there is nothing that gates could judge: 5 has the findings, 1 and 2 the values.")
+		return
+	}
 	for _, text := range []string{
 		"PTXAS: registers, shared bytes and spills of the build without probes, by architecture, against the manifest's limits.",
 		"Correctness: every shape with every seed; output within the manifest's limits, no stage wrong, no finding of severity error.",

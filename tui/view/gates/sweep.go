@@ -92,6 +92,10 @@ func (v *Controller) startSweep(targets []string, backend string) tea.Cmd {
 		v.Complain("this engine has no gates")
 		return nil
 	}
+	if v.Stageless() {
+		v.Say("no reference, so there is nothing that gates could judge: 5 has the findings")
+		return nil
+	}
 	if !v.Begin("the sweep of the gates") {
 		return nil
 	}
@@ -227,7 +231,7 @@ func (v *Controller) swept(msg sweptMsg) tea.Cmd {
 
 // showGates gives the pane its rows.
 func (v *Controller) showGates() {
-	d := Data{Current: v.Req.Target, Without: v.besideVariants(), Against: v.against(), Now: v.sweep.now,
+	d := Data{Alone: v.Stageless(), Current: v.Req.Target, Without: v.besideVariants(), Against: v.against(), Now: v.sweep.now,
 		Running: v.sweep.running && v.Task.Active, Note: v.sweep.note}
 	if man, _ := v.Manifest(); man != nil {
 		d.Kernel = man.Name

@@ -21,7 +21,9 @@ type entry struct {
 const nameWidth = 11
 
 func (p *Pane) detailTitle() string {
-	if r := p.row(p.at.Stage); r != nil && r.doc != nil {
+	if r := p.row(p.at.Stage); r != nil && r.doc != nil && r.plan.OfLaunch() {
+		return r.plan.Help
+	} else if r != nil && r.doc != nil {
 		return fmt.Sprintf("%s %s %s", p.at.Stage, p.Theme.VerdictMark(r.doc.Verdict), r.doc.Verdict)
 	}
 	return p.at.Stage.String()
@@ -108,6 +110,10 @@ type sayer func(name string, style theme.Style, format string, args ...any)
 
 func (p *Pane) stage(x *row, say sayer) {
 	d := x.doc
+	if x.plan.OfLaunch() {
+		p.memory(x, say)
+		return
+	}
 	if d.Verdict == report.Off {
 		say("off", p.Theme.Off, "not judged: %s", p.whyOff(x.plan.Stage))
 		return
@@ -151,6 +157,9 @@ func (p *Pane) whyOff(s probes.Stage) string {
 		case !g.Judged.Has(s):
 			return fmt.Sprintf("gate %s leaves it out", g.Name)
 		}
+	}
+	if sp := p.row(s); sp != nil && !sp.plan.Referenced() {
+		return "it has no reference; view Tile shows its values"
 	}
 	return "execution did not reach it"
 }

@@ -40,7 +40,11 @@ func (p *Pane) left(w, h int) []string {
 		return p.Theme.Box("PIPE", "", append(p.Theme.Blank(w-2, 1), lines...), w, h, p.Focus == Timeline)
 	}
 	out := make([]string, 0, h)
-	out = append(out, p.Theme.Rule(g.TL, g.TR, "PIPE block "+p.at.Block.String(), p.note(), w, p.Focus == Timeline))
+	title := "PIPE block " + p.at.Block.String()
+	if p.ofLaunch() {
+		title = "ARGUMENTS"
+	}
+	out = append(out, p.Theme.Rule(g.TL, g.TR, title, p.note(), w, p.Focus == Timeline))
 	out = append(out, p.framed(p.verdictLine(w-2), w), p.framed(p.headLine(w-2), w))
 	for _, r := range p.rows {
 		out = append(out, p.framed(p.stageLine(r, w-2), w))
@@ -63,6 +67,9 @@ func (p *Pane) framed(line string, w int) string {
 }
 
 func (p *Pane) note() string {
+	if p.ofLaunch() {
+		return fmt.Sprintf("grid %s · block %s · no reference", p.data.Plan.Grid, p.data.Plan.Block)
+	}
 	_, n := p.tiles()
 	tiles := fmt.Sprintf("%d kv tiles", n)
 	if p.data.Plan != nil {
@@ -85,7 +92,7 @@ func (p *Pane) verdictLine(w int) string {
 	if r == nil {
 		return l.Add(p.Theme.Dim, " "+p.data.Message).Done()
 	}
-	l.Add(p.Theme.Verdict(r.Verdict), " "+p.Theme.VerdictMark(r.Verdict)+" "+strings.ToUpper(r.Verdict)+"  ")
+	l.Add(p.Theme.Verdict(r.Verdict), " "+p.Theme.VerdictMark(r.Verdict)+" "+strings.ToUpper(r.Outcome())+"  ")
 	if r.Error != nil {
 		return l.Add(p.Theme.Text, p.Theme.Fit(r.Error.Stage+": "+r.Error.Message, l.Left())).Done()
 	}
@@ -107,10 +114,16 @@ func (p *Pane) verdictLine(w int) string {
 	if list := stagesOf(r, report.Tainted); list != "" {
 		part(p.Theme.Taint, "tainted "+list)
 	}
-	if list := stagesOf(r, report.Off); list != "" {
+	if p.ofLaunch() && len(r.Findings) == 0 {
+		part(p.Theme.Text, "no reference: values are not judged")
+	} else if list := stagesOf(r, report.Off); list != "" && r.Referenced() {
 		part(p.Theme.Off, "off "+list)
 	}
-	if n := len(r.Findings); n > 1 || n == 1 && len(p.accused(r)) == 0 {
+	if n := len(r.Findings); !r.Referenced() {
+		if n > r.Errors() {
+			part(p.Theme.Text, theme.Count(n-r.Errors(), "piece")+" of advice")
+		}
+	} else if n > 1 || n == 1 && len(p.accused(r)) == 0 {
 		part(p.Theme.Wrong, theme.Count(n, "finding"))
 	}
 	if r.Output != nil {
@@ -157,6 +170,9 @@ func stagesOf(r *report.Run, verdict string) string {
 
 // headLine names the columns: in, the kv tiles, out, and the summary over all blocks.
 func (p *Pane) headLine(w int) string {
+	if p.ofLaunch() {
+		return p.memoryHead(w)
+	}
 	l := p.Theme.Line(w).Add(p.Theme.Dim, " stage").Pad(labelWidth)
 	head := func(s string) {
 		end := l.Col() + cellWidth
@@ -178,6 +194,9 @@ func (p *Pane) headLine(w int) string {
 
 // stageLine is one stage: its name, its tiles of this block, its tiles of all blocks.
 func (p *Pane) stageLine(r row, w int) string {
+	if p.ofLaunch() {
+		return p.memoryLine(r, w)
+	}
 	at := r.plan.Stage == p.at.Stage
 	l := p.Theme.Line(w)
 	name := p.Theme.Text

@@ -82,8 +82,7 @@ func (p *Pane) SetData(d Data) {
 	p.data = d
 	p.rows = p.rows[:0]
 	if d.Plan != nil {
-		for i := range d.Plan.Stages {
-			sp := &d.Plan.Stages[i]
+		for _, sp := range d.Plan.Tiles() {
 			r := row{plan: sp}
 			if report := d.Run.Report(); report != nil {
 				r.doc = report.Stage(sp.Stage.String())
@@ -173,6 +172,9 @@ func (p *Pane) refresh() {
 }
 
 func (p *Pane) tiles() (lo, n int) {
+	if p.ofLaunch() {
+		return 0, 0
+	}
 	if p.data.Viewer == nil {
 		if p.data.Plan != nil {
 			return 0, p.data.Plan.Work.MaxTiles
@@ -192,7 +194,7 @@ const (
 
 // mapWidth is the width of the all-blocks map at the right, 0 where there is none.
 func (p *Pane) mapWidth() int {
-	if p.W < wideFrom {
+	if p.W < wideFrom || p.ofLaunch() {
 		return 0
 	}
 	return p.W / 3
@@ -204,6 +206,9 @@ func (p *Pane) innerWidth() int { return max(0, p.W-p.mapWidth()-2) }
 func (p *Pane) fit() int {
 	return max(1, (p.innerWidth()-labelWidth-2*cellWidth-1-sideWidth+2)/cellWidth)
 }
+
+// ofLaunch reports whether the kernel has no stages: its arguments are listed, which belong to no block.
+func (p *Pane) ofLaunch() bool { return p.data.Plan != nil && len(p.data.Plan.Memory) > 0 }
 
 func (p *Pane) timelineHeight() int { return len(p.rows) + 2 } // verdict, heads
 

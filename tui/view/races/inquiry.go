@@ -206,6 +206,9 @@ func (v *Controller) showRaces() {
 	default:
 		d.Findings = whole.Report().Findings
 		d.Hint = fmt.Sprintf("%s diagnoses: every checker, several schedules, causes with their proof. The run itself was watched for bad accesses, barriers and what was never written, not for races.", key)
+		if v.Run.Request.Check == debugkern.EveryChecker {
+			d.Hint = fmt.Sprintf("Every checker watched this run. %s diagnoses: several schedules, causes with their proof, what each synchronisation is for.", key)
+		}
 	}
 	if whole.Previous() { // causes are of the request on screen, and the run is not
 		v.causes, v.over = nil, false

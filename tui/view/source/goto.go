@@ -72,10 +72,13 @@ func (v *Controller) inSource(what string, do func(ctx context.Context, w walk.W
 
 // ToWrite is w in the Tile view once the writer is known: the moment of the write.
 func (v *Controller) ToWrite(x *target.WriteSite) tea.Cmd {
-	c := v.PlaceOf(v.Cursor)
+	what := v.Named(v.PlaceOf(v.Cursor))
+	if x.Block != nil {
+		v.Cursor.Block = *x.Block
+	}
 	return v.inSource("going to the write", func(ctx context.Context, w walk.Walk) (answer,
 		error) {
-		return toWrite(ctx, w, x, c)
+		return toWrite(ctx, w, x, what)
 	})
 }
 

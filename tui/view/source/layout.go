@@ -323,6 +323,9 @@ func (v *Controller) showShared(empty string) {
 		At: -1, Empty: empty}
 	if len(s.shot.listing) > 0 && d.View.Tile.Data == nil {
 		d.Empty = "the kernel keeps nothing in shared memory by a name that its manifest gives"
+		if v.Stageless() {
+			d.Empty = "the kernel has no shared array of a fixed size"
+		}
 	}
 	for _, b := range s.breaks {
 		if b.Array == d.View.Array.Name && b.Array != "" {

@@ -9,7 +9,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"tilescope/debugkern"
 	"tilescope/debugkern/target"
 	"tilescope/debugkern/walk"
 	"tilescope/probes"
@@ -169,7 +168,7 @@ func (v *Controller) openWalk() tea.Cmd {
 			return answer{said: "block " + bad.Block.String() + " from its start: who wrote " + view.Where(bad) +
 				" is not known", lane: -1}, nil
 		}
-		return toWrite(ctx, w, x, bad)
+		return toWrite(ctx, w, x, view.Where(bad))
 	})
 }
 
@@ -200,12 +199,12 @@ func (v *Controller) openWith(first func(ctx context.Context, w walk.Walk) (answ
 }
 
 // toWrite goes to the moment before a cell is written.
-func toWrite(ctx context.Context, w walk.Walk, x *target.WriteSite, c debugkern.Cell) (answer, error) {
+func toWrite(ctx context.Context, w walk.Walk, x *target.WriteSite, what string) (answer, error) {
 	if _, err := w.Seek(ctx, x.Step); err != nil {
 		return answer{lane: -1}, err
 	}
 	w.SetWarp(x.Warp)
-	return answer{said: fmt.Sprintf("before %s is written by warp %d lane %d", view.Where(c), x.Warp, x.Lane),
+	return answer{said: fmt.Sprintf("before %s is written by warp %d lane %d", what, x.Warp, x.Lane),
 		lane: x.Lane}, nil
 }
 

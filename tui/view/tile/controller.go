@@ -293,6 +293,9 @@ func (v *Controller) Text() string {
 	}
 	c := v.PlaceOf(v.Cursor)
 	t := v.pane.Shown()
+	if t != nil && t.Plan.OfLaunch() {
+		return fmt.Sprintf("%s, %s = %s", cell.Name(t.Plan, c.Row, c.Col), t.Plan.Help, v.pane.CellText())
+	}
 	if t == nil || !t.Got.Reached() {
 		return view.Where(c)
 	}
@@ -381,6 +384,10 @@ func (v *Controller) AskWho(string) tea.Cmd {
 	}
 	v.who.seq++
 	v.who.loud = true
-	v.Say("executing block " + v.Cursor.Block.String() + " again to see who wrote this cell")
+	what := "block " + v.Cursor.Block.String()
+	if sp := v.Run.Plan.Stage(v.Cursor.Stage); sp != nil && sp.OfLaunch() {
+		what = "the launch"
+	}
+	v.Say("executing " + what + " again to see who wrote this cell")
 	return v.fetchWriter()
 }

@@ -36,6 +36,9 @@ func (p *Pane) cellLine(w int) string {
 	}
 	l.Add(p.Theme.Strong, fmt.Sprintf("%-*s", name, cell.Name(p.plan(), p.row, p.col)))
 	bar := " " + p.Theme.Glyph.V + " "
+	if p.unreferenced() && p.choice() == Usual {
+		return p.aloneLine(l, x, digits).Done()
+	}
 	if p.choice() != Usual {
 		return p.crossLine(l, x).Done()
 	}
@@ -99,6 +102,9 @@ func (p *Pane) CellText() string {
 		return ""
 	}
 	x, t := p.judge.At(p.row, p.col), p.data.View.Got.DType
+	if p.unreferenced() && !x.Absent {
+		return fmt.Sprintf("%s (0x%s)", cell.Long(x.Got), cell.HexText(t, x.Bits))
+	}
 	if x.Absent {
 		return fmt.Sprintf("not captured, reference %s %s (0x%s)", p.judge.Name(), cell.Long(x.Want), cell.HexText(t, x.RefBits))
 	}
@@ -133,6 +139,9 @@ func (p *Pane) verdict(l *theme.Line, x cell.Cell, digits int) *theme.Line {
 
 // tileLine: bad 37/1024 ▁▂▃█▃▁ · factor exp(m_new-m_old) by row explains 98 %
 func (p *Pane) tileLine(w int) string {
+	if p.unreferenced() {
+		return p.aloneTileLine(w)
+	}
 	l := p.Theme.Line(w)
 	style := p.Theme.OK
 	if p.stats.Bad > 0 {

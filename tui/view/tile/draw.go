@@ -66,10 +66,16 @@ func (p *Pane) title(kind int) string {
 		if p.data.A != "" {
 			name = "B " + p.data.B
 		}
-		if v := p.data.View; v != nil {
-			return fmt.Sprintf("%s %s", name, v.Got.DType)
+		v := p.data.View
+		switch {
+		case v == nil:
+			return name
+		case v.Plan.OfLaunch() && p.data.A == "":
+			return v.Plan.Help + " " + cell.TypeText(v.Plan)
+		case p.unreferenced():
+			return fmt.Sprintf("%s %s, no reference", name, v.Got.DType)
 		}
-		return name
+		return fmt.Sprintf("%s %s", name, v.Got.DType)
 	case Emulator:
 		name := "EMULATOR"
 		if p.data.A != "" {
@@ -80,10 +86,16 @@ func (p *Pane) title(kind int) string {
 		}
 		return name + " " + p.Theme.Glyph.OK + " equal"
 	case Reference:
+		if p.unreferenced() {
+			return "BEFORE"
+		}
 		if p.judge.Name() != "" {
 			return "REFERENCE " + p.judge.Name()
 		}
 		return "REFERENCE"
+	}
+	if p.unreferenced() && p.choice() == Usual {
+		return "CHANGE " + p.set.Diff.String()
 	}
 	if p.choice() == Crosswise {
 		if p.data.A != "" {
@@ -146,7 +158,7 @@ func (p *Pane) columnHeads() string {
 
 func (p *Pane) columnHead(l *theme.Line, z zone, letter string, c int) {
 	name := p.data.Place.Stage.String()
-	if letter != "" {
+	if letter != "" || p.plan() != nil && p.plan().OfLaunch() {
 		name = letter + strconv.Itoa(c)
 	}
 	if p.set.Heat == HeatMap { // one column a cell: every eighth is named
@@ -167,12 +179,11 @@ func (p *Pane) columnHead(l *theme.Line, z zone, letter string, c int) {
 // rowLine draws one row of the tile in every zone.
 func (p *Pane) rowLine(row int, in bool) string {
 	l := p.Theme.Line(p.W)
-	letter, _ := cell.Axes(p.plan())
 	for _, z := range p.zones {
 		l.Glyph(p.Theme.Border, p.Theme.Glyph.V)
 		start := l.Col()
 		if in {
-			l.Add(p.Theme.Dim, p.Theme.Fit(letter+strconv.Itoa(row), p.labels)).Pad(start + p.labels)
+			l.Add(p.Theme.Dim, p.Theme.Fit(cell.RowName(p.plan(), row), p.labels)).Pad(start + p.labels)
 			if p.set.Heat == HeatMap {
 				l.Space(1)
 				for c := p.left; c < p.left+p.ncols; c++ {
@@ -221,6 +232,10 @@ func (p *Pane) number(l *theme.Line, z zone, row, c int) {
 	}
 	x := p.judge.At(row, c)
 	valid := p.data.View.Valid(row, c)
+	if !valid && p.data.View.Elems > 0 {
+		l.Pad(end) // past the end of the list
+		return
+	}
 	if x.Absent && valid && (z.kind == Kernel || z.kind == Error) {
 		l.Right(p.Theme.Taint, p.Theme.Glyph.Absent, end)
 		return

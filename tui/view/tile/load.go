@@ -105,6 +105,9 @@ func (v *Controller) showTile() {
 		d.Message = v.Tiles.Errs[p].Error()
 	default:
 		d.Message = "computing the reference"
+		if d.Plan != nil && d.Plan.OfLaunch() {
+			d.Message = "reading " + d.Plan.Help
+		}
 	}
 	v.pane.SetData(d)
 	v.mini.SetView(d.View, v.Numbers.Ref, v.Numbers.Bound)

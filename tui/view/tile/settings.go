@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tilescope/tui/cell"
+	"tilescope/tui/keymap"
 	"tilescope/tui/view"
 )
 
@@ -52,6 +53,14 @@ func (v *Controller) nextFormat(string) tea.Cmd {
 }
 
 func (v *Controller) nextDiff(string) tea.Cmd {
+	if t := v.pane.Shown(); t != nil && !t.Referenced() && len(v.pane.Columns()) < 3 {
+		text := "no reference, so there is no error to measure"
+		if t.Previous.Reached() {
+			text += ": " + v.Keys.Label(keymap.Columns) + " lays what it was before the launch next to it"
+		}
+		v.Say(text)
+		return nil
+	}
 	return v.set(func(s *Settings) {
 		s.Diff = s.Diff.Next()
 		v.Say("error: " + s.Diff.String())
@@ -69,6 +78,12 @@ func (v *Controller) bound(b cell.Bound) tea.Cmd {
 func (v *Controller) nextColumns(string) tea.Cmd {
 	if !v.Movable() {
 		return v.NothingYet()
+	}
+	if t := v.pane.Shown(); t != nil && t.Previous.Reached() && v.Run.Report.Cross == nil && v.Run.Pair == nil {
+		return v.set(func(s *Settings) {
+			s.Choice = map[Choice]Choice{Usual: All}[s.Choice]
+			v.Say("columns: " + map[Choice]string{Usual: "the launch's", All: "after the launch, before it, change"}[s.Choice])
+		})
 	}
 	if v.Run.Report.Cross == nil && v.Run.Pair == nil {
 		v.Say("one backend ran: `:backend both` runs GPU and emulator on the same PTX and lays them side by side here")
@@ -170,6 +185,9 @@ func (v *Controller) Recall(d map[string]string) {
 func (v *Controller) Note() string {
 	s := v.pane.Settings()
 	text := fmt.Sprintf("%s Δ%s ≤%s", s.Format, s.Diff, s.Bound)
+	if v.pane.unreferenced() {
+		text = s.Format.String()
+	}
 	if s.Filter != nil {
 		text = "&" + s.Filter.Text + " " + text
 	}

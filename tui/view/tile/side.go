@@ -24,10 +24,32 @@ func (v *Controller) side() []string {
 	if rest -= run; rest > 0 && v.OnGPU() {
 		return append(out, facts.View(v.Theme, "GPU", v.others.Device.Facts(), v.Side, rest)...)
 	}
+	if v.Stageless() {
+		return append(out, facts.View(v.Theme, "FINDINGS", v.findings(), v.Side, rest)...)
+	}
 	if len(v.lane) == rest {
 		return append(out, v.lane...)
 	}
 	return append(out, facts.View(v.Theme, "LANE", nil, v.Side, rest)...)
+}
+
+// findings are those of the run, a line each.
+func (v *Controller) findings() [][2]string {
+	if v.Run == nil {
+		return nil
+	}
+	var out [][2]string
+	for _, f := range v.Run.Report.Findings {
+		text := f.Variable
+		if f.Source != nil {
+			text += " " + f.Source.At()
+		}
+		out = append(out, [2]string{f.Kind, text})
+	}
+	if out == nil {
+		out = [][2]string{{"none", ""}}
+	}
+	return out
 }
 
 // factLines is the height of the run's figures in the right column.
@@ -40,7 +62,9 @@ func (v *Controller) facts() [][2]string {
 	}
 	r := v.Run.Report
 	out := [][2]string{}
-	if d := r.Stage(v.Cursor.Stage.String()); d != nil {
+	if d := r.Stage(v.Cursor.Stage.String()); d != nil && d.Reference == report.NoReference {
+		out = append(out, [2]string{"tile", v.Formula(v.Cursor.Stage) + ", no reference"})
+	} else if d != nil {
 		bad := d.Local.Bad
 		if d.Verdict == report.Tainted {
 			bad = d.Global.Bad
@@ -89,6 +113,9 @@ func (v *Controller) showRail() {
 	r := rail.Data{Stage: v.Cursor.Stage, Run: v.Outcome(), Faults: req.Faults}
 	r.Facts = [][2]string{{"target", req.Target}, {"shape", request.ShapeName(req)},
 		{"seed", fmt.Sprint(req.Seed)}, {"gate", req.Gate.String()}}
+	if v.Stageless() && v.Run != nil {
+		r.Facts = [][2]string{{"target", req.Target}, {"grid", v.Run.Plan.Grid.String()}, {"block", v.Run.Plan.Block.String()}, {"seed", fmt.Sprint(req.Seed)}}
+	}
 	if man, variant := v.ManifestOf(req.Target); man != nil {
 		if sel, err := man.Select(variant, req.Set, nil, probes.GateNone); err == nil {
 			for _, f := range man.Flags {

@@ -208,15 +208,7 @@ const detailLines = 4
 func (p *Pane) layout() {
 	p.Changed = true
 	p.labels = 3
-	kinds := map[Choice][]int{
-		Usual: {Kernel, Reference, Error}, All: {Kernel, Emulator, Reference, Error}, Crosswise: {Kernel, Emulator, Error},
-	}[p.choice()]
-	if p.choice() == Crosswise && p.data.A != "" {
-		kinds = []int{Emulator, Kernel, Error}
-	}
-	if p.set.Diff == cell.DiffOff {
-		kinds = kinds[:len(kinds)-1]
-	}
+	kinds := p.kinds()
 	inner := p.W - 1 - len(kinds)
 	total := 0
 	for _, k := range kinds {
@@ -224,6 +216,9 @@ func (p *Pane) layout() {
 	}
 	if v := p.data.View; v != nil && v.Got.Rows > 100 {
 		p.labels = 4
+	}
+	if v := p.data.View; v != nil && v.Plan.OfLaunch() {
+		p.labels = max(p.labels, len(cell.RowName(v.Plan, v.Got.Rows-1))+1)
 	}
 	p.zones = p.zones[:0]
 	x, used := 1, 0
@@ -240,10 +235,47 @@ func (p *Pane) layout() {
 	p.scroll()
 }
 
+// unreferenced reports whether the tile, or the stage whose tile is being read, has no reference.
+func (p *Pane) unreferenced() bool {
+	if p.data.View != nil {
+		return !p.data.View.Referenced()
+	}
+	return p.data.Plan != nil && p.data.Plan.NoReference
+}
+
+// kinds are the columns that are shown: without a reference the tile alone, or next to it what it was before the launch.
+func (p *Pane) kinds() []int {
+	if p.unreferenced() && !p.judge.Crossed() {
+		switch {
+		case p.data.View == nil || !p.data.View.Previous.Reached() || p.set.Choice == Usual:
+			return []int{Kernel}
+		case p.set.Diff == cell.DiffOff || p.set.Choice == Crosswise:
+			return []int{Kernel, Reference}
+		}
+		return []int{Kernel, Reference, Error}
+	}
+	kinds := map[Choice][]int{
+		Usual: {Kernel, Reference, Error}, All: {Kernel, Emulator, Reference, Error}, Crosswise: {Kernel, Emulator, Error},
+	}[p.choice()]
+	if p.choice() == Usual && p.unreferenced() {
+		return []int{Kernel}
+	}
+	if p.choice() == Crosswise && p.data.A != "" {
+		kinds = []int{Emulator, Kernel, Error}
+	}
+	if p.set.Diff == cell.DiffOff {
+		kinds = kinds[:len(kinds)-1]
+	}
+	return kinds
+}
+
 // choice is which columns are shown: the usual ones where only one backend executed.
 func (p *Pane) choice() Choice {
-	if !p.judge.Crossed() {
+	switch {
+	case !p.judge.Crossed():
 		return Usual
+	case p.set.Choice != Usual && p.unreferenced():
+		return Crosswise
 	}
 	return p.set.Choice
 }

@@ -23,6 +23,7 @@ type Pane struct {
 
 	sr, sc int      // cells a glyph stands for, by row and column
 	marks  [][]byte // the worst of each group
+	levels [][]int  // of a tile without a reference: the first value of each group among the theme's
 }
 
 // New returns an empty pane.
@@ -79,6 +80,10 @@ func (p *Pane) gather() {
 			}
 		}
 	}
+	if p.levels = nil; !p.view.Referenced() {
+		p.shade()
+		return
+	}
 	m := cell.BadCells()
 	for r, c := -1, 0; ; {
 		var ok bool
@@ -86,6 +91,22 @@ func (p *Pane) gather() {
 			return
 		}
 		p.marks[r/p.sr][c/p.sc] = bad
+	}
+}
+
+// shade places the first value of each group between the least and the greatest value.
+func (p *Pane) shade() {
+	j := cell.NewJudge(p.view, p.ref, p.bound)
+	s, n := j.Stats(), len(p.Theme.Value)
+	if !p.Theme.Rich() {
+		n = len(p.Theme.Glyph.Shade)
+	}
+	for i := range p.marks {
+		line := make([]int, len(p.marks[i]))
+		for k := range line {
+			line[k] = s.Level(j.At(i*p.sr, k*p.sc).Got, n)
+		}
+		p.levels = append(p.levels, line)
 	}
 }
 
@@ -112,6 +133,10 @@ func (p *Pane) draw() []string {
 				l.Glyph(p.Theme.Wrong, p.Theme.Glyph.Wrong)
 			case m == absent:
 				l.Glyph(p.Theme.Taint, p.Theme.Glyph.Absent)
+			case m == right && p.levels != nil && p.Theme.Rich():
+				l.Glyph(p.Theme.Value[p.levels[i][j]], " ")
+			case m == right && p.levels != nil:
+				l.Glyph(p.Theme.Text, p.Theme.Glyph.Shade[p.levels[i][j]])
 			case m == right:
 				l.Glyph(p.Theme.Text, p.Theme.Glyph.Equal)
 			default:

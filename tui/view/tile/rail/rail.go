@@ -61,7 +61,7 @@ func (p *Pane) draw() []string {
 		for i := range r.Stages {
 			out = append(out, p.stage(&r.Stages[i], w))
 		}
-		out = append(out, p.Theme.Line(w).Done(), p.Theme.Line(w).Space(1).Add(p.Theme.Verdict(r.Verdict), p.Theme.VerdictMark(r.Verdict)+" "+r.Verdict).Done())
+		out = append(out, p.Theme.Line(w).Done(), p.Theme.Line(w).Space(1).Add(p.Theme.Verdict(r.Verdict), p.Theme.VerdictMark(r.Verdict)+" "+r.Outcome()).Done())
 		if r.Output != nil {
 			out = append(out, p.Theme.Line(w).Space(1).Add(p.Theme.Verdict(r.Output.Verdict), p.Theme.VerdictMark(r.Output.Verdict)+" output").
 				Right(p.Theme.Dim, fmt.Sprintf("%.2g", float64(r.Output.MaxAbs)), w-1).Done())
@@ -81,7 +81,11 @@ func (p *Pane) draw() []string {
 	for _, f := range p.data.Faults {
 		out = append(out, p.Theme.Line(w).Space(1).Add(p.Theme.Wrong, p.Theme.Fit(p.Theme.Glyph.Wrong+" "+f, w-1)).Done())
 	}
-	return p.Theme.Box("STAGES", "", out, p.W, p.H, p.Focus)
+	title := "STAGES"
+	if r := p.data.Run.Report(); r != nil && len(r.Outputs) > 0 {
+		title = "ARGUMENTS"
+	}
+	return p.Theme.Box(title, "", out, p.W, p.H, p.Focus)
 }
 
 // flag writes NAME VALUE, what is off in grey. A name is cut before its value is.
@@ -94,12 +98,35 @@ func (p *Pane) flag(text string, w int) string {
 	return p.Theme.Line(w).Space(1).Add(style, p.Theme.Fit(name, w-3-p.Theme.Width(value))).Right(style, value, w-1).Done()
 }
 
+// alone is what is said of a tile without a reference: whether it is as it was before the launch, or how much of it the launch wrote.
+func (p *Pane) alone(l *theme.Line, s *report.Stage, w int) string {
+	text := "no ref"
+	if r := p.data.Run.Report(); len(r.Outputs) > 0 {
+		text = "before"
+		for _, o := range r.Outputs {
+			switch {
+			case o.Name != s.Name:
+			case o.Written == nil:
+				text = "after"
+			case *o.Written == 0:
+				text = "only read"
+			default:
+				text = fmt.Sprintf("wrote %d", *o.Written)
+			}
+		}
+	}
+	return l.Right(p.Theme.Dim, p.Theme.Fit(text, max(0, l.Left()-1)), w-1).Done()
+}
+
 func (p *Pane) stage(s *report.Stage, w int) string {
 	l := p.Theme.Line(w)
 	name := p.Theme.Text
 	l.Pointer(s.Name == p.data.Stage.String())
 	if s.Name == p.data.Stage.String() {
 		name = p.Theme.Strong
+	}
+	if s.Reference == report.NoReference {
+		return p.alone(l.Add(name, p.Theme.Fit(s.Name, w-8)), s, w)
 	}
 	style := p.Theme.Verdict(s.Verdict)
 	l.Add(name, s.Name).Pad(4).Add(style, p.Theme.VerdictMark(s.Verdict)+" "+s.Verdict)

@@ -1,0 +1,65 @@
+package configs
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"tilescope/probes"
+)
+
+// Bare is a launch of a kernel that no manifest describes: a file and the options of `check`.
+type Bare struct {
+	File        string // a .ptx or a .cu
+	Entry       string
+	Grid, Block probes.Dim3
+	Shared      int // dynamic bytes
+	Args        []probes.Arg
+}
+
+// unnamed are the characters that a kernel's name does not have.
+var unnamed = regexp.MustCompile(`[^A-Za-z0-9_.+-]`)
+
+// Manifest returns the manifest of the launch: without stages, dimensions and flags. Its target is the file.
+func (b *Bare) Manifest() (*Manifest, error) {
+	base := filepath.Base(b.File)
+	key := "source"
+	if filepath.Ext(base) == ".ptx" {
+		key = "ptx"
+	}
+	text := fmt.Sprintf("schema: %s\nname: %q\n%s: %q\nentry: kernel\nlaunch: {grid: %s, block: %s, shared: %d}\nargs: []\n", Schema,
+		"_"+unnamed.ReplaceAllString(base, "_"), key, base, extents(b.Grid), extents(b.Block), b.Shared)
+	m, err := ParseManifest(b.File, []byte(text))
+	if err != nil {
+		return nil, err
+	}
+	m.Name = strings.TrimPrefix(m.Name, "_")
+	m.Variants[0].Name, m.Default = m.Name, m.Name
+	m.Title, m.Entry, m.Dir = base, b.Entry, filepath.Dir(b.File)
+	for i := range b.Args {
+		a := &b.Args[i]
+		m.Args = append(m.Args, Arg{Name: a.Name, DType: a.DType, Pointer: a.Pointer, Role: a.Role, given: a})
+	}
+	return m, nil
+}
+
+// extents writes a list of three numbers.
+func extents(d probes.Dim3) string { return fmt.Sprintf("[%d, %d, %d]", d[0], d[1], d[2]) }
+
+// Adopt makes a manifest a target of the catalogue, under the name of its file, in place of one of that name before.
+func (c *Catalogue) Adopt(m *Manifest) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.adopted == nil {
+		c.adopted = map[string]*Manifest{}
+	}
+	c.adopted[m.File] = m
+}
+
+// Adopted returns the manifest that was adopted under a name, nil where none was.
+func (c *Catalogue) Adopted(target string) *Manifest {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.adopted[target]
+}

@@ -1,0 +1,60 @@
+package configs
+
+import (
+	"slices"
+
+	"tilescope/probes"
+)
+
+// memoryColumns is how many elements of a list stand in a row of its tile: as many as a warp has lanes.
+const memoryColumns = 32
+
+// inPrefix is before the name of an argument as it was before the launch, as in a dump.
+const inPrefix = "in_"
+
+// memory makes the pointer arguments of a kernel without stages tiles of the launch, in the order of the arguments: first those that
+// have contents before it, as they are then, then all as it leaves them.
+func (r *resolver) memory() error {
+	if len(r.m.Stages) > 0 {
+		return nil
+	}
+	taken := names(r.plan.Args, func(a probes.Arg) string { return a.Name })
+	for _, a := range r.plan.Args {
+		if !a.Pointer || !a.Filled() {
+			continue
+		}
+		sp := memoryTile(a)
+		sp.Phase, sp.Loaded, sp.Help, sp.Capture.Before = probes.PhaseBefore, true, a.Name+" before the launch", true
+		for slices.Contains(taken, string(sp.Stage)) {
+			sp.Stage = inPrefix + sp.Stage
+		}
+		r.plan.Memory = append(r.plan.Memory, sp)
+	}
+	for _, a := range r.plan.Args {
+		if a.Pointer {
+			r.plan.Memory = append(r.plan.Memory, memoryTile(a))
+		}
+	}
+	return nil
+}
+
+// memoryTile is an argument after the launch as a matrix: its last dimension is the columns, all others are the rows. A list is folded
+// into rows of memoryColumns elements, or of half as many and more where that divides its length.
+func memoryTile(a probes.Arg) probes.StagePlan {
+	elems, cols := a.Elems(), a.Dims[len(a.Dims)-1]
+	if elems == cols && cols > memoryColumns {
+		cols = memoryColumns
+		for n := memoryColumns; n >= memoryColumns/2; n-- {
+			if elems%n == 0 {
+				cols = n
+				break
+			}
+		}
+	}
+	rows := (elems + cols - 1) / cols
+	return probes.StagePlan{
+		Stage: probes.Stage(a.Name), Slot: -1, Phase: probes.PhaseAfter, DType: a.DType, Rows: rows, Cols: cols, NoReference: true,
+		ValidRows: probes.Fixed(rows), ValidCols: probes.Fixed(cols), Help: a.Name + " after the launch",
+		Capture: probes.Capture{Kind: probes.CaptureMemory, Output: a.Name, Dims: a.Dims},
+	}
+}

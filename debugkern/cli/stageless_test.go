@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/report"
+)
+
+// stageless copies a kernel of debugkern/testdata/bare and a manifest without stages into a folder.
+func stageless(t *testing.T, ptx string) (folder string) {
+	t.Helper()
+	folder = t.TempDir()
+	text, err := os.ReadFile(filepath.Join("..", "testdata", "bare", ptx))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"k.ptx": string(text), "k.yaml": `schema: tilescope.kernel/1
+name: k
+ptx: k.ptx
+entry: reduce
+launch: {grid: [2, 1, 1], block: [256, 1, 1]}
+args:
+  - {name: x, type: "f32*", dims: [512], role: input}
+  - {name: out, type: "f32*", dims: [2], role: output}
+  - {name: n, type: i32, value: 512}
+`} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+// TestRunCheck: run --check reports races, of a kernel without stages and of one with them; without it they are not looked for, and the
+// text says so. A GPU cannot be observed.
+func TestRunCheck(t *testing.T) {
+	k := filepath.Join(stageless(t, "reduce-race.ptx"), "k.yaml")
+	out, errText, code := call(t, "run", filepath.Join(stageless(t, "reduce.ptx"), "k.yaml"), "--backend", "emu")
+	if code != 0 || !strings.Contains(out, "no error was found (races and the like are looked for with --check); it has no reference") || strings.Contains(out, "agree") {
+		t.Errorf("exit %d: %s%s", code, out, errText)
+	}
+	out, _, code = call(t, "run", k, "--check")
+	for _, want := range []string{"found; it has no reference, so its values are not judged", "race (error)", "missing: __syncthreads()", "out f32[2]: 2 elements written"} {
+		if code != 1 || !strings.Contains(out, want) {
+			t.Errorf("exit %d, no %q:\n%s", code, want, out)
+		}
+	}
+	rep, code, _ := runJSON(t, "run", k, "--check")
+	if code != 1 || rep.Verdict != report.Diverge || rep.Errors() == 0 || len(rep.Stages) != 3 || rep.Stages[2].Verdict != report.Off || rep.Stages[2].Reference != report.NoReference {
+		t.Errorf("exit %d: %+v", code, rep)
+	}
+	rep, code, _ = runJSON(t, "run", "stage2", "--shape", "small", "--fault", "sync-p", "--check")
+	races := 0
+	for _, f := range rep.Findings {
+		if f.Kind == "race" {
+			races++
+		}
+	}
+	if code != 1 || races == 0 || rep.Stages[0].Reference != report.Graph {
+		t.Errorf("exit %d, %d races: %+v", code, races, rep.Findings)
+	}
+	if _, errText, code := call(t, "run", k, "--check", "--backend", "cuda"); code != 2 || !strings.Contains(errText, "cannot be observed") {
+		t.Errorf("exit %d: %s", code, errText)
+	}
+	if out, _, code := call(t, "run", "accum_lut"); code != 0 || !strings.Contains(out, "acc_f32 i32[32 8]") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}
+
+// TestDiagnoseWithoutReference: the findings' causes, and no word on values.
+func TestDiagnoseWithoutReference(t *testing.T) {
+	out, _, code := call(t, "diagnose", filepath.Join(stageless(t, "reduce-race.ptx"), "k.yaml"), "--schedules", "8")
+	for _, want := range []string{"no reference to judge values by: one cause", "1. race on part", "changes the tiles in"} {
+		if code != 1 || !strings.Contains(out, want) {
+			t.Errorf("exit %d, no %q:\n%s", code, want, out)
+		}
+	}
+	for _, word := range []string{"agrees", "diverges", "every stage"} {
+		if strings.Contains(out, word) {
+			t.Errorf("%q is said of a kernel without reference:\n%s", word, out)
+		}
+	}
+	if out, _, code := call(t, "diagnose", filepath.Join(stageless(t, "reduce.ptx"), "k.yaml")); code != 0 || !strings.Contains(out, "no reference to judge values by; ") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+}
+
+// TestOpenFile: a file opens the terminal with the options of check, those of its comments included, under every checker.
+func TestOpenFile(t *testing.T) {
+	folder := stageless(t, "reduce.ptx")
+	ptx := filepath.Join(folder, "k.ptx")
+	text, _ := os.ReadFile(ptx)
+	if err := os.WriteFile(ptx, append([]byte("// tilescope: --grid 2 --arg 0=iota:f32[512] --arg 2=512 --seed 5\n"), text...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var got Terminal
+	var run *debugkern.Run
+	open := func(args ...string) (string, int) {
+		var out, errOut bytes.Buffer
+		got, run = Terminal{}, nil
+		code := Main(context.Background(), Program{
+			Version: "test", Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errOut,
+			OpenTerminal: func(ctx context.Context, o Terminal) (err error) {
+				got = o
+				run, err = o.Session.Run(ctx, o.Request, nil)
+				return err
+			},
+		})
+		return errOut.String(), code
+	}
+	errText, code := open(ptx, "--block", "256", "--arg", "1=zeros:f32[2]")
+	if code != 0 || !got.Explicit || run == nil || got.Request.Check != debugkern.EveryChecker || got.Request.Seed != 5 || *run.Report.Outputs[1].Written != 2 {
+		t.Fatalf("exit %d: %s, %+v", code, errText, got.Request)
+	}
+	if c := got.Request.Command("run"); !strings.HasPrefix(c, "tilescope check ") || !strings.Contains(c, "--grid 2 --block 256") || !strings.Contains(c, "--seed 5") {
+		t.Errorf(":command is %s", c)
+	}
+	if errText, code := open(filepath.Join(folder, "k.yaml")); code != 0 || got.Request.Check != debugkern.EveryChecker {
+		t.Errorf("exit %d: %s", code, errText)
+	}
+	if errText, code := open("stage2"); code != 0 || got.Request.Check != 0 {
+		t.Errorf("exit %d: %s", code, errText)
+	}
+	for says, args := range map[string][]string{
+		"--block is missing":              {ptx},
+		"no --arg for 1":                  {ptx, "--block", "256"},
+		"--shape: ":                       {ptx, "--shape", "small"},
+		"--gate: ":                        {ptx, "--gate", "qk"},
+		"arguments of a TARGET":           {"stage2", "--grid", "4"},
+		"no such file":                    {filepath.Join(folder, "nosuch.cu"), "--grid", "1"},
+		"--grid 0,1,1: x is 0":            {ptx, "--grid", "0", "--block", "256", "--arg", "1=zeros:f32[2]"},
+		"unknown source":                  {ptx, "--block", "256", "--arg", "1=gauss:f32[2]"},
+		"is given twice":                  {ptx, "--block", "256", "--arg", "1=zeros:f32[2]", "--arg", "1=ones:f32[2]"},
+		"expected POLICY":                 {ptx, "--block", "256", "--arg", "1=zeros:f32[2]", "--schedule", "sometimes"},
+		"--blocks 9":                      {ptx, "--block", "256", "--arg", "1=zeros:f32[2]", "--blocks", "9"},
+		"--json belongs to a command":     {ptx, "--json"},
+		"has no such kernel":              {ptx, "--block", "256", "--entry", "nosuch", "--arg", "1=zeros:f32[2]"},
+		"launches with clusters are not ": {ptx, "--block", "256", "--cluster", "2", "--arg", "1=zeros:f32[2]"},
+	} {
+		if errText, code := open(args...); code != 2 || !strings.Contains(errText, says) || got.Session != nil {
+			t.Errorf("%v: exit %d: %s, want %q", args[1:], code, errText, says)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package tui_test
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"tilescope/debugkern"
+	"tilescope/probes"
+	"tilescope/tui"
+	"tilescope/tui/tuitest"
+	"tilescope/tui/view"
+)
+
+// opened is a terminal on a kernel of debugkern/testdata/bare that a real session runs.
+func opened(t *testing.T, file string, w, h int, args ...string) (*tuitest.Driver, *tui.Model) {
+	t.Helper()
+	s, err := debugkern.Open(t.Context(), debugkern.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := debugkern.CheckRequest{
+		File: filepath.Join("..", "debugkern", "testdata", "bare", file), Grid: probes.Dim3{4, 1, 1}, Block: probes.Dim3{256, 1, 1}, Cluster: probes.Dim3{1, 1, 1},
+	}
+	for _, a := range args {
+		name, value, _ := strings.Cut(a, "=")
+		check.Args = append(check.Args, debugkern.ArgText{Name: name, Value: value})
+	}
+	req, err := s.Adopt(t.Context(), check)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := tui.New(context.Background(), tui.Options{Engine: s, Request: req, Explicit: true, Pace: view.Pace{Quiet: 1, Pulse: -1}, Settle: 1},
+		tui.Look{Profile: colorprofile.ASCII})
+	m.Update(tea.WindowSizeMsg{Width: w, Height: h})
+	d := &tuitest.Driver{T: t, Screen: m}
+	d.Do(m.Init())
+	return d, m
+}
+
+// screen is the text of the screen; says checks what it has, and lacks what it has not.
+func screen(m *tui.Model) string { return ansi.Strip(m.View().Content) }
+
+func says(t *testing.T, m *tui.Model, parts ...string) {
+	t.Helper()
+	for _, p := range parts {
+		if !strings.Contains(screen(m), p) {
+			t.Errorf("nothing says %q:\n%s", p, screen(m))
+		}
+	}
+}
+
+func lacks(t *testing.T, m *tui.Model, parts ...string) {
+	t.Helper()
+	for _, p := range parts {
+		if strings.Contains(screen(m), p) {
+			t.Errorf("%q is on screen:\n%s", p, screen(m))
+		}
+	}
+}
+
+var reduction = []string{"0=iota:f32[1000]", "1=zeros:f32[5]", "2=1000"}
+
+// TestStagelessViews: a kernel without stages at every size: its arguments in Pipe and Tile, before and after the launch, who wrote an
+// element, and no word of attention, kv tiles or agreement.
+func TestStagelessViews(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
+		d, m := opened(t, "reduce.ptx", size[0], size[1], reduction...)
+		says(t, m, "ARGUMENTS", "no reference", "NO ERROR", "✓ no error", "checked", "in_arg0", "f32[1000]", "4 of 5", "▸arg1")
+		lacks(t, m, "AGREE", "agree", "kv", "validation", "guilty", "STAGES")
+		d.Press("2")
+		says(t, m, "arg1 after the launch f32[5]", "5 elements · 0 to 2.050e+05 · 4 changed by the launch", "arg1[0]  ", "│ before")
+		lacks(t, m, "REFERENCE", "bound", "kv", "cta")
+		d.Press("l", "l", "w")
+		says(t, m, "warp 0 lane", "line 12 of reduce.cu")
+		d.Press("w")
+		says(t, m, "block 2,0,0", "before arg1[2] is written by warp 0 lane 0")
+		d.Press("2", "D")
+		says(t, m, "BEFORE", "CHANGE ulp")
+		d.Press("D", "K")
+		says(t, m, "arg0 after the launch", "the launch changed none", "as before the launch")
+		d.Press("n")
+		says(t, m, "no reference, so no cell is bad")
+		d.Press("d")
+		says(t, m, "no reference, so there is no error to measure")
+		d.Press("L")
+		says(t, m, "arg0 belongs to the launch, not to a block")
+		d.Press("?")
+		says(t, m, "next argument")
+		lacks(t, m, "kv tile", "next bad", "next stage")
+		d.Press("esc", "3")
+		says(t, m, "arg0 is an argument, not a fragment: 2 shows its values")
+		d.Press("6")
+		says(t, m, "No reference, so there is nothing that gates could judge")
+		d.Press("x")
+		says(t, m, "5 has the findings")
+		d.Press("5")
+		says(t, m, "Every checker watched this run")
+		for _, line := range strings.Split(screen(m), "\n") {
+			if n := len([]rune(line)); n > size[0] {
+				t.Errorf("a line of %d columns on a screen of %d: %s", n, size[0], line)
+			}
+		}
+	}
+}
+
+// TestStagelessRace: the race of a reduction is in the line of the verdict, in Races with the cells of its array, and in Source.
+func TestStagelessRace(t *testing.T) {
+	d, m := opened(t, "reduce-race.ptx", 120, 40, reduction...)
+	says(t, m, "✗", "race part", "missing: __syncthreads()")
+	lacks(t, m, "DIVERGE", "diverge")
+	d.Press("5")
+	says(t, m, "race part[", "CELLS part", "SCHEDULE block")
+	d.Press("enter")
+	says(t, m, "SHARED part f32", "before the conflict on part")
+	if c := m.Req.Command("run"); !strings.Contains(c, "tilescope check") {
+		t.Error(c)
+	}
+}
+
+// TestStagelessPalette: what belongs to stages, gates and faults is not offered.
+func TestStagelessPalette(t *testing.T) {
+	d, m := opened(t, "reduce.ptx", 120, 40, reduction...)
+	d.Type(":gate qk")
+	d.Press("enter")
+	says(t, m, `no command "gate"`)
+	d.Type(":stage in_arg0")
+	d.Press("enter")
+	says(t, m, "in_arg0")
+	if m.Cursor.Stage != "in_arg0" {
+		t.Errorf("the cursor is at %s", m.Cursor.Stage)
+	}
+	d.Press("2")
+	says(t, m, "arg0 before the launch")
+}

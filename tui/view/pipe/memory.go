@@ -1,0 +1,81 @@
+package pipe
+
+import (
+	"fmt"
+
+	"tilescope/debugkern/report"
+	"tilescope/probes"
+	"tilescope/tui/cell"
+	"tilescope/tui/theme"
+)
+
+// A kernel without stages has no timeline: the pane lists its arguments, before and after the launch.
+
+const (
+	argumentWidth = 18
+	typeWidth     = 22
+)
+
+func (p *Pane) memoryHead(w int) string {
+	return p.Theme.Line(w).Add(p.Theme.Dim, " argument").Pad(argumentWidth).Add(p.Theme.Dim, "type").Pad(argumentWidth+typeWidth).
+		Add(p.Theme.Dim, "when").Pad(argumentWidth+typeWidth+8).Add(p.Theme.Dim, "elements written").Done()
+}
+
+// memoryLine is one argument: its name, type and extents, when it is seen, and how much of it the launch wrote.
+func (p *Pane) memoryLine(r row, w int) string {
+	l := p.Theme.Line(w)
+	at, name := r.plan.Stage == p.at.Stage, p.Theme.Text
+	l.Pointer(at)
+	if at {
+		name = p.Theme.Strong
+	}
+	l.Add(name, p.Theme.Fit(r.plan.Stage.String(), argumentWidth-2)).Pad(argumentWidth)
+	l.Add(p.Theme.Dim, p.Theme.Fit(cell.TypeText(r.plan), typeWidth-1)).Pad(argumentWidth + typeWidth)
+	if r.plan.Capture.Before {
+		return l.Add(p.Theme.Dim, "before").Done()
+	}
+	l.Add(p.Theme.Text, "after").Pad(argumentWidth + typeWidth + 8)
+	switch o := p.outputOf(r); {
+	case o == nil || o.Written == nil:
+	case *o.Written == 0:
+		l.Add(p.Theme.Dim, "none")
+	default:
+		l.Add(p.Theme.Text, fmt.Sprintf("%d of %d", *o.Written, probes.Elems(o.Dims)))
+	}
+	return l.Done()
+}
+
+// outputOf is what the report says of an argument after the launch.
+func (p *Pane) outputOf(r row) *report.CheckOutput {
+	doc := p.data.Run.Report()
+	if doc == nil {
+		return nil
+	}
+	for i := range doc.Outputs {
+		if doc.Outputs[i].Name == r.plan.Capture.Output {
+			return &doc.Outputs[i]
+		}
+	}
+	return nil
+}
+
+// memory describes the argument under the cursor.
+func (p *Pane) memory(x *row, say func(name string, style theme.Style, format string, args ...any)) {
+	say("argument", p.Theme.Text, "%s, %s · Enter shows its values", cell.TypeText(x.plan), x.plan.Help)
+	if x.plan.Capture.Before {
+		return
+	}
+	o := p.outputOf(*x)
+	if o == nil {
+		return
+	}
+	switch {
+	case o.Written == nil:
+		say("written", p.Theme.Dim, "not observed")
+	case *o.Written == 0:
+		say("written", p.Theme.Text, "nothing: the launch stored no whole element")
+	default:
+		say("written", p.Theme.Text, "%d of %d elements", *o.Written, probes.Elems(o.Dims))
+	}
+	say("sha-256", p.Theme.Dim, "%s", o.Digest)
+}
