@@ -110,6 +110,7 @@ func (g *Graph) barePass(m mode, w *[op.NumTerms]float64) *Pass {
 // Begin opens a block: the stages before the loop are computed next, by Before.
 func (p *Pass) Begin(block probes.Dim3) {
 	p.Block, p.Iter, p.Iters = block, -1, p.g.plan.Work.Tiles.At(block, 0)
+	clear(p.nodes) // what was computed, by whatever was asked last, is of another block
 	for i := range p.current {
 		p.current[i].ok, p.previous[i].ok = false, false
 		if len(p.loaded[i]) == 0 {
