@@ -350,9 +350,13 @@ func (b *bareLaunch) launch() *target.Launch {
 	return l
 }
 
-// load loads the entry on a backend.
+// load loads the entry on a backend; where two are compared with every rounding written out.
 func (b *bareLaunch) load(be target.Backend) (target.Kernel, error) {
-	k, err := be.Load(b.ctx, b.module.Module, b.entry.Name)
+	load := be.Load
+	if pinner, ok := be.(target.Pinner); ok && b.emulator != nil {
+		load = pinner.LoadPinned // the compiler must not fuse what the emulator does not
+	}
+	k, err := load(b.ctx, b.module.Module, b.entry.Name)
 	if err != nil {
 		return nil, build.LoadError(err, b.module.Text)
 	}

@@ -49,6 +49,10 @@ func (c *opCase) elsewhere(guard bool) string {
 	switch op, _, _ := strings.Cut(c.instr, "."); {
 	case op == "cvta" || op == "isspacep":
 		return "the windows of generic addresses lie elsewhere on a GPU"
+	case op == "createpolicy":
+		return "the bits of a cache policy are the chip's own; the emulator has no caches"
+	case op == "set" && guard && strings.Contains(c.instr, "f16"):
+		return "ptxas 13.0 does not keep the half register of lanes that the guard of a set switches off"
 	case op == "testp" && guard:
 		return "ptxas 13.0 does not keep the predicate of lanes that the guard of a testp switches off"
 	}
