@@ -258,14 +258,14 @@ func TestInitRefusals(t *testing.T) {
 	mov.u32 %r1, 0;
 	wgmma.fence.sync.aligned;
 	mov.u32 %r2, 1;
-	madc.lo.u32 %r1, %r1, %r1, %r1;
+	wgmma.commit_group.sync.aligned;
 	ret;
 }
 `
 	var doc report.Init
 	file := writeKernel(t, "odd.ptx", []byte(text))
 	code, errText := documentOf(t, &doc, "init", file)
-	if code != 0 || len(doc.Refused) != 2 || !strings.Contains(doc.Refused[0], "odd.ptx:8: wgmma.fence") || !strings.Contains(doc.Refused[1], "odd.ptx:10: madc.lo.u32") {
+	if code != 0 || len(doc.Refused) != 2 || !strings.Contains(doc.Refused[0], "odd.ptx:8: wgmma.fence") || !strings.Contains(doc.Refused[1], "odd.ptx:10: wgmma.commit_group") {
 		t.Fatalf("exit %d, %q: %s", code, doc.Refused, errText)
 	}
 	manifest, err := os.ReadFile(doc.Out)
