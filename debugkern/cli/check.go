@@ -278,13 +278,16 @@ func (a *app) check(cmd *cobra.Command, opt *checkOptions, name string) error {
 	if err := opt.check(cmd, name); err != nil {
 		return err
 	}
-	var outputs [3]*outputFile
-	for i, o := range []struct{ option, path string }{{"--dump", opt.dump}, {"--sarif", opt.sarif}, {"--html", opt.html}} {
-		var err error
-		if outputs[i], err = a.createOutput(o.option, o.path); err != nil {
-			return err
-		}
-		defer outputs[i].abandon()
+	var checked *debugkern.Checked
+	again := ""
+	out := outputs{
+		{option: "--dump", path: opt.dump, fill: func(w io.Writer) error { return checked.Dump(w) }},
+		{option: "--sarif", path: opt.sarif, fill: func(w io.Writer) error { return writeCheckSARIF(w, checked.Doc, a.Version, again) }},
+		{option: "--html", path: opt.html, fill: func(w io.Writer) error { return page.WriteCheck(w, checked.Doc, a.Version, again, checked.Source) }},
+	}
+	defer out.abandon()
+	if err := out.create(a); err != nil {
+		return err
 	}
 	s, err := a.session(cmd.Context())
 	if err != nil {
@@ -296,7 +299,7 @@ func (a *app) check(cmd *cobra.Command, opt *checkOptions, name string) error {
 		return err
 	}
 	meter := newMeter(a.Stderr, a.json)
-	checked, err := opt.checked(cmd, a, s, name, meter)
+	checked, err = opt.checked(cmd, a, s, name, meter)
 	meter.clear()
 	if err != nil {
 		if checked != nil && a.json {
@@ -308,21 +311,9 @@ func (a *app) check(cmd *cobra.Command, opt *checkOptions, name string) error {
 	}
 	d := checked.Doc
 	d.Apply(known)
-	again := opt.again(cmd, name)
-	fill := []func(io.Writer) error{
-		checked.Dump,
-		func(w io.Writer) error { return writeCheckSARIF(w, d, a.Version, again) },
-		func(w io.Writer) error { return page.WriteCheck(w, d, a.Version, again, checked.Source) },
-	}
-	for i, o := range outputs {
-		if err := o.fill(fill[i]); err != nil {
-			return err
-		}
-	}
-	for _, o := range outputs { // all or, where one cannot be written, none
-		if err := o.commit(); err != nil {
-			return err
-		}
+	again = opt.again(cmd, name)
+	if err := out.write(); err != nil {
+		return err
 	}
 	doc := checkDocument{Check: d}
 	if doc.Sanitizer, err = opt.sanitize(cmd, checked); err != nil {

@@ -84,13 +84,15 @@ func (a *app) diagnose(cmd *cobra.Command, opt *diagnoseOptions, target string) 
 	if err := opt.check(cmd, &req); err != nil {
 		return err
 	}
-	var outputs [3]*outputFile
-	for i, o := range []struct{ option, path string }{{"--dump", opt.dump}, {"--sarif", opt.sarif}, {"--html", opt.html}} {
-		var err error
-		if outputs[i], err = a.createOutput(o.option, o.path); err != nil {
-			return err
-		}
-		defer outputs[i].abandon()
+	var d *diagnose.Diagnosis
+	out := outputs{
+		{option: "--dump", path: opt.dump, fill: func(w io.Writer) error { return d.Judged().Dump(cmd.Context(), w) }},
+		{option: "--sarif", path: opt.sarif, fill: func(w io.Writer) error { return d.WriteSARIF(w, a.Version) }},
+		{option: "--html", path: opt.html, fill: func(w io.Writer) error { return d.WriteHTML(w, a.Version) }},
+	}
+	defer out.abandon()
+	if err := out.create(a); err != nil {
+		return err
 	}
 	s, err := a.session(cmd.Context())
 	if err != nil {
@@ -98,7 +100,7 @@ func (a *app) diagnose(cmd *cobra.Command, opt *diagnoseOptions, target string) 
 	}
 	defer s.Close()
 	t := &teller{w: a.Stdout, meter: newMeter(a.Stderr, a.json), quiet: a.json}
-	d, err := diagnose.Diagnose(cmd.Context(), s, req, diagnose.Options{Schedules: opt.schedules, Perturb: opt.perturb, Tell: t.tell})
+	d, err = diagnose.Diagnose(cmd.Context(), s, req, diagnose.Options{Schedules: opt.schedules, Perturb: opt.perturb, Tell: t.tell})
 	t.meter.clear()
 	if err != nil {
 		var coded *report.Error
@@ -107,20 +109,8 @@ func (a *app) diagnose(cmd *cobra.Command, opt *diagnoseOptions, target string) 
 		}
 		return a.undiagnosed(req, err)
 	}
-	fill := []func(io.Writer) error{
-		func(w io.Writer) error { return d.Judged().Dump(cmd.Context(), w) },
-		func(w io.Writer) error { return d.WriteSARIF(w, a.Version) },
-		func(w io.Writer) error { return d.WriteHTML(w, a.Version) },
-	}
-	for i, o := range outputs {
-		if err := o.fill(fill[i]); err != nil {
-			return err
-		}
-	}
-	for _, o := range outputs { // all or, where one cannot be written, none
-		if err := o.commit(); err != nil {
-			return err
-		}
+	if err := out.write(); err != nil {
+		return err
 	}
 	if err := a.print(d, func(w io.Writer) { printDiagnosis(w, d) }); err != nil {
 		return err

@@ -31,6 +31,44 @@ func (a *app) createOutput(option, path string) (*outputFile, error) {
 	return &outputFile{Pending: p, option: option}, nil
 }
 
+// outputs are the files that a command's options name, each with what it is filled with.
+type outputs []struct {
+	option, path string
+	fill         func(io.Writer) error
+	file         *outputFile
+}
+
+// create opens all of them before anything runs; the caller abandons them.
+func (o outputs) create(a *app) (err error) {
+	for i := range o {
+		if o[i].file, err = a.createOutput(o[i].option, o[i].path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o outputs) abandon() {
+	for i := range o {
+		o[i].file.abandon()
+	}
+}
+
+// write fills all of them, and puts all in place or, where one cannot be written, none.
+func (o outputs) write() error {
+	for i := range o {
+		if err := o[i].file.fill(o[i].fill); err != nil {
+			return err
+		}
+	}
+	for i := range o {
+		if err := o[i].file.commit(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // write fills the output and puts it in place; a nil output does nothing.
 func (d *outputFile) write(fill func(io.Writer) error) error {
 	err := d.fill(fill)
