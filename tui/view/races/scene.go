@@ -94,7 +94,7 @@ func (p *Pane) cells(w, h int) []string {
 		lines = append(lines, p.Theme.Line(w-2).Done())
 	}
 	lines = append(lines[:min(body, h-3)], p.legend(sc.Writers, wide, w-2))
-	note := "all kv tiles"
+	note := "all iterations"
 	if k := sc.Request.KVTile; k >= 0 {
 		note = fmt.Sprintf("kv %d", k)
 	}
