@@ -30,9 +30,9 @@ func (r *Run) NextDiffering(from Cell, dir int) (Cell, bool) {
 	return r.NextUnlike(from, dir, r.Beside)
 }
 
-// NextUnlike finds the nearest compared cell whose bits are not those of another tile that beside has for the same place, in
-// NextBad's order, wrapping; places that beside has no tile for are passed over.
-func (r *Run) NextUnlike(from Cell, dir int, beside func(Place) (probes.Tile, bool)) (Cell, bool) {
+// NextUnlike finds the nearest compared cell whose bits differ from those of the other tile of the same place, in NextBad's
+// order, wrapping; places without another tile are passed over.
+func (r *Run) NextUnlike(from Cell, dir int, other func(Place) (probes.Tile, bool)) (Cell, bool) {
 	sp := r.Plan.Stage(from.Stage)
 	if sp == nil {
 		return Cell{}, false
@@ -40,7 +40,7 @@ func (r *Run) NextUnlike(from Cell, dir int, beside func(Place) (probes.Tile, bo
 	for step, p := range r.around(from.Place, dir) {
 		rows, cols := sp.ValidRows.At(p.Block, p.KVTile), sp.ValidCols.At(p.Block, p.KVTile)
 		x := r.state.Tile(p.Stage, p.Block, p.KVTile)
-		y, ok := beside(p)
+		y, ok := other(p)
 		if !ok || rows <= 0 || cols <= 0 || !x.Reached() && !y.Reached() {
 			continue
 		}

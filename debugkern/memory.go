@@ -15,7 +15,7 @@ import (
 
 // What a run of a kernel without stages has to show: its arguments, before and after the launch, each a tile of the launch.
 
-// memory is what an argument of the plan's Memory held before or after the launch; nil where nothing was written to it before.
+// memory is the bytes of an argument of the plan's Memory before or after the launch; nil where nothing was written to it before.
 func (st *runState) memory(sp *probes.StagePlan) []byte {
 	if !sp.Capture.Before {
 		return st.result.Outputs[sp.Capture.Output]
@@ -116,7 +116,7 @@ func (r *Run) memoryView(p Place, sp *probes.StagePlan) *TileView {
 	return v
 }
 
-// previous is the tile of an argument before the launch; no rows where it held nothing.
+// previous is the tile of an argument before the launch; no rows where nothing was written to it before.
 func (st *runState) previous(sp *probes.StagePlan) probes.Tile {
 	for i := range st.r.plan.Memory {
 		if b := &st.r.plan.Memory[i]; b.Capture.Before && b.Capture.Output == sp.Capture.Output {

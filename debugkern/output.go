@@ -45,7 +45,7 @@ func (e *execution) exactOutput() (*exactOutput, error) {
 // from the inputs by operators, and ctx's error if cancelled.
 func graphOutput(ctx context.Context, p *probes.Plan, chip *fp.Model, in *input.Inputs) (*exactOutput, error) {
 	sp := p.Output()
-	if sp == nil || sp.Op == nil || sp.Capture.Dims == nil { // not computed from anything, or nobody knows where in the argument it is
+	if sp == nil || sp.Op == nil || sp.Capture.Dims == nil { // not computed from anything, or its place in the argument is unknown
 		return nil, nil
 	}
 	r, err := ref.New(p, in.Original, ref.Options{Chip: chip})

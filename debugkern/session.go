@@ -131,7 +131,7 @@ func openCache(o Options) *cache.Cache {
 // Catalogue returns the embedded kernels.
 func (s *Session) Catalogue() *configs.Catalogue { return s.catalogue }
 
-// Trouble lists what the session goes on without, once determined: a cache that cannot be written to, a
+// Trouble returns what the session cannot use, once determined: a cache that cannot be written to, a
 // compiler that was found and is not trusted (a *trust.Refused). It is worth reporting once; nil while
 // nothing is wrong.
 func (s *Session) Trouble() error {

@@ -34,7 +34,7 @@ type OutputErrors struct {
 var histogramDecades = [...]float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1}
 
 // Whole is attention over whole heads, [B,H,S,D], which O is compared with. It depends on the inputs and
-// on little of the plan (WholeKey), so that it can be kept while flags are toggled.
+// on little of the plan (WholeKey), so that it is reused while flags are toggled.
 type Whole struct {
 	True    []float64 // from the inputs before quantising
 	Decoded []float64 // from what the kernel was given

@@ -74,7 +74,7 @@ func (s *Builder) Kernel(ctx context.Context, sel *configs.Selection, o Options)
 	return s.builds.Get(ctx, s.key(ctx, sel, o), func() (*Build, error) { return s.fresh(ctx, sel, o) })
 }
 
-// Forget removes every build that is kept in memory.
+// Forget removes every build from memory.
 func (s *Builder) Forget() { s.builds.Clear() }
 
 func (s *Builder) key(ctx context.Context, sel *configs.Selection, o Options) string {

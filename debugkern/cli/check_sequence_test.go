@@ -10,7 +10,7 @@ import (
 	"tilescope/debugkern/report"
 )
 
-// inFolder writes a sequence beside the kernels that it names, and returns its path.
+// inFolder writes a sequence to the folder of the kernels that it names, and returns its path.
 func inFolder(t *testing.T, text string, kernels ...string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -23,7 +23,7 @@ func TestExperiments(t *testing.T) { runPage(t, "experiments.md", 20) }
 // TestDiagnosePage does the same with docs/diagnose.md.
 func TestDiagnosePage(t *testing.T) { runPage(t, "diagnose.md", 4) }
 
-// TestCheckPage does the same with docs/check.md; its sequence is the file beside it.
+// TestCheckPage does the same with docs/check.md; its sequence is docs/check/split.yaml.
 func TestCheckPage(t *testing.T) {
 	runPage(t, "check.md", 3)
 	page, err := os.ReadFile(filepath.Join("docs", "check.md"))

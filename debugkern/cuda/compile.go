@@ -104,7 +104,7 @@ func (t *Toolchain) directories(b Build) []string {
 // options are all that a build is compiled with, headers being looked for in dirs.
 func (t *Toolchain) options(b Build, dirs []string) []string {
 	options := append(b.Standard(), "--pre-include="+preInclude)
-	if strings.Contains(b.Source, "__int128") { // nvcc knows the type without being asked
+	if strings.Contains(b.Source, "__int128") { // nvcc has the type without an option
 		options = append(options, "--device-int128")
 	}
 	for _, dir := range dirs {

@@ -31,7 +31,7 @@ func launchFile(ctx context.Context, path string, stdout io.Writer) error {
 	defer f.Close()
 	runtime.LockOSThread() // the driver's context is bound to this thread
 	defer runtime.UnlockOSThread()
-	w := &worker{out: &frameWriter{w: io.Discard}, pool: map[int64][]uint64{}, told: stdout, budget: DefaultBudget}
+	w := &worker{out: &frameWriter{w: io.Discard}, pool: map[int64][]uint64{}, addrs: stdout, budget: DefaultBudget}
 	r := bufio.NewReaderSize(f, 64<<10)
 	for {
 		if err := ctx.Err(); err != nil {
@@ -72,8 +72,8 @@ func (w *worker) launchBare(in *incoming) (*launchResult, error) {
 		return nil, err
 	}
 	for i, a := range op.Spec.Args {
-		if b := p.buffers[i]; b != nil && w.told != nil {
-			fmt.Fprintf(w.told, "argument %s %#x %d\n", a.Name, b.addr(), b.bytes)
+		if b := p.buffers[i]; b != nil && w.addrs != nil {
+			fmt.Fprintf(w.addrs, "argument %s %#x %d\n", a.Name, b.addr(), b.bytes)
 		}
 	}
 	return &launchResult{}, p.run(1, false)

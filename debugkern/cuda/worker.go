@@ -73,7 +73,7 @@ type worker struct {
 	bug   *join.Panic
 	bare  bool      // buffers have no guard bands
 	unset bool      // buffers without contents stay as they were allocated
-	told  io.Writer // where a launch for a tool tells its buffers' addresses
+	addrs io.Writer // receives the buffers' addresses of a launch for a tool
 }
 
 // opened is a device's context.

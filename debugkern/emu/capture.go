@@ -13,7 +13,7 @@ import (
 // The capture buffer of a launch is one range of addresses, but not one piece of memory. A block in execution has memory for its
 // own slots, with a byte of written state for each byte; no other block has business there, and an access to the slots of another
 // is out of bounds. When the block has ended, which cells are missing is worked out, the written state is used for the next
-// block, and the slots go to the launch. Those of a stage that hold what an earlier block's hold are kept once: blocks that
+// block, and the slots go to the launch. Slots with the same bytes as an earlier block's are stored once: blocks that
 // load the same tiles capture the same bits of them.
 
 // slotMemory is the memory of a block's slots. It implements probes.Captured and probes.Stores for the block.
@@ -126,8 +126,8 @@ func (c *captures) take(s *slotMemory) {
 	}
 }
 
-// once returns data, or what was taken before with the same contents.
-func (c *captures) once(data []byte) (kept []byte, fresh bool) {
+// once returns data (fresh), or the slice stored before that has the same bytes.
+func (c *captures) once(data []byte) (stored []byte, fresh bool) {
 	h := maphash.Bytes(c.seed, data)
 	c.mu.Lock()
 	defer c.mu.Unlock()

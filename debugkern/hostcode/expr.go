@@ -14,7 +14,7 @@ type Expr struct {
 }
 
 // ParseExpr reads an integer expression; nil where it is none, or not a plain one. Casts and the suffixes of
-// numbers are left out, sizeof is a number for the types that it knows.
+// numbers are left out, sizeof is a number for the types of sizes.
 func ParseExpr(text string) *Expr {
 	u := &Unit{text: []byte(text)}
 	for _, t := range scan(u.text) {

@@ -2,7 +2,7 @@
 // alone needs, on the same lines.
 //
 // The one idea: a source is a list of declarations, and the device's part is what can be reached from its
-// kernels. Kernels and device variables are kept, and with them every type, constant, template, alias and
+// kernels. Kernels and device variables stay in the text, and with them every type, constant, template, alias and
 // device function whose name is met on the way. The rest (functions without __device__, variables that can be
 // assigned, everything nobody names) is overwritten with blanks, so that findings keep their lines. Names
 // decide, not types: it is better to keep one declaration too many.
@@ -30,7 +30,7 @@ type Options struct {
 	Find func(name string, angled bool) Origin
 	// Shim is the header that takes the place of those that are blanked; "": nothing does.
 	Shim string
-	// Instances are instantiated besides what the units hold: what their arguments name is kept.
+	// Instances are explicit instantiations that the caller adds: the declarations that they name stay in the text.
 	Instances []Instance
 }
 
@@ -159,7 +159,7 @@ func (x *extraction) constant(d *decl) bool {
 	return x.marked(d, words)
 }
 
-// root reports what is kept for its own sake.
+// root reports whether a declaration is device code that stays although no other declaration refers to it.
 func (x *extraction) root(d *decl) bool {
 	switch d.form {
 	case function:
@@ -181,7 +181,7 @@ func (x *extraction) root(d *decl) bool {
 	return false
 }
 
-// needed reports whether a declaration is kept once something that is kept has its name.
+// needed reports whether a declaration stays in the output when one that stays refers to its name.
 func (x *extraction) needed(d *decl) bool {
 	switch d.form {
 	case function, variable:

@@ -33,7 +33,7 @@ func extract(t *testing.T, text string, options Options) (*Result, string) {
 	return r, string(out)
 }
 
-// TestParts: what stays of one declaration beside a kernel that names K, and what does not. "-" marks what has to be gone.
+// TestParts: what stays of one declaration in a source whose kernel names K, and what does not. "-" marks what has to be gone.
 func TestParts(t *testing.T) {
 	const kernel = "\n__global__ void kern(float* x) { x[0] = K; }\n"
 	const host = "void h() {}"

@@ -84,7 +84,7 @@ func bindings(l Launch, units []*Unit) []map[string]string {
 	return out
 }
 
-// instance is a kernel with the template arguments of a launch; its Name is "" where they cannot be told.
+// instance is a kernel with the template arguments of a launch; its Name is "" where they cannot be determined.
 func (k *Kernel) instance(l Launch, bound map[string]string) Instance {
 	i := Instance{Line: l.Line, Space: l.Space}
 	args := l.Template
@@ -138,7 +138,7 @@ func (l *Launch) value(w string, bound map[string]string, guesses *[]string) str
 }
 
 // deduce completes template arguments from defaults, and from the types of what is passed. What cannot be
-// told is "".
+// determined is "".
 func (k *Kernel) deduce(l Launch, given []string) []string {
 	out := slices.Clone(given)
 	for _, t := range k.Template[len(given):] {

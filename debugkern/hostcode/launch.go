@@ -73,7 +73,7 @@ func (u *Unit) launches(d *decl) []Launch {
 	return out
 }
 
-// launched reads the kernel's name and template arguments in front of a <<<.
+// launched reads the kernel's name and template arguments before a <<<.
 func (u *Unit) launched(l *Launch, at int) bool {
 	text := func(i int) string {
 		if i < 0 {

@@ -30,7 +30,7 @@ func (d *decl) name() {
 	}
 }
 
-// called is the name in front of a function's parameters.
+// called is a function's name, which stands before its parameters.
 func (d *decl) called() string {
 	text := func(i int) string {
 		if i < d.head {
@@ -62,7 +62,7 @@ func (d *decl) called() string {
 	return ""
 }
 
-// last is the last identifier in front of a token, "" where there is none.
+// last is the last identifier before a token, "" where there is none.
 func (d *decl) last(to int) string {
 	for i := min(to, len(d.u.code)) - 1; i >= d.head; i-- {
 		if d.u.code[i].kind == ident {
@@ -72,7 +72,7 @@ func (d *decl) last(to int) string {
 	return ""
 }
 
-// lastBefore is the identifier in front of the first such token.
+// lastBefore is the identifier before the first token that reads stop.
 func (d *decl) lastBefore(to int, stop string) string {
 	for i := d.head; i < to; i++ {
 		if d.u.str(d.u.code[i]) == stop {

@@ -12,8 +12,8 @@ type edit struct {
 	text       string // blanks where it is ""
 }
 
-// rewrite makes the units' texts of what is kept of them. Where nothing is the host's, declarations that no
-// kernel needs stay: only constexpr functions are marked.
+// rewrite makes each unit's text: the declarations that device code needs, blanks for the rest. Where nothing
+// is the host's, declarations that no kernel needs stay: only constexpr functions are marked.
 func (x *extraction) rewrite() {
 	var all []*rewriter
 	for _, u := range x.units {
@@ -136,7 +136,7 @@ func (x *extraction) isHost(d *decl) bool {
 }
 
 // include blanks a header of the host's, and has the shim read in its place. One that is found nowhere and
-// that nobody knows stays for the compiler to complain about, unless there is host code that it may be for.
+// is not a known host header stays for the compiler to report, unless there is host code that may need it.
 func (w *rewriter) include(inc *include, code bool) {
 	origin := Missing
 	if w.x.options.Find != nil && inc.name != "" {

@@ -23,7 +23,7 @@ import (
 )
 
 // TestMain makes the test binary the program itself where a command starts one of its processes, and gives the tests a home of their own.
-// The compiler is the one that the repository's root knows.
+// The compiler is that of the repository's root.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "__") {
 		os.Exit(cli.Main(context.Background(), cli.Program{Version: "test", Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))

@@ -3,8 +3,8 @@
 //
 // What the functions compute is Model.Dot for m16n8k16 (halves = 1) or for two of them that share A (halves = 2: m16n16k16).
 // The eight columns of a half are the lanes of a vector, in the order 0 2 4 6 1 3 5 7: so four lanes of an accumulator's
-// two registers are a row of it. Products are float32, where they are exact; multiplied by the power of two that makes the last
-// bit that is kept an integer, and converted to integers, they are cut toward zero as the tensor core does. An output of which
+// two registers are a row of it. Products are float32, where they are exact; multiplied by the power of two that makes the lowest
+// bit after alignment an integer, and converted to integers, they are cut toward zero as the tensor core does. An output of which
 // this is not true, and any that needs NaN, infinity or a subnormal result, is reported in bad; its place in d is undefined.
 package main
 
@@ -15,7 +15,7 @@ import (
 )
 
 // format is how 16-bit operands are decoded. A nonzero operand has the exponent code base + max(field, 1), zero has 0 and NaN
-// and infinity special, so that a sum of two codes tells: below 2·base+2, a factor is zero; at special and above, one is NaN or
+// and infinity special, so that the sum of two codes shows what a product is: below 2·base+2, a factor is zero; at special and above, one is NaN or
 // infinite.
 type format struct {
 	name       string
@@ -33,7 +33,7 @@ const (
 	keep    = 25 // fraction bits that survive the alignment
 
 	// An output is right where the largest exponent of a product is at most mostE, so that none overflows, and the largest of any
-	// term at least leastE, so that a product that becomes subnormal lies below the bits that are kept, and no result is subnormal.
+	// term at least leastE, so that a product that becomes subnormal lies below the aligned bits, and no result is subnormal.
 	mostE, leastE = 125, -98
 )
 
@@ -113,7 +113,7 @@ func (f frame) bc(n, half int) int { return f.bv(k, 0) + (n*f.halves+half)*16 }
 func (f frame) least() int { return f.bc(k, 0) }
 func (f frame) odd() int   { return f.least() + 32 }
 
-// kept is where a half's vector i stays while the products are summed.
+// kept is the stack slot of a half's vector i while the products are summed.
 func (f frame) kept(half, i int) Mem { return f.at(f.odd() + 32 + 32*(3*half+i)) }
 func (f frame) size() int            { return f.odd() + 32 + 32*3*f.halves }
 
