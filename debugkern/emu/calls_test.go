@@ -7,9 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"tilescope/debugkern/chip"
-	"tilescope/debugkern/emu"
-	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -60,14 +57,7 @@ $outer:
 
 // TestCallSites: two calls of one helper are two findings, each with its call sites, in the message and in the document.
 func TestCallSites(t *testing.T) {
-	m, err := ptx.Parse("t.ptx", []byte(helperKernel))
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := emu.New(chip.SM90()).Load(context.Background(), m, "t")
-	if err != nil {
-		t.Fatal(err)
-	}
+	m, k := load(t, helperKernel)
 	arg := func(name string) target.Arg {
 		return target.Arg{Name: name, Buffer: &target.Buffer{DType: probes.I32, Dims: []int{32}, Init: make([]byte, 128), Bytes: 128}}
 	}

@@ -5,9 +5,6 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"tilescope/debugkern/chip"
-	"tilescope/debugkern/emu"
-	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -39,14 +36,7 @@ const gridBarrierKernel = `.version 8.0
 // TestGridBarrier: the blocks of a cooperative launch share a barrier whose address the environment registers hold; other launches have
 // none, and the other environment registers are 0.
 func TestGridBarrier(t *testing.T) {
-	m, err := ptx.Parse("t.ptx", []byte(gridBarrierKernel))
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := emu.New(chip.SM90()).Load(context.Background(), m, "t")
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, k := load(t, gridBarrierKernel)
 	for cooperative, want := range map[bool][3]uint32{true: {0, 1, 2}, false: {77, 77, 77}} {
 		for range 2 { // each launch starts with a barrier of its own
 			res, err := k.Launch(context.Background(), &target.Launch{

@@ -6,9 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"tilescope/debugkern/chip"
-	"tilescope/debugkern/emu"
-	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -50,14 +47,7 @@ func TestTrapCandidates(t *testing.T) {
 		{lines("// begin inline asm\n\ttrap;\n\t// end inline asm", true), "the kernel executed trap", ""},
 		{lines("trap;", false), "the kernel executed trap", ""},
 	} {
-		m, err := ptx.Parse("t.ptx", []byte(c.text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		k, err := emu.New(chip.SM90()).Load(context.Background(), m, "t")
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, k := load(t, c.text)
 		r, err := k.Launch(context.Background(), &target.Launch{
 			Grid: probes.Dim3{2, 1, 1}, Block: probes.Dim3{32, 1, 1},
 			Args: []target.Arg{{Name: "in", Buffer: &target.Buffer{DType: probes.I32, Dims: []int{1}, Bytes: 4, Init: make([]byte, 4)}}},

@@ -5,9 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"tilescope/debugkern/chip"
-	"tilescope/debugkern/emu"
-	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
@@ -21,15 +18,8 @@ func TestElementsOfBytes(t *testing.T) {
 		"ld.global.v4.f32 {%f1,%f2,%f3,%f4}, [s+256];":                           {256}, // perhaps pairs of halves
 		"ld.global.u16 %h, [s];\n ld.global.f32 %f1, [s+256];":                   {256},
 	} {
-		m, err := ptx.Parse("t.ptx", []byte(".version 8.0\n.target sm_80\n.address_size 64\n.global .align 16 .b8 s[256];\n.visible .entry t()\n{\n"+
-			".reg .f32 %f<5>; .reg .b16 %h;\nst.global.v4.f32 [s], {0f00000000,0f00000000,0f00000000,0f00000000};\n"+access+"\nret;\n}\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		k, err := emu.New(chip.SM90()).Load(context.Background(), m, "t")
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, k := load(t, ".version 8.0\n.target sm_80\n.address_size 64\n.global .align 16 .b8 s[256];\n.visible .entry t()\n{\n"+
+			".reg .f32 %f<5>; .reg .b16 %h;\nst.global.v4.f32 [s], {0f00000000,0f00000000,0f00000000,0f00000000};\n"+access+"\nret;\n}\n")
 		res, err := k.Launch(context.Background(), &target.Launch{Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{1, 1, 1}})
 		if err != nil || len(res.Findings) != 1 || res.Findings[0].Kind != target.OutOfBounds || !slices.Equal(res.Findings[0].Index, want) {
 			t.Errorf("%s: %v %+v, want index %v", access, err, res.Findings, want)
