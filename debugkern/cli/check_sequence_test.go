@@ -10,16 +10,16 @@ import (
 	"tilescope/debugkern/report"
 )
 
-// inFolder writes a sequence to the folder of the kernels that it names, and returns its path.
+// inFolder writes a sequence to a folder with copies of the kernels that it names, and returns its path.
 func inFolder(t *testing.T, text string, kernels ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, k := range kernels {
-		data, err := os.ReadFile(filepath.Join("..", "testdata", "bare", k))
+		data, err := os.ReadFile(k)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, k), data, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(k)), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -45,7 +45,7 @@ steps:
 // TestCheckSequence: what a launch leaves is what the next one reads, unwritten bytes among it.
 func TestCheckSequence(t *testing.T) {
 	run := func(text string, args ...string) (report.Check, string, int) {
-		out, errText, code := call(t, append([]string{"check", inFolder(t, text, "split.ptx"), "--json"}, args...)...)
+		out, errText, code := call(t, append([]string{"check", inFolder(t, text, filepath.Join("..", "..", "docs", "check", "split.ptx")), "--json"}, args...)...)
 		var d report.Check
 		if out != "" {
 			if err := json.Unmarshal([]byte(out), &d); err != nil {
@@ -135,7 +135,7 @@ buffers:
 steps:
   - {file: view.ptx, grid: 1, block: 64, args: {0: "{0: ones:f32[4], 8: null, 16: 4:i32}", 1: a, 2: a}}
 `
-	out, errText, code := call(t, "check", inFolder(t, text, "view.ptx"))
+	out, errText, code := call(t, "check", inFolder(t, text, filepath.Join("..", "testdata", "bare", "view.ptx")))
 	if code != 1 || !strings.Contains(out, "race") || !strings.Contains(out, "a[0]") {
 		t.Errorf("exit %d: %s%s", code, out, errText)
 	}
