@@ -76,9 +76,9 @@ func (r *resolver) input(i int, a Arg, p probes.Arg) error {
 		if q := r.plan.Quant; in.Coded && q.Along >= len(in.Dims) {
 			return r.m.errorAt(a.at.sub("dims"), "the quantiser has scales along dimension %d; tensor %s has %d, numbered from 0", q.Along, in.Name, len(in.Dims))
 		}
-		types := []probes.DType{probes.F16, probes.BF16, probes.F32}
+		types := []probes.DType{probes.F16, probes.BF16, probes.F32, probes.F64, probes.E4M3, probes.E5M2}
 		if a.Fill != nil {
-			types = append(types, probes.I8, probes.U8, probes.U16, probes.I32, probes.U32, probes.I64, probes.U64)
+			types = append(types, probes.I8, probes.U8, probes.I16, probes.U16, probes.I32, probes.U32, probes.I64, probes.U64)
 		} else if r.m.Quantiser != nil {
 			types = []probes.DType{probes.U8, probes.F16, probes.F32}
 		}

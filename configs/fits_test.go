@@ -46,7 +46,7 @@ func TestExtentsAreHeldToTheirUses(t *testing.T) {
 		{11, "dims: [B, H, S, D]", "dims: [1]", "args[3].dims", "1 elements"},
 		{11, `type: "f16*"`, `type: "i32*"`, "args[3].type", "floating-point"},
 		{8, "dims: [B, H, S, D]", "dims: [B, H, S]", "args[0].dims", "128 elements"},
-		{9, `type: "f16*"`, `type: "f64*"`, "args[1].type", "not as f64*"},
+		{9, `type: "f16*", dims: [B, H, S, D], role: input`, `type: "i32*", dims: [B, H, S, D], fill: ones, role: output`, "args[1].fill", "only role: input"},
 		{9, "tensor: K", "tensor: Ks", "args[1].type", "f32*"},
 		{18, "dtype: f16", "dtype: f32", "stages[2].dtype", "O is f32, but argument O"},
 		{18, "dims: [BR, D]", "dims: [BR, 65]", "stages[2].dims", "65 columns, which disagrees with the 64 of the shape's D"},

@@ -90,6 +90,17 @@ type Arg struct {
 	IsScale bool  // the scalar that scores are multiplied by
 	at      place
 	given   *probes.Arg // of a Bare kernel: all that resolving would give
+	Size    int         // bytes of a struct passed by value; 0: it is none
+	Fields  []Field     // of a struct: its numbers. Its pointers are arguments with Within, behind all parameters
+	Within  *Field      // a pointer in a struct: whose field it is; nil: a parameter
+}
+
+// Field is a number or a pointer at a place of a struct that is passed by value.
+type Field struct {
+	Arg    int // which of the manifest's arguments the struct is
+	Offset int // bytes from its start
+	DType  probes.DType
+	Value  *Expr // of a number
 }
 
 // Fill says what an input holds where no file does; Lo and Hi are of randint.

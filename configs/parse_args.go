@@ -13,8 +13,9 @@ import (
 
 func (p *manifestParser) args(o *object) {
 	seen := map[string]bool{}
+	var pointers []Arg // in structs
 	for i, n := range o.list("args") {
-		a := p.object(n, fmt.Sprintf("args[%d]", i), "name", "type", "dims", "role", "tensor", "fill", "value")
+		a := p.object(n, fmt.Sprintf("args[%d]", i), "name", "type", "dims", "role", "tensor", "fill", "value", "fields")
 		if a == nil {
 			continue
 		}
@@ -24,22 +25,38 @@ func (p *manifestParser) args(o *object) {
 			a.fail("name", "a second argument named %s", arg.Name)
 		}
 		seen[arg.Name] = true
-		t := a.str("type")
-		arg.Pointer = strings.HasSuffix(t, "*")
-		if t != "" {
-			var err error
-			if arg.DType, err = probes.ParseDType(strings.TrimSuffix(t, "*")); err != nil {
-				a.fail("type", "%v, with * for a pointer", err)
-			}
+		if size, ok := p.structSize(a); ok {
+			arg.DType, arg.Size = probes.U8, size
+			fields := p.fields(a, &arg, len(p.m.Args), seen)
+			pointers = append(pointers, fields...)
+			p.m.Args = append(p.m.Args, arg)
+			continue
 		}
-		if arg.Pointer {
-			p.pointer(a, &arg)
-		} else if t != "" {
-			p.scalar(a, &arg)
+		if a.has("fields") {
+			a.fail("fields", "only a struct has fields; write its size, as in type: struct{32}")
 		}
+		p.typed(a, &arg)
 		p.m.Args = append(p.m.Args, arg)
 	}
+	p.m.Args = append(p.m.Args, pointers...)
 	p.tensorsOnce(o)
+}
+
+// typed reads an argument, or a field of a struct, that is a number or a pointer.
+func (p *manifestParser) typed(a *object, arg *Arg) {
+	t := a.str("type")
+	arg.Pointer = strings.HasSuffix(t, "*")
+	if t != "" {
+		var err error
+		if arg.DType, err = probes.ParseDType(strings.TrimSuffix(t, "*")); err != nil {
+			a.fail("type", "%v, with * for a pointer, or struct{BYTES}", err)
+		}
+	}
+	if arg.Pointer {
+		p.pointer(a, arg)
+	} else if t != "" {
+		p.scalar(a, arg)
+	}
 }
 
 func (p *manifestParser) pointer(a *object, arg *Arg) {

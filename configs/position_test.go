@@ -139,7 +139,7 @@ func TestProductMistakes(t *testing.T) {
 		{"randint(0, min(M, 7) - 1)", "randint(0)", "args[3].fill", "randint takes two numbers"},
 		{"randint(0, min(M, 7) - 1)", "randint(5, 4)", "args[3].fill", "no number lies between"},
 		{"randint(0, min(M, 7) - 1)", "randint(0, bx)", "args[3].fill", "bx may not stand here"},
-		{`order, type: "i32*"`, `order, type: "f64*"`, "args[3].type", "not as f64*"},
+		{`order, type: "i32*"`, `order, type: "i31*"`, "args[3].type", "unknown element type"},
 		{`B, type: "bf16*", dims: [K, N], role: input, fill: rand`, `B, type: "i8*", dims: [K, N], role: input`, "quantiser", "or what it holds (fill)"},
 		{"dims: [M, N], role: output", "dims: [M, N], role: output, fill: ones", "args[4].fill", "only role: input and inout are filled"},
 		{"row: bx * T", "row: bx * T, row2: nosuch", "work.row2", "unknown variable nosuch"},

@@ -232,6 +232,9 @@ func (r *resolver) args() error {
 	}
 	for _, a := range r.m.Args {
 		out := probes.Arg{Name: a.Name, DType: a.DType, Pointer: a.Pointer, Role: a.Role, Tensor: a.Tensor}
+		if a.Within != nil {
+			out.Into = []probes.ArgPlace{{Arg: a.Within.Arg, Offset: a.Within.Offset}}
+		}
 		switch {
 		case a.given != nil:
 			out = *a.given
@@ -251,6 +254,10 @@ func (r *resolver) args() error {
 				if out.Fill, err = r.filled(a); err != nil {
 					return err
 				}
+			}
+		case a.Size > 0:
+			if err := r.structure(a, &out); err != nil {
+				return err
 			}
 		default:
 			if err := r.scalar(a, &out); err != nil {

@@ -42,10 +42,7 @@ func (r *Run) dumpMemory(z *npzWriter) error {
 	for i := range r.Plan.Memory {
 		sp := &r.Plan.Memory[i]
 		t := sp.DType
-		if descr(t) == "" {
-			t = map[int]probes.DType{1: probes.U8, 2: probes.U16}[t.Size()]
-		}
-		z.array(sp.Stage.String(), t, sp.Capture.Dims...).Write(r.state.memory(sp))
+		z.array(sp.Stage.String(), stored(t), sp.Capture.Dims...).Write(r.state.memory(sp))
 	}
 	if z.err != nil {
 		return z.err
@@ -53,13 +50,20 @@ func (r *Run) dumpMemory(z *npzWriter) error {
 	return z.zip.Close()
 }
 
+// stored is the type of an archive's array: of a type that NumPy does not have, its bits as whole numbers.
+func stored(t probes.DType) probes.DType {
+	if descr(t) != "" {
+		return t
+	}
+	return map[int]probes.DType{1: probes.U8, 2: probes.U16}[t.Size()]
+}
+
 // dumpInputs writes each input as the kernel takes it, the scales of codes, and the numbers before encoding; and the output.
 func (r *Run) dumpInputs(z *npzWriter) {
 	for _, t := range r.state.inputs.Tensors {
-		if t.DType == probes.BF16 {
-			z.array(t.Name, probes.U16, t.Dims...).Write(t.Bytes()) // NumPy has no such type: its bits
-		} else {
-			z.array(t.Name, t.DType, t.Dims...).Write(t.Bytes())
+		z.array(t.Name, stored(t.DType), t.Dims...).Write(t.Bytes())
+		if t.Wide != nil {
+			z.array(t.Name+"x", probes.F64, t.Dims...).Write(t.Bytes())
 		}
 		if t.Coded {
 			z.array(t.Name+"s", probes.F32, len(t.Scales)).Write(input.Float32Bytes(t.Scales))
@@ -69,7 +73,7 @@ func (r *Run) dumpInputs(z *npzWriter) {
 		}
 	}
 	if sp := r.Plan.Output(); sp != nil && r.state.output != nil && r.Plan.Gate.Judged.Has(sp.Stage) {
-		z.array(sp.Stage.String(), r.state.outputType(), r.Plan.OutputDims()...).Write(r.state.output)
+		z.array(sp.Stage.String(), stored(r.state.outputType()), r.Plan.OutputDims()...).Write(r.state.output)
 	}
 }
 
@@ -81,7 +85,7 @@ func (r *Run) dumpStage(ctx context.Context, z *npzWriter, sp *probes.StagePlan)
 	}
 	blocks := r.Blocks()
 	cells := sp.Rows * sp.Cols
-	out := z.array("tile_"+sp.Stage.String(), sp.DType, len(blocks), tiles, sp.Rows, sp.Cols)
+	out := z.array("tile_"+sp.Stage.String(), stored(sp.DType), len(blocks), tiles, sp.Rows, sp.Cols)
 	for _, b := range blocks {
 		for kv := range tiles {
 			t := r.state.Tile(sp.Stage, b, r.kv(sp, kv))

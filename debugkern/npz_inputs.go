@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -146,6 +147,9 @@ func (f *inputArchive) plain(t *input.Tensor, p *probes.Plan) error {
 	if err != nil {
 		return err
 	}
+	if t.DType == probes.F64 {
+		return f.wide(t, a)
+	}
 	t.X = a.Float32s()
 	for i, v := range t.X {
 		if v-v != 0 {
@@ -156,6 +160,26 @@ func (f *inputArchive) plain(t *input.Tensor, p *probes.Plan) error {
 		return err
 	}
 	return f.agrees(t, p)
+}
+
+// wide takes an array for a tensor of double precision.
+func (f *inputArchive) wide(t *input.Tensor, a *npy.Array) error {
+	if a.DType == npy.F32 {
+		for _, v := range a.Float32s() {
+			t.Wide = append(t.Wide, float64(v))
+		}
+	} else {
+		t.Wide = make([]float64, len(a.Data)/8)
+		for i := range t.Wide {
+			t.Wide[i] = math.Float64frombits(binary.LittleEndian.Uint64(a.Data[8*i:]))
+		}
+	}
+	for i, v := range t.Wide {
+		if v-v != 0 {
+			return report.Usagef("--inputs %s: array %sx holds %v at element %d: inputs must be finite", f.path, t.Name, v, i)
+		}
+	}
+	return nil
 }
 
 // coded reads a tensor's codes and scales.
@@ -193,7 +217,7 @@ func (f *inputArchive) ints(t *input.Tensor, p *probes.Plan) error {
 
 // integerArrays are NumPy's names of the integer types.
 var integerArrays = map[probes.DType]npy.DType{
-	probes.U8: npy.U8, probes.I8: npy.I8, probes.U16: npy.U16, probes.I32: npy.I32, probes.U32: npy.U32, probes.I64: npy.I64, probes.U64: npy.U64,
+	probes.U8: npy.U8, probes.I8: npy.I8, probes.U16: npy.U16, probes.I16: npy.I16, probes.I32: npy.I32, probes.U32: npy.U32, probes.I64: npy.I64, probes.U64: npy.U64,
 }
 
 // scales reads a coded tensor's scales.
@@ -305,7 +329,7 @@ func (f *inputArchive) agreesEncoded(t *input.Tensor, p *probes.Plan) error {
 	case t.Coded && a.DType == npy.U8:
 		return f.differs(t, t.Name, differsAt(a.Data, t.Codes))
 	case t.DType == probes.F16 && a.DType == npy.F16:
-		return f.differs(t, t.Name, differsAt(halves(a.Data), t.Half))
+		return f.differs(t, t.Name, differsAt(halves(a.Data), t.Bits))
 	case t.DType == probes.F32 && a.DType == npy.F32:
 		return f.differs(t, t.Name, differsAt(a.Float32s(), t.X))
 	}

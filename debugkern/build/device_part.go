@@ -61,7 +61,7 @@ func translate(b cuda.Build, toolkit, instantiate []string) *translation {
 		t.result = &hostcode.Result{}
 		return t
 	}
-	t.options = hostcode.Options{Find: finder(b, toolkit, headers), Shim: cuda.HostShim}
+	t.options = hostcode.Options{Find: finder(b, toolkit, headers), Shim: cuda.HostShim, Standins: cuda.HostStandins}
 	t.extract()
 	t.host = t.result.Host
 	return t

@@ -156,7 +156,9 @@ func TestInitSources(t *testing.T) {
 		{"softmax.cu", nil, true, []string{"exp_below", `{name: in, type: "f32*", dims: [rows, cols], role: input}`}},
 		{"layernorm.cu", nil, true, []string{"THREADS: 128", "rsqrt(var + 0.00001) * w + b", "{name: sums, type: f32, dims: [4]}"}},
 		{"flagged.cu", []string{"--set", "SCALE=3"}, true, []string{"{name: SCALE, values: [0, 3]", "flagged: {SCALE: 3}", `dims: ["(rows * cols)"]`}},
-		{"stencil.cu", nil, false, []string{"RADIUS: 2   # line 3", "{name: s, type: f64, dims: [68]}", "# stages:", "# What the kernel computes is not plain", "dims: [n], role: scratch}   # ?"}},
+		{"stencil.cu", nil, false, []string{"RADIUS: 2   # line 3", "{name: s, type: f64, dims: [68]}", "# stages:", "# What the kernel computes is not plain", "{name: in, type: \"f64*\", dims: [n], role: input}", "{name: out, type: \"f64*\", dims: [n], role: output}"}},
+		{"gates.cu", nil, false, []string{"type: struct{32}", "{at: 0, type: \"f16*\", dims: [4096], role: input, tensor: gates_0}   # ?",
+			"{at: 0, type: \"f16*\", dims: [4096], role: inout, fill: zeros}   # ?", "{at: 28, type: i32, value: 32}   # ?"}},
 		{"attention.cu", nil, false, []string{"tensor: Q", "{name: head_dim, type: i32, value: D}", "shared: 49152   # ?", "small: [1, 2, 32, 64]"}},
 	} {
 		t.Run(strings.TrimSuffix(c.file, ".cu"), func(t *testing.T) {

@@ -20,6 +20,9 @@ const preInclude = "tilescope_nvcc.h"
 // types, limits and functions.
 const HostShim = "tilescope_host.h"
 
+// HostStandins are the stand-ins for libraries whose types kernels are written with, by the library's name in hostcode.Libraries.
+var HostStandins = map[string]string{"PyTorch": "tilescope_torch.h"}
+
 // standins are the texts by the name a source includes them by: "cstdint".
 var standins = sync.OnceValue(func() map[string]string {
 	out := map[string]string{}

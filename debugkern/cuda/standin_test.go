@@ -8,6 +8,41 @@ import (
 	"testing"
 )
 
+// TestMove: NVRTC's own std::move is the only one, with the header that declares it and with CUDA's halves, which use it.
+func TestMove(t *testing.T) {
+	tc := toolchain(t)
+	for _, header := range []string{"utility", HostShim, "tilescope_torch.h"} {
+		source := "#include <" + header + ">\n#include <cuda_fp16.h>\n__global__ void k(__half2* x, int* y) { x[0] = x[1]; int a = y[0], b = std::move(a); std::swap(a, b); y[1] = a + std::forward<int>(b); }\n"
+		if _, err := tc.Compile(t.Context(), Build{Name: "k.cu", Source: source, Arch: "sm_80"}); err != nil {
+			t.Errorf("%s: %v", header, err)
+		}
+	}
+}
+
+// TestTorchTypes: kernels of PyTorch's extensions compile: its halves, the types sums are made in, tensors as parameters.
+func TestTorchTypes(t *testing.T) {
+	tc := toolchain(t)
+	p, err := tc.Compile(t.Context(), Build{Name: "k.cu", Arch: "sm_80", Source: `#include <tilescope_torch.h>
+template <typename scalar_t> __global__ void k(const torch::PackedTensorAccessor32<scalar_t, 3, torch::RestrictPtrTraits> a,
+                                               at::PackedTensorAccessor64<scalar_t, 1> b) {
+    static_assert(sizeof(a) == 32 && sizeof(b) == 24, "as PyTorch has them");
+    at::acc_type<scalar_t, true> sum = 0;
+    at::opmath_type<scalar_t> last = 0;
+    for (int i = 0; i < a.size(2); i++) sum += last = static_cast<float>(a[blockIdx.x][threadIdx.x][i]);
+    b[blockIdx.x * b.stride(0)] = static_cast<scalar_t>(sum + last);
+}
+template __global__ void k<at::Half>(const at::PackedTensorAccessor32<at::Half, 3, at::RestrictPtrTraits>, at::PackedTensorAccessor64<at::Half, 1>);
+template __global__ void k<c10::BFloat16>(const at::PackedTensorAccessor32<c10::BFloat16, 3, at::RestrictPtrTraits>, at::PackedTensorAccessor64<c10::BFloat16, 1>);
+template __global__ void k<double>(const at::PackedTensorAccessor32<double, 3, at::RestrictPtrTraits>, at::PackedTensorAccessor64<double, 1>);
+`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(p.Text, ".entry"); n != 3 {
+		t.Errorf("%d kernels", n)
+	}
+}
+
 // Every stand-in compiles alone and together with all others, and gives what its name promises.
 func TestStandins(t *testing.T) {
 	tc := toolchain(t)
@@ -25,11 +60,11 @@ static_assert(std::is_same<std::remove_cv_t<const volatile int>, int>::value && 
 static_assert(std::is_signed_v<short> && std::is_unsigned_v<unsigned long> && std::is_integral_v<const bool> && !std::is_integral_v<float> && !std::is_signed<int2>::value);
 static_assert(std::is_same_v<std::conditional_t<(sizeof(int) > 2), float, int>, float> && std::is_pointer_v<int*> && std::is_trivially_copyable<int4>::value);
 static_assert(offsetof(int4, z) == 8 && CHAR_BIT == 8 && sizeof(std::size_t) == 8);
-template <class T, class = std::enable_if_t<std::is_floating_point_v<T>>> __device__ T half(T x) { return x / 2; }
+template <class T, class = std::enable_if_t<std::is_floating_point_v<T>>> __device__ T halved(T x) { return x / 2; }
 extern "C" __global__ void k(float* x, const uint8_t* bytes, int n) {
     assert(n > 0);
     if (n > 3) printf("n = %d\n", n);
-    x[0] = std::sqrt(x[1]) + std::fmax(x[2], -INFINITY) + half(x[3]) * float(M_PI) + std::exp2(x[4]) + bytes[0];
+    x[0] = std::sqrt(x[1]) + std::fmax(x[2], -INFINITY) + halved(x[3]) * float(M_PI) + std::exp2(x[4]) + bytes[0];
     x[1] = isnan(NAN) ? HUGE_VALF : std::numeric_limits<float>::infinity();
     x[2] = std::numeric_limits<float>::quiet_NaN();
     static_assert(sizeof(std::sqrt(x[1])) == 4, "the float overload");

@@ -30,6 +30,8 @@ type Options struct {
 	Find func(name string, angled bool) Origin
 	// Shim is the header that takes the place of those that are blanked; "": nothing does.
 	Shim string
+	// Standins are headers that take the place of a library's, by its Name, in place of Shim.
+	Standins map[string]string
 	// Instances are explicit instantiations that the caller adds: the declarations that they name stay in the text.
 	Instances []Instance
 }

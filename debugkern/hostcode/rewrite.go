@@ -150,8 +150,12 @@ func (w *rewriter) include(inc *include, code bool) {
 	}
 	line := w.u.text[inc.token.start:inc.token.end]
 	text := ""
-	if w.x.options.Shim != "" {
-		text = "#include <" + w.x.options.Shim + ">" + strings.Repeat("\n", bytes.Count(line, []byte("\n")))
+	shim := w.x.options.Shim
+	if l := LibraryOf(inc.name); l != nil && w.x.options.Standins[l.Name] != "" {
+		shim = w.x.options.Standins[l.Name]
+	}
+	if shim != "" {
+		text = "#include <" + shim + ">" + strings.Repeat("\n", bytes.Count(line, []byte("\n")))
 	}
 	w.edits = append(w.edits, edit{inc.token.start, inc.token.end, text})
 	w.blanked = append(w.blanked, Blanked{w.u.Name, "include", inc.name, w.u.line(inc.token.start),

@@ -24,17 +24,18 @@ type Inputs struct {
 	Tensors []*Tensor
 }
 
-// Tensor is one input. Its numbers before encoding are X, or Ints; the kernel is given Codes with Scales, Half, X or Ints.
+// Tensor is one input. Its numbers before encoding are X, Wide or Ints; the kernel is given Codes with Scales, Bits, X, Wide or Ints.
 type Tensor struct {
 	probes.Input
 	DType probes.DType // of the argument
-	X     []float32    // row-major; nil for an integer type
+	X     []float32    // row-major; nil for an integer type and for f64
+	Wide  []float64    // of f64
 	Ints  []int64      // of an integer type
 
 	Quant  *probes.Quantiser // of a coded tensor
 	Codes  []uint8
 	Scales []float32 // one for each index of dimension Quant.Along
-	Half   []uint16  // bit patterns of f16 or bf16
+	Bits   []uint16  // bit patterns of f16, bf16, e4m3 or e5m2
 }
 
 // Empty returns a plan's inputs without numbers: set X, Ints, or Codes and Scales, then call Encode or FillX.
@@ -86,6 +87,14 @@ func (t *Tensor) generate(ctx context.Context, seed uint64) error {
 			}
 		})
 	}
+	if t.DType == probes.F64 {
+		t.Wide = make([]float64, n)
+		return inChunks(ctx, 0, n, func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				t.Wide[i] = math.Float64frombits(bitsOf(t.Fill, t.DType, seed, t.Arg, i))
+			}
+		})
+	}
 	t.X = make([]float32, n)
 	return inChunks(ctx, 0, n, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -94,14 +103,17 @@ func (t *Tensor) generate(ctx context.Context, seed uint64) error {
 	})
 }
 
+// narrow reports a floating-point type of at most 16 bits, which X is rounded to.
+func narrow(t probes.DType) bool { return t.Float() && t.Size() <= 2 }
+
 // Encode makes what the kernel is given of X.
 func (t *Tensor) Encode(ctx context.Context) error {
 	switch {
 	case t.Coded:
 		return t.quantise(ctx)
-	case t.DType == probes.F16 || t.DType == probes.BF16:
+	case narrow(t.DType):
 		h := make([]uint16, len(t.X))
-		t.Half = h
+		t.Bits = h
 		return inChunks(ctx, 0, len(h), func(lo, hi int) {
 			for i := lo; i < hi; i++ {
 				h[i] = uint16(op.Round(t.DType, float64(t.X[i])))
@@ -140,11 +152,13 @@ func (t *Tensor) Decode(dst []float64, first int) {
 			}
 		})
 	case t.DType == probes.F16:
-		op.WidenHalf(dst, t.Half[first:first+len(dst)])
-	case t.Half != nil:
-		for i, b := range t.Half[first : first+len(dst)] {
+		op.WidenHalf(dst, t.Bits[first:first+len(dst)])
+	case t.Bits != nil:
+		for i, b := range t.Bits[first : first+len(dst)] {
 			dst[i] = t.DType.Value(uint64(b))
 		}
+	case t.Wide != nil:
+		copy(dst, t.Wide[first:])
 	case t.Ints != nil:
 		for i, v := range t.Ints[first : first+len(dst)] {
 			dst[i] = float64(v)
@@ -182,14 +196,14 @@ func (in *Inputs) Fits(p *probes.Plan) error {
 		if t == nil {
 			return fmt.Errorf("there is no input %s", x.Name)
 		}
-		have := max(len(t.X), len(t.Ints))
+		have := max(len(t.X), len(t.Wide), len(t.Ints))
 		switch {
 		case x.Coded:
 			if have = len(t.Codes); len(t.Scales) != t.groups() {
 				return fmt.Errorf("input %ss has %d scales for %d", x.Name, len(t.Scales), t.groups())
 			}
-		case t.DType == probes.F16 || t.DType == probes.BF16:
-			have = len(t.Half)
+		case narrow(t.DType):
+			have = len(t.Bits)
 		}
 		if have != x.Elems() {
 			return fmt.Errorf("input %s has %d elements as the kernel takes them, shape %s needs %d", x.Name, have, in.Shape, x.Elems())

@@ -264,6 +264,44 @@ func TestInputsEndWithTheContext(t *testing.T) {
 	}
 }
 
+// TestTypes: a tensor of each type is given to the kernel in its own bits, and decodes to them.
+func TestTypes(t *testing.T) {
+	for _, c := range []struct {
+		t    probes.DType
+		fill probes.FillKind
+		size int
+	}{{probes.F64, probes.FillRandn, 8}, {probes.F32, probes.FillRandn, 4}, {probes.BF16, probes.FillRandn, 2}, {probes.E4M3, probes.FillRandn, 1},
+		{probes.E5M2, probes.FillRandn, 1}, {probes.I16, probes.FillIota, 2}} {
+		p := &probes.Plan{Args: []probes.Arg{{Name: "x", DType: c.t}}, Inputs: []probes.Input{{Name: "X", Dims: []int{300}, Scales: -1, Fill: probes.Fill{Kind: c.fill}}}}
+		in, err := New(t.Context(), p, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := in.Fits(p); err != nil {
+			t.Error(err)
+		}
+		x := in.Tensors[0]
+		bytes, decoded := x.Bytes(), x.Decoded()
+		if len(bytes) != 300*c.size {
+			t.Errorf("%s: %d bytes", c.t, len(bytes))
+			continue
+		}
+		distinct := map[float64]bool{}
+		for i, v := range decoded {
+			var word [8]byte
+			copy(word[:], bytes[i*c.size:(i+1)*c.size])
+			bits := binary.LittleEndian.Uint64(word[:])
+			if want := c.t.Value(bits); c.t.Float() && want != v || !c.t.Float() && float64(bits) != v {
+				t.Fatalf("%s: element %d is %v, its bits are %#x", c.t, i, v, bits)
+			}
+			distinct[v] = true
+		}
+		if len(distinct) < 40 {
+			t.Errorf("%s: %d values", c.t, len(distinct))
+		}
+	}
+}
+
 // TestFills: each fill gives what it says, in every type it goes with, and integers wrap to their type.
 func TestFills(t *testing.T) {
 	make1 := func(d probes.DType, f probes.Fill) *Tensor {

@@ -43,12 +43,15 @@ func (t *Tensor) Bytes() []byte {
 	switch {
 	case t.Coded:
 		return t.Codes
-	case t.Half != nil:
-		b := make([]byte, 0, 2*len(t.Half))
-		for _, x := range t.Half {
-			b = binary.LittleEndian.AppendUint16(b, x)
+	case t.Bits != nil:
+		size := t.DType.Size()
+		b := make([]byte, 0, size*len(t.Bits)+2)
+		for _, x := range t.Bits {
+			b = binary.LittleEndian.AppendUint16(b, x)[:len(b)+size]
 		}
 		return b
+	case t.Wide != nil:
+		return Float64Bytes(t.Wide)
 	case t.Ints != nil:
 		size := t.DType.Size()
 		b := make([]byte, 0, size*len(t.Ints)+8)
@@ -65,6 +68,15 @@ func Float32Bytes(v []float32) []byte {
 	b := make([]byte, 0, 4*len(v))
 	for _, x := range v {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+	}
+	return b
+}
+
+// Float64Bytes are numbers of double precision, little endian.
+func Float64Bytes(v []float64) []byte {
+	b := make([]byte, 0, 8*len(v))
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
 	}
 	return b
 }

@@ -62,7 +62,7 @@ func accessSizes(f *ptx.Func, vars []*ptx.Var) []int {
 	for i, v := range vars {
 		index[v] = i
 	}
-	origin := origins(f, func(in *ptx.Instr) (from uint64) {
+	origin := origins(f, func(in *ptx.Instr, _ int) (from uint64) {
 		for k := range in.Args {
 			if i, ok := index[in.Args[k].Var]; ok && in.Args[k].Kind == ptx.OpSym {
 				from |= 1 << i

@@ -1,8 +1,11 @@
 package scaffold
 
 import (
+	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"tilescope/configs"
@@ -51,13 +54,39 @@ func checkLine(req Request, f *ptx.Func, m *configs.Manifest) string {
 	if plan.DynShared > 0 {
 		words = append(words, "--shared", fmt.Sprint(plan.DynShared))
 	}
-	for i, a := range plan.Args {
-		words = append(words, "--arg", fmt.Sprintf("%d=%s", i, checkValue(a)))
+	for i, a := range plan.Parameters() {
+		value := checkValue(a)
+		if m.Args[i].Size > 0 {
+			value = structValue(m, plan, i)
+		}
+		words = append(words, "--arg", fmt.Sprintf("%d=%s", i, value))
 	}
 	for i, w := range words {
 		words[i] = text.Shell(w)
 	}
 	return strings.Join(words, " ")
+}
+
+// structValue is a struct, the manifest's argument of an index, as check takes it.
+func structValue(m *configs.Manifest, plan *probes.Plan, index int) string {
+	fields := map[int]string{}
+	for _, f := range m.Args[index].Fields {
+		var word [8]byte
+		copy(word[:], plan.Args[index].Data[f.Offset:f.Offset+f.DType.Size()])
+		fields[f.Offset] = checkValue(probes.Arg{DType: f.DType, Bits: binary.LittleEndian.Uint64(word[:])}) + ":" + f.DType.String()
+	}
+	for _, a := range plan.Args {
+		for _, at := range a.Into {
+			if at.Arg == index {
+				fields[at.Offset] = checkValue(a)
+			}
+		}
+	}
+	var parts []string
+	for _, at := range slices.Sorted(maps.Keys(fields)) {
+		parts = append(parts, fmt.Sprintf("%d: %s", at, fields[at]))
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
 }
 
 // checkValue is an argument as check takes it.
@@ -78,7 +107,7 @@ func checkValue(a probes.Arg) string {
 		dims = append(dims, fmt.Sprint(d))
 	}
 	source := "zeros"
-	if a.Role == probes.RoleInput || !filled(a.DType) {
+	if a.Role == probes.RoleInput {
 		source = "randn"
 		if !a.DType.Float() {
 			source = "randint(0,8)"

@@ -82,7 +82,7 @@ func (g *general) name() {
 // sizes takes the integers that are passed as the shape's dimensions.
 func (g *general) sizes() {
 	for i, p := range g.params {
-		if p.Pointer || p.DType.Float() || p.DType.Size() < 4 {
+		if p.Pointer || p.Struct > 0 || p.DType.Float() || p.DType.Size() < 4 {
 			continue
 		}
 		name := g.names[i]

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern/hostcode"
+	"tilescope/probes"
 )
 
 // kernelKind is what a kernel seems to compute, by its names and the text of its stores: a guess that its
@@ -27,9 +28,12 @@ func (g *general) recognise() *kernelKind {
 	if len(outputs) > 0 {
 		g.result = outputs[len(outputs)-1]
 	}
-	unfilled := slices.ContainsFunc(slices.Concat(inputs, outputs),
-		func(i int) bool { return !filled(g.dtype(i)) })
-	if g.v.kernel == nil || len(outputs) != 1 || len(inputs) == 0 || unfilled {
+	// the operations below sum in f32, which a kernel of doubles does not, and say nothing of how codes are scaled
+	other := slices.ContainsFunc(slices.Concat(inputs, outputs), func(i int) bool {
+		t := g.dtype(i)
+		return t == probes.F64 || t == probes.E4M3 || t == probes.E5M2
+	})
+	if g.v.kernel == nil || len(outputs) != 1 || len(inputs) == 0 || other {
 		return nil
 	}
 	name := strings.ToLower(g.v.kernel.Name)

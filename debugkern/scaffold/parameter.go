@@ -18,16 +18,38 @@ type Parameter struct {
 	Pointer bool
 	Read    bool // memory is read through it
 	Written bool // memory is written through it
+	// Of a struct that is passed by value: its bytes, else 0, and what the kernel reads of it, by offset.
+	Struct int
+	Fields []Field
+}
+
+// Field is a number or a pointer of a struct.
+type Field struct {
+	Offset int // bytes
+	Parameter
 }
 
 // Parameters describes an entry's parameters in order. kernels are those of the CUDA source that it was compiled from, nil for PTX. A
 // pointer is recognised by its use: global memory is reached through it.
 func Parameters(f *ptx.Func, kernels []*hostcode.Kernel) []Parameter {
 	list, declared := make([]Parameter, len(f.Params)), declaredParameters(Source{Kernels: kernels}.view(f))
-	uses := pointerUses(f)
+	loads := parameterLoads(f)
+	uses := pointerUses(f, loads)
 	for i, p := range f.Params {
 		q := &list[i]
-		u := uses[i]
+		if p.Size > 8 {
+			q.Struct, q.Fields = p.Size, fields(i, loads, uses)
+			if i < len(declared) && len(declared) >= len(f.Params)-1 {
+				q.Name = declared[i].Name
+			}
+			continue
+		}
+		var u pointerUse
+		for k, l := range loads {
+			if l.param == i {
+				u = uses[k]
+			}
+		}
 		q.Read, q.Written = u.read, u.written
 		q.Pointer = p.Size == 8 && (p.Ptr || u.read || u.written || !p.Type.Signed() && !p.Type.Float())
 		if q.Pointer {
@@ -44,6 +66,26 @@ func Parameters(f *ptx.Func, kernels []*hostcode.Kernel) []Parameter {
 		}
 	}
 	return list
+}
+
+// fields are what a kernel reads of a struct, the parameter of an index, by offset.
+func fields(index int, loads []parameterLoad, uses []pointerUse) []Field {
+	var out []Field
+	for k, l := range loads {
+		if l.param != index {
+			continue
+		}
+		f := Field{Offset: l.offset}
+		if u := uses[k]; u.read || u.written {
+			f.Pointer, f.Read, f.Written = true, u.read, u.written
+			f.DType, f.Guessed = u.element()
+		} else {
+			f.DType, f.Guessed = scalarType(&ptx.Var{Type: l.typ, Size: l.typ.Bytes()})
+		}
+		out = append(out, f)
+	}
+	slices.SortFunc(out, func(a, b Field) int { return a.Offset - b.Offset })
+	return out
 }
 
 func scalarType(p *ptx.Var) (probes.DType, bool) {
@@ -93,10 +135,39 @@ func (u pointerUse) element() (t probes.DType, guessed bool) {
 	return 0, true
 }
 
-// pointerUses follows the addresses made of each 8-byte parameter through moves and additions to the accesses of memory.
-func pointerUses(f *ptx.Func) []pointerUse {
-	origin := addressOrigins(f)
-	uses := make([]pointerUse, len(f.Params))
+// parameterLoad is a place of the parameters that a kernel reads: the whole of one, or a part of a struct.
+type parameterLoad struct {
+	param, offset int
+	typ           ptx.Type // of one element
+}
+
+// parameterLoads lists the places that a kernel reads of its parameters, each once.
+func parameterLoads(f *ptx.Func) []parameterLoad {
+	var out []parameterLoad
+	for _, in := range f.Body {
+		i, at := parameterOf(f, in)
+		for k := range max(in.Vec(), 1) {
+			l := parameterLoad{i, at + k*in.Type().Bytes(), in.Type()}
+			if i >= 0 && !slices.ContainsFunc(out, func(o parameterLoad) bool { return o.param == i && o.offset == l.offset }) {
+				out = append(out, l)
+			}
+		}
+	}
+	return out
+}
+
+// parameterOf is the parameter that an instruction loads from, and the byte in it; -1 for any other instruction.
+func parameterOf(f *ptx.Func, in *ptx.Instr) (param, offset int) {
+	if in.Op != "ld" || in.Space() != ptx.SpaceParam || len(in.Args) < 2 || in.Args[1].Var == nil {
+		return -1, 0
+	}
+	return slices.Index(f.Params, in.Args[1].Var), int(in.Args[1].Off)
+}
+
+// pointerUses follows the addresses made of each place of the parameters through moves and additions to the accesses of memory.
+func pointerUses(f *ptx.Func, loads []parameterLoad) []pointerUse {
+	origin := addressOrigins(f, loads)
+	uses := make([]pointerUse, len(loads))
 	for _, in := range f.Body {
 		read, written := accesses(in)
 		if !read && !written {
@@ -136,43 +207,65 @@ func accesses(in *ptx.Instr) (read, written bool) {
 	return false, false
 }
 
-// addressOrigins is, for each register, the set of parameters whose value it is an address from.
-func addressOrigins(f *ptx.Func) []uint64 {
-	return origins(f, func(in *ptx.Instr) uint64 {
-		if v := in.Args[1].Var; in.Op == "ld" && v != nil && in.Space() == ptx.SpaceParam {
-			if i := slices.Index(f.Params, v); i >= 0 && i < 64 && v.Size == 8 {
-				return 1 << i
-			}
+// addressOrigins is, for each register, the set of places of the parameters, the first 64 of them, whose value it is an address from.
+func addressOrigins(f *ptx.Func, loads []parameterLoad) []uint64 {
+	return origins(f, func(in *ptx.Instr, register int) uint64 {
+		i, at := parameterOf(f, in)
+		if i < 0 || in.Type().Bytes() != 8 {
+			return 0
 		}
-		return 0
+		k := slices.IndexFunc(loads, func(l parameterLoad) bool { return l.param == i && l.offset == at+8*register })
+		return 1 << k // nothing for a place past the 64th
 	})
 }
 
-// origins is, for each register, the set of what its value is an address from. first is what an instruction itself brings in; moves and
-// additions pass it on.
-func origins(f *ptx.Func, first func(in *ptx.Instr) uint64) []uint64 {
+// origins is, for each register, the set of what its value is an address from. first is what an instruction itself brings into the
+// destination register of an index; moves and additions pass it on.
+func origins(f *ptx.Func, first func(in *ptx.Instr, register int) uint64) []uint64 {
 	origin := make([]uint64, len(f.Regs))
 	for changed := true; changed; {
 		changed = false
 		for _, in := range f.Body {
-			if len(in.Args) < 2 || in.Args[0].Kind != ptx.OpReg || in.Args[0].Reg < 0 {
-				continue
-			}
-			from := first(in)
-			switch in.Op {
-			case "mov", "cvta", "add", "sub", "mad", "selp":
-				for _, a := range in.Args[1:] {
-					if a.Kind == ptx.OpReg && a.Reg >= 0 {
-						from |= origin[a.Reg]
+			for k, reg := range destinations(in) {
+				if reg < 0 {
+					continue
+				}
+				from := first(in, k)
+				switch in.Op {
+				case "mov", "cvta", "add", "sub", "mad", "selp":
+					for _, a := range in.Args[1:] {
+						if a.Kind == ptx.OpReg && a.Reg >= 0 {
+							from |= origin[a.Reg]
+						}
 					}
 				}
-			}
-			if to := &origin[in.Args[0].Reg]; *to|from != *to {
-				*to, changed = *to|from, true
+				if to := &origin[reg]; *to|from != *to {
+					*to, changed = *to|from, true
+				}
 			}
 		}
 	}
 	return origin
+}
+
+// destinations are the registers that an instruction's first operand names, in order; -1 for what is none.
+func destinations(in *ptx.Instr) []int32 {
+	if len(in.Args) < 2 {
+		return nil
+	}
+	switch a := &in.Args[0]; a.Kind {
+	case ptx.OpReg:
+		return []int32{a.Reg}
+	case ptx.OpVec:
+		out := make([]int32, len(a.Elems))
+		for i, e := range a.Elems {
+			if out[i] = -1; e.Kind == ptx.OpReg {
+				out[i] = e.Reg
+			}
+		}
+		return out
+	}
+	return nil
 }
 
 var (

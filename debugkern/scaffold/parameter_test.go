@@ -3,6 +3,7 @@ package scaffold
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -107,7 +108,7 @@ func TestParametersByUse(t *testing.T) {
 		{DType: probes.F32, Pointer: true, Read: true, Written: true}, {DType: probes.F32, Pointer: true, Written: true}, {DType: probes.F32},
 	}
 	for i := range want {
-		if got[i] != want[i] {
+		if !reflect.DeepEqual(got[i], want[i]) {
 			t.Errorf("parameter %d: %+v, want %+v", i, got[i], want[i])
 		}
 	}

@@ -150,6 +150,9 @@ func (d *scaffolder) attention(params []Parameter) bool {
 	seen, readers, writers, named := map[string]bool{}, 0, 0, false
 	for _, p := range params {
 		named = named || p.Name != ""
+		if p.Struct > 0 {
+			return false // attention's tensors are pointers by convention
+		}
 		if !p.Pointer {
 			continue
 		}

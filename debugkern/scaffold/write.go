@@ -120,6 +120,8 @@ func (g *general) writeArguments() {
 	for i, p := range g.params {
 		field := fmt.Sprintf("args[%d]", i)
 		switch {
+		case p.Struct > 0:
+			g.structure(i, field)
 		case g.dimOf[i] != "":
 			why := ""
 			if strings.HasPrefix(g.names[i], "param_") {
@@ -134,6 +136,37 @@ func (g *general) writeArguments() {
 			g.open(field, "what is passed?", "  - {name: %s, type: %s, value: 1}", g.names[i], p.DType)
 		default:
 			g.pointer(i, field)
+		}
+	}
+}
+
+// guessedElements is how many elements a pointer in a struct is given, and guessedNumber what its numbers are: extents and strides, which
+// only the caller knows.
+const (
+	guessedElements = 4096
+	guessedNumber   = 32
+)
+
+// structure writes a struct that is passed by value: what the kernel reads of it.
+func (g *general) structure(i int, field string) {
+	p := g.params[i]
+	g.line("  - name: %s\n    type: struct{%d}\n    fields:", g.names[i], p.Struct)
+	if len(p.Fields) == 0 {
+		g.open(field, "nothing is read of it", "      - {at: 0, type: u8, value: 0}")
+	}
+	for k, f := range p.Fields {
+		at := fmt.Sprintf("%s.fields[%d]", field, k)
+		t := f.DType
+		if t == 0 {
+			t = probes.F32
+		}
+		switch {
+		case f.Pointer && f.Written:
+			g.open(at, "which tensor, and how large?", "      - {at: %d, type: \"%s*\", dims: [%d], role: inout, fill: zeros}", f.Offset, t, guessedElements)
+		case f.Pointer:
+			g.open(at, "which tensor, and how large?", "      - {at: %d, type: \"%s*\", dims: [%d], role: input, tensor: %s_%d%s}", f.Offset, t, guessedElements, g.names[i], f.Offset, fill(t))
+		default:
+			g.open(at, "an extent or a stride?", "      - {at: %d, type: %s, value: %d}", f.Offset, t, guessedNumber)
 		}
 	}
 }
@@ -156,10 +189,6 @@ func (g *general) pointer(i int, field string) {
 		role = "scratch"
 		why = strings.TrimPrefix(why+"; a second result?", "; ")
 	}
-	if !filled(g.dtype(i)) && role != "scratch" {
-		role = "scratch"
-		why = strings.TrimPrefix(why+fmt.Sprintf("; a manifest has no %s of type %s: tilescope check takes it", map[bool]string{true: "result", false: "input"}[p.Written], g.dtype(i)), "; ")
-	}
 	more := ""
 	if role == "input" {
 		more = fill(g.dtype(i))
@@ -167,9 +196,6 @@ func (g *general) pointer(i int, field string) {
 	g.mark(why, field, fmt.Sprintf("  - {name: %s, type: \"%s*\", dims: %s, role: %s%s}", g.names[i],
 		g.dtype(i), g.args[i], role, more))
 }
-
-// filled reports a type that manifests have inputs and outputs of.
-func filled(t probes.DType) bool { return t != probes.F64 && t != probes.E4M3 && t != probes.E5M2 }
 
 // writeShared lists the static shared arrays as the source declares them, else as bytes.
 func (g *general) writeShared() {
