@@ -12,7 +12,7 @@ FUZZ      := $(GO) test -run '^$$' -fuzzminimizetime 10x -fuzztime $(FUZZTIME)
 KILLS     ?= 300
 
 .DEFAULT_GOAL := help
-.PHONY: help run build install test test-long test-gpu race attack kill faults silence sweep mutants golden asm ptx toolchain fuzz bench cover lint vulncheck sbom check crossbuild clean
+.PHONY: help run build install test test-long test-gpu race attack kill faults silence sweep mutants docs golden asm ptx toolchain fuzz bench cover lint vulncheck sbom check crossbuild clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ sweep: toolchain ## check on kernels of every kind: clean and right as they stan
 
 mutants: ## every synchronisation of every clean variant changed in turn: what a checker says of it
 	TILESCOPE_LONG=1 $(GO) test -count=1 -timeout 60m -run TestMutants -v ./debugkern/trial
+
+docs: ## write the reference of manifests and their JSON Schema from the table of keys
+	$(GO) test -count=1 -run TestDocumentsAreCurrent ./configs/schema -update
 
 golden: ## rewrite the golden screens, pictures and documents
 	$(GO) test ./tui ./tui/view/... -update
@@ -120,6 +123,7 @@ check: lint crossbuild toolchain vulncheck ## format, vet, staticcheck, cross-bu
 	@test -z "$$(gofmt -l .)" || { echo "not gofmt'd:"; gofmt -l .; exit 1; }
 	$(GO) mod tidy -diff
 	$(GO) run ./kernels/internal/ptxgen -check
+	$(GO) test -count=1 -run TestDocumentsAreCurrent ./configs/schema
 	@mkdir -p .build; for g in mma:fp/mma rows:emu/hot; do \
 		file=debugkern/$${g#*:}_amd64.s; $(GO) -C debugkern/internal/asm run ./$${g%:*} -out $(CURDIR)/.build/asm.s || exit 1; \
 		tail -n +2 .build/asm.s >.build/asm.fresh; \

@@ -44,7 +44,8 @@ var imports = map[string][]string{
 	"debugkern/ptx/ptxtest": {}, // for tests
 	"debugkern/debugtest":   {"debugkern"},
 
-	"configs":             {"probes", "debugkern/file", "debugkern/ref", "debugkern/ref/op"},
+	"configs/schema":      {"probes", "debugkern/ref/op"},
+	"configs":             {"configs/schema", "probes", "debugkern/file", "debugkern/ref", "debugkern/ref/op"},
 	"configs/configstest": {"configs", "probes"}, // for tests
 	"debugkern/target":    {"probes", "debugkern/ptx", "debugkern/budget"},
 
@@ -68,7 +69,7 @@ var imports = map[string][]string{
 		"debugkern/report", "debugkern/trust", "kernels", "probes"},
 	"debugkern/report":   {"debugkern/ptx", "debugkern/target", "probes"},
 	"debugkern/fragment": {"debugkern/budget", "debugkern/check", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
-	"debugkern/scaffold": {"debugkern/hostcode", "configs", "debugkern/isa", "debugkern/ptx", "debugkern/report", "debugkern/text", "probes"},
+	"debugkern/scaffold": {"debugkern/hostcode", "configs", "configs/schema", "debugkern/isa", "debugkern/ptx", "debugkern/report", "debugkern/text", "probes"},
 	"debugkern/walk":     {"debugkern/ptx", "debugkern/target", "probes"},
 	"debugkern/trial":    {"debugkern", "debugkern/check", "debugkern/join", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
 	"debugkern/scene":    {"debugkern", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
@@ -86,7 +87,7 @@ var imports = map[string][]string{
 	"debugkern/diagnose": {"debugkern/page", "debugkern/sarif", "debugkern/scene", "debugkern/trial", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern", "debugkern/check", "debugkern/target", "debugkern/ptx",
 		"probes", "debugkern/text"},
 	"debugkern/cli": {"debugkern/page", "debugkern/sarif", "debugkern/compare", "debugkern/bisect", "debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern", "debugkern/file", "debugkern/gates", "debugkern/diagnose",
-		"configs", "probes", "debugkern/cuda", "debugkern/text", "debugkern/trust", "debugkern/budget"},
+		"configs", "configs/schema", "probes", "debugkern/cuda", "debugkern/text", "debugkern/trust", "debugkern/budget"},
 	"tui/request":     {"debugkern/report", "configs", "debugkern", "debugkern/text", "probes"},
 	"tui/pane/*":      {"debugkern/build", "debugkern/report", "debugkern", "tui/theme", "tui/keymap", "tui/cell", "tui/outcome"},
 	"tui/view":        {"debugkern/compare", "debugkern/target", "debugkern/report", "configs", "debugkern", "debugkern/file", "probes", "tui/cell", "tui/keymap", "tui/outcome", "tui/pane/*", "tui/request", "tui/theme"},

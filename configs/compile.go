@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"tilescope/configs/schema"
 )
 
 // Compile is what a source is compiled with in addition to its flags: the keys include, defines, std and instantiate of a manifest, or the
@@ -26,7 +28,7 @@ func (c Compile) empty() bool {
 	return len(c.Include)+len(c.Defines)+len(c.Instantiate) == 0 && c.Std == ""
 }
 
-var stdPattern = regexp.MustCompile(`^(c|gnu)\+\+[0-9]{2}$`)
+var stdPattern = regexp.MustCompile(schema.Standard)
 
 const stdWanted = "a C++ standard, such as c++17"
 

@@ -2,11 +2,13 @@ package configs
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"tilescope/configs/schema"
 	"tilescope/debugkern/ref/op"
 	"tilescope/probes"
 )
@@ -43,25 +45,6 @@ type operand struct {
 	place
 }
 
-// operatorKeys are the parameters of each operator; its operands are not among them. Those of map are its operands' names.
-var operatorKeys = map[string][]string{
-	"load":       {"at", "rows", "cols", "dims", "scale"},
-	"matmul":     {"transpose", "scale", "over"},
-	"rowmax":     {"running", "mask"},
-	"exp_below":  {"mask"},
-	"rowsum":     {"over"},
-	"accumulate": {"by"},
-	"divide":     {"empty"},
-	"mask":       {"where", "fill"},
-	"scale":      {"factor"},
-	"lse":        {"empty"},
-	"gather":     {"at", "cols", "dims", "limit"},
-	"dropout":    {"keep", "seed", "counter", "word", "byte", "below", "factor"},
-	"map":        nil,
-	"reduce":     {"how", "each"},
-	"cast":       {},
-}
-
 // operation reads an operation; nil after a mistake.
 func (r *reader) operation(n *yaml.Node, field string) *operation {
 	o := r.object(n, field)
@@ -96,7 +79,7 @@ func operatorsAmong(keys []string) []string {
 	}
 	return slices.DeleteFunc(slices.Clone(found), func(k string) bool {
 		return slices.ContainsFunc(found, func(other string) bool {
-			return other != k && slices.Contains(operatorKeys[other], k)
+			return other != k && slices.Contains(schema.Parameters(other), k)
 		})
 	})
 }
@@ -160,21 +143,14 @@ func (r *reader) mapOperands(o *object, out *operation) bool {
 	return ok
 }
 
-// paramWords are the values of the parameters that are words: of an operator's own, OPERATOR.PARAMETER.
-var paramWords = map[string][]string{
-	"transpose": {"right"}, "running": {"true", "false"}, "how": {"sum", "mean", "max"},
-	"divide.empty": {"zero", "nan"}, "lse.empty": {"-inf", "inf"}, "each": {"row", "column"},
-}
-
-// paramLists are the parameters that are lists, with the number of entries that each must have; 0: any number.
-var paramLists = map[string]int{"at": 0, "dims": 2, "mask": 0, "where": 0, "counter": 4}
-
 // parameter reads one parameter. A mask of one rule may be written as a text.
 func (r *reader) parameter(o *object, name, k string, out *operation) bool {
-	if !slices.Contains(operatorKeys[name], k) {
-		o.fail(k, "%s has no parameter of that name%s", name, suggest(k, operatorKeys[name]))
+	params := schema.Parameters(name)
+	if !slices.Contains(params, k) {
+		o.fail(k, "%s has no parameter of that name%s", name, suggest(k, params))
 		return false
 	}
+	row, _ := schema.Operator(name).Key(k)
 	n := deref(o.vals[k])
 	switch {
 	case n.Kind == yaml.SequenceNode:
@@ -184,36 +160,29 @@ func (r *reader) parameter(o *object, name, k string, out *operation) bool {
 	case n.Kind != yaml.ScalarNode:
 		o.fail(k, "expected a word, an expression, or a list of them, found %s", kindOf(n))
 		return false
-	case isRules(k):
+	case row.Value.Listed() != nil: // rules of a mask, of which there is one
 		out.lists[k] = []string{n.Value}
 	default:
 		out.params[k] = n.Value
 	}
-	return checkParameter(o, name, k, n)
+	return checkParameter(o, name, k, row.Value, n)
 }
-
-// isRules reports whether a parameter is the rules of a mask.
-func isRules(k string) bool { return k == "mask" || k == "where" }
 
 // checkParameter reports a parameter that is a list where one text is expected, or the other way round, or a
 // word that the parameter does not have.
-func checkParameter(o *object, name, k string, n *yaml.Node) bool {
-	size, list := paramLists[k]
-	words := paramWords[k]
-	if words == nil {
-		words = paramWords[name+"."+k]
-	}
+func checkParameter(o *object, name, k string, want schema.Value, n *yaml.Node) bool {
+	list, words := want.Listed(), want.Choices()
 	switch {
-	case list && n.Kind != yaml.SequenceNode && !isRules(k):
+	case want.Form == schema.List && n.Kind != yaml.SequenceNode:
 		o.fail(k, "expected a list, found %s", kindOf(n))
-	case !list && n.Kind == yaml.SequenceNode:
+	case list == nil && n.Kind == yaml.SequenceNode:
 		o.fail(k, "expected one value, found a list")
-	case list && size > 0 && len(n.Content) != size:
-		o.fail(k, "expected a list of %d, found %d", size, len(n.Content))
+	case list != nil && list.Length > 0 && len(n.Content) != list.Length:
+		o.fail(k, "expected a list of %d, found %d", list.Length, len(n.Content))
 	case words != nil && !slices.Contains(words, n.Value):
 		o.fail(k, "%s has no %s %q; expected %s", name, k, clip(n.Value), or(words))
-	case k == "by" && !identifier.MatchString(n.Value):
-		o.fail(k, "expected the name of a stage")
+	case want.Pattern != "" && !regexp.MustCompile(want.Pattern).MatchString(n.Value):
+		o.fail(k, "expected %s, found %s", want.Kind, kindOf(n))
 	default:
 		return true
 	}

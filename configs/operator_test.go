@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"tilescope/configs/schema"
 	"tilescope/debugkern/ref/op"
 	"tilescope/probes"
 )
@@ -183,7 +184,7 @@ func TestOperatorsDocumented(t *testing.T) {
 		for _, m := range code.FindAllStringSubmatch(cells[2], -1) {
 			params = append(params, m[1])
 		}
-		if want := operatorKeys[name]; !slices.Equal(params, want) && len(params)+len(want) > 0 {
+		if want := schema.Parameters(name); !slices.Equal(params, want) && len(params)+len(want) > 0 {
 			t.Errorf("%s is documented with parameters %v; it has %v", name, params, want)
 		}
 		if name != "map" {

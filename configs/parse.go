@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"tilescope/configs/schema"
 	"tilescope/probes"
 )
 
@@ -46,12 +47,10 @@ type manifestParser struct {
 }
 
 func (p *manifestParser) root(n *yaml.Node) {
-	o := p.object(n, "", "schema", "name", "title", "source", "ptx", "include", "defines", "std", "instantiate", "entry", "constants", "requires", "launch", "args", "scale",
-		"quantiser", "work", "loops", "shared", "flags", "variants", "default", "gates", "stages", "shapes", "thresholds", "faults")
+	o := p.section(n, "", "manifest")
 	if o == nil {
 		return
 	}
-	o.need("schema", "name", "entry", "launch", "args")
 	if o.has("schema") && o.str("schema") != Schema {
 		o.fail("schema", "expected %s", Schema)
 	}
@@ -100,11 +99,10 @@ func (p *manifestParser) files(o *object) {
 // flags reads names and values; what flags require may mention every flag and is read later.
 func (p *manifestParser) flags(o *object) {
 	for i, n := range o.list("flags") {
-		f := p.object(n, fmt.Sprintf("flags[%d]", i), "name", "values", "default", "help", "requires", "conflicts")
+		f := p.section(n, fmt.Sprintf("flags[%d]", i), "flag")
 		if f == nil {
 			continue
 		}
-		f.need("name")
 		flag := Flag{Name: f.ident("name"), Help: f.str("help"), Values: []int{0, 1}}
 		if f.has("values") {
 			flag.Values = nil
@@ -124,7 +122,7 @@ func (p *manifestParser) flags(o *object) {
 			if slices.Contains(flag.Values, 0) {
 				def = 0
 			}
-			if flag.Default = f.integer("default", math.MinInt32, math.MaxInt32, def); !slices.Contains(flag.Values, flag.Default) {
+			if flag.Default = f.integerIn("default", math.MinInt32, math.MaxInt32, def); !slices.Contains(flag.Values, flag.Default) {
 				f.fail("default", "%d is none of the flag's values %v", flag.Default, flag.Values)
 			}
 		}
@@ -228,11 +226,10 @@ func (p *manifestParser) flagRules(o *object) {
 
 func (p *manifestParser) requires(o *object) {
 	for i, n := range o.list("requires") {
-		q := p.object(n, fmt.Sprintf("requires[%d]", i), "that", "say")
+		q := p.section(n, fmt.Sprintf("requires[%d]", i), "requirement")
 		if q == nil {
 			continue
 		}
-		q.need("that", "say")
 		if e := q.condition("that", p.m.scope, inShape); e != nil {
 			p.m.Requires = append(p.m.Requires, Requirement{e, q.str("say")})
 		}
@@ -240,14 +237,10 @@ func (p *manifestParser) requires(o *object) {
 }
 
 func (p *manifestParser) launch(o *object) {
-	if !o.has("launch") {
-		return
-	}
-	l := p.object(o.vals["launch"], "launch", "grid", "block", "shared")
+	l := o.within("launch")
 	if l == nil {
 		return
 	}
-	l.need("grid", "block")
 	copy(p.m.Launch.Grid[:], l.exprs("grid", 3, p.m.scope, inShape))
 	copy(p.m.Launch.Block[:], l.exprs("block", 3, p.m.scope, inShape))
 	p.m.Launch.Shared = l.expr("shared", p.m.scope, inShape)
@@ -263,15 +256,11 @@ func (p *manifestParser) quantiser(o *object) {
 		}
 		return
 	}
-	q := p.object(o.vals["quantiser"], "quantiser", "kind", "zero", "levels", "max", "along")
+	q := o.within("quantiser")
 	if q == nil {
 		return
 	}
-	q.need("kind", "zero", "levels", "max")
-	out := &probes.Quantiser{
-		Kind: q.oneOf("kind", "sim-fp8"), Zero: q.integer("zero", 0, 255, 128), Along: q.integer("along", 0, probes.MaxDims-1, 1),
-	}
-	out.Levels, out.Max = q.positive("levels", 127), q.positive("max", 448)
+	out := &probes.Quantiser{Kind: q.oneOf("kind"), Zero: q.integer("zero"), Along: q.integer("along"), Levels: q.number("levels"), Max: q.number("max")}
 	out.EncodeLevels = out.Levels
 	p.m.Quantiser = out
 }
@@ -296,27 +285,26 @@ func (p *manifestParser) shapes(o *object) {
 
 // DefaultLimits are the gates where a manifest states none.
 func DefaultLimits() probes.Limits {
-	return probes.Limits{MaxAbs: 0.06, MeanAbs: 0.02, BadFraction: 0.01, Registers: 128, SharedBytes: 49152, MinSpeedup: 1.10}
+	output, ptxas := schema.Of("output"), schema.Of("ptxas")
+	return probes.Limits{
+		MaxAbs: output.Default("max_abs"), MeanAbs: output.Default("mean_abs"), BadFraction: output.Default("bad_fraction"),
+		Registers: int(ptxas.Default("registers")), SharedBytes: int(ptxas.Default("shared_bytes")), Spills: int(ptxas.Default("spills")),
+		MinSpeedup: schema.Of("performance").Default("min_speedup"),
+	}
 }
 
 func (p *manifestParser) thresholds(o *object) {
 	p.m.Thresholds = DefaultLimits()
-	if !o.has("thresholds") {
-		return
-	}
-	t := p.object(o.vals["thresholds"], "thresholds", "output", "ptxas", "performance")
+	t := o.within("thresholds")
 	if t == nil {
 		return
 	}
 	l := &p.m.Thresholds
-	if x := t.sub("output", "max_abs", "mean_abs", "bad_fraction"); x != nil {
-		l.MaxAbs, l.MeanAbs = x.atLeastZero("max_abs", l.MaxAbs), x.atLeastZero("mean_abs", l.MeanAbs)
-		l.BadFraction = x.atLeastZero("bad_fraction", l.BadFraction)
+	if x := t.within("output"); x != nil {
+		l.MaxAbs, l.MeanAbs, l.BadFraction = x.number("max_abs"), x.number("mean_abs"), x.number("bad_fraction")
 	}
-	if x := t.sub("ptxas", "registers", "shared_bytes", "spills"); x != nil {
-		l.Registers = x.integer("registers", 0, 255, l.Registers)
-		l.SharedBytes = x.integer("shared_bytes", 0, 1<<20, l.SharedBytes)
-		l.Spills = x.integer("spills", 0, math.MaxInt32, l.Spills)
+	if x := t.within("ptxas"); x != nil {
+		l.Registers, l.SharedBytes, l.Spills = x.integer("registers"), x.integer("shared_bytes"), x.integer("spills")
 	}
 	p.performance(t)
 }
@@ -341,11 +329,11 @@ func (p *manifestParser) performance(t *object) {
 }
 
 func (p *manifestParser) speedup(n *yaml.Node, field string) {
-	x := p.object(n, field, "when", "min_speedup")
+	x := p.section(n, field, "performance")
 	if x == nil {
 		return
 	}
-	out := Speedup{When: x.condition("when", p.m.scope, inShape), Min: x.atLeastZero("min_speedup", p.m.Thresholds.MinSpeedup)}
+	out := Speedup{When: x.condition("when", p.m.scope, inShape), Min: x.number("min_speedup")}
 	if !x.has("when") {
 		p.m.Thresholds.MinSpeedup = out.Min
 	}

@@ -15,11 +15,10 @@ func (p *manifestParser) args(o *object) {
 	seen := map[string]bool{}
 	var pointers []Arg // in structs
 	for i, n := range o.list("args") {
-		a := p.object(n, fmt.Sprintf("args[%d]", i), "name", "type", "dims", "role", "tensor", "fill", "value", "fields")
+		a := p.section(n, fmt.Sprintf("args[%d]", i), "argument")
 		if a == nil {
 			continue
 		}
-		a.need("name", "type")
 		arg := Arg{Name: a.ident("name"), at: a.here()}
 		if arg.Name != "" && seen[arg.Name] {
 			a.fail("name", "a second argument named %s", arg.Name)
@@ -65,7 +64,10 @@ func (p *manifestParser) pointer(a *object, arg *Arg) {
 		a.fail("value", "a pointer has dims and a role, not a value")
 	}
 	arg.Dims = a.exprs("dims", -1, p.m.scope, inShape)
-	role := a.oneOf("role", "input", "output", "inout", "scratch")
+	role := a.oneOf("role")
+	if role == "scale" {
+		a.fail("role", "a pointer is no scale; expected input, output, inout or scratch")
+	}
 	switch arg.Tensor = a.ident("tensor"); role {
 	case "input":
 		if arg.Role = probes.RoleInput; arg.Tensor == "" {
@@ -178,7 +180,11 @@ func (p *manifestParser) scalar(a *object, arg *Arg) {
 		}
 	}
 	arg.Value = a.expr("value", p.m.scope, inShape)
-	arg.IsScale = a.oneOf("role", "scale") == "scale" || arg.Name == "softmax_scale"
+	role := a.str("role")
+	if role != "" && role != "scale" {
+		a.fail("role", "%q is the role of a pointer; a scalar may have role: scale", clip(role))
+	}
+	arg.IsScale = role == "scale" || arg.Name == "softmax_scale"
 	switch arg.DType {
 	case probes.F16, probes.BF16, probes.E4M3, probes.E5M2:
 		a.fail("type", "a scalar of type %s is not supported; expected an integer, f32 or f64", arg.DType)
@@ -211,11 +217,10 @@ func (p *manifestParser) tensorsOnce(o *object) {
 
 func (p *manifestParser) shared(o *object) {
 	for i, n := range o.list("shared") {
-		s := p.object(n, fmt.Sprintf("shared[%d]", i), "name", "type", "dims", "when", "within", "offset")
+		s := p.section(n, fmt.Sprintf("shared[%d]", i), "shared")
 		if s == nil {
 			continue
 		}
-		s.need("name", "type", "dims")
 		sh := Shared{
 			Name: s.ident("name"), DType: s.dtype("type"), Dims: s.exprs("dims", -1, p.m.scope, inShape),
 			When: s.condition("when", p.m.scope, inShape), Within: s.ident("within"),

@@ -38,11 +38,10 @@ func (p *manifestParser) gateNamed(n *yaml.Node, field string) {
 }
 
 func (p *manifestParser) gateWhole(n *yaml.Node, field string) {
-	o := p.object(n, field, "name", "define", "judged", "inject", "uniform", "help")
+	o := p.section(n, field, "gate")
 	if o == nil {
 		return
 	}
-	o.need("name")
 	g := Gate{Name: probes.Gate(o.name("name", dashed, "a name (letters, digits, _ - . +)"))}
 	switch c := conventions().gate(string(g.Name)); {
 	case g.Name == "":

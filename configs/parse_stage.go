@@ -13,12 +13,9 @@ import (
 	"tilescope/probes"
 )
 
-var stageKeys = []string{"name", "when", "dtype", "dims", "axes", "valid", "outside", "per", "phase", "of", "from", "scaled", "domain",
-	"normalised", "compute", "array", "transposed", "capture", "help", "op", "reference"}
-
 func (p *manifestParser) stages(o *object) {
 	for i, n := range o.list("stages") {
-		if s := p.object(n, fmt.Sprintf("stages[%d]", i), stageKeys...); s != nil {
+		if s := p.section(n, fmt.Sprintf("stages[%d]", i), "stage"); s != nil {
 			p.stage(s)
 		}
 	}
@@ -26,11 +23,10 @@ func (p *manifestParser) stages(o *object) {
 
 // stage reads one entry of stages.
 func (p *manifestParser) stage(s *object) {
-	s.need("name", "dtype", "dims", "valid", "per", "capture")
 	st := Stage{
-		When: s.condition("when", p.m.scope, inShape), DType: s.dtype("dtype"), PerTile: s.oneOf("per", "block", "tile") == "tile",
+		When: s.condition("when", p.m.scope, inShape), DType: s.dtype("dtype"), PerTile: s.oneOf("per") == "tile",
 		Array: s.ident("array"), Transposed: s.truth("transposed"), at: s.here(), captureField: s.field("capture"),
-		noReference: s.oneOf("reference", "graph", "none") == "none",
+		noReference: s.oneOf("reference") == "none",
 	}
 	known := p.stageName(s, &st)
 	if d := s.exprs("dims", 2, p.m.scope, inShape); d != nil {
@@ -43,7 +39,7 @@ func (p *manifestParser) stage(s *object) {
 	if v := s.exprs("valid", 2, p.m.scope, allowed); v != nil {
 		st.ValidRows, st.ValidCols = v[0], v[1]
 	}
-	switch s.oneOf("outside", "zero", "neg-inf", "unspecified") {
+	switch s.oneOf("outside") {
 	case "zero":
 		st.Outside = probes.OutsideZero
 	case "neg-inf":
@@ -127,7 +123,7 @@ func (p *manifestParser) definition(s *object, st *Stage, known bool) {
 	}
 	switch {
 	case s.has("phase"):
-		st.Phase = phases[s.oneOf("phase", "before", "each", "after")]
+		st.Phase = phases[s.oneOf("phase")]
 	case c != nil && st.op == nil || st.PerTile:
 		if st.PerTile && st.op != nil {
 			st.Phase = probes.PhaseEach
@@ -198,7 +194,7 @@ func (p *manifestParser) earlier(n *yaml.Node, field string, st *Stage, known bo
 // meaning reads the keys that only one stage has.
 func (p *manifestParser) meaning(s *object, st *Stage, known bool) {
 	st.Meaning.Scaled, st.Meaning.Normalised = s.truth("scaled"), s.truth("normalised")
-	st.Meaning.Log2 = s.oneOf("domain", "natural", "log2") == "log2"
+	st.Meaning.Log2 = s.oneOf("domain") == "log2"
 	for _, of := range conventions().Stages {
 		for _, key := range of.Keys {
 			if known && s.has(key) && st.Stage != of.Name {
@@ -245,18 +241,15 @@ var units = map[string]probes.Unit{
 }
 
 func (p *manifestParser) computeOne(n *yaml.Node, field string, st *Stage) {
-	by := op.Instructions()
-	functions := slices.Sorted(maps.Keys(by))
-	c := p.object(n, field, append([]string{"when", "unit", "acc", "block", "split"}, functions...)...)
+	c := p.section(n, field, "compute")
 	if c == nil {
 		return
 	}
-	c.need("unit", "acc")
-	unit := c.oneOf("unit", "none", "fma", "mul-add", "tensor", "shuffle")
+	unit := c.oneOf("unit")
 	out := Compute{When: c.condition("when", p.m.scope, inShape)}
 	out.Unit, out.Acc = units[unit], c.dtype("acc")
-	for _, f := range functions {
-		switch name := c.oneOf(f, by[f]...); {
+	for _, f := range slices.Sorted(maps.Keys(op.Instructions())) {
+		switch name := c.oneOf(f); {
 		case f == "exp":
 			out.Exp = name
 		case name != "":
@@ -266,8 +259,7 @@ func (p *manifestParser) computeOne(n *yaml.Node, field string, st *Stage) {
 			out.By[f] = name
 		}
 	}
-	out.Split = c.integer("split", 1, 1024, 1)
-	out.Block = c.integer("block", 1, 1024, 0)
+	out.Split, out.Block = c.integer("split"), c.integer("block")
 	switch {
 	case unit == "tensor" && !c.has("block"):
 		c.fail("block", "missing; say how many products one tensor-core instruction sums (16)")
@@ -286,7 +278,7 @@ func (p *manifestParser) capture(s *object, st *Stage) {
 	}
 	n := deref(s.vals["capture"])
 	if n.Kind == yaml.ScalarNode {
-		switch s.oneOf("capture", "probe", "frag", "none") {
+		switch s.oneOf("capture") {
 		case "probe":
 			st.Capture.Kind = probes.CaptureProbe
 		case "frag":
@@ -294,7 +286,7 @@ func (p *manifestParser) capture(s *object, st *Stage) {
 		}
 		return
 	}
-	c := p.object(s.vals["capture"], s.field("capture"), "shared", "at", "tile_at", "output", "rows", "cols")
+	c := s.within("capture")
 	if c == nil {
 		return
 	}
@@ -337,9 +329,9 @@ func (p *manifestParser) captureOutput(c *object, st *Stage) {
 	}
 	c.need("rows")
 	out := &placement{at: c.exprs("at", -1, p.m.scope, allowed)}
-	out.rows = c.integer("rows", 0, probes.MaxDims-1, 0)
+	out.rows = c.integer("rows")
 	if out.cols = -1; c.has("cols") {
-		out.cols = c.integer("cols", 0, probes.MaxDims-1, 0)
+		out.cols = c.integer("cols")
 	}
 	if out.cols == out.rows {
 		c.fail("cols", "rows run along dimension %d already", out.rows)
@@ -351,25 +343,24 @@ func (p *manifestParser) captureShared(c *object, st *Stage) {
 	k := &st.Capture
 	k.Kind, k.Shared = probes.CaptureShared, c.ident("shared")
 	c.need("at")
-	if at := c.sub("at", "barrier", "line", "pass"); at != nil {
+	if at := c.within("at"); at != nil {
 		switch {
 		case at.has("barrier") == at.has("line"):
 			c.fail("at", "expected {barrier: N} or {line: L}, one of them")
 		case at.has("barrier"):
-			if k.AtBarrier = at.integer("barrier", 1, math.MaxInt32, 1); at.has("pass") {
+			if k.AtBarrier = at.integer("barrier"); at.has("pass") {
 				at.fail("pass", "goes with line only; a barrier is counted already")
 			}
 		default:
-			k.AtLine = at.integer("line", 1, math.MaxInt32, 1)
+			k.AtLine = at.integer("line")
 			k.Pass = p.pass(at)
 		}
 	}
 	if st.PerTile {
 		c.need("tile_at")
 	}
-	if t := c.sub("tile_at", "line"); t != nil {
-		t.need("line")
-		k.TileLine = t.integer("line", 1, math.MaxInt32, 0)
+	if t := c.within("tile_at"); t != nil {
+		k.TileLine = t.integer("line")
 	}
 }
 
@@ -387,7 +378,7 @@ func (p *manifestParser) pass(at *object) int {
 		at.fail("pass", "expected first, last, or a number from 1 on, found %s", kindOf(n))
 		return 0
 	}
-	return at.integer("pass", 1, math.MaxUint16, 1)
+	return at.integerIn("pass", 1, math.MaxUint16, 1)
 }
 
 // variants reads flag sets: {FLAG: VALUE, ...}, or {flags: {...}, faults: [...], help: TEXT}.
@@ -423,7 +414,7 @@ func (p *manifestParser) variant(v *object, name string) {
 	}
 	out := Variant{Name: name, Flags: map[string]int{}, at: v.place(name)}
 	if set.has("flags") || set.has("faults") || set.has("help") {
-		whole := p.object(v.vals[name], v.field(name), "flags", "faults", "help")
+		whole := p.section(v.vals[name], v.field(name), "variant")
 		out.Help, out.Faults = whole.str("help"), whole.strs("faults")
 		set = whole.sub("flags")
 	}
@@ -443,7 +434,7 @@ func (p *manifestParser) variantFlag(set *object, k string, out *Variant) {
 	}
 	value := 1
 	if deref(set.vals[k]).Tag != "!!bool" {
-		value = set.integer(k, math.MinInt32, math.MaxInt32, flag.Default)
+		value = set.integerIn(k, math.MinInt32, math.MaxInt32, flag.Default)
 	} else if !set.truth(k) {
 		value = 0
 	}
@@ -456,11 +447,10 @@ func (p *manifestParser) variantFlag(set *object, k string, out *Variant) {
 
 func (p *manifestParser) faults(o *object) {
 	for i, n := range o.list("faults") {
-		f := p.object(n, fmt.Sprintf("faults[%d]", i), "name", "define", "patch", "base", "shape", "needs", "help", "host", "quantiser", "work")
+		f := p.section(n, fmt.Sprintf("faults[%d]", i), "fault")
 		if f == nil {
 			continue
 		}
-		f.need("name", "base", "help")
 		if len(p.m.Shapes) > 0 {
 			f.need("shape")
 		}
@@ -505,9 +495,8 @@ func (p *manifestParser) faultKind(f *object, fault *Fault) {
 			f.fail("define", "the symbol %s is already taken", fault.Define)
 		}
 	}
-	if q := f.sub("quantiser", "encode_levels"); q != nil {
-		q.need("encode_levels")
-		if fault.EncodeLevels = q.positive("encode_levels", 1); p.m.Quantiser == nil {
+	if q := f.within("quantiser"); q != nil {
+		if fault.EncodeLevels = q.number("encode_levels"); p.m.Quantiser == nil {
 			f.fail("quantiser", "the kernel has no quantiser to change")
 		}
 	}

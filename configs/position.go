@@ -107,7 +107,7 @@ func (p *manifestParser) namedShape(s *object, k string) (probes.Shape, bool) {
 	d.need(names...)
 	v := make([]int, len(names))
 	for i, name := range names {
-		v[i] = d.integer(name, 1, math.MaxInt32, 1)
+		v[i] = d.integerIn(name, 1, math.MaxInt32, 1)
 	}
 	return probes.ShapeOf(names, v...), true
 }
@@ -167,11 +167,10 @@ func (p *manifestParser) override(n *yaml.Node, field string, sc *scope) *Work {
 
 // hidden reads which rows of a block do not see the first keys.
 func (p *manifestParser) hidden(o *object, w *Work, sc *scope) {
-	h := p.object(o.vals["hidden"], o.field("hidden"), "rows", "first_key")
+	h := p.section(o.vals["hidden"], o.field("hidden"), "hidden")
 	if h == nil {
 		return
 	}
-	h.need("rows", "first_key")
 	w.At[hiddenNames[0]] = h.expr("rows", sc, inBlock)
 	w.At[hiddenNames[1]] = h.expr("first_key", sc, inBlock)
 }
@@ -200,10 +199,8 @@ func (p *manifestParser) works(o *object) {
 	m := p.m
 	p.loops(o)
 	plain := m.scope.clone()
-	if o.has("work") {
-		if w := p.object(o.vals["work"], "work"); w != nil {
-			m.Work = p.work(w)
-		}
+	if w := o.within("work"); w != nil {
+		m.Work = p.work(w)
 	}
 	for _, name := range hiddenNames {
 		var x *Expr
@@ -252,11 +249,10 @@ func (p *manifestParser) faultEntries(o *object) []*yaml.Node {
 func (p *manifestParser) loops(o *object) {
 	m := p.m
 	for i, n := range o.list("loops") {
-		l := p.object(n, fmt.Sprintf("loops[%d]", i), "name", "count")
+		l := p.section(n, fmt.Sprintf("loops[%d]", i), "loop")
 		if l == nil {
 			continue
 		}
-		l.need("name", "count")
 		loop := Loop{l.ident("name"), l.expr("count", m.scope, inBlock)}
 		if loop.Name != "" && loop.Count != nil {
 			m.Loops = append(m.Loops, loop)

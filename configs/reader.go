@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"tilescope/configs/schema"
 	"tilescope/probes"
 )
 
@@ -22,8 +23,10 @@ const maxFile = 1 << 20 // bytes of YAML we are willing to read
 // leadingZero finds a number such as 010.
 var leadingZero = regexp.MustCompile(`(^|[^0-9A-Za-z_.])0[0-9_]`)
 
-var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-var dashed = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
+var (
+	identifier = regexp.MustCompile(schema.Identifier)
+	dashed     = regexp.MustCompile(schema.Label)
+)
 
 // reader walks YAML nodes and collects every mistake instead of stopping at the first.
 type reader struct {
@@ -209,6 +212,7 @@ type object struct {
 	r    *reader
 	node *yaml.Node
 	path string
+	sec  *schema.Section // its rows; nil for a mapping that is none of a manifest's sections
 	vals map[string]*yaml.Node
 	keys []string // in file order, duplicates dropped
 }
@@ -239,6 +243,32 @@ func (r *reader) object(n *yaml.Node, path string, known ...string) *object {
 		}
 	}
 	return o
+}
+
+// section reads a mapping whose keys are a section's of the table, and reports those that are needed and missing.
+func (r *reader) section(n *yaml.Node, path, name string) *object {
+	s := schema.Of(name)
+	known := s.Names()
+	if s.Others != nil {
+		known = nil
+	}
+	o := r.object(n, path, known...)
+	if o == nil {
+		return nil
+	}
+	o.sec = s
+	o.need(s.Needed()...)
+	return o
+}
+
+// value is what the table says of a key's value.
+func (o *object) value(key string) schema.Value {
+	if o.sec != nil {
+		if k, ok := o.sec.Key(key); ok {
+			return k.Value
+		}
+	}
+	panic("BUG: the table of keys has no " + o.field(key))
 }
 
 func (o *object) field(key string) string {
@@ -303,9 +333,10 @@ func (o *object) ident(key string) string {
 	return o.name(key, identifier, "an identifier (letters, digits and _)")
 }
 
-// oneOf reads one of the words; "" where absent or wrong.
-func (o *object) oneOf(key string, words ...string) string {
-	s := o.str(key)
+// oneOf reads one of the words that the table has for a key; "" where absent or wrong.
+func (o *object) oneOf(key string) string {
+	v := o.value(key)
+	s, words := o.str(key), v.Choices()
 	if s != "" && !slices.Contains(words, s) {
 		o.fail(key, "%q is none of %s", clip(s), strings.Join(words, ", "))
 		return ""
@@ -313,12 +344,25 @@ func (o *object) oneOf(key string, words ...string) string {
 	return s
 }
 
-// integer reads a whole number within [lo, hi]; absent gives def.
-func (o *object) integer(key string, lo, hi, def int) int {
+// integer reads a whole number within the table's range; absent or wrong gives the table's default, 0 where it has none.
+func (o *object) integer(key string) int {
+	v := o.value(key)
+	return o.integerIn(key, v.Lo, v.Hi, int(o.standard(key)))
+}
+
+// integerIn reads a whole number within [lo, hi]; absent gives def.
+func (o *object) integerIn(key string, lo, hi, def int) int {
 	if !o.has(key) {
 		return def
 	}
 	return o.r.integer(o.vals[key], o.field(key), lo, hi, def)
+}
+
+// standard is a key's default where it is a number, else 0.
+func (o *object) standard(key string) float64 {
+	k, _ := o.sec.Key(key)
+	v, _ := strconv.ParseFloat(k.Default, 64)
+	return v
 }
 
 func (r *reader) integer(at *yaml.Node, field string, lo, hi, def int) int {
@@ -342,8 +386,9 @@ func (r *reader) integer(at *yaml.Node, field string, lo, hi, def int) int {
 	return int(v)
 }
 
-// number reads a finite number; absent gives def.
-func (o *object) number(key string, def float64) float64 {
+// number reads a finite number within the table's range; absent or wrong gives the table's default, 0 where it has none.
+func (o *object) number(key string) float64 {
+	def := o.standard(key)
 	if !o.has(key) {
 		return def
 	}
@@ -351,6 +396,14 @@ func (o *object) number(key string, def float64) float64 {
 	v, err := strconv.ParseFloat(n.Value, 64)
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" && n.Tag != "!!float" || err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
 		o.fail(key, "expected a number, found %s", kindOf(n))
+		return def
+	}
+	switch want := o.value(key); {
+	case want.Above && v <= want.Min:
+		o.fail(key, "expected a number above %v, found %v", want.Min, v)
+		return def
+	case v < want.Min:
+		o.fail(key, "expected a number from %v on, found %v", want.Min, v)
 		return def
 	}
 	return v
@@ -417,16 +470,6 @@ func (o *object) place(key string) place {
 
 func (o *object) here() place { return place{o.node.Line, o.node.Column, o.path} }
 
-// positive reads a number above zero.
-func (o *object) positive(key string, def float64) float64 {
-	v := o.number(key, def)
-	if v <= 0 {
-		o.fail(key, "expected a number above 0, found %v", v)
-		return def
-	}
-	return v
-}
-
 // sub reads a nested mapping; nil where absent or wrong.
 func (o *object) sub(key string, known ...string) *object {
 	if !o.has(key) {
@@ -435,11 +478,11 @@ func (o *object) sub(key string, known ...string) *object {
 	return o.r.object(o.vals[key], o.field(key), known...)
 }
 
-func (o *object) atLeastZero(key string, def float64) float64 {
-	v := o.number(key, def)
-	if v < 0 {
-		o.fail(key, "expected a number from 0 on, found %v", v)
-		return def
+// within reads a nested section; nil where absent or wrong.
+func (o *object) within(key string) *object {
+	if !o.has(key) {
+		return nil
 	}
-	return v
+	v := o.value(key)
+	return o.r.section(o.vals[key], o.field(key), v.Nested())
 }

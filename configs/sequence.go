@@ -101,8 +101,7 @@ type sequenceParser struct {
 }
 
 func (p *sequenceParser) root(n *yaml.Node) {
-	o := p.object(n, "", "schema", "name", "include", "defines", "std", "instantiate", "buffers", "steps")
-	o.need("schema", "name", "buffers", "steps")
+	o := p.section(n, "", "sequence")
 	if o.has("schema") && o.str("schema") != SequenceSchema {
 		o.fail("schema", "expected %s", SequenceSchema)
 	}
@@ -169,7 +168,7 @@ func (p *sequenceParser) buffer(name string) bool {
 }
 
 func (p *sequenceParser) step(n *yaml.Node, field string) {
-	o := p.object(n, field, "file", "entry", "grid", "block", "shared", "cooperative", "args", "memset", "value")
+	o := p.section(n, field, "step")
 	if o == nil {
 		return
 	}
@@ -178,7 +177,7 @@ func (p *sequenceParser) step(n *yaml.Node, field string) {
 		if st.Memset = o.str("memset"); st.Memset != "" && !p.buffer(st.Memset) {
 			o.fail("memset", "there is no buffer %q%s", clip(st.Memset), suggest(st.Memset, p.names()))
 		}
-		st.Byte = o.integer("value", 0, 255, 0)
+		st.Byte = o.integer("value")
 		for _, k := range o.keys {
 			if k != "memset" && k != "value" {
 				o.fail(k, "a fill has a buffer and a value, 0 to 255, alone")
@@ -194,7 +193,7 @@ func (p *sequenceParser) step(n *yaml.Node, field string) {
 	if st.File = o.str("file"); st.File != "" && !filepath.IsAbs(st.File) {
 		st.File = filepath.Join(p.s.Dir, filepath.FromSlash(st.File))
 	}
-	st.Entry, st.Shared = o.str("entry"), o.integer("shared", 0, 1<<20, 0)
+	st.Entry, st.Shared = o.str("entry"), o.integer("shared")
 	if o.has("cooperative") {
 		st.Cooperative = o.truth("cooperative")
 	}

@@ -7,13 +7,12 @@ import (
 	"slices"
 	"strconv"
 
+	"tilescope/configs/schema"
 	"tilescope/probes"
 )
 
 // Structs that a kernel takes by value, as CuTe's and PyTorch's tensors are: a size, and numbers and pointers at byte offsets. What no
 // field says is 0. Pointers become arguments of their own behind all parameters, as the executors take them (probes.Arg.Into).
-
-const maxStruct = 32 << 10 // bytes: more than the parameters of any kernel take together (PTX ISA 8.1, kernel parameters)
 
 var structType = regexp.MustCompile(`^struct\{(.*)\}$`)
 
@@ -27,9 +26,9 @@ func (p *manifestParser) structSize(a *object) (size int, ok bool) {
 		return 0, false
 	}
 	n, err := strconv.Atoi(m[1])
-	if err != nil || n < 1 || n > maxStruct {
-		a.fail("type", "struct{%s}: expected the struct's bytes, 1 to %d, as in struct{32}", clip(m[1]), maxStruct)
-		n = maxStruct
+	if err != nil || n < 1 || n > schema.MaxStruct {
+		a.fail("type", "struct{%s}: expected the struct's bytes, 1 to %d, as in struct{32}", clip(m[1]), schema.MaxStruct)
+		n = schema.MaxStruct
 	}
 	return n, true
 }
@@ -43,14 +42,13 @@ func (p *manifestParser) fields(a *object, arg *Arg, index int, seen map[string]
 			a.fail(k, "a struct has fields only")
 		}
 	}
-	taken := make([]int, min(arg.Size, maxStruct)) // by byte: the offset, plus 1, of the field that it belongs to
+	taken := make([]int, min(arg.Size, schema.MaxStruct)) // by byte: the offset, plus 1, of the field that it belongs to
 	for i, n := range a.list("fields") {
-		f := p.object(n, fmt.Sprintf("%s[%d]", a.field("fields"), i), "at", "name", "type", "dims", "role", "tensor", "fill", "value")
+		f := p.section(n, fmt.Sprintf("%s[%d]", a.field("fields"), i), "field")
 		if f == nil {
 			continue
 		}
-		f.need("at", "type")
-		at := f.integer("at", 0, arg.Size-1, 0)
+		at := f.integer("at")
 		x := Arg{Name: fmt.Sprintf("%s+%d", arg.Name, at), at: f.here()}
 		if f.has("name") {
 			x.Name = f.ident("name")

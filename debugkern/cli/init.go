@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tilescope/configs/schema"
+	"tilescope/debugkern/file"
 	"tilescope/debugkern/scaffold"
 	"tilescope/debugkern/text"
 )
@@ -22,7 +26,7 @@ func (a *app) initCommand() *cobra.Command {
 		Short: "A commented manifest from a kernel alone",
 		Long: "init reads the parameters and shared arrays of a kernel's entry and writes a commented manifest that loads. What PTX cannot\n" +
 			"show has a usual value and is marked with \"# ?\". A .cu is compiled by NVRTC first; it has names, which PTX has not. An existing\n" +
-			"file is never overwritten.\n\n" +
+			"file is never overwritten. Next to the manifest a JSON Schema is written, " + schema.File + ", by which editors complete and check it.\n\n" +
 			"Exit code: 0 written, 2 bad input, 3 no NVRTC for a .cu, 4 the kernel does not compile or parse.",
 		Example: "  tilescope init my_attention.ptx\n  tilescope init my_attention.cu --entry attention_fwd --out kernels/mine.yaml",
 		Args:    cobra.ArbitraryArgs,
@@ -70,6 +74,9 @@ func (a *app) init(cmd *cobra.Command, req scaffold.Request) error {
 		}
 		return err
 	}
+	if err := a.writeSchema(cmd.Context(), filepath.Join(filepath.Dir(req.Out), schema.File)); err != nil {
+		return err
+	}
 	if err := a.writeNew(req.Out, doc.Text); err != nil {
 		return usageError("--out %s: %w", req.Out, err)
 	}
@@ -83,6 +90,23 @@ func (a *app) init(cmd *cobra.Command, req scaffold.Request) error {
 			fmt.Fprintf(w, "with no manifest and no reference: %s\n", doc.Check)
 		}
 	})
+}
+
+// writeSchema writes the JSON Schema that manifests of a folder name to editors. A copy of another version is replaced; a file of that name
+// that is somebody else's stays.
+func (a *app) writeSchema(ctx context.Context, path string) error {
+	want := schema.JSON()
+	there, err := file.Read(file.With(ctx, a.Files), path, int64(2*len(want)), file.Want{What: "a JSON Schema"})
+	switch {
+	case err == nil && !bytes.Contains(there, []byte(schema.Comment)), bytes.Equal(there, want):
+		return nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return usageError("the JSON Schema of manifests: %w", err)
+	}
+	if err := a.Files.Write(path, want, 0o666); err != nil {
+		return usageError("the JSON Schema of manifests: %w", err)
+	}
+	return nil
 }
 
 // runnable is a manifest's path as a target: without a separator or .yaml it would be taken for a name of the catalogue.

@@ -2,12 +2,17 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+
 	"tilescope/configs"
+	"tilescope/configs/schema"
 	"tilescope/debugkern/report"
 	"tilescope/kernels"
 )
@@ -19,6 +24,51 @@ func writeKernel(t *testing.T, name string, text []byte) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// TestInitWritesSchema: next to the manifest stands the JSON Schema that its first line names, and the manifest conforms to it. One of
+// another version is replaced, a file of somebody else's stays.
+func TestInitWritesSchema(t *testing.T) {
+	file := writeKernel(t, "small.ptx", []byte(smallPTX))
+	path := filepath.Join(filepath.Dir(file), schema.File)
+	for _, there := range []string{"", `{"$comment": "` + schema.Comment + `"}`, string(schema.JSON())} {
+		if there != "" {
+			if err := os.WriteFile(path, []byte(there), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out := filepath.Join(filepath.Dir(file), fmt.Sprintf("m%d.yaml", len(there)))
+		if _, errText, code := call(t, "init", file, "--out", out); code != 0 {
+			t.Fatalf("exit %d: %s", code, errText)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != string(schema.JSON()) {
+			t.Errorf("over %.20q: %v, %.60s", there, err, got)
+		}
+		text, err := os.ReadFile(out)
+		if err != nil || !strings.HasPrefix(string(text), "# yaml-language-server: $schema="+schema.File+"\n") {
+			t.Errorf("%v: %.100s", err, text)
+		}
+		var doc any
+		if err := yaml.Unmarshal(text, &doc); err != nil {
+			t.Fatal(err)
+		}
+		s, err := jsonschema.NewCompiler().Compile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Validate(doc); err != nil {
+			t.Errorf("%v\n%s", err, text)
+		}
+	}
+	if err := os.WriteFile(path, []byte("{}"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, errText, code := call(t, "init", file, "--out", filepath.Join(filepath.Dir(file), "own.yaml")); code != 0 {
+		t.Fatalf("exit %d: %s", code, errText)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != "{}" {
+		t.Errorf("somebody else's file became %.60s (%v)", got, err)
+	}
 }
 
 // TestInitRuns: of a kernel's PTX alone, with and without probes, comes a manifest that loads, runs, and judges the output.

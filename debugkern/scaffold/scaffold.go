@@ -18,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"tilescope/configs"
+	"tilescope/configs/schema"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/text"
@@ -116,6 +117,7 @@ func (d *scaffolder) manifest(req Request, source Source) string {
 		params = params[:len(params)-1]
 	}
 	attention := d.attention(params)
+	w.line("# yaml-language-server: $schema=%s", schema.File)
 	w.line("# A manifest of %s, made from the kernel alone. What it could not show has a usual value and is marked with \"# ?\":", text.Line(filepath.Base(d.File)))
 	w.line("# compare each of those with your kernel, then remove the mark. Expressions may use the shape%s, constants, flags, and,", map[bool]string{true: " (B, H, S, D)"}[attention])
 	w.line("# where a block%s is meant, bx, by, bz%s.", map[bool]string{true: " or a kv tile"}[attention], map[bool]string{true: " and kv"}[attention])
