@@ -71,6 +71,7 @@ var imports = map[string][]string{
 	"debugkern/scaffold": {"debugkern/hostcode", "configs", "debugkern/isa", "debugkern/ptx", "debugkern/report", "debugkern/text", "probes"},
 	"debugkern/walk":     {"debugkern/ptx", "debugkern/target", "probes"},
 	"debugkern/trial":    {"debugkern", "debugkern/check", "debugkern/join", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
+	"debugkern/lineage":  {"debugkern/budget", "debugkern/isa", "debugkern/isa/cfg", "debugkern/join", "debugkern/ptx", "debugkern/target", "probes"},
 	"debugkern/scene":    {"debugkern", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
 	"debugkern/judge":    {"debugkern/join", "debugkern/ref", "debugkern/ref/op", "probes"},
 
