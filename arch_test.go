@@ -46,7 +46,7 @@ var imports = map[string][]string{
 
 	"configs":             {"probes", "debugkern/file", "debugkern/ref", "debugkern/ref/op"},
 	"configs/configstest": {"configs", "probes"}, // for tests
-	"debugkern/target":    {"probes", "debugkern/ptx", "debugkern/budget"},
+	"debugkern/target":    {"probes", "debugkern/isa", "debugkern/ptx", "debugkern/budget"},
 
 	"debugkern/emu": {"debugkern/join", "debugkern/chip", "debugkern/target", "debugkern/isa", "debugkern/isa/cfg", "debugkern/ptx",
 		"debugkern/fp", "probes", "debugkern/budget"},

@@ -14,7 +14,7 @@ import (
 )
 
 var stageKeys = []string{"name", "when", "dtype", "dims", "axes", "valid", "outside", "per", "phase", "of", "from", "scaled", "domain",
-	"normalised", "compute", "array", "transposed", "capture", "help", "op", "reference"}
+	"normalised", "compute", "array", "transposed", "capture", "help", "op", "unit", "reference"}
 
 func (p *manifestParser) stages(o *object) {
 	for i, n := range o.list("stages") {
@@ -56,6 +56,9 @@ func (p *manifestParser) stage(s *object) {
 	}
 	p.definition(s, &st, known)
 	p.meaning(s, &st, known)
+	if s.has("unit") {
+		st.unit = s.str("unit")
+	}
 	p.compute(s, &st)
 	p.capture(s, &st)
 	if known {
@@ -294,11 +297,26 @@ func (p *manifestParser) capture(s *object, st *Stage) {
 		}
 		return
 	}
-	c := p.object(s.vals["capture"], s.field("capture"), "shared", "at", "tile_at", "output", "rows", "cols")
+	c := p.object(s.vals["capture"], s.field("capture"), "shared", "at", "tile_at", "output", "rows", "cols", "mma", "register", "combine")
 	if c == nil {
 		return
 	}
+	registers := c.has("mma") || c.has("register")
+	for _, k := range []string{"shared", "at", "output", "rows", "cols"} {
+		if registers && c.has(k) {
+			c.fail(k, "does not go with mma or register; remove it")
+			return
+		}
+	}
 	switch {
+	case c.has("mma") && c.has("register"):
+		c.fail("register", "mma is given too; keep one of them")
+	case c.has("mma"):
+		p.captureRegisters(c, st, "mma")
+	case c.has("register"):
+		p.captureRegisters(c, st, "register")
+	case c.has("combine"):
+		c.fail("combine", "goes with mma or register only")
 	case c.has("output") && c.has("shared"):
 		c.fail("output", "shared is given too; keep one of them")
 	case c.has("output"):
@@ -306,7 +324,7 @@ func (p *manifestParser) capture(s *object, st *Stage) {
 	case c.has("shared"):
 		p.captureShared(c, st)
 	default:
-		s.fail("capture", "expected probe, frag, none, {shared: ARRAY, at: ..., tile_at: ...} or {output: ARGUMENT, at: ...}")
+		s.fail("capture", "expected probe, frag, none, {shared: ARRAY, at: ..., tile_at: ...}, {mma: ...}, {register: ...} or {output: ARGUMENT, at: ...}")
 	}
 }
 
