@@ -73,11 +73,12 @@ type Piece[T any] struct {
 // operation's operands are indices (made of thread numbers, immediates, scalar arguments and the like, and of no
 // element of a buffer), so is its result, and the Domain is not asked.
 //
-// A zero T from Leaf, Const or Op is a value like any other.
+// A zero T is a value like any other.
 type Domain[T any] interface {
-	// Leaf is an element of an argument's buffer as the launch found it, or (element -1) a scalar argument that a
-	// floating-point operation takes. arg indexes target.Launch.Args.
+	// Leaf is an element of an argument's buffer as the launch found it. arg indexes target.Launch.Args.
 	Leaf(arg, element int) T
+	// Scalar is n bytes, from byte offset on, of a scalar argument.
+	Scalar(arg, offset, n int) T
 	// Const is an immediate operand: the bits as an instruction of this type has them.
 	Const(bits uint64, t ptx.Type) T
 	// Index is anything made of no argument: addresses, thread numbers, bytes of memory that nobody wrote.
