@@ -47,7 +47,7 @@ var imports = map[string][]string{
 	"configs/schema":      {"probes", "debugkern/ref/op"},
 	"configs":             {"configs/schema", "probes", "debugkern/file", "debugkern/ref", "debugkern/ref/op"},
 	"configs/configstest": {"configs", "probes"}, // for tests
-	"debugkern/target":    {"probes", "debugkern/ptx", "debugkern/budget"},
+	"debugkern/target":    {"probes", "debugkern/isa", "debugkern/ptx", "debugkern/budget"},
 
 	"debugkern/emu": {"debugkern/join", "debugkern/chip", "debugkern/target", "debugkern/isa", "debugkern/isa/cfg", "debugkern/ptx",
 		"debugkern/fp", "probes", "debugkern/budget"},
@@ -72,13 +72,14 @@ var imports = map[string][]string{
 	"debugkern/scaffold": {"debugkern/hostcode", "configs", "configs/schema", "debugkern/isa", "debugkern/ptx", "debugkern/report", "debugkern/text", "probes"},
 	"debugkern/walk":     {"debugkern/ptx", "debugkern/target", "probes"},
 	"debugkern/trial":    {"debugkern", "debugkern/check", "debugkern/join", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
+	"debugkern/lineage":  {"debugkern/budget", "debugkern/isa", "debugkern/isa/cfg", "debugkern/join", "debugkern/ptx", "debugkern/target", "probes"},
 	"debugkern/scene":    {"debugkern", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
 	"debugkern/judge":    {"debugkern/join", "debugkern/ref", "debugkern/ref/op", "probes"},
 
 	"debugkern": {"debugkern/hostcode", "debugkern/build", "debugkern/memo", "debugkern/walk", "debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern/chip", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
 		"debugkern/target", "debugkern/emu", "debugkern/cache", "debugkern/file", "debugkern/npy", "debugkern/cuda",
 		"debugkern/argument", "debugkern/attn", "debugkern/input", "debugkern/check", "debugkern/judge", "debugkern/ref", "debugkern/ref/op", "debugkern/budget",
-		"debugkern/text", "debugkern/trust", "debugkern/patch"},
+		"debugkern/text", "debugkern/trust", "debugkern/patch", "debugkern/lineage"},
 	"debugkern/compare": {"debugkern", "debugkern/report", "debugkern/target", "probes"},
 	"debugkern/bisect":  {"configs", "debugkern", "debugkern/report", "debugkern/text", "probes"},
 	"debugkern/gates":   {"debugkern/report", "debugkern", "debugkern/file", "probes", "debugkern/text"},
@@ -230,19 +231,20 @@ var stageNames = []string{"Q", "K", "V", "S", "m", "l", "P", "U", "O"}
 
 // namesFor says, by file or folder, what else a literal that reads like a stage's name stands for.
 var namesFor = map[string]string{
-	"debugkern/attn/":         "the inputs of attention, and attention over whole heads",
-	"debugkern/ref/reftest/":  "for tests: inputs of attention",
-	"debugkern/scaffold/":     "tensors and dimensions that init guesses from the names of arguments",
-	"debugkern/emu/op_bit.go": "a modifier of an instruction",
-	"debugkern/ptx/":          "PTX spelling",
-	"debugkern/hostcode/":     "prefixes of C++ literals",
-	"debugkern/npy/":          "a type code of NumPy",
-	"tui/keymap/":             "keys",
-	"tui/painter.go":          "the end of an escape sequence",
-	"tui/tuitest/":            "for tests: the stages of a run that nothing executed",
-	"tui/view/frag/":          "keys",
-	"tui/view/source/":        "keys",
-	"tui/theme/":              "the end of an escape sequence",
+	"debugkern/attn/":                "the inputs of attention, and attention over whole heads",
+	"debugkern/ref/reftest/":         "for tests: inputs of attention",
+	"debugkern/scaffold/":            "tensors and dimensions that init guesses from the names of arguments",
+	"debugkern/emu/op_bit.go":        "a modifier of an instruction",
+	"debugkern/ptx/":                 "PTX spelling",
+	"debugkern/lineage/flow_bits.go": "a modifier of an instruction",
+	"debugkern/hostcode/":            "prefixes of C++ literals",
+	"debugkern/npy/":                 "a type code of NumPy",
+	"tui/keymap/":                    "keys",
+	"tui/painter.go":                 "the end of an escape sequence",
+	"tui/tuitest/":                   "for tests: the stages of a run that nothing executed",
+	"tui/view/frag/":                 "keys",
+	"tui/view/source/":               "keys",
+	"tui/theme/":                     "the end of an escape sequence",
 }
 
 // TestStagesAreData finds attention's stages named in Go, where they should be looked up in the plan: as string literals or as

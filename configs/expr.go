@@ -18,17 +18,21 @@ import (
 type class uint8
 
 const (
-	classFlag  class = 1 << iota // flags, fault symbols, gate symbols: 0 or 1, or the flag's value
-	classConst                   // the manifest's constants
-	classShape                   // the shape's dimensions
-	classBlock                   // bx, by, bz
-	classTile                    // kv, and loops by name
+	classFlag   class = 1 << iota // flags, fault symbols, gate symbols: 0 or 1, or the flag's value
+	classConst                    // the manifest's constants
+	classShape                    // the shape's dimensions
+	classBlock                    // bx, by, bz
+	classTile                     // kv, and loops by name
+	classThread                   // of a capture from registers: warp, lane, and which cell of the instruction's registers
+	classCount                    // of a capture from registers: how often the instruction was executed before
 
 	inFlags = classFlag
 	inConst = inFlags | classConst
 	inShape = inConst | classShape
 	inBlock = inShape | classBlock
 	inTile  = inBlock | classTile
+	inTake  = inShape | classThread
+	inCount = inBlock | classCount
 )
 
 var classNames = []struct {
@@ -37,6 +41,8 @@ var classNames = []struct {
 }{
 	{classFlag, "flags"}, {classConst, "constants"}, {classShape, "the shape"},
 	{classBlock, "the block index (bx, by, bz)"}, {classTile, "the kv tile (kv)"},
+	{classThread, "the thread (warp, lane) and what it captures (i, r, c, e)"},
+	{classCount, "how often it was executed before (n)"},
 }
 
 // scope maps names to slots of an environment. Slot 0 is none.

@@ -295,6 +295,9 @@ func (r *resolver) stage(s *Stage) (probes.StagePlan, error) {
 			break
 		}
 	}
+	if err := r.takes(s, &sp); err != nil {
+		return sp, err
+	}
 	return sp, r.fits(s, &sp)
 }
 

@@ -180,7 +180,9 @@ type Stage struct {
 	at           place
 	captureField string
 	output       *placement // of a tile that is cut out of an output; nil: the convention's
+	takes        []take     // of a tile that is gathered from registers
 	op           *operation // nil: the convention of its name
+	unit         string     // natural units for one of its own; "": by scaled and domain
 	fromOp       bool       // it may be judged from all that op is computed from
 	noReference  bool       // it is compared with nothing
 	ordered      bool       // the convention of its name says where it stands

@@ -138,8 +138,36 @@ func (r *resolver) operator(sp *probes.StagePlan) error {
 		}
 	}
 	var err error
+	if e := r.entries[sp.Stage]; e != nil && e.unit != "" {
+		at := e.at
+		at.field += ".unit"
+		if sp.Unit, err = r.unit(e.unit, at); err != nil {
+			return err
+		}
+	}
 	sp.Op, err = r.node(o, sp, true)
 	return err
+}
+
+// unit evaluates a stage's unit: a number, or a product of softmax_scale, ln2 and numbers.
+func (r *resolver) unit(text string, at place) (float64, error) {
+	unit := 1.0
+	for _, factor := range strings.Split(text, "*") {
+		switch factor = strings.TrimSpace(factor); factor {
+		case "ln2":
+			unit *= math.Ln2
+		default:
+			v, err := r.real(factor, at)
+			if err != nil {
+				return 0, err
+			}
+			unit *= v
+		}
+	}
+	if unit <= 0 || math.IsInf(unit, 0) {
+		return 0, r.m.errorAt(at, "%q is %v; expected a number above 0", clip(text), unit)
+	}
+	return unit, nil
 }
 
 // graph binds the stages' operators to each other, with inputs that have extents and no numbers: what does not fit is a mistake of

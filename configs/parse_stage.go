@@ -52,6 +52,9 @@ func (p *manifestParser) stage(s *object) {
 	}
 	p.definition(s, &st, known)
 	p.meaning(s, &st, known)
+	if s.has("unit") {
+		st.unit = s.str("unit")
+	}
 	p.compute(s, &st)
 	p.capture(s, &st)
 	if known {
@@ -290,7 +293,22 @@ func (p *manifestParser) capture(s *object, st *Stage) {
 	if c == nil {
 		return
 	}
+	registers := c.has("mma") || c.has("register")
+	for _, k := range []string{"shared", "at", "output", "rows", "cols"} {
+		if registers && c.has(k) {
+			c.fail(k, "does not go with mma or register; remove it")
+			return
+		}
+	}
 	switch {
+	case c.has("mma") && c.has("register"):
+		c.fail("register", "mma is given too; keep one of them")
+	case c.has("mma"):
+		p.captureRegisters(c, st, "mma")
+	case c.has("register"):
+		p.captureRegisters(c, st, "register")
+	case c.has("combine"):
+		c.fail("combine", "goes with mma or register only")
 	case c.has("output") && c.has("shared"):
 		c.fail("output", "shared is given too; keep one of them")
 	case c.has("output"):
@@ -298,7 +316,7 @@ func (p *manifestParser) capture(s *object, st *Stage) {
 	case c.has("shared"):
 		p.captureShared(c, st)
 	default:
-		s.fail("capture", "expected probe, frag, none, {shared: ARRAY, at: ..., tile_at: ...} or {output: ARGUMENT, at: ...}")
+		s.fail("capture", "expected probe, frag, none, {shared: ARRAY, at: ..., tile_at: ...}, {mma: ...}, {register: ...} or {output: ARGUMENT, at: ...}")
 	}
 }
 
@@ -360,6 +378,10 @@ func (p *manifestParser) captureShared(c *object, st *Stage) {
 		c.need("tile_at")
 	}
 	if t := c.within("tile_at"); t != nil {
+		t.need("line")
+		if t.has("ptx") {
+			t.fail("ptx", "goes with mma and register only; expected line")
+		}
 		k.TileLine = t.integer("line")
 	}
 }

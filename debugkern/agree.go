@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
@@ -34,7 +35,28 @@ func agree(m *ptx.Module, p *probes.Plan) (instrumented bool, err error) {
 	if err := agreeShared(m, entry, p); err != nil {
 		return false, err
 	}
-	return instrumented, agreeLines(entry, p)
+	if err := agreeLines(entry, p); err != nil {
+		return false, err
+	}
+	return instrumented, agreeRegisters(entry, p)
+}
+
+// agreeRegisters refuses a capture of registers at instructions that the entry does not have, or with cells outside the tile.
+func agreeRegisters(entry *ptx.Func, p *probes.Plan) error {
+	for i := range p.Stages {
+		sp := &p.Stages[i]
+		if sp.Capture.Kind != probes.CaptureRegister {
+			continue
+		}
+		g := target.Gather{Plan: sp}
+		if _, err := g.Points(entry, p.Block.Count()); err != nil {
+			return err
+		}
+		if _, err := g.Begins(entry); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // agreeLines refuses a capture at a line that no instruction stems from: it would never happen.

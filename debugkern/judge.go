@@ -270,6 +270,8 @@ func captureText(sp *probes.StagePlan) string {
 			return sp.Capture.Output + " before the launch"
 		}
 		return sp.Capture.Output + " after the launch"
+	case probes.CaptureRegister:
+		return registersText(&sp.Capture)
 	case probes.CaptureShared:
 		if sp.Capture.AtLine > 0 {
 			text := fmt.Sprintf("%s at line %d", sp.Capture.Shared, sp.Capture.AtLine)
@@ -284,6 +286,26 @@ func captureText(sp *probes.StagePlan) string {
 		return fmt.Sprintf("%s at barrier %d", sp.Capture.Shared, sp.Capture.AtBarrier)
 	}
 	return "none"
+}
+
+// registersText names the instructions at which registers are captured.
+func registersText(c *probes.Capture) string {
+	what, where := "registers", ""
+	for i := range c.Takes {
+		t := &c.Takes[i]
+		if t.Fragment {
+			what = "fragments"
+		}
+		switch {
+		case where != "":
+			return what + where + ", …"
+		case t.Line > 0:
+			where = fmt.Sprintf(" at line %d", t.Line)
+		default:
+			where = fmt.Sprintf(" at PTX line %d", t.PTX[0])
+		}
+	}
+	return what + where
 }
 
 func statsDoc(s judge.Stats) report.ErrorStats {

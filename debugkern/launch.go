@@ -80,6 +80,9 @@ func (r *resolved) placeCaptures(l *target.Launch, instrumented bool) error {
 	probe := &target.Probe{Layout: r.layout, Control: instrumented}
 	for i := range r.plan.Stages {
 		sp := &r.plan.Stages[i]
+		if sp.Capture.Kind == probes.CaptureRegister && r.stages.Has(sp.Stage) {
+			probe.Gather = append(probe.Gather, target.Gather{Plan: sp, File: r.sourceFile()})
+		}
 		if sp.Capture.Kind != probes.CaptureShared || !r.stages.Has(sp.Stage) {
 			continue
 		}
@@ -89,7 +92,7 @@ func (r *resolved) placeCaptures(l *target.Launch, instrumented bool) error {
 		}
 		probe.Watch = append(probe.Watch, w)
 	}
-	if instrumented || len(probe.Watch) > 0 {
+	if instrumented || len(probe.Watch) > 0 || len(probe.Gather) > 0 {
 		l.Probe = probe
 	}
 	return nil

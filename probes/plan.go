@@ -498,12 +498,13 @@ type Compute struct {
 type CaptureKind uint8
 
 const (
-	CaptureNone   CaptureKind = iota
-	CaptureProbe              // TS_TILE, TS_VEC, TS_OWN in the source
-	CaptureFrag               // TS_FRAG: raw fragment, mapped on the host
-	CaptureShared             // the emulator copies a shared array at a place
-	CaptureOutput             // cut out of an output argument after the launch
-	CaptureMemory             // a whole argument, of Plan.Memory alone
+	CaptureNone     CaptureKind = iota
+	CaptureProbe                // TS_TILE, TS_VEC, TS_OWN in the source
+	CaptureFrag                 // TS_FRAG: raw fragment, mapped on the host
+	CaptureShared               // the emulator copies a shared array at a place
+	CaptureOutput               // cut out of an output argument after the launch
+	CaptureMemory               // a whole argument, of Plan.Memory alone
+	CaptureRegister             // threads' registers at instructions of the kernel, gathered into a tile
 )
 
 // Named reports whether From names every operand of the stage that is a stage of the plan: only then may the stage be judged
@@ -545,8 +546,13 @@ type Capture struct {
 	Pass      int    // of the line, in a kv tile: from 1, or PassLast; 0: it is passed once
 	AtBarrier int    // or: after N (from 1) block barriers since TileLine was reached
 	TileLine  int    // the kv tile is how often the block has reached this line, less one
-	Output    string // CaptureOutput, CaptureMemory: which argument
-	Before    bool   // CaptureMemory: as it was before the launch
+	// Of CaptureRegister: where registers are read; TilePTX is a line of the PTX that begins an iteration, in the place of TileLine. Sum: what
+	// threads have for one cell is added, else they must have the same.
+	Takes   []Take
+	TilePTX int
+	Sum     bool
+	Output  string // CaptureOutput, CaptureMemory: which argument
+	Before  bool   // CaptureMemory: as it was before the launch
 	// Of CaptureOutput: where the tile's first cell is, by dimension of the argument, and the dimensions that rows and columns run
 	// along, -1 for a tile of one row or column.
 	Dims       []int // of the argument (of CaptureMemory too); of one that is written as a flat list those of the conventional output

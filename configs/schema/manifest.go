@@ -257,7 +257,15 @@ var sections = slices.Concat([]Section{
 				"of `shared`, needed: when; of `output`: the position of the tile's first cell, by dimension",
 				"at: {line: 77}"},
 			{"tile_at", sub("line"), free, "",
-				"of `shared`, for a stage per tile: the line that begins an iteration", "tile_at: {line: 40}"},
+				"of `shared` (needed), `mma` and `register`, for a stage per tile: what begins an iteration",
+				"tile_at: {line: 40}"},
+			{"mma", either(sub("mma"), listOf("mma")), free, "",
+				"matrix fragments of tensor-core instructions, after they were executed", "mma: {line: 48}"},
+			{"register", either(sub("register"), listOf("register")), free, "",
+				"threads' registers", `register: {ptx: 330, row: "div(lane, 4)"}`},
+			{"combine", words("same", "sum"), free, "same",
+				"of `mma` and `register`: threads that have the same cell have the same bits, or parts of a sum",
+				"combine: sum"},
 			{"output", identifier, free, "", "the argument that the tile is cut out of", "output: out"},
 			{"rows", whole(0, probes.MaxDims-1), free, "",
 				"of `output` with `at`, needed: the dimension that rows run along", "rows: 2"},
@@ -272,10 +280,49 @@ var sections = slices.Concat([]Section{
 		{"pass", either(words("first", "last"), whole(1, math.MaxUint16)), free, "",
 			"of `line`: which time", "pass: last"},
 	}},
-	{Name: "line", At: "stages[].capture.tile_at", Keys: []Key{
-		{"line", whole(1, math.MaxInt32), need, "", "a line of the source", "line: 40"},
+	{Name: "line", At: "stages[].capture.tile_at", Help: "Exactly one of them.", Keys: []Key{
+		{"line", whole(1, math.MaxInt32), free, "", "a line of the source", "line: 40"},
+		{"ptx", whole(1, math.MaxInt32), free, "", "of `mma` and `register`: a line of the PTX", "ptx: 210"},
 	}},
+	{Name: "mma", At: "stages[].capture.mma", Help: "Exactly one of `ptx` and `line`. " + takeHelp,
+		Keys: slices.Concat(takeKeys, []Key{
+			{"row", perInstruction, free, "the fragment's rows",
+				"the cell's row in the tile; `r` and `c` are the row and column in the fragment", "row: 16 * warp + r"},
+			{"col", perInstruction, free, "the fragment's columns", "the cell's column in the tile", "col: 8 * i + c"},
+			{"of", words("d", "a", "b"), free, "d", "which fragment", "of: a"},
+		})},
+	{Name: "register", At: "stages[].capture.register", Help: "Exactly one of `ptx` and `line`. " + takeHelp,
+		Keys: slices.Concat(takeKeys, []Key{
+			{"row", perInstruction, need, "",
+				"the cell's row in the tile; `e` is the part of a register that holds several numbers", `row: "div(lane, 4)"`},
+			{"col", perInstruction, free, "0", "the cell's column in the tile", "col: 2 * (lane % 4) + e"},
+			{"name", text, free, "", "the register, in place of `operand`", `name: "%f12"`},
+			{"operand", whole(0, 15), free, "0", "which operand of the instruction", "operand: 1"},
+			{"element", whole(0, 127), free, "0", "which register of an operand that is a vector", "element: 2"},
+		})},
 }, operations, sequences)
+
+// takeHelp says what the expressions of a capture from registers may use.
+const takeHelp = "Expressions may use `warp`, `lane`, which of the instructions it is, `i`, from 0, and in `tile` how often it was executed " +
+	"before, `n`."
+
+// takeKeys are what captures from registers have in common.
+var takeKeys = []Key{
+	{"ptx", oneOrMore(1), free, "", "lines of instructions in the PTX", "ptx: [330, 421]"},
+	{"line", whole(1, math.MaxInt32), free, "", "the instructions of this line of the source", "line: 48"},
+	{"nth", oneOrMore(0), free, "all", "of `line`: which of its instructions, from 0", "nth: [0, 1]"},
+	{"tile", expression, free, "n", "the iteration that a value belongs to", "tile: div(n, 4)"},
+	{"pass", either(words("first", "last"), whole(1, math.MaxUint16)), free, "", "which time, where it is executed several times in an iteration", "pass: first"},
+}
+
+// perInstruction is an expression for all instructions, or one for each.
+var perInstruction = either(expression, extents)
+
+// oneOrMore is a number, or a list of numbers.
+func oneOrMore(from int) Value {
+	n := whole(from, math.MaxInt32)
+	return either(n, list(n))
+}
 
 // stageKeys are the keys of a stage.
 var stageKeys = []Key{

@@ -57,6 +57,7 @@ type block struct {
 	outcome  target.Event    // the instruction under way, where executed says that it is one of those
 	executed bool
 	watch    *watcher
+	gather   *gatherer
 	replace  *replacer
 	last     int // warp that ran last
 	event    target.Event
@@ -73,6 +74,9 @@ type block struct {
 	heldAs   turn
 	tell     func(probes.Stage, int) // of captured tiles
 	filling  []filled                // slots that a probe has begun to fill
+
+	gatherPoints []resolvedGather // of the launch
+	unresolved   error            // why they could not be found
 
 	observedClasses target.ClassSet // what observers or a breakpoint want reported
 }
@@ -109,6 +113,7 @@ func newBlock(p *program, l *target.Launch, mem *memory) *block {
 	}
 	b.emit = b.deliver
 	b.resolve()
+	b.gathers()
 	b.limit = b.budget
 	return b
 }
@@ -138,7 +143,7 @@ func (b *block) begin(id probes.Dim3) {
 	}
 	b.sched.begin(b.l.Schedule, b)
 	b.obs, b.halt, b.watched, b.observedClasses, b.follows, b.executed = nil, nil, false, 0, 0, false
-	b.replace, b.watch = nil, nil
+	b.replace, b.watch, b.gather = nil, nil, nil
 	if b.quiet {
 		return
 	}
@@ -149,6 +154,12 @@ func (b *block) begin(id probes.Dim3) {
 	}
 	if o := newWatcher(b); o != nil {
 		b.observe(o)
+	}
+	if b.gather = newGatherer(b); b.gather != nil {
+		b.observe(b.gather)
+	}
+	if b.unresolved != nil {
+		b.err = &target.Fault{Kind: "capture", Msg: b.unresolved.Error(), Block: b.id, Err: b.unresolved}
 	}
 	if b.replace = newReplacer(b); b.replace != nil {
 		b.observe(b.replace)

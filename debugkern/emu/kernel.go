@@ -310,6 +310,7 @@ func (r *launch) work(changes func(*alloc) bool) {
 		b.begin(r.ids[i])
 		b.run()
 		b.checkPasses()
+		b.checkGathers()
 		b.replace.finish()
 		b.end()
 		r.done[i] = r.outcome(b)

@@ -27,6 +27,7 @@ type snapshot struct {
 	last     int
 	pages    []map[int]page // by allocation
 	watcher  *watcher
+	gathered []gathered
 	replaced []siteState // by site of the replacer
 	held     int         // index of the held warp, -1
 	heldAs   turn
@@ -64,6 +65,7 @@ func (s *stepper) Snapshot() target.Snapshot {
 	if b.watch != nil {
 		t.watcher = b.watch.clone()
 	}
+	t.gathered = b.gather.clone()
 	t.replaced = b.replace.state()
 	return t
 }
@@ -111,6 +113,7 @@ func (s *stepper) Restore(from target.Snapshot) {
 	if t.watcher != nil {
 		b.watch.restore(t.watcher)
 	}
+	b.gather.restore(t.gathered)
 	b.replace.restore(t.replaced)
 	b.reapply()
 }

@@ -28,6 +28,8 @@ type tracer struct {
 	lastMMA []uint32           // by warp: how many it has executed
 	made    []map[int32]uint32 // by warp: first destination slot of an mma -> its number
 	loads   map[[2]int]uint64  // by warp and lane: the shared address that its probe last read
+	makers  map[int]bool       // instructions that make registers which are captured where they are read
+	last    map[[2]int]uint64  // by warp and such an instruction: the step of its last execution
 	found   write
 	space   target.Space
 	addr    uint64
@@ -57,6 +59,9 @@ func (k *Kernel) WhoWrote(ctx context.Context, l *target.Launch, id probes.Dim3,
 	}
 	if b.watch != nil {
 		b.watch.onTake = t.taken
+	}
+	if b.gather != nil {
+		t.followRegisters(b.gather)
 	}
 	b.obs = append([]observer{{Observer: t, wants: target.AllClasses}}, b.obs...) // before the watch, which captures what was written up to now
 	if _, err := s.Run(ctx, nil); err != nil {
@@ -91,6 +96,9 @@ func (t *tracer) locate() error {
 
 // Event implements target.Observer.
 func (t *tracer) Event(e *target.Event) {
+	if t.makers[e.PC] {
+		t.last[[2]int{e.Warp, e.PC}] = e.Step
+	}
 	switch e.Class {
 	case target.ClassMMA:
 		t.lastMMA[e.Warp]++

@@ -131,3 +131,35 @@ func (v *view) Register(warp int, f *ptx.Func, reg int32) (out [32]uint64) {
 	}
 	return out
 }
+
+func (v *view) Predicate(warp int, f *ptx.Func, reg int32) uint32 {
+	regs := v.b.p.regs[f]
+	if warp < 0 || warp >= len(v.b.warps) || reg < 0 || int(reg) >= len(regs) || regs[reg].bank != bankPred {
+		return 0
+	}
+	return v.b.warps[warp].pred[regs[reg].slot]
+}
+
+func (v *view) Passed(pc int, callee *ptx.Func) (args, results []target.Passed) {
+	if pc < 0 || pc >= len(v.b.p.code) || v.b.p.code[pc].call == nil {
+		return nil, nil
+	}
+	c := v.b.p.code[pc].call
+	if c.provided != nil {
+		return nil, nil
+	}
+	copies, back := c.copies, c.results
+	if c.indirect != nil {
+		t := c.indirect.of(callee)
+		copies, back = t.copies, t.results
+	}
+	return passed(copies), passed(back)
+}
+
+func passed(cs []paramCopy) []target.Passed {
+	out := make([]target.Passed, len(cs))
+	for i, c := range cs {
+		out[i] = target.Passed{To: uint64(c.to), From: uint64(c.from), Size: c.size}
+	}
+	return out
+}

@@ -84,4 +84,16 @@ type View interface {
 	// Register is what the lanes of a warp hold in register reg (an index in f.Regs); predicates are 0 or 1. Only registers
 	// that the instruction of the event reads are certain to hold their own value: others may share a place with them.
 	Register(warp int, f *ptx.Func, reg int32) [32]uint64
+	// Predicate is the lanes in which predicate register reg of f is true, under the same condition.
+	Predicate(warp int, f *ptx.Func, reg int32) uint32
+	// Passed lists what a call (the PC of a call instruction) of a function copies within each lane's local memory: arguments into
+	// the callee's parameters when it executes, and results back when the callee returns. nil for a function that the
+	// program does not have.
+	Passed(pc int, callee *ptx.Func) (args, results []Passed)
+}
+
+// Passed is bytes that a call copies from one place of a lane's local memory to another.
+type Passed struct {
+	To, From uint64
+	Size     int
 }

@@ -137,12 +137,13 @@ type Buffer struct {
 
 // Probe is the launch's capture: the backend allocates both buffers, passes the control block as the last parameter, and
 // returns the capture buffer. Stages whose Capture is CaptureShared are taken by the backend itself (the emulator), into
-// the same slots, and need no probes in the module; Control false then leaves the parameter out.
+// the same slots, and need no probes in the module; Control false then leaves the parameter out. So are those of Gather.
 type Probe struct {
 	Layout  *probes.Layout
 	Inject  []byte // contents of the injection buffer, Layout.InjectBytes long; nil: nothing injected
 	Control bool   // the module was built with TS_PROBES
 	Watch   []Watch
+	Gather  []Gather  // registers that the backend captures itself, into the same slots; see Gatherer
 	Replace []Replace // only for kernels that are a Replacer
 }
 
