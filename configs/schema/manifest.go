@@ -355,6 +355,8 @@ var stageKeys = []Key{
 		"capture: probe"},
 	{"help", text, free, "", "one line", `help: "S=QKᵀ"`},
 	{"op", operation, free, "", "what it computes, in place of the convention", "op: {matmul: [A, B]}"},
+	{"unit", text, free, "1",
+		"natural units for one of the stage's own, with `op`: `softmax_scale` for raw scores", "unit: softmax_scale"},
 	{"reference", words("graph", "none"), free, "graph",
 		"`none`: shown, and not compared", "reference: none"},
 }
