@@ -89,7 +89,7 @@ type Arg struct {
 	Value   *Expr // scalars
 	IsScale bool  // the scalar that scores are multiplied by
 	at      place
-	given   *probes.Arg // of a Bare kernel: all that resolving would give
+	given   *probes.Arg // of a FileLaunch: all that resolving would give
 }
 
 // Fill says what an input holds where no file does; Lo and Hi are of randint.

@@ -1,18 +1,21 @@
 package debugkern
 
 import (
-	"archive/zip"
 	"context"
+	"encoding/binary"
+	"fmt"
 	"io"
+	"math"
 
 	"tilescope/debugkern/input"
+	"tilescope/debugkern/npy"
 	"tilescope/probes"
 )
 
 // Dump writes the run as a NumPy archive, in the layout of CONTRACT.md: inputs, output, and for every captured stage its
 // tiles and their exact reference, cells outside the valid range 0 in both.
 func (r *Run) Dump(ctx context.Context, w io.Writer) error {
-	z := &npzWriter{zip: zip.NewWriter(w)}
+	z := npy.NewWriter(w)
 	if len(r.Plan.Memory) > 0 {
 		return r.dumpMemory(z)
 	}
@@ -26,75 +29,65 @@ func (r *Run) Dump(ctx context.Context, w io.Writer) error {
 			return err
 		}
 	}
-	out := z.array("blocks", probes.I32, r.Range.N.Count(), 3)
+	out := z.Array("blocks", npy.I32, r.Range.N.Count(), 3)
 	for _, b := range r.Blocks() {
 		out.Write([]byte{byte(b[0]), byte(b[0] >> 8), byte(b[0] >> 16), byte(b[0] >> 24), byte(b[1]), byte(b[1] >> 8), byte(b[1] >> 16),
 			byte(b[1] >> 24), byte(b[2]), byte(b[2] >> 8), byte(b[2] >> 16), byte(b[2] >> 24)})
 	}
-	if z.err != nil {
-		return z.err
-	}
-	return z.zip.Close()
+	return z.Close()
 }
 
 // dumpMemory writes the arguments of a kernel without stages as check does: after the launch under their names, before it as in_NAME.
-func (r *Run) dumpMemory(z *npzWriter) error {
+func (r *Run) dumpMemory(z *npy.Writer) error {
 	for i := range r.Plan.Memory {
 		sp := &r.Plan.Memory[i]
-		t := sp.DType
-		if descr(t) == "" {
-			t = map[int]probes.DType{1: probes.U8, 2: probes.U16}[t.Size()]
-		}
-		z.array(sp.Stage.String(), t, sp.Capture.Dims...).Write(r.state.memory(sp))
+		z.Array(sp.Stage.String(), input.RawArrayType(sp.DType), sp.Capture.Dims...).Write(r.state.memory(sp))
 	}
-	if z.err != nil {
-		return z.err
-	}
-	return z.zip.Close()
+	return z.Close()
 }
 
 // dumpInputs writes each input as the kernel takes it, the scales of codes, and the numbers before encoding; and the output.
-func (r *Run) dumpInputs(z *npzWriter) {
+func (r *Run) dumpInputs(z *npy.Writer) {
 	for _, t := range r.state.inputs.Tensors {
 		if t.DType == probes.BF16 {
-			z.array(t.Name, probes.U16, t.Dims...).Write(t.Bytes()) // NumPy has no such type: its bits
+			z.Array(t.Name, npy.U16, t.Dims...).Write(t.Bytes()) // NumPy has no such type: its bits
 		} else {
-			z.array(t.Name, t.DType, t.Dims...).Write(t.Bytes())
+			array(z, t.Name, t.DType, t.Dims...).Write(t.Bytes())
 		}
 		if t.Coded {
-			z.array(t.Name+"s", probes.F32, len(t.Scales)).Write(input.Float32Bytes(t.Scales))
+			z.Array(t.Name+"s", npy.F32, len(t.Scales)).Write(input.Float32Bytes(t.Scales))
 		}
 		if t.X != nil {
-			z.array(t.Name+"x", probes.F32, t.Dims...).Write(input.Float32Bytes(t.X))
+			z.Array(t.Name+"x", npy.F32, t.Dims...).Write(input.Float32Bytes(t.X))
 		}
 	}
 	if sp := r.Plan.Output(); sp != nil && r.state.output != nil && r.Plan.Gate.Judged.Has(sp.Stage) {
-		z.array(sp.Stage.String(), r.state.outputType(), r.Plan.OutputDims()...).Write(r.state.output)
+		array(z, sp.Stage.String(), r.state.outputType(), r.Plan.OutputDims()...).Write(r.state.output)
 	}
 }
 
 // dumpStage writes tile_X, captured_X and ref_X [blocks, kv_tiles, rows, cols].
-func (r *Run) dumpStage(ctx context.Context, z *npzWriter, sp *probes.StagePlan) error {
+func (r *Run) dumpStage(ctx context.Context, z *npy.Writer, sp *probes.StagePlan) error {
 	tiles := 1
 	if sp.PerTile {
 		tiles = r.Range.TileN
 	}
 	blocks := r.Blocks()
 	cells := sp.Rows * sp.Cols
-	out := z.array("tile_"+sp.Stage.String(), sp.DType, len(blocks), tiles, sp.Rows, sp.Cols)
+	out := array(z, "tile_"+sp.Stage.String(), sp.DType, len(blocks), tiles, sp.Rows, sp.Cols)
 	for _, b := range blocks {
 		for kv := range tiles {
 			t := r.state.Tile(sp.Stage, b, r.kv(sp, kv))
 			out.Write(clip(t, sp, b, r.kv(sp, kv)))
 		}
 	}
-	out = z.bools("captured_"+sp.Stage.String(), len(blocks), tiles, sp.Rows, sp.Cols)
+	out = z.Array("captured_"+sp.Stage.String(), npy.Bool, len(blocks), tiles, sp.Rows, sp.Cols)
 	for _, b := range blocks {
 		for kv := range tiles {
 			out.Write(capturedBytes(r.state.Tile(sp.Stage, b, r.kv(sp, kv)), sp))
 		}
 	}
-	out = z.array("ref_"+sp.Stage.String(), probes.F64, len(blocks), tiles, sp.Rows, sp.Cols)
+	out = z.Array("ref_"+sp.Stage.String(), npy.F64, len(blocks), tiles, sp.Rows, sp.Cols)
 	row := make([]float64, cells)
 	for _, b := range blocks {
 		if err := ctx.Err(); err != nil {
@@ -112,7 +105,7 @@ func (r *Run) dumpStage(ctx context.Context, z *npzWriter, sp *probes.StagePlan)
 			out.Write(f64Bytes(row))
 		}
 	}
-	return z.err
+	return z.Err()
 }
 
 // kv is the kv tile of the i-th slot of a stage.
@@ -147,4 +140,22 @@ func clip(t probes.Tile, sp *probes.StagePlan, b probes.Dim3, kv int) []byte {
 		copy(out[at:at+cols*size], t.Data[at:])
 	}
 	return out
+}
+
+// array starts an array of elements of a type. It is an error of the archive where NumPy has no such type.
+func array(z *npy.Writer, name string, t probes.DType, dims ...int) io.Writer {
+	of, ok := input.ArrayType(t)
+	if !ok {
+		z.Fail(fmt.Errorf("%s: type %s has no NumPy equivalent", name, t))
+	}
+	return z.Array(name, of, dims...)
+}
+
+// f64Bytes are numbers as an array has them.
+func f64Bytes(v []float64) []byte {
+	b := make([]byte, 0, 8*len(v))
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+	}
+	return b
 }

@@ -169,7 +169,7 @@ type deviceTeller interface {
 
 // Environment opens the backend that a request asks for and describes it.
 func (s *Session) Environment(ctx context.Context, req Request) (*report.Environment, error) {
-	be, beside, err := s.backend(ctx, req)
+	be, beside, err := s.Backends(ctx, req)
 	if err != nil {
 		return nil, err
 	}

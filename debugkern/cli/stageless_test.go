@@ -12,11 +12,11 @@ import (
 	"tilescope/debugkern/report"
 )
 
-// stageless copies a kernel of debugkern/testdata/bare and a manifest without stages into a folder.
+// stageless copies a kernel of debugkern/checkrun/testdata and a manifest without stages into a folder.
 func stageless(t *testing.T, ptx string) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
-	text, err := os.ReadFile(filepath.Join("..", "testdata", "bare", ptx))
+	text, err := os.ReadFile(filepath.Join("..", "checkrun", "testdata", ptx))
 	if err != nil {
 		t.Fatal(err)
 	}
