@@ -13,7 +13,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"time"
 
 	"tilescope/configs"
@@ -138,14 +137,12 @@ func (l *launch) through(steps ...func() error) (*Result, error) {
 // failed gives an error its exit code, and makes the document of a kernel that did not build, load or run.
 func (l *launch) failed(err error) (*Result, error) {
 	l.reserved.Release()
-	var coded *report.Error
-	refused := errors.As(err, &coded)
 	err = debugkern.Explain(l.ctx, err)
-	var failed *report.KernelError
-	if refused || !errors.As(err, &coded) || coded.Code != report.CodeFailed || !errors.As(coded.Err, &failed) {
+	failure := report.FailureOf(err)
+	if failure == nil {
 		return nil, err
 	}
-	l.doc.Verdict, l.doc.Error = report.Failed, failed.Failure()
+	l.doc.Verdict, l.doc.Error = report.Failed, failure
 	return &Result{Doc: l.doc}, err
 }
 

@@ -31,7 +31,6 @@ type launch struct {
 	primary  target.Backend // the emulator, or the GPU
 	emulator target.Backend // with both: executed first, under the checkers
 	module   *build.Build
-	source   string
 	entry    *ptx.Func
 	args     []*arg
 	shared   []probes.SharedArray // names for shared memory, of a manifest
@@ -112,7 +111,7 @@ func (l *launch) build() (err error) {
 	start := time.Now()
 	l.progress(debugkern.Progress{Phase: "build", Detail: filepath.Base(l.req.File)})
 	r := &l.req
-	if l.module, l.source, err = l.s.Builder().File(l.ctx, build.File{
+	if l.module, err = l.s.Builder().File(l.ctx, build.File{
 		Path: r.File, Include: r.Include, Define: r.Define, Std: r.Std, Builder: r.Builder, Arch: r.Arch,
 		Instantiate: r.Instantiate,
 	}); err != nil {
@@ -122,7 +121,7 @@ func (l *launch) build() (err error) {
 	if l.entry, err = l.module.Entry(l.req.File, l.req.Entry); err != nil {
 		return err
 	}
-	l.shared = scaffold.SharedArrays(l.module.Module, l.entry, l.source, l.req.Shared)
+	l.shared = scaffold.SharedArrays(l.module.Module, l.entry, scaffold.SourceOf(l.module.Outline.AllUnits()...), l.req.Shared)
 	l.doc.Entry = l.entry.Name
 	return nil
 }

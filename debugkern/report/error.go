@@ -90,6 +90,16 @@ func (e *KernelError) Failure() *Failure {
 	return f
 }
 
+// FailureOf returns why a kernel failed, of an error with CodeFailed; nil for any other error.
+func FailureOf(err error) *Failure {
+	var coded *Error
+	var failed *KernelError
+	if !errors.As(err, &coded) || coded.Code != CodeFailed || !errors.As(coded.Err, &failed) {
+		return nil
+	}
+	return failed.Failure()
+}
+
 // LaunchError returns the error of a launch: a *target.Fault as a *KernelError of stage run, with its place; any other error as
 // it is.
 func LaunchError(err error) error {
