@@ -22,6 +22,7 @@ type Subject struct {
 	Faults                 []string
 	Limits                 probes.Limits
 	Shape                  probes.Shape // of the request
+	Referenced             bool         // a stage is compared with a reference
 }
 
 // Describe resolves a request without running it; what Run would refuse with CodeUsage, it refuses.
@@ -32,7 +33,7 @@ func (s *Session) Describe(ctx context.Context, req Request) (*Subject, error) {
 	}
 	return &Subject{
 		Kernel: r.plan.Kernel, Variant: r.sel.Variant, Entry: r.plan.Entry, Flags: r.sel.Flags, Faults: append([]string{}, r.sel.Faults...),
-		Limits: r.plan.Limits, Shape: r.plan.Shape,
+		Limits: r.plan.Limits, Shape: r.plan.Shape, Referenced: r.plan.Referenced(),
 	}, nil
 }
 

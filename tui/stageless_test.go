@@ -97,9 +97,9 @@ func TestStagelessViews(t *testing.T) {
 		d.Press("esc", "3")
 		says(t, m, "arg0 is an argument, not a fragment: 2 shows its values")
 		d.Press("6")
-		says(t, m, "No reference, so there is nothing that gates could judge")
+		says(t, m, "No reference: limits of the output")
 		d.Press("x")
-		says(t, m, "5 has the findings")
+		says(t, m, "✓ 3/3 findings", "correctness 3/3: green", "by findings alone", "not run")
 		d.Press("5")
 		says(t, m, "Every checker watched this run")
 		for _, line := range strings.Split(screen(m), "\n") {

@@ -91,6 +91,27 @@ func TestDiagnoseWithoutReference(t *testing.T) {
 	}
 }
 
+// TestGatesWithoutReference: the gates run a kernel without a reference under every checker, and say what decided.
+func TestGatesWithoutReference(t *testing.T) {
+	for ptx, want := range map[string]struct {
+		code  int
+		parts []string
+	}{
+		"reduce.ptx":      {0, []string{"green 3/3", "counted by the emulator, not timed"}},
+		"reduce-race.ptx": {1, []string{"red 0/3", "    seed 2: ", "race: ", "counted by the emulator"}},
+	} {
+		out, errText, code := call(t, "gates", filepath.Join(stageless(t, ptx), "k.yaml"), "--backend", "emu")
+		for _, part := range append(want.parts, "correctness by findings alone: the kernel has no reference") {
+			if code != want.code || !strings.Contains(out, part) {
+				t.Errorf("%s: exit %d, no %q:\n%s%s", ptx, code, part, out, errText)
+			}
+		}
+		if strings.Contains(out, " on ,") {
+			t.Errorf("%s: a shape without a name:\n%s", ptx, out)
+		}
+	}
+}
+
 // TestOpenFile: a file opens the terminal with the options of check, those of its comments included, under every checker.
 func TestOpenFile(t *testing.T) {
 	folder := stageless(t, "reduce.ptx")
