@@ -89,7 +89,7 @@ type Arg struct {
 	Value   *Expr // scalars
 	IsScale bool  // the scalar that scores are multiplied by
 	at      place
-	given   *probes.Arg // of a Bare kernel: all that resolving would give
+	given   *probes.Arg // of a FileLaunch: all that resolving would give
 	Size    int         // bytes of a struct passed by value; 0: it is none
 	Fields  []Field     // of a struct: its numbers. Its pointers are arguments with Within, behind all parameters
 	Within  *Field      // a pointer in a struct: whose field it is; nil: a parameter

@@ -78,9 +78,9 @@ func TestStagelessMistakes(t *testing.T) {
 	}
 }
 
-// TestBare: the manifest of a check's options resolves to its launch and arguments, and is opened under its file's name alone.
-func TestBare(t *testing.T) {
-	b := &Bare{File: "dir/a kernel.ptx", Entry: "_Z1k$1", Grid: probes.Dim3{4, 2, 1}, Block: probes.Dim3{32, 1, 1}, Shared: 64, Args: []probes.Arg{
+// TestFileLaunch: the manifest of a check's options resolves to its launch and arguments, and is opened under its file's name alone.
+func TestFileLaunch(t *testing.T) {
+	b := &FileLaunch{File: "dir/a kernel.ptx", Entry: "_Z1k$1", Grid: probes.Dim3{4, 2, 1}, Block: probes.Dim3{32, 1, 1}, Shared: 64, Args: []probes.Arg{
 		{Name: "x", DType: probes.F64, Pointer: true, Dims: []int{3, 5}, Role: probes.RoleInOut, Fill: probes.Fill{Kind: probes.FillOnes}},
 		{Name: "y", DType: probes.F32, Pointer: true, Dims: []int{7}, Role: probes.RoleInOut, Contents: make([]byte, 28)},
 		{Name: "p", DType: probes.U8, Data: []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},

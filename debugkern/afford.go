@@ -7,10 +7,9 @@ import (
 
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/check"
-	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/checked"
 	"tilescope/debugkern/ref"
 	"tilescope/debugkern/report"
-	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
@@ -48,7 +47,7 @@ func (r *resolved) needs() budget.Sum {
 				shared = budget.Add(shared, int64(a.Bytes))
 			}
 		}
-		sum.Add(checkersPart, check.Needs(r.req.Check, check.Load{
+		sum.Add(checked.MemoryPart, check.Needs(r.req.Check, check.Load{
 			Shared: shared, Writable: writable, Threads: int64(p.Block.Count()), Registers: namedRegisters, AtOnce: min(procs, blocks), Blocks: blocks,
 		}), "without diagnose they need nothing")
 	}
@@ -57,9 +56,8 @@ func (r *resolved) needs() budget.Sum {
 
 // What the parts of a run's memory are called, where they are added up and where they are reserved.
 const (
-	inputsPart   = "inputs"
-	checkersPart = "checkers"
-	judgingPart  = "reference and judging"
+	inputsPart  = "inputs"
+	judgingPart = "reference and judging"
 )
 
 // namedRegisters is how many registers a kernel is taken to name before it is loaded.
@@ -77,62 +75,13 @@ func inputBytes(p *probes.Plan) int64 {
 		case t != probes.F32:
 			each += int64(t.Size())
 		}
-		n = budget.Add(n, budget.Mul(each, elements(in.Dims)))
-	}
-	return n
-}
-
-// elements is how many numbers a tensor of some extents has.
-func elements(dims []int) int64 {
-	n := int64(1)
-	for _, d := range dims {
-		n = budget.Mul(n, int64(d))
+		n = budget.Add(n, budget.Mul(each, budget.Elements(in.Dims)))
 	}
 	return n
 }
 
 // exactOutputBytes is what the exact output takes: from the inputs as they were made, and as the kernel gets them.
-func exactOutputBytes(p *probes.Plan) int64 { return budget.Mul(2, 8, elements(p.OutputDims())) }
-
-// observed is what a launch of a kernel has for checkers to watch; blocks of it execute on all cores.
-func observed(k target.Kernel, l *target.Launch) check.Load {
-	w := check.Load{Threads: int64(l.Block.Count()), Blocks: budget.Mul(l.Grid[0], l.Grid[1], l.Grid[2])}
-	n := l.Parallel
-	if n <= 0 {
-		n = runtime.GOMAXPROCS(0)
-	}
-	w.AtOnce = min(int64(n), w.Blocks)
-	for i := range l.Args {
-		if buf := l.Args[i].Buffer; buf != nil && (buf.Init == nil || buf.Output) {
-			w.Writable = budget.Add(w.Writable, int64(max(buf.Bytes, len(buf.Init))))
-		}
-	}
-	program, ok := k.(target.Program)
-	if !ok {
-		return w
-	}
-	for i, f := range program.Functions() {
-		w.Registers += int64(len(f.Regs))
-		for _, v := range f.Vars {
-			if v.Space == ptx.SpaceLocal {
-				w.Local = budget.Add(w.Local, budget.Mul(int64(v.Size), w.Threads))
-			}
-		}
-		if i > 0 {
-			continue
-		}
-		for _, s := range f.Module.SharedLayout(f) {
-			w.Shared = budget.Add(w.Shared, int64(s.Size))
-		}
-	}
-	w.Shared = budget.Add(w.Shared, int64(l.DynShared))
-	return w
-}
-
-// reserveCheckers reserves what the checkers of a set take while a launch executes.
-func reserveCheckers(set check.Set, k target.Kernel, l *target.Launch) (release func(), err error) {
-	return l.Memory.Reserve(checkersPart, check.Needs(set, observed(k, l)))
-}
+func exactOutputBytes(p *probes.Plan) int64 { return budget.Mul(2, 8, budget.Elements(p.OutputDims())) }
 
 // judging is what references and comparisons take: exact blocks that are cached, and for each core one, and
 // loaded tiles.

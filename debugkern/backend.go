@@ -18,9 +18,10 @@ import (
 // backends are the values of --backend.
 var backends = []string{"auto", "emu", "cuda", "both"}
 
-// backend returns what a request executes on, and, for both, the emulator too. auto is a GPU where one
-// answers, else the emulator.
-func (s *Session) backend(ctx context.Context, req Request) (primary, beside target.Backend, err error) {
+// Backends returns what a request's backend and device name: what it executes on and, for both, the emulator too. auto is a GPU
+// where one answers, else the emulator. The session closes them. A GPU that is not there is an error of CodeUnavailable, a
+// name that no backend has one of CodeUsage.
+func (s *Session) Backends(ctx context.Context, req Request) (primary, emulator target.Backend, err error) {
 	switch req.Backend {
 	case "emu":
 		return s.emulator(), nil, nil
@@ -35,9 +36,9 @@ func (s *Session) backend(ctx context.Context, req Request) (primary, beside tar
 			return nil, nil, report.Unavailablef("backend %s: %w (tilescope doctor says what is missing; --backend emu runs without a GPU)", req.Backend, err)
 		}
 		if req.Backend == "both" {
-			beside = s.emulator()
+			emulator = s.emulator()
 		}
-		return gpu, beside, nil
+		return gpu, emulator, nil
 	}
 	return nil, nil, req.CheckBackend()
 }

@@ -3,6 +3,7 @@ package debugkern
 import (
 	"slices"
 
+	"tilescope/debugkern/checked"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 )
@@ -28,9 +29,9 @@ func (e *execution) cross() (*report.Cross, error) {
 		return nil, err
 	}
 	e.progress(Progress{Phase: "run", Detail: be.Info().Device})
-	res, err := launchChecked(e.ctx, k, e.st.launch, e.checks(be))
+	res, _, err := checked.Launch(e.ctx, k, e.st.launch, e.checks(be))
 	if err != nil {
-		return nil, launchError(err)
+		return nil, report.LaunchError(err)
 	}
 	e.st.launch.Ordered = e.st.launch.Ordered || res.Ordered
 	if err := e.settlePlain(); err != nil { // what a difference means depends on whether it varies

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/checked"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
 )
@@ -15,10 +16,12 @@ import (
 // advise.
 const crossChecks = check.All &^ (check.Banks | check.Sectors | check.Redundant)
 
-const (
-	crossSchedules = 4  // other schedules tried on the emulator before a difference is unexplained
-	crossRepeats   = 10 // launches tried on the device before a difference is unexplained
-)
+// CrossSchedules is how many other schedules are tried on the emulator before a difference between two backends is
+// unexplained.
+const CrossSchedules = 4
+
+// crossRepeats is how many launches are tried on the device before it is.
+const crossRepeats = 10
 
 // crossSearch looks for the reason why a device and the emulator computed different bits from the same PTX
 // and inputs.
@@ -49,7 +52,7 @@ func (e *execution) classify(doc *report.Cross, emulated *runState) error {
 	}
 	var cause *target.Finding
 	doc.Class, cause = x.class()
-	e.st.extra = mergeFindings(e.st.extra, x.unreported(), e.r.plan.Grid)
+	e.st.extra = checked.Merge(e.st.extra, x.unreported(), e.r.plan.Grid)
 	if doc.Class != crossModel {
 		e.st.extra = append(e.st.extra, x.finding(cause))
 	}
@@ -75,7 +78,7 @@ func (x *crossSearch) search() error {
 		return nil
 	}
 	copied := CopiesAsync(x.e.st.build.Module.Func(x.e.r.plan.Entry))
-	for _, s := range base.Others(crossSchedules, copied) {
+	for _, s := range base.Others(CrossSchedules, copied) {
 		if len(x.varied) > 0 && x.cause(orderKinds) != nil {
 			return nil
 		}
@@ -96,7 +99,7 @@ func (x *crossSearch) underCheckers(s target.Schedule) error {
 	l := *x.e.st.launch
 	l.Schedule, l.Budget = s, max(MinBudget, 64*st.result.Counts.WarpInstructions)
 	o := check.Options{Set: crossChecks, Block: st.blocks()[0]}
-	res, err := launchChecked(x.e.ctx, x.e.st.tracer, &l, o)
+	res, _, err := checked.Launch(x.e.ctx, x.e.st.tracer, &l, o)
 	x.e.cost.Launches++
 	x.tried = append(x.tried, "--schedule "+name)
 	if fault := (*target.Fault)(nil); errors.As(err, &fault) {
@@ -167,7 +170,7 @@ func (x *crossSearch) add(f target.Finding) {
 	if f.Severity != target.SeverityError || !explains {
 		return
 	}
-	if !slices.ContainsFunc(x.found, func(g target.Finding) bool { return sameCause(&f, &g) }) {
+	if !slices.ContainsFunc(x.found, func(g target.Finding) bool { return checked.SameCause(&f, &g) }) {
 		x.found = append(x.found, f)
 	}
 }
@@ -203,7 +206,7 @@ func (x *crossSearch) class() (string, *target.Finding) {
 func (x *crossSearch) unreported() []target.Finding {
 	reported := x.e.st.result.Findings
 	return slices.DeleteFunc(slices.Clone(x.found), func(f target.Finding) bool {
-		return slices.ContainsFunc(reported, func(g target.Finding) bool { return sameCause(&f, &g) })
+		return slices.ContainsFunc(reported, func(g target.Finding) bool { return checked.SameCause(&f, &g) })
 	})
 }
 
@@ -248,7 +251,7 @@ func causeText(f *target.Finding) string {
 		text += of + f.Variable
 	}
 	switch {
-	case f.Source != nil && f.Other != nil && atLine(f.Source, f.Other):
+	case f.Source != nil && f.Other != nil && f.Source.SamePlace(f.Other):
 		text += fmt.Sprintf(" at %s, which both sides execute", f.Source)
 	case f.Source != nil && f.Other != nil:
 		text += fmt.Sprintf(" between %s and %s", f.Source, f.Other)

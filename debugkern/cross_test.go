@@ -39,7 +39,7 @@ func (k *fakeKernel) Launch(ctx context.Context, l *target.Launch) (*target.Resu
 	own := *l
 	own.Observe = nil
 	if k.g.schedule != "" {
-		own.Schedule, _ = parseSchedule(k.g.schedule)
+		own.Schedule, _ = ParseSchedule(k.g.schedule)
 	}
 	res, err := k.Kernel.Launch(ctx, &own)
 	if err != nil {

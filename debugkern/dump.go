@@ -1,18 +1,20 @@
 package debugkern
 
 import (
-	"archive/zip"
 	"context"
+	"encoding/binary"
 	"io"
+	"math"
 
 	"tilescope/debugkern/input"
+	"tilescope/debugkern/npy"
 	"tilescope/probes"
 )
 
 // Dump writes the run as a NumPy archive, in the layout of CONTRACT.md: inputs, output, and for every captured stage its
 // tiles and their exact reference, cells outside the valid range 0 in both.
 func (r *Run) Dump(ctx context.Context, w io.Writer) error {
-	z := &npzWriter{zip: zip.NewWriter(w)}
+	z := npy.NewWriter(w)
 	if len(r.Plan.Memory) > 0 {
 		return r.dumpMemory(z)
 	}
@@ -26,79 +28,64 @@ func (r *Run) Dump(ctx context.Context, w io.Writer) error {
 			return err
 		}
 	}
-	out := z.array("blocks", probes.I32, r.Range.N.Count(), 3)
+	out := z.Array("blocks", npy.I32, r.Range.N.Count(), 3)
 	for _, b := range r.Blocks() {
 		out.Write([]byte{byte(b[0]), byte(b[0] >> 8), byte(b[0] >> 16), byte(b[0] >> 24), byte(b[1]), byte(b[1] >> 8), byte(b[1] >> 16),
 			byte(b[1] >> 24), byte(b[2]), byte(b[2] >> 8), byte(b[2] >> 16), byte(b[2] >> 24)})
 	}
-	if z.err != nil {
-		return z.err
-	}
-	return z.zip.Close()
+	return z.Close()
 }
 
 // dumpMemory writes the arguments of a kernel without stages as check does: after the launch under their names, before it as in_NAME.
-func (r *Run) dumpMemory(z *npzWriter) error {
+func (r *Run) dumpMemory(z *npy.Writer) error {
 	for i := range r.Plan.Memory {
 		sp := &r.Plan.Memory[i]
-		t := sp.DType
-		z.array(sp.Stage.String(), stored(t), sp.Capture.Dims...).Write(r.state.memory(sp))
+		z.Array(sp.Stage.String(), input.RawArrayType(sp.DType), sp.Capture.Dims...).Write(r.state.memory(sp))
 	}
-	if z.err != nil {
-		return z.err
-	}
-	return z.zip.Close()
-}
-
-// stored is the type of an archive's array: of a type that NumPy does not have, its bits as whole numbers.
-func stored(t probes.DType) probes.DType {
-	if descr(t) != "" {
-		return t
-	}
-	return map[int]probes.DType{1: probes.U8, 2: probes.U16}[t.Size()]
+	return z.Close()
 }
 
 // dumpInputs writes each input as the kernel takes it, the scales of codes, and the numbers before encoding; and the output.
-func (r *Run) dumpInputs(z *npzWriter) {
+func (r *Run) dumpInputs(z *npy.Writer) {
 	for _, t := range r.state.inputs.Tensors {
-		z.array(t.Name, stored(t.DType), t.Dims...).Write(t.Bytes())
+		z.Array(t.Name, input.RawArrayType(t.DType), t.Dims...).Write(t.Bytes())
 		if t.Wide != nil {
-			z.array(t.Name+"x", probes.F64, t.Dims...).Write(t.Bytes())
+			z.Array(t.Name+"x", npy.F64, t.Dims...).Write(t.Bytes())
 		}
 		if t.Coded {
-			z.array(t.Name+"s", probes.F32, len(t.Scales)).Write(input.Float32Bytes(t.Scales))
+			z.Array(t.Name+"s", npy.F32, len(t.Scales)).Write(input.Float32Bytes(t.Scales))
 		}
 		if t.X != nil {
-			z.array(t.Name+"x", probes.F32, t.Dims...).Write(input.Float32Bytes(t.X))
+			z.Array(t.Name+"x", npy.F32, t.Dims...).Write(input.Float32Bytes(t.X))
 		}
 	}
 	if sp := r.Plan.Output(); sp != nil && r.state.output != nil && r.Plan.Gate.Judged.Has(sp.Stage) {
-		z.array(sp.Stage.String(), stored(r.state.outputType()), r.Plan.OutputDims()...).Write(r.state.output)
+		z.Array(sp.Stage.String(), input.RawArrayType(r.state.outputType()), r.Plan.OutputDims()...).Write(r.state.output)
 	}
 }
 
 // dumpStage writes tile_X, captured_X and ref_X [blocks, kv_tiles, rows, cols].
-func (r *Run) dumpStage(ctx context.Context, z *npzWriter, sp *probes.StagePlan) error {
+func (r *Run) dumpStage(ctx context.Context, z *npy.Writer, sp *probes.StagePlan) error {
 	tiles := 1
 	if sp.PerTile {
 		tiles = r.Range.TileN
 	}
 	blocks := r.Blocks()
 	cells := sp.Rows * sp.Cols
-	out := z.array("tile_"+sp.Stage.String(), stored(sp.DType), len(blocks), tiles, sp.Rows, sp.Cols)
+	out := z.Array("tile_"+sp.Stage.String(), input.RawArrayType(sp.DType), len(blocks), tiles, sp.Rows, sp.Cols)
 	for _, b := range blocks {
 		for kv := range tiles {
 			t := r.state.Tile(sp.Stage, b, r.kv(sp, kv))
 			out.Write(clip(t, sp, b, r.kv(sp, kv)))
 		}
 	}
-	out = z.bools("captured_"+sp.Stage.String(), len(blocks), tiles, sp.Rows, sp.Cols)
+	out = z.Array("captured_"+sp.Stage.String(), npy.Bool, len(blocks), tiles, sp.Rows, sp.Cols)
 	for _, b := range blocks {
 		for kv := range tiles {
 			out.Write(capturedBytes(r.state.Tile(sp.Stage, b, r.kv(sp, kv)), sp))
 		}
 	}
-	out = z.array("ref_"+sp.Stage.String(), probes.F64, len(blocks), tiles, sp.Rows, sp.Cols)
+	out = z.Array("ref_"+sp.Stage.String(), npy.F64, len(blocks), tiles, sp.Rows, sp.Cols)
 	row := make([]float64, cells)
 	for _, b := range blocks {
 		if err := ctx.Err(); err != nil {
@@ -116,7 +103,7 @@ func (r *Run) dumpStage(ctx context.Context, z *npzWriter, sp *probes.StagePlan)
 			out.Write(f64Bytes(row))
 		}
 	}
-	return z.err
+	return z.Err()
 }
 
 // kv is the kv tile of the i-th slot of a stage.
@@ -151,4 +138,13 @@ func clip(t probes.Tile, sp *probes.StagePlan, b probes.Dim3, kv int) []byte {
 		copy(out[at:at+cols*size], t.Data[at:])
 	}
 	return out
+}
+
+// f64Bytes are numbers as an array has them.
+func f64Bytes(v []float64) []byte {
+	b := make([]byte, 0, 8*len(v))
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+	}
+	return b
 }

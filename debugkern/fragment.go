@@ -13,7 +13,7 @@ import (
 
 // FragmentMaps returns the fragment maps of the request's backend: the introspection kernel is executed there once a session.
 func (s *Session) FragmentMaps(ctx context.Context, req Request) (*fragment.Maps, error) {
-	be, _, err := s.backend(ctx, req)
+	be, _, err := s.Backends(ctx, req)
 	if err != nil {
 		return nil, err
 	}

@@ -50,8 +50,7 @@ func (e *execution) inputsOfFile() (*input.Inputs, error) {
 		f.release()
 		return nil, err
 	}
-	releases := f.releases
-	budget.Until(e.s.mem, in, func() { releaseAll(releases) })
+	budget.Until(e.s.mem, in, f.reserved.Release)
 	return in, nil
 }
 

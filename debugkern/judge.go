@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"tilescope/debugkern/attn"
@@ -152,7 +151,7 @@ func (e *execution) judge(cross *report.Cross) (*Run, error) {
 	}
 	rep.Findings = report.FindingsOf(e.unordered(append(unreached, findings...)))
 	rep.Resources = resourcesDoc(st.resources)
-	rep.Printed = printedLines(st.result)
+	rep.Printed = report.PrintedLines(st.result)
 	rep.Outputs = e.outputs()
 	rep.Verdict = report.Agree
 	if !e.r.plan.Referenced() && rep.Errors() > 0 || judged.Diverges() || rep.Output != nil && rep.Output.Verdict == report.Fail || !st.result.Reached {
@@ -161,14 +160,6 @@ func (e *execution) judge(cross *report.Cross) (*Run, error) {
 	rep.Cost = e.cost
 	noteGuesses(e.r.sel.Manifest, rep)
 	return run, nil
-}
-
-// printedLines are the lines that a kernel printed, by block; nil for none.
-func printedLines(res *target.Result) []string {
-	if p := strings.TrimRight(string(res.Printed), "\n"); p != "" {
-		return strings.Split(p, "\n")
-	}
-	return nil
 }
 
 // outputBeside judges O as a whole, and digests every tile, while the stages are judged; what it returns waits for both.

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 
 	"tilescope/debugkern/build"
+	"tilescope/debugkern/hostcode"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/scaffold"
@@ -34,19 +35,19 @@ func (e *execution) nameShared() error {
 	if f == nil || len(e.r.plan.Memory) == 0 || len(e.r.plan.Shared) > 0 {
 		return nil
 	}
-	source := ""
-	if e.r.sel.Manifest.PTX == "" {
+	units := e.st.build.Outline.AllUnits()
+	if units == nil && e.r.sel.Manifest.PTX == "" {
 		s, err := build.Sources(e.ctx, e.r.sel)
 		if err != nil {
 			return err
 		}
-		source = string(s.Text)
+		units = append(units, hostcode.Read(e.r.sel.Manifest.SourcePath(), s.Text))
 	}
 	plan := *e.r.plan
-	plan.Shared = scaffold.SharedArrays(e.st.build.Module, f, source, e.r.plan.DynShared)
+	plan.Shared = scaffold.SharedArrays(e.st.build.Module, f, scaffold.SourceOf(units...), e.r.plan.DynShared)
 	for i := range plan.Shared {
 		a := &plan.Shared[i]
-		if t := map[probes.DType]probes.DType{probes.U32: probes.F32, probes.U64: probes.F64}[a.DType]; t != 0 && source == "" && sharesFloats(f, t.Size()) {
+		if t := map[probes.DType]probes.DType{probes.U32: probes.F32, probes.U64: probes.F64}[a.DType]; t != 0 && units == nil && sharesFloats(f, t.Size()) {
 			a.DType = t // to be shown as such
 		}
 	}

@@ -1,12 +1,8 @@
 package debugkern
 
 import (
-	"bytes"
-	"encoding/binary"
-	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,92 +11,6 @@ import (
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
-
-// adopted runs a kernel of testdata/bare as a target, under every checker.
-func adopted(t *testing.T, s *Session, req CheckRequest) *Run {
-	t.Helper()
-	r, err := s.Adopt(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := s.Run(t.Context(), r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return run
-}
-
-// floatAt is an element of a tile of f32.
-func floatAt(v *TileView, i int) float32 {
-	return math.Float32frombits(binary.LittleEndian.Uint32(v.Got.Data[4*i:]))
-}
-
-// TestAdopted: a file with the options of check runs as a target: its digests are check's, its verdict is by findings, its arguments are
-// tiles before and after the launch, and who wrote an element is found in whichever block did.
-func TestAdopted(t *testing.T) {
-	s := openSession(t)
-	req := bare("reduce.ptx", 4, 256, "0=randn:f32[1000]", "1=unwritten:f32[5]", "2=1000")
-	req.Seed = 3
-	run := adopted(t, s, req)
-	c, err := s.CheckKernel(t.Context(), req, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := run.Report
-	if r.Digest != c.Doc.Digest || len(r.Outputs) != 2 || r.Outputs[1].Digest != c.Doc.Outputs[1].Digest || *r.Outputs[1].Written != 4 || *r.Outputs[0].Written != 0 {
-		t.Errorf("digest %s, outputs %+v; check has %s, %+v", r.Digest, r.Outputs, c.Doc.Digest, c.Doc.Outputs)
-	}
-	if r.Verdict != report.Agree || r.ExitCode() != 0 || r.Referenced() || r.Outcome() != "no error" || len(r.Guilty) > 0 || r.Output != nil {
-		t.Errorf("%s, exit %d, %q", r.Verdict, r.ExitCode(), r.Outcome())
-	}
-	var names []string
-	for _, st := range r.Stages {
-		if names = append(names, st.Name); st.Verdict != report.Off || st.Reference != report.NoReference {
-			t.Errorf("%+v", st)
-		}
-	}
-	if strings.Join(names, " ") != "in_arg0 arg0 arg1" {
-		t.Errorf("stages %v", names)
-	}
-	before, after, out := view(t, run, "in_arg0"), view(t, run, "arg0"), view(t, run, "arg1")
-	if after.Referenced() || !after.Previous.Same(after.Got, 0, 7) || floatAt(before, 7) != floatAt(after, 7) || after.Valid(0, 0) != true {
-		t.Error("what was only read is not as before")
-	}
-	want := float32(0)
-	for i := 512; i < 768; i++ {
-		want += floatAt(before, i)
-	}
-	if got := floatAt(out, 2); math.Abs(float64(got-want)) > 1e-3 {
-		t.Errorf("sum 2 is %g, want %g", got, want)
-	}
-	if out.Previous.Rows != 0 || out.Got.Captured(0, 4) || !out.Got.Captured(0, 3) || out.Valid(0, 4) != true {
-		t.Error("what was not written counts as captured")
-	}
-	for col, block := range map[int]int{0: 0, 2: 2, 3: 3} {
-		w, err := run.Writer(t.Context(), Cell{Place: Place{Stage: "arg1"}, Col: col})
-		if err != nil || w == nil || *w.Block != (probes.Dim3{block, 0, 0}) || w.Source == nil {
-			t.Errorf("out[%d]: %+v, %v", col, w, err)
-		}
-	}
-	for _, c := range []Cell{{Place: Place{Stage: "arg1"}, Col: 4}, {Place: Place{Stage: "arg0"}}, {Place: Place{Stage: "in_arg0"}}} {
-		if w, err := run.Writer(t.Context(), c); w != nil || err != nil {
-			t.Errorf("%+v: %+v, %v", c, w, err)
-		}
-	}
-	var b bytes.Buffer
-	if err := run.Dump(t.Context(), &b); err != nil {
-		t.Fatal(err)
-	}
-	if raw := members(t, b.Bytes()); len(raw) != 3 || !bytes.HasSuffix(raw["arg1.npy"], out.Got.Data) || !bytes.HasSuffix(raw["in_arg0.npy"], before.Got.Data[:4000]) {
-		t.Errorf("%d arrays in the dump", len(raw))
-	}
-	if len(run.Plan.Shared) == 0 || run.Plan.Shared[0].Bytes != 1024 {
-		t.Errorf("shared arrays %+v", run.Plan.Shared)
-	}
-	if _, err := run.Walk(t.Context(), probes.Dim3{2, 0, 0}); err != nil {
-		t.Error(err)
-	}
-}
 
 func view(t *testing.T, run *Run, name probes.Stage) *TileView {
 	t.Helper()
@@ -111,42 +21,7 @@ func view(t *testing.T, run *Run, name probes.Stage) *TileView {
 	return v
 }
 
-// TestAdoptedDefects: a finding of severity error makes the verdict, at the line; what check refuses is refused with its code.
-func TestAdoptedDefects(t *testing.T) {
-	s := openSession(t)
-	run := adopted(t, s, bare("reduce-race.ptx", 2, 256, "0=ones:f32[512]", "1=zeros:f32[2]", "2=512"))
-	r := run.Report
-	if r.Verdict != report.Diverge || r.ExitCode() != 1 || r.Errors() == 0 || !slices.ContainsFunc(r.Findings, func(f report.Finding) bool {
-		return f.Kind == string(target.Race) && f.Source.Line == 10
-	}) {
-		t.Errorf("%s: %+v", r.Verdict, r.Findings)
-	}
-	for _, f := range r.Findings {
-		if f.ID == "" {
-			t.Errorf("no id: %+v", f)
-		}
-	}
-	clustered := bare("reduce.ptx", 2, 256, "0=ones:f32[512]", "1=zeros:f32[2]", "2=512")
-	clustered.Cluster = probes.Dim3{2, 1, 1}
-	for says, req := range map[string]CheckRequest{
-		"no --arg for":                bare("reduce.ptx", 2, 256, "0=ones:f32[512]"),
-		"--block 2048,1,1":            bare("reduce.ptx", 2, 2048),
-		"are not modelled":            clustered,
-		"uses this parameter as":      bare("reduce.ptx", 2, 256, "0=1", "1=zeros:f32[2]", "2=512"),
-		"expected a .ptx or a .cu":    bare("../../memory_test.go", 1, 1),
-		"no such file or directory":   bare("nosuch.ptx", 1, 1),
-		"choose one with --entry":     bare("blend.ptx", 1, 64),
-		"is given twice (first as 1)": bare("reduce.ptx", 2, 256, "2=1", "2=2"),
-	} {
-		if _, err := s.Adopt(t.Context(), req); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("want %q: %v", says, err)
-		} else if code := err.(*report.Error).Code; code != report.CodeUsage {
-			t.Errorf("%v: code %d", err, code)
-		}
-	}
-}
-
-// stageless is a manifest without stages of testdata/bare's reduction. out has one element more than the launch writes.
+// stageless is a manifest without stages of checkrun's reduction. out has one element more than the launch writes.
 const stageless = `schema: tilescope.kernel/1
 name: reduce
 ptx: reduce.ptx
@@ -161,7 +36,7 @@ args:
 // TestStagelessManifest: a manifest without stages runs; an output that was not written whole is a finding, and so the verdict.
 func TestStagelessManifest(t *testing.T) {
 	dir := t.TempDir()
-	ptx, err := os.ReadFile(filepath.Join("testdata", "bare", "reduce.ptx"))
+	ptx, err := os.ReadFile(filepath.Join("checkrun", "testdata", "reduce.ptx"))
 	if err != nil {
 		t.Fatal(err)
 	}

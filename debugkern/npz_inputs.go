@@ -25,8 +25,8 @@ type inputArchive struct {
 	archive  *npy.Archive
 	source   io.Closer
 	memory   *budget.Budget
-	sum      budget.Sum // what the arrays take
-	releases []func()   // of what was reserved for them
+	sum      budget.Sum          // what the arrays take
+	reserved budget.Reservations // for them
 }
 
 // madeBytes is the most that is made of an element of an array, in addition to the element: a float32 and the half that it becomes.
@@ -34,10 +34,7 @@ const madeBytes = 4 + 2
 
 // openInputs opens an --inputs file. memory says how large the file and its arrays may be.
 func openInputs(ctx context.Context, path string, memory *budget.Budget) (*inputArchive, error) {
-	limit := memory.Limit()
-	if limit == 0 {
-		limit = budget.Default()
-	}
+	limit := memory.Bound()
 	f, size, err := file.Open(ctx, path, limit, file.Want{What: "a NumPy archive (.npz)"})
 	if err != nil {
 		return nil, report.Unread("--inputs", err)
@@ -53,13 +50,7 @@ func openInputs(ctx context.Context, path string, memory *budget.Budget) (*input
 func (f *inputArchive) close() { f.source.Close() }
 
 // release gives back what was reserved for the arrays.
-func (f *inputArchive) release() { releaseAll(f.releases) }
-
-func releaseAll(releases []func()) {
-	for _, f := range releases {
-		f()
-	}
-}
+func (f *inputArchive) release() { f.reserved.Release() }
 
 func (f *inputArchive) has(name string) bool { return slices.Contains(f.archive.Names(), name) }
 
@@ -197,7 +188,7 @@ func (f *inputArchive) coded(t *input.Tensor, p *probes.Plan) error {
 
 // ints reads a tensor of an integer type.
 func (f *inputArchive) ints(t *input.Tensor, p *probes.Plan) error {
-	want, ok := integerArrays[t.DType]
+	want, ok := input.ArrayType(t.DType)
 	if !ok {
 		return report.Usagef("--inputs %s: there is no array of type %s for %s", f.path, t.DType, t.Name)
 	}
@@ -213,11 +204,6 @@ func (f *inputArchive) ints(t *input.Tensor, p *probes.Plan) error {
 		t.Ints[i] = input.Wrap(t.DType, int64(binary.LittleEndian.Uint64(word[:])))
 	}
 	return nil
-}
-
-// integerArrays are NumPy's names of the integer types.
-var integerArrays = map[probes.DType]npy.DType{
-	probes.U8: npy.U8, probes.I8: npy.I8, probes.U16: npy.U16, probes.I16: npy.I16, probes.I32: npy.I32, probes.U32: npy.U32, probes.I64: npy.I64, probes.U64: npy.U64,
 }
 
 // scales reads a coded tensor's scales.
@@ -251,20 +237,14 @@ func (f *inputArchive) array(name string, dims []int, p *probes.Plan, types ...n
 	if !slices.Equal(h.Shape, dims) {
 		return nil, report.Usagef("--inputs %s: array %s has shape %v; expected %v (shape %s)", f.path, name, h.Shape, dims, p.Shape)
 	}
-	n := int64(1)
-	for _, d := range h.Shape {
-		n = budget.Mul(n, int64(d))
-	}
-	part, bytes := "array "+name, budget.Mul(n, int64(h.DType.Size())+madeBytes)
+	part, bytes := "array "+name, budget.Mul(budget.Elements(h.Shape), int64(h.DType.Size())+madeBytes)
 	f.sum.Add(part, bytes, "")
 	if err := f.sum.Within(f.memory.Limit()); err != nil {
 		return nil, report.Usagef("--inputs %s %w", f.path, err)
 	}
-	release, err := f.memory.Reserve(part+" of --inputs", bytes)
-	if err != nil {
+	if err := f.reserved.Add(f.memory, part+" of --inputs", bytes); err != nil {
 		return nil, err
 	}
-	f.releases = append(f.releases, release)
 	a, err := f.archive.Read(f.ctx, name)
 	if err != nil {
 		return nil, report.Unread("--inputs", err)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tilescope/debugkern/checked"
 	"tilescope/debugkern/join"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
@@ -134,7 +135,7 @@ func (e *execution) plain() (*plainRun, error) {
 	start := time.Now()
 	res, err := k.Launch(e.ctx, l)
 	if err != nil {
-		return nil, launchError(err)
+		return nil, report.LaunchError(err)
 	}
 	out.took, out.launches = time.Since(start), max(1, e.req.Repeat)
 	if emulated {
@@ -181,7 +182,7 @@ func (e *execution) plainRuns() bool {
 func (e *execution) unseen(findings []target.Finding) []target.Finding {
 	return slices.DeleteFunc(slices.Clone(findings), func(f target.Finding) bool {
 		return slices.ContainsFunc(e.st.result.Findings, func(g target.Finding) bool {
-			return f.Kind == g.Kind && f.Variable == g.Variable && f.Message == g.Message || stuckAt(&f, &g) || unwrittenBy(&f, &g)
+			return f.Kind == g.Kind && f.Variable == g.Variable && f.Message == g.Message || checked.Symptom(&f, &g)
 		})
 	})
 }

@@ -122,15 +122,24 @@ func StagesText(list []probes.Stage) string {
 	return strings.Join(names, ",")
 }
 
+// Within returns the blocks of a grid that the region has. A region that lies outside is a usage error.
+func (r Region) Within(grid probes.Dim3) (probes.Range, error) {
+	var out probes.Range
+	for i, s := range r {
+		s, err := s.within(grid[i])
+		if err != nil {
+			return out, report.Usagef("--blocks %s: %c: %w", r, "xyz"[i], err)
+		}
+		out.Lo[i], out.N[i] = s.Lo, s.N
+	}
+	return out, nil
+}
+
 // rangeOf is the part of a plan's launch that is captured.
 func rangeOf(p *probes.Plan, blocks Region, tiles Span) (probes.Range, error) {
-	var r probes.Range
-	for i, s := range blocks {
-		s, err := s.within(p.Grid[i])
-		if err != nil {
-			return r, report.Usagef("--blocks %s: %c: %w", blocks, "xyz"[i], err)
-		}
-		r.Lo[i], r.N[i] = s.Lo, s.N
+	r, err := blocks.Within(p.Grid)
+	if err != nil {
+		return r, err
 	}
 	s, err := tiles.within(p.Work.MaxTiles)
 	if err != nil {

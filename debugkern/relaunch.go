@@ -59,7 +59,7 @@ func (l *Relaunch) Execute(ctx context.Context, m *ptx.Module) (*Outcome, error)
 	}
 	res, err := k.Launch(ctx, l.launch)
 	if err != nil {
-		return nil, launchError(err)
+		return nil, report.LaunchError(err)
 	}
 	st := *l.e.st
 	st.result, st.output = res, res.Outputs[l.e.outputArg()]

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"tilescope/configs"
 	"tilescope/debugkern/budget"
@@ -85,10 +84,10 @@ func (s *Session) resolve(ctx context.Context, req Request, shape *probes.Shape)
 		}
 		return nil, &report.Error{Code: report.CodeUsage, Err: err}
 	}
-	if r.schedule, err = parseSchedule(req.Schedule); err != nil {
+	if r.schedule, err = ParseSchedule(req.Schedule); err != nil {
 		return nil, err
 	}
-	if err := counts(req.Timeout, req.Device, req.Repeat, req.Resident); err != nil {
+	if err := req.CheckCounts(); err != nil {
 		return nil, err
 	}
 	if err := r.capture(s.limit); err != nil {
@@ -97,17 +96,18 @@ func (s *Session) resolve(ctx context.Context, req Request, shape *probes.Shape)
 	return r, r.affordable()
 }
 
-// counts refuses limits and numbers that are negative.
-func counts(timeout time.Duration, device, repeat, resident int) error {
+// CheckCounts refuses limits and numbers that are negative, with an error of CodeUsage. Session.Run does so too; it is for those
+// who execute a request themselves.
+func (r Request) CheckCounts() error {
 	switch {
-	case timeout < 0:
-		return report.Usagef("--timeout %s: expected a duration above 0", timeout)
-	case device < 0:
-		return report.Usagef("--device %d: expected a whole number from 0 on", device)
-	case repeat < 0:
-		return report.Usagef("--repeat %d: expected a whole number from 1 on", repeat)
-	case resident < 0:
-		return report.Usagef("--resident %d: expected a number of blocks, or 0 for what the chip holds", resident)
+	case r.Timeout < 0:
+		return report.Usagef("--timeout %s: expected a duration above 0", r.Timeout)
+	case r.Device < 0:
+		return report.Usagef("--device %d: expected a whole number from 0 on", r.Device)
+	case r.Repeat < 0:
+		return report.Usagef("--repeat %d: expected a whole number from 1 on", r.Repeat)
+	case r.Resident < 0:
+		return report.Usagef("--resident %d: expected a number of blocks, or 0 for what the chip holds", r.Resident)
 	}
 	return nil
 }
@@ -161,8 +161,8 @@ func stageNames(set probes.StageSet) string {
 	return strings.Join(names, " ")
 }
 
-// parseSchedule reads --schedule; what it refuses is a usage error.
-func parseSchedule(s string) (target.Schedule, error) {
+// ParseSchedule reads --schedule; what it refuses is a usage error.
+func ParseSchedule(s string) (target.Schedule, error) {
 	sch, err := target.ParseSchedule(s)
 	if err != nil {
 		return sch, report.Usagef("%w", err)

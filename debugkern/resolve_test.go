@@ -61,13 +61,13 @@ func TestRegionText(t *testing.T) {
 
 func TestScheduleText(t *testing.T) {
 	for in, want := range map[string]string{"": "in-order:0", "random:7": "random:7", "reverse": "reverse:0", "random:3:earliest": "random:3:earliest"} {
-		s, err := parseSchedule(in)
+		s, err := ParseSchedule(in)
 		if err != nil || s.String() != want {
 			t.Errorf("%q: %q, %v; want %q", in, s.String(), err, want)
 		}
 	}
 	for _, bad := range []string{"sideways", "random:x", "random:1:never", "a:b:c:d"} {
-		if _, err := parseSchedule(bad); err == nil {
+		if _, err := ParseSchedule(bad); err == nil {
 			t.Errorf("%q was accepted", bad)
 		}
 	}

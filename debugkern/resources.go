@@ -22,6 +22,7 @@ type Subject struct {
 	Faults                 []string
 	Limits                 probes.Limits
 	Shape                  probes.Shape // of the request
+	Referenced             bool         // a stage is compared with a reference
 }
 
 // Describe resolves a request without running it; what Run would refuse with CodeUsage, it refuses.
@@ -32,7 +33,7 @@ func (s *Session) Describe(ctx context.Context, req Request) (*Subject, error) {
 	}
 	return &Subject{
 		Kernel: r.plan.Kernel, Variant: r.sel.Variant, Entry: r.plan.Entry, Flags: r.sel.Flags, Faults: append([]string{}, r.sel.Faults...),
-		Limits: r.plan.Limits, Shape: r.plan.Shape,
+		Limits: r.plan.Limits, Shape: r.plan.Shape, Referenced: r.plan.Referenced(),
 	}, nil
 }
 
@@ -169,7 +170,7 @@ type deviceTeller interface {
 
 // Environment opens the backend that a request asks for and describes it.
 func (s *Session) Environment(ctx context.Context, req Request) (*report.Environment, error) {
-	be, beside, err := s.backend(ctx, req)
+	be, beside, err := s.Backends(ctx, req)
 	if err != nil {
 		return nil, err
 	}

@@ -13,10 +13,10 @@ import (
 
 	"tilescope/debugkern/build"
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/checked"
 	"tilescope/debugkern/input"
 	"tilescope/debugkern/judge"
 	"tilescope/debugkern/memo"
-	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/ref"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
@@ -147,7 +147,7 @@ func (e *execution) open() error {
 		return err
 	}
 	e.st.r, e.st.inputs = e.r, in
-	if e.backend, e.st.beside, err = e.s.backend(e.ctx, e.req); err != nil {
+	if e.backend, e.st.beside, err = e.s.Backends(e.ctx, e.req); err != nil {
 		return err
 	}
 	e.st.backend = e.backend
@@ -179,7 +179,7 @@ func (e *execution) emulated() bool { return e.st.beside == nil && target.Simula
 // build compiles the instrumented build and loads it.
 func (e *execution) build() error {
 	start := time.Now()
-	e.progress(Progress{Phase: "build", Detail: strings.Join(append(e.r.sel.Defines(), e.r.sel.Planted()...), " ")})
+	e.progressOfBuild()
 	b, err := e.s.builder.Kernel(e.ctx, e.r.sel, buildOptions(e.req, e.r.instrumented()))
 	if err != nil {
 		return err
@@ -192,6 +192,11 @@ func (e *execution) build() error {
 	e.st.kernel, err = e.load(e.backend, b)
 	e.cost.BuildMS = report.Number(time.Since(start).Seconds() * 1e3)
 	return err
+}
+
+// progressOfBuild reports that the kernel is being built: its symbols and planted faults.
+func (e *execution) progressOfBuild() {
+	e.progress(Progress{Phase: "build", Detail: strings.Join(append(e.r.sel.Defines(), e.r.sel.Planted()...), " ")})
 }
 
 // repeated reports how many of the launches have ended, on backends that launch more than once.
@@ -250,8 +255,8 @@ func (e *execution) launch() error {
 	l := *e.st.launch
 	l.Tell = e.repeated(e.backend.Info().Device)
 	o, c := e.checks(e.backend), (*check.Checker)(nil)
-	if e.st.result, c, err = launchWatched(e.ctx, e.st.kernel, &l, o); err != nil {
-		return launchError(err)
+	if e.st.result, c, err = checked.Launch(e.ctx, e.st.kernel, &l, o); err != nil {
+		return report.LaunchError(err)
 	}
 	if o.Set&check.Coverage != 0 {
 		e.covered = c.Covered().Written
@@ -282,47 +287,46 @@ func (e *execution) checks(be target.Backend) check.Options {
 // outputArg is the argument that the result is written to.
 func (e *execution) outputArg() string { return e.r.plan.OutputArg() }
 
-// launchError makes a fault a failed run with its place.
-func launchError(err error) error {
-	var f *target.Fault
-	if errors.As(err, &f) && f.Kind == "passes" { // the manifest's mistake: nothing is judged
-		return &report.KernelError{Stage: "run", Err: errors.New(f.Msg), Source: report.SourceOf(f.Source)}
-	}
-	if errors.As(err, &f) {
-		return &report.KernelError{Stage: "run", Err: f, Source: report.SourceOf(f.Source)}
-	}
-	return err
-}
-
-// explain gives an error its exit code and, where the kernel failed, its document.
-func (e *execution) explain(err error) error {
+// Explain gives an error of a build, a load or a launch its exit code: it returns a *report.Error, in which there is a
+// *report.KernelError where the kernel failed or the time limit of ctx passed. An error that has a code, and a cancellation,
+// stay as they are.
+func Explain(ctx context.Context, err error) error {
 	err = overMemory(err)
 	var coded *report.Error
 	if errors.As(err, &coded) {
 		return err
 	}
-	if errors.Is(err, context.Canceled) && errors.Is(e.ctx.Err(), context.Canceled) {
+	if errors.Is(err, context.Canceled) && errors.Is(ctx.Err(), context.Canceled) {
 		return err
 	}
 	var re *report.KernelError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		re = &report.KernelError{Stage: "run", Err: context.Cause(e.ctx)}
+		re = &report.KernelError{Stage: "run", Err: context.Cause(ctx)}
 	case !errors.As(err, &re):
 		re = &report.KernelError{Stage: "launch", Err: err}
 	}
-	return &report.Error{Code: report.CodeFailed, Err: re, Report: e.failure(re), Diagnostics: re.Diagnostics}
+	return &report.Error{Code: report.CodeFailed, Err: re, Diagnostics: re.Diagnostics}
+}
+
+// explain gives an error its exit code and, where the kernel failed, its document.
+func (e *execution) explain(err error) error {
+	var coded *report.Error
+	if errors.As(err, &coded) {
+		return overMemory(err)
+	}
+	err = Explain(e.ctx, err)
+	var re *report.KernelError
+	if errors.As(err, &coded) && coded.Code == report.CodeFailed && errors.As(coded.Err, &re) {
+		coded.Report = e.failure(re)
+	}
+	return err
 }
 
 // failure is the document of a run that has no verdict.
 func (e *execution) failure(re *report.KernelError) *report.Run {
 	rep := e.header()
-	rep.Verdict = report.Failed
-	rep.Error = &report.Failure{Stage: re.Stage, Message: re.Err.Error(), Source: re.Source, Diagnostics: re.Diagnostics}
-	var pe *ptx.Error
-	if rep.Error.Source == nil && errors.As(re.Err, &pe) {
-		rep.Error.Source = &report.Source{File: pe.Pos.File, Line: pe.Pos.Line}
-	}
+	rep.Verdict, rep.Error = report.Failed, re.Failure()
 	return rep
 }
 

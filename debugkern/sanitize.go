@@ -74,17 +74,14 @@ func (s *Session) Sanitize(ctx context.Context, r *Run, tool string) (*Sanitized
 	if err != nil {
 		return nil, err
 	}
-	return s.sanitize(ctx, tool, r.Request.Device, b.Module, st.r.plan.Entry, l)
+	return s.SanitizeLaunch(ctx, tool, r.Request.Device, b.Module, st.r.plan.Entry, l)
 }
 
-// Sanitize runs one of compute-sanitizer's tools on the launch that was checked. It takes a GPU, whatever the check executed on. Errors are
-// Session.Sanitize's.
-func (c *Checked) Sanitize(ctx context.Context, tool string) (*Sanitized, error) {
-	b := c.bare
-	return b.s.sanitize(ctx, tool, b.req.Device, b.module.Module, b.entry.Name, b.launch())
-}
-
-func (s *Session) sanitize(ctx context.Context, tool string, device int, m *ptx.Module, entry string, l *target.Launch) (*Sanitized, error) {
+// SanitizeLaunch runs one of compute-sanitizer's tools on a launch of a module's entry on a GPU. Errors are Sanitize's; a tool
+// that Sanitize cannot run is one of CodeUsage.
+func (s *Session) SanitizeLaunch(
+	ctx context.Context, tool string, device int, m *ptx.Module, entry string, l *target.Launch,
+) (*Sanitized, error) {
 	if !slices.Contains(AllSanitizerTools, tool) {
 		return nil, report.Usagef("sanitizer tool %q: expected %s", tool, strings.Join(AllSanitizerTools, ", "))
 	}

@@ -1,5 +1,5 @@
 // Package debugkern is the debugger: a Session opens a kernel, runs it, compares every stage with the reference, and says
-// which went wrong. Terminal and command line call nothing else.
+// which went wrong. Terminal and command line, and the packages of their commands, execute kernels through it.
 //
 // The one idea: a Run is a value. It holds the captured tiles, the references and the verdicts of one execution, is
 // immutable once returned, and answers every later question (a tile's error, a cell's writer) by looking or by executing
@@ -64,8 +64,9 @@ type Session struct {
 	loaded  memo.LRU[loadKey, target.Kernel]
 	maps    memo.LRU[string, *fragment.Maps] // by backend
 
+	chip *chip.Chip // that the emulator is, and that references compute like
+
 	mu     sync.Mutex
-	chip   *chip.Chip // that the emulator is, and that references compute like
 	emu    target.Backend
 	inputs *cachedInputs
 
@@ -131,6 +132,15 @@ func openCache(o Options) *cache.Cache {
 // Catalogue returns the embedded kernels.
 func (s *Session) Catalogue() *configs.Catalogue { return s.catalogue }
 
+// Builder returns what compiles the session's kernels. The session closes it.
+func (s *Session) Builder() *build.Builder { return s.builder }
+
+// Chip returns the chip that the emulator is and that references compute like.
+func (s *Session) Chip() *chip.Chip { return s.chip }
+
+// Memory returns what allocations reserve from. nil is no limit.
+func (s *Session) Memory() *budget.Budget { return s.mem }
+
 // Trouble returns what the session cannot use, once determined: a cache that cannot be written to, a
 // compiler that was found and is not trusted (a *trust.Refused). It is worth reporting once; nil while
 // nothing is wrong.
@@ -157,6 +167,16 @@ func (s *Session) Check(ctx context.Context, req Request) error {
 	_, err := s.resolve(ctx, req, nil)
 	return err
 }
+
+// Referenced reports whether a stage of the request's target is compared with a reference. Without one, its verdict is by
+// findings, and it should run under the checkers. A target that cannot be opened is left to Run to refuse.
+func (s *Session) Referenced(ctx context.Context, req Request) bool {
+	r, err := s.resolve(ctx, req, nil)
+	return err != nil || r.plan.Referenced()
+}
+
+// EveryChecker is the set of all checkers that a run's findings come from.
+const EveryChecker = check.All
 
 // Request is what to run: the options of the command line, parsed but not yet checked against a manifest. What only a manifest can
 // read is text: a shape, the values of flags.
@@ -193,7 +213,7 @@ type Request struct {
 	// Check is the set of checkers attached to the instrumented launch on the emulator (with both, to the emulator's beside the
 	// GPU); their findings are the run's. A GPU cannot be observed.
 	Check check.Set
-	// Launch are the words of the command line that say how a FILE is launched, of a target that Adopt made; nil for others.
+	// Launch are the words of the command line that say how a FILE is launched, of a target that checkrun.Adopt made; nil for others.
 	Launch []string
 	Plain  bool // the build without probes runs on the emulator too, its O compared bit for bit (on a GPU it always does)
 }

@@ -82,7 +82,7 @@ func (s *Session) timed(ctx context.Context, req Request) (target.Backend, strin
 		}
 		return be, "", nil
 	}
-	be, _, err := s.backend(ctx, req)
+	be, _, err := s.Backends(ctx, req)
 	return be, "", err
 }
 
@@ -127,7 +127,7 @@ func (s *Session) Count(ctx context.Context, req Request) (*report.Counts, error
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, &report.Error{Code: report.CodeFailed, Err: launchError(err)}
+		return nil, &report.Error{Code: report.CodeFailed, Err: report.LaunchError(err)}
 	}
 	counts := report.Counts(res.Counts)
 	return &counts, nil

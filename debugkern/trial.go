@@ -9,6 +9,7 @@ import (
 
 	"tilescope/debugkern/build"
 	"tilescope/debugkern/check"
+	"tilescope/debugkern/checked"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/target"
@@ -51,6 +52,14 @@ func (r *Run) Try(ctx context.Context, t Trial) (*Run, error) {
 	return run, nil
 }
 
+// Losses is where the first block of a trial with check.Precision lost bits, worst first; nil for any other run.
+func (r *Run) Losses() []check.Loss {
+	if r.state == nil {
+		return nil
+	}
+	return r.state.losses
+}
+
 // Entry is the entry that the run's instrumented build executes: what the edits of a trial index. It is nil for a run that
 // was not made by a session.
 func (r *Run) Entry() *ptx.Func {
@@ -74,8 +83,8 @@ func (r *Run) plainBuild(ctx context.Context) (*build.Build, error) {
 	if !st.r.instrumented() {
 		return st.build, nil
 	}
-	if m := st.r.sel.Manifest; m.PTX != "" {
-		return nil, report.Usagef("%s brings its PTX with probes in it: there is no build without them", m.Name)
+	if err := st.r.separable(); err != nil {
+		return nil, err
 	}
 	return st.session.builder.Kernel(ctx, st.r.sel, buildOptions(r.Request, false))
 }
@@ -132,7 +141,7 @@ func (a *Attempt) Observe(ctx context.Context, o target.Observer) error {
 }
 
 // Explain gives the error of a launch its exit code and, where the kernel failed, its document, as Session.Run does.
-func (a *Attempt) Explain(err error) error { return a.e.explain(launchError(err)) }
+func (a *Attempt) Explain(err error) error { return a.e.explain(report.LaunchError(err)) }
 
 var errNoState = errors.New("trial: this run was not made by a session")
 
@@ -160,7 +169,7 @@ func (a *Attempt) schedule() error {
 	}
 	var err error
 	a.e.req.Schedule = a.trial.Schedule
-	a.e.r.schedule, err = parseSchedule(a.trial.Schedule)
+	a.e.r.schedule, err = ParseSchedule(a.trial.Schedule)
 	return err
 }
 
@@ -319,8 +328,8 @@ func (a *Attempt) execute() error {
 	var err error
 	o := check.Options{Set: a.trial.Check, Ignore: a.trial.Ignore, Block: st.blocks()[0]}
 	var c *check.Checker
-	if st.result, c, err = launchWatched(a.e.ctx, a.kernel, a.launch, o); err != nil {
-		return launchError(err)
+	if st.result, c, err = checked.Launch(a.e.ctx, a.kernel, a.launch, o); err != nil {
+		return report.LaunchError(err)
 	}
 	st.losses, st.output = c.Losses(), st.result.Outputs[a.e.outputArg()]
 	n := st.result.Counts

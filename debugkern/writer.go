@@ -80,7 +80,7 @@ func (st *runState) writers(ctx context.Context) (blockIndex, error) {
 		index, bytes := blockIndex{}, int64(0)
 		for i := range st.r.plan.Memory {
 			if sp := &st.r.plan.Memory[i]; !sp.Capture.Before {
-				bytes = budget.Add(bytes, budget.Mul(4, elements(sp.Capture.Dims)))
+				bytes = budget.Add(bytes, budget.Mul(4, budget.Elements(sp.Capture.Dims)))
 			}
 		}
 		release, err := st.session.mem.Reserve("who wrote the arguments", bytes)

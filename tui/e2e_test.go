@@ -62,7 +62,7 @@ func firstLight(t *testing.T, program string, w, h int) {
 // result, who wrote it in another block, and back from there.
 func opensFile(t *testing.T, program string) {
 	home := t.TempDir()
-	text, err := os.ReadFile(filepath.Join("..", "debugkern", "testdata", "bare", "reduce-race.ptx"))
+	text, err := os.ReadFile(filepath.Join("..", "debugkern", "checkrun", "testdata", "reduce-race.ptx"))
 	if err != nil {
 		t.Fatal(err)
 	}

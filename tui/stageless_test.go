@@ -11,27 +11,28 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"tilescope/debugkern"
+	"tilescope/debugkern/checkrun"
 	"tilescope/probes"
 	"tilescope/tui"
 	"tilescope/tui/tuitest"
 	"tilescope/tui/view"
 )
 
-// opened is a terminal on a kernel of debugkern/testdata/bare that a real session runs.
+// opened is a terminal on a kernel of debugkern/checkrun/testdata that a real session runs.
 func opened(t *testing.T, file string, w, h int, args ...string) (*tuitest.Driver, *tui.Model) {
 	t.Helper()
 	s, err := debugkern.Open(t.Context(), debugkern.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	check := debugkern.CheckRequest{
-		File: filepath.Join("..", "debugkern", "testdata", "bare", file), Grid: probes.Dim3{4, 1, 1}, Block: probes.Dim3{256, 1, 1}, Cluster: probes.Dim3{1, 1, 1},
+	check := checkrun.Request{
+		File: filepath.Join("..", "debugkern", "checkrun", "testdata", file), Grid: probes.Dim3{4, 1, 1}, Block: probes.Dim3{256, 1, 1}, Cluster: probes.Dim3{1, 1, 1},
 	}
 	for _, a := range args {
 		name, value, _ := strings.Cut(a, "=")
-		check.Args = append(check.Args, debugkern.ArgText{Name: name, Value: value})
+		check.Args = append(check.Args, checkrun.Argument{Name: name, Value: value})
 	}
-	req, err := s.Adopt(t.Context(), check)
+	req, err := checkrun.Adopt(t.Context(), s, check)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,9 +97,9 @@ func TestStagelessViews(t *testing.T) {
 		d.Press("esc", "3")
 		says(t, m, "arg0 is an argument, not a fragment: 2 shows its values")
 		d.Press("6")
-		says(t, m, "No reference, so there is nothing that gates could judge")
+		says(t, m, "No reference: limits of the output")
 		d.Press("x")
-		says(t, m, "5 has the findings")
+		says(t, m, "✓ 3/3 findings", "correctness 3/3: green", "by findings alone", "not run")
 		d.Press("5")
 		says(t, m, "Every checker watched this run")
 		for _, line := range strings.Split(screen(m), "\n") {

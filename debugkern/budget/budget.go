@@ -50,6 +50,15 @@ func Add(sizes ...int64) int64 {
 	return out
 }
 
+// Elements is how many elements a tensor of some extents has.
+func Elements(dims []int) int64 {
+	n := int64(1)
+	for _, d := range dims {
+		n = Mul(n, int64(d))
+	}
+	return n
+}
+
 // Part is one thing that memory is needed for.
 type Part struct {
 	Name  string // "arguments"
@@ -159,6 +168,14 @@ func (b *Budget) Limit() int64 {
 	return b.limit
 }
 
+// Bound is Limit or, without one, Default: what a size that is read from input is compared with.
+func (b *Budget) Bound() int64 {
+	if n := b.Limit(); n > 0 {
+		return n
+	}
+	return Default()
+}
+
 // Used is how many bytes are reserved.
 func (b *Budget) Used() int64 {
 	if b == nil {
@@ -206,6 +223,25 @@ func Until[T any](b *Budget, value *T, release func()) {
 	}
 	b.kept.Add(1)
 	runtime.AddCleanup(value, func(release func()) { release(); b.kept.Add(-1) }, release)
+}
+
+// Reservations are reservations that are given back together.
+type Reservations []func()
+
+// Add reserves bytes for a part, as Budget.Reserve does.
+func (r *Reservations) Add(b *Budget, part string, bytes int64) error {
+	release, err := b.Reserve(part, bytes)
+	if err == nil {
+		*r = append(*r, release)
+	}
+	return err
+}
+
+// Release gives them back; once more has no effect.
+func (r Reservations) Release() {
+	for _, release := range r {
+		release()
+	}
 }
 
 // The runtime calls cleanups after a collection, on goroutines of its own.

@@ -129,6 +129,14 @@ func (o *Outline) AllKernels() []*hostcode.Kernel {
 	return o.Kernels
 }
 
+// AllUnits are the source and the user's headers; nil where there is no source.
+func (o *Outline) AllUnits() []*hostcode.Unit {
+	if o == nil {
+		return nil
+	}
+	return o.Units
+}
+
 // Uninstantiated describes the kernel templates that a build has no instance of, and how to ask for one; ""
 // where there is none.
 func (o *Outline) Uninstantiated(entry string) string {

@@ -16,6 +16,7 @@ import (
 
 // Outline is what the text of a CUDA source of one's own shows besides its PTX.
 type Outline struct {
+	Units     []*hostcode.Unit // the source, then the user's headers
 	Kernels   []*hostcode.Kernel
 	Launches  []hostcode.Launch
 	Instances []hostcode.Instance // compiled besides what the source instantiates itself
@@ -51,6 +52,7 @@ func translate(b cuda.Build, toolkit, instantiate []string) *translation {
 			t.units = append(t.units, hostcode.Read(path, []byte(headers[path])))
 		}
 	}
+	t.outline.Units = t.units
 	t.outline.Kernels, t.outline.Launches = hostcode.Kernels(t.units...), hostcode.Launches(t.units...)
 	for _, i := range hostcode.Instances(t.units...) {
 		if !slices.ContainsFunc(t.asked, func(a hostcode.Instance) bool { return templateName(a.Name) == templateName(i.Name) }) {

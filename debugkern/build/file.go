@@ -21,27 +21,25 @@ type File struct {
 	Instantiate     []string // kernel templates with arguments
 }
 
-// File parses PTX, or compiles a CUDA source with its own headers; source is its text, "" for PTX.
-func (s *Builder) File(ctx context.Context, f File) (b *Build, source string, err error) {
+// File parses PTX, or compiles a CUDA source with its own headers; the build of a source has an Outline.
+func (s *Builder) File(ctx context.Context, f File) (*Build, error) {
 	if err := checkArch(f.Arch); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	text, err := ReadKernel(ctx, f.Path)
 	if err != nil {
-		return nil, "", report.Unread("read the kernel:", err)
+		return nil, report.Unread("read the kernel:", err)
 	}
 	switch filepath.Ext(f.Path) {
 	case ".ptx":
 		if len(f.Include)+len(f.Define)+len(f.Instantiate) > 0 || f.Std != "" {
-			return nil, "", report.Usagef("%s: -I, -D, --std and --instantiate are for a source that is compiled", f.Path)
+			return nil, report.Usagef("%s: -I, -D, --std and --instantiate are for a source that is compiled", f.Path)
 		}
-		b, err := parse(ctx, f.Path, text, "none")
-		return b, "", err
+		return parse(ctx, f.Path, text, "none")
 	case ".cu":
-		b, err := s.compileFile(ctx, f, text)
-		return b, string(text), err
+		return s.compileFile(ctx, f, text)
 	}
-	return nil, "", report.Usagef("%s: expected a .ptx or a .cu file", f.Path)
+	return nil, report.Usagef("%s: expected a .ptx or a .cu file", f.Path)
 }
 
 // compileFile compiles a CUDA source that no manifest describes.

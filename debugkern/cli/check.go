@@ -14,6 +14,7 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern"
+	"tilescope/debugkern/checkrun"
 	"tilescope/debugkern/page"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/sarif"
@@ -23,7 +24,7 @@ import (
 
 // checkOptions are the options of check, as text where they are parsed here.
 type checkOptions struct {
-	req                      debugkern.CheckRequest
+	req                      checkrun.Request
 	grid, block, cluster     string
 	args                     []string
 	dump, suppress, baseline string
@@ -170,7 +171,7 @@ func dim3(option, text string) (probes.Dim3, error) {
 }
 
 // request turns options into what the session takes.
-func (o *checkOptions) request(file string) (debugkern.CheckRequest, error) {
+func (o *checkOptions) request(file string) (checkrun.Request, error) {
 	req := o.req
 	req.File = file
 	var err error
@@ -187,7 +188,7 @@ func (o *checkOptions) request(file string) (debugkern.CheckRequest, error) {
 		if !ok || name == "" {
 			return req, usageError("--arg %s: expected NAME=VALUE", text)
 		}
-		req.Args = append(req.Args, debugkern.ArgText{Name: strings.TrimSpace(name), Value: value})
+		req.Args = append(req.Args, checkrun.Argument{Name: strings.TrimSpace(name), Value: value})
 	}
 	return req, nil
 }
@@ -229,7 +230,7 @@ func (o *checkOptions) check(cmd *cobra.Command, name string) error {
 }
 
 // checked executes a check of a file or a target.
-func (o *checkOptions) checked(cmd *cobra.Command, a *app, s *debugkern.Session, name string, meter *meter) (*debugkern.Checked, error) {
+func (o *checkOptions) checked(cmd *cobra.Command, a *app, s *debugkern.Session, name string, meter *meter) (*checkrun.Result, error) {
 	blocks, err := debugkern.ParseBlocks(o.blocks)
 	if err != nil {
 		return nil, err
@@ -257,9 +258,9 @@ func (o *checkOptions) checked(cmd *cobra.Command, a *app, s *debugkern.Session,
 			}
 			req.Set[flag] = value
 		}
-		return s.CheckTarget(ctx, req, meter.report)
+		return checkrun.Target(ctx, s, req, meter.report)
 	}
-	lines, err := debugkern.OptionComments(ctx, name)
+	lines, err := checkrun.OptionComments(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -271,14 +272,14 @@ func (o *checkOptions) checked(cmd *cobra.Command, a *app, s *debugkern.Session,
 		return nil, err
 	}
 	req.Blocks = blocks
-	return s.CheckKernel(ctx, req, meter.report)
+	return checkrun.Kernel(ctx, s, req, meter.report)
 }
 
 func (a *app) check(cmd *cobra.Command, opt *checkOptions, name string) error {
 	if err := opt.check(cmd, name); err != nil {
 		return err
 	}
-	var checked *debugkern.Checked
+	var checked *checkrun.Result
 	again := ""
 	out := outputs{
 		{option: "--dump", path: opt.dump, fill: func(w io.Writer) error { return checked.Dump(w) }},
@@ -294,7 +295,7 @@ func (a *app) check(cmd *cobra.Command, opt *checkOptions, name string) error {
 		return err
 	}
 	defer s.Close()
-	known, err := debugkern.ReadKnownFindings(cmd.Context(), opt.suppress, opt.baseline)
+	known, err := checkrun.ReadKnownFindings(cmd.Context(), opt.suppress, opt.baseline)
 	if err != nil {
 		return err
 	}
@@ -348,7 +349,7 @@ func (o *checkOptions) sanitizers() []string {
 }
 
 // sanitize lets NVIDIA's tools watch the launch that was checked.
-func (o *checkOptions) sanitize(cmd *cobra.Command, c *debugkern.Checked) ([]debugkern.Second, error) {
+func (o *checkOptions) sanitize(cmd *cobra.Command, c *checkrun.Result) ([]debugkern.Second, error) {
 	var out []debugkern.Second
 	for _, tool := range o.sanitizers() {
 		s, err := debugkern.SecondOpinion(cmd.Context(), c.Doc.Findings, tool, func() (*debugkern.Sanitized, error) { return c.Sanitize(cmd.Context(), tool) })
@@ -361,13 +362,13 @@ func (o *checkOptions) sanitize(cmd *cobra.Command, c *debugkern.Checked) ([]deb
 }
 
 // sequence executes a sequence of launches, which names everything but seed, backend and schedule itself.
-func (o *checkOptions) sequence(cmd *cobra.Command, s *debugkern.Session, seq *configs.Sequence, meter *meter) (*debugkern.Checked, error) {
+func (o *checkOptions) sequence(cmd *cobra.Command, s *debugkern.Session, seq *configs.Sequence, meter *meter) (*checkrun.Result, error) {
 	for _, f := range []string{"shape", "set", "fault", "blocks", "resident", "cooperative", "sanitizer"} {
 		if cmd.Flags().Changed(f) {
 			return nil, usageError("--%s: %s is a sequence, whose steps say how each is launched", f, seq.File)
 		}
 	}
-	return s.CheckSequence(cmd.Context(), seq, o.req, meter.report)
+	return checkrun.Sequence(cmd.Context(), s, seq, o.req, meter.report)
 }
 
 // again is the command line that asks for the same check.

@@ -40,7 +40,7 @@ func TestCheckBadInput(t *testing.T) {
 	none, two := file("none.ptx", []byte(".version 8.0\n.target sm_80\n.address_size 64\n")), file("two.ptx", []byte(oneAndTwo))
 	reqntid := file("reqntid.ptx", []byte(strings.Replace(oneAndTwo, ".entry one()", ".entry one() .reqntid 64, 1, 1", 1)))
 	maxntid := file("maxntid.ptx", []byte(strings.Replace(oneAndTwo, ".entry one()", ".entry one() .maxntid 64", 1)))
-	kernel := bareKernel(t, "reduce.ptx")
+	kernel := kernelFile(t, "reduce.ptx")
 	arguments := []string{"0=ones:f32[512]", "1=zeros:f32[2]", "2=512"}
 	with := func(i int, value string) []string { // the right arguments, with another in the place of one
 		out := []string{kernel, "--grid", "2", "--block", "256"}

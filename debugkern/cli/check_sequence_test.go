@@ -116,7 +116,7 @@ func TestCheckPointersInStructs(t *testing.T) {
 		{[]string{"0={20: ones:f32[64]}", "1=ones:f32[1]", "2=null"}, 2, []string{"a pointer ends at byte 28, and the parameter has 24 bytes"}},
 		{[]string{"0={0: {0: 1:i32}}", "1=ones:f32[1]", "2=null"}, 2, []string{"--arg 0"}},
 	} {
-		args := []string{"check", bareKernel(t, "view.ptx"), "--grid", "1", "--block", "64"}
+		args := []string{"check", kernelFile(t, "view.ptx"), "--grid", "1", "--block", "64"}
 		for _, a := range c.args {
 			args = append(args, "--arg", a)
 		}
@@ -135,7 +135,7 @@ buffers:
 steps:
   - {file: view.ptx, grid: 1, block: 64, args: {0: "{0: ones:f32[4], 8: null, 16: 4:i32}", 1: a, 2: a}}
 `
-	out, errText, code := call(t, "check", inFolder(t, text, filepath.Join("..", "testdata", "bare", "view.ptx")))
+	out, errText, code := call(t, "check", inFolder(t, text, filepath.Join("..", "checkrun", "testdata", "view.ptx")))
 	if code != 1 || !strings.Contains(out, "race") || !strings.Contains(out, "a[0]") {
 		t.Errorf("exit %d: %s%s", code, out, errText)
 	}

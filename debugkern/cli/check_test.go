@@ -10,10 +10,10 @@ import (
 	"tilescope/debugkern/report"
 )
 
-// bareKernel copies a kernel of debugkern/testdata/bare to a directory of its own, with lines in front.
-func bareKernel(t *testing.T, name string, front ...string) string {
+// kernelFile copies a kernel of debugkern/checkrun/testdata to a directory of its own, with lines in front.
+func kernelFile(t *testing.T, name string, front ...string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "testdata", "bare", name))
+	text, err := os.ReadFile(filepath.Join("..", "checkrun", "testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,14 +28,14 @@ func bareKernel(t *testing.T, name string, front ...string) string {
 func TestCheck(t *testing.T) {
 	args := []string{"--grid", "2", "--block", "256", "--arg", "0=ones:f32[512]", "--arg", "1=zeros:f32[2]", "--arg", "2=512"}
 	dump := filepath.Join(t.TempDir(), "out.npz")
-	out, errText, code := call(t, append([]string{"check", bareKernel(t, "reduce.ptx"), "--dump", dump}, args...)...)
+	out, errText, code := call(t, append([]string{"check", kernelFile(t, "reduce.ptx"), "--dump", dump}, args...)...)
 	if code != 0 || !strings.Contains(out, "reduce grid 2,1,1, block 256,1,1: clean") || !strings.Contains(out, "2 of 2 blocks, 1 schedule; PTX was executed") {
 		t.Errorf("exit %d: %s%s", code, out, errText)
 	}
 	if info, err := os.Stat(dump); err != nil || info.Size() < 500 {
 		t.Errorf("the dump: %v", err)
 	}
-	racy := bareKernel(t, "reduce-race.ptx")
+	racy := kernelFile(t, "reduce-race.ptx")
 	out, errText, code = call(t, append([]string{"check", racy}, args...)...)
 	if code != 1 || !strings.Contains(out, "race (error)") || !strings.Contains(out, "missing: __sync") || !strings.Contains(out, "    id race-") {
 		t.Errorf("exit %d: %s%s", code, out, errText)
@@ -56,7 +56,7 @@ func TestCheck(t *testing.T) {
 
 // TestCheckComments: options may stand in the kernel's text; the command line wins, and no file or limit is taken from there.
 func TestCheckComments(t *testing.T) {
-	path := bareKernel(t, "reduce.ptx", "// tilescope: --grid 2 --block 256", "// tilescope: --arg 0=ones:f32[512] --arg 1=zeros:f32[2] --arg 2=512")
+	path := kernelFile(t, "reduce.ptx", "// tilescope: --grid 2 --block 256", "// tilescope: --arg 0=ones:f32[512] --arg 1=zeros:f32[2] --arg 2=512")
 	if out, errText, code := call(t, "check", path); code != 0 || !strings.Contains(out, "grid 2,1,1, block 256,1,1: clean") {
 		t.Errorf("exit %d: %s%s", code, out, errText)
 	}
@@ -68,7 +68,7 @@ func TestCheckComments(t *testing.T) {
 	for line, says := range map[string]string{
 		"--dump /tmp/x": "may not choose files", "--nosuch 1": "unknown flag", "--grid x": "not a whole number", "stray": "is no option",
 	} {
-		if _, errText, code := call(t, "check", bareKernel(t, "reduce.ptx", "// tilescope: "+line, "// tilescope: --block 256")); code != 2 || !strings.Contains(errText, says) {
+		if _, errText, code := call(t, "check", kernelFile(t, "reduce.ptx", "// tilescope: "+line, "// tilescope: --block 256")); code != 2 || !strings.Contains(errText, says) {
 			t.Errorf("%s: exit %d: %s", line, code, errText)
 		}
 	}
@@ -76,7 +76,7 @@ func TestCheckComments(t *testing.T) {
 
 // TestCheckRefusals: what is wrong with the command line is exit code 2 with the option's name.
 func TestCheckRefusals(t *testing.T) {
-	path := bareKernel(t, "reduce.ptx")
+	path := kernelFile(t, "reduce.ptx")
 	for says, args := range map[string][]string{
 		"--grid is missing":     {"--block", "1"},
 		"--block is missing":    {"--grid", "1"},

@@ -22,6 +22,7 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/debugkern/budget"
+	"tilescope/debugkern/checkrun"
 	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/file"
 	"tilescope/debugkern/join"
@@ -369,7 +370,7 @@ func (a *app) adopt(cmd *cobra.Command, opt *runOptions, launch *checkOptions, s
 			return none, usageError("--%s: %s is no TARGET: launch and arguments of a file are given by --grid, --block and --arg", f, named)
 		}
 	}
-	lines, err := debugkern.OptionComments(cmd.Context(), named)
+	lines, err := checkrun.OptionComments(cmd.Context(), named)
 	if err != nil {
 		return none, err
 	}
@@ -386,7 +387,7 @@ func (a *app) adopt(cmd *cobra.Command, opt *runOptions, launch *checkOptions, s
 	req.Seed, req.Schedule, req.Backend, req.Builder, req.Arch = opt.seed, opt.schedule, opt.backend, opt.builder, opt.arch
 	req.Include, req.Define, req.Std, req.Timeout, req.Device, req.Repeat = opt.include, opt.define, opt.std, opt.timeout, opt.device, opt.repeat
 	req.Resident, req.Cooperative, req.Instantiate = opt.resident, opt.cooperative, opt.instantiate
-	return s.Adopt(cmd.Context(), req)
+	return checkrun.Adopt(cmd.Context(), s, req)
 }
 
 // defaultTarget is what the terminal opens on the first time.

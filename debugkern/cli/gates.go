@@ -32,8 +32,9 @@ func (a *app) gatesCommand() *cobra.Command {
 		Short: "What may be merged: PTXAS, correctness, performance",
 		Long: "gates judges each TARGET three times: registers, shared memory and spills by ptxas (or the loaded function), for each\n" +
 			"architecture of --arch (sm_80,sm_86,sm_89,sm_90); results over shapes and seeds, the build without probes beside the\n" +
-			"instrumented one; and speed against --against on a GPU, on --shape (mission). Thresholds are the manifest's. What cannot\n" +
-			"be measured here is `not run`, with its reason; the emulator's counts are given as counts.\n\n" +
+			"instrumented one; and speed against --against on a GPU, on --shape (mission). Thresholds are the manifest's. Results of\n" +
+			"a kernel without a reference are judged by the findings of every checker. What cannot be measured here is `not run`,\n" +
+			"with its reason; the emulator's counts are given as counts.\n\n" +
 			"With --out DIR it writes build_meta.json, correctness_summary.json, perf_baseline.json and COMPARE.md there. A sweep that\n" +
 			"was cancelled or killed goes on where it was when the same command is given again.\n\n" +
 			"Exit code: 0 no gate is red, 1 one is, 2 bad input, 3 backend or compiler not available.",
@@ -286,8 +287,11 @@ func printTarget(w io.Writer, t *gates.TargetDoc) {
 	}
 	for _, c := range t.Correctness.Cells {
 		if c.Verdict != gates.Green {
-			fmt.Fprintf(&b, "    %s seed %d: %s\n", c.Label(), c.Seed, c.Reason)
+			fmt.Fprintf(&b, "    %s: %s\n", c.Case(), c.Reason)
 		}
+	}
+	if t.Correctness.ByFindings() {
+		fmt.Fprintf(&b, "  correctness by findings alone: the kernel has no reference\n")
 	}
 	p := &t.Performance
 	if p.Reason != "" {
@@ -299,10 +303,10 @@ func printTarget(w io.Writer, t *gates.TargetDoc) {
 		counts *report.Counts
 	}{{t.Target, p.Times, p.Counts}, {p.Against, p.Baseline, p.BaselineCounts}} {
 		if x := row.times; x != nil {
-			fmt.Fprintf(&b, "    %s on %s: p50 %.2f µs, p90 %.2f, mean %.2f, std %.2f, min %.2f, max %.2f\n", row.name, p.Shape, x.P50, x.P90, x.Mean, x.Std, x.Min, x.Max)
+			fmt.Fprintf(&b, "    %s%s: p50 %.2f µs, p90 %.2f, mean %.2f, std %.2f, min %.2f, max %.2f\n", row.name, p.On(), x.P50, x.P90, x.Mean, x.Std, x.Min, x.Max)
 		}
 		if row.counts != nil {
-			fmt.Fprintf(&b, "    %s on %s, counted by the emulator, not timed: %s\n", row.name, p.Shape, row.counts.Summary())
+			fmt.Fprintf(&b, "    %s%s, counted by the emulator, not timed: %s\n", row.name, p.On(), row.counts.Summary())
 		}
 	}
 	if b.Len() > 0 {

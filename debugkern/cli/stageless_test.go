@@ -12,11 +12,11 @@ import (
 	"tilescope/debugkern/report"
 )
 
-// stageless copies a kernel of debugkern/testdata/bare and a manifest without stages into a folder.
+// stageless copies a kernel of debugkern/checkrun/testdata and a manifest without stages into a folder.
 func stageless(t *testing.T, ptx string) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
-	text, err := os.ReadFile(filepath.Join("..", "testdata", "bare", ptx))
+	text, err := os.ReadFile(filepath.Join("..", "checkrun", "testdata", ptx))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +88,27 @@ func TestDiagnoseWithoutReference(t *testing.T) {
 	}
 	if out, _, code := call(t, "diagnose", filepath.Join(stageless(t, "reduce.ptx"), "k.yaml")); code != 0 || !strings.Contains(out, "no reference to judge values by; ") {
 		t.Errorf("exit %d: %s", code, out)
+	}
+}
+
+// TestGatesWithoutReference: the gates run a kernel without a reference under every checker, and say what decided.
+func TestGatesWithoutReference(t *testing.T) {
+	for ptx, want := range map[string]struct {
+		code  int
+		parts []string
+	}{
+		"reduce.ptx":      {0, []string{"green 3/3", "counted by the emulator, not timed"}},
+		"reduce-race.ptx": {1, []string{"red 0/3", "    seed 2: ", "race: ", "counted by the emulator"}},
+	} {
+		out, errText, code := call(t, "gates", filepath.Join(stageless(t, ptx), "k.yaml"), "--backend", "emu")
+		for _, part := range append(want.parts, "correctness by findings alone: the kernel has no reference") {
+			if code != want.code || !strings.Contains(out, part) {
+				t.Errorf("%s: exit %d, no %q:\n%s%s", ptx, code, part, out, errText)
+			}
+		}
+		if strings.Contains(out, " on ,") {
+			t.Errorf("%s: a shape without a name:\n%s", ptx, out)
+		}
 	}
 }
 

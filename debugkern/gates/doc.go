@@ -95,15 +95,20 @@ type ArchDoc struct {
 	Resources *report.Resources `json:"resources"`
 }
 
-// CorrectnessDoc is the gate on results.
+// CorrectnessDoc is the gate on results. Of a kernel without a reference it is decided by findings alone, those of every
+// checker; Limits do not apply.
 type CorrectnessDoc struct {
-	Verdict string       `json:"verdict"`
-	Reason  string       `json:"reason"`
-	Limits  OutputLimits `json:"limits"`
-	Passed  int          `json:"passed"`
-	Total   int          `json:"total"`
-	Cells   []CellDoc    `json:"cells"`
+	Verdict   string       `json:"verdict"`
+	Reason    string       `json:"reason"`
+	Reference string       `json:"reference"` // graph, or none
+	Limits    OutputLimits `json:"limits"`
+	Passed    int          `json:"passed"`
+	Total     int          `json:"total"`
+	Cells     []CellDoc    `json:"cells"`
 }
+
+// ByFindings reports whether findings alone decide: there is no reference.
+func (c *CorrectnessDoc) ByFindings() bool { return c.Reference == report.NoReference }
 
 // OutputLimits are the manifest's thresholds on O against attention on the un-quantised inputs.
 type OutputLimits struct {

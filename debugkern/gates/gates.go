@@ -141,6 +141,14 @@ type subject struct {
 	file   string // digest of the manifest at a path, "" for the catalogue's
 }
 
+// reference is what results are compared with, as documents have it.
+func (s *subject) reference() string {
+	if s.about.Referenced {
+		return report.Graph
+	}
+	return report.NoReference
+}
+
 // open checks everything that can be refused, builds every target, and finds what an earlier sweep has left.
 func (s *sweep) open(ctx context.Context) error {
 	if len(s.o.Targets) == 0 {
@@ -287,7 +295,7 @@ func (s *sweep) judge(ctx context.Context, sub *subject) (*TargetDoc, error) {
 	}
 	if sub.broken != "" {
 		t.PTXAS = PTXASDoc{Verdict: Red, Reason: sub.broken, Archs: []ArchDoc{}}
-		t.Correctness = CorrectnessDoc{Verdict: Red, Reason: sub.broken, Cells: []CellDoc{}}
+		t.Correctness = CorrectnessDoc{Verdict: Red, Reason: sub.broken, Reference: sub.reference(), Cells: []CellDoc{}}
 		t.Performance = PerformanceDoc{Verdict: NotRun, Reason: "the kernel does not build"}
 		t.settle()
 		return t, nil

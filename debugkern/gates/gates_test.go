@@ -42,7 +42,7 @@ func (f *fake) Describe(_ context.Context, req debugkern.Request) (*debugkern.Su
 		return nil, report.Usagef("unknown shape %q", req.Shape)
 	}
 	return &debugkern.Subject{
-		Kernel: "k", Variant: req.Target, Shape: shape, Faults: []string{},
+		Kernel: "k", Variant: req.Target, Shape: shape, Faults: []string{}, Referenced: req.Target != "unreferenced",
 		Limits: probes.Limits{Registers: 128, SharedBytes: 49152, MinSpeedup: 1.1, MaxAbs: 0.06},
 	}, nil
 }
@@ -137,6 +137,35 @@ func TestJudgeCell(t *testing.T) {
 		got := judgeCell(&debugkern.Run{Report: rep, Plain: &report.Plain{}})
 		if got.Verdict != c.want || !strings.Contains(got.Reason, c.reason) || got.Plain != c.plain || (got.Reason == "") != (c.want == Green) {
 			t.Errorf("%s: %s %q plain %q, want %s %q plain %q", c.name, got.Verdict, got.Reason, got.Plain, c.want, c.reason, c.plain)
+		}
+	}
+}
+
+// TestWithoutReference: a kernel without a reference is judged by the findings of every checker, and says so; others are run as before.
+func TestWithoutReference(t *testing.T) {
+	for target, want := range map[string]struct {
+		reference string
+		checked   bool
+	}{"unreferenced": {report.NoReference, true}, "new": {report.Graph, false}} {
+		f := &fake{report: func(req debugkern.Request) (*report.Run, error) {
+			if (req.Check == debugkern.EveryChecker) != want.checked {
+				t.Errorf("%s is run with checkers %b", target, req.Check)
+			}
+			return agreed(), nil
+		}}
+		o := options(target)
+		o.Out = t.TempDir()
+		doc, err := Run(t.Context(), f, o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &doc.Targets[0].Correctness
+		if c.Reference != want.reference || c.ByFindings() != (target == "unreferenced") || c.Verdict != Green {
+			t.Errorf("%s: %+v", target, c)
+		}
+		text, err := os.ReadFile(filepath.Join(o.Out, CompareFile))
+		if err != nil || strings.Contains(string(text), "has no reference") != c.ByFindings() {
+			t.Errorf("%s: %v\n%s", target, err, text)
 		}
 	}
 }

@@ -125,10 +125,7 @@ func (p *literal) descr() (DType, error) {
 func numbers() string {
 	names := make([]string, len(dtypes))
 	for i, t := range dtypes {
-		names[i] = "<" + string(t)
-		if t.Size() == 1 {
-			names[i] = "|" + string(t)
-		}
+		names[i] = t.descr()
 	}
 	return "one of " + strings.Join(names, " ")
 }

@@ -1,4 +1,4 @@
-// Package npy reads NumPy's archives (.npz) and the arrays in them (.npy).
+// Package npy reads and writes NumPy's archives (.npz) and the arrays in them (.npy).
 //
 // The one idea: an array is returned only if every byte of the file that describes or holds it was checked.
 // Both formats let a reader go on with less: a zip has two headers for each member and a checksum that may be
@@ -54,7 +54,7 @@ func wrong(want, format string, args ...any) *Error {
 // DType is the type of an array's elements.
 type DType string
 
-// The types that are read.
+// The types that are read and written.
 const (
 	F16  DType = "f2"
 	F32  DType = "f4"

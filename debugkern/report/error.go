@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
 )
 
 // Code sorts the errors that stop a command before it has a verdict; its values are the contract's exit codes.
@@ -53,8 +56,7 @@ func Unavailablef(format string, args ...any) error {
 	return &Error{Code: CodeUnavailable, Err: fmt.Errorf(format, args...)}
 }
 
-// KernelError is a kernel that did not build, load, launch or run. The session makes a Failure, in a document whose verdict
-// is Failed, of it.
+// KernelError is a kernel that did not build, load, launch or run. Its Failure stands in a document whose verdict is Failed.
 type KernelError struct {
 	Stage  string // as a Failure's
 	Err    error
@@ -76,6 +78,40 @@ type Failure struct {
 	Source  *Source `json:"source"`
 
 	Diagnostics []Diagnostic `json:"diagnostics,omitempty"` // everything that the compiler had to say
+}
+
+// Failure returns the error as a document has it: at its own place, or where a parser found it.
+func (e *KernelError) Failure() *Failure {
+	f := &Failure{Stage: e.Stage, Message: e.Err.Error(), Source: e.Source, Diagnostics: e.Diagnostics}
+	var pe *ptx.Error
+	if f.Source == nil && errors.As(e.Err, &pe) {
+		f.Source = &Source{File: pe.Pos.File, Line: pe.Pos.Line}
+	}
+	return f
+}
+
+// FailureOf returns why a kernel failed, of an error with CodeFailed; nil for any other error.
+func FailureOf(err error) *Failure {
+	var coded *Error
+	var failed *KernelError
+	if !errors.As(err, &coded) || coded.Code != CodeFailed || !errors.As(coded.Err, &failed) {
+		return nil
+	}
+	return failed.Failure()
+}
+
+// LaunchError returns the error of a launch: a *target.Fault as a *KernelError of stage run, with its place; any other error as
+// it is.
+func LaunchError(err error) error {
+	var f *target.Fault
+	if !errors.As(err, &f) {
+		return err
+	}
+	e := &KernelError{Stage: "run", Err: f, Source: SourceOf(f.Source)}
+	if f.Kind == "passes" { // the manifest's mistake: nothing is judged
+		e.Err = errors.New(f.Msg)
+	}
+	return e
 }
 
 // Unread is the error of a user's file that was not read: a usage error, unless the context ended.

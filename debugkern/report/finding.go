@@ -5,11 +5,20 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
+
+// PrintedLines returns the lines that a kernel printed, by block; nil for none.
+func PrintedLines(res *target.Result) []string {
+	if p := strings.TrimRight(string(res.Printed), "\n"); p != "" {
+		return strings.Split(p, "\n")
+	}
+	return nil
+}
 
 // FindingsOf returns findings as documents spell them, in the same order. A finding without a severity gets its kind's.
 func FindingsOf(fs []target.Finding) []Finding {

@@ -7,17 +7,18 @@ import (
 )
 
 // SharedArrays gives the shared variables that an entry uses elements, so that a place in one has the index that its author would write.
-// PTX has bytes alone. An array has the type and the extents that the source declares, where it does so plainly and the bytes agree;
-// else elements of the size that every access to it has. An array that is accessed in several sizes is left out: its places stay bytes.
-// dynamic is the size of the dynamic shared memory in bytes.
-func SharedArrays(m *ptx.Module, entry *ptx.Func, source string, dynamic int) []probes.SharedArray {
+// PTX has bytes alone. An array has the type and the extents that the source declares, where they come to the bytes of the PTX; else
+// elements of the size that every access to it has. An array that is accessed in several sizes is left out: its places stay bytes.
+// dynamic is the size of the dynamic shared memory in bytes. That has the declared type only where its accesses have that size: it
+// is declared as bytes where several arrays share it.
+func SharedArrays(m *ptx.Module, entry *ptx.Func, source Source, dynamic int) []probes.SharedArray {
 	var vars []*ptx.Var
 	for _, s := range m.SharedLayout(entry) {
 		if len(vars) < 64 {
 			vars = append(vars, s.Var)
 		}
 	}
-	declared := declaredShared(source)
+	declared := source.view(entry)
 	sizes := accessSizes(entry, vars)
 	var out []probes.SharedArray
 	for i, v := range vars {
@@ -25,32 +26,17 @@ func SharedArrays(m *ptx.Module, entry *ptx.Func, source string, dynamic int) []
 		if v.Dynamic() {
 			a.Bytes = dynamic
 		}
-		if d, ok := declared[a.Name]; ok {
-			if n, known := d.bytes(nil); known && n == a.Bytes {
-				a.DType, a.Dims = d.dtype, d.numbers()
-				out = append(out, a)
-				continue
-			}
-		}
 		size := sizes[i]
+		if d := declared.sharedArray(a.Name, a.Bytes); d != nil && len(d.dims) > 0 && (!v.Dynamic() || d.dtype.Size() == size) {
+			a.DType, a.Dims = d.dtype, d.dims
+			out = append(out, a)
+			continue
+		}
 		if a.DType = map[int]probes.DType{1: probes.U8, 2: probes.U16, 4: probes.U32, 8: probes.U64}[size]; a.DType == 0 || a.Bytes == 0 || a.Bytes%size != 0 {
 			continue
 		}
 		a.Dims = []int{a.Bytes / size}
 		out = append(out, a)
-	}
-	return out
-}
-
-// numbers are the sides of an array that has numbers for sides.
-func (a *sharedArray) numbers() []int {
-	var out []int
-	for _, s := range a.sides {
-		n := 0
-		for _, c := range s {
-			n = 10*n + int(c-'0')
-		}
-		out = append(out, n)
 	}
 	return out
 }

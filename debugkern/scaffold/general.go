@@ -59,7 +59,7 @@ func (w *manifestText) general(f *ptx.Func, v *view, params []Parameter, name st
 	g.writeConstants()
 	g.writeLaunch()
 	g.writeArguments()
-	g.writeShared()
+	g.shared(g.doc.module.SharedLayout(f), v)
 	g.writeStages(name)
 	return g
 }

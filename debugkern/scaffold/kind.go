@@ -167,9 +167,11 @@ func (g *general) stride(i int) string {
 	slices.Sort(texts)
 	for _, t := range texts {
 		for _, m := range factor.FindAllStringSubmatch(t, -1) {
-			for j, d := range g.dimOf {
-				if n := k.Parameters[j].Name; m[1] == n || m[2] == n {
-					return d
+			for _, side := range []string{m[2], m[1]} { // row * n rather than n * row
+				for j := range k.Parameters {
+					if d, ok := g.dimOf[j]; ok && k.Parameters[j].Name == side {
+						return d
+					}
 				}
 			}
 		}

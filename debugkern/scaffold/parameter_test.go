@@ -2,9 +2,7 @@ package scaffold
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +21,7 @@ func TestDeclaredParameters(t *testing.T) {
 		{"only declared elsewhere", "void k(int a);", ""},
 	} {
 		var got []string
-		for _, p := range declaredParameters(ReadSource("k.cu", c.source).view(&ptx.Func{Name: "k", Demangled: "k"})) {
+		for _, p := range declaredParameters(read(c.source).view(&ptx.Func{Name: "k", Demangled: "k"})) {
 			star := ""
 			if p.Pointer {
 				star = "*"
@@ -33,34 +31,6 @@ func TestDeclaredParameters(t *testing.T) {
 				dtype = p.DType.String()
 			}
 			got = append(got, fmt.Sprintf("%s:%s%s", p.Name, dtype, star))
-		}
-		if s := strings.Join(got, " "); s != c.want {
-			t.Errorf("%s: %q, want %q", c.name, s, c.want)
-		}
-	}
-}
-
-func TestDeclaredShared(t *testing.T) {
-	constants := map[string]int32{"BM": 32, "LD": 72}
-	for _, c := range []struct{ name, source, want string }{
-		{"two sides", "__shared__ __align__(32) half q_s[BM][LD];", "q_s:f16[BM LD]=4608"},
-		{"several", "__shared__ float m[BM], l [ 32 ] ;", "l:f32[32]=128 m:f32[BM]=128"},
-		{"alignas", "__shared__ alignas(16) unsigned char raw[BM][64]; // __shared__ int no[3];", "raw:u8[BM 64]=2048"},
-		{"an expression for a side", "__shared__ half s[BM + 1][64];", ""},
-		{"an unknown constant", "__shared__ half s[WIDE];", "s:f16[WIDE]=?"},
-		{"an unknown type", "__shared__ tile_t s[4];", ""},
-		{"dynamic, and a scalar", "extern __shared__ char room[]; __shared__ int n;", ""},
-		{"declared in two ways", "void a() { __shared__ half s[4]; } void b() { __shared__ float s[4]; }", ""},
-	} {
-		var got []string
-		arrays := declaredShared(c.source)
-		for _, name := range slices.Sorted(maps.Keys(arrays)) {
-			a := arrays[name]
-			size := "?"
-			if n, ok := a.bytes(constants); ok {
-				size = fmt.Sprint(n)
-			}
-			got = append(got, fmt.Sprintf("%s:%s%v=%s", name, a.dtype, a.sides, size))
 		}
 		if s := strings.Join(got, " "); s != c.want {
 			t.Errorf("%s: %q, want %q", c.name, s, c.want)

@@ -125,7 +125,7 @@ func (d *scaffolder) manifest(req Request, source Source) string {
 		w.line("# %s.", text.Line(n))
 	}
 	kind := "source"
-	if source.Text == "" {
+	if source.units == nil {
 		kind = "ptx"
 	}
 	w.line("schema: %s\nname: %s\ntitle: %q\n%s: %q\nentry: %s", configs.Schema, name, name, kind, d.relative(req, req.File), scalar(d.Entry))
@@ -137,11 +137,12 @@ func (d *scaffolder) manifest(req Request, source Source) string {
 		w.general(d.kernel, source.view(d.kernel), params, name)
 		return w.String()
 	}
-	w.constants(d.module)
+	v := source.view(d.kernel)
+	w.constants(d.module, v)
 	w.launch(d.kernel)
 	w.args(meanings(params))
 	w.work()
-	w.shared(d.module.SharedLayout(d.kernel), declaredShared(source.Text))
+	w.shared(d.module.SharedLayout(d.kernel), v)
 	w.tail(name)
 	return w.String()
 }

@@ -1,6 +1,8 @@
 package scaffold
 
 import (
+	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -8,25 +10,33 @@ import (
 
 	"tilescope/debugkern/hostcode"
 	"tilescope/debugkern/ptx"
+	"tilescope/probes"
 )
 
 // Source is what the text of a CUDA source shows of its kernels and their launches. The zero value is that of
 // PTX alone.
 type Source struct {
-	Text      string
+	units     []*hostcode.Unit
 	Kernels   []*hostcode.Kernel
 	Launches  []hostcode.Launch
 	Constants []hostcode.Constant
 	Shared    []hostcode.SharedArray
 }
 
-// ReadSource reads a source, and the user's headers that it includes, by name.
-func ReadSource(name, text string) Source {
-	u := hostcode.Read(name, []byte(text))
+// SourceOf is what the units of a translation unit show: a source, then headers. Of none it is the zero Source.
+func SourceOf(units ...*hostcode.Unit) Source {
 	return Source{
-		Text: text, Kernels: hostcode.Kernels(u), Launches: hostcode.Launches(u),
-		Constants: hostcode.Constants(u), Shared: hostcode.SharedArrays(u),
+		units: units, Kernels: hostcode.Kernels(units...), Launches: hostcode.Launches(units...),
+		Constants: hostcode.Constants(units...), Shared: hostcode.SharedArrays(units...),
 	}
+}
+
+// place is where a constant is defined: its line, and its file where that is a header.
+func (s Source) place(c hostcode.Constant) string {
+	if len(s.units) == 0 || c.Unit == s.units[0].Name {
+		return fmt.Sprintf("line %d", c.Line)
+	}
+	return fmt.Sprintf("%s:%d", filepath.Base(c.Unit), c.Line)
 }
 
 // view is what the source shows of one entry.
@@ -36,12 +46,12 @@ type view struct {
 	launch *hostcode.Launch
 	bound  map[string]string // values of the kernel's template parameters
 	locals map[string]string // of the kernel
-	listed []string          // constants of the manifest
+	listed map[string]int64  // constants of the manifest, and their values
 }
 
 // view finds an entry in the source.
 func (s Source) view(f *ptx.Func) *view {
-	v := &view{source: s, bound: map[string]string{}, locals: map[string]string{}}
+	v := &view{source: s, bound: map[string]string{}, locals: map[string]string{}, listed: map[string]int64{}}
 	full := ptx.TemplateName(f.Name)
 	name, args, _ := strings.Cut(strings.TrimSuffix(full, ">"), "<")
 	for _, k := range s.Kernels {
@@ -105,44 +115,40 @@ func (v *view) value(name string) *hostcode.Expr {
 	return v.constant(name)
 }
 
-// constant is the value of a name at namespace scope.
+// constant is the value of a name at namespace scope, or in the manifest where the source has none.
 func (v *view) constant(name string) *hostcode.Expr {
 	i := slices.IndexFunc(v.source.Constants, func(c hostcode.Constant) bool { return c.Name == name })
-	if i < 0 {
-		return nil
+	if i >= 0 {
+		return hostcode.ParseExpr(v.source.Constants[i].Value)
 	}
-	return hostcode.ParseExpr(v.source.Constants[i].Value)
+	if n, ok := v.listed[name]; ok {
+		return hostcode.ParseExpr(strconv.FormatInt(n, 10))
+	}
+	return nil
 }
 
 // eval is the value of an expression in the kernel.
 func (v *view) eval(text string) (int64, bool) { return hostcode.ParseExpr(text).Eval(v.value) }
 
-// sharedArray is the declaration of a shared array that comes to so many bytes, with its extents as numbers;
-// nil where there is none, or two that differ.
+// sharedArray is a shared array as the source declares it.
+type sharedArray struct {
+	dtype probes.DType
+	dims  []int
+	sides []string // the same extents as the manifest has them: constants that it lists, or numbers
+}
+
+// sharedArray is the declaration of a shared array that comes to so many bytes; nil where there is none, or two that differ. An
+// extent that the launch gives is what is left of the bytes.
 func (v *view) sharedArray(name string, bytes int) (a *sharedArray) {
 	for _, s := range v.source.Shared {
 		if s.Name != name {
 			continue
 		}
-		kind := v.resolve(s.Type)
-		d := &sharedArray{dtype: cTypes[kind]}
-		if d.dtype == 0 {
+		d := v.declared(s, bytes)
+		if d == nil {
 			continue
 		}
-		n := d.dtype.Size()
-		for _, side := range s.Dims {
-			x, ok := v.eval(side)
-			if !ok || x <= 0 || x > 1<<24 {
-				n = -1
-				break
-			}
-			n *= int(x)
-			d.sides = append(d.sides, v.spelled(side, x))
-		}
-		if n != bytes {
-			continue
-		}
-		if a != nil && (a.dtype != d.dtype || !slices.Equal(a.sides, d.sides)) {
+		if a != nil && (a.dtype != d.dtype || !slices.Equal(a.dims, d.dims)) {
 			return nil
 		}
 		a = d
@@ -150,11 +156,41 @@ func (v *view) sharedArray(name string, bytes int) (a *sharedArray) {
 	return a
 }
 
+// declared is a declaration with its extents evaluated; nil where it is not understood, or comes to other bytes.
+func (v *view) declared(s hostcode.SharedArray, bytes int) *sharedArray {
+	d := &sharedArray{dtype: cTypes[v.resolve(s.Type)]}
+	if d.dtype == 0 {
+		return nil
+	}
+	n, open := d.dtype.Size(), -1
+	for i, side := range s.Dims {
+		if side == "" && open < 0 {
+			open = i
+			d.dims, d.sides = append(d.dims, 1), append(d.sides, "")
+			continue
+		}
+		x, ok := v.eval(side)
+		if !ok || x <= 0 || x > int64(bytes/n) {
+			return nil
+		}
+		n *= int(x)
+		d.dims, d.sides = append(d.dims, int(x)), append(d.sides, v.spelled(side, x))
+	}
+	if open >= 0 && bytes > 0 && bytes%n == 0 {
+		d.dims[open], d.sides[open] = bytes/n, strconv.Itoa(bytes/n)
+		n = bytes
+	}
+	if n != bytes {
+		return nil
+	}
+	return d
+}
+
 var typeWord = regexp.MustCompile(`[A-Za-z_]\w*`)
 
-// spelled is an extent as the manifest has it: a constant that it lists, or a number.
+// spelled is an extent as the manifest has it: a constant that it lists with this value, or a number.
 func (v *view) spelled(side string, n int64) string {
-	if slices.Contains(v.listed, side) {
+	if x, ok := v.listed[side]; ok && x == n {
 		return side
 	}
 	return strconv.FormatInt(n, 10)

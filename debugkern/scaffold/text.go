@@ -15,11 +15,10 @@ import (
 type manifestText struct {
 	strings.Builder
 	doc    *scaffolder
-	rows   string           // constant: query rows of a block
-	keys   string           // keys of a kv tile
-	output probes.DType     // type of O; 0 where no parameter is it
-	result string           // the parameter that is
-	values map[string]int32 // of the constants
+	rows   string       // constant: query rows of a block
+	keys   string       // keys of a kv tile
+	output probes.DType // type of O; 0 where no parameter is it
+	result string       // the parameter that is
 }
 
 func (w *manifestText) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
@@ -36,29 +35,29 @@ var constantName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 var reserved = []string{"B", "H", "S", "D"}
 
 // constants lists the integer constants that the compiler left in the module, and settles which are the tile's sides.
-func (w *manifestText) constants(m *ptx.Module) {
-	values, names := map[string]int32{}, []string{}
-	for _, v := range m.Vars {
-		n := v.Demangled
-		if _, twice := values[n]; twice || v.Space == ptx.SpaceShared || len(v.Dims) > 0 || len(v.Init) != 4 || v.Type.Float() || !constantName.MatchString(n) || slices.Contains(reserved, n) {
+func (w *manifestText) constants(m *ptx.Module, v *view) {
+	names := []string{}
+	for _, c := range m.Vars {
+		n := c.Demangled
+		if _, twice := v.listed[n]; twice || c.Space == ptx.SpaceShared || len(c.Dims) > 0 || len(c.Init) != 4 || c.Type.Float() ||
+			!constantName.MatchString(n) || slices.Contains(reserved, n) {
 			continue
 		}
-		values[n] = int32(binary.LittleEndian.Uint32(v.Init))
+		v.listed[n] = int64(int32(binary.LittleEndian.Uint32(c.Init)))
 		names = append(names, n)
 	}
 	pick := func(candidates ...string) string {
 		for _, c := range candidates {
-			if values[c] > 0 {
+			if v.listed[c] > 0 {
 				return c
 			}
 		}
 		return ""
 	}
 	w.rows, w.keys = pick("TILE_M", "BR", "BLOCK_M", "BM"), pick("TILE_N", "BC", "BLOCK_N", "BN")
-	w.values = values
 	w.line("\nconstants:")
 	for _, n := range names {
-		w.line("  %s: %d", n, values[n])
+		w.line("  %s: %d", n, v.listed[n])
 	}
 	for _, side := range []struct {
 		name *string
@@ -154,7 +153,7 @@ var plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // shared lists the static shared arrays: as the source declares them where that comes to the bytes that the
 // PTX has, else as bytes where the PTX has no type.
-func (w *manifestText) shared(symbols []ptx.Symbol, declared map[string]sharedArray) {
+func (w *manifestText) shared(symbols []ptx.Symbol, v *view) {
 	seen, head := map[string]bool{}, false
 	for _, s := range symbols {
 		if s.Dynamic || s.Size == 0 || seen[s.Demangled] || !plainName.MatchString(s.Demangled) {
@@ -172,10 +171,8 @@ func (w *manifestText) shared(symbols []ptx.Symbol, declared map[string]sharedAr
 			dtype, known = probes.F64, true
 		}
 		text := fmt.Sprintf("  - {name: %s, type: %s, dims: [%d]}", s.Demangled, dtype, s.Size/dtype.Size())
-		if d, ok := declared[s.Demangled]; ok {
-			if n, ok := d.bytes(w.values); ok && n == int(s.Size) {
-				text, known = fmt.Sprintf("  - {name: %s, type: %s, dims: [%s]}", s.Demangled, d.dtype, strings.Join(d.sides, ", ")), true
-			}
+		if a := v.sharedArray(s.Demangled, s.Size); a != nil && len(a.sides) > 0 {
+			text, known = fmt.Sprintf("  - {name: %s, type: %s, dims: [%s]}", s.Demangled, a.dtype, strings.Join(a.sides, ", ")), true
 		}
 		if known {
 			w.line("%s", text)

@@ -40,11 +40,12 @@ func (g *general) writeConstants() {
 	var lines []string
 	add := func(name string, from string) {
 		n, ok := g.v.value(name).Eval(g.v.value)
-		if !ok || n < -1<<31 || n >= 1<<31 || !plainName.MatchString(name) || g.isDim(name) ||
-			slices.Contains(taken, name) || slices.Contains(g.v.listed, name) {
+		_, listed := g.v.listed[name]
+		if !ok || listed || n < -1<<31 || n >= 1<<31 || !plainName.MatchString(name) || g.isDim(name) ||
+			slices.Contains(taken, name) {
 			return
 		}
-		g.v.listed = append(g.v.listed, name)
+		g.v.listed[name] = n
 		lines = append(lines, fmt.Sprintf("  %s: %d   # %s", name, n, from))
 	}
 	if k := g.v.kernel; k != nil {
@@ -55,7 +56,7 @@ func (g *general) writeConstants() {
 		}
 		for _, c := range g.v.source.Constants {
 			if k.Uses(c.Name) {
-				add(c.Name, fmt.Sprintf("line %d", c.Line))
+				add(c.Name, g.v.source.place(c))
 			}
 		}
 	}
@@ -195,23 +196,6 @@ func (g *general) pointer(i int, field string) {
 	}
 	g.mark(why, field, fmt.Sprintf("  - {name: %s, type: \"%s*\", dims: %s, role: %s%s}", g.names[i],
 		g.dtype(i), g.args[i], role, more))
-}
-
-// writeShared lists the static shared arrays as the source declares them, else as bytes.
-func (g *general) writeShared() {
-	declared := map[string]sharedArray{}
-	for _, s := range g.doc.module.SharedLayout(g.f) {
-		if a := g.v.sharedArray(s.Demangled, s.Size); a != nil && len(a.sides) > 0 {
-			declared[s.Demangled] = *a
-		}
-	}
-	g.values = map[string]int32{}
-	for _, n := range g.v.listed {
-		if x, ok := g.v.value(n).Eval(g.v.value); ok {
-			g.values[n] = int32(x)
-		}
-	}
-	g.shared(g.doc.module.SharedLayout(g.f), declared)
 }
 
 // writeStages writes the output as the only stage judged where it is plain what the kernel computes, else

@@ -151,6 +151,9 @@ func (s *Source) SameLine(o *Source) bool {
 	return s != nil && o != nil && s.File == o.File && s.Line == o.Line
 }
 
+// SamePlace reports whether two places are one line that was reached by the same calls.
+func (s *Source) SamePlace(o *Source) bool { return s.SameLine(o) && s.Calls == o.Calls }
+
 // String is the place for a message: "k.cu:12", without directories.
 func (s *Source) String() string {
 	return fmt.Sprintf("%s:%d", path.Base(strings.ReplaceAll(s.File, `\`, "/")), s.Line)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tilescope/debugkern/cli"
+	"tilescope/debugkern/input"
 	"tilescope/debugkern/npy"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
@@ -170,7 +171,7 @@ func values(t *testing.T, a *npy.Archive, name string, dtype probes.DType) []flo
 		t.Fatal(err)
 	}
 	if dtype == 0 || dtype.Size() != array.DType.Size() {
-		dtype = ofArray[array.DType]
+		dtype = input.ElementType(array.DType)
 	}
 	size := dtype.Size()
 	out := make([]float64, len(array.Data)/size)
@@ -182,12 +183,6 @@ func values(t *testing.T, a *npy.Archive, name string, dtype probes.DType) []flo
 		out[i] = dtype.Value(bits)
 	}
 	return out
-}
-
-// ofArray are the types of NumPy's arrays.
-var ofArray = map[npy.DType]probes.DType{
-	npy.F16: probes.F16, npy.F32: probes.F32, npy.F64: probes.F64, npy.I8: probes.I8, npy.I16: probes.I16, npy.I32: probes.I32, npy.I64: probes.I64,
-	npy.U8: probes.U8, npy.U16: probes.U16, npy.U32: probes.U32, npy.U64: probes.U64,
 }
 
 // result is a line of the table.

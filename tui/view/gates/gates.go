@@ -32,7 +32,7 @@ type Data struct {
 	Now     gates.Progress // of the sweep under way
 	Running bool
 	Note    string // what the last sweep came to
-	Alone   bool   // the kernel has no reference: nothing is judged
+	Alone   bool   // the kernel has no reference: findings alone are judged
 }
 
 // Panes of the view, as focus counts them.

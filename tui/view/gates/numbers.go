@@ -63,19 +63,25 @@ func (p *Pane) explain() {
 	p.line = max(0, min(p.line, len(p.facts)-1))
 }
 
+// noReference is what of the gates does not apply to a kernel without a reference.
+const noReference = "No reference: limits of the output and bounds of stages do not apply."
+
 // unexplained says what the gates are while nothing is judged.
 func (p *Pane) unexplained() {
+	correctness := "Correctness: every shape with every seed; output within the manifest's limits, no stage wrong, no finding of severity error."
 	if p.data.Alone {
-		p.say(p.Theme.Text, "No reference, so there is nothing that gates could judge: 5 has the findings, 1 and 2 the values.")
-		return
+		correctness = "Correctness: every shape with every seed under every checker; no finding of severity error."
 	}
 	for _, text := range []string{
 		"PTXAS: registers, shared bytes and spills of the build without probes, by architecture, against the manifest's limits.",
-		"Correctness: every shape with every seed; output within the manifest's limits, no stage wrong, no finding of severity error.",
+		correctness,
 		"Performance: the median launch against another variant's on a GPU, significant by Mann-Whitney; without a GPU it is not run, and the emulator's counts stand as counts.",
 		"Nothing starts by itself.",
 	} {
 		p.say(p.Theme.Text, "%s", text)
+	}
+	if p.data.Alone {
+		p.say(p.Theme.Text, noReference)
 	}
 }
 
@@ -123,7 +129,14 @@ func (p *Pane) explainPTXAS(d *gates.PTXASDoc) {
 
 func (p *Pane) explainCorrectness(d *gates.CorrectnessDoc) {
 	l := d.Limits
-	p.head(fmt.Sprintf("correctness %d/%d", d.Passed, d.Total), d.Verdict, fmt.Sprintf("max_abs %g, mean_abs %g, over it %g %%", l.MaxAbs, l.MeanAbs, 100*l.BadFraction), d.Reason)
+	limits := fmt.Sprintf("max_abs %g, mean_abs %g, over it %g %%", l.MaxAbs, l.MeanAbs, 100*l.BadFraction)
+	if d.ByFindings() {
+		limits = ""
+	}
+	p.head(fmt.Sprintf("correctness %d/%d", d.Passed, d.Total), d.Verdict, limits, d.Reason)
+	if d.ByFindings() {
+		p.say(p.Theme.Text, "  by findings alone. "+noReference)
+	}
 	for i := range d.Cells {
 		c := &d.Cells[i]
 		style := p.Theme.Text
@@ -152,14 +165,14 @@ func (p *Pane) explainPerformance(t *gates.TargetDoc) {
 		times *gates.Times
 	}{{t.Target, d.Times}, {d.Against, d.Baseline}} {
 		if x := r.times; x != nil {
-			p.say(p.Theme.Text, "  %s on %s, %d launches: median %.2f µs, p90 %.2f, mean %.2f ± %.2f, least %.2f, most %.2f", r.name, d.Shape, x.Launches, x.P50, x.P90, x.Mean, x.Std, x.Min, x.Max)
+			p.say(p.Theme.Text, "  %s%s, %d launches: median %.2f µs, p90 %.2f, mean %.2f ± %.2f, least %.2f, most %.2f", r.name, d.On(), x.Launches, x.P50, x.P90, x.Mean, x.Std, x.Min, x.Max)
 		}
 	}
 	if d.Test != nil {
 		p.say(p.Theme.Text, "  ×%.3f, Mann-Whitney p = %.3g, effect %+.2f", d.Speedup, d.Test.P, d.Test.Effect)
 	}
 	if d.Counts != nil {
-		p.say(p.Theme.Text, "  counted by the emulator on %s, no time: %s", d.Shape, d.Counts.Summary())
+		p.say(p.Theme.Text, "  counted by the emulator%s, no time: %s", d.On(), d.Counts.Summary())
 	}
 	if d.BaselineCounts != nil {
 		p.say(p.Theme.Text, "  %s: %s", d.Against, d.BaselineCounts.Summary())

@@ -92,10 +92,6 @@ func (v *Controller) startSweep(targets []string, backend string) tea.Cmd {
 		v.Complain("this engine has no gates")
 		return nil
 	}
-	if v.Stageless() {
-		v.Say("no reference, so there is nothing that gates could judge: 5 has the findings")
-		return nil
-	}
 	if !v.Begin("the sweep of the gates") {
 		return nil
 	}

@@ -144,6 +144,9 @@ func (p *Pane) results(l *theme.Line, d *gates.CorrectnessDoc, wide bool) {
 	l.Add(style, fmt.Sprintf("%s %d/%d", mark, d.Passed, d.Total))
 	maxAbs, meanAbs, ok := d.Worst()
 	if !ok {
+		if d.ByFindings() {
+			l.Add(p.Theme.Dim, " findings")
+		}
 		return
 	}
 	at := l.Col()

@@ -1,4 +1,4 @@
-package debugkern
+package checkrun
 
 import (
 	"context"
@@ -20,14 +20,8 @@ import (
 	"tilescope/probes"
 )
 
-// ArgText is an argument as a user gives it: Name is a parameter's name in the source, its name in the PTX, or its index from 0.
-type ArgText struct {
-	Name, Value string
-	memory      *namedMemory // of a sequence, whose name the value is
-}
-
-// bareArg is an argument of a kernel without a manifest.
-type bareArg struct {
+// arg is an argument of a launch under way.
+type arg struct {
 	param    *ptx.Var
 	index    int
 	name     string             // in documents: the source's, else argN
@@ -40,16 +34,16 @@ type bareArg struct {
 	written  []byte // which of them were written (target.Buffer.Written)
 	scalar   []byte
 	into     []target.Place // where its address stands, of memory that is no parameter of its own
-	memory   *namedMemory   // of a sequence: the parameter is its address
-	fields   []*bareArg     // memory that pointers within a struct lead to
+	buffer   *namedBuffer   // of a sequence: the parameter is its address
+	fields   []*arg         // memory that pointers within a struct lead to
 }
 
-// bareArgs matches what was given with an entry's parameters.
-func bareArgs(f *ptx.Func, kernels []*hostcode.Kernel, given []ArgText) ([]*bareArg, error) {
+// matchArgs matches what was given with an entry's parameters.
+func matchArgs(f *ptx.Func, kernels []*hostcode.Kernel, given []Argument) ([]*arg, error) {
 	inferred := scaffold.Parameters(f, kernels)
-	args := make([]*bareArg, len(f.Params))
+	args := make([]*arg, len(f.Params))
 	for i, p := range f.Params {
-		args[i] = &bareArg{param: p, index: i, inferred: inferred[i], name: inferred[i].Name}
+		args[i] = &arg{param: p, index: i, inferred: inferred[i], name: inferred[i].Name}
 		if args[i].name == "" {
 			args[i].name = fmt.Sprintf("arg%d", i)
 		}
@@ -60,10 +54,10 @@ func bareArgs(f *ptx.Func, kernels []*hostcode.Kernel, given []ArgText) ([]*bare
 		if a == nil {
 			return nil, report.Usagef("--arg %s: no such parameter; %s has %s", g.Name, f.Demangled, parameterList(args))
 		}
-		if a.value != nil || a.memory != nil {
+		if a.value != nil || a.buffer != nil {
 			return nil, report.Usagef("--arg %s: parameter %s is given twice (first as %s)", g.Name, a.title(), a.text)
 		}
-		if a.memory, a.text = g.memory, g.Value; a.memory != nil {
+		if a.buffer, a.text = g.buffer, g.Value; a.buffer != nil {
 			continue
 		}
 		var err error
@@ -73,7 +67,7 @@ func bareArgs(f *ptx.Func, kernels []*hostcode.Kernel, given []ArgText) ([]*bare
 	}
 	var missing []string
 	for _, a := range args {
-		if a.value == nil && a.memory == nil {
+		if a.value == nil && a.buffer == nil {
 			missing = append(missing, a.title())
 		}
 	}
@@ -83,11 +77,11 @@ func bareArgs(f *ptx.Func, kernels []*hostcode.Kernel, given []ArgText) ([]*bare
 	return args, nil
 }
 
-func findArg(args []*bareArg, name string) *bareArg {
-	for _, match := range []func(a *bareArg) bool{
-		func(a *bareArg) bool { return a.inferred.Name != "" && a.inferred.Name == name },
-		func(a *bareArg) bool { return a.param.Name == name || a.name == name },
-		func(a *bareArg) bool { return strconv.Itoa(a.index) == name },
+func findArg(args []*arg, name string) *arg {
+	for _, match := range []func(a *arg) bool{
+		func(a *arg) bool { return a.inferred.Name != "" && a.inferred.Name == name },
+		func(a *arg) bool { return a.param.Name == name || a.name == name },
+		func(a *arg) bool { return strconv.Itoa(a.index) == name },
 	} {
 		if i := slices.IndexFunc(args, match); i >= 0 {
 			return args[i]
@@ -97,7 +91,7 @@ func findArg(args []*bareArg, name string) *bareArg {
 }
 
 // title is a parameter in messages: its index, and its name where the source has one.
-func (a *bareArg) title() string {
+func (a *arg) title() string {
 	if a.inferred.Name == "" {
 		return strconv.Itoa(a.index)
 	}
@@ -105,7 +99,7 @@ func (a *bareArg) title() string {
 }
 
 // parameterList describes what an entry takes: "0 pointer, 1 pointer, n (2) 4 bytes".
-func parameterList(args []*bareArg) string {
+func parameterList(args []*arg) string {
 	var out []string
 	for _, a := range args {
 		kind := fmt.Sprintf("%d bytes", a.param.Size)
@@ -121,16 +115,16 @@ func parameterList(args []*bareArg) string {
 }
 
 // address reports whether the kernel reaches memory through the parameter.
-func (a *bareArg) address() bool { return a.inferred.Read || a.inferred.Written || a.param.Ptr }
+func (a *arg) address() bool { return a.inferred.Read || a.inferred.Written || a.param.Ptr }
 
 // settle checks a value against its parameter, and makes its bytes. What buffers take is reserved by the caller.
-func (a *bareArg) settle(ctx context.Context, memory *budget.Budget, seed uint64) error {
+func (a *arg) settle(ctx context.Context, memory *budget.Budget, seed uint64) error {
 	v := a.value
 	fail := func(format string, args ...any) error {
 		return report.Usagef("--arg %s=%s: %w", a.title(), a.text, fmt.Errorf(format, args...))
 	}
 	switch {
-	case a.memory != nil:
+	case a.buffer != nil:
 		if a.param.Size != 8 {
 			return fail("memory is passed by its address of 8 bytes, and the parameter has %d", a.param.Size)
 		}
@@ -172,10 +166,10 @@ func (a *bareArg) settle(ctx context.Context, memory *budget.Budget, seed uint64
 	return err
 }
 
-func (a *bareArg) elems() int { return probes.Elems(a.dims) }
+func (a *arg) elems() int { return probes.Elems(a.dims) }
 
 // bytes is how much memory an argument's buffer takes; 0 for a scalar. A file has to be read first.
-func (a *bareArg) bytes() int64 {
+func (a *arg) bytes() int64 {
 	if a.value == nil {
 		return 0
 	}
@@ -190,11 +184,11 @@ func bufferBytes(v *argument.Value) int64 {
 	if v.Buffer == nil {
 		return 0
 	}
-	return budget.Mul(int64(v.Buffer.DType.Size()), elements(v.Buffer.Dims))
+	return budget.Mul(int64(v.Buffer.DType.Size()), budget.Elements(v.Buffer.Dims))
 }
 
 // structure makes the bytes of a struct passed by value, and the memory that its pointers lead to.
-func (a *bareArg) structure(ctx context.Context, memory *budget.Budget, seed uint64, fail func(string, ...any) error) error {
+func (a *arg) structure(ctx context.Context, memory *budget.Budget, seed uint64, fail func(string, ...any) error) error {
 	a.scalar = make([]byte, a.param.Size)
 	for _, f := range a.value.Fields {
 		n := f.Value.Number
@@ -221,7 +215,7 @@ func (a *bareArg) structure(ctx context.Context, memory *budget.Budget, seed uin
 }
 
 // pointer makes the memory that a pointer within a struct leads to.
-func (a *bareArg) pointer(ctx context.Context, memory *budget.Budget, seed uint64, f argument.Field, fail func(string, ...any) error) error {
+func (a *arg) pointer(ctx context.Context, memory *budget.Budget, seed uint64, f argument.Field, fail func(string, ...any) error) error {
 	switch {
 	case f.Value.Fields != nil:
 		return fail("field at byte %d: a struct within a struct: give its fields at their own offsets", f.Offset)
@@ -230,7 +224,7 @@ func (a *bareArg) pointer(ctx context.Context, memory *budget.Budget, seed uint6
 	case f.Value.Null:
 		return nil
 	}
-	p := &bareArg{
+	p := &arg{
 		param: &ptx.Var{Size: 8}, index: a.index, name: fmt.Sprintf("%s+%d", a.name, f.Offset), text: f.Value.Text, value: f.Value,
 		into: []target.Place{{Arg: a.index, Offset: f.Offset}},
 	}
@@ -238,20 +232,11 @@ func (a *bareArg) pointer(ctx context.Context, memory *budget.Budget, seed uint6
 	return p.settle(ctx, memory, seed)
 }
 
-// arrayTypes are the element types of NumPy arrays.
-var arrayTypes = map[npy.DType]probes.DType{
-	npy.F16: probes.F16, npy.F32: probes.F32, npy.F64: probes.F64, npy.I8: probes.I8, npy.I16: probes.I16, npy.I32: probes.I32, npy.I64: probes.I64,
-	npy.U8: probes.U8, npy.U16: probes.U16, npy.U32: probes.U32, npy.U64: probes.U64, npy.Bool: probes.U8,
-}
-
 // fromFile reads an argument's contents from a NumPy file.
-func (a *bareArg) fromFile(ctx context.Context, memory *budget.Budget) error {
+func (a *arg) fromFile(ctx context.Context, memory *budget.Budget) error {
 	f := a.value.File
 	option := "--arg " + a.title()
-	limit := memory.Limit()
-	if limit == 0 {
-		limit = budget.Default()
-	}
+	limit := memory.Bound()
 	r, size, err := file.Open(ctx, f.Path, limit, file.Want{What: "a NumPy array (.npy) or archive (.npz)"})
 	if err != nil {
 		return report.Unread(option, err)
@@ -273,7 +258,7 @@ func (a *bareArg) fromFile(ctx context.Context, memory *budget.Budget) error {
 	if err != nil {
 		return report.Unread(option, err)
 	}
-	a.dtype, a.dims, a.init = arrayTypes[array.DType], array.Shape, array.Data
+	a.dtype, a.dims, a.init = input.ElementType(array.DType), array.Shape, array.Data
 	if f.DType != 0 {
 		if f.DType.Size() != a.dtype.Size() {
 			return report.Usagef("%s: %s has elements of %d bytes, which cannot be read as %s", option, f.Path, a.dtype.Size(), f.DType)
@@ -286,12 +271,12 @@ func (a *bareArg) fromFile(ctx context.Context, memory *budget.Budget) error {
 	return nil
 }
 
-// buffer reports whether the argument is memory.
-func (a *bareArg) buffer() bool { return a.dims != nil }
+// isMemory reports whether the argument is memory.
+func (a *arg) isMemory() bool { return a.dims != nil }
 
 // target is the argument as a backend takes it.
-func (a *bareArg) target() target.Arg {
-	if !a.buffer() {
+func (a *arg) target() target.Arg {
+	if !a.isMemory() {
 		return target.Arg{Name: a.name, Scalar: a.scalar}
 	}
 	return target.Arg{Name: a.name, Buffer: &target.Buffer{
@@ -300,10 +285,10 @@ func (a *bareArg) target() target.Arg {
 }
 
 // document is the argument as documents have it.
-func (a *bareArg) document() report.CheckArg {
+func (a *arg) document() report.CheckArg {
 	t, dims := a.dtype, a.dims
-	if a.memory != nil {
-		t, dims = a.memory.dtype, a.memory.dims
+	if a.buffer != nil {
+		t, dims = a.buffer.dtype, a.buffer.dims
 	}
 	return report.CheckArg{Name: a.name, DType: t.String(), Dims: append([]int{}, dims...), Source: a.text}
 }

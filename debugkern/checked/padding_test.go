@@ -1,4 +1,4 @@
-package debugkern
+package checked
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 // TestPadding: reads of undefined values that come to nothing are advice, with and without checkers; those
 // that reach the output, and all where another error makes the order matter, stay errors.
 func TestPadding(t *testing.T) {
-	text, err := os.ReadFile("check/testdata/reach.ptx")
+	text, err := os.ReadFile("../check/testdata/reach.ptx")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestPadding(t *testing.T) {
 		}
 		l := &target.Launch{Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1}, Args: []target.Arg{buffer("in", make([]byte, 2048)), buffer("out", nil)}}
 		for _, set := range []check.Set{0, check.Registers | check.Overlap, check.All} {
-			r, err := launchChecked(context.Background(), k, l, check.Options{Set: set})
+			r, _, err := Launch(context.Background(), k, l, check.Options{Set: set})
 			if err != nil {
 				t.Fatal(err)
 			}

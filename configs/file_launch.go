@@ -9,8 +9,8 @@ import (
 	"tilescope/probes"
 )
 
-// Bare is a launch of a kernel that no manifest describes: a file and the options of `check`.
-type Bare struct {
+// FileLaunch is a launch of a kernel that no manifest describes: a file and the options of `check`.
+type FileLaunch struct {
 	File        string // a .ptx or a .cu
 	Entry       string
 	Grid, Block probes.Dim3
@@ -22,23 +22,23 @@ type Bare struct {
 var unnamed = regexp.MustCompile(`[^A-Za-z0-9_.+-]`)
 
 // Manifest returns the manifest of the launch: without stages, dimensions and flags. Its target is the file.
-func (b *Bare) Manifest() (*Manifest, error) {
-	base := filepath.Base(b.File)
+func (l *FileLaunch) Manifest() (*Manifest, error) {
+	base := filepath.Base(l.File)
 	key := "source"
 	if filepath.Ext(base) == ".ptx" {
 		key = "ptx"
 	}
 	text := fmt.Sprintf("schema: %s\nname: %q\n%s: %q\nentry: kernel\nlaunch: {grid: %s, block: %s, shared: %d}\nargs: []\n", Schema,
-		"_"+unnamed.ReplaceAllString(base, "_"), key, base, extents(b.Grid), extents(b.Block), b.Shared)
-	m, err := ParseManifest(b.File, []byte(text))
+		"_"+unnamed.ReplaceAllString(base, "_"), key, base, extents(l.Grid), extents(l.Block), l.Shared)
+	m, err := ParseManifest(l.File, []byte(text))
 	if err != nil {
 		return nil, err
 	}
 	m.Name = strings.TrimPrefix(m.Name, "_")
 	m.Variants[0].Name, m.Default = m.Name, m.Name
-	m.Title, m.Entry, m.Dir = base, b.Entry, filepath.Dir(b.File)
-	for i := range b.Args {
-		a := &b.Args[i]
+	m.Title, m.Entry, m.Dir = base, l.Entry, filepath.Dir(l.File)
+	for i := range l.Args {
+		a := &l.Args[i]
 		m.Args = append(m.Args, Arg{Name: a.Name, DType: a.DType, Pointer: a.Pointer, Role: a.Role, given: a})
 	}
 	return m, nil

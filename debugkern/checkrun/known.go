@@ -1,4 +1,4 @@
-package debugkern
+package checkrun
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package debugkern
+package checkrun
 
 import (
 	"bytes"
@@ -10,23 +10,25 @@ import (
 	"strings"
 	"testing"
 
+	"tilescope/debugkern/debugtest"
+	"tilescope/debugkern/npy"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
-// bare is a request for a kernel of testdata/bare.
-func bare(file string, grid, block int, args ...string) CheckRequest {
-	req := CheckRequest{File: filepath.Join("testdata", "bare", file), Grid: probes.Dim3{grid, 1, 1}, Block: probes.Dim3{block, 1, 1}, Cluster: probes.Dim3{1, 1, 1}}
+// request is a request for a kernel of testdata.
+func request(file string, grid, block int, args ...string) Request {
+	req := Request{File: filepath.Join("testdata", file), Grid: probes.Dim3{grid, 1, 1}, Block: probes.Dim3{block, 1, 1}, Cluster: probes.Dim3{1, 1, 1}}
 	for _, a := range args {
 		name, value, _ := strings.Cut(a, "=")
-		req.Args = append(req.Args, ArgText{Name: name, Value: value})
+		req.Args = append(req.Args, Argument{Name: name, Value: value})
 	}
 	return req
 }
 
-func checked(t *testing.T, req CheckRequest) *Checked {
+func run(t *testing.T, req Request) *Result {
 	t.Helper()
-	c, err := openSession(t).CheckKernel(t.Context(), req, nil)
+	c, err := Kernel(t.Context(), debugtest.Open(t), req, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,22 +36,36 @@ func checked(t *testing.T, req CheckRequest) *Checked {
 }
 
 // dumpOf are the elements of a dump's arrays, by name.
-func dumpOf(t *testing.T, c *Checked) map[string][]byte {
+func dumpOf(t *testing.T, c *Result) map[string][]byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := c.Dump(&b); err != nil {
 		t.Fatal(err)
 	}
+	return arrays(t, b.Bytes())
+}
+
+// arrays are the elements of an archive's arrays, by name.
+func arrays(t *testing.T, archive []byte) map[string][]byte {
+	t.Helper()
+	z, err := npy.Open(bytes.NewReader(archive), int64(len(archive)), "dump.npz", 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
 	out := map[string][]byte{}
-	for name, raw := range members(t, b.Bytes()) {
-		out[strings.TrimSuffix(name, ".npy")] = raw[10+int(binary.LittleEndian.Uint16(raw[8:])):]
+	for _, name := range z.Names() {
+		a, err := z.Read(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[name] = a.Data
 	}
 	return out
 }
 
-// TestBareLaunch: a right kernel is clean, its results are right, and the document says what was executed and written.
-func TestBareLaunch(t *testing.T) {
-	c := checked(t, bare("reduce.ptx", 4, 256, "0=iota:f32[1000]", "1=unwritten:f32[5]", "2=1000"))
+// TestLaunch: a right kernel is clean, its results are right, and the document says what was executed and written.
+func TestLaunch(t *testing.T) {
+	c := run(t, request("reduce.ptx", 4, 256, "0=iota:f32[1000]", "1=unwritten:f32[5]", "2=1000"))
 	d := c.Doc
 	if d.Verdict != report.Clean || d.ExitCode() != 0 || d.Coverage.Sampled != 4 || d.Coverage.Executed < d.Coverage.Instructions/2 || d.Coverage.Executed > d.Coverage.Instructions {
 		t.Errorf("%+v", d)
@@ -70,26 +86,26 @@ func TestBareLaunch(t *testing.T) {
 	if len(raw["in_arg0"]) != 4000 || !bytes.Equal(raw["in_arg0"], raw["arg0"]) {
 		t.Error("what the kernel only read has changed")
 	}
-	if again := checked(t, bare("reduce.ptx", 4, 256, "0=iota:f32[1000]", "1=unwritten:f32[5]", "2=1000")); again.Doc.Digest != d.Digest {
+	if again := run(t, request("reduce.ptx", 4, 256, "0=iota:f32[1000]", "1=unwritten:f32[5]", "2=1000")); again.Doc.Digest != d.Digest {
 		t.Error("another digest of the same launch")
 	}
 }
 
-// TestBareDefects: one defect in each kernel is found at its line, with an id that another launch of the same source shares.
-func TestBareDefects(t *testing.T) {
+// TestDefects: one defect in each kernel is found at its line, with an id that another launch of the same source shares.
+func TestDefects(t *testing.T) {
 	for _, c := range []struct {
-		req  CheckRequest
+		req  Request
 		kind string
 		line int
 	}{
-		{bare("reduce-race.ptx", 2, 256, "0=ones:f32[512]", "1=zeros:f32[2]", "2=512"), "race", 10},
-		{bare("reduce.ptx", 2, 256, "0=unwritten:f32[512]", "1=zeros:f32[2]", "2=512"), "uninitialised", 5},
-		{bare("reduce.ptx", 3, 256, "0=ones:f32[512]", "1=zeros:f32[2]", "2=512"), "out-of-bounds", 12},
+		{request("reduce-race.ptx", 2, 256, "0=ones:f32[512]", "1=zeros:f32[2]", "2=512"), "race", 10},
+		{request("reduce.ptx", 2, 256, "0=unwritten:f32[512]", "1=zeros:f32[2]", "2=512"), "uninitialised", 5},
+		{request("reduce.ptx", 3, 256, "0=ones:f32[512]", "1=zeros:f32[2]", "2=512"), "out-of-bounds", 12},
 	} {
 		ids := [2][]string{}
 		for i, seed := range []uint64{0, 7} {
 			c.req.Seed = seed
-			d := checked(t, c.req).Doc
+			d := run(t, c.req).Doc
 			at := slices.IndexFunc(d.Findings, func(f report.Finding) bool {
 				return f.Kind == c.kind && f.Severity == "error" && f.Source != nil && (f.Source.Line == c.line || f.Other != nil && f.Other.Line == c.line)
 			})
@@ -106,8 +122,8 @@ func TestBareDefects(t *testing.T) {
 	}
 }
 
-// TestBareArguments: structs, files, names and refusals; nothing is executed where an argument is wrong.
-func TestBareArguments(t *testing.T) {
+// TestArguments: structs, files, names and refusals; nothing is executed where an argument is wrong.
+func TestArguments(t *testing.T) {
 	dir := t.TempDir()
 	npy := filepath.Join(dir, "x.npy")
 	head := "{'descr': '<f2', 'fortran_order': False, 'shape': (100,), }"
@@ -117,21 +133,21 @@ func TestBareArguments(t *testing.T) {
 	if err := os.WriteFile(npy, file, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	blend := func(entry string, args ...string) CheckRequest {
-		req := bare("blend.ptx", 2, 64, args...)
+	blend := func(entry string, args ...string) Request {
+		req := request("blend.ptx", 2, 64, args...)
 		req.Entry = entry
 		return req
 	}
-	c := checked(t, blend("blend_by", "0="+npy, "1=zeros:f16[100]", "2={0: 0.5:f32, 4: 99:i32}"))
+	c := run(t, blend("blend_by", "0="+npy, "1=zeros:f16[100]", "2={0: 0.5:f32, 4: 99:i32}"))
 	if c.Doc.Verdict != report.Clean || *c.Doc.Outputs[1].Written != 99 || dumpOf(t, c)["arg1"][1] != 0x38 {
 		t.Errorf("%+v", c.Doc)
 	}
-	s := openSession(t)
+	s := debugtest.Open(t)
 	long := blend("blend_by", "0="+npy, "1=zeros:f16[100]", "2={0: 0.5:f32}")
 	long.Block = probes.Dim3{256, 1, 1}
 	clustered := blend("blend", "0="+npy, "1=zeros:f16[100]", "2=0.5", "3=100")
 	clustered.Cluster = probes.Dim3{2, 1, 1}
-	for says, req := range map[string]CheckRequest{
+	for says, req := range map[string]Request{
 		"choose one with --entry (blend, blend_by)":       blend("", "0="+npy),
 		"has no such kernel":                              blend("nosuch", "0="+npy),
 		"no --arg for 1, 2, 3":                            blend("blend", "0="+npy),
@@ -146,12 +162,12 @@ func TestBareArguments(t *testing.T) {
 		"cannot be read as e4m3":                          blend("blend", "0="+npy+":e4m3", "1=zeros:f16[100]", "2=0.5", "3=100"),
 		"at most 128 (.maxntid)":                          long,
 		"launches with clusters are not modelled":         clustered,
-		"expected a .ptx or a .cu file":                   bare("../../bare_test.go", 1, 1),
-		"--grid 0,1,1: x is 0":                            bare("reduce.ptx", 0, 1),
-		"--block 2048,1,1: x is 2048; expected 1 to 1024": bare("reduce.ptx", 1, 2048),
-		"memory.max":                                      bare("reduce.ptx", 1, 256, "0=zeros:f32[4000000000000]", "1=zeros:f32[4]", "2=1"),
+		"expected a .ptx or a .cu file":                   request("../checkrun_test.go", 1, 1),
+		"--grid 0,1,1: x is 0":                            request("reduce.ptx", 0, 1),
+		"--block 2048,1,1: x is 2048; expected 1 to 1024": request("reduce.ptx", 1, 2048),
+		"memory.max":                                      request("reduce.ptx", 1, 256, "0=zeros:f32[4000000000000]", "1=zeros:f32[4]", "2=1"),
 	} {
-		if c, err := s.CheckKernel(t.Context(), req, nil); err == nil || !strings.Contains(err.Error(), says) || c != nil {
+		if c, err := Kernel(t.Context(), s, req, nil); err == nil || !strings.Contains(err.Error(), says) || c != nil {
 			t.Errorf("want %q: %v", says, err)
 		} else if code := err.(*report.Error).Code; code != report.CodeUsage {
 			t.Errorf("%v: code %d", err, code)
@@ -161,7 +177,7 @@ func TestBareArguments(t *testing.T) {
 
 // TestKnownFindings: findings of a suppression file, each with its reason, and of a baseline do not count.
 func TestKnownFindings(t *testing.T) {
-	d := checked(t, bare("reduce-race.ptx", 2, 256, "0=ones:f32[512]", "1=zeros:f32[2]", "2=512")).Doc
+	d := run(t, request("reduce-race.ptx", 2, 256, "0=ones:f32[512]", "1=zeros:f32[2]", "2=512")).Doc
 	var text string
 	for _, f := range d.Findings {
 		text += f.ID + " known since the first version\n"

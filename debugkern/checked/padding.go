@@ -1,4 +1,4 @@
-package debugkern
+package checked
 
 import (
 	"context"
@@ -36,7 +36,7 @@ func lowerPadding(ctx context.Context, k target.Kernel, l *target.Launch, res *t
 	defer stop()
 	suspects.none = stop
 	const set = check.Reach | check.Races | check.Async | check.Barriers
-	release, err := reserveCheckers(set, k, l)
+	release, err := reserve(set, k, l)
 	if err != nil {
 		return err
 	}

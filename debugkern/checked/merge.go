@@ -1,68 +1,24 @@
-package debugkern
+package checked
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 
-	"tilescope/debugkern/check"
 	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
-// launchChecked launches with checkers attached and merges what they found with the backend's own findings. A backend that cannot be observed finds what it finds.
-func launchChecked(ctx context.Context, k target.Kernel, l *target.Launch, o check.Options) (*target.Result, error) {
-	res, _, err := launchWatched(ctx, k, l, o)
-	return res, err
-}
-
-// launchWatched is launchChecked that also returns the checker, for what it gives besides findings.
-func launchWatched(ctx context.Context, k target.Kernel, l *target.Launch, o check.Options) (*target.Result, *check.Checker, error) {
-	if o.Set == 0 {
-		res, err := k.Launch(ctx, l)
-		if err == nil {
-			err = lowerPadding(ctx, k, l, res)
-		}
-		return res, check.New(o), err
-	}
-	release, err := reserveCheckers(o.Set, k, l)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer release()
-	c := check.New(o)
-	watched := *l // other executions of the launch are not observed by these checkers
-	watched.Observe, watched.Discard = c.Observer, c.Discard
-	res, err := k.Launch(ctx, &watched)
-	if err != nil {
-		return nil, nil, err
-	}
-	res.Findings = mergeFindings(res.Findings, c.Findings(), l.Grid)
-	if err := lowerPadding(ctx, k, l, res); err != nil {
-		return nil, nil, err
-	}
-	return res, c, nil
-}
-
-// Losses is where the first block of a trial with check.Precision lost bits, worst first; nil for any other run.
-func (r *Run) Losses() []check.Loss {
-	if r.state == nil {
-		return nil
-	}
-	return r.state.losses
-}
-
-// mergeFindings puts the findings of a backend and of its checkers together, errors first. One cause is
+// Merge puts the findings of a backend and of its checkers together, errors first. One cause is
 // reported once: of two findings of a kind about a variable at a line, the one that names what is missing is
 // returned, else the backend's.
-func mergeFindings(own, checked []target.Finding, grid probes.Dim3) []target.Finding {
+func Merge(own, checked []target.Finding, grid probes.Dim3) []target.Finding {
 	out := slices.Clone(own)
 	for _, f := range checked {
 		if f.Severity == "" {
 			f.Severity = f.Kind.Severity()
 		}
-		i := slices.IndexFunc(own, func(g target.Finding) bool { return sameCause(&f, &g) }) // checkers separate causes themselves
+		i := slices.IndexFunc(own, func(g target.Finding) bool { return SameCause(&f, &g) }) // checkers separate causes themselves
 		switch {
 		case i < 0:
 			out = append(out, f)
@@ -110,7 +66,7 @@ func foldShuffled(fs []target.Finding) []target.Finding {
 	for i := range fs {
 		f := &fs[i]
 		from := slices.IndexFunc(fs, func(g target.Finding) bool {
-			return f.Kind == target.NaNOrigin && g.Kind == target.Shuffle && atLine(f.Source, g.Source)
+			return f.Kind == target.NaNOrigin && g.Kind == target.Shuffle && f.Source.SamePlace(g.Source)
 		})
 		if from < 0 {
 			kept = append(kept, *f)
@@ -118,7 +74,7 @@ func foldShuffled(fs []target.Finding) []target.Finding {
 	}
 	for i := range kept {
 		for j := range fs {
-			if g := &kept[i]; g.Kind == target.Shuffle && fs[j].Kind == target.NaNOrigin && atLine(fs[j].Source, g.Source) {
+			if g := &kept[i]; g.Kind == target.Shuffle && fs[j].Kind == target.NaNOrigin && fs[j].Source.SamePlace(g.Source) {
 				follows(g, "the undefined value comes to "+strings.TrimPrefix(fs[j].Consequence, "→ "))
 			}
 		}
@@ -126,14 +82,15 @@ func foldShuffled(fs []target.Finding) []target.Finding {
 	return kept
 }
 
+// Symptom reports whether f is what another finding, g, leads to: a deadlock at a barrier that g finds fault with, or a read
+// before any write that g, a race or a cp.async not waited for, lets happen. Merge reports the two as one.
+func Symptom(f, g *target.Finding) bool { return stuckAt(f, g) || unwrittenBy(f, g) }
+
 // unwrittenBy reports whether f, a read before any write, is what g, a finding of order, lets happen.
 func unwrittenBy(f, g *target.Finding) bool {
 	return f.Kind == target.Uninitialised && f.Space == target.SpaceShared.String() && f.Source != nil && f.Variable == g.Variable &&
-		(g.Kind == target.Race || g.Kind == target.CpAsync) && (atLine(g.Source, f.Source) || atLine(g.Other, f.Source))
+		(g.Kind == target.Race || g.Kind == target.CpAsync) && (g.Source.SamePlace(f.Source) || g.Other.SamePlace(f.Source))
 }
-
-// atLine compares places, with the call sites of inlined code.
-func atLine(a, b *target.Source) bool { return a.SameLine(b) && a.Calls == b.Calls }
 
 // foldDeadlocks reports a deadlock, and what the checkers found at the barriers that its threads wait at,
 // once. Of one barrier, that it is for more threads than come is the cause, and that nobody can go on its
@@ -175,7 +132,7 @@ func foldDeadlocks(fs []target.Finding) []target.Finding {
 
 // stuckAt reports whether f is a deadlock of threads that wait at a barrier which g finds fault with.
 func stuckAt(f, g *target.Finding) bool {
-	waits := func(at *target.Source) bool { return at != nil && (atLine(f.Source, at) || atLine(f.Other, at)) }
+	waits := func(at *target.Source) bool { return at != nil && (f.Source.SamePlace(at) || f.Other.SamePlace(at)) }
 	return f.Kind == target.Deadlock && g.Kind == target.Barrier && (waits(g.Source) || waits(g.Other))
 }
 
@@ -184,10 +141,10 @@ func follows(f *target.Finding, says string) {
 	f.Consequence = strings.TrimPrefix(f.Consequence+"; "+says, "; ")
 }
 
-// sameCause compares what findings are about, not how they are worded.
-func sameCause(f, g *target.Finding) bool {
+// SameCause reports whether two findings are of one kind, about one variable at one place, however they are worded.
+func SameCause(f, g *target.Finding) bool {
 	if f.Kind != g.Kind || f.Variable != g.Variable || f.Source == nil || g.Source == nil {
 		return f.Kind == g.Kind && f.Variable == g.Variable && f.Source == g.Source
 	}
-	return f.Source.SameLine(g.Source) && f.Source.Calls == g.Source.Calls
+	return f.Source.SamePlace(g.Source)
 }

@@ -1,0 +1,92 @@
+package checkrun
+
+import (
+	"context"
+	"fmt"
+
+	"tilescope/configs"
+	"tilescope/debugkern"
+	"tilescope/probes"
+)
+
+// Adopt makes a launch of a kernel that has no manifest a target of the session, under the name of its file, and returns the
+// request that runs it under every checker. It compiles the kernel, whose parameters the arguments are for. Errors are those of
+// Kernel that it returns before anything is executed.
+func Adopt(ctx context.Context, s *debugkern.Session, req Request) (debugkern.Request, error) {
+	l := begin(ctx, s, req, nil)
+	for _, step := range []func() error{l.geometry, l.build, l.arguments, l.limits} {
+		if err := step(); err != nil {
+			_, err = l.failed(err)
+			return debugkern.Request{}, err
+		}
+	}
+	l.reserved.Release() // what is generated is made again for each run
+	m, err := l.asManifest()
+	if err != nil {
+		return debugkern.Request{}, err
+	}
+	s.Catalogue().Adopt(m)
+	out := req.asRun()
+	out.Check, out.Launch = debugkern.EveryChecker, req.launchWords()
+	return out, nil
+}
+
+// asManifest is the launch as a manifest without stages.
+func (l *launch) asManifest() (*configs.Manifest, error) {
+	given := &configs.FileLaunch{
+		File: l.req.File, Entry: l.entry.Name, Grid: l.req.Grid, Block: l.req.Block, Shared: l.req.Shared,
+	}
+	for _, a := range l.args {
+		planned := a.planned()
+		if n := len(planned.Contents); n > 0 { // as long as the session has the target
+			if _, err := l.s.Memory().Reserve("argument "+planned.Name, int64(n)); err != nil {
+				return nil, err
+			}
+		}
+		given.Args = append(given.Args, planned)
+	}
+	return given.Manifest()
+}
+
+// launchWords are the options of the command line that give the launch.
+func (r *Request) launchWords() []string {
+	words := []string{"--grid", dimText(r.Grid), "--block", dimText(r.Block)}
+	if r.Entry != "" {
+		words = append(words, "--entry", r.Entry)
+	}
+	if r.Shared > 0 {
+		words = append(words, "--shared", fmt.Sprint(r.Shared))
+	}
+	for _, a := range r.Args {
+		words = append(words, "--arg", a.Name+"="+a.Value)
+	}
+	return words
+}
+
+// dimText is an extent as options have it: 4 or 4,2,1.
+func dimText(d probes.Dim3) string {
+	switch {
+	case d[2] > 1:
+		return fmt.Sprintf("%d,%d,%d", d[0], d[1], d[2])
+	case d[1] > 1:
+		return fmt.Sprintf("%d,%d", d[0], d[1])
+	}
+	return fmt.Sprint(d[0])
+}
+
+// planned is the argument as a plan has it: a kernel's own text says nothing of what it does with memory.
+func (a *arg) planned() probes.Arg {
+	if !a.isMemory() {
+		return probes.Arg{Name: a.name, DType: probes.U8, Data: a.scalar}
+	}
+	out := probes.Arg{Name: a.name, DType: a.dtype, Pointer: true, Dims: a.dims, Role: probes.RoleInOut}
+	for _, at := range a.into {
+		out.Into = append(out.Into, probes.ArgPlace{Arg: at.Arg, Offset: at.Offset})
+	}
+	if a.value.File != nil {
+		out.Contents = a.init
+	} else {
+		out.Fill = a.value.Buffer.Fill
+	}
+	return out
+}

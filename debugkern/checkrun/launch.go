@@ -1,0 +1,287 @@
+package checkrun
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"tilescope/configs"
+	"tilescope/debugkern"
+	"tilescope/debugkern/budget"
+	"tilescope/debugkern/build"
+	"tilescope/debugkern/check"
+	"tilescope/debugkern/checked"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
+	"tilescope/debugkern/scaffold"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// launch is the check of one launch, under way. Of a sequence it has the document of all launches, and no entry.
+type launch struct {
+	s        *debugkern.Session
+	ctx      context.Context
+	req      Request
+	progress func(debugkern.Progress)
+	doc      *report.Check
+	manifest *configs.Manifest
+
+	schedule target.Schedule
+	primary  target.Backend // the emulator, or the GPU
+	emulator target.Backend // with both: executed first, under the checkers
+	module   *build.Build
+	entry    *ptx.Func
+	args     []*arg
+	shared   []probes.SharedArray // names for shared memory, of a manifest
+	budget   uint64               // warp instructions a block may execute; 0: the emulator's default
+	only     []probes.Dim3        // executed; nil: the whole grid
+	outputs  map[string][]byte
+	defined  map[string][]byte // of them, target.Result.Written
+	covered  check.Covered
+	raced    bool // an earlier launch had an error
+	reserved budget.Reservations
+}
+
+// geometry checks the launch against what any chip takes.
+func (l *launch) geometry() (err error) {
+	most := l.s.Chip()
+	for _, x := range []struct {
+		option string
+		given  probes.Dim3
+		most   [3]int
+	}{{"grid", l.req.Grid, most.Grid}, {"block", l.req.Block, most.Block}} {
+		for i, n := range x.given {
+			if n < 1 || n > x.most[i] {
+				return report.Usagef("--%s %s: %c is %d; expected 1 to %d", x.option, x.given, "xyz"[i], n, x.most[i])
+			}
+		}
+	}
+	if n := l.req.Block.Count(); n > most.ThreadsPerBlock {
+		return report.Usagef("--block %s: %d threads; a block has at most %d", l.req.Block, n, most.ThreadsPerBlock)
+	}
+	if l.req.Cluster != (probes.Dim3{1, 1, 1}) {
+		return report.Usagef("--cluster %s: launches with clusters are not modelled", l.req.Cluster)
+	}
+	if l.req.Shared < 0 || l.req.Shared > most.SharedPerBlock {
+		return report.Usagef("--shared %d: expected 0 to %d bytes, the most of any chip", l.req.Shared, most.SharedPerBlock)
+	}
+	if err := l.req.asRun().CheckCounts(); err != nil {
+		return err
+	}
+	if l.schedule, err = debugkern.ParseSchedule(l.req.Schedule); err != nil {
+		return err
+	}
+	return l.sample()
+}
+
+// sample lists the blocks that are executed.
+func (l *launch) sample() error {
+	r, err := l.req.Blocks.Within(l.req.Grid)
+	if err != nil {
+		return err
+	}
+	if r.N == l.req.Grid {
+		return nil
+	}
+	if be := l.req.Backend; be == "cuda" || be == "both" {
+		return report.Usagef("--blocks %s: a GPU executes the whole grid; --backend emu executes a part", l.req.Blocks)
+	}
+	for i := range r.N.Count() {
+		l.only = append(l.only, r.Block(i))
+	}
+	return nil
+}
+
+func (l *launch) backends() (err error) {
+	req := debugkern.Request{Backend: l.req.Backend, Device: l.req.Device}
+	if req.Backend == "" || req.Backend == "auto" {
+		req.Backend = "emu" // the checkers are the emulator's
+	}
+	if l.primary, l.emulator, err = l.s.Backends(l.ctx, req); err != nil {
+		return err
+	}
+	info := l.primary.Info()
+	l.doc.Backend = report.Backend{Name: req.Backend, Device: info.Device, Arch: info.Arch, Schedule: l.schedule.String()}
+	return nil
+}
+
+// build parses or compiles the file and chooses the entry.
+func (l *launch) build() (err error) {
+	start := time.Now()
+	l.progress(debugkern.Progress{Phase: "build", Detail: filepath.Base(l.req.File)})
+	r := &l.req
+	if l.module, err = l.s.Builder().File(l.ctx, build.File{
+		Path: r.File, Include: r.Include, Define: r.Define, Std: r.Std, Builder: r.Builder, Arch: r.Arch,
+		Instantiate: r.Instantiate,
+	}); err != nil {
+		return err
+	}
+	l.built(start)
+	if l.entry, err = l.module.Entry(l.req.File, l.req.Entry); err != nil {
+		return err
+	}
+	l.shared = scaffold.SharedArrays(l.module.Module, l.entry, scaffold.SourceOf(l.module.Outline.AllUnits()...), l.req.Shared)
+	l.doc.Entry = l.entry.Name
+	return nil
+}
+
+// built writes down the build.
+func (l *launch) built(start time.Time) {
+	l.doc.Backend.Builder = l.module.Builder
+	l.doc.Build = build.Document(l.module)
+	l.doc.Cost.BuildMS = report.Number(time.Since(start).Seconds() * 1e3)
+}
+
+// arguments makes every argument's bytes; memory is asked first, with the sum of its parts.
+func (l *launch) arguments() (err error) {
+	l.progress(debugkern.Progress{Phase: "inputs"})
+	if l.args, err = matchArgs(l.entry, l.module.Outline.AllKernels(), l.req.Args); err != nil {
+		return err
+	}
+	memory := l.s.Memory()
+	var sum budget.Sum
+	for _, a := range l.args {
+		sum.Add("argument "+a.name, budget.Mul(3, a.bytes()), "") // as given, as the launch has it, and after it
+	}
+	if err := sum.Within(memory.Bound()); err != nil {
+		return report.Usagef("%s %w", l.req.File, err)
+	}
+	for _, a := range l.args {
+		if err := l.reserve(a, a.bytes()); err != nil {
+			return err
+		}
+		if err := a.settle(l.ctx, memory, l.req.Seed); err != nil {
+			return err
+		}
+		for _, x := range append([]*arg{a}, a.fields...) {
+			if x.value != nil && x.value.File != nil {
+				if err := l.reserve(x, int64(len(x.init))); err != nil {
+					return err
+				}
+			}
+		}
+		l.doc.Args = append(l.doc.Args, a.document())
+	}
+	l.indirect()
+	return nil
+}
+
+// indirect adds the memory that is no parameter of its own: what pointers within structs lead to, and a sequence's.
+func (l *launch) indirect() {
+	var more []*arg
+	of := map[*namedBuffer]*arg{}
+	for _, a := range l.args {
+		more = append(more, a.fields...)
+		b := a.buffer
+		if b == nil {
+			continue
+		}
+		if of[b] == nil {
+			of[b] = &arg{name: b.name, dtype: b.dtype, dims: b.dims, init: b.init, written: b.written}
+			more = append(more, of[b])
+		}
+		of[b].into = append(of[b].into, target.Place{Arg: a.index})
+	}
+	l.args = append(l.args, more...)
+}
+
+// reserve reserves what an argument takes, as long as somebody has the result.
+func (l *launch) reserve(a *arg, bytes int64) error {
+	return l.reserved.Add(l.s.Memory(), "argument "+a.name, bytes)
+}
+
+// limits compares the launch with what the kernel was compiled for.
+func (l *launch) limits() error {
+	for _, name := range []string{"reqntid", "maxntid"} {
+		d, ok := l.entry.Directive(name)
+		if !ok {
+			continue
+		}
+		want := probes.Dim3{1, 1, 1}
+		for i, n := range d.Args {
+			if i < 3 {
+				want[i] = int(n)
+			}
+		}
+		given := l.req.Block
+		if name == "reqntid" && given != want {
+			return report.Usagef("--block %s: the kernel was compiled for blocks of %s (.reqntid)", given, want)
+		}
+		if name == "maxntid" && given.Count() > want.Count() {
+			return report.Usagef("--block %s: %d threads; the kernel was compiled for at most %d (.maxntid)",
+				given, given.Count(), want.Count())
+		}
+	}
+	static := int64(0)
+	for _, v := range l.module.Module.SharedLayout(l.entry) {
+		static = budget.Add(static, int64(v.Size))
+	}
+	if n, most := budget.Add(static, int64(l.req.Shared)), l.s.Chip().SharedPerBlock; n > int64(most) {
+		return report.Usagef("--shared %d: with the kernel's own %d bytes a block would need %d of shared memory; a chip has at most %d",
+			l.req.Shared, static, n, most)
+	}
+	return nil
+}
+
+// target is the launch as a backend takes it.
+func (l *launch) target() *target.Launch {
+	out := &target.Launch{
+		Grid: l.req.Grid, Block: l.req.Block, DynShared: l.req.Shared, Schedule: l.schedule, Resident: l.req.Resident,
+		Cooperative: l.req.Cooperative, Memory: l.s.Memory(), Repeat: l.req.Repeat, Label: l.doc.Entry, Shared: l.shared,
+		Budget: l.budget, Only: l.only,
+	}
+	for _, a := range l.args {
+		out.Args = append(out.Args, a.target())
+	}
+	return out
+}
+
+// load loads the entry on a backend; where two are compared with every rounding written out.
+func (l *launch) load(be target.Backend) (target.Kernel, error) {
+	load := be.Load
+	if pinner, ok := be.(target.Pinner); ok && l.emulator != nil {
+		load = pinner.LoadPinned // the compiler must not fuse what the emulator does not
+	}
+	k, err := load(l.ctx, l.module.Module, l.entry.Name)
+	if err != nil {
+		return nil, build.LoadError(err, l.module.Text)
+	}
+	return k, nil
+}
+
+// execute launches on the emulator under every checker; with backend cuda on the GPU, which cannot be observed.
+func (l *launch) execute() error {
+	be := l.primary
+	if l.emulator != nil {
+		be = l.emulator
+	}
+	l.progress(debugkern.Progress{Phase: "load"})
+	k, err := l.load(be)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	l.progress(debugkern.Progress{Phase: "run", Detail: be.Info().Device})
+	_, watched := k.(target.Stepper)
+	var o check.Options
+	if watched {
+		o.Set = check.All | check.Coverage
+	}
+	res, c, err := checked.Launch(l.ctx, k, l.target(), o)
+	if err != nil {
+		return report.LaunchError(err)
+	}
+	cost := &l.doc.Cost
+	cost.RunMS, cost.Launches = report.Number(time.Since(start).Seconds()*1e3), 1
+	cost.WarpInstructions, cost.MMAOutputs = res.Counts.WarpInstructions, res.Counts.MMAOutputs
+	l.outputs = res.Outputs
+	l.doc.Findings = report.FindingsOf(res.Findings)
+	for i := range l.doc.Findings {
+		l.doc.Findings[i].KVTile = -1
+	}
+	l.doc.Printed = report.PrintedLines(res)
+	l.covered, l.defined = c.Covered(), res.Written
+	l.cover(watched)
+	return nil
+}
