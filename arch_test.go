@@ -44,7 +44,7 @@ var imports = map[string][]string{
 	"debugkern/ptx/ptxtest": {}, // for tests
 	"debugkern/debugtest":   {"debugkern"},
 
-	"configs":             {"probes", "debugkern/file", "debugkern/ref", "debugkern/ref/op"},
+	"configs":             {"probes", "debugkern/file", "debugkern/input", "debugkern/ref", "debugkern/ref/op"},
 	"configs/configstest": {"configs", "probes"}, // for tests
 	"debugkern/target":    {"probes", "debugkern/ptx", "debugkern/budget"},
 

@@ -3,6 +3,7 @@ package configs
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"tilescope/probes"
@@ -30,7 +31,7 @@ func (r *resolver) inputs(limit float64) error {
 			}
 		}
 		var err error
-		if in.Fill, err = r.filled(a); err != nil {
+		if in.Fill, err = r.filled(a, in.Elems()); err != nil {
 			return err
 		}
 		bytes := 4.0 // a float cannot overflow
@@ -44,32 +45,6 @@ func (r *resolver) inputs(limit float64) error {
 		return &ShapeError{Kernel: r.m.Name, Shape: r.shape, Say: fmt.Sprintf("its inputs would take %s, and the limit is %s", Bytes(total), Bytes(limit))}
 	}
 	return nil
-}
-
-// filled resolves what an argument holds before the launch where no file says it.
-func (r *resolver) filled(a Arg) (out probes.Fill, err error) {
-	f := a.Fill
-	if f == nil {
-		return out, nil
-	}
-	out.Kind = f.Kind
-	for _, bound := range []struct {
-		x  *Expr
-		to *int64
-	}{{f.Lo, &out.Lo}, {f.Hi, &out.Hi}} {
-		if bound.x == nil {
-			continue
-		}
-		v, err := bound.x.integer(r.env, -1<<31, 1<<32-1)
-		if err != nil {
-			return out, err
-		}
-		*bound.to = int64(v)
-	}
-	if out.Lo > out.Hi {
-		return out, r.m.errorAt(a.at.sub("fill"), "randint(%d, %d): no number lies between", out.Lo, out.Hi)
-	}
-	return out, nil
 }
 
 // loadsItself reports whether the manifest says itself where the stages that load a tensor are in it. Then its dimensions are the
@@ -136,11 +111,39 @@ func (r *resolver) place(sp *probes.StagePlan, at *placement, field place) error
 	}
 	c.Rows, c.Cols = at.rows, at.cols
 	for d, x := range at.at {
-		e, err := r.extent(x, r.kvTiles(sp.PerTile), 0, int64(c.Dims[d])-1, 0)
+		lo, hi := int64(0), int64(c.Dims[d])-1
+		if x.reads { // where nothing is valid, a tile may lie anywhere
+			lo, hi = math.MinInt32, math.MaxInt32
+		}
+		e, err := r.extent(x, r.kvTiles(sp.PerTile), lo, hi, 0)
+		if err == nil && x.reads && !r.corners {
+			err = r.begins(x, sp, &e, c.Dims[d])
+		}
 		if err != nil {
 			return err
 		}
 		c.At = append(c.At, e)
+	}
+	return nil
+}
+
+// begins refuses tiles with valid cells that begin outside a dimension of n; those without any are taken to begin inside.
+func (r *resolver) begins(x *Expr, sp *probes.StagePlan, at *probes.Extent, n int) error {
+	for i := range r.plan.Grid.Count() {
+		block := r.plan.Grid.At(i)
+		for kv := range r.kvTiles(sp.PerTile) {
+			v := at.At(block, kv)
+			if v >= 0 && v < n || sp.ValidRows.At(block, kv) == 0 || sp.ValidCols.At(block, kv) == 0 || sp.PerTile && kv >= r.plan.Work.Tiles.At(block, 0) {
+				continue
+			}
+			for d, index := range [4]int{block[0], block[1], block[2], kv} {
+				r.env.vars[slotBX+d] = intValue(int64(index))
+			}
+			return x.fail("%q is %d; expected 0 to %d (shape %s%s%s)", clip(x.Text), v, n-1, r.shape, atBlock(x, r.env.vars[slotBX:slotKV+1]), r.readings(x))
+		}
+	}
+	for i, v := range at.Values {
+		at.Values[i] = min(max(v, 0), n-1)
 	}
 	return nil
 }

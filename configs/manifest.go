@@ -92,10 +92,14 @@ type Arg struct {
 	given   *probes.Arg // of a Bare kernel: all that resolving would give
 }
 
-// Fill says what an input holds where no file does; Lo and Hi are of randint.
+// Fill says what an input holds where no file does: a rule, of randint with its limits, or numbers: each of them, or one expression of
+// an element's index.
 type Fill struct {
 	Kind   probes.FillKind
 	Lo, Hi *Expr
+	List   []*Expr
+	Each   *Expr
+	index  int // the slot of the element's index in Each
 }
 
 // Shared is a shared array, or a part (Within, Offset) of another symbol.

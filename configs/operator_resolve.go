@@ -353,7 +353,7 @@ func (r *resolver) names(n *probes.Node, sp *probes.StagePlan, at place, operand
 		if err != nil {
 			return err
 		}
-		if x.uses == [4]bool{} {
+		if x.uses == [4]bool{} && !x.reads {
 			if n.Params.Number[name], err = r.real(name, at); err != nil {
 				return err
 			}
@@ -498,8 +498,7 @@ func (m *Manifest) cellScope() (sc *scope, row, col int) {
 		return x.(*scope), row, col
 	}
 	sc = m.scope.clone()
-	sc.add("r", classTile)
-	sc.add("c", classTile)
+	sc.cells = [2]int{sc.add("r", classTile), sc.add("c", classTile)}
 	m.compiled.Store("cells", sc)
 	return sc, row, col
 }
@@ -512,7 +511,7 @@ func (r *resolver) linear(text, whole string, at place, sp *probes.StagePlan) (p
 		return probes.Linear{}, err
 	}
 	outer := r.env
-	r.env = &env{vars: append(append([]value(nil), outer.vars...), intValue(0), intValue(0)), work: outer.work, steps: outer.steps}
+	r.env = &env{vars: append(append([]value(nil), outer.vars...), intValue(0), intValue(0)), work: outer.work, steps: outer.steps, elements: outer.elements}
 	defer func() { r.env = outer }()
 	value := func(i, j int) (int, error) {
 		r.env.vars[row], r.env.vars[col] = intValue(int64(i)), intValue(int64(j))

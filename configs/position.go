@@ -313,6 +313,7 @@ func product(loops []Loop) *Expr {
 	for _, l := range loops {
 		out.steps += l.Count.steps
 		out.uses.add(l.Count.uses)
+		out.reads = out.reads || l.Count.reads
 	}
 	out.eval = func(e *env) value {
 		v := intValue(1)

@@ -93,6 +93,6 @@ func (a *bareArg) planned() probes.Arg {
 // Referenced reports whether a stage of the request's target is compared with a reference. Without one, its verdict is by findings, and it
 // should run under the checkers. A target that cannot be opened is left to Run to refuse.
 func (s *Session) Referenced(ctx context.Context, req Request) bool {
-	r, err := s.resolve(ctx, req, nil)
+	r, err := s.resolve(ctx, req, nil, nil)
 	return err != nil || r.plan.Referenced()
 }

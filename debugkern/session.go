@@ -154,7 +154,7 @@ func (s *Session) Agree(ctx context.Context, c *build.Consent) error { return s.
 
 // Check resolves a request without running it: what Run would refuse with CodeUsage, it refuses.
 func (s *Session) Check(ctx context.Context, req Request) error {
-	_, err := s.resolve(ctx, req, nil)
+	_, err := s.resolve(ctx, req, nil, nil)
 	return err
 }
 

@@ -277,7 +277,8 @@ func (p *Plan) Input(name string) *Input {
 // Fill says what an input holds where no file does.
 type Fill struct {
 	Kind   FillKind
-	Lo, Hi int64 // of FillRandInt: from Lo to Hi, both included
+	Lo, Hi int64     // of FillRandInt: from Lo to Hi, both included
+	Values []float64 // of FillValues: one for each element, row-major
 }
 
 // FillKind is a rule that makes an element from the seed, the argument's index and the element's.
@@ -294,6 +295,7 @@ const (
 	FillInf                       // plus infinity
 	FillNegInf                    // minus infinity
 	FillUnwritten                 // nothing: reading it before it is written is a finding
+	FillValues                    // numbers that the manifest lists
 )
 
 // Position is where blocks and iterations are in the problem: a name of the manifest's work.

@@ -137,8 +137,36 @@ func (p *Pass) Next() {
 	p.phase(probes.PhaseEach)
 }
 
-// After computes the stages after the loop.
-func (p *Pass) After() { p.phase(probes.PhaseAfter) }
+// After computes the stages after the loop: of a block without iterations from what is carried over into the first.
+func (p *Pass) After() {
+	if p.Iters == 0 {
+		p.Start()
+		if p.plain != nil {
+			p.plain.Start()
+		}
+	}
+	p.phase(probes.PhaseAfter)
+}
+
+// Start gives the stages that carry a value over what they have before the first iteration: all that a block without iterations has.
+func (p *Pass) Start() {
+	for i := range p.g.stages {
+		s := &p.g.stages[i]
+		k, ok := p.g.computedBy(i).(op.Initial)
+		if !ok || s.Phase != probes.PhaseEach {
+			continue
+		}
+		x, ok := k.Initial()
+		if !ok {
+			continue
+		}
+		v := &p.current[i]
+		for n := range v.m.Data {
+			v.m.Data[n] = x / s.Natural()
+		}
+		v.Value, v.ok = op.Value{M: v.m, Rows: s.Rows, Cols: s.Cols, Unit: s.Natural(), Origin: i}, true
+	}
+}
 
 // Step goes to the next iteration without computing anything: what Set gives and Compute computes is then of that.
 func (p *Pass) Step() {

@@ -85,6 +85,9 @@ func Operands(n *probes.Node) []probes.Operand {
 	return append(slices.Clone(Operands(n.Args[0].Node)), n.Args[1:]...)
 }
 
+// Initial is 0: nothing has been added.
+func (k *accumulateKernel) Initial() (float64, bool) { return 0, true }
+
 // carries fills the factor of what is carried over and its relative error, by row.
 func (k *accumulateKernel) carries(t *Tile, in []*Value) {
 	old := in[k.args]

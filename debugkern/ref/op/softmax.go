@@ -94,6 +94,9 @@ func (rowmax) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error
 	return k, Extent{rows, 1}, nil
 }
 
+// Initial is −Inf of a running maximum: no row has a key.
+func (k *rowmaxKernel) Initial() (float64, bool) { return math.Inf(-1), k.running }
+
 func (k *rowmaxKernel) Exact(t *Tile, in []*Value, out *Value) {
 	s := in[0]
 	all := k.mask.All(t.Block, t.Iter, t.Rows, s.Cols)
