@@ -49,7 +49,7 @@ type scope struct {
 	classes []class
 	derived map[int]*derived // the slots that are computed
 	inputs  map[string]integerInput
-	cells   [2]int // the slots of a tile's row and column; 0: the scope has none
+	cells   [2]int   // the slots of a tile's row and column; 0: the scope has none
 	dims    []string // of the shape
 }
 

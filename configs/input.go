@@ -22,7 +22,9 @@ func (r *resolver) inputs(limit float64) error {
 			if err != nil {
 				return err
 			}
-			in.Dims = dims
+			if in.Dims = dims; conventionalOrder(a, c) != nil {
+				in.Dims = r.plan.Args[i].Dims
+			}
 		}
 		in.Coded = r.m.Quantiser != nil && !a.DType.Float() && a.Fill == nil
 		for k, s := range r.m.Args {
@@ -79,6 +81,36 @@ func (r *resolver) conventionalDims(c *conventionalTensor) ([]int, error) {
 		out[i] = n
 	}
 	return out, nil
+}
+
+// conventionalOrder is which of a conventional tensor's dimensions each of an argument's is, where the argument names them all in another
+// order ([B, S, H, D]); nil: it has the convention's order, or dimensions of its own.
+func conventionalOrder(a Arg, c *conventionalTensor) []int {
+	out, same := make([]int, len(a.Dims)), true
+	for d, x := range a.Dims {
+		if out[d] = slices.Index(c.Dims, x.Text); out[d] < 0 || slices.Contains(out[:d], out[d]) {
+			return nil
+		}
+		same = same && out[d] == d
+	}
+	if same || len(out) != len(c.Dims) {
+		return nil
+	}
+	return out
+}
+
+// reordered is conventionalOrder of an input that is loaded by convention; nil where it is none.
+func (m *Manifest) reordered(tensor string) []int {
+	c := conventions().input(tensor)
+	if c == nil || m.loadsItself(tensor) {
+		return nil
+	}
+	for _, a := range m.Args {
+		if a.Tensor == tensor && m.isInput(a) {
+			return conventionalOrder(a, c)
+		}
+	}
+	return nil
 }
 
 // placed resolves where in an output argument a stage's tile lies.
@@ -151,12 +183,24 @@ func (r *resolver) begins(x *Expr, sp *probes.StagePlan, at *probes.Extent, n in
 // placedByConvention places the tiles of a stage in an output argument of the conventional output's extents.
 func (r *resolver) placedByConvention(sp *probes.StagePlan, output string, field place) error {
 	o := conventions().Output
-	at := &placement{rows: o.Rows, cols: o.Cols}
+	var order []int
+	for _, a := range r.m.Args {
+		if a.Name == output {
+			order = conventionalOrder(a, &o)
+		}
+	}
+	at := &placement{rows: along(o.Rows, order), cols: along(o.Cols, order)}
 	dims, err := r.conventionalDims(&o)
-	for _, text := range o.At {
-		x, bad := r.expression(text, field, inBlock)
+	for d := range o.At {
+		if order != nil {
+			d = order[d]
+		}
+		x, bad := r.expression(o.At[d], field, inBlock)
 		err = errors.Join(err, bad)
 		at.at = append(at.at, x)
+	}
+	if order != nil && err == nil {
+		dims = permuted(dims, order)
 	}
 	if err != nil {
 		return r.m.errorAt(field, "where the tile lies in %s is not known: give at: [...], the position of its first cell, and rows: and cols:, the dimensions that they run along", output)
@@ -170,6 +214,23 @@ func (r *resolver) placedByConvention(sp *probes.StagePlan, output string, field
 	}
 	sp.Capture.Dims = dims
 	return r.place(sp, at, field)
+}
+
+// along is which of an argument's dimensions a conventional one is; order nil: the same.
+func along(d int, order []int) int {
+	if order == nil {
+		return d
+	}
+	return slices.Index(order, d)
+}
+
+// permuted are what a convention says by dimension, by an argument's.
+func permuted[T any](list []T, order []int) []T {
+	out := make([]T, len(order))
+	for d, from := range order {
+		out[d] = list[from]
+	}
+	return out
 }
 
 // resultPlace places the kernel's result in the output argument where the stage is captured otherwise and a convention says where it is:
@@ -202,7 +263,9 @@ func (m *Manifest) Tensors() []Tensor {
 		t := Tensor{Name: a.Tensor}
 		texts := names(a.Dims, (*Expr).String)
 		if c := conventions().input(a.Tensor); c != nil && !m.loadsItself(a.Tensor) {
-			texts = c.Dims
+			if texts = c.Dims; conventionalOrder(a, c) != nil {
+				texts = permuted(c.Dims, conventionalOrder(a, c))
+			}
 		}
 		for _, text := range texts {
 			if !slices.Contains(m.DimNames(), text) {

@@ -83,6 +83,7 @@ type Arg struct {
 	DType   probes.DType
 	Pointer bool
 	Dims    []*Expr
+	Strides []*Expr // nil: row-major without gaps
 	Role    probes.Role
 	Tensor  string
 	Fill    *Fill // of an input; nil: standard normal

@@ -179,6 +179,12 @@ func (r *resolver) conventional(s probes.Stage) bool {
 			return false
 		}
 	}
+	for _, a := range r.m.Args { // attention over whole heads has tensors in the order of the conventions
+		c := conventions().input(a.Tensor)
+		if c != nil && a.Role == probes.RoleInput && conventionalOrder(a, c) != nil || a.Role == probes.RoleOutput && conventionalOrder(a, &conventions().Output) != nil {
+			return false
+		}
+	}
 	return true
 }
 
@@ -397,7 +403,14 @@ func (r *resolver) load(o *operation, n *probes.Node, sp *probes.StagePlan, root
 	if err := r.tileOf(o, n, sp, root); err != nil {
 		return err
 	}
-	for _, text := range o.lists["at"] {
+	at := o.lists["at"]
+	if order := r.m.reordered(o.args[0].name); order != nil && r.written(sp.Stage) == nil {
+		at = permuted(at, order)
+		for _, k := range []string{"rows", "cols"} {
+			n.Params.Number[k] = float64(along(int(n.Params.Number[k]), order))
+		}
+	}
+	for _, text := range at {
 		x, err := r.expression(text, r.placeOf(o, "at", sp), inPhase(sp))
 		if err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 func (p *manifestParser) args(o *object) {
 	seen := map[string]bool{}
 	for i, n := range o.list("args") {
-		a := p.object(n, fmt.Sprintf("args[%d]", i), "name", "type", "dims", "role", "tensor", "fill", "value")
+		a := p.object(n, fmt.Sprintf("args[%d]", i), "name", "type", "dims", "strides", "role", "tensor", "fill", "value")
 		if a == nil {
 			continue
 		}
@@ -48,6 +48,9 @@ func (p *manifestParser) pointer(a *object, arg *Arg) {
 		a.fail("value", "a pointer has dims and a role, not a value")
 	}
 	arg.Dims = a.exprs("dims", -1, p.m.scope, inShape)
+	if a.has("strides") && arg.Dims != nil {
+		arg.Strides = a.exprs("strides", len(arg.Dims), p.m.scope, inShape)
+	}
 	role := a.oneOf("role", "input", "output", "inout", "scratch")
 	switch arg.Tensor = a.ident("tensor"); role {
 	case "input":
@@ -89,7 +92,7 @@ func (m *Manifest) isScales(tensor string) bool {
 
 func (p *manifestParser) scalar(a *object, arg *Arg) {
 	a.need("value")
-	for _, k := range []string{"dims", "tensor", "fill"} {
+	for _, k := range []string{"dims", "strides", "tensor", "fill"} {
 		if a.has(k) {
 			a.fail(k, "a scalar has a value only; write the type with * for a pointer")
 		}

@@ -255,9 +255,11 @@ func (r *resolver) args() error {
 			for _, d := range dims {
 				bytes *= float64(d)
 			}
-			total += bytes
 			out.Dims = dims
-			if a.Role == probes.RoleInOut {
+			if out.Strides, bytes, err = r.strides(a, dims, bytes); err != nil {
+				return err
+			}
+			if total += bytes; a.Role == probes.RoleInOut && total <= float64(limit) {
 				if out.Fill, err = r.filled(a, out.Elems()); err != nil {
 					return err
 				}

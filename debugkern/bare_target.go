@@ -36,7 +36,10 @@ func (b *bareLaunch) describe(e *execution) error {
 		arg := &bareArg{index: i, name: a.Name, dtype: a.DType, text: argumentText(a)}
 		if buf := l.Args[i].Buffer; buf != nil {
 			arg.dims, arg.init = a.Dims, buf.Init
-			if arg.dims == nil {
+			switch {
+			case a.Strides != nil: // gaps are elements too
+				arg.dims = []int{a.MemoryElems()}
+			case arg.dims == nil:
 				arg.dims = []int{}
 			}
 		} else {

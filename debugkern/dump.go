@@ -68,8 +68,21 @@ func (r *Run) dumpInputs(z *npzWriter) {
 			z.array(t.Name+"x", probes.F32, t.Dims...).Write(input.Float32Bytes(t.X))
 		}
 	}
-	if sp := r.Plan.Output(); sp != nil && r.state.output != nil && r.Plan.Gate.Judged.Has(sp.Stage) {
-		z.array(sp.Stage.String(), r.state.outputType(), r.Plan.OutputDims()...).Write(r.state.output)
+	first := r.Plan.Output()
+	if first != nil && r.state.output != nil && r.Plan.Gate.Judged.Has(first.Stage) {
+		z.array(first.Stage.String(), r.state.outputType(), r.Plan.OutputDims()...).Write(r.state.output)
+	}
+	written := probes.StageSet{}
+	for i := range r.Plan.Stages {
+		sp := &r.Plan.Stages[i]
+		c := &sp.Capture
+		name := probes.Stage(c.Output)
+		out := r.state.outputs[c.Output]
+		if c.Kind != probes.CaptureOutput || out == nil || !r.Plan.Gate.Judged.Has(sp.Stage) || c.Output == first.Capture.Output || written.Has(name) {
+			continue
+		}
+		written = append(written, name)
+		z.array(c.Output, sp.DType, c.Dims...).Write(out)
 	}
 }
 
