@@ -59,7 +59,7 @@ var operatorKeys = map[string][]string{
 	"dropout":    {"keep", "seed", "counter", "word", "byte", "below", "factor"},
 	"map":        nil,
 	"reduce":     {"how", "each"},
-	"cast":       {},
+	"cast":       {"to"},
 }
 
 // operation reads an operation; nil after a mistake.
@@ -162,7 +162,7 @@ func (r *reader) mapOperands(o *object, out *operation) bool {
 
 // paramWords are the values of the parameters that are words: of an operator's own, OPERATOR.PARAMETER.
 var paramWords = map[string][]string{
-	"transpose": {"right"}, "running": {"true", "false"}, "how": {"sum", "mean", "max"},
+	"transpose": {"right", "left"}, "running": {"true", "false"}, "how": {"sum", "mean", "max"},
 	"divide.empty": {"zero", "nan"}, "lse.empty": {"-inf", "inf"}, "each": {"row", "column"},
 }
 

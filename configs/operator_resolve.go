@@ -473,7 +473,8 @@ var comparison = regexp.MustCompile(`^(.+?)(<=|>=|<|>)(.+)$`)
 // mask resolves the rules of a mask: each a comparison, or several with || between, of expressions that are linear in the tile's row r
 // and column c.
 func (r *resolver) mask(n *probes.Node, rules []string, at place, sp *probes.StagePlan) error {
-	for _, text := range rules {
+	for i, text := range rules {
+		n.Params.Word[fmt.Sprintf("mask.%d", i)] = text
 		key := fmt.Sprint(sp.Phase, text)
 		if rule, ok := r.rules[key]; ok {
 			n.Params.Mask = append(n.Params.Mask, rule)

@@ -83,7 +83,7 @@ var faultTable = map[string]expectation{
 	"eps":       {base: "layernorm", shape: "column", guilty: "xhat", finding: "nan-origin"},
 	"sync-rows": {base: "layernorm", shape: "small", finding: "race", variable: "mean_smem|var_smem", missing: "__syncthreads"},
 
-	"mask-late":  {base: "attention_causal", shape: "partial49", guilty: "m", fingerprint: "shifted", tile: firstTile},
+	"mask-late":  {base: "attention_causal", shape: "partial49", guilty: "m", fingerprint: "mask", tile: firstTile},
 	"loop-short": {base: "attention_causal", shape: "partial49", finding: "loop-ended"},
 	"carry-lost": {base: "attention_causal", shape: "validation", guilty: "U", fingerprint: "term", tile: laterTile},
 	"window-key": {base: "attention_window", shape: "validation", guilty: "K", tile: firstTile},

@@ -322,6 +322,29 @@ func (p *Pass) Again(i, operand int, before bool, change func(v op.Value) op.Val
 	return m, err
 }
 
+// mistaken computes a stage of the current iteration once more with another kernel for one of the vertices that it is made of; results are
+// those of Again.
+func (p *Pass) mistaken(i, vertex int, wrong op.Kernel) (op.Matrix, op.Matrix) {
+	root := p.g.stages[i].root
+	inner := p.g.inPlace(root)
+	right, made, nodes := p.kernels[vertex], make([]op.Value, len(inner)), make([]bool, len(inner))
+	for k, v := range inner {
+		made[k], nodes[k] = p.made[v], p.nodes[v]
+		rows, cols := made[k].M.Rows, made[k].M.Cols
+		p.made[v], p.nodes[v] = op.Value{M: op.NewMatrix(rows, cols), Err: op.NewMatrix(rows, cols)}, false
+	}
+	p.kernels[vertex] = wrong
+	defer func() {
+		p.kernels[vertex] = right
+		for k, v := range inner {
+			p.made[v], p.nodes[v] = made[k], nodes[k]
+		}
+	}()
+	rows, cols := p.g.stages[i].valid(p.Block, max(p.Iter, 0))
+	out := p.evaluate(root, rows, cols)
+	return out.M, out.Err
+}
+
 // Compute computes one stage of the current iteration, where all that it is computed from is there, and reports whether it was.
 func (p *Pass) Compute(i int) bool {
 	s, v := &p.g.stages[i], &p.current[i]

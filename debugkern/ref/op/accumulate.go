@@ -262,8 +262,11 @@ func describe(n *probes.Node) string {
 	}
 	switch n.Op {
 	case "matmul":
-		if n.Params.Word["transpose"] == "right" {
+		switch n.Params.Word["transpose"] {
+		case "right":
 			names[1] += "ᵀ"
+		case "left":
+			names[0] += "ᵀ"
 		}
 		return strings.Join(names, "·")
 	case "rowsum":

@@ -203,6 +203,7 @@ const (
 	WholeRow                // all columns of row r
 	WholeColumn             // all rows of column c
 	RowOfColumn             // all columns of row c: the right operand of a product with a transpose
+	ColumnOfRow             // all rows of column r: the left operand of a product with a transpose
 	WholeTile               // all cells
 )
 
