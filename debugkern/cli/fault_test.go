@@ -91,7 +91,7 @@ var faultTable = map[string]expectation{
 
 	"kv-head":     {base: "attention_gqa", shape: "validation", guilty: "K", tile: firstTile},
 	"key-end":     {base: "attention_gqa", shape: "partial", guilty: "m l P"},
-	"top-left":    {base: "attention_gqa_causal", shape: "partial", guilty: "m l P"},
+	"top-left":    {base: "attention_gqa_causal", shape: "partial", guilty: "m", fingerprint: "mask"},
 	"carry-reset": {base: "attention_gqa", shape: "validation", guilty: "U", fingerprint: "term", tile: laterTile},
 	"sync-scores": {base: "attention_gqa", shape: "small", finding: "race", variable: "sS", missing: "__syncthreads"},
 

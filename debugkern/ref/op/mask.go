@@ -163,18 +163,18 @@ func (k *maskKernel) Mistakes() []Mistake {
 		})
 	}
 	if len(k.looks) > 0 {
-		name := "the mask"
+		name := ""
 		if len(k.rules) > 0 {
-			name = "the mask by elements of inputs"
+			name = "by elements of inputs "
 		}
 		if len(k.rules) == 0 {
-			add("hidden cells taken in: the mask left out", func(wrong *maskKernel) { wrong.wrong.left = true })
+			add("left out: hidden cells take part", func(wrong *maskKernel) { wrong.wrong.left = true })
 		} else {
-			add(name+" left out", func(wrong *maskKernel) { wrong.looks = nil })
+			add(name+"left out", func(wrong *maskKernel) { wrong.looks = nil })
 		}
-		add(name+" by one column to the right", func(wrong *maskKernel) { wrong.wrong.shift = 1 })
-		add(name+" by one column to the left", func(wrong *maskKernel) { wrong.wrong.shift = -1 })
-		add("the mask by the next entry of the index", func(wrong *maskKernel) { wrong.wrong.entry = 1 })
+		add(name+"moved by one column to the right", func(wrong *maskKernel) { wrong.wrong.shift = 1 })
+		add(name+"moved by one column to the left", func(wrong *maskKernel) { wrong.wrong.shift = -1 })
+		add("by the next entry of the index", func(wrong *maskKernel) { wrong.wrong.entry = 1 })
 	}
 	add(invertedMask, func(wrong *maskKernel) { wrong.wrong.inverted = true })
 	return out

@@ -177,30 +177,30 @@ func TestMaskMistakes(t *testing.T) {
 	x := []*op.Value{tile(2, 3, 1, 2, 3, 4, 5, 6)}
 	causal := probes.Linear{Base: probes.Extent{Dims: [4]int{1, 1, 1, 2}, Values: []int{0, 1}}, Row: 1, Col: -1} // in iteration 1 c <= r + 1
 	checkMistakes(t, mistaken(t, masking(probes.Mask{{causal}}, -5), op.Tile{Iter: 1}, x), map[string][]float64{
-		"the mask by one column to the right":      {1, 2, 3, 4, 5, 6},
-		"the mask by one column to the left":       {1, -5, -5, 4, 5, -5},
-		"hidden cells taken in: the mask left out": {1, 2, 3, 4, 5, 6},
-		"the mask inverted":                        {-5, -5, 3, -5, -5, -5},
-		"the tile's position left out of the mask": {1, -5, -5, 4, 5, -5},
+		"moved by one column to the right": {1, 2, 3, 4, 5, 6},
+		"moved by one column to the left":  {1, -5, -5, 4, 5, -5},
+		"left out: hidden cells take part": {1, 2, 3, 4, 5, 6},
+		"inverted":                         {-5, -5, 3, -5, -5, -5},
+		"without the tile's position":      {1, -5, -5, 4, 5, -5},
 	})
 	offset := probes.Linear{Base: probes.Fixed(2), Row: 0, Col: -1} // c <= 2
 	g := masking(probes.Mask{{causal}, {offset}}, -5)
 	g.node.Params.Word = map[string]string{"mask.0": "key + c <= query + r", "mask.1": "c <= 2"}
 	checkMistakes(t, mistaken(t, g, op.Tile{Iter: 0}, x), map[string][]float64{ // causal
-		"the mask by one column to the right":      {1, 2, -5, 4, 5, 6},
-		"the mask by one column to the left":       {-5, -5, -5, 4, -5, -5},
-		"hidden cells taken in: the mask left out": {1, 2, 3, 4, 5, 6},
-		"the mask inverted":                        {-5, 2, 3, -5, -5, 6},
-		"the tile's position left out of the mask": {1, -5, -5, 4, 5, -5},
+		"moved by one column to the right": {1, 2, -5, 4, 5, 6},
+		"moved by one column to the left":  {-5, -5, -5, 4, -5, -5},
+		"left out: hidden cells take part": {1, 2, 3, 4, 5, 6},
+		"inverted":                         {-5, 2, 3, -5, -5, 6},
+		"without the tile's position":      {1, -5, -5, 4, 5, -5},
 
-		"the rule key + c <= query + r left out of the mask":            {1, 2, 3, 4, 5, 6},
-		"the rule key + c <= query + r by one column to the right":      {1, 2, -5, 4, 5, 6},
-		"the rule key + c <= query + r by one column to the left":       {-5, -5, -5, 4, -5, -5},
-		"the tile's position left out of the rule key + c <= query + r": {1, -5, -5, 4, 5, -5},
-		"the rule c <= 2 left out of the mask":                          {1, -5, -5, 4, 5, -5},
-		"the rule c <= 2 by one column to the right":                    {1, -5, -5, 4, 5, -5},
-		"the rule c <= 2 by one column to the left":                     {1, -5, -5, 4, 5, -5},
-		"the offset of 2 left out of the rule c <= 2":                   {1, -5, -5, 4, -5, -5},
+		"the rule key + c <= query + r left out":                         {1, 2, 3, 4, 5, 6},
+		"the rule key + c <= query + r moved by one column to the right": {1, 2, -5, 4, 5, 6},
+		"the rule key + c <= query + r moved by one column to the left":  {-5, -5, -5, 4, -5, -5},
+		"the rule key + c <= query + r without the tile's position":      {1, -5, -5, 4, 5, -5},
+		"the rule c <= 2 left out":                                       {1, -5, -5, 4, 5, -5},
+		"the rule c <= 2 moved by one column to the right":               {1, -5, -5, 4, 5, -5},
+		"the rule c <= 2 moved by one column to the left":                {1, -5, -5, 4, 5, -5},
+		"the rule c <= 2 without its offset of 2":                        {1, -5, -5, 4, -5, -5},
 	})
 	if got := predictions(t, masking(probes.Mask{{causal}}, -5), x)["0 in hidden cells instead of -5"]; !slices.Equal(got, []float64{1, 0, 0, 4, 5, 0}) {
 		t.Errorf("0 in hidden cells: %v", got)
@@ -213,16 +213,16 @@ func TestMistakesBelowMaximum(t *testing.T) {
 	g := rig{node: node("rowmax", 1)}
 	g.node.Params.Mask = lowerTriangle
 	checkMistakes(t, mistaken(t, g, op.Tile{}, []*op.Value{scores}), map[string][]float64{
-		"the mask by one column to the right":      {9, 3},
-		"the mask by one column to the left":       {math.Inf(-1), 2},
-		"hidden cells taken in: the mask left out": {9, 3},
+		"moved by one column to the right": {9, 3},
+		"moved by one column to the left":  {math.Inf(-1), 2},
+		"left out: hidden cells take part": {9, 3},
 	})
 	g = rig{node: node("exp_below", 2)}
 	g.node.Params.Mask = lowerTriangle
 	checkMistakes(t, mistaken(t, g, op.Tile{}, []*op.Value{tile(2, 2, 1, 1, 1, 1), tile(2, 1, 1, 1)}), map[string][]float64{
-		"the mask by one column to the right":      {1, 1, 1, 1},
-		"the mask by one column to the left":       {0, 0, 1, 0},
-		"hidden cells taken in: the mask left out": {1, 1, 1, 1},
+		"moved by one column to the right": {1, 1, 1, 1},
+		"moved by one column to the left":  {0, 0, 1, 0},
+		"left out: hidden cells take part": {1, 1, 1, 1},
 	})
 }
 

@@ -25,7 +25,7 @@ type Mistake struct {
 func (m *Mistake) Applies(sc *Scene) bool { return !m.Most || sc.mostBad() }
 
 // invertedMask is the value of a mistake that says that every cell is wrong.
-const invertedMask = "the mask inverted"
+const invertedMask = "inverted"
 
 // mostBad reports whether nine of ten cells of the tile are bad.
 func (sc *Scene) mostBad() bool { return 10*len(sc.Bad) >= 9*sc.Rows*sc.Cols }
@@ -46,23 +46,27 @@ func wrongMasks(m probes.Mask, texts []string) []wrongMask {
 	for i := range whole {
 		whole[i] = i
 	}
-	out := append(wrongRules(m, whole, "the mask"), wrongMask{"hidden cells taken in: the mask left out", nil})
+	out := append(wrongRules(m, whole, ""), wrongMask{"left out: hidden cells take part", nil})
 	for i := range m {
 		if len(m) == 1 {
 			break
 		}
-		name := fmt.Sprintf("rule %d of the mask", i+1)
+		name := fmt.Sprintf("rule %d", i+1)
 		if i < len(texts) && texts[i] != "" {
 			name = fmt.Sprintf("the rule %s", texts[i])
 		}
-		out = append(out, wrongMask{name + " left out of the mask", append(append(probes.Mask{}, m[:i]...), m[i+1:]...)})
+		out = append(out, wrongMask{name + " left out", append(append(probes.Mask{}, m[:i]...), m[i+1:]...)})
 		out = append(out, wrongRules(m, []int{i}, name)...)
 	}
 	return out
 }
 
-// wrongRules are the mistakes of some rules of a mask, which are called name.
+// wrongRules are the mistakes of some rules of a mask, which are called name; "": of all.
 func wrongRules(m probes.Mask, rules []int, name string) []wrongMask {
+	prefix := ""
+	if name != "" {
+		prefix = name + " "
+	}
 	change := func(f func(l probes.Linear) probes.Linear) probes.Mask {
 		out := append(probes.Mask{}, m...)
 		for _, i := range rules {
@@ -75,8 +79,8 @@ func wrongRules(m probes.Mask, rules []int, name string) []wrongMask {
 		return out
 	}
 	out := []wrongMask{
-		{name + " by one column to the right", change(func(l probes.Linear) probes.Linear { return moved(l, -l.Col) })},
-		{name + " by one column to the left", change(func(l probes.Linear) probes.Linear { return moved(l, l.Col) })},
+		{prefix + "moved by one column to the right", change(func(l probes.Linear) probes.Linear { return moved(l, -l.Col) })},
+		{prefix + "moved by one column to the left", change(func(l probes.Linear) probes.Linear { return moved(l, l.Col) })},
 	}
 	offset, placed := 0, false
 	for _, i := range rules {
@@ -92,13 +96,13 @@ func wrongRules(m probes.Mask, rules []int, name string) []wrongMask {
 		}
 	}
 	if placed {
-		out = append(out, wrongMask{"the tile's position left out of " + name, change(func(l probes.Linear) probes.Linear {
+		out = append(out, wrongMask{prefix + "without the tile's position", change(func(l probes.Linear) probes.Linear {
 			l.Base = probes.Fixed(l.Base.At(probes.Dim3{}, 0))
 			return l
 		})})
 	}
 	if offset < -1 || offset > 1 { // one column is another mistake
-		out = append(out, wrongMask{fmt.Sprintf("the offset of %d left out of %s", offset, name), change(func(l probes.Linear) probes.Linear {
+		out = append(out, wrongMask{fmt.Sprintf("%swithout its offset of %d", prefix, offset), change(func(l probes.Linear) probes.Linear {
 			return moved(l, -offset)
 		})})
 	}
