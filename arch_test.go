@@ -45,7 +45,7 @@ var imports = map[string][]string{
 	"debugkern/debugtest":   {"debugkern"},
 
 	"configs/schema":      {"probes", "debugkern/ref/op"},
-	"configs":             {"configs/schema", "probes", "debugkern/file", "debugkern/ref", "debugkern/ref/op"},
+	"configs":             {"configs/schema", "probes", "debugkern/file", "debugkern/input", "debugkern/ref", "debugkern/ref/op"},
 	"configs/configstest": {"configs", "probes"}, // for tests
 	"debugkern/target":    {"probes", "debugkern/isa", "debugkern/ptx", "debugkern/budget"},
 

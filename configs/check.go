@@ -112,7 +112,7 @@ func (m *Manifest) check(ctx context.Context) []*Error {
 			if ctx.Err() != nil {
 				return errs
 			}
-			_, err := sel.resolve(ctx, s.Shape, true, steps)
+			_, err := sel.resolve(ctx, s.Shape, Seeded(0), true, steps)
 			switch err := err.(type) {
 			case nil:
 			case *Error:
@@ -129,7 +129,7 @@ func (m *Manifest) check(ctx context.Context) []*Error {
 	for _, f := range m.Faults {
 		if s, ok := m.Shape(f.Shape); ok {
 			sel := &Selection{Manifest: m, Variant: f.Base, Flags: m.complete(m.Variant(f.Base).Flags), Faults: []string{f.Name}}
-			if _, err := sel.resolve(ctx, s, true, steps); err != nil {
+			if _, err := sel.resolve(ctx, s, Seeded(0), true, steps); err != nil {
 				if e, ok := err.(*Error); ok {
 					add(e)
 				} else {

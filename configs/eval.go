@@ -54,9 +54,10 @@ func (v value) whole() (int64, bool) {
 type eval func(*env) value
 
 type env struct {
-	vars []value
-	work []*Expr // positions, in the manifest's order
-	err  error
+	vars     []value
+	work     []*Expr // positions, in the manifest's order
+	err      error
+	elements *elementSource // of inputs; nil: none are known
 	// steps counts the nodes that were evaluated, by all that share the counter; nil: nobody counts.
 	steps *int64
 }

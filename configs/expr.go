@@ -18,21 +18,23 @@ import (
 type class uint8
 
 const (
-	classFlag   class = 1 << iota // flags, fault symbols, gate symbols: 0 or 1, or the flag's value
-	classConst                    // the manifest's constants
-	classShape                    // the shape's dimensions
-	classBlock                    // bx, by, bz
-	classTile                     // kv, and loops by name
-	classThread                   // of a capture from registers: warp, lane, and which cell of the instruction's registers
-	classCount                    // of a capture from registers: how often the instruction was executed before
+	classFlag    class = 1 << iota // flags, fault symbols, gate symbols: 0 or 1, or the flag's value
+	classConst                     // the manifest's constants
+	classShape                     // the shape's dimensions
+	classBlock                     // bx, by, bz
+	classTile                      // kv, and loops by name
+	classThread                    // of a capture from registers: warp, lane, and which cell of the instruction's registers
+	classCount                     // of a capture from registers: how often the instruction was executed before
+	classElement                   // the index of an argument's element
 
-	inFlags = classFlag
-	inConst = inFlags | classConst
-	inShape = inConst | classShape
-	inBlock = inShape | classBlock
-	inTile  = inBlock | classTile
-	inTake  = inShape | classThread
-	inCount = inBlock | classCount
+	inFlags   = classFlag
+	inConst   = inFlags | classConst
+	inShape   = inConst | classShape
+	inBlock   = inShape | classBlock
+	inTile    = inBlock | classTile
+	inTake    = inShape | classThread
+	inCount   = inBlock | classCount
+	inElement = inShape | classElement
 )
 
 var classNames = []struct {
@@ -43,6 +45,7 @@ var classNames = []struct {
 	{classBlock, "the block index (bx, by, bz)"}, {classTile, "the kv tile (kv)"},
 	{classThread, "the thread (warp, lane) and what it captures (i, r, c, e)"},
 	{classCount, "how often it was executed before (n)"},
+	{classElement, "the element's index (i)"},
 }
 
 // scope maps names to slots of an environment. Slot 0 is none.
@@ -50,7 +53,9 @@ type scope struct {
 	slots   map[string]int
 	classes []class
 	derived map[int]*derived // the slots that are computed
-	dims    []string         // of the shape
+	inputs  map[string]integerInput
+	cells   [2]int   // the slots of a tile's row and column; 0: the scope has none
+	dims    []string // of the shape
 }
 
 // uses says which of bx, by, bz and kv a value depends on.
@@ -64,9 +69,10 @@ func (u *uses) add(o uses) {
 
 // derived is a name that stands for an expression.
 type derived struct {
-	eval eval
-	uses uses
-	cost int64 // as Expr's steps
+	eval  eval
+	uses  uses
+	reads bool
+	cost  int64 // as Expr's steps
 }
 
 // The first slots are the same in every manifest.
@@ -78,7 +84,7 @@ const (
 )
 
 func newScope() *scope {
-	s := &scope{slots: map[string]int{}, classes: []class{0}, derived: map[int]*derived{}}
+	s := &scope{slots: map[string]int{}, classes: []class{0}, derived: map[int]*derived{}, inputs: map[string]integerInput{}}
 	for _, n := range []string{"bx", "by", "bz"} {
 		s.add(n, classBlock)
 	}
@@ -100,6 +106,7 @@ func (s *scope) depend(slot int, x *Expr) {
 	}
 	d.cost += x.steps
 	d.uses.add(x.uses)
+	d.reads = d.reads || x.reads
 	if s.classes[slot] = classBlock; d.uses[3] {
 		s.classes[slot] = classTile
 	}
@@ -153,6 +160,7 @@ type Expr struct {
 	truth bool  // it is true or false, not a number
 	steps int64 // what one evaluation costs: nodes of the expression
 	uses  uses
+	reads bool // elements of inputs
 }
 
 func (e *Expr) String() string { return e.Text }

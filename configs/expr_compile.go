@@ -16,6 +16,7 @@ type exprCompiler struct {
 	expr    *Expr
 	nodes   int64
 	errs    []string
+	within  string // the input whose subscript is compiled; "": none
 }
 
 // term is a compiled part of an expression: a number, or true or false.
@@ -61,6 +62,8 @@ func (c *exprCompiler) compile(n ast.Node) term {
 		return truthTerm(func(*env) value { return v })
 	case *ast.IdentifierNode:
 		return c.variable(n.Value)
+	case *ast.MemberNode:
+		return c.element(n)
 	case *ast.UnaryNode:
 		return c.unary(n)
 	case *ast.BinaryNode:
@@ -98,9 +101,13 @@ func (c *exprCompiler) variable(name string) term {
 	if c.scope.classes[slot]&c.allowed == 0 {
 		return c.fail("%s may not stand here; allowed are %s", name, c.scope.classText(c.allowed))
 	}
+	if c.within != "" && (slot == c.scope.cells[0] || slot == c.scope.cells[1]) {
+		return c.fail("an element of %s by row or column; that takes a stage with the operator mask", c.within)
+	}
 	if d := c.scope.derived[slot]; d != nil {
 		c.nodes += d.cost
 		c.expr.uses.add(d.uses)
+		c.expr.reads = c.expr.reads || d.reads
 		return numberTerm(d.eval)
 	}
 	if slot >= slotBX && slot <= slotKV {

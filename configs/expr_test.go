@@ -61,7 +61,7 @@ func TestIntegersStayIntegers(t *testing.T) {
 
 func TestExpressionMistakes(t *testing.T) {
 	for text, want := range map[string]string{
-		"1 +": "cannot read the expression", "x": "unknown variable x", "S.x": "only numbers", "[1]": "only numbers",
+		"1 +": "cannot read the expression", "x": "unknown variable x", "S.x": "no integer input", "[1]": "only numbers",
 		"let a = 1; a": "only numbers", "\"a\"": "only numbers", "all([1], true)": "unknown function all", "min()": "at least one argument",
 		"S ^ 2": "a power is written **", "S in S": "operator in is not known here", "nil": "only numbers",
 		strings.Repeat("(", 2000): "an expression of 2000 characters",

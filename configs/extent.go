@@ -34,6 +34,32 @@ func (r *resolver) extent(x *Expr, kv int, lo, hi int64, def int) (probes.Extent
 	return r.fill(x, dims, make([]int, 0, total), lo, hi)
 }
 
+// idle reports whether no block at a point of an extent's axes has the iteration there: an element that an input has for it may be
+// anything.
+func (r *resolver) idle(x *Expr, kv int) bool {
+	if !x.reads || !x.uses[3] || r.plan.Work.Tiles.Values == nil {
+		return false
+	}
+	if r.corners {
+		return kv > 0
+	}
+	tiles := r.plan.Work.Tiles
+	lo, n := [3]int{}, [3]int{1, 1, 1} // the blocks at the point
+	for d := range n {
+		if x.uses[d] {
+			lo[d] = int(r.env.vars[slotBX+d].i)
+		} else {
+			n[d] = tiles.Dims[d]
+		}
+	}
+	for i := range n[0] * n[1] * n[2] {
+		if kv < tiles.At(probes.Dim3{lo[0] + i%n[0], lo[1] + i/n[0]%n[1], lo[2] + i/n[0]/n[1]}, 0) {
+			return false
+		}
+	}
+	return true
+}
+
 // lookEvery is how many values are evaluated between two looks at the context: a millisecond's work.
 const lookEvery = 1 << 12
 
@@ -61,8 +87,11 @@ func (r *resolver) fill(x *Expr, dims [4]int, values []int, lo, hi int64) (probe
 					if err == nil && (int64(v) < lo || int64(v) > hi) {
 						err = x.fail("%q is %d; expected %d to %d", clip(x.Text), v, lo, hi)
 					}
+					if err != nil && r.idle(x, kv) {
+						v, err = int(max(lo, min(hi, 0))), nil
+					}
 					if err != nil {
-						err.Msg += fmt.Sprintf(" (shape %s%s)", r.shape, at(x, vars))
+						err.Msg += fmt.Sprintf(" (shape %s%s%s)", r.shape, atBlock(x, vars), r.readings(x))
 						return probes.Extent{}, err
 					}
 					values = append(values, v)
@@ -73,8 +102,8 @@ func (r *resolver) fill(x *Expr, dims [4]int, values []int, lo, hi int64) (probe
 	return probes.Extent{Dims: dims, Values: values}, nil
 }
 
-// at says for which block and tile an expression failed.
-func at(x *Expr, vars []value) string {
+// atBlock says for which block and tile an expression failed.
+func atBlock(x *Expr, vars []value) string {
 	s := ""
 	for d, name := range [4]string{"bx", "by", "bz", "kv"} {
 		if x.uses[d] {
@@ -96,8 +125,9 @@ func largest(e probes.Extent) int {
 func (r *resolver) workOf() error {
 	r.env.work = r.m.positionsOf(r.work)
 	out := &r.plan.Work
-	out.Tiles, out.MaxTiles = probes.Fixed(1), 1
+	out.MaxTiles = 1
 	if r.work == nil {
+		out.Tiles = probes.Fixed(1)
 		return nil
 	}
 	if err := r.iterations(out); err != nil {
@@ -133,7 +163,7 @@ func (r *resolver) iterations(out *probes.Work) (err error) {
 	if out.Tiles, err = r.extent(tiles, 1, 0, math.MaxInt32, 1); err != nil || tiles == nil {
 		return err
 	}
-	if most := largest(out.Tiles); most == 0 && (!r.corners || tiles.uses == [4]bool{}) {
+	if most := largest(out.Tiles); most == 0 && !tiles.reads && (!r.corners || tiles.uses == [4]bool{}) {
 		return tiles.fail("%q is 0 in every block (shape %s): no kv tile would be computed; expected at least 1", clip(tiles.Text), r.shape)
 	}
 	out.MaxTiles = max(1, largest(out.Tiles))
@@ -275,14 +305,14 @@ func (r *resolver) stage(s *Stage) (probes.StagePlan, error) {
 		return sp, err
 	}
 	sp.Rows, sp.Cols = dims[0], dims[1]
-	if err := r.placed(s, &sp); err != nil { // a tile of one column needs no dimension for its columns
-		return sp, err
-	}
 	tiles := r.kvTiles(s.PerTile)
 	if sp.ValidRows, err = r.valid(s.ValidRows, tiles, sp.Rows); err != nil {
 		return sp, err
 	}
 	if sp.ValidCols, err = r.valid(s.ValidCols, tiles, sp.Cols); err != nil {
+		return sp, err
+	}
+	if err := r.placed(s, &sp); err != nil {
 		return sp, err
 	}
 	for _, c := range s.Compute {

@@ -98,17 +98,15 @@ func (r *resolver) input(i int, a Arg, p probes.Arg) error {
 	return r.m.errorAt(a.at.sub("tensor"), "the scales %s belong to no quantised input", a.Tensor)
 }
 
-// sized holds an argument to the extents of the tensor that it is, in order; extents of 1 and a flattened list count as well.
+// sized holds an argument to the extents of the tensor that it is, in order; extents of 1 do not count, and neighbours may be one
+// dimension: [B * H, S, D], a list of B * H * S * D.
 func (r *resolver) sized(a Arg, p probes.Arg, want []int) error {
 	total := 1
 	for _, n := range want {
 		total *= n
 	}
-	proper := func(dims []int) []int {
-		return slices.DeleteFunc(slices.Clone(dims), func(n int) bool { return n == 1 })
-	}
 	got := p.Elems()
-	if got == total && (len(p.Dims) < len(want) || slices.Equal(proper(p.Dims), proper(want))) {
+	if got == total && folds(p.Dims, want) && !r.misnamed(a, p.Dims, want) {
 		return nil
 	}
 	tensor := a.Tensor
@@ -118,6 +116,47 @@ func (r *resolver) sized(a Arg, p probes.Arg, want []int) error {
 	return r.m.errorAt(a.at.sub("dims"), "argument %s is %v, %d elements; tensor %s is %v, %d elements (shape %s)", a.Name, p.Dims, got, tensor, want, total, r.shape)
 }
 
+// folds reports whether dims are want with neighbours taken together; extents of 1 do not count.
+func folds(dims, want []int) bool {
+	have, n := 0, 1 // of want, and what its extents so far make of the next of dims
+	for _, d := range dims {
+		for n = 1; n < d && have < len(want); have++ {
+			n *= want[have]
+		}
+		if n != d {
+			return false
+		}
+	}
+	for ; have < len(want); have++ {
+		if want[have] != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// misnamed reports whether an argument names a dimension of a conventional tensor where that has another of the same extent.
+func (r *resolver) misnamed(a Arg, dims, want []int) bool {
+	c := conventions().input(a.Tensor)
+	if a.Role == probes.RoleOutput {
+		c = &conventions().Output
+	}
+	if c == nil || a.Role == probes.RoleInput && r.m.loadsItself(a.Tensor) || len(c.Dims) != len(want) || conventionalOrder(a, c) != nil {
+		return false
+	}
+	at := 0
+	for d, x := range a.Dims {
+		from, n := at, 1
+		for ; n < dims[d] && at < len(want); at++ {
+			n *= want[at]
+		}
+		if i := slices.Index(c.Dims, x.Text); i >= 0 && dims[d] > 1 && (i < from || i >= at) {
+			return true
+		}
+	}
+	return false
+}
+
 // outputStage holds a stage that is cut out of an output to what an output is.
 func (r *resolver) outputStage(s *Stage, sp *probes.StagePlan) error {
 	if sp.Capture.Kind != probes.CaptureOutput {
@@ -125,9 +164,6 @@ func (r *resolver) outputStage(s *Stage, sp *probes.StagePlan) error {
 	}
 	if sp.Phase != probes.PhaseAfter && s.output == nil {
 		return r.m.errorAt(place{s.at.line, s.at.col, s.captureField}, "only a stage that is computed after the loop is cut out of an output; capture %s by probe or from a shared array", sp.Stage)
-	}
-	if other := r.plan.Output(); other.Stage != sp.Stage {
-		return r.m.errorAt(place{s.at.line, s.at.col, s.captureField}, "stage %s is cut out of an output too; one stage is the kernel's result", other.Stage)
 	}
 	for _, a := range r.plan.Args {
 		if a.Name == sp.Capture.Output && a.DType != sp.DType {

@@ -3,6 +3,7 @@ package configs
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"tilescope/probes"
@@ -21,7 +22,9 @@ func (r *resolver) inputs(limit float64) error {
 			if err != nil {
 				return err
 			}
-			in.Dims = dims
+			if in.Dims = dims; conventionalOrder(a, c) != nil {
+				in.Dims = r.plan.Args[i].Dims
+			}
 		}
 		in.Coded = r.m.Quantiser != nil && !a.DType.Float() && a.Fill == nil
 		for k, s := range r.m.Args {
@@ -30,7 +33,7 @@ func (r *resolver) inputs(limit float64) error {
 			}
 		}
 		var err error
-		if in.Fill, err = r.filled(a); err != nil {
+		if in.Fill, err = r.filled(a, in.Elems()); err != nil {
 			return err
 		}
 		bytes := 4.0 // a float cannot overflow
@@ -44,32 +47,6 @@ func (r *resolver) inputs(limit float64) error {
 		return &ShapeError{Kernel: r.m.Name, Shape: r.shape, Say: fmt.Sprintf("its inputs would take %s, and the limit is %s", Bytes(total), Bytes(limit))}
 	}
 	return nil
-}
-
-// filled resolves what an argument holds before the launch where no file says it.
-func (r *resolver) filled(a Arg) (out probes.Fill, err error) {
-	f := a.Fill
-	if f == nil {
-		return out, nil
-	}
-	out.Kind = f.Kind
-	for _, bound := range []struct {
-		x  *Expr
-		to *int64
-	}{{f.Lo, &out.Lo}, {f.Hi, &out.Hi}} {
-		if bound.x == nil {
-			continue
-		}
-		v, err := bound.x.integer(r.env, -1<<31, 1<<32-1)
-		if err != nil {
-			return out, err
-		}
-		*bound.to = int64(v)
-	}
-	if out.Lo > out.Hi {
-		return out, r.m.errorAt(a.at.sub("fill"), "randint(%d, %d): no number lies between", out.Lo, out.Hi)
-	}
-	return out, nil
 }
 
 // loadsItself reports whether the manifest says itself where the stages that load a tensor are in it. Then its dimensions are the
@@ -106,6 +83,36 @@ func (r *resolver) conventionalDims(c *conventionalTensor) ([]int, error) {
 	return out, nil
 }
 
+// conventionalOrder is which of a conventional tensor's dimensions each of an argument's is, where the argument names them all in another
+// order ([B, S, H, D]); nil: it has the convention's order, or dimensions of its own.
+func conventionalOrder(a Arg, c *conventionalTensor) []int {
+	out, same := make([]int, len(a.Dims)), true
+	for d, x := range a.Dims {
+		if out[d] = slices.Index(c.Dims, x.Text); out[d] < 0 || slices.Contains(out[:d], out[d]) {
+			return nil
+		}
+		same = same && out[d] == d
+	}
+	if same || len(out) != len(c.Dims) {
+		return nil
+	}
+	return out
+}
+
+// reordered is conventionalOrder of an input that is loaded by convention; nil where it is none.
+func (m *Manifest) reordered(tensor string) []int {
+	c := conventions().input(tensor)
+	if c == nil || m.loadsItself(tensor) {
+		return nil
+	}
+	for _, a := range m.Args {
+		if a.Tensor == tensor && m.isInput(a) {
+			return conventionalOrder(a, c)
+		}
+	}
+	return nil
+}
+
 // placed resolves where in an output argument a stage's tile lies.
 func (r *resolver) placed(s *Stage, sp *probes.StagePlan) error {
 	c := &sp.Capture
@@ -136,7 +143,14 @@ func (r *resolver) place(sp *probes.StagePlan, at *placement, field place) error
 	}
 	c.Rows, c.Cols = at.rows, at.cols
 	for d, x := range at.at {
-		e, err := r.extent(x, r.kvTiles(sp.PerTile), 0, int64(c.Dims[d])-1, 0)
+		lo, hi := int64(0), int64(c.Dims[d])-1
+		if x.reads { // where nothing is valid, a tile may lie anywhere
+			lo, hi = math.MinInt32, math.MaxInt32
+		}
+		e, err := r.extent(x, r.kvTiles(sp.PerTile), lo, hi, 0)
+		if err == nil && x.reads && !r.corners {
+			err = r.begins(x, sp, &e, c.Dims[d])
+		}
 		if err != nil {
 			return err
 		}
@@ -145,15 +159,48 @@ func (r *resolver) place(sp *probes.StagePlan, at *placement, field place) error
 	return nil
 }
 
+// begins refuses tiles with valid cells that begin outside a dimension of n; those without any are taken to begin inside.
+func (r *resolver) begins(x *Expr, sp *probes.StagePlan, at *probes.Extent, n int) error {
+	for i := range r.plan.Grid.Count() {
+		block := r.plan.Grid.At(i)
+		for kv := range r.kvTiles(sp.PerTile) {
+			v := at.At(block, kv)
+			if v >= 0 && v < n || sp.ValidRows.At(block, kv) == 0 || sp.ValidCols.At(block, kv) == 0 || sp.PerTile && kv >= r.plan.Work.Tiles.At(block, 0) {
+				continue
+			}
+			for d, index := range [4]int{block[0], block[1], block[2], kv} {
+				r.env.vars[slotBX+d] = intValue(int64(index))
+			}
+			return x.fail("%q is %d; expected 0 to %d (shape %s%s%s)", clip(x.Text), v, n-1, r.shape, atBlock(x, r.env.vars[slotBX:slotKV+1]), r.readings(x))
+		}
+	}
+	for i, v := range at.Values {
+		at.Values[i] = min(max(v, 0), n-1)
+	}
+	return nil
+}
+
 // placedByConvention places the tiles of a stage in an output argument of the conventional output's extents.
 func (r *resolver) placedByConvention(sp *probes.StagePlan, output string, field place) error {
 	o := conventions().Output
-	at := &placement{rows: o.Rows, cols: o.Cols}
+	var order []int
+	for _, a := range r.m.Args {
+		if a.Name == output {
+			order = conventionalOrder(a, &o)
+		}
+	}
+	at := &placement{rows: along(o.Rows, order), cols: along(o.Cols, order)}
 	dims, err := r.conventionalDims(&o)
-	for _, text := range o.At {
-		x, bad := r.expression(text, field, inBlock)
+	for d := range o.At {
+		if order != nil {
+			d = order[d]
+		}
+		x, bad := r.expression(o.At[d], field, inBlock)
 		err = errors.Join(err, bad)
 		at.at = append(at.at, x)
+	}
+	if order != nil && err == nil {
+		dims = permuted(dims, order)
 	}
 	if err != nil {
 		return r.m.errorAt(field, "where the tile lies in %s is not known: give at: [...], the position of its first cell, and rows: and cols:, the dimensions that they run along", output)
@@ -167,6 +214,23 @@ func (r *resolver) placedByConvention(sp *probes.StagePlan, output string, field
 	}
 	sp.Capture.Dims = dims
 	return r.place(sp, at, field)
+}
+
+// along is which of an argument's dimensions a conventional one is; order nil: the same.
+func along(d int, order []int) int {
+	if order == nil {
+		return d
+	}
+	return slices.Index(order, d)
+}
+
+// permuted are what a convention says by dimension, by an argument's.
+func permuted[T any](list []T, order []int) []T {
+	out := make([]T, len(order))
+	for d, from := range order {
+		out[d] = list[from]
+	}
+	return out
 }
 
 // resultPlace places the kernel's result in the output argument where the stage is captured otherwise and a convention says where it is:
@@ -199,7 +263,9 @@ func (m *Manifest) Tensors() []Tensor {
 		t := Tensor{Name: a.Tensor}
 		texts := names(a.Dims, (*Expr).String)
 		if c := conventions().input(a.Tensor); c != nil && !m.loadsItself(a.Tensor) {
-			texts = c.Dims
+			if texts = c.Dims; conventionalOrder(a, c) != nil {
+				texts = permuted(c.Dims, conventionalOrder(a, c))
+			}
 		}
 		for _, text := range texts {
 			if !slices.Contains(m.DimNames(), text) {

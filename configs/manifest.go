@@ -83,6 +83,7 @@ type Arg struct {
 	DType   probes.DType
 	Pointer bool
 	Dims    []*Expr
+	Strides []*Expr // nil: row-major without gaps
 	Role    probes.Role
 	Tensor  string
 	Fill    *Fill // of an input; nil: standard normal
@@ -103,10 +104,14 @@ type Field struct {
 	Value  *Expr // of a number
 }
 
-// Fill says what an input holds where no file does; Lo and Hi are of randint.
+// Fill says what an input holds where no file does: a rule, of randint with its limits, or numbers: each of them, or one expression of
+// an element's index.
 type Fill struct {
 	Kind   probes.FillKind
 	Lo, Hi *Expr
+	List   []*Expr
+	Each   *Expr
+	index  int // the slot of the element's index in Each
 }
 
 // Shared is a shared array, or a part (Within, Offset) of another symbol.

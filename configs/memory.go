@@ -41,7 +41,11 @@ func (r *resolver) memory() error {
 // memoryTile is an argument after the launch as a matrix: its last dimension is the columns, all others are the rows. A list is folded
 // into rows of memoryColumns elements, or of half as many and more where that divides its length.
 func memoryTile(a probes.Arg) probes.StagePlan {
-	elems, cols := a.Elems(), a.Dims[len(a.Dims)-1]
+	dims := a.Dims
+	if a.Strides != nil { // as it lies in memory
+		dims = []int{a.MemoryElems()}
+	}
+	elems, cols := probes.Elems(dims), dims[len(dims)-1]
 	if elems == cols && cols > memoryColumns {
 		cols = memoryColumns
 		for n := memoryColumns; n >= memoryColumns/2; n-- {
@@ -55,6 +59,6 @@ func memoryTile(a probes.Arg) probes.StagePlan {
 	return probes.StagePlan{
 		Stage: probes.Stage(a.Name), Slot: -1, Phase: probes.PhaseAfter, DType: a.DType, Rows: rows, Cols: cols, NoReference: true,
 		ValidRows: probes.Fixed(rows), ValidCols: probes.Fixed(cols), Help: a.Name + " after the launch",
-		Capture: probes.Capture{Kind: probes.CaptureMemory, Output: a.Name, Dims: a.Dims},
+		Capture: probes.Capture{Kind: probes.CaptureMemory, Output: a.Name, Dims: dims},
 	}
 }

@@ -207,6 +207,12 @@ func (r *resolver) conventional(s probes.Stage) bool {
 			return false
 		}
 	}
+	for _, a := range r.m.Args { // attention over whole heads has tensors in the order of the conventions
+		c := conventions().input(a.Tensor)
+		if c != nil && a.Role == probes.RoleInput && conventionalOrder(a, c) != nil || a.Role == probes.RoleOutput && conventionalOrder(a, &conventions().Output) != nil {
+			return false
+		}
+	}
 	return true
 }
 
@@ -381,7 +387,7 @@ func (r *resolver) names(n *probes.Node, sp *probes.StagePlan, at place, operand
 		if err != nil {
 			return err
 		}
-		if x.uses == [4]bool{} {
+		if x.uses == [4]bool{} && !x.reads {
 			if n.Params.Number[name], err = r.real(name, at); err != nil {
 				return err
 			}
@@ -425,7 +431,14 @@ func (r *resolver) load(o *operation, n *probes.Node, sp *probes.StagePlan, root
 	if err := r.tileOf(o, n, sp, root); err != nil {
 		return err
 	}
-	for _, text := range o.lists["at"] {
+	at := o.lists["at"]
+	if order := r.m.reordered(o.args[0].name); order != nil && r.written(sp.Stage) == nil {
+		at = permuted(at, order)
+		for _, k := range []string{"rows", "cols"} {
+			n.Params.Number[k] = float64(along(int(n.Params.Number[k]), order))
+		}
+	}
+	for _, text := range at {
 		x, err := r.expression(text, r.placeOf(o, "at", sp), inPhase(sp))
 		if err != nil {
 			return err
@@ -488,7 +501,8 @@ var comparison = regexp.MustCompile(`^(.+?)(<=|>=|<|>)(.+)$`)
 // mask resolves the rules of a mask: each a comparison, or several with || between, of expressions that are linear in the tile's row r
 // and column c.
 func (r *resolver) mask(n *probes.Node, rules []string, at place, sp *probes.StagePlan) error {
-	for _, text := range rules {
+	for i, text := range rules {
+		n.Params.Word[fmt.Sprintf("mask.%d", i)] = text
 		key := fmt.Sprint(sp.Phase, text)
 		if rule, ok := r.rules[key]; ok {
 			n.Params.Mask = append(n.Params.Mask, rule)
@@ -526,8 +540,7 @@ func (m *Manifest) cellScope() (sc *scope, row, col int) {
 		return x.(*scope), row, col
 	}
 	sc = m.scope.clone()
-	sc.add("r", classTile)
-	sc.add("c", classTile)
+	sc.cells = [2]int{sc.add("r", classTile), sc.add("c", classTile)}
 	m.compiled.Store("cells", sc)
 	return sc, row, col
 }
@@ -540,7 +553,7 @@ func (r *resolver) linear(text, whole string, at place, sp *probes.StagePlan) (p
 		return probes.Linear{}, err
 	}
 	outer := r.env
-	r.env = &env{vars: append(append([]value(nil), outer.vars...), intValue(0), intValue(0)), work: outer.work, steps: outer.steps}
+	r.env = &env{vars: append(append([]value(nil), outer.vars...), intValue(0), intValue(0)), work: outer.work, steps: outer.steps, elements: outer.elements}
 	defer func() { r.env = outer }()
 	value := func(i, j int) (int, error) {
 		r.env.vars[row], r.env.vars[col] = intValue(int64(i)), intValue(int64(j))

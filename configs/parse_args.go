@@ -2,7 +2,6 @@ package configs
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -39,6 +38,7 @@ func (p *manifestParser) args(o *object) {
 	}
 	p.m.Args = append(p.m.Args, pointers...)
 	p.tensorsOnce(o)
+	p.declareElements()
 }
 
 // typed reads an argument, or a field of a struct, that is a number or a pointer.
@@ -64,6 +64,9 @@ func (p *manifestParser) pointer(a *object, arg *Arg) {
 		a.fail("value", "a pointer has dims and a role, not a value")
 	}
 	arg.Dims = a.exprs("dims", -1, p.m.scope, inShape)
+	if a.has("strides") && arg.Dims != nil {
+		arg.Strides = a.exprs("strides", len(arg.Dims), p.m.scope, inShape)
+	}
 	role := a.oneOf("role")
 	if role == "scale" {
 		a.fail("role", "a pointer is no scale; expected input, output, inout or scratch")
@@ -93,72 +96,6 @@ func (p *manifestParser) pointer(a *object, arg *Arg) {
 	}
 }
 
-// fillKinds are what an argument may hold before the launch, by their names in manifests.
-var fillKinds = map[string]probes.FillKind{
-	"randn": probes.FillRandn, "rand": probes.FillRand, "zeros": probes.FillZeros, "ones": probes.FillOnes, "iota": probes.FillIota,
-	"nan": probes.FillNaN, "inf": probes.FillInf, "-inf": probes.FillNegInf, "unwritten": probes.FillUnwritten,
-}
-
-var randInt = regexp.MustCompile(`^randint\((.+)\)$`)
-
-// fill reads what an input holds: a name of fillKinds, or randint(LO, HI).
-func (p *manifestParser) fill(a *object, arg *Arg) {
-	if arg.Role != probes.RoleInput && arg.Role != probes.RoleInOut {
-		a.fail("fill", "only role: input and inout are filled; an output and scratch memory are not written before the launch")
-		return
-	}
-	text := a.str("fill")
-	if text == "" {
-		return // reported
-	}
-	arg.Fill = &Fill{}
-	if kind, ok := fillKinds[text]; ok {
-		arg.Fill.Kind = kind
-		switch {
-		case kind == probes.FillUnwritten && arg.Role == probes.RoleInput:
-			a.fail("fill", "an input is written before the launch; expected role: inout for memory that may be read and written")
-		case kind >= probes.FillNaN && kind <= probes.FillNegInf && arg.DType != 0 && !arg.DType.Float():
-			a.fail("fill", "%s has no value %s", arg.DType, text)
-		}
-		return
-	}
-	m := randInt.FindStringSubmatch(text)
-	if m == nil {
-		a.fail("fill", "unknown fill %q; expected %s", clip(text), or(append(sortedKeys(fillKinds), "randint(LO, HI)")))
-		return
-	}
-	bounds := splitArguments(m[1])
-	if len(bounds) != 2 {
-		a.fail("fill", "randint takes two numbers, both included; found %d", len(bounds))
-		return
-	}
-	at := a.at("fill")
-	arg.Fill.Kind = probes.FillRandInt
-	for i, to := range []**Expr{&arg.Fill.Lo, &arg.Fill.Hi} {
-		n := &yaml.Node{Kind: yaml.ScalarNode, Value: bounds[i], Line: at.Line, Column: at.Column}
-		*to = p.number(n, a.field("fill"), p.m.scope, inShape)
-	}
-}
-
-// splitArguments splits a text at the commas that stand in no parentheses.
-func splitArguments(text string) []string {
-	var out []string
-	depth, from := 0, 0
-	for i, c := range text {
-		switch c {
-		case '(':
-			depth++
-		case ')':
-			depth--
-		case ',':
-			if depth == 0 {
-				out, from = append(out, text[from:i]), i+1
-			}
-		}
-	}
-	return append(out, text[from:])
-}
-
 // isInput reports whether an argument is a tensor that the launch reads, and no scales of one.
 func (m *Manifest) isInput(a Arg) bool {
 	return a.Role == probes.RoleInput && (a.Fill != nil || !m.isScales(a.Tensor))
@@ -174,7 +111,7 @@ func (m *Manifest) isScales(tensor string) bool {
 
 func (p *manifestParser) scalar(a *object, arg *Arg) {
 	a.need("value")
-	for _, k := range []string{"dims", "tensor", "fill"} {
+	for _, k := range []string{"dims", "strides", "tensor", "fill"} {
 		if a.has(k) {
 			a.fail(k, "a scalar has a value only; write the type with * for a pointer")
 		}

@@ -122,10 +122,10 @@ func (m *Manifest) dimsText() string {
 
 // work reads the work mapping. Every key but tiles and hidden names a position, which those after it may use.
 func (p *manifestParser) work(o *object) *Work {
-	w := &Work{At: map[string]*Expr{}, Tiles: o.expr("tiles", p.m.scope, inBlock)}
+	w := &Work{At: map[string]*Expr{}}
 	for _, k := range o.keys {
 		switch {
-		case k == "tiles":
+		case k == "tiles": // below: it may use positions of the block
 		case k == "hidden":
 			p.hidden(o, w, p.m.scope)
 		case !identifier.MatchString(k):
@@ -135,6 +135,7 @@ func (p *manifestParser) work(o *object) *Work {
 			p.declarePosition(o.at(k), o.field(k), k, w.At[k])
 		}
 	}
+	w.Tiles = o.expr("tiles", p.m.scope, inBlock)
 	return w
 }
 
@@ -309,6 +310,7 @@ func product(loops []Loop) *Expr {
 	for _, l := range loops {
 		out.steps += l.Count.steps
 		out.uses.add(l.Count.uses)
+		out.reads = out.reads || l.Count.reads
 	}
 	out.eval = func(e *env) value {
 		v := intValue(1)

@@ -36,15 +36,20 @@ func (e *ShapeError) Error() string {
 	return b.String()
 }
 
-// Resolve evaluates the manifest for a shape. Errors are *ShapeError for a shape that is refused, *Error for an expression
-// that does not give what its field needs.
+// Resolve evaluates the manifest for a shape, and for the inputs of seed 0 where its expressions read elements of them. Errors are
+// *ShapeError for a shape that is refused, *Error for an expression that does not give what its field needs.
 func (s *Selection) Resolve(shape probes.Shape) (*probes.Plan, error) {
-	return s.resolve(context.Background(), shape, false, new(int64))
+	return s.ResolveContext(context.Background(), shape)
 }
 
 // ResolveContext is Resolve with a context, which large grids take long enough for: where that ends first, the error is its own.
 func (s *Selection) ResolveContext(ctx context.Context, shape probes.Shape) (*probes.Plan, error) {
-	return s.resolve(ctx, shape, false, new(int64))
+	return s.ResolveFor(ctx, shape, Seeded(0))
+}
+
+// ResolveFor is ResolveContext for other inputs: values gives the elements that expressions read. An error of values comes as it is.
+func (s *Selection) ResolveFor(ctx context.Context, shape probes.Shape, values Values) (*probes.Plan, error) {
+	return s.resolve(ctx, shape, values, false, new(int64))
 }
 
 // resolver is one evaluation.
@@ -59,21 +64,26 @@ type resolver struct {
 	steps   *int64
 	plan    *probes.Plan
 	work    *Work
+	given   Values                  // the elements of inputs
 	rules   map[string]probes.Rule  // of masks, by phase and text
 	nodes   map[*probes.Node]place  // of operations
 	entries map[probes.Stage]*Stage // of the stages that this build has
 }
 
 // resolve is ResolveContext that counts what it evaluates in steps.
-func (s *Selection) resolve(ctx context.Context, shape probes.Shape, corners bool, steps *int64) (*probes.Plan, error) {
-	r := &resolver{ctx: ctx, m: s.Manifest, sel: s, shape: shape, corners: corners, steps: steps, plan: &probes.Plan{
+func (s *Selection) resolve(ctx context.Context, shape probes.Shape, values Values, corners bool, steps *int64) (*probes.Plan, error) {
+	r := &resolver{ctx: ctx, m: s.Manifest, sel: s, shape: shape, given: values, corners: corners, steps: steps, plan: &probes.Plan{
 		Kernel: s.Manifest.Name, Entry: s.Manifest.Entry, Shape: shape, Limits: s.Manifest.Thresholds,
 	}}
 	for _, step := range []func() error{r.variables, r.conditions, r.limits, r.args, r.geometry, r.shared, r.faults, r.workOf, r.stages, r.memory, r.uses, r.operators} {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := step(); err != nil {
+		err := step()
+		if r.env != nil && r.env.elements.err != nil { // expressions failed for it
+			err = r.env.elements.err
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -91,7 +101,7 @@ func (r *resolver) variables() error {
 		}
 	}
 	r.env = r.m.flagEnv(r.sel.Flags)
-	r.env.steps = r.steps
+	r.env.steps, r.env.elements = r.steps, &elementSource{load: r.elementsOf, made: map[int]*elements{}}
 	v := r.env.vars
 	for i, d := range r.m.Dims {
 		v[d.slot] = intValue(int64(r.shape[i].N))
@@ -248,10 +258,12 @@ func (r *resolver) args() error {
 			for _, d := range dims {
 				bytes *= float64(d)
 			}
-			total += bytes
 			out.Dims = dims
-			if a.Role == probes.RoleInOut {
-				if out.Fill, err = r.filled(a); err != nil {
+			if out.Strides, bytes, err = r.strides(a, dims, bytes); err != nil {
+				return err
+			}
+			if total += bytes; a.Role == probes.RoleInOut && total <= float64(limit) {
+				if out.Fill, err = r.filled(a, out.Elems()); err != nil {
 					return err
 				}
 			}

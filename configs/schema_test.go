@@ -164,9 +164,8 @@ func below(n *yaml.Node, v schema.Value) []occurrence {
 		}
 	case v.Form == schema.Either:
 		section := v.Nested()
-		operation := slices.ContainsFunc(v.Of, func(x schema.Value) bool { return x.Form == schema.Operation })
 		switch {
-		case operation:
+		case mayBeOperation(v):
 			return below(n, schema.Value{Form: schema.Operation})
 		case section != "" && slices.ContainsFunc(keysOf(n), func(k string) bool { return slices.Contains(schema.Of(section).Names(), k) }):
 			return occurrences(n, section)
@@ -179,6 +178,11 @@ func below(n *yaml.Node, v schema.Value) []occurrence {
 		return occurrences(n, v.Section)
 	}
 	return out
+}
+
+// mayBeOperation reports whether an operation is among a value's alternatives.
+func mayBeOperation(v schema.Value) bool {
+	return v.Form == schema.Operation || v.Form == schema.Either && slices.ContainsFunc(v.Of, mayBeOperation)
 }
 
 // expanded replaces every alias by what it stands for, so that one place can be changed alone.

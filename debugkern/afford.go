@@ -25,10 +25,7 @@ func (r *resolved) needs() budget.Sum {
 		if !a.Pointer {
 			continue
 		}
-		bytes := int64(a.DType.Size())
-		for _, d := range a.Dims {
-			bytes = budget.Mul(bytes, int64(d))
-		}
+		bytes := budget.Mul(int64(a.DType.Size()), int64(a.MemoryElems()))
 		if a.Role != probes.RoleInput { // contents, and which of them were written
 			writable = budget.Add(writable, bytes)
 			bytes = budget.Mul(2, bytes)

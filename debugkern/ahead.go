@@ -35,7 +35,7 @@ func (s *Session) ready(ctx context.Context, req Request) {
 	if req.Inputs != "" {
 		_, err = e.inputs() // the file defines the shape
 	} else {
-		e.r, err = s.resolve(ctx, req, nil)
+		e.r, err = s.resolve(ctx, req, nil, nil)
 	}
 	if err != nil {
 		return

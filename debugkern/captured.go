@@ -153,12 +153,13 @@ func (u *uncaptured) loopFinding(g *loopGroup) target.Finding {
 
 // harmless reports whether all that a kernel leaves was judged, and is right.
 func (u *uncaptured) harmless() bool {
-	sp := u.st.r.plan.Output()
-	if sp == nil {
-		return false
+	outputs := u.st.r.plan.OutputSet()
+	for _, s := range outputs {
+		if o := u.st.judged.Stage(s); o == nil || o.Tiles == 0 {
+			return false
+		}
 	}
-	o := u.st.judged.Stage(sp.Stage)
-	return o != nil && o.Tiles > 0 && !u.st.judged.Diverges()
+	return len(outputs) > 0 && !u.st.judged.Diverges()
 }
 
 // loopLine is the line of the loop that the stages' tiles are captured in, nil where there is none: the loop was unrolled.

@@ -40,7 +40,7 @@ func (e *execution) cross() (*report.Cross, error) {
 	e.cost.Launches++
 	e.st.extra = append(e.st.extra, res.Findings...)
 	other := *e.st
-	other.result, other.output = res, res.Outputs[e.outputArg()]
+	other.leave(res)
 	e.st.tracer, e.st.traced = k, &other
 	doc := compareTiles(e.st, &other)
 	return doc, e.classify(doc, &other)

@@ -113,7 +113,7 @@ func (x *crossSearch) underCheckers(s target.Schedule) error {
 		x.add(f)
 	}
 	again := *st
-	again.result, again.output = res, res.Outputs[x.e.outputArg()]
+	again.leave(res)
 	if d := compareTiles(st, &again); d.Differing > 0 {
 		x.vary("under --schedule %s the emulator's %s too", name, d.StagesText())
 	}
@@ -146,7 +146,7 @@ func (x *crossSearch) repeatOnDevice() error {
 		}
 	}
 	again := *st
-	again.result, again.output = res, res.Outputs[x.e.outputArg()]
+	again.leave(res)
 	if d := compareTiles(st, &again); d.Differing > 0 {
 		x.vary("launched again, %s's %s from the first launch's", x.device(), d.StagesText())
 	}

@@ -59,8 +59,21 @@ func (r *Run) dumpInputs(z *npy.Writer) {
 			z.Array(t.Name+"x", npy.F32, t.Dims...).Write(input.Float32Bytes(t.X))
 		}
 	}
-	if sp := r.Plan.Output(); sp != nil && r.state.output != nil && r.Plan.Gate.Judged.Has(sp.Stage) {
-		z.Array(sp.Stage.String(), input.RawArrayType(r.state.outputType()), r.Plan.OutputDims()...).Write(r.state.output)
+	first := r.Plan.Output()
+	if first != nil && r.state.output != nil && r.Plan.Gate.Judged.Has(first.Stage) {
+		z.Array(first.Stage.String(), input.RawArrayType(r.state.outputType()), r.Plan.OutputDims()...).Write(r.state.output)
+	}
+	written := probes.StageSet{}
+	for i := range r.Plan.Stages {
+		sp := &r.Plan.Stages[i]
+		c := &sp.Capture
+		name := probes.Stage(c.Output)
+		out := r.state.outputs[c.Output]
+		if c.Kind != probes.CaptureOutput || out == nil || !r.Plan.Gate.Judged.Has(sp.Stage) || c.Output == first.Capture.Output || written.Has(name) {
+			continue
+		}
+		written = append(written, name)
+		z.Array(c.Output, input.RawArrayType(sp.DType), c.Dims...).Write(out)
 	}
 }
 

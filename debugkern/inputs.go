@@ -24,7 +24,7 @@ func (e *execution) inputs() (*input.Inputs, error) {
 		return e.inputsOfFile()
 	}
 	var err error
-	if e.r, err = e.s.resolve(e.ctx, e.req, nil); err != nil {
+	if e.r, err = e.s.resolve(e.ctx, e.req, nil, nil); err != nil {
 		return nil, err
 	}
 	e.progress(Progress{Phase: "inputs", Detail: e.r.plan.Shape.String()})
@@ -42,7 +42,7 @@ func (e *execution) inputsOfFile() (*input.Inputs, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.r, err = e.s.resolve(e.ctx, e.req, shape); err != nil {
+	if e.r, err = e.s.resolve(e.ctx, e.req, shape, f.values); err != nil {
 		return nil, err
 	}
 	in, err := f.read(e.r.plan)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"tilescope/debugkern/attn"
@@ -45,7 +46,8 @@ func (st *runState) Tile(s probes.Stage, block probes.Dim3, kv int) probes.Tile 
 // outputTile cuts a tile out of the output argument. Cells past its end do not exist there: they are 0.
 func (st *runState) outputTile(sp *probes.StagePlan, block probes.Dim3, kv int) probes.Tile {
 	t := probes.Tile{DType: sp.DType, Rows: sp.Rows, Cols: sp.Cols}
-	if st.output == nil || !st.r.plan.Gate.Judged.Has(sp.Stage) || sp.PerTile && kv >= st.r.plan.Work.Tiles.At(block, 0) {
+	output := st.outputs[sp.Capture.Output]
+	if output == nil || !st.r.plan.Gate.Judged.Has(sp.Stage) || sp.PerTile && kv >= st.r.plan.Work.Tiles.At(block, 0) {
 		return t
 	}
 	t = probes.NewTile(sp.DType, sp.Rows, sp.Cols)
@@ -53,7 +55,7 @@ func (st *runState) outputTile(sp *probes.StagePlan, block probes.Dim3, kv int) 
 	for r := range at.rows {
 		for c := range at.cols {
 			from := at.element(r, c) * size
-			copy(t.Data[(r*sp.Cols+c)*size:][:size], st.output[from:])
+			copy(t.Data[(r*sp.Cols+c)*size:][:size], output[from:])
 		}
 	}
 	return t
@@ -354,19 +356,20 @@ func (e *execution) unordered(fs []target.Finding) []target.Finding {
 	if !AddsFloatsByAtomics(e.st.build.Module.Func(e.r.plan.Entry)) {
 		return fs
 	}
-	bound, output := 0.0, e.r.plan.Output()
+	var bounds []string
+	outputs := e.r.plan.OutputSet()
 	for i := range e.st.judged.Stages {
 		switch st := &e.st.judged.Stages[i]; {
 		case st.Verdict == judge.Wrong || st.Verdict == judge.Tainted:
 			return fs
-		case output != nil && st.Stage == output.Stage:
-			bound = st.Global.Bound
+		case outputs.Has(st.Stage):
+			bounds = append(bounds, fmt.Sprintf("%s: %.3g", st.Stage, st.Global.Bound))
 		}
 	}
 	for i := range fs {
 		if k := fs[i].Kind; k == target.Varies || k == target.ProbeChangedResult || k == target.BackendDifference {
 			fs[i].Severity = target.SeverityAdvice
-			fs[i].Consequence = fmt.Sprintf("the kernel adds floats by atomics, in no fixed order; every stage is within its bound, which holds for any order (O: %.3g)", bound)
+			fs[i].Consequence = fmt.Sprintf("the kernel adds floats by atomics, in no fixed order; every stage is within its bound, which holds for any order (%s)", strings.Join(bounds, ", "))
 		}
 	}
 	return fs
@@ -387,7 +390,7 @@ func (e *execution) findings() ([]target.Finding, error) {
 	}
 	if (len(e.r.plan.Memory) > 0 || e.r.plan.Gate.Judged.Meets(e.r.plan.OutputSet())) && e.st.result.Reached && e.st.only == nil {
 		for _, a := range e.r.plan.Args {
-			if n := e.st.result.Unwritten[a.Name]; n > 0 && a.Role == probes.RoleOutput {
+			if n := e.unwritten(a); n > 0 && a.Role == probes.RoleOutput {
 				all = append(all, target.Finding{
 					Kind: target.Unwritten, Severity: target.SeverityError, Variable: a.Name, Space: "global", KVTile: -1, Count: n,
 					Message: fmt.Sprintf("%d of %d elements of %s were never written", n, a.Elems(), a.Name),
@@ -396,6 +399,25 @@ func (e *execution) findings() ([]target.Finding, error) {
 		}
 	}
 	return all, nil
+}
+
+// unwritten is how many elements of an output no thread wrote. The gaps of one with strides are none.
+func (e *execution) unwritten(a probes.Arg) int {
+	n, written := e.st.result.Unwritten[a.Name], e.st.result.Written[a.Name]
+	switch {
+	case a.Strides == nil:
+		return n
+	case written == nil: // it is not known which they are, and no right kernel writes gaps
+		return max(0, n-(a.MemoryElems()-a.Elems()))
+	}
+	n = 0
+	size := a.DType.Size()
+	for at := range slices.Chunk(a.Gather(written), size) {
+		if slices.Contains(at, 0) {
+			n++
+		}
+	}
+	return n
 }
 
 func resourcesDoc(r *target.Resources) *report.Resources {

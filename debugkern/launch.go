@@ -51,7 +51,7 @@ func (r *resolved) reserveHost(l *target.Launch, instrumented bool) error {
 	n := int64(0)
 	for _, a := range r.plan.Args {
 		if a.Pointer && a.Filled() && a.Contents == nil && a.DType != probes.U8 {
-			n = budget.Add(n, budget.Mul(int64(a.Elems()), int64(a.DType.Size())))
+			n = budget.Add(n, budget.Mul(int64(a.MemoryElems()), int64(a.DType.Size())))
 		}
 	}
 	if instrumented && len(r.plan.Gate.Injected) > 0 {
@@ -157,7 +157,7 @@ func (r *resolved) launchArg(ctx context.Context, i int, in *input.Inputs) (targ
 		b := binary.LittleEndian.AppendUint64(nil, a.Bits)
 		return target.Arg{Name: a.Name, Scalar: b[:a.DType.Size()]}, nil
 	}
-	buf := &target.Buffer{DType: a.DType, Dims: a.Dims, Bytes: a.Elems() * a.DType.Size(), Output: a.Role == probes.RoleOutput || a.Role == probes.RoleInOut || len(r.plan.Memory) > 0}
+	buf := &target.Buffer{DType: a.DType, Dims: a.Dims, Strides: a.Strides, Bytes: a.MemoryElems() * a.DType.Size(), Output: a.Role == probes.RoleOutput || a.Role == probes.RoleInOut || len(r.plan.Memory) > 0}
 	switch a.Role {
 	case probes.RoleInOut:
 		if buf.Init = a.Contents; buf.Init == nil {
@@ -165,16 +165,17 @@ func (r *resolved) launchArg(ctx context.Context, i int, in *input.Inputs) (targ
 			if buf.Init, err = input.Fill(ctx, a.Fill, a.DType, a.Elems(), r.req.Seed, i); err != nil {
 				return target.Arg{}, err
 			}
+			buf.Init, buf.Written = a.Scatter(buf.Init)
 		}
 	case probes.RoleInput:
 		init, ok := in.Argument(a)
 		if !ok {
 			return target.Arg{}, report.Usagef("argument %s: there is no tensor %q", a.Name, a.Tensor)
 		}
-		if len(init) != buf.Bytes {
-			return target.Arg{}, report.Usagef("argument %s: tensor %s has %d bytes, the manifest's dims %v of %s want %d", a.Name, a.Tensor, len(init), a.Dims, a.DType, buf.Bytes)
+		if len(init) != a.Elems()*a.DType.Size() {
+			return target.Arg{}, report.Usagef("argument %s: tensor %s has %d bytes, the manifest's dims %v of %s want %d", a.Name, a.Tensor, len(init), a.Dims, a.DType, a.Elems()*a.DType.Size())
 		}
-		buf.Init = init
+		buf.Init, buf.Written = a.Scatter(init)
 	}
 	arg := target.Arg{Name: a.Name, Buffer: buf}
 	for _, at := range a.Into {

@@ -186,6 +186,15 @@ func (f *inputArchive) coded(t *input.Tensor, p *probes.Plan) error {
 	return t.FillX(f.ctx)
 }
 
+// values reads the elements of an integer input that a plan's expressions read. It is a configs.Values.
+func (f *inputArchive) values(_ context.Context, p *probes.Plan, in *probes.Input) ([]int64, error) {
+	t := &input.Tensor{Input: *in, DType: p.Args[in.Arg].DType}
+	if err := f.ints(t, p); err != nil {
+		return nil, err
+	}
+	return t.Ints, nil
+}
+
 // ints reads a tensor of an integer type.
 func (f *inputArchive) ints(t *input.Tensor, p *probes.Plan) error {
 	want, ok := input.ArrayType(t.DType)

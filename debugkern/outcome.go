@@ -89,16 +89,17 @@ func (o *Outcome) Unordered(ctx context.Context) (bool, error) {
 // OutputWithin reports whether the output of the blocks executed is within its bound from the true inputs.
 func (o *Outcome) OutputWithin(ctx context.Context) (bool, error) {
 	st := o.state
-	output := st.r.plan.Output()
-	if output == nil {
-		return false, nil
-	}
+	outputs := st.r.plan.OutputSet()
 	j, err := judge.Judge(ctx, st.ref, st, judge.Options{
-		Range: st.r.rng, Blocks: st.only, Stages: probes.StagesOf(output.Stage), Parallel: 1,
+		Range: st.r.rng, Blocks: st.only, Stages: outputs, Parallel: 1,
 	})
 	if err != nil {
 		return false, err
 	}
-	s := j.Stage(output.Stage)
-	return s != nil && s.Verdict == judge.OK && s.Unreached == 0, nil
+	for _, stage := range outputs {
+		if s := j.Stage(stage); s == nil || s.Verdict != judge.OK || s.Unreached > 0 {
+			return false, nil
+		}
+	}
+	return len(outputs) > 0, nil
 }

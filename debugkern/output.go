@@ -81,7 +81,7 @@ func graphOutput(ctx context.Context, p *probes.Plan, chip *fp.Model, in *input.
 // block fills in the valid cells of a block's output stage.
 func (o *exactOutput) block(ctx context.Context, r *ref.Reference, sp *probes.StagePlan, id probes.Dim3) error {
 	b, err := r.Compute(ctx, id)
-	if err != nil || b.Iters == 0 {
+	if err != nil {
 		return err
 	}
 	tiles := 1

@@ -141,16 +141,18 @@ func (e *execution) plain() (*plainRun, error) {
 	if emulated {
 		out.launches = 1
 	}
-	o := res.Outputs[e.outputArg()]
-	out.doc, out.findings = plainDoc(res, o), e.unseen(res.Findings)
-	if bytes.Equal(o, e.st.output) {
-		return out, nil
+	left := gathered(e.r.plan, res.Outputs)
+	out.doc, out.findings = plainDoc(res, left[e.outputArg()]), e.unseen(res.Findings)
+	for _, a := range e.r.plan.Results() {
+		if bytes.Equal(left[a.Name], e.st.outputs[a.Name]) {
+			continue
+		}
+		b, err := e.s.builder.Kernel(e.ctx, e.r.sel, buildOptions(e.req, false))
+		if err != nil {
+			return nil, err
+		}
+		out.findings = append(out.findings, e.probeChanged(b.Module, a, left[a.Name]))
 	}
-	b, err := e.s.builder.Kernel(e.ctx, e.r.sel, buildOptions(e.req, false))
-	if err != nil {
-		return nil, err
-	}
-	out.findings = append(out.findings, e.probeChanged(b.Module, o))
 	return out, nil
 }
 
@@ -187,22 +189,18 @@ func (e *execution) unseen(findings []target.Finding) []target.Finding {
 	})
 }
 
-// probeChanged words the difference between both builds' outputs: advice where the compiler may have fused what the
+// probeChanged words the difference between what both builds leave in an argument: advice where the compiler may have fused what the
 // source left open, an error otherwise.
-func (e *execution) probeChanged(m *ptx.Module, out []byte) target.Finding {
-	size := 1
-	if t := e.st.outputType(); t != 0 {
-		size = t.Size()
-	}
-	n := 0
-	for i := 0; i+size <= len(out); i += size {
-		if !bytes.Equal(out[i:i+size], e.st.output[i:i+size]) {
+func (e *execution) probeChanged(m *ptx.Module, a probes.Arg, out []byte) target.Finding {
+	n, size, was := 0, a.DType.Size(), e.st.outputs[a.Name]
+	for i := 0; i+size <= min(len(out), len(was)); i += size {
+		if !bytes.Equal(out[i:i+size], was[i:i+size]) {
 			n++
 		}
 	}
 	f := target.Finding{
-		Kind: target.ProbeChangedResult, Severity: target.SeverityError, Variable: e.outputArg(), Space: "global", KVTile: -1, Count: n,
-		Message: fmt.Sprintf("%d elements of %s differ between the builds with and without probes", n, e.outputArg()),
+		Kind: target.ProbeChangedResult, Severity: target.SeverityError, Variable: a.Name, Space: "global", KVTile: -1, Count: n,
+		Message: fmt.Sprintf("%d elements of %s differ between the builds with and without probes", n, a.Name),
 	}
 	if entry := m.Func(e.r.plan.Entry); entry != nil {
 		for _, in := range entry.Body {

@@ -43,7 +43,7 @@ func (g *likeGPU) Load(ctx context.Context, m *ptx.Module, entry string) (target
 func TestNothingGoesOnAfterARun(t *testing.T) {
 	s := openSession(t)
 	req := Request{Target: "stage2", Shape: "small", Backend: "cuda"}
-	r, err := s.resolve(t.Context(), req, nil)
+	r, err := s.resolve(t.Context(), req, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func (l *Relaunch) Execute(ctx context.Context, m *ptx.Module) (*Outcome, error)
 		return nil, report.LaunchError(err)
 	}
 	st := *l.e.st
-	st.result, st.output = res, res.Outputs[l.e.outputArg()]
+	st.leave(res)
 	return &Outcome{&st, l.e.header()}, nil
 }
 

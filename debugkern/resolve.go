@@ -2,6 +2,7 @@ package debugkern
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -40,8 +41,9 @@ func Unopened(ctx context.Context, err error) error {
 	return &report.Error{Code: report.CodeUsage, Err: err}
 }
 
-// resolve checks a request. shape overrides the request's where the inputs bring their own. Where ctx ends first, the error is its.
-func (s *Session) resolve(ctx context.Context, req Request, shape *probes.Shape) (*resolved, error) {
+// resolve checks a request. Inputs that bring their own shape and elements override the request's; nil: inputs are made from its seed. Where
+// ctx ends first, the error is its.
+func (s *Session) resolve(ctx context.Context, req Request, shape *probes.Shape, values configs.Values) (*resolved, error) {
 	m, variant, err := s.catalogue.Open(ctx, req.Target)
 	if err != nil {
 		return nil, Unopened(ctx, err)
@@ -78,9 +80,16 @@ func (s *Session) resolve(ctx context.Context, req Request, shape *probes.Shape)
 		}
 		shape = &sh
 	}
-	if r.plan, err = r.sel.ResolveContext(ctx, *shape); err != nil {
-		if ctx.Err() != nil {
+	if values == nil {
+		values = configs.Seeded(req.Seed)
+	}
+	if r.plan, err = r.sel.ResolveFor(ctx, *shape, values); err != nil {
+		var coded *report.Error
+		switch {
+		case ctx.Err() != nil:
 			return nil, ctx.Err()
+		case errors.As(err, &coded): // of the inputs
+			return nil, err
 		}
 		return nil, &report.Error{Code: report.CodeUsage, Err: err}
 	}

@@ -27,7 +27,7 @@ type Subject struct {
 
 // Describe resolves a request without running it; what Run would refuse with CodeUsage, it refuses.
 func (s *Session) Describe(ctx context.Context, req Request) (*Subject, error) {
-	r, err := s.resolve(ctx, req, nil)
+	r, err := s.resolve(ctx, req, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (s *Session) Shapes(ctx context.Context, name string) ([]string, error) {
 // BuildInfo builds a request's kernel, plain and instrumented, without running it. A kernel that does not build is a
 // *report.Error with CodeFailed, a missing compiler one with CodeUnavailable.
 func (s *Session) BuildInfo(ctx context.Context, req Request) (*report.Build, error) {
-	r, err := s.resolve(ctx, req, nil)
+	r, err := s.resolve(ctx, req, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func failedBuild(err error) error {
 // reason is why it cannot be known here; then there is no document and no error. A kernel that ptxas refuses
 // is a *report.Error with CodeFailed.
 func (s *Session) Resources(ctx context.Context, req Request, arch string) (doc *report.Resources, reason string, err error) {
-	r, err := s.resolve(ctx, req, nil)
+	r, err := s.resolve(ctx, req, nil, nil)
 	if err != nil {
 		return nil, "", err
 	}

@@ -34,8 +34,9 @@ type runState struct {
 	kernel  target.Kernel
 	launch  *target.Launch
 	result  *target.Result
-	output  []byte       // the output argument after the launch
-	losses  []check.Loss // of a trial that studies precision
+	output  []byte            // the output argument after the launch, row-major without gaps
+	outputs map[string][]byte // all arguments that a launch leaves, so, by name
+	losses  []check.Loss      // of a trial that studies precision
 
 	backend   target.Backend    // what kernel was loaded on
 	beside    target.Backend    // the emulator, with --backend both
@@ -268,8 +269,25 @@ func (e *execution) launch() error {
 	if !target.Simulated(e.backend) {
 		e.cost.Launches = max(1, e.req.Repeat)
 	}
-	e.st.output = e.st.result.Outputs[e.outputArg()]
+	e.st.leave(e.st.result)
 	return nil
+}
+
+// leave sets what a launch left: its result, and the arguments in it.
+func (st *runState) leave(res *target.Result) {
+	st.result, st.outputs = res, gathered(st.r.plan, res.Outputs)
+	st.output = st.outputs[st.r.plan.OutputArg()]
+}
+
+// gathered are the arguments that a launch leaves, each row-major without gaps.
+func gathered(p *probes.Plan, memory map[string][]byte) map[string][]byte {
+	out := map[string][]byte{}
+	for _, a := range p.Args {
+		if b, ok := memory[a.Name]; ok {
+			out[a.Name] = a.Gather(b)
+		}
+	}
+	return out
 }
 
 // checks are the checkers of a launch on a backend: a GPU cannot be observed.
@@ -363,7 +381,8 @@ func (e *execution) header() *report.Run {
 // digestChunk is how many bytes of O are digested between two looks at the context: some milliseconds.
 const digestChunk = 1 << 20
 
-// digest is SHA-256 over the run's tiles in stage order (blocks in launch order, kv tiles within), then O. The error is ctx's.
+// digest is SHA-256 over the run's tiles in stage order (blocks in launch order, kv tiles within), then O, then the other outputs that
+// stages are cut out of. The error is ctx's.
 func (st *runState) digest(ctx context.Context) (string, error) {
 	if len(st.r.plan.Memory) > 0 {
 		return st.memoryDigest(ctx)
@@ -382,11 +401,13 @@ func (st *runState) digest(ctx context.Context) (string, error) {
 			}
 		}
 	}
-	for part := range slices.Chunk(st.output, digestChunk) {
-		if err := ctx.Err(); err != nil {
-			return "", err
+	for _, a := range p.Results() {
+		for part := range slices.Chunk(st.outputs[a.Name], digestChunk) {
+			if err := ctx.Err(); err != nil {
+				return "", err
+			}
+			h.Write(part)
 		}
-		h.Write(part)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }

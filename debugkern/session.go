@@ -164,14 +164,14 @@ func (s *Session) Agree(ctx context.Context, c *build.Consent) error { return s.
 
 // Check resolves a request without running it: what Run would refuse with CodeUsage, it refuses.
 func (s *Session) Check(ctx context.Context, req Request) error {
-	_, err := s.resolve(ctx, req, nil)
+	_, err := s.resolve(ctx, req, nil, nil)
 	return err
 }
 
 // Referenced reports whether a stage of the request's target is compared with a reference. Without one, its verdict is by
 // findings, and it should run under the checkers. A target that cannot be opened is left to Run to refuse.
 func (s *Session) Referenced(ctx context.Context, req Request) bool {
-	r, err := s.resolve(ctx, req, nil)
+	r, err := s.resolve(ctx, req, nil, nil)
 	return err != nil || r.plan.Referenced()
 }
 

@@ -125,7 +125,7 @@ func (a *Attempt) Launch(ctx context.Context, change func(*target.Launch)) (*Out
 		return nil, err
 	}
 	st := *a.e.st
-	st.result, st.output = res, res.Outputs[a.e.outputArg()]
+	st.leave(res)
 	return &Outcome{&st, a.e.header()}, nil
 }
 
@@ -331,7 +331,8 @@ func (a *Attempt) execute() error {
 	if st.result, c, err = checked.Launch(a.e.ctx, a.kernel, a.launch, o); err != nil {
 		return report.LaunchError(err)
 	}
-	st.losses, st.output = c.Losses(), st.result.Outputs[a.e.outputArg()]
+	st.losses = c.Losses()
+	st.leave(st.result)
 	n := st.result.Counts
 	a.e.cost.Launches, a.e.cost.WarpInstructions, a.e.cost.MMAOutputs = 1, n.WarpInstructions, n.MMAOutputs
 	a.e.cost.RunMS = report.Number(st.result.Elapsed.Seconds() * 1e3)

@@ -185,7 +185,7 @@ func (r *Run) Writer(ctx context.Context, c Cell) (*target.WriteSite, error) {
 		if c.Row >= at.rows || c.Col >= at.cols {
 			return nil, fmt.Errorf("row %d, column %d lies past the output", c.Row, c.Col)
 		}
-		cell.Arg, cell.Offset = sp.Capture.Output, uint64(at.element(c.Row, c.Col)*size)
+		cell.Arg, cell.Offset = sp.Capture.Output, uint64(r.memoryElement(sp, at.element(c.Row, c.Col))*size)
 	} else {
 		off, ok := r.state.r.layout.Slot(c.Stage, c.Block, c.KVTile)
 		if !ok {
@@ -198,6 +198,16 @@ func (r *Run) Writer(ctx context.Context, c Cell) (*target.WriteSite, error) {
 		cell.Offset = off + uint64(at*size)
 	}
 	return tracer.WhoWrote(ctx, r.state.launch, c.Block, cell)
+}
+
+// memoryElement is where in memory an element of the argument lies that a stage is cut out of.
+func (r *Run) memoryElement(sp *probes.StagePlan, element int) int {
+	for _, a := range r.Plan.Args {
+		if a.Name == sp.Capture.Output {
+			return probes.Place(element, sp.Capture.Dims, a.Strides)
+		}
+	}
+	return element
 }
 
 // Source returns the lines of a CUDA source of this run: of the text that was compiled, the patches of its faults applied.

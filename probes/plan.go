@@ -123,12 +123,18 @@ func (p *Plan) Ordered(set StageSet) StageSet {
 	return out
 }
 
-// OutputSet is the set of Output: empty, and not nil, where there is none.
+// OutputSet is Output and the other stages that are cut out of an output argument: empty, and not nil, where there is none.
 func (p *Plan) OutputSet() StageSet {
+	out := StageSet{}
 	if sp := p.Output(); sp != nil {
-		return StagesOf(sp.Stage)
+		out = append(out, sp.Stage)
 	}
-	return StageSet{}
+	for i := range p.Stages {
+		if sp := &p.Stages[i]; sp.Capture.Kind == CaptureOutput && !out.Has(sp.Stage) {
+			out = append(out, sp.Stage)
+		}
+	}
+	return out
 }
 
 // TileElems is how many elements the stages of one kv tile have together, those that the build does not have among them.
@@ -154,6 +160,22 @@ func (p *Plan) Output() *StagePlan {
 			return sp
 		case sp.Phase == PhaseAfter:
 			out = sp
+		}
+	}
+	return out
+}
+
+// Results lists the arguments that hold the kernel's results: the one of Output, then the others that stages are cut out of.
+func (p *Plan) Results() []Arg {
+	var out []Arg
+	first := p.OutputArg()
+	for _, a := range p.Args {
+		cut := slices.ContainsFunc(p.Stages, func(sp StagePlan) bool { return sp.Capture.Kind == CaptureOutput && sp.Capture.Output == a.Name })
+		switch {
+		case a.Name == first && first != "":
+			out = append([]Arg{a}, out...)
+		case cut:
+			out = append(out, a)
 		}
 	}
 	return out
@@ -198,6 +220,8 @@ type Arg struct {
 	// Pointer arguments: Dims is the tensor's extent and Role what the host does with it.
 	Pointer bool
 	Dims    []int
+	// Strides are, by dimension, how many elements of memory lie from one index to the next; nil: row-major without gaps.
+	Strides []int
 	Role    Role
 	Tensor  string // the name of the tensor that it is; of a quantised input X the scales are Xs
 	// Of RoleInOut: what it holds before the launch, little endian; nil: Fill is the rule by which that is made.
@@ -277,7 +301,8 @@ func (p *Plan) Input(name string) *Input {
 // Fill says what an input holds where no file does.
 type Fill struct {
 	Kind   FillKind
-	Lo, Hi int64 // of FillRandInt: from Lo to Hi, both included
+	Lo, Hi int64     // of FillRandInt: from Lo to Hi, both included
+	Values []float64 // of FillValues: one for each element, row-major
 }
 
 // FillKind is a rule that makes an element from the seed, the argument's index and the element's.
@@ -294,6 +319,7 @@ const (
 	FillInf                       // plus infinity
 	FillNegInf                    // minus infinity
 	FillUnwritten                 // nothing: reading it before it is written is a finding
+	FillValues                    // numbers that the manifest lists
 )
 
 // Position is where blocks and iterations are in the problem: a name of the manifest's work.

@@ -87,6 +87,8 @@ var sections = slices.Concat([]Section{
 				"the type of the scalar, or of what the pointer leads to; a struct's bytes", `type: "f16*"`},
 			{"dims", extents, free, "",
 				"of a pointer, needed: the extents of its memory, row-major", "dims: [M, K]"},
+			{"strides", extents, free, "row-major",
+				"of a pointer: elements from one index to the next, by dimension", "strides: [1, M]"},
 			{"role", words("input", "output", "inout", "scratch", "scale"), free, "",
 				"of a pointer, needed: what the host does with it; `scale`: a scalar that is the scale of scores",
 				"role: input"},
@@ -107,12 +109,16 @@ var sections = slices.Concat([]Section{
 			{"type", argumentTypes(), need, "",
 				"the type of the number, or of what the pointer leads to", `type: "f16*"`},
 			{"dims", extents, free, "", "as of an argument", "dims: [M, K]"},
+			{"strides", extents, free, "row-major", "as of an argument", "strides: [1, M]"},
 			{"role", words("input", "output", "inout", "scratch", "scale"), free, "", "as of an argument",
 				"role: input"},
 			{"tensor", identifier, free, "the name", "as of an argument", "tensor: Q"},
 			{"fill", fills, free, "", "as of an argument", "fill: randint(0, 255)"},
 			{"value", expression, free, "", "as of an argument", "value: M"},
 		}},
+	{Name: "fill", At: "args[].fill", Keys: []Key{
+		{"each", expression, need, "", "the number of each element, by its index `i`, row-major", "each: i * 17"},
+	}},
 	{Name: "requirement", At: "requires[]", Keys: []Key{
 		{"that", condition, need, "", "the condition, over the shape, constants and flags", "that: D == 64"},
 		{"say", text, need, "",
@@ -371,4 +377,4 @@ var listedShape = Value{Form: List, Kind: "a list of 4 whole numbers", Of: []Val
 
 // fills are what memory may hold before a launch.
 var fills = either(words("randn", "rand", "zeros", "ones", "iota", "nan", "inf", "-inf", "unwritten"),
-	Value{Form: Text, Kind: "`randint(LO, HI)`", Pattern: `^randint\(.+\)$`})
+	Value{Form: Text, Kind: "`randint(LO, HI)`", Pattern: `^randint\(.+\)$`}, extents, sub("fill"))

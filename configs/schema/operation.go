@@ -30,7 +30,7 @@ var operators = map[string][]Key{
 		{"scale", operand, free, "", "what the tile is multiplied by", "scale: {load: Ks, at: [head], dims: [1, 1]}"},
 	},
 	"matmul": {
-		{"transpose", words("right"), free, "", "the right operand is transposed", "transpose: right"},
+		{"transpose", words("right", "left"), free, "", "the operand that is transposed", "transpose: right"},
 		{"scale", expression, free, "", "what products are multiplied by", "scale: softmax_scale"},
 		{"over", text, free, "", "what the sum runs along, in words", "over: D"},
 	},
@@ -66,6 +66,9 @@ var operators = map[string][]Key{
 		{"byte", expression, free, "", "which byte of the word, where one is enough", "byte: 0"},
 		{"below", expression, free, "", "the limit of the random number", "below: 230"},
 		{"factor", expression, free, "1 / keep", "what cells that stay are multiplied by", "factor: 1.25"},
+	},
+	"cast": {
+		{"to", dtype, free, "the stage's", "the type that numbers are rounded to, of an operation in place", "to: f16"},
 	},
 	"map": {
 		{"map", text, need, "", "an expression over the operands, cell by cell", `map: "gelu(x + b)"`},

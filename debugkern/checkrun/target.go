@@ -39,7 +39,10 @@ func (t *planned) describe() (err error) {
 		x := &arg{index: i, name: a.Name, dtype: a.DType, text: argumentText(a)}
 		if buf := given.Args[i].Buffer; buf != nil {
 			x.dims, x.init = a.Dims, buf.Init
-			if x.dims == nil {
+			switch {
+			case a.Strides != nil: // gaps are elements too
+				x.dims = []int{a.MemoryElems()}
+			case x.dims == nil:
 				x.dims = []int{}
 			}
 		} else {

@@ -83,7 +83,7 @@ var faultTable = map[string]expectation{
 	"eps":       {base: "layernorm", shape: "column", guilty: "xhat", finding: "nan-origin"},
 	"sync-rows": {base: "layernorm", shape: "small", finding: "race", variable: "mean_smem|var_smem", missing: "__syncthreads"},
 
-	"mask-late":  {base: "attention_causal", shape: "partial49", guilty: "m", fingerprint: "shifted", tile: firstTile},
+	"mask-late":  {base: "attention_causal", shape: "partial49", guilty: "m", fingerprint: "mask", tile: firstTile},
 	"loop-short": {base: "attention_causal", shape: "partial49", finding: "loop-ended"},
 	"carry-lost": {base: "attention_causal", shape: "validation", guilty: "U", fingerprint: "term", tile: laterTile},
 	"window-key": {base: "attention_window", shape: "validation", guilty: "K", tile: firstTile},
@@ -91,7 +91,7 @@ var faultTable = map[string]expectation{
 
 	"kv-head":     {base: "attention_gqa", shape: "validation", guilty: "K", tile: firstTile},
 	"key-end":     {base: "attention_gqa", shape: "partial", guilty: "m l P"},
-	"top-left":    {base: "attention_gqa_causal", shape: "partial", guilty: "m l P"},
+	"top-left":    {base: "attention_gqa_causal", shape: "partial", guilty: "m", fingerprint: "mask"},
 	"carry-reset": {base: "attention_gqa", shape: "validation", guilty: "U", fingerprint: "term", tile: laterTile},
 	"sync-scores": {base: "attention_gqa", shape: "small", finding: "race", variable: "sS", missing: "__syncthreads"},
 

@@ -91,8 +91,14 @@ func variedOutput(l *target.Launch, v variation, repeats int) target.Finding {
 		}
 	}
 	f := variedFinding(v, a.Name, len(cells), repeats)
-	if len(cells) > 0 {
+	if len(cells) > 0 && a.Buffer.Strides == nil {
 		f.Index = linear(int(cells[0]), a.Buffer.Dims)
+	} else if len(cells) > 0 {
+		if at, ok := probes.IndexAt(int(cells[0]), a.Buffer.Dims, a.Buffer.Strides); ok {
+			f.Index = at
+		} else {
+			f.Index = []int{int(cells[0])}
+		}
 	}
 	return f
 }

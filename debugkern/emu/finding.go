@@ -330,7 +330,15 @@ func (p *program) findWidths() {
 
 func (a *alloc) element(off int64) variable {
 	if a.arg != nil {
-		return variable{a.name, index(off, a.arg.Buffer.DType.Size(), a.arg.Buffer.Dims)}
+		buf := a.arg.Buffer
+		if buf.Strides == nil {
+			return variable{a.name, index(off, buf.DType.Size(), buf.Dims)}
+		}
+		flat := index(off, buf.DType.Size(), nil)
+		if at, ok := probes.IndexAt(flat[0], buf.Dims, buf.Strides); ok {
+			return variable{a.name, at}
+		}
+		return variable{a.name, flat}
 	}
 	return variable{a.name, []int{int(off)}}
 }

@@ -34,6 +34,8 @@ func bitsOf(f probes.Fill, t probes.DType, seed uint64, arg, index int) uint64 {
 	}
 	if t == probes.F64 {
 		switch f.Kind {
+		case probes.FillValues:
+			return math.Float64bits(f.Values[index])
 		case probes.FillRandn:
 			return math.Float64bits(normalAt(seed, arg, index))
 		case probes.FillRand:
@@ -58,6 +60,8 @@ func realAt(f probes.Fill, seed uint64, arg, index int) float32 {
 		return float32(bitsAt(seed, arg, index)>>40) * (1.0 / (1 << 24)) // both factors and the product are exact
 	}
 	switch f.Kind {
+	case probes.FillValues:
+		return float32(f.Values[index])
 	case probes.FillNaN:
 		return float32(math.NaN())
 	case probes.FillInf:
@@ -75,10 +79,23 @@ func wholeAt(f probes.Fill, seed uint64, arg, index int) int64 {
 		return 1
 	case probes.FillIota:
 		return int64(index)
+	case probes.FillValues:
+		return int64(f.Values[index])
 	case probes.FillRandInt:
 		return f.Lo + int64(bitsAt(seed, arg, index)%uint64(f.Hi-f.Lo+1))
 	}
 	return 0
+}
+
+// Whole makes the n elements of an integer input as a rule says. The error is ctx's.
+func Whole(ctx context.Context, f probes.Fill, t probes.DType, n int, seed uint64, arg int) ([]int64, error) {
+	out := make([]int64, n)
+	err := inChunks(ctx, 0, n, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			out[i] = Wrap(t, wholeAt(f, seed, arg, i))
+		}
+	})
+	return out, err
 }
 
 // Wrap keeps as many bits of a whole number as an integer type has.

@@ -80,12 +80,9 @@ func (in *Inputs) Find(name string) *Tensor {
 func (t *Tensor) generate(ctx context.Context, seed uint64) error {
 	n := t.Elems()
 	if !t.DType.Float() && !t.Coded {
-		t.Ints = make([]int64, n)
-		return inChunks(ctx, 0, n, func(lo, hi int) {
-			for i := lo; i < hi; i++ {
-				t.Ints[i] = Wrap(t.DType, wholeAt(t.Fill, seed, t.Arg, i))
-			}
-		})
+		var err error
+		t.Ints, err = Whole(ctx, t.Fill, t.DType, n, seed, t.Arg)
+		return err
 	}
 	if t.DType == probes.F64 {
 		t.Wide = make([]float64, n)

@@ -19,6 +19,9 @@ func (w *walker) operand(u ref.Use) *tile {
 
 // due reports whether the tile of a use should have been captured: whether the manifest and the request ask for it.
 func (w *walker) due(u ref.Use) bool {
+	if w.iters == 0 && w.g.Stage(u.Stage).Phase == probes.PhaseEach {
+		return false
+	}
 	kv := min(max(w.t, 0), max(w.iters, 1)-1)
 	if u.Before {
 		kv--
@@ -71,6 +74,10 @@ func (t *tile) spread(cells []bool, rows, cols int, how op.Need) {
 		case how == op.WholeColumn && col < cols:
 			for r := range rows {
 				cells[r*cols+col] = true
+			}
+		case how == op.ColumnOfRow && col < rows:
+			for c := range cols {
+				cells[col*cols+c] = true
 			}
 		case how == op.RowOfColumn && row < cols:
 			for r := range rows {

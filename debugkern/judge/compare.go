@@ -32,7 +32,9 @@ func (j *Judgement) Compare(s probes.Stage, block probes.Dim3, kv int) (*TileDif
 	w.goTo(i, kv)
 	d := j.lay(w, i, kv)
 	mirror, _ := j.ref.Mirror(block).Values(s, kv)
-	d.Mirrored = mirror.Data
+	if d.Mirrored = mirror.Data; d.Mirrored == nil {
+		d.Mirrored = make([]float64, sp.Rows*sp.Cols)
+	}
 	return d, nil
 }
 

@@ -21,6 +21,7 @@ const (
 	HalfMissing       = "half-missing"
 	WarpRows          = "warp-rows"
 	LastTile          = "last-tile"
+	Mask              = "mask"
 )
 
 // opRel is the relative error of one float32 operation more than the stage's bound counts.
@@ -30,6 +31,7 @@ const opRel = op.OpRel
 func (j *Judgement) hypotheses(i int) []hypothesis {
 	sp := j.g.Stage(i)
 	var hs []hypothesis
+	hs = append(hs, j.maskHypotheses(i)...)
 	hs = append(hs, j.operatorHypotheses(i)...)
 	hs = append(hs, j.halfTerms(i)...)
 	hs = append(hs, j.factorHypotheses(i)...)
@@ -51,6 +53,47 @@ func (j *Judgement) operatorHypotheses(i int) []hypothesis {
 		}})
 	}
 	return hs
+}
+
+// maskHypotheses are the wrong masks of the operations that a stage is made of.
+func (j *Judgement) maskHypotheses(i int) []hypothesis {
+	var hs []hypothesis
+	for _, m := range j.g.Mistakes(i) {
+		hs = append(hs, hypothesis{name: Mask, value: m.Value, predict: func(sc *scene, v, pre []float64) (int, bool) {
+			if !sc.terms() || !m.Applies(&sc.op) {
+				return 0, false
+			}
+			made, err := m.Make(sc.local, sc.i)
+			if sc.contradicts(made) {
+				return 0, false
+			}
+			for k, c := range sc.bad {
+				v[k], pre[k] = made.Data[c], err.Data[c]
+			}
+			return 0, true
+		}})
+	}
+	return hs
+}
+
+// contradicts reports whether a tile as a mistake makes it is wrong where the kernel's is right, in more than a tenth as many cells as the
+// kernel's is wrong in: a mask that hides nothing explains every cell that a right one hides.
+func (sc *scene) contradicts(made op.Matrix) bool {
+	n, bad := 0, sc.bad
+	for r := range sc.rows {
+		for c := range sc.cols {
+			i := r*sc.stride + c
+			if len(bad) > 0 && bad[0] == i {
+				bad = bad[1:]
+				continue
+			}
+			x, ref := made.Data[i], sc.e.Ref.Data[i]
+			if x != ref && !(math.Abs(x-ref) <= sc.e.Bound.Data[i]) {
+				n++
+			}
+		}
+	}
+	return 10*n > len(sc.bad)
 }
 
 // scaling is a hypothesis that every cell is the right one times a quantity; f gives it for a row and column with its own

@@ -171,8 +171,11 @@ func (j *judge) stage(i int) {
 		return // nothing to compare with
 	}
 	own := w.left(i)
+	rows, cols := j.g.Valid(i, w.id, kv)
+	if w.iters == 0 && sp.Phase == probes.PhaseAfter && (rows*cols == 0 || w.global.Value(i, false) == nil) {
+		return // a block without work need not come to it
+	}
 	if !own.ok {
-		rows, cols := j.g.Valid(i, w.id, kv)
 		n.unreached++
 		n.absent += rows * cols
 		return

@@ -256,8 +256,11 @@ func (w *walker) apart(i int) bool { return len(w.g.Uses(i)) == 0 || w.fromOwn(i
 // end makes the estimates of the stages after the loop.
 func (w *walker) end() {
 	w.global.After()
+	if w.iters == 0 {
+		w.local.Start()
+	}
 	w.phase(probes.PhaseAfter)
 }
 
-// looped reports whether the block has gone through all its iterations.
-func (w *walker) looped() bool { return w.iters > 0 && w.t == w.iters-1 }
+// looped reports whether the block has gone through all its iterations: at once where it has none.
+func (w *walker) looped() bool { return w.t == w.iters-1 }

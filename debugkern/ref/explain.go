@@ -37,6 +37,46 @@ func (g *Graph) Suspects(i int) []op.Suspect {
 	return nil
 }
 
+// Mistake is a wrong mask in one of the operations that a stage is made of.
+type Mistake struct {
+	op.Mistake
+	vertex, number int
+}
+
+// Mistakes are the wrong masks of the operations that a stage is made of, its own and those in place.
+func (g *Graph) Mistakes(i int) []Mistake {
+	if g.stages[i].root < 0 {
+		return nil
+	}
+	var out []Mistake
+	for _, v := range g.inPlace(g.stages[i].root) {
+		if k, ok := g.vertices[v].kernel.(op.Masked); ok {
+			for n, m := range k.Mistakes() {
+				out = append(out, Mistake{m, v, n})
+			}
+		}
+	}
+	return out
+}
+
+// inPlace are a vertex and those that it is computed from without a stage between.
+func (g *Graph) inPlace(v int) []int {
+	out := []int{v}
+	for i := 0; i < len(out); i++ {
+		for _, a := range g.vertices[out[i]].args {
+			if a.vertex >= 0 && !slices.Contains(out, a.vertex) {
+				out = append(out, a.vertex)
+			}
+		}
+	}
+	return out
+}
+
+// Make computes stage i of a pass's current iteration with the mistake; results are those of Pass.Again.
+func (m *Mistake) Make(p *Pass, i int) (op.Matrix, op.Matrix) {
+	return p.mistaken(i, m.vertex, p.kernels[m.vertex].(op.Masked).Mistakes()[m.number].Kernel)
+}
+
 // Maximum reports whether a stage holds maxima, that others are relative to.
 func (g *Graph) Maximum(i int) bool { return op.IsMaximum(g.computedBy(i)) }
 
@@ -73,7 +113,7 @@ func (g *Graph) Related(i, c int) bool {
 func (g *Graph) OperandName(i, operand int) string {
 	name := g.stages[operand].Stage.String()
 	for _, u := range g.Uses(i) {
-		if u.Stage == operand && u.Needs == op.RowOfColumn {
+		if u.Stage == operand && (u.Needs == op.RowOfColumn || u.Needs == op.ColumnOfRow) {
 			return name + "ᵀ"
 		}
 	}

@@ -378,7 +378,7 @@ type reader struct{ vertex, operand int }
 func (g *Graph) Beyond(i int) (rows, cols bool) {
 	for _, c := range g.readers[i] {
 		switch g.vertices[c.vertex].needs[c.operand] {
-		case op.WholeColumn:
+		case op.WholeColumn, op.ColumnOfRow:
 			rows = true
 		default:
 			cols = true

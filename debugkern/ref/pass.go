@@ -137,8 +137,36 @@ func (p *Pass) Next() {
 	p.phase(probes.PhaseEach)
 }
 
-// After computes the stages after the loop.
-func (p *Pass) After() { p.phase(probes.PhaseAfter) }
+// After computes the stages after the loop: of a block without iterations from what is carried over into the first.
+func (p *Pass) After() {
+	if p.Iters == 0 {
+		p.Start()
+		if p.plain != nil {
+			p.plain.Start()
+		}
+	}
+	p.phase(probes.PhaseAfter)
+}
+
+// Start gives the stages that carry a value over what they have before the first iteration: all that a block without iterations has.
+func (p *Pass) Start() {
+	for i := range p.g.stages {
+		s := &p.g.stages[i]
+		k, ok := p.g.computedBy(i).(op.Initial)
+		if !ok || s.Phase != probes.PhaseEach {
+			continue
+		}
+		x, ok := k.Initial()
+		if !ok {
+			continue
+		}
+		v := &p.current[i]
+		for n := range v.m.Data {
+			v.m.Data[n] = x / s.Natural()
+		}
+		v.Value, v.ok = op.Value{M: v.m, Rows: s.Rows, Cols: s.Cols, Unit: s.Natural(), Origin: i}, true
+	}
+}
 
 // Step goes to the next iteration without computing anything: what Set gives and Compute computes is then of that.
 func (p *Pass) Step() {
@@ -292,6 +320,29 @@ func (p *Pass) Again(i, operand int, before bool, change func(v op.Value) op.Val
 	m, err := out.M, out.Err
 	p.made[root] = saved
 	return m, err
+}
+
+// mistaken computes a stage of the current iteration once more with another kernel for one of the vertices that it is made of; results are
+// those of Again.
+func (p *Pass) mistaken(i, vertex int, wrong op.Kernel) (op.Matrix, op.Matrix) {
+	root := p.g.stages[i].root
+	inner := p.g.inPlace(root)
+	right, made, nodes := p.kernels[vertex], make([]op.Value, len(inner)), make([]bool, len(inner))
+	for k, v := range inner {
+		made[k], nodes[k] = p.made[v], p.nodes[v]
+		rows, cols := made[k].M.Rows, made[k].M.Cols
+		p.made[v], p.nodes[v] = op.Value{M: op.NewMatrix(rows, cols), Err: op.NewMatrix(rows, cols)}, false
+	}
+	p.kernels[vertex] = wrong
+	defer func() {
+		p.kernels[vertex] = right
+		for k, v := range inner {
+			p.made[v], p.nodes[v] = made[k], nodes[k]
+		}
+	}()
+	rows, cols := p.g.stages[i].valid(p.Block, max(p.Iter, 0))
+	out := p.evaluate(root, rows, cols)
+	return out.M, out.Err
 }
 
 // Compute computes one stage of the current iteration, where all that it is computed from is there, and reports whether it was.

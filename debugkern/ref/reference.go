@@ -140,9 +140,7 @@ func (r *Reference) compute(ctx context.Context, m mode, id probes.Dim3) (*Block
 		p.Next()
 		b.keep(p, probes.PhaseEach)
 	}
-	if p.Iters > 0 {
-		p.After()
-	}
+	p.After()
 	b.keep(p, probes.PhaseAfter)
 	return b, nil
 }
@@ -154,8 +152,12 @@ func (b *Block) keep(p *Pass, ph probes.Phase) {
 		if s.Phase != ph {
 			continue
 		}
+		v := &p.current[i]
+		if !v.ok && p.Iters == 0 && ph == probes.PhaseAfter {
+			continue // it follows from nothing
+		}
 		m := op.NewMatrix(s.Rows, s.Cols)
-		if v := &p.current[i]; v.ok {
+		if v.ok {
 			copy(m.Data, v.M.Data)
 		}
 		k := 0
@@ -167,7 +169,7 @@ func (b *Block) keep(p *Pass, ph probes.Phase) {
 }
 
 // Values returns the numbers of a stage, rows×cols as the stage has them; kv is ignored for stages outside the loop. ok is false
-// where the block has no such tile.
+// where the block has no such tile, or has no iterations and the stage follows from one.
 func (b *Block) Values(s probes.Stage, kv int) (m op.Matrix, ok bool) {
 	i := b.g.Index(s)
 	if i < 0 {
@@ -179,7 +181,8 @@ func (b *Block) Values(s probes.Stage, kv int) (m op.Matrix, ok bool) {
 	if kv < 0 || kv >= len(b.values[i]) {
 		return op.Matrix{}, false
 	}
-	return b.values[i][kv], true
+	m = b.values[i][kv]
+	return m, m.Data != nil
 }
 
 // Injected returns the tile that the host feeds in for a stage under the plan's gate: the block's reference in the stage's bits.

@@ -126,8 +126,10 @@ func (l *Launch) Parameters() ([]Arg, error) {
 // Buffer is global memory behind a pointer parameter.
 type Buffer struct {
 	DType probes.DType
-	Dims  []int  // for reporting an index; product·size = length
-	Init  []byte // contents before the launch; nil: Bytes of unwritten memory
+	Dims  []int // for reporting an index; product·size = length, but where there are Strides
+	// Strides are, by dimension, how many elements lie from one index to the next; nil: row-major without gaps.
+	Strides []int
+	Init    []byte // contents before the launch; nil: Bytes of unwritten memory
 	// Written is, for each byte of Init, 0xff where it was written before the launch and 0 where it was not; nil: all were. A backend
 	// that does not follow what was written ignores it.
 	Written []byte

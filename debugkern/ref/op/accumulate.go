@@ -85,6 +85,9 @@ func Operands(n *probes.Node) []probes.Operand {
 	return append(slices.Clone(Operands(n.Args[0].Node)), n.Args[1:]...)
 }
 
+// Initial is 0: nothing has been added.
+func (k *accumulateKernel) Initial() (float64, bool) { return 0, true }
+
 // carries fills the factor of what is carried over and its relative error, by row.
 func (k *accumulateKernel) carries(t *Tile, in []*Value) {
 	old := in[k.args]
@@ -259,8 +262,11 @@ func describe(n *probes.Node) string {
 	}
 	switch n.Op {
 	case "matmul":
-		if n.Params.Word["transpose"] == "right" {
+		switch n.Params.Word["transpose"] {
+		case "right":
 			names[1] += "ᵀ"
+		case "left":
+			names[0] += "ᵀ"
 		}
 		return strings.Join(names, "·")
 	case "rowsum":

@@ -86,12 +86,15 @@ func TestAccumulateProducts(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(13, 2))
 	for n := range 300 {
 		rows, k, cols, missing, by := 1+rnd.IntN(3), 1+rnd.IntN(40), 1+rnd.IntN(4), n%5 == 0, n%2 == 0
-		transposed := n%3 == 0
-		product, b := node("matmul", 2), random(rnd, probes.F32, k, cols)
-		if transposed {
-			product.Params.Word["transpose"], b = "right", random(rnd, probes.F32, cols, k)
+		transposed := []string{"right", "", "left"}[n%3]
+		product, a, b := node("matmul", 2), random(rnd, probes.F32, rows, k), random(rnd, probes.F32, k, cols)
+		switch product.Params.Word["transpose"] = transposed; transposed {
+		case "right":
+			b = random(rnd, probes.F32, cols, k)
+		case "left":
+			a = random(rnd, probes.F32, k, rows)
 		}
-		in := append([]*op.Value{random(rnd, probes.F32, rows, k), b}, before(rnd, rows, cols, missing, by)...)
+		in := append([]*op.Value{a, b}, before(rnd, rows, cols, missing, by)...)
 		x := trial{rig: rig{node: onto(product, by), c: fma32}, in: in, moving: 3,
 			exact: func(in []op.Matrix, r, c int) float64 {
 				return products(transposed, 1)(in, r, c) + carriedOver(in, 2, r, c, missing, by)

@@ -16,6 +16,9 @@ import (
 //	{dropout: P, keep: 0.9, seed: 42, counter: [key + c, query + r, head, batch]}
 type dropout struct{ apart }
 
+// invertedDropout is the value of a suspect that says that every cell is wrong.
+const invertedDropout = "the mask inverted"
+
 type dropoutKernel struct {
 	sameValid
 	sameCell
@@ -179,7 +182,7 @@ func (k *dropoutKernel) Suspects([]Constant) []Suspect {
 	var out []Suspect
 	add := func(name, value string, factor float64, kept func(k *dropoutKernel, p spot) bool) {
 		predict := func(sc *Scene, v, pre []float64) bool {
-			if value == invertedMask && !sc.mostBad() {
+			if value == invertedDropout && !sc.mostBad() {
 				return false
 			}
 			k, x := sc.Kernel.(*dropoutKernel), sc.In[0]
@@ -198,7 +201,7 @@ func (k *dropoutKernel) Suspects([]Constant) []Suspect {
 	add(factorName, "1/keep left out", 1, right)
 	add(factorName, "1/keep applied twice", k.factor/k.keep, right)
 	add(termName, "dropout left out", 1, func(*dropoutKernel, spot) bool { return true })
-	add(termName, invertedMask, k.factor, func(k *dropoutKernel, p spot) bool { return !k.kept(p) })
+	add(termName, invertedDropout, k.factor, func(k *dropoutKernel, p spot) bool { return !k.kept(p) })
 	add(shiftedName, "the mask of the next column", k.factor, func(k *dropoutKernel, p spot) bool {
 		p.c++
 		return k.kept(p)

@@ -203,10 +203,16 @@ func TestMaskOfLengths(t *testing.T) {
 			}
 		}
 	}
-	got := predictions(t, g, in)["the mask by the next entry of the index"]
+	wrong := mistaken(t, g, op.Tile{}, in)
+	got := wrong["by the next entry of the index"]
 	x, hidden := in[0].M, math.Inf(-1)
 	if fmt.Sprint(got[:4]) != fmt.Sprint([]float64{x.At(0, 0), x.At(0, 1), hidden, hidden}) {
 		t.Errorf("by the next length: %v", got)
+	}
+	for value, cols := range map[string]int{"moved by one column to the right": 4, "moved by one column to the left": 4, "left out: hidden cells take part": 4} {
+		if len(wrong[value]) != 2*cols {
+			t.Errorf("%s: %v", value, wrong[value])
+		}
 	}
 	for text, want := range map[string]string{
 		"c + 1": "unknown comparison +", "used[batch]": "expected comparisons",

@@ -22,10 +22,16 @@ type maskKernel struct {
 	sameValid
 	env   *Env
 	rules probes.Mask
+	texts []string             // the rules in words
 	looks []func(p *spot) bool // rules with elements of inputs
-	fill  float64              // in the result's dtype
-	unit  float64              // of the operand, in the result's
-	exact bool                 // the result's dtype holds every number of the operand's
+	wrong struct {             // of a mistake
+		left         bool // the mask is left out
+		inverted     bool
+		shift, entry int // rules with elements of inputs by so many columns, and entries of their index
+	}
+	fill  float64 // in the result's dtype
+	unit  float64 // of the operand, in the result's
+	exact bool    // the result's dtype holds every number of the operand's
 }
 
 func (mask) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error) {
@@ -48,7 +54,7 @@ func (mask) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error) 
 	if len(n.Params.Mask)+len(looks) == 0 {
 		return nil, Extent{}, fmt.Errorf("mask has no rules: where: [key + c <= query + r]")
 	}
-	k := &maskKernel{env: env, rules: n.Params.Mask, looks: looks, unit: env.Units[0] / env.Unit}
+	k := &maskKernel{env: env, rules: n.Params.Mask, texts: ruleTexts(n), looks: looks, unit: env.Units[0] / env.Unit}
 	k.fill = RoundTo(env.DType, number(n, "fill", math.Inf(-1)))
 	k.exact = k.unit == 1 && holds(env.DType, env.dtype(0))
 	return k, in[0], nil
@@ -76,16 +82,19 @@ func (k *maskKernel) each(t *Tile, f func(r, c int, visible bool)) {
 	all := k.rules.All(t.Block, t.Iter, t.Rows, t.Cols)
 	for r := range t.Rows {
 		for c := range t.Cols {
-			f(r, c, (all || k.rules.Visible(t.Block, t.Iter, r, c)) && k.lookedUp(&spot{t: t, r: r, c: c}))
+			visible := (all || k.rules.Visible(t.Block, t.Iter, r, c)) && k.lookedUp(spot{t: t, r: r, c: c})
+			f(r, c, k.wrong.left || visible != k.wrong.inverted)
 		}
 	}
 }
 
 // lookedUp reports whether a cell takes part by the rules with elements of inputs. An element that there is
 // not lets nothing through.
-func (k *maskKernel) lookedUp(p *spot) bool {
+func (k *maskKernel) lookedUp(p spot) bool {
+	p.c -= k.wrong.shift
+	p.step = k.wrong.entry
 	for _, f := range k.looks {
-		if !f(p) || p.bad {
+		if !f(&p) || p.bad {
 			return false
 		}
 	}
@@ -94,7 +103,7 @@ func (k *maskKernel) lookedUp(p *spot) bool {
 
 // visible reports whether a cell takes part.
 func (k *maskKernel) visible(p spot) bool {
-	return k.rules.Visible(p.t.Block, p.t.Iter, p.r, p.c) && k.lookedUp(&p)
+	return k.rules.Visible(p.t.Block, p.t.Iter, p.r, p.c) && k.lookedUp(p)
 }
 
 func (k *maskKernel) Exact(t *Tile, in []*Value, out *Value) {
@@ -139,66 +148,51 @@ func (k *maskKernel) Reason() string {
 	return fmt.Sprintf("copied where the mask holds, %g elsewhere", k.fill)
 }
 
-// Suspects are the mask moved, left out, inverted, or without the tile's position, and 0 in the place of what
-// it fills in.
-func (k *maskKernel) Suspects([]Constant) []Suspect {
-	var out []Suspect
-	add := func(name, value string, fill float64, visible func(k *maskKernel, p spot) bool) {
-		predict := func(sc *Scene, v, pre []float64) bool {
-			if value == invertedMask && !sc.mostBad() {
-				return false
-			}
-			x, k := sc.In[0], sc.Kernel.(*maskKernel)
-			for n, i := range sc.Bad {
-				r, c := i/sc.Stride, i%sc.Stride
-				if v[n], pre[n] = fill, 0; visible(k, spot{t: &sc.Tile, r: r, c: c}) {
-					v[n], pre[n] = x.M.At(r, c)*k.unit, x.err(i)*k.unit
-				}
-			}
-			return true
-		}
-		out = append(out, Suspect{Name: name, Value: value, Own: true, Predict: predict})
+// Mistakes implements Masked.
+func (k *maskKernel) Mistakes() []Mistake {
+	var out []Mistake
+	add := func(value string, change func(wrong *maskKernel)) {
+		wrong := *k
+		change(&wrong)
+		out = append(out, Mistake{Value: value, Kernel: &wrong, Most: wrong.wrong.inverted})
 	}
-	for _, x := range maskMistakes {
-		add(x.name, x.value, k.fill, func(k *maskKernel, p spot) bool {
-			p.c -= x.by
-			return x.by == 0 || k.visible(p)
-		})
-	}
-	if len(k.rules) > 0 {
-		add(termName, "the tile's position left out of the mask", k.fill, func(k *maskKernel, p spot) bool {
-			return unplaced(k.rules).Visible(p.t.Block, p.t.Iter, p.r, p.c) && k.lookedUp(&p)
+	for _, w := range wrongMasks(k.rules, k.texts) {
+		add(w.value, func(wrong *maskKernel) {
+			wrong.rules = w.rules
+			wrong.wrong.left = w.rules == nil
 		})
 	}
 	if len(k.looks) > 0 {
-		add(shiftedName, "the mask by the next entry of the index", k.fill, func(k *maskKernel, p spot) bool {
-			p.step = 1
-			return k.visible(p)
-		})
+		name := ""
+		if len(k.rules) > 0 {
+			name = "by elements of inputs "
+		}
+		if len(k.rules) == 0 {
+			add("left out: hidden cells take part", func(wrong *maskKernel) { wrong.wrong.left = true })
+		} else {
+			add(name+"left out", func(wrong *maskKernel) { wrong.looks = nil })
+		}
+		add(name+"moved by one column to the right", func(wrong *maskKernel) { wrong.wrong.shift = 1 })
+		add(name+"moved by one column to the left", func(wrong *maskKernel) { wrong.wrong.shift = -1 })
+		add("by the next entry of the index", func(wrong *maskKernel) { wrong.wrong.entry = 1 })
 	}
-	add(termName, invertedMask, k.fill, func(k *maskKernel, p spot) bool { return !k.visible(p) })
-	if k.fill != 0 {
-		add(termName, fmt.Sprintf("0 in hidden cells instead of %g", k.fill), 0,
-			func(k *maskKernel, p spot) bool { return k.visible(p) })
-	}
+	add(invertedMask, func(wrong *maskKernel) { wrong.wrong.inverted = true })
 	return out
 }
 
-// invertedMask is the value of a suspect that says that every cell is wrong: it would explain any wrong cells
-// of a mask.
-const invertedMask = "the mask inverted"
-
-// mostBad reports whether nine of ten cells of the tile are bad.
-func (sc *Scene) mostBad() bool { return 10*len(sc.Bad) >= 9*sc.Rows*sc.Cols }
-
-// unplaced are the rules of a tile at position 0.
-func unplaced(m probes.Mask) probes.Mask {
-	out := make(probes.Mask, len(m))
-	for i, rule := range m {
-		for _, l := range rule {
-			l.Base = probes.Fixed(0)
-			out[i] = append(out[i], l)
-		}
+// Suspects are 0 in the place of what it fills in.
+func (k *maskKernel) Suspects([]Constant) []Suspect {
+	if k.fill == 0 {
+		return nil
 	}
-	return out
+	return []Suspect{{Name: termName, Value: fmt.Sprintf("0 in hidden cells instead of %g", k.fill), Own: true, Predict: func(sc *Scene, v, pre []float64) bool {
+		x, k := sc.In[0], sc.Kernel.(*maskKernel)
+		for n, i := range sc.Bad {
+			r, c := i/sc.Stride, i%sc.Stride
+			if v[n], pre[n] = 0, 0; k.visible(spot{t: &sc.Tile, r: r, c: c}) {
+				v[n], pre[n] = x.M.At(r, c)*k.unit, x.err(i)*k.unit
+			}
+		}
+		return true
+	}}}
 }

@@ -3,6 +3,7 @@ package op_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"tilescope/debugkern/ref/op"
@@ -140,24 +141,89 @@ func TestUniformOfMasked(t *testing.T) {
 	}
 }
 
-func TestMaskSuspects(t *testing.T) {
-	causal := probes.Mask{{{Base: probes.Fixed(1), Row: 1, Col: -1}}} // c <= r + 1
-	got := predictions(t, masking(causal, -5), []*op.Value{tile(2, 3, 1, 2, 3, 4, 5, 6)})
-	for value, want := range map[string][]float64{
-		"the mask by one column to the right":      {1, 2, 3, 4, 5, 6},
-		"the mask by one column to the left":       {1, -5, -5, 4, 5, -5},
-		"hidden cells taken in: the mask left out": {1, 2, 3, 4, 5, 6},
-		"the mask inverted":                        {-5, -5, 3, -5, -5, -5},
-		"the tile's position left out of the mask": {1, -5, -5, 4, 5, -5},
-		"0 in hidden cells instead of -5":          {1, 2, 0, 4, 5, 6},
-	} {
-		for i, x := range want {
-			if p := got[value]; len(p) != len(want) || p[i] != x {
-				t.Errorf("%s: predicted %v, want %v", value, p, want)
-				break
-			}
+// mistaken is what an operation gives with each of its wrong masks, by their values.
+func mistaken(t *testing.T, g rig, at op.Tile, in []*op.Value) map[string][]float64 {
+	t.Helper()
+	k, ext, env := g.bind(t, nil, in)
+	out := map[string][]float64{}
+	for _, m := range k.(op.Masked).Mistakes() {
+		v := &op.Value{M: op.NewMatrix(ext[0], ext[1]), Err: op.NewMatrix(ext[0], ext[1]), Unit: env.Unit}
+		at.Rows, at.Cols = ext[0], ext[1]
+		m.Kernel.Estimate(&at, in, v)
+		if _, twice := out[m.Value]; twice {
+			t.Errorf("two mistakes are called %s", m.Value)
+		}
+		out[m.Value] = v.M.Data
+	}
+	return out
+}
+
+func checkMistakes(t *testing.T, got, want map[string][]float64) {
+	t.Helper()
+	for value, want := range want {
+		if !slices.Equal(got[value], want) {
+			t.Errorf("%s: %v, want %v", value, got[value], want)
 		}
 	}
+	for value := range got {
+		if want[value] == nil {
+			t.Errorf("a mistake called %s", value)
+		}
+	}
+}
+
+// Masks are left out, moved, and lose the tile's position or their offset; of several rules each does.
+func TestMaskMistakes(t *testing.T) {
+	x := []*op.Value{tile(2, 3, 1, 2, 3, 4, 5, 6)}
+	causal := probes.Linear{Base: probes.Extent{Dims: [4]int{1, 1, 1, 2}, Values: []int{0, 1}}, Row: 1, Col: -1} // in iteration 1 c <= r + 1
+	checkMistakes(t, mistaken(t, masking(probes.Mask{{causal}}, -5), op.Tile{Iter: 1}, x), map[string][]float64{
+		"moved by one column to the right": {1, 2, 3, 4, 5, 6},
+		"moved by one column to the left":  {1, -5, -5, 4, 5, -5},
+		"left out: hidden cells take part": {1, 2, 3, 4, 5, 6},
+		"inverted":                         {-5, -5, 3, -5, -5, -5},
+		"without the tile's position":      {1, -5, -5, 4, 5, -5},
+	})
+	offset := probes.Linear{Base: probes.Fixed(2), Row: 0, Col: -1} // c <= 2
+	g := masking(probes.Mask{{causal}, {offset}}, -5)
+	g.node.Params.Word = map[string]string{"mask.0": "key + c <= query + r", "mask.1": "c <= 2"}
+	checkMistakes(t, mistaken(t, g, op.Tile{Iter: 0}, x), map[string][]float64{ // causal
+		"moved by one column to the right": {1, 2, -5, 4, 5, 6},
+		"moved by one column to the left":  {-5, -5, -5, 4, -5, -5},
+		"left out: hidden cells take part": {1, 2, 3, 4, 5, 6},
+		"inverted":                         {-5, 2, 3, -5, -5, 6},
+		"without the tile's position":      {1, -5, -5, 4, 5, -5},
+
+		"the rule key + c <= query + r left out":                         {1, 2, 3, 4, 5, 6},
+		"the rule key + c <= query + r moved by one column to the right": {1, 2, -5, 4, 5, 6},
+		"the rule key + c <= query + r moved by one column to the left":  {-5, -5, -5, 4, -5, -5},
+		"the rule key + c <= query + r without the tile's position":      {1, -5, -5, 4, 5, -5},
+		"the rule c <= 2 left out":                                       {1, -5, -5, 4, 5, -5},
+		"the rule c <= 2 moved by one column to the right":               {1, -5, -5, 4, 5, -5},
+		"the rule c <= 2 moved by one column to the left":                {1, -5, -5, 4, 5, -5},
+		"the rule c <= 2 without its offset of 2":                        {1, -5, -5, 4, -5, -5},
+	})
+	if got := predictions(t, masking(probes.Mask{{causal}}, -5), x)["0 in hidden cells instead of -5"]; !slices.Equal(got, []float64{1, 0, 0, 4, 5, 0}) {
+		t.Errorf("0 in hidden cells: %v", got)
+	}
+}
+
+// A maximum, and what is computed below it, have the mistakes of their masks.
+func TestMistakesBelowMaximum(t *testing.T) {
+	scores := tile(2, 2, 1, 9, 2, 3)
+	g := rig{node: node("rowmax", 1)}
+	g.node.Params.Mask = lowerTriangle
+	checkMistakes(t, mistaken(t, g, op.Tile{}, []*op.Value{scores}), map[string][]float64{
+		"moved by one column to the right": {9, 3},
+		"moved by one column to the left":  {math.Inf(-1), 2},
+		"left out: hidden cells take part": {9, 3},
+	})
+	g = rig{node: node("exp_below", 2)}
+	g.node.Params.Mask = lowerTriangle
+	checkMistakes(t, mistaken(t, g, op.Tile{}, []*op.Value{tile(2, 2, 1, 1, 1, 1), tile(2, 1, 1, 1)}), map[string][]float64{
+		"moved by one column to the right": {1, 1, 1, 1},
+		"moved by one column to the left":  {0, 0, 1, 0},
+		"left out: hidden cells take part": {1, 1, 1, 1},
+	})
 }
 
 func TestMaskBinds(t *testing.T) {

@@ -8,7 +8,8 @@ import (
 	"tilescope/probes"
 )
 
-// matmul is scale·A·B, or scale·A·Bᵀ with transpose: right. How the products are summed is the stage's compute.
+// matmul is scale·A·B, scale·A·Bᵀ with transpose: right, or scale·Aᵀ·B with transpose: left. How the products are summed is the stage's
+// compute.
 //
 //	{matmul: [Q, K], transpose: right, scale: softmax_scale, over: D}
 type matmul struct{ apart }
@@ -16,7 +17,9 @@ type matmul struct{ apart }
 type matmulKernel struct {
 	env        *Env
 	sum        Sum
-	transposed bool
+	transposed bool    // the right operand is
+	turn       bool    // the left operand is
+	turned     Value   // memory for it
 	factor     float64 // of the sum, in the stage's unit
 	scaled     bool    // the kernel multiplies by it
 	scaleErr   float64 // of the factor as the accumulator's type holds it
@@ -35,7 +38,8 @@ func (matmul) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error
 	if err := want(n, in, 2); err != nil {
 		return nil, Extent{}, err
 	}
-	k := &matmulKernel{env: env, over: n.Params.Word["over"], transposed: n.Params.Word["transpose"] == "right"}
+	k := &matmulKernel{env: env, over: n.Params.Word["over"], transposed: n.Params.Word["transpose"] == "right",
+		turn: n.Params.Word["transpose"] == "left"}
 	if k.over == "" {
 		k.over = "k"
 	}
@@ -46,13 +50,43 @@ func (matmul) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error
 	if k.transposed {
 		inner, cols = cols, inner
 	}
-	if in[0][1] != inner {
-		return nil, Extent{}, fmt.Errorf("matmul of %d×%d and %d×%d: %d products on the left, %d on the right", in[0][0], in[0][1], in[1][0], in[1][1], in[0][1], inner)
+	rows, products := in[0][0], in[0][1]
+	if k.turn {
+		rows, products = products, rows
+		k.turned.M, k.turned.Err = NewMatrix(rows, products), NewMatrix(rows, products)
+	}
+	if products != inner {
+		return nil, Extent{}, fmt.Errorf("matmul of %d×%d and %d×%d: %d products on the left, %d on the right", in[0][0], in[0][1], in[1][0], in[1][1], products, inner)
 	}
 	k.sum = newSum(env.Compute, inner, env.Coefs)
 	k.before, k.after = make([]float64, cols), make([]float64, cols)
 	k.scale(number(n, "scale", 1))
-	return k, Extent{in[0][0], cols}, nil
+	return k, Extent{rows, cols}, nil
+}
+
+// upright are the operands with the left one as the products have it: transposed where it is so. What cells of a row have in common
+// becomes an error of each.
+func (k *matmulKernel) upright(in []*Value) []*Value {
+	if !k.turn {
+		return in
+	}
+	x, m, err := in[0], k.turned.M, k.turned.Err
+	k.turned = Value{M: m, Rows: x.Cols, Cols: x.Rows, Whole: x.Whole, Unit: x.Unit, Origin: x.Origin}
+	exact := x.Err.Data == nil && x.Factor == nil
+	for r := range m.Cols {
+		for c, v := range x.M.Row(r) {
+			m.Row(c)[r] = v
+			if !exact {
+				err.Row(c)[r] = whole(v, x.err(r*x.M.Cols+c), x.factor(r))
+			}
+		}
+	}
+	k.turned.Err = err
+	out := k.turned
+	if exact {
+		out.Err = Matrix{}
+	}
+	return []*Value{&out, in[1]}
 }
 
 // scale resolves the product with a constant.
@@ -72,6 +106,7 @@ func (k *matmulKernel) scale(scale float64) {
 }
 
 func (k *matmulKernel) Exact(t *Tile, in []*Value, out *Value) {
+	in = k.upright(in)
 	if k.transposed {
 		k.b.panels.Pack(in[1].M, t.Cols)
 		Scores(out.M, in[0].M, &k.b.panels, t.Rows, t.Cols, k.factor)
@@ -100,6 +135,7 @@ func (k *matmulKernel) Estimate(t *Tile, in []*Value, out *Value) {
 }
 
 func (k *matmulKernel) onto(t *Tile, in []*Value, base Matrix, grow []float64, out *Value) {
+	in = k.upright(in)
 	if in[0].Factor != nil {
 		out.Factor, out.Origin = in[0].Factor, in[0].Origin
 	}
@@ -274,16 +310,21 @@ func (k *matmulKernel) merged(ref, err, old []float64, i int) {
 	}
 }
 
-// Valid is rows of A by columns of B, or rows of B where that is transposed.
+// Valid is rows of A by columns of B, each the other where it is transposed.
 func (k *matmulKernel) Valid(_ *Tile, in []*Value) (rows, cols int) {
-	if k.transposed {
+	switch {
+	case k.transposed:
 		return in[0].Rows, in[1].Rows
+	case k.turn:
+		return in[0].Cols, in[1].Cols
 	}
 	return in[0].Rows, in[1].Cols
 }
 
 func (k *matmulKernel) Needs(i int) Need {
 	switch {
+	case i == 0 && k.turn:
+		return ColumnOfRow
 	case i == 0:
 		return WholeRow
 	case k.transposed:
@@ -301,6 +342,8 @@ func (k *matmulKernel) Reads(t *Tile, in []*Value, _ *Value, i, r, c int, odd bo
 		return false
 	}
 	switch {
+	case k.turn: // row r of both meet
+		return r < in[1-i].M.Rows && anyInRow(in[1-i].M, r)
 	case i == 0 && k.transposed: // met by column c of B
 		return anyInColumn(in[1].M, t.Cols, c)
 	case i == 0: // met by row c of B
@@ -350,6 +393,7 @@ func (k *matmulKernel) reasonOnto(carried string) string {
 
 // Mirror sums by the stage's unit, scales, and rounds each to the accumulator.
 func (k *matmulKernel) Mirror(t *Tile, in []*Value, out *Value) {
+	in = k.upright(in)
 	a, b := in[0].M, in[1].M
 	at := func(j, n int) float64 { return b.At(n, j) }
 	if k.transposed {

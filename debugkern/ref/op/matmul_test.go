@@ -9,20 +9,26 @@ import (
 	"tilescope/probes"
 )
 
-// products is A·B, or A·Bᵀ, in float64.
-func products(transposed bool, scale float64) func(in []op.Matrix, r, c int) float64 {
+// products is A·B, or with one of them transposed, in float64.
+func products(transposed string, scale float64) func(in []op.Matrix, r, c int) float64 {
 	return func(in []op.Matrix, r, c int) float64 { x, y := lines(in, transposed, r, c); return dot(x, y) * scale }
 }
 
 // lines are the two operands of one sum.
-func lines(in []op.Matrix, transposed bool, r, c int) (x, y []float64) {
-	if transposed {
+func lines(in []op.Matrix, transposed string, r, c int) (x, y []float64) {
+	column := func(m op.Matrix, c int) (out []float64) {
+		for k := range m.Rows {
+			out = append(out, m.At(k, c))
+		}
+		return out
+	}
+	switch transposed {
+	case "right":
 		return in[0].Row(r), in[1].Row(c)
+	case "left":
+		return column(in[0], r), column(in[1], c)
 	}
-	for k := range in[1].Rows {
-		y = append(y, in[1].At(k, c))
-	}
-	return in[0].Row(r), y
+	return in[0].Row(r), column(in[1], c)
 }
 
 // shuffled puts two lines into one random order.
@@ -87,13 +93,16 @@ func TestMatmul(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for n := range 150 {
-				m, k, cols, transposed := 1+rnd.IntN(4), 1+rnd.IntN(70), 1+rnd.IntN(5), n%2 == 0
-				node, b := node("matmul", 2), random(rnd, c.dtype, k, cols)
-				if transposed {
-					node.Params.Word["transpose"], b = "right", random(rnd, c.dtype, cols, k)
+				m, k, cols, transposed := 1+rnd.IntN(4), 1+rnd.IntN(70), 1+rnd.IntN(5), []string{"right", "", "left"}[n%3]
+				node, a, b := node("matmul", 2), random(rnd, c.dtype, m, k), random(rnd, c.dtype, k, cols)
+				switch node.Params.Word["transpose"] = transposed; transposed {
+				case "right":
+					b = random(rnd, c.dtype, cols, k)
+				case "left":
+					a = random(rnd, c.dtype, k, m)
 				}
-				scale := []float64{1, 0.125, 0.3}[n/2%3]
-				x := trial{rig: rig{node: scaled(node, scale), c: c.c, dtype: c.store}, in: []*op.Value{random(rnd, c.dtype, m, k), b},
+				scale := []float64{1, 0.125, 0.3}[n/3%3]
+				x := trial{rig: rig{node: scaled(node, scale), c: c.c, dtype: c.store}, in: []*op.Value{a, b},
 					exact: products(transposed, scale), moving: map[probes.DType]int{probes.F32: 2}[c.dtype],
 					kernel: func(rnd *rand.Rand, in []op.Matrix, r, col int) float64 {
 						x, y := lines(in, transposed, r, col)
@@ -175,7 +184,10 @@ func TestMatmulBinds(t *testing.T) {
 		{dots(1), []op.Extent{{2, 3}, {3, 5}}, "3 products on the left, 5 on the right"},
 		{node("matmul", 1), []op.Extent{{2, 3}}, "matmul has 1 operands, 2 are expected"},
 	})
+	left := node("matmul", 2, "transpose", "left")
+	checkBindErrors(t, []bindError{{left, []op.Extent{{2, 3}, {3, 5}}, "2 products on the left, 3 on the right"}})
 	a, b := tile(2, 3), tile(3, 4)
+	checkNeeds(t, rig{node: left}, []*op.Value{a, tile(2, 4)}, op.ColumnOfRow, op.WholeColumn)
 	checkNeeds(t, rig{node: node("matmul", 2)}, []*op.Value{a, b}, op.WholeRow, op.WholeColumn)
 	checkNeeds(t, rig{node: dots(1)}, []*op.Value{a, tile(4, 3)}, op.WholeRow, op.RowOfColumn)
 }
@@ -189,6 +201,12 @@ func TestMatmulReads(t *testing.T) {
 	checkReads(t, g, in, nil, 1, 1, 0, false, true)
 	checkReads(t, g, in, nil, 0, 0, 2, false, true)  // meets row 2 of B
 	checkReads(t, g, in, nil, 0, 0, 3, false, false) // B has no row 3
+	turned := []*op.Value{tile(3, 1, 0, 1, 1), tile(3, 1, 1, 0, 1)}
+	left := rig{node: node("matmul", 2, "transpose", "left")}
+	checkReads(t, left, turned, nil, 0, 1, 0, false, false) // row 1 of B is 0
+	checkReads(t, left, turned, nil, 0, 2, 0, false, true)
+	checkReads(t, left, turned, nil, 1, 0, 0, false, false)
+	checkReads(t, left, turned, nil, 1, 2, 0, false, true)
 	right := []*op.Value{a, tile(2, 3, 1, 0, 1, 1, 0, 1)}
 	checkReads(t, rig{node: dots(1)}, right, nil, 0, 0, 1, false, false)
 	checkReads(t, rig{node: dots(1)}, right, nil, 0, 0, 2, false, true)

@@ -184,6 +184,12 @@ type Uniform interface {
 	Uniform(t *Tile, in []*Value, out *Value)
 }
 
+// Initial is what a kernel that carries a value over has before its first iteration, in natural units: what a block without
+// iterations leaves.
+type Initial interface {
+	Initial() (x float64, ok bool)
+}
+
 // Padded is asked what has to stand in an operand's cells beyond the valid ones, where the host fills them.
 type Padded interface {
 	Pad(i int) float64
@@ -197,6 +203,7 @@ const (
 	WholeRow                // all columns of row r
 	WholeColumn             // all rows of column c
 	RowOfColumn             // all columns of row c: the right operand of a product with a transpose
+	ColumnOfRow             // all rows of column r: the left operand of a product with a transpose
 	WholeTile               // all cells
 )
 

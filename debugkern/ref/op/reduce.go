@@ -155,40 +155,73 @@ func (k *reduceKernel) Reason() string {
 	return fmt.Sprintf("%d additions in any order, 2^-24 each", k.cells)
 }
 
-// cast is the same numbers in the stage's dtype.
+// cast is the same numbers in the stage's dtype. With `to`, where it stands in place, a kernel rounds them to that type there.
 //
 //	{cast: X}
+//	{matmul: [{cast: P, to: f16}, V]}
 type cast struct{ shared }
 
 type castKernel struct {
 	sameValid
 	sameCell
+	env *Env
+	to  probes.DType // 0: the stage's
 }
 
-func (cast) Bind(n *probes.Node, in []Extent, _ *Env) (Kernel, Extent, error) {
+func (cast) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error) {
 	if err := want(n, in, 1); err != nil {
 		return nil, Extent{}, err
 	}
-	return castKernel{}, in[0], nil
+	k := &castKernel{env: env}
+	if name := n.Params.Word["to"]; name != "" {
+		var err error
+		if k.to, err = probes.ParseDType(name); err == nil && !k.to.Float() {
+			err = fmt.Errorf("%s is an integer type", name)
+		}
+		if err != nil {
+			return nil, Extent{}, fmt.Errorf("cast: to: %w", err)
+		}
+	}
+	return k, in[0], nil
 }
 
-func (castKernel) Exact(t *Tile, in []*Value, out *Value) {
+func (*castKernel) Exact(t *Tile, in []*Value, out *Value) {
 	for i := range t.Rows {
 		copy(out.M.Row(i)[:t.Cols], in[0].M.Row(i))
 	}
 }
 
-func (k castKernel) Estimate(t *Tile, in []*Value, out *Value) {
+func (k *castKernel) Estimate(t *Tile, in []*Value, out *Value) {
 	x := in[0]
 	k.Exact(t, in, out)
+	rounded := k.to != 0 && !holds(k.to, k.env.dtype(0))
 	for i := range t.Rows {
-		for c := range t.Cols {
-			out.Err.Row(i)[c] = x.err(i*x.M.Cols + c)
+		for c, v := range out.M.Row(i)[:t.Cols] {
+			e := x.err(i*x.M.Cols + c)
+			if size := math.Abs(v) + e; rounded && size != 0 {
+				e += HalfULP(k.to, size) * k.env.Coefs[TermStore]
+			}
+			out.Err.Row(i)[c] = e
 		}
 	}
 	out.Factor, out.Origin = x.Factor, x.Origin
 }
 
-func (k castKernel) Mirror(t *Tile, in []*Value, out *Value) { k.Exact(t, in, out) }
+func (k *castKernel) Mirror(t *Tile, in []*Value, out *Value) {
+	k.Exact(t, in, out)
+	if k.to == 0 {
+		return
+	}
+	for i := range t.Rows {
+		for c, v := range out.M.Row(i)[:t.Cols] {
+			out.M.Row(i)[c] = RoundTo(k.to, v)
+		}
+	}
+}
 
-func (castKernel) Reason() string { return "converted" }
+func (k *castKernel) Reason() string {
+	if k.to != 0 {
+		return fmt.Sprintf("rounded to %s", k.to)
+	}
+	return "converted"
+}

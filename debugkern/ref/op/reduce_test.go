@@ -96,3 +96,23 @@ func TestCast(t *testing.T) {
 		x.check(t, rnd)
 	}
 }
+
+// What is cast in place is rounded there: the exact number stays, and its error grows.
+func TestCastTo(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(14, 4))
+	for _, d := range []probes.DType{probes.F16, probes.BF16, probes.E4M3} {
+		g := rig{node: node("cast", 1, "to", d.String()), dtype: probes.F64}
+		x := trial{rig: g, in: []*op.Value{random(rnd, probes.F32, 7, 9)}, moving: 1,
+			exact:  func(in []op.Matrix, r, c int) float64 { return in[0].At(r, c) },
+			kernel: func(_ *rand.Rand, in []op.Matrix, r, c int) float64 { return op.RoundTo(d, in[0].At(r, c)) }}
+		x.check(t, rnd)
+	}
+	g := rig{node: node("cast", 1, "to", "f32"), dtypes: []probes.DType{probes.F16}, dtype: probes.F64}
+	if e := g.estimate(t, nil, tile(1, 1, 3)).Err.Data[0]; e != 0 {
+		t.Errorf("a half as f32 is off by %g", e)
+	}
+	checkBindErrors(t, []bindError{
+		{node("cast", 1, "to", "f15"), []op.Extent{{1, 1}}, "cast: to:"},
+		{node("cast", 1, "to", "i32"), []op.Extent{{1, 1}}, "i32 is an integer type"},
+	})
+}

@@ -79,6 +79,7 @@ type rowmaxKernel struct {
 	columnValid
 	env         *Env
 	mask        probes.Mask
+	rules       []string // of the mask, in words
 	running     bool
 	exact       bool // a maximum of representable numbers, nothing is computed
 	lo, hi, off []float64
@@ -89,10 +90,24 @@ func (rowmax) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error
 		return nil, Extent{}, fmt.Errorf("rowmax has %d operands, 1 or 2 are expected", len(in))
 	}
 	rows := in[0][0]
-	k := &rowmaxKernel{env: env, mask: n.Params.Mask, running: len(in) == 2, exact: env.Unit == 1 && env.Units[0] == 1,
+	k := &rowmaxKernel{env: env, mask: n.Params.Mask, rules: ruleTexts(n), running: len(in) == 2, exact: env.Unit == 1 && env.Units[0] == 1,
 		lo: make([]float64, rows), hi: make([]float64, rows), off: make([]float64, rows)}
 	return k, Extent{rows, 1}, nil
 }
+
+// Mistakes implements Masked.
+func (k *rowmaxKernel) Mistakes() []Mistake {
+	var out []Mistake
+	for _, w := range wrongMasks(k.mask, k.rules) {
+		wrong := *k
+		wrong.mask = w.rules
+		out = append(out, Mistake{Value: w.value, Kernel: &wrong})
+	}
+	return out
+}
+
+// Initial is −Inf of a running maximum: no row has a key.
+func (k *rowmaxKernel) Initial() (float64, bool) { return math.Inf(-1), k.running }
 
 func (k *rowmaxKernel) Exact(t *Tile, in []*Value, out *Value) {
 	s := in[0]
@@ -209,9 +224,10 @@ type expBelow struct{ shared }
 
 type expBelowKernel struct {
 	sameValid
-	env  *Env
-	mask probes.Mask
-	exp  exponential
+	env   *Env
+	mask  probes.Mask
+	rules []string // of the mask, in words
+	exp   exponential
 }
 
 func (expBelow) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error) {
@@ -221,9 +237,20 @@ func (expBelow) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, err
 	if in[1] != (Extent{in[0][0], 1}) {
 		return nil, Extent{}, fmt.Errorf("exp_below of %d×%d: its second operand is %d×%d, a column of %d is expected", in[0][0], in[0][1], in[1][0], in[1][1], in[0][0])
 	}
-	k := &expBelowKernel{env: env, mask: n.Params.Mask, exp: newExponential(env.Coefs, env.Compute.Exp)}
+	k := &expBelowKernel{env: env, mask: n.Params.Mask, rules: ruleTexts(n), exp: newExponential(env.Coefs, env.Compute.Exp)}
 	k.exp.split = env.Units[0] != 1 || env.Units[1] != 1
 	return k, in[0], nil
+}
+
+// Mistakes implements Masked.
+func (k *expBelowKernel) Mistakes() []Mistake {
+	var out []Mistake
+	for _, w := range wrongMasks(k.mask, k.rules) {
+		wrong := *k
+		wrong.mask = w.rules
+		out = append(out, Mistake{Value: w.value, Kernel: &wrong})
+	}
+	return out
 }
 
 func (k *expBelowKernel) Exact(t *Tile, in []*Value, out *Value) {

@@ -90,8 +90,11 @@ func (sc *Scene) Half(second bool, out Matrix) {
 	}
 	m := NewMatrix(in[0].M.Rows, in[0].M.Cols)
 	byColumn := false
-	if k, ok := kernel.(*reduceKernel); ok {
+	switch k := kernel.(type) {
+	case *reduceKernel:
 		byColumn = k.column
+	case *matmulKernel:
+		byColumn = k.turn
 	}
 	for r := range m.Rows {
 		for c, x := range in[0].M.Row(r) {
@@ -179,19 +182,6 @@ func (k *rowmaxKernel) Suspects(constants []Constant) []Suspect {
 	add("log2 e", math.Log2E)
 	add("ln 2", math.Ln2)
 	add("-1: the sign", -1)
-	out = append(out, maskSuspects(k.mask, func(sc *Scene, visible func(r, c int) bool, v, pre []float64) {
-		k, s := sc.Kernel.(*rowmaxKernel), sc.In[0]
-		for n, i := range sc.Bad {
-			r := i / sc.Stride
-			top, _, _ := k.before(sc.In, r)
-			for j, x := range s.M.Row(r)[:s.Cols] {
-				if v := x * s.Unit; v > top && visible(r, j) {
-					top = v
-				}
-			}
-			v[n], pre[n] = top/sc.Out.Unit, math.Abs(top)*OpRel
-		}
-	})...)
 	if !k.running {
 		return out
 	}
@@ -211,48 +201,6 @@ func (k *rowmaxKernel) Suspects(constants []Constant) []Suspect {
 		}})
 	}
 	return out
-}
-
-// maskMistakes are those of every mask: moved by some columns to the right, or left out (0).
-var maskMistakes = [...]struct {
-	name, value string
-	by          int
-}{
-	{shiftedName, "the mask by one column to the right", 1},
-	{shiftedName, "the mask by one column to the left", -1},
-	{termName, "hidden cells taken in: the mask left out", 0},
-}
-
-// maskSuspects are the mistakes of an operator's mask. visible reports which cells take part then.
-func maskSuspects(mask probes.Mask, predict func(sc *Scene, visible func(r, c int) bool, v, pre []float64)) []Suspect {
-	if len(mask) == 0 {
-		return nil
-	}
-	var out []Suspect
-	for _, x := range maskMistakes {
-		out = append(out, Suspect{Name: x.name, Value: x.value, Own: true, Predict: func(sc *Scene, v, pre []float64) bool {
-			predict(sc, func(r, c int) bool { return x.by == 0 || mask.Visible(sc.Block, sc.Iter, r, c-x.by) }, v, pre)
-			return true
-		}})
-	}
-	return out
-}
-
-// Suspects are those of the mask.
-func (k *expBelowKernel) Suspects([]Constant) []Suspect {
-	return maskSuspects(k.mask, func(sc *Scene, visible func(r, c int) bool, v, pre []float64) {
-		s, m := sc.In[0], sc.In[1]
-		exp := sc.Kernel.(*expBelowKernel).exp
-		for n, i := range sc.Bad {
-			r, c := i/sc.Stride, i%sc.Stride
-			top := m.M.Data[r] * m.Unit
-			if v[n], pre[n] = 0, 0; c < s.Cols && visible(r, c) && !math.IsInf(top, -1) {
-				x := s.M.At(r, c) * s.Unit
-				v[n] = Below(x, top)
-				pre[n] = v[n]*exp.rel(x, top, 0) + exp.tiny()
-			}
-		}
-	})
 }
 
 // maxima returns the maximum before and that of q times what takes part in row r, natural.
