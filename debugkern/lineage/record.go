@@ -28,7 +28,8 @@ type Trace struct {
 	rows     chunked[[32]uint32]
 	passes   [][]target.Passed
 	allocs   []alloc // by address
-	cut      bool    // Options ended the recording before the block ended
+	idx      index
+	cut      bool // Options ended the recording before the block ended
 }
 
 // step is one executed warp instruction.
