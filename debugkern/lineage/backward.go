@@ -10,16 +10,17 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// inMemory is the Ref.Index of what an atomic leaves in memory.
-const inMemory = 0xff
+// InMemory is the Ref.Index of what a store, a cp.async or an atomic leaves in memory.
+const InMemory = 0xff
 
-// Ref is bytes of what one lane got from one step: N bytes from byte Lo on of destination register Index, or of memory after an
-// atomic (Index 255).
+// Ref is bytes of what one lane got from one step, or gave to memory: N bytes from byte Lo on of destination register Index, or (InMemory)
+// of what it wrote; of a store or wmma.store these are bytes of the access, whose first element of a fragment is Part.
 type Ref struct {
 	Step  uint32
 	Lane  uint8
 	Index uint8
 	Lo, N uint8
+	Part  uint8
 }
 
 // Use is one thing that a value depends on: another value, or a leaf.
@@ -80,7 +81,7 @@ func (w *walker) register(i int, s *step, src *source, lane, lo, n int, kind Kin
 	if at < 0 {
 		w.leaf(kind, int(src.arg), Leaf{Kind: LeafUnwritten, Arg: -1, Name: w.t.funcs[fn].RegName(src.reg)})
 	} else {
-		w.out = append(w.out, Use{Kind: kind, Operand: int8(src.arg), Ref: Ref{uint32(at), uint8(lane), dst, uint8(lo), uint8(n)}})
+		w.out = append(w.out, Use{Kind: kind, Operand: int8(src.arg), Ref: Ref{uint32(at), uint8(lane), dst, uint8(lo), uint8(n), 0}})
 	}
 	if w.control {
 		w.skipped(fn, int(s.warp), lane, src.reg, at, i)
@@ -137,6 +138,8 @@ func (w *walker) uses(r Ref) {
 		w.loadedTile(i, s, f, lane, int(r.Index), lo, n)
 	case flowAtomic:
 		w.atomic(i, s, f, r)
+	case flowStore, flowStoreRows, flowStoreTile, flowCopy:
+		w.store(i, s, f, r)
 	}
 }
 
@@ -288,10 +291,10 @@ func (w *walker) atomic(i int, s *step, f *flow, r Ref) {
 		return
 	}
 	size := min(f.size, 8)
-	if r.Index != inMemory || !f.in.Has("exch") {
+	if r.Index != InMemory || !f.in.Has("exch") {
 		w.before(Place{a.space, w.t.addr(a, lane), size, int(s.warp)*32 + lane, i}, lane)
 	}
-	if r.Index == inMemory {
+	if r.Index == InMemory {
 		for k := range f.src {
 			w.register(i, s, &f.src[k], lane, 0, min(size, int(f.src[k].n)), ByValue)
 		}
@@ -303,7 +306,7 @@ func (w *walker) before(p Place, lane int) {
 	s := w.t.steps.at(p.At)
 	for l := lane - 1; l >= 0; l-- {
 		if a := w.accessOf(s, l); a != nil && a.space == p.Space && w.t.addr(a, l) == p.Addr {
-			w.out = append(w.out, Use{Kind: ByValue, Operand: 1, Ref: Ref{uint32(p.At), uint8(l), inMemory, 0, uint8(p.N)}})
+			w.out = append(w.out, Use{Kind: ByValue, Operand: 1, Ref: Ref{uint32(p.At), uint8(l), InMemory, 0, uint8(p.N), 0}})
 			return
 		}
 	}
@@ -416,53 +419,50 @@ func eachRun(m uint32, do func(lo, n int)) {
 
 // stored adds n bytes from byte off on of what a lane wrote by an access of a step.
 func (w *walker) stored(i int, s *step, a *access, lane, off, n int, kind Kind, operand int) {
-	t := w.t
-	if s.kind == stepLand {
-		w.landed(s, lane, off, n, kind, operand)
-		return
+	if s.kind == stepLand { // the step that issued the copy
+		i = int(s.aux)
+		s = w.t.steps.at(i)
 	}
-	f := &t.flows[s.pc]
-	mark := len(w.out)
+	part := uint8(0)
+	for k := range int(s.n) {
+		if w.t.accesses.at(int(s.aux)+k) == a {
+			part = uint8(k)
+		}
+	}
+	w.out = append(w.out, Use{Kind: kind, Operand: int8(operand), Ref: Ref{uint32(i), uint8(lane), InMemory, uint8(off), uint8(n), part}})
+}
+
+// store adds what a lane stored.
+func (w *walker) store(i int, s *step, f *flow, r Ref) {
+	t := w.t
+	lane, off, n := int(r.Lane), int(r.Lo), int(r.N)
 	switch f.kind {
 	case flowStore:
 		size := min(f.size, 8)
 		for n > 0 {
 			m := min(n, size-off%size)
-			w.register(i, s, &f.src[off/size], lane, off%size, m, kind)
+			w.register(i, s, &f.src[off/size], lane, off%size, m, ByValue)
 			off, n = off+m, n-m
 		}
 	case flowStoreRows: // lane points at a row; the halves are of four lanes
 		for n > 0 {
 			at := t.inverse(f.f.d)[lane%8*8+off/2]
 			m := min(n, 2-off%2)
-			w.register(i, s, &f.src[lane/8], int(at>>8), int(at&0xff)*2+off%2, m, kind)
+			w.register(i, s, &f.src[lane/8], int(at>>8), int(at&0xff)*2+off%2, m, ByValue)
 			off, n = off+m, n-m
 		}
 	case flowStoreTile:
-		f.tileParts(a, func(reg, lo, size, at int) {
+		f.tileParts(t.accesses.at(int(s.aux)+int(r.Part)), func(reg, lo, size, at int) {
 			if from, to := max(at, off), min(at+size, off+n); from < to {
-				w.register(i, s, &f.src[reg], lane, lo+from-at, to-from, kind)
+				w.register(i, s, &f.src[reg], lane, lo+from-at, to-from, ByValue)
 			}
 		})
-	case flowAtomic:
-		w.out = append(w.out, Use{Kind: kind, Ref: Ref{uint32(i), uint8(lane), inMemory, uint8(off), uint8(n)}})
+	case flowCopy: // what was at its source when it was issued
+		from := t.accesses.at(int(s.aux) + 1)
+		if n = min(n, t.copiedBytes(s, lane)-off); n > 0 && from.mask>>lane&1 != 0 {
+			w.bytes(Place{from.space, t.addr(from, lane) + uint64(off), n, int(s.warp)*32 + lane, i}, ByValue, 1)
+		}
 	}
-	for k := mark; k < len(w.out); k++ {
-		w.out[k].Operand = int8(operand)
-	}
-	w.around(i, s, f, lane)
-}
-
-// landed adds bytes that a cp.async copied: what was at its source when it was issued.
-func (w *walker) landed(land *step, lane, off, n int, kind Kind, operand int) {
-	t := w.t
-	at := int(land.aux)
-	s := t.steps.at(at)
-	from := t.accesses.at(int(s.aux) + 1)
-	if n = min(n, t.copiedBytes(s, lane)-off); n > 0 && from.mask>>lane&1 != 0 {
-		w.bytes(Place{from.space, t.addr(from, lane) + uint64(off), n, int(s.warp)*32 + lane, at}, kind, operand)
-	}
-	w.around(at, s, &t.flows[s.pc], lane)
 }
 
 // passed adds bytes that a call copied into a lane's frame, and returns those that are still open.
