@@ -1,0 +1,355 @@
+package discover
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"tilescope/debugkern/isa"
+)
+
+// Placement is where a stage's values lie in registers: one entry of a manifest's capture.
+type Placement struct {
+	Fragment bool   // of a matrix product, else a register
+	Of       string // which fragment: d, a or b
+	Lines    []int  // of the PTX
+	Dest     int    // of a register: which of those that the instruction writes
+	Row, Col string // expressions over i, warp, lane, r, c and e
+	Tile     string // over n; "" where the stage has one tile a block
+}
+
+// spot is one value of a stage in a register: where it is, and which cell of which tile.
+type spot struct {
+	warp, lane, n int
+	e             int // of a fragment: the element; of a register: part
+	row, col      int
+	first, last   int // tiles that it may be of
+}
+
+// candidate is an instruction whose registers may be a stage.
+type candidate struct {
+	pc               int
+	dest             int
+	of               string // which fragment; "": a register
+	frag             *isa.Fragment
+	spots            []spot
+	tile             *fitted // the tile of execution n
+	coef             float64
+	whole            bool // every value is one of the stage's
+	cells            map[cell]bool
+	row, col         *fitted
+	baseRow, baseCol int
+}
+
+// cell is a cell of a stage's tile.
+type cell struct{ row, col, tile int }
+
+// candidates lists the instructions all of whose values that are followed are of a stage, as pick says.
+func (s *study) candidates(pick func(e *event, a *atom) (sp spot, ok bool)) []*candidate {
+	var out []*candidate
+	for _, pc := range slices.Sorted(maps.Keys(s.r.sites)) {
+		st := s.r.sites[pc]
+		if st.impure {
+			continue
+		}
+		by := map[int]*candidate{}
+		for i := range st.events {
+			e := &st.events[i]
+			a := &s.d.atoms[e.atom]
+			key := int(e.dest)
+			if st.frag != nil {
+				key = 0
+			}
+			c := by[key]
+			if c == nil {
+				c = &candidate{pc: pc, dest: key, frag: st.frag, whole: true, coef: float64(e.coef)}
+				if st.frag != nil {
+					c.of = "d"
+				}
+				by[key] = c
+			}
+			if !c.whole {
+				continue
+			}
+			sp, ok := pick(e, a)
+			if !ok || !near(c.coef, float64(e.coef)) {
+				c.whole = false
+				continue
+			}
+			sp.warp, sp.lane, sp.n, sp.e = int(e.warp), int(e.lane), int(e.n), int(e.part)
+			if st.frag != nil {
+				sp.e += int(e.dest) * st.frag.PerRegister
+			}
+			c.spots = append(c.spots, sp)
+		}
+		for _, key := range slices.Sorted(maps.Keys(by)) {
+			if c := by[key]; c.whole && c.settle() {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// settle finds the tile of every execution, and the cells that the instruction covers; false where they follow no rule.
+func (c *candidate) settle() bool {
+	lo, hi := map[int]int{}, map[int]int{}
+	most := 0
+	for _, sp := range c.spots {
+		if _, ok := lo[sp.n]; !ok {
+			lo[sp.n], hi[sp.n] = sp.first, sp.last
+		}
+		lo[sp.n], hi[sp.n] = max(lo[sp.n], sp.first), min(hi[sp.n], sp.last)
+		most = max(most, sp.n)
+	}
+	for n := range lo {
+		if lo[n] > hi[n] {
+			return false
+		}
+	}
+	if !c.fitTile(lo, hi, most+1) {
+		return false
+	}
+	c.cells = map[cell]bool{}
+	for i := range c.spots {
+		sp := &c.spots[i]
+		c.cells[cell{sp.row, sp.col, c.tile.at([]int{sp.n})}] = true
+	}
+	return true
+}
+
+// fitTile finds the tile of execution n within what it may be: mostly first + n; with one execution, its tile.
+func (c *candidate) fitTile(lo, hi map[int]int, size int) bool {
+	v := []variable{{"n", size}}
+	top := 0
+	for n := range hi {
+		top = max(top, hi[n])
+	}
+	for _, step := range []int{1, -1} {
+		for base := range top + 1 {
+			ok := true
+			for n := range lo {
+				t := base + step*n
+				ok = ok && t >= lo[n] && t <= hi[n]
+			}
+			if ok {
+				f, fine := fit(v, []sample{{[]int{0}, base}, {[]int{1}, base + step}})
+				c.tile = f
+				return fine
+			}
+		}
+	}
+	var samples []sample
+	for n := range lo {
+		samples = append(samples, sample{[]int{n}, lo[n]})
+	}
+	f, ok := fit(v, samples)
+	c.tile = f
+	return ok
+}
+
+// fragmentOf fits the positions of a fragment's cells to warp and the fragment's row and column.
+func (c *candidate) fitPositions(warps int) bool {
+	var rows, cols []sample
+	if c.of == "" {
+		seen := map[sample3]bool{}
+		for _, sp := range c.spots {
+			k := sample3{sp.warp, sp.lane, sp.e}
+			if seen[k] {
+				continue
+			}
+			seen[k] = true
+			rows = append(rows, sample{[]int{sp.warp, sp.lane, sp.e}, sp.row})
+			cols = append(cols, sample{[]int{sp.warp, sp.lane, sp.e}, sp.col})
+		}
+		v := []variable{{"warp", warps}, {"lane", 32}, {"e", 8}}
+		var ok, ok2 bool
+		c.row, ok = fit(v, rows)
+		c.col, ok2 = fit(v, cols)
+		return ok && ok2 && c.agrees()
+	}
+	seenRow, seenCol := map[sample3]bool{}, map[sample3]bool{}
+	for _, sp := range c.spots {
+		r, k := c.frag.Cell(sp.lane, sp.e)
+		if at := (sample3{sp.warp, r, 0}); sp.row >= 0 && !seenRow[at] {
+			seenRow[at] = true
+			rows = append(rows, sample{[]int{sp.warp, r}, sp.row})
+		}
+		if at := (sample3{sp.warp, k, 0}); sp.col >= 0 && !seenCol[at] {
+			seenCol[at] = true
+			cols = append(cols, sample{[]int{sp.warp, k}, sp.col})
+		}
+	}
+	var ok, ok2 bool
+	c.row, ok = fit([]variable{{"warp", warps}, {"r", c.frag.Rows}}, rows)
+	c.col, ok2 = fit([]variable{{"warp", warps}, {"c", c.frag.Cols}}, cols)
+	return ok && ok2 && c.agrees()
+}
+
+type sample3 [3]int
+
+// agrees reports whether the fitted positions are those of every spot: the same in every execution.
+func (c *candidate) agrees() bool {
+	for _, sp := range c.spots {
+		at, at2 := []int{sp.warp, sp.lane, sp.e}, []int{sp.warp, sp.lane, sp.e}
+		if c.of != "" {
+			r, k := c.frag.Cell(sp.lane, sp.e)
+			at, at2 = []int{sp.warp, r}, []int{sp.warp, k}
+		}
+		if sp.row >= 0 && c.row.at(at) != sp.row || sp.col >= 0 && c.col.at(at2) != sp.col {
+			return false
+		}
+	}
+	c.baseRow, c.baseCol = c.row.base, c.col.base
+	return true
+}
+
+// covered is what a choice of candidates covers.
+type covered struct {
+	chosen []*candidate
+	cells  map[cell]bool
+}
+
+// choose takes the candidates that cover the wanted cells: the ones with most first. Of those that cover the same the last in the text where
+// late, else the first.
+func choose(list []*candidate, want map[cell]bool, late bool) (covered, int) {
+	out := covered{cells: map[cell]bool{}}
+	left := len(want)
+	slices.SortStableFunc(list, func(a, b *candidate) int {
+		if late {
+			return cmp.Compare(b.pc, a.pc)
+		}
+		return cmp.Compare(a.pc, b.pc)
+	})
+	for left > 0 {
+		best, most := -1, 0
+		for i, c := range list {
+			n := 0
+			for k := range c.cells {
+				if want[k] && !out.cells[k] {
+					n++
+				}
+			}
+			if n > most {
+				best, most = i, n
+			}
+		}
+		if best < 0 {
+			break
+		}
+		for k := range list[best].cells {
+			if want[k] && !out.cells[k] {
+				out.cells[k] = true
+				left--
+			}
+		}
+		out.chosen = append(out.chosen, list[best])
+		list = slices.Delete(list, best, best+1)
+	}
+	return out, left
+}
+
+// placements writes chosen candidates as entries: those of one kind whose tiles follow the same rule, and whose positions differ by their place in
+// a list, are one entry.
+func (s *study) placements(chosen []*candidate, perTile bool, line func(pc int) int) ([]Placement, error) {
+	type kind struct {
+		of         string
+		dest       int
+		tile       string
+		rows, cols int
+	}
+	groups := map[kind][]*candidate{}
+	var order []kind
+	for _, c := range chosen {
+		if !c.fitPositions(s.warps()) {
+			return nil, fmt.Errorf("the registers of PTX line %d lie in no regular order in the tile", line(c.pc))
+		}
+		k := kind{of: c.of, dest: c.dest}
+		if perTile {
+			k.tile = c.tile.text()
+		}
+		if c.frag != nil {
+			k.rows, k.cols = c.frag.Rows, c.frag.Cols
+		}
+		if groups[k] == nil {
+			order = append(order, k)
+		}
+		groups[k] = append(groups[k], c)
+	}
+	slices.SortFunc(order, func(a, b kind) int { return cmp.Or(cmp.Compare(a.tile, b.tile), cmp.Compare(a.dest, b.dest)) })
+	var out []Placement
+	for _, k := range order {
+		out = append(out, entries(groups[k], k.of, k.dest, k.tile, s.warps(), line)...)
+	}
+	return out, nil
+}
+
+// maxLines is how many instructions an entry names.
+const maxLines = 64
+
+// entries writes candidates of one kind.
+func entries(list []*candidate, of string, dest int, tile string, warps int, line func(pc int) int) []Placement {
+	slices.SortStableFunc(list, func(a, b *candidate) int {
+		return cmp.Or(cmp.Compare(a.baseRow, b.baseRow), cmp.Compare(a.baseCol, b.baseCol), cmp.Compare(a.pc, b.pc))
+	})
+	if len(list) <= maxLines {
+		if p, ok := entry(list, of, dest, tile, warps, line); ok {
+			return []Placement{p}
+		}
+	}
+	if len(list) == 1 {
+		panic("BUG: an entry of one instruction that does not fit")
+	}
+	half := len(list) / 2
+	return append(entries(list[:half], of, dest, tile, warps, line), entries(list[half:], of, dest, tile, warps, line)...)
+}
+
+// entry writes candidates as one entry, if their positions follow from their place in the list.
+func entry(list []*candidate, of string, dest int, tile string, warps int, line func(pc int) int) (Placement, bool) {
+	p := Placement{Fragment: of != "", Of: of, Dest: dest, Tile: tile}
+	for _, c := range list {
+		p.Lines = append(p.Lines, line(c.pc))
+	}
+	side := func(of func(c *candidate) *fitted) (string, bool) {
+		if len(list) == 1 {
+			return of(list[0]).text(), true
+		}
+		vars := append([]variable{{"i", len(list)}}, of(list[0]).vars...)
+		var samples []sample
+		for i, c := range list {
+			f := of(c)
+			f.each(func(at []int) { samples = append(samples, sample{append([]int{i}, at...), f.at(at)}) })
+		}
+		f, ok := fit(vars, samples)
+		if !ok {
+			return "", false
+		}
+		return f.text(), true
+	}
+	var ok, ok2 bool
+	p.Row, ok = side(func(c *candidate) *fitted { return c.row })
+	p.Col, ok2 = side(func(c *candidate) *fitted { return c.col })
+	return p, ok && ok2
+}
+
+// each calls g for points that determine the function: zero, and each bit of each variable alone, and all ones.
+func (f *fitted) each(g func(at []int)) {
+	at := make([]int, len(f.vars))
+	g(at)
+	for i, v := range f.vars {
+		for b := 1; b < v.size; b *= 2 {
+			at[i] = b
+			g(at)
+		}
+		at[i] = v.size - 1
+		g(at)
+		at[i] = 0
+	}
+	for i, v := range f.vars {
+		at[i] = v.size - 1
+	}
+	g(at)
+}
+
+func (s *study) warps() int { return (s.l.Block.Count() + 31) / 32 }
