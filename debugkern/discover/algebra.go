@@ -55,6 +55,7 @@ const (
 type atom struct {
 	kind      atomKind
 	extended  bool   // product: another product goes on with it
+	hidden    bool   // product: the score, where a mask puts another number in its place
 	alpha     uint16 // power, ratio, weighted: number of α in algebra.alphas
 	arg, arg2 int32  // element: the argument; product: X and Y; weighted: Z
 	idx       int32  // element: its index; power of one score: the score
@@ -93,6 +94,7 @@ type algebra struct {
 	elements map[pair]int32 // by argument and index
 	scores   []score        // 0 is none
 	scoreOf  map[score]int32
+	hidden   []bool             // by score: a mask has put another number in its place
 	maxima   map[uint64][]int32 // by hash of the set
 	larger   map[pair]int32     // of two maxima
 	ratios   map[atom]int32
@@ -315,9 +317,7 @@ func (g *algebra) rebased(p atom, i, ref int32) int32 {
 
 // interned is an atom that differs from atom i in what it is relative to; its terms are that one's.
 func (g *algebra) interned(p atom, i int32) int32 {
-	if g.atoms[i].n > 1 || g.atoms[i].kind == weighted {
-		p.left, p.right, p.at = i, 0, 0
-	}
+	p.left, p.right, p.at = i, 0, 0
 	if a, ok := g.powers[p]; ok {
 		return a
 	}
@@ -393,6 +393,39 @@ func (g *algebra) largest(x, y value) value {
 		return 0
 	}
 	return g.term(g.union(first, second), c)
+}
+
+// hide is a value in the place of which a mask has put a number that no score is below: for what follows it is a score like others, with a weight
+// of 0.
+func (g *algebra) hide(x value) (value, bool) {
+	a, c, ok := g.forms[x].single()
+	if !ok || c <= 0 || g.atoms[a].kind != product {
+		return 0, false
+	}
+	p := g.atoms[a]
+	p.score = g.scoreIn(a)
+	if !p.hidden {
+		for int(p.score) >= len(g.hidden) {
+			g.hidden = append(g.hidden, make([]bool, p.score+64)...)
+		}
+		g.hidden[p.score] = true
+		p.hidden, p.extended = true, true
+		a = g.add1(p)
+	}
+	return g.term(a, c), true
+}
+
+// visible reports whether no mask hides a score.
+func (g *algebra) visible(score int32) bool { return int(score) >= len(g.hidden) || !g.hidden[score] }
+
+// allHidden reports whether a maximum is one of hidden scores alone.
+func (g *algebra) allHidden(a int32) bool {
+	for _, s := range g.sets[a] {
+		if g.visible(s) {
+			return false
+		}
+	}
+	return true
 }
 
 // lowest is above the numbers that running maxima begin with, and scores that are hidden are given.

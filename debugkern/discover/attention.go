@@ -158,15 +158,15 @@ func (s *study) stages(a *Attention) error {
 func (s *study) line(pc int) int { return s.f.Body[pc].Pos.Line }
 
 // wanted lists the cells that a stage of rows has: of each row the iterations from its first key on.
-func (s *study) wanted(cols func(row, tile int) []int) map[cell]bool {
-	want := map[cell]bool{}
+func (s *study) wanted(cols func(row, tile int) []int) *cells {
+	want := s.noCells()
 	for r := range s.rows {
 		for t := range s.tiles {
 			if s.refs[r][t] == 0 {
 				continue
 			}
 			for _, c := range cols(r, t) {
-				want[cell{r, c, t}] = true
+				want.add(s.cell(r, c, t))
 			}
 		}
 	}
@@ -176,24 +176,24 @@ func (s *study) wanted(cols func(row, tile int) []int) map[cell]bool {
 func one(int, int) []int { return []int{0} }
 
 // chosen picks among candidates and writes the placements.
-func (s *study) chosen(list []*candidate, want map[cell]bool, late bool) (*Stage, []*candidate, error) {
+func (s *study) chosen(list []*candidate, want *cells, late bool) (*Stage, []*candidate, error) {
 	if len(list) == 0 {
 		return nil, nil, notFound("no register holds its values, and nothing else")
 	}
 	got, left := choose(list, want, late)
 	if left > 0 {
-		return nil, nil, notFound("registers hold %d of its %d values", len(want)-left, len(want))
+		return nil, nil, notFound("registers hold %d of its %d values", want.n-left, want.n)
 	}
-	for _, c := range got.chosen {
-		if !near(c.coef, got.chosen[0].coef) {
+	for _, c := range got {
+		if !near(c.coef, got[0].coef) {
 			return nil, nil, notFound("its registers hold it in different units")
 		}
 	}
-	places, err := s.placements(got.chosen, true, s.line)
+	places, err := s.placements(got, true, s.line)
 	if err != nil {
 		return nil, nil, notFound("%v", err)
 	}
-	return &Stage{Places: places, Parts: 1}, got.chosen, nil
+	return &Stage{Places: places, Parts: 1}, got, nil
 }
 
 // findScores finds the registers of the finished products.
@@ -206,11 +206,11 @@ func (s *study) findScores() (*Stage, error) {
 		t := s.time(key)
 		return spot{row: row, col: s.column(key), first: t, last: t}, true
 	})
-	want := map[cell]bool{}
+	want := s.noCells()
 	for i, r := range s.rowOf {
 		if r >= 0 && i > 0 {
 			k := int(s.keyOf[i])
-			want[cell{int(r), s.column(k), s.time(k)}] = true
+			want.add(s.cell(int(r), s.column(k), s.time(k)))
 		}
 	}
 	st, chosen, err := s.chosen(list, want, true)
@@ -222,14 +222,11 @@ func (s *study) findScores() (*Stage, error) {
 	}
 	in := s.f.Body[chosen[0].pc]
 	st.DType, st.Unit2 = s.registerType(chosen[0])
-	st.Unit = s.d.alphas[s.alpha] * math.Ln2 / chosen[0].coef * s.factor(want)
+	st.Unit = s.d.alphas[s.alpha] * math.Ln2 / chosen[0].coef
 	st.Evidence = fmt.Sprintf("%s at PTX line %d adds the last of %d products of a row of argument %s and one of argument %s", in.Opcode(), s.line(chosen[0].pc), s.depth,
 		s.argName(s.query()), s.argName(s.key()))
 	return st, nil
 }
-
-// factor is the coefficient of scores within the exponent's form, 1: coefficients are of the products themselves.
-func (s *study) factor(map[cell]bool) float64 { return 1 }
 
 // spread takes the block's rows to be at least those that a fragment of the scores has.
 func (s *study) spread(c *candidate) {
@@ -294,7 +291,7 @@ func (s *study) findSum() (*Stage, error) {
 func (s *study) findWeights() (*Stage, error) {
 	want := s.wanted(func(r, t int) []int {
 		var cols []int
-		for k, in := range s.seen[r] {
+		for k, in := range s.weighed[r] {
 			if in && s.time(k) == t {
 				cols = append(cols, s.column(k))
 			}
@@ -347,12 +344,7 @@ func (s *study) factors() []*candidate {
 	}
 	var out []*candidate
 	for _, c := range by {
-		if c.whole && len(c.spots) > 0 && c.settle() {
-			for k := range c.cells {
-				if k.row < 0 || k.col < 0 {
-					delete(c.cells, k)
-				}
-			}
+		if c.whole && len(c.spots) > 0 && c.settle(s) {
 			out = append(out, c)
 		}
 	}

@@ -96,6 +96,27 @@ func (d *domain) Join(op *lineage.Op, pieces []lineage.Piece[value]) value {
 	return 0
 }
 
+// Select implements lineage.Selector: a mask that puts −inf in the place of a score, and a guard that puts 0 in the place of a maximum
+// of hidden scores.
+func (d *domain) Select(op *lineage.Op, chosen, other value) (value, bool) {
+	if chosen == 0 || other == 0 {
+		return 0, false
+	}
+	c := d.typed(chosen, ptx.F32)
+	if op.Bytes == 8 {
+		c = d.typed(chosen, ptx.F64)
+	}
+	switch f := &d.forms[c]; {
+	case f.n > 0:
+	case f.c <= lowest:
+		return d.hide(other)
+	case f.c == 0:
+		a, _, ok := d.forms[other].single()
+		return other, ok && d.atoms[a].kind == maximum && d.allHidden(a)
+	}
+	return 0, false
+}
+
 // Op implements lineage.Domain.
 func (d *domain) Op(op *lineage.Op, in []value) value {
 	types := op.Instr.Types()

@@ -71,7 +71,7 @@ func (s *study) findParts() (*Stage, []*candidate, int, error) {
 				}
 				c.whole = c.whole && found
 			}
-			if c.whole && c.settle() {
+			if c.whole && c.settle(s) {
 				for _, n := range lanes {
 					parts = max(parts, n)
 				}

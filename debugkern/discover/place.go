@@ -36,14 +36,35 @@ type candidate struct {
 	spots            []spot
 	tile             *fitted // the tile of execution n
 	coef             float64
-	whole            bool // every value is one of the stage's
-	cells            map[cell]bool
+	whole            bool    // every value is one of the stage's
+	cells            []int32 // numbers of the cells that it has, each once
 	row, col         *fitted
 	baseRow, baseCol int
 }
 
-// cell is a cell of a stage's tile.
-type cell struct{ row, col, tile int }
+// cells is a set of the cells of a stage, by number.
+type cells struct {
+	in []bool
+	n  int
+}
+
+// cell is the number of a cell of a stage's tiles.
+func (s *study) cell(row, col, tile int) int32 {
+	return int32((tile*len(s.rows)+row)*max(s.width, s.tileN) + col)
+}
+
+func (s *study) noCells() *cells {
+	return &cells{in: make([]bool, s.tiles*len(s.rows)*max(s.width, s.tileN))}
+}
+
+func (c *cells) add(at int32) bool {
+	if c.in[at] {
+		return false
+	}
+	c.in[at] = true
+	c.n++
+	return true
+}
 
 // candidates lists the instructions all of whose values that are followed are of a stage, as pick says.
 func (s *study) candidates(pick func(e *event, a *atom) (sp spot, ok bool)) []*candidate {
@@ -84,7 +105,7 @@ func (s *study) candidates(pick func(e *event, a *atom) (sp spot, ok bool)) []*c
 			c.spots = append(c.spots, sp)
 		}
 		for _, key := range slices.Sorted(maps.Keys(by)) {
-			if c := by[key]; c.whole && c.settle() {
+			if c := by[key]; c.whole && c.settle(s) {
 				out = append(out, c)
 			}
 		}
@@ -93,7 +114,7 @@ func (s *study) candidates(pick func(e *event, a *atom) (sp spot, ok bool)) []*c
 }
 
 // settle finds the tile of every execution, and the cells that the instruction covers; false where they follow no rule.
-func (c *candidate) settle() bool {
+func (c *candidate) settle(s *study) bool {
 	lo, hi := map[int]int{}, map[int]int{}
 	most := 0
 	for _, sp := range c.spots {
@@ -111,10 +132,19 @@ func (c *candidate) settle() bool {
 	if !c.fitTile(lo, hi, most+1) {
 		return false
 	}
-	c.cells = map[cell]bool{}
+	seen := s.noCells()
+	tiles := make([]int, most+1)
+	for n := range tiles {
+		tiles[n] = c.tile.at([]int{n})
+	}
 	for i := range c.spots {
 		sp := &c.spots[i]
-		c.cells[cell{sp.row, sp.col, c.tile.at([]int{sp.n})}] = true
+		if sp.row < 0 || sp.col < 0 {
+			continue
+		}
+		if at := s.cell(sp.row, sp.col, tiles[sp.n]); seen.add(at) {
+			c.cells = append(c.cells, at)
+		}
 	}
 	return true
 }
@@ -205,49 +235,51 @@ func (c *candidate) agrees() bool {
 	return true
 }
 
-// covered is what a choice of candidates covers.
-type covered struct {
-	chosen []*candidate
-	cells  map[cell]bool
-}
-
-// choose takes the candidates that cover the wanted cells: the ones with most first. Of those that cover the same the last in the text where
-// late, else the first.
-func choose(list []*candidate, want map[cell]bool, late bool) (covered, int) {
-	out := covered{cells: map[cell]bool{}}
-	left := len(want)
+// choose takes the candidates that cover the wanted cells, the ones with most first, and returns how many cells are left. Of those that
+// cover the same it takes the last in the text where late, else the first.
+func choose(list []*candidate, want *cells, late bool) (chosen []*candidate, left int) {
 	slices.SortStableFunc(list, func(a, b *candidate) int {
 		if late {
 			return cmp.Compare(b.pc, a.pc)
 		}
 		return cmp.Compare(a.pc, b.pc)
 	})
+	open := slices.Clone(want.in)
+	left = want.n
+	gain := make([]int, len(list)) // at most; exact where known is the number of those chosen
+	known := make([]int, len(list))
+	for i, c := range list {
+		gain[i], known[i] = len(c.cells), -1
+	}
 	for left > 0 {
-		best, most := -1, 0
-		for i, c := range list {
-			n := 0
-			for k := range c.cells {
-				if want[k] && !out.cells[k] {
-					n++
-				}
-			}
-			if n > most {
-				best, most = i, n
+		best := -1
+		for i := range list {
+			if best < 0 || gain[i] > gain[best] {
+				best = i
 			}
 		}
-		if best < 0 {
+		if best < 0 || gain[best] == 0 {
 			break
 		}
-		for k := range list[best].cells {
-			if want[k] && !out.cells[k] {
-				out.cells[k] = true
+		if known[best] < len(chosen) {
+			known[best], gain[best] = len(chosen), 0
+			for _, at := range list[best].cells {
+				if open[at] {
+					gain[best]++
+				}
+			}
+			continue
+		}
+		for _, at := range list[best].cells {
+			if open[at] {
+				open[at] = false
 				left--
 			}
 		}
-		out.chosen = append(out.chosen, list[best])
-		list = slices.Delete(list, best, best+1)
+		chosen = append(chosen, list[best])
+		gain[best] = 0
 	}
-	return out, left
+	return chosen, left
 }
 
 // placements writes chosen candidates as entries: those of one kind whose tiles follow the same rule, and whose positions differ by their place in

@@ -29,6 +29,7 @@ type study struct {
 	alpha   uint16
 	groups  [][]group       // by row: what was added in each iteration, in order
 	seen    [][]bool        // by row: the keys that it takes part with
+	weighed [][]bool        // by row: the keys with weights, those that are 0 for a mask among them
 	tileN   int             // keys of an iteration
 	tiles   int             // iterations
 	falling bool            // iterations go from the last keys to the first
@@ -222,9 +223,9 @@ func (s *study) iterations() error {
 		ref int32
 	}
 	by := map[at]*group{}
-	s.seen = make([][]bool, len(s.rows))
+	s.seen, s.weighed = make([][]bool, len(s.rows)), make([][]bool, len(s.rows))
 	for i := range s.seen {
-		s.seen[i] = make([]bool, len(s.keys))
+		s.seen[i], s.weighed[i] = make([]bool, len(s.keys)), make([]bool, len(s.keys))
 	}
 	alphas := map[uint16]int{}
 	for i := range g.atoms {
@@ -242,7 +243,7 @@ func (s *study) iterations() error {
 		x.lo, x.hi = min(x.lo, key), max(x.hi, key)
 		x.n++
 		x.sum += scoreHash(a.idx)
-		s.seen[row][key] = true
+		s.seen[row][key], s.weighed[row][key] = g.visible(a.idx), true
 	}
 	for a, n := range alphas {
 		if n > alphas[s.alpha] {
