@@ -89,7 +89,10 @@ type Arg struct {
 	Value   *Expr // scalars
 	IsScale bool  // the scalar that scores are multiplied by
 	at      place
-	given   *probes.Arg // of a Bare kernel: all that resolving would give
+	size    int // of a struct that is passed by value; 0: it is none
+	fields  []structField
+	into    []probes.ArgPlace // of memory that a pointer within a struct leads to
+	given   *probes.Arg       // of a Bare kernel: all that resolving would give
 }
 
 // Fill says what an input holds where no file does; Lo and Hi are of randint.

@@ -13,8 +13,9 @@ import (
 
 func (p *manifestParser) args(o *object) {
 	seen := map[string]bool{}
+	var behind []Arg // what pointers within structs lead to
 	for i, n := range o.list("args") {
-		a := p.object(n, fmt.Sprintf("args[%d]", i), "name", "type", "dims", "role", "tensor", "fill", "value")
+		a := p.object(n, fmt.Sprintf("args[%d]", i), "name", "type", "dims", "role", "tensor", "fill", "value", "fields")
 		if a == nil {
 			continue
 		}
@@ -24,21 +25,29 @@ func (p *manifestParser) args(o *object) {
 			a.fail("name", "a second argument named %s", arg.Name)
 		}
 		seen[arg.Name] = true
-		t := a.str("type")
-		arg.Pointer = strings.HasSuffix(t, "*")
-		if t != "" {
-			var err error
-			if arg.DType, err = probes.ParseDType(strings.TrimSuffix(t, "*")); err != nil {
-				a.fail("type", "%v, with * for a pointer", err)
-			}
+		if m := structType.FindStringSubmatch(a.str("type")); m != nil {
+			behind = append(behind, p.structure(a, &arg, m[1])...)
+			p.m.Args = append(p.m.Args, arg)
+			continue
 		}
-		if arg.Pointer {
+		if a.has("fields") {
+			a.fail("fields", "only a struct has fields; its type is struct{BYTES}")
+		}
+		switch known := p.argType(a, &arg); {
+		case arg.Pointer:
 			p.pointer(a, &arg)
-		} else if t != "" {
+		case known:
 			p.scalar(a, &arg)
 		}
 		p.m.Args = append(p.m.Args, arg)
 	}
+	for _, x := range behind {
+		if x.Name != "" && seen[x.Name] {
+			p.fail(&yaml.Node{Line: x.at.line, Column: x.at.col}, x.at.field+".name", "a second argument named %s", x.Name)
+		}
+		seen[x.Name] = true
+	}
+	p.m.Args = append(p.m.Args, behind...)
 	p.tensorsOnce(o)
 }
 

@@ -231,7 +231,7 @@ func (r *resolver) args() error {
 		return err
 	}
 	for _, a := range r.m.Args {
-		out := probes.Arg{Name: a.Name, DType: a.DType, Pointer: a.Pointer, Role: a.Role, Tensor: a.Tensor}
+		out := probes.Arg{Name: a.Name, DType: a.DType, Pointer: a.Pointer, Role: a.Role, Tensor: a.Tensor, Into: a.into}
 		switch {
 		case a.given != nil:
 			out = *a.given
@@ -251,6 +251,10 @@ func (r *resolver) args() error {
 				if out.Fill, err = r.filled(a); err != nil {
 					return err
 				}
+			}
+		case a.size > 0:
+			if err := r.structure(a, &out); err != nil {
+				return err
 			}
 		default:
 			if err := r.scalar(a, &out); err != nil {

@@ -7,16 +7,20 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"tilescope/debugkern"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/scaffold"
 	"tilescope/debugkern/text"
 )
 
 func (a *app) initCommand() *cobra.Command {
 	var req scaffold.Request
+	var launch checkOptions
 	c := &cobra.Command{
 		Use:   "init FILE.ptx|FILE.cu",
 		Short: "A commented manifest from a kernel alone",
@@ -31,12 +35,12 @@ func (a *app) initCommand() *cobra.Command {
 				return usageError("%s takes one FILE.ptx or FILE.cu; it was given %d", cmd.CommandPath(), len(args))
 			}
 			req.File = args[0]
-			return a.init(cmd, req)
+			return a.init(cmd, req, &launch)
 		},
 	}
 	f := c.Flags()
 	f.StringVar(&req.Out, "out", "", "where the manifest goes (default beside FILE, as .yaml)")
-	f.StringVar(&req.Entry, "entry", "", "which kernel of FILE (default the first)")
+	launch.bindLaunch(f)
 	f.StringVar(&req.Arch, "arch", "", "architecture to compile a .cu for, such as sm_80")
 	f.StringArrayVarP(&req.Include, "include", "I", nil, "directory DIR to look for headers in, repeatable")
 	f.StringArrayVarP(&req.Define, "define", "D", nil, "symbol to compile a .cu with: NAME[=VALUE], repeatable")
@@ -46,7 +50,8 @@ func (a *app) initCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) init(cmd *cobra.Command, req scaffold.Request) error {
+func (a *app) init(cmd *cobra.Command, req scaffold.Request, launch *checkOptions) error {
+	req.Entry = launch.req.Entry
 	if req.Out == "" {
 		req.Out = strings.TrimSuffix(req.File, filepath.Ext(req.File)) + ".yaml"
 	}
@@ -61,7 +66,7 @@ func (a *app) init(cmd *cobra.Command, req scaffold.Request) error {
 		return err
 	}
 	defer s.Close()
-	doc, err := s.Scaffold(cmd.Context(), req)
+	doc, err := a.scaffold(cmd, s, req, launch)
 	if err != nil {
 		if doc != nil && a.json {
 			if perr := a.print(doc, nil); perr != nil {
@@ -83,6 +88,23 @@ func (a *app) init(cmd *cobra.Command, req scaffold.Request) error {
 			fmt.Fprintf(w, "with no manifest and no reference: %s\n", doc.Check)
 		}
 	})
+}
+
+// scaffold makes the manifest: of the kernel alone, or with a launch of what is discovered in it.
+func (a *app) scaffold(cmd *cobra.Command, s *debugkern.Session, req scaffold.Request, launch *checkOptions) (*report.Init, error) {
+	given := slices.ContainsFunc(launchOptions, func(o string) bool { return o != "entry" && cmd.Flags().Changed(o) })
+	if !given {
+		return s.Scaffold(cmd.Context(), req)
+	}
+	if len(req.Set) > 0 {
+		return nil, usageError("--set goes with a manifest of the kernel alone; with a launch write -D")
+	}
+	check, err := launch.request(req.File)
+	if err != nil {
+		return nil, err
+	}
+	check.Include, check.Define, check.Std, check.Arch, check.Instantiate = req.Include, req.Define, req.Std, req.Arch, req.Instantiate
+	return s.Discover(cmd.Context(), check, req)
 }
 
 // runnable is a manifest's path as a target: without a separator or .yaml it would be taken for a name of the catalogue.

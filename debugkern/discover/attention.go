@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/lineage"
@@ -50,7 +49,8 @@ type Stage struct {
 	Places   []Placement
 	Evidence string
 	Exp      string // the instruction of the exponential, where the stage has one: "ex2.approx"
-	Unit2    string // what sums: "tensor", "fma", "shuffle"
+	Computed string // what sums: "tensor", "fma", "shuffle"
+	Block    int    // products that an instruction of the tensor core sums
 }
 
 // Operand is a tensor of attention: which argument, and where a block's part of it lies.
@@ -98,14 +98,24 @@ func (a *Attention) Operand(r Role) *Operand {
 	return nil
 }
 
-// Find executes one block of a launch and follows its values. The error is a *NotFound where the kernel computes no attention that can be
-// followed, with what was found of it; those of lineage.Record and of the launch are its others.
-func Find(ctx context.Context, k target.Kernel, f *ptx.Func, l *target.Launch) (*Attention, error) {
-	blocks, err := footprints(ctx, k, l)
+// Found is what a launch showed.
+type Found struct {
+	Attention *Attention // nil where the kernel computes none that can be followed
+	Why       error      // then: a *NotFound
+	// Read and Wrote are the arguments that some block reads, and writes, by name.
+	Read, Wrote map[string]bool
+}
+
+// Find executes a launch, then one block of it again, and follows that one's values. Instructions are named by their lines in the source of that base
+// name, or with "" in the PTX. Errors are those of the launch and of lineage.Record.
+func Find(ctx context.Context, k target.Kernel, f *ptx.Func, l *target.Launch, source string) (*Found, error) {
+	b, err := footprints(ctx, k, l)
 	if err != nil {
 		return nil, err
 	}
-	id := blocks.richest()
+	out := &Found{}
+	out.Read, out.Wrote = b.accessed()
+	id := b.richest()
 	t, err := lineage.Record(ctx, k, l, id, lineage.Options{})
 	if err != nil {
 		return nil, err
@@ -115,17 +125,33 @@ func Find(ctx context.Context, k target.Kernel, f *ptx.Func, l *target.Launch) (
 	if err := lineage.Interpret(ctx, t, d, r.see, func(s *lineage.Store, x value) { r.stores(s, x) }); err != nil {
 		return nil, err
 	}
-	s := &study{r: r, d: d, l: l, f: f}
+	s := &study{r: r, d: d, l: l, f: f, source: source}
+	a, err := s.attention(id, b)
+	var why *NotFound
+	switch {
+	case errors.As(err, &why):
+		out.Why = err
+		return out, nil
+	case err != nil:
+		return nil, err
+	}
+	out.Attention = a
+	return out, nil
+}
+
+// attention makes what was recorded of a block into stages.
+func (s *study) attention(id probes.Dim3, b *blocks) (*Attention, error) {
 	for _, step := range []func() error{s.scoresOf, s.sides, s.index, s.iterations, s.values} {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
-	a := &Attention{Block: id, TileN: s.tileN, Depth: int(s.depth), Width: s.width, Scale: d.alphas[s.alpha] * math.Ln2}
+	a := &Attention{Block: id, TileN: s.tileN, Depth: int(s.depth), Width: s.width, Scale: s.d.alphas[s.alpha] * math.Ln2}
 	if err := s.stages(a); err != nil {
 		return nil, err
 	}
-	if err := s.place(a, blocks); err != nil {
+	a.TileM = max(a.TileM, len(s.rows))
+	if err := s.place(a, b); err != nil {
 		return nil, err
 	}
 	s.mask(a)
@@ -221,8 +247,9 @@ func (s *study) findScores() (*Stage, error) {
 		s.spread(c)
 	}
 	in := s.f.Body[chosen[0].pc]
-	st.DType, st.Unit2 = s.registerType(chosen[0])
+	st.DType, st.Computed = s.registerType(chosen[0])
 	st.Unit = s.d.alphas[s.alpha] * math.Ln2 / chosen[0].coef
+	st.Block = s.summed(chosen[0])
 	st.Evidence = fmt.Sprintf("%s at PTX line %d adds the last of %d products of a row of argument %s and one of argument %s", in.Opcode(), s.line(chosen[0].pc), s.depth,
 		s.argName(s.query()), s.argName(s.key()))
 	return st, nil
@@ -279,7 +306,7 @@ func (s *study) findSum() (*Stage, error) {
 		}
 	}
 	st.DType, _ = s.registerType(chosen[0])
-	st.Unit, st.Parts, st.Unit2, st.Exp = 1/chosen[0].coef, parts, unit, s.exponential()
+	st.Unit, st.Parts, st.Computed, st.Exp = 1/chosen[0].coef, parts, unit, s.exponential()
 	st.Evidence = fmt.Sprintf("%s at PTX line %d gives the sum of a row's weights so far", s.f.Body[chosen[0].pc].Opcode(), s.line(chosen[0].pc))
 	if parts > 1 {
 		st.Evidence += fmt.Sprintf(", each of %d lanes that of its own keys", parts)
@@ -403,8 +430,8 @@ func (s *study) findAccumulator() (*Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	st.DType, st.Unit2 = s.registerType(chosen[0])
-	st.Unit, st.Exp = 1/chosen[0].coef, s.exponential()
+	st.DType, st.Computed = s.registerType(chosen[0])
+	st.Unit, st.Exp, st.Block = 1/chosen[0].coef, s.exponential(), s.summed(chosen[0])
 	st.Evidence = fmt.Sprintf("%s at PTX line %d adds the last of an iteration's products of weights and elements of argument %s to what the iterations before left, rescaled",
 		s.f.Body[chosen[0].pc].Opcode(), s.line(chosen[0].pc), s.argName(int(s.argZ)))
 	return st, nil
@@ -447,6 +474,17 @@ func (s *study) registerType(c *candidate) (probes.DType, string) {
 	return dtypeOf(ts[0]), "fma"
 }
 
+// summed is how many products one instruction of the tensor core sums; 0 for another.
+func (s *study) summed(c *candidate) int {
+	if c.frag == nil {
+		return 0
+	}
+	if a := s.f.Body[c.pc].Fragment(isa.ClassA); a != nil {
+		return a.Cols
+	}
+	return 0
+}
+
 // elementType is the type of a fragment's elements.
 func elementType(in *ptx.Instr, c isa.ArgClass) probes.DType {
 	ts := in.Types()
@@ -486,5 +524,3 @@ func (s *study) key() int {
 }
 
 func (s *study) argName(arg int) string { return s.l.Args[arg].Name }
-
-var _ = slices.Contains[[]int]

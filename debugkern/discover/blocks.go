@@ -47,6 +47,21 @@ func footprints(ctx context.Context, k target.Kernel, l *target.Launch) (*blocks
 	return b, nil
 }
 
+// accessed is the arguments that blocks read and write.
+func (b *blocks) accessed() (read, wrote map[string]bool) {
+	read, wrote = map[string]bool{}, map[string]bool{}
+	for _, f := range b.by {
+		for _, x := range f.out {
+			if x.store {
+				wrote[x.arg] = true
+			} else {
+				read[x.arg] = true
+			}
+		}
+	}
+	return read, wrote
+}
+
 // richest is the block that accesses most elements, the first of them.
 func (b *blocks) richest() probes.Dim3 {
 	best := b.ids[0]

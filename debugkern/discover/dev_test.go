@@ -91,8 +91,8 @@ func TestDev(t *testing.T) {
 		}
 	}
 	t0 := time.Now()
-	a, err := Find(context.Background(), k, f, l)
+	res, err := Find(context.Background(), k, f, l, "")
 	t.Log(time.Since(t0), err)
-	j, _ := json.MarshalIndent(a, "", " ")
+	j, _ := json.MarshalIndent(res, "", " ")
 	t.Log(string(j))
 }

@@ -4,16 +4,21 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
+	"strings"
 
 	"tilescope/debugkern/isa"
+	"tilescope/debugkern/target"
 )
 
 // Placement is where a stage's values lie in registers: one entry of a manifest's capture.
 type Placement struct {
 	Fragment bool   // of a matrix product, else a register
 	Of       string // which fragment: d, a or b
-	Lines    []int  // of the PTX
+	Lines    []int  // of the PTX; nil where Line says it
+	Line     int    // of the source, and which of the instructions that can be meant there, from 0
+	Nth      []int
 	Dest     int    // of a register: which of those that the instruction writes
 	Row, Col string // expressions over i, warp, lane, r, c and e
 	Tile     string // over n; "" where the stage has one tile a block
@@ -290,6 +295,7 @@ func (s *study) placements(chosen []*candidate, perTile bool, line func(pc int) 
 		dest       int
 		tile       string
 		rows, cols int
+		line       int
 	}
 	groups := map[kind][]*candidate{}
 	var order []kind
@@ -304,17 +310,61 @@ func (s *study) placements(chosen []*candidate, perTile bool, line func(pc int) 
 		if c.frag != nil {
 			k.rows, k.cols = c.frag.Rows, c.frag.Cols
 		}
+		if s.source != "" {
+			if k.line = s.sourceLine(c.pc); k.line == 0 {
+				return nil, fmt.Errorf("PTX line %d stems from no line of %s", s.line(c.pc), s.source)
+			}
+		}
 		if groups[k] == nil {
 			order = append(order, k)
 		}
 		groups[k] = append(groups[k], c)
 	}
-	slices.SortFunc(order, func(a, b kind) int { return cmp.Or(cmp.Compare(a.tile, b.tile), cmp.Compare(a.dest, b.dest)) })
+	slices.SortFunc(order, func(a, b kind) int {
+		return cmp.Or(cmp.Compare(a.tile, b.tile), cmp.Compare(a.line, b.line), cmp.Compare(a.dest, b.dest))
+	})
 	var out []Placement
 	for _, k := range order {
-		out = append(out, entries(groups[k], k.of, k.dest, k.tile, s.warps(), line)...)
+		list := entries(groups[k], k.of, k.dest, k.tile, s.warps(), line)
+		for i := range list {
+			if k.line > 0 {
+				s.bySource(&list[i], k.line)
+			}
+		}
+		out = append(out, list...)
 	}
 	return out, nil
+}
+
+// sourceLine is the line of the source that blame for an instruction falls on, 0 where that is another file.
+func (s *study) sourceLine(pc int) int {
+	if s.f.Body[pc].Loc == nil {
+		return 0
+	}
+	at := target.Blame(s.f, pc)
+	if path.Base(strings.ReplaceAll(at.File, `\`, "/")) != s.source {
+		return 0
+	}
+	return at.Line
+}
+
+// bySource names an entry's instructions by their source line.
+func (s *study) bySource(p *Placement, line int) {
+	nth := map[int]int{} // by line of the PTX
+	for pc, in := range s.f.Body {
+		meant := len(in.Dests(nil)) > 0
+		if p.Fragment {
+			meant = in.Kind() == isa.Multiply
+		}
+		if meant && !in.Loc.Within(target.IsProbe) && s.sourceLine(pc) == line {
+			nth[in.Pos.Line] = len(nth)
+		}
+	}
+	p.Line = line
+	for _, l := range p.Lines {
+		p.Nth = append(p.Nth, nth[l])
+	}
+	p.Lines = nil
 }
 
 // maxLines is how many instructions an entry names.

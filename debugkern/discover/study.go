@@ -40,8 +40,9 @@ type study struct {
 	z0, stepZ, stepD int // the value of key 0 in column 0, and between keys and columns
 	width            int // columns of the values
 
-	f     *ptx.Func
-	tileM int // rows of a block
+	f      *ptx.Func
+	tileM  int    // rows of a block
+	source string // base name of the source whose lines name instructions; "": lines of the PTX do
 }
 
 // group is what one iteration added to a row: the keys, and the maximum that weights are relative to.
