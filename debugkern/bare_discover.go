@@ -63,7 +63,8 @@ func (a *bareArg) asWritten(found *discover.Found) scaffold.LaunchArg {
 	switch {
 	case a.buffer():
 		out.Dims = a.dims
-		if out.Fill, _, _ = strings.Cut(a.text, ":"); a.value == nil || a.value.File != nil {
+		source, _, _ := strings.Cut(a.text, ":")
+		if out.Fill = strings.TrimSpace(source); a.value == nil || a.value.File != nil {
 			out.Fill = ""
 		}
 		if a.into != nil {

@@ -70,7 +70,8 @@ func Discovered(req Request, module *ptx.Module, source bool, l *Launch, found *
 	}
 	if err != nil && found != nil { // what was discovered does not make a graph: the launch alone stands
 		d.Notes = append(d.Notes, "what was discovered does not make a manifest: "+firstLine(err))
-		w.manifestText, w.a = &manifestText{doc: d}, nil
+		w = &discovered{manifestText: &manifestText{doc: d}, req: req, l: l, role: w.role, source: source}
+		w.name()
 		d.Unknown = []string{}
 		d.Text = w.manifest()
 		m, err = configs.ParseManifest(req.Out, []byte(d.Text))
