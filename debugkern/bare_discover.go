@@ -41,6 +41,12 @@ func (s *Session) Discover(ctx context.Context, req CheckRequest, out scaffold.R
 		return nil, b.refused(launchError(err))
 	}
 	out.Entry = b.entry.Name
+	if found.Attention == nil && source != "" { // the text may show what else it computes
+		if doc, err := s.Scaffold(ctx, out); err == nil && strings.Contains(doc.Text, "\n     op: {") {
+			doc.Notes = append(doc.Notes, "no stages of attention were discovered: "+found.Why.Error())
+			return doc, nil
+		}
+	}
 	l := &scaffold.Launch{Grid: req.Grid, Block: req.Block, Shared: req.Shared}
 	for _, a := range b.args {
 		l.Args = append(l.Args, a.asWritten(found))

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
@@ -93,18 +94,48 @@ func (a *app) init(cmd *cobra.Command, req scaffold.Request, launch *checkOption
 // scaffold makes the manifest: of the kernel alone, or with a launch of what is discovered in it.
 func (a *app) scaffold(cmd *cobra.Command, s *debugkern.Session, req scaffold.Request, launch *checkOptions) (*report.Init, error) {
 	given := slices.ContainsFunc(launchOptions, func(o string) bool { return o != "entry" && cmd.Flags().Changed(o) })
-	if !given {
+	if !given || len(req.Set) > 0 {
+		if given {
+			return nil, usageError("--set goes with a manifest of the kernel alone; with a launch write -D")
+		}
 		return s.Scaffold(cmd.Context(), req)
 	}
-	if len(req.Set) > 0 {
-		return nil, usageError("--set goes with a manifest of the kernel alone; with a launch write -D")
+	lines, err := debugkern.OptionComments(cmd.Context(), req.File)
+	if err != nil {
+		return nil, err
 	}
-	check, err := launch.request(req.File)
+	whole, err := launch.withComments(cmd, lines)
+	if err != nil {
+		return nil, err
+	}
+	check, err := whole.request(req.File)
 	if err != nil {
 		return nil, err
 	}
 	check.Include, check.Define, check.Std, check.Arch, check.Instantiate = req.Include, req.Define, req.Std, req.Arch, req.Instantiate
 	return s.Discover(cmd.Context(), check, req)
+}
+
+// withComments are the options of the launch, with those that the kernel's text asks for where they are not given.
+func (o *checkOptions) withComments(cmd *cobra.Command, lines []string) (*checkOptions, error) {
+	whole, all := &checkOptions{}, &cobra.Command{}
+	whole.bind(all.Flags())
+	for _, name := range launchOptions {
+		f := cmd.Flags().Lookup(name)
+		if !f.Changed {
+			continue
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			if err := all.Flags().Set(name, v); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return whole, whole.comments(all, lines)
 }
 
 // runnable is a manifest's path as a target: without a separator or .yaml it would be taken for a name of the catalogue.

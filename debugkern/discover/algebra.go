@@ -19,6 +19,7 @@ import (
 //	inverse    1 / power
 //	logarithm  log2(power)
 //	quotient   weighted / power: what attention computes
+//	rough      a power or ratio of the whole part of the exponent alone, and remainder that of the rest: exponentials are made of both
 //
 // Anything else is nothing that is followed. What makes atoms of one kind equal is what they are made of, so that lanes that compute the same in
 // another order have the same atom.
@@ -49,6 +50,8 @@ const (
 	inverse
 	logarithm
 	quotient
+	rough
+	remainder
 )
 
 // atom is one atom. Which members mean something is in the comment of each.
@@ -152,10 +155,6 @@ func (f *form) single() (a int32, coef float64, ok bool) {
 
 func (f *form) constant() bool { return f.n == 0 && !f.bits }
 
-// negligible is the share of a coefficient below which its sum with another is taken for 0: what is left of a number that was split in
-// two for precision.
-const negligible = 2e-6
-
 // sum adds a·x and b·y.
 func (g *algebra) sum(x, y value, b float64) value {
 	if x == 0 || y == 0 {
@@ -182,9 +181,6 @@ func (g *algebra) sum(x, y value, b float64) value {
 			j++
 		default:
 			a, c = fx.atom[i], fx.coef[i]+b*fy.coef[j]
-			if math.Abs(c) <= negligible*math.Abs(fx.coef[i]) {
-				c = 0
-			}
 			i, j = i+1, j+1
 		}
 		if c == 0 {
@@ -254,11 +250,13 @@ func (g *algebra) scale(x value, c float64) value {
 
 // times multiplies two values.
 func (g *algebra) times(x, y value) value {
-	if x == 0 || y == 0 {
-		return 0
-	}
 	fx, fy := &g.forms[x], &g.forms[y]
+	if x != 0 && zero(fx) || y != 0 && zero(fy) { // of what is not followed, too
+		return g.constant(0)
+	}
 	switch {
+	case x == 0 || y == 0:
+		return 0
 	case fx.constant():
 		return g.scale(y, fx.c)
 	case fy.constant():
@@ -303,6 +301,8 @@ func (g *algebra) multiply(i, j int32) (int32, float64) {
 		}
 		p.ref2 = q.ref
 		return g.interned(p, i), 1
+	case p.kind == rough && q.kind == remainder:
+		return p.ref, 1
 	case p.kind == weighted && q.kind == inverse && p.ref2 == 0:
 		return g.add1(atom{kind: quotient, ref: i, ref2: q.ref}), 1
 	}
@@ -510,7 +510,7 @@ func (g *algebra) exp2(x value) value {
 	if f.c <= lowest { // exactly, or as good as, 0
 		return g.constant(0)
 	}
-	n := 0
+	n, rest := 0, f.n
 	for i := range int(f.n) { // what is left of a number that was split for precision
 		if math.Abs(f.coef[i]) > 1e-6 {
 			f.atom[n], f.coef[n] = f.atom[i], f.coef[i]
@@ -520,6 +520,9 @@ func (g *algebra) exp2(x value) value {
 	coef := math.Exp2(f.c)
 	switch n {
 	case 0:
+		if rest > 0 {
+			return g.scale(g.unary(remainder, 0, 1), coef)
+		}
 		return g.constant(coef)
 	case 1:
 		if f.coef[0] > 0 && g.atoms[f.atom[0]].kind == product {

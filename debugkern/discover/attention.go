@@ -40,7 +40,7 @@ const (
 	Values      Role = "values"      // what weights multiply
 )
 
-// Stage is a discovered stage.
+// Stage is a discovered stage. In texts of evidence, and of Attention.Missing, "argument #3" is that of index 3 of the launch.
 type Stage struct {
 	Role     Role
 	DType    probes.DType
@@ -178,6 +178,19 @@ func (s *study) stages(a *Attention) error {
 		a.Stages = append(a.Stages, *st)
 	}
 	a.TileM = s.tileM
+	n := 0
+	for _, r := range s.rowOf {
+		if r >= 0 {
+			n++
+		}
+	}
+	if n < len(s.rows)*len(s.keys) {
+		a.Missing = append(a.Missing, fmt.Sprintf("captures: block %s computes %d of the %d scores of its rows and keys; what its iterations leave in registers is no whole tile",
+			a.Block, n, len(s.rows)*len(s.keys)))
+		for i := range a.Stages {
+			a.Stages[i].Places = nil
+		}
+	}
 	return nil
 }
 
@@ -251,7 +264,7 @@ func (s *study) findScores() (*Stage, error) {
 	st.Unit = s.d.alphas[s.alpha] * math.Ln2 / chosen[0].coef
 	st.Block = s.summed(chosen[0])
 	st.Evidence = fmt.Sprintf("%s at PTX line %d adds the last of %d products of a row of argument %s and one of argument %s", in.Opcode(), s.line(chosen[0].pc), s.depth,
-		s.argName(s.query()), s.argName(s.key()))
+		inText(s.query()), inText(s.key()))
 	return st, nil
 }
 
@@ -371,8 +384,8 @@ func (s *study) factors() []*candidate {
 	}
 	var out []*candidate
 	for _, c := range by {
-		if c.whole && len(c.spots) > 0 && c.settle(s) {
-			out = append(out, c)
+		if c.whole && len(c.spots) > 0 {
+			out = append(out, c.settle(s)...)
 		}
 	}
 	return out
@@ -433,7 +446,7 @@ func (s *study) findAccumulator() (*Stage, error) {
 	st.DType, st.Computed = s.registerType(chosen[0])
 	st.Unit, st.Exp, st.Block = 1/chosen[0].coef, s.exponential(), s.summed(chosen[0])
 	st.Evidence = fmt.Sprintf("%s at PTX line %d adds the last of an iteration's products of weights and elements of argument %s to what the iterations before left, rescaled",
-		s.f.Body[chosen[0].pc].Opcode(), s.line(chosen[0].pc), s.argName(int(s.argZ)))
+		s.f.Body[chosen[0].pc].Opcode(), s.line(chosen[0].pc), inText(int(s.argZ)))
 	return st, nil
 }
 
@@ -523,4 +536,8 @@ func (s *study) key() int {
 	return int(s.argX)
 }
 
+// argName is an argument's name in the launch.
 func (s *study) argName(arg int) string { return s.l.Args[arg].Name }
+
+// inText is an argument in a text of evidence: "#" and its index, for which the reader puts the name that it gives it.
+func inText(arg int) string { return fmt.Sprintf("#%d", arg) }

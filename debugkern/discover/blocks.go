@@ -52,11 +52,8 @@ func (b *blocks) accessed() (read, wrote map[string]bool) {
 	read, wrote = map[string]bool{}, map[string]bool{}
 	for _, f := range b.by {
 		for _, x := range f.out {
-			if x.store {
-				wrote[x.arg] = true
-			} else {
-				read[x.arg] = true
-			}
+			wrote[x.arg] = wrote[x.arg] || x.store
+			read[x.arg] = read[x.arg] || x.load
 		}
 	}
 	return read, wrote
@@ -185,13 +182,20 @@ func (s *study) laid(arg, first, stepRow, rows, stepCol, cols int) (*layout, err
 		switch {
 		case cols > 1 && stride == stepCol && dims[d] > 1 && out.cols < 0 && end+cols <= dims[d]:
 			out.cols = d
-		case stride == stepRow && dims[d] > 1 && out.rows < 0 && end+rows <= dims[d]:
+		case stride == stepRow && stepRow > 0 && dims[d] > 1 && out.rows < 0 && end+rows <= dims[d]:
 			out.rows = d
 		}
 		stride *= dims[d]
 	}
+	if stepRow == 0 { // one row: the dimension next to its columns
+		for d := range dims {
+			if d != out.cols {
+				out.rows = d
+			}
+		}
+	}
 	if out.rows < 0 || cols > 1 && out.cols < 0 {
-		return nil, notFound("rows %d and columns %d elements apart are no dimensions of argument %s, which has %v", stepRow, stepCol, s.argName(arg), s.l.Args[arg].Buffer.Dims)
+		return nil, notFound("rows %d and columns %d elements apart are no dimensions of argument %s, which has %v", stepRow, stepCol, inText(arg), s.l.Args[arg].Buffer.Dims)
 	}
 	return out, nil
 }
@@ -299,7 +303,7 @@ func (s *study) operand(role Role, arg int, at *layout, b *blocks, a *Attention)
 	store := role == Result || role == LSE
 	pcs := s.readers(arg, at, b, a.Block, store)
 	if len(pcs) == 0 {
-		return nil, notFound("no instruction was seen to access argument %s there", s.argName(arg))
+		return nil, notFound("no instruction was seen to access argument %s there", inText(arg))
 	}
 	lowest := func(id probes.Dim3) []int {
 		var low []int
@@ -330,7 +334,7 @@ func (s *study) operand(role Role, arg int, at *layout, b *blocks, a *Attention)
 			return low[d] + at.first[d] - here[d], true
 		})
 		if !ok {
-			return nil, notFound("its position in dimension %d of argument %s is no expression of the block that was tried", d, s.argName(arg))
+			return nil, notFound("its position in dimension %d of argument %s is no expression of the block that was tried", d, inText(arg))
 		}
 		o.At = append(o.At, f.text)
 		if d != at.rows {
@@ -499,7 +503,7 @@ func (s *study) result(a *Attention, b *blocks, arg int, cells map[[2]int]int32)
 	stepCol := e(0, 1) - e(0, 0)
 	for c, x := range cells {
 		if int(x) != e(0, 0)+c[0]*stepRow+c[1]*stepCol {
-			return notFound("its elements are not evenly spaced in argument %s", s.argName(arg))
+			return notFound("its elements are not evenly spaced in argument %s", inText(arg))
 		}
 	}
 	at, err := s.laid(arg, e(0, 0), stepRow, rows, stepCol, s.width)
@@ -512,7 +516,7 @@ func (s *study) result(a *Attention, b *blocks, arg int, cells map[[2]int]int32)
 	}
 	o.Evidence = "the weighted sums divided by the sums of weights are stored to it"
 	a.Operands = append(a.Operands, *o)
-	a.Stages = append(a.Stages, Stage{Role: Result, DType: s.l.Args[arg].Buffer.DType, Unit: 1, Parts: 1, Evidence: fmt.Sprintf("argument %s gets, row by row, %s divided by %s", s.argName(arg), Accumulator, Sum)})
+	a.Stages = append(a.Stages, Stage{Role: Result, DType: s.l.Args[arg].Buffer.DType, Unit: 1, Parts: 1, Evidence: fmt.Sprintf("argument %s gets, row by row, %s divided by %s", inText(arg), Accumulator, Sum)})
 	return nil
 }
 
@@ -524,7 +528,7 @@ func (s *study) sums(a *Attention, b *blocks, arg int, rows map[int]int32, unit 
 	}
 	for r, x := range rows {
 		if int(x) != int(rows[0])+r*step {
-			return notFound("its elements are not evenly spaced in argument %s", s.argName(arg))
+			return notFound("its elements are not evenly spaced in argument %s", inText(arg))
 		}
 	}
 	at, err := s.laid(arg, int(rows[0]), step, len(rows), 0, 1)
@@ -537,7 +541,7 @@ func (s *study) sums(a *Attention, b *blocks, arg int, rows map[int]int32, unit 
 	}
 	o.Evidence = "maximum + log(sum) of each row is stored to it"
 	a.Operands = append(a.Operands, *o)
-	a.Stages = append(a.Stages, Stage{Role: LSE, DType: s.l.Args[arg].Buffer.DType, Unit: unit, Parts: 1, Evidence: fmt.Sprintf("argument %s gets the logarithm of each row's sum of exponentials", s.argName(arg))})
+	a.Stages = append(a.Stages, Stage{Role: LSE, DType: s.l.Args[arg].Buffer.DType, Unit: unit, Parts: 1, Evidence: fmt.Sprintf("argument %s gets the logarithm of each row's sum of exponentials", inText(arg))})
 	return nil
 }
 

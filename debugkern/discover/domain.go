@@ -88,10 +88,17 @@ func (d *domain) typed(x value, t ptx.Type) value {
 
 // Join implements lineage.Domain: a number whose low bytes are zero is the shorter one that the high bytes are, as f32 is of bf16.
 func (d *domain) Join(op *lineage.Op, pieces []lineage.Piece[value]) value {
-	if len(pieces) == 1 {
-		if p := &pieces[0]; p.From == 0 && p.N == 2 && p.At == 2 && op.Bytes == 4 {
-			return p.Of
+	var only *lineage.Piece[value]
+	for i := range pieces {
+		if p := &pieces[i]; p.Of == 0 || !zero(&d.forms[p.Of]) {
+			if only != nil {
+				return 0
+			}
+			only = p
 		}
+	}
+	if only != nil && only.From == 0 && only.N == 2 && only.At == 2 && op.Bytes == 4 {
+		return only.Of
 	}
 	return 0
 }
@@ -133,15 +140,30 @@ func (d *domain) Op(op *lineage.Op, in []value) value {
 	if !t.Float() {
 		return 0
 	}
+	constant := true
 	for i, x := range in {
-		if x == 0 {
-			return 0
-		}
-		if d.forms[x].bits {
+		if x != 0 && d.forms[x].bits {
 			in[i] = d.typed(x, t)
 		}
+		constant = constant && x != 0 && d.forms[in[i]].constant()
+	}
+	if constant && op.Form.Real != nil {
+		return d.computed(op, in)
 	}
 	return d.arithmetic(op.Form.Name, op.Instr, in)
+}
+
+// computed is an operation on numbers.
+func (d *domain) computed(op *lineage.Op, in []value) value {
+	var x [3]float64
+	for i := range min(len(in), 3) {
+		x[i] = d.forms[in[i]].c
+	}
+	v := op.Form.Real(x[0], x[1], x[2])
+	if op.Instr.Has("sat") {
+		v = min(max(v, 0), 1)
+	}
+	return d.constant(v)
 }
 
 // arithmetic is an operation on floating-point numbers.
@@ -193,10 +215,22 @@ func (d *domain) shift(in []value) value {
 		return 0
 	}
 	f, by := d.forms[in[0]], d.forms[in[1]]
-	if !by.bits || by.c != 23 || f.bits || f.n == 0 {
+	if !by.bits || by.c != 23 || f.bits {
 		return 0
 	}
-	return d.exp2(d.sum(in[0], d.constant(exponent), -1))
+	if f.n == 0 {
+		return d.constant(float64(math.Float32frombits(math.Float32bits(float32(f.c)) << 23)))
+	}
+	x := d.exp2(d.sum(in[0], d.constant(exponent), -1))
+	if x == 0 {
+		return 0
+	}
+	g := d.forms[x]
+	a, c, ok := g.single()
+	if !ok {
+		return x
+	}
+	return d.unary(rough, a, c)
 }
 
 // Dot implements lineage.Domain.

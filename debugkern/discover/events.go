@@ -24,6 +24,11 @@ type site struct {
 	impure bool          // it made values that are not followed, too
 }
 
+// repeats reports whether some lane executed the instruction again.
+func (s *site) repeats() bool {
+	return len(s.events) > 0 && s.events[len(s.events)-1].n > 0
+}
+
 // mixed is one execution of a matrix product that adds weights times elements: what it multiplied.
 type mixed struct {
 	pc, n, warp int
@@ -185,15 +190,15 @@ type footprint struct {
 
 // span is the lowest and highest address that an instruction accessed.
 type span struct {
-	lo, hi uint64
-	store  bool
+	lo, hi      uint64
+	load, store bool
 }
 
 // span2 is a span by position in an argument.
 type span2 struct {
-	arg    string
-	lo, hi []int
-	store  bool
+	arg         string
+	lo, hi      []int
+	load, store bool
 }
 
 // View implements target.Viewer.
@@ -201,7 +206,7 @@ func (f *footprint) View(v target.View) { f.view = v }
 
 // Interests implements target.Interested.
 func (f *footprint) Interests() target.ClassSet {
-	return target.Classes(target.ClassLoad, target.ClassStore, target.ClassAsync)
+	return target.Classes(target.ClassLoad, target.ClassStore, target.ClassAsync, target.ClassAtomic)
 }
 
 // Event implements target.Observer.
@@ -218,7 +223,7 @@ func (f *footprint) Event(e *target.Event) {
 	}
 	s := f.reach[e.PC]
 	if s == nil {
-		s = &span{lo: ^uint64(0), store: e.Class == target.ClassStore}
+		s = &span{lo: ^uint64(0), store: e.Class == target.ClassStore || e.Class == target.ClassAtomic, load: e.Class != target.ClassStore}
 		f.reach[e.PC] = s
 	}
 	for lane := range 32 {
@@ -243,7 +248,7 @@ func (f *footprint) End() {
 		arg, lo := f.view.Name(target.SpaceGlobal, s.lo)
 		other, hi := f.view.Name(target.SpaceGlobal, s.hi)
 		if arg != "" && arg == other {
-			f.out[pc] = span2{arg: arg, lo: lo, hi: hi, store: s.store}
+			f.out[pc] = span2{arg: arg, lo: lo, hi: hi, load: s.load, store: s.store}
 		}
 	}
 }

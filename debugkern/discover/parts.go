@@ -71,12 +71,16 @@ func (s *study) findParts() (*Stage, []*candidate, int, error) {
 				}
 				c.whole = c.whole && found
 			}
-			if c.whole && c.settle(s) {
-				for _, n := range lanes {
+			if !c.whole {
+				continue
+			}
+			settled := c.settle(s)
+			for _, n := range lanes {
+				if len(settled) > 0 {
 					parts = max(parts, n)
 				}
-				list = append(list, c)
 			}
+			list = append(list, settled...)
 		}
 	}
 	st, chosen, err := s.chosen(list, s.wanted(one), true)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -29,7 +30,8 @@ type spot struct {
 	warp, lane, n int
 	e             int // of a fragment: the element; of a register: part
 	row, col      int
-	first, last   int // tiles that it may be of
+	first, last   int  // tiles that it may be of
+	other         bool // the value is none of the stage's
 }
 
 // candidate is an instruction whose registers may be a stage.
@@ -45,6 +47,7 @@ type candidate struct {
 	cells            []int32 // numbers of the cells that it has, each once
 	row, col         *fitted
 	baseRow, baseCol int
+	turn, turns      int // of executions that take turns: which, of how many
 }
 
 // cells is a set of the cells of a stage, by number.
@@ -99,27 +102,80 @@ func (s *study) candidates(pick func(e *event, a *atom) (sp spot, ok bool)) []*c
 				continue
 			}
 			sp, ok := pick(e, a)
-			if !ok || !near(c.coef, float64(e.coef)) {
+			sp.warp, sp.lane, sp.n, sp.e = int(e.warp), int(e.lane), int(e.n), int(e.part)
+			sp.other = !ok || !near(c.coef, float64(e.coef))
+			if sp.other && e.n == 0 && !st.repeats() {
 				c.whole = false
 				continue
 			}
-			sp.warp, sp.lane, sp.n, sp.e = int(e.warp), int(e.lane), int(e.n), int(e.part)
 			if st.frag != nil {
 				sp.e += int(e.dest) * st.frag.PerRegister
 			}
 			c.spots = append(c.spots, sp)
 		}
 		for _, key := range slices.Sorted(maps.Keys(by)) {
-			if c := by[key]; c.whole && c.settle(s) {
-				out = append(out, c)
+			if c := by[key]; c.whole {
+				out = append(out, c.settle(s)...)
 			}
 		}
 	}
 	return out
 }
 
-// settle finds the tile of every execution, and the cells that the instruction covers; false where they follow no rule.
-func (c *candidate) settle(s *study) bool {
+// settle finds the tile of every execution, and the positions of the registers in it: of executions that take turns with several parts of a tile
+// (a loop that is not unrolled) one candidate a part. None where they follow no rule.
+func (c *candidate) settle(s *study) []*candidate {
+	most := 0
+	for i := range c.spots {
+		most = max(most, c.spots[i].n)
+	}
+	for turns := 1; turns <= min(maxTurns, most+1); turns++ {
+		if (most+1)%turns != 0 {
+			continue
+		}
+		parts := make([]*candidate, turns)
+		for i := range parts {
+			part := *c
+			parts[i], part.spots, part.turn, part.turns = &part, nil, i, turns
+		}
+		for _, sp := range c.spots {
+			p := parts[sp.n%turns]
+			sp.n /= turns
+			p.spots = append(p.spots, sp)
+		}
+		if parts = regular(s, parts); len(parts) > 0 {
+			return parts
+		}
+	}
+	return nil
+}
+
+// regular leaves out parts that have no value of the stage. It is empty where one has such and others, or follows no rule.
+func regular(s *study, parts []*candidate) []*candidate {
+	var out []*candidate
+	for _, p := range parts {
+		others := 0
+		for i := range p.spots {
+			if p.spots[i].other {
+				others++
+			}
+		}
+		switch {
+		case others == len(p.spots):
+			continue
+		case others > 0, !p.regular(s):
+			return nil
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// maxTurns is how many parts of a tile an instruction may take turns with.
+const maxTurns = 32
+
+// regular finds the tile of every execution, the positions, and the cells that are covered.
+func (c *candidate) regular(s *study) bool {
 	lo, hi := map[int]int{}, map[int]int{}
 	most := 0
 	for _, sp := range c.spots {
@@ -134,7 +190,7 @@ func (c *candidate) settle(s *study) bool {
 			return false
 		}
 	}
-	if !c.fitTile(lo, hi, most+1) {
+	if len(lo) == 0 || !c.fitTile(lo, hi, most+1) || !c.fitPositions(s.warps()) {
 		return false
 	}
 	seen := s.noCells()
@@ -153,6 +209,18 @@ func (c *candidate) settle(s *study) bool {
 	}
 	return true
 }
+
+// tileText writes the tile of an execution n, -1 for those of other parts.
+func (c *candidate) tileText() string {
+	text := c.tile.text()
+	if c.turns == 1 {
+		return text
+	}
+	text = variableN.ReplaceAllString(text, fmt.Sprintf("div(n, %d)", c.turns))
+	return fmt.Sprintf("n %% %d == %d ? %s : -1", c.turns, c.turn, text)
+}
+
+var variableN = regexp.MustCompile(`\bn\b`)
 
 // fitTile finds the tile of execution n within what it may be: mostly first + n; with one execution, its tile.
 func (c *candidate) fitTile(lo, hi map[int]int, size int) bool {
@@ -244,10 +312,11 @@ func (c *candidate) agrees() bool {
 // cover the same it takes the last in the text where late, else the first.
 func choose(list []*candidate, want *cells, late bool) (chosen []*candidate, left int) {
 	slices.SortStableFunc(list, func(a, b *candidate) int {
+		c := cmp.Compare(a.pc, b.pc)
 		if late {
-			return cmp.Compare(b.pc, a.pc)
+			c = -c
 		}
-		return cmp.Compare(a.pc, b.pc)
+		return cmp.Or(cmp.Compare(a.turns, b.turns), c)
 	})
 	open := slices.Clone(want.in)
 	left = want.n
@@ -300,12 +369,9 @@ func (s *study) placements(chosen []*candidate, perTile bool, line func(pc int) 
 	groups := map[kind][]*candidate{}
 	var order []kind
 	for _, c := range chosen {
-		if !c.fitPositions(s.warps()) {
-			return nil, fmt.Errorf("the registers of PTX line %d lie in no regular order in the tile", line(c.pc))
-		}
 		k := kind{of: c.of, dest: c.dest}
 		if perTile {
-			k.tile = c.tile.text()
+			k.tile = c.tileText()
 		}
 		if c.frag != nil {
 			k.rows, k.cols = c.frag.Rows, c.frag.Cols

@@ -173,9 +173,11 @@ func (w *discovered) nameDims(o *discover.Operand) {
 		default:
 			name, free = free[0], free[1:]
 		}
-		suffix := map[discover.Role]string{discover.Keys: "kv", discover.Values: "v"}[o.Role]
-		if have, taken := w.extent[name]; taken && have != n {
-			name += suffix
+		own := name
+		for _, suffix := range []string{"", "kv", "v"} {
+			if name = own + suffix; w.extent[name] == 0 || w.extent[name] == n {
+				break
+			}
 		}
 		if have, taken := w.extent[name]; taken && have != n {
 			continue // written as a number

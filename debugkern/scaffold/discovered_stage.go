@@ -3,6 +3,8 @@ package scaffold
 import (
 	"fmt"
 	"math"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"tilescope/debugkern/discover"
@@ -14,7 +16,7 @@ import (
 func (w *discovered) stages() {
 	w.line("\nstages:")
 	for _, m := range w.a.Missing {
-		w.line("  # not found: %s", text.Line(m))
+		w.line("  # not found: %s", text.Line(w.named(m)))
 	}
 	r := w.role
 	q, k := r["queries"], r["keys"]
@@ -67,10 +69,22 @@ func (w *discovered) stages() {
 	w.result(discover.LSE, "[q]", 1, fmt.Sprintf("{lse: [%s, %s]}", r["maximum"], r["sum"]))
 }
 
+var argumentIndex = regexp.MustCompile(`argument #([0-9]+)`)
+
+// named puts the arguments' names into a text of evidence.
+func (w *discovered) named(s string) string {
+	return argumentIndex.ReplaceAllStringFunc(s, func(m string) string {
+		if i, err := strconv.Atoi(m[len("argument #"):]); err == nil && i < len(w.names) {
+			return "argument " + w.names[i]
+		}
+		return m
+	})
+}
+
 // evidence writes why a stage is there.
 func (w *discovered) evidence(st *discover.Stage) {
 	if st.Evidence != "" {
-		w.line("  # %s: %s.", st.Role, text.Line(st.Evidence))
+		w.line("  # %s: %s.", st.Role, text.Line(w.named(st.Evidence)))
 	}
 }
 
