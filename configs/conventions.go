@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -25,7 +26,11 @@ type convention struct {
 	Axes      map[string]axis      `yaml:"axes"`
 	Stages    []conventionalStage  `yaml:"stages"`
 	Gates     []conventionalGate   `yaml:"gates"`
+	Roles     map[string]string    `yaml:"roles"`
 }
+
+// Roles returns the conventional name of each role that a tensor or a stage has in attention. It is the caller's.
+func Roles() map[string]string { return maps.Clone(conventions().Roles) }
 
 // conventionalTensor is a tensor with its dimensions, expressions over the shape; an output with where a tile of it is.
 type conventionalTensor struct {

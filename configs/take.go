@@ -39,6 +39,9 @@ func (r *resolver) takes(s *Stage, sp *probes.StagePlan) error {
 	return nil
 }
 
+// turns is how often an instruction may be executed in one iteration, where its entry says which tile an execution belongs to.
+const turns = 64
+
 // takeTile evaluates the tile of each execution, of one more than there are tiles, so that a loop that goes on is seen.
 func (r *resolver) takeTile(w *take) (probes.Extent, error) {
 	n := r.plan.Work.MaxTiles + 1
@@ -49,7 +52,7 @@ func (r *resolver) takeTile(w *take) (probes.Extent, error) {
 		}
 		return count, nil
 	}
-	return r.extent(w.tile, n, math.MinInt32, math.MaxInt32, 0)
+	return r.extent(w.tile, n*turns, math.MinInt32, math.MaxInt32, 0)
 }
 
 // placement evaluates one side of an entry's placement: rows, or columns. nil where there is none.

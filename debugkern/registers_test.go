@@ -170,7 +170,7 @@ func TestRegistersRefused(t *testing.T) {
 		{"{mma: {line: 48, row: r + 8, col: c}}", "has row 16, column 0, and a tile of S is 16×16"},
 		{"{mma: {line: 48, of: a, row: r, col: c}}", "its elements have 16 bits, the stage's dtype f32 has 32"},
 		{"{register: {ptx: 330, name: \"%f7\", row: lane}}", "it has no register %f7"},
-		{"{register: {ptx: 330, row: lane}}", "has row 16, column 0"},
+		{"{register: {ptx: 330, row: lane}}", "warp 0 lane 16 executes attention_mma.cu:18"},
 		{"{register: {ptx: 330, operand: 5, row: 0}}", "it has 3 operands"},
 		{"{register: {ptx: 320, operand: 0, element: 1, row: 0}}", "%p4 is a predicate"},
 		{"{register: {line: 57, row: 0}}", "of that kind (instruction that writes a register): say which with nth"},

@@ -9,18 +9,24 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"tilescope/configs/schema"
+	"tilescope/debugkern"
+	"tilescope/debugkern/checkrun"
 	"tilescope/debugkern/file"
+	"tilescope/debugkern/report"
 	"tilescope/debugkern/scaffold"
 	"tilescope/debugkern/text"
 )
 
 func (a *app) initCommand() *cobra.Command {
 	var req scaffold.Request
+	var launch checkOptions
 	c := &cobra.Command{
 		Use:   "init FILE.ptx|FILE.cu",
 		Short: "A commented manifest from a kernel alone",
@@ -35,12 +41,12 @@ func (a *app) initCommand() *cobra.Command {
 				return usageError("%s takes one FILE.ptx or FILE.cu; it was given %d", cmd.CommandPath(), len(args))
 			}
 			req.File = args[0]
-			return a.init(cmd, req)
+			return a.init(cmd, req, &launch)
 		},
 	}
 	f := c.Flags()
 	f.StringVar(&req.Out, "out", "", "where the manifest goes (default beside FILE, as .yaml)")
-	f.StringVar(&req.Entry, "entry", "", "which kernel of FILE (default the first)")
+	launch.bindLaunch(f)
 	f.StringVar(&req.Arch, "arch", "", "architecture to compile a .cu for, such as sm_80")
 	f.StringArrayVarP(&req.Include, "include", "I", nil, "directory DIR to look for headers in, repeatable")
 	f.StringArrayVarP(&req.Define, "define", "D", nil, "symbol to compile a .cu with: NAME[=VALUE], repeatable")
@@ -50,7 +56,8 @@ func (a *app) initCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) init(cmd *cobra.Command, req scaffold.Request) error {
+func (a *app) init(cmd *cobra.Command, req scaffold.Request, launch *checkOptions) error {
+	req.Entry = launch.req.Entry
 	if req.Out == "" {
 		req.Out = strings.TrimSuffix(req.File, filepath.Ext(req.File)) + ".yaml"
 	}
@@ -65,7 +72,7 @@ func (a *app) init(cmd *cobra.Command, req scaffold.Request) error {
 		return err
 	}
 	defer s.Close()
-	doc, err := s.Scaffold(cmd.Context(), req)
+	doc, err := a.scaffold(cmd, s, req, launch)
 	if err != nil {
 		if doc != nil && a.json {
 			if perr := a.print(doc, nil); perr != nil {
@@ -107,6 +114,53 @@ func (a *app) writeSchema(ctx context.Context, path string) error {
 		return usageError("the JSON Schema of manifests: %w", err)
 	}
 	return nil
+}
+
+// scaffold makes the manifest: of the kernel alone, or with a launch of what is discovered in it.
+func (a *app) scaffold(cmd *cobra.Command, s *debugkern.Session, req scaffold.Request, launch *checkOptions) (*report.Init, error) {
+	given := slices.ContainsFunc(launchOptions, func(o string) bool { return o != "entry" && cmd.Flags().Changed(o) })
+	if !given || len(req.Set) > 0 {
+		if given {
+			return nil, usageError("--set goes with a manifest of the kernel alone; with a launch write -D")
+		}
+		return s.Scaffold(cmd.Context(), req)
+	}
+	lines, err := checkrun.OptionComments(cmd.Context(), req.File)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := launch.withComments(cmd, lines)
+	if err != nil {
+		return nil, err
+	}
+	check, err := whole.request(req.File)
+	if err != nil {
+		return nil, err
+	}
+	check.Include, check.Define, check.Std, check.Arch, check.Instantiate = req.Include, req.Define, req.Std, req.Arch, req.Instantiate
+	return checkrun.Discover(cmd.Context(), s, check, req)
+}
+
+// withComments are the options of the launch, with those that the kernel's text asks for where they are not given.
+func (o *checkOptions) withComments(cmd *cobra.Command, lines []string) (*checkOptions, error) {
+	whole, all := &checkOptions{}, &cobra.Command{}
+	whole.bind(all.Flags())
+	for _, name := range launchOptions {
+		f := cmd.Flags().Lookup(name)
+		if !f.Changed {
+			continue
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			if err := all.Flags().Set(name, v); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return whole, whole.comments(all, lines)
 }
 
 // runnable is a manifest's path as a target: without a separator or .yaml it would be taken for a name of the catalogue.

@@ -176,7 +176,11 @@ func (g *gatherer) take(p *gatherPoint, e *target.Event) {
 		thread := e.Warp*32 + lane
 		for r := range p.Regs {
 			for k := range p.Parts {
-				if cell := p.Cell(thread, r, k); cell >= 0 {
+				cell := p.Cell(thread, r, k)
+				if cell == target.OutsideTile {
+					g.outside(p, thread)
+				}
+				if cell >= 0 {
 					v := regs[r][lane] >> (k * p.Bits)
 					if p.Bits < 64 {
 						v &= 1<<p.Bits - 1
@@ -189,6 +193,16 @@ func (g *gatherer) take(p *gatherPoint, e *target.Event) {
 			}
 		}
 	}
+}
+
+// outside ends the block: a lane has a position that the tile does not have.
+func (g *gatherer) outside(p *gatherPoint, thread int) {
+	if g.b.err != nil {
+		return
+	}
+	in := &g.b.p.code[p.PC]
+	g.b.err = &target.Fault{Kind: "passes", Block: g.b.id, Source: in.source(), Msg: fmt.Sprintf("stage %s: %s: warp %d lane %d executes %s, and its row or column lies outside the tile of %d×%d "+
+		"(a position below 0 is not captured)", p.of.g.Plan.Stage, p.Take.Field, thread/32, thread%32, in.where(), p.of.g.Plan.Rows, p.of.g.Plan.Cols)}
 }
 
 // tile counts an execution by a lane, and returns the tile whose it is; false where it is not captured.

@@ -29,6 +29,7 @@ func Interpret[T any](ctx context.Context, t *Trace, d Domain[T], see func(op *O
 type interpreter[T any] struct {
 	t      *Trace
 	d      Domain[T]
+	sel    Selector[T] // d, where it is one
 	see    func(op *Op, x T)
 	stored func(s *Store, x T)
 	index  T
@@ -87,6 +88,7 @@ func newInterpreter[T any](t *Trace, d Domain[T]) *interpreter[T] {
 		t: t, d: d, index: d.Index(), vals: make([]T, firstVal), width: make([]uint8, firstVal), data: make([]bool, firstVal),
 		pages: map[leafPage]*[leafPageSize]uint32{}, scalar: map[scalarAt]uint32{}, consts: map[constAt]uint32{}, flying: map[int]*copying{},
 	}
+	x.sel, _ = d.(Selector[T])
 	n := int32(0)
 	for _, f := range t.funcs {
 		x.first = append(x.first, n)
@@ -427,14 +429,34 @@ func (x *interpreter[T]) inputs(s *step, f *flow, lane, part int) []T {
 
 // selected is selp.
 func (x *interpreter[T]) selected(s *step, f *flow) {
+	if x.sel != nil {
+		x.about(s, f)
+	}
 	for m := s.mask; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m) & 31
-		src := &f.src[1]
+		src, other := &f.src[1], &f.src[0]
 		if s.aux>>lane&1 != 0 {
-			src = &f.src[0]
+			src, other = other, src
 		}
-		x.put(s, f.dst[0].reg, lane, x.get(s, src, lane))
+		id := x.get(s, src, lane)
+		if x.sel != nil {
+			id = x.between(f, lane, id, x.get(s, other, lane))
+		}
+		x.put(s, f.dst[0].reg, lane, id)
 	}
+}
+
+// between asks the Domain about a select between two whole values.
+func (x *interpreter[T]) between(f *flow, lane int, chosen, other uint32) uint32 {
+	if chosen == other || chosen < firstVal || other < firstVal || (chosen|other)&packed != 0 {
+		return chosen
+	}
+	n := int(f.dst[0].bytes)
+	x.op.Lane, x.op.Bytes = lane, n
+	if v, ok := x.sel.Select(&x.op, x.vals[chosen], x.vals[other]); ok {
+		return x.value(v, n, x.data[chosen] || x.data[other])
+	}
+	return chosen
 }
 
 // shuffled is shfl.

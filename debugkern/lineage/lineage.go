@@ -93,6 +93,12 @@ type Domain[T any] interface {
 	Join(op *Op, pieces []Piece[T]) T
 }
 
+// Selector is a Domain that wants to be asked about a select between two values: chosen is the one that the execution took. Where it returns
+// false the result is chosen.
+type Selector[T any] interface {
+	Select(op *Op, chosen, other T) (T, bool)
+}
+
 // Store is what Interpret reports of a value that is stored to global memory: an element of an argument's buffer, or Arg -1
 // and the address.
 type Store struct {

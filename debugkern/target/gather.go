@@ -27,9 +27,13 @@ type Point struct {
 	Regs  []int32 // indices into the entry's Regs
 	Bits  int     // of an element; a register has Parts of them, the first in its low bits
 	Parts int
-	// Cells are the cells of the tile, Cols·row + column, by thread of the block (warp·32 + lane), register and part; -1: not captured.
+	// Cells are the cells of the tile, Cols·row + column, by thread of the block (warp·32 + lane), register and part; -1: not captured,
+	// OutsideTile: a thread that executes the instruction has a position that the tile does not have.
 	Cells []int32
 }
+
+// OutsideTile stands for the cell of a position outside the tile.
+const OutsideTile = -2
 
 // Cell is the cell of a thread's part of a register, -1 for none.
 func (p *Point) Cell(thread, reg, part int) int {
@@ -278,11 +282,13 @@ func (g *Gather) cells(f *ptx.Func, p *Point, n, threads int) error {
 						at := ((n*p.Take.Warps+thread/32)*32+thread%32)*probes.TakeParts + part
 						row, col = int(p.Take.Row[at]), int(p.Take.Col[at])
 					}
-					if row >= g.Plan.Rows || col >= g.Plan.Cols {
+					switch outside := row >= g.Plan.Rows || col >= g.Plan.Cols; {
+					case outside && p.Take.Fragment: // every lane executes it
 						return fmt.Errorf("warp %d lane %d has row %d, column %d, and a tile of %s is %d×%d (a position below 0 is not captured)",
 							thread/32, thread%32, row, col, g.Plan.Stage, g.Plan.Rows, g.Plan.Cols)
-					}
-					if row >= 0 && col >= 0 {
+					case outside:
+						cell = OutsideTile
+					case row >= 0 && col >= 0:
 						cell = row*g.Plan.Cols + col
 					}
 				}

@@ -1,0 +1,125 @@
+package checkrun
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/discover"
+	"tilescope/debugkern/report"
+	"tilescope/debugkern/scaffold"
+	"tilescope/probes"
+)
+
+// Discover executes one launch of a kernel on the emulator, and looks for the stages of attention in what its values are made of: the
+// manifest that it writes has them (scaffold.Discovered). Nothing is written to a file. Errors are those of Kernel that it returns
+// without a document.
+func Discover(ctx context.Context, s *debugkern.Session, req Request, out scaffold.Request) (*report.Init, error) {
+	ctx, cancel := debugkern.Limited(ctx, req.Timeout)
+	defer cancel()
+	req.Backend = "emu" // the one that can be observed
+	l := begin(ctx, s, req, nil)
+	defer l.reserved.Release()
+	for _, step := range []func() error{l.geometry, l.backends, l.build, l.arguments, l.limits} {
+		if err := step(); err != nil {
+			return nil, l.refused(err)
+		}
+	}
+	k, err := l.load(l.primary)
+	if err != nil {
+		return nil, l.refused(err)
+	}
+	source := ""
+	if l.module.Outline != nil { // compiled here, of a source
+		source = filepath.Base(req.File)
+	}
+	found, err := discover.Find(ctx, k, l.entry, l.target(), source)
+	if err != nil {
+		return nil, l.refused(report.LaunchError(err))
+	}
+	out.Entry = l.entry.Name
+	if found.Attention == nil && source != "" { // the text may show what else it computes
+		if doc, err := s.Scaffold(ctx, out); err == nil && strings.Contains(doc.Text, "\n     op: {") {
+			doc.Notes = append(doc.Notes, "no stages of attention were discovered: "+found.Why.Error())
+			return doc, nil
+		}
+	}
+	given := &scaffold.Launch{Grid: req.Grid, Block: req.Block, Shared: req.Shared}
+	for _, a := range l.args {
+		given.Args = append(given.Args, a.asWritten(found))
+	}
+	return scaffold.Discovered(out, l.module.Module, source != "", given, found.Attention, found.Why)
+}
+
+// refused is an error without the document of a check.
+func (l *launch) refused(err error) error {
+	err = debugkern.Explain(l.ctx, err)
+	if coded, ok := err.(*report.Error); ok {
+		coded.Report = nil
+	}
+	return err
+}
+
+// asWritten is the argument as a manifest has it.
+func (a *arg) asWritten(found *discover.Found) scaffold.LaunchArg {
+	out := scaffold.LaunchArg{Name: a.inferred.Name, DType: a.dtype, Behind: a.into != nil, Read: found.Read[a.name], Wrote: found.Wrote[a.name]}
+	switch {
+	case a.isMemory():
+		out.Dims = a.dims
+		source, _, _ := strings.Cut(a.text, ":")
+		if out.Fill = strings.TrimSpace(source); a.value == nil || a.value.File != nil {
+			out.Fill = ""
+		}
+		if a.into != nil {
+			out.In, out.Offset = a.into[0].Arg, a.into[0].Offset
+		}
+	case a.value != nil && a.value.Fields != nil:
+		out.Size = len(a.scalar)
+		for _, f := range a.value.Fields {
+			if n := f.Value.Number; n != nil {
+				t := n.DType
+				out.Fields = append(out.Fields, scaffold.LaunchField{Offset: f.Offset, DType: t, Value: scalarText(t, a.scalar[f.Offset:f.Offset+t.Size()])})
+			}
+		}
+	default:
+		if t := a.param.Type; t.Float() && len(a.scalar) == 4 {
+			out.DType = probes.F32
+		}
+		out.DType, out.Value = scalarOf(out.DType, a.scalar)
+	}
+	return out
+}
+
+// scalarOf is a scalar's type and value in a manifest: of a type that manifests have no scalars of, its bits.
+func scalarOf(t probes.DType, b []byte) (probes.DType, string) {
+	whole := map[int]probes.DType{1: probes.U8, 2: probes.U16, 4: probes.U32, 8: probes.U64}[len(b)]
+	switch t {
+	case probes.F16, probes.BF16, probes.E4M3, probes.E5M2, 0:
+		t = whole
+	}
+	if t.Size() != len(b) {
+		t = whole
+	}
+	return t, scalarText(t, b)
+}
+
+// scalarText writes a number so that it is read as the same bits.
+func scalarText(t probes.DType, b []byte) string {
+	var w [8]byte
+	copy(w[:], b)
+	bits := binary.LittleEndian.Uint64(w[:])
+	switch t {
+	case probes.F32:
+		return strconv.FormatFloat(float64(math.Float32frombits(uint32(bits))), 'g', -1, 32)
+	case probes.F64:
+		return strconv.FormatFloat(math.Float64frombits(bits), 'g', -1, 64)
+	case probes.U64:
+		return fmt.Sprint(bits)
+	}
+	return fmt.Sprint(int64(t.Value(bits)))
+}

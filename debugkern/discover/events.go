@@ -1,0 +1,254 @@
+package discover
+
+import (
+	"tilescope/debugkern/isa"
+	"tilescope/debugkern/lineage"
+	"tilescope/debugkern/target"
+)
+
+// event is a value that an instruction gave a lane's register: an atom times a number.
+type event struct {
+	atom                   int32
+	pc                     int32
+	n                      int32 // how often the lane had executed the instruction before
+	step                   int32
+	coef                   float32
+	warp, lane, dest, part uint8
+}
+
+// site is one instruction that makes values which are followed, with its events in the order of execution.
+type site struct {
+	pc     int
+	events []event
+	frag   *isa.Fragment // of the accumulator; nil: no matrix product
+	impure bool          // it made values that are not followed, too
+}
+
+// repeats reports whether some lane executed the instruction again.
+func (s *site) repeats() bool {
+	return len(s.events) > 0 && s.events[len(s.events)-1].n > 0
+}
+
+// mixed is one execution of a matrix product that adds weights times elements: what it multiplied.
+type mixed struct {
+	pc, n, warp int
+	step        int32
+	swapped     bool      // the weights are operand B
+	weights     [][]int32 // by row of the weights' operand, then k: the score; 0: a weight that is 0
+	elements    [][]int32 // by row of the other operand, then k: index of the element, -1: a zero
+}
+
+// stored is a value that was stored to an argument.
+type stored struct {
+	x            value
+	arg, element int32
+	warp, lane   uint8
+	pc           int32
+}
+
+// recorder collects what an interpretation shows.
+type recorder struct {
+	d     *domain
+	sites map[int]*site
+	mixed []*mixed
+	open  *mixed
+	store []stored
+	// executions of an instruction, by instruction and thread
+	count map[int][]executed
+}
+
+type executed struct{ n, step int32 }
+
+func newRecorder(d *domain) *recorder {
+	r := &recorder{d: d, sites: map[int]*site{}, count: map[int][]executed{}}
+	d.fed = r.fed
+	return r
+}
+
+// times is how often the lane of an operation had executed the instruction before.
+func (r *recorder) times(op *lineage.Op) int32 {
+	list := r.count[op.PC]
+	thread := op.Warp*32 + op.Lane
+	if thread >= len(list) {
+		list = append(list, make([]executed, thread+32-len(list))...)
+		r.count[op.PC] = list
+	}
+	e := &list[thread]
+	if e.n == 0 || e.step != int32(op.Index) {
+		e.n++
+		e.step = int32(op.Index)
+	}
+	return e.n - 1
+}
+
+// see is called for every value that an operation made.
+func (r *recorder) see(op *lineage.Op, x value) {
+	n := r.times(op)
+	f := &r.d.forms[x]
+	a, coef, ok := f.single()
+	kind := atomKind(0)
+	if ok {
+		kind = r.d.atoms[a].kind
+	}
+	s := r.sites[op.PC]
+	if s == nil {
+		s = &site{pc: op.PC}
+		if op.Form.Kind == isa.Multiply {
+			s.frag = op.Instr.Fragment(isa.ClassD)
+		}
+		r.sites[op.PC] = s
+	}
+	switch kind {
+	case product, maximum, power, weighted:
+	default: // a constant is what sums and maxima of nothing are
+		s.impure = s.impure || x == 0 || f.n > 0
+		return
+	}
+	s.events = append(s.events, event{
+		atom: a, coef: float32(coef), pc: int32(op.PC), n: n, step: int32(op.Index), warp: uint8(op.Warp), lane: uint8(op.Lane), dest: uint8(op.Dest), part: uint8(op.Part),
+	})
+}
+
+// fed is called for every element of a matrix product, before see.
+func (r *recorder) fed(op *lineage.Op, a, b []value, out value) {
+	f := &r.d.forms[out]
+	if at, _, ok := f.single(); !ok || r.d.atoms[at].kind != weighted {
+		return
+	}
+	m := r.open
+	if m == nil || m.step != int32(op.Index) {
+		fragA, fragB := op.Instr.Fragment(isa.ClassA), op.Instr.Fragment(isa.ClassB)
+		if fragA == nil || fragB == nil {
+			return
+		}
+		m = &mixed{pc: op.PC, n: int(r.times(op)), warp: op.Warp, step: int32(op.Index), weights: make([][]int32, fragA.Rows), elements: make([][]int32, fragB.Rows)}
+		if m.swapped = !r.weights(a) && r.weights(b); m.swapped {
+			m.weights, m.elements = m.elements, m.weights
+		}
+		r.open = m
+		r.mixed = append(r.mixed, m)
+	}
+	wr, er := op.Row, op.Col
+	if m.swapped {
+		wr, er, a, b = er, wr, b, a
+	}
+	if wr < len(m.weights) && m.weights[wr] == nil {
+		m.weights[wr] = r.indices(a, power)
+	}
+	if er < len(m.elements) && m.elements[er] == nil {
+		m.elements[er] = r.indices(b, element)
+	}
+}
+
+// weights reports whether an operand's row has weights.
+func (r *recorder) weights(list []value) bool {
+	for _, x := range list {
+		if a, _, ok := r.d.forms[x].single(); ok && r.d.atoms[a].kind == power {
+			return true
+		}
+	}
+	return false
+}
+
+// indices is the score, or the index, of each atom of a kind; 0, or -1, where a value is another.
+func (r *recorder) indices(list []value, kind atomKind) []int32 {
+	out := make([]int32, len(list))
+	for i, x := range list {
+		a, _, ok := r.d.forms[x].single()
+		switch {
+		case ok && r.d.atoms[a].kind == kind:
+			out[i] = r.d.atoms[a].idx
+		case kind == element:
+			out[i] = -1
+		}
+	}
+	return out
+}
+
+// stores is called for every value that is stored to global memory.
+func (r *recorder) stores(s *lineage.Store, x value) {
+	if x == 0 || s.Arg < 0 {
+		return
+	}
+	f := &r.d.forms[x]
+	for i := range int(f.n) {
+		switch r.d.atoms[f.atom[i]].kind {
+		case quotient, logarithm, weighted, power, maximum, product:
+			r.store = append(r.store, stored{x: x, arg: int32(s.Arg), element: int32(s.Element), warp: uint8(s.Warp), lane: uint8(s.Lane), pc: int32(s.PC)})
+			return
+		}
+	}
+}
+
+// footprint is where one block reads and writes the arguments, by instruction: the first and the last element, by its position.
+type footprint struct {
+	view  target.View
+	reach map[int]*span
+	out   map[int]span2
+	steps int
+}
+
+// span is the lowest and highest address that an instruction accessed.
+type span struct {
+	lo, hi      uint64
+	load, store bool
+}
+
+// span2 is a span by position in an argument.
+type span2 struct {
+	arg         string
+	lo, hi      []int
+	load, store bool
+}
+
+// View implements target.Viewer.
+func (f *footprint) View(v target.View) { f.view = v }
+
+// Interests implements target.Interested.
+func (f *footprint) Interests() target.ClassSet {
+	return target.Classes(target.ClassLoad, target.ClassStore, target.ClassAsync, target.ClassAtomic)
+}
+
+// Event implements target.Observer.
+func (f *footprint) Event(e *target.Event) {
+	addr := e.Addr
+	switch {
+	case e.Class == target.ClassAsync:
+		addr = e.Addr2
+	case e.Space != target.SpaceGlobal:
+		return
+	}
+	if addr == nil {
+		return
+	}
+	s := f.reach[e.PC]
+	if s == nil {
+		s = &span{lo: ^uint64(0), store: e.Class == target.ClassStore || e.Class == target.ClassAtomic, load: e.Class != target.ClassStore}
+		f.reach[e.PC] = s
+	}
+	for lane := range 32 {
+		if e.Mask>>lane&1 == 0 {
+			continue
+		}
+		f.steps++
+		if _, hi, _ := f.view.Extent(addr[lane]); hi == 0 {
+			continue
+		}
+		s.lo, s.hi = min(s.lo, addr[lane]), max(s.hi, addr[lane]+uint64(max(e.Bytes, 1))-1)
+	}
+}
+
+// End implements target.Ender.
+func (f *footprint) End() {
+	f.out = map[int]span2{}
+	for pc, s := range f.reach {
+		if s.lo > s.hi {
+			continue
+		}
+		arg, lo := f.view.Name(target.SpaceGlobal, s.lo)
+		other, hi := f.view.Name(target.SpaceGlobal, s.hi)
+		if arg != "" && arg == other {
+			f.out[pc] = span2{arg: arg, lo: lo, hi: hi, load: s.load, store: s.store}
+		}
+	}
+}
