@@ -10,9 +10,10 @@ WHEELS    := docs/toolchain.txt
 FUZZTIME  ?= 2m
 FUZZ      := $(GO) test -run '^$$' -fuzzminimizetime 10x -fuzztime $(FUZZTIME)
 KILLS     ?= 300
+SAMPLE    ?= 6
 
 .DEFAULT_GOAL := help
-.PHONY: help run build install test test-long test-gpu race attack kill faults silence sweep mutants docs golden asm ptx toolchain fuzz bench cover lint vulncheck sbom check crossbuild clean
+.PHONY: help run build install test test-long test-gpu race attack kill faults silence sweep mutants docs golden asm ptx archive toolchain fuzz bench cover lint vulncheck sbom check crossbuild clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,6 +74,9 @@ asm: ## write the assembly of the tensor core and of the emulator's loops anew
 ptx: toolchain ## bring the embedded PTX archive up to date
 	$(GO) run ./kernels/internal/ptxgen
 
+archive: toolchain ## build the whole PTX archive anew and compare (make check: one build in SAMPLE, and each kernel under each gate)
+	$(GO) run ./kernels/internal/ptxgen -check
+
 fuzz: ## fuzz every parser, the worker protocol, the executor, the checkers, and manifests and PTX through run and diagnose, FUZZTIME each
 	$(FUZZ) -fuzz '^FuzzParse$$' ./debugkern/ptx
 	$(FUZZ) -fuzz '^FuzzExec$$' ./debugkern/emu
@@ -119,10 +123,10 @@ crossbuild:
 	@for p in $(PLATFORMS); do echo "build $$p"; CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -o /dev/null ./... || exit 1; done
 	@echo "build linux/amd64 nogpu"; CGO_ENABLED=0 $(GO) build -tags nogpu -o /dev/null ./...
 
-check: lint crossbuild toolchain vulncheck ## format, vet, staticcheck, cross-builds, vulnerabilities, tidy, PTX archive and assembly current; no tests
+check: lint crossbuild toolchain vulncheck ## format, vet, staticcheck, cross-builds, vulnerabilities, tidy, a sample of the PTX archive and the assembly current; no tests
 	@test -z "$$(gofmt -l .)" || { echo "not gofmt'd:"; gofmt -l .; exit 1; }
 	$(GO) mod tidy -diff
-	$(GO) run ./kernels/internal/ptxgen -check
+	$(GO) run ./kernels/internal/ptxgen -check -sample $(SAMPLE)
 	$(GO) test -count=1 -run TestDocumentsAreCurrent ./configs/schema
 	@mkdir -p .build; for g in mma:fp/mma rows:emu/hot; do \
 		file=debugkern/$${g#*:}_amd64.s; $(GO) -C debugkern/internal/asm run ./$${g%:*} -out $(CURDIR)/.build/asm.s || exit 1; \

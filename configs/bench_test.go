@@ -4,7 +4,7 @@ import "testing"
 
 func BenchmarkKernels(b *testing.B) {
 	for b.Loop() {
-		if _, err := Kernels(); err != nil {
+		if _, err := loadEmbedded(); err != nil {
 			b.Fatal(err)
 		}
 	}

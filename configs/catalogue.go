@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -22,8 +23,20 @@ type Catalogue struct {
 	adopted map[string]*Manifest
 }
 
-// Kernels returns the embedded catalogue, in file name order. An error is a defect of this repository.
+// Kernels returns a catalogue of the embedded manifests, in file name order: one of its own, so that what is adopted in it is in no
+// other. The manifests are shared. An error is a defect of this repository.
 func Kernels() (*Catalogue, error) {
+	c, err := parseEmbedded()
+	if err != nil {
+		return nil, err
+	}
+	return &Catalogue{Manifests: slices.Clone(c.Manifests)}, nil
+}
+
+// parseEmbedded parses the embedded manifests on the first call: every command needs them, some several times.
+var parseEmbedded = sync.OnceValues(loadEmbedded)
+
+func loadEmbedded() (*Catalogue, error) {
 	dir, err := fs.Sub(embedded, "kernels")
 	if err != nil {
 		return nil, fmt.Errorf("load catalogue: %w", err)

@@ -13,9 +13,9 @@ import (
 	"tilescope/kernels"
 )
 
-// build compiles the jobs on all cores and packs them in the order of the plan. PTX that old has of the same texts, options and
+// build compiles the jobs on all cores and returns their PTX in the order of the jobs. PTX that old has of the same texts, options and
 // compiler is taken from there; old is nil where nothing is to be.
-func build(ctx context.Context, tc *cuda.Toolchain, jobs []job, old *kernels.Archive) (*kernels.Writer, error) {
+func build(ctx context.Context, tc *cuda.Toolchain, jobs []job, old *kernels.Archive) ([]string, error) {
 	texts := make([]string, len(jobs))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.NumCPU())
@@ -36,9 +36,11 @@ func build(ctx context.Context, tc *cuda.Toolchain, jobs []job, old *kernels.Arc
 			return nil
 		})
 	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
+	return texts, g.Wait()
+}
+
+// pack makes an archive of the jobs' PTX, in the order of the plan.
+func pack(jobs []job, texts []string) (*kernels.Writer, error) {
 	w := kernels.NewWriter(pinned, cuda.Options(arch))
 	for i, j := range jobs {
 		if err := w.Add(j.key, j.inputs.Digest(), texts[i]); err != nil {

@@ -1,15 +1,15 @@
 // Command ptxgen builds kernels/ptx.archive: every build that the catalogue promises without a compiler on the user's
 // machine. It is run from the repository's root by `make ptx`.
 //
-//	ptxgen          build what is not in the archive as it is asked for, and write the archive
-//	ptxgen -check   build everything, and fail where the archive in the tree differs
-//	ptxgen -v       also report what each variant costs, by ptxas
+//	ptxgen                    build what is not in the archive as it is asked for, and write the archive
+//	ptxgen -check             build everything, and fail where the archive in the tree differs
+//	ptxgen -check -sample N   the same, but build one in N, another sample for another archive
+//	ptxgen -v                 also report what each variant costs, by ptxas
 //
 // It needs the pinned toolchain; another compiler version is refused, because entries would differ from machine to machine.
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -31,11 +31,18 @@ const (
 	arch   = "sm_80"
 )
 
+// compileCommand makes this program a process that compiles for another of its kind: NVRTC lets one thread of a process at a time read
+// a source, so that on several cores several processes are faster.
+const compileCommand = "__compile"
+
 var archivePath = filepath.Join("kernels", "ptx.archive")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	if len(os.Args) == 2 && os.Args[1] == compileCommand {
+		os.Exit(cuda.CompilerMain(ctx, os.Stdin, os.Stdout, 0))
+	}
 	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
 		if !errors.Is(err, flag.ErrHelp) {
 			fmt.Fprintln(os.Stderr, "ptxgen:", err)
@@ -47,17 +54,26 @@ func main() {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("ptxgen", flag.ContinueOnError)
 	check := flags.Bool("check", false, "compare with the archive in the tree, write nothing")
+	oneIn := flags.Int("sample", 1, "with -check: build one in so many")
 	verbose := flags.Bool("v", false, "report registers, shared memory and spills of each variant")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	if *oneIn < 1 || *oneIn > 1 && !*check {
+		return fmt.Errorf("-sample %d: expected a number from 1 on, with -check", *oneIn)
+	}
 	if _, err := os.Stat("go.mod"); err != nil {
 		return errors.New("run it from the repository's root")
 	}
-	tc, err := cuda.FindToolchain(ctx, cuda.Config{Root: "."})
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	tc, err := cuda.FindToolchain(ctx, cuda.Config{Root: ".", Compiler: []string{self, compileCommand}})
 	if err != nil {
 		return fmt.Errorf("%w; pip install --target .toolchain %s", err, cuda.Wheels)
 	}
+	defer tc.Close()
 	if tc.Compiler() != pinned {
 		return fmt.Errorf("%s at %s is not the pinned compiler (%s); pip install --target .toolchain %s", tc.Compiler(), tc.NVRTC, pinned, cuda.Wheels)
 	}
@@ -69,12 +85,25 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var old *kernels.Archive
-	if !*check {
-		old = written()
+	if *verbose {
+		if err := costs(ctx, out, tc, jobs); err != nil {
+			return err
+		}
 	}
+	if *check {
+		return compare(ctx, out, tc, jobs, *oneIn)
+	}
+	return write(ctx, out, tc, jobs)
+}
+
+// write brings the archive in the tree up to date.
+func write(ctx context.Context, out io.Writer, tc *cuda.Toolchain, jobs []job) error {
 	start := time.Now()
-	w, err := build(ctx, tc, jobs, old)
+	texts, err := build(ctx, tc, jobs, written())
+	if err != nil {
+		return err
+	}
+	w, err := pack(jobs, texts)
 	if err != nil {
 		return err
 	}
@@ -82,17 +111,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if *verbose {
-		if err := costs(ctx, out, tc, jobs); err != nil {
-			return err
-		}
-	}
-	texts, size := w.Texts()
-	fmt.Fprintf(out, "%d builds, %d distinct, %.1f MB of PTX in an archive of %.0f KB, %.1f s\n", len(jobs), texts, float64(size)/1e6,
+	n, size := w.Texts()
+	fmt.Fprintf(out, "%d builds, %d distinct, %.1f MB of PTX in an archive of %.0f KB, %.1f s\n", len(jobs), n, float64(size)/1e6,
 		float64(len(archive))/1e3, time.Since(start).Seconds())
-	if *check {
-		return compare(archive)
-	}
 	return os.WriteFile(archivePath, archive, 0o644)
 }
 
@@ -107,39 +128,4 @@ func written() *kernels.Archive {
 		return nil
 	}
 	return a
-}
-
-// compare reports the first difference between the tree's archive and the one just built.
-func compare(built []byte) error {
-	old, err := os.ReadFile(archivePath)
-	if err != nil {
-		return err
-	}
-	if bytes.Equal(old, built) {
-		return nil
-	}
-	have, err := kernels.ReadArchive(old)
-	if err != nil {
-		return fmt.Errorf("%s: %w", archivePath, err)
-	}
-	want, err := kernels.ReadArchive(built)
-	if err != nil {
-		return err
-	}
-	for _, key := range want.Keys() {
-		w, _, err := want.Find(key)
-		if err != nil {
-			return err
-		}
-		h, ok, err := have.Find(key)
-		switch {
-		case err != nil:
-			return fmt.Errorf("%s: %w", archivePath, err)
-		case !ok:
-			return fmt.Errorf("%s lacks %s: run make ptx", archivePath, key)
-		case h.Digest != w.Digest || !bytes.Equal(h.PTX, w.PTX):
-			return fmt.Errorf("%s: %s is out of date: run make ptx", archivePath, key)
-		}
-	}
-	return fmt.Errorf("%s holds builds that the catalogue does not ask for, or another order: run make ptx", archivePath)
 }

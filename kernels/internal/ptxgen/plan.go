@@ -18,8 +18,12 @@ type job struct {
 	inputs kernels.Inputs
 	name   string // of the source, as the compiler is told: relative to the repository's root
 	entry  string
+	gate   probes.Gate
 	clean  bool // a catalogue variant without fault, gate and probes: what it costs
 }
+
+// instrumented is the definition that compiles the probes of a kernel.
+const instrumented = "TS_PROBES=1"
 
 // plan lists every build that the archive holds, each once, kernel by kernel. The first of a kernel is its default variant
 // with probes: of all builds the one that has most in common with the others.
@@ -69,8 +73,8 @@ func (p *planner) all() error {
 			set[name] = strconv.Itoa(v)
 		}
 		for _, gate := range p.m.Gates {
-			for _, instrumented := range p.builds() {
-				if err := p.add(p.m.Default, set, nil, gate.Name, instrumented); err != nil {
+			for _, probed := range p.builds() {
+				if err := p.add(p.m.Default, set, nil, gate.Name, probed); err != nil {
 					return err
 				}
 			}
@@ -85,8 +89,8 @@ func (p *planner) all() error {
 		if len(v.Faults) == 0 {
 			continue
 		}
-		for _, instrumented := range p.builds() {
-			if err := p.add(v.Name, nil, nil, probes.GateNone, instrumented); err != nil {
+		for _, probed := range p.builds() {
+			if err := p.add(v.Name, nil, nil, probes.GateNone, probed); err != nil {
 				return err
 			}
 		}
@@ -119,14 +123,14 @@ func (p *planner) fault(f configs.Fault) error {
 }
 
 // add plans one build, unless it is planned already (a fault of the host leaves the kernel as it is).
-func (p *planner) add(variant string, set map[string]string, faults []string, gate probes.Gate, instrumented bool) error {
+func (p *planner) add(variant string, set map[string]string, faults []string, gate probes.Gate, probed bool) error {
 	sel, err := p.m.Select(variant, set, faults, gate)
 	if err != nil {
 		return err
 	}
 	defines := sel.Defines()
-	if instrumented {
-		defines = append(defines, "TS_PROBES=1")
+	if probed {
+		defines = append(defines, instrumented)
 		slices.Sort(defines)
 	}
 	key := kernels.Key{Kernel: p.m.Name, Defines: defines, Faults: sel.Planted()}
@@ -144,7 +148,7 @@ func (p *planner) add(variant string, set map[string]string, faults []string, ga
 	}
 	headers[probes.HeaderName] = probes.Header
 	p.jobs = append(p.jobs, job{
-		key: key, name: "kernels/" + p.m.Source, entry: p.m.Entry, clean: gate == probes.GateNone && !instrumented && p.named(sel),
+		key: key, name: "kernels/" + p.m.Source, entry: p.m.Entry, gate: gate, clean: gate == probes.GateNone && !probed && p.named(sel),
 		inputs: kernels.Inputs{Source: source, Headers: headers, Options: cuda.Options(arch), Defines: defines, Compiler: pinned},
 	})
 	return nil

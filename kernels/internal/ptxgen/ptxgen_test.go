@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -208,6 +209,84 @@ func TestResources(t *testing.T) {
 					t.Errorf("%s on %s: %+v, want %d bytes of shared memory, no spills", v.Name, arch, r, sharedBytes[v.Name])
 				}
 			}
+		}
+	}
+}
+
+// A sample has one build of every group and about one in so many of all; another archive has another sample, and all of them together
+// leave nothing out.
+func TestSample(t *testing.T) {
+	const oneIn = 6
+	jobs := planned(t)
+	groups := map[string]bool{}
+	for _, j := range jobs {
+		groups[j.group()] = true
+	}
+	seen := map[string]bool{}
+	var first []job
+	for seed := range 60 {
+		s := sample(jobs, [32]byte{byte(seed)}, oneIn)
+		if least, most := len(jobs)/oneIn/2, len(jobs)/oneIn*2+len(groups); len(s) < least || len(s) > most {
+			t.Errorf("seed %d: %d of %d builds", seed, len(s), len(jobs))
+		}
+		left := maps.Clone(groups)
+		for _, j := range s {
+			seen[j.key.String()] = true
+			delete(left, j.group())
+		}
+		if len(left) > 0 {
+			t.Errorf("seed %d: none of %v", seed, slices.Sorted(maps.Keys(left)))
+		}
+		equal := func(s, other []job) bool {
+			return slices.EqualFunc(s, other, func(a, b job) bool { return a.key.String() == b.key.String() })
+		}
+		if seed == 0 {
+			first = s
+		} else if equal(s, first) {
+			t.Errorf("seed %d: the sample of seed 0", seed)
+		}
+		if again := sample(jobs, [32]byte{byte(seed)}, oneIn); !equal(s, again) {
+			t.Errorf("seed %d: another sample the second time", seed)
+		}
+	}
+	if len(seen) != len(jobs) {
+		t.Errorf("%d of %d builds in the samples of 60 seeds", len(seen), len(jobs))
+	}
+}
+
+// What differs from the plan is found without a compiler: another compiler, a build too few, too many, out of date, or out of order.
+func TestAsPlanned(t *testing.T) {
+	jobs := planned(t)[:4]
+	stale := jobs[1]
+	stale.inputs.Source = []byte("another source")
+	for name, c := range map[string]struct {
+		compiler string
+		builds   []job
+		want     string
+	}{
+		"the plan":         {pinned, jobs, ""},
+		"another compiler": {"NVRTC 12.4.99", jobs, "built by NVRTC 12.4.99"},
+		"too few":          {pinned, jobs[:3], "lacks " + jobs[3].key.String()},
+		"too many":         {pinned, planned(t)[:5], "does not ask for"},
+		"out of date":      {pinned, []job{jobs[0], stale, jobs[2], jobs[3]}, jobs[1].key.String() + " is out of date"},
+		"out of order":     {pinned, []job{jobs[0], jobs[2], jobs[1], jobs[3]}, "another order"},
+	} {
+		w := kernels.NewWriter(c.compiler, cuda.Options(arch))
+		for _, j := range c.builds {
+			if err := w.Add(j.key, j.inputs.Digest(), "// PTX"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		data, err := w.Bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := kernels.ReadArchive(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := asPlanned(a, jobs); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
 }
