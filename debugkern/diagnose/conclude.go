@@ -336,6 +336,7 @@ var kindAdvice = map[string]string{
 	"not-captured":  "let every thread come to the probe: leave the kernel after it, or not at all",
 	"unwritten":     "write every element of the output",
 	"shuffle":       "let every lane that the mask names execute the exchange, and read only from those",
+	"layout":        "give each chunk of a sparse row two different positions, and the selector of the lanes that hold them",
 	"trap":          "find the undefined operation on this path, or the condition of the kernel's own trap",
 }
 

@@ -78,7 +78,11 @@ var matrixRows = []row{
 			{mods: "store", kind: StoreFragment, args: "x- xD x-?"},
 			{mods: "mma", kind: Multiply, args: "XD xA xB xC x-?"},
 		}},
-	{ops: "mma", args: "VD VA VB VC x-? x-? x-? x-? x-? x-?", mods: "@any", need: "@shape", kind: Multiply},
+	{ops: "mma", args: "VD VA VB VC x-? x-? x-? x-? x-? x-?", mods: "@any", need: "@shape", kind: Multiply,
+		when: []variant{
+			{mods: "sp", kind: Multiply, args: "VD VA VB VC s- i- x-? x-? x-? x-? x-? x-?"},
+			{mods: "sp::ordered_metadata", kind: Multiply, args: "VD VA VB VC s- i- x-? x-? x-? x-? x-? x-?"},
+		}},
 	{ops: "ldmatrix", args: "vM m-",
 		mods: "sync aligned m8n8 m16n16 m8n16 x1 x2 x4 trans @space b16 b8 b8x16 b6x16_p32 b4x16_p64",
 		need: "x1 x2 x4", kind: LoadMatrix},

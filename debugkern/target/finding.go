@@ -34,6 +34,7 @@ const (
 	Trap               Kind = "trap"         // a trap instruction was executed
 	NotCaptured        Kind = "not-captured" // cells of a stage that no thread wrote to the capture buffer
 	LoopEnded          Kind = "loop-ended"   // a block left its loop over tiles before the last one
+	Layout             Kind = "layout"       // a matrix operand says of itself what the ISA leaves undefined
 )
 
 // Severity is error or advice; advice never changes an exit code.
