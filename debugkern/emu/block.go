@@ -21,6 +21,7 @@ type block struct {
 	warps  []*warp
 	shared []byte
 	swrit  []byte
+	own    int // bytes of shared that are no reserved ones
 	local  []byte
 	lwrit  []byte
 
@@ -86,13 +87,8 @@ func newBlock(p *program, l *target.Launch, mem *memory) *block {
 	if b.budget == 0 {
 		b.budget = defaultBudget
 	}
-	n := p.nstatic
-	if p.dynBase >= 0 {
-		n = max(n, p.dynBase+l.DynShared)
-	} else {
-		n += l.DynShared
-	}
-	b.shared, b.swrit = make([]byte, n), make([]byte, n)
+	own, n := p.sharedBytes(l.DynShared)
+	b.own, b.shared, b.swrit = own, make([]byte, n), make([]byte, n)
 	threads := l.Block.Count()
 	warps := (threads + 31) / 32
 	b.local, b.lwrit = make([]byte, warps*32*p.frame), make([]byte, warps*32*p.frame)
@@ -118,6 +114,10 @@ func (b *block) begin(id probes.Dim3) {
 	b.id = id
 	fill(b.shared, 0xff)
 	clear(b.swrit)
+	if n := sharedUnits(b.own); n < len(b.shared) { // reserved shared memory
+		clear(b.shared[n:])
+		fill(b.swrit[n:], 0xff)
+	}
 	fill(b.local, 0xff)
 	clear(b.lwrit)
 	b.barriers = [16]barrierState{}

@@ -250,7 +250,13 @@ func (d *decoder) fail(format string, args ...any) {
 	panic(&ptx.Error{Pos: d.in.Pos, Msg: fmt.Sprintf(format, args...)})
 }
 
-func (d *decoder) unmodelled() { d.fail("%s is not modelled", d.in.Opcode()) }
+func (d *decoder) unmodelled() {
+	if d.in.Kind() == isa.Texture {
+		d.fail("%s is not modelled: where the elements of textures and surfaces lie, and how they are filtered, is in descriptors that only a driver makes",
+			d.in.Opcode())
+	}
+	d.fail("%s is not modelled", d.in.Opcode())
+}
 
 // typ is the instruction's (last) type.
 func (d *decoder) typ() ptx.Type { return d.in.Type() }

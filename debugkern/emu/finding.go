@@ -386,6 +386,9 @@ func (b *block) variableAt(space target.Space, addr uint64) variable {
 				return b.element(sym, int64(addr)-int64(s.Addr))
 			}
 		}
+		if n := sharedUnits(b.own); addr >= uint64(n) && addr < uint64(len(b.shared)) {
+			return variable{"reserved shared memory", []int{int(addr) - n}}
+		}
 	case target.SpaceLocal:
 		for _, v := range b.p.locals {
 			if addr >= uint64(v.off) && addr < uint64(v.off+v.size) {

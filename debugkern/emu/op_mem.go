@@ -82,7 +82,7 @@ func (d *decoder) element(op *ptx.Operand, size int, dest bool) (int32, bank) {
 func (d *decoder) checkSemantics() {
 	for _, m := range d.in.Mods {
 		switch m {
-		case "cluster", "shared::cluster", "async", "mmio":
+		case "cluster", "shared::cluster", "async":
 			d.unmodelled()
 		}
 	}

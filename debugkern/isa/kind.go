@@ -66,6 +66,9 @@ const (
 	Trap
 	Breakpoint // brkpt
 
+	// Texture instructions access textures and surfaces (9.7.10, 9.7.11), through descriptors of the driver.
+	Texture
+
 	// Hint changes nothing that a program can see: nanosleep, prefetch.
 	Hint
 

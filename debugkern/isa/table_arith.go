@@ -118,7 +118,7 @@ var otherRows = []row{
 	{ops: "stacksave", args: "X-", mods: "u32 u64", need: "u32 u64"},
 	{ops: "stackrestore", args: "x-", mods: "u32 u64", need: "u32 u64"},
 	{ops: "setmaxnreg", args: "i-", mods: "inc dec sync aligned u32", need: "inc dec"},
-	{ops: "tex tld4 txq suld sured suq", args: "X- x- x-? x-? x-?", mods: "@any"},
-	{ops: "sust", args: "x- x- x-? x-? x-?", mods: "@any"},
+	{ops: "tex tld4 txq suld sured suq istypep", args: "X- x- x-? x-? x-?", mods: "@any", kind: Texture},
+	{ops: "sust", args: "x- x- x-? x-? x-?", mods: "@any", kind: Texture},
 	{ops: "clusterlaunchcontrol multimem", args: "X- x-? x-? x-?", mods: "@any"},
 }

@@ -9,10 +9,14 @@ var memoryRows = []row{
 		kind: Store},
 	{ops: "atom", args: "vt m- Vt Vt? Vt?",
 		mods: "@int @bit @flt @space @sem @scope @vec noftz L2::cache_hint " +
-			"add min max inc dec exch cas and or xor", need: "@int @bit @flt", kind: Atomic},
+			"add min max inc dec exch cas and or xor", need: "@int @bit @flt", kind: Atomic,
+		when: []variant{ // the last operand is the policy
+			{mods: "L2::cache_hint cas", kind: Atomic, args: "vt m- Vt Vt s-?"},
+			{mods: "L2::cache_hint", kind: Atomic, args: "vt m- Vt s-?"},
+		}},
 	{ops: "red", args: "m- Vt Vt?", mods: "@int @bit @flt @space @sem @scope @vec noftz L2::cache_hint " +
 		"add min max inc dec and or xor async mbarrier::complete_tx::bytes", need: "@int @bit @flt",
-		kind: Reduce},
+		kind: Reduce, when: []variant{{mods: "L2::cache_hint", kind: Reduce, args: "m- Vt s-?"}}},
 	{ops: "cp", args: "x-? x-? x-? x-? x-? x-? x-?", mods: "@any", need: "async reduce", kind: BulkCopy,
 		when: []variant{
 			{mods: "bulk", kind: BulkCopy},
