@@ -27,6 +27,7 @@ type block struct {
 
 	regions  []region // by access set
 	slots    slotMemory
+	heap     heapMemory
 	barriers [16]barrierState
 
 	clock, limit, budget uint64
@@ -133,6 +134,7 @@ func (b *block) begin(id probes.Dim3) {
 		b.wait.begin(b)
 	}
 	b.slots.begin(b)
+	b.heap.begin(b.l.Grid.Linear(id))
 	for _, w := range b.warps {
 		w.begin()
 	}

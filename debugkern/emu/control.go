@@ -357,6 +357,7 @@ func (d *decoder) callOp() {
 		for i := range rets {
 			c.results = append(c.results, paramCopy{to: d.argument(&rets[i]), size: rets[i].Var.Size})
 		}
+		d.providedHeap(f.Name, c)
 		return
 	}
 	if len(args) != len(f.Params) || len(rets) != len(f.Return) {
@@ -375,6 +376,18 @@ func (d *decoder) callOp() {
 	}
 	d.require(f)
 	d.calls = append(d.calls, pendingCall{d.base + d.in.Index, f})
+}
+
+// providedHeap checks a call of malloc or free, which take and return 64 bits.
+func (d *decoder) providedHeap(name string, c *callOp) {
+	if name != "malloc" && name != "free" {
+		return
+	}
+	d.p.heap = true
+	wide := func(cs []paramCopy) bool { return len(cs) == 1 && cs[0].size == 8 }
+	if !wide(c.copies) || len(c.results) > 0 && !wide(c.results) || name == "free" && len(c.results) > 0 {
+		d.fail("call of %s with other arguments or results than the device's runtime has", name)
+	}
 }
 
 // argument returns the frame offset of a call's .param operand.

@@ -242,6 +242,11 @@ func (b *block) outOfBounds(w *warp, in *inst, x *access, lane int, p place, siz
 	if hit.name != "" {
 		msg = fmt.Sprintf("%s of %d bytes outside %s, in %s", verb(in), size, v, hit)
 	}
+	if p.space == target.SpaceGlobal && onHeap(p.addr) {
+		if near := b.heap.around(p.addr); near != "" {
+			msg = fmt.Sprintf("%s of %d bytes %s", verb(in), size, near)
+		}
+	}
 	b.report(w, in, lane, target.OutOfBounds, v, p, msg, hit.name)
 }
 

@@ -16,6 +16,10 @@ func provided(name string) func(w *warp, in *inst, m uint32) {
 		return vprintf
 	case "__assertfail":
 		return assertion
+	case "malloc":
+		return mallocCall
+	case "free":
+		return freeCall
 	}
 	return nil
 }

@@ -107,6 +107,7 @@ type program struct {
 	locals  []localVar
 	params  int // bytes of the parameter block
 	nloops  int
+	heap    bool              // it calls malloc or free
 	waits   bool              // a strong load or an atomic that returns a value: blocks may wait for each other
 	base    map[*ptx.Func]int // first instruction of each function
 	funcs   []*ptx.Func       // the functions, in that order

@@ -28,7 +28,8 @@ type snapshot struct {
 	pages    []map[int]page // by allocation
 	watcher  *watcher
 	replaced []siteState // by site of the replacer
-	held     int         // index of the held warp, -1
+	heap     heapMemory
+	held     int // index of the held warp, -1
 	heldAs   turn
 	filling  []filled
 }
@@ -64,7 +65,7 @@ func (s *stepper) Snapshot() target.Snapshot {
 	if b.watch != nil {
 		t.watcher = b.watch.clone()
 	}
-	t.replaced = b.replace.state()
+	t.replaced, t.heap = b.replace.state(), b.heap.clone()
 	return t
 }
 
@@ -112,6 +113,7 @@ func (s *stepper) Restore(from target.Snapshot) {
 		b.watch.restore(t.watcher)
 	}
 	b.replace.restore(t.replaced)
+	b.heap = t.heap.clone()
 	b.reapply()
 }
 
