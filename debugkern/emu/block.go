@@ -188,6 +188,7 @@ func (w *warp) begin() {
 	w.groups = append(w.groups[:0], group{mask: w.exists})
 	w.cur, w.spins, w.backs, w.cycle = 0, 0, 0, cycle{}
 	w.async = asyncQueue{spare: w.async.spare}
+	w.beginStack()
 	w.specials()
 	w.fill32(0)
 	w.fill64(0)

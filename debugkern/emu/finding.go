@@ -2,6 +2,7 @@ package emu
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"tilescope/debugkern/ptx"
@@ -90,7 +91,11 @@ func (w *warp) called(in *inst) *target.Source {
 		return src
 	}
 	var sites []target.Site
-	for _, pc := range w.groups[w.cur].stack {
+	stack := w.groups[w.cur].stack
+	for i, pc := range stack {
+		if slices.Contains(stack[:i], pc) { // functions that call themselves are named once
+			continue
+		}
 		at := w.blk.p.code[pc].source()
 		sites = append(append(sites, at.Calls.Sites()...), target.Site{File: at.File, Line: at.Line, Function: at.Function})
 	}
@@ -399,6 +404,9 @@ func (b *block) variableAt(space target.Space, addr uint64) variable {
 			if addr >= uint64(v.off) && addr < uint64(v.off+v.size) {
 				return b.p.variable(v.v.Demangled, v.v, int64(addr)-int64(v.off))
 			}
+		}
+		if n := uint64(b.p.stack); b.p.stacks && addr >= n && addr < uint64(b.p.frame) {
+			return variable{"stack", []int{int(addr - n)}}
 		}
 	case target.SpaceGlobal, target.SpaceConst:
 		if a, off := b.at(addr); a != nil && off < uint64(len(a.data)) {

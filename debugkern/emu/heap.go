@@ -128,7 +128,7 @@ func (h *heapMemory) clone() heapMemory {
 func mallocCall(w *warp, in *inst, m uint32) {
 	c := in.call
 	for ; m != 0; m &= m - 1 {
-		frame, written := w.blk.frame(w.id*32 + bits.TrailingZeros32(m)&31)
+		frame, written := w.argFrame(c, bits.TrailingZeros32(m)&31)
 		n := scalarAt(frame[c.copies[0].from:], c.copies[0].size)
 		at := w.blk.heap.malloc(in, n)
 		if len(c.results) > 0 {
@@ -144,7 +144,7 @@ func freeCall(w *warp, in *inst, m uint32) {
 	b := w.blk
 	for ; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m) & 31
-		frame, _ := b.frame(w.id*32 + lane)
+		frame, _ := w.argFrame(in.call, lane)
 		addr := le.Uint64(frame[in.call.copies[0].from:])
 		if b.foreign(w, addr, 1<<lane) {
 			return
@@ -157,7 +157,8 @@ func freeCall(w *warp, in *inst, m uint32) {
 
 // foreign ends the launch where an address is of another block's heap.
 func (b *block) foreign(w *warp, addr uint64, mask uint32) bool {
-	if !onHeap(addr) || addr>>heapBits == b.heap.base>>heapBits {
+	other := (addr - heapBase) >> heapBits
+	if !b.p.heap || !onHeap(addr) || addr>>heapBits == b.heap.base>>heapBits || other >= uint64(b.l.Grid.Count()) {
 		return false
 	}
 	if b.err != nil {

@@ -311,7 +311,6 @@ func (r *launch) work(changes func(*alloc) bool) {
 		b.run()
 		b.checkPasses()
 		b.replace.finish()
-		b.leaks()
 		b.end()
 		r.done[i] = r.outcome(b)
 		if r.all.add(b.foot) || b.wait != nil && b.wait.gave == gaveWait {

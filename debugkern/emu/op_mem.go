@@ -27,6 +27,9 @@ func (d *decoder) access(op *ptx.Operand, space target.Space) *access {
 			x.space = sp // a .param variable of a call lies in the lane's frame
 		}
 		x.off = addr + uint64(op.Off)
+		if fr := d.stackOf(op.Var); fr != nil {
+			x.base, x.wide = fr.base, true
+		}
 	default:
 		x.off = uint64(op.Off)
 	}

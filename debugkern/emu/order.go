@@ -262,7 +262,6 @@ func (o *blockOrder) changed(by *resident) {
 func (o *blockOrder) finish(b *resident) {
 	r := o.r
 	b.replace.finish()
-	b.leaks()
 	b.end()
 	if r.wants(b.index) {
 		r.done[b.index] = r.outcome(b.block)

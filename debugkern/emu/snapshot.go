@@ -169,8 +169,16 @@ func (w *warp) clone() warp {
 	t.pred = append([]uint32(nil), w.pred...)
 	t.loops, t.ahead = append([]int32(nil), w.loops...), append([][32]int32(nil), w.ahead...)
 	t.groups = cloneGroups(w.groups)
+	t.saved = cloneSaved(&w.saved)
 	t.async = w.async.clone()
 	return t
+}
+
+func cloneSaved(s *[32][]uint64) (out [32][]uint64) {
+	for i := range s {
+		out[i] = append([]uint64(nil), s[i]...)
+	}
+	return out
 }
 
 func cloneGroups(gs []group) []group {
@@ -192,6 +200,7 @@ func (w *warp) restore(t *warp) {
 	w.ahead = append([][32]int32(nil), t.ahead...)
 	w.alive, w.cur, w.spins = t.alive, t.cur, t.spins
 	w.groups = cloneGroups(t.groups)
+	w.sp, w.saved = t.sp, cloneSaved(&t.saved)
 	w.async = t.async.clone()
 }
 
