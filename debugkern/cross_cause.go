@@ -158,7 +158,7 @@ func (x *crossSearch) repeatOnDevice() error {
 var (
 	orderKinds     = []target.Kind{target.Race, target.CpAsync}
 	undefinedKinds = []target.Kind{
-		target.Shuffle, target.Uninitialised, target.OutOfBounds, target.Barrier, target.Deadlock,
+		target.Shuffle, target.Uninitialised, target.OutOfBounds, target.Barrier, target.Deadlock, target.Layout,
 	}
 )
 

@@ -229,18 +229,23 @@ func (u *registerUnit) pack(s *registerState, e *target.Event) {
 	}
 }
 
-// matrix is a product: every element of the result depends on a row of A and a column of B, which lie in several lanes; that
-// of C lies where the result does.
+// matrix is a product: every element of the result depends on a row of A and a column of B, which lie in several lanes, and
+// where A is sparse on its metadata; that of C lies where the result does.
 func (u *registerUnit) matrix(s *registerState, e *target.Event) {
 	in, use := e.Instr, u.uses[e.Func]
 	dst := in.Args[0].Registers(nil)
 	var ab flow
-	for _, i := range []int{1, 2} {
+	spread := func(i int) {
 		for _, r := range in.Args[i].Registers(nil) {
 			if d := s.read(e, r, use); d != nil && d.any()&e.Mask != 0 {
 				ab.spread(d, e.Mask)
 			}
 		}
+	}
+	spread(1)
+	spread(2)
+	if isa.Sparse(in.Mods) {
+		spread(4)
 	}
 	c := in.Args[3].Registers(nil)
 	for k, r := range dst {

@@ -31,7 +31,7 @@ func (u *precisionUnit) gather(m *matrix, t numberType, i int, f *isa.Fragment) 
 func (u *precisionUnit) multiply(acc, ct, ab numberType) {
 	x := &u.x
 	fa, fd := x.Instr.Fragment(isa.ClassA), x.Instr.Fragment(isa.ClassD)
-	if fa.Bits != 16 || max(fa.Rows, fd.Rows, fd.Cols) > len(matrix{}) { // the results have no shadows
+	if fa.Bits != 16 || max(fa.Rows, fd.Rows, fd.Cols) > len(matrix{}) || isa.Sparse(x.Instr.Mods) { // the results have no shadows
 		for _, dst := range x.dests() {
 			u.tags.set(x, dst, nil)
 		}

@@ -302,7 +302,8 @@ func (u *reachUnit) members(masks *lanes, none bool) {
 // maxSide is the most rows or columns of an accumulator.
 const maxSide = 32
 
-// multiply: an element of the result depends on a row of A, a column of B and an element of C.
+// multiply: an element of the result depends on a row of A, a column of B and an element of C, and where A is sparse on the
+// metadata of its row.
 func (u *reachUnit) multiply() {
 	x := &u.x
 	fd := x.Instr.Fragment(isa.ClassD)
@@ -315,6 +316,7 @@ func (u *reachUnit) multiply() {
 	u.fragment(1, isa.ClassA, func(row, _ int, t uint64) { rows[row] |= t })
 	u.fragment(2, isa.ClassB, func(col, _ int, t uint64) { cols[col] |= t })
 	u.fragment(3, isa.ClassC, func(row, col int, t uint64) { c[row][col] |= t })
+	u.metadata(&rows)
 	for reg, dst := range x.dests() {
 		var t [32]uint64
 		for lane := range t {
@@ -324,6 +326,25 @@ func (u *reachUnit) multiply() {
 			}
 		}
 		u.set(dst, &t)
+	}
+}
+
+// metadata gives the rows of a sparse A what their metadata depend on.
+func (u *reachUnit) metadata(rows *[maxSide]uint64) {
+	in := u.x.Instr
+	m := in.Form().Metadata(in.Mods)
+	if m == nil || in.Args[4].Kind != ptx.OpReg {
+		return
+	}
+	t := u.taint(in.Args[4].Reg)
+	if t == nil {
+		return
+	}
+	for row := range in.Fragment(isa.ClassA).Rows {
+		for chunk := range m.Chunks {
+			lane, _ := m.At(row, chunk, int(in.Args[5].Imm))
+			rows[row] |= t[lane&31]
+		}
 	}
 }
 

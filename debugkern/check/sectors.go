@@ -76,6 +76,9 @@ func (u *sectorUnit) Event(e *target.Event) {
 	if space != target.SpaceGlobal || e.Probe || e.Mask == 0 || e.Instr.Kind().MovesFragment() {
 		return // events of a wmma access of global memory are by elements: how the hardware groups them is not known
 	}
+	if u.view.OnHeap(addr[bits.TrailingZeros32(e.Mask)&31]) {
+		return // nor where it puts what malloc returns
+	}
 	moved, needed := sectors(addr, e.Mask, e.Bytes)
 	u.moved += moved
 	first := bits.TrailingZeros32(e.Mask)

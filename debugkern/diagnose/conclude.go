@@ -336,7 +336,7 @@ var kindAdvice = map[string]string{
 	"not-captured":  "let every thread come to the probe: leave the kernel after it, or not at all",
 	"unwritten":     "write every element of the output",
 	"shuffle":       "let every lane that the mask names execute the exchange, and read only from those",
-	"layout":        "let every thread that has a copy of the value have the same, or correct the capture's row and col",
+	"layout":        "make what describes where data lies (a capture's row and col, a sparse operand's positions and selector) agree with where the threads have it",
 	"trap":          "find the undefined operation on this path, or the condition of the kernel's own trap",
 }
 

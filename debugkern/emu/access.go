@@ -90,7 +90,7 @@ func (b *block) note(f *footprint) {
 
 // noted is where accesses to an allocation are noted, nil where they are not.
 func (b *block) noted(a *alloc) *allocPrint {
-	if b.foot == nil || a.capture { // a slot is one block's
+	if b.foot == nil || a.capture || a.heap { // a slot is one block's, and so is a heap
 		return nil
 	}
 	return b.foot.allocs[allocOf(a.base)]
@@ -151,6 +151,7 @@ func (b *block) locate(w *warp, in *inst, x *access, lane int, addr uint64, size
 	}
 	b.bounds(w, x, lane, &p, size)
 	switch {
+	case p.data == nil && space == target.SpaceGlobal && b.foreign(w, addr, 1<<lane):
 	case p.data == nil:
 		b.outOfBounds(w, in, x, lane, p, size)
 	case p.alloc != nil:
@@ -178,7 +179,7 @@ func (b *block) touched(in *inst, p *place, size int) {
 // bounds sets p.data where an access of size bytes stays inside what it may touch.
 func (b *block) bounds(w *warp, x *access, lane int, p *place, size int) {
 	set := b.pointers(b.p.sets[x.set])
-	inside := set == 0
+	inside := set == 0 || p.space == target.SpaceGlobal && onHeap(p.addr) // nothing else that an address can have started from is near it
 	for m := uint64(set); m != 0; m &= m - 1 {
 		s := b.p.syms[bits.TrailingZeros64(m)]
 		lo, n, ok := b.extent(s)
@@ -229,8 +230,12 @@ func onlySpace(b *block, set symSet, space target.Space) bool {
 	return true
 }
 
-// at returns the allocation that holds a global address, and the offset in it; of the capture buffer, the block's own slots.
+// at returns the allocation that holds a global address, and the offset in it; of the capture buffer, the block's own slots, and of the
+// device heap what the block has allocated.
 func (b *block) at(addr uint64) (*alloc, uint64) {
+	if onHeap(addr) {
+		return b.heap.at(addr)
+	}
 	a, off := b.mem.at(addr)
 	if a != nil && a == b.mem.capture {
 		return b.slots.at(addr)

@@ -131,8 +131,11 @@ func (w *warp) arrive(in *inst, m uint32) bool {
 	return b.broken || b.err != nil || b.halted || b.released && b.sched.eager
 }
 
-// exited looks at the barriers again: threads that are gone are not waited for.
+// exited looks at the barriers again: threads that are gone are not waited for. Where all are, what is left on the heap is reported.
 func (b *block) exited() {
+	if b.threads() == 0 {
+		b.leaks()
+	}
 	for id := range b.barriers {
 		if b.barriers[id].arrived > 0 && b.barriers[id].expect == 0 {
 			b.complete(id)

@@ -21,11 +21,13 @@ type block struct {
 	warps  []*warp
 	shared []byte
 	swrit  []byte
+	own    int // bytes of shared that are no reserved ones
 	local  []byte
 	lwrit  []byte
 
 	regions  []region // by access set
 	slots    slotMemory
+	heap     heapMemory
 	barriers [16]barrierState
 
 	clock, limit, budget uint64
@@ -90,13 +92,8 @@ func newBlock(p *program, l *target.Launch, mem *memory) *block {
 	if b.budget == 0 {
 		b.budget = defaultBudget
 	}
-	n := p.nstatic
-	if p.dynBase >= 0 {
-		n = max(n, p.dynBase+l.DynShared)
-	} else {
-		n += l.DynShared
-	}
-	b.shared, b.swrit = make([]byte, n), make([]byte, n)
+	own, n := p.sharedBytes(l.DynShared)
+	b.own, b.shared, b.swrit = own, make([]byte, n), make([]byte, n)
 	threads := l.Block.Count()
 	warps := (threads + 31) / 32
 	b.local, b.lwrit = make([]byte, warps*32*p.frame), make([]byte, warps*32*p.frame)
@@ -123,6 +120,10 @@ func (b *block) begin(id probes.Dim3) {
 	b.id = id
 	fill(b.shared, 0xff)
 	clear(b.swrit)
+	if n := sharedUnits(b.own); n < len(b.shared) { // reserved shared memory
+		clear(b.shared[n:])
+		fill(b.swrit[n:], 0xff)
+	}
 	fill(b.local, 0xff)
 	clear(b.lwrit)
 	b.barriers = [16]barrierState{}
@@ -138,6 +139,7 @@ func (b *block) begin(id probes.Dim3) {
 		b.wait.begin(b)
 	}
 	b.slots.begin(b)
+	b.heap.begin(b.l.Grid.Linear(id))
 	for _, w := range b.warps {
 		w.begin()
 	}
@@ -197,6 +199,7 @@ func (w *warp) begin() {
 	w.groups = append(w.groups[:0], group{mask: w.exists})
 	w.cur, w.spins, w.backs, w.cycle = 0, 0, 0, cycle{}
 	w.async = asyncQueue{spare: w.async.spare}
+	w.beginStack()
 	w.specials()
 	w.fill32(0)
 	w.fill64(0)

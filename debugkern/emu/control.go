@@ -3,7 +3,6 @@ package emu
 import (
 	"math/bits"
 
-	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 )
@@ -35,6 +34,11 @@ func (w *warp) control(in *inst, m uint32) (stop bool) {
 	case flowRet:
 		w.ret(m)
 		return w.alive == 0
+	case flowAlloca:
+		if m != 0 && !w.allocate(in, m) {
+			return true
+		}
+		g.pc++
 	case flowTrap:
 		if m != 0 {
 			w.trap(in, m)
@@ -222,9 +226,11 @@ type callOp struct {
 	copies   []paramCopy // arguments into the callee's parameters
 	results  []paramCopy // and its results back; at the call's return
 	indirect *indirectOp // of a call through a register
+	frame    *stackFrame // the caller's, where it is on the stack
+	into     *stackFrame // the callee's; of a call through a register it is the target's
 }
 
-// paramCopy copies bytes within the lane's frame.
+// paramCopy copies bytes from the caller's frame to the callee's, or back.
 type paramCopy struct{ to, from, size int }
 
 func (w *warp) callFunc(in *inst, m uint32) {
@@ -244,7 +250,9 @@ func (w *warp) callFunc(in *inst, m uint32) {
 		w.callIndirect(in, m)
 		return
 	}
-	w.copyParams(in.call.copies, m)
+	if !w.enter(in, in.call.frame, in.call.into, in.call.copies, m) {
+		return
+	}
 	here := g.pc
 	stack := append(append([]int32(nil), g.stack...), here)
 	if m == g.mask {
@@ -269,11 +277,12 @@ func (w *warp) ret(m uint32) {
 	}
 	from := g.stack[len(g.stack)-1]
 	c := w.blk.p.code[from].call
-	results := c.results
+	results, callee := c.results, c.into
 	if c.indirect != nil {
-		results = c.indirect.of(w.blk.p.code[g.pc].fn).results
+		t := c.indirect.of(w.blk.p.code[g.pc].fn)
+		results, callee = t.results, t.into
 	}
-	w.copyParams(results, m)
+	w.leave(callee, c.frame, results, m)
 	stack := append([]int32(nil), g.stack[:len(g.stack)-1]...)
 	if m == g.mask {
 		g.pc, g.stack = from+1, stack
@@ -282,16 +291,6 @@ func (w *warp) ret(m uint32) {
 	g.mask &^= m
 	g.pc++
 	w.groups = append(w.groups, group{pc: from + 1, mask: m, stack: stack})
-}
-
-func (w *warp) copyParams(cs []paramCopy, m uint32) {
-	for ; m != 0; m &= m - 1 {
-		data, written := w.blk.frame(w.id*32 + bits.TrailingZeros32(m))
-		for _, c := range cs {
-			copy(data[c.to:c.to+c.size], data[c.from:c.from+c.size])
-			copy(written[c.to:c.to+c.size], written[c.from:c.from+c.size])
-		}
-	}
 }
 
 func (d *decoder) bra() {
@@ -339,7 +338,7 @@ func (d *decoder) nothing() {
 func (d *decoder) callOp() {
 	d.out.flow, d.out.class = flowCall, target.ClassBranch
 	callee := d.arg(1)
-	c := &callOp{}
+	c := &callOp{frame: d.stacks[d.fn]}
 	d.out.call = c
 	if callee.Func == nil {
 		d.indirectCall(c)
@@ -357,6 +356,7 @@ func (d *decoder) callOp() {
 		for i := range rets {
 			c.results = append(c.results, paramCopy{to: d.argument(&rets[i]), size: rets[i].Var.Size})
 		}
+		d.providedHeap(f.Name, c)
 		return
 	}
 	if len(args) != len(f.Params) || len(rets) != len(f.Return) {
@@ -368,13 +368,21 @@ func (d *decoder) callOp() {
 	for i := range rets {
 		c.results = append(c.results, paramCopy{d.argument(&rets[i]), d.localAddr(f.Return[i]), min(rets[i].Var.Size, f.Return[i].Size)})
 	}
-	for _, g := range d.order {
-		if g == f && recursive(d.p.module, f) {
-			d.fail("recursive function %s is not modelled", f.Name)
-		}
-	}
+	c.into = d.stacks[f]
 	d.require(f)
 	d.calls = append(d.calls, pendingCall{d.base + d.in.Index, f})
+}
+
+// providedHeap checks a call of malloc or free, which take and return 64 bits.
+func (d *decoder) providedHeap(name string, c *callOp) {
+	if name != "malloc" && name != "free" {
+		return
+	}
+	d.p.heap = true
+	wide := func(cs []paramCopy) bool { return len(cs) == 1 && cs[0].size == 8 }
+	if !wide(c.copies) || len(c.results) > 0 && !wide(c.results) || name == "free" && len(c.results) > 0 {
+		d.fail("call of %s with other arguments or results than the device's runtime has", name)
+	}
 }
 
 // argument returns the frame offset of a call's .param operand.
@@ -383,29 +391,4 @@ func (d *decoder) argument(op *ptx.Operand) int {
 		d.fail("a call argument that is no .param variable is not modelled")
 	}
 	return d.localAddr(op.Var)
-}
-
-// recursive reports whether f can reach itself.
-func recursive(m *ptx.Module, f *ptx.Func) bool {
-	seen := map[*ptx.Func]bool{}
-	var reaches func(g *ptx.Func) bool
-	reaches = func(g *ptx.Func) bool {
-		for _, in := range g.Body {
-			if in.Kind() != isa.Call || len(in.Args) < 2 || in.Args[1].Func == nil {
-				continue
-			}
-			h := m.Definition(in.Args[1].Func)
-			if h == f {
-				return true
-			}
-			if !seen[h] {
-				seen[h] = true
-				if reaches(h) {
-					return true
-				}
-			}
-		}
-		return false
-	}
-	return reaches(f)
 }

@@ -24,6 +24,7 @@ var decoders = [isa.Kinds]func(*decoder){
 	isa.Barrier: (*decoder).barrier, isa.WarpBarrier: (*decoder).warpBarrier, isa.Fence: (*decoder).fence,
 	isa.Branch: (*decoder).bra, isa.BranchIndexed: (*decoder).brx, isa.Call: (*decoder).callOp, isa.Return: (*decoder).ret,
 	isa.Exit: (*decoder).exit, isa.Trap: (*decoder).trap, isa.Breakpoint: (*decoder).trap, isa.Hint: (*decoder).nothing,
+	isa.Alloca: (*decoder).alloca, isa.SaveStack: (*decoder).saveStack,
 }
 
 // decoder turns PTX functions into a program. It reports what is not modelled by panicking with a *ptx.Error, which load
@@ -39,6 +40,7 @@ type decoder struct {
 	symIdx  map[any]int // *ptx.Var or parameter offset -> index in program.syms
 	glob    map[*ptx.Var]int
 	local   map[*ptx.Var]int
+	stacks  map[*ptx.Func]*stackFrame // of functions whose variables lie on the stack
 	shared  map[*ptx.Var]int
 	entry   map[*ptx.Func]int // first instruction of each function
 	order   []*ptx.Func
@@ -116,12 +118,13 @@ func decode(ctx context.Context, c *chip.Chip, m *ptx.Module, name string, share
 			params: f.ParamBytes(),
 		},
 		consts: map[constKey]int32{}, sregs: map[sregKey]int32{}, symIdx: map[any]int{}, glob: map[*ptx.Var]int{},
-		local: map[*ptx.Var]int{}, shared: map[*ptx.Var]int{}, entry: map[*ptx.Func]int{}, loopIDs: map[loopKey]int32{},
+		local: map[*ptx.Var]int{}, stacks: map[*ptx.Func]*stackFrame{}, shared: map[*ptx.Var]int{}, entry: map[*ptx.Func]int{}, loopIDs: map[loopKey]int32{},
 	}
 	if m.AddressSize != 64 {
 		return nil, &ptx.Error{Pos: f.Pos, Msg: "32-bit addressing is not modelled"}
 	}
 	d.layShared()
+	d.findStacks()
 	d.require(f)
 	for i := 0; i < len(d.order); i++ { // grows as calls are found, and addresses of functions
 		d.function(d.order[i])
@@ -131,6 +134,7 @@ func decode(ctx context.Context, c *chip.Chip, m *ptx.Module, name string, share
 		d.p.code[c.at].target = int32(d.entry[c.callee])
 	}
 	d.linkIndirect()
+	d.endStacks()
 	d.p.npred = max(d.p.npred, 1)
 	d.p.base, d.p.funcs = d.entry, d.order
 	d.p.findWidths()
@@ -166,6 +170,7 @@ func (d *decoder) function(f *ptx.Func) {
 	d.entry[f] = d.base
 	g := cfg.New(f)
 	d.registers(g)
+	d.beginFrame(f)
 	d.frame(f)
 	d.p.code = append(d.p.code, make([]inst, len(f.Body)+1)...)
 	for i, in := range f.Body {
@@ -201,8 +206,8 @@ func (d *decoder) registers(g *cfg.Graph) {
 	d.p.regs[f] = slots
 }
 
-// frame places the function's local variables, and parameters of calls, in the lane's frame. Functions do not recurse, so
-// every variable has one place.
+// frame places the function's local variables, and parameters of calls, in the lane's frame: each has one place there, or one in a
+// frame on the stack.
 func (d *decoder) frame(f *ptx.Func) {
 	vars := f.Vars
 	if !f.Entry {
@@ -215,11 +220,17 @@ func (d *decoder) frame(f *ptx.Func) {
 	}
 }
 
+// localAddr is the offset of a variable in its frame.
 func (d *decoder) localAddr(v *ptx.Var) int {
 	if off, ok := d.local[v]; ok {
 		return off
 	}
 	align := max(v.Align, 1)
+	if fr := d.stackOf(v); fr != nil {
+		off := (fr.size + align - 1) &^ (align - 1)
+		fr.size, d.local[v] = off+v.Size, off
+		return off
+	}
 	off := (d.p.frame + align - 1) &^ (align - 1)
 	d.p.frame = off + v.Size
 	d.local[v] = off
@@ -250,7 +261,13 @@ func (d *decoder) fail(format string, args ...any) {
 	panic(&ptx.Error{Pos: d.in.Pos, Msg: fmt.Sprintf(format, args...)})
 }
 
-func (d *decoder) unmodelled() { d.fail("%s is not modelled", d.in.Opcode()) }
+func (d *decoder) unmodelled() {
+	if d.in.Kind() == isa.Texture {
+		d.fail("%s is not modelled: where the elements of textures and surfaces lie, and how they are filtered, is in descriptors that only a driver makes",
+			d.in.Opcode())
+	}
+	d.fail("%s is not modelled", d.in.Opcode())
+}
 
 // typ is the instruction's (last) type.
 func (d *decoder) typ() ptx.Type { return d.in.Type() }

@@ -2,6 +2,7 @@ package emu
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"tilescope/debugkern/ptx"
@@ -90,7 +91,11 @@ func (w *warp) called(in *inst) *target.Source {
 		return src
 	}
 	var sites []target.Site
-	for _, pc := range w.groups[w.cur].stack {
+	stack := w.groups[w.cur].stack
+	for i, pc := range stack {
+		if slices.Contains(stack[:i], pc) { // functions that call themselves are named once
+			continue
+		}
 		at := w.blk.p.code[pc].source()
 		sites = append(append(sites, at.Calls.Sites()...), target.Site{File: at.File, Line: at.Line, Function: at.Function})
 	}
@@ -241,6 +246,11 @@ func (b *block) outOfBounds(w *warp, in *inst, x *access, lane int, p place, siz
 	}
 	if hit.name != "" {
 		msg = fmt.Sprintf("%s of %d bytes outside %s, in %s", verb(in), size, v, hit)
+	}
+	if p.space == target.SpaceGlobal && onHeap(p.addr) {
+		if near := b.heap.around(p.addr); near != "" {
+			msg = fmt.Sprintf("%s of %d bytes %s", verb(in), size, near)
+		}
 	}
 	b.report(w, in, lane, target.OutOfBounds, v, p, msg, hit.name)
 }
@@ -394,11 +404,17 @@ func (b *block) variableAt(space target.Space, addr uint64) variable {
 				return b.element(sym, int64(addr)-int64(s.Addr))
 			}
 		}
+		if n := sharedUnits(b.own); addr >= uint64(n) && addr < uint64(len(b.shared)) {
+			return variable{"reserved shared memory", []int{int(addr) - n}}
+		}
 	case target.SpaceLocal:
 		for _, v := range b.p.locals {
 			if addr >= uint64(v.off) && addr < uint64(v.off+v.size) {
 				return b.p.variable(v.v.Demangled, v.v, int64(addr)-int64(v.off))
 			}
+		}
+		if n := uint64(b.p.stack); b.p.stacks && addr >= n && addr < uint64(b.p.frame) {
+			return variable{"stack", []int{int(addr - n)}}
 		}
 	case target.SpaceGlobal, target.SpaceConst:
 		if a, off := b.at(addr); a != nil && off < uint64(len(a.data)) {

@@ -43,6 +43,7 @@ type callTarget struct {
 	fn              *ptx.Func
 	entry           int32
 	copies, results []paramCopy
+	into            *stackFrame
 }
 
 // of is the target that a function is.
@@ -94,7 +95,7 @@ func (d *decoder) linkIndirect() {
 			if f.Entry || !fits(p.args, f.Params) || !fits(p.rets, f.Return) {
 				continue
 			}
-			t := &callTarget{fn: f, entry: int32(d.entry[f])}
+			t := &callTarget{fn: f, entry: int32(d.entry[f]), into: d.stacks[f]}
 			for j, v := range f.Params {
 				t.copies = append(t.copies, paramCopy{d.localAddr(v), p.args[j].off, v.Size})
 			}
@@ -130,19 +131,15 @@ func (w *warp) callIndirect(in *inst, m uint32) {
 		w.endWithTrap(in, m, fmt.Sprintf("a call through a register to %#x, where no function of the call's arguments and results begins", to), "")
 		return
 	}
-	for _, pc := range append([]int32{g.pc}, g.stack...) {
-		if w.blk.p.code[pc].fn == t.fn {
-			w.blk.fault("unmodelled", fmt.Sprintf("recursive function %s is not modelled", t.fn.Demangled), w, m)
-			return
-		}
-	}
 	same := uint32(0)
 	for l := m; l != 0; l &= l - 1 {
 		if lane := bits.TrailingZeros32(l) & 31; addresses[lane] == to {
 			same |= 1 << lane
 		}
 	}
-	w.copyParams(t.copies, same)
+	if !w.enter(in, in.call.frame, t.into, t.copies, same) {
+		return
+	}
 	stack := append(append([]int32(nil), g.stack...), g.pc)
 	if same == g.mask {
 		g.pc, g.stack = t.entry, stack

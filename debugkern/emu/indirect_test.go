@@ -108,7 +108,8 @@ func TestIndirectCalls(t *testing.T) {
 	if err != nil || len(res.Findings) != 1 || res.Findings[0].Kind != target.Trap || !strings.Contains(res.Findings[0].Message, "0x3039, where no function") {
 		t.Errorf("%v %+v", err, res)
 	}
-	if _, err = launchIndirect(t, "ld.global.u64 %rd4, [table+16];"); err == nil || !strings.Contains(err.Error(), "recursive function again") {
-		t.Errorf("%v", err)
+	res, err = launchIndirect(t, "ld.global.u64 %rd4, [table+16];")
+	if err != nil || len(res.Findings) != 1 || res.Findings[0].Kind != target.OutOfBounds || !strings.Contains(res.Findings[0].Message, "calling again here overflows") {
+		t.Errorf("%v %+v", err, res)
 	}
 }

@@ -19,6 +19,7 @@ type alloc struct {
 	name           string
 	arg            *target.Arg
 	capture        bool
+	heap           bool // of the block that accesses it alone (heap.go)
 	space          target.Space
 	initial        []byte           // contents before the launch; nil: unwritten
 	initialWritten []byte           // which of them were written; nil: none

@@ -85,8 +85,12 @@ func steppedNeeds(p *program, l *target.Launch) budget.Sum {
 // perBlock adds what n blocks in execution take.
 func perBlock(sum *budget.Sum, p *program, l *target.Launch, n int64) {
 	threads := int64(32 * ((l.Block.Count() + 31) / 32))
-	sum.Add("shared memory", budget.Mul(2, n, budget.Add(int64(max(p.nstatic, p.dynBase)), int64(l.DynShared))), "")
+	_, shared := p.sharedBytes(0)
+	sum.Add("shared memory", budget.Mul(2, n, budget.Add(int64(shared), int64(l.DynShared))), "")
 	sum.Add("local memory", budget.Mul(2, n, threads, int64(p.frame)), fmt.Sprintf("%s a thread, %d threads", budget.Text(int64(p.frame)), n*threads))
+	if p.heap {
+		sum.Add("device heap", budget.Mul(2, n, heapBytes), "")
+	}
 	if l.Probe != nil { // a block's slots while it executes, and which bytes of them are written
 		sum.Add("captures", budget.Mul(2, n, budget.Mul(l.Probe.Layout.BlockBytes())), "")
 	}

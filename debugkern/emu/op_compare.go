@@ -23,15 +23,7 @@ func (d *decoder) compare() {
 	o := d.out
 	test := d.comparison(ts[len(ts)-1])
 	o.a, o.b = d.srcOf(1, ts[len(ts)-1]), d.srcOf(2, ts[len(ts)-1])
-	join := ""
-	if len(d.in.Args) > 3 {
-		d.srcPred(3)
-		for _, m := range d.in.Mods {
-			if m == "and" || m == "or" || m == "xor" {
-				join = m
-			}
-		}
-	}
+	join := d.join()
 	if d.in.Op == "set" {
 		d.set(test, join, ts[0])
 		return
@@ -52,6 +44,20 @@ func (d *decoder) compare() {
 		w.setPred(in.pd, joined(join, v, c), mask)
 		w.setPred(in.pd2, joined(join, ^v, c), mask)
 	}
+}
+
+// join decodes what a comparison is joined with, operand 4, and returns how, "" where there is none.
+func (d *decoder) join() string {
+	if len(d.in.Args) < 4 {
+		return ""
+	}
+	d.srcPred(3)
+	for _, m := range d.in.Mods {
+		if m == "and" || m == "or" || m == "xor" {
+			return m
+		}
+	}
+	return ""
 }
 
 func joined(join string, v, c uint32) uint32 {
@@ -398,9 +404,10 @@ func (d *decoder) compareHalves(t ptx.Type) {
 			op, found = fp.ParseCmp(m)
 		}
 	}
-	if !found || len(d.in.Args) > 3 {
+	if !found {
 		d.unmodelled()
 	}
+	join := d.join()
 	one, ftz, test := uint32(oneF16), d.has("ftz"), fp.Cmp16
 	if t == ptx.BF16x2 {
 		one, test = oneBF16, fp.CmpBF16
@@ -421,7 +428,7 @@ func (d *decoder) compareHalves(t ptx.Type) {
 				r |= 1 << i
 			}
 		}
-		return r
+		return joined(join, r, w.predicate(o))
 	}
 	if d.in.Op == "set" {
 		if to := d.in.Types()[0]; to != t {

@@ -8,10 +8,18 @@ import (
 // cvt decodes every conversion of values; conversions of pairs to and from 8-bit floats are in cvtPacked.
 func (d *decoder) cvt() {
 	ts := d.in.Types()
+	if d.has("pack") {
+		d.cvtPack(ts)
+		return
+	}
 	if len(ts) != 2 || len(d.in.Args) > 3 {
 		d.unmodelled()
 	}
 	to, from := ts[0], ts[1]
+	if s := d.arg(1); s.Kind == ptx.OpSpecial && clocked(s.Name) && !to.Float() {
+		d.clock(s)
+		return
+	}
 	for _, t := range ts {
 		switch t {
 		case ptx.F16x2, ptx.BF16x2, ptx.E4M3x2, ptx.E5M2x2, ptx.TF32:
@@ -290,4 +298,19 @@ func (d *decoder) cvtPacked(to, from ptx.Type) {
 		d.unmodelled()
 	}
 	d.op32(f, from.Bits())
+}
+
+// cvtPack decodes cvt.pack.sat d, a, b{, c}: a above b, each the nearest of the narrow type, below as many of the low bits of c as there is room
+// for.
+func (d *decoder) cvtPack(ts []ptx.Type) {
+	if len(ts) < 2 || ts[1] != ptx.S32 || len(d.in.Args) != len(ts)+1 || ts[0].Float() || ts[0].Bits() > 16 || !d.has("sat") {
+		d.unmodelled()
+	}
+	n := ts[0].Bits()
+	lo, hi := int32(0), int32(1)<<n-1
+	if ts[0].Signed() {
+		lo, hi = -1<<(n-1), 1<<(n-1)-1
+	}
+	near := func(v uint32) uint32 { return uint32(min(max(int32(v), lo), hi)) & (1<<n - 1) }
+	d.op32(lift3(func(a, b, c uint32) uint32 { return c<<(2*n) | near(a)<<n | near(b) }), 32)
 }

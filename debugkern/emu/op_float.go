@@ -9,7 +9,7 @@ import (
 
 // mode collects the modifiers of a float instruction.
 func (d *decoder) mode() fp.Mode {
-	m := fp.Mode{Ftz: d.has("ftz"), Sat: d.has("sat"), Relu: d.has("relu"), NaN: d.has("NaN")}
+	m := fp.Mode{Ftz: d.has("ftz"), Sat: d.has("sat"), Relu: d.has("relu"), NaN: d.has("NaN"), XorSign: d.has("xorsign")}
 	for _, mod := range d.in.Mods {
 		switch mod {
 		case "rz", "rzi":
@@ -29,10 +29,13 @@ func (d *decoder) mode() fp.Mode {
 
 // floatOp is an arithmetic instruction on 16- or 32-bit floats.
 func (d *decoder) floatOp(t ptx.Type) fn32 {
-	for _, m := range []string{"xorsign", "oob", "f32x2"} {
+	for _, m := range []string{"oob", "f32x2"} {
 		if d.has(m) {
 			d.unmodelled()
 		}
+	}
+	if d.has("xorsign") != d.has("abs") {
+		d.unmodelled()
 	}
 	if len(d.in.Args) > 3 && (d.in.Op == "min" || d.in.Op == "max") {
 		d.unmodelled()

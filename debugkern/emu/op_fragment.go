@@ -34,6 +34,7 @@ type mmaOp struct {
 	form    fp.MMA
 	a, b, c fragment
 	dot     dotProduct // of one without a fast form
+	sparse  *sparseOp  // of one with a sparse A
 
 	matrix int // ldmatrix: number of matrices
 }

@@ -126,10 +126,14 @@ func (p predSource) read(w *warp) uint32 {
 // lop3 is any function of three bits; the table's bit 4a+2b+c is its value.
 func (d *decoder) lop3() {
 	op := d.arg(4)
-	if op.Kind != ptx.OpInt || len(d.in.Args) > 5 {
+	if op.Kind != ptx.OpInt {
 		d.unmodelled()
 	}
 	table := uint8(op.Imm)
+	if d.has("and") || d.has("or") {
+		d.lop3Predicate(table)
+		return
+	}
 	in := *d.in
 	in.Args = in.Args[:4]
 	d.in = &in
@@ -138,6 +142,33 @@ func (d *decoder) lop3() {
 			d[i&31] = lop3(a[i&31], b[i&31], c[i&31], table)
 		}
 	}, 32)
+}
+
+// lop3Predicate is lop3.and or lop3.or d|p, a, b, c, table, q: p is whether d is not zero, joined with q.
+func (d *decoder) lop3Predicate(table uint8) {
+	dst, o := d.arg(0), d.out
+	if dst.Kind != ptx.OpPair {
+		d.unmodelled()
+	}
+	o.d, o.pd = d.dest(&dst.Elems[0], bank32), d.dstPred(&dst.Elems[1])
+	o.a, o.b, o.c = d.src32(1, 32), d.src32(2, 32), d.src32(3, 32)
+	d.srcPred(5)
+	join := "or"
+	if d.has("and") {
+		join = "and"
+	}
+	o.run = func(w *warp, in *inst, mask uint32) {
+		a, b, c := w.full32(in.a), w.full32(in.b), w.full32(in.c)
+		var t row32
+		var set uint32
+		for i := range t {
+			if t[i] = lop3(a[i], b[i], c[i], table); t[i] != 0 {
+				set |= 1 << i
+			}
+		}
+		w.setPred(in.pd, joined(join, set, w.predicate(in)), mask)
+		w.store32(in.d, &t, mask)
+	}
 }
 
 func lop3(a, b, c uint32, table uint8) uint32 {

@@ -27,6 +27,9 @@ func (d *decoder) access(op *ptx.Operand, space target.Space) *access {
 			x.space = sp // a .param variable of a call lies in the lane's frame
 		}
 		x.off = addr + uint64(op.Off)
+		if fr := d.stackOf(op.Var); fr != nil {
+			x.base, x.wide = fr.base, true
+		}
 	default:
 		x.off = uint64(op.Off)
 	}
@@ -82,7 +85,7 @@ func (d *decoder) element(op *ptx.Operand, size int, dest bool) (int32, bank) {
 func (d *decoder) checkSemantics() {
 	for _, m := range d.in.Mods {
 		switch m {
-		case "cluster", "shared::cluster", "async", "mmio":
+		case "cluster", "shared::cluster", "async":
 			d.unmodelled()
 		}
 	}

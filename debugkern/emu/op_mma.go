@@ -2,6 +2,7 @@ package emu
 
 import (
 	"tilescope/debugkern/fp"
+	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 )
@@ -13,7 +14,11 @@ func (d *decoder) multiply() {
 	m := &mmaOp{}
 	d.out.mma = m
 	d.aligned()
-	if !d.fastProduct() {
+	switch {
+	case isa.Sparse(d.in.Mods):
+		d.multiplySparse()
+		return
+	case !d.fastProduct():
 		d.multiplyAny()
 		return
 	}
@@ -28,7 +33,7 @@ func (d *decoder) multiply() {
 // fastProduct reports whether a product is one of those whose matrices fp multiplies as a whole.
 func (d *decoder) fastProduct() bool {
 	ts := d.in.Types()
-	if d.has("sp") || d.has("satfinite") || !d.has("m16n16k16") && !d.has("m16n8k16") && !d.has("m16n8k8") {
+	if d.has("satfinite") || !d.has("m16n16k16") && !d.has("m16n8k16") && !d.has("m16n8k8") {
 		return false
 	}
 	if len(ts) == 2 {

@@ -14,6 +14,8 @@ func (d *decoder) mov() {
 	switch {
 	case src.Kind == ptx.OpSpecial && clocked(src.Name):
 		d.clock(src)
+	case src.Kind == ptx.OpSym && d.stackOf(src.Var) != nil:
+		d.stackAddress(d.stackOf(src.Var), src)
 	case dst.Kind == ptx.OpVec:
 		d.unpack(dst.Elems)
 	case src.Kind == ptx.OpVec:

@@ -57,6 +57,9 @@ func (d *decoder) value(op *ptx.Operand) (uint64, bool) {
 	case ptx.OpInt, ptx.OpF32, ptx.OpF64:
 		return op.Imm, true
 	case ptx.OpSym:
+		if d.stackOf(op.Var) != nil {
+			return 0, false // a frame on the stack has no fixed place
+		}
 		return d.address(op), true
 	case ptx.OpSpecial:
 		if op.Name == "WARP_SZ" {

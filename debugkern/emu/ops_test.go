@@ -118,7 +118,7 @@ func (c *opCase) module(guard bool) string {
 	return b.String()
 }
 
-const header = ".version 8.0\n.target sm_90\n.address_size 64\n"
+const header = ".version 8.2\n.target sm_90\n.address_size 64\n"
 
 func load8(tb testing.TB, name, text string) *Kernel {
 	tb.Helper()

@@ -16,6 +16,10 @@ func provided(name string) func(w *warp, in *inst, m uint32) {
 		return vprintf
 	case "__assertfail":
 		return assertion
+	case "malloc":
+		return mallocCall
+	case "free":
+		return freeCall
 	}
 	return nil
 }
@@ -29,7 +33,7 @@ func vprintf(w *warp, in *inst, m uint32) {
 	c := in.call
 	for ; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m)
-		frame, written := b.frame(w.id*32 + lane)
+		frame, written := w.argFrame(c, lane)
 		n := 0
 		if len(c.copies) >= 2 {
 			format := b.cString(w, lane, le.Uint64(frame[c.copies[0].from:]))

@@ -36,6 +36,7 @@ const (
 	flowCall
 	flowRet
 	flowTrap
+	flowAlloca // takes from the stack, or ends the block
 )
 
 // inst is one decoded instruction. Slots not used are 0, the slot that holds zero. What the loop does not need for every
@@ -68,6 +69,7 @@ type instInfo struct {
 	imm     uint64
 	bar     *barOp
 	call    *callOp
+	alloca  *allocaOp
 	targets []int32
 	around  int32 // outermost loop around the instruction, -1
 	inLoop  int32 // the same where it is a walk over tiles, else -1
@@ -101,12 +103,15 @@ type program struct {
 	widths  map[*ptx.Var]int // bytes of what variables declared as bytes are accessed as, one element at a time
 	globals []*ptx.Var
 	shared  []ptx.Symbol
-	nstatic int // static shared bytes
-	dynBase int // where dynamic shared memory starts, -1: none
-	frame   int // bytes of local memory a lane, device function parameters included
+	nstatic int  // static shared bytes
+	dynBase int  // where dynamic shared memory starts, -1: none
+	frame   int  // bytes of local memory a lane, device function parameters and the stack included
+	stacks  bool // there is a stack
+	stack   int  // where it begins
 	locals  []localVar
 	params  int // bytes of the parameter block
 	nloops  int
+	heap    bool              // it calls malloc or free
 	waits   bool              // a strong load or an atomic that returns a value: blocks may wait for each other
 	base    map[*ptx.Func]int // first instruction of each function
 	funcs   []*ptx.Func       // the functions, in that order

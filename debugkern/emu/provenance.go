@@ -150,6 +150,9 @@ func (d *decoder) loadedParam(f *ptx.Func, in *ptx.Instr) symSet {
 
 // symbolOf is the set of one variable.
 func (d *decoder) symbolOf(v *ptx.Var) symSet {
+	if d.stackOf(v) != nil {
+		return 0
+	}
 	return d.symbol(v, func() *symbol {
 		space, addr := d.place(v)
 		s := &symbol{name: v.Demangled, space: space, v: v, addr: addr, size: v.Size, param: -1, alloc: -1}

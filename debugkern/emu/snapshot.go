@@ -29,7 +29,8 @@ type snapshot struct {
 	watcher  *watcher
 	gathered []gathered
 	replaced []siteState // by site of the replacer
-	held     int         // index of the held warp, -1
+	heap     heapMemory
+	held     int // index of the held warp, -1
 	heldAs   turn
 	filling  []filled
 }
@@ -66,7 +67,7 @@ func (s *stepper) Snapshot() target.Snapshot {
 		t.watcher = b.watch.clone()
 	}
 	t.gathered = b.gather.clone()
-	t.replaced = b.replace.state()
+	t.replaced, t.heap = b.replace.state(), b.heap.clone()
 	return t
 }
 
@@ -115,6 +116,7 @@ func (s *stepper) Restore(from target.Snapshot) {
 	}
 	b.gather.restore(t.gathered)
 	b.replace.restore(t.replaced)
+	b.heap = t.heap.clone()
 	b.reapply()
 }
 
@@ -170,8 +172,16 @@ func (w *warp) clone() warp {
 	t.pred = append([]uint32(nil), w.pred...)
 	t.loops, t.ahead = append([]int32(nil), w.loops...), append([][32]int32(nil), w.ahead...)
 	t.groups = cloneGroups(w.groups)
+	t.saved = cloneSaved(&w.saved)
 	t.async = w.async.clone()
 	return t
+}
+
+func cloneSaved(s *[32][]uint64) (out [32][]uint64) {
+	for i := range s {
+		out[i] = append([]uint64(nil), s[i]...)
+	}
+	return out
 }
 
 func cloneGroups(gs []group) []group {
@@ -193,6 +203,7 @@ func (w *warp) restore(t *warp) {
 	w.ahead = append([][32]int32(nil), t.ahead...)
 	w.alive, w.cur, w.spins = t.alive, t.cur, t.spins
 	w.groups = cloneGroups(t.groups)
+	w.sp, w.saved = t.sp, cloneSaved(&t.saved)
 	w.async = t.async.clone()
 }
 

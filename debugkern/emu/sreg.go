@@ -5,17 +5,56 @@ import (
 	"strings"
 )
 
-// knownSreg reports whether a special register can be read into a bank.
+// knownSreg reports whether a special register can be read into a bank. What a program may not depend on has one value: there is
+// one multiprocessor, number 0, every grid is number 0, performance counters and graphs are 0, and the clocks (op_mov.go)
+// tick once a warp instruction of the block.
 func knownSreg(name string, b bank) bool {
 	switch name {
-	case "%tid", "%ntid", "%ctaid", "%nctaid", "%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid", "%gridid",
+	case "%tid", "%ntid", "%ctaid", "%nctaid", "%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid",
 		"%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt", "%dynamic_smem_size",
-		"%total_smem_size", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid", "%cluster_ctarank",
-		"%cluster_nctarank":
-		return b == bank32 || name == "%gridid"
+		"%total_smem_size", "%aggr_smem_size", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid",
+		"%cluster_ctarank", "%cluster_nctarank":
+		return b == bank32
+	case "%gridid", "%current_graph_exec":
+		return b != bankPred
 	}
-	return b == bank32 && strings.HasPrefix(name, "%envreg")
+	if n, ok := strings.CutPrefix(name, "%pm"); ok && strings.HasSuffix(n, "_64") {
+		return b == bank64
+	}
+	return b == bank32 && (strings.HasPrefix(name, "%envreg") || strings.HasPrefix(name, "%pm") || reserves(name))
 }
+
+// Reserved shared memory of a block, which lies behind its own: the system's, of which the first bytes are for the libraries of
+// the compiler (cooperative groups synchronise tiles of several warps there, and rely on zeroes). Where it lies and how large it
+// is, as an sm_86 chip reports it.
+const (
+	reservedBytes = 1024
+	reservedUser  = 288
+	sharedUnit    = 128 // shared memory is given out in multiples of this
+)
+
+// reserves reports whether a special register is an offset of the reserved shared memory.
+func reserves(name string) bool { return strings.HasPrefix(name, "%reserved_smem_offset_") }
+
+// reservesShared reports whether the program asks where the reserved shared memory is.
+func (p *program) reservesShared() bool {
+	return slices.ContainsFunc(p.sregs, func(s sregSlot) bool { return reserves(s.name) })
+}
+
+// sharedBytes is the shared memory of a block with so many dynamic bytes: its own, and all that it can access.
+func (p *program) sharedBytes(dynamic int) (own, all int) {
+	own = p.nstatic + dynamic
+	if p.dynBase >= 0 {
+		own = max(p.nstatic, p.dynBase+dynamic)
+	}
+	if p.reservesShared() {
+		return own, sharedUnits(own) + reservedBytes
+	}
+	return own, own
+}
+
+// sharedUnits rounds shared memory up to what is given out.
+func sharedUnits(n int) int { return (n + sharedUnit - 1) / sharedUnit * sharedUnit }
 
 // The driver passes a cooperative launch the address of its grid barrier in two of the environment registers.
 const (
@@ -28,7 +67,7 @@ func (p *program) syncsGrid() bool {
 	return slices.ContainsFunc(p.sregs, func(s sregSlot) bool { return s.name == gridBarrierLow })
 }
 
-// specials fills the slots of special registers. There is one multiprocessor, number 0, and no clusters.
+// specials fills the slots of special registers. There are no clusters.
 func (w *warp) specials() {
 	b := w.blk
 	for _, s := range b.p.sregs {
@@ -89,7 +128,15 @@ func (w *warp) special(s sregSlot, lane int) uint32 {
 	case "%dynamic_smem_size":
 		return uint32(b.l.DynShared)
 	case "%total_smem_size":
-		return uint32(len(b.shared))
+		return uint32(sharedUnits(b.own))
+	case "%aggr_smem_size":
+		return uint32(sharedUnits(b.own) + reservedBytes)
+	case "%reserved_smem_offset_begin", "%reserved_smem_offset_0", "%reserved_smem_offset_1":
+		return uint32(sharedUnits(b.own))
+	case "%reserved_smem_offset_end":
+		return uint32(sharedUnits(b.own) + reservedUser)
+	case "%reserved_smem_offset_cap":
+		return uint32(sharedUnits(b.own) + reservedBytes)
 	case gridBarrierLow:
 		return uint32(b.mem.gridBarrier)
 	case gridBarrierHigh:

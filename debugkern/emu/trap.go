@@ -31,7 +31,7 @@ func (w *warp) trap(in *inst, m uint32) {
 func assertion(w *warp, in *inst, m uint32) {
 	msg := "an assertion failed"
 	lane := lanesOf(m)[0]
-	frame, _ := w.blk.frame(w.id*32 + lane)
+	frame, _ := w.argFrame(in.call, lane)
 	if c := in.call; len(c.copies) > 0 && c.copies[0].size == 8 {
 		if text := w.blk.cString(w, lane, le.Uint64(frame[c.copies[0].from:])); text != "" {
 			msg += ": " + text

@@ -41,6 +41,8 @@ func (v *view) Extent(addr uint64) (lo, hi uint64, writable bool) {
 	return a.base, a.base + uint64(len(a.data)), v.b.mem.writable(v.b.p, a)
 }
 
+func (v *view) OnHeap(addr uint64) bool { return onHeap(addr) }
+
 func (v *view) Strays(pc int, space target.Space, addr uint64) bool {
 	b := v.b
 	if pc < 0 || pc >= len(b.p.code) || b.p.code[pc].mem == nil {

@@ -210,6 +210,12 @@ func (w *warp) hash() uint64 {
 	for _, p := range w.pred {
 		mix(uint64(p))
 	}
+	for i := 0; i < 32 && w.blk.p.stacks; i++ {
+		mix(uint64(w.sp[i]))
+		for _, v := range w.saved[i] {
+			mix(v)
+		}
+	}
 	for i, s := range w.u32 {
 		r := &w.r32[i]
 		if mix(uint64(r[0])<<8 | uint64(s&stUniform)); s&stUniform != 0 {

@@ -22,6 +22,9 @@ type warp struct {
 	backs  int // and since its state was last looked at (wait.go)
 	cycle  cycle
 
+	sp    [32]uint32   // stack pointers
+	saved [32][]uint64 // what calls have saved of the lanes' registers
+
 	t32 row32 // a result of which only some lanes are stored
 	t64 row64
 

@@ -209,26 +209,27 @@ func oneNaN32(a, b uint32) uint32 {
 	return NaN32
 }
 
-// Min32M is min.f32 with .ftz, .NaN (and .relu, .sat after it).
-func Min32M(a, b uint32, m Mode) uint32 {
-	if m.Ftz {
-		a, b = Flush32(a), Flush32(b)
-	}
-	if m.NaN && (IsNaN32(a) || IsNaN32(b)) {
-		return finish32(NaN32, m)
-	}
-	return finish32(Min32(a, b), m)
-}
+// Min32M is min.f32 with .ftz, .NaN, .xorsign.abs (and .relu, .sat after it).
+func Min32M(a, b uint32, m Mode) uint32 { return minMax32(a, b, m, Min32) }
 
 // Max32M is max.f32; see Min32M.
-func Max32M(a, b uint32, m Mode) uint32 {
+func Max32M(a, b uint32, m Mode) uint32 { return minMax32(a, b, m, Max32) }
+
+func minMax32(a, b uint32, m Mode, pick func(a, b uint32) uint32) uint32 {
 	if m.Ftz {
 		a, b = Flush32(a), Flush32(b)
 	}
 	if m.NaN && (IsNaN32(a) || IsNaN32(b)) {
 		return finish32(NaN32, m)
 	}
-	return finish32(Max32(a, b), m)
+	if !m.XorSign {
+		return finish32(pick(a, b), m)
+	}
+	r := pick(a&^sign32, b&^sign32)
+	if !IsNaN32(r) {
+		r |= (a ^ b) & sign32
+	}
+	return finish32(r, m)
 }
 
 // Neg32 is neg.f32: NaN becomes canonical.

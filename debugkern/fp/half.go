@@ -89,6 +89,11 @@ func minMaxHalf(f Format, a, b uint16, m Mode, dir int32) uint16 {
 	if m.Ftz {
 		a, b = flushHalf(f, a), flushHalf(f, b)
 	}
+	sign := uint16(0)
+	if m.XorSign {
+		sign = (a ^ b) & 0x8000
+		a, b = a&0x7fff, b&0x7fff
+	}
 	na, nb := isNaN16(f, a), isNaN16(f, b)
 	r := b
 	switch {
@@ -97,6 +102,9 @@ func minMaxHalf(f Format, a, b uint16, m Mode, dir int32) uint16 {
 	case na:
 	case nb || dir*key16(a) > dir*key16(b):
 		r = a
+	}
+	if r != NaN16 {
+		r |= sign
 	}
 	return finishHalf(f, r, m)
 }

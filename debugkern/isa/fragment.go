@@ -87,12 +87,15 @@ func (f *Fragment) accumulatorCell(lane, e int) (row, col int) {
 	}
 }
 
-// shape names a fragment: opcode, shape modifier, what it is, and what its elements are.
+// shape names a fragment: opcode (with sparseMark where A is sparse), shape modifier, what it is, and what its
+// elements are.
 type shape struct {
 	op, shape string
 	role      ArgClass
 	element   string
 }
+
+const sparseMark = ".sp"
 
 // multiplied are the shapes of matrix products, by opcode and by what the elements of the operands are.
 var multiplied = []struct{ op, elements, shapes string }{
@@ -109,31 +112,50 @@ var multiplied = []struct{ op, elements, shapes string }{
 	{"mma", "b1", "m8n8k128 m16n8k128 m16n8k256"},
 }
 
+// sparse are the shapes of products of a sparse A.
+var sparse = []struct{ elements, shapes string }{
+	{"f16 bf16", "m16n8k16 m16n8k32"},
+	{"tf32", "m16n8k8 m16n8k16"},
+	{"b8", "m16n8k32 m16n8k64"},
+	{"b4", "m16n8k64 m16n8k128"},
+}
+
 // elementBits are the sizes of elements: of operands, and of accumulators.
 var elementBits = map[string]int{"f16": 16, "bf16": 16, "tf32": 32, "b8": 8, "b4": 4, "b1": 1, "f64": 64, "b32": 32}
 
 // fragments are the layouts of all operands and accumulators.
 var fragments = sync.OnceValue(func() map[shape]*Fragment {
 	t := map[shape]*Fragment{}
-	for _, x := range multiplied {
-		for _, name := range strings.Fields(x.shapes) {
-			var m, n, k int
-			if _, err := fmt.Sscanf(name, "m%dn%dk%d", &m, &n, &k); err != nil {
-				panic("BUG: shape " + name)
-			}
-			for _, element := range strings.Fields(x.elements) {
-				t[shape{x.op, name, ClassA, element}] = newFragment(x.op, element, ClassA, m, k)
-				t[shape{x.op, name, ClassB, element}] = newFragment(x.op, element, ClassB, n, k)
+	add := func(op, elements, shapes string, part int) {
+		for _, name := range strings.Fields(shapes) {
+			m, n, k := extents(name)
+			for _, element := range strings.Fields(elements) {
+				t[shape{op, name, ClassA, element}] = newFragment(op, element, ClassA, m, k/part)
+				t[shape{op, name, ClassB, element}] = newFragment(op, element, ClassB, n, k)
 			}
 			for _, element := range []string{"f16", "b32", "f64"} {
-				if (element == "f64") == (x.elements == "f64") {
-					t[shape{x.op, name, ClassC, element}] = newFragment(x.op, element, ClassC, m, n)
+				if (element == "f64") == (elements == "f64") {
+					t[shape{op, name, ClassC, element}] = newFragment(op, element, ClassC, m, n)
 				}
 			}
 		}
 	}
+	for _, x := range multiplied {
+		add(x.op, x.elements, x.shapes, 1)
+	}
+	for _, x := range sparse {
+		add("mma"+sparseMark, x.elements, x.shapes, 2)
+	}
 	return t
 })
+
+// extents reads the numbers of a shape.
+func extents(name string) (m, n, k int) {
+	if _, err := fmt.Sscanf(name, "m%dn%dk%d", &m, &n, &k); err != nil {
+		panic("BUG: shape " + name)
+	}
+	return m, n, k
+}
 
 func newFragment(op, element string, role ArgClass, rows, cols int) *Fragment {
 	f := &Fragment{Role: role, Rows: rows, Cols: cols, Elements: rows * cols / 32, Bits: elementBits[element]}
@@ -169,17 +191,21 @@ var elements = map[string]string{
 }
 
 // Fragment returns the layout of the matrix that an operand of class c is, in an instruction with these
-// modifiers; nil where the table has none: for shapes that no executor has, and for sparse products.
+// modifiers; nil where the table has none: for shapes that no executor has.
 func (f *Form) Fragment(c ArgClass, mods []string) *Fragment {
 	name := elements[f.element(c, mods)]
-	if name == "" || slices.Contains(mods, "sp") || slices.Contains(mods, "sp::ordered_metadata") {
+	if name == "" {
 		return nil
 	}
 	if c == ClassD {
 		c = ClassC
 	}
+	op := f.Name
+	if Sparse(mods) {
+		op += sparseMark
+	}
 	for _, m := range mods {
-		if frag := fragments()[shape{f.Name, m, c, name}]; frag != nil {
+		if frag := fragments()[shape{op, m, c, name}]; frag != nil {
 			return frag
 		}
 	}

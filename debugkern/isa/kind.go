@@ -66,6 +66,12 @@ const (
 	Trap
 	Breakpoint // brkpt
 
+	Alloca    // memory on a thread's stack (9.7.20)
+	SaveStack // stacksave, stackrestore
+
+	// Texture instructions access textures and surfaces (9.7.10, 9.7.11), through descriptors of the driver.
+	Texture
+
 	// Hint changes nothing that a program can see: nanosleep, prefetch.
 	Hint
 
@@ -145,7 +151,7 @@ const (
 // not depend on the variance of its operands.
 func (f *Form) Varies() (v Variance, decided bool) {
 	switch f.Kind {
-	case Atomic, Shuffle, LoadMatrix, LoadFragment, StoreFragment, Multiply, MoveMatrix, Call:
+	case Atomic, Shuffle, LoadMatrix, LoadFragment, StoreFragment, Multiply, MoveMatrix, Call, Alloca, SaveStack:
 		return ByThread, true
 	case Vote:
 		return f.varies, true

@@ -8,7 +8,7 @@ var modSets = map[string]string{
 	"bit":   "b8 b16 b32 b64 b128",
 	"flt":   "f16 f16x2 bf16 bf16x2 f32 f64 f32x2",
 	"mem":   "u8 u16 u32 u64 s8 s16 s32 s64 b8 b16 b32 b64 b128 f32 f64",
-	"sub":   "tf32 e4m3 e5m2 e4m3x2 e5m2x2 u4 s4 b1 e2m1 e2m3 e3m2 ue8m0 e2m1x2 e2m3x2 e3m2x2 ue8m0x2 f8f6f4",
+	"sub":   "tf32 e4m3 e5m2 e4m3x2 e5m2x2 u4 s4 b1 e2m1 e2m3 e3m2 ue8m0 e2m1x2 e2m3x2 e3m2x2 ue8m0x2 f8f6f4 u2 s2",
 	"rnd":   "rn rz rm rp",
 	"rndi":  "rni rzi rmi rpi",
 	"cmp":   "eq ne lt le gt ge lo ls hi hs equ neu ltu leu gtu geu num nan",

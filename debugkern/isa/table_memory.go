@@ -9,10 +9,14 @@ var memoryRows = []row{
 		kind: Store},
 	{ops: "atom", args: "vt m- Vt Vt? Vt?",
 		mods: "@int @bit @flt @space @sem @scope @vec noftz L2::cache_hint " +
-			"add min max inc dec exch cas and or xor", need: "@int @bit @flt", kind: Atomic},
+			"add min max inc dec exch cas and or xor", need: "@int @bit @flt", kind: Atomic,
+		when: []variant{ // the last operand is the policy
+			{mods: "L2::cache_hint cas", kind: Atomic, args: "vt m- Vt Vt s-?"},
+			{mods: "L2::cache_hint", kind: Atomic, args: "vt m- Vt s-?"},
+		}},
 	{ops: "red", args: "m- Vt Vt?", mods: "@int @bit @flt @space @sem @scope @vec noftz L2::cache_hint " +
 		"add min max inc dec and or xor async mbarrier::complete_tx::bytes", need: "@int @bit @flt",
-		kind: Reduce},
+		kind: Reduce, when: []variant{{mods: "L2::cache_hint", kind: Reduce, args: "m- Vt s-?"}}},
 	{ops: "cp", args: "x-? x-? x-? x-? x-? x-? x-?", mods: "@any", need: "async reduce", kind: BulkCopy,
 		when: []variant{
 			{mods: "bulk", kind: BulkCopy},
@@ -78,7 +82,11 @@ var matrixRows = []row{
 			{mods: "store", kind: StoreFragment, args: "x- xD x-?"},
 			{mods: "mma", kind: Multiply, args: "XD xA xB xC x-?"},
 		}},
-	{ops: "mma", args: "VD VA VB VC x-? x-? x-? x-? x-? x-?", mods: "@any", need: "@shape", kind: Multiply},
+	{ops: "mma", args: "VD VA VB VC x-? x-? x-? x-? x-? x-?", mods: "@any", need: "@shape", kind: Multiply,
+		when: []variant{
+			{mods: "sp", kind: Multiply, args: "VD VA VB VC s- i- x-? x-? x-? x-? x-? x-?"},
+			{mods: "sp::ordered_metadata", kind: Multiply, args: "VD VA VB VC s- i- x-? x-? x-? x-? x-? x-?"},
+		}},
 	{ops: "ldmatrix", args: "vM m-",
 		mods: "sync aligned m8n8 m16n16 m8n16 x1 x2 x4 trans @space b16 b8 b8x16 b6x16_p32 b4x16_p64",
 		need: "x1 x2 x4", kind: LoadMatrix},

@@ -78,6 +78,8 @@ const (
 	S16x2
 	U4
 	S4
+	U2
+	S2
 	B1
 	TexRef
 	SamplerRef
@@ -94,7 +96,7 @@ var typeInfo = [numTypes]struct {
 	S16: {"s16", 16}, S32: {"s32", 32}, S64: {"s64", 64}, F16: {"f16", 16}, F16x2: {"f16x2", 32}, BF16: {"bf16", 16},
 	BF16x2: {"bf16x2", 32}, TF32: {"tf32", 32}, F32: {"f32", 32}, F64: {"f64", 64}, F32x2: {"f32x2", 64},
 	E4M3: {"e4m3", 8}, E5M2: {"e5m2", 8}, E4M3x2: {"e4m3x2", 16}, E5M2x2: {"e5m2x2", 16}, U16x2: {"u16x2", 32},
-	S16x2: {"s16x2", 32}, U4: {"u4", 4}, S4: {"s4", 4}, B1: {"b1", 1}, TexRef: {"texref", 64},
+	S16x2: {"s16x2", 32}, U4: {"u4", 4}, S4: {"s4", 4}, U2: {"u2", 2}, S2: {"s2", 2}, B1: {"b1", 1}, TexRef: {"texref", 64},
 	SamplerRef: {"samplerref", 64}, SurfRef: {"surfref", 64},
 }
 
@@ -108,7 +110,7 @@ func (t Type) Bits() int { return typeInfo[t].bits }
 func (t Type) Bytes() int { return typeInfo[t].bits / 8 }
 
 // Signed reports whether t is a signed integer type.
-func (t Type) Signed() bool { return t >= S8 && t <= S64 || t == S16x2 || t == S4 }
+func (t Type) Signed() bool { return t >= S8 && t <= S64 || t == S16x2 || t == S4 || t == S2 }
 
 // Integer reports whether t is an integer type, signed or unsigned, of one value; types of bits alone are none.
 func (t Type) Integer() bool { return t >= U8 && t <= S64 }

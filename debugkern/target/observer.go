@@ -78,6 +78,8 @@ type View interface {
 	// Extent is the allocation around a global address, [lo, hi), and whether any instruction of the kernel can write to it;
 	// 0, 0 where nothing is.
 	Extent(addr uint64) (lo, hi uint64, writable bool)
+	// OnHeap reports whether a global address is of the device heap, whose allocations the executor lays out as it likes.
+	OnHeap(addr uint64) bool
 	// Strays reports whether an access of instruction pc at an address has left the variables that its address can have
 	// started from: it is out of bounds, has its own finding, and took no effect.
 	Strays(pc int, space Space, addr uint64) bool

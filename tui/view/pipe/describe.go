@@ -99,7 +99,7 @@ func (p *Pane) describe(w int) []entry {
 // spoiling are the kinds of findings of memory, of order, and of work that was not done: each may change what
 // is captured, and when. Other errors compare values, or say where one came from.
 var spoiling = []string{"uninitialised", "race", "cp-async", "barrier", "deadlock", "out-of-bounds", "misaligned", "overlap", "shuffle",
-	"trap", "loop-ended", "not-captured"}
+	"trap", "loop-ended", "not-captured", "layout"}
 
 // spoils reports whether a finding may change what is captured.
 func spoils(f report.Finding) bool {

@@ -17,6 +17,7 @@ func TestWhatMaySpoilAStage(t *testing.T) {
 		target.Uninitialised: true, target.Race: true, target.CpAsync: true, target.Barrier: true, target.Deadlock: true,
 		target.OutOfBounds: true, target.Misaligned: true, target.Overlap: true,
 		target.Shuffle: true, target.Trap: true, target.LoopEnded: true, target.NotCaptured: true,
+		target.Layout:    true,
 		target.NaNOrigin: false, target.QuantiserMismatch: false, target.Varies: false, target.BackendDifference: false,
 		target.ProbeChangedResult: false, target.BankConflict: false,
 	} {
