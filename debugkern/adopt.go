@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tilescope/configs"
+	"tilescope/debugkern/build"
 	"tilescope/debugkern/check"
 	"tilescope/probes"
 )
@@ -14,13 +15,14 @@ import (
 // anything is executed.
 func (s *Session) Adopt(ctx context.Context, req CheckRequest) (Request, error) {
 	b := s.bare(ctx, req, nil)
-	for _, step := range []func() error{b.geometry, b.build, b.arguments, b.limits} {
+	for _, step := range []func() error{b.open, b.geometry, b.build, b.arguments, b.limits} {
 		if err := step(); err != nil {
 			_, err = b.failed(err)
 			return Request{}, err
 		}
 	}
 	releaseAll(b.release) // what is generated is made again for each run
+	req = b.req
 	launch := &configs.Bare{File: req.File, Entry: b.entry.Name, Grid: req.Grid, Block: req.Block, Shared: req.Shared}
 	for _, a := range b.args {
 		launch.Args = append(launch.Args, a.planned())
@@ -49,6 +51,9 @@ const EveryChecker = check.All
 
 // launchWords are the options of the command line that give the launch.
 func (r CheckRequest) launchWords() []string {
+	if build.Bundled(r.File) {
+		return nil
+	}
 	words := []string{"--grid", dimText(r.Grid), "--block", dimText(r.Block)}
 	if r.Entry != "" {
 		words = append(words, "--entry", r.Entry)
@@ -80,12 +85,18 @@ func (a *bareArg) planned() probes.Arg {
 	}
 	out := probes.Arg{Name: a.name, DType: a.dtype, Pointer: true, Dims: a.dims, Role: probes.RoleInOut}
 	for _, at := range a.into {
-		out.Into = append(out.Into, probes.ArgPlace{Arg: at.Arg, Offset: at.Offset})
+		out.Into = append(out.Into, probes.ArgPlace(at))
 	}
-	if a.value.File != nil {
-		out.Contents = a.init
-	} else {
+	switch {
+	case a.init != nil && (a.value == nil || a.value.File != nil):
+		out.Contents, out.Known = a.init, a.written
+	case a.value == nil: // memory of a bundle
+		out.Fill = probes.Fill{Kind: probes.FillUnwritten}
+	default:
 		out.Fill = a.value.Buffer.Fill
+	}
+	if a.after != nil {
+		out.After, out.AfterKnown = a.after.Data, a.after.Known
 	}
 	return out
 }

@@ -16,6 +16,7 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/build"
+	"tilescope/debugkern/bundle"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/report"
@@ -26,7 +27,7 @@ import (
 
 // CheckRequest asks for every checker on one launch of a kernel that has no manifest.
 type CheckRequest struct {
-	File                 string // .ptx or .cu
+	File                 string // .ptx, .cu or .tsl: a bundle, which has entry, geometry and arguments in it
 	Entry                string // "" where the module has one
 	Grid, Block, Cluster probes.Dim3
 	Shared               int // dynamic shared bytes
@@ -66,7 +67,7 @@ func (s *Session) CheckKernel(ctx context.Context, req CheckRequest, progress fu
 	defer cancel()
 	b := s.bare(ctx, req, progress)
 	b.manifest = build.ManifestOf(req.File)
-	return b.through(b.geometry, b.backends, b.build, b.arguments, b.limits, b.execute, b.compare)
+	return b.through(b.open, b.geometry, b.backends, b.build, b.arguments, b.limits, b.execute, b.compare, b.recorded)
 }
 
 // CheckTarget executes the launch that a manifest describes, of the build without probes, under every checker; nothing is compared
@@ -132,6 +133,7 @@ type bareLaunch struct {
 	covered  check.Covered
 	raced    bool // an earlier launch had an error
 	release  []func()
+	bundle   *bundle.Bundle // that it comes from; nil: another file
 }
 
 // failed gives an error its exit code, and makes the document of a kernel that did not build, load or run.
@@ -246,6 +248,9 @@ func (b *bareLaunch) file() build.File {
 // arguments makes every argument's bytes; memory is asked first, with the sum of its parts.
 func (b *bareLaunch) arguments() (err error) {
 	b.progress(Progress{Phase: "inputs"})
+	if b.bundle != nil {
+		return b.bundled()
+	}
 	if b.args, err = bareArgs(b.entry, b.module.Outline.AllKernels(), b.req.Args); err != nil {
 		return err
 	}
@@ -539,9 +544,16 @@ func (b *bareLaunch) excused(found []target.Finding) ([]target.Finding, error) {
 	return found, nil
 }
 
-// reordered names a schedule under which the emulator's result is another one; "" where none of those tried is.
+// reordered names a schedule under which the emulator's result is another one; "" where none of those tried is, and on a GPU alone.
 func (b *bareLaunch) reordered() (string, error) {
-	k, err := b.load(b.emulator)
+	be := b.emulator
+	if be == nil {
+		be = b.primary
+	}
+	if !target.Simulated(be) {
+		return "", nil
+	}
+	k, err := b.load(be)
 	if err != nil {
 		return "", err
 	}

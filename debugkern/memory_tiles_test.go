@@ -133,7 +133,7 @@ func TestAdoptedDefects(t *testing.T) {
 		"--block 2048,1,1":            bare("reduce.ptx", 2, 2048),
 		"are not modelled":            clustered,
 		"uses this parameter as":      bare("reduce.ptx", 2, 256, "0=1", "1=zeros:f32[2]", "2=512"),
-		"expected a .ptx or a .cu":    bare("../../memory_test.go", 1, 1),
+		"expected a .ptx, a .cu or a .tsl":    bare("../../memory_test.go", 1, 1),
 		"no such file or directory":   bare("nosuch.ptx", 1, 1),
 		"choose one with --entry":     bare("blend.ptx", 1, 64),
 		"is given twice (first as 1)": bare("reduce.ptx", 2, 256, "2=1", "2=2"),
