@@ -146,7 +146,7 @@ func TestBareArguments(t *testing.T) {
 		"cannot be read as e4m3":                          blend("blend", "0="+npy+":e4m3", "1=zeros:f16[100]", "2=0.5", "3=100"),
 		"at most 128 (.maxntid)":                          long,
 		"launches with clusters are not modelled":         clustered,
-		"expected a .ptx, a .cu or a .tsl file":                   bare("../../bare_test.go", 1, 1),
+		"expected a .ptx, a .cu or a .tsl file":           bare("../../bare_test.go", 1, 1),
 		"--grid 0,1,1: x is 0":                            bare("reduce.ptx", 0, 1),
 		"--block 2048,1,1: x is 2048; expected 1 to 1024": bare("reduce.ptx", 1, 2048),
 		"memory.max":                                      bare("reduce.ptx", 1, 256, "0=zeros:f32[4000000000000]", "1=zeros:f32[4]", "2=1"),
