@@ -40,6 +40,7 @@ var imports = map[string][]string{
 
 	"debugkern/hostcode": {},
 
+	"debugkern/child":       {},
 	"debugkern/interrupt":   {},
 	"debugkern/ptx/ptxtest": {}, // for tests
 	"debugkern/debugtest":   {"debugkern"},
@@ -51,7 +52,7 @@ var imports = map[string][]string{
 
 	"debugkern/emu": {"debugkern/join", "debugkern/chip", "debugkern/target", "debugkern/isa", "debugkern/isa/cfg", "debugkern/ptx",
 		"debugkern/fp", "probes", "debugkern/budget"},
-	"debugkern/cuda": {"debugkern/join", "debugkern/target", "debugkern/ptx", "probes", "debugkern/cache",
+	"debugkern/cuda": {"debugkern/child", "debugkern/join", "debugkern/target", "debugkern/ptx", "probes", "debugkern/cache",
 		"debugkern/file", "debugkern/cuda/internal/dl", "debugkern/trust", "debugkern/budget"},
 	"debugkern/trust":            {"debugkern/file"},
 	"debugkern/cuda/internal/dl": {},
