@@ -91,6 +91,7 @@ fuzz: ## fuzz every parser, the worker protocol, the executor, the checkers, and
 	$(FUZZ) -fuzz '^FuzzManifest$$' ./debugkern/diagnose
 	$(FUZZ) -fuzz '^FuzzMutants$$' ./debugkern/diagnose
 	$(FUZZ) -fuzz '^FuzzNpz$$' ./debugkern/npy
+	$(FUZZ) -fuzz '^FuzzBundle$$' ./debugkern/bundle
 	$(FUZZ) -fuzz '^FuzzEntry$$' ./debugkern/cache
 	$(FUZZ) -fuzz '^FuzzFrame$$' ./debugkern/cuda
 	$(FUZZ) -fuzz '^FuzzParse$$' ./debugkern/patch

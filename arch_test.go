@@ -40,6 +40,7 @@ var imports = map[string][]string{
 
 	"debugkern/hostcode": {},
 
+	"debugkern/child":       {},
 	"debugkern/interrupt":   {},
 	"debugkern/ptx/ptxtest": {}, // for tests
 	"debugkern/debugtest":   {"debugkern"},
@@ -51,7 +52,7 @@ var imports = map[string][]string{
 
 	"debugkern/emu": {"debugkern/join", "debugkern/chip", "debugkern/target", "debugkern/isa", "debugkern/isa/cfg", "debugkern/ptx",
 		"debugkern/fp", "probes", "debugkern/budget"},
-	"debugkern/cuda": {"debugkern/join", "debugkern/target", "debugkern/ptx", "probes", "debugkern/cache",
+	"debugkern/cuda": {"debugkern/child", "debugkern/join", "debugkern/target", "debugkern/ptx", "probes", "debugkern/cache",
 		"debugkern/file", "debugkern/cuda/internal/dl", "debugkern/trust", "debugkern/budget"},
 	"debugkern/trust":            {"debugkern/file"},
 	"debugkern/cuda/internal/dl": {},
@@ -64,8 +65,9 @@ var imports = map[string][]string{
 	"debugkern/check": {"debugkern/target", "debugkern/isa", "debugkern/isa/cfg", "debugkern/ptx", "debugkern/fp",
 		"probes", "debugkern/budget"},
 
-	"debugkern/memo": {"debugkern/join"},
-	"debugkern/build": {"debugkern/hostcode", "configs", "debugkern/cuda", "debugkern/file", "debugkern/memo", "debugkern/patch", "debugkern/ptx",
+	"debugkern/memo":   {"debugkern/join"},
+	"debugkern/bundle": {"debugkern/file", "debugkern/npy", "probes"},
+	"debugkern/build": {"debugkern/budget", "debugkern/bundle", "debugkern/hostcode", "configs", "debugkern/cuda", "debugkern/file", "debugkern/memo", "debugkern/patch", "debugkern/ptx",
 		"debugkern/report", "debugkern/trust", "kernels", "probes"},
 	"debugkern/report":   {"debugkern/ptx", "debugkern/target", "probes"},
 	"debugkern/fragment": {"debugkern/budget", "debugkern/check", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
@@ -82,7 +84,7 @@ var imports = map[string][]string{
 		"debugkern/attn", "debugkern/input", "debugkern/check", "debugkern/judge", "debugkern/ref", "debugkern/ref/op", "debugkern/budget",
 		"debugkern/text", "debugkern/trust", "debugkern/lineage"},
 	"debugkern/checked": {"debugkern/budget", "debugkern/check", "debugkern/ptx", "debugkern/target", "probes"},
-	"debugkern/checkrun": {"configs", "debugkern", "debugkern/argument", "debugkern/budget", "debugkern/build", "debugkern/check",
+	"debugkern/checkrun": {"configs", "debugkern", "debugkern/argument", "debugkern/budget", "debugkern/build", "debugkern/bundle", "debugkern/check",
 		"debugkern/checked", "debugkern/discover", "debugkern/file", "debugkern/hostcode", "debugkern/input", "debugkern/npy", "debugkern/ptx",
 		"debugkern/report", "debugkern/scaffold", "debugkern/target", "probes"},
 	"debugkern/compare": {"debugkern", "debugkern/report", "debugkern/target", "probes"},
@@ -92,7 +94,7 @@ var imports = map[string][]string{
 	"debugkern/page":    {"debugkern/report", "debugkern/text"},
 	"debugkern/diagnose": {"debugkern/page", "debugkern/sarif", "debugkern/scene", "debugkern/trial", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern", "debugkern/check", "debugkern/target", "debugkern/ptx",
 		"probes", "debugkern/text"},
-	"debugkern/cli": {"debugkern/checkrun", "debugkern/page", "debugkern/sarif", "debugkern/compare", "debugkern/bisect", "debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern", "debugkern/file", "debugkern/gates", "debugkern/diagnose",
+	"debugkern/cli": {"debugkern/build", "debugkern/bundle", "debugkern/checkrun", "debugkern/page", "debugkern/sarif", "debugkern/compare", "debugkern/bisect", "debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern", "debugkern/file", "debugkern/gates", "debugkern/diagnose",
 		"configs", "configs/schema", "probes", "debugkern/cuda", "debugkern/text", "debugkern/trust", "debugkern/budget"},
 	"tui/request":     {"debugkern/report", "configs", "debugkern", "debugkern/text", "probes"},
 	"tui/pane/*":      {"debugkern/build", "debugkern/report", "debugkern", "tui/theme", "tui/keymap", "tui/cell", "tui/outcome"},

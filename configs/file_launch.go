@@ -11,7 +11,7 @@ import (
 
 // FileLaunch is a launch of a kernel that no manifest describes: a file and the options of `check`.
 type FileLaunch struct {
-	File        string // a .ptx or a .cu
+	File        string // a .ptx, a .cu or a .tsl
 	Entry       string
 	Grid, Block probes.Dim3
 	Shared      int // dynamic bytes
@@ -25,7 +25,7 @@ var unnamed = regexp.MustCompile(`[^A-Za-z0-9_.+-]`)
 func (l *FileLaunch) Manifest() (*Manifest, error) {
 	base := filepath.Base(l.File)
 	key := "source"
-	if filepath.Ext(base) == ".ptx" {
+	if ext := filepath.Ext(base); ext == ".ptx" || ext == ".tsl" {
 		key = "ptx"
 	}
 	text := fmt.Sprintf("schema: %s\nname: %q\n%s: %q\nentry: kernel\nlaunch: {grid: %s, block: %s, shared: %d}\nargs: []\n", Schema,

@@ -55,7 +55,7 @@ func TestStruct(t *testing.T) {
 	for _, a := range p.Args {
 		got = append(got, fmt.Sprintf("%s %v %v", a.Name, a.Dims, a.Into))
 	}
-	if s := strings.Join(got, " "); s != "x [] [] out [5] [] x+0 [5 3] [{0 0}] count [5] [{0 8}]" {
+	if s := strings.Join(got, " "); s != "x [] [] out [5] [] x+0 [5 3] [{0 0 0}] count [5] [{0 8 0}]" {
 		t.Errorf("arguments %s", s)
 	}
 	if n := len(p.Parameters()); n != 2 {

@@ -116,11 +116,17 @@ func abs(x int) int {
 }
 
 // agreeShared compares sizes of the shared arrays that both know. An array of the manifest that the compiler left out
-// (nothing uses it in this build) is no disagreement; one that the manifest does not name is only unnamed.
+// (nothing uses it in this build) is no disagreement; one that the manifest does not name is only unnamed. The dynamic one has the size
+// that the launch gives it.
 func agreeShared(m *ptx.Module, entry *ptx.Func, p *probes.Plan) error {
 	for _, sym := range m.SharedLayout(entry) {
 		for _, a := range p.Shared {
-			if a.Within == "" && a.Name == sym.Demangled && a.Bytes != sym.Size {
+			switch {
+			case a.Within != "" || a.Name != sym.Demangled:
+			case sym.Var.Dynamic() && a.Bytes > p.DynShared:
+				return fmt.Errorf("%s: shared array %s is the launch's dynamic shared memory, %d bytes, %s%v in the manifest has %d",
+					position(sym.Var.Pos), a.Name, p.DynShared, a.DType, a.Dims, a.Bytes)
+			case !sym.Var.Dynamic() && a.Bytes != sym.Size:
 				return fmt.Errorf("%s: shared array %s has %d bytes in the PTX, %s%v in the manifest has %d", position(sym.Var.Pos), a.Name, sym.Size, a.DType, a.Dims, a.Bytes)
 			}
 		}

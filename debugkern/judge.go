@@ -151,7 +151,7 @@ func (e *execution) judge(cross *report.Cross) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	rep.Findings = report.FindingsOf(e.unordered(append(unreached, findings...)))
+	rep.Findings = report.FindingsOf(e.unordered(slices.Concat(unreached, findings, e.unlikeRecorded())))
 	rep.Resources = resourcesDoc(st.resources)
 	rep.Printed = report.PrintedLines(st.result)
 	rep.Outputs = e.outputs()

@@ -160,7 +160,7 @@ func (r *resolved) launchArg(ctx context.Context, i int, in *input.Inputs) (targ
 	buf := &target.Buffer{DType: a.DType, Dims: a.Dims, Strides: a.Strides, Bytes: a.MemoryElems() * a.DType.Size(), Output: a.Role == probes.RoleOutput || a.Role == probes.RoleInOut || len(r.plan.Memory) > 0}
 	switch a.Role {
 	case probes.RoleInOut:
-		if buf.Init = a.Contents; buf.Init == nil {
+		if buf.Init, buf.Written = a.Contents, a.Known; buf.Init == nil {
 			var err error
 			if buf.Init, err = input.Fill(ctx, a.Fill, a.DType, a.Elems(), r.req.Seed, i); err != nil {
 				return target.Arg{}, err
@@ -179,7 +179,7 @@ func (r *resolved) launchArg(ctx context.Context, i int, in *input.Inputs) (targ
 	}
 	arg := target.Arg{Name: a.Name, Buffer: buf}
 	for _, at := range a.Into {
-		arg.Into = append(arg.Into, target.Place{Arg: at.Arg, Offset: at.Offset})
+		arg.Into = append(arg.Into, target.Place(at))
 	}
 	return arg, nil
 }

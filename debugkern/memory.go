@@ -82,10 +82,24 @@ func (st *runState) memoryTile(sp *probes.StagePlan) probes.Tile {
 		data = append(bytes.Clone(data), make([]byte, size-len(data))...)
 	}
 	t.Data = data[:size]
-	if written := st.result.Written[sp.Capture.Output]; written != nil && !sp.Capture.Before {
+	written := st.result.Written[sp.Capture.Output]
+	if sp.Capture.Before {
+		written = st.writtenBefore(sp.Capture.Output)
+	}
+	if written != nil {
 		t.Absent = unwritten(written, sp)
 	}
 	return t
+}
+
+// writtenBefore says which bytes of an argument were written before the launch; nil: all.
+func (st *runState) writtenBefore(name string) []byte {
+	for i := range st.launch.Args {
+		if a := &st.launch.Args[i]; a.Name == name && a.Buffer != nil {
+			return a.Buffer.Written
+		}
+	}
+	return nil
 }
 
 // unwritten marks the elements of which the launch left a byte that nobody has written; nil: none.
@@ -138,6 +152,7 @@ func (e *execution) outputs() []report.CheckOutput {
 		data := e.st.memory(sp)
 		sum := sha256.Sum256(data)
 		o := report.CheckOutput{Name: sp.Capture.Output, DType: sp.DType.String(), Dims: sp.Capture.Dims, Digest: hex.EncodeToString(sum[:])}
+		o.Recorded, _ = e.recorded(sp, data)
 		if e.covered != nil {
 			n := e.covered[o.Name].Whole(sp.DType.Size())
 			o.Written = &n

@@ -226,7 +226,12 @@ type Arg struct {
 	Tensor  string // the name of the tensor that it is; of a quantised input X the scales are Xs
 	// Of RoleInOut: what it holds before the launch, little endian; nil: Fill is the rule by which that is made.
 	Contents []byte
-	Fill     Fill
+	// Known is, for each byte of Contents, 0xff where it was written before the launch and 0 where it was not; nil: all were.
+	Known []byte
+	Fill  Fill
+	// After is what the argument held after the launch where that was recorded, and AfterKnown which of its bytes were, as Known has it; nil
+	// where nothing was.
+	After, AfterKnown []byte
 	// Into are the places in scalars of other arguments that get the buffer's address: it is then no parameter, and follows all that are.
 	Into []ArgPlace
 	// Scalars: the value, in DType's bits; of more than 8 bytes (a struct) Data.
@@ -234,8 +239,11 @@ type Arg struct {
 	Data []byte
 }
 
-// ArgPlace is a byte of an argument's scalar.
-type ArgPlace struct{ Arg, Offset int }
+// ArgPlace is a byte of an argument's scalar. What is written there is the address of the buffer's byte Skip.
+type ArgPlace struct {
+	Arg, Offset int
+	Skip        int64
+}
 
 // Filled reports whether a pointer argument holds something before the launch.
 func (a Arg) Filled() bool {

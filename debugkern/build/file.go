@@ -8,10 +8,11 @@ import (
 	"slices"
 
 	"tilescope/configs"
+	"tilescope/debugkern/bundle"
 	"tilescope/debugkern/report"
 )
 
-// File is a .ptx or a .cu file that no manifest describes, and how a .cu is compiled.
+// File is a .ptx, a .cu or a .tsl file that no manifest describes, and how a .cu is compiled.
 type File struct {
 	Path            string
 	Include, Define []string
@@ -31,7 +32,7 @@ func (s *Builder) File(ctx context.Context, f File) (*Build, error) {
 		return nil, report.Unread("read the kernel:", err)
 	}
 	switch filepath.Ext(f.Path) {
-	case ".ptx":
+	case ".ptx", bundle.Ext:
 		if len(f.Include)+len(f.Define)+len(f.Instantiate) > 0 || f.Std != "" {
 			return nil, report.Usagef("%s: -I, -D, --std and --instantiate are for a source that is compiled", f.Path)
 		}
@@ -39,7 +40,7 @@ func (s *Builder) File(ctx context.Context, f File) (*Build, error) {
 	case ".cu":
 		return s.compileFile(ctx, f, text)
 	}
-	return nil, report.Usagef("%s: expected a .ptx or a .cu file", f.Path)
+	return nil, report.Usagef("%s: expected a .ptx, a .cu or a .tsl file", f.Path)
 }
 
 // compileFile compiles a CUDA source that no manifest describes.
@@ -66,10 +67,10 @@ func (s *Builder) compileFile(ctx context.Context, f File, text []byte) (*Build,
 	return out, err
 }
 
-// ManifestOf is what stands for the manifest of a .ptx or .cu file that has none: it names the file.
+// ManifestOf is what stands for the manifest of a .ptx, .cu or .tsl file that has none: it names the file.
 func ManifestOf(path string) *configs.Manifest {
 	m := &configs.Manifest{Name: filepath.Base(path), Dir: filepath.Dir(path), File: path}
-	if filepath.Ext(path) == ".ptx" {
+	if ext := filepath.Ext(path); ext == ".ptx" || ext == bundle.Ext {
 		m.PTX = m.Name
 	} else {
 		m.Source = m.Name

@@ -6,6 +6,7 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern"
+	"tilescope/debugkern/build"
 	"tilescope/probes"
 )
 
@@ -14,13 +15,14 @@ import (
 // Kernel that it returns before anything is executed.
 func Adopt(ctx context.Context, s *debugkern.Session, req Request) (debugkern.Request, error) {
 	l := begin(ctx, s, req, nil)
-	for _, step := range []func() error{l.geometry, l.build, l.arguments, l.limits} {
+	for _, step := range []func() error{l.open, l.geometry, l.build, l.arguments, l.limits} {
 		if err := step(); err != nil {
 			_, err = l.failed(err)
 			return debugkern.Request{}, err
 		}
 	}
 	l.reserved.Release() // what is generated is made again for each run
+	req = l.req
 	m, err := l.asManifest()
 	if err != nil {
 		return debugkern.Request{}, err
@@ -50,6 +52,9 @@ func (l *launch) asManifest() (*configs.Manifest, error) {
 
 // launchWords are the options of the command line that give the launch.
 func (r *Request) launchWords() []string {
+	if build.Bundled(r.File) {
+		return nil
+	}
 	words := []string{"--grid", dimText(r.Grid), "--block", dimText(r.Block)}
 	if r.Entry != "" {
 		words = append(words, "--entry", r.Entry)
@@ -81,12 +86,18 @@ func (a *arg) planned() probes.Arg {
 	}
 	out := probes.Arg{Name: a.name, DType: a.dtype, Pointer: true, Dims: a.dims, Role: probes.RoleInOut}
 	for _, at := range a.into {
-		out.Into = append(out.Into, probes.ArgPlace{Arg: at.Arg, Offset: at.Offset})
+		out.Into = append(out.Into, probes.ArgPlace(at))
 	}
-	if a.value.File != nil {
-		out.Contents = a.init
-	} else {
+	switch {
+	case a.init != nil && (a.value == nil || a.value.File != nil):
+		out.Contents, out.Known = a.init, a.written
+	case a.value == nil: // memory of a bundle
+		out.Fill = probes.Fill{Kind: probes.FillUnwritten}
+	default:
 		out.Fill = a.value.Buffer.Fill
+	}
+	if a.after != nil {
+		out.After, out.AfterKnown = a.after.Data, a.after.Known
 	}
 	return out
 }

@@ -135,7 +135,7 @@ func TestAdoptedDefects(t *testing.T) {
 		"--block 2048,1,1":            request("reduce.ptx", 2, 2048),
 		"are not modelled":            clustered,
 		"uses this parameter as":      request("reduce.ptx", 2, 256, "0=1", "1=zeros:f32[2]", "2=512"),
-		"expected a .ptx or a .cu":    request("../adopt_test.go", 1, 1),
+		"expected a .ptx, a .cu or a .tsl":    request("../adopt_test.go", 1, 1),
 		"no such file or directory":   request("nosuch.ptx", 1, 1),
 		"choose one with --entry":     request("blend.ptx", 1, 64),
 		"is given twice (first as 1)": request("reduce.ptx", 2, 256, "2=1", "2=2"),

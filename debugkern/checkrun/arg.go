@@ -9,6 +9,7 @@ import (
 
 	"tilescope/debugkern/argument"
 	"tilescope/debugkern/budget"
+	"tilescope/debugkern/bundle"
 	"tilescope/debugkern/file"
 	"tilescope/debugkern/hostcode"
 	"tilescope/debugkern/input"
@@ -33,9 +34,10 @@ type arg struct {
 	init     []byte // contents before the launch; nil: unwritten
 	written  []byte // which of them were written (target.Buffer.Written)
 	scalar   []byte
-	into     []target.Place // where its address stands, of memory that is no parameter of its own
-	buffer   *namedBuffer   // of a sequence: the parameter is its address
-	fields   []*arg         // memory that pointers within a struct lead to
+	into     []target.Place   // where its address stands, of memory that is no parameter of its own
+	buffer   *namedBuffer     // of a sequence: the parameter is its address
+	fields   []*arg           // memory that pointers within a struct lead to
+	after    *bundle.Contents // what was recorded of it after the launch; nil: nothing
 }
 
 // matchArgs matches what was given with an entry's parameters.

@@ -25,7 +25,7 @@ import (
 
 // Request asks for every checker on one launch of a kernel that has no manifest.
 type Request struct {
-	File                 string // .ptx or .cu
+	File                 string // .ptx, .cu or .tsl: a bundle, which has entry, geometry and arguments in it
 	Entry                string // "" where the module has one
 	Grid, Block, Cluster probes.Dim3
 	Shared               int // dynamic shared bytes
@@ -89,7 +89,7 @@ func Kernel(
 	defer cancel()
 	l := begin(ctx, s, req, progress)
 	l.manifest = build.ManifestOf(req.File)
-	return l.through(l.geometry, l.backends, l.build, l.arguments, l.limits, l.execute, l.compare)
+	return l.through(l.open, l.geometry, l.backends, l.build, l.arguments, l.limits, l.execute, l.compare, l.recorded)
 }
 
 // Target executes the launch that a manifest describes, of the build without probes, under every checker; nothing is compared

@@ -162,7 +162,7 @@ func TestArguments(t *testing.T) {
 		"cannot be read as e4m3":                          blend("blend", "0="+npy+":e4m3", "1=zeros:f16[100]", "2=0.5", "3=100"),
 		"at most 128 (.maxntid)":                          long,
 		"launches with clusters are not modelled":         clustered,
-		"expected a .ptx or a .cu file":                   request("../checkrun_test.go", 1, 1),
+		"expected a .ptx, a .cu or a .tsl file":           request("../checkrun_test.go", 1, 1),
 		"--grid 0,1,1: x is 0":                            request("reduce.ptx", 0, 1),
 		"--block 2048,1,1: x is 2048; expected 1 to 1024": request("reduce.ptx", 1, 2048),
 		"memory.max":                                      request("reduce.ptx", 1, 256, "0=zeros:f32[4000000000000]", "1=zeros:f32[4]", "2=1"),

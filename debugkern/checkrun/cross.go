@@ -89,9 +89,16 @@ func (l *launch) excused(found []target.Finding) ([]target.Finding, error) {
 	return found, nil
 }
 
-// reordered names a schedule under which the emulator's result is another one; "" where none of those tried is.
+// reordered names a schedule under which the emulator's result is another one; "" where none of those tried is, and on a GPU alone.
 func (l *launch) reordered() (string, error) {
-	k, err := l.load(l.emulator)
+	be := l.emulator
+	if be == nil {
+		be = l.primary
+	}
+	if !target.Simulated(be) {
+		return "", nil
+	}
+	k, err := l.load(be)
 	if err != nil {
 		return "", err
 	}

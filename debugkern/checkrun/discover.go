@@ -25,7 +25,7 @@ func Discover(ctx context.Context, s *debugkern.Session, req Request, out scaffo
 	req.Backend = "emu" // the one that can be observed
 	l := begin(ctx, s, req, nil)
 	defer l.reserved.Release()
-	for _, step := range []func() error{l.geometry, l.backends, l.build, l.arguments, l.limits} {
+	for _, step := range []func() error{l.open, l.geometry, l.backends, l.build, l.arguments, l.limits} {
 		if err := step(); err != nil {
 			return nil, l.refused(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/budget"
 	"tilescope/debugkern/build"
+	"tilescope/debugkern/bundle"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/checked"
 	"tilescope/debugkern/ptx"
@@ -41,6 +42,7 @@ type launch struct {
 	covered  check.Covered
 	raced    bool // an earlier launch had an error
 	reserved budget.Reservations
+	bundle   *bundle.Bundle // that it comes from; nil: another file
 }
 
 // geometry checks the launch against what any chip takes.
@@ -136,6 +138,9 @@ func (l *launch) built(start time.Time) {
 // arguments makes every argument's bytes; memory is asked first, with the sum of its parts.
 func (l *launch) arguments() (err error) {
 	l.progress(debugkern.Progress{Phase: "inputs"})
+	if l.bundle != nil {
+		return l.bundled()
+	}
 	if l.args, err = matchArgs(l.entry, l.module.Outline.AllKernels(), l.req.Args); err != nil {
 		return err
 	}

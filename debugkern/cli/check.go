@@ -14,6 +14,8 @@ import (
 
 	"tilescope/configs"
 	"tilescope/debugkern"
+	"tilescope/debugkern/build"
+	"tilescope/debugkern/bundle"
 	"tilescope/debugkern/checkrun"
 	"tilescope/debugkern/page"
 	"tilescope/debugkern/report"
@@ -37,7 +39,7 @@ type checkOptions struct {
 func (a *app) checkCommand() *cobra.Command {
 	var opt checkOptions
 	c := &cobra.Command{
-		Use:   "check FILE.ptx|FILE.cu|TARGET",
+		Use:   "check FILE.ptx|FILE.cu|BUNDLE.tsl|TARGET",
 		Short: "Every checker on any kernel, without a manifest or a reference",
 		Long: "check executes one launch of a kernel on the emulator under every checker: races within and between blocks, memory read before it\n" +
 			"is written, accesses out of bounds, barriers, shuffles, asynchronous copies; bank conflicts and uncoalesced accesses as advice. It\n" +
@@ -46,14 +48,15 @@ func (a *app) checkCommand() *cobra.Command {
 			"number, with :DTYPE if wanted. Memory is SOURCE:DTYPE[DIM,...] with SOURCE one of zeros, ones, nan, inf, -inf, iota, randn, rand,\n" +
 			"randint(LO,HI) and unwritten; FILE.npy; FILE.npz:KEY; or null. A struct is {OFFSET: VALUE, ...}. The same options may stand in the\n" +
 			"file, as lines \"// tilescope: --grid 4 --block 256\"; the command line wins. Of a TARGET, a name of the catalogue or the path of\n" +
-			"a manifest, launch and arguments are the manifest's, for --shape, and the build without probes is executed.\n\n" +
+			"a manifest, launch and arguments are the manifest's, for --shape, and the build without probes is executed. A bundle (.tsl) has its\n" +
+			"launch and arguments in it (tilescope show); where it has the outputs that were recorded, they are compared.\n\n" +
 			"Exit code: 0 nothing found or advice alone, 1 a finding of severity error, 2 bad input, 3 compiler or backend not available, 4 the\n" +
 			"kernel did not build, load or run.",
 		Example: "  tilescope check red.cu --grid 4 --block 256 --arg x=randn:f32[1024] --arg out=zeros:f32[4] --arg n=1024\n" +
 			"  tilescope check attention.ptx --entry fwd --grid 8,4 --block 128 --arg 0=q.npy --arg 1=k.npy --arg 2=unwritten:f16[8,64] --arg 3=0.125",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usageError("%s takes one FILE.ptx, FILE.cu or TARGET; it was given %d", cmd.CommandPath(), len(args))
+				return usageError("%s takes one FILE.ptx, FILE.cu, BUNDLE.tsl or TARGET; it was given %d", cmd.CommandPath(), len(args))
 			}
 			return nil
 		},
@@ -95,6 +98,9 @@ func (o *checkOptions) bind(f *pflag.FlagSet) {
 
 // launchOptions are the options that say what of a file is launched, and how.
 var launchOptions = []string{"entry", "grid", "block", "cluster", "shared", "arg"}
+
+// sourceOptions are the options that say how a source is compiled, and what of a launch a bundle says itself.
+var sourceOptions = []string{"include", "define", "std", "instantiate", "arch", "builder", "cooperative"}
 
 // bindLaunch adds launchOptions.
 func (o *checkOptions) bindLaunch(f *pflag.FlagSet) {
@@ -198,7 +204,7 @@ func ofManifest(name string) bool {
 	switch filepath.Ext(name) {
 	case ".yaml", ".yml":
 		return true
-	case ".ptx", ".cu":
+	case ".ptx", ".cu", bundle.Ext:
 		return false
 	}
 	return slices.Contains(fromCatalogue((*configs.Catalogue).Targets), name)
@@ -207,7 +213,10 @@ func ofManifest(name string) bool {
 // check refuses options of a file for a target, and the other way round.
 func (o *checkOptions) check(cmd *cobra.Command, name string) error {
 	foreign, why := []string{"shape", "set", "fault"}, name+" is no TARGET: launch and arguments of a file are given by --grid, --block and --arg"
-	if ofManifest(name) {
+	switch {
+	case build.Bundled(name):
+		foreign, why = slices.Concat(foreign, launchOptions, sourceOptions), name+" is a bundle, which has its launch and arguments in it"
+	case ofManifest(name):
 		foreign, why = []string{"entry", "grid", "block", "cluster", "shared", "arg", "include", "define", "std"}, "launch and arguments of a TARGET are its manifest's"
 	}
 	for _, f := range foreign {
@@ -260,19 +269,29 @@ func (o *checkOptions) checked(cmd *cobra.Command, a *app, s *debugkern.Session,
 		}
 		return checkrun.Target(ctx, s, req, meter.report)
 	}
-	lines, err := checkrun.OptionComments(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	if err := o.comments(cmd, lines); err != nil {
-		return nil, err
-	}
-	req, err := o.request(name)
+	req, err := o.launched(cmd, name)
 	if err != nil {
 		return nil, err
 	}
 	req.Blocks = blocks
 	return checkrun.Kernel(ctx, s, req, meter.report)
+}
+
+// launched is the launch of a kernel's file, by the options and what its text says of them; of a bundle by itself.
+func (o *checkOptions) launched(cmd *cobra.Command, name string) (checkrun.Request, error) {
+	if build.Bundled(name) {
+		req := o.req
+		req.File = name
+		return req, nil
+	}
+	lines, err := checkrun.OptionComments(cmd.Context(), name)
+	if err != nil {
+		return checkrun.Request{}, err
+	}
+	if err := o.comments(cmd, lines); err != nil {
+		return checkrun.Request{}, err
+	}
+	return o.request(name)
 }
 
 func (a *app) check(cmd *cobra.Command, opt *checkOptions, name string) error {
@@ -459,7 +478,7 @@ func printCheck(w io.Writer, d *report.Check) {
 	}
 	for _, o := range d.Outputs {
 		if o.Written != nil {
-			fmt.Fprintf(w, "  %s %s%v: %d elements written\n", o.Name, o.DType, o.Dims, *o.Written)
+			fmt.Fprintf(w, "  %s %s%v: %d elements written%s\n", o.Name, o.DType, o.Dims, *o.Written, recordedText(o.Recorded))
 		}
 	}
 	for _, line := range d.Printed {
@@ -477,6 +496,17 @@ func printCheck(w io.Writer, d *report.Check) {
 		}
 		fmt.Fprintf(w, "never executed: %s\n", strings.Join(lines, ", "))
 	}
+}
+
+// recordedText says how an output compares with what was recorded of it; nothing where nothing was.
+func recordedText(r *report.Recorded) string {
+	switch {
+	case r == nil:
+		return ""
+	case r.Differing == 0:
+		return fmt.Sprintf(", %d equal to what was recorded", r.Elements)
+	}
+	return fmt.Sprintf(", %d of %d recorded differ", r.Differing, r.Elements)
 }
 
 // plural is a count with its noun.

@@ -111,7 +111,7 @@ func TestCheckBadInput(t *testing.T) {
 		{[]string{dir + "/nosuch.ptx", "--grid", "1", "--block", "1"}, "nosuch.ptx"},
 		{[]string{dir + "/nosuch.yaml"}, "nosuch.yaml"},
 		{[]string{dir, "--grid", "1", "--block", "1"}, "directory"},
-		{[]string{list, "--grid", "1", "--block", "1"}, "expected a .ptx or a .cu file"},
+		{[]string{list, "--grid", "1", "--block", "1"}, "expected a .ptx, a .cu or a .tsl file"},
 		{[]string{none, "--grid", "1", "--block", "1"}, "has no kernel"},
 		{[]string{two, "--grid", "1", "--block", "1"}, "choose one with --entry (one, two)"},
 		{[]string{two, "--grid", "1", "--block", "1", "--entry", "three"}, "it has one, two"},

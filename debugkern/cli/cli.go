@@ -22,6 +22,8 @@ import (
 	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/debugkern/budget"
+	"tilescope/debugkern/build"
+	"tilescope/debugkern/bundle"
 	"tilescope/debugkern/checkrun"
 	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/file"
@@ -213,7 +215,7 @@ func (a *app) root() *cobra.Command {
 	var opt runOptions
 	var launch checkOptions
 	root := &cobra.Command{
-		Use:   "tilescope [TARGET|FILE.cu|FILE.ptx]",
+		Use:   "tilescope [TARGET|FILE.cu|FILE.ptx|BUNDLE.tsl]",
 		Short: "A terminal debugger for CUDA tile kernels",
 		Long: "tilescope runs a fused attention kernel stage by stage, lays every tile beside a reference, and says which stage,\n" +
 			"tile, cell, lane and source line went wrong, and why: on a GPU, or without one by executing the same PTX in an emulator.\n\n" +
@@ -236,7 +238,7 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().BoolVar(&a.accept, "trust", false, "for this command, use compilers and tools of the working directory, and those that other users can change")
 	opt.bind(root)
 	launch.bindLaunch(root.Flags())
-	root.AddCommand(a.runCommand(), a.diagnoseCommand(), a.gatesCommand(), a.compareCommand(), a.bisectCommand(), a.checkCommand(), a.initCommand(), a.lineageCommand(), a.lutCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.trustCommand(), a.versionCommand(), a.manCommand())
+	root.AddCommand(a.runCommand(), a.diagnoseCommand(), a.gatesCommand(), a.compareCommand(), a.bisectCommand(), a.checkCommand(), a.initCommand(), a.lineageCommand(), a.showCommand(), a.lutCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.trustCommand(), a.versionCommand(), a.manCommand())
 	for _, c := range append(root.Commands(), root) {
 		c.Long = flowing(c.Long)
 	}
@@ -359,7 +361,15 @@ func (a *app) opening(cmd *cobra.Command, opt *runOptions, launch *checkOptions,
 
 // isKernelFile reports whether a name is that of a kernel's text.
 func isKernelFile(name string) bool {
-	return slices.Contains([]string{".cu", ".ptx"}, filepath.Ext(name))
+	return slices.Contains([]string{".cu", ".ptx", bundle.Ext}, filepath.Ext(name))
+}
+
+// bundled is the request of a bundle, as a target that the session is given; any other request stays as it is.
+func (a *app) bundled(cmd *cobra.Command, opt *runOptions, s *debugkern.Session, req debugkern.Request) (debugkern.Request, error) {
+	if !build.Bundled(req.Target) {
+		return req, nil
+	}
+	return a.adopt(cmd, opt, &checkOptions{}, s, req.Target)
 }
 
 // adopt makes a target of a file and the options of its launch.
@@ -370,14 +380,10 @@ func (a *app) adopt(cmd *cobra.Command, opt *runOptions, launch *checkOptions, s
 			return none, usageError("--%s: %s is no TARGET: launch and arguments of a file are given by --grid, --block and --arg", f, named)
 		}
 	}
-	lines, err := checkrun.OptionComments(cmd.Context(), named)
-	if err != nil {
+	if err := launch.check(cmd, named); err != nil {
 		return none, err
 	}
-	if err := launch.comments(cmd, lines); err != nil {
-		return none, err
-	}
-	req, err := launch.request(named)
+	req, err := launch.launched(cmd, named)
 	if err != nil {
 		return none, err
 	}

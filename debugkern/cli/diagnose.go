@@ -32,7 +32,7 @@ const (
 func (a *app) diagnoseCommand() *cobra.Command {
 	var opt diagnoseOptions
 	c := &cobra.Command{
-		Use:   "diagnose TARGET",
+		Use:   "diagnose TARGET|BUNDLE.tsl",
 		Short: "Run with every checker and several schedules, then explain",
 		Long: "diagnose runs a kernel with every checker attached, tries what would put it right, and says why it is wrong: each cause with\n" +
 			"its place, the share of the error that goes with it, how it was proven, and what to change. Synchronisation is put in and\n" +
@@ -99,6 +99,9 @@ func (a *app) diagnose(cmd *cobra.Command, opt *diagnoseOptions, target string) 
 		return err
 	}
 	defer s.Close()
+	if req, err = a.bundled(cmd, &opt.runOptions, s, req); err != nil {
+		return err
+	}
 	t := &teller{w: a.Stdout, meter: newMeter(a.Stderr, a.json), quiet: a.json}
 	d, err = diagnose.Diagnose(cmd.Context(), s, req, diagnose.Options{Schedules: opt.schedules, Perturb: opt.perturb, Tell: t.tell})
 	t.meter.clear()

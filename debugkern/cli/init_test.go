@@ -167,7 +167,7 @@ func TestInitBadInput(t *testing.T) {
 	}{
 		{"no file", []string{"init"}, 2, "one FILE"},
 		{"missing", []string{"init", filepath.Join(t.TempDir(), "none.ptx")}, 2, "none.ptx"},
-		{"another kind", []string{"init", writeKernel(t, "kernel.txt", []byte("x"))}, 2, ".ptx or a .cu"},
+		{"another kind", []string{"init", writeKernel(t, "kernel.txt", []byte("x"))}, 2, ".ptx, a .cu or a .tsl"},
 		{"no such entry", []string{"init", good, "--entry", "other"}, 2, "sdpa_fp8_stage_c_wmma"},
 		{"no directory", []string{"init", good, "--out", filepath.Join(t.TempDir(), "no", "dir.yaml")}, 2, "no directory"},
 		{"no kernel", []string{"init", writeKernel(t, "none.ptx", []byte(".version 7.0\n.target sm_80\n.address_size 64\n"))}, 2, "no kernel"},

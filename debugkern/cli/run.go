@@ -227,7 +227,7 @@ func usageError(format string, args ...any) error {
 func (a *app) runCommand() *cobra.Command {
 	var opt runOptions
 	c := &cobra.Command{
-		Use:   "run TARGET",
+		Use:   "run TARGET|BUNDLE.tsl",
 		Short: "Build, execute, compare, print the verdict",
 		Long: "run builds a kernel, executes it, compares every captured tile with the reference and prints the verdict.\n\n" +
 			"Exit code: 0 agreed, 1 a divergence or a finding of severity error, 2 bad input, 3 backend or compiler not available,\n" +
@@ -243,7 +243,7 @@ func (a *app) runCommand() *cobra.Command {
 
 func oneTarget(c *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usageError("%s takes one TARGET, a name of the catalogue (tilescope kernels) or the path of a manifest; it was given %d", c.CommandPath(), len(args))
+		return usageError("%s takes one TARGET, a name of the catalogue (tilescope kernels) or the path of a manifest or bundle; it was given %d", c.CommandPath(), len(args))
 	}
 	return nil
 }
@@ -274,6 +274,9 @@ func (a *app) run(cmd *cobra.Command, opt *runOptions, target string) error {
 		return err
 	}
 	defer s.Close()
+	if req, err = a.bundled(cmd, opt, s, req); err != nil {
+		return err
+	}
 	meter := newMeter(a.Stderr, a.json)
 	r, err := s.Run(cmd.Context(), req, meter.report)
 	meter.clear()
@@ -285,7 +288,7 @@ func (a *app) run(cmd *cobra.Command, opt *runOptions, target string) error {
 			return err
 		}
 	}
-	if err := a.print(r.Report, func(w io.Writer) { printReport(w, r.Report, opt.check) }); err != nil {
+	if err := a.print(r.Report, func(w io.Writer) { printReport(w, r.Report, req.Check != 0) }); err != nil {
 		return err
 	}
 	return exitFor(r.Report.ExitCode())

@@ -138,7 +138,7 @@ func printArguments(w io.Writer, r *report.Run) {
 		if o.Written != nil {
 			written = fmt.Sprintf("%d elements written", *o.Written)
 		}
-		fmt.Fprintf(w, "  %s %s%v: %s, SHA-256 %s\n", o.Name, o.DType, o.Dims, written, o.Digest)
+		fmt.Fprintf(w, "  %s %s%v: %s%s, SHA-256 %s\n", o.Name, o.DType, o.Dims, written, recordedText(o.Recorded), o.Digest)
 	}
 }
 

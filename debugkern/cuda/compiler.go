@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tilescope/debugkern/budget"
+	"tilescope/debugkern/child"
 )
 
 // Limits of one compilation in a process of its own.
@@ -104,7 +105,7 @@ func (c *compilers) acquire(ctx context.Context) (*compilerProcess, error) {
 	p := &compilerProcess{number: c.made, pch: &precompiled{}}
 	c.mu.Unlock()
 	var err error
-	if p.process, err = startProcess(c.command, compilerEnvironment(os.Environ())); err == nil {
+	if p.process, err = startProcess(c.command, child.CompilerEnvironment(os.Environ())); err == nil {
 		if err = p.handshake(ctx, compilerStart); err == nil && c.library != "" {
 			_, err = p.open(ctx, c.library, c.memory)
 		}

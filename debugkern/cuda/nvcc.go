@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tilescope/debugkern/cache"
+	"tilescope/debugkern/child"
 )
 
 // NVCC is the compiler for sources that NVRTC does not take: those with host code. It is immutable and may be used from
@@ -213,8 +214,8 @@ func (n *NVCC) run(ctx context.Context, j nvccJob, args []string) (*PTX, error) 
 	ctx, cancel := context.WithTimeoutCause(ctx, nvccLimit, fmt.Errorf("nvcc did not finish within %s", nvccLimit))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, n.Path, args...)
-	cmd.Dir, cmd.Env = dir, compilerEnvironment(os.Environ())
-	ownGroup(cmd)
+	cmd.Dir, cmd.Env = dir, child.CompilerEnvironment(os.Environ())
+	child.OwnGroup(cmd)
 	cmd.WaitDelay = time.Second
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said

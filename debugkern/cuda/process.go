@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"tilescope/debugkern/child"
 	"tilescope/debugkern/join"
 )
 
@@ -83,7 +84,7 @@ func startProcess(command, env []string) (*process, error) {
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirIn, theirOut, p.stderr
 	p.cmd.Env = env
 	p.cmd.WaitDelay = time.Second
-	detach(p.cmd)
+	child.Detach(p.cmd)
 	err = p.cmd.Start()
 	theirIn.Close()
 	theirOut.Close()

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"tilescope/debugkern/child"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 )
@@ -100,7 +101,7 @@ func Sanitize(ctx context.Context, cfg SanitizerConfig, tool string, m *ptx.Modu
 
 func runSanitizer(ctx context.Context, path, tool, log string, args []string) (*Sanitized, error) {
 	cmd := exec.CommandContext(ctx, path, args...)
-	ownGroup(cmd)
+	child.OwnGroup(cmd)
 	cmd.WaitDelay = time.Second
 	var said, complained bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &complained

@@ -48,10 +48,10 @@ func (w *worker) prepare(spec *launchSpec, bodies [][]byte) (*prepared, error) {
 			p.params = append(p.params, &scalars[len(scalars)-1][0])
 		}
 		for _, at := range a.Into {
-			if at.Arg < 0 || at.Arg >= len(scalars) || at.Offset < 0 || at.Offset+8 > len(scalars[at.Arg]) {
+			if at.Arg < 0 || at.Arg >= len(scalars) || at.Offset < 0 || at.Offset+8 > len(scalars[at.Arg]) || at.Skip < 0 || at.Skip > a.Bytes {
 				return p, fmt.Errorf("argument %s: malformed place", a.Name)
 			}
-			binary.LittleEndian.PutUint64(scalars[at.Arg][at.Offset:], b.addr())
+			binary.LittleEndian.PutUint64(scalars[at.Arg][at.Offset:], b.addr()+uint64(at.Skip))
 		}
 	}
 	if spec.Probe == nil {

@@ -81,12 +81,12 @@ func newMemory(p *program, l *target.Launch, private bool) (*memory, error) {
 	}
 	for i := range l.Args {
 		arg := &l.Args[i]
-		at := []int{}
+		at := []address{}
 		for _, x := range arg.Into {
-			at = append(at, params[x.Arg].Offset+x.Offset)
+			at = append(at, address{params[x.Arg].Offset + x.Offset, uint64(x.Skip)})
 		}
 		if i < len(own) {
-			at = append(at, params[i].Offset)
+			at = append(at, address{params[i].Offset, 0})
 			if size := params[i].Size; arg.Buffer == nil && len(arg.Scalar) != size {
 				err = fmt.Errorf("%d bytes for a parameter of %d", len(arg.Scalar), size)
 			} else if arg.Buffer != nil && size != 8 {
@@ -127,10 +127,16 @@ func (m *memory) add(a *alloc) *alloc {
 	return a
 }
 
+// address is a place of the parameter block, and which byte of a buffer it is the address of.
+type address struct {
+	at   int
+	skip uint64
+}
+
 // argument places an argument in the parameter block: a scalar, or a buffer's address at each of some offsets.
-func (m *memory) argument(p *program, arg *target.Arg, at []int, private bool) error {
+func (m *memory) argument(p *program, arg *target.Arg, at []address, private bool) error {
 	if arg.Buffer == nil {
-		copy(m.params[at[0]:], arg.Scalar)
+		copy(m.params[at[0].at:], arg.Scalar)
 		return nil
 	}
 	buf := arg.Buffer
@@ -141,7 +147,7 @@ func (m *memory) argument(p *program, arg *target.Arg, at []int, private bool) e
 			return fmt.Errorf("%d bytes, and of %d it is said whether they were written", len(buf.Init), len(buf.Written))
 		}
 		a.data, a.written = append([]byte(nil), buf.Init...), append([]byte(nil), buf.Written...)
-	case buf.Init != nil && !private && !buf.Output && !slices.ContainsFunc(at, p.writes):
+	case buf.Init != nil && !private && !buf.Output && !slices.ContainsFunc(at, func(x address) bool { return p.writes(x.at) }):
 		a.data = buf.Init
 	case buf.Init != nil:
 		a.data = append([]byte(nil), buf.Init...)
@@ -154,9 +160,9 @@ func (m *memory) argument(p *program, arg *target.Arg, at []int, private bool) e
 	}
 	i := len(m.allocs)
 	m.add(a)
-	for _, off := range at {
-		m.byParam[off] = i
-		binary.LittleEndian.PutUint64(m.params[off:], a.base)
+	for _, x := range at {
+		m.byParam[x.at] = i
+		binary.LittleEndian.PutUint64(m.params[x.at:], a.base+x.skip)
 	}
 	return nil
 }

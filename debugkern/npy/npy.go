@@ -205,6 +205,40 @@ func (a *Archive) Read(ctx context.Context, name string) (*Array, error) {
 	return array, nil
 }
 
+// Members lists the archive's members by their full names, in its order, those that are no arrays among them.
+func (a *Archive) Members() []Member {
+	out := make([]Member, len(a.members))
+	for i, m := range a.members {
+		out[i] = Member{Name: m.name, Bytes: m.size, Packed: m.compressed}
+	}
+	return out
+}
+
+// Member is a file of an archive: its size, and what it takes in the archive.
+type Member struct {
+	Name          string
+	Bytes, Packed int64
+}
+
+// Content reads a member whatever it holds, by its full name, and checks all of it as Read does. Its bytes count against the budget, as
+// an array's do; more than limit are refused.
+func (a *Archive) Content(ctx context.Context, name string, limit int64) ([]byte, error) {
+	i := slices.IndexFunc(a.members, func(m member) bool { return m.name == name })
+	if i < 0 {
+		return nil, a.locate(wrong("", "there is no member %q", name), "")
+	}
+	m := &a.members[i]
+	if most := min(limit, a.left); m.size > most {
+		return nil, a.locate(wrong("", "has %d bytes, and at most %d are read", m.size, most), name)
+	}
+	data, err := m.open(ctx, a.r).elements(m.size)
+	if err != nil {
+		return nil, a.locate(err, name)
+	}
+	a.left -= int64(len(data))
+	return data, nil
+}
+
 // ReadArray reads a .npy: size bytes of r, called name in errors, an *Error each. Its elements may take
 // budget bytes. The format has no checksum.
 func ReadArray(ctx context.Context, r io.ReaderAt, size int64, name string, budget int64) (*Array, error) {

@@ -141,3 +141,53 @@ func TestBudgetAndContext(t *testing.T) {
 		t.Errorf("%+v", err)
 	}
 }
+
+// TestContent: any member can be read whole, with the same checks; what is larger than its limit or the budget is refused.
+func TestContent(t *testing.T) {
+	text := []byte("{\"schema\": \"x\"}")
+	for name, l := range layouts {
+		b, _ := l.archive(append(small(), part{"bundle.json", text})...)
+		a, err := Open(bytes.NewReader(b), int64(len(b)), "t.tsl", budget)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if m := a.Members(); len(m) != 3 || m[2].Name != "bundle.json" || m[2].Bytes != int64(len(text)) || m[0].Name != "Q.npy" {
+			t.Errorf("%s: members %+v", name, m)
+		}
+		if got, err := a.Content(context.Background(), "bundle.json", 100); err != nil || !bytes.Equal(got, text) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+		for member, limit := range map[string]int64{"bundle.json": 3, "Q": 100, "Q.npy": 10} {
+			if _, err := a.Content(context.Background(), member, limit); err == nil || !strings.HasPrefix(err.Error(), "t.tsl: ") {
+				t.Errorf("%s: %s within %d bytes: %v", name, member, limit, err)
+			}
+		}
+	}
+	b, _ := layout{}.archive(part{"bundle.json", text})
+	a, err := Open(bytes.NewReader(b), int64(len(b)), "t.tsl", 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Content(context.Background(), "bundle.json", 100); err != nil {
+		t.Error(err)
+	}
+	if _, err := a.Content(context.Background(), "bundle.json", 100); err == nil {
+		t.Error("the budget is used up, and the member was read again")
+	}
+}
+
+// TestAppendHeader: what is written is read back as it was described.
+func TestAppendHeader(t *testing.T) {
+	for _, h := range []Header{{F32, []int{2, 3}}, {U8, []int{5}}, {I64, []int{}}, {F16, []int{1, 2, 3, 4}}} {
+		n, _ := h.bytes()
+		b := AppendHeader([]byte{}, h.DType, h.Shape)
+		if len(b)%64 != 0 {
+			t.Errorf("%s: %d bytes before the elements", h, len(b))
+		}
+		b = append(b, make([]byte, n)...)
+		a, err := ReadArray(context.Background(), bytes.NewReader(b), int64(len(b)), "t.npy", budget)
+		if err != nil || a.Header.String() != h.String() {
+			t.Errorf("%s: %v, %v", h, a, err)
+		}
+	}
+}

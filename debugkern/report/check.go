@@ -93,6 +93,14 @@ type CheckOutput struct {
 	Dims    []int  `json:"dims"`
 	Written *int   `json:"written"` // elements that the launch wrote whole; null where it was not observed, on a GPU
 	Digest  string `json:"digest"`  // SHA-256 of its bytes
+	// Recorded compares it with what was recorded of it after the launch; nil where nothing was.
+	Recorded *Recorded `json:"recorded,omitempty"`
+}
+
+// Recorded is how many elements of an output were recorded after the launch, and how many of these are others here.
+type Recorded struct {
+	Elements  int `json:"elements"`
+	Differing int `json:"differing"`
 }
 
 // ExitCode is the contract's exit code: 0 clean, 1 findings, 4 failed.

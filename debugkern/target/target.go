@@ -99,8 +99,11 @@ type Arg struct {
 	Into []Place
 }
 
-// Place is a byte of an argument's scalar.
-type Place struct{ Arg, Offset int }
+// Place is a byte of an argument's scalar. What is written there is the address of the buffer's byte Skip.
+type Place struct {
+	Arg, Offset int
+	Skip        int64
+}
 
 // Parameters returns the arguments that are the kernel's parameters. The others, which have places to be written into, follow them in Args;
 // where one does not, or has a place that no scalar has, the error names it.
@@ -117,6 +120,9 @@ func (l *Launch) Parameters() ([]Arg, error) {
 		for _, at := range a.Into {
 			if at.Arg < 0 || at.Arg >= n || at.Offset < 0 || at.Offset+8 > len(l.Args[at.Arg].Scalar) {
 				return nil, fmt.Errorf("argument %s: its address does not fit at byte %d of argument %d", a.Name, at.Offset, at.Arg)
+			}
+			if n := int64(max(a.Buffer.Bytes, len(a.Buffer.Init))); at.Skip < 0 || at.Skip > n {
+				return nil, fmt.Errorf("argument %s: an address of byte %d, and it has %d", a.Name, at.Skip, n)
 			}
 		}
 	}
