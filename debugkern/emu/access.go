@@ -151,7 +151,7 @@ func (b *block) locate(w *warp, in *inst, x *access, lane int, addr uint64, size
 	}
 	b.bounds(w, x, lane, &p, size)
 	switch {
-	case p.data == nil && space == target.SpaceGlobal && b.foreign(w, addr, 1<<lane):
+	case p.data == nil && space == target.SpaceGlobal && b.foreign(w, in, addr, lane):
 	case p.data == nil:
 		b.outOfBounds(w, in, x, lane, p, size)
 	case p.alloc != nil:

@@ -146,7 +146,7 @@ func freeCall(w *warp, in *inst, m uint32) {
 		lane := bits.TrailingZeros32(m) & 31
 		frame, _ := w.argFrame(in.call, lane)
 		addr := le.Uint64(frame[in.call.copies[0].from:])
-		if b.foreign(w, addr, 1<<lane) {
+		if b.foreign(w, in, addr, lane) {
 			return
 		}
 		if msg := b.heap.free(in, addr); msg != "" {
@@ -156,7 +156,7 @@ func freeCall(w *warp, in *inst, m uint32) {
 }
 
 // foreign ends the launch where an address is of another block's heap.
-func (b *block) foreign(w *warp, addr uint64, mask uint32) bool {
+func (b *block) foreign(w *warp, in *inst, addr uint64, lane int) bool {
 	other := (addr - heapBase) >> heapBits
 	if !b.p.heap || !onHeap(addr) || addr>>heapBits == b.heap.base>>heapBits || other >= uint64(b.l.Grid.Count()) {
 		return false
@@ -164,7 +164,10 @@ func (b *block) foreign(w *warp, addr uint64, mask uint32) bool {
 	if b.err != nil {
 		return true
 	}
-	b.fault("unmodelled", "what malloc returned to another block is accessed: device memory that blocks or launches hand to each other is not modelled", w, mask)
+	b.err = &target.Fault{
+		Kind: "unmodelled", Msg: "what malloc returned to another block is accessed: device memory that blocks or launches hand to each other is not modelled",
+		Pos: in.src.Pos.String(), Block: b.id, Warp: w.id, Lane: lane, Source: w.called(in),
+	}
 	return true
 }
 

@@ -68,7 +68,7 @@ OTHER:
 	st.global.u32 [%rd1+8], %r2;`)
 	_, err := launchHeap(t, text, 2)
 	var fault *target.Fault
-	if !errors.As(err, &fault) || fault.Kind != "unmodelled" || fault.Block != (probes.Dim3{1, 0, 0}) || !strings.Contains(fault.Msg, "another block") {
+	if !errors.As(err, &fault) || fault.Kind != "unmodelled" || fault.Block != (probes.Dim3{1, 0, 0}) || !strings.Contains(fault.Msg, "another block") || !strings.HasPrefix(fault.Pos, "t.ptx:16:") {
 		t.Errorf("%v", err)
 	}
 	if res, err := launchHeap(t, text, 1); err != nil || len(res.Findings) != 1 || res.Findings[0].Kind != target.NotModelled {
