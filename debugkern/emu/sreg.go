@@ -25,12 +25,13 @@ func knownSreg(name string, b bank) bool {
 }
 
 // Reserved shared memory of a block, which lies behind its own: the system's, of which the first bytes are for the libraries of
-// the compiler (cooperative groups synchronise tiles of several warps there, and rely on zeroes). Where it lies and how large it
-// is, as an sm_86 chip reports it.
+// the compiler (cooperative groups synchronise tiles of several warps there, and rely on zeroes). Its sizes are an H200's, which
+// has it in front of the block's own memory, at offset 0.
 const (
 	reservedBytes = 1024
 	reservedUser  = 288
 	sharedUnit    = 128 // shared memory is given out in multiples of this
+	sharedAlign   = 16  // of static shared memory's end, as %aggr_smem_size counts it (measured on an H200)
 )
 
 // reserves reports whether a special register is an offset of the reserved shared memory.
@@ -130,7 +131,8 @@ func (w *warp) special(s sregSlot, lane int) uint32 {
 	case "%total_smem_size":
 		return uint32(sharedUnits(b.own))
 	case "%aggr_smem_size":
-		return uint32(sharedUnits(b.own) + reservedBytes)
+		static := (b.own - b.l.DynShared + sharedAlign - 1) / sharedAlign * sharedAlign
+		return uint32(static + b.l.DynShared + reservedBytes)
 	case "%reserved_smem_offset_begin", "%reserved_smem_offset_0", "%reserved_smem_offset_1":
 		return uint32(sharedUnits(b.own))
 	case "%reserved_smem_offset_end":
