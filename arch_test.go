@@ -42,7 +42,8 @@ var imports = map[string][]string{
 
 	"debugkern/child":       {},
 	"debugkern/interrupt":   {},
-	"debugkern/ptx/ptxtest": {}, // for tests
+	"debugkern/ptx/ptxtest": {},                // for tests
+	"debugkern/npy/npytest": {"debugkern/npy"}, // for tests
 	"debugkern/debugtest":   {"debugkern"},
 
 	"configs":             {"probes", "debugkern/file", "debugkern/ref", "debugkern/ref/op"},
@@ -78,7 +79,8 @@ var imports = map[string][]string{
 	"debugkern": {"debugkern/hostcode", "debugkern/build", "debugkern/memo", "debugkern/walk", "debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern/chip", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
 		"debugkern/target", "debugkern/emu", "debugkern/cache", "debugkern/file", "debugkern/npy", "debugkern/cuda",
 		"debugkern/argument", "debugkern/attn", "debugkern/input", "debugkern/check", "debugkern/judge", "debugkern/ref", "debugkern/ref/op", "debugkern/budget",
-		"debugkern/text", "debugkern/trust", "debugkern/patch"},
+		"debugkern/text", "debugkern/trust", "debugkern/patch", "debugkern/child", "debugkern/expect"},
+	"debugkern/expect":  {"debugkern/budget", "debugkern/npy", "debugkern/ref", "debugkern/ref/op", "probes"},
 	"debugkern/compare": {"debugkern", "debugkern/report", "debugkern/target", "probes"},
 	"debugkern/bisect":  {"configs", "debugkern", "debugkern/report", "debugkern/text", "probes"},
 	"debugkern/gates":   {"debugkern/report", "debugkern", "debugkern/file", "probes", "debugkern/text"},

@@ -43,11 +43,12 @@ type manifestParser struct {
 	reader
 	m         *Manifest
 	overrides map[int]*Work // of work, by the fault's place
+	named     []string      // the references that have names, those with mistakes among them
 }
 
 func (p *manifestParser) root(n *yaml.Node) {
 	o := p.object(n, "", "schema", "name", "title", "source", "ptx", "include", "defines", "std", "instantiate", "entry", "constants", "requires", "launch", "args", "scale",
-		"quantiser", "work", "loops", "shared", "flags", "variants", "default", "gates", "stages", "shapes", "thresholds", "faults")
+		"quantiser", "work", "loops", "shared", "flags", "variants", "default", "gates", "stages", "shapes", "thresholds", "faults", "references")
 	if o == nil {
 		return
 	}
@@ -68,6 +69,7 @@ func (p *manifestParser) root(n *yaml.Node) {
 	p.flagRules(o)
 	p.requires(o)
 	p.launch(o)
+	p.namedReferences(o)
 	p.args(o)
 	m.Scale = o.expr("scale", m.scope, inShape)
 	p.quantiser(o)

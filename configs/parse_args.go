@@ -14,7 +14,7 @@ import (
 func (p *manifestParser) args(o *object) {
 	seen := map[string]bool{}
 	for i, n := range o.list("args") {
-		a := p.object(n, fmt.Sprintf("args[%d]", i), "name", "type", "dims", "role", "tensor", "fill", "value")
+		a := p.object(n, fmt.Sprintf("args[%d]", i), "name", "type", "dims", "role", "tensor", "fill", "value", "reference", "tolerance")
 		if a == nil {
 			continue
 		}
@@ -72,6 +72,7 @@ func (p *manifestParser) pointer(a *object, arg *Arg) {
 		a.need("fill")
 		p.fill(a, arg)
 	}
+	p.argReference(a, arg)
 }
 
 // fillKinds are what an argument may hold before the launch, by their names in manifests.
@@ -155,7 +156,7 @@ func (m *Manifest) isScales(tensor string) bool {
 
 func (p *manifestParser) scalar(a *object, arg *Arg) {
 	a.need("value")
-	for _, k := range []string{"dims", "tensor", "fill"} {
+	for _, k := range []string{"dims", "tensor", "fill", "reference", "tolerance"} {
 		if a.has(k) {
 			a.fail(k, "a scalar has a value only; write the type with * for a pointer")
 		}

@@ -1,7 +1,6 @@
 package debugkern
 
 import (
-	"archive/zip"
 	"context"
 	"io"
 
@@ -12,8 +11,8 @@ import (
 // Dump writes the run as a NumPy archive, in the layout of CONTRACT.md: inputs, output, and for every captured stage its
 // tiles and their exact reference, cells outside the valid range 0 in both.
 func (r *Run) Dump(ctx context.Context, w io.Writer) error {
-	z := &npzWriter{zip: zip.NewWriter(w)}
-	if len(r.Plan.Memory) > 0 {
+	z := newNPZWriter(w)
+	if r.Plan.Stageless() {
 		return r.dumpMemory(z)
 	}
 	r.dumpInputs(z)
@@ -31,6 +30,9 @@ func (r *Run) Dump(ctx context.Context, w io.Writer) error {
 		out.Write([]byte{byte(b[0]), byte(b[0] >> 8), byte(b[0] >> 16), byte(b[0] >> 24), byte(b[1]), byte(b[1] >> 8), byte(b[1] >> 16),
 			byte(b[1] >> 24), byte(b[2]), byte(b[2] >> 8), byte(b[2] >> 16), byte(b[2] >> 24)})
 	}
+	for i := range r.Plan.Memory {
+		r.dumpArgument(z, &r.Plan.Memory[i])
+	}
 	if z.err != nil {
 		return z.err
 	}
@@ -40,12 +42,7 @@ func (r *Run) Dump(ctx context.Context, w io.Writer) error {
 // dumpMemory writes the arguments of a kernel without stages as check does: after the launch under their names, before it as in_NAME.
 func (r *Run) dumpMemory(z *npzWriter) error {
 	for i := range r.Plan.Memory {
-		sp := &r.Plan.Memory[i]
-		t := sp.DType
-		if descr(t) == "" {
-			t = map[int]probes.DType{1: probes.U8, 2: probes.U16}[t.Size()]
-		}
-		z.array(sp.Stage.String(), t, sp.Capture.Dims...).Write(r.state.memory(sp))
+		r.dumpArgument(z, &r.Plan.Memory[i])
 	}
 	if z.err != nil {
 		return z.err
@@ -53,14 +50,18 @@ func (r *Run) dumpMemory(z *npzWriter) error {
 	return z.zip.Close()
 }
 
+// dumpArgument writes an argument, and what it is compared with as ref_NAME.
+func (r *Run) dumpArgument(z *npzWriter, sp *probes.StagePlan) {
+	z.array(sp.Stage.String(), numpyType(sp.DType), sp.Capture.Dims...).Write(r.state.memory(sp))
+	if m, ok := r.state.expected.Exact(sp.Stage, probes.Dim3{}, 0); ok {
+		z.array("ref_"+sp.Stage.String(), probes.F64, sp.Capture.Dims...).Write(f64Bytes(m.Data[:probes.Elems(sp.Capture.Dims)]))
+	}
+}
+
 // dumpInputs writes each input as the kernel takes it, the scales of codes, and the numbers before encoding; and the output.
 func (r *Run) dumpInputs(z *npzWriter) {
 	for _, t := range r.state.inputs.Tensors {
-		if t.DType == probes.BF16 {
-			z.array(t.Name, probes.U16, t.Dims...).Write(t.Bytes()) // NumPy has no such type: its bits
-		} else {
-			z.array(t.Name, t.DType, t.Dims...).Write(t.Bytes())
-		}
+		z.array(t.Name, numpyType(t.DType), t.Dims...).Write(t.Bytes())
 		if t.Coded {
 			z.array(t.Name+"s", probes.F32, len(t.Scales)).Write(input.Float32Bytes(t.Scales))
 		}
@@ -81,7 +82,7 @@ func (r *Run) dumpStage(ctx context.Context, z *npzWriter, sp *probes.StagePlan)
 	}
 	blocks := r.Blocks()
 	cells := sp.Rows * sp.Cols
-	out := z.array("tile_"+sp.Stage.String(), sp.DType, len(blocks), tiles, sp.Rows, sp.Cols)
+	out := z.array("tile_"+sp.Stage.String(), numpyType(sp.DType), len(blocks), tiles, sp.Rows, sp.Cols)
 	for _, b := range blocks {
 		for kv := range tiles {
 			t := r.state.Tile(sp.Stage, b, r.kv(sp, kv))
@@ -100,10 +101,9 @@ func (r *Run) dumpStage(ctx context.Context, z *npzWriter, sp *probes.StagePlan)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		ref := r.state.ref.Block(b)
 		for kv := range tiles {
 			clear(row)
-			if m, ok := ref.Values(sp.Stage, r.kv(sp, kv)); ok {
+			if m, ok := r.state.exact(sp.Stage, b, r.kv(sp, kv)); ok {
 				rows, cols := sp.ValidRows.At(b, r.kv(sp, kv)), sp.ValidCols.At(b, r.kv(sp, kv))
 				for i := range rows {
 					copy(row[i*sp.Cols:i*sp.Cols+cols], m.Row(i)[:cols])

@@ -55,7 +55,7 @@ func TestAdopted(t *testing.T) {
 	}
 	var names []string
 	for _, st := range r.Stages {
-		if names = append(names, st.Name); st.Verdict != report.Off || st.Reference != report.NoReference {
+		if names = append(names, st.Name); st.Verdict != report.Off || !st.Reference.None() {
 			t.Errorf("%+v", st)
 		}
 	}
@@ -215,7 +215,7 @@ func TestReferenceNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	st := run.Report.Stage(name)
-	if st.Verdict != report.Off || st.Reference != report.NoReference || run.Report.Verdict != report.Agree {
+	if st.Verdict != report.Off || !st.Reference.None() || run.Report.Verdict != report.Agree {
 		t.Errorf("%+v", st)
 	}
 	v := view(t, run, probes.Stage(name))

@@ -17,6 +17,9 @@ type npzWriter struct {
 	err error
 }
 
+// newNPZWriter starts an archive.
+func newNPZWriter(w io.Writer) *npzWriter { return &npzWriter{zip: zip.NewWriter(w)} }
+
 // descr is NumPy's type string.
 func descr(t probes.DType) string {
 	switch t {

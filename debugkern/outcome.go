@@ -94,7 +94,7 @@ func (o *Outcome) OutputWithin(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	j, err := judge.Judge(ctx, st.ref, st, judge.Options{
-		Range: st.r.rng, Blocks: st.only, Stages: probes.StagesOf(output.Stage), Parallel: 1,
+		Range: st.r.rng, Blocks: st.only, Stages: probes.StagesOf(output.Stage), Parallel: 1, Expected: st.expectation(),
 	})
 	if err != nil {
 		return false, err

@@ -17,7 +17,7 @@ type Pair struct {
 	under *debugkern.Run     // A
 	tiles *debugkern.Outcome // A's
 	names []string           // of the positions that both have
-	// at is where A has a part, by partOf, of the stages that can be compared cell by cell.
+	// at is where A has a part, by Plan.Part, of the stages that can be compared cell by cell.
 	at map[probes.Stage]map[string]debugkern.Place
 }
 
@@ -35,7 +35,7 @@ func NewPair(a, b *debugkern.Run) (*Pair, error) {
 		return nil, err
 	}
 	x, y := a.Outcome(), b.Outcome()
-	p := &Pair{Run: b, under: a, tiles: x, names: sharedPositions(a.Plan, b.Plan), at: map[probes.Stage]map[string]debugkern.Place{}}
+	p := &Pair{Run: b, under: a, tiles: x, names: probes.SharedPositions(a.Plan, b.Plan), at: map[probes.Stage]map[string]debugkern.Place{}}
 	for i := range a.Plan.Stages {
 		sp := &a.Plan.Stages[i]
 		s := sp.Stage
@@ -47,7 +47,7 @@ func NewPair(a, b *debugkern.Run) (*Pair, error) {
 		}
 		parts := map[string]debugkern.Place{}
 		eachTile(x, sp, func(block probes.Dim3, kv int) {
-			parts[partOf(a.Plan, p.names, sp, block, kv)] = debugkern.Place{Stage: s, Block: block, KVTile: kv}
+			parts[a.Plan.Part(p.names, sp, block, kv)] = debugkern.Place{Stage: s, Block: block, KVTile: kv}
 		})
 		p.at[s] = parts
 	}
@@ -60,7 +60,7 @@ func (p *Pair) Beside(at debugkern.Place) (probes.Tile, bool) {
 	if parts == nil || sp == nil {
 		return probes.Tile{}, false
 	}
-	o, ok := parts[partOf(p.Plan, p.names, sp, at.Block, at.KVTile)]
+	o, ok := parts[p.Plan.Part(p.names, sp, at.Block, at.KVTile)]
 	if !ok {
 		return probes.Tile{}, false
 	}

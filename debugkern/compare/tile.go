@@ -3,39 +3,11 @@ package compare
 import (
 	"fmt"
 	"math"
-	"slices"
-	"strings"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
-
-// sharedPositions are the positions that two plans have, by name.
-func sharedPositions(a, b *probes.Plan) []string {
-	var out []string
-	for _, x := range a.Positions {
-		if slices.ContainsFunc(b.Positions, func(y probes.Position) bool { return x.Name == y.Name }) {
-			out = append(out, x.Name)
-		}
-	}
-	return out
-}
-
-// partOf says which part of the problem a tile computes, by its positions of some names: kernels may walk it in different orders.
-// Positions that depend on the iteration count for a stage that has a tile in each.
-func partOf(p *probes.Plan, names []string, sp *probes.StagePlan, block probes.Dim3, kv int) string {
-	var b strings.Builder
-	for _, x := range p.Positions {
-		if slices.Contains(names, x.Name) && (sp.PerTile || x.At.Dims[3] == 1) {
-			fmt.Fprintf(&b, "%s=%d ", x.Name, x.At.At(block, kv))
-		}
-	}
-	if b.Len() == 0 {
-		fmt.Fprintf(&b, "%s %d", block, kv)
-	}
-	return b.String()
-}
 
 // eachTile visits a stage's captured tiles in the contract's order: kv tile, then block.
 func eachTile(o *debugkern.Outcome, sp *probes.StagePlan, visit func(block probes.Dim3, kv int)) {
@@ -61,12 +33,12 @@ func compareStage(a, b *debugkern.Outcome, s probes.Stage) report.StageCompariso
 		doc.Verdict = report.Incomparable
 		return doc
 	}
-	names, others := sharedPositions(a.Plan(), b.Plan()), map[string]debugkern.Place{}
+	names, others := probes.SharedPositions(a.Plan(), b.Plan()), map[string]debugkern.Place{}
 	eachTile(b, pb, func(block probes.Dim3, kv int) {
-		others[partOf(b.Plan(), names, pb, block, kv)] = debugkern.Place{Stage: s, Block: block, KVTile: kv}
+		others[b.Plan().Part(names, pb, block, kv)] = debugkern.Place{Stage: s, Block: block, KVTile: kv}
 	})
 	eachTile(a, pa, func(block probes.Dim3, kv int) {
-		if o, ok := others[partOf(a.Plan(), names, pa, block, kv)]; ok {
+		if o, ok := others[a.Plan().Part(names, pa, block, kv)]; ok {
 			compareTile(&doc, a, b, debugkern.Place{Stage: s, Block: block, KVTile: kv}, o)
 		}
 	})
@@ -81,15 +53,11 @@ func compareStage(a, b *debugkern.Outcome, s probes.Stage) report.StageCompariso
 
 // unlike returns why two stages' tiles cannot be compared cell by cell; "" where they can.
 func unlike(a, b *probes.StagePlan) string {
-	switch {
-	case a.Rows != b.Rows || a.Cols != b.Cols:
-		return fmt.Sprintf("tiles of %d×%d in A, %d×%d in B", a.Rows, a.Cols, b.Rows, b.Cols)
-	case a.DType != b.DType:
+	if why := probes.Unlike(a, b, "in A", "in B"); why != "" {
+		return why
+	}
+	if a.DType != b.DType {
 		return fmt.Sprintf("%s in A, %s in B", a.DType, b.DType)
-	case a.PerTile != b.PerTile:
-		return "once an iteration in one, once a block in the other"
-	case a.Meaning != b.Meaning:
-		return "its numbers mean different things (scaled, domain or normalised differ)"
 	}
 	return ""
 }
