@@ -47,16 +47,24 @@ func SharedPositions(a, b *Plan) []string {
 }
 
 // Part says which part of the problem a tile computes, by its positions of some names: two kernels may compute the parts in different
-// orders. Positions that depend on the iteration count for a stage that has a tile in each.
+// orders. Positions that depend on the iteration count for a stage that has a tile in each; where none does, the iteration itself counts.
 func (p *Plan) Part(names []string, sp *StagePlan, block Dim3, kv int) string {
+	if sp.OfLaunch() {
+		return sp.Stage.String()
+	}
 	var b strings.Builder
+	iterates := false
 	for _, x := range p.Positions {
 		if slices.Contains(names, x.Name) && (sp.PerTile || x.At.Dims[3] == 1) {
 			fmt.Fprintf(&b, "%s=%d ", x.Name, x.At.At(block, kv))
+			iterates = iterates || x.At.Dims[3] > 1
 		}
 	}
 	if b.Len() == 0 {
-		fmt.Fprintf(&b, "%s %d", block, kv)
+		fmt.Fprintf(&b, "%s ", block)
+	}
+	if sp.PerTile && !iterates {
+		fmt.Fprintf(&b, "%d", kv)
 	}
 	return b.String()
 }

@@ -143,7 +143,7 @@ func (p palette) accept(lead, text string) tea.Cmd {
 	}
 	if c, ok := p.find(name); ok {
 		arg = strings.TrimSpace(arg)
-		if arg == "" && c.Arg != "" {
+		if arg == "" && c.Arg != "" && !strings.HasPrefix(c.Arg, "[") { // in brackets: it may be left out
 			p.Complain(fmt.Sprintf(":%s wants %s", c.Name, c.Arg))
 			return nil
 		}
