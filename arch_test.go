@@ -42,7 +42,8 @@ var imports = map[string][]string{
 
 	"debugkern/child":       {},
 	"debugkern/interrupt":   {},
-	"debugkern/ptx/ptxtest": {}, // for tests
+	"debugkern/ptx/ptxtest": {},                // for tests
+	"debugkern/npy/npytest": {"debugkern/npy"}, // for tests
 	"debugkern/debugtest":   {"debugkern"},
 
 	"configs/schema":      {"probes", "debugkern/ref/op"},
@@ -82,7 +83,8 @@ var imports = map[string][]string{
 	"debugkern": {"debugkern/build", "debugkern/checked", "debugkern/hostcode", "debugkern/memo", "debugkern/walk", "debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern/chip", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
 		"debugkern/target", "debugkern/emu", "debugkern/cache", "debugkern/file", "debugkern/npy", "debugkern/cuda",
 		"debugkern/attn", "debugkern/input", "debugkern/check", "debugkern/judge", "debugkern/ref", "debugkern/ref/op", "debugkern/budget",
-		"debugkern/text", "debugkern/trust", "debugkern/lineage"},
+		"debugkern/text", "debugkern/trust", "debugkern/lineage", "debugkern/argument", "debugkern/patch", "debugkern/child", "debugkern/expect"},
+	"debugkern/expect":  {"debugkern/budget", "debugkern/npy", "debugkern/ref", "debugkern/ref/op", "probes"},
 	"debugkern/checked": {"debugkern/budget", "debugkern/check", "debugkern/ptx", "debugkern/target", "probes"},
 	"debugkern/checkrun": {"configs", "debugkern", "debugkern/argument", "debugkern/budget", "debugkern/build", "debugkern/bundle", "debugkern/check",
 		"debugkern/checked", "debugkern/discover", "debugkern/file", "debugkern/hostcode", "debugkern/input", "debugkern/npy", "debugkern/ptx",
@@ -180,7 +182,7 @@ func rule(room string) (allowed []string, known bool) {
 // TestTopLevel keeps the top level to the rooms that README names.
 func TestTopLevel(t *testing.T) {
 	allowed := []string{"tui", "debugkern", "probes", "kernels", "configs", "main.go", "go.mod", "go.sum", "Makefile",
-		"README.md", "ARCHITECTURE.md", "RATIONALE.md", "LICENSE", "arch_test.go", "SECURITY.md", ".gitignore", "docs", ".ci"}
+		"README.md", "ARCHITECTURE.md", "RATIONALE.md", "LICENSE", "arch_test.go", "SECURITY.md", ".gitignore", "docs", "python", ".ci"}
 	out, err := exec.Command("git", "ls-files").Output()
 	if err != nil {
 		t.Skipf("git ls-files: %v: not a git checkout", err)

@@ -291,7 +291,7 @@ func (r *resolver) stage(s *Stage) (probes.StagePlan, error) {
 	sp := probes.StagePlan{
 		Stage: s.Stage, Slot: r.m.slot(s.Stage), Phase: s.Phase, Axes: s.Axes, Help: s.Help, Operands: s.Of, Loaded: len(s.Of) == 0,
 		DType: s.DType, PerTile: s.PerTile, Outside: s.Outside, Meaning: s.Meaning, From: s.From,
-		Capture: s.Capture, Array: s.Array, Transposed: s.Transposed, NoReference: s.noReference,
+		Capture: s.Capture, Array: s.Array, Transposed: s.Transposed,
 		Compute: probes.Compute{Acc: s.DType, Split: 1},
 	}
 	if s.op != nil && sp.Compute.Acc.Size() < probes.F32.Size() {

@@ -45,6 +45,7 @@ type Manifest struct {
 	Thresholds probes.Limits
 	Speedups   []Speedup // of the performance gate: the first whose When holds replaces Thresholds.MinSpeedup
 	Faults     []Fault
+	References map[string]probes.Reference // those that have a name
 
 	scope     *scope
 	compiled  *sync.Map            // what operators' texts compile to: *Expr by compiledKey, and the scope of a tile's cells
@@ -89,11 +90,15 @@ type Arg struct {
 	Fill    *Fill // of an input; nil: standard normal
 	Value   *Expr // scalars
 	IsScale bool  // the scalar that scores are multiplied by
-	at      place
-	given   *probes.Arg // of a FileLaunch: all that resolving would give
-	Size    int         // bytes of a struct passed by value; 0: it is none
-	Fields  []Field     // of a struct: its numbers. Its pointers are arguments with Within, behind all parameters
-	Within  *Field      // a pointer in a struct: whose field it is; nil: a parameter
+	// Reference is what the argument is compared with after the launch, of an output; a stage that is cut out of it is compared instead.
+	Reference  probes.Reference
+	Tolerance  probes.Tolerance
+	referenced bool // Reference is given
+	at         place
+	given      *probes.Arg // of a FileLaunch: all that resolving would give
+	Size       int         // bytes of a struct passed by value; 0: it is none
+	Fields     []Field     // of a struct: its numbers. Its pointers are arguments with Within, behind all parameters
+	Within     *Field      // a pointer in a struct: whose field it is; nil: a parameter
 }
 
 // Field is a number or a pointer at a place of a struct that is passed by value.
@@ -189,8 +194,10 @@ type Stage struct {
 	op           *operation // nil: the convention of its name
 	unit         string     // natural units for one of its own; "": by scaled and domain
 	fromOp       bool       // it may be judged from all that op is computed from
-	noReference  bool       // it is compared with nothing
-	ordered      bool       // the convention of its name says where it stands
+	reference    probes.Reference
+	tolerance    probes.Tolerance
+	referenced   bool // reference is given
+	ordered      bool // the convention of its name says where it stands
 }
 
 // Compute says how the stage is evaluated, under a condition.
@@ -345,10 +352,10 @@ func (m *Manifest) Shape(name string) (probes.Shape, bool) {
 }
 
 // SourcePath returns where the kernel's text is (Source or PTX): below Dir, or the bare name of an embedded source.
-func (m *Manifest) SourcePath() string { return m.path(m.Source + m.PTX) }
+func (m *Manifest) SourcePath() string { return m.Path(m.Source + m.PTX) }
 
-// path is where a file that the manifest names is.
-func (m *Manifest) path(p string) string {
+// Path is where a file that the manifest names is.
+func (m *Manifest) Path(p string) string {
 	if m.Dir == "" || filepath.IsAbs(p) {
 		return p
 	}

@@ -12,12 +12,38 @@ const memoryColumns = 32
 // inPrefix is before the name of an argument as it was before the launch, as in a dump.
 const inPrefix = "in_"
 
-// memory makes the pointer arguments of a kernel without stages tiles of the launch, in the order of the arguments: first those that
-// have contents before it, as they are then, then all as it leaves them.
+// outPrefix is before the name of an argument after the launch that has the name of a stage.
+const outPrefix = "out_"
+
+// memory makes pointer arguments tiles of the launch, in the order of the arguments: of a kernel without stages first those that have
+// contents before it, as they are then, then all as it leaves them; of one with stages the outputs with a reference that no stage is cut
+// out of.
 func (r *resolver) memory() error {
-	if len(r.m.Stages) > 0 {
-		return nil
+	stageless := len(r.m.Stages) == 0
+	if stageless {
+		r.before()
 	}
+	for i, a := range r.plan.Args {
+		of := &r.m.Args[i]
+		if !a.Pointer || !stageless && (!of.referenced || slices.ContainsFunc(r.plan.Stages, func(sp probes.StagePlan) bool {
+			return sp.Capture.Kind == probes.CaptureOutput && sp.Capture.Output == a.Name
+		})) {
+			continue
+		}
+		sp := memoryTile(a)
+		if of.referenced {
+			sp.Reference, sp.Tolerance = of.Reference, of.Tolerance
+		}
+		for r.plan.Stage(sp.Stage) != nil && !stageless {
+			sp.Stage = outPrefix + sp.Stage
+		}
+		r.plan.Memory = append(r.plan.Memory, sp)
+	}
+	return nil
+}
+
+// before makes tiles of the arguments as they are before the launch.
+func (r *resolver) before() {
 	taken := names(r.plan.Args, func(a probes.Arg) string { return a.Name })
 	for _, a := range r.plan.Args {
 		if !a.Pointer || !a.Filled() {
@@ -30,12 +56,6 @@ func (r *resolver) memory() error {
 		}
 		r.plan.Memory = append(r.plan.Memory, sp)
 	}
-	for _, a := range r.plan.Args {
-		if a.Pointer {
-			r.plan.Memory = append(r.plan.Memory, memoryTile(a))
-		}
-	}
-	return nil
 }
 
 // memoryTile is an argument after the launch as a matrix: its last dimension is the columns, all others are the rows. A list is folded
@@ -57,7 +77,7 @@ func memoryTile(a probes.Arg) probes.StagePlan {
 	}
 	rows := (elems + cols - 1) / cols
 	return probes.StagePlan{
-		Stage: probes.Stage(a.Name), Slot: -1, Phase: probes.PhaseAfter, DType: a.DType, Rows: rows, Cols: cols, NoReference: true,
+		Stage: probes.Stage(a.Name), Slot: -1, Phase: probes.PhaseAfter, DType: a.DType, Rows: rows, Cols: cols, Reference: probes.Reference{Kind: probes.ReferenceNone},
 		ValidRows: probes.Fixed(rows), ValidCols: probes.Fixed(cols), Help: a.Name + " after the launch",
 		Capture: probes.Capture{Kind: probes.CaptureMemory, Output: a.Name, Dims: dims},
 	}

@@ -44,6 +44,7 @@ type manifestParser struct {
 	reader
 	m         *Manifest
 	overrides map[int]*Work // of work, by the fault's place
+	named     []string      // the references that have names, those with mistakes among them
 }
 
 func (p *manifestParser) root(n *yaml.Node) {
@@ -67,6 +68,7 @@ func (p *manifestParser) root(n *yaml.Node) {
 	p.flagRules(o)
 	p.requires(o)
 	p.launch(o)
+	p.namedReferences(o)
 	p.args(o)
 	m.Scale = o.expr("scale", m.scope, inShape)
 	p.quantiser(o)

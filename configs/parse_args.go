@@ -94,6 +94,7 @@ func (p *manifestParser) pointer(a *object, arg *Arg) {
 		a.need("fill")
 		p.fill(a, arg)
 	}
+	p.argReference(a, arg)
 }
 
 // isInput reports whether an argument is a tensor that the launch reads, and no scales of one.
@@ -111,7 +112,7 @@ func (m *Manifest) isScales(tensor string) bool {
 
 func (p *manifestParser) scalar(a *object, arg *Arg) {
 	a.need("value")
-	for _, k := range []string{"dims", "strides", "tensor", "fill"} {
+	for _, k := range []string{"dims", "strides", "tensor", "fill", "reference", "tolerance"} {
 		if a.has(k) {
 			a.fail(k, "a scalar has a value only; write the type with * for a pointer")
 		}

@@ -26,8 +26,8 @@ func (p *manifestParser) stage(s *object) {
 	st := Stage{
 		When: s.condition("when", p.m.scope, inShape), DType: s.dtype("dtype"), PerTile: s.oneOf("per") == "tile",
 		Array: s.ident("array"), Transposed: s.truth("transposed"), at: s.here(), captureField: s.field("capture"),
-		noReference: s.oneOf("reference") == "none",
 	}
+	p.stageReference(s, &st)
 	known := p.stageName(s, &st)
 	if d := s.exprs("dims", 2, p.m.scope, inShape); d != nil {
 		st.Rows, st.Cols = d[0], d[1]
@@ -57,6 +57,9 @@ func (p *manifestParser) stage(s *object) {
 	}
 	p.compute(s, &st)
 	p.capture(s, &st)
+	if st.Phase == probes.PhaseBefore && st.Capture.Kind == probes.CaptureOutput && !s.has("phase") && st.op == nil {
+		st.Phase = probes.PhaseAfter // nothing says what it is computed from, and an output is complete at the end
+	}
 	if known {
 		p.m.Stages = append(p.m.Stages, st)
 	}

@@ -240,7 +240,7 @@ func (s *Selection) Patches() []Patch {
 	var out []Patch
 	for _, name := range s.Faults {
 		if f := s.Manifest.Fault(name); f.Patch != "" {
-			out = append(out, Patch{name, s.Manifest.path(f.Patch)})
+			out = append(out, Patch{name, s.Manifest.Path(f.Patch)})
 		}
 	}
 	return out

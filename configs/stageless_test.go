@@ -140,7 +140,7 @@ func TestReferenceKey(t *testing.T) {
 		t.Errorf("%+v", sp)
 	}
 	bad := strings.Replace(off, "reference: none", "reference: maybe", 1)
-	if _, err := ParseManifest("gemm.yaml", []byte(bad)); err == nil || !strings.Contains(err.Error(), `"maybe" is none of graph, none`) {
+	if _, err := ParseManifest("gemm.yaml", []byte(bad)); err == nil || !strings.Contains(err.Error(), `no reference named "maybe"`) {
 		t.Errorf("%v", err)
 	}
 }

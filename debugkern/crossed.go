@@ -27,12 +27,12 @@ func (r *Run) NextDiffering(from Cell, dir int) (Cell, bool) {
 	if r.state == nil || r.state.traced == nil {
 		return Cell{}, false
 	}
-	return r.NextUnlike(from, dir, r.Beside)
+	return r.NextUnlike(from, dir, r.Beside, nil)
 }
 
 // NextUnlike finds the nearest compared cell whose bits differ from those of the other tile of the same place, in NextBad's
-// order, wrapping; places without another tile are passed over.
-func (r *Run) NextUnlike(from Cell, dir int, other func(Place) (probes.Tile, bool)) (Cell, bool) {
+// order, wrapping; places without another tile are passed over. Where beyond is not nil, it says which bits count as different.
+func (r *Run) NextUnlike(from Cell, dir int, other func(Place) (probes.Tile, bool), beyond func(t probes.DType, p, q uint64) bool) (Cell, bool) {
 	sp := r.Plan.Stage(from.Stage)
 	if sp == nil {
 		return Cell{}, false
@@ -52,7 +52,11 @@ func (r *Run) NextUnlike(from Cell, dir int, other func(Place) (probes.Tile, boo
 			i = from.Row*cols + min(from.Col, cols-1) + dir
 		}
 		for ; i >= 0 && i < rows*cols; i += dir {
-			if row, col := i/cols, i%cols; !x.Same(y, row, col) {
+			row, col := i/cols, i%cols
+			if x.Same(y, row, col) {
+				continue
+			}
+			if beyond == nil || !x.Captured(row, col) || !y.Captured(row, col) || beyond(x.DType, x.Bits(row, col), y.Bits(row, col)) {
 				return Cell{p, row, col}, true
 			}
 		}

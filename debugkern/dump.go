@@ -15,7 +15,7 @@ import (
 // tiles and their exact reference, cells outside the valid range 0 in both.
 func (r *Run) Dump(ctx context.Context, w io.Writer) error {
 	z := npy.NewWriter(w)
-	if len(r.Plan.Memory) > 0 {
+	if r.Plan.Stageless() {
 		return r.dumpMemory(z)
 	}
 	r.dumpInputs(z)
@@ -33,16 +33,26 @@ func (r *Run) Dump(ctx context.Context, w io.Writer) error {
 		out.Write([]byte{byte(b[0]), byte(b[0] >> 8), byte(b[0] >> 16), byte(b[0] >> 24), byte(b[1]), byte(b[1] >> 8), byte(b[1] >> 16),
 			byte(b[1] >> 24), byte(b[2]), byte(b[2] >> 8), byte(b[2] >> 16), byte(b[2] >> 24)})
 	}
+	for i := range r.Plan.Memory {
+		r.dumpArgument(z, &r.Plan.Memory[i])
+	}
 	return z.Close()
 }
 
 // dumpMemory writes the arguments of a kernel without stages as check does: after the launch under their names, before it as in_NAME.
 func (r *Run) dumpMemory(z *npy.Writer) error {
 	for i := range r.Plan.Memory {
-		sp := &r.Plan.Memory[i]
-		z.Array(sp.Stage.String(), input.RawArrayType(sp.DType), sp.Capture.Dims...).Write(r.state.memory(sp))
+		r.dumpArgument(z, &r.Plan.Memory[i])
 	}
 	return z.Close()
+}
+
+// dumpArgument writes an argument, and what it is compared with as ref_NAME.
+func (r *Run) dumpArgument(z *npy.Writer, sp *probes.StagePlan) {
+	z.Array(sp.Stage.String(), input.RawArrayType(sp.DType), sp.Capture.Dims...).Write(r.state.memory(sp))
+	if m, ok := r.state.expected.Exact(sp.Stage, probes.Dim3{}, 0); ok {
+		z.Array("ref_"+sp.Stage.String(), npy.F64, sp.Capture.Dims...).Write(f64Bytes(m.Data[:probes.Elems(sp.Capture.Dims)]))
+	}
 }
 
 // dumpInputs writes each input as the kernel takes it, the scales of codes, and the numbers before encoding; and the output.
@@ -104,10 +114,9 @@ func (r *Run) dumpStage(ctx context.Context, z *npy.Writer, sp *probes.StagePlan
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		ref := r.state.ref.Block(b)
 		for kv := range tiles {
 			clear(row)
-			if m, ok := ref.Values(sp.Stage, r.kv(sp, kv)); ok {
+			if m, ok := r.state.exact(sp.Stage, b, r.kv(sp, kv)); ok {
 				rows, cols := sp.ValidRows.At(b, r.kv(sp, kv)), sp.ValidCols.At(b, r.kv(sp, kv))
 				for i := range rows {
 					copy(row[i*sp.Cols:i*sp.Cols+cols], m.Row(i)[:cols])

@@ -20,7 +20,10 @@ type cachedInputs struct {
 
 // inputs resolves the request and makes, or reads, its inputs.
 func (e *execution) inputs() (*input.Inputs, error) {
-	if e.req.Inputs != "" {
+	switch {
+	case e.from != nil:
+		return e.inputsFrom(e.from)
+	case e.req.Inputs != "":
 		return e.inputsOfFile()
 	}
 	var err error

@@ -51,40 +51,14 @@ func (st *runState) outputTile(sp *probes.StagePlan, block probes.Dim3, kv int) 
 		return t
 	}
 	t = probes.NewTile(sp.DType, sp.Rows, sp.Cols)
-	at, size := outputPlace(sp, block, kv), sp.DType.Size()
-	for r := range at.rows {
-		for c := range at.cols {
-			from := at.element(r, c) * size
+	at, size := sp.InArgument(block, kv), sp.DType.Size()
+	for r := range at.Rows {
+		for c := range at.Cols {
+			from := at.Element(r, c) * size
 			copy(t.Data[(r*sp.Cols+c)*size:][:size], output[from:])
 		}
 	}
 	return t
-}
-
-// outputCells is where a tile lies in its output argument: the element of its first cell, how far it is from one row, and column, to
-// the next, and how many of them exist.
-type outputCells struct{ first, rowStep, colStep, rows, cols int }
-
-// element is the argument's element that is a cell.
-func (o outputCells) element(row, col int) int { return o.first + row*o.rowStep + col*o.colStep }
-
-// outputPlace is where a stage's tile of a block and iteration lies in the argument that it is cut out of.
-func outputPlace(sp *probes.StagePlan, block probes.Dim3, kv int) outputCells {
-	c, dims := &sp.Capture, sp.Capture.Dims
-	out := outputCells{rows: sp.Rows, cols: sp.Cols}
-	step := 1
-	for d := len(dims) - 1; d >= 0; d-- {
-		at := c.At[d].At(block, kv)
-		out.first += at * step
-		switch d {
-		case c.Rows:
-			out.rowStep, out.rows = step, max(0, min(out.rows, dims[d]-at))
-		case c.Cols:
-			out.colStep, out.cols = step, max(0, min(out.cols, dims[d]-at))
-		}
-		step *= dims[d]
-	}
-	return out
 }
 
 // reserveJudging reserves what comparing takes, until release is called, and what the reference stores, as
@@ -114,7 +88,7 @@ func (e *execution) judge(cross *report.Cross) (*Run, error) {
 	output := e.outputBeside()
 	defer output() // nothing of a run goes on after it
 	judged, err := judge.Judge(e.ctx, st.ref, st, judge.Options{
-		Range: e.r.rng, Stages: e.r.stages, Blocks: st.only, Replaced: st.replaced,
+		Range: e.r.rng, Stages: e.r.stages, Blocks: st.only, Replaced: st.replaced, Expected: st.expectation(),
 		Progress: func(done, total int) {
 			e.progress(Progress{Phase: "compare", Detail: "blocks", Done: done, Total: total})
 		},
@@ -178,57 +152,77 @@ func (e *execution) outputBeside() (wait func() (*report.Output, string, error))
 	}
 }
 
-// stages adds what was judged, stage by stage, to the document.
+// stages adds what was judged, stage by stage and then argument by argument, to the document.
 func (e *execution) stages(rep *report.Run, run *Run) error {
 	for _, g := range e.st.judged.Guilty {
+		sp := e.r.plan.Stage(g.Stage)
 		rep.Guilty = append(rep.Guilty, report.Guilty{
-			Stage: g.Stage.String(), Block: g.Block, KVTile: g.KVTile, Loop: e.r.plan.Work.Loop(g.Block, g.KVTile), Phase: e.r.plan.Stage(g.Stage).Phase,
+			Stage: g.Stage.String(), Block: g.Block, KVTile: documentTile(sp, g), Loop: e.r.plan.Work.Loop(g.Block, g.KVTile), Phase: sp.Phase,
 		})
 	}
-	for i := range e.st.judged.Stages {
-		sr := &e.st.judged.Stages[i]
-		doc := report.Stage{
-			Name: sr.Stage.String(), Probe: captureText(e.r.plan.Stage(sr.Stage)), Verdict: sr.Verdict.String(), Tiles: sr.Tiles,
-			Phase:      e.r.plan.Stage(sr.Stage).Phase,
-			TileName:   e.r.plan.Work.TileName(),
-			Reference:  referenceText(e.r.plan.Stage(sr.Stage)),
-			NotReached: sr.Unreached, NotCaptured: sr.Absent,
-			Local: statsDoc(sr.Local), Global: statsDoc(sr.Global), Fingerprints: []report.Fingerprint{},
-		}
-		for _, f := range sr.Fingerprints {
-			doc.Fingerprints = append(doc.Fingerprints, report.Fingerprint{
-				Name: f.Name, Value: f.Value, Evidence: f.Evidence, Explains: report.Number(f.Explains),
-			})
-		}
-		if sr.FirstBad != nil {
-			var err error
-			if doc.FirstBad, err = e.badCell(sr.FirstBad, run); err != nil {
+	for _, sp := range e.r.plan.Tiles() {
+		doc := e.stage(sp)
+		if sr := e.st.judged.Stage(sp.Stage); sr != nil {
+			if err := e.judged(&doc, sr, run); err != nil {
 				return err
 			}
 		}
 		rep.Stages = append(rep.Stages, doc)
 	}
-	for i := range e.r.plan.Memory {
-		sp := &e.r.plan.Memory[i]
-		rep.Stages = append(rep.Stages, report.Stage{
-			Name: sp.Stage.String(), Probe: captureText(sp), Verdict: report.Off, Phase: sp.Phase, Reference: referenceText(sp), Fingerprints: []report.Fingerprint{},
-		})
-	}
 	return nil
 }
 
-// referenceText is what a stage is compared with.
-func referenceText(sp *probes.StagePlan) string {
-	if sp.Referenced() {
-		return report.Graph
+// stage is the document of a stage or an argument that is not judged.
+func (e *execution) stage(sp *probes.StagePlan) report.Stage {
+	doc := report.Stage{
+		Name: sp.Stage.String(), Probe: captureText(sp), Verdict: report.Off, Phase: sp.Phase, TileName: e.r.plan.Work.TileName(),
+		Reference: report.ReferenceOf(&sp.Reference, sp.Referenced()), Fingerprints: []report.Fingerprint{},
 	}
-	return report.NoReference
+	if sp.OfLaunch() {
+		doc.Argument = sp.Capture.Output
+	}
+	if t, largest, ok := e.st.expected.Tolerance(sp.Stage); ok {
+		doc.Tolerance = report.ToleranceOf(t, largest)
+	} else if sp.Referenced() {
+		doc.Tolerance = report.ToleranceOf(sp.Tolerance, 0)
+	}
+	return doc
+}
+
+// judged adds a verdict to a stage's document.
+func (e *execution) judged(doc *report.Stage, sr *judge.StageResult, run *Run) (err error) {
+	doc.Verdict, doc.Tiles, doc.NotReached, doc.NotCaptured = sr.Verdict.String(), sr.Tiles, sr.Unreached, sr.Absent
+	doc.Local, doc.Global = statsDoc(sr.Local), statsDoc(sr.Global)
+	for _, f := range sr.Fingerprints {
+		doc.Fingerprints = append(doc.Fingerprints, report.Fingerprint{
+			Name: f.Name, Value: f.Value, Evidence: f.Evidence, Explains: report.Number(f.Explains),
+		})
+	}
+	if sr.FirstBad != nil {
+		doc.FirstBad, err = e.badCell(sr.FirstBad, run)
+	}
+	return err
+}
+
+// documentTile is a place's iteration as documents have it: -1 of an argument, which the launch has once.
+func documentTile(sp *probes.StagePlan, p judge.Place) int {
+	if sp.OfLaunch() {
+		return -1
+	}
+	return p.KVTile
 }
 
 // badCell adds who wrote a cell, where the backend can find it. The error is a lack of memory, with more of
 // which it could.
 func (e *execution) badCell(c *judge.Cell, run *Run) (*report.BadCell, error) {
-	doc := &report.BadCell{Block: c.Block, KVTile: c.KVTile, Loop: e.r.plan.Work.Loop(c.Block, c.KVTile), Row: c.Row, Col: c.Col, Got: report.Number(c.Got), Want: report.Number(c.Want)}
+	sp := run.Plan.Stage(c.Stage)
+	doc := &report.BadCell{
+		Block: c.Block, KVTile: documentTile(sp, c.Place), Loop: e.r.plan.Work.Loop(c.Block, c.KVTile), Row: c.Row, Col: c.Col,
+		Got: report.Number(c.Got), Want: report.Number(c.Want),
+	}
+	if sp.OfLaunch() {
+		doc.Index = probes.Index(c.Row*sp.Cols+c.Col, sp.Capture.Dims)
+	}
 	if e.trial {
 		return doc, nil
 	}
@@ -238,6 +232,9 @@ func (e *execution) badCell(c *judge.Cell, run *Run) (*report.BadCell, error) {
 	}
 	if err == nil && w != nil {
 		doc.Warp, doc.Lane, doc.Source = &w.Warp, &w.Lane, report.SourceOf(w.Source)
+		if w.Block != nil {
+			doc.Block = *w.Block
+		}
 	}
 	return doc, nil
 }
@@ -313,7 +310,7 @@ func statsDoc(s judge.Stats) report.ErrorStats {
 func (e *execution) output() (*report.Output, error) {
 	p := e.r.plan
 	sp := p.Output()
-	if p.Gate.Name != probes.GateNone || sp == nil || sp.NoReference || e.st.output == nil || e.st.only != nil {
+	if p.Gate.Name != probes.GateNone || sp == nil || sp.Unreferenced() || sp.Reference.Arrays() || e.st.output == nil || e.st.only != nil {
 		return nil, nil
 	}
 	o := op.Widen(nil, probes.Tile{DType: e.st.outputType(), Rows: 1, Cols: len(e.st.output) / e.st.outputType().Size(), Data: e.st.output})
@@ -388,7 +385,7 @@ func (e *execution) findings() ([]target.Finding, error) {
 			KVTile: -1, Count: rt.Count, Consequence: "encoder and decoder are not inverse: every decoded value is off by the same factor",
 		})
 	}
-	if (len(e.r.plan.Memory) > 0 || e.r.plan.Gate.Judged.Meets(e.r.plan.OutputSet())) && e.st.result.Reached && e.st.only == nil {
+	if (e.r.plan.Stageless() || e.r.plan.Gate.Judged.Meets(e.r.plan.OutputSet())) && e.st.result.Reached && e.st.only == nil {
 		for _, a := range e.r.plan.Args {
 			if n := e.unwritten(a); n > 0 && a.Role == probes.RoleOutput {
 				all = append(all, target.Finding{

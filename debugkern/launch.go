@@ -154,32 +154,49 @@ func (r *resolved) launchArg(ctx context.Context, i int, in *input.Inputs) (targ
 	case a.Data != nil:
 		return target.Arg{Name: a.Name, Scalar: a.Data}, nil
 	case !a.Pointer:
-		b := binary.LittleEndian.AppendUint64(nil, a.Bits)
-		return target.Arg{Name: a.Name, Scalar: b[:a.DType.Size()]}, nil
+		return target.Arg{Name: a.Name, Scalar: scalarBytes(a)}, nil
 	}
-	buf := &target.Buffer{DType: a.DType, Dims: a.Dims, Strides: a.Strides, Bytes: a.MemoryElems() * a.DType.Size(), Output: a.Role == probes.RoleOutput || a.Role == probes.RoleInOut || len(r.plan.Memory) > 0}
-	switch a.Role {
-	case probes.RoleInOut:
-		if buf.Init, buf.Written = a.Contents, a.Known; buf.Init == nil {
-			var err error
-			if buf.Init, err = input.Fill(ctx, a.Fill, a.DType, a.Elems(), r.req.Seed, i); err != nil {
-				return target.Arg{}, err
-			}
-			buf.Init, buf.Written = a.Scatter(buf.Init)
-		}
-	case probes.RoleInput:
-		init, ok := in.Argument(a)
-		if !ok {
-			return target.Arg{}, report.Usagef("argument %s: there is no tensor %q", a.Name, a.Tensor)
-		}
-		if len(init) != a.Elems()*a.DType.Size() {
-			return target.Arg{}, report.Usagef("argument %s: tensor %s has %d bytes, the manifest's dims %v of %s want %d", a.Name, a.Tensor, len(init), a.Dims, a.DType, a.Elems()*a.DType.Size())
-		}
-		buf.Init, buf.Written = a.Scatter(init)
+	buf := &target.Buffer{DType: a.DType, Dims: a.Dims, Strides: a.Strides, Bytes: a.MemoryElems() * a.DType.Size(), Output: a.Role == probes.RoleOutput || a.Role == probes.RoleInOut || r.plan.Stageless()}
+	contents, err := r.contents(ctx, i, in)
+	if err != nil {
+		return target.Arg{}, err
+	}
+	switch {
+	case contents == nil:
+	case a.Contents != nil && a.Role == probes.RoleInOut: // given with its gaps
+		buf.Init, buf.Written = contents, a.Known
+	default:
+		buf.Init, buf.Written = a.Scatter(contents)
 	}
 	arg := target.Arg{Name: a.Name, Buffer: buf}
 	for _, at := range a.Into {
 		arg.Into = append(arg.Into, target.Place(at))
 	}
 	return arg, nil
+}
+
+// contents is what the i-th argument holds before the launch; nil for one that is not written then, and for a scalar.
+func (r *resolved) contents(ctx context.Context, i int, in *input.Inputs) ([]byte, error) {
+	a := r.plan.Args[i]
+	switch {
+	case a.Pointer && a.Role == probes.RoleInOut && a.Contents != nil:
+		return a.Contents, nil
+	case a.Pointer && a.Role == probes.RoleInOut:
+		return input.Fill(ctx, a.Fill, a.DType, a.Elems(), r.req.Seed, i)
+	case !a.Pointer || a.Role != probes.RoleInput:
+		return nil, nil
+	}
+	init, ok := in.Argument(a)
+	if !ok {
+		return nil, report.Usagef("argument %s: there is no tensor %q", a.Name, a.Tensor)
+	}
+	if want := a.Elems() * a.DType.Size(); len(init) != want {
+		return nil, report.Usagef("argument %s: tensor %s has %d bytes, the manifest's dims %v of %s want %d", a.Name, a.Tensor, len(init), a.Dims, a.DType, want)
+	}
+	return init, nil
+}
+
+// scalarBytes is a scalar argument in the bits of its type.
+func scalarBytes(a probes.Arg) []byte {
+	return binary.LittleEndian.AppendUint64(nil, a.Bits)[:a.DType.Size()]
 }

@@ -294,11 +294,11 @@ func (x *ancestry) output() error {
 		x.element = c.Row*sp.Cols + c.Col
 		return nil
 	}
-	at := outputPlace(sp, c.Block, c.KVTile)
-	if c.Row >= at.rows || c.Col >= at.cols {
-		return report.Usagef("cell %s: row %d, column %d of block %s lies past the output, which ends at row %d, column %d", x.name(), c.Row, c.Col, c.Block, at.rows-1, at.cols-1)
+	at := sp.InArgument(c.Block, c.KVTile)
+	if c.Row >= at.Rows || c.Col >= at.Cols {
+		return report.Usagef("cell %s: row %d, column %d of block %s lies past the output, which ends at row %d, column %d", x.name(), c.Row, c.Col, c.Block, at.Rows-1, at.Cols-1)
 	}
-	x.element = at.element(c.Row, c.Col)
+	x.element = at.Element(c.Row, c.Col)
 	return nil
 }
 

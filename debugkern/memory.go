@@ -14,7 +14,8 @@ import (
 	"tilescope/probes"
 )
 
-// What a run of a kernel without stages has to show: its arguments, before and after the launch, each a tile of the launch.
+// What a run of a kernel without stages has to show: its arguments, before and after the launch, each a tile of the launch. Of a kernel
+// with stages, outputs that are compared and that no stage is cut out of.
 
 // memory is the bytes of an argument of the plan's Memory before or after the launch; nil where nothing was written to it before.
 func (st *runState) memory(sp *probes.StagePlan) []byte {
@@ -32,7 +33,7 @@ func (st *runState) memory(sp *probes.StagePlan) []byte {
 // nameShared gives the plan the shared arrays of a kernel without stages whose manifest names none.
 func (e *execution) nameShared() error {
 	f := e.st.build.Module.Func(e.r.plan.Entry)
-	if f == nil || len(e.r.plan.Memory) == 0 || len(e.r.plan.Shared) > 0 {
+	if f == nil || !e.r.plan.Stageless() || len(e.r.plan.Shared) > 0 {
 		return nil
 	}
 	units := e.st.build.Outline.AllUnits()
@@ -118,7 +119,7 @@ func unwritten(written []byte, sp *probes.StagePlan) []bool {
 	return out
 }
 
-// memoryView is an argument's tile: it has no reference.
+// memoryView is an argument's tile, next to what it is compared with.
 func (r *Run) memoryView(p Place, sp *probes.StagePlan) *TileView {
 	beside, _ := r.Beside(p)
 	v := &TileView{
@@ -127,6 +128,9 @@ func (r *Run) memoryView(p Place, sp *probes.StagePlan) *TileView {
 	}
 	if !sp.Capture.Before {
 		v.Previous = r.state.previous(sp)
+	}
+	if d := r.state.judged.Whole(sp.Stage); d != nil {
+		v.Local, v.Global, v.Mirrored, v.LocalBound, v.GlobalBound = d.Local, d.Global, d.Mirrored, d.LocalBound, d.GlobalBound
 	}
 	return v
 }
@@ -141,7 +145,7 @@ func (st *runState) previous(sp *probes.StagePlan) probes.Tile {
 	return probes.Tile{}
 }
 
-// outputs lists the pointer arguments of a kernel without stages as the launch left them; nil for other kernels.
+// outputs lists the pointer arguments of a kernel without stages as the launch left them; of one with stages those that are compared.
 func (e *execution) outputs() []report.CheckOutput {
 	var out []report.CheckOutput
 	for i := range e.r.plan.Memory {

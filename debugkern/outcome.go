@@ -47,9 +47,12 @@ func (r *Run) Outcome() *Outcome {
 // Document is what is determined of the launch without a verdict: target, flags, backend, build, findings.
 func (o *Outcome) Document() *report.Run { return o.doc }
 
-// Captures reports whether the launch took the tiles of a stage.
+// Captures reports whether the launch took the tiles of a stage, or left something in an argument.
 func (o *Outcome) Captures(s probes.Stage) bool {
 	sp := o.state.r.plan.Stage(s)
+	if sp != nil && sp.OfLaunch() {
+		return !sp.Capture.Before
+	}
 	return sp != nil && sp.Capture.Kind != probes.CaptureNone && o.state.r.stages.Has(s)
 }
 
@@ -91,7 +94,7 @@ func (o *Outcome) OutputWithin(ctx context.Context) (bool, error) {
 	st := o.state
 	outputs := st.r.plan.OutputSet()
 	j, err := judge.Judge(ctx, st.ref, st, judge.Options{
-		Range: st.r.rng, Blocks: st.only, Stages: outputs, Parallel: 1,
+		Range: st.r.rng, Blocks: st.only, Stages: outputs, Parallel: 1, Expected: st.expectation(),
 	})
 	if err != nil {
 		return false, err

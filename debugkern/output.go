@@ -95,11 +95,11 @@ func (o *exactOutput) block(ctx context.Context, r *ref.Reference, sp *probes.St
 		if !ok {
 			continue
 		}
-		at := outputPlace(sp, id, kv)
+		at := sp.InArgument(id, kv)
 		rows, cols := r.Graph().Valid(r.Graph().Index(sp.Stage), id, kv)
-		for row := range min(rows, at.rows) {
-			for c := range min(cols, at.cols) {
-				i := at.element(row, c)
+		for row := range min(rows, at.Rows) {
+			for c := range min(cols, at.Cols) {
+				i := at.Element(row, c)
 				o.values[i], o.known[i] = m.At(row, c), true
 			}
 		}

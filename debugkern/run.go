@@ -14,6 +14,7 @@ import (
 	"tilescope/debugkern/build"
 	"tilescope/debugkern/check"
 	"tilescope/debugkern/checked"
+	"tilescope/debugkern/expect"
 	"tilescope/debugkern/input"
 	"tilescope/debugkern/judge"
 	"tilescope/debugkern/memo"
@@ -30,6 +31,9 @@ type runState struct {
 	inputs  *input.Inputs
 	ref     *ref.Reference
 	judged  *judge.Judgement
+
+	expected *expect.Set // what stages are compared with in place of the graph; nil: nothing
+
 	build   *build.Build
 	kernel  target.Kernel
 	launch  *target.Launch
@@ -118,7 +122,7 @@ func (r *Run) again(ctx context.Context) (*execution, error) {
 	e.r, e.backend, e.builder = &problem, was.backend, was.build.Builder
 	st := e.st
 	st.r, st.backend, st.beside = e.r, was.backend, was.beside
-	st.inputs, st.ref, st.build = was.inputs, was.ref, was.build
+	st.inputs, st.ref, st.build, st.expected = was.inputs, was.ref, was.build, was.expected
 	return e, nil
 }
 
@@ -137,6 +141,7 @@ type execution struct {
 	whole   future[*exactOutput]
 	beside  plainBeside
 	covered map[string]check.Bytes // what of each argument the launch wrote; nil where nobody watched
+	from    *execution             // whose inputs it has: it is launched to compare that one's tiles with its own
 	trial   bool                   // judged without what no trial uses: fingerprints, the writer of the first bad cell
 }
 
@@ -157,8 +162,10 @@ func (e *execution) open() error {
 }
 
 func (e *execution) run() (*Run, error) {
-	if err := e.open(); err != nil {
-		return nil, err
+	for _, step := range []func() error{e.open, e.expected} {
+		if err := step(); err != nil {
+			return nil, err
+		}
 	}
 	e.readyPlain()
 	defer e.settlePlain() // nothing of a run goes on after it
@@ -293,7 +300,7 @@ func gathered(p *probes.Plan, memory map[string][]byte) map[string][]byte {
 // checks are the checkers of a launch on a backend: a GPU cannot be observed.
 func (e *execution) checks(be target.Backend) check.Options {
 	o := check.Options{Set: e.req.Check, Block: e.st.blocks()[0]}
-	if len(e.r.plan.Memory) > 0 && o.Set != 0 {
+	if e.r.plan.Stageless() && o.Set != 0 {
 		o.Set |= check.Coverage
 	}
 	if !target.Simulated(be) {
@@ -384,7 +391,7 @@ const digestChunk = 1 << 20
 // digest is SHA-256 over the run's tiles in stage order (blocks in launch order, kv tiles within), then O, then the other outputs that
 // stages are cut out of. The error is ctx's.
 func (st *runState) digest(ctx context.Context) (string, error) {
-	if len(st.r.plan.Memory) > 0 {
+	if st.r.plan.Stageless() {
 		return st.memoryDigest(ctx)
 	}
 	h := sha256.New()

@@ -63,6 +63,7 @@ type Session struct {
 	builder *build.Builder
 	loaded  memo.LRU[loadKey, target.Kernel]
 	maps    memo.LRU[string, *fragment.Maps] // by backend
+	answers memo.LRU[string, *answer]        // of commands that compute references
 
 	chip *chip.Chip // that the emulator is, and that references compute like
 
@@ -89,7 +90,7 @@ func Open(_ context.Context, o Options) (*Session, error) {
 	}
 	s := &Session{
 		catalogue: cat, config: o.Config, worker: o.Worker, launcher: o.Launcher,
-		loaded: memo.LRU[loadKey, target.Kernel]{Limit: maxLoaded}, chip: chip.SM90(), gpus: map[int]target.Backend{},
+		loaded: memo.LRU[loadKey, target.Kernel]{Limit: maxLoaded}, answers: memo.LRU[string, *answer]{Limit: maxAnswers}, chip: chip.SM90(), gpus: map[int]target.Backend{},
 	}
 	tools := cuda.Config{Compiler: o.Compiler, Trust: o.Trust}
 	s.life, s.end = context.WithCancel(context.Background())
@@ -221,8 +222,9 @@ type Request struct {
 // Progress is reported as a run goes on, from one goroutine. Done of Total units of Phase are finished; Total
 // 0 means unknown. Every phase ends when the run's context does.
 type Progress struct {
-	Phase       string // "resolve", "inputs", "build", "load", "run", "compare", "explain"
+	Phase       string // "resolve", "inputs", "reference", "build", "load", "run", "compare", "explain"
 	Detail      string // which builder, which block, which stage
+	Said        string // a line that a program which computes references printed; "" for none
 	Done, Total int
 }
 

@@ -283,7 +283,7 @@ func (a *Attempt) substitute() error {
 	if set == nil {
 		return nil
 	}
-	st, ref := a.e.st, a.e.st.ref
+	st := a.e.st
 	for i := range a.e.r.plan.Stages {
 		sp := &a.e.r.plan.Stages[i]
 		if !set.Has(sp.Stage) {
@@ -292,7 +292,7 @@ func (a *Attempt) substitute() error {
 		a.launch.Probe.Replace = append(a.launch.Probe.Replace, target.Replace{
 			Plan: sp, Cells: a.e.r.cells[sp.Stage],
 			Tile: func(block probes.Dim3, kv int) (probes.Tile, int, int) {
-				return ref.Rounded(sp.Stage, block, kv), sp.ValidRows.At(block, kv), sp.ValidCols.At(block, kv)
+				return st.rounded(sp, block, kv), sp.ValidRows.At(block, kv), sp.ValidCols.At(block, kv)
 			},
 		})
 	}
@@ -301,7 +301,7 @@ func (a *Attempt) substitute() error {
 			return probes.Tile{}, false
 		}
 		sp, t := st.r.plan.Stage(s), st.Tile(s, block, kv)
-		put := ref.Rounded(s, block, kv)
+		put := st.rounded(sp, block, kv)
 		return overlay(t, put, sp.ValidRows.At(block, kv), sp.ValidCols.At(block, kv))
 	}
 	return nil
@@ -404,7 +404,7 @@ func (r *Run) substitutable(ctx context.Context) (probes.StageSet, error) {
 	judged := r.Plan.Gate.Judged
 	var stages []*probes.StagePlan
 	for i := range r.Plan.Stages {
-		if sp := &r.Plan.Stages[i]; judged.Has(sp.Stage) && r.state.r.stages.Has(sp.Stage) {
+		if sp := &r.Plan.Stages[i]; judged.Has(sp.Stage) && r.state.r.stages.Has(sp.Stage) && sp.Referenced() {
 			stages = append(stages, sp)
 		}
 	}

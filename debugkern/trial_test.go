@@ -39,7 +39,7 @@ func verdicts(r *Run) map[string]string {
 	return out
 }
 
-func expect(t *testing.T, what string, r *Run, want map[string]string) {
+func wantVerdicts(t *testing.T, what string, r *Run, want map[string]string) {
 	t.Helper()
 	got := verdicts(r)
 	for s, v := range want {
@@ -78,13 +78,13 @@ func TestTrialOfNothing(t *testing.T) {
 func TestSubstitution(t *testing.T) {
 	blocks := []probes.Dim3{{1, 1, 0}, {0, 2, 0}}
 	run := ran(t, Request{Target: "stage2", Faults: []string{"u-no-rescale"}})
-	expect(t, "u-no-rescale", tried(t, run, Trial{Blocks: blocks}), map[string]string{"U": report.Wrong, "O": report.Tainted})
-	expect(t, "u-no-rescale with U", tried(t, run, Trial{Blocks: blocks, Substitute: []probes.Stage{"U"}}),
+	wantVerdicts(t, "u-no-rescale", tried(t, run, Trial{Blocks: blocks}), map[string]string{"U": report.Wrong, "O": report.Tainted})
+	wantVerdicts(t, "u-no-rescale with U", tried(t, run, Trial{Blocks: blocks, Substitute: []probes.Stage{"U"}}),
 		map[string]string{"S": report.OK, "P": report.OK, "U": report.Wrong, "O": report.OK})
 
 	run = ran(t, Request{Target: "stage2", Faults: []string{"kt-ld"}})
-	expect(t, "kt-ld", tried(t, run, Trial{Blocks: blocks}), map[string]string{"S": report.Wrong, "m": report.Tainted, "U": report.Tainted, "O": report.Tainted})
-	expect(t, "kt-ld with S", tried(t, run, Trial{Blocks: blocks, Substitute: []probes.Stage{"S"}}),
+	wantVerdicts(t, "kt-ld", tried(t, run, Trial{Blocks: blocks}), map[string]string{"S": report.Wrong, "m": report.Tainted, "U": report.Tainted, "O": report.Tainted})
+	wantVerdicts(t, "kt-ld with S", tried(t, run, Trial{Blocks: blocks, Substitute: []probes.Stage{"S"}}),
 		map[string]string{"S": report.Wrong, "m": report.OK, "l": report.OK, "P": report.OK, "U": report.OK, "O": report.OK})
 }
 
@@ -95,9 +95,9 @@ func TestSubstitutionInRegisters(t *testing.T) {
 	entry := run.Entry()
 	first := slices.IndexFunc(entry.Body, func(in *ptx.Instr) bool { return in.Op == "wmma" && in.Has("mma") })
 	tr := Trial{Blocks: []probes.Dim3{{1, 1, 0}}, Edits: []ptx.Edit{{Kind: ptx.Remove, Func: entry.Name, At: first}}}
-	expect(t, "a product less", tried(t, run, tr), map[string]string{"K": report.OK, "S": report.Wrong, "m": report.Tainted, "P": report.Tainted, "O": report.Tainted})
+	wantVerdicts(t, "a product less", tried(t, run, tr), map[string]string{"K": report.OK, "S": report.Wrong, "m": report.Tainted, "P": report.Tainted, "O": report.Tainted})
 	tr.Substitute = []probes.Stage{"S"}
-	expect(t, "a product less, with S", tried(t, run, tr), map[string]string{"S": report.Wrong, "m": report.OK, "l": report.OK, "P": report.OK, "U": report.OK, "O": report.OK})
+	wantVerdicts(t, "a product less, with S", tried(t, run, tr), map[string]string{"S": report.Wrong, "m": report.OK, "l": report.OK, "P": report.OK, "U": report.OK, "O": report.OK})
 }
 
 // TestSubstitutionOnCleanRuns replaces every stage that can be replaced, alone and all together: no verdict changes.

@@ -181,11 +181,11 @@ func (r *Run) Writer(ctx context.Context, c Cell) (*target.WriteSite, error) {
 	size := sp.DType.Size()
 	cell := target.TracedCell{Size: size}
 	if sp.Capture.Kind == probes.CaptureOutput {
-		at := outputPlace(sp, c.Block, c.KVTile)
-		if c.Row >= at.rows || c.Col >= at.cols {
+		at := sp.InArgument(c.Block, c.KVTile)
+		if c.Row >= at.Rows || c.Col >= at.Cols {
 			return nil, fmt.Errorf("row %d, column %d lies past the output", c.Row, c.Col)
 		}
-		cell.Arg, cell.Offset = sp.Capture.Output, uint64(r.memoryElement(sp, at.element(c.Row, c.Col))*size)
+		cell.Arg, cell.Offset = sp.Capture.Output, uint64(r.memoryElement(sp, at.Element(c.Row, c.Col))*size)
 	} else {
 		off, err := r.state.offset(sp, c)
 		if err != nil {

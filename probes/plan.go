@@ -25,8 +25,8 @@ type Plan struct {
 	// Undeclared are the stages that others are computed from by definition and that the build does not have: only Stage,
 	// Phase, Axes, Help, Operands, Loaded, PerTile, and Rows and Cols as the other stages have them (else 1) mean something.
 	Undeclared []StagePlan
-	// Memory are the pointer arguments of a kernel without stages, as tiles that a launch has once: NAME as the launch left it, in_NAME as
-	// it was before. They have no reference.
+	// Memory are pointer arguments as tiles that a launch has once. Of a kernel without stages they are all of them: NAME as the launch
+	// left it, in_NAME as it was before. Of one with stages they are the outputs with a reference that no stage is cut out of.
 	Memory []StagePlan
 	// Conventional says that Output and all that it is computed from have the operators of the conventions: it is attention's.
 	Conventional bool
@@ -63,13 +63,26 @@ func (p *Plan) Tiles() iter.Seq2[int, *StagePlan] {
 	}
 }
 
-// Referenced reports whether a stage is compared with a reference.
+// Stageless reports whether the kernel has no stages: all that is shown of it are its arguments.
+func (p *Plan) Stageless() bool { return len(p.Stages) == 0 }
+
+// Referenced reports whether a stage or an argument is compared with a reference.
 func (p *Plan) Referenced() bool {
-	return slices.ContainsFunc(p.Stages, func(sp StagePlan) bool { return sp.Referenced() })
+	for _, sp := range p.Tiles() {
+		if sp.Referenced() {
+			return true
+		}
+	}
+	return false
 }
 
-// Referenced reports whether the stage is compared with a reference: it has an operator, and the manifest does not turn that off.
-func (sp *StagePlan) Referenced() bool { return sp.Op != nil && !sp.NoReference }
+// Referenced reports whether the stage is compared with a reference: with arrays, or with what its operators compute.
+func (sp *StagePlan) Referenced() bool {
+	return sp.Reference.Arrays() || sp.Reference.Kind == ReferenceGraph && sp.Op != nil
+}
+
+// Unreferenced reports whether the manifest says that the stage is compared with nothing, whether or not it has an operator.
+func (sp *StagePlan) Unreferenced() bool { return sp.Reference.Kind == ReferenceNone }
 
 // OfLaunch reports whether the launch has one tile of it, not each block: it is an argument of Plan.Memory.
 func (sp *StagePlan) OfLaunch() bool { return sp.Capture.Kind == CaptureMemory }
@@ -491,10 +504,11 @@ type StagePlan struct {
 	Capture              Capture
 	Op                   *Node   // what it computes; nil: not declared; the stage is compared with nothing
 	Unit                 float64 // see Natural: natural units for one of its own: softmax_scale for raw scores, ln 2 for log2 maxima; 0 means 1
-	NoReference          bool    // it is compared with nothing, whether or not it has an Op
-	Deferred             bool    // it is captured after what is computed from it in the same iteration
-	Array                string  // shared array that holds it, "" for registers or global memory
-	Transposed           bool    // the array holds [cols][rows]
+	Reference            Reference
+	Tolerance            Tolerance
+	Deferred             bool   // it is captured after what is computed from it in the same iteration
+	Array                string // shared array that holds it, "" for registers or global memory
+	Transposed           bool   // the array holds [cols][rows]
 }
 
 // Meaning fixes what a stage's numbers mean.

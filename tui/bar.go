@@ -100,8 +100,10 @@ func (m drawing) wording() map[keymap.Action]string {
 		keymap.NextStage: "next argument", keymap.PrevStage: "previous argument", keymap.NextTile: "", keymap.PrevTile: "",
 	}
 	if m.view == view.Tile || m.view == view.Pipe {
-		for _, a := range []keymap.Action{keymap.NextBad, keymap.PrevBad, keymap.BoundUp, keymap.BoundDown} {
-			out[a] = ""
+		if m.Unjudged() {
+			for _, a := range []keymap.Action{keymap.NextBad, keymap.PrevBad, keymap.BoundUp, keymap.BoundDown} {
+				out[a] = ""
+			}
 		}
 		out[keymap.Columns] = "columns: after the launch; next to it before, and the change"
 		out[keymap.Diff] = "how the change is measured, where it is shown"

@@ -41,14 +41,19 @@ func (p palette) commands() []view.Command {
 		all = append(all, v.Commands()...)
 	}
 	if p.Stageless() {
-		all = slices.DeleteFunc(all, func(c view.Command) bool { return slices.Contains(ofStages, c.Name) })
+		all = slices.DeleteFunc(all, func(c view.Command) bool {
+			return slices.Contains(ofStages, c.Name) || p.Unjudged() && slices.Contains(ofReferences, c.Name)
+		})
 	}
 	slices.SortStableFunc(all, func(a, b view.Command) int { return a.Group - b.Group })
 	return all
 }
 
 // ofStages are the commands that mean nothing to a kernel without stages.
-var ofStages = []string{"kv", "gate", "inject", "fault", "set", "ref", "bound", "header"}
+var ofStages = []string{"kv", "gate", "inject", "fault", "set", "header"}
+
+// ofReferences are those that mean nothing to one that is compared with nothing.
+var ofReferences = []string{"ref", "bound"}
 
 func (p palette) place() []view.Command {
 	g := view.PlaceCommands
@@ -138,7 +143,7 @@ func (p palette) accept(lead, text string) tea.Cmd {
 	}
 	if c, ok := p.find(name); ok {
 		arg = strings.TrimSpace(arg)
-		if arg == "" && c.Arg != "" {
+		if arg == "" && c.Arg != "" && !strings.HasPrefix(c.Arg, "[") { // in brackets: it may be left out
 			p.Complain(fmt.Sprintf(":%s wants %s", c.Name, c.Arg))
 			return nil
 		}

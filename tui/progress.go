@@ -13,7 +13,7 @@ var progressStages = []struct {
 	name   string
 	phases []string
 }{
-	{"build", []string{"", "resolve", "inputs", "build", "load"}},
+	{"build", []string{"", "resolve", "inputs", "reference", "build", "load"}},
 	{"launch", []string{"run", "launch", "plain"}}, {"compare", []string{"compare", "explain"}},
 }
 

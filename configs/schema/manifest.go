@@ -70,6 +70,9 @@ var sections = slices.Concat([]Section{
 			{"thresholds", sub("thresholds"), free, "",
 				"limits of `tilescope gates`, and of the output's verdict",
 				"thresholds: {ptxas: {registers: 96}}"},
+			{"references", names(Identifier, sub("named-reference")), free, "",
+				"names for references that several stages or outputs have",
+				"references: {torch: {command: [python3, ref.py]}}"},
 			{"faults", listOf("fault"), free, "",
 				"planted mistakes (`--fault`)",
 				"faults: [{name: no-sync, patch: no-sync.patch, base: plain, shape: small, help: a barrier too few}]"},
@@ -97,6 +100,10 @@ var sections = slices.Concat([]Section{
 			{"fill", fills, free, "",
 				"of `input` and `inout`: what it holds before the launch", "fill: randint(0, 255)"},
 			{"value", expression, free, "", "of a scalar, needed", "value: 1 / sqrt(D)"},
+			{"reference", either(words("none"), identifier, sub("reference")), free, "none",
+				"of `output` and `inout`: what it is compared with after the launch", "reference: {npz: right.npz}"},
+			{"tolerance", tolerance, free, "", "of an output with a reference: how far it may be from that",
+				"tolerance: {rtol: 1e-3, atol: 1e-5}"},
 			{"fields", listOf("field"), free, "",
 				"of a struct, needed: the numbers and pointers in it; other bytes are 0",
 				`fields: [{at: 0, type: "f32*", dims: [M], role: input}, {at: 8, type: i32, value: M}]`},
@@ -278,6 +285,18 @@ var sections = slices.Concat([]Section{
 			{"cols", whole(0, probes.MaxDims-1), free, "",
 				"of `output` with `at`: the dimension that columns run along; without it one column", "cols: 3"},
 		}},
+	{Name: "reference", At: "stages[].reference and args[].reference", Help: "Exactly one of `npz`, `command` and `kernel`.",
+		Keys: slices.Concat(referenceKeys, []Key{
+			{"array", text, free, "the stage's or argument's name", "of `npz` and `command`: the array", "array: y"},
+		})},
+	{Name: "named-reference", At: "references", Help: "Exactly one of `npz`, `command` and `kernel`.", Keys: referenceKeys},
+	{Name: "tolerance", At: "stages[].tolerance and args[].tolerance", Help: "`rtol` and `atol`, or `baseline`.", Keys: []Key{
+		{"rtol", number, free, "0", "the error that is allowed for each unit of the right number", "rtol: 1e-3"},
+		{"atol", number, free, "0", "the error that is allowed besides", "atol: 1e-5"},
+		{"baseline", text, free, "",
+			"a reference, or an array of the same one, whose largest error is the measure (FlashAttention's rule)", "baseline: unfused"},
+		{"factor", positive, free, "2", "of `baseline`: how many times its error is allowed", "factor: 2"},
+	}},
 	{Name: "moment", At: "stages[].capture.at", Help: "Exactly one of `barrier` and `line`.", Keys: []Key{
 		{"barrier", whole(1, math.MaxInt32), free, "",
 			"after the block's N-th barrier since the iteration began", "barrier: 2"},
@@ -307,6 +326,18 @@ var sections = slices.Concat([]Section{
 			{"element", whole(0, 127), free, "0", "which register of an operand that is a vector", "element: 2"},
 		})},
 }, operations, sequences)
+
+// referenceKeys say where arrays to compare with come from.
+var referenceKeys = []Key{
+	{"npz", path, free, "", "an archive of arrays", "npz: right.npz"},
+	{"command", texts, free, "",
+		"a program that writes them, run in the manifest's folder, which must be trusted", "command: [python3, ref.py]"},
+	{"timeout", text, free, "60s", "of `command`: how long it may take", "timeout: 2m"},
+	{"kernel", path, free, "", "the manifest of another kernel, run on the same inputs", "kernel: naive.yaml"},
+}
+
+// tolerance is how far something may be from its reference.
+var tolerance = either(words("derived"), sub("tolerance"))
 
 // takeHelp says what the expressions of a capture from registers may use.
 const takeHelp = "Expressions may use `warp`, `lane`, which of the instructions it is, `i`, from 0, and in `tile` how often it was executed " +
@@ -363,8 +394,9 @@ var stageKeys = []Key{
 	{"op", operation, free, "", "what it computes, in place of the convention", "op: {matmul: [A, B]}"},
 	{"unit", text, free, "1",
 		"natural units for one of the stage's own, with `op`: `softmax_scale` for raw scores", "unit: softmax_scale"},
-	{"reference", words("graph", "none"), free, "graph",
-		"`none`: shown, and not compared", "reference: none"},
+	{"reference", either(words("graph", "none"), identifier, sub("reference")), free, "graph",
+		"what it is compared with: its operators (`graph`), nothing (`none`), a name of `references`, or arrays", "reference: none"},
+	{"tolerance", tolerance, free, "derived", "how far it may be from that", "tolerance: {rtol: 1e-3, atol: 1e-5}"},
 }
 
 // flagValues is a mapping of flags to values.

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"text/tabwriter"
 
@@ -70,24 +71,47 @@ func twoTargets(c *cobra.Command, args []string) error {
 
 func (a *app) compareCommand() *cobra.Command {
 	var opt pairOptions
+	var rtol, atol float64
 	c := &cobra.Command{
 		Use:   "compare A B",
 		Short: "Two variants tile by tile, kernel against kernel",
 		Long: "compare executes A and B on the same inputs and lays every tile that both capture over the other, bit for bit. It says where\n" +
 			"two kernels part, not which of them is right: run says that. --set and --fault are B's, --set-a and --fault-a A's, all other\n" +
-			"options are common to both.\n\n" +
-			"Exit code: 0 equal bits, 1 not, 2 bad input, 3 backend or compiler not available, 4 a kernel did not build, load or run.",
-		Example: "  tilescope compare stage1 stage2\n  tilescope compare stage2 stage2 --fault p-stale-m\n  tilescope compare scalar stage2 --stages O --seed 3 --json",
-		Args:    twoTargets,
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.compare(cmd, &opt, args) },
+			"options are common to both. With --rtol or --atol two cells a and b agree where |a - b| <= atol + rtol * max(|a|, |b|).\n\n" +
+			"Exit code: 0 equal bits, or all within the tolerance, 1 not, 2 bad input, 3 backend or compiler not available, 4 a kernel did not build, load or run.",
+		Example: "  tilescope compare stage1 stage2\n  tilescope compare stage2 stage2 --fault p-stale-m\n  tilescope compare scalar stage2 --stages O --seed 3 --json\n" +
+			"  tilescope compare naive.yaml fast.yaml --rtol 1e-3 --atol 1e-5",
+		Args: twoTargets,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			within, err := tolerance(cmd, rtol, atol)
+			if err != nil {
+				return err
+			}
+			return a.compare(cmd, &opt, args, within)
+		},
 	}
 	opt.bind(c)
+	c.Flags().Float64Var(&rtol, "rtol", 0, "how far two cells may be apart, relative to the larger of them")
+	c.Flags().Float64Var(&atol, "atol", 0, "how far two cells may be apart, absolute")
 	return c
 }
 
-func (a *app) compare(cmd *cobra.Command, opt *pairOptions, args []string) error {
+// tolerance is what --rtol and --atol allow; nil where neither is given.
+func tolerance(c *cobra.Command, rtol, atol float64) (*report.Tolerance, error) {
+	if !c.Flags().Changed("rtol") && !c.Flags().Changed("atol") {
+		return nil, nil
+	}
+	for name, v := range map[string]float64{"rtol": rtol, "atol": atol} {
+		if !(v >= 0) || math.IsInf(v, 0) {
+			return nil, usageError("--%s %v: expected a number from 0 on", name, v)
+		}
+	}
+	return &report.Tolerance{RTol: report.Number(rtol), ATol: report.Number(atol)}, nil
+}
+
+func (a *app) compare(cmd *cobra.Command, opt *pairOptions, args []string, within *report.Tolerance) error {
 	return a.paired(cmd, opt, args, func(s *debugkern.Session, first, second debugkern.Request, tell func(debugkern.Progress)) (paired, error) {
-		doc, err := compare.Run(cmd.Context(), s, first, second, tell)
+		doc, err := compare.Run(cmd.Context(), s, first, second, within, tell)
 		return paired{doc, doc != nil && doc.Verdict == report.Failed, func(w io.Writer) { printComparison(w, doc) }}, err
 	})
 }
@@ -142,30 +166,42 @@ func printComparison(w io.Writer, c *report.Comparison) {
 		gate = " under gate " + c.Gate
 	}
 	verdict := "equal bits"
-	if c.Verdict == report.Differ {
+	switch c.Verdict {
+	case report.Within:
+		verdict = "within " + c.Tolerance.String()
+	case report.Differ:
 		verdict = "differ"
 		if c.First != "" {
 			verdict += ": stage " + c.First + " first"
 		}
 	}
-	fmt.Fprintf(w, "%s against %s, %s seed %d%s: %s\n\n", sideTitle(c.Targets[0]), sideTitle(c.Targets[1]), c.Shape, c.Seed, gate, verdict)
+	problem := strings.TrimSpace(fmt.Sprintf("%s seed %d", c.Shape, c.Seed))
+	fmt.Fprintf(w, "%s against %s, %s%s: %s\n\n", sideTitle(c.Targets[0]), sideTitle(c.Targets[1]), problem, gate, verdict)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "  stage\tverdict\ttiles\tdiffering\tmax abs\tulp\tfirst")
+	differing := "differing"
+	if c.Tolerance != nil {
+		differing = "beyond\tdiffering"
+	}
+	fmt.Fprintf(tw, "  stage\tverdict\ttiles\t%s\tmax abs\tulp\tfirst\n", differing)
 	for _, s := range c.Stages {
 		if s.Verdict == report.Incomparable {
 			fmt.Fprintf(tw, "  %s\tnot compared\t\t\t\t\t%s\n", s.Name, s.Reason)
 			continue
 		}
-		fmt.Fprintf(tw, "  %s\t%s\t%d\t%d/%d\t%.3g\t%d\t%s\n", s.Name, s.Verdict, s.Tiles, s.Differing, s.Cells, float64(s.MaxAbs), s.MaxULP, firstText(s.First))
+		fmt.Fprintf(tw, "  %s\t%s\t%d\t%s\t%.3g\t%d\t%s\n", s.Name, s.Verdict, s.Tiles, countText(c, &s.CellStats), float64(s.MaxAbs), s.MaxULP, firstText(s.First))
 	}
 	if o := c.Output; o != nil && o.Verdict == report.Incomparable {
 		fmt.Fprintf(tw, "  output\tnot compared\t\t\t\t\t%s\n", o.Reason)
 	} else if o != nil {
 		first := ""
-		if o.First != nil {
+		switch {
+		case o.First == nil:
+		case c.Shape.IsListed() && len(o.First) == 4:
 			first = fmt.Sprintf("batch %d head %d row %d column %d", o.First[0], o.First[1], o.First[2], o.First[3])
+		default:
+			first = "element " + indexText(o.First)
 		}
-		fmt.Fprintf(tw, "  output\t%s\t\t%d/%d\t%.3g\t%d\t%s\n", o.Verdict, o.Differing, o.Cells, float64(o.MaxAbs), o.MaxULP, first)
+		fmt.Fprintf(tw, "  output\t%s\t\t%s\t%.3g\t%d\t%s\n", o.Verdict, countText(c, &o.CellStats), float64(o.MaxAbs), o.MaxULP, first)
 	}
 	tw.Flush()
 	for i, only := range [][]string{c.OnlyA, c.OnlyB} {
@@ -178,6 +214,14 @@ func printComparison(w io.Writer, c *report.Comparison) {
 	}
 }
 
+// countText is how many cells differ, after how many are beyond the tolerance where there is one.
+func countText(c *report.Comparison, s *report.CellStats) string {
+	if c.Tolerance == nil {
+		return fmt.Sprintf("%d/%d", s.Differing, s.Cells)
+	}
+	return fmt.Sprintf("%d\t%d/%d", s.Beyond, s.Differing, s.Cells)
+}
+
 func firstText(f *report.DifferingCell) string {
 	if f == nil {
 		return ""
@@ -187,6 +231,9 @@ func firstText(f *report.DifferingCell) string {
 			return "not reached"
 		}
 		return fmt.Sprintf("%.9g (%s)", float64(v), bits)
+	}
+	if f.Index != nil {
+		return fmt.Sprintf("element %s: %s, %s", indexText(f.Index), side(f.A, f.BitsA), side(f.B, f.BitsB))
 	}
 	return fmt.Sprintf("block %s kv tile %d cell (%d,%d): %s, %s", f.Block, f.KVTile, f.Row, f.Col, side(f.A, f.BitsA), side(f.B, f.BitsB))
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -113,5 +114,68 @@ func TestPairBadInput(t *testing.T) {
 				t.Errorf("exit %d, want 2 naming %q: %s%s", code, c.want, out, errText)
 			}
 		})
+	}
+}
+
+// TestCompareTolerance: cells that differ in their bits and not by more than a tolerance are within it, which is exit code 0; the first cell
+// is the first beyond it.
+func TestCompareTolerance(t *testing.T) {
+	for _, c := range []struct {
+		args    string
+		code    int
+		verdict string
+	}{
+		{"stage1 stage2", 1, report.Differ}, {"stage1 stage2 --rtol 1e-2 --atol 1e-3", 0, report.Within}, {"stage1 stage2 --atol 1e-3", 0, report.Within},
+		{"stage1 stage2 --rtol 1e-5", 1, report.Differ}, {"stage1 stage2 --rtol 0", 1, report.Differ}, {"stage1 stage2 --stages Q,S --rtol 0", 0, report.Equal},
+		{"gemm_wmma gemm_wmma --atol 1e-9", 0, report.Equal},
+	} {
+		var doc report.Comparison
+		code, errText := documentOf(t, &doc, append([]string{"compare", "--backend", "emu"}, strings.Fields(c.args)...)...)
+		if code != c.code || doc.Verdict != c.verdict || (doc.Tolerance == nil) != !strings.Contains(c.args, "tol") || (doc.First != "") != (c.verdict == report.Differ) {
+			t.Errorf("%s: exit %d, %s, first %q: %s", c.args, code, doc.Verdict, doc.First, errText)
+		}
+		for _, s := range doc.Stages {
+			if s.Beyond > s.Differing || (s.First != nil) != (s.Beyond > 0) || (s.Verdict == report.Within) != (s.Differing > 0 && s.Beyond == 0) || doc.Tolerance == nil && s.Beyond != s.Differing {
+				t.Errorf("%s: %+v", c.args, s)
+			}
+		}
+	}
+	out, _, code := call(t, "compare", "stage1", "stage2", "--atol", "1e-3", "--backend", "emu")
+	if code != 0 || !strings.Contains(out, "seed 0: within rtol 0, atol 0.001") || !strings.Contains(out, "beyond") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	for _, bad := range []string{"-1", "NaN", "Inf", "small", ""} {
+		for _, name := range []string{"--rtol", "--atol"} {
+			if _, errText, code := call(t, "compare", "stage1", "stage2", name+"="+bad); code != 2 || errText == "" {
+				t.Errorf("%s=%s: exit %d: %s", name, bad, code, errText)
+			}
+		}
+	}
+}
+
+// TestCompareArguments: of kernels without stages the arguments are compared, and an element is named by its index; an output of a kernel
+// whose dimensions are no attention's too.
+func TestCompareArguments(t *testing.T) {
+	f := newTwice(t)
+	f.manifest("a.yaml", "", "", "")
+	ptx, err := os.ReadFile(f.path("twice.ptx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.put("other.ptx", []byte(strings.Replace(string(ptx), "add.rn.f32 %f2, %f1, %f1;", "mul.rn.f32 %f2, %f1, 0f40000001;", 1))) // one ulp above 2
+	f.put("b.yaml", []byte(strings.Replace(f.text, "twice.ptx", "other.ptx", 1)))
+	out, errText, code := call(t, "compare", f.path("a.yaml"), f.path("b.yaml"), "--backend", "emu")
+	if code != 1 || !strings.Contains(out, "differ: stage y first") || !strings.Contains(out, "element [0,0]: ") || !strings.Contains(out, "c      equal") {
+		t.Errorf("exit %d: %s%s", code, out, errText)
+	}
+	if out, errText, code = call(t, "compare", f.path("a.yaml"), f.path("b.yaml"), "--backend", "emu", "--rtol", "1e-6"); code != 0 || !strings.Contains(out, "within rtol 1e-06") {
+		t.Errorf("exit %d: %s%s", code, out, errText)
+	}
+	f.put("flat.yaml", []byte(strings.Replace(f.text, `"f32*", dims: [4, 16], role: output`, `"f32*", dims: [64], role: output`, 1)))
+	if out, errText, code = call(t, "compare", f.path("a.yaml"), f.path("flat.yaml"), "--backend", "emu"); code != 0 || !strings.Contains(out, "not compared") {
+		t.Errorf("exit %d: %s%s", code, out, errText)
+	}
+	if out, _, code = call(t, "compare", "gemm_wmma", "gemm_wmma", "--fault", "bias-missing", "--backend", "emu"); code != 1 || !strings.Contains(out, "element [0,") {
+		t.Errorf("exit %d: %s", code, out)
 	}
 }

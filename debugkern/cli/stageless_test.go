@@ -52,7 +52,7 @@ func TestRunCheck(t *testing.T) {
 		}
 	}
 	rep, code, _ := runJSON(t, "run", k, "--check")
-	if code != 1 || rep.Verdict != report.Diverge || rep.Errors() == 0 || len(rep.Stages) != 3 || rep.Stages[2].Verdict != report.Off || rep.Stages[2].Reference != report.NoReference {
+	if code != 1 || rep.Verdict != report.Diverge || rep.Errors() == 0 || len(rep.Stages) != 3 || rep.Stages[2].Verdict != report.Off || !rep.Stages[2].Reference.None() {
 		t.Errorf("exit %d: %+v", code, rep)
 	}
 	rep, code, _ = runJSON(t, "run", "stage2", "--shape", "small", "--fault", "sync-p", "--check")
@@ -62,7 +62,7 @@ func TestRunCheck(t *testing.T) {
 			races++
 		}
 	}
-	if code != 1 || races == 0 || rep.Stages[0].Reference != report.Graph {
+	if code != 1 || races == 0 || rep.Stages[0].Reference.Kind != report.Graph {
 		t.Errorf("exit %d, %d races: %+v", code, races, rep.Findings)
 	}
 	if _, errText, code := call(t, "run", k, "--check", "--backend", "cuda"); code != 2 || !strings.Contains(errText, "cannot be observed") {

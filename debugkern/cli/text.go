@@ -3,6 +3,9 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -70,6 +73,9 @@ func headline(r *report.Run, checked bool) string {
 	case r.Verdict == report.Diverge && r.Uncaptured() != nil:
 		return "diverges: " + r.Uncaptured().Message
 	case len(r.Guilty) > 0:
+		if st := r.Stage(r.Guilty[0].Stage); st != nil && st.Argument != "" {
+			return fmt.Sprintf("diverges: %s is wrong", st.Name)
+		}
 		return fmt.Sprintf("diverges: stage %s is wrong first", r.Guilty[0].Stage)
 	case r.ExitCode() != 0:
 		return r.Verdict + ", with findings"
@@ -78,17 +84,44 @@ func headline(r *report.Run, checked bool) string {
 }
 
 func printGuilty(w io.Writer, st *report.Stage, g report.Guilty) {
-	fmt.Fprintf(w, "\n  %s wrong first in block %s%s: %d of %d cells over their bound\n", st.Name, g.Block, report.AtTile(", ", st.Phase, st.TileName, g.KVTile), st.Local.Bad, st.Local.Cells)
-	if b := st.FirstBad; b != nil {
-		fmt.Fprintf(w, "    cell (%d,%d): got %v, want %v", b.Row, b.Col, float64(b.Got), float64(b.Want))
-		if b.Source != nil && b.Warp != nil && b.Lane != nil {
-			fmt.Fprintf(w, ", written by warp %d lane %d at %s:%d", *b.Warp, *b.Lane, b.Source.File, b.Source.Line)
-		}
-		fmt.Fprintln(w)
+	if st.Argument != "" {
+		fmt.Fprintf(w, "\n  %s is wrong: %d of %d elements over their bound\n", st.Name, st.Local.Bad, st.Local.Cells)
+	} else {
+		fmt.Fprintf(w, "\n  %s wrong first in block %s%s: %d of %d cells over their bound\n", st.Name, g.Block, report.AtTile(", ", st.Phase, st.TileName, g.KVTile),
+			st.Local.Bad, st.Local.Cells)
 	}
+	printFirstBad(w, st)
 	for _, f := range st.Fingerprints {
 		fmt.Fprintf(w, "    looks like %s %s: %s (explains %.0f %%)\n", f.Name, f.Value, f.Evidence, 100*f.Explains)
 	}
+}
+
+// printFirstBad is a line about a stage's first bad cell: what it holds, what it should, and who wrote it.
+func printFirstBad(w io.Writer, st *report.Stage) {
+	b := st.FirstBad
+	if b == nil {
+		return
+	}
+	what, who := fmt.Sprintf("cell (%d,%d)", b.Row, b.Col), ""
+	if b.Index != nil {
+		what, who = st.Argument+indexText(b.Index), fmt.Sprintf("block %s ", b.Block)
+	}
+	fmt.Fprintf(w, "    %s: got %v, want %v", what, float64(b.Got), float64(b.Want))
+	if b.Source != nil && b.Warp != nil && b.Lane != nil {
+		fmt.Fprintf(w, ", written by %swarp %d lane %d at %s:%d", who, *b.Warp, *b.Lane, b.Source.File, b.Source.Line)
+	} else if b.Index != nil && b.Warp != nil && b.Lane != nil {
+		fmt.Fprintf(w, ", written by %swarp %d lane %d", who, *b.Warp, *b.Lane)
+	}
+	fmt.Fprintln(w)
+}
+
+// indexText writes an element's index: [3,5].
+func indexText(at []int) string {
+	out := make([]string, len(at))
+	for i, n := range at {
+		out[i] = strconv.Itoa(n)
+	}
+	return "[" + strings.Join(out, ",") + "]"
 }
 
 // tilesText is how many tiles were captured, and of how many where some were not reached.
@@ -104,16 +137,21 @@ func printStages(w io.Writer, r *report.Run) {
 		return
 	}
 	fmt.Fprintln(w)
-	if len(r.Outputs) > 0 {
-		printArguments(w, r)
-		return
+	shown := slices.DeleteFunc(slices.Clone(r.Stages), func(s report.Stage) bool { return s.Argument != "" && s.Reference.None() })
+	if len(shown) > 0 {
+		printVerdicts(w, shown)
 	}
+	printArguments(w, r)
+}
+
+// printVerdicts is a table of stages, and below it what the table has no room for.
+func printVerdicts(w io.Writer, stages []report.Stage) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "  stage\tverdict\ttiles\tlocal max\tulp\tworst error\tbound\tbad\tglobal max\tworst error\tbound\tbad\t")
-	for _, s := range r.Stages {
+	for _, s := range stages {
 		if s.Verdict == report.Off {
 			off := report.Off
-			if s.Reference == report.NoReference {
+			if s.Reference.None() {
 				off = "no reference"
 			}
 			fmt.Fprintf(tw, "  %s\t%s\t\t\t\t\t\t\t\t\t\t\t\n", s.Name, off)
@@ -124,14 +162,19 @@ func printStages(w io.Writer, r *report.Run) {
 			float64(s.Global.MaxAbs), float64(s.Global.Error), float64(s.Global.Bound), s.Global.Bad)
 	}
 	tw.Flush()
-	for _, s := range r.Stages {
+	for _, s := range stages {
+		if text := s.Compared(); text != "" {
+			fmt.Fprintf(w, "  %s: %s\n", s.Name, text)
+		}
+	}
+	for _, s := range stages {
 		if s.NotCaptured > 0 {
 			fmt.Fprintf(w, "  %s: %d cells not captured, and not judged\n", s.Name, s.NotCaptured)
 		}
 	}
 }
 
-// printArguments lists what the launch left in the arguments of a kernel without stages.
+// printArguments lists what the launch left in the arguments that the document has.
 func printArguments(w io.Writer, r *report.Run) {
 	for _, o := range r.Outputs {
 		written := "after the launch"
@@ -158,6 +201,7 @@ func printFinding(w io.Writer, f report.Finding) {
 
 // meter shows progress on standard error, on one line, where that is a terminal and the run takes longer than a moment.
 type meter struct {
+	said    io.Writer // for what a program prints that computes references
 	w       io.Writer // the terminal itself
 	start   time.Time
 	last    time.Time
@@ -168,12 +212,18 @@ type meter struct {
 func newMeter(w io.Writer, quiet bool) *meter {
 	f := errorFile(w)
 	if f == nil || quiet || !term.IsTerminal(f.Fd()) {
-		return &meter{}
+		return &meter{said: w}
 	}
-	return &meter{w: f, start: time.Now(), on: true}
+	return &meter{said: w, w: f, start: time.Now(), on: true}
 }
 
 func (m *meter) report(p debugkern.Progress) {
+	if p.Said != "" {
+		m.clear()
+		m.visible = false
+		fmt.Fprintf(m.said, "tilescope: reference: %s\n", p.Said)
+		return
+	}
 	now := time.Now()
 	if !m.on || now.Sub(m.start) < 400*time.Millisecond || now.Sub(m.last) < 50*time.Millisecond {
 		return

@@ -1,4 +1,4 @@
-// Package compare lays two kernels' tiles over each other, bit for bit: two requests, or two runs that exist already.
+// Package compare lays two kernels' tiles over each other, bit for bit or within a tolerance: two requests, or two runs that exist already.
 //
 // The one idea: tiles of two kernels belong together where they compute the same part of the problem, by the positions that
 // both manifests name, whatever the tilings. It says where two kernels differ, not which of them is right.
@@ -22,14 +22,14 @@ type Capturer interface {
 
 var _ Capturer = (*debugkern.Session)(nil)
 
-// Run executes a and b on the same inputs and compares every tile that both capture, bit for bit. It
+// Run executes a and b on the same inputs and compares every tile that both capture, within a tolerance, where it is nil bit for bit. It
 // returns a *report.Error as Session.Run does; where a kernel did not build, load or run there is a document as well as the
 // error. progress may be nil.
-func Run(ctx context.Context, on Capturer, a, b debugkern.Request, progress func(debugkern.Progress)) (*report.Comparison, error) {
+func Run(ctx context.Context, on Capturer, a, b debugkern.Request, within *report.Tolerance, progress func(debugkern.Progress)) (*report.Comparison, error) {
 	if err := sameProblem(ctx, on, a, b); err != nil {
 		return nil, err
 	}
-	c := newComparison(a, b)
+	c := newComparison(a, b, within)
 	var sides [2]*debugkern.Outcome
 	for i, req := range []debugkern.Request{a, b} {
 		o, err := on.Capture(ctx, req, progress)
@@ -48,12 +48,12 @@ func Run(ctx context.Context, on Capturer, a, b debugkern.Request, progress func
 	return c, outcomes(c, sides[0], sides[1])
 }
 
-// Runs compares two finished runs of the same shape and seed without executing anything.
-func Runs(a, b *debugkern.Run) (*report.Comparison, error) {
+// Runs compares two finished runs of the same shape and seed as Run does, without executing anything.
+func Runs(a, b *debugkern.Run, within *report.Tolerance) (*report.Comparison, error) {
 	if err := sameRuns(a, b); err != nil {
 		return nil, err
 	}
-	c := newComparison(a.Request, b.Request)
+	c := newComparison(a.Request, b.Request, within)
 	for i, r := range []*debugkern.Run{a, b} {
 		describe(&c.Targets[i], r.Report)
 	}
@@ -61,9 +61,9 @@ func Runs(a, b *debugkern.Run) (*report.Comparison, error) {
 	return c, outcomes(c, a.Outcome(), b.Outcome())
 }
 
-func newComparison(a, b debugkern.Request) *report.Comparison {
+func newComparison(a, b debugkern.Request, within *report.Tolerance) *report.Comparison {
 	c := &report.Comparison{
-		Schema: report.CompareSchema, Gate: a.Gate.String(), Inject: a.Inject, Seed: a.Seed, Verdict: report.Equal,
+		Schema: report.CompareSchema, Gate: a.Gate.String(), Inject: a.Inject, Seed: a.Seed, Tolerance: within, Verdict: report.Equal,
 		Stages: []report.StageComparison{}, OnlyA: []string{}, OnlyB: []string{}, Notes: []string{},
 	}
 	if c.Inject == "" {
@@ -122,12 +122,12 @@ func outcomes(c *report.Comparison, a, b *debugkern.Outcome) error {
 		note(c, "the two encode the same inputs differently: their tiles cannot be equal to the bit but by chance")
 	}
 	var first *report.DifferingCell
-	for i := range pa.Stages {
-		s := pa.Stages[i].Stage
+	for _, sp := range pa.Tiles() {
+		s := sp.Stage
 		inA, inB := a.Captures(s), b.Captures(s)
 		switch {
 		case inA && inB:
-			doc := compareStage(a, b, s)
+			doc := compareStage(a, b, s, c.Tolerance)
 			if doc.First != nil && (first == nil || doc.First.KVTile < first.KVTile) {
 				first, c.First = doc.First, doc.Name
 			}
@@ -136,12 +136,12 @@ func outcomes(c *report.Comparison, a, b *debugkern.Outcome) error {
 			c.OnlyA = append(c.OnlyA, s.String())
 		}
 	}
-	for i := range pb.Stages {
-		if s := pb.Stages[i].Stage; b.Captures(s) && !a.Captures(s) {
+	for _, sp := range pb.Tiles() {
+		if s := sp.Stage; b.Captures(s) && !a.Captures(s) {
 			c.OnlyB = append(c.OnlyB, s.String())
 		}
 	}
-	c.Output = compareOutput(a, b)
+	c.Output = compareOutput(a, b, c.Tolerance)
 	return conclude(c)
 }
 
@@ -157,6 +157,8 @@ func conclude(c *report.Comparison) error {
 	switch {
 	case slices.Contains(verdicts, report.Differ):
 		c.Verdict = report.Differ
+	case slices.Contains(verdicts, report.Within):
+		c.Verdict = report.Within
 	case slices.Contains(verdicts, report.Equal):
 		c.Verdict = report.Equal
 	default:

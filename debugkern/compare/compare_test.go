@@ -59,10 +59,45 @@ func TestCellStats(t *testing.T) {
 	a, b := tile(0x7e00, 0x3c00, 0x3c00, 0x7c00), tile(0x7e00, 0x3c00, 0x4000, 0x3c00)
 	var s report.CellStats
 	for i := range 4 {
-		countCell(&s, a, b, 0, i)
+		countCell(&s, a, b, 0, i, nil)
 	}
-	if want := (report.CellStats{Cells: 4, Differing: 2, MaxAbs: 1, MaxULP: 1024, Nonfinite: 1}); s != want {
+	if want := (report.CellStats{Cells: 4, Differing: 2, Beyond: 2, MaxAbs: 1, MaxULP: 1024, Nonfinite: 1}); s != want {
 		t.Errorf("%+v, want %+v", s, want)
+	}
+	s = report.CellStats{}
+	for i := range 4 {
+		if beyond := countCell(&s, a, b, 0, i, &report.Tolerance{RTol: 0.5}); beyond != (i == 3) {
+			t.Errorf("cell %d is beyond: %v", i, beyond)
+		}
+	}
+	if want := (report.CellStats{Cells: 4, Differing: 2, Beyond: 1, MaxAbs: 1, MaxULP: 1024, Nonfinite: 1}); s != want {
+		t.Errorf("%+v, want %+v", s, want)
+	}
+}
+
+// TestBeyond: a tolerance counts by the larger of two cells, so that their order makes no difference; NaN, infinities, zeros, and integers
+// that float64 cannot tell apart.
+func TestBeyond(t *testing.T) {
+	bits := func(x float64) uint64 { return math.Float64bits(x) }
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, c := range []struct {
+		a, b       float64
+		rtol, atol float64
+		beyond     bool
+	}{
+		{1, 1, 0, 0, false}, {1, 1.5, 0, 0.5, false}, {1, 1.5, 0, 0.4999, true}, {1, 2, 0.5, 0, false}, {2, 1, 0.5, 0, false}, {1, 2, 0.4999, 0, true},
+		{0, math.Copysign(0, -1), 0, 0, false}, {-1, 1, 1, 0, true}, {-1, 1, 2, 0, false}, {nan, 1, 1e300, 1e300, true}, {1, inf, 1, 1, true}, {inf, -inf, 1, 1, true},
+	} {
+		within := &report.Tolerance{RTol: report.Number(c.rtol), ATol: report.Number(c.atol)}
+		if x, y := Beyond(probes.F64, bits(c.a), bits(c.b), within), Beyond(probes.F64, bits(c.b), bits(c.a), within); x != c.beyond || y != c.beyond {
+			t.Errorf("%v and %v, rtol %v atol %v: %v, %v, want %v", c.a, c.b, c.rtol, c.atol, x, y, c.beyond)
+		}
+	}
+	if Beyond(probes.F64, bits(nan), bits(nan)^1, &report.Tolerance{}) || !Beyond(probes.F64, bits(nan), bits(nan)^1, nil) {
+		t.Error("two NaN of other bits")
+	}
+	if !Beyond(probes.U64, 1<<60, 1<<60+1, &report.Tolerance{}) || Beyond(probes.U64, 1<<60, 1<<60+1, &report.Tolerance{ATol: 1}) {
+		t.Error("integers beyond 2^53")
 	}
 }
 
@@ -82,13 +117,16 @@ func TestRuns(t *testing.T) {
 		return r
 	}
 	clean, broken := run(0), run(0, "v-midpoint")
-	if c, err := Runs(clean, clean); err != nil || c.Verdict != report.Equal || c.ExitCode() != 0 || len(c.Stages) != len(clean.Plan.Stages) {
+	if c, err := Runs(clean, clean, nil); err != nil || c.Verdict != report.Equal || c.ExitCode() != 0 || len(c.Stages) != len(clean.Plan.Stages) {
 		t.Errorf("a run against itself: %+v, %v", c, err)
 	}
-	if c, err := Runs(clean, broken); err != nil || c.First != "V" || c.ExitCode() != 1 || c.Targets[1].Faults[0] != "v-midpoint" {
+	if c, err := Runs(clean, broken, nil); err != nil || c.First != "V" || c.ExitCode() != 1 || c.Targets[1].Faults[0] != "v-midpoint" {
 		t.Errorf("against v-midpoint: %+v, %v", c, err)
 	}
-	if _, err := Runs(clean, run(1)); err == nil || !strings.Contains(err.Error(), "inputs") {
+	if c, err := Runs(clean, broken, &report.Tolerance{ATol: 1e6}); err != nil || c.Verdict != report.Within || c.Tolerance == nil || c.ExitCode() != 0 || c.First != "" {
+		t.Errorf("within 1e6: %+v, %v", c, err)
+	}
+	if _, err := Runs(clean, run(1), nil); err == nil || !strings.Contains(err.Error(), "inputs") {
 		t.Errorf("other seed: %v", err)
 	}
 }

@@ -17,7 +17,8 @@ type Pair struct {
 	under *debugkern.Run     // A
 	tiles *debugkern.Outcome // A's
 	names []string           // of the positions that both have
-	// at is where A has a part, by partOf, of the stages that can be compared cell by cell.
+	limit *report.Tolerance  // how far cells may be apart; nil: their bits are compared
+	// at is where A has a part, by Plan.Part, of the stages that can be compared cell by cell.
 	at map[probes.Stage]map[string]debugkern.Place
 }
 
@@ -26,8 +27,9 @@ var (
 	_ debugkern.Crossed = (*Pair)(nil)
 )
 
-// NewPair compares b with a, cell by cell. Runs of different shapes, inputs or gates are refused.
-func NewPair(a, b *debugkern.Run) (*Pair, error) {
+// NewPair compares b with a, cell by cell, within a tolerance, where it is nil bit for bit. Runs of different shapes, inputs or gates are
+// refused.
+func NewPair(a, b *debugkern.Run, within *report.Tolerance) (*Pair, error) {
 	if a == nil || b == nil || a.Outcome() == nil || b.Outcome() == nil {
 		return nil, errors.New("a run that failed has no tiles to compare")
 	}
@@ -35,9 +37,8 @@ func NewPair(a, b *debugkern.Run) (*Pair, error) {
 		return nil, err
 	}
 	x, y := a.Outcome(), b.Outcome()
-	p := &Pair{Run: b, under: a, tiles: x, names: sharedPositions(a.Plan, b.Plan), at: map[probes.Stage]map[string]debugkern.Place{}}
-	for i := range a.Plan.Stages {
-		sp := &a.Plan.Stages[i]
+	p := &Pair{Run: b, under: a, tiles: x, limit: within, names: probes.SharedPositions(a.Plan, b.Plan), at: map[probes.Stage]map[string]debugkern.Place{}}
+	for _, sp := range a.Plan.Tiles() {
 		s := sp.Stage
 		if !x.Captures(s) || !y.Captures(s) {
 			continue
@@ -47,7 +48,7 @@ func NewPair(a, b *debugkern.Run) (*Pair, error) {
 		}
 		parts := map[string]debugkern.Place{}
 		eachTile(x, sp, func(block probes.Dim3, kv int) {
-			parts[partOf(a.Plan, p.names, sp, block, kv)] = debugkern.Place{Stage: s, Block: block, KVTile: kv}
+			parts[a.Plan.Part(p.names, sp, block, kv)] = debugkern.Place{Stage: s, Block: block, KVTile: kv}
 		})
 		p.at[s] = parts
 	}
@@ -60,7 +61,7 @@ func (p *Pair) Beside(at debugkern.Place) (probes.Tile, bool) {
 	if parts == nil || sp == nil {
 		return probes.Tile{}, false
 	}
-	o, ok := parts[partOf(p.Plan, p.names, sp, at.Block, at.KVTile)]
+	o, ok := parts[p.Plan.Part(p.names, sp, at.Block, at.KVTile)]
 	if !ok {
 		return probes.Tile{}, false
 	}
@@ -78,13 +79,16 @@ func (p *Pair) View(at debugkern.Place) (*debugkern.TileView, error) {
 	return &out, nil
 }
 
-// NextDiffering finds the nearest compared cell whose bits differ between A and B. Before the first cell of a tile stands
+// NextDiffering finds the nearest compared cell that differs between A and B, beyond the tolerance where there is one. Before the first cell of a tile stands
 // column -1 of row 0.
 func (p *Pair) NextDiffering(from debugkern.Cell, dir int) (debugkern.Cell, bool) {
 	if p.at[from.Stage] == nil {
 		return debugkern.Cell{}, false
 	}
-	return p.NextUnlike(from, dir, p.Beside)
+	if p.limit == nil {
+		return p.NextUnlike(from, dir, p.Beside, nil)
+	}
+	return p.NextUnlike(from, dir, p.Beside, func(t probes.DType, x, y uint64) bool { return Beyond(t, x, y, p.limit) })
 }
 
 // First is the first cell of a stage that differs.
@@ -97,7 +101,7 @@ func (p *Pair) First(s probes.Stage) (debugkern.Cell, bool) {
 }
 
 // Compare counts what differs, stage by stage.
-func (p *Pair) Compare() (*report.Comparison, error) { return Runs(p.under, p.Run) }
+func (p *Pair) Compare() (*report.Comparison, error) { return Runs(p.under, p.Run, p.limit) }
 
 // sameRuns refuses runs of different problems.
 func sameRuns(a, b *debugkern.Run) error {

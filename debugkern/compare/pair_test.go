@@ -23,7 +23,7 @@ func TestPair(t *testing.T) {
 		return r
 	}
 	a, b := run("stage2", "validation"), run("stage2", "validation", "p-stale-m")
-	p, err := compare.NewPair(a, b)
+	p, err := compare.NewPair(a, b, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestPair(t *testing.T) {
 	if _, ok := p.First("S"); ok {
 		t.Error("S differs, and should not")
 	}
-	if _, err := compare.NewPair(a, run("stage2", "small")); err == nil {
+	if _, err := compare.NewPair(a, run("stage2", "small"), nil); err == nil {
 		t.Error("two shapes were taken")
 	}
 }
@@ -66,7 +66,7 @@ func TestPairOfTwoKernels(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p, err := compare.NewPair(runs[0], runs[1])
+	p, err := compare.NewPair(runs[0], runs[1], nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,42 +4,19 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/report"
 	"tilescope/probes"
 )
 
-// sharedPositions are the positions that two plans have, by name.
-func sharedPositions(a, b *probes.Plan) []string {
-	var out []string
-	for _, x := range a.Positions {
-		if slices.ContainsFunc(b.Positions, func(y probes.Position) bool { return x.Name == y.Name }) {
-			out = append(out, x.Name)
-		}
-	}
-	return out
-}
-
-// partOf says which part of the problem a tile computes, by its positions of some names: kernels may walk it in different orders.
-// Positions that depend on the iteration count for a stage that has a tile in each.
-func partOf(p *probes.Plan, names []string, sp *probes.StagePlan, block probes.Dim3, kv int) string {
-	var b strings.Builder
-	for _, x := range p.Positions {
-		if slices.Contains(names, x.Name) && (sp.PerTile || x.At.Dims[3] == 1) {
-			fmt.Fprintf(&b, "%s=%d ", x.Name, x.At.At(block, kv))
-		}
-	}
-	if b.Len() == 0 {
-		fmt.Fprintf(&b, "%s %d", block, kv)
-	}
-	return b.String()
-}
-
 // eachTile visits a stage's captured tiles in the contract's order: kv tile, then block.
 func eachTile(o *debugkern.Outcome, sp *probes.StagePlan, visit func(block probes.Dim3, kv int)) {
 	r, kvs := o.Range(), 1
+	if sp.OfLaunch() {
+		visit(probes.Dim3{}, 0)
+		return
+	}
 	if sp.PerTile {
 		kvs = r.TileN
 	}
@@ -54,49 +31,62 @@ func eachTile(o *debugkern.Outcome, sp *probes.StagePlan, visit func(block probe
 }
 
 // compareStage compares the tiles of a stage that compute the same part of the problem in both.
-func compareStage(a, b *debugkern.Outcome, s probes.Stage) report.StageComparison {
+func compareStage(a, b *debugkern.Outcome, s probes.Stage, within *report.Tolerance) report.StageComparison {
 	pa, pb := a.Plan().Stage(s), b.Plan().Stage(s)
 	doc := report.StageComparison{Name: s.String(), Verdict: report.Equal, Reason: unlike(pa, pb)}
 	if doc.Reason != "" {
 		doc.Verdict = report.Incomparable
 		return doc
 	}
-	names, others := sharedPositions(a.Plan(), b.Plan()), map[string]debugkern.Place{}
+	if pa.OfLaunch() {
+		compareTile(&doc, a, b, debugkern.Place{Stage: s}, debugkern.Place{Stage: s}, within)
+		conclusion(&doc.Verdict, &doc.CellStats)
+		return doc
+	}
+	names, others := probes.SharedPositions(a.Plan(), b.Plan()), map[string]debugkern.Place{}
 	eachTile(b, pb, func(block probes.Dim3, kv int) {
-		others[partOf(b.Plan(), names, pb, block, kv)] = debugkern.Place{Stage: s, Block: block, KVTile: kv}
+		others[b.Plan().Part(names, pb, block, kv)] = debugkern.Place{Stage: s, Block: block, KVTile: kv}
 	})
 	eachTile(a, pa, func(block probes.Dim3, kv int) {
-		if o, ok := others[partOf(a.Plan(), names, pa, block, kv)]; ok {
-			compareTile(&doc, a, b, debugkern.Place{Stage: s, Block: block, KVTile: kv}, o)
+		if o, ok := others[a.Plan().Part(names, pa, block, kv)]; ok {
+			compareTile(&doc, a, b, debugkern.Place{Stage: s, Block: block, KVTile: kv}, o, within)
 		}
 	})
-	switch {
-	case doc.Tiles == 0:
+	if doc.Tiles == 0 {
 		doc.Verdict, doc.Reason = report.Incomparable, "no captured tile is the same part of the problem in both"
-	case doc.Differing > 0:
-		doc.Verdict = report.Differ
+		return doc
 	}
+	conclusion(&doc.Verdict, &doc.CellStats)
 	return doc
+}
+
+// conclusion sets the verdict that the cells come to.
+func conclusion(verdict *string, c *report.CellStats) {
+	switch {
+	case c.Beyond > 0:
+		*verdict = report.Differ
+	case c.Differing > 0:
+		*verdict = report.Within
+	}
 }
 
 // unlike returns why two stages' tiles cannot be compared cell by cell; "" where they can.
 func unlike(a, b *probes.StagePlan) string {
-	switch {
-	case a.Rows != b.Rows || a.Cols != b.Cols:
-		return fmt.Sprintf("tiles of %d×%d in A, %d×%d in B", a.Rows, a.Cols, b.Rows, b.Cols)
-	case a.DType != b.DType:
+	if why := probes.Unlike(a, b, "in A", "in B"); why != "" {
+		return why
+	}
+	if a.OfLaunch() != b.OfLaunch() || a.OfLaunch() && !slices.Equal(a.Capture.Dims, b.Capture.Dims) {
+		return "an argument of other extents, or a stage, in one of them"
+	}
+	if a.DType != b.DType {
 		return fmt.Sprintf("%s in A, %s in B", a.DType, b.DType)
-	case a.PerTile != b.PerTile:
-		return "once an iteration in one, once a block in the other"
-	case a.Meaning != b.Meaning:
-		return "its numbers mean different things (scaled, domain or normalised differ)"
 	}
 	return ""
 }
 
 // compareTile compares the cells valid in both. A tile that only one kernel reached differs in every cell, as
 // does a cell that was captured in only one.
-func compareTile(d *report.StageComparison, a, b *debugkern.Outcome, pa, pb debugkern.Place) {
+func compareTile(d *report.StageComparison, a, b *debugkern.Outcome, pa, pb debugkern.Place, within *report.Tolerance) {
 	x, y := a.Tile(pa), b.Tile(pb)
 	if !x.Reached() && !y.Reached() {
 		return
@@ -107,11 +97,17 @@ func compareTile(d *report.StageComparison, a, b *debugkern.Outcome, pa, pb debu
 	cols := min(sa.Cols, sa.ValidCols.At(pa.Block, pa.KVTile), sb.ValidCols.At(pb.Block, pb.KVTile))
 	for row := range max(0, rows) {
 		for col := range max(0, cols) {
-			if !countCell(&d.CellStats, x, y, row, col) || d.First != nil {
+			if sa.OfLaunch() && row*sa.Cols+col >= probes.Elems(sa.Capture.Dims) {
+				continue // past the last element of a list
+			}
+			if !countCell(&d.CellStats, x, y, row, col, within) || d.First != nil {
 				continue
 			}
 			d.First = &report.DifferingCell{
 				Block: pa.Block, KVTile: documentTile(a, pa), Row: row, Col: col, A: report.Number(math.NaN()), B: report.Number(math.NaN()),
+			}
+			if sa.OfLaunch() {
+				d.First.Index = probes.Index(row*sa.Cols+col, sa.Capture.Dims)
 			}
 			if x.Captured(row, col) {
 				d.First.A, d.First.BitsA = report.Number(x.At(row, col)), bitsText(x, row, col)
@@ -126,6 +122,9 @@ func compareTile(d *report.StageComparison, a, b *debugkern.Outcome, pa, pb debu
 // documentTile is a tile's kv tile as documents say it: what is computed before the loop comes before the first, what
 // is computed after it after the last.
 func documentTile(o *debugkern.Outcome, p debugkern.Place) int {
+	if o.Plan().Stage(p.Stage).OfLaunch() {
+		return -1
+	}
 	return o.Plan().Stage(p.Stage).KVTile(p.KVTile, o.Plan().Work.Tiles.At(p.Block, 0))
 }
 
@@ -133,14 +132,15 @@ func bitsText(t probes.Tile, row, col int) string {
 	return fmt.Sprintf("0x%0*x", 2*t.DType.Size(), t.Bits(row, col))
 }
 
-// countCell counts one cell and reports whether it differs.
-func countCell(c *report.CellStats, x, y probes.Tile, row, col int) bool {
+// countCell counts one cell and reports whether it differs, beyond the tolerance where there is one.
+func countCell(c *report.CellStats, x, y probes.Tile, row, col int, within *report.Tolerance) bool {
 	c.Cells++
 	if a, b := x.Captured(row, col), y.Captured(row, col); !a || !b {
 		if a == b && x.Reached() && y.Reached() {
 			return false // in neither
 		}
 		c.Differing++
+		c.Beyond++
 		c.Nonfinite++
 		return true
 	}
@@ -149,14 +149,36 @@ func countCell(c *report.CellStats, x, y probes.Tile, row, col int) bool {
 		return false
 	}
 	c.Differing++
+	beyond := Beyond(x.DType, p, q, within)
+	if beyond {
+		c.Beyond++
+	}
 	d := x.DType.Value(p) - y.DType.Value(q)
 	if math.IsNaN(d) || math.IsInf(d, 0) {
 		c.Nonfinite++
-		return true
+		return beyond
 	}
 	c.MaxAbs = max(c.MaxAbs, report.Number(math.Abs(d)))
 	c.MaxULP = max(c.MaxULP, ulpsApart(x.DType, p, q))
-	return true
+	return beyond
+}
+
+// Beyond reports whether two bit patterns of a type are further apart than a tolerance allows: |a − b| > atol + rtol·max(|a|, |b|), so that
+// neither of them counts as the right one. Two NaN are not, whatever their bits; a number and a NaN, or an infinity, always are. Without a
+// tolerance all but equal bits are.
+func Beyond(t probes.DType, p, q uint64, within *report.Tolerance) bool {
+	if p == q || within == nil {
+		return p != q
+	}
+	a, b := t.Value(p), t.Value(q)
+	if math.IsNaN(a) || math.IsNaN(b) {
+		return !(math.IsNaN(a) && math.IsNaN(b))
+	}
+	d := math.Abs(a - b)
+	if d == 0 && !t.Float() { // 64-bit integers that float64 cannot tell apart
+		d = 1
+	}
+	return math.IsInf(d, 0) || d > float64(within.ATol)+float64(within.RTol)*max(math.Abs(a), math.Abs(b))
 }
 
 // ulpsApart is how many representable values two finite bit patterns of a type are apart; both zeros are one value.
@@ -180,7 +202,7 @@ func ulpsApart(t probes.DType, p, q uint64) int64 {
 
 // compareOutput compares the output arguments element by element, whatever the grids; nil under a gate, or where
 // the result is not among the stages.
-func compareOutput(a, b *debugkern.Outcome) *report.OutputComparison {
+func compareOutput(a, b *debugkern.Outcome, within *report.Tolerance) *report.OutputComparison {
 	sa, sb := a.Plan().Output(), b.Plan().Output()
 	if a.Plan().Gate.Name != probes.GateNone || sa == nil || sb == nil || !a.Captures(sa.Stage) || !b.Captures(sb.Stage) || a.Output() == nil || b.Output() == nil {
 		return nil
@@ -194,12 +216,10 @@ func compareOutput(a, b *debugkern.Outcome) *report.OutputComparison {
 	x := probes.Tile{DType: sa.DType, Rows: 1, Cols: n, Data: a.Output()}
 	y := probes.Tile{DType: sa.DType, Rows: 1, Cols: n, Data: b.Output()}
 	for i := range n {
-		if countCell(&doc.CellStats, x, y, 0, i) && doc.First == nil {
+		if countCell(&doc.CellStats, x, y, 0, i, within) && doc.First == nil {
 			doc.First = probes.Index(i, a.Plan().OutputDims())
 		}
 	}
-	if doc.Differing > 0 {
-		doc.Verdict = report.Differ
-	}
+	conclusion(&doc.Verdict, &doc.CellStats)
 	return doc
 }

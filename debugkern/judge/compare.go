@@ -31,6 +31,10 @@ func (j *Judgement) Compare(s probes.Stage, block probes.Dim3, kv int) (*TileDif
 	}
 	w.goTo(i, kv)
 	d := j.lay(w, i, kv)
+	if w.own(i) {
+		d.Mirrored = rounded(sp.DType, d.Global)
+		return d, nil
+	}
 	mirror, _ := j.ref.Mirror(block).Values(s, kv)
 	if d.Mirrored = mirror.Data; d.Mirrored == nil {
 		d.Mirrored = make([]float64, sp.Rows*sp.Cols)
@@ -66,7 +70,7 @@ func (w *walker) goTo(i, kv int) {
 
 func (j *Judgement) lay(w *walker, i, kv int) *TileDiff {
 	sp := j.g.Stage(i)
-	local, global := w.estimateOf(i), w.global.Estimate(i)
+	local, global := w.estimateOf(i), w.globalOf(i)
 	d := &TileDiff{Place: place(sp, w.id, kv, w.iters), Rows: sp.Rows, Cols: sp.Cols, Verdict: j.Tile(sp.Stage, w.id, kv)}
 	d.ValidRows, d.ValidCols = j.g.Valid(i, w.id, kv)
 	if got := w.left(i); got.ok {

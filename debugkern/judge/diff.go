@@ -42,6 +42,7 @@ type Options struct {
 	Blocks   []probes.Dim3         // of the range, those that were executed and are judged; nil: all
 	Stages   probes.StageSet       // which stages were captured; nil: all that the plan has
 	Replaced Replaced              // what was put in place of tiles as soon as they were captured; nil: nothing
+	Expected Expected              // what stages are compared with in place of the graph, and by which bounds; nil: nothing
 	Progress func(done, total int) // blocks; called from one goroutine at a time, may be nil
 	Parallel int                   // blocks in flight; 0: all cores
 
@@ -115,7 +116,7 @@ type TileVerdict struct {
 
 // Judgement is the verdict on one execution. It is immutable after Judge (and Explain) and safe for concurrent use.
 type Judgement struct {
-	Stages []StageResult // in the plan's order
+	Stages []StageResult // in the plan's order; where Options.Expected is given, the arguments of the plan's Memory after them
 	Guilty []Place       // every wrong stage once, where it first went wrong: by kv tile, stage, block
 
 	ref   *ref.Reference
@@ -123,6 +124,7 @@ type Judgement struct {
 	src   Source
 	opt   Options
 	tiles [][]TileVerdict // by stage; by block of the range, then kv tile of the range
+	whole []wholeVerdict  // of arguments that were judged
 }
 
 // Stage returns the result of a stage, or nil where the plan has none.
@@ -137,6 +139,11 @@ func (j *Judgement) Stage(s probes.Stage) *StageResult {
 
 // Tile returns the verdict of one tile; Off outside the captured range. kv is ignored for stages taken once a block.
 func (j *Judgement) Tile(s probes.Stage, block probes.Dim3, kv int) TileVerdict {
+	for _, w := range j.whole {
+		if w.stage == s {
+			return w.verdict
+		}
+	}
 	i, ok := j.index(s, block, kv)
 	if !ok {
 		return TileVerdict{}
@@ -191,7 +198,7 @@ func (p Place) less(q Place, g *ref.Graph) bool {
 		return p.KVTile < q.KVTile
 	}
 	if p.Stage != q.Stage {
-		return g.Index(p.Stage) < g.Index(q.Stage)
+		return g.Plan().Index(p.Stage) < g.Plan().Index(q.Stage)
 	}
 	grid := &g.Plan().Grid
 	return grid.Linear(p.Block) < grid.Linear(q.Block)

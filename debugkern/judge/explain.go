@@ -34,7 +34,7 @@ func (j *Judgement) Explain(ctx context.Context) error {
 	var wg join.Group
 	for i := range j.Stages {
 		s := &j.Stages[i]
-		if s.Verdict != Wrong {
+		if s.Verdict != Wrong || j.g.Index(s.Stage) < 0 { // of an argument there are no tiles to transform
 			continue
 		}
 		work := func() { errs[i] = j.explain(ctx, s) }
@@ -347,6 +347,10 @@ func (sc *scene) open(kv int) {
 				sc.bad = append(sc.bad, i)
 			}
 		}
+	}
+	if !sc.g.Defined(sc.i) {
+		sc.op = op.Scene{}
+		return
 	}
 	kernel, in, out := sc.pass().Kernel(sc.i)
 	sc.op = op.Scene{

@@ -34,6 +34,9 @@ func Judge(ctx context.Context, r *ref.Reference, src Source, opt Options) (*Jud
 		j.Stages = append(j.Stages, j.result(i, results))
 	}
 	results.w.close()
+	if err := j.arguments(ctx); err != nil {
+		return nil, err
+	}
 	j.findGuilty()
 	return j, nil
 }
@@ -63,7 +66,8 @@ type stageTally struct {
 	tiles         int
 	unreached     int
 	absent        int // compared cells that were not captured
-	fromOwn       int // of tiles, those judged from the kernel's own
+	fromOwn       int // of tiles, those judged from the kernel's own, or computed from no stage
+	fromTiles     int // of those, the former
 	ancestors     probes.StageSet
 }
 
@@ -123,6 +127,7 @@ func (j *judge) merge(o *judge) {
 		a.unreached += b.unreached
 		a.absent += b.absent
 		a.fromOwn += b.fromOwn
+		a.fromTiles += b.fromTiles
 	}
 }
 
@@ -158,6 +163,11 @@ func (j *judge) phase(ph probes.Phase) {
 			j.stage(i)
 		}
 	}
+	for i := range j.stages { // stages without an operator, which have numbers of their own to be compared with
+		if j.g.Stage(i).Phase == ph && !j.g.Defined(i) && j.w.own(i) {
+			j.stage(i)
+		}
+	}
 }
 
 // stage judges the current tile of one stage, where it is one to judge.
@@ -167,7 +177,7 @@ func (j *judge) stage(i int) {
 	if !j.opt.Stages.Has(sp.Stage) || !w.judged(i) {
 		return
 	}
-	if !w.g.Known(i) && !w.fromOwn(i) {
+	if !w.known(i) && !w.fromOwn(i) {
 		return // nothing to compare with
 	}
 	own := w.left(i)
@@ -180,7 +190,7 @@ func (j *judge) stage(i int) {
 		n.absent += rows * cols
 		return
 	}
-	if sp.NoReference {
+	if sp.Unreferenced() {
 		if own.absent != nil {
 			n.absent += own.count
 		}
@@ -194,6 +204,9 @@ func (j *judge) stage(i int) {
 		n.absent += own.count
 	}
 	// Without a reference of its own, a stage beyond its bound is at fault only where nothing that it is computed from is off.
+	if w.fromOwn(i) {
+		n.fromTiles++
+	}
 	if w.apart(i) {
 		n.fromOwn++
 	} else {
@@ -237,9 +250,9 @@ func (j *judge) references(i int, v *view, n *stageTally, verdict *TileVerdict) 
 		verdict.Bad, verdict.Nonfinite, verdict.MaxAbs = l.judge(v, w.estimateOf(i), skip, true)
 	}
 	v.local, v.excused = false, false
-	once := len(j.g.Uses(i)) == 0 // one estimate serves for both
-	if j.g.Known(i) {
-		verdict.Tainted, _, _ = g.judge(v, w.global.Estimate(i), absent, !once)
+	once := len(j.g.Uses(i)) == 0 && !(w.own(i) && w.fromOwn(i)) // one estimate serves for both
+	if w.known(i) {
+		verdict.Tainted, _, _ = g.judge(v, w.globalOf(i), absent, !once)
 	}
 	if once {
 		g.MaxULP = l.MaxULP
@@ -283,19 +296,24 @@ func (j *Judgement) result(i int, all *judge) StageResult {
 	out.Local.Bound, out.Local.Error = l.worst.bound, max(l.worst.err, 0)
 	out.Global.Bound, out.Global.Error = g.worst.bound, max(g.worst.err, 0)
 	out.Rows = l.rows.text(sp, j.ref.Plan().Block.Count()/32)
-	out.Local.Derivation = all.w.derivation(i, l.worst, n.fromOwn > 0)
-	out.Global.Derivation = all.w.derivation(i, g.worst, false)
-	switch {
-	case out.Tiles == 0:
-		out.Verdict = Off
-	case l.found:
-		out.Verdict, out.FirstBad = Wrong, &l.first
-	case g.found:
-		out.Verdict, out.FirstBad = Tainted, &g.first
-	default:
-		out.Verdict = OK
-	}
+	out.Local.Derivation = all.w.derivation(i, l.worst, n.fromOwn > 0, n.fromTiles > 0)
+	out.Global.Derivation = all.w.derivation(i, g.worst, false, false)
+	out.conclude(l, g)
 	return out
+}
+
+// conclude sets the verdict, and the first bad cell.
+func (s *StageResult) conclude(local, global *tally) {
+	switch {
+	case s.Tiles == 0:
+		s.Verdict = Off
+	case local.found:
+		s.Verdict, s.FirstBad = Wrong, &local.first
+	case global.found:
+		s.Verdict, s.FirstBad = Tainted, &global.first
+	default:
+		s.Verdict = OK
+	}
 }
 
 // findGuilty lists every wrong stage where it first went wrong.

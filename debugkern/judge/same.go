@@ -33,7 +33,7 @@ func (w *walker) setSame(x *tile, raw probes.Tile, i int) {
 
 // reference identifies the reference's current tile of a loaded stage; nil where the pass does not keep it.
 func (w *walker) reference(i int) *op.Reused {
-	if v := w.global.Value(i, false); v != nil {
+	if v := w.global.Value(i, false); v != nil && !w.has(i) {
 		return v.Reused
 	}
 	return nil

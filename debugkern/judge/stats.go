@@ -77,6 +77,7 @@ type view struct {
 	dtype      probes.DType
 	place      Place
 	kv, block  int // for ordering
+	row        int // that the first of the compared rows is, where the view is a part of a tile
 	local      bool
 	certain    bool // an infinity of the reference without a bound is what a right kernel has
 	excused    bool // cells beyond their bound are not this stage's: what it is computed from is off, and it cannot be judged apart
@@ -108,7 +109,7 @@ func (t *tally) compare(v *view, e *ref.Estimate) (bad, nonfinite int32, top flo
 					t.note(v, r, c, g, ref[c])
 				}
 				bad++
-				t.rows.add(r)
+				t.rows.add(v.row + r)
 			}
 			if err > top {
 				top = err
@@ -171,7 +172,7 @@ func judgeOdd(v *view, got, ref, bound float64) (bad, nonfinite bool) {
 
 // note remembers the first bad cell in the contract's order: kv tile, block, row, column.
 func (t *tally) note(v *view, r, c int, got, want float64) {
-	o := tally{found: true, atKV: v.kv, atBlock: v.block, first: Cell{v.place, r, c, got, want}}
+	o := tally{found: true, atKV: v.kv, atBlock: v.block, first: Cell{v.place, v.row + r, c, got, want}}
 	if !t.found || o.earlier(t) {
 		t.found, t.first, t.atKV, t.atBlock = true, o.first, o.atKV, o.atBlock
 	}
@@ -180,6 +181,9 @@ func (t *tally) note(v *view, r, c int, got, want float64) {
 // ulps is the largest distance in representable values between a cell and its rounded reference, NaN aside: of this tile, or
 // of those before it.
 func (t *tally) ulps(v *view, e *ref.Estimate) int64 {
+	if !v.dtype.Float() {
+		return t.apart(v, e)
+	}
 	most, number := t.MaxULP, ordering(v.dtype)
 	near, half := reach(v.dtype, most)
 	for r := range v.rows {
@@ -212,6 +216,18 @@ func (t *tally) ulps(v *view, e *ref.Estimate) int64 {
 		}
 	}
 	return most
+}
+
+// apart is ulps for integers: the largest difference.
+func (t *tally) apart(v *view, e *ref.Estimate) int64 {
+	most := float64(t.MaxULP)
+	for r := range v.rows {
+		ref := e.Ref.Row(r)[:v.cols]
+		for c, g := range v.got.m.Row(r)[:v.cols] {
+			most = max(most, math.Abs(g-ref[c]))
+		}
+	}
+	return int64(min(most, 1<<62))
 }
 
 // reach is what cells need not be numbered for, once two were most values apart: those of the right sign that are closer than

@@ -30,6 +30,9 @@ type walker struct {
 	local, global *ref.Pass
 
 	same [][]sameTile // by stage and iteration; nil for stages that are computed
+
+	expected              Expected // nil: the graph by derived bounds
+	fromInputs, fromTiles []expectation
 }
 
 // tile is one stage's tile as the kernel left it, widened; ok is false where there is none.
@@ -54,6 +57,7 @@ func newWalker(r *ref.Reference, src Source, opt Options) *walker {
 		named: make([]bool, n), captured: make([]tile, n), previous: make([]tile, n),
 		original: make([]tile, n), deferred: make([]tile, n),
 		local: r.FromOwn(opt.weights), global: r.FromInputs(opt.weights),
+		expected: opt.Expected, fromInputs: make([]expectation, n), fromTiles: make([]expectation, n),
 	}
 	w.same = make([][]sameTile, n)
 	for i := range n {
@@ -78,6 +82,7 @@ func (w *walker) begin(block probes.Dim3) {
 		w.original[i].forget()
 		w.deferred[i].forget()
 	}
+	w.forgetExpected()
 	w.local.Begin(block)
 	w.global.Begin(block)
 	w.global.Before()
@@ -113,8 +118,8 @@ func (w *walker) given(i int) bool {
 	return w.plan.Gate.Injected.Has(sp.Stage) || sp.Loaded && w.plan.Stage(sp.Stage) == nil && !w.g.Coded(i)
 }
 
-// has reports whether load will find the kernel's tile of a stage.
-func (w *walker) has(i, iter int) bool {
+// captures reports whether load will find the kernel's tile of a stage.
+func (w *walker) captures(i, iter int) bool {
 	s := w.g.Stage(i).Stage
 	return w.have.Has(s) && w.judged(i) && w.src.Tile(s, w.id, w.kv(i, iter)).Reached()
 }
@@ -196,6 +201,7 @@ func (w *walker) next() {
 // step moves to the next iteration.
 func (w *walker) step() {
 	w.t++
+	w.forgetExpected()
 	w.local.Step()
 	for i := range w.captured {
 		if w.g.Stage(i).Phase != probes.PhaseEach {
@@ -221,7 +227,7 @@ func (w *walker) standsAlone(i, last int) bool {
 			return false // the reference has to be computed for it
 		}
 		for iter := range last + 1 {
-			if !w.has(u.Stage, iter) {
+			if !w.captures(u.Stage, iter) {
 				return false
 			}
 		}
@@ -236,25 +242,17 @@ func (w *walker) nextOf(i int) {
 	w.local.Compute(i)
 }
 
-// estimateOf returns the local estimate of a stage: the one made from the kernel's own stages, or the global one where what it is
-// computed from was not captured, or is not named by the manifest.
-func (w *walker) estimateOf(i int) *ref.Estimate {
-	if !w.fromOwn(i) {
-		return w.global.Estimate(i)
-	}
-	return w.local.Estimate(i)
-}
-
 // fromOwn reports whether everything a stage is computed from is at hand, and named by the manifest.
 func (w *walker) fromOwn(i int) bool {
 	return w.named[i] && w.g.Computed(i) && w.local.Ready(i)
 }
 
 // apart reports whether a stage can be judged for what it makes itself: it is computed from no stage, or from the kernel's own.
-func (w *walker) apart(i int) bool { return len(w.g.Uses(i)) == 0 || w.fromOwn(i) }
+func (w *walker) apart(i int) bool { return w.g.Defined(i) && len(w.g.Uses(i)) == 0 || w.fromOwn(i) }
 
 // end makes the estimates of the stages after the loop.
 func (w *walker) end() {
+	w.forgetExpected()
 	w.global.After()
 	if w.iters == 0 {
 		w.local.Start()

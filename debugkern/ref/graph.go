@@ -349,6 +349,9 @@ func (g *Graph) Uses(i int) []Use {
 	return g.vertices[g.stages[i].root].uses
 }
 
+// Defined reports whether an operator computes a stage, or loads it.
+func (g *Graph) Defined(i int) bool { return g.stages[i].root >= 0 }
+
 // Computed reports whether a stage is computed from stages, or from inputs that it reads in place: anything but a load.
 func (g *Graph) Computed(i int) bool {
 	return g.stages[i].root >= 0 && len(g.vertices[g.stages[i].root].args) > 0

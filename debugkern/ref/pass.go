@@ -18,6 +18,12 @@ func NewEstimate(rows, cols int) *Estimate {
 	return &Estimate{Ref: op.NewMatrix(rows, cols), Pre: op.NewMatrix(rows, cols), Bound: op.NewMatrix(rows, cols)}
 }
 
+// First is the estimate's first rows; it shares its memory.
+func (e *Estimate) First(rows int) *Estimate {
+	cut := func(m op.Matrix) op.Matrix { return op.Matrix{Rows: rows, Cols: m.Cols, Data: m.Data[:rows*m.Cols]} }
+	return &Estimate{Ref: cut(e.Ref), Pre: cut(e.Pre), Bound: cut(e.Bound), Exact: e.Exact, Certain: e.Certain}
+}
+
 // Pass walks over one block at a time. It owns its memory, which each iteration overwrites: one goroutine at a time.
 //
 // In a pass from the inputs a stage's value is what the pass computed for it, or what the gate injects. In a pass from the kernel's

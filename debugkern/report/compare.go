@@ -10,13 +10,14 @@ const CompareSchema = "tilescope.compare/1"
 
 // Verdicts of a comparison and of its stages.
 const (
-	Equal        = "equal"
+	Equal        = "equal"  // the same bits
+	Within       = "within" // other bits, and no cell beyond the tolerance
 	Differ       = "differ"
 	Incomparable = "incomparable" // a stage that both capture, but not as the same tiles; see Reason
 )
 
 // Comparison is the document tilescope.compare/1: kernel A against kernel B on the same inputs, bit against
-// bit. No reference is asked: it shows where two kernels part, not which of them is right.
+// bit, or within a tolerance. No reference is asked: it shows where two kernels part, not which of them is right.
 type Comparison struct {
 	Schema  string       `json:"schema"`
 	Targets [2]Side      `json:"targets"` // A, B
@@ -26,7 +27,10 @@ type Comparison struct {
 	Seed    uint64       `json:"seed"`
 	Backend Backend      `json:"backend"`
 
-	Verdict string            `json:"verdict"` // equal, differ, failed
+	// Tolerance is how far two cells a and b may be apart: |a − b| ≤ atol + rtol·max(|a|, |b|); nil: their bits are compared.
+	Tolerance *Tolerance `json:"tolerance"`
+
+	Verdict string            `json:"verdict"` // equal, within, differ, failed
 	First   string            `json:"first"`   // the stage that differs first, by kv tile, stage, block; "" for none
 	Stages  []StageComparison `json:"stages"`  // those that both capture
 	OnlyA   []string          `json:"only_a"`  // stages that A alone captures
@@ -52,11 +56,12 @@ type SideError struct {
 	Failure
 }
 
-// CellStats count the cells that differ. MaxAbs and MaxULP (representable values of the dtype) are over differing cells that
+// CellStats count the cells that differ in their bits, and of those the ones beyond the tolerance, without one all of them. MaxAbs and MaxULP (representable values of the dtype) are over differing cells that
 // are finite in both; Nonfinite counts the others.
 type CellStats struct {
 	Cells     int    `json:"cells"`
 	Differing int    `json:"differing"`
+	Beyond    int    `json:"beyond"`
 	MaxAbs    Number `json:"max_abs"`
 	MaxULP    int64  `json:"max_ulp"`
 	Nonfinite int    `json:"nonfinite"`
@@ -65,14 +70,14 @@ type CellStats struct {
 // StageComparison is one stage that both capture.
 type StageComparison struct {
 	Name    string `json:"name"`
-	Verdict string `json:"verdict"` // equal, differ, incomparable
+	Verdict string `json:"verdict"` // equal, within, differ, incomparable
 	Reason  string `json:"reason"`  // why it is incomparable
 	Tiles   int    `json:"tiles"`
 	CellStats
-	First *DifferingCell `json:"first"` // by kv tile, block, row, column
+	First *DifferingCell `json:"first"` // of those beyond the tolerance: by kv tile, block, row, column
 }
 
-// DifferingCell is a cell with other bits in B. Block is A's; Q has kv tile -1, O the number of tiles.
+// DifferingCell is a cell with other bits in B, beyond the tolerance where there is one. Block is A's; Q has kv tile -1, O the number of tiles.
 type DifferingCell struct {
 	Block  probes.Dim3 `json:"block"`
 	KVTile int         `json:"kv_tile"`
@@ -82,6 +87,7 @@ type DifferingCell struct {
 	B      Number      `json:"b"`
 	BitsA  string      `json:"bits_a"` // "" where A did not reach the tile
 	BitsB  string      `json:"bits_b"`
+	Index  []int       `json:"index,omitempty"` // of an argument: the element, by dimension
 }
 
 // OutputComparison compares the whole output argument.
@@ -89,11 +95,14 @@ type OutputComparison struct {
 	Verdict string `json:"verdict"`
 	Reason  string `json:"reason"`
 	CellStats
-	First []int `json:"first"` // the index of the first differing element, by dimension; null where none differs
+	First []int `json:"first"` // the index of the first element beyond the tolerance, by dimension; null where there is none
 }
 
-// ExitCode is the contract's exit code: 0 equal bits, 1 not, 4 failed.
+// ExitCode is the contract's exit code: 0 equal bits, or within the tolerance, 1 not, 4 failed.
 func (c *Comparison) ExitCode() int {
+	if c.Verdict == Within {
+		return 0
+	}
 	return exitCode(c.Verdict, Equal)
 }
 

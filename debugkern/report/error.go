@@ -73,7 +73,7 @@ func (e *KernelError) Unwrap() error { return e.Err }
 
 // Failure is why a kernel did not build, load or run.
 type Failure struct {
-	Stage   string  `json:"stage"` // build, load, launch, run
+	Stage   string  `json:"stage"` // build, load, launch, run, reference
 	Message string  `json:"message"`
 	Source  *Source `json:"source"`
 

@@ -89,7 +89,7 @@ func (r *Run) Title() string {
 
 // Referenced reports whether any stage is compared with a reference. Where none is, the verdict is by the findings alone.
 func (r *Run) Referenced() bool {
-	return len(r.Stages) == 0 || slices.ContainsFunc(r.Stages, func(s Stage) bool { return s.Reference != NoReference })
+	return len(r.Stages) == 0 || slices.ContainsFunc(r.Stages, func(s Stage) bool { return !s.Reference.None() })
 }
 
 // Outcome is the verdict in words: where nothing has a reference, how many errors were found.

@@ -27,18 +27,14 @@ func AtTile(front string, phase probes.Phase, tile string, kv int) string {
 	return fmt.Sprintf("%s%s %d", front, cmp.Or(tile, "kv tile"), kv)
 }
 
-// What a stage is compared with.
-const (
-	Graph       = "graph" // the operators of the manifest
-	NoReference = "none"  // nothing: its verdict is off
-)
-
 // Stage is one stage's verdict.
 type Stage struct {
 	Name         string        `json:"name"`
 	Probe        string        `json:"probe"` // how it was captured
 	Verdict      string        `json:"verdict"`
-	Reference    string        `json:"reference"` // what it is compared with: Graph or NoReference
+	Argument     string        `json:"argument,omitempty"` // of an argument: its name
+	Reference    Reference     `json:"reference"`
+	Tolerance    *Tolerance    `json:"tolerance"` // nil where nothing is compared
 	Tiles        int           `json:"tiles"`
 	NotReached   int           `json:"not_reached,omitempty"` // tiles that should have been captured and were not
 	NotCaptured  int           `json:"not_captured"`          // compared cells that no thread captured, those of tiles not reached among them
@@ -49,6 +45,14 @@ type Stage struct {
 
 	Phase    probes.Phase `json:"-"`
 	TileName string       `json:"-"` // what the iterations of its loop are called
+}
+
+// Compared says what the stage is compared with and by which tolerance, where that is not the graph by derived bounds; else "".
+func (s *Stage) Compared() string {
+	if s.Tolerance == nil || !s.Reference.Given() && s.Tolerance.Derived {
+		return ""
+	}
+	return fmt.Sprintf("compared with %s, %s", s.Reference, s.Tolerance)
 }
 
 // ErrorStats are errors over a stage's compared cells. MaxULP counts representable values of the stage's dtype; Error and
@@ -73,6 +77,7 @@ type BadCell struct {
 	Loop   map[string]int `json:"loop,omitempty"` // as Guilty's
 	Row    int            `json:"row"`
 	Col    int            `json:"col"`
+	Index  []int          `json:"index,omitempty"` // of an argument: the element, by dimension; Block is then the one that wrote it
 	Got    Number         `json:"got"`
 	Want   Number         `json:"want"`
 	Warp   *int           `json:"warp"`

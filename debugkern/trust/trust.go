@@ -162,6 +162,9 @@ func (p *Policy) Folder(dir string) error {
 	if p != nil && p.Accept {
 		return nil
 	}
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs // as a command elsewhere names it
+	}
 	real, err := realPath(dir)
 	if err != nil {
 		return &Refused{dir, dir, err.Error(), nil}
@@ -177,7 +180,7 @@ func (p *Policy) Folder(dir string) error {
 			}
 		}
 	}
-	return &Refused{dir, dir, "its directory is not trusted", nil}
+	return &Refused{dir, dir, "it is not trusted", nil}
 }
 
 // InWorkingDirectory reports whether a path is below the working directory, as it is written or by where its links lead. The

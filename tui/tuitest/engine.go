@@ -203,8 +203,8 @@ func (e *Engine) Viewer(r *debugkern.Run) debugkern.Viewer {
 }
 
 // Pair lays a run over another.
-func (e *Engine) Pair(_, b *debugkern.Run) (view.Pairing, error) {
-	return &Pair{e.Viewer(b).(*Viewer)}, nil
+func (e *Engine) Pair(_, b *debugkern.Run, within *report.Tolerance) (view.Pairing, error) {
+	return &Pair{e.Viewer(b).(*Viewer), within}, nil
 }
 
 func (v *Viewer) Blocks() []probes.Dim3 {

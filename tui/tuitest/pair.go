@@ -40,7 +40,10 @@ func (e *Engine) Bisect(ctx context.Context, a, b debugkern.Request, _ string,
 }
 
 // Pair is a fake run over another: B's tiles with A's beside them.
-type Pair struct{ *Viewer }
+type Pair struct {
+	*Viewer
+	within *report.Tolerance
+}
 
 func (p *Pair) Beside(at debugkern.Place) (probes.Tile, bool) {
 	v, err := (&Viewer{run: p.run}).View(at)
@@ -67,12 +70,12 @@ func (p *Pair) First(s probes.Stage) (debugkern.Cell, bool) {
 }
 
 func (p *Pair) Compare() (*report.Comparison, error) {
-	c := &report.Comparison{Verdict: report.Equal, OnlyB: []string{"V"}}
+	c := &report.Comparison{Tolerance: p.within, Verdict: report.Equal, OnlyB: []string{"V"}}
 	for _, s := range p.run.Report.Stages {
 		doc := report.StageComparison{Name: s.Name, Verdict: report.Equal, Tiles: 64,
 			CellStats: report.CellStats{Cells: 65536}}
 		if p.faulty && s.Name == "P" {
-			doc.Verdict, doc.Differing, doc.MaxAbs, doc.MaxULP = report.Differ, 137, 1.5, 1024
+			doc.Verdict, doc.Differing, doc.Beyond, doc.MaxAbs, doc.MaxULP = report.Differ, 137, 137, 1.5, 1024
 			c.Verdict, c.First = report.Differ, "P"
 		}
 		c.Stages = append(c.Stages, doc)

@@ -31,13 +31,22 @@ func (x *Context) ManifestOf(target string) (*configs.Manifest, string) {
 	return nil, ""
 }
 
-// Stageless reports whether the kernel on screen has no stages: its arguments are shown, and there is no reference.
+// Stageless reports whether the kernel on screen has no stages: its arguments are shown.
 func (x *Context) Stageless() bool {
 	if x.Run != nil && x.Run.Plan != nil {
-		return len(x.Run.Plan.Memory) > 0
+		return x.Run.Plan.Stageless() && len(x.Run.Plan.Memory) > 0
 	}
 	man, _ := x.Manifest()
 	return man != nil && len(man.Stages) == 0
+}
+
+// Unjudged reports whether nothing on screen is compared with a reference.
+func (x *Context) Unjudged() bool {
+	if x.Run != nil && x.Run.Plan != nil {
+		return !x.Run.Plan.Referenced()
+	}
+	man, _ := x.Manifest()
+	return man != nil && !man.Referenced()
 }
 
 // ShapeTitle is the shape of the request as it is called on screen, "" of a kernel without dimensions.

@@ -134,12 +134,12 @@ func ViewerOf(engine Engine, run *debugkern.Run) debugkern.Viewer {
 	return run
 }
 
-// PairOf lays a run over another, unless the engine pairs runs in its own way.
-func PairOf(engine Engine, a, b *debugkern.Run) (Pairing, error) {
+// PairOf lays a run over another, within a tolerance or (nil) bit for bit, unless the engine pairs runs in its own way.
+func PairOf(engine Engine, a, b *debugkern.Run, within *report.Tolerance) (Pairing, error) {
 	if e, ok := engine.(interface {
-		Pair(a, b *debugkern.Run) (Pairing, error)
+		Pair(a, b *debugkern.Run, within *report.Tolerance) (Pairing, error)
 	}); ok {
-		return e.Pair(a, b)
+		return e.Pair(a, b, within)
 	}
-	return compare.NewPair(a, b)
+	return compare.NewPair(a, b, within)
 }

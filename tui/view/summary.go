@@ -37,11 +37,18 @@ func Summarise(ctx context.Context, v debugkern.Viewer, plan *probes.Plan) *Summ
 		s.Lo, end = min(s.Lo, lo), max(end, lo+n)
 	}
 	s.N = max(0, end-s.Lo)
-	for i := range plan.Stages {
+	for _, sp := range plan.Tiles() {
 		if ctx.Err() != nil {
 			break
 		}
-		s.stage(v, &plan.Stages[i])
+		switch {
+		case !sp.OfLaunch():
+			s.stage(v, sp)
+		case sp.Referenced() && len(s.Blocks) > 0: // a tile of the launch stands in the first block's place
+			st := &StageSummary{Width: 1, verdict: make([]uint8, len(s.Blocks))}
+			s.Stages[sp.Stage] = st
+			st.count(0, v.Tile(debugkern.Place{Stage: sp.Stage}).Verdict)
+		}
 	}
 	return s
 }

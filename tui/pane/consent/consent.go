@@ -74,6 +74,9 @@ func (p *Pane) about() []string {
 	lines = append(lines, p.field("digest", c.Covers.Digest())...)
 	lines = append(lines, p.Theme.Line(p.W-2).Done())
 	files := "These " + theme.Count(len(c.Covers.Files), "file") + " would be loaded or executed (with the beginning of their SHA-256):"
+	if len(c.Covers.Files) == 0 {
+		files = "Commands that manifests in this directory and below it name would be executed, whatever they are by then."
+	}
 	if len(c.Covers.Files) == 1 {
 		files = "This file would be loaded or executed (with the beginning of its SHA-256):"
 	}

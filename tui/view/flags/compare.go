@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -120,8 +123,44 @@ func (v *Controller) bisected(msg bisectedMsg) {
 	}
 }
 
-// compare runs A on B's problem and lays it under B, tile by tile.
-func (v *Controller) compare(string) tea.Cmd {
+// within reads the tolerance of a comparison, RTOL or RTOL,ATOL; nil for none.
+func within(arg string) (*report.Tolerance, error) {
+	if strings.TrimSpace(arg) == "" {
+		return nil, nil
+	}
+	rtol, atol, _ := strings.Cut(arg, ",")
+	out := &report.Tolerance{}
+	for _, x := range []struct {
+		text string
+		to   *report.Number
+	}{{rtol, &out.RTol}, {atol, &out.ATol}} {
+		if x.text = strings.TrimSpace(x.text); x.text == "" {
+			continue
+		}
+		n, err := strconv.ParseFloat(x.text, 64)
+		if err != nil || !(n >= 0) || math.IsInf(n, 0) {
+			return nil, fmt.Errorf("%q: expected RTOL or RTOL,ATOL, numbers from 0 on", arg)
+		}
+		*x.to = report.Number(n)
+	}
+	return out, nil
+}
+
+// compareWithin is :compare, with a tolerance or without.
+func (v *Controller) compareWithin(arg string) tea.Cmd {
+	limit, err := within(arg)
+	if err != nil {
+		v.Complain(view.OneLine(err))
+		return nil
+	}
+	return v.layOver(limit)
+}
+
+// compare lays A under B, bit for bit.
+func (v *Controller) compare(string) tea.Cmd { return v.layOver(nil) }
+
+// layOver runs A on B's problem and lays it under B, tile by tile, bit for bit or within a tolerance.
+func (v *Controller) layOver(limit *report.Tolerance) tea.Cmd {
 	a, _, ok := v.ends()
 	if !ok {
 		return nil
@@ -141,7 +180,7 @@ func (v *Controller) compare(string) tea.Cmd {
 		run, err := engine.Run(t.Ctx, a, t.Report)
 		if err == nil {
 			msg.report = run.Report
-			msg.pair, err = view.PairOf(engine, run, b)
+			msg.pair, err = view.PairOf(engine, run, b, limit)
 		}
 		if err == nil {
 			msg.doc, err = msg.pair.Compare()
@@ -177,8 +216,12 @@ func (v *Controller) paired(msg pairedMsg) tea.Cmd {
 		v.Root.Focus(partAbout)
 		v.pane.ScrollTo(Compared)
 	}
-	v.Say("A and B are equal to the bit")
-	if msg.doc.Verdict != report.Equal {
+	switch msg.doc.Verdict {
+	case report.Equal:
+		v.Say("A and B are equal to the bit")
+	case report.Within:
+		v.Say("A and B are within " + msg.doc.Tolerance.String())
+	default:
 		v.Say(fmt.Sprintf("A and B differ%s · Enter goes to the first differing cell", first(msg.doc)))
 	}
 	return load

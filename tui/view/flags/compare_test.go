@@ -110,3 +110,24 @@ func TestPinnedRunStandsBesideTheNext(t *testing.T) {
 		t.Error("still pinned")
 	}
 }
+
+// TestCompareWithin: a tolerance is given with the command, and is part of what the comparison says.
+func TestCompareWithin(t *testing.T) {
+	d := pinnedAgainst(t, 120, 40)
+	d.Command("compare 1e-3,1e-5")
+	for _, want := range []string{"A AGAINST B, WITHIN A TOLERANCE", "rtol 0.001, atol 1e-05 of the larger"} {
+		if !strings.Contains(d.Text(), want) {
+			t.Errorf("no %q:\n%s", want, d.Text())
+		}
+	}
+	for _, bad := range []string{"small", "-1", "1e-3,NaN", "1,2,3"} {
+		d.Command("compare " + bad)
+		if !strings.Contains(d.Text(), "expected RTOL or RTOL,ATOL") {
+			t.Errorf("%s:\n%s", bad, d.Text())
+		}
+	}
+	d.Command("compare")
+	if !strings.Contains(d.Text(), "BIT BY BIT") {
+		t.Errorf("without a tolerance:\n%s", d.Text())
+	}
+}

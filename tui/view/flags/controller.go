@@ -85,7 +85,7 @@ func (v *Controller) Commands() []view.Command {
 		{Group: g, Name: "unpin", Help: "unpin A", Do: v.unpin},
 		{Group: g, Name: "bisect", Help: "smallest set of flags between A and B that turns the verdict",
 			Do: v.bisect},
-		{Group: g, Name: "compare", Help: "A with B, kernel against kernel", Do: v.compare},
+		{Group: g, Name: "compare", Arg: "[RTOL[,ATOL]]", Help: "A with B, kernel against kernel, bit for bit or within a tolerance", Do: v.compareWithin},
 	}
 }
 

@@ -43,11 +43,21 @@ func (p *Pane) say(out []string, w int, style theme.Style, format string, args .
 // compared is kernel against kernel, stage by stage: how many cells differ, by how much, and where first.
 func (p *Pane) compared(c *report.Comparison, w int, out []string) []string {
 	g := p.Theme.Glyph
-	out = p.say(out, w, p.Theme.Title, "A AGAINST B, BIT BY BIT")
+	title := "A AGAINST B, BIT BY BIT"
+	if c.Tolerance != nil {
+		title = "A AGAINST B, WITHIN A TOLERANCE"
+	}
+	out = p.say(out, w, p.Theme.Title, "%s", title)
+	if c.Tolerance != nil {
+		out = p.say(out, w, p.Theme.Text, "%s of the larger", c.Tolerance)
+	}
 	out = p.say(out, w, p.Theme.Text, "A %s", p.data.Against)
-	if c.Verdict == report.Equal {
+	switch c.Verdict {
+	case report.Equal:
 		out = p.say(out, w, p.Theme.OK, "%s equal in every tile", g.OK)
-	} else {
+	case report.Within:
+		out = p.say(out, w, p.Theme.OK, "%s within the tolerance in every tile", g.OK)
+	default:
 		out = p.say(out, w, p.Theme.Wrong, "%s they differ%s", g.Differs, choose(c.First != "", ", first in "+c.First, ""))
 	}
 	for i := range c.Stages {
@@ -56,14 +66,16 @@ func (p *Pane) compared(c *report.Comparison, w int, out []string) []string {
 		switch s.Verdict {
 		case report.Differ:
 			style = p.Theme.Wrong
-			text = fmt.Sprintf("%s %d/%d, most %s", g.Differs, s.Differing, s.Cells, p.most(&s.CellStats))
+			text = fmt.Sprintf("%s %d/%d, most %s", g.Differs, s.Beyond, s.Cells, p.most(&s.CellStats))
+		case report.Within:
+			text = fmt.Sprintf("%s %d/%d differ, most %s", g.OK, s.Differing, s.Cells, p.most(&s.CellStats))
 		case report.Incomparable:
 			style, text = p.Theme.Off, g.Off+" "+s.Reason
 		}
 		out = append(out, p.Theme.Line(w).Space(1).Add(p.Theme.Text, s.Name).Pad(4).Add(style, p.Theme.Fit(text, w-4)).Done())
 	}
 	if o := c.Output; o != nil && o.Verdict == report.Differ {
-		out = p.say(out, w, p.Theme.Wrong, "output %s %d/%d, most %s", g.Differs, o.Differing, o.Cells, p.most(&o.CellStats))
+		out = p.say(out, w, p.Theme.Wrong, "output %s %d/%d, most %s", g.Differs, o.Beyond, o.Cells, p.most(&o.CellStats))
 	}
 	for _, only := range []struct {
 		name string

@@ -22,7 +22,10 @@ const nameWidth = 11
 
 func (p *Pane) detailTitle() string {
 	if r := p.row(p.at.Stage); r != nil && r.doc != nil && r.plan.OfLaunch() {
-		return r.plan.Help
+		if !r.plan.Referenced() {
+			return r.plan.Help
+		}
+		return fmt.Sprintf("%s %s %s", r.plan.Help, p.Theme.VerdictMark(r.doc.Verdict), r.doc.Verdict)
 	} else if r != nil && r.doc != nil {
 		return fmt.Sprintf("%s %s %s", p.at.Stage, p.Theme.VerdictMark(r.doc.Verdict), r.doc.Verdict)
 	}
@@ -112,7 +115,9 @@ func (p *Pane) stage(x *row, say sayer) {
 	d := x.doc
 	if x.plan.OfLaunch() {
 		p.memory(x, say)
-		return
+		if !x.plan.Referenced() {
+			return
+		}
 	}
 	if d.Verdict == report.Off {
 		say("off", p.Theme.Off, "not judged: %s", p.whyOff(x.plan.Stage))
@@ -143,6 +148,12 @@ func (p *Pane) stage(x *row, say sayer) {
 	}
 	if d.Local.Derivation != "" {
 		say("bound", p.Theme.Text, "%s", d.Local.Derivation)
+	}
+	if text := d.Compared(); text != "" {
+		say("reference", p.Theme.Text, "%s", text)
+	}
+	if x.plan.OfLaunch() {
+		return
 	}
 	say("global", p.statsStyle(d.Global), "%s", statsText(d.Global))
 	say("taken", p.Theme.Dim, "%s · %s %d×%d · %d tiles · from %s", d.Probe, x.plan.DType, x.plan.Rows, x.plan.Cols, d.Tiles, fromText(p.data.Plan.Ordered(x.plan.From)))
@@ -208,7 +219,10 @@ func (p *Pane) guilty(r *report.Run, say sayer) {
 		if i > 0 {
 			name = "and"
 		}
-		text := g.Stage + " at " + guiltyPlace(g)
+		text := g.Stage
+		if at := p.guiltyPlace(g); at != "" {
+			text += " at " + at
+		}
 		if d := r.Stage(g.Stage); d != nil {
 			if pattern := cell.Pattern(d); pattern != "" {
 				text += " · " + pattern

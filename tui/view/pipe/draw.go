@@ -68,7 +68,11 @@ func (p *Pane) framed(line string, w int) string {
 
 func (p *Pane) note() string {
 	if p.ofLaunch() {
-		return fmt.Sprintf("grid %s · block %s · no reference", p.data.Plan.Grid, p.data.Plan.Block)
+		text := fmt.Sprintf("grid %s · block %s", p.data.Plan.Grid, p.data.Plan.Block)
+		if !p.data.Plan.Referenced() {
+			text += " · no reference"
+		}
+		return text
 	}
 	_, n := p.tiles()
 	tiles := fmt.Sprintf("%d kv tiles", n)
@@ -105,7 +109,7 @@ func (p *Pane) verdictLine(w int) string {
 		part(p.Theme.Wrong, text)
 	}
 	for i, g := range r.Guilty {
-		text := g.Stage + " " + guiltyPlace(g)
+		text := strings.TrimSpace(g.Stage + " " + p.guiltyPlace(g))
 		if i == 0 {
 			text = "guilty " + text
 		}
@@ -114,9 +118,9 @@ func (p *Pane) verdictLine(w int) string {
 	if list := stagesOf(r, report.Tainted); list != "" {
 		part(p.Theme.Taint, "tainted "+list)
 	}
-	if p.ofLaunch() && len(r.Findings) == 0 {
+	if p.ofLaunch() && len(r.Findings) == 0 && !r.Referenced() {
 		part(p.Theme.Text, "no reference: values are not judged")
-	} else if list := stagesOf(r, report.Off); list != "" && r.Referenced() {
+	} else if list := stagesOf(r, report.Off); list != "" && r.Referenced() && !p.ofLaunch() {
 		part(p.Theme.Off, "off "+list)
 	}
 	if n := len(r.Findings); !r.Referenced() {
@@ -151,7 +155,11 @@ func (p *Pane) accused(r *report.Run) []string {
 	return nil
 }
 
-func guiltyPlace(g report.Guilty) string {
+// guiltyPlace is where a stage first went wrong; "" of an argument, which belongs to no block.
+func (p *Pane) guiltyPlace(g report.Guilty) string {
+	if r := p.row(probes.Stage(g.Stage)); r != nil && r.plan.OfLaunch() {
+		return ""
+	}
 	if g.Phase != probes.PhaseEach {
 		return g.Block.String()
 	}
@@ -221,7 +229,7 @@ func (p *Pane) stageLine(r row, w int) string {
 		p.slot(l, r, there, kv)
 	}
 	once := !r.plan.PerTile
-	output := once && r.plan.From != nil
+	output := once && (r.plan.From != nil || r.plan.OfLaunch())
 	slot(once && !output, once && !output, 0)
 	for kv := lo + p.first; kv < lo+last; kv++ {
 		slot(!once && kv == p.at.KVTile, !once, kv)

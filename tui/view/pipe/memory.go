@@ -14,11 +14,17 @@ import (
 const (
 	argumentWidth = 18
 	typeWidth     = 22
+	writtenWidth  = 20
 )
 
 func (p *Pane) memoryHead(w int) string {
+	judged := ""
+	if p.data.Plan.Referenced() {
+		judged = "verdict"
+	}
 	return p.Theme.Line(w).Add(p.Theme.Dim, " argument").Pad(argumentWidth).Add(p.Theme.Dim, "type").Pad(argumentWidth+typeWidth).
-		Add(p.Theme.Dim, "when").Pad(argumentWidth+typeWidth+8).Add(p.Theme.Dim, "elements written").Done()
+		Add(p.Theme.Dim, "when").Pad(argumentWidth+typeWidth+8).Add(p.Theme.Dim, "elements written").
+		Pad(argumentWidth+typeWidth+8+writtenWidth).Add(p.Theme.Dim, judged).Done()
 }
 
 // memoryLine is one argument: its name, type and extents, when it is seen, and how much of it the launch wrote.
@@ -41,6 +47,13 @@ func (p *Pane) memoryLine(r row, w int) string {
 		l.Add(p.Theme.Dim, "none")
 	default:
 		l.Add(p.Theme.Text, fmt.Sprintf("%d of %d", *o.Written, probes.Elems(o.Dims)))
+	}
+	if d := r.doc; d != nil && r.plan.Referenced() {
+		style := p.Theme.Verdict(d.Verdict)
+		l.Pad(argumentWidth+typeWidth+8+writtenWidth).Add(style, p.Theme.VerdictMark(d.Verdict)+" "+d.Verdict)
+		if d.Local.Bad > 0 {
+			l.Add(style, fmt.Sprintf(" %s", count(d.Local.Bad)))
+		}
 	}
 	return l.Done()
 }

@@ -208,7 +208,9 @@ func (p *Pane) fit() int {
 }
 
 // ofLaunch reports whether the kernel has no stages: its arguments are listed, which belong to no block.
-func (p *Pane) ofLaunch() bool { return p.data.Plan != nil && len(p.data.Plan.Memory) > 0 }
+func (p *Pane) ofLaunch() bool {
+	return p.data.Plan != nil && p.data.Plan.Stageless() && len(p.data.Plan.Memory) > 0
+}
 
 func (p *Pane) timelineHeight() int { return len(p.rows) + 2 } // verdict, heads
 

@@ -62,7 +62,7 @@ func (v *Controller) facts() [][2]string {
 	}
 	r := v.Run.Report
 	out := [][2]string{}
-	if d := r.Stage(v.Cursor.Stage.String()); d != nil && d.Reference == report.NoReference {
+	if d := r.Stage(v.Cursor.Stage.String()); d != nil && d.Reference.None() {
 		out = append(out, [2]string{"tile", v.Formula(v.Cursor.Stage) + ", no reference"})
 	} else if d != nil {
 		bad := d.Local.Bad

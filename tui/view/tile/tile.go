@@ -240,7 +240,7 @@ func (p *Pane) unreferenced() bool {
 	if p.data.View != nil {
 		return !p.data.View.Referenced()
 	}
-	return p.data.Plan != nil && p.data.Plan.NoReference
+	return p.data.Plan != nil && p.data.Plan.Unreferenced()
 }
 
 // kinds are the columns that are shown: without a reference the tile alone, or next to it what it was before the launch.

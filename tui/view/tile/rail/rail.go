@@ -7,6 +7,7 @@ package rail
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tilescope/debugkern/report"
@@ -82,7 +83,7 @@ func (p *Pane) draw() []string {
 		out = append(out, p.Theme.Line(w).Space(1).Add(p.Theme.Wrong, p.Theme.Fit(p.Theme.Glyph.Wrong+" "+f, w-1)).Done())
 	}
 	title := "STAGES"
-	if r := p.data.Run.Report(); r != nil && len(r.Outputs) > 0 {
+	if r := p.data.Run.Report(); r != nil && len(r.Outputs) > 0 && !slices.ContainsFunc(r.Stages, func(s report.Stage) bool { return s.Argument == "" }) {
 		title = "ARGUMENTS"
 	}
 	return p.Theme.Box(title, "", out, p.W, p.H, p.Focus)
@@ -125,11 +126,14 @@ func (p *Pane) stage(s *report.Stage, w int) string {
 	if s.Name == p.data.Stage.String() {
 		name = p.Theme.Strong
 	}
-	if s.Reference == report.NoReference {
+	if s.Reference.None() {
 		return p.alone(l.Add(name, p.Theme.Fit(s.Name, w-8)), s, w)
 	}
 	style := p.Theme.Verdict(s.Verdict)
-	l.Add(name, s.Name).Pad(4).Add(style, p.Theme.VerdictMark(s.Verdict)+" "+s.Verdict)
+	if l.Add(name, p.Theme.Fit(s.Name, max(3, w-15))); l.Col() >= 4 {
+		l.Space(1)
+	}
+	l.Pad(4).Add(style, p.Theme.VerdictMark(s.Verdict)+" "+s.Verdict)
 	switch {
 	case s.Verdict == report.Wrong:
 		l.Right(style, fmt.Sprint(s.Local.Bad), w-1)
