@@ -62,7 +62,7 @@ func (p *manifestParser) captureRegisters(c *object, st *Stage, key string) {
 
 // take reads one entry.
 func (p *manifestParser) take(n *yaml.Node, field string, st *Stage, key string) {
-	keys := []string{"ptx", "line", "nth", "row", "col", "tile", "pass"}
+	keys := []string{"ptx", "line", "file", "nth", "row", "col", "tile", "pass"}
 	if key == "mma" {
 		keys = append(keys, "of")
 	} else {
@@ -104,6 +104,9 @@ func (p *manifestParser) takeInstructions(o *object, t *take) {
 	t.PTX = p.lines(o, "ptx", 1)
 	t.Line = o.integer("line", 1, math.MaxInt32, 0)
 	t.Nth = p.lines(o, "nth", 0)
+	if t.File = o.str("file"); o.has("file") && !o.has("line") {
+		o.fail("file", "goes with line only")
+	}
 	if o.has("nth") && !o.has("line") {
 		o.fail("nth", "goes with line only: it counts the instructions of that line")
 	}

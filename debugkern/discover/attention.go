@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/lineage"
@@ -74,8 +75,9 @@ type Attention struct {
 	Operands     []Operand   // queries, keys, values, result, lse
 	Mask         []string    // rules over key, query, r and c that hold where a score takes part; nil: all do
 	Stages       []Stage
-	Missing      []string // what was not found, and why
-	Guesses      []string // what the launch does not show
+	Missing      []string     // what was not found, and why
+	WeightType   probes.DType // where the weights have no stage: what they are rounded to before they are multiplied
+	Guesses      []string     // what the launch does not show
 }
 
 // Stage returns the stage of a role, nil where it was not found.
@@ -170,6 +172,9 @@ func (s *study) stages(a *Attention) error {
 		switch {
 		case errors.As(err, &why):
 			a.Missing = append(a.Missing, fmt.Sprintf("%s: %s", x.role, why.Why))
+			if x.role == Weights {
+				a.WeightType = s.weightType
+			}
 			continue
 		case err != nil:
 			return err
@@ -196,23 +201,18 @@ func (s *study) stages(a *Attention) error {
 
 func (s *study) line(pc int) int { return s.f.Body[pc].Pos.Line }
 
-// wanted lists the cells that a stage of rows has: of each row the iterations from its first key on.
-func (s *study) wanted(cols func(row, tile int) []int) *cells {
+// wanted lists the cells that a stage of rows has, in every iteration.
+func (s *study) wanted(width int) *cells {
 	want := s.noCells()
 	for r := range s.rows {
 		for t := range s.tiles {
-			if s.refs[r][t] == 0 {
-				continue
-			}
-			for _, c := range cols(r, t) {
+			for c := range width {
 				want.add(s.cell(r, c, t))
 			}
 		}
 	}
 	return want
 }
-
-func one(int, int) []int { return []int{0} }
 
 // chosen picks among candidates and writes the placements.
 func (s *study) chosen(list []*candidate, want *cells, late bool) (*Stage, []*candidate, error) {
@@ -235,6 +235,17 @@ func (s *study) chosen(list []*candidate, want *cells, late bool) (*Stage, []*ca
 	return &Stage{Places: places, Parts: 1}, got, nil
 }
 
+// computed lists the cells of the scores: those of keys past the last are not among them.
+func (s *study) computed() *cells {
+	want := s.noCells()
+	for r := range s.rows {
+		for k := range s.keys {
+			want.add(s.cell(r, s.column(k), s.time(k)))
+		}
+	}
+	return want
+}
+
 // findScores finds the registers of the finished products.
 func (s *study) findScores() (*Stage, error) {
 	list := s.candidates(func(e *event, a *atom) (spot, bool) {
@@ -245,13 +256,7 @@ func (s *study) findScores() (*Stage, error) {
 		t := s.time(key)
 		return spot{row: row, col: s.column(key), first: t, last: t}, true
 	})
-	want := s.noCells()
-	for i, r := range s.rowOf {
-		if r >= 0 && i > 0 {
-			k := int(s.keyOf[i])
-			want.add(s.cell(int(r), s.column(k), s.time(k)))
-		}
-	}
+	want := s.computed()
 	st, chosen, err := s.chosen(list, want, true)
 	if err != nil {
 		return nil, err
@@ -285,7 +290,7 @@ func (s *study) findMaximum() (*Stage, error) {
 		p, ok := s.match(a)
 		return spot{row: p.row, first: p.first, last: p.last}, ok
 	})
-	st, chosen, err := s.chosen(list, s.wanted(one), false)
+	st, chosen, err := s.chosen(list, s.wanted(1), false)
 	if err != nil {
 		return nil, err
 	}
@@ -310,7 +315,7 @@ func (s *study) findSum() (*Stage, error) {
 		return spot{row: p.row, first: p.first, last: p.last}, ok && s.current(a, &p)
 	})
 	unit := "shuffle"
-	st, chosen, err := s.chosen(list, s.wanted(one), true)
+	st, chosen, err := s.chosen(list, s.wanted(1), true)
 	parts := 1
 	if err != nil {
 		var divided error
@@ -329,15 +334,7 @@ func (s *study) findSum() (*Stage, error) {
 
 // findWeights finds the weights where they are multiplied by the values, or where the exponential gives them.
 func (s *study) findWeights() (*Stage, error) {
-	want := s.wanted(func(r, t int) []int {
-		var cols []int
-		for k, in := range s.weighed[r] {
-			if in && s.time(k) == t {
-				cols = append(cols, s.column(k))
-			}
-		}
-		return cols
-	})
+	want := s.computed()
 	list := s.factors()
 	if len(list) == 0 {
 		list = s.candidates(func(e *event, a *atom) (spot, bool) {
@@ -348,6 +345,9 @@ func (s *study) findWeights() (*Stage, error) {
 			t := s.time(key)
 			return spot{row: row, col: s.column(key), first: t, last: t}, s.refs[row][t] == a.ref
 		})
+	}
+	if s.weightType = s.narrowest(list); s.weightType != 0 { // what the values are multiplied by is rounded to it
+		list = slices.DeleteFunc(list, func(c *candidate) bool { return (c.of == "" || c.of == "d") && s.written(c) != s.weightType })
 	}
 	st, chosen, err := s.chosen(list, want, false)
 	if err != nil {
@@ -366,6 +366,34 @@ func (s *study) findWeights() (*Stage, error) {
 	}
 	return st, nil
 }
+
+// narrowest is the smallest type that weights are converted to, 0 where they are operands of the tensor core, which has its own.
+func (s *study) narrowest(list []*candidate) probes.DType {
+	for _, m := range s.r.mixed {
+		class := isa.ClassA
+		if m.swapped {
+			class = isa.ClassB
+		}
+		s.weightType = elementType(s.f.Body[m.pc], class)
+		return 0
+	}
+	best := probes.F32
+	for pc, st := range s.r.sites {
+		for i := range st.events {
+			a := &s.d.atoms[st.events[i].atom]
+			if a.kind == power && a.n == 1 && a.left == 0 {
+				if t := dtypeOf(s.f.Body[pc].Types()[0]); t.Size() < best.Size() {
+					best = t
+				}
+			}
+			break
+		}
+	}
+	return best
+}
+
+// written is the type that an instruction writes.
+func (s *study) written(c *candidate) probes.DType { return dtypeOf(s.f.Body[c.pc].Types()[0]) }
 
 // factors are the operands of products that weights are.
 func (s *study) factors() []*candidate {
@@ -432,13 +460,7 @@ func (s *study) findAccumulator() (*Stage, error) {
 		col, ok := s.columnOf(e.atom)
 		return spot{row: p.row, col: col, first: p.first, last: p.last}, ok
 	})
-	want := s.wanted(func(int, int) []int {
-		cols := make([]int, s.width)
-		for i := range cols {
-			cols[i] = i
-		}
-		return cols
-	})
+	want := s.wanted(s.width)
 	st, chosen, err := s.chosen(list, want, true)
 	if err != nil {
 		return nil, err

@@ -83,6 +83,6 @@ func (s *study) findParts() (*Stage, []*candidate, int, error) {
 			list = append(list, settled...)
 		}
 	}
-	st, chosen, err := s.chosen(list, s.wanted(one), true)
+	st, chosen, err := s.chosen(list, s.wanted(1), true)
 	return st, chosen, parts, err
 }

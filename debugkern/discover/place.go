@@ -19,6 +19,7 @@ type Placement struct {
 	Of       string // which fragment: d, a or b
 	Lines    []int  // of the PTX; nil where Line says it
 	Line     int    // of the source, and which of the instructions that can be meant there, from 0
+	File     string // base name of the file of Line, where it is not the source
 	Nth      []int
 	Dest     int    // of a register: which of those that the instruction writes
 	Row, Col string // expressions over i, warp, lane, r, c and e
@@ -364,6 +365,7 @@ func (s *study) placements(chosen []*candidate, perTile bool, line func(pc int) 
 		dest       int
 		tile       string
 		rows, cols int
+		file       string
 		line       int
 	}
 	groups := map[kind][]*candidate{}
@@ -377,8 +379,8 @@ func (s *study) placements(chosen []*candidate, perTile bool, line func(pc int) 
 			k.rows, k.cols = c.frag.Rows, c.frag.Cols
 		}
 		if s.source != "" {
-			if k.line = s.sourceLine(c.pc); k.line == 0 {
-				return nil, fmt.Errorf("PTX line %d stems from no line of %s", s.line(c.pc), s.source)
+			if k.file, k.line = s.sourceLine(c.pc); k.line == 0 {
+				return nil, fmt.Errorf("PTX line %d stems from no line of the source", s.line(c.pc))
 			}
 		}
 		if groups[k] == nil {
@@ -387,14 +389,14 @@ func (s *study) placements(chosen []*candidate, perTile bool, line func(pc int) 
 		groups[k] = append(groups[k], c)
 	}
 	slices.SortFunc(order, func(a, b kind) int {
-		return cmp.Or(cmp.Compare(a.tile, b.tile), cmp.Compare(a.line, b.line), cmp.Compare(a.dest, b.dest))
+		return cmp.Or(cmp.Compare(a.tile, b.tile), cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line), cmp.Compare(a.dest, b.dest))
 	})
 	var out []Placement
 	for _, k := range order {
 		list := entries(groups[k], k.of, k.dest, k.tile, s.warps(), line)
 		for i := range list {
 			if k.line > 0 {
-				s.bySource(&list[i], k.line)
+				s.bySource(&list[i], k.file, k.line)
 			}
 		}
 		out = append(out, list...)
@@ -402,31 +404,30 @@ func (s *study) placements(chosen []*candidate, perTile bool, line func(pc int) 
 	return out, nil
 }
 
-// sourceLine is the line of the source that blame for an instruction falls on, 0 where that is another file.
-func (s *study) sourceLine(pc int) int {
+// sourceLine is the line that blame for an instruction falls on, with the base name of its file; 0 where there is none.
+func (s *study) sourceLine(pc int) (string, int) {
 	if s.f.Body[pc].Loc == nil {
-		return 0
+		return "", 0
 	}
 	at := target.Blame(s.f, pc)
-	if path.Base(strings.ReplaceAll(at.File, `\`, "/")) != s.source {
-		return 0
-	}
-	return at.Line
+	return path.Base(strings.ReplaceAll(at.File, `\`, "/")), at.Line
 }
 
 // bySource names an entry's instructions by their source line.
-func (s *study) bySource(p *Placement, line int) {
+func (s *study) bySource(p *Placement, file string, line int) {
 	nth := map[int]int{} // by line of the PTX
 	for pc, in := range s.f.Body {
 		meant := len(in.Dests(nil)) > 0
 		if p.Fragment {
 			meant = in.Kind() == isa.Multiply
 		}
-		if meant && !in.Loc.Within(target.IsProbe) && s.sourceLine(pc) == line {
+		if at, l := s.sourceLine(pc); meant && l == line && at == file && !in.Loc.Within(target.IsProbe) {
 			nth[in.Pos.Line] = len(nth)
 		}
 	}
-	p.Line = line
+	if p.Line = line; file != s.source {
+		p.File = file
+	}
 	for _, l := range p.Lines {
 		p.Nth = append(p.Nth, nth[l])
 	}

@@ -8,6 +8,7 @@ import (
 
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
+	"tilescope/probes"
 )
 
 // study makes stages of what an interpretation recorded: first the scores and which of them are a row's, then the iterations in which
@@ -40,9 +41,10 @@ type study struct {
 	z0, stepZ, stepD int // the value of key 0 in column 0, and between keys and columns
 	width            int // columns of the values
 
-	f      *ptx.Func
-	tileM  int    // rows of a block
-	source string // base name of the source whose lines name instructions; "": lines of the PTX do
+	f          *ptx.Func
+	tileM      int          // rows of a block
+	weightType probes.DType // what weights are rounded to before they are multiplied
+	source     string       // base name of the source whose lines name instructions; "": lines of the PTX do
 }
 
 // group is what one iteration added to a row: the keys, and the maximum that weights are relative to.
