@@ -150,7 +150,15 @@ func (d *domain) Op(op *lineage.Op, in []value) value {
 	if constant && op.Form.Real != nil {
 		return d.computed(op, in)
 	}
-	return d.arithmetic(op.Form.Name, op.Instr, in)
+	name := op.Form.Name
+	if op.Form.Kind.Updates() { // what memory has afterwards
+		for _, m := range op.Instr.Mods {
+			if m == "add" || m == "max" {
+				name = m
+			}
+		}
+	}
+	return d.arithmetic(name, op.Instr, in)
 }
 
 // computed is an operation on numbers.

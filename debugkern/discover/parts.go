@@ -24,7 +24,7 @@ func (s *study) findParts() (*Stage, []*candidate, int, error) {
 	parts := 0
 	for _, pc := range slices.Sorted(maps.Keys(s.r.sites)) {
 		st := s.r.sites[pc]
-		if st.impure || st.frag != nil {
+		if st.impure || st.frag != nil || s.f.Body[pc].Kind().Updates() {
 			continue
 		}
 		by := map[int]*candidate{}

@@ -80,7 +80,7 @@ func (s *study) candidates(pick func(e *event, a *atom) (sp spot, ok bool)) []*c
 	var out []*candidate
 	for _, pc := range slices.Sorted(maps.Keys(s.r.sites)) {
 		st := s.r.sites[pc]
-		if st.impure {
+		if in := s.f.Body[pc]; st.impure || in.Kind().Updates() || len(in.Dests(nil)) == 0 {
 			continue
 		}
 		by := map[int]*candidate{}
