@@ -187,15 +187,11 @@ func (r *Run) Writer(ctx context.Context, c Cell) (*target.WriteSite, error) {
 		}
 		cell.Arg, cell.Offset = sp.Capture.Output, uint64(at.element(c.Row, c.Col)*size)
 	} else {
-		off, ok := r.state.r.layout.Slot(c.Stage, c.Block, c.KVTile)
-		if !ok {
-			return nil, fmt.Errorf("stage %s, block %s, %s %d was not captured", c.Stage, c.Block, r.Plan.Work.TileName(), c.KVTile)
+		off, err := r.state.offset(sp, c)
+		if err != nil {
+			return nil, err
 		}
-		at := c.Row*sp.Cols + c.Col
-		if cells := r.state.r.cells[c.Stage]; cells != nil {
-			at = slices.Index(cells, at)
-		}
-		cell.Offset = off + uint64(at*size)
+		cell.Offset = off
 	}
 	return tracer.WhoWrote(ctx, r.state.launch, c.Block, cell)
 }

@@ -10,7 +10,7 @@ import (
 	"tilescope/probes"
 )
 
-// An argument of a kernel without stages belongs to no block. Who wrote one of its elements is found in two steps: the launch is executed
+// An argument belongs to no block. Who wrote one of its elements is found in two steps: the launch is executed
 // once more to note which block stored to each element, and that block again to find the thread.
 
 // blockIndex is for each element of each argument, by name, one more than the number in launch order of the last block that stored to it.
@@ -78,18 +78,18 @@ func (st *runState) writers(ctx context.Context) (blockIndex, error) {
 			return nil, err
 		}
 		index, bytes := blockIndex{}, int64(0)
-		for i := range st.r.plan.Memory {
-			if sp := &st.r.plan.Memory[i]; !sp.Capture.Before {
-				bytes = budget.Add(bytes, budget.Mul(4, elements(sp.Capture.Dims)))
+		for i := range st.r.plan.Args {
+			if a := &st.r.plan.Args[i]; a.Pointer {
+				bytes = budget.Add(bytes, budget.Mul(4, int64(a.Elems())))
 			}
 		}
 		release, err := st.session.mem.Reserve("who wrote the arguments", bytes)
 		if err != nil {
 			return nil, err
 		}
-		for i := range st.r.plan.Memory {
-			if sp := &st.r.plan.Memory[i]; !sp.Capture.Before {
-				index[sp.Capture.Output] = &argumentIndex{size: sp.DType.Size(), last: make([]atomic.Uint32, probes.Elems(sp.Capture.Dims))}
+		for i := range st.r.plan.Args {
+			if a := &st.r.plan.Args[i]; a.Pointer {
+				index[a.Name] = &argumentIndex{size: max(a.DType.Size(), 1), last: make([]atomic.Uint32, a.Elems())}
 			}
 		}
 		budget.Until(st.session.mem, st, release)
@@ -109,22 +109,34 @@ func (st *runState) writers(ctx context.Context) (blockIndex, error) {
 	})
 }
 
+// lastWriter is the last block, in launch order, that stored to an element of an argument; ok is false where none did.
+func (st *runState) lastWriter(ctx context.Context, arg string, element int) (block probes.Dim3, ok bool, err error) {
+	index, err := st.writers(ctx)
+	if err != nil {
+		return block, false, err
+	}
+	a := index[arg]
+	if a == nil || element >= len(a.last) {
+		return block, false, nil
+	}
+	n := a.last[element].Load()
+	if n == 0 {
+		return block, false, nil
+	}
+	return st.r.plan.Grid.At(int(n - 1)), true, nil
+}
+
 // memoryWriter finds who wrote a cell of an argument last; nil for one that holds what was there before the launch.
 func (r *Run) memoryWriter(ctx context.Context, tracer target.CellTracer, sp *probes.StagePlan, c Cell) (*target.WriteSite, error) {
 	element := c.Row*sp.Cols + c.Col
 	if sp.Capture.Before || element >= probes.Elems(sp.Capture.Dims) {
 		return nil, nil
 	}
-	index, err := r.state.writers(ctx)
-	if err != nil {
+	block, ok, err := r.state.lastWriter(ctx, sp.Capture.Output, element)
+	if err != nil || !ok {
 		return nil, err
 	}
-	n := index[sp.Capture.Output].last[element].Load()
-	if n == 0 {
-		return nil, nil
-	}
 	size := sp.DType.Size()
-	block := r.Plan.Grid.At(int(n - 1))
 	w, err := tracer.WhoWrote(ctx, r.state.launch, block, target.TracedCell{Arg: sp.Capture.Output, Offset: uint64(element * size), Size: size})
 	if w != nil {
 		w.Block = &block

@@ -235,7 +235,7 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().BoolVar(&a.accept, "trust", false, "for this command, use compilers and tools of the working directory, and those that other users can change")
 	opt.bind(root)
 	launch.bindLaunch(root.Flags())
-	root.AddCommand(a.runCommand(), a.diagnoseCommand(), a.gatesCommand(), a.compareCommand(), a.bisectCommand(), a.checkCommand(), a.initCommand(), a.lutCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.trustCommand(), a.versionCommand(), a.manCommand())
+	root.AddCommand(a.runCommand(), a.diagnoseCommand(), a.gatesCommand(), a.compareCommand(), a.bisectCommand(), a.checkCommand(), a.initCommand(), a.lineageCommand(), a.lutCommand(), a.kernelsCommand(), a.doctorCommand(), a.configCommand(), a.trustCommand(), a.versionCommand(), a.manCommand())
 	for _, c := range append(root.Commands(), root) {
 		c.Long = flowing(c.Long)
 	}

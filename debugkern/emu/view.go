@@ -19,6 +19,13 @@ func (v *view) Block() probes.Dim3 { return v.b.id }
 
 func (v *view) SharedBytes() int { return len(v.b.shared) }
 
+func (v *view) Capture() uint64 {
+	if v.b.mem.capture == nil {
+		return 0
+	}
+	return v.b.mem.capture.base
+}
+
 func (v *view) InOrder() bool { return v.b.ordered }
 
 func (v *view) Name(space target.Space, addr uint64) (string, []int) {

@@ -220,6 +220,11 @@ func (w *watcher) take(p *watchPlace, kv int) {
 	if w.b.tell != nil {
 		w.b.tell(wa.Stage, kv)
 	}
+	for _, o := range w.b.obs {
+		if t, ok := o.Observer.(target.Taker); ok {
+			t.Took(wa.Stage, kv, func(row, col int) uint64 { return uint64(p.cell(row, col)) })
+		}
+	}
 	size := wa.Array.DType.Size()
 	data := make([]byte, wa.Rows*wa.Cols*size)
 	for r := range wa.Rows {

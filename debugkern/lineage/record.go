@@ -27,8 +27,35 @@ type Trace struct {
 	accesses chunked[access]
 	rows     chunked[[32]uint32]
 	passes   [][]target.Passed
-	allocs   []alloc // by address
-	cut      bool    // Options ended the recording before the block ended
+	allocs   []alloc         // by address
+	capture  uint64          // address of the capture buffer
+	foreign  bool            // blocks of the launch share memory
+	mutable  bool            // it reads global memory that the kernel may write
+	others   map[uint64]bool // words of global memory that had other contents than before the launch when they were read
+	taken    map[tile]taken
+	shared   []Variable
+	idx      index
+	cut      bool // Options ended the recording before the block ended
+}
+
+// tile is a captured tile.
+type tile struct {
+	stage probes.Stage
+	kv    int
+}
+
+// taken is a tile that the executor captured out of shared memory: before step at, cells where address says.
+type taken struct {
+	at      int
+	address func(row, col int) uint64
+}
+
+// Variable is a variable in shared memory: bytes [Lo, Hi). Dims and DType are 0 where nobody declared them.
+type Variable struct {
+	Name   string
+	Lo, Hi uint64
+	Dims   []int
+	DType  probes.DType
 }
 
 // step is one executed warp instruction.
@@ -125,6 +152,7 @@ func Record(ctx context.Context, k target.Kernel, l *target.Launch, id probes.Di
 		r.release()
 		return nil, err
 	}
+	r.variables(b)
 	sort.Slice(r.t.allocs, func(i, j int) bool { return r.t.allocs[i].lo < r.t.allocs[j].lo })
 	budget.Until(l.Memory, r.t, r.release)
 	return r.t, nil
@@ -231,11 +259,64 @@ func (r *recorder) View(v target.View) {
 		t.flows = append(t.flows, flow{in: &ptx.Instr{Op: "ret", Index: len(f.Body)}})
 		t.owner = append(t.owner, int32(i))
 	}
+	t.capture, t.foreign, t.taken = v.Capture(), v.InOrder(), map[tile]taken{}
+	t.others = map[uint64]bool{}
 	r.flying = make([][]flight, t.warps)
 	r.near = make([]nearby, len(t.flows))
 	if r.calls {
 		r.stacks, r.passed = make([][32][]callee, t.warps), map[passing]uint32{}
 	}
+}
+
+// Took implements target.Taker.
+func (r *recorder) Took(s probes.Stage, kv int, address func(row, col int) uint64) {
+	r.t.taken[tile{s, kv}] = taken{r.t.steps.n, address}
+}
+
+// variables lists what lies in shared memory: the arrays that the launch names, and the variables around them.
+func (r *recorder) variables(b target.Block) {
+	t := r.t
+	if w, ok := b.(target.Walkable); ok {
+		for _, a := range t.launch.Shared {
+			if lo, ok := w.Array(a); ok {
+				t.shared = append(t.shared, Variable{a.Name, uint64(lo), uint64(lo + a.Bytes), a.Dims, a.DType})
+			}
+		}
+	}
+	named := len(t.shared)
+	const step = 16 // what variables are aligned to, but for small ones
+	for lo := uint64(0); lo < uint64(r.view.SharedBytes()); lo += step {
+		if name, _ := r.view.Name(target.SpaceShared, lo); name == "" {
+			continue
+		} else if n := len(t.shared); n > named && t.shared[n-1].Name == name && t.shared[n-1].Hi == lo {
+			t.shared[n-1].Hi += step
+		} else {
+			t.shared = append(t.shared, Variable{Name: name, Lo: lo, Hi: lo + step})
+		}
+	}
+}
+
+// Variable is what lies at an address of shared memory; nil where nothing does that has a name.
+func (t *Trace) Variable(addr uint64) *Variable {
+	for i := range t.shared {
+		if v := &t.shared[i]; addr >= v.Lo && addr < v.Hi {
+			return v
+		}
+	}
+	return nil
+}
+
+// Captured is the place of a captured cell in a trace: offset and size are those of the cell's bytes in the capture buffer; row
+// and column serve tiles that the executor took out of shared memory by itself. ok is false where the block captured no such tile.
+func (t *Trace) Captured(s probes.Stage, kv, row, col int, offset uint64, size int) (p Place, ok bool) {
+	if x, ok := t.taken[tile{s, kv}]; ok {
+		return Place{Space: target.SpaceShared, Addr: x.address(row, col), N: size, At: x.at}, true
+	}
+	if t.capture == 0 {
+		return p, false
+	}
+	p = Place{Space: target.SpaceGlobal, Addr: t.capture + offset, N: size, At: -1}
+	return p, t.allocAt(p.Addr) >= 0
 }
 
 // Interests implements target.Interested.
@@ -416,6 +497,32 @@ func (r *recorder) place(space target.Space, addr *[32]uint64, mask uint32, byte
 	if space != target.SpaceNone {
 		r.bounds(a, lo, hi+uint64(bytes), pc)
 	}
+	if r.t.foreign && space == target.SpaceGlobal && r.t.flows[pc].reads() {
+		r.changed(a)
+	}
+}
+
+// changed notes words of arguments that have other contents than before the launch: what the block did not write, another one did.
+func (r *recorder) changed(a *access) {
+	var now [16]byte
+	for m := a.mask; m != 0; m &= m - 1 {
+		at := r.t.addr(a, bits.TrailingZeros32(m)&31)
+		for i := range r.t.allocs {
+			x := &r.t.allocs[i]
+			if at < x.lo || at >= x.hi || x.arg < 0 {
+				continue
+			}
+			n := r.view.Memory(target.SpaceGlobal, at, 0, 0, now[:min(int(a.bytes), len(now))])
+			buf := r.t.launch.Args[x.arg].Buffer
+			for k := range n {
+				off := int(at-x.lo) + k
+				if old := off < len(buf.Init) && (buf.Written == nil || buf.Written[off] != 0); old && buf.Init[off] != now[k] ||
+					!old && r.view.Written(target.SpaceGlobal, at+uint64(k), 0, 0, 1) {
+					r.t.others[(at+uint64(k))&^3] = true
+				}
+			}
+		}
+	}
 }
 
 // scatter notes addresses one by one, as distances from the lowest.
@@ -467,10 +574,11 @@ func (r *recorder) bounds(a *access, lo, hi uint64, pc int) {
 	}
 	global := a.space == target.SpaceGlobal || a.space == target.SpaceConst
 	if global {
-		from, to, _ := r.view.Extent(lo)
+		from, to, writable := r.view.Extent(lo)
 		if from < to && hi <= to && !r.view.Strays(pc, a.space, lo) {
 			*n = nearby{from, to}
 			r.known(from, to)
+			r.t.mutable = r.t.mutable || writable && x.reads()
 			return
 		}
 	} else if !r.view.Strays(pc, a.space, lo) && !r.view.Strays(pc, a.space, hi-1) {
@@ -481,9 +589,10 @@ func (r *recorder) bounds(a *access, lo, hi uint64, pc int) {
 		at := r.t.addr(a, l)
 		stray := r.view.Strays(pc, a.space, at)
 		if global && !stray {
-			from, to, _ := r.view.Extent(at)
+			from, to, writable := r.view.Extent(at)
 			if stray = from == to || at+uint64(a.bytes) > to; !stray {
 				r.known(from, to)
+				r.t.mutable = r.t.mutable || writable && x.reads()
 			}
 		}
 		if stray {
@@ -491,6 +600,18 @@ func (r *recorder) bounds(a *access, lo, hi uint64, pc int) {
 		}
 	}
 }
+
+// reads reports whether an instruction reads what it accesses; of a cp.async the global side is meant.
+func (x *flow) reads() bool {
+	switch x.kind {
+	case flowLoad, flowLoadRows, flowLoadTile, flowAtomic, flowCopy:
+		return true
+	}
+	return false
+}
+
+// ReadsWritable reports whether the block reads global memory that some instruction of the kernel may write: another block may have.
+func (t *Trace) ReadsWritable() bool { return t.mutable }
 
 // known notes an allocation.
 func (r *recorder) known(lo, hi uint64) {

@@ -52,6 +52,12 @@ type Ender interface{ End() }
 // before what they do now. Events follow when the block goes on.
 type Pauser interface{ Pause() }
 
+// Taker is an Observer that is called when the executor itself captures a tile, out of a shared array: address is where a cell
+// lies. The capture has what all instructions up to then wrote, the one whose event is being delivered not included.
+type Taker interface {
+	Took(s probes.Stage, kv int, address func(row, col int) uint64)
+}
+
 // View is the state of an observed block at the moment of an event: before the instruction executes. What it returns is
 // copied; nothing can be changed through it.
 type View interface {
@@ -61,6 +67,8 @@ type View interface {
 	Block() probes.Dim3
 	// SharedBytes is the size of the block's shared memory.
 	SharedBytes() int
+	// Capture is the address of the capture buffer, 0 where nothing is captured.
+	Capture() uint64
 	// InOrder: the blocks of the launch share memory and execute one at a time, so that one may see what another wrote. Where it
 	// is false, no block reads or writes a byte that another writes, or the launch is discarded.
 	InOrder() bool

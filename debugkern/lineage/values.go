@@ -1,0 +1,139 @@
+package lineage
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/target"
+)
+
+// looker is an observer that wants no events: it looks at registers where the block stands.
+type looker struct{ view target.View }
+
+func (l *looker) View(v target.View)         { l.view = v }
+func (l *looker) Interests() target.ClassSet { return 0 }
+func (l *looker) Event(*target.Event)        {}
+
+// Values executes the block again, as far as it takes, and returns the bits of values: those of the bytes that each Ref names, from the
+// lowest on. k is the kernel that was recorded. Errors are those of Record.
+func (t *Trace) Values(ctx context.Context, k target.Kernel, refs []Ref) ([]uint64, error) {
+	s, ok := k.(target.Stepper)
+	if !ok {
+		return nil, target.ErrNoTracer
+	}
+	one := *t.launch
+	one.Observe, one.Discard = nil, nil
+	b, err := s.Open(&one, t.id)
+	if err != nil {
+		return nil, fmt.Errorf("values of block %s: %w", t.id, err)
+	}
+	w, ok := b.(target.Walkable)
+	if !ok {
+		return nil, target.ErrNoTracer
+	}
+	look := &looker{}
+	b.Observe(look)
+	order := make([]int, len(refs))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return int(refs[i].Step) - int(refs[j].Step) })
+	out := make([]uint64, len(refs))
+	clock := uint64(0)
+	for _, i := range order {
+		step := t.steps.at(int(refs[i].Step))
+		if next := uint64(step.clock) + 1; next > clock {
+			clock = next
+			if _, err := w.RunTo(ctx, clock, nil); err != nil {
+				if f, fault := err.(*target.Fault); !fault || f.Err != nil {
+					return nil, err
+				}
+			}
+		}
+		out[i] = t.bits(look.view, step, refs[i])
+	}
+	return out, nil
+}
+
+// bits is what a lane has of a value, the step just executed.
+func (t *Trace) bits(v target.View, s *step, r Ref) uint64 {
+	f := &t.flows[s.pc]
+	if r.Index == InMemory {
+		src, lo := t.storedFrom(s, f, r)
+		if src.reg >= 0 { // before the store executed it was the same
+			return cutBits(v.Register(int(s.warp), t.funcs[t.owner[s.pc]], src.reg)[r.Lane], lo, int(r.N))
+		}
+		if src.form == fromImmediate && f.kind == flowStore {
+			return cutBits(src.bits, lo, int(r.N))
+		}
+		var b [8]byte
+		a := (&walker{t: t}).accessOf(s, int(r.Lane))
+		if a == nil {
+			return 0
+		}
+		v.Memory(a.space, t.addr(a, int(r.Lane))+uint64(r.Lo), int(s.warp), int(r.Lane), b[:min(int(r.N), 8)])
+		x := uint64(0)
+		for i := 7; i >= 0; i-- {
+			x = x<<8 | uint64(b[i])
+		}
+		return x
+	}
+	if int(r.Index) >= len(f.dst) || f.dst[r.Index].reg < 0 {
+		return 0
+	}
+	x := v.Register(int(s.warp), t.funcs[t.owner[s.pc]], f.dst[r.Index].reg)[r.Lane]
+	return cutBits(x, int(r.Lo), int(r.N))
+}
+
+// storedFrom is the register, of the lane itself, that bytes of a store are of, and its first byte; register -1 where there is none.
+func (t *Trace) storedFrom(s *step, f *flow, r Ref) (src source, lo int) {
+	src = source{reg: -1, form: fromSpecial}
+	switch f.kind {
+	case flowStore:
+		size := min(f.size, 8)
+		return f.src[int(r.Lo)/size], int(r.Lo) % size
+	case flowStoreTile:
+		f.tileParts(t.accesses.at(int(s.aux)+int(r.Part)), func(reg, at, size, off int) {
+			if int(r.Lo) >= off && int(r.Lo) < off+size {
+				src, lo = f.src[reg], at+int(r.Lo)-off
+			}
+		})
+	}
+	return src, lo
+}
+
+func cutBits(x uint64, lo, n int) uint64 {
+	x >>= 8 * min(lo, 7)
+	if n < 8 {
+		x &= 1<<(8*n) - 1
+	}
+	return x
+}
+
+// Type is the type of what a value holds, as the instruction says: of a result its type, of what is moved that of the bits
+// alone. Of packed numbers it is that of one.
+func (t *Trace) Type(r Ref) ptx.Type {
+	in := t.flows[t.steps.at(int(r.Step)).pc].in
+	ts := in.Types()
+	if len(ts) == 0 {
+		return ptx.TypeNone
+	}
+	typ := ts[len(ts)-1]
+	f := &t.flows[t.steps.at(int(r.Step)).pc]
+	if f.form != nil && (f.kind == flowProduct || len(ts) > 1 && in.Op == "cvt") {
+		typ = ts[0]
+	}
+	switch typ {
+	case ptx.F16x2:
+		return ptx.F16
+	case ptx.BF16x2:
+		return ptx.BF16
+	case ptx.E4M3x2:
+		return ptx.E4M3
+	case ptx.E5M2x2:
+		return ptx.E5M2
+	}
+	return typ
+}

@@ -1,0 +1,268 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"path"
+	"strings"
+)
+
+// LineageSchema names the document that lineage prints.
+const LineageSchema = "tilescope.lineage/1"
+
+// Lineage is the document tilescope.lineage/1: what one cell is made of.
+type Lineage struct {
+	Schema string  `json:"schema"`
+	Target string  `json:"target"`
+	Shape  string  `json:"shape"`
+	Seed   uint64  `json:"seed"`
+	Cell   string  `json:"cell"` // "U@2[3,17]"
+	Block  [3]int  `json:"block"`
+	Value  *Number `json:"value"` // null where it is not known
+	// Nodes are operations and leaves; the first is what made the cell. Where a loop's iteration takes what one before it made, Of leads
+	// back to a node above.
+	Nodes     []LineageNode `json:"nodes"`
+	Truncated bool          `json:"truncated,omitempty"` // there was more than is followed
+}
+
+// LineageNode is what one operation of the source made on the way to a cell, or (Of empty) one kind of leaf.
+type LineageNode struct {
+	ID     int     `json:"id"`
+	Op     string  `json:"op"` // "sum of 64 products", "ex2(a)", "stored to sP[3][0..63]"; of a leaf its name
+	Instr  string  `json:"instruction,omitempty"`
+	Source *Source `json:"source"`              // null of what the source does not say; of several lines the first
+	Line   int     `json:"last_line,omitempty"` // the last of several
+	Warp   *int    `json:"warp"`                // null: none, or several: Warps
+	Warps  []int   `json:"warps,omitempty"`
+	Lanes  []int   `json:"lanes"`
+	Value  *Number `json:"value"` // of one value, and of a sum its total; null: several, or not known
+	Low    *Number `json:"low,omitempty"`
+	High   *Number `json:"high,omitempty"`
+	Count  int     `json:"count"` // values
+	Kind   string  `json:"kind"`  // value, address, control: how the cell depends on it
+	Of     []int   `json:"of"`    // IDs
+	// Uses is Of with how: which operand of the instruction (1 is the first source; -1: none) and by which kind of dependence.
+	Uses    []LineageUse `json:"uses,omitempty"`
+	Element string       `json:"element,omitempty"` // of a leaf or a memory access: "K[0][1][17][0..63]"
+	Block   *[3]int      `json:"block,omitempty"`   // of a node of another block
+}
+
+// LineageUse is one operand of a node.
+type LineageUse struct {
+	Of      int    `json:"of"`
+	Operand int    `json:"operand"`
+	Kind    string `json:"kind"`
+}
+
+// LineageLine is one line of the printed tree. Node is the index of the node it is about, -1 of none.
+type LineageLine struct {
+	Text string
+	Node int
+}
+
+// Tree lays the nodes out as a tree, to a depth (0: all). A node that was printed before is named by its number.
+func (l *Lineage) Tree(depth int) []LineageLine {
+	p := &lineagePrinter{l: l, depth: depth, printed: map[int]bool{}, again: map[int]int{}}
+	for i := range l.Nodes {
+		for _, u := range l.Nodes[i].Uses {
+			p.again[u.Of]++
+		}
+	}
+	head := l.Cell
+	if l.Value != nil {
+		head += " = " + l.Value.Text()
+	}
+	head += fmt.Sprintf(", block %d,%d,%d", l.Block[0], l.Block[1], l.Block[2])
+	p.lines = append(p.lines, LineageLine{head, -1})
+	if len(l.Nodes) > 0 {
+		p.node(0, "", "", true, 1)
+	}
+	if l.Truncated {
+		p.lines = append(p.lines, LineageLine{"… and more, which is not followed", -1})
+	}
+	return p.lines
+}
+
+// Text is a number for a person: six digits, or NaN and infinities in words.
+func (n *Number) Text() string {
+	v := float64(*n)
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.6g", v)
+}
+
+// lineagePrinter prints one tree.
+type lineagePrinter struct {
+	l       *Lineage
+	depth   int
+	printed map[int]bool
+	again   map[int]int // how often each node is an operand
+	lines   []LineageLine
+}
+
+// node prints a node and what it is made of. lead is in front of the line, operand names what it is for the node above.
+func (p *lineagePrinter) node(i int, lead, operand string, last bool, depth int) {
+	n := &p.l.Nodes[i]
+	branch, under := "├─ ", "│  "
+	if last {
+		branch, under = "└─ ", "   "
+	}
+	text := lead + branch
+	if operand != "" {
+		text += operand + ": "
+	}
+	if p.again[i] > 1 && len(n.Uses) > 0 {
+		text += fmt.Sprintf("#%d ", n.ID)
+	}
+	if p.printed[i] && len(n.Uses) > 0 {
+		p.lines = append(p.lines, LineageLine{text + n.Op + " (above)", i})
+		return
+	}
+	p.printed[i] = true
+	uses := n.Uses
+	text += n.Op
+	if inline, ok := p.factors(n); ok {
+		text, uses = text+": "+inline, nil
+	}
+	text += n.facts()
+	if p.depth > 0 && depth >= p.depth && len(uses) > 0 {
+		p.lines = append(p.lines, LineageLine{text + " …", i})
+		return
+	}
+	p.lines = append(p.lines, LineageLine{text, i})
+	fresh, again := p.apart(uses)
+	for k, u := range fresh {
+		p.node(p.at(u.Of), lead+under, n.operand(u), k == len(fresh)-1 && again == "", depth+1)
+	}
+	if again != "" {
+		p.lines = append(p.lines, LineageLine{lead + under + "└─ " + again, i})
+	}
+}
+
+// apart takes out what a node depends on by address or control and was printed before: a line names it by number.
+func (p *lineagePrinter) apart(uses []LineageUse) (fresh []LineageUse, again string) {
+	for _, kind := range []string{"address", "control"} {
+		var list []string
+		for _, u := range uses {
+			if i := p.at(u.Of); u.Kind == kind && p.printed[i] && len(p.l.Nodes[i].Uses) > 0 {
+				list = append(list, fmt.Sprintf("#%d", u.Of))
+			}
+		}
+		if list != nil && again != "" {
+			again += "; "
+		}
+		if list != nil {
+			again += kind + ": " + strings.Join(list, " ") + " (above)"
+		}
+	}
+	for _, u := range uses {
+		if i := p.at(u.Of); u.Kind == "value" || !p.printed[i] || len(p.l.Nodes[i].Uses) == 0 {
+			fresh = append(fresh, u)
+		}
+	}
+	return fresh, again
+}
+
+func (p *lineagePrinter) at(id int) int {
+	for i := range p.l.Nodes {
+		if p.l.Nodes[i].ID == id {
+			return i
+		}
+	}
+	return 0
+}
+
+// factors writes the operands of a sum of products in one line, where both are elements of tensors.
+func (p *lineagePrinter) factors(n *LineageNode) (text string, ok bool) {
+	if !strings.Contains(n.Op, "product") {
+		return "", false
+	}
+	var parts [2][]string
+	rest := false
+	for _, u := range n.Uses {
+		of := &p.l.Nodes[p.at(u.Of)]
+		if len(of.Uses) > 0 || of.Element == "" && u.Operand < 3 || u.Kind != "value" || u.Operand < 1 {
+			return "", false
+		}
+		if u.Operand <= 2 {
+			parts[u.Operand-1] = append(parts[u.Operand-1], of.Op)
+		} else if of.Op != "0" {
+			rest = true
+		}
+	}
+	if len(parts[0]) == 0 || len(parts[1]) == 0 || rest {
+		return "", false
+	}
+	return strings.Join(parts[0], ", ") + " · " + strings.Join(parts[1], ", "), true
+}
+
+// facts is a node's value, place and threads.
+func (n *LineageNode) facts() string {
+	text := ""
+	switch {
+	case n.Value != nil:
+		text += " = " + n.Value.Text()
+	case n.Low != nil && n.High != nil && *n.Low == *n.High:
+		text += " = " + n.Low.Text() + " each"
+	case n.Low != nil && n.High != nil:
+		text += " = " + n.Low.Text() + " … " + n.High.Text()
+	}
+	if n.Source != nil {
+		lines := fmt.Sprintf("%s:%d", path.Base(strings.ReplaceAll(n.Source.File, `\`, "/")), n.Source.Line)
+		if n.Line > n.Source.Line {
+			lines += fmt.Sprintf("-%d", n.Line)
+		}
+		if calls := n.Source.Calls.Text(n.Source.Function); calls != "" {
+			lines += " " + calls
+		}
+		text += ", " + lines
+	}
+	switch {
+	case n.Warp != nil:
+		text += fmt.Sprintf(", warp %d", *n.Warp)
+	case len(n.Warps) > 1:
+		text += ", warps " + ranges(n.Warps)
+	}
+	if len(n.Lanes) > 0 {
+		word := "lane"
+		if len(n.Lanes) > 1 {
+			word = "lanes"
+		}
+		text += fmt.Sprintf(" %s %s", word, ranges(n.Lanes))
+	}
+	if n.Block != nil {
+		text += fmt.Sprintf(", block %d,%d,%d", n.Block[0], n.Block[1], n.Block[2])
+	}
+	return text
+}
+
+// operand names an operand as the node's formula does.
+func (n *LineageNode) operand(u LineageUse) string {
+	name := ""
+	if u.Operand >= 1 && u.Operand <= 8 && len(n.Uses) > 1 && (strings.Contains(n.Op, "a ") || strings.Contains(n.Op, "a,") || strings.Contains(n.Op, "product")) {
+		name = string("abcdefgh"[u.Operand-1])
+	}
+	if u.Kind != "value" {
+		return strings.TrimSpace(name + " " + u.Kind)
+	}
+	return name
+}
+
+// ranges writes sorted numbers: "0-3,8".
+func ranges(list []int) string {
+	var parts []string
+	for i := 0; i < len(list); {
+		j := i
+		for j+1 < len(list) && list[j+1] == list[j]+1 {
+			j++
+		}
+		if j > i {
+			parts = append(parts, fmt.Sprintf("%d-%d", list[i], list[j]))
+		} else {
+			parts = append(parts, fmt.Sprint(list[i]))
+		}
+		i = j + 1
+	}
+	return strings.Join(parts, ",")
+}
