@@ -118,17 +118,12 @@ func Find(ctx context.Context, k target.Kernel, f *ptx.Func, l *target.Launch, s
 	out := &Found{}
 	out.Read, out.Wrote = b.accessed()
 	id := b.richest()
-	t, err := lineage.Record(ctx, k, l, id, lineage.Options{})
+	s, err := follow(ctx, k, f, l, id)
 	if err != nil {
 		return nil, err
 	}
-	d := newDomain(l)
-	r := newRecorder(d)
-	if err := lineage.Interpret(ctx, t, d, r.see, func(s *lineage.Store, x value) { r.stores(s, x) }); err != nil {
-		return nil, err
-	}
-	s := &study{r: r, d: d, l: l, f: f, source: source}
-	a, err := s.attention(id, b)
+	s.source = source
+	a, err := s.attention(id, b, func(other probes.Dim3) (*study, error) { return follow(ctx, k, f, l, other) })
 	var why *NotFound
 	switch {
 	case errors.As(err, &why):
@@ -141,11 +136,43 @@ func Find(ctx context.Context, k target.Kernel, f *ptx.Func, l *target.Launch, s
 	return out, nil
 }
 
-// attention makes what was recorded of a block into stages.
-func (s *study) attention(id probes.Dim3, b *blocks) (*Attention, error) {
+// follow executes a block once more, and interprets it.
+func follow(ctx context.Context, k target.Kernel, f *ptx.Func, l *target.Launch, id probes.Dim3) (*study, error) {
+	t, err := lineage.Record(ctx, k, l, id, lineage.Options{})
+	if err != nil {
+		return nil, err
+	}
+	d := newDomain(l)
+	r := newRecorder(d)
+	if err := lineage.Interpret(ctx, t, d, r.see, func(s *lineage.Store, x value) { r.stores(s, x) }); err != nil {
+		return nil, err
+	}
+	return &study{r: r, d: d, l: l, f: f}, nil
+}
+
+// structure finds what the scores, rows, keys, iterations and values of a block are.
+func (s *study) structure() error {
 	for _, step := range []func() error{s.scoresOf, s.sides, s.index, s.iterations, s.values} {
 		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attention makes what was recorded of a block into stages. Where it has one iteration, and another block may have more, that one is followed too:
+// what a tile alone gives and what the iterations give together are the same only in the first.
+func (s *study) attention(id probes.Dim3, b *blocks, follow func(probes.Dim3) (*study, error)) (*Attention, error) {
+	if err := s.structure(); err != nil {
+		return nil, err
+	}
+	if longest := b.longest(); s.tiles == 1 && longest != id {
+		also, err := follow(longest)
+		if err != nil {
 			return nil, err
+		}
+		if also.partial = true; also.structure() == nil && also.tileN == s.tileN {
+			s.also = also
 		}
 	}
 	a := &Attention{Block: id, TileN: s.tileN, Depth: int(s.depth), Width: s.width, Scale: s.d.alphas[s.alpha] * math.Ln2}
@@ -248,7 +275,7 @@ func (s *study) computed() *cells {
 
 // findScores finds the registers of the finished products.
 func (s *study) findScores() (*Stage, error) {
-	list := s.candidates(func(e *event, a *atom) (spot, bool) {
+	list := s.candidates(func(s *study, e *event, a *atom) (spot, bool) {
 		if a.kind != product || a.extended || a.n != s.depth || a.arg != s.argX || a.arg2 != s.argY || s.rowOf[a.score] < 0 {
 			return spot{}, false
 		}
@@ -283,7 +310,7 @@ func (s *study) spread(c *candidate) {
 
 // findMaximum finds the registers of the running maximum.
 func (s *study) findMaximum() (*Stage, error) {
-	list := s.candidates(func(e *event, a *atom) (spot, bool) {
+	list := s.candidates(func(s *study, e *event, a *atom) (spot, bool) {
 		if a.kind != maximum {
 			return spot{}, false
 		}
@@ -307,7 +334,7 @@ func (s *study) current(a *atom, p *place) bool {
 
 // findSum finds the registers of the running sum of weights: whole, or divided among lanes.
 func (s *study) findSum() (*Stage, error) {
-	list := s.candidates(func(e *event, a *atom) (spot, bool) {
+	list := s.candidates(func(s *study, e *event, a *atom) (spot, bool) {
 		if a.kind != power {
 			return spot{}, false
 		}
@@ -335,9 +362,9 @@ func (s *study) findSum() (*Stage, error) {
 // findWeights finds the weights where they are multiplied by the values, or where the exponential gives them.
 func (s *study) findWeights() (*Stage, error) {
 	want := s.computed()
-	list := s.factors()
+	list := s.confirmed((*study).factors)
 	if len(list) == 0 {
-		list = s.candidates(func(e *event, a *atom) (spot, bool) {
+		list = s.candidates(func(s *study, e *event, a *atom) (spot, bool) {
 			if a.kind != power || a.n != 1 || a.idx == 0 || a.left != 0 || s.rowOf[a.idx] < 0 || a.ref2 != 0 {
 				return spot{}, false
 			}
@@ -346,7 +373,8 @@ func (s *study) findWeights() (*Stage, error) {
 			return spot{row: row, col: s.column(key), first: t, last: t}, s.refs[row][t] == a.ref
 		})
 	}
-	if s.weightType = s.narrowest(list); s.weightType != 0 { // what the values are multiplied by is rounded to it
+	s.weightType = s.narrowest()
+	if len(s.r.mixed) == 0 { // what the values are multiplied by is rounded to it
 		list = slices.DeleteFunc(list, func(c *candidate) bool { return (c.of == "" || c.of == "d") && s.written(c) != s.weightType })
 	}
 	st, chosen, err := s.chosen(list, want, false)
@@ -367,15 +395,14 @@ func (s *study) findWeights() (*Stage, error) {
 	return st, nil
 }
 
-// narrowest is the smallest type that weights are converted to, 0 where they are operands of the tensor core, which has its own.
-func (s *study) narrowest(list []*candidate) probes.DType {
-	for _, m := range s.r.mixed {
-		class := isa.ClassA
+// narrowest is the type that weights are rounded to: that of the tensor core's operand, or the smallest that they are converted to.
+func (s *study) narrowest() probes.DType {
+	if len(s.r.mixed) > 0 {
+		m, class := s.r.mixed[0], isa.ClassA
 		if m.swapped {
 			class = isa.ClassB
 		}
-		s.weightType = elementType(s.f.Body[m.pc], class)
-		return 0
+		return elementType(s.f.Body[m.pc], class)
 	}
 	best := probes.F32
 	for pc, st := range s.r.sites {
@@ -449,7 +476,7 @@ func (s *study) factor1(c *candidate, m *mixed) bool {
 
 // findAccumulator finds the registers of the weighted sums of values.
 func (s *study) findAccumulator() (*Stage, error) {
-	list := s.candidates(func(e *event, a *atom) (spot, bool) {
+	list := s.candidates(func(s *study, e *event, a *atom) (spot, bool) {
 		if a.kind != weighted || a.arg != s.argZ {
 			return spot{}, false
 		}

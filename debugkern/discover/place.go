@@ -75,12 +75,43 @@ func (c *cells) add(at int32) bool {
 	return true
 }
 
-// candidates lists the instructions all of whose values that are followed are of a stage, as pick says.
-func (s *study) candidates(pick func(e *event, a *atom) (sp spot, ok bool)) []*candidate {
+// candidates lists the instructions all of whose values that are followed are of a stage, as pick says, in every block that was followed.
+func (s *study) candidates(pick func(s *study, e *event, a *atom) (sp spot, ok bool)) []*candidate {
+	return s.confirmed(func(s *study) []*candidate { return s.list(pick) })
+}
+
+// confirmed leaves out what another block does not confirm: an instruction that has other values there, or of other tiles.
+func (s *study) confirmed(list func(s *study) []*candidate) []*candidate {
+	found := list(s)
+	if s.also == nil {
+		return found
+	}
+	type key struct {
+		pc, dest, turn, turns int
+		of                    string
+	}
+	there := map[key]*candidate{}
+	for _, c := range list(s.also) {
+		there[key{c.pc, c.dest, c.turn, c.turns, c.of}] = c
+	}
+	return slices.DeleteFunc(found, func(c *candidate) bool {
+		d := there[key{c.pc, c.dest, c.turn, c.turns, c.of}]
+		if d == nil {
+			return true
+		}
+		if s.tiles == 1 {
+			c.tile = d.tile // one iteration shows no rule
+		}
+		return c.tileText() != d.tileText()
+	})
+}
+
+// list is the candidates of one block.
+func (s *study) list(pick func(s *study, e *event, a *atom) (sp spot, ok bool)) []*candidate {
 	var out []*candidate
 	for _, pc := range slices.Sorted(maps.Keys(s.r.sites)) {
 		st := s.r.sites[pc]
-		if in := s.f.Body[pc]; st.impure || in.Kind().Updates() || len(in.Dests(nil)) == 0 {
+		if in := s.f.Body[pc]; st.impure && !s.partial || in.Kind().Updates() || len(in.Dests(nil)) == 0 {
 			continue
 		}
 		by := map[int]*candidate{}
@@ -102,7 +133,7 @@ func (s *study) candidates(pick func(e *event, a *atom) (sp spot, ok bool)) []*c
 			if !c.whole {
 				continue
 			}
-			sp, ok := pick(e, a)
+			sp, ok := pick(s, e, a)
 			sp.warp, sp.lane, sp.n, sp.e = int(e.warp), int(e.lane), int(e.n), int(e.part)
 			sp.other = !ok || !near(c.coef, float64(e.coef))
 			if sp.other && e.n == 0 && !st.repeats() {
@@ -115,12 +146,27 @@ func (s *study) candidates(pick func(e *event, a *atom) (sp spot, ok bool)) []*c
 			c.spots = append(c.spots, sp)
 		}
 		for _, key := range slices.Sorted(maps.Keys(by)) {
-			if c := by[key]; c.whole {
+			if c := by[key]; c.whole && (s.partial || c.sampled(st)) {
 				out = append(out, c.settle(s)...)
 			}
 		}
 	}
 	return out
+}
+
+// sampled reports whether every thread that executed the instruction, of a fragment every warp, has a value that is followed: where the others' would
+// lie is not known.
+func (c *candidate) sampled(st *site) bool {
+	seen := make([]uint32, len(st.ran))
+	for i := range c.spots {
+		seen[c.spots[i].warp] |= 1 << c.spots[i].lane
+	}
+	for w, ran := range st.ran {
+		if c.of != "" && ran != 0 && seen[w] == 0 || c.of == "" && ran&^seen[w] != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // settle finds the tile of every execution, and the positions of the registers in it: of executions that take turns with several parts of a tile

@@ -25,6 +25,7 @@ type study struct {
 	rowOf        []int32 // by score: number of its row, -1 where it is none of these
 	keyOf        []int32 // by score: number of its key
 	rows, keys   []int32 // first element of each row of the queries and of the keys, ascending
+	stepKey      int     // elements between neighbouring keys
 	stepQ, stepK int     // elements between neighbours of the common dimension
 
 	alpha   uint16
@@ -43,6 +44,8 @@ type study struct {
 
 	f          *ptx.Func
 	tileM      int          // rows of a block
+	also       *study       // another block, which confirms what this one shows; nil: none
+	partial    bool         // it has not all rows, and cannot show where all threads' registers lie
 	weightType probes.DType // what weights are rounded to before they are multiplied
 	source     string       // base name of the source whose lines name instructions; "": lines of the PTX do
 }
