@@ -31,8 +31,7 @@ type spot struct {
 	warp, lane, n int
 	e             int // of a fragment: the element; of a register: part
 	row, col      int
-	first, last   int  // tiles that it may be of
-	other         bool // the value is none of the stage's
+	first, last   int // tiles that it may be of
 }
 
 // candidate is an instruction whose registers may be a stage.
@@ -42,6 +41,7 @@ type candidate struct {
 	of               string // which fragment; "": a register
 	frag             *isa.Fragment
 	spots            []spot
+	others           []bool  // by execution: it has values that are not of the stage
 	tile             *fitted // the tile of execution n
 	coef             float64
 	whole            bool    // every value is one of the stage's
@@ -134,19 +134,19 @@ func (s *study) list(pick func(s *study, e *event, a *atom) (sp spot, ok bool)) 
 				continue
 			}
 			sp, ok := pick(s, e, a)
-			sp.warp, sp.lane, sp.n, sp.e = int(e.warp), int(e.lane), int(e.n), int(e.part)
-			sp.other = !ok || !near(c.coef, float64(e.coef))
-			if sp.other && e.n == 0 && !st.repeats() {
-				c.whole = false
+			if !ok || !near(c.coef, float64(e.coef)) {
+				c.whole = st.repeats() // another execution may have the stage
+				c.others = mark(c.others, int(e.n))
 				continue
 			}
+			sp.warp, sp.lane, sp.n, sp.e = int(e.warp), int(e.lane), int(e.n), int(e.part)
 			if st.frag != nil {
 				sp.e += int(e.dest) * st.frag.PerRegister
 			}
 			c.spots = append(c.spots, sp)
 		}
 		for _, key := range slices.Sorted(maps.Keys(by)) {
-			if c := by[key]; c.whole && (s.partial || c.sampled(st)) {
+			if c := by[key]; c.whole && len(c.spots) > 0 && (s.partial || c.sampled(st)) {
 				out = append(out, c.settle(s)...)
 			}
 		}
@@ -172,50 +172,64 @@ func (c *candidate) sampled(st *site) bool {
 // settle finds the tile of every execution, and the positions of the registers in it: of executions that take turns with several parts of a tile
 // (a loop that is not unrolled) one candidate a part. None where they follow no rule.
 func (c *candidate) settle(s *study) []*candidate {
-	most := 0
+	var own []bool // by execution: it has values of the stage
 	for i := range c.spots {
-		most = max(most, c.spots[i].n)
+		own = mark(own, c.spots[i].n)
 	}
-	for turns := 1; turns <= min(maxTurns, most+1); turns++ {
-		if (most+1)%turns != 0 {
+	n := max(len(own), len(c.others))
+	for turns := 1; turns <= min(maxTurns, n); turns++ {
+		if n%turns != 0 || !apart(own, c.others, turns) {
 			continue
 		}
-		parts := make([]*candidate, turns)
-		for i := range parts {
-			part := *c
-			parts[i], part.spots, part.turn, part.turns = &part, nil, i, turns
-		}
-		for _, sp := range c.spots {
-			p := parts[sp.n%turns]
-			sp.n /= turns
-			p.spots = append(p.spots, sp)
-		}
-		if parts = regular(s, parts); len(parts) > 0 {
+		if parts := c.parts(s, turns); parts != nil {
 			return parts
 		}
 	}
 	return nil
 }
 
-// regular leaves out parts that have no value of the stage. It is empty where one has such and others, or follows no rule.
-func regular(s *study, parts []*candidate) []*candidate {
-	var out []*candidate
-	for _, p := range parts {
-		others := 0
-		for i := range p.spots {
-			if p.spots[i].other {
-				others++
-			}
-		}
-		switch {
-		case others == len(p.spots):
-			continue
-		case others > 0, !p.regular(s):
-			return nil
-		}
-		out = append(out, p)
+// mark sets an element of a list that grows as needed.
+func mark(list []bool, i int) []bool {
+	for i >= len(list) {
+		list = append(list, false)
 	}
-	return out
+	list[i] = true
+	return list
+}
+
+// apart reports whether no part, of executions that take turns, has both values of the stage and others.
+func apart(own, others []bool, turns int) bool {
+	mixed := make([]uint8, turns)
+	for n, is := range own {
+		if is {
+			mixed[n%turns] |= 1
+		}
+	}
+	for n, is := range others {
+		if is {
+			mixed[n%turns] |= 2
+		}
+	}
+	return !slices.Contains(mixed, 3)
+}
+
+// parts are the candidates of executions that take turns; nil where one follows no rule.
+func (c *candidate) parts(s *study, turns int) []*candidate {
+	parts := make([]*candidate, turns)
+	for i := range parts {
+		part := *c
+		parts[i], part.spots, part.turn, part.turns = &part, nil, i, turns
+	}
+	for _, sp := range c.spots {
+		p := parts[sp.n%turns]
+		sp.n /= turns
+		p.spots = append(p.spots, sp)
+	}
+	parts = slices.DeleteFunc(parts, func(p *candidate) bool { return len(p.spots) == 0 })
+	if slices.ContainsFunc(parts, func(p *candidate) bool { return !p.regular(s) }) {
+		return nil
+	}
+	return parts
 }
 
 // maxTurns is how many parts of a tile an instruction may take turns with.
