@@ -10,6 +10,8 @@ import (
 
 	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
 )
 
 const registersDir = "testdata/registers"
@@ -170,7 +172,7 @@ func TestRegistersRefused(t *testing.T) {
 		{"{mma: {line: 48, row: r + 8, col: c}}", "has row 16, column 0, and a tile of S is 16×16"},
 		{"{mma: {line: 48, of: a, row: r, col: c}}", "its elements have 16 bits, the stage's dtype f32 has 32"},
 		{"{register: {ptx: 330, name: \"%f7\", row: lane}}", "it has no register %f7"},
-		{"{register: {ptx: 330, row: lane}}", "warp 0 lane 16 executes attention_mma.cu:54"},
+		{"{register: {ptx: 330, row: lane}}", "warp 0 lane 16 executes attention_mma.cu:18"},
 		{"{register: {ptx: 330, operand: 5, row: 0}}", "it has 3 operands"},
 		{"{register: {ptx: 320, operand: 0, element: 1, row: 0}}", "%p4 is a predicate"},
 		{"{register: {line: 57, row: 0}}", "of that kind (instruction that writes a register): say which with nth"},
@@ -192,3 +194,46 @@ func TestRegistersRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestRegistersBesideAGPU: a GPU gathers no registers. With the emulator beside it that one's tiles stand; without it the stages are off, and
+// nothing is missing.
+func TestRegistersBesideAGPU(t *testing.T) {
+	run, err := runRegisters(t, Request{}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := *run.state
+	st.backend = stubGPU{}
+	empty := *run.state.result
+	empty.Capture = probes.Buffer(make([]byte, st.r.layout.CaptureBytes))
+	st.result, st.traced = &empty, run.state
+	at := Place{Stage: "P", KVTile: 1}
+	if got, want := st.Tile(at.Stage, at.Block, at.KVTile), run.state.Tile(at.Stage, at.Block, at.KVTile); !got.Reached() || !slices.Equal(got.Data, want.Data) {
+		t.Error("the emulator's tile does not stand for the GPU's")
+	}
+	if d := compareTiles(&st, run.state); d.Differing > 0 {
+		t.Errorf("%d cells differ from themselves", d.Differing)
+	}
+	e := &execution{s: run.state.session, st: &st, r: run.state.r, backend: stubGPU{}}
+	was := *e.r
+	e.r = &was
+	if err := e.withoutRegisters(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []probes.Stage{"S", "m", "l", "P", "U"} {
+		if k := e.r.plan.Stage(name).Capture.Kind; k != probes.CaptureNone {
+			t.Errorf("stage %s is captured on a GPU (%d)", name, k)
+		}
+	}
+	if k := e.r.plan.Stage("O").Capture.Kind; k != probes.CaptureOutput {
+		t.Errorf("O is no output any more (%d)", k)
+	}
+	if n := len(st.extra); n != 1 || st.extra[0].Severity != target.SeverityAdvice || !strings.Contains(st.extra[0].Message, "S, m, l, P, U") {
+		t.Errorf("findings %+v", st.extra)
+	}
+}
+
+// stubGPU is a backend that is no simulator.
+type stubGPU struct{ target.Backend }
+
+func (stubGPU) Info() target.Info { return target.Info{Name: "cuda"} }
