@@ -100,6 +100,9 @@ func (p *manifestParser) takeInstructions(o *object, t *take) {
 	t.PTX = p.lines(o, "ptx", 1)
 	t.Line = o.integer("line")
 	t.Nth = p.lines(o, "nth", 0)
+	if t.File = o.str("file"); o.has("file") && !o.has("line") {
+		o.fail("file", "goes with line only")
+	}
 	if o.has("nth") && !o.has("line") {
 		o.fail("nth", "goes with line only: it counts the instructions of that line")
 	}

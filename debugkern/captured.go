@@ -336,8 +336,6 @@ func (u *uncaptured) cause(g *holeGroup, f *target.Finding) (string, error) {
 	switch sp := g.first.stage; {
 	case sp.Capture.Kind == probes.CaptureShared && !u.e.emulated() && u.st.beside == nil:
 		return "a GPU does not capture shared arrays (--backend emu does)", nil
-	case sp.Capture.Kind == probes.CaptureRegister && !u.e.emulated() && u.st.beside == nil:
-		return "a GPU does not capture registers (--backend emu does)", nil
 	case sp.Capture.Kind == probes.CaptureRegister:
 		return "no thread that has them came to the instructions that they are taken at: " + captureText(sp), nil
 	case sp.Capture.Kind == probes.CaptureShared:

@@ -26,6 +26,9 @@ func (st *runState) Tile(s probes.Stage, block probes.Dim3, kv int) probes.Tile 
 	if sp == nil || !sp.OfLaunch() && !st.r.stages.Has(s) {
 		return probes.Tile{}
 	}
+	if st.elsewhere(sp) {
+		return st.traced.Tile(s, block, kv)
+	}
 	switch sp.Capture.Kind {
 	case probes.CaptureOutput:
 		return st.outputTile(sp, block, kv)

@@ -23,6 +23,7 @@ type LineageRequest struct {
 	Block   *probes.Dim3 // nil: the first block that has the cell
 	Address bool         // what addresses are made of, too
 	Control bool         // what decided about execution, too
+	Across  bool         // go on in the blocks that wrote what the block read of other blocks
 }
 
 // Lineage builds a request's kernel and says what a cell of it is made of. One block is executed, on the emulator; nothing is compared.
@@ -406,38 +407,53 @@ const mostValues = 64
 
 // write makes the document.
 func (x *ancestry) write(ctx context.Context, trace *lineage.Trace, g *lineage.Graph, size int) (*report.Lineage, error) {
-	tree := g.Fold()
 	doc := &report.Lineage{
-		Schema: report.LineageSchema, Target: x.st.r.req.Target, Shape: x.st.r.plan.Shape.String(), Seed: x.st.r.req.Seed, Cell: x.name(), Block: x.cell.Block, Truncated: g.Truncated,
+		Schema: report.LineageSchema, Target: x.st.r.req.Target, Shape: x.st.r.plan.Shape.String(), Seed: x.st.r.req.Seed, Cell: x.name(), Block: x.cell.Block,
 		Nodes: []report.LineageNode{},
 	}
-	var refs []lineage.Ref
-	root := len(g.Roots) == 1 && !g.Roots[0].Leaf
-	if root {
-		refs = append(refs, g.Nodes[g.Roots[0].To])
+	if len(g.Roots) == 1 && !g.Roots[0].Leaf {
+		root := g.Nodes[g.Roots[0].To]
+		bits, err := trace.Values(ctx, x.kernel, []lineage.Ref{root})
+		if err != nil {
+			return nil, err
+		}
+		if int(root.N) == size {
+			v := report.Number(x.dtype().Value(bits[0]))
+			doc.Value = &v
+		}
 	}
+	tree, err := x.add(ctx, doc, trace, g, nil)
+	if err != nil || !x.ask.Across {
+		return doc, err
+	}
+	return doc, x.across(ctx, doc, trace, tree, 0)
+}
+
+// add appends the nodes of a graph to a document; block is nil for those of the cell's own block.
+func (x *ancestry) add(ctx context.Context, doc *report.Lineage, trace *lineage.Trace, g *lineage.Graph, block *[3]int) (*lineage.Tree, error) {
+	tree := g.Fold()
+	doc.Truncated = doc.Truncated || g.Truncated
+	var refs []lineage.Ref
 	first := make([]int, len(tree.Folds))
 	for i, f := range tree.Folds {
 		first[i] = len(refs)
 		refs = append(refs, f.Last[:min(len(f.Last), mostValues)]...)
+		f.ID += len(doc.Nodes)
 	}
 	bits, err := trace.Values(ctx, x.kernel, refs)
 	if err != nil {
 		return nil, err
 	}
-	if root && int(refs[0].N) == size {
-		v := report.Number(x.dtype().Value(bits[0]))
-		doc.Value = &v
-	}
 	for i, f := range tree.Folds {
 		n := node(f)
+		n.Block = block
 		n.values(trace, f, bits[first[i]:])
 		if f.Leaf != nil && f.Count == 1 {
 			n.Value = initial(trace.Launch(), f.Leaf)
 		}
 		doc.Nodes = append(doc.Nodes, n.LineageNode)
 	}
-	return doc, nil
+	return tree, nil
 }
 
 // lineageNode is a node under way.

@@ -10,6 +10,8 @@ import (
 
 	"tilescope/debugkern/cuda"
 	"tilescope/debugkern/report"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
 )
 
 const registersDir = "testdata/registers"
@@ -192,3 +194,46 @@ func TestRegistersRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestRegistersBesideAGPU: a GPU gathers no registers. With the emulator beside it that one's tiles stand; without it the stages are off, and
+// nothing is missing.
+func TestRegistersBesideAGPU(t *testing.T) {
+	run, err := runRegisters(t, Request{}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := *run.state
+	st.backend = stubGPU{}
+	empty := *run.state.result
+	empty.Capture = probes.Buffer(make([]byte, st.r.layout.CaptureBytes))
+	st.result, st.traced = &empty, run.state
+	at := Place{Stage: "P", KVTile: 1}
+	if got, want := st.Tile(at.Stage, at.Block, at.KVTile), run.state.Tile(at.Stage, at.Block, at.KVTile); !got.Reached() || !slices.Equal(got.Data, want.Data) {
+		t.Error("the emulator's tile does not stand for the GPU's")
+	}
+	if d := compareTiles(&st, run.state); d.Differing > 0 {
+		t.Errorf("%d cells differ from themselves", d.Differing)
+	}
+	e := &execution{s: run.state.session, st: &st, r: run.state.r, backend: stubGPU{}}
+	was := *e.r
+	e.r = &was
+	if err := e.withoutRegisters(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []probes.Stage{"S", "m", "l", "P", "U"} {
+		if k := e.r.plan.Stage(name).Capture.Kind; k != probes.CaptureNone {
+			t.Errorf("stage %s is captured on a GPU (%d)", name, k)
+		}
+	}
+	if k := e.r.plan.Stage("O").Capture.Kind; k != probes.CaptureOutput {
+		t.Errorf("O is no output any more (%d)", k)
+	}
+	if n := len(st.extra); n != 1 || st.extra[0].Severity != target.SeverityAdvice || !strings.Contains(st.extra[0].Message, "S, m, l, P, U") {
+		t.Errorf("findings %+v", st.extra)
+	}
+}
+
+// stubGPU is a backend that is no simulator.
+type stubGPU struct{ target.Backend }
+
+func (stubGPU) Info() target.Info { return target.Info{Name: "cuda"} }

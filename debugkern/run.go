@@ -157,6 +157,9 @@ func (e *execution) open() error {
 		return err
 	}
 	e.st.backend = e.backend
+	if err := e.withoutRegisters(); err != nil {
+		return err
+	}
 	e.st.ref, err = reference(e.r, in)
 	return err
 }

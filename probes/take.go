@@ -19,6 +19,7 @@ type Take struct {
 	// accumulators no later one on the line goes on with.
 	PTX  []int
 	Line int
+	File string // base name of the file that Line is in; "": the kernel's own
 	Nth  []int
 
 	// Fragment: a fragment of a tensor-core product is read, else one register of each lane.

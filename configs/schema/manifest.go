@@ -347,6 +347,7 @@ const takeHelp = "Expressions may use `warp`, `lane`, which of the instructions 
 var takeKeys = []Key{
 	{"ptx", oneOrMore(1), free, "", "lines of instructions in the PTX", "ptx: [330, 421]"},
 	{"line", whole(1, math.MaxInt32), free, "", "the instructions of this line of the source", "line: 48"},
+	{"file", path, free, "the kernel's source", "of `line`: the file, as the PTX names it", "file: ref.py"},
 	{"nth", oneOrMore(0), free, "all", "of `line`: which of its instructions, from 0", "nth: [0, 1]"},
 	{"tile", expression, free, "n", "the iteration that a value belongs to", "tile: div(n, 4)"},
 	{"pass", either(words("first", "last"), whole(1, math.MaxUint16)), free, "", "which time, where it is executed several times in an iteration", "pass: first"},

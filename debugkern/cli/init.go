@@ -33,9 +33,13 @@ func (a *app) initCommand() *cobra.Command {
 		Long: "init reads the parameters and shared arrays of a kernel's entry and writes a commented manifest that loads. What PTX cannot\n" +
 			"show has a usual value and is marked with \"# ?\". A .cu is compiled by NVRTC first; it has names, which PTX has not. An existing\n" +
 			"file is never overwritten. Next to the manifest a JSON Schema is written, " + schema.File + ", by which editors complete and check it.\n\n" +
+			"With a launch, given as check takes it (--grid, --block, --arg, and the comments of the file), launch and arguments are that one's, and\n" +
+			"the stages of attention are discovered: one block is executed with what its values are made of. Each stage has its evidence as a comment,\n" +
+			"and where the registers are that hold it; what was not found is there with the reason.\n\n" +
 			"Exit code: 0 written, 2 bad input, 3 no NVRTC for a .cu, 4 the kernel does not compile or parse.",
-		Example: "  tilescope init my_attention.ptx\n  tilescope init my_attention.cu --entry attention_fwd --out kernels/mine.yaml",
-		Args:    cobra.ArbitraryArgs,
+		Example: "  tilescope init my_attention.ptx\n  tilescope init my_attention.cu --entry attention_fwd --out kernels/mine.yaml\n" +
+			"  tilescope init fused.ptx --grid 2,4 --block 128 --arg 0=randn:f16[4,128,64] --arg 1=randn:f16[4,128,64] --arg 2=randn:f16[4,128,64] --arg 3=unwritten:f16[4,128,64]",
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usageError("%s takes one FILE.ptx or FILE.cu; it was given %d", cmd.CommandPath(), len(args))

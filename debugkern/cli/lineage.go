@@ -19,6 +19,7 @@ type lineageOptions struct {
 	block   string
 	address bool
 	control bool
+	across  bool
 	depth   int
 }
 
@@ -48,6 +49,7 @@ func (a *app) lineageCommand() *cobra.Command {
 	f.StringVar(&opt.block, "block", "", "block X,Y,Z that the cell is of (default: the first that has it)")
 	f.BoolVar(&opt.address, "address", false, "follow addresses and indices, too")
 	f.BoolVar(&opt.control, "control", false, "follow guards, branches and the predicates of selects, too")
+	f.BoolVar(&opt.across, "across", false, "go on in the blocks that wrote what the block read of others")
 	f.IntVar(&opt.depth, "depth", 0, "levels of the tree that are printed (default all)")
 	return c
 }
@@ -59,7 +61,7 @@ func (a *app) lineage(cmd *cobra.Command, opt *lineageOptions, args []string) er
 	if opt.depth < 0 {
 		return usageError("--depth %d: expected levels of the tree, from 1", opt.depth)
 	}
-	ask := debugkern.LineageRequest{Cell: args[1], Address: opt.address, Control: opt.control}
+	ask := debugkern.LineageRequest{Cell: args[1], Address: opt.address, Control: opt.control, Across: opt.across}
 	if opt.block != "" {
 		block, err := parseBlock(opt.block)
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/lineage"
@@ -74,8 +75,9 @@ type Attention struct {
 	Operands     []Operand   // queries, keys, values, result, lse
 	Mask         []string    // rules over key, query, r and c that hold where a score takes part; nil: all do
 	Stages       []Stage
-	Missing      []string // what was not found, and why
-	Guesses      []string // what the launch does not show
+	Missing      []string     // what was not found, and why
+	WeightType   probes.DType // where the weights have no stage: what they are rounded to before they are multiplied
+	Guesses      []string     // what the launch does not show
 }
 
 // Stage returns the stage of a role, nil where it was not found.
@@ -116,17 +118,12 @@ func Find(ctx context.Context, k target.Kernel, f *ptx.Func, l *target.Launch, s
 	out := &Found{}
 	out.Read, out.Wrote = b.accessed()
 	id := b.richest()
-	t, err := lineage.Record(ctx, k, l, id, lineage.Options{})
+	s, err := follow(ctx, k, f, l, id)
 	if err != nil {
 		return nil, err
 	}
-	d := newDomain(l)
-	r := newRecorder(d)
-	if err := lineage.Interpret(ctx, t, d, r.see, func(s *lineage.Store, x value) { r.stores(s, x) }); err != nil {
-		return nil, err
-	}
-	s := &study{r: r, d: d, l: l, f: f, source: source}
-	a, err := s.attention(id, b)
+	s.source = source
+	a, err := s.attention(id, b, func(other probes.Dim3) (*study, error) { return follow(ctx, k, f, l, other) })
 	var why *NotFound
 	switch {
 	case errors.As(err, &why):
@@ -139,11 +136,43 @@ func Find(ctx context.Context, k target.Kernel, f *ptx.Func, l *target.Launch, s
 	return out, nil
 }
 
-// attention makes what was recorded of a block into stages.
-func (s *study) attention(id probes.Dim3, b *blocks) (*Attention, error) {
+// follow executes a block once more, and interprets it.
+func follow(ctx context.Context, k target.Kernel, f *ptx.Func, l *target.Launch, id probes.Dim3) (*study, error) {
+	t, err := lineage.Record(ctx, k, l, id, lineage.Options{})
+	if err != nil {
+		return nil, err
+	}
+	d := newDomain(l)
+	r := newRecorder(d)
+	if err := lineage.Interpret(ctx, t, d, r.see, func(s *lineage.Store, x value) { r.stores(s, x) }); err != nil {
+		return nil, err
+	}
+	return &study{r: r, d: d, l: l, f: f}, nil
+}
+
+// structure finds what the scores, rows, keys, iterations and values of a block are.
+func (s *study) structure() error {
 	for _, step := range []func() error{s.scoresOf, s.sides, s.index, s.iterations, s.values} {
 		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attention makes what was recorded of a block into stages. Where it has one iteration, and another block may have more, that one is followed too:
+// what a tile alone gives and what the iterations give together are the same only in the first.
+func (s *study) attention(id probes.Dim3, b *blocks, follow func(probes.Dim3) (*study, error)) (*Attention, error) {
+	if err := s.structure(); err != nil {
+		return nil, err
+	}
+	if longest := b.longest(); s.tiles == 1 && longest != id {
+		also, err := follow(longest)
+		if err != nil {
 			return nil, err
+		}
+		if also.partial = true; also.structure() == nil && also.tileN == s.tileN {
+			s.also = also
 		}
 	}
 	a := &Attention{Block: id, TileN: s.tileN, Depth: int(s.depth), Width: s.width, Scale: s.d.alphas[s.alpha] * math.Ln2}
@@ -170,6 +199,9 @@ func (s *study) stages(a *Attention) error {
 		switch {
 		case errors.As(err, &why):
 			a.Missing = append(a.Missing, fmt.Sprintf("%s: %s", x.role, why.Why))
+			if x.role == Weights {
+				a.WeightType = s.weightType
+			}
 			continue
 		case err != nil:
 			return err
@@ -196,23 +228,18 @@ func (s *study) stages(a *Attention) error {
 
 func (s *study) line(pc int) int { return s.f.Body[pc].Pos.Line }
 
-// wanted lists the cells that a stage of rows has: of each row the iterations from its first key on.
-func (s *study) wanted(cols func(row, tile int) []int) *cells {
+// wanted lists the cells that a stage of rows has, in every iteration.
+func (s *study) wanted(width int) *cells {
 	want := s.noCells()
 	for r := range s.rows {
 		for t := range s.tiles {
-			if s.refs[r][t] == 0 {
-				continue
-			}
-			for _, c := range cols(r, t) {
+			for c := range width {
 				want.add(s.cell(r, c, t))
 			}
 		}
 	}
 	return want
 }
-
-func one(int, int) []int { return []int{0} }
 
 // chosen picks among candidates and writes the placements.
 func (s *study) chosen(list []*candidate, want *cells, late bool) (*Stage, []*candidate, error) {
@@ -235,9 +262,20 @@ func (s *study) chosen(list []*candidate, want *cells, late bool) (*Stage, []*ca
 	return &Stage{Places: places, Parts: 1}, got, nil
 }
 
+// computed lists the cells of the scores: those of keys past the last are not among them.
+func (s *study) computed() *cells {
+	want := s.noCells()
+	for r := range s.rows {
+		for k := range s.keys {
+			want.add(s.cell(r, s.column(k), s.time(k)))
+		}
+	}
+	return want
+}
+
 // findScores finds the registers of the finished products.
 func (s *study) findScores() (*Stage, error) {
-	list := s.candidates(func(e *event, a *atom) (spot, bool) {
+	list := s.candidates(func(s *study, e *event, a *atom) (spot, bool) {
 		if a.kind != product || a.extended || a.n != s.depth || a.arg != s.argX || a.arg2 != s.argY || s.rowOf[a.score] < 0 {
 			return spot{}, false
 		}
@@ -245,13 +283,7 @@ func (s *study) findScores() (*Stage, error) {
 		t := s.time(key)
 		return spot{row: row, col: s.column(key), first: t, last: t}, true
 	})
-	want := s.noCells()
-	for i, r := range s.rowOf {
-		if r >= 0 && i > 0 {
-			k := int(s.keyOf[i])
-			want.add(s.cell(int(r), s.column(k), s.time(k)))
-		}
-	}
+	want := s.computed()
 	st, chosen, err := s.chosen(list, want, true)
 	if err != nil {
 		return nil, err
@@ -278,14 +310,14 @@ func (s *study) spread(c *candidate) {
 
 // findMaximum finds the registers of the running maximum.
 func (s *study) findMaximum() (*Stage, error) {
-	list := s.candidates(func(e *event, a *atom) (spot, bool) {
+	list := s.candidates(func(s *study, e *event, a *atom) (spot, bool) {
 		if a.kind != maximum {
 			return spot{}, false
 		}
 		p, ok := s.match(a)
 		return spot{row: p.row, first: p.first, last: p.last}, ok
 	})
-	st, chosen, err := s.chosen(list, s.wanted(one), false)
+	st, chosen, err := s.chosen(list, s.wanted(1), false)
 	if err != nil {
 		return nil, err
 	}
@@ -302,7 +334,7 @@ func (s *study) current(a *atom, p *place) bool {
 
 // findSum finds the registers of the running sum of weights: whole, or divided among lanes.
 func (s *study) findSum() (*Stage, error) {
-	list := s.candidates(func(e *event, a *atom) (spot, bool) {
+	list := s.candidates(func(s *study, e *event, a *atom) (spot, bool) {
 		if a.kind != power {
 			return spot{}, false
 		}
@@ -310,7 +342,7 @@ func (s *study) findSum() (*Stage, error) {
 		return spot{row: p.row, first: p.first, last: p.last}, ok && s.current(a, &p)
 	})
 	unit := "shuffle"
-	st, chosen, err := s.chosen(list, s.wanted(one), true)
+	st, chosen, err := s.chosen(list, s.wanted(1), true)
 	parts := 1
 	if err != nil {
 		var divided error
@@ -329,18 +361,10 @@ func (s *study) findSum() (*Stage, error) {
 
 // findWeights finds the weights where they are multiplied by the values, or where the exponential gives them.
 func (s *study) findWeights() (*Stage, error) {
-	want := s.wanted(func(r, t int) []int {
-		var cols []int
-		for k, in := range s.weighed[r] {
-			if in && s.time(k) == t {
-				cols = append(cols, s.column(k))
-			}
-		}
-		return cols
-	})
-	list := s.factors()
+	want := s.computed()
+	list := s.confirmed((*study).factors)
 	if len(list) == 0 {
-		list = s.candidates(func(e *event, a *atom) (spot, bool) {
+		list = s.candidates(func(s *study, e *event, a *atom) (spot, bool) {
 			if a.kind != power || a.n != 1 || a.idx == 0 || a.left != 0 || s.rowOf[a.idx] < 0 || a.ref2 != 0 {
 				return spot{}, false
 			}
@@ -348,6 +372,10 @@ func (s *study) findWeights() (*Stage, error) {
 			t := s.time(key)
 			return spot{row: row, col: s.column(key), first: t, last: t}, s.refs[row][t] == a.ref
 		})
+	}
+	s.weightType = s.narrowest()
+	if len(s.r.mixed) == 0 { // what the values are multiplied by is rounded to it
+		list = slices.DeleteFunc(list, func(c *candidate) bool { return (c.of == "" || c.of == "d") && s.written(c) != s.weightType })
 	}
 	st, chosen, err := s.chosen(list, want, false)
 	if err != nil {
@@ -366,6 +394,33 @@ func (s *study) findWeights() (*Stage, error) {
 	}
 	return st, nil
 }
+
+// narrowest is the type that weights are rounded to: that of the tensor core's operand, or the smallest that they are converted to.
+func (s *study) narrowest() probes.DType {
+	if len(s.r.mixed) > 0 {
+		m, class := s.r.mixed[0], isa.ClassA
+		if m.swapped {
+			class = isa.ClassB
+		}
+		return elementType(s.f.Body[m.pc], class)
+	}
+	best := probes.F32
+	for pc, st := range s.r.sites {
+		for i := range st.events {
+			a := &s.d.atoms[st.events[i].atom]
+			if a.kind == power && a.n == 1 && a.left == 0 {
+				if t := dtypeOf(s.f.Body[pc].Types()[0]); t.Size() < best.Size() {
+					best = t
+				}
+			}
+			break
+		}
+	}
+	return best
+}
+
+// written is the type that an instruction writes.
+func (s *study) written(c *candidate) probes.DType { return dtypeOf(s.f.Body[c.pc].Types()[0]) }
 
 // factors are the operands of products that weights are.
 func (s *study) factors() []*candidate {
@@ -421,7 +476,7 @@ func (s *study) factor1(c *candidate, m *mixed) bool {
 
 // findAccumulator finds the registers of the weighted sums of values.
 func (s *study) findAccumulator() (*Stage, error) {
-	list := s.candidates(func(e *event, a *atom) (spot, bool) {
+	list := s.candidates(func(s *study, e *event, a *atom) (spot, bool) {
 		if a.kind != weighted || a.arg != s.argZ {
 			return spot{}, false
 		}
@@ -432,13 +487,7 @@ func (s *study) findAccumulator() (*Stage, error) {
 		col, ok := s.columnOf(e.atom)
 		return spot{row: p.row, col: col, first: p.first, last: p.last}, ok
 	})
-	want := s.wanted(func(int, int) []int {
-		cols := make([]int, s.width)
-		for i := range cols {
-			cols[i] = i
-		}
-		return cols
-	})
+	want := s.wanted(s.width)
 	st, chosen, err := s.chosen(list, want, true)
 	if err != nil {
 		return nil, err

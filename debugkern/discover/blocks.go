@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -59,11 +60,24 @@ func (b *blocks) accessed() (read, wrote map[string]bool) {
 	return read, wrote
 }
 
-// richest is the block that accesses most elements, the first of them.
+// richest is the block that stores most, and of those that store as much the one that reads most: one with a whole tile of rows, and many
+// iterations.
 func (b *blocks) richest() probes.Dim3 {
 	best := b.ids[0]
 	for _, id := range b.ids {
-		if b.by[id].steps > b.by[best].steps {
+		x, y := b.by[id], b.by[best]
+		if cmp.Or(cmp.Compare(x.stores, y.stores), cmp.Compare(x.loads, y.loads)) > 0 {
+			best = id
+		}
+	}
+	return best
+}
+
+// longest is the block that reads most.
+func (b *blocks) longest() probes.Dim3 {
+	best := b.ids[0]
+	for _, id := range b.ids {
+		if b.by[id].loads > b.by[best].loads {
 			best = id
 		}
 	}
@@ -232,6 +246,7 @@ func (s *study) place(a *Attention, b *blocks) error {
 	if err != nil {
 		return err
 	}
+	s.stepKey = stepKey
 	q, err := s.laid(s.query(), int(s.rows[0]), stepRow, len(s.rows), s.stepQ, int(s.depth))
 	if err != nil {
 		return err
@@ -285,16 +300,52 @@ func (s *study) readers(arg int, at *layout, b *blocks, id probes.Dim3, store bo
 			out = append(out, pc)
 		}
 	}
-	return out
+	return b.alike(s.argName(arg), store, out, id, func(x span2) []int {
+		p := s.position(x.lo, at, arg)
+		for d := range p {
+			if d == at.rows || d == at.cols {
+				p[d] = 0
+			}
+		}
+		return p
+	})
 }
 
-// position is an index of an argument in a layout's dimensions.
-func (s *study) position(index []int, at *layout, arg int) []int {
+// alike adds the instructions that access an argument in other blocks where those that are known do, and that the block that was
+// followed did not need.
+func (b *blocks) alike(arg string, store bool, known []int, id probes.Dim3, where func(x span2) []int) []int {
+	for _, other := range b.ids {
+		f := b.by[other]
+		var at []int
+		for _, pc := range known {
+			if x, ok := f.out[pc]; ok {
+				at = where(x)
+				break
+			}
+		}
+		for _, pc := range slices.Sorted(maps.Keys(f.out)) {
+			x := f.out[pc]
+			_, here := b.by[id].out[pc]
+			if !here && at != nil && x.arg == arg && x.store == store && !slices.Contains(known, pc) && slices.Equal(at, where(x)) {
+				known = append(known, pc)
+			}
+		}
+	}
+	return known
+}
+
+// element is the number of an element of an argument, by its index.
+func (s *study) element(index []int, arg int) int {
 	e := 0
 	for d, n := range s.l.Args[arg].Buffer.Dims {
 		e = e*n + index[d]
 	}
-	return probes.Index(e, at.dims)
+	return e
+}
+
+// position is an index of an argument in a layout's dimensions.
+func (s *study) position(index []int, at *layout, arg int) []int {
+	return probes.Index(s.element(index, arg), at.dims)
 }
 
 // operand finds the position of an operand's first row as expressions of the block.
@@ -372,7 +423,9 @@ func (s *study) counted(a *Attention, b *blocks, k *layout) error {
 		lo, hi := -1, -1
 		for _, pc := range pcs {
 			if x, ok := b.by[id].out[pc]; ok {
-				p, q := s.position(x.lo, k, s.key())[k.rows], s.position(x.hi, k, s.key())[k.rows]
+				// Lanes past the last key may have addresses of the next head: rows are counted, not looked up.
+				p := s.position(x.lo, k, s.key())[k.rows]
+				q := p + (s.element(x.hi, s.key())-s.element(x.lo, s.key()))/max(s.stepKey, 1)
 				if lo < 0 {
 					lo, hi = p, q
 				}

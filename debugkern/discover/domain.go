@@ -14,9 +14,10 @@ import (
 // domain says what operations make of values of the algebra. It implements lineage.Domain.
 type domain struct {
 	*algebra
-	l    *target.Launch
-	leaf [][]value // by argument and element
-	fed  func(op *lineage.Op, a, b []value, out value)
+	l          *target.Launch
+	leaf       [][]value    // by argument and element
+	operations []*operation // by instruction
+	fed        func(op *lineage.Op, a, b []value, out value)
 }
 
 func newDomain(l *target.Launch) *domain {
@@ -124,33 +125,66 @@ func (d *domain) Select(op *lineage.Op, chosen, other value) (value, bool) {
 	return 0, false
 }
 
+// operation is what is known of an instruction before its operands are.
+type operation struct {
+	name    string // of its arithmetic: of an atomic what it does
+	types   []ptx.Type
+	t       ptx.Type // the type of the operands
+	convert bool
+	real    bool // it computes with floating-point numbers
+	largest bool
+}
+
+// operation looks an instruction up, once.
+func (d *domain) operation(op *lineage.Op) *operation {
+	for op.PC >= len(d.operations) {
+		d.operations = append(d.operations, nil)
+	}
+	o := d.operations[op.PC]
+	if o != nil {
+		return o
+	}
+	o = &operation{name: op.Form.Name, types: op.Instr.Types(), convert: op.Form.Kind == isa.Convert}
+	if len(o.types) > 0 {
+		o.t = o.types[len(o.types)-1]
+		o.real = o.t.Float()
+	}
+	if op.Form.Kind.Updates() { // what memory has afterwards
+		for _, m := range op.Instr.Mods {
+			if m == "add" || m == "max" {
+				o.name = m
+			}
+		}
+	}
+	o.largest = o.name == "max" || o.name == "redux" && op.Instr.Has("max")
+	d.operations[op.PC] = o
+	return o
+}
+
 // Op implements lineage.Domain.
 func (d *domain) Op(op *lineage.Op, in []value) value {
-	types := op.Instr.Types()
-	if len(types) == 0 || len(in) == 0 {
+	o := d.operation(op)
+	switch {
+	case len(o.types) == 0 || len(in) == 0:
 		return 0
-	}
-	t := types[len(types)-1]
-	if op.Form.Kind == isa.Convert {
-		return d.convert(types, in[0])
-	}
-	if op.Form.Name == "shl" {
+	case o.convert:
+		return d.convert(o.types, in[0])
+	case o.name == "shl":
 		return d.shift(in)
-	}
-	if !t.Float() {
+	case !o.real:
 		return 0
 	}
 	constant := true
 	for i, x := range in {
 		if x != 0 && d.forms[x].bits {
-			in[i] = d.typed(x, t)
+			in[i] = d.typed(x, o.t)
 		}
 		constant = constant && x != 0 && d.forms[in[i]].constant()
 	}
 	if constant && op.Form.Real != nil {
 		return d.computed(op, in)
 	}
-	return d.arithmetic(op.Form.Name, op.Instr, in)
+	return d.arithmetic(o, in)
 }
 
 // computed is an operation on numbers.
@@ -167,8 +201,8 @@ func (d *domain) computed(op *lineage.Op, in []value) value {
 }
 
 // arithmetic is an operation on floating-point numbers.
-func (d *domain) arithmetic(name string, instr *ptx.Instr, in []value) value {
-	switch {
+func (d *domain) arithmetic(o *operation, in []value) value {
+	switch name := o.name; {
 	case name == "add" && len(in) == 2:
 		return d.sum(in[0], in[1], 1)
 	case name == "sub" && len(in) == 2:
@@ -176,8 +210,11 @@ func (d *domain) arithmetic(name string, instr *ptx.Instr, in []value) value {
 	case name == "mul" && len(in) == 2:
 		return d.times(in[0], in[1])
 	case (name == "fma" || name == "mad") && len(in) == 3:
+		if x, ok := d.extend(in[0], in[1], in[2]); ok {
+			return x
+		}
 		return d.sum(d.times(in[0], in[1]), in[2], 1)
-	case name == "max", name == "redux" && instr.Has("max"):
+	case o.largest:
 		x := in[0]
 		for _, y := range in[1:] {
 			x = d.largest(x, y)
@@ -240,6 +277,35 @@ func (d *domain) Dot(op *lineage.Op, acc value, a, b []value) value {
 		d.fed(op, a, b, out)
 	}
 	return out
+}
+
+// extend adds a product of two elements, or of a weight and an element, to a sum of such, as a matrix product does; false where it is another.
+func (d *domain) extend(a, b, acc value) (value, bool) {
+	if a == 0 || b == 0 || acc == 0 {
+		return 0, false
+	}
+	x, y := &d.forms[a], &d.forms[b]
+	i, c, ok := x.single()
+	j, e, ok2 := y.single()
+	if !ok || !ok2 || d.atoms[i].kind != element && d.atoms[j].kind != element || zero(&d.forms[acc]) {
+		return 0, false
+	}
+	k, f, ok := d.forms[acc].single()
+	if !ok || !near(f, c*e) || d.atoms[k].kind != product && d.atoms[k].kind != weighted {
+		return 0, false
+	}
+	at := int32(len(d.pairs))
+	p := atom{at: at}
+	coef, ok := d.term2(&p, x, y)
+	if !ok {
+		d.pairs = d.pairs[:at]
+		return 0, false
+	}
+	v := d.accumulate(acc, p, coef)
+	if v == 0 {
+		d.pairs = d.pairs[:at]
+	}
+	return v, v != 0
 }
 
 // dot adds products of elements, or of weights and elements, to an accumulator. Terms that are 0 count for nothing.

@@ -3,6 +3,7 @@ package discover
 import (
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/lineage"
+	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
 )
 
@@ -22,6 +23,7 @@ type site struct {
 	events []event
 	frag   *isa.Fragment // of the accumulator; nil: no matrix product
 	impure bool          // it made values that are not followed, too
+	ran    []uint32      // by warp: the lanes that executed it
 }
 
 // repeats reports whether some lane executed the instruction again.
@@ -98,6 +100,10 @@ func (r *recorder) see(op *lineage.Op, x value) {
 		}
 		r.sites[op.PC] = s
 	}
+	for op.Warp >= len(s.ran) {
+		s.ran = append(s.ran, 0)
+	}
+	s.ran[op.Warp] |= 1 << op.Lane
 	switch kind {
 	case product, maximum, power, weighted:
 	default: // a constant is what sums and maxima of nothing are
@@ -182,10 +188,10 @@ func (r *recorder) stores(s *lineage.Store, x value) {
 
 // footprint is where one block reads and writes the arguments, by instruction: the first and the last element, by its position.
 type footprint struct {
-	view  target.View
-	reach map[int]*span
-	out   map[int]span2
-	steps int
+	view          target.View
+	reach         map[int]*span
+	out           map[int]span2
+	loads, stores int // elements
 }
 
 // span is the lowest and highest address that an instruction accessed.
@@ -211,10 +217,10 @@ func (f *footprint) Interests() target.ClassSet {
 
 // Event implements target.Observer.
 func (f *footprint) Event(e *target.Event) {
-	addr := e.Addr
+	addr, mask := e.Addr, e.Mask
 	switch {
 	case e.Class == target.ClassAsync:
-		addr = e.Addr2
+		addr, mask = e.Addr2, f.copying(e)
 	case e.Space != target.SpaceGlobal:
 		return
 	}
@@ -227,15 +233,40 @@ func (f *footprint) Event(e *target.Event) {
 		f.reach[e.PC] = s
 	}
 	for lane := range 32 {
-		if e.Mask>>lane&1 == 0 {
+		if mask>>lane&1 == 0 {
 			continue
 		}
-		f.steps++
+		if s.store {
+			f.stores++
+		} else {
+			f.loads++
+		}
 		if _, hi, _ := f.view.Extent(addr[lane]); hi == 0 {
 			continue
 		}
 		s.lo, s.hi = min(s.lo, addr[lane]), max(s.hi, addr[lane]+uint64(max(e.Bytes, 1))-1)
 	}
+}
+
+// copying is the lanes of a cp.async that read something: not those whose source has 0 bytes, or is ignored.
+func (f *footprint) copying(e *target.Event) uint32 {
+	mask := e.Mask
+	for i := 3; i < len(e.Instr.Args); i++ {
+		switch op := &e.Instr.Args[i]; {
+		case op.Kind == ptx.OpInt && op.Imm == 0:
+			return 0
+		case op.Kind != ptx.OpReg:
+		case e.Func.Regs[op.Reg].Type.Bits() == 64: // a cache policy
+		default:
+			ignored := e.Func.Regs[op.Reg].Type == ptx.Pred // else it is the number of bytes
+			for lane, v := range f.view.Register(e.Warp, e.Func, op.Reg) {
+				if ignored && (v != 0) != op.Neg || !ignored && uint32(v) == 0 {
+					mask &^= 1 << lane
+				}
+			}
+		}
+	}
+	return mask
 }
 
 // End implements target.Ender.

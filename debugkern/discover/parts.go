@@ -7,11 +7,18 @@ import (
 
 // findParts finds registers among which a row's running sum is divided: lanes that each have the sum over keys of their own, which together are all.
 func (s *study) findParts() (*Stage, []*candidate, int, error) {
-	type key struct{ pc, dest int }
-	type whole struct {
-		row int
-		ref int32
-	}
+	parts := 0
+	list := s.confirmed(func(s *study) []*candidate {
+		found, n := s.listParts()
+		parts = max(parts, n)
+		return found
+	})
+	st, chosen, err := s.chosen(list, s.wanted(1), true)
+	return st, chosen, parts, err
+}
+
+// listParts is the candidates of one block, and among how many lanes they divide a row.
+func (s *study) listParts() (list []*candidate, parts int) {
 	rowBy := map[int32]int{}
 	for r := range s.refs {
 		for _, ref := range s.refs[r] {
@@ -20,11 +27,9 @@ func (s *study) findParts() (*Stage, []*candidate, int, error) {
 			}
 		}
 	}
-	var list []*candidate
-	parts := 0
 	for _, pc := range slices.Sorted(maps.Keys(s.r.sites)) {
 		st := s.r.sites[pc]
-		if st.impure || st.frag != nil {
+		if st.impure && !s.partial || st.frag != nil || s.f.Body[pc].Kind().Updates() {
 			continue
 		}
 		by := map[int]*candidate{}
@@ -71,7 +76,7 @@ func (s *study) findParts() (*Stage, []*candidate, int, error) {
 				}
 				c.whole = c.whole && found
 			}
-			if !c.whole {
+			if !c.whole || !s.partial && !c.sampled(st) {
 				continue
 			}
 			settled := c.settle(s)
@@ -83,6 +88,5 @@ func (s *study) findParts() (*Stage, []*candidate, int, error) {
 			list = append(list, settled...)
 		}
 	}
-	st, chosen, err := s.chosen(list, s.wanted(one), true)
-	return st, chosen, parts, err
+	return list, parts
 }

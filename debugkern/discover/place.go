@@ -19,6 +19,7 @@ type Placement struct {
 	Of       string // which fragment: d, a or b
 	Lines    []int  // of the PTX; nil where Line says it
 	Line     int    // of the source, and which of the instructions that can be meant there, from 0
+	File     string // base name of the file of Line, where it is not the source
 	Nth      []int
 	Dest     int    // of a register: which of those that the instruction writes
 	Row, Col string // expressions over i, warp, lane, r, c and e
@@ -30,8 +31,7 @@ type spot struct {
 	warp, lane, n int
 	e             int // of a fragment: the element; of a register: part
 	row, col      int
-	first, last   int  // tiles that it may be of
-	other         bool // the value is none of the stage's
+	first, last   int // tiles that it may be of
 }
 
 // candidate is an instruction whose registers may be a stage.
@@ -41,6 +41,7 @@ type candidate struct {
 	of               string // which fragment; "": a register
 	frag             *isa.Fragment
 	spots            []spot
+	others           []bool  // by execution: it has values that are not of the stage
 	tile             *fitted // the tile of execution n
 	coef             float64
 	whole            bool    // every value is one of the stage's
@@ -74,12 +75,43 @@ func (c *cells) add(at int32) bool {
 	return true
 }
 
-// candidates lists the instructions all of whose values that are followed are of a stage, as pick says.
-func (s *study) candidates(pick func(e *event, a *atom) (sp spot, ok bool)) []*candidate {
+// candidates lists the instructions all of whose values that are followed are of a stage, as pick says, in every block that was followed.
+func (s *study) candidates(pick func(s *study, e *event, a *atom) (sp spot, ok bool)) []*candidate {
+	return s.confirmed(func(s *study) []*candidate { return s.list(pick) })
+}
+
+// confirmed leaves out what another block does not confirm: an instruction that has other values there, or of other tiles.
+func (s *study) confirmed(list func(s *study) []*candidate) []*candidate {
+	found := list(s)
+	if s.also == nil {
+		return found
+	}
+	type key struct {
+		pc, dest, turn, turns int
+		of                    string
+	}
+	there := map[key]*candidate{}
+	for _, c := range list(s.also) {
+		there[key{c.pc, c.dest, c.turn, c.turns, c.of}] = c
+	}
+	return slices.DeleteFunc(found, func(c *candidate) bool {
+		d := there[key{c.pc, c.dest, c.turn, c.turns, c.of}]
+		if d == nil {
+			return true
+		}
+		if s.tiles == 1 {
+			c.tile = d.tile // one iteration shows no rule
+		}
+		return c.tileText() != d.tileText()
+	})
+}
+
+// list is the candidates of one block.
+func (s *study) list(pick func(s *study, e *event, a *atom) (sp spot, ok bool)) []*candidate {
 	var out []*candidate
 	for _, pc := range slices.Sorted(maps.Keys(s.r.sites)) {
 		st := s.r.sites[pc]
-		if st.impure {
+		if in := s.f.Body[pc]; st.impure && !s.partial || in.Kind().Updates() || len(in.Dests(nil)) == 0 {
 			continue
 		}
 		by := map[int]*candidate{}
@@ -101,20 +133,20 @@ func (s *study) candidates(pick func(e *event, a *atom) (sp spot, ok bool)) []*c
 			if !c.whole {
 				continue
 			}
-			sp, ok := pick(e, a)
-			sp.warp, sp.lane, sp.n, sp.e = int(e.warp), int(e.lane), int(e.n), int(e.part)
-			sp.other = !ok || !near(c.coef, float64(e.coef))
-			if sp.other && e.n == 0 && !st.repeats() {
-				c.whole = false
+			sp, ok := pick(s, e, a)
+			if !ok || !near(c.coef, float64(e.coef)) {
+				c.whole = st.repeats() // another execution may have the stage
+				c.others = mark(c.others, int(e.n))
 				continue
 			}
+			sp.warp, sp.lane, sp.n, sp.e = int(e.warp), int(e.lane), int(e.n), int(e.part)
 			if st.frag != nil {
 				sp.e += int(e.dest) * st.frag.PerRegister
 			}
 			c.spots = append(c.spots, sp)
 		}
 		for _, key := range slices.Sorted(maps.Keys(by)) {
-			if c := by[key]; c.whole {
+			if c := by[key]; c.whole && len(c.spots) > 0 && (s.partial || c.sampled(st)) {
 				out = append(out, c.settle(s)...)
 			}
 		}
@@ -122,53 +154,82 @@ func (s *study) candidates(pick func(e *event, a *atom) (sp spot, ok bool)) []*c
 	return out
 }
 
+// sampled reports whether every thread that executed the instruction, of a fragment every warp, has a value that is followed: where the others' would
+// lie is not known.
+func (c *candidate) sampled(st *site) bool {
+	seen := make([]uint32, len(st.ran))
+	for i := range c.spots {
+		seen[c.spots[i].warp] |= 1 << c.spots[i].lane
+	}
+	for w, ran := range st.ran {
+		if c.of != "" && ran != 0 && seen[w] == 0 || c.of == "" && ran&^seen[w] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // settle finds the tile of every execution, and the positions of the registers in it: of executions that take turns with several parts of a tile
 // (a loop that is not unrolled) one candidate a part. None where they follow no rule.
 func (c *candidate) settle(s *study) []*candidate {
-	most := 0
+	var own []bool // by execution: it has values of the stage
 	for i := range c.spots {
-		most = max(most, c.spots[i].n)
+		own = mark(own, c.spots[i].n)
 	}
-	for turns := 1; turns <= min(maxTurns, most+1); turns++ {
-		if (most+1)%turns != 0 {
+	n := max(len(own), len(c.others))
+	for turns := 1; turns <= min(maxTurns, n); turns++ {
+		if n%turns != 0 || !apart(own, c.others, turns) {
 			continue
 		}
-		parts := make([]*candidate, turns)
-		for i := range parts {
-			part := *c
-			parts[i], part.spots, part.turn, part.turns = &part, nil, i, turns
-		}
-		for _, sp := range c.spots {
-			p := parts[sp.n%turns]
-			sp.n /= turns
-			p.spots = append(p.spots, sp)
-		}
-		if parts = regular(s, parts); len(parts) > 0 {
+		if parts := c.parts(s, turns); parts != nil {
 			return parts
 		}
 	}
 	return nil
 }
 
-// regular leaves out parts that have no value of the stage. It is empty where one has such and others, or follows no rule.
-func regular(s *study, parts []*candidate) []*candidate {
-	var out []*candidate
-	for _, p := range parts {
-		others := 0
-		for i := range p.spots {
-			if p.spots[i].other {
-				others++
-			}
-		}
-		switch {
-		case others == len(p.spots):
-			continue
-		case others > 0, !p.regular(s):
-			return nil
-		}
-		out = append(out, p)
+// mark sets an element of a list that grows as needed.
+func mark(list []bool, i int) []bool {
+	for i >= len(list) {
+		list = append(list, false)
 	}
-	return out
+	list[i] = true
+	return list
+}
+
+// apart reports whether no part, of executions that take turns, has both values of the stage and others.
+func apart(own, others []bool, turns int) bool {
+	mixed := make([]uint8, turns)
+	for n, is := range own {
+		if is {
+			mixed[n%turns] |= 1
+		}
+	}
+	for n, is := range others {
+		if is {
+			mixed[n%turns] |= 2
+		}
+	}
+	return !slices.Contains(mixed, 3)
+}
+
+// parts are the candidates of executions that take turns; nil where one follows no rule.
+func (c *candidate) parts(s *study, turns int) []*candidate {
+	parts := make([]*candidate, turns)
+	for i := range parts {
+		part := *c
+		parts[i], part.spots, part.turn, part.turns = &part, nil, i, turns
+	}
+	for _, sp := range c.spots {
+		p := parts[sp.n%turns]
+		sp.n /= turns
+		p.spots = append(p.spots, sp)
+	}
+	parts = slices.DeleteFunc(parts, func(p *candidate) bool { return len(p.spots) == 0 })
+	if slices.ContainsFunc(parts, func(p *candidate) bool { return !p.regular(s) }) {
+		return nil
+	}
+	return parts
 }
 
 // maxTurns is how many parts of a tile an instruction may take turns with.
@@ -364,6 +425,7 @@ func (s *study) placements(chosen []*candidate, perTile bool, line func(pc int) 
 		dest       int
 		tile       string
 		rows, cols int
+		file       string
 		line       int
 	}
 	groups := map[kind][]*candidate{}
@@ -377,8 +439,8 @@ func (s *study) placements(chosen []*candidate, perTile bool, line func(pc int) 
 			k.rows, k.cols = c.frag.Rows, c.frag.Cols
 		}
 		if s.source != "" {
-			if k.line = s.sourceLine(c.pc); k.line == 0 {
-				return nil, fmt.Errorf("PTX line %d stems from no line of %s", s.line(c.pc), s.source)
+			if k.file, k.line = s.sourceLine(c.pc); k.line == 0 {
+				return nil, fmt.Errorf("PTX line %d stems from no line of the source", s.line(c.pc))
 			}
 		}
 		if groups[k] == nil {
@@ -387,14 +449,14 @@ func (s *study) placements(chosen []*candidate, perTile bool, line func(pc int) 
 		groups[k] = append(groups[k], c)
 	}
 	slices.SortFunc(order, func(a, b kind) int {
-		return cmp.Or(cmp.Compare(a.tile, b.tile), cmp.Compare(a.line, b.line), cmp.Compare(a.dest, b.dest))
+		return cmp.Or(cmp.Compare(a.tile, b.tile), cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line), cmp.Compare(a.dest, b.dest))
 	})
 	var out []Placement
 	for _, k := range order {
 		list := entries(groups[k], k.of, k.dest, k.tile, s.warps(), line)
 		for i := range list {
 			if k.line > 0 {
-				s.bySource(&list[i], k.line)
+				s.bySource(&list[i], k.file, k.line)
 			}
 		}
 		out = append(out, list...)
@@ -402,31 +464,30 @@ func (s *study) placements(chosen []*candidate, perTile bool, line func(pc int) 
 	return out, nil
 }
 
-// sourceLine is the line of the source that blame for an instruction falls on, 0 where that is another file.
-func (s *study) sourceLine(pc int) int {
+// sourceLine is the line that blame for an instruction falls on, with the base name of its file; 0 where there is none.
+func (s *study) sourceLine(pc int) (string, int) {
 	if s.f.Body[pc].Loc == nil {
-		return 0
+		return "", 0
 	}
 	at := target.Blame(s.f, pc)
-	if path.Base(strings.ReplaceAll(at.File, `\`, "/")) != s.source {
-		return 0
-	}
-	return at.Line
+	return path.Base(strings.ReplaceAll(at.File, `\`, "/")), at.Line
 }
 
 // bySource names an entry's instructions by their source line.
-func (s *study) bySource(p *Placement, line int) {
+func (s *study) bySource(p *Placement, file string, line int) {
 	nth := map[int]int{} // by line of the PTX
 	for pc, in := range s.f.Body {
 		meant := len(in.Dests(nil)) > 0
 		if p.Fragment {
 			meant = in.Kind() == isa.Multiply
 		}
-		if meant && !in.Loc.Within(target.IsProbe) && s.sourceLine(pc) == line {
+		if at, l := s.sourceLine(pc); meant && l == line && at == file && !in.Loc.Within(target.IsProbe) {
 			nth[in.Pos.Line] = len(nth)
 		}
 	}
-	p.Line = line
+	if p.Line = line; file != s.source {
+		p.File = file
+	}
 	for _, l := range p.Lines {
 		p.Nth = append(p.Nth, nth[l])
 	}

@@ -8,6 +8,7 @@ import (
 
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
+	"tilescope/probes"
 )
 
 // study makes stages of what an interpretation recorded: first the scores and which of them are a row's, then the iterations in which
@@ -24,6 +25,7 @@ type study struct {
 	rowOf        []int32 // by score: number of its row, -1 where it is none of these
 	keyOf        []int32 // by score: number of its key
 	rows, keys   []int32 // first element of each row of the queries and of the keys, ascending
+	stepKey      int     // elements between neighbouring keys
 	stepQ, stepK int     // elements between neighbours of the common dimension
 
 	alpha   uint16
@@ -40,9 +42,12 @@ type study struct {
 	z0, stepZ, stepD int // the value of key 0 in column 0, and between keys and columns
 	width            int // columns of the values
 
-	f      *ptx.Func
-	tileM  int    // rows of a block
-	source string // base name of the source whose lines name instructions; "": lines of the PTX do
+	f          *ptx.Func
+	tileM      int          // rows of a block
+	also       *study       // another block, which confirms what this one shows; nil: none
+	partial    bool         // it has not all rows, and cannot show where all threads' registers lie
+	weightType probes.DType // what weights are rounded to before they are multiplied
+	source     string       // base name of the source whose lines name instructions; "": lines of the PTX do
 }
 
 // group is what one iteration added to a row: the keys, and the maximum that weights are relative to.

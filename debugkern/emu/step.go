@@ -62,6 +62,7 @@ func (k *Kernel) openReserved(p *program, l, one *target.Launch, id probes.Dim3)
 			return nil, err
 		}
 		b.receive(inputs)
+		b.ordered = true
 	}
 	b.begin(id)
 	return &stepper{b}, nil

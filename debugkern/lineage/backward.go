@@ -57,10 +57,16 @@ type walker struct {
 	control bool
 	cut     func(Place) (int, bool)
 	out     []Use
+	room    []Leaf // for leaves
 }
 
 func (w *walker) leaf(kind Kind, operand int, l Leaf) {
-	w.out = append(w.out, Use{Kind: kind, Operand: int8(operand), Leaf: &l})
+	if len(w.room) == 0 {
+		w.room = make([]Leaf, 64)
+	}
+	w.room[0] = l
+	w.out = append(w.out, Use{Kind: kind, Operand: int8(operand), Leaf: &w.room[0]})
+	w.room = w.room[1:]
 }
 
 // register adds bytes lo to lo+n of a source in a lane, as step i finds it.
@@ -91,10 +97,17 @@ func (w *walker) register(i int, s *step, src *source, lane, lo, n int, kind Kin
 // uses adds what a value is made of.
 func (w *walker) uses(r Ref) {
 	t := w.t
-	i, lane, lo, n := int(r.Step), int(r.Lane), int(r.Lo), int(r.N)
+	i, lane := int(r.Step), int(r.Lane)
 	s := t.steps.at(i)
 	f := &t.flows[s.pc]
-	defer w.around(i, s, f, lane)
+	w.madeOf(i, s, f, r)
+	w.around(i, s, f, lane)
+}
+
+// madeOf adds what the result of a step is made of.
+func (w *walker) madeOf(i int, s *step, f *flow, r Ref) {
+	t := w.t
+	lane, lo, n := int(r.Lane), int(r.Lo), int(r.N)
 	switch f.kind {
 	case flowCompute:
 		w.computed(i, s, f, lane, lo, n)
@@ -501,6 +514,10 @@ func (w *walker) initial(p Place, kind Kind, operand int) {
 	t := w.t
 	if i := t.allocAt(p.Addr); (p.Space == target.SpaceGlobal || p.Space == target.SpaceConst) && i >= 0 {
 		a := &t.allocs[i]
+		if a.arg < 0 && a.name == "" { // the capture buffer
+			w.leaf(kind, operand, Leaf{Kind: LeafUnwritten, Arg: -1, Space: p.Space})
+			return
+		}
 		if a.arg < 0 {
 			w.leaf(kind, operand, Leaf{Kind: LeafConstant, Arg: -1, Name: a.name, Space: p.Space, Addr: p.Addr})
 			return
@@ -508,7 +525,11 @@ func (w *walker) initial(p Place, kind Kind, operand int) {
 		off := int(p.Addr - a.lo)
 		for n := p.N; n > 0; {
 			m := min(n, a.size-off%a.size)
-			w.leaf(kind, operand, Leaf{Kind: LeafElement, Arg: a.arg, Element: off / a.size, Name: a.name, Space: p.Space, Addr: a.lo + uint64(off)})
+			l := Leaf{Kind: LeafElement, Arg: a.arg, Element: off / a.size, Name: a.name, Space: p.Space, Addr: a.lo + uint64(off-off%a.size)}
+			if t.others[(a.lo+uint64(off))&^3] {
+				l.Kind = LeafElsewhere
+			}
+			w.leaf(kind, operand, l)
 			off, n = off+m, n-m
 		}
 		return

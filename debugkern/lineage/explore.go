@@ -44,11 +44,18 @@ type Graph struct {
 
 // Walk follows what bytes of memory are made of, backwards to the leaves. The error is that of ctx.
 func (t *Trace) Walk(ctx context.Context, p Place, q Query) (*Graph, error) {
+	return t.WalkAll(ctx, []Place{p}, q)
+}
+
+// WalkAll follows what bytes at several places are made of.
+func (t *Trace) WalkAll(ctx context.Context, ps []Place, q Query) (*Graph, error) {
 	w := walker{t: t, address: q.Address, control: q.Control}
-	if p.At < 0 {
-		p.At = t.steps.n
+	for _, p := range ps {
+		if p.At < 0 {
+			p.At = t.steps.n
+		}
+		w.bytes(p, ByValue, 0)
 	}
-	w.bytes(p, ByValue, 0)
 	return t.explore(ctx, w.out, q)
 }
 
@@ -61,8 +68,14 @@ func (t *Trace) WalkValue(ctx context.Context, r Ref, q Query) (*Graph, error) {
 type explorer struct {
 	g      *Graph
 	q      Query
-	nodes  map[Ref]int32
+	slots  []int32                           // by step: one more than its number in lanes, 0 where it has none
+	lanes  [][32]int32                       // one more than the node that was first found of each lane of a step
+	nodes  map[uint64]int32                  // the other ones
+	pages  map[leafPage]*[leafPageSize]int32 // one more than the leaf that an element is
+	page   *[leafPageSize]int32
+	at     leafPage // of page
 	leaves map[Leaf]int32
+	spare  []Edge // room for edges
 	w      walker
 }
 
@@ -70,7 +83,7 @@ func (t *Trace) explore(ctx context.Context, roots []Use, q Query) (*Graph, erro
 	if q.Nodes == 0 {
 		q.Nodes = DefaultNodes
 	}
-	x := &explorer{g: &Graph{Trace: t}, q: q, nodes: map[Ref]int32{}, leaves: map[Leaf]int32{}}
+	x := &explorer{g: &Graph{Trace: t}, q: q, slots: make([]int32, t.steps.n), nodes: map[uint64]int32{}, pages: map[leafPage]*[leafPageSize]int32{}, leaves: map[Leaf]int32{}}
 	x.w = walker{t: t, address: q.Address, control: q.Control, cut: q.Cut}
 	x.g.Roots = x.edges(roots)
 	for i := 0; i < len(x.g.Nodes); i++ {
@@ -89,9 +102,18 @@ func (t *Trace) explore(ctx context.Context, roots []Use, q Query) (*Graph, erro
 	return x.g, nil
 }
 
+// key is the reference as a number: no two that are found are the same.
+func (r Ref) key() uint64 {
+	return uint64(r.Step)<<32 | uint64(r.Lane&31)<<27 | uint64(r.Index)<<19 | uint64(r.Lo&31)<<14 | uint64(r.N&31)<<9 | uint64(r.Part)
+}
+
 // edges adds what uses lead to.
 func (x *explorer) edges(uses []Use) []Edge {
-	out := make([]Edge, 0, len(uses))
+	if len(x.spare) < len(uses) {
+		x.spare = make([]Edge, max(4096, len(uses)))
+	}
+	out := x.spare[:0:len(uses)]
+	x.spare = x.spare[len(uses):]
 	for i := range uses {
 		u := &uses[i]
 		e := Edge{Kind: u.Kind, Operand: u.Operand}
@@ -102,25 +124,68 @@ func (x *explorer) edges(uses []Use) []Edge {
 			}
 		}
 		if l != nil {
-			to, known := x.leaves[*l]
-			if !known {
-				to = int32(len(x.g.Leaves))
-				x.leaves[*l] = to
-				x.g.Leaves = append(x.g.Leaves, *l)
-			}
-			e.Leaf, e.To = true, to
+			e.Leaf, e.To = true, x.leaf(l)
 		} else {
-			to, known := x.nodes[u.Ref]
-			if !known {
-				to = int32(len(x.g.Nodes))
-				x.nodes[u.Ref] = to
-				x.g.Nodes, x.g.Uses = append(x.g.Nodes, u.Ref), append(x.g.Uses, nil)
-			}
-			e.To = to
+			e.To = x.node(u.Ref)
 		}
 		out = append(out, e)
 	}
 	return out
+}
+
+// node is the number of a value. Most lanes of a step have one: it is found without hashing.
+func (x *explorer) node(r Ref) int32 {
+	slot := &x.slots[r.Step]
+	if *slot == 0 {
+		x.lanes = append(x.lanes, [32]int32{})
+		*slot = int32(len(x.lanes))
+	}
+	first := &x.lanes[*slot-1][r.Lane&31]
+	if *first == 0 {
+		*first = x.add(r) + 1
+		return *first - 1
+	}
+	if x.g.Nodes[*first-1] == r {
+		return *first - 1
+	}
+	key := r.key()
+	to, known := x.nodes[key]
+	if !known {
+		to = x.add(r)
+		x.nodes[key] = to
+	}
+	return to
+}
+
+func (x *explorer) add(r Ref) int32 {
+	x.g.Nodes, x.g.Uses = append(x.g.Nodes, r), append(x.g.Uses, nil)
+	return int32(len(x.g.Nodes) - 1)
+}
+
+func (x *explorer) leaf(l *Leaf) int32 {
+	to := int32(len(x.g.Leaves))
+	if l.Kind == LeafElement {
+		at := leafPage{l.Arg, l.Element / leafPageSize}
+		if x.page == nil || x.at != at {
+			x.at, x.page = at, x.pages[at]
+			if x.page == nil {
+				x.page = new([leafPageSize]int32)
+				x.pages[at] = x.page
+			}
+		}
+		id := &x.page[l.Element%leafPageSize]
+		if *id > 0 {
+			return *id - 1
+		}
+		*id = to + 1
+	} else {
+		if at, known := x.leaves[*l]; known {
+			return at
+		}
+		x.leaves[*l] = to
+	}
+	x.g.Leaves = append(x.g.Leaves, *l)
+	return to
 }
 
 // order lists the nodes so that each comes before what it is made of.

@@ -214,6 +214,9 @@ func (r *reader) operand(op *ptx.Operand, arg int, to *[]source) {
 		}
 	case ptx.OpSym:
 		s.form, s.name = fromSpecial, op.Name
+		if op.Var != nil {
+			s.name = op.Var.Demangled
+		}
 	case ptx.OpAddr:
 		if op.Base != ptx.BaseReg {
 			return

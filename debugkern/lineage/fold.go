@@ -15,7 +15,7 @@ import (
 // a sum or a maximum that go on with each other's results. An operation of a loop that takes what it made in an iteration before leads
 // back to its own node, or to one above it.
 type Tree struct {
-	Root  *Fold // nil where the lineage is a leaf
+	Roots []*Fold // what the walk began with; Folds[0] is the first
 	Folds []*Fold
 }
 
@@ -34,8 +34,10 @@ type Fold struct {
 	Of     []Branch
 	Leaf   *Leaf        // of a leaf one of its leaves
 	DType  probes.DType // of the elements, where a variable in memory has a type
-	Where  string       // the elements or the variable: "K[0][1][17][0..63]"
-	Ref    Ref          // the value by which it was found first
+	// Elements are, of a leaf that is elements of an argument, which: by flat index, sorted.
+	Elements []int
+	Where    string // the elements or the variable: "K[0][1][17][0..63]"
+	Ref      Ref    // the value by which it was found first
 }
 
 // Branch is an operand of a fold.
@@ -52,32 +54,63 @@ type folder struct {
 	class  []int32 // by node: its group, -1 where it is passed over
 	groups []group
 	parent []int32 // of the groups, to merge them
-	ends   map[int32][]end
+	ends   [][]end // by node that is passed over
+	done   []bool  // by node: whether ends has it
+	places []place // by PC
+	used   []bool  // by node: another of its group goes on with it
 }
 
 // group is the nodes of one operation.
 type group struct {
-	key     string
+	key     int32 // copies of one operation have the same
 	members []int32
 }
 
 // end is what an edge leads to, past the nodes that only move values: a node, or a leaf with the node that reads it.
 type end struct {
 	leaf bool
+	kind Kind
 	to   int32
 	by   int32 // the node that has the edge to a leaf, -1
-	kind Kind
+}
+
+// place is where an instruction comes from.
+type place struct {
+	known bool
+	at    *target.Source
+	key   int32 // of opcode and line
 }
 
 // Fold folds a graph into a tree.
 func (g *Graph) Fold() *Tree {
-	x := &folder{g: g, t: g.Trace, ends: map[int32][]end{}}
+	x := &folder{g: g, t: g.Trace, ends: make([][]end, len(g.Nodes)), done: make([]bool, len(g.Nodes)), places: make([]place, len(g.Trace.flows)), used: make([]bool, len(g.Nodes))}
 	x.classify()
 	x.chain()
-	for x.copies() {
-	}
+	x.copies()
 	x.gather()
 	return x.tree()
+}
+
+// place finds where an instruction comes from.
+func (x *folder) place(pc int32, keys map[string]int32) *place {
+	p := &x.places[pc]
+	if p.known {
+		return p
+	}
+	in := x.t.flows[pc].in
+	f := x.t.funcs[x.t.owner[pc]]
+	p.known, p.at = true, target.Blame(f, int(pc-x.t.base[f]))
+	key := in.Opcode()
+	if in.Loc != nil { // copies that a compiler made of a loop or an inlined function have a line in common
+		key = fmt.Sprintf("%s|%s:%d", key, p.at.File, p.at.Line)
+	}
+	k, known := keys[key]
+	if !known {
+		k = int32(len(keys))
+		keys[key] = k
+	}
+	p.key = k
+	return p
 }
 
 // shows reports whether a node is an operation that the tree has.
@@ -137,34 +170,24 @@ func (x *folder) leafOnly(n int32) bool {
 // classify puts the nodes into groups, by instruction.
 func (x *folder) classify() {
 	x.class = make([]int32, len(x.g.Nodes))
-	byPC := map[int32]int32{}
+	byPC, keys := map[int32]int32{}, map[string]int32{}
 	for n := range x.g.Nodes {
 		x.class[n] = -1
+		pc := x.t.steps.at(int(x.g.Nodes[n].Step)).pc
+		x.place(pc, keys)
 		if !x.shows(int32(n)) {
 			continue
 		}
-		pc := x.t.steps.at(int(x.g.Nodes[n].Step)).pc
 		k, known := byPC[pc]
 		if !known {
 			k = int32(len(x.groups))
 			byPC[pc] = k
-			x.groups = append(x.groups, group{key: x.copyKey(pc)})
+			x.groups = append(x.groups, group{key: x.places[pc].key})
 			x.parent = append(x.parent, k)
 		}
 		x.class[n] = k
 		x.groups[k].members = append(x.groups[k].members, int32(n))
 	}
-}
-
-// copyKey is what copies of one operation have in common, that a compiler made of a loop or an inlined function: opcode and line.
-func (x *folder) copyKey(pc int32) string {
-	in := x.t.flows[pc].in
-	if in.Loc == nil {
-		return in.Opcode()
-	}
-	f := x.t.funcs[x.t.owner[pc]]
-	at := target.Blame(f, int(pc-x.t.base[f]))
-	return fmt.Sprintf("%s|%s:%d", in.Opcode(), at.File, at.Line)
 }
 
 func (x *folder) find(k int32) int32 {
@@ -215,21 +238,24 @@ func (x *folder) chain() {
 	}
 }
 
-// copies merges the groups that are copies of one operation and the same operand of one group. It reports whether there were any.
-func (x *folder) copies() (merged bool) {
-	type role struct {
-		of      int32
-		operand int8
-		kind    Kind
-		key     string
-	}
-	first := map[role]int32{}
+// role is what one group is for another: which operand, how.
+type role struct {
+	of      int32
+	operand int8
+	kind    Kind
+	to      int32
+}
+
+// roles lists which groups are operands of which.
+func (x *folder) roles() []role {
+	var out []role
+	seen := map[role]bool{}
+	last := role{of: -1}
 	for n := range x.g.Nodes {
 		k := x.class[n]
 		if k < 0 {
 			continue
 		}
-		k = x.find(k)
 		for _, e := range x.g.Uses[n] {
 			if e.Leaf {
 				continue
@@ -238,18 +264,35 @@ func (x *folder) copies() (merged bool) {
 				if to.leaf {
 					continue
 				}
-				c := x.find(x.class[to.to])
-				r := role{k, e.Operand, max(e.Kind, to.kind), x.groups[x.class[to.to]].key}
-				if o, known := first[r]; !known {
-					first[r] = c
-				} else if o = x.find(o); o != c {
-					x.parent[c] = o
-					merged = true
+				r := role{k, e.Operand, max(e.Kind, to.kind), x.class[to.to]}
+				if r != last && !seen[r] {
+					seen[r] = true
+					out = append(out, r)
 				}
+				last = r
 			}
 		}
 	}
-	return merged
+	return out
+}
+
+// copies merges the groups that are copies of one operation and the same operand of one group, until there are none.
+func (x *folder) copies() {
+	roles := x.roles()
+	for merged := true; merged; {
+		merged = false
+		first := map[role]int32{}
+		for _, r := range roles {
+			c := x.find(r.to)
+			r.of, r.to = x.find(r.of), x.groups[r.to].key
+			if o, known := first[r]; !known {
+				first[r] = c
+			} else if o = x.find(o); o != c {
+				x.parent[c] = o
+				merged = true
+			}
+		}
+	}
 }
 
 // gather gives merged groups their members.
@@ -264,24 +307,23 @@ func (x *folder) gather() {
 
 // past is what a node is, or where it only moves values, what these are.
 func (x *folder) past(n int32) []end {
+	if x.done[n] {
+		return x.ends[n]
+	}
+	x.done[n] = true
 	if x.class[n] >= 0 {
-		return []end{{to: n, by: -1}}
+		x.ends[n] = []end{{to: n, by: -1}}
+		return x.ends[n]
 	}
-	if out, known := x.ends[n]; known {
-		return out
-	}
-	x.ends[n] = nil
 	var out []end
-	seen := map[end]bool{}
 	for _, e := range x.g.Uses[n] {
 		if e.Leaf {
-			out = append(out, end{true, e.To, n, e.Kind})
+			out = append(out, end{true, e.Kind, e.To, n})
 			continue
 		}
 		for _, to := range x.past(e.To) {
 			to.kind = max(to.kind, e.Kind)
-			if !seen[to] {
-				seen[to] = true
+			if !slices.Contains(out, to) {
 				out = append(out, to)
 			}
 		}
@@ -290,127 +332,212 @@ func (x *folder) past(n int32) []end {
 	return out
 }
 
-// tree makes the folds, from the roots down.
+// grower makes the folds, from the roots down.
+type grower struct {
+	*folder
+	tree   *Tree
+	folds  []*Fold // by group
+	leaves map[leafKey]*Fold
+	key    leafKey // the last one, and its fold
+	fold   *Fold
+	marks  []*marks // by fold
+	work   []int32
+	reach  map[reached]bool
+	last   reached // in reach
+}
+
+// leafKey is what leaves have in common that are one fold: who reads them, as which operand, where, and what they are.
+type leafKey struct {
+	of, operand, key int32
+	kind             Kind
+	leaf             LeafKind
+	arg, cut         int
+	name             string
+	bits             uint64
+}
+
+type reached struct {
+	of, operand int32
+	kind        Kind
+	to          int32
+}
+
+// marks are the threads and lines of a fold, and its leaves.
+type marks struct {
+	lanes uint32
+	warps []uint64 // bits
+	pc    int32    // the last one
+	pcs   map[int32]bool
+	list  []int32  // leaves
+	parts []uint64 // bits: which leaves are in list
+}
+
+// set sets a bit, and reports whether it was set.
+func set(b *[]uint64, i int) (was bool) {
+	for len(*b) <= i/64 {
+		*b = append(*b, 0)
+	}
+	w := &(*b)[i/64]
+	was = *w>>(i%64)&1 != 0
+	*w |= 1 << (i % 64)
+	return was
+}
+
 func (x *folder) tree() *Tree {
-	out := &Tree{}
-	folds := map[int32]*Fold{}
-	leaves := map[string]*Fold{}
-	elements := map[*Fold][]int32{} // leaves of a fold
-	var work []int32
-	var reach func(from *Fold, kind Kind, operand int, to end)
-	reach = func(from *Fold, kind Kind, operand int, to end) {
-		kind = max(kind, to.kind)
-		var f *Fold
-		if to.leaf {
-			f = x.leafFold(out, leaves, elements, from, kind, operand, to)
-		} else {
-			k := x.find(x.class[to.to])
-			if f = folds[k]; f == nil {
-				f = &Fold{ID: len(out.Folds), Kind: kind, Ref: x.g.Nodes[to.to]}
-				folds[k] = f
-				out.Folds = append(out.Folds, f)
-				work = append(work, k)
-			}
-			f.Kind = min(f.Kind, kind)
-		}
-		if from == nil {
-			if out.Root == nil {
-				out.Root = f
-			}
-			return
-		}
-		b := Branch{kind, operand, f}
-		if !slices.Contains(from.Of, b) {
-			from.Of = append(from.Of, b)
-		}
+	g := &grower{
+		folder: x, tree: &Tree{}, folds: make([]*Fold, len(x.groups)), leaves: map[leafKey]*Fold{}, reach: map[reached]bool{},
 	}
 	for _, e := range x.g.Roots {
 		if e.Leaf {
-			reach(nil, e.Kind, -1, end{true, e.To, -1, e.Kind})
+			g.to(nil, e.Kind, -1, end{true, e.Kind, e.To, -1})
 			continue
 		}
 		for _, to := range x.past(e.To) {
-			reach(nil, e.Kind, -1, to)
+			g.to(nil, e.Kind, -1, to)
 		}
 	}
-	for len(work) > 0 {
-		k := work[0]
-		work = work[1:]
-		f := folds[k]
-		x.describe(f, x.groups[k].members)
-		for _, n := range x.groups[k].members {
-			for _, e := range x.g.Uses[n] {
-				if e.Leaf {
-					reach(f, e.Kind, int(e.Operand), end{true, e.To, n, e.Kind})
-					continue
-				}
-				for _, to := range x.past(e.To) {
-					if !to.leaf && folds[x.find(x.class[to.to])] == f && accumulates(x.instr(n), int(e.Operand)) {
-						continue // its own result before
-					}
-					reach(f, e.Kind, int(e.Operand), to)
-				}
-			}
-		}
-		slices.SortStableFunc(f.Of, func(a, b Branch) int {
-			return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Operand, b.Operand))
-		})
+	for len(g.work) > 0 {
+		k := g.work[0]
+		g.work = g.work[1:]
+		g.grow(g.folds[k], x.groups[k].members)
 	}
-	for _, f := range out.Folds {
-		if list := elements[f]; list != nil {
+	for _, f := range g.tree.Folds {
+		if list := g.marks[f.ID].list; list != nil {
 			x.nameLeaf(f, list)
 		}
+		g.settle(f)
 	}
-	return out
+	return g.tree
 }
 
-// leafFold is the fold of a leaf: those that one operand reads at one place are one.
-func (x *folder) leafFold(out *Tree, leaves map[string]*Fold, elements map[*Fold][]int32, from *Fold, kind Kind, operand int, to end) *Fold {
-	l := &x.g.Leaves[to.to]
-	id, line := -1, ""
+// grow describes a fold and reaches what its members are made of.
+func (g *grower) grow(f *Fold, members []int32) {
+	for _, n := range members {
+		g.at(f, g.g.Nodes[n])
+	}
+	g.describe(f, members)
+	for _, n := range members {
+		in := g.instr(n)
+		for _, e := range g.g.Uses[n] {
+			if e.Leaf {
+				g.to(f, e.Kind, int(e.Operand), end{true, e.Kind, e.To, n})
+				continue
+			}
+			for _, to := range g.past(e.To) {
+				if !to.leaf && g.folds[g.find(g.class[to.to])] == f && accumulates(in, int(e.Operand)) {
+					continue // its own result before
+				}
+				g.to(f, max(e.Kind, to.kind), int(e.Operand), to)
+			}
+		}
+	}
+	slices.SortStableFunc(f.Of, func(a, b Branch) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Operand, b.Operand))
+	})
+}
+
+// to makes what an edge leads to a fold, and a branch of from's.
+func (g *grower) to(from *Fold, kind Kind, operand int, to end) {
+	if kind != ByValue {
+		operand = -1
+	}
+	var f *Fold
+	if to.leaf {
+		f = g.leaf(from, kind, operand, to)
+	} else {
+		k := g.find(g.class[to.to])
+		if f = g.folds[k]; f == nil {
+			f = g.add(&Fold{Kind: kind, Ref: g.g.Nodes[to.to]})
+			g.folds[k] = f
+			g.work = append(g.work, k)
+		}
+		f.Kind = min(f.Kind, kind)
+	}
+	if from == nil {
+		if !slices.Contains(g.tree.Roots, f) {
+			g.tree.Roots = append(g.tree.Roots, f)
+		}
+		return
+	}
+	r := reached{int32(from.ID), int32(operand), kind, int32(f.ID)}
+	if r != g.last && !g.reach[r] {
+		g.reach[r] = true
+		from.Of = append(from.Of, Branch{kind, operand, f})
+	}
+	g.last = r
+}
+
+// add numbers a fold.
+func (g *grower) add(f *Fold) *Fold {
+	f.ID = len(g.tree.Folds)
+	g.tree.Folds = append(g.tree.Folds, f)
+	g.marks = append(g.marks, &marks{pc: -1, pcs: map[int32]bool{}})
+	return f
+}
+
+// leaf is the fold of a leaf: those that one operand reads at one place are one.
+func (g *grower) leaf(from *Fold, kind Kind, operand int, to end) *Fold {
+	l := &g.g.Leaves[to.to]
+	k := leafKey{of: -1, operand: int32(operand), key: -1, kind: kind, leaf: l.Kind, arg: l.Arg, cut: l.Cut, name: l.Name, bits: l.Bits}
 	if from != nil {
-		id = from.ID
+		k.of = int32(from.ID)
 	}
 	if to.by >= 0 {
-		line = x.copyKey(x.t.steps.at(int(x.g.Nodes[to.by].Step)).pc)
+		k.key = g.places[g.t.steps.at(int(g.g.Nodes[to.by].Step)).pc].key
 	}
-	key := fmt.Sprint(id, operand, kind, l.Kind, l.Arg, l.Name, l.Cut, l.Kind == LeafImmediate && l.Bits != 0, l.Bits, line)
-	f := leaves[key]
-	if f == nil {
-		f = &Fold{ID: len(out.Folds), Kind: kind, Leaf: l}
-		leaves[key] = f
-		out.Folds = append(out.Folds, f)
+	f := g.fold
+	if f == nil || k != g.key {
+		if f = g.leaves[k]; f == nil {
+			f = g.add(&Fold{Kind: kind, Leaf: l})
+			g.leaves[k] = f
+		}
+		g.key, g.fold = k, f
 	}
 	if to.by >= 0 {
-		f.Ref = x.g.Nodes[to.by]
-		x.at(f, f.Ref)
+		f.Ref = g.g.Nodes[to.by]
+		g.at(f, f.Ref)
 	}
-	if list := elements[f]; !slices.Contains(list, to.to) {
-		elements[f] = append(list, to.to)
+	if m := g.marks[f.ID]; !set(&m.parts, int(to.to)) {
+		m.list = append(m.list, to.to)
 	}
 	return f
 }
 
 // at adds where a value was made to a fold.
-func (x *folder) at(f *Fold, r Ref) {
-	s := x.t.steps.at(int(r.Step))
-	fn := x.t.funcs[x.t.owner[s.pc]]
-	src := target.Blame(fn, int(s.pc-x.t.base[fn]))
-	switch {
+func (g *grower) at(f *Fold, r Ref) {
+	s, m := g.t.steps.at(int(r.Step)), g.marks[f.ID]
+	m.lanes |= 1 << r.Lane
+	set(&m.warps, int(s.warp))
+	if m.pc == s.pc || m.pcs[s.pc] {
+		return
+	}
+	m.pcs[s.pc] = true
+	m.pc = s.pc
+	if f.Instr == "" {
+		f.Instr = g.t.flows[s.pc].in.Opcode()
+	}
+	switch src := g.places[s.pc].at; {
 	case f.Source == nil:
 		f.Source, f.Line = src, src.Line
-	case f.Source.File == src.File && src.Line < f.Source.Line:
+	case f.Source.File != src.File:
+	case src.Line < f.Source.Line:
 		f.Source = src
-	case f.Source.File == src.File:
+	default:
 		f.Line = max(f.Line, src.Line)
 	}
-	if w := int(s.warp); !slices.Contains(f.Warps, w) {
-		f.Warps = append(f.Warps, w)
+}
+
+// settle lists the threads of a fold.
+func (g *grower) settle(f *Fold) {
+	m := g.marks[f.ID]
+	for l := range 32 {
+		if m.lanes>>l&1 != 0 {
+			f.Lanes = append(f.Lanes, l)
+		}
 	}
-	if l := int(r.Lane); !slices.Contains(f.Lanes, l) {
-		f.Lanes = append(f.Lanes, l)
-	}
-	if f.Instr == "" {
-		f.Instr = x.t.flows[s.pc].in.Opcode()
+	for w := range 64 * len(m.warps) {
+		if m.warps[w/64]>>(w%64)&1 != 0 {
+			f.Warps = append(f.Warps, w)
+		}
 	}
 }

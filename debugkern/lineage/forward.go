@@ -3,6 +3,7 @@ package lineage
 import (
 	"context"
 	"math/bits"
+	"slices"
 
 	"tilescope/debugkern/ptx"
 )
@@ -166,20 +167,37 @@ func (x *interpreter[T]) join(b []uint32) uint32 {
 	if id, ok := x.whole(b); ok {
 		return id
 	}
-	any := false
+	any, zero := false, true
 	var p pack
 	for i := range p {
 		if p[i] = zeroByte; i < len(b) {
 			p[i] = b[i]
 			any = any || b[i]>>3 >= firstVal
+			zero = zero && b[i] == zeroByte
 		}
 	}
-	if !any {
+	switch {
+	case zero && zeroType[len(b)] != 0:
+		return x.zero(len(b))
+	case !any:
 		return 0
 	}
 	x.packs = append(x.packs, p)
 	return uint32(len(x.packs)-1) | packed
 }
+
+// zero is the value of n bytes that are zero: those that a copy fills up with.
+func (x *interpreter[T]) zero(n int) uint32 {
+	at := constAt{typ: zeroType[n]}
+	id, ok := x.consts[at]
+	if !ok {
+		id = x.value(x.d.Const(0, at.typ), n, false)
+		x.consts[at] = id
+	}
+	return id
+}
+
+var zeroType = [9]ptx.Type{1: ptx.B8, 2: ptx.B16, 4: ptx.B32, 8: ptx.B64}
 
 // taken is bytes lo to lo+n of a value as an operation takes them.
 func (x *interpreter[T]) taken(id uint32, lo, n int) T {
@@ -211,6 +229,9 @@ func (x *interpreter[T]) joined(b []uint32) T {
 		i += n
 	}
 	if len(x.pieces) == 0 {
+		if !slices.ContainsFunc(b, func(v uint32) bool { return v != zeroByte }) && zeroType[len(b)] != 0 {
+			return x.vals[x.zero(len(b))]
+		}
 		return x.index
 	}
 	return x.d.Join(&x.op, x.pieces)

@@ -75,7 +75,8 @@ type Piece[T any] struct {
 //
 // A zero T is a value like any other.
 type Domain[T any] interface {
-	// Leaf is an element of an argument's buffer as the launch found it. arg indexes target.Launch.Args.
+	// Leaf is an element of an argument's buffer, which this block did not write: as the launch found it, or as another block left
+	// it. arg indexes target.Launch.Args.
 	Leaf(arg, element int) T
 	// Scalar is n bytes, from byte offset on, of a scalar argument.
 	Scalar(arg, offset, n int) T

@@ -3,11 +3,14 @@ package lineage_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
+	"tilescope/debugkern/budget"
 	"tilescope/debugkern/chip"
 	"tilescope/debugkern/emu"
 	"tilescope/debugkern/lineage"
@@ -686,5 +689,119 @@ func TestPerturbation(t *testing.T) {
 	for i := range programs {
 		p := &programs[i]
 		t.Run(p.name, p.check)
+	}
+}
+
+// TestMultiplicity: how often an element enters is counted, by value, address and control apart.
+func TestMultiplicity(t *testing.T) {
+	p := program{name: "times", dtype: probes.U32, in: 64, out: 32, data: indices(64), body: `
+	ld.global.u32 %r10, [%rd4];
+	ld.global.u32 %r11, [%rd4+128];
+	mad.lo.u32 %r12, %r10, %r10, %r11;
+	add.u32 %r13, %r12, %r12;
+	and.b32 %r14, %r11, 31;
+	mul.wide.u32 %rd6, %r14, 4;
+	add.s64 %rd6, %rd6, %rd1;
+	ld.global.u32 %r15, [%rd6];
+	setp.gt.u32 %p1, %r10, 3;
+	mov.u32 %r16, 0;
+	@%p1 add.u32 %r16, %r13, %r15;
+	st.global.u32 [%rd5], %r16;`}
+	trace, err := lineage.Record(t.Context(), p.load(t), p.launch(p.input()), probes.Dim3{}, lineage.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[int][3]uint64{}
+	for _, c := range p.counts(t, trace, 5, lineage.Query{Address: true, Control: true}) {
+		if c.Kind == lineage.LeafElement {
+			got[c.Element] = c.Times
+		}
+	}
+	at := (7*37 + 3) & 31 // what in[37] says
+	want := map[int][3]uint64{5: {4, 0, 1}, 37: {2, 1, 0}, at: {1, 0, 0}}
+	if !maps.Equal(got, want) {
+		t.Errorf("counted %v, want %v", got, want)
+	}
+	for _, c := range p.counts(t, trace, 5, lineage.Query{}) {
+		if c.Kind == lineage.LeafElement && (c.Times[lineage.ByAddress] > 0 || c.Times[lineage.ByControl] > 0) {
+			t.Errorf("in[%d] counts by address or control, which was not followed", c.Element)
+		}
+	}
+}
+
+// TestCut: a walk ends where the caller cuts it.
+func TestCut(t *testing.T) {
+	p := &programs[slices.IndexFunc(programs, func(p program) bool { return p.name == "vectors" })]
+	trace, err := lineage.Record(t.Context(), p.load(t), p.launch(p.input()), probes.Dim3{}, lineage.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := lineage.Query{Cut: func(at lineage.Place) (int, bool) { return int(at.Addr), at.Space == target.SpaceShared }}
+	for _, c := range p.counts(t, trace, 1, q) { // out[1] is what was loaded from shared memory
+		if c.Kind != lineage.LeafCut || c.Cut != 0 {
+			t.Errorf("out[1] is made of %+v, want the cut at s[0]", c.Leaf)
+		}
+	}
+}
+
+// TestCancelled: recording, walking and interpreting end when their context does.
+func TestCancelled(t *testing.T) {
+	p := &programs[0]
+	k := p.load(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	trace, err := lineage.Record(ctx, k, p.launch(p.input()), probes.Dim3{}, lineage.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if _, err := lineage.Record(ctx, k, p.launch(p.input()), probes.Dim3{}, lineage.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("recording: %v", err)
+	}
+	if err := lineage.Interpret(ctx, trace, lineage.Domain[set](sets{}), nil, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("interpreting: %v", err)
+	}
+	addr, _ := trace.Address(1, 0)
+	if _, err := trace.Walk(ctx, lineage.Place{Space: target.SpaceGlobal, Addr: addr, N: 4, At: -1}, lineage.Query{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("walking: %v", err)
+	}
+}
+
+// TestBudget: a trace that takes more memory than there is left is refused, and gives back what it had.
+func TestBudget(t *testing.T) {
+	p := &programs[0]
+	l := p.launch(p.input())
+	l.Memory = budget.Failing(1<<30, func(part string, _ int64) bool { return strings.HasPrefix(part, "the record of") })
+	_, err := lineage.Record(t.Context(), p.load(t), l, probes.Dim3{}, lineage.Options{})
+	var no *budget.Exhausted
+	if !errors.As(err, &no) || !strings.Contains(err.Error(), "the record of block 0,0,0") {
+		t.Errorf("recorded with %v", err)
+	}
+}
+
+// TestBox: sets of elements are written as boxes where they are.
+func TestBox(t *testing.T) {
+	row := func(lo, n, by int) (out []int) {
+		for i := range n {
+			out = append(out, lo+i*by)
+		}
+		return out
+	}
+	for _, c := range []struct {
+		dims []int
+		at   []int
+		want string
+	}{
+		{[]int{2, 4, 8}, []int{33}, "[1][0][1]"},
+		{[]int{2, 4, 8}, row(8, 8, 1), "[0][1][0..7]"},
+		{[]int{2, 4, 8}, row(0, 64, 1), "[0..1][0..3][0..7]"},
+		{[]int{4, 16}, row(0, 32, 2), "[0..3][0..14 by 2]"},
+		{[]int{4, 16}, []int{1, 2, 3, 9}, "[0][1..3,9]"},
+		{[]int{4, 4}, []int{0, 5, 10, 15}, "[0][0], [1][1], [2][2], … (4 elements)"},
+		{nil, []int{3, 4, 5}, "[3..5]"},
+		{[]int{4}, nil, ""},
+	} {
+		if got := lineage.Box(c.dims, c.at); got != c.want {
+			t.Errorf("%v in %v: %s, want %s", c.at, c.dims, got, c.want)
+		}
 	}
 }

@@ -11,25 +11,22 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// describe says what the operation of some nodes is, and where it was.
+// describe says what the operation of some nodes is.
 func (x *folder) describe(f *Fold, members []int32) {
 	f.Count = len(members)
-	inside := map[int32]bool{}
-	for _, n := range members {
-		inside[n] = true
-	}
-	used := map[int32]bool{} // by another member
+	k := x.find(x.class[members[0]])
+	used := x.used // by another member
 	chain := false
 	for _, n := range members {
-		x.at(f, x.g.Nodes[n])
+		in := x.instr(n)
 		for _, e := range x.g.Uses[n] {
 			if e.Kind != ByValue || e.Leaf {
 				continue
 			}
 			for _, to := range x.past(e.To) {
-				if !to.leaf && inside[to.to] {
+				if !to.leaf && x.find(x.class[to.to]) == k {
 					used[to.to] = true
-					chain = chain || accumulates(x.instr(n), int(e.Operand))
+					chain = chain || accumulates(in, int(e.Operand))
 				}
 			}
 		}
@@ -39,13 +36,11 @@ func (x *folder) describe(f *Fold, members []int32) {
 			f.Last = append(f.Last, x.g.Nodes[n])
 		}
 	}
-	slices.Sort(f.Warps)
-	slices.Sort(f.Lanes)
-	x.operation(f, members, inside, chain)
+	x.operation(f, members, k, chain)
 }
 
-// within counts, of one total, the steps of its sum or extreme, and what is added or compared: once each.
-func (x *folder) within(n int32, inside map[int32]bool) (steps, terms int) {
+// within counts, of one total of a group, the steps of its sum or extreme, and what is added or compared: once each.
+func (x *folder) within(n, group int32) (steps, terms int) {
 	seen, ends := map[int32]bool{n: true}, map[end]bool{}
 	work := []int32{n}
 	for len(work) > 0 {
@@ -62,7 +57,7 @@ func (x *folder) within(n int32, inside map[int32]bool) (steps, terms int) {
 			}
 			for _, to := range x.past(e.To) {
 				switch {
-				case to.leaf || !inside[to.to]:
+				case to.leaf || x.find(x.class[to.to]) != group:
 					ends[end{leaf: to.leaf, to: to.to}] = true
 				case !seen[to.to]:
 					seen[to.to] = true
@@ -80,7 +75,7 @@ func (x *folder) within(n int32, inside map[int32]bool) (steps, terms int) {
 }
 
 // operation words what the nodes did; chain: some go on with results of others.
-func (x *folder) operation(f *Fold, members []int32, inside map[int32]bool, chain bool) {
+func (x *folder) operation(f *Fold, members []int32, group int32, chain bool) {
 	n := members[0]
 	r := x.g.Nodes[n]
 	s := x.t.steps.at(int(r.Step))
@@ -92,28 +87,28 @@ func (x *folder) operation(f *Fold, members []int32, inside map[int32]bool, chai
 		if fl.f.a != nil {
 			k = fl.f.a.Cols
 		}
-		steps, _ := x.within(x.total(members, f), inside)
+		steps, _ := x.within(x.total(members, f), group)
 		f.Op = each(len(f.Last), fmt.Sprintf("sum of %d products", k*steps))
 		return
 	case flowLoad, flowLoadRows, flowLoadTile:
-		f.Where = x.places(f, members)
+		f.Where = x.memory(f, members)
 		f.Op = "loaded from " + f.Where
 		return
 	case flowStore, flowStoreRows, flowStoreTile:
-		f.Where = x.places(f, members)
+		f.Where = x.memory(f, members)
 		f.Op = "stored to " + f.Where
 		return
 	case flowCopy:
-		f.Where = x.places(f, members)
+		f.Where = x.memory(f, members)
 		f.Op = "copied to " + f.Where
 		return
 	case flowAtomic:
-		f.Where = x.places(f, members)
+		f.Where = x.memory(f, members)
 		f.Op = updates(in) + f.Where
 		return
 	}
 	if chain {
-		steps, terms := x.within(x.total(members, f), inside)
+		steps, terms := x.within(x.total(members, f), group)
 		f.Op = each(len(f.Last), chained(in, steps, terms))
 		return
 	}
@@ -200,8 +195,8 @@ func formula(in *ptx.Instr) string {
 var compares = map[string]bool{"eq": true, "ne": true, "lt": true, "le": true, "gt": true, "ge": true, "ltu": true, "gtu": true, "leu": true, "geu": true,
 	"equ": true, "neu": true, "lo": true, "ls": true, "hi": true, "hs": true}
 
-// places names the memory that nodes load or store.
-func (x *folder) places(f *Fold, members []int32) string {
+// memory names the memory that nodes load or store.
+func (x *folder) memory(f *Fold, members []int32) string {
 	type piece struct {
 		v    *Variable
 		a    *alloc
@@ -312,14 +307,14 @@ func (t *Trace) place(r Ref) (addr uint64, space target.Space, n int, ok bool) {
 func (x *folder) nameLeaf(f *Fold, list []int32) {
 	l := f.Leaf
 	f.Count = len(list)
-	slices.Sort(f.Warps)
-	slices.Sort(f.Lanes)
 	switch l.Kind {
 	case LeafElement, LeafElsewhere:
 		var at []int
 		for _, i := range list {
 			at = append(at, x.g.Leaves[i].Element)
 		}
+		slices.Sort(at)
+		f.Elements = at
 		f.Where = l.Name + Box(x.t.launch.Args[l.Arg].Buffer.Dims, at)
 		f.Op = f.Where
 		if l.Kind == LeafElsewhere {

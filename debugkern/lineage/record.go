@@ -27,10 +27,11 @@ type Trace struct {
 	accesses chunked[access]
 	rows     chunked[[32]uint32]
 	passes   [][]target.Passed
-	allocs   []alloc // by address
-	capture  uint64  // address of the capture buffer
-	foreign  bool    // blocks of the launch share memory
-	mutable  bool    // it reads global memory that the kernel may write
+	allocs   []alloc         // by address
+	capture  uint64          // address of the capture buffer
+	foreign  bool            // blocks of the launch share memory
+	mutable  bool            // it reads global memory that the kernel may write
+	others   map[uint64]bool // words of global memory that had other contents than before the launch when they were read
 	taken    map[tile]taken
 	shared   []Variable
 	idx      index
@@ -259,6 +260,7 @@ func (r *recorder) View(v target.View) {
 		t.owner = append(t.owner, int32(i))
 	}
 	t.capture, t.foreign, t.taken = v.Capture(), v.InOrder(), map[tile]taken{}
+	t.others = map[uint64]bool{}
 	r.flying = make([][]flight, t.warps)
 	r.near = make([]nearby, len(t.flows))
 	if r.calls {
@@ -494,6 +496,32 @@ func (r *recorder) place(space target.Space, addr *[32]uint64, mask uint32, byte
 	}
 	if space != target.SpaceNone {
 		r.bounds(a, lo, hi+uint64(bytes), pc)
+	}
+	if r.t.foreign && space == target.SpaceGlobal && r.t.flows[pc].reads() {
+		r.changed(a)
+	}
+}
+
+// changed notes words of arguments that have other contents than before the launch: what the block did not write, another one did.
+func (r *recorder) changed(a *access) {
+	var now [16]byte
+	for m := a.mask; m != 0; m &= m - 1 {
+		at := r.t.addr(a, bits.TrailingZeros32(m)&31)
+		for i := range r.t.allocs {
+			x := &r.t.allocs[i]
+			if at < x.lo || at >= x.hi || x.arg < 0 {
+				continue
+			}
+			n := r.view.Memory(target.SpaceGlobal, at, 0, 0, now[:min(int(a.bytes), len(now))])
+			buf := r.t.launch.Args[x.arg].Buffer
+			for k := range n {
+				off := int(at-x.lo) + k
+				if old := off < len(buf.Init) && (buf.Written == nil || buf.Written[off] != 0); old && buf.Init[off] != now[k] ||
+					!old && r.view.Written(target.SpaceGlobal, at+uint64(k), 0, 0, 1) {
+					r.t.others[(at+uint64(k))&^3] = true
+				}
+			}
+		}
 	}
 }
 

@@ -131,9 +131,37 @@ func (p *lineagePrinter) node(i int, lead, operand string, last bool, depth int)
 		return
 	}
 	p.lines = append(p.lines, LineageLine{text, i})
-	for k, u := range uses {
-		p.node(p.at(u.Of), lead+under, n.operand(u), k == len(uses)-1, depth+1)
+	fresh, again := p.apart(uses)
+	for k, u := range fresh {
+		p.node(p.at(u.Of), lead+under, n.operand(u), k == len(fresh)-1 && again == "", depth+1)
 	}
+	if again != "" {
+		p.lines = append(p.lines, LineageLine{lead + under + "└─ " + again, i})
+	}
+}
+
+// apart takes out what a node depends on by address or control and was printed before: a line names it by number.
+func (p *lineagePrinter) apart(uses []LineageUse) (fresh []LineageUse, again string) {
+	for _, kind := range []string{"address", "control"} {
+		var list []string
+		for _, u := range uses {
+			if i := p.at(u.Of); u.Kind == kind && p.printed[i] && len(p.l.Nodes[i].Uses) > 0 {
+				list = append(list, fmt.Sprintf("#%d", u.Of))
+			}
+		}
+		if list != nil && again != "" {
+			again += "; "
+		}
+		if list != nil {
+			again += kind + ": " + strings.Join(list, " ") + " (above)"
+		}
+	}
+	for _, u := range uses {
+		if i := p.at(u.Of); u.Kind == "value" || !p.printed[i] || len(p.l.Nodes[i].Uses) == 0 {
+			fresh = append(fresh, u)
+		}
+	}
+	return fresh, again
 }
 
 func (p *lineagePrinter) at(id int) int {

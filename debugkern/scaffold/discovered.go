@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tilescope/configs"
@@ -107,6 +108,7 @@ type discovered struct {
 	source bool
 	names  []string // of the arguments
 	dims   []string // the dimensions, in the order of the shape
+	scaled int      // the argument that is the scale; -1: none
 	extent map[string]int
 	of     map[[2]int]string // name of an argument's dimension
 }
@@ -136,8 +138,19 @@ func (w *discovered) name() {
 		}
 		w.names = append(w.names, n)
 	}
+	w.scaled = -1
 	if w.a == nil {
 		return
+	}
+	for i, a := range w.l.Args {
+		if x, err := strconv.ParseFloat(a.Value, 64); err == nil && a.Dims == nil && a.DType == probes.F32 && math.Abs(x-w.a.Scale) < 1e-6*w.a.Scale && w.scaled < 0 {
+			w.scaled = i
+		}
+	}
+	for i, n := range w.names {
+		if n == scaleName && w.scaled != i {
+			w.names[i] += "_"
+		}
 	}
 	for _, r := range []discover.Role{discover.Queries, discover.Keys, discover.Values, discover.Result, discover.LSE} {
 		if o := w.a.Operand(r); o != nil {
@@ -145,6 +158,9 @@ func (w *discovered) name() {
 		}
 	}
 }
+
+// scaleName is the name by which a scalar argument is the scale.
+const scaleName = "softmax_scale"
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
@@ -261,6 +277,9 @@ func (w *discovered) requires() {
 
 // scale writes what scores are multiplied by: 1/sqrt of the common dimension where that is it.
 func (w *discovered) scale() {
+	if w.scaled >= 0 {
+		return // the argument says it
+	}
 	if x := 1 / math.Sqrt(float64(w.a.Depth)); math.Abs(w.a.Scale-x) < 1e-5*x && w.extent["D"] == w.a.Depth {
 		w.line("scale: 1 / sqrt(D)   # %.9g, found", w.a.Scale)
 		return
@@ -277,7 +296,11 @@ func (w *discovered) arguments() {
 		case a.Size > 0:
 			w.structure(i, a)
 		case a.Dims == nil:
-			w.line("  - {name: %s, type: %s, value: %s}", w.names[i], a.DType, a.Value)
+			role := ""
+			if i == w.scaled && w.names[i] != scaleName {
+				role = ", role: scale"
+			}
+			w.line("  - {name: %s, type: %s, value: %s%s}", w.names[i], a.DType, a.Value, role)
 		default:
 			w.line("  - {name: %s, %s}", w.names[i], w.pointer(i, a))
 		}
@@ -334,6 +357,9 @@ func (w *discovered) pointer(i int, a LaunchArg) string {
 		role = "inout, fill: unwritten"
 	case a.Read:
 		role = "input"
+		if w.a == nil { // no tensor of the conventions, whatever its name is
+			role += ", tensor: in_" + w.names[i]
+		}
 		if a.Fill != "randn" && a.Fill != "" {
 			role += fmt.Sprintf(", fill: %q", a.Fill)
 		}

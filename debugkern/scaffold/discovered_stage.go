@@ -49,6 +49,9 @@ func (w *discovered) stages() {
 		st := w.a.Stage(t.role)
 		if st == nil {
 			st = &discover.Stage{Role: t.role, DType: probes.F32, Unit: 1, Parts: 1}
+			if t.role == discover.Weights && w.a.WeightType != 0 {
+				st.DType = w.a.WeightType
+			}
 		}
 		w.evidence(st)
 		w.line("  - name: %s\n    axes: %s\n    dtype: %s\n    dims: [%d, %d]\n    valid: [%s, %s]\n    per: tile", r[string(t.role)], t.axes, st.DType, t.dims[0], t.dims[1],
@@ -193,6 +196,9 @@ func placement(p *discover.Placement) string {
 	var parts []string
 	if p.Line > 0 {
 		parts = append(parts, fmt.Sprintf("line: %d, nth: %s", p.Line, list(p.Nth)))
+		if p.File != "" {
+			parts = append(parts, fmt.Sprintf("file: %q", p.File))
+		}
 	} else {
 		parts = append(parts, "ptx: "+list(p.Lines))
 	}

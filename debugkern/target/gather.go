@@ -76,7 +76,7 @@ func (g *Gather) Begins(f *ptx.Func) (int, error) {
 		}
 		return -1, fmt.Errorf("stage %s: tile_at: no instruction of %s begins on line %d of %s", g.Plan.Stage, f.Name, c.TilePTX, f.Pos.File)
 	case c.TileLine > 0:
-		if on := g.onLine(f, c.TileLine, func(*ptx.Instr) bool { return true }); len(on) > 0 {
+		if on := g.onLine(f, g.File, c.TileLine, func(*ptx.Instr) bool { return true }); len(on) > 0 {
 			return on[0], nil
 		}
 		return -1, fmt.Errorf("stage %s: tile_at: no instruction of %s stems from line %d", g.Plan.Stage, f.Name, c.TileLine)
@@ -91,14 +91,14 @@ func place(f *ptx.Func, pc int) string {
 }
 
 // onLine lists the instructions that blame falls on a source line for, and that are meant.
-func (g *Gather) onLine(f *ptx.Func, line int, meant func(*ptx.Instr) bool) []int {
+func (g *Gather) onLine(f *ptx.Func, file string, line int, meant func(*ptx.Instr) bool) []int {
 	var out []int
 	for pc, in := range f.Body {
 		if !meant(in) || in.Loc == nil || in.Loc.Within(IsProbe) {
 			continue
 		}
 		at := Blame(f, pc)
-		if at.Line == line && (g.File == "" || path.Base(strings.ReplaceAll(at.File, `\`, "/")) == g.File) {
+		if at.Line == line && (file == "" || path.Base(strings.ReplaceAll(at.File, `\`, "/")) == file) {
 			out = append(out, pc)
 		}
 	}
@@ -117,7 +117,11 @@ func (g *Gather) instructions(f *ptx.Func, t *probes.Take) ([]int, error) {
 	if t.Line == 0 {
 		return atPTX(f, t.PTX, what, meant)
 	}
-	on := g.onLine(f, t.Line, meant)
+	file := g.File
+	if t.File != "" {
+		file = t.File
+	}
+	on := g.onLine(f, file, t.Line, meant)
 	switch {
 	case len(on) == 0:
 		return nil, fmt.Errorf("no %s of %s stems from line %d", what, f.Name, t.Line)
