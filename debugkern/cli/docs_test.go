@@ -23,6 +23,9 @@ func TestExperiments(t *testing.T) { runPage(t, "experiments.md", 20) }
 // TestDiagnosePage does the same with docs/diagnose.md.
 func TestDiagnosePage(t *testing.T) { runPage(t, "diagnose.md", 4) }
 
+// TestLineagePage does the same with docs/lineage.md.
+func TestLineagePage(t *testing.T) { runPage(t, "lineage.md", 5) }
+
 // TestCheckPage does the same with docs/check.md; its sequence is docs/check/split.yaml.
 func TestCheckPage(t *testing.T) {
 	runPage(t, "check.md", 3)

@@ -31,51 +31,84 @@ func (x *folder) describe(f *Fold, members []int32) {
 			}
 		}
 	}
+	var totals []int32
 	for _, n := range members {
 		if !used[n] {
 			f.Last = append(f.Last, x.g.Nodes[n])
+			totals = append(totals, n)
 		}
 	}
-	x.operation(f, members, k, chain)
+	x.operation(f, members, totals, k, chain)
 }
 
-// within counts, of one total of a group, the steps of its sum or extreme, and what is added or compared: once each.
-func (x *folder) within(n, group int32) (steps, terms int) {
-	seen, ends := map[int32]bool{n: true}, map[end]bool{}
-	work := []int32{n}
-	for len(work) > 0 {
-		n = work[len(work)-1]
-		work = work[:len(work)-1]
-		steps++
+// extent is what a total is made of: steps and terms, once each, and as often as they enter.
+type extent struct{ steps, terms, stepWays, termWays int }
+
+// mostTotals is how many totals of a group are measured, and mostSteps the steps of them.
+const (
+	mostTotals = 64
+	mostSteps  = 1 << 16
+)
+
+// extents measures the totals of a group: the smallest and the largest.
+func (x *folder) extents(totals []int32, group int32) (least, most extent) {
+	work := 0
+	for i, n := range totals {
+		if i >= mostTotals || work > mostSteps {
+			break
+		}
+		e := x.within(n, group)
+		work += e.steps
+		if i == 0 {
+			least, most = e, e
+			continue
+		}
+		least = extent{min(least.steps, e.steps), min(least.terms, e.terms), min(least.stepWays, e.stepWays), min(least.termWays, e.termWays)}
+		most = extent{max(most.steps, e.steps), max(most.terms, e.terms), max(most.stepWays, e.stepWays), max(most.termWays, e.termWays)}
+	}
+	return least, most
+}
+
+// within counts, of one total of a group, the steps of its sum or extreme, and what is added or compared.
+func (x *folder) within(n, group int32) extent {
+	type ways struct{ steps, terms int }
+	seen, ends := map[int32]ways{}, map[end]bool{}
+	var visit func(n int32) ways
+	visit = func(n int32) ways {
+		if w, known := seen[n]; known {
+			return w
+		}
+		w := ways{steps: 1}
+		in := x.instr(n)
 		for _, e := range x.g.Uses[n] {
-			if e.Kind != ByValue || !accumulates(x.instr(n), int(e.Operand)) {
+			if e.Kind != ByValue || !accumulates(in, int(e.Operand)) {
 				continue
 			}
-			if e.Leaf {
-				ends[end{leaf: true, to: e.To}] = true
-				continue
+			tos := []end{{leaf: true, to: e.To}}
+			if !e.Leaf {
+				tos = x.past(e.To)
 			}
-			for _, to := range x.past(e.To) {
+			for _, to := range tos {
 				switch {
+				case to.leaf && x.g.Leaves[to.to].Kind == LeafImmediate: // what a sum or an extreme begins with is none of its terms
 				case to.leaf || x.find(x.class[to.to]) != group:
 					ends[end{leaf: to.leaf, to: to.to}] = true
-				case !seen[to.to]:
-					seen[to.to] = true
-					work = append(work, to.to)
+					w.terms++
+				default:
+					o := visit(to.to)
+					w.steps, w.terms = min(w.steps+o.steps, 1<<30), min(w.terms+o.terms, 1<<30)
 				}
 			}
 		}
+		seen[n] = w
+		return w
 	}
-	for to := range ends { // what a sum or an extreme begins with is none of its terms
-		if to.leaf && x.g.Leaves[to.to].Kind == LeafImmediate {
-			delete(ends, to)
-		}
-	}
-	return steps, len(ends)
+	w := visit(n)
+	return extent{len(seen), len(ends), w.steps, w.terms}
 }
 
 // operation words what the nodes did; chain: some go on with results of others.
-func (x *folder) operation(f *Fold, members []int32, group int32, chain bool) {
+func (x *folder) operation(f *Fold, members, totals []int32, group int32, chain bool) {
 	n := members[0]
 	r := x.g.Nodes[n]
 	s := x.t.steps.at(int(r.Step))
@@ -87,8 +120,9 @@ func (x *folder) operation(f *Fold, members []int32, group int32, chain bool) {
 		if fl.f.a != nil {
 			k = fl.f.a.Cols
 		}
-		steps, _ := x.within(x.total(members, f), group)
-		f.Op = each(len(f.Last), fmt.Sprintf("sum of %d products", k*steps))
+		least, most := x.extents(totals, group)
+		text := fmt.Sprintf("sum of %s products", span(k*least.steps, k*most.steps))
+		f.Op = each(len(f.Last), repeated(text, k*most.steps, k*most.stepWays))
 		return
 	case flowLoad, flowLoadRows, flowLoadTile:
 		f.Where = x.memory(f, members)
@@ -108,24 +142,20 @@ func (x *folder) operation(f *Fold, members []int32, group int32, chain bool) {
 		return
 	}
 	if chain {
-		steps, terms := x.within(x.total(members, f), group)
-		f.Op = each(len(f.Last), chained(in, steps, terms))
+		least, most := x.extents(totals, group)
+		f.Op = each(len(f.Last), chained(in, least, most))
 		return
 	}
 	f.Op = formula(in)
 	f.Op = each(len(members), f.Op)
 }
 
-// total is the node of the total that was made last.
-func (x *folder) total(members []int32, f *Fold) int32 {
-	if len(f.Last) > 0 {
-		for _, n := range members {
-			if x.g.Nodes[n] == f.Last[len(f.Last)-1] {
-				return n
-			}
-		}
+// span writes a range of counts.
+func span(lo, hi int) string {
+	if lo == hi {
+		return fmt.Sprint(lo)
 	}
-	return members[0]
+	return fmt.Sprintf("%d to %d", lo, hi)
 }
 
 // each says that there are several values of a kind.
@@ -136,17 +166,26 @@ func each(n int, what string) string {
 	return what
 }
 
-// chained words a sum or an extreme over several steps.
-func chained(in *ptx.Instr, steps, terms int) string {
+// repeated adds to a sum how many terms there are where some enter more than once.
+func repeated(what string, once, often int) string {
+	if often > once {
+		return fmt.Sprintf("%s, %d with repeats", what, often)
+	}
+	return what
+}
+
+// chained words sums or extremes over several steps.
+func chained(in *ptx.Instr, least, most extent) string {
+	terms := span(least.terms, most.terms)
 	switch in.Op {
 	case "max":
-		return fmt.Sprintf("maximum of %d values", terms)
+		return fmt.Sprintf("maximum of %s values", terms)
 	case "min":
-		return fmt.Sprintf("minimum of %d values", terms)
+		return fmt.Sprintf("minimum of %s values", terms)
 	case "fma", "mad":
-		return fmt.Sprintf("sum of %d products", steps)
+		return repeated(fmt.Sprintf("sum of %s products", span(least.steps, most.steps)), most.steps, most.stepWays)
 	}
-	return fmt.Sprintf("sum of %d terms", terms)
+	return repeated(fmt.Sprintf("sum of %s terms", terms), most.terms, most.termWays)
 }
 
 // updates words an atomic.
@@ -362,7 +401,7 @@ func immediate(bits uint64, t ptx.Type) string {
 	switch f := math.Float32frombits(v); {
 	case t == ptx.F64:
 		return fmt.Sprintf("%v", math.Float64frombits(bits))
-	case t == ptx.F32, t == ptx.B32 && math.IsInf(float64(f), 0), t == ptx.B32 && v > 1<<20 && math.Abs(float64(f)) > 1e-20 && math.Abs(float64(f)) < 1e20:
+	case t == ptx.F32, t.Bits() == 32 && math.IsInf(float64(f), 0), t == ptx.B32 && v > 1<<20 && math.Abs(float64(f)) > 1e-20 && math.Abs(float64(f)) < 1e20:
 		return fmt.Sprintf("%v", f) // of a number as of bits: a float where it looks like one
 	}
 	if s := int64(bits); s < 0 && s > -1<<31 {

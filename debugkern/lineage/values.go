@@ -70,6 +70,9 @@ func (t *Trace) bits(v target.View, s *step, r Ref) uint64 {
 		}
 		var b [8]byte
 		a := (&walker{t: t}).accessOf(s, int(r.Lane))
+		if f.kind == flowCopy && a != nil { // its destination does not have it yet
+			a = t.accesses.at(int(s.aux) + 1)
+		}
 		if a == nil {
 			return 0
 		}

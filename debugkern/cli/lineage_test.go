@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"tilescope/debugkern/report"
+)
+
+// TestLineageJSON: the document has the contract's members, its ids are those of nodes, and the first node is the cell's.
+func TestLineageJSON(t *testing.T) {
+	stdout, stderr, code := call(t, "lineage", "flashcore_fused_wmma", "S@1[3,17]", "--block", "1,2,0", "--address", "--control", "--json")
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	var raw struct {
+		Schema, Cell string
+		Value        *float64
+		Nodes        []map[string]any
+	}
+	var doc report.Lineage
+	if err := json.Unmarshal([]byte(stdout), &raw); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(stdout), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if raw.Schema != "tilescope.lineage/1" || raw.Cell != "S@1[3,17]" || raw.Value == nil || doc.Block != [3]int{1, 2, 0} {
+		t.Errorf("schema %q, cell %q, value %v, block %v", raw.Schema, raw.Cell, raw.Value, doc.Block)
+	}
+	kinds := map[string]int{}
+	for i, n := range raw.Nodes {
+		for _, key := range []string{"id", "op", "source", "warp", "lanes", "value", "kind", "of"} {
+			if _, there := n[key]; !there {
+				t.Errorf("node %d has no %q", i, key)
+			}
+		}
+		kinds[doc.Nodes[i].Kind]++
+		if doc.Nodes[i].ID != i {
+			t.Errorf("node %d has id %d", i, doc.Nodes[i].ID)
+		}
+		for _, id := range doc.Nodes[i].Of {
+			if id < 0 || id >= len(doc.Nodes) {
+				t.Errorf("node %d is made of %d, which is no node", i, id)
+			}
+		}
+	}
+	for _, k := range []string{"value", "address", "control"} {
+		if kinds[k] == 0 {
+			t.Errorf("no node is reached by %s: %v", k, kinds)
+		}
+	}
+	if !strings.HasPrefix(doc.Nodes[0].Op, "stored to sS[3][17]") {
+		t.Errorf("the first node is %q", doc.Nodes[0].Op)
+	}
+}
+
+// TestLineageUsage: what is not there, or cannot be read, is exit code 2 and says what is.
+func TestLineageUsage(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"stage2"}, "takes a target and a cell"},
+		{[]string{"stage2", "Z@1[3,17]"}, `no stage or argument "Z"; it has stages`},
+		{[]string{"stage2", "S@1[3,17]", "--block", "a"}, "--block a: expected X,Y,Z"},
+		{[]string{"stage2", "S@1[3,17]", "--depth", "-1"}, "--depth -1"},
+		{[]string{"stage2", "S@1[3,17]", "--dump", "x.npz"}, "--dump writes the tiles of a run"},
+		{[]string{"stage2", "S@4[3,17]"}, "there are kv tile 0 to 3 of stage S"},
+		{[]string{"stage2", "S@1[3,17]", "--stages", "O"}, "stage S is not captured in this run (--stages)"},
+		{[]string{"nosuch", "S@1[3,17]"}, "nosuch"},
+	} {
+		stdout, stderr, code := call(t, append([]string{"lineage"}, c.args...)...)
+		if code != int(report.CodeUsage) || stdout != "" || !strings.Contains(stderr, c.want) {
+			t.Errorf("lineage %v: exit %d, %q, want exit 2 and %q", c.args, code, stderr, c.want)
+		}
+	}
+}
+
+// TestLineageOfFault: what a planted fault did shows in the lineage of a cell that it changed.
+func TestLineageOfFault(t *testing.T) {
+	for _, c := range []struct{ fault, cell, right, wrong string }{
+		{"k-scale-head", "K@0[3,17]", "Ks[1] =", "Ks[2] ="},
+		{"kt-rowmajor", "S@0[3,17]", "K[0][1][17][0..63]", "K[0][1][16..31][1..49 by 16]"},
+		{"reduce-lane0", "l@0[3,0]", "maximum of 33 values, 32 values", "maximum of 2 to 33 values, 32 values"},
+		{"u-no-rescale", "U@1[3,17]", "a · b, 2 values = 0 …", "loaded from U_smem[3][17] = 0 … 1.47562"},
+		{"v-midpoint", "V@0[3,17]", "b: 128,", "b: 0,"},
+		{"scale-twice", "S@0[3,17]", "a: sum of 64 products = -2.46387", "a: a · b ="},
+	} {
+		right, stderr, code := call(t, "lineage", "stage2", c.cell, "--block", "0,1,0")
+		if code != 0 {
+			t.Fatalf("%s: exit %d: %s", c.cell, code, stderr)
+		}
+		wrong, stderr, code := call(t, "lineage", "stage2", c.cell, "--block", "0,1,0", "--fault", c.fault)
+		if code != 0 {
+			t.Fatalf("%s of %s: exit %d: %s", c.cell, c.fault, code, stderr)
+		}
+		if !strings.Contains(right, c.right) || strings.Contains(wrong, c.right) {
+			t.Errorf("%s: %q is not what the fault takes away:\n%s\n%s", c.fault, c.right, right, wrong)
+		}
+		if !strings.Contains(wrong, c.wrong) || strings.Contains(right, c.wrong) {
+			t.Errorf("%s: %q is not what the fault brings:\n%s", c.fault, c.wrong, wrong)
+		}
+	}
+}
