@@ -2,5 +2,5 @@
 // expect-error: bad_accessor.cu:4: <torch/extension.h> of PyTorch is not at hand: take it out of the kernel, or compile with nvcc
 // expect-error: bad_accessor.cu:5
 #include <torch/extension.h>
-__global__ void add(torch::PackedTensorAccessor32<float, 2, torch::RestrictPtrTraits> x) { x[0][threadIdx.x] += 1; }
-void go(torch::Tensor x) { add<<<1, 32>>>(x.packed_accessor32<float, 2, torch::RestrictPtrTraits>()); }
+__global__ void add(at::cuda::detail::TensorInfo<float, int> x) { x.data[threadIdx.x] += 1; }
+void go(torch::Tensor x) { add<<<1, 32>>>(at::cuda::detail::getTensorInfo<float, int>(x)); }
