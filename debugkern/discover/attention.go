@@ -406,14 +406,14 @@ func (s *study) narrowest() probes.DType {
 	}
 	best := probes.F32
 	for pc, st := range s.r.sites {
-		for i := range st.events {
-			a := &s.d.atoms[st.events[i].atom]
-			if a.kind == power && a.n == 1 && a.left == 0 {
-				if t := dtypeOf(s.f.Body[pc].Types()[0]); t.Size() < best.Size() {
-					best = t
-				}
+		if len(st.events) == 0 {
+			continue
+		}
+		a := &s.d.atoms[st.events[0].atom]
+		if a.kind == power && a.n == 1 && a.left == 0 {
+			if t := dtypeOf(s.f.Body[pc].Types()[0]); t.Size() < best.Size() {
+				best = t
 			}
-			break
 		}
 	}
 	return best

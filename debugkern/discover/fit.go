@@ -23,8 +23,7 @@ type sample struct {
 type fitted struct {
 	vars    []variable
 	base    int
-	whole   []int   // by variable: the weight, where bits is nil
-	weights [][]int // by variable and bit
+	weights [][]int // by variable and bit, one for a variable as a whole
 	byBit   []bool
 }
 

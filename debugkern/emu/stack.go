@@ -46,9 +46,7 @@ func (d *decoder) findStacks() {
 					d.onStack(f)
 				}
 			}
-			for _, g := range d.callees(in, taken) {
-				calls[f] = append(calls[f], g)
-			}
+			calls[f] = append(calls[f], d.callees(in, taken)...)
 		}
 		for _, g := range calls[f] {
 			visit(g)

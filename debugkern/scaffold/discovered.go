@@ -75,7 +75,7 @@ func Discovered(req Request, module *ptx.Module, source bool, l *Launch, found *
 		w.name()
 		d.Unknown = []string{}
 		d.Text = w.manifest()
-		m, err = configs.ParseManifest(req.Out, []byte(d.Text))
+		_, err = configs.ParseManifest(req.Out, []byte(d.Text))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("BUG: the manifest made of %s does not load: %w\n%s", req.File, err, d.Text)

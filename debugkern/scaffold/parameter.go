@@ -269,7 +269,6 @@ func destinations(in *ptx.Instr) []int32 {
 }
 
 var (
-	comments  = regexp.MustCompile(`(?s)//[^\n]*|/\*.*?\*/`)
 	qualifier = regexp.MustCompile(`\b(const|volatile|struct|__restrict__|__restrict|restrict|__grid_constant__)\b`)
 	cName     = regexp.MustCompile(`[A-Za-z_]\w*`)
 )
