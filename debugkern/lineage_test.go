@@ -130,7 +130,7 @@ func lastBlock(t *testing.T) (*debugkern.Session, debugkern.Request) {
 	return s, req
 }
 
-// TestLineageAcrossBlocks: what another block wrote is a leaf that says so, and where asked for the lineage goes on there.
+// TestLineageAcrossBlocks: what another block wrote is a leaf that says so, and with Across the lineage continues there.
 func TestLineageAcrossBlocks(t *testing.T) {
 	s, req := lastBlock(t)
 	doc, err := s.Lineage(t.Context(), req, debugkern.LineageRequest{Cell: "arg3[0]"}, nil)

@@ -14,7 +14,7 @@ import (
 // ofRegisters reports whether a stage's tiles come from registers.
 func ofRegisters(sp *probes.StagePlan) bool { return sp.Capture.Kind == probes.CaptureRegister }
 
-// elsewhere reports whether a stage's tiles are the emulator's beside the GPU.
+// elsewhere reports whether a stage's tiles come from the emulator in a run on the GPU (--backend both).
 func (st *runState) elsewhere(sp *probes.StagePlan) bool {
 	return ofRegisters(sp) && st.traced != nil && st.backend != nil && !target.Simulated(st.backend)
 }

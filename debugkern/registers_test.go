@@ -195,7 +195,7 @@ func TestRegistersRefused(t *testing.T) {
 	}
 }
 
-// TestRegistersBesideAGPU: a GPU gathers no registers. With the emulator beside it that one's tiles stand; without it the stages are off, and
+// TestRegistersBesideAGPU: a GPU gathers no registers. With --backend both the emulator's tiles are judged; without it the stages are off, and
 // nothing is missing.
 func TestRegistersBesideAGPU(t *testing.T) {
 	run, err := runRegisters(t, Request{}, nil, nil)

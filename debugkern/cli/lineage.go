@@ -13,7 +13,7 @@ import (
 	"tilescope/probes"
 )
 
-// lineageOptions are the options of lineage beside those of run.
+// lineageOptions are the options that lineage has in addition to those of run.
 type lineageOptions struct {
 	runOptions
 	block   string

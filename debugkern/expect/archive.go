@@ -39,7 +39,7 @@ type Archive struct {
 	memory  *budget.Budget
 	read    map[string]*npy.Array
 	release []func()
-	blocks  map[probes.Dim3]int // of the array blocks; nil before it is asked for
+	blocks  map[probes.Dim3]int // of the array blocks; nil until it is read
 }
 
 // MaxBytes is how many bytes of arrays an archive may have under a memory limit: they are read, and compared with as much again.

@@ -165,7 +165,7 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// TestTolerances: the bound of a cell, by each rule, and what is said of it.
+// TestTolerances: the bound of a cell by each rule, and its text.
 func TestTolerances(t *testing.T) {
 	whole := npytest.Floats("C", npy.F64, []int{4, 6}, count(24, index)...)
 	for tolerance, c := range map[string]struct {
@@ -296,7 +296,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestDiffers: an archive that has the launch's inputs is held to them, and what only has the name of one is left alone.
+// TestDiffers: an archive's copies of the launch's inputs must equal them; arrays that only share a name are ignored.
 func TestDiffers(t *testing.T) {
 	_, p, _, _ := made(t, nil)
 	content := npytest.Archive(npytest.Floats("A", npy.F32, []int{2}, 1, 2), npytest.Floats("B", npy.F64, []int{1, 4, 1}, 1, 2, 3, 4), npytest.Whole("h", npy.U16, []int{1}, 0x3c00))

@@ -33,7 +33,7 @@ type Use struct {
 }
 
 // Uses lists what a value is made of, one step back: for each operand the value that the register was given, for a load who wrote the
-// bytes. Moves, loads, shuffles and copies are steps like any other. Address and control dependence are left out unless asked for.
+// bytes. Moves, loads, shuffles and copies are steps like any other. Address and control dependence are left out by default.
 func (t *Trace) Uses(r Ref, address, control bool) []Use {
 	w := walker{t: t, address: address, control: control}
 	w.uses(r)

@@ -194,7 +194,7 @@ var kindText = map[string]string{
 	"uncoalesced": "A warp touches more global sectors than it needs", "redundant-barrier": "A barrier that orders nothing", "not-modelled": "Not checked",
 	"shuffle": "A lane reads a register of a lane outside the exchange", "trap": "A trap instruction was executed",
 	"not-captured": "Cells of a stage that no thread wrote to the capture buffer", "loop-ended": "A loop over tiles ended before the last tile",
-	"layout": "Data lies otherwise than is said of it",
+	"layout": "The position of data is contradictory",
 }
 
 // locate gives a result its place; the other side is related.

@@ -34,7 +34,7 @@ const (
 	Trap               Kind = "trap"         // a trap instruction was executed
 	NotCaptured        Kind = "not-captured" // cells of a stage that no thread wrote to the capture buffer
 	LoopEnded          Kind = "loop-ended"   // a block left its loop over tiles before the last one
-	Layout             Kind = "layout"       // data lies otherwise than is said of it: copies of one captured cell differ, positions of a sparse operand coincide
+	Layout             Kind = "layout"       // threads have different values of one captured cell, or a sparse operand has coinciding positions
 )
 
 // Severity is error or advice; advice never changes an exit code.

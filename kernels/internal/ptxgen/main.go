@@ -1,7 +1,7 @@
 // Command ptxgen builds kernels/ptx.archive: every build that the catalogue promises without a compiler on the user's
 // machine. It is run from the repository's root by `make ptx`.
 //
-//	ptxgen                    build what is not in the archive as it is asked for, and write the archive
+//	ptxgen                    build the entries that are missing or out of date, and write the archive
 //	ptxgen -check             build everything, and fail where the archive in the tree differs
 //	ptxgen -check -sample N   the same, but build one in N, another sample for another archive
 //	ptxgen -v                 also report what each variant costs, by ptxas
