@@ -37,7 +37,7 @@ func (p *manifestParser) references(o *object) {
 			p.fail(at, s.captureField, "an output is there once a block; expected per: block, or at: for where each tile of it is")
 		}
 	}
-	p.cutOut()
+	p.compared()
 	p.slots()
 	p.gateStages()
 	for _, v := range m.Variants {

@@ -30,7 +30,7 @@ func (r *resolver) memory() error {
 		})) {
 			continue
 		}
-		sp := memoryTile(a)
+		sp := memoryTile(a, of.referenced)
 		if of.referenced {
 			sp.Reference, sp.Tolerance = of.Reference, of.Tolerance
 		}
@@ -45,11 +45,11 @@ func (r *resolver) memory() error {
 // before makes tiles of the arguments as they are before the launch.
 func (r *resolver) before() {
 	taken := names(r.plan.Args, func(a probes.Arg) string { return a.Name })
-	for _, a := range r.plan.Args {
+	for i, a := range r.plan.Args {
 		if !a.Pointer || !a.Filled() {
 			continue
 		}
-		sp := memoryTile(a)
+		sp := memoryTile(a, r.m.Args[i].referenced)
 		sp.Phase, sp.Loaded, sp.Help, sp.Capture.Before = probes.PhaseBefore, true, a.Name+" before the launch", true
 		for slices.Contains(taken, string(sp.Stage)) {
 			sp.Stage = inPrefix + sp.Stage
@@ -59,11 +59,12 @@ func (r *resolver) before() {
 }
 
 // memoryTile is an argument after the launch as a matrix: its last dimension is the columns, all others are the rows. A list is folded
-// into rows of memoryColumns elements, or of half as many and more where that divides its length.
-func memoryTile(a probes.Arg) probes.StagePlan {
-	dims := a.Dims
-	if a.Strides != nil { // as it lies in memory
-		dims = []int{a.MemoryElems()}
+// into rows of memoryColumns elements, or of half as many and more where that divides its length. One with strides is a list of the memory
+// that it takes, or, byIndex, of its elements.
+func memoryTile(a probes.Arg, byIndex bool) probes.StagePlan {
+	dims, strides := a.Dims, a.Strides
+	if strides != nil && !byIndex {
+		dims, strides = []int{a.MemoryElems()}, nil
 	}
 	elems, cols := probes.Elems(dims), dims[len(dims)-1]
 	if elems == cols && cols > memoryColumns {
@@ -79,6 +80,6 @@ func memoryTile(a probes.Arg) probes.StagePlan {
 	return probes.StagePlan{
 		Stage: probes.Stage(a.Name), Slot: -1, Phase: probes.PhaseAfter, DType: a.DType, Rows: rows, Cols: cols, Reference: probes.Reference{Kind: probes.ReferenceNone},
 		ValidRows: probes.Fixed(rows), ValidCols: probes.Fixed(cols), Help: a.Name + " after the launch",
-		Capture: probes.Capture{Kind: probes.CaptureMemory, Output: a.Name, Dims: dims},
+		Capture: probes.Capture{Kind: probes.CaptureMemory, Output: a.Name, Dims: dims, Strides: strides},
 	}
 }

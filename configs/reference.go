@@ -25,6 +25,9 @@ const (
 	maxReferenceWords       = 256
 )
 
+// expectedTolerance lists the tolerances that need no operator.
+const expectedTolerance = "expected {rtol: N, atol: N} or {baseline: NAME, factor: 2}"
+
 // namedReferences reads the references that have names.
 func (p *manifestParser) namedReferences(o *object) {
 	p.m.References = map[string]probes.Reference{}
@@ -49,7 +52,8 @@ func (p *manifestParser) namedReferences(o *object) {
 	}
 }
 
-// reference reads the keys reference and tolerance of a stage or an argument; those that are absent give zero values.
+// reference reads the keys reference and tolerance of a stage or an argument; those that are absent give zero
+// values.
 func (p *manifestParser) reference(o *object) (ref probes.Reference, tol probes.Tolerance) {
 	if o.has("reference") {
 		ref = p.referenceOf(o)
@@ -76,7 +80,8 @@ func (p *manifestParser) referenceOf(o *object) probes.Reference {
 	default:
 		ref, ok := p.m.References[name]
 		if !ok && !slices.Contains(p.named, name) { // a named one with a mistake is reported where it stands
-			o.fail("reference", "no reference named %q%s; expected graph, none, a name of references, {npz: FILE}, {command: [...]} or {kernel: MANIFEST}",
+			o.fail("reference", "no reference named %q%s; expected graph, none, a name of references, "+
+				"{npz: FILE}, {command: [...]} or {kernel: MANIFEST}",
 				clip(name), suggest(name, p.named))
 		}
 		if ok {
@@ -87,7 +92,8 @@ func (p *manifestParser) referenceOf(o *object) probes.Reference {
 	return out
 }
 
-// referenceSource reads where numbers come from. own says that it stands with the stage or argument that is compared with them.
+// referenceSource reads where numbers come from. own says that it stands with the stage or argument that is
+// compared with them.
 func (p *manifestParser) referenceSource(n *yaml.Node, field string, own bool) (probes.Reference, bool) {
 	before := len(p.errs)
 	section := "named-reference"
@@ -181,7 +187,8 @@ func (p *manifestParser) tolerance(o *object, ref *probes.Reference) probes.Tole
 	return out
 }
 
-// baseline reads what the error of a right kernel is measured by: a reference of the manifest, else another array of the stage's own.
+// baseline reads what the error of a right kernel is measured by: a reference of the manifest, else another
+// array of the stage's own.
 func (p *manifestParser) baseline(t *object, ref *probes.Reference, out *probes.Tolerance) {
 	out.Kind, out.Baseline, out.Factor = probes.ToleranceBaseline, t.str("baseline"), t.number("factor")
 	of, ok := p.m.References[out.Baseline]
@@ -194,7 +201,8 @@ func (p *manifestParser) baseline(t *object, ref *probes.Reference, out *probes.
 			t.fail("baseline", "%s is the reference itself; its error is 0", out.Baseline)
 		}
 	case !ref.Arrays():
-		t.fail("baseline", "no reference named %q%s; the stage is compared with its operators, which have no other array", clip(out.Baseline),
+		t.fail("baseline", "no reference named %q%s; the stage is compared with its operators, which have no other array",
+			clip(out.Baseline),
 			suggest(out.Baseline, p.named))
 	}
 }
@@ -214,11 +222,12 @@ func (p *manifestParser) argReference(a *object, arg *Arg) {
 	case !a.has("reference"):
 		a.fail("tolerance", "there is no reference that it is of")
 	case role != probes.RoleOutput && role != probes.RoleInOut:
-		a.fail("reference", "only what the launch leaves in an output is compared; expected role: output or inout")
+		a.fail("reference", "only what a launch leaves in an output is compared; expected role: output or inout")
 	case arg.Reference.Kind == probes.ReferenceGraph && len(p.errs) == 0:
-		a.fail("reference", "an argument has no operator; expected {npz: FILE}, {command: [...]}, {kernel: MANIFEST}, a name of references, or none")
+		a.fail("reference", "an argument has no operator; expected {npz: FILE}, {command: [...]}, {kernel: MANIFEST}, "+
+			"a name of references, or none")
 	case arg.Tolerance.Kind == probes.ToleranceDerived:
-		a.fail("tolerance", "an argument has no operator whose error could be derived; expected {rtol: N, atol: N} or {baseline: NAME, factor: 2}")
+		a.fail("tolerance", "an argument has no operator whose error could be derived; "+expectedTolerance)
 	}
 }
 
@@ -228,14 +237,23 @@ func (p *manifestParser) stageReference(s *object, st *Stage) {
 	st.referenced = s.has("reference")
 }
 
-// cutOut holds an output with a reference to the stages that are cut out of it: theirs is the same.
-func (p *manifestParser) cutOut() {
+// compared refuses references that nothing is compared with: of a stage that is not captured, and of an
+// output that a stage with another reference is cut out of.
+func (p *manifestParser) compared() {
+	for i := range p.m.Stages {
+		if s := &p.m.Stages[i]; s.Capture.Kind == probes.CaptureNone && s.reference.Arrays() {
+			p.fail(&yaml.Node{Line: s.at.line, Column: s.at.col}, s.at.field+".reference",
+				"stage %s is not captured: there is nothing to compare", s.Stage)
+		}
+	}
 	for i := range p.m.Args {
 		a := &p.m.Args[i]
 		for k := range p.m.Stages {
 			s := &p.m.Stages[k]
-			if a.referenced && s.referenced && s.Capture.Kind == probes.CaptureOutput && s.Capture.Output == a.Name {
-				p.fail(&yaml.Node{Line: a.at.line, Column: a.at.col}, a.at.field+".reference", "stage %s, which is cut out of %s, has a reference too; keep one of them",
+			if a.referenced && s.referenced && s.Capture.Kind == probes.CaptureOutput &&
+				s.Capture.Output == a.Name {
+				p.fail(&yaml.Node{Line: a.at.line, Column: a.at.col}, a.at.field+".reference",
+					"stage %s, which is cut out of %s, has a reference too; keep one of them",
 					s.Stage, a.Name)
 			}
 		}
@@ -256,9 +274,8 @@ func (r *resolver) references() error {
 				}
 			}
 		}
-		if sp.Tolerance.Kind == probes.ToleranceDerived && sp.Op == nil {
-			return r.m.errorAt(r.stagePlace(sp.Stage).sub("tolerance"),
-				"stage %s has no operator whose error could be derived; expected {rtol: N, atol: N} or {baseline: NAME, factor: 2}", sp.Stage)
+		if err := r.comparable(sp); err != nil {
+			return err
 		}
 		r.gated(sp)
 	}
@@ -268,8 +285,29 @@ func (r *resolver) references() error {
 	return nil
 }
 
-// gated takes a stage's arrays from it where they do not hold: they are of a launch into which the host feeds nothing, and an argument is
-// complete only where no gate leaves anything out.
+// comparable refuses what needs an operator of a stage that has none.
+func (r *resolver) comparable(sp *probes.StagePlan) error {
+	if sp.Op != nil {
+		return nil
+	}
+	at, graph := r.stagePlace(sp.Stage), sp.Reference.Kind == probes.ReferenceGraph
+	switch s := r.entry(sp.Stage); {
+	case graph && s != nil && s.referenced:
+		return r.m.errorAt(at.sub("reference"),
+			"stage %s has no operator that it could be compared with; give it op:, or another reference",
+			sp.Stage)
+	case sp.Tolerance.Kind == probes.ToleranceDerived:
+		return r.m.errorAt(at.sub("tolerance"),
+			"stage %s has no operator whose error could be derived; "+expectedTolerance, sp.Stage)
+	case graph && sp.Tolerance.Kind != probes.ToleranceUsual:
+		return r.m.errorAt(at.sub("tolerance"),
+			"stage %s has no operator and no reference that it could be of", sp.Stage)
+	}
+	return nil
+}
+
+// gated takes a stage's arrays from it where they do not hold: they are of a launch into which the host feeds
+// nothing, and an argument is complete only where no gate leaves anything out.
 func (r *resolver) gated(sp *probes.StagePlan) {
 	g := &r.plan.Gate
 	if len(g.Injected) == 0 && (!sp.OfLaunch() || g.Name == probes.GateNone) {
@@ -291,7 +329,8 @@ func (r *resolver) gated(sp *probes.StagePlan) {
 func (m *Manifest) KernelReferences() []probes.Reference {
 	var out []probes.Reference
 	add := func(r *probes.Reference) {
-		if r != nil && r.Kind == probes.ReferenceKernel && !slices.ContainsFunc(out, func(o probes.Reference) bool { return o.SameSource(r) }) {
+		if r != nil && r.Kind == probes.ReferenceKernel && !slices.ContainsFunc(out,
+			func(o probes.Reference) bool { return o.SameSource(r) }) {
 			out = append(out, *r)
 		}
 	}
@@ -308,6 +347,7 @@ func (m *Manifest) KernelReferences() []probes.Reference {
 
 // Referenced reports whether a stage or an argument of the manifest may be compared with a reference.
 func (m *Manifest) Referenced() bool {
-	return slices.ContainsFunc(m.Stages, func(s Stage) bool { return s.reference.Kind != probes.ReferenceNone }) ||
+	return slices.ContainsFunc(m.Stages,
+		func(s Stage) bool { return s.reference.Kind != probes.ReferenceNone }) ||
 		slices.ContainsFunc(m.Args, func(a Arg) bool { return a.Reference.Arrays() })
 }

@@ -49,7 +49,7 @@ func (r *Run) dumpMemory(z *npy.Writer) error {
 
 // dumpArgument writes an argument, and what it is compared with as ref_NAME.
 func (r *Run) dumpArgument(z *npy.Writer, sp *probes.StagePlan) {
-	z.Array(sp.Stage.String(), input.RawArrayType(sp.DType), sp.Capture.Dims...).Write(r.state.memory(sp))
+	z.Array(sp.Stage.String(), input.RawArrayType(sp.DType), sp.Capture.Dims...).Write(elements(sp, r.state.memory(sp)))
 	if m, ok := r.state.expected.Exact(sp.Stage, probes.Dim3{}, 0); ok {
 		z.Array("ref_"+sp.Stage.String(), npy.F64, sp.Capture.Dims...).Write(f64Bytes(m.Data[:probes.Elems(sp.Capture.Dims)]))
 	}

@@ -292,7 +292,7 @@ func (x *ancestry) output() error {
 	sp, c := x.stage, x.cell
 	x.arg = sp.Capture.Output
 	if sp.OfLaunch() {
-		x.element = c.Row*sp.Cols + c.Col
+		x.element = probes.Place(c.Row*sp.Cols+c.Col, sp.Capture.Dims, sp.Capture.Strides)
 		return nil
 	}
 	at := sp.InArgument(c.Block, c.KVTile)

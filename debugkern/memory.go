@@ -17,7 +17,8 @@ import (
 // What a run of a kernel without stages has to show: its arguments, before and after the launch, each a tile of the launch. Of a kernel
 // with stages, outputs that are compared and that no stage is cut out of.
 
-// memory is the bytes of an argument of the plan's Memory before or after the launch; nil where nothing was written to it before.
+// memory is the bytes of an argument of the plan's Memory before or after the launch, as they lie there; nil where nothing was written to
+// it before.
 func (st *runState) memory(sp *probes.StagePlan) []byte {
 	if !sp.Capture.Before {
 		return st.result.Outputs[sp.Capture.Output]
@@ -28,6 +29,11 @@ func (st *runState) memory(sp *probes.StagePlan) []byte {
 		}
 	}
 	return nil
+}
+
+// elements is the elements of an argument's tile, or as many marks of their bytes, out of the argument's memory.
+func elements(sp *probes.StagePlan, memory []byte) []byte {
+	return probes.Arg{DType: sp.DType, Dims: sp.Capture.Dims, Strides: sp.Capture.Strides}.Gather(memory)
 }
 
 // nameShared gives the plan the shared arrays of a kernel without stages whose manifest names none.
@@ -74,7 +80,7 @@ func sharesFloats(f *ptx.Func, size int) bool {
 // memoryTile is an argument as a tile. A list that does not fill its last row is followed by zeros: see TileView.Elems.
 func (st *runState) memoryTile(sp *probes.StagePlan) probes.Tile {
 	t := probes.Tile{DType: sp.DType, Rows: sp.Rows, Cols: sp.Cols}
-	data := st.memory(sp)
+	data := elements(sp, st.memory(sp))
 	if data == nil {
 		return t
 	}
@@ -88,7 +94,7 @@ func (st *runState) memoryTile(sp *probes.StagePlan) probes.Tile {
 		written = st.writtenBefore(sp.Capture.Output)
 	}
 	if written != nil {
-		t.Absent = unwritten(written, sp)
+		t.Absent = unwritten(elements(sp, written), sp)
 	}
 	return t
 }
@@ -156,6 +162,9 @@ func (e *execution) outputs() []report.CheckOutput {
 		data := e.st.memory(sp)
 		sum := sha256.Sum256(data)
 		o := report.CheckOutput{Name: sp.Capture.Output, DType: sp.DType.String(), Dims: sp.Capture.Dims, Digest: hex.EncodeToString(sum[:])}
+		if s := sp.Capture.Strides; s != nil {
+			o.Dims = []int{probes.MemoryElems(o.Dims, s)}
+		}
 		o.Recorded, _ = e.recorded(sp, data)
 		if e.covered != nil {
 			n := e.covered[o.Name].Whole(sp.DType.Size())

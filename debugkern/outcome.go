@@ -19,9 +19,19 @@ type Outcome struct {
 // Capture executes a request as Run does, up to its tiles: nothing is judged. With backend both the GPU's tiles are the outcome's, and
 // the document says how the emulator's differ. Errors are Run's.
 func (s *Session) Capture(ctx context.Context, req Request, progress func(Progress)) (*Outcome, error) {
+	return s.CaptureOn(ctx, req, nil, progress)
+}
+
+// CaptureOn is Capture on the inputs that another launch had, where they are not nil: each tensor by its name, wherever it stands among the
+// arguments, in the numbers before they were encoded. What the other launch does not have is made from the seed, as are all where the
+// request names a file.
+func (s *Session) CaptureOn(ctx context.Context, req Request, other *Outcome, progress func(Progress)) (*Outcome, error) {
 	ctx, cancel := Limited(ctx, req.Timeout)
 	defer cancel()
 	e := s.begin(ctx, req, progress)
+	if other != nil && req.Inputs == "" {
+		e.from = other.state
+	}
 	for _, step := range []func() error{e.open, e.build, e.launch} {
 		if err := step(); err != nil {
 			return nil, e.explain(err)

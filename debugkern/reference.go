@@ -21,8 +21,9 @@ import (
 	"tilescope/probes"
 )
 
-// References other than the graph: an archive is opened, a command executed, another kernel launched, each once for all the stages and
-// arguments that are compared with it. What can be refused is refused before any of them is executed.
+// References other than the graph: an archive is opened, a command executed, another kernel launched, each
+// once for all the stages and arguments that are compared with it. What can be refused is refused before any
+// of them is executed.
 
 // referenceSource is where the arrays of some references come from.
 type referenceSource struct {
@@ -40,8 +41,9 @@ func (s *referenceSource) source() expect.Source {
 	return s.archive
 }
 
-// referenceError is the error of a reference: exit code 2 where its file, its manifest or what the manifest says of it is wrong, 4 where
-// a command or kernel failed. Errors with an exit code of their own, of memory and of the context stay what they are.
+// referenceError is the error of a reference: exit code 2 where its file, its manifest or what the manifest
+// says of it is wrong, 4 where a command or kernel failed. Errors with an exit code of their own, of memory
+// and of the context stay what they are.
 func (e *execution) referenceError(err error) error {
 	var at *expect.Error
 	var coded *report.Error
@@ -66,10 +68,12 @@ const referenceStage = "reference"
 
 // failedReference is a reference that failed.
 func failedReference(err *expect.Error) error {
-	return &report.KernelError{Stage: referenceStage, Err: err, Source: &report.Source{File: err.At.File, Line: err.At.Line}}
+	return &report.KernelError{Stage: referenceStage, Err: err,
+		Source: &report.Source{File: err.At.File, Line: err.At.Line}}
 }
 
-// expected makes what stages and arguments are compared with, where the manifest says more of it than the graph.
+// expected makes what stages and arguments are compared with, where the manifest says more of it than the
+// graph.
 func (e *execution) expected() error {
 	sources := e.referenceSources()
 	done := func() {
@@ -112,16 +116,19 @@ func (st *runState) expectation() judge.Expected {
 	return st.expected
 }
 
-// referenceSources lists where the arrays of the plan's references come from, each once, in the order of the plan.
+// referenceSources lists where the arrays of the plan's references come from, each once, in the order of the
+// plan.
 func (e *execution) referenceSources() []*referenceSource {
 	var out []*referenceSource
 	add := func(r *probes.Reference) {
-		if r != nil && r.Arrays() && !slices.ContainsFunc(out, func(s *referenceSource) bool { return s.of.SameSource(r) }) {
+		if r != nil && r.Arrays() && !slices.ContainsFunc(out,
+			func(s *referenceSource) bool { return s.of.SameSource(r) }) {
 			out = append(out, &referenceSource{of: *r})
 		}
 	}
 	for _, sp := range e.r.plan.Tiles() {
-		if sp.Referenced() && (sp.OfLaunch() || e.r.plan.Gate.Judged.Has(sp.Stage) && e.r.stages.Has(sp.Stage)) {
+		if sp.Referenced() && (sp.OfLaunch() || e.r.plan.Gate.Judged.Has(sp.Stage) &&
+			e.r.stages.Has(sp.Stage)) {
 			add(&sp.Reference)
 			add(sp.Tolerance.Of)
 		}
@@ -135,12 +142,14 @@ func (e *execution) permit(s *referenceSource) error {
 	switch s.of.Kind {
 	case probes.ReferenceCommand:
 		if m.Dir == "" {
-			return &expect.Error{At: s.of.At, Kind: probes.ReferenceGraph, Err: errors.New("a manifest without a folder has no commands")}
+			return &expect.Error{At: s.of.At, Kind: probes.ReferenceGraph,
+				Err: errors.New("a manifest without a folder has no commands")}
 		}
 		err := e.s.trust().Folder(m.Dir)
 		var refused *trust.Refused
 		if errors.As(err, &refused) {
-			return report.Unavailablef("%s: the command %q is not executed: %w", s.of.At, s.of.Source(), refused)
+			return report.Unavailablef("%s: the command %q is not executed: %w", s.of.At, s.of.Source(),
+				refused)
 		}
 		return err
 	case probes.ReferenceKernel:
@@ -187,8 +196,9 @@ func (e *execution) archive(content []byte, label string) (*expect.Archive, erro
 	return expect.OpenArchive(bytes.NewReader(content), int64(len(content)), label, e.r.plan, e.s.mem)
 }
 
-// givenInputs lists what an archive with references may have of the launch's inputs: each input under its name, and what an argument that
-// is read and written has before the launch as in_NAME. A name that the reference of a stage may have means that.
+// givenInputs lists what an archive with references may have of the launch's inputs: each input under its
+// name, and what an argument that is read and written has before the launch as in_NAME. A name that the
+// reference of a stage may have means that.
 func (e *execution) givenInputs() ([]expect.Input, error) {
 	taken := map[string]bool{}
 	for _, sp := range e.r.plan.Tiles() {
@@ -225,9 +235,9 @@ func (e *execution) execute(s *referenceSource) (err error) {
 	return err
 }
 
-// writeArguments writes the archive that a command computes references from: the arguments by name as the kernel gets them. What
-// NumPy has no type for is there as its bits: bf16 as u2, the 8-bit types as u1, a struct as bytes. Outputs, which hold nothing before
-// the launch, are not there.
+// writeArguments writes the archive that a command computes references from: the arguments by name as the
+// kernel gets them. What NumPy has no type for is there as its bits: bf16 as u2, the 8-bit types as u1, a
+// struct as bytes. Outputs, which hold nothing before the launch, are not there.
 func writeArguments(ctx context.Context, w io.Writer, r *resolved, in *input.Inputs) error {
 	z := npy.NewWriter(w)
 	for i, a := range r.plan.Args {
@@ -250,7 +260,8 @@ func writeArguments(ctx context.Context, w io.Writer, r *resolved, in *input.Inp
 	return nil
 }
 
-// exact is the exact reference of a tile: the graph's, or what it is compared with instead; ok is false where there is none.
+// exact is the exact reference of a tile: the graph's, or what it is compared with instead; ok is false where
+// there is none.
 func (st *runState) exact(s probes.Stage, block probes.Dim3, kv int) (m op.Matrix, ok bool) {
 	if m, ok = st.expected.Exact(s, block, kv); ok {
 		return m, true
@@ -258,7 +269,8 @@ func (st *runState) exact(s probes.Stage, block probes.Dim3, kv int) (m op.Matri
 	return st.ref.Block(block).Values(s, kv)
 }
 
-// rounded is the exact reference of a tile in its stage's bits: what a trial puts in the place of the kernel's.
+// rounded is the exact reference of a tile in its stage's bits: what a trial puts in the place of the
+// kernel's.
 func (st *runState) rounded(sp *probes.StagePlan, block probes.Dim3, kv int) probes.Tile {
 	m, ok := st.expected.Exact(sp.Stage, block, kv)
 	if !ok {

@@ -20,10 +20,12 @@ import (
 	"tilescope/probes"
 )
 
-// maxAnswers is how many answers of commands a session stores: a flag that is toggled asks for the same one again.
+// maxAnswers is how many answers of commands a session stores: a flag that is toggled asks for the same one
+// again.
 const maxAnswers = 4
 
-// answer executes a command, or returns what it wrote before for the same inputs, while no file of its folder has changed.
+// answer executes a command, or returns what it wrote before for the same inputs, while no file of its folder
+// has changed.
 func (e *execution) answer(r *probes.Reference) (*expect.Archive, error) {
 	wrong := func(err error) error {
 		if err == nil || OutOfMemory(err) {
@@ -36,7 +38,8 @@ func (e *execution) answer(r *probes.Reference) (*expect.Archive, error) {
 		return nil, wrong(err)
 	}
 	defer os.RemoveAll(dir)
-	q := &question{e: e, r: r, folder: e.r.sel.Manifest.Dir, given: filepath.Join(dir, "arguments.npz"), wanted: filepath.Join(dir, "reference.npz")}
+	q := &question{e: e, r: r, folder: e.r.sel.Manifest.Dir, given: filepath.Join(dir, "arguments.npz"),
+		wanted: filepath.Join(dir, "reference.npz")}
 	key, err := q.prepare()
 	if err != nil {
 		return nil, wrong(err)
@@ -84,8 +87,8 @@ func (q *question) prepare() (key string, err error) {
 // maxStamped is how many files of a folder are looked at: a command in a larger one is executed each time.
 const maxStamped = 1 << 12
 
-// stamp writes to h which files a folder has, and the command's words name, and when each was changed; false where there are too many.
-// Hidden folders, and those in which Python stores what it compiled, do not count.
+// stamp writes to h which files a folder has, and the command's words name, and when each was changed; false
+// where there are too many. Hidden folders, and those in which Python stores what it compiled, do not count.
 func stamp(ctx context.Context, h hash.Hash, folder string, words []string) bool {
 	n := 0
 	one := func(path string, info fs.FileInfo) {
@@ -126,7 +129,8 @@ var errTooMany = errors.New("too many files")
 func (q *question) ask() (*answer, error) {
 	name := q.r.Source()
 	q.e.progress(Progress{Phase: "reference", Detail: name})
-	ctx, cancel := context.WithTimeoutCause(q.e.ctx, q.r.Timeout, fmt.Errorf("it did not end within its time limit of %s", q.r.Timeout))
+	ctx, cancel := context.WithTimeoutCause(q.e.ctx, q.r.Timeout,
+		fmt.Errorf("it did not end within its time limit of %s", q.r.Timeout))
 	defer cancel()
 	limit := q.e.s.mem.Limit()
 	if limit == 0 {
@@ -148,11 +152,13 @@ func (q *question) ask() (*answer, error) {
 	info, err := os.Lstat(q.wanted)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s: it ended without an error and wrote no archive; its last argument is the path of the .npz to write", name)
+		return nil, fmt.Errorf("%s: it ended without an error and wrote no archive; "+
+			"its last argument is the path of the .npz to write", name)
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", name, err)
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s: where the archive should be is %s, not a regular file", name, kindOfFile(info.Mode()))
+		return nil, fmt.Errorf("%s: where the archive should be is %s, not a regular file", name,
+			kindOfFile(info.Mode()))
 	}
 	content, err := file.Read(q.e.ctx, q.wanted, limit, file.Want{What: "a NumPy archive (.npz)"})
 	var unread *file.Error

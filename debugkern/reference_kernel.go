@@ -19,15 +19,18 @@ import (
 	"tilescope/probes"
 )
 
-// referenceKernel reads the manifest of a kernel that another is compared with, and refuses one that leads back to where it came from.
-func (s *Session) referenceKernel(ctx context.Context, m *configs.Manifest, r *probes.Reference) (*configs.Manifest, error) {
+// referenceKernel reads the manifest of a kernel that another is compared with, and refuses one that leads
+// back to where it came from.
+func (s *Session) referenceKernel(ctx context.Context, m *configs.Manifest,
+	r *probes.Reference) (*configs.Manifest, error) {
 	other, err := s.openKernel(ctx, m, r)
 	if err != nil {
 		return nil, err
 	}
 	if round, err := s.leadsTo(ctx, other, []*configs.Manifest{m}); err != nil || round != "" {
 		if err == nil {
-			err = report.Usagef("%s: %s is compared with a kernel that is compared with itself: %s", r.At, filepath.Base(m.File), round)
+			err = report.Usagef("%s: %s is compared with a kernel that is compared with itself: %s", r.At,
+				filepath.Base(m.File), round)
 		}
 		return nil, err
 	}
@@ -35,7 +38,8 @@ func (s *Session) referenceKernel(ctx context.Context, m *configs.Manifest, r *p
 }
 
 // openKernel reads the manifest that a reference names.
-func (s *Session) openKernel(ctx context.Context, m *configs.Manifest, r *probes.Reference) (*configs.Manifest, error) {
+func (s *Session) openKernel(ctx context.Context, m *configs.Manifest,
+	r *probes.Reference) (*configs.Manifest, error) {
 	other, err := configs.LoadManifest(ctx, m.Path(r.File))
 	switch {
 	case ctx.Err() != nil:
@@ -46,9 +50,10 @@ func (s *Session) openKernel(ctx context.Context, m *configs.Manifest, r *probes
 	return other, nil
 }
 
-// leadsTo follows the kernels that a manifest's references name, and writes the way on which it comes back to one of those before; ""
-// where it does not.
-func (s *Session) leadsTo(ctx context.Context, m *configs.Manifest, before []*configs.Manifest) (round string, err error) {
+// leadsTo follows the kernels that a manifest's references name, and writes the way on which it comes back to
+// one of those before; "" where it does not.
+func (s *Session) leadsTo(ctx context.Context, m *configs.Manifest, before []*configs.Manifest) (round string,
+	err error) {
 	way := append(slices.Clone(before), m)
 	for _, b := range before {
 		if sameFile(b.File, m.File) {
@@ -81,14 +86,16 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// otherKernel launches a kernel on the inputs of this one, up to its tiles. Its own references are not looked at: it is not judged.
+// otherKernel launches a kernel on the inputs of this one, up to its tiles. Its own references are not looked
+// at: it is not judged.
 func (e *execution) otherKernel(s *referenceSource) (*expect.Launch, error) {
 	path := s.sel.File
 	if !strings.ContainsRune(path, filepath.Separator) {
 		path = "." + string(filepath.Separator) + path // and no name of the catalogue
 	}
 	req := Request{
-		Target: path, Seed: e.req.Seed, Backend: e.req.Backend, Builder: e.req.Builder, Arch: e.req.Arch, Device: e.req.Device, Budget: e.req.Budget, Repeat: 1,
+		Target: path, Seed: e.req.Seed, Backend: e.req.Backend, Builder: e.req.Builder, Arch: e.req.Arch,
+		Device: e.req.Device, Budget: e.req.Budget, Repeat: 1,
 	}
 	if req.Backend == "both" {
 		req.Backend = "emu"
@@ -97,7 +104,7 @@ func (e *execution) otherKernel(s *referenceSource) (*expect.Launch, error) {
 		p.Phase, p.Detail = "reference", s.of.File+": "+strings.TrimSpace(p.Phase+" "+p.Detail)
 		e.progress(p)
 	})
-	o.from = e
+	o.from, o.exact = e.st, true
 	for _, step := range []func() error{o.open, o.build, o.launch} {
 		if err := step(); err != nil {
 			return nil, e.otherFailed(s, o, err)
@@ -115,8 +122,9 @@ func (e *execution) otherKernel(s *referenceSource) (*expect.Launch, error) {
 		Name: s.of.File, Plan: o.r.plan, For: e.r.plan, Tile: o.st.Tile,
 		Argument: func(name string) []byte {
 			for _, a := range o.r.plan.Args {
-				if a.Name == name && a.Pointer && (a.Role == probes.RoleOutput || a.Role == probes.RoleInOut) {
-					return o.st.result.Outputs[name]
+				if a.Name == name && a.Pointer && (a.Role == probes.RoleOutput ||
+					a.Role == probes.RoleInOut) {
+					return o.st.outputs[name]
 				}
 			}
 			return nil
@@ -139,31 +147,19 @@ func (e *execution) otherFailed(s *referenceSource, o *execution, err error) err
 	if errors.As(err, &ke) {
 		text = fmt.Errorf("%s: %w", ke.Stage, ke.Err)
 	}
-	return failedReference(&expect.Error{At: s.of.At, Kind: s.of.Kind, Err: fmt.Errorf("%s: %w", s.of.File, text)})
+	return failedReference(&expect.Error{At: s.of.At, Kind: s.of.Kind,
+		Err: fmt.Errorf("%s: %w", s.of.File, text)})
 }
 
-// inputsFrom gives this execution the inputs of the one that it is a reference of: each tensor by its name, as that kernel gets it.
-func (e *execution) inputsFrom(from *execution) (*input.Inputs, error) {
-	m, _, err := e.s.catalogue.Open(e.ctx, e.req.Target)
+// inputsFrom gives this execution the inputs of another kernel's, each tensor by its name. A reference has
+// that kernel's shape, and all its inputs are that kernel's; any other execution makes what the other does
+// not have from the seed.
+func (e *execution) inputsFrom(from *runState) (*input.Inputs, error) {
+	shape, err := e.shapeFrom(from)
 	if err != nil {
-		return nil, Unopened(e.ctx, err)
+		return nil, err
 	}
-	names, extents := m.DimNames(), []int(nil)
-	for _, name := range names {
-		n, ok := from.r.plan.Shape.Extent(name)
-		if !ok {
-			return nil, report.Usagef("its dimension %s is none of %s, those of %s", name, strings.Join(from.r.plan.Shape.Names(), " "), from.r.plan.Kernel)
-		}
-		extents = append(extents, n)
-	}
-	shape := probes.ShapeOf(names, extents...)
-	whole := func(_ context.Context, _ *probes.Plan, in *probes.Input) ([]int64, error) {
-		if of := from.st.inputs.Find(in.Name); of != nil && of.Ints != nil && of.Elems() == in.Elems() {
-			return of.Ints, nil
-		}
-		return nil, report.Usagef("its input %s is no input of whole numbers and as many elements of %s", in.Name, from.r.plan.Kernel)
-	}
-	if e.r, err = e.s.resolve(e.ctx, e.req, &shape, whole); err != nil {
+	if e.r, err = e.s.resolve(e.ctx, e.req, shape, e.valuesFrom(from)); err != nil {
 		return nil, err
 	}
 	if err := e.contentsFrom(from); err != nil {
@@ -175,39 +171,92 @@ func (e *execution) inputsFrom(from *execution) (*input.Inputs, error) {
 	}
 	in := input.Empty(e.r.plan)
 	budget.Until(e.s.mem, in, release)
-	for _, t := range in.Tensors {
-		of := from.st.inputs.Find(t.Name)
-		if of == nil {
+	var own *input.Inputs
+	for i, t := range in.Tensors {
+		of := from.inputs.Find(t.Name)
+		if of != nil && (e.exact || t.Elems() == of.Elems()) {
+			if err := takeTensor(e.ctx, t, of, e.exact); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if e.exact {
 			return nil, report.Usagef("it reads %s, which is no input of %s", t.Name, from.r.plan.Kernel)
 		}
-		if err := takeTensor(e.ctx, t, of); err != nil {
-			return nil, err
+		if own == nil {
+			if own, err = e.s.normal(e.ctx, e.r.plan, e.req.Seed); err != nil {
+				return nil, err
+			}
 		}
+		in.Tensors[i] = own.Tensors[i]
 	}
 	return in, nil
 }
 
-// takeTensor makes t's numbers of another kernel's: the same bits where both take it as the same type, else what the other kernel gets,
-// in t's type.
-func takeTensor(ctx context.Context, t, of *input.Tensor) error {
+// shapeFrom is the shape of another kernel's execution in this one's dimensions, of a reference; else nil,
+// for its request's own.
+func (e *execution) shapeFrom(from *runState) (*probes.Shape, error) {
+	if !e.exact {
+		return nil, nil
+	}
+	m, _, err := e.s.catalogue.Open(e.ctx, e.req.Target)
+	if err != nil {
+		return nil, Unopened(e.ctx, err)
+	}
+	names, extents := m.DimNames(), []int(nil)
+	for _, name := range names {
+		n, ok := from.r.plan.Shape.Extent(name)
+		if !ok {
+			return nil, report.Usagef("its dimension %s is none of %s, those of %s", name,
+				strings.Join(from.r.plan.Shape.Names(), " "), from.r.plan.Kernel)
+		}
+		extents = append(extents, n)
+	}
+	shape := probes.ShapeOf(names, extents...)
+	return &shape, nil
+}
+
+// valuesFrom is the whole numbers that a shape is made of: another kernel's input of the same name and as many
+// elements. A reference has no others; any other execution makes the rest from its seed.
+func (e *execution) valuesFrom(from *runState) configs.Values {
+	return func(ctx context.Context, p *probes.Plan, in *probes.Input) ([]int64, error) {
+		if of := from.inputs.Find(in.Name); of != nil && of.Ints != nil && of.Elems() == in.Elems() {
+			return of.Ints, nil
+		}
+		if e.exact {
+			return nil, report.Usagef("its input %s is no input of whole numbers and as many elements of %s",
+				in.Name, from.r.plan.Kernel)
+		}
+		return configs.Seeded(e.req.Seed)(ctx, p, in)
+	}
+}
+
+// takeTensor makes t's numbers of another kernel's: the same bits where both take it as the same type, else,
+// in t's type, what the other kernel gets (exact), or what that was encoded from.
+func takeTensor(ctx context.Context, t, of *input.Tensor, exact bool) error {
 	if t.Elems() != of.Elems() {
 		return report.Usagef("input %s has %v elements, and %v where it comes from", t.Name, t.Dims, of.Dims)
 	}
 	switch {
-	case t.Coded && of.Coded && *t.Quant == *of.Quant && slices.Equal(t.Dims, of.Dims), !t.Coded && !of.Coded && t.DType == of.DType:
+	case t.Coded && of.Coded && *t.Quant == *of.Quant && slices.Equal(t.Dims, of.Dims), !t.Coded &&
+		!of.Coded && t.DType == of.DType:
 		t.X, t.Wide, t.Ints, t.Codes, t.Scales, t.Bits = of.X, of.Wide, of.Ints, of.Codes, of.Scales, of.Bits
 		return nil
-	case t.Ints != nil || !t.DType.Float() && !t.Coded:
+	case !t.DType.Float() && !t.Coded:
 		if of.Ints == nil {
 			return report.Usagef("input %s is %s, and %s where it comes from", t.Name, t.DType, of.DType)
 		}
 		t.Ints = make([]int64, len(of.Ints))
 		for i, v := range of.Ints {
 			if t.Ints[i] = input.Wrap(t.DType, v); t.Ints[i] != v {
-				return report.Usagef("input %s: element %d is %d, which %s does not have", t.Name, i, v, t.DType)
+				return report.Usagef("input %s: element %d is %d, which %s does not have", t.Name, i, v,
+					t.DType)
 			}
 		}
 		return ctx.Err()
+	case !exact && of.X != nil:
+		t.X = of.X
+		return t.Encode(ctx)
 	}
 	given := of.Decoded()
 	if t.DType == probes.F64 && !t.Coded {
@@ -223,8 +272,10 @@ func takeTensor(ctx context.Context, t, of *input.Tensor) error {
 	return t.Encode(ctx)
 }
 
-// contentsFrom gives arguments that are read and written the contents that those of the same name have.
-func (e *execution) contentsFrom(from *execution) error {
+// contentsFrom gives arguments that are read and written the contents that those of the same name have. A
+// reference whose argument is of another type or length is refused; any other execution fills it as its
+// manifest says.
+func (e *execution) contentsFrom(from *runState) error {
 	plan := *e.r.plan
 	plan.Args = slices.Clone(plan.Args)
 	for i := range plan.Args {
@@ -235,9 +286,13 @@ func (e *execution) contentsFrom(from *execution) error {
 		}
 		of := from.r.plan.Args[k]
 		if of.DType != a.DType || of.Elems() != a.Elems() {
-			return report.Usagef("argument %s is %s%v, and %s%v where its contents come from", a.Name, a.DType, a.Dims, of.DType, of.Dims)
+			if e.exact {
+				return report.Usagef("argument %s is %s%v, and %s%v where its contents come from", a.Name,
+					a.DType, a.Dims, of.DType, of.Dims)
+			}
+			continue
 		}
-		data, err := from.r.contents(e.ctx, k, from.st.inputs)
+		data, err := from.r.contents(e.ctx, k, from.inputs)
 		if err != nil {
 			return err
 		}

@@ -141,7 +141,8 @@ type execution struct {
 	whole   future[*exactOutput]
 	beside  plainBeside
 	covered map[string]check.Bytes // what of each argument the launch wrote; nil where nobody watched
-	from    *execution             // whose inputs it has: it is launched to compare that one's tiles with its own
+	from    *runState              // whose inputs it has
+	exact   bool                   // as that kernel gets them: it is a reference; else as they were before encoding
 	trial   bool                   // judged without what no trial uses: fingerprints, the writer of the first bad cell
 }
 

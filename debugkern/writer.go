@@ -89,7 +89,7 @@ func (st *runState) writers(ctx context.Context) (blockIndex, error) {
 		}
 		for i := range st.r.plan.Args {
 			if a := &st.r.plan.Args[i]; a.Pointer {
-				index[a.Name] = &argumentIndex{size: max(a.DType.Size(), 1), last: make([]atomic.Uint32, a.Elems())}
+				index[a.Name] = &argumentIndex{size: max(a.DType.Size(), 1), last: make([]atomic.Uint32, a.MemoryElems())}
 			}
 		}
 		budget.Until(st.session.mem, st, release)
@@ -109,7 +109,8 @@ func (st *runState) writers(ctx context.Context) (blockIndex, error) {
 	})
 }
 
-// lastWriter is the last block, in launch order, that stored to an element of an argument; ok is false where none did.
+// lastWriter is the last block, in launch order, that stored to an element of an argument, by its place in memory; ok is false where none
+// did.
 func (st *runState) lastWriter(ctx context.Context, arg string, element int) (block probes.Dim3, ok bool, err error) {
 	index, err := st.writers(ctx)
 	if err != nil {
@@ -132,6 +133,7 @@ func (r *Run) memoryWriter(ctx context.Context, tracer target.CellTracer, sp *pr
 	if sp.Capture.Before || element >= probes.Elems(sp.Capture.Dims) {
 		return nil, nil
 	}
+	element = probes.Place(element, sp.Capture.Dims, sp.Capture.Strides)
 	block, ok, err := r.state.lastWriter(ctx, sp.Capture.Output, element)
 	if err != nil || !ok {
 		return nil, err

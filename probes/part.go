@@ -16,7 +16,8 @@ type ArgumentCells struct {
 // Element is the argument's element that is cell (row, col).
 func (c ArgumentCells) Element(row, col int) int { return c.First + row*c.RowStep + col*c.ColStep }
 
-// InArgument returns where the tile of a block and iteration lies in the argument that the stage is cut out of.
+// InArgument returns where the tile of a block and iteration lies in the argument that the stage is cut out
+// of.
 func (sp *StagePlan) InArgument(block Dim3, kv int) ArgumentCells {
 	c, dims := &sp.Capture, sp.Capture.Dims
 	out := ArgumentCells{Rows: sp.Rows, Cols: sp.Cols}
@@ -46,8 +47,9 @@ func SharedPositions(a, b *Plan) []string {
 	return out
 }
 
-// Part says which part of the problem a tile computes, by its positions of some names: two kernels may compute the parts in different
-// orders. Positions that depend on the iteration count for a stage that has a tile in each; where none does, the iteration itself counts.
+// Part says which part of the problem a tile computes, by its positions of some names: two kernels may
+// compute the parts in different orders. Positions that depend on the iteration count for a stage that has a
+// tile in each; where none does, the iteration itself counts.
 func (p *Plan) Part(names []string, sp *StagePlan, block Dim3, kv int) string {
 	if sp.OfLaunch() {
 		return sp.Stage.String()
@@ -69,7 +71,8 @@ func (p *Plan) Part(names []string, sp *StagePlan, block Dim3, kv int) string {
 	return b.String()
 }
 
-// Unlike returns why tiles of a stage in two plans, called a and b in words, do not have the same cells; "" where they have.
+// Unlike returns why tiles of a stage in two plans, called a and b in words, do not have the same cells; ""
+// where they have.
 func Unlike(a, b *StagePlan, inA, inB string) string {
 	switch {
 	case a.Rows != b.Rows || a.Cols != b.Cols:

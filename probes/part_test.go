@@ -2,8 +2,8 @@ package probes
 
 import "testing"
 
-// TestPart: two kernels' tiles are paired by the positions that both have, by the iteration where no position depends on it, and an argument
-// by its name alone.
+// TestPart: two kernels' tiles are paired by the positions that both have, by the iteration where no position
+// depends on it, and an argument by its name alone.
 func TestPart(t *testing.T) {
 	across := Extent{Dims: [4]int{4, 1, 1, 1}, Values: []int{0, 16, 32, 48}}
 	along := Extent{Dims: [4]int{1, 1, 1, 3}, Values: []int{0, 8, 16}}

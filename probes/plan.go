@@ -606,6 +606,8 @@ type Capture struct {
 	Dims       []int // of the argument (of CaptureMemory too); of one that is written as a flat list those of the conventional output
 	At         []Extent
 	Rows, Cols int
+	// Of CaptureMemory: how Dims lie in memory, where the tile is by index. nil: the tile is the memory as it lies.
+	Strides []int
 }
 
 // PassLast is the last time in a kv tile that a line is passed.

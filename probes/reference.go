@@ -2,15 +2,17 @@ package probes
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
 
-// ReferenceKind is where the numbers come from that a stage, or an argument after the launch, is compared with.
+// ReferenceKind is where the numbers come from that a stage, or an argument after the launch, is compared
+// with.
 type ReferenceKind uint8
 
 const (
-	ReferenceGraph   ReferenceKind = iota // the stage's operators, computed from the inputs; a stage without one has no reference
+	ReferenceGraph   ReferenceKind = iota // the stage's operators, where it has some, from the inputs
 	ReferenceNone                         // nothing: the values are shown and not judged
 	ReferenceNPZ                          // arrays of a NumPy archive
 	ReferenceCommand                      // arrays that a command writes
@@ -20,7 +22,7 @@ const (
 // Reference says what a stage, or an argument after the launch, is compared with.
 type Reference struct {
 	Kind    ReferenceKind
-	Name    string        // under which the manifest has it among its references; "" for one that stands in its place
+	Name    string        // among the manifest's references; "" for one that stands in its place
 	File    string        // of ReferenceNPZ and ReferenceKernel: the path, as the manifest has it
 	Command []string      // of ReferenceCommand: program and arguments
 	Timeout time.Duration // of ReferenceCommand: how long it may take
@@ -41,9 +43,10 @@ func (w Where) String() string { return fmt.Sprintf("%s:%d: %s", w.File, w.Line,
 // Arrays reports whether the numbers are given, and not computed by the stage's operators.
 func (r *Reference) Arrays() bool { return r.Kind >= ReferenceNPZ }
 
-// SameSource reports whether two references have their arrays from one place: a command is executed once for both.
+// SameSource reports whether two references have their arrays from one place: a command is executed once for
+// both.
 func (r *Reference) SameSource(o *Reference) bool {
-	return r.Kind == o.Kind && r.File == o.File && r.Timeout == o.Timeout && fmt.Sprintf("%q", r.Command) == fmt.Sprintf("%q", o.Command)
+	return r.Kind == o.Kind && r.File == o.File && r.Timeout == o.Timeout && slices.Equal(r.Command, o.Command)
 }
 
 // Source names the place that the numbers come from, for messages: "ref.npz", "python3 ref.py".
@@ -63,10 +66,10 @@ func (r *Reference) Source() string {
 type ToleranceKind uint8
 
 const (
-	ToleranceUsual    ToleranceKind = iota // ToleranceDerived where the operators follow from the inputs, else that of the element type
+	ToleranceUsual    ToleranceKind = iota // ToleranceDerived where there is an error analysis, else UsualTolerance
 	ToleranceDerived                       // the error analysis of the stage's operators
 	ToleranceFixed                         // ATol + RTol·|reference|
-	ToleranceBaseline                      // Factor times the largest error of Baseline, and a rounding to the element type
+	ToleranceBaseline                      // Factor times the largest error of Baseline, and a rounding
 )
 
 // Tolerance says how far a right kernel's cell may be from its reference.
@@ -79,8 +82,9 @@ type Tolerance struct {
 	At         Where // zero where the manifest does not say so
 }
 
-// UsualTolerance is the tolerance of numbers of a type of which nobody says how they are computed: that of PyTorch's
-// torch.testing.assert_close; for the 8-bit types, which that has none for, twice the unit roundoff. Integers are compared exactly.
+// UsualTolerance is the tolerance of numbers of a type of which nobody says how they are computed: that of
+// PyTorch's torch.testing.assert_close; for the 8-bit types, which that has none for, twice the unit
+// roundoff. Integers are compared exactly.
 func UsualTolerance(t DType) Tolerance {
 	out := Tolerance{Kind: ToleranceFixed}
 	switch t {

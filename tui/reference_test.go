@@ -21,8 +21,8 @@ import (
 	"tilescope/tui/view"
 )
 
-// compared is a terminal on the reduction of debugkern/checkrun/testdata, of ones, whose output is compared as a manifest's keys say. Its
-// folder has ref.npz, in which the third of four sums is wrong.
+// compared is a terminal on the reduction of debugkern/checkrun/testdata, of ones, whose output is compared as a
+// manifest's keys say. Its folder has ref.npz, in which the third of four sums is wrong.
 func compared(t *testing.T, w, h int, keys string) (*tuitest.Driver, *tui.Model, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -41,28 +41,32 @@ args:
   - {name: n, type: i32, value: 1024}
 `
 	for name, content := range map[string][]byte{
-		"k.ptx": ptx, "k.yaml": []byte(manifest), "ref.npz": npytest.Archive(npytest.Floats("out", npy.F64, []int{4}, 256, 256, 257, 256)),
-		"good.npz": npytest.Archive(npytest.Floats("out", npy.F64, []int{4}, 256, 256, 256, 256)), "ref.sh": []byte("cp good.npz $2\n"),
+		"k.ptx": ptx, "k.yaml": []byte(manifest), "ref.npz": npytest.Archive(npytest.Floats("out", npy.F64,
+			[]int{4}, 256, 256, 257, 256)),
+		"good.npz": npytest.Archive(npytest.Floats("out", npy.F64, []int{4}, 256, 256, 256, 256)),
+		"ref.sh":   []byte("cp good.npz $2\n"),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	policy := &trust.Policy{Record: &trust.Record{Path: filepath.Join(t.TempDir(), "trust.json")}}
-	s, err := debugkern.Open(t.Context(), debugkern.Options{Config: &configs.Config{CaptureMax: 1 << 30}, Trust: policy})
+	s, err := debugkern.Open(t.Context(), debugkern.Options{Config: &configs.Config{CaptureMax: 1 << 30},
+		Trust: policy})
 	if err != nil {
 		t.Fatal(err)
 	}
 	req := debugkern.Request{Target: filepath.Join(dir, "k.yaml"), Backend: "emu"}
-	m := tui.New(context.Background(), tui.Options{Engine: s, Request: req, Explicit: true, Pace: view.Pace{Quiet: 1, Pulse: -1}, Settle: 1}, tui.Look{Profile: colorprofile.ASCII})
+	m := tui.New(context.Background(), tui.Options{Engine: s, Request: req, Explicit: true,
+		Pace: view.Pace{Quiet: 1, Pulse: -1}, Settle: 1}, tui.Look{Profile: colorprofile.ASCII})
 	m.Update(tea.WindowSizeMsg{Width: w, Height: h})
 	d := &tuitest.Driver{T: t, Screen: m}
 	d.Do(m.Init())
 	return d, m, dir
 }
 
-// TestReferenceOfArgument: an output that is compared has a verdict in Pipe, its reference and error in Tile, and a bad element that n goes
-// to and w finds the writer of.
+// TestReferenceOfArgument: an output that is compared has a verdict in Pipe, its reference and error in Tile,
+// and a bad element that n goes to and w finds the writer of.
 func TestReferenceOfArgument(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
 		d, m, _ := compared(t, size[0], size[1], "reference: {npz: ref.npz}")
@@ -85,7 +89,8 @@ func TestReferenceOfArgument(t *testing.T) {
 		d.Type(":stage out")
 		d.Press("enter")
 		if size[1] >= 40 {
-			says(t, m, "compared with ref.npz, rtol 1.3e-06, atol 1e-05", "first bad", "got 256.0000, want 257.0000")
+			says(t, m, "compared with ref.npz, rtol 1.3e-06, atol 1e-05", "first bad",
+				"got 256.0000, want 257.0000")
 		}
 	}
 	_, m, _ := compared(t, 120, 40, "reference: {npz: good.npz}")

@@ -1,7 +1,8 @@
 // Package child runs programs that do not belong to tilescope: compilers, tools, and what a manifest names.
 //
-// The one idea: such a program gets no more than it needs and leaves nothing behind. Its environment is chosen, it has a process group of
-// its own, which ends with the context, and what it prints is read to the end and bounded.
+// The one idea: such a program gets no more than it needs and leaves nothing behind. Its environment is
+// chosen, it has a process group of its own, which ends with the context, and what it prints is read to the
+// end and bounded.
 //
 // It must not know what a program computes, or whether it may be run.
 package child
@@ -22,8 +23,9 @@ import (
 type Command struct {
 	Dir  string   // working directory; a program named by a relative path is relative to it
 	Argv []string // the program, looked for along PATH where it is a bare name, and its arguments
-	// Said is called with each line that the program prints, on standard output or error, without its end; nil: with none. Long lines
-	// are cut, and after maxForwarded bytes no more are given. It is called from one goroutine at a time.
+	// Said is called with each line that the program prints, on standard output or error, without its end;
+	// nil: with none. Long lines are cut, and after maxForwarded bytes no more are given. It is called from
+	// one goroutine at a time.
 	Said func(line string)
 	// MaxFile is how many bytes a file that it writes may have; 0: any number. It is enforced on Linux alone.
 	MaxFile int64
@@ -58,9 +60,9 @@ func (e *Failed) Error() string {
 	return fmt.Sprintf("it ended with %s: %s", e.State, e.Last)
 }
 
-// Run runs a program with the environment of ProgramEnvironment and no input. It returns when the program has ended and everything
-// that it started in its group is killed, also where ctx ends first; the error is then ctx's cause. Other errors are *NotStarted and
-// *Failed.
+// Run runs a program with the environment of ProgramEnvironment and no input. It returns when the program has
+// ended and everything that it started in its group is killed, also where ctx ends first; the error is then
+// ctx's cause. Other errors are *NotStarted and *Failed.
 func Run(ctx context.Context, c Command) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
@@ -82,7 +84,7 @@ func Run(ctx context.Context, c Command) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(err, exec.ErrWaitDelay): // it has ended, and something that it started has not closed its output
+	case errors.Is(err, exec.ErrWaitDelay): // it has ended, and what it started has not closed its output
 		return nil
 	case err != nil:
 		return &Failed{State: cmd.ProcessState.String(), Last: out.last()}
@@ -152,7 +154,8 @@ func (w *lines) end() {
 func (w *lines) last() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	all := strings.FieldsFunc(strings.ToValidUTF8(string(w.tail), "\ufffd"), func(r rune) bool { return r == '\n' || r == '\r' })
+	all := strings.FieldsFunc(strings.ToValidUTF8(string(w.tail), "\ufffd"),
+		func(r rune) bool { return r == '\n' || r == '\r' })
 	for i := len(all) - 1; i >= 0; i-- {
 		if text := strings.TrimSpace(all[i]); text != "" {
 			return text[:min(len(text), maxLine)]

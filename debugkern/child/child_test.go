@@ -24,25 +24,28 @@ func shell(t *testing.T, script string) Command {
 func TestRun(t *testing.T) {
 	t.Setenv("GITHUB_TOKEN", "hunter2")
 	c := shell(t, `pwd > where; echo one; printf 'two\rthree' >&2; echo; env | grep -c hunter2`)
-	var said []string
-	c.Said = func(line string) { said = append(said, line) }
+	var printed []string
+	c.Said = func(line string) { printed = append(printed, line) }
 	err := Run(t.Context(), c)
 	where, _ := os.ReadFile(filepath.Join(c.Dir, "where"))
 	var failed *Failed
-	if !errors.As(err, &failed) || failed.State != "exit status 1" || failed.Last != "0" { // what grep found none of
+	if !errors.As(err, &failed) || failed.State != "exit status 1" ||
+		failed.Last != "0" { // what grep found none of
 		t.Errorf("%v", err)
 	}
-	if got := strings.Join(said, "|"); got != "one|two|three|0" {
-		t.Errorf("said %q", got)
+	if got := strings.Join(printed, "|"); got != "one|two|three|0" {
+		t.Errorf("printed %q", got)
 	}
 	if real, _ := filepath.EvalSymlinks(c.Dir); strings.TrimSpace(string(where)) != real {
 		t.Errorf("ran in %s, want %s", where, real)
 	}
 	for script, want := range map[string]string{
-		"exit 0": "", "exit 3": "it ended with exit status 3 and printed nothing", "echo why >&2; kill -SEGV $$": "signal: segmentation fault",
+		"exit 0": "", "exit 3": "it ended with exit status 3 and printed nothing",
+		"echo why >&2; kill -SEGV $$": "signal: segmentation fault",
 	} {
 		c.Argv[2], c.Said = script, nil
-		if err := Run(t.Context(), c); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if err := Run(t.Context(), c); (err == nil) != (want == "") || err != nil &&
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", script, err, want)
 		}
 	}
@@ -54,7 +57,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunRelativeProgram: a program named by a path is found from its working directory, wherever the parent stands.
+// TestRunRelativeProgram: a program named by a path is found from its working directory, wherever the parent
+// stands.
 func TestRunRelativeProgram(t *testing.T) {
 	c := shell(t, "")
 	if err := os.WriteFile(filepath.Join(c.Dir, "own"), []byte("#!/bin/sh\n: > mark\n"), 0o755); err != nil {
@@ -88,7 +92,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestEnds: a program, and what it has started, ends with the context, and what it leaves in the background ends with it.
+// TestEnds: a program, and what it has started, ends with the context, and what it leaves in the background
+// ends with it.
 func TestEnds(t *testing.T) {
 	c := shell(t, `sh -c 'trap "" TERM; echo $$ > child; while :; do sleep 1; done' & echo $! > pid; while [ ! -s child ]; do :; done; echo ready; wait`)
 	why := errors.New("the limit")
@@ -110,7 +115,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// gone waits for the end of a process whose number is in a file: a killed process is there until it is reaped.
+// gone waits for the end of a process whose number is in a file: a killed process is there until it is
+// reaped.
 func gone(t *testing.T, path string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -121,7 +127,8 @@ func gone(t *testing.T, path string) {
 	fmt.Sscan(string(text), &pid)
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); {
 		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if runtime.GOOS == "linux" && (err != nil || strings.Contains(string(state), ") Z ")) || syscall.Kill(pid, 0) != nil {
+		if runtime.GOOS == "linux" && (err != nil || strings.Contains(string(state), ") Z ")) ||
+			syscall.Kill(pid, 0) != nil {
 			return
 		}
 		runtime.Gosched()

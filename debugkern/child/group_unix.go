@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// Detach gives a process a group of its own: an interrupt typed at the terminal is for the parent, which cancels or closes as it
-// sees fit.
+// Detach gives a process a group of its own: an interrupt typed at the terminal is for the parent, which
+// cancels or closes as it sees fit.
 func Detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // OwnGroup makes cmd's cancellation kill everything that it has started.

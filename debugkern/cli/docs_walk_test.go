@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -27,7 +28,22 @@ func TestOwnKernelPage(t *testing.T) {
 	if _, err := cuda.FindNVCC(t.Context(), cuda.Config{Path: os.Getenv("TILESCOPE_TOOLCHAIN")}); err == nil {
 		t.Skip("an nvcc is at hand: the page shows what NVRTC makes of sources with host code")
 	}
-	path, err := filepath.Abs(filepath.Join("..", "..", "docs", "own-kernel.md"))
+	walkPage(t, "own-kernel.md", 10)
+}
+
+// TestReferencesPage does the same with docs/references.md, whose references are computed by Python.
+func TestReferencesPage(t *testing.T) {
+	needNVRTC(t)
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("no python3, which the page's references are written in")
+	}
+	walkPage(t, "references.md", 8)
+}
+
+// walkPage executes the walks of a page, at least so many commands.
+func walkPage(t *testing.T, name string, least int) {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("..", "..", "docs", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +52,7 @@ func TestOwnKernelPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(t.TempDir())
-	w := &walk{t: t, page: "docs/own-kernel.md"}
+	w := &walk{t: t, page: "docs/" + name}
 	lines := strings.Split(string(text), "\n")
 	for i := 0; i < len(lines); i++ {
 		w.out = append(w.out, lines[i])
@@ -59,7 +75,7 @@ func TestOwnKernelPage(t *testing.T) {
 		w.out = append(w.out, "```")
 		i = end
 	}
-	if w.commands < 10 {
+	if w.commands < least {
 		t.Errorf("%d commands found; the page has more", w.commands)
 	}
 	if *update {

@@ -25,6 +25,10 @@ func printReport(w io.Writer, r *report.Run, checked bool) {
 			printGuilty(w, st, g)
 		}
 	}
+	if st := tainted(r); st != nil {
+		fmt.Fprintf(w, "\n  %s is off its reference from the inputs in %d of %d cells, and no stage is wrong by the kernel's own tiles\n", st.Name, st.Global.Bad, st.Global.Cells)
+		printFirstBad(w, st)
+	}
 	printStages(w, r)
 	if o := r.Output; o != nil {
 		what := "attention on the un-quantised inputs"
@@ -77,10 +81,22 @@ func headline(r *report.Run, checked bool) string {
 			return fmt.Sprintf("diverges: %s is wrong", st.Name)
 		}
 		return fmt.Sprintf("diverges: stage %s is wrong first", r.Guilty[0].Stage)
+	case tainted(r) != nil:
+		return fmt.Sprintf("diverges: %s is off its reference", tainted(r).Name)
 	case r.ExitCode() != 0:
 		return r.Verdict + ", with findings"
 	}
 	return r.Verdict
+}
+
+// tainted is the first stage that is off its reference from the inputs, where no stage is wrong; else nil.
+func tainted(r *report.Run) *report.Stage {
+	for i := range r.Stages {
+		if r.Stages[i].Verdict == report.Tainted && len(r.Guilty) == 0 {
+			return &r.Stages[i]
+		}
+	}
+	return nil
 }
 
 func printGuilty(w io.Writer, st *report.Stage, g report.Guilty) {

@@ -17,7 +17,7 @@ import (
 // Capturer executes requests up to their tiles. A *debugkern.Session is one.
 type Capturer interface {
 	Describe(ctx context.Context, req debugkern.Request) (*debugkern.Subject, error)
-	Capture(ctx context.Context, req debugkern.Request, progress func(debugkern.Progress)) (*debugkern.Outcome, error)
+	CaptureOn(ctx context.Context, req debugkern.Request, other *debugkern.Outcome, progress func(debugkern.Progress)) (*debugkern.Outcome, error)
 }
 
 var _ Capturer = (*debugkern.Session)(nil)
@@ -32,7 +32,7 @@ func Run(ctx context.Context, on Capturer, a, b debugkern.Request, within *repor
 	c := newComparison(a, b, within)
 	var sides [2]*debugkern.Outcome
 	for i, req := range []debugkern.Request{a, b} {
-		o, err := on.Capture(ctx, req, progress)
+		o, err := on.CaptureOn(ctx, req, sides[0], progress)
 		if err != nil {
 			return failed(c, i, err), err
 		}

@@ -25,13 +25,15 @@ const (
 
 // Archive is a NumPy archive as a source. An array is, by its name, one of two things:
 //
-//   - the whole of an argument: the array of an argument, and that of a stage that is cut out of one; its shape is that of the argument;
-//   - the tiles of a stage: any other, and those whose names begin with tile_ or ref_; its shape is [blocks, iterations, rows, cols], as in
-//     a dump, where iterations is 1 for a stage that a block has once. Where the archive has an array blocks [blocks, 3], that says
-//     which blocks they are; else they are those of the grid in launch order.
+//   - the whole of an argument: the array of an argument, and that of a stage that is cut out of one; its
+//     shape is that of the argument;
+//   - the tiles of a stage: any other, and those of a stage whose names begin with tile_ or ref_; its shape
+//     is [blocks, iterations, rows, cols], as in a dump, where iterations is 1 for a stage that a block has
+//     once. Where the archive has an array blocks [blocks, 3], that says which blocks they are; else they
+//     are those of the grid in launch order.
 //
-// Numbers of a floating-point stage are of a floating-point type, those of a bf16, e4m3 or e5m2 stage also its bits as u2 or u1; those of
-// an integer stage of an integer type, and exact in float64.
+// Numbers of a floating-point stage are of a floating-point type, those of a bf16, e4m3 or e5m2 stage also its
+// bits as u2 or u1; those of an integer stage of an integer type, and exact in float64.
 type Archive struct {
 	label   string
 	plan    *probes.Plan
@@ -42,11 +44,14 @@ type Archive struct {
 	blocks  map[probes.Dim3]int // of the array blocks; nil until it is read
 }
 
-// MaxBytes is how many bytes of arrays an archive may have under a memory limit: they are read, and compared with as much again.
+// MaxBytes is how many bytes of arrays an archive may have under a memory limit: they are read, and compared
+// with as much again.
 func MaxBytes(limit int64) int64 { return limit / 2 }
 
-// OpenArchive opens an archive of size bytes, called label in messages. What its arrays take is reserved of the memory until Release.
-func OpenArchive(r io.ReaderAt, size int64, label string, p *probes.Plan, memory *budget.Budget) (*Archive, error) {
+// OpenArchive opens an archive of size bytes, called label in messages. What its arrays take is reserved of
+// the memory until Release.
+func OpenArchive(r io.ReaderAt, size int64, label string, p *probes.Plan, memory *budget.Budget) (*Archive,
+	error) {
 	limit := memory.Limit()
 	if limit == 0 {
 		limit = budget.Default()
@@ -86,11 +91,8 @@ func (a *Archive) Values(ctx context.Context, name string, sp *probes.StagePlan)
 	if err != nil {
 		return nil, true, err
 	}
-	tiled := sp.Capture.Kind != probes.CaptureOutput && !sp.OfLaunch() || strings.HasPrefix(name, tilePrefix) || strings.HasPrefix(name, refPrefix)
-	if tiled && sp.OfLaunch() {
-		return nil, true, a.errorf("array %q has the name of tiles, and %s is compared as a whole", name, sp.Stage)
-	}
-	if !tiled {
+	named := strings.HasPrefix(name, tilePrefix) || strings.HasPrefix(name, refPrefix)
+	if sp.OfLaunch() || sp.Capture.Kind == probes.CaptureOutput && !named {
 		if err := a.wholeShape(name, h, sp); err != nil {
 			return nil, true, err
 		}
@@ -122,7 +124,8 @@ func (a *Archive) elementType(name string, h npy.Header, sp *probes.StagePlan) (
 		return t, nil
 	case sp.DType.Float():
 		want = "f2, f4 or f8"
-		if bits := map[probes.DType]npy.DType{probes.BF16: npy.U16, probes.E4M3: npy.U8, probes.E5M2: npy.U8}[sp.DType]; bits == h.DType {
+		if bits := map[probes.DType]npy.DType{probes.BF16: npy.U16, probes.E4M3: npy.U8,
+			probes.E5M2: npy.U8}[sp.DType]; bits == h.DType {
 			return sp.DType, nil
 		} else if bits != "" {
 			want += fmt.Sprintf(", or the bits of %s as %s", sp.DType, bits)
@@ -133,11 +136,13 @@ func (a *Archive) elementType(name string, h npy.Header, sp *probes.StagePlan) (
 
 // elementTypes are NumPy's types.
 var elementTypes = map[npy.DType]probes.DType{
-	npy.F16: probes.F16, npy.F32: probes.F32, npy.F64: probes.F64, npy.I8: probes.I8, npy.I16: probes.I16, npy.I32: probes.I32, npy.I64: probes.I64,
+	npy.F16: probes.F16, npy.F32: probes.F32, npy.F64: probes.F64, npy.I8: probes.I8, npy.I16: probes.I16,
+	npy.I32: probes.I32, npy.I64: probes.I64,
 	npy.U8: probes.U8, npy.U16: probes.U16, npy.U32: probes.U32, npy.U64: probes.U64, npy.Bool: probes.U8,
 }
 
-// wholeShape compares an array with the extents of a whole argument: those that the manifest gives it, or those that its stage has it in.
+// wholeShape compares an array with the extents of a whole argument: those that the manifest gives it, or
+// those that its stage has it in.
 func (a *Archive) wholeShape(name string, h npy.Header, sp *probes.StagePlan) error {
 	shapes := [][]int{sp.Capture.Dims}
 	for _, x := range a.plan.Args {
@@ -156,7 +161,8 @@ func (a *Archive) wholeShape(name string, h npy.Header, sp *probes.StagePlan) er
 	if !sp.OfLaunch() {
 		hint = fmt.Sprintf("; an array of its tiles is called %q", tilePrefix+sp.Stage.String())
 	}
-	return a.errorf("array %q is %s; expected %s, as argument %s%s", name, h, strings.Join(want, " or "), sp.Capture.Output, hint)
+	return a.errorf("array %q is %s; expected %s, as argument %s%s", name, h, strings.Join(want, " or "),
+		sp.Capture.Output, hint)
 }
 
 // tileShape compares an array with the tiles of a stage.
@@ -173,7 +179,8 @@ func (a *Archive) tileShape(ctx context.Context, name string, h npy.Header, sp *
 		n = len(a.blocks)
 	}
 	if want := []int{n, each, sp.Rows, sp.Cols}; !slices.Equal(h.Shape, want) {
-		return a.errorf("array %q is %s; expected %s: blocks, %ss, rows and columns of %s", name, h, extents(want), a.plan.Work.TileName(), sp.Stage)
+		return a.errorf("array %q is %s; expected %s: blocks, %ss, rows and columns of %s", name, h,
+			extents(want), a.plan.Work.TileName(), sp.Stage)
 	}
 	return nil
 }
@@ -259,7 +266,8 @@ func (a *Archive) array(ctx context.Context, name string) (*npy.Array, error) {
 	if !fits {
 		return nil, a.errorf("array %q is %s: too large", name, h)
 	}
-	give, err := a.memory.Reserve("array "+name+" of a reference", budget.Mul(int64(n), int64(h.DType.Size())))
+	give, err := a.memory.Reserve("array "+name+" of a reference",
+		budget.Mul(int64(n), int64(h.DType.Size())))
 	if err != nil {
 		return nil, err
 	}
@@ -272,9 +280,11 @@ func (a *Archive) array(ctx context.Context, name string) (*npy.Array, error) {
 	return x, nil
 }
 
-// numbers reads the elements of an array that a stage is compared with, and refuses those that no kernel could leave: integers that its
-// type does not have, and an array of floating-point numbers none of which is finite.
-func (a *Archive) numbers(ctx context.Context, name string, t probes.DType, sp *probes.StagePlan) ([]byte, error) {
+// numbers reads the elements of an array that a stage is compared with, and refuses those that no kernel
+// could leave: integers that its type does not have, and an array of floating-point numbers none of which is
+// finite.
+func (a *Archive) numbers(ctx context.Context, name string, t probes.DType, sp *probes.StagePlan) ([]byte,
+	error) {
 	x, err := a.array(ctx, name)
 	if err != nil {
 		return nil, err
@@ -289,9 +299,11 @@ func (a *Archive) numbers(ctx context.Context, name string, t probes.DType, sp *
 			}
 			switch v := cells.At(0, i); {
 			case math.Abs(v) >= 1<<53:
-				return nil, a.errorf("array %q: element %v is %s, beyond ±2^53, which is not compared exactly", name, probes.Index(i, x.Shape), integerText(t, cells.Bits(0, i)))
+				return nil, a.errorf("array %q: element %v is %s, beyond ±2^53, which is not compared exactly",
+					name, probes.Index(i, x.Shape), integerText(t, cells.Bits(0, i)))
 			case v < lo || v > hi:
-				return nil, a.errorf("array %q: element %v is %.0f, which %s does not have", name, probes.Index(i, x.Shape), v, sp.DType)
+				return nil, a.errorf("array %q: element %v is %.0f, which %s does not have", name,
+					probes.Index(i, x.Shape), v, sp.DType)
 			}
 		}
 		return x.Data, nil
@@ -304,7 +316,8 @@ func (a *Archive) numbers(ctx context.Context, name string, t probes.DType, sp *
 			return x.Data, nil
 		}
 	}
-	return nil, a.errorf("array %q: none of its %d elements is a finite number (the first is %v)", name, n, cells.At(0, 0))
+	return nil, a.errorf("array %q: none of its %d elements is a finite number (the first is %v)", name, n,
+		cells.At(0, 0))
 }
 
 // lookEvery is how many elements are looked at between two looks at the context.
@@ -336,15 +349,16 @@ type Input struct {
 	Data  []byte // little endian
 }
 
-// Differs compares the arrays that the archive has of a launch's inputs with them: its numbers are those of other inputs where one is not
-// the same. Arrays of another type or shape are something else of that name.
+// Differs compares the arrays that the archive has of a launch's inputs with them: its numbers are those of
+// other inputs where one is not the same. Arrays of another type or shape are something else of that name.
 func (a *Archive) Differs(ctx context.Context, inputs []Input) error {
 	for _, in := range inputs {
 		h, ok, err := a.archive.Header(in.Name)
 		if err != nil {
 			return err
 		}
-		if !ok || !slices.Equal(h.Shape, in.Dims) || h.DType.Size() != in.DType.Size() || elementTypes[h.DType].Float() && elementTypes[h.DType] != in.DType {
+		if !ok || !slices.Equal(h.Shape, in.Dims) || h.DType.Size() != in.DType.Size() ||
+			elementTypes[h.DType].Float() && elementTypes[h.DType] != in.DType {
 			continue
 		}
 		x, err := a.array(ctx, in.Name)
@@ -354,8 +368,10 @@ func (a *Archive) Differs(ctx context.Context, inputs []Input) error {
 		size := in.DType.Size()
 		for i := 0; i < len(in.Data) && i < len(x.Data); i += size {
 			if string(x.Data[i:i+size]) != string(in.Data[i:i+size]) {
-				return a.errorf("array %q is not the launch's %s: element %v is 0x%s there, 0x%s here; these are references of other inputs (another seed or shape?)",
-					in.Name, in.Name, probes.Index(i/size, in.Dims), hexBits(x.Data[i:i+size]), hexBits(in.Data[i:i+size]))
+				return a.errorf("array %q is not the launch's %s: element %v is 0x%s there, 0x%s here; "+
+					"these are references of other inputs (another seed or shape?)",
+					in.Name, in.Name, probes.Index(i/size, in.Dims), hexBits(x.Data[i:i+size]),
+					hexBits(in.Data[i:i+size]))
 			}
 		}
 	}

@@ -1,8 +1,10 @@
-// Package expect has what stages and arguments are compared with where that is not what the graph makes of the inputs: arrays of a file or
-// of a command's answer, the tiles of another kernel; and tolerances other than the derived bounds.
+// Package expect has what stages and arguments are compared with where that is not what the graph makes of
+// the inputs: arrays of a file or of a command's answer, the tiles of another kernel; and tolerances other
+// than the derived bounds.
 //
-// The one idea: whatever the numbers are taken from, they are values of a stage by tile, and a bound for each cell. Everything that can be
-// wrong with them (a name, a type, an extent, no number at all) is found when a Set is made, before anything is compared.
+// The one idea: whatever the numbers are taken from, they are values of a stage by tile, and a bound for each
+// cell. Everything that can be wrong with them (a name, a type, an extent, no number at all) is found when a
+// Set is made, before anything is compared.
 //
 // It must not know how a command is run, how a kernel is launched, or what a verdict is.
 package expect
@@ -36,14 +38,15 @@ type Source interface {
 	Label() string
 	// Names lists what it has numbers of.
 	Names() []string
-	// Values returns the numbers that it has of a stage or argument under a name; ok is false where it has nothing of that name. An
-	// error says why what it has cannot be compared with the stage.
+	// Values returns the numbers that it has of a stage or argument under a name; ok is false where it has
+	// nothing of that name. An error says why what it has cannot be compared with the stage.
 	Values(ctx context.Context, name string, sp *probes.StagePlan) (v Values, ok bool, err error)
 }
 
 // Values are the numbers of a stage, or of an argument, by tile. They are safe for concurrent use.
 type Values interface {
-	// Tile returns a tile as a function that writes a row of it into dst, from its first column on, as many numbers as dst has.
+	// Tile returns a tile as a function that writes a row of it into dst, from its first column on, as many
+	// numbers as dst has.
 	Tile(block probes.Dim3, kv int) (row func(dst []float64, row int))
 	// Covers reports whether there are numbers of a block's tiles.
 	Covers(block probes.Dim3) bool
@@ -57,11 +60,13 @@ type Config struct {
 	Graph  *ref.Reference
 	Stages probes.StageSet // those that are captured
 	Blocks []probes.Dim3   // those that are judged
-	// Source returns where the arrays of a reference come from; it is asked about references with arrays alone.
+	// Source returns where the arrays of a reference come from; it is asked about references with arrays
+	// alone.
 	Source func(r *probes.Reference) Source
 }
 
-// Set is what the stages and arguments of one launch are compared with. It is immutable and safe for concurrent use.
+// Set is what the stages and arguments of one launch are compared with. It is immutable and safe for
+// concurrent use.
 type Set struct {
 	of map[probes.Stage]*comparison
 }
@@ -77,12 +82,14 @@ type comparison struct {
 	baseKind probes.ReferenceKind // what the baseline is an array of
 }
 
-// New finds the arrays of every stage and argument of the plan that needs some, and makes the bounds that depend on them. It returns nil
-// where every stage is compared with the graph alone, by derived bounds. The errors are *Error, and ctx's.
+// New finds the arrays of every stage and argument of the plan that needs some, and makes the bounds that
+// depend on them. It returns nil where every stage is compared with the graph alone, by derived bounds. The
+// errors are *Error, and ctx's.
 func New(ctx context.Context, c Config) (*Set, error) {
 	out := &Set{of: map[probes.Stage]*comparison{}}
 	for _, sp := range c.Plan.Tiles() {
-		if !sp.Referenced() || !sp.OfLaunch() && (!c.Plan.Gate.Judged.Has(sp.Stage) || !c.Stages.Has(sp.Stage)) {
+		if !sp.Referenced() || !sp.OfLaunch() && (!c.Plan.Gate.Judged.Has(sp.Stage) ||
+			!c.Stages.Has(sp.Stage)) {
 			continue
 		}
 		if !sp.Reference.Arrays() && sp.Tolerance.Kind < probes.ToleranceFixed {
@@ -106,14 +113,17 @@ func (c *Config) comparison(ctx context.Context, sp *probes.StagePlan) (*compari
 	known := !sp.OfLaunch() && c.Graph.Graph().Known(c.Graph.Graph().Index(sp.Stage))
 	switch {
 	case out.tol.Kind == probes.ToleranceDerived && !known:
-		return nil, &Error{out.tol.At, probes.ReferenceGraph, fmt.Errorf("no error can be derived for %s: it does not follow from the inputs by operators; give {rtol: N, atol: N} or {baseline: NAME}", sp.Stage)}
+		return nil, &Error{out.tol.At, probes.ReferenceGraph,
+			fmt.Errorf("no error can be derived for %s: it does not follow from the inputs by operators; "+
+				"give {rtol: N, atol: N} or {baseline: NAME}", sp.Stage)}
 	case out.tol.Kind == probes.ToleranceUsual && known:
 		out.tol.Kind = probes.ToleranceDerived
 	case out.tol.Kind == probes.ToleranceUsual:
 		out.tol = probes.UsualTolerance(sp.DType)
 	}
 	if !sp.Reference.Arrays() && !known {
-		return nil, &Error{out.tol.At, probes.ReferenceGraph, fmt.Errorf("stage %s does not follow from the inputs by operators: there is nothing that the tolerance is of", sp.Stage)}
+		return nil, &Error{out.tol.At, probes.ReferenceGraph,
+			fmt.Errorf("stage %s does not follow from the inputs by operators: the tolerance is of nothing", sp.Stage)}
 	}
 	var err error
 	if sp.Reference.Arrays() {
@@ -147,8 +157,10 @@ func (c *Config) baseline(ctx context.Context, one *comparison) error {
 	return nil
 }
 
-// find looks a stage up in a source, by the given name alone where there is one, else by the reference's or the stage's own.
-func (c *Config) find(ctx context.Context, r *probes.Reference, sp *probes.StagePlan, name string) (Values, error) {
+// find looks a stage up in a source, by the given name alone where there is one, else by the reference's or
+// the stage's own.
+func (c *Config) find(ctx context.Context, r *probes.Reference, sp *probes.StagePlan, name string) (Values,
+	error) {
 	src := c.Source(r)
 	tried := Names(sp)
 	switch {
@@ -170,16 +182,19 @@ func (c *Config) find(ctx context.Context, r *probes.Reference, sp *probes.Stage
 		}
 		for _, b := range c.Blocks {
 			if !sp.OfLaunch() && !v.Covers(b) {
-				return nil, &Error{r.At, r.Kind, fmt.Errorf("%s: %q has no tiles of block %s", src.Label(), name, b)}
+				return nil, &Error{r.At, r.Kind, fmt.Errorf("%s: %q has no tiles of block %s", src.Label(),
+					name, b)}
 			}
 		}
 		return v, nil
 	}
-	return nil, &Error{r.At, r.Kind, fmt.Errorf("%s: there is no array %s for %s (it has %s)", src.Label(), quoted(tried, " or "), sp.Stage, quoted(src.Names(), " "))}
+	return nil, &Error{r.At, r.Kind, fmt.Errorf("%s: there is no array %s for %s (it has %s)", src.Label(),
+		quoted(tried, " or "), sp.Stage, quoted(src.Names(), " "))}
 }
 
-// Names lists the names that the array of a stage or argument may have, the first that is there counts: the stage's own, that of the
-// argument that it is cut out of, and that of its tiles in a dump.
+// Names lists the names that the array of a stage or argument may have, the first that is there counts: of a
+// stage that is cut out of an argument its own and the argument's, for the whole, then that of its tiles in a
+// dump; of any other stage that of its tiles, then its own.
 func Names(sp *probes.StagePlan) []string {
 	switch {
 	case sp.OfLaunch():
@@ -187,7 +202,10 @@ func Names(sp *probes.StagePlan) []string {
 	case sp.Capture.Kind == probes.CaptureOutput && sp.Capture.Output != sp.Stage.String():
 		return []string{sp.Stage.String(), sp.Capture.Output, tilePrefix + sp.Stage.String()}
 	}
-	return []string{sp.Stage.String(), tilePrefix + sp.Stage.String()}
+	if sp.Capture.Kind == probes.CaptureOutput {
+		return []string{sp.Stage.String(), tilePrefix + sp.Stage.String()}
+	}
+	return []string{tilePrefix + sp.Stage.String(), sp.Stage.String()}
 }
 
 func quoted(names []string, sep string) string {
@@ -206,14 +224,15 @@ func quoted(names []string, sep string) string {
 	return strings.Join(out, sep)
 }
 
-// Has reports whether a stage or an argument is compared with something else than the graph by derived bounds. A nil Set has none.
+// Has reports whether a stage or an argument is compared with something else than the graph by derived
+// bounds. A nil Set has none.
 func (x *Set) Has(s probes.Stage) bool { return x != nil && x.of[s] != nil }
 
 // Own reports whether the numbers are given, and not the graph's.
 func (x *Set) Own(s probes.Stage) bool { return x.Has(s) && x.of[s].values != nil }
 
-// Tolerance returns the tolerance in use, and of a baseline the largest error that was found; ok is false where the Set does not have the
-// stage.
+// Tolerance returns the tolerance in use, and of a baseline the largest error that was found; ok is false
+// where the Set does not have the stage.
 func (x *Set) Tolerance(s probes.Stage) (t probes.Tolerance, largest float64, ok bool) {
 	if !x.Has(s) {
 		return t, 0, false
@@ -226,7 +245,8 @@ func (x *Set) Reason(s probes.Stage) string {
 	c := x.of[s]
 	given := " as the manifest says"
 	if c.sp.Tolerance.Kind == probes.ToleranceUsual {
-		given = fmt.Sprintf(", those of torch.testing.assert_close for %s: nothing says how it is computed", c.sp.DType)
+		given = fmt.Sprintf(", those of torch.testing.assert_close for %s: nothing says how it is computed",
+			c.sp.DType)
 		if c.sp.DType.Size() == 1 || !c.sp.DType.Float() {
 			given = fmt.Sprintf(" for %s: nothing says how it is computed", c.sp.DType)
 		}
@@ -235,14 +255,15 @@ func (x *Set) Reason(s probes.Stage) string {
 	case probes.ToleranceFixed:
 		return fmt.Sprintf("rtol %.3g, atol %.3g%s", c.tol.RTol, c.tol.ATol, given)
 	case probes.ToleranceBaseline:
-		return fmt.Sprintf("%.3g times the largest error of %s, %.3g, and a rounding to %s", c.tol.Factor, c.tol.Baseline, c.largest, c.sp.DType)
+		return fmt.Sprintf("%.3g times the largest error of %s, %.3g, and a rounding to %s", c.tol.Factor,
+			c.tol.Baseline, c.largest, c.sp.DType)
 	}
 	return ""
 }
 
-// Rows fills e with rows of a tile, from row first on, as many as e has: what they should be, and how far a right kernel may be from it.
-// graph is what the graph makes of the same rows; it is read where the stage is not Own, or its bounds are the derived ones. Cells beyond
-// the valid ones are 0.
+// Rows fills e with rows of a tile, from row first on, as many as e has: what they should be, and how far a
+// right kernel may be from it. graph is what the graph makes of the same rows; it is read where the stage is
+// not Own, or its bounds are the derived ones. Cells beyond the valid ones are 0.
 func (x *Set) Rows(s probes.Stage, block probes.Dim3, kv, first int, graph, e *ref.Estimate) {
 	c := x.of[s]
 	e.Exact, e.Certain = false, false
@@ -276,7 +297,8 @@ func (x *Set) Rows(s probes.Stage, block probes.Dim3, kv, first int, graph, e *r
 	}
 }
 
-// Exact returns the numbers that a tile of a stage is compared with, 0 beyond the valid cells; ok is false where they are the graph's.
+// Exact returns the numbers that a tile of a stage is compared with, 0 beyond the valid cells; ok is false
+// where they are the graph's.
 func (x *Set) Exact(s probes.Stage, block probes.Dim3, kv int) (m op.Matrix, ok bool) {
 	if !x.Own(s) || !x.of[s].values.Covers(block) {
 		return op.Matrix{}, false
@@ -309,7 +331,8 @@ func (c *comparison) width(row, rows, cols int) int {
 	return cols
 }
 
-// bound is what a right kernel may be off by from a number of magnitude v, before the last rounding and after it.
+// bound is what a right kernel may be off by from a number of magnitude v, before the last rounding and after
+// it.
 func (c *comparison) bound(v float64, graph *ref.Estimate, row, col int) (pre, bound float64) {
 	switch c.tol.Kind {
 	case probes.ToleranceFixed:
@@ -337,8 +360,8 @@ func half(t probes.DType, v float64) float64 {
 	return op.HalfULP(t, v)
 }
 
-// largestError is the largest distance between the baseline and the reference over all compared cells, of those where the reference is
-// finite. A baseline that is not finite there is an error.
+// largestError is the largest distance between the baseline and the reference over all compared cells, of
+// those where the reference is finite. A baseline that is not finite there is an error.
 func (c *Config) largestError(ctx context.Context, one *comparison, base Values) (float64, error) {
 	worst := 0.0
 	for i := range c.Plan.Grid.Count() {
@@ -391,7 +414,8 @@ func (c *comparison) exact(b *ref.Block, block probes.Dim3, kv int) func(dst []f
 }
 
 // distance is the largest distance between two tiles over the compared cells.
-func (c *comparison) distance(want, got func(dst []float64, row int), block probes.Dim3, kv int) (float64, error) {
+func (c *comparison) distance(want, got func(dst []float64, row int), block probes.Dim3, kv int) (float64,
+	error) {
 	worst := 0.0
 	x, y := make([]float64, c.sp.Cols), make([]float64, c.sp.Cols)
 	rows, cols := c.valid(block, kv)
@@ -404,7 +428,9 @@ func (c *comparison) distance(want, got func(dst []float64, row int), block prob
 			switch {
 			case math.IsNaN(x[col]) || math.IsInf(x[col], 0):
 			case math.IsNaN(d) || math.IsInf(d, 0):
-				return 0, &Error{c.tol.At, c.baseKind, fmt.Errorf("baseline %s is %v at %s, where the reference is %.6g", c.tol.Baseline, y[col], c.name(block, kv, row, col), x[col])}
+				return 0, &Error{c.tol.At, c.baseKind,
+					fmt.Errorf("baseline %s is %v at %s, where the reference is %.6g", c.tol.Baseline, y[col],
+						c.name(block, kv, row, col), x[col])}
 			default:
 				worst = max(worst, d)
 			}

@@ -9,8 +9,9 @@ import (
 	"tilescope/probes"
 )
 
-// Launch is what another kernel left of the same inputs, as a source. A stage is compared with the stage of its name, tile by tile, where
-// both have the same tiles; else, and an argument always, with the whole of an output argument.
+// Launch is what another kernel left of the same inputs, as a source. A stage is compared with the stage of
+// its name, tile by tile, where both have the same tiles; else, and an argument always, with the whole of an
+// output argument.
 type Launch struct {
 	Name string       // of the kernel, in messages
 	Plan *probes.Plan // its own
@@ -65,7 +66,8 @@ func (l *Launch) Values(_ context.Context, name string, sp *probes.StagePlan) (V
 		if why == "" {
 			why = "one of the two is no stage"
 		}
-		return nil, true, l.errorf("%s cannot be compared with %s there: %s; only what is cut out of an output can be compared whatever the tiles", sp.Stage, name, why)
+		return nil, true, l.errorf("%s cannot be compared with %s there: %s; "+
+			"only what is cut out of an output can be compared whatever the tiles", sp.Stage, name, why)
 	}
 	v, err := l.whole(argument, data, sp)
 	return v, true, err
@@ -78,19 +80,27 @@ func (l *Launch) whole(argument string, data []byte, sp *probes.StagePlan) (Valu
 			continue
 		}
 		if a.DType.Float() != sp.DType.Float() {
-			return nil, l.errorf("argument %s is %s, and %s here is %s", argument, a.DType, sp.Stage, sp.DType)
+			return nil, l.errorf("argument %s is %s, and %s here is %s", argument, a.DType, sp.Stage,
+				sp.DType)
 		}
-		if have := l.Plan.OutputDims(); !slices.Equal(a.Dims, sp.Capture.Dims) && !(argument == l.Plan.OutputArg() && slices.Equal(have, sp.Capture.Dims)) && !l.sameArgument(a.Dims, sp) {
-			return nil, l.errorf("argument %s has shape %s, and %s here is of %s", argument, extents(a.Dims), sp.Stage, extents(sp.Capture.Dims))
+		if have := l.Plan.OutputDims(); !slices.Equal(a.Dims, sp.Capture.Dims) &&
+			!(argument == l.Plan.OutputArg() && slices.Equal(have, sp.Capture.Dims)) &&
+			!l.sameArgument(a.Dims, sp) {
+			return nil, l.errorf("argument %s has shape %s, and %s here is of %s", argument, extents(a.Dims),
+				sp.Stage, extents(sp.Capture.Dims))
 		}
 		return &whole{sp, a.DType, data}, nil
 	}
 	return nil, l.errorf("there is no argument %s", argument)
 }
 
-// sameArgument reports whether extents are those of the argument that a stage is cut out of, as the manifest has it.
+// sameArgument reports whether extents are those of the argument that a stage is cut out of, as the manifest
+// has it.
 func (l *Launch) sameArgument(dims []int, sp *probes.StagePlan) bool {
-	return slices.ContainsFunc(l.For.Args, func(a probes.Arg) bool { return a.Name == sp.Capture.Output && slices.Equal(a.Dims, dims) })
+	return slices.ContainsFunc(l.For.Args, func(a probes.Arg) bool {
+		return a.Name == sp.Capture.Output &&
+			slices.Equal(a.Dims, dims)
+	})
 }
 
 // place is a tile of the other kernel.
@@ -99,7 +109,8 @@ type place struct {
 	kv    int
 }
 
-// launched are the tiles of a stage of the other kernel, by the tiles here that compute the same part of the problem.
+// launched are the tiles of a stage of the other kernel, by the tiles here that compute the same part of the
+// problem.
 type launched struct {
 	l      *Launch
 	stage  probes.Stage
@@ -114,7 +125,8 @@ func (l *Launch) tiles(sp, other *probes.StagePlan) (Values, error) {
 	if sp.DType.Float() != other.DType.Float() {
 		return nil, l.errorf("stage %s is %s there, %s here", other.Stage, other.DType, sp.DType)
 	}
-	out := &launched{l: l, stage: other.Stage, dtype: other.DType, sp: sp, names: probes.SharedPositions(l.For, l.Plan), places: map[string]place{}}
+	out := &launched{l: l, stage: other.Stage, dtype: other.DType, sp: sp,
+		names: probes.SharedPositions(l.For, l.Plan), places: map[string]place{}}
 	eachTile(l.Plan, other, func(block probes.Dim3, kv int) bool {
 		out.places[l.Plan.Part(out.names, other, block, kv)] = place{block, kv}
 		return true
@@ -124,11 +136,14 @@ func (l *Launch) tiles(sp, other *probes.StagePlan) (Values, error) {
 		at, ok := out.places[l.For.Part(out.names, sp, block, kv)]
 		switch {
 		case !ok:
-			err = l.errorf("no tile of stage %s there computes what block %s, iteration %d, computes here", other.Stage, block, kv)
+			err = l.errorf("no tile of stage %s there computes what block %s, iteration %d, computes here",
+				other.Stage, block, kv)
 		case !l.Tile(other.Stage, at.block, at.kv).Reached():
 			err = l.errorf("block %s left no tile of stage %s in iteration %d", at.block, other.Stage, at.kv)
-		case other.ValidRows.At(at.block, at.kv) < sp.ValidRows.At(block, kv) || other.ValidCols.At(at.block, at.kv) < sp.ValidCols.At(block, kv):
-			err = l.errorf("fewer cells of stage %s are valid in block %s, iteration %d, than here", other.Stage, at.block, at.kv)
+		case other.ValidRows.At(at.block, at.kv) < sp.ValidRows.At(block, kv) ||
+			other.ValidCols.At(at.block, at.kv) < sp.ValidCols.At(block, kv):
+			err = l.errorf("fewer cells of stage %s are valid in block %s, iteration %d, than here",
+				other.Stage, at.block, at.kv)
 		}
 		return err == nil
 	})

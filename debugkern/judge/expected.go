@@ -9,23 +9,24 @@ import (
 	"tilescope/probes"
 )
 
-// Expected is what stages, and arguments after the launch, are compared with where that is not what the graph makes of the inputs by
-// derived bounds. A stage with numbers of its own is compared with them in the place of the graph's from the inputs: globally, and
-// locally where it cannot be judged from the kernel's own tiles. It must be safe for concurrent use.
+// Expected is what stages, and arguments after the launch, are compared with where that is not what the graph
+// makes of the inputs by derived bounds. A stage with numbers of its own is compared with them in the place
+// of the graph's from the inputs: globally, and locally where it cannot be judged from the kernel's own
+// tiles. It must be safe for concurrent use.
 type Expected interface {
 	// Has reports whether there is anything about a stage: numbers of its own, or bounds for the graph's.
 	Has(s probes.Stage) bool
 	// Own reports whether it has numbers of its own.
 	Own(s probes.Stage) bool
-	// Rows fills e with rows of a tile from row first on, as many as e has; cells beyond the valid ones are 0. graph is what the graph
-	// makes of the same rows; nil where it makes nothing of them.
+	// Rows fills e with rows of a tile from row first on, as many as e has; cells beyond the valid ones are
+	// 0. graph is what the graph makes of the same rows; nil where it makes nothing of them.
 	Rows(s probes.Stage, block probes.Dim3, kv, first int, graph, e *ref.Estimate)
 	// Reason says in words how the bounds of a stage come about; "" where they are those of its operators.
 	Reason(s probes.Stage) string
 }
 
-// expectation is what is expected of a stage's tile of the current iteration, by its reference from the inputs and that from the
-// kernel's own tiles.
+// expectation is what is expected of a stage's tile of the current iteration, by its reference from the
+// inputs and that from the kernel's own tiles.
 type expectation struct {
 	e  *ref.Estimate
 	ok bool // it is of the current iteration
@@ -68,8 +69,8 @@ func (w *walker) globalOf(i int) *ref.Estimate {
 	return w.adapted(&w.fromInputs[i], i, graph)
 }
 
-// estimateOf returns the local estimate of a stage: the one made from the kernel's own stages, or the global one where what it is
-// computed from was not captured, or is not named by the manifest.
+// estimateOf returns the local estimate of a stage: the one made from the kernel's own stages, or the global
+// one where what it is computed from was not captured, or is not named by the manifest.
 func (w *walker) estimateOf(i int) *ref.Estimate {
 	switch {
 	case !w.fromOwn(i):
@@ -90,8 +91,8 @@ func (w *walker) forgetExpected() {
 // bandCells is how many cells of an argument are compared at once: its estimate takes 24 bytes a cell.
 const bandCells = 1 << 16
 
-// arguments judges the arguments of the plan's Memory that something is expected of, as a whole. Where only some blocks were executed,
-// no argument is complete.
+// arguments judges the arguments of the plan's Memory that something is expected of, as a whole. Where only
+// some blocks were executed, no argument is complete.
 func (j *Judgement) arguments(ctx context.Context) error {
 	if j.opt.Expected == nil {
 		return nil
@@ -162,7 +163,8 @@ type band struct {
 	first, rows, cols int
 }
 
-// judge compares a band with its estimate, and returns how many of its cells were never written: those are not compared.
+// judge compares a band with its estimate, and returns how many of its cells were never written: those are
+// not compared.
 func (b *band) judge(j *Judgement, e *ref.Estimate, local, global *tally, verdict *TileVerdict) (absent int) {
 	sp, size := b.sp, b.sp.DType.Size()
 	from, to := b.first*sp.Cols, (b.first+b.rows)*sp.Cols
@@ -182,7 +184,8 @@ func (b *band) judge(j *Judgement, e *ref.Estimate, local, global *tally, verdic
 	v.local = false
 	tainted, _, _ := global.judge(v, e, got.absent, false)
 	global.MaxULP = local.MaxULP
-	verdict.Bad, verdict.Nonfinite, verdict.Tainted = verdict.Bad+bad, verdict.Nonfinite+odd, verdict.Tainted+tainted
+	verdict.Bad, verdict.Nonfinite, verdict.Tainted = verdict.Bad+bad, verdict.Nonfinite+odd,
+		verdict.Tainted+tainted
 	verdict.MaxAbs = max(verdict.MaxAbs, top)
 	return got.count
 }
@@ -193,8 +196,8 @@ type wholeVerdict struct {
 	verdict TileVerdict
 }
 
-// Whole returns an argument of the plan's Memory next to what is expected of it: got, references and bounds, as it is after the launch.
-// It is nil where nothing is expected of it, and where it was not judged.
+// Whole returns an argument of the plan's Memory next to what is expected of it: got, references and bounds,
+// as it is after the launch. It is nil where nothing is expected of it, and where it was not judged.
 func (j *Judgement) Whole(s probes.Stage) *TileDiff {
 	sp := j.ref.Plan().Stage(s)
 	if sp == nil || !sp.OfLaunch() || j.opt.Expected == nil || j.opt.Blocks != nil || !j.opt.Expected.Has(s) {
@@ -210,8 +213,10 @@ func (j *Judgement) Whole(s probes.Stage) *TileDiff {
 		copy(bound[first*sp.Cols:], part.Bound.Data)
 	}
 	return &TileDiff{
-		Place: Place{s, probes.Dim3{}, 0}, Rows: sp.Rows, Cols: sp.Cols, ValidRows: sp.Rows, ValidCols: sp.Cols, Absent: raw.Absent,
-		Local: want, Global: want, Mirrored: want, LocalBound: bound, GlobalBound: bound, Verdict: j.Tile(s, probes.Dim3{}, 0),
+		Place: Place{s, probes.Dim3{}, 0}, Rows: sp.Rows, Cols: sp.Cols, ValidRows: sp.Rows,
+		ValidCols: sp.Cols, Absent: raw.Absent,
+		Local: want, Global: want, Mirrored: want, LocalBound: bound, GlobalBound: bound,
+		Verdict: j.Tile(s, probes.Dim3{}, 0),
 	}
 }
 

@@ -28,8 +28,8 @@ func (x expecting) Rows(_ probes.Stage, block probes.Dim3, kv, _ int, graph, e *
 	x.change(block, kv, e)
 }
 
-// TestExpected: a stage with numbers of its own is judged by them globally, and locally only where it cannot be judged from the kernel's
-// own tiles; one with bounds of its own by them in both.
+// TestExpected: a stage with numbers of its own is judged by them globally, and locally only where it cannot
+// be judged from the kernel's own tiles; one with bounds of its own by them in both.
 func TestExpected(t *testing.T) {
 	p := configstest.Plan(t, "stage2", "small", probes.GateNone)
 	truth := reference(t, p, 0, ref.Options{})
@@ -59,7 +59,8 @@ func TestExpected(t *testing.T) {
 		"not a number":                    {expecting{"O", true, nan}, clean, only("O"), Tainted, 0, 1},
 		"what it is computed from is off": {expecting{"U", true, off}, spoilt, only("S", "U"), Tainted, 0, 1},
 		"a loaded stage":                  {expecting{"Q", true, off}, clean, nil, Wrong, 1, 1},
-		"bounds alone":                    {expecting{"S", false, cell(func(e *ref.Estimate) { clear(e.Bound.Data) })}, clean, nil, Wrong, -1, -1},
+		"bounds alone": {expecting{"S", false,
+			cell(func(e *ref.Estimate) { clear(e.Bound.Data) })}, clean, nil, Wrong, -1, -1},
 		"wider bounds": {expecting{"S", false, cell(func(e *ref.Estimate) {
 			for i := range e.Bound.Data {
 				e.Bound.Data[i] = 100
@@ -72,7 +73,8 @@ func TestExpected(t *testing.T) {
 		}
 		s := j.Stage(c.expected.stage)
 		if s.Verdict != c.want || c.bad >= 0 && (s.Local.Bad != c.bad || s.Global.Bad != c.taint) {
-			t.Errorf("%s: %s, local %d bad, global %d bad; want %s %d %d", name, s.Verdict, s.Local.Bad, s.Global.Bad, c.want, c.bad, c.taint)
+			t.Errorf("%s: %s, local %d bad, global %d bad; want %s %d %d", name, s.Verdict, s.Local.Bad,
+				s.Global.Bad, c.want, c.bad, c.taint)
 		}
 		if s.Global.Derivation != "the test's" {
 			t.Errorf("%s: bounds by %q", name, s.Global.Derivation)
@@ -83,7 +85,8 @@ func TestExpected(t *testing.T) {
 		if err := j.Explain(t.Context()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if d, err := j.Compare(c.expected.stage, at, 0); err != nil || c.want == OK && c.expected.own && d.Global[5] != d.Local[5] && len(c.stages) == 1 {
+		if d, err := j.Compare(c.expected.stage, at, 0); err != nil || c.want == OK && c.expected.own &&
+			d.Global[5] != d.Local[5] && len(c.stages) == 1 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -93,10 +96,13 @@ func TestExpected(t *testing.T) {
 func argumentPlan(n, cols int, t probes.DType) *probes.Plan {
 	rows := (n + cols - 1) / cols
 	return &probes.Plan{
-		Kernel: "k", Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1}, Work: probes.Work{Tiles: probes.Fixed(1), MaxTiles: 1},
+		Kernel: "k", Grid: probes.Dim3{1, 1, 1}, Block: probes.Dim3{32, 1, 1},
+		Work: probes.Work{Tiles: probes.Fixed(1), MaxTiles: 1},
 		Memory: []probes.StagePlan{{
-			Stage: "out", Phase: probes.PhaseAfter, DType: t, Rows: rows, Cols: cols, ValidRows: probes.Fixed(rows), ValidCols: probes.Fixed(cols),
-			Capture: probes.Capture{Kind: probes.CaptureMemory, Output: "out", Dims: []int{n}}, Reference: probes.Reference{Kind: probes.ReferenceNPZ},
+			Stage: "out", Phase: probes.PhaseAfter, DType: t, Rows: rows, Cols: cols,
+			ValidRows: probes.Fixed(rows), ValidCols: probes.Fixed(cols),
+			Capture:   probes.Capture{Kind: probes.CaptureMemory, Output: "out", Dims: []int{n}},
+			Reference: probes.Reference{Kind: probes.ReferenceNPZ},
 		}},
 	}
 }
@@ -117,8 +123,8 @@ func (x counting) Rows(_ probes.Stage, _ probes.Dim3, _, first int, _, e *ref.Es
 	}
 }
 
-// TestArgument: an argument is compared element by element, in bands that make no difference: the last row may not be full, and what was
-// never written is not compared.
+// TestArgument: an argument is compared element by element, in bands that make no difference: the last row
+// may not be full, and what was never written is not compared.
 func TestArgument(t *testing.T) {
 	for _, n := range []int{1, 31, 64, 70, 3*bandCells + 5} {
 		p := argumentPlan(n, 32, probes.F64)
@@ -135,7 +141,8 @@ func TestArgument(t *testing.T) {
 			return tile
 		}
 		judge := func(tile probes.Tile) *Judgement {
-			j, err := Judge(t.Context(), truth, captured{{"out", probes.Dim3{}, 0}: tile}, Options{Expected: counting{n, 32}})
+			j, err := Judge(t.Context(), truth, captured{{"out", probes.Dim3{}, 0}: tile},
+				Options{Expected: counting{n, 32}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -145,18 +152,22 @@ func TestArgument(t *testing.T) {
 			return j
 		}
 		j := judge(right())
-		if s := j.Stage("out"); s.Verdict != OK || s.Local.Cells != n || s.Global.Cells != n || j.Diverges() || len(j.Guilty) > 0 || s.Local.Derivation != "counted" {
+		if s := j.Stage("out"); s.Verdict != OK || s.Local.Cells != n || s.Global.Cells != n ||
+			j.Diverges() || len(j.Guilty) > 0 || s.Local.Derivation != "counted" {
 			t.Errorf("%d elements: %+v", n, s)
 		}
 		wrong := right()
 		wrong.SetBits(0, n-1, op.Round(probes.F64, -1))
 		j = judge(wrong)
 		s := j.Stage("out")
-		if s.Verdict != Wrong || s.Local.Bad != 1 || s.FirstBad == nil || s.FirstBad.Row*32+s.FirstBad.Col != n-1 || s.FirstBad.Got != -1 || s.FirstBad.Want != float64(n-1) || !j.Diverges() ||
+		if s.Verdict != Wrong || s.Local.Bad != 1 || s.FirstBad == nil ||
+			s.FirstBad.Row*32+s.FirstBad.Col != n-1 || s.FirstBad.Got != -1 ||
+			s.FirstBad.Want != float64(n-1) || !j.Diverges() ||
 			len(j.Guilty) != 1 || j.Tile("out", probes.Dim3{}, 0).Bad != 1 {
 			t.Errorf("%d elements, the last one wrong: %+v %+v", n, s, s.FirstBad)
 		}
-		if d := j.Whole("out"); d == nil || d.Local[n-1] != float64(n-1) || d.LocalBound[n-1] != 0.25 || j.Whole("nosuch") != nil {
+		if d := j.Whole("out"); d == nil || d.Local[n-1] != float64(n-1) || d.LocalBound[n-1] != 0.25 ||
+			j.Whole("nosuch") != nil {
 			t.Errorf("%d elements: %+v", n, d)
 		}
 		odd := right()
@@ -167,7 +178,8 @@ func TestArgument(t *testing.T) {
 		absent := right()
 		absent.Absent = make([]bool, sp.Rows*sp.Cols)
 		absent.Absent[n-1] = true
-		if j := judge(absent); j.Stage("out").Absent != 1 || j.Stage("out").Verdict != OK || !j.Diverges() || j.Stage("out").Local.Cells != n-1 {
+		if j := judge(absent); j.Stage("out").Absent != 1 || j.Stage("out").Verdict != OK || !j.Diverges() ||
+			j.Stage("out").Local.Cells != n-1 {
 			t.Errorf("%d elements, one of which was never written: %+v", n, j.Stage("out"))
 		}
 	}
@@ -181,11 +193,14 @@ func TestArgument(t *testing.T) {
 		tile.SetBits(0, i, uint64(uint32(i)))
 	}
 	tile.SetBits(0, 39, uint64(uint32(0xfffffffb))) // -5
-	j, err := Judge(t.Context(), truth, captured{{"out", probes.Dim3{}, 0}: tile}, Options{Expected: counting{40, 32}})
+	j, err := Judge(t.Context(), truth, captured{{"out", probes.Dim3{}, 0}: tile},
+		Options{Expected: counting{40, 32}})
 	if s := j.Stage("out"); err != nil || s.Verdict != Wrong || s.FirstBad.Got != -5 || s.Local.MaxULP != 44 {
 		t.Errorf("integers: %+v, %v", s, err)
 	}
-	if j, err = Judge(t.Context(), truth, captured{{"out", probes.Dim3{}, 0}: tile}, Options{Expected: counting{40, 32}, Blocks: []probes.Dim3{{}}}); err != nil || j.Stage("out").Verdict != Off || j.Diverges() {
+	if j, err = Judge(t.Context(), truth, captured{{"out", probes.Dim3{}, 0}: tile},
+		Options{Expected: counting{40, 32}, Blocks: []probes.Dim3{{}}}); err != nil ||
+		j.Stage("out").Verdict != Off || j.Diverges() {
 		t.Errorf("a part of the blocks: %+v, %v", j.Stage("out"), err)
 	}
 }

@@ -18,8 +18,9 @@ const (
 	ByKernel    = "kernel"
 )
 
-// Reference is what a stage is compared with, in the manifest's form: the word graph or none, {"npz": FILE}, {"command": [...], "timeout":
-// "1m0s"} or {"kernel": MANIFEST}; with "name" where the manifest has it among its references, and "array" where it names the array.
+// Reference is what a stage is compared with, in the manifest's form: the word graph or none, {"npz": FILE},
+// {"command": [...], "timeout": "1m0s"} or {"kernel": MANIFEST}; with "name" where the manifest has it among
+// its references, and "array" where it names the array.
 type Reference struct {
 	Kind    string
 	Name    string
@@ -29,15 +30,18 @@ type Reference struct {
 	Array   string
 }
 
-// ReferenceOf is a plan's reference as documents have it. referenced says that the stage is compared with something.
+// ReferenceOf is a plan's reference as documents have it. referenced says that the stage is compared with
+// something.
 func ReferenceOf(r *probes.Reference, referenced bool) Reference {
 	kind := map[probes.ReferenceKind]string{
-		probes.ReferenceGraph: Graph, probes.ReferenceNPZ: ByArchive, probes.ReferenceCommand: ByCommand, probes.ReferenceKernel: ByKernel,
+		probes.ReferenceGraph: Graph, probes.ReferenceNPZ: ByArchive, probes.ReferenceCommand: ByCommand,
+		probes.ReferenceKernel: ByKernel,
 	}[r.Kind]
 	if !referenced {
 		return Reference{Kind: NoReference}
 	}
-	return Reference{Kind: kind, Name: r.Name, File: r.File, Command: r.Command, Timeout: r.Timeout, Array: r.Array}
+	return Reference{Kind: kind, Name: r.Name, File: r.File, Command: r.Command, Timeout: r.Timeout,
+		Array: r.Array}
 }
 
 // None reports whether nothing is compared.
@@ -112,8 +116,8 @@ func (r *Reference) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Tolerance is how far a right kernel may be from a stage's reference, in the manifest's form: the word derived, {"rtol", "atol"}, or
-// {"baseline", "factor"} with "error", the baseline's largest.
+// Tolerance is how far a right kernel may be from a stage's reference, in the manifest's form: the word
+// derived, {"rtol", "atol"}, or {"baseline", "factor"} with "error", the baseline's largest.
 type Tolerance struct {
 	Derived    bool
 	RTol, ATol Number

@@ -55,7 +55,7 @@ func groups(t testing.TB) map[string][]attack {
 		"npz": npzCases(g), "path": pathCases(g), "manifest": manifestCases(g), "expression": expressionCases(g), "size": sizeCases(g),
 		"ptx": ptxCases(g), "source": sourceCases(), "lut": lutCases(), "option": optionCases(), "environment": environmentCases(),
 		"config": configCases(), "cache": cacheCases(g), "gates": gatesCases(), "output": outputCases(), "pipe": pipeCases(),
-		"signal": signalCases(), "text": textCases(g), "trust": trustCases(g),
+		"signal": signalCases(), "text": textCases(g), "trust": trustCases(g), "reference": referenceCases(g),
 	}
 }
 

@@ -75,7 +75,8 @@ func (a Array) bytes() []byte {
 	if a.DType.Size() == 1 {
 		mark = "|"
 	}
-	h := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': False, 'shape': (%s%s), }", mark, a.DType, strings.Join(dims, ", "), tail)
+	h := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': False, 'shape': (%s%s), }", mark, a.DType,
+		strings.Join(dims, ", "), tail)
 	h += strings.Repeat(" ", 63-(10+len(h))%64) + "\n"
 	out := append([]byte("\x93NUMPY\x01\x00"), byte(len(h)), byte(len(h)>>8))
 	return append(append(out, h...), a.Data...)
