@@ -44,7 +44,7 @@ func Discover(ctx context.Context, s *debugkern.Session, req Request, out scaffo
 	}
 	out.Entry = l.entry.Name
 	if found.Attention == nil && source != "" { // the text may show what else it computes
-		if doc, err := s.Scaffold(ctx, out); err == nil && strings.Contains(doc.Text, "\n     op: {") {
+		if doc, err := s.Scaffold(ctx, out); err == nil && doc.Computes {
 			doc.Notes = append(doc.Notes, "no stages of attention were discovered: "+found.Why.Error())
 			return doc, nil
 		}

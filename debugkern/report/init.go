@@ -16,6 +16,8 @@ type Init struct {
 	Check   string   `json:"check"`   // the command that checks the kernel without the manifest; "" where it is not known
 	Error   *Failure `json:"error"`
 	Text    string   `json:"-"` // the manifest
+	// Computes reports that the manifest of a kernel that is no attention has a stage with an operation, guessed from the source.
+	Computes bool `json:"-"`
 }
 
 // ExitCode is the contract's exit code: 0 written, 4 the kernel did not build or parse.

@@ -71,7 +71,7 @@ func Write(req Request, module *ptx.Module, source Source, refusals func(entry s
 	w.Text = w.manifest(req, source)
 	m, err := configs.ParseManifest(req.Out, []byte(w.Text))
 	if err != nil || !resolves(m) { // what was guessed of its stages does not fit together
-		w.plain, w.Unknown, w.Notes = true, []string{}, w.Notes[:notes]
+		w.plain, w.Computes, w.Unknown, w.Notes = true, false, []string{}, w.Notes[:notes]
 		w.Text = w.manifest(req, source)
 		m, err = configs.ParseManifest(req.Out, []byte(w.Text))
 	}

@@ -236,6 +236,7 @@ func (g *general) writeStages(name string) {
 	}
 	rows, cols := g.valid(tm, tn)
 	g.line("stages:")
+	g.doc.Computes = true
 	g.open("stages", "what the kernel computes", "  - {name: %s, axes: %s, dtype: %s, dims: [%s, %s], valid: [%s, %s], per: block,\n     op: {%s},\n     capture: {output: %s, %s}}",
 		stage, axes, g.resultType(), tm, tn, rows, cols, op, out, at)
 	g.ending(name, true)
