@@ -37,7 +37,7 @@ func (p *manifestParser) structSize(a *object) (size int, ok bool) {
 // names must be unseen.
 func (p *manifestParser) fields(a *object, arg *Arg, index int, seen map[string]bool) (pointers []Arg) {
 	a.need("fields")
-	for _, k := range []string{"dims", "role", "tensor", "fill", "value"} {
+	for _, k := range []string{"dims", "strides", "role", "tensor", "fill", "value", "reference", "tolerance"} {
 		if a.has(k) {
 			a.fail(k, "a struct has fields only")
 		}

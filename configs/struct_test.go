@@ -72,6 +72,8 @@ func TestStructMistakes(t *testing.T) {
 		{"struct{40}", "struct{0}", "args[0].type: struct{0}: expected the struct's bytes"},
 		{"struct{40}", "struct{lots}", "args[0].type: struct{lots}: expected the struct's bytes"},
 		{"struct{40}", "struct{36}", "args[0].fields[4].at"},
+		{"    fields:", "    strides: [1]\n    fields:", "args[0].strides: a struct has fields only"},
+		{"    fields:", "    reference: none\n    fields:", "args[0].reference: a struct has fields only"},
 		{"at: 16", "at: 12", "args[0].fields[2].at: byte 12 belongs to the field at byte 8 already"},
 		{"at: 36", "at: 38", "args[0].fields[4].at: 4 bytes at byte 38 do not fit a struct of 40 bytes"},
 		{"name: count, ", "name: out, ", "a second argument named out"},
