@@ -305,6 +305,9 @@ func (r *resolver) stage(s *Stage) (probes.StagePlan, error) {
 		return sp, err
 	}
 	sp.Rows, sp.Cols = dims[0], dims[1]
+	if sp.Cells, err = r.cells(s, &sp); err != nil {
+		return sp, err
+	}
 	tiles := r.kvTiles(s.PerTile)
 	if sp.ValidRows, err = r.valid(s.ValidRows, tiles, sp.Rows); err != nil {
 		return sp, err

@@ -525,7 +525,7 @@ func (r *resolver) linear(text, whole string, at place, sp *probes.StagePlan) (p
 		return probes.Linear{}, err
 	}
 	outer := r.env
-	r.env = &env{vars: append(append([]value(nil), outer.vars...), intValue(0), intValue(0)), work: outer.work, steps: outer.steps, elements: outer.elements}
+	r.env = outer.widened(2)
 	defer func() { r.env = outer }()
 	value := func(i, j int) (int, error) {
 		r.env.vars[row], r.env.vars[col] = intValue(int64(i)), intValue(int64(j))

@@ -43,11 +43,12 @@ type manifestParser struct {
 	reader
 	m         *Manifest
 	overrides map[int]*Work // of work, by the fault's place
+	within    bool          // in computed: stages need no capture
 }
 
 func (p *manifestParser) root(n *yaml.Node) {
 	o := p.object(n, "", "schema", "name", "title", "source", "ptx", "include", "defines", "std", "instantiate", "entry", "constants", "requires", "launch", "args", "scale",
-		"quantiser", "work", "loops", "shared", "flags", "variants", "default", "gates", "stages", "shapes", "thresholds", "faults")
+		"quantiser", "work", "loops", "shared", "flags", "variants", "default", "gates", "computed", "stages", "shapes", "thresholds", "faults")
 	if o == nil {
 		return
 	}
@@ -71,6 +72,7 @@ func (p *manifestParser) root(n *yaml.Node) {
 	p.args(o)
 	m.Scale = o.expr("scale", m.scope, inShape)
 	p.quantiser(o)
+	p.computed(o)
 	p.works(o)
 	p.shared(o)
 	p.shapes(o)

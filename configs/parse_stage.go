@@ -14,11 +14,11 @@ import (
 )
 
 var stageKeys = []string{"name", "when", "dtype", "dims", "axes", "valid", "outside", "per", "phase", "of", "from", "scaled", "domain",
-	"normalised", "compute", "array", "transposed", "capture", "help", "op", "reference"}
+	"normalised", "compute", "array", "transposed", "capture", "help", "op", "reference", "index"}
 
 func (p *manifestParser) stages(o *object) {
 	for i, n := range o.list("stages") {
-		if s := p.object(n, fmt.Sprintf("stages[%d]", i), stageKeys...); s != nil {
+		if s := p.object(n, fmt.Sprintf("%s[%d]", o.field("stages"), i), stageKeys...); s != nil {
 			p.stage(s)
 		}
 	}
@@ -26,7 +26,11 @@ func (p *manifestParser) stages(o *object) {
 
 // stage reads one entry of stages.
 func (p *manifestParser) stage(s *object) {
-	s.need("name", "dtype", "dims", "valid", "per", "capture")
+	if p.within {
+		s.need("name", "dims", "op")
+	} else {
+		s.need("name", "dtype", "dims", "valid", "per", "capture")
+	}
 	st := Stage{
 		When: s.condition("when", p.m.scope, inShape), DType: s.dtype("dtype"), PerTile: s.oneOf("per", "block", "tile") == "tile",
 		Array: s.ident("array"), Transposed: s.truth("transposed"), at: s.here(), captureField: s.field("capture"),
@@ -54,10 +58,14 @@ func (p *manifestParser) stage(s *object) {
 			p.operandStages(st.op, &st, known)
 		}
 	}
+	if p.within {
+		p.innerStage(s, &st)
+	}
 	p.definition(s, &st, known)
 	p.meaning(s, &st, known)
 	p.compute(s, &st)
 	p.capture(s, &st)
+	p.index(s, &st)
 	if known {
 		p.m.Stages = append(p.m.Stages, st)
 	}
@@ -71,7 +79,7 @@ func (p *manifestParser) stageName(s *object, st *Stage) bool {
 	}
 	conv := conventions()
 	order := conv.order(probes.Stage(name))
-	if order < 0 && !s.has("axes") {
+	if order < 0 && !s.has("axes") && !p.within {
 		s.fail("name", "unknown stage %q; expected one of %s, or axes: and of: for a stage of another name", clip(name), conv.stageNames())
 		return false
 	}

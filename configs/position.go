@@ -202,7 +202,7 @@ func (p *manifestParser) works(o *object) {
 	p.loops(o)
 	plain := m.scope.clone()
 	if o.has("work") {
-		if w := p.object(o.vals["work"], "work"); w != nil {
+		if w := p.object(o.vals["work"], o.field("work")); w != nil {
 			m.Work = p.work(w)
 		}
 	}
@@ -253,7 +253,7 @@ func (p *manifestParser) faultEntries(o *object) []*yaml.Node {
 func (p *manifestParser) loops(o *object) {
 	m := p.m
 	for i, n := range o.list("loops") {
-		l := p.object(n, fmt.Sprintf("loops[%d]", i), "name", "count")
+		l := p.object(n, fmt.Sprintf("%s[%d]", o.field("loops"), i), "name", "count")
 		if l == nil {
 			continue
 		}

@@ -75,7 +75,7 @@ func (s *Selection) resolve(ctx context.Context, shape probes.Shape, values Valu
 	r := &resolver{ctx: ctx, m: s.Manifest, sel: s, shape: shape, given: values, corners: corners, steps: steps, plan: &probes.Plan{
 		Kernel: s.Manifest.Name, Entry: s.Manifest.Entry, Shape: shape, Limits: s.Manifest.Thresholds,
 	}}
-	for _, step := range []func() error{r.variables, r.conditions, r.limits, r.args, r.geometry, r.shared, r.faults, r.workOf, r.stages, r.memory, r.uses, r.operators} {
+	for _, step := range []func() error{r.variables, r.conditions, r.limits, r.args, r.computed, r.geometry, r.shared, r.faults, r.workOf, r.stages, r.memory, r.uses, r.operators} {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
