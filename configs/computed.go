@@ -68,6 +68,9 @@ func (p *manifestParser) innerStage(s *object, st *Stage) {
 	if st.Rows != nil && !s.has("valid") {
 		st.ValidRows, st.ValidCols = st.Rows, st.Cols
 	}
+	if !s.has("axes") {
+		st.Axes = [2]string{string(st.Stage) + " rows", string(st.Stage) + " columns"}
+	}
 	if s.has("capture") && (deref(s.vals["capture"]).Kind != yaml.MappingNode || s.sub("capture") != nil && !s.sub("capture").has("output")) {
 		s.fail("capture", "nothing is launched here; expected {output: ARGUMENT, at: [...], rows: N}, the input that the stage is")
 	}

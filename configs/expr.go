@@ -23,7 +23,7 @@ const (
 	classShape                     // the shape's dimensions
 	classBlock                     // bx, by, bz
 	classTile                      // kv, and loops by name
-	classElement                   // the index of an argument's element
+	classElement                   // the index of an argument's element, row and column of a cell
 
 	inFlags = classFlag
 	inConst = inFlags | classConst
@@ -40,7 +40,7 @@ var classNames = []struct {
 }{
 	{classFlag, "flags"}, {classConst, "constants"}, {classShape, "the shape"},
 	{classBlock, "the block index (bx, by, bz)"}, {classTile, "the kv tile (kv)"},
-	{classElement, "the element's index (i)"},
+	{classElement, "the element (i, or r and c)"},
 }
 
 // scope maps names to slots of an environment. Slot 0 is none.

@@ -325,6 +325,13 @@ func (r *resolver) stage(s *Stage) (probes.StagePlan, error) {
 		}
 		if ok {
 			sp.Compute = c.Compute
+			if sp.Compute.Split = 1; c.Split != nil {
+				n, bad := c.Split.integer(r.env, 1, maxSplit)
+				if bad != nil {
+					return sp, bad
+				}
+				sp.Compute.Split = n
+			}
 			break
 		}
 	}

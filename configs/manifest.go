@@ -187,7 +187,8 @@ type Stage struct {
 
 // Compute says how the stage is evaluated, under a condition.
 type Compute struct {
-	When *Expr
+	When  *Expr
+	Split *Expr // nil: 1
 	probes.Compute
 }
 

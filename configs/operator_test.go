@@ -209,7 +209,7 @@ var operatorMistakes = []mistake{
 	{"two operators", "{rowsum: P}", "{rowsum: P, cast: P}", "op.cast", "a second operator"},
 	{"unknown parameter", "how: mean}", "hwo: mean}", "op.hwo", "no parameter of that name"},
 	{"unknown word", "how: mean}", "how: median}", "op.how", `no how "median"; expected sum, mean or max`},
-	{"unknown transpose", "transpose: right, scale: softmax_scale", "transpose: left, scale: softmax_scale", "op.transpose", "expected right"},
+	{"unknown transpose", "transpose: right, scale: softmax_scale", "transpose: both, scale: softmax_scale", "op.transpose", "expected right or left"},
 	{"operand that is no stage", "{rowsum: P}", "{rowsum: ghost}", "op.rowsum", `unknown stage "ghost"`},
 	{"operand that comes later", "{reduce: Q, how: sum}", "{reduce: max, how: sum}", "op.reduce", `unknown stage "max"`},
 	{"by that is no stage", "by: m}", "by: ghost}", "op.by", `unknown stage "ghost"`},

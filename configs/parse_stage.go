@@ -58,10 +58,10 @@ func (p *manifestParser) stage(s *object) {
 			p.operandStages(st.op, &st, known)
 		}
 	}
+	p.definition(s, &st, known)
 	if p.within {
 		p.innerStage(s, &st)
 	}
-	p.definition(s, &st, known)
 	p.meaning(s, &st, known)
 	p.compute(s, &st)
 	p.capture(s, &st)
@@ -274,7 +274,7 @@ func (p *manifestParser) computeOne(n *yaml.Node, field string, st *Stage) {
 			out.By[f] = name
 		}
 	}
-	out.Split = c.integer("split", 1, 1024, 1)
+	out.Split = c.expr("split", p.m.scope, inShape)
 	out.Block = c.integer("block", 1, 1024, 0)
 	switch {
 	case unit == "tensor" && !c.has("block"):

@@ -205,6 +205,7 @@ const (
 	maxThreads   = 1024
 	maxDynShared = 227 << 10 // bytes of shared memory a block: the most of any GPU (compute capability 9.0)
 	maxExtents   = 1 << 23   // values of all Extents of a plan together: 64 MiB, under a second
+	maxSplit     = 1 << 20   // partial sums of a stage
 	maxTileSide  = 65535     // rows or columns of a stage: what a slot header can say
 )
 

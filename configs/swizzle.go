@@ -26,15 +26,12 @@ func (r *resolver) cells(s *Stage, sp *probes.StagePlan) ([]int, error) {
 	}
 	at := s.at.sub("index")
 	sc, row, col := r.m.cellScope()
-	x, err := r.compile(s.index, at, sc, inTile)
+	x, err := r.compile(s.index, at, sc, inElement)
 	if err != nil {
 		return nil, err
 	}
 	n := sp.Rows * sp.Cols
-	switch {
-	case x.uses != [4]bool{} || x.reads:
-		return nil, r.m.errorAt(at, "%q depends on the block or the kv tile; a tile lies in its array in one order", clip(s.index))
-	case n > maxExtents:
+	if n > maxExtents {
 		return nil, r.m.errorAt(at, "a tile of %d cells; at most %d may be in an order of their own", n, maxExtents)
 	}
 	outer := r.env
