@@ -111,6 +111,7 @@ var imports = map[string][]string{
 	"tui/view/viewtest": {"debugkern/report", "debugkern", "tui", "tui/keymap", "tui/tuitest", "tui/view"}, // for tests
 
 	"debugkern/cli/attack":        {}, // tests of the built program
+	"debugkern/cli/attention":     {}, // tests of run and diagnose
 	"debugkern/cli/corpus":        {}, // tests of check
 	"debugkern/cli/internal/sbom": {},
 

@@ -88,7 +88,7 @@ func (m *Manifest) inputNames() []string {
 func (m *Manifest) outputNames() []string {
 	var out []string
 	for _, a := range m.Args {
-		if a.Role == probes.RoleOutput {
+		if a.Role == probes.RoleOutput || a.Role == probes.RoleInOut {
 			out = append(out, a.Name)
 		}
 	}

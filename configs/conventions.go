@@ -212,6 +212,7 @@ func (m *Manifest) slot(s probes.Stage) int {
 func (p *manifestParser) slots() {
 	p.m.slots = map[probes.Stage]int{}
 	next, owner := len(headerSlots()), map[string]probes.Stage{}
+	apart, beyond := p.crowded(), probes.MaxSlots
 	for _, s := range p.m.Stages {
 		symbol := slotSymbol(s.Stage)
 		other, taken := owner[symbol]
@@ -223,6 +224,9 @@ func (p *manifestParser) slots() {
 			p.fail(at, s.at.field+".name", "stages %s and %s have the same symbol %s in probes; rename one", other, s.Stage, symbol)
 		case ok:
 			p.m.slots[s.Stage] = slot
+		case apart && s.outside():
+			p.m.slots[s.Stage] = beyond
+			beyond++
 		case next == probes.MaxSlots:
 			p.fail(at, s.at.field+".name", "one stage too many: the control block has room for %d of names that are not conventional",
 				probes.MaxSlots-len(headerSlots()))
@@ -233,6 +237,23 @@ func (p *manifestParser) slots() {
 		}
 		owner[symbol] = s.Stage
 	}
+}
+
+// crowded reports whether the control block has no room for all stages of names that are not conventional: then only those get a number
+// in it that a block captures.
+func (p *manifestParser) crowded() bool {
+	var own probes.StageSet
+	for _, s := range p.m.Stages {
+		if !headerHas(slotSymbol(s.Stage)) {
+			own = own.Union(probes.StagesOf(s.Stage))
+		}
+	}
+	return len(own) > probes.MaxSlots-len(headerSlots())
+}
+
+// outside reports whether no block captures the stage: it is cut out of an output, or not captured.
+func (s *Stage) outside() bool {
+	return s.Capture.Kind == probes.CaptureOutput || s.Capture.Kind == probes.CaptureNone
 }
 
 // read reads what the convention says that the stage computes.

@@ -62,6 +62,11 @@ type env struct {
 	steps *int64
 }
 
+// widened is the environment with room for n more names, those of a scope that was cloned from the manifest's.
+func (e *env) widened(n int) *env {
+	return &env{vars: append(append([]value(nil), e.vars...), make([]value, n)...), work: e.work, steps: e.steps, elements: e.elements}
+}
+
 // maxSteps is how many nodes of expressions are evaluated to load a manifest, and to resolve it for a shape: seconds.
 const maxSteps = 1 << 26
 
@@ -236,6 +241,14 @@ var functions = map[string]function{
 			return e.arith("-", intValue(0), a[0])
 		}
 		return a[0]
+	}},
+	"xor": {2, func(e *env, a []value) value {
+		x, okx := a[0].whole()
+		y, oky := a[1].whole()
+		if !okx || !oky || x < 0 || y < 0 {
+			return e.fail("xor wants whole numbers from 0 on, not %v and %v", a[0], a[1])
+		}
+		return intValue(x ^ y)
 	}},
 	"sqrt":  {1, func(e *env, a []value) value { return e.finite(math.Sqrt(a[0].real())) }},
 	"pow":   {2, func(e *env, a []value) value { return e.power(a[0], a[1]) }},

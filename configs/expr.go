@@ -25,7 +25,7 @@ const (
 	classTile                      // kv, and loops by name
 	classThread                    // of a capture from registers: warp, lane, and which cell of the instruction's registers
 	classCount                     // of a capture from registers: how often the instruction was executed before
-	classElement                   // the index of an argument's element
+	classElement                   // the index of an argument's element, row and column of a cell
 
 	inFlags   = classFlag
 	inConst   = inFlags | classConst
@@ -45,7 +45,7 @@ var classNames = []struct {
 	{classBlock, "the block index (bx, by, bz)"}, {classTile, "the kv tile (kv)"},
 	{classThread, "the thread (warp, lane) and what it captures (i, r, c, e)"},
 	{classCount, "how often it was executed before (n)"},
-	{classElement, "the element's index (i)"},
+	{classElement, "the element (i, or r and c)"},
 }
 
 // scope maps names to slots of an environment. Slot 0 is none.

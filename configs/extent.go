@@ -305,6 +305,9 @@ func (r *resolver) stage(s *Stage) (probes.StagePlan, error) {
 		return sp, err
 	}
 	sp.Rows, sp.Cols = dims[0], dims[1]
+	if sp.Cells, err = r.cells(s, &sp); err != nil {
+		return sp, err
+	}
 	tiles := r.kvTiles(s.PerTile)
 	if sp.ValidRows, err = r.valid(s.ValidRows, tiles, sp.Rows); err != nil {
 		return sp, err
@@ -322,6 +325,13 @@ func (r *resolver) stage(s *Stage) (probes.StagePlan, error) {
 		}
 		if ok {
 			sp.Compute = c.Compute
+			if sp.Compute.Split = 1; c.Split != nil {
+				n, bad := c.Split.integer(r.env, 1, maxSplit)
+				if bad != nil {
+					return sp, bad
+				}
+				sp.Compute.Split = n
+			}
 			break
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // fillKinds are what an argument may hold before the launch, by their names in manifests.
 var fillKinds = map[string]probes.FillKind{
 	"randn": probes.FillRandn, "rand": probes.FillRand, "zeros": probes.FillZeros, "ones": probes.FillOnes, "iota": probes.FillIota,
-	"nan": probes.FillNaN, "inf": probes.FillInf, "-inf": probes.FillNegInf, "unwritten": probes.FillUnwritten,
+	"computed": probes.FillComputed, "nan": probes.FillNaN, "inf": probes.FillInf, "-inf": probes.FillNegInf, "unwritten": probes.FillUnwritten,
 }
 
 var randInt = regexp.MustCompile(`^randint\((.+)\)$`)
@@ -48,6 +48,8 @@ func (p *manifestParser) fill(a *object, arg *Arg) {
 		switch {
 		case kind == probes.FillUnwritten && arg.Role == probes.RoleInput:
 			a.fail("fill", "an input is written before the launch; expected role: inout for memory that may be read and written")
+		case kind == probes.FillComputed && (arg.Role != probes.RoleInput || arg.DType != 0 && !arg.DType.Float()):
+			a.fail("fill", "what is computed is an input of a floating-point type")
 		case kind >= probes.FillNaN && kind <= probes.FillNegInf && arg.DType != 0 && !arg.DType.Float():
 			a.fail("fill", "%s has no value %s", arg.DType, text)
 		}
@@ -141,14 +143,12 @@ func (r *resolver) listed(a Arg, elems int) ([]float64, error) {
 	if f := a.Fill; f.Each != nil {
 		outer := r.env
 		defer func() { r.env = outer }()
-		inner := *outer
-		inner.vars = append(append([]value(nil), outer.vars...), value{}) // the index may be the first name after those in scope
-		r.env = &inner
+		r.env = outer.widened(1) // the index may be the first name after those in scope
 		for i := range elems {
 			if i%lookEvery == 0 && r.ctx.Err() != nil {
 				return nil, r.ctx.Err()
 			}
-			inner.vars[f.index] = intValue(int64(i))
+			r.env.vars[f.index] = intValue(int64(i))
 			v, err := r.element(f.Each, a.DType)
 			if err != nil {
 				return nil, err

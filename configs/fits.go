@@ -166,7 +166,7 @@ func (r *resolver) outputStage(s *Stage, sp *probes.StagePlan) error {
 		return r.m.errorAt(place{s.at.line, s.at.col, s.captureField}, "only a stage that is computed after the loop is cut out of an output; capture %s by probe or from a shared array", sp.Stage)
 	}
 	for _, a := range r.plan.Args {
-		if a.Name == sp.Capture.Output && a.DType != sp.DType {
+		if a.Name == sp.Capture.Output && a.DType != sp.DType && !r.m.hostOnly {
 			return r.m.errorAt(s.at.sub("dtype"), "stage %s is %s, but argument %s, which it is cut out of, is %s*", sp.Stage, sp.DType, a.Name, a.DType)
 		}
 	}

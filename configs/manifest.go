@@ -40,6 +40,7 @@ type Manifest struct {
 	Variants   []Variant // never empty
 	Default    string    // a variant's name
 	Gates      []Gate    // the first is no gate at all
+	Computed   *Manifest // what inputs with the fill `computed` follow from: stages over the same arguments; nil: there are none
 	Stages     []Stage   // each after those that it is computed from; of several entries for one stage the first whose When holds counts
 	Shapes     []NamedShape
 	Thresholds probes.Limits
@@ -51,6 +52,9 @@ type Manifest struct {
 	compiled  *sync.Map            // what operators' texts compile to: *Expr by compiledKey, and the scope of a tile's cells
 	slots     map[probes.Stage]int // ids in the control block
 	positions []string             // names of work, in order
+
+	computedText string // of Computed, as it is written
+	hostOnly     bool   // it is another's Computed
 }
 
 // Constant is a tile constant: a number, or an expression over flags and earlier constants.
@@ -194,6 +198,7 @@ type Stage struct {
 	op           *operation // nil: the convention of its name
 	unit         string     // natural units for one of its own; "": by scaled and domain
 	fromOp       bool       // it may be judged from all that op is computed from
+	index        string     // where in its array a cell lies; "": row-major
 	reference    probes.Reference
 	tolerance    probes.Tolerance
 	referenced   bool // reference is given
@@ -202,7 +207,8 @@ type Stage struct {
 
 // Compute says how the stage is evaluated, under a condition.
 type Compute struct {
-	When *Expr
+	When  *Expr
+	Split *Expr // nil: 1
 	probes.Compute
 }
 

@@ -540,7 +540,7 @@ func (m *Manifest) cellScope() (sc *scope, row, col int) {
 		return x.(*scope), row, col
 	}
 	sc = m.scope.clone()
-	sc.cells = [2]int{sc.add("r", classTile), sc.add("c", classTile)}
+	sc.cells = [2]int{sc.add("r", classElement), sc.add("c", classElement)}
 	m.compiled.Store("cells", sc)
 	return sc, row, col
 }
@@ -548,12 +548,12 @@ func (m *Manifest) cellScope() (sc *scope, row, col int) {
 // linear resolves an expression over block, iteration, row and column as base, and what a row and a column add.
 func (r *resolver) linear(text, whole string, at place, sp *probes.StagePlan) (probes.Linear, error) {
 	sc, row, col := r.m.cellScope()
-	x, err := r.compile(text, at, sc, inPhase(sp))
+	x, err := r.compile(text, at, sc, inPhase(sp)|classElement)
 	if err != nil {
 		return probes.Linear{}, err
 	}
 	outer := r.env
-	r.env = &env{vars: append(append([]value(nil), outer.vars...), intValue(0), intValue(0)), work: outer.work, steps: outer.steps, elements: outer.elements}
+	r.env = outer.widened(2)
 	defer func() { r.env = outer }()
 	value := func(i, j int) (int, error) {
 		r.env.vars[row], r.env.vars[col] = intValue(int64(i)), intValue(int64(j))

@@ -45,6 +45,7 @@ type manifestParser struct {
 	m         *Manifest
 	overrides map[int]*Work // of work, by the fault's place
 	named     []string      // the references that have names, those with mistakes among them
+	hostOnly  bool          // in computed: stages need no capture
 }
 
 func (p *manifestParser) root(n *yaml.Node) {
@@ -72,6 +73,7 @@ func (p *manifestParser) root(n *yaml.Node) {
 	p.args(o)
 	m.Scale = o.expr("scale", m.scope, inShape)
 	p.quantiser(o)
+	p.computed(o)
 	p.works(o)
 	p.shared(o)
 	p.shapes(o)

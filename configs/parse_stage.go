@@ -14,8 +14,12 @@ import (
 )
 
 func (p *manifestParser) stages(o *object) {
+	section := "stage"
+	if p.hostOnly {
+		section = "computed-stage"
+	}
 	for i, n := range o.list("stages") {
-		if s := p.section(n, fmt.Sprintf("stages[%d]", i), "stage"); s != nil {
+		if s := p.section(n, fmt.Sprintf("%s[%d]", o.field("stages"), i), section); s != nil {
 			p.stage(s)
 		}
 	}
@@ -51,6 +55,9 @@ func (p *manifestParser) stage(s *object) {
 		}
 	}
 	p.definition(s, &st, known)
+	if p.hostOnly {
+		p.innerStage(s, &st)
+	}
 	p.meaning(s, &st, known)
 	if s.has("unit") {
 		st.unit = s.str("unit")
@@ -60,6 +67,7 @@ func (p *manifestParser) stage(s *object) {
 	if st.Phase == probes.PhaseBefore && st.Capture.Kind == probes.CaptureOutput && !s.has("phase") && st.op == nil {
 		st.Phase = probes.PhaseAfter // nothing says what it is computed from, and an output is complete at the end
 	}
+	p.index(s, &st)
 	if known {
 		p.m.Stages = append(p.m.Stages, st)
 	}
@@ -73,7 +81,7 @@ func (p *manifestParser) stageName(s *object, st *Stage) bool {
 	}
 	conv := conventions()
 	order := conv.order(probes.Stage(name))
-	if order < 0 && !s.has("axes") {
+	if order < 0 && !s.has("axes") && !p.hostOnly {
 		s.fail("name", "unknown stage %q; expected one of %s, or axes: and of: for a stage of another name", clip(name), conv.stageNames())
 		return false
 	}
@@ -265,7 +273,7 @@ func (p *manifestParser) computeOne(n *yaml.Node, field string, st *Stage) {
 			out.By[f] = name
 		}
 	}
-	out.Split, out.Block = c.integer("split"), c.integer("block")
+	out.Split, out.Block = c.expr("split", p.m.scope, inShape), c.integer("block")
 	switch {
 	case unit == "tensor" && !c.has("block"):
 		c.fail("block", "missing; say how many products one tensor-core instruction sums (16)")

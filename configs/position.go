@@ -250,7 +250,7 @@ func (p *manifestParser) faultEntries(o *object) []*yaml.Node {
 func (p *manifestParser) loops(o *object) {
 	m := p.m
 	for i, n := range o.list("loops") {
-		l := p.section(n, fmt.Sprintf("loops[%d]", i), "loop")
+		l := p.section(n, fmt.Sprintf("%s[%d]", o.field("loops"), i), "loop")
 		if l == nil {
 			continue
 		}

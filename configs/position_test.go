@@ -135,7 +135,7 @@ func TestProductMistakes(t *testing.T) {
 		{"{K: 32, M: 16, N: 17}", "[1, 1, 16, 17]", "shapes.other", "expected {M: NUMBER, N: NUMBER, K: NUMBER}, found 4 elements"},
 		{"M: 33, N: 20, K: 64", "M: 33, 2N: 20, K: 64", "shapes.small", "not an identifier"},
 		{"constants: {T: 16}", "constants: {T: 16, M: 1}", "constants.M", "already taken"},
-		{"fill: rand}", "fill: gauss}", "args[1].fill", `unknown fill "gauss"; expected -inf, inf, iota, nan, ones, rand, randn, unwritten, zeros, randint(LO, HI), a list of numbers or {each: EXPRESSION}`},
+		{"fill: rand}", "fill: gauss}", "args[1].fill", `unknown fill "gauss"; expected -inf, computed, inf, iota, nan, ones, rand, randn, unwritten, zeros, randint(LO, HI), a list of numbers or {each: EXPRESSION}`},
 		{"randint(0, min(M, 7) - 1)", "randint(0)", "args[3].fill", "randint takes two numbers"},
 		{"randint(0, min(M, 7) - 1)", "randint(5, 4)", "args[3].fill", "no number lies between"},
 		{"randint(0, min(M, 7) - 1)", "randint(0, bx)", "args[3].fill", "bx may not stand here"},

@@ -335,6 +335,9 @@ func (o *object) ident(key string) string {
 
 // oneOf reads one of the words that the table has for a key; "" where absent or wrong.
 func (o *object) oneOf(key string) string {
+	if !o.has(key) {
+		return ""
+	}
 	v := o.value(key)
 	s, words := o.str(key), v.Choices()
 	if s != "" && !slices.Contains(words, s) {

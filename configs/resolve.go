@@ -75,7 +75,7 @@ func (s *Selection) resolve(ctx context.Context, shape probes.Shape, values Valu
 	r := &resolver{ctx: ctx, m: s.Manifest, sel: s, shape: shape, given: values, corners: corners, steps: steps, plan: &probes.Plan{
 		Kernel: s.Manifest.Name, Entry: s.Manifest.Entry, Shape: shape, Limits: s.Manifest.Thresholds,
 	}}
-	for _, step := range []func() error{r.variables, r.conditions, r.limits, r.args, r.geometry, r.shared, r.faults, r.workOf, r.stages, r.memory, r.uses, r.operators, r.references} {
+	for _, step := range []func() error{r.variables, r.conditions, r.limits, r.args, r.computed, r.geometry, r.shared, r.faults, r.workOf, r.stages, r.memory, r.uses, r.operators, r.references} {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -205,6 +205,7 @@ const (
 	maxThreads   = 1024
 	maxDynShared = 227 << 10 // bytes of shared memory a block: the most of any GPU (compute capability 9.0)
 	maxExtents   = 1 << 23   // values of all Extents of a plan together: 64 MiB, under a second
+	maxSplit     = 1 << 20   // partial sums of a stage
 	maxTileSide  = 65535     // rows or columns of a stage: what a slot header can say
 )
 

@@ -52,10 +52,17 @@ func (s *Session) introspect(ctx context.Context, be target.Backend) (*fragment.
 	return fragment.Introspect(ctx, be.Info(), kernel, plan, s.mem)
 }
 
-// mapFragments finds, for the stages captured or injected as raw fragments, which cell each element is.
+// mapFragments finds, for the stages captured or injected as raw fragments or from arrays of an order of their own, which cell each
+// element is.
 func (e *execution) mapFragments() error {
 	for i := range e.r.plan.Stages {
 		sp := &e.r.plan.Stages[i]
+		if e.r.cells == nil && (sp.Cells != nil || sp.Capture.Kind == probes.CaptureFrag) {
+			e.r.cells = map[probes.Stage][]int{}
+		}
+		if sp.Cells != nil {
+			e.r.cells[sp.Stage] = sp.Cells
+		}
 		if sp.Capture.Kind != probes.CaptureFrag {
 			continue
 		}
@@ -70,9 +77,6 @@ func (e *execution) mapFragments() error {
 		cells, err := f.Cells(sp.Rows, sp.Cols, e.r.plan.Block.Count())
 		if err != nil {
 			return &report.KernelError{Stage: "load", Err: fmt.Errorf("stage %s: %w", sp.Stage, err)}
-		}
-		if e.r.cells == nil {
-			e.r.cells = map[probes.Stage][]int{}
 		}
 		e.r.cells[sp.Stage] = cells
 	}

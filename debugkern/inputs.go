@@ -49,6 +49,9 @@ func (e *execution) inputsOfFile() (*input.Inputs, error) {
 		return nil, err
 	}
 	in, err := f.read(e.r.plan)
+	if err == nil {
+		err = computeInputs(e.ctx, e.r.plan, in, e.s.chip.Arithmetic)
+	}
 	if err != nil {
 		f.release()
 		return nil, err
@@ -71,6 +74,9 @@ func (s *Session) normal(ctx context.Context, p *probes.Plan, seed uint64) (*inp
 		return nil, err
 	}
 	in, err := input.New(ctx, p, seed)
+	if err == nil {
+		err = computeInputs(ctx, p, in, s.chip.Arithmetic)
+	}
 	if err != nil {
 		release()
 		return nil, err
@@ -91,7 +97,7 @@ func inputsKey(p *probes.Plan, seed uint64) string {
 	for _, in := range p.Inputs {
 		key += fmt.Sprint(in, p.Args[in.Arg].DType)
 	}
-	return key
+	return key + computedKey(p)
 }
 
 // future is a value that is computed once, by its first caller.

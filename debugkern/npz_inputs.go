@@ -116,6 +116,7 @@ func (f *inputArchive) read(p *probes.Plan) (*input.Inputs, error) {
 	for _, t := range in.Tensors {
 		var err error
 		switch {
+		case t.Fill.Kind == probes.FillComputed && !f.has(t.Name+"x"):
 		case !t.DType.Float() && !t.Coded:
 			err = f.ints(t, p)
 		case plain:

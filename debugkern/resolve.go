@@ -27,7 +27,7 @@ type resolved struct {
 	uniform  bool
 	memory   *budget.Budget
 	chip     *fp.Model              // whose arithmetic the reference mirrors
-	cells    map[probes.Stage][]int // stages captured as raw fragments: the cell of each element
+	cells    map[probes.Stage][]int // stages captured in another order than row-major: the cell of each element
 }
 
 // defaultShape is the shape of a request that names none.

@@ -98,6 +98,9 @@ func NewLayout(p *Plan, set StageSet, r Range) *Layout {
 	l.past = pastStage(p, set, r)
 	for i := range p.Stages {
 		sp := &p.Stages[i]
+		if sp.Slot >= MaxSlots { // no block captures it
+			continue
+		}
 		l.stages[sp.Slot] = sp.Stage
 		if set.Has(sp.Stage) && sp.Capture.Kind != CaptureOutput {
 			n := r.TileN
@@ -248,6 +251,9 @@ func (l *Layout) Captures(s Stage) bool { return l.of(&l.capture, s).present }
 // captured, has no Data.
 func (l *Layout) Tile(capture Captured, sp *StagePlan, block Dim3, kv int) Tile {
 	t := Tile{DType: sp.DType, Rows: sp.Rows, Cols: sp.Cols}
+	if sp.Slot >= MaxSlots {
+		return t
+	}
 	off, ok := l.capture[sp.Slot].slot(l.Range, block, kv)
 	if !ok {
 		return t

@@ -20,8 +20,10 @@ type Plan struct {
 
 	Args   []Arg
 	Inputs []Input // the tensors that the launch reads, in the order of Args
-	Shared []SharedArray
-	Stages []StagePlan // in the manifest's order; those the build has
+	// Computed is what the inputs that follow from others are; nil: there are none.
+	Computed *Computed
+	Shared   []SharedArray
+	Stages   []StagePlan // in the manifest's order; those the build has
 	// Undeclared are the stages that others are computed from by definition and that the build does not have: only Stage,
 	// Phase, Axes, Help, Operands, Loaded, PerTile, and Rows and Cols as the other stages have them (else 1) mean something.
 	Undeclared []StagePlan
@@ -326,6 +328,12 @@ type Fill struct {
 	Values []float64 // of FillValues: one for each element, row-major
 }
 
+// Computed is the computation of inputs from others: a plan whose stages are cut out of the arguments that they are. Nothing is launched.
+type Computed struct {
+	*Plan
+	Text string // as the manifest has it
+}
+
 // FillKind is a rule that makes an element from the seed, the argument's index and the element's.
 type FillKind uint8
 
@@ -341,6 +349,7 @@ const (
 	FillNegInf                    // minus infinity
 	FillUnwritten                 // nothing: reading it before it is written is a finding
 	FillValues                    // numbers that the manifest lists
+	FillComputed                  // what Plan.Computed gives
 )
 
 // Position is where blocks and iterations are in the problem: a name of the manifest's work.
@@ -484,7 +493,7 @@ func (sp *StagePlan) Natural() float64 {
 // StagePlan describes one captured stage.
 type StagePlan struct {
 	Stage Stage
-	// Slot is the stage's id in the control block and in tilescope.cuh, 0 to 15.
+	// Slot is the stage's id in the control block and in tilescope.cuh, 0 to 15; from MaxSlots on that of a stage that no block captures.
 	Slot  int
 	Phase Phase
 	Axes  [2]string // what rows and columns are: stages that share an axis have the same extent of it
@@ -506,9 +515,11 @@ type StagePlan struct {
 	Unit                 float64 // see Natural: natural units for one of its own: softmax_scale for raw scores, ln 2 for log2 maxima; 0 means 1
 	Reference            Reference
 	Tolerance            Tolerance
-	Deferred             bool   // it is captured after what is computed from it in the same iteration
-	Array                string // shared array that holds it, "" for registers or global memory
-	Transposed           bool   // the array holds [cols][rows]
+	Deferred             bool // it is captured after what is computed from it in the same iteration
+	// Cells is, for each element of the tile as it is captured, in order, the cell that it is; nil: elements are captured row-major.
+	Cells      []int
+	Array      string // shared array that holds it, "" for registers or global memory
+	Transposed bool   // the array holds [cols][rows]
 }
 
 // Meaning fixes what a stage's numbers mean.

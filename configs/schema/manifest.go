@@ -44,6 +44,9 @@ var sections = slices.Concat([]Section{
 			{"quantiser", sub("quantiser"), free, "",
 				"how the host encodes inputs of 8 bits",
 				"quantiser: {kind: sim-fp8, zero: 128, levels: 127, max: 448}"},
+			{"computed", sub("computed"), free, "",
+				"what the inputs with `fill: computed` are: stages over a grid of their own, which the host computes",
+				"computed: {stages: [{name: total, dims: [M, 1], op: {reduce: X, how: sum}, capture: {output: sums, at: [0], rows: 0}}]}"},
 			{"work", sub("work"), free, "",
 				"where a block and an iteration are in the problem, by name",
 				"work: {row: bx * TILE_M, tiles: ceil_div(K, 16)}"},
@@ -150,6 +153,14 @@ var sections = slices.Concat([]Section{
 				"rows of a block that do not see the first keys", "hidden: {rows: 1, first_key: TILE_N}"},
 		}, Others: &Key{"POSITION", expression, free, "",
 			"where the block, or the iteration, is: a name for expressions below", "row: bx * TILE_M"}},
+	{Name: "computed", At: "computed", Help: "A graph in double precision over the same arguments: nothing is launched.", Keys: []Key{
+		{"grid", exprs(3), free, "[1, 1, 1]", "the blocks that its stages are cut into", "grid: [1, H, B]"},
+		{"work", sub("work"), free, "", "positions of its blocks and iterations", "work: {batch: bz, head: by}"},
+		{"loops", listOf("loop"), free, "", "loops of a block, as the kernel's", "loops: [{name: kt, count: ceil_div(K, 16)}]"},
+		{"stages", listOf("computed-stage"), need, "", "its stages; each computed input is cut out by one of them",
+			"stages: [{name: total, dims: [M, 1], op: {reduce: X, how: sum}, capture: {output: sums, at: [0], rows: 0}}]"},
+	}},
+	{Name: "computed-stage", At: "computed.stages[]", Help: "As a stage of the kernel, but nothing is captured.", Keys: computedStageKeys()},
 	{Name: "hidden", At: "work.hidden", Keys: []Key{
 		{"rows", expression, need, "", "so many rows, from the first on", "rows: 1"},
 		{"first_key", expression, need, "", "the first key that they see", "first_key: TILE_N"},
@@ -260,7 +271,7 @@ var sections = slices.Concat([]Section{
 			{"acc", dtype, need, "", "the type of the sum", "acc: f32"},
 			{"block", whole(1, 1024), free, "",
 				"of `tensor`, needed: products that one instruction sums", "block: 16"},
-			{"split", whole(1, 1024), free, "1", "partial sums that are added at the end", "split: 2"},
+			{"split", expression, free, "1", "partial sums that are added at the end", "split: 2"},
 		}, instructionKeys())},
 	{Name: "capture", At: "stages[].capture", Help: "Where the tile is found without a probe: in shared memory while the kernel runs, or in an " +
 		"output after it.",
@@ -391,6 +402,9 @@ var stageKeys = []Key{
 	{"capture", either(words("probe", "frag", "none"), sub("capture")), need, "",
 		"how it is taken: by the source's probe, as raw fragments, not at all, or from memory",
 		"capture: probe"},
+	{"index", expression, free, "row-major",
+		"of `capture: probe` and `{shared: …}`: which of the tile's elements, as the array has them, the cell of row `r` and column `c` is",
+		`index: "r * 64 + xor(div(c, 8), r % 8) * 8 + c % 8"`},
 	{"help", text, free, "", "one line", `help: "S=QKᵀ"`},
 	{"op", operation, free, "", "what it computes, in place of the convention", "op: {matmul: [A, B]}"},
 	{"unit", text, free, "1",
@@ -398,6 +412,31 @@ var stageKeys = []Key{
 	{"reference", either(words("graph", "none"), identifier, sub("reference")), free, "graph",
 		"what it is compared with: its operators (`graph`), nothing (`none`), a name of `references`, or arrays", "reference: none"},
 	{"tolerance", tolerance, free, "derived", "how far it may be from that", "tolerance: {rtol: 1e-3, atol: 1e-5}"},
+}
+
+// computedStageKeys are the keys of a stage that the host computes: name, dims and operator are needed, and its only capture is an input.
+func computedStageKeys() []Key {
+	var out []Key
+	for _, k := range stageKeys {
+		switch k.Name {
+		case "name", "dims", "op":
+			k.Need = true
+		case "capture":
+			k = Key{"capture", sub("capture"), free, "", "the computed input that the stage is",
+				"capture: {output: LSE, at: [batch, head, 0], rows: 2}"}
+		case "dtype":
+			k.Need, k.Default = false, "f64"
+		case "valid":
+			k.Need, k.Default = false, "all"
+		case "per":
+			k.Need, k.Default = false, "block"
+		case "when", "axes", "phase":
+		default:
+			continue
+		}
+		out = append(out, k)
+	}
+	return out
 }
 
 // flagValues is a mapping of flags to values.
@@ -409,5 +448,5 @@ var flagValues = Value{
 var listedShape = Value{Form: List, Kind: "a list of 4 whole numbers", Of: []Value{whole(1, math.MaxInt32)}, Length: 4}
 
 // fills are what memory may hold before a launch.
-var fills = either(words("randn", "rand", "zeros", "ones", "iota", "nan", "inf", "-inf", "unwritten"),
+var fills = either(words("randn", "rand", "zeros", "ones", "iota", "nan", "inf", "-inf", "unwritten", "computed"),
 	Value{Form: Text, Kind: "`randint(LO, HI)`", Pattern: `^randint\(.+\)$`}, extents, sub("fill"))

@@ -95,6 +95,13 @@ var faultTable = map[string]expectation{
 	"carry-reset": {base: "attention_gqa", shape: "validation", guilty: "U", fingerprint: "term", tile: laterTile},
 	"sync-scores": {base: "attention_gqa", shape: "small", finding: "race", variable: "sS", missing: "__syncthreads"},
 
+	"ds-scale":      {base: "attention_backward", shape: "validation", guilty: "dS", fingerprint: "factor", tile: firstTile},
+	"delta-outside": {base: "attention_backward", shape: "partial", guilty: "dS", tile: firstTile},
+	"pt-rowmajor":   {base: "attention_backward", shape: "validation", guilty: "dV", fingerprint: "operand-transposed", tile: firstTile},
+	"grad-mask":     {base: "attention_backward_causal", shape: "partial", guilty: "P", fingerprint: "mask", tile: firstTile},
+	"dq-plain":      {base: "attention_backward", shape: "partial", finding: "race", variable: "dQ", missing: "exclusive"},
+	"sync-ds":       {base: "attention_backward", shape: "small", finding: "race", variable: "sP|sdS", missing: "__syncthreads"},
+
 	"pv-gap": {base: "flashcore_fused_wmma", shape: "validation", guilty: "U", fingerprint: "half-missing", tile: firstTile},
 }
 

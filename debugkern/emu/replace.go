@@ -304,6 +304,17 @@ func (r *replacer) put(rep *target.Replace, kv int, at func(row, col int) int) {
 	if len(t.Data) != rep.Plan.Rows*rep.Plan.Cols*size {
 		return
 	}
+	if rep.Cells != nil { // the array has an order of its own
+		element := make([]int, len(rep.Cells))
+		for i, c := range rep.Cells {
+			element[c] = i
+		}
+		rowMajor := at
+		at = func(row, col int) int {
+			i := element[row*rep.Plan.Cols+col]
+			return rowMajor(i/rep.Plan.Cols, i%rep.Plan.Cols)
+		}
+	}
 	for row := range min(rows, rep.Plan.Rows) {
 		for col := range min(cols, rep.Plan.Cols) {
 			to := at(row, col)

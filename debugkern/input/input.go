@@ -51,11 +51,14 @@ func Empty(p *probes.Plan) *Inputs {
 	return in
 }
 
-// New makes a plan's inputs from a seed: the same bits on every platform. It returns ctx's error if cancelled, as all that goes
+// New makes a plan's inputs from a seed, but for the computed ones: the same bits on every platform. It returns ctx's error if cancelled, as all that goes
 // through whole tensors here does.
 func New(ctx context.Context, p *probes.Plan, seed uint64) (*Inputs, error) {
 	in := Empty(p)
 	for _, t := range in.Tensors {
+		if t.Fill.Kind == probes.FillComputed {
+			continue // of the others, by who has their reference
+		}
 		if err := t.generate(ctx, seed); err != nil {
 			return nil, err
 		}

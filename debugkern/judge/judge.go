@@ -182,7 +182,7 @@ func (j *judge) stage(i int) {
 	}
 	own := w.left(i)
 	rows, cols := j.g.Valid(i, w.id, kv)
-	if w.iters == 0 && sp.Phase == probes.PhaseAfter && (rows*cols == 0 || w.global.Value(i, false) == nil) {
+	if w.iters == 0 && (rows*cols == 0 || sp.Phase == probes.PhaseAfter && w.global.Value(i, false) == nil) {
 		return // a block without work need not come to it
 	}
 	if !own.ok {

@@ -247,8 +247,15 @@ func (w *walker) fromOwn(i int) bool {
 	return w.named[i] && w.g.Computed(i) && w.local.Ready(i)
 }
 
-// apart reports whether a stage can be judged for what it makes itself: it is computed from no stage, or from the kernel's own.
-func (w *walker) apart(i int) bool { return w.g.Defined(i) && len(w.g.Uses(i)) == 0 || w.fromOwn(i) }
+// apart reports whether a stage can be judged for what it makes itself: it is computed from no stage, or from the kernel's own. What the
+// manifest says to come from a stage that its operation does not use, a sum of parts that other blocks have as well, cannot.
+func (w *walker) apart(i int) bool {
+	if len(w.g.Uses(i)) == 0 {
+		sp := w.g.Stage(i)
+		return w.g.Defined(i) && sp.From.Without(sp.Operands) == nil
+	}
+	return w.fromOwn(i)
+}
 
 // end makes the estimates of the stages after the loop.
 func (w *walker) end() {

@@ -159,7 +159,7 @@ type Probe struct {
 // block go on from there. What is captured stays what the kernel left.
 type Replace struct {
 	Plan *probes.StagePlan
-	// Cells is, for a stage captured as raw fragments, the cell that each element of the slot is; its values are replaced in
+	// Cells is the cell that each element of the slot is, where they are not row-major. Values of a stage captured as raw fragments are replaced in
 	// the threads' registers.
 	Cells []int
 	// Tile gives the contents for a block and kv tile, in the stage's layout: of these the first rows × cols cells are put in

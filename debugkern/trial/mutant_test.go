@@ -19,6 +19,7 @@ var synchronised = map[string][]string{
 	"flashcore_fused_wmma":  {"U_smem", "sKT"},
 	"attention_causal":      {"sU", "sK"},
 	"attention_gqa":         {"sU", "sK"},
+	"attention_backward":    {"sS", "sP", "sdQ|sQ"},
 	"gemm_wmma":             {"sA", "sB", "sC"},
 	"softmax_row":           {"sX", "m_smem|l_smem"},
 	"layernorm":             {"mean_smem|var_smem"},

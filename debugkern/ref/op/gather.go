@@ -63,8 +63,11 @@ func (gather) Bind(n *probes.Node, in []Extent, env *Env) (Kernel, Extent, error
 // there is no such row.
 func (k *gatherKernel) position(p *spot) (first, cols int) {
 	p.bad = false
-	if k.limit != nil && p.r >= k.limit(p) || p.bad {
-		return 0, 0
+	if k.limit != nil {
+		right := spot{t: p.t, r: p.r, c: p.c} // a mistake in the position is none in the limit
+		if n := k.limit(&right); right.bad || p.r >= n {
+			return 0, 0
+		}
 	}
 	cols = 1
 	for d, f := range k.at {

@@ -1,10 +1,14 @@
 package op_test
 
 import (
+	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"tilescope/debugkern/ref/op"
+	"tilescope/debugkern/ref/reftest"
 	"tilescope/probes"
 )
 
@@ -41,5 +45,37 @@ func TestLoad(t *testing.T) {
 	x.node.Params.Index["at"] = []probes.Extent{probes.Fixed(0)}
 	if b := x.bound(t, nil); !(b > 3*0x1p-24) {
 		t.Errorf("what is decoded may be off by %g", b)
+	}
+}
+
+// A tile that is read from elsewhere: by another index, from the first index, or from memory of another order.
+func TestLoadSuspects(t *testing.T) {
+	x := reftest.NewNumbers([]int{2, 3, 3, 2, 4}, func(i int) float64 { return float64(i) })
+	g := rig{node: node("load", 0), tensors: map[string]op.Tensor{"X": x}}
+	g.node.Args = []probes.Operand{{Tensor: "X"}}
+	for k, v := range map[string]float64{"height": 2, "width": 4, "rows": 1, "cols": 4} {
+		g.node.Params.Number[k] = v
+	}
+	for _, i := range []int{1, 0, 2, 1, 0} { // element 72 + 16 + 4
+		g.node.Params.Index["at"] = append(g.node.Params.Index["at"], probes.Fixed(i))
+	}
+	got := predictions(t, g, nil)
+	for value, want := range map[string][]float64{
+		"X by -1 in dimension 2":                      {84, 85, 86, 87, 108, 109, 110, 111},
+		"X by +1 in dimension 2":                      {100, 101, 102, 103, 124, 125, 126, 127},
+		"X from index 0 of dimension 3":               {88, 89, 90, 91, 112, 113, 114, 115},
+		"dimensions 2 and 3 of X exchanged in memory": {92, 93, 94, 95, 116, 117, 118, 119}, // 72 + 2·4 + 1·12
+	} {
+		if !slices.Equal(got[value], want) {
+			t.Errorf("%s: %v, want %v", value, got[value], want)
+		}
+	}
+	for value := range got {
+		if strings.Contains(value, "in dimension 1") || strings.Contains(value, "of dimension 4") {
+			t.Errorf("%s: the tile runs along that", value)
+		}
+	}
+	if v := got["X by +1 in dimension 0"]; !math.IsNaN(v[0]) {
+		t.Errorf("past the end: %v", v)
 	}
 }

@@ -36,29 +36,27 @@ type wrongMask struct {
 	rules probes.Mask
 }
 
-// wrongMasks are a mask left out, moved by a column, without the tile's position or without its offset from the diagonal; of several
-// rules each by itself too. texts are the rules in words.
+// wrongMasks are a mask moved by a column, without the tile's position or without its offset from the diagonal, or left out; of several
+// rules first each by itself, for where one rule is wrong a tile may not show that the others are right. texts are the rules in words.
 func wrongMasks(m probes.Mask, texts []string) []wrongMask {
 	if len(m) == 0 {
 		return nil
 	}
+	var out []wrongMask
 	whole := make([]int, len(m))
-	for i := range whole {
-		whole[i] = i
-	}
-	out := append(wrongRules(m, whole, ""), wrongMask{"left out: hidden cells take part", nil})
 	for i := range m {
+		whole[i] = i
 		if len(m) == 1 {
-			break
+			continue
 		}
 		name := fmt.Sprintf("rule %d", i+1)
 		if i < len(texts) && texts[i] != "" {
 			name = fmt.Sprintf("the rule %s", texts[i])
 		}
-		out = append(out, wrongMask{name + " left out", append(append(probes.Mask{}, m[:i]...), m[i+1:]...)})
 		out = append(out, wrongRules(m, []int{i}, name)...)
+		out = append(out, wrongMask{name + " left out", append(append(probes.Mask{}, m[:i]...), m[i+1:]...)})
 	}
-	return out
+	return append(append(out, wrongRules(m, whole, "")...), wrongMask{"left out: hidden cells take part", nil})
 }
 
 // wrongRules are the mistakes of some rules of a mask, which are called name; "": of all.

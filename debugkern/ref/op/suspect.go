@@ -295,13 +295,80 @@ type NamedScales struct {
 	Scales []float32
 }
 
-// Suspects use the scales of other heads and other tensors in place of a decoded tile's own, and add whole or half codes.
+// Suspects use the scales of other heads and other tensors in place of a decoded tile's own, and add whole or half codes; or they read a
+// tile from elsewhere in its input.
 func (k *loadKernel) Suspects([]Constant) []Suspect {
-	c, ok := k.tensor.(Codes)
-	if !ok || !c.Coded() {
-		return nil
+	out := k.placeSuspects()
+	if c, ok := k.tensor.(Codes); ok && c.Coded() {
+		return append(append(k.scaleSuspects(c), k.offsetSuspects(c)...), out...)
 	}
-	return append(k.scaleSuspects(c), k.offsetSuspects(c)...)
+	return out
+}
+
+// placeSuspects take another index of a dimension that the tile does not run along, or an input whose memory has two dimensions in the
+// other order.
+func (k *loadKernel) placeSuspects() []Suspect {
+	var out []Suspect
+	add := func(name, value string, place func(k *loadKernel, index []int) int) {
+		out = append(out, Suspect{Name: name, Value: value, Predict: func(sc *Scene, v, pre []float64) bool {
+			k := sc.Kernel.(*loadKernel)
+			index, all, x := make([]int, len(k.dims)), 1, make([]float64, 1)
+			for _, n := range k.dims {
+				all *= n
+			}
+			for n, i := range sc.Bad {
+				for d, e := range k.at {
+					index[d] = e.At(sc.Block, sc.Iter)
+				}
+				for axis, by := range [2]int{i / sc.Stride, i % sc.Stride} {
+					if d := k.along[axis]; d >= 0 {
+						index[d] += by
+					}
+				}
+				if at := place(k, index); at < 0 || at >= all {
+					v[n] = math.NaN()
+				} else {
+					k.tensor.Decode(x, at)
+					v[n], pre[n] = x[0], math.Abs(x[0])*k.rel()
+				}
+			}
+			return true
+		}})
+	}
+	linear := func(index, stride []int) (at int) {
+		for d, i := range index {
+			at += i * stride[d]
+		}
+		return at
+	}
+	for d, n := range k.dims {
+		if n == 1 || d == k.along[0] || d == k.along[1] {
+			continue
+		}
+		for _, by := range []int{1, -1} {
+			add(shiftedName, fmt.Sprintf("%s by %+d in dimension %d", k.name, by, d), func(k *loadKernel, index []int) int {
+				return linear(index, k.stride) + by*k.stride[d]
+			})
+		}
+		add(shiftedName, fmt.Sprintf("%s from index 0 of dimension %d", k.name, d), func(k *loadKernel, index []int) int {
+			return linear(index, k.stride) - index[d]*k.stride[d]
+		})
+	}
+	for d := range k.dims {
+		for e := d + 1; e < len(k.dims); e++ {
+			if k.dims[d] == 1 || k.dims[e] == 1 {
+				continue
+			}
+			add(permutedName, fmt.Sprintf("dimensions %d and %d of %s exchanged in memory", d, e, k.name), func(k *loadKernel, index []int) int {
+				turned := append([]int(nil), k.dims...)
+				turned[d], turned[e] = turned[e], turned[d]
+				stride := strides(turned)
+				stride[d], stride[e] = stride[e], stride[d]
+				return linear(index, stride)
+			})
+		}
+	}
+	return out
 }
 
 func (k *loadKernel) scaleSuspects(c Codes) []Suspect {

@@ -173,7 +173,7 @@ var sharedBytes = map[string]int{
 	"kvlut": 38144, "flashcore_vec": 27392, "flashcore_fused_wmma": 30976, "accum_lut": 1536,
 	"gemm_wmma": 16384, "gemm_gelu_tanh": 16384, "gemm_double_buffer": 23552, "softmax_row": 2112, "log_softmax_row": 2112,
 	"layernorm": 64, "rmsnorm": 64, "attention_causal": 20288, "attention_window": 20288,
-	"attention_gqa": 30976, "attention_gqa_causal": 30976,
+	"attention_gqa": 30976, "attention_gqa_causal": 30976, "attention_backward": 41728, "attention_backward_causal": 41728,
 }
 
 // Every rung passes the PTXAS gate on the oldest and the newest architecture, and Stage 2 and 3A take the shared memory of their reports.
