@@ -54,8 +54,8 @@ silence: ## every clean variant under every checker, shape and gate on 100 seeds
 sweep: toolchain ## check on kernels of every kind: clean and right as they stand, and one planted defect in each found
 	TILESCOPE_CORPUS=1 $(GO) test -count=1 -timeout 30m -run TestSweep -v ./debugkern/cli/corpus
 
-mutants: ## every synchronisation of every clean variant changed in turn: what a checker says of it
-	TILESCOPE_LONG=1 $(GO) test -count=1 -timeout 60m -run TestMutants -v ./debugkern/trial
+mutants: ## every synchronisation of every clean variant (or of TARGETS, manifests) changed in turn: what a checker says of it
+	TILESCOPE_LONG=1 TILESCOPE_TARGETS="$(abspath $(TARGETS))" $(GO) test -count=1 -timeout 60m -run TestMutants -v ./debugkern/trial
 
 docs: ## write the reference of manifests and their JSON Schema from the table of keys
 	$(GO) test -count=1 -run TestDocumentsAreCurrent ./configs/schema -update

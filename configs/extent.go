@@ -34,16 +34,16 @@ func (r *resolver) extent(x *Expr, kv int, lo, hi int64, def int) (probes.Extent
 	return r.fill(x, dims, make([]int, 0, total), lo, hi)
 }
 
-// idle reports whether no block at a point of an extent's axes has the iteration there: an element that an input has for it may be
-// anything.
+// idle reports whether no block at a point of an extent's axes has the iteration there: a position in it, or an element that an input
+// has for it, may be anything. Where only corners are evaluated, the number of iterations between them is not there to ask.
 func (r *resolver) idle(x *Expr, kv int) bool {
-	if !x.reads || !x.uses[3] || r.plan.Work.Tiles.Values == nil {
+	tiles := r.plan.Work.Tiles
+	if !x.uses[3] || tiles.Values == nil {
 		return false
 	}
 	if r.corners {
-		return kv > 0
+		return kv > 0 && (x.reads || len(tiles.Values) > 1)
 	}
-	tiles := r.plan.Work.Tiles
 	lo, n := [3]int{}, [3]int{1, 1, 1} // the blocks at the point
 	for d := range n {
 		if x.uses[d] {

@@ -208,3 +208,37 @@ func TestScalesNeedCodes(t *testing.T) {
 		t.Errorf("inputs %v, want %v", names, want)
 	}
 }
+
+// TestFallingKeys: a causal block may walk from its last key to the first; an iteration that a block does not have has no position.
+func TestFallingKeys(t *testing.T) {
+	with := func(key string) (*Manifest, error) {
+		const old = "key: kv * BC, tiles: ceil_div(S, BC)"
+		return ParseManifest("k.yaml", []byte(strings.Replace(usesManifest, old, `key: "`+key+`", tiles: 2 * bx + 2`, 1)))
+	}
+	m, err := with("(2 * bx + 1 - kv) * BC")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sel, err := m.Select("", nil, nil, probes.GateNone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := sel.Resolve(m.Shapes[0].Shape)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := p.Position("key")
+	for kv, want := range []int{48, 32, 16, 0} {
+		if got := key.At(probes.Dim3{1, 0, 0}, kv); got != want {
+			t.Errorf("key of iteration %d is %d, want %d", kv, got, want)
+		}
+	}
+	m, err = with("(2 * bx - kv) * BC")
+	if err == nil {
+		sel, _ = m.Select("", nil, nil, probes.GateNone)
+		_, err = sel.Resolve(m.Shapes[0].Shape)
+	}
+	if err == nil || !strings.Contains(err.Error(), "is -16; expected 0 to") {
+		t.Errorf("an iteration that a block has: %v", err)
+	}
+}

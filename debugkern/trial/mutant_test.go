@@ -10,6 +10,7 @@ import (
 	"tilescope/debugkern"
 	"tilescope/debugkern/debugtest"
 	"tilescope/debugkern/ptx"
+	"tilescope/probes"
 )
 
 // synchronised are variables of each kernel that race when the right synchronisation is removed, alternatives with | between.
@@ -27,7 +28,7 @@ var synchronised = map[string][]string{
 
 // TestMutants changes every synchronisation of clean kernels, one at a time: a checker names what races, or nothing does and
 // no schedule changes the output. With TILESCOPE_LONG set (make mutants) every clean variant of the catalogue is taken, at
-// validation and small.
+// validation and small; with TILESCOPE_TARGETS (make mutants TARGETS=...) the manifests that it lists.
 func TestMutants(t *testing.T) {
 	trials := [][]string{{"stage2", "partial49"}, {"flashcore_fused_wmma", "partial49"}, {"gemm_wmma", "ragged"}, {"layernorm", "ragged"}}
 	if os.Getenv("TILESCOPE_LONG") != "" {
@@ -36,12 +37,23 @@ func TestMutants(t *testing.T) {
 			trials = append(trials, []string{target, "validation", "small"})
 		}
 	}
+	own := strings.Fields(os.Getenv("TILESCOPE_TARGETS"))
+	if len(own) > 0 {
+		trials = nil
+		for _, target := range own {
+			trials = append(trials, []string{target, ""})
+		}
+	}
 	for _, x := range trials {
 		target := x[0]
 		for _, shape := range x[1:] {
 			t.Run(target+" "+shape, func(t *testing.T) {
 				run := debugtest.Run(t, debugkern.Request{Target: target, Shape: shape})
-				ms, err := Mutants(context.Background(), run, MutantOptions{Blocks: run.Blocks()[:1]})
+				blocks := run.Blocks()
+				if len(own) == 0 {
+					blocks = blocks[:1]
+				}
+				ms, err := Mutants(context.Background(), run, MutantOptions{Blocks: blocks})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -57,7 +69,7 @@ func TestMutants(t *testing.T) {
 					if ms[i].Outcome == MutantMissed {
 						t.Errorf("no checker notices: %s", &ms[i])
 					}
-					sameWithoutRemoving(t, run, &ms[i])
+					sameWithoutRemoving(t, run, blocks, &ms[i])
 				}
 				for _, one := range synchronised[run.Plan.Kernel] {
 					if !slices.ContainsFunc(strings.Split(one, "|"), func(v string) bool { return found[v] }) {
@@ -88,12 +100,12 @@ func cleanTargets(t *testing.T) []string {
 
 // sameWithoutRemoving compares the findings of a kernel without a synchronisation with those of the checkers where the kernel has
 // it and they ignore it: they name the same variables.
-func sameWithoutRemoving(t *testing.T, run *debugkern.Run, m *MutantResult) {
+func sameWithoutRemoving(t *testing.T, run *debugkern.Run, blocks []probes.Dim3, m *MutantResult) {
 	t.Helper()
 	if m.Edit.Kind != ptx.Remove || m.Outcome == MutantUnreached {
 		return
 	}
-	kept := debugtest.Try(t, run, debugkern.Trial{Plain: true, Blocks: run.Blocks()[:1], Check: errorChecks, Ignore: []int{m.Edit.At}})
+	kept := debugtest.Try(t, run, debugkern.Trial{Plain: true, Blocks: blocks, Check: errorChecks, Ignore: []int{m.Edit.At}})
 	ignored := MutantResult{Findings: errorsOf(kept)}
 	want, got := m.Variables(), ignored.Variables()
 	slices.Sort(want)
