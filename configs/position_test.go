@@ -242,3 +242,24 @@ func TestFallingKeys(t *testing.T) {
 		t.Errorf("an iteration that a block has: %v", err)
 	}
 }
+
+// TestUsualShape: where nobody names a shape it is validation, else the manifest's first.
+func TestUsualShape(t *testing.T) {
+	with := func(shapes string) *Manifest {
+		m, err := ParseManifest("k.yaml", []byte(strings.Replace(usesManifest, "{validation: [1, 2, 64, 64]}", shapes, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	for shapes, want := range map[string]string{
+		"{one: [1, 2, 32, 64], validation: [1, 2, 64, 64]}": "1,2,64,64", "{one: [1, 2, 32, 64], two: [2, 2, 32, 64]}": "1,2,32,64",
+	} {
+		if s, err := with(shapes).ParseShape("validation"); err != nil || s.String() != want {
+			t.Errorf("%s: %v, %v, want %s", shapes, s, err, want)
+		}
+	}
+	if _, err := with("{one: [1, 2, 32, 64]}").ParseShape("two"); err == nil {
+		t.Error("a shape that there is not is accepted")
+	}
+}

@@ -279,7 +279,7 @@ func (s *Selection) Defines() []string {
 	return out
 }
 
-// usualShape is the shape where nobody names one: of a kernel without stages its first.
+// usualShape is the shape where nobody names one; of a manifest without a shape of this name it is the first.
 const usualShape = "validation"
 
 // ParseShape reads a shape's name, extents by name (M=64,N=48,K=32), or, of probes.ListedDims, four numbers in order.
@@ -287,10 +287,11 @@ func (m *Manifest) ParseShape(text string) (probes.Shape, error) {
 	if s, ok := m.Shape(text); ok {
 		return s, nil
 	}
-	if text == usualShape && len(m.Stages) == 0 {
-		if len(m.Shapes) > 0 {
-			return m.Shapes[0].Shape, nil
-		}
+	switch {
+	case text != usualShape:
+	case len(m.Shapes) > 0:
+		return m.Shapes[0].Shape, nil
+	case len(m.Stages) == 0:
 		return probes.Shape{}, nil // without a dimension: see dims
 	}
 	dims := m.DimNames()

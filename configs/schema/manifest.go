@@ -68,7 +68,7 @@ var sections = slices.Concat([]Section{
 				"what a block computes and leaves to be compared, in order; none: the checkers alone",
 				"stages: [{name: C, axes: [row, col], dtype: f32, dims: [64, 64], valid: [64, 64], per: block, capture: probe}]"},
 			{"shapes", names(`^[A-Za-z_][A-Za-z0-9_.+-]*$`, either(listedShape, names(Identifier, whole(1, math.MaxInt32)))), free, "",
-				"named problem sizes (`--shape`): extents by name, or [B, H, S, D]",
+				"named problem sizes (`--shape`): extents by name, or [B, H, S, D]; `validation`, or else the first, is taken where none is named",
 				"shapes: {small: {M: 64, N: 48, K: 32}}"},
 			{"thresholds", sub("thresholds"), free, "",
 				"limits of `tilescope gates`, and of the output's verdict",

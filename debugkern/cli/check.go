@@ -87,7 +87,7 @@ func (o *checkOptions) bind(f *pflag.FlagSet) {
 	f.StringVar(&o.suppress, "suppress", "", "findings in FILE do not count: lines \"ID reason\"")
 	f.StringVar(&o.baseline, "baseline", "", "findings of an earlier document in FILE.json do not count")
 	f.StringVar(&o.blocks, "blocks", "", "blocks that are executed X,Y,Z, each N, A-B or * (default all)")
-	f.StringVar(&o.shape, "shape", "", "of a TARGET: shape, a name or sizes (default validation)")
+	f.StringVar(&o.shape, "shape", "", "of a TARGET: shape, a name or sizes (default validation, else the manifest's first)")
 	f.StringArrayVar(&o.set, "set", nil, "of a TARGET: flag FLAG[=VALUE], repeatable")
 	f.StringArrayVar(&o.faults, "fault", nil, "of a TARGET: planted fault NAME, repeatable")
 	f.StringVar(&o.sanitizer, "sanitizer", "", "tools of compute-sanitizer that watch the same launch on a GPU: memcheck,racecheck,initcheck,synccheck, or all")

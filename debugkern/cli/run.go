@@ -39,7 +39,7 @@ type runOptions struct {
 // all others small, whatever it is, and a value or a placeholder is to be read as it is typed.
 func (o *runOptions) bind(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&o.shape, "shape", "", "shape by name or B,H,S,D (default validation)")
+	f.StringVar(&o.shape, "shape", "", "shape by name or B,H,S,D (default validation, else the manifest's first)")
 	f.Uint64Var(&o.seed, "seed", 0, "seed of the inputs")
 	f.StringArrayVar(&o.set, "set", nil, "flag to set: FLAG[=VALUE], repeatable")
 	f.StringArrayVar(&o.faults, "fault", nil, "planted fault NAME, repeatable")
