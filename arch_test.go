@@ -80,6 +80,8 @@ var imports = map[string][]string{
 	"debugkern/scene":    {"debugkern", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
 	"debugkern/judge":    {"debugkern/join", "debugkern/ref", "debugkern/ref/op", "probes"},
 
+	"python": {},
+
 	"debugkern": {"debugkern/build", "debugkern/checked", "debugkern/hostcode", "debugkern/memo", "debugkern/walk", "debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern/chip", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
 		"debugkern/target", "debugkern/emu", "debugkern/cache", "debugkern/file", "debugkern/npy", "debugkern/cuda",
 		"debugkern/attn", "debugkern/input", "debugkern/check", "debugkern/judge", "debugkern/ref", "debugkern/ref/op", "debugkern/budget",
