@@ -82,7 +82,7 @@ var imports = map[string][]string{
 
 	"python": {},
 
-	"debugkern": {"debugkern/build", "debugkern/checked", "debugkern/hostcode", "debugkern/memo", "debugkern/walk", "debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern/chip", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
+	"debugkern": {"debugkern/build", "debugkern/bundle", "debugkern/checked", "debugkern/hostcode", "debugkern/memo", "debugkern/walk", "debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern/chip", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
 		"debugkern/target", "debugkern/emu", "debugkern/cache", "debugkern/file", "debugkern/npy", "debugkern/cuda",
 		"debugkern/attn", "debugkern/input", "debugkern/check", "debugkern/judge", "debugkern/ref", "debugkern/ref/op", "debugkern/budget",
 		"debugkern/text", "debugkern/trust", "debugkern/lineage", "debugkern/argument", "debugkern/patch", "debugkern/child", "debugkern/expect"},
