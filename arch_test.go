@@ -90,7 +90,7 @@ var imports = map[string][]string{
 	"debugkern/checked": {"debugkern/budget", "debugkern/check", "debugkern/ptx", "debugkern/target", "probes"},
 	"debugkern/checkrun": {"configs", "debugkern", "debugkern/argument", "debugkern/budget", "debugkern/build", "debugkern/bundle", "debugkern/check",
 		"debugkern/checked", "debugkern/discover", "debugkern/file", "debugkern/hostcode", "debugkern/input", "debugkern/npy", "debugkern/ptx",
-		"debugkern/report", "debugkern/scaffold", "debugkern/target", "probes"},
+		"debugkern/report", "debugkern/scaffold", "debugkern/target", "probes", "debugkern/child", "debugkern/trust", "python"},
 	"debugkern/compare": {"debugkern", "debugkern/report", "debugkern/target", "probes"},
 	"debugkern/bisect":  {"configs", "debugkern", "debugkern/report", "debugkern/text", "probes"},
 	"debugkern/gates":   {"debugkern/report", "debugkern", "debugkern/file", "probes", "debugkern/text"},
