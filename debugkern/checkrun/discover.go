@@ -83,8 +83,11 @@ func (a *arg) asWritten(found *discover.Found) scaffold.LaunchArg {
 		source, _, _ := strings.Cut(a.text, ":")
 		if out.Fill = strings.TrimSpace(source); a.value == nil || a.value.File != nil {
 			out.Fill = ""
-			if a.init == nil { // of a bundle
+			switch { // of a bundle
+			case a.init == nil:
 				out.Fill = "unwritten"
+			case a.written == nil && !slices.ContainsFunc(a.init, func(b byte) bool { return b != 0 }):
+				out.Fill = "zeros"
 			}
 		}
 		if a.into != nil {

@@ -236,11 +236,15 @@ func (x *tritonCompile) answer() (*Triton, error) {
 		return nil, &report.Error{Code: report.CodeFailed, Err: err}
 	}
 	if e := answer.Error; e != nil {
-		code := map[string]report.Code{"usage": report.CodeUsage, "missing": report.CodeUnavailable}[e.Kind]
-		if code == 0 {
-			code = report.CodeFailed
+		err := errors.New(strings.TrimSpace(e.Message))
+		switch e.Kind {
+		case "usage":
+			return nil, report.Usagef("%w", err)
+		case "missing":
+			return nil, report.Unavailablef("%w", err)
 		}
-		return nil, &report.Error{Code: code, Err: errors.New(strings.TrimSpace(e.Message))}
+		err = fmt.Errorf("%s: compile %s: %w", x.req.File, x.req.Kernel, err)
+		return nil, &report.Error{Code: report.CodeFailed, Err: err}
 	}
 	content, err := file.Read(x.ctx, x.path("launch.tsl"), x.s.Memory().Bound(), file.Want{What: "a bundle"})
 	if err != nil {

@@ -122,7 +122,7 @@ func TestInitBundleRoles(t *testing.T) {
 		t.Fatalf("exit %d: %s", code, errText)
 	}
 	text, _ := os.ReadFile(doc.Out)
-	for _, want := range []string{"role: inout, fill: randn}", "name: x_1,", "{name: n, type: u32, value: 512}"} {
+	for _, want := range []string{`role: inout, fill: "zeros"}`, "name: x_1,", "{name: n, type: u32, value: 512}"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in:\n%s", want, text)
 		}

@@ -188,48 +188,37 @@ class Triton(Case):
         )
         self.clean(path, (a.double() @ b.double()).numpy(), 0.05, "c")
 
+    def init(self, folder, kernel, *options):
+        """Executes init --triton of a kernel of triton_kernels.py; returns what it prints, and the bundle's path."""
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "triton_kernels.py")
+        out = os.path.join(folder, kernel)
+        env = dict(os.environ, PATH=os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"])
+        command = [BIN, "init", "--trust", "--triton", f"{source}:{kernel}", "--out", out + ".yaml", *options]
+        r = subprocess.run(command, capture_output=True, text=True, env=env)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        r2 = subprocess.run([BIN, "run", out + ".yaml", "--inputs", out + ".tsl"], capture_output=True, text=True)
+        self.assertEqual(r2.returncode, 0, r2.stdout + r2.stderr)
+        return r.stdout, out + ".tsl"
+
     def test_init_from_the_shell(self):
         with tempfile.TemporaryDirectory() as folder:
-            here = os.path.dirname(os.path.abspath(__file__))
-            out = os.path.join(folder, "scaled.yaml")
-            env = dict(os.environ, PATH=os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"])
-            r = subprocess.run(
-                [
-                    BIN,
-                    "init",
-                    "--trust",
-                    "--triton",
-                    os.path.join(here, "triton_kernels.py") + ":scaled",
-                    "--grid",
-                    "4",
-                    "--arg",
-                    "x=randn:f32[512]",
-                    "--arg",
-                    "y=unwritten:f32[512]",
-                    "--arg",
-                    "n=512",
-                    "--arg",
-                    "factor=2.5",
-                    "--out",
-                    out,
-                ],
-                capture_output=True,
-                text=True,
-                env=env,
-            )
-            self.assertEqual(r.returncode, 0, r.stderr)
-            self.assertIn("of the 2 configurations that autotune has, the first is compiled", r.stdout)
-            d, code = checked(os.path.join(folder, "scaled.tsl"))
-            self.assertEqual(
-                (code, d["verdict"], d["outputs"][1]["written"], d["launch"]["block"]),
-                (0, "clean", 512, [64, 1, 1]),
-            )
-            self.assertEqual(
-                subprocess.run(
-                    [BIN, "run", out, "--inputs", out.replace(".yaml", ".tsl")], capture_output=True
-                ).returncode,
-                0,
-            )
+            args = ["x=randn:f32[512]", "y=unwritten:f32[512]", "n=512", "factor=2.5"]
+            printed, path = self.init(folder, "scaled", "--grid", "4", *(w for a in args for w in ("--arg", a)))
+            self.assertIn("of the 2 configurations that autotune has, the first is compiled", printed)
+            d, code = checked(path)
+            got = (code, d["verdict"], d["outputs"][1]["written"], d["launch"]["block"])
+            self.assertEqual(got, (0, "clean", 512, [64, 1, 1]))
+
+    def test_init_specialises_as_a_launch_does(self):
+        import numpy as np
+
+        with tempfile.TemporaryDirectory() as folder:
+            args = ["x=randn:f32[100]", "y=unwritten:f32[100]", "bias=null", "n=100", "step=1", "BLOCK=64"]
+            _, path = self.init(folder, "rectified", "--grid", "2", *(w for a in args for w in ("--arg", a)))
+            with np.load(path) as arrays:
+                want = np.maximum(arrays["before/x"], 0).astype(np.float64)
+            d = self.clean(path, want, 1e-7, "y")
+            self.assertFalse({"bias", "step"} & {a["name"] for a in d["args"]})
 
 
 @needs("cutlass", "numpy", "torch")

@@ -39,6 +39,16 @@ def product(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constex
     )
 
 
+@triton.heuristics({"EVEN": lambda a: a["n"] % a["BLOCK"] == 0})
+@triton.jit
+def rectified(x, y, bias, n, step, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    v = tl.load(x + i * step) if EVEN else tl.load(x + i * step, mask=i < n, other=0.0)
+    if bias is not None:
+        v += tl.load(bias + i, mask=i < n)
+    tl.store(y + i, tl.maximum(v, 0.0), mask=i < n)
+
+
 @triton.autotune(
     configs=[triton.Config({"BLOCK": 128}, num_warps=2), triton.Config({"BLOCK": 256})], key=["n"]
 )

@@ -74,6 +74,7 @@ def run(request):
         ) from e
     kernel, meta = unwrapped(find(load(request["file"]), request["file"], request["kernel"]))
     values = {name: value(name, x) for name, x in request["args"].items()}
+    computed(values, meta)
     signature, constants = signed(kernel, values, meta)
     options = {**meta["options"], **request["options"]}
     target = GPUTarget("cuda", int(re.sub(r"\D", "", request["arch"])), 32)
@@ -143,7 +144,7 @@ def find(module, path, name):
 
 def unwrapped(x):
     """The kernel itself, and what its decorators say: of autotune the first configuration is taken."""
-    meta = {"constants": {}, "options": {}, "note": ""}
+    meta = {"constants": {}, "options": {}, "heuristics": [], "note": ""}
     while type(x).__name__ != "JITFunction":
         configs = getattr(x, "configs", None)
         if configs:
@@ -156,6 +157,8 @@ def unwrapped(x):
                 meta["note"] = (
                     f"of the {len(configs)} configurations that autotune has, the first is compiled"
                 )
+        elif isinstance(getattr(x, "values", None), dict):
+            meta["heuristics"].append(x.values)
         x = x.fn
     return x, meta
 
@@ -209,48 +212,64 @@ def number(name, x):
 
 
 def signed(kernel, values, meta):
-    """The types of the kernel's arguments, and the values of its constexprs."""
+    """The types of the kernel's arguments, and the values of its constexprs, None and whole numbers 1 among them, as
+    in a launch. Defaults of other arguments are added to the values."""
     signature, constants = {}, {}
-    for p in kernel.params:
-        name, fixed = p.name, bool(getattr(p, "is_constexpr", False))
-        if name in values and fixed:
-            constants[name] = values[name].value if isinstance(values[name], Number) else values[name]
-        elif name in values:
-            signature[name] = typed(name, values[name])
-        elif fixed and name in meta["constants"]:
-            constants[name] = meta["constants"][name]
-        elif getattr(p, "has_default", False):
-            constants[name] = p.default
-        else:
-            raise Problem(
-                "usage",
-                f"no --arg for {name}; {kernel.__name__} has {', '.join(q.name for q in kernel.params)}",
-            )
-        if name in constants:
-            if isinstance(constants[name], View):
-                raise Problem("usage", f"{name} is a constexpr; expected a number")
-            signature[name] = "constexpr"
-    unknown = [n for n in values if n not in signature]
+    names = [p.name for p in kernel.params]
+    unknown = [n for n in values if n not in names]
     if unknown:
-        raise Problem(
-            "usage",
-            f"--arg {unknown[0]}: {kernel.__name__} has no such argument (it has {', '.join(signature)})",
-        )
+        text = f"--arg {unknown[0]}: {kernel.__name__} has no such argument (it has {', '.join(names)})"
+        raise Problem("usage", text)
+    for p in kernel.params:
+        name = p.name
+        if name in values:
+            x = values[name]
+        elif name in meta["constants"]:
+            x = meta["constants"][name]
+        elif getattr(p, "has_default", False):
+            x = p.default
+        else:
+            raise Problem("usage", f"no --arg for {name}; {kernel.__name__} has {', '.join(names)}")
+        if getattr(p, "is_constexpr", False):
+            constants[name] = x.value if isinstance(x, Number) else x
+            if isinstance(x, View):
+                raise Problem("usage", f"{name} is a constexpr; expected a number")
+        elif x is None or type(x) is int and x == 1 and not getattr(p, "do_not_specialize", False):
+            constants[name] = x
+        else:
+            values[name] = x
+            signature[name] = typed(name, x, getattr(p, "annotation_type", ""))
+        signature.setdefault(name, "constexpr")
     return signature, constants
 
 
-def typed(name, x):
-    """An argument's type in Triton's words."""
+def computed(values, meta):
+    """Adds the constexprs that heuristics give, by the arguments and by what is known before."""
+    for values_of in meta["heuristics"]:
+        for name, rule in values_of.items():
+            if name in values:
+                continue
+            known = {n: x.value if isinstance(x, Number) else x for n, x in values.items()}
+            try:
+                meta["constants"][name] = rule({**known, **meta["constants"]})
+            except Exception as e:
+                raise Problem("usage", f"no --arg for {name}, and its heuristic fails: {described(e)}") from e
+
+
+def typed(name, x, annotated=""):
+    """An argument's type in Triton's words: the kernel's, for a number to which the request gives none."""
+    if annotated and not isinstance(x, (View, Number)):
+        return annotated
     if isinstance(x, View):
         return "*" + _TRITON[x.dtype]
-    if x is None:
-        return "*i8"
     if isinstance(x, Number):
         return _TRITON[x.dtype]
     if isinstance(x, bool):
         return "i1"
     if isinstance(x, float):
         return "fp32"
+    if not isinstance(x, int):
+        raise Problem("usage", f"{name} is {x!r} by default; expected --arg {name}")
     for kind, lo, hi in (("i32", -1 << 31, 1 << 31), ("i64", -1 << 63, 1 << 63), ("u64", 0, 1 << 64)):
         if lo <= x < hi:
             return kind
@@ -267,7 +286,7 @@ def attributes(triton, target, kernel, signature, values):
     for i, p in enumerate(kernel.params):
         x = values.get(p.name)
         whole = x.value if isinstance(x, Number) else x
-        if signature[p.name] == "constexpr":
+        if signature[p.name] == "constexpr" or getattr(p, "do_not_specialize", False):
             continue
         if (
             isinstance(x, View)
