@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -107,6 +108,64 @@ func TestBundleAsInputs(t *testing.T) {
 				t.Errorf("exit %d: digest %s, the bundle's %s: %s", code, same.Digest, bundled.Digest, errText)
 			}
 		})
+	}
+}
+
+// TestInitBundleStages: the stages of attention are discovered in a bundle, by the parameters' names, and a run on its memory agrees on them.
+func TestInitBundleStages(t *testing.T) {
+	ptx, err := os.ReadFile(filepath.Join("..", "testdata", "registers", "attention_mma.ptx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := bundle.Manifest{
+		Origin: "ptx", Versions: map[string]string{}, Entry: string(regexp.MustCompile(`\.entry (\w+)`).FindSubmatch(ptx)[1]),
+		Launch: bundle.Launch{Grid: [3]int{2, 2, 1}, Block: [3]int{32, 1, 1}, Cluster: [3]int{1, 1, 1}},
+	}
+	p := bundle.Parts{PTX: ptx, Before: map[string][]byte{}}
+	for i, x := range []struct {
+		name, dtype string
+		rows        int
+	}{{"query", "f16", 32}, {"key", "f16", 48}, {"value", "f16", 48}, {"out", "f32", 32}} {
+		var content []byte
+		for k := range 2 * x.rows * 16 {
+			if x.name == "out" { // an allocator's zeros
+				content = append(content, 0, 0, 0, 0)
+				continue
+			}
+			content = binary.LittleEndian.AppendUint16(content, uint16(0x3000+(k*389+i*71)%0x0a00|k%2<<15))
+		}
+		m.Memory = append(m.Memory, bundle.Memory{Name: x.name, DType: x.dtype, Dims: []int{2, x.rows, 16}, Before: []bundle.Range{{0, int64(len(content))}}})
+		m.Parameters = append(m.Parameters, bundle.Parameter{Name: x.name, Value: strings.Repeat("00", 8), Pointers: []bundle.Pointer{{Memory: i}}})
+		p.Before[x.name] = content
+	}
+	m.Parameters = append(m.Parameters, bundle.Parameter{Name: "Sq", Type: "i32", Value: "20000000"}, bundle.Parameter{Name: "Sk", Type: "i32", Value: "30000000"})
+	path := filepath.Join(t.TempDir(), "attention.tsl")
+	var out bytes.Buffer
+	if err := bundle.Write(&out, m, p); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var doc report.Init
+	if code, errText := documentOf(t, &doc, "init", path); code != 0 || len(doc.Notes) > 0 {
+		t.Fatalf("exit %d: %q: %s", code, doc.Notes, errText)
+	}
+	text, _ := os.ReadFile(doc.Out)
+	if !strings.Contains(string(text), "load: query") || !strings.Contains(string(text), "name: out, type: \"f32*\", dims: [H, S, D], role: output}") {
+		t.Errorf("it is:\n%s", text)
+	}
+	for _, more := range [][]string{nil, {"--inputs", path}} {
+		run, code, errText := runJSON(t, append([]string{"run", doc.Out}, more...)...)
+		judged := ""
+		for _, st := range run.Stages {
+			if st.Verdict == "ok" && st.NotCaptured == 0 {
+				judged += st.Name
+			}
+		}
+		if code != 0 || run.Verdict != report.Agree || judged != "SmlPUO" {
+			t.Errorf("%v: exit %d, %s, judged %s: %s", more, code, run.Verdict, judged, errText)
+		}
 	}
 }
 

@@ -382,7 +382,8 @@ func (w *discovered) pointer(i int, a LaunchArg) string {
 		sides = append(sides, w.dimText(i, d, n))
 	}
 	role := "scratch"
-	keeps := a.Read || w.l.Bundle && a.Fill != "unwritten" // what it has before the launch counts
+	// Whether its contents before the launch count: those of a bundle may be what an allocator left.
+	keeps := a.Read || w.l.Bundle && w.a == nil && a.Fill != "unwritten"
 	switch {
 	case a.Wrote && keeps && a.Fill == "":
 		role = "inout" + cmp.Or(fill(a.DType), ", fill: randn")
