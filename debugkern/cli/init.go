@@ -38,13 +38,14 @@ func (a *app) initCommand() *cobra.Command {
 			"With a launch, given as check takes it (--grid, --block, --arg, and the comments of the file), launch and arguments are that one's, and\n" +
 			"the stages of attention are discovered: one block is executed with what its values are made of. Each stage has its evidence as a comment,\n" +
 			"and where the registers are that hold it; what was not found is there with the reason. A bundle (.tsl) has its launch in it.\n\n" +
-			"--triton imports FILE.py with the Python of PATH, whose folder must be trusted, compiles KERNEL with no GPU for --arch, and writes the\n" +
-			"bundle KERNEL.tsl and the manifest KERNEL.yaml. --arg is given for each of its arguments, as check takes them, constexprs among them;\n" +
-			"--set for options of the compiler.\n\n" +
+			"--triton imports FILE.py with the Python of PATH, compiles KERNEL with no GPU, and writes the bundle KERNEL.tsl\n" +
+			"and the manifest KERNEL.yaml. The folder of FILE.py must be trusted, because importing executes it. --arg is given\n" +
+			"for each argument of the kernel, as check takes it, constexprs among them; --set for options of the compiler.\n\n" +
 			"Exit code: 0 written, 2 bad input, 3 no NVRTC for a .cu, no Python or Triton, 4 the kernel does not compile, parse or run.",
 		Example: "  tilescope init my_attention.ptx\n  tilescope init my_attention.cu --entry attention_fwd --out kernels/mine.yaml\n" +
 			"  tilescope init fused.ptx --grid 2,4 --block 128 --arg 0=randn:f16[4,128,64] --arg 1=randn:f16[4,128,64] --arg 2=randn:f16[4,128,64] --arg 3=unwritten:f16[4,128,64]\n" +
-			"  tilescope init --triton add.py:add --grid 4 --arg x=randn:f32[512] --arg y=unwritten:f32[512] --arg n=512 --arg BLOCK=128 --set num_warps=4",
+			"  tilescope init --triton double.py:double --grid 4 --arg x=randn:f32[512] --arg y=unwritten:f32[512] " +
+			"--arg n=512 --arg BLOCK=128 --set num_warps=4",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
