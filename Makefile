@@ -15,7 +15,7 @@ SAMPLE    ?= 6
 WITH_NVRTC = $(if $(wildcard .toolchain/nvidia/cuda_nvrtc),TILESCOPE_TOOLCHAIN=$(CURDIR)/.toolchain)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build install test test-long test-gpu race attack kill faults silence sweep mutants docs golden asm ptx archive toolchain fuzz bench cover lint vulncheck sbom check crossbuild clean
+.PHONY: help run build install test test-long test-gpu test-python race attack kill faults silence sweep mutants docs golden asm ptx archive toolchain fuzz bench cover lint vulncheck sbom check crossbuild clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ test-long: ## the exhaustive ones too: all 2^32 inputs of each approximation, ev
 
 test-gpu: build ## on a machine with an NVIDIA GPU: launches, faults, recovery, and every kernel against the emulator
 	TILESCOPE_GPU=1 TILESCOPE_BIN=$(CURDIR)/$(BIN) $(GO) test -count=1 -v -run GPU ./debugkern/emu ./debugkern/cuda ./debugkern ./debugkern/cli
+
+test-python: build ## launches of real Triton and CuTe DSL kernels, no GPU; PYTHON has the packages
+	cd python && TILESCOPE_BIN=$(CURDIR)/$(BIN) $(if $(findstring /,$(PYTHON)),$(abspath $(PYTHON)),$(PYTHON)) -B -m unittest -v tests.clients
 
 race: ## the tests under the race detector
 	$(GO) test -race -timeout 60m ./...

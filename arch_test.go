@@ -80,7 +80,9 @@ var imports = map[string][]string{
 	"debugkern/scene":    {"debugkern", "debugkern/ptx", "debugkern/report", "debugkern/target", "probes"},
 	"debugkern/judge":    {"debugkern/join", "debugkern/ref", "debugkern/ref/op", "probes"},
 
-	"debugkern": {"debugkern/build", "debugkern/checked", "debugkern/hostcode", "debugkern/memo", "debugkern/walk", "debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern/chip", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
+	"python": {},
+
+	"debugkern": {"debugkern/build", "debugkern/bundle", "debugkern/checked", "debugkern/hostcode", "debugkern/memo", "debugkern/walk", "debugkern/scaffold", "debugkern/fragment", "debugkern/report", "debugkern/join", "debugkern/chip", "debugkern/fp", "debugkern/ptx", "probes", "kernels", "configs",
 		"debugkern/target", "debugkern/emu", "debugkern/cache", "debugkern/file", "debugkern/npy", "debugkern/cuda",
 		"debugkern/attn", "debugkern/input", "debugkern/check", "debugkern/judge", "debugkern/ref", "debugkern/ref/op", "debugkern/budget",
 		"debugkern/text", "debugkern/trust", "debugkern/lineage", "debugkern/argument", "debugkern/patch", "debugkern/child", "debugkern/expect"},
@@ -88,7 +90,7 @@ var imports = map[string][]string{
 	"debugkern/checked": {"debugkern/budget", "debugkern/check", "debugkern/ptx", "debugkern/target", "probes"},
 	"debugkern/checkrun": {"configs", "debugkern", "debugkern/argument", "debugkern/budget", "debugkern/build", "debugkern/bundle", "debugkern/check",
 		"debugkern/checked", "debugkern/discover", "debugkern/file", "debugkern/hostcode", "debugkern/input", "debugkern/npy", "debugkern/ptx",
-		"debugkern/report", "debugkern/scaffold", "debugkern/target", "probes"},
+		"debugkern/report", "debugkern/scaffold", "debugkern/target", "probes", "debugkern/child", "debugkern/trust", "python"},
 	"debugkern/compare": {"debugkern", "debugkern/report", "debugkern/target", "probes"},
 	"debugkern/bisect":  {"configs", "debugkern", "debugkern/report", "debugkern/text", "probes"},
 	"debugkern/gates":   {"debugkern/report", "debugkern", "debugkern/file", "probes", "debugkern/text"},

@@ -128,7 +128,8 @@ func (e *execution) judge(cross *report.Cross) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	rep.Findings = report.FindingsOf(e.unordered(slices.Concat(unreached, findings, e.unlikeRecorded())))
+	findings = e.unordered(slices.Concat(unreached, findings, e.unlikeRecorded()))
+	rep.Findings = e.named(report.FindingsOf(findings))
 	rep.Resources = resourcesDoc(st.resources)
 	rep.Printed = report.PrintedLines(st.result)
 	rep.Outputs = e.outputs()

@@ -5,11 +5,14 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
 	"tilescope/configs"
 	"tilescope/debugkern/budget"
+	"tilescope/debugkern/build"
+	"tilescope/debugkern/bundle"
 	"tilescope/debugkern/file"
 	"tilescope/debugkern/input"
 	"tilescope/debugkern/npy"
@@ -17,9 +20,11 @@ import (
 	"tilescope/probes"
 )
 
-// inputArchive is an --inputs file being read: of each tensor T the array Tx, the numbers before encoding, or T as the kernel takes it,
-// with Ts, the scales of codes; or both, where they agree. What its arrays take is reserved until release is called.
+// inputArchive is an --inputs file being read: of each tensor T the array Tx, the numbers before encoding, or T as
+// the kernel takes it, with Ts, the scales of codes; or both, where they agree. A bundle has the contents of memory
+// before the launch, by the names of arguments. What its arrays take is reserved until release is called.
 type inputArchive struct {
+	bundled  bool
 	ctx      context.Context
 	path     string
 	archive  *npy.Archive
@@ -35,7 +40,7 @@ const madeBytes = 4 + 2
 // openInputs opens an --inputs file. memory says how large the file and its arrays may be.
 func openInputs(ctx context.Context, path string, memory *budget.Budget) (*inputArchive, error) {
 	limit := memory.Bound()
-	f, size, err := file.Open(ctx, path, limit, file.Want{What: "a NumPy archive (.npz)"})
+	f, size, err := file.Open(ctx, path, limit, file.Want{What: "a NumPy archive (.npz), or a bundle (.tsl)"})
 	if err != nil {
 		return nil, report.Unread("--inputs", err)
 	}
@@ -44,13 +49,34 @@ func openInputs(ctx context.Context, path string, memory *budget.Budget) (*input
 		f.Close()
 		return nil, report.Usagef("--inputs %w", err)
 	}
-	return &inputArchive{ctx: ctx, path: path, archive: archive, source: f, memory: memory}, nil
+	out := &inputArchive{ctx: ctx, path: path, archive: archive, source: f, memory: memory}
+	if out.bundled = build.Bundled(path); out.bundled {
+		out.archive = archive.Sub(bundle.Before)
+	}
+	return out, nil
 }
 
 func (f *inputArchive) close() { f.source.Close() }
 
 // release gives back what was reserved for the arrays.
 func (f *inputArchive) release() { f.reserved.Release() }
+
+// notInName is what a bundle's names have and those of a manifest's arguments have not.
+var notInName = regexp.MustCompile(`[^A-Za-z0-9_]`)
+
+// nameOf is the name of the array that has a tensor as the kernel takes it.
+func (f *inputArchive) nameOf(t *input.Tensor, p *probes.Plan) string {
+	if !f.bundled {
+		return t.Name
+	}
+	name := p.Args[t.Arg].Name
+	for _, n := range f.archive.Names() {
+		if notInName.ReplaceAllString(n, "_") == name {
+			return n
+		}
+	}
+	return name
+}
 
 func (f *inputArchive) has(name string) bool { return slices.Contains(f.archive.Names(), name) }
 
@@ -64,7 +90,7 @@ func (s *Session) shapeOfFile(ctx context.Context, req Request, f *inputArchive)
 	extents, from := map[string]int{}, map[string]string{}
 	for _, t := range m.Tensors() {
 		name := t.Name + "x"
-		if !f.has(name) {
+		if f.bundled || !f.has(name) {
 			name = t.Name
 		}
 		h, ok, err := f.archive.Header(name)
@@ -111,7 +137,9 @@ func shapeWith(m *configs.Manifest, text string, extents map[string]int) (*probe
 
 // read reads the arrays of a plan's inputs. Every complaint names the file, the array, and what was expected.
 func (f *inputArchive) read(p *probes.Plan) (*input.Inputs, error) {
-	plain := slices.ContainsFunc(p.Inputs, func(in probes.Input) bool { return f.has(in.Name + "x") })
+	plain := !f.bundled && slices.ContainsFunc(p.Inputs, func(in probes.Input) bool {
+		return f.has(in.Name + "x")
+	})
 	in := input.Empty(p)
 	for _, t := range in.Tensors {
 		var err error
@@ -123,6 +151,8 @@ func (f *inputArchive) read(p *probes.Plan) (*input.Inputs, error) {
 			err = f.plain(t, p)
 		case t.Coded:
 			err = f.coded(t, p)
+		case f.bundled || f.has(t.Name):
+			err = f.taken(t, p)
 		default:
 			err = report.Usagef("--inputs %s: kernel %s takes %s as %s; give the array %sx", f.path, p.Kernel, t.Name, t.DType, t.Name)
 		}
@@ -140,13 +170,11 @@ func (f *inputArchive) plain(t *input.Tensor, p *probes.Plan) error {
 		return err
 	}
 	if t.DType == probes.F64 {
-		return f.wide(t, a)
+		return f.wide(t, a, t.Name+"x")
 	}
 	t.X = a.Float32s()
-	for i, v := range t.X {
-		if v-v != 0 {
-			return report.Usagef("--inputs %s: array %sx holds %v at element %d: inputs must be finite", f.path, t.Name, v, i)
-		}
+	if err := finite(f, t.X, t.Name+"x"); err != nil {
+		return err
 	}
 	if err := t.Encode(f.ctx); err != nil {
 		return err
@@ -154,8 +182,42 @@ func (f *inputArchive) plain(t *input.Tensor, p *probes.Plan) error {
 	return f.agrees(t, p)
 }
 
-// wide takes an array for a tensor of double precision.
-func (f *inputArchive) wide(t *input.Tensor, a *npy.Array) error {
+// taken reads a tensor of floats as the kernel takes it.
+func (f *inputArchive) taken(t *input.Tensor, p *probes.Plan) error {
+	name := f.nameOf(t, p)
+	a, err := f.array(name, t.Dims, p, input.RawArrayType(t.DType))
+	if err != nil {
+		return err
+	}
+	if t.DType == probes.F64 {
+		return f.wide(t, a, name)
+	}
+	size := t.DType.Size()
+	t.X = make([]float32, len(a.Data)/size)
+	for i := range t.X {
+		var word [8]byte
+		copy(word[:], a.Data[i*size:(i+1)*size])
+		t.X[i] = float32(t.DType.Value(binary.LittleEndian.Uint64(word[:])))
+	}
+	if err := finite(f, t.X, name); err != nil {
+		return err
+	}
+	return t.Encode(f.ctx)
+}
+
+// finite refuses an array's numbers that are none.
+func finite[T float32 | float64](f *inputArchive, list []T, array string) error {
+	for i, v := range list {
+		if v-v != 0 {
+			return report.Usagef("--inputs %s: array %s holds %v at element %d: inputs must be finite",
+				f.path, array, v, i)
+		}
+	}
+	return nil
+}
+
+// wide takes an array of that name for a tensor of double precision.
+func (f *inputArchive) wide(t *input.Tensor, a *npy.Array, array string) error {
 	if a.DType == npy.F32 {
 		for _, v := range a.Float32s() {
 			t.Wide = append(t.Wide, float64(v))
@@ -166,12 +228,7 @@ func (f *inputArchive) wide(t *input.Tensor, a *npy.Array) error {
 			t.Wide[i] = math.Float64frombits(binary.LittleEndian.Uint64(a.Data[8*i:]))
 		}
 	}
-	for i, v := range t.Wide {
-		if v-v != 0 {
-			return report.Usagef("--inputs %s: array %sx holds %v at element %d: inputs must be finite", f.path, t.Name, v, i)
-		}
-	}
-	return nil
+	return finite(f, t.Wide, array)
 }
 
 // coded reads a tensor's codes and scales.
@@ -202,7 +259,7 @@ func (f *inputArchive) ints(t *input.Tensor, p *probes.Plan) error {
 	if !ok {
 		return report.Usagef("--inputs %s: there is no array of type %s for %s", f.path, t.DType, t.Name)
 	}
-	a, err := f.array(t.Name, t.Dims, p, want)
+	a, err := f.array(f.nameOf(t, p), t.Dims, p, want)
 	if err != nil {
 		return err
 	}

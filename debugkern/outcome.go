@@ -42,7 +42,7 @@ func (s *Session) CaptureOn(ctx context.Context, req Request, other *Outcome, pr
 		return nil, e.explain(err)
 	}
 	doc := e.header()
-	doc.Cross, doc.Findings = cross, report.FindingsOf(e.st.result.Findings)
+	doc.Cross, doc.Findings = cross, e.named(report.FindingsOf(e.st.result.Findings))
 	return &Outcome{e.st, doc}, nil
 }
 

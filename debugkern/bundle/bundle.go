@@ -22,11 +22,14 @@ const Schema = "tilescope.bundle/1"
 // Ext is the extension of the files.
 const Ext = ".tsl"
 
+// Before is the folder of the archive that has what memory contained before the launch.
+const Before = "before/"
+
 // Names of the archive's members, and of the folders of those that are named by what they hold.
 const (
 	manifestMember = "bundle.json"
 	moduleMember   = "module.ptx"
-	beforeFolder   = "before/"
+	beforeFolder   = Before
 	afterFolder    = "after/"
 	sourceFolder   = "sources/"
 	arrayExt       = ".npy"

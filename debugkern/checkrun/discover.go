@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,8 +18,8 @@ import (
 )
 
 // Discover executes one launch of a kernel on the emulator, and looks for the stages of attention in what its values are made of: the
-// manifest that it writes has them (scaffold.Discovered). Nothing is written to a file. Errors are those of Kernel that it returns
-// without a document.
+// manifest that it writes has them (scaffold.Discovered). A bundle has its launch in it. Nothing is written to a
+// file. Errors are those of Kernel that it returns without a document.
 func Discover(ctx context.Context, s *debugkern.Session, req Request, out scaffold.Request) (*report.Init, error) {
 	ctx, cancel := debugkern.Limited(ctx, req.Timeout)
 	defer cancel()
@@ -49,9 +50,14 @@ func Discover(ctx context.Context, s *debugkern.Session, req Request, out scaffo
 			return doc, nil
 		}
 	}
-	given := &scaffold.Launch{Grid: req.Grid, Block: req.Block, Shared: req.Shared}
+	given := &scaffold.Launch{
+		Grid: l.req.Grid, Block: l.req.Block, Shared: l.req.Shared, Bundle: l.bundle != nil,
+	}
 	for _, a := range l.args {
 		given.Args = append(given.Args, a.asWritten(found))
+	}
+	if err := l.bundleViews(given, found); err != nil {
+		return nil, err
 	}
 	return scaffold.Discovered(out, l.module.Module, source != "", given, found.Attention, found.Why)
 }
@@ -67,13 +73,22 @@ func (l *launch) refused(err error) error {
 
 // asWritten is the argument as a manifest has it.
 func (a *arg) asWritten(found *discover.Found) scaffold.LaunchArg {
-	out := scaffold.LaunchArg{Name: a.inferred.Name, DType: a.dtype, Behind: a.into != nil, Read: found.Read[a.name], Wrote: found.Wrote[a.name]}
+	out := scaffold.LaunchArg{
+		Name: a.inferred.Name, DType: a.dtype, Behind: a.into != nil,
+		Read: found.Read[a.name], Wrote: found.Wrote[a.name], Partly: found.Unwritten[a.name] > 0,
+	}
 	switch {
 	case a.isMemory():
 		out.Dims = a.dims
 		source, _, _ := strings.Cut(a.text, ":")
 		if out.Fill = strings.TrimSpace(source); a.value == nil || a.value.File != nil {
 			out.Fill = ""
+			switch { // of a bundle
+			case a.init == nil:
+				out.Fill = "unwritten"
+			case a.written == nil && !slices.ContainsFunc(a.init, func(b byte) bool { return b != 0 }):
+				out.Fill = "zeros"
+			}
 		}
 		if a.into != nil {
 			out.In, out.Offset = a.into[0].Arg, a.into[0].Offset
@@ -83,14 +98,35 @@ func (a *arg) asWritten(found *discover.Found) scaffold.LaunchArg {
 		for _, f := range a.value.Fields {
 			if n := f.Value.Number; n != nil {
 				t := n.DType
-				out.Fields = append(out.Fields, scaffold.LaunchField{Offset: f.Offset, DType: t, Value: scalarText(t, a.scalar[f.Offset:f.Offset+t.Size()])})
+				out.Fields = append(out.Fields, scaffold.LaunchField{
+					Offset: f.Offset, DType: t, Value: scalarText(t, a.scalar[f.Offset:f.Offset+t.Size()]),
+				})
 			}
 		}
+	case !slices.Contains([]int{1, 2, 4, 8}, len(a.scalar)):
+		out.Size, out.Fields = len(a.scalar), words(a.scalar)
 	default:
 		if t := a.param.Type; t.Float() && len(a.scalar) == 4 {
 			out.DType = probes.F32
 		}
 		out.DType, out.Value = scalarOf(out.DType, a.scalar)
+	}
+	return out
+}
+
+// words are the numbers of a struct of which nothing but its bytes is known: integers of 4 bytes, and single bytes
+// behind the last of these. A word of zeros, which an address is too, is left out.
+func words(b []byte) []scaffold.LaunchField {
+	var out []scaffold.LaunchField
+	for at := 0; at < len(b); {
+		t := probes.I32
+		if len(b)-at < t.Size() {
+			t = probes.U8
+		}
+		if word := b[at : at+t.Size()]; slices.ContainsFunc(word, func(x byte) bool { return x != 0 }) {
+			out = append(out, scaffold.LaunchField{Offset: at, DType: t, Value: scalarText(t, word)})
+		}
+		at += t.Size()
 	}
 	return out
 }
@@ -105,14 +141,22 @@ func scalarOf(t probes.DType, b []byte) (probes.DType, string) {
 	if t.Size() != len(b) {
 		t = whole
 	}
+	if v := t.Value(bitsOf(b)); t.Float() && (math.IsNaN(v) || math.IsInf(v, 0)) {
+		t = whole
+	}
 	return t, scalarText(t, b)
+}
+
+// bitsOf is up to 8 bytes as a number.
+func bitsOf(b []byte) uint64 {
+	var w [8]byte
+	copy(w[:], b)
+	return binary.LittleEndian.Uint64(w[:])
 }
 
 // scalarText writes a number so that it is read as the same bits.
 func scalarText(t probes.DType, b []byte) string {
-	var w [8]byte
-	copy(w[:], b)
-	bits := binary.LittleEndian.Uint64(w[:])
+	bits := bitsOf(b)
 	switch t {
 	case probes.F32:
 		return strconv.FormatFloat(float64(math.Float32frombits(uint32(bits))), 'g', -1, 32)

@@ -281,7 +281,7 @@ func (l *launch) execute() error {
 	cost.RunMS, cost.Launches = report.Number(time.Since(start).Seconds()*1e3), 1
 	cost.WarpInstructions, cost.MMAOutputs = res.Counts.WarpInstructions, res.Counts.MMAOutputs
 	l.outputs = res.Outputs
-	l.doc.Findings = report.FindingsOf(res.Findings)
+	l.doc.Findings = debugkern.NamePlaced(report.FindingsOf(res.Findings), l.entry, l.text)
 	for i := range l.doc.Findings {
 		l.doc.Findings[i].KVTile = -1
 	}
@@ -289,4 +289,13 @@ func (l *launch) execute() error {
 	l.covered, l.defined = c.Covered(), res.Written
 	l.cover(watched)
 	return nil
+}
+
+// text returns the lines of a file by the name that the PTX has for it; nil where it cannot be read.
+func (l *launch) text(file string) []string {
+	m := l.manifest
+	if m == nil { // of a sequence
+		m = build.ManifestOf(l.req.File)
+	}
+	return build.Text(l.ctx, m, l.module.Patched, file)
 }

@@ -189,14 +189,21 @@ func (o *checkOptions) request(file string) (checkrun.Request, error) {
 			return req, err
 		}
 	}
-	for _, text := range o.args {
+	req.Args, err = namedArguments(o.args)
+	return req, err
+}
+
+// namedArguments reads the values of --arg.
+func namedArguments(list []string) ([]checkrun.Argument, error) {
+	var out []checkrun.Argument
+	for _, text := range list {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || name == "" {
-			return req, usageError("--arg %s: expected NAME=VALUE", text)
+			return nil, usageError("--arg %s: expected NAME=VALUE", text)
 		}
-		req.Args = append(req.Args, checkrun.Argument{Name: strings.TrimSpace(name), Value: value})
+		out = append(out, checkrun.Argument{Name: strings.TrimSpace(name), Value: value})
 	}
-	return req, nil
+	return out, nil
 }
 
 // ofManifest reports whether what is checked is a target, by name or by its manifest, rather than a kernel's text.
@@ -210,19 +217,32 @@ func ofManifest(name string) bool {
 	return slices.Contains(fromCatalogue((*configs.Catalogue).Targets), name)
 }
 
+// hasLaunch is why options of a launch are refused for a bundle.
+func hasLaunch(bundle string) string {
+	return bundle + " is a bundle, which has its launch and arguments in it"
+}
+
+// refuseOptions refuses the first of the options that the command line gives.
+func refuseOptions(cmd *cobra.Command, options []string, why string) error {
+	for _, o := range options {
+		if f := cmd.Flags().Lookup(o); f != nil && f.Changed {
+			return usageError("--%s: %s", o, why)
+		}
+	}
+	return nil
+}
+
 // check refuses options of a file for a target, and the other way round.
 func (o *checkOptions) check(cmd *cobra.Command, name string) error {
 	foreign, why := []string{"shape", "set", "fault"}, name+" is no TARGET: launch and arguments of a file are given by --grid, --block and --arg"
 	switch {
 	case build.Bundled(name):
-		foreign, why = slices.Concat(foreign, launchOptions, sourceOptions), name+" is a bundle, which has its launch and arguments in it"
+		foreign, why = slices.Concat(foreign, launchOptions, sourceOptions), hasLaunch(name)
 	case ofManifest(name):
 		foreign, why = []string{"entry", "grid", "block", "cluster", "shared", "arg", "include", "define", "std"}, "launch and arguments of a TARGET are its manifest's"
 	}
-	for _, f := range foreign {
-		if cmd.Flags().Changed(f) {
-			return usageError("--%s: %s", f, why)
-		}
+	if err := refuseOptions(cmd, foreign, why); err != nil {
+		return err
 	}
 	for _, tool := range o.sanitizers() {
 		if !slices.Contains(debugkern.AllSanitizerTools, tool) {

@@ -17,6 +17,7 @@ import (
 
 	"tilescope/configs/schema"
 	"tilescope/debugkern"
+	"tilescope/debugkern/build"
 	"tilescope/debugkern/checkrun"
 	"tilescope/debugkern/file"
 	"tilescope/debugkern/report"
@@ -27,41 +28,60 @@ import (
 func (a *app) initCommand() *cobra.Command {
 	var req scaffold.Request
 	var launch checkOptions
+	var triton string
 	c := &cobra.Command{
-		Use:   "init FILE.ptx|FILE.cu",
+		Use:   "init FILE.ptx|FILE.cu|BUNDLE.tsl|--triton FILE.py:KERNEL",
 		Short: "A commented manifest from a kernel alone",
 		Long: "init reads the parameters and shared arrays of a kernel's entry and writes a commented manifest that loads. What PTX cannot\n" +
 			"show has a usual value and is marked with \"# ?\". A .cu is compiled by NVRTC first; it has names, which PTX has not. An existing\n" +
 			"file is never overwritten. Next to the manifest a JSON Schema is written, " + schema.File + ", by which editors complete and check it.\n\n" +
 			"With a launch, given as check takes it (--grid, --block, --arg, and the comments of the file), launch and arguments are that one's, and\n" +
 			"the stages of attention are discovered: one block is executed with what its values are made of. Each stage has its evidence as a comment,\n" +
-			"and where the registers are that hold it; what was not found is there with the reason.\n\n" +
-			"Exit code: 0 written, 2 bad input, 3 no NVRTC for a .cu, 4 the kernel does not compile or parse.",
+			"and where the registers are that hold it; what was not found is there with the reason. A bundle (.tsl) has its launch in it.\n\n" +
+			"--triton imports FILE.py with the Python of PATH, compiles KERNEL with no GPU, and writes the bundle KERNEL.tsl\n" +
+			"and the manifest KERNEL.yaml. The folder of FILE.py must be trusted, because importing executes it. --arg is given\n" +
+			"for each argument of the kernel, as check takes it, constexprs among them; --set for options of the compiler.\n\n" +
+			"Exit code: 0 written, 2 bad input, 3 no NVRTC for a .cu, no Python or Triton, 4 the kernel does not compile, parse or run.",
 		Example: "  tilescope init my_attention.ptx\n  tilescope init my_attention.cu --entry attention_fwd --out kernels/mine.yaml\n" +
-			"  tilescope init fused.ptx --grid 2,4 --block 128 --arg 0=randn:f16[4,128,64] --arg 1=randn:f16[4,128,64] --arg 2=randn:f16[4,128,64] --arg 3=unwritten:f16[4,128,64]",
+			"  tilescope init fused.ptx --grid 2,4 --block 128 --arg 0=randn:f16[4,128,64] --arg 1=randn:f16[4,128,64] --arg 2=randn:f16[4,128,64] --arg 3=unwritten:f16[4,128,64]\n" +
+			"  tilescope init --triton double.py:double --grid 4 --arg x=randn:f32[512] --arg y=unwritten:f32[512] " +
+			"--arg n=512 --arg BLOCK=128 --set num_warps=4",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usageError("%s takes one FILE.ptx or FILE.cu; it was given %d", cmd.CommandPath(), len(args))
+			switch {
+			case triton != "" && len(args) > 0:
+				return usageError("--triton %s: %s is given too; init takes one of them", triton, args[0])
+			case triton != "":
+				return a.initTriton(cmd, req, &launch, triton)
+			case len(args) != 1:
+				return usageError("%s takes one FILE.ptx, FILE.cu or BUNDLE.tsl; it was given %d", cmd.CommandPath(), len(args))
 			}
 			req.File = args[0]
-			return a.init(cmd, req, &launch)
+			return a.init(cmd, req, func(s *debugkern.Session, req scaffold.Request) (*report.Init, error) {
+				return a.scaffold(cmd, s, req, &launch)
+			})
 		},
 	}
 	f := c.Flags()
 	f.StringVar(&req.Out, "out", "", "where the manifest goes (default beside FILE, as .yaml)")
 	launch.bindLaunch(f)
-	f.StringVar(&req.Arch, "arch", "", "architecture to compile a .cu for, such as sm_80")
+	f.Uint64Var(&launch.req.Seed, "seed", 0, "of a launch: seed of generated arguments")
+	f.StringVar(&triton, "triton", "", "compile the Triton kernel FILE.py:KERNEL, and write a bundle of a launch")
+	f.StringVar(&req.Arch, "arch", "", "architecture to compile for, such as sm_80")
 	f.StringArrayVarP(&req.Include, "include", "I", nil, "directory DIR to look for headers in, repeatable")
 	f.StringArrayVarP(&req.Define, "define", "D", nil, "symbol to compile a .cu with: NAME[=VALUE], repeatable")
 	f.StringVar(&req.Std, "std", "", "language to compile a .cu as, such as c++17 (the default)")
 	f.StringArrayVar(&req.Instantiate, "instantiate", nil, "kernel template with arguments to compile, such as 'kernel<64,128>', repeatable")
-	f.StringArrayVar(&req.Set, "set", nil, "symbol to compile with that the manifest has as a flag: FLAG[=VALUE], repeatable")
+	f.StringArrayVar(&req.Set, "set", nil, "symbol to compile with that the manifest has as a flag: FLAG[=VALUE], "+
+		"repeatable; with --triton, an option of its compiler")
 	return c
 }
 
-func (a *app) init(cmd *cobra.Command, req scaffold.Request, launch *checkOptions) error {
-	req.Entry = launch.req.Entry
+// init writes the manifest that made returns, and says what to do with it.
+func (a *app) init(
+	cmd *cobra.Command, req scaffold.Request,
+	made func(*debugkern.Session, scaffold.Request) (*report.Init, error),
+) error {
 	if req.Out == "" {
 		req.Out = strings.TrimSuffix(req.File, filepath.Ext(req.File)) + ".yaml"
 	}
@@ -76,7 +96,7 @@ func (a *app) init(cmd *cobra.Command, req scaffold.Request, launch *checkOption
 		return err
 	}
 	defer s.Close()
-	doc, err := a.scaffold(cmd, s, req, launch)
+	doc, err := made(s, req)
 	if err != nil {
 		if doc != nil && a.json {
 			if perr := a.print(doc, nil); perr != nil {
@@ -88,15 +108,24 @@ func (a *app) init(cmd *cobra.Command, req scaffold.Request, launch *checkOption
 	if err := a.writeSchema(cmd.Context(), filepath.Join(filepath.Dir(req.Out), schema.File)); err != nil {
 		return err
 	}
-	if err := a.writeNew(req.Out, doc.Text); err != nil {
+	if err := a.writeNew(req.Out, []byte(doc.Text)); err != nil {
 		return usageError("--out %s: %w", req.Out, err)
 	}
 	return a.print(doc, func(w io.Writer) {
-		fmt.Fprintf(w, "wrote %s: entry %s, %d guesses marked with \"# ?\"\n", doc.Out, doc.Entry, len(doc.Unknown))
+		guesses := ""
+		if n := len(doc.Unknown); n > 0 || !build.Bundled(doc.File) {
+			guesses = fmt.Sprintf(", %d guesses marked with \"# ?\"", n)
+		}
+		fmt.Fprintf(w, "wrote %s: entry %s%s\n", doc.Out, doc.Entry, guesses)
 		for _, n := range doc.Notes {
 			fmt.Fprintf(w, "note: %s\n", n)
 		}
-		fmt.Fprintf(w, "compare them with your kernel, then: tilescope run %s\n", text.Shell(runnable(doc.Out)))
+		run := "tilescope run " + text.Shell(runnable(doc.Out))
+		if guesses != "" {
+			fmt.Fprintf(w, "compare them with your kernel, then: %s\n", run)
+		} else {
+			fmt.Fprintf(w, "with the contents of its memory: %s --inputs %s\n", run, text.Shell(doc.File))
+		}
 		if doc.Check != "" {
 			fmt.Fprintf(w, "with no manifest and no reference: %s\n", doc.Check)
 		}
@@ -122,7 +151,19 @@ func (a *app) writeSchema(ctx context.Context, path string) error {
 
 // scaffold makes the manifest: of the kernel alone, or with a launch of what is discovered in it.
 func (a *app) scaffold(cmd *cobra.Command, s *debugkern.Session, req scaffold.Request, launch *checkOptions) (*report.Init, error) {
+	if build.Bundled(req.File) {
+		foreign := slices.Concat(launchOptions, sourceOptions, []string{"set", "seed"})
+		if err := refuseOptions(cmd, foreign, hasLaunch(req.File)); err != nil {
+			return nil, err
+		}
+		return checkrun.Discover(cmd.Context(), s, checkrun.Request{File: req.File}, req)
+	}
+	req.Entry = launch.req.Entry
 	given := slices.ContainsFunc(launchOptions, func(o string) bool { return o != "entry" && cmd.Flags().Changed(o) })
+	if !given && cmd.Flags().Changed("seed") {
+		return nil, usageError("--seed is of generated arguments: give the launch, " +
+			"with --grid, --block and --arg, or --triton")
+	}
 	if !given || len(req.Set) > 0 {
 		if given {
 			return nil, usageError("--set goes with a manifest of the kernel alone; with a launch write -D")
@@ -149,7 +190,7 @@ func (a *app) scaffold(cmd *cobra.Command, s *debugkern.Session, req scaffold.Re
 func (o *checkOptions) withComments(cmd *cobra.Command, lines []string) (*checkOptions, error) {
 	whole, all := &checkOptions{}, &cobra.Command{}
 	whole.bind(all.Flags())
-	for _, name := range launchOptions {
+	for _, name := range append([]string{"seed"}, launchOptions...) {
 		f := cmd.Flags().Lookup(name)
 		if !f.Changed {
 			continue
@@ -176,7 +217,7 @@ func runnable(path string) string {
 }
 
 // writeNew writes a file that does not exist yet; a failed write leaves none.
-func (a *app) writeNew(path, text string) error {
+func (a *app) writeNew(path string, content []byte) error {
 	if _, err := os.Lstat(path); err == nil {
 		return errExists
 	}
@@ -185,7 +226,7 @@ func (a *app) writeNew(path, text string) error {
 		return err
 	}
 	defer p.Abandon()
-	if _, err := io.WriteString(p, text); err != nil {
+	if _, err := p.Write(content); err != nil {
 		return err
 	}
 	if err := p.CommitNew(); errors.Is(err, fs.ErrExist) {

@@ -52,7 +52,7 @@ func (o *runOptions) bind(c *cobra.Command) {
 	f.StringArrayVarP(&o.define, "define", "D", nil, "symbol to compile with: NAME[=VALUE], repeatable")
 	f.StringVar(&o.std, "std", "", "language to compile as, such as c++17 (the default)")
 	f.StringArrayVar(&o.instantiate, "instantiate", nil, "kernel template with arguments to compile, such as 'kernel<64,128>', repeatable")
-	f.StringVar(&o.inputs, "inputs", "", "inputs from FILE.npz: Qx Kx Vx, or Q K V Qs Ks Vs")
+	f.StringVar(&o.inputs, "inputs", "", "inputs from FILE.npz: Qx Kx Vx, or Q K V Qs Ks Vs; or from BUNDLE.tsl")
 	f.StringVar(&o.dump, "dump", "", "write inputs, tiles and references to FILE.npz")
 	f.DurationVar(&o.timeout, "timeout", 0, "end the command after this long")
 	f.IntVar(&o.device, "device", 0, "index of the GPU")

@@ -66,8 +66,21 @@ func remediesFor(fn *ptx.Func, f *report.Finding) []remedy {
 	list = slices.DeleteFunc(list, func(r remedy) bool {
 		return slices.ContainsFunc(r.edits(nil), func(e ptx.Edit) bool { return !together.Allows(e) })
 	})
+	if f.Placed {
+		for i := range list {
+			list[i].placed()
+		}
+	}
 	slices.SortStableFunc(list, func(a, b remedy) int { return cmp.Compare(a.strength(), b.strength()) })
 	return list
+}
+
+// placed words a remedy of a kernel whose barriers are its compiler's.
+func (r *remedy) placed() {
+	spell := strings.NewReplacer(
+		"__syncthreads()", "a barrier of the block", "__syncwarp()", "a barrier of the warp")
+	r.text = spell.Replace(r.text)
+	r.advice = "the compiler should have placed " + spell.Replace(strings.TrimPrefix(r.advice, "put "))
 }
 
 // strength orders changes by what they stop: one copy waited for, a warp, a block, and how many of them are needed.
@@ -138,7 +151,8 @@ func named(f *report.Finding) []insertion {
 		missing = *f.Missing
 	}
 	switch {
-	case strings.Contains(missing, "syncwarp"), strings.Contains(missing, "bar.warp"):
+	case strings.Contains(missing, "syncwarp"), strings.Contains(missing, "bar.warp"),
+		strings.Contains(missing, report.PlacedWarpBarrier):
 		return []insertion{warpSync, blockSync}
 	case strings.Contains(missing, "wait"):
 		return []insertion{waitAll, blockSync}

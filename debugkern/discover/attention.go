@@ -106,6 +106,8 @@ type Found struct {
 	Why       error      // then: a *NotFound
 	// Read and Wrote are the arguments that some block reads, and writes, by name.
 	Read, Wrote map[string]bool
+	// Unwritten is how many elements of an argument are unwritten after the launch, by name.
+	Unwritten map[string]int
 }
 
 // Find executes a launch, then one block of it again, and follows that one's values. Instructions are named by their lines in the source of that base
@@ -115,7 +117,7 @@ func Find(ctx context.Context, k target.Kernel, f *ptx.Func, l *target.Launch, s
 	if err != nil {
 		return nil, err
 	}
-	out := &Found{}
+	out := &Found{Unwritten: b.unwritten}
 	out.Read, out.Wrote = b.accessed()
 	id := b.richest()
 	s, err := follow(ctx, k, f, l, id)

@@ -18,6 +18,8 @@ type blocks struct {
 	l   *target.Launch
 	ids []probes.Dim3
 	by  map[probes.Dim3]*footprint
+
+	unwritten map[string]int // target.Result.Unwritten
 }
 
 // footprints executes a launch and notes which elements of the arguments its blocks access.
@@ -37,9 +39,11 @@ func footprints(ctx context.Context, k target.Kernel, l *target.Launch) (*blocks
 		defer mu.Unlock()
 		clear(b.by)
 	}
-	if _, err := k.Launch(ctx, &one); err != nil {
+	res, err := k.Launch(ctx, &one)
+	if err != nil {
 		return nil, err
 	}
+	b.unwritten = res.Unwritten
 	for i := range l.Grid.Count() {
 		if id := l.Grid.At(i); b.by[id] != nil {
 			b.ids = append(b.ids, id)

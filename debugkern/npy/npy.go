@@ -205,6 +205,19 @@ func (a *Archive) Read(ctx context.Context, name string) (*Array, error) {
 	return array, nil
 }
 
+// Sub returns the part of an archive whose members' names begin with folder, by their names without it. It has what
+// is left of the budget, and reads the same file.
+func (a *Archive) Sub(folder string) *Archive {
+	out := &Archive{name: a.name, r: a.r, left: a.left}
+	for _, m := range a.members {
+		if name, ok := strings.CutPrefix(m.name, folder); ok {
+			m.name = name
+			out.members = append(out.members, m)
+		}
+	}
+	return out
+}
+
 // Members lists the archive's members by their full names, in its order, those that are no arrays among them.
 func (a *Archive) Members() []Member {
 	out := make([]Member, len(a.members))

@@ -72,6 +72,27 @@ func TestReadsWhatIsWritten(t *testing.T) {
 	}
 }
 
+// TestSub: a folder of an archive is an archive, by names without the folder's.
+func TestSub(t *testing.T) {
+	parts := small()
+	parts[0].name = "before/" + parts[0].name
+	b, _ := layout{}.archive(parts...)
+	a, err := Open(bytes.NewReader(b), int64(len(b)), "t.npz", budget)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub := a.Sub("before/")
+	if got := sub.Names(); !slices.Equal(got, []string{"Q"}) {
+		t.Fatalf("names %q", got)
+	}
+	if q, err := sub.Read(t.Context(), "Q"); err != nil || !bytes.Equal(q.Data, []byte{1, 2, 3, 4, 5, 6}) {
+		t.Errorf("%v, %v", q, err)
+	}
+	if _, ok, err := sub.Header("Qs"); ok || err != nil {
+		t.Errorf("Qs is in it: %v, %v", ok, err)
+	}
+}
+
 // TestHeaders: every type, shape and version.
 func TestHeaders(t *testing.T) {
 	read := func(b []byte) (*Array, error) {

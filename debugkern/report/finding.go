@@ -75,7 +75,15 @@ type Finding struct {
 	// Remedy is what Missing asks for, as edits of the module that was executed; nil where there is none.
 	Remedy []ptx.Edit `json:"-"`
 	Left   bool       `json:"-"` // the finding's warps did none of the block's work from KVTile on
+	// Placed is set where the kernel's barriers are its compiler's: no line of its source has one.
+	Placed bool `json:"-"`
 }
+
+// What Missing has in the place of __syncthreads() and __syncwarp() where Placed is set.
+const (
+	PlacedBarrier     = "a barrier of the block that the compiler should have placed"
+	PlacedWarpBarrier = "a barrier of the warp that the compiler should have placed"
+)
 
 // Uncaptured returns the first finding that explains why something was not captured, and so comes before any
 // verdict about what was; nil where all was captured.

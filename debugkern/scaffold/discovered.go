@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -18,11 +19,13 @@ import (
 	"tilescope/probes"
 )
 
-// Launch is one launch of a kernel, as the options of `check` give it.
+// Launch is one launch of a kernel, as the options of `check` or a bundle give it.
 type Launch struct {
 	Grid, Block probes.Dim3
 	Shared      int
-	Args        []LaunchArg // the parameters, then the memory that pointers within structs lead to: as target.Launch has them
+	Args        []LaunchArg // the parameters, then what is Behind them: as target.Launch has them
+	Bundle      bool        // the file is a bundle
+	Notes       []string    // what the manifest has otherwise than the launch
 }
 
 // LaunchArg is one argument of a launch.
@@ -33,12 +36,17 @@ type LaunchArg struct {
 	Fill   string
 	Read   bool
 	Wrote  bool
+	Partly bool   // elements of it are unwritten after the launch
 	Value  string // of a scalar
 	Size   int    // of a struct; 0: none
 	Fields []LaunchField
-	In     int // of memory that a field leads to: the struct's index, and the offset there
-	Offset int
-	Behind bool
+	// Behind is memory to which a struct's field leads, or a parameter that is a Pointer: In is the index of
+	// that, and Offset the address's byte there.
+	Behind  bool
+	In      int
+	Offset  int
+	Pointer bool
+	Strides []int // of memory, elements from one index to the next; nil: row-major
 }
 
 // LaunchField is a number in a struct.
@@ -54,6 +62,10 @@ func Discovered(req Request, module *ptx.Module, source bool, l *Launch, found *
 	d := &scaffolder{Init: Blank(req), module: module}
 	if err := d.choose(req.Entry); err != nil {
 		return nil, err
+	}
+	d.Notes = append(d.Notes, l.Notes...)
+	if l.Bundle {
+		d.Check = text.CommandLine([]string{"tilescope", "check", req.File})
 	}
 	var missing *discover.NotFound
 	switch {
@@ -123,12 +135,23 @@ func (w *discovered) name() {
 		}
 	}
 	for i, a := range w.l.Args {
-		n := a.Name
-		if a.Behind || n == "" || !identifier.MatchString(n) {
-			n = fmt.Sprintf("arg%d", i)
-			if a.Behind {
-				n = fmt.Sprintf("arg%d_%d", a.In, a.Offset)
-			}
+		n, place := a.Name, fmt.Sprintf("arg%d", i)
+		switch {
+		case a.Pointer: // its memory has the name
+			w.names = append(w.names, "")
+			continue
+		case a.Behind && w.l.Args[a.In].Pointer:
+			n, place = w.l.Args[a.In].Name, fmt.Sprintf("arg%d", a.In)
+		case a.Size > 0 && slices.ContainsFunc(w.l.Args, func(b LaunchArg) bool { return b.Behind && b.Name == n }):
+			n += "_struct" // the tensor in it has the name
+		case a.Behind:
+			place = fmt.Sprintf("arg%d_%d", a.In, a.Offset)
+		}
+		if w.l.Bundle {
+			n = notIdentifier.ReplaceAllString(n, "_")
+		}
+		if !identifier.MatchString(n) {
+			n = place
 			if r := roles[i]; r != "" && !slices.Contains(w.names, r) {
 				n = r
 			}
@@ -162,7 +185,10 @@ func (w *discovered) name() {
 // scaleName is the name by which a scalar argument is the scale.
 const scaleName = "softmax_scale"
 
-var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var (
+	identifier    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	notIdentifier = regexp.MustCompile(`[^A-Za-z0-9_]`)
+)
 
 // nameDims names an operand's dimensions: heads and batches in the order in which they stand before the rows and columns.
 func (w *discovered) nameDims(o *discover.Operand) {
@@ -226,7 +252,12 @@ func (w *discovered) manifest() string {
 	if w.source {
 		kind = "source"
 	}
-	w.line("# A manifest of %s, made from the kernel and one launch of it: launch and scalars are that one's.", text.Line(base))
+	d.heading(w.manifestText, "A manifest of %s, made from the kernel and one launch of it: launch and scalars are "+
+		"that one's.", text.Line(base))
+	if w.l.Bundle {
+		w.line("# The contents of its memory are read by tilescope check %[1]s, and by tilescope run with "+
+			"--inputs %[1]s.", text.Line(base))
+	}
 	if w.a != nil {
 		w.line("# Its stages were discovered: block %s was executed once more, with what its values are made of in their place.", w.a.Block)
 		w.line("# Guesses are marked with \"# ?\".")
@@ -293,6 +324,9 @@ func (w *discovered) arguments() {
 	for i, a := range w.l.Args {
 		switch {
 		case a.Behind:
+		case a.Pointer:
+			j := slices.IndexFunc(w.l.Args, func(b LaunchArg) bool { return b.Behind && b.In == i })
+			w.line("  - {name: %s, %s}", w.names[j], w.pointer(j, w.l.Args[j]))
 		case a.Size > 0:
 			w.structure(i, a)
 		case a.Dims == nil:
@@ -348,9 +382,15 @@ func (w *discovered) pointer(i int, a LaunchArg) string {
 		sides = append(sides, w.dimText(i, d, n))
 	}
 	role := "scratch"
+	// Whether its contents before the launch count: those of a bundle may be what an allocator left.
+	keeps := a.Read || w.l.Bundle && w.a == nil && a.Fill != "unwritten"
 	switch {
-	case a.Wrote && a.Read && a.Fill != "unwritten":
-		role = "inout, fill: " + a.Fill
+	case a.Wrote && keeps && a.Fill == "":
+		role = "inout" + cmp.Or(fill(a.DType), ", fill: randn")
+	case a.Wrote && keeps && a.Fill != "unwritten":
+		role = fmt.Sprintf("inout, fill: %q", a.Fill)
+	case a.Wrote && a.Partly && w.a == nil: // an output is written as a whole
+		role = "inout, fill: unwritten"
 	case a.Wrote:
 		role = "output"
 	case a.Read && a.Fill == "unwritten":
@@ -360,9 +400,16 @@ func (w *discovered) pointer(i int, a LaunchArg) string {
 		if w.a == nil { // no tensor of the conventions, whatever its name is
 			role += ", tensor: in_" + w.names[i]
 		}
-		if a.Fill != "randn" && a.Fill != "" {
+		switch a.Fill {
+		case "":
+			role += fill(a.DType)
+		case "randn":
+		default:
 			role += fmt.Sprintf(", fill: %q", a.Fill)
 		}
+	}
+	if a.Strides != nil {
+		role += ", strides: " + list(a.Strides)
 	}
 	return fmt.Sprintf("type: \"%s*\", dims: [%s], role: %s", a.DType, strings.Join(sides, ", "), role)
 }

@@ -117,8 +117,7 @@ func (d *scaffolder) manifest(req Request, source Source) string {
 		params = params[:len(params)-1]
 	}
 	attention := d.attention(params)
-	w.line("# yaml-language-server: $schema=%s", schema.File)
-	w.line("# A manifest of %s, made from the kernel alone. What it could not show has a usual value and is marked with \"# ?\":", text.Line(filepath.Base(d.File)))
+	d.heading(w, "A manifest of %s, made from the kernel alone. What it could not show has a usual value and is marked with \"# ?\":", text.Line(filepath.Base(d.File)))
 	w.line("# compare each of those with your kernel, then remove the mark. Expressions may use the shape%s, constants, flags, and,", map[bool]string{true: " (B, H, S, D)"}[attention])
 	w.line("# where a block%s is meant, bx, by, bz%s.", map[bool]string{true: " or a kv tile"}[attention], map[bool]string{true: " and kv"}[attention])
 	for _, n := range d.Notes {
@@ -145,6 +144,12 @@ func (d *scaffolder) manifest(req Request, source Source) string {
 	w.shared(d.module.SharedLayout(d.kernel), v)
 	w.tail(name)
 	return w.String()
+}
+
+// heading writes the first lines: the schema by which editors check the manifest, and what it is.
+func (d *scaffolder) heading(w *manifestText, format string, args ...any) {
+	w.line("# yaml-language-server: $schema=%s", schema.File)
+	w.line("# "+format, args...)
 }
 
 // attention reports whether a kernel is described as fused attention: its parameters are named so, or, where they have no names, three

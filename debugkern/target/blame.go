@@ -1,6 +1,7 @@
 package target
 
 import (
+	"path/filepath"
 	"strings"
 
 	"tilescope/debugkern/ptx"
@@ -29,6 +30,9 @@ func Blame(f *ptx.Func, i int) *Source {
 
 // IsLibrary says which files blame passes through to their caller.
 func IsLibrary(file string) bool {
+	if strings.HasSuffix(file, ".py") {
+		return strings.Contains("/"+filepath.ToSlash(file), "/triton/language/")
+	}
 	if i := strings.LastIndexAny(file, `/\`); i >= 0 {
 		file = file[i+1:]
 	}

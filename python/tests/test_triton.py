@@ -1,4 +1,5 @@
 import array
+import os
 import unittest
 
 import tilescope
@@ -40,6 +41,18 @@ class Launch(unittest.TestCase):
     def test_scratch(self):
         d, _ = opened(tilescope.bundle(fakes.triton(global_scratch_size=128), args(), grid=(3,)))
         self.assertEqual(d["memory"][2], {"name": "global_scratch", "dtype": "u8", "dims": [384]})
+
+    def test_file_that_is_gone(self):
+        c = fakes.triton()
+        gone = "/gone/" + os.path.basename(__file__)
+        c.asm["ptx"] += f'\n.file 7 "{gone}"\n.file 8 "/gone/other.py"\n'
+        c.src.fn.fn = self.test_file_that_is_gone.__func__
+        d, members = opened(tilescope.bundle(c, args(), grid=1))
+        with open(__file__, "rb") as f:
+            own = f.read()
+        sources = {s["path"]: members["sources/" + s["path"]] for s in d["sources"]}
+        self.assertIn(own, sources.values())
+        self.assertFalse([name for name in sources if "other.py" in name])
 
     def test_older_releases(self):
         c = fakes.triton()

@@ -12,7 +12,7 @@ class BundleError(ValueError):
 _NAME = r"[A-Za-z_$%][\w$]*"
 _ENTRY = re.compile(r"^[^\n/]*\.entry\s+(" + _NAME + r")\s*(\()?", re.M)
 _PARAM = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?\.([a-z]+)(\d+)((?:\s+\.[a-z]+(?:\s+\d+)?)*)\s+(" + _NAME + r")\s*(?:\[(\d+)\])?")
-_FILE = re.compile(r'^([ \t]*\.file[ \t]+\d+[ \t]+")([^"\n]*)(")', re.M)
+FILE = re.compile(r'^([ \t]*\.file[ \t]+\d+[ \t]+")([^"\n]*)(")', re.M)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 
 # What debug lines may lead to: PTX is foreign text, and only a source may be embedded for it.
@@ -93,13 +93,13 @@ def without_debug_info(text):
 def portable(text):
     """The text with names of its files that mean the same everywhere, and the sources that are at hand, by these names."""
     names, sources = {}, {}
-    for original in dict.fromkeys(m[2] for m in _FILE.finditer(text)):
+    for original in dict.fromkeys(m[2] for m in FILE.finditer(text)):
         name = unique(short(original), sources.keys() | set(names.values()))
         names[original] = name
         content = source(original)
         if content is not None:
             sources[name] = content
-    text = _FILE.sub(lambda m: m[1] + names[m[2]] + m[3], text)
+    text = FILE.sub(lambda m: m[1] + names[m[2]] + m[3], text)
     return without_debug_info(text), sources
 
 

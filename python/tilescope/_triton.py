@@ -1,5 +1,6 @@
 """Kernels that Triton compiled: PTX and metadata of a CompiledKernel, arguments by the kernel's signature."""
 
+import os
 import sys
 
 from . import _dtype, _ptx
@@ -27,6 +28,7 @@ def launch(Launch, Parameter, compiled, args, grid):
     meta, text = compiled.metadata, compiled.asm["ptx"]
     if isinstance(text, bytes):
         text = text.decode()
+    text = located(text, getattr(compiled, "src", None))
     kernel = _ptx.only(text, field(meta, "name") or getattr(compiled, "name", None))
     out = Launch("triton", text, kernel.name, versions(meta))
     out.block = kernel.threads or (32 * int(field(meta, "num_warps", 4)), 1, 1)
@@ -56,6 +58,20 @@ def launch(Launch, Parameter, compiled, args, grid):
             out.parameters.append(value_of(out, path, p, value, None if kind.startswith("*") else _dtype.named(kind)))
     scratch(out, declared, meta, value_of)
     return out
+
+
+def located(text, src):
+    """The PTX with the kernel's own file where debug lines name one that is gone. Triton's cache does not know paths: it returns what
+    was compiled from a copy of the same source at another place."""
+    kernel = getattr(getattr(src, "fn", None), "fn", None)
+    own = getattr(getattr(kernel, "__code__", None), "co_filename", None)
+    if not own or not os.path.isfile(own):
+        return text
+
+    def gone(name):
+        return os.path.basename(name) == os.path.basename(own) and not os.path.exists(name)
+
+    return _ptx.FILE.sub(lambda m: m[1] + (own if gone(m[2]) else m[2]) + m[3], text)
 
 
 def versions(meta):
