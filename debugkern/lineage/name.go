@@ -19,7 +19,7 @@ func (x *folder) describe(f *Fold, members []int32) {
 	chain := false
 	for _, n := range members {
 		in := x.instr(n)
-		for _, e := range x.g.Uses[n] {
+		for _, e := range x.g.Uses(n) {
 			if e.Kind != ByValue || e.Leaf {
 				continue
 			}
@@ -80,7 +80,7 @@ func (x *folder) within(n, group int32) extent {
 		}
 		w := ways{steps: 1}
 		in := x.instr(n)
-		for _, e := range x.g.Uses[n] {
+		for _, e := range x.g.Uses(n) {
 			if e.Kind != ByValue || !accumulates(in, int(e.Operand)) {
 				continue
 			}
