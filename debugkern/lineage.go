@@ -447,6 +447,14 @@ func (x *ancestry) add(ctx context.Context, doc *report.Lineage, trace *lineage.
 	for i, f := range tree.Folds {
 		n := node(f)
 		n.Block = block
+		if f.Source != nil { // else no instruction is behind it
+			r := f.Ref
+			if k := len(f.Last); k > 0 {
+				r = f.Last[k-1]
+			}
+			s := trace.Step(int(r.Step))
+			n.At = &report.LineageAt{Step: s.Clock, Warp: s.Warp, Lane: int(r.Lane)}
+		}
 		n.values(trace, f, bits[first[i]:])
 		if f.Leaf != nil && f.Count == 1 {
 			n.Value = initial(trace.Launch(), f.Leaf)

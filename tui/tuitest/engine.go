@@ -5,6 +5,7 @@ package tuitest
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math"
@@ -354,6 +355,42 @@ func (v *Viewer) Writer(_ context.Context, c debugkern.Cell) (*target.WriteSite,
 		Source: &target.Source{File: "sdpa_fp8_stage_c_wmma.cu", Line: 60 + c.Row}, PTXLine: 412,
 		Step: 1203, Instr: "st.shared.b16 [%rd4+64], %rs12;", Space: target.SpaceShared,
 		Addr: uint64(2 * (c.Row*32 + c.Col)), Fragment: "acc[5] of mma #4",
+	}, nil
+}
+
+// Lineage is the tree of a score, whatever the cell is.
+func (v *Viewer) Lineage(_ context.Context, c debugkern.Cell, _ debugkern.LineageRequest) (*report.Lineage,
+	error) {
+	if c.Row == 1 {
+		return nil, errors.New("cell 1 of the fake engine has no lineage")
+	}
+	value, scale, warp := report.Number(0.5), report.Number(0.125), 1
+	at := func(line int) *report.Source {
+		return &report.Source{File: "sdpa_fp8_stage_c_wmma.cu", Line: line}
+	}
+	uses := func(of ...int) (out []report.LineageUse) {
+		for i, n := range of {
+			out = append(out, report.LineageUse{Of: n, Operand: i + 1, Kind: "value"})
+		}
+		return out
+	}
+	nodes := []report.LineageNode{
+		{ID: 0, Op: "stored to sS[3][17]", Value: &value, Source: at(88), Uses: uses(1)},
+		{ID: 1, Op: "a · b", Value: &value, Source: at(87), Uses: uses(2, 3)},
+		{ID: 2, Op: "sum of 64 products", Value: &value, Source: at(84), Uses: uses(4, 5)},
+		{ID: 3, Op: "softmax_scale", Value: &scale, Source: at(20), Element: "softmax_scale"},
+		{ID: 4, Op: "Q[0][1][3][0..63]", Source: at(61), Element: "Q[0][1][3][0..63]"},
+		{ID: 5, Op: "K[0][1][17][0..63]", Source: at(62), Element: "K[0][1][17][0..63]"},
+	}
+	for i := range nodes {
+		nodes[i].Warp, nodes[i].Lanes, nodes[i].Kind = &warp, []int{12}, "value"
+		nodes[i].At = &report.LineageAt{Step: uint64(1200 - 10*i), Warp: 1, Lane: 12}
+		for _, u := range nodes[i].Uses {
+			nodes[i].Of = append(nodes[i].Of, u.Of)
+		}
+	}
+	return &report.Lineage{
+		Schema: report.LineageSchema, Cell: "S@0[3,17]", Block: c.Block, Value: &value, Nodes: nodes,
 	}, nil
 }
 

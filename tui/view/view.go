@@ -99,6 +99,11 @@ type (
 	}
 	// Closer has something to end when the terminal closes: work, also what nobody started, or a device.
 	Closer interface{ Close() }
+	// Covered may have something open on top of it, which Esc and the key that quits close.
+	Covered interface {
+		// Uncover closes it and reports whether there was something.
+		Uncover() bool
+	}
 	// Noted has something to say at the right end of the tab line.
 	Noted interface{ Note() string }
 	// Gauge tells what a device does at the moment: its name, and its state, "" where that is not known.

@@ -174,7 +174,7 @@ func (v *Controller) drawWriter() bool {
 	c := v.PlaceOf(v.Cursor)
 	if w := v.Writers.Known[c]; w != nil {
 		v.pane.SetWriter(WriterText(w, v.w >= 160))
-		if v.Follow && w.Source != nil {
+		if v.Follow && w.Source != nil && !v.how.open {
 			v.source.Show(w.Source.File, v.Run.Viewer.Source(w.Source.File), w.Source.Line,
 				"wrote "+cell.Name(v.Run.Plan.Stage(c.Stage), c.Row, c.Col))
 		}
