@@ -53,13 +53,13 @@ func (r *Run) View(p Place) (*TileView, error) {
 	if err != nil {
 		return nil, err
 	}
-	beside, _ := r.Beside(p)
+	other, _ := r.OtherTile(p)
 	if !sp.Referenced() {
 		d.Local, d.Global, d.Mirrored, d.LocalBound, d.GlobalBound, d.NoLocal = nil, nil, nil, nil, nil, nil
 	}
 	return &TileView{
-		Beside: beside,
-		Place:  p, Plan: sp, Got: r.state.Tile(p.Stage, p.Block, p.KVTile), Local: d.Local, Global: d.Global, Mirrored: d.Mirrored,
+		Other: other,
+		Place: p, Plan: sp, Got: r.state.Tile(p.Stage, p.Block, p.KVTile), Local: d.Local, Global: d.Global, Mirrored: d.Mirrored,
 		LocalBound: d.LocalBound, GlobalBound: d.GlobalBound, ValidRows: d.ValidRows, ValidCols: d.ValidCols, NoLocal: d.NoLocal, Verdict: r.Tile(p),
 	}, nil
 }

@@ -218,7 +218,7 @@ func (v *Viewer) Blocks() []probes.Dim3 {
 
 func (v *Viewer) Tiles(b probes.Dim3) (int, int) { return 0, v.run.Plan.Work.Tiles.At(b, 0) }
 
-// bad tells the fake's bad cells: in P from kv tile 1 on, every 37th cell from (4, 9).
+// bad is the fake's bad cells: in P from kv tile 1 on, every 37th cell from (4, 9).
 func (v *Viewer) bad(p debugkern.Place, row, col, cols int) bool {
 	i := row*cols + col - (4*cols + 9)
 	return v.faulty && p.Stage == "P" && p.KVTile > 0 && i >= 0 && i%37 == 0
@@ -269,17 +269,17 @@ func (v *Viewer) View(p debugkern.Place) (*debugkern.TileView, error) {
 		out.Got.SetBits(row, col, bits)
 	}
 	out.Global, out.Mirrored, out.GlobalBound = out.Local, out.Local, out.LocalBound
-	out.Beside, _ = v.beside(out.Got, p)
+	out.Other, _ = v.otherTile(out.Got, p)
 	return out, nil
 }
 
-// differs tells the cells that the fake's emulator computes differently: in P at kv tile 1, every 41st from
+// differs is the cells that the fake's emulator computes differently: in P at kv tile 1, every 41st from
 // (0, 3).
 func (v *Viewer) differs(p debugkern.Place, i int) bool {
 	return v.run.Report.Cross != nil && p.Stage == "P" && p.KVTile == 1 && i >= 3 && (i-3)%41 == 0
 }
 
-func (v *Viewer) beside(got probes.Tile, p debugkern.Place) (probes.Tile, bool) {
+func (v *Viewer) otherTile(got probes.Tile, p debugkern.Place) (probes.Tile, bool) {
 	if v.run.Report.Cross == nil || !got.Reached() {
 		return probes.Tile{}, false
 	}
@@ -294,13 +294,13 @@ func (v *Viewer) beside(got probes.Tile, p debugkern.Place) (probes.Tile, bool) 
 	return t, true
 }
 
-// Beside implements debugkern.Crossed.
-func (v *Viewer) Beside(p debugkern.Place) (probes.Tile, bool) {
+// OtherTile implements debugkern.Crossed.
+func (v *Viewer) OtherTile(p debugkern.Place) (probes.Tile, bool) {
 	t, err := v.View(p)
 	if err != nil {
 		return probes.Tile{}, false
 	}
-	return t.Beside, t.Beside.Rows > 0
+	return t.Other, t.Other.Rows > 0
 }
 
 // NextDiffering implements debugkern.Crossed within kv tile 1.
@@ -416,7 +416,7 @@ func (Checking) Check(_ context.Context, req debugkern.Request) error {
 	return nil
 }
 
-// SourceText makes the fake an engine that knows sources.
+// SourceText makes the fake an engine that has sources.
 func (e *Engine) SourceText(_ context.Context, _ debugkern.Request, file string) []string {
 	if file != "mine.cu" {
 		return nil

@@ -140,7 +140,7 @@ func (p *Pane) verdictLine(w int) string {
 func (p *Pane) accused(r *report.Run) []string {
 	var out []string
 	for i := range p.data.Causes {
-		if c := &p.data.Causes[i]; !c.Beside {
+		if c := &p.data.Causes[i]; !c.AlsoFound {
 			out = append(out, c.Short())
 		}
 	}

@@ -127,7 +127,7 @@ func (v *Controller) openHere() tea.Cmd {
 	case partWarps:
 		return v.setWarp(v.warps.Chosen())
 	case partShared:
-		if held, _ := v.ofStage(); held {
+		if has, _ := v.ofStage(); has {
 			return v.Root.Open(view.Tile)
 		}
 		v.Say("this array holds no captured stage: J K choose one that does")

@@ -424,7 +424,7 @@ func (v *Controller) AskWho(string) tea.Cmd {
 	if !v.Movable() {
 		return v.NothingYet()
 	}
-	if w := v.Writers.Known[v.PlaceOf(v.Cursor)]; w != nil && v.who.told && v.Root.Showing() == view.Tile {
+	if w := v.Writers.Known[v.PlaceOf(v.Cursor)]; w != nil && v.who.shown && v.Root.Showing() == view.Tile {
 		return v.others.Stepper.ToWrite(w)
 	}
 	if v.showWriter() {
