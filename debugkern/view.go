@@ -22,7 +22,7 @@ type Run struct {
 	state *runState
 }
 
-// Place is a tile: a stage at a block and kv tile (0 for stages taken once a block).
+// Place is a tile: a stage at a block and kv tile (0 for stages taken once a block). judge.Place counts kv tiles as documents do.
 type Place struct {
 	Stage  probes.Stage
 	Block  probes.Dim3
