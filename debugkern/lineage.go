@@ -92,7 +92,7 @@ type ancestry struct {
 	stage   *probes.StagePlan // nil: an element of an argument
 	cell    Cell
 	arg     string
-	element int
+	element int // of arg, by its place in memory
 	kernel  target.Kernel
 }
 
@@ -118,13 +118,11 @@ func (x *ancestry) parse() error {
 	if sp != nil && !sp.OfLaunch() && len(at) == 2 {
 		return x.ofStage(sp, m[2], at)
 	}
-	for i := range p.Args {
-		if a := &p.Args[i]; a.Pointer && a.Name == m[1] {
-			if m[2] != "" {
-				return report.Usagef("cell %s: an argument has no tiles", x.ask.Cell)
-			}
-			return x.ofArgument(a, at)
+	if a := p.Arg(m[1]); a != nil && a.Pointer {
+		if m[2] != "" {
+			return report.Usagef("cell %s: an argument has no tiles", x.ask.Cell)
 		}
+		return x.ofArgument(a, at)
 	}
 	return report.Usagef("cell %s: kernel %s has no stage or argument %q; it has %s", x.ask.Cell, p.Kernel, m[1], x.names())
 }
@@ -230,7 +228,8 @@ func (x *ancestry) tiles(sp *probes.StagePlan, block probes.Dim3) int {
 	return x.st.r.plan.Work.Tiles.At(block, 0)
 }
 
-// ofArgument is an element of an argument: by its index in the whole, or in each dimension.
+// ofArgument is an element of an argument: by its index in the whole, row-major whatever the strides, or in
+// each dimension.
 func (x *ancestry) ofArgument(a *probes.Arg, at []int) error {
 	dims := a.Dims
 	if len(at) == 1 {
@@ -246,7 +245,7 @@ func (x *ancestry) ofArgument(a *probes.Arg, at []int) error {
 		}
 		element = element*dims[i] + n
 	}
-	x.arg, x.element = a.Name, element
+	x.arg, x.element = a.Name, a.Place(element)
 	if x.ask.Block != nil {
 		if !(probes.Range{N: x.st.r.plan.Grid}).Contains(*x.ask.Block) {
 			return report.Usagef("--block %s lies outside the grid %s", *x.ask.Block, x.st.r.plan.Grid)
@@ -292,14 +291,18 @@ func (x *ancestry) output() error {
 	sp, c := x.stage, x.cell
 	x.arg = sp.Capture.Output
 	if sp.OfLaunch() {
-		x.element = probes.Place(c.Row*sp.Cols+c.Col, sp.Capture.Dims, sp.Capture.Strides)
+		n := c.Row*sp.Cols + c.Col
+		if elems := probes.Elems(sp.Capture.Dims); n >= elems { // the last row of a list may not be full
+			return report.Usagef("row %d, column %d of %s lies past its %d elements", c.Row, c.Col, sp.Stage, elems)
+		}
+		x.element = probes.Place(n, sp.Capture.Dims, sp.Capture.Strides)
 		return nil
 	}
 	at := sp.InArgument(c.Block, c.KVTile)
 	if c.Row >= at.Rows || c.Col >= at.Cols {
 		return report.Usagef("cell %s: row %d, column %d of block %s lies past the output, which ends at row %d, column %d", x.name(), c.Row, c.Col, c.Block, at.Rows-1, at.Cols-1)
 	}
-	x.element = at.Element(c.Row, c.Col)
+	x.element = x.st.r.plan.Arg(x.arg).Place(at.Element(c.Row, c.Col))
 	return nil
 }
 
@@ -382,11 +385,24 @@ func (x *ancestry) name() string {
 	case x.ask.Cell != "":
 		return x.ask.Cell
 	case x.stage == nil || x.stage.OfLaunch():
-		return fmt.Sprintf("%s[%d]", x.arg, x.element)
+		return x.elementName()
 	case x.stage.PerTile:
 		return fmt.Sprintf("%s@%d[%d,%d]", x.cell.Stage, x.cell.KVTile, x.cell.Row, x.cell.Col)
 	}
 	return fmt.Sprintf("%s[%d,%d]", x.cell.Stage, x.cell.Row, x.cell.Col)
+}
+
+// elementName is an element of an argument as a person writes it.
+func (x *ancestry) elementName() string {
+	a := x.st.r.plan.Arg(x.arg)
+	if a.Strides == nil {
+		return fmt.Sprintf("%s[%d]", x.arg, x.element)
+	}
+	index, ok := probes.IndexAt(x.element, a.Dims, a.Strides)
+	if !ok {
+		return fmt.Sprintf("the gap at place %d in the memory of %s", x.element, x.arg)
+	}
+	return x.arg + strings.ReplaceAll(fmt.Sprint(index), " ", ",")
 }
 
 // dtype is the type of the cell.

@@ -9,6 +9,7 @@ import (
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
+	"tilescope/probes"
 )
 
 // describe says what the operation of some nodes is.
@@ -289,7 +290,7 @@ func (x *folder) memory(f *Fold, members []int32) string {
 		case p.v != nil:
 			out = append(out, p.v.Name+Box(nil, p.at))
 		case p.a.arg >= 0:
-			out = append(out, p.a.name+Box(x.t.launch.Args[p.a.arg].Buffer.Dims, p.at))
+			out = append(out, p.a.name+boxOf(x.t.launch.Args[p.a.arg].Buffer, p.at))
 		case p.a.name == "":
 			out = append(out, "the capture buffer")
 		default:
@@ -354,7 +355,7 @@ func (x *folder) nameLeaf(f *Fold, list []int32) {
 		}
 		slices.Sort(at)
 		f.Elements = at
-		f.Where = l.Name + Box(x.t.launch.Args[l.Arg].Buffer.Dims, at)
+		f.Where = l.Name + boxOf(x.t.launch.Args[l.Arg].Buffer, at)
 		f.Op = f.Where
 		if l.Kind == LeafElsewhere {
 			f.Op += ", written by another block"
@@ -408,6 +409,25 @@ func immediate(bits uint64, t ptx.Type) string {
 		return fmt.Sprint(s)
 	}
 	return fmt.Sprint(bits)
+}
+
+// boxOf writes elements of a buffer, by their places in its memory, as Box does: by index, or by place where
+// one of them is in a gap between elements and so has no index.
+func boxOf(b *target.Buffer, at []int) string {
+	if b.Strides == nil {
+		return Box(b.Dims, at)
+	}
+	elements := make([]int, len(at))
+	for i, place := range at {
+		index, ok := probes.IndexAt(place, b.Dims, b.Strides)
+		if !ok {
+			return Box(nil, at)
+		}
+		for d, k := range index {
+			elements[i] = elements[i]*b.Dims[d] + k
+		}
+	}
+	return Box(b.Dims, elements)
 }
 
 // Box writes a set of elements of a tensor with these dimensions, by flat index: "[0][1][17][0..63]" where they are a box, with steps
