@@ -427,26 +427,30 @@ func (x *ancestry) write(ctx context.Context, trace *lineage.Trace, g *lineage.G
 		Schema: report.LineageSchema, Target: x.st.r.req.Target, Shape: x.st.r.plan.Shape.String(), Seed: x.st.r.req.Seed, Cell: x.name(), Block: x.cell.Block,
 		Nodes: []report.LineageNode{},
 	}
-	if len(g.Roots) == 1 && !g.Roots[0].Leaf {
-		root := g.Nodes[g.Roots[0].To]
-		bits, err := trace.Values(ctx, x.kernel, []lineage.Ref{root})
-		if err != nil {
-			return nil, err
-		}
-		if int(root.N) == size {
-			v := report.Number(x.dtype().Value(bits[0]))
-			doc.Value = &v
-		}
+	var root []lineage.Ref
+	if len(g.Roots) == 1 && !g.Roots[0].Leaf && int(g.Nodes[g.Roots[0].To].N) == size {
+		root = append(root, g.Nodes[g.Roots[0].To])
 	}
-	tree, err := x.add(ctx, doc, trace, g, nil)
-	if err != nil || !x.ask.Across {
-		return doc, err
+	tree, bits, err := x.add(ctx, doc, trace, g, nil, root)
+	if err != nil {
+		return nil, err
+	}
+	if root != nil {
+		v := report.Number(x.dtype().Value(bits[0]))
+		doc.Value = &v
+	}
+	if !x.ask.Across {
+		return doc, nil
 	}
 	return doc, x.across(ctx, doc, trace, tree, 0)
 }
 
-// add appends the nodes of a graph to a document; block is nil for those of the cell's own block.
-func (x *ancestry) add(ctx context.Context, doc *report.Lineage, trace *lineage.Trace, g *lineage.Graph, block *[3]int) (*lineage.Tree, error) {
+// add appends the nodes of a graph to a document; block is nil for those of the cell's own block. It also returns
+// the bits of more values: the block is executed again for all of them at once.
+func (x *ancestry) add(
+	ctx context.Context, doc *report.Lineage, trace *lineage.Trace, g *lineage.Graph, block *[3]int,
+	more []lineage.Ref,
+) (*lineage.Tree, []uint64, error) {
 	tree := g.Fold()
 	doc.Truncated = doc.Truncated || g.Truncated
 	var refs []lineage.Ref
@@ -456,9 +460,9 @@ func (x *ancestry) add(ctx context.Context, doc *report.Lineage, trace *lineage.
 		refs = append(refs, f.Last[:min(len(f.Last), mostValues)]...)
 		f.ID += len(doc.Nodes)
 	}
-	bits, err := trace.Values(ctx, x.kernel, refs)
+	bits, err := trace.Values(ctx, x.kernel, append(refs, more...))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for i, f := range tree.Folds {
 		n := node(f)
@@ -477,7 +481,7 @@ func (x *ancestry) add(ctx context.Context, doc *report.Lineage, trace *lineage.
 		}
 		doc.Nodes = append(doc.Nodes, n.LineageNode)
 	}
-	return tree, nil
+	return tree, bits[len(refs):], nil
 }
 
 // lineageNode is a node under way.

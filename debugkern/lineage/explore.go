@@ -78,7 +78,8 @@ func (t *Trace) WalkValue(ctx context.Context, r Ref, q Query) (*Graph, error) {
 type explorer struct {
 	g      *Graph
 	q      Query
-	slots  []int32                           // by step and part of its results: one more than its number in lanes, 0 where it has none
+	slots  []int32                           // by step: one more than its number in parts; 0: it has none
+	parts  chunked[[parts]int32]             // by part of its results: one more than the number in lanes
 	lanes  chunked[[32]int32]                // one more than the node that was first found there of each lane
 	nodes  map[uint64]int32                  // the other ones
 	pages  map[leafPage]*[leafPageSize]int32 // one more than the leaf that an element is
@@ -92,7 +93,10 @@ func (t *Trace) explore(ctx context.Context, roots []Use, q Query) (*Graph, erro
 	if q.Nodes == 0 {
 		q.Nodes = DefaultNodes
 	}
-	x := &explorer{g: &Graph{Trace: t}, q: q, slots: make([]int32, parts*t.steps.n), nodes: map[uint64]int32{}, pages: map[leafPage]*[leafPageSize]int32{}, leaves: map[Leaf]int32{}}
+	x := &explorer{
+		g: &Graph{Trace: t}, q: q, slots: make([]int32, t.steps.n), nodes: map[uint64]int32{},
+		pages: map[leafPage]*[leafPageSize]int32{}, leaves: map[Leaf]int32{},
+	}
 	x.w = walker{t: t, address: q.Address, control: q.Control, cut: q.Cut}
 	x.g.Roots = slices.Clone(x.edges(roots))
 	x.g.edges = x.g.edges[:0]
@@ -106,7 +110,7 @@ func (t *Trace) explore(ctx context.Context, roots []Use, q Query) (*Graph, erro
 		}
 		x.w.out = x.w.out[:0]
 		x.w.uses(x.g.Nodes[i])
-		x.g.first = append(x.g.first, uint32(len(x.g.edges)))
+		x.g.first = push(x.g.first, uint32(len(x.g.edges)))
 		x.edges(x.w.out)
 	}
 	x.g.first = append(x.g.first, uint32(len(x.g.edges)))
@@ -135,19 +139,35 @@ func (x *explorer) edges(uses []Use) []Edge {
 		} else {
 			e.To = x.node(u.Ref)
 		}
-		x.g.edges = append(x.g.edges, e)
+		x.g.edges = push(x.g.edges, e)
 	}
 	return x.g.edges[first:]
 }
+
+// push appends to a long list. It doubles what is too short, so that elements are copied about once each.
+func push[T any](list []T, v T) []T {
+	if len(list) == cap(list) {
+		list = slices.Grow(list, max(len(list), 1<<10))
+	}
+	return append(list, v)
+}
+
+// always is what a chunked list asks for memory where nothing limits it.
+func always() bool { return true }
 
 // parts is how many parts of a step's results are found without hashing.
 const parts = 16
 
 // node is the number of a value. Most lanes of a step have one: it is found without hashing.
 func (x *explorer) node(r Ref) int32 {
-	slot := &x.slots[parts*int(r.Step)+int(4*r.Index+r.Lo+2*r.Part)%parts]
+	step := &x.slots[r.Step]
+	if *step == 0 {
+		x.parts.add(always)
+		*step = int32(x.parts.n)
+	}
+	slot := &x.parts.at(int(*step) - 1)[int(4*r.Index+r.Lo+2*r.Part)%parts]
 	if *slot == 0 {
-		x.lanes.add(func() bool { return true })
+		x.lanes.add(always)
 		*slot = int32(x.lanes.n)
 	}
 	first := &x.lanes.at(int(*slot) - 1)[r.Lane&31]
@@ -168,7 +188,7 @@ func (x *explorer) node(r Ref) int32 {
 }
 
 func (x *explorer) add(r Ref) int32 {
-	x.g.Nodes = append(x.g.Nodes, r)
+	x.g.Nodes = push(x.g.Nodes, r)
 	return int32(len(x.g.Nodes) - 1)
 }
 
@@ -194,7 +214,7 @@ func (x *explorer) leaf(l *Leaf) int32 {
 		}
 		x.leaves[*l] = to
 	}
-	x.g.Leaves = append(x.g.Leaves, *l)
+	x.g.Leaves = push(x.g.Leaves, *l)
 	return to
 }
 

@@ -55,7 +55,7 @@ type folder struct {
 	class  []int32 // by node: its group, -1 where it is passed over
 	groups []group
 	parent []int32 // of the groups, to merge them
-	self   []end   // by node that is not passed over: itself
+	self   []end   // by node: itself
 	ends   [][]end // of those that are
 	endsOf []int32 // by node: one more than its number in ends, 0 where it has none yet
 	places []place // by PC
@@ -176,7 +176,7 @@ func (x *folder) classify() {
 	for n := range x.g.Nodes {
 		x.class[n] = -1
 		pc := x.t.steps.at(int(x.g.Nodes[n].Step)).pc
-		x.pc[n] = pc
+		x.pc[n], x.self[n] = pc, end{to: int32(n), by: -1}
 		x.place(pc, keys)
 		if !x.shows(int32(n)) {
 			continue
@@ -306,14 +306,17 @@ func (x *folder) gather() {
 // past is what a node is, or where it only moves values, what these are.
 func (x *folder) past(n int32) []end {
 	if x.class[n] >= 0 {
-		x.self[n] = end{to: n, by: -1}
 		return x.self[n : n+1]
 	}
 	if k := x.endsOf[n]; k > 0 {
 		return x.ends[k-1]
 	}
 	var out []end
-	for _, e := range x.g.Uses(n) {
+	uses := x.g.Uses(n)
+	if len(uses) == 1 && !uses[0].Leaf && uses[0].Kind == ByValue { // it is the same
+		out, uses = x.past(uses[0].To), nil
+	}
+	for _, e := range uses {
 		if e.Leaf {
 			out = append(out, end{true, e.Kind, e.To, n})
 			continue
@@ -325,7 +328,7 @@ func (x *folder) past(n int32) []end {
 			}
 		}
 	}
-	x.ends = append(x.ends, out)
+	x.ends = push(x.ends, out)
 	x.endsOf[n] = int32(len(x.ends))
 	return out
 }
@@ -402,11 +405,9 @@ func (x *folder) tree() *Tree {
 
 // grow describes a fold and reaches what its members are made of.
 func (g *grower) grow(f *Fold, members []int32) {
+	k, chain := g.find(g.class[members[0]]), false // chain: some go on with results of others
 	for _, n := range members {
 		g.at(f, g.g.Nodes[n])
-	}
-	g.describe(f, members)
-	for _, n := range members {
 		in := g.instr(n)
 		for _, e := range g.g.Uses(n) {
 			if e.Leaf {
@@ -414,13 +415,19 @@ func (g *grower) grow(f *Fold, members []int32) {
 				continue
 			}
 			for _, to := range g.past(e.To) {
-				if !to.leaf && g.folds[g.find(g.class[to.to])] == f && accumulates(in, int(e.Operand)) {
+				own := !to.leaf && g.find(g.class[to.to]) == k
+				if own && e.Kind == ByValue {
+					g.used[to.to] = true
+					chain = chain || accumulates(in, int(e.Operand))
+				}
+				if own && accumulates(in, int(e.Operand)) {
 					continue // its own result before
 				}
 				g.to(f, max(e.Kind, to.kind), int(e.Operand), to)
 			}
 		}
 	}
+	g.describe(f, members, k, chain)
 	slices.SortStableFunc(f.Of, func(a, b Branch) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Operand, b.Operand))
 	})

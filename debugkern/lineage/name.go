@@ -12,34 +12,21 @@ import (
 	"tilescope/probes"
 )
 
-// describe says what the operation of some nodes is.
-func (x *folder) describe(f *Fold, members []int32) {
+// describe says what the operation of some nodes is, those of a group; chain: some go on with results of
+// others.
+func (x *folder) describe(f *Fold, members []int32, group int32, chain bool) {
 	f.Count = len(members)
-	k := x.find(x.class[members[0]])
-	used := x.used // by another member
-	chain := false
-	for _, n := range members {
-		in := x.instr(n)
-		for _, e := range x.g.Uses(n) {
-			if e.Kind != ByValue || e.Leaf {
-				continue
-			}
-			for _, to := range x.past(e.To) {
-				if !to.leaf && x.find(x.class[to.to]) == k {
-					used[to.to] = true
-					chain = chain || accumulates(in, int(e.Operand))
-				}
-			}
-		}
-	}
 	var totals []int32
 	for _, n := range members {
-		if !used[n] {
-			f.Last = append(f.Last, x.g.Nodes[n])
-			totals = append(totals, n)
+		if !x.used[n] {
+			totals = push(totals, n)
 		}
 	}
-	x.operation(f, members, totals, k, chain)
+	f.Last = make([]Ref, len(totals))
+	for i, n := range totals {
+		f.Last[i] = x.g.Nodes[n]
+	}
+	x.operation(f, members, totals, group, chain)
 }
 
 // extent is what a total is made of: steps and terms, once each, and as often as they enter.
@@ -267,14 +254,14 @@ func (x *folder) memory(f *Fold, members []int32) string {
 			size := max(v.DType.Size(), 1)
 			p := find(v, nil, size)
 			for b := uint64(0); b < uint64(bytes); b += uint64(size) {
-				p.at = append(p.at, int(addr+b-v.Lo)/size)
+				p.at = push(p.at, int(addr+b-v.Lo)/size)
 			}
 			continue
 		}
 		if i := x.t.allocAt(addr); i >= 0 {
 			a := &x.t.allocs[i]
 			p := find(nil, a, a.size)
-			p.at = append(p.at, int(addr-a.lo)/a.size)
+			p.at = push(p.at, int(addr-a.lo)/a.size)
 		}
 	}
 	var out []string
