@@ -40,7 +40,7 @@ func (s *Session) ready(ctx context.Context, req Request) {
 	if err != nil {
 		return
 	}
-	if e.backend, e.st.beside, err = s.Backends(ctx, req); err != nil || e.build() != nil {
+	if e.backend, e.st.emulator, err = s.Backends(ctx, req); err != nil || e.build() != nil {
 		return
 	}
 	_ = e.mapFragments() // a Run reports the error, here and below

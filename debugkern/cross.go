@@ -20,7 +20,7 @@ const (
 
 // cross executes the instrumented build on the emulator as well as the GPU and compares every captured tile.
 func (e *execution) cross() (*report.Cross, error) {
-	be := e.st.beside
+	be := e.st.emulator
 	if be == nil {
 		return nil, nil
 	}

@@ -211,7 +211,7 @@ func (x *crossSearch) unreported() []target.Finding {
 }
 
 func (x *crossSearch) otherChip() bool {
-	return x.e.backend.Info().Arch != x.e.st.beside.Info().Arch
+	return x.e.backend.Info().Arch != x.e.st.emulator.Info().Arch
 }
 
 func (x *crossSearch) device() string { return x.e.backend.Info().Device }

@@ -173,7 +173,7 @@ func TestCrossClassOfFindings(t *testing.T) {
 			crossUnexplained, ""},
 	} {
 		emu := openSession(t).emulator()
-		x := &crossSearch{e: &execution{backend: emu, st: &runState{beside: emu}}, varied: c.varied}
+		x := &crossSearch{e: &execution{backend: emu, st: &runState{emulator: emu}}, varied: c.varied}
 		for _, f := range c.found {
 			x.add(f)
 		}

@@ -5,8 +5,8 @@ import "tilescope/probes"
 // Crossed is offered by runs that two backends executed on the same PTX and inputs (--backend both): the
 // run's own tiles are the GPU's, those next to it the emulator's.
 type Crossed interface {
-	// Beside is the emulator's tile at a place; ok is false where only one backend executed.
-	Beside(p Place) (t probes.Tile, ok bool)
+	// OtherTile is the emulator's tile at a place; ok is false where only one backend executed.
+	OtherTile(p Place) (t probes.Tile, ok bool)
 	// NextDiffering finds the nearest compared cell of the stage whose bits differ between both, after (dir 1) or before
 	// (dir -1) a cell, in NextBad's order, wrapping; ok is false where there is none.
 	NextDiffering(from Cell, dir int) (c Cell, ok bool)
@@ -14,8 +14,8 @@ type Crossed interface {
 
 var _ Crossed = (*Run)(nil)
 
-// Beside implements Crossed.
-func (r *Run) Beside(p Place) (probes.Tile, bool) {
+// OtherTile implements Crossed.
+func (r *Run) OtherTile(p Place) (probes.Tile, bool) {
 	if r.state == nil || r.state.traced == nil {
 		return probes.Tile{}, false
 	}
@@ -27,7 +27,7 @@ func (r *Run) NextDiffering(from Cell, dir int) (Cell, bool) {
 	if r.state == nil || r.state.traced == nil {
 		return Cell{}, false
 	}
-	return r.NextUnlike(from, dir, r.Beside, nil)
+	return r.NextUnlike(from, dir, r.OtherTile, nil)
 }
 
 // NextUnlike finds the nearest compared cell whose bits differ from those of the other tile of the same place, in NextBad's

@@ -6,11 +6,11 @@ import (
 	"tilescope/probes"
 )
 
-// TestCellsThatTwoBackendsComputedDifferently lays a run beside a copy of itself in which two cells were changed.
+// TestCellsThatTwoBackendsComputedDifferently compares a run with a copy of itself in which two cells were changed.
 func TestCellsThatTwoBackendsComputedDifferently(t *testing.T) {
 	run := ran(t, Request{Target: "stage2", Shape: "partial49"})
 	at := Place{Stage: "P"}
-	if _, ok := run.Beside(at); ok {
+	if _, ok := run.OtherTile(at); ok {
 		t.Error("a run of one backend has another's tiles")
 	}
 	other, result := *run.state, *run.state.result
@@ -26,7 +26,7 @@ func TestCellsThatTwoBackendsComputedDifferently(t *testing.T) {
 		captured[off+uint64((c.Row*run.Plan.Stage(c.Stage).Cols+c.Col)*2)] ^= 1
 	}
 	view, err := run.View(at)
-	if err != nil || !view.Beside.Reached() || view.Beside.Bits(3, 5)^view.Got.Bits(3, 5) != 1 || view.Beside.Bits(3, 4) != view.Got.Bits(3, 4) {
+	if err != nil || !view.Other.Reached() || view.Other.Bits(3, 5)^view.Got.Bits(3, 5) != 1 || view.Other.Bits(3, 4) != view.Got.Bits(3, 4) {
 		t.Fatalf("the tile beside is not the changed copy: %v", err)
 	}
 	for _, step := range []struct {

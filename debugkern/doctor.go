@@ -57,7 +57,7 @@ func (s *Session) toolchainChecks(ctx context.Context, d *report.Doctor) {
 // gpuEnables lists what each part of a GPU machine makes possible.
 var gpuEnables = map[string]string{
 	"driver":            "runs kernels on the GPU",
-	"NVML":              "clocks, power, temperature and throttle reasons beside a run",
+	"NVML":              "clocks, power, temperature and throttle reasons during a run",
 	"nvcc":              "compiles sources with host code as a whole; without it NVRTC compiles their device part",
 	"compute-sanitizer": "NVIDIA's own memory and race checks",
 }

@@ -8,7 +8,7 @@ import (
 	"tilescope/debugkern/cuda"
 )
 
-// TestGPUSanitizeKernels lays compute-sanitizer's word beside ours: a clean rung, on which neither has anything to say, and one
+// TestGPUSanitizeKernels compares compute-sanitizer's report with ours: a clean rung, on which neither has anything to say, and one
 // with a planted race, which both have to find at the same lines.
 func TestGPUSanitizeKernels(t *testing.T) {
 	s := openGPUSession(t)

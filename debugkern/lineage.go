@@ -92,7 +92,7 @@ type ancestry struct {
 	stage   *probes.StagePlan // nil: an element of an argument
 	cell    Cell
 	arg     string
-	element int
+	element int // of arg, by its place in memory
 	kernel  target.Kernel
 }
 
@@ -118,13 +118,11 @@ func (x *ancestry) parse() error {
 	if sp != nil && !sp.OfLaunch() && len(at) == 2 {
 		return x.ofStage(sp, m[2], at)
 	}
-	for i := range p.Args {
-		if a := &p.Args[i]; a.Pointer && a.Name == m[1] {
-			if m[2] != "" {
-				return report.Usagef("cell %s: an argument has no tiles", x.ask.Cell)
-			}
-			return x.ofArgument(a, at)
+	if a := p.Arg(m[1]); a != nil && a.Pointer {
+		if m[2] != "" {
+			return report.Usagef("cell %s: an argument has no tiles", x.ask.Cell)
 		}
+		return x.ofArgument(a, at)
 	}
 	return report.Usagef("cell %s: kernel %s has no stage or argument %q; it has %s", x.ask.Cell, p.Kernel, m[1], x.names())
 }
@@ -230,7 +228,8 @@ func (x *ancestry) tiles(sp *probes.StagePlan, block probes.Dim3) int {
 	return x.st.r.plan.Work.Tiles.At(block, 0)
 }
 
-// ofArgument is an element of an argument: by its index in the whole, or in each dimension.
+// ofArgument is an element of an argument: by its index in the whole, row-major whatever the strides, or in
+// each dimension.
 func (x *ancestry) ofArgument(a *probes.Arg, at []int) error {
 	dims := a.Dims
 	if len(at) == 1 {
@@ -246,7 +245,7 @@ func (x *ancestry) ofArgument(a *probes.Arg, at []int) error {
 		}
 		element = element*dims[i] + n
 	}
-	x.arg, x.element = a.Name, element
+	x.arg, x.element = a.Name, a.Place(element)
 	if x.ask.Block != nil {
 		if !(probes.Range{N: x.st.r.plan.Grid}).Contains(*x.ask.Block) {
 			return report.Usagef("--block %s lies outside the grid %s", *x.ask.Block, x.st.r.plan.Grid)
@@ -292,14 +291,18 @@ func (x *ancestry) output() error {
 	sp, c := x.stage, x.cell
 	x.arg = sp.Capture.Output
 	if sp.OfLaunch() {
-		x.element = probes.Place(c.Row*sp.Cols+c.Col, sp.Capture.Dims, sp.Capture.Strides)
+		n := c.Row*sp.Cols + c.Col
+		if elems := probes.Elems(sp.Capture.Dims); n >= elems { // the last row of a list may not be full
+			return report.Usagef("row %d, column %d of %s lies past its %d elements", c.Row, c.Col, sp.Stage, elems)
+		}
+		x.element = probes.Place(n, sp.Capture.Dims, sp.Capture.Strides)
 		return nil
 	}
 	at := sp.InArgument(c.Block, c.KVTile)
 	if c.Row >= at.Rows || c.Col >= at.Cols {
 		return report.Usagef("cell %s: row %d, column %d of block %s lies past the output, which ends at row %d, column %d", x.name(), c.Row, c.Col, c.Block, at.Rows-1, at.Cols-1)
 	}
-	x.element = at.Element(c.Row, c.Col)
+	x.element = x.st.r.plan.Arg(x.arg).Place(at.Element(c.Row, c.Col))
 	return nil
 }
 
@@ -382,11 +385,24 @@ func (x *ancestry) name() string {
 	case x.ask.Cell != "":
 		return x.ask.Cell
 	case x.stage == nil || x.stage.OfLaunch():
-		return fmt.Sprintf("%s[%d]", x.arg, x.element)
+		return x.elementName()
 	case x.stage.PerTile:
 		return fmt.Sprintf("%s@%d[%d,%d]", x.cell.Stage, x.cell.KVTile, x.cell.Row, x.cell.Col)
 	}
 	return fmt.Sprintf("%s[%d,%d]", x.cell.Stage, x.cell.Row, x.cell.Col)
+}
+
+// elementName is an element of an argument as a person writes it.
+func (x *ancestry) elementName() string {
+	a := x.st.r.plan.Arg(x.arg)
+	if a.Strides == nil {
+		return fmt.Sprintf("%s[%d]", x.arg, x.element)
+	}
+	index, ok := probes.IndexAt(x.element, a.Dims, a.Strides)
+	if !ok {
+		return fmt.Sprintf("the gap at place %d in the memory of %s", x.element, x.arg)
+	}
+	return x.arg + strings.ReplaceAll(fmt.Sprint(index), " ", ",")
 }
 
 // dtype is the type of the cell.
@@ -411,26 +427,30 @@ func (x *ancestry) write(ctx context.Context, trace *lineage.Trace, g *lineage.G
 		Schema: report.LineageSchema, Target: x.st.r.req.Target, Shape: x.st.r.plan.Shape.String(), Seed: x.st.r.req.Seed, Cell: x.name(), Block: x.cell.Block,
 		Nodes: []report.LineageNode{},
 	}
-	if len(g.Roots) == 1 && !g.Roots[0].Leaf {
-		root := g.Nodes[g.Roots[0].To]
-		bits, err := trace.Values(ctx, x.kernel, []lineage.Ref{root})
-		if err != nil {
-			return nil, err
-		}
-		if int(root.N) == size {
-			v := report.Number(x.dtype().Value(bits[0]))
-			doc.Value = &v
-		}
+	var root []lineage.Ref
+	if len(g.Roots) == 1 && !g.Roots[0].Leaf && int(g.Nodes[g.Roots[0].To].N) == size {
+		root = append(root, g.Nodes[g.Roots[0].To])
 	}
-	tree, err := x.add(ctx, doc, trace, g, nil)
-	if err != nil || !x.ask.Across {
-		return doc, err
+	tree, bits, err := x.add(ctx, doc, trace, g, nil, root)
+	if err != nil {
+		return nil, err
+	}
+	if root != nil {
+		v := report.Number(x.dtype().Value(bits[0]))
+		doc.Value = &v
+	}
+	if !x.ask.Across {
+		return doc, nil
 	}
 	return doc, x.across(ctx, doc, trace, tree, 0)
 }
 
-// add appends the nodes of a graph to a document; block is nil for those of the cell's own block.
-func (x *ancestry) add(ctx context.Context, doc *report.Lineage, trace *lineage.Trace, g *lineage.Graph, block *[3]int) (*lineage.Tree, error) {
+// add appends the nodes of a graph to a document; block is nil for those of the cell's own block. It also returns
+// the bits of more values: the block is executed again for all of them at once.
+func (x *ancestry) add(
+	ctx context.Context, doc *report.Lineage, trace *lineage.Trace, g *lineage.Graph, block *[3]int,
+	more []lineage.Ref,
+) (*lineage.Tree, []uint64, error) {
 	tree := g.Fold()
 	doc.Truncated = doc.Truncated || g.Truncated
 	var refs []lineage.Ref
@@ -440,20 +460,28 @@ func (x *ancestry) add(ctx context.Context, doc *report.Lineage, trace *lineage.
 		refs = append(refs, f.Last[:min(len(f.Last), mostValues)]...)
 		f.ID += len(doc.Nodes)
 	}
-	bits, err := trace.Values(ctx, x.kernel, refs)
+	bits, err := trace.Values(ctx, x.kernel, append(refs, more...))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for i, f := range tree.Folds {
 		n := node(f)
 		n.Block = block
+		if f.Source != nil { // else no instruction is behind it
+			r := f.Ref
+			if k := len(f.Last); k > 0 {
+				r = f.Last[k-1]
+			}
+			s := trace.Step(int(r.Step))
+			n.At = &report.LineageAt{Step: s.Clock, Warp: s.Warp, Lane: int(r.Lane)}
+		}
 		n.values(trace, f, bits[first[i]:])
 		if f.Leaf != nil && f.Count == 1 {
 			n.Value = initial(trace.Launch(), f.Leaf)
 		}
 		doc.Nodes = append(doc.Nodes, n.LineageNode)
 	}
-	return tree, nil
+	return tree, bits[len(refs):], nil
 }
 
 // lineageNode is a node under way.

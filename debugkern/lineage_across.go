@@ -66,7 +66,7 @@ func (x *ancestry) follow(ctx context.Context, doc *report.Lineage, f *lineage.F
 		return err
 	}
 	block := [3]int(b.block)
-	tree, err := x.add(ctx, doc, trace, g, &block)
+	tree, _, err := x.add(ctx, doc, trace, g, &block, nil)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@ package debugkern_test
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -150,5 +152,157 @@ func TestLineageAcrossBlocks(t *testing.T) {
 	}
 	if text := fmt.Sprint(doc.Tree(0)); !strings.Contains(text, "arg1[0..2], written by 3 blocks, block 0,0,0 first") || !strings.Contains(text, "block 2,0,0") {
 		t.Error(text)
+	}
+}
+
+// columns makes a stage of y, eight of its columns a block.
+const columns = `shapes: {validation: {N: 64}}
+work: {col: bx * 8}
+stages:
+  - {name: part, axes: [row, col], dtype: f32, dims: [4, 8], valid: [4, 8], per: block,
+     capture: {output: y, at: [0, col], rows: 0, cols: 1}}
+`
+
+// strided is the kernel of cli/testdata/reference, y = 2x over 64 elements of memory, 32 a block, with other
+// dimensions and strides of x and y, and more lines in its manifest.
+func strided(t *testing.T, x, y, more string) debugkern.Request {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"twice.ptx", "twice.yaml"} {
+		text, err := os.ReadFile(filepath.Join("cli", "testdata", "reference", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := string(text)
+		if name == "twice.yaml" {
+			for arg, extents := range map[string]string{"x": x, "y": y} {
+				before, after, found := strings.Cut(changed, "name: "+arg+`, type: "f32*", dims: [4, 16]`)
+				if !found {
+					t.Fatalf("the manifest has no argument %s of 4 x 16", arg)
+				}
+				changed = before + "name: " + arg + `, type: "f32*", ` + extents + after
+			}
+			changed += more
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(changed), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return debugkern.Request{Target: filepath.Join(dir, "twice.yaml"), Backend: "emu"}
+}
+
+// madeOf describes what an element of y is made of: its block, its own name, and that of the element of x.
+func madeOf(doc *report.Lineage) string {
+	return fmt.Sprintf("%s: block %v: %s of %s", doc.Cell, doc.Block, doc.Nodes[0].Op, leaves(doc))
+}
+
+// TestLineageOfStrides: an element of an argument with strides is found where the strides say, whether a cell
+// names it by its indices, by its number, or as a cell of a tile, and elements are named by their indices.
+func TestLineageOfStrides(t *testing.T) {
+	const (
+		plain  = "dims: [4, 16]"
+		turned = "dims: [16, 4], strides: [1, 16]" // y[1,2] is the place 33 in memory
+		apart  = "dims: [2, 16], strides: [33, 2]" // with a gap after each element
+		across = "dims: [4, 16], strides: [1, 4]"
+	)
+	second := probes.Dim3{1, 0, 0}
+	for _, c := range []struct {
+		x, y, more, cell string
+		block            *probes.Dim3
+		want             string
+	}{
+		{plain, turned, "", "y[1,2]", nil, "y[1,2]: block [1 0 0]: stored to y[1][2] of x[2][1]"},
+		{plain, turned, "", "y[6]", nil, "y[6]: block [1 0 0]: stored to y[1][2] of x[2][1]"},
+		{turned, turned, "", "y[15,0]", nil, "y[15,0]: block [0 0 0]: stored to y[15][0] of x[15][0]"},
+		{plain, apart, "", "y[1,2]", nil, "y[1,2]: block [1 0 0]: stored to y[1][2] of x[2][5]"},
+		{apart, plain, "", "y[2,5]", nil, "y[2,5]: block [1 0 0]: stored to y[2][5] of x[1][2]"},
+		{plain, across, columns, "part[2,5]", &second,
+			"part[2,5]: block [1 0 0]: stored to y[2][13] of x[3][6]"},
+		{plain, plain, "", "y[1,2]", nil, "y[1,2]: block [0 0 0]: stored to y[1][2] of x[1][2]"},
+	} {
+		req := strided(t, c.x, c.y, c.more)
+		ask := debugkern.LineageRequest{Cell: c.cell, Block: c.block}
+		doc, err := debugtest.Open(t).Lineage(t.Context(), req, ask, nil)
+		if err != nil {
+			t.Errorf("%s of %s, %s: %v", c.cell, c.x, c.y, err)
+			continue
+		}
+		if got := madeOf(doc); got != c.want {
+			t.Errorf("x %s, y %s: %s, want %s", c.x, c.y, got, c.want)
+		}
+	}
+}
+
+// TestLineageOfNoElement: a list's last row may have cells that are no elements.
+func TestLineageOfNoElement(t *testing.T) {
+	req := strided(t, "dims: [4, 16]", "dims: [37], strides: [2], reference: none", "")
+	c := debugkern.Cell{Place: debugkern.Place{Stage: "y"}, Row: 1, Col: 10}
+	_, err := debugtest.Run(t, req).Lineage(t.Context(), c, debugkern.LineageRequest{})
+	var coded *report.Error
+	if !errors.As(err, &coded) || coded.Code != report.CodeUsage ||
+		!strings.Contains(err.Error(), "row 1, column 10 of y lies past its 37 elements") {
+		t.Error(err)
+	}
+}
+
+// TestLineageOfStridedTiles: a cell of a run's tiles leads to the same element as its writer and its value,
+// whether the tile is cut out of an output with strides, is all of it by index, or is its memory as it lies.
+func TestLineageOfStridedTiles(t *testing.T) {
+	for _, c := range []struct {
+		y, more string
+		cell    debugkern.Cell
+		want    string
+	}{
+		{"dims: [4, 16], strides: [1, 4]", columns,
+			debugkern.Cell{
+				Place: debugkern.Place{Stage: "part", Block: probes.Dim3{1, 0, 0}}, Row: 2, Col: 5,
+			},
+			"part[2,5]: block [1 0 0]: stored to y[2][13] of x[3][6]"},
+		{"dims: [16, 4], strides: [1, 16], reference: {kernel: other.yaml}", "",
+			debugkern.Cell{Place: debugkern.Place{Stage: "y"}, Row: 1, Col: 2},
+			"y[1,2]: block [1 0 0]: stored to y[1][2] of x[2][1]"},
+		{"dims: [16, 4], strides: [1, 16]", "",
+			debugkern.Cell{Place: debugkern.Place{Stage: "y"}, Row: 1, Col: 1},
+			"y[1,2]: block [1 0 0]: stored to y[1][2] of x[2][1]"},
+		{"dims: [2, 16], strides: [33, 2]", "",
+			debugkern.Cell{Place: debugkern.Place{Stage: "y"}, Row: 1, Col: 4},
+			"the gap at place 36 in the memory of y: block [1 0 0]: stored to y[36] of x[2][4]"},
+	} {
+		req := strided(t, "dims: [4, 16]", c.y, c.more)
+		other := strided(t, "dims: [4, 16]", "dims: [16, 4], strides: [1, 16]", "").Target
+		text, err := os.ReadFile(other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Dir(req.Target)
+		if err := os.WriteFile(filepath.Join(dir, "other.yaml"), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		run := debugtest.Run(t, req)
+		doc, err := run.Lineage(t.Context(), c.cell, debugkern.LineageRequest{})
+		if err != nil {
+			t.Errorf("%s: %v", c.y, err)
+			continue
+		}
+		if got := madeOf(doc); got != c.want {
+			t.Errorf("y %s: %s, want %s", c.y, got, c.want)
+		}
+		v, err := run.View(c.cell.Place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if doc.Value == nil {
+			t.Fatalf("y %s: no value", c.y)
+		}
+		if want := v.Got.At(c.cell.Row, c.cell.Col); float64(*doc.Value) != want {
+			t.Errorf("y %s: value %v, captured %v", c.y, *doc.Value, want)
+		}
+		w, err := run.Writer(t.Context(), c.cell)
+		if err != nil || w == nil {
+			t.Fatalf("y %s: writer %v, %v", c.y, w, err)
+		}
+		if n := doc.Nodes[0]; n.Warp == nil || *n.Warp != w.Warp || !slices.Equal(n.Lanes, []int{w.Lane}) {
+			t.Errorf("y %s: made by lanes %v, written by warp %d lane %d", c.y, n.Lanes, w.Warp, w.Lane)
+		}
 	}
 }

@@ -127,10 +127,10 @@ func unwritten(written []byte, sp *probes.StagePlan) []bool {
 
 // memoryView is an argument's tile, next to what it is compared with.
 func (r *Run) memoryView(p Place, sp *probes.StagePlan) *TileView {
-	beside, _ := r.Beside(p)
+	other, _ := r.OtherTile(p)
 	v := &TileView{
 		Place: p, Plan: sp, Got: r.state.memoryTile(sp), ValidRows: sp.Rows, ValidCols: sp.Cols, Elems: probes.Elems(sp.Capture.Dims),
-		Verdict: r.Tile(p), Beside: beside,
+		Verdict: r.Tile(p), Other: other,
 	}
 	if !sp.Capture.Before {
 		v.Previous = r.state.previous(sp)

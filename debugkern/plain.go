@@ -24,9 +24,9 @@ type plainRun struct {
 	launches  int
 }
 
-// plainBeside is the plain build of a run: made ready while the instrumented one is, launched after it, on a
+// plainTask is the plain build of a run: made ready while the instrumented one is, launched after it, on a
 // GPU while the processor compares what that one left.
-type plainBeside struct {
+type plainTask struct {
 	ready   join.Group           // the goroutines that build and load it
 	task    *join.Task[struct{}] // launches it; nil: nothing was launched, or it is settled
 	run     *plainRun
@@ -43,7 +43,7 @@ func (e *execution) readyPlain() {
 	if e.emulated() || !e.twoBuilds() {
 		return // it is built when it is launched, if at all
 	}
-	e.beside.ready.Go(func() {
+	e.plainTask.ready.Go(func() {
 		select {
 		case <-e.ctx.Done():
 		case <-time.After(headStart):
@@ -67,7 +67,7 @@ func (e *execution) plainKernel() (target.Kernel, error) {
 // startPlain launches the plain build: concurrently with what follows on a GPU, at once on the emulator,
 // which needs the same processor.
 func (e *execution) startPlain() error {
-	p := &e.beside
+	p := &e.plainTask
 	work := func() { p.run, p.err = e.plain() }
 	if e.emulated() {
 		p.waiting.Store(true)
@@ -80,7 +80,7 @@ func (e *execution) startPlain() error {
 
 // settlePlain waits for the plain build and adds its results to the run's.
 func (e *execution) settlePlain() error {
-	p := &e.beside
+	p := &e.plainTask
 	defer p.ready.Wait()
 	if p.task == nil {
 		return nil
@@ -94,7 +94,7 @@ func (e *execution) settlePlain() error {
 
 // takePlain adds the plain build's results to the run's.
 func (e *execution) takePlain() error {
-	p := &e.beside
+	p := &e.plainTask
 	if p.err != nil || p.run == nil {
 		return p.err
 	}
@@ -131,7 +131,7 @@ func (e *execution) plain() (*plainRun, error) {
 		return nil, err
 	}
 	l.Repeat, l.Label, l.Probe = e.req.Repeat, e.r.label()+", plain build", nil
-	l.Tell = e.tellPlain()
+	l.OnLaunch = e.plainProgress()
 	start := time.Now()
 	res, err := k.Launch(e.ctx, l)
 	if err != nil {
@@ -156,9 +156,9 @@ func (e *execution) plain() (*plainRun, error) {
 	return out, nil
 }
 
-// tellPlain reports the plain build's launches while no other progress is reported.
-func (e *execution) tellPlain() func(int) {
-	if e.beside.waiting.Load() {
+// plainProgress reports the plain build's launches while no other progress is reported.
+func (e *execution) plainProgress() func(int) {
+	if e.plainTask.waiting.Load() {
 		e.progress(Progress{Phase: "run", Detail: "plain build"})
 	}
 	repeated := e.repeated("plain build")
@@ -166,7 +166,7 @@ func (e *execution) tellPlain() func(int) {
 		return nil
 	}
 	return func(n int) {
-		if e.beside.waiting.Load() {
+		if e.plainTask.waiting.Load() {
 			repeated(n)
 		}
 	}

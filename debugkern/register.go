@@ -21,7 +21,7 @@ func (st *runState) elsewhere(sp *probes.StagePlan) bool {
 
 // withoutRegisters turns the capture of registers off where no emulator executes the kernel too, and says so.
 func (e *execution) withoutRegisters() error {
-	if e.st.beside != nil || target.Simulated(e.backend) || !slices.ContainsFunc(e.r.plan.Stages, func(sp probes.StagePlan) bool { return ofRegisters(&sp) }) {
+	if e.st.emulator != nil || target.Simulated(e.backend) || !slices.ContainsFunc(e.r.plan.Stages, func(sp probes.StagePlan) bool { return ofRegisters(&sp) }) {
 		return nil
 	}
 	plan := *e.r.plan

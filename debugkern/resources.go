@@ -162,25 +162,25 @@ func (s *Session) assembler(ctx context.Context) string {
 	return "ptxas"
 }
 
-// deviceTeller is offered by backends of real devices.
-type deviceTeller interface {
+// device is a backend that is a real device.
+type device interface {
 	Device() cuda.Device
 	Driver() string
 }
 
 // Environment opens the backend that a request asks for and describes it.
 func (s *Session) Environment(ctx context.Context, req Request) (*report.Environment, error) {
-	be, beside, err := s.Backends(ctx, req)
+	be, emulator, err := s.Backends(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	info := be.Info()
 	doc := &report.Environment{Backend: info.Name, Device: info.Device, Arch: info.Arch}
-	if beside != nil {
+	if emulator != nil {
 		doc.Backend = "both"
 	}
-	if t, ok := be.(deviceTeller); ok {
-		doc.Driver, doc.Clocks = t.Driver(), clocks(t.Device())
+	if d, ok := be.(device); ok {
+		doc.Driver, doc.Clocks = d.Driver(), clocks(d.Device())
 	}
 	return doc, nil
 }

@@ -43,7 +43,7 @@ type runState struct {
 	losses  []check.Loss      // of a trial that studies precision
 
 	backend   target.Backend    // what kernel was loaded on
-	beside    target.Backend    // the emulator, with --backend both
+	emulator  target.Backend    // with --backend both: it executes the same launch
 	tracer    target.Kernel     // executes blocks again, where the backend itself cannot
 	traced    *runState         // its tiles: a writer found on it is valid where the bits are equal
 	resources *target.Resources // the plain build's
@@ -121,7 +121,7 @@ func (r *Run) again(ctx context.Context) (*execution, error) {
 	problem := *was.r
 	e.r, e.backend, e.builder = &problem, was.backend, was.build.Builder
 	st := e.st
-	st.r, st.backend, st.beside = e.r, was.backend, was.beside
+	st.r, st.backend, st.emulator = e.r, was.backend, was.emulator
 	st.inputs, st.ref, st.build, st.expected = was.inputs, was.ref, was.build, was.expected
 	return e, nil
 }
@@ -133,17 +133,17 @@ type execution struct {
 	req      Request
 	progress func(Progress)
 
-	r       *resolved
-	backend target.Backend
-	builder string
-	cost    report.Cost
-	st      *runState
-	whole   future[*exactOutput]
-	beside  plainBeside
-	covered map[string]check.Bytes // what of each argument the launch wrote; nil where nobody watched
-	from    *runState              // whose inputs it has
-	exact   bool                   // as that kernel gets them: it is a reference; else as they were before encoding
-	trial   bool                   // judged without what no trial uses: fingerprints, the writer of the first bad cell
+	r         *resolved
+	backend   target.Backend
+	builder   string
+	cost      report.Cost
+	st        *runState
+	whole     future[*exactOutput]
+	plainTask plainTask
+	covered   map[string]check.Bytes // what of each argument the launch wrote; nil where nobody watched
+	from      *runState              // whose inputs it has
+	exact     bool                   // as that kernel gets them: it is a reference; else as they were before encoding
+	trial     bool                   // judged without what no trial uses: fingerprints, the writer of the first bad cell
 }
 
 // open resolves the request: inputs, backends, reference.
@@ -154,7 +154,7 @@ func (e *execution) open() error {
 		return err
 	}
 	e.st.r, e.st.inputs = e.r, in
-	if e.backend, e.st.beside, err = e.s.Backends(e.ctx, e.req); err != nil {
+	if e.backend, e.st.emulator, err = e.s.Backends(e.ctx, e.req); err != nil {
 		return err
 	}
 	e.st.backend = e.backend
@@ -186,7 +186,7 @@ func (e *execution) run() (*Run, error) {
 }
 
 // emulated reports that the run has no GPU.
-func (e *execution) emulated() bool { return e.st.beside == nil && target.Simulated(e.backend) }
+func (e *execution) emulated() bool { return e.st.emulator == nil && target.Simulated(e.backend) }
 
 // build compiles the instrumented build and loads it.
 func (e *execution) build() error {
@@ -225,7 +225,7 @@ func (e *execution) repeated(detail string) func(int) {
 // --backend both the GPU gets every rounding written out, so that its compiler cannot fuse what the emulator
 // does not.
 func (e *execution) load(be target.Backend, b *build.Build) (target.Kernel, error) {
-	key := loadKey{be, b, e.r.plan.Entry, e.st.beside != nil}
+	key := loadKey{be, b, e.r.plan.Entry, e.st.emulator != nil}
 	return e.s.loaded.Get(e.ctx, key, func() (target.Kernel, error) {
 		prepare := be.Load
 		if pinner, ok := be.(target.Pinner); ok && key.pinned {
@@ -262,10 +262,10 @@ func (e *execution) launch() error {
 	e.progress(Progress{Phase: "run", Detail: e.backend.Info().Device})
 	start := time.Now()
 	if !target.Simulated(e.backend) && e.r.plan.Gate.Name == probes.GateNone {
-		e.beside.ready.Go(func() { _, _ = e.exactOutput() }) // nothing else needs the processor meanwhile; the next caller gets the error
+		e.plainTask.ready.Go(func() { _, _ = e.exactOutput() }) // nothing else needs the processor meanwhile; the next caller gets the error
 	}
 	l := *e.st.launch
-	l.Tell = e.repeated(e.backend.Info().Device)
+	l.OnLaunch = e.repeated(e.backend.Info().Device)
 	o, c := e.checks(e.backend), (*check.Checker)(nil)
 	if e.st.result, c, err = checked.Launch(e.ctx, e.st.kernel, &l, o); err != nil {
 		return report.LaunchError(err)
@@ -377,7 +377,7 @@ func (e *execution) header() *report.Run {
 	if e.backend != nil {
 		info := e.backend.Info()
 		rep.Backend.Name, rep.Backend.Device, rep.Backend.Arch = info.Name, info.Device, info.Arch
-		if e.st.beside != nil {
+		if e.st.emulator != nil {
 			rep.Backend.Name = "both"
 		}
 	}

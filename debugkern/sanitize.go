@@ -105,7 +105,7 @@ func (s *Session) watchedLaunch(ctx context.Context, r *Run) (*build.Build, *tar
 	st := r.state
 	if st.r.plan.Gate.Name != probes.GateNone {
 		l := *st.launch
-		l.Observe, l.Tell, l.Repeat = nil, nil, 1
+		l.Observe, l.OnLaunch, l.Repeat = nil, nil, 1
 		return st.build, &l, nil
 	}
 	b, err := s.builder.Kernel(ctx, st.r.sel, buildOptions(r.Request, false))

@@ -211,7 +211,7 @@ type Request struct {
 	Blocks Region
 	Tiles  Span
 	Stages []probes.Stage
-	// Check is the set of checkers attached to the instrumented launch on the emulator (with both, to the emulator's beside the
+	// Check is the set of checkers attached to the instrumented launch on the emulator (with both, to the emulator's next to the
 	// GPU); their findings are the run's. A GPU cannot be observed.
 	Check check.Set
 	// Launch are the words of the command line that say how a FILE is launched, of a target that checkrun.Adopt made; nil for others.

@@ -54,15 +54,15 @@ func (s *Session) Time(ctx context.Context, reqs []Request, o TimeOptions) (t *T
 	}
 	info := be.Info()
 	t = &Timing{Environment: report.Environment{Backend: info.Name, Device: info.Device, Arch: info.Arch}}
-	teller, tells := be.(deviceTeller)
-	if tells {
-		t.Environment.Driver, t.Environment.Clocks = teller.Driver(), clocks(teller.Device())
+	d, real := be.(device)
+	if real {
+		t.Environment.Driver, t.Environment.Clocks = d.Driver(), clocks(d.Device())
 	}
 	if t.Micros, err = timer.Time(ctx, runs, target.TimeOptions(o)); err != nil {
 		return nil, "", timingError(ctx, err)
 	}
-	if tells {
-		t.ClocksAfter = clocks(teller.Device())
+	if real {
+		t.ClocksAfter = clocks(d.Device())
 	}
 	return t, "", nil
 }

@@ -154,7 +154,7 @@ func (r *Run) prepare(ctx context.Context, t Trial) (*Attempt, error) {
 	}
 	e.trial, e.req.Backend = true, "emu"
 	e.backend = e.s.emulator()
-	e.st.backend, e.st.beside = e.backend, nil
+	e.st.backend, e.st.emulator = e.backend, nil
 	for _, step := range []func() error{a.schedule, a.blocks, a.load, a.place, a.substitute} {
 		if err := step(); err != nil {
 			return a, err

@@ -22,7 +22,7 @@ type Run struct {
 	state *runState
 }
 
-// Place is a tile: a stage at a block and kv tile (0 for stages taken once a block).
+// Place is a tile: a stage at a block and kv tile (0 for stages taken once a block). judge.Place counts kv tiles as documents do.
 type Place struct {
 	Stage  probes.Stage
 	Block  probes.Dim3
@@ -63,9 +63,9 @@ type TileView struct {
 	// Previous is an argument's tile before the launch, where Got is that after it and it was filled; else its Rows are 0.
 	Previous probes.Tile
 
-	// Beside is the same tile as the emulator computed it, where Got is a GPU's and both executed (Crossed); else its Rows
+	// Other is the same tile as the emulator computed it, where Got is a GPU's and both executed (Crossed); else its Rows
 	// are 0.
-	Beside probes.Tile
+	Other probes.Tile
 }
 
 // Valid reports whether a cell is one that the kernel has to compute: those are compared, where they were captured.

@@ -53,13 +53,13 @@ func (r *Run) View(p Place) (*TileView, error) {
 	if err != nil {
 		return nil, err
 	}
-	beside, _ := r.Beside(p)
+	other, _ := r.OtherTile(p)
 	if !sp.Referenced() {
 		d.Local, d.Global, d.Mirrored, d.LocalBound, d.GlobalBound, d.NoLocal = nil, nil, nil, nil, nil, nil
 	}
 	return &TileView{
-		Beside: beside,
-		Place:  p, Plan: sp, Got: r.state.Tile(p.Stage, p.Block, p.KVTile), Local: d.Local, Global: d.Global, Mirrored: d.Mirrored,
+		Other: other,
+		Place: p, Plan: sp, Got: r.state.Tile(p.Stage, p.Block, p.KVTile), Local: d.Local, Global: d.Global, Mirrored: d.Mirrored,
 		LocalBound: d.LocalBound, GlobalBound: d.GlobalBound, ValidRows: d.ValidRows, ValidCols: d.ValidCols, NoLocal: d.NoLocal, Verdict: r.Tile(p),
 	}, nil
 }
@@ -185,7 +185,8 @@ func (r *Run) Writer(ctx context.Context, c Cell) (*target.WriteSite, error) {
 		if c.Row >= at.Rows || c.Col >= at.Cols {
 			return nil, fmt.Errorf("row %d, column %d lies past the output", c.Row, c.Col)
 		}
-		cell.Arg, cell.Offset = sp.Capture.Output, uint64(r.memoryElement(sp, at.Element(c.Row, c.Col))*size)
+		cell.Arg = sp.Capture.Output
+		cell.Offset = uint64(r.Plan.Arg(cell.Arg).Place(at.Element(c.Row, c.Col)) * size)
 	} else {
 		off, err := r.state.offset(sp, c)
 		if err != nil {
@@ -194,16 +195,6 @@ func (r *Run) Writer(ctx context.Context, c Cell) (*target.WriteSite, error) {
 		cell.Offset = off
 	}
 	return tracer.WhoWrote(ctx, r.state.launch, c.Block, cell)
-}
-
-// memoryElement is where in memory an element of the argument lies that a stage is cut out of.
-func (r *Run) memoryElement(sp *probes.StagePlan, element int) int {
-	for _, a := range r.Plan.Args {
-		if a.Name == sp.Capture.Output {
-			return probes.Place(element, sp.Capture.Dims, a.Strides)
-		}
-	}
-	return element
 }
 
 // Source returns the lines of a CUDA source of this run: of the text that was compiled, the patches of its faults applied.

@@ -5,7 +5,7 @@ import "fmt"
 // Fragment says which cell of a 16×16 tile (row-major index, 0 to 255) each of a lane's elements holds, in element order.
 type Fragment [32][8]int
 
-// Whole reports whether every cell is held exactly once.
+// Whole reports whether every cell occurs exactly once.
 func (f *Fragment) Whole() bool {
 	var seen [256]bool
 	for _, lane := range f {

@@ -17,7 +17,7 @@ func (m Missing) Merge(o Missing) Missing {
 	return m
 }
 
-// Stores is what a backend knows about the bytes [lo, hi) of its capture buffer after a launch.
+// Stores is what a backend records about the bytes [lo, hi) of its capture buffer after a launch.
 type Stores interface {
 	// Whole reports that every element of that size in the range was stored.
 	Whole(lo, hi uint64, size int) bool

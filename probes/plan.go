@@ -121,6 +121,16 @@ func (p *Plan) Parameters() []Arg {
 	return p.Args[:n]
 }
 
+// Arg returns the argument of that name, nil where there is none.
+func (p *Plan) Arg(name string) *Arg {
+	for i := range p.Args {
+		if p.Args[i].Name == name {
+			return &p.Args[i]
+		}
+	}
+	return nil
+}
+
 // Index is a stage's place among Tiles; one past the last where there is none of that name.
 func (p *Plan) Index(s Stage) int {
 	for i, sp := range p.Tiles() {

@@ -17,6 +17,9 @@ func MemoryElems(dims, strides []int) int {
 	return n
 }
 
+// Place is where in memory the argument's element of a row-major index lies, in elements.
+func (a Arg) Place(element int) int { return Place(element, a.Dims, a.Strides) }
+
 // Place is where in memory the element of a row-major index lies, in elements.
 func Place(element int, dims, strides []int) int {
 	if strides == nil {

@@ -32,7 +32,7 @@ func TestStrides(t *testing.T) {
 			continue
 		}
 		element := (index[0]*3+index[1])*2 + index[2]
-		if Place(element, a.Dims, a.Strides) != place || !slices.Equal(memory[2*place:2*place+2], elements[2*element:2*element+2]) {
+		if a.Place(element) != place || !slices.Equal(memory[2*place:2*place+2], elements[2*element:2*element+2]) {
 			t.Errorf("place %d is %v, element %d", place, index, element)
 		}
 	}

@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// heedHangUps lets programs started from here get the hang-up signal. A process hands a signal that it ignores on to its
+// receiveHangUps lets programs started from here get the hang-up signal. A process hands a signal that it ignores on to its
 // children as ignored, and one that nohup started ignores this one.
-func heedHangUps(t *testing.T) {
+func receiveHangUps(t *testing.T) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGHUP)
 	t.Cleanup(func() { signal.Stop(c) })
@@ -29,7 +29,7 @@ const endsWithin = 100*time.Millisecond + time.Second
 
 // signalled sends every signal that ends the program: the terminal is left as it was found.
 func signalled(t *testing.T, program string) {
-	heedHangUps(t)
+	receiveHangUps(t)
 	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT, syscall.SIGPIPE} {
 		t.Run(sig.String(), func(t *testing.T) {
 			found := untouched(t) // a program may have changed its own terminal's before they could be read
@@ -68,7 +68,7 @@ func signalled(t *testing.T, program string) {
 // hungUp ends the session under the program, as a closed terminal window does: it does not outlive it. It
 // holds a pipe open as long as it lives.
 func hungUp(t *testing.T, program string) {
-	heedHangUps(t)
+	receiveHangUps(t)
 	alive := filepath.Join(t.TempDir(), "alive")
 	if err := unix.Mkfifo(alive, 0o600); err != nil {
 		t.Fatal(err)

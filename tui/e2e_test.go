@@ -72,7 +72,7 @@ func opensFile(t *testing.T, program string) {
 	x := openAt(t, program, home, 120, 40, nil, "red.ptx", "--block", "256", "--arg", "1=unwritten:f32[4]", "--arg", "2=1024")
 	x.shows("ARGUMENTS", "errors", "race part", "missing: __syncthreads()", "4 of 4", "▸arg1")
 	x.press("2ll")
-	x.shows("arg1 after the launch f32[4]", "arg1[2]", "it held nothing before the launch")
+	x.shows("arg1 after the launch f32[4]", "arg1[2]", "not written before the launch")
 	x.press("w")
 	x.shows("line 12 of reduce.cu · step")
 	x.press("w")

@@ -172,7 +172,7 @@ func (j *editJob) Run() error {
 	return err
 }
 
-// editorArgs is how an editor is told a line.
+// editorArgs is how an editor is given a line.
 func editorArgs(editor, path string, line int) []string {
 	switch editor {
 	case "code", "codium", "cursor":

@@ -195,7 +195,12 @@ func acting() map[keymap.Action]handler {
 		keymap.Cancel:    (*Model).cancel,
 		keymap.Interrupt: (*Model).interrupt,
 		keymap.Suspend:   (*Model).suspend,
-		keymap.Quit:      func(*Model, string) tea.Cmd { return tea.Quit },
+		keymap.Quit: func(m *Model, _ string) tea.Cmd {
+			if m.uncover() { // only the bare screen is left by q
+				return nil
+			}
+			return tea.Quit
+		},
 	}
 }
 
@@ -223,6 +228,7 @@ func (m *Model) cancel(string) tea.Cmd {
 		m.draw()
 		m.Announce(view.RequestChanged{})
 	case m.cancelWork(true):
+	case m.uncover():
 	case m.Task.Active:
 		m.CancelTask()
 	case m.Hunting():
@@ -238,6 +244,12 @@ func (m *Model) cancel(string) tea.Cmd {
 		m.Say(fmt.Sprintf("nothing to cancel: %s quits", m.Keys.Label(keymap.Quit)))
 	}
 	return nil
+}
+
+// uncover closes what is open on top of the view on screen, and reports whether there was something.
+func (m *Model) uncover() bool {
+	v, ok := m.Shown().(view.Covered)
+	return ok && v.Uncover()
 }
 
 // cancelWork ends one view's work, of those that are waited for or of the others, and reports whether there

@@ -28,7 +28,7 @@ type painter struct {
 	next   frame // to be drawn at the next tick
 	dirty  bool
 	active bool
-	last   modes    // what the terminal was told besides cells
+	last   modes    // what was sent to the terminal besides cells
 	lines  []string // on the terminal
 	cells  [][]glyph
 	styles map[string]uint16
@@ -382,7 +382,7 @@ func (p *painter) same(x0, x1, y int) bool {
 	return true
 }
 
-// settings tells the terminal what changed besides cells.
+// settings sends the terminal what changed besides cells.
 func (p *painter) settings(m modes) {
 	if m.title != p.last.title {
 		p.buf = append(p.buf, ansi.SetWindowTitle(text.Line(m.title))...)

@@ -7,7 +7,7 @@ import tea "charm.land/bubbletea/v2"
 // sessionLeader reports whether the process leads its session; there are none here.
 func sessionLeader() bool { return false }
 
-// unixLocale reports whether the locale is told by environment variables: consoles here are Unicode.
+// unixLocale reports whether the locale is set by environment variables: consoles here are Unicode.
 func unixLocale() bool { return false }
 
 // suspend refuses: there is no job control here.

@@ -18,7 +18,7 @@ func sessionLeader() bool {
 	return err == nil && sid == unix.Getpid()
 }
 
-// unixLocale reports whether the locale is told by environment variables.
+// unixLocale reports whether the locale is set by environment variables.
 func unixLocale() bool { return true }
 
 // suspend stops the program until its shell continues it. The library's own way waits for a continuation that

@@ -20,7 +20,7 @@ type configMsg struct {
 	err    error
 }
 
-// watch tells the program of every change to a configuration file until ctx ends.
+// watch sends the program every change to a configuration file until ctx ends.
 func watch(ctx context.Context, environ []string, program *tea.Program) {
 	configs.Watch(ctx, configs.LoadOptions{Env: environ},
 		func(c *configs.Config, err error) { program.Send(configMsg{c, err}) })

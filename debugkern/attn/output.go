@@ -43,7 +43,7 @@ type Whole struct {
 	Unfused []float64
 }
 
-// WholeKey tells plans apart whose Whole differs on the same inputs.
+// WholeKey distinguishes plans whose Whole differs on the same inputs.
 func WholeKey(p *probes.Plan) string {
 	key := fmt.Sprint(p.Shape, p.Scale)
 	for _, s := range stages {

@@ -37,7 +37,7 @@ type Key [sha256.Size]byte
 // String is the key in hexadecimal, the entry's file name.
 func (k Key) String() string { return hex.EncodeToString(k[:]) }
 
-// Hasher builds a Key. Parts are told apart: ("ab", "c") is another key than ("a", "bc"). The zero value is ready.
+// Hasher builds a Key. Parts are separate: ("ab", "c") is another key than ("a", "bc"). The zero value is ready.
 type Hasher struct{ buf []byte }
 
 // Add appends parts to what the key is made of.

@@ -6,7 +6,7 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// A cp.async writes at some moment between its issue and the end of its issuer's wait, and nobody knows when. So from the
+// A cp.async writes at some moment between its issue and the end of its issuer's wait, and when is not defined. So from the
 // issue on its bytes are under way (access.stamp is underWay): whoever touches them is too early. The wait makes them a write
 // of the issuing lane at that moment; for all others it still takes a barrier after it. Its source it reads at such a moment too: until
 // the wait nobody may write there, the issuer included.

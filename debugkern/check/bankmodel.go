@@ -106,7 +106,7 @@ func serve(off *[32]int32, mask uint32, bytes int) service {
 
 // pattern is one way in which an instruction's lanes lie in an array, with how often it was seen. off is in bytes from the
 // array's start. Two accesses whose lanes lie alike, a whole number of rows apart, are the same pattern: no layout by rows
-// tells them apart.
+// distinguishes them.
 type pattern struct {
 	mask  uint32
 	bytes int

@@ -56,9 +56,9 @@ type unit interface {
 	target.Interested
 }
 
-// Units that implement target.Ender are told when their block is over; from then on the view must not be used.
+// Units that implement target.Ender are called when their block is over; from then on the view must not be used.
 
-// kinds lists every kind of checker there is, in the order in which their findings stand where nothing else tells them apart.
+// kinds lists every kind of checker there is, in the order in which their findings stand where nothing else orders them.
 func kinds() []kind {
 	return []kind{
 		raceKind(), noncoherentKind(), barrierKind(), registerKind(), overlapKind(), bankKind(), sectorKind(), originKind(), precisionKind(), reachKind(), coverageKind(),

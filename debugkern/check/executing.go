@@ -13,7 +13,7 @@ import (
 // lanes is one value a lane.
 type lanes = [32]uint64
 
-// executing is an instruction with what its operands hold: sources as they were before it, addresses as its events told
+// executing is an instruction with what its operands hold: sources as they were before it, addresses as its events reported
 // them, and, once it has executed, its results.
 type executing struct {
 	target.Event
@@ -32,7 +32,7 @@ type part struct {
 }
 
 // tell takes an event. It reports whether it is the first of its instruction.
-func (x *executing) tell(v target.View, e *target.Event) (first bool) {
+func (x *executing) add(v target.View, e *target.Event) (first bool) {
 	if first = x.Instr != e.Instr || x.Step != e.Step || x.Warp != e.Warp; first {
 		x.Event, x.view = *e, v
 		x.Addr, x.Addr2 = nil, nil

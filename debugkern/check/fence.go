@@ -102,7 +102,7 @@ func (u *races) fenced(e *target.Event) {
 	}
 }
 
-// release is what a thread has done and knows now.
+// release is a copy of a thread's clock: what it has done, and what it is ordered after.
 func (u *races) release(warp, lane int, s scope) released {
 	return released{u.clk.arrive(warp, 0, 1<<lane, true), u.clk.blockEpoch, s, u.fence.all.join(u.fence.reach[32*warp+lane]), -1}
 }

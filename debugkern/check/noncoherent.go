@@ -120,15 +120,15 @@ func noncoherentFindings(_ *Checker, us []unit) []target.Finding {
 	found := &causes{}
 	for i := range reads {
 		r := &reads[i]
-		told := map[key]bool{} // a read counts once, however often it is written
+		counted := map[key]bool{} // a read counts once, however often it is written
 		for j := sort.Search(len(writes), func(j int) bool { return writes[j].lo+longest > r.lo }); j < len(writes) && writes[j].lo < r.hi; j++ {
 			w := &writes[j]
 			if w.hi <= r.lo {
 				continue
 			}
 			f := r.finding(w)
-			if k := (key{*f.Source, *f.Other, f.Variable}); !told[k] {
-				told[k] = true
+			if k := (key{*f.Source, *f.Other, f.Variable}); !counted[k] {
+				counted[k] = true
 				found.add(k, f)
 			}
 		}
@@ -148,12 +148,12 @@ func (r *globalRange) finding(w *globalRange) target.Finding {
 	return target.Finding{
 		Kind: target.Race, Variable: name, Index: index, Space: target.SpaceGlobal.String(), Block: r.b.id, KVTile: r.tile,
 		Warps: union([]int{r.warp}, []int{w.warp}), Lanes: union([]int{r.lane}, []int{w.lane}), Source: from.source(), Other: to.source(),
-		Message: fmt.Sprintf("%s: %s reads it at %s by %s, and %s writes it in the same launch at %s: that cache is never told of writes, so the value may be any that the cell has had",
+		Message: fmt.Sprintf("%s: %s reads it at %s by %s, and %s writes it in the same launch at %s: that cache is never updated by writes, so the value may be any that the cell has had",
 			element(name, index), reader, from.place(), from.in.Opcode(), writer, to.place()),
 		Missing: fmt.Sprintf("exclusive: an ordinary load at %s, not the non-coherent path (no __ldg, no const __restrict__): the kernel writes there at %s",
 			from.source(), to.source()),
 	}
 }
 
-// says names a block's thread beside another block's.
+// says names a block's thread next to another block's.
 func (b *block) says(thread string) string { return "block " + b.id.String() + ", " + thread }

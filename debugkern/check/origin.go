@@ -62,7 +62,7 @@ func (u *originUnit) Follows() target.ClassSet {
 // Event implements target.Observer.
 func (u *originUnit) Event(e *target.Event) {
 	if u.Follows().Has(e.Class) {
-		u.x.tell(u.view, e)
+		u.x.add(u.view, e)
 	}
 }
 

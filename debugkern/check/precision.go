@@ -10,7 +10,7 @@ import (
 	"tilescope/probes"
 )
 
-// Precision runs a second computation beside the kernel's: every float of one block has a shadow, what it would be had no
+// Precision runs a second computation along with the kernel's: every float of one block has a shadow, what it would be had no
 // operation rounded since its inputs were read, in float64. An operation loses bits where its result agrees with its shadow
 // in fewer bits than its worst operand did (and than its type has): a difference of values that are nearly equal loses the
 // bits that they share, a conversion to f16 loses all of them past 65504 and some below 2^-14.
@@ -115,7 +115,7 @@ func (u *precisionUnit) Follows() target.ClassSet {
 
 // Event implements target.Observer.
 func (u *precisionUnit) Event(e *target.Event) {
-	first := u.x.tell(u.view, e)
+	first := u.x.add(u.view, e)
 	if first && e.Instr.Kind().Updates() {
 		u.before()
 	}

@@ -104,7 +104,7 @@ func (u *reachUnit) Follows() target.ClassSet { return u.Interests() }
 
 // Event implements target.Observer.
 func (u *reachUnit) Event(e *target.Event) {
-	if u.x.tell(u.b.view, e) {
+	if u.x.add(u.b.view, e) {
 		u.found = 0
 	}
 	if e.Class == target.ClassAtomic && len(u.x.parts) > 0 { // afterwards its bytes are written

@@ -7,7 +7,7 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// Which barriers are needed is found in the same pass as the races: beside the last barrier, the clocks remember the last one
+// Which barriers are needed is found in the same pass as the races: besides the last barrier, the clocks have the last one
 // that is another instruction (clocks.before). A pair of accesses that the one orders and the other does not is unordered
 // without the first: it is needed, and for what is known. Until a barrier is known to be needed, nothing that it alone orders
 // is forgotten (clocks.low), so what is never needed is redundant in the run that was watched, not just in part of it.
@@ -55,7 +55,7 @@ type Need struct {
 	Instr     string
 	// Needed: without it Variable races between First and Second. Else it orders nothing in the run that was watched or, with
 	// Unclear, is not judged: barriers of a part of the block or warp, flags or fences order accesses too, and only watching
-	// again without it (Options.Ignore) tells.
+	// again without it (Options.Ignore) shows.
 	Needed, Unclear bool
 	Variable        string
 	Element         []int

@@ -6,7 +6,7 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// site is what a checker knows of one instruction before it executes.
+// site is what is fixed about one instruction before it executes.
 type site struct {
 	fn     *ptx.Func
 	index  int // in fn.Body

@@ -19,7 +19,7 @@ type contest struct {
 	warp  int
 }
 
-// contend notes that nobody knows what the cell under way holds.
+// contend notes that the contents of the cell under way are not defined.
 func (u *races) contend(p *pair) {
 	if u.contested == nil {
 		u.contested = map[uint64]*contest{}

@@ -217,7 +217,7 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "tilescope [TARGET|FILE.cu|FILE.ptx|BUNDLE.tsl]",
 		Short: "A terminal debugger for CUDA tile kernels",
-		Long: "tilescope runs a fused attention kernel stage by stage, lays every tile beside a reference, and says which stage,\n" +
+		Long: "tilescope runs a fused attention kernel stage by stage, compares every tile with a reference, and says which stage,\n" +
 			"tile, cell, lane and source line went wrong, and why: on a GPU, or without one by executing the same PTX in an emulator.\n\n" +
 			"Without a command it opens the terminal on TARGET: a variant or kernel of the catalogue, or the path of a manifest. A kernel\n" +
 			"that no manifest describes is opened with the options of check (--grid, --block, --arg): its arguments are shown, before and\n" +

@@ -15,7 +15,7 @@ import (
 	"tilescope/debugkern/report"
 )
 
-// diagnoseOptions are the options of diagnose beside the shared ones.
+// diagnoseOptions are the options of diagnose besides the shared ones.
 type diagnoseOptions struct {
 	runOptions
 	schedules, perturb int
@@ -102,8 +102,9 @@ func (a *app) diagnose(cmd *cobra.Command, opt *diagnoseOptions, target string) 
 	if req, err = a.bundled(cmd, &opt.runOptions, s, req); err != nil {
 		return err
 	}
-	t := &teller{w: a.Stdout, meter: newMeter(a.Stderr, a.json), quiet: a.json}
-	d, err = diagnose.Diagnose(cmd.Context(), s, req, diagnose.Options{Schedules: opt.schedules, Perturb: opt.perturb, Tell: t.tell})
+	t := &eventPrinter{w: a.Stdout, meter: newMeter(a.Stderr, a.json), quiet: a.json}
+	d, err = diagnose.Diagnose(cmd.Context(), s, req,
+		diagnose.Options{Schedules: opt.schedules, Perturb: opt.perturb, OnEvent: t.print})
 	t.meter.clear()
 	if err != nil {
 		var coded *report.Error
@@ -132,15 +133,15 @@ func (a *app) undiagnosed(req debugkern.Request, err error) error {
 	return err
 }
 
-// teller shows what becomes known before the end: findings of severity error, as they come.
-type teller struct {
+// eventPrinter shows what becomes known before the end: findings of severity error, as they come.
+type eventPrinter struct {
 	w     io.Writer
 	meter *meter
 	quiet bool
 	mu    sync.Mutex
 }
 
-func (t *teller) tell(e diagnose.Event) {
+func (t *eventPrinter) print(e diagnose.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -202,7 +203,7 @@ func printDiagnosis(w io.Writer, d *diagnose.Diagnosis) {
 
 func printCause(w io.Writer, n int, c *diagnose.Cause) {
 	kind := "cause"
-	if c.Beside {
+	if c.AlsoFound {
 		kind = "also found,"
 	}
 	fmt.Fprintf(w, "\n%s %d: %s\n", kind, n, c.Title)

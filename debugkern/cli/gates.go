@@ -17,7 +17,7 @@ import (
 	"tilescope/debugkern/report"
 )
 
-// gatesOptions are the options of gates beside the shared ones.
+// gatesOptions are the options of gates besides the shared ones.
 type gatesOptions struct {
 	runOptions
 	against, out, shapes, seeds string

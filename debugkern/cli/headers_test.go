@@ -24,7 +24,7 @@ func put(t *testing.T, path, text string) {
 	}
 }
 
-// own are the paths of a run's headers of one origin, held to their digests where they are files.
+// own are the paths of a run's headers of one origin, compared with their digests where they are files.
 func headersOf(t *testing.T, rep *report.Run, origin string) []string {
 	t.Helper()
 	var out []string

@@ -55,8 +55,8 @@ func NewPair(a, b *debugkern.Run, within *report.Tolerance) (*Pair, error) {
 	return p, nil
 }
 
-// Beside is A's tile of the same part; ok is false where A has none, or one that cannot be compared with B's.
-func (p *Pair) Beside(at debugkern.Place) (probes.Tile, bool) {
+// OtherTile is A's tile of the same part; ok is false where A has none, or one that cannot be compared with B's.
+func (p *Pair) OtherTile(at debugkern.Place) (probes.Tile, bool) {
 	parts, sp := p.at[at.Stage], p.Plan.Stage(at.Stage)
 	if parts == nil || sp == nil {
 		return probes.Tile{}, false
@@ -75,7 +75,7 @@ func (p *Pair) View(at debugkern.Place) (*debugkern.TileView, error) {
 		return nil, err
 	}
 	out := *v
-	out.Beside, _ = p.Beside(at)
+	out.Other, _ = p.OtherTile(at)
 	return &out, nil
 }
 
@@ -86,9 +86,10 @@ func (p *Pair) NextDiffering(from debugkern.Cell, dir int) (debugkern.Cell, bool
 		return debugkern.Cell{}, false
 	}
 	if p.limit == nil {
-		return p.NextUnlike(from, dir, p.Beside, nil)
+		return p.NextUnlike(from, dir, p.OtherTile, nil)
 	}
-	return p.NextUnlike(from, dir, p.Beside, func(t probes.DType, x, y uint64) bool { return Beyond(t, x, y, p.limit) })
+	return p.NextUnlike(from, dir, p.OtherTile,
+		func(t probes.DType, x, y uint64) bool { return Beyond(t, x, y, p.limit) })
 }
 
 // First is the first cell of a stage that differs.

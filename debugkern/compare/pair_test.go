@@ -38,7 +38,7 @@ func TestPair(t *testing.T) {
 		t.Fatalf("first %+v, the document says %+v", first, d)
 	}
 	v, err := p.View(first.Place)
-	if err != nil || v.Beside.Bits(first.Row, first.Col) == v.Got.Bits(first.Row, first.Col) {
+	if err != nil || v.Other.Bits(first.Row, first.Col) == v.Got.Bits(first.Row, first.Col) {
 		t.Errorf("the cell is the same in both: %v", err)
 	}
 	n := 1
@@ -56,7 +56,7 @@ func TestPair(t *testing.T) {
 	}
 }
 
-// Family B has larger tiles: what cannot be laid over each other has no tile beside it.
+// Family B has larger tiles: what cannot be laid over each other has no other tile.
 func TestPairOfTwoKernels(t *testing.T) {
 	s := debugtest.Open(t)
 	var runs [2]*debugkern.Run
@@ -75,7 +75,7 @@ func TestPairOfTwoKernels(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, st := range doc.Stages {
-		_, ok := p.Beside(debugkern.Place{Stage: probes.Stage(st.Name)})
+		_, ok := p.OtherTile(debugkern.Place{Stage: probes.Stage(st.Name)})
 		if ok == (st.Verdict == report.Incomparable) {
 			t.Errorf("%s is %s, and there is a tile beside it: %v", st.Name, st.Verdict, ok)
 		}

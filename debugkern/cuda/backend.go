@@ -227,7 +227,7 @@ func (b *Backend) apart(ctx context.Context, f func(p *process) error) error {
 	}
 }
 
-// mayBeOthers reports that what has cost a worker may be a launch beside the load that it was asked for.
+// mayBeOthers reports that what has cost a worker may be a launch during the load that it was started for.
 func mayBeOthers(err error) bool {
 	var remote *remoteError
 	var died *errDied

@@ -120,7 +120,7 @@ func TestLaunchFindings(t *testing.T) {
 	}
 }
 
-// Elements never written are told from elements written with the bytes that stood there.
+// Elements never written are reported from elements written with the bytes that stood there.
 func TestUnwritten(t *testing.T) {
 	b := openFake(t, "")
 	for entry, want := range map[string]int{"copy": 0, "partial": 6, "half": 0} {
@@ -521,7 +521,7 @@ func TestCompilerLogIsKept(t *testing.T) {
 	}
 }
 
-// Modules are loaded while a kernel runs, and beside each other.
+// Modules are loaded while a kernel runs, and several at once.
 func TestLoadingBesideALaunch(t *testing.T) {
 	hanging := filepath.Join(t.TempDir(), "hanging")
 	t.Setenv("FAKECUDA_HANGING", hanging)
@@ -694,18 +694,18 @@ func TestPrinted(t *testing.T) {
 	good(t, b)
 }
 
-// Repeated launches are told as they end.
+// Repeated launches are reported as they end.
 func TestLaunchTells(t *testing.T) {
 	b := openFake(t, "")
 	l := floats(12)
 	l.Repeat = 4
-	var told []int
-	l.Tell = func(n int) { told = append(told, n) }
+	var reported []int
+	l.OnLaunch = func(n int) { reported = append(reported, n) }
 	if _, err := load(t, b, "copy").Launch(t.Context(), l); err != nil {
 		t.Fatal(err)
 	}
-	if len(told) < 4 || !slices.IsSorted(told) || told[0] != 1 || !slices.Contains(told, 4) {
-		t.Errorf("told %v", told)
+	if len(reported) < 4 || !slices.IsSorted(reported) || reported[0] != 1 || !slices.Contains(reported, 4) {
+		t.Errorf("reported %v", reported)
 	}
 	good(t, b)
 }

@@ -26,7 +26,7 @@ func BenchmarkReadback(b *testing.B) {
 	}
 }
 
-// BenchmarkLaunch is what a small launch costs beside the device.
+// BenchmarkLaunch is what a small launch costs besides the device's time.
 func BenchmarkLaunch(b *testing.B) {
 	be := openFake(b, "")
 	k := load(b, be, "copy")

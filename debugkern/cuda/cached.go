@@ -41,7 +41,7 @@ func buildKey(compiler string, b Build, c closure, options, headers []string) ca
 	return h.Key()
 }
 
-// headerStamps tells one version of the toolkit's headers from another without reading megabytes: where they are, the
+// headerStamps distinguishes versions of the toolkit's headers without reading megabytes: where they are, the
 // version that cuda.h gives, and size and time of those that kernels include.
 func headerStamps(dirs []string) []string {
 	var out []string

@@ -252,7 +252,7 @@ func settle(text string, p paths) string {
 	})
 }
 
-// paths are the directories that names of files are told without.
+// paths are the directories that are left out of reported file names.
 type paths struct {
 	toolkit []string // include directories of the toolkit
 	own     []string // where a build's own files are

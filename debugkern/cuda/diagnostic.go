@@ -13,7 +13,7 @@ import (
 // Diagnostic is one complaint of a compiler.
 type Diagnostic struct {
 	File      string
-	Line, Col int    // from 1; Col 0 where it cannot be told
+	Line, Col int    // from 1; Col 0 where it is not known
 	Severity  string // "error", "catastrophic error", "fatal error", "warning"
 	Msg       string
 	Text      string // the source line, "" where it is not at hand
@@ -74,7 +74,7 @@ var (
 	ptxasLine  = regexp.MustCompile(`^(?:nvcc|ptxas|cudafe\+\+)\s*(fatal|error)\s*:\s*(.*)$`)
 )
 
-// diagnostics reads a compiler's log, errors first, as the names of files are told (paths); source gives a file's lines.
+// diagnostics reads a compiler's log, errors first, with file names as they are reported (paths); source gives a file's lines.
 func diagnostics(log string, p paths, source func(file string) []string) []Diagnostic {
 	var errs, warnings []Diagnostic
 	lines := strings.Split(log, "\n")
@@ -127,7 +127,7 @@ func sourceLine(source func(string) []string, full, short string, line int) stri
 // quotedName is a name that a message is about; types that it mentions besides are not.
 var quotedName = regexp.MustCompile(`(?:^|\b(?:identifier|variable|function|member|parameter|label|template|attribute) )"([A-Za-z_]\w*)"`)
 
-// column tells where in its line a complaint is: by the caret, where the line above it is the source's own (nvcc shows
+// column is where in its line a complaint is: by the caret, where the line above it is the source's own (nvcc shows
 // macros expanded), else by the one name that the message quotes and the line has once. 0 where neither is sure.
 func column(rest []string, text, msg string) int {
 	if len(rest) >= 2 && strings.TrimSpace(rest[1]) == "^" {

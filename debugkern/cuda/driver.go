@@ -152,7 +152,7 @@ func (d *driver) symbols() []symbol {
 	}
 }
 
-// Results of driver calls that are told apart.
+// Results of driver calls that are handled separately.
 const (
 	cuInvalidValue   = 1
 	cuOutOfMemory    = 2

@@ -21,8 +21,9 @@ type exchange struct {
 	collected  []byte
 	collectMax int
 	limit      time.Duration      // how long the worker may be silent about it
-	tell       func(launches int) // as launches end; may be nil
-	// apart is a request that the worker answers beside others. It may be given up on: the worker goes on, and nobody hears of it.
+	onLaunch   func(launches int) // as launches end; may be nil
+	// apart is a request that the worker answers while it serves others. The caller may give up waiting: the worker finishes it,
+	// and its answer is dropped.
 	apart bool
 
 	launched int // launches that are known to have ended
@@ -147,14 +148,14 @@ func (p *process) hear(h header) error {
 	_ = x.alive()
 	switch h.kind {
 	case frameProgress:
-		var told progress
-		if err := readJSON(p.reader, h, &told); err != nil {
+		var reported progress
+		if err := readJSON(p.reader, h, &reported); err != nil {
 			return err
 		}
-		if told.N > x.launched {
-			x.launched = told.N
-			if x.tell != nil {
-				x.tell(told.N)
+		if reported.N > x.launched {
+			x.launched = reported.N
+			if x.onLaunch != nil {
+				x.onLaunch(reported.N)
 			}
 		}
 		return nil
@@ -208,7 +209,7 @@ func (x *exchange) complete() error {
 	return nil
 }
 
-// remoteError is a failure that the worker has told of.
+// remoteError is a failure that the worker reported.
 type remoteError struct{ failure }
 
 func (e *remoteError) Error() string {

@@ -21,7 +21,7 @@ var faults = map[int]struct{ kind, words string }{
 	cuLaunchFailed:   {"trap", "the kernel trapped"},
 }
 
-// showWhere is how every fault ends: the GPU knows neither line nor lane.
+// showWhere is how every fault ends: the GPU reports neither line nor lane.
 const showWhere = "the GPU does not say where: the emulator can (--backend emu)"
 
 // launchError makes a fault of whatever ended launch n. Cancellation stays what it is, and so does a worker that somebody
@@ -90,5 +90,5 @@ type fault struct {
 
 func (f *fault) Error() string { return f.Msg }
 
-// Unwrap offers the fault as the seam knows it, and its cause.
+// Unwrap returns the fault as a *target.Fault, and its cause.
 func (f *fault) Unwrap() []error { return []error{&f.Fault, f.cause} }

@@ -25,7 +25,7 @@ import (
 // with any number of frameProgress (JSON progress; it also says "still alive") and frameData, and ends the request with
 // frameResult (JSON result) or frameError (JSON failure). frameCancel asks the worker to end a request early, with a failure
 // that says cancelled. How many bytes each answered stream has follows from the request. Requests are sent one after the
-// other, each when the one before has ended; save for load: any number of those may be under way beside them, each answered
+// other, each when the one before has ended; save for load: any number of those may be under way at the same time, each answered
 // when it is done.
 //
 // After a failure that says fatal the device's context is lost: the worker ends. Where the parent's stream ends, the worker
@@ -93,7 +93,7 @@ func (f *frameWriter) json(kind frameKind, id uint64, v any) error {
 	return f.write(kind, 0, id, body)
 }
 
-// data streams one buffer in chunks; each is told to sent, where that is given.
+// data streams one buffer in chunks; sent, where it is given, is called after each.
 func (f *frameWriter) data(stream int, id uint64, buf []byte, sent func() error) error {
 	for len(buf) > 0 {
 		n := min(len(buf), chunkBytes)

@@ -116,7 +116,7 @@ func (k *kernel) Launch(ctx context.Context, l *target.Launch) (*target.Result, 
 			return k.loadError(err)
 		}
 		op.Spec.Kernel = k.number
-		x := &exchange{request: &request{Launch: op}, buffers: u.bodies, into: answered(l), limit: k.b.cfg.Timeout, tell: l.Tell}
+		x := &exchange{request: &request{Launch: op}, buffers: u.bodies, into: answered(l), limit: k.b.cfg.Timeout, onLaunch: l.OnLaunch}
 		if err := p.exchange(ctx, x); err != nil {
 			return k.launchError(err, l, x.launched+1, op.Repeat)
 		}

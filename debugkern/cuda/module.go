@@ -156,7 +156,7 @@ func (d *driver) attributes(fn uintptr) (functionInfo, error) {
 	return info, nil
 }
 
-// resources puts the loaded function's attributes beside the compiler's log. They must agree: a disagreement is an error.
+// resources compares the loaded function's attributes with the compiler's log. They must agree: a disagreement is an error.
 // Where a driver gives no log, spills are known only if there is no local memory at all.
 func resources(info functionInfo, log, entry, arch string) (*target.Resources, error) {
 	r := &target.Resources{Registers: info.Registers, SharedBytes: info.Shared, LocalBytes: info.Local, Arch: arch}

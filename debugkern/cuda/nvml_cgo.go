@@ -70,18 +70,18 @@ func deviceProblem(ret nvml.Return) string {
 // Close lets go of the library.
 func (m *Monitor) Close() { m.lib.Shutdown() }
 
-// Sample asks for everything that the device tells.
+// Sample reads everything that the device reports.
 func (m *Monitor) Sample() Telemetry {
 	t := Telemetry{At: time.Now()}
-	t.SMClock = told(m.dev.GetClockInfo(nvml.CLOCK_SM))
-	t.MemClock = told(m.dev.GetClockInfo(nvml.CLOCK_MEM))
-	t.MaxSMClock = told(m.dev.GetMaxClockInfo(nvml.CLOCK_SM))
-	t.MaxMemClock = told(m.dev.GetMaxClockInfo(nvml.CLOCK_MEM))
-	t.Power = told(m.dev.GetPowerUsage())
-	t.PowerLimit = told(m.dev.GetEnforcedPowerLimit())
-	t.Temperature = told(m.dev.GetTemperature(nvml.TEMPERATURE_GPU))
+	t.SMClock = valueOr(m.dev.GetClockInfo(nvml.CLOCK_SM))
+	t.MemClock = valueOr(m.dev.GetClockInfo(nvml.CLOCK_MEM))
+	t.MaxSMClock = valueOr(m.dev.GetMaxClockInfo(nvml.CLOCK_SM))
+	t.MaxMemClock = valueOr(m.dev.GetMaxClockInfo(nvml.CLOCK_MEM))
+	t.Power = valueOr(m.dev.GetPowerUsage())
+	t.PowerLimit = valueOr(m.dev.GetEnforcedPowerLimit())
+	t.Temperature = valueOr(m.dev.GetTemperature(nvml.TEMPERATURE_GPU))
 	state, ret := m.dev.GetPerformanceState()
-	t.PerformanceState = told(uint32(state), ret)
+	t.PerformanceState = valueOr(uint32(state), ret)
 	t.GPUUtil, t.MemUtil = Unknown, Unknown
 	if u, ret := m.dev.GetUtilizationRates(); ret == nvml.SUCCESS {
 		t.GPUUtil, t.MemUtil = int(u.Gpu), int(u.Memory)
@@ -123,7 +123,8 @@ func (m *Monitor) processes(t *Telemetry) {
 	}
 }
 
-func told(v uint32, ret nvml.Return) int {
+// valueOr is a value that NVML returned, or Unknown where it returned an error.
+func valueOr(v uint32, ret nvml.Return) int {
 	if ret != nvml.SUCCESS {
 		return Unknown
 	}

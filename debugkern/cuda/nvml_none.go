@@ -15,7 +15,7 @@ func OpenMonitor(Device) (*Monitor, error) { return nil, errNoNVMLBuilt }
 // Close does nothing.
 func (*Monitor) Close() {}
 
-// Sample knows nothing.
+// Sample returns no value that is known.
 func (*Monitor) Sample() Telemetry { return Telemetry{} }
 
 func nvmlVersions() (driver, library string, err error) { return "", "", errNoNVMLBuilt }

@@ -42,7 +42,7 @@ type Sanitized struct {
 // ErrNoSanitizer is wrapped where there is no compute-sanitizer.
 var ErrNoSanitizer = errors.New("no compute-sanitizer found (it comes with the CUDA toolkit, or: pip install nvidia-cuda-sanitizer-api)")
 
-// sanitizerTools are the tools that are run, with their options. Racecheck tells both single hazards, which have addresses
+// sanitizerTools are the tools that are run, with their options. Racecheck reports both single hazards, which have addresses
 // and threads, and its analysis, which has every pair of places.
 var sanitizerTools = map[string][]string{
 	"memcheck":  {"--print-limit", "200"},
@@ -181,7 +181,7 @@ func writeJob(path string, cfg SanitizerConfig, m *ptx.Module, entry string, l *
 	return errors.Join(err, file.Close())
 }
 
-// argumentLine is how LaunchMain tells where an argument is.
+// argumentLine is how LaunchMain reports where an argument is.
 var argumentLine = regexp.MustCompile(`(?m)^argument (\S+) 0x([0-9a-f]+) (\d+)$`)
 
 // attribute finds the argument nearest to each global address.

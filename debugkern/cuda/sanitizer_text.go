@@ -14,7 +14,7 @@ type Complaint struct {
 	// Kind is "out-of-bounds", "misaligned", "race" or "other" (a failed call, a leak: see Text).
 	Kind     string `json:"kind"`
 	Severity string `json:"severity"` // error, warning, info
-	Access   string `json:"access"`   // "write", "read", "atomic"; of a race "WAW", "RAW", "WAR" where the tool tells
+	Access   string `json:"access"`   // "write", "read", "atomic"; of a race "WAW", "RAW", "WAR" where the tool reports it
 	Bytes    int    `json:"bytes"`    // of one access, 0 where unknown
 	Space    string `json:"space"`    // global, shared, local; "" where unknown
 	Address  uint64 `json:"address"`  // in its space: global as the device counts, shared from the block's start

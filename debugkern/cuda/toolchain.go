@@ -44,14 +44,14 @@ type Config struct {
 // Toolchain is what was found. It is immutable and may be used from several goroutines.
 type Toolchain struct {
 	NVRTC        string   // the libnvrtc that is loaded
-	NVRTCVersion string   // "12.0.140", or "12.0" where the build number cannot be told
+	NVRTCVersion string   // "12.0.140", or "12.0" where the build number is not known
 	IncludeDirs  []string // directories with mma.h, cuda_fp16.h and crt/
 	PTXAS        string   // path of ptxas, "" where there is none
 	Refused      []error  // a *trust.Refused for each file that was found and not used
 	lib          *nvrtc
 	cache        *cache.Cache
 	precompiled  *precompiled
-	headers      []string // what tells the toolkit's headers from another version's
+	headers      []string // what distinguishes the toolkit's headers from another version's
 }
 
 // Close removes what compilations have left for each other. None may be under way; later ones only take longer.

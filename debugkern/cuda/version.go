@@ -12,7 +12,7 @@ func versionString(major, minor int) string { return fmt.Sprintf("%d.%d", major,
 
 var distInfo = regexp.MustCompile(`^nvidia_cuda_nvrtc(?:_cu\d+)?-(\d+(?:\.\d+)+)\.dist-info$`)
 
-// fullVersion tells the version as precisely as can be known. NVRTC itself tells major and minor only; the build number
+// fullVersion is the version as precisely as can be known. NVRTC itself reports major and minor only; the build number
 // stands in the version script's real file name (libnvrtc.so.12.0.140) or in the wheel's metadata beside it.
 func fullVersion(n *nvrtc) string {
 	v := versionString(int(n.major), int(n.minor))

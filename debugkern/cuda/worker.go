@@ -243,7 +243,7 @@ func (w *worker) serve(requests <-chan *incoming) int {
 	return 0
 }
 
-// loadApart answers a load on a thread of its own, beside whatever the serving one does: the driver's compiler takes a tenth of a
+// loadApart answers a load on a thread of its own, whatever the serving one does meanwhile: the driver's compiler takes a tenth of a
 // second for a large kernel.
 func (w *worker) loadApart(in *incoming) {
 	runtime.LockOSThread()         // the driver's context is bound to the thread
@@ -252,7 +252,7 @@ func (w *worker) loadApart(in *incoming) {
 	w.drop(in)
 	if err != nil {
 		f := failureOf(err)
-		if dev := w.opened.Load(); f.Code != 0 && dev != nil { // asked without waiting for a launch beside it
+		if dev := w.opened.Load(); f.Code != 0 && dev != nil { // read without waiting for a launch under way
 			code := dev.drv.streamQuery(dev.stream)
 			f.Fatal = code != 0 && code != cuNotReady
 		}
@@ -331,7 +331,7 @@ var errCancelled = errors.New("cancelled")
 
 func (w *worker) isCancelled(id uint64) bool { return w.cancelled.Load() == id }
 
-// step is told between two steps of a request: it says that the worker lives, and learns whether to go on.
+// step is called between two steps of a request: it reports that the worker lives, and returns whether to go on.
 func (w *worker) step(id uint64, step string, n int) error {
 	if w.isCancelled(id) {
 		return errCancelled

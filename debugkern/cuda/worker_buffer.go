@@ -10,7 +10,7 @@ const (
 	poolLimit  = 1 << 30
 	// unwrittenByte is what memory that nobody wrote reads as, as in the emulator.
 	unwrittenByte = 0xff
-	// probingByte is what outputs start as in the launch that tells an element that was never written from one that was
+	// probingByte is what outputs start as in the launch that distinguishes an element that was never written from one that was
 	// written with the bytes it had.
 	probingByte = 0x00
 )

@@ -12,7 +12,7 @@ import (
 	"tilescope/probes"
 )
 
-// Bands are compared to the byte, aligned or not, and nothing beside them.
+// Bands are compared to the byte, aligned or not, and nothing next to them.
 func TestBands(t *testing.T) {
 	const size, room = 16 << 10, 16<<10 + 64
 	text := string(examinePTX)

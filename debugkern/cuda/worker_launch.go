@@ -330,7 +330,7 @@ func (w *worker) streamOut(stream int, id uint64, b *deviceBuffer) error {
 }
 
 // unwritten counts the elements of each output that no launch wrote. An element that holds the bytes it started with
-// was either not written or written with just those; one more launch, from other contents, tells which.
+// was either not written or written with just those; one more launch, from other contents, decides.
 func (l *launching) unwritten(n int) error {
 	l.out.Unwritten = map[string]int{}
 	suspect := false

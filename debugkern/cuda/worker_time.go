@@ -10,19 +10,19 @@ const progressEvery = 50 * time.Millisecond
 
 // timing is a measurement under way.
 type timing struct {
-	w     *worker
-	id    uint64
-	runs  []*prepared
-	flush *deviceBuffer
-	told  time.Time
-	start [][]uintptr // events by run and launch
-	stop  [][]uintptr
+	w        *worker
+	id       uint64
+	runs     []*prepared
+	flush    *deviceBuffer
+	reported time.Time
+	start    [][]uintptr // events by run and launch
+	stop     [][]uintptr
 }
 
 // time answers a timing request: microseconds by run and launch.
 func (w *worker) time(in *incoming) ([][]float64, error) {
 	op := in.Time
-	t := &timing{w: w, id: in.id, told: time.Now()}
+	t := &timing{w: w, id: in.id, reported: time.Now()}
 	defer t.close()
 	for i := range op.Specs {
 		p, err := w.prepare(&op.Specs[i], in.buffers)
@@ -63,14 +63,15 @@ func (t *timing) launch(p *prepared, n int) error {
 	if err := p.enqueue(); err != nil {
 		return &launchError{n, err}
 	}
-	return t.tell(n)
+	return t.progress(n)
 }
 
-func (t *timing) tell(n int) error {
-	if time.Since(t.told) < progressEvery && n > 1 {
+// progress reports the n-th launch, at most every progressEvery.
+func (t *timing) progress(n int) error {
+	if time.Since(t.reported) < progressEvery && n > 1 {
 		return nil
 	}
-	t.told = time.Now()
+	t.reported = time.Now()
 	return t.w.step(t.id, "time", n)
 }
 
@@ -104,7 +105,7 @@ func (t *timing) measure(warmups, launches int) error {
 			if err != nil {
 				return &launchError{warmups + n + 1, err}
 			}
-			if err := t.tell(warmups + n + 1); err != nil {
+			if err := t.progress(warmups + n + 1); err != nil {
 				return err
 			}
 		}
@@ -126,7 +127,7 @@ func (t *timing) collect(warmups, launches int) ([][]float64, error) {
 				return nil, fmt.Errorf("launch %d: %w", warmups+n+1, err)
 			}
 			out[i] = append(out[i], float64(ms)*1e3)
-			if err := t.tell(warmups + n + 1); err != nil {
+			if err := t.progress(warmups + n + 1); err != nil {
 				return nil, err
 			}
 		}

@@ -79,7 +79,7 @@ func byLine(docs []BarrierDoc) []BarrierDoc {
 	return out
 }
 
-// syncPlace is the line of the kernel itself that a synchronisation stands in: a wait in a helper is told by its call.
+// syncPlace is the line of the kernel itself that a synchronisation stands in: a wait in a helper stands for its call.
 func syncPlace(fn *ptx.Func, at int) *report.Source {
 	if l := fn.Body[at].Loc.Outermost(); l != nil && l.Line > 0 {
 		return &report.Source{File: l.Name, Line: l.Line, Function: fn.Demangled}

@@ -21,7 +21,7 @@ func blame(fn *ptx.Func, at int) *report.Source {
 	return report.SourceOf(target.Blame(fn, at))
 }
 
-// conclude turns suspects into causes, in the order in which a person should look at them, and tells the story.
+// conclude turns suspects into causes, in the order in which a person should look at them, and writes the story.
 func (q *inquiry) conclude() {
 	slices.SortStableFunc(q.suspects, func(a, b *suspect) int {
 		return cmp.Or(cmp.Compare(q.when(a), q.when(b)), cmp.Compare(q.line(a), q.line(b)))
@@ -32,7 +32,7 @@ func (q *inquiry) conclude() {
 	}
 	q.rank()
 	for _, c := range q.doc.Causes {
-		q.o.Tell(Event{Cause: &c})
+		q.o.OnEvent(Event{Cause: &c})
 	}
 	q.doc.Story = q.story()
 }
@@ -122,7 +122,7 @@ func (q *inquiry) cause(s *suspect, n int) Cause {
 	if c.Finding >= 0 {
 		q.advise(s, &q.doc.Findings[c.Finding], &c)
 	}
-	c.Proof = append(c.Proof, q.notTold(s)...)
+	c.Proof = append(c.Proof, q.unlisted(s)...)
 	if s.confirmed != "" {
 		c.Proof = append(c.Proof, s.confirmed)
 	}

@@ -1,5 +1,5 @@
 // Package diagnose goes from "wrong" to the guilty line: it runs a kernel with every checker and several schedules, tries
-// what would put it right, and tells causes apart, each with its proof.
+// what would put it right, and separates causes, each with its proof.
 //
 // The one idea: nothing is said that was not tried. A cause is a hypothesis that survived an experiment: a synchronisation
 // inserted virtually that makes the finding go, a stage replaced by the reference after which later stages are right, a
@@ -32,9 +32,9 @@ const (
 type Options struct {
 	Schedules int // schedules explored where outcomes could vary; 0: the default
 	Perturb   int // seeds of delays on a GPU; 0: none
-	// Tell is called as things become known, in order and from one goroutine at a time; may be nil. What it is given is
+	// OnEvent is called as things become known, in order and from one goroutine at a time; may be nil. What it is given is
 	// never changed afterwards.
-	Tell func(Event)
+	OnEvent func(Event)
 }
 
 // Event is one thing that became known before the end. Exactly one member is set.
@@ -71,7 +71,7 @@ type Cause struct {
 	Stages   []string `json:"stages"`   // all stages whose local error goes with it
 	Finding  int      `json:"finding"`  // index in Findings of the first finding, -1 where none
 	Findings []int    `json:"findings"` // all of them: one cause may show at several variables
-	With     []string `json:"with"`     // what else is seen of it, by title, that no trial tells apart from it
+	With     []string `json:"with"`     // what else is seen of it, by title, that no trial separates from it
 	Place    Place    `json:"place"`
 	// Share is the part of the error that goes when this cause alone is put right, 0 to 1; null where that cannot be tried.
 	// Causes that hide each other can each have a share near 0: Alone says so.
@@ -81,8 +81,8 @@ type Cause struct {
 	Advice string         `json:"advice"` // what to change, and where
 	Again  string         `json:"again"`  // command that shows it again
 
-	// Beside marks what is wrong and explains none of the error in this run, all of which has other causes: also found.
-	Beside bool `json:"-"`
+	// AlsoFound marks what is wrong and explains none of the error in this run, all of which has other causes.
+	AlsoFound bool `json:"-"`
 
 	short string // the proof in one line, where it is more than Alone
 }
@@ -140,8 +140,8 @@ type BarrierDoc struct {
 
 // Diagnose runs and explains. Errors are those of Session.Run; a kernel that failed to run has no diagnosis.
 func Diagnose(ctx context.Context, s *debugkern.Session, req debugkern.Request, o Options) (*Diagnosis, error) {
-	if o.Tell == nil {
-		o.Tell = func(Event) {}
+	if o.OnEvent == nil {
+		o.OnEvent = func(Event) {}
 	}
 	q := &inquiry{ctx: ctx, s: s, req: req, o: o, twins: map[string]*debugkern.Run{}}
 	for _, step := range []func() error{q.examine, q.suspect, q.experiment, q.arithmetic, q.unite, q.schedules, q.sanitize, q.barriers, q.losses} {

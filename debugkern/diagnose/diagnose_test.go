@@ -131,7 +131,7 @@ func TestWhatExplainsNothing(t *testing.T) {
 				t.Fatalf("%d causes:\n%s", len(d.Causes), story)
 			}
 			all, none := d.Causes[0], d.Causes[1]
-			if all.Kind != c.kind || all.Beside || all.ShareText() != "100 %" || none.Kind != "race" || none.Place.Variable != "sPV_frag" || !none.Beside || none.ShareText() != "none" {
+			if all.Kind != c.kind || all.AlsoFound || all.ShareText() != "100 %" || none.Kind != "race" || none.Place.Variable != "sPV_frag" || !none.AlsoFound || none.ShareText() != "none" {
 				t.Errorf("%s: %s; %s: %s", all.Title, all.ShareText(), none.Title, none.ShareText())
 			}
 			for _, want := range []string{"one cause; also found: one thing that explains none of it", "\n2. also found: race on sPV_frag", "(none of the error)", "never observable in 20 schedules"} {

@@ -46,7 +46,7 @@ type suspect struct {
 	candidates []remedy
 	gone       bool // taken in by another
 
-	members []*suspect // other suspects that are the same cause: no trial tells them apart
+	members []*suspect // other suspects that are the same cause: no trial separates them
 	shared  string     // which cells several threads write that have the same part, and which nobody does
 	partial *remedy    // puts the suspect's own findings right, and leaves the rest of the cause
 }
@@ -98,7 +98,7 @@ func (q *inquiry) examine() error {
 	}
 	for _, f := range rep.Findings {
 		if f.Severity == severityError {
-			q.o.Tell(Event{Finding: &f})
+			q.o.OnEvent(Event{Finding: &f})
 		}
 	}
 	return q.origins()
@@ -123,7 +123,7 @@ func (q *inquiry) origins() error {
 	for _, f := range found {
 		if !q.known(&f) {
 			q.doc.Findings = append(q.doc.Findings, f)
-			q.o.Tell(Event{Finding: &f})
+			q.o.OnEvent(Event{Finding: &f})
 		}
 	}
 	return err
@@ -147,7 +147,7 @@ func (q *inquiry) known(f *report.Finding) bool {
 	return slices.ContainsFunc(q.doc.Findings, func(g report.Finding) bool { return identity(f) == identity(&g) })
 }
 
-func (q *inquiry) progress(p debugkern.Progress) { q.o.Tell(Event{Progress: &p}) }
+func (q *inquiry) progress(p debugkern.Progress) { q.o.OnEvent(Event{Progress: &p}) }
 
 // fatal is err where it ends the diagnosis: it was cancelled, memory.max is used up (with more of it the answer may be another
 // one), or there is a bug of ours. Any other experiment that cannot be made does not end it.
@@ -162,7 +162,7 @@ func (q *inquiry) fatal(err error) error {
 	return nil
 }
 
-// identity tells findings of two runs apart: the same thing at the same place, whatever block, cell or count came first.
+// identity is what findings of two runs are matched by: the same thing at the same place, whatever block, cell or count came first.
 func identity(f *report.Finding) string {
 	a, b := callText(f.Source), callText(f.Other)
 	if f.Kind == "race" && b < a {

@@ -28,7 +28,7 @@ type LossDoc struct {
 	Index     []int           `json:"index"`
 }
 
-// losses executes the block under study beside a float64 shadow: that of the first cause, else the first block.
+// losses executes the block under study with a float64 shadow: that of the first cause, else the first block.
 func (q *inquiry) losses() error {
 	block := q.run.Blocks()[0]
 	if len(q.suspects) > 0 {

@@ -151,7 +151,7 @@ func TestWhatIfConfirmsAdvice(t *testing.T) {
 func TestRemedyDoesNotCureNaN(t *testing.T) {
 	d := run(t, withoutFragmentSync(t, "nan-first-tile"), "partial49")
 	story := strings.Join(d.Story, "\n")
-	if len(d.Causes) != 2 || d.Causes[0].Kind != "nan-origin" || d.Causes[1].Kind != "race" || !d.Causes[1].Beside {
+	if len(d.Causes) != 2 || d.Causes[0].Kind != "nan-origin" || d.Causes[1].Kind != "race" || !d.Causes[1].AlsoFound {
 		t.Fatalf("want the origin of NaN, and a race that explains nothing:\n%s", story)
 	}
 	nan, race := &d.Causes[0], &d.Causes[1]

@@ -39,7 +39,7 @@ func (q *inquiry) rank() {
 	whole := slices.ContainsFunc(causes, func(c Cause) bool { return c.Share != nil && float64(*c.Share) >= everything })
 	for i := range causes {
 		c := &causes[i]
-		c.Beside = class(c) == 2 && (whole || len(c.Stages) == 0)
+		c.AlsoFound = class(c) == 2 && (whole || len(c.Stages) == 0)
 	}
 	slices.SortStableFunc(causes, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(class(&a), class(&b)), cmp.Compare(shareOf(&b), shareOf(&a)))
@@ -79,7 +79,7 @@ func (c *Cause) ShareText() string {
 		return ""
 	case float64(*c.Share) >= nothing:
 		return fmt.Sprintf("%.0f %%", 100*float64(*c.Share))
-	case c.Beside:
+	case c.AlsoFound:
 		return "none"
 	}
 	return hidden

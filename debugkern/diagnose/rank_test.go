@@ -27,7 +27,7 @@ func TestRank(t *testing.T) {
 		var got []string
 		for _, x := range q.doc.Causes {
 			text := x.Title + " " + x.ShareText()
-			if x.Beside {
+			if x.AlsoFound {
 				text += " beside"
 			}
 			got = append(got, text)

@@ -16,7 +16,7 @@ import (
 // fingerprint are one cause, unless trials prove them independent: each, put right alone, leaves the other
 // standing, and both put right leave neither.
 
-// unite merges linked suspects that no trial tells apart. It runs when every suspect has been tried.
+// unite merges linked suspects that no trial separates. It runs when every suspect has been tried.
 func (q *inquiry) unite() error {
 	group := map[*suspect]*suspect{} // to its representative
 	root := func(s *suspect) *suspect {
@@ -221,7 +221,7 @@ func (q *inquiry) independent(a, b *suspect) (bool, error) {
 	}
 	switch {
 	case !a.remedy.changes() && !b.remedy.changes():
-		// The reference in the place of stages changes nothing of what the kernel did before: it tells stages apart only.
+		// The reference in the place of stages changes nothing of what the kernel did before: it separates stages only.
 		if a.cause.Kind != kindStage || b.cause.Kind != kindStage || q.samePattern(a, b) {
 			return false, nil
 		}
@@ -376,8 +376,8 @@ func (q *inquiry) rootRank(s *suspect) int {
 	return len(order)
 }
 
-// notTold says which parts of a cause its remedy leaves, and why they are no causes of their own.
-func (q *inquiry) notTold(s *suspect) []string {
+// unlisted says which parts of a cause its remedy leaves, and why they are no causes of their own.
+func (q *inquiry) unlisted(s *suspect) []string {
 	var out []string
 	for _, o := range s.members {
 		if len(o.cause.Findings) == 0 {

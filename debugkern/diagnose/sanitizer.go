@@ -8,7 +8,7 @@ import (
 type SanitizerDoc = debugkern.Second
 
 // sanitize lets compute-sanitizer watch a launch on the GPU where there is something to confirm, or where delays were asked
-// for. What only it found is told and is no finding: it has its own false alarms.
+// for. What only it found is reported and is no finding: it has its own false alarms.
 func (q *inquiry) sanitize() error {
 	if q.gpu == nil || !q.troubled() && q.o.Perturb == 0 {
 		return nil

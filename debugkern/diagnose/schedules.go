@@ -68,7 +68,7 @@ func (q *inquiry) schedules() error {
 	return q.perturb()
 }
 
-// stale reports whether a suspect is a read through a cache that is not told of writes. Executed here, every read sees the last
+// stale reports whether a suspect is a read through a cache that writes do not update. Executed here, every read sees the last
 // write, in whatever order: that no schedule changes anything would say nothing of a GPU.
 func (q *inquiry) stale(s *suspect) bool {
 	f := &q.doc.Findings[s.cause.Finding]
@@ -192,7 +192,7 @@ func (q *inquiry) explore(block probes.Dim3, right aside) (*ScheduleDoc, error) 
 	}
 	x, err := trial.Explore(q.ctx, run, trial.ExploreOptions{
 		N: n, Blocks: []probes.Dim3{block}, Edits: right.edits(run), Plain: plain && right.right == 0 && q.run.Plan.Gate.Name == probes.GateNone,
-		Tell: func(tried, _ int) {
+		OnProgress: func(tried, _ int) {
 			q.progress(debugkern.Progress{Phase: "schedules", Detail: "block " + block.String(), Done: tried, Total: n})
 		},
 	})

@@ -40,20 +40,20 @@ func (q *inquiry) story() []string {
 // verdict is the first line: what is wrong, how much, and how many causes.
 func (q *inquiry) verdict() string {
 	rep := &q.doc.Run
-	causes, beside := "one cause", 0
+	causes, also := "one cause", 0
 	for i := range q.doc.Causes {
-		if q.doc.Causes[i].Beside {
-			beside++
+		if q.doc.Causes[i].AlsoFound {
+			also++
 		}
 	}
-	if n := len(q.doc.Causes) - beside; n > 1 {
+	if n := len(q.doc.Causes) - also; n > 1 {
 		causes = fmt.Sprintf("%d independent causes", n)
 	}
 	switch {
-	case beside == 1:
+	case also == 1:
 		causes += "; also found: one thing that explains none of it"
-	case beside > 1:
-		causes += fmt.Sprintf("; also found: %d things that explain none of it", beside)
+	case also > 1:
+		causes += fmt.Sprintf("; also found: %d things that explain none of it", also)
 	}
 	if !rep.Referenced() {
 		return fmt.Sprintf("%s: %s found, and no reference to judge values by: %s", rep.Title(), errorCount(rep.Errors()), causes)
@@ -84,11 +84,11 @@ func errorCount(n int) string {
 // tell is one cause in so many lines; the command that stands at the end of the story is not repeated.
 func tell(n int, c *Cause, lines int, again string) []string {
 	head := fmt.Sprintf("%d. ", n)
-	if c.Beside {
+	if c.AlsoFound {
 		head += "also found: "
 	}
 	head += c.Title
-	if len(c.Stages) > 0 && c.Kind != kindStage && !c.Beside {
+	if len(c.Stages) > 0 && c.Kind != kindStage && !c.AlsoFound {
 		head += "; spoils " + strings.Join(c.Stages, ", ")
 	}
 	switch share := c.ShareText(); share {

@@ -186,11 +186,11 @@ func (q *inquiry) describe(s *suspect) {
 	}
 }
 
-// lineText is a place beside another: the line alone where the file is the same.
-func lineText(s, beside *report.Source) string {
-	if beside != nil && s.File == beside.File {
+// lineText is a place other another: the line alone where the file is the same.
+func lineText(s, other *report.Source) string {
+	if other != nil && s.File == other.File {
 		text := fmt.Sprintf("line %d", s.Line)
-		if s.Calls != "" && s.Calls != beside.Calls {
+		if s.Calls != "" && s.Calls != other.Calls {
 			text += " (" + s.Calls.Text("") + ")"
 		}
 		return text

@@ -117,7 +117,7 @@ func inquireAbout(ctx context.Context, run *debugkern.Run, f *report.Finding) (*
 		rep.Findings = append(rep.Findings, *f)
 	}
 	q := &inquiry{
-		ctx: ctx, req: run.Request, run: run, o: Options{Tell: func(Event) {}}, doc: &Diagnosis{Run: rep, Executed: run},
+		ctx: ctx, req: run.Request, run: run, o: Options{OnEvent: func(Event) {}}, doc: &Diagnosis{Run: rep, Executed: run},
 	}
 	if err := q.origins(); err != nil {
 		return nil, nil, err

@@ -50,32 +50,32 @@ type block struct {
 	inputs      []patch    // what they change while this block waits; nil where it is not executed again
 	applied     int        // how many of those have been
 
-	stop     *atomic.Bool
-	sched    scheduler
-	printed  []byte
-	watched  bool
-	obs      []observer
-	follows  target.ClassSet // what observers want to be told of again once it has executed
-	outcome  target.Event    // the instruction under way, where executed says that it is one of those
-	executed bool
-	watch    *watcher
-	gather   *gatherer
-	replace  *replacer
-	last     int // warp that ran last
-	event    target.Event
-	emit     func(*target.Event) // deliver, bound once
-	told     *inst               // the instruction of the event under way
-	teller   *warp
-	addr     [32]uint64
-	addr2    [32]uint64
-	halt     func(*target.Event) bool
-	halted   bool
-	resume   uint64 // clock at which halt is not asked again
-	stepTo   uint64 // the clock to stop at, noStep: none
-	held     *warp  // the warp that was stopped within its turn: it goes on with it
-	heldAs   turn
-	tell     func(probes.Stage, int) // of captured tiles
-	filling  []filled                // slots that a probe has begun to fill
+	stop      *atomic.Bool
+	sched     scheduler
+	printed   []byte
+	watched   bool
+	obs       []observer
+	follows   target.ClassSet // what observers want reported again once it has executed
+	outcome   target.Event    // the instruction under way, where executed says that it is one of those
+	executed  bool
+	watch     *watcher
+	gather    *gatherer
+	replace   *replacer
+	last      int // warp that ran last
+	event     target.Event
+	emit      func(*target.Event) // deliver, bound once
+	eventInst *inst               // of the event under way
+	eventWarp *warp
+	addr      [32]uint64
+	addr2     [32]uint64
+	halt      func(*target.Event) bool
+	halted    bool
+	resume    uint64 // clock at which halt is not asked again
+	stepTo    uint64 // the clock to stop at, noStep: none
+	paused    *warp  // the warp that was stopped within its turn: it goes on with it
+	pausedAs  turn
+	onCapture func(probes.Stage, int)
+	filling   []filled // slots that a probe has begun to fill
 
 	gatherPoints []resolvedGather // of the launch
 	unresolved   error            // why they could not be found
@@ -132,7 +132,7 @@ func (b *block) begin(id probes.Dim3) {
 	b.found, b.quick = findings{}, nil
 	b.err, b.broken, b.released = nil, false, false
 	b.halted, b.resume, b.stepTo, b.last = false, noStep, noStep, 0
-	b.held, b.heldAs, b.filling = nil, turnOver, nil
+	b.paused, b.pausedAs, b.filling = nil, turnOver, nil
 	b.printed = nil
 	b.wrote, b.wroteGlobal, b.polls, b.applied = 0, 0, 0, 0
 	if b.wait != nil {
@@ -225,8 +225,8 @@ func (b *block) frame(thread int) (data, written []byte) {
 // later: a warp that was stopped within its turn goes on with it.
 func (b *block) run() {
 	for b.err == nil && !b.broken && !b.halted {
-		w, from := b.held, b.heldAs
-		b.held, b.heldAs = nil, turnOver
+		w, from := b.paused, b.pausedAs
+		b.paused, b.pausedAs = nil, turnOver
 		if w != nil {
 			b.limit = b.sched.limit(b)
 		} else {
@@ -242,7 +242,7 @@ func (b *block) run() {
 		b.last = w.id
 		switch {
 		case t == stoppedBeforeInstr && !b.halted && b.patch():
-			b.held, b.heldAs = w, t
+			b.paused, b.pausedAs = w, t
 		case t == turnOver, t == stoppedBeforeInstr && !b.halted && b.sched.quantum(b):
 			b.sched.ran(b, w)
 			if b.cancelled() || b.wait != nil && b.wait.over(b) {
@@ -252,7 +252,7 @@ func (b *block) run() {
 			b.overBudget(w)
 			return
 		default:
-			b.held, b.heldAs = w, t
+			b.paused, b.pausedAs = w, t
 			return
 		}
 	}

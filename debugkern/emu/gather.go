@@ -266,8 +266,8 @@ func (g *gatherer) put(p *gatherPoint, kv, cell int, v uint64, thread int, pass 
 	if !first {
 		return
 	}
-	if h.left--; h.left == 0 && g.b.tell != nil {
-		g.b.tell(plan.Stage, kv)
+	if h.left--; h.left == 0 && g.b.onCapture != nil {
+		g.b.onCapture(plan.Stage, kv)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"tilescope/debugkern/target"
 )
 
-// The tests of this file hold a GPU to the expectations that the emulator is held to. They need an NVIDIA GPU and a built
+// The tests of this file compare a GPU with the expectations of the emulator's tests. They need an NVIDIA GPU and a built
 // tilescope, which is its own worker:
 //
 //	go test -c -o emu.test ./debugkern/emu

@@ -212,7 +212,7 @@ func (k *Kernel) begin(l *target.Launch, ids []probes.Dim3) (*launch, error) {
 // apart executes every block on its own, as many at a time as there are cores. The result is nil where that does not count:
 // blocks shared memory, or one goes round in a circle or used up its budget, perhaps waiting for another.
 //
-// Why it counts otherwise: no block read or wrote a byte that another wrote, so every byte that a block read held what it held
+// Why it counts otherwise: no block read or wrote a byte that another wrote, so every byte that a block read was what it was
 // before the launch or what the block itself had written, whenever the others ran; each block executed as it would have all by
 // itself, and so in any order, and no byte depends on which of two blocks wrote it last. Whether blocks share does not
 // depend on chance either: up to the first access that makes them share, all executed as they would have by themselves, so

@@ -43,7 +43,7 @@ func (b *block) attend() {
 	}
 }
 
-// follow tells what the last instruction has done, to those who asked for that.
+// follow reports what the last instruction has done, to the observers that want it.
 func (b *block) follow() {
 	if !b.executed {
 		return
@@ -56,7 +56,7 @@ func (b *block) follow() {
 	}
 }
 
-// end tells the observers that the block is over.
+// end reports to the observers that the block is over.
 func (b *block) end() {
 	b.follow()
 	for _, o := range b.obs {
@@ -66,7 +66,7 @@ func (b *block) end() {
 	}
 }
 
-// observe tells the observers about an instruction that is about to execute for the lanes m. It reports false where a
+// observe reports to the observers an instruction that is about to execute for the lanes m. It reports false where a
 // breakpoint stops the block before it.
 func (w *warp) observe(in *inst, m uint32, pc int32) bool {
 	b := w.blk
@@ -134,7 +134,7 @@ func (w *warp) events(in *inst, m uint32, pc int32, emit func(*target.Event)) {
 	b := w.blk
 	e := &b.event
 	w.describe(e, in, int(pc), m)
-	b.told, b.teller = in, w
+	b.eventInst, b.eventWarp = in, w
 	lane := bits.TrailingZeros32(m)
 	switch in.class {
 	case target.ClassBarrier:
@@ -145,7 +145,7 @@ func (w *warp) events(in *inst, m uint32, pc int32, emit func(*target.Event)) {
 		}
 	case target.ClassWarpSync:
 		w.syncEvents(in, m, e, emit)
-		b.told = nil
+		b.eventInst = nil
 		return
 	case target.ClassAsyncWait:
 		e.Value = in.imm
@@ -163,10 +163,10 @@ func (w *warp) events(in *inst, m uint32, pc int32, emit func(*target.Event)) {
 		w.addresses(in.mem, m)
 		w.memoryEvent(in.mem, m, e, in.mem.total(), emit)
 	}
-	b.told = nil
+	b.eventInst = nil
 }
 
-// syncEvents tells of a bar.warp.sync, once for each set of lanes that is named.
+// syncEvents reports a bar.warp.sync, once for each set of lanes that is named.
 func (w *warp) syncEvents(in *inst, m uint32, e *target.Event, emit func(*target.Event)) {
 	for m != 0 {
 		e.Members = w.lane32(in.c, bits.TrailingZeros32(m))
@@ -181,7 +181,7 @@ func (w *warp) syncEvents(in *inst, m uint32, e *target.Event, emit func(*target
 	}
 }
 
-// joined tells that lanes which waited at several bar.warp.sync instructions went on together.
+// joined reports that lanes which waited at several bar.warp.sync instructions went on together.
 func (w *warp) joined(in *inst, here uint32) {
 	var e target.Event
 	w.describe(&e, in, w.pcOf(in), here)
@@ -210,7 +210,7 @@ func (w *warp) addresses(x *access, m uint32) {
 	}
 }
 
-// memoryEvent tells of an access to the addresses in b.addr. Lanes whose generic addresses lie in different spaces get an
+// memoryEvent reports an access to the addresses in b.addr. Lanes whose generic addresses lie in different spaces get an
 // event each.
 func (w *warp) memoryEvent(x *access, m uint32, e *target.Event, size int, emit func(*target.Event)) {
 	b := w.blk
@@ -280,7 +280,7 @@ func (w *warp) matrixEvents(in *inst, m uint32, e *target.Event, emit func(*targ
 	w.memoryEvent(in.mem, rows, e, 16, emit)
 }
 
-// landed tells that bytes of a cp.async became visible.
+// landed reports that bytes of a cp.async became visible.
 func (w *warp) landed(c *asyncCopy, lanes uint32) {
 	if !w.blk.observedClasses.Has(target.ClassAsyncLand) {
 		return
@@ -295,7 +295,7 @@ func (w *warp) landed(c *asyncCopy, lanes uint32) {
 // pcOf is an instruction's index in the program.
 func (w *warp) pcOf(in *inst) int { return w.blk.p.base[in.fn] + int(in.index) }
 
-// barrierDone tells that a barrier completed.
+// barrierDone reports that a barrier completed.
 func (b *block) barrierDone(id int, s barrierState) {
 	b.notify(&target.Event{
 		Class: target.ClassBarrierDone, Step: b.clock, PC: int(s.pc), Func: b.p.code[s.pc].fn, Instr: b.p.code[s.pc].src,

@@ -103,31 +103,36 @@ func (d *decoder) unpack(elems []ptx.Operand) {
 			dsts[i] = d.reg(&elems[i])
 		}
 	}
-	wide := bits == 64
-	var src int32
-	if wide {
-		src = d.source(d.arg(1), bank64, 64)
-	} else {
-		src = d.source(d.arg(1), bank32, bits)
-	}
-	d.out.run = func(w *warp, _ *inst, mask uint32) {
-		var from row64
-		if wide {
-			from = *w.full64(src)
-		} else {
-			for i, v := range w.full32(src) {
-				from[i] = uint64(v)
+	if bits == 64 {
+		src := d.source(d.arg(1), bank64, 64)
+		d.out.run = func(w *warp, _ *inst, mask uint32) {
+			from := *w.full64(src)
+			for e, s := range dsts {
+				if s.bank == bankNone {
+					continue
+				}
+				var t row64
+				for i, v := range from {
+					t[i] = v >> (e * each) & (1<<each - 1)
+				}
+				w.storeAny(s, &t, mask)
 			}
 		}
+		return
+	}
+	src := d.source(d.arg(1), bank32, bits)
+	d.out.run = func(w *warp, _ *inst, mask uint32) {
+		from := *w.full32(src)
 		for e, s := range dsts {
 			if s.bank == bankNone {
 				continue
 			}
-			var t row64
+			shift, low := e*each&31, uint32(1)<<each-1
+			var t row32
 			for i, v := range from {
-				t[i] = v >> (e * each) & (1<<each - 1)
+				t[i] = v >> shift & low
 			}
-			w.storeAny(s, &t, mask)
+			w.store32(s.slot, &t, mask)
 		}
 	}
 }

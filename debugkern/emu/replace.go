@@ -16,7 +16,7 @@ import (
 )
 
 // A probe copies each cell of a tile by one thread, the load directly before its store. So an execution that is only
-// watched tells, for every cell of every slot, which shared address it came from, whatever the tile's layout is; a second
+// watched is, for every cell of every slot, which shared address it came from, whatever the tile's layout is; a second
 // one can then replace the tile in that moment in which its first cell is stored. No thread may read it before: the probe
 // stands behind the barrier that publishes the tile, and what uses the tile comes after the probe.
 
@@ -238,7 +238,7 @@ func newReplacer(b *block) *replacer {
 	return r
 }
 
-// Event implements target.Observer. It is told of a store before it happens, so the tile is still whole.
+// Event implements target.Observer. It is called before a store happens, so the tile is still whole.
 func (r *replacer) Event(e *target.Event) {
 	if !e.Probe || e.Class != target.ClassStore || e.Space != target.SpaceGlobal || len(r.sites) == 0 {
 		return

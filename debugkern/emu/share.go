@@ -23,11 +23,11 @@ func (d *decoder) shareSlots(g *cfg.Graph, slots []regSlot) {
 		}
 		return iv[i].Reg < iv[j].Reg
 	})
-	type held struct {
+	type inUse struct {
 		to   int
 		slot int32
 	}
-	var active [3][]held // by bank
+	var active [3][]inUse // by bank
 	var free [3][]int32
 	for _, v := range iv {
 		d.step(1 + len(active[0]) + len(active[1]) + len(active[2]))
@@ -52,7 +52,7 @@ func (d *decoder) shareSlots(g *cfg.Graph, slots []regSlot) {
 			s = d.slot(k)
 		}
 		slots[v.Reg].slot = s
-		active[i] = append(active[i], held{v.To, s})
+		active[i] = append(active[i], inUse{v.To, s})
 	}
 }
 

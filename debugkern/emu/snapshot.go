@@ -30,8 +30,8 @@ type snapshot struct {
 	gathered []gathered
 	replaced []siteState // by site of the replacer
 	heap     heapMemory
-	held     int // index of the held warp, -1
-	heldAs   turn
+	paused   int // index of the paused warp, -1
+	pausedAs turn
 	filling  []filled
 }
 
@@ -46,10 +46,10 @@ func (s *stepper) Snapshot() target.Snapshot {
 		clock: b.clock, shared: bytes.Clone(b.shared), swrit: bytes.Clone(b.swrit), local: bytes.Clone(b.local),
 		lwrit: bytes.Clone(b.lwrit), barriers: b.barriers, counts: b.counts, found: b.found.clone(), err: b.err,
 		broken: b.broken, released: b.released, printed: bytes.Clone(b.printed), sched: b.sched, resume: b.resume, last: b.last,
-		held: -1, heldAs: b.heldAs, filling: append([]filled(nil), b.filling...),
+		paused: -1, pausedAs: b.pausedAs, filling: append([]filled(nil), b.filling...),
 	}
-	if b.held != nil {
-		t.held = b.held.id
+	if b.paused != nil {
+		t.paused = b.paused.id
 	}
 	t.sched.order = append([]int(nil), b.sched.order...)
 	t.rng, _ = b.sched.src.MarshalBinary()
@@ -96,9 +96,9 @@ func (s *stepper) Restore(from target.Snapshot) {
 	copy(b.swrit, t.swrit)
 	copy(b.local, t.local)
 	copy(b.lwrit, t.lwrit)
-	b.held, b.heldAs, b.filling = nil, t.heldAs, append([]filled(nil), t.filling...)
-	if t.held >= 0 {
-		b.held = b.warps[t.held]
+	b.paused, b.pausedAs, b.filling = nil, t.pausedAs, append([]filled(nil), t.filling...)
+	if t.paused >= 0 {
+		b.paused = b.warps[t.paused]
 	}
 	src, rng := b.sched.src, b.sched.rng
 	b.sched = t.sched

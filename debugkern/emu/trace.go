@@ -157,7 +157,7 @@ func (t *tracer) sharedWrite(e *target.Event, lane int) {
 	}
 }
 
-// globalWrite notices the store that fills the cell: a probe's copy of shared memory is traced to who wrote that.
+// globalWrite finds the store that fills the cell: a probe's copy of shared memory is traced to who wrote that.
 func (t *tracer) globalWrite(e *target.Event, lane int) {
 	lo := e.Addr[lane]
 	key := [2]int{e.Warp, lane}
@@ -189,7 +189,7 @@ func (t *tracer) fromShared(at uint64) {
 	}
 }
 
-// taken is told of captures that the emulator makes itself.
+// taken is called for captures that the emulator makes itself.
 func (t *tracer) taken(p *watchPlace, kv int) {
 	if t.cell.Arg != "" {
 		return

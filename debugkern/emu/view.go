@@ -104,7 +104,7 @@ func (v *view) Written(space target.Space, addr uint64, warp, lane, n int) bool 
 }
 
 func (v *view) Stored(lane int, to []byte) int {
-	in, w := v.b.told, v.b.teller
+	in, w := v.b.eventInst, v.b.eventWarp
 	if in == nil || in.class != target.ClassStore || in.mma != nil || in.mem == nil || lane < 0 || lane > 31 {
 		return 0
 	}

@@ -24,8 +24,8 @@ func (s *stepper) RunTo(ctx context.Context, step uint64, stop func(*target.Even
 	b.stepTo, b.resume = step, noStep
 	defer func() { b.stepTo, b.resume = noStep, noStep }()
 	st, err := s.execute(ctx, stop, "breakpoint")
-	if b.tell != nil && err == nil && st.Reason == "end" {
-		b.tellFilled()
+	if b.onCapture != nil && err == nil && st.Reason == "end" {
+		b.reportFilled()
 	}
 	return st, err
 }
@@ -51,21 +51,21 @@ func (s *stepper) Array(a probes.SharedArray) (int, bool) { return s.b.arrayAddr
 
 // OnCapture has f called for every tile that becomes complete.
 func (s *stepper) OnCapture(f func(probes.Stage, int)) {
-	if s.b.tell == nil {
-		s.b.observe(teller{s.b})
+	if s.b.onCapture == nil {
+		s.b.observe(captureObserver{s.b})
 	}
-	s.b.tell = f
+	s.b.onCapture = f
 }
 
-// teller notices the tiles that probes copy.
-type teller struct{ b *block }
+// captureObserver reports the tiles that probes copy.
+type captureObserver struct{ b *block }
 
 // Event implements target.Observer.
-func (t teller) Event(e *target.Event) {
+func (t captureObserver) Event(e *target.Event) {
 	b := t.b
 	switch {
 	case e.Class == target.ClassBarrierDone:
-		b.tellFilled()
+		b.reportFilled()
 	case e.Probe && e.Class == target.ClassStore && e.Space == target.SpaceGlobal && b.mem.capture != nil:
 		for m := e.Mask; m != 0; m &= m - 1 {
 			at := e.Addr[bits.TrailingZeros32(m)&31]
@@ -79,10 +79,10 @@ func (t teller) Event(e *target.Event) {
 	}
 }
 
-// tellFilled tells of the tiles that are complete now.
-func (b *block) tellFilled() {
+// reportFilled reports the tiles that are complete now.
+func (b *block) reportFilled() {
 	for _, f := range b.filling {
-		b.tell(f.stage, f.kv)
+		b.onCapture(f.stage, f.kv)
 	}
 	b.filling = b.filling[:0:0]
 }

@@ -217,8 +217,8 @@ func (w *watcher) take(p *watchPlace, kv int) {
 	if w.onTake != nil {
 		w.onTake(p, kv)
 	}
-	if w.b.tell != nil {
-		w.b.tell(wa.Stage, kv)
+	if w.b.onCapture != nil {
+		w.b.onCapture(wa.Stage, kv)
 	}
 	for _, o := range w.b.obs {
 		if t, ok := o.Observer.(target.Taker); ok {

@@ -320,7 +320,7 @@ func TestOrdered(t *testing.T) {
 }
 
 // TestMinMaxHalfExhaustive compares with the f32 forms on all f16 values
-// against a spread of others; f32 forms are held by the hardware's values.
+// against a spread of others; f32 forms are fixed by the hardware's values.
 func TestMinMaxHalfExhaustive(t *testing.T) {
 	for i := range 1 << 16 {
 		for j := range 64 {

@@ -79,7 +79,7 @@ func (d *Doc) compareResources(b *strings.Builder) {
 }
 
 func (d *Doc) compareOutput(b *strings.Builder) {
-	fmt.Fprintf(b, "\n## Correctness\n\nAgainst attention on the un-quantised inputs; every stage is held to its derived bound beside.\n\n")
+	fmt.Fprintf(b, "\n## Correctness\n\nAgainst attention on the un-quantised inputs; every stage is compared with its derived bound too.\n\n")
 	for i := range d.Targets {
 		if t := &d.Targets[i]; t.Correctness.ByFindings() {
 			fmt.Fprintf(b, "%s has no reference: it is judged by the findings of every checker alone.\n\n", md(t.Target))

@@ -2,7 +2,7 @@
 // speed against another variant. It returns one document and writes it as four files.
 //
 // The one idea: a gate is green, red or not run. What could not be measured here (no GPU, no ptxas) is said with its reason
-// and changes nothing; it is never replaced by something else: an emulator's counts stand beside as what they are, and are no
+// and changes nothing; it is never replaced by something else: an emulator's counts stand there as what they are, and are no
 // time.
 //
 // It must not know how a kernel is built, run or compared: it asks a Runner, which debugkern.Session is. Nor does it know
@@ -67,13 +67,13 @@ type Options struct {
 	Tool Tool
 	// Files is how artefacts are written; nil is the real file system.
 	Files *file.System
-	// Ran is told of every run that the correctness gate executed; nothing is taken from an earlier sweep then. May be nil.
+	// Ran is called for every run that the correctness gate executed; nothing is taken from an earlier sweep then. May be nil.
 	Ran func(*debugkern.Run) error
-	// Judged is told of every target once its three gates are decided. May be nil.
+	// Judged is called for every target once its three gates are decided. May be nil.
 	Judged func(TargetDoc)
 }
 
-// Progress is told as a sweep goes on.
+// Progress is reported as a sweep goes on.
 type Progress struct {
 	Target, Gate, Detail string
 	Done, Total          int
@@ -87,7 +87,7 @@ func Run(ctx context.Context, r Runner, o Options, progress func(Progress)) (*Do
 	if progress == nil {
 		progress = func(Progress) {}
 	}
-	s := &sweep{r: r, o: o, tell: progress, counts: map[string]*report.Counts{}}
+	s := &sweep{r: r, o: o, report: progress, counts: map[string]*report.Counts{}}
 	err := s.open(ctx)
 	if s.store != nil {
 		defer s.store.close()
@@ -120,7 +120,7 @@ func Run(ctx context.Context, r Runner, o Options, progress func(Progress)) (*Do
 type sweep struct {
 	r        Runner
 	o        Options
-	tell     func(Progress)
+	report   func(Progress)
 	doc      *Doc
 	subjects []subject
 	baseline *subject // nil without Against
@@ -249,7 +249,7 @@ func (s *sweep) describe(ctx context.Context, sub *subject, req debugkern.Reques
 	return nil
 }
 
-// build builds every target once, so that a missing compiler is told before anything ran.
+// build builds every target once, so that a missing compiler is reported before anything ran.
 func (s *sweep) build(ctx context.Context) error {
 	all := make([]*subject, 0, len(s.subjects)+1)
 	for i := range s.subjects {
@@ -259,7 +259,7 @@ func (s *sweep) build(ctx context.Context) error {
 		all = append(all, s.baseline)
 	}
 	for _, sub := range all {
-		s.tell(Progress{Target: sub.name, Gate: "build", Total: s.total})
+		s.report(Progress{Target: sub.name, Gate: "build", Total: s.total})
 		req := s.request(sub)
 		if sub.shapes[0] != "" {
 			req.Shape = sub.shapes[0]
@@ -311,7 +311,7 @@ func (s *sweep) judge(ctx context.Context, sub *subject) (*TargetDoc, error) {
 		if err := gate.run(ctx, sub, t); err != nil {
 			return nil, err
 		}
-		s.tell(Progress{Target: sub.name, Gate: gate.name, Done: s.done, Total: s.total, Verdict: *gate.verdict})
+		s.report(Progress{Target: sub.name, Gate: gate.name, Done: s.done, Total: s.total, Verdict: *gate.verdict})
 	}
 	t.settle()
 	return t, nil
@@ -319,7 +319,7 @@ func (s *sweep) judge(ctx context.Context, sub *subject) (*TargetDoc, error) {
 
 // step says that one more unit of work begins.
 func (s *sweep) step(sub *subject, gate, detail string) {
-	s.tell(Progress{Target: sub.name, Gate: gate, Detail: detail, Done: s.done, Total: s.total})
+	s.report(Progress{Target: sub.name, Gate: gate, Detail: detail, Done: s.done, Total: s.total})
 	s.done++
 }
 

@@ -82,7 +82,7 @@ func (s *sweep) cell(ctx context.Context, sub *subject, shape string, seed uint6
 		return &c, nil
 	}
 	run, err := s.r.Run(ctx, req, func(p debugkern.Progress) {
-		s.tell(Progress{Target: sub.name, Gate: "correctness", Detail: detail + ": " + p.Phase, Done: s.done - 1, Total: s.total})
+		s.report(Progress{Target: sub.name, Gate: "correctness", Detail: detail + ": " + p.Phase, Done: s.done - 1, Total: s.total})
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:

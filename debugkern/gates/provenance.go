@@ -9,7 +9,7 @@ import (
 	"runtime/debug"
 )
 
-// ThisTool describes the running program: what the build recorded of its commit, and a digest of the executable, which tells
+// ThisTool describes the running program: what the build recorded of its commit, and a digest of the executable, which shows
 // two builds apart where none was recorded.
 func ThisTool(version string) Tool {
 	t := Tool{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Executable: executableDigest()}

@@ -49,7 +49,7 @@ type Options struct {
 	weights ref.Weights // factors of the bounds' terms: for the tests of the bounds alone
 }
 
-// Replaced tells what execution went on from where a tile was replaced as soon as it was captured: the tile itself is judged
+// Replaced is what execution went on from where a tile was replaced as soon as it was captured: the tile itself is judged
 // as the source has it, what is computed from it as computed from this. It must be safe for concurrent use.
 type Replaced func(s probes.Stage, block probes.Dim3, kv int) (probes.Tile, bool)
 

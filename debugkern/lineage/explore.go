@@ -36,10 +36,20 @@ type Graph struct {
 	Trace  *Trace
 	Roots  []Edge // what the walk began with
 	Nodes  []Ref
-	Uses   [][]Edge // by node
 	Leaves []Leaf
 	// Truncated: Query.Nodes was reached, and values that were found last have no uses.
 	Truncated bool
+
+	edges []Edge
+	first []uint32 // by node: where its edges begin
+}
+
+// Uses are the edges from a node: what the value is made of.
+func (g *Graph) Uses(n int32) []Edge {
+	if int(n)+1 >= len(g.first) {
+		return nil
+	}
+	return g.edges[g.first[n]:g.first[n+1]]
 }
 
 // Walk follows what bytes of memory are made of, backwards to the leaves. The error is that of ctx.
@@ -68,14 +78,14 @@ func (t *Trace) WalkValue(ctx context.Context, r Ref, q Query) (*Graph, error) {
 type explorer struct {
 	g      *Graph
 	q      Query
-	slots  []int32                           // by step: one more than its number in lanes, 0 where it has none
-	lanes  [][32]int32                       // one more than the node that was first found of each lane of a step
+	slots  []int32                           // by step: one more than its number in parts; 0: it has none
+	parts  chunked[[parts]int32]             // by part of its results: one more than the number in lanes
+	lanes  chunked[[32]int32]                // one more than the node that was first found there of each lane
 	nodes  map[uint64]int32                  // the other ones
 	pages  map[leafPage]*[leafPageSize]int32 // one more than the leaf that an element is
 	page   *[leafPageSize]int32
 	at     leafPage // of page
 	leaves map[Leaf]int32
-	spare  []Edge // room for edges
 	w      walker
 }
 
@@ -83,9 +93,13 @@ func (t *Trace) explore(ctx context.Context, roots []Use, q Query) (*Graph, erro
 	if q.Nodes == 0 {
 		q.Nodes = DefaultNodes
 	}
-	x := &explorer{g: &Graph{Trace: t}, q: q, slots: make([]int32, t.steps.n), nodes: map[uint64]int32{}, pages: map[leafPage]*[leafPageSize]int32{}, leaves: map[Leaf]int32{}}
+	x := &explorer{
+		g: &Graph{Trace: t}, q: q, slots: make([]int32, t.steps.n), nodes: map[uint64]int32{},
+		pages: map[leafPage]*[leafPageSize]int32{}, leaves: map[Leaf]int32{},
+	}
 	x.w = walker{t: t, address: q.Address, control: q.Control, cut: q.Cut}
-	x.g.Roots = x.edges(roots)
+	x.g.Roots = slices.Clone(x.edges(roots))
+	x.g.edges = x.g.edges[:0]
 	for i := 0; i < len(x.g.Nodes); i++ {
 		if i&0xfff == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -96,9 +110,10 @@ func (t *Trace) explore(ctx context.Context, roots []Use, q Query) (*Graph, erro
 		}
 		x.w.out = x.w.out[:0]
 		x.w.uses(x.g.Nodes[i])
-		edges := x.edges(x.w.out) // may grow Uses
-		x.g.Uses[i] = edges
+		x.g.first = push(x.g.first, uint32(len(x.g.edges)))
+		x.edges(x.w.out)
 	}
+	x.g.first = append(x.g.first, uint32(len(x.g.edges)))
 	return x.g, nil
 }
 
@@ -107,13 +122,9 @@ func (r Ref) key() uint64 {
 	return uint64(r.Step)<<32 | uint64(r.Lane&31)<<27 | uint64(r.Index)<<19 | uint64(r.Lo&31)<<14 | uint64(r.N&31)<<9 | uint64(r.Part)
 }
 
-// edges adds what uses lead to.
+// edges appends what uses lead to.
 func (x *explorer) edges(uses []Use) []Edge {
-	if len(x.spare) < len(uses) {
-		x.spare = make([]Edge, max(4096, len(uses)))
-	}
-	out := x.spare[:0:len(uses)]
-	x.spare = x.spare[len(uses):]
+	first := len(x.g.edges)
 	for i := range uses {
 		u := &uses[i]
 		e := Edge{Kind: u.Kind, Operand: u.Operand}
@@ -128,19 +139,38 @@ func (x *explorer) edges(uses []Use) []Edge {
 		} else {
 			e.To = x.node(u.Ref)
 		}
-		out = append(out, e)
+		x.g.edges = push(x.g.edges, e)
 	}
-	return out
+	return x.g.edges[first:]
 }
+
+// push appends to a long list. It doubles what is too short, so that elements are copied about once each.
+func push[T any](list []T, v T) []T {
+	if len(list) == cap(list) {
+		list = slices.Grow(list, max(len(list), 1<<10))
+	}
+	return append(list, v)
+}
+
+// always is what a chunked list asks for memory where nothing limits it.
+func always() bool { return true }
+
+// parts is how many parts of a step's results are found without hashing.
+const parts = 16
 
 // node is the number of a value. Most lanes of a step have one: it is found without hashing.
 func (x *explorer) node(r Ref) int32 {
-	slot := &x.slots[r.Step]
-	if *slot == 0 {
-		x.lanes = append(x.lanes, [32]int32{})
-		*slot = int32(len(x.lanes))
+	step := &x.slots[r.Step]
+	if *step == 0 {
+		x.parts.add(always)
+		*step = int32(x.parts.n)
 	}
-	first := &x.lanes[*slot-1][r.Lane&31]
+	slot := &x.parts.at(int(*step) - 1)[int(4*r.Index+r.Lo+2*r.Part)%parts]
+	if *slot == 0 {
+		x.lanes.add(always)
+		*slot = int32(x.lanes.n)
+	}
+	first := &x.lanes.at(int(*slot) - 1)[r.Lane&31]
 	if *first == 0 {
 		*first = x.add(r) + 1
 		return *first - 1
@@ -158,7 +188,7 @@ func (x *explorer) node(r Ref) int32 {
 }
 
 func (x *explorer) add(r Ref) int32 {
-	x.g.Nodes, x.g.Uses = append(x.g.Nodes, r), append(x.g.Uses, nil)
+	x.g.Nodes = push(x.g.Nodes, r)
 	return int32(len(x.g.Nodes) - 1)
 }
 
@@ -184,7 +214,7 @@ func (x *explorer) leaf(l *Leaf) int32 {
 		}
 		x.leaves[*l] = to
 	}
-	x.g.Leaves = append(x.g.Leaves, *l)
+	x.g.Leaves = push(x.g.Leaves, *l)
 	return to
 }
 
@@ -203,9 +233,9 @@ func (g *Graph) order() []int32 {
 		visit(root)
 		for len(stack) > 0 {
 			n := stack[len(stack)-1]
-			if k := int(state[n]) - 1; k < len(g.Uses[n]) {
+			if k, uses := int(state[n])-1, g.Uses(n); k < len(uses) {
 				state[n]++
-				visit(g.Uses[n][k])
+				visit(uses[k])
 				continue
 			}
 			out = append(out, n)
@@ -245,7 +275,7 @@ func (g *Graph) Elements() []Count {
 		flow(e, times{1})
 	}
 	for _, n := range g.order() {
-		for _, e := range g.Uses[n] {
+		for _, e := range g.Uses(n) {
 			flow(e, nodes[n])
 		}
 	}

@@ -51,11 +51,13 @@ type Branch struct {
 type folder struct {
 	g      *Graph
 	t      *Trace
+	pc     []int32 // by node
 	class  []int32 // by node: its group, -1 where it is passed over
 	groups []group
 	parent []int32 // of the groups, to merge them
-	ends   [][]end // by node that is passed over
-	done   []bool  // by node: whether ends has it
+	self   []end   // by node: itself
+	ends   [][]end // of those that are
+	endsOf []int32 // by node: one more than its number in ends, 0 where it has none yet
 	places []place // by PC
 	used   []bool  // by node: another of its group goes on with it
 }
@@ -83,7 +85,7 @@ type place struct {
 
 // Fold folds a graph into a tree.
 func (g *Graph) Fold() *Tree {
-	x := &folder{g: g, t: g.Trace, ends: make([][]end, len(g.Nodes)), done: make([]bool, len(g.Nodes)), places: make([]place, len(g.Trace.flows)), used: make([]bool, len(g.Nodes))}
+	x := &folder{g: g, t: g.Trace, self: make([]end, len(g.Nodes)), endsOf: make([]int32, len(g.Nodes)), places: make([]place, len(g.Trace.flows)), used: make([]bool, len(g.Nodes))}
 	x.classify()
 	x.chain()
 	x.copies()
@@ -159,7 +161,7 @@ func (x *folder) far(s *step) bool {
 
 // leafOnly reports whether a node has leaves alone.
 func (x *folder) leafOnly(n int32) bool {
-	for _, e := range x.g.Uses[n] {
+	for _, e := range x.g.Uses(n) {
 		if !e.Leaf && e.Kind == ByValue {
 			return false
 		}
@@ -169,11 +171,12 @@ func (x *folder) leafOnly(n int32) bool {
 
 // classify puts the nodes into groups, by instruction.
 func (x *folder) classify() {
-	x.class = make([]int32, len(x.g.Nodes))
+	x.pc, x.class = make([]int32, len(x.g.Nodes)), make([]int32, len(x.g.Nodes))
 	byPC, keys := map[int32]int32{}, map[string]int32{}
 	for n := range x.g.Nodes {
 		x.class[n] = -1
 		pc := x.t.steps.at(int(x.g.Nodes[n].Step)).pc
+		x.pc[n], x.self[n] = pc, end{to: int32(n), by: -1}
 		x.place(pc, keys)
 		if !x.shows(int32(n)) {
 			continue
@@ -211,7 +214,7 @@ func accumulates(in *ptx.Instr, operand int) bool {
 
 // instr is the instruction of a node.
 func (x *folder) instr(n int32) *ptx.Instr {
-	return x.t.flows[x.t.steps.at(int(x.g.Nodes[n].Step)).pc].in
+	return x.t.flows[x.pc[n]].in
 }
 
 // chain merges the groups of sums and extremes that go on with each other.
@@ -222,7 +225,7 @@ func (x *folder) chain() {
 			continue
 		}
 		in := x.instr(int32(n))
-		for _, e := range x.g.Uses[n] {
+		for _, e := range x.g.Uses(int32(n)) {
 			if e.Leaf || e.Kind != ByValue || !accumulates(in, int(e.Operand)) {
 				continue
 			}
@@ -248,15 +251,13 @@ type role struct {
 
 // roles lists which groups are operands of which.
 func (x *folder) roles() []role {
-	var out []role
-	seen := map[role]bool{}
-	last := role{of: -1}
+	of := make([][]role, len(x.groups)) // each has few
 	for n := range x.g.Nodes {
 		k := x.class[n]
 		if k < 0 {
 			continue
 		}
-		for _, e := range x.g.Uses[n] {
+		for _, e := range x.g.Uses(int32(n)) {
 			if e.Leaf {
 				continue
 			}
@@ -264,16 +265,13 @@ func (x *folder) roles() []role {
 				if to.leaf {
 					continue
 				}
-				r := role{k, e.Operand, max(e.Kind, to.kind), x.class[to.to]}
-				if r != last && !seen[r] {
-					seen[r] = true
-					out = append(out, r)
+				if r := (role{k, e.Operand, max(e.Kind, to.kind), x.class[to.to]}); !slices.Contains(of[k], r) {
+					of[k] = append(of[k], r)
 				}
-				last = r
 			}
 		}
 	}
-	return out
+	return slices.Concat(of...)
 }
 
 // copies merges the groups that are copies of one operation and the same operand of one group, until there are none.
@@ -307,16 +305,18 @@ func (x *folder) gather() {
 
 // past is what a node is, or where it only moves values, what these are.
 func (x *folder) past(n int32) []end {
-	if x.done[n] {
-		return x.ends[n]
-	}
-	x.done[n] = true
 	if x.class[n] >= 0 {
-		x.ends[n] = []end{{to: n, by: -1}}
-		return x.ends[n]
+		return x.self[n : n+1]
+	}
+	if k := x.endsOf[n]; k > 0 {
+		return x.ends[k-1]
 	}
 	var out []end
-	for _, e := range x.g.Uses[n] {
+	uses := x.g.Uses(n)
+	if len(uses) == 1 && !uses[0].Leaf && uses[0].Kind == ByValue { // it is the same
+		out, uses = x.past(uses[0].To), nil
+	}
+	for _, e := range uses {
 		if e.Leaf {
 			out = append(out, end{true, e.Kind, e.To, n})
 			continue
@@ -328,7 +328,8 @@ func (x *folder) past(n int32) []end {
 			}
 		}
 	}
-	x.ends[n] = out
+	x.ends = push(x.ends, out)
+	x.endsOf[n] = int32(len(x.ends))
 	return out
 }
 
@@ -342,8 +343,6 @@ type grower struct {
 	fold   *Fold
 	marks  []*marks // by fold
 	work   []int32
-	reach  map[reached]bool
-	last   reached // in reach
 }
 
 // leafKey is what leaves have in common that are one fold: who reads them, as which operand, where, and what they are.
@@ -354,12 +353,6 @@ type leafKey struct {
 	arg, cut         int
 	name             string
 	bits             uint64
-}
-
-type reached struct {
-	of, operand int32
-	kind        Kind
-	to          int32
 }
 
 // marks are the threads and lines of a fold, and its leaves.
@@ -385,7 +378,7 @@ func set(b *[]uint64, i int) (was bool) {
 
 func (x *folder) tree() *Tree {
 	g := &grower{
-		folder: x, tree: &Tree{}, folds: make([]*Fold, len(x.groups)), leaves: map[leafKey]*Fold{}, reach: map[reached]bool{},
+		folder: x, tree: &Tree{}, folds: make([]*Fold, len(x.groups)), leaves: map[leafKey]*Fold{},
 	}
 	for _, e := range x.g.Roots {
 		if e.Leaf {
@@ -412,25 +405,29 @@ func (x *folder) tree() *Tree {
 
 // grow describes a fold and reaches what its members are made of.
 func (g *grower) grow(f *Fold, members []int32) {
+	k, chain := g.find(g.class[members[0]]), false // chain: some go on with results of others
 	for _, n := range members {
 		g.at(f, g.g.Nodes[n])
-	}
-	g.describe(f, members)
-	for _, n := range members {
 		in := g.instr(n)
-		for _, e := range g.g.Uses[n] {
+		for _, e := range g.g.Uses(n) {
 			if e.Leaf {
 				g.to(f, e.Kind, int(e.Operand), end{true, e.Kind, e.To, n})
 				continue
 			}
 			for _, to := range g.past(e.To) {
-				if !to.leaf && g.folds[g.find(g.class[to.to])] == f && accumulates(in, int(e.Operand)) {
+				own := !to.leaf && g.find(g.class[to.to]) == k
+				if own && e.Kind == ByValue {
+					g.used[to.to] = true
+					chain = chain || accumulates(in, int(e.Operand))
+				}
+				if own && accumulates(in, int(e.Operand)) {
 					continue // its own result before
 				}
 				g.to(f, max(e.Kind, to.kind), int(e.Operand), to)
 			}
 		}
 	}
+	g.describe(f, members, k, chain)
 	slices.SortStableFunc(f.Of, func(a, b Branch) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Operand, b.Operand))
 	})
@@ -459,12 +456,9 @@ func (g *grower) to(from *Fold, kind Kind, operand int, to end) {
 		}
 		return
 	}
-	r := reached{int32(from.ID), int32(operand), kind, int32(f.ID)}
-	if r != g.last && !g.reach[r] {
-		g.reach[r] = true
-		from.Of = append(from.Of, Branch{kind, operand, f})
+	if b := (Branch{kind, operand, f}); !slices.Contains(from.Of, b) {
+		from.Of = append(from.Of, b)
 	}
-	g.last = r
 }
 
 // add numbers a fold.
@@ -483,7 +477,7 @@ func (g *grower) leaf(from *Fold, kind Kind, operand int, to end) *Fold {
 		k.of = int32(from.ID)
 	}
 	if to.by >= 0 {
-		k.key = g.places[g.t.steps.at(int(g.g.Nodes[to.by].Step)).pc].key
+		k.key = g.places[g.pc[to.by]].key
 	}
 	f := g.fold
 	if f == nil || k != g.key {

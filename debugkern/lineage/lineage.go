@@ -140,8 +140,8 @@ const (
 // Leaf is one end of a lineage.
 type Leaf struct {
 	Kind    LeafKind
-	Arg     int // of LeafElement and LeafScalar: index in target.Launch.Args; else -1
-	Element int
+	Arg     int          // of LeafElement and LeafScalar: index in target.Launch.Args; else -1
+	Element int          // by its place in the buffer's memory
 	Bits    uint64       // of LeafImmediate
 	Name    string       // of LeafSpecial ("%tid.x"), LeafConstant and LeafUnwritten (the variable)
 	Space   target.Space // of memory

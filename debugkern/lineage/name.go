@@ -9,36 +9,24 @@ import (
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/ptx"
 	"tilescope/debugkern/target"
+	"tilescope/probes"
 )
 
-// describe says what the operation of some nodes is.
-func (x *folder) describe(f *Fold, members []int32) {
+// describe says what the operation of some nodes is, those of a group; chain: some go on with results of
+// others.
+func (x *folder) describe(f *Fold, members []int32, group int32, chain bool) {
 	f.Count = len(members)
-	k := x.find(x.class[members[0]])
-	used := x.used // by another member
-	chain := false
-	for _, n := range members {
-		in := x.instr(n)
-		for _, e := range x.g.Uses[n] {
-			if e.Kind != ByValue || e.Leaf {
-				continue
-			}
-			for _, to := range x.past(e.To) {
-				if !to.leaf && x.find(x.class[to.to]) == k {
-					used[to.to] = true
-					chain = chain || accumulates(in, int(e.Operand))
-				}
-			}
-		}
-	}
 	var totals []int32
 	for _, n := range members {
-		if !used[n] {
-			f.Last = append(f.Last, x.g.Nodes[n])
-			totals = append(totals, n)
+		if !x.used[n] {
+			totals = push(totals, n)
 		}
 	}
-	x.operation(f, members, totals, k, chain)
+	f.Last = make([]Ref, len(totals))
+	for i, n := range totals {
+		f.Last[i] = x.g.Nodes[n]
+	}
+	x.operation(f, members, totals, group, chain)
 }
 
 // extent is what a total is made of: steps and terms, once each, and as often as they enter.
@@ -80,7 +68,7 @@ func (x *folder) within(n, group int32) extent {
 		}
 		w := ways{steps: 1}
 		in := x.instr(n)
-		for _, e := range x.g.Uses[n] {
+		for _, e := range x.g.Uses(n) {
 			if e.Kind != ByValue || !accumulates(in, int(e.Operand)) {
 				continue
 			}
@@ -266,14 +254,14 @@ func (x *folder) memory(f *Fold, members []int32) string {
 			size := max(v.DType.Size(), 1)
 			p := find(v, nil, size)
 			for b := uint64(0); b < uint64(bytes); b += uint64(size) {
-				p.at = append(p.at, int(addr+b-v.Lo)/size)
+				p.at = push(p.at, int(addr+b-v.Lo)/size)
 			}
 			continue
 		}
 		if i := x.t.allocAt(addr); i >= 0 {
 			a := &x.t.allocs[i]
 			p := find(nil, a, a.size)
-			p.at = append(p.at, int(addr-a.lo)/a.size)
+			p.at = push(p.at, int(addr-a.lo)/a.size)
 		}
 	}
 	var out []string
@@ -289,7 +277,7 @@ func (x *folder) memory(f *Fold, members []int32) string {
 		case p.v != nil:
 			out = append(out, p.v.Name+Box(nil, p.at))
 		case p.a.arg >= 0:
-			out = append(out, p.a.name+Box(x.t.launch.Args[p.a.arg].Buffer.Dims, p.at))
+			out = append(out, p.a.name+boxOf(x.t.launch.Args[p.a.arg].Buffer, p.at))
 		case p.a.name == "":
 			out = append(out, "the capture buffer")
 		default:
@@ -354,7 +342,7 @@ func (x *folder) nameLeaf(f *Fold, list []int32) {
 		}
 		slices.Sort(at)
 		f.Elements = at
-		f.Where = l.Name + Box(x.t.launch.Args[l.Arg].Buffer.Dims, at)
+		f.Where = l.Name + boxOf(x.t.launch.Args[l.Arg].Buffer, at)
 		f.Op = f.Where
 		if l.Kind == LeafElsewhere {
 			f.Op += ", written by another block"
@@ -408,6 +396,25 @@ func immediate(bits uint64, t ptx.Type) string {
 		return fmt.Sprint(s)
 	}
 	return fmt.Sprint(bits)
+}
+
+// boxOf writes elements of a buffer, by their places in its memory, as Box does: by index, or by place where
+// one of them is in a gap between elements and so has no index.
+func boxOf(b *target.Buffer, at []int) string {
+	if b.Strides == nil {
+		return Box(b.Dims, at)
+	}
+	elements := make([]int, len(at))
+	for i, place := range at {
+		index, ok := probes.IndexAt(place, b.Dims, b.Strides)
+		if !ok {
+			return Box(nil, at)
+		}
+		for d, k := range index {
+			elements[i] = elements[i]*b.Dims[d] + k
+		}
+	}
+	return Box(b.Dims, elements)
 }
 
 // Box writes a set of elements of a tensor with these dimensions, by flat index: "[0][1][17][0..63]" where they are a box, with steps

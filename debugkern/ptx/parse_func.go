@@ -185,7 +185,7 @@ func (p *parser) body(f *Func) {
 
 func (p *parser) item(it Item) { p.fn.Items = append(p.fn.Items, it) }
 
-// endBody attaches what only the whole body tells: labels at the very end belong to no instruction.
+// endBody attaches what only the whole body shows: labels at the very end belong to no instruction.
 func (p *parser) endBody(f *Func) {
 	for i, in := range f.Body {
 		in.Index = i

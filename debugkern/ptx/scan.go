@@ -2,7 +2,7 @@ package ptx
 
 import "strings"
 
-// tokenKind classifies tokens. Punctuation has one kind, told apart by token.ch.
+// tokenKind classifies tokens. Punctuation has one kind, distinguished by token.ch.
 type tokenKind uint8
 
 const (

@@ -45,6 +45,14 @@ type LineageNode struct {
 	Uses    []LineageUse `json:"uses,omitempty"`
 	Element string       `json:"element,omitempty"` // of a leaf or a memory access: "K[0][1][17][0..63]"
 	Block   *[3]int      `json:"block,omitempty"`   // of a node of another block
+	At      *LineageAt   `json:"at,omitempty"`      // of one of its values, of a sum the total
+}
+
+// LineageAt is when, on the block's clock, a lane executed an instruction.
+type LineageAt struct {
+	Step uint64 `json:"step"`
+	Warp int    `json:"warp"`
+	Lane int    `json:"lane"`
 }
 
 // LineageUse is one operand of a node.

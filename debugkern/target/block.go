@@ -86,7 +86,7 @@ const (
 	classes
 )
 
-// Event is one warp instruction, told before it executes.
+// Event is one warp instruction, reported before it executes.
 type Event struct {
 	Class Class
 	Step  uint64 // block clock
@@ -107,7 +107,7 @@ type Event struct {
 	// Barrier: id and expected threads; BarrierDone: bit mask of warps.
 	Barrier, Threads int
 	Warps            uint32
-	Members          uint32 // WarpSync; lanes with other members are told in an Event of their own
+	Members          uint32 // WarpSync; lanes with other members have an Event of their own
 	Value            uint64
 	Probe            bool // the instruction belongs to tilescope.cuh: never a finding
 }

@@ -31,9 +31,9 @@ func (s ClassSet) Has(c Class) bool { return s>>c&1 != 0 }
 // costs nothing. Interests is asked once, when the observer is attached, after View.
 type Interested interface{ Interests() ClassSet }
 
-// Follower is an Observer that is told of an instruction again once it has executed, to look at what it wrote: After comes
+// Follower is an Observer that is called for an instruction again once it has executed, to look at what it wrote: After comes
 // before anything else in the block executes, with the same event less addresses, values and synchronisation, and a View
-// then tells the registers that the instruction wrote. Follows is the classes that it wants this for, asked when it is
+// then gives the registers that the instruction wrote. Follows is the classes that it wants this for, asked when it is
 // attached; all instructions then cost something.
 type Follower interface {
 	Follows() ClassSet
@@ -44,7 +44,7 @@ type Follower interface {
 // the view is valid until the block ends.
 type Viewer interface{ View(View) }
 
-// Ender is an Observer that is told when its block has ended, by finishing or by a finding that ended it. No event follows.
+// Ender is an Observer that is called when its block has ended, by finishing or by a finding that ended it. No event follows.
 // A block that is stepped by hand does not end.
 type Ender interface{ End() }
 

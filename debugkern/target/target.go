@@ -83,10 +83,10 @@ type Launch struct {
 	Parallel    int  // blocks in flight; 0: all cores
 	// Memory is asked before memory is allocated; nil: no limit. What a Result or Block holds stays reserved as long as it is
 	// reachable. Where the launch would need more than there is, the error is *budget.Refused, and nothing was executed.
-	Memory *budget.Budget
-	Repeat int                // launches compared bit for bit where execution is not deterministic; 0: one
-	Label  string             // what the user calls this launch ("stage2 at 1,4,128,64"), to report faults by
-	Tell   func(launches int) // called as repeated launches end, on the goroutine that called Launch; may be nil
+	Memory   *budget.Budget
+	Repeat   int                // launches compared bit for bit where execution is not deterministic; 0: one
+	Label    string             // what the user calls this launch ("stage2 at 1,4,128,64"), to report faults by
+	OnLaunch func(launches int) // called as repeated launches end, on the goroutine that called Launch; may be nil
 }
 
 // Arg is one kernel parameter: a scalar's bytes, or a buffer. Behind the parameters stand the buffers whose addresses are within scalars.

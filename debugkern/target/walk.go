@@ -7,7 +7,7 @@ import (
 	"tilescope/probes"
 )
 
-// Walkable is offered by blocks whose execution can be told moment by moment. A moment is a value of the block's clock; the
+// Walkable is offered by blocks whose execution can be followed moment by moment. A moment is a value of the block's clock; the
 // state of the block there is a function of the moment alone, however execution came to it (in one go, in steps, or from a
 // snapshot), so that going back is going forward again from an earlier snapshot.
 type Walkable interface {

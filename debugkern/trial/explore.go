@@ -22,8 +22,8 @@ type ExploreOptions struct {
 	Edits  []ptx.Edit    // of the module, as a Trial's
 	Plain  bool          // the build without probes: only the output is compared
 	First  bool          // stop at the first schedule that changes the output
-	// Tell is called with the progress, from one goroutine at a time and in no particular order; may be nil.
-	Tell func(tried, varied int)
+	// OnProgress is called with the progress, from one goroutine at a time and in no particular order; may be nil.
+	OnProgress func(tried, varied int)
 }
 
 // defaultSchedules is how many schedules are tried by default.
@@ -164,8 +164,8 @@ func (x *explorer) note(i int, v *VariedSchedule, stages map[probes.Stage]debugk
 			x.stopAt = min(x.stopAt, i+1)
 		}
 	}
-	if x.o.Tell != nil {
-		x.o.Tell(x.tried, x.varied)
+	if x.o.OnProgress != nil {
+		x.o.OnProgress(x.tried, x.varied)
 	}
 }
 

@@ -193,7 +193,7 @@ func (j *Judge) At(row, col int) Cell {
 		c.Bound = j.bound[i]
 	}
 	c.ULP = Ordinal(t.DType, c.Bits) - Ordinal(t.DType, c.RefBits)
-	if b := &j.v.Beside; b.Rows > 0 {
+	if b := &j.v.Other; b.Rows > 0 {
 		if c.Differs = true; b.Reached() {
 			c.Other = b.Bits(row, col)
 			c.Differs = !t.Same(*b, row, col)
@@ -231,11 +231,11 @@ func (c Cell) from(t probes.Tile, before uint64) Cell {
 	return c
 }
 
-// Crossed reports whether another backend's tile lies beside this one.
-func (j *Judge) Crossed() bool { return j.v != nil && j.v.Beside.Rows > 0 }
+// Crossed reports whether another backend computed this tile too.
+func (j *Judge) Crossed() bool { return j.v != nil && j.v.Other.Rows > 0 }
 
-// Beside compares one cell with the other backend's instead of the reference: not a bit may differ.
-func (j *Judge) Beside(row, col int) Cell {
+// AgainstOther compares one cell with the other backend's instead of the reference: not a bit may differ.
+func (j *Judge) AgainstOther(row, col int) Cell {
 	c := j.At(row, col)
 	t := j.v.Got.DType
 	c.Want, c.RefBits, c.Bound = t.Value(c.Other), c.Other, 0

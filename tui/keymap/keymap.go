@@ -54,6 +54,7 @@ const (
 	Palette   Action = "palette"
 	Follow    Action = "follow"
 	Who       Action = "who"
+	How       Action = "how"
 	SetMark   Action = "set-mark"
 	GoMark    Action = "go-mark"
 	Back      Action = "back"

@@ -54,6 +54,8 @@ func looking() []Binding {
 			Some: true},
 		{Action: Who, Keys: []string{"w"}, Label: "w", Help: "who wrote this cell; again: go there", Group: g,
 			Some: true},
+		{Action: How, Keys: []string{"W"}, Label: "W", Help: "how this cell came about: its lineage", Group: g,
+			Some: true},
 		{Action: Columns, Keys: []string{"D"}, Label: "D",
 			Help: "columns after --backend both: GPU, emulator, reference, error", Group: g, Some: true},
 		{Action: Search, Keys: []string{"/"}, Label: "/", Help: "search: text, nan, inf, bad, >1.5, 0x4140",

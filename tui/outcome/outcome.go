@@ -1,7 +1,7 @@
 // Package outcome pairs a run's document with the request that the run answers.
 //
 // The one idea: a pane is given an Outcome and never a bare report, so whatever draws a verdict can also say whose it is, and
-// knows when another request stands on the screen.
+// changes when another request stands on the screen.
 //
 // It must not know engines, models or panes.
 package outcome

@@ -167,7 +167,7 @@ func (t *Theme) styles() {
 		t.BarDim = t.style("", colour{rgb: 0, ansi: 7}, barBack)
 		t.BarStrong = t.style("1", white, barBack)
 	}
-	if t.Profile < colorprofile.ANSI { // bars and chosen rows are told by attributes where there are no colours
+	if t.Profile < colorprofile.ANSI { // bars and chosen rows are marked by attributes where there are no colours
 		t.Select = t.style("1;7", plain, plain)
 		t.KernelLine = t.style("1", plain, plain)
 		t.TabOn = t.style("1;4", plain, plain)

@@ -5,6 +5,7 @@ package tuitest
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math"
@@ -217,7 +218,7 @@ func (v *Viewer) Blocks() []probes.Dim3 {
 
 func (v *Viewer) Tiles(b probes.Dim3) (int, int) { return 0, v.run.Plan.Work.Tiles.At(b, 0) }
 
-// bad tells the fake's bad cells: in P from kv tile 1 on, every 37th cell from (4, 9).
+// bad is the fake's bad cells: in P from kv tile 1 on, every 37th cell from (4, 9).
 func (v *Viewer) bad(p debugkern.Place, row, col, cols int) bool {
 	i := row*cols + col - (4*cols + 9)
 	return v.faulty && p.Stage == "P" && p.KVTile > 0 && i >= 0 && i%37 == 0
@@ -268,17 +269,17 @@ func (v *Viewer) View(p debugkern.Place) (*debugkern.TileView, error) {
 		out.Got.SetBits(row, col, bits)
 	}
 	out.Global, out.Mirrored, out.GlobalBound = out.Local, out.Local, out.LocalBound
-	out.Beside, _ = v.beside(out.Got, p)
+	out.Other, _ = v.otherTile(out.Got, p)
 	return out, nil
 }
 
-// differs tells the cells that the fake's emulator computes differently: in P at kv tile 1, every 41st from
+// differs is the cells that the fake's emulator computes differently: in P at kv tile 1, every 41st from
 // (0, 3).
 func (v *Viewer) differs(p debugkern.Place, i int) bool {
 	return v.run.Report.Cross != nil && p.Stage == "P" && p.KVTile == 1 && i >= 3 && (i-3)%41 == 0
 }
 
-func (v *Viewer) beside(got probes.Tile, p debugkern.Place) (probes.Tile, bool) {
+func (v *Viewer) otherTile(got probes.Tile, p debugkern.Place) (probes.Tile, bool) {
 	if v.run.Report.Cross == nil || !got.Reached() {
 		return probes.Tile{}, false
 	}
@@ -293,13 +294,13 @@ func (v *Viewer) beside(got probes.Tile, p debugkern.Place) (probes.Tile, bool) 
 	return t, true
 }
 
-// Beside implements debugkern.Crossed.
-func (v *Viewer) Beside(p debugkern.Place) (probes.Tile, bool) {
+// OtherTile implements debugkern.Crossed.
+func (v *Viewer) OtherTile(p debugkern.Place) (probes.Tile, bool) {
 	t, err := v.View(p)
 	if err != nil {
 		return probes.Tile{}, false
 	}
-	return t.Beside, t.Beside.Rows > 0
+	return t.Other, t.Other.Rows > 0
 }
 
 // NextDiffering implements debugkern.Crossed within kv tile 1.
@@ -357,6 +358,42 @@ func (v *Viewer) Writer(_ context.Context, c debugkern.Cell) (*target.WriteSite,
 	}, nil
 }
 
+// Lineage is the tree of a score, whatever the cell is.
+func (v *Viewer) Lineage(_ context.Context, c debugkern.Cell, _ debugkern.LineageRequest) (*report.Lineage,
+	error) {
+	if c.Row == 1 {
+		return nil, errors.New("cell 1 of the fake engine has no lineage")
+	}
+	value, scale, warp := report.Number(0.5), report.Number(0.125), 1
+	at := func(line int) *report.Source {
+		return &report.Source{File: "sdpa_fp8_stage_c_wmma.cu", Line: line}
+	}
+	uses := func(of ...int) (out []report.LineageUse) {
+		for i, n := range of {
+			out = append(out, report.LineageUse{Of: n, Operand: i + 1, Kind: "value"})
+		}
+		return out
+	}
+	nodes := []report.LineageNode{
+		{ID: 0, Op: "stored to sS[3][17]", Value: &value, Source: at(88), Uses: uses(1)},
+		{ID: 1, Op: "a · b", Value: &value, Source: at(87), Uses: uses(2, 3)},
+		{ID: 2, Op: "sum of 64 products", Value: &value, Source: at(84), Uses: uses(4, 5)},
+		{ID: 3, Op: "softmax_scale", Value: &scale, Source: at(20), Element: "softmax_scale"},
+		{ID: 4, Op: "Q[0][1][3][0..63]", Source: at(61), Element: "Q[0][1][3][0..63]"},
+		{ID: 5, Op: "K[0][1][17][0..63]", Source: at(62), Element: "K[0][1][17][0..63]"},
+	}
+	for i := range nodes {
+		nodes[i].Warp, nodes[i].Lanes, nodes[i].Kind = &warp, []int{12}, "value"
+		nodes[i].At = &report.LineageAt{Step: uint64(1200 - 10*i), Warp: 1, Lane: 12}
+		for _, u := range nodes[i].Uses {
+			nodes[i].Of = append(nodes[i].Of, u.Of)
+		}
+	}
+	return &report.Lineage{
+		Schema: report.LineageSchema, Cell: "S@0[3,17]", Block: c.Block, Value: &value, Nodes: nodes,
+	}, nil
+}
+
 func (v *Viewer) Source(file string) []string {
 	if file != "sdpa_fp8_stage_c_wmma.cu" {
 		return nil
@@ -379,7 +416,7 @@ func (Checking) Check(_ context.Context, req debugkern.Request) error {
 	return nil
 }
 
-// SourceText makes the fake an engine that knows sources.
+// SourceText makes the fake an engine that has sources.
 func (e *Engine) SourceText(_ context.Context, _ debugkern.Request, file string) []string {
 	if file != "mine.cu" {
 		return nil

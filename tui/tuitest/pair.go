@@ -39,13 +39,13 @@ func (e *Engine) Bisect(ctx context.Context, a, b debugkern.Request, _ string,
 	return doc, nil
 }
 
-// Pair is a fake run over another: B's tiles with A's beside them.
+// Pair is a fake run over another: B's tiles, and A's to compare them with.
 type Pair struct {
 	*Viewer
 	within *report.Tolerance
 }
 
-func (p *Pair) Beside(at debugkern.Place) (probes.Tile, bool) {
+func (p *Pair) OtherTile(at debugkern.Place) (probes.Tile, bool) {
 	v, err := (&Viewer{run: p.run}).View(at)
 	if err != nil {
 		return probes.Tile{}, false
@@ -56,7 +56,7 @@ func (p *Pair) Beside(at debugkern.Place) (probes.Tile, bool) {
 func (p *Pair) View(at debugkern.Place) (*debugkern.TileView, error) {
 	v, err := p.Viewer.View(at)
 	if err == nil {
-		v.Beside, _ = p.Beside(at)
+		v.Other, _ = p.OtherTile(at)
 	}
 	return v, err
 }

@@ -47,8 +47,8 @@ func (f *Races) Diagnose(ctx context.Context, req debugkern.Request, o diagnose.
 	error) {
 	f.Diagnosed++
 	found := Findings()
-	o.Tell(diagnose.Event{Progress: &debugkern.Progress{Phase: "explore", Done: 12, Total: 200}})
-	o.Tell(diagnose.Event{Finding: &found[0]})
+	o.OnEvent(diagnose.Event{Progress: &debugkern.Progress{Phase: "explore", Done: 12, Total: 200}})
+	o.OnEvent(diagnose.Event{Finding: &found[0]})
 	if f.Hold != nil {
 		select {
 		case <-f.Hold:

@@ -22,7 +22,7 @@ type Job struct {
 	task    bool // it is the task's, not the run's
 }
 
-// Task is work beside the runs: a sweep of the gates, a bisection, a comparison. There is one at a time, and
+// Task is work besides the runs: a sweep of the gates, a bisection, a comparison. There is one at a time, and
 // it is never superseded: it ends, or is cancelled.
 type Task struct {
 	Job

@@ -1,6 +1,6 @@
 // Package view is the seam between the terminal's root and its views.
 //
-// The one idea: a view is a package of its own (panes, controller, tests) that the root knows as a View. The
+// The one idea: a view is a package of its own (panes, controller, tests) that the root uses through View. The
 // root routes keys, clicks and messages to it, gives it a size and a focus, and draws its lines; a view reads
 // what all views share (the request, the run on screen, the cursor) from one Context and asks the root,
 // through the interface Root, for what only the root can do. A new view is its package and one line in the
@@ -99,9 +99,14 @@ type (
 	}
 	// Closer has something to end when the terminal closes: work, also what nobody started, or a device.
 	Closer interface{ Close() }
+	// Covered may have something open on top of it, which Esc and the key that quits close.
+	Covered interface {
+		// Uncover closes it and reports whether there was something.
+		Uncover() bool
+	}
 	// Noted has something to say at the right end of the tab line.
 	Noted interface{ Note() string }
-	// Gauge tells what a device does at the moment: its name, and its state, "" where that is not known.
+	// Gauge is what a device does at the moment: its name, and its state, "" where that is not known.
 	Gauge interface{ Gauge() (name, state string) }
 	// Commander adds commands to the palette.
 	Commander interface{ Commands() []Command }
@@ -116,7 +121,7 @@ type (
 type Root interface {
 	// Open shows a view and announces it.
 	Open(name keymap.Scope) tea.Cmd
-	// Switch shows a view and announces nothing: the caller knows what it will show.
+	// Switch shows a view and announces nothing: the caller has decided what it will show.
 	Switch(name keymap.Scope)
 	// Showing is the view on screen.
 	Showing() keymap.Scope
@@ -156,7 +161,7 @@ type (
 	Shown struct{}
 	// Moved says that the cursor has moved.
 	Moved struct{}
-	// NewRun says that another run is on screen, or that one has another run beside it now; nothing that was
+	// NewRun says that another run is on screen, or that one is compared with another run now; nothing that was
 	// looked up for the last one holds.
 	NewRun struct{ Gen int }
 	// Drawn says that the run on screen, or what stands in its place, has to be drawn again.
@@ -169,7 +174,7 @@ type (
 	RequestChanged struct{}
 	// Started says that a run has been started.
 	Started struct{}
-	// Paired says that the run on screen has another beside it now, or no longer has: its tiles have to be read
+	// Paired says that the run on screen is compared with another now, or no longer is: its tiles have to be read
 	// again.
 	Paired struct{}
 	// NumbersChanged says that cells are written or judged in another way.

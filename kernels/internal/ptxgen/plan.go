@@ -16,7 +16,7 @@ import (
 type job struct {
 	key    kernels.Key
 	inputs kernels.Inputs
-	name   string // of the source, as the compiler is told: relative to the repository's root
+	name   string // of the source, as the compiler gets it: relative to the repository's root
 	entry  string
 	gate   probes.Gate
 	clean  bool // a catalogue variant without fault, gate and probes: what it costs

@@ -15,7 +15,7 @@ import (
 	"tilescope/tui/theme"
 )
 
-// Reason is one complaint. Line 0 stands for no place, Col 0 for none told.
+// Reason is one complaint. Line 0 stands for no place, Col 0 for none known.
 type Reason struct {
 	File      string
 	Line, Col int

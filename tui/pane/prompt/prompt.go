@@ -2,7 +2,7 @@
 //
 // The one idea: it edits text and offers candidates that somebody else computes from the text so far.
 //
-// It must not know what a command does, nor keys by name: it is told what to do.
+// It must not know what a command does, nor keys by name: its methods are called.
 package prompt
 
 import (

@@ -172,7 +172,7 @@ func (v *Controller) layOver(limit *report.Tolerance) tea.Cmd {
 	if !v.Begin("the comparison") {
 		return nil
 	}
-	v.Say("running A " + request.Title(a) + " to lay it beside B")
+	v.Say("running A " + request.Title(a) + " to compare it with B")
 	t, engine, b, gen := v.Task, v.Engine, v.Run.Run, v.Gen
 	return tea.Batch(func() tea.Msg {
 		defer t.Cancel()

@@ -41,7 +41,7 @@ const (
 	pin       keymap.Action = "pin"
 	unpin     keymap.Action = "unpin"
 	bisection keymap.Action = "bisect"
-	beside    keymap.Action = "compare"
+	compare   keymap.Action = "compare"
 )
 
 // Layer implements view.View.
@@ -52,13 +52,13 @@ func (v *Controller) Layer() keymap.Layer {
 		{Action: keymap.Open},
 		{Action: keymap.Toggle, Hint: "toggle"},
 	}, Own: []keymap.Binding{
-		{Action: pin, Keys: []string{"a"}, Label: "a", Help: "pin this run as A; every later run is B beside it",
+		{Action: pin, Keys: []string{"a"}, Label: "a", Help: "pin this run as A; later runs, B, are compared with it",
 			Hint: "pin A", Group: g},
 		{Action: unpin, Keys: []string{"A"}, Label: "A", Help: "unpin A", Group: g},
 		{Action: bisection, Keys: []string{"B"}, Label: "B",
 			Help: "bisect: smallest set of flags and faults between A and B that turns the verdict", Hint: "bisect",
 			Group: g},
-		{Action: beside, Keys: []string{"C"}, Label: "C",
+		{Action: compare, Keys: []string{"C"}, Label: "C",
 			Help: "compare A with B, kernel against kernel, tile by tile", Hint: "compare", Group: g},
 	}}
 }
@@ -73,7 +73,7 @@ func (v *Controller) Actions() map[keymap.Action]func(string) tea.Cmd {
 		pin:            v.pin,
 		unpin:          v.unpin,
 		bisection:      v.bisect,
-		beside:         v.compare,
+		compare:        v.compare,
 	}
 }
 

@@ -52,7 +52,7 @@ func (p *Pane) draw() []string {
 	return theme.Beside(left, p.Theme.Box("ABOUT", note, about[p.scroll:], p.W-lw, p.H, p.Focus == About))
 }
 
-// list draws the switches under their headings and tells the line of the selected one.
+// list draws the switches under their headings and returns the line of the selected one.
 func (p *Pane) list(w int) (rows []string, at int) {
 	last := Kind(255)
 	for _, i := range p.shown {
@@ -118,7 +118,7 @@ func choose(on bool, yes, no string) string {
 	return no
 }
 
-// right tells about the selected switch, the next run, and A beside B.
+// right describes the selected switch, the next run, and A compared with B.
 func (p *Pane) right(w int) []string {
 	var out []string
 	say := func(style theme.Style, format string, args ...any) {
@@ -204,7 +204,7 @@ func (p *Pane) runSection(w int) (out []string) {
 	return out
 }
 
-// compare lays A beside B, stage by stage.
+// compare draws A and B, stage by stage.
 func (p *Pane) compare(w int, out *[]string) {
 	a, b := p.data.A.Report, p.data.Run.Current()
 	half := (w - 5) / 2

@@ -154,13 +154,13 @@ func (p *Pane) Side(w, h int) []string {
 	return p.drawLane(area{w: w, h: h})
 }
 
-// drawLane lists the lane's elements: hardware beside table, value beside reference, error in its bound.
+// drawLane lists the lane's elements: hardware and table, value and reference, error in its bound.
 func (p *Pane) drawLane(a area) []string {
-	f, held := p.fragment(), p.held()
+	f, own := p.fragment(), p.ownTable()
 	x, _ := p.holder()
 	w := a.w - 2
 	head := p.Theme.Line(w).Add(p.Theme.Dim, "  el  cell")
-	if held != nil {
+	if own != nil {
 		head.Pad(12).Add(p.Theme.Dim, "table")
 	}
 	columns := "    kernel reference       error"
@@ -176,9 +176,9 @@ func (p *Pane) drawLane(a area) []string {
 			pointer = p.Theme.Glyph.Pointer
 		}
 		l := p.Theme.Line(w).Add(p.Theme.Mark, pointer).Right(p.Theme.Text, strconv.Itoa(e), 4).Right(p.Theme.Text, pair(cells[e]), 10)
-		if held != nil && e < len(held.Cells[x.lane]) {
+		if own != nil && e < len(own.Cells[x.lane]) {
 			l.Space(1)
-			if t := held.Cells[x.lane][e]; t == cells[e] {
+			if t := own.Cells[x.lane][e]; t == cells[e] {
 				l.Add(p.Theme.OK, p.Theme.Glyph.OK+" "+pair(t))
 			} else {
 				l.Add(p.Theme.Wrong, p.Theme.Glyph.Wrong+" "+pair(t))

@@ -60,7 +60,6 @@ const (
 	nextFrag   keymap.Action = "next-fragment"
 	prevFrag   keymap.Action = "previous-fragment"
 	introspect keymap.Action = "introspect"
-	swizzle    keymap.Action = "swizzle"
 	matrix     keymap.Action = "matrix"
 )
 
@@ -73,6 +72,7 @@ func (v *Controller) Layer() keymap.Layer {
 		{Action: keymap.Format, Help: "the tile shows lane, element, value, error"},
 		{Action: keymap.Diff, Help: "grid shows the kernel's own table, or the hardware's map"},
 		{Action: keymap.Who},
+		{Action: keymap.How, Help: "XOR swizzle of the bank strip: none, n&1, n&3, n&7", Hint: "swizzle"},
 		{Action: keymap.Grow, Help: "leading dimension up"},
 		{Action: keymap.Shrink, Help: "leading dimension down"},
 	}, Own: []keymap.Binding{
@@ -81,8 +81,6 @@ func (v *Controller) Layer() keymap.Layer {
 		{Action: prevFrag, Keys: []string{"O"}, Label: "O", Help: "previous fragment", Group: g},
 		{Action: introspect, Keys: []string{"I"}, Label: "I",
 			Help: "introspect on the other backend: emulator, GPU", Group: g},
-		{Action: swizzle, Keys: []string{"W"}, Label: "W",
-			Help: "XOR swizzle of the bank strip: none, n&1, n&3, n&7", Hint: "swizzle", Group: g},
 		{Action: matrix, Keys: []string{"M"}, Label: "M", Help: "moved by each lane, or as ldmatrix", Group: g},
 	}}
 }
@@ -103,7 +101,7 @@ func (v *Controller) Actions() map[keymap.Action]func(string) tea.Cmd {
 		nextFrag:      func(string) tea.Cmd { return v.nextFragment(1) },
 		prevFrag:      func(string) tea.Cmd { return v.nextFragment(-1) },
 		introspect:    v.otherBackend,
-		swizzle: func(string) tea.Cmd {
+		keymap.How: func(string) tea.Cmd {
 			v.Say("swizzle: " + v.pane.NextSwizzle())
 			return nil
 		},

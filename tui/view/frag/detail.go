@@ -84,7 +84,7 @@ func (p *Pane) cellLine() string {
 		holds, says = "lane %d e%d %s", " %s table %s"
 	}
 	l.Add(p.Theme.Strong, fmt.Sprintf(holds, x.lane, x.element, pair(p.cell)))
-	if t := p.held(); t != nil {
+	if t := p.ownTable(); t != nil {
 		if c := t.Cells[x.lane][x.element]; c != p.cell {
 			l.Add(p.Theme.Wrong, fmt.Sprintf(says, p.Theme.Glyph.Wrong, pair(c)))
 		}

@@ -14,7 +14,7 @@ const (
 	laneLabel  = 3
 	tileFrame  = 2 + 3 + 1
 	tileLines  = 19
-	besideFrom = 170 // the width from which the table stands beside the grid
+	bothFrom   = 170 // the width from which the table stands beside the grid
 )
 
 // layout computes the areas.
@@ -36,7 +36,7 @@ func (p *Pane) layout() {
 	}
 	left := p.W - (16*pitch + tileFrame)
 	p.second = area{}
-	if p.W >= besideFrom && p.held() != nil {
+	if p.W >= bothFrom && p.ownTable() != nil {
 		left = 2 * gridWidth(8)
 	} else {
 		left = min(left, max(whole, 42))
@@ -46,7 +46,7 @@ func (p *Pane) layout() {
 		strip = 5
 	}
 	p.grid = area{0, 0, left, max(0, min(main-strip, 32+3))}
-	if p.W >= besideFrom && p.held() != nil {
+	if p.W >= bothFrom && p.ownTable() != nil {
 		p.grid.w = left / 2
 		p.second = area{p.grid.w, 0, left - p.grid.w, p.grid.h}
 	}
@@ -108,11 +108,11 @@ func (p *Pane) draw() []string {
 
 // drawGrid is the lanes with their elements: the cells that the hardware has there, or the table's.
 func (p *Pane) drawGrid(a area, table bool) []string {
-	f, held := p.fragment(), p.held()
+	f, own := p.fragment(), p.ownTable()
 	w := a.w - 2
 	title := "HARDWARE " + p.choice()
-	if table && held != nil {
-		title = "TABLE " + held.Name
+	if table && own != nil {
+		title = "TABLE " + own.Name
 	}
 	x, _ := p.holder()
 	note := fmt.Sprintf("lane %d element %d", x.lane, x.element)
@@ -132,7 +132,7 @@ func (p *Pane) drawGrid(a area, table bool) []string {
 }
 
 func (p *Pane) gridLine(lane, last, w int, x at, table bool) string {
-	f, held := p.fragment(), p.held()
+	f, own := p.fragment(), p.ownTable()
 	label := p.Theme.Dim
 	if lane == x.lane {
 		label = p.Theme.Strong
@@ -140,9 +140,9 @@ func (p *Pane) gridLine(lane, last, w int, x at, table bool) string {
 	line := p.Theme.Line(w).Right(label, fmt.Sprint(lane), laneLabel-1).Space(1)
 	for e := p.left; e < last; e++ {
 		c := f.doc.Lanes[lane][e]
-		wrong := held != nil && e < len(held.Cells[lane]) && held.Cells[lane][e] != c
+		wrong := own != nil && e < len(own.Cells[lane]) && own.Cells[lane][e] != c
 		if table {
-			c = held.Cells[lane][e]
+			c = own.Cells[lane][e]
 		}
 		here := lane == x.lane && e == x.element
 		mark := ""

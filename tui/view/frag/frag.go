@@ -1,5 +1,5 @@
 // Package frag is the Frag view's pane: which cell of a 16×16 tile each lane holds in each element, the same read the other
-// way round, the kernel's own table held against it, the run's values and errors on the map, and the 32 banks that moving the
+// way round, the kernel's own table compared with it, the run's values and errors on the map, and the 32 banks that moving the
 // fragment takes.
 //
 // The one idea: lane×element grid and tile are two readings of one map under one cursor. The pane keeps a cell of the tile and
@@ -315,15 +315,15 @@ func (p *Pane) NextShow() Show {
 // ToggleTable shows the kernel's table in the grid, or the hardware's map again. ok is false where there is no table for this
 // fragment.
 func (p *Pane) ToggleTable() (table, ok bool) {
-	if p.held() == nil {
+	if p.ownTable() == nil {
 		return false, false
 	}
 	p.table, p.Changed = !p.table, true
 	return p.table, true
 }
 
-// held is the table where it describes the fragment that is shown: an accumulator.
-func (p *Pane) held() *fragment.Table {
+// ownTable is the kernel's own table where it describes the fragment that is shown: an accumulator.
+func (p *Pane) ownTable() *fragment.Table {
 	if f := p.fragment(); f == nil || f.doc.Kind != "acc" || p.data.Table == nil {
 		return nil
 	}
@@ -332,7 +332,7 @@ func (p *Pane) held() *fragment.Table {
 
 // NextWrong goes to the next or previous entry in which table and hardware disagree.
 func (p *Pane) NextWrong(dir int) bool {
-	t, f := p.held(), p.fragment()
+	t, f := p.ownTable(), p.fragment()
 	x, ok := p.holder()
 	if t == nil || !ok {
 		return false
@@ -358,7 +358,7 @@ func (p *Pane) CellText() string {
 		return ""
 	}
 	text := fmt.Sprintf("%s: lane %d element %d holds %d,%d", p.choice(), x.lane, x.element, p.cell[0], p.cell[1])
-	if t := p.held(); t != nil {
+	if t := p.ownTable(); t != nil {
 		c := t.Cells[x.lane][x.element]
 		text += fmt.Sprintf("; %s says %d,%d", t.Name, c[0], c[1])
 	}

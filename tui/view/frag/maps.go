@@ -14,7 +14,7 @@ import (
 	"tilescope/tui/view"
 )
 
-// fragments is what the Frag view knows: maps by backend, and the table of the run on screen.
+// fragments is the Frag view's state: maps by backend, and the table of the run on screen.
 type fragments struct {
 	backend string // what was chosen: emu or cuda; "" is the run's
 	docs    map[string]*report.Lut
@@ -110,7 +110,7 @@ func (v *Controller) mapped(msg mappedMsg) {
 	v.Root.Announce(view.FragmentsRead{})
 }
 
-// sayAgreement tells whether two backends lay fragments out alike.
+// sayAgreement reports whether two backends lay fragments out alike.
 func (v *Controller) sayAgreement(backend string) {
 	doc := v.known.docs[backend]
 	for other, was := range v.known.docs {

@@ -1,8 +1,8 @@
 // Package gates is the Gates view's pane: PTXAS, correctness and performance by variant as a table, and below it the numbers
 // behind each verdict of the row at the cursor, case by case.
 //
-// The one idea: a row is a gates.TargetDoc or nothing. Nothing is drawn as not judged; a number stands only beside the limit
-// that it was held to, and what the emulator counted is called a count.
+// The one idea: a row is a gates.TargetDoc or nothing. Nothing is drawn as not judged; a number stands only next to the limit
+// that it was compared with, and what the emulator counted is called a count.
 //
 // It must not know sessions, sweeps or keys.
 package gates

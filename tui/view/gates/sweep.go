@@ -18,7 +18,7 @@ import (
 	"tilescope/tui/view"
 )
 
-// sweep is what the Gates view knows: the documents of the variants judged in this session, and the sweep
+// sweep is the Gates view's state: the documents of the variants judged in this session, and the sweep
 // under way.
 type sweep struct {
 	docs    map[string]judgement
@@ -44,7 +44,7 @@ func (v *Controller) judgedBy() judgement {
 		Arch: req.Arch, Device: req.Device}), at: v.Stamp}
 }
 
-// sweepMsg tells how far a sweep has come.
+// sweepMsg is how far a sweep has come.
 type sweepMsg struct {
 	gen   int
 	p     gates.Progress
@@ -212,14 +212,14 @@ func (v *Controller) swept(msg sweptMsg) tea.Cmd {
 		v.Complain(view.OneLine(msg.err))
 	default:
 		v.sweep.note = msg.doc.Verdict
-		told := "gates: " + msg.doc.Verdict
+		text := "gates: " + msg.doc.Verdict
 		if msg.doc.Resumed > 0 {
-			told += fmt.Sprintf(" · %d measurements from the sweep cancelled before", msg.doc.Resumed)
+			text += fmt.Sprintf(" · %d measurements from the sweep cancelled before", msg.doc.Resumed)
 		}
 		if v.StateDir != "" {
-			told += " · artefacts in " + filepath.Join(v.StateDir, "gates")
+			text += " · artefacts in " + filepath.Join(v.StateDir, "gates")
 		}
-		v.Say(told)
+		v.Say(text)
 	}
 	v.showGates()
 	return v.Root.SeekConsent(msg.err)

@@ -21,7 +21,7 @@ type gpuEngine interface {
 
 var _ gpuEngine = (*debugkern.Session)(nil)
 
-// Pace of telemetry: what the GPU view shows moves, the status bar only tells.
+// Pace of telemetry: what the GPU view shows moves, the status bar changes less often.
 const (
 	viewPulse = 250 * time.Millisecond
 	barPulse  = time.Second

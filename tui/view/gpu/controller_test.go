@@ -124,7 +124,7 @@ func TestChoosingADeviceRunsThere(t *testing.T) {
 		t.Fatalf("ran on device %d of %s", got.Device, got.Backend)
 	}
 	pulses(d, 1)
-	for _, want := range []string{"MIG", "not told", "✗ power limit, temperature (hardware)"} {
+	for _, want := range []string{"MIG", "not reported", "✗ power limit, temperature (hardware)"} {
 		if !strings.Contains(d.Text(), want) {
 			t.Errorf("the second device's state does not say %q:\n%s", want, d.Text())
 		}

@@ -90,7 +90,7 @@ func isMIG(d debugkern.Device, t *debugkern.Telemetry) bool {
 // migText says what a card cut into instances means here.
 func migText(d debugkern.Device) string {
 	if strings.Contains(d.Name, " MIG ") {
-		return "an instance: a slice of the card. Telemetry is that of the whole card, and utilisation is not told"
+		return "an instance: a slice of the card. Telemetry is that of the whole card, and utilisation is not reported"
 	}
 	return "is on: kernels need an instance (nvidia-smi -L lists them, CUDA_VISIBLE_DEVICES=MIG-... chooses one); telemetry is that of the whole card"
 }
@@ -216,7 +216,7 @@ func (p *Pane) checksHeight() int {
 func bytesText(n int64) string {
 	switch {
 	case n < 0:
-		return "not told"
+		return "not reported"
 	case n >= 1<<30:
 		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
 	case n >= 1<<20:

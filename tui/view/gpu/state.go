@@ -12,7 +12,7 @@ import (
 type gauge struct {
 	name string
 	text string
-	of   func(*debugkern.Telemetry) int // Unknown where it is not told
+	of   func(*debugkern.Telemetry) int // Unknown where it is not reported
 	top  int                            // full scale; 0: the largest seen
 }
 
@@ -21,7 +21,7 @@ func (p *Pane) gauges(t *debugkern.Telemetry) []gauge {
 	of := func(n, limit int, unit string) string {
 		switch {
 		case n == debugkern.Unknown:
-			return "not told"
+			return "not reported"
 		case limit > 0:
 			return fmt.Sprintf("%d %s of %d", n, unit, limit)
 		}
@@ -37,11 +37,11 @@ func (p *Pane) gauges(t *debugkern.Telemetry) []gauge {
 	if t.MemUsed >= 0 && t.MemTotal > 0 {
 		used = int(100 * t.MemUsed / t.MemTotal)
 	}
-	memory := "not told"
+	memory := "not reported"
 	if used >= 0 {
 		memory = fmt.Sprintf("%s of %s", bytesText(t.MemUsed), bytesText(t.MemTotal))
 	}
-	temperature := "not told"
+	temperature := "not reported"
 	if t.Temperature != debugkern.Unknown {
 		temperature = p.Theme.Celsius(t.Temperature)
 	}
@@ -71,7 +71,7 @@ func (p *Pane) state(w, h int) []string {
 		if text == "" {
 			text = "waiting for the first sample"
 		} else {
-			text += ". Kernels run and are timed without it; clocks, power and temperature beside them are what is missing."
+			text += ". Kernels run and are timed without it; clocks, power and temperature during them are what is missing."
 		}
 		var lines []string
 		for _, s := range p.Theme.Wrap(text, w-4) {
@@ -106,7 +106,7 @@ func (p *Pane) fact(w int, name, text string, s theme.Style) string {
 func performance(state int) string {
 	switch {
 	case state < 0 || state > 15:
-		return "not told"
+		return "not reported"
 	case state == 0:
 		return "P0, the fastest"
 	}
@@ -125,7 +125,7 @@ func (p *Pane) slowed(w int, t *debugkern.Telemetry) string {
 	return p.fact(w, "throttled", p.Theme.Glyph.OK+" no", p.Theme.OK)
 }
 
-// history draws a gauge's last samples, one a column, newest at the right; what was not told leaves a gap.
+// history draws a gauge's last samples, one a column, newest at the right; what was not reported leaves a gap.
 func (p *Pane) history(l *theme.Line, g gauge) {
 	n := l.Left() - 1
 	if n < 4 {

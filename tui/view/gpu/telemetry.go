@@ -60,7 +60,7 @@ type (
 	pulseMsg struct{ seq int }
 )
 
-// watched is the device that samples are wanted of: the GPU view's, else the one the status bar tells of.
+// watched is the device that samples are wanted of: the GPU view's, else the one the status bar shows.
 func (v *Controller) watched() (debugkern.Device, bool) {
 	if v.known.list == nil || !v.shown() && !v.OnGPU() {
 		return debugkern.Device{}, false
@@ -231,7 +231,7 @@ func (v *Controller) openGPU() tea.Cmd {
 	return v.Choose(req, fmt.Sprintf("runs go to GPU %d, %s", d.Ordinal, d.Name))
 }
 
-// Gauge is what the status bar tells of the device: its name, then as much as is known of it now.
+// Gauge is what the status bar shows of the device: its name, then as much as is known of it now.
 func (v *Controller) Gauge() (name, state string) {
 	name = ShortDevice(v.Newest().Report.Backend.Device)
 	g := &v.known

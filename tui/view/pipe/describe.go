@@ -76,7 +76,7 @@ func (p *Pane) describe(w int) []entry {
 	for i := range p.data.Causes {
 		c := &p.data.Causes[i]
 		name := "cause"
-		if c.Beside {
+		if c.AlsoFound {
 			name = "also found"
 		}
 		say(name, p.Theme.Wrong, "%s", c.Title)

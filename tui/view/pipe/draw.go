@@ -140,7 +140,7 @@ func (p *Pane) verdictLine(w int) string {
 func (p *Pane) accused(r *report.Run) []string {
 	var out []string
 	for i := range p.data.Causes {
-		if c := &p.data.Causes[i]; !c.Beside {
+		if c := &p.data.Causes[i]; !c.AlsoFound {
 			out = append(out, c.Short())
 		}
 	}
@@ -197,7 +197,8 @@ func (p *Pane) headLine(w int) string {
 		head(name)
 	}
 	head("out")
-	return l.Space(2).Add(p.Theme.Dim, "all blocks").Pad(l.Col()+2).Right(p.Theme.Dim, "worst", l.Col()+11).Add(p.Theme.Dim, "   bound").Done()
+	p.summaryHead(l.Space(gapWidth))
+	return l.Done()
 }
 
 // stageLine is one stage: its name, its tiles of this block, its tiles of all blocks.
@@ -235,12 +236,11 @@ func (p *Pane) stageLine(r row, w int) string {
 		slot(!once && kv == p.at.KVTile, !once, kv)
 	}
 	slot(output, output, 0)
+	end := l.Col() + gapWidth
 	if close {
 		l.Glyph(p.Theme.Mark, p.Theme.Glyph.Right)
-	} else {
-		l.Space(1)
 	}
-	p.summaryOf(l.Space(1), r)
+	p.summaryOf(l.Pad(end), r)
 	return l.Done()
 }
 
@@ -272,37 +272,6 @@ func count(n int) string {
 		return strconv.Itoa(n/1000) + "k"
 	}
 	return strconv.Itoa(n/1000000) + "M"
-}
-
-// summaryOf is the stage over all blocks: how many tiles are not right, and the largest error.
-func (p *Pane) summaryOf(l *theme.Line, r row) {
-	s := p.data.Summary
-	if s == nil || s.Stages[r.plan.Stage] == nil {
-		return
-	}
-	st := s.Stages[r.plan.Stage]
-	start := l.Col()
-	total := st.OK + st.Wrong + st.Tainted + st.Off
-	switch {
-	case st.Wrong > 0:
-		l.Add(p.Theme.Wrong, fmt.Sprintf("%s%d/%d", p.Theme.Glyph.Wrong, st.Wrong, total))
-	case st.Tainted > 0:
-		l.Add(p.Theme.Taint, fmt.Sprintf("%s%d/%d", p.Theme.Glyph.Taint, st.Tainted, total))
-	case st.Off == total:
-		l.Add(p.Theme.Off, p.Theme.Glyph.Off+"off")
-	default:
-		l.Add(p.Theme.OK, fmt.Sprintf("%s%d", p.Theme.Glyph.OK, st.OK))
-	}
-	l.Pad(start + 12)
-	if r.doc == nil || st.Off == total {
-		return
-	}
-	l.Right(p.Theme.Text, fmt.Sprintf("%.2g", float64(r.doc.Local.Error)), start+21)
-	if r.doc.Verdict == report.Wrong {
-		l.Add(p.Theme.Wrong, " > "+fmt.Sprintf("%.1e", float64(r.doc.Local.Bound)))
-	} else {
-		l.Add(p.Theme.Dim, "   "+fmt.Sprintf("%.1e", float64(r.doc.Local.Bound)))
-	}
 }
 
 // blocks is the map of one stage over all blocks: a row a block, a column a kv tile.

@@ -186,10 +186,10 @@ func (p *Pane) tiles() (lo, n int) {
 
 // Geometry of the pane.
 const (
-	labelWidth = 9 // stage name and dtype
-	cellWidth  = 6 // separator, mark, count
-	sideWidth  = 34
-	wideFrom   = 112
+	labelWidth = 9   // stage name and dtype
+	cellWidth  = 6   // of the timeline: separator, mark, count
+	gapWidth   = 2   // before the summary's columns (summary.go)
+	wideFrom   = 112 // the width from which the map of all blocks is shown
 )
 
 // mapWidth is the width of the all-blocks map at the right, 0 where there is none.
@@ -202,9 +202,23 @@ func (p *Pane) mapWidth() int {
 
 func (p *Pane) innerWidth() int { return max(0, p.W-p.mapWidth()-2) }
 
+// timelineWidth is the width of a line with n kv tiles up to the summary: label, input column, tiles, output column, gap.
+func timelineWidth(n int) int { return labelWidth + (n+2)*cellWidth + gapWidth }
+
 // fit is how many kv tiles the timeline shows: what the input and output columns and the summary leave.
 func (p *Pane) fit() int {
-	return max(1, (p.innerWidth()-labelWidth-2*cellWidth-1-sideWidth+2)/cellWidth)
+	_, summary := p.shown()
+	return max(1, (p.innerWidth()-timelineWidth(0)-summary)/cellWidth)
+}
+
+// mostTiles is how many kv tiles a block of the run has at most, so that a column that depends on it does not come and go with the
+// cursor.
+func (p *Pane) mostTiles() int {
+	_, n := p.tiles()
+	if p.data.Plan != nil {
+		return max(n, p.data.Plan.Work.MaxTiles)
+	}
+	return n
 }
 
 // ofLaunch reports whether the kernel has no stages: its arguments are listed, which belong to no block.

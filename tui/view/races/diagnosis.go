@@ -24,30 +24,30 @@ func (v *Controller) diagnose() tea.Cmd {
 	v.race.stop()
 	ctx, cancel := context.WithCancel(v.Ctx)
 	v.race = inquiry{
-		seq: v.race.seq + 1, active: true, ctx: ctx, cancel: cancel, told: &told{wake: make(chan struct{}, 1)},
+		seq: v.race.seq + 1, active: true, ctx: ctx, cancel: cancel, events: &unread{wake: make(chan struct{}, 1)},
 		of: v.subject(), looks: map[string]*Look{},
 	}
 	v.Say("diagnosing " + v.race.of)
 	v.showRaces()
 	v.Root.Layout()
-	req, seq, t, who := v.NextRequest(), v.race.seq, v.race.told, v.inquirer
+	req, seq, t, who := v.NextRequest(), v.race.seq, v.race.events, v.inquirer
 	req.Schedule = ""
 	if v.Fail != nil && v.OnGPU() {
 		req.Backend = "emu" // the GPU could not run it; the emulator may show where
 	}
 	run := func() tea.Msg {
 		defer cancel()
-		doc, err := who.Diagnose(ctx, req, diagnose.Options{Tell: t.tell})
+		doc, err := who.Diagnose(ctx, req, diagnose.Options{OnEvent: t.add})
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
 		return diagnosedMsg{seq, doc, err}
 	}
-	return tea.Batch(run, hear(ctx, t, seq))
+	return tea.Batch(run, listenDiagnosis(ctx, t, seq))
 }
 
-// hear waits until a diagnosis says something, or ends.
-func hear(ctx context.Context, t *told, seq int) tea.Cmd {
+// listenDiagnosis waits until a diagnosis reports something, or ends.
+func listenDiagnosis(ctx context.Context, t *unread, seq int) tea.Cmd {
 	return func() tea.Msg {
 		select {
 		case <-t.wake:
@@ -56,7 +56,7 @@ func hear(ctx context.Context, t *told, seq int) tea.Cmd {
 		}
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		return toldMsg{seq, t.progress, slices.Clone(t.findings), slices.Clone(t.causes)}
+		return progressMsg{seq, t.progress, slices.Clone(t.findings), slices.Clone(t.causes)}
 	}
 }
 
@@ -64,13 +64,13 @@ func hear(ctx context.Context, t *told, seq int) tea.Cmd {
 func (v *Controller) raceMsg(msg tea.Msg) tea.Cmd {
 	q := &v.race
 	switch msg := msg.(type) {
-	case toldMsg:
+	case progressMsg:
 		if msg.seq != q.seq || !q.active {
 			return nil
 		}
 		q.last, q.found, q.causes = msg.progress, msg.findings, msg.causes
 		v.showRaces()
-		return tea.Batch(hear(q.ctx, q.told, q.seq), v.askScene())
+		return tea.Batch(listenDiagnosis(q.ctx, q.events, q.seq), v.askScene())
 	case diagnosedMsg:
 		return v.diagnosisEnded(msg)
 	case sceneDueMsg:

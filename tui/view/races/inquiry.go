@@ -24,7 +24,7 @@ type Investigator interface {
 	Scene(ctx context.Context, run *debugkern.Run, req scene.Request) (*scene.Scene, error)
 	// WhatIf applies virtually what would put a finding right, and words what came of it.
 	WhatIf(ctx context.Context, run *debugkern.Run, f *report.Finding) ([]string, error)
-	// WhatIfRight does the same for a cause that no finding told.
+	// WhatIfRight does the same for a cause that has no finding.
 	WhatIfRight(ctx context.Context, run *debugkern.Run, c *diagnose.Cause) ([]string, error)
 	// WhatIfWithout takes a synchronisation away instead.
 	WhatIfWithout(ctx context.Context, run *debugkern.Run, b *diagnose.BarrierDoc) ([]string, error)
@@ -79,7 +79,7 @@ type inquiry struct {
 	active bool
 	ctx    context.Context
 	cancel context.CancelFunc
-	told   *told
+	events *unread
 	last   debugkern.Progress
 
 	of     string // the request it is about
@@ -106,9 +106,8 @@ func (q *inquiry) stop() {
 	q.active, q.trying = false, false
 }
 
-// told is what a diagnosis has said and nobody has read: progress in place of older progress, findings and
-// causes one and all.
-type told struct {
+// unread is what a diagnosis has reported and the program has not taken up yet: the last progress, and every finding and cause.
+type unread struct {
 	mu       sync.Mutex
 	progress debugkern.Progress
 	findings []report.Finding
@@ -116,7 +115,7 @@ type told struct {
 	wake     chan struct{}
 }
 
-func (t *told) tell(e diagnose.Event) {
+func (t *unread) add(e diagnose.Event) {
 	t.mu.Lock()
 	if e.Progress != nil {
 		t.progress = *e.Progress
@@ -136,7 +135,7 @@ func (t *told) tell(e diagnose.Event) {
 
 // Past-tense messages of the Races view.
 type (
-	toldMsg struct {
+	progressMsg struct {
 		seq      int
 		progress debugkern.Progress
 		findings []report.Finding

@@ -89,7 +89,7 @@ func (p *Pane) of(c *diagnose.Cause) []int {
 	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return i < 0 || i >= len(p.data.Findings) })
 }
 
-// identity is what a row says: causes told one after the other change its place.
+// identity is what a row is about: causes that arrive one after the other change its place.
 func (p *Pane) identity(r row) string {
 	switch {
 	case r.fold >= 0:
@@ -107,7 +107,7 @@ func (p *Pane) identity(r row) string {
 func (p *Pane) regroup() {
 	p.Changed = true
 	p.rows = p.rows[:0]
-	told := map[int]bool{}
+	listed := map[int]bool{}
 	for i := range p.data.Causes {
 		c := &p.data.Causes[i]
 		if !p.matches(c.Kind + " error " + c.Title + " " + c.Stage) {
@@ -115,8 +115,8 @@ func (p *Pane) regroup() {
 		}
 		p.rows = append(p.rows, row{i, -1, -1, -1})
 		for _, f := range p.of(c) {
-			if !told[f] {
-				told[f] = true
+			if !listed[f] {
+				listed[f] = true
 				p.rows = append(p.rows, row{i, f, -1, -1})
 			}
 		}
@@ -125,7 +125,7 @@ func (p *Pane) regroup() {
 	for i := range p.data.Findings {
 		f := &p.data.Findings[i]
 		switch {
-		case told[i] || !p.matches(f.Kind+" "+f.Severity+" "+f.Variable+" "+f.Message):
+		case listed[i] || !p.matches(f.Kind+" "+f.Severity+" "+f.Variable+" "+f.Message):
 		case isAdvice(*f):
 			advice = append(advice, row{-1, i, -1, -1})
 		default:

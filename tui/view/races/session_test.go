@@ -30,7 +30,7 @@ func TestRacesOnASession(t *testing.T) {
 		t.Fatal("a session cannot be asked")
 	}
 	told := 0
-	doc, err := v.Inquirer().Diagnose(t.Context(), m.Req, diagnose.Options{Schedules: 8, Tell: func(e diagnose.Event) {
+	doc, err := v.Inquirer().Diagnose(t.Context(), m.Req, diagnose.Options{Schedules: 8, OnEvent: func(e diagnose.Event) {
 		if e.Finding != nil {
 			told++
 		}

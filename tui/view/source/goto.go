@@ -82,6 +82,18 @@ func (v *Controller) ToWrite(x *target.WriteSite) tea.Cmd {
 	})
 }
 
+// ToStep is Enter in the lineage of a cell: the moment before a lane executes the operation that what names.
+func (v *Controller) ToStep(block probes.Dim3, step uint64, warp, lane int, what string) tea.Cmd {
+	v.Cursor.Block = block
+	return v.inSource("going to the operation", func(ctx context.Context, w walk.Walk) (answer, error) {
+		if _, err := w.Seek(ctx, step); err != nil {
+			return answer{lane: -1}, err
+		}
+		w.SetWarp(warp)
+		return answer{said: fmt.Sprintf("before warp %d lane %d: %s", warp, lane, what), lane: lane}, nil
+	})
+}
+
 // ToLine implements races.Stepper: the moment at which the first warp of its block comes to the line in its
 // kv tile.
 func (v *Controller) ToLine(file string, line int, block probes.Dim3, kv int) tea.Cmd {
@@ -115,7 +127,7 @@ func (v *Controller) openHere() tea.Cmd {
 	case partWarps:
 		return v.setWarp(v.warps.Chosen())
 	case partShared:
-		if held, _ := v.ofStage(); held {
+		if has, _ := v.ofStage(); has {
 			return v.Root.Open(view.Tile)
 		}
 		v.Say("this array holds no captured stage: J K choose one that does")

@@ -113,7 +113,7 @@ func (v *Controller) walkText() string {
 	return fmt.Sprintf("%s:%d", file, line)
 }
 
-// SetFocus tells the panes which has the focus; on small screens the one of two that has it is the one that
+// SetFocus sets which pane has the focus; on small screens the one of two that has it is the one that
 // is seen.
 func (v *Controller) SetFocus(at view.Part) {
 	v.at = at

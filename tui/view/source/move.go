@@ -58,7 +58,7 @@ func (v *Controller) goToShared(row, col int) tea.Cmd {
 	}
 	_, row, col, _ = v.shared.Current()
 	v.walk.row, v.walk.col, v.walk.writes = row, col, writes{}
-	if held, transposed := v.ofStage(); held {
+	if has, transposed := v.ofStage(); has {
 		if transposed {
 			row, col = col, row
 		}

@@ -99,7 +99,7 @@ func (s *walking) drop() {
 	s.busy, s.walk, s.owner, s.shot, s.said, s.writes = false, nil, nil, shot{}, "", writes{}
 }
 
-// answer is what a motion reports beside the position.
+// answer is what a motion reports besides the position.
 type answer struct {
 	said   string
 	writes *writes
@@ -335,7 +335,7 @@ func (v *Controller) arrayName() string {
 }
 
 // ofStage reports whether the array on screen holds the cursor's stage, and whether transposed.
-func (v *Controller) ofStage() (held, transposed bool) {
+func (v *Controller) ofStage() (has, transposed bool) {
 	if v.Run == nil {
 		return false, false
 	}
@@ -345,9 +345,9 @@ func (v *Controller) ofStage() (held, transposed bool) {
 
 // cellHere is the cell of the array under the cursor: the Tile view's where the array holds its stage.
 func (v *Controller) cellHere() (row, col int) {
-	held, transposed := v.ofStage()
+	has, transposed := v.ofStage()
 	switch {
-	case !held:
+	case !has:
 		return v.walk.row, v.walk.col
 	case transposed:
 		return v.Cursor.Col, v.Cursor.Row

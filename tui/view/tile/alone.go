@@ -26,7 +26,7 @@ func (p *Pane) aloneLine(l *theme.Line, x cell.Cell, digits int) *theme.Line {
 	case v.Plan.Capture.Before:
 		return l.Add(p.Theme.Dim, "before the launch")
 	case !v.Previous.Reached():
-		return l.Add(p.Theme.Dim, "it held nothing before the launch")
+		return l.Add(p.Theme.Dim, "not written before the launch")
 	case x.Equal:
 		return l.Add(p.Theme.Dim, "as before the launch")
 	}

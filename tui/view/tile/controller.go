@@ -8,11 +8,13 @@ import (
 
 	"tilescope/debugkern"
 	"tilescope/debugkern/target"
+	"tilescope/probes"
 	"tilescope/tui/cell"
 	"tilescope/tui/keymap"
 	listing "tilescope/tui/pane/source"
 	"tilescope/tui/theme"
 	"tilescope/tui/view"
+	"tilescope/tui/view/tile/ancestry"
 	"tilescope/tui/view/tile/minimap"
 	"tilescope/tui/view/tile/rail"
 )
@@ -36,6 +38,8 @@ type Others struct {
 	// Stepper goes to the moment of a write in the block of the cursor.
 	Stepper interface {
 		ToWrite(w *target.WriteSite) tea.Cmd
+		// ToStep goes to the moment before a lane executes an operation, which what names.
+		ToStep(block probes.Dim3, step uint64, warp, lane int, what string) tea.Cmd
 	}
 	// Gates words what was decided of the variant that a request runs, "" where nothing was.
 	Gates interface {
@@ -61,16 +65,18 @@ type Controller struct {
 	source *listing.Pane
 	mini   *minimap.Pane
 	lane   []string // the lane at the cursor, next to a very wide tile
+	tree   *ancestry.Pane
 
 	loading loading
 	who     writer
+	how     how
 	match   *cell.Match // the search
 }
 
 // New returns the Tile view. Before it is used it has to be connected with others.
 func New(c *view.Context) *Controller {
 	return &Controller{Context: c, pane: NewPane(c.Theme), rail: rail.New(c.Theme), source: listing.New(c.Theme),
-		mini: minimap.New(c.Theme)}
+		mini: minimap.New(c.Theme), tree: ancestry.New(c.Theme)}
 }
 
 // Connect says what other views do for this one.
@@ -83,8 +89,10 @@ func (v *Controller) Layer() keymap.Layer {
 		{Action: keymap.Heat, Hint: "heat"}, {Action: keymap.Format, Hint: "format"},
 		{Action: keymap.Diff, Hint: "diff"},
 		{Action: keymap.BoundUp}, {Action: keymap.BoundDown}, {Action: keymap.Follow}, {Action: keymap.Who},
+		{Action: keymap.How, Hint: "lineage"},
 		{Action: keymap.Columns},
 		{Action: keymap.Search}, {Action: keymap.Filter},
+		{Action: keymap.Open, Help: "in the lineage of a cell: go to the operation in Source"},
 	}}
 }
 
@@ -101,6 +109,8 @@ func (v *Controller) Actions() map[keymap.Action]func(string) tea.Cmd {
 		keymap.Follow:    v.toggleFollow,
 		keymap.Who:       v.AskWho,
 		keymap.Columns:   v.nextColumns,
+		keymap.Open:      v.openOperation,
+		keymap.How:       v.AskHow,
 	}
 }
 
@@ -110,13 +120,18 @@ func (v *Controller) SetTheme(th *theme.Theme) {
 	v.rail.SetTheme(th)
 	v.source.SetTheme(th)
 	v.mini.SetTheme(th)
+	v.tree.SetTheme(th)
 }
 
 // Parts implements view.View.
 func (v *Controller) Parts() []view.Part {
 	out := []view.Part{}
-	for _, c := range v.pane.Columns() {
-		out = append(out, columns[c])
+	if v.how.open {
+		out = append(out, partAncestry)
+	} else {
+		for _, c := range v.pane.Columns() {
+			out = append(out, columns[c])
+		}
 	}
 	if v.frame.source > 0 {
 		out = append(out, partSource)
@@ -133,6 +148,7 @@ func (v *Controller) SetFocus(p view.Part) {
 	v.pane.SetFocus(slices.Index(columns[:], p))
 	v.rail.SetFocus(p == partRail)
 	v.source.SetFocus(p == partSource)
+	v.tree.SetFocus(p == partAncestry)
 }
 
 // OfRun implements view.Dependent.
@@ -144,6 +160,10 @@ func (v *Controller) inTile() bool { return slices.Contains(columns[:], v.at) }
 // Move moves the cursor, goes through stages, or scrolls the source.
 func (v *Controller) Move(rows, cols int) tea.Cmd {
 	switch v.at {
+	case partAncestry:
+		v.tree.Move(rows, cols)
+		v.followTree()
+		return nil
 	case partSource:
 		return v.Scrolled(v.source.Scroll(rows + cols))
 	case partRail:
@@ -158,6 +178,8 @@ func (v *Controller) Edge(rows, cols int) tea.Cmd {
 	switch v.at {
 	case partRail:
 		return v.NothingHere()
+	case partAncestry:
+		return v.Move(far*rows, far*cols)
 	case partSource:
 		return v.Move(far*(rows+cols), 0)
 	}
@@ -173,8 +195,11 @@ func (v *Controller) Edge(rows, cols int) tea.Cmd {
 
 // Page goes half a page down or up.
 func (v *Controller) Page(dir int) tea.Cmd {
-	if v.inTile() {
+	switch {
+	case v.inTile():
 		return v.Nudge(dir*max(1, v.pane.Page()/2), 0)
+	case v.at == partAncestry:
+		return v.Move(dir*max(1, v.tree.Page()/2), 0)
 	}
 	return v.Move(dir*max(1, v.frame.body/2), 0)
 }
@@ -220,6 +245,11 @@ func (v *Controller) Click(x, y int) tea.Cmd {
 	case y >= f.tileH:
 		v.Root.Focus(partSource)
 		return nil
+	case v.how.open:
+		v.Root.Focus(partAncestry)
+		v.tree.Hit(y)
+		v.followTree()
+		return nil
 	}
 	row, col, column, ok := v.pane.Hit(x-f.rail, y)
 	if column >= 0 && column < len(columns) {
@@ -242,6 +272,11 @@ func (v *Controller) Wheel(x, y, rows, cols int) tea.Cmd {
 	f := v.frame
 	if y >= f.tileH && f.source > 0 && x >= f.rail && x < f.rail+f.tile {
 		v.source.Scroll(rows)
+		return nil
+	}
+	if v.how.open && x >= f.rail && x < f.rail+f.tile {
+		v.tree.Move(rows, cols)
+		v.followTree()
 		return nil
 	}
 	return v.Quietly(func() tea.Cmd { return v.Nudge(rows, cols) })
@@ -291,6 +326,9 @@ func (v *Controller) Text() string {
 	if v.Run == nil {
 		return ""
 	}
+	if v.how.open {
+		return v.tree.Text()
+	}
 	c := v.PlaceOf(v.Cursor)
 	t := v.pane.Shown()
 	if t != nil && t.Plan.OfLaunch() {
@@ -305,6 +343,9 @@ func (v *Controller) Text() string {
 
 // EditLine implements view.Editable.
 func (v *Controller) EditLine() (file string, line int, ok bool) {
+	if n, chosen := v.tree.Chosen(); v.how.open && v.at == partAncestry && chosen && n.Source != nil {
+		return n.Source.File, n.Source.Line, true
+	}
 	if v.at != partSource {
 		return "", 0, false
 	}
@@ -313,7 +354,10 @@ func (v *Controller) EditLine() (file string, line int, ok bool) {
 }
 
 // Close implements view.Closer.
-func (v *Controller) Close() { v.who.stop() }
+func (v *Controller) Close() {
+	v.who.stop()
+	v.how.stop()
+}
 
 // Update implements view.View.
 func (v *Controller) Update(msg tea.Msg) tea.Cmd {
@@ -327,6 +371,9 @@ func (v *Controller) Update(msg tea.Msg) tea.Cmd {
 	case view.NewRun:
 		v.forget()
 		v.resetWriter()
+		if v.how.open {
+			v.closeHow()
+		}
 	case view.Paired:
 		v.forget()
 		if v.Run.Pair != nil {
@@ -347,6 +394,8 @@ func (v *Controller) Update(msg tea.Msg) tea.Cmd {
 		return v.writerDue(msg)
 	case writerMsg:
 		v.writerFound(msg)
+	case howMsg:
+		v.howFound(msg)
 	}
 	return nil
 }
@@ -375,7 +424,7 @@ func (v *Controller) AskWho(string) tea.Cmd {
 	if !v.Movable() {
 		return v.NothingYet()
 	}
-	if w := v.Writers.Known[v.PlaceOf(v.Cursor)]; w != nil && v.who.told && v.Root.Showing() == view.Tile {
+	if w := v.Writers.Known[v.PlaceOf(v.Cursor)]; w != nil && v.who.shown && v.Root.Showing() == view.Tile {
 		return v.others.Stepper.ToWrite(w)
 	}
 	if v.showWriter() {

@@ -203,3 +203,49 @@ func TestSearchInTheTile(t *testing.T) {
 		t.Errorf("Esc leaves search or filter:\n%s", d.Text())
 	}
 }
+
+// TestLineage: W opens the tree of what the cell is made of in the place of the tile, Enter goes to an operation
+// in Source, and W, Esc and q close it.
+func TestLineage(t *testing.T) {
+	d := viewtest.Start(t, 120, 40, viewtest.Request(viewtest.Faulty)).Press("2", "W")
+	d.Says("HOW P q4,k9 CAME ABOUT",
+		"└─ stored to sS[3][17] = 0.5, sdpa_fp8_stage_c_wmma.cu:88, warp 1 lane 12",
+		"a: sum of 64 products: Q[0][1][3][0..63] · K[0][1][17][0..63] = 0.5", "b: softmax_scale = 0.125")
+	d.Press("j", "j", "j").Says("84") // the source follows
+	golden.RequireEqual(t, d.Text()+"\n")
+	if strings.Contains(d.Text(), "REFERENCE") {
+		t.Errorf("the tile is still there:\n%s", d.Text())
+	}
+	for _, key := range []string{"W", "esc", "q"} {
+		d.Press(key)
+		if text := d.Text(); strings.Contains(text, "CAME ABOUT") || !strings.Contains(text, "REFERENCE") {
+			t.Errorf("%s does not close it:\n%s", key, d.Text())
+		}
+		d.Press("W")
+	}
+	d.Press("enter")
+	d.HasStatus("no instruction belongs to this line")
+	d.Press("j", "j", "enter")
+	d.HasStatus("before warp 1 lane 12: a · b")
+	if d.M.Root.Showing() != view.Source {
+		t.Errorf("Enter shows %s", d.M.Root.Showing())
+	}
+}
+
+// TestLineageFits: the tree fits every size, at any place of it.
+func TestLineageFits(t *testing.T) {
+	for _, size := range viewtest.Sizes {
+		d := viewtest.Start(t, size[0], size[1], viewtest.Request(viewtest.Faulty)).Press("2", "W")
+		for _, keys := range []string{"j j l", "l l l", "G", "h", "g g", "$", "0", "ctrl+d", "ctrl+u"} {
+			d.Press(strings.Fields(keys)...)
+			d.Fits(keys)
+		}
+	}
+}
+
+// TestLineageOfNothing: why there is no tree stands in its place; the next cell gets its own.
+func TestLineageOfNothing(t *testing.T) {
+	d := viewtest.Start(t, 80, 24, viewtest.Request(viewtest.Faulty)).Press("2", "g", "g", "0", "j", "W")
+	d.Says("cell 1 of the fake engine has no lineage")
+	d.Press("W", "j", "W").Says("sum of 64 products")
+}

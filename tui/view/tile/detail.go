@@ -72,16 +72,16 @@ func (p *Pane) crossLine(l *theme.Line, x cell.Cell) *theme.Line {
 		text = fmt.Sprintf("  %s %s not captured", own, p.Theme.Glyph.Absent)
 	}
 	l.Add(p.Theme.Text, text).Add(p.Theme.Border, bar)
-	if !p.data.View.Beside.Reached() {
+	if !p.data.View.Other.Reached() {
 		l.Add(p.Theme.Taint, other+" not reached")
-	} else if !p.data.View.Beside.Captured(p.row, p.col) {
+	} else if !p.data.View.Other.Captured(p.row, p.col) {
 		l.Add(p.Theme.Taint, other+" not captured")
 	} else {
 		l.Add(p.Theme.Text, fmt.Sprintf("%s %s 0x%s ", other, cell.Long(t.Value(x.Other)), cell.HexText(t, x.Other)))
 		if x.Differs && x.Absent {
 			l.Add(p.Theme.Taint, p.Theme.Glyph.Differs)
 		} else if x.Differs {
-			l.Add(p.Theme.Taint, fmt.Sprintf("%s %+d ulp", p.Theme.Glyph.Differs, p.judge.Beside(p.row, p.col).ULP))
+			l.Add(p.Theme.Taint, fmt.Sprintf("%s %+d ulp", p.Theme.Glyph.Differs, p.judge.AgainstOther(p.row, p.col).ULP))
 		} else {
 			l.Add(p.Theme.OK, p.Theme.Glyph.OK+" equal")
 		}

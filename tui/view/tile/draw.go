@@ -255,16 +255,16 @@ func (p *Pane) number(l *theme.Line, z zone, row, c int) {
 		p.right(l, p.ground(z.kind, x, valid), p.set.Format.Text(p.data.View.Got.DType, bits, z.cell-1), end)
 	case Error:
 		if p.choice() == Crosswise {
-			x = p.judge.Beside(row, c)
+			x = p.judge.AgainstOther(row, c)
 		}
 		p.errorNumber(l, x, valid, end)
 	}
 }
 
-// emulated writes what the emulator has where the GPU has something. That it is not the same is told by the mark before it,
+// emulated writes what the emulator has where the GPU has something. That it is not the same is shown by the mark before it,
 // and by its style.
 func (p *Pane) emulated(l *theme.Line, x cell.Cell, valid bool, w, end int) {
-	if !p.data.View.Beside.Reached() {
+	if !p.data.View.Other.Reached() {
 		l.Right(p.Theme.Off, p.Theme.Glyph.Off, end)
 		return
 	}
@@ -378,7 +378,7 @@ func (p *Pane) mapCell(l *theme.Line, kind, row, c int) {
 	case kind == Emulator:
 		x.Got = p.data.View.Got.DType.Value(x.Other)
 	case kind == Error && p.choice() == Crosswise:
-		x = p.judge.Beside(row, c)
+		x = p.judge.AgainstOther(row, c)
 	}
 	mark, style := p.Theme.ErrorMark(x.Standing())
 	if p.Theme.Colours() {

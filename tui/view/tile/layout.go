@@ -57,6 +57,7 @@ func (v *Controller) SetSize(w, h int) {
 	v.pane.SetSize(f.tile, f.tileH)
 	v.rail.SetSize(f.rail, f.body)
 	v.source.SetSize(f.tile, f.source)
+	v.tree.SetSize(f.tile, f.tileH)
 	if f.side > 0 {
 		v.mini.SetSize(f.side, v.miniHeight())
 	}
@@ -65,6 +66,9 @@ func (v *Controller) SetSize(w, h int) {
 // Lines joins the view's panes.
 func (v *Controller) Lines() []string {
 	middle := v.pane.View()
+	if v.how.open {
+		middle = v.tree.View()
+	}
 	if v.frame.source > 0 {
 		middle = append(append(make([]string, 0, v.frame.body), middle...), v.source.View()...)
 	}

@@ -24,7 +24,7 @@ type loading struct {
 
 const keptTiles = 64
 
-// forget drops the tiles: they are of another run, or have another run beside them.
+// forget drops the tiles: they are of another run, or are compared with another run now.
 func (v *Controller) forget() { v.Tiles, v.loading = view.Tiles{}, loading{} }
 
 // keep stores a tile, or why there is none, and drops the oldest of too many.
@@ -46,7 +46,7 @@ func (v *Controller) keep(p debugkern.Place, t *debugkern.TileView, err error) {
 	}
 }
 
-// tileMsg is a tile laid beside its references.
+// tileMsg is a tile with its references.
 type tileMsg struct {
 	gen   int
 	place debugkern.Place
@@ -119,7 +119,7 @@ type writer struct {
 	seq    int
 	cancel context.CancelFunc
 	loud   bool // the answer goes to the status line too
-	told   bool // the answer stands in the status line
+	shown  bool // the answer stands in the status line
 }
 
 func (w *writer) stop() {
@@ -151,7 +151,7 @@ type writerMsg struct {
 func (v *Controller) askWriter() tea.Cmd {
 	v.who.stop()
 	v.who.seq++
-	v.who.loud, v.who.told = false, false
+	v.who.loud, v.who.shown = false, false
 	at := v.Root.Showing()
 	if at != view.Tile && at != view.Frag || v.Run == nil {
 		return nil
@@ -174,7 +174,7 @@ func (v *Controller) drawWriter() bool {
 	c := v.PlaceOf(v.Cursor)
 	if w := v.Writers.Known[c]; w != nil {
 		v.pane.SetWriter(WriterText(w, v.w >= 160))
-		if v.Follow && w.Source != nil {
+		if v.Follow && w.Source != nil && !v.how.open {
 			v.source.Show(w.Source.File, v.Run.Viewer.Source(w.Source.File), w.Source.Line,
 				"wrote "+cell.Name(v.Run.Plan.Stage(c.Stage), c.Row, c.Col))
 		}
@@ -235,7 +235,7 @@ func (v *Controller) sayWriter() {
 	if w := v.Writers.Known[c]; w != nil {
 		text := WriterText(w, true)
 		if v.Root.Showing() == view.Tile {
-			v.who.told = true
+			v.who.shown = true
 			text += " · w goes there"
 		}
 		v.Say(text)

@@ -1,0 +1,129 @@
+package pipe
+
+import (
+	"fmt"
+	"math"
+
+	"tilescope/debugkern/report"
+	"tilescope/tui/theme"
+	"tilescope/tui/view"
+)
+
+// column is a column of the summary over all blocks, at the right of the timeline.
+type column struct {
+	head  string
+	width int  // of it, with the blanks before it
+	left  bool // its text begins at its left edge; else it ends at its right edge
+	spare bool // it is left out where too few kv tiles would be left
+	// cell is the column's text for a stage. doc is nil where the report has no errors of the stage.
+	cell func(p *Pane, tiles *view.StageSummary, doc *report.Stage) (theme.Style, string)
+}
+
+// columns are those of the summary, from left to right. Counts of tiles are of view.Summary, figures of the run's document.
+var columns = []column{
+	{head: "all blocks", width: 12, left: true, cell: (*Pane).tilesCell},
+	{head: "worst", width: 9, cell: ofErrors(func(p *Pane, e *report.ErrorStats, _ bool) (theme.Style, string) {
+		return p.Theme.Text, fmt.Sprintf("%.2g", float64(e.Error))
+	})},
+	{head: "bound", width: 10, cell: ofErrors(func(p *Pane, e *report.ErrorStats, wrong bool) (theme.Style, string) {
+		if wrong {
+			return p.Theme.Wrong, fmt.Sprintf("> %.1e", float64(e.Bound))
+		}
+		return p.Theme.Dim, fmt.Sprintf("%.1e", float64(e.Bound))
+	})},
+	{head: "of bound", width: 10, spare: true, cell: ofErrors(func(p *Pane, e *report.ErrorStats, wrong bool) (theme.Style, string) {
+		if wrong {
+			return p.Theme.Wrong, shareText(e)
+		}
+		return p.Theme.Dim, shareText(e)
+	})},
+}
+
+// ofErrors is a column about a stage's local errors: empty where there are none.
+func ofErrors(text func(p *Pane, e *report.ErrorStats, wrong bool) (theme.Style, string)) func(*Pane, *view.StageSummary, *report.Stage) (theme.Style, string) {
+	return func(p *Pane, _ *view.StageSummary, doc *report.Stage) (theme.Style, string) {
+		if doc == nil {
+			return p.Theme.Text, ""
+		}
+		return text(p, &doc.Local, doc.Verdict == report.Wrong)
+	}
+}
+
+// tilesCell is how many tiles are not right, of how many; or how many are.
+func (p *Pane) tilesCell(st *view.StageSummary, _ *report.Stage) (theme.Style, string) {
+	g, total := p.Theme.Glyph, st.OK+st.Wrong+st.Tainted+st.Off
+	switch {
+	case st.Wrong > 0:
+		return p.Theme.Wrong, fmt.Sprintf("%s%d/%d", g.Wrong, st.Wrong, total)
+	case st.Tainted > 0:
+		return p.Theme.Taint, fmt.Sprintf("%s%d/%d", g.Taint, st.Tainted, total)
+	case st.Off == total:
+		return p.Theme.Off, g.Off + "off"
+	}
+	return p.Theme.OK, fmt.Sprintf("%s%d", g.OK, st.OK)
+}
+
+// shareText is how much of its bound the worst cell's error takes: "25 %", "×1340" from 10 times on, "exact" where both are 0; "" where
+// there is no such number.
+func shareText(e *report.ErrorStats) string {
+	switch x := float64(e.Error) / float64(e.Bound); {
+	case e.Error == 0 && e.Bound == 0:
+		return "exact"
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return ""
+	case x >= 10 && x < 1e9:
+		return "×" + count(int(x))
+	case x >= 10:
+		return fmt.Sprintf("×%.0e", x)
+	default:
+		return fmt.Sprintf("%.0f %%", 100*x)
+	}
+}
+
+// enoughTiles is how many kv tiles stay in view next to a column that is not always shown, where a block has so many.
+const enoughTiles = 8
+
+// shown are the columns that there is room for, and their width together.
+func (p *Pane) shown() (list []column, width int) {
+	room := p.innerWidth() - timelineWidth(min(p.mostTiles(), enoughTiles))
+	for _, c := range columns {
+		if c.spare && width+c.width > room {
+			continue
+		}
+		list, width = append(list, c), width+c.width
+	}
+	return list, width
+}
+
+// summaryHead writes the columns' heads.
+func (p *Pane) summaryHead(l *theme.Line) {
+	list, _ := p.shown()
+	for _, c := range list {
+		p.column(l, c, p.Theme.Dim, c.head)
+	}
+}
+
+// summaryOf writes the columns for a stage.
+func (p *Pane) summaryOf(l *theme.Line, r row) {
+	if p.data.Summary == nil || p.data.Summary.Stages[r.plan.Stage] == nil {
+		return
+	}
+	st, doc := p.data.Summary.Stages[r.plan.Stage], r.doc
+	if st.OK+st.Wrong+st.Tainted == 0 {
+		doc = nil
+	}
+	list, _ := p.shown()
+	for _, c := range list {
+		style, text := c.cell(p, st, doc)
+		p.column(l, c, style, text)
+	}
+}
+
+func (p *Pane) column(l *theme.Line, c column, style theme.Style, text string) {
+	end := l.Col() + c.width
+	if c.left {
+		l.Add(style, text).Pad(end)
+		return
+	}
+	l.Right(style, text, end)
+}

@@ -1,0 +1,53 @@
+package pipe
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"tilescope/debugkern/report"
+	"tilescope/probes"
+	"tilescope/tui/theme"
+)
+
+// TestShareText: how much of its bound an error takes.
+func TestShareText(t *testing.T) {
+	inf := report.Number(math.Inf(1))
+	for want, e := range map[string]report.ErrorStats{
+		"exact": {}, "0 %": {Bound: 1}, "25 %": {Error: 0.25, Bound: 1}, "100 %": {Error: 1, Bound: 1},
+		"999 %": {Error: 9.99, Bound: 1}, "×10": {Error: 10, Bound: 1}, "×12k": {Error: 12e3, Bound: 1},
+		"×1e+12": {Error: 1e12, Bound: 1},
+	} {
+		if got := shareText(&e); got != want {
+			t.Errorf("%+v: %q, want %q", e, got, want)
+		}
+	}
+	for _, e := range []report.ErrorStats{{Error: 1}, {Error: inf, Bound: 1}, {Error: inf, Bound: inf}} {
+		if got := shareText(&e); got != "" {
+			t.Errorf("%+v: %q", e, got)
+		}
+	}
+}
+
+// TestSpareColumn: the share of the bound is shown where it costs no kv tile in view, or where eight stay; heads and cells of every column
+// end at the same place, and nothing is wider than the pane.
+func TestSpareColumn(t *testing.T) {
+	for _, c := range []struct {
+		width, tiles, fit int
+		spare             bool
+	}{
+		{80, 4, 4, false}, {80, 2, 2, true}, {80, 1, 2, true}, {120, 4, 4, false}, {200, 4, 11, true}, {200, 64, 11, true}, {160, 64, 8, false},
+	} {
+		p := NewPane(theme.New(theme.Options{}))
+		p.data.Plan = &probes.Plan{Work: probes.Work{MaxTiles: c.tiles}}
+		p.SetSize(c.width, 40)
+		list, width := p.shown()
+		if got := slices.ContainsFunc(list, func(c column) bool { return c.spare }); got != c.spare || p.fit() != c.fit {
+			t.Errorf("%d columns, %d tiles: spare %t, %d tiles fit", c.width, c.tiles, got, p.fit())
+		}
+		l := p.Theme.Line(p.innerWidth())
+		if p.summaryHead(l); l.Col() != width || timelineWidth(min(p.fit(), c.tiles))+width > p.innerWidth() {
+			t.Errorf("%d columns, %d tiles: heads take %d of %d", c.width, c.tiles, l.Col(), p.innerWidth())
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package tile
+
+import (
+	"context"
+	"errors"
+
+	tea "charm.land/bubbletea/v2"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/report"
+	"tilescope/probes"
+	"tilescope/tui/cell"
+	"tilescope/tui/view"
+)
+
+// partAncestry is the pane of that tree. It takes the place of the tile; the source follows its cursor.
+const partAncestry view.Part = "lineage"
+
+// lineal is a run that can say what a cell is made of.
+type lineal interface {
+	Lineage(ctx context.Context, c debugkern.Cell, ask debugkern.LineageRequest) (*report.Lineage, error)
+}
+
+// how is the tree on screen, and the search for it.
+type how struct {
+	open   bool
+	busy   bool
+	seq    int
+	cancel context.CancelFunc
+	cell   debugkern.Cell
+}
+
+func (h *how) stop() {
+	if h.cancel != nil {
+		h.cancel()
+		h.cancel = nil
+	}
+	h.seq++
+	h.busy = false
+}
+
+// howMsg is what a cell is made of.
+type howMsg struct {
+	seq int
+	doc *report.Lineage
+	err error
+}
+
+// AskHow opens the tree of what the cell under the cursor is made of, or closes it.
+func (v *Controller) AskHow(string) tea.Cmd {
+	if v.how.open {
+		v.closeHow()
+		return nil
+	}
+	if !v.Movable() {
+		return v.NothingYet()
+	}
+	c := v.PlaceOf(v.Cursor)
+	run, ok := v.Run.Viewer.(lineal)
+	if !ok {
+		v.Complain("this run cannot say what its cells are made of")
+		return nil
+	}
+	v.how.stop()
+	ctx, cancel := context.WithCancel(v.Ctx)
+	v.how.open, v.how.busy, v.how.cancel, v.how.cell = true, true, cancel, c
+	v.tree.Say(v.named(c), "executing block "+c.Block.String()+" again to see what this cell is made of")
+	v.Root.Layout()
+	v.Root.Focus(partAncestry)
+	seq := v.how.seq
+	return func() tea.Msg {
+		defer cancel()
+		doc, err := run.Lineage(ctx, c, debugkern.LineageRequest{})
+		return howMsg{seq, doc, err}
+	}
+}
+
+// closeHow gives tile and source their place again.
+func (v *Controller) closeHow() {
+	v.how.stop()
+	v.how.open = false
+	v.showSource()
+	v.Root.Layout()
+	v.Root.Focus(partKernel)
+}
+
+// named is a cell as the tree's title has it.
+func (v *Controller) named(c debugkern.Cell) string {
+	return string(c.Stage) + " " + cell.Name(v.Run.Plan.Stage(c.Stage), c.Row, c.Col)
+}
+
+// followTree shows the line of the operation under the tree's cursor.
+func (v *Controller) followTree() {
+	if n, ok := v.tree.Chosen(); ok && n.Source != nil {
+		v.source.Show(n.Source.File, v.SourceOf(n.Source.File), n.Source.Line, n.Op)
+	}
+}
+
+func (v *Controller) howFound(msg howMsg) {
+	if msg.seq != v.how.seq {
+		return
+	}
+	v.how.busy = false
+	name := v.named(v.how.cell)
+	switch {
+	case errors.Is(msg.err, context.Canceled):
+	case msg.err != nil:
+		v.tree.Say(name, msg.err.Error())
+	default:
+		v.tree.Show(name, msg.doc)
+		v.followTree()
+		v.Say("Enter goes to the operation in Source, W or Esc back to the tile")
+	}
+}
+
+// openOperation is Enter: the moment at which the operation under the cursor was executed, in view Source.
+func (v *Controller) openOperation(string) tea.Cmd {
+	if !v.how.open {
+		return v.NothingHere()
+	}
+	n, ok := v.tree.Chosen()
+	if !ok || n.At == nil {
+		v.Say("no instruction belongs to this line")
+		return nil
+	}
+	block := v.how.cell.Block
+	if n.Block != nil {
+		block = probes.Dim3(*n.Block)
+	}
+	return v.others.Stepper.ToStep(block, n.At.Step, n.At.Warp, n.At.Lane, n.Op)
+}
+
+// Busy implements view.Worker.
+func (v *Controller) Busy() (what string, waits bool) {
+	if v.how.busy {
+		return "looking for what the cell is made of", true
+	}
+	return "", false
+}
+
+// Cancel implements view.Worker.
+func (v *Controller) Cancel() bool { return v.how.busy && v.Uncover() }
+
+// Uncover implements view.Covered.
+func (v *Controller) Uncover() bool {
+	if !v.how.open {
+		return false
+	}
+	v.closeHow()
+	return true
+}
