@@ -15,7 +15,7 @@ SAMPLE    ?= 6
 WITH_NVRTC = $(if $(wildcard .toolchain/nvidia/cuda_nvrtc),TILESCOPE_TOOLCHAIN=$(CURDIR)/.toolchain)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build install test test-long test-gpu test-python race attack kill faults silence sweep mutants docs golden asm ptx archive toolchain fuzz bench cover lint vulncheck sbom check crossbuild clean
+.PHONY: help run build install test test-long test-gpu test-python race attack kill faults bugs silence sweep mutants docs golden asm ptx archive toolchain fuzz bench cover lint vulncheck sbom check crossbuild clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ kill: build ## end the built program with SIGKILL at KILLS random moments: nothi
 
 faults: ## every planted fault on seeds 0-9: expected, got
 	TILESCOPE_FAULT_SEEDS=1 $(GO) test -count=1 -run TestFaultTable -v ./debugkern/cli
+
+bugs: ## every planted bug, open and held, and every harmless edit: what diagnose says, and how much of it was expected
+	TILESCOPE_BUGS=all $(GO) test -count=1 -timeout 60m -v -run 'TestBugs|TestHarmless' ./debugkern/diagnose/bugs
 
 silence: ## every clean variant under every checker, shape and gate on 100 seeds: nothing may be found
 	TILESCOPE_SILENCE_SEEDS=100 $(GO) test -count=1 -timeout 60m -run TestSilence -v ./debugkern

@@ -115,6 +115,7 @@ var imports = map[string][]string{
 	"debugkern/cli/attack":        {}, // tests of the built program
 	"debugkern/cli/attention":     {}, // tests of run and diagnose
 	"debugkern/cli/corpus":        {}, // tests of check
+	"debugkern/diagnose/bugs":     {}, // tests of diagnose
 	"debugkern/cli/internal/sbom": {},
 
 	"kernels/internal/ptxgen": {"kernels", "probes", "configs", "debugkern/cuda"},

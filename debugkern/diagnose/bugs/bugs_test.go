@@ -1,0 +1,312 @@
+package bugs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/diagnose"
+	"tilescope/debugkern/report"
+	"tilescope/debugkern/target"
+
+	"tilescope/probes"
+)
+
+// sampled is how many open bugs, and how many harmless edits, run where TILESCOPE_BUGS is not set.
+const sampled = 12
+
+// limit is how long one diagnosis may take.
+const limit = 5 * time.Minute
+
+// TestBugs diagnoses planted bugs, and compares what it says with what was expected before it was run. It
+// prints a line a bug and the totals of each set. TILESCOPE_BUGS is held, open or all; without it a sample of
+// the open bugs must be found.
+func TestBugs(t *testing.T) {
+	chosen := os.Getenv("TILESCOPE_BUGS")
+	for _, set := range []string{held, open} {
+		if chosen != set && chosen != "all" && (chosen != "" || set != open) {
+			continue
+		}
+		t.Run(set, func(t *testing.T) {
+			tab := entries(t, set)
+			list := tab.Bugs
+			if chosen == "" {
+				list = sample(list)
+			}
+			if len(list) == 0 {
+				t.Skip("the set is empty")
+			}
+			fmt.Printf("%-26s %-10s %-25s %-5s %-5s %-4s %-5s %-6s %5s  %s\n",
+				set, "kind", "target", "found", "stage", "line", "words", "causes", "s", "the story begins")
+			var sum rates
+			var seconds []float64
+			for _, b := range list {
+				v := b.judge(t)
+				fmt.Println(v)
+				sum.add(v)
+				seconds = append(seconds, v.seconds)
+				if chosen == "" && !v.found {
+					t.Errorf("%s: not found:\n%s", b.Name, strings.Join(v.story, "\n"))
+				}
+			}
+			slices.Sort(seconds)
+			fmt.Printf("%s: of %d: found %d, stage %d, line %d, words %d, one cause %d; %.1f s a diagnosis (median), %.1f s (slowest)\n",
+				set, len(list), sum.Found, sum.Stage, sum.Line, sum.Words, sum.One, seconds[len(seconds)/2], seconds[len(seconds)-1])
+			if chosen != "" {
+				tab.AtLeast.compare(t, sum)
+			}
+		})
+	}
+	if !slices.Contains([]string{"", held, open, "all"}, chosen) {
+		t.Errorf("TILESCOPE_BUGS=%s: expected held, open or all", chosen)
+	}
+}
+
+// TestHarmless diagnoses rewrites that leave the kernel right: run must agree, and nothing may be found. A
+// sample of them, all with TILESCOPE_BUGS=all.
+func TestHarmless(t *testing.T) {
+	list := entries(t, harmless).Bugs
+	if os.Getenv("TILESCOPE_BUGS") != "all" {
+		list = sample(list)
+	}
+	for _, b := range list {
+		d, seconds := b.diagnose(t)
+		if d == nil {
+			continue
+		}
+		silent := d.ExitCode() == 0 && len(d.Causes) == 0 && d.Verdict == report.Agree
+		fmt.Printf("%-24s %-21s silent %-5t %5.1f  %s\n", b.Name, b.Target, silent, seconds, d.Story[0])
+		if !silent {
+			t.Errorf("%s (%s): not silent:\n%s", b.Name, b.Why, strings.Join(d.Story, "\n"))
+			b.file(t, d.Story, false)
+		}
+	}
+}
+
+// sample picks entries in the order of their names, at equal distances.
+func sample(list []*bug) []*bug {
+	list = slices.SortedFunc(slices.Values(list), func(a, b *bug) int { return cmp.Compare(a.Name, b.Name) })
+	n := min(sampled, len(list))
+	out := make([]*bug, n)
+	for i := range out {
+		out[i] = list[i*len(list)/n]
+	}
+	return out
+}
+
+// verdict is how far one diagnosis met the expectation.
+type verdict struct {
+	b       *bug
+	found   bool // it says that something is wrong, with a cause
+	stage   bool // its first cause spoils the expected stage first, or is an expected finding
+	line    bool // its first cause is at a guilty line, or called from one
+	words   bool // its story says in words what is wrong
+	causes  int
+	seconds float64
+	story   []string
+}
+
+func (v verdict) String() string {
+	mark := func(ok bool) string {
+		if ok {
+			return "yes"
+		}
+		return "-"
+	}
+	first := ""
+	if len(v.story) > 0 {
+		first = title.ReplaceAllString(v.story[0], "")
+	}
+	return fmt.Sprintf("%-26s %-10s %-25s %-5s %-5s %-4s %-5s %6d %5.1f  %s", v.b.Name, v.b.Kind, v.b.Target,
+		mark(v.found), mark(v.stage), mark(v.line), mark(v.words), v.causes, v.seconds, first)
+}
+
+func (r *rates) add(v verdict) {
+	for _, c := range []struct {
+		ok bool
+		n  *int
+	}{{v.found, &r.Found}, {v.stage, &r.Stage}, {v.line, &r.Line}, {v.words, &r.Words}, {v.causes == 1, &r.One}} {
+		if c.ok {
+			*c.n++
+		}
+	}
+}
+
+// compare fails where fewer were reached than the table requires.
+func (r rates) compare(t *testing.T, got rates) {
+	t.Helper()
+	for _, c := range []struct {
+		name      string
+		want, got int
+	}{
+		{"found", r.Found, got.Found}, {"stage", r.Stage, got.Stage}, {"line", r.Line, got.Line},
+		{"words", r.Words, got.Words}, {"one cause", r.One, got.One},
+	} {
+		if c.got < c.want {
+			t.Errorf("%s: %d, and the table says at least %d", c.name, c.got, c.want)
+		}
+	}
+}
+
+// judge diagnoses a bug and compares. With TILESCOPE_BUGS_OUT the story is written to NAME.story there, and,
+// where it fell short, with what was expected to NAME.failed.
+func (b *bug) judge(t *testing.T) verdict {
+	t.Helper()
+	v := verdict{b: b}
+	d, seconds := b.diagnose(t)
+	if v.seconds = seconds; d == nil {
+		return v
+	}
+	v.story, v.causes = d.Story, len(d.Causes)
+	v.found = d.ExitCode() == 1 && v.causes > 0
+	if v.found {
+		c := &d.Causes[0]
+		v.stage = slices.Contains(b.Stages, c.Stage) || slices.Contains(b.Findings, c.Kind)
+		v.line = b.at(c.Place.Source) || b.at(c.Place.Other)
+		v.words = b.says(spoken(d.Story))
+	}
+	b.file(t, v.story, v.found && v.stage && v.line && v.words && v.causes == 1)
+	return v
+}
+
+// at reports whether a place, or one of the places that it was called from, is a guilty line.
+func (b *bug) at(s *report.Source) bool {
+	if s == nil {
+		return false
+	}
+	guilty := func(file string, line int) bool {
+		return slices.Contains(b.guilty[path.Base(filepath.ToSlash(file))], line)
+	}
+	return guilty(s.File, s.Line) || slices.ContainsFunc(s.Calls.Sites(), func(c target.Site) bool { return guilty(c.File, c.Line) })
+}
+
+// says reports whether a story contains all expressions of one alternative.
+func (b *bug) says(story string) bool {
+	return slices.ContainsFunc(b.Words, func(all []string) bool {
+		return !slices.ContainsFunc(all, func(expr string) bool { return !regexp.MustCompile("(?is)" + expr).MatchString(story) })
+	})
+}
+
+var title = regexp.MustCompile(`^.* seed \d+: `)
+
+// spoken is a story without what it is of and without commands: file names, shapes and flags say nothing
+// about a cause.
+func spoken(story []string) string {
+	var out []string
+	for i, line := range story {
+		switch word := strings.TrimSpace(line); {
+		case i == 0:
+			out = append(out, title.ReplaceAllString(line, ""))
+		case !strings.HasPrefix(word, "see: ") && !strings.HasPrefix(word, "again: "):
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// file writes a story where TILESCOPE_BUGS_OUT says.
+func (b *bug) file(t *testing.T, story []string, met bool) {
+	t.Helper()
+	dir := os.Getenv("TILESCOPE_BUGS_OUT")
+	if dir == "" {
+		return
+	}
+	text := strings.Join(story, "\n") + "\n"
+	err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, b.Name+".story"), []byte(text), 0o644))
+	failed := filepath.Join(dir, b.Name+".failed")
+	if met {
+		err = errors.Join(err, os.RemoveAll(failed))
+	} else {
+		expected := fmt.Sprintf("%s, %s, %s\n%s\nstages %v, findings %v, lines %v\n\n%s\n%s", b.Name, b.Target, b.Shape,
+			b.Truth+b.Why, b.Stages, b.Findings, b.guilty, text, b.diff)
+		err = errors.Join(err, os.WriteFile(failed, []byte(expected), 0o644))
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// diagnose runs the diagnosis of an entry as of somebody's own kernel, and returns it with its seconds; nil
+// where it failed to run.
+func (b *bug) diagnose(t *testing.T) (*diagnose.Diagnosis, float64) {
+	t.Helper()
+	manifest := b.write(t)
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	s, err := debugkern.Open(ctx, debugkern.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	req := debugkern.Request{Target: manifest, Shape: b.Shape, Gate: probes.Gate(b.Gate), Set: map[string]string{}, Backend: "emu"}
+	for name, v := range b.sel.Flags {
+		if req.Set[name] = strconv.Itoa(v); v == b.defaults(name) {
+			delete(req.Set, name)
+		}
+	}
+	start := time.Now()
+	d, err := diagnose.Diagnose(ctx, s, req, diagnose.Options{})
+	if err != nil {
+		t.Errorf("%s: %v", b.Name, err)
+		return nil, time.Since(start).Seconds()
+	}
+	return d, time.Since(start).Seconds()
+}
+
+// defaults is the value of a flag in the manifest's default variant.
+func (b *bug) defaults(flag string) int {
+	m := b.sel.Manifest
+	return m.Variant(m.Default).Flags[flag]
+}
+
+// write writes the patched texts, the PTX and a manifest that brings it, and returns the manifest's path.
+func (b *bug) write(t *testing.T) string {
+	t.Helper()
+	a, err := openArchive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, ok, err := a.Find(b.key())
+	if err != nil || !ok || e.Digest != b.inputs().Digest() {
+		t.Fatalf("%s: the archive lacks it, or has it of another text (%v): run go test -run TestArchive -update", b.Name, err)
+	}
+	dir := t.TempDir()
+	files := map[string][]byte{"own.yaml": b.manifest(t), "own.ptx": e.PTX}
+	for name, text := range b.sources {
+		files[name] = []byte(text)
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "own.yaml")
+}
+
+// manifest is the catalogue's manifest of the kernel, with what the entry changes of it.
+func (b *bug) manifest(t *testing.T) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.FromSlash("../../../configs/kernels/" + b.kernel() + ".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(data)
+	for _, c := range b.Manifest {
+		if n := strings.Count(text, c.From); n != 1 {
+			t.Fatalf("%s: %q stands %d times in the manifest of %s", b.Name, c.From, n, b.kernel())
+		}
+		text = strings.Replace(text, c.From, c.To, 1)
+	}
+	return regexp.MustCompile(`(?m)^source: .*$`).ReplaceAll([]byte(text), []byte("ptx: own.ptx"))
+}
