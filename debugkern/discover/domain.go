@@ -135,6 +135,9 @@ type operation struct {
 	largest bool
 }
 
+// writesReal reports whether an instruction's results are floating-point numbers by its type.
+func (o *operation) writesReal() bool { return len(o.types) > 0 && o.types[0].Float() }
+
 // operation looks an instruction up, once.
 func (d *domain) operation(op *lineage.Op) *operation {
 	for op.PC >= len(d.operations) {

@@ -21,10 +21,27 @@ type event struct {
 type site struct {
 	pc     int
 	events []event
+	others []other
 	frag   *isa.Fragment // of the accumulator; nil: no matrix product
-	impure bool          // it made values that are not followed, too
+	impure bool          // it made values that are not followed, and no floating-point numbers
 	ran    []uint32      // by warp: the lanes that executed it
 }
+
+// other is a floating-point value that an instruction made and that is nothing of attention: a number, or what is not followed.
+type other struct {
+	n                      int32
+	warp, lane, dest, part uint8
+	kind                   otherKind
+}
+
+// otherKind says what an other is.
+type otherKind uint8
+
+const (
+	unknown otherKind = iota // it is not followed
+	numeral                  // a number: what maxima of nothing are
+	nought                   // 0: what sums of nothing are
+)
 
 // repeats reports whether some lane executed the instruction again.
 func (s *site) repeats() bool {
@@ -106,8 +123,22 @@ func (r *recorder) see(op *lineage.Op, x value) {
 	s.ran[op.Warp] |= 1 << op.Lane
 	switch kind {
 	case product, maximum, power, weighted:
-	default: // a constant is what sums and maxima of nothing are
-		s.impure = s.impure || x == 0 || f.n > 0
+	default:
+		what := unknown
+		switch {
+		case x == 0 || f.n > 0:
+		case zero(f):
+			what = nought
+		default:
+			what = numeral
+		}
+		if s.frag == nil && !r.d.operation(op).writesReal() {
+			s.impure = s.impure || what == unknown
+			return
+		}
+		s.others = append(s.others, other{
+			n: n, warp: uint8(op.Warp), lane: uint8(op.Lane), dest: uint8(op.Dest), part: uint8(op.Part), kind: what,
+		})
 		return
 	}
 	s.events = append(s.events, event{
@@ -156,15 +187,16 @@ func (r *recorder) weights(list []value) bool {
 	return false
 }
 
-// indices is the score, or the index, of each atom of a kind; 0, or -1, where a value is another.
+// indices is the score, or the index, of each atom of a kind; -1 where a value is another, but of a weight that is 0, which is 0.
 func (r *recorder) indices(list []value, kind atomKind) []int32 {
 	out := make([]int32, len(list))
 	for i, x := range list {
-		a, _, ok := r.d.forms[x].single()
+		f := &r.d.forms[x]
+		a, _, ok := f.single()
 		switch {
 		case ok && r.d.atoms[a].kind == kind:
 			out[i] = r.d.atoms[a].idx
-		case kind == element:
+		case kind == element || x == 0 || !zero(f):
 			out[i] = -1
 		}
 	}

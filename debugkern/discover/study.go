@@ -44,8 +44,10 @@ type study struct {
 
 	f          *ptx.Func
 	tileM      int          // rows of a block
-	also       *study       // another block, which confirms what this one shows; nil: none
-	partial    bool         // it has not all rows, and cannot show where all threads' registers lie
+	id         probes.Dim3  // the block
+	also       []*study     // other blocks: what this one shows must hold in them, and what only they execute is added
+	base       int          // of the numbers of its cells
+	side       int          // keys of an iteration, where another block has shown it; 0: none has
 	weightType probes.DType // what weights are rounded to before they are multiplied
 	source     string       // base name of the source whose lines name instructions; "": lines of the PTX do
 }
@@ -283,7 +285,9 @@ func (s *study) partition(list []group) error {
 	}
 	s.tiles = len(list)
 	if s.tiles == 1 {
-		s.tileN = len(s.keys)
+		if s.tileN = len(s.keys); s.tileN < s.side {
+			s.tileN = s.side // of another block: this one has the last keys alone
+		}
 	} else {
 		s.falling = list[1].lo < list[0].lo
 		// The first keys of neighbours are a tile apart.
