@@ -1,6 +1,7 @@
 package checkrun
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -53,10 +54,17 @@ func (c *captures) within(r probes.Range) error {
 	var set probes.StageSet
 	var gather []target.Gather
 	for i := range c.plan.Stages {
-		if sp := &c.plan.Stages[i]; sp.Capture.Kind == probes.CaptureRegister {
-			set = set.Union(probes.StagesOf(sp.Stage))
-			gather = append(gather, target.Gather{Plan: sp, File: c.file})
+		sp := &c.plan.Stages[i]
+		if sp.Capture.Kind != probes.CaptureRegister {
+			continue
 		}
+		g := target.Gather{Plan: sp, File: c.file}
+		if _, err := g.Points(c.l.entry, c.plan.Block.Count()); err != nil {
+			c.note(sp, r.Lo, "%v", err)
+			continue
+		}
+		set = set.Union(probes.StagesOf(sp.Stage))
+		gather = append(gather, g)
 	}
 	if gather == nil {
 		return nil
@@ -79,7 +87,14 @@ func (c *captures) within(r probes.Range) error {
 		}
 	}
 	res, err := c.k.Launch(c.l.ctx, t)
-	if err != nil {
+	var fault *target.Fault
+	switch {
+	case errors.As(err, &fault) && fault.Kind == "passes": // of a capture, whose stage is in the message
+		for i := range gather {
+			c.note(gather[i].Plan, fault.Block, "%s", fault.Msg)
+		}
+		return nil
+	case err != nil:
 		return err
 	}
 	for i := range gather {
@@ -88,27 +103,29 @@ func (c *captures) within(r probes.Range) error {
 	return nil
 }
 
+// note records the first gap of a stage.
+func (c *captures) note(sp *probes.StagePlan, block probes.Dim3, format string, args ...any) {
+	if !slices.ContainsFunc(c.gaps, func(g gap) bool { return g.stage == sp.Stage }) {
+		c.gaps = append(c.gaps, gap{sp.Stage, block, fmt.Sprintf(format, args...)})
+	}
+}
+
 // stage notes what is missing of one stage.
 func (c *captures) stage(layout *probes.Layout, sp *probes.StagePlan, res *target.Result) {
-	note := func(block probes.Dim3, format string, args ...any) {
-		if !slices.ContainsFunc(c.gaps, func(g gap) bool { return g.stage == sp.Stage }) {
-			c.gaps = append(c.gaps, gap{sp.Stage, block, fmt.Sprintf(format, args...)})
-		}
-	}
 	for _, f := range res.Findings {
 		if f.Kind == target.Layout && f.Variable == string(sp.Stage) {
-			note(f.Block, "block %s: %s", f.Block, f.Message)
+			c.note(sp, f.Block, "block %s: %s", f.Block, f.Message)
 		}
 	}
 	for i := range layout.Range.N.Count() {
 		block := layout.Range.Block(i)
 		lo, n := layout.Range.Tiles(c.plan, sp, block)
 		if layout.Past() == sp && layout.Tile(res.Capture, sp, block, lo+layout.Range.TileN).Reached() {
-			note(block, "block %s has more than its %d iterations", block, n)
+			c.note(sp, block, "block %s has more than its %d iterations", block, n)
 		}
 		for kv := lo; kv < lo+n; kv++ {
 			if missing := absent(layout, sp, res, block, kv); missing > 0 {
-				note(block, "block %s, iteration %d: %d values are not at the instructions that were found", block, kv, missing)
+				c.note(sp, block, "block %s, iteration %d: %d values are not at the instructions that were found", block, kv, missing)
 				break
 			}
 		}

@@ -272,7 +272,7 @@ func (s *study) stages(a *Attention) error {
 		st.Role = x.role
 		a.Stages = append(a.Stages, *st)
 	}
-	a.TileM = s.tileM
+	a.TileM, a.TileN = s.tileM, max(s.tileN, s.wide)
 	n := 0
 	for _, r := range s.rowOf {
 		if r >= 0 {
@@ -316,17 +316,27 @@ func (s *study) chosen(x *search) (*Stage, []*candidate, error) {
 	if left > 0 {
 		return nil, nil, notFound("registers hold %d of its %d values", want.n-left, want.n)
 	}
-	for _, c := range got {
-		if !near(c.coef, got[0].coef) {
-			return nil, nil, notFound("its registers hold it in different units")
-		}
+	if list, got = oneUnit(list, got, want, x.late); got == nil {
+		return nil, nil, notFound("its registers hold it in different units")
 	}
 	got = append(got, s.elsewhere(x, list, got)...)
+	s.spread(got, x.keys)
 	places, err := s.placements(got, true, s.line)
 	if err != nil {
 		return nil, nil, notFound("%v", err)
 	}
 	return &Stage{Places: places, Parts: 1}, got, nil
+}
+
+// oneUnit picks candidates that have their values in one unit, and lists all that have them in it; nil where no unit has all cells.
+func oneUnit(list, got []*candidate, want *cells, late bool) (of, chosen []*candidate) {
+	for _, unit := range got {
+		same := slices.DeleteFunc(slices.Clone(list), func(c *candidate) bool { return !near(c.coef, unit.coef) })
+		if chosen, left := choose(same, want, late); left == 0 {
+			return same, chosen
+		}
+	}
+	return nil, nil
 }
 
 // elsewhere picks the candidates that have cells of other blocks which those of the first do not have.
@@ -350,7 +360,7 @@ func (s *study) elsewhere(x *search, list, got []*candidate) []*candidate {
 			}
 		}
 	}
-	rest := slices.DeleteFunc(slices.Clone(list), func(c *candidate) bool { return slices.Contains(got, c) || !near(c.coef, got[0].coef) })
+	rest := slices.DeleteFunc(slices.Clone(list), func(c *candidate) bool { return slices.Contains(got, c) })
 	more, _ := choose(rest, want, x.late)
 	return more
 }
@@ -371,7 +381,7 @@ func (s *study) computed() *cells {
 
 // findScores finds the registers of the finished products.
 func (s *study) findScores() (*Stage, error) {
-	st, chosen, err := s.chosen(&search{late: true, want: (*study).computed, pick: func(s *study, e *event, a *atom) (spot, bool) {
+	st, chosen, err := s.chosen(&search{late: true, keys: true, want: (*study).computed, pick: func(s *study, e *event, a *atom) (spot, bool) {
 		if a.kind != product || a.extended || a.n != s.depth || a.arg != s.argX || a.arg2 != s.argY || s.rowOf[a.score] < 0 {
 			return spot{}, false
 		}
@@ -382,9 +392,6 @@ func (s *study) findScores() (*Stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range chosen {
-		s.spread(c)
-	}
 	in := s.f.Body[chosen[0].pc]
 	st.DType, st.Computed = s.registerType(chosen[0])
 	st.Unit = s.d.alphas[s.alpha] * math.Ln2 / chosen[0].coef
@@ -394,12 +401,14 @@ func (s *study) findScores() (*Stage, error) {
 	return st, nil
 }
 
-// spread takes the block's rows to be at least those that a fragment of the scores has.
-func (s *study) spread(c *candidate) {
-	if c.row == nil {
-		return
+// spread takes a tile to be at least what the registers of its stage hold; of one iteration the columns, too, if keys run along them.
+func (s *study) spread(chosen []*candidate, keys bool) {
+	for _, c := range chosen {
+		c.row.each(func(at []int) { s.tileM = max(s.tileM, c.row.at(at)+1) })
+		if keys && s.tiles == 1 {
+			c.col.each(func(at []int) { s.wide = max(s.wide, c.col.at(at)+1) })
+		}
 	}
-	c.row.each(func(at []int) { s.tileM = max(s.tileM, c.row.at(at)+1) })
 }
 
 // findMaximum finds the registers of the running maximum.
@@ -453,7 +462,7 @@ func (s *study) findSum() (*Stage, error) {
 // findWeights finds the weights where they are multiplied by the values, or where the exponential gives them.
 func (s *study) findWeights() (*Stage, error) {
 	s.weightType = s.narrowest()
-	st, chosen, err := s.chosen(&search{want: (*study).computed, list: (*study).weights})
+	st, chosen, err := s.chosen(&search{keys: true, want: (*study).computed, list: (*study).weights})
 	if err != nil {
 		return nil, err
 	}
@@ -568,8 +577,12 @@ func (s *study) factor1(c *candidate, m *mixed) bool {
 					sp.last = sp.first
 				}
 			}
-			if sc < 0 {
-				c.rest = append(c.rest, other{n: int32(m.n), warp: uint8(m.warp), lane: uint8(lane), part: uint8(e)})
+			if sc <= 0 {
+				o := other{n: int32(m.n), warp: uint8(m.warp), lane: uint8(lane), part: uint8(e)}
+				if sc == 0 {
+					o.kind = nought
+				}
+				c.rest = append(c.rest, o)
 			}
 			c.spots = append(c.spots, sp)
 		}

@@ -100,6 +100,15 @@ func (r *recorder) times(op *lineage.Op) int32 {
 	return e.n - 1
 }
 
+// executed is how often the thread that executed an instruction most often did so.
+func (r *recorder) executed(pc int) int32 {
+	most := int32(0)
+	for _, e := range r.count[pc] {
+		most = max(most, e.n)
+	}
+	return most
+}
+
 // see is called for every value that an operation made.
 func (r *recorder) see(op *lineage.Op, x value) {
 	n := r.times(op)

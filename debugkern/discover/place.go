@@ -101,6 +101,7 @@ type search struct {
 	want func(s *study) *cells // the cells that a block has
 	late bool                  // of registers that have the same the last
 	sums bool                  // sums: what converts them has them rounded
+	keys bool                  // columns are keys
 	// guides are the candidates of the first block.
 	guides []*candidate
 }
@@ -134,16 +135,29 @@ func (s *study) joined(x *search, found []*candidate, o *study, theirs []*candid
 	for _, d := range theirs {
 		there[d.place()] = d
 	}
+	var bare []*candidate // all that they have in the other block lies outside its cells
+	before := map[string][]*candidate{}
 	found = slices.DeleteFunc(found, func(c *candidate) bool {
 		d := there[c.place()]
 		delete(there, c.place())
 		if d == nil {
+			bare = append(bare, c)
 			return o.uses(x, c)
 		}
+		rule := c.tileText()
+		before[rule] = append(before[rule], c)
 		c.tiles = append(c.tiles, d.tiles...)
 		c.cells = append(c.cells, d.cells...)
 		return c.tileText() == ""
 	})
+	for _, c := range bare { // they go on with those that are executed as often
+		for _, with := range before[c.tileText()] {
+			if o.r.executed(c.pc) == o.r.executed(with.pc) && c.turns == with.turns {
+				c.tiles = append(c.tiles, with.tiles[len(with.tiles)-1])
+				break
+			}
+		}
+	}
 	for _, d := range theirs {
 		if there[d.place()] == d && !s.uses(x, d) {
 			found = append(found, d)
@@ -247,7 +261,7 @@ func (s *study) guided(x *search, open []*candidate, want *cells, out []*candida
 // lie is not known.
 func (s *study) sampled(c *candidate) bool {
 	st := s.r.sites[c.pc]
-	if st == nil || c.of == "a" || c.of == "b" {
+	if st == nil {
 		return true
 	}
 	seen := make([]uint32, len(st.ran))

@@ -44,6 +44,7 @@ type study struct {
 
 	f          *ptx.Func
 	tileM      int          // rows of a block
+	wide       int          // of one iteration the columns that registers hold
 	id         probes.Dim3  // the block
 	also       []*study     // other blocks: what this one shows must hold in them, and what only they execute is added
 	base       int          // of the numbers of its cells
