@@ -113,7 +113,7 @@ func (s *study) candidates(x *search) []*candidate {
 	}
 	x.guides = nil
 	found := x.list(s, x)
-	x.guides = found
+	x.guides = slices.Clone(found)
 	for _, o := range s.also {
 		found = s.joined(x, found, o, x.list(o, x))
 	}
@@ -529,13 +529,46 @@ func (c *candidate) ruleText() string {
 	}
 	grid := c.tiles[0].s.l.Grid
 	f := &fitted{vars: []variable{{"bx", grid[0]}, {"by", grid[1]}, {"bz", grid[2]}}, byBit: make([]bool, 3)}
-	if !f.solve(samples) {
+	base := ""
+	if f.solve(samples) {
+		base = f.text()
+	} else if base = exceptions(f.vars, samples); base == "" {
 		return ""
 	}
 	if text := first.moved(-first.base).text(); text != "0" {
-		return f.text() + " + " + text
+		return base + " + " + text
 	}
-	return f.text()
+	return base
+}
+
+// exceptions is a number that is the same in most blocks, and another where one component of the block has some value; "" where no component
+// decides it.
+func exceptions(vars []variable, samples []sample) string {
+	for axis, v := range vars {
+		by, times := map[int]int{}, map[int]int{}
+		decides, usual := true, samples[0].v
+		for _, s := range samples {
+			x, seen := by[s.at[axis]]
+			decides = decides && (!seen || x == s.v)
+			if by[s.at[axis]] = s.v; !seen {
+				times[s.v]++
+			}
+			if times[s.v] > times[usual] {
+				usual = s.v
+			}
+		}
+		if !decides {
+			continue
+		}
+		text := ""
+		for _, x := range slices.Sorted(maps.Keys(by)) {
+			if by[x] != usual {
+				text += fmt.Sprintf("%s == %d ? %d : ", v.name, x, by[x])
+			}
+		}
+		return fmt.Sprintf("(%s%d)", text, usual)
+	}
+	return ""
 }
 
 // admits reports whether every execution may be of the tile that a rule gives.
