@@ -72,14 +72,18 @@ type recorder struct {
 	mixed []*mixed
 	open  *mixed
 	store []stored
+	wrote map[element1]bool // what the block stores to
 	// executions of an instruction, by instruction and thread
 	count map[int][]executed
 }
 
 type executed struct{ n, step int32 }
 
+// element1 is an element of an argument.
+type element1 struct{ arg, element int32 }
+
 func newRecorder(d *domain) *recorder {
-	r := &recorder{d: d, sites: map[int]*site{}, count: map[int][]executed{}}
+	r := &recorder{d: d, sites: map[int]*site{}, count: map[int][]executed{}, wrote: map[element1]bool{}}
 	d.fed = r.fed
 	return r
 }
@@ -214,7 +218,12 @@ func (r *recorder) indices(list []value, kind atomKind) []int32 {
 
 // stores is called for every value that is stored to global memory.
 func (r *recorder) stores(s *lineage.Store, x value) {
-	if x == 0 || s.Arg < 0 {
+	if s.Arg < 0 {
+		return
+	}
+	at := element1{int32(s.Arg), int32(s.Element)}
+	r.wrote[at] = true
+	if x == 0 {
 		return
 	}
 	f := &r.d.forms[x]

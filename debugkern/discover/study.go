@@ -3,6 +3,7 @@ package discover
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -409,33 +410,33 @@ func count(list []bool) int {
 	return n
 }
 
-// spacing checks that the values' elements are evenly spaced along keys and columns.
+// spacing checks that the values' elements are evenly spaced along keys and columns. A key may lack columns, where what is added to them is not
+// followed: of a wrong kernel.
 func (s *study) spacing(found []map[int32]bool) error {
+	for _, m := range found {
+		s.width = max(s.width, len(m))
+	}
+	lists := make([][]int32, len(found))
 	first, last, z := -1, -1, []int32(nil)
 	for k, m := range found {
-		if m == nil {
+		lists[k] = slices.Sorted(maps.Keys(m))
+		if len(m) < s.width {
 			continue
 		}
-		list := make([]int32, 0, len(m))
-		for e := range m {
-			list = append(list, e)
-		}
-		slices.Sort(list)
 		if first < 0 {
-			first, z = k, list
-			s.width = len(list)
+			first, z = k, lists[k]
 			if s.width > 1 {
-				s.stepD = int(list[1] - list[0])
+				s.stepD = int(z[1] - z[0])
 			}
 		} else if last == first {
-			s.stepZ = int(list[0]-z[0]) / (k - first)
+			s.stepZ = int(lists[k][0]-z[0]) / (k - first)
 		}
 		last = k
-		if len(list) != s.width {
-			return notFound("key %d is multiplied by %d values, key %d by %d", first, s.width, k, len(list))
-		}
+	}
+	for k, list := range lists {
 		for i, e := range list {
-			if int(e) != int(z[0])+(k-first)*s.stepZ+i*s.stepD {
+			rel := int(e) - int(z[0]) - (k-first)*s.stepZ
+			if len(list) == s.width && rel != i*s.stepD || s.stepD != 0 && (rel%s.stepD != 0 || rel/s.stepD < 0 || rel/s.stepD >= s.width) {
 				return notFound("the values are not evenly spaced over keys and columns")
 			}
 		}
