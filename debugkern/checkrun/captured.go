@@ -22,16 +22,17 @@ const mostCaptured = 256 << 20
 
 // captures is a launch with the captures of a manifest that was made of it.
 type captures struct {
-	l    *launch
-	k    target.Kernel
-	plan *probes.Plan
-	file string // base name of the source that lines are in; "": of the PTX
-	gaps []gap
+	l      *launch
+	k      target.Kernel
+	plan   *probes.Plan
+	file   string // base name of the source that lines are in; "": of the PTX
+	blocks []probes.Dim3
+	gaps   []gap
 }
 
-// uncaptured executes the launch with the captures that a manifest has, and lists the stages that lack values of some iteration of some
-// block, or of which threads disagree. Values are not judged: the kernel may be wrong.
-func (l *launch) uncaptured(k target.Kernel, text, source string) ([]gap, error) {
+// uncaptured executes blocks of the launch (nil: all) with the captures that a manifest has, and lists the stages that lack values of some
+// iteration of some of these blocks, or of which threads disagree. Values are not judged: the kernel may be wrong.
+func (l *launch) uncaptured(k target.Kernel, text, source string, blocks []probes.Dim3) ([]gap, error) {
 	m, err := configs.ParseManifest("", []byte(text))
 	if err != nil {
 		return nil, err
@@ -44,7 +45,7 @@ func (l *launch) uncaptured(k target.Kernel, text, source string) ([]gap, error)
 	if err != nil {
 		return nil, err
 	}
-	c := &captures{l: l, k: k, plan: plan, file: source}
+	c := &captures{l: l, k: k, plan: plan, file: source, blocks: blocks}
 	err = c.within(probes.Range{N: plan.Grid, TileN: plan.Work.MaxTiles})
 	return c.gaps, err
 }
@@ -81,10 +82,8 @@ func (c *captures) within(r probes.Range) error {
 	}
 	t := c.l.target()
 	t.Probe = &target.Probe{Layout: layout, Gather: gather}
-	if r.N != c.plan.Grid {
-		for i := range r.N.Count() {
-			t.Only = append(t.Only, r.Block(i))
-		}
+	if t.Only = c.among(r); len(t.Only) == 0 {
+		return nil
 	}
 	res, err := c.k.Launch(c.l.ctx, t)
 	var fault *target.Fault
@@ -98,9 +97,19 @@ func (c *captures) within(r probes.Range) error {
 		return err
 	}
 	for i := range gather {
-		c.stage(layout, gather[i].Plan, res)
+		c.stage(layout, gather[i].Plan, t.Only, res)
 	}
 	return nil
+}
+
+// among lists the blocks of a range that are executed.
+func (c *captures) among(r probes.Range) (out []probes.Dim3) {
+	for i := range r.N.Count() {
+		if id := r.Block(i); c.blocks == nil || slices.Contains(c.blocks, id) {
+			out = append(out, id)
+		}
+	}
+	return out
 }
 
 // note records the first gap of a stage.
@@ -111,14 +120,13 @@ func (c *captures) note(sp *probes.StagePlan, block probes.Dim3, format string, 
 }
 
 // stage notes what is missing of one stage.
-func (c *captures) stage(layout *probes.Layout, sp *probes.StagePlan, res *target.Result) {
+func (c *captures) stage(layout *probes.Layout, sp *probes.StagePlan, blocks []probes.Dim3, res *target.Result) {
 	for _, f := range res.Findings {
 		if f.Kind == target.Layout && f.Variable == string(sp.Stage) {
 			c.note(sp, f.Block, "block %s: %s", f.Block, f.Message)
 		}
 	}
-	for i := range layout.Range.N.Count() {
-		block := layout.Range.Block(i)
+	for _, block := range blocks {
 		lo, n := layout.Range.Tiles(c.plan, sp, block)
 		if layout.Past() == sp && layout.Tile(res.Capture, sp, block, lo+layout.Range.TileN).Reached() {
 			c.note(sp, block, "block %s has more than its %d iterations", block, n)

@@ -75,7 +75,7 @@ func (l *launch) described(k target.Kernel, out scaffold.Request, source string,
 		if err != nil || found.Attention == nil {
 			return doc, err
 		}
-		gaps, err := l.uncaptured(k, doc.Text, source)
+		gaps, err := l.uncaptured(k, doc.Text, source, found.Ways())
 		if err != nil {
 			return nil, l.refused(report.LaunchError(err))
 		}

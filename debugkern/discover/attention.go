@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 
 	"tilescope/debugkern/isa"
@@ -180,6 +181,36 @@ func (f *Found) Include(ctx context.Context, block probes.Dim3) (bool, error) {
 	f.Attention = a
 	return true, nil
 }
+
+// Ways returns one of the blocks of each bx that accessed global memory by the same instructions, as often: whether values are captured in all
+// iterations is the same in the others. Where a place depends on by or bz, or blocks share memory, it returns nil, which is all blocks.
+func (f *Found) Ways() []probes.Dim3 {
+	if f.blocks.ordered {
+		return nil
+	}
+	for _, st := range f.Attention.Stages {
+		for _, p := range st.Places {
+			if ofOtherAxes.MatchString(p.Tile) {
+				return nil
+			}
+		}
+	}
+	type way struct {
+		bx        int
+		signature uint64
+	}
+	var out []probes.Dim3
+	seen := map[way]bool{}
+	for _, id := range f.blocks.ids {
+		if w := (way{id[0], f.blocks.by[id].signature()}); !seen[w] {
+			seen[w] = true
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+var ofOtherAxes = regexp.MustCompile(`\bb[yz]\b`)
 
 // include adds a block to those that are followed; false where that is known, or it computes something else.
 func (f *Found) include(ctx context.Context, block probes.Dim3) (bool, error) {

@@ -20,6 +20,7 @@ type blocks struct {
 	by  map[probes.Dim3]*footprint
 
 	unwritten map[string]int // target.Result.Unwritten
+	ordered   bool           // target.Result.Ordered
 }
 
 // footprints executes a launch and notes which elements of the arguments its blocks access.
@@ -43,7 +44,7 @@ func footprints(ctx context.Context, k target.Kernel, l *target.Launch) (*blocks
 	if err != nil {
 		return nil, err
 	}
-	b.unwritten = res.Unwritten
+	b.unwritten, b.ordered = res.Unwritten, res.Ordered || l.Cooperative
 	for i := range l.Grid.Count() {
 		if id := l.Grid.At(i); b.by[id] != nil {
 			b.ids = append(b.ids, id)

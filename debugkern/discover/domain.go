@@ -356,7 +356,7 @@ func (d *domain) term2(p *atom, x, y *form) (coef float64, ok bool) {
 		}
 		p.lo, p.lo2 = min(p.lo, q.idx), min(p.lo2, r.idx)
 		p.sum += mix(q.idx, r.idx)
-		d.pairs = append(d.pairs, pair{q.idx, r.idx})
+		d.pairs = append(roomy(d.pairs), pair{q.idx, r.idx})
 	case q.kind == power && r.kind == element, q.kind == element && r.kind == power:
 		if q.kind == element {
 			q, r = r, q
@@ -370,7 +370,7 @@ func (d *domain) term2(p *atom, x, y *form) (coef float64, ok bool) {
 			return 0, false
 		}
 		p.sum += q.sum
-		d.pairs = append(d.pairs, pair{q.idx, r.idx})
+		d.pairs = append(roomy(d.pairs), pair{q.idx, r.idx})
 	default:
 		return 0, false
 	}

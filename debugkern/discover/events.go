@@ -1,6 +1,12 @@
 package discover
 
 import (
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"math/bits"
+	"slices"
+
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/lineage"
 	"tilescope/debugkern/ptx"
@@ -149,12 +155,12 @@ func (r *recorder) see(op *lineage.Op, x value) {
 			s.impure = s.impure || what == unknown
 			return
 		}
-		s.others = append(s.others, other{
+		s.others = append(roomy(s.others), other{
 			n: n, warp: uint8(op.Warp), lane: uint8(op.Lane), dest: uint8(op.Dest), part: uint8(op.Part), kind: what,
 		})
 		return
 	}
-	s.events = append(s.events, event{
+	s.events = append(roomy(s.events), event{
 		atom: a, coef: float32(coef), pc: int32(op.PC), n: n, step: int32(op.Index), warp: uint8(op.Warp), lane: uint8(op.Lane), dest: uint8(op.Dest), part: uint8(op.Part),
 	})
 }
@@ -246,8 +252,9 @@ type footprint struct {
 
 // span is the lowest and highest address that an instruction accessed.
 type span struct {
-	lo, hi      uint64
-	load, store bool
+	lo, hi        uint64
+	load, store   bool
+	events, lanes int
 }
 
 // span2 is a span by position in an argument.
@@ -282,6 +289,8 @@ func (f *footprint) Event(e *target.Event) {
 		s = &span{lo: ^uint64(0), store: e.Class == target.ClassStore || e.Class == target.ClassAtomic, load: e.Class != target.ClassStore}
 		f.reach[e.PC] = s
 	}
+	s.events++
+	s.lanes += bits.OnesCount32(mask)
 	for lane := range 32 {
 		if mask>>lane&1 == 0 {
 			continue
@@ -296,6 +305,15 @@ func (f *footprint) Event(e *target.Event) {
 		}
 		s.lo, s.hi = min(s.lo, addr[lane]), max(s.hi, addr[lane]+uint64(max(e.Bytes, 1))-1)
 	}
+}
+
+// signature identifies which instructions accessed global memory how often, and by how many lanes: blocks that have it in common went the same way.
+func (f *footprint) signature() uint64 {
+	h := fnv.New64a()
+	for _, pc := range slices.Sorted(maps.Keys(f.reach)) {
+		fmt.Fprintln(h, pc, f.reach[pc].events, f.reach[pc].lanes)
+	}
+	return h.Sum64()
 }
 
 // copying is the lanes of a cp.async that read something: not those whose source has 0 bytes, or is ignored.
