@@ -10,10 +10,12 @@ import (
 	"strconv"
 	"strings"
 
+	"tilescope/configs"
 	"tilescope/debugkern"
 	"tilescope/debugkern/discover"
 	"tilescope/debugkern/report"
 	"tilescope/debugkern/scaffold"
+	"tilescope/debugkern/target"
 	"tilescope/probes"
 )
 
@@ -59,7 +61,52 @@ func Discover(ctx context.Context, s *debugkern.Session, req Request, out scaffo
 	if err := l.bundleViews(given, found); err != nil {
 		return nil, err
 	}
-	return scaffold.Discovered(out, l.module.Module, source != "", given, found.Attention, found.Why)
+	return l.described(k, out, source, given, found)
+}
+
+// mostIncluded is how many further blocks are followed for what only they execute.
+const mostIncluded = 3
+
+// described writes the manifest, and executes the launch with its captures: what they do not take in every iteration of every block is looked
+// for in a block that lacks it. A stage that lacks values still is written without capture, and the reason.
+func (l *launch) described(k target.Kernel, out scaffold.Request, source string, given *scaffold.Launch, found *discover.Found) (*report.Init, error) {
+	for included := 0; ; {
+		doc, err := scaffold.Discovered(out, l.module.Module, source != "", given, found.Attention, found.Why)
+		if err != nil || found.Attention == nil {
+			return doc, err
+		}
+		gaps, err := l.uncaptured(k, doc.Text, source, found.Ways())
+		if err != nil {
+			return nil, l.refused(report.LaunchError(err))
+		}
+		if len(gaps) == 0 {
+			return doc, nil
+		}
+		more := false
+		for i := 0; i < len(gaps) && !more && included < mostIncluded; i++ {
+			if more, err = found.Include(l.ctx, gaps[i].block); err != nil {
+				return nil, l.refused(report.LaunchError(err))
+			}
+		}
+		if included++; more {
+			continue
+		}
+		for _, g := range gaps {
+			if !found.Attention.Uncapture(roleOf(g.stage), g.why) {
+				panic(fmt.Sprintf("BUG: stage %s is captured, and was not discovered", g.stage))
+			}
+		}
+	}
+}
+
+// roleOf is the role of a stage by its name.
+func roleOf(stage probes.Stage) discover.Role {
+	for role, name := range configs.Roles() {
+		if name == string(stage) {
+			return discover.Role(role)
+		}
+	}
+	return ""
 }
 
 // refused is an error without the document of a check.

@@ -121,7 +121,7 @@ func (g *algebra) of(f form) value {
 	if v, ok := g.known[f]; ok {
 		return v
 	}
-	g.forms = append(g.forms, f)
+	g.forms = append(roomy(g.forms), f)
 	v := value(len(g.forms) - 1)
 	g.known[f] = v
 	return v
@@ -131,7 +131,7 @@ func (g *algebra) of(f form) value {
 func (g *algebra) fresh(a int32, coef float64) value {
 	f := form{n: 1}
 	f.atom[0], f.coef[0] = a, coef
-	g.forms = append(g.forms, f)
+	g.forms = append(roomy(g.forms), f)
 	return value(len(g.forms) - 1)
 }
 
@@ -143,8 +143,16 @@ func (g *algebra) term(a int32, coef float64) value {
 	return g.of(f)
 }
 
+// roomy doubles a full list: these grow long, and are copied as they do.
+func roomy[T any](list []T) []T {
+	if len(list) == cap(list) {
+		return slices.Grow(list, max(len(list), 16))
+	}
+	return list
+}
+
 func (g *algebra) add1(a atom) int32 {
-	g.atoms = append(g.atoms, a)
+	g.atoms = append(roomy(g.atoms), a)
 	return int32(len(g.atoms) - 1)
 }
 

@@ -14,7 +14,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"regexp"
 	"slices"
 
 	"tilescope/debugkern/isa"
@@ -66,14 +68,15 @@ type Operand struct {
 
 // Attention is what was discovered.
 type Attention struct {
-	Block        probes.Dim3 // whose lineage it is
-	TileM, TileN int         // rows of queries of a block, keys of an iteration
-	Depth, Width int         // common dimension of queries and keys, columns of the values
-	Scale        float64     // what scores are multiplied by
-	Tiles        string      // iterations of a block, over bx, by, bz
-	Query, Key   string      // position of a block's first query, and of an iteration's first key
-	Operands     []Operand   // queries, keys, values, result, lse
-	Mask         []string    // rules over key, query, r and c that hold where a score takes part; nil: all do
+	Block        probes.Dim3   // whose lineage it is
+	Also         []probes.Dim3 // further blocks that were followed, for what only they execute
+	TileM, TileN int           // rows of queries of a block, keys of an iteration
+	Depth, Width int           // common dimension of queries and keys, columns of the values
+	Scale        float64       // what scores are multiplied by
+	Tiles        string        // iterations of a block, over bx, by, bz
+	Query, Key   string        // position of a block's first query, and of an iteration's first key
+	Operands     []Operand     // queries, keys, values, result, lse
+	Mask         []string      // rules over key, query, r and c that hold where a score takes part; nil: all do
 	Stages       []Stage
 	Missing      []string     // what was not found, and why
 	WeightType   probes.DType // where the weights have no stage: what they are rounded to before they are multiplied
@@ -100,6 +103,17 @@ func (a *Attention) Operand(r Role) *Operand {
 	return nil
 }
 
+// Uncapture removes the places of a role's stage, and notes why; false where the role has none.
+func (a *Attention) Uncapture(r Role, why string) bool {
+	st := a.Stage(r)
+	if st == nil || st.Places == nil {
+		return false
+	}
+	st.Places = nil
+	a.Missing = append(a.Missing, fmt.Sprintf("capture of %s: %s", r, why))
+	return true
+}
+
 // Found is what a launch showed.
 type Found struct {
 	Attention *Attention // nil where the kernel computes none that can be followed
@@ -108,6 +122,10 @@ type Found struct {
 	Read, Wrote map[string]bool
 	// Unwritten is how many elements of an argument are unwritten after the launch, by name.
 	Unwritten map[string]int
+
+	blocks *blocks
+	study  *study // of the block that Attention describes
+	follow func(ctx context.Context, block probes.Dim3) (*study, error)
 }
 
 // Find executes a launch, then one block of it again, and follows that one's values. Instructions are named by their lines in the source of that base
@@ -117,25 +135,109 @@ func Find(ctx context.Context, k target.Kernel, f *ptx.Func, l *target.Launch, s
 	if err != nil {
 		return nil, err
 	}
-	out := &Found{Unwritten: b.unwritten}
+	out := &Found{Unwritten: b.unwritten, blocks: b}
 	out.Read, out.Wrote = b.accessed()
+	out.follow = func(ctx context.Context, id probes.Dim3) (*study, error) { return follow(ctx, k, f, l, id) }
 	id := b.richest()
-	s, err := follow(ctx, k, f, l, id)
+	s, err := out.follow(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	s.source = source
-	a, err := s.attention(id, b, func(other probes.Dim3) (*study, error) { return follow(ctx, k, f, l, other) })
-	var why *NotFound
-	switch {
-	case errors.As(err, &why):
-		out.Why = err
-		return out, nil
-	case err != nil:
-		return nil, err
+	s.source, out.study = source, s
+	if err := s.structure(); err != nil {
+		return out, out.describe(err)
 	}
+	// What a tile alone gives and what the iterations give together are the same in the first iteration.
+	if longest := b.longest(); s.tiles == 1 && longest != id {
+		if _, err := out.include(ctx, longest); err != nil {
+			return nil, err
+		}
+	}
+	a, err := s.attention(b)
 	out.Attention = a
-	return out, nil
+	return out, out.describe(err)
+}
+
+// describe notes why there is no attention; other errors are returned.
+func (f *Found) describe(err error) error {
+	var why *NotFound
+	if errors.As(err, &why) {
+		f.Attention, f.Why = nil, err
+		return nil
+	}
+	return err
+}
+
+// Include follows a further block, and describes anew what is found: places that only that block comes to are among the captures then. It
+// reports whether the block was followed and computes attention in the same way. Errors are those of lineage.Record.
+func (f *Found) Include(ctx context.Context, block probes.Dim3) (bool, error) {
+	if ok, err := f.include(ctx, block); !ok || err != nil {
+		return false, err
+	}
+	a, err := f.study.attention(f.blocks)
+	if err != nil {
+		return false, err
+	}
+	f.Attention = a
+	return true, nil
+}
+
+// Ways returns one of the blocks of each bx that accessed global memory by the same instructions, as often: whether values are captured in all
+// iterations is the same in the others. Where a place depends on by or bz, or blocks share memory, it returns nil, which is all blocks.
+func (f *Found) Ways() []probes.Dim3 {
+	if f.blocks.ordered {
+		return nil
+	}
+	for _, st := range f.Attention.Stages {
+		for _, p := range st.Places {
+			if ofOtherAxes.MatchString(p.Tile) {
+				return nil
+			}
+		}
+	}
+	type way struct {
+		bx        int
+		signature uint64
+	}
+	var out []probes.Dim3
+	seen := map[way]bool{}
+	for _, id := range f.blocks.ids {
+		if w := (way{id[0], f.blocks.by[id].signature()}); !seen[w] {
+			seen[w] = true
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+var ofOtherAxes = regexp.MustCompile(`\bb[yz]\b`)
+
+// include adds a block to those that are followed; false where that is known, or it computes something else.
+func (f *Found) include(ctx context.Context, block probes.Dim3) (bool, error) {
+	s := f.study
+	base := s.base + s.size()
+	for _, o := range s.also {
+		if o.id == block {
+			return false, nil
+		}
+		base = max(base, o.base+o.size())
+	}
+	if block == s.id {
+		return false, nil
+	}
+	o, err := f.follow(ctx, block)
+	if err != nil {
+		return false, err
+	}
+	if s.tiles > 1 {
+		o.side = s.tileN
+	}
+	if o.structure() != nil || o.tileN != s.tileN || o.width != s.width || o.depth != s.depth || o.argX != s.argX || o.argY != s.argY || o.argZ != s.argZ {
+		return false, nil
+	}
+	o.base = base
+	s.also = append(s.also, o)
+	return true, nil
 }
 
 // follow executes a block once more, and interprets it.
@@ -149,7 +251,7 @@ func follow(ctx context.Context, k target.Kernel, f *ptx.Func, l *target.Launch,
 	if err := lineage.Interpret(ctx, t, d, r.see, func(s *lineage.Store, x value) { r.stores(s, x) }); err != nil {
 		return nil, err
 	}
-	return &study{r: r, d: d, l: l, f: f}, nil
+	return &study{r: r, d: d, l: l, f: f, id: id}, nil
 }
 
 // structure finds what the scores, rows, keys, iterations and values of a block are.
@@ -162,22 +264,12 @@ func (s *study) structure() error {
 	return nil
 }
 
-// attention makes what was recorded of a block into stages. Where it has one iteration, and another block may have more, that one is followed too:
-// what a tile alone gives and what the iterations give together are the same only in the first.
-func (s *study) attention(id probes.Dim3, b *blocks, follow func(probes.Dim3) (*study, error)) (*Attention, error) {
-	if err := s.structure(); err != nil {
-		return nil, err
+// attention makes what was recorded of the blocks into stages.
+func (s *study) attention(b *blocks) (*Attention, error) {
+	a := &Attention{Block: s.id, TileN: s.tileN, Depth: int(s.depth), Width: s.width, Scale: s.d.alphas[s.alpha] * math.Ln2}
+	for _, o := range s.also {
+		a.Also = append(a.Also, o.id)
 	}
-	if longest := b.longest(); s.tiles == 1 && longest != id {
-		also, err := follow(longest)
-		if err != nil {
-			return nil, err
-		}
-		if also.partial = true; also.structure() == nil && also.tileN == s.tileN {
-			s.also = also
-		}
-	}
-	a := &Attention{Block: id, TileN: s.tileN, Depth: int(s.depth), Width: s.width, Scale: s.d.alphas[s.alpha] * math.Ln2}
 	if err := s.stages(a); err != nil {
 		return nil, err
 	}
@@ -211,7 +303,7 @@ func (s *study) stages(a *Attention) error {
 		st.Role = x.role
 		a.Stages = append(a.Stages, *st)
 	}
-	a.TileM = s.tileM
+	a.TileM, a.TileN = s.tileM, max(s.tileN, s.wide)
 	n := 0
 	for _, r := range s.rowOf {
 		if r >= 0 {
@@ -243,26 +335,69 @@ func (s *study) wanted(width int) *cells {
 	return want
 }
 
-// chosen picks among candidates and writes the placements.
-func (s *study) chosen(list []*candidate, want *cells, late bool) (*Stage, []*candidate, error) {
+// chosen looks for candidates, picks those that have the cells of the first block, with those that only others execute, and writes the
+// placements.
+func (s *study) chosen(x *search) (*Stage, []*candidate, error) {
+	list := s.candidates(x)
 	if len(list) == 0 {
 		return nil, nil, notFound("no register holds its values, and nothing else")
 	}
-	got, left := choose(list, want, late)
+	want := x.want(s)
+	got, left := choose(list, want, x.late)
 	if left > 0 {
 		return nil, nil, notFound("registers hold %d of its %d values", want.n-left, want.n)
 	}
-	for _, c := range got {
-		if !near(c.coef, got[0].coef) {
-			return nil, nil, notFound("its registers hold it in different units")
-		}
+	if list, got = oneUnit(list, got, want, x.late); got == nil {
+		return nil, nil, notFound("its registers hold it in different units")
 	}
+	got = append(got, s.elsewhere(x, list, got)...)
+	s.spread(got, x.keys)
 	places, err := s.placements(got, true, s.line)
 	if err != nil {
 		return nil, nil, notFound("%v", err)
 	}
 	return &Stage{Places: places, Parts: 1}, got, nil
 }
+
+// oneUnit picks candidates that have their values in one unit, and lists all that have them in it; nil where no unit has all cells.
+func oneUnit(list, got []*candidate, want *cells, late bool) (of, chosen []*candidate) {
+	for _, unit := range got {
+		same := slices.DeleteFunc(slices.Clone(list), func(c *candidate) bool { return !near(c.coef, unit.coef) })
+		if chosen, left := choose(same, want, late); left == 0 {
+			return same, chosen
+		}
+	}
+	return nil, nil
+}
+
+// elsewhere picks the candidates that have cells of other blocks which those of the first do not have.
+func (s *study) elsewhere(x *search, list, got []*candidate) []*candidate {
+	if s.also == nil {
+		return nil
+	}
+	want := s.noCells()
+	for _, o := range s.also {
+		for at, in := range x.want(o).in {
+			if in {
+				want.add(int32(at))
+			}
+		}
+	}
+	for _, c := range got {
+		for _, at := range c.cells {
+			if want.in[at] {
+				want.in[at] = false
+				want.n--
+			}
+		}
+	}
+	rest := slices.DeleteFunc(slices.Clone(list), func(c *candidate) bool { return slices.Contains(got, c) })
+	more, _ := choose(rest, want, x.late)
+	return more
+}
+
+// perRow lists the cells of a stage that has one value a row.
+func (s *study) perRow() *cells { return s.wanted(1) }
 
 // computed lists the cells of the scores: those of keys past the last are not among them.
 func (s *study) computed() *cells {
@@ -277,21 +412,16 @@ func (s *study) computed() *cells {
 
 // findScores finds the registers of the finished products.
 func (s *study) findScores() (*Stage, error) {
-	list := s.candidates(func(s *study, e *event, a *atom) (spot, bool) {
+	st, chosen, err := s.chosen(&search{late: true, keys: true, want: (*study).computed, pick: func(s *study, e *event, a *atom) (spot, bool) {
 		if a.kind != product || a.extended || a.n != s.depth || a.arg != s.argX || a.arg2 != s.argY || s.rowOf[a.score] < 0 {
 			return spot{}, false
 		}
 		row, key := int(s.rowOf[a.score]), int(s.keyOf[a.score])
 		t := s.time(key)
 		return spot{row: row, col: s.column(key), first: t, last: t}, true
-	})
-	want := s.computed()
-	st, chosen, err := s.chosen(list, want, true)
+	}})
 	if err != nil {
 		return nil, err
-	}
-	for _, c := range chosen {
-		s.spread(c)
 	}
 	in := s.f.Body[chosen[0].pc]
 	st.DType, st.Computed = s.registerType(chosen[0])
@@ -302,24 +432,25 @@ func (s *study) findScores() (*Stage, error) {
 	return st, nil
 }
 
-// spread takes the block's rows to be at least those that a fragment of the scores has.
-func (s *study) spread(c *candidate) {
-	if c.row == nil {
-		return
+// spread takes a tile to be at least what the registers of its stage hold; of one iteration the columns, too, if keys run along them.
+func (s *study) spread(chosen []*candidate, keys bool) {
+	for _, c := range chosen {
+		c.row.each(func(at []int) { s.tileM = max(s.tileM, c.row.at(at)+1) })
+		if keys && s.tiles == 1 {
+			c.col.each(func(at []int) { s.wide = max(s.wide, c.col.at(at)+1) })
+		}
 	}
-	c.row.each(func(at []int) { s.tileM = max(s.tileM, c.row.at(at)+1) })
 }
 
 // findMaximum finds the registers of the running maximum.
 func (s *study) findMaximum() (*Stage, error) {
-	list := s.candidates(func(s *study, e *event, a *atom) (spot, bool) {
+	st, chosen, err := s.chosen(&search{want: (*study).perRow, pick: func(s *study, e *event, a *atom) (spot, bool) {
 		if a.kind != maximum {
 			return spot{}, false
 		}
 		p, ok := s.match(a)
 		return spot{row: p.row, first: p.first, last: p.last}, ok
-	})
-	st, chosen, err := s.chosen(list, s.wanted(1), false)
+	}})
 	if err != nil {
 		return nil, err
 	}
@@ -336,16 +467,14 @@ func (s *study) current(a *atom, p *place) bool {
 
 // findSum finds the registers of the running sum of weights: whole, or divided among lanes.
 func (s *study) findSum() (*Stage, error) {
-	list := s.candidates(func(s *study, e *event, a *atom) (spot, bool) {
+	st, chosen, err := s.chosen(&search{late: true, sums: true, want: (*study).perRow, pick: func(s *study, e *event, a *atom) (spot, bool) {
 		if a.kind != power {
 			return spot{}, false
 		}
 		p, ok := s.match(a)
 		return spot{row: p.row, first: p.first, last: p.last}, ok && s.current(a, &p)
-	})
-	unit := "shuffle"
-	st, chosen, err := s.chosen(list, s.wanted(1), true)
-	parts := 1
+	}})
+	unit, parts := "shuffle", 1
 	if err != nil {
 		var divided error
 		if st, chosen, parts, divided = s.findParts(); divided != nil {
@@ -363,23 +492,8 @@ func (s *study) findSum() (*Stage, error) {
 
 // findWeights finds the weights where they are multiplied by the values, or where the exponential gives them.
 func (s *study) findWeights() (*Stage, error) {
-	want := s.computed()
-	list := s.confirmed((*study).factors)
-	if len(list) == 0 {
-		list = s.candidates(func(s *study, e *event, a *atom) (spot, bool) {
-			if a.kind != power || a.n != 1 || a.idx == 0 || a.left != 0 || s.rowOf[a.idx] < 0 || a.ref2 != 0 {
-				return spot{}, false
-			}
-			row, key := int(s.rowOf[a.idx]), int(s.keyOf[a.idx])
-			t := s.time(key)
-			return spot{row: row, col: s.column(key), first: t, last: t}, s.refs[row][t] == a.ref
-		})
-	}
 	s.weightType = s.narrowest()
-	if len(s.r.mixed) == 0 { // what the values are multiplied by is rounded to it
-		list = slices.DeleteFunc(list, func(c *candidate) bool { return (c.of == "" || c.of == "d") && s.written(c) != s.weightType })
-	}
-	st, chosen, err := s.chosen(list, want, false)
+	st, chosen, err := s.chosen(&search{keys: true, want: (*study).computed, list: (*study).weights})
 	if err != nil {
 		return nil, err
 	}
@@ -395,6 +509,28 @@ func (s *study) findWeights() (*Stage, error) {
 		st.Evidence = fmt.Sprintf("%s at PTX line %d gives 2^(%.6g·(score − maximum)) of each score", in.Opcode(), s.line(c.pc), s.d.alphas[s.alpha])
 	}
 	return st, nil
+}
+
+// weights are the candidates of the weights in one block: operands of products, else registers; where no tensor core multiplies them, those of
+// the type that they are rounded to.
+func (s *study) weights(x *search) []*candidate {
+	if list := s.factors(x); len(list) > 0 {
+		return list
+	}
+	x.pick = func(s *study, e *event, a *atom) (spot, bool) {
+		if a.kind != power || a.n != 1 || a.idx == 0 || a.left != 0 || s.rowOf[a.idx] < 0 || a.ref2 != 0 {
+			return spot{}, false
+		}
+		row, key := int(s.rowOf[a.idx]), int(s.keyOf[a.idx])
+		t := s.time(key)
+		return spot{row: row, col: s.column(key), first: t, last: t}, s.refs[row][t] == a.ref
+	}
+	list := s.list(x)
+	if len(s.r.mixed) > 0 {
+		return list
+	}
+	rounded := s.narrowest()
+	return slices.DeleteFunc(list, func(c *candidate) bool { return s.written(c) != rounded })
 }
 
 // narrowest is the type that weights are rounded to: that of the tensor core's operand, or the smallest that they are converted to.
@@ -425,7 +561,7 @@ func (s *study) narrowest() probes.DType {
 func (s *study) written(c *candidate) probes.DType { return dtypeOf(s.f.Body[c.pc].Types()[0]) }
 
 // factors are the operands of products that weights are.
-func (s *study) factors() []*candidate {
+func (s *study) factors(x *search) []*candidate {
 	by := map[int]*candidate{}
 	for _, m := range s.r.mixed {
 		c := by[m.pc]
@@ -439,13 +575,14 @@ func (s *study) factors() []*candidate {
 		}
 		c.whole = c.whole && s.factor1(c, m)
 	}
-	var out []*candidate
-	for _, c := range by {
-		if c.whole && len(c.spots) > 0 {
-			out = append(out, c.settle(s)...)
+	var out, open []*candidate
+	want := x.want(s)
+	for _, pc := range slices.Sorted(maps.Keys(by)) {
+		if c := by[pc]; c.whole && len(c.spots) > 0 {
+			out, open = s.sort(x, c, want, out, open)
 		}
 	}
-	return out
+	return s.guided(x, open, want, out)
 }
 
 // factor1 adds what one execution multiplied. Of a weight that is 0 the key is that of the value it multiplies.
@@ -457,18 +594,26 @@ func (s *study) factor1(c *candidate, m *mixed) bool {
 				continue
 			}
 			sp := spot{warp: m.warp, lane: lane, n: m.n, e: e, row: -1, col: -1, last: s.tiles - 1}
-			if sc := m.weights[r][k]; sc > 0 {
-				if s.rowOf[sc] < 0 {
-					return false
-				}
+			sc := m.weights[r][k]
+			switch {
+			case sc > 0 && s.rowOf[sc] < 0:
+				return false
+			case sc > 0:
 				sp.row, sp.col = int(s.rowOf[sc]), s.column(int(s.keyOf[sc]))
 				sp.first = s.time(int(s.keyOf[sc]))
 				sp.last = sp.first
-			} else if m.elements[0] != nil && m.elements[0][k] >= 0 {
+			case m.elements[0] != nil && m.elements[0][k] >= 0:
 				if key, _, ok := s.valueAt(int(m.elements[0][k])); ok && key < len(s.keys) {
 					sp.col, sp.first = s.column(key), s.time(key)
 					sp.last = sp.first
 				}
+			}
+			if sc <= 0 {
+				o := other{n: int32(m.n), warp: uint8(m.warp), lane: uint8(lane), part: uint8(e)}
+				if sc == 0 {
+					o.kind = nought
+				}
+				c.rest = append(c.rest, o)
 			}
 			c.spots = append(c.spots, sp)
 		}
@@ -478,7 +623,8 @@ func (s *study) factor1(c *candidate, m *mixed) bool {
 
 // findAccumulator finds the registers of the weighted sums of values.
 func (s *study) findAccumulator() (*Stage, error) {
-	list := s.candidates(func(s *study, e *event, a *atom) (spot, bool) {
+	want := func(s *study) *cells { return s.wanted(s.width) }
+	st, chosen, err := s.chosen(&search{late: true, want: want, pick: func(s *study, e *event, a *atom) (spot, bool) {
 		if a.kind != weighted || a.arg != s.argZ {
 			return spot{}, false
 		}
@@ -488,9 +634,7 @@ func (s *study) findAccumulator() (*Stage, error) {
 		}
 		col, ok := s.columnOf(e.atom)
 		return spot{row: p.row, col: col, first: p.first, last: p.last}, ok
-	})
-	want := s.wanted(s.width)
-	st, chosen, err := s.chosen(list, want, true)
+	}})
 	if err != nil {
 		return nil, err
 	}

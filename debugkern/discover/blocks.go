@@ -20,6 +20,7 @@ type blocks struct {
 	by  map[probes.Dim3]*footprint
 
 	unwritten map[string]int // target.Result.Unwritten
+	ordered   bool           // target.Result.Ordered
 }
 
 // footprints executes a launch and notes which elements of the arguments its blocks access.
@@ -43,7 +44,7 @@ func footprints(ctx context.Context, k target.Kernel, l *target.Launch) (*blocks
 	if err != nil {
 		return nil, err
 	}
-	b.unwritten = res.Unwritten
+	b.unwritten, b.ordered = res.Unwritten, res.Ordered || l.Cooperative
 	for i := range l.Grid.Count() {
 		if id := l.Grid.At(i); b.by[id] != nil {
 			b.ids = append(b.ids, id)
@@ -474,25 +475,25 @@ func (s *study) counted(a *Attention, b *blocks, k *layout) error {
 // results finds what is stored: weighted sums divided by sums, and logarithms of sums.
 func (s *study) results(a *Attention, b *blocks) error {
 	g := s.d.algebra
-	byArg := map[int32]map[[2]int]int32{} // element by row and column
+	byArg := map[int32]*quotients{}
 	lse := map[int32]map[int]int32{}
 	natural := 0.0
 	for _, x := range s.r.store {
 		f := &g.forms[x.x]
 		if at, coef, ok := f.single(); ok && g.atoms[at].kind == quotient && near(coef, 1) {
-			q := &g.atoms[at]
-			w, p := &g.atoms[q.ref], &g.atoms[q.ref2]
-			in, ok := s.match(w)
-			sum, ok2 := s.match(p)
-			col, ok3 := s.columnOf(q.ref)
-			if !ok || !ok2 || !ok3 || in.row != sum.row || in.last != s.tiles-1 || sum.last != s.tiles-1 || w.ref != p.ref {
-				a.Missing = append(a.Missing, fmt.Sprintf("%s: PTX line %d stores a quotient whose sums are not of the same weights, or not of all", Result, s.line(int(x.pc))))
-				return nil
+			row, col, right := s.divided(&g.atoms[at])
+			if row < 0 {
+				continue
 			}
-			if byArg[x.arg] == nil {
-				byArg[x.arg] = map[[2]int]int32{}
+			q := byArg[x.arg]
+			if q == nil {
+				q = &quotients{cells: map[[2]int]int32{}, right: map[[2]int]bool{}}
+				byArg[x.arg] = q
 			}
-			byArg[x.arg][[2]int{in.row, col}] = x.element
+			q.cells[[2]int{row, col}] = x.element
+			if right {
+				q.right[[2]int{row, col}] = true
+			}
 			continue
 		}
 		if row, unit, ok := s.logarithm(f); ok {
@@ -505,8 +506,8 @@ func (s *study) results(a *Attention, b *blocks) error {
 	if len(byArg) == 0 {
 		a.Missing = append(a.Missing, fmt.Sprintf("%s: no weighted sum divided by the sum of its weights is stored", Result))
 	}
-	for arg, cells := range byArg {
-		if err := s.result(a, b, int(arg), cells); err != nil {
+	for arg, q := range byArg {
+		if err := s.result(a, b, int(arg), q); err != nil {
 			a.Missing = append(a.Missing, fmt.Sprintf("%s: %v", Result, err))
 		}
 	}
@@ -516,6 +517,31 @@ func (s *study) results(a *Attention, b *blocks) error {
 		}
 	}
 	return nil
+}
+
+// quotients are the places of weighted sums that are divided, and which of these are what attention stores.
+type quotients struct {
+	cells map[[2]int]int32 // element by row and column
+	right map[[2]int]bool
+}
+
+// divided is the row and column of a quotient, by the first of its weights and values, -1 where these are none of the study's; right: it is the sum of all
+// of a row's weights times values, divided by that of the same weights.
+func (s *study) divided(q *atom) (row, col int, right bool) {
+	w, p := &s.d.atoms[q.ref], &s.d.atoms[q.ref2]
+	row = -1
+	for at := q.ref; at != 0 && row < 0; at = s.d.atoms[at].left {
+		if a := &s.d.atoms[at]; a.at > 0 {
+			row = int(s.rowOf[s.d.pairs[a.at].a])
+		}
+	}
+	col, ok := s.columnOf(q.ref)
+	if !ok || w.arg != s.argZ || row < 0 {
+		return -1, -1, false
+	}
+	in, ok := s.match(w)
+	sum, ok2 := s.match(p)
+	return row, col, ok && ok2 && in.row == row && sum.row == row && in.last == s.tiles-1 && sum.last == s.tiles-1 && w.ref == p.ref
 }
 
 // logarithm is the row whose logarithm of a sum of exponentials a form is, and natural units for one of its own.
@@ -543,26 +569,39 @@ func (s *study) logarithm(f *form) (row int, unit float64, ok bool) {
 
 const ln2 = 0.693147180559945309417232121458176568
 
-// result places the output.
-func (s *study) result(a *Attention, b *blocks, arg int, cells map[[2]int]int32) error {
+// result places the output. Where some of its values are something else, for the kernel is wrong, the others show where it lies.
+func (s *study) result(a *Attention, b *blocks, arg int, q *quotients) error {
 	rows := 0
-	for c := range cells {
+	var samples []sample
+	for c, x := range q.cells {
 		rows = max(rows, c[0]+1)
+		samples = append(samples, sample{[]int{c[0], c[1]}, int(x)})
 	}
-	if len(cells) != rows*s.width {
-		return notFound("%d of %d cells are stored", len(cells), rows*s.width)
+	if len(q.right) < rows*s.width {
+		rows = len(s.rows)
 	}
-	e := func(r, c int) int { return int(cells[[2]int{r, c}]) }
-	stepRow := 0
-	if rows > 1 {
-		stepRow = e(1, 0) - e(0, 0)
+	v := []variable{{"row", rows}, {"col", s.width}}
+	f := &fitted{vars: v, byBit: make([]bool, len(v))}
+	if !f.solve(samples) {
+		return notFound("its elements are not evenly spaced in argument %s", inText(arg))
 	}
-	stepCol := e(0, 1) - e(0, 0)
-	for c, x := range cells {
-		if int(x) != e(0, 0)+c[0]*stepRow+c[1]*stepCol {
-			return notFound("its elements are not evenly spaced in argument %s", inText(arg))
+	stored := 0
+	for r := range rows {
+		for c := range s.width {
+			if s.r.wrote[element1{int32(arg), int32(f.at([]int{r, c}))}] {
+				stored++
+			}
 		}
 	}
+	stepRow, stepCol := f.weights[0][0], f.weights[1][0]
+	if stored < rows*s.width || rows > 1 && stepRow == 0 || stepCol == 0 {
+		return notFound("%d of %d cells are stored", stored, rows*s.width)
+	}
+	if len(q.right) < rows*s.width {
+		a.Missing = append(a.Missing, fmt.Sprintf("%s: %d of the %d values that block %s stores are a weighted sum of all values divided by the sum of its weights",
+			Result, len(q.right), rows*s.width, a.Block))
+	}
+	e := func(r, c int) int { return f.at([]int{r, c}) }
 	at, err := s.laid(arg, e(0, 0), stepRow, rows, stepCol, s.width)
 	if err != nil {
 		return err

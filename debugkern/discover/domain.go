@@ -135,6 +135,9 @@ type operation struct {
 	largest bool
 }
 
+// writesReal reports whether an instruction's results are floating-point numbers by its type.
+func (o *operation) writesReal() bool { return len(o.types) > 0 && o.types[0].Float() }
+
 // operation looks an instruction up, once.
 func (d *domain) operation(op *lineage.Op) *operation {
 	for op.PC >= len(d.operations) {
@@ -353,7 +356,7 @@ func (d *domain) term2(p *atom, x, y *form) (coef float64, ok bool) {
 		}
 		p.lo, p.lo2 = min(p.lo, q.idx), min(p.lo2, r.idx)
 		p.sum += mix(q.idx, r.idx)
-		d.pairs = append(d.pairs, pair{q.idx, r.idx})
+		d.pairs = append(roomy(d.pairs), pair{q.idx, r.idx})
 	case q.kind == power && r.kind == element, q.kind == element && r.kind == power:
 		if q.kind == element {
 			q, r = r, q
@@ -367,7 +370,7 @@ func (d *domain) term2(p *atom, x, y *form) (coef float64, ok bool) {
 			return 0, false
 		}
 		p.sum += q.sum
-		d.pairs = append(d.pairs, pair{q.idx, r.idx})
+		d.pairs = append(roomy(d.pairs), pair{q.idx, r.idx})
 	default:
 		return 0, false
 	}

@@ -1,6 +1,12 @@
 package discover
 
 import (
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"math/bits"
+	"slices"
+
 	"tilescope/debugkern/isa"
 	"tilescope/debugkern/lineage"
 	"tilescope/debugkern/ptx"
@@ -21,10 +27,27 @@ type event struct {
 type site struct {
 	pc     int
 	events []event
+	others []other
 	frag   *isa.Fragment // of the accumulator; nil: no matrix product
-	impure bool          // it made values that are not followed, too
+	impure bool          // it made values that are not followed, and no floating-point numbers
 	ran    []uint32      // by warp: the lanes that executed it
 }
+
+// other is a floating-point value that an instruction made and that is nothing of attention: a number, or what is not followed.
+type other struct {
+	n                      int32
+	warp, lane, dest, part uint8
+	kind                   otherKind
+}
+
+// otherKind says what an other is.
+type otherKind uint8
+
+const (
+	unknown otherKind = iota // it is not followed
+	numeral                  // a number: what maxima of nothing are
+	nought                   // 0: what sums of nothing are
+)
 
 // repeats reports whether some lane executed the instruction again.
 func (s *site) repeats() bool {
@@ -55,14 +78,18 @@ type recorder struct {
 	mixed []*mixed
 	open  *mixed
 	store []stored
+	wrote map[element1]bool // what the block stores to
 	// executions of an instruction, by instruction and thread
 	count map[int][]executed
 }
 
 type executed struct{ n, step int32 }
 
+// element1 is an element of an argument.
+type element1 struct{ arg, element int32 }
+
 func newRecorder(d *domain) *recorder {
-	r := &recorder{d: d, sites: map[int]*site{}, count: map[int][]executed{}}
+	r := &recorder{d: d, sites: map[int]*site{}, count: map[int][]executed{}, wrote: map[element1]bool{}}
 	d.fed = r.fed
 	return r
 }
@@ -81,6 +108,15 @@ func (r *recorder) times(op *lineage.Op) int32 {
 		e.step = int32(op.Index)
 	}
 	return e.n - 1
+}
+
+// executed is how often the thread that executed an instruction most often did so.
+func (r *recorder) executed(pc int) int32 {
+	most := int32(0)
+	for _, e := range r.count[pc] {
+		most = max(most, e.n)
+	}
+	return most
 }
 
 // see is called for every value that an operation made.
@@ -106,11 +142,25 @@ func (r *recorder) see(op *lineage.Op, x value) {
 	s.ran[op.Warp] |= 1 << op.Lane
 	switch kind {
 	case product, maximum, power, weighted:
-	default: // a constant is what sums and maxima of nothing are
-		s.impure = s.impure || x == 0 || f.n > 0
+	default:
+		what := unknown
+		switch {
+		case x == 0 || f.n > 0:
+		case zero(f):
+			what = nought
+		default:
+			what = numeral
+		}
+		if s.frag == nil && !r.d.operation(op).writesReal() {
+			s.impure = s.impure || what == unknown
+			return
+		}
+		s.others = append(roomy(s.others), other{
+			n: n, warp: uint8(op.Warp), lane: uint8(op.Lane), dest: uint8(op.Dest), part: uint8(op.Part), kind: what,
+		})
 		return
 	}
-	s.events = append(s.events, event{
+	s.events = append(roomy(s.events), event{
 		atom: a, coef: float32(coef), pc: int32(op.PC), n: n, step: int32(op.Index), warp: uint8(op.Warp), lane: uint8(op.Lane), dest: uint8(op.Dest), part: uint8(op.Part),
 	})
 }
@@ -156,15 +206,16 @@ func (r *recorder) weights(list []value) bool {
 	return false
 }
 
-// indices is the score, or the index, of each atom of a kind; 0, or -1, where a value is another.
+// indices is the score, or the index, of each atom of a kind; -1 where a value is another, but of a weight that is 0, which is 0.
 func (r *recorder) indices(list []value, kind atomKind) []int32 {
 	out := make([]int32, len(list))
 	for i, x := range list {
-		a, _, ok := r.d.forms[x].single()
+		f := &r.d.forms[x]
+		a, _, ok := f.single()
 		switch {
 		case ok && r.d.atoms[a].kind == kind:
 			out[i] = r.d.atoms[a].idx
-		case kind == element:
+		case kind == element || x == 0 || !zero(f):
 			out[i] = -1
 		}
 	}
@@ -173,7 +224,12 @@ func (r *recorder) indices(list []value, kind atomKind) []int32 {
 
 // stores is called for every value that is stored to global memory.
 func (r *recorder) stores(s *lineage.Store, x value) {
-	if x == 0 || s.Arg < 0 {
+	if s.Arg < 0 {
+		return
+	}
+	at := element1{int32(s.Arg), int32(s.Element)}
+	r.wrote[at] = true
+	if x == 0 {
 		return
 	}
 	f := &r.d.forms[x]
@@ -196,8 +252,9 @@ type footprint struct {
 
 // span is the lowest and highest address that an instruction accessed.
 type span struct {
-	lo, hi      uint64
-	load, store bool
+	lo, hi        uint64
+	load, store   bool
+	events, lanes int
 }
 
 // span2 is a span by position in an argument.
@@ -232,6 +289,8 @@ func (f *footprint) Event(e *target.Event) {
 		s = &span{lo: ^uint64(0), store: e.Class == target.ClassStore || e.Class == target.ClassAtomic, load: e.Class != target.ClassStore}
 		f.reach[e.PC] = s
 	}
+	s.events++
+	s.lanes += bits.OnesCount32(mask)
 	for lane := range 32 {
 		if mask>>lane&1 == 0 {
 			continue
@@ -246,6 +305,15 @@ func (f *footprint) Event(e *target.Event) {
 		}
 		s.lo, s.hi = min(s.lo, addr[lane]), max(s.hi, addr[lane]+uint64(max(e.Bytes, 1))-1)
 	}
+}
+
+// signature identifies which instructions accessed global memory how often, and by how many lanes: blocks that have it in common went the same way.
+func (f *footprint) signature() uint64 {
+	h := fnv.New64a()
+	for _, pc := range slices.Sorted(maps.Keys(f.reach)) {
+		fmt.Fprintln(h, pc, f.reach[pc].events, f.reach[pc].lanes)
+	}
+	return h.Sum64()
 }
 
 // copying is the lanes of a cp.async that read something: not those whose source has 0 bytes, or is ignored.

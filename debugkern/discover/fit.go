@@ -166,6 +166,13 @@ func (f *fitted) at(at []int) int {
 	return v
 }
 
+// moved is the function plus a number.
+func (f *fitted) moved(by int) *fitted {
+	g := *f
+	g.base += by
+	return &g
+}
+
 // text writes the function as an expression of a manifest.
 func (f *fitted) text() string {
 	type term struct {

@@ -3,22 +3,25 @@ package discover
 import (
 	"maps"
 	"slices"
+
+	"tilescope/debugkern/isa"
 )
 
 // findParts finds registers among which a row's running sum is divided: lanes that each have the sum over keys of their own, which together are all.
 func (s *study) findParts() (*Stage, []*candidate, int, error) {
 	parts := 0
-	list := s.confirmed(func(s *study) []*candidate {
-		found, n := s.listParts()
+	st, chosen, err := s.chosen(&search{late: true, want: (*study).perRow, list: func(s *study, x *search) []*candidate {
+		found, n := s.listParts(x)
 		parts = max(parts, n)
 		return found
-	})
-	st, chosen, err := s.chosen(list, s.wanted(1), true)
+	}})
 	return st, chosen, parts, err
 }
 
 // listParts is the candidates of one block, and among how many lanes they divide a row.
-func (s *study) listParts() (list []*candidate, parts int) {
+func (s *study) listParts(x *search) (list []*candidate, parts int) {
+	var open []*candidate
+	want := x.want(s)
 	rowBy := map[int32]int{}
 	for r := range s.refs {
 		for _, ref := range s.refs[r] {
@@ -29,7 +32,7 @@ func (s *study) listParts() (list []*candidate, parts int) {
 	}
 	for _, pc := range slices.Sorted(maps.Keys(s.r.sites)) {
 		st := s.r.sites[pc]
-		if st.impure && !s.partial || st.frag != nil || s.f.Body[pc].Kind().Updates() {
+		if kind := s.f.Body[pc].Kind(); st.impure || st.frag != nil || kind.Updates() || kind == isa.Convert {
 			continue
 		}
 		by := map[int]*candidate{}
@@ -40,7 +43,7 @@ func (s *study) listParts() (list []*candidate, parts int) {
 			a := &s.d.atoms[e.atom]
 			c := by[int(e.dest)]
 			if c == nil {
-				c = &candidate{pc: pc, dest: int(e.dest), whole: true, coef: float64(e.coef)}
+				c = &candidate{pc: pc, dest: int(e.dest), whole: true, coef: float64(e.coef), summed: true, rest: st.others}
 				by[int(e.dest)], sums[int(e.dest)] = c, map[[3]int]cover{}
 			}
 			row, ok := rowBy[a.ref]
@@ -76,17 +79,18 @@ func (s *study) listParts() (list []*candidate, parts int) {
 				}
 				c.whole = c.whole && found
 			}
-			if !c.whole || !s.partial && !c.sampled(st) {
+			if !c.whole {
 				continue
 			}
-			settled := c.settle(s)
 			for _, n := range lanes {
-				if len(settled) > 0 {
-					parts = max(parts, n)
-				}
+				c.lanes = max(c.lanes, n)
 			}
-			list = append(list, settled...)
+			list, open = s.sort(x, c, want, list, open)
 		}
+	}
+	list = s.guided(x, open, want, list)
+	for _, c := range list {
+		parts = max(parts, c.lanes)
 	}
 	return list, parts
 }

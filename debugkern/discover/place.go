@@ -41,14 +41,24 @@ type candidate struct {
 	of               string // which fragment; "": a register
 	frag             *isa.Fragment
 	spots            []spot
+	rest             []other // what the registers hold besides
 	others           []bool  // by execution: it has values that are not of the stage
-	tile             *fitted // the tile of execution n
+	tiles            []ruled // the tile of an execution, by block
 	coef             float64
 	whole            bool    // every value is one of the stage's
+	summed           bool    // lanes have parts of a cell
+	lanes            int     // then: how many, at most
 	cells            []int32 // numbers of the cells that it has, each once
 	row, col         *fitted
 	baseRow, baseCol int
 	turn, turns      int // of executions that take turns: which, of how many
+}
+
+// ruled is the tile of execution n in a block, and what is known of it.
+type ruled struct {
+	s      *study
+	tile   *fitted
+	lo, hi []int // by execution: the tiles that it may be of; -1: any
 }
 
 // cells is a set of the cells of a stage, by number.
@@ -57,13 +67,20 @@ type cells struct {
 	n  int
 }
 
-// cell is the number of a cell of a stage's tiles.
+// cell is the number of a cell of a stage's tiles. Blocks that are followed have numbers of their own.
 func (s *study) cell(row, col, tile int) int32 {
-	return int32((tile*len(s.rows)+row)*max(s.width, s.tileN) + col)
+	return int32(s.base + (tile*len(s.rows)+row)*max(s.width, s.tileN) + col)
 }
 
+// size is how many numbers the cells of a block may have.
+func (s *study) size() int { return s.tiles * len(s.rows) * max(s.width, s.tileN) }
+
 func (s *study) noCells() *cells {
-	return &cells{in: make([]bool, s.tiles*len(s.rows)*max(s.width, s.tileN))}
+	n := s.base + s.size()
+	for _, o := range s.also {
+		n = max(n, o.base+o.size())
+	}
+	return &cells{in: make([]bool, n)}
 }
 
 func (c *cells) add(at int32) bool {
@@ -75,43 +92,105 @@ func (c *cells) add(at int32) bool {
 	return true
 }
 
-// candidates lists the instructions all of whose values that are followed are of a stage, as pick says, in every block that was followed.
-func (s *study) candidates(pick func(s *study, e *event, a *atom) (sp spot, ok bool)) []*candidate {
-	return s.confirmed(func(s *study) []*candidate { return s.list(pick) })
+// search is a look for the registers of one stage.
+type search struct {
+	// pick returns where a value lies, of a candidate that is none of the operands of a product.
+	pick func(s *study, e *event, a *atom) (sp spot, ok bool)
+	// list returns the candidates of one block; nil: those of pick.
+	list func(s *study, x *search) []*candidate
+	want func(s *study) *cells // the cells that a block has
+	late bool                  // of registers that have the same the last
+	sums bool                  // sums: what converts them has them rounded
+	keys bool                  // columns are keys
+	// guides are the candidates of the first block.
+	guides []*candidate
 }
 
-// confirmed leaves out what another block does not confirm: an instruction that has other values there, or of other tiles.
-func (s *study) confirmed(list func(s *study) []*candidate) []*candidate {
-	found := list(s)
-	if s.also == nil {
-		return found
+// candidates lists the instructions all of whose values that are followed are of a stage, in every block that was followed.
+func (s *study) candidates(x *search) []*candidate {
+	if x.list == nil {
+		x.list = (*study).list
 	}
-	type key struct {
-		pc, dest, turn, turns int
-		of                    string
+	x.guides = nil
+	found := x.list(s, x)
+	x.guides = slices.Clone(found)
+	for _, o := range s.also {
+		found = s.joined(x, found, o, x.list(o, x))
 	}
-	there := map[key]*candidate{}
-	for _, c := range list(s.also) {
-		there[key{c.pc, c.dest, c.turn, c.turns, c.of}] = c
+	return found
+}
+
+// place1 identifies a candidate.
+type place1 struct {
+	pc, dest, turn, turns int
+	of                    string
+}
+
+func (c *candidate) place() place1 { return place1{c.pc, c.dest, c.turn, c.turns, c.of} }
+
+// joined adds the candidates of another block: those that only it executes, and the cells of those that both do. What either has other values
+// in is left out.
+func (s *study) joined(x *search, found []*candidate, o *study, theirs []*candidate) []*candidate {
+	there := map[place1]*candidate{}
+	for _, d := range theirs {
+		there[d.place()] = d
 	}
-	return slices.DeleteFunc(found, func(c *candidate) bool {
-		d := there[key{c.pc, c.dest, c.turn, c.turns, c.of}]
+	var bare []*candidate // all that they have in the other block lies outside its cells
+	before := map[string][]*candidate{}
+	found = slices.DeleteFunc(found, func(c *candidate) bool {
+		d := there[c.place()]
+		delete(there, c.place())
 		if d == nil {
-			return true
+			bare = append(bare, c)
+			return o.uses(x, c)
 		}
-		if s.tiles == 1 {
-			c.tile = d.tile // one iteration shows no rule
-		}
-		return c.tileText() != d.tileText()
+		rule := c.tileText()
+		before[rule] = append(before[rule], c)
+		c.tiles = append(c.tiles, d.tiles...)
+		c.cells = append(c.cells, d.cells...)
+		return c.tileText() == ""
 	})
+	for _, c := range bare { // they go on with those that are executed as often
+		for _, with := range before[c.tileText()] {
+			if o.r.executed(c.pc) == o.r.executed(with.pc) && c.turns == with.turns {
+				c.tiles = append(c.tiles, with.tiles[len(with.tiles)-1])
+				break
+			}
+		}
+	}
+	for _, d := range theirs {
+		if there[d.place()] == d && !s.uses(x, d) {
+			found = append(found, d)
+		}
+	}
+	return found
+}
+
+// uses reports whether a block has values in a candidate's registers that are no numbers: it has no such candidate.
+func (s *study) uses(x *search, c *candidate) bool {
+	if c.of == "a" || c.of == "b" {
+		return slices.ContainsFunc(s.r.mixed, func(m *mixed) bool { return m.pc == c.pc })
+	}
+	st := s.r.sites[c.pc]
+	if st == nil {
+		return false
+	}
+	if st.impure || slices.ContainsFunc(st.events, func(e event) bool { return c.of != "" || int(e.dest) == c.dest }) {
+		return true
+	}
+	here := *c
+	here.rest, here.cells, here.tiles = st.others, nil, []ruled{{s: s, tile: c.tiles[0].tile}}
+	return !here.alone(s, x.want(s))
 }
 
 // list is the candidates of one block.
-func (s *study) list(pick func(s *study, e *event, a *atom) (sp spot, ok bool)) []*candidate {
-	var out []*candidate
+func (s *study) list(x *search) []*candidate {
+	var out, open []*candidate
+	want := x.want(s)
 	for _, pc := range slices.Sorted(maps.Keys(s.r.sites)) {
 		st := s.r.sites[pc]
-		if in := s.f.Body[pc]; st.impure && !s.partial || in.Kind().Updates() || len(in.Dests(nil)) == 0 {
+		in := s.f.Body[pc]
+		if st.impure || in.Kind().Updates() || len(in.Dests(nil)) == 0 || x.sums && in.Kind() == isa.Convert {
 			continue
 		}
 		by := map[int]*candidate{}
@@ -124,7 +203,7 @@ func (s *study) list(pick func(s *study, e *event, a *atom) (sp spot, ok bool)) 
 			}
 			c := by[key]
 			if c == nil {
-				c = &candidate{pc: pc, dest: key, frag: st.frag, whole: true, coef: float64(e.coef)}
+				c = &candidate{pc: pc, dest: key, frag: st.frag, whole: true, coef: float64(e.coef), rest: st.others}
 				if st.frag != nil {
 					c.of = "d"
 				}
@@ -133,7 +212,7 @@ func (s *study) list(pick func(s *study, e *event, a *atom) (sp spot, ok bool)) 
 			if !c.whole {
 				continue
 			}
-			sp, ok := pick(s, e, a)
+			sp, ok := x.pick(s, e, a)
 			if !ok || !near(c.coef, float64(e.coef)) {
 				c.whole = st.repeats() // another execution may have the stage
 				c.others = mark(c.others, int(e.n))
@@ -146,17 +225,45 @@ func (s *study) list(pick func(s *study, e *event, a *atom) (sp spot, ok bool)) 
 			c.spots = append(c.spots, sp)
 		}
 		for _, key := range slices.Sorted(maps.Keys(by)) {
-			if c := by[key]; c.whole && len(c.spots) > 0 && (s.partial || c.sampled(st)) {
-				out = append(out, c.settle(s)...)
+			if c := by[key]; c.whole && len(c.spots) > 0 {
+				out, open = s.sort(x, c, want, out, open)
 			}
 		}
+	}
+	return s.guided(x, open, want, out)
+}
+
+// sort puts a candidate among those that are settled, or among those whose positions others show.
+func (s *study) sort(x *search, c *candidate, want *cells, out, open []*candidate) (settled, unsettled []*candidate) {
+	if x.guides == nil && s.sampled(c) {
+		if list := c.settle(s, want, nil); list != nil {
+			return append(out, list...), open
+		}
+	}
+	return out, append(open, c)
+}
+
+// guided settles candidates whose own values do not show where all that their registers hold would lie: rows and columns are those of the
+// first block's, or of another copy of the instruction, moved. Only where there is none do they show it themselves.
+func (s *study) guided(x *search, open []*candidate, want *cells, out []*candidate) []*candidate {
+	guides := slices.Concat(x.guides, out)
+	for _, c := range open {
+		list := c.settle(s, want, guides)
+		if list == nil && x.guides != nil && s.sampled(c) {
+			list = c.settle(s, want, nil)
+		}
+		out = append(out, list...)
 	}
 	return out
 }
 
 // sampled reports whether every thread that executed the instruction, of a fragment every warp, has a value that is followed: where the others' would
 // lie is not known.
-func (c *candidate) sampled(st *site) bool {
+func (s *study) sampled(c *candidate) bool {
+	st := s.r.sites[c.pc]
+	if st == nil {
+		return true
+	}
 	seen := make([]uint32, len(st.ran))
 	for i := range c.spots {
 		seen[c.spots[i].warp] |= 1 << c.spots[i].lane
@@ -170,8 +277,8 @@ func (c *candidate) sampled(st *site) bool {
 }
 
 // settle finds the tile of every execution, and the positions of the registers in it: of executions that take turns with several parts of a tile
-// (a loop that is not unrolled) one candidate a part. None where they follow no rule.
-func (c *candidate) settle(s *study) []*candidate {
+// (a loop that is not unrolled) one candidate a part. None where they follow no rule. With guides, positions are those of one of these.
+func (c *candidate) settle(s *study, want *cells, guides []*candidate) []*candidate {
 	var own []bool // by execution: it has values of the stage
 	for i := range c.spots {
 		own = mark(own, c.spots[i].n)
@@ -181,7 +288,7 @@ func (c *candidate) settle(s *study) []*candidate {
 		if n%turns != 0 || !apart(own, c.others, turns) {
 			continue
 		}
-		if parts := c.parts(s, turns); parts != nil {
+		if parts := c.parts(s, turns, want, guides); parts != nil {
 			return parts
 		}
 	}
@@ -214,7 +321,7 @@ func apart(own, others []bool, turns int) bool {
 }
 
 // parts are the candidates of executions that take turns; nil where one follows no rule.
-func (c *candidate) parts(s *study, turns int) []*candidate {
+func (c *candidate) parts(s *study, turns int, want *cells, guides []*candidate) []*candidate {
 	parts := make([]*candidate, turns)
 	for i := range parts {
 		part := *c
@@ -226,7 +333,7 @@ func (c *candidate) parts(s *study, turns int) []*candidate {
 		p.spots = append(p.spots, sp)
 	}
 	parts = slices.DeleteFunc(parts, func(p *candidate) bool { return len(p.spots) == 0 })
-	if slices.ContainsFunc(parts, func(p *candidate) bool { return !p.regular(s) }) {
+	if slices.ContainsFunc(parts, func(p *candidate) bool { return !p.regular(s, want, guides) }) {
 		return nil
 	}
 	return parts
@@ -236,7 +343,7 @@ func (c *candidate) parts(s *study, turns int) []*candidate {
 const maxTurns = 32
 
 // regular finds the tile of every execution, the positions, and the cells that are covered.
-func (c *candidate) regular(s *study) bool {
+func (c *candidate) regular(s *study, want *cells, guides []*candidate) bool {
 	lo, hi := map[int]int{}, map[int]int{}
 	most := 0
 	for _, sp := range c.spots {
@@ -251,40 +358,233 @@ func (c *candidate) regular(s *study) bool {
 			return false
 		}
 	}
-	if len(lo) == 0 || !c.fitTile(lo, hi, most+1) || !c.fitPositions(s.warps()) {
+	tile, ok := fitTile(lo, hi, most+1)
+	if len(lo) == 0 || !ok {
 		return false
 	}
-	seen := s.noCells()
-	tiles := make([]int, most+1)
-	for n := range tiles {
-		tiles[n] = c.tile.at([]int{n})
+	r := ruled{s: s, tile: tile, lo: make([]int, most+1), hi: make([]int, most+1)}
+	for n := range r.lo {
+		if first, is := lo[n]; is {
+			r.lo[n], r.hi[n] = first, hi[n]
+		} else {
+			r.lo[n], r.hi[n] = -1, -1
+		}
 	}
+	c.tiles = []ruled{r}
+	if guides == nil {
+		return c.fitPositions(s.warps()) && c.covers(s, want)
+	}
+	return c.follows(s, want, guides)
+}
+
+// covers lists the cells that the spots are, and reports whether nothing else would be captured into the block's.
+func (c *candidate) covers(s *study, want *cells) bool {
+	seen := s.noCells()
+	c.cells = nil
 	for i := range c.spots {
 		sp := &c.spots[i]
 		if sp.row < 0 || sp.col < 0 {
 			continue
 		}
-		if at := s.cell(sp.row, sp.col, tiles[sp.n]); seen.add(at) {
+		if at := s.cell(sp.row, sp.col, c.tiles[0].tile.at([]int{sp.n})); seen.add(at) {
 			c.cells = append(c.cells, at)
+		}
+	}
+	return c.alone(s, want)
+}
+
+// alone reports whether what the registers hold besides lies outside the cells that the block has. A number may be what such a cell has
+// that nothing was added to.
+func (c *candidate) alone(s *study, want *cells) bool {
+	var own map[int32]bool
+	for i := range c.rest {
+		o := &c.rest[i]
+		n := int(o.n)
+		if c.turns > 1 {
+			if n%c.turns != c.turn {
+				continue
+			}
+			n /= c.turns
+		}
+		at, at2 := []int{int(o.warp), int(o.lane), int(o.part)}, []int(nil)
+		if c.of == "" && int(o.dest) != c.dest {
+			continue
+		}
+		if at2 = at; c.of != "" {
+			e := int(o.part)
+			if c.of == "d" {
+				e += int(o.dest) * c.frag.PerRegister
+			}
+			r, k := c.frag.Cell(int(o.lane), e)
+			at, at2 = []int{int(o.warp), r}, []int{int(o.warp), k}
+		}
+		tile, row, col := c.tiles[0].tile.at([]int{n}), c.row.at(at), c.col.at(at2)
+		if tile < 0 || tile >= s.tiles || row < 0 || row >= len(s.rows) || col < 0 || col >= max(s.width, s.tileN) {
+			continue
+		}
+		cell := s.cell(row, col, tile)
+		switch {
+		case !want.in[cell]:
+			continue
+		case o.kind == unknown, o.kind == numeral && c.summed:
+			return false
+		case c.summed:
+			continue
+		}
+		if own == nil {
+			own = make(map[int32]bool, len(c.cells))
+			for _, x := range c.cells {
+				own[x] = true
+			}
+		}
+		if own[cell] {
+			return false
 		}
 	}
 	return true
 }
 
-// tileText writes the tile of an execution n, -1 for those of other parts.
+// follows takes the positions of the guide that is the same instruction, else those that all guides that fit have in common.
+func (c *candidate) follows(s *study, want *cells, guides []*candidate) bool {
+	for _, g := range guides {
+		if g.place() == c.place() {
+			c.row, c.col = g.row, g.col
+			return c.agrees() && c.covers(s, want)
+		}
+	}
+	var found *candidate
+	for _, g := range guides {
+		if g.of != c.of || g.frag != nil && (g.frag.Rows != c.frag.Rows || g.frag.Cols != c.frag.Cols || g.frag.PerRegister != c.frag.PerRegister) {
+			continue
+		}
+		try := *c
+		if !try.moved(g) || !try.agrees() || !try.covers(s, want) {
+			continue
+		}
+		if found != nil && (found.row.text() != try.row.text() || found.col.text() != try.col.text()) {
+			return false
+		}
+		found = &try
+	}
+	if found != nil {
+		*c = *found
+	}
+	return found != nil
+}
+
+// moved gives a candidate the rows and columns of another, moved to where its own begin.
+func (c *candidate) moved(g *candidate) bool {
+	c.row, c.col = nil, nil
+	for i := range c.spots {
+		sp := &c.spots[i]
+		at, at2 := c.within(sp)
+		if c.row == nil && sp.row >= 0 {
+			c.row = g.row.moved(sp.row - g.row.at(at))
+		}
+		if c.col == nil && sp.col >= 0 {
+			c.col = g.col.moved(sp.col - g.col.at(at2))
+		}
+		if c.row != nil && c.col != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// within is what a spot's row and column are functions of.
+func (c *candidate) within(sp *spot) (row, col []int) {
+	if c.of == "" {
+		at := []int{sp.warp, sp.lane, sp.e}
+		return at, at
+	}
+	r, k := c.frag.Cell(sp.lane, sp.e)
+	return []int{sp.warp, r}, []int{sp.warp, k}
+}
+
+// tileText writes the tile of an execution n, -1 for those of other parts; "" where the blocks that were followed have no rule in common.
 func (c *candidate) tileText() string {
-	text := c.tile.text()
-	if c.turns == 1 {
+	text := c.ruleText()
+	if c.turns == 1 || text == "" {
 		return text
 	}
 	text = variableN.ReplaceAllString(text, fmt.Sprintf("div(n, %d)", c.turns))
 	return fmt.Sprintf("n %% %d == %d ? %s : -1", c.turns, c.turn, text)
 }
 
+// ruleText is the tile of an execution of this part: the rule of one block where it fits the others, else its first tile as an expression of the
+// block.
+func (c *candidate) ruleText() string {
+	for _, r := range c.tiles {
+		if !slices.ContainsFunc(c.tiles, func(o ruled) bool { return !o.admits(r.tile) }) {
+			return r.tile.text()
+		}
+	}
+	first := c.tiles[0].tile
+	var samples []sample
+	for _, r := range c.tiles {
+		samples = append(samples, sample{r.s.id[:], r.tile.base})
+		if !slices.EqualFunc(r.tile.weights, first.weights, slices.Equal) {
+			return ""
+		}
+	}
+	grid := c.tiles[0].s.l.Grid
+	f := &fitted{vars: []variable{{"bx", grid[0]}, {"by", grid[1]}, {"bz", grid[2]}}, byBit: make([]bool, 3)}
+	base := ""
+	if f.solve(samples) {
+		base = f.text()
+	} else if base = exceptions(f.vars, samples); base == "" {
+		return ""
+	}
+	if text := first.moved(-first.base).text(); text != "0" {
+		return base + " + " + text
+	}
+	return base
+}
+
+// exceptions is a number that is the same in most blocks, and another where one component of the block has some value; "" where no component
+// decides it.
+func exceptions(vars []variable, samples []sample) string {
+	for axis, v := range vars {
+		by, times := map[int]int{}, map[int]int{}
+		decides, usual := true, samples[0].v
+		for _, s := range samples {
+			x, seen := by[s.at[axis]]
+			decides = decides && (!seen || x == s.v)
+			if by[s.at[axis]] = s.v; !seen {
+				times[s.v]++
+			}
+			if times[s.v] > times[usual] {
+				usual = s.v
+			}
+		}
+		if !decides {
+			continue
+		}
+		text := ""
+		for _, x := range slices.Sorted(maps.Keys(by)) {
+			if by[x] != usual {
+				text += fmt.Sprintf("%s == %d ? %d : ", v.name, x, by[x])
+			}
+		}
+		return fmt.Sprintf("(%s%d)", text, usual)
+	}
+	return ""
+}
+
+// admits reports whether every execution may be of the tile that a rule gives.
+func (r *ruled) admits(rule *fitted) bool {
+	for n := range r.lo {
+		if t := rule.at([]int{n}); r.lo[n] >= 0 && (t < r.lo[n] || t > r.hi[n]) {
+			return false
+		}
+	}
+	return true
+}
+
 var variableN = regexp.MustCompile(`\bn\b`)
 
 // fitTile finds the tile of execution n within what it may be: mostly first + n; with one execution, its tile.
-func (c *candidate) fitTile(lo, hi map[int]int, size int) bool {
+func fitTile(lo, hi map[int]int, size int) (*fitted, bool) {
 	v := []variable{{"n", size}}
 	top := 0
 	for n := range hi {
@@ -298,9 +598,7 @@ func (c *candidate) fitTile(lo, hi map[int]int, size int) bool {
 				ok = ok && t >= lo[n] && t <= hi[n]
 			}
 			if ok {
-				f, fine := fit(v, []sample{{[]int{0}, base}, {[]int{1}, base + step}})
-				c.tile = f
-				return fine
+				return fit(v, []sample{{[]int{0}, base}, {[]int{1}, base + step}})
 			}
 		}
 	}
@@ -308,9 +606,7 @@ func (c *candidate) fitTile(lo, hi map[int]int, size int) bool {
 	for n := range lo {
 		samples = append(samples, sample{[]int{n}, lo[n]})
 	}
-	f, ok := fit(v, samples)
-	c.tile = f
-	return ok
+	return fit(v, samples)
 }
 
 // fragmentOf fits the positions of a fragment's cells to warp and the fragment's row and column.
@@ -355,12 +651,9 @@ type sample3 [3]int
 
 // agrees reports whether the fitted positions are those of every spot: the same in every execution.
 func (c *candidate) agrees() bool {
-	for _, sp := range c.spots {
-		at, at2 := []int{sp.warp, sp.lane, sp.e}, []int{sp.warp, sp.lane, sp.e}
-		if c.of != "" {
-			r, k := c.frag.Cell(sp.lane, sp.e)
-			at, at2 = []int{sp.warp, r}, []int{sp.warp, k}
-		}
+	for i := range c.spots {
+		sp := &c.spots[i]
+		at, at2 := c.within(sp)
 		if sp.row >= 0 && c.row.at(at) != sp.row || sp.col >= 0 && c.col.at(at2) != sp.col {
 			return false
 		}

@@ -3,6 +3,7 @@ package discover
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -44,8 +45,11 @@ type study struct {
 
 	f          *ptx.Func
 	tileM      int          // rows of a block
-	also       *study       // another block, which confirms what this one shows; nil: none
-	partial    bool         // it has not all rows, and cannot show where all threads' registers lie
+	wide       int          // of one iteration the columns that registers hold
+	id         probes.Dim3  // the block
+	also       []*study     // other blocks: what this one shows must hold in them, and what only they execute is added
+	base       int          // of the numbers of its cells
+	side       int          // keys of an iteration, where another block has shown it; 0: none has
 	weightType probes.DType // what weights are rounded to before they are multiplied
 	source     string       // base name of the source whose lines name instructions; "": lines of the PTX do
 }
@@ -283,7 +287,9 @@ func (s *study) partition(list []group) error {
 	}
 	s.tiles = len(list)
 	if s.tiles == 1 {
-		s.tileN = len(s.keys)
+		if s.tileN = len(s.keys); s.tileN < s.side {
+			s.tileN = s.side // of another block: this one has the last keys alone
+		}
 	} else {
 		s.falling = list[1].lo < list[0].lo
 		// The first keys of neighbours are a tile apart.
@@ -404,33 +410,33 @@ func count(list []bool) int {
 	return n
 }
 
-// spacing checks that the values' elements are evenly spaced along keys and columns.
+// spacing checks that the values' elements are evenly spaced along keys and columns. A key may lack columns, where what is added to them is not
+// followed: of a wrong kernel.
 func (s *study) spacing(found []map[int32]bool) error {
+	for _, m := range found {
+		s.width = max(s.width, len(m))
+	}
+	lists := make([][]int32, len(found))
 	first, last, z := -1, -1, []int32(nil)
 	for k, m := range found {
-		if m == nil {
+		lists[k] = slices.Sorted(maps.Keys(m))
+		if len(m) < s.width {
 			continue
 		}
-		list := make([]int32, 0, len(m))
-		for e := range m {
-			list = append(list, e)
-		}
-		slices.Sort(list)
 		if first < 0 {
-			first, z = k, list
-			s.width = len(list)
+			first, z = k, lists[k]
 			if s.width > 1 {
-				s.stepD = int(list[1] - list[0])
+				s.stepD = int(z[1] - z[0])
 			}
 		} else if last == first {
-			s.stepZ = int(list[0]-z[0]) / (k - first)
+			s.stepZ = int(lists[k][0]-z[0]) / (k - first)
 		}
 		last = k
-		if len(list) != s.width {
-			return notFound("key %d is multiplied by %d values, key %d by %d", first, s.width, k, len(list))
-		}
+	}
+	for k, list := range lists {
 		for i, e := range list {
-			if int(e) != int(z[0])+(k-first)*s.stepZ+i*s.stepD {
+			rel := int(e) - int(z[0]) - (k-first)*s.stepZ
+			if len(list) == s.width && rel != i*s.stepD || s.stepD != 0 && (rel%s.stepD != 0 || rel/s.stepD < 0 || rel/s.stepD >= s.width) {
 				return notFound("the values are not evenly spaced over keys and columns")
 			}
 		}

@@ -37,6 +37,7 @@ type interpreter[T any] struct {
 	vals   []T
 	width  []uint8 // bytes of each value
 	data   []bool  // made of an element of a buffer
+	zeros  []bool  // a constant whose bytes are zero: its parts are one, too
 	packs  []pack
 	regs   [][]*row // by warp and register of the program
 	first  []int32  // by function: its first register
@@ -86,7 +87,7 @@ type copying struct {
 
 func newInterpreter[T any](t *Trace, d Domain[T]) *interpreter[T] {
 	x := &interpreter[T]{
-		t: t, d: d, index: d.Index(), vals: make([]T, firstVal), width: make([]uint8, firstVal), data: make([]bool, firstVal),
+		t: t, d: d, index: d.Index(), vals: make([]T, firstVal), width: make([]uint8, firstVal), data: make([]bool, firstVal), zeros: make([]bool, firstVal),
 		pages: map[leafPage]*[leafPageSize]uint32{}, scalar: map[scalarAt]uint32{}, consts: map[constAt]uint32{}, flying: map[int]*copying{},
 	}
 	x.sel, _ = d.(Selector[T])
@@ -104,8 +105,18 @@ func newInterpreter[T any](t *Trace, d Domain[T]) *interpreter[T] {
 
 // value adds a value of n bytes.
 func (x *interpreter[T]) value(v T, n int, data bool) uint32 {
-	x.vals, x.width, x.data = append(x.vals, v), append(x.width, uint8(n)), append(x.data, data)
+	x.vals, x.width, x.data, x.zeros = append(x.vals, v), append(x.width, uint8(n)), append(x.data, data), append(x.zeros, false)
 	return uint32(len(x.vals) - 1)
+}
+
+// number is the value of a constant of n bytes.
+func (x *interpreter[T]) number(at constAt, n int) uint32 {
+	id, ok := x.consts[at]
+	if !ok {
+		id = x.value(x.d.Const(at.bits, at.typ), n, false)
+		x.consts[at], x.zeros[id] = id, at.bits == 0
+	}
+	return id
 }
 
 // isData reports whether a value is made of data.
@@ -126,6 +137,10 @@ func (x *interpreter[T]) bytesOf(id uint32, lo int, to []uint32) {
 	switch {
 	case id == 0:
 		clear(to)
+	case id&packed == 0 && x.zeros[id]:
+		for i := range to {
+			to[i] = zeroByte
+		}
 	case id&packed != 0:
 		p := &x.packs[id&^packed]
 		for i := range to {
@@ -188,13 +203,7 @@ func (x *interpreter[T]) join(b []uint32) uint32 {
 
 // zero is the value of n bytes that are zero: those that a copy fills up with.
 func (x *interpreter[T]) zero(n int) uint32 {
-	at := constAt{typ: zeroType[n]}
-	id, ok := x.consts[at]
-	if !ok {
-		id = x.value(x.d.Const(0, at.typ), n, false)
-		x.consts[at] = id
-	}
-	return id
+	return x.number(constAt{typ: zeroType[n]}, n)
 }
 
 var zeroType = [9]ptx.Type{1: ptx.B8, 2: ptx.B16, 4: ptx.B32, 8: ptx.B64}
@@ -294,13 +303,7 @@ func (x *interpreter[T]) constant(src *source) uint32 {
 	if src.form != fromImmediate {
 		return 0
 	}
-	at := constAt{src.bits, src.typ}
-	id, ok := x.consts[at]
-	if !ok {
-		id = x.value(x.d.Const(src.bits, src.typ), int(src.n), false)
-		x.consts[at] = id
-	}
-	return id
+	return x.number(constAt{src.bits, src.typ}, int(src.n))
 }
 
 // lanesWith is the lanes in which some register source has a value, or (data) one made of data.

@@ -126,7 +126,10 @@ func (x *interpreter[T]) laid(f *flow, bytes []byteFlow, src []source, ids *[4]u
 		case b.src == isZero:
 			out[i] = zeroByte
 		default:
-			computed = true
+			var put bool
+			if out[i], put = x.put1(f, i, ids); !put {
+				computed = true
+			}
 		}
 	}
 	n := len(bytes)
@@ -174,6 +177,23 @@ func (x *interpreter[T]) laid(f *flow, bytes []byteFlow, src []source, ids *[4]u
 		}
 	}
 	return x.join(out[:n])
+}
+
+// put1 is a byte that or and xor of two registers take from one of them, since the other's is zero: halves are put together so.
+func (x *interpreter[T]) put1(f *flow, i int, ids *[4]uint32) (uint32, bool) {
+	if op := f.in.Op; op != "or" && op != "xor" || len(f.src) != 2 || f.src[0].reg < 0 || f.src[1].reg < 0 {
+		return 0, false
+	}
+	var a, b [1]uint32
+	x.bytesOf(ids[0], i, a[:])
+	x.bytesOf(ids[1], i, b[:])
+	switch {
+	case a[0] == zeroByte:
+		return b[0], true
+	case b[0] == zeroByte:
+		return a[0], true
+	}
+	return 0, false
 }
 
 func anyMade(group []byteFlow) bool {

@@ -389,10 +389,12 @@ func (x *interpreter[T]) issue(i int, s *step) {
 	c := &copying{}
 	to, from := x.t.accesses.at(int(s.aux)), x.t.accesses.at(int(s.aux)+1)
 	c.lanes = to.mask
-	for m := to.mask & from.mask; m != 0; m &= m - 1 {
+	for m := to.mask; m != 0; m &= m - 1 {
 		lane := bits.TrailingZeros32(m) & 31
 		n := x.t.copiedBytes(s, lane)
-		x.read(from.space, x.t.addr(from, lane), 0, c.bytes[lane][:n])
+		if from.mask>>lane&1 != 0 { // of no bytes, the address may be of nothing
+			x.read(from.space, x.t.addr(from, lane), 0, c.bytes[lane][:n])
+		}
 		for k := n; k < int(to.bytes); k++ {
 			c.bytes[lane][k] = zeroByte
 		}

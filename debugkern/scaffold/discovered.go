@@ -92,7 +92,26 @@ func Discovered(req Request, module *ptx.Module, source bool, l *Launch, found *
 	if err != nil {
 		return nil, fmt.Errorf("BUG: the manifest made of %s does not load: %w\n%s", req.File, err, d.Text)
 	}
+	if w.a != nil {
+		for _, m := range w.a.Missing {
+			d.Notes = append(d.Notes, "not found: "+short(w.named(m)))
+		}
+	}
 	return d.Init, nil
+}
+
+// short is a text without what follows its first line's worth.
+func short(s string) string {
+	const most = 120
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	cut := string(r[:most])
+	if i := strings.LastIndexByte(cut, ' '); i > 0 {
+		cut = cut[:i]
+	}
+	return strings.TrimRight(cut, " ,;:") + " …"
 }
 
 func firstLine(err error) string {
@@ -260,6 +279,9 @@ func (w *discovered) manifest() string {
 	}
 	if w.a != nil {
 		w.line("# Its stages were discovered: block %s was executed once more, with what its values are made of in their place.", w.a.Block)
+		for _, also := range w.a.Also {
+			w.line("# So was block %s, for what only it executes.", also)
+		}
 		w.line("# Guesses are marked with \"# ?\".")
 	}
 	for _, n := range d.Notes {
