@@ -32,6 +32,10 @@ type Trial struct {
 	// Ignore lists synchronisation instructions (indices of the entry's body after Edits) that the checkers take to order
 	// nothing, while execution keeps them: what each is needed for becomes a finding.
 	Ignore []int
+	// Stages are captured and judged; nil: those of the run.
+	Stages probes.StageSet
+	// Budget is how many warp instructions a block may execute before it is called endless; 0: the run's.
+	Budget uint64
 }
 
 // Try executes a trial and judges it: a Run like any other, whose findings are the checkers' too. It has no fingerprints,
@@ -209,6 +213,9 @@ func (a *Attempt) blocks() error {
 		}
 		rs.stages = p.OutputSet()
 	}
+	if a.trial.Stages != nil {
+		rs.stages = slices.DeleteFunc(slices.Clone(rs.stages), func(s probes.Stage) bool { return !a.trial.Stages.Has(s) })
+	}
 	rs.layout = probes.NewLayout(p, rs.stages, rs.rng)
 	return nil
 }
@@ -250,6 +257,9 @@ func (a *Attempt) place() error {
 	l := *base.launch
 	l.Schedule, l.Only, l.Observe, l.Repeat, l.Probe = rs.schedule, a.e.st.only, nil, 0, nil
 	l.Label = rs.label() + ", trial"
+	if a.trial.Budget > 0 {
+		l.Budget = a.trial.Budget
+	}
 	a.launch, a.e.st.launch = &l, &l
 	if a.trial.Plain {
 		return nil

@@ -33,6 +33,12 @@ func (q *inquiry) arithmetic() error {
 		}
 		s := q.stageSuspect(group)
 		q.suspects = append(q.suspects, s)
+		if err := q.operands(s, group[0]); err != nil {
+			return err
+		}
+		if err := q.operation(s, group); err != nil {
+			return err
+		}
 		if err := q.replaced(s, group); err != nil {
 			return err
 		}

@@ -85,6 +85,7 @@ type Cause struct {
 	AlsoFound bool `json:"-"`
 
 	short string // the proof in one line, where it is more than Alone
+	why   string // what its first wrong cell is made of, where that is not what it should be made of
 }
 
 // key identifies a cause from one run to the next: what, where in the source, on which variable.

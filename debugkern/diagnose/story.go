@@ -112,7 +112,7 @@ func tell(n int, c *Cause, lines int, again string) []string {
 		proof = c.Proof[len(c.Proof)-1]
 	}
 	for _, l := range []struct{ name, text string }{
-		{"also seen of it", strings.Join(c.With, "; ")}, {"change", c.Advice}, {"proof", strings.TrimPrefix(proof, "; ")}, {"see", c.Again},
+		{"why", c.why}, {"also seen of it", strings.Join(c.With, "; ")}, {"change", c.Advice}, {"proof", strings.TrimPrefix(proof, "; ")}, {"see", c.Again},
 	} {
 		if l.text != "" && l.text != again && len(out) < lines {
 			out = append(out, "   "+l.name+": "+l.text)

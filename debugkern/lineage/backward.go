@@ -448,6 +448,10 @@ func (w *walker) stored(i int, s *step, a *access, lane, off, n int, kind Kind, 
 // store adds what a lane stored.
 func (w *walker) store(i int, s *step, f *flow, r Ref) {
 	t := w.t
+	if s.kind == stepLand { // what landed was read when the copy was issued
+		i = int(s.aux)
+		s = t.steps.at(i)
+	}
 	lane, off, n := int(r.Lane), int(r.Lo), int(r.N)
 	switch f.kind {
 	case flowStore:

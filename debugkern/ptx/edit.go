@@ -3,6 +3,7 @@ package ptx
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"tilescope/debugkern/isa"
 )
@@ -19,10 +20,12 @@ const (
 	Remove                         // instruction At is gone
 	SetWait                        // cp.async.wait_group (or wait_all) At waits for all but N groups
 	SetData                        // variable Var starts with Data
+	Replace                        // New is executed in the place of instruction At
+	Insert                         // New is executed before instruction At
 )
 
 func (k EditKind) String() string {
-	names := [...]string{"insert bar.sync", "insert bar.warp.sync", "insert cp.async.wait_all", "insert nanosleep", "remove", "set wait", "set data"}
+	names := [...]string{"insert bar.sync", "insert bar.warp.sync", "insert cp.async.wait_all", "insert nanosleep", "remove", "set wait", "set data", "replace", "insert"}
 	if int(k) < len(names) {
 		return names[k]
 	}
@@ -38,6 +41,7 @@ type Edit struct {
 	N    uint64
 	Var  string // SetData: name as in the PTX
 	Data []byte // SetData: as many bytes as the variable has
+	New  *Instr // Replace, Insert: over the function's registers; see Instr.With
 }
 
 // Edited returns a copy of m with edits applied; m is unchanged, and what no edit touches is shared with it. Inserted
@@ -95,10 +99,56 @@ func (w *rewrite) add(m *Module, e Edit) error {
 		n := *at
 		n.Mods, n.Args, n.form = []string{"async", "wait_group"}, []Operand{integer(e.N)}, nil
 		c.swap[e.At] = &n
+	case Replace, Insert:
+		if e.New == nil || !f.holds(e.New) {
+			return fmt.Errorf("instruction %d of %s: the new one names registers that the function does not have", e.At, f.Name)
+		}
+		if e.Kind == Insert {
+			c.insert(e.At, e.New)
+			break
+		}
+		c.swap[e.At] = e.New
 	default:
 		return fmt.Errorf("unknown kind")
 	}
 	return nil
+}
+
+// holds reports whether the function has all registers that an instruction names.
+func (f *Func) holds(in *Instr) bool {
+	var regs []int32
+	for i := range in.Args {
+		regs = in.Args[i].Registers(regs)
+	}
+	if in.Guard != nil {
+		regs = append(regs, in.Guard.Reg)
+	}
+	for _, r := range regs {
+		if r < 0 || int(r) >= len(f.Regs) {
+			return false
+		}
+	}
+	return true
+}
+
+// With returns a copy of the instruction as change leaves it; what it shares with the instruction is never changed.
+func (in *Instr) With(change func(*Instr)) *Instr {
+	out := *in
+	out.Mods, out.Args, out.form = slices.Clone(in.Mods), cloneOperands(in.Args), nil
+	if in.Guard != nil {
+		g := *in.Guard
+		out.Guard = &g
+	}
+	change(&out)
+	return &out
+}
+
+func cloneOperands(ops []Operand) []Operand {
+	out := slices.Clone(ops)
+	for i := range out {
+		out[i].Elems = cloneOperands(out[i].Elems)
+	}
+	return out
 }
 
 // maxDelay is the longest sleep that nanosleep takes, in nanoseconds.

@@ -3,6 +3,7 @@ package ptx
 import (
 	"bytes"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -195,5 +196,44 @@ func TestMutants(t *testing.T) {
 	want := "without bar.sync 0; without cp.async.wait_group 1; cp.async.wait_group 1 for all but 2; cp.async.wait_group 1 for all but 0"
 	if got := strings.Join(what, "; "); got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestReplaceAndInsert(t *testing.T) {
+	m, err := Parse("m.ptx", []byte(`.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k() {
+	.reg .f32 %f<4>;
+	mov.f32 %f1, 0f3F800000;
+	add.rn.f32 %f2, %f1, %f1;
+	ret;
+}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := m.Func("k")
+	sub := f.Body[1].With(func(in *Instr) { in.Op = "sub"; in.Args[2].Reg = in.Args[0].Reg })
+	twice := f.Body[0].With(func(in *Instr) { in.Args[1].Imm = 0x40000000 })
+	out, err := m.Edited([]Edit{{Kind: Replace, Func: "k", At: 1, New: sub}, {Kind: Insert, Func: "k", At: 1, New: twice}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, in := range out.Func("k").Body {
+		got = append(got, out.Func("k").InstrString(in))
+	}
+	want := []string{"mov.f32 %f1, 0f3F800000", "mov.f32 %f1, 0f40000000", "sub.rn.f32 %f2, %f1, %f2", "ret"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if s := f.InstrString(f.Body[1]); s != "add.rn.f32 %f2, %f1, %f1" {
+		t.Errorf("the module itself has %s now", s)
+	}
+	for _, e := range []Edit{{Kind: Replace, Func: "k", At: 1}, {Kind: Insert, Func: "k", At: 1, New: &Instr{Op: "mov", Mods: []string{"f32"}, Args: []Operand{{Kind: OpReg, Reg: 99}}}}} {
+		if _, err := m.Edited([]Edit{e}); err == nil || !strings.Contains(err.Error(), "registers that the function does not have") {
+			t.Errorf("%s: %v", e.Kind, err)
+		}
 	}
 }

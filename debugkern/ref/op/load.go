@@ -125,3 +125,16 @@ func (k *loadKernel) Estimate(t *Tile, _ []*Value, out *Value) {
 }
 
 func (k *loadKernel) Mirror(t *Tile, _ []*Value, out *Value) { k.each(t, out.M, k.mirrored) }
+
+// Elements lists the elements that cells of a tile are, by flat index; cells beyond the input are none.
+func (k *loadKernel) Elements(t *Tile, rows, cols [2]int) []int {
+	nr, nc := k.Valid(t, nil)
+	first := k.first(t)
+	var out []int
+	for r := rows[0]; r < min(rows[1], nr); r++ {
+		for c := cols[0]; c < min(cols[1], nc); c++ {
+			out = append(out, first+r*k.row+c*k.col)
+		}
+	}
+	return out
+}

@@ -1,0 +1,175 @@
+package debugkern
+
+import (
+	"context"
+	"fmt"
+	mathbits "math/bits"
+	"slices"
+
+	"tilescope/debugkern/lineage"
+	"tilescope/probes"
+)
+
+// part is a piece of a value that is a cell of a captured tile.
+type part struct {
+	lo, n, half uint8
+	key         operandKey
+}
+
+// cuts finds the values that were captured as tiles of what the stage is computed from.
+func (c *contrast) cuts() {
+	p := c.x.st.r.plan
+	for _, name := range c.x.stage.From {
+		sp := p.Stage(name)
+		i := c.g.Index(name)
+		if sp == nil || i < 0 || sp.Capture.Kind == probes.CaptureOutput || sp.Capture.Kind == probes.CaptureNone {
+			continue
+		}
+		for _, kv := range []int{c.kv - 1, c.kv} {
+			iter := kv
+			switch {
+			case !sp.PerTile && kv != c.kv, kv < 0, name == c.x.stage.Stage && kv == c.kv:
+				continue
+			case !sp.PerTile:
+				kv, iter = 0, max(c.kv, 0)
+			}
+			c.tile(sp, i, kv, iter)
+		}
+	}
+}
+
+// tile notes the values of one tile.
+func (c *contrast) tile(sp *probes.StagePlan, i, kv, iter int) {
+	y := *c.x
+	y.stage, y.cell.Stage, y.cell.KVTile = sp, sp.Stage, kv
+	for r := range sp.Rows {
+		for col := range sp.Cols {
+			y.cell.Row, y.cell.Col, y.arg = r, col, ""
+			at, _, err := y.place(c.trace)
+			if err != nil {
+				continue // this cell was not captured
+			}
+			way := c.trace.Carried(at)
+			if sp.Cols == 1 && len(way) > 0 {
+				c.made = append(c.made, madeBy{way[len(way)-1], operandKey{stage: i, iter: iter, arg: -1, at: r}})
+			}
+			for _, v := range way {
+				id := lineage.Value{Step: v.Step, Lane: v.Lane, Index: v.Index}
+				c.held[id] = append(c.held[id], part{v.Lo, v.N, v.Part, operandKey{stage: i, iter: iter, arg: -1, at: r*sp.Cols + col}})
+			}
+		}
+	}
+}
+
+// madeBy is the value that an operation gave, and the cell of a column that it became.
+type madeBy struct {
+	ref lineage.Ref
+	key operandKey
+}
+
+// spread makes what other lanes were given by the operation that gave a column's cell the same cell, where it has the same bits: a row's maximum
+// is exchanged until every lane of the row has it, and one of them stores it.
+func (c *contrast) spread(ctx context.Context) error {
+	var refs []lineage.Ref
+	for _, m := range c.made {
+		mask := c.trace.Step(int(m.ref.Step)).Mask
+		for lane := range uint8(32) {
+			if mask>>lane&1 != 0 {
+				r := m.ref
+				r.Lane = lane
+				refs = append(refs, r)
+			}
+		}
+	}
+	if len(refs) == 0 {
+		return nil
+	}
+	bits, err := c.trace.Values(ctx, c.x.kernel, refs)
+	if err != nil {
+		return err
+	}
+	for _, m := range c.made {
+		n := mathbits.OnesCount32(c.trace.Step(int(m.ref.Step)).Mask)
+		own := slices.Index(refs[:n], m.ref)
+		for k := range n {
+			if k != own && bits[k] == bits[own] {
+				id := lineage.Value{Step: m.ref.Step, Lane: refs[k].Lane, Index: m.ref.Index}
+				if len(c.held[id]) == 0 {
+					c.held[id] = append(c.held[id], part{m.ref.Lo, m.ref.N, m.ref.Part, m.key})
+				}
+			}
+		}
+		refs, bits = refs[n:], bits[n:]
+	}
+	return nil
+}
+
+// cut ends a walk at values that were captured: the number of the cells that it is.
+func (c *contrast) cut(v lineage.Ref) (int, bool) {
+	if id, known := c.ids[v]; known {
+		return id, id >= 0
+	}
+	var list []operandKey
+	for _, p := range c.held[lineage.Value{Step: v.Step, Lane: v.Lane, Index: v.Index}] {
+		if p.half == v.Part && p.lo < v.Lo+max(v.N, 1) && v.Lo < p.lo+max(p.n, 1) && !slices.Contains(list, p.key) {
+			list = append(list, p.key)
+		}
+	}
+	id := -1
+	if len(list) > 0 {
+		id = len(c.lists)
+		c.lists = append(c.lists, list)
+	}
+	c.ids[v] = id
+	return id, id >= 0
+}
+
+// seen is how an operand enters a cell.
+type seen struct {
+	ways  uint64
+	instr int // that reads it, in the entry's body
+	then  int // that reads next what was made of it, from where that was stored; -1: none
+	user  int // that computes with it first; -1: none
+	lanes int // that hands what was made of it to another lane first; -1: none
+	each  int // how many numbers of its size are read at once
+}
+
+// actual lists what a cell is made of by value.
+// What is looked up in a table is made of the index by its address: looked.
+func (c *contrast) actual(ctx context.Context, looked bool) (map[operandKey]seen, error) {
+	at, _, err := c.x.place(c.trace)
+	if err != nil {
+		return nil, err
+	}
+	g, err := c.trace.Walk(ctx, at, lineage.Query{CutValue: c.cut, Nodes: sliceNodes, Address: looked})
+	if err != nil {
+		return nil, err
+	}
+	if g.Truncated {
+		return nil, fmt.Errorf("the cell is made of more than %d values", sliceNodes)
+	}
+	readers := c.readers(g)
+	if slices.ContainsFunc(g.Leaves, func(l lineage.Leaf) bool { return l.Kind == lineage.LeafElsewhere }) {
+		return nil, nil // other blocks made a part of it
+	}
+	ways := map[lineage.Leaf]uint64{}
+	for _, n := range g.Elements() {
+		if ways[n.Leaf] = n.Times[lineage.ByValue]; looked && n.Kind == lineage.LeafElement && ways[n.Leaf] == 0 {
+			ways[n.Leaf] = n.Times[lineage.ByAddress]
+		}
+	}
+	out := map[operandKey]seen{}
+	for i, l := range g.Leaves {
+		switch {
+		case ways[l] == 0:
+		case l.Kind == lineage.LeafCut:
+			for _, k := range c.lists[l.Cut] {
+				out[k] = c.taken(out[k].ways+ways[l], readers[i], c.g.Stage(k.stage).DType)
+			}
+		case l.Kind == lineage.LeafElement && c.input(l.Arg):
+			k := operandKey{stage: -1, arg: l.Arg, at: l.Element}
+			out[k] = c.taken(out[k].ways+ways[l], readers[i], c.x.st.launch.Args[l.Arg].Buffer.DType)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,105 @@
+package ref
+
+import (
+	"tilescope/debugkern/ref/op"
+	"tilescope/probes"
+)
+
+// Span is whole numbers from the first up to but not with the second.
+type Span [2]int
+
+// Part is operands that cells of a stage are made of: cells of another stage's tile, or elements of an input.
+type Part struct {
+	Stage      int // in the graph; -1: elements of an input
+	Iter       int // of the tile
+	Rows, Cols Span
+	Valid      [2]int // rows and columns of the tile that hold numbers: cells beyond may take part, and need not
+	Input      string
+	Elements   []int // by flat index over the input's dimensions
+	Masked     bool  // a mask may leave some of them out
+}
+
+// elements is an operator that reads an input at places that are known without its numbers.
+type elements interface {
+	Elements(t *op.Tile, rows, cols [2]int) []int
+}
+
+// MadeOf lists what cells of a stage in a block and iteration are computed from: operands of operations in place are followed to stages and
+// inputs. false where that depends on numbers (a gather), or nothing computes the stage.
+func (g *Graph) MadeOf(i int, block probes.Dim3, iter int, rows, cols Span) ([]Part, bool) {
+	if g.stages[i].root < 0 {
+		return nil, false
+	}
+	m := maker{g: g, block: block, iter: iter}
+	ok := m.vertex(g.stages[i].root, rows, cols, false)
+	return m.out, ok
+}
+
+type maker struct {
+	g     *Graph
+	block probes.Dim3
+	iter  int
+	out   []Part
+}
+
+func (m *maker) vertex(v int, rows, cols Span, masked bool) bool {
+	x := &m.g.vertices[v]
+	masked = masked || !x.node.Params.Mask.All(m.block, m.iter, x.ext[0], x.ext[1]) || x.node.Op == "mask" || x.node.Op == "dropout"
+	if len(x.args) == 0 {
+		k, ok := x.kernel.(elements)
+		if !ok {
+			return x.node.Op != "gather"
+		}
+		t := &op.Tile{Block: m.block, Iter: m.iter}
+		m.out = append(m.out, Part{Stage: -1, Iter: m.iter, Rows: rows, Cols: cols, Input: x.node.Args[0].Tensor, Elements: k.Elements(t, rows, cols), Masked: masked})
+		return true
+	}
+	for k, a := range x.args {
+		var ext op.Extent
+		if a.vertex >= 0 {
+			ext = m.g.vertices[a.vertex].ext
+		} else {
+			ext = op.Extent{m.g.stages[a.stage].Rows, m.g.stages[a.stage].Cols}
+		}
+		r, c := needed(x.needs[k], ext, rows, cols)
+		if a.vertex >= 0 {
+			if !m.vertex(a.vertex, r, c, masked) {
+				return false
+			}
+			continue
+		}
+		iter := m.iter
+		if a.before {
+			if iter--; iter < 0 {
+				continue
+			}
+		}
+		nr, nc := m.g.stages[a.stage].valid(m.block, max(iter, 0))
+		m.out = append(m.out, Part{Stage: a.stage, Iter: iter, Rows: r, Cols: c, Valid: [2]int{nr, nc}, Masked: masked})
+	}
+	return true
+}
+
+// needed is which cells of an operand some cells of a result are made of.
+func needed(n op.Need, ext op.Extent, rows, cols Span) (r, c Span) {
+	all := func(k int) Span { return Span{0, ext[k]} }
+	switch n {
+	case op.SameCell:
+		if r, c = rows, cols; ext[0] == 1 {
+			r = Span{0, 1}
+		}
+		if ext[1] == 1 {
+			c = Span{0, 1}
+		}
+		return r, c
+	case op.WholeRow:
+		return rows, all(1)
+	case op.WholeColumn:
+		return all(0), cols
+	case op.RowOfColumn:
+		return cols, all(1)
+	case op.ColumnOfRow:
+		return all(0), rows
+	}
+	return all(0), all(1)
+}

@@ -1,0 +1,530 @@
+package repair
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/isa"
+	"tilescope/debugkern/ptx"
+)
+
+// constants collects the numbers that immediates may be in place of others: the plan's, and those that arithmetic has.
+func (m *menu) constants(run *debugkern.Run) {
+	p := run.Plan
+	m.names = map[int64]string{}
+	note := func(n int, name string) {
+		if n > 1 && m.names[int64(n)] == "" {
+			m.names[int64(n)] = name
+			m.whole = append(m.whole, int64(n))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Consts)) {
+		note(p.Consts[name], name)
+	}
+	for i, d := range p.Shape.Names() {
+		note(p.Shape.Extents()[i], d)
+	}
+	note(p.Block.Count(), "the threads of a block")
+	note(p.Block.Count()/32, "the warps of a block")
+	note(32, "the lanes of a warp")
+	for _, a := range p.Shared {
+		for _, d := range a.Dims {
+			note(d, "an extent of "+a.Name)
+		}
+	}
+	slices.Sort(m.whole)
+	scale := p.Scale
+	m.real = []constant{
+		{math.Log2E, "log2(e)"}, {math.Ln2, "ln 2"}, {scale, "the scale"}, {scale * math.Log2E, "the scale times log2(e)"}, {1, "1"}, {0, "0"}, {-1, "-1"},
+		{math.Inf(-1), "-inf"}, {math.Inf(1), "inf"}, {0.5, "0.5"}, {2, "2"}, {-math.MaxFloat32, "-FLT_MAX"},
+	}
+	if q := p.Quant; q != nil {
+		levels, most, zero := float64(q.Levels), float64(q.Max), float64(q.Zero)
+		m.real = append(m.real, constant{most / levels, "max / levels"}, constant{levels, "the quantiser's levels"}, constant{zero, "the quantiser's zero"},
+			constant{most, "the quantiser's max"}, constant{1 / levels, "1 / levels"})
+	}
+	if scale != 0 {
+		m.real = append(m.real, constant{1 / scale, "1 / the scale"}, constant{scale * scale, "the scale squared"})
+	}
+}
+
+// immediates lists other numbers in place of an instruction's.
+func (m *menu) immediates(n, i int) {
+	in := m.fn.Body[i]
+	first := 0
+	if in.HasDest() {
+		first = 1
+	}
+	for k := first; k < len(in.Args); k++ {
+		o := &in.Args[k]
+		switch o.Kind {
+		case ptx.OpF32, ptx.OpF64:
+			m.float(n, i, k)
+		case ptx.OpInt:
+			m.integer(n, i, k)
+		case ptx.OpAddr:
+			if in.Space() != ptx.SpaceParam && o.Base != ptx.BaseImm {
+				m.offset(n, i, k)
+			}
+		}
+	}
+}
+
+// float lists other constants of a floating-point type.
+func (m *menu) float(n, i, k int) {
+	o := m.fn.Body[i].Args[k]
+	x := math.Float64frombits(o.Imm)
+	bits := math.Float64bits
+	show := func(x float64) string { return fmt.Sprintf("%.9g", x) }
+	if o.Kind == ptx.OpF32 {
+		x = float64(math.Float32frombits(uint32(o.Imm)))
+		bits = func(x float64) uint64 { return uint64(math.Float32bits(float32(x))) }
+	}
+	list := slices.Clone(m.real)
+	if x != 0 && !math.IsInf(x, 0) {
+		list = append(list, constant{-x, ""}, constant{2 * x, ""}, constant{x / 2, ""}, constant{1 / x, ""}, constant{x * x, ""}, constant{math.Sqrt(math.Abs(x)), ""},
+			constant{x + 1, ""}, constant{x - 1, ""})
+	}
+	// What is nearest is the likeliest: a digit that is wrong.
+	slices.SortStableFunc(list, func(a, b constant) int { return sign(math.Abs(a.x-x) - math.Abs(b.x-x)) })
+	done := map[uint64]bool{o.Imm: true}
+	for at, c := range list {
+		to := bits(c.x)
+		if done[to] {
+			continue
+		}
+		done[to] = true
+		now := show(c.x)
+		if c.name != "" && c.name != now {
+			now += " (" + c.name + ")"
+		}
+		m.add(rankFirst+n/4+6*at, Constant, i, show(x), now, "", func(in *ptx.Instr, _ int) bool {
+			in.Args[k].Imm = to
+			return true
+		})
+	}
+}
+
+func sign(x float64) int {
+	switch {
+	case x < 0:
+		return -1
+	case x > 0:
+		return 1
+	}
+	return 0
+}
+
+// integer lists other constants of an integer type: a step further, a factor of two, a number of the plan.
+func (m *menu) integer(n, i, k int) {
+	in := m.fn.Body[i]
+	v := int64(in.Args[k].Imm)
+	if in.Type() != ptx.U64 && in.Type() != ptx.S64 && in.Type() != ptx.B64 {
+		v = int64(int32(v))
+	}
+	var near, far []int64
+	switch {
+	case in.Kind() == isa.Shuffle:
+		if k != 2 {
+			return // the clamp and the mask of members
+		}
+		near = []int64{1, 2, 4, 8, 16}
+	case in.Op == "and":
+		near = []int64{31, 15, 7, 3, 1, 63, 127, -2, -4, -8, -16, -32}
+	case in.Op == "shl" || in.Op == "shr":
+		near = []int64{v + 1, v - 1, v + 2, v - 2, v + 3, v - 3}
+	case in.Op == "bfe" || in.Op == "bfi":
+		near = []int64{v + 1, v - 1, v + 2, v - 2}
+	case in.Op == "prmt" || in.Op == "lop3" || in.Kind() == isa.Barrier:
+		return
+	case in.Op == "xor":
+		near = []int64{1, 2, 3, 4, 7, 8, 16, 0}
+	default:
+		near = []int64{v + 1, v - 1, 2 * v, v / 2, 0}
+		if in.Op == "add" || in.Op == "sub" || in.Kind() == isa.Compare {
+			near = append(near, -v, v+2, v-2, v+4, v-4, v+8, v-8, v+16, v-16, v+32, v-32)
+		}
+		far = m.planned(v)
+	}
+	done := map[int64]bool{v: true}
+	for at, to := range append(near, far...) {
+		if done[to] || to < 0 && v >= 0 && in.Kind() == isa.Arith && in.Op != "add" {
+			continue
+		}
+		done[to] = true
+		rank := rankFirst + n/2 + 8*at
+		if at >= len(near) {
+			rank = rankSecond + n + 8*(at-len(near))
+		}
+		m.add(rank, Number, i, fmt.Sprint(v), m.called(to), "", func(in *ptx.Instr, _ int) bool {
+			in.Args[k].Imm, in.Args[k].Unsigned = uint64(to), false
+			return true
+		})
+	}
+}
+
+// planned lists the numbers of the plan, in elements and in bytes of two and four, nearest in size first.
+func (m *menu) planned(v int64) []int64 {
+	var out []int64
+	for _, w := range m.whole {
+		for _, f := range []int64{1, 2, 4} {
+			if !slices.Contains(out, w*f) {
+				out = append(out, w*f)
+			}
+		}
+	}
+	away := func(w int64) float64 {
+		return math.Abs(math.Log2(float64(w)) - math.Log2(math.Max(1, math.Abs(float64(v)))))
+	}
+	slices.SortStableFunc(out, func(a, b int64) int { return sign(away(a) - away(b)) })
+	return out[:min(len(out), 10)]
+}
+
+// called is a number with the name that the plan has for it.
+func (m *menu) called(v int64) string {
+	if name := m.names[v]; name != "" {
+		return fmt.Sprintf("%d (%s)", v, name)
+	}
+	return fmt.Sprint(v)
+}
+
+// offset lists other offsets of an address.
+func (m *menu) offset(n, i, k int) {
+	in := m.fn.Body[i]
+	off := in.Args[k].Off
+	size := int64(max(1, in.Type().Bytes()*in.Vec()))
+	list := []int64{off - size, off + size, 0, off / 2, 2 * off, off - 16, off + 16, off - 32, off + 32}
+	done := map[int64]bool{off: true}
+	for at, to := range list {
+		if done[to] {
+			continue
+		}
+		done[to] = true
+		m.add(rankThird+n+10*at, Number, i, "", "", fmt.Sprintf("an address %d bytes %s", abs(to-off), map[bool]string{true: "further", false: "less far"}[to > off]), func(in *ptx.Instr, _ int) bool {
+			in.Args[k].Off = to
+			return true
+		})
+	}
+}
+
+func abs(v int64) int64 {
+	if v < 0 {
+		return -v
+	}
+	return v
+}
+
+// twins are modifiers that stand for another thing and are as easily written.
+var twins = map[string][]string{
+	"lt": {"le", "gt"}, "le": {"lt", "ge"}, "gt": {"ge", "lt"}, "ge": {"gt", "le"}, "eq": {"ne"}, "ne": {"eq"}, "lo": {"ls"}, "ls": {"lo"}, "hi": {"hs"}, "hs": {"hi"},
+	"rz": {"rn"}, "rm": {"rn"}, "rp": {"rn"}, "rzi": {"rni"}, "rni": {"rzi"},
+	"bfly": {"down", "up"}, "down": {"bfly"}, "up": {"bfly", "down"}, "row": {"col"}, "col": {"row"},
+	"s32": {"u32"}, "u32": {"s32"}, "s8": {"u8"}, "u8": {"s8"}, "s16": {"u16"}, "u16": {"s16"}, "e4m3x2": {"e5m2x2"}, "e5m2x2": {"e4m3x2"},
+}
+
+// words are how the source writes a modifier or an opcode.
+var words = map[string]string{
+	"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "lo": "<", "ls": "<=", "hi": ">", "hs": ">=",
+	"rz": "rounding toward zero", "rm": "rounding down", "rp": "rounding up", "rn": "rounding to nearest", "rzi": "cutting off", "rni": "rounding to nearest",
+	"bfly": "__shfl_xor_sync", "down": "__shfl_down_sync", "up": "__shfl_up_sync", "row": "row-major", "col": "column-major",
+	"s8": "signed bytes", "u8": "unsigned bytes", "s16": "signed numbers", "u16": "unsigned numbers",
+	"max": "the maximum", "min": "the minimum", "add": "+", "sub": "-", "mul": "·", "div": "/", "shl": "<<", "shr": ">>", "and": "&", "or": "|",
+}
+
+func word(s string) string {
+	if w := words[s]; w != "" {
+		return w
+	}
+	return s
+}
+
+// others are operations in place of an operation, on the same operands.
+var others = map[string][]string{"max": {"min"}, "min": {"max"}, "add": {"sub"}, "sub": {"add"}, "shl": {"shr"}, "shr": {"shl"}, "and": {"or"}, "or": {"and"}}
+
+// modifiers lists other modifiers, and another opcode with the same operands.
+func (m *menu) modifiers(n, i int) {
+	in := m.fn.Body[i]
+	for k, mod := range in.Mods {
+		compares := in.Kind() == isa.Compare
+		for at, to := range twins[mod] {
+			kind, rank := Operation, rankSecond
+			switch mod {
+			case "rz", "rm", "rp", "rzi", "rni":
+				if kind, rank = Rounding, rankFirst; mod == "rzi" || mod == "rni" {
+					rank = rankThird
+				}
+			case "lt", "le", "gt", "ge", "eq", "ne", "lo", "ls", "hi", "hs":
+				if !compares {
+					continue
+				}
+				kind, rank = Comparison, rankFirst
+			case "s32", "u32":
+				if in.Op != "shr" && in.Op != "bfe" {
+					continue
+				}
+			case "s8", "u8", "s16", "u16":
+				rank = rankFirst
+			case "row", "col":
+				if in.Kind() != isa.LoadFragment && in.Kind() != isa.StoreFragment {
+					continue // the product's own layout says nothing without its operands'
+				}
+				rank = rankFirst
+			case "bfly", "down", "up":
+				rank = rankFirst
+			}
+			m.add(rank+n/4+10*at, kind, i, word(mod), word(to), "", func(in *ptx.Instr, _ int) bool {
+				in.Mods[k] = to
+				return true
+			})
+		}
+	}
+	for at, to := range others[in.Op] {
+		m.add(rankSecond+n+10*at, Operation, i, word(in.Op), word(to), "", func(in *ptx.Instr, _ int) bool {
+			in.Op = to
+			return true
+		})
+	}
+}
+
+// guard lists what the instruction is without its predicate, and with the opposite one.
+func (m *menu) guard(n, i int) {
+	in := m.fn.Body[i]
+	if in.Guard == nil {
+		return
+	}
+	m.add(rankThird+n, Comparison, i, "", "", "the opposite condition", func(in *ptx.Instr, _ int) bool {
+		in.Guard.Neg = !in.Guard.Neg
+		return true
+	})
+	if in.Kind() != isa.Branch {
+		m.add(rankSecond+n, Comparison, i, "", "", "no condition", func(in *ptx.Instr, _ int) bool {
+			in.Guard = nil
+			return true
+		})
+	}
+}
+
+// specials lists other thread and block numbers in place of one.
+func (m *menu) specials(n, i int) {
+	in := m.fn.Body[i]
+	for k := range in.Args {
+		o := &in.Args[k]
+		if o.Kind != ptx.OpSpecial || o.Comp < 0 {
+			continue
+		}
+		for c := range int8(3) {
+			if c == o.Comp {
+				continue
+			}
+			m.add(rankFirst+n/4, Operand, i, special(o.Name, o.Comp), special(o.Name, c), "", func(in *ptx.Instr, _ int) bool {
+				in.Args[k].Comp = c
+				return true
+			})
+		}
+	}
+}
+
+// special is a special register as CUDA calls it.
+func special(name string, comp int8) string {
+	cuda := map[string]string{"%tid": "threadIdx", "%ctaid": "blockIdx", "%ntid": "blockDim", "%nctaid": "gridDim"}[name]
+	if cuda == "" {
+		cuda = name
+	}
+	return cuda + "." + string("xyzw"[comp])
+}
+
+// parameters lists the kernel's other parameters of the same type.
+func (m *menu) parameters(n, i int) {
+	in := m.fn.Body[i]
+	if in.Kind() != isa.Load || in.Space() != ptx.SpaceParam || len(in.Args) < 2 || in.Args[1].Var == nil {
+		return
+	}
+	was := in.Args[1].Var
+	for _, v := range m.fn.Params {
+		if v == was || v.Type != was.Type || v.Size != was.Size {
+			continue
+		}
+		m.add(rankSecond+n, Operand, i, m.parameter(was), m.parameter(v), "", func(in *ptx.Instr, _ int) bool {
+			in.Args[1].Var, in.Args[1].Name = v, v.Name
+			return true
+		})
+	}
+}
+
+// parameter is how a message calls a parameter: by its number, since PTX does not have its name.
+func (m *menu) parameter(v *ptx.Var) string {
+	return fmt.Sprintf("parameter %d", slices.Index(m.fn.Params, v)+1)
+}
+
+// swapped lists the operation with its last two operands exchanged, where that is another one.
+func (m *menu) swapped(n, i int) {
+	in := m.fn.Body[i]
+	switch in.Op {
+	case "sub", "div", "rem", "shl", "shr", "selp":
+	default:
+		return
+	}
+	if len(in.Args) < 3 {
+		return
+	}
+	m.add(rankFirst+20+n/2, Operand, i, "", "", "its two operands exchanged", func(in *ptx.Instr, _ int) bool {
+		in.Args[1], in.Args[2] = in.Args[2], in.Args[1]
+		return true
+	})
+}
+
+// moved makes an instruction a copy of one of its operands.
+func (m *menu) moved(in *ptx.Instr, from ptx.Operand) bool {
+	if len(in.Args) == 0 || in.Args[0].Kind != ptx.OpReg {
+		return false
+	}
+	t := m.fn.Regs[in.Args[0].Reg].Type
+	if from.Kind == ptx.OpReg && m.fn.Regs[from.Reg].Type.Bits() != t.Bits() {
+		return false
+	}
+	in.Op, in.Mods, in.Args = "mov", []string{t.String()}, []ptx.Operand{in.Args[0], from}
+	return true
+}
+
+// superfluous lists what the operation is without doing anything: one of its operands.
+func (m *menu) superfluous(n, i int) {
+	in := m.fn.Body[i]
+	if in.Kind() != isa.Arith && in.Kind() != isa.Special || !in.HasDest() {
+		return
+	}
+	rank := rankThird
+	if in.Type().Float() {
+		rank = rankSecond
+	}
+	name := word(in.Op)
+	for k := 1; k < len(in.Args); k++ {
+		if in.Args[k].Kind != ptx.OpReg {
+			continue
+		}
+		text := fmt.Sprintf("no %s: its %s operand as it is", name, ordinal(k))
+		if len(in.Args) == 2 {
+			text = fmt.Sprintf("no %s", name)
+		}
+		m.add(rank+n/2+10*k, Superfluous, i, "", "", text, func(in *ptx.Instr, _ int) bool { return m.moved(in, in.Args[k]) })
+	}
+	if (in.Op == "fma" || in.Op == "mad") && len(in.Args) == 4 { // without the factor
+		m.add(rank+n/2, Superfluous, i, "", "", "the sum of its first and third operand: no factor", func(in *ptx.Instr, _ int) bool {
+			in.Op, in.Args = "add", []ptx.Operand{in.Args[0], in.Args[1], in.Args[3]}
+			in.Mods = slices.DeleteFunc(in.Mods, func(s string) bool { return s == "lo" || s == "wide" || s == "hi" })
+			return true
+		})
+	}
+}
+
+func ordinal(k int) string { return [...]string{"", "first", "second", "third", "fourth"}[min(k, 4)] }
+
+// narrowed lists a conversion back from a narrower type: the number as it was before it was narrowed.
+func (m *menu) narrowed(n, i int) {
+	in := m.fn.Body[i]
+	if in.Kind() != isa.Convert || len(in.Args) != 2 || in.Args[1].Kind != ptx.OpReg {
+		return
+	}
+	defs := m.defs[in.Args[1].Reg]
+	if len(defs) != 1 {
+		return
+	}
+	was := m.fn.Body[defs[0]]
+	t := in.Types()
+	if was.Kind() != isa.Convert || len(t) != 2 || t[0] != ptx.F32 || len(was.Args) != 2 || was.Args[1].Kind != ptx.OpReg || was.Type() != ptx.F32 {
+		return
+	}
+	m.add(rankFirst+n/4, Rounding, i, "", "", fmt.Sprintf("float throughout, not %s in between", strings.ToLower(t[1].String())), func(in *ptx.Instr, at int) bool {
+		d := m.defs[m.fn.Body[at].Args[1].Reg]
+		return len(d) == 1 && m.fn.Body[d[0]].Kind() == isa.Convert && m.moved(in, m.fn.Body[d[0]].Args[1])
+	})
+}
+
+// Pools of registers: how far back a value may stand that was meant, and how many are tried for an operand.
+const (
+	poolReach = 60
+	poolSize  = 6
+)
+
+// pool lists values of a register's type that stand before an instruction: by how many instructions before.
+func (m *menu) pool(i int, t ptx.Type, not func(r int32) bool) []int {
+	var out []int
+	seen := map[int32]bool{}
+	for d := 1; d <= poolReach && i-d >= 0 && len(out) < poolSize; d++ {
+		in := m.fn.Body[i-d]
+		if !in.HasDest() || in.Args[0].Kind != ptx.OpReg || in.Guard != nil {
+			continue
+		}
+		r := in.Args[0].Reg
+		if seen[r] || not(r) || !sameClass(m.fn.Regs[r].Type, t) {
+			continue
+		}
+		seen[r] = true
+		out = append(out, d)
+	}
+	return out
+}
+
+// sameClass reports whether a register of one type may be read as the other.
+func sameClass(a, b ptx.Type) bool {
+	return a.Bits() == b.Bits() && a.Float() == b.Float() && (a == ptx.Pred) == (b == ptx.Pred)
+}
+
+// registers lists other values in place of an operand: those that were computed shortly before.
+func (m *menu) registers(n, i int) {
+	in := m.fn.Body[i]
+	switch in.Kind() {
+	case isa.Arith, isa.Compare, isa.Select, isa.Store, isa.Move, isa.Logic, isa.Special:
+	default:
+		return
+	}
+	first := 1
+	if in.Kind() == isa.Store {
+		first = 1 // the address stays
+	}
+	for k := first; k < len(in.Args); k++ {
+		if in.Args[k].Kind != ptx.OpReg {
+			continue
+		}
+		was := in.Args[k].Reg
+		t := m.fn.Regs[was].Type
+		for at, d := range m.pool(i, t, func(r int32) bool { return r == was }) {
+			like := m.fn.Body[i-d]
+			m.add(rankThird+n+15*at, Operand, i, "", "", fmt.Sprintf("the result of %s in place of its %s operand", m.place(i-d), ordinal(k)), func(in *ptx.Instr, at int) bool {
+				if at-d < 0 || m.fn.Body[at-d].Opcode() != like.Opcode() || !m.fn.Body[at-d].HasDest() || m.fn.Body[at-d].Args[0].Kind != ptx.OpReg {
+					return false
+				}
+				in.Args[k].Reg = m.fn.Body[at-d].Args[0].Reg
+				return sameClass(m.fn.Regs[in.Args[k].Reg].Type, t)
+			})
+		}
+	}
+}
+
+// missing lists products and sums with a value that was computed shortly before, behind an instruction that gives a float.
+func (m *menu) missing(n, i int) {
+	in := m.fn.Body[i]
+	if !in.HasDest() || in.Args[0].Kind != ptx.OpReg || m.fn.Regs[in.Args[0].Reg].Type != ptx.F32 {
+		return
+	}
+	dst := in.Args[0].Reg
+	for at, d := range m.pool(i, ptx.F32, func(r int32) bool { return r == dst }) {
+		for _, op := range []string{"mul", "add", "sub"} {
+			m.after(rankLast+n+20*at, Missing, i, fmt.Sprintf("%s the result of %s", word(op), m.place(i-d)), func(in *ptx.Instr, at int) *ptx.Instr {
+				if at-d < 0 || !m.fn.Body[at-d].HasDest() || m.fn.Body[at-d].Args[0].Kind != ptx.OpReg || in.Args[0].Kind != ptx.OpReg {
+					return nil
+				}
+				r := m.fn.Body[at-d].Args[0].Reg
+				if m.fn.Regs[r].Type != ptx.F32 {
+					return nil
+				}
+				return &ptx.Instr{Op: op, Mods: []string{"rn", "f32"}, Args: []ptx.Operand{reg(in.Args[0].Reg), reg(in.Args[0].Reg), reg(r)}}
+			})
+		}
+	}
+}
+
+func reg(r int32) ptx.Operand { return ptx.Operand{Kind: ptx.OpReg, Reg: r, Comp: -1} }

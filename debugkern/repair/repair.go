@@ -1,0 +1,207 @@
+// Package repair looks for one edit of one operation that puts a wrong stage right.
+//
+// The one idea: executing a block takes milliseconds, so a supposed cause is tried and not argued for. Candidates are changes of the
+// instructions that made the wrong cells out of right operands (debugkern.Run.Slice): a constant, a comparison, a rounding, an operand, an
+// operation too many or too few. A candidate counts where every cell of the stage is right with it, and nothing else becomes worse; who
+// reports one tries it on more blocks, under the checkers.
+//
+// It must not know kernels, stages' names, or source text: a cure is an edit of PTX, with the lines of the source that it was compiled from.
+package repair
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+
+	"tilescope/debugkern"
+	"tilescope/debugkern/join"
+	"tilescope/debugkern/ptx"
+	"tilescope/debugkern/report"
+	"tilescope/debugkern/target"
+	"tilescope/probes"
+)
+
+// Question is what is to be put right: the cells of a stage that are wrong in one block.
+type Question struct {
+	Stage  probes.Stage
+	Block  probes.Dim3
+	KVTile int
+	Cells  [][2]int       // rows and columns of some wrong cells, the first first
+	Near   *report.Source // instructions of this line are tried first; nil: none is known
+	Trials int            // at most so many executions; 0: by what the block executes
+}
+
+// How many executions a search makes at most: so many, or as many as execute so many warp instructions; about a second on two cores. It does
+// not depend on the machine.
+const (
+	mostTrials       = 320
+	leastTrials      = 48
+	warpInstructions = 8 << 20
+)
+
+// Cure is an edit with which the stage is right in the block that was tried.
+type Cure struct {
+	Edits  []ptx.Edit
+	At     int            // the first instruction that is edited, in the entry's body
+	Source *target.Source // its place in the source
+	Was    string         // what stands there, in words or as the source may have it: "1.446295"
+	Now    string         // what stands there with the edit
+	What   string         // the edit as a phrase: "1.442695 in place of 1.446295"
+	Kind   Kind
+}
+
+// Kind is what an edit changes.
+type Kind string
+
+// Kinds of edits.
+const (
+	Constant    Kind = "constant"    // an immediate of a floating-point type
+	Number      Kind = "number"      // an immediate of an integer type: an index, a bound, a stride, a mask
+	Comparison  Kind = "comparison"  // <, <=, …
+	Rounding    Kind = "rounding"    // toward zero in place of to nearest, half in place of float
+	Operand     Kind = "operand"     // another value
+	Operation   Kind = "operation"   // another operation on the same values
+	Superfluous Kind = "superfluous" // an operation too many
+	Missing     Kind = "missing"     // an operation too few
+)
+
+// Result is what a search showed.
+type Result struct {
+	Tried      int // executions
+	Candidates int // edits that there were
+	Operations int // instructions that made the cells
+	Cures      []Cure
+}
+
+// Search tries edits until some put the stage right. An error is that of ctx, or says that nothing could be tried.
+func Search(ctx context.Context, run *debugkern.Run, q Question) (*Result, error) {
+	ops, err := run.Slice(ctx, q.Stage, q.Block, q.KVTile, q.Cells)
+	if err != nil {
+		return nil, err
+	}
+	s := &search{ctx: ctx, run: run, q: q, left: q.Trials, out: &Result{}}
+	sp := run.Plan.Stage(q.Stage)
+	s.stages = sp.From.Union(probes.StagesOf(q.Stage))
+	base, err := s.try(nil)
+	if err != nil {
+		return nil, err
+	}
+	s.base, s.budget = healthOf(base.Report, q.Stage), 3*base.Report.Cost.WarpInstructions+1000
+	if s.left == 0 {
+		s.left = int(min(mostTrials, max(leastTrials, warpInstructions/max(1, base.Report.Cost.WarpInstructions))))
+	}
+	if s.base.bad == 0 {
+		return s.out, nil
+	}
+	m := newMenu(run, ops, q.Near)
+	s.out.Operations = len(m.ops)
+	list := m.candidates()
+	s.out.Candidates = len(list)
+	if err := s.all(list); err != nil {
+		return nil, err
+	}
+	return s.out, nil
+}
+
+// search is one search under way.
+type search struct {
+	ctx    context.Context
+	run    *debugkern.Run
+	q      Question
+	base   health
+	budget uint64 // warp instructions of a trial: an edit may leave a loop without an end
+	left   int
+	stages probes.StageSet // the stage, and what it is computed from
+	out    *Result
+}
+
+// health is how well a trial does.
+type health struct {
+	bad    int            // wrong cells of the stage
+	cells  int            // of the stage, that were judged
+	others map[string]int // wrong cells of the other stages
+	failed bool
+}
+
+func healthOf(rep *report.Run, stage probes.Stage) health {
+	h := health{others: map[string]int{}, failed: rep.Verdict == report.Failed}
+	for i := range rep.Stages {
+		st := &rep.Stages[i]
+		if st.Name == stage.String() {
+			h.bad, h.cells = st.Local.Bad, st.Local.Cells
+		} else {
+			h.others[st.Name] = st.Local.Bad
+		}
+	}
+	return h
+}
+
+// cures reports whether a trial has the stage right, as much of it as before, and no other stage worse.
+func (s *search) cures(h health) bool {
+	if h.failed || h.bad > 0 || h.cells < s.base.cells {
+		return false
+	}
+	for name, n := range s.base.others {
+		if h.others[name] > n {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *search) try(edits []ptx.Edit) (*debugkern.Run, error) {
+	return s.run.Try(s.ctx, debugkern.Trial{Blocks: []probes.Dim3{s.q.Block}, Edits: edits, Stages: s.stages, Budget: s.budget})
+}
+
+// batch is how many candidates are tried before the search looks whether it is done: the same on every machine, so that results are.
+const batch = 16
+
+// enough is how many cures end a search: a reader wants the likeliest, and an alternative.
+const enough = 2
+
+// all tries candidates in order.
+func (s *search) all(list []candidate) error {
+	for len(list) > 0 && s.left > 0 && len(s.out.Cures) < enough {
+		n := min(batch, len(list), s.left)
+		good, failed := make([]*Cure, n), make([]error, n)
+		wg := join.Group{}
+		for w := range min(n, runtime.GOMAXPROCS(0)) {
+			wg.Go(func() {
+				for i := w; i < n; i += runtime.GOMAXPROCS(0) {
+					good[i], failed[i] = s.one(&list[i])
+				}
+			})
+		}
+		wg.Wait()
+		if err := errors.Join(failed...); err != nil {
+			return err
+		}
+		s.left -= n
+		s.out.Tried += n
+		for _, c := range good {
+			if c != nil && len(s.out.Cures) < enough {
+				s.out.Cures = append(s.out.Cures, *c)
+			}
+		}
+		list = list[n:]
+	}
+	return nil
+}
+
+// one tries a candidate; nil where it does not put the stage right. The error is one that ends the search.
+func (s *search) one(c *candidate) (*Cure, error) {
+	r, err := s.try(c.edits)
+	if err != nil {
+		if s.ctx.Err() != nil || debugkern.OutOfMemory(err) {
+			return nil, err
+		}
+		return nil, nil // it cannot be loaded, does not end, or runs into a fault: no cure
+	}
+	if !s.cures(healthOf(r.Report, s.q.Stage)) {
+		return nil, nil
+	}
+	fn := s.run.Entry()
+	at := slices.MinFunc(c.edits, func(a, b ptx.Edit) int { return a.At - b.At }).At
+	return &Cure{Edits: c.edits, At: at, Source: target.Blame(fn, at), Was: c.was, Now: c.now, What: c.what(), Kind: c.kind}, nil
+}
